@@ -1,0 +1,112 @@
+// Package check holds what all checkers share: the three verdicts, how they
+// combine, and the evidence that a result carries.
+//
+// A checker is a pure function from a history (and what was read back from the
+// database) to results. This package and those below it must not know any
+// database, load or workload package.
+package check
+
+import "fmt"
+
+// Verdict is a checker's answer. The zero value is Unknown, so that a check
+// that never ran is never taken for a valid one.
+type Verdict uint8
+
+const (
+	// Unknown means that nothing can be said: nothing was read, nothing was
+	// done, the checker failed or ran out of time.
+	Unknown Verdict = iota
+	// Valid means that everything was looked at and nothing was wrong.
+	Valid
+	// Violated means that there is evidence of a broken promise.
+	Violated
+)
+
+// String returns the word used in reports and in result.json.
+func (v Verdict) String() string {
+	switch v {
+	case Valid:
+		return "valid"
+	case Violated:
+		return "violated"
+	default:
+		return "unknown"
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. It returns an error for
+// any word that is not a verdict.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "unknown":
+		*v = Unknown
+	case "valid":
+		*v = Valid
+	case "violated":
+		*v = Violated
+	default:
+		return fmt.Errorf("check: %q is not a verdict (valid, violated, unknown)", text)
+	}
+	return nil
+}
+
+// Result is the answer of one check.
+type Result struct {
+	// Name is the check's name, one lower-case word such as "transfers".
+	Name string `json:"name"`
+	// Verdict is the answer.
+	Verdict Verdict `json:"verdict"`
+	// Detail is one sentence: what was looked at and what was found, with
+	// figures.
+	Detail string `json:"detail"`
+	// Evidence lists what was wrong, most telling first; at most MaxEvidence
+	// of Found.
+	Evidence []Evidence `json:"evidence,omitempty"`
+	// Found counts all that was wrong, listed or not.
+	Found int64 `json:"found"`
+}
+
+// MaxEvidence bounds the evidence that one result lists.
+const MaxEvidence = 20
+
+// Evidence is one thing that was wrong, such that the database's vendor can
+// look it up.
+type Evidence struct {
+	// Kind is a short stable word: "lost", "doubled", "altered".
+	Kind string `json:"kind"`
+	// Text says it in words, with the ids, the accounts and by how much.
+	Text string `json:"text"`
+	// Fields holds the same as data, by name.
+	Fields map[string]int64 `json:"fields,omitempty"`
+}
+
+// Add counts one finding, lists it if there is room, and sets the verdict to
+// Violated.
+func (r *Result) Add(e Evidence) {
+	r.Verdict = Violated
+	r.Found++
+	if len(r.Evidence) < MaxEvidence {
+		r.Evidence = append(r.Evidence, e)
+	}
+}
+
+// Combine returns the verdict over all results: violated dominates unknown
+// dominates valid. Of no results it is Unknown.
+func Combine(results []Result) Verdict {
+	if len(results) == 0 {
+		return Unknown
+	}
+	verdict := Valid
+	for _, r := range results {
+		switch {
+		case r.Verdict == Violated:
+			return Violated
+		case r.Verdict != Valid:
+			verdict = Unknown
+		}
+	}
+	return verdict
+}

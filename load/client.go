@@ -1,0 +1,47 @@
+package load
+
+import (
+	"context"
+
+	"assay/history"
+)
+
+// Client is one client's side of the work. It is used by one goroutine. It
+// keeps its own session and replaces it when needed: Attempt connects if there
+// is no session, and a failure to connect is an answer (Failed, Disconnected),
+// never an end of the client.
+type Client interface {
+	// Attempt does operation seq for the attempt-th time, from 1. ctx ends at
+	// the attempt's time limit.
+	Attempt(ctx context.Context, seq uint64, attempt int) Answer
+	// Close releases the session.
+	Close()
+}
+
+// Answer is how one attempt ended.
+type Answer struct {
+	// Outcome is Unknown unless the client knows better.
+	Outcome history.Outcome
+	// Done is true if the attempt had no effect because an earlier attempt of
+	// the same operation had: the operation is committed.
+	Done bool
+	// Disconnected is true if the connection was lost or could not be made;
+	// the engine then pauses before the next attempt.
+	Disconnected bool
+	// Kind and Values go into the history.
+	Kind   uint8
+	Values []int64
+	// Class is the error's class; see history.Op.Error.
+	Class string
+}
+
+// Recorder takes the record of the run. It is used from many goroutines.
+type Recorder interface {
+	// Reserve is on disk when it returns.
+	Reserve(r history.Reservation) error
+	// Record keeps one attempt. The op and its Values are not kept by
+	// reference.
+	Record(op *history.Op) error
+	// Mark keeps an event.
+	Mark(e history.Event) error
+}

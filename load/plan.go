@@ -1,0 +1,116 @@
+// Package load does the work: clients that follow one another's steps in a
+// closed loop or answer arrivals in an open one, warm-up, ramp, retries and
+// the end in order. It says how far the client itself stood in the way.
+//
+// It must not know any workload, database or checker.
+package load
+
+import (
+	"fmt"
+	"time"
+)
+
+// Arrivals is how operations come.
+type Arrivals string
+
+const (
+	// Closed starts a client's next operation when its last has ended.
+	Closed Arrivals = "closed"
+	// Poisson is an open loop with exponentially distributed gaps.
+	Poisson Arrivals = "poisson"
+	// Uniform is an open loop with equal gaps.
+	Uniform Arrivals = "uniform"
+)
+
+// RetryMode is what is done after an attempt that did not commit.
+type RetryMode string
+
+const (
+	// RetryNone records what came and goes on.
+	RetryNone RetryMode = "none"
+	// RetryFailed repeats what certainly had no effect.
+	RetryFailed RetryMode = "failed"
+	// RetryIdempotent repeats also what is unknown, under the same id, and
+	// takes a duplicate for success.
+	RetryIdempotent RetryMode = "idempotent"
+)
+
+// Plan is the load of one run.
+type Plan struct {
+	// Clients is how many clients work at once, 1 to MaxClients.
+	Clients int `yaml:"clients" json:"clients"`
+	// Rate is arrivals a second over all clients; 0 means a closed loop.
+	Rate float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
+	// Arrivals is Closed without a rate, else Poisson or Uniform.
+	Arrivals Arrivals `yaml:"arrivals" json:"arrivals"`
+	// Warmup is worked and checked but not measured.
+	Warmup time.Duration `yaml:"warmup" json:"warmup"`
+	// Duration is how long is measured; ignored if Ops is set.
+	Duration time.Duration `yaml:"duration" json:"duration"`
+	// Ops is how many operations are measured; 0 means by Duration.
+	Ops uint64 `yaml:"ops,omitempty" json:"ops,omitempty"`
+	// Ramp is how many clients start each second; 0 means all at once.
+	Ramp float64 `yaml:"ramp,omitempty" json:"ramp,omitempty"`
+	// Timeout bounds one attempt.
+	Timeout time.Duration `yaml:"timeout" json:"timeout"`
+	// Retry says what follows an attempt that did not commit.
+	Retry RetryMode `yaml:"retry" json:"retry"`
+	// MaxAttempts bounds the attempts of one operation when retrying.
+	MaxAttempts int `yaml:"max_attempts" json:"max_attempts"`
+	// Seed feeds arrivals and the pauses between attempts.
+	Seed uint64 `yaml:"seed" json:"seed"`
+}
+
+// MaxClients bounds Plan.Clients.
+const MaxClients = 10_000
+
+// Defaults returns the plan of a run without flags.
+func Defaults() Plan {
+	return Plan{
+		Clients: 4, Arrivals: Closed, Warmup: time.Second, Duration: 5 * time.Second,
+		Timeout: 30 * time.Second, Retry: RetryNone, MaxAttempts: 10,
+	}
+}
+
+// PlanError is a value of the plan that cannot be used.
+type PlanError struct {
+	Option, Value, Want string
+}
+
+func (e *PlanError) Error() string {
+	return fmt.Sprintf("%s %s cannot be used; want %s", e.Option, e.Value, e.Want)
+}
+
+// Validate returns a *PlanError for the first value that cannot be used.
+func (p Plan) Validate() error {
+	open := p.Arrivals == Poisson || p.Arrivals == Uniform
+	switch {
+	case p.Clients < 1 || p.Clients > MaxClients:
+		return p.refuse("--clients", p.Clients, fmt.Sprintf("1 to %d", MaxClients))
+	case !(p.Rate >= 0 && p.Rate <= 10_000_000):
+		return p.refuse("--rate", p.Rate, "more than 0, at most 10000000 arrivals a second")
+	case !open && p.Arrivals != Closed:
+		return p.refuse("--arrivals", p.Arrivals, "poisson or uniform, with --rate")
+	case open && p.Rate == 0:
+		return p.refuse("--arrivals", p.Arrivals, "--rate beside it")
+	case !open && p.Rate > 0:
+		return p.refuse("--rate", p.Rate, "--arrivals poisson or uniform beside it")
+	case p.Warmup < 0:
+		return p.refuse("--warmup", p.Warmup, "0 or more")
+	case p.Duration <= 0 && p.Ops == 0:
+		return p.refuse("--duration", p.Duration, "more than 0, such as 30s")
+	case !(p.Ramp >= 0 && p.Ramp <= MaxClients):
+		return p.refuse("--ramp", p.Ramp, "clients a second, more than 0")
+	case p.Timeout <= 0:
+		return p.refuse("--timeout", p.Timeout, "more than 0, such as 30s")
+	case p.Retry != RetryNone && p.Retry != RetryFailed && p.Retry != RetryIdempotent:
+		return p.refuse("--retry", p.Retry, "none, failed or idempotent")
+	case p.MaxAttempts < 1 || p.MaxAttempts > 1000:
+		return p.refuse("--max-attempts", p.MaxAttempts, "1 to 1000")
+	}
+	return nil
+}
+
+func (p Plan) refuse(option string, value any, want string) error {
+	return &PlanError{Option: option, Value: fmt.Sprint(value), Want: want}
+}

@@ -1,0 +1,253 @@
+// Package report says what a run found: as result.json for programs, as a
+// summary for the terminal, as Markdown, and as one HTML page that works
+// offline. It is given finished figures and verdicts and adds none.
+//
+// It must not know any driver, workload or load package.
+package report
+
+import (
+	"time"
+
+	"assay/check"
+)
+
+// Result is what result.json holds. Its form is fixed: fields are added, never
+// renamed. schema.json in this package describes it.
+type Result struct {
+	// Format is the version of this form, now 1.
+	Format   int    `json:"format"`
+	Version  string `json:"version"`
+	Workload string `json:"workload"`
+	// Run identifies the run; the database holds it in assay's mark.
+	Run string `json:"run"`
+	// Started and Ended enclose the whole run, in UTC.
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended"`
+	// Seed is decimal text in YAML and on the command line, a number here.
+	Seed uint64 `json:"seed"`
+	// Verdict combines the checks: violated dominates unknown dominates valid.
+	Verdict check.Verdict  `json:"verdict"`
+	Checks  []check.Result `json:"checks"`
+
+	Measurement Measurement `json:"measurement"`
+	Throughput  Throughput  `json:"throughput"`
+	// Latency is response time from due, ServiceTime from the first attempt's
+	// start; both over the committed operations that were due in the measured
+	// part.
+	Latency     Latency `json:"latency"`
+	ServiceTime Latency `json:"service_time"`
+	// Uncommitted is the response time of all operations of the measured part
+	// that did not commit, so that a hang is never left out.
+	Uncommitted Latency `json:"latency_uncommitted"`
+	// Outcomes counts every operation of the run, warm-up included.
+	Outcomes Outcomes `json:"outcomes"`
+	// Measured counts those of the measured part.
+	Measured Outcomes `json:"outcomes_measured"`
+	// Errors counts attempts by error class, most frequent first.
+	Errors  []ErrorCount `json:"errors"`
+	Retries Retries      `json:"retries"`
+	// Series is the run over time, Intervals of equal length.
+	Series Series `json:"series"`
+
+	Database   Database    `json:"database"`
+	Data       Data        `json:"data"`
+	Load       Load        `json:"load"`
+	Options    []Setting   `json:"options"`
+	Loading    Loading     `json:"loading"`
+	Faults     []Fault     `json:"faults"`
+	Thresholds []Threshold `json:"thresholds"`
+	Client     Client      `json:"client"`
+	// Notes are remarks for the reader that make nothing invalid.
+	Notes []string `json:"notes"`
+}
+
+// Measurement says whether the figures may be believed.
+type Measurement struct {
+	// Verdict is "valid" or "invalid".
+	Verdict string `json:"verdict"`
+	// Reasons says why not; empty if valid.
+	Reasons []string `json:"reasons"`
+}
+
+// Throughput counts committed operations only.
+type Throughput struct {
+	// PerSecond is committed operations that ended in the measured part,
+	// divided by Seconds.
+	PerSecond float64 `json:"committed_per_second"`
+	// Seconds is the length of the measured part.
+	Seconds float64 `json:"seconds"`
+	// Min, Median, Max and Deviation (standard) are over intervals of
+	// IntervalSeconds within the measured part; 0 with fewer than two.
+	Min             float64 `json:"min_per_second"`
+	Median          float64 `json:"median_per_second"`
+	Max             float64 `json:"max_per_second"`
+	Deviation       float64 `json:"deviation_per_second"`
+	IntervalSeconds float64 `json:"interval_seconds"`
+	// Offered is the arrival rate asked for, 0 in a closed loop.
+	Offered float64 `json:"offered_per_second,omitempty"`
+}
+
+// Latency is a distribution of times in milliseconds.
+type Latency struct {
+	Count int64   `json:"count"`
+	Mean  float64 `json:"mean_ms"`
+	P50   float64 `json:"p50_ms"`
+	P95   float64 `json:"p95_ms"`
+	P99   float64 `json:"p99_ms"`
+	P999  float64 `json:"p999_ms"`
+	Max   float64 `json:"max_ms"`
+	// Curve is the distribution for drawing: quantile (0 to 1) and
+	// milliseconds, ascending; omitted where Count is 0.
+	Curve [][2]float64 `json:"curve,omitempty"`
+}
+
+// Outcomes counts operations by how they ended.
+type Outcomes struct {
+	Committed int64 `json:"committed"`
+	Rejected  int64 `json:"rejected"`
+	Failed    int64 `json:"failed"`
+	Unknown   int64 `json:"unknown"`
+}
+
+// Total is all of them.
+func (o Outcomes) Total() int64 { return o.Committed + o.Rejected + o.Failed + o.Unknown }
+
+// ErrorCount is how many attempts ended with one error class and outcome.
+type ErrorCount struct {
+	Class    string `json:"class"`
+	Outcome  string `json:"outcome"`
+	Attempts int64  `json:"attempts"`
+}
+
+// Retries is what the retry policy did.
+type Retries struct {
+	Policy      string `json:"policy"`
+	MaxAttempts int    `json:"max_attempts"`
+	// Attempts is all attempts, first ones included.
+	Attempts int64 `json:"attempts"`
+	// Retried is how many operations needed more than one.
+	Retried int64 `json:"operations_retried"`
+	// Settled is how many of those were committed in the end.
+	Settled int64 `json:"operations_committed_by_retry"`
+}
+
+// Series is the run over time. All slices of it have the same length.
+type Series struct {
+	// IntervalSeconds is the width of each point.
+	IntervalSeconds float64 `json:"interval_seconds"`
+	// MeasureStart and MeasureEnd bound the measured part, in seconds since
+	// the start.
+	MeasureStart float64 `json:"measure_start_s"`
+	MeasureEnd   float64 `json:"measure_end_s"`
+	// Start is each point's start in seconds since the start of the run.
+	Start []float64 `json:"start_s"`
+	// The counts of operations that ended in the interval.
+	Committed []int64 `json:"committed"`
+	Rejected  []int64 `json:"rejected"`
+	Failed    []int64 `json:"failed"`
+	Unknown   []int64 `json:"unknown"`
+	// Response times of the committed operations that ended in the interval,
+	// in milliseconds; -1 where there was none.
+	P50 []float64 `json:"p50_ms"`
+	P95 []float64 `json:"p95_ms"`
+	P99 []float64 `json:"p99_ms"`
+	Max []float64 `json:"max_ms"`
+}
+
+// Setting is one name and value, kept in order.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Database is what was tested.
+type Database struct {
+	Product string `json:"product"`
+	Version string `json:"version"`
+	// Address is without any password.
+	Address  string    `json:"address"`
+	Settings []Setting `json:"settings"`
+	// What is known of the machines; null where nobody knows.
+	Nodes         *int   `json:"nodes"`
+	Shards        *int   `json:"shards"`
+	Replicas      *int   `json:"replicas"`
+	Arbiters      *int   `json:"arbiters"`
+	CPUsPerNode   *int   `json:"vcpu_per_node"`
+	MemoryPerNode *int64 `json:"ram_bytes_per_node"`
+	DiskPerNode   *int64 `json:"disk_bytes_per_node"`
+}
+
+// Data is what the data takes on disk.
+type Data struct {
+	// Bytes is tables and indexes as the database counts them; the parts are
+	// 0 where it cannot tell them apart.
+	Bytes   int64 `json:"bytes"`
+	Tables  int64 `json:"tables_bytes"`
+	Indexes int64 `json:"indexes_bytes"`
+	// Rows counts rows by the name of their table.
+	Rows map[string]int64 `json:"rows"`
+	// Kept says where the data still is, empty if it was dropped.
+	Kept string `json:"kept,omitempty"`
+}
+
+// Load is the work that was asked for.
+type Load struct {
+	Clients         int     `json:"clients"`
+	Loop            string  `json:"loop"` // "closed" or "open"
+	Arrivals        string  `json:"arrivals"`
+	Rate            float64 `json:"rate_per_second"`
+	WarmupSeconds   float64 `json:"warmup_s"`
+	DurationSeconds float64 `json:"duration_s"`
+	Ops             uint64  `json:"ops"`
+	RampPerSecond   float64 `json:"ramp_clients_per_second"`
+	TimeoutSeconds  float64 `json:"timeout_s"`
+	// Late is how late operations started behind their due time for
+	// whatever reason; open loop only.
+	Late Latency `json:"schedule_lag"`
+	// Unserved counts arrivals that were due and never started; open loop.
+	Unserved int64 `json:"arrivals_unserved"`
+}
+
+// Loading is how the opening state was made.
+type Loading struct {
+	Rows      int64   `json:"rows"`
+	Seconds   float64 `json:"seconds"`
+	PerSecond float64 `json:"rows_per_second"`
+}
+
+// Fault is one fault that was injected.
+type Fault struct {
+	Action         string    `json:"action"`
+	Target         string    `json:"target"`
+	InjectedAt     time.Time `json:"injected_at"`
+	HealedAt       time.Time `json:"healed_at"`
+	InjectedSecond float64   `json:"injected_s"`
+	HealedSecond   float64   `json:"healed_s"`
+	// RecoveredAfter is from injection to the first commit after it.
+	RecoveredAfter float64 `json:"recovered_after_ms"`
+}
+
+// Threshold is a limit that the user set.
+type Threshold struct {
+	Text     string  `json:"threshold"`
+	Measured float64 `json:"measured"`
+	Unit     string  `json:"unit"`
+	Kept     bool    `json:"kept"`
+}
+
+// Client is how the tester itself fared.
+type Client struct {
+	// CPUShare is assay's own use of the processors it may use, 0 to 1, over
+	// the measured part; -1 if it could not be measured.
+	CPUShare float64 `json:"cpu_share"`
+	CPUs     int     `json:"cpus"`
+	// PeakMemory is the largest resident size of assay, in bytes; 0 unknown.
+	PeakMemory int64 `json:"peak_memory_bytes"`
+	// SchedulerP99 is how long goroutines that could run had to wait for a
+	// processor, 99th percentile, in milliseconds.
+	SchedulerP99 float64 `json:"scheduler_p99_ms"`
+	// OwnLag is how late operations started although a client was free.
+	OwnLag Latency `json:"own_lag"`
+	// ConnectMillis is how long all sessions took to open before the start.
+	ConnectMillis float64 `json:"connect_ms"`
+}

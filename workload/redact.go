@@ -1,0 +1,64 @@
+package workload
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Redact returns the address in a form that can be printed: the password, and
+// query parameters whose name speaks of a secret, are replaced by "xxxxx". An
+// address that cannot be parsed is reduced to its scheme, because it may hold
+// a password in a place where nobody looks for one.
+func Redact(address string) string {
+	scheme, rest, found := strings.Cut(address, ":")
+	if !found {
+		return "(no scheme)"
+	}
+	if !strings.HasPrefix(rest, "//") {
+		return address // sqlite:PATH has no place for a password
+	}
+	authority, tail := cutAny(rest[2:], "/?#")
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		user, _, hasPassword := strings.Cut(authority[:at], ":")
+		if hasPassword {
+			user += ":xxxxx"
+		}
+		authority = user + authority[at:]
+	}
+	path, query, hasQuery := strings.Cut(tail, "?")
+	if strings.ContainsAny(path, "@") {
+		return scheme + "://(unreadable)"
+	}
+	if hasQuery {
+		path += "?" + redactQuery(query)
+	}
+	return scheme + "://" + authority + path
+}
+
+func redactQuery(query string) string {
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, _, _ := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(name); err != nil || secret(plain) {
+			parts[i] = name + "=xxxxx"
+		}
+	}
+	return strings.Join(parts, "&")
+}
+
+func secret(name string) bool {
+	name = strings.ToLower(name)
+	for _, word := range []string{"pass", "secret", "token", "key", "authmechanismproperties"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+func cutAny(s, chars string) (before, rest string) {
+	if i := strings.IndexAny(s, chars); i >= 0 {
+		return s[:i], s[i:]
+	}
+	return s, ""
+}

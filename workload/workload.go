@@ -1,0 +1,159 @@
+// Package workload holds what all workloads and the drivers that serve them
+// share: where the database is, and the errors that every command treats
+// alike. Each workload is a package below this one and declares there the few
+// operations (its Store) that a database must offer.
+//
+// It must not know any driver.
+package workload
+
+import (
+	"fmt"
+	"time"
+)
+
+// Target says where the database is and how to talk to it.
+type Target struct {
+	// Address is the database's URL, password included. It must not be printed
+	// or logged; Redact makes a printable form.
+	Address string
+	// ConnectTimeout bounds the first contact.
+	ConnectTimeout time.Duration
+	// Isolation names one of the database's own isolation levels; empty means
+	// the driver's default.
+	Isolation string
+	// Seed feeds whatever the driver draws by chance (the bugs of driver/mem).
+	Seed uint64
+}
+
+// Mark is how assay knows a schema as its own. A driver stores it inside what
+// it creates and looks for it before it drops or changes anything.
+type Mark struct {
+	// Run identifies the run that created the schema.
+	Run string `json:"run"`
+	// Workload is the workload's name.
+	Workload string `json:"workload"`
+	// Version is assay's version.
+	Version string `json:"version"`
+	// Created is when, in UTC.
+	Created time.Time `json:"created"`
+	// Rows is the number of rows (accounts) that loading was to create.
+	Rows int64 `json:"rows"`
+	// Loaded is true once loading has finished.
+	Loaded bool `json:"loaded"`
+}
+
+// Remains describes what an earlier run left behind under our mark.
+type Remains struct {
+	Mark Mark
+	// Rows is how many rows (accounts) are there.
+	Rows int64
+}
+
+// Product is what the database says of itself.
+type Product struct {
+	// Name is the product's own name: "PostgreSQL", "MongoDB", "SQLite".
+	Name string `json:"name"`
+	// Version is as the server gives it.
+	Version string `json:"version"`
+	// Settings are those that decide what a result means: isolation level,
+	// durability, write concern, replication. Never an address or a password.
+	Settings []Setting `json:"settings"`
+	// Topology is what is known of the machines; zero fields are unknown.
+	Topology Topology `json:"topology"`
+	// Embedded is true if the database runs inside the assay process, so that
+	// assay's own use of the processor cannot be told from the database's.
+	Embedded bool `json:"embedded"`
+}
+
+// Setting is one name and value, kept in order.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Topology is the size of the installation as far as the database tells; zero
+// means unknown.
+type Topology struct {
+	Nodes            int   `json:"nodes,omitempty"`
+	Shards           int   `json:"shards,omitempty"`
+	Replicas         int   `json:"replicas,omitempty"`
+	Arbiters         int   `json:"arbiters,omitempty"`
+	CPUsPerNode      int   `json:"vcpu_per_node,omitempty"`
+	MemoryPerNode    int64 `json:"ram_bytes_per_node,omitempty"`
+	DiskBytesPerNode int64 `json:"disk_bytes_per_node,omitempty"`
+}
+
+// Size is what the data takes on disk, asked of the database, in bytes.
+type Size struct {
+	// Bytes is tables and indexes together.
+	Bytes int64 `json:"bytes"`
+	// Tables and Indexes are its parts, where the database can tell them
+	// apart; both are 0 where it cannot.
+	Tables  int64 `json:"tables_bytes"`
+	Indexes int64 `json:"indexes_bytes"`
+	// Rows counts the rows by the name of their table.
+	Rows map[string]int64 `json:"rows,omitempty"`
+}
+
+// UnreachableError means that no connection could be made in time.
+type UnreachableError struct {
+	// Address is printable.
+	Address string
+	Err     error
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("cannot reach %s: %v; check that the server runs and that the address is right", e.Address, e.Err)
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// AuthError means that the database was reached and refused the user.
+type AuthError struct {
+	// Address is printable.
+	Address string
+	// User is the user's name, if one was given.
+	User string
+	// Reason is the server's, without any secret.
+	Reason string
+}
+
+func (e *AuthError) Error() string {
+	return fmt.Sprintf("%s refused user %q: %s; check the user and the password (ASSAY_DB keeps it off the command line)", e.Address, e.User, e.Reason)
+}
+
+// ForeignError means that a schema (database, file) of the name that assay
+// uses exists and does not carry assay's mark. It was not touched.
+type ForeignError struct {
+	// Name is the schema, database or file.
+	Name string
+	// Hint says what the user can do, in this database's words.
+	Hint string
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s exists and was not made by assay; it was left untouched; %s", e.Name, e.Hint)
+}
+
+// OptionError means that the user asked for something that does not exist:
+// an unknown option in an address, an isolation level that the database lacks.
+type OptionError struct {
+	// Option and Value are what was given.
+	Option, Value string
+	// Want lists what would be accepted.
+	Want string
+}
+
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("%s %q is not possible here; possible: %s", e.Option, e.Value, e.Want)
+}
+
+// NoSchemaError means that there is nothing of ours to read.
+type NoSchemaError struct {
+	// Name is the schema, database or file that was looked for.
+	Name string
+}
+
+func (e *NoSchemaError) Error() string {
+	return fmt.Sprintf("%s does not exist or holds nothing of assay's; was it dropped since the run?", e.Name)
+}
