@@ -1,0 +1,20 @@
+//go:build !unix
+
+package cluster
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+func processAttributes(*User) *syscall.SysProcAttr { return nil }
+
+func lockThread() (unlock func()) { return func() {} }
+
+func stopTree(*os.Process) error      { return errors.ErrUnsupported }
+func continueTree(*os.Process) error  { return errors.ErrUnsupported }
+func killTree(root *os.Process) error { return root.Kill() }
+
+func ownerOf(fs.FileInfo) (uid, gid uint32, known bool) { return 0, 0, false }
