@@ -1,0 +1,216 @@
+package history
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+)
+
+// The records inside a frame begin with one of these.
+const (
+	tagHeader byte = iota + 1
+	tagClass
+	tagOp
+	tagReservation
+	tagEvent
+	tagEnd
+)
+
+const magic = "ASSAYH01"
+
+// Header opens a history.
+type Header struct {
+	// Run identifies the run.
+	Run string `json:"run"`
+	// Workload and Version name who wrote it.
+	Workload string `json:"workload"`
+	Version  string `json:"version"`
+	// Started is the start of the run, Unix nanoseconds; the zero of all
+	// times.
+	Started int64 `json:"started_unix_ns"`
+}
+
+// Flags of an op.
+const (
+	flagLast byte = 1 << iota
+	flagLate
+	flagRetried
+	flagClass
+	flagValues
+)
+
+// encoder turns records into bytes. Times are written as differences to the
+// record before, which starts anew with each frame.
+type encoder struct {
+	buf  []byte
+	last int64
+}
+
+func (e *encoder) reset(buf []byte) { e.buf, e.last = buf[:0], 0 }
+
+func (e *encoder) op(op *Op, class uint64) {
+	var flags byte
+	if op.Last {
+		flags |= flagLast
+	}
+	if op.Due != op.First {
+		flags |= flagLate
+	}
+	if op.First != op.Start {
+		flags |= flagRetried
+	}
+	if class != 0 {
+		flags |= flagClass
+	}
+	if len(op.Values) > 0 {
+		flags |= flagValues
+	}
+	e.buf = append(e.buf, tagOp, flags, byte(op.Outcome)|byte(op.Final)<<2, op.Kind)
+	e.uint(uint64(op.Client))
+	e.uint(op.Seq)
+	e.uint(uint64(op.Attempt))
+	e.int(op.End - e.last)
+	e.last = op.End
+	e.int(op.End - op.Start)
+	if flags&flagRetried != 0 {
+		e.int(op.Start - op.First)
+	}
+	if flags&flagLate != 0 {
+		e.int(op.First - op.Due)
+	}
+	if flags&flagClass != 0 {
+		e.uint(class)
+	}
+	if flags&flagValues != 0 {
+		e.uint(uint64(len(op.Values)))
+		for _, v := range op.Values {
+			e.int(v)
+		}
+	}
+}
+
+func (e *encoder) reservation(r Reservation) {
+	e.buf = append(e.buf, tagReservation)
+	e.uint(uint64(r.Client))
+	e.uint(r.UpTo)
+}
+
+func (e *encoder) class(id uint64, name string) {
+	e.buf = append(e.buf, tagClass)
+	e.uint(id)
+	e.bytes([]byte(name))
+}
+
+func (e *encoder) document(tag byte, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	e.buf = append(e.buf, tag)
+	e.bytes(text)
+	return nil
+}
+
+func (e *encoder) end(ops uint64) {
+	e.buf = append(e.buf, tagEnd)
+	e.uint(ops)
+}
+
+func (e *encoder) uint(v uint64) { e.buf = binary.AppendUvarint(e.buf, v) }
+func (e *encoder) int(v int64)   { e.buf = binary.AppendVarint(e.buf, v) }
+func (e *encoder) bytes(b []byte) {
+	e.uint(uint64(len(b)))
+	e.buf = append(e.buf, b...)
+}
+
+var errMalformed = errors.New("a record that cannot be read")
+
+// decoder is the inverse of encoder. After a failed read, bad is set and all
+// further reads give zero.
+type decoder struct {
+	buf  []byte
+	last int64
+	bad  bool
+}
+
+func (d *decoder) byte() byte {
+	if len(d.buf) == 0 {
+		d.bad = true
+		return 0
+	}
+	b := d.buf[0]
+	d.buf = d.buf[1:]
+	return b
+}
+
+func (d *decoder) uint() uint64 {
+	v, n := binary.Uvarint(d.buf)
+	if n <= 0 {
+		d.bad, d.buf = true, nil
+		return 0
+	}
+	d.buf = d.buf[n:]
+	return v
+}
+
+func (d *decoder) int() int64 {
+	v, n := binary.Varint(d.buf)
+	if n <= 0 {
+		d.bad, d.buf = true, nil
+		return 0
+	}
+	d.buf = d.buf[n:]
+	return v
+}
+
+func (d *decoder) bytes() []byte {
+	n := d.uint()
+	if n > uint64(len(d.buf)) {
+		d.bad, d.buf = true, nil
+		return nil
+	}
+	b := d.buf[:n]
+	d.buf = d.buf[n:]
+	return b
+}
+
+// op reads an op after its tag into op, reusing op.Values, and returns the
+// number of its error class, 0 for none.
+func (d *decoder) op(op *Op) (class uint64) {
+	flags, outcomes := d.byte(), d.byte()
+	op.Last = flags&flagLast != 0
+	op.Outcome, op.Final = Outcome(outcomes&3), Outcome(outcomes>>2&3)
+	op.Kind = d.byte()
+	op.Client = int(d.uint())
+	op.Seq = d.uint()
+	op.Attempt = int(d.uint())
+	op.End = d.last + d.int()
+	d.last = op.End
+	op.Start = op.End - d.int()
+	op.First = op.Start
+	if flags&flagRetried != 0 {
+		op.First -= d.int()
+	}
+	op.Due = op.First
+	if flags&flagLate != 0 {
+		op.Due -= d.int()
+	}
+	op.Error, op.Values = "", op.Values[:0]
+	if flags&flagClass != 0 {
+		class = d.uint()
+	}
+	if flags&flagValues != 0 {
+		n := d.uint()
+		if n > MaxValues {
+			d.bad = true
+			return class
+		}
+		for range n {
+			op.Values = append(op.Values, d.int())
+		}
+	}
+	if op.Client < 0 || op.Attempt < 1 || outcomes > 15 {
+		d.bad = true
+	}
+	return class
+}

@@ -1,0 +1,175 @@
+package history
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+)
+
+// A framed file is eight bytes that name its form, then frames: the payload's
+// length and its CRC-32C (Castagnoli), four bytes each, little endian, then
+// the payload. A frame is written by one call, so that a killed process leaves
+// at most one torn frame, at the end.
+const (
+	magicLen    = 8
+	frameHeader = 8
+	// MaxFrame bounds a frame's payload, in bytes.
+	MaxFrame = 4 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// FormatError says where a file is not what it should be.
+type FormatError struct {
+	Path   string
+	Offset int64
+	Reason string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("%s, at byte %d: %s", e.Path, e.Offset, e.Reason)
+}
+
+// WriteError says that a file of the run could not be written.
+type WriteError struct {
+	Path string
+	Err  error
+}
+
+func (e *WriteError) Error() string {
+	return fmt.Sprintf("cannot write %s: %v; free space or choose another --out", e.Path, e.Err)
+}
+
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// FrameWriter writes a framed file. It is not safe for concurrent use.
+type FrameWriter struct {
+	file  *os.File
+	frame []byte
+}
+
+// CreateFrames creates the file; it must not exist yet. magic is eight bytes.
+func CreateFrames(path, magic string) (*FrameWriter, error) {
+	if len(magic) != magicLen {
+		return nil, fmt.Errorf("history: magic %q is not %d bytes", magic, magicLen)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, &WriteError{Path: path, Err: err}
+	}
+	if _, err := file.WriteString(magic); err != nil {
+		return nil, &WriteError{Path: path, Err: errors.Join(err, file.Close())}
+	}
+	return &FrameWriter{file: file}, nil
+}
+
+// WriteFrame writes one frame; payload must not be longer than MaxFrame.
+func (w *FrameWriter) WriteFrame(payload []byte) error {
+	if len(payload) > MaxFrame {
+		return fmt.Errorf("history: frame of %d bytes is longer than %d", len(payload), MaxFrame)
+	}
+	w.frame = binary.LittleEndian.AppendUint32(w.frame[:0], uint32(len(payload)))
+	w.frame = binary.LittleEndian.AppendUint32(w.frame, crc32.Checksum(payload, castagnoli))
+	w.frame = append(w.frame, payload...)
+	if _, err := w.file.Write(w.frame); err != nil {
+		return &WriteError{Path: w.file.Name(), Err: err}
+	}
+	return nil
+}
+
+// Close closes the file.
+func (w *FrameWriter) Close() error {
+	if err := w.file.Close(); err != nil {
+		return &WriteError{Path: w.file.Name(), Err: err}
+	}
+	return nil
+}
+
+// FrameReader reads a framed file. It is not safe for concurrent use.
+type FrameReader struct {
+	file    *os.File
+	in      *bufio.Reader
+	size    int64
+	offset  int64
+	payload []byte
+	torn    bool
+}
+
+// OpenFrames opens a framed file of this magic. It returns a *FormatError if
+// the file begins otherwise.
+func OpenFrames(path, magic string) (*FrameReader, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &FrameReader{file: file, in: bufio.NewReaderSize(file, 1<<20), offset: magicLen}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	r.size = info.Size()
+	head := make([]byte, magicLen)
+	if _, err := io.ReadFull(r.in, head); err != nil || string(head) != magic {
+		bad := &FormatError{Path: path, Reason: fmt.Sprintf("not a file of the form %s", magic)}
+		return nil, errors.Join(bad, file.Close())
+	}
+	return r, nil
+}
+
+// ReadFrame returns the next payload, valid until the next call, or io.EOF. A
+// torn frame at the end of the file is left out: io.EOF, and Torn is true. A
+// frame that is damaged elsewhere gives a *FormatError.
+func (r *FrameReader) ReadFrame() ([]byte, error) {
+	left := r.size - r.offset
+	if left == 0 {
+		return nil, io.EOF
+	}
+	if left < frameHeader {
+		return nil, r.tear()
+	}
+	var head [frameHeader]byte
+	if _, err := io.ReadFull(r.in, head[:]); err != nil {
+		return nil, fmt.Errorf("history: read %s: %w", r.file.Name(), err)
+	}
+	length := int64(binary.LittleEndian.Uint32(head[:4]))
+	if length > MaxFrame {
+		return nil, r.damaged("a frame of impossible length")
+	}
+	if left < frameHeader+length {
+		return nil, r.tear()
+	}
+	if int64(cap(r.payload)) < length {
+		r.payload = make([]byte, length)
+	}
+	r.payload = r.payload[:length]
+	if _, err := io.ReadFull(r.in, r.payload); err != nil {
+		return nil, fmt.Errorf("history: read %s: %w", r.file.Name(), err)
+	}
+	if crc32.Checksum(r.payload, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
+		if left == frameHeader+length {
+			return nil, r.tear()
+		}
+		return nil, r.damaged("a frame whose checksum is wrong")
+	}
+	r.offset += frameHeader + length
+	return r.payload, nil
+}
+
+func (r *FrameReader) tear() error {
+	r.torn = true
+	return io.EOF
+}
+
+func (r *FrameReader) damaged(reason string) error {
+	return &FormatError{Path: r.file.Name(), Offset: r.offset, Reason: reason}
+}
+
+// Torn reports whether the file ended in the middle of a frame.
+func (r *FrameReader) Torn() bool { return r.torn }
+
+// Close closes the file.
+func (r *FrameReader) Close() error { return r.file.Close() }

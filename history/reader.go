@@ -1,0 +1,142 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// Visitor is what a reading of a history calls, in the order of the file. Nil
+// functions are passed over. The *Op is reused: it must not be kept. An error
+// from any of them ends the reading and is returned as it is.
+type Visitor struct {
+	Header      func(Header) error
+	Op          func(*Op) error
+	Reservation func(Reservation) error
+	Event       func(Event) error
+}
+
+// Ending is how a history ended.
+type Ending struct {
+	// Whole is true if the writer closed the file in order.
+	Whole bool
+	// Torn is true if the last frame was incomplete and was left out.
+	Torn bool
+	// Ops is how many attempts were read.
+	Ops uint64
+}
+
+// Read reads a history from its file. A file that is not a history, or that is
+// damaged elsewhere than at its end, gives a *FormatError.
+func Read(path string, v Visitor) (Ending, error) {
+	frames, err := OpenFrames(path, magic)
+	if err != nil {
+		return Ending{}, err
+	}
+	r := reading{path: path, visitor: v}
+	err = r.all(frames)
+	r.ending.Torn = frames.Torn()
+	return r.ending, errors.Join(err, frames.Close())
+}
+
+type reading struct {
+	path    string
+	visitor Visitor
+	classes []string
+	op      Op
+	ending  Ending
+	began   bool
+}
+
+func (r *reading) all(frames *FrameReader) error {
+	for {
+		offset := frames.offset
+		payload, err := frames.ReadFrame()
+		if errors.Is(err, io.EOF) {
+			if !r.began {
+				return &FormatError{Path: r.path, Offset: offset, Reason: "the history has no header"}
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.frame(payload); errors.Is(err, errMalformed) {
+			return &FormatError{Path: r.path, Offset: offset, Reason: err.Error()}
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+func (r *reading) frame(payload []byte) error {
+	d := decoder{buf: payload}
+	for len(d.buf) > 0 {
+		tag := d.byte()
+		if r.ending.Whole || (tag == tagHeader) == r.began {
+			return errMalformed // something after the end, or a header not in its place
+		}
+		if err := r.record(tag, &d); err != nil {
+			return err
+		}
+		if d.bad {
+			return errMalformed
+		}
+	}
+	return nil
+}
+
+func (r *reading) record(tag byte, d *decoder) error {
+	switch tag {
+	case tagHeader:
+		r.began = true
+		return document(d, r.visitor.Header)
+	case tagEvent:
+		return document(d, r.visitor.Event)
+	case tagClass:
+		id, name := d.uint(), string(d.bytes())
+		if id != uint64(len(r.classes)+1) || len(r.classes) > maxClasses {
+			return errMalformed
+		}
+		r.classes = append(r.classes, name)
+	case tagOp:
+		class := d.op(&r.op)
+		if d.bad || class > uint64(len(r.classes)) {
+			return errMalformed
+		}
+		if class > 0 {
+			r.op.Error = r.classes[class-1]
+		}
+		r.ending.Ops++
+		if r.visitor.Op != nil {
+			return r.visitor.Op(&r.op)
+		}
+	case tagReservation:
+		reservation := Reservation{Client: int(d.uint()), UpTo: d.uint()}
+		if d.bad || reservation.Client < 0 {
+			return errMalformed
+		}
+		if r.visitor.Reservation != nil {
+			return r.visitor.Reservation(reservation)
+		}
+	case tagEnd:
+		r.ending.Whole = true
+		if d.uint() != r.ending.Ops {
+			return errMalformed
+		}
+	default:
+		return errMalformed
+	}
+	return nil
+}
+
+func document[T any](d *decoder, visit func(T) error) error {
+	var v T
+	if json.Unmarshal(d.bytes(), &v) != nil || d.bad {
+		return errMalformed
+	}
+	if visit == nil {
+		return nil
+	}
+	return visit(v)
+}

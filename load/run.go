@@ -1,0 +1,196 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"assay/history"
+)
+
+const (
+	// reserveStep is how many operation numbers a client reserves at once.
+	reserveStep = 1024
+	// cutGrace is how long what is in flight may still take after the run was
+	// cut.
+	cutGrace = 5 * time.Second
+	// hungGrace is how long after its time limit an attempt may still return
+	// before its client is given up.
+	hungGrace = 10 * time.Second
+)
+
+// Run works the plan with these clients, which are connected already, and
+// returns when nothing is in flight any more. The run starts at the call; now
+// gives nanoseconds since then, and all times of the record are in it.
+//
+// When ctx ends no operation starts any more; what is in flight is given a
+// grace and its record is kept. The error is the recorder's; an unhappy
+// database is not an error here.
+func Run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now func() int64) (Stats, error) {
+	if err := plan.Validate(); err != nil {
+		return Stats{}, err
+	}
+	if len(clients) != plan.Clients {
+		return Stats{}, fmt.Errorf("load: %d clients where the plan has %d", len(clients), plan.Clients)
+	}
+	e := &engine{plan: plan, rec: rec, now: now, lags: newLags(), stop: make(chan struct{})}
+	if plan.Rate > 0 {
+		e.pacer = newPacer(plan)
+	}
+	e.measuring.Store(plan.Warmup == 0) // before any client starts, so that Plan.Ops is exact
+	return e.run(ctx, clients)
+}
+
+// engine is one run in progress.
+type engine struct {
+	plan  Plan
+	rec   Recorder
+	now   func() int64
+	pacer *pacer
+	lags  *lags
+
+	stop     chan struct{} // closed when no operation may start any more
+	stopOnce sync.Once
+	failure  error // of the recorder; read after all clients ended
+
+	measuring atomic.Bool
+	taken     atomic.Uint64 // operations of the measured part, with Plan.Ops
+	lastEnd   atomic.Int64
+	cut       atomic.Bool
+	busy      atomic.Int64
+	abandoned atomic.Int64 // arrivals taken and due, then not started
+}
+
+func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
+	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	unhook := context.AfterFunc(ctx, func() {
+		e.cut.Store(true)
+		e.end(nil)
+		time.AfterFunc(cutGrace, abandon)
+	})
+	defer unhook()
+
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	for i, client := range clients {
+		e.busy.Add(1)
+		all.Go(func() {
+			defer e.busy.Add(-1)
+			w := worker{engine: e, id: i, client: client}
+			w.run(work)
+		})
+	}
+	go func() { all.Wait(); close(done) }()
+
+	stats := e.phases(ctx, done)
+	e.end(nil)
+	stats.Hung = e.drain(ctx, done)
+	stats.Cut = e.cut.Load()
+	stats.Late, stats.OwnLag = e.lags.merged()
+	if e.plan.Ops > 0 {
+		stats.MeasureEnd = max(e.lastEnd.Load(), stats.MeasureStart)
+	}
+	if e.pacer != nil && e.plan.Ops == 0 {
+		stats.Unserved = e.pacer.countUntil(stats.MeasureEnd) + e.abandoned.Load()
+	}
+	if stats.Hung == 0 && e.failure != nil {
+		return stats, e.failure
+	}
+	return stats, errors.Join(e.marks(stats)...)
+}
+
+// phases waits through warm-up and measured part.
+func (e *engine) phases(ctx context.Context, done <-chan struct{}) Stats {
+	var stats Stats
+	if !e.sleepUntil(int64(e.plan.Warmup)) {
+		stats.MeasureStart, stats.MeasureEnd = e.now(), e.now()
+		return stats
+	}
+	probe := startUsage(ctx)
+	if e.plan.Warmup > 0 {
+		stats.MeasureStart = e.now()
+	}
+	e.measuring.Store(true)
+	if e.plan.Ops > 0 {
+		select {
+		case <-done:
+		case <-e.stop:
+		}
+	} else {
+		e.sleepUntil(stats.MeasureStart + int64(e.plan.Duration))
+	}
+	stats.MeasureEnd = e.now()
+	stats.Self = probe.since(ctx)
+	return stats
+}
+
+// drain waits for the clients and returns how many never came back.
+func (e *engine) drain(ctx context.Context, done <-chan struct{}) int {
+	patience := e.plan.Timeout + hungGrace
+	select {
+	case <-done:
+		return 0
+	case <-ctx.Done():
+		patience = min(patience, cutGrace+hungGrace)
+	case <-time.After(patience):
+		return int(e.busy.Load())
+	}
+	select {
+	case <-done:
+		return 0
+	case <-time.After(patience):
+		return int(e.busy.Load())
+	}
+}
+
+func (e *engine) marks(stats Stats) []error {
+	errs := []error{
+		e.rec.Mark(history.Event{At: stats.MeasureStart, Name: history.EventMeasureStart}),
+		e.rec.Mark(history.Event{At: stats.MeasureEnd, Name: history.EventMeasureEnd}),
+	}
+	if stats.Cut {
+		errs = append(errs, e.rec.Mark(history.Event{At: e.now(), Name: history.EventCut, Detail: "the run was ended before its time"}))
+	}
+	return errs
+}
+
+// end stops the run; the first error given is kept.
+func (e *engine) end(err error) {
+	e.stopOnce.Do(func() {
+		e.failure = err
+		close(e.stop)
+	})
+}
+
+func (e *engine) stopped() bool {
+	select {
+	case <-e.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// sleepUntil returns at the moment, in nanoseconds since the start, or with
+// false when the run is stopped earlier.
+func (e *engine) sleepUntil(moment int64) bool {
+	return e.sleep(time.Duration(moment - e.now()))
+}
+
+func (e *engine) sleep(d time.Duration) bool {
+	if d <= 0 {
+		return !e.stopped()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return !e.stopped()
+	case <-e.stop:
+		return false
+	}
+}

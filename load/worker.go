@@ -1,0 +1,166 @@
+package load
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"assay/history"
+)
+
+// worker is one client at work.
+type worker struct {
+	*engine
+	id       int
+	client   Client
+	random   *rand.Rand
+	seq      uint64
+	reserved uint64
+	lost     int // operations in a row that ended without a connection
+}
+
+// run works until the run is stopped. No outcome of an operation ends it.
+func (w *worker) run(ctx context.Context) {
+	defer w.client.Close()
+	w.random = rand.New(rand.NewPCG(w.plan.Seed, uint64(w.id)))
+	if w.plan.Ramp > 0 && !w.sleepUntil(int64(float64(w.id)/w.plan.Ramp*float64(time.Second))) {
+		return
+	}
+	for free := w.now(); ; free = w.now() {
+		due, ok := w.next()
+		if !ok {
+			return
+		}
+		if err := w.reserve(); err != nil {
+			w.end(err)
+			return
+		}
+		if err := w.operation(ctx, due, free); err != nil {
+			w.end(err)
+			return
+		}
+		w.seq++
+		if w.lost > 0 {
+			w.sleep(pause(w.random, w.lost, 10*time.Millisecond, 500*time.Millisecond))
+		}
+	}
+}
+
+// next waits for the next operation and returns when it is due; false when
+// there is none any more.
+func (w *worker) next() (due int64, ok bool) {
+	if w.stopped() {
+		return 0, false
+	}
+	if w.plan.Ops > 0 && w.measuring.Load() && w.taken.Add(1) > w.plan.Ops {
+		return 0, false
+	}
+	if w.pacer == nil {
+		return w.now(), true
+	}
+	due = w.pacer.take()
+	if !w.sleepUntil(due) {
+		if due <= w.now() {
+			w.abandoned.Add(1)
+		}
+		return 0, false
+	}
+	return due, true
+}
+
+func (w *worker) reserve() error {
+	if w.seq < w.reserved {
+		return nil
+	}
+	w.reserved = w.seq + reserveStep
+	return w.rec.Reserve(history.Reservation{Client: w.id, UpTo: w.reserved})
+}
+
+// operation does one operation with its attempts and records each.
+func (w *worker) operation(ctx context.Context, due, free int64) error {
+	op := history.Op{Client: w.id, Seq: w.seq, Due: due, First: w.now()}
+	if w.pacer == nil {
+		op.Due = op.First // in a closed loop nobody waits for the client's own work
+	}
+	if w.measuring.Load() {
+		w.lags.add(w.id, op.First-due, op.First-max(due, free))
+	}
+	op.Start = op.First
+	for op.Attempt = 1; ; op.Attempt++ {
+		limit, cancel := context.WithTimeout(ctx, w.plan.Timeout)
+		answer := w.client.Attempt(limit, w.seq, op.Attempt)
+		cancel()
+		op.End = w.now()
+		op.Kind, op.Values, op.Error, op.Outcome = answer.Kind, answer.Values, answer.Class, answer.Outcome
+		op.Final = final(op, answer)
+		op.Last = !w.again(&op)
+		if op.Last && w.plan.Ops > 0 {
+			w.noteEnd(op.End)
+		}
+		if err := w.rec.Record(&op); err != nil || op.Last {
+			w.countLost(answer.Disconnected)
+			return err
+		}
+		first, limitPause := time.Millisecond, 100*time.Millisecond
+		if answer.Disconnected {
+			first, limitPause = 10*time.Millisecond, time.Second
+		}
+		w.sleep(pause(w.random, op.Attempt, first, limitPause))
+		op.Start = w.now()
+	}
+}
+
+// final is what the operation has ended as up to and including this attempt.
+func final(op history.Op, answer Answer) history.Outcome {
+	switch {
+	case answer.Done:
+		return history.Committed
+	case op.Attempt == 1:
+		return answer.Outcome
+	default:
+		return op.Final.Then(answer.Outcome)
+	}
+}
+
+// again decides by the retry policy.
+func (w *worker) again(op *history.Op) bool {
+	if op.Attempt >= w.plan.MaxAttempts || w.stopped() {
+		return false
+	}
+	switch w.plan.Retry {
+	case RetryFailed:
+		return op.Outcome == history.Failed && op.Final == history.Failed
+	case RetryIdempotent:
+		return op.Final == history.Failed || op.Final == history.Unknown
+	default:
+		return false
+	}
+}
+
+func (w *worker) countLost(disconnected bool) {
+	if disconnected {
+		w.lost++
+	} else {
+		w.lost = 0
+	}
+}
+
+func (w *worker) noteEnd(end int64) {
+	for {
+		last := w.lastEnd.Load()
+		if end <= last || w.lastEnd.CompareAndSwap(last, end) {
+			return
+		}
+	}
+}
+
+// pause is a random time below first*2^(n-1), at most limit: exponential
+// backoff with full jitter (M. Brooker, "Exponential Backoff And Jitter",
+// 2015), so that those who collided do not collide again.
+func pause(random *rand.Rand, n int, first, limit time.Duration) time.Duration {
+	top := limit
+	if n-1 < 20 {
+		top = min(first<<(n-1), limit)
+	}
+	return time.Duration(random.Int64N(int64(top)) + 1)
+}
