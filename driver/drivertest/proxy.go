@@ -1,0 +1,267 @@
+package drivertest
+
+import (
+	"bytes"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Proxy stands between a client and a server on loopback TCP and breaks what
+// passes through it. Its methods are safe for concurrent use.
+type Proxy struct {
+	server   string
+	listener net.Listener
+	running  sync.WaitGroup
+
+	mu      sync.Mutex
+	mode    mode
+	trigger *trigger
+	links   map[*link]struct{}
+	changed chan struct{} // closed and replaced when mode changes
+	closed  bool
+}
+
+type mode int
+
+const (
+	pass    mode = iota // forward both ways
+	cut                 // no connection lives, and none comes about
+	swallow             // forward to the server, drop its answers
+	freeze              // keep the connections, forward nothing until later
+)
+
+// trigger is what Arm set.
+type trigger struct {
+	marker  []byte
+	deliver bool
+	seen    chan struct{}
+}
+
+// link is one client's connection and its counterpart.
+type link struct {
+	client, server net.Conn
+	// tail is the end of what the client sent last, for a marker that is split
+	// over two reads. Only the pump towards the server uses it.
+	tail []byte
+	// doomed is set under the proxy's lock once the marker has passed: the
+	// server's next answer is swallowed and cuts everything.
+	doomed bool
+}
+
+// answerWait is how long the server is given to answer what was delivered with
+// the marker before everything is cut all the same.
+const answerWait = 5 * time.Second
+
+// NewProxy listens on a free port of 127.0.0.1 and forwards to server, as
+// "host:port". It ends with the test.
+func NewProxy(t *testing.T, server string) *Proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{server: server, listener: listener, links: map[*link]struct{}{}, changed: make(chan struct{})}
+	p.running.Go(p.accept)
+	t.Cleanup(p.close)
+	return p
+}
+
+// Addr is where the proxy listens, as "host:port".
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Pass forwards everything, first of all what was held back by Freeze.
+func (p *Proxy) Pass() { p.set(pass) }
+
+// Cut closes all connections, and new ones as soon as they are made, until
+// Pass.
+func (p *Proxy) Cut() { p.set(cut) }
+
+// Swallow drops what the server answers.
+func (p *Proxy) Swallow() { p.set(swallow) }
+
+// Freeze forwards nothing and keeps what is sent, as a network does that has
+// gone silent; what was sent arrives after Pass.
+func (p *Proxy) Freeze() { p.set(freeze) }
+
+// Arm waits for marker in what a client sends, upper or lower case. When it
+// comes, everything is cut as by Cut: with deliver after the server has got it
+// and has answered, an answer that no client gets; without deliver before the
+// server gets it. The channel is closed when the marker has come.
+func (p *Proxy) Arm(marker []byte, deliver bool) (seen <-chan struct{}) {
+	t := &trigger{marker: bytes.ToLower(marker), deliver: deliver, seen: make(chan struct{})}
+	p.mu.Lock()
+	p.trigger = t
+	p.mu.Unlock()
+	return t.seen
+}
+
+func (p *Proxy) set(m mode) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.setLocked(m)
+}
+
+func (p *Proxy) setLocked(m mode) {
+	p.mode = m
+	close(p.changed)
+	p.changed = make(chan struct{})
+	if m == cut {
+		for l := range p.links {
+			l.close()
+		}
+	}
+}
+
+func (p *Proxy) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.setLocked(cut)
+	p.mu.Unlock()
+	p.listener.Close()
+	p.running.Wait()
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.running.Go(func() { p.serve(client) })
+	}
+}
+
+// serve carries one client's connection until it ends.
+func (p *Proxy) serve(client net.Conn) {
+	defer client.Close()
+	l := &link{client: client}
+	p.mu.Lock()
+	p.links[l] = struct{}{}
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		delete(p.links, l)
+		p.mu.Unlock()
+	}()
+	if p.wait() == cut {
+		return
+	}
+	server, err := net.DialTimeout("tcp", p.server, answerWait)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	p.mu.Lock()
+	l.server = server
+	over := p.mode == cut
+	p.mu.Unlock()
+	if over {
+		return
+	}
+	var pumps sync.WaitGroup
+	pumps.Go(func() { p.toServer(l) })
+	pumps.Go(func() { p.toClient(l) })
+	pumps.Wait()
+}
+
+// wait returns the mode as soon as it is not freeze.
+func (p *Proxy) wait() mode {
+	for {
+		p.mu.Lock()
+		m, changed := p.mode, p.changed
+		p.mu.Unlock()
+		if m != freeze {
+			return m
+		}
+		<-changed
+	}
+}
+
+func (p *Proxy) toServer(l *link) {
+	defer closeWrite(l.server)
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := l.client.Read(buf)
+		if n > 0 && (p.wait() == cut || !p.inspect(l, buf[:n])) {
+			return
+		}
+		if n > 0 {
+			if _, err := l.server.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			p.wait() // a close is no faster than what was sent before it
+			return
+		}
+	}
+}
+
+// inspect looks for the armed marker in what is about to be forwarded and
+// reports whether to go on.
+func (p *Proxy) inspect(l *link, chunk []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.trigger
+	if t == nil {
+		l.tail = l.tail[:0]
+		return true
+	}
+	text := bytes.ToLower(append(l.tail, chunk...))
+	l.tail = append(l.tail[:0], text[max(0, len(text)-len(t.marker)+1):]...)
+	if !bytes.Contains(text, t.marker) {
+		return true
+	}
+	p.trigger = nil
+	close(t.seen)
+	if !t.deliver {
+		p.setLocked(cut)
+		return false
+	}
+	l.doomed = true
+	// The answer ends the read in toClient; without one this does.
+	l.server.SetReadDeadline(time.Now().Add(answerWait))
+	return true
+}
+
+func (p *Proxy) toClient(l *link) {
+	defer closeWrite(l.client)
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := l.server.Read(buf)
+		p.mu.Lock()
+		if l.doomed {
+			p.setLocked(cut)
+		}
+		p.mu.Unlock()
+		m := p.wait()
+		if m == cut {
+			return
+		}
+		if n > 0 && m == pass {
+			if _, err := l.client.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// close ends both sides; the pumps then end by themselves.
+func (l *link) close() {
+	l.client.Close()
+	if l.server != nil {
+		l.server.Close()
+	}
+}
+
+// closeWrite passes on that one side has nothing more to say.
+func closeWrite(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		tcp.CloseWrite()
+	}
+}

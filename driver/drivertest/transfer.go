@@ -1,0 +1,214 @@
+package drivertest
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"assay/history"
+	"assay/workload/bank"
+)
+
+func testTransfer(t *testing.T, h Bank) {
+	p := loadedPlace(t, h, 1000, 1000, 1000)
+	c := p.client(p.store, 0)
+	steps := []struct {
+		source, destination, amount int64
+		wantSource, wantDestination bank.State
+	}{
+		{source: 1, destination: 2, amount: 100, wantSource: bank.State{Balance: 900, Version: 1}, wantDestination: bank.State{Balance: 1100, Version: 1}},
+		{source: 2, destination: 1, amount: 50, wantSource: bank.State{Balance: 1050, Version: 2}, wantDestination: bank.State{Balance: 950, Version: 2}},
+		{source: 3, destination: 1, amount: 1, wantSource: bank.State{Balance: 999, Version: 1}, wantDestination: bank.State{Balance: 951, Version: 3}},
+		{source: 1, destination: 3, amount: 1, wantSource: bank.State{Balance: 950, Version: 4}, wantDestination: bank.State{Balance: 1000, Version: 2}},
+	}
+	var last bank.Transfer
+	for i, s := range steps {
+		last = c.next(s.source, s.destination, s.amount)
+		r := c.commit(p.ctx, last)
+		if r.Source != s.wantSource || r.Destination != s.wantDestination {
+			t.Errorf("step %d: acknowledged %+v and %+v, want %+v and %+v", i, r.Source, r.Destination, s.wantSource, s.wantDestination)
+		}
+	}
+	c.close()
+	read := p.check()
+	want := bank.Entry{Transfer: last, SourceVersion: 4, DestinationVersion: 2}
+	if e, _ := read.Entry(last.ID); e != want {
+		t.Errorf("the last row is %+v, want %+v", e, want)
+	}
+	for id, want := range map[int64]bank.Account{1: {ID: 1, Balance: 950, Version: 4}, 2: {ID: 2, Balance: 1050, Version: 2}, 3: {ID: 3, Balance: 1000, Version: 2}} {
+		if got := read.Account(id); got != want {
+			t.Errorf("account %+v, want %+v", got, want)
+		}
+	}
+}
+
+// settleFor repeats a transfer while it fails for reasons that pass, as a
+// database may refuse anything under its own load, and wants this end.
+func (c *client) settleFor(ctx context.Context, tr bank.Transfer, want history.Outcome, class string) {
+	c.t.Helper()
+	if r := c.insist(ctx, tr); r.Outcome != want || class != "" && r.Class != class || r.Duplicate {
+		c.t.Errorf("transfer %+v: %v (%q: %v), want %v (%q)", tr, r.Outcome, r.Class, r.Err, want, class)
+	}
+}
+
+func testNoFunds(t *testing.T, h Bank) {
+	p := loadedPlace(t, h, 100, 100, 0)
+	c := p.client(p.store, 0)
+	c.settleFor(p.ctx, c.next(1, 2, 101), history.Rejected, bank.ClassNoFunds)
+	c.settleFor(p.ctx, c.next(3, 1, 1), history.Rejected, bank.ClassNoFunds)
+	p.unchanged(100, 100, 0)
+	// The id of a rejected transfer is free: it left nothing.
+	again := c.next(3, 2, 40)
+	c.settleFor(p.ctx, again, history.Rejected, bank.ClassNoFunds)
+	c.commit(p.ctx, c.next(1, 3, 50))
+	c.commit(p.ctx, again)
+	c.close()
+	p.check()
+}
+
+func testExactBalance(t *testing.T, h Bank) {
+	p := loadedPlace(t, h, 100, 0)
+	c := p.client(p.store, 0)
+	if r := c.commit(p.ctx, c.next(1, 2, 100)); r.Source.Balance != 0 || r.Destination.Balance != 100 {
+		t.Errorf("all of the balance moved: %+v", r)
+	}
+	c.settleFor(p.ctx, c.next(1, 2, 1), history.Rejected, bank.ClassNoFunds)
+	c.close()
+	p.check()
+}
+
+func testMissingAccount(t *testing.T, h Bank) {
+	p := loadedPlace(t, h, 100, 100)
+	c := p.client(p.store, 0)
+	c.settleFor(p.ctx, c.next(1, 3, 10), history.Rejected, bank.ClassNoAccount)
+	c.settleFor(p.ctx, c.next(3, 1, 10), history.Rejected, bank.ClassNoAccount)
+	c.settleFor(p.ctx, c.next(8, 9, 10), history.Rejected, bank.ClassNoAccount)
+	p.unchanged(100, 100)
+	c.commit(p.ctx, c.next(1, 2, 10))
+	c.close()
+	p.check()
+}
+
+// unchanged wants the accounts as loaded and an empty journal.
+func (p *place) unchanged(balances ...int64) {
+	p.t.Helper()
+	read := p.check()
+	if len(read.Entries) != 0 {
+		p.t.Errorf("the journal has %d rows, want none", len(read.Entries))
+	}
+	for _, want := range accountsOf(balances...) {
+		if got := read.Account(want.ID); got != want {
+			p.t.Errorf("account %+v, want %+v", got, want)
+		}
+	}
+}
+
+func testRepeatedID(t *testing.T, h Bank) {
+	p := loadedPlace(t, h, 100, 100, 100)
+	c := p.client(p.store, 0)
+	first, second := c.next(1, 2, 60), c.next(2, 3, 1)
+	c.commit(p.ctx, first) // leaves 40: a repetition would lack funds
+	c.commit(p.ctx, second)
+	repetitions := []bank.Transfer{
+		first,
+		second,
+		{ID: first.ID, Source: 1, Destination: 2, Amount: 5},
+		{ID: first.ID, Source: 3, Destination: 1, Amount: 60},
+		{ID: second.ID, Source: 2, Destination: 1, Amount: 1_000_000},
+	}
+	others := []*client{c, p.client(p.store, 1), p.client(open(t, h), 2)}
+	for _, other := range others {
+		for _, tr := range repetitions {
+			if r := other.duplicate(p.ctx, tr); r.Outcome != history.Failed || !r.Duplicate || r.Class != bank.ClassDuplicate {
+				t.Errorf("repetition %+v: %+v, want a duplicate", tr, r)
+			}
+		}
+	}
+	for _, other := range others {
+		other.close()
+	}
+	p.check()
+}
+
+// duplicate repeats an attempt, unrecorded, while it fails for reasons that
+// pass.
+func (c *client) duplicate(ctx context.Context, tr bank.Transfer) bank.Reply {
+	var r bank.Reply
+	for range tries {
+		if r = c.attempt(ctx, tr); r.Outcome != history.Failed || r.Duplicate || ctx.Err() != nil {
+			break
+		}
+	}
+	return r
+}
+
+func testSessionAfterErrors(t *testing.T, h Bank) {
+	p := loadedPlace(t, h, 1000, 1000)
+	c := p.client(p.store, 0)
+	good := c.next(1, 2, 1)
+	c.commit(p.ctx, good)
+	errors := map[string]func(){
+		"no funds":        func() { c.do(p.ctx, c.next(1, 2, 5000)) },
+		"missing account": func() { c.do(p.ctx, c.next(1, 9, 1)) },
+		"missing source":  func() { c.do(p.ctx, c.next(9, 1, 1)) },
+		"repeated id":     func() { c.do(p.ctx, good) },
+		"context over": func() {
+			ctx, cancel := context.WithCancel(p.ctx)
+			cancel()
+			c.do(ctx, c.next(1, 2, 1))
+		},
+	}
+	for name, provoke := range errors {
+		for range 2 {
+			provoke()
+			if r := c.insist(p.ctx, c.next(1, 2, 1)); r.Outcome != history.Committed {
+				t.Errorf("after %s: %v (%s: %v), want committed", name, r.Outcome, r.Class, r.Err)
+			}
+		}
+	}
+	c.close()
+	p.check()
+}
+
+func testContextOverBefore(t *testing.T, h Bank) {
+	p := loadedPlace(t, h, 1000, 1000)
+	c := p.client(p.store, 0)
+	over, cancel := context.WithCancel(p.ctx)
+	cancel()
+	for range 5 {
+		if err := c.connect(p.ctx); err != nil {
+			t.Fatalf("Session: %v", err)
+		}
+		if r := c.do(over, c.next(1, 2, 1)); r.Outcome == history.Rejected || r.Duplicate {
+			t.Errorf("a context that was over: %+v, want failed or unknown", r)
+		}
+	}
+	c.commit(p.ctx, c.next(1, 2, 1))
+	c.close()
+	p.check()
+}
+
+// testContextOverDuring ends contexts at all moments of a transfer.
+func testContextOverDuring(t *testing.T, h Bank) {
+	p := loadedPlace(t, h, 100_000, 100_000)
+	c := p.client(p.store, 0)
+	c.commit(p.ctx, c.next(1, 2, 1))
+	start := time.Now()
+	c.commit(p.ctx, c.next(1, 2, 1))
+	usual := time.Since(start)
+	for range 60 {
+		if err := c.connect(p.ctx); err != nil {
+			t.Fatalf("Session: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(p.ctx, rand.N(2*usual+time.Microsecond))
+		if r := c.do(ctx, c.next(1, 2, 1)); r.Outcome == history.Rejected || r.Duplicate {
+			t.Errorf("a context that ended: %+v", r)
+		}
+		cancel()
+	}
+	// What was abandoned must not stand in the way for ever.
+	c.commit(p.ctx, c.next(1, 2, 1))
+	c.close()
+	p.check()
+}
