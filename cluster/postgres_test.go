@@ -1,0 +1,263 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+func startPostgres(t *testing.T, o PostgresOptions) *Postgres {
+	t.Helper()
+	p, err := StartPostgres(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func connect(t *testing.T, p *Postgres) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), p.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+func query(t *testing.T, conn *pgx.Conn, sql string) string {
+	t.Helper()
+	var value string
+	if err := conn.QueryRow(t.Context(), sql).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return value
+}
+
+func TestPostgresStartsDurableAndPrivate(t *testing.T) {
+	p := startPostgres(t, PostgresOptions{User: "tester", Password: `p'w "x"/@`, Settings: []string{"max_connections=17"}})
+	conn := connect(t, p)
+	for name, want := range map[string]string{
+		"fsync": "on", "wal_level": "replica", "listen_addresses": "127.0.0.1", "unix_socket_directories": "",
+		"max_connections": "17", "password_encryption": "scram-sha-256",
+	} {
+		if got := query(t, conn, "SHOW "+name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if got := query(t, conn, "SELECT current_user::text"); got != "tester" {
+		t.Errorf("user %q", got)
+	}
+	address, err := url.Parse(p.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host, _, _ := net.SplitHostPort(address.Host); host != "127.0.0.1" {
+		t.Errorf("address %s", address.Host)
+	}
+	address.User = url.UserPassword("tester", "wrong")
+	_, err = pgx.Connect(t.Context(), address.String())
+	var refusal *pgconn.PgError
+	if !errors.As(err, &refusal) || refusal.Code != "28P01" {
+		t.Errorf("a wrong password gave %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(p.Log()), "initial-password")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file with the password is still there: %v", err)
+	}
+}
+
+func TestPostgresKeepsWhatItCommittedWhenKilled(t *testing.T) {
+	p := startPostgres(t, PostgresOptions{})
+	before := p.Address()
+	conn := connect(t, p)
+	if _, err := conn.Exec(t.Context(), "CREATE TABLE kept AS SELECT 42 AS n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Ping(t.Context()); err == nil {
+		t.Error("the killed server still answers")
+	}
+	for range 2 { // the second time it runs and is stopped first
+		if err := p.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if p.Address() != before {
+			t.Errorf("address was %s, is %s", before, p.Address())
+		}
+		if got := query(t, connect(t, p), "SELECT n::text FROM kept"); got != "42" {
+			t.Errorf("got %s", got)
+		}
+	}
+}
+
+func TestPostgresStopAndPause(t *testing.T) {
+	p := startPostgres(t, PostgresOptions{})
+	conn := connect(t, p)
+	if err := p.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	answer := make(chan error, 1)
+	go func() { answer <- conn.Ping(context.Background()) }()
+	select {
+	case err := <-answer:
+		t.Errorf("a paused server answered: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	if err := p.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answer; err != nil {
+		t.Errorf("after Resume: %v", err)
+	}
+	if err := p.Stop(t.Context()); err != nil { // with a client connected
+		t.Fatal(err)
+	}
+	if log := tail(p.Log(), 1); !strings.Contains(log, "database system is shut down") {
+		t.Errorf("the log ends with %q", log)
+	}
+	if err := p.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	query(t, connect(t, p), "SELECT version()")
+}
+
+func TestPostgresCloseLeavesNothing(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-%v", os.Getpid(), killed))
+		log := filepath.Join(t.TempDir(), "kept.log")
+		p := startPostgres(t, PostgresOptions{Dir: dir, Log: log})
+		pid := p.PID()
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared := regexp.MustCompile(`/dev/shm/\S+`).FindAllString(string(maps), -1)
+		if len(shared) == 0 || segmentsOf(t, pid) == 0 {
+			t.Errorf("files in /dev/shm %v, segments %d: the test looks in the wrong place", shared, segmentsOf(t, pid))
+		}
+		if killed {
+			if err := p.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range append(shared, dir) {
+			if exists(path) {
+				t.Errorf("%s is still there (killed: %v)", path, killed)
+			}
+		}
+		if n := segmentsOf(t, pid); n != 0 {
+			t.Errorf("%d segments of shared memory are still there (killed: %v)", n, killed)
+		}
+		if !exists(log) {
+			t.Error("a log outside of the folder was removed")
+		}
+		if err := p.Restart(t.Context()); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("Restart after Close: %v", err)
+		}
+	}
+}
+
+// segmentsOf counts the System V shared memory segments that a process made.
+func segmentsOf(t *testing.T, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile("/proc/sysvipc/shm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, line := range strings.Split(string(data), "\n") {
+		if fields := strings.Fields(line); len(fields) > 4 && fields[4] == fmt.Sprint(pid) {
+			count++
+		}
+	}
+	return count
+}
+
+func TestPostgresThatCannotStart(t *testing.T) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-bad", os.Getpid()))
+	_, err := StartPostgres(t.Context(), PostgresOptions{Dir: dir, Settings: []string{"max_connections=none"}})
+	if err == nil || !strings.Contains(err.Error(), "max_connections") {
+		t.Errorf("the log is not in the error: %v", err)
+	}
+	if exists(dir) {
+		t.Errorf("%s is still there", dir)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := StartPostgres(ctx, PostgresOptions{Dir: dir}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if exists(dir) {
+		t.Errorf("%s is still there", dir)
+	}
+}
+
+func TestPostgresMissing(t *testing.T) {
+	program := postgresProgram()
+	program.Folders = nil
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("ASSAY_SERVERS", t.TempDir())
+	_, err := program.Find("")
+	var missing *MissingError
+	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "scripts/install-servers.sh postgres") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAskPostgres(t *testing.T) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	answers := []struct {
+		send string
+		want postgresState
+	}{
+		{"R\x00\x00\x00\x08\x00\x00\x00\x0a", postgresReady},
+		{"E\x00\x00\x00\x0dSFATAL\x00\x00\x00", postgresReady},
+		{"E\x00\x00\x00\x0cC57P03\x00\x00", postgresAnswers},
+		{"HTTP/1.1 400 Bad Request\r\n", postgresSilent},
+		{"E\x00\x00", postgresSilent},
+		{"", postgresSilent},
+	}
+	go func() {
+		for _, a := range answers {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conn.Write([]byte(a.send))
+			conn.(*net.TCPConn).CloseWrite()
+			defer conn.Close()
+		}
+	}()
+	for _, a := range answers {
+		got, err := askPostgres(t.Context(), listener.Addr().String(), "assay")
+		if got != a.want || (got != postgresReady) != (err != nil) {
+			t.Errorf("%q: state %d, error %v; want %d", a.send, got, err, a.want)
+		}
+	}
+}
