@@ -25,14 +25,23 @@ func Redact(address string) string {
 		}
 		authority = user + authority[at:]
 	}
-	path, query, hasQuery := strings.Cut(tail, "?")
-	if strings.ContainsAny(path, "@") {
+	// A password with an unescaped "/", "?" or "#" ends up in the tail, or
+	// where a port should be.
+	if strings.Contains(tail, "@") || !portsAreNumbers(authority) {
 		return scheme + "://(unreadable)"
 	}
+	path, query, hasQuery := strings.Cut(tail, "?")
 	if hasQuery {
 		path += "?" + redactQuery(query)
 	}
 	return scheme + "://" + authority + path
+}
+
+// Redacted reports whether Redact took something out of this address, so that
+// it cannot be used to connect.
+func Redacted(address string) bool {
+	return strings.Contains(address, ":xxxxx@") || strings.Contains(address, "=xxxxx") ||
+		strings.HasSuffix(address, "://(unreadable)")
 }
 
 func redactQuery(query string) string {
@@ -44,6 +53,18 @@ func redactQuery(query string) string {
 		}
 	}
 	return strings.Join(parts, "&")
+}
+
+func portsAreNumbers(authority string) bool {
+	hosts := authority[strings.LastIndexByte(authority, '@')+1:]
+	for _, host := range strings.Split(hosts, ",") {
+		host = host[strings.LastIndexByte(host, ']')+1:] // past an IPv6 address
+		_, port, _ := strings.Cut(host, ":")
+		if strings.Trim(port, "0123456789") != "" {
+			return false
+		}
+	}
+	return true
 }
 
 func secret(name string) bool {

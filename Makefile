@@ -1,0 +1,55 @@
+# make            build ./assay
+# make test       everything, against real servers that it installs and starts
+# make check      the quick part, before each commit
+# make figures    the benchmarks
+
+GO ?= go
+# A server that the tests need is installed here or by the system's packages.
+SERVERS = ./scripts/install-servers.sh
+
+.PHONY: build test check format lint unit fuzz figures clean
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o assay ./cmd/assay
+
+# The race detector needs cgo and a C compiler; install-servers.sh sees to it.
+test: servers check
+	$(GO) test -race -timeout 30m $(PACKAGES_WITH_SERVERS)
+	$(MAKE) fuzz
+	$(MAKE) build
+
+.PHONY: servers
+servers:
+	$(SERVERS)
+
+# The packages whose tests start real servers; all others are in `make unit`.
+PACKAGES_WITH_SERVERS = ./cluster/... ./driver/postgres/... ./driver/mongodb/... ./study/... ./cmd/...
+
+check: format lint unit
+
+format:
+	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "not formatted (gofmt -w .):"; echo "$$out"; exit 1; fi
+
+lint:
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+unit:
+	$(GO) test -race -timeout 10m $$($(GO) list ./... | grep -v -e /cluster -e /driver/postgres -e /driver/mongodb -e /study -e /cmd/)
+
+# Each fuzz test for a moment; `go test -fuzz NAME PACKAGE` goes on for longer.
+FUZZTIME ?= 5s
+fuzz:
+	@$(GO) list ./... | while read -r package; do \
+		dir=$${package#assay}; dir=.$$dir; \
+		for name in $$(grep -hos '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go | sed 's/^func //'); do \
+			echo "fuzz $$package $$name"; \
+			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \
+		done; \
+	done
+
+figures:
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+clean:
+	rm -f assay

@@ -1,0 +1,208 @@
+// Package assay_test holds the rules that no single package can hold: which
+// package may import which, and how long things may get.
+package assay_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// mayImport is the direction of the arrows: what each package may import of
+// ours. A name with /... stands for all packages below it. A package that is
+// not in this table fails the test: a new one is entered here on purpose.
+var mayImport = map[string][]string{
+	"history":           {},
+	"check":             {},
+	"check/ledger":      {"check", "history"},
+	"check/cycle":       {"check", "history"},
+	"measure":           {"history"},
+	"load":              {"history"},
+	"workload":          {},
+	"workload/bank":     {"workload", "load", "history", "check", "check/ledger"},
+	"driver/mem":        {"workload", "workload/bank", "history"},
+	"driver/sqlite":     {"workload", "workload/bank", "history"},
+	"driver/postgres":   {"workload", "workload/bank", "history"},
+	"driver/mongodb":    {"workload", "workload/bank", "history"},
+	"driver/drivertest": {"workload", "workload/bank", "history"},
+	"cluster":           {},
+	"report":            {"history", "measure", "check"},
+	"catalog":           {"workload", "workload/bank", "driver/..."},
+	"study":             {"catalog", "cluster", "workload", "workload/bank", "load", "history", "measure", "check", "check/ledger", "report"},
+	"cmd/assay":         {"catalog", "study", "report", "workload", "workload/bank", "load", "history", "measure", "check"},
+}
+
+// What only tests may import beside that: a driver's own tests start servers
+// and run the conformance suite.
+var testsMayImport = map[string][]string{
+	"driver/mem":      {"driver/drivertest"},
+	"driver/sqlite":   {"driver/drivertest"},
+	"driver/postgres": {"driver/drivertest", "cluster"},
+	"driver/mongodb":  {"driver/drivertest", "cluster"},
+	"study":           {"driver/mem", "driver/sqlite"},
+	"cmd/assay":       {"cluster"},
+}
+
+const (
+	maxFileLines     = 400
+	maxFunctionLines = 70
+	module           = "assay/"
+)
+
+type source struct {
+	path string // slash separated, from the module's root
+	file *ast.File
+	set  *token.FileSet
+	test bool
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && name != "." || entry.Name() == "testdata" || entry.Name() == "runs") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(name) != ".go" {
+			return nil
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, name, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		all = append(all, source{
+			path: filepath.ToSlash(name), file: file, set: set, test: strings.HasSuffix(name, "_test.go"),
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 20 {
+		t.Fatalf("only %d source files found", len(all))
+	}
+	return all
+}
+
+func TestArrowsGoOneWay(t *testing.T) {
+	for _, s := range sources(t) {
+		from := path.Dir(s.path)
+		if from == "." {
+			continue
+		}
+		allowed, known := mayImport[from]
+		if !known {
+			t.Errorf("%s: package %s is not in the table of arrows", s.path, from)
+			continue
+		}
+		if s.test {
+			allowed = append(append(slices.Clone(allowed), testsMayImport[from]...), from)
+		}
+		for _, spec := range s.file.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			to, ours := strings.CutPrefix(name, module)
+			if ours && !permitted(allowed, to) {
+				t.Errorf("%s: %s must not import %s", s.path, from, to)
+			}
+		}
+	}
+}
+
+func permitted(allowed []string, to string) bool {
+	return slices.ContainsFunc(allowed, func(a string) bool {
+		below, all := strings.CutSuffix(a, "/...")
+		return a == to || all && strings.HasPrefix(to, below+"/")
+	})
+}
+
+// TestTheArrowTestCanFail keeps the rule itself honest.
+func TestTheArrowTestCanFail(t *testing.T) {
+	for _, wrong := range [][2]string{
+		{"workload/bank", "driver/sqlite"}, {"load", "workload/bank"}, {"check", "load"}, {"history", "check"},
+		{"driver/postgres", "load"}, {"report", "workload"},
+	} {
+		if permitted(mayImport[wrong[0]], wrong[1]) {
+			t.Errorf("%s may import %s", wrong[0], wrong[1])
+		}
+	}
+	if !permitted(mayImport["catalog"], "driver/sqlite") {
+		t.Error("catalog must be able to import the drivers")
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		lines := s.set.File(s.file.FileStart).LineCount()
+		if lines > maxFileLines {
+			t.Errorf("%s has %d lines; more than %d means two rooms", s.path, lines, maxFileLines)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			f, ok := n.(*ast.FuncDecl)
+			if !ok || f.Body == nil {
+				return true
+			}
+			length := s.set.Position(f.End()).Line - s.set.Position(f.Pos()).Line + 1
+			if length > maxFunctionLines {
+				t.Errorf("%s: function %s has %d lines, more than %d", s.path, f.Name.Name, length, maxFunctionLines)
+			}
+			return true
+		})
+	}
+}
+
+func TestHouseRules(t *testing.T) {
+	opened := map[string]bool{}
+	for _, s := range sources(t) {
+		dir := path.Dir(s.path)
+		if s.file.Doc != nil {
+			opened[dir] = true
+		} else if _, seen := opened[dir]; !seen {
+			opened[dir] = false
+		}
+		for _, word := range []string{"util", "utils", "common", "helper", "helpers", "misc"} {
+			if path.Base(dir) == word || strings.TrimSuffix(path.Base(s.path), ".go") == word {
+				t.Errorf("%s: a name that says nothing", s.path)
+			}
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv == nil && n.Name.Name == "init" {
+					t.Errorf("%s: init functions are not used here", s.path)
+				}
+			case *ast.SelectorExpr:
+				if s.test && strings.HasPrefix(n.Sel.Name, "Skip") && isName(n.X, "t", "b", "tb") {
+					t.Errorf("%s: a test that skips is a test that is not run", s.path)
+				}
+			}
+			return true
+		})
+	}
+	for dir, ok := range opened {
+		if !ok {
+			t.Errorf("%s: no file opens the package with what it is for", dir)
+		}
+	}
+}
+
+func isName(x ast.Expr, names ...string) bool {
+	id, ok := x.(*ast.Ident)
+	return ok && slices.Contains(names, id.Name)
+}

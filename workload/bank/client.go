@@ -1,0 +1,71 @@
+package bank
+
+import (
+	"context"
+
+	"assay/history"
+	"assay/load"
+)
+
+// KindTransfer is the history.Op.Kind of a transfer. Its Values, where the
+// attempt was acknowledged with them, are the source's balance and version and
+// the destination's balance and version as the transaction left them.
+const KindTransfer uint8 = 1
+
+// client is one client of the run. Its transfers are those of its number.
+type client struct {
+	store     Store
+	transfers *Transfers
+	number    int
+	session   Session
+	values    [4]int64
+}
+
+var _ load.Client = (*client)(nil)
+
+// NewClient opens a session for client number n and returns the client.
+func NewClient(ctx context.Context, store Store, transfers *Transfers, n int) (load.Client, error) {
+	session, err := store.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &client{store: store, transfers: transfers, number: n, session: session}, nil
+}
+
+// Attempt implements load.Client.
+func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
+	if c.session == nil {
+		session, err := c.store.Session(ctx)
+		if err != nil { // nothing was sent
+			return load.Answer{Kind: KindTransfer, Outcome: history.Failed, Class: ClassConnect, Disconnected: true}
+		}
+		c.session = session
+	}
+	reply := c.session.Transfer(ctx, c.transfers.At(TransferID(c.number, seq)))
+	answer := load.Answer{Kind: KindTransfer, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken}
+	switch {
+	case reply.Outcome == history.Committed:
+		c.values = [4]int64{reply.Source.Balance, reply.Source.Version, reply.Destination.Balance, reply.Destination.Version}
+		answer.Values = c.values[:]
+	case reply.Duplicate && attempt > 1:
+		answer.Done = true
+	case reply.Duplicate:
+		// Nobody but this operation uses its id, so something between here and
+		// the database has sent it twice. This says nothing against the
+		// database, and the row may be there.
+		answer.Outcome = history.Unknown
+	}
+	if reply.Broken || answer.Outcome == history.Unknown {
+		c.session.Close()
+		c.session = nil
+	}
+	return answer
+}
+
+// Close implements load.Client.
+func (c *client) Close() {
+	if c.session != nil {
+		c.session.Close()
+		c.session = nil
+	}
+}

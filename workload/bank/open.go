@@ -1,0 +1,66 @@
+package bank
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// LoadError says how far loading came before it ended.
+type LoadError struct {
+	Loaded, Total int64
+	Err           error
+}
+
+func (e *LoadError) Error() string {
+	return fmt.Sprintf("loading ended after %d of %d accounts: %v; what is there carries assay's mark, and the next run starts clean",
+		e.Loaded, e.Total, e.Err)
+}
+
+func (e *LoadError) Unwrap() error { return e.Err }
+
+// Open loads the opening state, config.Loaders batches at a time, and calls
+// loaded, from one goroutine at a time, with the number of accounts that are
+// in. Any failure gives a *LoadError.
+func Open(ctx context.Context, store Store, config Config, loaded func(done, total int64)) error {
+	accounts := NewAccounts(config.Accounts)
+	group, loading := errgroup.WithContext(ctx)
+	var next, done atomic.Int64
+	counted := make(chan int64, config.Loaders)
+	for range config.Loaders {
+		group.Go(func() error {
+			batch := make([]Account, 0, MaxBatch)
+			for loading.Err() == nil {
+				first := next.Add(MaxBatch) - MaxBatch + 1
+				if first > accounts.Len() {
+					return nil
+				}
+				batch = accounts.Batch(first, batch)
+				if err := store.LoadAccounts(loading, batch); err != nil {
+					return err
+				}
+				counted <- done.Add(int64(len(batch)))
+			}
+			return loading.Err()
+		})
+	}
+	reported := make(chan struct{})
+	go func() {
+		defer close(reported)
+		for n := range counted {
+			loaded(n, accounts.Len())
+		}
+	}()
+	err := group.Wait()
+	close(counted)
+	<-reported
+	if err == nil {
+		err = store.FinishLoad(ctx)
+	}
+	if err != nil {
+		return &LoadError{Loaded: done.Load(), Total: accounts.Len(), Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package workload
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRedact(t *testing.T) {
+	tests := map[string]string{
+		"sqlite:some/file.db":                               "sqlite:some/file.db",
+		"postgres://host/db":                                "postgres://host/db",
+		"postgres://u@host/db":                              "postgres://u@host/db",
+		"postgres://u:hidden@host:5432/db?sslmode=disable":  "postgres://u:xxxxx@host:5432/db?sslmode=disable",
+		"postgres://u:hid:d@en@host/db":                     "postgres://u:xxxxx@host/db",
+		"postgres://host/db?user=u&password=hidden":         "postgres://host/db?user=u&password=xxxxx",
+		"postgres://host/db?PassWord=hidden&x=1":            "postgres://host/db?PassWord=xxxxx&x=1",
+		"postgres://host/db?sslpassword=hidden":             "postgres://host/db?sslpassword=xxxxx",
+		"postgres://host/db?p%61ssword=hidden":              "postgres://host/db?p%61ssword=xxxxx",
+		"mongodb://u:hidden@a:1,b:2/?replicaSet=rs0":        "mongodb://u:xxxxx@a:1,b:2/?replicaSet=rs0",
+		"mongodb://u:hid/den@a:1/":                          "mongodb://(unreadable)",
+		"mongodb://a/?authMechanismProperties=TOKEN:hidden": "mongodb://a/?authMechanismProperties=xxxxx",
+		"hidden": "(no scheme)",
+	}
+	for address, want := range tests {
+		got := Redact(address)
+		if got != want {
+			t.Errorf("Redact(%q) = %q, want %q", address, got, want)
+		}
+		if strings.Contains(got, "hidden") {
+			t.Errorf("Redact(%q) shows the secret: %q", address, got)
+		}
+		if hidden := strings.Contains(address, "hid"); hidden && got != "(no scheme)" && !Redacted(got) {
+			t.Errorf("Redacted(%q) does not see that something was taken out", got)
+		}
+		if !strings.Contains(address, "hid") && Redacted(got) {
+			t.Errorf("Redacted(%q) sees what is not there", got)
+		}
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	f.Add("u", "hunter2", "host/db?x=1")
+	f.Fuzz(func(t *testing.T, user, password, rest string) {
+		if len(password) < 5 || strings.Contains("xxxxx", password) || strings.Contains(user, password) || strings.Contains("@"+rest, password) ||
+			strings.ContainsAny(user, ":@/?#") || strings.Contains("postgres://(unreadable)", password) {
+			return
+		}
+		if got := Redact("postgres://" + user + ":" + password + "@" + rest); strings.Contains(got, password) {
+			t.Errorf("the password %q is in %q", password, got)
+		}
+	})
+}
