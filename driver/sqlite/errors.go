@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	library "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// Error classes beside those of workload/bank.
+const (
+	classDiskFull = "disk full"
+	classIO       = "i/o error"
+	classCorrupt  = "corrupt file"
+)
+
+// codeOf returns SQLite's extended result code, 0 if the error has none.
+func codeOf(err error) int {
+	var typed *library.Error
+	if errors.As(err, &typed) {
+		return typed.Code()
+	}
+	return 0
+}
+
+// primary reduces an extended result code (https://www.sqlite.org/rescode.html)
+// to the primary one in its low byte.
+func primary(err error) int { return codeOf(err) & 0xff }
+
+func classOf(err error) string {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return bank.ClassTimeout
+	}
+	switch primary(err) {
+	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
+		return bank.ClassLockTimeout
+	case codes.SQLITE_INTERRUPT:
+		return bank.ClassTimeout
+	case codes.SQLITE_FULL:
+		return classDiskFull
+	case codes.SQLITE_IOERR:
+		return classIO
+	case codes.SQLITE_READONLY:
+		return bank.ClassReadOnly
+	case codes.SQLITE_CANTOPEN:
+		return bank.ClassConnect
+	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
+		return classCorrupt
+	default:
+		return bank.ClassOther
+	}
+}
+
+// explain wraps an error with what was being done and what the user can do.
+// It returns nil for nil.
+func (o options) explain(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var hint string
+	switch primary(err) {
+	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
+		hint = "; another process or session uses the file, end it and try again"
+	case codes.SQLITE_FULL:
+		hint = "; the disk is full, free space or name a file elsewhere"
+	case codes.SQLITE_READONLY, codes.SQLITE_PERM:
+		hint = "; the file or its directory cannot be written, change that or name another file"
+	case codes.SQLITE_CANTOPEN:
+		hint = "; SQLite must be able to write the file and its directory, change that or name another file"
+	case codes.SQLITE_IOERR:
+		hint = "; the disk or its file system failed, see the system's log"
+	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
+		hint = "; the file is damaged, move it away or name another file"
+	}
+	return fmt.Errorf("sqlite: %s: %s: %w%s", doing, o.name, err, hint)
+}
+
+func (o options) foreign() error {
+	return &workload.ForeignError{Name: o.name, Hint: "name another file (sqlite:PATH), or move this one away"}
+}

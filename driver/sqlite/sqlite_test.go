@@ -1,0 +1,409 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// openStore opens a Store on this address and closes it with the test.
+func openStore(t *testing.T, address string) *store {
+	t.Helper()
+	opened, err := OpenBank(t.Context(), workload.Target{Address: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := opened.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return opened.(*store)
+}
+
+// load makes accounts 1 to n of 1000 each.
+func load(t *testing.T, s bank.Store, n int64) *drivertest.Ledger {
+	t.Helper()
+	var accounts []bank.Account
+	for id := int64(1); id <= n; id++ {
+		accounts = append(accounts, bank.Account{ID: id, Balance: 1000})
+	}
+	err := errors.Join(s.Create(t.Context(), workload.Mark{Run: "r", Workload: "bank", Created: time.Now(), Rows: n}),
+		s.LoadAccounts(t.Context(), accounts), s.FinishLoad(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return drivertest.NewLedger(accounts)
+}
+
+func openSession(t *testing.T, s bank.Store) *session {
+	t.Helper()
+	n, err := s.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Close)
+	return n.(*session)
+}
+
+func TestBank(t *testing.T) {
+	for _, parameters := range []string{"", "?journal=delete&synchronous=off", "?journal=truncate&synchronous=normal"} {
+		t.Run("parameters "+parameters, func(t *testing.T) {
+			// Characters that mean something in an address or a file: URI.
+			path := filepath.Join(t.TempDir(), "a %41#b&c é.db")
+			foreign := &foreignFile{path: path}
+			drivertest.RunBank(t, drivertest.Bank{
+				Open: func(t *testing.T) bank.Store {
+					s, err := OpenBank(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
+				},
+				MakeForeign:   foreign.make,
+				ForeignIntact: foreign.intact,
+			})
+			entries, err := os.ReadDir(filepath.Dir(path))
+			if err != nil || len(entries) != 0 {
+				t.Errorf("left behind: %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+// foreignFile is a file that assay did not make.
+type foreignFile struct {
+	path    string
+	content []byte
+	changed time.Time
+}
+
+// make makes a database in WAL mode, whose log and index SQLite would make
+// anew when it opens it.
+func (f *foreignFile) make(t *testing.T) {
+	t.Helper()
+	err := using(func() (*sql.DB, error) { return connect(options{path: f.path}.dsn("rwc")) }, func(db *sql.DB) error {
+		_, err := db.ExecContext(t.Context(), `PRAGMA journal_mode = wal; CREATE TABLE assay_mark (run TEXT);
+			CREATE TABLE precious (x INTEGER); INSERT INTO precious VALUES (42)`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.remember(t)
+}
+
+func (f *foreignFile) remember(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() { os.Remove(f.path) })
+	var err error
+	if f.content, err = os.ReadFile(f.path); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(f.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.changed = info.ModTime()
+}
+
+func (f *foreignFile) intact(t *testing.T) {
+	t.Helper()
+	content, err := os.ReadFile(f.path)
+	if err != nil || string(content) != string(f.content) {
+		t.Errorf("the foreign file was changed (%v)", err)
+	}
+	if info, err := os.Stat(f.path); err != nil || !info.ModTime().Equal(f.changed) {
+		t.Errorf("the foreign file was written (%v)", err)
+	}
+	entries, err := os.ReadDir(filepath.Dir(f.path))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("beside the foreign file: %v, %v", entries, err)
+	}
+}
+
+// TestForeignFiles: files that are no database of ours, whatever they are.
+func TestForeignFiles(t *testing.T) {
+	ordinary := make([]byte, 5000)
+	copy(ordinary, "SQLite format 4 is not a thing")
+	// With our application id, and no mark.
+	without := func(t *testing.T, path string) {
+		err := using(func() (*sql.DB, error) { return connect(options{path: path}.dsn("rwc")) }, func(db *sql.DB) error {
+			_, err := db.ExecContext(t.Context(), `PRAGMA application_id = 1098085241; CREATE TABLE precious (x INTEGER)`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(content []byte) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			if err := os.WriteFile(path, content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, put := range map[string]func(*testing.T, string){
+		"short text":   write([]byte("hello")),
+		"one page":     write(ordinary),
+		"without mark": without,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &foreignFile{path: filepath.Join(t.TempDir(), "x.db")}
+			put(t, f.path)
+			f.remember(t)
+			s := openStore(t, "sqlite:"+f.path)
+			refusesForeign(t, s)
+			f.intact(t)
+		})
+	}
+	t.Run("directory", func(t *testing.T) { refusesForeign(t, openStore(t, "sqlite:"+t.TempDir())) })
+}
+
+func refusesForeign(t *testing.T, s *store) {
+	t.Helper()
+	_, finding := s.Find(t.Context())
+	for name, err := range map[string]error{
+		"Find": finding, "Create": s.Create(t.Context(), workload.Mark{}), "Drop": s.Drop(t.Context()),
+	} {
+		var foreign *workload.ForeignError
+		if !errors.As(err, &foreign) {
+			t.Errorf("%s: %v, want *workload.ForeignError", name, err)
+		}
+	}
+}
+
+func TestEmptyFileIsOursToTake(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "empty.db")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := openStore(t, "sqlite:"+path)
+	if remains, err := s.Find(t.Context()); remains != nil || err != nil {
+		t.Errorf("Find: %+v, %v", remains, err)
+	}
+	load(t, s, 3).Check(t.Context(), t, s)
+}
+
+func TestAddress(t *testing.T) {
+	for address, option := range map[string]string{
+		"sqlite:":                                "address",
+		"sqlite::memory:":                        "address",
+		"sqlite://host/x.db":                     "",
+		"sqlite://x.db":                          "address",
+		"sqlite:x.db?journal=memory":             "journal",
+		"sqlite:x.db?synchronous=":               "synchronous",
+		"sqlite:x.db?cache=shared":               "parameter",
+		"sqlite:x.db?journal=%zz":                "parameters",
+		"sqlite:x.db?journal=wal&journal=delete": "parameter",
+		"sqlite:///var/x.db":                     "",
+		"sqlite:x.db?journal=wal":                "",
+	} {
+		_, err := OpenBank(t.Context(), workload.Target{Address: address})
+		if address == "sqlite://host/x.db" {
+			option = "address"
+		}
+		var refused *workload.OptionError
+		if got := errors.As(err, &refused); got != (option != "") || got && refused.Option != option {
+			t.Errorf("%s: %v, want a refusal of %q", address, err, option)
+		}
+	}
+	for _, level := range []string{"", "serializable"} {
+		if _, err := OpenBank(t.Context(), workload.Target{Address: "sqlite:x", Isolation: level}); err != nil {
+			t.Errorf("isolation %q: %v", level, err)
+		}
+	}
+	var refused *workload.OptionError
+	if _, err := OpenBank(t.Context(), workload.Target{Address: "sqlite:x", Isolation: "read committed"}); !errors.As(err, &refused) {
+		t.Errorf("read committed: %v", err)
+	}
+}
+
+func TestSettingsAreThoseInForce(t *testing.T) {
+	for parameters, want := range map[string][2]string{
+		"":                                     {"wal", "full"},
+		"?journal=delete&synchronous=extra":    {"delete", "extra"},
+		"?journal=truncate&synchronous=normal": {"truncate", "normal"},
+	} {
+		s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db")+parameters)
+		load(t, s, 2)
+		n := openSession(t, s)
+		var journal, synchronous string
+		err := errors.Join(n.conn.QueryRowContext(t.Context(), "PRAGMA journal_mode").Scan(&journal),
+			n.conn.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&synchronous))
+		level := map[string]string{"0": "off", "1": "normal", "2": "full", "3": "extra"}[synchronous]
+		if err != nil || journal != want[0] || level != want[1] {
+			t.Errorf("%s: journal %s, synchronous %s, %v", parameters, journal, level, err)
+		}
+		product, err := s.Describe(t.Context())
+		if err != nil || !product.Embedded {
+			t.Errorf("Describe: %+v, %v", product, err)
+		}
+		told := map[string]string{}
+		for _, setting := range product.Settings {
+			told[setting.Name] = setting.Value
+		}
+		if told["journal_mode"] != want[0] || told["synchronous"] != want[1] || told["isolation"] != "serializable" {
+			t.Errorf("%s: told %v", parameters, told)
+		}
+	}
+}
+
+func TestMissingDirectory(t *testing.T) {
+	s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "no", "x.db"))
+	if err := s.Create(t.Context(), workload.Mark{}); err == nil {
+		t.Error("Create in a directory that does not exist gave no error")
+	}
+	if remains, err := s.Find(t.Context()); remains != nil || err != nil {
+		t.Errorf("Find: %+v, %v", remains, err)
+	}
+}
+
+// TestForeignWriter has another connection hold SQLite's write lock.
+func TestForeignWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	s, other := openStore(t, "sqlite:"+path), openStore(t, "sqlite:"+path)
+	s.lockTimeout = 50 * time.Millisecond
+	ledger := load(t, other, 2)
+	n, holder := openSession(t, s), openSession(t, other)
+	if _, err := holder.conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
+	r := n.Transfer(t.Context(), tr)
+	ledger.Record(tr, r)
+	if r.Outcome != history.Failed || r.Class != bank.ClassLockTimeout || r.Broken {
+		t.Errorf("while another writes: %+v, want a lock timeout", r)
+	}
+	if _, err := holder.conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	r = n.Transfer(t.Context(), tr)
+	ledger.Record(tr, r)
+	if r.Outcome != history.Committed {
+		t.Errorf("afterwards: %+v, want committed", r)
+	}
+	ledger.Check(t.Context(), t, s)
+}
+
+// TestReaderHoldsUpCommit: with a rollback journal a reader makes COMMIT fail
+// with SQLITE_BUSY, which leaves nothing behind.
+func TestReaderHoldsUpCommit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	address := "sqlite:" + path + "?journal=delete"
+	s, other := openStore(t, address), openStore(t, address)
+	s.lockTimeout = 50 * time.Millisecond
+	ledger := load(t, other, 2)
+	n, reader := openSession(t, s), openSession(t, other)
+	if _, err := reader.conn.ExecContext(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
+		t.Fatal(err)
+	}
+	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
+	r := n.Transfer(t.Context(), tr)
+	ledger.Record(tr, r)
+	if r.Outcome != history.Failed || r.Class != bank.ClassLockTimeout || r.Broken {
+		t.Errorf("while another reads: %+v, want a lock timeout", r)
+	}
+	if _, err := reader.conn.ExecContext(t.Context(), "COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	r = n.Transfer(t.Context(), tr)
+	ledger.Record(tr, r)
+	if r.Outcome != history.Committed {
+		t.Errorf("afterwards: %+v, want committed", r)
+	}
+	ledger.Check(t.Context(), t, s)
+}
+
+// TestCallerLeaves: a caller whose context ends gets its answer although the
+// transaction cannot go on, Settle waits for that transaction, and what was
+// said holds.
+func TestCallerLeaves(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	address := "sqlite:" + path + "?journal=delete"
+	s, other := openStore(t, address), openStore(t, address)
+	ledger := load(t, other, 2)
+	n, reader := openSession(t, s), openSession(t, other)
+	if _, err := reader.conn.ExecContext(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
+	r := n.Transfer(ctx, tr) // COMMIT waits for the reader
+	ledger.Record(tr, r)
+	if r.Outcome != history.Unknown || !r.Broken || r.Class != bank.ClassTimeout {
+		t.Errorf("the caller left during COMMIT: %+v, want unknown", r)
+	}
+	if again := n.Transfer(t.Context(), tr); again.Outcome != history.Failed || !again.Broken {
+		t.Errorf("an abandoned session: %+v", again)
+	}
+	over, cancelOver := context.WithCancel(t.Context())
+	cancelOver()
+	if err := s.Settle(over); !errors.Is(err, context.Canceled) {
+		t.Errorf("Settle while a transaction is in flight: %v", err)
+	}
+	if _, err := reader.conn.ExecContext(t.Context(), "COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	ledger.Check(t.Context(), t, s)
+}
+
+// TestDiskFull reaches SQLite's limit of pages, which it reports as it does a
+// full disk.
+func TestDiskFull(t *testing.T) {
+	s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
+	ledger := load(t, s, 2)
+	n := openSession(t, s)
+	if _, err := n.conn.ExecContext(t.Context(), "PRAGMA max_page_count = 1"); err != nil { // it stays at what there is
+		t.Fatal(err)
+	}
+	for id := int64(1); id < 100_000; id++ {
+		tr := bank.Transfer{ID: id, Source: 1 + id%2, Destination: 2 - id%2, Amount: 1}
+		r := n.Transfer(t.Context(), tr)
+		ledger.Record(tr, r)
+		if r.Outcome == history.Committed {
+			continue
+		}
+		if r.Outcome != history.Failed || r.Class != classDiskFull {
+			t.Errorf("%+v, want a full disk", r)
+		}
+		ledger.Check(t.Context(), t, s)
+		return
+	}
+	t.Error("the disk never filled")
+}
+
+// TestDropInUse: a file that another connection uses is not deleted under it.
+func TestDropInUse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	s, other := openStore(t, "sqlite:"+path), openStore(t, "sqlite:"+path)
+	s.lockTimeout = 50 * time.Millisecond
+	ledger := load(t, other, 2)
+	n := openSession(t, other)
+	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
+	ledger.Record(tr, n.Transfer(t.Context(), tr))
+	if err := s.Drop(t.Context()); err == nil {
+		t.Error("Drop of a file in use gave no error")
+	}
+	tr.ID++
+	r := n.Transfer(t.Context(), tr)
+	ledger.Record(tr, r)
+	if r.Outcome != history.Committed {
+		t.Errorf("after a refused Drop: %+v", r)
+	}
+	ledger.Check(t.Context(), t, s)
+	n.Close()
+	if err := s.Drop(t.Context()); err != nil {
+		t.Errorf("Drop once it is free: %v", err)
+	}
+}
