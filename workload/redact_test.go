@@ -41,12 +41,13 @@ func TestRedact(t *testing.T) {
 func FuzzRedact(f *testing.F) {
 	f.Add("u", "hunter2", "host/db?x=1")
 	f.Fuzz(func(t *testing.T, user, password, rest string) {
-		if len(password) < 5 || strings.Contains("xxxxx", password) || strings.Contains(user, password) || strings.Contains("@"+rest, password) ||
-			strings.ContainsAny(user, ":@/?#") || strings.Contains("postgres://(unreadable)", password) {
+		if password == "" || strings.ContainsAny(user, ":@/?#") {
 			return
 		}
-		if got := Redact("postgres://" + user + ":" + password + "@" + rest); strings.Contains(got, password) {
-			t.Errorf("the password %q is in %q", password, got)
+		// What is shown must be the same whatever the password is.
+		got, want := Redact("postgres://"+user+":"+password+"@"+rest), Redact("postgres://"+user+":other@"+rest)
+		if got != want && got != "postgres://(unreadable)" {
+			t.Errorf("the password %q shows in %q", password, got)
 		}
 	})
 }
