@@ -1,0 +1,144 @@
+package ledger
+
+import (
+	"slices"
+
+	"assay/history"
+)
+
+// mark is all that is kept of one operation: its final outcome in the two
+// lowest bits, how many rows it has in the two above, and four facts.
+type mark uint8
+
+const (
+	outcomeBits mark = 3
+	rowUnit     mark = 1 << 2
+	rowBits     mark = 3 << 2
+	// recorded: the history holds an attempt of it.
+	recorded mark = 1 << 4
+	// ended: the history holds its last attempt.
+	ended mark = 1 << 5
+	// other: it was not a transfer.
+	other mark = 1 << 6
+	// acknowledged: the database told the versions that it gave the accounts.
+	acknowledged mark = 1 << 7
+)
+
+func (m mark) has(fact mark) bool { return m&fact != 0 }
+
+// outcome of an operation that never ended is Unknown, the zero.
+func (m mark) outcome() history.Outcome { return history.Outcome(m & outcomeBits) }
+
+// rows is 0, 1, 2, or 3 for more than two.
+func (m mark) rows() int { return int(m & rowBits / rowUnit) }
+
+func (m mark) addRow() mark {
+	if m&rowBits == rowBits {
+		return m
+	}
+	return m + rowUnit
+}
+
+// blockBits: operations are kept in blocks of 4096, so that ten thousand
+// clients with a few operations each cost 40 MiB, and a hundred million
+// operations need a directory of only 25 thousand entries.
+const (
+	blockBits = 12
+	blockOps  = 1 << blockBits
+)
+
+// block is 4096 consecutive operations of one client.
+type block struct {
+	marks [blockOps]mark
+	// sum and weighted are fingerprints of what was acknowledged minus what
+	// the rows say, modulo 2^64: sum of the hash of each operation's versions,
+	// and sum of the hash times the operation's place in the block. Both are
+	// 0 if all agree, whatever the order in which they came. The second also
+	// sees versions that were exchanged between operations.
+	sum, weighted uint64
+}
+
+func (b *block) acknowledge(i int, sourceVersion, destinationVersion int64) {
+	h := fingerprint(sourceVersion, destinationVersion)
+	b.sum += h
+	b.weighted += h * uint64(i)
+}
+
+func (b *block) withdraw(i int, sourceVersion, destinationVersion int64) {
+	h := fingerprint(sourceVersion, destinationVersion)
+	b.sum -= h
+	b.weighted -= h * uint64(i)
+}
+
+// suspect returns the one operation whose acknowledged versions differ from
+// its row's; ok is false if there are several. With one, the weighted sum is
+// its place times the sum; that another place fits by chance has a probability
+// below 2^-50.
+func (b *block) suspect() (i int, ok bool) {
+	for i := range b.marks {
+		if b.sum*uint64(i) == b.weighted {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// fingerprint hashes with the finalizer of SplitMix64 (G. Steele, D. Lea,
+// C. Flood, "Fast splittable pseudorandom number generators", 2014).
+func fingerprint(sourceVersion, destinationVersion int64) uint64 {
+	h := uint64(0x9e3779b97f4a7c15)
+	for _, v := range [2]int64{sourceVersion, destinationVersion} {
+		h = (h ^ uint64(v)) * 0xbf58476d1ce4e5b9
+		h = (h ^ h>>30) * 0x94d049bb133111eb
+		h ^= h >> 31
+	}
+	return h
+}
+
+// blockKey is the client in the upper 24 bits and the block's number within
+// the client in the lower 40.
+type blockKey uint64
+
+const (
+	clientLimit = 1 << 24
+	seqLimit    = 1 << (40 + blockBits)
+)
+
+func (k blockKey) client() int { return int(k >> 40) }
+
+// seq is the number of operation i of the block.
+func (k blockKey) seq(i int) uint64 { return uint64(k)<<24>>24<<blockBits | uint64(i) }
+
+// operations keeps a mark for each operation, in blocks that are made when
+// first needed.
+type operations map[blockKey]*block
+
+// find returns the operation's block and place, or nil if there is none.
+func (o operations) find(client int, seq uint64) (*block, int) {
+	if client < 0 || client >= clientLimit || seq >= seqLimit {
+		return nil, 0
+	}
+	return o[blockKey(client)<<40|blockKey(seq>>blockBits)], int(seq % blockOps)
+}
+
+// make is find, and makes the block if there is none. It returns nil for a
+// client or an operation beyond the limits.
+func (o operations) make(client int, seq uint64) (*block, int) {
+	b, i := o.find(client, seq)
+	if b == nil && client >= 0 && client < clientLimit && seq < seqLimit {
+		b = new(block)
+		o[blockKey(client)<<40|blockKey(seq>>blockBits)] = b
+		i = int(seq % blockOps)
+	}
+	return b, i
+}
+
+// keys lists the blocks by client and operation.
+func (o operations) keys() []blockKey {
+	keys := make([]blockKey, 0, len(o))
+	for k := range o {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

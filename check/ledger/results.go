@@ -1,0 +1,302 @@
+package ledger
+
+import (
+	"fmt"
+	"math/big"
+
+	"assay/check"
+	"assay/history"
+)
+
+// Tally counts what was judged.
+type Tally struct {
+	// The transfers by what the history says of them. Unknown includes those
+	// whose record never came but which have a row.
+	Committed, Rejected, Failed, Unknown int64
+	// UnknownApplied is how many of Unknown have a row.
+	UnknownApplied int64
+	// Rows and Accounts are how many were read.
+	Rows, Accounts int64
+}
+
+// Results judges what was given so far: total, accounts, transfers, in this
+// order. It changes nothing.
+func (j *Judge) Results() []check.Result {
+	transfers, tally := j.judgeTransfers()
+	return []check.Result{j.judgeTotal(), j.judgeAccounts(), j.say(transfers, tally)}
+}
+
+// Tally counts what was given so far.
+func (j *Judge) Tally() Tally {
+	_, tally := j.judgeTransfers()
+	return tally
+}
+
+func (j *Judge) judgeTotal() check.Result {
+	r := check.Result{Name: "total"}
+	found := j.total.clone()
+	var loaded adder
+	for id := int64(1); id <= j.books.Accounts; id++ {
+		loaded.add(j.books.Opening(id))
+	}
+	whole := j.incomplete[Accounts] == "" && j.accountsRead > 0
+	if whole {
+		j.findMissing(found)
+		j.findSum(found, loaded.value())
+	}
+	found.into(&r)
+	if r.Verdict == check.Violated {
+		r.Detail = fmt.Sprintf("%s accounts were read where %s were loaded with %s in all: %v",
+			figure(j.accountsRead), figure(j.books.Accounts), grouped(loaded.value().String()), found)
+		return r
+	}
+	if j.unproven(&r, Accounts) {
+		return r
+	}
+	r.Verdict = check.Valid
+	r.Detail = fmt.Sprintf("%s accounts hold %s, exactly what was loaded, and none is below zero",
+		figure(j.books.Accounts), grouped(loaded.value().String()))
+	return r
+}
+
+func (j *Judge) findMissing(found findings) {
+	for i, seen := range j.seen {
+		if seen {
+			continue
+		}
+		found.add(kindMissingAccount, func() check.Evidence {
+			id := int64(i + 1)
+			return check.Evidence{
+				Text: fmt.Sprintf("account %d, loaded with %d, is gone", id, j.books.Opening(id)),
+				Fields: map[string]int64{"account": id, "opening": j.books.Opening(id),
+					"journal_rows": j.sheet[i].touched},
+			}
+		})
+	}
+}
+
+func (j *Judge) findSum(found findings, loaded *big.Int) {
+	held := j.sum.value()
+	off := new(big.Int).Sub(held, loaded)
+	if off.Sign() == 0 {
+		return
+	}
+	found.add(kindSum, func() check.Evidence {
+		word := "too much"
+		if off.Sign() < 0 {
+			word = "too little"
+		}
+		e := check.Evidence{Text: fmt.Sprintf("the accounts hold %v where %v were loaded: %v %s",
+			held, loaded, new(big.Int).Abs(off), word)}
+		if held.IsInt64() && loaded.IsInt64() && off.IsInt64() {
+			e.Fields = map[string]int64{"held": held.Int64(), "loaded": loaded.Int64(), "off": off.Int64()}
+		}
+		return e
+	})
+}
+
+func (j *Judge) judgeAccounts() check.Result {
+	r := check.Result{Name: "accounts"}
+	found := newFindings(accountKinds)
+	var compared int64
+	if j.incomplete[Journal] == "" {
+		compared = j.compareAccounts(found)
+	}
+	found.into(&r)
+	if r.Verdict == check.Violated {
+		r.Detail = fmt.Sprintf("%s accounts held against %s journal rows: %v", figure(compared), figure(j.rowsRead), found)
+		return r
+	}
+	if j.unproven(&r, Accounts, Journal) {
+		return r
+	}
+	if compared < j.books.Accounts {
+		r.Detail = fmt.Sprintf("%s of %s accounts agree with %s journal rows; the others were not there to be compared",
+			figure(compared), figure(j.books.Accounts), figure(j.rowsRead))
+		return r
+	}
+	r.Verdict = check.Valid
+	r.Detail = fmt.Sprintf("each of %s accounts has the balance and the version that %s journal rows give it",
+		figure(compared), figure(j.rowsRead))
+	return r
+}
+
+func (j *Judge) compareAccounts(found findings) (compared int64) {
+	for i, a := range j.sheet {
+		if !j.seen[i] {
+			continue
+		}
+		compared++
+		id := int64(i + 1)
+		opening := j.books.Opening(id)
+		if want := opening + a.effect; a.balance != want {
+			found.add(kindBalance, func() check.Evidence {
+				return check.Evidence{
+					Text: fmt.Sprintf("account %d holds %d; opening %d and %d journal rows make it %d: off by %d",
+						id, a.balance, opening, a.touched, want, a.balance-want),
+					Fields: map[string]int64{"account": id, "balance": a.balance, "expected": want,
+						"off": a.balance - want, "journal_rows": a.touched},
+				}
+			})
+		}
+		if a.version != a.touched {
+			found.add(kindVersion, func() check.Evidence {
+				return check.Evidence{
+					Text:   fmt.Sprintf("account %d has version %d, but %d journal rows touch it", id, a.version, a.touched),
+					Fields: map[string]int64{"account": id, "version": a.version, "journal_rows": a.touched},
+				}
+			})
+		}
+	}
+	return compared
+}
+
+// judgeTransfers goes over every operation once.
+func (j *Judge) judgeTransfers() (findings, Tally) {
+	found := j.transfers.clone()
+	// An absence convicts only if there was something to be read and it was
+	// read to the end.
+	absence := j.incomplete[Journal] == "" && j.rowsRead+j.accountsRead > 0
+	var counts [1 << 8]int64
+	for _, key := range j.ops.keys() {
+		b := j.ops[key]
+		comparable := absence
+		for i, m := range b.marks {
+			counts[m]++
+			kind := wrong(m)
+			if kind == "" || kind == kindLost && !absence {
+				continue
+			}
+			comparable = comparable && !m.has(acknowledged)
+			found.add(kind, func() check.Evidence { return j.tellWrong(m, key.client(), key.seq(i)) })
+		}
+		if comparable && (b.sum != 0 || b.weighted != 0) {
+			found.add(kindAcknowledged, func() check.Evidence { return j.tellAcknowledged(key, b) })
+		}
+	}
+	return found, j.tally(&counts)
+}
+
+// wrong returns the kind of what is wrong with an operation, empty if nothing.
+// Operations that are no transfers have neither an outcome nor rows.
+func wrong(m mark) string {
+	switch outcome, rows := m.outcome(), m.rows(); {
+	case outcome == history.Committed && rows == 0:
+		return kindLost
+	case outcome == history.Failed && rows > 0:
+		return kindAppliedFailed
+	case outcome == history.Rejected && rows > 0:
+		return kindAppliedRejected
+	case rows > 1:
+		return kindDoubled
+	default:
+		return ""
+	}
+}
+
+func (j *Judge) tellWrong(m mark, client int, seq uint64) check.Evidence {
+	id := j.books.ID(client, seq)
+	source, destination, amount := j.books.Expect(id)
+	var what string
+	switch {
+	case m.rows() == 0:
+		what = "was acknowledged as committed and has no journal row"
+	case m.rows() == 1:
+		what = fmt.Sprintf("ended as %v and has a journal row", m.outcome())
+	case m.rows() == 2:
+		what = fmt.Sprintf("ended as %v and has two journal rows", m.outcome())
+	default:
+		what = fmt.Sprintf("ended as %v and has more than two journal rows", m.outcome())
+	}
+	return check.Evidence{
+		Text: fmt.Sprintf("transfer %d (client %d, operation %d: %d from account %d to %d) %s",
+			id, client, seq, amount, source, destination, what),
+		Fields: map[string]int64{"id": id, "client": int64(client), "operation": int64(seq), "source": source,
+			"destination": destination, "amount": amount, "rows": int64(m.rows())},
+	}
+}
+
+func (j *Judge) tellAcknowledged(key blockKey, b *block) check.Evidence {
+	client := key.client()
+	if i, ok := b.suspect(); ok {
+		id := j.books.ID(client, key.seq(i))
+		source, destination, _ := j.books.Expect(id)
+		return check.Evidence{
+			Text: fmt.Sprintf("transfer %d (client %d, operation %d) was acknowledged with other versions of accounts %d and %d than its journal row has",
+				id, client, key.seq(i), source, destination),
+			Fields: map[string]int64{"id": id, "client": int64(client), "operation": int64(key.seq(i)),
+				"source": source, "destination": destination},
+		}
+	}
+	first, last := key.seq(0), key.seq(blockOps-1)
+	return check.Evidence{
+		Text: fmt.Sprintf("several of the operations %d to %d of client %d were acknowledged with other account versions than their journal rows have",
+			first, last, client),
+		Fields: map[string]int64{"client": int64(client), "first_operation": int64(first), "last_operation": int64(last)},
+	}
+}
+
+func (j *Judge) tally(counts *[1 << 8]int64) Tally {
+	t := Tally{Rows: j.rowsRead, Accounts: j.accountsRead}
+	for i, n := range counts {
+		m := mark(i)
+		switch {
+		case m.has(other) || n == 0:
+		case m.outcome() == history.Committed:
+			t.Committed += n
+		case m.outcome() == history.Rejected:
+			t.Rejected += n
+		case m.outcome() == history.Failed:
+			t.Failed += n
+		case m.has(recorded) || m.rows() > 0:
+			t.Unknown += n
+			if m.rows() > 0 {
+				t.UnknownApplied += n
+			}
+		}
+	}
+	return t
+}
+
+func (j *Judge) say(found findings, t Tally) check.Result {
+	r := check.Result{Name: "transfers"}
+	found.into(&r)
+	if r.Verdict == check.Violated {
+		r.Detail = fmt.Sprintf("%s committed, %s rejected, %s failed and %s unknown transfers held against %s journal rows: %v",
+			figure(t.Committed), figure(t.Rejected), figure(t.Failed), figure(t.Unknown), figure(t.Rows), found)
+		return r
+	}
+	if j.unproven(&r, History, Journal) {
+		return r
+	}
+	r.Verdict = check.Valid
+	r.Detail = fmt.Sprintf("%s committed transfers have exactly one journal row each, %s rejected and %s failed ones have none, %s of %s unknown ones took effect",
+		figure(t.Committed), figure(t.Rejected), figure(t.Failed), figure(t.UnknownApplied), figure(t.Unknown))
+	return r
+}
+
+// unproven sets the detail and returns true if nothing wrong is no proof of
+// anything: nothing was done, nothing was read, or one of the parts that the
+// check rests on is not whole.
+func (j *Judge) unproven(r *check.Result, needs ...Part) bool {
+	switch {
+	case j.rowsRead+j.accountsRead == 0:
+		r.Detail = fmt.Sprintf("nothing was read back, though %s transfers were committed", figure(j.committed))
+		return true
+	case j.accountsRead == 0:
+		r.Detail = fmt.Sprintf("no account was read back, only %s journal rows", figure(j.rowsRead))
+		return true
+	}
+	for _, part := range needs {
+		if j.incomplete[part] != "" {
+			r.Detail = fmt.Sprintf("the %v is incomplete (%s), with %s committed transfers, %s journal rows and %s accounts",
+				part, j.incomplete[part], figure(j.committed), figure(j.rowsRead), figure(j.accountsRead))
+			return true
+		}
+	}
+	if j.committed == 0 {
+		r.Detail = "nothing was committed, so that nothing was put to the test"
+		return true
+	}
+	return false
+}
