@@ -35,10 +35,6 @@ CREATE TABLE assay_transfer (
 	source_version INTEGER NOT NULL, destination_version INTEGER NOT NULL
 ) STRICT;`
 
-// looks is how often a file is looked at that seems damaged: it seems so for a
-// moment when another process is just copying its write-ahead log into it.
-const looks = 5
-
 // look reports whether the file carries our application id. It is false for a
 // file that does not exist or is empty; anything else gives
 // *workload.ForeignError.
@@ -47,7 +43,9 @@ const looks = 5
 // nothing and makes no other file beside it. It is not read past SQLite
 // because closing the descriptor would drop the locks that SQLite's other
 // connections of this process hold (https://www.sqlite.org/howtocorrupt.html,
-// 2.2).
+// 2.2). Writable_schema makes SQLite bear with a file that is shorter than its
+// header says, as it is when copying the log into it was cut short; the log has
+// the rest.
 func (s *store) look(ctx context.Context) (ours bool, err error) {
 	info, err := os.Stat(s.path)
 	switch {
@@ -65,18 +63,10 @@ func (s *store) look(ctx context.Context) (ours bool, err error) {
 		return false, nil
 	}
 	var id int64
-	for range looks {
-		err = using(func() (*sql.DB, error) { return connect(s.dsn("ro", "immutable=1")) }, func(db *sql.DB) error {
-			return db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id)
-		})
-		if primary(err) != codes.SQLITE_CORRUPT {
-			break
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	dsn := s.dsn("ro", "immutable=1", "_pragma=writable_schema(on)")
+	err = using(func() (*sql.DB, error) { return connect(dsn) }, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id)
+	})
 	switch {
 	case primary(err) == codes.SQLITE_NOTADB, err == nil && id != applicationID:
 		return false, s.foreign()

@@ -194,40 +194,6 @@ func TestEmptyFileIsOursToTake(t *testing.T) {
 	load(t, s, 3).Check(t.Context(), t, s)
 }
 
-func TestAddress(t *testing.T) {
-	for address, option := range map[string]string{
-		"sqlite:":                                "address",
-		"sqlite::memory:":                        "address",
-		"sqlite://host/x.db":                     "",
-		"sqlite://x.db":                          "address",
-		"sqlite:x.db?journal=memory":             "journal",
-		"sqlite:x.db?synchronous=":               "synchronous",
-		"sqlite:x.db?cache=shared":               "parameter",
-		"sqlite:x.db?journal=%zz":                "parameters",
-		"sqlite:x.db?journal=wal&journal=delete": "parameter",
-		"sqlite:///var/x.db":                     "",
-		"sqlite:x.db?journal=wal":                "",
-	} {
-		_, err := OpenBank(t.Context(), workload.Target{Address: address})
-		if address == "sqlite://host/x.db" {
-			option = "address"
-		}
-		var refused *workload.OptionError
-		if got := errors.As(err, &refused); got != (option != "") || got && refused.Option != option {
-			t.Errorf("%s: %v, want a refusal of %q", address, err, option)
-		}
-	}
-	for _, level := range []string{"", "serializable"} {
-		if _, err := OpenBank(t.Context(), workload.Target{Address: "sqlite:x", Isolation: level}); err != nil {
-			t.Errorf("isolation %q: %v", level, err)
-		}
-	}
-	var refused *workload.OptionError
-	if _, err := OpenBank(t.Context(), workload.Target{Address: "sqlite:x", Isolation: "read committed"}); !errors.As(err, &refused) {
-		t.Errorf("read committed: %v", err)
-	}
-}
-
 func TestSettingsAreThoseInForce(t *testing.T) {
 	for parameters, want := range map[string][2]string{
 		"":                                     {"wal", "full"},
@@ -255,6 +221,24 @@ func TestSettingsAreThoseInForce(t *testing.T) {
 		if told["journal_mode"] != want[0] || told["synchronous"] != want[1] || told["isolation"] != "serializable" {
 			t.Errorf("%s: told %v", parameters, told)
 		}
+	}
+}
+
+// TestLookAtShortFile: a file that is shorter than its header says, as when the
+// disk was full while the log was copied into it, is still known as ours.
+func TestLookAtShortFile(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "x.db")
+	load(t, openStore(t, "sqlite:"+whole), 1000)
+	content, err := os.ReadFile(whole)
+	if err != nil || len(content) < 3*4096 {
+		t.Fatalf("%d bytes, %v", len(content), err)
+	}
+	short := filepath.Join(t.TempDir(), "short.db")
+	if err := os.WriteFile(short, content[:4096], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if ours, err := openStore(t, "sqlite:"+short).look(t.Context()); !ours || err != nil {
+		t.Errorf("ours %v, %v", ours, err)
 	}
 }
 

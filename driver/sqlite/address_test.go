@@ -1,0 +1,39 @@
+package sqlite
+
+import (
+	"errors"
+	"testing"
+
+	"assay/workload"
+)
+
+func TestAddress(t *testing.T) {
+	for address, option := range map[string]string{
+		"sqlite:":                                "address",
+		"sqlite::memory:":                        "address",
+		"sqlite://host/x.db":                     "address",
+		"sqlite://x.db":                          "address",
+		"sqlite:x.db?journal=memory":             "journal",
+		"sqlite:x.db?synchronous=":               "synchronous",
+		"sqlite:x.db?cache=shared":               "parameter",
+		"sqlite:x.db?journal=%zz":                "parameters",
+		"sqlite:x.db?journal=wal&journal=delete": "parameter",
+		"sqlite:///var/x.db":                     "",
+		"sqlite:x.db?journal=wal":                "",
+	} {
+		_, err := OpenBank(t.Context(), workload.Target{Address: address})
+		var refused *workload.OptionError
+		if got := errors.As(err, &refused); got != (option != "") || got && refused.Option != option {
+			t.Errorf("%s: %v, want a refusal of %q", address, err, option)
+		}
+	}
+	for _, level := range []string{"", "serializable"} {
+		if _, err := OpenBank(t.Context(), workload.Target{Address: "sqlite:x", Isolation: level}); err != nil {
+			t.Errorf("isolation %q: %v", level, err)
+		}
+	}
+	var refused *workload.OptionError
+	if _, err := OpenBank(t.Context(), workload.Target{Address: "sqlite:x", Isolation: "read committed"}); !errors.As(err, &refused) {
+		t.Errorf("read committed: %v", err)
+	}
+}
