@@ -1,0 +1,124 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/history"
+	"assay/workload/bank"
+)
+
+// stage is what a transaction was about when something went wrong.
+type stage int
+
+const (
+	// working: the answer to COMMIT was not yet due.
+	working stage = iota
+	// committing: what failed is COMMIT itself.
+	committing
+)
+
+// classNotReplicated is the class of a commit that the server made locally
+// while giving up the wait for its synchronous standby.
+const classNotReplicated = "not replicated"
+
+// ruling is what an error proves about the transaction in which it came up.
+type ruling struct {
+	// outcome is Failed with proof of no effect, else Unknown.
+	outcome history.Outcome
+	// class is the error's, in the words of workload/bank.
+	class string
+}
+
+// rule decides what an error proves. The rules, and where they come from:
+//
+// The whole transaction is one pipeline, closed by one Sync. "When an error is
+// detected while processing any extended-query message, the backend issues
+// ErrorResponse, then reads and discards messages until a Sync is reached"
+// (PostgreSQL manual, "Frontend/Backend Protocol", "Extended Query"; so also
+// under "Pipelining"): after an ERROR that answers a statement before COMMIT
+// the COMMIT is not executed, and the transaction can only be rolled back.
+// That proves no effect: Failed.
+//
+// An ERROR that answers COMMIT comes from checks that the server makes before
+// it writes the commit record if it is a serialization failure (40001), a
+// deadlock (40P01) or a constraint checked late (class 23): Failed. No other
+// code is taken for proof there.
+//
+// Never a proof, wherever it comes: class 08 (connection exception) and 40003
+// (statement completion unknown), whose meaning is that somebody on the way,
+// such as a connection pooler, does not know; FATAL and PANIC (57P01 and its
+// like), which end the connection, and which a pooler sends also when it lost
+// a server that had the whole pipeline; whatever the client itself reports
+// after it has sent something. All of these are Unknown. (Codes: manual,
+// appendix A; severities: "Error and Notice Message Fields".)
+//
+// What pgx knows not to have been sent (pgconn.SafeToRetry) is Failed.
+func rule(err error, at stage) ruling {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		if proves(answer, at) {
+			return ruling{history.Failed, classOf(answer)}
+		}
+		return ruling{history.Unknown, classOf(answer)}
+	}
+	class := bank.ClassLost
+	if pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		class = bank.ClassTimeout
+	}
+	if pgconn.SafeToRetry(err) {
+		return ruling{history.Failed, class}
+	}
+	return ruling{history.Unknown, class}
+}
+
+func proves(answer *pgconn.PgError, at stage) bool {
+	severity := answer.SeverityUnlocalized
+	if severity == "" {
+		severity = answer.Severity // servers before 9.6, poolers
+	}
+	switch {
+	case severity != "ERROR":
+		return false
+	case strings.HasPrefix(answer.Code, classConnectionException) || answer.Code == codeStatementUnknown:
+		return false
+	case at == working:
+		return true
+	default:
+		return answer.Code == codeSerializationFailure || answer.Code == codeDeadlockDetected ||
+			strings.HasPrefix(answer.Code, classIntegrityViolation)
+	}
+}
+
+func classOf(answer *pgconn.PgError) string {
+	switch answer.Code {
+	case codeSerializationFailure:
+		return bank.ClassSerialization
+	case codeDeadlockDetected:
+		return bank.ClassDeadlock
+	case codeLockNotAvailable:
+		return bank.ClassLockTimeout
+	case codeQueryCanceled, codeIdleInTransaction, codeTransactionTimeout, codeIdleSessionTimeout:
+		return bank.ClassTimeout
+	case codeReadOnlyTransaction:
+		return bank.ClassReadOnly
+	case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeDatabaseDropped:
+		return bank.ClassShutdown
+	}
+	if strings.HasPrefix(answer.Code, classConnectionException) {
+		return bank.ClassLost
+	}
+	return bank.ClassOther
+}
+
+// abandonedReplication reports whether a notice says that the server stopped
+// waiting for its synchronous standby ("The transaction has already committed
+// locally, but might not have been replicated to the standby"; manual,
+// "Synchronous Replication"). The text is translated and the code (01000) says
+// nothing; the name of the function that says it is the same in all languages.
+func abandonedReplication(notice *pgconn.Notice) bool {
+	return notice.Routine == "SyncRepWaitForLSN"
+}

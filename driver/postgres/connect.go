@@ -1,0 +1,137 @@
+// Package postgres drives PostgreSQL, and what speaks its protocol, through
+// pgx: connections and errors first, then one group of files a workload.
+//
+// It must not know how load is made, checked or reported.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/workload"
+)
+
+// defaultConnectTimeout is used where the target gives none.
+const defaultConnectTimeout = 10 * time.Second
+
+// SQLSTATE codes by the names of PostgreSQL's manual, appendix A.
+const (
+	codeNotNullViolation      = "23502"
+	codeUniqueViolation       = "23505"
+	codeCheckViolation        = "23514"
+	codeReadOnlyTransaction   = "25006"
+	codeIdleInTransaction     = "25P03"
+	codeTransactionTimeout    = "25P04"
+	codeInvalidAuthorization  = "28000"
+	codeInvalidPassword       = "28P01"
+	codeInvalidCatalogName    = "3D000"
+	codeInvalidSchemaName     = "3F000"
+	codeSerializationFailure  = "40001"
+	codeStatementUnknown      = "40003"
+	codeDeadlockDetected      = "40P01"
+	codeInsufficientPrivilege = "42501"
+	codeUndefinedColumn       = "42703"
+	codeUndefinedTable        = "42P01"
+	codeTooManyConnections    = "53300"
+	codeLockNotAvailable      = "55P03"
+	codeQueryCanceled         = "57014"
+	codeAdminShutdown         = "57P01"
+	codeCrashShutdown         = "57P02"
+	codeCannotConnectNow      = "57P03"
+	codeDatabaseDropped       = "57P04"
+	codeIdleSessionTimeout    = "57P05"
+	classConnectionException  = "08"
+	classIntegrityViolation   = "23"
+)
+
+// applicationName is what pg_stat_activity shows for everything but transfers.
+const applicationName = "assay"
+
+const (
+	wantAddress   = "postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE, with characters such as @ : / # ? in the password percent-encoded"
+	hintPrivilege = "the user needs the privilege CREATE on the database (GRANT CREATE ON DATABASE ... TO ...)"
+	hintReadOnly  = "this server is a standby or read only; give the primary's address, or several hosts and target_session_attrs=read-write"
+)
+
+// parse reads the target's address, with the PG* environment variables that
+// PostgreSQL's own clients read.
+func parse(target workload.Target) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(target.Address)
+	if err != nil {
+		// The error quotes the address, at best without the password.
+		return nil, &workload.OptionError{Option: "address", Value: workload.Redact(target.Address), Want: wantAddress}
+	}
+	config.ConnectTimeout = target.ConnectTimeout
+	if config.ConnectTimeout <= 0 {
+		config.ConnectTimeout = defaultConnectTimeout
+	}
+	config.RuntimeParams["application_name"] = applicationName
+	return config, nil
+}
+
+// isolationLevel returns the words that SQL has for the level, "" for the
+// server's default. PostgreSQL takes "read uncommitted" too and gives read
+// committed; a name that promises what is not done is refused here.
+func isolationLevel(name string) (string, error) {
+	level := strings.ToLower(strings.TrimSpace(strings.ReplaceAll(name, "-", " ")))
+	levels := []string{"read committed", "repeatable read", "serializable"}
+	if level != "" && !slices.Contains(levels, level) {
+		return "", &workload.OptionError{Option: "isolation level", Value: name, Want: strings.Join(levels, ", ")}
+	}
+	return level, nil
+}
+
+// connectError says why no connection came about, without what pgx knows of
+// the configuration. ctx is the caller's: its end is passed on as such.
+func connectError(ctx context.Context, config *pgx.ConnConfig, address string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("connect to %s: %w", address, ctx.Err())
+	}
+	var answer *pgconn.PgError
+	if !errors.As(err, &answer) {
+		return &workload.UnreachableError{Address: address, Err: plain(err)}
+	}
+	switch answer.Code {
+	case codeInvalidPassword, codeInvalidAuthorization, codeInsufficientPrivilege:
+		return &workload.AuthError{Address: address, User: config.User, Reason: answer.Message}
+	case codeInvalidCatalogName:
+		return fmt.Errorf("there is no database %q on %s; create it, or name another one in the address: %w",
+			config.Database, address, answer)
+	case codeTooManyConnections:
+		return fmt.Errorf("%s has no connection left; raise max_connections (or the user's limit), or run fewer clients: %w",
+			address, answer)
+	case codeCannotConnectNow, codeAdminShutdown, codeCrashShutdown:
+		return &workload.UnreachableError{Address: address, Err: answer}
+	default:
+		return fmt.Errorf("connect to %s: %w", address, answer)
+	}
+}
+
+// plain reduces pgx's error, which carries the whole configuration and repeats
+// itself for each way of connecting, to its distinct lines.
+func plain(err error) error {
+	var failure *pgconn.ConnectError
+	if errors.As(err, &failure) {
+		err = failure.Unwrap()
+	}
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return errors.New(strings.Join(lines, "; "))
+}
+
+// hasCode reports whether err is an answer of the server with one of the codes.
+func hasCode(err error, codes ...string) bool {
+	var answer *pgconn.PgError
+	return errors.As(err, &answer) && slices.Contains(codes, answer.Code)
+}

@@ -1,0 +1,171 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/cluster"
+	"assay/driver/drivertest"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// secret is the password of the test server; no error may tell it.
+const secret = "s3cr:t/of@the#test?"
+
+// server is the one server of this package's tests.
+var server *cluster.Postgres
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var err error
+	server, err = cluster.StartPostgres(ctx, cluster.PostgresOptions{Password: secret})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	if err := server.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// address is the test server's with these changes to the URL.
+func address(t *testing.T, changes ...func(*url.URL)) string {
+	t.Helper()
+	u, err := url.Parse(server.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range changes {
+		change(u)
+	}
+	return u.String()
+}
+
+func host(hostport string) func(*url.URL) { return func(u *url.URL) { u.Host = hostport } }
+
+func database(name string) func(*url.URL) { return func(u *url.URL) { u.Path = "/" + name } }
+
+func user(name, password string) func(*url.URL) {
+	return func(u *url.URL) { u.User = url.UserPassword(name, password) }
+}
+
+func parameter(name, value string) func(*url.URL) {
+	return func(u *url.URL) {
+		query := u.Query()
+		query.Set(name, value)
+		u.RawQuery = query.Encode()
+	}
+}
+
+func target(t *testing.T, changes ...func(*url.URL)) workload.Target {
+	t.Helper()
+	return workload.Target{Address: address(t, changes...), ConnectTimeout: 3 * time.Second}
+}
+
+func openBank(t *testing.T, target workload.Target) bank.Store {
+	t.Helper()
+	store, err := OpenBank(context.Background(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// admin is a plain connection beside the driver.
+func admin(t *testing.T) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), server.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return conn
+}
+
+func exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
+	t.Helper()
+	if _, err := conn.Exec(context.Background(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func TestBank(t *testing.T) {
+	for _, isolation := range []string{"", "repeatable-read", "serializable"} {
+		t.Run("isolation="+isolation, func(t *testing.T) {
+			drivertest.RunBank(t, harness(t, isolation))
+		})
+	}
+	t.Run("without prepared statements", func(t *testing.T) {
+		drivertest.RunBank(t, harness(t, "", parameter("default_query_exec_mode", "exec")))
+	})
+}
+
+func harness(t *testing.T, isolation string, changes ...func(*url.URL)) drivertest.Bank {
+	return drivertest.Bank{
+		Secret: secret,
+		Open: func(t *testing.T) bank.Store {
+			to := target(t, changes...)
+			to.Isolation = isolation
+			return openBank(t, to)
+		},
+		MakeForeign: func(t *testing.T) {
+			conn := admin(t)
+			exec(t, conn, `CREATE SCHEMA assay_bank`)
+			t.Cleanup(func() { exec(t, admin(t), `DROP SCHEMA assay_bank CASCADE`) })
+			exec(t, conn, `CREATE TABLE assay_bank.account AS SELECT 1::bigint AS id, 'mine'::text AS owner`)
+		},
+		ForeignIntact: func(t *testing.T) {
+			var owner string
+			var relations int
+			err := admin(t).QueryRow(context.Background(), `SELECT min(owner), (SELECT count(*) FROM pg_class c
+				WHERE c.relnamespace = 'assay_bank'::regnamespace) FROM assay_bank.account`).Scan(&owner, &relations)
+			if err != nil || owner != "mine" || relations != 1 {
+				t.Errorf("the foreign schema was touched: owner %q, %d relations, %v", owner, relations, err)
+			}
+		},
+	}
+}
+
+func TestNetwork(t *testing.T) {
+	u, err := url.Parse(server.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	drivertest.RunNetwork(t, drivertest.Network{
+		Server:       u.Host,
+		Secret:       secret,
+		CommitMarker: []byte("commit"),
+		OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			return OpenBank(ctx, target(t, host(addr)))
+		},
+		Restart: func(t *testing.T) {
+			if err := server.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if err := server.Restart(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
+}
