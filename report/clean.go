@@ -1,0 +1,105 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// clean returns a deep copy of r that JSON can hold and that reads the same in
+// all reports: slices and maps that are always written are never nil, times
+// are in UTC, and a number that is not finite is replaced. Since a figure that
+// is no number cannot be believed, the copy's measurement is then invalid and
+// says which figure it was.
+func clean(r *Result) *Result {
+	var odd []string
+	copied := copyValue(reflect.ValueOf(*r), "", &odd).Interface().(Result)
+	for _, name := range odd {
+		copied.Measurement.Verdict = "invalid"
+		copied.Measurement.Reasons = append(copied.Measurement.Reasons,
+			fmt.Sprintf("%s is missing: it was not a finite number", name))
+	}
+	return &copied
+}
+
+// copyValue copies v deeply. path is v's name in JSON; the names of numbers
+// that were not finite are added to odd, each once.
+func copyValue(v reflect.Value, path string, odd *[]string) reflect.Value {
+	if t, ok := v.Interface().(time.Time); ok {
+		return reflect.ValueOf(t.Round(0).UTC()) // Round drops the monotonic clock
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		return copyStruct(v, path, odd)
+	case reflect.Array:
+		fresh := reflect.New(v.Type()).Elem()
+		for i := range v.Len() {
+			fresh.Index(i).Set(copyValue(v.Index(i), path, odd))
+		}
+		return fresh
+	case reflect.Slice:
+		fresh := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		for i := range v.Len() {
+			fresh.Index(i).Set(copyValue(v.Index(i), path, odd))
+		}
+		return fresh
+	case reflect.Map:
+		fresh := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for _, key := range v.MapKeys() {
+			fresh.SetMapIndex(key, copyValue(v.MapIndex(key), path, odd))
+		}
+		return fresh
+	case reflect.Pointer:
+		if v.IsNil() {
+			return v
+		}
+		fresh := reflect.New(v.Type().Elem())
+		fresh.Elem().Set(copyValue(v.Elem(), path, odd))
+		return fresh
+	case reflect.Float64:
+		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
+			if !slices.Contains(*odd, path) {
+				*odd = append(*odd, path)
+			}
+			return reflect.ValueOf(absent(path))
+		}
+	}
+	return v
+}
+
+func copyStruct(v reflect.Value, path string, odd *[]string) reflect.Value {
+	fresh := reflect.New(v.Type()).Elem()
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		if path != "" {
+			name = path + "." + name
+		}
+		fresh.Field(i).Set(copyValue(v.Field(i), name, odd))
+	}
+	return fresh
+}
+
+// absent is the number that stands for "none" in the named field.
+func absent(path string) float64 {
+	switch path {
+	case "client.cpu_share", "series.p50_ms", "series.p95_ms", "series.p99_ms", "series.max_ms":
+		return -1
+	}
+	return 0
+}
+
+// points is how many intervals all slices of the series cover; in a sound
+// result that is the length of each.
+func (s *Series) points() int {
+	return min(len(s.Start), len(s.Committed), len(s.Rejected), len(s.Failed), len(s.Unknown),
+		len(s.P50), len(s.P95), len(s.P99), len(s.Max))
+}
+
+// even reports whether all slices of the series have one length.
+func (s *Series) even() bool {
+	return s.points() == max(len(s.Start), len(s.Committed), len(s.Rejected), len(s.Failed),
+		len(s.Unknown), len(s.P50), len(s.P95), len(s.P99), len(s.Max))
+}

@@ -1,0 +1,341 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/check"
+)
+
+// What this file and tables.go say is said in the same words by the terminal
+// summary, Markdown and HTML. All of it expects a clean result.
+
+// timeForm is how moments are written in all reports.
+const timeForm = "2006-01-02 15:04:05 UTC"
+
+// subject names what was tested: "bank on PostgreSQL 17.5".
+func subject(r *Result) string {
+	return strings.TrimSpace(r.Workload + " on " + product(r))
+}
+
+func product(r *Result) string {
+	name := strings.TrimSpace(r.Database.Product + " " + r.Database.Version)
+	if name == "" {
+		return "an unknown database"
+	}
+	return name
+}
+
+// verdictLine says in one line what the checks found.
+func verdictLine(r *Result) string {
+	var named [3][]string // check names by verdict
+	var found int64
+	for _, c := range r.Checks {
+		if int(c.Verdict) < len(named) {
+			named[c.Verdict] = append(named[c.Verdict], c.Name)
+		}
+		found += c.Found
+	}
+	total := int64(len(r.Checks))
+	of := func(v check.Verdict) string {
+		return fmt.Sprintf("%d of %s (%s)", len(named[v]), plural(total, "check", "checks"), strings.Join(named[v], ", "))
+	}
+	switch {
+	case r.Verdict == check.Violated && len(named[check.Violated]) > 0:
+		return "VIOLATED: " + plural(found, "finding", "findings") + " in " + of(check.Violated)
+	case r.Verdict == check.Violated:
+		return "VIOLATED"
+	case total == 0:
+		return "UNKNOWN: nothing was checked"
+	case r.Verdict == check.Valid && total == 1:
+		return "VALID: the only check (" + r.Checks[0].Name + ") found nothing wrong"
+	case r.Verdict == check.Valid:
+		return "VALID: all " + plural(total, "check", "checks") + " found nothing wrong"
+	case len(named[check.Unknown]) == len(r.Checks):
+		return "UNKNOWN: no check gave an answer"
+	case len(named[check.Unknown]) > 0:
+		return "UNKNOWN: no answer from " + of(check.Unknown)
+	}
+	return "UNKNOWN: the checks give no verdict"
+}
+
+// believable says in one line whether the figures may be believed.
+func believable(r *Result) string {
+	switch {
+	case r.Measurement.Verdict == "valid":
+		return "valid, nothing stood in the way of the figures"
+	case len(r.Measurement.Reasons) == 0:
+		return "INVALID, do not believe the figures"
+	}
+	return "INVALID, do not believe the figures, because"
+}
+
+// reasonsLine is believable in a few words, for the end of the summary.
+func reasonsLine(r *Result) string {
+	if n := int64(len(r.Measurement.Reasons)); n > 0 {
+		return "INVALID, for " + plural(n, "reason", "reasons") + " given above"
+	}
+	return "INVALID"
+}
+
+// missed counts the thresholds that were not kept.
+func missed(r *Result) int64 {
+	var n int64
+	for _, t := range r.Thresholds {
+		if !t.Kept {
+			n++
+		}
+	}
+	return n
+}
+
+// thresholdsLine says in one line how many thresholds were kept.
+func thresholdsLine(r *Result) string {
+	total := int64(len(r.Thresholds))
+	switch n := missed(r); {
+	case n == 0 && total == 1:
+		return "kept"
+	case n == 0:
+		return fmt.Sprintf("all %d kept", total)
+	case total == 1:
+		return "MISSED"
+	default:
+		return fmt.Sprintf("%d of %d MISSED", n, total)
+	}
+}
+
+// setup says what was tested and how, in the order in which it is read.
+func setup(r *Result) []Setting {
+	facts := []Setting{{"database", joined(", ", product(r), r.Database.Address)}}
+	add := func(name, value string) {
+		if value != "" {
+			facts = append(facts, Setting{name, value})
+		}
+	}
+	add("settings", pairs(r.Database.Settings))
+	add("machines", machines(&r.Database))
+	add("load", loadLine(r))
+	add("retries", policy(&r.Retries))
+	add("options", pairs(readable(r.Options)))
+	add("seed", fmt.Sprint(r.Seed))
+	add("loaded", loadingLine(&r.Loading))
+	started := ""
+	if !r.Started.IsZero() {
+		started = r.Started.UTC().Format(timeForm)
+		if took := r.Ended.Sub(r.Started); took > 0 {
+			started += ", took " + seconds(took.Seconds())
+		}
+	}
+	add("started", started)
+	add("run", joined(", ", r.Run, "assay "+r.Version))
+	return facts
+}
+
+// joined puts what is not empty together.
+func joined(between string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), between)
+}
+
+func pairs(settings []Setting) string {
+	parts := make([]string, len(settings))
+	for i, s := range settings {
+		parts[i] = s.Name + "=" + s.Value
+	}
+	return strings.Join(parts, ", ")
+}
+
+// readable groups the digits of long whole numbers.
+func readable(settings []Setting) []Setting {
+	better := slices.Clone(settings)
+	for i, s := range better {
+		if _, err := strconv.ParseUint(s.Value, 10, 64); err == nil && len(s.Value) > 4 {
+			better[i].Value = grouped(s.Value)
+		}
+	}
+	return better
+}
+
+// machines says what is known of the installation, nothing if that is nothing.
+func machines(d *Database) string {
+	var parts, node []string
+	whole := func(n *int, one, many string) {
+		if n != nil && (*n != 0 || one == "node") {
+			parts = append(parts, plural(int64(*n), one, many))
+		}
+	}
+	whole(d.Nodes, "node", "nodes")
+	whole(d.Shards, "shard", "shards")
+	whole(d.Replicas, "replica", "replicas")
+	whole(d.Arbiters, "arbiter", "arbiters")
+	if d.CPUsPerNode != nil {
+		node = append(node, plural(int64(*d.CPUsPerNode), "vCPU", "vCPU"))
+	}
+	if d.MemoryPerNode != nil {
+		node = append(node, memory(*d.MemoryPerNode)+" RAM")
+	}
+	if d.DiskPerNode != nil {
+		node = append(node, size(*d.DiskPerNode)+" disk")
+	}
+	if len(node) > 0 {
+		parts = append(parts, "each node "+strings.Join(node, ", "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func loadLine(r *Result) string {
+	l := &r.Load
+	parts := []string{plural(int64(l.Clients), "client", "clients")}
+	if l.Loop == "open" {
+		parts = append(parts, fmt.Sprintf("open loop, %s arrivals/s (%s)", short(l.Rate), l.Arrivals))
+	} else {
+		parts = append(parts, l.Loop+" loop")
+	}
+	if l.RampPerSecond > 0 {
+		parts = append(parts, short(l.RampPerSecond)+" more each second")
+	}
+	if l.WarmupSeconds > 0 {
+		parts = append(parts, "warm-up "+seconds(l.WarmupSeconds))
+	} else {
+		parts = append(parts, "no warm-up")
+	}
+	if l.Ops > 0 {
+		parts = append(parts, "measured "+grouped(fmt.Sprint(l.Ops))+" operations")
+	} else {
+		parts = append(parts, "measured "+seconds(l.DurationSeconds))
+	}
+	if l.TimeoutSeconds > 0 {
+		parts = append(parts, "timeout "+seconds(l.TimeoutSeconds))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func policy(t *Retries) string {
+	if t.Policy == "" || t.Policy == "none" {
+		return t.Policy
+	}
+	return fmt.Sprintf("%s, at most %s an operation", t.Policy, plural(int64(t.MaxAttempts), "attempt", "attempts"))
+}
+
+// retriesLine says what the retry policy did.
+func retriesLine(r *Result) string {
+	t := &r.Retries
+	if t.Retried == 0 {
+		return fmt.Sprintf("no operation was tried twice; %s", plural(t.Attempts, "attempt", "attempts"))
+	}
+	return fmt.Sprintf("%s tried more than once, %s of them committed; %s in all",
+		plural(t.Retried, "operation", "operations"), count(t.Settled), plural(t.Attempts, "attempt", "attempts"))
+}
+
+func loadingLine(l *Loading) string {
+	if l.Rows == 0 {
+		return ""
+	}
+	line := plural(l.Rows, "row", "rows") + " in " + seconds(l.Seconds)
+	if l.PerSecond > 0 {
+		line += ", " + figure(l.PerSecond) + " rows/s"
+	}
+	return line
+}
+
+// rateLines say how much was committed, and how evenly.
+func rateLines(r *Result) []string {
+	t := &r.Throughput
+	lines := []string{fmt.Sprintf("%s committed/s over %s", figure(t.PerSecond), seconds(t.Seconds))}
+	if t.Offered > 0 {
+		lines[0] += fmt.Sprintf(", %s/s offered", short(t.Offered))
+	}
+	if t.Max > 0 || t.Min > 0 {
+		deviation := ""
+		if t.PerSecond > 0 {
+			deviation = fmt.Sprintf(", deviation %.1f"+nbsp+"%%", t.Deviation/t.PerSecond*100)
+		}
+		lines = append(lines, fmt.Sprintf("each %s: min %s, median %s, max %s%s",
+			seconds(t.IntervalSeconds), figure(t.Min), figure(t.Median), figure(t.Max), deviation))
+	}
+	if r.Load.Unserved > 0 {
+		lines = append(lines, plural(r.Load.Unserved, "arrival", "arrivals")+" due and never started")
+	}
+	return lines
+}
+
+// dataLines say what the data takes on disk.
+func dataLines(r *Result) []string {
+	d := &r.Data
+	var lines []string
+	if d.Bytes > 0 {
+		line := size(d.Bytes)
+		if d.Tables > 0 || d.Indexes > 0 {
+			line += fmt.Sprintf(": tables %s, indexes %s", size(d.Tables), size(d.Indexes))
+		}
+		if n, known := transfers(r); known && n > 0 {
+			line += fmt.Sprintf("; %s per transfer", plural(d.Bytes/n, "byte", "bytes"))
+		}
+		lines = append(lines, line)
+	}
+	var rows []string
+	for _, name := range sortedNames(d.Rows) {
+		rows = append(rows, plural(d.Rows[name], "row", "rows")+" in "+name)
+	}
+	if len(rows) > 0 {
+		lines = append(lines, strings.Join(rows, ", "))
+	}
+	if d.Kept != "" {
+		lines = append(lines, "kept in "+d.Kept)
+	}
+	if len(lines) == 0 {
+		lines = append(lines, "unknown")
+	}
+	return lines
+}
+
+// testerLine says how assay itself fared.
+func testerLine(r *Result) string {
+	c := &r.Client
+	var parts []string
+	if c.CPUShare >= 0 && c.CPUs > 0 {
+		parts = append(parts, fmt.Sprintf("used %.0f"+nbsp+"%% of %s", c.CPUShare*100, plural(int64(c.CPUs), "processor", "processors")))
+	}
+	if c.PeakMemory > 0 {
+		parts = append(parts, "peak memory "+memory(c.PeakMemory))
+	}
+	if c.SchedulerP99 > 0 {
+		parts = append(parts, "wait for a processor p99 "+millis(c.SchedulerP99))
+	}
+	if c.OwnLag.Count > 0 {
+		parts = append(parts, "own lag p99 "+millis(c.OwnLag.P99))
+	}
+	if c.ConnectMillis > 0 {
+		parts = append(parts, "connecting took "+millis(c.ConnectMillis))
+	}
+	if len(parts) == 0 {
+		return "unknown"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// faultLine says when a fault acted and when work went on.
+func faultLine(f *Fault) string {
+	line := "injected at " + seconds(f.InjectedSecond)
+	if f.healed() {
+		line += ", healed at " + seconds(f.HealedSecond)
+	} else {
+		line += ", never healed"
+	}
+	if f.RecoveredAfter > 0 {
+		return line + ", first commit after " + millis(f.RecoveredAfter)
+	}
+	return line + ", no commit after it"
+}
+
+func (f *Fault) healed() bool { return f.HealedSecond > f.InjectedSecond }
+
+func sortedNames[T any](m map[string]T) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"bytes"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"assay/check"
+)
+
+// hostile tries to end a script, a style, an attribute, a table cell and a
+// line, and to steer a terminal.
+const hostile = "</script></style><script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{.}}|`[a](http://x)`\n# h\x1b[2J\u202e\xff"
+
+// poison sets every text in v, map keys too, and keeps what has few values.
+func poison(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(hostile)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				poison(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			poison(v.Index(i))
+		}
+	case reflect.Map:
+		if v.Len() > 0 {
+			value := reflect.New(v.Type().Elem()).Elem()
+			v.SetMapIndex(reflect.ValueOf(hostile), value)
+		}
+	}
+}
+
+func poisoned() *Result {
+	r := violatedRun()
+	r.Checks[0].Evidence[0].Fields = map[string]int64{"a": 1}
+	r.Thresholds = []Threshold{{}, {Kept: true}}
+	r.Measurement.Reasons = []string{""}
+	poison(reflect.ValueOf(r).Elem())
+	r.Load.Loop = "open"
+	return r
+}
+
+func htmlOf(t *testing.T, r *Result, p Page) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := HTML(&b, r, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestHTMLEscapes(t *testing.T) {
+	sound := htmlOf(t, violatedRun(), Page{})
+	page := htmlOf(t, poisoned(), Page{Environment: []Setting{{hostile, hostile}}, Command: hostile, Scenario: hostile})
+	for _, tag := range []string{"<script", "</script", "<style", "</style"} {
+		if got, want := strings.Count(page, tag), strings.Count(sound, tag); got != want {
+			t.Errorf("%d of %s, want %d: text of the result became part of the page", got, tag, want)
+		}
+	}
+	for _, bad := range []string{"<img", "alert(1)</", "'><", "\"><img"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+	if !strings.Contains(page, "&lt;/script&gt;&lt;/style&gt;&lt;script&gt;alert(1)") {
+		t.Error("the text does not stand in the page, escaped")
+	}
+}
+
+func TestMarkdownEscapes(t *testing.T) {
+	r := poisoned()
+	var b bytes.Buffer
+	if err := Markdown(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, bad := range []string{"<script", "<img", "\n# h", "\x1b", "|`", " [a", "\u202e"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("Markdown holds %q", bad)
+		}
+	}
+	// All rows of a table have as many cells as its head.
+	cells := func(line string) int {
+		return strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "|") && i > 0 && strings.HasPrefix(lines[i-1], "|") && cells(line) != cells(lines[i-1]) {
+			t.Errorf("a row of %d cells follows one of %d: %s", cells(line), cells(lines[i-1]), line)
+		}
+	}
+}
+
+func TestTextDoesNotSteerTheTerminal(t *testing.T) {
+	text := textOf(t, poisoned(), TextOptions{})
+	for _, r := range text {
+		if (r < ' ' && r != '\n') || r == 0x7f || r == '\u202e' {
+			t.Fatalf("the summary holds %q", r)
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if n := len([]rune(line)); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// TestAnyResultCanBeShown holds that no result, however odd, makes a report
+// panic or fail.
+func TestAnyResultCanBeShown(t *testing.T) {
+	uneven := violatedRun()
+	uneven.Series.Max, uneven.Series.Unknown = uneven.Series.Max[:3], nil
+	odd := violatedRun()
+	odd.Throughput.PerSecond, odd.Latency.P99, odd.Series.IntervalSeconds = math.NaN(), math.Inf(1), 0
+	odd.Checks[0].Verdict, odd.Checks[0].Found = check.Verdict(9), -3
+	odd.Data.Bytes, odd.Loading.Seconds = math.MinInt64, math.MaxFloat64
+	odd.Latency.Curve = [][2]float64{{2, -1}, {math.NaN(), 1}}
+	odd.Outcomes = Outcomes{math.MaxInt64, math.MaxInt64, 1, -1}
+	odd.Faults[0].HealedSecond = -1
+	claim := validRun() // says valid, and no check says so
+	claim.Checks = []check.Result{{Name: "total"}}
+	blame := validRun()
+	blame.Verdict = check.Violated
+	for name, r := range map[string]*Result{"empty": {}, "uneven": uneven, "odd": odd, "claim": claim, "blame": blame} {
+		var b bytes.Buffer
+		for what, err := range map[string]error{
+			"Text": Text(&b, r, TextOptions{}), "Markdown": Markdown(&b, r), "HTML": HTML(&b, r, Page{}), "JSON": WriteJSON(&b, r),
+		} {
+			if err != nil {
+				t.Errorf("%s of %s: %v", what, name, err)
+			}
+		}
+		if strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf ") {
+			t.Errorf("%s shows a figure that is no number", name)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// Format is the version of the form of result.json that this package writes
+// and reads.
+const Format = 1
+
+// maxFile bounds what ReadJSON takes into memory; a result of a week's run in
+// intervals of a second is below it.
+const maxFile = 256 << 20
+
+//go:embed schema.json
+var schema []byte
+
+// Schema returns the JSON Schema (2020-12) of result.json.
+func Schema() []byte { return slices.Clone(schema) }
+
+// FileError means that a file is not a result that can be read.
+type FileError struct {
+	// Path is the file as it was named.
+	Path string
+	// Problem says what is wrong and what can be done.
+	Problem string
+	// Err is the cause, if there is one.
+	Err error
+}
+
+func (e *FileError) Error() string { return e.Path + ": " + e.Problem }
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// WriteJSON writes r as result.json: indented, fields in a fixed order, a
+// newline at the end. The same result always gives the same bytes. Empty lists
+// are written as []. A number that is not finite is written as 0 (as -1 where
+// that stands for none), and the measurement is then invalid and names it.
+func WriteJSON(w io.Writer, r *Result) error {
+	text, err := json.MarshalIndent(clean(r), "", "  ")
+	if err != nil {
+		return fmt.Errorf("report: write result: %w", err)
+	}
+	if _, err := w.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("report: write result: %w", err)
+	}
+	return nil
+}
+
+// ReadJSON reads a result that WriteJSON wrote. It returns a *FileError if the
+// file is missing, cannot be read, is not a result or is of another format
+// version. Fields that a newer version added are passed over.
+func ReadJSON(path string) (*Result, error) {
+	text, err := readBounded(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &FileError{path, "there is no such file; name the folder of a run that has ended, or its result.json", err}
+	case err != nil:
+		return nil, &FileError{path, "cannot be read: " + cause(err), err}
+	case len(text) > maxFile:
+		return nil, &FileError{path, "is too large to be a result of assay", nil}
+	}
+	var head struct {
+		Format *int `json:"format"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, &FileError{path, "is not a result of assay, or was cut: " + err.Error(), err}
+	}
+	switch {
+	case head.Format == nil:
+		return nil, &FileError{path, "is not a result of assay: it has no \"format\"", nil}
+	case *head.Format != Format:
+		return nil, &FileError{path, fmt.Sprintf("has format version %d, and this assay reads version %d; use the assay that wrote it", *head.Format, Format), nil}
+	}
+	var r Result
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, &FileError{path, "is not a result of assay: " + err.Error(), err}
+	}
+	switch {
+	case r.Workload == "":
+		return nil, &FileError{path, "is not a result of assay: it names no workload", nil}
+	case !r.Series.even():
+		return nil, &FileError{path, "was altered: the lists of \"series\" differ in length", nil}
+	}
+	return &r, nil
+}
+
+// readBounded reads at most one byte more than maxFile.
+func readBounded(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // nothing was written; an error here loses nothing
+	return io.ReadAll(io.LimitReader(file, maxFile+1))
+}
+
+// cause is err without the operation and the path that os puts before it.
+func cause(err error) string {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,149 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Markdown writes the result for an issue or a wiki, in the dialect that
+// GitHub and GitLab share.
+func Markdown(w io.Writer, r *Result) error {
+	r = clean(r)
+	m := &markdown{}
+	m.line("# " + escape(subject(r)))
+	m.line("**" + escape(verdictLine(r)) + "**")
+	m.line("Measurement: " + escape(believable(r)))
+	m.items(r.Measurement.Reasons)
+	if len(r.Thresholds) > 0 {
+		m.line("Thresholds: " + thresholdsLine(r))
+	}
+	m.table(throughputFacts(r))
+	m.table(latencies(r, true))
+	m.table(outcomes(r))
+	if len(r.Errors) > 0 {
+		m.table(errorClasses(r))
+	}
+	if len(r.Thresholds) > 0 {
+		m.table(thresholdTable(r))
+	}
+	m.checks(r)
+	if len(r.Faults) > 0 {
+		m.table(faultTable(r))
+	}
+	m.table(named("Setup", "setting", setup(r)))
+	m.table(named("Further figures", "figure", further(r)))
+	if len(r.Notes) > 0 {
+		m.line("## Notes")
+		m.items(r.Notes)
+	}
+	m.comparable([]*Result{r})
+	return m.to(w)
+}
+
+// MarkdownTables writes the three tables in which results stand side by side,
+// one row each: throughput by installation, latency, size on disk. What nobody
+// knows of a result is "-".
+func MarkdownTables(w io.Writer, results []*Result) error {
+	m := &markdown{}
+	cleaned := make([]*Result, len(results))
+	for i, r := range results {
+		cleaned[i] = clean(r)
+	}
+	m.comparable(cleaned)
+	return m.to(w)
+}
+
+// markdown collects the text; its blocks are parted by one empty line.
+type markdown struct{ blocks []string }
+
+func (m *markdown) to(w io.Writer) error {
+	text := strings.ReplaceAll(strings.Join(m.blocks, "\n\n"), nbsp, " ") + "\n"
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("report: write Markdown: %w", err)
+	}
+	return nil
+}
+
+func (m *markdown) line(text string) { m.blocks = append(m.blocks, text) }
+
+func (m *markdown) items(texts []string) {
+	var lines []string
+	for _, text := range texts {
+		lines = append(lines, "- "+escape(text))
+	}
+	if len(lines) > 0 {
+		m.line(strings.Join(lines, "\n"))
+	}
+}
+
+func (m *markdown) comparable(results []*Result) {
+	m.table(installations(results))
+	m.table(delays(results))
+	m.table(sizes(results))
+}
+
+func (m *markdown) table(t table) {
+	m.line("## " + escape(t.Title))
+	var b strings.Builder
+	row := func(cells []string) {
+		for _, cell := range cells {
+			b.WriteString("| " + escape(cell) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	row(t.Head)
+	for i := range t.Head {
+		if t.Left(i) {
+			b.WriteString("|---")
+		} else {
+			b.WriteString("|--:")
+		}
+	}
+	b.WriteString("|\n")
+	for _, cells := range t.Rows {
+		row(cells)
+	}
+	m.line(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// checks writes each check's answer, and below the table the evidence.
+func (m *markdown) checks(r *Result) {
+	m.table(checkTable(r))
+	for _, c := range r.Checks {
+		if len(c.Evidence) == 0 {
+			continue
+		}
+		m.line(fmt.Sprintf("### Evidence: %s (%s of %s)", escape(c.Name), count(int64(len(c.Evidence))),
+			plural(c.Found, "finding", "findings")))
+		var texts []string
+		for _, e := range c.Evidence {
+			texts = append(texts, e.Kind+": "+e.Text)
+		}
+		m.items(texts)
+	}
+}
+
+// escape makes text stand as it is in Markdown, also inside a table: text may
+// come from a database.
+func escape(text string) string {
+	var b strings.Builder
+	for _, r := range plain(text) {
+		switch r {
+		case '\\', '`', '*', '_', '|', '[', ']', '~', '$':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case '<':
+			b.WriteString("&lt;")
+		case '>':
+			b.WriteString("&gt;")
+		case '&':
+			b.WriteString("&amp;")
+		case '#', '@': // these would link to an issue or a person
+			fmt.Fprintf(&b, "&#%d;", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

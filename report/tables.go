@@ -1,0 +1,267 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/check"
+)
+
+// table is a table for any report. The first column names the row, the others
+// are figures, except for those listed in Words.
+type table struct {
+	Title string
+	Head  []string
+	Rows  [][]string
+	// Words are the columns, beside the first, that hold words: they are
+	// aligned left.
+	Words []int
+}
+
+// Left reports whether a column is aligned left.
+func (t table) Left(column int) bool { return column == 0 || slices.Contains(t.Words, column) }
+
+// latencies shows the distributions of the result; counted adds how many
+// operations each holds.
+func latencies(r *Result, counted bool) table {
+	t := table{Title: "Latency", Head: []string{"latency", "mean", "p50", "p95", "p99", "p99.9", "max"}}
+	if counted {
+		t.Head = slices.Insert(t.Head, 1, "operations")
+	}
+	add := func(name string, l *Latency) {
+		row := []string{name, none, none, none, none, none, none}
+		if l.Count > 0 {
+			row = []string{name, millis(l.Mean), millis(l.P50), millis(l.P95), millis(l.P99), millis(l.P999), millis(l.Max)}
+		}
+		if counted {
+			row = slices.Insert(row, 1, count(l.Count))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	add("response", &r.Latency)
+	add("service", &r.ServiceTime)
+	if r.Uncommitted.Count > 0 {
+		add("uncommitted", &r.Uncommitted)
+	}
+	if r.Load.Loop == "open" {
+		add("schedule lag", &r.Load.Late)
+	}
+	return t
+}
+
+// outcomes shows how operations ended.
+func outcomes(r *Result) table {
+	t := table{Title: "Outcomes", Head: []string{"operations", "measured", "share", "whole run", "share"}}
+	m, all := &r.Measured, &r.Outcomes
+	for _, line := range []struct {
+		name          string
+		measured, all int64
+	}{
+		{"committed", m.Committed, all.Committed},
+		{"rejected", m.Rejected, all.Rejected},
+		{"failed", m.Failed, all.Failed},
+		{"unknown", m.Unknown, all.Unknown},
+		{"total", m.Total(), all.Total()},
+	} {
+		t.Rows = append(t.Rows, []string{line.name,
+			count(line.measured), percent(line.measured, m.Total()),
+			count(line.all), percent(line.all, all.Total())})
+	}
+	return t
+}
+
+// errorClasses shows what attempts failed of.
+func errorClasses(r *Result) table {
+	t := table{Title: "Errors", Head: []string{"errors", "ended as", "attempts", "share"}, Words: []int{1}}
+	for _, e := range r.Errors {
+		t.Rows = append(t.Rows, []string{e.Class, e.Outcome, count(e.Attempts), percent(e.Attempts, r.Retries.Attempts)})
+	}
+	return t
+}
+
+// throughputFacts shows how much was committed, and how evenly.
+func throughputFacts(r *Result) table {
+	p := &r.Throughput
+	t := table{Title: "Throughput", Head: []string{"throughput", "figure"}}
+	add := func(name, value string) { t.Rows = append(t.Rows, []string{name, value}) }
+	add("committed per second", figure(p.PerSecond))
+	if p.Offered > 0 {
+		add("offered per second", short(p.Offered))
+		add("arrivals never started", count(r.Load.Unserved))
+	}
+	add("measured for", seconds(p.Seconds))
+	if p.Max > 0 || p.Min > 0 {
+		each := " of intervals of " + seconds(p.IntervalSeconds)
+		add("minimum"+each, figure(p.Min))
+		add("median"+each, figure(p.Median))
+		add("maximum"+each, figure(p.Max))
+		add("standard deviation"+each, figure(p.Deviation))
+	}
+	return t
+}
+
+// thresholdTable shows each limit beside what was measured.
+func thresholdTable(r *Result) table {
+	t := table{Title: "Thresholds", Head: []string{"threshold", "measured", "kept"}, Words: []int{2}}
+	for _, h := range r.Thresholds {
+		word := "✓ yes"
+		if !h.Kept {
+			word = "✗ NO"
+		}
+		t.Rows = append(t.Rows, []string{h.Text, measuredValue(&h), word})
+	}
+	return t
+}
+
+// checkTable shows each check's answer.
+func checkTable(r *Result) table {
+	t := table{Title: "Checks", Head: []string{"check", "verdict", "detail"}, Words: []int{1, 2}}
+	for _, c := range r.Checks {
+		t.Rows = append(t.Rows, []string{c.Name, checkMark(c.Verdict) + " " + c.Verdict.String(), c.Detail})
+	}
+	return t
+}
+
+// faultTable shows when faults acted.
+func faultTable(r *Result) table {
+	t := table{Title: "Faults", Head: []string{"fault", "injected at", "healed at", "first commit after"}}
+	for _, f := range r.Faults {
+		row := []string{f.Action + " " + f.Target, seconds(f.InjectedSecond), "never", "none"}
+		if f.healed() {
+			row[2] = seconds(f.HealedSecond)
+		}
+		if f.RecoveredAfter > 0 {
+			row[3] = millis(f.RecoveredAfter)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// named shows settings or facts in two columns of words.
+func named(title, what string, settings []Setting) table {
+	t := table{Title: title, Head: []string{what, "value"}, Words: []int{1}}
+	for _, s := range settings {
+		t.Rows = append(t.Rows, []string{s.Name, s.Value})
+	}
+	return t
+}
+
+// further holds the figures that stand in no other table.
+func further(r *Result) []Setting {
+	facts := []Setting{{"retries", retriesLine(r)}}
+	for _, line := range dataLines(r) {
+		facts = append(facts, Setting{"data on disk", line})
+	}
+	return append(facts, Setting{"tester", testerLine(r)})
+}
+
+// Names under which databases count the rows that the seed tables show.
+func accountNames() []string  { return []string{"accounts", "account"} }
+func transferNames() []string { return []string{"transfers", "transfer", "journal", "entries"} }
+
+// transfers is how many transfers the database holds.
+func transfers(r *Result) (int64, bool) { return rowsOf(r, transferNames()) }
+
+func rowsOf(r *Result, names []string) (int64, bool) {
+	for _, name := range names {
+		if n, known := r.Data.Rows[name]; known {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// installations is table 1 of the seed reports, with each result's verdict:
+// a rate means nothing without it.
+func installations(results []*Result) table {
+	t := table{
+		Title: "Throughput by installation",
+		Head: []string{"No.", "vendor", "vCPU/node", "RAM/node", "disk/node", "shards", "replicas", "clients", "nodes",
+			"accounts (M)", "transfers (M)", "transactions/s", "verdict"},
+		Words: []int{1, 12},
+	}
+	for i, r := range results {
+		d := &r.Database
+		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), product(r),
+			known(d.CPUsPerNode), bytesKnown(d.MemoryPerNode, memory), bytesKnown(d.DiskPerNode, size),
+			known(d.Shards), known(d.Replicas), count(int64(r.Load.Clients)), known(d.Nodes),
+			millions(rowsOf(r, accountNames())), millions(transfers(r)), figure(r.Throughput.PerSecond), standing(r)})
+	}
+	return t
+}
+
+// delays is table 2 of the seed reports.
+func delays(results []*Result) table {
+	t := table{
+		Title: "Latency of committed operations, in ms",
+		Head:  []string{"No.", "vendor", "mean", "max", "p99"},
+		Words: []int{1},
+	}
+	for i, r := range results {
+		row := []string{strconv.Itoa(i + 1), product(r), none, none, none}
+		if l := &r.Latency; l.Count > 0 {
+			row = []string{row[0], row[1], figure(l.Mean), figure(l.Max), figure(l.P99)}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// sizes is table 3 of the seed reports.
+func sizes(results []*Result) table {
+	t := table{
+		Title: "Size on disk, data and indexes",
+		Head:  []string{"No.", "vendor", "accounts", "transfers", "size on disk"},
+		Words: []int{1},
+	}
+	for i, r := range results {
+		row := []string{strconv.Itoa(i + 1), product(r), none, none, none}
+		if n, known := rowsOf(r, accountNames()); known {
+			row[2] = count(n)
+		}
+		if n, known := transfers(r); known {
+			row[3] = count(n)
+		}
+		if r.Data.Bytes > 0 {
+			row[4] = size(r.Data.Bytes)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// standing is the verdict in few words, for a column.
+func standing(r *Result) string {
+	text := r.Verdict.String()
+	if r.Verdict != check.Valid {
+		text = strings.ToUpper(text)
+	}
+	if r.Measurement.Verdict != "valid" {
+		text += ", figures invalid"
+	}
+	return text
+}
+
+func known(n *int) string {
+	if n == nil {
+		return none
+	}
+	return count(int64(*n))
+}
+
+func bytesKnown(n *int64, write func(int64) string) string {
+	if n == nil {
+		return none
+	}
+	return write(*n)
+}
+
+// millions writes a number of rows in millions.
+func millions(n int64, known bool) string {
+	if !known {
+		return none
+	}
+	return short(float64(n) / 1e6)
+}

@@ -1,0 +1,104 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// golden compares got with a file in testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs (go test -update writes it anew, look at the difference):\n%s", path, got)
+	}
+}
+
+func textOf(t *testing.T, r *Result, o TextOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Text(&b, r, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTextGolden(t *testing.T) {
+	for name, r := range examples() {
+		got := textOf(t, r, TextOptions{Report: "runs/20260301T120000Z-bank-postgres/report.html"})
+		golden(t, name+".txt", []byte(got))
+	}
+}
+
+func TestTextKeepsToItsWidth(t *testing.T) {
+	for name, r := range examples() {
+		for _, width := range []int{0, 20, 72, 80, 100, 200} {
+			limit := width
+			switch {
+			case width == 0:
+				limit = 80
+			case width < 72:
+				limit = 72
+			}
+			for line := range strings.SplitSeq(textOf(t, r, TextOptions{Width: width}), "\n") {
+				if n := utf8.RuneCountInString(line); n > limit {
+					t.Errorf("%s at %d: %d columns: %s", name, width, n, line)
+				}
+				if strings.TrimRight(line, " ") != line {
+					t.Errorf("%s at %d: space at the end: %q", name, width, line)
+				}
+			}
+		}
+	}
+}
+
+func TestTextColors(t *testing.T) {
+	for name, r := range examples() {
+		without := textOf(t, r, TextOptions{})
+		if strings.Contains(without, "\x1b") {
+			t.Errorf("%s: color, though none was asked for", name)
+		}
+		with := textOf(t, r, TextOptions{Color: true})
+		for _, code := range []string{bold, red, green, yellow, reset} {
+			with = strings.ReplaceAll(with, code, "")
+		}
+		if with != without {
+			t.Errorf("%s: color changes more than color:\n%s", name, with)
+		}
+	}
+	if got := textOf(t, violatedRun(), TextOptions{Color: true}); !strings.Contains(got, red+"VIOLATED: 14 findings") {
+		t.Errorf("the verdict is not red:\n%s", got)
+	}
+}
+
+// TestTextEndsWithTheVerdict reads the last lines as a user does.
+func TestTextEndsWithTheVerdict(t *testing.T) {
+	for name, want := range map[string]string{
+		"valid":    "verdict       VALID: all 4 checks found nothing wrong\nthresholds    kept\nreport        here\n",
+		"violated": "verdict       VIOLATED: 14 findings in 2 of 5 checks (total, transfers)\nthresholds    kept\nreport        here\n",
+		"cut":      "verdict       UNKNOWN: no check gave an answer\nmeasurement   INVALID, for 2 reasons given above\nreport        here\n",
+		"open":     "verdict       VALID: all 4 checks found nothing wrong\nmeasurement   INVALID, for 1 reason given above\nthresholds    2 of 3 MISSED\nreport        here\n",
+		"sqlite":   "verdict       VALID: all 4 checks found nothing wrong\nreport        here\n",
+	} {
+		if got := textOf(t, examples()[name], TextOptions{Report: "here"}); !strings.HasSuffix(got, "\n\n"+want) {
+			t.Errorf("%s ends with\n%s", name, got[max(0, len(got)-300):])
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// labelWidth is the column at which values start.
+const labelWidth = 14
+
+// textWriter lays the summary out: a label, and beside it values that are
+// wrapped at the width.
+type textWriter struct {
+	b     strings.Builder
+	width int
+	color bool
+}
+
+// line writes one line of its own.
+func (t *textWriter) line(color, text string) {
+	for _, part := range wrap(plain(text), t.width) {
+		t.b.WriteString(t.paint(color, part) + "\n")
+	}
+}
+
+func (t *textWriter) gap() { t.b.WriteByte('\n') }
+
+// field writes a label and its values, each on a line of its own or more.
+func (t *textWriter) field(label string, values ...string) {
+	for _, value := range values {
+		t.entry(noColor, label, "", value)
+		label = ""
+	}
+}
+
+// painted writes a label and a colored value.
+func (t *textWriter) painted(color, label, value string) { t.entry(color, label, value, "") }
+
+// item writes text under the values, wrapped behind its own start.
+func (t *textWriter) item(start, text string) { t.entry(noColor, "", "  "+start, text) }
+
+// entry writes a label, a head that may be colored, and text that is wrapped
+// behind the head, or all of it if that leaves too little room.
+func (t *textWriter) entry(color, label, head, text string) {
+	label, head, text = plain(label), plain(head), plain(text)
+	room := t.width - labelWidth
+	indent := labelWidth + utf8.RuneCountInString(head)
+	if text == "" || t.width-indent < room/2 {
+		text, head = head+text, ""
+		indent = labelWidth
+	}
+	b := &t.b
+	b.WriteString(pad(label, labelWidth))
+	if head != "" {
+		b.WriteString(t.paint(color, head))
+		color = noColor
+	}
+	for i, part := range wrap(text, t.width-indent) {
+		if i > 0 {
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+		}
+		b.WriteString(t.paint(color, part))
+	}
+	b.WriteByte('\n')
+}
+
+// paint colors text but not the spaces at its end.
+func (t *textWriter) paint(color, text string) string {
+	if !t.color || color == noColor {
+		return text
+	}
+	body := strings.TrimRight(text, " ")
+	return color + body + reset + text[len(body):]
+}
+
+// widest bounds all columns but the first; it has room for any figure.
+const widest = 26
+
+// table writes the table with its figures aligned right. A first column that
+// is too wide is wrapped.
+func (t *textWriter) table(tb table) {
+	lines := [][]string{fitted(tb.Head)}
+	for _, row := range tb.Rows {
+		lines = append(lines, fitted(row))
+	}
+	widths := make([]int, len(tb.Head))
+	widths[0] = labelWidth - 2
+	for _, row := range lines {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	rest := 0
+	for _, width := range widths[1:] {
+		rest += width + 2
+	}
+	widths[0] = max(labelWidth-2, min(widths[0], t.width-rest))
+	t.gap()
+	for i, row := range lines {
+		color := noColor
+		if i == 0 {
+			color = bold
+		}
+		for j, first := range wrap(row[0], widths[0]) {
+			line := pad(first, widths[0])
+			for k, cell := range row[1:] {
+				if j > 0 {
+					break
+				}
+				line += "  " + align(cell, widths[k+1], tb.Left(k+1))
+			}
+			t.b.WriteString(t.paint(color, strings.TrimRight(line, " ")) + "\n")
+		}
+	}
+}
+
+// fitted makes the cells of a row plain and cuts those that are no figures and
+// would push the figures off the line.
+func fitted(row []string) []string {
+	cells := make([]string, len(row))
+	for i, cell := range row {
+		cells[i] = plain(cell)
+		if runes := []rune(cells[i]); i > 0 && len(runes) > widest {
+			cells[i] = string(runes[:widest-1]) + "…"
+		}
+	}
+	return cells
+}
+
+func pad(text string, width int) string { return align(text, width, true) }
+
+func align(text string, width int, left bool) string {
+	space := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
+	if left {
+		return text + space
+	}
+	return space + text
+}
+
+// wrap breaks text at spaces into lines of at most width characters. What is
+// longer than a line is broken inside. There is always at least one line.
+func wrap(text string, width int) []string {
+	width = max(1, width)
+	var lines []string
+	runes := []rune(strings.TrimRight(text, " "))
+	for len(runes) > width {
+		at := width
+		for at > 0 && runes[at] != ' ' {
+			at--
+		}
+		if at == 0 {
+			at = width
+		}
+		lines = append(lines, strings.TrimRight(string(runes[:at]), " "))
+		for at < len(runes) && runes[at] == ' ' {
+			at++
+		}
+		runes = runes[at:]
+	}
+	return append(lines, string(runes))
+}
