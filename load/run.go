@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -40,7 +39,10 @@ func Run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now fun
 	if plan.Rate > 0 {
 		e.pacer = newPacer(plan)
 	}
-	e.measuring.Store(plan.Warmup == 0) // before any client starts, so that Plan.Ops is exact
+	if plan.Warmup == 0 { // before any client starts, so that Plan.Ops is exact
+		e.measuring.Store(true)
+		e.mark(history.EventMeasureStart, 0)
+	}
 	return e.run(ctx, clients)
 }
 
@@ -92,7 +94,8 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 	stats.Cut = e.cut.Load()
 	stats.Late, stats.OwnLag = e.lags.merged()
 	if e.plan.Ops > 0 {
-		stats.MeasureEnd = max(e.lastEnd.Load(), stats.MeasureStart)
+		// The end is excluded from the measured part, the last operation not.
+		stats.MeasureEnd = max(e.lastEnd.Load()+1, stats.MeasureStart)
 	}
 	if e.pacer != nil && e.plan.Ops == 0 {
 		stats.Unserved = e.pacer.countUntil(stats.MeasureEnd) + e.abandoned.Load()
@@ -100,19 +103,22 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 	if stats.Hung == 0 && e.failure != nil {
 		return stats, e.failure
 	}
-	return stats, errors.Join(e.marks(stats)...)
+	return stats, e.marks(stats)
 }
 
 // phases waits through warm-up and measured part.
 func (e *engine) phases(ctx context.Context, done <-chan struct{}) Stats {
 	var stats Stats
-	if !e.sleepUntil(int64(e.plan.Warmup)) {
-		stats.MeasureStart, stats.MeasureEnd = e.now(), e.now()
+	if !e.sleepUntil(int64(e.plan.Warmup)) { // cut in the warm-up
+		stats.MeasureStart = e.now()
+		stats.MeasureEnd = stats.MeasureStart
+		e.mark(history.EventMeasureStart, stats.MeasureStart)
 		return stats
 	}
 	probe := startUsage(ctx)
 	if e.plan.Warmup > 0 {
 		stats.MeasureStart = e.now()
+		e.mark(history.EventMeasureStart, stats.MeasureStart)
 	}
 	e.measuring.Store(true)
 	if e.plan.Ops > 0 {
@@ -147,15 +153,20 @@ func (e *engine) drain(ctx context.Context, done <-chan struct{}) int {
 	}
 }
 
-func (e *engine) marks(stats Stats) []error {
-	errs := []error{
-		e.rec.Mark(history.Event{At: stats.MeasureStart, Name: history.EventMeasureStart}),
-		e.rec.Mark(history.Event{At: stats.MeasureEnd, Name: history.EventMeasureEnd}),
+// mark records an event at once, so that it is there after a kill too.
+func (e *engine) mark(name string, at int64) {
+	if err := e.rec.Mark(history.Event{At: at, Name: name}); err != nil {
+		e.end(err)
 	}
-	if stats.Cut {
-		errs = append(errs, e.rec.Mark(history.Event{At: e.now(), Name: history.EventCut, Detail: "the run was ended before its time"}))
+}
+
+// marks records how the run ended.
+func (e *engine) marks(stats Stats) error {
+	err := e.rec.Mark(history.Event{At: stats.MeasureEnd, Name: history.EventMeasureEnd})
+	if !stats.Cut || err != nil {
+		return err
 	}
-	return errs
+	return e.rec.Mark(history.Event{At: e.now(), Name: history.EventCut, Detail: "it was ended before its time"})
 }
 
 // end stops the run; the first error given is kept.

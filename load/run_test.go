@@ -111,7 +111,7 @@ func TestOpsAreExact(t *testing.T) {
 			}
 			seen[op.Client][op.Seq] = true
 		}
-		if stats.MeasureEnd != last || stats.Cut || stats.Unserved != 0 {
+		if stats.MeasureEnd != last+1 || stats.Cut || stats.Unserved != 0 {
 			t.Errorf("stats %+v, last end %d", stats, last)
 		}
 	}

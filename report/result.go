@@ -175,6 +175,8 @@ type Database struct {
 	CPUsPerNode   *int   `json:"vcpu_per_node"`
 	MemoryPerNode *int64 `json:"ram_bytes_per_node"`
 	DiskPerNode   *int64 `json:"disk_bytes_per_node"`
+	// Embedded is true if the database ran inside the assay process.
+	Embedded bool `json:"embedded"`
 }
 
 // Data is what the data takes on disk.

@@ -1,0 +1,113 @@
+// Package catalog holds the explicit tables of what assay has: drivers,
+// workloads and which driver serves which workload. A new driver or workload
+// is one line here; nothing registers itself.
+//
+// It must not know how a run goes.
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"assay/driver/mem"
+	"assay/driver/mongodb"
+	"assay/driver/postgres"
+	"assay/driver/sqlite"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// The names of the workloads.
+const Bank = "bank"
+
+// Workload is one workload that can be run.
+type Workload struct {
+	Name    string
+	Summary string
+}
+
+// Workloads returns all workloads.
+func Workloads() []Workload {
+	return []Workload{
+		{Name: Bank, Summary: "money transfers between accounts; the ledger is checked to the last transfer"},
+	}
+}
+
+// Driver is one protocol.
+type Driver struct {
+	Name string
+	// Schemes are the URL schemes that it serves, without the colon.
+	Schemes []string
+	// Example is an address as a user would write it.
+	Example string
+	Summary string
+	// Bank opens the database for the bank workload. It is nil if the
+	// database cannot honour it; then NoBank says why.
+	Bank   func(ctx context.Context, target workload.Target) (bank.Store, error)
+	NoBank string
+}
+
+// Drivers returns all drivers.
+func Drivers() []Driver {
+	return []Driver{
+		{Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH",
+			Summary: "SQLite, embedded in assay", Bank: sqlite.OpenBank},
+		{Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database",
+			Summary: "PostgreSQL", Bank: postgres.OpenBank},
+		{Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0",
+			Summary: "MongoDB replica sets", Bank: mongodb.OpenBank},
+		{Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001",
+			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank},
+	}
+}
+
+// SchemeError means that no driver serves an address.
+type SchemeError struct {
+	// Scheme is what stood before the colon; empty if there was no colon.
+	Scheme string
+	Known  []string
+}
+
+func (e *SchemeError) Error() string {
+	if e.Scheme == "" {
+		return "the database address has no scheme; write one of: " + strings.Join(e.Known, ", ")
+	}
+	return fmt.Sprintf("no driver for %q; the address begins like one of: %s", e.Scheme+":", strings.Join(e.Known, ", "))
+}
+
+// DriverFor returns the driver that serves the address, or a *SchemeError.
+func DriverFor(address string) (Driver, error) {
+	scheme, _, found := strings.Cut(address, ":")
+	if !found {
+		scheme = ""
+	}
+	var known []string
+	for _, d := range Drivers() {
+		for _, s := range d.Schemes {
+			if s == scheme {
+				return d, nil
+			}
+		}
+		known = append(known, d.Example)
+	}
+	return Driver{}, &SchemeError{Scheme: scheme, Known: known}
+}
+
+// Cell says whether a driver serves a workload.
+type Cell struct {
+	Driver    string `json:"driver"`
+	Workload  string `json:"workload"`
+	Supported bool   `json:"supported"`
+	// Reason says why not; empty if supported.
+	Reason string `json:"reason"`
+}
+
+// Matrix returns a cell for every driver and workload.
+func Matrix() []Cell {
+	var cells []Cell
+	for _, d := range Drivers() {
+		cells = append(cells, Cell{Driver: d.Name, Workload: Bank, Supported: d.Bank != nil, Reason: d.NoBank})
+	}
+	return cells
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/history"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
+	"assay/study"
+	"assay/workload"
+)
+
+// The exit codes, fixed for those who script assay.
+const (
+	exitValid       = 0
+	exitViolated    = 1
+	exitUsage       = 2
+	exitThreshold   = 3
+	exitNoVerdict   = 4
+	exitCannotRun   = 5
+	exitInterrupted = 130
+)
+
+// usageError is a command line that cannot be understood.
+type usageError struct{ error }
+
+// resultError is a run that ended with a result, which was shown already.
+type resultError struct{ code int }
+
+func (e resultError) Error() string { return fmt.Sprintf("exit %d", e.code) }
+
+// exitCode prints an error that was not shown yet, as one line, and returns
+// the code for it.
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitValid
+	}
+	var shown resultError
+	if errors.As(err, &shown) {
+		return shown.code
+	}
+	fmt.Fprintf(stderr, "assay: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	return codeOf(err)
+}
+
+func codeOf(err error) int {
+	var (
+		usage     usageError
+		option    *workload.OptionError
+		plan      *load.PlanError
+		scheme    *catalog.SchemeError
+		threshold *measure.ThresholdError
+		scenario  *study.ScenarioError
+		folder    *study.FolderError
+		format    *history.FormatError
+		input     *study.InputError
+	)
+	switch {
+	case errors.As(err, &folder) && folder.Err != nil && !errors.Is(folder.Err, os.ErrNotExist):
+		return exitCannotRun // the disk refused, not the user erred
+	case errors.As(err, &usage), errors.As(err, &option), errors.As(err, &plan), errors.As(err, &scheme),
+		errors.As(err, &threshold), errors.As(err, &scenario), errors.As(err, &folder),
+		errors.As(err, &format), errors.As(err, &input), strings.HasPrefix(err.Error(), "unknown command"):
+		return exitUsage
+	default:
+		return exitCannotRun
+	}
+}
+
+// resultCode is the code for a result.
+func resultCode(r *report.Result) int {
+	switch {
+	case r.Verdict == check.Violated:
+		return exitViolated
+	case r.Verdict != check.Valid:
+		return exitNoVerdict
+	case r.Measurement.Verdict != "valid":
+		return exitNoVerdict
+	}
+	for _, t := range r.Thresholds {
+		if !t.Kept {
+			return exitThreshold
+		}
+	}
+	return exitValid
+}
+
+// shownResult turns a result that was shown into the error that carries its
+// code, nil for 0.
+func shownResult(r *report.Result) error {
+	if code := resultCode(r); code != exitValid {
+		return resultError{code}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assay/load"
+	"assay/study"
+	"assay/workload"
+)
+
+// perSecond is a flag value such as "100" or "100/s".
+type perSecond struct{ value *float64 }
+
+func (p perSecond) String() string {
+	if p.value == nil || *p.value == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(*p.value, 'g', -1, 64)
+}
+
+func (p perSecond) Set(text string) error {
+	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "/s"), 64)
+	if err != nil || !(v > 0) {
+		return fmt.Errorf("%q is not a number a second above 0, such as 100 or 0.5/s", text)
+	}
+	*p.value = v
+	return nil
+}
+
+func (p perSecond) Type() string { return "per-second" }
+
+// runFlags are the flags that every workload shares.
+type runFlags struct {
+	scenario     study.Scenario
+	scenarioFile string
+	db           string
+	cluster      string
+	out          string
+	json, quiet  bool
+}
+
+const databaseVariable = "ASSAY_DB"
+
+func (f *runFlags) add(cmd *cobra.Command) {
+	s, l, flags := &f.scenario, &f.scenario.Load, cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.db, "db", "", "the database's address; may come from "+databaseVariable+", which keeps a password off the command line")
+	flags.StringVar(&f.cluster, "cluster", "", "start servers on this machine for the run: postgres:1, mongodb:1, mongodb:3")
+	flags.IntVar(&l.Clients, "clients", l.Clients, "how many clients work at once")
+	flags.Var(perSecond{&l.Rate}, "rate", "open loop: arrivals a second over all clients, timed from due")
+	flags.StringVar((*string)(&l.Arrivals), "arrivals", string(l.Arrivals), "with --rate: poisson (unless said otherwise) or uniform")
+	flags.DurationVar(&l.Duration, "duration", l.Duration, "how long is measured")
+	flags.Uint64Var(&l.Ops, "ops", l.Ops, "measure this many operations, however long they take")
+	flags.DurationVar(&l.Warmup, "warmup", l.Warmup, "work before the measured part (checked, not measured); 0s with --ops")
+	flags.Var(perSecond{&l.Ramp}, "ramp", "clients that start each second, such as 1/s; all at once without it")
+	flags.StringVar((*string)(&l.Retry), "retry", string(l.Retry), "after an attempt that did not commit: none, failed or idempotent")
+	flags.IntVar(&l.MaxAttempts, "max-attempts", l.MaxAttempts, "with --retry: attempts of one operation")
+	flags.DurationVar(&l.Timeout, "timeout", l.Timeout, "longest time of one attempt")
+	flags.DurationVar(&s.ConnectTimeout, "connect-timeout", s.ConnectTimeout, "longest time to reach the database")
+	flags.StringVar(&s.Isolation, "isolation", s.Isolation, "one of the database's own isolation levels")
+	flags.Uint64Var(&l.Seed, "seed", l.Seed, "source of all randomness; chosen and printed if not given")
+	flags.StringArrayVar(&s.Thresholds, "threshold", s.Thresholds, "a limit to keep, such as 'p99<50ms'; repeatable")
+	flags.StringVar(&f.out, "out", "", "the run's folder; it must be new or empty (default runs/<time>-...)")
+	flags.StringVar(&f.scenarioFile, "scenario", "", "a scenario.yaml to start from; other flags change it")
+	flags.BoolVar(&s.Drop, "drop", s.Drop, "drop assay's own data from the database at the end")
+	flags.BoolVar(&f.json, "json", false, "print result.json on standard output instead of the summary")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
+	cmd.MarkFlagsMutuallyExclusive("duration", "ops")
+}
+
+// resolve turns the flags into the scenario. With --scenario, the file's values
+// stand where no flag was given.
+func (f *runFlags) resolve(cmd *cobra.Command) (study.Scenario, error) {
+	set := cmd.Flags().Changed
+	if f.scenarioFile != "" {
+		return f.fromFile(cmd)
+	}
+	s := f.scenario
+	if set("ops") && !set("warmup") {
+		s.Load.Warmup = 0
+	}
+	if !set("seed") {
+		s.Load.Seed = rand.Uint64N(1_000_000_000)
+	}
+	return f.finish(cmd, s)
+}
+
+// finish fills what does not come from one flag alone.
+func (f *runFlags) finish(cmd *cobra.Command, s study.Scenario) (study.Scenario, error) {
+	if s.Load.Rate > 0 && s.Load.Arrivals == load.Closed {
+		s.Load.Arrivals = load.Poisson
+	}
+	if cmd.Flags().Changed("ops") && s.Load.Ops == 0 {
+		return s, usageError{errors.New("--ops 0 would measure nothing; want 1 or more")}
+	}
+	environment := os.Getenv(databaseVariable)
+	switch {
+	case f.cluster != "" && f.db != "":
+		return s, usageError{errors.New("--db and --cluster exclude each other: one names a database that runs, the other starts one")}
+	case f.cluster != "":
+		s.Database = ""
+	case f.db != "":
+		s.Database = f.db
+	case environment != "":
+		s.Database = environment
+	}
+	if workload.Redacted(s.Database) {
+		return s, usageError{fmt.Errorf("the scenario's address is kept without its password; give the whole one with --db or %s", databaseVariable)}
+	}
+	return s, s.Validate()
+}
+
+// fromFile sets the given flags again, on top of the file's values.
+func (f *runFlags) fromFile(cmd *cobra.Command) (study.Scenario, error) {
+	base, err := study.ReadScenario(f.scenarioFile)
+	if err != nil {
+		return study.Scenario{}, err
+	}
+	again := &runFlags{scenario: base}
+	twin := &cobra.Command{Use: cmd.Use}
+	again.add(twin)
+	addBank(twin, &again.scenario.Bank)
+	var failed error
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		target := twin.Flags().Lookup(flag.Name)
+		if target == nil || failed != nil {
+			return
+		}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			failed = target.Value.(pflag.SliceValue).Replace(list.GetSlice())
+			return
+		}
+		failed = target.Value.Set(flag.Value.String())
+	})
+	if failed != nil {
+		return study.Scenario{}, usageError{failed}
+	}
+	if cmd.Flags().Changed("duration") {
+		again.scenario.Load.Ops = 0
+	}
+	return f.finish(cmd, again.scenario)
+}

@@ -1,0 +1,102 @@
+// Command assay puts a database under real work, accounts for every single
+// operation, and says how fast it was and whether it kept its word.
+//
+// This package is wiring: each command in its own file reads its flags, calls
+// the packages that do the work, and turns what comes back into words and an
+// exit code.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := interruptible(os.Stderr)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// interruptible returns a context that ends with the first interrupt, so that
+// a run can end in order. The second interrupt leaves at once.
+func interruptible(stderr io.Writer) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		if _, ok := <-signals; !ok {
+			return
+		}
+		fmt.Fprintln(stderr, "\nassay: ending in order; once more to leave at once")
+		cancel()
+		if _, ok := <-signals; ok {
+			os.Exit(exitInterrupted)
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel()
+	}
+}
+
+// run carries out one command line and returns its exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot(version())
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	return exitCode(err, stderr)
+}
+
+func newRoot(version string) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "assay",
+		Short: "Test whether a database keeps its word under load, and how fast it is",
+		Long: `assay puts a database under real work, accounts for every single operation,
+and says how fast it was and whether it kept its word.
+
+  assay run bank                       an embedded SQLite file
+  assay run bank --db postgres://...   your PostgreSQL
+  assay run bank --db mongodb://...    your MongoDB replica set
+
+Exit codes: 0 valid; 1 violated; 2 usage, or an input file that is missing or
+malformed; 3 a threshold missed; 4 no verdict or an invalid measurement; 5 could
+not run.`,
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newRun(version), newCheck(version), newReport(), newList())
+	return root
+}
+
+// version is what the build knows of itself.
+func version() string {
+	const unknown = "development"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return unknown
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && len(setting.Value) >= 12 {
+			return unknown + "-" + setting.Value[:12]
+		}
+	}
+	return unknown
+}

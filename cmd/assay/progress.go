@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"assay/measure"
+	"assay/study"
+)
+
+// progress shows on standard error how a run goes: a bar while rows are
+// loaded or read if it is a terminal, else a line now and then.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	bar      *progressbar.ProgressBar
+	began    time.Time
+	said     time.Time
+	last     time.Duration // when the latest line of work was shown
+	headed   bool
+}
+
+// silence is the progress of --quiet; what the user must know is still said.
+type silence struct{ out io.Writer }
+
+func (silence) Stage(string)                                  {}
+func (silence) Rows(int64, int64)                             {}
+func (silence) Working(time.Duration, bool, measure.Snapshot) {}
+func (s silence) Note(text string)                            { fmt.Fprintln(s.out, "assay:", text) }
+func (silence) close()                                        {}
+
+type closingProgress interface {
+	study.Progress
+	close()
+}
+
+func newProgress(out io.Writer, quiet bool) closingProgress {
+	if quiet {
+		return silence{out}
+	}
+	file, ok := out.(*os.File)
+	return &progress{out: out, terminal: ok && term.IsTerminal(int(file.Fd()))}
+}
+
+// textWidth is how many columns the summary may have.
+func textWidth(out io.Writer) int {
+	if file, ok := out.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			return min(width, 120)
+		}
+	}
+	return 80
+}
+
+func (p *progress) Stage(text string) {
+	p.close()
+	p.began, p.said, p.last, p.headed = time.Now(), time.Now(), 0, false
+	fmt.Fprintln(p.out, text)
+}
+
+func (p *progress) Note(text string) {
+	p.close()
+	fmt.Fprintln(p.out, "note:", text)
+}
+
+// barAfter keeps short stages free of a bar that would only flash.
+const barAfter = 300 * time.Millisecond
+
+func (p *progress) Rows(done, total int64) {
+	if time.Since(p.began) < barAfter {
+		return
+	}
+	if p.terminal {
+		p.showBar(done, total)
+		return
+	}
+	if time.Since(p.said) < 2*time.Second {
+		return
+	}
+	p.said = time.Now()
+	rate := float64(done) / time.Since(p.began).Seconds()
+	if total <= 0 {
+		fmt.Fprintf(p.out, "  %d rows, %.0f/s\n", done, rate)
+		return
+	}
+	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
+	fmt.Fprintf(p.out, "  %d of %d (%d%%), %.0f/s, %v left\n", done, total, 100*done/total, rate, left)
+}
+
+func (p *progress) showBar(done, total int64) {
+	if p.bar == nil {
+		if total <= 0 {
+			total = -1
+		}
+		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(p.out), progressbar.OptionShowCount(),
+			progressbar.OptionShowIts(), progressbar.OptionSetItsString("rows"), progressbar.OptionSetWidth(24),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetPredictTime(true),
+			progressbar.OptionClearOnFinish())
+	}
+	_ = p.bar.Set64(done) // a bar that cannot be drawn is no reason to end
+}
+
+// Working prints one line a second: sysbench's habit, with percentiles.
+func (p *progress) Working(elapsed time.Duration, measuring bool, now measure.Snapshot) {
+	if !p.headed {
+		p.headed = true
+		fmt.Fprintf(p.out, "%8s %9s %9s %7s %7s %7s  %8s %8s %8s %8s\n",
+			"elapsed", "now/s", "overall/s", "reject", "failed", "unknown", "p50", "p95", "p99", "max")
+	}
+	phase := ""
+	if !measuring {
+		phase = "  warm-up"
+	}
+	recent, l := now.Recent, now.RecentLatency
+	fmt.Fprintf(p.out, "%7.0fs %9.0f %9.0f %7d %7d %7d  %8s %8s %8s %8s%s\n", elapsed.Seconds(),
+		float64(recent.Committed)/(elapsed-p.last).Seconds(), float64(now.Outcomes.Committed)/elapsed.Seconds(),
+		recent.Rejected, recent.Failed, recent.Unknown,
+		short(l.P50Millis), short(l.P95Millis), short(l.P99Millis), short(l.MaxMillis), phase)
+	p.last = elapsed
+}
+
+// short writes milliseconds in at most eight columns.
+func short(ms float64) string {
+	switch {
+	case ms <= 0:
+		return "-"
+	case ms < 1:
+		return fmt.Sprintf("%.0fus", ms*1000)
+	case ms < 10_000:
+		return fmt.Sprintf("%.1fms", ms)
+	default:
+		return fmt.Sprintf("%.1fs", ms/1000)
+	}
+}
+
+func (p *progress) close() {
+	if p.bar != nil {
+		_ = p.bar.Finish() // as above
+		p.bar = nil
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"assay/report"
+	"assay/study"
+)
+
+func newReport() *cobra.Command {
+	format := "text"
+	cmd := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Show the report of a saved run and make its page again",
+		Long: `Show the report of a saved run from its result.json, and make its report.html
+again. Nothing is measured or judged anew; for that see assay check.`,
+		Args: oneArgument("the run's folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			outcome, err := study.Report(args[0])
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			switch format {
+			case "text":
+				err = report.Text(out, outcome.Result, report.TextOptions{Width: textWidth(out), Report: outcome.Report})
+			case "markdown":
+				err = report.Markdown(out, outcome.Result)
+			case "json":
+				err = report.WriteJSON(out, outcome.Result)
+			case "html":
+				_, err = fmt.Fprintln(out, outcome.Report)
+			default:
+				err = usageError{fmt.Errorf("--format %q is none of text, markdown, json, html", format)}
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", format, "text, markdown, json, or html (which prints where the page is)")
+	return cmd
+}
+
+// oneArgument wants exactly one argument and says which.
+func oneArgument(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return usageError{errors.New("an argument is missing: " + what)}
+		case len(args) > 1:
+			return usageError{fmt.Errorf("one argument is wanted, %s; there are %d", what, len(args))}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assay/catalog"
+	"assay/report"
+	"assay/study"
+	"assay/workload/bank"
+)
+
+func newRun(version string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run WORKLOAD",
+		Short: "Run a workload against a database and judge it",
+		Long: `Run a workload against a database and judge it.
+
+Without --db an embedded SQLite file in the run's folder is used.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			var names []string
+			for _, w := range catalog.Workloads() {
+				names = append(names, w.Name)
+			}
+			known := strings.Join(names, ", ")
+			if len(args) == 0 {
+				return usageError{fmt.Errorf("which workload? one of: %s", known)}
+			}
+			return usageError{fmt.Errorf("there is no workload %q; one of: %s", args[0], known)}
+		},
+	}
+	cmd.AddCommand(newRunBank(version))
+	return cmd
+}
+
+func newRunBank(version string) *cobra.Command {
+	f := &runFlags{scenario: study.Defaults()}
+	cmd := &cobra.Command{
+		Use:   catalog.Bank,
+		Short: "Money transfers between accounts, checked to the last one",
+		Long: `Money transfers between accounts.
+
+Loads accounts with opening balances, moves money between them from many
+clients, reads everything back and checks: the total, each account against the
+journal, and each single transfer against what the database had answered.`,
+		Example: `  assay run bank
+  assay run bank --db postgres://user@localhost/test --clients 16 --duration 1m
+  assay run bank --db 'mongodb://localhost/?replicaSet=rs0' --rate 200 --threshold 'p99<100ms'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := f.resolve(cmd)
+			if err != nil {
+				return err
+			}
+			return runScenario(cmd, version, s, f)
+		},
+	}
+	f.add(cmd)
+	addBank(cmd, &f.scenario.Bank)
+	return cmd
+}
+
+func addBank(cmd *cobra.Command, c *bank.Config) {
+	flags := cmd.Flags()
+	flags.Int64Var(&c.Accounts, "accounts", c.Accounts, "how many accounts, 2 to 100000000")
+	flags.StringVar(&c.Keys, "keys", c.Keys, "how accounts are chosen: uniform or zipf:THETA, such as zipf:0.99")
+	flags.Float64Var(&c.Payroll, "payroll", c.Payroll, "share of transfers out of the few corporate accounts, 0 to 1")
+	flags.IntVar(&c.Loaders, "loaders", c.Loaders, "batches of accounts that are loaded at the same time")
+}
+
+func runScenario(cmd *cobra.Command, version string, s study.Scenario, f *runFlags) error {
+	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
+	outcome, err := study.Run(cmd.Context(), s, study.Options{
+		Version: version, Out: f.out, Cluster: f.cluster, Progress: progress,
+	})
+	progress.close()
+	if err != nil {
+		return err
+	}
+	return show(cmd.OutOrStdout(), outcome, f.json, f.quiet)
+}
+
+// show prints a result in the form that was asked for and returns the error
+// that carries its exit code.
+func show(out io.Writer, o study.Outcome, asJSON, quiet bool) error {
+	var err error
+	switch {
+	case asJSON:
+		err = report.WriteJSON(out, o.Result)
+	case quiet:
+		err = report.Line(out, o.Result)
+	default:
+		err = report.Text(out, o.Result, report.TextOptions{Width: textWidth(out), Report: o.Report})
+	}
+	if err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	return shownResult(o.Result)
+}

@@ -1,0 +1,131 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"assay/check"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// conclude reads the database back, judges and measures the run, and writes
+// its result and report.
+func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
+	if err := readBack(ctx, r.store, r.folder, r.options.Progress); err != nil {
+		// What was recorded can still be judged; nothing can be valid.
+		r.inFlight = fmt.Sprintf("the database could not be read back: %v", err)
+		r.options.Progress.Note(r.inFlight)
+	}
+	r.size(ctx)
+	enterClient(r.result, stats)
+	r.result.Ended = time.Now().UTC()
+	live := r.live.Snapshot()
+	if err := r.keep(ctx); err != nil {
+		return Outcome{}, err
+	}
+	r.options.Progress.Stage("checking every transfer")
+	return finish(ctx, r.folder, r.scenario, r.result, findings{
+		inFlight: r.inFlight, cut: stats.Cut, hung: stats.Hung, live: &live,
+	})
+}
+
+// readBack saves the state of the database in the run's folder.
+func readBack(ctx context.Context, store bank.Store, folder string, p Progress) error {
+	p.Stage("reading everything back")
+	return bank.Save(ctx, store, filepath.Join(folder, FileState), func(rows int64) { p.Rows(rows, 0) })
+}
+
+// size asks for the size on disk; a database that does not tell is no reason
+// to lose the result.
+func (r *run) size(ctx context.Context) {
+	size, err := r.store.Size(ctx)
+	if err != nil {
+		r.result.Notes = append(r.result.Notes, fmt.Sprintf("the size on disk is not known: %v", err))
+		return
+	}
+	enterSize(r.result, size)
+}
+
+func enterSize(r *report.Result, size workload.Size) {
+	r.Data = report.Data{Bytes: size.Bytes, Tables: size.Tables, Indexes: size.Indexes, Rows: size.Rows}
+}
+
+// keep drops the data if that was asked for, and else says where it is.
+func (r *run) keep(ctx context.Context) error {
+	switch {
+	case r.scenario.Drop:
+		if err := r.store.Drop(ctx); err != nil {
+			return fmt.Errorf("drop assay's data: %w", err)
+		}
+	case r.options.Cluster != "":
+		r.result.Notes = append(r.result.Notes, "the servers were started for this run and are gone; the state is kept in "+FileState)
+	case r.driver.Name != "mem":
+		r.result.Data.Kept = r.result.Database.Address
+	}
+	return nil
+}
+
+// findings is what is known of a run beside its files.
+type findings struct {
+	inFlight string
+	cut      bool
+	hung     int
+	// live is what was counted while the run went on; nil if nobody did.
+	live *measure.Snapshot
+}
+
+// finish judges and measures a run from its files, completes the result and
+// writes it with its report.
+func finish(ctx context.Context, folder string, s Scenario, r *report.Result, f findings) (Outcome, error) {
+	figures, err := measured(folder, s, r, f)
+	if err != nil {
+		return Outcome{}, err
+	}
+	judgement, err := bank.Judge(s.Bank, s.Load.Seed, bank.Evidence{
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, FileState), InFlight: f.inFlight,
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	r.Checks = append(judgement.Results, accounting(figures, judgement.Tally, f)...)
+	r.Verdict = check.Combine(r.Checks)
+	if unknown := judgement.Tally.Unknown; unknown > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("of %d unknown transfers %d turned out done, %d not done",
+			unknown, judgement.Tally.UnknownApplied, unknown-judgement.Tally.UnknownApplied))
+	}
+	return write(ctx, folder, s, r)
+}
+
+// write keeps the result and its page.
+func write(_ context.Context, folder string, s Scenario, r *report.Result) (Outcome, error) {
+	if err := writeResult(folder, r); err != nil {
+		return Outcome{}, err
+	}
+	page := filepath.Join(folder, FileReport)
+	return Outcome{Result: r, Folder: folder, Report: page}, writePage(page, folder, s, r)
+}
+
+var errNoRun = errors.New("holds no run of assay's; name a folder that assay run has made")
+
+// InputError means that a folder to be judged or reported is not one.
+type InputError struct {
+	Path string
+	Err  error
+}
+
+func (e *InputError) Error() string { return fmt.Sprintf("%s %v", e.Path, e.Err) }
+func (e *InputError) Unwrap() error { return e.Err }
+
+// exists says whether a run's file is there.
+func exists(folder, file string) bool {
+	_, err := os.Stat(filepath.Join(folder, file))
+	return err == nil
+}

@@ -1,0 +1,148 @@
+package study
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"assay/check"
+	"assay/check/ledger"
+	"assay/history"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
+)
+
+// measured computes the figures from the history and enters them.
+func measured(folder string, s Scenario, r *report.Result, f findings) (measure.Figures, error) {
+	path := filepath.Join(folder, FileHistory)
+	var survey measure.Survey
+	ending, err := history.Read(path, history.Visitor{
+		Op:    func(op *history.Op) error { survey.Op(op); return nil },
+		Event: func(e history.Event) error { survey.Event(e); return nil },
+	})
+	if err != nil {
+		return measure.Figures{}, err
+	}
+	scope := survey.Scope()
+	if f.cut && scope.Cut == "" || !ending.Whole {
+		scope.Cut = "assay or its machine was stopped before the run had ended"
+	}
+	summary := measure.NewSummary(scope)
+	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error { summary.Add(op); return nil }})
+	if err != nil {
+		return measure.Figures{}, err
+	}
+	figures := summary.Figures()
+	enterFigures(r, figures, s)
+	enterValidity(r, figures, f)
+	return figures, enterThresholds(r, figures, s)
+}
+
+func enterFigures(r *report.Result, f measure.Figures, s Scenario) {
+	t := f.Throughput
+	r.Throughput = report.Throughput{
+		PerSecond: t.PerSecond, Seconds: t.Seconds, Min: t.Min, Median: t.Median, Max: t.Max,
+		Deviation: t.Deviation, IntervalSeconds: t.IntervalSeconds, Offered: s.Load.Rate,
+	}
+	r.Latency, r.ServiceTime, r.Uncommitted = latency(f.Latency), latency(f.ServiceTime), latency(f.Uncommitted)
+	r.Outcomes, r.Measured = report.Outcomes(f.Outcomes), report.Outcomes(f.Measured)
+	r.Retries.Attempts, r.Retries.Retried, r.Retries.Settled = f.Attempts, f.Retried, f.Settled
+	r.Errors = nil
+	for _, e := range f.Errors {
+		r.Errors = append(r.Errors, report.ErrorCount{Class: e.Class, Outcome: e.Outcome.String(), Attempts: e.Attempts})
+	}
+	if s.Load.Rate > 0 {
+		r.Load.Late = latency(f.Lag)
+	}
+	x := f.Series
+	r.Series = report.Series{
+		IntervalSeconds: x.IntervalSeconds, Start: x.StartSeconds,
+		MeasureStart: float64(f.Scope.MeasureStart) / 1e9, MeasureEnd: float64(f.Scope.MeasureEnd) / 1e9,
+		Committed: x.Committed, Rejected: x.Rejected, Failed: x.Failed, Unknown: x.Unknown,
+		P50: x.P50Millis, P95: x.P95Millis, P99: x.P99Millis, Max: x.MaxMillis,
+	}
+}
+
+func latency(l measure.Latency) report.Latency {
+	return report.Latency{
+		Count: l.Count, Mean: l.MeanMillis, P50: l.P50Millis, P95: l.P95Millis, P99: l.P99Millis,
+		P999: l.P999Millis, Max: l.MaxMillis, Curve: l.Curve,
+	}
+}
+
+// enterClient enters how the tester itself fared.
+func enterClient(r *report.Result, stats load.Stats) {
+	r.Client.CPUShare, r.Client.CPUs = stats.Self.CPUShare, stats.Self.CPUs
+	r.Client.SchedulerP99 = stats.Self.SchedulerP99.Seconds() * 1000
+	r.Client.OwnLag = lag(stats.OwnLag)
+	r.Client.PeakMemory = peakMemory()
+	r.Load.Unserved = stats.Unserved
+}
+
+// lag turns a histogram of microseconds into figures.
+func lag(h *hdrhistogram.Histogram) report.Latency {
+	at := func(percent float64) float64 { return float64(h.ValueAtPercentile(percent)) / 1000 }
+	if h.TotalCount() == 0 {
+		return report.Latency{}
+	}
+	return report.Latency{
+		Count: h.TotalCount(), Mean: h.Mean() / 1000, P50: at(50), P95: at(95), P99: at(99), P999: at(99.9),
+		Max: float64(h.Max()) / 1000,
+	}
+}
+
+func enterValidity(r *report.Result, figures measure.Figures, f findings) {
+	v := measure.Judge(figures, measure.Conditions{
+		OpenLoop: r.Load.Loop == "open", Unserved: r.Load.Unserved, OwnLagP99Millis: r.Client.OwnLag.P99,
+		CPUShare: r.Client.CPUShare, Embedded: r.Database.Embedded,
+	}, measure.DefaultLimits())
+	if f.hung > 0 {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("clients hung: %d never came back from their last operation", f.hung))
+	}
+	r.Measurement = report.Measurement{Verdict: valid, Reasons: v.Reasons}
+	if len(v.Reasons) > 0 {
+		r.Measurement.Verdict = invalid
+	}
+	r.Notes = append(r.Notes, v.Notes...)
+	if v.Steadiness.Judged && v.Steadiness.Steady {
+		r.Notes = append(r.Notes, "steady state: "+v.Steadiness.Text)
+	}
+}
+
+func enterThresholds(r *report.Result, f measure.Figures, s Scenario) error {
+	thresholds, err := s.thresholds()
+	if err != nil {
+		return err
+	}
+	r.Thresholds = nil
+	for _, t := range thresholds {
+		got := t.Judge(f)
+		r.Thresholds = append(r.Thresholds, report.Threshold{Text: got.Text, Measured: got.Measured, Unit: got.Unit, Kept: got.Kept})
+	}
+	return nil
+}
+
+// accounting holds the three counts of the same run against one another: live,
+// from the history, and from the ledger's judge. If they differ, the tester has
+// failed, and nothing that it says may count as valid.
+func accounting(f measure.Figures, t ledger.Tally, x findings) []check.Result {
+	r := check.Result{Name: "record", Verdict: check.Valid}
+	h := f.Outcomes
+	r.Detail = fmt.Sprintf("%d operations in %d attempts are in the history", h.Total(), f.Attempts)
+	unrecorded := t.Unknown - h.Unknown // reserved, and with a row, but without a record
+	wrong := t.Committed != h.Committed || t.Rejected != h.Rejected || t.Failed != h.Failed || unrecorded < 0
+	if x.live != nil {
+		r.Detail += fmt.Sprintf(", as many as were counted while it went on (%d in %d)", x.live.Outcomes.Total(), x.live.Attempts)
+		wrong = wrong || x.live.Outcomes != h || x.live.Attempts != f.Attempts
+	}
+	if x.hung == 0 && x.live != nil {
+		wrong = wrong || unrecorded != 0
+	}
+	if wrong {
+		r.Verdict = check.Unknown
+		r.Detail = fmt.Sprintf("the tester's own counts differ: history %+v, judge %+v, live %+v; please report this", h, t, x.live)
+	}
+	return []check.Result{r}
+}

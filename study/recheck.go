@@ -1,0 +1,141 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"assay/catalog"
+	"assay/history"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// RecheckOptions is how a saved run is judged again.
+type RecheckOptions struct {
+	// Version is assay's own.
+	Version string
+	// Database is where the run's database is; empty means the address in the
+	// run's scenario.
+	Database string
+	// Again reads the database even if the folder holds its state already.
+	Again    bool
+	Progress Progress
+}
+
+// Recheck judges a saved run from the files in its folder. If the run was cut
+// before it had read its database, the database is read now, provided that it
+// still holds this run. A folder that holds no run gives an *InputError.
+func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, error) {
+	s, r, err := readRun(folder)
+	if err != nil {
+		return Outcome{}, err
+	}
+	whole, err := wasWhole(folder)
+	if err != nil {
+		return Outcome{}, err
+	}
+	f := findings{cut: !whole}
+	if o.Again || !exists(folder, FileState) {
+		if o.Database != "" {
+			s.Database = o.Database
+		}
+		if err := readNow(ctx, folder, s, r, o); err != nil {
+			return Outcome{}, err
+		}
+	} else if !whole {
+		f.inFlight = "it is not known whether everything had settled when the database was read"
+	}
+	r.Notes, r.Version = nil, o.Version
+	if r.Ended.Equal(r.Started) {
+		r.Ended = time.Now().UTC()
+	}
+	o.Progress.Stage("checking every transfer")
+	return finish(ctx, folder, s, r, f)
+}
+
+// readRun reads what every run's folder holds from its beginning.
+func readRun(folder string) (Scenario, *report.Result, error) {
+	if !exists(folder, FileScenario) || !exists(folder, FileResult) {
+		return Scenario{}, nil, &InputError{Path: folder, Err: errNoRun}
+	}
+	s, err := ReadScenario(filepath.Join(folder, FileScenario))
+	if err != nil {
+		return Scenario{}, nil, err
+	}
+	r, err := report.ReadJSON(filepath.Join(folder, FileResult))
+	if err != nil {
+		return Scenario{}, nil, &InputError{Path: folder, Err: err}
+	}
+	return s, r, nil
+}
+
+// wasWhole reads the history once and says whether it was closed in order.
+func wasWhole(folder string) (bool, error) {
+	ending, err := history.Read(filepath.Join(folder, FileHistory), history.Visitor{})
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, &InputError{Path: folder, Err: errors.New("was cut before its work began; there is nothing to judge")}
+	}
+	return ending.Whole, err
+}
+
+// readNow reads the database of a run that did not come to read it itself.
+func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o RecheckOptions) error {
+	if workload.Redacted(s.Database) {
+		return &workload.OptionError{Option: "the kept address", Value: s.Database,
+			Want: "the whole address with its password, by --db or ASSAY_DB"}
+	}
+	driver, err := catalog.DriverFor(s.Database)
+	if err != nil {
+		return err
+	}
+	o.Progress.Stage("connecting")
+	store, err := driver.Bank(ctx, target(s))
+	if err != nil {
+		return err
+	}
+	err = readStore(ctx, folder, store, r, o.Progress)
+	return errors.Join(err, store.Close())
+}
+
+// readStore reads only if the database still holds this very run.
+func readStore(ctx context.Context, folder string, store bank.Store, r *report.Result, p Progress) error {
+	found, err := store.Find(ctx)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		return &InputError{Path: folder, Err: errors.New("cannot be judged: its database holds nothing of assay's any more")}
+	case found.Mark.Run != r.Run:
+		return &InputError{Path: folder, Err: fmt.Errorf("cannot be judged: its database now holds run %s, not %s", found.Mark.Run, r.Run)}
+	}
+	p.Stage("waiting until nothing is in flight")
+	settling, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	if err := store.Settle(settling); err != nil {
+		return fmt.Errorf("the run still has transfers in flight: %w", err)
+	}
+	if err := readBack(ctx, store, folder, p); err != nil {
+		return err
+	}
+	size, err := store.Size(ctx)
+	if err != nil {
+		return err
+	}
+	enterSize(r, size)
+	return nil
+}
+
+// Report makes the page of a saved run again from its result alone.
+func Report(folder string) (Outcome, error) {
+	s, r, err := readRun(folder)
+	if err != nil {
+		return Outcome{}, err
+	}
+	page := filepath.Join(folder, FileReport)
+	return Outcome{Result: r, Folder: folder, Report: page}, writePage(page, folder, s, r)
+}

@@ -1,0 +1,303 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assay/catalog"
+	"assay/history"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// settleTimeout bounds the wait for what the database still has in flight
+// after the last client has gone. It is longer than MongoDB keeps a
+// transaction that nobody ends (transactionLifetimeLimitSeconds, 60 s).
+const settleTimeout = 90 * time.Second
+
+// Options is how a run is carried out, as opposed to what it does.
+type Options struct {
+	// Version is assay's own.
+	Version string
+	// Out is the run's folder; empty means a new one below runs.
+	Out string
+	// Cluster starts servers for the run, such as "mongodb:3"; empty means
+	// that the scenario names the database.
+	Cluster string
+	// Progress is told how the run goes; it must not be nil.
+	Progress Progress
+}
+
+// Progress is told how a run goes. It is called from one goroutine at a time.
+type Progress interface {
+	// Stage begins a stage of the run.
+	Stage(text string)
+	// Rows says how many rows of the stage are done; total is 0 if unknown.
+	Rows(done, total int64)
+	// Working says once a second how the work goes.
+	Working(elapsed time.Duration, measuring bool, now measure.Snapshot)
+	// Note is a remark that the user should see.
+	Note(text string)
+}
+
+// Outcome is what a run left.
+type Outcome struct {
+	Result *report.Result
+	// Folder is the run's folder, Report its page.
+	Folder, Report string
+}
+
+// run is one run in progress.
+type run struct {
+	scenario  Scenario
+	options   Options
+	driver    catalog.Driver
+	folder    string
+	store     bank.Store
+	transfers *bank.Transfers
+	result    *report.Result
+	live      *measure.Live
+	inFlight  string
+}
+
+// Run carries out one scenario. The error says why there is no result; a
+// database that breaks its word, or a run that is cut, is a result. When ctx
+// ends, the run is ended in order: it is read back, judged and marked as cut.
+func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
+	if err := s.Validate(); err != nil {
+		return Outcome{}, err
+	}
+	r := &run{scenario: s, options: o}
+	stop, err := r.provide(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	if r.transfers, err = bank.NewTransfers(s.Bank, s.Load.Seed); err != nil {
+		return Outcome{}, err
+	}
+	if err := r.open(ctx); err != nil {
+		return Outcome{}, err
+	}
+	defer func() { err = errors.Join(err, r.store.Close()) }()
+	if err := r.load(ctx); err != nil {
+		return Outcome{}, err
+	}
+	stats, err := r.work(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	// From here on the run ends in order, however often it was asked to end.
+	return r.conclude(context.WithoutCancel(ctx), stats)
+}
+
+// open reaches the database and makes the run's folder, in an order that
+// leaves no empty folder behind when the database cannot be reached.
+func (r *run) open(ctx context.Context) (err error) {
+	r.options.Progress.Stage("connecting")
+	embedded := r.scenario.Database == ""
+	if embedded {
+		r.scenario.Database = "sqlite:" // the path comes with the folder
+	}
+	if r.driver, err = catalog.DriverFor(r.scenario.Database); err != nil {
+		return err
+	}
+	if r.driver.Bank == nil {
+		return &workload.OptionError{Option: "workload", Value: catalog.Bank, Want: r.driver.NoBank}
+	}
+	if r.folder, err = createFolder(r.options.Out, time.Now(), r.scenario.Workload, r.driver.Name); err != nil {
+		return err
+	}
+	if embedded {
+		r.scenario.Database = "sqlite:" + filepath.Join(r.folder, FileSQLite)
+	}
+	if err = r.reach(ctx); err != nil {
+		_ = os.Remove(r.folder) // only if nothing is in it
+	}
+	return err
+}
+
+func (r *run) reach(ctx context.Context) error {
+	store, err := r.driver.Bank(ctx, target(r.scenario))
+	if err != nil {
+		return err
+	}
+	found, err := store.Find(ctx)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	if found != nil {
+		state := "complete"
+		if !found.Mark.Loaded {
+			state = "its loading was interrupted"
+		}
+		r.options.Progress.Note(fmt.Sprintf("replacing what run %s left: %d of %d accounts, %s",
+			found.Mark.Run, found.Rows, found.Mark.Rows, state))
+	}
+	r.store = store
+	return nil
+}
+
+func target(s Scenario) workload.Target {
+	return workload.Target{
+		Address: s.Database, ConnectTimeout: s.ConnectTimeout, Isolation: s.Isolation, Seed: s.Load.Seed,
+	}
+}
+
+// load makes the opening state and the first form of the result, which says
+// truthfully that the run has not ended.
+func (r *run) load(ctx context.Context) error {
+	started := time.Now()
+	mark := workload.Mark{
+		Run: uuid.NewString(), Workload: r.scenario.Workload, Version: r.options.Version,
+		Created: started.UTC().Truncate(time.Second), Rows: r.scenario.Bank.Accounts,
+	}
+	if err := writeScenario(filepath.Join(r.folder, FileScenario), r.scenario); err != nil {
+		return err
+	}
+	here := environment(ctx, r.options.Version, r.folder)
+	if err := writeEnvironment(filepath.Join(r.folder, FileEnvironment), here); err != nil {
+		return err
+	}
+	r.result = begin(r.scenario, mark, started)
+	r.options.Progress.Stage(fmt.Sprintf("loading %d accounts", r.scenario.Bank.Accounts))
+	if err := r.store.Create(ctx, mark); err != nil {
+		return err
+	}
+	if err := bank.Open(ctx, r.store, r.scenario.Bank, r.options.Progress.Rows); err != nil {
+		return err
+	}
+	took := time.Since(started).Seconds()
+	r.result.Loading = report.Loading{
+		Rows: r.scenario.Bank.Accounts, Seconds: took, PerSecond: float64(r.scenario.Bank.Accounts) / took,
+	}
+	product, err := r.store.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	describe(r.result, product, r.scenario.Database)
+	return writeResult(r.folder, r.result)
+}
+
+// work does the operations and records them.
+func (r *run) work(ctx context.Context) (load.Stats, error) {
+	r.options.Progress.Stage(fmt.Sprintf("opening %d sessions", r.scenario.Load.Clients))
+	opening := time.Now()
+	clients, err := r.clients(ctx)
+	if err != nil {
+		return load.Stats{}, err
+	}
+	r.result.Client.ConnectMillis = float64(time.Since(opening).Microseconds()) / 1000
+	r.options.Progress.Stage(workingText(r.scenario.Load))
+
+	start := time.Now()
+	r.result.Started = start.UTC()
+	file, err := history.Create(filepath.Join(r.folder, FileHistory), history.Header{
+		Run: r.result.Run, Workload: r.scenario.Workload, Version: r.options.Version, Started: start.UnixNano(),
+	})
+	if err != nil {
+		closeAll(clients)
+		return load.Stats{}, err
+	}
+	r.live = measure.NewLive(r.scenario.Load.Clients)
+	recorder := &tee{Writer: file, live: r.live}
+	now := func() int64 { return int64(time.Since(start)) }
+	quiet := r.watch(start)
+	stats, err := load.Run(ctx, r.scenario.Load, clients, recorder, now)
+	quiet()
+	if err != nil {
+		return stats, errors.Join(err, file.Close())
+	}
+	r.settle(context.WithoutCancel(ctx), stats)
+	if r.inFlight == "" {
+		err = file.Mark(history.Event{At: now(), Name: history.EventQuiesced})
+	}
+	return stats, errors.Join(err, file.Close())
+}
+
+// clients opens all sessions before the clock starts, so that the time it
+// takes is in no figure but its own.
+func (r *run) clients(ctx context.Context) ([]load.Client, error) {
+	clients := make([]load.Client, 0, r.scenario.Load.Clients)
+	for i := range r.scenario.Load.Clients {
+		limit, cancel := context.WithTimeout(ctx, r.scenario.ConnectTimeout)
+		client, err := bank.NewClient(limit, r.store, r.transfers, i)
+		cancel()
+		if err != nil {
+			closeAll(clients)
+			return nil, fmt.Errorf("session %d of %d: %w", i+1, r.scenario.Load.Clients, err)
+		}
+		clients = append(clients, client)
+	}
+	return clients, nil
+}
+
+func closeAll(clients []load.Client) {
+	for _, c := range clients {
+		c.Close()
+	}
+}
+
+// settle waits until nothing of the run is in flight inside the database.
+func (r *run) settle(ctx context.Context, stats load.Stats) {
+	r.options.Progress.Stage("waiting until nothing is in flight")
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	if err := r.store.Settle(ctx); err != nil {
+		r.inFlight = fmt.Sprintf("transfers may have been in flight when it was read: %v", err)
+	} else if stats.Hung > 0 {
+		r.inFlight = fmt.Sprintf("%d clients never came back from their last operation", stats.Hung)
+	}
+}
+
+// watch reports progress once a second until the returned function is called.
+func (r *run) watch(start time.Time) (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				elapsed := time.Since(start)
+				r.options.Progress.Working(elapsed, elapsed >= r.scenario.Load.Warmup, r.live.Snapshot())
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}
+
+// tee records an operation in the file and in the live figures.
+type tee struct {
+	*history.Writer
+	live *measure.Live
+}
+
+func (t *tee) Record(op *history.Op) error {
+	t.live.Add(op)
+	return t.Writer.Record(op)
+}
+
+func workingText(p load.Plan) string {
+	loop := "closed loop"
+	if p.Rate > 0 {
+		loop = fmt.Sprintf("open loop, %s arrivals at %g/s", p.Arrivals, p.Rate)
+	}
+	length := fmt.Sprintf("%v", p.Duration)
+	if p.Ops > 0 {
+		length = fmt.Sprintf("%d operations", p.Ops)
+	}
+	return fmt.Sprintf("working: %d clients, %s, %s after %v of warm-up, seed %d", p.Clients, loop, length, p.Warmup, p.Seed)
+}

@@ -1,0 +1,133 @@
+// Package study carries out runs: it opens the database, loads, works, waits
+// until nothing is in flight, reads back, judges and writes the run's folder.
+// It knows the phases of a run and the files of its folder; what is done in a
+// phase is the workload's.
+//
+// It must not know the command line or the terminal.
+package study
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"assay/catalog"
+	"assay/load"
+	"assay/measure"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// Scenario is one run as asked for. It is kept in scenario.yaml, without any
+// password, so that the run can be done again as it was.
+type Scenario struct {
+	Workload string `yaml:"workload"`
+	// Database is the address without a password; empty means an SQLite file
+	// in the run's folder.
+	Database string `yaml:"database,omitempty"`
+	// Isolation names one of the database's own isolation levels; empty means
+	// the driver's default.
+	Isolation      string        `yaml:"isolation,omitempty"`
+	ConnectTimeout time.Duration `yaml:"connect_timeout"`
+	Load           load.Plan     `yaml:"load"`
+	Bank           bank.Config   `yaml:"bank"`
+	Thresholds     []string      `yaml:"thresholds,omitempty"`
+	// Drop removes the data at the end of the run.
+	Drop bool `yaml:"drop,omitempty"`
+}
+
+// Defaults returns the scenario of a run without flags. The seed is 0 and is
+// to be set.
+func Defaults() Scenario {
+	return Scenario{
+		Workload: catalog.Bank, ConnectTimeout: 10 * time.Second,
+		Load: load.Defaults(), Bank: bank.Defaults(),
+	}
+}
+
+// Validate returns the first thing that cannot be run: a
+// *workload.OptionError, *load.PlanError, *catalog.SchemeError or
+// *measure.ThresholdError.
+func (s Scenario) Validate() error {
+	if err := s.validateWorkload(); err != nil {
+		return err
+	}
+	if s.ConnectTimeout <= 0 {
+		return &workload.OptionError{Option: "--connect-timeout", Value: s.ConnectTimeout.String(), Want: "more than 0, such as 10s"}
+	}
+	if s.Database != "" {
+		if _, err := catalog.DriverFor(s.Database); err != nil {
+			return err
+		}
+	}
+	if err := s.Load.Validate(); err != nil {
+		return err
+	}
+	if err := s.Bank.Validate(); err != nil {
+		return err
+	}
+	_, err := s.thresholds()
+	return err
+}
+
+func (s Scenario) validateWorkload() error {
+	var names []string
+	for _, w := range catalog.Workloads() {
+		if w.Name == s.Workload {
+			return nil
+		}
+		names = append(names, w.Name)
+	}
+	return &workload.OptionError{Option: "workload", Value: s.Workload, Want: fmt.Sprint(names)}
+}
+
+func (s Scenario) thresholds() ([]measure.Threshold, error) {
+	var all []measure.Threshold
+	for _, text := range s.Thresholds {
+		t, err := measure.ParseThreshold(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// ScenarioError means that a scenario file cannot be used.
+type ScenarioError struct {
+	Path string
+	Err  error
+}
+
+func (e *ScenarioError) Error() string { return fmt.Sprintf("scenario %s: %v", e.Path, e.Err) }
+func (e *ScenarioError) Unwrap() error { return e.Err }
+
+// ReadScenario reads a scenario file. Fields that it does not name keep their
+// defaults; fields that do not exist, and values that cannot be run, give a
+// *ScenarioError.
+func ReadScenario(path string) (Scenario, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Scenario{}, &ScenarioError{Path: path, Err: err}
+	}
+	s := Defaults()
+	if err := yaml.UnmarshalWithOptions(text, &s, yaml.DisallowUnknownField()); err != nil {
+		return Scenario{}, &ScenarioError{Path: path, Err: errors.New(yaml.FormatError(err, false, false))}
+	}
+	if err := s.Validate(); err != nil {
+		return Scenario{}, &ScenarioError{Path: path, Err: err}
+	}
+	return s, nil
+}
+
+func writeScenario(path string, s Scenario) error {
+	s.Database = workload.Redact(s.Database)
+	text, err := yaml.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("study: scenario: %w", err)
+	}
+	return writeFile(path, append([]byte("# assay run "+s.Workload+" --scenario THIS_FILE does this run again.\n"), text...))
+}
