@@ -4,44 +4,54 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"assay/cluster"
 	"assay/workload"
 )
 
 // clusterSpecs lists what provide can start.
-const clusterSpecs = "postgres:1, mongodb:1, mongodb:3"
+func clusterSpecs() []string { return []string{"postgres:1", "mongodb:1", "mongodb:3"} }
 
 // provide starts the servers that Options.Cluster asks for and sets the
 // scenario's address. The returned function stops them and removes their data.
 func (r *run) provide(ctx context.Context) (stop func() error, err error) {
-	if r.options.Cluster == "" {
+	spec := r.scenario.Cluster
+	if spec == "" {
 		return func() error { return nil }, nil
 	}
-	r.options.Progress.Stage("starting " + r.options.Cluster)
-	switch r.options.Cluster {
+	r.options.Progress.Stage("starting " + spec)
+	switch spec {
 	case "postgres:1":
 		p, err := cluster.StartPostgres(ctx, cluster.PostgresOptions{})
 		if err != nil {
-			return nil, fmt.Errorf("start %s: %w", r.options.Cluster, err)
+			return nil, fmt.Errorf("start %s: %w", spec, err)
 		}
-		r.scenario.Database = p.Address()
+		r.address = p.Address()
 		return p.Close, nil
 	case "mongodb:1", "mongodb:3":
 		nodes := 1
-		if r.options.Cluster == "mongodb:3" {
+		if spec == "mongodb:3" {
 			nodes = 3
 		}
 		m, err := cluster.StartMongoDB(ctx, cluster.MongoDBOptions{Nodes: nodes})
 		if err != nil {
-			return nil, fmt.Errorf("start %s: %w", r.options.Cluster, err)
+			return nil, fmt.Errorf("start %s: %w", spec, err)
 		}
 		if _, err := m.WaitPrimary(ctx); err != nil {
-			return nil, errors.Join(fmt.Errorf("start %s: %w", r.options.Cluster, err), m.Close())
+			return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), m.Close())
 		}
-		r.scenario.Database = m.Address()
+		r.address = m.Address()
 		return m.Close, nil
 	default:
-		return nil, &workload.OptionError{Option: "--cluster", Value: r.options.Cluster, Want: clusterSpecs}
+		return nil, validateCluster(spec)
 	}
+}
+
+func validateCluster(spec string) error {
+	if spec == "" || slices.Contains(clusterSpecs(), spec) {
+		return nil
+	}
+	return &workload.OptionError{Option: "--cluster", Value: spec, Want: strings.Join(clusterSpecs(), ", ")}
 }

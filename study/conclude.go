@@ -65,7 +65,7 @@ func (r *run) keep(ctx context.Context) error {
 		if err := r.store.Drop(ctx); err != nil {
 			return fmt.Errorf("drop assay's data: %w", err)
 		}
-	case r.options.Cluster != "":
+	case r.scenario.Cluster != "":
 		r.result.Notes = append(r.result.Notes, "the servers were started for this run and are gone; the state is kept in "+FileState)
 	case r.driver.Name != "mem":
 		r.result.Data.Kept = r.result.Database.Address

@@ -41,9 +41,6 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 	}
 	f := findings{cut: !whole}
 	if o.Again || !exists(folder, FileState) {
-		if o.Database != "" {
-			s.Database = o.Database
-		}
 		if err := readNow(ctx, folder, s, r, o); err != nil {
 			return Outcome{}, err
 		}
@@ -85,16 +82,24 @@ func wasWhole(folder string) (bool, error) {
 
 // readNow reads the database of a run that did not come to read it itself.
 func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o RecheckOptions) error {
-	if workload.Redacted(s.Database) {
-		return &workload.OptionError{Option: "the kept address", Value: s.Database,
+	address := s.Database
+	switch {
+	case o.Database != "":
+		address = o.Database
+	case s.Cluster != "":
+		return &InputError{Path: folder, Err: errors.New("cannot be judged: its servers ended with the run, before they were read back")}
+	case address == "":
+		address = embeddedAddress(folder)
+	case workload.Redacted(address):
+		return &workload.OptionError{Option: "the kept address", Value: address,
 			Want: "the whole address with its password, by --db or ASSAY_DB"}
 	}
-	driver, err := catalog.DriverFor(s.Database)
+	driver, err := catalog.DriverFor(address)
 	if err != nil {
 		return err
 	}
 	o.Progress.Stage("connecting")
-	store, err := driver.Bank(ctx, target(s))
+	store, err := driver.Bank(ctx, target(s, address))
 	if err != nil {
 		return err
 	}

@@ -30,9 +30,6 @@ type Options struct {
 	Version string
 	// Out is the run's folder; empty means a new one below runs.
 	Out string
-	// Cluster starts servers for the run, such as "mongodb:3"; empty means
-	// that the scenario names the database.
-	Cluster string
 	// Progress is told how the run goes; it must not be nil.
 	Progress Progress
 }
@@ -60,6 +57,7 @@ type Outcome struct {
 type run struct {
 	scenario  Scenario
 	options   Options
+	address   string // of the database, password included
 	driver    catalog.Driver
 	folder    string
 	store     bank.Store
@@ -76,7 +74,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	if err := s.Validate(); err != nil {
 		return Outcome{}, err
 	}
-	r := &run{scenario: s, options: o}
+	r := &run{scenario: s, options: o, address: s.Database}
 	stop, err := r.provide(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -104,11 +102,11 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 // leaves no empty folder behind when the database cannot be reached.
 func (r *run) open(ctx context.Context) (err error) {
 	r.options.Progress.Stage("connecting")
-	embedded := r.scenario.Database == ""
+	embedded := r.address == ""
 	if embedded {
-		r.scenario.Database = "sqlite:" // the path comes with the folder
+		r.address = embeddedAddress("") // the folder comes later
 	}
-	if r.driver, err = catalog.DriverFor(r.scenario.Database); err != nil {
+	if r.driver, err = catalog.DriverFor(r.address); err != nil {
 		return err
 	}
 	if r.driver.Bank == nil {
@@ -118,7 +116,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		return err
 	}
 	if embedded {
-		r.scenario.Database = "sqlite:" + filepath.Join(r.folder, FileSQLite)
+		r.address = embeddedAddress(r.folder)
 	}
 	if err = r.reach(ctx); err != nil {
 		_ = os.Remove(r.folder) // only if nothing is in it
@@ -127,7 +125,7 @@ func (r *run) open(ctx context.Context) (err error) {
 }
 
 func (r *run) reach(ctx context.Context) error {
-	store, err := r.driver.Bank(ctx, target(r.scenario))
+	store, err := r.driver.Bank(ctx, target(r.scenario, r.address))
 	if err != nil {
 		return err
 	}
@@ -147,9 +145,12 @@ func (r *run) reach(ctx context.Context) error {
 	return nil
 }
 
-func target(s Scenario) workload.Target {
+// embeddedAddress is the database of a run that names none.
+func embeddedAddress(folder string) string { return "sqlite:" + filepath.Join(folder, FileSQLite) }
+
+func target(s Scenario, address string) workload.Target {
 	return workload.Target{
-		Address: s.Database, ConnectTimeout: s.ConnectTimeout, Isolation: s.Isolation, Seed: s.Load.Seed,
+		Address: address, ConnectTimeout: s.ConnectTimeout, Isolation: s.Isolation, Seed: s.Load.Seed,
 	}
 }
 
@@ -184,7 +185,7 @@ func (r *run) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	describe(r.result, product, r.scenario.Database)
+	describe(r.result, product, r.address)
 	return writeResult(r.folder, r.result)
 }
 

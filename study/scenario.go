@@ -28,6 +28,9 @@ type Scenario struct {
 	// Database is the address without a password; empty means an SQLite file
 	// in the run's folder.
 	Database string `yaml:"database,omitempty"`
+	// Cluster starts servers on this machine for the run instead, such as
+	// "mongodb:3".
+	Cluster string `yaml:"cluster,omitempty"`
 	// Isolation names one of the database's own isolation levels; empty means
 	// the driver's default.
 	Isolation      string        `yaml:"isolation,omitempty"`
@@ -57,6 +60,13 @@ func (s Scenario) Validate() error {
 	}
 	if s.ConnectTimeout <= 0 {
 		return &workload.OptionError{Option: "--connect-timeout", Value: s.ConnectTimeout.String(), Want: "more than 0, such as 10s"}
+	}
+	if s.Database != "" && s.Cluster != "" {
+		return &workload.OptionError{Option: "--cluster", Value: s.Cluster,
+			Want: "without --db: one names a database that runs, the other starts one"}
+	}
+	if err := validateCluster(s.Cluster); err != nil {
+		return err
 	}
 	if s.Database != "" {
 		if _, err := catalog.DriverFor(s.Database); err != nil {

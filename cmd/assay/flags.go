@@ -42,7 +42,6 @@ type runFlags struct {
 	scenario     study.Scenario
 	scenarioFile string
 	db           string
-	cluster      string
 	out          string
 	json, quiet  bool
 }
@@ -53,7 +52,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	s, l, flags := &f.scenario, &f.scenario.Load, cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.db, "db", "", "the database's address; may come from "+databaseVariable+", which keeps a password off the command line")
-	flags.StringVar(&f.cluster, "cluster", "", "start servers on this machine for the run: postgres:1, mongodb:1, mongodb:3")
+	flags.StringVar(&s.Cluster, "cluster", s.Cluster, "start servers on this machine for the run: postgres:1, mongodb:1, mongodb:3")
 	flags.IntVar(&l.Clients, "clients", l.Clients, "how many clients work at once")
 	flags.Var(perSecond{&l.Rate}, "rate", "open loop: arrivals a second over all clients, timed from due")
 	flags.StringVar((*string)(&l.Arrivals), "arrivals", string(l.Arrivals), "with --rate: poisson (unless said otherwise) or uniform")
@@ -103,12 +102,10 @@ func (f *runFlags) finish(cmd *cobra.Command, s study.Scenario) (study.Scenario,
 	}
 	environment := os.Getenv(databaseVariable)
 	switch {
-	case f.cluster != "" && f.db != "":
-		return s, usageError{errors.New("--db and --cluster exclude each other: one names a database that runs, the other starts one")}
-	case f.cluster != "":
-		s.Database = ""
 	case f.db != "":
 		s.Database = f.db
+	case s.Cluster != "": // whatever the environment says
+		s.Database = ""
 	case environment != "":
 		s.Database = environment
 	}

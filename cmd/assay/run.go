@@ -74,7 +74,7 @@ func addBank(cmd *cobra.Command, c *bank.Config) {
 func runScenario(cmd *cobra.Command, version string, s study.Scenario, f *runFlags) error {
 	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
 	outcome, err := study.Run(cmd.Context(), s, study.Options{
-		Version: version, Out: f.out, Cluster: f.cluster, Progress: progress,
+		Version: version, Out: f.out, Progress: progress,
 	})
 	progress.close()
 	if err != nil {
