@@ -234,9 +234,14 @@ func (s *store) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Close implements bank.Store.
+// Close implements bank.Store. It does not wait for a transaction that is still
+// writing, which may wait for a broken disk.
 func (s *store) Close() error {
-	s.writer <- struct{}{}
-	defer s.done()
-	return s.explain("close", s.closeLoader())
+	select {
+	case s.writer <- struct{}{}:
+		defer s.done()
+		return s.explain("close", s.closeLoader())
+	default:
+		return fmt.Errorf("sqlite: close: %s: a transaction is still writing", s.name)
+	}
 }
