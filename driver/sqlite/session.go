@@ -24,11 +24,16 @@ type session struct {
 	known, exists, debit, credit, insert *sql.Stmt
 }
 
-// Session implements bank.Store.
+// Session implements bank.Store. It queues with the writers: with a rollback
+// journal SQLite would have to poll for a gap between them.
 func (s *store) Session(ctx context.Context) (bank.Session, error) {
 	if err := s.mustExist(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.write(ctx); err != nil {
+		return nil, s.explain("open session", err)
+	}
+	defer s.done()
 	db, err := s.writing()
 	if err != nil {
 		return nil, s.explain("open session", err)
