@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -41,7 +42,11 @@ type WriteError struct {
 }
 
 func (e *WriteError) Error() string {
-	return fmt.Sprintf("cannot write %s: %v; free space or choose another --out", e.Path, e.Err)
+	cause := e.Err
+	if inner := (*fs.PathError)(nil); errors.As(e.Err, &inner) {
+		cause = inner.Err // the path is said already
+	}
+	return fmt.Sprintf("cannot write %s: %v; free space or choose another --out", e.Path, cause)
 }
 
 func (e *WriteError) Unwrap() error { return e.Err }

@@ -81,10 +81,10 @@ func writeFile(path string, data []byte) error {
 	partial := path + ".partial"
 	if err := os.WriteFile(partial, data, 0o644); err != nil {
 		_ = os.Remove(partial) // what matters is the error at hand
-		return &history.WriteError{Path: path, Err: errors.Unwrap(err)}
+		return &history.WriteError{Path: path, Err: err}
 	}
 	if err := os.Rename(partial, path); err != nil {
-		return &history.WriteError{Path: path, Err: errors.Unwrap(err)}
+		return &history.WriteError{Path: path, Err: err}
 	}
 	return nil
 }

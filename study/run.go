@@ -216,7 +216,8 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	stats, err := load.Run(ctx, r.scenario.Load, clients, recorder, now)
 	quiet()
 	if err != nil {
-		return stats, errors.Join(err, file.Close())
+		_ = file.Close() // fails for the same reason
+		return stats, err
 	}
 	r.settle(context.WithoutCancel(ctx), stats)
 	if r.inFlight == "" {

@@ -72,7 +72,6 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&s.Drop, "drop", s.Drop, "drop assay's own data from the database at the end")
 	flags.BoolVar(&f.json, "json", false, "print result.json on standard output instead of the summary")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
-	cmd.MarkFlagsMutuallyExclusive("duration", "ops")
 }
 
 // resolve turns the flags into the scenario. With --scenario, the file's values
@@ -97,11 +96,16 @@ func (f *runFlags) finish(cmd *cobra.Command, s study.Scenario) (study.Scenario,
 	if s.Load.Rate > 0 && s.Load.Arrivals == load.Closed {
 		s.Load.Arrivals = load.Poisson
 	}
+	if cmd.Flags().Changed("ops") && cmd.Flags().Changed("duration") {
+		return s, usageError{errors.New("--ops and --duration exclude each other: both say how much is measured")}
+	}
 	if cmd.Flags().Changed("ops") && s.Load.Ops == 0 {
 		return s, usageError{errors.New("--ops 0 would measure nothing; want 1 or more")}
 	}
 	environment := os.Getenv(databaseVariable)
 	switch {
+	case f.db != "" && s.Cluster != "":
+		return s, usageError{errors.New("--db and --cluster exclude each other: one names a database that runs, the other starts one")}
 	case f.db != "":
 		s.Database = f.db
 	case s.Cluster != "": // whatever the environment says
