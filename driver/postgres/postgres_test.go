@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func parameter(name, value string) func(*url.URL) {
 	return func(u *url.URL) {
 		query := u.Query()
 		query.Set(name, value)
-		u.RawQuery = query.Encode()
+		u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // pgx takes a plus for a plus
 	}
 }
 

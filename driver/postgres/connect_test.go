@@ -1,0 +1,271 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// quiet fails the test if an error tells the password, or a part of it that
+// says as much, however it is printed.
+func quiet(t *testing.T, err error) {
+	t.Helper()
+	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
+		for _, part := range []string{secret, url.QueryEscape(secret), "s3cr", "hunter"} {
+			if strings.Contains(text, part) {
+				t.Errorf("the error tells the password: %s", text)
+			}
+		}
+	}
+}
+
+func mustNotOpen(t *testing.T, to workload.Target) error {
+	t.Helper()
+	store, err := OpenBank(context.Background(), to)
+	if err == nil {
+		store.Close()
+		t.Fatalf("%s was opened", to.Address)
+	}
+	quiet(t, err)
+	return err
+}
+
+func TestAddressesThatCannotBeUsed(t *testing.T) {
+	for _, address := range []string{
+		"postgres://assay:" + secret + "@127.0.0.1:5/x", // not percent-encoded
+		"postgres://assay:hunter2@127.0.0.1:port/x",
+		"postgres://assay:hunter2@127.0.0.1:1/x?sslmode=perhaps",
+		"postgres://assay@127.0.0.1:1/x?password=hunter2&sslmode=perhaps",
+		"postgres://assay:hunter%@127.0.0.1/",
+		"postgres://assay:hunter2@[::1/x",
+		"host=127.0.0.1 password=hunter2 sslmode=perhaps",
+		"postgres://assay:hunter2@127.0.0.1:1/x?default_query_exec_mode=odd",
+	} {
+		var refused *workload.OptionError
+		if err := mustNotOpen(t, workload.Target{Address: address}); !errors.As(err, &refused) {
+			t.Errorf("%s: %v; want *workload.OptionError", address, err)
+		}
+	}
+}
+
+func TestIsolationLevels(t *testing.T) {
+	for given, want := range map[string]string{
+		"": "", "read committed": "read committed", "Read-Committed": "read committed",
+		"repeatable-read": "repeatable read", "SERIALIZABLE": "serializable",
+	} {
+		if got, err := isolationLevel(given); err != nil || got != want {
+			t.Errorf("%q: %q, %v", given, got, err)
+		}
+	}
+	to := target(t)
+	to.Isolation = "snapshot"
+	err := mustNotOpen(t, to)
+	var refused *workload.OptionError
+	if !errors.As(err, &refused) || !strings.Contains(refused.Want, "repeatable read") || refused.Value != "snapshot" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRefusedUsers(t *testing.T) {
+	for name, change := range map[string]func(*url.URL){
+		"wrong password": user("assay", secret+"x"),
+		"no password":    func(u *url.URL) { u.User = url.User("assay") },
+		"unknown role":   user("nobody-here", secret),
+	} {
+		err := mustNotOpen(t, target(t, change))
+		var refused *workload.AuthError
+		if !errors.As(err, &refused) || refused.User == "" || refused.Reason == "" {
+			t.Errorf("%s: %v; want *workload.AuthError", name, err)
+		}
+	}
+}
+
+func TestMissingDatabase(t *testing.T) {
+	err := mustNotOpen(t, target(t, database("not there")))
+	if !strings.Contains(err.Error(), `there is no database "not there"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and is silent
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	to := target(t, host(listener.Addr().String()))
+	to.ConnectTimeout = 100 * time.Millisecond
+	refused := mustNotOpen(t, to)
+	var unreachable *workload.UnreachableError
+	if !errors.As(refused, &unreachable) || !strings.Contains(unreachable.Address, listener.Addr().String()) {
+		t.Errorf("got %v", refused)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := OpenBank(ctx, target(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+}
+
+func TestNoConnectionLeft(t *testing.T) {
+	conn := admin(t)
+	exec(t, conn, `CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 1`)
+	t.Cleanup(func() { exec(t, admin(t), `DROP ROLE few`) })
+	store := openBank(t, target(t, user("few", "few")))
+	defer store.Close()
+	_, err := store.Session(context.Background())
+	if !hasCode(err, codeTooManyConnections) || !strings.Contains(err.Error(), "raise max_connections") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSessionWithoutSchema(t *testing.T) {
+	store := openBank(t, target(t))
+	defer store.Close()
+	_, err := store.Session(context.Background())
+	var missing *workload.NoSchemaError
+	if !errors.As(err, &missing) {
+		t.Errorf("Session: %v; want *workload.NoSchemaError", err)
+	}
+	if _, err := store.Size(context.Background()); !errors.As(err, &missing) {
+		t.Errorf("Size: %v; want *workload.NoSchemaError", err)
+	}
+}
+
+func TestUserWithoutPrivilege(t *testing.T) {
+	conn := admin(t)
+	exec(t, conn, `CREATE ROLE guest LOGIN PASSWORD 'guest'`)
+	t.Cleanup(func() { exec(t, admin(t), `DROP ROLE guest`) })
+	store := openBank(t, target(t, user("guest", "guest")))
+	defer store.Close()
+	err := store.Create(context.Background(), workload.Mark{Workload: "bank"})
+	if err == nil || !strings.Contains(err.Error(), "GRANT CREATE ON DATABASE") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReadOnlyCreate(t *testing.T) {
+	store := openBank(t, target(t, parameter("default_transaction_read_only", "on")))
+	defer store.Close()
+	err := store.Create(context.Background(), workload.Mark{Workload: "bank"})
+	if err == nil || !strings.Contains(err.Error(), "target_session_attrs") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestAddressesAsPgxReadsThem uses several hosts, and the environment that
+// PostgreSQL's own clients read.
+func TestAddressesAsPgxReadsThem(t *testing.T) {
+	u, err := url.Parse(server.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadHost := dead.Addr().String()
+	dead.Close()
+	several := "postgres://" + u.User.String() + "@" + deadHost + "," + u.Host + "/postgres?sslmode=disable&target_session_attrs=read-write"
+	openBank(t, workload.Target{Address: several}).Close()
+
+	t.Setenv("PGHOST", u.Hostname())
+	t.Setenv("PGPORT", u.Port())
+	t.Setenv("PGUSER", "assay")
+	t.Setenv("PGDATABASE", "postgres")
+	t.Setenv("PGPASSWORD", secret)
+	openBank(t, workload.Target{Address: "postgres://"}).Close()
+	t.Setenv("PGPASSWORD", secret+"x")
+	var refused *workload.AuthError
+	if err := mustNotOpen(t, workload.Target{Address: "postgres://"}); !errors.As(err, &refused) || refused.User != "assay" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestApplicationName(t *testing.T) {
+	s := setScene(t, target(t, parameter("application_name", "somebody")))
+	for _, name := range []string{sessionName, applicationName} {
+		var n int
+		err := s.rival.QueryRow(s.ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1`, name).Scan(&n)
+		if err != nil || n == 0 {
+			t.Errorf("%d connections named %q, %v", n, name, err)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	to := target(t)
+	to.Isolation = "serializable"
+	for isolation, to := range map[string]workload.Target{
+		"read committed":  target(t),
+		"repeatable read": target(t, parameter("default_transaction_isolation", "repeatable read")),
+		"serializable":    to,
+	} {
+		store := openBank(t, to)
+		product, err := store.Describe(context.Background())
+		store.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(map[string]string)
+		for _, s := range product.Settings {
+			got[s.Name] = s.Value
+		}
+		want := map[string]string{
+			"isolation": isolation, "fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
+			"wal_level": "replica", "shared_buffers": "128MB", "max_connections": "100",
+			"synchronous_standby_names": "(none)", "in_recovery": "false", "standbys": "0",
+		}
+		for name, value := range want {
+			if got[name] != value {
+				t.Errorf("%s is %q, want %q", name, got[name], value)
+			}
+		}
+		if product.Name != "PostgreSQL" || product.Version == "" || product.Embedded ||
+			product.Topology != (workload.Topology{Nodes: 1, Replicas: 1}) {
+			t.Errorf("got %+v", product)
+		}
+	}
+}
+
+// TestForgedMarks has schemas that look like ours and are not.
+func TestForgedMarks(t *testing.T) {
+	for name, forge := range map[string][]string{
+		"another column":   {`CREATE TABLE assay_bank.assay_mark (other int)`},
+		"no row":           {`CREATE TABLE assay_bank.assay_mark (mark jsonb)`},
+		"two rows":         {`CREATE TABLE assay_bank.assay_mark AS SELECT '{"workload":"bank"}'::jsonb AS mark FROM generate_series(1, 2)`},
+		"another workload": {`CREATE TABLE assay_bank.assay_mark AS SELECT '{"workload":"banking"}'::jsonb AS mark`},
+		"no object":        {`CREATE TABLE assay_bank.assay_mark AS SELECT 'ours'::text AS mark`},
+		"a view":           {`CREATE VIEW assay_bank.assay_mark AS SELECT '{"workload":"bank"}'::jsonb AS mark`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := admin(t)
+			exec(t, conn, `CREATE SCHEMA assay_bank`)
+			t.Cleanup(func() { exec(t, admin(t), `DROP SCHEMA assay_bank CASCADE`) })
+			for _, statement := range forge {
+				exec(t, conn, statement)
+			}
+			store := openBank(t, target(t))
+			defer store.Close()
+			var foreign *workload.ForeignError
+			if _, err := store.Find(context.Background()); !errors.As(err, &foreign) {
+				t.Errorf("Find: %v", err)
+			}
+			if err := store.Drop(context.Background()); !errors.As(err, &foreign) {
+				t.Errorf("Drop: %v", err)
+			}
+			err := store.Read(context.Background(), func(bank.Account) error { return nil }, func(bank.Entry) error { return nil })
+			if !errors.As(err, &foreign) {
+				t.Errorf("Read: %v", err)
+			}
+		})
+	}
+}
