@@ -19,6 +19,8 @@ type client struct {
 	number    int
 	session   Session
 	values    [4]int64
+	// unsure is true if an earlier attempt of the operation is unknown.
+	unsure bool
 }
 
 var _ load.Client = (*client)(nil)
@@ -34,6 +36,9 @@ func NewClient(ctx context.Context, store Store, transfers *Transfers, n int) (l
 
 // Attempt implements load.Client.
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
+	if attempt == 1 {
+		c.unsure = false
+	}
 	if c.session == nil {
 		session, err := c.store.Session(ctx)
 		if err != nil { // nothing was sent
@@ -47,13 +52,19 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	case reply.Outcome == history.Committed:
 		c.values = [4]int64{reply.Source.Balance, reply.Source.Version, reply.Destination.Balance, reply.Destination.Version}
 		answer.Values = c.values[:]
-	case reply.Duplicate && attempt > 1:
+	case reply.Duplicate && c.unsure:
 		answer.Done = true
-	case reply.Duplicate:
+	case reply.Duplicate && attempt == 1:
 		// Nobody but this operation uses its id, so something between here and
 		// the database has sent it twice. This says nothing against the
 		// database, and the row may be there.
 		answer.Outcome = history.Unknown
+	}
+	// What is left is a duplicate after attempts that all failed: one that had
+	// certainly no effect has left a row. It stays failed, and the judge will
+	// find the row.
+	if answer.Outcome == history.Unknown {
+		c.unsure = true
 	}
 	if reply.Broken || answer.Outcome == history.Unknown {
 		c.session.Close()
