@@ -134,7 +134,9 @@ func ReadScenario(path string) (Scenario, error) {
 }
 
 func writeScenario(path string, s Scenario) error {
-	s.Database = workload.Redact(s.Database)
+	if s.Database != "" { // empty means an SQLite file in the run's folder
+		s.Database = workload.Redact(s.Database)
+	}
 	text, err := yaml.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("study: scenario: %w", err)
