@@ -13,7 +13,6 @@ import (
 	"assay/measure"
 	"assay/report"
 	"assay/workload"
-	"assay/workload/bank"
 )
 
 // conclude reads the database back, judges and measures the run, and writes
@@ -38,9 +37,9 @@ func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
 }
 
 // readBack saves the state of the database in the run's folder.
-func readBack(ctx context.Context, store bank.Store, folder string, p Progress) error {
+func readBack(ctx context.Context, store work, folder string, p Progress) error {
 	p.Stage("reading everything back")
-	return bank.Save(ctx, store, filepath.Join(folder, FileState), func(rows int64) { p.Rows(rows, 0) })
+	return store.Save(ctx, folder, func(rows int64) { p.Rows(rows, 0) })
 }
 
 // size asks for the size on disk; a database that does not tell is no reason
@@ -66,7 +65,7 @@ func (r *run) keep(ctx context.Context) error {
 			return fmt.Errorf("drop assay's data: %w", err)
 		}
 	case r.scenario.Cluster != "":
-		r.result.Notes = append(r.result.Notes, "the servers were started for this run and are gone; the state is kept in "+FileState)
+		r.result.Notes = append(r.result.Notes, "the servers were started for this run and are gone; the state is kept in the run's folder")
 	case r.driver.Name != "mem":
 		r.result.Data.Kept = r.result.Database.Address
 	}
@@ -89,18 +88,13 @@ func finish(ctx context.Context, folder string, s Scenario, r *report.Result, f 
 	if err != nil {
 		return Outcome{}, err
 	}
-	judgement, err := bank.Judge(s.Bank, s.Load.Seed, bank.Evidence{
-		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, FileState), InFlight: f.inFlight,
-	})
+	judged, err := judge(folder, s, f.inFlight)
 	if err != nil {
 		return Outcome{}, err
 	}
-	r.Checks = append(judgement.Results, accounting(figures, judgement.Tally, f)...)
+	r.Checks = append(judged.results, accounting(figures, judged.counted, f))
 	r.Verdict = check.Combine(r.Checks)
-	if unknown := judgement.Tally.Unknown; unknown > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("of %d unknown transfers %d turned out done, %d not done",
-			unknown, judgement.Tally.UnknownApplied, unknown-judgement.Tally.UnknownApplied))
-	}
+	r.Notes = append(r.Notes, judged.notes...)
 	return write(ctx, folder, s, r)
 }
 

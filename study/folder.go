@@ -18,7 +18,6 @@ const (
 	FileScenario    = "scenario.yaml"
 	FileEnvironment = "environment.json"
 	FileHistory     = "history.bin"
-	FileState       = "state.bin"
 	FileSQLite      = "bank.sqlite"
 )
 

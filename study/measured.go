@@ -7,7 +7,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"assay/check"
-	"assay/check/ledger"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
@@ -124,25 +123,24 @@ func enterThresholds(r *report.Result, f measure.Figures, s Scenario) error {
 	return nil
 }
 
-// accounting holds the three counts of the same run against one another: live,
-// from the history, and from the ledger's judge. If they differ, the tester has
-// failed, and nothing that it says may count as valid.
-func accounting(f measure.Figures, t ledger.Tally, x findings) []check.Result {
+// accounting holds the counts of the same run against one another: live, from
+// the history, and by the judge. If they differ, the tester has failed, and
+// nothing that it says may count as valid.
+func accounting(f measure.Figures, judged map[history.Outcome]int64, x findings) check.Result {
 	r := check.Result{Name: "record", Verdict: check.Valid}
 	h := f.Outcomes
 	r.Detail = fmt.Sprintf("%d operations in %d attempts are in the history", h.Total(), f.Attempts)
-	unrecorded := t.Unknown - h.Unknown // reserved, and with a row, but without a record
-	wrong := t.Committed != h.Committed || t.Rejected != h.Rejected || t.Failed != h.Failed || unrecorded < 0
+	// Reserved and done, but without a record: only where a client was lost.
+	unrecorded := judged[history.Unknown] - h.Unknown
+	wrong := judged[history.Committed] != h.Committed || judged[history.Rejected] != h.Rejected ||
+		judged[history.Failed] != h.Failed || unrecorded < 0
 	if x.live != nil {
 		r.Detail += fmt.Sprintf(", as many as were counted while it went on (%d in %d)", x.live.Outcomes.Total(), x.live.Attempts)
-		wrong = wrong || x.live.Outcomes != h || x.live.Attempts != f.Attempts
-	}
-	if x.hung == 0 && x.live != nil {
-		wrong = wrong || unrecorded != 0
+		wrong = wrong || x.live.Outcomes != h || x.live.Attempts != f.Attempts || x.hung == 0 && unrecorded != 0
 	}
 	if wrong {
 		r.Verdict = check.Unknown
-		r.Detail = fmt.Sprintf("the tester's own counts differ: history %+v, judge %+v, live %+v; please report this", h, t, x.live)
+		r.Detail = fmt.Sprintf("the tester's own counts differ: history %+v, judge %v, live %+v; please report this", h, judged, x.live)
 	}
-	return []check.Result{r}
+	return r
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"assay/catalog"
 	"assay/history"
 	"assay/report"
 	"assay/workload"
@@ -40,7 +39,7 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 		return Outcome{}, err
 	}
 	f := findings{cut: !whole}
-	if o.Again || !exists(folder, FileState) {
+	if o.Again || !exists(folder, bank.FileState) {
 		if err := readNow(ctx, folder, s, r, o); err != nil {
 			return Outcome{}, err
 		}
@@ -94,12 +93,8 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 		return &workload.OptionError{Option: "the kept address", Value: address,
 			Want: "the whole address with its password, by --db or ASSAY_DB"}
 	}
-	driver, err := catalog.DriverFor(address)
-	if err != nil {
-		return err
-	}
 	o.Progress.Stage("connecting")
-	store, err := driver.Bank(ctx, target(s, address))
+	store, err := openWork(ctx, s, address)
 	if err != nil {
 		return err
 	}
@@ -108,7 +103,7 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 }
 
 // readStore reads only if the database still holds this very run.
-func readStore(ctx context.Context, folder string, store bank.Store, r *report.Result, p Progress) error {
+func readStore(ctx context.Context, folder string, store work, r *report.Result, p Progress) error {
 	found, err := store.Find(ctx)
 	switch {
 	case err != nil:

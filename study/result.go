@@ -3,7 +3,6 @@ package study
 import (
 	"bytes"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"assay/check"
@@ -32,12 +31,8 @@ func begin(s Scenario, mark workload.Mark, started time.Time) *report.Result {
 			RampPerSecond: s.Load.Ramp, TimeoutSeconds: s.Load.Timeout.Seconds(),
 		},
 		Retries: report.Retries{Policy: string(s.Load.Retry), MaxAttempts: s.Load.MaxAttempts},
-		Options: []report.Setting{
-			{Name: "accounts", Value: strconv.FormatInt(s.Bank.Accounts, 10)},
-			{Name: "keys", Value: s.Bank.Keys},
-			{Name: "payroll", Value: strconv.FormatFloat(s.Bank.Payroll, 'g', -1, 64)},
-		},
-		Client: report.Client{CPUShare: -1},
+		Options: options(s),
+		Client:  report.Client{CPUShare: -1},
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"assay/measure"
 	"assay/report"
 	"assay/workload"
-	"assay/workload/bank"
 )
 
 // settleTimeout bounds the wait for what the database still has in flight
@@ -55,16 +54,15 @@ type Outcome struct {
 
 // run is one run in progress.
 type run struct {
-	scenario  Scenario
-	options   Options
-	address   string // of the database, password included
-	driver    catalog.Driver
-	folder    string
-	store     bank.Store
-	transfers *bank.Transfers
-	result    *report.Result
-	live      *measure.Live
-	inFlight  string
+	scenario Scenario
+	options  Options
+	address  string // of the database, password included
+	driver   catalog.Driver
+	folder   string
+	store    work
+	result   *report.Result
+	live     *measure.Live
+	inFlight string
 }
 
 // Run carries out one scenario. The error says why there is no result; a
@@ -80,9 +78,6 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 		return Outcome{}, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if r.transfers, err = bank.NewTransfers(s.Bank, s.Load.Seed); err != nil {
-		return Outcome{}, err
-	}
 	if err := r.open(ctx); err != nil {
 		return Outcome{}, err
 	}
@@ -109,9 +104,6 @@ func (r *run) open(ctx context.Context) (err error) {
 	if r.driver, err = catalog.DriverFor(r.address); err != nil {
 		return err
 	}
-	if r.driver.Bank == nil {
-		return &workload.OptionError{Option: "workload", Value: catalog.Bank, Want: r.driver.NoBank}
-	}
 	if r.folder, err = createFolder(r.options.Out, time.Now(), r.scenario.Workload, r.driver.Name); err != nil {
 		return err
 	}
@@ -125,7 +117,7 @@ func (r *run) open(ctx context.Context) (err error) {
 }
 
 func (r *run) reach(ctx context.Context) error {
-	store, err := r.driver.Bank(ctx, target(r.scenario, r.address))
+	store, err := openWork(ctx, r.scenario, r.address)
 	if err != nil {
 		return err
 	}
@@ -138,7 +130,7 @@ func (r *run) reach(ctx context.Context) error {
 		if !found.Mark.Loaded {
 			state = "its loading was interrupted"
 		}
-		r.options.Progress.Note(fmt.Sprintf("replacing what run %s left: %d of %d accounts, %s",
+		r.options.Progress.Note(fmt.Sprintf("replacing what run %s left: %d of %d rows, %s",
 			found.Mark.Run, found.Rows, found.Mark.Rows, state))
 	}
 	r.store = store
@@ -148,19 +140,13 @@ func (r *run) reach(ctx context.Context) error {
 // embeddedAddress is the database of a run that names none.
 func embeddedAddress(folder string) string { return "sqlite:" + filepath.Join(folder, FileSQLite) }
 
-func target(s Scenario, address string) workload.Target {
-	return workload.Target{
-		Address: address, ConnectTimeout: s.ConnectTimeout, Isolation: s.Isolation, Seed: s.Load.Seed,
-	}
-}
-
 // load makes the opening state and the first form of the result, which says
 // truthfully that the run has not ended.
 func (r *run) load(ctx context.Context) error {
 	started := time.Now()
 	mark := workload.Mark{
 		Run: uuid.NewString(), Workload: r.scenario.Workload, Version: r.options.Version,
-		Created: started.UTC().Truncate(time.Second), Rows: r.scenario.Bank.Accounts,
+		Created: started.UTC().Truncate(time.Second), Rows: r.store.Rows(),
 	}
 	if err := writeScenario(filepath.Join(r.folder, FileScenario), r.scenario); err != nil {
 		return err
@@ -170,16 +156,16 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	r.result = begin(r.scenario, mark, started)
-	r.options.Progress.Stage(fmt.Sprintf("loading %d accounts", r.scenario.Bank.Accounts))
+	r.options.Progress.Stage(fmt.Sprintf("loading %d rows", r.store.Rows()))
 	if err := r.store.Create(ctx, mark); err != nil {
 		return err
 	}
-	if err := bank.Open(ctx, r.store, r.scenario.Bank, r.options.Progress.Rows); err != nil {
+	if err := r.store.Load(ctx, r.options.Progress.Rows); err != nil {
 		return err
 	}
 	took := time.Since(started).Seconds()
 	r.result.Loading = report.Loading{
-		Rows: r.scenario.Bank.Accounts, Seconds: took, PerSecond: float64(r.scenario.Bank.Accounts) / took,
+		Rows: r.store.Rows(), Seconds: took, PerSecond: float64(r.store.Rows()) / took,
 	}
 	product, err := r.store.Describe(ctx)
 	if err != nil {
@@ -232,7 +218,7 @@ func (r *run) clients(ctx context.Context) ([]load.Client, error) {
 	clients := make([]load.Client, 0, r.scenario.Load.Clients)
 	for i := range r.scenario.Load.Clients {
 		limit, cancel := context.WithTimeout(ctx, r.scenario.ConnectTimeout)
-		client, err := bank.NewClient(limit, r.store, r.transfers, i)
+		client, err := r.store.Client(limit, i)
 		cancel()
 		if err != nil {
 			closeAll(clients)

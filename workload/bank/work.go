@@ -1,0 +1,47 @@
+package bank
+
+import (
+	"context"
+	"path/filepath"
+
+	"assay/load"
+)
+
+// FileState is the name of the saved state in a run's folder.
+const FileState = "state.bin"
+
+// Work is the workload opened on one database: what a run does with it, phase
+// by phase.
+type Work struct {
+	Store
+	config    Config
+	transfers *Transfers
+}
+
+// NewWork returns the work of this configuration and seed on a store, which it
+// owns from then on. It returns Config.Validate's error.
+func NewWork(store Store, config Config, seed uint64) (*Work, error) {
+	transfers, err := NewTransfers(config, seed)
+	if err != nil {
+		return nil, err
+	}
+	return &Work{Store: store, config: config, transfers: transfers}, nil
+}
+
+// Rows is how many rows Load creates.
+func (w *Work) Rows() int64 { return w.config.Accounts }
+
+// Load makes the opening state in the schema that Create made.
+func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
+	return Open(ctx, w.Store, w.config, loaded)
+}
+
+// Client opens a session for client number n.
+func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
+	return NewClient(ctx, w.Store, w.transfers, n)
+}
+
+// Save reads the database back into the run's folder.
+func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
+}
