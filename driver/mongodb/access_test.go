@@ -1,0 +1,147 @@
+package mongodb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"assay/cluster"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+const rightPassword = "Sesame-open-99"
+
+// startSecured starts a set of one node with access control and makes a
+// superuser "root" and a user "clerk" who may only read and write data, both
+// with rightPassword.
+func startSecured(t *testing.T) *cluster.MongoDB {
+	t.Helper()
+	key := filepath.Join(t.TempDir(), "members.key")
+	if err := os.WriteFile(key, []byte("c2VjcmV0IG9mIHRoZSBtZW1iZXJz"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set := startSet(t, 1, "--auth", "--keyFile", key)
+	ctx := patiently(t)
+	// Without users, whoever is on the machine may make the first.
+	create := func(client *mongo.Client, user string, roles bson.A) {
+		t.Helper()
+		if err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "createUser", Value: user},
+			{Key: "pwd", Value: rightPassword}, {Key: "roles", Value: roles}}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(plainClient(t, set.Address()), "root", bson.A{"root"})
+	create(plainClient(t, withUser(set, "root", rightPassword)), "clerk", bson.A{"readWriteAnyDatabase"})
+	return set
+}
+
+func withUser(set *cluster.MongoDB, user, password string) string {
+	return strings.Replace(set.Address(), "mongodb://", "mongodb://"+user+":"+password+"@", 1)
+}
+
+func TestAccessControl(t *testing.T) {
+	set := startSecured(t)
+	t.Run("Refused", func(t *testing.T) { testRefused(t, set) })
+	t.Run("FewRights", func(t *testing.T) { testFewRights(t, set) })
+	t.Run("NoRights", func(t *testing.T) { testNoRights(t, set) })
+}
+
+func testRefused(t *testing.T, set *cluster.MongoDB) {
+	const wrong = "Wrong-and-secret-1"
+	for _, user := range []string{"root", "nobody"} {
+		_, err := OpenBank(t.Context(), workload.Target{Address: withUser(set, user, wrong), ConnectTimeout: 20 * time.Second})
+		var refused *workload.AuthError
+		if !errors.As(err, &refused) || refused.User != user || refused.Reason == "" {
+			t.Errorf("wrong password for %s: %v", user, err)
+		}
+		if err == nil || strings.Contains(err.Error(), wrong) {
+			t.Errorf("the error tells the password: %v", err)
+		}
+	}
+}
+
+// testFewRights has a user who may not ask for configuration, status or
+// checkpoints.
+func testFewRights(t *testing.T, set *cluster.MongoDB) {
+	ctx := patiently(t)
+	store := closing(t, mustOpen(t, withUser(set, "clerk", rightPassword)))
+	if err := errors.Join(store.Create(ctx, workload.Mark{Run: "one", Workload: "bank"}),
+		store.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 10}, {ID: 2, Balance: 10}}), store.FinishLoad(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	r := mustSession(t, store).Transfer(ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 1})
+	if r.Outcome != history.Committed {
+		t.Errorf("%+v", r)
+	}
+	size, err := store.Size(ctx)
+	if err != nil || size.Rows[accountCollection] != 2 || size.Rows[transferCollection] != 1 {
+		t.Errorf("Size: %+v, %v", size, err)
+	}
+	product, err := store.Describe(ctx)
+	if err != nil || product.Topology.Nodes != 1 || setting(product, "write concern") != "majority" {
+		t.Errorf("Describe: %+v, %v", product, err)
+	}
+	if text, _ := json.Marshal(product); strings.Contains(string(text), rightPassword) {
+		t.Error("Describe tells the password")
+	}
+	// Open transactions of one's own are shown without any right.
+	open := hold(t, withUser(set, "clerk", rightPassword), appNamePrefix("bank")+"other")
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := store.Settle(short); !errors.As(err, new(*openError)) {
+		t.Errorf("Settle while a transaction is open: %v", err)
+	}
+	if err := errors.Join(open.AbortTransaction(ctx), store.Settle(ctx), store.Drop(ctx)); err != nil {
+		t.Error(err)
+	}
+}
+
+// testNoRights names no user at all, which the server accepts until the first
+// command.
+func testNoRights(t *testing.T, set *cluster.MongoDB) {
+	store := closing(t, mustOpen(t, set.Address()))
+	if err := store.Create(patiently(t), workload.Mark{}); err == nil || classOf(err) != classUnauthorized {
+		t.Errorf("Create without a user: %v", err)
+	}
+}
+
+// TestStandaloneIsRefused starts a server that is no replica set.
+func TestStandaloneIsRefused(t *testing.T) {
+	program, err := cluster.Program{Name: "mongod", Get: "scripts/install-servers.sh mongodb"}.Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := new(cluster.Ports).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	process, err := cluster.StartProcess(cluster.ProcessOptions{Name: "standalone", Program: program, Dir: dir,
+		Log: filepath.Join(dir, "log"), Args: []string{"--port", strconv.Itoa(port), "--bind_ip", "127.0.0.1",
+			"--nounixsocket", "--dbpath", dir, "--wiredTigerCacheSizeGB", "0.25"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := process.Kill(); err != nil {
+			t.Error(err)
+		}
+	})
+	address := "mongodb://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	_, err = OpenBank(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second})
+	if err == nil || !strings.Contains(err.Error(), "--replSet") {
+		t.Errorf("a standalone server: %v", err)
+	}
+}

@@ -1,0 +1,215 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
+
+	"assay/workload"
+)
+
+// settings is what an address and a target ask for.
+type settings struct {
+	options   *options.ClientOptions
+	printable string
+	user      string
+	// appName is ours alone, so that the server can tell our sessions.
+	appName string
+	// readConcern and writeConcern are those of the transactions.
+	readConcern  *readconcern.ReadConcern
+	writeConcern *writeconcern.WriteConcern
+	// askedForRetries is true if the address asks for the library's retries,
+	// which stay off.
+	askedForRetries bool
+	connectTimeout  time.Duration
+}
+
+const (
+	defaultConnectTimeout = 10 * time.Second
+	// maxPoolSize lets each of the most clients that a run can have use a
+	// connection of its own at the same time, and leaves some for the rest.
+	maxPoolSize = 10_000 + 64
+	// maxConnecting is how many connections may be opened at the same time. The
+	// library's default of 2 would make hundreds of clients queue in ourselves
+	// after a failover, and the database would be blamed.
+	maxConnecting = 32
+)
+
+// snapshotLevel names both a read concern and the isolation level.
+const snapshotLevel = "snapshot"
+
+// appNamePrefix begins the application names of all clients of a workload.
+func appNamePrefix(workloadName string) string { return "assay " + workloadName + " " }
+
+// parse reads the target. Its errors never hold a password: a malformed address
+// gives a plain error, an impossible option an *workload.OptionError.
+func parse(target workload.Target, workloadName string) (*settings, error) {
+	s := &settings{
+		printable:      workload.Redact(target.Address),
+		appName:        appNamePrefix(workloadName) + uuid.NewString()[:8],
+		connectTimeout: target.ConnectTimeout,
+	}
+	if s.connectTimeout <= 0 {
+		s.connectTimeout = defaultConnectTimeout
+	}
+	parsed, err := connstring.ParseAndValidate(target.Address)
+	if err != nil {
+		return nil, s.malformed(err)
+	}
+	if err := refuseOptions(parsed); err != nil {
+		return nil, err
+	}
+	o := options.Client().ApplyURI(target.Address)
+	if err := o.Validate(); err != nil {
+		return nil, s.malformed(err)
+	}
+	s.options = o
+	if o.Auth != nil {
+		s.user = o.Auth.Username
+	}
+	if err := s.chooseConcerns(target.Isolation); err != nil {
+		return nil, err
+	}
+	s.askedForRetries = parsed.RetryWritesSet && parsed.RetryWrites || parsed.RetryReadsSet && parsed.RetryReads ||
+		parsed.MaxAdaptiveRetriesSet && parsed.MaxAdaptiveRetries > 0
+	s.complete()
+	return s, nil
+}
+
+// malformed describes an address that cannot be used. What the library quotes
+// of it may be a piece of the password in an unexpected place; so its words end
+// where its first quotation begins.
+func (s *settings) malformed(err error) error {
+	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
+		return &workload.UnreachableError{Address: s.printable, Err: errors.New("the name of the host cannot be resolved")}
+	}
+	reason, quoted, _ := strings.Cut(err.Error(), `"`)
+	if strings.HasSuffix(reason, "invalid value for ") {
+		option, _, _ := strings.Cut(quoted, `"`) // a name that the library knows
+		reason += option
+	}
+	return fmt.Errorf("mongodb: the address %s cannot be used (%s); want mongodb://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[?replicaSet=NAME], special characters percent-encoded",
+		s.printable, strings.TrimRight(reason, " :"))
+}
+
+// refuseOptions refuses options that would be ignored, or that would change
+// what a transfer is.
+func refuseOptions(c *connstring.ConnString) error {
+	for _, name := range slices.Sorted(maps.Keys(c.UnknownOptions)) {
+		return &workload.OptionError{Option: "the address's option", Value: name,
+			Want: "the options of MongoDB's connection string that its Go driver knows; --timeout limits an attempt, the commit included"}
+	}
+	switch {
+	case c.TimeoutSet:
+		return &workload.OptionError{Option: "the address's option", Value: "timeoutMS", Want: "--timeout, which limits an attempt"}
+	case c.ReadPreference != "" && !strings.EqualFold(c.ReadPreference, "primary"):
+		return &workload.OptionError{Option: "readPreference", Value: c.ReadPreference, Want: "primary: transactions run there only"}
+	}
+	return nil
+}
+
+// chooseConcerns sets read and write concern of the transactions: what the
+// address names, else majority for both.
+//
+// Every MongoDB transaction on a replica set reads from one snapshot, whatever
+// its read concern (MongoDB manual, "Transactions and Atomicity", "Read
+// Concern/Write Concern/Read Preference"); the concern says which snapshot. So
+// the isolation level is "snapshot" always, and asking for it by name asks for
+// the read concern of that name, which gives the same guarantee over shards.
+func (s *settings) chooseConcerns(isolation string) error {
+	s.readConcern, s.writeConcern = readconcern.Majority(), writeconcern.Majority()
+	named := s.options.ReadConcern
+	if named != nil {
+		s.readConcern = named
+	}
+	switch isolation {
+	case "":
+	case snapshotLevel:
+		if named != nil && named.Level != snapshotLevel {
+			return &workload.OptionError{Option: "isolation level", Value: isolation,
+				Want: "snapshot without another readConcernLevel in the address"}
+		}
+		s.readConcern = readconcern.Snapshot()
+	default:
+		return &workload.OptionError{Option: "isolation level", Value: isolation,
+			Want: "snapshot, MongoDB's only one; the address's readConcernLevel (local, majority, snapshot) and w choose more"}
+	}
+	if !slices.Contains([]string{"local", "majority", snapshotLevel}, s.readConcern.Level) {
+		return &workload.OptionError{Option: "readConcernLevel", Value: s.readConcern.Level, Want: "local, majority, snapshot"}
+	}
+	if w := s.options.WriteConcern; w != nil {
+		if !w.Acknowledged() {
+			return &workload.OptionError{Option: "w", Value: "0", Want: "an acknowledged write concern: majority, 1, 2, ..."}
+		}
+		s.writeConcern = &writeconcern.WriteConcern{W: w.W, Journal: w.Journal}
+		if w.W == nil {
+			s.writeConcern.W = writeconcern.WCMajority // the address names journal only
+		}
+	}
+	return nil
+}
+
+// complete switches the library's retries off and fills in what the address
+// leaves open.
+//
+// An address that asks for retryWrites is not refused, since every hosted
+// MongoDB hands out such addresses; and nothing is lost, since the library
+// never repeats the statements of a transaction anyway. Describe tells.
+func (s *settings) complete() {
+	o := s.options
+	o.SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0)
+	o.SetAppName(s.appName)
+	o.SetMonitor(&event.CommandMonitor{Started: countSending})
+	if o.ConnectTimeout == nil {
+		o.SetConnectTimeout(s.connectTimeout)
+	}
+	if o.MaxPoolSize == nil {
+		o.SetMaxPoolSize(maxPoolSize)
+	}
+	if o.MaxConnecting == nil {
+		o.SetMaxConnecting(maxConnecting)
+	}
+}
+
+// majority reports whether a commit that was acknowledged cannot be rolled
+// back by a failover.
+func (s *settings) majority() bool { return s.writeConcern.W == writeconcern.WCMajority }
+
+// sending counts the commands that the library has begun to send under one
+// context.
+type sending struct {
+	commands int
+	// latest is set with each of them; who looks at it clears it before.
+	latest bool
+}
+
+type sendingKey struct{}
+
+// counting returns a context whose commands are counted.
+func counting(ctx context.Context) (context.Context, *sending) {
+	s := new(sending)
+	return context.WithValue(ctx, sendingKey{}, s), s
+}
+
+// countSending is called by the library just before it writes a command to the
+// connection, on the goroutine that asked for it. A command for which it was
+// not called has certainly not been sent: no server was found, or no
+// connection could be had.
+func countSending(ctx context.Context, _ *event.CommandStartedEvent) {
+	if s, ok := ctx.Value(sendingKey{}).(*sending); ok {
+		s.commands++
+		s.latest = true
+	}
+}

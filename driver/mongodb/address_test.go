@@ -1,0 +1,118 @@
+package mongodb
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"assay/workload"
+)
+
+func TestParse(t *testing.T) {
+	s, err := parse(workload.Target{Address: "mongodb://u:p@h/other?retryWrites=true&retryReads=true&appName=mine&connectTimeoutMS=77"}, "bank")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.options
+	if *o.RetryWrites || *o.RetryReads || *o.MaxAdaptiveRetries != 0 || !s.askedForRetries {
+		t.Errorf("retries are on: %v %v %v", *o.RetryWrites, *o.RetryReads, *o.MaxAdaptiveRetries)
+	}
+	if !strings.HasPrefix(*o.AppName, "assay bank ") || *o.MaxPoolSize != maxPoolSize || *o.ConnectTimeout != 77*time.Millisecond {
+		t.Errorf("app name %q, pool %d, connect timeout %v", *o.AppName, *o.MaxPoolSize, *o.ConnectTimeout)
+	}
+	if s.readConcern.Level != "majority" || !s.majority() || s.user != "u" || s.connectTimeout != defaultConnectTimeout {
+		t.Errorf("%+v", s)
+	}
+	again, err := parse(workload.Target{Address: "mongodb://h", ConnectTimeout: time.Second}, "bank")
+	if err != nil || *again.options.AppName == *o.AppName || again.askedForRetries || *again.options.ConnectTimeout != time.Second {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+func TestParseConcerns(t *testing.T) {
+	for _, c := range []struct {
+		query, isolation string
+		read             string
+		write            any
+	}{
+		{"", "", "majority", "majority"},
+		{"", "snapshot", "snapshot", "majority"},
+		{"readConcernLevel=snapshot", "snapshot", "snapshot", "majority"},
+		{"readConcernLevel=local&w=1", "", "local", 1},
+		{"w=majority", "", "majority", "majority"},
+		{"journal=true", "", "majority", "majority"},
+		{"w=twoCentres", "", "majority", "twoCentres"},
+	} {
+		s, err := parse(workload.Target{Address: "mongodb://h/?" + c.query, Isolation: c.isolation}, "bank")
+		if err != nil {
+			t.Errorf("%+v: %v", c, err)
+			continue
+		}
+		if s.readConcern.Level != c.read || s.writeConcern.W != c.write || s.majority() != (c.write == writeconcern.WCMajority) {
+			t.Errorf("%+v: read %v, write %v", c, s.readConcern.Level, s.writeConcern.W)
+		}
+	}
+}
+
+func TestParseRefusesOptions(t *testing.T) {
+	for _, c := range []struct{ query, isolation, option, value string }{
+		{"", "serializable", "isolation level", "serializable"},
+		{"", "majority", "isolation level", "majority"},
+		{"readConcernLevel=local", "snapshot", "isolation level", "snapshot"},
+		{"readConcernLevel=linearizable", "", "readConcernLevel", "linearizable"},
+		{"readConcernLevel=available", "", "readConcernLevel", "available"},
+		{"w=0", "", "w", "0"},
+		{"readPreference=secondary", "", "readPreference", "secondary"},
+		{"wtimeoutMS=5", "", "the address's option", "wtimeoutms"},
+		{"nonsense=1", "", "the address's option", "nonsense"},
+		{"timeoutMS=5", "", "the address's option", "timeoutMS"},
+	} {
+		_, err := parse(workload.Target{Address: "mongodb://h/?" + c.query, Isolation: c.isolation}, "bank")
+		var refused *workload.OptionError
+		if !errors.As(err, &refused) || refused.Option != c.option || refused.Value != c.value || refused.Want == "" {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+func TestMalformedAddressesSayWhy(t *testing.T) {
+	for address, want := range map[string]string{
+		"mongodb://u:a/b@h/":                "unescaped slash in password",
+		"mongodb://h/?w=-1":                 "invalid value for w)",
+		"mongodb://h1,h2/?connect=direct":   "multiple hosts",
+		"mongodb://assay.invalid:1234567/x": "invalid host",
+	} {
+		_, err := OpenBank(t.Context(), workload.Target{Address: address})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want it to say %q", address, err, want)
+		}
+	}
+}
+
+// Passwords with the characters that people forget to encode end up in places
+// where no password is looked for.
+func TestMalformedAddressesTellNoPassword(t *testing.T) {
+	for _, address := range []string{
+		"mongodb://", "mongodb:h", "mysql://u:Sesame99@h/", "mongodb://u:Ses/ame99@h/db", "mongodb://u:Ses@ame99@h/db",
+		"mongodb://u:Ses:ame99@h/", "mongodb://u:Ses%ame99@h/", "mongodb://u:Sesame99@h:port/", "mongodb://u:Sesame99@h:123456/",
+		"mongodb://u:Sesame99@/", "mongodb://u:Sesame99@h/?w", "mongodb://u:Sesame99@h?w=1", "mongodb://u:Sesame99@h/?maxPoolSize=many",
+		"mongodb://u:Ses?ame99@127.0.0.1:1/", "mongodb://u:Ses#ame99@127.0.0.1:1/", "mongodb://u:Sesame99@h1,h2/?directConnection=true",
+		"mongodb://u:Sesame99@h/?authMechanism=PLAIN&authSource=", "mongodb://u:@Sesame99@h", "mongodb://u:Ses ame99@[::1/",
+		"mongodb://u:Sesame99@h/?tlsCertificateKeyFilePassword=Sesame99&tlsCertificateKeyFile=/nowhere",
+		"mongodb://u:Sesame99@127.0.0.1:1/a.b/c", "mongodb://u:Sesame99@h/?readConcernLevel=x&w=-1",
+	} {
+		_, err := OpenBank(t.Context(), workload.Target{Address: address, ConnectTimeout: 100 * time.Millisecond})
+		if err == nil {
+			t.Errorf("%s was accepted", address)
+			continue
+		}
+		for _, piece := range []string{"ame99", "Ses"} {
+			if strings.Contains(err.Error(), piece) {
+				t.Errorf("the error on %s tells: %v", address, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,115 @@
+// Package mongodb serves the workloads on MongoDB replica sets and sharded
+// clusters: one file for the connection and its errors each, then some for each
+// workload in MongoDB's own idiom, multi-document transactions.
+//
+// No command of a transfer is ever sent twice, the commit included, although
+// the library's own CommitTransaction would resend it; see bank_session.go.
+//
+// It must not know the load engine, the checkers or any other driver.
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"assay/workload"
+)
+
+// closeBound is how long closing may take; it says goodbye to the server, which
+// may be gone.
+const closeBound = 5 * time.Second
+
+// minWireVersion is MongoDB 5.0, the first with snapshot reads outside of
+// transactions.
+const minWireVersion = 13
+
+// connection is a client of one installation.
+type connection struct {
+	*settings
+	client  *mongo.Client
+	admin   *mongo.Database
+	sharded bool
+}
+
+// helloReply is what the server says of itself (MongoDB manual, "hello").
+type helloReply struct {
+	SetName  string   `bson:"setName"`
+	Message  string   `bson:"msg"`
+	Primary  bool     `bson:"isWritablePrimary"`
+	MaxWire  int      `bson:"maxWireVersion"`
+	Hosts    []string `bson:"hosts"`
+	Passives []string `bson:"passives"`
+	Arbiters []string `bson:"arbiters"`
+}
+
+// routerMessage is how a mongos is known.
+const routerMessage = "isdbgrid"
+
+// connect opens a client and makes the first contact, within
+// target.ConnectTimeout. Nobody there, or no primary: *workload.UnreachableError;
+// a user that is refused: *workload.AuthError. A server that cannot do
+// transactions gives a plain error that says how to start one that can.
+func connect(ctx context.Context, target workload.Target, workloadName string) (*connection, error) {
+	s, err := parse(target, workloadName)
+	if err != nil {
+		return nil, err
+	}
+	client, err := mongo.Connect(s.options)
+	if err != nil {
+		return nil, s.malformed(err)
+	}
+	c := &connection{settings: s, client: client, admin: client.Database("admin")}
+	ctx, cancel := context.WithTimeout(ctx, s.connectTimeout)
+	defer cancel()
+	if err := c.greet(ctx); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+func (c *connection) greet(ctx context.Context) error {
+	hello, err := c.hello(ctx)
+	if err != nil {
+		return c.refused(err)
+	}
+	c.sharded = hello.Message == routerMessage
+	switch {
+	case hello.SetName == "" && !c.sharded:
+		return fmt.Errorf("mongodb: %s is a standalone server, which has no transactions; start it as a replica set, for which one node is enough: mongod --replSet rs0, then once rs.initiate() in its shell",
+			c.printable)
+	case hello.MaxWire < minWireVersion:
+		return fmt.Errorf("mongodb: %s is older than MongoDB 5.0, which assay needs for consistent reads", c.printable)
+	case !hello.Primary:
+		return &workload.UnreachableError{Address: c.printable, Err: errors.New("it is not the primary; leave directConnection out of the address")}
+	}
+	return nil
+}
+
+func (c *connection) hello(ctx context.Context) (reply helloReply, err error) {
+	err = c.admin.RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&reply)
+	return reply, err
+}
+
+// refused turns an error of the first contact into what users are told.
+func (c *connection) refused(err error) error {
+	if command := (mongo.CommandError{}); errors.As(err, &command) && command.Code == codeAuthenticationFailed {
+		return &workload.AuthError{Address: c.printable, User: c.user, Reason: command.Message}
+	}
+	return &workload.UnreachableError{Address: c.printable, Err: err}
+}
+
+func (c *connection) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeBound)
+	defer cancel()
+	// That the server cannot be told is no error of closing: everything of ours
+	// is released all the same.
+	if err := c.client.Disconnect(ctx); err != nil && ctx.Err() == nil && !mongo.IsNetworkError(err) {
+		return fmt.Errorf("mongodb: disconnect: %w", err)
+	}
+	return nil
+}

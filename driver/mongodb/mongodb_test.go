@@ -1,0 +1,165 @@
+package mongodb
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"assay/cluster"
+	"assay/driver/drivertest"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// startSet starts a replica set that elects and gives up transactions quickly.
+func startSet(t *testing.T, nodes int, args ...string) *cluster.MongoDB {
+	t.Helper()
+	set, err := cluster.StartMongoDB(t.Context(), cluster.MongoDBOptions{
+		Nodes: nodes, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond,
+		Args: append([]string{"--setParameter", "transactionLifetimeLimitSeconds=2"}, args...),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := set.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return set
+}
+
+func mustOpen(t *testing.T, address string) bank.Store {
+	t.Helper()
+	store, err := OpenBank(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// closing closes the Store at the end of the test.
+func closing(t *testing.T, store bank.Store) *bankStore {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store.(*bankStore)
+}
+
+// patiently bounds what should take seconds.
+func patiently(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// plainClient is a client that has nothing to do with the driver under test.
+func plainClient(t *testing.T, address string) *mongo.Client {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().ApplyURI(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Disconnect(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+// TestReplicaSet shares one set of three nodes, so each subtest leaves it
+// healthy and empty.
+func TestReplicaSet(t *testing.T) {
+	set := startSet(t, 3)
+	t.Run("Bank", func(t *testing.T) {
+		plain := plainClient(t, set.Address()).Database(bankDatabase)
+		drivertest.RunBank(t, drivertest.Bank{
+			Open:          func(t *testing.T) bank.Store { return mustOpen(t, set.Address()) },
+			MakeForeign:   func(t *testing.T) { makeForeign(t, plain) },
+			ForeignIntact: func(t *testing.T) { foreignIntact(t, plain) },
+		})
+	})
+	for _, s := range []struct {
+		name string
+		run  func(*testing.T, *cluster.MongoDB)
+	}{
+		{"Describe", testDescribe},
+		{"InterruptedCreation", testInterruptedCreation},
+		{"ForeignMark", testForeignMark},
+		{"OthersCollectionStays", testOthersCollectionStays},
+		{"ReadsOnlyIntegers", testReadsOnlyIntegers},
+		{"WriteConflict", testWriteConflict},
+		{"SettleWaits", testSettleWaits},
+		{"AbandonedIsAborted", testAbandonedIsAborted},
+		{"LifetimeLimit", testLifetimeLimit},
+		{"UnconfirmedDuplicate", testUnconfirmedDuplicate},
+		{"KillPrimary", testKillPrimary},
+		{"StepDown", testStepDown}, // last: who has stepped down does not stand again for a minute
+	} {
+		t.Run(s.name, func(t *testing.T) { s.run(t, set) })
+	}
+}
+
+func makeForeign(t *testing.T, database *mongo.Database) {
+	t.Helper()
+	if _, err := database.Collection(accountCollection).InsertOne(t.Context(), bson.D{{Key: "_id", Value: "mine"}}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := database.Drop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func foreignIntact(t *testing.T, database *mongo.Database) {
+	t.Helper()
+	names, err := database.ListCollectionNames(t.Context(), bson.D{})
+	if err != nil || len(names) != 1 || names[0] != accountCollection {
+		t.Errorf("collections %v, %v; want account alone", names, err)
+	}
+	cursor, err := database.Collection(accountCollection).Find(t.Context(), bson.D{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documents []struct {
+		ID string `bson:"_id"`
+	}
+	if err := cursor.All(t.Context(), &documents); err != nil || len(documents) != 1 || documents[0].ID != "mine" {
+		t.Errorf("documents %v, %v; want the one that was there", documents, err)
+	}
+}
+
+// TestOneNode has the network break and the server die, which one node, named
+// directly, survives under the same address.
+func TestOneNode(t *testing.T) {
+	set := startSet(t, 1)
+	t.Run("CommitIsSentOnce", func(t *testing.T) { testCommitIsSentOnce(t, set) })
+	t.Run("Network", func(t *testing.T) {
+		drivertest.RunNetwork(t, drivertest.Network{
+			OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
+				return OpenBank(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true",
+					ConnectTimeout: 3 * time.Second})
+			},
+			Server:       set.HostPort(0),
+			CommitMarker: []byte("commitTransaction"),
+			Restart: func(t *testing.T) {
+				if err := set.Kill(0); err != nil {
+					t.Fatal(err)
+				}
+				if err := set.Restart(patiently(t), 0); err != nil {
+					t.Fatal(err)
+				}
+			},
+		})
+	})
+}

@@ -1,0 +1,162 @@
+package mongodb
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"assay/cluster"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+func setting(p workload.Product, name string) string {
+	for _, s := range p.Settings {
+		if s.Name == name {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+func testDescribe(t *testing.T, set *cluster.MongoDB) {
+	for _, c := range []struct {
+		options string
+		want    map[string]string
+	}{
+		{"", map[string]string{"write concern": "majority", "read concern": "majority", "isolation": "snapshot",
+			"storage engine": "wiredTiger", "cache": "256 MiB a node", "deployment": "replica set rs0", "data nodes": "3",
+			"arbiters": "0", "election timeout": "2000 ms", "majority waits for the journal": "true",
+			"transaction lifetime limit": "2s", "journal asked for": "", "connections at most": "10064"}},
+		{"&w=1&readConcernLevel=local&maxPoolSize=7", map[string]string{"write concern": "1", "read concern": "local", "connections at most": "7"}},
+		{"&w=2&journal=true&readConcernLevel=snapshot", map[string]string{"write concern": "2", "read concern": "snapshot", "journal asked for": "true"}},
+		{"&journal=false", map[string]string{"write concern": "majority", "journal asked for": "false"}},
+	} {
+		store := closing(t, mustOpen(t, set.Address()+c.options))
+		product, err := store.Describe(patiently(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range c.want {
+			if got := setting(product, name); got != want {
+				t.Errorf("%q: setting %s is %q, want %q", c.options, name, got, want)
+			}
+		}
+		topology := product.Topology
+		if product.Name != "MongoDB" || !strings.Contains(product.Version, ".") || topology.Nodes != 3 || topology.Replicas != 3 ||
+			topology.Arbiters != 0 || topology.CPUsPerNode < 1 || topology.MemoryPerNode < 1<<20 || topology.DiskBytesPerNode < 1<<20 {
+			t.Errorf("%q: %+v", c.options, product)
+		}
+	}
+	store := closing(t, mustOpen(t, set.Address()+"&retryWrites=true"))
+	product, err := store.Describe(patiently(t))
+	if retries := setting(product, "library's retries"); err != nil || !strings.HasPrefix(retries, "none") || !strings.Contains(retries, "although") {
+		t.Errorf("retries asked for: %q, %v", retries, err)
+	}
+}
+
+// testInterruptedCreation meets what Create leaves when it ends at each of its
+// steps.
+func testInterruptedCreation(t *testing.T, set *cluster.MongoDB) {
+	ctx := patiently(t)
+	store := closing(t, mustOpen(t, set.Address()))
+	plain := plainClient(t, set.Address()).Database(bankDatabase)
+	if err := plain.CreateCollection(ctx, markCollection); err != nil {
+		t.Fatal(err)
+	}
+	if remains, err := store.Find(ctx); remains != nil || err != nil {
+		t.Errorf("an empty collection for marks: %+v, %v; want nothing", remains, err)
+	}
+	if err := store.Create(ctx, workload.Mark{Run: "one", Workload: "bank"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{transferCollection, accountCollection} {
+		if err := plain.Collection(name).Drop(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if remains, err := store.Find(ctx); err != nil || remains == nil || remains.Mark.Run != "one" || remains.Rows != 0 {
+			t.Errorf("without %s: %+v, %v", name, remains, err)
+		}
+	}
+	if err := store.Create(ctx, workload.Mark{Run: "two", Workload: "bank"}); err != nil {
+		t.Errorf("Create over it: %v", err)
+	}
+	if err := store.Drop(ctx); err != nil {
+		t.Error(err)
+	}
+	if names, err := plain.ListCollectionNames(ctx, bson.D{}); err != nil || len(names) != 0 {
+		t.Errorf("after Drop: %v, %v", names, err)
+	}
+}
+
+// testForeignMark has a collection of the mark's name that is not ours.
+func testForeignMark(t *testing.T, set *cluster.MongoDB) {
+	ctx := patiently(t)
+	store := closing(t, mustOpen(t, set.Address()))
+	plain := plainClient(t, set.Address()).Database(bankDatabase)
+	for _, document := range []bson.D{{{Key: "_id", Value: "other"}}, {{Key: "_id", Value: markID}, {Key: "rows", Value: "many"}}} {
+		if _, err := plain.Collection(markCollection).InsertOne(ctx, document); err != nil {
+			t.Fatal(err)
+		}
+		for name, err := range map[string]error{"Create": store.Create(ctx, workload.Mark{}), "Drop": store.Drop(ctx)} {
+			if !errors.As(err, new(*workload.ForeignError)) {
+				t.Errorf("%s with %v: %v", name, document, err)
+			}
+		}
+		if n, err := plain.Collection(markCollection).CountDocuments(ctx, bson.D{}); n != 1 || err != nil {
+			t.Errorf("%d documents left, %v", n, err)
+		}
+		if err := plain.Drop(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// testOthersCollectionStays has somebody put a collection beside ours.
+func testOthersCollectionStays(t *testing.T, set *cluster.MongoDB) {
+	ctx := patiently(t)
+	store, _ := loaded(t, set, 1, 2)
+	other := plainClient(t, set.Address()).Database(bankDatabase).Collection("notes")
+	if _, err := other.InsertOne(ctx, bson.D{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Drop(ctx); err != nil {
+		t.Error(err)
+	}
+	if n, err := other.CountDocuments(ctx, bson.D{}); n != 1 || err != nil {
+		t.Errorf("%d documents of another's are left, %v", n, err)
+	}
+	if err := other.Drop(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testReadsOnlyIntegers alters data behind the driver's back.
+func testReadsOnlyIntegers(t *testing.T, set *cluster.MongoDB) {
+	ctx := patiently(t)
+	store, _ := loaded(t, set, 100, 100)
+	read := func() (balances []int64, err error) {
+		err = store.Read(ctx, func(a bank.Account) error { balances = append(balances, a.Balance); return nil },
+			func(bank.Entry) error { return nil })
+		return balances, err
+	}
+	write := func(value any) {
+		t.Helper()
+		_, err := store.accounts.UpdateByID(ctx, int64(2), bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: value}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(int32(-7))
+	if balances, err := read(); err != nil || len(balances) != 2 || balances[1] != -7 {
+		t.Errorf("read %v, %v", balances, err)
+	}
+	for _, value := range []any{99.5, "99", nil} {
+		write(value)
+		if balances, err := read(); err == nil || !strings.Contains(err.Error(), "balance") {
+			t.Errorf("balance %v: read %v, %v", value, balances, err)
+		}
+	}
+}
