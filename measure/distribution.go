@@ -1,0 +1,145 @@
+package measure
+
+import (
+	"math"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// The range and precision of the histograms. Values are nanoseconds; a
+// microsecond is the least that is told apart (in fact 512 ns, the power of
+// two below it). Memory is 197 kB a histogram with three digits, 28 kB with
+// two.
+const (
+	// MaxTrackable is the longest time that a histogram tells from longer ones.
+	MaxTrackable = time.Hour
+	leastTold    = time.Microsecond
+	// fine and coarse are significant decimal digits.
+	fine   = 3
+	coarse = 2
+)
+
+// distribution is an HDR histogram (G. Tene, hdrhistogram.org) with an exact
+// mean and maximum. It is not safe for concurrent use.
+type distribution struct {
+	histogram *hdr.Histogram
+	sum       float64
+	max       int64
+	outside   int64
+}
+
+func newDistribution(digits int) *distribution {
+	return &distribution{histogram: hdr.New(int64(leastTold), int64(MaxTrackable), digits)}
+}
+
+// record counts a time in nanoseconds. One that is negative counts as 0, one
+// beyond MaxTrackable as that, and outside counts them.
+func (d *distribution) record(nanos int64) {
+	tracked := min(max(nanos, 0), int64(MaxTrackable))
+	if tracked != nanos {
+		d.outside++
+	}
+	if d.histogram.RecordValue(tracked) != nil {
+		return // only a total beyond 2^63 is refused
+	}
+	d.sum += float64(max(nanos, 0))
+	d.max = max(d.max, nanos)
+}
+
+func (d *distribution) count() int64 { return d.histogram.TotalCount() }
+
+// merge adds another distribution of the same precision.
+func (d *distribution) merge(other *distribution) {
+	d.outside += other.outside + d.histogram.Merge(other.histogram)
+	d.sum += other.sum
+	d.max = max(d.max, other.max)
+}
+
+func (d *distribution) reset() {
+	d.histogram.Reset()
+	d.sum, d.max, d.outside = 0, 0, 0
+}
+
+// quantile returns, in nanoseconds, the least value that at least the share q
+// of all values do not exceed (the nearest-rank definition), as far as the
+// precision goes: never below the true value, nor above the maximum. Of
+// nothing it is 0.
+func (d *distribution) quantile(q float64) int64 {
+	n := float64(d.count())
+	// The product may lie a rounding error above a whole rank.
+	return d.atRank(int64(math.Ceil(q * n * (1 - 1e-14))))
+}
+
+// atRank returns the rank-th smallest value, from 1.
+func (d *distribution) atRank(rank int64) int64 {
+	n := d.count()
+	if n == 0 {
+		return 0
+	}
+	rank = max(rank, 1)
+	if rank >= n {
+		return d.max
+	}
+	// The library rounds percent of the count to the nearest rank: this one.
+	return min(d.histogram.ValueAtPercentile(100*float64(rank)/float64(n)), d.max)
+}
+
+// Latency is a distribution of times in milliseconds.
+type Latency struct {
+	Count      int64
+	MeanMillis float64
+	P50Millis  float64
+	P95Millis  float64
+	P99Millis  float64
+	P999Millis float64
+	MaxMillis  float64
+	// OutOfRange counts the values that were negative or above MaxTrackable.
+	// They count as 0 and as MaxTrackable in the percentiles; MeanMillis and
+	// MaxMillis take those above at their true length.
+	OutOfRange int64
+	// Curve is the distribution for drawing: pairs of a share of the
+	// operations (above 0, the last 1) and the milliseconds that this share
+	// did not exceed, ascending in both, at most curvePoints+1 pairs, denser
+	// toward 1. It is empty in a Snapshot and where Count is 0.
+	Curve [][2]float64
+}
+
+const curvePoints = 100
+
+func millis(nanos int64) float64 { return float64(nanos) / 1e6 }
+
+// latency returns the figures without the curve.
+func (d *distribution) latency() Latency {
+	out := Latency{Count: d.count(), OutOfRange: d.outside, MaxMillis: millis(d.max)}
+	if out.Count == 0 {
+		return out
+	}
+	out.MeanMillis = d.sum / float64(out.Count) / 1e6
+	out.P50Millis = millis(d.quantile(0.50))
+	out.P95Millis = millis(d.quantile(0.95))
+	out.P99Millis = millis(d.quantile(0.99))
+	out.P999Millis = millis(d.quantile(0.999))
+	return out
+}
+
+// withCurve returns the figures with the curve: the share left above the k-th
+// point falls by an equal factor from point to point.
+func (d *distribution) withCurve() Latency {
+	out := d.latency()
+	n := float64(out.Count)
+	last := int64(0)
+	for k := range curvePoints {
+		above := math.Pow(n, -float64(k)/(curvePoints-1))
+		rank := max(int64(math.Ceil((1-above)*n)), 1)
+		if rank <= last || rank >= out.Count {
+			continue
+		}
+		last = rank
+		out.Curve = append(out.Curve, [2]float64{float64(rank) / n, millis(d.atRank(rank))})
+	}
+	if out.Count > 0 {
+		out.Curve = append(out.Curve, [2]float64{1, out.MaxMillis})
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package measure
+
+import (
+	"sync"
+
+	"assay/history"
+)
+
+// Outcomes counts operations by how they ended.
+type Outcomes struct {
+	Committed, Rejected, Failed, Unknown int64
+}
+
+// Total is all of them.
+func (o Outcomes) Total() int64 { return o.Committed + o.Rejected + o.Failed + o.Unknown }
+
+func (o *Outcomes) count(outcome history.Outcome) {
+	switch outcome {
+	case history.Committed:
+		o.Committed++
+	case history.Rejected:
+		o.Rejected++
+	case history.Failed:
+		o.Failed++
+	default:
+		o.Unknown++
+	}
+}
+
+func (o *Outcomes) add(more Outcomes) {
+	o.Committed += more.Committed
+	o.Rejected += more.Rejected
+	o.Failed += more.Failed
+	o.Unknown += more.Unknown
+}
+
+// maxStripes bounds the memory of Live to 13 MB: clients beyond it share.
+const maxStripes = 64
+
+// Live counts while the run goes on. Add is called from many goroutines, and
+// Snapshot beside them.
+type Live struct {
+	stripes []*stripe
+
+	mu       sync.Mutex // held by Snapshot
+	spare    *distribution
+	total    *distribution
+	recent   *distribution
+	outcomes Outcomes
+	attempts int64
+}
+
+// stripe belongs to one client, or to every 64th of them. It is allocated on
+// its own, so that two clients do not share a line of the processor's cache.
+type stripe struct {
+	mu       sync.Mutex
+	latency  *distribution
+	outcomes Outcomes
+	attempts int64
+	_        [64]byte
+}
+
+// NewLive returns the counters for so many clients.
+func NewLive(clients int) *Live {
+	l := &Live{spare: newDistribution(fine), total: newDistribution(fine), recent: newDistribution(fine)}
+	for range min(max(clients, 1), maxStripes) {
+		l.stripes = append(l.stripes, &stripe{latency: newDistribution(fine)})
+	}
+	return l
+}
+
+// Add counts one attempt, and the operation if the attempt ends it. The op is
+// not kept.
+func (l *Live) Add(op *history.Op) {
+	s := l.stripes[uint(op.Client)%uint(len(l.stripes))]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attempts++
+	if !op.Last {
+		return
+	}
+	s.outcomes.count(op.Final)
+	if op.Final == history.Committed {
+		s.latency.record(op.Latency())
+	}
+}
+
+// Snapshot is the state of a run under way.
+type Snapshot struct {
+	// Outcomes counts the operations so far, Recent those since the snapshot
+	// before, and Attempts and RecentAttempts their attempts.
+	Outcomes, Recent         Outcomes
+	Attempts, RecentAttempts int64
+	// Latency is the response time of the committed operations so far,
+	// RecentLatency of those since the snapshot before.
+	Latency, RecentLatency Latency
+}
+
+// Snapshot returns the state of the run. A client waits for it no longer than
+// it takes to exchange its histogram for an empty one; merging is done aside
+// (the idea of HdrHistogram's interval recorder).
+func (l *Live) Snapshot() Snapshot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out Snapshot
+	l.recent.reset()
+	for _, s := range l.stripes {
+		s.mu.Lock()
+		l.spare, s.latency = s.latency, l.spare
+		outcomes, attempts := s.outcomes, s.attempts
+		s.outcomes, s.attempts = Outcomes{}, 0
+		s.mu.Unlock()
+		out.Recent.add(outcomes)
+		out.RecentAttempts += attempts
+		if l.spare.count() > 0 {
+			l.recent.merge(l.spare)
+			l.spare.reset()
+		}
+	}
+	l.total.merge(l.recent)
+	l.outcomes.add(out.Recent)
+	l.attempts += out.RecentAttempts
+	out.Outcomes, out.Attempts = l.outcomes, l.attempts
+	out.Latency, out.RecentLatency = l.total.latency(), l.recent.latency()
+	return out
+}

@@ -1,0 +1,94 @@
+package measure
+
+// The units of metrics.
+const (
+	unitPerSecond  = "/s"
+	unitMillis     = "ms"
+	unitOperations = "operations"
+)
+
+// metric is one figure that a threshold can be set on.
+type metric struct {
+	name, alias string
+	unit        string
+	lowIsBad    bool
+	// whole takes it of the measured part; ok is false if there is nothing to
+	// take it of. point takes it of one interval of the series; nil if it is
+	// not kept there.
+	whole func(f *Figures) (value float64, ok bool)
+	point func(s *Series, i int) (value float64, ok bool)
+}
+
+func metrics() []metric {
+	all := []metric{{
+		name: "throughput", unit: unitPerSecond, lowIsBad: true,
+		whole: func(f *Figures) (float64, bool) { return f.Throughput.PerSecond, f.Throughput.Seconds > 0 },
+		point: func(s *Series, i int) (float64, bool) { return float64(s.Committed[i]) / s.IntervalSeconds, true },
+	}}
+	for _, l := range latencies() {
+		all = append(all, metric{
+			name: l.name, alias: l.alias, unit: unitMillis,
+			whole: func(f *Figures) (float64, bool) { return l.of(&f.Latency), f.Latency.Count > 0 },
+			point: func(s *Series, i int) (float64, bool) { v := l.at(s)[i]; return v, v >= 0 },
+		})
+	}
+	for _, l := range latencies() {
+		m := metric{
+			name: "service." + l.name, unit: unitMillis,
+			whole: func(f *Figures) (float64, bool) { return l.of(&f.ServiceTime), f.ServiceTime.Count > 0 },
+		}
+		if l.alias != "" {
+			m.alias = "service." + l.alias
+		}
+		all = append(all, m)
+	}
+	for _, c := range counts() {
+		all = append(all, metric{
+			name: c.name, unit: unitOperations,
+			whole: func(f *Figures) (float64, bool) { return float64(c.of(f.Measured)), f.Measured.Total() > 0 },
+			point: func(s *Series, i int) (float64, bool) {
+				return float64(c.of(Outcomes{s.Committed[i], s.Rejected[i], s.Failed[i], s.Unknown[i]})), true
+			},
+		})
+	}
+	return all
+}
+
+type latencyMetric struct {
+	name, alias string
+	of          func(l *Latency) float64
+	at          func(s *Series) []float64
+}
+
+func latencies() []latencyMetric {
+	return []latencyMetric{
+		{"mean", "", func(l *Latency) float64 { return l.MeanMillis }, func(s *Series) []float64 { return s.MeanMillis }},
+		{"p50", "", func(l *Latency) float64 { return l.P50Millis }, func(s *Series) []float64 { return s.P50Millis }},
+		{"p95", "", func(l *Latency) float64 { return l.P95Millis }, func(s *Series) []float64 { return s.P95Millis }},
+		{"p99", "", func(l *Latency) float64 { return l.P99Millis }, func(s *Series) []float64 { return s.P99Millis }},
+		{"p99.9", "p999", func(l *Latency) float64 { return l.P999Millis }, func(s *Series) []float64 { return s.P999Millis }},
+		{"max", "", func(l *Latency) float64 { return l.MaxMillis }, func(s *Series) []float64 { return s.MaxMillis }},
+	}
+}
+
+type countMetric struct {
+	name string
+	of   func(o Outcomes) int64
+}
+
+func counts() []countMetric {
+	return []countMetric{
+		{"rejected", func(o Outcomes) int64 { return o.Rejected }},
+		{"failed", func(o Outcomes) int64 { return o.Failed }},
+		{"unknown", func(o Outcomes) int64 { return o.Unknown }},
+		{"errors", func(o Outcomes) int64 { return o.Failed + o.Unknown }},
+	}
+}
+
+func metricNames() []string {
+	var names []string
+	for _, m := range metrics() {
+		names = append(names, m.name)
+	}
+	return names
+}

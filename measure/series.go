@@ -1,0 +1,159 @@
+package measure
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"assay/history"
+)
+
+// MaxPoints bounds the points of a series.
+const MaxPoints = 600
+
+// Series is the run over time. All slices have the same length.
+type Series struct {
+	// IntervalSeconds is the width of each point: 1, 2 or 5 times a power of
+	// ten, at least 0.1, such that the whole run has at most MaxPoints.
+	IntervalSeconds float64
+	// StartSeconds is each point's start since the start of the run.
+	StartSeconds []float64
+	// Whole is true for the points that lie wholly in the measured part.
+	Whole []bool
+	// The operations that ended in the interval.
+	Committed, Rejected, Failed, Unknown []int64
+	// Response times of the committed operations that ended in the interval,
+	// -1 where there was none. Percentiles are true within 1 %, or within a
+	// microsecond.
+	MeanMillis, P50Millis, P95Millis, P99Millis, P999Millis, MaxMillis []float64
+}
+
+// niceInterval returns the least of 1, 2, 5, 10, 20, 50 ... times unit that
+// goes into length at most MaxPoints times, begun ones included.
+func niceInterval(length int64, unit time.Duration) int64 {
+	width := int64(unit)
+	for step := 0; ; step++ {
+		if (length-1)/width < MaxPoints {
+			return width
+		}
+		if step%3 == 1 {
+			width = width / 2 * 5
+		} else {
+			width *= 2
+		}
+	}
+}
+
+// timeline gathers a series.
+type timeline struct {
+	width  int64
+	points []point
+}
+
+type point struct {
+	outcomes Outcomes
+	latency  *distribution // nil until the first committed operation
+}
+
+func newTimeline(length int64) *timeline {
+	length = max(length, 1)
+	width := niceInterval(length, 100*time.Millisecond)
+	return &timeline{width: width, points: make([]point, (length-1)/width+1)}
+}
+
+// add counts an operation where it ended. One that ended outside the run, as
+// the survey saw it, counts in the nearest point.
+func (t *timeline) add(op *history.Op) {
+	p := &t.points[min(max(op.End/t.width, 0), int64(len(t.points)-1))]
+	p.outcomes.count(op.Final)
+	if op.Final != history.Committed {
+		return
+	}
+	if p.latency == nil {
+		p.latency = newDistribution(coarse)
+	}
+	p.latency.record(op.Latency())
+}
+
+func (t *timeline) series(scope Scope) Series {
+	s := Series{IntervalSeconds: float64(t.width) / 1e9}
+	for i, p := range t.points {
+		start := int64(i) * t.width
+		s.StartSeconds = append(s.StartSeconds, float64(start)/1e9)
+		s.Whole = append(s.Whole, start >= scope.MeasureStart && start+t.width <= scope.MeasureEnd)
+		s.Committed = append(s.Committed, p.outcomes.Committed)
+		s.Rejected = append(s.Rejected, p.outcomes.Rejected)
+		s.Failed = append(s.Failed, p.outcomes.Failed)
+		s.Unknown = append(s.Unknown, p.outcomes.Unknown)
+		l := Latency{MeanMillis: -1, P50Millis: -1, P95Millis: -1, P99Millis: -1, P999Millis: -1, MaxMillis: -1}
+		if p.latency != nil {
+			l = p.latency.latency()
+		}
+		s.MeanMillis = append(s.MeanMillis, l.MeanMillis)
+		s.P50Millis = append(s.P50Millis, l.P50Millis)
+		s.P95Millis = append(s.P95Millis, l.P95Millis)
+		s.P99Millis = append(s.P99Millis, l.P99Millis)
+		s.P999Millis = append(s.P999Millis, l.P999Millis)
+		s.MaxMillis = append(s.MaxMillis, l.MaxMillis)
+	}
+	return s
+}
+
+// Throughput counts committed operations only.
+type Throughput struct {
+	// PerSecond is the committed operations that ended in the measured part,
+	// over its Seconds.
+	PerSecond, Seconds float64
+	// Min, Median, Max and Deviation (the sample's standard deviation), all a
+	// second, are over the intervals of the series that lie wholly in the
+	// measured part; all 0 with fewer than two.
+	Min, Median, Max, Deviation float64
+	// Intervals is how many these are, IntervalSeconds their width.
+	Intervals       int
+	IntervalSeconds float64
+}
+
+func throughput(committed int64, scope Scope, s Series) Throughput {
+	out := Throughput{Seconds: scope.Seconds(), IntervalSeconds: s.IntervalSeconds}
+	if out.Seconds > 0 {
+		out.PerSecond = float64(committed) / out.Seconds
+	}
+	var rates []float64
+	for i, whole := range s.Whole {
+		if whole {
+			rates = append(rates, float64(s.Committed[i])/s.IntervalSeconds)
+		}
+	}
+	out.Intervals = len(rates)
+	if len(rates) < 2 {
+		return out
+	}
+	out.Min, out.Max = slices.Min(rates), slices.Max(rates)
+	out.Median = median(rates)
+	_, out.Deviation = meanAndDeviation(rates)
+	return out
+}
+
+// median returns the median and may reorder the values, of which there must be
+// at least one.
+func median(values []float64) float64 {
+	slices.Sort(values)
+	middle := len(values) / 2
+	if len(values)%2 == 1 {
+		return values[middle]
+	}
+	return values[middle-1]/2 + values[middle]/2
+}
+
+// meanAndDeviation returns the mean and the sample's standard deviation of at
+// least two values.
+func meanAndDeviation(values []float64) (mean, deviation float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	var squares float64
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(squares / float64(len(values)-1))
+}

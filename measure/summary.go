@@ -1,0 +1,192 @@
+package measure
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"assay/history"
+)
+
+// Figures are what a run comes to.
+type Figures struct {
+	Scope Scope
+	// Outcomes counts every operation of the run, Measured those that were due
+	// in the measured part.
+	Outcomes, Measured Outcomes
+	// Attempts is all attempts of the run. Retried is how many operations took
+	// more than one, Settled how many of those were committed in the end.
+	Attempts, Retried, Settled int64
+	// Errors counts the attempts of the run by error, most frequent first.
+	Errors []ErrorCount
+	// Latency is response time, from due to the end, ServiceTime from the
+	// first attempt's start to the end; both of the committed operations that
+	// were due in the measured part.
+	Latency, ServiceTime Latency
+	// Uncommitted is the response time of those that did not commit.
+	Uncommitted Latency
+	// Lag is how late the operations of the measured part started behind their
+	// due time, for whatever reason, committed or not.
+	Lag        Latency
+	Throughput Throughput
+	Series     Series
+	// Steps cut the measured part, from its very start, into equal intervals
+	// of a second or more.
+	Steps Steps
+}
+
+// ErrorCount is how many attempts ended with one error class and outcome.
+type ErrorCount struct {
+	Class    string
+	Outcome  history.Outcome
+	Attempts int64
+}
+
+const (
+	// maxErrors bounds the kinds of errors that are told apart.
+	maxErrors  = 1024
+	otherClass = "other error"
+	// noClass stands for an attempt that did not commit and says no more.
+	noClass = "unclassified"
+)
+
+// Summary is the second pass over a history. It is not safe for concurrent
+// use.
+type Summary struct {
+	scope                               Scope
+	outcomes, measured                  Outcomes
+	committed                           int64 // ended in the measured part
+	attempts, retried, settled          int64
+	errors                              map[errorKey]int64
+	latency, service, uncommitted, late *distribution
+	timeline                            *timeline
+	steps                               *stepping
+}
+
+type errorKey struct {
+	class   string
+	outcome history.Outcome
+}
+
+// NewSummary returns an empty summary of a run of this scope. Its memory is at
+// most 20 MB, whatever the length of the run.
+func NewSummary(scope Scope) *Summary {
+	return &Summary{
+		scope: scope, errors: map[errorKey]int64{},
+		latency: newDistribution(fine), service: newDistribution(fine),
+		uncommitted: newDistribution(fine), late: newDistribution(fine),
+		timeline: newTimeline(scope.End), steps: newStepping(scope),
+	}
+}
+
+// Add takes one attempt. The op is not kept.
+func (s *Summary) Add(op *history.Op) {
+	s.attempts++
+	s.countError(op)
+	if !op.Last {
+		return
+	}
+	s.outcomes.count(op.Final)
+	committed := op.Final == history.Committed
+	if op.Attempt > 1 {
+		s.retried++
+		if committed {
+			s.settled++
+		}
+	}
+	s.timeline.add(op)
+	if committed && s.scope.measured(op.End) {
+		s.committed++
+		s.steps.add(op)
+	}
+	if !s.scope.measured(op.Due) {
+		return
+	}
+	s.measured.count(op.Final)
+	s.late.record(op.First - op.Due)
+	if committed {
+		s.latency.record(op.Latency())
+		s.service.record(op.ServiceTime())
+	} else {
+		s.uncommitted.record(op.Latency())
+	}
+}
+
+func (s *Summary) countError(op *history.Op) {
+	key := errorKey{op.Error, op.Outcome}
+	if key.class == "" {
+		if op.Outcome == history.Committed {
+			return
+		}
+		key.class = noClass
+	}
+	if _, known := s.errors[key]; !known && len(s.errors) >= maxErrors {
+		key.class = otherClass
+	}
+	s.errors[key]++
+}
+
+// Figures returns what was added so far. It changes nothing.
+func (s *Summary) Figures() Figures {
+	out := Figures{
+		Scope: s.scope, Outcomes: s.outcomes, Measured: s.measured,
+		Attempts: s.attempts, Retried: s.retried, Settled: s.settled,
+		Latency: s.latency.withCurve(), ServiceTime: s.service.withCurve(),
+		Uncommitted: s.uncommitted.withCurve(), Lag: s.late.withCurve(),
+		Series: s.timeline.series(s.scope), Steps: s.steps.steps(),
+	}
+	out.Throughput = throughput(s.committed, s.scope, out.Series)
+	for key, n := range s.errors {
+		out.Errors = append(out.Errors, ErrorCount{key.class, key.outcome, n})
+	}
+	slices.SortFunc(out.Errors, func(a, b ErrorCount) int {
+		return cmp.Or(cmp.Compare(b.Attempts, a.Attempts), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Outcome, b.Outcome))
+	})
+	return out
+}
+
+// Steps are equal intervals of the measured part, begun at its start; a rest
+// at its end is left out.
+type Steps struct {
+	// Seconds is the width of each: 1, 2 or 5 times a power of ten, at least
+	// 1, such that there are at most MaxPoints.
+	Seconds float64
+	// Committed counts the committed operations that ended in each.
+	Committed []int64
+	// MeanMillis is their mean response time, -1 where there was none.
+	MeanMillis []float64
+}
+
+type stepping struct {
+	start, width int64
+	committed    []int64
+	nanos        []float64
+}
+
+func newStepping(scope Scope) *stepping {
+	length := max(scope.MeasureEnd-scope.MeasureStart, 0)
+	s := &stepping{start: scope.MeasureStart, width: niceInterval(length, time.Second)}
+	s.committed = make([]int64, length/s.width)
+	s.nanos = make([]float64, length/s.width)
+	return s
+}
+
+// add takes a committed operation that ended in the measured part.
+func (s *stepping) add(op *history.Op) {
+	if i := (op.End - s.start) / s.width; i >= 0 && i < int64(len(s.committed)) {
+		s.committed[i]++
+		s.nanos[i] += float64(op.Latency())
+	}
+}
+
+func (s *stepping) steps() Steps {
+	out := Steps{Seconds: float64(s.width) / 1e9, Committed: slices.Clone(s.committed)}
+	for i, n := range s.committed {
+		mean := -1.0
+		if n > 0 {
+			mean = s.nanos[i] / float64(n) / 1e6
+		}
+		out.MeanMillis = append(out.MeanMillis, mean)
+	}
+	return out
+}

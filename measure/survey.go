@@ -1,0 +1,64 @@
+package measure
+
+import "assay/history"
+
+// Scope is the extent of a run and of its measured part, in nanoseconds since
+// the start of the run.
+type Scope struct {
+	// MeasureStart and MeasureEnd bound the measured part, the end excluded.
+	MeasureStart, MeasureEnd int64
+	// End is the last moment that the history knows of.
+	End int64
+	// Cut says why the run ended before its time, empty if it did not.
+	Cut string
+}
+
+// Seconds is the length of the measured part.
+func (s Scope) Seconds() float64 { return float64(s.MeasureEnd-s.MeasureStart) / 1e9 }
+
+// measured reports whether a moment belongs to the measured part.
+func (s Scope) measured(at int64) bool { return at >= s.MeasureStart && at < s.MeasureEnd }
+
+// Survey is a first pass over a history, which finds its scope. The zero value
+// is ready. It is not safe for concurrent use.
+type Survey struct {
+	scope          Scope
+	started, ended bool
+}
+
+// Op takes one attempt.
+func (s *Survey) Op(op *history.Op) { s.scope.End = max(s.scope.End, op.End) }
+
+// Event takes one event.
+func (s *Survey) Event(e history.Event) {
+	s.scope.End = max(s.scope.End, e.At)
+	switch e.Name {
+	case history.EventMeasureStart:
+		s.scope.MeasureStart, s.started = e.At, true
+	case history.EventMeasureEnd:
+		s.scope.MeasureEnd, s.ended = e.At, true
+	case history.EventCut:
+		s.scope.Cut = e.Detail
+		if e.Detail == "" {
+			s.scope.Cut = "no reason given"
+		}
+	}
+}
+
+// Scope returns what was found. Where the measured part has no end, because
+// the run was killed, it ends with the history, and the run was cut; where it
+// has no start, it is empty.
+func (s *Survey) Scope() Scope {
+	out := s.scope
+	if !s.started {
+		out.MeasureStart = out.End
+	}
+	if !s.started || !s.ended {
+		out.MeasureEnd = out.End
+		if out.Cut == "" {
+			out.Cut = "the history ends before the measured part does"
+		}
+	}
+	out.MeasureEnd = max(out.MeasureEnd, out.MeasureStart)
+	return out
+}

@@ -1,0 +1,186 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Threshold is a limit that the user set, such as "p99 < 20ms".
+type Threshold struct {
+	text     string
+	metric   metric
+	worst    bool
+	operator string
+	// limit is in the metric's unit, or in percent.
+	limit   float64
+	percent bool
+}
+
+// ThresholdError is a threshold that cannot be understood.
+type ThresholdError struct {
+	// Text is what was given, Problem what is wrong with it.
+	Text, Problem string
+}
+
+func (e *ThresholdError) Error() string {
+	return fmt.Sprintf("threshold %q: %s; write METRIC OPERATOR VALUE, such as %q, %q or %q; metrics are %s, and most with \"worst.\" before them",
+		e.Text, e.Problem, "p99 < 20ms", "throughput >= 500", "failed < 1%", strings.Join(metricNames(), ", "))
+}
+
+// ParseThreshold reads METRIC OPERATOR VALUE; spaces are optional. Operators
+// are < <= > >=. The metrics, all of the measured part, are
+//
+//   - throughput: committed operations a second; VALUE is a number
+//   - mean, p50, p95, p99, p99.9 (or p999), max: response time of the committed
+//     operations; VALUE is a time such as 20ms or 1.5s
+//   - service.mean to service.max: the same of their service time
+//   - rejected, failed, unknown, errors (failed and unknown): operations that
+//     ended so; VALUE is a number, or a share of all operations such as 1%
+//
+// With "worst." before it, a metric other than a service time is taken of each
+// interval of the series that lies wholly in the measured part, and the worst
+// counts: the lowest throughput, else the highest value. The operations of an
+// interval are those that ended in it. An interval without a committed
+// operation has no response time and is passed over; worst.throughput sees it.
+//
+// It returns a *ThresholdError.
+func ParseThreshold(text string) (Threshold, error) {
+	refuse := func(format string, args ...any) (Threshold, error) {
+		return Threshold{}, &ThresholdError{Text: text, Problem: fmt.Sprintf(format, args...)}
+	}
+	at := strings.IndexAny(text, "<>")
+	if at < 0 {
+		return refuse("it has none of the operators < <= > >=")
+	}
+	t := Threshold{text: strings.TrimSpace(text), operator: text[at : at+1]}
+	value := text[at+1:]
+	if strings.HasPrefix(value, "=") {
+		t.operator, value = t.operator+"=", value[1:]
+	}
+	name := strings.TrimSpace(text[:at])
+	plain, worst := strings.CutPrefix(name, "worst.")
+	found := false
+	for _, m := range metrics() {
+		if m.name == plain || m.alias != "" && m.alias == plain {
+			t.metric, t.worst, found = m, worst, true
+		}
+	}
+	switch {
+	case name == "":
+		return refuse("it names no metric")
+	case !found:
+		return refuse("there is no metric %q", name)
+	case worst && t.metric.point == nil:
+		return refuse("%q is not kept interval by interval", plain)
+	}
+	problem := t.parseValue(strings.TrimSpace(value))
+	if problem != "" {
+		return refuse("%s", problem)
+	}
+	return t, nil
+}
+
+// parseValue sets the limit, or returns what is wrong with the value.
+func (t *Threshold) parseValue(value string) (problem string) {
+	if value == "" {
+		return "it has no value"
+	}
+	if t.metric.unit == unitMillis {
+		limit, err := time.ParseDuration(value)
+		if err != nil || limit < 0 {
+			return fmt.Sprintf("%q is not a time; %s wants one such as 20ms or 1.5s", value, t.metric.name)
+		}
+		t.limit = millis(int64(limit))
+		return ""
+	}
+	digits := value
+	if t.metric.unit == unitOperations {
+		digits, t.percent = strings.CutSuffix(value, "%")
+		digits = strings.TrimSpace(digits)
+	}
+	limit, err := strconv.ParseFloat(digits, 64)
+	switch {
+	case err != nil || math.IsNaN(limit) || math.IsInf(limit, 0) || limit < 0:
+		return fmt.Sprintf("%q is not a number of 0 or more", value)
+	case t.percent && limit > 100:
+		return fmt.Sprintf("%q is more than 100%%", value)
+	}
+	t.limit = limit
+	return ""
+}
+
+// ThresholdResult is how a threshold fared.
+type ThresholdResult struct {
+	// Text is the threshold as it was given.
+	Text string
+	// Measured is the figure, in Unit: "/s", "ms", "operations" or "%".
+	Measured float64
+	Unit     string
+	// Kept is true if the figure keeps the limit. Where there was nothing to
+	// measure, Measured is 0, Kept is false and Detail says so.
+	Kept   bool
+	Detail string
+}
+
+// Judge holds the threshold against the figures.
+func (t Threshold) Judge(f Figures) ThresholdResult {
+	out := ThresholdResult{Text: t.text, Unit: t.metric.unit}
+	if t.percent {
+		out.Unit = "%"
+	}
+	measured, ok := t.measure(&f)
+	if !ok {
+		out.Detail = "nothing to measure it by: no such operations in the measured part"
+		if t.worst {
+			out.Detail = fmt.Sprintf("nothing to measure it by: no such operations in a whole interval of %g s of the measured part",
+				f.Series.IntervalSeconds)
+		}
+		return out
+	}
+	out.Measured = measured
+	switch t.operator {
+	case "<":
+		out.Kept = measured < t.limit
+	case "<=":
+		out.Kept = measured <= t.limit
+	case ">":
+		out.Kept = measured > t.limit
+	default:
+		out.Kept = measured >= t.limit
+	}
+	return out
+}
+
+func (t Threshold) measure(f *Figures) (value float64, ok bool) {
+	if !t.worst {
+		value, ok = t.metric.whole(f)
+		return t.scaled(value, f.Measured.Total(), ok)
+	}
+	found := false
+	for i, whole := range f.Series.Whole {
+		if !whole {
+			continue
+		}
+		s := &f.Series
+		at, ok := t.metric.point(s, i)
+		at, ok = t.scaled(at, s.Committed[i]+s.Rejected[i]+s.Failed[i]+s.Unknown[i], ok)
+		if ok && (!found || t.metric.lowIsBad && at < value || !t.metric.lowIsBad && at > value) {
+			value, found = at, true
+		}
+	}
+	return value, found
+}
+
+// scaled turns a count into percent of total where the threshold asks so.
+func (t Threshold) scaled(value float64, total int64, ok bool) (float64, bool) {
+	if !t.percent {
+		return value, ok
+	}
+	if total == 0 {
+		return 0, false
+	}
+	return 100 * value / float64(total), ok
+}

@@ -1,0 +1,161 @@
+package measure
+
+import (
+	"fmt"
+	"time"
+)
+
+// Limits are what a measurement must keep to be one.
+type Limits struct {
+	// MinMeasured is the least length of the measured part, MinCommitted the
+	// least number of committed operations due in it: below either it is too
+	// short for percentiles to mean anything.
+	MinMeasured  time.Duration
+	MinCommitted int64
+	// MaxErrorShare is the largest share of failed and unknown operations.
+	// Rejected ones are the workload's business.
+	MaxErrorShare float64
+	// MaxCPUShare is the share of the processors, 0 to 1, from which on the
+	// client stands in its own way.
+	MaxCPUShare float64
+	// MaxUnservedShare is, in an open loop, the largest share of arrivals that
+	// never started.
+	MaxUnservedShare float64
+	// MaxOwnLag is, in an open loop, how late operations may start though a
+	// client was free, 99th percentile; MaxOwnLagShare is the same as a share
+	// of the 99th percentile of the service time. The larger of the two counts.
+	MaxOwnLag      time.Duration
+	MaxOwnLagShare float64
+	// A trend counts if its p value is below TrendPValue and its change over
+	// the measured part is above TrendChange, a share of the median. It is not
+	// judged with fewer than MinIntervals intervals of at least a second.
+	TrendPValue  float64
+	TrendChange  float64
+	MinIntervals int
+	// WideSpread is the spread between intervals, as a share of the median,
+	// from which on a note is made of it.
+	WideSpread float64
+}
+
+// DefaultLimits returns the limits that hold if nobody says otherwise.
+func DefaultLimits() Limits {
+	return Limits{
+		MinMeasured: time.Second, MinCommitted: 100, MaxErrorShare: 0.10, MaxCPUShare: 0.90,
+		MaxUnservedShare: 0.01, MaxOwnLag: 10 * time.Millisecond, MaxOwnLagShare: 0.5,
+		TrendPValue: 0.01, TrendChange: 0.20, MinIntervals: 10, WideSpread: 0.25,
+	}
+}
+
+// Conditions are what a history cannot tell of its run.
+type Conditions struct {
+	// OpenLoop is true if operations came at their own times. Unserved is how
+	// many arrivals of the measured part never started, and OwnLagP99Millis
+	// how late, 99th percentile, those started for which a client was free;
+	// both are of an open loop only.
+	OpenLoop        bool
+	Unserved        int64
+	OwnLagP99Millis float64
+	// CPUShare is the client's use of the processors it may use, 0 to 1, over
+	// the measured part; negative if it is not known.
+	CPUShare float64
+	// Embedded is true if the database runs inside the client's process.
+	Embedded bool
+}
+
+// Validity says whether figures are a measurement.
+type Validity struct {
+	Valid bool
+	// Reasons say why not; each begins with a few stable words and a colon.
+	Reasons []string
+	// Notes make nothing invalid.
+	Notes      []string
+	Steadiness Steadiness
+}
+
+// Judge says whether the figures may be believed.
+func Judge(f Figures, c Conditions, limits Limits) Validity {
+	v := Validity{Steadiness: JudgeSteadiness(f.Steps, limits)}
+	v.judgeLength(f, limits)
+	v.judgeErrors(f.Measured, limits)
+	v.judgeClient(c, limits)
+	if c.OpenLoop {
+		v.judgeSchedule(f, c, limits)
+	}
+	v.judgeSteadiness(limits)
+	if n := f.Latency.OutOfRange + f.Uncommitted.OutOfRange; n > 0 {
+		v.note("%d response times were negative or above %v and count as 0 or as that", n, MaxTrackable)
+	}
+	v.Valid = len(v.Reasons) == 0
+	return v
+}
+
+func (v *Validity) refuse(format string, args ...any) {
+	v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
+}
+
+func (v *Validity) note(format string, args ...any) {
+	v.Notes = append(v.Notes, fmt.Sprintf(format, args...))
+}
+
+func (v *Validity) judgeLength(f Figures, limits Limits) {
+	if f.Scope.Cut != "" {
+		v.refuse("the run was cut: %s", f.Scope.Cut)
+	}
+	if f.Scope.Seconds() < limits.MinMeasured.Seconds() {
+		v.refuse("too short: %.3g s were measured, and %g are needed", f.Scope.Seconds(), limits.MinMeasured.Seconds())
+	}
+	switch {
+	case f.Measured.Committed == 0:
+		v.refuse("nothing committed: none of %d operations in the measured part was", f.Measured.Total())
+	case f.Measured.Committed < limits.MinCommitted:
+		v.refuse("too short: %d operations were committed in the measured part, and %d are needed",
+			f.Measured.Committed, limits.MinCommitted)
+	}
+}
+
+func (v *Validity) judgeErrors(o Outcomes, limits Limits) {
+	errors, total := o.Failed+o.Unknown, o.Total()
+	if float64(errors) > limits.MaxErrorShare*float64(total) {
+		v.refuse("too many errors: %d of %d operations (%.1f %%) failed or are unknown, and %g %% are allowed",
+			errors, total, 100*float64(errors)/float64(total), 100*limits.MaxErrorShare)
+	}
+}
+
+func (v *Validity) judgeClient(c Conditions, limits Limits) {
+	switch {
+	case c.CPUShare < 0:
+		v.note("how busy the client's processors were is not known")
+	case c.CPUShare < limits.MaxCPUShare:
+	case c.Embedded:
+		v.note("the processors were %.0f %% busy, with the database inside the client's process", 100*c.CPUShare)
+	default:
+		v.refuse("client saturated: it used %.0f %% of its processors, and below %g %% it must stay for the database to be the limit",
+			100*c.CPUShare, 100*limits.MaxCPUShare)
+	}
+}
+
+func (v *Validity) judgeSchedule(f Figures, c Conditions, limits Limits) {
+	arrivals := f.Measured.Total() + c.Unserved
+	if float64(c.Unserved) > limits.MaxUnservedShare*float64(arrivals) {
+		v.refuse("schedule slipped: %d of %d arrivals (%.1f %%) were never served, and %g %% are allowed; lower the rate or add clients",
+			c.Unserved, arrivals, 100*float64(c.Unserved)/float64(arrivals), 100*limits.MaxUnservedShare)
+	}
+	allowed := max(millis(int64(limits.MaxOwnLag)), limits.MaxOwnLagShare*f.ServiceTime.P99Millis)
+	if c.OwnLagP99Millis > allowed {
+		v.refuse("schedule slipped: operations started up to %.3g ms late (99th percentile) though a client was free, and %.3g ms are allowed",
+			c.OwnLagP99Millis, allowed)
+	}
+}
+
+func (v *Validity) judgeSteadiness(limits Limits) {
+	s := v.Steadiness
+	switch {
+	case !s.Judged:
+		v.note("steady state %s", s.Text)
+	case !s.Steady:
+		v.refuse("no steady state: %s", s.Text)
+	}
+	if s.Judged && s.Steady && s.SpreadShare >= limits.WideSpread {
+		v.note("throughput was uneven: between intervals of %g s it spread by %.0f %% of its median", s.IntervalSeconds, 100*s.SpreadShare)
+	}
+}

@@ -1,0 +1,111 @@
+package measure
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// good is a run that nothing can be said against.
+func good() (Figures, Conditions) {
+	s := steps(20, flat(1000), flat(3))
+	return Figures{
+		Scope:       Scope{MeasureStart: sec, MeasureEnd: 21 * sec, End: 22 * sec},
+		Measured:    Outcomes{Committed: 20_000, Rejected: 5000, Failed: 100, Unknown: 10},
+		ServiceTime: Latency{Count: 20_000, P99Millis: 4},
+		Steps:       s,
+	}, Conditions{CPUShare: 0.4}
+}
+
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		change  func(f *Figures, c *Conditions)
+		reasons []string // the beginnings
+		notes   []string // parts
+	}{
+		{"good", func(*Figures, *Conditions) {}, nil, nil},
+		{"cut", func(f *Figures, _ *Conditions) { f.Scope.Cut = "interrupt" }, []string{"the run was cut: interrupt"}, nil},
+		{"just long enough", func(f *Figures, _ *Conditions) { f.Scope.MeasureEnd = 2 * sec; f.Measured = Outcomes{Committed: 100} }, nil, nil},
+		{"short", func(f *Figures, _ *Conditions) { f.Scope.MeasureEnd = 2*sec - 1 }, []string{"too short: "}, nil},
+		{"few", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 99} }, []string{"too short: 99 operations"}, nil},
+		{"none", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Rejected: 7} }, []string{"nothing committed: none of 7"}, nil},
+		{"nothing", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{} }, []string{"nothing committed: none of 0"}, nil},
+		{"a tenth failed", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 900, Failed: 60, Unknown: 40} }, nil, nil},
+		{"more failed", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 899, Failed: 101} }, []string{"too many errors: 101 of 1000"}, nil},
+		{"more unknown", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 899, Unknown: 101} }, []string{"too many errors: 101 of 1000"}, nil},
+		{"rejections are business", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 900, Rejected: 9000} }, nil, nil},
+		{"busy", func(_ *Figures, c *Conditions) { c.CPUShare = 0.89 }, nil, nil},
+		{"saturated", func(_ *Figures, c *Conditions) { c.CPUShare = 0.9 }, []string{"client saturated: "}, nil},
+		{"saturated by the database inside", func(_ *Figures, c *Conditions) { c.CPUShare, c.Embedded = 1, true }, nil, []string{"100 % busy"}},
+		{"embedded and idle", func(_ *Figures, c *Conditions) { c.CPUShare, c.Embedded = 0.2, true }, nil, nil},
+		{"who knows", func(_ *Figures, c *Conditions) { c.CPUShare = -1 }, nil, []string{"not known"}},
+		{"a few unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 253 }, nil, nil},
+		{"many unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 254 }, []string{"schedule slipped: 254 of 25364"}, nil},
+		{"all unserved", func(f *Figures, c *Conditions) { f.Measured = Outcomes{}; c.OpenLoop, c.Unserved = true, 9 },
+			[]string{"nothing committed", "schedule slipped: 9 of 9"}, nil},
+		{"own lag", func(_ *Figures, c *Conditions) { c.OpenLoop, c.OwnLagP99Millis = true, 10 }, nil, nil},
+		{"much own lag", func(_ *Figures, c *Conditions) { c.OpenLoop, c.OwnLagP99Millis = true, 10.1 }, []string{"schedule slipped: operations started"}, nil},
+		{"own lag of a slow database", func(f *Figures, c *Conditions) {
+			f.ServiceTime.P99Millis = 100
+			c.OpenLoop, c.OwnLagP99Millis = true, 50
+		}, nil, nil},
+		{"much, even so", func(f *Figures, c *Conditions) {
+			f.ServiceTime.P99Millis = 100
+			c.OpenLoop, c.OwnLagP99Millis = true, 51
+		}, []string{"schedule slipped"}, nil},
+		{"a closed loop has no schedule", func(_ *Figures, c *Conditions) { c.Unserved, c.OwnLagP99Millis = 999_999, 999 }, nil, nil},
+		{"no steady state", func(f *Figures, _ *Conditions) { f.Steps = steps(20, ramp(1000, 3000), flat(3)) }, []string{"no steady state: not steady over 20"}, nil},
+		{"too short for a trend", func(f *Figures, _ *Conditions) { f.Steps = steps(5, ramp(1000, 3000), flat(3)) }, nil, []string{"steady state not judged"}},
+		{"uneven", func(f *Figures, _ *Conditions) {
+			n := 0
+			f.Steps = steps(20, func(float64) float64 { n++; return float64(1000 + 900*(n%2)) }, flat(3))
+		}, nil, []string{"uneven"}},
+		{"out of range", func(f *Figures, _ *Conditions) { f.Latency.OutOfRange, f.Uncommitted.OutOfRange = 2, 3 }, nil, []string{"5 response times"}},
+		{"all at once", func(f *Figures, c *Conditions) {
+			f.Scope = Scope{MeasureEnd: sec / 2, Cut: "interrupt"}
+			f.Measured = Outcomes{Committed: 5, Failed: 5}
+			c.CPUShare = 0.95
+		}, []string{"the run was cut", "too short: 0.5 s", "too short: 5", "too many errors", "client saturated"}, nil},
+	} {
+		f, conditions := good()
+		c.change(&f, &conditions)
+		got := Judge(f, conditions, DefaultLimits())
+		if got.Valid != (len(c.reasons) == 0) || len(got.Reasons) != len(c.reasons) || len(got.Notes) != len(c.notes) {
+			t.Errorf("%s: valid %v, reasons %q, notes %q", c.name, got.Valid, got.Reasons, got.Notes)
+			continue
+		}
+		for i, want := range c.reasons {
+			if !strings.HasPrefix(got.Reasons[i], want) {
+				t.Errorf("%s: reason %q, want %q", c.name, got.Reasons[i], want)
+			}
+		}
+		for i, want := range c.notes {
+			if !strings.Contains(got.Notes[i], want) {
+				t.Errorf("%s: note %q, want %q", c.name, got.Notes[i], want)
+			}
+		}
+	}
+}
+
+func TestLimitsAreKept(t *testing.T) {
+	f, c := good()
+	c.OpenLoop, c.Unserved, c.OwnLagP99Millis = true, 1, 1
+	for name, tighten := range map[string]func(*Limits){
+		"MinMeasured":      func(l *Limits) { l.MinMeasured = time.Minute },
+		"MinCommitted":     func(l *Limits) { l.MinCommitted = 1_000_000 },
+		"MaxErrorShare":    func(l *Limits) { l.MaxErrorShare = 0.001 },
+		"MaxCPUShare":      func(l *Limits) { l.MaxCPUShare = 0.3 },
+		"MaxUnservedShare": func(l *Limits) { l.MaxUnservedShare = 0 },
+		"MaxOwnLag":        func(l *Limits) { l.MaxOwnLag, l.MaxOwnLagShare = 0, 0.2 },
+	} {
+		limits := DefaultLimits()
+		if v := Judge(f, c, limits); !v.Valid {
+			t.Fatalf("by default: %q", v.Reasons)
+		}
+		tighten(&limits)
+		if v := Judge(f, c, limits); len(v.Reasons) != 1 {
+			t.Errorf("%s: %q", name, v.Reasons)
+		}
+	}
+}
