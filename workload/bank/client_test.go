@@ -1,0 +1,179 @@
+package bank
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"assay/history"
+	"assay/load"
+)
+
+func newTestClient(t *testing.T, store *fake, number int) load.Client {
+	t.Helper()
+	c, err := NewClient(t.Context(), store, mustTransfers(t, Defaults(), 7), number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestClientAsksForItsOwnTransfers(t *testing.T) {
+	store, transfers := &fake{}, mustTransfers(t, Defaults(), 7)
+	c := newTestClient(t, store, 3)
+	defer c.Close()
+	for seq := range uint64(5) {
+		c.Attempt(t.Context(), seq, 1)
+		c.Attempt(t.Context(), seq, 2)
+	}
+	asked := store.sessions[0].asked
+	if len(asked) != 10 || len(store.sessions) != 1 {
+		t.Fatalf("%d transfers on %d sessions, want 10 on one", len(asked), len(store.sessions))
+	}
+	for i, got := range asked {
+		if want := transfers.At(TransferID(3, uint64(i/2))); got != want {
+			t.Errorf("operation %d asked for %+v, want %+v", i/2, got, want)
+		}
+	}
+}
+
+// TestClientReplacesItsSession gives one reply and then asks which session the
+// next attempt used.
+func TestClientReplacesItsSession(t *testing.T) {
+	tests := []struct {
+		name     string
+		reply    Reply
+		replaced bool
+		lost     bool
+	}{
+		{"committed", Reply{Outcome: history.Committed}, false, false},
+		{"rejected", Reply{Outcome: history.Rejected, Class: ClassNoFunds}, false, false},
+		{"failed", Reply{Outcome: history.Failed, Class: ClassDeadlock}, false, false},
+		{"failed and broken", Reply{Outcome: history.Failed, Class: ClassLost, Broken: true}, true, true},
+		{"committed and broken", Reply{Outcome: history.Committed, Broken: true}, true, true},
+		{"unknown", Reply{Class: ClassTimeout}, true, false},
+		{"unknown and broken", Reply{Class: ClassLost, Broken: true}, true, true},
+		{"duplicate at first", Reply{Outcome: history.Failed, Duplicate: true, Class: ClassDuplicate}, true, false},
+	}
+	for _, test := range tests {
+		store := &fake{answer: func(Transfer) Reply { return test.reply }}
+		c := newTestClient(t, store, 0)
+		answer := c.Attempt(t.Context(), 0, 1)
+		if answer.Disconnected != test.lost || answer.Class != test.reply.Class || answer.Kind != KindTransfer {
+			t.Errorf("%s: answer %+v", test.name, answer)
+		}
+		if closed := store.sessions[0].closed == 1; closed != test.replaced {
+			t.Errorf("%s: the session was closed %d times", test.name, store.sessions[0].closed)
+		}
+		c.Attempt(t.Context(), 1, 1)
+		if replaced := len(store.sessions) == 2; replaced != test.replaced {
+			t.Errorf("%s: %d sessions were opened", test.name, len(store.sessions))
+		}
+		c.Close()
+		c.Close()
+		for i, s := range store.sessions {
+			if s.closed != 1 {
+				t.Errorf("%s: session %d was closed %d times", test.name, i, s.closed)
+			}
+		}
+	}
+}
+
+func TestClientThatCannotConnect(t *testing.T) {
+	store := &fake{connect: func(n int) error {
+		if n == 1 || n == 2 {
+			return errors.New("nobody there")
+		}
+		return nil
+	}}
+	store.answer = func(Transfer) Reply { return Reply{Class: ClassLost, Broken: true} }
+	c := newTestClient(t, store, 0)
+	defer c.Close()
+	c.Attempt(t.Context(), 0, 1)
+	for seq := uint64(1); seq <= 2; seq++ {
+		want := load.Answer{Kind: KindTransfer, Outcome: history.Failed, Class: ClassConnect, Disconnected: true}
+		got := c.Attempt(t.Context(), seq, 1)
+		if got.Outcome != want.Outcome || got.Class != want.Class || !got.Disconnected || got.Kind != want.Kind || got.Values != nil || got.Done {
+			t.Errorf("attempt without a connection: %+v, want %+v", got, want)
+		}
+	}
+	store.answer = nil
+	if got := c.Attempt(t.Context(), 3, 1); got.Outcome != history.Committed || got.Disconnected {
+		t.Errorf("the database is back, and the answer is %+v", got)
+	}
+}
+
+func TestNewClientSaysWhyItCannotConnect(t *testing.T) {
+	refused := errors.New("too many connections")
+	_, err := NewClient(t.Context(), &fake{connect: func(int) error { return refused }}, mustTransfers(t, Defaults(), 1), 0)
+	if !errors.Is(err, refused) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestClientJudgesDuplicates: a row of the operation's own id is success only
+// if an attempt before may have written it.
+func TestClientJudgesDuplicates(t *testing.T) {
+	duplicate := Reply{Outcome: history.Failed, Duplicate: true, Class: ClassDuplicate}
+	failed := Reply{Outcome: history.Failed, Class: ClassSerialization}
+	rejected := Reply{Outcome: history.Rejected, Class: ClassNoFunds}
+	unknown := Reply{Class: ClassLost, Broken: true}
+	type want struct {
+		outcome history.Outcome
+		done    bool
+	}
+	tests := []struct {
+		name    string
+		replies []Reply
+		last    want
+	}{
+		{"at the first attempt somebody sent it twice", []Reply{duplicate}, want{history.Unknown, false}},
+		{"after an unknown attempt it was done", []Reply{unknown, duplicate}, want{history.Failed, true}},
+		{"and still after a failed one between", []Reply{unknown, failed, duplicate}, want{history.Failed, true}},
+		{"after a duplicate at first it was done", []Reply{duplicate, duplicate}, want{history.Failed, true}},
+		{"after failed attempts alone it is evidence", []Reply{failed, duplicate}, want{history.Failed, false}},
+		{"after a rejection alone it is evidence", []Reply{rejected, duplicate}, want{history.Failed, false}},
+	}
+	for _, test := range tests {
+		next := 0
+		store := &fake{answer: func(Transfer) Reply { next++; return test.replies[next-1] }}
+		c := newTestClient(t, store, 0)
+		var answer load.Answer
+		for attempt := range test.replies {
+			answer = c.Attempt(t.Context(), 0, attempt+1)
+		}
+		if got := (want{answer.Outcome, answer.Done}); got != test.last {
+			t.Errorf("%s: %+v, want %+v", test.name, got, test.last)
+		}
+		c.Close()
+	}
+}
+
+// TestClientForgetsTheOperationBefore: what is unsure of one operation says
+// nothing of the next.
+func TestClientForgetsTheOperationBefore(t *testing.T) {
+	replies := []Reply{{Class: ClassTimeout}, {Outcome: history.Failed}, {Outcome: history.Failed, Duplicate: true}}
+	next := 0
+	store := &fake{answer: func(Transfer) Reply { next++; return replies[next-1] }}
+	c := newTestClient(t, store, 0)
+	defer c.Close()
+	c.Attempt(t.Context(), 0, 1)
+	c.Attempt(t.Context(), 1, 1)
+	if got := c.Attempt(t.Context(), 1, 2); got.Done || got.Outcome != history.Failed {
+		t.Errorf("the duplicate of another operation was taken for success: %+v", got)
+	}
+}
+
+func TestClientGivesTheAcknowledgedStates(t *testing.T) {
+	reply := Reply{Outcome: history.Committed, Source: State{Balance: 10, Version: 2}, Destination: State{Balance: 30, Version: 4}}
+	store := &fake{answer: func(Transfer) Reply { return reply }}
+	c := newTestClient(t, store, 0)
+	defer c.Close()
+	if got := c.Attempt(t.Context(), 0, 1).Values; !slices.Equal(got, []int64{10, 2, 30, 4}) {
+		t.Errorf("values %v", got)
+	}
+	reply.Outcome = history.Rejected
+	if got := c.Attempt(t.Context(), 1, 1).Values; got != nil {
+		t.Errorf("values %v of a rejected transfer", got)
+	}
+}
