@@ -38,7 +38,7 @@ type Op struct {
 }
 
 // MaxValues bounds Op.Values.
-const MaxValues = 64
+const MaxValues = 16_384
 
 // Latency is the response time in nanoseconds: from due to the end of the last
 // attempt. It is what a user would have felt, and what avoids coordinated

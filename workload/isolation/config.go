@@ -1,0 +1,64 @@
+// Package isolation is the workload of small transactions over shared lists,
+// registers, groups and pairs, made so that every anomaly of isolation leaves
+// a trace in what clients were told. The traces are judged by check/cycle.
+//
+// What a transaction does is a pure function of the seed, the client and the
+// client's operation number, so that even a transaction whose record was lost
+// is known.
+//
+// It must not know any driver.
+package isolation
+
+import (
+	"strconv"
+
+	"assay/workload"
+)
+
+// Config is what a user can set of the workload.
+type Config struct {
+	// Test is what the transactions are made of: "append" (lists), "register"
+	// (read-write registers), "predicate" (repeated counts of a group that
+	// grows), "pairs" (a rule over two rows), or "all", which mixes them over
+	// separate keys.
+	Test string `yaml:"test" json:"test"`
+	// Keys is how many lists, or registers, are in use at the same time.
+	Keys int `yaml:"keys" json:"keys"`
+	// Length is the most operations of one transaction.
+	Length int `yaml:"length" json:"length"`
+	// PerKey is about how many transactions of one client use a set of keys
+	// before it is replaced by new ones, so that lists stay short.
+	PerKey int `yaml:"per_key" json:"per_key"`
+	// Rewrite appends by reading and writing the whole list.
+	Rewrite bool `yaml:"rewrite,omitempty" json:"rewrite,omitempty"`
+	// Model is the consistency model that is judged; empty means what the
+	// database's isolation level promises.
+	Model string `yaml:"model,omitempty" json:"model,omitempty"`
+}
+
+// Defaults returns the configuration of a run without flags.
+func Defaults() Config {
+	return Config{Test: "append", Keys: 8, Length: 4, PerKey: 16}
+}
+
+// Validate returns a *workload.OptionError for the first value that cannot be
+// used. Model is not looked at: its names are check/cycle's.
+func (c Config) Validate() error {
+	refuse := func(option string, value int, want string) error {
+		return &workload.OptionError{Option: option, Value: strconv.Itoa(value), Want: want}
+	}
+	switch c.Test {
+	case "append", "register", "predicate", "pairs", "all":
+	default:
+		return &workload.OptionError{Option: "--test", Value: c.Test, Want: "append, register, predicate, pairs or all"}
+	}
+	switch {
+	case c.Keys < 1 || c.Keys > 100_000:
+		return refuse("--keys", c.Keys, "1 to 100000")
+	case c.Length < 1 || c.Length > 8:
+		return refuse("--length", c.Length, "1 to 8")
+	case c.PerKey < 1 || c.PerKey > 10_000:
+		return refuse("--per-key", c.PerKey, "1 to 10000")
+	}
+	return nil
+}
