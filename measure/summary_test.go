@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -115,14 +116,16 @@ func TestAttemptsAndErrors(t *testing.T) {
 func TestErrorClassesAreBounded(t *testing.T) {
 	s := NewSummary(Scope{MeasureEnd: sec, End: sec})
 	for i := range 5000 {
-		s.Add(&history.Op{Attempt: 1, Outcome: history.Failed, Error: string(rune('a'+i%26)) + string(rune(i+1000))})
+		s.Add(&history.Op{Attempt: 1, Outcome: history.Failed, Error: fmt.Sprint("class ", i)})
 	}
+	s.Add(&history.Op{Attempt: 1, Outcome: history.Failed, Error: "class 0"}) // is still told apart
 	f := s.Figures()
 	var sum int64
 	for _, e := range f.Errors {
 		sum += e.Attempts
 	}
-	if len(f.Errors) != maxErrors+1 || sum != 5000 || f.Errors[0].Class != otherClass {
+	if len(f.Errors) != maxErrors+1 || sum != 5001 || f.Errors[0].Class != otherClass ||
+		f.Errors[1] != (ErrorCount{"class 0", history.Failed, 2}) {
 		t.Errorf("%d kinds, %d attempts, first %+v", len(f.Errors), sum, f.Errors[0])
 	}
 }
