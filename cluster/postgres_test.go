@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -137,61 +136,6 @@ func TestPostgresStopAndPause(t *testing.T) {
 		t.Fatal(err)
 	}
 	query(t, connect(t, p), "SELECT version()")
-}
-
-func TestPostgresCloseLeavesNothing(t *testing.T) {
-	for _, killed := range []bool{false, true} {
-		dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-%v", os.Getpid(), killed))
-		log := filepath.Join(t.TempDir(), "kept.log")
-		p := startPostgres(t, PostgresOptions{Dir: dir, Log: log})
-		pid := p.PID()
-		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		shared := regexp.MustCompile(`/dev/shm/\S+`).FindAllString(string(maps), -1)
-		if len(shared) == 0 || segmentsOf(t, pid) == 0 {
-			t.Errorf("files in /dev/shm %v, segments %d: the test looks in the wrong place", shared, segmentsOf(t, pid))
-		}
-		if killed {
-			if err := p.Kill(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := p.Close(); err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range append(shared, dir) {
-			if exists(path) {
-				t.Errorf("%s is still there (killed: %v)", path, killed)
-			}
-		}
-		if n := segmentsOf(t, pid); n != 0 {
-			t.Errorf("%d segments of shared memory are still there (killed: %v)", n, killed)
-		}
-		if !exists(log) {
-			t.Error("a log outside of the folder was removed")
-		}
-		if err := p.Restart(t.Context()); !errors.Is(err, os.ErrClosed) {
-			t.Errorf("Restart after Close: %v", err)
-		}
-	}
-}
-
-// segmentsOf counts the System V shared memory segments that a process made.
-func segmentsOf(t *testing.T, pid int) int {
-	t.Helper()
-	data, err := os.ReadFile("/proc/sysvipc/shm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := 0
-	for _, line := range strings.Split(string(data), "\n") {
-		if fields := strings.Fields(line); len(fields) > 4 && fields[4] == fmt.Sprint(pid) {
-			count++
-		}
-	}
-	return count
 }
 
 func TestPostgresThatCannotStart(t *testing.T) {

@@ -28,7 +28,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+const orphanPassword = "orphan"
+
 func keep(dir string) {
+	if dir, found := strings.CutPrefix(dir, "postgres:"); found {
+		p, err := StartPostgres(context.Background(), PostgresOptions{Dir: dir, Password: orphanPassword})
+		if err != nil {
+			fmt.Println("error:", err)
+			return
+		}
+		fmt.Println(p.options.Port)
+		select {}
+	}
 	p, err := StartProcess(ProcessOptions{Name: "sleep", Program: shell(), Args: []string{"-c", "exec sleep 1000"},
 		Dir: dir, Log: filepath.Join(dir, "log")})
 	if err != nil {
