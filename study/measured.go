@@ -29,7 +29,12 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 		scope.Cut = "assay or its machine was stopped before the run had ended"
 	}
 	summary := measure.NewSummary(scope)
-	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error { summary.Add(op); return nil }})
+	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {
+		if counts(op.Kind) {
+			summary.Add(op)
+		}
+		return nil
+	}})
 	if err != nil {
 		return measure.Figures{}, err
 	}

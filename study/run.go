@@ -199,7 +199,9 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	recorder := &tee{Writer: file, live: r.live}
 	now := func() int64 { return int64(time.Since(start)) }
 	quiet := r.watch(start)
+	unobserve := r.observe(ctx, file, now)
 	stats, err := load.Run(ctx, r.scenario.Load, clients, recorder, now)
+	err = errors.Join(err, unobserve())
 	quiet()
 	if err != nil {
 		_ = file.Close() // fails for the same reason

@@ -25,6 +25,9 @@ type work interface {
 	Create(ctx context.Context, mark workload.Mark) error
 	Load(ctx context.Context, loaded func(done, total int64)) error
 	Client(ctx context.Context, n int) (load.Client, error)
+	// Observer is a client that reads while the others write, perSecond times
+	// a second; ok is false if there is none.
+	Observer() (observer load.Client, perSecond float64, ok bool)
 	Settle(ctx context.Context) error
 	// Save reads the database back into the run's folder.
 	Save(ctx context.Context, folder string, read func(rows int64)) error
@@ -57,7 +60,7 @@ func openWork(ctx context.Context, s Scenario, address string) (work, error) {
 		if err != nil {
 			return nil, err
 		}
-		return bank.NewWork(store, s.Bank, s.Load.Seed)
+		return bank.NewWork(store, s.Bank, s.Load.Seed, s.Load.Clients)
 	default:
 		return nil, s.validateWorkload()
 	}
@@ -69,12 +72,16 @@ func target(s Scenario, address string) workload.Target {
 	}
 }
 
+// counts reports whether operations of this kind are the work that is measured.
+func counts(kind uint8) bool { return kind == bank.KindTransfer }
+
 // options are the workload's own settings, for the report.
 func options(s Scenario) []report.Setting {
 	return []report.Setting{
 		{Name: "accounts", Value: strconv.FormatInt(s.Bank.Accounts, 10)},
 		{Name: "keys", Value: s.Bank.Keys},
 		{Name: "payroll", Value: strconv.FormatFloat(s.Bank.Payroll, 'g', -1, 64)},
+		{Name: "audits", Value: strconv.FormatFloat(s.Bank.Audits, 'g', -1, 64) + "/s"},
 	}
 }
 

@@ -68,6 +68,7 @@ func addBank(cmd *cobra.Command, c *bank.Config) {
 	flags.Int64Var(&c.Accounts, "accounts", c.Accounts, "how many accounts, 2 to 100000000")
 	flags.StringVar(&c.Keys, "keys", c.Keys, "how accounts are chosen: uniform or zipf:THETA, such as zipf:0.99")
 	flags.Float64Var(&c.Payroll, "payroll", c.Payroll, "share of transfers out of the few corporate accounts, 0 to 1")
+	flags.Float64Var(&c.Audits, "audits", c.Audits, "how many times a second accounts are read in one transaction meanwhile; 0 for none")
 	flags.IntVar(&c.Loaders, "loaders", c.Loaders, "batches of accounts that are loaded at the same time")
 }
 

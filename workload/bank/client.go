@@ -17,6 +17,7 @@ type client struct {
 	store     Store
 	transfers *Transfers
 	number    int
+	recent    *recent
 	session   Session
 	values    [4]int64
 	// unsure is true if an earlier attempt of the operation is unknown.
@@ -25,19 +26,20 @@ type client struct {
 
 var _ load.Client = (*client)(nil)
 
-// NewClient opens a session for client number n and returns the client.
-func NewClient(ctx context.Context, store Store, transfers *Transfers, n int) (load.Client, error) {
+// newClient opens a session for client number n and returns the client.
+func newClient(ctx context.Context, store Store, transfers *Transfers, r *recent, n int) (load.Client, error) {
 	session, err := store.Session(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &client{store: store, transfers: transfers, number: n, session: session}, nil
+	return &client{store: store, transfers: transfers, number: n, recent: r, session: session}, nil
 }
 
 // Attempt implements load.Client.
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	if attempt == 1 {
 		c.unsure = false
+		c.recent.began(c.number, seq)
 	}
 	if c.session == nil {
 		session, err := c.store.Session(ctx)

@@ -30,6 +30,9 @@ type Config struct {
 	Payroll float64 `yaml:"payroll" json:"payroll"`
 	// Loaders is how many batches are loaded at the same time.
 	Loaders int `yaml:"loaders" json:"loaders"`
+	// Audits is how many times a second accounts are read in one transaction
+	// while transfers go on; 0 means not at all.
+	Audits float64 `yaml:"audits" json:"audits"`
 }
 
 // MaxAccounts is the largest Config.Accounts.
@@ -37,7 +40,7 @@ const MaxAccounts = 100_000_000
 
 // Defaults returns the configuration of a run without flags.
 func Defaults() Config {
-	return Config{Accounts: 10_000, Keys: "uniform", Payroll: 0.2, Loaders: 4}
+	return Config{Accounts: 10_000, Keys: "uniform", Payroll: 0.2, Loaders: 4, Audits: 10}
 }
 
 // Validate returns a *workload.OptionError for the first value that cannot be
@@ -52,6 +55,9 @@ func (c Config) Validate() error {
 			Want: "a share from 0 to 1"}
 	case c.Loaders < 1 || c.Loaders > 256:
 		return &workload.OptionError{Option: "--loaders", Value: strconv.Itoa(c.Loaders), Want: "1 to 256"}
+	}
+	if !(c.Audits >= 0 && c.Audits <= 1000) {
+		return &workload.OptionError{Option: "--audits", Value: strconv.FormatFloat(c.Audits, 'g', -1, 64), Want: "0 to 1000 a second"}
 	}
 	_, err := c.theta()
 	return err

@@ -16,16 +16,19 @@ type Work struct {
 	Store
 	config    Config
 	transfers *Transfers
+	recent    *recent
 }
 
-// NewWork returns the work of this configuration and seed on a store, which it
-// owns from then on. It returns Config.Validate's error.
-func NewWork(store Store, config Config, seed uint64) (*Work, error) {
+// NewWork returns the work of this configuration, seed and number of clients
+// on a store, which it owns from then on. It returns Config.Validate's error.
+func NewWork(store Store, config Config, seed uint64, clients int) (*Work, error) {
 	transfers, err := NewTransfers(config, seed)
 	if err != nil {
 		return nil, err
 	}
-	return &Work{Store: store, config: config, transfers: transfers}, nil
+	return &Work{
+		Store: store, config: config, transfers: transfers, recent: newRecent(clients),
+	}, nil
 }
 
 // Rows is how many rows Load creates.
@@ -38,7 +41,19 @@ func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 
 // Client opens a session for client number n.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	return NewClient(ctx, w.Store, w.transfers, n)
+	return newClient(ctx, w.Store, w.transfers, w.recent, n)
+}
+
+// Observer is a client that reads while the others write, and how many times a
+// second it is to do so. ok is false if there is none.
+func (w *Work) Observer() (observer load.Client, perSecond float64, ok bool) {
+	store, ok := w.Store.(Auditor)
+	if !ok || w.config.Audits == 0 {
+		return nil, 0, false
+	}
+	return &auditor{
+		store: store, transfers: w.transfers, recent: w.recent, states: make([]State, MaxAudited),
+	}, w.config.Audits, true
 }
 
 // Save reads the database back into the run's folder.
