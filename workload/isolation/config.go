@@ -55,8 +55,10 @@ func (c Config) Validate() error {
 	switch {
 	case c.Keys < 1 || c.Keys > 100_000:
 		return refuse("--keys", c.Keys, "1 to 100000")
-	case c.Length < 1 || c.Length > 8:
+	case c.Length < 1 || c.Length > maxLength:
 		return refuse("--length", c.Length, "1 to 8")
+	case c.Length < 2 && (c.Test == "predicate" || c.Test == "all"):
+		return refuse("--length", c.Length, "2 to 8, so that a transaction can count twice")
 	case c.PerKey < 1 || c.PerKey > 10_000:
 		return refuse("--per-key", c.PerKey, "1 to 10000")
 	}

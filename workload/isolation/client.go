@@ -1,0 +1,116 @@
+package isolation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"assay/history"
+	"assay/load"
+)
+
+// Error classes of this workload's own; what the database says has the classes
+// of its driver.
+const (
+	// ClassTooLong says that the transaction was acknowledged and that what it
+	// read is longer than a record can be, so that nobody will know what it
+	// read. Lists get shorter with more --keys or a lower --per-key.
+	ClassTooLong = "lists too long to record"
+	// ClassBeyond says that the client has done as many operations as can be
+	// numbered; nothing was sent.
+	ClassBeyond = "beyond the last number"
+	// classConnect is what all drivers call it.
+	classConnect = "cannot connect"
+)
+
+// CheckPlan returns a *load.PlanError for a plan that this workload cannot do.
+// An append is not idempotent: done twice it is there twice, so what is
+// unknown must not be repeated under the same element. And attempts have to be
+// numbered.
+func CheckPlan(p load.Plan) error {
+	switch {
+	case p.Retry == load.RetryIdempotent:
+		return &load.PlanError{Option: "--retry", Value: string(p.Retry),
+			Want: "none or failed, since an append that is done again is there twice"}
+	case p.Retry != load.RetryNone && p.MaxAttempts > MaxAttempt:
+		return &load.PlanError{Option: "--max-attempts", Value: strconv.Itoa(p.MaxAttempts),
+			Want: fmt.Sprintf("1 to %d", MaxAttempt)}
+	}
+	return nil
+}
+
+// client is one client of the run. Its transactions are those of its number.
+type client struct {
+	store        Store
+	transactions *Transactions
+	number       int
+	session      Session
+	ops          []Op
+	values       []int64
+}
+
+var _ load.Client = (*client)(nil)
+
+// NewClient opens a session for client number n and returns the client. The
+// plan must be one that CheckPlan accepts.
+func NewClient(ctx context.Context, store Store, transactions *Transactions, n int) (load.Client, error) {
+	session, err := store.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &client{store: store, transactions: transactions, number: n, session: session}, nil
+}
+
+// Attempt implements load.Client. Each attempt is a transaction of its own,
+// with elements of its own.
+func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
+	ops, err := c.transactions.At(c.number, seq, attempt, c.ops)
+	if err != nil {
+		return load.Answer{Outcome: history.Failed, Class: ClassBeyond}
+	}
+	c.ops = ops
+	reply := c.do(ctx)
+	answer := load.Answer{Kind: kindOf(ops), Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken}
+	fits := false
+	if reply.Outcome == history.Committed {
+		if c.values, fits = Encode(c.values[:0], ops, true); !fits {
+			answer.Outcome, answer.Class = history.Unknown, ClassTooLong
+		}
+	}
+	if !fits {
+		c.values, _ = Encode(c.values[:0], ops, false)
+	}
+	answer.Values = c.values
+	if c.session != nil && (reply.Broken || reply.Outcome == history.Unknown) {
+		c.session.Close()
+		c.session = nil
+	}
+	return answer
+}
+
+// do sends c.ops.
+func (c *client) do(ctx context.Context) Reply {
+	if c.session == nil {
+		session, err := c.store.Session(ctx)
+		if err != nil { // nothing was sent
+			return Reply{Outcome: history.Failed, Class: classConnect, Err: err, Broken: true}
+		}
+		c.session = session
+	}
+	reply := c.session.Do(ctx, c.ops)
+	if reply.Outcome == history.Rejected {
+		// No driver may say so: there is no rule that could refuse a
+		// transaction of this workload.
+		reply = Reply{Class: reply.Class, Err: errors.Join(errors.New("isolation: rejected by the driver"), reply.Err)}
+	}
+	return reply
+}
+
+// Close implements load.Client.
+func (c *client) Close() {
+	if c.session != nil {
+		c.session.Close()
+		c.session = nil
+	}
+}

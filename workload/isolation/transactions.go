@@ -1,0 +1,242 @@
+package isolation
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// An element of a list, a value of a register and the id of a row in a group
+// are unique over the whole run and say who made them: the client in the upper
+// bits, then the client's operation number, the attempt and the place in the
+// transaction.
+const (
+	indexBits   = 4
+	attemptBits = 8
+	seqBits     = 30
+
+	// MaxSeq is the highest operation number of a client.
+	MaxSeq = 1<<seqBits - 1
+	// MaxAttempt is the last attempt that an operation can have.
+	MaxAttempt = 1<<attemptBits - 1
+	// MaxClient keeps elements positive; load.MaxClients is below it.
+	MaxClient = 1<<(63-indexBits-attemptBits-seqBits) - 1
+	// maxLength is the most operations of one transaction; an index must be
+	// able to number them.
+	maxLength = 8
+)
+
+// TransactionID is the number of one attempt of an operation. Its elements
+// follow it: the one of the transaction's first operation is the number
+// itself.
+func TransactionID(client int, seq uint64, attempt int) int64 {
+	return int64(client)<<(seqBits+attemptBits+indexBits) | int64(seq&MaxSeq)<<(attemptBits+indexBits) |
+		int64(attempt&MaxAttempt)<<indexBits
+}
+
+// SplitElement says which operation, in which attempt, made an element, and at
+// which place of its transaction. ok is false if no client can have made it.
+func SplitElement(v int64) (client int, seq uint64, attempt, index int, ok bool) {
+	index = int(v & (1<<indexBits - 1))
+	attempt = int(v>>indexBits) & MaxAttempt
+	seq = uint64(v>>(indexBits+attemptBits)) & MaxSeq
+	client = int(v >> (indexBits + attemptBits + seqBits))
+	return client, seq, attempt, index, v >= 0 && attempt > 0 && index < maxLength
+}
+
+// LimitError says that an operation has a number that no element can carry.
+type LimitError struct {
+	Client  int
+	Seq     uint64
+	Attempt int
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("isolation: attempt %d of operation %d of client %d is beyond %d operations a client, %d attempts each, and client %d; make a shorter run",
+		e.Attempt, e.Seq, e.Client, MaxSeq+1, MaxAttempt, MaxClient)
+}
+
+// Transactions is the pure function from an operation's number to what it
+// does. It is safe for concurrent use.
+type Transactions struct {
+	config Config
+	seed   uint64
+	// few is how many groups, and how many pairs, are in use at the same time:
+	// so few that clients meet on them.
+	few uint64
+}
+
+// NewTransactions returns the transactions of a run with this configuration
+// and seed. It returns Config.Validate's error.
+func NewTransactions(c Config, seed uint64) (*Transactions, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &Transactions{config: c, seed: seed, few: uint64(max(1, c.Keys/4))}, nil
+}
+
+// At returns what operation seq of a client does in this attempt, from 1:
+// always the same but for the elements, which are each attempt's own. The ops
+// are put into dst, whose lists are emptied and used again. Numbers that no
+// element can carry give a *LimitError.
+//
+// A client uses a set of keys for PerKey operations and then the next one;
+// clients that advance at a similar pace meet on the same. Lists have even
+// keys and registers odd ones.
+func (t *Transactions) At(client int, seq uint64, attempt int, dst []Op) ([]Op, error) {
+	if client < 0 || client > MaxClient || seq > MaxSeq || attempt < 1 || attempt > MaxAttempt {
+		return nil, &LimitError{Client: client, Seq: seq, Attempt: attempt}
+	}
+	m := maker{
+		Transactions: t, ops: dst[:0], id: TransactionID(client, seq, attempt),
+		window: int64(seq / uint64(t.config.PerKey)),
+		random: newRandom(t.seed, uint64(TransactionID(client, seq, 0))),
+	}
+	switch t.test(&m.random) {
+	case "append":
+		m.lists()
+	case "register":
+		m.registers()
+	case "predicate":
+		m.groups()
+	default:
+		m.add(Withdraw, m.few(), int64(m.random.below(2)))
+	}
+	return m.ops, nil
+}
+
+// test draws what a transaction is made of.
+func (t *Transactions) test(r *random) string {
+	if t.config.Test != "all" {
+		return t.config.Test
+	}
+	switch n := r.below(20); {
+	case n < 8:
+		return "append"
+	case n < 14:
+		return "register"
+	case n < 17:
+		return "predicate"
+	default:
+		return "pairs"
+	}
+}
+
+// maker makes one transaction.
+type maker struct {
+	*Transactions
+	ops    []Op
+	id     int64
+	window int64
+	random random
+}
+
+func (m *maker) list() int64 {
+	return 2 * (m.window*int64(m.config.Keys) + int64(m.random.below(uint64(m.config.Keys))))
+}
+
+func (m *maker) register() int64 { return m.list() + 1 }
+
+// few draws a group or a pair.
+func (m *maker) few() int64 {
+	n := m.Transactions.few
+	return m.window*int64(n) + int64(m.random.below(n))
+}
+
+// length draws how many operations the transaction has.
+func (m *maker) length() int { return 1 + int(m.random.below(uint64(m.config.Length))) }
+
+func (m *maker) add(kind Kind, key, value int64) {
+	i := len(m.ops)
+	if i < cap(m.ops) {
+		m.ops = m.ops[:i+1]
+	} else {
+		m.ops = append(m.ops, Op{})
+	}
+	m.ops[i] = Op{Kind: kind, Key: key, Value: value, List: m.ops[i].List[:0]}
+}
+
+// make adds an operation with an element of its own.
+func (m *maker) make(kind Kind, key int64) { m.add(kind, key, m.id+int64(len(m.ops))) }
+
+// lists reads and appends half and half.
+func (m *maker) lists() {
+	write := Append
+	if m.config.Rewrite {
+		write = AppendByRewrite
+	}
+	for range m.length() {
+		if m.random.coin() {
+			m.make(write, m.list())
+		} else {
+			m.add(ReadList, m.list(), 0)
+		}
+	}
+}
+
+// registers reads and writes, often the same register one after the other:
+// the only way to know what came before a value.
+func (m *maker) registers() {
+	for n := m.length(); len(m.ops) < n; {
+		key := m.register()
+		switch {
+		case n-len(m.ops) >= 2 && m.random.coin():
+			m.add(ReadValue, key, 0)
+			m.make(Write, key)
+		case m.random.coin():
+			m.add(ReadValue, key, 0)
+		default:
+			m.make(Write, key)
+		}
+	}
+}
+
+// groups counts a group twice, with other operations between, or makes groups
+// grow.
+func (m *maker) groups() {
+	if m.random.coin() {
+		for range 1 + m.random.below(uint64(max(1, m.config.Length/2))) {
+			m.make(Insert, m.few())
+		}
+		return
+	}
+	group := m.few()
+	m.add(Count, group, 0)
+	for range m.random.below(uint64(m.config.Length - 1)) {
+		if m.random.coin() {
+			m.make(Insert, m.few())
+		} else {
+			m.add(Count, m.few(), 0)
+		}
+	}
+	m.add(Count, group, 0)
+}
+
+// random is a SplitMix64 stream (G. Steele, D. Lea, C. Flood, "Fast splittable
+// pseudorandom number generators", 2014), keyed by the seed and an id, so that
+// what one operation does depends on no other. It is written out here because
+// a saved run must be understood by any later version.
+type random struct{ state uint64 }
+
+func newRandom(seed, id uint64) random {
+	r := random{state: seed}
+	r.state = r.next() ^ id
+	r.state = r.next()
+	return r
+}
+
+func (r *random) next() uint64 {
+	r.state += 0x9e3779b97f4a7c15
+	z := r.state
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// below returns a number from 0 to n-1; n must be positive. The bias of taking
+// the high word of the product is below n/2^64.
+func (r *random) below(n uint64) uint64 {
+	high, _ := bits.Mul64(r.next(), n)
+	return high
+}
+
+func (r *random) coin() bool { return r.next()>>63 == 0 }
