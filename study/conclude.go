@@ -54,7 +54,7 @@ func (r *run) size(ctx context.Context) {
 }
 
 func enterSize(r *report.Result, size workload.Size) {
-	r.Data = report.Data{Bytes: size.Bytes, Tables: size.Tables, Indexes: size.Indexes, Rows: size.Rows}
+	r.Data = report.Data{Bytes: size.Bytes, Tables: size.Tables, Indexes: size.Indexes, Rows: size.Rows, Kept: r.Data.Kept}
 }
 
 // keep drops the data if that was asked for, and else says where it is.

@@ -34,17 +34,17 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 	if err != nil {
 		return Outcome{}, err
 	}
-	whole, err := wasWhole(folder)
+	end, err := readEnding(folder, r.Run)
 	if err != nil {
 		return Outcome{}, err
 	}
-	f := findings{cut: !whole}
+	f := findings{cut: !end.whole}
 	if o.Again || !exists(folder, bank.FileState) {
 		if err := readNow(ctx, folder, s, r, o); err != nil {
 			return Outcome{}, err
 		}
-	} else if !whole {
-		f.inFlight = "it is not known whether everything had settled when the database was read"
+	} else if !end.settled {
+		f.inFlight = "it is not known whether everything had settled when the database was read; with --db it is read again"
 	}
 	r.Notes, r.Version = nil, o.Version
 	if r.Ended.Equal(r.Started) {
@@ -65,18 +65,68 @@ func readRun(folder string) (Scenario, *report.Result, error) {
 	}
 	r, err := report.ReadJSON(filepath.Join(folder, FileResult))
 	if err != nil {
-		return Scenario{}, nil, &InputError{Path: folder, Err: err}
+		return Scenario{}, nil, inputError(filepath.Join(folder, FileResult), err)
+	}
+	if differs := changed(s, r); differs != "" {
+		return Scenario{}, nil, &InputError{Path: filepath.Join(folder, FileScenario),
+			Err: fmt.Errorf("was changed since the run: %s; put it back, or start a new run from a copy", differs)}
 	}
 	return s, r, nil
 }
 
-// wasWhole reads the history once and says whether it was closed in order.
-func wasWhole(folder string) (bool, error) {
-	ending, err := history.Read(filepath.Join(folder, FileHistory), history.Visitor{})
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, &InputError{Path: folder, Err: errors.New("was cut before its work began; there is nothing to judge")}
+// changed says in what the scenario is not that of the result, empty if in
+// nothing that a judge goes by. Judged by another seed or other options, an
+// honest database would be convicted.
+func changed(s Scenario, r *report.Result) string {
+	if s.Workload != r.Workload || s.Load.Seed != r.Seed {
+		return fmt.Sprintf("it is %s with seed %d, and the run was %s with seed %d", s.Workload, s.Load.Seed, r.Workload, r.Seed)
 	}
-	return ending.Whole, err
+	for _, now := range options(s) {
+		for _, then := range r.Options {
+			if now.Name == then.Name && now.Value != then.Value {
+				return fmt.Sprintf("%s is %s, and was %s", now.Name, now.Value, then.Value)
+			}
+		}
+	}
+	return ""
+}
+
+// inputError is err as an *InputError of path, which err may name itself.
+func inputError(path string, err error) error {
+	if bad := (*report.FileError)(nil); errors.As(err, &bad) {
+		return &InputError{Path: bad.Path, Err: errors.New(bad.Problem)}
+	}
+	return &InputError{Path: path, Err: err}
+}
+
+// ending is how the history of a run ended.
+type ending struct {
+	// whole is true if it was closed in order, settled if nothing was in
+	// flight any more before the database was read.
+	whole, settled bool
+}
+
+// readEnding reads the history once. One of another run is refused: its
+// operations may have the same ids.
+func readEnding(folder, run string) (ending, error) {
+	var e ending
+	read, err := history.Read(filepath.Join(folder, FileHistory), history.Visitor{
+		Header: func(h history.Header) error {
+			if h.Run != run {
+				return &InputError{Path: folder, Err: fmt.Errorf("cannot be judged: its history is that of run %s, not %s", h.Run, run)}
+			}
+			return nil
+		},
+		Event: func(x history.Event) error {
+			e.settled = e.settled || x.Name == history.EventQuiesced
+			return nil
+		},
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return ending{}, &InputError{Path: folder, Err: errors.New("was cut before its work began; there is nothing to judge")}
+	}
+	e.whole = read.Whole
+	return e, err
 }
 
 // readNow reads the database of a run that did not come to read it itself.

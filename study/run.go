@@ -156,6 +156,9 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	r.result = begin(r.scenario, mark, started)
+	if err := writeResult(r.folder, r.result); err != nil {
+		return err
+	}
 	r.options.Progress.Stage(fmt.Sprintf("loading %d rows", r.store.Rows()))
 	if err := r.store.Create(ctx, mark); err != nil {
 		return err

@@ -38,12 +38,10 @@ func TestARunLeavesItsFolder(t *testing.T) {
 	if r.Verdict != check.Valid || r.Outcomes.Total() != 500 || r.Seed != 3 || r.Database.Product != "SQLite" || !r.Database.Embedded {
 		t.Errorf("result %+v", r)
 	}
-	var names2 []string
-	for _, c := range r.Checks {
-		names2 = append(names2, c.Name)
-	}
-	if !slices.Equal(names2, []string{"total", "accounts", "transfers", "record"}) {
-		t.Errorf("checks %v", names2)
+	for _, name := range []string{"total", "accounts", "transfers", "record"} {
+		if !slices.ContainsFunc(r.Checks, func(c check.Result) bool { return c.Name == name && c.Verdict == check.Valid }) {
+			t.Errorf("%s is missing in %+v", name, r.Checks)
+		}
 	}
 	kept, err := report.ReadJSON(filepath.Join(out.Folder, FileResult))
 	if err != nil {

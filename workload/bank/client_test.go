@@ -11,7 +11,7 @@ import (
 
 func newTestClient(t *testing.T, store *fake, number int) load.Client {
 	t.Helper()
-	c, err := NewClient(t.Context(), store, mustTransfers(t, Defaults(), 7), number)
+	c, err := newClient(t.Context(), store, mustTransfers(t, Defaults(), 7), newRecent(number+1), number)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestClientThatCannotConnect(t *testing.T) {
 
 func TestNewClientSaysWhyItCannotConnect(t *testing.T) {
 	refused := errors.New("too many connections")
-	_, err := NewClient(t.Context(), &fake{connect: func(int) error { return refused }}, mustTransfers(t, Defaults(), 1), 0)
+	_, err := newClient(t.Context(), &fake{connect: func(int) error { return refused }}, mustTransfers(t, Defaults(), 1), newRecent(1), 0)
 	if !errors.Is(err, refused) {
 		t.Errorf("got %v", err)
 	}
