@@ -190,16 +190,16 @@ func (a *attempt) has(ctx context.Context, c *mongo.Collection, id int64) (bool,
 
 // confirmed completes the reply to a transfer whose id the journal has. That
 // row may be one that a failover will take back, so it is no proof that the
-// earlier attempt is committed: with write concern majority the row is looked
-// for again with read concern linearizable, which waits until a majority has
-// confirmed it (MongoDB manual, "Read Concern linearizable"). Without majority
-// a commit is acknowledged on no better ground either.
+// earlier attempt is committed: it is looked for again with read concern
+// linearizable, which waits until a majority has confirmed it (MongoDB manual,
+// "Read Concern linearizable"). With w:1 a commit is acknowledged on no better
+// ground either.
 func (b *bankSession) confirmed(ctx context.Context, t bank.Transfer, r bank.Reply) bank.Reply {
 	if r.Class != bank.ClassDuplicate {
 		return r
 	}
 	r.Duplicate = true
-	if !b.store.majority() {
+	if b.store.writeConcern.W == 1 {
 		return r
 	}
 	transfers := b.store.transfers.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))

@@ -97,6 +97,7 @@ func TestReplicaSet(t *testing.T) {
 		{"ForeignMark", testForeignMark},
 		{"OthersCollectionStays", testOthersCollectionStays},
 		{"ReadsOnlyIntegers", testReadsOnlyIntegers},
+		{"Concerns", testConcerns},
 		{"WriteConflict", testWriteConflict},
 		{"SettleWaits", testSettleWaits},
 		{"AbandonedIsAborted", testAbandonedIsAborted},
@@ -143,6 +144,7 @@ func foreignIntact(t *testing.T, database *mongo.Database) {
 // directly, survives under the same address.
 func TestOneNode(t *testing.T) {
 	set := startSet(t, 1)
+	t.Run("SnapshotTooOld", func(t *testing.T) { testSnapshotTooOld(t, set) })
 	t.Run("CommitIsSentOnce", func(t *testing.T) { testCommitIsSentOnce(t, set) })
 	t.Run("Network", func(t *testing.T) {
 		drivertest.RunNetwork(t, drivertest.Network{

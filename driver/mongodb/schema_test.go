@@ -1,11 +1,15 @@
 package mongodb
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/cluster"
 	"assay/workload"
@@ -158,5 +162,59 @@ func testReadsOnlyIntegers(t *testing.T, set *cluster.MongoDB) {
 		if balances, err := read(); err == nil || !strings.Contains(err.Error(), "balance") {
 			t.Errorf("balance %v: read %v, %v", value, balances, err)
 		}
+	}
+}
+
+// testSnapshotTooOld reads for longer than the server keeps snapshots.
+func testSnapshotTooOld(t *testing.T, set *cluster.MongoDB) {
+	ctx := patiently(t)
+	store, _ := loaded(t, set)
+	all := bank.NewAccounts(readBatch + 1)
+	for first := int64(1); first <= all.Len(); first += bank.MaxBatch {
+		if err := store.LoadAccounts(ctx, all.Batch(first, make([]bank.Account, 0, bank.MaxBatch))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	window := func(seconds int) {
+		t.Helper()
+		if err := store.admin.RunCommand(context.WithoutCancel(ctx), bson.D{{Key: "setParameter", Value: 1},
+			{Key: "minSnapshotHistoryWindowInSeconds", Value: seconds}}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	window(1)
+	defer window(300)
+	rows := 0
+	err := store.Read(ctx, func(bank.Account) error {
+		if rows++; rows == 1 {
+			outliveSnapshots(ctx, t, store)
+		}
+		return nil
+	}, func(bank.Entry) error { return nil })
+	if code, _ := serverCode(err); code != codeSnapshotTooOld || !strings.Contains(err.Error(), "minSnapshotHistoryWindowInSeconds") {
+		t.Errorf("after %d rows: %v", rows, err)
+	}
+}
+
+// outliveSnapshots writes until the server has forgotten what is there now.
+func outliveSnapshots(ctx context.Context, t *testing.T, store *bankStore) {
+	t.Helper()
+	session, err := store.client.StartSession(options.Session().SetSnapshot(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.EndSession(ctx)
+	for {
+		err := store.marks.FindOne(mongo.NewSessionContext(ctx, session), bson.D{}).Err()
+		if code, _ := serverCode(err); code == codeSnapshotTooOld {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.marks.UpdateByID(ctx, markID, bson.D{{Key: "$inc", Value: bson.D{{Key: "probe", Value: 1}}}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 }
