@@ -2,28 +2,16 @@ package postgres
 
 import (
 	"context"
-	"fmt"
-	"sync"
-
-	"github.com/jackc/pgx/v5"
 
 	"assay/workload"
 	"assay/workload/bank"
 )
 
-// schema is the bank's place in the database.
-const schema = "assay_bank"
+// bankSchema is the bank's place in the database.
+const bankSchema = "assay_bank"
 
 // bankStore implements bank.Store.
-type bankStore struct {
-	config    *pgx.ConnConfig
-	address   string // printable
-	isolation string // in SQL's words, "" for the server's default
-	pool      *pool
-
-	mu       sync.Mutex
-	sessions map[*bankSession]struct{}
-}
+type bankStore struct{ *place }
 
 // OpenBank connects to the target and returns the bank on it, in the schema
 // assay_bank of the address's database. Errors: *workload.OptionError for an
@@ -35,38 +23,17 @@ type bankStore struct {
 // statements, for connection poolers that cannot carry them; the transfer then
 // is still one round trip.
 func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
-	config, err := parse(target)
+	p, err := openPlace(ctx, target, "bank")
 	if err != nil {
 		return nil, err
 	}
-	isolation, err := isolationLevel(target.Isolation)
-	if err != nil {
-		return nil, err
-	}
-	s := &bankStore{
-		config: config, address: workload.Redact(target.Address), isolation: isolation,
-		sessions: make(map[*bankSession]struct{}),
-	}
-	s.pool = newPool(config, s.address)
-	if err := s.pool.use(ctx, func(*pgx.Conn) error { return nil }); err != nil {
-		return nil, operation("connect", err)
-	}
-	return s, nil
+	return &bankStore{p}, nil
 }
 
-// Close closes what is not in use; a session is closed by whoever opened it.
-func (s *bankStore) Close() error {
-	s.pool.close()
-	return nil
+func (s *bankStore) Find(ctx context.Context) (*workload.Remains, error) {
+	return s.find(ctx, "account")
 }
 
-// advise adds to an error what the user can do about it.
-func (s *bankStore) advise(name string, err error) error {
-	switch {
-	case hasCode(err, codeInsufficientPrivilege):
-		err = fmt.Errorf("%w; %s", err, hintPrivilege)
-	case hasCode(err, codeReadOnlyTransaction):
-		err = fmt.Errorf("%w; %s", err, hintReadOnly)
-	}
-	return operation(name, err)
+func (s *bankStore) Size(ctx context.Context) (workload.Size, error) {
+	return s.size(ctx, "account", "transfer")
 }

@@ -63,28 +63,6 @@ func refusalOf(err error) string {
 	return ""
 }
 
-// idle is the state of a session outside of any transaction (ReadyForQuery;
-// PostgreSQL manual, "Message Formats").
-const idle = 'I'
-
-// leave ends a failed transaction. An error means that the session is of no
-// further use.
-func (s *bankSession) leave(ctx context.Context) error {
-	if s.conn.IsClosed() {
-		return pgconn.ErrConnClosed
-	}
-	if s.conn.TxStatus() == idle {
-		return nil // the error came before BEGIN, or nothing was sent
-	}
-	p := s.conn.StartPipeline(ctx)
-	s.send(p, undo)
-	err := p.Sync()
-	if err == nil {
-		_, err = readAnswer(p)
-	}
-	return errors.Join(err, p.Close())
-}
-
 // leaveAndFind ends a failed transaction and looks for a journal row, in one
 // round trip.
 func (s *bankSession) leaveAndFind(ctx context.Context, id int64) (there bool, err error) {

@@ -192,7 +192,7 @@ func TestAddressesAsPgxReadsThem(t *testing.T) {
 
 func TestApplicationName(t *testing.T) {
 	s := setScene(t, target(t, parameter("application_name", "somebody")))
-	for _, name := range []string{sessionName, applicationName} {
+	for _, name := range []string{bankSessionName, applicationName} {
 		var n int
 		err := s.rival.QueryRow(s.ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1`, name).Scan(&n)
 		if err != nil || n == 0 {

@@ -73,15 +73,3 @@ func countStandbys(ctx context.Context, conn *pgx.Conn) (n int, err error) {
 	err = conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_replication WHERE state IS NULL OR state <> 'backup'`).Scan(&n)
 	return n, err
 }
-
-func (s *bankStore) Describe(ctx context.Context) (workload.Product, error) {
-	var product workload.Product
-	err := s.pool.use(ctx, func(conn *pgx.Conn) (err error) {
-		product, err = describe(ctx, conn, s.isolation)
-		return err
-	})
-	if err != nil {
-		return workload.Product{}, operation("describe", err)
-	}
-	return product, nil
-}

@@ -136,7 +136,7 @@ func TestDeadlock(t *testing.T) {
 	watcher := admin(t)
 	tr := s.next(2, 1)
 	reply := s.start(s.ctx, tr)
-	awaitWait(t, s.ctx, watcher, sessionName, "Lock", "")
+	awaitWait(t, s.ctx, watcher, bankSessionName, "Lock", "")
 	released := make(chan error, 1)
 	go func() {
 		_, err := s.rival.Exec(s.ctx, `UPDATE assay_bank.account SET version = version WHERE id = 1`)
@@ -162,7 +162,7 @@ func TestSerializationFailure(t *testing.T) {
 			exec(t, s.rival, `UPDATE assay_bank.account SET version = version WHERE id = 1`)
 			tr := s.next(1, 2)
 			reply := s.start(s.ctx, tr)
-			awaitWait(t, s.ctx, admin(t), sessionName, "Lock", "")
+			awaitWait(t, s.ctx, admin(t), bankSessionName, "Lock", "")
 			exec(t, s.rival, `COMMIT`)
 			s.wantFailed(tr, <-reply, bank.ClassSerialization)
 		})
@@ -203,12 +203,12 @@ func TestEndedByTheServer(t *testing.T) {
 
 	tr := s.next(1, 2)
 	reply := s.start(s.ctx, tr)
-	exec(t, watcher, `SELECT pg_cancel_backend($1)`, awaitWait(t, s.ctx, watcher, sessionName, "Lock", ""))
+	exec(t, watcher, `SELECT pg_cancel_backend($1)`, awaitWait(t, s.ctx, watcher, bankSessionName, "Lock", ""))
 	s.wantFailed(tr, <-reply, bank.ClassTimeout)
 
 	tr = s.next(1, 2)
 	reply = s.start(s.ctx, tr)
-	exec(t, watcher, `SELECT pg_terminate_backend($1)`, awaitWait(t, s.ctx, watcher, sessionName, "Lock", ""))
+	exec(t, watcher, `SELECT pg_terminate_backend($1)`, awaitWait(t, s.ctx, watcher, bankSessionName, "Lock", ""))
 	got := <-reply
 	if got.Outcome != history.Unknown || got.Class != bank.ClassShutdown || !got.Broken || got.Err == nil {
 		t.Errorf("got %+v, want unknown (%s), broken", got, bank.ClassShutdown)
@@ -247,7 +247,7 @@ func TestErrorsOfCommitItself(t *testing.T) {
 
 func TestCommitAnsweredByRollback(t *testing.T) {
 	s := setScene(t, target(t, parameter("default_query_exec_mode", "exec")))
-	s.session.(*bankSession).texts[commit] = "ROLLBACK"
+	s.session.(*bankSession).texts[commit].sql = "ROLLBACK"
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
 	if got.Outcome != history.Failed || got.Broken || s.rows(tr) != 0 {
@@ -292,7 +292,7 @@ func TestStandbyGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer watcher.Close(ctx)
-	exec(t, watcher, `SELECT pg_cancel_backend($1)`, awaitWait(t, ctx, watcher, sessionName, "IPC", "SyncRep"))
+	exec(t, watcher, `SELECT pg_cancel_backend($1)`, awaitWait(t, ctx, watcher, bankSessionName, "IPC", "SyncRep"))
 	if got := <-reply; got.Outcome != history.Unknown || got.Class != classNotReplicated || got.Err == nil {
 		t.Errorf("got %+v, want unknown (%s)", got, classNotReplicated)
 	}
@@ -315,7 +315,7 @@ func TestSettleEndsWhatIsAbandoned(t *testing.T) {
 	tr := s.next(1, 2)
 	ctx, abandon := context.WithCancel(s.ctx)
 	reply := s.start(ctx, tr)
-	awaitWait(t, s.ctx, admin(t), sessionName, "Lock", "")
+	awaitWait(t, s.ctx, admin(t), bankSessionName, "Lock", "")
 	proxy.Freeze()
 	abandon()
 	if got := <-reply; got.Outcome != history.Unknown || got.Class != bank.ClassTimeout || !got.Broken {

@@ -17,33 +17,33 @@ const (
 	// this Store owns. Somebody else's locks or a client that went silent can
 	// keep one alive long after its session was closed.
 	orphans = ` FROM pg_stat_activity
-		WHERE application_name = '` + sessionName + `' AND datname = current_database() AND pid <> ALL ($1::int[])`
+		WHERE application_name = $2 AND datname = current_database() AND pid <> ALL ($1::int[])`
 	countOrphans = `SELECT count(*), coalesce(min(coalesce(state, 'in an unknown state')), '')` + orphans
 	endOrphans   = `SELECT count(pg_terminate_backend(pid))` + orphans
 )
 
-// Settle waits until no abandoned session of the bank is left in this database,
+// Settle waits until no abandoned session of the workload is left in this database,
 // whichever Store opened it. It is not enough that a session is idle: what a
 // client sent before the network went silent may still be on its way to it. So
 // one that does not end within a second by itself is ended by the server; its
 // transaction is then rolled back or already committed.
-func (s *bankStore) Settle(ctx context.Context) error {
-	err := s.pool.use(ctx, func(conn *pgx.Conn) error {
+func (p *place) Settle(ctx context.Context) error {
+	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
 		terminate := time.Now().Add(settleGrace)
 		pause := time.NewTicker(10 * time.Millisecond)
 		defer pause.Stop()
 		for {
 			var left int
 			var state string
-			own := s.ownBackends()
-			if err := conn.QueryRow(ctx, countOrphans, own).Scan(&left, &state); err != nil {
+			own := p.ownBackends()
+			if err := conn.QueryRow(ctx, countOrphans, own, p.sessionName()).Scan(&left, &state); err != nil {
 				return err
 			}
 			if left == 0 {
 				return nil
 			}
 			if time.Now().After(terminate) {
-				if _, err := conn.Exec(ctx, endOrphans, own); err != nil && !hasCode(err, codeInsufficientPrivilege) {
+				if _, err := conn.Exec(ctx, endOrphans, own, p.sessionName()); err != nil && !hasCode(err, codeInsufficientPrivilege) {
 					return err
 				}
 				terminate = time.Now().Add(settleGrace)
@@ -59,12 +59,12 @@ func (s *bankStore) Settle(ctx context.Context) error {
 }
 
 // ownBackends are the server's processes behind the sessions that are open.
-func (s *bankStore) ownBackends() []int32 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	pids := make([]int32, 0, len(s.sessions))
-	for session := range s.sessions {
-		pids = append(pids, int32(session.conn.PID()))
+func (p *place) ownBackends() []int32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pids := make([]int32, 0, len(p.lines))
+	for l := range p.lines {
+		pids = append(pids, int32(l.conn.PID()))
 	}
 	return pids
 }

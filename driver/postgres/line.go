@@ -1,0 +1,249 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// sessionName is what pg_stat_activity shows for the connections that do the
+// workload's transactions, and for them alone.
+func (p *place) sessionName() string { return "assay " + p.workload + " session" }
+
+// statement numbers the statements of a session; after these come the
+// workload's own.
+type statement int
+
+const (
+	begin statement = iota
+	commit
+	undo
+	ownStatements
+)
+
+// text is one statement: its name when it is prepared, and what it says.
+type text struct{ name, sql string }
+
+// line is the connection of one session, with its statements. It is used by
+// one goroutine at a time.
+type line struct {
+	place *place
+	conn  *pgconn.PgConn
+	texts []text
+	// prepared are the statements on the server; where it is nil they are sent
+	// as text.
+	prepared []*pgconn.StatementDescription
+	// unreplicated is set when the server says, while it commits, that it gave
+	// up waiting for its standby.
+	unreplicated bool
+}
+
+// dial opens a line that can begin, commit and undo, and knows the workload's
+// own statements.
+func (p *place) dial(ctx context.Context, own ...text) (*line, error) {
+	start := "BEGIN"
+	if p.isolation != "" {
+		start = "BEGIN ISOLATION LEVEL " + strings.ToUpper(p.isolation)
+	}
+	l := &line{place: p, texts: append([]text{
+		begin: {"assay_begin", start}, commit: {"assay_commit", "COMMIT"}, undo: {"assay_rollback", "ROLLBACK"},
+	}, own...)}
+	config := p.config.Copy()
+	config.RuntimeParams["application_name"] = p.sessionName()
+	config.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) {
+		if abandonedReplication(notice) {
+			l.unreplicated = true
+		}
+	}
+	conn, err := pgconn.ConnectConfig(ctx, &config.Config)
+	if err != nil {
+		return nil, operation("open session", connectError(ctx, p.config, p.address, err))
+	}
+	l.conn = conn
+	if p.config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		bounded, cancel := context.WithTimeout(ctx, p.config.ConnectTimeout)
+		defer cancel()
+		if err := l.prepare(bounded); err != nil {
+			l.hangUp()
+			if hasCode(err, codeUndefinedTable, codeInvalidSchemaName) {
+				err = p.missing()
+			}
+			return nil, operation("open session", err)
+		}
+	}
+	p.mu.Lock()
+	p.lines[l] = struct{}{}
+	p.mu.Unlock()
+	return l, nil
+}
+
+// prepare prepares all statements in one round trip.
+func (l *line) prepare(ctx context.Context) error {
+	p := l.conn.StartPipeline(ctx)
+	for _, t := range l.texts {
+		p.SendPrepare(t.name, t.sql, nil)
+	}
+	err := p.Sync()
+	prepared := make([]*pgconn.StatementDescription, len(l.texts))
+	for i, t := range l.texts {
+		if err != nil {
+			break
+		}
+		var result any
+		if result, err = p.GetResults(); err == nil {
+			description, ok := result.(*pgconn.StatementDescription)
+			if !ok {
+				err = unexpected(result)
+				break
+			}
+			description.Name = t.name
+			prepared[i] = description
+		}
+	}
+	if err = errors.Join(err, p.Close()); err == nil {
+		l.prepared = prepared
+	}
+	return err
+}
+
+// Close ends the session; what is in flight is abandoned.
+func (l *line) Close() {
+	l.place.mu.Lock()
+	delete(l.place.lines, l)
+	l.place.mu.Unlock()
+	l.hangUp()
+}
+
+func (l *line) hangUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	_ = l.conn.Close(ctx) // it is gone either way
+}
+
+// Object ids of types (pg_type) and the format code of the protocol.
+const (
+	oidBigint      = 20
+	oidBigintArray = 1016
+	binaryFormat   = 1
+)
+
+// send puts one statement with its parameters, all of them bigint, into the
+// pipeline.
+func (l *line) send(p *pgconn.Pipeline, which statement, parameters ...int64) {
+	bytes := make([]byte, 0, 8*len(parameters))
+	data := make([][]byte, len(parameters))
+	types := make([]uint32, len(parameters))
+	for i, parameter := range parameters {
+		bytes = binary.BigEndian.AppendUint64(bytes, uint64(parameter))
+		data[i], types[i] = bytes[8*i:], oidBigint
+	}
+	l.sendBinary(p, which, data, types)
+}
+
+// sendBinary is send with parameters of these types in binary format.
+func (l *line) sendBinary(p *pgconn.Pipeline, which statement, parameters [][]byte, types []uint32) {
+	formats := []int16{binaryFormat}
+	if l.prepared != nil {
+		p.SendQueryStatement(l.prepared[which], parameters, formats, formats)
+		return
+	}
+	p.SendQueryParams(l.texts[which].sql, parameters, types, formats, formats)
+}
+
+// idle is the state of a session outside of any transaction, open that of one
+// inside a transaction that has not failed (ReadyForQuery; PostgreSQL manual,
+// "Message Formats").
+const (
+	idle = 'I'
+	open = 'T'
+)
+
+// leave ends a transaction that is not to be committed. An error means that the
+// session is of no further use.
+func (l *line) leave(ctx context.Context) error {
+	if l.conn.IsClosed() {
+		return pgconn.ErrConnClosed
+	}
+	if l.conn.TxStatus() == idle {
+		return nil // the error came before BEGIN, or nothing was sent
+	}
+	p := l.conn.StartPipeline(ctx)
+	l.send(p, undo)
+	err := p.Sync()
+	if err == nil {
+		_, err = readAnswer(p)
+	}
+	return errors.Join(err, p.Close())
+}
+
+// errRolledBack is a COMMIT answered by ROLLBACK: the server's way to end a
+// transaction that had failed before.
+var errRolledBack = errors.New("the server answered COMMIT by ROLLBACK")
+
+// errNotReplicated is a commit whose standby the server gave up waiting for:
+// here and now it is committed; the standby may not have it and may be the
+// primary next.
+var errNotReplicated = errors.New("committed locally, but the server gave up waiting for its synchronous standby")
+
+// readCommit reads the answer to COMMIT.
+func readCommit(p *pgconn.Pipeline) error {
+	tag, err := readAnswer(p)
+	if err != nil {
+		return err
+	}
+	switch tag.String() {
+	case "COMMIT":
+		return nil
+	case "ROLLBACK":
+		return errRolledBack
+	default:
+		return fmt.Errorf("COMMIT was answered by %q", tag)
+	}
+}
+
+// readAnswer reads the answer to one statement and leaves out its rows.
+func readAnswer(p *pgconn.Pipeline) (pgconn.CommandTag, error) {
+	return readRows(p, func([][]byte) error { return nil })
+}
+
+// readRows reads the answer to one statement and gives each row to the
+// callback.
+func readRows(p *pgconn.Pipeline, row func(values [][]byte) error) (pgconn.CommandTag, error) {
+	answer, err := p.GetResults()
+	if err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	result, ok := answer.(*pgconn.ResultReader)
+	if !ok {
+		return pgconn.CommandTag{}, unexpected(answer)
+	}
+	for result.NextRow() {
+		if err := row(result.Values()); err != nil {
+			_, _ = result.Close()
+			return pgconn.CommandTag{}, err
+		}
+	}
+	return result.Close()
+}
+
+func unexpected(answer any) error { return fmt.Errorf("unexpected answer of type %T", answer) }
+
+// bigints decodes a row, which must be of bigint columns in binary format:
+// eight bytes each, big-endian.
+func bigints(row [][]byte, into []int64) error {
+	if len(row) != len(into) {
+		return fmt.Errorf("a row of %d columns came where %d were asked for", len(row), len(into))
+	}
+	for i, value := range row {
+		if len(value) != 8 {
+			return fmt.Errorf("column %d holds %d bytes and not a bigint", i+1, len(value))
+		}
+		into[i] = int64(binary.BigEndian.Uint64(value))
+	}
+	return nil
+}

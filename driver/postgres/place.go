@@ -1,0 +1,237 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/workload"
+)
+
+// place is one workload's schema in a database, and the way there. All that
+// the workloads have in common is here; the Store of each embeds one.
+type place struct {
+	workload  string // as in the mark
+	schema    string
+	config    *pgx.ConnConfig
+	address   string // printable
+	isolation string // in SQL's words, "" for the server's default
+	pool      *pool
+
+	mu    sync.Mutex
+	lines map[*line]struct{} // the sessions' connections that are open
+}
+
+// openPlace connects to the target. Its errors are those of OpenBank.
+func openPlace(ctx context.Context, target workload.Target, workloadName string) (*place, error) {
+	config, err := parse(target)
+	if err != nil {
+		return nil, err
+	}
+	isolation, err := isolationLevel(target.Isolation)
+	if err != nil {
+		return nil, err
+	}
+	p := &place{
+		workload: workloadName, schema: "assay_" + workloadName,
+		config: config, address: workload.Redact(target.Address), isolation: isolation,
+		lines: make(map[*line]struct{}),
+	}
+	p.pool = newPool(config, p.address)
+	if err := p.pool.use(ctx, func(*pgx.Conn) error { return nil }); err != nil {
+		return nil, operation("connect", err)
+	}
+	return p, nil
+}
+
+// Close closes what is not in use; a session is closed by whoever opened it.
+func (p *place) Close() error {
+	p.pool.close()
+	return nil
+}
+
+// Describe asks the server what it is.
+func (p *place) Describe(ctx context.Context) (workload.Product, error) {
+	var product workload.Product
+	err := p.pool.use(ctx, func(conn *pgx.Conn) (err error) {
+		product, err = describe(ctx, conn, p.isolation)
+		return err
+	})
+	if err != nil {
+		return workload.Product{}, operation("describe", err)
+	}
+	return product, nil
+}
+
+// querier is a connection or a transaction.
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// readMark returns the mark, nil if there is no schema of the name, and
+// *workload.ForeignError if there is one that is not ours.
+func (p *place) readMark(ctx context.Context, db querier) (*workload.Mark, error) {
+	const look = `SELECT
+		EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1),
+		EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+			WHERE n.nspname = $1 AND c.relname = 'assay_mark' AND c.relkind = 'r'),
+		EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+			JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+			WHERE n.nspname = $1 AND c.relname = 'assay_mark' AND a.attname = 'mark')`
+	var there, table, column bool
+	if err := db.QueryRow(ctx, look, p.schema).Scan(&there, &table, &column); err != nil {
+		return nil, err
+	}
+	if !there {
+		return nil, nil
+	}
+	foreign := &workload.ForeignError{
+		Name: fmt.Sprintf("schema %q", p.schema),
+		Hint: "rename it (ALTER SCHEMA " + p.schema + " RENAME TO ...), or name another database in the address",
+	}
+	if !table || !column {
+		return nil, foreign
+	}
+	var rows int
+	var text string
+	err := db.QueryRow(ctx, `SELECT count(*), coalesce(min(mark::text), '') FROM `+p.schema+`.assay_mark`).Scan(&rows, &text)
+	if err != nil {
+		return nil, err
+	}
+	var mark workload.Mark
+	if rows != 1 || json.Unmarshal([]byte(text), &mark) != nil || mark.Workload != p.workload {
+		return nil, foreign
+	}
+	mark.Created = mark.Created.UTC()
+	return &mark, nil
+}
+
+// mustMark is readMark, with *workload.NoSchemaError if there is nothing.
+func (p *place) mustMark(ctx context.Context, db querier) error {
+	mark, err := p.readMark(ctx, db)
+	if err == nil && mark == nil {
+		err = p.missing()
+	}
+	return err
+}
+
+func (p *place) missing() error {
+	return &workload.NoSchemaError{Name: fmt.Sprintf("schema %q", p.schema)}
+}
+
+// find reads the mark and counts the rows of these tables together.
+func (p *place) find(ctx context.Context, tables ...string) (*workload.Remains, error) {
+	var remains *workload.Remains
+	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
+		mark, err := p.readMark(ctx, conn)
+		if err != nil || mark == nil {
+			return err
+		}
+		remains = &workload.Remains{Mark: *mark}
+		counts := make([]string, len(tables))
+		for i, table := range tables {
+			counts[i] = `(SELECT count(*) FROM ` + p.schema + `.` + table + `)`
+		}
+		return conn.QueryRow(ctx, `SELECT `+strings.Join(counts, " + ")).Scan(&remains.Rows)
+	})
+	if err != nil {
+		return nil, operation("look for an earlier run", err)
+	}
+	return remains, nil
+}
+
+// create makes the schema in one transaction: it is there with its mark or not
+// at all. What an earlier run left under our mark is dropped in the same.
+func (p *place) create(ctx context.Context, mark workload.Mark, tables []string) error {
+	mark.Created = mark.Created.UTC()
+	text, err := json.Marshal(mark)
+	if err != nil {
+		return operation("create schema", err)
+	}
+	statements := append([]string{
+		`CREATE SCHEMA ` + p.schema,
+		`COMMENT ON SCHEMA ` + p.schema + ` IS 'Made by assay, which drops it at its next run here. The mark is in assay_mark.'`,
+		`CREATE TABLE ` + p.schema + `.assay_mark (mark jsonb NOT NULL)`,
+	}, tables...)
+	err = p.pool.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+		if err := p.dropOurs(ctx, tx); err != nil {
+			return err
+		}
+		for _, statement := range statements {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO `+p.schema+`.assay_mark (mark) VALUES ($1::text::jsonb)`, string(text))
+		return err
+	})
+	return p.advise("create schema", err)
+}
+
+// setLoaded sets the mark's Loaded.
+func (p *place) setLoaded(ctx context.Context, tx pgx.Tx) error {
+	tag, err := tx.Exec(ctx, `UPDATE `+p.schema+`.assay_mark SET mark = jsonb_set(mark, '{loaded}', 'true')`)
+	if err == nil && tag.RowsAffected() != 1 {
+		err = errors.New("the mark is gone")
+	}
+	return err
+}
+
+// dropOurs drops the schema if it is there and carries our mark.
+func (p *place) dropOurs(ctx context.Context, tx pgx.Tx) error {
+	mark, err := p.readMark(ctx, tx)
+	if err != nil || mark == nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `DROP SCHEMA `+p.schema+` CASCADE`)
+	return err
+}
+
+// Drop removes the schema if it carries our mark.
+func (p *place) Drop(ctx context.Context) error {
+	err := p.pool.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error { return p.dropOurs(ctx, tx) })
+	return p.advise("drop schema", err)
+}
+
+// size asks the server what these tables take on disk.
+func (p *place) size(ctx context.Context, tables ...string) (workload.Size, error) {
+	size := workload.Size{Rows: make(map[string]int64)}
+	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
+		for _, table := range tables {
+			var onDisk, indexes, rows int64
+			err := conn.QueryRow(ctx, `SELECT pg_table_size($1::text::regclass), pg_indexes_size($1::text::regclass),
+				(SELECT count(*) FROM `+p.schema+`.`+table+`)`, p.schema+"."+table).Scan(&onDisk, &indexes, &rows)
+			if hasCode(err, codeUndefinedTable, codeInvalidSchemaName) {
+				return p.missing()
+			}
+			if err != nil {
+				return err
+			}
+			size.Tables += onDisk
+			size.Indexes += indexes
+			size.Rows[table] = rows
+		}
+		size.Bytes = size.Tables + size.Indexes
+		return nil
+	})
+	if err != nil {
+		return workload.Size{}, operation("size", err)
+	}
+	return size, nil
+}
+
+// advise adds to an error what the user can do about it.
+func (p *place) advise(name string, err error) error {
+	switch {
+	case hasCode(err, codeInsufficientPrivilege):
+		err = fmt.Errorf("%w; %s", err, hintPrivilege)
+	case hasCode(err, codeReadOnlyTransaction):
+		err = fmt.Errorf("%w; %s", err, hintReadOnly)
+	}
+	return operation(name, err)
+}
