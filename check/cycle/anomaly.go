@@ -1,0 +1,165 @@
+package cycle
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// anomaly is a kind of anomaly, named as in the literature: the G names are
+// Adya's (PhD thesis, MIT 1999; G-nonadjacent after Cerone and Gotsman,
+// "Analysing Snapshot Isolation", PODC 2016), the words are those of Kingsbury
+// and Alvaro, "Elle", VLDB 2020. The suffix -item says that no predicate is
+// involved, which holds for everything found here; -process and -realtime say
+// that the cycle needs the order of one client's transactions, or real time.
+type anomaly uint8
+
+const (
+	g0 anomaly = iota
+	g1a
+	g1b
+	g1c
+	gSingleItem
+	gNonadjacentItem
+	g2Item
+	g0Process
+	g1cProcess
+	gSingleItemProcess
+	gNonadjacentItemProcess
+	g2ItemProcess
+	g0Realtime
+	g1cRealtime
+	gSingleItemRealtime
+	gNonadjacentItemRealtime
+	g2ItemRealtime
+	duplicateElements
+	cyclicVersions
+	incompatibleOrder
+	garbageRead
+	dirtyUpdate
+	futureRead
+	internal
+	lostUpdate
+
+	// Those below are never found themselves, but follow from others, and
+	// models are defined by them.
+	g1
+	g1Process
+	g1Realtime
+	gSingle
+	gSingleProcess
+	gSingleRealtime
+	gNonadjacent
+	gNonadjacentProcess
+	gNonadjacentRealtime
+	g2
+	g2Process
+	g2Realtime
+
+	// These two are findings: wrong, but no anomaly of any model here.
+	lostAppend
+	staleRead
+
+	anomalies // how many there are
+
+	// found is how many can be found themselves.
+	foundAnomalies = g1
+)
+
+// trait is what there is to know of an anomaly: its name, and which others are
+// there whenever it is.
+type trait struct {
+	name    string
+	implies anomalySet
+}
+
+// traits returns the implications, which are those of Elle's lattice but for
+// two. A garbage read, of which Elle knows nothing, is a read of what no
+// committed transaction wrote, so G1a. And cyclic versions of a register are
+// information that flows in a circle, so G1c: in Elle they rule out read
+// uncommitted, but what shows them is that a transaction writes after what it
+// read, which read uncommitted does not promise.
+func traits() *[anomalies]trait {
+	return &[anomalies]trait{
+		g0:                       {"G0", set(g1c, g0Process)},
+		g0Process:                {"G0-process", set(g1cProcess, g0Realtime)},
+		g0Realtime:               {"G0-realtime", set(g1cRealtime)},
+		g1a:                      {"G1a", set(g1)},
+		g1b:                      {"G1b", set(g1)},
+		g1c:                      {"G1c", set(g1, g1cProcess)},
+		g1cProcess:               {"G1c-process", set(g1cRealtime, g1Process)},
+		g1cRealtime:              {"G1c-realtime", set(g1Realtime)},
+		g1:                       {"G1", set(g1Process)},
+		g1Process:                {"G1-process", set(g1Realtime)},
+		g1Realtime:               {"G1-realtime", 0},
+		gSingleItem:              {"G-single-item", set(gSingle, gSingleItemProcess, gNonadjacentItem)},
+		gSingleItemProcess:       {"G-single-item-process", set(gSingleProcess, gSingleItemRealtime, gNonadjacentItemProcess)},
+		gSingleItemRealtime:      {"G-single-item-realtime", set(gSingleRealtime, gNonadjacentItemRealtime)},
+		gSingle:                  {"G-single", set(gNonadjacent, gSingleProcess)},
+		gSingleProcess:           {"G-single-process", set(gNonadjacentProcess, gSingleRealtime)},
+		gSingleRealtime:          {"G-single-realtime", set(gNonadjacentRealtime)},
+		gNonadjacentItem:         {"G-nonadjacent-item", set(gNonadjacent, g2Item, gNonadjacentItemProcess)},
+		gNonadjacentItemProcess:  {"G-nonadjacent-item-process", set(gNonadjacentProcess, g2ItemProcess, gNonadjacentItemRealtime)},
+		gNonadjacentItemRealtime: {"G-nonadjacent-item-realtime", set(gNonadjacentRealtime, g2ItemRealtime)},
+		gNonadjacent:             {"G-nonadjacent", set(g2, gNonadjacentProcess)},
+		gNonadjacentProcess:      {"G-nonadjacent-process", set(g2Process, gNonadjacentRealtime)},
+		gNonadjacentRealtime:     {"G-nonadjacent-realtime", set(g2Realtime)},
+		g2Item:                   {"G2-item", set(g2, g2ItemProcess)},
+		g2ItemProcess:            {"G2-item-process", set(g2Process, g2ItemRealtime)},
+		g2ItemRealtime:           {"G2-item-realtime", set(g2Realtime)},
+		g2:                       {"G2", set(g2Process)},
+		g2Process:                {"G2-process", set(g2Realtime)},
+		g2Realtime:               {"G2-realtime", 0},
+		duplicateElements:        {"duplicate-elements", 0},
+		cyclicVersions:           {"cyclic-versions", set(g1c)},
+		incompatibleOrder:        {"incompatible-order", set(g1a)},
+		garbageRead:              {"garbage-read", set(g1a)},
+		dirtyUpdate:              {"dirty-update", set(g1a)},
+		futureRead:               {"future-read", set(g1c)},
+		internal:                 {"internal", 0},
+		lostUpdate:               {"lost-update", set(g2Item)},
+		lostAppend:               {"lost-append", 0},
+		staleRead:                {"stale-read", 0},
+	}
+}
+
+func (a anomaly) String() string { return traits()[a].name }
+
+// anomalySet has a bit for each anomaly.
+type anomalySet uint64
+
+func set(members ...anomaly) anomalySet {
+	var s anomalySet
+	for _, a := range members {
+		s |= 1 << a
+	}
+	return s
+}
+
+func (s anomalySet) has(a anomaly) bool { return s>>a&1 != 0 }
+
+// implied returns s and all that follows from it.
+func (s anomalySet) implied() anomalySet {
+	known := traits()
+	for todo := s; todo != 0; {
+		a := anomaly(bits.TrailingZeros64(uint64(todo)))
+		todo &^= set(a)
+		todo |= known[a].implies &^ s
+		s |= known[a].implies
+	}
+	return s
+}
+
+// names returns the names in s that can be found themselves, sorted.
+func (s anomalySet) names() []string {
+	var names []string
+	for a := range foundAnomalies {
+		if s.has(a) {
+			names = append(names, a.String())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Anomalies returns the names of all anomalies that can be reported, sorted.
+func Anomalies() []string { return (set(foundAnomalies) - 1).names() }

@@ -1,0 +1,97 @@
+package cycle
+
+import (
+	"context"
+	"errors"
+
+	"assay/check"
+)
+
+// Options are assumptions beyond what a history itself proves. They concern
+// registers only, whose reads do not show in which order they were written.
+// What is found under an assumption breaks the model or the assumption.
+type Options struct {
+	// SequentialKeys assumes that of each key every client sees later and
+	// later values.
+	SequentialKeys bool
+	// LinearizableKeys assumes that of each key a transaction sees, or
+	// overwrites, what was acknowledged before it was begun.
+	LinearizableKeys bool
+}
+
+// Check judges a history by a model. It is a pure function but for ctx: when
+// that ends, the search ends, and the verdict is Unknown unless a violation
+// was already found. A model that ParseModel would not return gives Unknown.
+//
+// Check needs about 100 bytes an operation beside the history.
+func Check(ctx context.Context, h *History, model Model, o Options) Report {
+	r := Report{Model: model, Size: h.size()}
+	if _, err := ParseModel(string(model)); err != nil {
+		r.Reason = err.Error()
+		return r
+	}
+	banned := forbidden(model)
+	in := newInference(h, o)
+	whole := in.run(ctx)
+	if whole && in.ambiguous == "" {
+		if banned&set(g0Realtime, g1cRealtime, g2Realtime, gNonadjacentRealtime) != 0 {
+			in.edges.addRealtime(h)
+			whole = in.classify(ctx, realtime, &r)
+		} else if banned&set(g0Process, g1cProcess, g2Process, gNonadjacentProcess) != 0 {
+			in.edges.addProcess(h)
+			whole = in.classify(ctx, process, &r)
+		} else {
+			whole = in.classify(ctx, 0, &r)
+		}
+	}
+	r.Size.Dependencies = in.edges.data
+	r.conclude(in, banned, whole)
+	if !whole && r.Verdict != check.Violated {
+		r.Reason = timeReason(ctx)
+	}
+	return r
+}
+
+func timeReason(ctx context.Context) string {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return "the time limit ended before the search; allow more time, or judge a shorter history"
+	}
+	return "the search was cancelled"
+}
+
+// conclude fills in the report from what was found.
+func (r *Report) conclude(in *inference, banned anomalySet, whole bool) {
+	found := in.cases.found()
+	bad := found & banned
+	r.Findings = in.findings.list(set(lostAppend, staleRead))
+	if in.ambiguous != "" {
+		r.Reason = in.ambiguous
+		return
+	}
+	r.Anomalies, r.Permitted = bad.names(), (found &^ banned).names()
+	r.Evidence = append(in.cases.list(bad), in.cases.list(found&^banned)...)
+	switch {
+	case bad != 0:
+		r.Verdict = check.Violated
+		r.Not, r.AlsoNot = ruledOut(found)
+	case !whole:
+	case in.edges.data == 0:
+		r.Reason = "no transaction depends on another, as far as can be told: nothing was put to the test; " +
+			"let transactions share keys, and read what others wrote"
+	default:
+		r.Verdict = check.Valid
+	}
+}
+
+func (h *History) size() Size {
+	s := Size{Transactions: h.Len(), Operations: len(h.ops), Keys: len(h.keys)}
+	for t := range int32(h.Len()) {
+		switch {
+		case h.committed(t):
+			s.Committed++
+		case h.possible(t):
+			s.Unknown++
+		}
+	}
+	return s
+}

@@ -1,0 +1,130 @@
+package cycle
+
+import "context"
+
+// component is one set of transactions that are in cycles with each other,
+// with the auxiliary nodes between them, as a graph of its own: its nodes are
+// numbered from 0, transactions first, and between two nodes is one edge with
+// all its kinds.
+type component struct {
+	graph
+	global []int32 // node to its number in the whole graph
+	txns   int32
+	back   *graph // the same edges the other way round, once it is needed
+}
+
+func (c *component) aux(v int32) bool { return v >= c.txns }
+
+// cutter cuts components out of a graph.
+type cutter struct {
+	g     *graph
+	txns  int32
+	local []int32 // node to its number in the component that is cut, plus one
+	seen  []int32 // where the edge to a node is, plus one
+}
+
+// cut returns the component of these members. The components of a graph do not
+// overlap, so that local needs no clearing.
+func (k *cutter) cut(members []int32) *component {
+	if k.local == nil {
+		k.local, k.seen = make([]int32, k.g.nodes()), make([]int32, k.g.nodes())
+	}
+	c := &component{global: make([]int32, 0, len(members))}
+	for _, v := range members {
+		if v < k.txns {
+			c.global = append(c.global, v)
+		}
+	}
+	c.txns = int32(len(c.global))
+	for _, v := range members {
+		if v >= k.txns {
+			c.global = append(c.global, v)
+		}
+	}
+	for i, v := range c.global {
+		k.local[v] = int32(i) + 1
+	}
+	c.start = make([]int32, 1, len(c.global)+1)
+	for _, v := range c.global {
+		begin := int32(len(c.to))
+		for e := k.g.start[v]; e < k.g.start[v+1]; e++ {
+			w, kind := k.g.to[e], k.g.kind[e]
+			if k.local[w] == 0 || !c.has(k.local[w]-1, w) {
+				continue
+			}
+			if at := k.seen[w] - 1; at >= begin && at < int32(len(c.to)) && c.to[at] == k.local[w]-1 {
+				c.kind[at] |= kind
+				continue
+			}
+			c.to, c.kind = append(c.to, k.local[w]-1), append(c.kind, kind)
+			k.seen[w] = int32(len(c.to))
+		}
+		c.start = append(c.start, int32(len(c.to)))
+	}
+	return c
+}
+
+// has says whether v, in the whole graph w, is of this component: local keeps
+// the numbers of components that were cut before.
+func (c *component) has(v, w int32) bool {
+	return int(v) < len(c.global) && c.global[v] == w
+}
+
+// reverse returns the edges the other way round.
+func (c *component) reverse() *graph {
+	if c.back == nil {
+		l := newEdgeList(0, len(c.to))
+		l.nodes = int32(c.nodes())
+		for v := range l.nodes {
+			for e := c.start[v]; e < c.start[v+1]; e++ {
+				l.from, l.to, l.kind = append(l.from, c.to[e]), append(l.to, v), append(l.kind, c.kind[e])
+			}
+		}
+		c.back = l.build()
+	}
+	return c.back
+}
+
+// order numbers the components of the edges of these kinds within c, such that
+// what can be reached from a node has a number no larger than its own, and an
+// equal one only if it leads back.
+func (c *component) order(ctx context.Context, kinds edgeKind) (number []int32, whole bool) {
+	number = make([]int32, c.nodes())
+	return number, c.number(ctx, &c.graph, kinds, number)
+}
+
+func (c *component) number(ctx context.Context, g *graph, kinds edgeKind, number []int32) bool {
+	n := int32(0)
+	return g.components(ctx, kinds, func(members []int32) {
+		n++
+		for _, v := range members {
+			number[v] = n
+		}
+	})
+}
+
+// nonadjacent numbers, like order, the nodes of a graph in which one can go
+// along deps, and along rw but not twice in a row: node 2v is v, and 2v+1 is v
+// when it was entered by rw. Snapshot isolation holds only if no rw edge leads
+// within a component of it (Cerone and Gotsman, PODC 2016, theorem 10).
+func (c *component) nonadjacent(ctx context.Context, deps edgeKind) (number []int32, whole bool) {
+	l := newEdgeList(0, 2*len(c.to))
+	l.nodes = 2 * int32(c.nodes())
+	for v := range int32(c.nodes()) {
+		for e := c.start[v]; e < c.start[v+1]; e++ {
+			w, kind := c.to[e], c.kind[e]
+			switch {
+			case c.aux(v):
+				l.add(2*v, 2*w, free)
+				l.add(2*v+1, 2*w+1, free)
+			case kind&deps != 0:
+				l.add(2*v, 2*w, ww)
+				l.add(2*v+1, 2*w, ww)
+			case kind&rw != 0:
+				l.add(2*v, 2*w+1, ww)
+			}
+		}
+	}
+	number = make([]int32, l.nodes)
+	return number, c.number(ctx, l.build(), ww, number)
+}

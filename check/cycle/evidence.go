@@ -1,0 +1,224 @@
+package cycle
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Limits of what is written of one transaction and of one list.
+const (
+	showOps      = 16
+	showElements = 10
+)
+
+func (in *inference) view(txn int32) TxnView {
+	h := in.h
+	v := TxnView{
+		ID: h.ids[txn], Process: h.process[txn], Invoke: h.invoke[txn], Outcome: h.outcome[txn].String(),
+	}
+	if h.committed(txn) {
+		v.Complete = h.complete[txn]
+	}
+	var words []string
+	for i, op := range h.opsOf(txn) {
+		if i == showOps {
+			words = append(words, fmt.Sprintf("and %d more", len(h.opsOf(txn))-i))
+			break
+		}
+		words = append(words, in.opText(op))
+	}
+	v.Text = strings.Join(words, "; ")
+	return v
+}
+
+func (in *inference) opText(op op) string {
+	key := in.h.keyName(op.key)
+	switch op.kind() {
+	case Append:
+		return fmt.Sprintf("append %s to key %s", in.h.name(op.val), key)
+	case Write:
+		return fmt.Sprintf("write %s to key %s", in.h.name(op.val), key)
+	default:
+		return fmt.Sprintf("read %s from key %s", in.readText(op), key)
+	}
+}
+
+// readText says what an operation read.
+func (in *inference) readText(op op) string {
+	switch op.kind() {
+	case ReadList:
+		return in.listText(in.h.list(op))
+	case ReadValue:
+		return in.h.name(op.val)
+	default:
+		if in.h.kinds[op.key] == Append {
+			return "[]"
+		}
+		return "nothing"
+	}
+}
+
+// listText writes a list, of a long one only the end.
+func (in *inference) listText(list []int64) string {
+	var b strings.Builder
+	b.WriteByte('[')
+	if n := len(list); n > showElements {
+		list = list[n-showElements:]
+		fmt.Fprintf(&b, "(%d elements) ", n-showElements)
+	}
+	for i, v := range list {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(in.h.name(v))
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+// about makes the evidence of what concerns one key.
+func (in *inference) about(key int32, values []int64, text string, txns ...int32) Evidence {
+	e := Evidence{Key: in.h.keyName(key), Text: text}
+	for _, v := range values {
+		e.Values = append(e.Values, in.h.name(v))
+	}
+	for _, t := range txns {
+		e.Txns = append(e.Txns, in.view(t))
+	}
+	return e
+}
+
+// noteTwice says that what was written twice cannot be told apart.
+func (in *inference) noteTwice(key, a, b int32) {
+	if in.ambiguous == "" {
+		x, y := in.h.ops[a], in.h.ops[b]
+		in.ambiguous = fmt.Sprintf("%s was written to key %s by transaction %d and by transaction %d: who read which "+
+			"cannot be told; the workload must write each value to a key only once",
+			in.h.name(x.val), in.h.keyName(key), in.h.ids[x.txn], in.h.ids[y.txn])
+	}
+}
+
+func (in *inference) internalEvidence(txn, read int32, base []int64, known bool, own []int64) Evidence {
+	op := in.h.ops[read]
+	own = append([]int64(nil), own...)
+	expected := "a list that ends in " + in.listText(own)
+	if known {
+		expected = in.listText(append(append([]int64(nil), base...), own...))
+	}
+	return in.about(op.key, own, fmt.Sprintf(
+		"T1 read %s from key %s, though by its own earlier reads and appends it should have read %s",
+		in.readText(op), in.h.keyName(op.key), expected), txn)
+}
+
+func (in *inference) internalRegisterEvidence(before, read int32) Evidence {
+	a, b := in.h.ops[before], in.h.ops[read]
+	return in.about(b.key, nil, fmt.Sprintf("T1 read %s from key %s, though the last it did there was to %s",
+		in.readText(b), in.h.keyName(b.key), in.opText(a)), b.txn)
+}
+
+func (in *inference) futureEvidence(txn, read, write int32) Evidence {
+	r, w := in.h.ops[read], in.h.ops[write]
+	return in.about(w.key, []int64{w.val}, fmt.Sprintf("T1 read %s from key %s, with %s, which it wrote only afterwards",
+		in.readText(r), in.h.keyName(w.key), in.h.name(w.val)), txn)
+}
+
+func (in *inference) updateEvidence(key, a, b int32, state []int64) Evidence {
+	read := "found nothing"
+	if len(state) > 0 {
+		read = "read " + in.listText(state)
+	}
+	return in.about(key, state, fmt.Sprintf(
+		"T1 and T2 both %s in key %s, then both wrote to it, and both were committed: each missed the other's update",
+		read, in.h.keyName(key)), a, b)
+}
+
+func (in *inference) incompatibleEvidence(read, spine int32) Evidence {
+	a, b := in.h.ops[read], in.h.ops[spine]
+	return in.about(a.key, nil, fmt.Sprintf(
+		"T1 read %s from key %s and T2 read %s; neither is the beginning of the other, so elements were lost or reordered",
+		in.readText(a), in.h.keyName(a.key), in.readText(b)), a.txn, b.txn)
+}
+
+func (in *inference) intermediateEvidence(read, write int32) Evidence {
+	r, w := in.h.ops[read], in.h.ops[write]
+	return in.about(r.key, []int64{w.val}, fmt.Sprintf(
+		"T1 read %s from key %s, a state that T2 passed through: after %s, T2 wrote to it again",
+		in.readText(r), in.h.keyName(r.key), in.h.name(w.val)), r.txn, w.txn)
+}
+
+func (in *inference) duplicateEvidence(read int32, elem int64) Evidence {
+	r := in.h.ops[read]
+	return in.about(r.key, []int64{elem}, fmt.Sprintf("T1 read %s from key %s, with %s more than once, which was appended once",
+		in.readText(r), in.h.keyName(r.key), in.h.name(elem)), r.txn)
+}
+
+func (in *inference) garbageEvidence(read int32, elem int64) Evidence {
+	r := in.h.ops[read]
+	return in.about(r.key, []int64{elem}, fmt.Sprintf("T1 read %s from key %s, with %s, which nobody ever wrote",
+		in.readText(r), in.h.keyName(r.key), in.h.name(elem)), r.txn)
+}
+
+func (in *inference) abortedEvidence(read, write int32) Evidence {
+	r, w := in.h.ops[read], in.h.ops[write]
+	return in.about(r.key, []int64{w.val}, fmt.Sprintf("T1 read %s from key %s, with %s, which T2 wrote, and T2 failed",
+		in.readText(r), in.h.keyName(r.key), in.h.name(w.val)), r.txn, w.txn)
+}
+
+func (in *inference) dirtyEvidence(spine, failed, write int32) Evidence {
+	s, f, w := in.h.ops[spine], in.h.ops[failed], in.h.ops[write]
+	return in.about(s.key, []int64{f.val, w.val}, fmt.Sprintf(
+		"T2 appended %s to key %s, on top of %s, which T1 had appended, and T1 failed; T3 read %s",
+		in.h.name(w.val), in.h.keyName(s.key), in.h.name(f.val), in.readText(s)), f.txn, w.txn, s.txn)
+}
+
+func (in *inference) staleEvidence(read, write int32) Evidence {
+	r, w := in.h.ops[read], in.h.ops[write]
+	return in.about(r.key, []int64{w.val}, fmt.Sprintf(
+		"T1 read %s from key %s, without %s, though T2, which wrote that, was acknowledged at %d, before T1 was begun at %d",
+		in.readText(r), in.h.keyName(r.key), in.h.name(w.val), in.h.complete[w.txn], in.h.invoke[r.txn]), r.txn, w.txn)
+}
+
+func (in *inference) lostEvidence(write, latest int32) Evidence {
+	w, r := in.h.ops[write], in.h.ops[latest]
+	return in.about(w.key, []int64{w.val}, fmt.Sprintf(
+		"T1 appended %s to key %s and was acknowledged at %d, but nobody ever read it; T2, begun at %d, read %s",
+		in.h.name(w.val), in.h.keyName(w.key), in.h.complete[w.txn], in.h.invoke[r.txn], in.readText(r)), w.txn, r.txn)
+}
+
+func (in *inference) cyclicEvidence(s *registerState, cycle []versionEdge) Evidence {
+	name := func(v version) string {
+		if v == initial {
+			return "the initial state"
+		}
+		return in.h.name(s.table.entries[v-1].elem)
+	}
+	var txns []int32
+	number := map[int32]int{}
+	who := func(t int32) string {
+		if number[t] == 0 {
+			txns = append(txns, t)
+			number[t] = len(txns)
+		}
+		return fmt.Sprintf("T%d", number[t])
+	}
+	var words []string
+	for _, e := range cycle {
+		words = append(words, fmt.Sprintf("%s is before %s, because %s", name(e.from), name(e.to), e.why(who)))
+	}
+	return in.about(s.key, nil, fmt.Sprintf("of key %s, %s: a contradiction",
+		in.h.keyName(s.key), strings.Join(words, "; ")), txns...)
+}
+
+// why says why one version comes before another.
+func (e versionEdge) why(who func(int32) string) string {
+	switch e.source {
+	case writeFollowsRead:
+		return fmt.Sprintf("%s read the one and then wrote the other", who(e.first))
+	case sequentialKey:
+		return fmt.Sprintf("the same client ran %s before %s, and keys are taken to be sequential", who(e.first), who(e.second))
+	case linearizableKey:
+		return fmt.Sprintf("%s was acknowledged before %s was begun, and keys are taken to be linearizable", who(e.first), who(e.second))
+	default:
+		return "nothing had been written"
+	}
+}

@@ -1,0 +1,347 @@
+package cycle
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"assay/history"
+)
+
+// Kind is what one operation of a transaction did. A key is either a list
+// (Append, ReadList) or a register (Write, ReadValue), never both;
+// ReadNothing fits either.
+type Kind uint8
+
+const (
+	// Append added Value to the end of the list Key.
+	Append Kind = iota + 1
+	// Write set the register Key to Value.
+	Write
+	// ReadList read the list Key and saw List. An empty List is the same as
+	// ReadNothing.
+	ReadList
+	// ReadValue read the register Key and saw Value.
+	ReadValue
+	// ReadNothing read Key and found an empty list, or a register that was
+	// never written.
+	ReadNothing
+)
+
+// Op is one operation of a transaction. Keys and values are any numbers but
+// the smallest 2^32, which stand for strings; see Builder.Symbol.
+type Op struct {
+	Kind  Kind
+	Key   int64
+	Value int64
+	List  []int64
+}
+
+// plain returns the kind, with ReadNothing for an empty list.
+func (o *Op) plain() Kind {
+	if o.Kind == ReadList && len(o.List) == 0 {
+		return ReadNothing
+	}
+	return o.Kind
+}
+
+// Txn is one transaction, as its client saw it.
+type Txn struct {
+	// ID is how the reader of a report finds the transaction again: its
+	// number in the log, or any other.
+	ID int64
+	// Process is the client, or session, that ran it: one after the other.
+	Process int32
+	// Invoke and Complete are moments of one clock, in any unit (nanoseconds,
+	// or lines of a log): a transaction precedes another in real time if it
+	// completed strictly before the other was invoked. Complete counts only
+	// for a committed transaction.
+	Invoke, Complete int64
+	// Outcome says whether it took effect. Of one that is not committed, only
+	// the appends and writes are looked at.
+	Outcome history.Outcome
+	// Ops are its operations in their order.
+	Ops []Op
+}
+
+// InputError says why a transaction cannot be judged.
+type InputError struct {
+	// ID is the transaction's.
+	ID int64
+	// Reason says what is wrong with it.
+	Reason string
+}
+
+func (e *InputError) Error() string {
+	return fmt.Sprintf("cycle: transaction %d: %s", e.ID, e.Reason)
+}
+
+// Limits of one history; the reader's memory ends long before.
+const (
+	maxTxns = 1 << 29
+	maxOps  = 1 << 30
+	maxList = 1<<29 - 1
+	// firstNumber is the smallest number that is not a symbol.
+	firstNumber = math.MinInt64 + 1<<32
+)
+
+// op is an operation as it is kept: 24 bytes.
+type op struct {
+	val  int64  // the element, the value, or where the list begins in elems
+	key  int32  // dense
+	txn  int32  // dense
+	size uint32 // the kind in the upper three bits, the list's length below
+}
+
+func (o op) kind() Kind { return Kind(o.size >> 29) }
+func (o op) len() int   { return int(o.size & maxList) }
+
+// History is a history of transactions, laid out in flat arrays: a million
+// transactions of three operations take about 130 MB, and the lists they read
+// little more than what was appended, because reads share what they have in
+// common. It is made by a Builder and does not change.
+type History struct {
+	invoke, complete []int64
+	ids              []int64
+	process          []int32
+	outcome          []history.Outcome
+	first            []int32 // first[t] is where the operations of t begin
+	ops              []op
+	elems            []int64
+	keys             []int64  // dense key to its number or symbol
+	kinds            []Kind   // dense key to Append (a list), Write (a register) or 0
+	keyOps           []int32  // dense key to how many operations it has
+	symbols          []string // by number
+}
+
+// Len returns how many transactions there are.
+func (h *History) Len() int { return len(h.ids) }
+
+func (h *History) list(o op) []int64 {
+	if o.kind() != ReadList {
+		return nil
+	}
+	return h.elems[o.val : o.val+int64(o.len())]
+}
+
+func (h *History) opsOf(txn int32) []op { return h.ops[h.first[txn]:h.first[txn+1]] }
+
+func (h *History) committed(txn int32) bool { return h.outcome[txn] == history.Committed }
+
+// possible says whether txn may have taken effect.
+func (h *History) possible(txn int32) bool {
+	return h.outcome[txn] == history.Committed || h.outcome[txn] == history.Unknown
+}
+
+// name writes a number, or the string for which it stands.
+func (h *History) name(v int64) string {
+	if i := v - math.MinInt64; v < firstNumber && i < int64(len(h.symbols)) {
+		return strconv.Quote(h.symbols[i])
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+func (h *History) keyName(key int32) string { return h.name(h.keys[key]) }
+
+// Builder collects the transactions of a history, in any order. The zero value
+// is ready. It is not safe for concurrent use.
+type Builder struct {
+	h       History
+	dense   []int32 // keys 0, 1, 2, ... to their dense number plus one
+	sparse  map[int64]int32
+	symbols map[string]int64
+	longest []extent // by dense key
+}
+
+// extent is a piece of elems that holds the longest list read from a key so
+// far, with room to grow.
+type extent struct {
+	at       int64
+	len, cap int32
+}
+
+// Symbol returns the number that stands for a string as a key or a value.
+func (b *Builder) Symbol(s string) int64 {
+	if v, known := b.symbols[s]; known {
+		return v
+	}
+	if b.symbols == nil {
+		b.symbols = map[string]int64{}
+	}
+	v := int64(math.MinInt64) + int64(len(b.h.symbols))
+	b.h.symbols = append(b.h.symbols, s)
+	b.symbols[s] = v
+	return v
+}
+
+// Add appends one transaction, of which nothing is kept but copies. It returns
+// an *InputError, and adds nothing, if the transaction is not well-formed.
+func (b *Builder) Add(t Txn) error {
+	if err := b.vet(&t); err != nil {
+		return err
+	}
+	h := &b.h
+	txn := int32(len(h.ids))
+	h.ids = append(h.ids, t.ID)
+	h.process = append(h.process, t.Process)
+	h.invoke = append(h.invoke, t.Invoke)
+	h.complete = append(h.complete, t.Complete)
+	h.outcome = append(h.outcome, t.Outcome)
+	h.first = append(h.first, int32(len(h.ops)))
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if t.Outcome != history.Committed && o.Kind != Append && o.Kind != Write {
+			continue
+		}
+		key := b.key(o.Key)
+		kept := op{key: key, txn: txn, val: o.Value}
+		kind := o.plain()
+		if kind == ReadList {
+			kept.val = b.keep(key, o.List)
+			kept.size = uint32(len(o.List))
+		}
+		kept.size |= uint32(kind) << 29
+		h.kinds[key] |= kindOfKey(kind)
+		h.keyOps[key]++
+		h.ops = append(h.ops, kept)
+	}
+	return nil
+}
+
+// kindOfKey is Append for what is done to lists, Write for registers, else 0.
+func kindOfKey(k Kind) Kind {
+	switch k {
+	case Append, ReadList:
+		return Append
+	case Write, ReadValue:
+		return Write
+	default:
+		return 0
+	}
+}
+
+func (b *Builder) vet(t *Txn) error {
+	bad := func(format string, args ...any) error {
+		return &InputError{ID: t.ID, Reason: fmt.Sprintf(format, args...)}
+	}
+	if !t.Outcome.Valid() {
+		return bad("%d is not an outcome", t.Outcome)
+	}
+	if t.Outcome == history.Committed && t.Complete < t.Invoke {
+		return bad("completed at %d, before it was invoked at %d", t.Complete, t.Invoke)
+	}
+	if len(b.h.ids) >= maxTxns || len(b.h.ops)+len(t.Ops) > maxOps {
+		return bad("the history is longer than %d transactions or %d operations", maxTxns, maxOps)
+	}
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if o.Kind < Append || o.Kind > ReadNothing {
+			return bad("operation %d has no kind", i)
+		}
+		if len(o.List) > maxList {
+			return bad("operation %d read a list of %d elements; at most %d", i, len(o.List), maxList)
+		}
+		if !b.meaningful(o.Key) || !b.meaningful(o.Value) {
+			return bad("operation %d has a number below %d; use strings for such", i, int64(firstNumber))
+		}
+		for _, v := range o.List {
+			if !b.meaningful(v) {
+				return bad("operation %d read the element %d; use strings for numbers below %d", i, v, int64(firstNumber))
+			}
+		}
+	}
+	return b.vetKinds(t, bad)
+}
+
+// vetKinds sees to it that no key is a list here and a register there.
+func (b *Builder) vetKinds(t *Txn, bad func(string, ...any) error) error {
+	for i := range t.Ops {
+		used := kindOfKey(t.Ops[i].plain())
+		if key, known := b.lookup(t.Ops[i].Key); known {
+			used |= b.h.kinds[key]
+		}
+		for j := range i {
+			if t.Ops[j].Key == t.Ops[i].Key {
+				used |= kindOfKey(t.Ops[j].plain())
+			}
+		}
+		if used == Append|Write {
+			return bad("operation %d uses key %s as a list and as a register", i, b.h.name(t.Ops[i].Key))
+		}
+	}
+	return nil
+}
+
+func (b *Builder) meaningful(v int64) bool {
+	return v >= firstNumber || v-math.MinInt64 < int64(len(b.h.symbols))
+}
+
+// denseKeys bounds the keys that are looked up in an array, not in a map.
+const denseKeys = 1 << 22
+
+func (b *Builder) lookup(number int64) (int32, bool) {
+	if number >= 0 && number < int64(len(b.dense)) && b.dense[number] > 0 {
+		return b.dense[number] - 1, true
+	}
+	key, known := b.sparse[number]
+	return key, known
+}
+
+// key returns the dense number of a key, giving it one at its first use.
+func (b *Builder) key(number int64) int32 {
+	if key, known := b.lookup(number); known {
+		return key
+	}
+	key := int32(len(b.h.keys))
+	b.h.keys = append(b.h.keys, number)
+	b.h.kinds = append(b.h.kinds, 0)
+	b.h.keyOps = append(b.h.keyOps, 0)
+	b.longest = append(b.longest, extent{})
+	// The array must not be longer than a few times what is in it.
+	if room := int64(4*len(b.h.keys) + 1024); number >= 0 && number < min(denseKeys, room) {
+		for int64(len(b.dense)) <= number {
+			b.dense = append(b.dense, 0)
+		}
+		b.dense[number] = key + 1
+		return key
+	}
+	if b.sparse == nil {
+		b.sparse = map[int64]int32{}
+	}
+	b.sparse[number] = key
+	return key
+}
+
+// keep stores a list that was read from key and returns where it begins. What
+// it shares with the longest list read from that key so far is stored once.
+func (b *Builder) keep(key int32, list []int64) int64 {
+	h, e := &b.h, &b.longest[key]
+	common := min(int(e.len), len(list))
+	known := h.elems[e.at : e.at+int64(common)]
+	for i, v := range known {
+		if list[i] != v {
+			at := int64(len(h.elems))
+			h.elems = append(h.elems, list...)
+			return at
+		}
+	}
+	if len(list) <= int(e.len) {
+		return e.at
+	}
+	if len(list) > int(e.cap) {
+		room := max(4, 2*int(e.cap), len(list))
+		e.at, e.cap = int64(len(h.elems)), int32(room)
+		h.elems = append(h.elems, make([]int64, room)...)
+	}
+	copy(h.elems[e.at:], list)
+	e.len = int32(len(list))
+	return e.at
+}
+
+// History returns what was added. The Builder must not be used afterwards.
+func (b *Builder) History() *History {
+	h := b.h
+	h.first = append(h.first, int32(len(h.ops)))
+	*b = Builder{}
+	return &h
+}

@@ -1,0 +1,77 @@
+package cycle
+
+import (
+	"context"
+)
+
+// inference derives from a history which transactions depend on which, and the
+// anomalies that show without a cycle.
+type inference struct {
+	h     *History
+	o     Options
+	edges *edgeList
+	cases casebook
+	// byKey[start[k]:start[k+1]] are the operations of key k in the order of
+	// their transactions.
+	byKey, start []int32
+	// ambiguous says why the history cannot be judged, if it cannot.
+	ambiguous string
+	// findings are what is not an anomaly but wrong all the same.
+	findings casebook
+
+	list     listState
+	register registerState
+	before   []int32 // transactions, for a moment
+	after    []int32
+}
+
+func newInference(h *History, o Options) *inference {
+	in := &inference{h: h, o: o}
+	in.start = make([]int32, len(h.keys)+1)
+	next := make([]int32, len(h.keys))
+	for k, n := range h.keyOps {
+		next[k] = in.start[k]
+		in.start[k+1] = in.start[k] + n
+	}
+	in.byKey = make([]int32, len(h.ops))
+	for i := range h.ops {
+		k := h.ops[i].key
+		in.byKey[next[k]] = int32(i)
+		next[k]++
+	}
+	return in
+}
+
+func (in *inference) opsOfKey(key int32) []int32 {
+	return in.byKey[in.start[key]:in.start[key+1]]
+}
+
+// run looks at each key. It returns false if ctx ended first.
+func (in *inference) run(ctx context.Context) bool {
+	in.edges = newEdgeList(in.h.Len(), 2*len(in.h.ops)+3*in.h.Len())
+	for key := range int32(len(in.h.keys)) {
+		if key%1024 == 0 && ctx.Err() != nil {
+			return false
+		}
+		if in.h.kinds[key] == Write {
+			in.inferRegister(key)
+		} else {
+			in.inferList(key)
+		}
+	}
+	return true
+}
+
+// visits calls visit for each transaction that uses the key, with the range of
+// its operations among the key's.
+func (in *inference) visits(ops []int32, visit func(txn int32, from, to int)) {
+	for from := 0; from < len(ops); {
+		txn := in.h.ops[ops[from]].txn
+		to := from + 1
+		for to < len(ops) && in.h.ops[ops[to]].txn == txn {
+			to++
+		}
+		visit(txn, from, to)
+		from = to
+	}
+}

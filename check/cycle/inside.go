@@ -1,0 +1,142 @@
+package cycle
+
+import (
+	"slices"
+)
+
+// listScratch is what is kept while the transactions of one list are looked
+// at.
+type listScratch struct {
+	// passing says for each append that its transaction appended to the list
+	// again, so that nobody else may read a state that ends in it.
+	passing []bool
+	// updated has for each length of a prefix of the spine the first
+	// transaction that read it and then appended, plus one; otherwise has the
+	// same for other lists.
+	updated   []int32
+	otherwise map[uint64][]int32
+	own       []int64
+}
+
+func (s *listScratch) reset(ops, spine int) {
+	s.passing = append(s.passing[:0], make([]bool, ops)...)
+	s.updated = append(s.updated[:0], make([]int32, spine+1)...)
+	s.otherwise = nil
+}
+
+// lookInside judges the operations of one transaction on one list, which are
+// those from from to to among the list's.
+func (in *inference) lookInside(s *listState, txn int32, from, to int) {
+	if to-from == 1 {
+		return
+	}
+	h := in.h
+	appended := false
+	for i := to - 1; i >= from; i-- {
+		if h.ops[s.ops[i]].kind() == Append {
+			s.scratch.passing[i] = appended
+			appended = true
+		}
+	}
+	if !appended || !h.committed(txn) {
+		if h.committed(txn) {
+			in.judgeInternal(s, txn, from, to)
+		}
+		return
+	}
+	in.judgeInternal(s, txn, from, to)
+	in.judgeFuture(s, txn, from, to)
+	in.judgeUpdate(s, txn, from, to)
+}
+
+// judgeInternal looks for a read that does not show what the transaction
+// itself read and appended before: Cerone's axiom INT.
+func (in *inference) judgeInternal(s *listState, txn int32, from, to int) {
+	h := in.h
+	var base []int64 // what was read last
+	known := false   // something was read
+	own := s.scratch.own[:0]
+	for i := from; i < to; i++ {
+		op := h.ops[s.ops[i]]
+		if op.kind() == Append {
+			own = append(own, op.val)
+			continue
+		}
+		list := h.list(op)
+		rest := len(list) - len(own)
+		ok := rest >= 0 && slices.Equal(list[rest:], own)
+		if known {
+			ok = ok && slices.Equal(list[:rest], base)
+		}
+		if !ok {
+			in.cases.note(internal, func() Evidence { return in.internalEvidence(txn, s.ops[i], base, known, own) })
+			break
+		}
+		known, base, own = true, list, own[:0]
+	}
+	s.scratch.own = own[:0]
+}
+
+// judgeFuture looks for a read of an element that the transaction appends only
+// afterwards.
+func (in *inference) judgeFuture(s *listState, txn int32, from, to int) {
+	for j := from + 1; j < to; j++ {
+		op := in.h.ops[s.ops[j]]
+		if op.kind() != Append || !s.table.entries[s.table.find(op.val)].seen {
+			continue
+		}
+		for i := from; i < j; i++ {
+			read := in.h.ops[s.ops[i]]
+			if s.prefix[i] && (s.at[j] == unplaced || s.at[j] > s.at[i]) {
+				continue // beyond the prefix that was read
+			}
+			if slices.Contains(in.h.list(read), op.val) {
+				in.cases.note(futureRead, func() Evidence { return in.futureEvidence(txn, s.ops[i], s.ops[j]) })
+				return
+			}
+		}
+	}
+}
+
+// judgeUpdate looks for two committed transactions that read the same state of
+// a list and then both appended to it: the second did not see the first, nor
+// the first the second.
+func (in *inference) judgeUpdate(s *listState, txn int32, from, to int) {
+	first := from
+	for first < to && in.h.ops[s.ops[first]].kind() == Append {
+		first++
+	}
+	if first == to || !slices.ContainsFunc(s.ops[first:to], func(o int32) bool { return in.h.ops[o].kind() == Append }) {
+		return
+	}
+	list := in.h.list(in.h.ops[s.ops[first]])
+	if s.prefix[first] {
+		if other := s.scratch.updated[len(list)]; other != 0 {
+			in.cases.note(lostUpdate, func() Evidence { return in.updateEvidence(s.key, other-1, txn, list) })
+			return
+		}
+		s.scratch.updated[len(list)] = txn + 1
+		return
+	}
+	if s.scratch.otherwise == nil {
+		s.scratch.otherwise = map[uint64][]int32{}
+	}
+	sum := hashList(list)
+	for _, first := range s.scratch.otherwise[sum] {
+		other := in.h.ops[first]
+		if slices.Equal(in.h.list(other), list) {
+			in.cases.note(lostUpdate, func() Evidence { return in.updateEvidence(s.key, other.txn, txn, list) })
+			return
+		}
+	}
+	s.scratch.otherwise[sum] = append(s.scratch.otherwise[sum], s.ops[first])
+}
+
+// hashList is FNV-1a over the elements.
+func hashList(list []int64) uint64 {
+	sum := uint64(14695981039346656037)
+	for _, v := range list {
+		sum = (sum ^ uint64(v)) * 1099511628211
+	}
+	return sum
+}

@@ -1,0 +1,290 @@
+// Package simdb is a database in memory that keeps a promise, or breaks it in a
+// known way, with clients that run random transactions against it: histories
+// to try a checker on. All of it follows from a seed.
+//
+// It knows nothing of checkers but the form of their input.
+package simdb
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"assay/check/cycle"
+	"assay/history"
+)
+
+// Level is what the database keeps.
+type Level uint8
+
+const (
+	// StrictSerializable is snapshot isolation that also lets no two
+	// concurrent transactions commit of which one wrote what the other read.
+	StrictSerializable Level = iota
+	// SnapshotIsolation: a transaction sees the state at its beginning, and
+	// commits only if nobody has since written what it writes.
+	SnapshotIsolation
+	// PrefixConsistency is the same without that condition, so that updates
+	// are lost.
+	PrefixConsistency
+	// Nothing: operations take effect at once, one by one.
+	Nothing
+)
+
+// Config describes a run. Zero values are replaced by those in brackets.
+type Config struct {
+	Level   Level
+	Seed    uint64
+	Txns    int // how many are begun
+	Clients int // [3]
+	Keys    int // in use at a time [10]; the last is used most, each half as often as the next
+	Writes  int // of a key, after which a new one takes its place [32]
+	MaxOps  int // of a transaction [4]
+	// Registers makes writes of appends, and each read show only the last.
+	Registers bool
+	// Crash is the share of transactions whose end the client never learns,
+	// half of which are committed.
+	Crash float64
+}
+
+func (c Config) filled() Config {
+	fill := func(field *int, value int) {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	fill(&c.Clients, 3)
+	fill(&c.Keys, 10)
+	fill(&c.Writes, 32)
+	fill(&c.MaxOps, 4)
+	return c
+}
+
+// Run calls visit with each transaction as it ends. What it is given is valid
+// only during the call. An error from visit ends the run and is returned.
+func Run(c Config, visit func(cycle.Txn) error) error {
+	c = c.filled()
+	d := db{
+		c: c, r: rand.New(rand.NewPCG(c.Seed, uint64(c.Level))),
+		state: map[int64]value{}, written: map[int64]int64{},
+	}
+	for k := range c.Keys {
+		d.active = append(d.active, int64(k))
+	}
+	d.nextKey = int64(c.Keys)
+	d.clients = make([]client, c.Clients)
+	clients, begun := d.clients, 0
+	for now := int64(0); ; {
+		busy := 0
+		for i := range clients {
+			cl := &clients[i]
+			if !cl.busy && begun < c.Txns {
+				begun++
+				d.begin(cl, now)
+				now++
+			}
+			if cl.busy {
+				busy++
+			}
+		}
+		if busy == 0 {
+			return nil
+		}
+		i := d.r.IntN(len(clients))
+		for !clients[i].busy {
+			i = (i + 1) % len(clients)
+		}
+		cl := &clients[i]
+		if d.step(cl) {
+			continue
+		}
+		txn := cycle.Txn{
+			ID: now, Process: int32(i), Invoke: cl.invoke, Complete: now,
+			Outcome: d.commit(cl), Ops: cl.ops,
+		}
+		now++
+		cl.busy = false
+		if err := visit(txn); err != nil {
+			return err
+		}
+	}
+}
+
+// History runs c and returns what happened.
+func History(c Config) (*cycle.History, error) {
+	var b cycle.Builder
+	if err := Run(c, b.Add); err != nil {
+		return nil, err
+	}
+	return b.History(), nil
+}
+
+// value is the state of a key: a list, and when it was committed.
+type value struct {
+	list []int64
+	at   int64
+}
+
+type client struct {
+	busy    bool
+	started bool
+	invoke  int64
+	ops     []cycle.Op
+	next    int
+	begin   int64
+	snap    map[int64]value // what it read and wrote so far
+	wrote   map[int64]bool
+}
+
+type db struct {
+	c       Config
+	r       *rand.Rand
+	state   map[int64]value
+	past    []change // what was committed, for snapshots of running transactions
+	keep    int      // how long past may get before it is looked through
+	now     int64
+	active  []int64
+	nextKey int64
+	written map[int64]int64
+	clients []client
+}
+
+// change is a state of a key that was replaced at a time.
+type change struct {
+	at  int64
+	key int64
+	old value
+}
+
+// begin gives a client its next transaction.
+func (d *db) begin(cl *client, now int64) {
+	*cl = client{busy: true, invoke: now, ops: cl.ops[:0], snap: map[int64]value{}, wrote: map[int64]bool{}}
+	for n := 1 + d.r.IntN(d.c.MaxOps); len(cl.ops) < n; {
+		slot := d.slot()
+		key := d.active[slot]
+		if d.r.IntN(2) == 0 {
+			cl.ops = append(cl.ops, cycle.Op{Kind: cycle.ReadNothing, Key: key})
+			continue
+		}
+		d.written[key]++
+		kind := cycle.Append
+		if d.c.Registers {
+			kind = cycle.Write
+		}
+		cl.ops = append(cl.ops, cycle.Op{Kind: kind, Key: key, Value: d.written[key]})
+		if d.written[key] == int64(d.c.Writes) {
+			delete(d.written, key)
+			d.active[slot] = d.nextKey
+			d.nextKey++
+		}
+	}
+}
+
+// slot draws a place among the active keys: the last half of the time.
+func (d *db) slot() int {
+	for i := len(d.active) - 1; i > 0; i-- {
+		if d.r.IntN(2) == 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+// step does the next thing of a transaction; false means that it is to commit.
+func (d *db) step(cl *client) bool {
+	if !cl.started {
+		cl.started, cl.begin = true, d.now
+		return true
+	}
+	if cl.next == len(cl.ops) {
+		return false
+	}
+	op := &cl.ops[cl.next]
+	cl.next++
+	v := d.read(cl, op.Key)
+	if op.Kind == cycle.Append || op.Kind == cycle.Write {
+		v.list = append(v.list[:len(v.list):len(v.list)], op.Value)
+		cl.wrote[op.Key] = true
+		if d.c.Level == Nothing {
+			d.state[op.Key] = v
+		} else {
+			cl.snap[op.Key] = v
+		}
+		return true
+	}
+	switch {
+	case len(v.list) == 0:
+	case d.c.Registers:
+		op.Kind, op.Value = cycle.ReadValue, v.list[len(v.list)-1]
+	default:
+		op.Kind, op.List = cycle.ReadList, v.list
+	}
+	return true
+}
+
+func (d *db) read(cl *client, key int64) value {
+	if d.c.Level == Nothing {
+		return d.state[key]
+	}
+	if v, seen := cl.snap[key]; seen {
+		return v
+	}
+	v := d.state[key]
+	for i := len(d.past) - 1; i >= 0 && d.past[i].at > cl.begin; i-- {
+		if d.past[i].key == key {
+			v = d.past[i].old
+		}
+	}
+	cl.snap[key] = v
+	return v
+}
+
+// commit ends a transaction and returns what its client learns of it.
+func (d *db) commit(cl *client) history.Outcome {
+	lost := d.c.Crash > 0 && d.r.Float64() < d.c.Crash
+	if lost && d.r.IntN(2) == 0 {
+		return history.Unknown
+	}
+	if d.c.Level != Nothing && !d.apply(cl) {
+		return history.Failed
+	}
+	if lost {
+		return history.Unknown
+	}
+	return history.Committed
+}
+
+// apply makes the writes of a transaction visible, or returns false if it must
+// not commit.
+func (d *db) apply(cl *client) bool {
+	for key := range cl.snap {
+		stale := d.state[key].at > cl.begin
+		if stale && (d.c.Level == StrictSerializable || d.c.Level == SnapshotIsolation && cl.wrote[key]) {
+			return false
+		}
+	}
+	d.now++
+	for _, op := range cl.ops {
+		if !cl.wrote[op.Key] {
+			continue
+		}
+		delete(cl.wrote, op.Key)
+		d.past = append(d.past, change{d.now, op.Key, d.state[op.Key]})
+		d.state[op.Key] = value{cl.snap[op.Key].list, d.now}
+	}
+	if len(d.past) >= d.keep {
+		d.forget()
+	}
+	return true
+}
+
+// forget drops the past that no running transaction can see.
+func (d *db) forget() {
+	oldest := d.now
+	for i := range d.clients {
+		if cl := &d.clients[i]; cl.busy && cl.started {
+			oldest = min(oldest, cl.begin)
+		}
+	}
+	d.past = slices.DeleteFunc(d.past, func(c change) bool { return c.at <= oldest })
+	d.keep = 2*len(d.past) + 4096
+}

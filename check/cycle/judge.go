@@ -1,0 +1,118 @@
+package cycle
+
+import "math"
+
+// never is a time later than all.
+const never = int64(math.MaxInt64)
+
+// judgeRead looks at one read of a list by itself.
+func (in *inference) judgeRead(s *listState, i int) {
+	o := s.ops[i]
+	op := in.h.ops[o]
+	list := in.h.list(op)
+	if !s.prefix[i] {
+		in.cases.note(incompatibleOrder, func() Evidence { return in.incompatibleEvidence(o, s.spineOp) })
+	}
+	if !s.prefix[i] || len(list) > s.clean {
+		in.judgeElements(s, o, list)
+	}
+	// The state that was read must be the last that its writer made.
+	e := s.lastEntry(i, list)
+	if w := s.table.entries[e].writer; w >= 0 && s.scratch.passing[w] && in.writer(&s.keyState, e) != op.txn {
+		in.cases.note(g1b, func() Evidence { return in.intermediateEvidence(o, s.ops[w]) })
+	}
+}
+
+// judgeElements looks for elements that should not be there.
+func (in *inference) judgeElements(s *listState, o int32, list []int64) {
+	seen := map[int32]bool{}
+	for _, elem := range list {
+		e := s.table.find(elem)
+		if seen[e] {
+			in.cases.note(duplicateElements, func() Evidence { return in.duplicateEvidence(o, elem) })
+		}
+		seen[e] = true
+		switch w := s.table.entries[e].writer; {
+		case w < 0:
+			in.cases.note(garbageRead, func() Evidence { return in.garbageEvidence(o, elem) })
+		case !in.h.possible(in.writer(&s.keyState, e)):
+			in.cases.note(g1a, func() Evidence { return in.abortedEvidence(o, s.ops[w]) })
+		}
+	}
+}
+
+// judgeOrder looks for an append of a failed transaction on which a committed
+// one built.
+func (in *inference) judgeOrder(s *listState) {
+	failed := int32(-1)
+	for _, e := range s.order {
+		w := s.table.entries[e].writer
+		if w < 0 {
+			continue
+		}
+		switch txn := in.writer(&s.keyState, e); {
+		case !in.h.possible(txn):
+			failed = s.ops[w]
+		case in.h.committed(txn) && failed >= 0:
+			before := failed
+			in.cases.note(dirtyUpdate, func() Evidence { return in.dirtyEvidence(s.spineOp, before, s.ops[w]) })
+			failed = -1
+		}
+	}
+}
+
+// findStale looks for reads that lack what was acknowledged before they began.
+// These break no model that is blind to real time, so they are findings, not
+// anomalies; they rule out strong snapshot isolation and strict
+// serializability, because the read is before the append (rw), which is before
+// the read (realtime): G-single-item-realtime.
+func (in *inference) findStale(s *listState) {
+	h := in.h
+	begun, latest := int64(-1<<63), int32(-1)
+	for _, o := range s.ops {
+		if op := h.ops[o]; op.kind() != Append && (latest < 0 || h.invoke[op.txn] > begun) {
+			begun, latest = h.invoke[op.txn], o
+		}
+	}
+	// The append that was acknowledged first among those from a place on.
+	soonest := append(in.after[:0], make([]int32, len(s.order)+1)...)
+	in.after = soonest
+	soonest[len(s.order)] = -1
+	for p := len(s.order) - 1; p >= 0; p-- {
+		soonest[p] = soonest[p+1]
+		if w := s.table.entries[s.order[p]].writer; w >= 0 && in.acknowledged(s.ops[w]) < in.acknowledged(soonest[p]) {
+			soonest[p] = s.ops[w]
+		}
+	}
+	if in.acknowledged(soonest[0]) < begun {
+		in.noteStale(s, soonest)
+	}
+	for i, o := range s.ops {
+		op := h.ops[o]
+		if op.kind() == Append && s.at[i] == unplaced && in.acknowledged(o) < begun &&
+			!s.table.entries[s.table.find(op.val)].seen {
+			in.findings.note(lostAppend, func() Evidence { return in.lostEvidence(o, latest) })
+		}
+	}
+}
+
+// acknowledged returns when the transaction of an operation was, or never.
+func (in *inference) acknowledged(o int32) int64 {
+	if o < 0 || !in.h.committed(in.h.ops[o].txn) {
+		return never
+	}
+	return in.h.complete[in.h.ops[o].txn]
+}
+
+func (in *inference) noteStale(s *listState, soonest []int32) {
+	for i, o := range s.ops {
+		op := in.h.ops[o]
+		if op.kind() == Append || s.at[i] == unplaced {
+			continue
+		}
+		missed := soonest[s.at[i]+1]
+		if in.acknowledged(missed) < in.h.invoke[op.txn] {
+			in.findings.note(staleRead, func() Evidence { return in.staleEvidence(o, missed) })
+		}
+	}
+}

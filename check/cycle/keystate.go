@@ -1,0 +1,43 @@
+package cycle
+
+// keyState is what lists and registers have in common while one key is looked
+// at.
+type keyState struct {
+	key   int32
+	ops   []int32 // the key's operations
+	table elemTable
+	// twice are two operations that wrote the same, or nil.
+	twice []int32
+}
+
+func (s *keyState) open(key int32, ops []int32) {
+	s.key, s.ops, s.twice = key, ops, nil
+	s.table.reset(len(ops))
+}
+
+// enterWriter enters who wrote what operation i of the key wrote. Of two, one
+// that has failed is passed over: it was tried again.
+func (in *inference) enterWriter(s *keyState, i int32) {
+	op := in.h.ops[s.ops[i]]
+	e := &s.table.entries[s.table.put(op.val)]
+	if e.writer >= 0 {
+		if !in.h.possible(op.txn) {
+			return
+		}
+		if other := s.ops[e.writer]; in.h.possible(in.h.ops[other].txn) {
+			s.twice = []int32{other, s.ops[i]}
+			return
+		}
+	}
+	e.writer = i
+}
+
+// writer returns the transaction that wrote an entry; there must be one.
+func (in *inference) writer(s *keyState, e int32) int32 {
+	return in.h.ops[s.ops[s.table.entries[e].writer]].txn
+}
+
+// effective says whether a transaction that may have taken effect wrote e.
+func (in *inference) effective(s *keyState, e int32) bool {
+	return s.table.entries[e].writer >= 0 && in.h.possible(in.writer(s, e))
+}

@@ -1,0 +1,188 @@
+package cycle
+
+import "slices"
+
+// listState is what the reads of one list say of the order of its elements.
+type listState struct {
+	keyState
+	// spine is the longest list that a committed transaction read, of several
+	// the last, and the operation that read it, -1 if there is none. Every
+	// other read must be a prefix of it: a list is appended to and never
+	// changed otherwise.
+	spine   []int64
+	spineOp int32
+	// order has the entries of the spine's elements, each once.
+	order []int32
+	// at has for each operation the place of the element that it appended, or
+	// of the last element that it read.
+	at []place
+	// prefix says for each operation that it read a prefix of the spine.
+	prefix []bool
+	// clean is how much of the spine holds neither a repeated element, nor one
+	// of a failed transaction, nor one that nobody wrote.
+	clean int
+	// repeats is how much of it holds no repeated element.
+	repeats int
+	// next and previous have for each place the writer of the nearest later
+	// and earlier element whose transaction may have taken effect, or -1;
+	// next is shifted by one, for the place before all.
+	next, previous []int32
+	scratch        listScratch
+}
+
+// readList fills in.list for the key.
+//
+// An append whose element is in no committed read comes after the spine: the
+// read of the spine would have shown it otherwise.
+func (in *inference) readList(key int32) *listState {
+	s := &in.list
+	s.open(key, in.opsOfKey(key))
+	s.spine, s.spineOp = nil, -1
+	s.at = append(s.at[:0], make([]place, len(s.ops))...)
+	s.prefix = append(s.prefix[:0], make([]bool, len(s.ops))...)
+	for i, o := range s.ops {
+		switch op := in.h.ops[o]; op.kind() {
+		case Append:
+			in.enterWriter(&s.keyState, int32(i))
+		case ReadList:
+			if op.len() >= len(s.spine) {
+				s.spine, s.spineOp = in.h.list(op), o
+			}
+		}
+	}
+	in.orderElements(s)
+	for i, o := range s.ops {
+		switch op := in.h.ops[o]; op.kind() {
+		case Append:
+			s.at[i] = s.table.entries[s.table.find(op.val)].place
+		case ReadList:
+			in.placeRead(s, i, in.h.list(op))
+		default:
+			s.at[i], s.prefix[i] = nowhere, true
+		}
+	}
+	return s
+}
+
+func (in *inference) orderElements(s *listState) {
+	s.order = s.order[:0]
+	s.clean, s.repeats = len(s.spine), len(s.spine)
+	for i, elem := range s.spine {
+		e := s.table.put(elem)
+		entry := &s.table.entries[e]
+		entry.seen = true
+		if entry.place != unplaced {
+			s.clean, s.repeats = min(s.clean, i), min(s.repeats, i)
+			continue
+		}
+		if entry.writer < 0 || !in.h.possible(in.writer(&s.keyState, e)) {
+			s.clean = min(s.clean, i)
+		}
+		entry.place = place(len(s.order))
+		s.order = append(s.order, e)
+	}
+	n := len(s.order)
+	s.next = append(s.next[:0], make([]int32, n+1)...)
+	s.previous = append(s.previous[:0], make([]int32, n+1)...)
+	s.next[n], s.previous[0] = -1, -1
+	for p := n - 1; p >= 0; p-- {
+		s.next[p] = s.next[p+1]
+		if in.effective(&s.keyState, s.order[p]) {
+			s.next[p] = s.order[p]
+		}
+	}
+	for p := range n {
+		s.previous[p+1] = s.previous[p]
+		if in.effective(&s.keyState, s.order[p]) {
+			s.previous[p+1] = s.order[p]
+		}
+	}
+}
+
+func (in *inference) placeRead(s *listState, i int, list []int64) {
+	if &list[0] == &s.spine[0] || slices.Equal(list, s.spine[:len(list)]) {
+		s.prefix[i] = true
+		if len(list) <= s.repeats {
+			s.at[i] = place(len(list) - 1)
+			return
+		}
+	} else {
+		for _, elem := range list {
+			s.table.entries[s.table.put(elem)].seen = true
+		}
+	}
+	s.at[i] = s.table.entries[s.table.put(list[len(list)-1])].place
+}
+
+// lastEntry returns the entry of the last element of what operation i read.
+func (s *listState) lastEntry(i int, list []int64) int32 {
+	if s.prefix[i] && len(list) <= s.repeats {
+		return s.order[len(list)-1]
+	}
+	return s.table.find(list[len(list)-1])
+}
+
+// inferList adds what follows from one list to the edges and the cases.
+func (in *inference) inferList(key int32) {
+	s := in.readList(key)
+	if s.twice != nil {
+		in.noteTwice(key, s.twice[0], s.twice[1])
+		return
+	}
+	s.scratch.reset(len(s.ops), len(s.spine))
+	in.visits(s.ops, func(txn int32, from, to int) { in.lookInside(s, txn, from, to) })
+	for i, o := range s.ops {
+		if in.h.ops[o].kind() == ReadList {
+			in.judgeRead(s, i)
+		}
+	}
+	in.judgeOrder(s)
+	in.linkList(s)
+	in.findStale(s)
+}
+
+// linkList adds the edges of one list.
+func (in *inference) linkList(s *listState) {
+	for p := 1; p < len(s.order); p++ {
+		e, before := s.order[p], s.previous[p]
+		if before >= 0 && in.effective(&s.keyState, e) {
+			in.edges.add(in.writer(&s.keyState, before), in.writer(&s.keyState, e), ww)
+		}
+	}
+	in.before, in.after = in.before[:0], in.after[:0]
+	last := s.previous[len(s.order)]
+	for i, o := range s.ops {
+		op := in.h.ops[o]
+		switch {
+		case op.kind() != Append:
+			in.linkRead(s, i)
+		case s.at[i] == unplaced && in.h.possible(op.txn):
+			in.after = append(in.after, op.txn)
+			if last >= 0 {
+				in.edges.add(in.writer(&s.keyState, last), op.txn, ww)
+			}
+		}
+	}
+	in.edges.join(in.before, in.after, rw)
+}
+
+// linkRead adds the edges of one read: from who wrote its last element, and to
+// who appended the next. If nobody is known to have, it is before all whose
+// appends nobody saw.
+func (in *inference) linkRead(s *listState, i int) {
+	op := in.h.ops[s.ops[i]]
+	if list := in.h.list(op); list != nil {
+		e := s.lastEntry(i, list)
+		if in.effective(&s.keyState, e) {
+			in.edges.add(in.writer(&s.keyState, e), op.txn, wr)
+		}
+	}
+	if s.at[i] == unplaced {
+		return
+	}
+	if next := s.next[s.at[i]+1]; next >= 0 {
+		in.edges.add(op.txn, in.writer(&s.keyState, next), rw)
+	} else if n := len(in.before); n == 0 || in.before[n-1] != op.txn {
+		in.before = append(in.before, op.txn)
+	}
+}

@@ -1,0 +1,181 @@
+package cycle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Model is a consistency model, by its name.
+type Model string
+
+// The models, in the names of jepsen.io/consistency.
+const (
+	ReadUncommitted           Model = "read-uncommitted"        // PL-1
+	ReadCommitted             Model = "read-committed"          // PL-2
+	MonotonicView             Model = "monotonic-view"          // PL-2L
+	MonotonicSnapshotRead     Model = "monotonic-snapshot-read" // PL-MSR
+	MonotonicAtomicView       Model = "monotonic-atomic-view"
+	CursorStability           Model = "cursor-stability"        // PL-CS
+	ConsistentView            Model = "consistent-view"         // PL-2+
+	ForwardConsistentView     Model = "forward-consistent-view" // PL-FCV
+	RepeatableRead            Model = "repeatable-read"         // PL-2.99
+	ReadAtomic                Model = "read-atomic"
+	UpdateAtomic              Model = "update-atomic"
+	Causal                    Model = "causal-cerone"
+	ParallelSnapshotIsolation Model = "parallel-snapshot-isolation"
+	Prefix                    Model = "prefix"
+	SnapshotIsolation         Model = "snapshot-isolation"  // PL-SI
+	UpdateSerializable        Model = "update-serializable" // PL-3U
+	Serializable              Model = "serializable"        // PL-3
+	SessionReadUncommitted    Model = "strong-session-read-uncommitted"
+	SessionReadCommitted      Model = "strong-session-read-committed"
+	SessionSnapshotIsolation  Model = "strong-session-snapshot-isolation"
+	SessionSerializable       Model = "strong-session-serializable"
+	StrongReadUncommitted     Model = "strong-read-uncommitted"
+	StrongReadCommitted       Model = "strong-read-committed"
+	StrongSnapshotIsolation   Model = "strong-snapshot-isolation"
+	StrictSerializable        Model = "strict-serializable" // PL-SS
+	strongSerializable              = "strong-serializable" // the same
+)
+
+// definition says which models a model includes and which anomalies it forbids
+// beyond theirs.
+type definition struct {
+	model   Model
+	weaker  []Model
+	forbids anomalySet
+}
+
+// definitions returns the lattice of Elle 0.2 (elle.consistency-model) without
+// the models of single objects and those that forbid nothing that can be found
+// here. Its sources are Adya's thesis, Bailis et al., "Highly Available
+// Transactions", VLDB 2014, Cerone, Bernardi and Gotsman, "A Framework for
+// Transactional Consistency Models with Atomic Visibility", CONCUR 2015, and
+// Daudjee and Salem, "Lazy Database Replication with Snapshot Isolation",
+// VLDB 2006.
+func definitions() []definition {
+	return []definition{
+		{ReadUncommitted, nil, set(g0, duplicateElements)},
+		{ReadCommitted, []Model{ReadUncommitted}, set(g1)},
+		{MonotonicView, []Model{ReadCommitted}, set(g1)},
+		{MonotonicSnapshotRead, []Model{ReadCommitted}, set(g1)},
+		{MonotonicAtomicView, []Model{ReadCommitted}, 0},
+		{CursorStability, []Model{ReadCommitted}, set(g1, lostUpdate)},
+		{ConsistentView, []Model{CursorStability, MonotonicView}, set(g1, gSingle)},
+		{ForwardConsistentView, []Model{ConsistentView}, set(g1)},
+		{RepeatableRead, []Model{CursorStability, MonotonicAtomicView}, set(g1, g2Item, lostUpdate)},
+		{ReadAtomic, []Model{MonotonicAtomicView}, set(internal, g1a, futureRead)},
+		{UpdateAtomic, []Model{ReadAtomic}, set(lostUpdate)},
+		{Causal, []Model{ReadAtomic}, set(internal, g1a)},
+		{ParallelSnapshotIsolation, []Model{Causal, UpdateAtomic}, set(internal, g1a)},
+		{Prefix, []Model{Causal}, set(internal, g1a)},
+		{SnapshotIsolation, []Model{ForwardConsistentView, MonotonicSnapshotRead, ParallelSnapshotIsolation, Prefix},
+			set(internal, g1, gNonadjacent)},
+		{UpdateSerializable, []Model{ForwardConsistentView}, set(g1)},
+		{Serializable, []Model{RepeatableRead, SnapshotIsolation, UpdateSerializable}, set(internal, g1, g2)},
+		{SessionReadUncommitted, []Model{ReadUncommitted}, set(g0Process)},
+		{SessionReadCommitted, []Model{ReadCommitted, SessionReadUncommitted}, set(g1cProcess)},
+		{SessionSnapshotIsolation, []Model{SnapshotIsolation, SessionReadCommitted}, set(g1Process, gNonadjacentProcess)},
+		{SessionSerializable, []Model{Serializable, SessionSnapshotIsolation}, set(g1Process, g2Process)},
+		{StrongReadUncommitted, []Model{SessionReadUncommitted}, set(g0Realtime)},
+		{StrongReadCommitted, []Model{SessionReadCommitted, StrongReadUncommitted}, set(g1cRealtime)},
+		{StrongSnapshotIsolation, []Model{SessionSnapshotIsolation, StrongReadCommitted}, set(g1Realtime, gNonadjacentRealtime)},
+		{StrictSerializable, []Model{SessionSerializable, StrongSnapshotIsolation}, set(g1cRealtime, g2Realtime)},
+	}
+}
+
+// Models returns all models, weaker ones before stronger ones.
+func Models() []Model {
+	var models []Model
+	for _, d := range definitions() {
+		models = append(models, d.model)
+	}
+	return models
+}
+
+// ModelError says that a word is not the name of a model.
+type ModelError struct{ Name string }
+
+func (e *ModelError) Error() string {
+	names := make([]string, 0, len(Models()))
+	for _, m := range Models() {
+		names = append(names, string(m))
+	}
+	return fmt.Sprintf("%q is not a consistency model; choose one of %s", e.Name, strings.Join(names, ", "))
+}
+
+// ParseModel returns the model of that name. It returns a *ModelError for any
+// other word.
+func ParseModel(name string) (Model, error) {
+	if name == strongSerializable {
+		return StrictSerializable, nil
+	}
+	if m := Model(name); slices.Contains(Models(), m) {
+		return m, nil
+	}
+	return "", &ModelError{Name: name}
+}
+
+// includes returns model and all that it includes, by their place in defs.
+func includes(defs []definition, model Model) []bool {
+	in := make([]bool, len(defs))
+	// A model stands behind all that it includes, so one pass backwards does.
+	for i := len(defs) - 1; i >= 0; i-- {
+		in[i] = in[i] || defs[i].model == model
+		if !in[i] {
+			continue
+		}
+		for _, w := range defs[i].weaker {
+			for j := range i {
+				in[j] = in[j] || defs[j].model == w
+			}
+		}
+	}
+	return in
+}
+
+// forbidden returns all anomalies that show that model does not hold: those
+// that it or a weaker one forbids, and all that imply one of them.
+func forbidden(model Model) anomalySet {
+	defs := definitions()
+	var direct, all anomalySet
+	for i, in := range includes(defs, model) {
+		if in {
+			direct |= defs[i].forbids
+		}
+	}
+	for a := range anomalies {
+		if set(a).implied()&direct != 0 {
+			all |= set(a)
+		}
+	}
+	return all
+}
+
+// ruledOut returns the models that cannot hold where s was found: the weakest,
+// and all others, each sorted by name.
+func ruledOut(s anomalySet) (weakest, others []Model) {
+	defs := definitions()
+	s = s.implied()
+	out := make([]bool, len(defs))
+	for i, d := range defs {
+		weaker := includes(defs, d.model)
+		least := true
+		for j := range i {
+			if weaker[j] && out[j] {
+				out[i], least = true, false
+			}
+		}
+		out[i] = out[i] || d.forbids&s != 0
+		switch {
+		case out[i] && least:
+			weakest = append(weakest, d.model)
+		case out[i]:
+			others = append(others, d.model)
+		}
+	}
+	slices.Sort(weakest)
+	slices.Sort(others)
+	return weakest, others
+}

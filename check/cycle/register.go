@@ -1,0 +1,258 @@
+package cycle
+
+// registerState is what the operations on one register say of the order of its
+// values.
+type registerState struct {
+	keyState
+	// read has for each operation that read the version that it read, noVersion
+	// for one that no transaction is known to have left behind.
+	read []version
+	// passing says for each write that its transaction wrote again.
+	passing []bool
+	updated []int32 // by version: the first transaction that read and wrote it, plus one
+	uses    []use
+	// edges are sorted by where they come from.
+	edges []versionEdge
+	// readers has by version the first operation that read it, plus one, and
+	// nextReader by operation the next that read the same.
+	readers, nextReader []int32
+}
+
+// version is a state of a register: 0 for the initial one, an entry's number
+// plus one for the others.
+type version = int32
+
+const (
+	initial   version = 0
+	noVersion version = -1
+)
+
+// use is what one transaction has to do with a register: which version it saw
+// or wrote first and which last, as others can see it.
+type use struct {
+	txn         int32
+	first, last version
+	// read is what it read before it wrote, or noVersion.
+	read  version
+	wrote bool
+}
+
+// readRegister fills in.register for the key, without the order of versions.
+func (in *inference) readRegister(key int32) *registerState {
+	s := &in.register
+	s.open(key, in.opsOfKey(key))
+	s.read = append(s.read[:0], make([]version, len(s.ops))...)
+	s.passing = append(s.passing[:0], make([]bool, len(s.ops))...)
+	s.edges, s.uses = s.edges[:0], s.uses[:0]
+	for i, o := range s.ops {
+		if in.h.ops[o].kind() == Write {
+			in.enterWriter(&s.keyState, int32(i))
+		}
+	}
+	in.visits(s.ops, func(_ int32, from, to int) {
+		wrote := false
+		for i := to - 1; i >= from; i-- {
+			if in.h.ops[s.ops[i]].kind() == Write {
+				s.passing[i], wrote = wrote, true
+			}
+		}
+	})
+	for i, o := range s.ops {
+		if op := in.h.ops[o]; op.kind() == ReadValue {
+			e := s.table.put(op.val)
+			s.table.entries[e].seen = true
+			s.read[i] = noVersion
+			if in.effective(&s.keyState, e) && !s.passing[s.table.entries[e].writer] {
+				s.read[i] = e + 1
+			}
+		}
+	}
+	in.visits(s.ops, func(txn int32, from, to int) { in.use(s, txn, from, to) })
+	s.readers = append(s.readers[:0], make([]int32, len(s.table.entries)+1)...)
+	s.nextReader = append(s.nextReader[:0], make([]int32, len(s.ops))...)
+	for i := len(s.ops) - 1; i >= 0; i-- {
+		if v := s.read[i]; v != noVersion && in.h.ops[s.ops[i]].kind() != Write {
+			s.nextReader[i] = s.readers[v]
+			s.readers[v] = int32(i) + 1
+		}
+	}
+	return s
+}
+
+// use enters what a transaction that may have taken effect saw and left.
+func (in *inference) use(s *registerState, txn int32, from, to int) {
+	if !in.h.possible(txn) {
+		return
+	}
+	u := use{txn: txn, first: noVersion, last: noVersion, read: noVersion}
+	for i := from; i < to; i++ {
+		if op := in.h.ops[s.ops[i]]; op.kind() == Write && !s.passing[i] {
+			u.last, u.wrote = s.table.find(op.val)+1, true
+		}
+	}
+	if in.h.ops[s.ops[from]].kind() == Write {
+		u.first = u.last
+	} else {
+		u.first, u.read = s.read[from], s.read[from]
+		if !u.wrote {
+			u.last = u.first
+		}
+	}
+	s.uses = append(s.uses, u)
+}
+
+// inferRegister adds what follows from one register to the edges and the
+// cases.
+func (in *inference) inferRegister(key int32) {
+	s := in.readRegister(key)
+	if s.twice != nil {
+		in.noteTwice(key, s.twice[0], s.twice[1])
+		return
+	}
+	s.updated = append(s.updated[:0], make([]int32, len(s.table.entries)+1)...)
+	in.visits(s.ops, func(txn int32, from, to int) {
+		if in.h.committed(txn) {
+			in.judgeRegister(s, txn, from, to)
+		}
+	})
+	for i, o := range s.ops {
+		if in.h.ops[o].kind() == ReadValue {
+			in.judgeValue(s, i)
+		}
+	}
+	for _, u := range s.uses {
+		in.judgeRegisterUpdate(s, u)
+	}
+	in.orderVersions(s, func(cycle []versionEdge) {
+		in.cases.note(cyclicVersions, func() Evidence { return in.cyclicEvidence(s, cycle) })
+	})
+	in.linkRegister(s)
+}
+
+// judgeRegister looks at one committed transaction by itself.
+func (in *inference) judgeRegister(s *registerState, txn int32, from, to int) {
+	last := int32(-1)
+	for i := from; i < to; i++ {
+		o := s.ops[i]
+		op := in.h.ops[o]
+		if op.kind() == Write {
+			last = o
+			continue
+		}
+		if last >= 0 && !in.sameValue(last, o) {
+			before := last
+			in.cases.note(internal, func() Evidence { return in.internalRegisterEvidence(before, o) })
+		}
+		last = o
+		if op.kind() != ReadValue {
+			continue
+		}
+		w := s.table.entries[s.table.find(op.val)].writer
+		if w > int32(i) && w < int32(to) {
+			in.cases.note(futureRead, func() Evidence { return in.futureEvidence(txn, o, s.ops[w]) })
+		}
+	}
+}
+
+// sameValue says whether operation b read what a read or wrote.
+func (in *inference) sameValue(a, b int32) bool {
+	x, y := in.h.ops[a], in.h.ops[b]
+	nothing := x.kind() == ReadNothing
+	return nothing == (y.kind() == ReadNothing) && (nothing || x.val == y.val)
+}
+
+// judgeValue looks at one value that was read.
+func (in *inference) judgeValue(s *registerState, i int) {
+	o := s.ops[i]
+	op := in.h.ops[o]
+	e := s.table.find(op.val)
+	w := s.table.entries[e].writer
+	switch {
+	case w < 0:
+		in.cases.note(garbageRead, func() Evidence { return in.garbageEvidence(o, op.val) })
+	case !in.h.possible(in.writer(&s.keyState, e)):
+		in.cases.note(g1a, func() Evidence { return in.abortedEvidence(o, s.ops[w]) })
+	default:
+		if s.passing[w] && in.writer(&s.keyState, e) != op.txn {
+			in.cases.note(g1b, func() Evidence { return in.intermediateEvidence(o, s.ops[w]) })
+		}
+		in.edges.add(in.writer(&s.keyState, e), op.txn, wr)
+	}
+}
+
+// judgeRegisterUpdate looks for two committed transactions that read the same
+// version and then both wrote.
+func (in *inference) judgeRegisterUpdate(s *registerState, u use) {
+	if u.read == noVersion || !u.wrote {
+		return
+	}
+	if other := s.updated[u.read]; other != 0 {
+		in.cases.note(lostUpdate, func() Evidence {
+			var value []int64
+			if u.read != initial {
+				value = []int64{s.table.entries[u.read-1].elem}
+			}
+			return in.updateEvidence(s.key, other-1, u.txn, value)
+		})
+		return
+	}
+	s.updated[u.read] = u.txn + 1
+}
+
+// linkRegister adds the rw edges from the readers of each version to the
+// writers of those that come next, and the ww edges between the writers.
+//
+// That a version follows from a read and a write of one transaction gives no
+// ww edge: the wr edge from what was read says more, because it does not rest
+// on any order of versions.
+func (in *inference) linkRegister(s *registerState) {
+	for from := 0; from < len(s.edges); {
+		to := from
+		v := s.edges[from].from
+		in.before, in.after = in.before[:0], in.after[:0]
+		for ; to < len(s.edges) && s.edges[to].from == v; to++ {
+			w := in.writer(&s.keyState, s.edges[to].to-1)
+			in.after = append(in.after, w)
+			if v != initial && s.edges[to].source != writeFollowsRead {
+				in.edges.add(in.writer(&s.keyState, v-1), w, ww)
+			}
+		}
+		for i := s.readers[v]; i != 0; i = s.nextReader[i-1] {
+			in.before = append(in.before, in.h.ops[s.ops[i-1]].txn)
+		}
+		in.edges.join(in.before, in.after, rw)
+		in.findStaleRegister(s, v)
+		from = to
+	}
+}
+
+// findStaleRegister looks for readers of a version that was
+// replaced, by one of the writers in in.after, before they began.
+func (in *inference) findStaleRegister(s *registerState, v version) {
+	soonest := int32(-1)
+	for _, t := range in.after {
+		if in.h.committed(t) && (soonest < 0 || in.h.complete[t] < in.h.complete[soonest]) {
+			soonest = t
+		}
+	}
+	if soonest < 0 {
+		return
+	}
+	for i := s.readers[v]; i != 0; i = s.nextReader[i-1] {
+		o := s.ops[i-1]
+		if in.h.complete[soonest] < in.h.invoke[in.h.ops[o].txn] {
+			in.findings.note(staleRead, func() Evidence { return in.staleEvidence(o, in.lastWrite(s, soonest)) })
+		}
+	}
+}
+
+// lastWrite returns the operation by which a transaction wrote the register
+// last.
+func (in *inference) lastWrite(s *registerState, txn int32) int32 {
+	for i, o := range s.ops {
+		if op := in.h.ops[o]; op.txn == txn && op.kind() == Write && !s.passing[i] {
+			return o
+		}
+	}
+	return -1
+}

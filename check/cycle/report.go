@@ -1,0 +1,173 @@
+package cycle
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/check"
+)
+
+// Report is what is known of a history under one model.
+type Report struct {
+	// Model is the model that was asked for.
+	Model Model `json:"model"`
+	// Verdict is Violated if the model is ruled out. It is Unknown if nothing
+	// was put to the test, if the time ran out before the end, or if the
+	// history cannot be judged; Reason then says why.
+	Verdict check.Verdict `json:"verdict"`
+	Reason  string        `json:"reason,omitempty"`
+	// Anomalies are the names of those found that the model forbids, sorted.
+	Anomalies []string `json:"anomalies,omitempty"`
+	// Permitted are the names of those found that the model allows, sorted.
+	Permitted []string `json:"permitted,omitempty"`
+	// Not are the weakest models that are ruled out by all that was found, and
+	// AlsoNot those above them, each sorted. Both are empty unless the verdict
+	// is Violated: ask for a stronger model to learn more.
+	Not     []Model `json:"not,omitempty"`
+	AlsoNot []Model `json:"also_not,omitempty"`
+	// Evidence has one case of each of Anomalies and then Permitted, of cycles
+	// the shortest that was found.
+	Evidence []Evidence `json:"evidence,omitempty"`
+	// Findings are acknowledged appends that are lost ("lost-append"), and
+	// reads that lack what was acknowledged before they began ("stale-read").
+	// They have no say in the verdict: models that are blind to real time
+	// allow both. They rule out strong snapshot isolation and strict
+	// serializability, and there the same shows as a realtime anomaly.
+	Findings []Evidence `json:"findings,omitempty"`
+	// Size says what was looked at.
+	Size Size `json:"size"`
+}
+
+// Size counts what was looked at.
+type Size struct {
+	Transactions int `json:"transactions"`
+	Committed    int `json:"committed"`
+	Unknown      int `json:"unknown"`
+	Operations   int `json:"operations"`
+	Keys         int `json:"keys"`
+	// Dependencies counts the ww, wr and rw edges.
+	Dependencies int `json:"dependencies"`
+	// Components counts the sets of transactions that are in cycles with each
+	// other.
+	Components int `json:"components"`
+}
+
+// Evidence proves one anomaly.
+type Evidence struct {
+	// Anomaly is its name.
+	Anomaly string `json:"anomaly"`
+	// Text says in words what happened, with T1 for Txns[0] and so on.
+	Text string `json:"text"`
+	// Found counts the cases: of cycles, the sets of transactions in cycles
+	// with each other in which there is one.
+	Found int64 `json:"found"`
+	// Txns are the transactions involved, of a cycle in its order.
+	Txns []TxnView `json:"txns"`
+	// Edges make the cycle: Edges[i] leads from Txns[i] to Txns[i+1], the last
+	// one back to Txns[0]. Empty for what is not a cycle.
+	Edges []Edge `json:"edges,omitempty"`
+	// Key and Values are the key and the elements or values concerned, of what
+	// is not a cycle; strings are in quotes.
+	Key    string   `json:"key,omitempty"`
+	Values []string `json:"values,omitempty"`
+}
+
+// TxnView is a transaction in an Evidence.
+type TxnView struct {
+	ID       int64  `json:"id"`
+	Process  int32  `json:"process"`
+	Invoke   int64  `json:"invoke"`
+	Complete int64  `json:"complete"`
+	Outcome  string `json:"outcome"`
+	// Text has its operations in words, long lists cut.
+	Text string `json:"text"`
+}
+
+// Edge says why one transaction of a cycle comes before the next.
+type Edge struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+	// Kind is ww, wr, rw, process or realtime.
+	Kind string `json:"kind"`
+	// Key is the key that proves it, Value what the first transaction wrote or
+	// read of it (empty for nothing), Next what the second wrote or read. All
+	// are empty for process and realtime.
+	Key   string `json:"key,omitempty"`
+	Value string `json:"value,omitempty"`
+	Next  string `json:"next,omitempty"`
+	// Text says it in words.
+	Text string `json:"text"`
+}
+
+// Result puts the report into the form that all checks share.
+func (r *Report) Result() check.Result {
+	result := check.Result{Name: "isolation", Verdict: r.Verdict, Detail: r.detail()}
+	for _, e := range append(append([]Evidence(nil), r.Evidence[:len(r.Anomalies)]...), r.Findings...) {
+		result.Found += e.Found
+		if len(result.Evidence) < check.MaxEvidence {
+			result.Evidence = append(result.Evidence, check.Evidence{
+				Kind: e.Anomaly, Text: e.Text, Fields: map[string]int64{"found": e.Found},
+			})
+		}
+	}
+	return result
+}
+
+func (r *Report) detail() string {
+	looked := fmt.Sprintf("%d transactions with %d operations on %d keys, %d dependencies",
+		r.Size.Transactions, r.Size.Operations, r.Size.Keys, r.Size.Dependencies)
+	switch r.Verdict {
+	case check.Violated:
+		not := make([]string, len(r.Not))
+		for i, m := range r.Not {
+			not[i] = string(m)
+		}
+		return fmt.Sprintf("%s: not %s: %s; the weakest model ruled out is %s",
+			looked, r.Model, strings.Join(r.Anomalies, ", "), strings.Join(not, " and "))
+	case check.Valid:
+		return fmt.Sprintf("%s: nothing that %s forbids", looked, r.Model)
+	default:
+		return fmt.Sprintf("%s: %s", looked, r.Reason)
+	}
+}
+
+// casebook counts the cases of each anomaly and keeps the first, or one that
+// is shorter.
+type casebook struct {
+	count [anomalies]int64
+	kept  [anomalies]*Evidence
+}
+
+// note counts a case; evidence is called for the first.
+func (b *casebook) note(a anomaly, evidence func() Evidence) {
+	b.count[a]++
+	if b.kept[a] == nil {
+		e := evidence()
+		e.Anomaly = a.String()
+		b.kept[a] = &e
+	}
+}
+
+// found returns the anomalies that have a case.
+func (b *casebook) found() anomalySet {
+	var s anomalySet
+	for a := range anomalies {
+		if b.count[a] > 0 {
+			s |= set(a)
+		}
+	}
+	return s
+}
+
+// list returns the evidence of those in s, in their order by severity.
+func (b *casebook) list(s anomalySet) []Evidence {
+	var all []Evidence
+	for a := range anomalies {
+		if s.has(a) && b.kept[a] != nil {
+			e := *b.kept[a]
+			e.Found = b.count[a]
+			all = append(all, e)
+		}
+	}
+	return all
+}
