@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"assay/catalog"
 	"assay/check"
@@ -63,7 +64,7 @@ func codeOf(err error) int {
 		input     *study.InputError
 	)
 	switch {
-	case errors.As(err, &folder) && folder.Err != nil && !errors.Is(folder.Err, os.ErrNotExist):
+	case errors.As(err, &folder) && folder.Err != nil && !errors.Is(folder.Err, os.ErrNotExist) && !errors.Is(folder.Err, syscall.ENOTDIR):
 		return exitCannotRun // the disk refused, not the user erred
 	case errors.As(err, &usage), errors.As(err, &option), errors.As(err, &plan), errors.As(err, &scheme),
 		errors.As(err, &threshold), errors.As(err, &scenario), errors.As(err, &folder),

@@ -46,6 +46,13 @@ type runFlags struct {
 	json, quiet  bool
 }
 
+// newRunFlags returns the flags of a workload with their defaults.
+func newRunFlags(workload string) *runFlags {
+	f := &runFlags{scenario: study.Defaults()}
+	f.scenario.Workload = workload
+	return f
+}
+
 const databaseVariable = "ASSAY_DB"
 
 func (f *runFlags) add(cmd *cobra.Command) {
@@ -72,6 +79,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&s.Drop, "drop", s.Drop, "drop assay's own data from the database at the end")
 	flags.BoolVar(&f.json, "json", false, "print result.json on standard output instead of the summary")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
+	f.addWorkload(cmd)
 }
 
 // resolve turns the flags into the scenario. With --scenario, the file's values
@@ -125,10 +133,12 @@ func (f *runFlags) fromFile(cmd *cobra.Command) (study.Scenario, error) {
 	if err != nil {
 		return study.Scenario{}, err
 	}
+	if base.Workload != f.scenario.Workload {
+		return study.Scenario{}, usageError{fmt.Errorf("scenario %s is of workload %s; write assay run %s", f.scenarioFile, base.Workload, base.Workload)}
+	}
 	again := &runFlags{scenario: base}
 	twin := &cobra.Command{Use: cmd.Use}
 	again.add(twin)
-	addBank(twin, &again.scenario.Bank)
 	var failed error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		target := twin.Flags().Lookup(flag.Name)

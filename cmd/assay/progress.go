@@ -23,6 +23,7 @@ type progress struct {
 	said     time.Time
 	last     time.Duration // when the latest line of work was shown
 	headed   bool
+	warming  bool // the latest line was of the warm-up
 }
 
 // silence is the progress of --quiet; what the user must know is still said.
@@ -59,7 +60,7 @@ func textWidth(out io.Writer) int {
 
 func (p *progress) Stage(text string) {
 	p.close()
-	p.began, p.said, p.last, p.headed = time.Now(), time.Now(), 0, false
+	p.began, p.said, p.last, p.headed, p.warming = time.Now(), time.Now(), 0, false, false
 	fmt.Fprintln(p.out, text)
 }
 
@@ -105,33 +106,34 @@ func (p *progress) showBar(done, total int64) {
 	_ = p.bar.Set64(done) // a bar that cannot be drawn is no reason to end
 }
 
-// Working prints one line a second: sysbench's habit, with percentiles.
+// Working prints one line a second: sysbench's habit, with percentiles. It is
+// narrow enough for a terminal of 80 columns.
 func (p *progress) Working(elapsed time.Duration, measuring bool, now measure.Snapshot) {
 	if !p.headed {
 		p.headed = true
-		fmt.Fprintf(p.out, "%8s %9s %9s %7s %7s %7s  %8s %8s %8s %8s\n",
-			"elapsed", "now/s", "overall/s", "reject", "failed", "unknown", "p50", "p95", "p99", "max")
+		fmt.Fprintf(p.out, "%7s %8s %8s %6s %6s %7s %7s %7s %7s %7s\n",
+			"elapsed", "now/s", "overall", "reject", "failed", "unknown", "p50", "p95", "p99", "max")
 	}
-	phase := ""
-	if !measuring {
-		phase = "  warm-up"
+	if p.warming && measuring {
+		fmt.Fprintln(p.out, "the warm-up is over, measured from here on")
 	}
+	p.warming = !measuring
 	recent, l := now.Recent, now.RecentLatency
-	fmt.Fprintf(p.out, "%7.0fs %9.0f %9.0f %7d %7d %7d  %8s %8s %8s %8s%s\n", elapsed.Seconds(),
+	fmt.Fprintf(p.out, "%6.0fs %8.0f %8.0f %6d %6d %7d %7s %7s %7s %7s\n", elapsed.Seconds(),
 		float64(recent.Committed)/(elapsed-p.last).Seconds(), float64(now.Outcomes.Committed)/elapsed.Seconds(),
 		recent.Rejected, recent.Failed, recent.Unknown,
-		short(l.P50Millis), short(l.P95Millis), short(l.P99Millis), short(l.MaxMillis), phase)
+		short(l.P50Millis), short(l.P95Millis), short(l.P99Millis), short(l.MaxMillis))
 	p.last = elapsed
 }
 
-// short writes milliseconds in at most eight columns.
+// short writes milliseconds in at most seven columns, up to a day.
 func short(ms float64) string {
 	switch {
 	case ms <= 0:
 		return "-"
 	case ms < 1:
 		return fmt.Sprintf("%.0fus", ms*1000)
-	case ms < 10_000:
+	case ms < 999.95:
 		return fmt.Sprintf("%.1fms", ms)
 	default:
 		return fmt.Sprintf("%.1fs", ms/1000)

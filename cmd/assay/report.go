@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,9 @@ func newReport() *cobra.Command {
 again. Nothing is measured or judged anew; for that see assay check.`,
 		Args: oneArgument("the run's folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"text", "markdown", "json", "html"}, format) {
+				return usageError{fmt.Errorf("--format %q is none of text, markdown, json, html", format)}
+			}
 			outcome, err := study.Report(args[0])
 			if err != nil {
 				return err
@@ -31,10 +35,8 @@ again. Nothing is measured or judged anew; for that see assay check.`,
 				err = report.Markdown(out, outcome.Result)
 			case "json":
 				err = report.WriteJSON(out, outcome.Result)
-			case "html":
-				_, err = fmt.Fprintln(out, outcome.Report)
 			default:
-				err = usageError{fmt.Errorf("--format %q is none of text, markdown, json, html", format)}
+				_, err = fmt.Fprintln(out, outcome.Report)
 			}
 			return err
 		},

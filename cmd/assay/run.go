@@ -10,7 +10,6 @@ import (
 	"assay/catalog"
 	"assay/report"
 	"assay/study"
-	"assay/workload/bank"
 )
 
 func newRun(version string) *cobra.Command {
@@ -32,12 +31,12 @@ Without --db an embedded SQLite file in the run's folder is used.`,
 			return usageError{fmt.Errorf("there is no workload %q; one of: %s", args[0], known)}
 		},
 	}
-	cmd.AddCommand(newRunBank(version))
+	cmd.AddCommand(newRunBank(version), newRunIsolation(version))
 	return cmd
 }
 
 func newRunBank(version string) *cobra.Command {
-	f := &runFlags{scenario: study.Defaults()}
+	f := newRunFlags(catalog.Bank)
 	cmd := &cobra.Command{
 		Use:   catalog.Bank,
 		Short: "Money transfers between accounts, checked to the last one",
@@ -59,17 +58,7 @@ journal, and each single transfer against what the database had answered.`,
 		},
 	}
 	f.add(cmd)
-	addBank(cmd, &f.scenario.Bank)
 	return cmd
-}
-
-func addBank(cmd *cobra.Command, c *bank.Config) {
-	flags := cmd.Flags()
-	flags.Int64Var(&c.Accounts, "accounts", c.Accounts, "how many accounts, 2 to 100000000")
-	flags.StringVar(&c.Keys, "keys", c.Keys, "how accounts are chosen: uniform or zipf:THETA, such as zipf:0.99")
-	flags.Float64Var(&c.Payroll, "payroll", c.Payroll, "share of transfers out of the few corporate accounts, 0 to 1")
-	flags.Float64Var(&c.Audits, "audits", c.Audits, "how many times a second accounts are read in one transaction meanwhile; 0 for none")
-	flags.IntVar(&c.Loaders, "loaders", c.Loaders, "batches of accounts that are loaded at the same time")
 }
 
 func runScenario(cmd *cobra.Command, version string, s study.Scenario, f *runFlags) error {

@@ -53,8 +53,9 @@ const snapshotLevel = "snapshot"
 // appNamePrefix begins the application names of all clients of a workload.
 func appNamePrefix(workloadName string) string { return "assay " + workloadName + " " }
 
-// parse reads the target. Its errors never hold a password: a malformed address
-// gives a plain error, an impossible option an *workload.OptionError.
+// parse reads the target. A malformed address or an impossible option gives an
+// *workload.OptionError, a host without an address *workload.UnreachableError;
+// none of them holds a password.
 func parse(target workload.Target, workloadName string) (*settings, error) {
 	s := &settings{
 		printable:      workload.Redact(target.Address),
@@ -100,8 +101,9 @@ func (s *settings) malformed(err error) error {
 		option, _, _ := strings.Cut(quoted, `"`) // a name that the library knows
 		reason += option
 	}
-	return fmt.Errorf("mongodb: the address %s cannot be used (%s); want mongodb://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[?replicaSet=NAME], special characters percent-encoded",
-		s.printable, strings.TrimRight(reason, " :"))
+	return &workload.OptionError{Option: "address", Value: s.printable,
+		Want: fmt.Sprintf("mongodb://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[?replicaSet=NAME], special characters percent-encoded (%s)",
+			strings.TrimRight(reason, " :"))}
 }
 
 // refuseOptions refuses options that would be ignored, or that would change

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary is the program under test. It is set once, before the first test.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+// buildAndRun builds the program as a user would and runs the tests with it.
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "assay-under-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "assay")
+	args := []string{"build", "-o", binary}
+	if raceEnabled {
+		args = append(args, "-race") // a race then ends the program with exit code 66
+	}
+	build := exec.Command("go", append(args, ".")...)
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// patience bounds every wait for the program. Nothing here should take as
+// long; it is there so that a hang is a failure with a name.
+const patience = 90 * time.Second
+
+// ended is how one command line ended.
+type ended struct {
+	args           []string
+	code           int
+	stdout, stderr string
+}
+
+func (e ended) String() string {
+	return fmt.Sprintf("assay %s: exit %d\nstdout: %s\nstderr: %s", strings.Join(e.args, " "), e.code, e.stdout, e.stderr)
+}
+
+// command is one run of the program.
+type command struct {
+	dir  string
+	env  []string
+	args []string
+	// shell, if not empty, is a script for sh that starts the program; it
+	// finds it as $0 and its arguments as "$@".
+	shell string
+	// messy is true if the program is to be killed and so cannot clean up.
+	messy bool
+}
+
+// process is a command that runs.
+type process struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	args    []string
+	done    chan struct{}
+	out     buffer
+	err     buffer
+	temp    string
+	isMessy bool
+}
+
+// buffer can be read while it is written.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// start starts the program. It has an environment of its own, with a folder
+// for temporary files that it must leave empty.
+func start(t *testing.T, c command) *process {
+	t.Helper()
+	p := &process{t: t, args: c.args, done: make(chan struct{}), temp: temporary(t), isMessy: c.messy}
+	p.cmd = exec.Command(binary, c.args...)
+	if c.shell != "" {
+		p.cmd = exec.Command("sh", append([]string{"-c", c.shell, binary}, c.args...)...)
+	}
+	if p.cmd.Dir = c.dir; c.dir == "" {
+		p.cmd.Dir = t.TempDir()
+	}
+	p.cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "ASSAY_SERVERS=" + os.Getenv("ASSAY_SERVERS"),
+		"TMPDIR=" + p.temp, "TERM=dumb",
+	}, c.env...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // how it ended is asked for in wait
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		select {
+		case <-p.done:
+		default:
+			_ = p.cmd.Process.Kill() // the test has failed already
+			<-p.done
+		}
+	})
+	return p
+}
+
+// temporary is a folder that servers which run as another user can enter.
+func temporary(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "assay-temp-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// until waits for a text on standard error and fails if the program ends
+// first.
+func (p *process) until(text string) {
+	p.t.Helper()
+	p.untilTrue(fmt.Sprintf("%q on standard error", text), func() bool { return strings.Contains(p.err.String(), text) })
+}
+
+func (p *process) untilTrue(what string, happened func() bool) {
+	p.t.Helper()
+	deadline := time.After(patience)
+	for !happened() {
+		select {
+		case <-p.done:
+			if happened() {
+				return
+			}
+			p.t.Fatalf("it ended before %s\n%v", what, p.wait())
+		case <-deadline:
+			p.t.Fatalf("no %s after %v\n%s", what, patience, p.err.String())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// wait returns how it ended and wants nothing left behind.
+func (p *process) wait() ended {
+	p.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		p.t.Fatalf("assay %s still runs after %v\n%s", strings.Join(p.args, " "), patience, p.err.String())
+	}
+	e := ended{args: p.args, code: p.cmd.ProcessState.ExitCode(), stdout: p.out.String(), stderr: p.err.String()}
+	for _, word := range []string{"panic", "goroutine", "DATA RACE"} {
+		if strings.Contains(e.stdout+e.stderr, word) {
+			p.t.Errorf("%q in %v", word, e)
+		}
+	}
+	if p.isMessy {
+		return e
+	}
+	entries, err := os.ReadDir(p.temp)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if len(entries) > 0 {
+		p.t.Errorf("temporary files were left behind: %v by %v", entries, e)
+	}
+	return e
+}
+
+// assay runs a command line in a folder to its end.
+func assay(t *testing.T, dir string, args ...string) ended {
+	t.Helper()
+	return start(t, command{dir: dir, args: args}).wait()
+}
+
+// want fails the test at once if the exit code is another.
+func (e ended) want(t *testing.T, codes ...int) ended {
+	t.Helper()
+	if !slices.Contains(codes, e.code) {
+		t.Fatalf("want exit %v: %v", codes, e)
+	}
+	return e
+}
+
+// complaint returns the one line with which the program said why it did not
+// go on; progress may come before it.
+func (e ended) complaint(t *testing.T) string {
+	t.Helper()
+	var found []string
+	for line := range strings.Lines(e.stderr) {
+		if rest, ours := strings.CutPrefix(line, "assay: "); ours {
+			found = append(found, strings.TrimSpace(rest))
+		}
+	}
+	if len(found) != 1 {
+		t.Errorf("%d lines begin with assay: in %v", len(found), e)
+		return ""
+	}
+	if !strings.HasSuffix(e.stderr, found[0]+"\n") {
+		t.Errorf("something follows the complaint in %v", e)
+	}
+	if e.stdout != "" {
+		t.Errorf("something on standard output of %v", e)
+	}
+	return found[0]
+}

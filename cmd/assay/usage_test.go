@@ -1,0 +1,161 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBadInput: each mistake ends with exit code 2 and one line that names
+// what was wrong, before anything is made.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		args string // separated by blanks; _ stands for a blank within one
+		says []string
+	}{
+		{"frobnicate", []string{"frobnicate", "--help"}},
+		{"run", []string{"which workload", "bank"}},
+		{"run chess", []string{`"chess"`, "bank"}},
+		{"run bank extra", []string{"extra"}},
+		{"run bank --colour red", []string{"--colour"}},
+		{"--colour", []string{"--colour"}},
+		{"list extra", []string{"extra"}},
+		{"check", []string{"the run's folder"}},
+		{"check a b", []string{"there are 2"}},
+		{"report", []string{"the run's folder"}},
+
+		{"run bank --db oracle://host", []string{`"oracle:"`, "postgres://", "mongodb://", "sqlite:"}},
+		{"run bank --db localhost", []string{"no scheme", "postgres://"}},
+		{"run bank --db sqlite:", []string{"sqlite:PATH"}},
+		{"run bank --db sqlite:x?journal=none", []string{"journal", "wal"}},
+		{"run bank --db mem://?bug=typo:1", []string{`"typo"`, "lost-ack"}},
+		{"run bank --db postgres://host:port/db", []string{"postgres://USER"}},
+		{"run bank --db mongodb://", []string{"mongodb://"}},
+		{"run bank --db mem:// --cluster postgres:1", []string{"--db", "--cluster"}},
+		{"run bank --cluster postgres:9", []string{"postgres:9", "postgres:1", "mongodb:3"}},
+		{"run bank --cluster oracle:1", []string{"oracle:1", "postgres:1"}},
+		{"run bank --isolation sloppy", []string{"sloppy", "serializable"}},
+		{"run bank --db mem:// --isolation sloppy", []string{"sloppy", "serializable"}},
+
+		{"run bank --clients 0", []string{"--clients", "0"}},
+		{"run bank --clients -3", []string{"--clients", "-3"}},
+		{"run bank --clients many", []string{"--clients", "many"}},
+		{"run bank --clients 1.5", []string{"--clients", "1.5"}},
+		{"run bank --clients 20000", []string{"--clients", "10000"}},
+		{"run bank --rate 0", []string{"--rate", "0"}},
+		{"run bank --rate -1", []string{"--rate", "-1"}},
+		{"run bank --rate NaN", []string{"--rate", "NaN"}},
+		{"run bank --rate Inf", []string{"--rate"}},
+		{"run bank --rate fast", []string{"--rate", "fast"}},
+		{"run bank --rate 5/h", []string{"--rate", "5/h"}},
+		{"run bank --arrivals poisson", []string{"--arrivals", "--rate"}},
+		{"run bank --rate 5 --arrivals sometimes", []string{"--arrivals", "sometimes"}},
+		{"run bank --duration 0s", []string{"--duration", "0s"}},
+		{"run bank --duration -5s", []string{"--duration", "-5s"}},
+		{"run bank --duration 10", []string{"--duration", "10"}},
+		{"run bank --duration soon", []string{"--duration", "soon"}},
+		{"run bank --warmup -1s", []string{"--warmup", "-1s"}},
+		{"run bank --ops 0", []string{"--ops"}},
+		{"run bank --ops -5", []string{"--ops", "-5"}},
+		{"run bank --ops 5 --duration 1s", []string{"--ops", "--duration"}},
+		{"run bank --ramp 0", []string{"--ramp"}},
+		{"run bank --ramp 0.0/s", []string{"--ramp"}},
+		{"run bank --timeout 0s", []string{"--timeout", "0s"}},
+		{"run bank --connect-timeout -1s", []string{"--connect-timeout", "-1s"}},
+		{"run bank --retry always", []string{"--retry", "always", "idempotent"}},
+		{"run bank --retry failed --max-attempts 0", []string{"--max-attempts", "0"}},
+		{"run bank --seed -1", []string{"--seed", "-1"}},
+		{"run bank --seed lucky", []string{"--seed", "lucky"}},
+		{"run bank --accounts 1", []string{"--accounts", "1", "2 to 100000000"}},
+		{"run bank --accounts 100000001", []string{"--accounts"}},
+		{"run bank --payroll 1.1", []string{"--payroll", "1.1"}},
+		{"run bank --payroll NaN", []string{"--payroll", "NaN"}},
+		{"run bank --keys zipf:1", []string{"--keys", "zipf:1", "zipf:0.99"}},
+		{"run bank --keys random", []string{"--keys", "random", "uniform"}},
+		{"run bank --loaders 0", []string{"--loaders", "0"}},
+		{"run bank --threshold fast", []string{`"fast"`, "p99"}},
+		{"run bank --threshold p98<5ms", []string{"p98", "p99"}},
+		{"run bank --threshold p99<5", []string{"p99<5", "20ms"}},
+		{"run bank --db mem:// --ops 10 --out used", []string{"used", "in use", "--out"}},
+		{"run bank --db mem:// --ops 10 --out used/file", []string{"used/file", "--out"}},
+		{"run bank --scenario missing.yaml", []string{"missing.yaml", "no such file"}},
+		{"run bank --scenario used/file", []string{"used/file"}},
+		{"run bank --scenario list.yaml", []string{"list.yaml"}},
+		{"run bank --scenario field.yaml", []string{"field.yaml", "clints"}},
+		{"run bank --scenario value.yaml", []string{"value.yaml", "--clients"}},
+		{"run bank --scenario redacted.yaml", []string{"password", "ASSAY_DB"}},
+
+		{"check missing", []string{"missing"}},
+		{"check used", []string{"used", "no run"}},
+		{"check used/file", []string{"used/file", "no run"}},
+		{"report missing", []string{"missing"}},
+		{"report used", []string{"used", "no run"}},
+		{"report --format pdf used", []string{"pdf", "markdown"}},
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"used/file":     "precious",
+		"list.yaml":     "- bank\n- chess\n",
+		"field.yaml":    "workload: bank\nload:\n  clints: 4\n",
+		"value.yaml":    "workload: bank\nload:\n  clients: 0\n",
+		"redacted.yaml": "workload: bank\ndatabase: postgres://u:xxxxx@host/db\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := files(t, dir)
+	for _, test := range tests {
+		args := strings.Fields(test.args)
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "_", " ")
+		}
+		e := assay(t, dir, args...)
+		said := e.complaint(t)
+		if e.code != exitUsage {
+			t.Errorf("%s: exit %d, want %d: %s", test.args, e.code, exitUsage, said)
+		}
+		for _, part := range test.says {
+			if !strings.Contains(said, part) {
+				t.Errorf("%s: %q does not say %q", test.args, said, part)
+			}
+		}
+	}
+	if after := files(t, dir); after != before {
+		t.Errorf("there is now %s where there was %s", after, before)
+	}
+}
+
+// files lists a folder, all levels.
+func files(t *testing.T, dir string) string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		names = append(names, strings.TrimPrefix(path, dir))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestHelp: every command explains itself on standard output, in 80 columns.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"", "--help", "run --help", "run bank --help", "check --help", "report --help", "list --help", "help run bank"} {
+		e := assay(t, t.TempDir(), strings.Fields(args)...).want(t, 0)
+		if e.stderr != "" || !strings.Contains(e.stdout, "Usage:") {
+			t.Errorf("%v", e)
+		}
+	}
+	if e := assay(t, t.TempDir(), "--version").want(t, 0); !strings.HasPrefix(e.stdout, "assay version ") {
+		t.Errorf("%v", e)
+	}
+}
