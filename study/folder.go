@@ -29,10 +29,11 @@ type FolderError struct {
 }
 
 func (e *FolderError) Error() string {
+	cause := ""
 	if e.Err != nil {
-		return fmt.Sprintf("folder %s: %s: %v", e.Path, e.Reason, e.Err)
+		cause = ": " + e.Err.Error()
 	}
-	return fmt.Sprintf("folder %s: %s", e.Path, e.Reason)
+	return fmt.Sprintf("folder %s %s%s; choose another --out", e.Path, e.Reason, cause)
 }
 
 func (e *FolderError) Unwrap() error { return e.Err }
@@ -44,14 +45,14 @@ func createFolder(path string, now time.Time, workload, driver string) (string, 
 		return createDefaultFolder(now, workload, driver)
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
-		return "", &FolderError{Path: path, Reason: "cannot be made; choose another --out", Err: errors.Unwrap(err)}
+		return "", &FolderError{Path: path, Reason: "cannot be made", Err: errors.Unwrap(err)}
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return "", &FolderError{Path: path, Reason: "cannot be read; choose another --out", Err: errors.Unwrap(err)}
+		return "", &FolderError{Path: path, Reason: "cannot be read", Err: errors.Unwrap(err)}
 	}
 	if len(entries) > 0 {
-		return "", &FolderError{Path: path, Reason: "is in use (it is not empty); choose another --out"}
+		return "", &FolderError{Path: path, Reason: "is in use (it is not empty)"}
 	}
 	return path, nil
 }
@@ -59,7 +60,7 @@ func createFolder(path string, now time.Time, workload, driver string) (string, 
 func createDefaultFolder(now time.Time, workload, driver string) (string, error) {
 	const parent = "runs"
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", &FolderError{Path: parent, Reason: "cannot be made; choose a place with --out", Err: errors.Unwrap(err)}
+		return "", &FolderError{Path: parent, Reason: "cannot be made", Err: errors.Unwrap(err)}
 	}
 	base := filepath.Join(parent, strings.Join([]string{now.UTC().Format("20060102T150405Z"), workload, driver}, "-"))
 	path := base
@@ -69,7 +70,7 @@ func createDefaultFolder(now time.Time, workload, driver string) (string, error)
 		case err == nil:
 			return path, nil
 		case !errors.Is(err, os.ErrExist) || n > 1000:
-			return "", &FolderError{Path: path, Reason: "cannot be made; choose a place with --out", Err: errors.Unwrap(err)}
+			return "", &FolderError{Path: path, Reason: "cannot be made", Err: errors.Unwrap(err)}
 		}
 		path = fmt.Sprintf("%s-%d", base, n)
 	}
