@@ -16,10 +16,14 @@ import (
 	"assay/driver/sqlite"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/isolation"
 )
 
 // The names of the workloads.
-const Bank = "bank"
+const (
+	Bank      = "bank"
+	Isolation = "isolation"
+)
 
 // Workload is one workload that can be run.
 type Workload struct {
@@ -31,6 +35,7 @@ type Workload struct {
 func Workloads() []Workload {
 	return []Workload{
 		{Name: Bank, Summary: "money transfers between accounts; the ledger is checked to the last transfer"},
+		{Name: Isolation, Summary: "small transactions over shared lists, registers, groups and pairs; anomalies are named"},
 	}
 }
 
@@ -46,6 +51,9 @@ type Driver struct {
 	// database cannot honour it; then NoBank says why.
 	Bank   func(ctx context.Context, target workload.Target) (bank.Store, error)
 	NoBank string
+	// Isolation and NoIsolation are the same for the isolation workload.
+	Isolation   func(ctx context.Context, target workload.Target) (isolation.Store, error)
+	NoIsolation string
 }
 
 // Drivers returns all drivers.
@@ -107,7 +115,9 @@ type Cell struct {
 func Matrix() []Cell {
 	var cells []Cell
 	for _, d := range Drivers() {
-		cells = append(cells, Cell{Driver: d.Name, Workload: Bank, Supported: d.Bank != nil, Reason: d.NoBank})
+		cells = append(cells,
+			Cell{Driver: d.Name, Workload: Bank, Supported: d.Bank != nil, Reason: d.NoBank},
+			Cell{Driver: d.Name, Workload: Isolation, Supported: d.Isolation != nil, Reason: d.NoIsolation})
 	}
 	return cells
 }

@@ -177,6 +177,9 @@ type Database struct {
 	DiskPerNode   *int64 `json:"disk_bytes_per_node"`
 	// Embedded is true if the database ran inside the assay process.
 	Embedded bool `json:"embedded"`
+	// Promise is the consistency model that the isolation level in force
+	// promises, where the workload asks for it.
+	Promise string `json:"promised_model,omitempty"`
 }
 
 // Data is what the data takes on disk.

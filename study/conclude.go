@@ -88,7 +88,7 @@ func finish(ctx context.Context, folder string, s Scenario, r *report.Result, f 
 	if err != nil {
 		return Outcome{}, err
 	}
-	judged, err := judge(folder, s, f.inFlight)
+	judged, err := judge(ctx, folder, s, r.Database.Promise, f.inFlight)
 	if err != nil {
 		return Outcome{}, err
 	}

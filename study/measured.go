@@ -30,7 +30,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	}
 	summary := measure.NewSummary(scope)
 	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {
-		if counts(op.Kind) {
+		if counts(s, op.Kind) {
 			summary.Add(op)
 		}
 		return nil

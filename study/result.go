@@ -49,10 +49,10 @@ func durationSeconds(p load.Plan) float64 {
 }
 
 // describe enters what the database says of itself.
-func describe(r *report.Result, p workload.Product, address string) {
+func describe(r *report.Result, p workload.Product, address, promise string) {
 	d := &r.Database
 	d.Product, d.Version, d.Address = p.Name, p.Version, workload.Redact(address)
-	d.Embedded = p.Embedded
+	d.Embedded, d.Promise = p.Embedded, promise
 	for _, s := range p.Settings {
 		d.Settings = append(d.Settings, report.Setting(s))
 	}

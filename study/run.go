@@ -174,7 +174,7 @@ func (r *run) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	describe(r.result, product, r.address)
+	describe(r.result, product, r.address, r.store.Promise())
 	return writeResult(r.folder, r.result)
 }
 

@@ -10,15 +10,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
 
 	"assay/catalog"
+	"assay/check/cycle"
 	"assay/load"
 	"assay/measure"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/isolation"
 )
 
 // Scenario is one run as asked for. It is kept in scenario.yaml, without any
@@ -36,8 +39,10 @@ type Scenario struct {
 	Isolation      string        `yaml:"isolation,omitempty"`
 	ConnectTimeout time.Duration `yaml:"connect_timeout"`
 	Load           load.Plan     `yaml:"load"`
-	Bank           bank.Config   `yaml:"bank"`
-	Thresholds     []string      `yaml:"thresholds,omitempty"`
+	Bank           bank.Config   `yaml:"bank,omitempty"`
+	// Transactions is the isolation workload's.
+	Transactions isolation.Config `yaml:"transactions,omitempty"`
+	Thresholds   []string         `yaml:"thresholds,omitempty"`
 	// Drop removes the data at the end of the run.
 	Drop bool `yaml:"drop,omitempty"`
 }
@@ -47,7 +52,7 @@ type Scenario struct {
 func Defaults() Scenario {
 	return Scenario{
 		Workload: catalog.Bank, ConnectTimeout: 10 * time.Second,
-		Load: load.Defaults(), Bank: bank.Defaults(),
+		Load: load.Defaults(), Bank: bank.Defaults(), Transactions: isolation.Defaults(),
 	}
 }
 
@@ -76,11 +81,35 @@ func (s Scenario) Validate() error {
 	if err := s.Load.Validate(); err != nil {
 		return err
 	}
-	if err := s.Bank.Validate(); err != nil {
+	if err := s.validateConfig(); err != nil {
 		return err
 	}
 	_, err := s.thresholds()
 	return err
+}
+
+// validateConfig looks at the part that belongs to the workload.
+func (s Scenario) validateConfig() error {
+	if s.Workload != catalog.Isolation {
+		return s.Bank.Validate()
+	}
+	if s.Transactions.Model != "" {
+		if _, err := cycle.ParseModel(s.Transactions.Model); err != nil {
+			return &workload.OptionError{Option: "--model", Value: s.Transactions.Model, Want: modelNames()}
+		}
+	}
+	if err := isolation.CheckPlan(s.Load); err != nil {
+		return err
+	}
+	return s.Transactions.Validate()
+}
+
+func modelNames() string {
+	var names []string
+	for _, m := range cycle.Models() {
+		names = append(names, string(m))
+	}
+	return strings.Join(names, ", ")
 }
 
 func (s Scenario) validateWorkload() error {
@@ -136,6 +165,11 @@ func ReadScenario(path string) (Scenario, error) {
 func writeScenario(path string, s Scenario) error {
 	if s.Database != "" { // empty means an SQLite file in the run's folder
 		s.Database = workload.Redact(s.Database)
+	}
+	if s.Workload == catalog.Isolation { // the other workload's part means nothing
+		s.Bank = bank.Config{}
+	} else {
+		s.Transactions = isolation.Config{}
 	}
 	text, err := yaml.Marshal(s)
 	if err != nil {

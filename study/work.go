@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 
 	"assay/catalog"
 	"assay/check"
@@ -13,6 +15,7 @@ import (
 	"assay/report"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/isolation"
 )
 
 // work is what a run needs of its workload, opened on one database. See
@@ -28,6 +31,9 @@ type work interface {
 	// Observer is a client that reads while the others write, perSecond times
 	// a second; ok is false if there is none.
 	Observer() (observer load.Client, perSecond float64, ok bool)
+	// Promise is the consistency model that the database promises at its
+	// isolation level; empty where the workload does not ask.
+	Promise() string
 	Settle(ctx context.Context) error
 	// Save reads the database back into the run's folder.
 	Save(ctx context.Context, folder string, read func(rows int64)) error
@@ -61,6 +67,15 @@ func openWork(ctx context.Context, s Scenario, address string) (work, error) {
 			return nil, err
 		}
 		return bank.NewWork(store, s.Bank, s.Load.Seed, s.Load.Clients)
+	case catalog.Isolation:
+		if driver.Isolation == nil {
+			return nil, &workload.OptionError{Option: "workload", Value: s.Workload, Want: driver.NoIsolation}
+		}
+		store, err := driver.Isolation(ctx, target(s, address))
+		if err != nil {
+			return nil, err
+		}
+		return isolation.NewWork(store, s.Transactions, s.Load.Seed)
 	default:
 		return nil, s.validateWorkload()
 	}
@@ -72,11 +87,17 @@ func target(s Scenario, address string) workload.Target {
 	}
 }
 
-// counts reports whether operations of this kind are the work that is measured.
-func counts(kind uint8) bool { return kind == bank.KindTransfer }
+// counts reports whether operations of this kind are the work that is
+// measured. An audit is not; an attempt that sent nothing has no kind.
+func counts(s Scenario, kind uint8) bool {
+	return s.Workload != catalog.Bank || kind == bank.KindTransfer
+}
 
 // options are the workload's own settings, for the report.
 func options(s Scenario) []report.Setting {
+	if s.Workload == catalog.Isolation {
+		return isolationOptions(s.Transactions)
+	}
 	return []report.Setting{
 		{Name: "accounts", Value: strconv.FormatInt(s.Bank.Accounts, 10)},
 		{Name: "keys", Value: s.Bank.Keys},
@@ -85,9 +106,27 @@ func options(s Scenario) []report.Setting {
 	}
 }
 
-// judge runs the workload's checks over a run's folder. inFlight, if not
-// empty, says why the state may not be final.
-func judge(folder string, s Scenario, inFlight string) (judgement, error) {
+func isolationOptions(c isolation.Config) []report.Setting {
+	style := "atomic"
+	if c.Rewrite {
+		style = "read and rewrite"
+	}
+	return []report.Setting{
+		{Name: "test", Value: c.Test},
+		{Name: "keys", Value: strconv.Itoa(c.Keys)},
+		{Name: "length", Value: strconv.Itoa(c.Length)},
+		{Name: "per key", Value: strconv.Itoa(c.PerKey)},
+		{Name: "appends", Value: style},
+	}
+}
+
+// judge runs the workload's checks over a run's folder. promise is the
+// consistency model that the database promises; inFlight, if not empty, says
+// why the state may not be final.
+func judge(ctx context.Context, folder string, s Scenario, promise, inFlight string) (judgement, error) {
+	if s.Workload == catalog.Isolation {
+		return judgeIsolation(ctx, folder, s, promise, inFlight)
+	}
 	j, err := bank.Judge(s.Bank, s.Load.Seed, bank.Evidence{
 		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, bank.FileState), InFlight: inFlight,
 	})
@@ -103,4 +142,39 @@ func judge(folder string, s Scenario, inFlight string) (judgement, error) {
 			t.Unknown, t.UnknownApplied, t.Unknown-t.UnknownApplied))
 	}
 	return out, nil
+}
+
+func judgeIsolation(ctx context.Context, folder string, s Scenario, promise, inFlight string) (judgement, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
+	j, err := isolation.Judge(ctx, s.Transactions, s.Load.Seed, isolation.Evidence{
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, isolation.FileState),
+		Promise: promise, InFlight: inFlight,
+	})
+	if err != nil {
+		return judgement{}, err
+	}
+	t := j.Tally
+	return judgement{results: j.Results, notes: isolationNotes(j), counted: map[history.Outcome]int64{
+		history.Committed: t.Committed, history.Rejected: t.Rejected, history.Failed: t.Failed, history.Unknown: t.Unknown,
+	}}, nil
+}
+
+// searchTimeout bounds the search for anomalies; what is not found by then is
+// unknown.
+const searchTimeout = 10 * time.Minute
+
+func isolationNotes(j isolation.Judgement) []string {
+	notes := []string{fmt.Sprintf("judged against %s", j.Model)}
+	if j.Report == nil {
+		return notes
+	}
+	if len(j.Report.Permitted) > 0 {
+		notes = append(notes, fmt.Sprintf("found, and allowed by %s: %s", j.Model, strings.Join(j.Report.Permitted, ", ")))
+	}
+	if len(j.Report.Anomalies) > 0 {
+		notes = append(notes, fmt.Sprintf("found, and forbidden by %s: %s; what was found rules out %v and all stronger models",
+			j.Model, strings.Join(j.Report.Anomalies, ", "), j.Report.Not))
+	}
+	return notes
 }

@@ -27,6 +27,13 @@ const (
 // and then with the number of rows so far. A file that exists is replaced,
 // and only by a whole one.
 func Save(ctx context.Context, store Store, path string, read func(rows int64)) error {
+	return save(func(account func(Account) error, entry func(Entry) error) error {
+		return store.Read(ctx, account, entry)
+	}, path, read)
+}
+
+// save is Save for any source of accounts and journal rows.
+func save(source func(func(Account) error, func(Entry) error) error, path string, read func(rows int64)) error {
 	partial := path + ".partial"
 	if err := os.Remove(partial); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return &history.WriteError{Path: partial, Err: err}
@@ -36,7 +43,7 @@ func Save(ctx context.Context, store Store, path string, read func(rows int64)) 
 		return err
 	}
 	w := stateWriter{file: file, read: read}
-	err = store.Read(ctx, w.account, w.entry)
+	err = source(w.account, w.entry)
 	if err == nil {
 		w.buf = append(w.buf, tagCounts)
 		w.ints(w.accounts, w.entries)

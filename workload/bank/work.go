@@ -56,7 +56,17 @@ func (w *Work) Observer() (observer load.Client, perSecond float64, ok bool) {
 	}, w.config.Audits, true
 }
 
+// Promise implements what a run asks of every workload: the ledger is judged
+// by its own rules, whatever the database promises.
+func (w *Work) Promise() string { return "" }
+
 // Save reads the database back into the run's folder.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
-	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
+	if err := Save(ctx, w.Store, filepath.Join(folder, FileState), read); err != nil {
+		return err
+	}
+	if store, ok := w.Store.(Replicated); ok {
+		return saveReplicas(ctx, store, folder, read)
+	}
+	return nil
 }

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"assay/check"
+	"assay/report"
+)
+
+// resultOf reads what a run left in its folder.
+func resultOf(t *testing.T, folder string) *report.Result {
+	t.Helper()
+	r, err := report.ReadJSON(filepath.Join(folder, "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// readFile returns a whole file.
+func readFile(t *testing.T, parts ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// narrow wants no line to be wider than a terminal of 80 columns.
+func narrow(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// TestFirstCommand is what a newcomer types.
+func TestFirstCommand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := assay(t, dir, "run", "bank", "--duration", "1s", "--warmup", "1200ms").want(t, 0)
+	narrow(t, e.stdout)
+	narrow(t, e.stderr)
+	for _, part := range []string{"VALID", "committed/s", "p99", "total", "accounts", "transfers", "seed", "report.html", "runs/"} {
+		if !strings.Contains(e.stdout, part) {
+			t.Errorf("standard output does not say %q: %v", part, e)
+		}
+	}
+	for _, part := range []string{"loading 10000", "overall", "the warm-up is over"} {
+		if !strings.Contains(e.stderr, part) {
+			t.Errorf("standard error does not say %q: %v", part, e)
+		}
+	}
+	folders, err := filepath.Glob(filepath.Join(dir, "runs", "*-bank-sqlite"))
+	if err != nil || len(folders) != 1 {
+		t.Fatalf("folders %v, %v", folders, err)
+	}
+	r := resultOf(t, folders[0])
+	if r.Verdict != check.Valid || r.Measurement.Verdict != "valid" || r.Outcomes.Committed == 0 {
+		t.Errorf("%v, %+v", r.Verdict, r.Measurement)
+	}
+	judged := assay(t, dir, "check", strings.TrimPrefix(folders[0], dir+"/")).want(t, 0)
+	narrow(t, judged.stdout)
+	if again := resultOf(t, folders[0]); again.Throughput != r.Throughput || again.Outcomes != r.Outcomes {
+		t.Errorf("judged again: %+v where %+v was", again.Throughput, r.Throughput)
+	}
+	shown := assay(t, dir, "report", strings.TrimPrefix(folders[0], dir+"/")).want(t, 0)
+	if shown.stderr != "" || !strings.Contains(shown.stdout, "VALID") {
+		t.Errorf("%v", shown)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		args string
+		code int
+		says string // on standard output
+	}{
+		{"valid", "--db mem://?latency=2ms --duration 1s", exitValid, "VALID"},
+		{"timeouts are no violation", "--db mem://?latency=2ms&timeout=0.01 --duration 1s", exitValid, "VALID"},
+		{"violated", "--db mem://?bug=lost-ack:0.05 --ops 2000", exitViolated, "VIOLATED"},
+		{"violated dominates a threshold", "--db mem://?bug=lost-ack:0.05 --ops 2000 --threshold throughput>1000000000", exitViolated, "VIOLATED"},
+		{"a threshold missed", "--db mem://?latency=2ms --duration 1s --threshold p50<1ms --threshold throughput>1", exitThreshold, "p50<1ms"},
+		{"all thresholds kept", "--db mem://?latency=2ms --duration 1s --threshold p50>1ms", exitValid, "p50>1ms"},
+		{"too short", "--db mem://?latency=2ms --duration 100ms", exitNoVerdict, "too short"},
+		{"too short dominates a threshold", "--db mem://?latency=2ms --duration 100ms --threshold p50<1ms", exitNoVerdict, "too short"},
+		{"nothing committed", "--db mem://?timeout=1 --ops 200", exitNoVerdict, "nothing committed"},
+	}
+	for _, test := range tests {
+		t.Run(strings.ReplaceAll(test.name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{"run", "bank", "--accounts", "100", "--warmup", "0s", "--out", "run"}, strings.Fields(test.args)...)
+			dir := t.TempDir()
+			e := assay(t, dir, args...).want(t, test.code)
+			if !strings.Contains(e.stdout, test.says) {
+				t.Errorf("standard output does not say %q: %v", test.says, e)
+			}
+			narrow(t, e.stdout)
+			assay(t, dir, "check", "run", "--quiet").want(t, test.code)
+		})
+	}
+}
+
+// TestResultOnStandardOutput: --json prints result.json and nothing else, and
+// it is as its schema says.
+func TestResultOnStandardOutput(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(report.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := assay(t, dir, "run", "bank", "--json", "--accounts", "100", "--duration", "1s", "--warmup", "0s", "--out", "run",
+		"--threshold", "p99<1h").want(t, 0)
+	if run.stdout != readFile(t, dir, "run", "result.json") {
+		t.Error("standard output is not result.json")
+	}
+	for _, e := range []ended{run, assay(t, dir, "check", "--json", "run").want(t, 0), assay(t, dir, "report", "--format", "json", "run").want(t, 0)} {
+		var result any
+		decoder := json.NewDecoder(strings.NewReader(e.stdout))
+		if err := decoder.Decode(&result); err != nil || decoder.More() {
+			t.Fatalf("not one document: %v, %v", err, e)
+		}
+		if err := resolved.Validate(result); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+	if page := assay(t, dir, "report", "--format", "html", "run").want(t, 0); strings.TrimSpace(page.stdout) != filepath.Join("run", "report.html") {
+		t.Errorf("%v", page)
+	}
+	if tables := assay(t, dir, "report", "--format", "markdown", "run").want(t, 0); !strings.Contains(tables.stdout, "|---") {
+		t.Errorf("%v", tables)
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	run := assay(t, dir, "run", "bank", "--quiet", "--accounts", "100", "--duration", "1s", "--warmup", "0s", "--out", "run").want(t, 0)
+	again := assay(t, dir, "check", "--quiet", "run").want(t, 0)
+	for _, e := range []ended{run, again} {
+		if strings.Count(e.stdout, "\n") != 1 || e.stderr != "" || !strings.HasPrefix(e.stdout, "bank: valid, ") {
+			t.Errorf("%v", e)
+		}
+		narrow(t, e.stdout)
+	}
+	if run.stdout != again.stdout {
+		t.Errorf("%q, and judged again %q", run.stdout, again.stdout)
+	}
+}
+
+func TestScenarioRunsAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	assay(t, dir, "run", "bank", "--db", "mem://", "--clients", "1", "--ops", "300", "--accounts", "77", "--seed", "18446744073709551615",
+		"--keys", "zipf:0.99", "--retry", "failed", "--out", "first").want(t, exitNoVerdict, exitValid)
+	assay(t, dir, "run", "bank", "--scenario", "first/scenario.yaml", "--out", "second").want(t, exitNoVerdict, exitValid)
+	if a, b := readFile(t, dir, "first", "scenario.yaml"), readFile(t, dir, "second", "scenario.yaml"); a != b {
+		t.Errorf("the scenario became\n%s, from\n%s", b, a)
+	}
+	if a, b := resultOf(t, filepath.Join(dir, "first")), resultOf(t, filepath.Join(dir, "second")); a.Outcomes != b.Outcomes || a.Seed != b.Seed {
+		t.Errorf("%+v, then %+v", a.Outcomes, b.Outcomes)
+	}
+	// A flag beside it counts, and only that.
+	assay(t, dir, "run", "bank", "--scenario", "first/scenario.yaml", "--clients", "3", "--out", "third").want(t, exitNoVerdict, exitValid)
+	third := readFile(t, dir, "third", "scenario.yaml")
+	if want := strings.Replace(readFile(t, dir, "first", "scenario.yaml"), "clients: 1\n", "clients: 3\n", 1); third != want {
+		t.Errorf("the scenario became\n%s, want\n%s", third, want)
+	}
+}
+
+func TestSeedIsChosenAndKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	seeds := map[uint64]bool{}
+	for _, out := range []string{"a", "b", "c"} {
+		assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "10", "--accounts", "10", "--out", out, "--quiet")
+		r := resultOf(t, filepath.Join(dir, out))
+		seeds[r.Seed] = true
+		if !strings.Contains(assay(t, dir, "report", out).stdout, "seed ") {
+			t.Error("the seed is not printed")
+		}
+	}
+	if len(seeds) != 3 {
+		t.Errorf("three runs had the seeds %v", seeds)
+	}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	text := assay(t, t.TempDir(), "list").want(t, 0)
+	var cells []map[string]any
+	e := assay(t, t.TempDir(), "list", "--json").want(t, 0)
+	decoder := json.NewDecoder(strings.NewReader(e.stdout))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&cells); err != nil || len(cells) == 0 {
+		t.Fatalf("%v: %v", err, e)
+	}
+	seen := map[string]bool{}
+	for _, c := range cells {
+		driver, ok1 := c["driver"].(string)
+		workload, ok2 := c["workload"].(string)
+		supported, ok3 := c["supported"].(bool)
+		reason, ok4 := c["reason"].(string)
+		if !ok1 || !ok2 || !ok3 || !ok4 || driver == "" || workload == "" || len(c) != 4 {
+			t.Errorf("cell %v", c)
+		}
+		if supported != (reason == "") {
+			t.Errorf("%s on %s: supported is %v and the reason %q", workload, driver, supported, reason)
+		}
+		if seen[driver+" "+workload] {
+			t.Errorf("%s on %s is listed twice", workload, driver)
+		}
+		seen[driver+" "+workload] = true
+		if !strings.Contains(text.stdout, driver) || !strings.Contains(text.stdout, workload) {
+			t.Errorf("the text does not name %s and %s", driver, workload)
+		}
+	}
+	for _, driver := range []string{"sqlite", "postgres", "mongodb", "mem"} {
+		if !seen[driver+" bank"] {
+			t.Errorf("nothing is said of bank on %s", driver)
+		}
+	}
+}
+
+// TestDamageIsFound alters one byte of each file of a run.
+func TestDamageIsFound(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	assay(t, dir, "run", "bank", "--db", "mem://?latency=2ms", "--accounts", "50", "--duration", "1s", "--warmup", "0s", "--out", "run").want(t, 0)
+	for _, name := range []string{"history.bin", "state.bin"} {
+		path := filepath.Join(dir, "run", name)
+		whole := []byte(readFile(t, path))
+		bad := bytes.Clone(whole)
+		bad[len(bad)/2] ^= 0x10
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e := assay(t, dir, "check", "run")
+		if name == "state.bin" && e.code == exitNoVerdict { // a single frame, so that it may as well be cut
+			continue
+		}
+		if said := e.want(t, exitUsage).complaint(t); !strings.Contains(said, name) {
+			t.Errorf("%q does not name %s", said, name)
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "run", "result.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"check", "report"} {
+		if said := assay(t, dir, command, "run").want(t, exitUsage).complaint(t); !strings.Contains(said, "result.json") {
+			t.Errorf("%q does not name result.json", said)
+		}
+	}
+}

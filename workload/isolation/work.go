@@ -1,0 +1,49 @@
+package isolation
+
+import (
+	"context"
+	"path/filepath"
+
+	"assay/load"
+)
+
+// FileState is the name of the saved lists and registers in a run's folder.
+const FileState = "isolation.bin"
+
+// Work is the workload opened on one database: what a run does with it, phase
+// by phase.
+type Work struct {
+	Store
+	transactions *Transactions
+}
+
+// NewWork returns the work of this configuration and seed on a store, which it
+// owns from then on. It returns Config.Validate's error.
+func NewWork(store Store, config Config, seed uint64) (*Work, error) {
+	transactions, err := NewTransactions(config, seed)
+	if err != nil {
+		return nil, err
+	}
+	return &Work{Store: store, transactions: transactions}, nil
+}
+
+// Rows is how many rows Load creates: none, since transactions make what they
+// need.
+func (w *Work) Rows() int64 { return 0 }
+
+// Load does nothing: a run begins with nothing.
+func (w *Work) Load(context.Context, func(done, total int64)) error { return nil }
+
+// Client opens a session for client number n.
+func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
+	return NewClient(ctx, w.Store, w.transactions, n)
+}
+
+// Observer is a client that would read while the others write; the others do
+// that here.
+func (w *Work) Observer() (observer load.Client, perSecond float64, ok bool) { return nil, 0, false }
+
+// Save reads the database back into the run's folder.
+func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
+}
