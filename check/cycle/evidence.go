@@ -139,6 +139,12 @@ func (in *inference) incompatibleEvidence(read, spine int32) Evidence {
 		in.readText(a), in.h.keyName(a.key), in.readText(b)), a.txn, b.txn)
 }
 
+func (in *inference) reversedEvidence(read, txn int32) Evidence {
+	r := in.h.ops[read]
+	return in.about(r.key, nil, fmt.Sprintf("T1 read %s from key %s, where the elements that T2 appended are not in its order",
+		in.readText(r), in.h.keyName(r.key)), r.txn, txn)
+}
+
 func (in *inference) intermediateEvidence(read, write int32) Evidence {
 	r, w := in.h.ops[read], in.h.ops[write]
 	return in.about(r.key, []int64{w.val}, fmt.Sprintf(

@@ -42,21 +42,28 @@ func (in *inference) judgeElements(s *listState, o int32, list []int64) {
 }
 
 // judgeOrder looks for an append of a failed transaction on which a committed
-// one built.
+// one built, and for appends of one transaction the wrong way round. Where
+// others come between those, it is a cycle.
 func (in *inference) judgeOrder(s *listState) {
 	failed := int32(-1)
-	for _, e := range s.order {
+	for p, e := range s.order {
 		w := s.table.entries[e].writer
 		if w < 0 {
 			continue
 		}
-		switch txn := in.writer(&s.keyState, e); {
+		txn := in.writer(&s.keyState, e)
+		switch {
 		case !in.h.possible(txn):
 			failed = s.ops[w]
+			continue
 		case in.h.committed(txn) && failed >= 0:
 			before := failed
 			in.cases.note(dirtyUpdate, func() Evidence { return in.dirtyEvidence(s.spineOp, before, s.ops[w]) })
 			failed = -1
+		}
+		before := s.previous[p]
+		if before >= 0 && in.writer(&s.keyState, before) == txn && s.table.entries[before].writer > w {
+			in.cases.note(incompatibleOrder, func() Evidence { return in.reversedEvidence(s.spineOp, txn) })
 		}
 	}
 }

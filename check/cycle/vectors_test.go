@@ -1,4 +1,4 @@
-package cycle
+package cycle_test
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"assay/check"
+	. "assay/check/cycle"
 )
 
 type vector struct {
