@@ -91,7 +91,9 @@ func Decode(values []int64, dst []Op) (ops []Op, results bool, err error) {
 	ops, results = dst[:0], true
 	d := decoder{values: values}
 	for len(d.values) > 0 && !d.bad {
-		o := Op{Kind: Kind(d.next()), Key: d.next()}
+		kind := d.next()
+		o := Op{Kind: Kind(kind), Key: d.next()}
+		d.bad = d.bad || kind != int64(o.Kind)
 		switch o.Kind {
 		case Append, AppendByRewrite, Write, Insert:
 			o.Value = d.next()

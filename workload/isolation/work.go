@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"assay/load"
+	"assay/workload"
 )
 
 // FileState is the name of the saved lists and registers in a run's folder.
@@ -30,6 +31,12 @@ func NewWork(store Store, config Config, seed uint64) (*Work, error) {
 // Rows is how many rows Load creates: none, since transactions make what they
 // need.
 func (w *Work) Rows() int64 { return 0 }
+
+// Create makes the empty schema. There is nothing to load, so it is loaded.
+func (w *Work) Create(ctx context.Context, mark workload.Mark) error {
+	mark.Loaded = true
+	return w.Store.Create(ctx, mark)
+}
 
 // Load does nothing: a run begins with nothing.
 func (w *Work) Load(context.Context, func(done, total int64)) error { return nil }

@@ -1,0 +1,182 @@
+package isolation
+
+import (
+	"errors"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"assay/history"
+	"assay/load"
+	"assay/workload"
+)
+
+func mustWork(t *testing.T, store *fake, c Config) *Work {
+	t.Helper()
+	w, err := NewWork(store, c, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func mustClient(t *testing.T, store *fake, c Config, number int) load.Client {
+	t.Helper()
+	made, err := mustWork(t, store, c).Client(t.Context(), number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(made.Close)
+	return made
+}
+
+func TestClientDoesItsOwnTransactions(t *testing.T) {
+	store, c := &fake{}, configured("all", nil)
+	made := mustTransactions(t, c, 7)
+	client := mustClient(t, store, c, 3)
+	kinds := map[uint8]bool{}
+	for seq := range uint64(60) {
+		for attempt := 1; attempt <= 2; attempt++ {
+			answer := client.Attempt(t.Context(), seq, attempt)
+			want := mustAt(t, made, 3, seq, attempt)
+			asked := store.sessions[0].asked
+			if got := asked[len(asked)-1]; !reflect.DeepEqual(plainOps(got), plainOps(want)) {
+				t.Errorf("operation %d asked for %+v, want %+v", seq, got, want)
+			}
+			ops, results, err := Decode(answer.Values, nil)
+			if err != nil || !results || len(ops) != len(want) || answer.Kind != kindOf(want) || answer.Outcome != history.Committed {
+				t.Errorf("operation %d answered %+v: %+v, %v, %v", seq, answer, ops, results, err)
+			}
+			kinds[answer.Kind] = true
+		}
+	}
+	if len(store.sessions) != 1 || len(kinds) != 4 {
+		t.Errorf("%d sessions, kinds %v", len(store.sessions), kinds)
+	}
+}
+
+// TestClientReplacesItsSession gives one reply, and then asks which session
+// the next attempt used.
+func TestClientReplacesItsSession(t *testing.T) {
+	tests := []struct {
+		name     string
+		reply    Reply
+		replaced bool
+		want     history.Outcome
+	}{
+		{"committed", Reply{Outcome: history.Committed}, false, history.Committed},
+		{"committed, then lost", Reply{Outcome: history.Committed, Broken: true}, true, history.Committed},
+		{"failed", Reply{Outcome: history.Failed, Class: "deadlock"}, false, history.Failed},
+		{"failed and broken", Reply{Outcome: history.Failed, Broken: true, Class: "connection lost"}, true, history.Failed},
+		{"unknown", Reply{Class: "timeout"}, true, history.Unknown},
+		{"rejected, which no driver may say", Reply{Outcome: history.Rejected, Class: "no funds"}, true, history.Unknown},
+	}
+	for _, x := range tests {
+		store := &fake{answer: func([]Op) Reply { return x.reply }}
+		client := mustClient(t, store, Defaults(), 0)
+		answer := client.Attempt(t.Context(), 0, 1)
+		if answer.Outcome != x.want || answer.Class != x.reply.Class || answer.Disconnected != x.reply.Broken && x.want != history.Unknown {
+			t.Errorf("%s: %+v", x.name, answer)
+		}
+		_, results, err := Decode(answer.Values, nil)
+		if err != nil || results && x.want != history.Committed {
+			t.Errorf("%s: recorded %v: results %v, %v", x.name, answer.Values, results, err)
+		}
+		client.Attempt(t.Context(), 1, 1)
+		if replaced := len(store.sessions) == 2; replaced != x.replaced || replaced && store.sessions[0].closed != 1 {
+			t.Errorf("%s: replaced %v, closed %d times", x.name, replaced, store.sessions[0].closed)
+		}
+	}
+}
+
+func TestClientWithoutConnection(t *testing.T) {
+	broken := errors.New("nobody there")
+	store := &fake{
+		answer:  func([]Op) Reply { return Reply{Class: "connection lost", Broken: true} },
+		connect: func(n int) error { return map[bool]error{true: broken}[n > 0] },
+	}
+	client := mustClient(t, store, Defaults(), 0)
+	client.Attempt(t.Context(), 0, 1)
+	answer := client.Attempt(t.Context(), 0, 2)
+	if answer.Outcome != history.Failed || answer.Class != "cannot connect" || !answer.Disconnected {
+		t.Errorf("%+v", answer)
+	}
+	if _, _, err := Decode(answer.Values, nil); err != nil {
+		t.Errorf("the record of what was not sent: %v", err)
+	}
+	if _, err := NewClient(t.Context(), &fake{connect: func(int) error { return broken }}, mustTransactions(t, Defaults(), 1), 0); err != broken {
+		t.Errorf("a client without a session: %v", err)
+	}
+}
+
+// TestClientSaysWhatItCannotRecord: an acknowledged transaction whose results
+// are lost is unknown, not committed with less.
+func TestClientSaysWhatItCannotRecord(t *testing.T) {
+	long := make([]int64, history.MaxValues)
+	store := &fake{answer: func(ops []Op) Reply {
+		for i := range ops {
+			if ops[i].Kind == ReadList {
+				ops[i].List = append(ops[i].List, long...)
+			}
+		}
+		return Reply{Outcome: history.Committed}
+	}}
+	client := mustClient(t, store, Defaults(), 0)
+	tooLong := 0
+	for seq := range uint64(30) {
+		answer := client.Attempt(t.Context(), seq, 1)
+		ops, results, err := Decode(answer.Values, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := false
+		for _, o := range ops {
+			read = read || o.Kind == ReadList
+		}
+		want := load.Answer{Kind: KindAppend, Outcome: history.Committed}
+		if read {
+			want = load.Answer{Kind: KindAppend, Outcome: history.Unknown, Class: ClassTooLong}
+			tooLong++
+		}
+		want.Values = answer.Values
+		if !reflect.DeepEqual(answer, want) || results == read {
+			t.Errorf("operation %d: %+v, want %+v; results %v", seq, answer, want, results)
+		}
+	}
+	if tooLong == 0 || len(store.sessions) != 1 {
+		t.Errorf("%d too long, %d sessions; the session was not at fault", tooLong, len(store.sessions))
+	}
+}
+
+func TestClientBeyondTheLastNumber(t *testing.T) {
+	store := &fake{}
+	client := mustClient(t, store, Defaults(), 0)
+	answer := client.Attempt(t.Context(), MaxSeq+1, 1)
+	if answer.Outcome != history.Failed || answer.Class != ClassBeyond || len(store.sessions[0].asked) != 0 {
+		t.Errorf("%+v, asked %v", answer, store.sessions[0].asked)
+	}
+}
+
+func TestWork(t *testing.T) {
+	store := &fake{}
+	w := mustWork(t, store, Defaults())
+	if err := w.Create(t.Context(), workload.Mark{Run: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	if !store.created.Loaded || store.created.Run != "r" {
+		t.Errorf("created under %+v; there is nothing to load", store.created)
+	}
+	if err := w.Load(t.Context(), nil); err != nil || w.Rows() != 0 {
+		t.Errorf("%d rows, %v", w.Rows(), err)
+	}
+	folder := t.TempDir()
+	if err := w.Save(t.Context(), folder, func(int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replay(filepath.Join(folder, FileState), nil, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := NewWork(store, Config{}, 1); err == nil {
+		t.Error("an empty configuration was accepted")
+	}
+}

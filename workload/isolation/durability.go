@@ -1,0 +1,190 @@
+package isolation
+
+import (
+	"fmt"
+	"slices"
+
+	"assay/check"
+	"assay/check/cycle"
+	"assay/history"
+)
+
+// state is what was read back.
+type state struct {
+	// missing says why there is no state; inFlight why it may not be the last.
+	missing, inFlight string
+
+	lists    []savedList
+	elements []int64 // of all lists
+	values   []savedValue
+
+	// What is looked up, sorted.
+	elementSet, keySet []int64
+}
+
+type savedList struct {
+	key      int64
+	from, to int // in elements
+}
+
+type savedValue struct{ key, value int64 }
+
+func (s *state) list(key int64, elements []int64) error {
+	from := len(s.elements)
+	s.elements = append(s.elements, elements...)
+	s.lists = append(s.lists, savedList{key, from, len(s.elements)})
+	return nil
+}
+
+func (s *state) register(key, value int64) error {
+	s.values = append(s.values, savedValue{key, value})
+	return nil
+}
+
+func (s *state) sort() {
+	s.elementSet = slices.Clone(s.elements)
+	slices.Sort(s.elementSet)
+	for _, l := range s.lists {
+		s.keySet = append(s.keySet, l.key)
+	}
+	for _, v := range s.values {
+		s.keySet = append(s.keySet, v.key)
+	}
+	slices.Sort(s.keySet)
+}
+
+func (s *state) holdsElement(v int64) bool {
+	_, found := slices.BinarySearch(s.elementSet, v)
+	return found
+}
+
+func (s *state) holdsKey(key int64) bool {
+	_, found := slices.BinarySearch(s.keySet, key)
+	return found
+}
+
+// durability compares what was acknowledged with what was read back: each
+// element is in a list, and each register that was written exists. This holds
+// at every level of isolation. It is apart from check/cycle because most
+// models do not speak of real time: for them a list that was cut short is a
+// read of the past.
+type durability struct {
+	model cycle.Model
+	state *state
+	// forgiven is true if appends may be lost, because they were written as
+	// whole lists and the model allows lost updates.
+	forgiven bool
+
+	appends, writes int64 // acknowledged
+	lost            int64 // and forgiven
+	gone            map[int64]struct{}
+	found           check.Result
+}
+
+// look takes a transaction over lists and registers.
+func (d *durability) look(op *history.Op, ops []Op) {
+	if op.Outcome != history.Committed {
+		return
+	}
+	for i := range ops {
+		o := &ops[i]
+		switch o.Kind {
+		case Append, AppendByRewrite:
+			d.appends++
+			if d.state.missing == "" && !d.state.holdsElement(o.Value) {
+				d.lose(op, o)
+			}
+		case Write:
+			d.writes++
+		default:
+			continue
+		}
+		if d.state.missing == "" && !d.state.holdsKey(o.Key) {
+			d.miss(op, o)
+		}
+	}
+}
+
+// lose notes an append that is not there.
+func (d *durability) lose(op *history.Op, o *Op) {
+	if d.forgiven {
+		d.lost++
+		return
+	}
+	d.found.Add(check.Evidence{
+		Kind: "lost-append",
+		Text: fmt.Sprintf("element %d is not in list %d, nor in any other: it was appended by %s, acknowledged at %s",
+			o.Value, o.Key, attempt(op), seconds(op.End)),
+		Fields: fields(op, map[string]int64{"key": o.Key, "element": o.Value}),
+	})
+}
+
+// miss notes a list or a register that is not there.
+func (d *durability) miss(op *history.Op, o *Op) {
+	if _, known := d.gone[o.Key]; known {
+		return
+	}
+	if d.gone == nil {
+		d.gone = map[int64]struct{}{}
+	}
+	d.gone[o.Key] = struct{}{}
+	if o.Kind != Write {
+		return // its elements are missed one by one
+	}
+	d.found.Add(check.Evidence{
+		Kind: "lost-write",
+		Text: fmt.Sprintf("register %d does not exist: it was written by %s, acknowledged at %s",
+			o.Key, attempt(op), seconds(op.End)),
+		Fields: fields(op, map[string]int64{"key": o.Key, "value": o.Value}),
+	})
+}
+
+// absent returns the keys that should have been read back and were not,
+// sorted.
+func (d *durability) absent() []int64 {
+	keys := make([]int64, 0, len(d.gone))
+	for key := range d.gone {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (d *durability) result() check.Result {
+	r := d.found
+	r.Name = "durability"
+	looked := fmt.Sprintf("%d acknowledged appends and %d writes", d.appends, d.writes)
+	switch {
+	case d.state.missing != "":
+		r.Detail = fmt.Sprintf("%s: %s", looked, d.state.missing)
+	case d.appends+d.writes == 0:
+		r.Detail = "nothing was acknowledged"
+	case r.Verdict == check.Violated:
+		r.Detail = fmt.Sprintf("%s: %d are gone from the lists and registers that were read back", looked, r.Found)
+	case d.state.inFlight != "":
+		r.Detail = fmt.Sprintf("%s: %s", looked, d.state.inFlight)
+	case d.lost > 0:
+		r.Verdict = check.Valid
+		r.Detail = fmt.Sprintf("%s: %d appends were overwritten by lists written as a whole; %s allows lost updates",
+			looked, d.lost, d.model)
+	default:
+		r.Verdict = check.Valid
+		r.Detail = looked + ": all are in the lists and registers that were read back"
+	}
+	return r
+}
+
+// attempt names an attempt for people.
+func attempt(op *history.Op) string {
+	return fmt.Sprintf("transaction %d (client %d, operation %d, attempt %d)",
+		TransactionID(op.Client, op.Seq, op.Attempt), op.Client, op.Seq, op.Attempt)
+}
+
+// seconds is a moment of the run for people.
+func seconds(at int64) string { return fmt.Sprintf("%.6f s", float64(at)/1e9) }
+
+func fields(op *history.Op, more map[string]int64) map[string]int64 {
+	more["transaction"] = TransactionID(op.Client, op.Seq, op.Attempt)
+	more["client"], more["start_ns"], more["end_ns"] = int64(op.Client), op.Start, op.End
+	return more
+}

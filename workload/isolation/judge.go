@@ -1,0 +1,138 @@
+package isolation
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"assay/check"
+	"assay/check/cycle"
+	"assay/history"
+)
+
+// Judgement is what the traces of one run say.
+type Judgement struct {
+	// Results are, by what the run did: "isolation" and "durability" for lists
+	// and registers, "predicate" for groups, "pairs" for pairs.
+	Results []check.Result
+	// Report is all that check/cycle found; nil for a run without lists and
+	// registers.
+	Report *cycle.Report
+	// Model is what the run was held against.
+	Model cycle.Model
+	Tally Tally
+}
+
+// Tally counts the operations by what they ended as. Unknown ones may be more
+// than the history has: those without a record of which an element was read.
+type Tally struct {
+	Committed, Rejected, Failed, Unknown int64
+}
+
+// Evidence names the files that a run is judged by, and what is known beside
+// them.
+type Evidence struct {
+	// History and State are paths; State is what Save wrote.
+	History, State string
+	// Promise is what Store.Promise said. It is the model of the judgement
+	// unless Config.Model names one.
+	Promise string
+	// InFlight, if not empty, says why transactions may have been in flight
+	// when the state was read.
+	InFlight string
+}
+
+// Judge judges a run by its files alone, so that it can be done again at any
+// time. When ctx ends, the search ends, and what was not found by then is
+// unknown. A missing or cut state leaves the durability unknown; files that
+// are malformed give a *history.FormatError, a model that does not exist a
+// *cycle.ModelError.
+//
+// It reads the history twice and keeps it in memory as cycle.History says,
+// with about eight bytes more for each element that was read back.
+func Judge(ctx context.Context, config Config, seed uint64, e Evidence) (Judgement, error) {
+	name := config.Model
+	if name == "" {
+		name = e.Promise
+	}
+	model, err := cycle.ParseModel(name)
+	if err != nil {
+		return Judgement{}, err
+	}
+	transactions, err := NewTransactions(config, seed)
+	if err != nil {
+		return Judgement{}, err
+	}
+	b := newBooks(transactions, model, e)
+	if err := b.read(); err != nil {
+		return Judgement{}, err
+	}
+	j := Judgement{Model: model, Tally: b.tally}
+	if has(config.Test, "append", "register") {
+		report := cycle.Check(ctx, b.cycle.History(), model, registerOrder(model))
+		j.Report = &report
+		j.Results = append(j.Results, report.Result(), b.kept.result())
+	}
+	if has(config.Test, "predicate") {
+		j.Results = append(j.Results, b.groups.result(model))
+	}
+	if has(config.Test, "pairs") {
+		j.Results = append(j.Results, b.pairs.result(model))
+	}
+	return j, nil
+}
+
+// has says whether a run of this test does one of these.
+func has(test string, which ...string) bool {
+	for _, w := range which {
+		if test == w || test == "all" {
+			return true
+		}
+	}
+	return false
+}
+
+func newBooks(t *Transactions, model cycle.Model, e Evidence) *books {
+	b := &books{
+		transactions: t, evidence: e, clients: map[int]*progress{}, missing: map[int64]struct{}{},
+		rewritten: t.config.Rewrite && !forbidsLostUpdates(model),
+	}
+	b.kept = durability{model: model, state: &b.state, forgiven: b.rewritten}
+	return b
+}
+
+// read goes through the files.
+func (b *books) read() error {
+	if err := b.readState(); err != nil {
+		return err
+	}
+	_, err := history.Read(b.evidence.History, history.Visitor{Op: b.progress, Reservation: b.reserve})
+	if err != nil {
+		return err
+	}
+	_, err = history.Read(b.evidence.History, history.Visitor{Op: b.op})
+	if err != nil {
+		return err
+	}
+	if err := b.addState(); err != nil {
+		return err
+	}
+	return b.addMissing()
+}
+
+func (b *books) readState() error {
+	err := Replay(b.evidence.State, b.state.list, b.state.register)
+	var cut *CutError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		b.state = state{missing: "the database was not read back"}
+	case errors.As(err, &cut):
+		b.state = state{missing: err.Error()}
+	case err != nil:
+		return err
+	case b.evidence.InFlight != "":
+		b.state.inFlight = b.evidence.InFlight
+	}
+	b.state.sort()
+	return nil
+}

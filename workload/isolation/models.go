@@ -1,0 +1,51 @@
+package isolation
+
+import (
+	"slices"
+
+	"assay/check/cycle"
+)
+
+// What a model says of the rules that are judged here and not by check/cycle.
+// The three agree with its lattice, which a test sees to.
+
+// forbidsSkew says that model forbids write skew over two rows (G2-item).
+func forbidsSkew(model cycle.Model) bool {
+	return model == cycle.RepeatableRead || serializable(model)
+}
+
+// forbidsPhantoms says that model forbids a transaction to count a group
+// twice with different results: a cycle with one anti-dependency, by a
+// predicate (G-single). Adya's repeatable read (PL-2.99) speaks of items only
+// and allows it.
+func forbidsPhantoms(model cycle.Model) bool {
+	return serializable(model) || slices.Contains([]cycle.Model{
+		cycle.ConsistentView, cycle.ForwardConsistentView, cycle.UpdateSerializable,
+		cycle.SnapshotIsolation, cycle.SessionSnapshotIsolation, cycle.StrongSnapshotIsolation,
+	}, model)
+}
+
+// forbidsLostUpdates says that under model a transaction that reads a list and
+// writes it back overwrites nothing that it did not read.
+func forbidsLostUpdates(model cycle.Model) bool {
+	return forbidsPhantoms(model) || slices.Contains([]cycle.Model{
+		cycle.CursorStability, cycle.RepeatableRead, cycle.UpdateAtomic, cycle.ParallelSnapshotIsolation,
+	}, model)
+}
+
+func serializable(model cycle.Model) bool {
+	return slices.Contains([]cycle.Model{cycle.Serializable, cycle.SessionSerializable, cycle.StrictSerializable}, model)
+}
+
+// registerOrder says what model promises of the order of one register's
+// values, which their reads alone do not show.
+func registerOrder(model cycle.Model) cycle.Options {
+	switch model {
+	case cycle.StrictSerializable, cycle.StrongSnapshotIsolation:
+		return cycle.Options{SequentialKeys: true, LinearizableKeys: true}
+	case cycle.SessionSerializable, cycle.SessionSnapshotIsolation:
+		return cycle.Options{SequentialKeys: true}
+	default:
+		return cycle.Options{}
+	}
+}

@@ -1,0 +1,105 @@
+package isolation
+
+import (
+	"fmt"
+
+	"assay/check"
+	"assay/check/cycle"
+	"assay/history"
+)
+
+// phantoms looks for committed transactions that counted a group twice and
+// found other numbers, apart from the rows that they inserted themselves.
+type phantoms struct {
+	repeated int64 // counts of a group that the transaction had counted before
+	found    check.Result
+}
+
+func (p *phantoms) look(op *history.Op, ops []Op) {
+	for i := range ops {
+		if ops[i].Kind != Count {
+			continue
+		}
+		own := int64(0)
+		for j := i + 1; j < len(ops); j++ {
+			again := &ops[j]
+			if again.Key != ops[i].Key {
+				continue
+			}
+			if again.Kind == Insert {
+				own++
+				continue
+			}
+			p.repeated++
+			if want := ops[i].Value + own; again.Value != want {
+				p.add(op, again, want, own)
+			}
+			break
+		}
+	}
+}
+
+func (p *phantoms) add(op *history.Op, again *Op, want, own int64) {
+	kind := "phantom"
+	if again.Value < want {
+		kind = "vanished"
+	}
+	p.found.Add(check.Evidence{
+		Kind: kind,
+		Text: fmt.Sprintf("%s, from %s to %s, counted %d rows of group %d, inserted %d, and counted again: %d",
+			attempt(op), seconds(op.Start), seconds(op.End), want-own, again.Key, own, again.Value),
+		Fields: fields(op, map[string]int64{"group": again.Key, "first": want - own, "own": own, "second": again.Value}),
+	})
+}
+
+func (p *phantoms) result(model cycle.Model) check.Result {
+	return conclude("predicate", p.found, p.repeated, "repeated counts of a group", forbidsPhantoms(model),
+		fmt.Sprintf("%d differ from the first", p.found.Found), model)
+}
+
+// skews looks for pairs of which both sides were seen at 0.
+type skews struct {
+	withdrawals int64
+	found       check.Result
+}
+
+func (s *skews) look(op *history.Op, ops []Op) {
+	for i := range ops {
+		if ops[i].Kind != Withdraw {
+			continue
+		}
+		s.withdrawals++
+		if ops[i].Result == 0 {
+			s.found.Add(check.Evidence{
+				Kind: "write-skew",
+				Text: fmt.Sprintf("%s, from %s to %s, read both sides of pair %d at 0: two withdrawals each saw the other's side at 1",
+					attempt(op), seconds(op.Start), seconds(op.End), ops[i].Key),
+				Fields: fields(op, map[string]int64{"pair": ops[i].Key}),
+			})
+		}
+	}
+}
+
+func (s *skews) result(model cycle.Model) check.Result {
+	return conclude("pairs", s.found, s.withdrawals, "withdrawals", forbidsSkew(model),
+		fmt.Sprintf("%d read both sides at 0", s.found.Found), model)
+}
+
+// conclude makes the result of a rule that some models do not keep.
+func conclude(name string, found check.Result, looked int64, what string, forbidden bool, findings string, model cycle.Model) check.Result {
+	r := check.Result{Name: name, Detail: fmt.Sprintf("%d %s", looked, what)}
+	switch {
+	case looked == 0:
+		r.Detail += ": nothing was put to the test"
+	case found.Found == 0:
+		r.Verdict = check.Valid
+		r.Detail += ": none broke the rule"
+	case forbidden:
+		r = found
+		r.Name, r.Detail = name, fmt.Sprintf("%d %s: %s, which %s forbids", looked, what, findings, model)
+	default:
+		r.Verdict = check.Valid
+		r.Detail += fmt.Sprintf(": %s, which %s allows", findings, model)
+	}
+	return r
+}
