@@ -1,0 +1,269 @@
+package exchange
+
+import "slices"
+
+// request reads what an invocation asks for into op.
+func (t *tree) request(e *event, op *Operation) error {
+	op.Function = e.function
+	switch e.function {
+	case Transaction:
+		return t.txn(e, op)
+	case Transfer:
+		return t.transfer(e, op)
+	case Read:
+		if e.value == none || t.is(e.value, nilNode) {
+			return nil
+		}
+		key, _, ok := t.pair(e.value)
+		if !ok {
+			return e.bad("a read is invoked with %s; it should be nil, or [key nil]", t.say(e.value))
+		}
+		return t.key(e, key, op)
+	case Write:
+		if e.value == none {
+			return e.bad("a write without a value")
+		}
+		value := e.value
+		if key, second, ok := t.pair(value); ok {
+			if err := t.key(e, key, op); err != nil {
+				return err
+			}
+			value = second
+		}
+		return t.scalar(e, value, &op.Value)
+	default:
+		return t.cas(e, op)
+	}
+}
+
+// answer reads what an acknowledgement says into op, which has its request.
+func (t *tree) answer(e *event, op *Operation) error {
+	switch op.Function {
+	case Transaction:
+		return t.txn(e, op)
+	case Read:
+		return t.readAnswer(e, op)
+	case Transfer:
+		return nil // what moved is what was asked for
+	}
+	if e.value == none || t.is(e.value, nilNode) && op.Value.Kind != Nil {
+		return nil
+	}
+	var said Operation
+	if err := t.request(e, &said); err != nil {
+		return err
+	}
+	if said.Keyed != op.Keyed || said.Key != op.Key || said.Value != op.Value || said.From != op.From {
+		return e.bad("process %d is told that another %s than its own was done; its own began on line %d",
+			e.process, op.Function, op.Line)
+	}
+	return nil
+}
+
+// readAnswer reads what a read of a register, or of a bank's accounts, saw.
+func (t *tree) readAnswer(e *event, op *Operation) error {
+	if op.Keyed {
+		key, value, ok := 0, 0, false
+		if e.value != none {
+			key, value, ok = t.pair(e.value)
+		}
+		if !ok {
+			return e.bad("a read of the key %s does not answer with [key value]", op.Key)
+		}
+		if said, known := t.atom(key); !known || said != op.Key {
+			return e.bad("a read of the key %s answers for the key %s", op.Key, t.say(key))
+		}
+		return t.scalar(e, value, &op.Value)
+	}
+	if e.value == none {
+		return nil
+	}
+	switch t.nodes[e.value].kind {
+	case mapNode:
+		op.Function = ReadAccounts
+		return t.accounts(e, op)
+	case listNode:
+		op.Function = ReadAccounts
+		return t.accountList(e, op)
+	}
+	return t.scalar(e, e.value, &op.Value)
+}
+
+// txn reads the micro-operations of a transaction.
+func (t *tree) txn(e *event, op *Operation) error {
+	op.Txn = op.Txn[:0]
+	if e.value == none || !t.is(e.value, listNode) {
+		return e.bad("a transaction whose value is not a list of operations such as [:r 1 nil]")
+	}
+	var err error
+	t.children(e.value, func(child int) bool {
+		err = t.microOp(e, child, op.grow())
+		return err == nil
+	})
+	return err
+}
+
+func (t *tree) microOp(e *event, at int, m *MicroOp) error {
+	end := t.after(at)
+	f := at + 1
+	if !t.is(at, listNode) || f >= end || t.after(f) >= end {
+		return e.bad("%s where an operation of a transaction was expected, such as [:r 1 nil]", t.say(at))
+	}
+	key := t.after(f)
+	value := t.after(key)
+	if value >= end || t.after(value) != end {
+		return e.bad("an operation of a transaction that has not three parts, such as [:r 1 nil]")
+	}
+	if err := t.scalar(e, key, &m.Key); err != nil {
+		return err
+	}
+	var word []byte
+	if k := t.nodes[f].kind; k == keywordNode || k == stringNode {
+		word = t.bytes(f)
+	}
+	switch string(word) {
+	case "append":
+		m.Kind = Append
+	case "w":
+		m.Kind = Put
+	case "r":
+		return t.microRead(e, value, m)
+	default:
+		return e.bad("%s is not an operation of a transaction; known are r, append and w", t.say(f))
+	}
+	return t.scalar(e, value, &m.Value)
+}
+
+func (t *tree) microRead(e *event, value int, m *MicroOp) error {
+	switch t.nodes[value].kind {
+	case nilNode:
+		m.Kind = GetNothing
+		return nil
+	case listNode:
+		m.Kind = GetList
+		m.List = slices.Grow(m.List, int(t.nodes[value].size)-1)
+		for child, end := value+1, t.after(value); child < end; child = t.after(child) {
+			var a Atom
+			if err := t.scalar(e, child, &a); err != nil {
+				return err
+			}
+			m.List = append(m.List, a)
+		}
+		return nil
+	}
+	m.Kind = GetValue
+	return t.scalar(e, value, &m.Value)
+}
+
+func (t *tree) transfer(e *event, op *Operation) error {
+	if e.value == none || !t.is(e.value, mapNode) {
+		return e.bad("a transfer whose value is not a map such as {:from 1, :to 2, :amount 5}")
+	}
+	var seen [3]bool
+	for key, end := e.value+1, t.after(e.value); key < end; {
+		value := t.after(key)
+		word, _ := t.word(key)
+		var err error
+		switch word {
+		case "from":
+			seen[0], err = true, t.scalar(e, value, &op.Movement.From)
+		case "to":
+			seen[1], err = true, t.scalar(e, value, &op.Movement.To)
+		case "amount":
+			if seen[2] = true; !t.is(value, intNode) {
+				err = e.bad("the amount %s is not a whole number of 64 bits", t.say(value))
+			}
+			op.Movement.Amount = t.nodes[value].num
+		}
+		if err != nil {
+			return err
+		}
+		key = t.after(value)
+	}
+	if seen != [3]bool{true, true, true} {
+		return e.bad("a transfer without from, to or amount")
+	}
+	return nil
+}
+
+// accounts reads a map from account to balance. In JSON the accounts are
+// strings, so a string that is a whole number is taken for that number.
+func (t *tree) accounts(e *event, op *Operation) error {
+	for key, end := e.value+1, t.after(e.value); key < end; {
+		value := t.after(key)
+		a := Account{}
+		if err := t.scalar(e, key, &a.ID); err != nil {
+			return err
+		}
+		if text := []byte(a.ID.Text); a.ID.Kind == String && len(text) > 0 && jsonWhole(text) {
+			if v, ok := wholeNumber(text); ok && string(text) != "-0" {
+				a.ID = Int64(v)
+			}
+		}
+		if err := t.balance(e, value, &a); err != nil {
+			return err
+		}
+		op.Accounts = append(op.Accounts, a)
+		key = t.after(value)
+	}
+	return nil
+}
+
+// accountList reads a list of balances, of the accounts 0, 1, 2 and so on.
+func (t *tree) accountList(e *event, op *Operation) error {
+	var err error
+	t.children(e.value, func(child int) bool {
+		a := Account{ID: Int64(int64(len(op.Accounts)))}
+		err = t.balance(e, child, &a)
+		op.Accounts = append(op.Accounts, a)
+		return err == nil
+	})
+	return err
+}
+
+func (t *tree) balance(e *event, at int, a *Account) error {
+	switch t.nodes[at].kind {
+	case nilNode:
+		a.Missing = true
+		return nil
+	case intNode:
+		a.Balance = t.nodes[at].num
+		return nil
+	}
+	return e.bad("the balance %s of account %s is not a whole number of 64 bits", t.say(at), a.ID)
+}
+
+// cas reads [from to], or [key [from to]].
+func (t *tree) cas(e *event, op *Operation) error {
+	if e.value == none {
+		return e.bad("a cas without a value")
+	}
+	from, to, ok := t.pair(e.value)
+	if ok && t.is(to, listNode) {
+		if err := t.key(e, from, op); err != nil {
+			return err
+		}
+		from, to, ok = t.pair(to)
+	}
+	if !ok {
+		return e.bad("a cas of %s; it should be [from to], or [key [from to]]", t.say(e.value))
+	}
+	if err := t.scalar(e, from, &op.From); err != nil {
+		return err
+	}
+	return t.scalar(e, to, &op.Value)
+}
+
+func (t *tree) key(e *event, at int, op *Operation) error {
+	op.Keyed = true
+	return t.scalar(e, at, &op.Key)
+}
+
+func (t *tree) scalar(e *event, at int, into *Atom) error {
+	a, ok := t.atom(at)
+	if !ok {
+		return e.bad("%s is no key or value; these are whole numbers, words or nil", t.say(at))
+	}
+	*into = a
+	return nil
+}

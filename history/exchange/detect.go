@@ -1,0 +1,80 @@
+package exchange
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// Format is how a history is written.
+type Format uint8
+
+const (
+	// EDN is one map an operation, one after the other or in one vector.
+	EDN Format = iota + 1
+	// JSON is one object an operation, each on a line of its own or all in one
+	// array.
+	JSON
+	// Log is the text that Jepsen logs and writes to history.txt: a process, a
+	// type, a function and a value on each line.
+	Log
+)
+
+// String returns the format's name.
+func (f Format) String() string {
+	switch f {
+	case EDN:
+		return "EDN"
+	case JSON:
+		return "JSON"
+	case Log:
+		return "Jepsen log"
+	default:
+		return fmt.Sprintf("format(%d)", uint8(f))
+	}
+}
+
+// detect looks at the beginning of a file. A file without anything is a history
+// without operations.
+func detect(in *input) (Format, error) {
+	head := in.ahead(len(in.buf))
+	if in.err != nil && in.err != io.EOF {
+		return 0, fmt.Errorf("exchange: read a history: %w", in.err)
+	}
+	head = trimBlank(head)
+	if len(head) > 0 && (head[0] == '[' || head[0] == '(') {
+		head = trimBlank(head[1:])
+		if len(head) > 0 && (head[0] == ']' || head[0] == ')') {
+			return EDN, nil
+		}
+	}
+	switch {
+	case len(head) == 0 || head[0] == '#':
+		return EDN, nil
+	case head[0] != '{':
+		return Log, nil
+	}
+	if head = trimBlank(head[1:]); len(head) > 0 && head[0] == '"' {
+		return JSON, nil
+	}
+	return EDN, nil
+}
+
+// trimBlank cuts off white space and EDN's comments.
+func trimBlank(b []byte) []byte {
+	for len(b) > 0 {
+		switch {
+		case ednSpace(b[0]):
+			b = b[1:]
+		case b[0] == ';':
+			end := bytes.IndexByte(b, '\n')
+			if end < 0 {
+				return nil
+			}
+			b = b[end:]
+		default:
+			return b
+		}
+	}
+	return nil
+}

@@ -1,0 +1,311 @@
+package exchange
+
+// ednReader reads forms of the extensible data notation. Tags are passed over,
+// and what they tag is read as it stands, so that records (#jepsen.history.Op)
+// read like maps. Beyond the specification it reads what Clojure prints into
+// Jepsen's histories: ratios, ##NaN, regular expressions, namespaces of maps.
+type ednReader struct {
+	in   *input
+	tree *tree
+}
+
+// blank consumes what means nothing: white space, commas, comments, and forms
+// discarded by #_.
+func (r *ednReader) blank(depth int) error {
+	for {
+		c, ok := r.in.peek()
+		switch {
+		case !ok:
+			return r.in.broken()
+		case ednSpace(c):
+			r.in.skip()
+		case c == ';':
+			for ok && c != '\n' {
+				r.in.skip()
+				c, ok = r.in.peek()
+			}
+		case c == '#':
+			if next := r.in.ahead(2); len(next) < 2 || next[1] != '_' {
+				return nil
+			}
+			r.in.skip()
+			r.in.skip()
+			nodes, text := len(r.tree.nodes), len(r.tree.text)
+			if err := r.value(depth + 1); err != nil {
+				return err
+			}
+			r.tree.nodes, r.tree.text = r.tree.nodes[:nodes], r.tree.text[:text]
+		default:
+			return nil
+		}
+	}
+}
+
+// value reads one form into the tree.
+func (r *ednReader) value(depth int) error {
+	if depth > maxDepth || len(r.tree.nodes) >= maxNodes || len(r.tree.text) >= maxText {
+		return r.in.bad("one operation is larger than %d forms, %d bytes of text or %d levels", maxNodes, maxText, maxDepth)
+	}
+	if err := r.blank(depth); err != nil {
+		return err
+	}
+	c, ok := r.in.peek()
+	if !ok {
+		return r.in.tooShort("an operation")
+	}
+	switch c {
+	case '{':
+		return r.sequence(mapNode, '}', depth)
+	case '[':
+		return r.sequence(listNode, ']', depth)
+	case '(':
+		return r.sequence(listNode, ')', depth)
+	case '"':
+		r.in.skip()
+		return r.text(false)
+	case '#':
+		r.in.skip()
+		return r.dispatch(depth)
+	case '\\':
+		return r.character()
+	case ':':
+		return r.keyword()
+	}
+	return r.token()
+}
+
+// sequence reads a collection from its opening bracket to its closing one.
+func (r *ednReader) sequence(kind nodeKind, closing byte, depth int) error {
+	r.in.skip()
+	at := r.tree.open(kind)
+	for children := 0; ; children++ {
+		if err := r.blank(depth); err != nil {
+			return err
+		}
+		c, ok := r.in.peek()
+		switch {
+		case !ok:
+			return r.in.tooShort("a list or a map")
+		case c == closing && kind == mapNode && children%2 == 1:
+			return r.in.bad("a map ends with a key that has no value")
+		case c == closing:
+			r.in.skip()
+			r.tree.close(at)
+			return nil
+		case c == '}' || c == ']' || c == ')':
+			return r.in.bad("found %q where %q was expected", c, closing)
+		}
+		if err := r.value(depth + 1); err != nil {
+			return err
+		}
+	}
+}
+
+// dispatch reads what begins with a #, which is consumed already.
+func (r *ednReader) dispatch(depth int) error {
+	c, ok := r.in.peek()
+	if !ok {
+		return r.in.tooShort("a tag")
+	}
+	switch {
+	case c == '{':
+		return r.sequence(listNode, '}', depth)
+	case c == '"':
+		r.in.skip()
+		return r.text(true)
+	case c == '#':
+		r.in.skip()
+		start, err := r.raw()
+		if err == nil {
+			r.tree.addText(inexactNode, start)
+		}
+		return err
+	case ednDelimiter(c):
+		return r.in.bad("a # without a tag")
+	}
+	start, err := r.raw()
+	if err != nil {
+		return err
+	}
+	r.tree.text = r.tree.text[:start]
+	return r.value(depth + 1)
+}
+
+// raw appends the bytes up to the next delimiter to the tree's text and
+// returns where they begin.
+func (r *ednReader) raw() (int, error) {
+	start := len(r.tree.text)
+	for {
+		c, ok := r.in.peek()
+		if !ok || ednDelimiter(c) {
+			break
+		}
+		r.in.pos++ // no line ends here
+		r.tree.text = append(r.tree.text, c)
+		if len(r.tree.text)-start > maxText {
+			return 0, r.in.bad("a word longer than %d bytes", maxText)
+		}
+	}
+	if !whole(r.tree.text[start:]) {
+		return 0, r.in.bad("a word that is not UTF-8")
+	}
+	return start, r.in.broken()
+}
+
+func (r *ednReader) keyword() error {
+	r.in.skip()
+	start, err := r.raw()
+	if err != nil {
+		return err
+	}
+	if len(r.tree.text) == start {
+		return r.in.bad("a colon without a word")
+	}
+	r.tree.addText(keywordNode, start)
+	return nil
+}
+
+// character reads \a, \newline, \u0041 and their like.
+func (r *ednReader) character() error {
+	r.in.skip()
+	c, ok := r.in.take()
+	if !ok {
+		return r.in.tooShort("a character")
+	}
+	at := len(r.tree.text)
+	r.tree.text = append(r.tree.text, c)
+	for {
+		c, ok := r.in.peek()
+		if !ok || ednDelimiter(c) {
+			break
+		}
+		r.in.pos++
+		r.tree.text = append(r.tree.text, c)
+		if len(r.tree.text)-at > maxText {
+			return r.in.bad("a character longer than %d bytes", maxText)
+		}
+	}
+	r.tree.addText(symbolNode, at)
+	return r.in.broken()
+}
+
+// token reads a number, a symbol, nil, true or false.
+func (r *ednReader) token() error {
+	start, err := r.raw()
+	if err != nil {
+		return err
+	}
+	t := r.tree
+	word := t.text[start:]
+	if len(word) == 0 {
+		c, _ := r.in.peek()
+		return r.in.bad("found %q where a value was expected", c)
+	}
+	if c := word[0]; digit(c) || len(word) > 1 && (c == '-' || c == '+') && digit(word[1]) {
+		if !t.addNumber(start, ednWhole, ednInexact) {
+			return r.in.bad("%q is not a number", short(word))
+		}
+		return nil
+	}
+	switch string(word) {
+	case "nil":
+		t.add(nilNode, 0)
+	case "true":
+		t.add(boolNode, 1)
+	case "false":
+		t.add(boolNode, 0)
+	default:
+		if !symbolStart(word[0]) {
+			return r.in.bad("%q is not EDN", short(word))
+		}
+		t.addText(symbolNode, start)
+		return nil
+	}
+	t.text = t.text[:start]
+	return nil
+}
+
+// text reads a string whose opening quote is consumed already. In a regular
+// expression, a backslash stands for itself.
+func (r *ednReader) text(regexp bool) error {
+	t := r.tree
+	start := len(t.text)
+	for {
+		c, ok := r.in.take()
+		switch {
+		case !ok:
+			return r.in.tooShort("a string")
+		case c == '"':
+			if !whole(t.text[start:]) {
+				return r.in.bad("a string that is not UTF-8")
+			}
+			t.addText(stringNode, start)
+			return nil
+		case c == '\\' && regexp:
+			t.text = append(t.text, c)
+			if c, ok = r.in.take(); ok {
+				t.text = append(t.text, c)
+			}
+		case c == '\\':
+			var err error
+			if t.text, err = r.in.escape(t.text, true); err != nil {
+				return err
+			}
+		default:
+			t.text = append(t.text, c)
+		}
+		if len(t.text) > maxText {
+			return r.in.bad("one operation has more than %d bytes of text", maxText)
+		}
+	}
+}
+
+func ednSpace(c byte) bool { return c <= ' ' || c == ',' }
+
+func ednDelimiter(c byte) bool {
+	switch c {
+	case '{', '}', '[', ']', '(', ')', '"', ';':
+		return true
+	}
+	return ednSpace(c)
+}
+
+func symbolStart(c byte) bool {
+	switch c {
+	case '^', '\'', '`', '~', '@':
+		return false
+	}
+	return true
+}
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+
+// digits returns how many bytes from i on are digits.
+func digits(b []byte, i int) int {
+	n := i
+	for n < len(b) && digit(b[n]) {
+		n++
+	}
+	return n - i
+}
+
+// ednWhole says whether b is a whole number: 12, -3, +4, 5N.
+func ednWhole(b []byte) bool {
+	i := 0
+	if b[0] == '-' || b[0] == '+' {
+		i = 1
+	}
+	n := digits(b, i)
+	return n > 0 && (i+n == len(b) || i+n == len(b)-1 && b[i+n] == 'N')
+}
+
+// ednInexact says whether b is another number: 1.5, 1e9, 2M, 2/3, 0x1f.
+func ednInexact(b []byte) bool {
+	for i, c := range b {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !digit(c) && !letter && c != '.' && c != '/' && c != '+' && c != '-' || i > 0 && c == '+' && b[i-1]|0x20 != 'e' {
+			return false
+		}
+	}
+	return true
+}

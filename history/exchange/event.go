@@ -1,0 +1,163 @@
+package exchange
+
+import (
+	"fmt"
+	"math"
+)
+
+// eventType is what an event tells about its operation.
+type eventType uint8
+
+const (
+	invoked eventType = iota + 1
+	acknowledged
+	failed
+	unsure // info: it may have happened, now or later
+)
+
+func (t eventType) String() string {
+	switch t {
+	case invoked:
+		return "invoke"
+	case acknowledged:
+		return "ok"
+	case failed:
+		return "fail"
+	default:
+		return "info"
+	}
+}
+
+// event is one event of a client, or of something else that is passed over.
+type event struct {
+	line        int
+	client      bool
+	kind        eventType
+	process     int64
+	function    Function
+	value       int // the node in the tree, or none
+	index, time int64
+}
+
+// none is a node that is not there: the same as nil.
+const none = -1
+
+// event reads the event in the map that is the tree's first form.
+func (t *tree) event(line int) (event, error) {
+	e := event{line: line, value: none, index: NoIndex, time: NoTime}
+	var fields [6]int // the nodes of type, process, f, value, index, time
+	if err := t.fields(line, &fields); err != nil {
+		return e, err
+	}
+	bad := func(reason string) (event, error) { return e, &FormatError{Line: line, Reason: reason} }
+	process := fields[1]
+	if process == 0 {
+		return bad("an operation without a process")
+	}
+	if word, ok := t.word(process); ok && word == "nemesis" {
+		return e, nil
+	}
+	if !t.is(process, intNode) || t.nodes[process].num < 0 {
+		return bad("the process " + t.say(process) + " is neither a whole number from 0 on nor nemesis")
+	}
+	e.client, e.process = true, t.nodes[process].num
+	if fields[0] == 0 {
+		return bad("an operation without a type (invoke, ok, fail, info)")
+	}
+	if e.kind = t.eventType(fields[0]); e.kind == 0 {
+		return bad("the type " + t.say(fields[0]) + " is none of invoke, ok, fail, info")
+	}
+	if fields[2] == 0 {
+		return bad("an operation without a function (f)")
+	}
+	if e.function = t.function(fields[2]); e.function == 0 {
+		return bad("operations of the function " + t.say(fields[2]) +
+			" cannot be judged; known are txn, transfer, read, write and cas")
+	}
+	if fields[3] != 0 {
+		e.value = fields[3]
+	}
+	var ok bool
+	if e.index, ok = t.counter(fields[4]); !ok {
+		return bad("the index " + t.say(fields[4]) + " is not a whole number")
+	}
+	if e.time, ok = t.counter(fields[5]); !ok {
+		return bad("the time " + t.say(fields[5]) + " is not a whole number of nanoseconds")
+	}
+	return e, nil
+}
+
+// fields finds the values of an event's fields, 0 for what is not there.
+func (t *tree) fields(line int, found *[6]int) error {
+	if len(t.nodes) == 0 || !t.is(0, mapNode) {
+		return &FormatError{Line: line, Reason: "an operation that is not a map"}
+	}
+	for key := 1; key < len(t.nodes); {
+		value := t.after(key)
+		place := -1
+		if k := t.nodes[key].kind; k == keywordNode || k == stringNode {
+			place = fieldPlace(t.bytes(key))
+		}
+		if place >= 0 {
+			if found[place] != 0 {
+				return &FormatError{Line: line, Reason: "an operation that names " + t.say(key) + " twice"}
+			}
+			found[place] = value
+		}
+		key = t.after(value)
+	}
+	return nil
+}
+
+func fieldPlace(name []byte) int {
+	switch string(name) {
+	case "type":
+		return 0
+	case "process":
+		return 1
+	case "f":
+		return 2
+	case "value":
+		return 3
+	case "index":
+		return 4
+	case "time":
+		return 5
+	}
+	return -1
+}
+
+func (t *tree) eventType(at int) eventType {
+	word, _ := t.word(at)
+	for kind := invoked; kind <= unsure; kind++ {
+		if word == kind.String() {
+			return kind
+		}
+	}
+	return 0
+}
+
+func (t *tree) function(at int) Function {
+	word, _ := t.word(at)
+	for f := Transaction; f <= Transfer; f++ {
+		if word == f.String() {
+			return f
+		}
+	}
+	return 0
+}
+
+// counter returns an index or a time, -1 if the history does not tell it.
+func (t *tree) counter(at int) (int64, bool) {
+	switch {
+	case at == 0 || t.is(at, nilNode):
+		return -1, true
+	case !t.is(at, intNode):
+		return 0, false
+	}
+	return min(max(t.nodes[at].num, -1), math.MaxInt64-1), true
+}
+
+func (e *event) bad(format string, args ...any) error {
+	return &FormatError{Line: e.line, Reason: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,80 @@
+package exchange
+
+import "io"
+
+// syntax reads one form at a time.
+type syntax interface {
+	// blank consumes what stands between forms.
+	blank(depth int) error
+	// value reads one form into the tree.
+	value(depth int) error
+}
+
+// forms gives the maps of a file that has one after the other, or one list of
+// them.
+type forms struct {
+	in     *input
+	tree   *tree
+	syntax syntax
+	// commas says that those of a list have commas between them.
+	commas bool
+
+	begun   bool
+	closing byte // of the list that holds all, or 0
+	count   int64
+}
+
+func (f *forms) next() (int, error) {
+	if err := f.syntax.blank(0); err != nil {
+		return 0, err
+	}
+	c, ok := f.in.peek()
+	if !f.begun {
+		f.begun = true
+		if ok && (c == '[' || c == '(' && !f.commas) {
+			f.in.skip()
+			f.closing = ']'
+			if c == '(' {
+				f.closing = ')'
+			}
+			return f.next()
+		}
+	}
+	if f.closing != 0 {
+		more, err := f.inList(c, ok)
+		if err != nil || !more {
+			return 0, err
+		}
+	} else if !ok {
+		return 0, io.EOF
+	}
+	if err := f.syntax.blank(0); err != nil {
+		return 0, err
+	}
+	line := f.in.line
+	f.count++
+	return line, f.syntax.value(0)
+}
+
+// inList steps over the comma before the next element. At the end of the list
+// it returns io.EOF, if nothing follows.
+func (f *forms) inList(c byte, ok bool) (more bool, err error) {
+	switch {
+	case !ok:
+		return false, f.in.tooShort("the list of operations")
+	case c == f.closing:
+		f.in.skip()
+		if err := f.syntax.blank(0); err != nil {
+			return false, err
+		}
+		if _, ok := f.in.peek(); ok {
+			return false, f.in.bad("something follows the list of operations")
+		}
+		return false, io.EOF
+	case f.commas && f.count > 0 && c != ',':
+		return false, f.in.bad("found %q where a comma or the end of the list was expected", c)
+	case f.commas && f.count > 0:
+		f.in.skip()
+	}
+	return true, nil
+}

@@ -1,0 +1,88 @@
+package exchange
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+)
+
+// FuzzRead gives the reader whatever comes. It must not panic, must say where
+// what it cannot read is, and what it can read must survive being written and
+// read again.
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{
+		`{:type :invoke, :f :txn, :value [[:r 8 nil] [:append 2 1]], :process 2, :time 123, :index 0}
+{:type :ok, :f :txn, :value [[:r 8 [1 2]] [:append "x" 1N]], :process 2, :time 124, :index 1}`,
+		`[#jepsen.history.Op{:process 0 :type :invoke :f :write :value [:k 1]} #_#{1 2/3} ;c
+{:process 0 :type :info :f :write :value \a}]`,
+		`{:process 1, :type :invoke, :f :read} {:process 1, :type :ok, :f :read, :value {1 10, "a\n" nil}}`,
+		`{"type":"invoke","process":0,"f":"cas","value":[4,[null,"\u00e4\ud83d"]]}`,
+		`[{"type":"invoke","process":0,"f":"transfer","value":{"from":1,"to":2,"amount":3}},{"type":"fail","process":0,"f":"transfer"}]`,
+		"INFO  jepsen.util - 0\t:invoke\t:write\t4\nINFO - 0 :info :write :timed-out\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		ops, r, err := tryRead(bytes.NewReader(data))
+		if err != nil {
+			var bad *FormatError
+			if !errors.As(err, &bad) || bad.Line < 1 || bad.Line > 1+bytes.Count(data, []byte("\n")) || bad.Reason == "" {
+				t.Fatalf("not a proper error: %v", err)
+			}
+			if r != nil {
+				if _, again := r.Next(); again == nil || again == io.EOF {
+					t.Fatalf("after %v: %v", err, again)
+				}
+			}
+			return
+		}
+		var processes int64 = 1
+		for i := range ops {
+			ops[i].Process %= 1 << 40
+			processes = max(processes, ops[i].Process+1)
+		}
+		if !distinct(ops) {
+			return // two processes fell together
+		}
+		text := write(t, Output{Format: EDN, Processes: processes, Window: span(ops)}, ops)
+		again, _, err := tryRead(bytes.NewReader([]byte(text)))
+		if err != nil {
+			t.Fatalf("%v\nin what was written:\n%s", err, text)
+		}
+		for i := range ops {
+			forget(&ops[i])
+		}
+		sameOps(t, ops, again, processes)
+		text = write(t, Output{Format: JSON, Processes: processes, Window: span(ops)}, ops)
+		if again, _, err = tryRead(bytes.NewReader([]byte(text))); err != nil || len(again) != len(ops) {
+			t.Fatalf("%d operations became %d (%v) in JSON:\n%s", len(ops), len(again), err, text)
+		}
+	})
+}
+
+// forget drops what a history does not keep: what a transaction that was not
+// acknowledged is said to have read.
+func forget(o *Operation) {
+	if o.Outcome.String() == "committed" {
+		return
+	}
+	for i := range o.Txn {
+		if m := &o.Txn[i]; m.Kind == GetList || m.Kind == GetValue {
+			*m = MicroOp{Kind: GetNothing, Key: m.Key}
+		}
+	}
+}
+
+// distinct says whether no process does two operations at once.
+func distinct(ops []Operation) bool {
+	for i := range ops {
+		for j := range i {
+			a, b := &ops[i], &ops[j]
+			if a.Process == b.Process && a.Invoke < b.Complete && b.Invoke < a.Complete {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,113 @@
+package exchange
+
+import (
+	"fmt"
+	"io"
+)
+
+// FormatError says where a history cannot be read, and why.
+type FormatError struct {
+	// Line counts from 1.
+	Line   int
+	Reason string
+}
+
+func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
+
+// bufferSize is the least that is read at once.
+const bufferSize = 256 << 10
+
+// input is a stream of bytes that knows its line.
+type input struct {
+	src      io.Reader
+	buf      []byte
+	pos, end int
+	line     int
+	err      error // why no more can be read, io.EOF included
+}
+
+func newInput(src io.Reader) *input {
+	return &input{src: src, buf: make([]byte, bufferSize), line: 1}
+}
+
+// fill makes buf[pos] the next byte. It returns false if there is none.
+func (in *input) fill() bool {
+	if in.pos == in.end && in.err == nil {
+		in.pos, in.end = 0, 0
+		in.read()
+	}
+	return in.pos < in.end
+}
+
+// read adds at least one byte to the buffer, which has room, or sets err.
+func (in *input) read() {
+	const tries = 100 // as bufio's
+	for range tries {
+		var n int
+		n, in.err = in.src.Read(in.buf[in.end:])
+		in.end += n
+		if n > 0 || in.err != nil {
+			return
+		}
+	}
+	in.err = io.ErrNoProgress
+}
+
+// ahead returns what comes next, at least n bytes of it if there are so many
+// and the buffer has room, without consuming it.
+func (in *input) ahead(n int) []byte {
+	n = min(n, len(in.buf))
+	if in.end-in.pos < n {
+		copy(in.buf, in.buf[in.pos:in.end])
+		in.end, in.pos = in.end-in.pos, 0
+		for in.end < n && in.err == nil {
+			in.read()
+		}
+	}
+	return in.buf[in.pos:in.end]
+}
+
+// peek returns the next byte without consuming it; ok is false at the end.
+func (in *input) peek() (c byte, ok bool) {
+	if in.pos == in.end && !in.fill() {
+		return 0, false
+	}
+	return in.buf[in.pos], true
+}
+
+// skip consumes the byte that peek returned.
+func (in *input) skip() {
+	if in.buf[in.pos] == '\n' {
+		in.line++
+	}
+	in.pos++
+}
+
+// take consumes and returns the next byte.
+func (in *input) take() (c byte, ok bool) {
+	if c, ok = in.peek(); ok {
+		in.skip()
+	}
+	return c, ok
+}
+
+// bad returns an error at the present line.
+func (in *input) bad(format string, args ...any) error {
+	if err := in.broken(); err != nil {
+		return err
+	}
+	return &FormatError{Line: in.line, Reason: fmt.Sprintf(format, args...)}
+}
+
+// broken returns the error of the source, if it was one, and not its end.
+func (in *input) broken() error {
+	if in.pos == in.end && in.err != nil && in.err != io.EOF {
+		return fmt.Errorf("exchange: read a history: %w", in.err)
+	}
+	return nil
+}
+
+// tooShort is the error of a form that does not end.
+func (in *input) tooShort(what string) error {
+	return in.bad("the file ends inside %s; is it cut short", what)
+}

@@ -1,0 +1,144 @@
+package exchange
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// Each malformed history stands beside what it should have been.
+func TestMalformedHistories(t *testing.T) {
+	const (
+		invoke = `{:process 0, :type :invoke, :f :read, :value nil}` + "\n"
+		txn    = `{:process 0, :type :invoke, :f :txn, :value [[:r 1 nil]]}` + "\n"
+	)
+	for _, c := range []struct {
+		name   string
+		bad    string
+		line   int
+		reason string
+		good   string
+	}{
+		{"cut in a map", invoke + `{:process 0, :type :ok, :f :read`, 2, "cut short",
+			invoke + `{:process 0, :type :ok, :f :read}`},
+		{"cut in a string", invoke + "\n" + `{:process 0, :error "ab`, 3, "cut short",
+			invoke + "\n" + `{:process 0, :type :info, :f :read :error "ab"}`},
+		{"cut in a vector", "[" + invoke, 2, "cut short", "[" + invoke + "]"},
+		{"something behind the vector", "[" + invoke + "]\n{}", 3, "follows", "[" + invoke + "]\n;"},
+		{"an odd map", `{:process 0 :type}`, 1, "no value", `{:process :nemesis :type 1}`},
+		{"the wrong bracket", `{:process [0 1), :type :invoke}`, 1, "']' was expected", invoke},
+		{"a tag alone", `{:process # 0}`, 1, "without a tag", `{:process #int 0, :type :invoke, :f :read}`},
+		{"not a map", invoke + "7", 2, "not a map", invoke},
+		{"an unknown escape", `{:process :nemesis :a "\q"}`, 1, "escape", `{:process :nemesis :a "\\q"}`},
+		{"a short escape", `{:process :nemesis :a "\u12"}`, 1, "hexadecimal", `{:process :nemesis :a "\u0012"}`},
+		{"no number", `{:process 1:2, :type :invoke}`, 1, "not a number", invoke},
+		{"metadata", `{:process ^:a 1, :type :invoke}`, 1, "not EDN", invoke},
+		{"not UTF-8", "{:process \"\xff\"}", 1, "UTF-8", invoke},
+		{"too deep", strings.Repeat("[", 600), 1, "no operation was found", invoke},
+		{"too deep inside", `{:process ` + strings.Repeat("[", 600), 1, "levels", invoke},
+		{"two processes", `{:process 0, :process 1, :type :invoke, :f :read}`, 1, "twice", invoke},
+		{"no process", `{:type :invoke, :f :read}`, 1, "without a process", invoke},
+		{"a negative process", `{:process -1, :type :invoke, :f :read}`, 1, "from 0 on", invoke},
+		{"a process of another kind", `{:process :manager, :type :invoke, :f :read}`, 1, ":manager", invoke},
+		{"no type", `{:process 0, :f :read}`, 1, "without a type", invoke},
+		{"an unknown type", `{:process 0, :type :maybe, :f :read}`, 1, ":maybe", invoke},
+		{"no function", `{:process 0, :type :invoke}`, 1, "function", invoke},
+		{"an unknown function", `{:process 0, :type :invoke, :f :enqueue, :value 1}`, 1, ":enqueue cannot be judged", invoke},
+		{"an index that is none", `{:process 0, :type :invoke, :f :read, :index 1.5}`, 1, "1.5 is not a whole number", invoke},
+		{"a time that is none", `{:process 0, :type :invoke, :f :read, :time "x"}`, 1, "nanoseconds", invoke},
+		{"indices out of order", `{:process 0, :type :invoke, :f :read, :index 3}
+{:process 0, :type :ok, :f :read, :index 3, :value 1}`, 2, "index 3 comes after index 3", `{:process 0, :type :invoke, :f :read, :index 3}
+{:process 0, :type :ok, :f :read, :index 4, :value 1}`},
+		{"two at once", invoke + invoke, 2, "line 1 is not completed", invoke},
+		{"a completion of nothing", `{:process 0, :type :ok, :f :read, :value 1}`, 1, "has not invoked", invoke},
+		{"completed twice", invoke + `{:process 0, :type :fail, :f :read}
+{:process 0, :type :fail, :f :read}`, 3, "has not invoked", invoke + `{:process 0, :type :fail, :f :read}`},
+		{"another function", invoke + `{:process 0, :type :ok, :f :write, :value 1}`, 2, "is a read", invoke},
+		{"another write", `{:process 0, :type :invoke, :f :write, :value 1}
+{:process 0, :type :ok, :f :write, :value 2}`, 2, "another write", `{:process 0, :type :invoke, :f :write, :value 1}
+{:process 0, :type :ok, :f :write, :value 1}`},
+		{"a transaction that is no list", `{:process 0, :type :invoke, :f :txn, :value 5}`, 1, "not a list", txn},
+		{"no answer of a transaction", txn + `{:process 0, :type :ok, :f :txn}`, 2, "not a list", txn},
+		{"a step that is no list", `{:process 0, :type :invoke, :f :txn, :value [:r]}`, 1, ":r where", txn},
+		{"a step of two", `{:process 0, :type :invoke, :f :txn, :value [[:r 1]]}`, 1, "three parts", txn},
+		{"a step of four", `{:process 0, :type :invoke, :f :txn, :value [[:r 1 nil nil]]}`, 1, "three parts", txn},
+		{"an unknown step", `{:process 0, :type :invoke, :f :txn, :value [[:inc 1 1]]}`, 1, ":inc is not", txn},
+		{"a ratio", `{:process 0, :type :invoke, :f :txn, :value [[:w 1 2/3]]}`, 1, "2/3 is no key or value", txn},
+		{"a key that is a list", `{:process 0, :type :invoke, :f :txn, :value [[:w [1] 2]]}`, 1, "a list is no key", txn},
+		{"a list in a list", `{:process 0, :type :invoke, :f :txn, :value [[:r 1 [[2]]]]}`, 1, "a list is no key", txn},
+		{"a transfer of nothing", `{:process 0, :type :invoke, :f :transfer, :value {:from 1, :to 2}}`, 1, "amount",
+			`{:process 0, :type :invoke, :f :transfer, :value {:from 1, :to 2, :amount 1}}`},
+		{"a transfer of a part", `{:process 0, :type :invoke, :f :transfer, :value {:from 1, :to 2, :amount 0.5}}`, 1, "0.5",
+			`{:process 0, :type :invoke, :f :transfer, :value {:from 1, :to 2, :amount 5}}`},
+		{"a balance beyond all", invoke + `{:process 0, :type :ok, :f :read, :value {1 9223372036854775808}}`, 2, "64 bits",
+			invoke + `{:process 0, :type :ok, :f :read, :value {1 9223372036854775807}}`},
+		{"the wrong key", `{:process 0, :type :invoke, :f :read, :value [1 nil]}
+{:process 0, :type :ok, :f :read, :value [2 5]}`, 2, "the key 2", `{:process 0, :type :invoke, :f :read, :value [1 nil]}
+{:process 0, :type :ok, :f :read, :value [1 5]}`},
+		{"no key", `{:process 0, :type :invoke, :f :read, :value [1 nil]}
+{:process 0, :type :ok, :f :read, :value 5}`, 2, "[key value]", invoke},
+		{"a cas of one", `{:process 0, :type :invoke, :f :cas, :value 5}`, 1, "[from to]",
+			`{:process 0, :type :invoke, :f :cas, :value [5 6]}`},
+		{"a write of nothing", `{:process 0, :type :invoke, :f :write}`, 1, "without a value",
+			`{:process 0, :type :invoke, :f :write, :value nil}`},
+		{"two kinds", txn + `{:process 0, :type :ok, :f :txn, :value []}
+{:process 1, :type :invoke, :f :write, :value 1}
+{:process 1, :type :ok, :f :write, :value 1}`, 3, "another kind", txn + `{:process 0, :type :ok, :f :txn, :value []}`},
+		{"a bank among registers", `{:process 0, :type :invoke, :f :write, :value 1}
+{:process 0, :type :ok, :f :write, :value 1}
+{:process 1, :type :invoke, :f :transfer, :value {:from 1, :to 2, :amount 1}}`, 3, "another kind", invoke},
+		{"a log without operations", "Everything looks good\n", 1, "no operation", "0 :invoke :read nil\n"},
+		{"a log cut in its last line", "0 :invoke :read nil\n0 :ok :read 1", 2, "cut short", "0 :invoke :read nil\n0 :ok :read 12\n"},
+		{"a log without a value", "0 :invoke :read nil\n0 :ok :read\n", 2, "without a value", "0 :invoke :read nil\n0 :ok :read nil\n"},
+		{"a broken value in a log", "0 :invoke :write 1\n1 :invoke :cas [1 2\n", 2, "cut short",
+			"0 :invoke :write 1\n1 :invoke :cas [1 2]\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, _, err := tryRead(strings.NewReader(c.bad))
+			var bad *FormatError
+			if !errors.As(err, &bad) {
+				t.Fatalf("got %v", err)
+			}
+			if bad.Line != c.line || !strings.Contains(bad.Reason, c.reason) {
+				t.Errorf("got %v; want line %d, ...%s...", err, c.line, c.reason)
+			}
+			if _, _, err := tryRead(strings.NewReader(c.good)); err != nil {
+				t.Errorf("the good one: %v", err)
+			}
+		})
+	}
+}
+
+func TestMalformedJSON(t *testing.T) {
+	const good = `{"process":0,"type":"invoke","f":"read","value":null}`
+	if _, _, err := tryRead(strings.NewReader(good)); err != nil {
+		t.Fatal(err)
+	}
+	for bad, reason := range map[string]string{
+		`{"process":0,}`:              "not a string",
+		`{"process" 0}`:               "no colon",
+		`{"process":[0 1]}`:           "a comma",
+		`{"process":[0,]}`:            "a value was expected",
+		`{"process":01}`:              "not a number",
+		`{"process":1.}`:              "not a number",
+		`{"process":1e}`:              "not a number",
+		`{"process":-}`:               "not a number",
+		`{"process":nul}`:             "not JSON",
+		`{"process":"` + "\x01" + `"`: "control character",
+		`{"process":"\x"}`:            "escape",
+		`{"process":"\101"}`:          "escape",
+		`{"process":"` + "\xff" + `"`: "UTF-8",
+		`[` + good + ` ` + good + `]`: "a comma or the end",
+		`[` + good + `,]`:             "a value was expected",
+		`[` + good:                    "cut short",
+		good[:len(good)-1]:            "cut short",
+		`{"process":0.5}`:             "0.5",
+		`{"process":true}`:            "true",
+	} {
+		_, _, err := tryRead(strings.NewReader(bad))
+		var malformed *FormatError
+		if !errors.As(err, &malformed) || malformed.Line != 1 || !strings.Contains(malformed.Reason, reason) {
+			t.Errorf("%s: got %v; want ...%s...", bad, err, reason)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package exchange
+
+import (
+	"math"
+	"slices"
+
+	"assay/history"
+)
+
+// Function is what an operation did.
+type Function uint8
+
+const (
+	// Transaction ran the micro-operations in Txn.
+	Transaction Function = iota + 1
+	// Read read the register Key and saw Value. In a history of a bank, it is
+	// a read of the accounts that did not come back with any.
+	Read
+	// Write set the register Key to Value.
+	Write
+	// CompareAndSet set the register Key to Value if it held From.
+	CompareAndSet
+	// Transfer moved money between two accounts.
+	Transfer
+	// ReadAccounts read the accounts of a bank and saw Accounts.
+	ReadAccounts
+)
+
+// String returns Jepsen's word for the function.
+func (f Function) String() string {
+	switch f {
+	case Transaction:
+		return "txn"
+	case Read, ReadAccounts:
+		return "read"
+	case Write:
+		return "write"
+	case CompareAndSet:
+		return "cas"
+	case Transfer:
+		return "transfer"
+	default:
+		return "nothing"
+	}
+}
+
+// MicroKind is what one micro-operation of a transaction did.
+type MicroKind uint8
+
+const (
+	// Append added Value to the end of the list Key.
+	Append MicroKind = iota + 1
+	// Put set the register Key to Value.
+	Put
+	// GetList read the list Key and saw List.
+	GetList
+	// GetValue read the register Key and saw Value.
+	GetValue
+	// GetNothing read Key and found a list or a register that was never
+	// written, or the answer is not known.
+	GetNothing
+)
+
+// MicroOp is one step of a transaction.
+type MicroOp struct {
+	Kind  MicroKind
+	Key   Atom
+	Value Atom
+	List  []Atom
+}
+
+// Account is what a read of a bank saw of one account.
+type Account struct {
+	ID      Atom
+	Balance int64
+	// Missing says that the read had no balance for it.
+	Missing bool
+}
+
+// Movement is what a transfer was to do.
+type Movement struct {
+	From, To Atom
+	Amount   int64
+}
+
+const (
+	// Never is the completion of an operation of which nothing more was heard.
+	Never = math.MaxInt64
+	// NoTime is a time that the history does not tell.
+	NoTime = -1
+	// NoIndex is an index that the history does not tell.
+	NoIndex = -1
+)
+
+// Operation is one operation, as its process saw it.
+type Operation struct {
+	// Line and EndLine are where its invocation and its completion begin in
+	// the file, from 1; EndLine is 0 without a completion.
+	Line, EndLine int
+	// Index is the number that the history gives to the invocation, or NoIndex.
+	Index int64
+	// Process is the client that did it: one operation after the other.
+	Process  int64
+	Function Function
+	// Outcome is Committed for ok, Failed for fail, and Unknown otherwise.
+	Outcome history.Outcome
+	// Invoke and Complete order the operations: one precedes another in real
+	// time if it completed strictly before the other was invoked. A reader
+	// counts events; a writer takes any one clock. Complete is Never if there
+	// was no completion.
+	Invoke, Complete int64
+	// InvokeTime and CompleteTime are nanoseconds since the history began, or
+	// NoTime. They are for people: Jepsen's clocks do not order events.
+	InvokeTime, CompleteTime int64
+
+	// Txn is the answer of a transaction that was committed, and the request
+	// of any other.
+	Txn []MicroOp
+	// Key, Value and From are a register's. Keyed is false if the history has
+	// only one register, which then has no key.
+	Keyed            bool
+	Key, Value, From Atom
+	Movement         Movement
+	Accounts         []Account
+}
+
+// ID is how a reader of a report finds the operation again: its index, or else
+// the number of its event in the file, from 0.
+func (o *Operation) ID() int64 {
+	if o.Index != NoIndex {
+		return o.Index
+	}
+	return o.Invoke
+}
+
+// Clone returns a copy that shares nothing with o.
+func (o *Operation) Clone() *Operation {
+	c := *o
+	c.Accounts = slices.Clone(o.Accounts)
+	c.Txn = slices.Clone(o.Txn)
+	for i := range c.Txn {
+		c.Txn[i].List = slices.Clone(c.Txn[i].List)
+	}
+	return &c
+}
+
+// reset empties o, keeping its room.
+func (o *Operation) reset() {
+	*o = Operation{Txn: o.Txn[:0], Accounts: o.Accounts[:0]}
+}
+
+// grow adds an empty micro-operation, with the room of one that was there
+// before.
+func (o *Operation) grow() *MicroOp {
+	if len(o.Txn) < cap(o.Txn) {
+		o.Txn = o.Txn[:len(o.Txn)+1]
+	} else {
+		o.Txn = append(o.Txn, MicroOp{})
+	}
+	m := &o.Txn[len(o.Txn)-1]
+	*m = MicroOp{List: m.List[:0]}
+	return m
+}
+
+// Kind is what a history is a history of.
+type Kind uint8
+
+const (
+	// NoKind is a history whose operations fit more than one kind, or of none.
+	NoKind Kind = iota
+	// ListAppend are transactions that append to lists and read them.
+	ListAppend
+	// ReadWrite are transactions that write registers and read them.
+	ReadWrite
+	// Bank are transfers between accounts and reads of all accounts.
+	Bank
+	// Register are reads, writes and compare-and-sets of single registers.
+	Register
+)
+
+// String returns Jepsen's name of the workload.
+func (k Kind) String() string {
+	switch k {
+	case ListAppend:
+		return "list-append"
+	case ReadWrite:
+		return "rw-register"
+	case Bank:
+		return "bank"
+	case Register:
+		return "register"
+	default:
+		return "unknown"
+	}
+}
+
+// Transactions says whether the history is one of transactions.
+func (k Kind) Transactions() bool { return k == ListAppend || k == ReadWrite }
+
+// kind returns what a history is that has this operation, NoKind if that
+// cannot be told.
+func (o *Operation) kind() Kind {
+	switch o.Function {
+	case Transaction:
+		for i := range o.Txn {
+			switch o.Txn[i].Kind {
+			case Append, GetList:
+				return ListAppend
+			case Put, GetValue:
+				return ReadWrite
+			}
+		}
+	case Transfer, ReadAccounts:
+		return Bank
+	case Write, CompareAndSet:
+		return Register
+	case Read:
+		if o.Keyed || o.Outcome == history.Committed && o.Value.Kind != Nil {
+			return Register
+		}
+	}
+	return NoKind
+}

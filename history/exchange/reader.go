@@ -1,0 +1,219 @@
+package exchange
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"assay/history"
+)
+
+// maxOpen bounds the operations in flight at one time.
+const maxOpen = 1 << 20
+
+// source gives one event after the other: it reads the next one into the tree
+// and returns the line on which it begins, or io.EOF.
+type source interface {
+	next() (line int, err error)
+}
+
+// Reader reads a history. It is not safe for concurrent use. What it keeps is
+// the operations in flight.
+type Reader struct {
+	format Format
+	tree   *tree
+	source source
+	open   map[int64]*Operation
+	// given is what Next returned last; free are operations to use again.
+	given *Operation
+	free  []*Operation
+	// left are, at the end, the operations that were never completed.
+	left []*Operation
+	kind Kind
+	// begun is set with the first operation, which began on line since; txns
+	// says that it was a transaction.
+	begun, txns bool
+	since       int
+
+	events int64
+	index  int64
+	err    error
+}
+
+// NewReader finds out in which format src is. It returns a *FormatError if it
+// is in none, and any error of src.
+func NewReader(src io.Reader) (*Reader, error) {
+	in, t := newInput(src), &tree{}
+	format, err := detect(in)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{format: format, tree: t, open: map[int64]*Operation{}, index: NoIndex}
+	switch format {
+	case EDN:
+		r.source = &forms{in: in, tree: t, syntax: &ednReader{in: in, tree: t}}
+	case JSON:
+		r.source = &forms{in: in, tree: t, syntax: &jsonReader{in: in, tree: t}, commas: true}
+	default:
+		r.source = newLogReader(in, t)
+	}
+	return r, nil
+}
+
+// Format returns the format of the history.
+func (r *Reader) Format() Format { return r.format }
+
+// Kind returns what the history is a history of, as far as it was read. Of
+// transactions that both append and write it is what came first.
+func (r *Reader) Kind() Kind { return r.kind }
+
+// Next returns the next operation, in the order in which they completed, and
+// at the end those that never did. It is valid until the next call. Next
+// returns io.EOF at the end, a *FormatError if the history is malformed, and
+// any error of the source; the same again when it is called again.
+func (r *Reader) Next() (*Operation, error) {
+	if r.given != nil {
+		r.free = append(r.free, r.given)
+		r.given = nil
+	}
+	for r.err == nil {
+		op, err := r.step()
+		if err != nil {
+			r.err = err
+			break
+		}
+		if op != nil {
+			r.given = op
+			if r.err = r.noteKind(op); r.err != nil {
+				break
+			}
+			return op, nil
+		}
+	}
+	if r.err != io.EOF {
+		return nil, r.err
+	}
+	return r.leftOver()
+}
+
+// leftOver returns the operations that were never completed, one by one.
+func (r *Reader) leftOver() (*Operation, error) {
+	if len(r.open) > 0 {
+		for _, op := range r.open {
+			r.left = append(r.left, op)
+		}
+		clear(r.open)
+		slices.SortFunc(r.left, func(a, b *Operation) int { return int(b.Invoke - a.Invoke) }) // the first is taken last
+	}
+	if len(r.left) == 0 {
+		return nil, io.EOF
+	}
+	last := len(r.left) - 1
+	op := r.left[last]
+	r.left = r.left[:last]
+	if err := r.noteKind(op); err != nil {
+		r.err = err
+		return nil, err
+	}
+	r.given = op
+	return op, nil
+}
+
+// step reads one event. It returns the operation that it completes, or nil.
+func (r *Reader) step() (*Operation, error) {
+	r.tree.reset()
+	line, err := r.source.next()
+	if err != nil {
+		return nil, err
+	}
+	e, err := r.tree.event(line)
+	if err != nil {
+		return nil, err
+	}
+	at := r.events
+	r.events++
+	if !e.client {
+		return nil, nil
+	}
+	if e.index != NoIndex {
+		if e.index <= r.index {
+			return nil, e.bad("index %d comes after index %d; a history is in the order of its indices", e.index, r.index)
+		}
+		r.index = e.index
+	}
+	if e.kind == invoked {
+		return nil, r.invoke(&e, at)
+	}
+	return r.complete(&e, at)
+}
+
+func (r *Reader) invoke(e *event, at int64) error {
+	if op, busy := r.open[e.process]; busy {
+		return e.bad("process %d invokes an operation while the one that it invoked on line %d is not completed",
+			e.process, op.Line)
+	}
+	if len(r.open) >= maxOpen {
+		return e.bad("more than %d operations are in flight at once", maxOpen)
+	}
+	op := r.unused()
+	op.Line, op.Index, op.Process = e.line, e.index, e.process
+	op.Invoke, op.InvokeTime = at, e.time
+	op.Complete, op.CompleteTime = Never, NoTime
+	if err := r.tree.request(e, op); err != nil {
+		return err
+	}
+	r.open[e.process] = op
+	return nil
+}
+
+// unused returns an empty operation, one that was given out before if there is
+// one.
+func (r *Reader) unused() *Operation {
+	n := len(r.free)
+	if n == 0 {
+		return &Operation{}
+	}
+	op := r.free[n-1]
+	r.free = r.free[:n-1]
+	op.reset()
+	return op
+}
+
+func (r *Reader) complete(e *event, at int64) (*Operation, error) {
+	op, busy := r.open[e.process]
+	if !busy {
+		return nil, e.bad("process %d completes (%s) what it has not invoked", e.process, e.kind)
+	}
+	if op.Function != e.function {
+		return nil, e.bad("process %d completes a %s, but what it invoked on line %d is a %s",
+			e.process, e.function, op.Line, op.Function)
+	}
+	op.EndLine, op.Complete, op.CompleteTime = e.line, at, e.time
+	switch e.kind {
+	case acknowledged:
+		op.Outcome = history.Committed
+		if err := r.tree.answer(e, op); err != nil {
+			return nil, err
+		}
+	case failed:
+		op.Outcome = history.Failed
+	}
+	delete(r.open, e.process)
+	return op, nil
+}
+
+// noteKind keeps transactions, banks and registers apart.
+func (r *Reader) noteKind(op *Operation) error {
+	kind := op.kind()
+	if !r.begun {
+		r.begun, r.txns, r.since = true, op.Function == Transaction, op.Line
+	}
+	switch {
+	case r.txns != (op.Function == Transaction), kind != NoKind && r.kind != NoKind && kind != r.kind && !r.txns:
+		return &FormatError{Line: op.Line, Reason: fmt.Sprintf("a %s in a history of another kind; it began on line %d",
+			op.Function, r.since)}
+	case r.kind == NoKind:
+		r.kind = kind
+	}
+	return nil
+}

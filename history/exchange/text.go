@@ -1,0 +1,237 @@
+package exchange
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// text writes events as EDN or as JSON, which differ in their separators and
+// in that JSON has strings where EDN has keywords.
+type text struct {
+	edn bool
+	buf []byte
+}
+
+// event writes one line.
+func (t *text) event(op *Operation, kind eventType, index, time int64) {
+	t.raw("{")
+	t.field("index", true)
+	t.number(index)
+	t.field("time", false)
+	t.number(time)
+	t.field("type", false)
+	t.word(kind.String())
+	t.field("process", false)
+	t.number(op.Process)
+	t.field("f", false)
+	t.word(op.Function.String())
+	t.field("value", false)
+	t.value(op, kind == acknowledged)
+	t.raw("}\n")
+}
+
+// value writes what was asked for, and with answered what was answered.
+func (t *text) value(op *Operation, answered bool) {
+	switch op.Function {
+	case Transaction:
+		t.txn(op.Txn, answered)
+	case Transfer:
+		t.raw("{")
+		t.field("from", true)
+		t.atom(op.Movement.From)
+		t.field("to", false)
+		t.atom(op.Movement.To)
+		t.field("amount", false)
+		t.number(op.Movement.Amount)
+		t.raw("}")
+	case ReadAccounts:
+		if answered {
+			t.accounts(op.Accounts)
+		} else {
+			t.atom(Atom{})
+		}
+	default:
+		if op.Keyed {
+			t.raw("[")
+			t.atom(op.Key)
+			t.next()
+		}
+		t.register(op, answered)
+		if op.Keyed {
+			t.raw("]")
+		}
+	}
+}
+
+func (t *text) register(op *Operation, answered bool) {
+	switch {
+	case op.Function == CompareAndSet:
+		t.raw("[")
+		t.atom(op.From)
+		t.next()
+		t.atom(op.Value)
+		t.raw("]")
+	case op.Function == Write || answered:
+		t.atom(op.Value)
+	default:
+		t.atom(Atom{})
+	}
+}
+
+func (t *text) txn(ops []MicroOp, answered bool) {
+	t.raw("[")
+	for i := range ops {
+		if i > 0 {
+			t.next()
+		}
+		m := &ops[i]
+		t.raw("[")
+		switch m.Kind {
+		case Append:
+			t.word("append")
+		case Put:
+			t.word("w")
+		default:
+			t.word("r")
+		}
+		t.next()
+		t.atom(m.Key)
+		t.next()
+		switch {
+		case m.Kind == Append || m.Kind == Put || m.Kind == GetValue && answered:
+			t.atom(m.Value)
+		case m.Kind == GetList && answered:
+			t.list(m.List)
+		default:
+			t.atom(Atom{})
+		}
+		t.raw("]")
+	}
+	t.raw("]")
+}
+
+func (t *text) list(list []Atom) {
+	t.raw("[")
+	for i := range list {
+		if i > 0 {
+			t.next()
+		}
+		t.atom(list[i])
+	}
+	t.raw("]")
+}
+
+func (t *text) accounts(accounts []Account) {
+	t.raw("{")
+	for i, a := range accounts {
+		if i > 0 {
+			t.raw(", ")
+		}
+		switch {
+		case t.edn:
+			t.atom(a.ID)
+			t.raw(" ")
+		case a.ID.Kind == String || a.ID.Kind == Keyword:
+			t.quote(a.ID.Text)
+			t.raw(":")
+		default:
+			t.quote(a.ID.String())
+			t.raw(":")
+		}
+		if a.Missing {
+			t.atom(Atom{})
+		} else {
+			t.number(a.Balance)
+		}
+	}
+	t.raw("}")
+}
+
+func (t *text) raw(s string)   { t.buf = append(t.buf, s...) }
+func (t *text) number(v int64) { t.buf = strconv.AppendInt(t.buf, v, 10) }
+
+// next separates the elements of a list.
+func (t *text) next() {
+	if t.edn {
+		t.raw(" ")
+	} else {
+		t.raw(",")
+	}
+}
+
+// field writes the name of a map's entry.
+func (t *text) field(name string, first bool) {
+	switch {
+	case t.edn && !first:
+		t.raw(", ")
+	case !first:
+		t.raw(",")
+	}
+	t.word(name)
+	if t.edn {
+		t.raw(" ")
+	} else {
+		t.raw(":")
+	}
+}
+
+// word writes a keyword, in JSON a string.
+func (t *text) word(s string) {
+	if t.edn && keywordText(s) {
+		t.raw(":")
+		t.raw(s)
+		return
+	}
+	t.quote(s)
+}
+
+// keywordText says whether a keyword of this text can be read again.
+func keywordText(s string) bool {
+	return s != "" && utf8.ValidString(s) && strings.IndexFunc(s, func(c rune) bool {
+		return c < utf8.RuneSelf && ednDelimiter(byte(c))
+	}) < 0
+}
+
+func (t *text) atom(a Atom) {
+	switch a.Kind {
+	case Number:
+		t.number(a.Int)
+	case Bool:
+		t.buf = strconv.AppendBool(t.buf, a.Int != 0)
+	case Big:
+		t.raw(a.Text)
+		if t.edn {
+			t.raw("N")
+		}
+	case String:
+		t.quote(a.Text)
+	case Keyword:
+		t.word(a.Text)
+	default:
+		if t.edn {
+			t.raw("nil")
+		} else {
+			t.raw("null")
+		}
+	}
+}
+
+// quote writes a string such that EDN and JSON read the same.
+func (t *text) quote(s string) {
+	t.raw(`"`)
+	for _, c := range s { // what is not UTF-8 becomes U+FFFD
+		switch {
+		case c == '"' || c == '\\':
+			t.buf = append(t.buf, '\\', byte(c))
+		case c == '\n':
+			t.raw(`\n`)
+		case c < ' ':
+			const hex = "0123456789abcdef"
+			t.buf = append(t.buf, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		default:
+			t.buf = utf8.AppendRune(t.buf, c)
+		}
+	}
+	t.raw(`"`)
+}

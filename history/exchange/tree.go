@@ -1,0 +1,233 @@
+package exchange
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// nodeKind is what a node of a parsed operation is.
+type nodeKind uint8
+
+const (
+	nilNode nodeKind = iota
+	boolNode
+	intNode
+	bigNode     // a whole number beyond 64 bits
+	inexactNode // any other number: 1.5, 2/3
+	stringNode
+	keywordNode
+	symbolNode // and characters
+	listNode   // vectors, lists and sets
+	mapNode    // its children are key, value, key, value, ...
+)
+
+// node is one form. A form is followed by its children, so that a whole
+// operation is one flat array that is used again for the next.
+type node struct {
+	kind nodeKind
+	// size counts the nodes of the form, itself included.
+	size int32
+	// num is a number, or where its text begins and ends.
+	num int64
+}
+
+// The largest operation that is read: 2^22 forms take 64 MiB.
+const (
+	maxNodes = 1 << 22
+	maxText  = 64 << 20
+	maxDepth = 500
+)
+
+// tree is one operation, as it was written.
+type tree struct {
+	nodes []node
+	text  []byte
+}
+
+func (t *tree) reset() { t.nodes, t.text = t.nodes[:0], t.text[:0] }
+
+// open begins a form with children; close ends it.
+func (t *tree) open(kind nodeKind) int {
+	t.nodes = append(t.nodes, node{kind: kind, size: 1})
+	return len(t.nodes) - 1
+}
+
+func (t *tree) close(at int) { t.nodes[at].size = int32(len(t.nodes) - at) }
+
+func (t *tree) add(kind nodeKind, num int64) {
+	t.nodes = append(t.nodes, node{kind: kind, size: 1, num: num})
+}
+
+// addText adds a form whose text was appended to t.text from start on.
+func (t *tree) addText(kind nodeKind, start int) {
+	t.add(kind, int64(start)<<32|int64(len(t.text)))
+}
+
+// addNumber adds the number whose text was appended from start on. It returns
+// false if that is no number.
+func (t *tree) addNumber(start int, exact, inexact func([]byte) bool) bool {
+	digits := t.text[start:]
+	if !exact(digits) {
+		if !inexact(digits) {
+			return false
+		}
+		t.addText(inexactNode, start)
+		return true
+	}
+	digits = trimNumber(digits)
+	t.text = t.text[:start+len(digits)]
+	if v, ok := wholeNumber(digits); ok {
+		t.text = t.text[:start]
+		t.add(intNode, v)
+	} else {
+		t.addText(bigNode, start)
+	}
+	return true
+}
+
+// trimNumber brings a whole number into its one shortest form, in place: no
+// plus, no leading zeros, no N at the end.
+func trimNumber(digits []byte) []byte {
+	n := len(digits)
+	if digits[n-1] == 'N' {
+		n--
+	}
+	i, negative := 0, digits[0] == '-'
+	if negative || digits[0] == '+' {
+		i = 1
+	}
+	for i < n-1 && digits[i] == '0' {
+		i++
+	}
+	if negative {
+		i--
+		digits[i] = '-'
+	}
+	return digits[:copy(digits, digits[i:n])]
+}
+
+// wholeNumber returns the number, or false if it needs more than 64 bits.
+func wholeNumber(digits []byte) (int64, bool) {
+	if len(digits) < 19 { // cannot overflow
+		var v int64
+		i := 0
+		if digits[0] == '-' {
+			i = 1
+		}
+		for _, c := range digits[i:] {
+			v = 10*v + int64(c-'0')
+		}
+		if i == 1 {
+			v = -v
+		}
+		return v, true
+	}
+	v, err := strconv.ParseInt(string(digits), 10, 64)
+	return v, err == nil
+}
+
+// bytes returns the text of a node that has one.
+func (t *tree) bytes(at int) []byte {
+	n := t.nodes[at]
+	switch n.kind {
+	case bigNode, inexactNode, stringNode, keywordNode, symbolNode:
+		return t.text[n.num>>32 : n.num&(1<<32-1)]
+	}
+	return nil
+}
+
+// word returns the text of a keyword or a string, which mean the same where a
+// field or a function is named: JSON has no keywords.
+func (t *tree) word(at int) (string, bool) {
+	if k := t.nodes[at].kind; k != keywordNode && k != stringNode {
+		return "", false
+	}
+	return string(t.bytes(at)), true
+}
+
+func (t *tree) is(at int, kind nodeKind) bool { return t.nodes[at].kind == kind }
+
+// children calls visit with each child until it returns false.
+func (t *tree) children(at int, visit func(child int) bool) {
+	end := at + int(t.nodes[at].size)
+	for child := at + 1; child < end; child += int(t.nodes[child].size) {
+		if !visit(child) {
+			return
+		}
+	}
+}
+
+// after returns the form behind the one at at.
+func (t *tree) after(at int) int { return at + int(t.nodes[at].size) }
+
+// pair returns both elements of a list of two; ok is false for anything else.
+func (t *tree) pair(at int) (first, second int, ok bool) {
+	if !t.is(at, listNode) {
+		return 0, 0, false
+	}
+	end := t.after(at)
+	if first = at + 1; first >= end {
+		return 0, 0, false
+	}
+	if second = t.after(first); second >= end {
+		return 0, 0, false
+	}
+	return first, second, t.after(second) == end
+}
+
+// atom returns the form as an Atom. It returns false for what no key or value
+// can be.
+func (t *tree) atom(at int) (Atom, bool) {
+	n := t.nodes[at]
+	switch n.kind {
+	case nilNode:
+		return Atom{}, true
+	case intNode:
+		return Atom{Kind: Number, Int: n.num}, true
+	case boolNode:
+		return Atom{Kind: Bool, Int: n.num}, true
+	case bigNode:
+		return Atom{Kind: Big, Text: string(t.bytes(at))}, true
+	case stringNode:
+		return Atom{Kind: String, Text: string(t.bytes(at))}, true
+	case keywordNode:
+		return Atom{Kind: Keyword, Text: string(t.bytes(at))}, true
+	}
+	return Atom{}, false
+}
+
+// say names a form in an error, in a few words.
+func (t *tree) say(at int) string {
+	switch n := t.nodes[at]; n.kind {
+	case nilNode:
+		return "nil"
+	case boolNode:
+		return strconv.FormatBool(n.num != 0)
+	case intNode:
+		return strconv.FormatInt(n.num, 10)
+	case listNode:
+		return "a list"
+	case mapNode:
+		return "a map"
+	case keywordNode:
+		return ":" + short(t.bytes(at))
+	case stringNode:
+		return strconv.Quote(short(t.bytes(at)))
+	default:
+		return short(t.bytes(at))
+	}
+}
+
+// short bounds what an error quotes.
+func short(text []byte) string {
+	const most = 40
+	s := strings.ToValidUTF8(string(text[:min(len(text), most)]), "")
+	if len(text) > most {
+		s += "..."
+	}
+	return s
+}
+
+// whole checks that a text is UTF-8: all the formats say so.
+func whole(text []byte) bool { return utf8.Valid(text) }
