@@ -1,0 +1,218 @@
+package isolation
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"assay/history"
+)
+
+// saved is what was read back, in order.
+type saved struct {
+	lists     []savedList // from and to in elements
+	elements  []int64
+	registers []savedValue
+}
+
+func (s *saved) list(key int64, elements []int64) error {
+	from := len(s.elements)
+	s.elements = append(s.elements, elements...)
+	s.lists = append(s.lists, savedList{key, from, len(s.elements)})
+	return nil
+}
+
+func (s *saved) register(key, value int64) error {
+	s.registers = append(s.registers, savedValue{key, value})
+	return nil
+}
+
+// give makes a fake that reads back just that.
+func (s *saved) give() *fake {
+	return &fake{read: func(list func(int64, []int64) error, register func(int64, int64) error) error {
+		for _, l := range s.lists {
+			if err := list(l.key, s.elements[l.from:l.to]); err != nil {
+				return err
+			}
+		}
+		for _, r := range s.registers {
+			if err := register(r.key, r.value); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// large has an empty list, one of several pieces and one of exactly one.
+func large() *saved {
+	s := &saved{}
+	for key, n := range []int{0, 3, 3*statePiece + 5, statePiece, 1, 50_000} {
+		elements := make([]int64, n)
+		for i := range elements {
+			elements[i] = int64(i)*1_000_003 - 7
+		}
+		_ = s.list(int64(2*key), elements)
+	}
+	for key := range int64(20_000) {
+		_ = s.register(2*key+1, -key)
+	}
+	return s
+}
+
+func mustSave(t *testing.T, store Store) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), FileState)
+	if err := Save(t.Context(), store, path, func(int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestStateComesBack(t *testing.T) {
+	for name, want := range map[string]*saved{"nothing": {}, "large": large()} {
+		path := filepath.Join(t.TempDir(), FileState)
+		told := int64(0)
+		err := Save(t.Context(), want.give(), path, func(rows int64) {
+			if rows < told {
+				t.Errorf("%d rows after %d", rows, told)
+			}
+			told = rows
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got saved
+		if err := Replay(path, got.list, got.register); err != nil || !reflect.DeepEqual(&got, want) {
+			t.Errorf("%s: %d lists, %d elements, %d registers came back: %v", name, len(got.lists), len(got.elements), len(got.registers), err)
+		}
+		if name == "large" && told == 0 {
+			t.Error("nobody was told of the progress")
+		}
+		entries, err := os.ReadDir(filepath.Dir(path))
+		if err != nil || len(entries) != 1 {
+			t.Errorf("beside the state: %v, %v", entries, err)
+		}
+	}
+}
+
+func TestSaveThatFails(t *testing.T) {
+	broken := errors.New("the server went away")
+	path := mustSave(t, (&saved{registers: []savedValue{{1, 2}}}).give())
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failing := &fake{read: func(list func(int64, []int64) error, _ func(int64, int64) error) error {
+		return errors.Join(list(2, []int64{1}), broken)
+	}}
+	if err := Save(t.Context(), failing, path, func(int64) {}); !errors.Is(err, broken) {
+		t.Errorf("Save: %v", err)
+	}
+	after, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the older state was touched (%v)", err)
+	}
+	var write *history.WriteError
+	if err := Save(t.Context(), &fake{}, filepath.Join(path, "x"), func(int64) {}); !errors.As(err, &write) {
+		t.Errorf("into a file as a folder: %v", err)
+	}
+}
+
+func TestReplayOfWhatIsNotWhole(t *testing.T) {
+	path := mustSave(t, large().give())
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignore := func(int64, []int64) error { return nil }
+	ignoreValue := func(int64, int64) error { return nil }
+	replay := func(content []byte) error {
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return Replay(path, ignore, ignoreValue)
+	}
+	var cut *CutError
+	for _, n := range []int{len(whole) - 1, len(whole) / 2, 9, 8} {
+		if err := replay(whole[:n]); !errors.As(err, &cut) {
+			t.Errorf("%d of %d bytes: %v", n, len(whole), err)
+		}
+	}
+	damaged := slices.Clone(whole)
+	damaged[len(damaged)/2] ^= 1
+	var malformed *history.FormatError
+	for name, content := range map[string][]byte{"damaged": damaged, "of another form": []byte("ASSAYS01"), "empty": {}} {
+		if err := replay(content); !errors.As(err, &malformed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := Replay(path+"x", ignore, ignoreValue); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing: %v", err)
+	}
+	enough := errors.New("enough")
+	if err := os.WriteFile(path, whole, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replay(path, func(int64, []int64) error { return enough }, ignoreValue); !errors.Is(err, enough) {
+		t.Errorf("a callback's error: %v", err)
+	}
+	if err := Replay(path, ignore, func(int64, int64) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("a callback's error: %v", err)
+	}
+}
+
+// TestReplayOfWhatCannotBe writes frames that no Save would.
+func TestReplayOfWhatCannotBe(t *testing.T) {
+	for name, payload := range map[string][]byte{
+		"unknown tag": {9}, "no key": {tagList}, "no length": {tagList, 2}, "short piece": {tagList, 2, 4, 8},
+		"negative piece": {tagList, 2, 1}, "more of nothing": {tagMore, 2, 2}, "more after a register": {tagList, 2, 0, tagRegister, 2, 2, tagMore, 2, 2},
+		"wrong counts": {tagCounts, 2, 0}, "after the end": {tagCounts, 0, 0, tagRegister, 2, 2}, "no value": {tagRegister, 2},
+	} {
+		path := filepath.Join(t.TempDir(), FileState)
+		file, err := history.CreateFrames(path, stateMagic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(file.WriteFrame(payload), file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		err = Replay(path, func(int64, []int64) error { return nil }, func(int64, int64) error { return nil })
+		var malformed *history.FormatError
+		if !errors.As(err, &malformed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func FuzzReplay(f *testing.F) {
+	f.Add([]byte{tagList, 4, 4, 2, 2, tagMore, 0, tagRegister, 3, 1, tagCounts, 2, 2})
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		path := filepath.Join(t.TempDir(), FileState)
+		file, err := history.CreateFrames(path, stateMagic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(file.WriteFrame(payload), file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		var got saved
+		if Replay(path, got.list, got.register) != nil {
+			return
+		}
+		again := filepath.Join(t.TempDir(), FileState)
+		if err := Save(context.Background(), got.give(), again, func(int64) {}); err != nil {
+			t.Fatal(err)
+		}
+		var twice saved
+		if err := Replay(again, twice.list, twice.register); err != nil || !reflect.DeepEqual(got, twice) {
+			t.Errorf("%+v, then %+v, %v", got, twice, err)
+		}
+	})
+}
