@@ -20,24 +20,23 @@ func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, 
 // readFrom reads accounts and journal over connections of this pool.
 func (s *bankStore) readFrom(ctx context.Context, from *pool, account func(bank.Account) error, entry func(bank.Entry) error) error {
 	return s.view(ctx, from, func(conn *pgx.Conn) error {
-		var v [6]int64
 		err := stream(ctx, conn, readAccounts, func(row [][]byte) error {
-			if err := bigints(row, v[:3]); err != nil {
+			var a bank.Account
+			if err := bigints(row, &a.ID, &a.Balance, &a.Version); err != nil {
 				return err
 			}
-			return stopped(account(bank.Account{ID: v[0], Balance: v[1], Version: v[2]}))
+			return stopped(account(a))
 		})
 		if err != nil {
 			return err
 		}
 		return stream(ctx, conn, readJournal, func(row [][]byte) error {
-			if err := bigints(row, v[:]); err != nil {
+			var e bank.Entry
+			err := bigints(row, &e.ID, &e.Source, &e.Destination, &e.Amount, &e.SourceVersion, &e.DestinationVersion)
+			if err != nil {
 				return err
 			}
-			return stopped(entry(bank.Entry{
-				Transfer:      bank.Transfer{ID: v[0], Source: v[1], Destination: v[2], Amount: v[3]},
-				SourceVersion: v[4], DestinationVersion: v[5],
-			}))
+			return stopped(entry(e))
 		})
 	})
 }

@@ -99,8 +99,7 @@ func readTransfer(p *pgconn.Pipeline) (lower, higher bank.State, at stage, err e
 
 // readState reads the state that an UPDATE returned, the zero State if the
 // account does not exist.
-func readState(p *pgconn.Pipeline) (bank.State, error) {
-	var values [2]int64
-	_, err := readRows(p, func(row [][]byte) error { return bigints(row, values[:]) })
-	return bank.State{Balance: values[0], Version: values[1]}, err
+func readState(p *pgconn.Pipeline) (state bank.State, err error) {
+	_, err = readRows(p, func(row [][]byte) error { return bigints(row, &state.Balance, &state.Version) })
+	return state, err
 }

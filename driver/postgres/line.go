@@ -125,13 +125,6 @@ func (l *line) hangUp() {
 	_ = l.conn.Close(ctx) // it is gone either way
 }
 
-// Object ids of types (pg_type) and the format code of the protocol.
-const (
-	oidBigint      = 20
-	oidBigintArray = 1016
-	binaryFormat   = 1
-)
-
 // send puts one statement with its parameters, all of them bigint, into the
 // pipeline.
 func (l *line) send(p *pgconn.Pipeline, which statement, parameters ...int64) {
@@ -208,11 +201,11 @@ func readCommit(p *pgconn.Pipeline) error {
 
 // readAnswer reads the answer to one statement and leaves out its rows.
 func readAnswer(p *pgconn.Pipeline) (pgconn.CommandTag, error) {
-	return readRows(p, func([][]byte) error { return nil })
+	return readRows(p, nil)
 }
 
-// readRows reads the answer to one statement and gives each row to the
-// callback.
+// readRows reads the answer to one statement and gives each row, with its
+// columns in binary format, to the callback, unless that is nil.
 func readRows(p *pgconn.Pipeline, row func(values [][]byte) error) (pgconn.CommandTag, error) {
 	answer, err := p.GetResults()
 	if err != nil {
@@ -222,7 +215,7 @@ func readRows(p *pgconn.Pipeline, row func(values [][]byte) error) (pgconn.Comma
 	if !ok {
 		return pgconn.CommandTag{}, unexpected(answer)
 	}
-	for result.NextRow() {
+	for row != nil && result.NextRow() {
 		if err := row(result.Values()); err != nil {
 			_, _ = result.Close()
 			return pgconn.CommandTag{}, err
@@ -232,18 +225,3 @@ func readRows(p *pgconn.Pipeline, row func(values [][]byte) error) (pgconn.Comma
 }
 
 func unexpected(answer any) error { return fmt.Errorf("unexpected answer of type %T", answer) }
-
-// bigints decodes a row, which must be of bigint columns in binary format:
-// eight bytes each, big-endian.
-func bigints(row [][]byte, into []int64) error {
-	if len(row) != len(into) {
-		return fmt.Errorf("a row of %d columns came where %d were asked for", len(row), len(into))
-	}
-	for i, value := range row {
-		if len(value) != 8 {
-			return fmt.Errorf("column %d holds %d bytes and not a bigint", i+1, len(value))
-		}
-		into[i] = int64(binary.BigEndian.Uint64(value))
-	}
-	return nil
-}

@@ -93,7 +93,12 @@ func openBank(t *testing.T, target workload.Target) bank.Store {
 // admin is a plain connection beside the driver.
 func admin(t *testing.T) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(context.Background(), server.Address())
+	return connectTo(t, server.Address())
+}
+
+func connectTo(t *testing.T, address string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
