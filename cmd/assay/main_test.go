@@ -196,6 +196,9 @@ func (p *process) wait() ended {
 			p.t.Errorf("%q in %v", word, e)
 		}
 	}
+	if left := startedBy(p.temp); len(left) > 0 && !p.isMessy {
+		p.t.Errorf("processes were left behind: %v by %v", left, e)
+	}
 	if p.isMessy {
 		return e
 	}
@@ -245,4 +248,20 @@ func (e ended) complaint(t *testing.T) string {
 		t.Errorf("something on standard output of %v", e)
 	}
 	return found[0]
+}
+
+// startedBy returns the command lines of processes that run in a folder for
+// temporary files, where the system tells (Linux, in /proc).
+func startedBy(temp string) (lines []string) {
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is right
+	for _, path := range environments {
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(text, []byte(temp)) {
+			continue // ended meanwhile, or another's
+		}
+		if line, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline")); err == nil && len(line) > 0 {
+			lines = append(lines, strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return lines
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
@@ -66,7 +68,28 @@ func (p *progress) Stage(text string) {
 
 func (p *progress) Note(text string) {
 	p.close()
-	fmt.Fprintln(p.out, "note:", text)
+	fmt.Fprintln(p.out, wrapped("note: "+text, textWidth(p.out), "      "))
+}
+
+// wrapped breaks a text between words into lines of at most width columns; the
+// second and later ones begin with indent. A longer word has a line of its own.
+func wrapped(text string, width int, indent string) string {
+	var out strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case column > 0 && column+1+n > width:
+			out.WriteString("\n" + indent)
+			column = len(indent)
+		case column > 0:
+			out.WriteByte(' ')
+			column++
+		}
+		out.WriteString(word)
+		column += n
+	}
+	return out.String()
 }
 
 // barAfter keeps short stages free of a bar that would only flash.

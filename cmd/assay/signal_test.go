@@ -1,0 +1,252 @@
+package main
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver that database/sql opens by name
+
+	"assay/check"
+	"assay/history"
+	"assay/workload/bank"
+)
+
+// What standard error says once clients work, and once some of the hundred
+// million accounts are in that nobody waits for.
+const (
+	working   = "overall"
+	someAreIn = "of 100000000 ("
+)
+
+// TestOneInterruptEndsInOrder: what is in flight is waited for, everything is
+// read back and judged, and the measurement says that it was cut.
+func TestOneInterruptEndsInOrder(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
+		dir := t.TempDir()
+		p := start(t, command{dir: dir, args: []string{"run", "bank", "--duration", "1h", "--warmup", "100ms", "--out", "run"}})
+		p.until(working)
+		p.signal(s)
+		e := p.wait().want(t, exitNoVerdict)
+		r := resultOf(t, filepath.Join(dir, "run"))
+		if r.Verdict != check.Valid || r.Measurement.Verdict != "invalid" || r.Outcomes.Committed == 0 {
+			t.Errorf("%s: %v, %+v, %+v", name, r.Verdict, r.Measurement, r.Outcomes)
+		}
+		if reasons := strings.Join(r.Measurement.Reasons, "\n"); !strings.Contains(reasons, "the run was cut:") {
+			t.Errorf("%s: reasons %q", name, reasons)
+		}
+		for _, part := range []string{"ending in order", "once more", "checking"} {
+			if !strings.Contains(e.stderr, part) {
+				t.Errorf("%s: standard error does not say %q: %v", name, part, e)
+			}
+		}
+		if !strings.Contains(e.stdout, "VALID") || !strings.Contains(e.stdout, "cut") {
+			t.Errorf("%s: %v", name, e)
+		}
+		assay(t, dir, "check", "run").want(t, exitNoVerdict)
+	}
+}
+
+// TestInterruptWhileLoading: there is nothing to judge yet, so the run ends.
+func TestInterruptWhileLoading(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, command{dir: dir, args: []string{"run", "bank", "--accounts", "100000000", "--out", "run"}})
+	p.until(someAreIn)
+	p.signal(syscall.SIGINT)
+	e := p.wait().want(t, exitCannotRun, exitNoVerdict)
+	if !strings.Contains(e.stderr, "of 100000000 accounts") {
+		t.Errorf("%v", e)
+	}
+	said := assay(t, dir, "check", "run").want(t, exitUsage).complaint(t)
+	if !strings.Contains(said, "before its work began") {
+		t.Errorf("judging it: %q", said)
+	}
+}
+
+// TestTwoInterruptsLeaveAtOnce: the second one waits for nothing, not even for
+// clients that would not come back for seconds.
+func TestTwoInterruptsLeaveAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		p := start(t, command{args: []string{"run", "bank", "--db", "mem://?latency=1h", "--duration", "1h", "--timeout", "1h", "--out", "run"}})
+		p.until(working)
+		p.signal(s)
+		p.until("once more")
+		p.signal(s)
+		if e := p.wait(); e.code != exitInterrupted || strings.Contains(e.stderr, "waiting until nothing") {
+			t.Errorf("%v: %v", s, e)
+		}
+	}
+}
+
+// TestTwoInterruptsWhileLoading: the first may have ended it already.
+func TestTwoInterruptsWhileLoading(t *testing.T) {
+	t.Parallel()
+	p := start(t, command{args: []string{"run", "bank", "--accounts", "100000000", "--out", "run"}})
+	p.until("loading")
+	p.signal(syscall.SIGINT)
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
+	p.wait().want(t, exitInterrupted, exitCannotRun)
+}
+
+// TestKilledRunIsJudgedLater: what a killed assay leaves says that nothing is
+// known, and check finds out what can be.
+func TestKilledRunIsJudgedLater(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	killed(t, dir, "")
+	judgeKilled(t, dir, "", func() map[int64]bool { return inSQLite(t, filepath.Join(dir, "run", "bank.sqlite")) })
+	assay(t, dir, "check", "run", "--quiet").want(t, exitNoVerdict) // the same again
+}
+
+// killed kills a run in the middle of its work.
+func killed(t *testing.T, dir, address string, flags ...string) {
+	t.Helper()
+	args := append([]string{"run", "bank", "--duration", "1h", "--warmup", "500ms", "--clients", "8", "--accounts", "1000", "--out", "run"}, flags...)
+	c := command{dir: dir, args: args, messy: true}
+	if address != "" {
+		c.env = []string{"ASSAY_DB=" + address}
+	}
+	p := start(t, c)
+	p.until(working)
+	time.Sleep(500 * time.Millisecond) // anywhere in the middle
+	p.signal(syscall.SIGKILL)
+	if e := p.wait(); e.code != -1 || e.stdout != "" {
+		t.Fatalf("it was not killed: %v", e)
+	}
+	before := resultOf(t, filepath.Join(dir, "run"))
+	if before.Verdict != check.Unknown || before.Measurement.Verdict != "invalid" {
+		t.Errorf("a killed run left the verdict %v and a measurement that is %s", before.Verdict, before.Measurement.Verdict)
+	}
+	shown := assay(t, dir, "report", "run").want(t, 0)
+	if !strings.Contains(shown.stdout, "UNKNOWN") || !strings.Contains(shown.stdout, "killed") {
+		t.Errorf("its report: %v", shown)
+	}
+}
+
+// judgeKilled judges the killed run of a folder, and counts on its own that
+// what was acknowledged is in the state that was read and, by stored, in the
+// database.
+func judgeKilled(t *testing.T, dir, address string, stored func() map[int64]bool) {
+	t.Helper()
+	c := command{dir: dir, args: []string{"check", "run"}}
+	if address != "" {
+		c.env = []string{"ASSAY_DB=" + address}
+	}
+	e := start(t, c).wait().want(t, exitNoVerdict)
+	r := resultOf(t, filepath.Join(dir, "run"))
+	if r.Verdict != check.Valid {
+		t.Errorf("the verdict is %v: %v", r.Verdict, e)
+	}
+	if reasons := strings.Join(r.Measurement.Reasons, "\n"); r.Measurement.Verdict != "invalid" || !strings.Contains(reasons, "the run was cut:") {
+		t.Errorf("measurement %+v", r.Measurement)
+	}
+	acknowledged, journal := acknowledgedIn(t, filepath.Join(dir, "run")), journalOf(t, filepath.Join(dir, "run"))
+	if len(acknowledged) == 0 || int64(len(acknowledged)) != r.Outcomes.Committed {
+		t.Errorf("%d acknowledged transfers, and %d in the result", len(acknowledged), r.Outcomes.Committed)
+	}
+	there := stored()
+	for id := range acknowledged {
+		if journal[id] != 1 || !there[id] {
+			t.Errorf("transfer %d was acknowledged and is %d times in the journal, in the database: %v", id, journal[id], there[id])
+		}
+	}
+	if len(journal) < len(acknowledged) {
+		t.Errorf("%d rows of %d transfers", len(journal), len(acknowledged))
+	}
+}
+
+// inSQLite asks the database itself for the ids of its transfers.
+func inSQLite(t *testing.T, path string) map[int64]bool {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query("SELECT id FROM assay_transfer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	ids := map[int64]bool{}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		ids[id] = true
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// acknowledgedIn returns the ids of the transfers that the history says are
+// committed.
+func acknowledgedIn(t *testing.T, folder string) map[int64]bool {
+	t.Helper()
+	ids := map[int64]bool{}
+	_, err := history.Read(filepath.Join(folder, "history.bin"), history.Visitor{Op: func(op *history.Op) error {
+		if op.Last && op.Final == history.Committed && op.Kind == bank.KindTransfer {
+			ids[bank.TransferID(op.Client, op.Seq)] = true
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// journalOf counts the rows of each id in the state that was read back.
+func journalOf(t *testing.T, folder string) map[int64]int {
+	t.Helper()
+	rows := map[int64]int{}
+	err := bank.Replay(filepath.Join(folder, bank.FileState), func(bank.Account) error { return nil },
+		func(e bank.Entry) error { rows[e.ID]++; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// TestInterruptedLoadingIsReplaced: the next run says what it found.
+func TestInterruptedLoadingIsReplaced(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	interruptLoading(t, dir, "sqlite:bank.sqlite")
+	afterInterruptedLoading(t, dir, "sqlite:bank.sqlite")
+}
+
+// interruptLoading kills a run after some of its accounts are in.
+func interruptLoading(t *testing.T, dir, address string) {
+	t.Helper()
+	p := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address}, messy: true,
+		args: []string{"run", "bank", "--accounts", "100000000", "--out", "interrupted"}})
+	p.until(someAreIn)
+	p.signal(syscall.SIGKILL)
+	p.wait()
+}
+
+func afterInterruptedLoading(t *testing.T, dir, address string) {
+	t.Helper()
+	e := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
+		args: []string{"run", "bank", "--accounts", "1000", "--duration", "1s", "--out", "next"}}).wait().want(t, exitValid)
+	said := strings.Join(strings.Fields(e.stderr), " ") // it may be broken into lines
+	for _, part := range []string{"replacing what run", "of 100000000", "its loading was interrupted"} {
+		if !strings.Contains(said, part) {
+			t.Errorf("standard error does not say %q: %s", part, said)
+		}
+	}
+	if strings.Contains(said, " 0 of 100000000") {
+		t.Errorf("nothing of it was found: %v", e)
+	}
+	narrow(t, e.stderr)
+}
