@@ -81,6 +81,27 @@ type Evidence struct {
 	Text string `json:"text"`
 	// Fields holds the same as data, by name.
 	Fields map[string]int64 `json:"fields,omitempty"`
+	// Cycle is the cycle of transactions that proves it, if that is what it is.
+	Cycle *Cycle `json:"cycle,omitempty"`
+}
+
+// Cycle is transactions each of which comes before the next, and the last
+// before the first: no order of them exists. It is what a report draws.
+type Cycle struct {
+	Steps []Step `json:"steps"`
+}
+
+// Step is one transaction of a cycle and why it comes before the next.
+type Step struct {
+	// Name is short: "T1".
+	Name string `json:"name"`
+	// Text is what the transaction did, in words, and who did it.
+	Text string `json:"text"`
+	// Kind is the dependency on which the next one follows: ww, wr, rw,
+	// process or realtime.
+	Kind string `json:"kind"`
+	// Why says the dependency in words.
+	Why string `json:"why"`
 }
 
 // Add counts one finding, lists it if there is room, and sets the verdict to

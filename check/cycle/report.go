@@ -106,11 +106,27 @@ func (r *Report) Result() check.Result {
 		result.Found += e.Found
 		if len(result.Evidence) < check.MaxEvidence {
 			result.Evidence = append(result.Evidence, check.Evidence{
-				Kind: e.Anomaly, Text: e.Text, Fields: map[string]int64{"found": e.Found},
+				Kind: e.Anomaly, Text: e.Text, Fields: map[string]int64{"found": e.Found}, Cycle: e.cycle(),
 			})
 		}
 	}
 	return result
+}
+
+// cycle is the evidence as something to draw; nil if it is not a cycle.
+func (e *Evidence) cycle() *check.Cycle {
+	if len(e.Edges) == 0 {
+		return nil
+	}
+	c := &check.Cycle{}
+	for i, edge := range e.Edges {
+		t := e.Txns[edge.From]
+		c.Steps = append(c.Steps, check.Step{
+			Name: fmt.Sprintf("T%d", i+1), Text: fmt.Sprintf("transaction %d of process %d: %s", t.ID, t.Process, t.Text),
+			Kind: edge.Kind, Why: edge.Text,
+		})
+	}
+	return c
 }
 
 func (r *Report) detail() string {
