@@ -30,7 +30,7 @@ func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
 	if err := r.keep(ctx); err != nil {
 		return Outcome{}, err
 	}
-	r.options.Progress.Stage("checking every transfer")
+	r.options.Progress.Stage("checking every operation")
 	return finish(ctx, r.folder, r.scenario, r.result, findings{
 		inFlight: r.inFlight, cut: stats.Cut, hung: stats.Hung, live: &live,
 	})

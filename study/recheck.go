@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"assay/catalog"
 	"assay/history"
 	"assay/report"
 	"assay/workload"
-	"assay/workload/bank"
 )
 
 // RecheckOptions is how a saved run is judged again.
@@ -22,7 +22,10 @@ type RecheckOptions struct {
 	// run's scenario.
 	Database string
 	// Again reads the database even if the folder holds its state already.
-	Again    bool
+	Again bool
+	// Model, of a run of the isolation workload, is the consistency model to
+	// judge; empty means the run's own.
+	Model    string
 	Progress Progress
 }
 
@@ -38,8 +41,18 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 	if err != nil {
 		return Outcome{}, err
 	}
+	if o.Model != "" {
+		if s.Workload != catalog.Isolation {
+			return Outcome{}, &workload.OptionError{Option: "--model", Value: o.Model,
+				Want: "left out: a run of " + s.Workload + " is judged by its own rules"}
+		}
+		s.Transactions.Model = o.Model
+		if err := s.Validate(); err != nil {
+			return Outcome{}, err
+		}
+	}
 	f := findings{cut: !end.whole}
-	if o.Again || !exists(folder, bank.FileState) {
+	if o.Again || !exists(folder, stateFile(s)) {
 		if err := readNow(ctx, folder, s, r, o); err != nil {
 			return Outcome{}, err
 		}
@@ -50,7 +63,7 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 	if r.Ended.Equal(r.Started) {
 		r.Ended = time.Now().UTC()
 	}
-	o.Progress.Stage("checking every transfer")
+	o.Progress.Stage("checking every operation")
 	return finish(ctx, folder, s, r, f)
 }
 

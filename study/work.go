@@ -93,6 +93,14 @@ func counts(s Scenario, kind uint8) bool {
 	return s.Workload != catalog.Bank || kind == bank.KindTransfer
 }
 
+// stateFile is what Save writes at last.
+func stateFile(s Scenario) string {
+	if s.Workload == catalog.Isolation {
+		return isolation.FileState
+	}
+	return bank.FileState
+}
+
 // options are the workload's own settings, for the report.
 func options(s Scenario) []report.Setting {
 	if s.Workload == catalog.Isolation {

@@ -1,46 +1,140 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"assay/check"
 	"assay/study"
 )
 
+// checkFlags are the flags of assay check.
+type checkFlags struct {
+	db, model    string
+	timeout      time.Duration
+	asJSON, mute bool
+}
+
 func newCheck(version string) *cobra.Command {
-	var (
-		db           string
-		asJSON, mute bool
-	)
+	f := checkFlags{timeout: 10 * time.Minute}
 	cmd := &cobra.Command{
-		Use:   "check DIR",
-		Short: "Judge a saved run again",
-		Long: `Judge a saved run again, from the files in its folder.
+		Use:   "check DIR|FILE",
+		Short: "Judge a saved run again, or another tool's history",
+		Long: `Judge a saved run again, from the files in its folder, or the history of another
+tool: Jepsen's EDN, JSON lines or log (docs/histories.md).
 
 A run that was cut before it had read its database (assay or its machine was
 killed) is judged too: its database is read now, from the address in the run's
 scenario or from --db. What was acknowledged is judged; what was in flight is
 unknown. The database is only read, and only if it still holds this run.`,
-		Args: oneArgument("the run's folder"),
+		Example: `  assay check runs/20261121T095107Z-bank-sqlite
+  assay check history.edn --model serializable
+  assay check history.jsonl --json`,
+		Args: oneArgument("the run's folder, or a history"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if db == "" {
-				db = os.Getenv(databaseVariable)
+			info, err := os.Stat(args[0])
+			if err == nil && !info.IsDir() {
+				return f.file(cmd, args[0])
 			}
-			progress := newProgress(cmd.ErrOrStderr(), mute)
-			outcome, err := study.Recheck(cmd.Context(), args[0], study.RecheckOptions{
-				Version: version, Database: db, Again: cmd.Flags().Changed("db"), Progress: progress,
-			})
-			progress.close()
-			if err != nil {
-				return err
-			}
-			return show(cmd.OutOrStdout(), outcome, asJSON, mute)
+			return f.folder(cmd, version, args[0])
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&db, "db", "", "read the database again from this address (or from "+databaseVariable+")")
-	flags.BoolVar(&asJSON, "json", false, "print result.json on standard output instead of the summary")
-	flags.BoolVar(&mute, "quiet", false, "no progress; the summary is one line")
+	flags.SortFlags = false
+	flags.StringVar(&f.db, "db", "", "read the run's database again from this address (or from "+databaseVariable+")")
+	flags.StringVar(&f.model, "model", "", "the consistency model that is judged, such as serializable; of a FILE strict-serializable if not given")
+	flags.DurationVar(&f.timeout, "timeout", f.timeout, "of a FILE: the longest search; what is not found by then is unknown")
+	flags.BoolVar(&f.asJSON, "json", false, "print the answer as JSON on standard output")
+	flags.BoolVar(&f.mute, "quiet", false, "no progress; the summary is one line")
 	return cmd
+}
+
+// folder judges a saved run.
+func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
+	db := f.db
+	if db == "" {
+		db = os.Getenv(databaseVariable)
+	}
+	progress := newProgress(cmd.ErrOrStderr(), f.mute)
+	outcome, err := study.Recheck(cmd.Context(), path, study.RecheckOptions{
+		Version: version, Database: db, Again: cmd.Flags().Changed("db"), Model: f.model, Progress: progress,
+	})
+	progress.close()
+	if err != nil {
+		return err
+	}
+	return show(cmd.OutOrStdout(), outcome, f.asJSON, f.mute)
+}
+
+// file judges another tool's history.
+func (f *checkFlags) file(cmd *cobra.Command, path string) error {
+	if f.timeout <= 0 {
+		return usageError{fmt.Errorf("--timeout %v cannot be used; want more than 0, such as 10m", f.timeout)}
+	}
+	if f.db != "" {
+		return usageError{fmt.Errorf("--db goes with a run's folder; %s is a file", path)}
+	}
+	answer, err := study.CheckForeign(cmd.Context(), path, study.ForeignOptions{Model: f.model, Timeout: f.timeout})
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	switch {
+	case f.asJSON:
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(answer)
+	case f.mute:
+		_, err = fmt.Fprintf(out, "%s: %s, held against %s\n", path, answer.Verdict, answer.Model)
+	default:
+		err = foreignText(out, path, answer)
+	}
+	if err != nil {
+		return fmt.Errorf("print the answer: %w", err)
+	}
+	switch answer.Verdict {
+	case check.Valid:
+		return nil
+	case check.Violated:
+		return resultError{exitViolated}
+	default:
+		return resultError{exitNoVerdict}
+	}
+}
+
+func foreignText(out io.Writer, path string, a study.Foreign) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: a history of kind %s, written as %s\n%s\n", path, a.Kind, a.Format, a.Detail)
+	for _, e := range a.Evidence {
+		fmt.Fprintf(&b, "\n%s\n  %s\n", e.Kind, e.Text)
+		if e.Cycle == nil {
+			continue
+		}
+		for i, step := range e.Cycle.Steps {
+			fmt.Fprintf(&b, "  %s  %s\n      then T%d by %s: %s\n", step.Name, step.Text, (i+1)%len(e.Cycle.Steps)+1, step.Kind, step.Why)
+		}
+	}
+	list := func(title string, names []string) {
+		if len(names) > 0 {
+			fmt.Fprintf(&b, "%-12s %s\n", title, strings.Join(names, ", "))
+		}
+	}
+	b.WriteString("\n")
+	list("anomalies", a.Anomalies)
+	list("allowed", a.Permitted)
+	list("ruled out", a.RuledOut)
+	list("also not", a.AlsoNot)
+	fmt.Fprintf(&b, "%-12s %s", "verdict", strings.ToUpper(a.Verdict.String()))
+	if a.Reason != "" {
+		fmt.Fprintf(&b, ": %s", a.Reason)
+	}
+	fmt.Fprintf(&b, " (held against %s)\n", a.Model)
+	_, err := io.WriteString(out, b.String())
+	return err
 }

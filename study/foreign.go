@@ -1,0 +1,193 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"assay/check"
+	"assay/check/cycle"
+	"assay/history/exchange"
+	"assay/workload"
+)
+
+// Foreign is the judgement of another tool's history.
+type Foreign struct {
+	// Format and Kind are how it is written and what it is a history of.
+	Format string `json:"format"`
+	Kind   string `json:"kind"`
+	// Model is what it was held against.
+	Model   string        `json:"model"`
+	Verdict check.Verdict `json:"verdict"`
+	// Reason says why the verdict is unknown; empty otherwise.
+	Reason string `json:"reason,omitempty"`
+	// Anomalies are the names of those found that the model forbids, Permitted
+	// of those that it allows.
+	Anomalies []string `json:"anomalies"`
+	Permitted []string `json:"permitted"`
+	// RuledOut are the weakest models that are ruled out, AlsoNot those above.
+	RuledOut []string `json:"ruled_out"`
+	AlsoNot  []string `json:"also_not"`
+	// Evidence proves the anomalies, one of each.
+	Evidence []check.Evidence `json:"evidence"`
+	// Detail is one sentence with figures.
+	Detail string `json:"detail"`
+}
+
+// ForeignOptions is how another tool's history is judged.
+type ForeignOptions struct {
+	// Model is a consistency model by name; empty means the strictest that
+	// fits the history.
+	Model string
+	// Timeout bounds the search; what is not found by then is unknown.
+	Timeout time.Duration
+}
+
+// CheckForeign judges the history in a file. A file that is missing or
+// malformed gives an *InputError, a model that does not exist or does not fit
+// a *workload.OptionError.
+func CheckForeign(ctx context.Context, path string, o ForeignOptions) (Foreign, error) {
+	if o.Model != "" {
+		if _, err := cycle.ParseModel(o.Model); err != nil {
+			return Foreign{}, &workload.OptionError{Option: "--model", Value: o.Model, Want: modelNames()}
+		}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return Foreign{}, &InputError{Path: path, Err: fmt.Errorf("cannot be read: %w", errors.Unwrap(err))}
+	}
+	f, err := judgeForeign(ctx, file, o)
+	if err != nil {
+		err = &InputError{Path: path, Err: err}
+	}
+	return f, errors.Join(err, file.Close())
+}
+
+func judgeForeign(ctx context.Context, source io.Reader, o ForeignOptions) (Foreign, error) {
+	reader, err := exchange.NewReader(source)
+	if err != nil {
+		return Foreign{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	first, err := reader.Next()
+	if errors.Is(err, io.EOF) {
+		return Foreign{
+			Format: reader.Format().String(), Verdict: check.Unknown, Reason: "the history has no operations",
+		}.filled(), nil
+	}
+	if err != nil {
+		return Foreign{}, err
+	}
+	var f Foreign
+	switch kind := reader.Kind(); {
+	case kind.Transactions() || kind == exchange.NoKind:
+		f, err = foreignTransactions(ctx, reader, first, o)
+	default:
+		return Foreign{}, fmt.Errorf("holds a history of kind %s, which cannot be judged yet", kind)
+	}
+	f.Format, f.Kind = reader.Format().String(), reader.Kind().String()
+	return f.filled(), err
+}
+
+// filled has no list that is nil, so that JSON has [].
+func (f Foreign) filled() Foreign {
+	for _, list := range []*[]string{&f.Anomalies, &f.Permitted, &f.RuledOut, &f.AlsoNot} {
+		if *list == nil {
+			*list = []string{}
+		}
+	}
+	if f.Evidence == nil {
+		f.Evidence = []check.Evidence{}
+	}
+	return f
+}
+
+// foreignTransactions judges transactions over lists or registers.
+func foreignTransactions(ctx context.Context, reader *exchange.Reader, first *exchange.Operation, o ForeignOptions) (Foreign, error) {
+	model := cycle.StrictSerializable
+	if o.Model != "" {
+		var err error
+		if model, err = cycle.ParseModel(o.Model); err != nil {
+			return Foreign{}, err
+		}
+	}
+	b := transactions{}
+	for op, err := first, error(nil); ; op, err = reader.Next() {
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return Foreign{}, err
+		}
+		if err := b.add(op); err != nil {
+			return Foreign{}, &exchange.FormatError{Line: op.Line, Reason: err.Error()}
+		}
+	}
+	report := cycle.Check(ctx, b.builder.History(), model, cycle.Options{})
+	result := report.Result()
+	return Foreign{
+		Model: string(model), Verdict: report.Verdict, Reason: report.Reason, Anomalies: report.Anomalies,
+		Permitted: report.Permitted, RuledOut: names(report.Not), AlsoNot: names(report.AlsoNot),
+		Evidence: result.Evidence, Detail: result.Detail,
+	}, nil
+}
+
+func names(models []cycle.Model) []string {
+	var out []string
+	for _, m := range models {
+		out = append(out, string(m))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// transactions turns what was read into what check/cycle takes.
+type transactions struct {
+	builder cycle.Builder
+	ops     []cycle.Op
+	lists   []int64
+}
+
+func (t *transactions) add(op *exchange.Operation) error {
+	t.ops, t.lists = t.ops[:0], t.lists[:0]
+	for i := range op.Txn {
+		m := &op.Txn[i]
+		out := cycle.Op{Key: t.number(m.Key), Value: t.number(m.Value)}
+		switch m.Kind {
+		case exchange.Append:
+			out.Kind = cycle.Append
+		case exchange.Put:
+			out.Kind = cycle.Write
+		case exchange.GetValue:
+			out.Kind = cycle.ReadValue
+		case exchange.GetNothing:
+			out.Kind = cycle.ReadNothing
+		case exchange.GetList:
+			out.Kind = cycle.ReadList
+			begin := len(t.lists)
+			for _, element := range m.List {
+				t.lists = append(t.lists, t.number(element))
+			}
+			out.List = t.lists[begin:len(t.lists):len(t.lists)]
+		}
+		t.ops = append(t.ops, out)
+	}
+	return t.builder.Add(cycle.Txn{
+		ID: op.ID(), Process: int32(op.Process), Invoke: op.Invoke, Complete: op.Complete,
+		Outcome: op.Outcome, Ops: t.ops,
+	})
+}
+
+// number is the number that stands for a key or a value: itself, if it is one,
+// else that of its text, which is different for different atoms.
+func (t *transactions) number(a exchange.Atom) int64 {
+	if a.Kind == exchange.Number {
+		return a.Int
+	}
+	return t.builder.Symbol(a.String())
+}
