@@ -111,9 +111,17 @@ func (r *run) open(ctx context.Context) (err error) {
 		r.address = embeddedAddress(r.folder)
 	}
 	if err = r.reach(ctx); err != nil {
-		_ = os.Remove(r.folder) // only if nothing is in it
+		r.forget()
 	}
 	return err
+}
+
+// forget removes the run's folder if nothing is in it yet, and the folder of
+// all runs if there are no others.
+func (r *run) forget() {
+	if os.Remove(r.folder) == nil && r.options.Out == "" {
+		_ = os.Remove(filepath.Dir(r.folder)) // fails if there are others
+	}
 }
 
 func (r *run) reach(ctx context.Context) error {

@@ -25,17 +25,13 @@ func kept(t *testing.T, s Scenario) (path string) {
 }
 
 func TestScenarioRoundTrip(t *testing.T) {
-	everything := Scenario{
-		Workload: catalog.Bank, Database: "sqlite:a file.db?journal=delete", Isolation: "serializable",
-		ConnectTimeout: 1500 * time.Millisecond,
-		Load: load.Plan{
-			Clients: 17, Rate: 0.25, Arrivals: load.Uniform, Warmup: 3 * time.Second, Duration: 90 * time.Minute, Ops: 12,
-			Ramp: 2.5, Timeout: 250 * time.Microsecond, Retry: load.RetryIdempotent, MaxAttempts: 3, Seed: 1<<64 - 1,
-		},
-		Thresholds: []string{"p99 < 20ms", "throughput >= 500", "failed < 1%"},
-		Drop:       true,
+	everything := Defaults()
+	everything.Database, everything.Isolation, everything.ConnectTimeout = "sqlite:a file.db?journal=delete", "serializable", 1500*time.Millisecond
+	everything.Load = load.Plan{
+		Clients: 17, Rate: 0.25, Arrivals: load.Uniform, Warmup: 3 * time.Second, Duration: 90 * time.Minute, Ops: 12,
+		Ramp: 2.5, Timeout: 250 * time.Microsecond, Retry: load.RetryIdempotent, MaxAttempts: 3, Seed: 1<<64 - 1,
 	}
-	everything.Bank = Defaults().Bank
+	everything.Thresholds, everything.Drop = []string{"p99 < 20ms", "throughput >= 500", "failed < 1%"}, true
 	everything.Bank.Keys, everything.Bank.Payroll, everything.Bank.Accounts, everything.Bank.Loaders = "zipf:0.99", 0, 77, 2
 	onServers := Defaults()
 	onServers.Cluster = "mongodb:3"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,7 +48,8 @@ func exitCode(err error, stderr io.Writer) int {
 	if errors.As(err, &shown) {
 		return shown.code
 	}
-	fmt.Fprintf(stderr, "assay: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	text := strings.NewReplacer("\n", "; ", context.Canceled.Error(), "interrupted").Replace(err.Error())
+	fmt.Fprintf(stderr, "assay: %s\n", text)
 	return codeOf(err)
 }
 

@@ -59,7 +59,7 @@ func TestInterruptWhileLoading(t *testing.T) {
 	p.until(someAreIn)
 	p.signal(syscall.SIGINT)
 	e := p.wait().want(t, exitCannotRun, exitNoVerdict)
-	if !strings.Contains(e.stderr, "of 100000000 accounts") {
+	if !strings.Contains(e.stderr, "of 100000000 accounts") || !strings.Contains(e.stderr, "interrupted;") {
 		t.Errorf("%v", e)
 	}
 	said := assay(t, dir, "check", "run").want(t, exitUsage).complaint(t)
