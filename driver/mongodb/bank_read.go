@@ -8,7 +8,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -107,54 +106,4 @@ func integers(document bson.Raw, collection string, names []string, into []*int6
 		}
 	}
 	return nil
-}
-
-// Size implements bank.Store. The server knows the sizes as of its last
-// checkpoint, up to a minute ago; so it is asked for one first, which not every
-// user may. Collections are counted one by one, since the server's own counter
-// may be wrong after it was killed (MongoDB manual, "$collStats", count).
-func (s *bankStore) Size(ctx context.Context) (workload.Size, error) {
-	if err := s.mustMark(ctx); err != nil {
-		return workload.Size{}, err
-	}
-	err := s.admin.RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}}).Err()
-	if _, answered := serverCode(err); err != nil && !answered {
-		return workload.Size{}, failed("write a checkpoint", err)
-	}
-	size := workload.Size{Rows: map[string]int64{}}
-	for _, c := range []*mongo.Collection{s.accounts, s.transfers} {
-		tables, indexes, err := storage(ctx, c)
-		if err != nil {
-			return workload.Size{}, failed("ask for the size of collection "+c.Name(), err)
-		}
-		size.Tables += tables
-		size.Indexes += indexes
-		if size.Rows[c.Name()], err = c.CountDocuments(ctx, bson.D{}); err != nil {
-			return workload.Size{}, failed("count collection "+c.Name(), err)
-		}
-	}
-	size.Bytes = size.Tables + size.Indexes
-	return size, nil
-}
-
-// storage adds up a collection's data and indexes over all shards.
-func storage(ctx context.Context, c *mongo.Collection) (data, indexes int64, err error) {
-	cursor, err := c.Aggregate(ctx, bson.A{bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}})
-	if err != nil {
-		return 0, 0, err
-	}
-	var parts []struct {
-		Stats struct {
-			Data    int64 `bson:"storageSize"`
-			Indexes int64 `bson:"totalIndexSize"`
-		} `bson:"storageStats"`
-	}
-	if err := cursor.All(ctx, &parts); err != nil {
-		return 0, 0, err
-	}
-	for _, part := range parts {
-		data += part.Stats.Data
-		indexes += part.Stats.Indexes
-	}
-	return data, indexes, nil
 }

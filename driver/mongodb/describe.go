@@ -11,8 +11,8 @@ import (
 	"assay/workload"
 )
 
-// Describe implements bank.Store. What the user may not ask for is left out.
-func (s *bankStore) Describe(ctx context.Context) (workload.Product, error) {
+// Describe asks the installation what it is. What the user may not ask for is left out.
+func (s *place) Describe(ctx context.Context) (workload.Product, error) {
 	d := &description{connection: s.connection, product: workload.Product{Name: "MongoDB"}}
 	if err := d.basics(ctx); err != nil {
 		return workload.Product{}, failed("describe", err)

@@ -21,9 +21,9 @@ const settleInterval = 100 * time.Millisecond
 // transactionLifetimeLimitSeconds.
 const defaultLifetime = 60 * time.Second
 
-// Settle implements bank.Store. A transfer can take effect as long as its
-// transaction is open on the primary; so Settle aborts what clients had to
-// leave open, and waits until the server shows no open transaction of any
+// Settle waits until nothing that a session of this workload did can take
+// effect any more. A transaction can as long as it is open on the primary; so
+// Settle aborts what clients had to leave open, and waits until the server shows no open transaction of any
 // client of this workload ($currentOp, which a user may ask about his own
 // sessions). What nobody aborts, the server does after its parameter
 // transactionLifetimeLimitSeconds, a minute by default.
@@ -33,7 +33,7 @@ const defaultLifetime = 60 * time.Second
 // linearizable, which returns when a majority has all that the primary has.
 //
 // While the set has no primary, Settle waits for one.
-func (s *bankStore) Settle(ctx context.Context) error {
+func (s *place) Settle(ctx context.Context) error {
 	for {
 		doing, err := s.settle(ctx)
 		if err == nil {
@@ -76,7 +76,7 @@ func passing(err error) bool {
 	}
 }
 
-func (s *bankStore) settle(ctx context.Context) (doing string, err error) {
+func (s *place) settle(ctx context.Context) (doing string, err error) {
 	s.abortAbandoned(ctx)
 	if err := s.noneOpen(ctx); err != nil {
 		return "look for open transactions", err
@@ -90,11 +90,11 @@ func (s *bankStore) settle(ctx context.Context) (doing string, err error) {
 
 // noneOpen returns an *openError if the server knows of open transactions of
 // this workload's clients, ours or those of a run that ended before.
-func (s *bankStore) noneOpen(ctx context.Context) error {
+func (s *place) noneOpen(ctx context.Context) error {
 	cursor, err := s.admin.Aggregate(ctx, bson.A{
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: false}, {Key: "idleSessions", Value: true}}}},
 		bson.D{{Key: "$match", Value: bson.D{
-			{Key: "appName", Value: bson.D{{Key: "$regex", Value: "^" + appNamePrefix("bank")}}},
+			{Key: "appName", Value: bson.D{{Key: "$regex", Value: "^" + appNamePrefix(s.workload)}}},
 			{Key: "transaction.parameters.autocommit", Value: false},
 		}}},
 		bson.D{{Key: "$group", Value: bson.D{
@@ -121,7 +121,7 @@ func (s *bankStore) noneOpen(ctx context.Context) error {
 
 // blind waits, where the server does not show its transactions (some hosted
 // ones have no $currentOp), for as long as one can stay open.
-func (s *bankStore) blind(ctx context.Context, err error) error {
+func (s *place) blind(ctx context.Context, err error) error {
 	if code, answered := serverCode(err); !answered || classOfCode(code) != bank.ClassOther && code != codeUnauthorized {
 		return err
 	}
@@ -137,7 +137,7 @@ func (s *bankStore) blind(ctx context.Context, err error) error {
 }
 
 // lifetime is how long a transaction can stay open on the server.
-func (s *bankStore) lifetime(ctx context.Context) time.Duration {
+func (s *place) lifetime(ctx context.Context) time.Duration {
 	const name = "transactionLifetimeLimitSeconds"
 	var reply struct {
 		Seconds int64 `bson:"transactionLifetimeLimitSeconds"`

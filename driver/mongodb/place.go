@@ -1,0 +1,236 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"assay/workload"
+)
+
+// markCollection holds the mark, in the database of every workload.
+const markCollection = "assay_mark"
+
+// place is one workload's database, and the way there. All that the workloads
+// have in common is here; the Store of each embeds one.
+type place struct {
+	*connection
+	workload string
+	// database and collections as used outside of the workload's transactions:
+	// majority for reading and writing, whatever the transactions' concerns are.
+	database    *mongo.Database
+	marks       *mongo.Collection
+	collections []*mongo.Collection // all others that are ours
+
+	mu sync.Mutex
+	// abandoned are sessions whose transaction may still be open on the server.
+	abandoned []*mongo.Session
+}
+
+// openPlace connects to the target. The workload has these collections beside
+// the mark, in the database assay_ and its name, whatever database the address
+// names. The errors are those of OpenBank.
+func openPlace(ctx context.Context, target workload.Target, workloadName string, collections ...string) (*place, error) {
+	c, err := connect(ctx, target, workloadName)
+	if err != nil {
+		return nil, err
+	}
+	p := &place{connection: c, workload: workloadName}
+	p.database = c.client.Database("assay_"+workloadName, options.Database().SetReadConcern(readconcern.Majority()).
+		SetWriteConcern(writeconcern.Majority()).SetReadPreference(readpref.Primary()))
+	p.marks = p.database.Collection(markCollection)
+	for _, name := range collections {
+		p.collections = append(p.collections, p.database.Collection(name))
+	}
+	return p, nil
+}
+
+// mark is a workload.Mark in the database.
+type mark struct {
+	ID       string    `bson:"_id"`
+	Run      string    `bson:"run"`
+	Workload string    `bson:"workload"`
+	Version  string    `bson:"version"`
+	Created  time.Time `bson:"created"`
+	Rows     int64     `bson:"rows"`
+	Loaded   bool      `bson:"loaded"`
+}
+
+// markID is the _id of the mark, the only document of its collection.
+const markID = "assay"
+
+// mark returns the mark, nil if there is nothing of our name at all, and
+// *workload.ForeignError if there is something without a mark. An empty
+// collection for marks, alone, is what is left when creation ends at its very
+// first step; it counts as nothing.
+func (s *place) mark(ctx context.Context) (*workload.Mark, error) {
+	names, err := s.database.ListCollectionNames(ctx, bson.D{})
+	if err != nil {
+		return nil, failed("list the collections", err)
+	}
+	// The server's own collections (system.profile, system.views) are nobody's
+	// data.
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "system.") })
+	if len(names) == 0 {
+		return nil, nil
+	}
+	var m mark
+	err = s.marks.FindOne(ctx, bson.D{{Key: "_id", Value: markID}}).Decode(&m)
+	if err == nil {
+		return &workload.Mark{Run: m.Run, Workload: m.Workload, Version: m.Version, Created: m.Created.UTC(),
+			Rows: m.Rows, Loaded: m.Loaded}, nil
+	}
+	foreign := &workload.ForeignError{Name: "database " + s.database.Name(),
+		Hint: "rename it, or drop it with db.getSiblingDB(\"" + s.database.Name() + "\").dropDatabase() if nobody needs it"}
+	if _, answered := serverCode(err); answered || mongo.IsNetworkError(err) || mongo.IsTimeout(err) || ctx.Err() != nil {
+		return nil, failed("read the mark", err)
+	}
+	if !errors.Is(err, mongo.ErrNoDocuments) || len(names) > 1 || names[0] != markCollection {
+		return nil, foreign
+	}
+	n, err := s.marks.CountDocuments(ctx, bson.D{})
+	if err != nil {
+		return nil, failed("read the mark", err)
+	}
+	if n > 0 {
+		return nil, foreign
+	}
+	return nil, nil
+}
+
+// mustMark is mark, with *workload.NoSchemaError if there is nothing.
+func (s *place) mustMark(ctx context.Context) error {
+	m, err := s.mark(ctx)
+	if err == nil && m == nil {
+		err = s.missing()
+	}
+	return err
+}
+
+// missing says that there is nothing of ours.
+func (s *place) missing() error {
+	return &workload.NoSchemaError{Name: "database " + s.database.Name()}
+}
+
+// find reads the mark and counts the documents of these collections together.
+func (s *place) find(ctx context.Context, counted ...*mongo.Collection) (*workload.Remains, error) {
+	m, err := s.mark(ctx)
+	if m == nil || err != nil {
+		return nil, err
+	}
+	remains := &workload.Remains{Mark: *m}
+	for _, c := range counted {
+		n, err := c.CountDocuments(ctx, bson.D{})
+		if err != nil {
+			return nil, failed("count collection "+c.Name(), err)
+		}
+		remains.Rows += n
+	}
+	return remains, nil
+}
+
+// Create makes the collections, after dropping what an earlier run left under
+// our mark. The mark comes first and goes last, so that whatever moment it is
+// interrupted at, what is there is known as ours. The collections are made
+// beforehand since not every transaction can make them.
+func (s *place) Create(ctx context.Context, m workload.Mark) error {
+	if err := s.Drop(ctx); err != nil {
+		return err
+	}
+	document := mark{ID: markID, Run: m.Run, Workload: m.Workload, Version: m.Version, Created: m.Created,
+		Rows: m.Rows, Loaded: m.Loaded}
+	if _, err := s.marks.InsertOne(ctx, document); err != nil {
+		return failed("write the mark", err)
+	}
+	for _, c := range s.collections {
+		if err := s.database.CreateCollection(ctx, c.Name()); err != nil {
+			return failed("create collection "+c.Name(), err)
+		}
+	}
+	return nil
+}
+
+// Drop drops our collections if there is our mark. It does not drop the
+// database, which ends with its last collection.
+func (s *place) Drop(ctx context.Context) error {
+	m, err := s.mark(ctx)
+	if m == nil || err != nil {
+		return err
+	}
+	for _, c := range slices.Backward(s.collections) {
+		if err := c.Drop(ctx); err != nil {
+			return failed("drop collection "+c.Name(), err)
+		}
+	}
+	if err := s.marks.Drop(ctx); err != nil {
+		return failed("drop collection "+markCollection, err)
+	}
+	return nil
+}
+
+// Size asks the server what the collections take. It knows the sizes as of its last
+// checkpoint, up to a minute ago; so it is asked for one first, which not every
+// user may. Collections are counted one by one, since the server's own counter
+// may be wrong after it was killed (MongoDB manual, "$collStats", count).
+func (s *place) Size(ctx context.Context) (workload.Size, error) {
+	if err := s.mustMark(ctx); err != nil {
+		return workload.Size{}, err
+	}
+	err := s.admin.RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}}).Err()
+	if _, answered := serverCode(err); err != nil && !answered {
+		return workload.Size{}, failed("write a checkpoint", err)
+	}
+	size := workload.Size{Rows: map[string]int64{}}
+	for _, c := range s.collections {
+		tables, indexes, err := storage(ctx, c)
+		if err != nil {
+			return workload.Size{}, failed("ask for the size of collection "+c.Name(), err)
+		}
+		size.Tables += tables
+		size.Indexes += indexes
+		if size.Rows[c.Name()], err = c.CountDocuments(ctx, bson.D{}); err != nil {
+			return workload.Size{}, failed("count collection "+c.Name(), err)
+		}
+	}
+	size.Bytes = size.Tables + size.Indexes
+	return size, nil
+}
+
+// storage adds up a collection's data and indexes over all shards.
+func storage(ctx context.Context, c *mongo.Collection) (data, indexes int64, err error) {
+	cursor, err := c.Aggregate(ctx, bson.A{bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}}})
+	if err != nil {
+		return 0, 0, err
+	}
+	var parts []struct {
+		Stats struct {
+			Data    int64 `bson:"storageSize"`
+			Indexes int64 `bson:"totalIndexSize"`
+		} `bson:"storageStats"`
+	}
+	if err := cursor.All(ctx, &parts); err != nil {
+		return 0, 0, err
+	}
+	for _, part := range parts {
+		data += part.Stats.Data
+		indexes += part.Stats.Indexes
+	}
+	return data, indexes, nil
+}
+
+// Close releases the connections.
+func (s *place) Close() error { return s.close() }
+
+// failed wraps an error of the library with what was being done.
+func failed(doing string, err error) error { return fmt.Errorf("mongodb: %s: %w", doing, err) }

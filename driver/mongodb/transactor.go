@@ -1,0 +1,189 @@
+package mongodb
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"assay/history"
+	"assay/workload/bank"
+)
+
+// abortBound is how long telling the server that a transaction is over may
+// take. Until it knows, what the transaction has written is closed to all others.
+const abortBound = time.Second
+
+// maxAbandoned bounds place.abandoned. What does not fit is aborted by the
+// server after transactionLifetimeLimitSeconds.
+const maxAbandoned = 4096
+
+// transactor does one client's transactions, one after the other. It has no
+// connection of its own, but one of the pool at each command; the pool is large
+// enough for all.
+type transactor struct {
+	place *place
+	// session is the session with the server, nil until the next transaction.
+	session *mongo.Session
+}
+
+// transactor makes sure that there is a primary.
+func (s *place) transactor(ctx context.Context) (*transactor, error) {
+	if err := s.admin.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err(); err != nil {
+		return nil, failed("open a session", err)
+	}
+	s.abortAbandoned(ctx)
+	return &transactor{place: s}, nil
+}
+
+// Close ends the session.
+func (x *transactor) Close() { x.renew() }
+
+// renew gives up the session with the server; the next transaction begins
+// another.
+// The library keeps sessions for reuse, but none that had a network error.
+func (x *transactor) renew() {
+	if x.session != nil {
+		x.session.EndSession(context.Background()) // no transaction is open: nothing is sent
+		x.session = nil
+	}
+}
+
+// begin starts a transaction, of which the server learns with its first
+// statement.
+func (x *transactor) begin() (err error) {
+	if x.session == nil {
+		// Causal consistency would only order a transaction after what its own
+		// session has seen; on the primary that is so anyway.
+		if x.session, err = x.place.client.StartSession(options.Session().SetCausalConsistency(false)); err != nil {
+			return err
+		}
+	}
+	return x.session.StartTransaction(options.Transaction().SetReadConcern(x.place.readConcern).
+		SetWriteConcern(x.place.writeConcern).SetReadPreference(readpref.Primary()))
+}
+
+// commit sends commitTransaction, once.
+//
+// The library's Session.CommitTransaction sends it again by itself after a
+// network error or a change of primary, whatever retryWrites says (transactions
+// specification, "UnknownTransactionCommitResult"). A run of assay says what
+// one attempt ended as, so the command is run as any other command is: with the
+// session in the context it belongs to the transaction, it goes to the same
+// router, and it is not repeated. The library is then not told that the
+// transaction is over; see forget.
+func (x *transactor) commit(ctx context.Context) bank.Reply {
+	if err := ctx.Err(); err != nil {
+		x.leave(true)
+		return judgeCommit(failed("commit", err), 0, x.place.majority())
+	}
+	counted, sent := counting(ctx)
+	command := bson.D{{Key: "commitTransaction", Value: 1}, {Key: "writeConcern", Value: x.place.concern()}}
+	err := x.place.admin.RunCommand(mongo.NewSessionContext(counted, x.session), command).Err()
+	if err == nil {
+		forget(ctx, x.session)
+		return bank.Reply{Outcome: history.Committed}
+	}
+	r := judgeCommit(failed("commit", err), sent.commands, x.place.majority())
+	if _, answered := serverCode(err); answered && r.Outcome == history.Failed {
+		forget(ctx, x.session)
+		x.renew()
+		return r
+	}
+	x.leave(true)
+	return r
+}
+
+// concern is the write concern as a command takes it.
+func (s *settings) concern() bson.D {
+	concern := bson.D{{Key: "w", Value: s.writeConcern.W}}
+	if j := s.writeConcern.Journal; j != nil {
+		concern = append(concern, bson.E{Key: "j", Value: *j})
+	}
+	return concern
+}
+
+// forget ends the transaction on our side alone. AbortTransaction is the
+// library's only way to that; given a context that is over it sends nothing.
+func forget(ctx context.Context, session *mongo.Session) {
+	over, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	cancel()
+	_ = session.AbortTransaction(over) // it gives no errors that are not about the session's state
+}
+
+// abort ends the transaction after a statement has failed. The server has ended
+// it already if it says TransientTransactionError. Where nobody answered, the
+// server is not asked now, which would only take the client's time, but when
+// the next session has found it.
+func (x *transactor) abort(ctx context.Context, r bank.Reply, open bool) {
+	_, answered := serverCode(r.Err)
+	switch {
+	case r.Err != nil && !answered:
+		x.leave(open)
+		return
+	case open && !serverSaid(r.Err, labelTransient) && !sendAbort(ctx, x.session):
+		x.leave(true)
+		return
+	}
+	forget(ctx, x.session)
+	if r.Err != nil {
+		x.renew()
+	}
+}
+
+// sendAbort tells the server that the session's transaction is over, and
+// reports whether the server knows. There is nothing to replicate: without a
+// write concern the server would have a majority confirm what others wrote.
+func sendAbort(ctx context.Context, session *mongo.Session) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortBound)
+	defer cancel()
+	err := session.Client().Database("admin").RunCommand(mongo.NewSessionContext(ctx, session),
+		bson.D{{Key: "abortTransaction", Value: 1}, {Key: "writeConcern", Value: bson.D{{Key: "w", Value: 1}}}}).Err()
+	code, answered := serverCode(err)
+	// Any refusal means that there is no such transaction, or no longer: it has
+	// been aborted or committed. Only a timeout leaves that open.
+	return err == nil || answered && code != codeMaxTimeMSExpired && code != codeExceededTimeLimit
+}
+
+// leave gives the session up although its transaction may be open on the
+// server, which is told later. Behind routers it is not: there an abort could
+// meet the commit on another way (transactions specification, "Mongos
+// Pinning").
+func (x *transactor) leave(open bool) {
+	session := x.session
+	x.session = nil
+	s := x.place
+	s.mu.Lock()
+	kept := open && !s.sharded && len(s.abandoned) < maxAbandoned
+	if kept {
+		s.abandoned = append(s.abandoned, session)
+	}
+	s.mu.Unlock()
+	if !kept {
+		forget(context.Background(), session)
+		session.EndSession(context.Background())
+	}
+}
+
+// abortAbandoned tells the server which transactions are over, until it does
+// not answer. It changes no outcome: those attempts are Failed, since they
+// were never committed, or Unknown, and stay so.
+func (s *place) abortAbandoned(ctx context.Context) {
+	s.mu.Lock()
+	sessions := s.abandoned
+	s.abandoned = nil
+	s.mu.Unlock()
+	for i, session := range sessions {
+		if !sendAbort(ctx, session) {
+			s.mu.Lock()
+			s.abandoned = append(s.abandoned, sessions[i:]...)
+			s.mu.Unlock()
+			return
+		}
+		forget(ctx, session)
+		session.EndSession(ctx)
+	}
+}
