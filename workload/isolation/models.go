@@ -49,3 +49,15 @@ func registerOrder(model cycle.Model) cycle.Options {
 		return cycle.Options{}
 	}
 }
+
+// AllowsLostUpdates says whether a database that promises this model may let
+// two transactions read a list and both write it back, so that what one of
+// them appended is lost. It returns a *cycle.ModelError for what is not the
+// name of a model.
+func AllowsLostUpdates(promise string) (bool, error) {
+	model, err := cycle.ParseModel(promise)
+	if err != nil {
+		return false, err
+	}
+	return !forbidsLostUpdates(model), nil
+}

@@ -1,0 +1,211 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/isolation"
+)
+
+// actors returns n actors over two Stores, each with a session.
+func (r *room) actors(n int) []*actor {
+	r.t.Helper()
+	stores := []isolation.Store{r.store, r.open()}
+	all := make([]*actor, n)
+	for i := range all {
+		all[i] = r.actor(stores[i%len(stores)], i)
+		if err := all[i].connect(r.ctx); err != nil {
+			r.t.Fatalf("Session: %v", err)
+		}
+	}
+	return all
+}
+
+// atOnce runs the same for all actors at once and closes their sessions.
+func atOnce(actors []*actor, run func(a *actor)) {
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for _, a := range actors {
+		all.Go(func() {
+			<-start
+			run(a)
+			a.close()
+		})
+	}
+	close(start)
+	all.Wait()
+}
+
+// testAppendRace has actors append to one list, beside others: at no level of
+// isolation may an atomic append be lost or be there twice.
+func testAppendRace(t *testing.T, h Isolation, n int) {
+	r := newRoom(t, h)
+	const each = 25
+	var committed atomic.Int64
+	atOnce(r.actors(n), func(a *actor) {
+		for i := range int64(each) {
+			_, reply := a.insist(r.ctx, appendTo(2), appendTo(4+2*(i%4)), readList(2))
+			if reply.Outcome == history.Committed {
+				committed.Add(1)
+			} else {
+				t.Errorf("%v (%s: %v) though nothing was disturbed", reply.Outcome, reply.Class, reply.Err)
+			}
+		}
+	})
+	r.check()
+	c, err := ReadContents(r.ctx, r.store)
+	if err != nil || int64(len(c.Lists[2])) != committed.Load() {
+		t.Errorf("%d elements after %d committed appends (%v)", len(c.Lists[2]), committed.Load(), err)
+	}
+}
+
+// testRewriteRace has actors write one list as a whole. What is lost must be
+// allowed by the promise.
+func testRewriteRace(t *testing.T, h Isolation) {
+	r := newRoom(t, h)
+	var err error
+	if r.trace.MayLose, err = isolation.AllowsLostUpdates(r.store.Promise()); err != nil {
+		t.Fatal(err)
+	}
+	atOnce(r.actors(4), func(a *actor) {
+		for range 20 {
+			if _, reply := a.insist(r.ctx, rewrite(2)); reply.Outcome != history.Committed {
+				t.Errorf("%v (%s: %v) though nothing was disturbed", reply.Outcome, reply.Class, reply.Err)
+			}
+		}
+	})
+	r.check()
+}
+
+// testIsolationOppositeDirections takes two lists in both orders at once,
+// which deadlocks whoever locks in the order of asking and does not look for
+// it.
+func testIsolationOppositeDirections(t *testing.T, h Isolation) {
+	r := newRoom(t, h)
+	atOnce(r.actors(8), func(a *actor) {
+		first := int64(2 + 2*(a.number%2))
+		for range 10 {
+			if _, reply := a.insist(r.ctx, appendTo(first), appendTo(6-first)); reply.Outcome != history.Committed {
+				t.Errorf("%v (%s: %v) though nothing was disturbed", reply.Outcome, reply.Class, reply.Err)
+			}
+		}
+	})
+	r.check()
+}
+
+// testJudged does a short run of each test and has it judged by the promise.
+func testJudged(t *testing.T, h Isolation) {
+	for _, test := range []string{"append", "register", "predicate", "pairs", "all", "rewrite"} {
+		r := emptyRoom(t, h)
+		c := isolation.Defaults()
+		c.Test, c.Keys = test, 4
+		if c.Rewrite = test == "rewrite"; c.Rewrite {
+			c.Test = "append"
+		}
+		judged := IsolationRun{Config: c, Seed: rand.Uint64(), Clients: 4, Each: 60, Attempts: 5}.Judge(r.ctx, t, r.store)
+		for _, result := range judged.Results {
+			if result.Verdict.String() != "valid" {
+				t.Errorf("%s, by %s: %s is %v: %s %+v", test, judged.Model, result.Name, result.Verdict, result.Detail, result.Evidence)
+			}
+		}
+		if judged.Tally.Committed == 0 {
+			t.Errorf("%s: nothing was committed: %+v", test, judged.Tally)
+		}
+	}
+}
+
+// IsolationRun is a short run of the workload, for tests.
+type IsolationRun struct {
+	Config isolation.Config
+	Seed   uint64
+	// Clients is how many work at once, and Each how many operations each of
+	// them does. One client alone makes a run that can be repeated exactly.
+	Clients, Each int
+	// Attempts is the most that are made of an operation that failed.
+	Attempts int
+}
+
+// Judge makes the schema anew, does the run, reads the database back and
+// judges it by the store's promise, or by Config.Model.
+func (run IsolationRun) Judge(ctx context.Context, t testing.TB, store isolation.Store) isolation.Judgement {
+	t.Helper()
+	w, err := isolation.NewWork(store, run.Config, run.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Create(ctx, workload.Mark{Run: "judged", Workload: "isolation", Created: time.Now().UTC()}); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	e := isolation.Evidence{
+		History: filepath.Join(folder, "history"), State: filepath.Join(folder, isolation.FileState), Promise: store.Promise(),
+	}
+	writer, err := history.Create(e.History, history.Header{Run: "judged"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(run.work(ctx, w, writer), writer.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Settle(ctx); err != nil {
+		t.Fatalf("Settle: %v", err)
+	}
+	if err := w.Save(ctx, folder, func(int64) {}); err != nil {
+		t.Fatalf("Save: %v", err)
+	}
+	judged, err := isolation.Judge(ctx, run.Config, run.Seed, e)
+	if err != nil {
+		t.Fatalf("Judge: %v", err)
+	}
+	return judged
+}
+
+// work has all clients do their operations and records them.
+func (run IsolationRun) work(ctx context.Context, w *isolation.Work, writer *history.Writer) error {
+	start := time.Now()
+	failures := make([]error, run.Clients)
+	var all sync.WaitGroup
+	for number := range run.Clients {
+		all.Go(func() { failures[number] = run.client(ctx, w, writer, number, start) })
+	}
+	all.Wait()
+	return errors.Join(failures...)
+}
+
+func (run IsolationRun) client(ctx context.Context, w *isolation.Work, writer *history.Writer, number int, start time.Time) error {
+	client, err := w.Client(ctx, number)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := writer.Reserve(history.Reservation{Client: number, UpTo: uint64(run.Each)}); err != nil {
+		return err
+	}
+	for seq := range uint64(run.Each) {
+		op := history.Op{Client: number, Seq: seq}
+		for op.Attempt = 1; !op.Last; op.Attempt++ {
+			op.Start = time.Since(start).Nanoseconds()
+			answer := client.Attempt(ctx, seq, op.Attempt)
+			op.End = time.Since(start).Nanoseconds()
+			op.Kind, op.Outcome, op.Error, op.Values = answer.Kind, answer.Outcome, answer.Class, answer.Values
+			op.Final = answer.Outcome
+			op.Last = answer.Outcome != history.Failed || op.Attempt >= run.Attempts
+			if err := writer.Record(&op); err != nil {
+				return err
+			}
+			if !op.Last {
+				pause(ctx, time.Duration(rand.Int64N(int64(op.Attempt)*int64(time.Millisecond))))
+			}
+		}
+	}
+	return nil
+}
