@@ -149,7 +149,7 @@ func testSecretPassword(t *testing.T, server *cluster.Postgres) {
 	if !strings.Contains(arguments, "bank") || strings.Contains(arguments, "hunter2") {
 		t.Errorf("the process list says %q", arguments)
 	}
-	e := p.wait().want(t, exitValid)
+	e := p.wait().sound(t, filepath.Join(dir, "run"))
 	keepsSecret(t, e, dir)
 	// What is kept is not enough to read the database again, and says so.
 	if err := os.Remove(filepath.Join(dir, "run", bank.FileState)); err != nil {
@@ -161,18 +161,18 @@ func testSecretPassword(t *testing.T, server *cluster.Postgres) {
 	if said := assay(t, dir, "run", "bank", "--scenario", "run/scenario.yaml").want(t, exitUsage).complaint(t); !strings.Contains(said, "ASSAY_DB") {
 		t.Errorf("%q", said)
 	}
-	e = start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address}, args: []string{"check", "run"}}).wait().want(t, exitValid)
+	e = start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address}, args: []string{"check", "run"}}).wait().sound(t, filepath.Join(dir, "run"))
 	keepsSecret(t, e, dir)
 	e = start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
-		args: []string{"run", "bank", "--scenario", "run/scenario.yaml", "--drop", "--out", "again"}}).wait().want(t, exitValid)
+		args: []string{"run", "bank", "--scenario", "run/scenario.yaml", "--drop", "--out", "again"}}).wait().sound(t, filepath.Join(dir, "again"))
 	keepsSecret(t, e, dir)
 	var left int
 	err := connect(t, address).QueryRow(patiently(t), "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'assay%'").Scan(&left)
 	if err != nil || left != 0 {
 		t.Errorf("--drop left %d schemas: %v", left, err)
 	}
-	e = start(t, command{dir: dir, args: []string{"run", "bank", "--db", address, "--accounts", "100", "--ops", "300", "--out", "byflag"}}).wait()
-	keepsSecret(t, e.want(t, exitNoVerdict, exitValid), dir)
+	e = start(t, command{dir: dir, args: []string{"run", "bank", "--db", address, "--accounts", "100", "--ops", "300", "--out", "byflag"}}).wait().sound(t, filepath.Join(dir, "byflag"))
+	keepsSecret(t, e, dir)
 }
 
 func testForeignSchema(t *testing.T, server *cluster.Postgres) {

@@ -25,6 +25,17 @@ func resultOf(t *testing.T, folder string) *report.Result {
 	return r
 }
 
+// sound wants a run that came to its end and found nothing wrong. A machine
+// that is too slow for a measurement is no failure here.
+func (e ended) sound(t *testing.T, folder string) ended {
+	t.Helper()
+	e.want(t, exitValid, exitNoVerdict)
+	if r := resultOf(t, folder); r.Verdict != check.Valid || r.Outcomes.Committed == 0 {
+		t.Errorf("the verdict is %v: %v", r.Verdict, e)
+	}
+	return e
+}
+
 // readFile returns a whole file.
 func readFile(t *testing.T, parts ...string) string {
 	t.Helper()

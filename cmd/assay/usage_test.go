@@ -89,7 +89,7 @@ func TestBadInput(t *testing.T) {
 
 		{"check missing", []string{"missing"}},
 		{"check used", []string{"used", "no run"}},
-		{"check used/file", []string{"used/file", "no run"}},
+		{"check used/file", []string{"used/file", "line 1"}},
 		{"report missing", []string{"missing"}},
 		{"report used", []string{"used", "no run"}},
 		{"report --format pdf used", []string{"pdf", "markdown"}},
