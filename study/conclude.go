@@ -22,6 +22,7 @@ func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
 		// What was recorded can still be judged; nothing can be valid.
 		r.inFlight = fmt.Sprintf("the database could not be read back: %v", err)
 		r.options.Progress.Note(r.inFlight)
+		r.result.Notes = append(r.result.Notes, r.inFlight)
 	}
 	r.size(ctx)
 	enterClient(r.result, stats)
