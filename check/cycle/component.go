@@ -113,14 +113,16 @@ func (c *component) nonadjacent(ctx context.Context, deps edgeKind) (number []in
 	for v := range int32(c.nodes()) {
 		for e := c.start[v]; e < c.start[v+1]; e++ {
 			w, kind := c.to[e], c.kind[e]
-			switch {
-			case c.aux(v):
+			if c.aux(v) {
 				l.add(2*v, 2*w, free)
 				l.add(2*v+1, 2*w+1, free)
-			case kind&deps != 0:
+				continue
+			}
+			if kind&deps != 0 {
 				l.add(2*v, 2*w, ww)
 				l.add(2*v+1, 2*w, ww)
-			case kind&rw != 0:
+			}
+			if kind&rw != 0 {
 				l.add(2*v, 2*w+1, ww)
 			}
 		}

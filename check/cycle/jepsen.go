@@ -17,8 +17,7 @@ const maxLine = 1 << 28
 // {"type", "process", "value", ...} where type is invoke, ok, fail or info, and
 // value a list of ["r", key, list, value or null], ["append", key, element] and
 // ["w", key, value]. Keys, elements and values are whole numbers or strings.
-// What has a process that is not a number (the nemesis) and what has no such
-// value at all, like an event of another kind of work by it, is passed over.
+// Events whose process is not a number, such as the nemesis', are passed over.
 //
 // The order of the lines is the order in time. An invocation that nobody
 // completed may have taken effect, like one whose completion is info. It

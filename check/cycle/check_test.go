@@ -1,0 +1,231 @@
+package cycle_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/check"
+	. "assay/check/cycle"
+	"assay/check/cycle/internal/simdb"
+	"assay/history"
+)
+
+func TestUnknown(t *testing.T) {
+	background := context.Background()
+	cancelled, cancel := context.WithCancel(background)
+	cancel()
+	expired, cancel := context.WithDeadline(background, time.Now().Add(-time.Second))
+	defer cancel()
+	for _, c := range []struct {
+		name   string
+		ctx    context.Context
+		model  Model
+		txns   []string
+		reason string
+	}{
+		{"nothing was done", background, Serializable, nil, "nothing was put to the test"},
+		{"nothing was read", background, Serializable, []string{"ax1", "ax2", "wy1"}, "nothing was put to the test"},
+		{"nothing was written", background, Serializable, []string{"rx_", "ry_"}, "nothing was put to the test"},
+		{"nothing was shared", background, Serializable, []string{"ax1 rx1", "ay1 ry1"}, "nothing was put to the test"},
+		{"nobody was committed", background, Serializable, []string{"? ax1 rx_", "! rx_ ax2"}, "nothing was put to the test"},
+		{"appended twice", background, Serializable, []string{"ax1", "ax1", "rx1"},
+			"1 was written to key 120 by transaction 1 and by transaction 2"},
+		{"perhaps appended twice", background, Serializable, []string{"? ax1", "ax1", "rx1"},
+			"1 was written to key 120 by transaction 1 and by transaction 2"},
+		{"written twice", background, Serializable, []string{"wx1 wx1", "rx=1"}, "1 was written to key 120 by transaction 1 and"},
+		{"no model", background, "acid", []string{"ax1", "rx1"}, `"acid" is not a consistency model`},
+		{"cancelled", cancelled, Serializable, []string{"ax1", "rx1"}, "the search was cancelled"},
+		{"too late", expired, Serializable, []string{"ax1", "rx1"}, "allow more time"},
+	} {
+		r := Check(c.ctx, parse(t, c.txns...), c.model, Options{})
+		checkReport(t, c.name, r)
+		if r.Verdict != check.Unknown || !strings.Contains(r.Reason, c.reason) {
+			t.Errorf("%s: %v: %s, want ...%s...", c.name, r.Verdict, r.Reason, c.reason)
+		}
+		if result := r.Result(); result.Verdict != check.Unknown || !strings.Contains(result.Detail, c.reason) {
+			t.Errorf("%s: the result is %+v", c.name, result)
+		}
+	}
+	// What failed may be tried again with the same element.
+	r := Check(background, parse(t, "! ax1", "ax1", "rx1", "! ax1"), Serializable, Options{})
+	if r.Verdict != check.Valid {
+		t.Errorf("a retry: %v %s %v", r.Verdict, r.Reason, r.Anomalies)
+	}
+}
+
+// TestTimeLimit cuts the check of a long history short at many moments: it
+// must say that it does not know, or what it found before.
+func TestTimeLimit(t *testing.T) {
+	for _, level := range []simdb.Level{simdb.StrictSerializable, simdb.PrefixConsistency} {
+		h, err := simdb.History(simdb.Config{Level: level, Seed: 1, Txns: 20000, Clients: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		full := Check(context.Background(), h, StrictSerializable, Options{})
+		for limit := time.Microsecond; ; limit *= 2 {
+			ctx, cancel := context.WithTimeout(context.Background(), limit)
+			r := Check(ctx, h, StrictSerializable, Options{})
+			over := ctx.Err() != nil
+			cancel()
+			checkReport(t, limit.String(), r)
+			if r.Verdict == check.Valid && full.Verdict != check.Valid || r.Verdict == check.Violated && full.Verdict != check.Violated {
+				t.Fatalf("after %v: %v, but %v with enough time", limit, r.Verdict, full.Verdict)
+			}
+			if !over {
+				if r.Verdict != full.Verdict {
+					t.Fatalf("in time, but %v: %s", r.Verdict, r.Reason)
+				}
+				break
+			}
+		}
+	}
+}
+
+func TestResult(t *testing.T) {
+	r := Check(context.Background(), parse(t, "@0-10 ax1 ay1", "@20-30 rx_ ry1", "@20-30 rx_ az1", "@40-50 rx_"), Serializable, Options{})
+	result := r.Result()
+	if result.Name != "isolation" || result.Verdict != check.Violated || result.Found != 2 || len(result.Evidence) != 2 {
+		t.Fatalf("%+v", result)
+	}
+	for _, want := range []string{"not serializable", "G-single-item", "weakest model ruled out is consistent-view and repeatable-read"} {
+		if !strings.Contains(result.Detail, want) {
+			t.Errorf("%q does not say %q", result.Detail, want)
+		}
+	}
+	if result.Evidence[0].Kind != "G-single-item" || result.Evidence[1].Kind != "lost-append" {
+		t.Errorf("%+v", result.Evidence)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"verdict":"violated"`, `"anomalies":["G-single-item"]`, `"not":["consistent-view","repeatable-read"]`, `"kind":"rw"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s does not hold %s", text, want)
+		}
+	}
+	r = Check(context.Background(), parse(t, "rx_ ay1", "ry_ ax1"), SnapshotIsolation, Options{})
+	if got := r.Result().Detail; r.Verdict != check.Valid || !strings.Contains(got, "nothing that snapshot-isolation forbids") ||
+		strings.Join(r.Permitted, " ") != "G2-item" || r.Result().Found != 0 {
+		t.Errorf("%v %v %s", r.Verdict, r.Permitted, got)
+	}
+}
+
+// TestWords reads the evidence as a person would.
+func TestWords(t *testing.T) {
+	for _, c := range []struct {
+		txns []string
+		want []string
+	}{
+		{[]string{"ax1", "ax2 ay1", "rx1 ry1", "rx12"}, []string{
+			"(rw): T1 read [1] from key 120, without 2, which T2 appended",
+			"(wr): T1 read [1] from key 121, whose last element T2 appended",
+			"No order of these transactions"}},
+		{[]string{"ax1 ay1", "ax2 ay2", "rx12 ry21"}, []string{
+			"T1 appended 1 to key 120, and then T2 appended 2: transaction 3 read [1 2]",
+			"T2 appended 2 to key 121, and then T1 appended 1: transaction 3 read [2 1]"}},
+		{[]string{"ax1 ay2", "ax2 ay1", "rx1 ry1"}, []string{
+			"T1 appended 1 to key 120, and T2 appended 2, which is not in [1], the longest state that was read (by transaction 3), so it came later"}},
+		{[]string{"rx_ ax1", "rx_ ax2"}, []string{
+			"T1 read [] from key 120, without 1, which T2 appended and which no read shows",
+			"T1 and T2 both found nothing in key 120, then both wrote to it"}},
+		{[]string{"wx1", "rx=1 wx2 wy1", "rx=1 ry=1"}, []string{
+			"read 1 from key 120, and", "wrote 2, which came later, because", "read the one and then wrote the other",
+			"read 1 from key 121, which"}},
+		{[]string{"rx_ wy1", "ry_ wx1"}, []string{"read nothing from key 120, and", "because nothing had been written"}},
+		{[]string{"p7 @0-10 ax1", "p7 @20-30 rx_"}, []string{"client 7 ran T", "(process)"}},
+		{[]string{"rx=2 wx1", "rx=1 wx2"}, []string{"of key 120, ", "is before", "T1 read the one and then wrote the other", ": a contradiction"}},
+	} {
+		r := Check(context.Background(), parse(t, c.txns...), SessionSerializable, Options{})
+		var all []string
+		for _, e := range r.Evidence {
+			all = append(all, e.Text)
+		}
+		text := strings.Join(all, "\n")
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%v: nothing says %q in %s", c.txns, want, text)
+			}
+		}
+	}
+	r := Check(context.Background(), parse(t, "@0-10 ax1", "@20-30 rx_"), StrictSerializable, Options{})
+	if want := "T1 was acknowledged at 10, before T2 was begun at 20"; !strings.Contains(r.Evidence[0].Text, want) &&
+		!strings.Contains(r.Evidence[0].Text, "T2 was acknowledged at 10, before T1 was begun at 20") {
+		t.Errorf("%s does not say %q", r.Evidence[0].Text, want)
+	}
+	if v := r.Evidence[0].Txns; v[0].Text != "read [] from key 120" && v[1].Text != "read [] from key 120" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// FuzzCheck makes a history of anything and asks for every model: no panic,
+// and whatever rules out a model rules out all above it.
+func FuzzCheck(f *testing.F) {
+	f.Add([]byte("\x00\x01\x02\x03abcdefgh"))
+	f.Add([]byte{1, 0, 9, 0x11, 1, 0x23, 2, 3, 4, 0, 1, 0x32, 7, 7, 2, 9, 0x14, 1, 2})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h := build(t, decode(data))
+		verdicts := map[Model]check.Verdict{}
+		for _, m := range Models() {
+			r := Check(context.Background(), h, m, Options{SequentialKeys: len(data)%2 == 0, LinearizableKeys: len(data)%3 == 0})
+			checkReport(t, string(m), r)
+			verdicts[m] = r.Verdict
+			for _, not := range append(r.Not, r.AlsoNot...) {
+				if verdicts[not] == check.Valid {
+					t.Fatalf("%s was valid, but %s rules it out by %v%s", not, m, r.Anomalies, show(decode(data)))
+				}
+			}
+		}
+	})
+}
+
+var outcomes = []history.Outcome{history.Committed, history.Committed, history.Unknown, history.Failed}
+
+// decode makes transactions of bytes: elements and values up to 7, so that
+// they meet; keys 0 to 1 are lists, 2 to 3 registers.
+func decode(data []byte) []Txn {
+	next := func() int64 {
+		if len(data) == 0 {
+			return 0
+		}
+		b := data[0]
+		data = data[1:]
+		return int64(b)
+	}
+	var txns []Txn
+	written := map[[2]int64]bool{}
+	for len(data) > 0 && len(txns) < 16 {
+		head := next()
+		txn := Txn{ID: int64(len(txns)), Process: int32(head & 3), Invoke: next() & 31, Outcome: outcomes[head>>2&3]}
+		txn.Complete = txn.Invoke + head>>4
+		for range 1 + next()&3 {
+			b := next()
+			key, value := b&3, b>>2&7
+			op := Op{Key: key, Kind: ReadNothing}
+			switch b >> 5 & 3 {
+			case 0, 1:
+				op.Kind, op.Value = Append, value
+				if key >= 2 {
+					op.Kind = Write
+				}
+				if written[[2]int64{key, value}] {
+					continue
+				}
+				written[[2]int64{key, value}] = true
+			case 2:
+				if op.Kind, op.Value = ReadValue, value; key < 2 {
+					op.Kind, op.Value = ReadList, 0
+					for range value {
+						op.List = append(op.List, next()&7)
+					}
+				}
+			}
+			txn.Ops = append(txn.Ops, op)
+		}
+		txns = append(txns, txn)
+	}
+	return txns
+}

@@ -1,0 +1,196 @@
+package cycle
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"assay/history"
+)
+
+// partition names for each transaction the least that is in cycles with it.
+func partition(l *edgeList) []int32 {
+	least := make([]int32, l.txns)
+	l.build().components(context.Background(), ww|wr|rw|process|realtime, func(members []int32) {
+		txns := slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(members), func(v int32) bool { return v >= l.txns })))
+		for _, v := range txns {
+			least[v] = txns[0]
+		}
+	})
+	return least
+}
+
+// TestJoin compares a node between two sets with all the edges it stands for.
+func TestJoin(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		const n = 60
+		pick := func() []int32 {
+			var set []int32
+			for v := range int32(n) {
+				if r.IntN(2) == 0 {
+					set = append(set, v)
+				}
+			}
+			return set
+		}
+		before, after := pick(), pick()
+		if seed%2 == 0 { // none on both sides, so that the rest decides
+			after = slices.DeleteFunc(after, func(v int32) bool { return slices.Contains(before, v) })
+		}
+		few, all := newEdgeList(n, 0), newEdgeList(n, 0)
+		for range r.IntN(n / 2) {
+			a, b := r.Int32N(n), r.Int32N(n)
+			few.add(a, b, ww)
+			all.add(a, b, ww)
+		}
+		few.join(before, after, rw)
+		for _, a := range before {
+			for _, b := range after {
+				all.add(a, b, rw)
+			}
+		}
+		if pairs := len(before) * len(after); pairs > fewPairs+4*(len(before)+len(after)) && len(few.from) > pairs/2 {
+			t.Fatalf("seed %d: %d edges instead of %d", seed, len(few.from), len(all.from))
+		}
+		if got, want := partition(few), partition(all); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: %v, want %v", seed, got, want)
+		}
+	}
+}
+
+// TestRealtimeNodes compares the order of time over auxiliary nodes with the
+// pairs it stands for.
+func TestRealtimeNodes(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 10))
+		var b Builder
+		const n = 25
+		for id := range int64(n) {
+			at := r.Int64N(40)
+			if err := b.Add(Txn{
+				ID: id, Invoke: at, Complete: at + r.Int64N(15), Outcome: history.Outcome(r.IntN(4)),
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := b.History()
+		l := newEdgeList(n, 0)
+		l.addRealtime(h)
+		g := l.build()
+		if len(l.from) > 3*n {
+			t.Fatalf("seed %d: %d edges for %d transactions", seed, len(l.from), n)
+		}
+		for a := range int32(n) {
+			reached := map[int32]bool{}
+			follow(g, a, reached)
+			for c := range int32(n) {
+				want := h.committed(a) && h.possible(c) && h.complete[a] < h.invoke[c]
+				if reached[c] != want && a != c {
+					t.Fatalf("seed %d: from %d to %d: %v, want %v", seed, a, c, reached[c], want)
+				}
+			}
+		}
+	}
+}
+
+// follow enters what can be reached from v.
+func follow(g *graph, v int32, reached map[int32]bool) {
+	for e := g.start[v]; e < g.start[v+1]; e++ {
+		if w := g.to[e]; !reached[w] {
+			reached[w] = true
+			follow(g, w, reached)
+		}
+	}
+}
+
+// TestComponents compares with reachability, and looks at their order.
+func TestComponents(t *testing.T) {
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		n := 1 + r.Int32N(12)
+		l := newEdgeList(int(n), 0)
+		for range r.IntN(int(3 * n)) {
+			l.add(r.Int32N(n), r.Int32N(n), []edgeKind{ww, rw, free}[r.IntN(3)])
+		}
+		g := l.build()
+		number := make([]int32, n)
+		count := int32(0)
+		if !g.components(context.Background(), ww, func(members []int32) {
+			count++
+			for _, v := range members {
+				number[v] = count
+			}
+		}) {
+			t.Fatal("cut short")
+		}
+		reach := make([]map[int32]bool, n)
+		for v := range n {
+			reach[v] = map[int32]bool{}
+			follow(without(g, rw), v, reach[v])
+		}
+		for a := range n {
+			for b := range n {
+				together := a == b || reach[a][b] && reach[b][a]
+				if (number[a] == number[b]) != together || reach[a][b] && number[b] > number[a] {
+					t.Fatalf("seed %d: %d and %d are in %d and %d", seed, a, b, number[a], number[b])
+				}
+			}
+		}
+	}
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	l := newEdgeList(100000, 0)
+	if l.build().components(cancelled, ww, func([]int32) {}) {
+		t.Error("a cancelled search said that it was whole")
+	}
+}
+
+func without(g *graph, kind edgeKind) *graph {
+	l := newEdgeList(0, 0)
+	l.nodes = int32(g.nodes())
+	for v := range l.nodes {
+		for e := g.start[v]; e < g.start[v+1]; e++ {
+			if g.kind[e] != kind {
+				l.add(v, g.to[e], ww)
+			}
+		}
+	}
+	return l.build()
+}
+
+// TestHotKey sees to it that a key on which everybody contradicts everybody
+// costs no square of them.
+func TestHotKey(t *testing.T) {
+	const n = 20000
+	for _, registers := range []bool{false, true} {
+		var b Builder
+		for id := range int64(n) {
+			op := Op{Kind: Append, Key: 1, Value: id}
+			if registers {
+				op.Kind = Write
+			}
+			err := b.Add(Txn{
+				ID: id, Invoke: id, Complete: id + n, Outcome: history.Committed,
+				Ops: []Op{{Kind: ReadNothing, Key: 1}, op},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := Check(context.Background(), b.History(), StrictSerializable, Options{})
+		if got := fmt.Sprint(r.Anomalies); got != "[G2-item lost-update]" {
+			t.Errorf("registers %v: found %s", registers, got)
+		}
+		if r.Size.Dependencies > 4*n || r.Size.Components != 1 {
+			t.Errorf("registers %v: %+v", registers, r.Size)
+		}
+		for _, e := range r.Evidence {
+			if len(e.Edges) > 2 {
+				t.Errorf("a cycle of %d where two suffice", len(e.Edges))
+			}
+		}
+	}
+}

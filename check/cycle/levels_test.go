@@ -1,0 +1,175 @@
+package cycle_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"assay/check"
+	. "assay/check/cycle"
+	"assay/check/cycle/internal/simdb"
+	"assay/history"
+)
+
+// TestLevels runs databases that keep a known level: nothing may be found that
+// the level forbids, whatever is assumed, and something must be found that it
+// allows and the next stronger one does not.
+func TestLevels(t *testing.T) {
+	for _, c := range []struct {
+		level     simdb.Level
+		registers bool
+		keeps     []Model
+		breaks    Model
+		in        int // of so many histories, at least half break it
+	}{
+		{simdb.StrictSerializable, false, []Model{StrictSerializable, SessionSerializable, ReadUncommitted}, "", 0},
+		{simdb.StrictSerializable, true, []Model{StrictSerializable, SessionSerializable, ReadUncommitted}, "", 0},
+		{simdb.SnapshotIsolation, false, []Model{StrongSnapshotIsolation, SessionSnapshotIsolation, SnapshotIsolation}, Serializable, 20},
+		{simdb.SnapshotIsolation, true, []Model{StrongSnapshotIsolation, SessionSnapshotIsolation, SnapshotIsolation}, Serializable, 20},
+		// That a list was appended to is lost here, which shows in reads of
+		// one's own appends already; registers are simply overwritten.
+		{simdb.PrefixConsistency, false, nil, ReadCommitted, 20},
+		{simdb.PrefixConsistency, true, []Model{Prefix, Causal, ReadCommitted}, SnapshotIsolation, 20},
+		{simdb.Nothing, false, nil, ReadUncommitted, 20},
+		{simdb.Nothing, true, []Model{ReadUncommitted}, ReadCommitted, 20},
+	} {
+		broken := 0
+		for seed := range uint64(20) {
+			h, err := simdb.History(simdb.Config{
+				Level: c.level, Seed: seed, Txns: 400, Clients: 3 + int(seed)%8, Registers: c.registers,
+				Crash: float64(seed%3) * 0.05,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range []Options{{}, {SequentialKeys: true}, {LinearizableKeys: true}, {SequentialKeys: true, LinearizableKeys: true}} {
+				for _, m := range c.keeps {
+					if (c.level == simdb.PrefixConsistency || c.level == simdb.Nothing) && o != (Options{}) && m != Prefix {
+						continue // the assumptions do not hold there
+					}
+					r := Check(context.Background(), h, m, o)
+					name := fmt.Sprintf("level %d, registers %v, seed %d, %s, %+v", c.level, c.registers, seed, m, o)
+					checkReport(t, name, r)
+					if r.Verdict != check.Valid {
+						t.Fatalf("%s: %v %v %s", name, r.Verdict, r.Anomalies, r.Reason)
+					}
+					if len(r.Findings) > 0 && c.level <= simdb.SnapshotIsolation {
+						t.Fatalf("%s: %s", name, r.Findings[0].Text)
+					}
+				}
+			}
+			// Without the order of its versions, a register shows little skew.
+			o := Options{LinearizableKeys: c.registers && c.level == simdb.SnapshotIsolation}
+			if c.breaks != "" && Check(context.Background(), h, c.breaks, o).Verdict == check.Violated {
+				broken++
+			}
+		}
+		if broken < c.in/2 {
+			t.Errorf("level %d, registers %v: only %d of %d histories break %s", c.level, c.registers, broken, c.in, c.breaks)
+		}
+	}
+}
+
+// collect returns what a database of the highest level did.
+func collect(t *testing.T, seed uint64, txns int) []Txn {
+	t.Helper()
+	var all []Txn
+	err := simdb.Run(simdb.Config{Seed: seed, Txns: txns, Clients: 4, Keys: 3, Writes: 12}, func(x Txn) error {
+		x.Ops = slices.Clone(x.Ops)
+		all = append(all, x)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestChangedReads changes one read at a time of valid histories.
+//
+// What can be found: a read that is no beginning of the longest read of its
+// list, if another read is as long (otherwise the changed read itself is the
+// longest, and if its elements could have been appended in that order there
+// is nothing wrong with it); and a read that lacks what was acknowledged
+// before it began. What is left is a beginning of the true list that is too
+// short by what was appended at the same time, or too long: the transaction
+// might have run a little earlier or later, so that it is wrong only if the
+// rest of it says so. TestAgreesWithAllOrders shows that what is wrong by the
+// rest is always found.
+func TestChangedReads(t *testing.T) {
+	found, stale := 0, 0
+	for seed := range uint64(8) {
+		txns := collect(t, seed, 120)
+		longest := map[int64][]int{} // the two longest reads of each key
+		acknowledged := map[[2]int64]int64{}
+		for _, x := range txns {
+			for _, op := range x.Ops {
+				if x.Outcome != history.Committed {
+					continue
+				}
+				if op.Kind == Append {
+					acknowledged[[2]int64{op.Key, op.Value}] = x.Complete
+				}
+				longest[op.Key] = append(longest[op.Key], len(op.List))
+			}
+		}
+		for _, reads := range longest {
+			slices.SortFunc(reads, func(a, b int) int { return b - a })
+		}
+		r := rand.New(rand.NewPCG(seed, 12))
+		for i := range txns {
+			for j := range txns[i].Ops {
+				op := &txns[i].Ops[j]
+				if op.Kind != ReadList || txns[i].Outcome != history.Committed {
+					continue
+				}
+				true0 := op.List
+				others := longest[op.Key][0]
+				if others == len(true0) {
+					others = longest[op.Key][1]
+				}
+				for _, list := range changes(r, true0) {
+					op.List = list
+					rep := Check(context.Background(), build(t, txns), StrictSerializable, Options{})
+					if len(list) <= others && rep.Verdict != check.Violated {
+						t.Fatalf("seed %d: %v instead of %v in %d was not found", seed, list, true0, txns[i].ID)
+					}
+					found++
+				}
+				last := true0[len(true0)-1]
+				if acknowledged[[2]int64{op.Key, last}] < txns[i].Invoke {
+					op.List = true0[:len(true0)-1]
+					op.Kind = ReadList
+					rep := Check(context.Background(), build(t, txns), StrictSerializable, Options{})
+					if rep.Verdict != check.Violated || len(rep.Findings) == 0 {
+						t.Fatalf("seed %d: that %d was not read in %d was not found", seed, last, txns[i].ID)
+					}
+					stale++
+				}
+				op.List = true0
+			}
+		}
+	}
+	if found < 500 || stale < 100 {
+		t.Errorf("only %d and %d changes were tried", found, stale)
+	}
+}
+
+// changes returns lists that differ from this one within its length, or by an
+// element that nobody wrote.
+func changes(r *rand.Rand, list []int64) [][]int64 {
+	n := len(list)
+	garbage := append(slices.Clone(list[:n-1]), 1000)
+	all := [][]int64{garbage}
+	if n > 1 {
+		i := r.IntN(n - 1)
+		swapped := slices.Clone(list)
+		swapped[i], swapped[i+1] = swapped[i+1], swapped[i]
+		repeated := slices.Clone(list)
+		repeated[i+1] = repeated[i]
+		all = append(all, swapped, repeated, slices.Delete(slices.Clone(list), i, i+1))
+	}
+	return all
+}
