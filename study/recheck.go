@@ -60,8 +60,8 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 		f.inFlight = "it is not known whether everything had settled when the database was read; with --db it is read again"
 	}
 	r.Notes, r.Version = nil, o.Version
-	if r.Ended.Equal(r.Started) {
-		r.Ended = time.Now().UTC()
+	if r.Ended.Equal(r.Started) { // it was killed, and ended with its history
+		r.Started, r.Ended = end.started.UTC(), end.ended.UTC()
 	}
 	o.Progress.Stage("checking every operation")
 	return finish(ctx, folder, s, r, f)
@@ -117,28 +117,39 @@ type ending struct {
 	// whole is true if it was closed in order, settled if nothing was in
 	// flight any more before the database was read.
 	whole, settled bool
+	// started and ended are the first and the last moment that it knows of.
+	started, ended time.Time
 }
 
 // readEnding reads the history once. One of another run is refused: its
 // operations may have the same ids.
 func readEnding(folder, run string) (ending, error) {
-	var e ending
+	var (
+		e    ending
+		last int64
+	)
 	read, err := history.Read(filepath.Join(folder, FileHistory), history.Visitor{
 		Header: func(h history.Header) error {
 			if h.Run != run {
 				return &InputError{Path: folder, Err: fmt.Errorf("cannot be judged: its history is that of run %s, not %s", h.Run, run)}
 			}
+			e.started = time.Unix(0, h.Started)
+			return nil
+		},
+		Op: func(op *history.Op) error {
+			last = max(last, op.End)
 			return nil
 		},
 		Event: func(x history.Event) error {
 			e.settled = e.settled || x.Name == history.EventQuiesced
+			last = max(last, x.At)
 			return nil
 		},
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return ending{}, &InputError{Path: folder, Err: errors.New("was cut before its work began; there is nothing to judge")}
 	}
-	e.whole = read.Whole
+	e.whole, e.ended = read.Whole, e.started.Add(time.Duration(last))
 	return e, err
 }
 

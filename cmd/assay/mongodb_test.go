@@ -42,8 +42,8 @@ func TestMongoDB(t *testing.T) {
 	t.Run("foreign-database", func(t *testing.T) { testForeignDatabase(t, set, database) })
 	t.Run("killed", func(t *testing.T) {
 		dir := t.TempDir()
-		killed(t, dir, set.Address())
-		judgeKilled(t, dir, set.Address(), func() map[int64]bool { return inMongoDB(t, database) })
+		at := killed(t, dir, set.Address())
+		judgeKilled(t, dir, set.Address(), at, func() map[int64]bool { return inMongoDB(t, database) })
 	})
 	t.Run("interrupted-loading", func(t *testing.T) {
 		dir := t.TempDir()

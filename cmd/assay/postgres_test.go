@@ -221,8 +221,8 @@ func inPostgres(t *testing.T, address string) map[int64]bool {
 
 func testKilledOnPostgres(t *testing.T, server *cluster.Postgres) {
 	address, dir := newDatabase(t, server, "killed"), t.TempDir()
-	killed(t, dir, address)
-	judgeKilled(t, dir, address, func() map[int64]bool { return inPostgres(t, address) })
+	at := killed(t, dir, address)
+	judgeKilled(t, dir, address, at, func() map[int64]bool { return inPostgres(t, address) })
 }
 
 func testInterruptedLoadingOnPostgres(t *testing.T, server *cluster.Postgres) {

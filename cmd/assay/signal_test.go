@@ -99,15 +99,15 @@ func TestTwoInterruptsWhileLoading(t *testing.T) {
 func TestKilledRunIsJudgedLater(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	killed(t, dir, "")
-	judgeKilled(t, dir, "", func() map[int64]bool { return inSQLite(t, filepath.Join(dir, "run", "bank.sqlite")) })
+	at := killed(t, dir, "")
+	judgeKilled(t, dir, "", at, func() map[int64]bool { return inSQLite(t, filepath.Join(dir, "run", "bank.sqlite")) })
 	assay(t, dir, "check", "run", "--quiet").want(t, exitNoVerdict) // the same again
 }
 
-// killed kills a run in the middle of its work.
-func killed(t *testing.T, dir, address string, flags ...string) {
+// killed kills a run in the middle of its work and returns when.
+func killed(t *testing.T, dir, address string) time.Time {
 	t.Helper()
-	args := append([]string{"run", "bank", "--duration", "1h", "--warmup", "500ms", "--clients", "8", "--accounts", "1000", "--out", "run"}, flags...)
+	args := []string{"run", "bank", "--duration", "1h", "--warmup", "500ms", "--clients", "8", "--accounts", "1000", "--out", "run"}
 	c := command{dir: dir, args: args, messy: true}
 	if address != "" {
 		c.env = []string{"ASSAY_DB=" + address}
@@ -116,6 +116,7 @@ func killed(t *testing.T, dir, address string, flags ...string) {
 	p.until(working)
 	time.Sleep(500 * time.Millisecond) // anywhere in the middle
 	p.signal(syscall.SIGKILL)
+	at := time.Now()
 	if e := p.wait(); e.code != -1 || e.stdout != "" {
 		t.Fatalf("it was not killed: %v", e)
 	}
@@ -127,12 +128,13 @@ func killed(t *testing.T, dir, address string, flags ...string) {
 	if !strings.Contains(shown.stdout, "UNKNOWN") || !strings.Contains(shown.stdout, "killed") {
 		t.Errorf("its report: %v", shown)
 	}
+	return at
 }
 
 // judgeKilled judges the killed run of a folder, and counts on its own that
 // what was acknowledged is in the state that was read and, by stored, in the
 // database.
-func judgeKilled(t *testing.T, dir, address string, stored func() map[int64]bool) {
+func judgeKilled(t *testing.T, dir, address string, at time.Time, stored func() map[int64]bool) {
 	t.Helper()
 	c := command{dir: dir, args: []string{"check", "run"}}
 	if address != "" {
@@ -145,6 +147,9 @@ func judgeKilled(t *testing.T, dir, address string, stored func() map[int64]bool
 	}
 	if reasons := strings.Join(r.Measurement.Reasons, "\n"); r.Measurement.Verdict != "invalid" || !strings.Contains(reasons, "the run was cut:") {
 		t.Errorf("measurement %+v", r.Measurement)
+	}
+	if !r.Started.Before(r.Ended) || r.Ended.After(at) {
+		t.Errorf("it is said to have gone from %v to %v, and was killed at %v", r.Started, r.Ended, at)
 	}
 	acknowledged, journal := acknowledgedIn(t, filepath.Join(dir, "run")), journalOf(t, filepath.Join(dir, "run"))
 	if len(acknowledged) == 0 || int64(len(acknowledged)) != r.Outcomes.Committed {
