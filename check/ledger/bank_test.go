@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,9 +11,10 @@ import (
 )
 
 const (
-	kindTransfer = 1
-	kindAudit    = 2
-	opening      = 1000
+	kindTransfer  = 1
+	kindAudit     = 2
+	kindFullAudit = 3
+	opening       = 1000
 )
 
 // books builds Books over n accounts whose transfers are a plain function of
@@ -41,7 +43,23 @@ func books(n int64) Books {
 			return int(id >> 40), uint64(id) & (1<<40 - 1), true
 		},
 		TransferKind: kindTransfer,
+		Order:        true,
 	}
+}
+
+// audited has an audit of client and seq read one to four accounts that follow
+// one another.
+func audited(b Books) Books {
+	n := b.Accounts
+	b.AuditKind, b.FullAuditKind = kindAudit, kindFullAudit
+	b.Audited = func(client int, seq uint64) (accounts []int64) {
+		first := int64(seq)*7 + int64(client)
+		for i := range min(1+(first>>1)&3, n) {
+			accounts = append(accounts, (first+i)%n+1)
+		}
+		return accounts
+	}
+	return b
 }
 
 // run is everything that a judge is given.
@@ -91,15 +109,19 @@ func (r run) judge(t testing.TB) *Judge {
 	return j
 }
 
-// results returns the three results by name.
+// results returns the results by name.
 func (r run) results(t testing.TB) map[string]check.Result {
 	t.Helper()
 	out := map[string]check.Result{}
 	for _, result := range r.judge(t).Results() {
 		out[result.Name] = result
 	}
-	if len(out) != 3 {
-		t.Fatalf("want three checks, got %v", out)
+	want := 4
+	if r.books.AuditKind != 0 {
+		want = 5
+	}
+	if len(out) != want {
+		t.Fatalf("want %d checks, got %v", want, out)
 	}
 	return out
 }
@@ -117,7 +139,7 @@ type bank struct {
 }
 
 func newBank(seed uint64, accounts int64) *bank {
-	b := &bank{run: run{books: books(accounts)}, rng: rand.New(rand.NewPCG(seed, 1)), state: map[int64]*held{}}
+	b := &bank{run: run{books: audited(books(accounts))}, rng: rand.New(rand.NewPCG(seed, 1)), state: map[int64]*held{}}
 	for id := int64(1); id <= accounts; id++ {
 		b.state[id] = &held{id: id, balance: opening}
 	}
@@ -139,10 +161,29 @@ func (b *bank) apply(id int64) (values []int64, ok bool) {
 	return []int64{from.balance, from.version, to.balance, to.version}, true
 }
 
+// audit reads some accounts at once.
+func (b *bank) audit(d due) {
+	op := history.Op{Client: d.client, Seq: d.seq, Attempt: 1, Kind: kindAudit, First: d.first, Start: d.first, End: d.end,
+		Last: true, Outcome: history.Committed, Final: history.Committed}
+	for _, account := range b.books.Audited(d.client, d.seq) {
+		op.Values = append(op.Values, b.state[account].balance, b.state[account].version)
+	}
+	b.ops = append(b.ops, op)
+}
+
+// due is an operation that is to be done: when it is started and ends, and at
+// which moment between it takes effect.
+type due struct {
+	client         int
+	seq            uint64
+	first, at, end int64
+	late           bool // it takes effect after it ended: unknown
+}
+
 // operate does one operation with all that may befall it.
-func (b *bank) operate(client int, seq uint64) {
-	op := history.Op{Client: client, Seq: seq, Attempt: 1, Kind: kindTransfer}
-	id := b.books.ID(client, seq)
+func (b *bank) operate(d due) {
+	op := history.Op{Client: d.client, Seq: d.seq, Attempt: 1, Kind: kindTransfer, Due: d.first, First: d.first, Start: d.first, End: d.end}
+	id := b.books.ID(d.client, d.seq)
 	chance := b.rng.IntN(100)
 	record := func(last bool, outcome, final history.Outcome, values []int64) {
 		op.Last, op.Outcome, op.Final, op.Values = last, outcome, final, values
@@ -150,31 +191,43 @@ func (b *bank) operate(client int, seq uint64) {
 		op.Attempt++
 	}
 	switch {
-	case chance < 5: // an audit
-		op.Kind = kindAudit
-		record(true, history.Committed, history.Committed, []int64{1, 2, 3, 4})
-	case chance < 10: // a deadlock, no retry
-		record(true, history.Failed, history.Failed, nil)
-	case chance < 14: // a lost answer, and nothing happened
-		record(true, history.Unknown, history.Unknown, nil)
-	case chance < 18: // a lost answer, and it happened
+	case d.late: // a lost answer, and it happens some time later
 		b.apply(id)
 		record(true, history.Unknown, history.Unknown, nil)
-	case chance < 20: // a lost answer, then found to be done
+	case chance < 10:
+		b.audit(d)
+	case chance < 13: // a full audit
+		op.Kind = kindFullAudit
+		values := []int64{0, 0, 0}
+		for _, a := range b.state {
+			values[0], values[1], values[2] = values[0]+1, values[1]+a.balance, values[2]+a.version
+		}
+		record(true, history.Committed, history.Committed, values)
+	case chance < 14: // an audit that failed, whatever it read
+		op.Kind = kindAudit
+		record(true, history.Failed, history.Failed, []int64{1, 2})
+	case chance < 18: // a deadlock, no retry
+		record(true, history.Failed, history.Failed, nil)
+	case chance < 22: // a lost answer, and nothing happened
+		record(true, history.Unknown, history.Unknown, nil)
+	case chance < 26: // a lost answer, and it happened
+		b.apply(id)
+		record(true, history.Unknown, history.Unknown, nil)
+	case chance < 28: // a lost answer, then found to be done
 		record(false, history.Unknown, history.Unknown, nil)
 		if _, ok := b.apply(id); ok {
 			record(true, history.Failed, history.Committed, nil)
 		} else {
 			record(true, history.Rejected, history.Unknown, nil)
 		}
-	case chance < 22: // killed between two attempts
+	case chance < 30: // killed between two attempts
 		record(false, history.Failed, history.Failed, nil)
-	case chance < 24: // killed with nothing on record
+	case chance < 32: // killed with nothing on record
 		if b.rng.IntN(2) == 0 {
 			b.apply(id)
 		}
 	default:
-		if chance < 30 {
+		if chance < 38 {
 			record(false, history.Failed, history.Failed, nil)
 		}
 		if values, ok := b.apply(id); ok {
@@ -185,17 +238,41 @@ func (b *bank) operate(client int, seq uint64) {
 	}
 }
 
+// schedule lays out what the clients do: each one operation at a time, all at
+// once, each taking effect at some moment between its start and its end, most
+// of them just before the end. The operations come in the order in which they
+// take effect, which is the order that the accounts must agree on.
+func (b *bank) schedule(clients int, ops uint64) []due {
+	var all []due
+	for client := range clients {
+		now := b.rng.Int64N(50)
+		for seq := range ops {
+			d := due{client: client, seq: seq, first: now}
+			d.end = d.first + b.rng.Int64N(200)
+			d.at = d.first + b.rng.Int64N(d.end-d.first+1)
+			if b.rng.IntN(40) == 0 {
+				d.at, d.late = d.end+b.rng.Int64N(2000), true
+			}
+			now = d.end + b.rng.Int64N(3)
+			all = append(all, d)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y due) int { return cmp.Compare(x.at, y.at) })
+	return all
+}
+
 // randomRun is a valid run.
 func randomRun(seed uint64, accounts int64, clients int, ops uint64) run {
 	b := newBank(seed, accounts)
 	for client := range clients {
 		b.reservations = append(b.reservations, history.Reservation{Client: client, UpTo: ops + 10})
 	}
-	for seq := range ops {
-		for client := range clients {
-			b.operate(client, seq)
-		}
+	all := b.schedule(clients, ops)
+	for _, d := range all {
+		b.operate(d)
 	}
+	last := all[len(all)-1]
+	b.audit(due{client: 0, seq: ops, first: last.end, end: last.end + 5000})
 	for id := int64(1); id <= accounts; id++ {
 		b.accounts = append(b.accounts, *b.state[id])
 	}

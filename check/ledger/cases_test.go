@@ -247,5 +247,5 @@ var cases = []struct {
 			r.rows[0].DestinationVersion, r.rows[1].DestinationVersion = 2, 1
 		},
 		func(r *run) { slices.Reverse(r.rows) },
-		"transfers:acknowledged"},
+		"transfers:acknowledged order:acknowledged-balance"},
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,11 +30,57 @@ const (
 	kindAcknowledged    = "acknowledged"
 )
 
+// The kinds of evidence that only some isolation levels forbid; Books.Allowed
+// says which. G0, G1a and so on are names of A. Adya, "Weak Consistency: A
+// Generalized Theory and Optimistic Implementations for Distributed
+// Transactions", 1999, and of the checker Elle (K. Kingsbury, P. Alvaro,
+// "Elle: Inferring Isolation Anomalies from Experimental Observations", 2020).
+const (
+	// Of order. A lost update: two transfers gave an account one version, so
+	// that one of them did not see the other.
+	KindLostUpdate = "lost-update"
+	// A dirty write, G0: a cycle of transfers, each of which changed an
+	// account before the next.
+	KindDirtyWrite = "dirty-write"
+	// Not real time: a transfer comes before one that had been acknowledged
+	// when it was first started. In snapshots: as an audit between them shows.
+	KindStaleOrder = "stale-order"
+	// A version that no transfer gave, though later ones were given.
+	KindMissingVersion = "missing-version"
+	// A version that the account cannot have had.
+	KindImpossibleVersion = "impossible-version"
+	// A balance was acknowledged that the order of the account does not give.
+	KindAcknowledgedBalance = "acknowledged-balance"
+
+	// Of snapshots. Read skew, G-single: an audit saw a transfer, or what came
+	// after it, and did not see all of it.
+	KindReadSkew = "read-skew"
+	// A long fork, G-nonadjacent: several audits saw transfers in orders that
+	// exclude each other.
+	KindLongFork = "long-fork"
+	// A dirty read, G1a: an audit saw a balance that was never committed.
+	KindDirtyRead = "dirty-read"
+	// A version was read that no transfer gave.
+	KindNoSuchVersion = "no-such-version"
+	// Not real time: an audit missed what was acknowledged before it started.
+	KindStaleRead = "stale-read"
+	// Not real time: an audit saw what started after it had ended.
+	KindFutureRead = "future-read"
+	// A full audit found another sum of balances than was loaded, another
+	// number of accounts, or versions that whole transfers cannot give.
+	KindAuditSum      = "audit-sum"
+	KindAuditCount    = "audit-count"
+	KindAuditVersions = "audit-versions"
+)
+
 // The kinds of each check, most telling first.
 const (
 	totalKinds    = kindSum + " " + kindNegative + " " + kindMissingAccount + " " + kindDoubledAccount + " " + kindForeignAccount + " " + kindUnordered
 	accountKinds  = kindBalance + " " + kindVersion
 	transferKinds = kindLost + " " + kindAppliedFailed + " " + kindAppliedRejected + " " + kindDoubled + " " + kindAltered + " " + kindForeign + " " + kindAcknowledged
+	orderKinds    = KindLostUpdate + " " + KindDirtyWrite + " " + KindStaleOrder + " " + KindMissingVersion + " " + KindImpossibleVersion + " " + KindAcknowledgedBalance
+	snapshotKinds = KindReadSkew + " " + KindLongFork + " " + KindDirtyRead + " " + KindNoSuchVersion + " " + KindStaleRead + " " + KindFutureRead + " " +
+		KindStaleOrder + " " + KindAuditSum + " " + KindAuditCount + " " + KindAuditVersions
 )
 
 // findings gathers evidence by kind, bounded, so that a flood of one kind does
@@ -55,18 +102,33 @@ func newFindings(kinds string) findings {
 }
 
 // add counts one finding; tell is called only while there is room for it.
-func (f findings) add(kind string, tell func() check.Evidence) {
+func (f findings) add(kind string, tell func() check.Evidence) { f.addMany(kind, 1, tell) }
+
+// addMany counts n findings that are told as one.
+func (f findings) addMany(kind string, n int64, tell func() check.Evidence) {
 	for i := range f {
-		if f[i].kind != kind {
+		if f[i].kind != kind || n == 0 {
 			continue
 		}
-		f[i].found++
+		f[i].found += n
 		if len(f[i].evidence) < check.MaxEvidence {
 			e := tell()
 			e.Kind = kind
 			f[i].evidence = append(f[i].evidence, e)
 		}
 	}
+}
+
+// split takes out the kinds that are allowed.
+func (f findings) split(allowed []string) (forbidden, permitted findings) {
+	for _, k := range f {
+		if slices.Contains(allowed, k.kind) {
+			permitted = append(permitted, k)
+		} else {
+			forbidden = append(forbidden, k)
+		}
+	}
+	return forbidden, permitted
 }
 
 // clone lets evidence be added to a copy.

@@ -17,7 +17,7 @@ func FuzzJudge(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x11\x00\x01\x00\x00\x05\x05\x02\x00\x00\x01\x02\x00\x00\x03\xff\xff"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		in := input(data)
-		b := books(3)
+		b := audited(books(3))
 		b.Expect = func(id int64) (int64, int64, int64) { return id & 3, id >> 2 & 3, id }
 		j, err := New(b)
 		if err != nil {
@@ -30,7 +30,7 @@ func FuzzJudge(f *testing.F) {
 			switch in.byte() % 6 {
 			case 0:
 				op := history.Op{Client: int(in.number()), Seq: uint64(in.number()), Attempt: int(in.byte()),
-					Last: in.byte()%4 > 0, Kind: in.byte() % 3, Outcome: history.Outcome(in.byte() % 8), Final: history.Outcome(in.byte() % 8)}
+					Last: in.byte()%4 > 0, Kind: in.byte() % 4, Outcome: history.Outcome(in.byte() % 8), Final: history.Outcome(in.byte() % 8)}
 				for range in.byte() % 6 {
 					op.Values = append(op.Values, in.number())
 				}
@@ -48,7 +48,7 @@ func FuzzJudge(f *testing.F) {
 			}
 		}
 		results := j.Results()
-		if len(results) != 3 {
+		if len(results) != 5 {
 			t.Fatalf("%d results", len(results))
 		}
 		for _, r := range results {

@@ -28,11 +28,13 @@ func tiny() run {
 	}
 }
 
-// op records the end of a transfer of client 0.
+// op records the end of a transfer of client 0. With versions, what is
+// acknowledged are the balances that it makes of those that are there.
 func (r *run) op(seq uint64, final history.Outcome, versions ...int64) {
 	op := history.Op{Seq: seq, Attempt: 1, Last: true, Kind: kindTransfer, Outcome: final, Final: final}
 	if len(versions) == 2 {
-		op.Values = []int64{0, versions[0], 0, versions[1]}
+		s, d, a := r.books.Expect(int64(seq))
+		op.Values = []int64{r.accounts[s-1].balance - a, versions[0], r.accounts[d-1].balance + a, versions[1]}
 	}
 	r.ops = append(r.ops, op)
 }
@@ -78,7 +80,7 @@ func base() run {
 
 func convictions(results map[string]check.Result) string {
 	var said []string
-	for _, name := range []string{"total", "accounts", "transfers"} {
+	for _, name := range []string{"total", "accounts", "transfers", "order", "snapshots"} {
 		for _, e := range results[name].Evidence {
 			if text := name + ":" + e.Kind; !slices.Contains(said, text) {
 				said = append(said, text)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 
 	"assay/history"
@@ -49,7 +50,11 @@ const (
 
 // block is 4096 consecutive operations of one client.
 type block struct {
-	marks [blockOps]mark
+	// parts are made when first needed, and only if the order is judged.
+	parts  [blockOps / partOps]*part
+	key    blockKey
+	number uint32 // in operations.list
+	marks  [blockOps]mark
 	// sum and weighted are fingerprints of what was acknowledged minus what
 	// the rows say, modulo 2^64: sum of the hash of each operation's versions,
 	// and sum of the hash times the operation's place in the block. Both are
@@ -111,34 +116,37 @@ func (k blockKey) seq(i int) uint64 { return uint64(k)<<24>>24<<blockBits | uint
 
 // operations keeps a mark for each operation, in blocks that are made when
 // first needed.
-type operations map[blockKey]*block
+type operations struct {
+	byKey map[blockKey]*block
+	list  []*block // in the order in which they were made
+}
+
+func newOperations() operations { return operations{byKey: map[blockKey]*block{}} }
 
 // find returns the operation's block and place, or nil if there is none.
-func (o operations) find(client int, seq uint64) (*block, int) {
+func (o *operations) find(client int, seq uint64) (*block, int) {
 	if client < 0 || client >= clientLimit || seq >= seqLimit {
 		return nil, 0
 	}
-	return o[blockKey(client)<<40|blockKey(seq>>blockBits)], int(seq % blockOps)
+	return o.byKey[blockKey(client)<<40|blockKey(seq>>blockBits)], int(seq % blockOps)
 }
 
 // make is find, and makes the block if there is none. It returns nil for a
 // client or an operation beyond the limits.
-func (o operations) make(client int, seq uint64) (*block, int) {
+func (o *operations) make(client int, seq uint64) (*block, int) {
 	b, i := o.find(client, seq)
 	if b == nil && client >= 0 && client < clientLimit && seq < seqLimit {
-		b = new(block)
-		o[blockKey(client)<<40|blockKey(seq>>blockBits)] = b
+		b = &block{key: blockKey(client)<<40 | blockKey(seq>>blockBits), number: uint32(len(o.list))}
+		o.byKey[b.key] = b
+		o.list = append(o.list, b)
 		i = int(seq % blockOps)
 	}
 	return b, i
 }
 
-// keys lists the blocks by client and operation.
-func (o operations) keys() []blockKey {
-	keys := make([]blockKey, 0, len(o))
-	for k := range o {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+// sorted lists the blocks by client and operation.
+func (o *operations) sorted() []*block {
+	blocks := slices.Clone(o.list)
+	slices.SortFunc(blocks, func(a, b *block) int { return cmp.Compare(a.key, b.key) })
+	return blocks
 }

@@ -19,11 +19,15 @@ type Tally struct {
 	Rows, Accounts int64
 }
 
-// Results judges what was given so far: total, accounts, transfers, in this
-// order. It changes nothing.
+// Results judges what was given so far: total, accounts, transfers, and if they
+// were asked for order and snapshots, in this order. It changes nothing.
 func (j *Judge) Results() []check.Result {
 	transfers, tally := j.judgeTransfers()
-	return []check.Result{j.judgeTotal(), j.judgeAccounts(), j.say(transfers, tally)}
+	results := []check.Result{j.judgeTotal(), j.judgeAccounts(), j.say(transfers, tally)}
+	if j.books.Order {
+		results = append(results, j.judgeOrder()...)
+	}
+	return results
 }
 
 // Tally counts what was given so far.
@@ -158,8 +162,7 @@ func (j *Judge) judgeTransfers() (findings, Tally) {
 	// read to the end.
 	absence := j.incomplete[Journal] == "" && j.rowsRead+j.accountsRead > 0
 	var counts [1 << 8]int64
-	for _, key := range j.ops.keys() {
-		b := j.ops[key]
+	for _, b := range j.ops.sorted() {
 		comparable := absence
 		for i, m := range b.marks {
 			counts[m]++
@@ -168,10 +171,10 @@ func (j *Judge) judgeTransfers() (findings, Tally) {
 				continue
 			}
 			comparable = comparable && !m.has(acknowledged)
-			found.add(kind, func() check.Evidence { return j.tellWrong(m, key.client(), key.seq(i)) })
+			found.add(kind, func() check.Evidence { return j.tellWrong(m, b.key.client(), b.key.seq(i)) })
 		}
 		if comparable && (b.sum != 0 || b.weighted != 0) {
-			found.add(kindAcknowledged, func() check.Evidence { return j.tellAcknowledged(key, b) })
+			found.add(kindAcknowledged, func() check.Evidence { return j.tellAcknowledged(b) })
 		}
 	}
 	return found, j.tally(&counts)
@@ -216,8 +219,8 @@ func (j *Judge) tellWrong(m mark, client int, seq uint64) check.Evidence {
 	}
 }
 
-func (j *Judge) tellAcknowledged(key blockKey, b *block) check.Evidence {
-	client := key.client()
+func (j *Judge) tellAcknowledged(b *block) check.Evidence {
+	key, client := b.key, b.key.client()
 	if i, ok := b.suspect(); ok {
 		id := j.books.ID(client, key.seq(i))
 		source, destination, _ := j.books.Expect(id)

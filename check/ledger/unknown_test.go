@@ -11,7 +11,7 @@ import (
 
 // What was not looked at is never valid.
 func TestUnknownNotValid(t *testing.T) {
-	const all = "total accounts transfers"
+	const all = "total accounts transfers order"
 	for _, c := range []struct {
 		name    string
 		run     func() run
@@ -35,27 +35,27 @@ func TestUnknownNotValid(t *testing.T) {
 			return r
 		}, all, "nothing was committed"},
 		{"no account read", func() run { r := base(); r.accounts = nil; return r }, all, "no account was read"},
-		{"history incomplete", func() run { return base().without(History) }, "transfers", "history is incomplete (torn)"},
-		{"journal incomplete", func() run { return base().without(Journal) }, "accounts transfers", "journal is incomplete (torn)"},
+		{"history incomplete", func() run { return base().without(History) }, "transfers order", "history is incomplete (torn)"},
+		{"journal incomplete", func() run { return base().without(Journal) }, "accounts transfers order", "journal is incomplete (torn)"},
 		{"accounts incomplete", func() run { return base().without(Accounts) }, "total accounts", "accounts is incomplete (torn)"},
-		{"an operation that ends twice", func() run { r := base(); r.op(1, history.Committed); return r }, "transfers", "twice"},
+		{"an operation that ends twice", func() run { r := base(); r.op(1, history.Committed); return r }, "transfers order", "twice"},
 		{"an impossible client", func() run {
 			r := base()
 			r.ops = append(r.ops, history.Op{Client: -1, Last: true, Kind: kindTransfer, Final: history.Committed})
 			return r
-		}, "transfers", "impossible operation"},
-		{"an impossible number", func() run { r := base(); r.op(1<<60, history.Committed); return r }, "transfers", "impossible operation"},
+		}, "transfers order", "impossible operation"},
+		{"an impossible number", func() run { r := base(); r.op(1<<60, history.Committed); return r }, "transfers order", "impossible operation"},
 		{"a reservation of a negative client", func() run {
 			r := base()
 			r.reservations = append(r.reservations, history.Reservation{Client: -1, UpTo: 1})
 			return r
-		}, "transfers", "impossible reservation"},
-		{"a reservation without end", func() run { r := base(); r.reserve(1 << 60); return r }, "transfers", "impossible reservation"},
+		}, "transfers order", "impossible reservation"},
+		{"a reservation without end", func() run { r := base(); r.reserve(1 << 60); return r }, "transfers order", "impossible reservation"},
 		{"an impossible reservation", func() run {
 			r := base()
 			r.reservations = append(r.reservations, history.Reservation{Client: 1 << 30, UpTo: 1})
 			return r
-		}, "transfers", "impossible reservation"},
+		}, "transfers order", "impossible reservation"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for name, r := range c.run().results(t) {
@@ -246,7 +246,7 @@ func TestFindingsAreBoundedAndShared(t *testing.T) {
 }
 
 func TestOperationsBeyondTheLimitsHaveNoPlace(t *testing.T) {
-	o := operations{}
+	o := newOperations()
 	for _, client := range []int{0, 1, clientLimit - 1} {
 		for _, seq := range []uint64{0, blockOps, seqLimit - 1} {
 			b, i := o.make(client, seq)
@@ -255,9 +255,9 @@ func TestOperationsBeyondTheLimitsHaveNoPlace(t *testing.T) {
 			}
 		}
 	}
-	for _, key := range o.keys() {
-		if b, _ := o.find(key.client(), key.seq(0)); b != o[key] {
-			t.Errorf("block %x names operation %d of client %d", uint64(key), key.seq(0), key.client())
+	for i, want := range o.list {
+		if b, _ := o.find(want.key.client(), want.key.seq(0)); b != want || int(b.number) != i {
+			t.Errorf("block %x names operation %d of client %d", uint64(want.key), want.key.seq(0), want.key.client())
 		}
 	}
 	for _, c := range []struct {

@@ -1,0 +1,173 @@
+package ledger
+
+import (
+	"fmt"
+
+	"assay/check"
+)
+
+// chains are the entries in the order of each account: entry by version.
+type chains struct {
+	j *Judge
+	// bounds says where the places of each account begin, by id-1; those of
+	// the last end where one more would begin. A place stands for a version,
+	// from 1; an account has as many as its highest version, but if the journal
+	// is whole at most twice its entries.
+	bounds []uint32
+	// places hold the entry's number and one; 0 if no entry gave the version.
+	places []uint32
+	// doubted are the places whose version was given twice, beyond the accounts,
+	// by id-1, that were given a version without a place; nil if none.
+	doubted, beyond bits
+	found           findings // of order
+	// doubled and gaps count the places of which something was wrong.
+	doubled, gaps int64
+}
+
+// newChains puts the entries into their places, and finds the versions that
+// were given twice and those that are missing.
+func newChains(j *Judge, found findings) *chains {
+	c := &chains{j: j, found: found}
+	c.measure()
+	for n := range j.entries.len() {
+		e := j.entries.at(n)
+		for side := range sides {
+			if at, ok := c.place(e, side); ok {
+				c.put(n, e, side, at)
+			} else if e.account[side] > 0 {
+				c.findBeyond(n, e.account[side], e.version[side])
+			}
+		}
+	}
+	if j.incomplete[Journal] == "" {
+		for account := range j.sheet {
+			c.findGaps(uint32(account))
+		}
+	}
+	return c
+}
+
+// measure sets the bounds.
+func (c *chains) measure() {
+	entries := &c.j.entries
+	count, highest := make([]uint32, len(c.j.sheet)+1), make([]uint32, len(c.j.sheet))
+	for n := range entries.len() {
+		e := entries.at(n)
+		for side, id := range e.account {
+			if id > 0 {
+				count[id-1]++
+				highest[id-1] = max(highest[id-1], e.version[side])
+			}
+		}
+	}
+	var all uint64
+	for _, top := range highest {
+		all += uint64(top)
+	}
+	// Of a journal that is not whole, rows may be missing before each version.
+	roomy := c.j.incomplete[Journal] != "" && all <= 16*uint64(entries.len()) && all < 1<<32
+	var sum uint32
+	for i, top := range highest {
+		room := top
+		if !roomy {
+			room = min(top, 2*count[i])
+		}
+		count[i] = sum
+		sum += room
+	}
+	count[len(highest)] = sum
+	c.bounds, c.places = count, make([]uint32, sum)
+}
+
+// place is where the entry belongs on one side; ok is false if there is no
+// such place.
+func (c *chains) place(e *entry, side int) (at uint32, ok bool) {
+	id, version := e.account[side], e.version[side]
+	if id == 0 || version > c.bounds[id]-c.bounds[id-1] {
+		return 0, false
+	}
+	return c.bounds[id-1] + version - 1, true
+}
+
+// linked is place, but only if the entry has it.
+func (c *chains) linked(n uint32, e *entry, side int) (at uint32, ok bool) {
+	at, ok = c.place(e, side)
+	return at, ok && c.places[at] == n+1
+}
+
+// version is that of an account's place.
+func (c *chains) version(account, at uint32) int64 { return int64(at-c.bounds[account]) + 1 }
+
+func (c *chains) put(n uint32, e *entry, side int, at uint32) {
+	if c.places[at] == 0 {
+		c.places[at] = n + 1
+		return
+	}
+	if c.doubted == nil {
+		c.doubted = newBits(len(c.places))
+	}
+	c.doubted.set(at)
+	c.doubled++
+	c.found.add(KindLostUpdate, func() check.Evidence {
+		first, second := c.j.id(c.places[at]-1), c.j.id(n)
+		return check.Evidence{
+			Text: fmt.Sprintf("%s and %s both gave account %d version %d: one of the two updates is lost",
+				c.j.transfer(first), c.j.transfer(second), e.account[side], e.version[side]),
+			Fields: map[string]int64{"id": first, "other_id": second, "account": int64(e.account[side]), "version": int64(e.version[side])},
+		}
+	})
+}
+
+// findBeyond tells a version that so few rows cannot have come to.
+func (c *chains) findBeyond(n, id, version uint32) {
+	if c.j.incomplete[Journal] != "" || c.j.entries.excused.has(id-1) {
+		return
+	}
+	if c.beyond == nil {
+		c.beyond = newBits(len(c.j.sheet))
+	}
+	c.beyond.set(id - 1)
+	c.found.add(KindImpossibleVersion, func() check.Evidence {
+		transfer, rows := c.j.id(n), c.j.sheet[id-1].touched
+		return check.Evidence{
+			Text:   fmt.Sprintf("%s gave account %d version %d, but only %d journal rows touch it", c.j.transfer(transfer), id, version, rows),
+			Fields: map[string]int64{"id": transfer, "account": int64(id), "version": int64(version), "journal_rows": rows},
+		}
+	})
+}
+
+// findGaps tells the versions of an account that are missing below one that is
+// there, unless that is explained already.
+func (c *chains) findGaps(account uint32) {
+	if c.j.entries.excused.has(account) || c.beyond.has(account) {
+		return
+	}
+	var missing int64
+	for at := c.bounds[account]; at < c.bounds[account+1]; at++ {
+		if c.places[at] == 0 {
+			missing++
+			continue
+		}
+		if missing > 0 {
+			c.tellGap(account, at, missing)
+		}
+		missing = 0
+	}
+}
+
+func (c *chains) tellGap(account, at uint32, missing int64) {
+	c.gaps += missing
+	c.found.add(KindMissingVersion, func() check.Evidence {
+		next, id := c.version(account, at), c.j.id(c.places[at]-1)
+		what := fmt.Sprintf("version %d", next-1)
+		if missing > 1 {
+			what = fmt.Sprintf("any of the versions %d to %d", next-missing, next-1)
+		}
+		return check.Evidence{
+			Text: fmt.Sprintf("no journal row gave account %d %s, though %s gave it version %d",
+				account+1, what, c.j.transfer(id), next),
+			Fields: map[string]int64{"account": int64(account + 1), "version": next - missing, "last_version": next - 1,
+				"id": id, "next_version": next},
+		}
+	})
+}

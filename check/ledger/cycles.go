@@ -1,0 +1,238 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+)
+
+// step says that one node comes before another because of an account, by id.
+type step struct {
+	from, to node
+	account  uint32
+}
+
+// untie finds a cycle among what is left, tells it and takes one node out of
+// it. It returns false if nothing is left, or if the search was given up.
+func (s *sweep) untie() bool {
+	for s.tied < len(s.lanes) && s.lanes[s.tied].next == s.bounds[s.tied+1] {
+		s.tied++
+	}
+	if s.tied == len(s.lanes) {
+		return false
+	}
+	cycle := s.findCycle(s.places[s.lanes[s.tied].next] - 1)
+	if cycle == nil {
+		s.spent = true
+		return false
+	}
+	if s.audits == nil {
+		s.tellDirtyWrite(merge(cycle))
+		s.unlink(cycle[0].to, cycle[0].account)
+		return true
+	}
+	if i := slices.IndexFunc(cycle, func(x step) bool { return s.isAudit(x.from) }); i >= 0 {
+		if short := s.shortest(cycle[i].from); short != nil {
+			cycle = short
+		}
+	}
+	cycle = merge(cycle)
+	i := slices.IndexFunc(cycle, func(x step) bool { return s.isAudit(x.from) })
+	if i < 0 { // the transfers alone have no cycle any more
+		s.spent = true
+		return false
+	}
+	s.tellSkew(slices.Concat(cycle[i:], cycle[:i]))
+	s.release(cycle[i].from - s.j.entries.len())
+	return true
+}
+
+// unlink takes an entry out of the account on which it waits.
+func (s *sweep) unlink(n node, id uint32) {
+	e := s.j.entries.at(n)
+	for side := range sides {
+		if at, ok := s.linked(n, e, side); ok && e.account[side] == id {
+			s.places[at] = 0
+		}
+	}
+	for side := range sides {
+		if _, ok := s.linked(n, e, side); ok {
+			s.try(e.account[side] - 1)
+		}
+	}
+}
+
+// findCycle follows what is in the way of a node until it comes round; of the
+// transfers alone no shorter cycle goes through the same ones, because each
+// has one thing in its way. It returns nil if there were too many steps.
+func (s *sweep) findCycle(n node) []step {
+	var path []step
+	seen := map[node]int{}
+	for {
+		if i, ok := seen[n]; ok {
+			slices.Reverse(path[i:])
+			return path[i:]
+		}
+		seen[n] = len(path)
+		before := len(path)
+		s.inTheWay(n, func(x step) bool {
+			path = append(path, x)
+			return false
+		})
+		if s.steps--; s.steps < 0 || len(path) == before {
+			return nil
+		}
+		n = path[before].from
+	}
+}
+
+// searchNodes bounds a search in breadth for something to tell.
+const searchNodes = 1 << 14
+
+// shortest is a shortest cycle through a node among what is left, beginning
+// with it; nil if none was found.
+func (s *sweep) shortest(through node) []step {
+	return search(through, through, s.inTheWay)
+}
+
+// search goes back from a node in breadth, and returns the shortest way that
+// leads to it from another; nil if none was found.
+func search(from, to node, back func(n node, visit func(step) bool)) []step {
+	next := map[node]step{}
+	queue := []node{to}
+	var way []step
+	for i := 0; i < len(queue) && way == nil && len(queue) < searchNodes; i++ {
+		back(queue[i], func(x step) bool {
+			if x.from == from {
+				way = append(way, x)
+				return false
+			}
+			if _, seen := next[x.from]; !seen && x.from != to {
+				next[x.from] = x
+				queue = append(queue, x.from)
+			}
+			return true
+		})
+	}
+	for way != nil && way[len(way)-1].to != to {
+		way = append(way, next[way[len(way)-1].to])
+	}
+	return way
+}
+
+// inTheWay visits what keeps a node from being passed, until visit returns
+// false.
+func (s *sweep) inTheWay(n node, visit func(step) bool) {
+	if s.isAudit(n) {
+		for _, r := range s.j.audits.of(n - s.j.entries.len()) {
+			l := &s.lanes[r.account-1]
+			if !s.reached(l, &r) && !visit(step{s.places[l.next] - 1, n, r.account}) {
+				return
+			}
+		}
+		return
+	}
+	e := s.j.entries.at(n)
+	for side := range sides {
+		at, ok := s.linked(n, e, side)
+		if !ok {
+			continue
+		}
+		l := &s.lanes[e.account[side]-1]
+		if l.next != at {
+			if !visit(step{s.places[l.next] - 1, n, e.account[side]}) {
+				return
+			}
+			continue
+		}
+		// The audits of the present version are the last that were released.
+		for left, i := l.pending, l.reading; left > 0; {
+			i--
+			audit := s.j.audits.readings[s.audits.index[i]].audit
+			if s.audits.out[audit] || s.done[audit] {
+				continue
+			}
+			left--
+			if !visit(step{s.j.entries.len() + audit, n, e.account[side]}) {
+				return
+			}
+		}
+	}
+}
+
+// before visits what comes right before a node, until visit returns false.
+func (s *sweep) before(n node, visit func(step) bool) {
+	if s.isAudit(n) {
+		for _, r := range s.j.audits.of(n - s.j.entries.len()) {
+			room := int64(s.bounds[r.account] - s.bounds[r.account-1])
+			at := s.previous(r.account, s.bounds[r.account-1]+uint32(min(r.version, room)))
+			if at >= 0 && !visit(step{s.places[at] - 1, n, r.account}) {
+				return
+			}
+		}
+		return
+	}
+	e := s.j.entries.at(n)
+	for side := range sides {
+		at, ok := s.linked(n, e, side)
+		if !ok {
+			continue
+		}
+		id := e.account[side]
+		from := int64(0)
+		if previous := s.previous(id, at); previous >= 0 {
+			from = s.version(id-1, uint32(previous))
+			if !visit(step{s.places[previous] - 1, n, id}) {
+				return
+			}
+		}
+		if s.audits != nil && !s.audits.between(id, from, s.version(id-1, at), func(audit uint32) bool {
+			return visit(step{s.j.entries.len() + audit, n, id})
+		}) {
+			return
+		}
+	}
+}
+
+// previous is the last place of an account, by id, before one that is taken;
+// -1 if there is none.
+func (c *chains) previous(id, at uint32) int64 {
+	for at > c.bounds[id-1] {
+		if at--; c.places[at] != 0 {
+			return int64(at)
+		}
+	}
+	return -1
+}
+
+// between visits the audits that read an account, by id, at a version from
+// one up to another, until visit returns false, and then returns false.
+func (a *auditing) between(id uint32, from, to int64, visit func(audit uint32) bool) bool {
+	all := a.index[a.start[id-1]:a.start[id]]
+	i, _ := slices.BinarySearchFunc(all, from, func(n uint32, version int64) int {
+		return cmp.Compare(a.audits.readings[n].version, version)
+	})
+	for ; i < len(all) && a.audits.readings[all[i]].version < to; i++ {
+		if audit := a.audits.readings[all[i]].audit; !a.out[audit] && !visit(audit) {
+			return false
+		}
+	}
+	return true
+}
+
+// merge joins steps on one account that follow one another. The steps of a
+// cycle end where they begin.
+func merge(steps []step) []step {
+	var out []step
+	for _, x := range steps {
+		if n := len(out); n > 0 && out[n-1].account == x.account {
+			out[n-1].to = x.to
+		} else {
+			out = append(out, x)
+		}
+	}
+	if n := len(out); n > 1 && out[0].from == out[n-1].to && out[0].account == out[n-1].account {
+		out[0].from = out[n-1].from
+		out = out[:n-1]
+	}
+	return out
+}

@@ -1,0 +1,163 @@
+package ledger
+
+import (
+	"fmt"
+
+	"assay/check"
+	"assay/history"
+)
+
+// State streams what one copy of the bank holds: accounts and journal rows,
+// each in any order. It is called at most twice and must give the same both
+// times.
+type State func(account func(id, balance, version int64), row func(Row)) error
+
+// Replica is one copy to be held against the primary's.
+type Replica struct {
+	// Name is told in evidence.
+	Name string
+	// State is what it holds; nil if it was not read.
+	State State
+	// Incomplete, if not empty, says why it was not read to its end, or that
+	// it had not caught up; it is then not compared.
+	Incomplete string
+}
+
+// The kinds of evidence of replicas, most telling first.
+const (
+	kindMissingOnPrimary = "missing-on-primary"
+	kindMissingOnReplica = "missing-on-replica"
+	kindDifferentRow     = "different-row"
+	kindDifferentAccount = "different-account"
+
+	replicaKinds = kindMissingOnPrimary + " " + kindMissingOnReplica + " " + kindDifferentRow + " " + kindDifferentAccount
+)
+
+// Replicas answers the check "replicas": does each replica hold the accounts
+// and the journal that the primary holds. Outcome, which may be nil, is what
+// the history has of a transfer (Judge.Outcome); it is only told. Replicas
+// returns the first error of a State.
+//
+// A state of any size is read into two megabytes of sums of fingerprints, in
+// groups of ids. Where they differ both states are read again, and as many
+// groups as have room, some hundred thousand rows, are compared row by row; of
+// the others only the counts are.
+func Replicas(primary State, replicas []Replica, outcome func(id int64) (history.Outcome, bool)) (check.Result, error) {
+	r := check.Result{Name: "replicas"}
+	c := comparison{primary: primary, outcome: outcome, found: newFindings(replicaKinds)}
+	var err error
+	if c.sums, err = sumUp(primary); err != nil {
+		return r, fmt.Errorf("ledger: read the primary: %w", err)
+	}
+	compared, left := 0, ""
+	for i := range replicas {
+		c.replica = &replicas[i]
+		switch {
+		case c.replica.Incomplete != "":
+			left = fmt.Sprintf("replica %s was not compared: %s", c.replica.Name, c.replica.Incomplete)
+		case c.replica.State == nil:
+			left = fmt.Sprintf("replica %s was not read", c.replica.Name)
+		default:
+			compared++
+			if err := c.compare(); err != nil {
+				return r, err
+			}
+		}
+	}
+	holds := fmt.Sprintf("the primary's %s accounts and %s journal rows", figure(c.sums.accounts), figure(c.sums.rows))
+	switch c.found.into(&r); {
+	case r.Verdict == check.Violated:
+		r.Detail = fmt.Sprintf("%d replicas held against %s: %v", compared, holds, c.found)
+		if c.unnamed {
+			r.Detail += ", at least"
+		}
+	case c.sums.accounts == 0:
+		r.Detail = "no account was read from the primary"
+	case len(replicas) == 0:
+		r.Detail = "there is no replica to be compared"
+	case left != "":
+		r.Detail = left
+	default:
+		r.Verdict = check.Valid
+		r.Detail = fmt.Sprintf("%d replicas hold exactly %s", compared, holds)
+	}
+	return r, nil
+}
+
+// Outcome is what the history has of a transfer; ok is false if it does not
+// know it.
+func (j *Judge) Outcome(id int64) (outcome history.Outcome, ok bool) {
+	client, seq, ok := j.books.Split(id)
+	if !ok {
+		return 0, false
+	}
+	b, i := j.ops.find(client, seq)
+	if b == nil || !b.marks[i].has(recorded) || b.marks[i].has(other) {
+		return 0, false
+	}
+	return b.marks[i].outcome(), true
+}
+
+// item is an account or a row.
+type item struct {
+	key
+	// content is balance and version; or the rest of the row.
+	content [5]int64
+}
+
+type key struct {
+	id  int64
+	row bool
+}
+
+func accountItem(id, balance, version int64) item {
+	return item{key{id, false}, [5]int64{balance, version}}
+}
+
+func rowItem(r Row) item {
+	return item{key{r.ID, true}, [5]int64{r.Source, r.Destination, r.Amount, r.SourceVersion, r.DestinationVersion}}
+}
+
+// groups is how many sums there are of a state.
+const groups = 1 << 16
+
+func (k key) group() int {
+	if k.row {
+		return int(fingerprint(k.id, 1) % groups)
+	}
+	return int(fingerprint(k.id, 0) % groups)
+}
+
+func (x item) fingerprint() uint64 {
+	h := fingerprint(x.id, 0)
+	if x.row {
+		h = fingerprint(x.id, 1)
+	}
+	for _, v := range x.content {
+		h = fingerprint(int64(h), v)
+	}
+	return h
+}
+
+// sums are the groups of one state.
+type sums struct {
+	accounts, rows int64
+	group          [groups]struct{ count, sum uint64 }
+}
+
+func sumUp(s State) (*sums, error) {
+	out := new(sums)
+	add := func(x item) {
+		g := &out.group[x.group()]
+		g.count++
+		g.sum += x.fingerprint()
+	}
+	err := s(func(id, balance, version int64) {
+		out.accounts++
+		add(accountItem(id, balance, version))
+	}, func(r Row) {
+		out.rows++
+		add(rowItem(r))
+	})
+	return out, err
+}

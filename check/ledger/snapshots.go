@@ -1,0 +1,186 @@
+package ledger
+
+import (
+	"fmt"
+	"math"
+
+	"assay/check"
+)
+
+// auditing holds the partial audits against the chains.
+type auditing struct {
+	*chains
+	audits *audits
+	// index and start are the readings by account and version.
+	index, start []uint32
+	// out are the audits that are not judged any further: something was found,
+	// or what they read is in doubt.
+	out []bool
+	// doubtful is how many are out because of doubts.
+	doubtful int64
+	// spent is true if the search for cycles was given up.
+	spent bool
+	seen  findings // of snapshots
+}
+
+func newAuditing(c *chains, seen findings) *auditing {
+	a := &auditing{chains: c, audits: &c.j.audits, seen: seen}
+	a.index, a.start = a.audits.byAccount(len(c.j.sheet))
+	a.out = make([]bool, len(a.audits.partial))
+	return a
+}
+
+func (a *auditing) reading(r *reading) check.Evidence {
+	x := &a.audits.partial[r.audit]
+	return check.Evidence{Fields: map[string]int64{"client": int64(x.client), "operation": int64(x.seq),
+		"account": int64(r.account), "version": r.version, "balance": r.balance}}
+}
+
+// convict tells what is wrong with an audit, once.
+func (a *auditing) convict(audit uint32, kind string, tell func() check.Evidence) {
+	if !a.out[audit] {
+		a.out[audit] = true
+		a.seen.add(kind, tell)
+	}
+}
+
+// readAt judges the readings of a version; those of lower versions than 1, if
+// it is 0.
+func (b *balances) readAt(version int64, p place) {
+	if b.audits == nil {
+		return
+	}
+	a := b.audits
+	for ; b.next < a.start[b.account+1]; b.next++ {
+		r := &a.audits.readings[a.index[b.next]]
+		switch {
+		case r.version > version:
+			return
+		case p.doubted && !a.out[r.audit]:
+			a.out[r.audit] = true
+			a.doubtful++
+		case r.version < 0 || !p.there && b.complete():
+			b.noSuchVersion(r)
+		case p.there && b.sure && !b.reads(r.balance):
+			b.dirtyRead(r)
+		}
+	}
+}
+
+// readBeyond judges the readings of versions above the highest.
+func (b *balances) readBeyond() {
+	b.readAt(math.MaxInt64, place{})
+}
+
+// complete is true if an absent version of the account was certainly not given.
+func (b *balances) complete() bool {
+	return b.j.incomplete[Journal] == "" && !b.blind
+}
+
+func (b *balances) reads(balance int64) bool {
+	if b.exact {
+		return balance == b.balance
+	}
+	return uint32(balance) == uint32(b.balance) || uint32(balance) == uint32(b.other)
+}
+
+func (b *balances) noSuchVersion(r *reading) {
+	b.audits.convict(r.audit, KindNoSuchVersion, func() check.Evidence {
+		e := b.audits.reading(r)
+		e.Text = fmt.Sprintf("%s read %d in account %d at version %d, which no journal row gave it",
+			b.j.audits.partial[r.audit].name(), r.balance, r.account, r.version)
+		return e
+	})
+}
+
+func (b *balances) dirtyRead(r *reading) {
+	b.audits.convict(r.audit, KindDirtyRead, func() check.Evidence {
+		e := b.audits.reading(r)
+		e.Fields["expected"] = b.balance
+		e.Text = fmt.Sprintf("%s read %d in account %d at version %d, where the journal makes it %d: it read what was never committed (dirty read, G1a)",
+			b.j.audits.partial[r.audit].name(), r.balance, r.account, r.version, b.balance)
+		return e
+	})
+}
+
+// findTorn finds the audits that saw one side of a transfer and not the other,
+// as far as the transfer is the last that they saw of an account or the first
+// that they did not. What is torn otherwise is a cycle.
+func (a *auditing) findTorn() {
+	for n := range a.audits.partial {
+		if audit := uint32(n); !a.out[audit] {
+			a.tear(audit)
+		}
+	}
+}
+
+func (a *auditing) tear(audit uint32) {
+	readings := a.audits.of(audit)
+	for _, r := range readings {
+		for version := r.version; version <= r.version+1; version++ {
+			first, end := int64(a.bounds[r.account-1]), int64(a.bounds[r.account])
+			at := first + version - 1
+			if version < 1 || at >= end || a.places[at] == 0 {
+				continue
+			}
+			n := a.places[at] - 1
+			e := a.j.entries.at(n)
+			for _, other := range readings {
+				side := debit
+				if e.account[credit] == other.account {
+					side = credit
+				}
+				if other.account != r.account && e.account[side] == other.account &&
+					(version <= r.version) != (int64(e.version[side]) <= other.version) {
+					self := a.j.entries.len() + audit
+					cycle := []step{{self, n, r.account}, {n, self, other.account}}
+					if version <= r.version {
+						cycle[0].account, cycle[1].account = other.account, r.account
+					}
+					a.tellTorn(cycle)
+					return
+				}
+			}
+		}
+	}
+}
+
+// gave is the version that entry n gave an account, by id; ok is false if it is
+// not one of its two.
+func (c *chains) gave(n, id uint32) (version int64, ok bool) {
+	e := c.j.entries.at(n)
+	for side := range sides {
+		if e.account[side] == id {
+			return int64(e.version[side]), true
+		}
+	}
+	return 0, false
+}
+
+func (j *Judge) saySnapshots(r *check.Result, seen findings, a *auditing) {
+	partial, full := int64(len(j.audits.partial)), int64(len(j.audits.full))
+	looked := fmt.Sprintf("%s audits of %s accounts and %s of all accounts were held against the order of the transfers",
+		figure(partial), figure(int64(len(j.audits.readings))), figure(full))
+	allowed, innocent := j.convict(r, seen, looked)
+	switch {
+	case !innocent:
+	case j.audits.malformed != "":
+		r.Detail = "the history holds an audit that cannot be understood: " + j.audits.malformed
+	case partial+full == 0:
+		r.Detail = "no audit was done"
+	case a == nil:
+		r.Detail = fmt.Sprintf("%s journal rows are too many to be put in order", figure(j.rowsRead))
+	case a.doubtful > 0:
+		r.Detail = fmt.Sprintf("%s of %s audits read versions that were given twice", figure(a.doubtful), figure(partial+full))
+	case a.spent:
+		r.Detail = "the transfers have no order that audits could be held against"
+	case j.unproven(r, History, Journal):
+	case allowed != "":
+		r.Verdict = check.Valid
+		r.Detail = looked + " and nothing else was wrong" + allowed
+	default:
+		r.Verdict = check.Valid
+		r.Detail = fmt.Sprintf("%s audits of %s accounts and %s of all accounts each saw one state of the order, both sides or neither of every transfer, and all that had been acknowledged",
+			figure(partial), figure(int64(len(j.audits.readings))), figure(full))
+	}
+}

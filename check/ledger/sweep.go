@@ -1,0 +1,242 @@
+package ledger
+
+import "math"
+
+// A node of the order is an entry, by its number, or an audit, by its number
+// after the entries. A node and one stands for it where 0 stands for none.
+type node = uint32
+
+// sweep goes through all nodes in an order that agrees with every account
+// (A. B. Kahn, "Topological sorting of large networks", 1962): an entry is
+// passed when all that came before it on both its accounts has been, an audit
+// when the entries that it saw have been, and the first entry of an account
+// that it did not see only after it. Where nothing can be passed any more
+// there is a cycle; it is told and untied.
+//
+// On the way each account carries the node with the latest start of all that
+// came before. If a node was acknowledged before that, order and real time
+// disagree. One start is enough to find every disagreement: if there is a
+// cycle of several real-time edges, A acknowledged before B started and C
+// acknowledged before D started, then also A before D or C before B, which
+// closes a cycle with one edge less.
+type sweep struct {
+	*chains
+	audits *auditing // nil in the sweep of the transfers alone
+	lanes  []lane
+	// waiting is for how many readings each audit waits.
+	waiting []uint32
+	done    []bool // audits that were passed
+	ready   []node
+	// tied is the first account that may not be through, by id-1.
+	tied int
+	// steps bounds the search for cycles; spent is true if it was given up.
+	steps int64
+	spent bool
+}
+
+// lane is where the sweep is on an account.
+type lane struct {
+	// next is the place of the first entry that was not passed.
+	next uint32
+	// reading is the first reading, in auditing.index, of a version that was
+	// not reached; pending is how many audits of the present version were not
+	// passed.
+	reading, pending uint32
+	// plain and audited are the nodes and one with the latest start that came
+	// before over entries alone and over an audit; read is the one over the
+	// audits of the present version, which comes before the next entry only.
+	plain, audited, read node
+}
+
+func newSweep(c *chains, a *auditing) *sweep {
+	s := &sweep{chains: c, audits: a, lanes: make([]lane, len(c.j.sheet))}
+	s.steps = 16*int64(len(c.places)) + 1<<20
+	for i := range s.lanes {
+		s.lanes[i].next = math.MaxUint32 // not begun
+	}
+	if a == nil {
+		return s
+	}
+	s.waiting, s.done = make([]uint32, len(a.out)), make([]bool, len(a.out))
+	for i := range s.waiting {
+		s.waiting[i] = a.audits.partial[i].count
+	}
+	for i := range s.lanes {
+		s.lanes[i].reading = a.start[i]
+	}
+	return s
+}
+
+func (s *sweep) run() {
+	for account := range s.lanes {
+		s.lanes[account].next = s.bounds[account]
+		s.advance(uint32(account))
+	}
+	for {
+		for len(s.ready) > 0 {
+			n := s.ready[len(s.ready)-1]
+			s.ready = s.ready[:len(s.ready)-1]
+			if n < s.j.entries.len() {
+				s.passEntry(n)
+			} else {
+				s.passAudit(n)
+			}
+		}
+		if !s.untie() {
+			return
+		}
+	}
+}
+
+// advance takes a lane to its next entry, and releases the audits of the
+// version before it.
+func (s *sweep) advance(account uint32) {
+	l := &s.lanes[account]
+	end := s.bounds[account+1]
+	for l.next < end && s.places[l.next] == 0 {
+		l.next++
+	}
+	if s.audits != nil {
+		next := int64(math.MaxInt64)
+		if l.next < end {
+			next = s.version(account, l.next)
+		}
+		for ; l.reading < s.audits.start[account+1]; l.reading++ {
+			r := &s.audits.audits.readings[s.audits.index[l.reading]]
+			if r.version >= next {
+				break
+			}
+			if s.audits.out[r.audit] {
+				continue
+			}
+			l.pending++
+			if s.waiting[r.audit]--; s.waiting[r.audit] == 0 {
+				s.ready = append(s.ready, s.j.entries.len()+r.audit)
+			}
+		}
+	}
+	s.try(account)
+}
+
+// try makes the next entry of an account ready if nothing stands before it on
+// either side. It is called once each time that something is out of its way,
+// so that only the last of these calls makes it ready.
+func (s *sweep) try(account uint32) {
+	l := &s.lanes[account]
+	if l.next == s.bounds[account+1] || l.pending > 0 {
+		return
+	}
+	n := s.places[l.next] - 1
+	e := s.j.entries.at(n)
+	for side := range sides {
+		at, ok := s.linked(n, e, side)
+		if !ok {
+			continue
+		}
+		if other := &s.lanes[e.account[side]-1]; other.next != at || other.pending > 0 {
+			return
+		}
+	}
+	s.ready = append(s.ready, n)
+}
+
+func (s *sweep) passEntry(n node) {
+	e := s.j.entries.at(n)
+	var plain, audited node
+	for side := range sides {
+		if _, ok := s.linked(n, e, side); ok {
+			l := &s.lanes[e.account[side]-1]
+			plain = s.later(plain, l.plain)
+			audited = s.later(s.later(audited, l.audited), l.read)
+		}
+	}
+	_, end := s.j.span(n)
+	if start := s.start(plain); start > end {
+		if s.audits == nil {
+			s.tellStale(plain-1, n)
+		}
+		// What comes after n is not told of the same again.
+		plain = 0
+		if s.start(audited) <= start {
+			audited = 0
+		}
+	}
+	if s.start(audited) > end {
+		s.tellStale(audited-1, n)
+		audited = 0
+	}
+	plain = s.later(plain, n+1)
+	for side := range sides {
+		if _, ok := s.linked(n, e, side); ok {
+			l := &s.lanes[e.account[side]-1]
+			l.plain, l.audited, l.read = plain, audited, 0
+		}
+	}
+	for side := range sides {
+		if _, ok := s.linked(n, e, side); ok {
+			s.lanes[e.account[side]-1].next++
+			s.advance(e.account[side] - 1)
+		}
+	}
+}
+
+func (s *sweep) passAudit(n node) {
+	audit := n - s.j.entries.len()
+	s.done[audit] = true
+	var before node
+	for _, r := range s.audits.audits.of(audit) {
+		l := &s.lanes[r.account-1]
+		before = s.later(before, s.later(l.plain, l.audited))
+	}
+	if s.start(before) > s.audits.audits.partial[audit].end {
+		s.tellStale(before-1, n)
+		before = 0
+	}
+	before = s.later(before, n+1)
+	for _, r := range s.audits.audits.of(audit) {
+		l := &s.lanes[r.account-1]
+		l.read = s.later(l.read, before)
+	}
+	s.release(audit)
+}
+
+// release takes an audit out of the way of the entries that it did not see.
+func (s *sweep) release(audit uint32) {
+	for _, r := range s.audits.audits.of(audit) {
+		if l := &s.lanes[r.account-1]; s.reached(l, &r) {
+			if l.pending--; l.pending == 0 {
+				s.try(r.account - 1)
+			}
+		}
+	}
+}
+
+// reached is true if the lane has come to the version that was read.
+func (s *sweep) reached(l *lane, r *reading) bool {
+	return l.next == s.bounds[r.account] || s.version(r.account-1, l.next) > r.version
+}
+
+// start is when a node was first started, for 0 the beginning of time.
+func (s *sweep) start(n node) int64 {
+	if n == 0 {
+		return math.MinInt64
+	}
+	first, _ := s.span(n - 1)
+	return first
+}
+
+// later is the one that started later.
+func (s *sweep) later(a, b node) node {
+	if a == b || b == 0 || a != 0 && s.start(a) >= s.start(b) {
+		return a
+	}
+	return b
+}
+
+func (s *sweep) span(n node) (first, end int64) {
+	if entries := s.j.entries.len(); n >= entries {
+		a := &s.j.audits.partial[n-entries]
+		return a.first, a.end
+	}
+	return s.j.span(n)
+}
