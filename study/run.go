@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -104,20 +105,24 @@ func (r *run) open(ctx context.Context) (err error) {
 	if r.driver, err = catalog.DriverFor(r.address); err != nil {
 		return err
 	}
+	if embedded && strings.Contains(r.options.Out, "?") {
+		return &FolderError{Path: r.options.Out, Reason: "cannot hold an SQLite file, in whose address parameters follow the question mark"}
+	}
+	_, missing := os.Stat(r.options.Out)
 	if r.folder, err = createFolder(r.options.Out, time.Now(), r.scenario.Workload, r.driver.Name); err != nil {
 		return err
 	}
 	if embedded {
 		r.address = embeddedAddress(r.folder)
 	}
-	if err = r.reach(ctx); err != nil {
+	if err = r.reach(ctx); err != nil && missing != nil {
 		r.forget()
 	}
 	return err
 }
 
-// forget removes the run's folder if nothing is in it yet, and the folder of
-// all runs if there are no others.
+// forget removes the run's folder, which was made for it, if nothing is in it
+// yet, and the folder of all runs if there are no others.
 func (r *run) forget() {
 	if os.Remove(r.folder) == nil && r.options.Out == "" {
 		_ = os.Remove(filepath.Dir(r.folder)) // fails if there are others

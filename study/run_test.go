@@ -216,6 +216,13 @@ func TestAForeignFileStaysAsItIs(t *testing.T) {
 	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a folder stayed: %v", err)
 	}
+	mine := t.TempDir()
+	if _, err := Run(t.Context(), small("sqlite:"+path, 1, 10), Options{Out: mine, Progress: &diary{}}); !errors.As(err, &foreign) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Errorf("the user's own folder is gone: %v", err)
+	}
 }
 
 // TestARunSettlesBeforeItReads: what the database does after its answer is in

@@ -80,6 +80,7 @@ func TestBadInput(t *testing.T) {
 		{"run bank --threshold p99<5", []string{"p99<5", "20ms"}},
 		{"run bank --db mem:// --ops 10 --out used", []string{"used", "in use", "--out"}},
 		{"run bank --db mem:// --ops 10 --out used/file", []string{"used/file", "--out"}},
+		{"run bank --out what?", []string{"what?", "question mark", "--out"}},
 		{"run bank --scenario missing.yaml", []string{"missing.yaml", "no such file"}},
 		{"run bank --scenario used/file", []string{"used/file"}},
 		{"run bank --scenario list.yaml", []string{"list.yaml"}},
