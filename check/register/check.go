@@ -1,0 +1,163 @@
+package register
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/check"
+)
+
+// Options says what a history itself does not tell, and how much may be spent
+// on it.
+type Options struct {
+	// Initial is the value that each register has before the first write; empty
+	// is Nil.
+	Initial string
+	// Memory bounds what the search for an order may keep at one time, in
+	// bytes; 0 is 1 GiB. A key that needs more ends as unknown.
+	Memory int64
+}
+
+// name is the name of the check.
+const name = "linearizable"
+
+// Check judges a history. It is a pure function but for ctx: when that ends,
+// the keys that were not judged by then are unknown, and so is the verdict
+// unless a violation was found.
+func Check(ctx context.Context, h *History, o Options) check.Result {
+	r := check.Result{Name: name}
+	c := h.counts
+	if c.ops == 0 {
+		r.Detail = "the history has no operations: nothing can be said"
+		return r
+	}
+	initial := Nil
+	if o.Initial != "" {
+		initial = o.Initial
+	}
+	if o.Memory == 0 {
+		o.Memory = 1 << 30
+	}
+	values := h.values
+	first, known := h.number[initial]
+	if !known {
+		first, values = int32(len(values)), append(slices.Clip(values), initial)
+	}
+	s := newSearcher(ctx, len(values), o.Memory)
+	var found evidence
+	var open unjudged
+	bad := 0
+	for i := range h.keys {
+		seq, f, whole := s.judge(&h.keys[i], first)
+		switch {
+		case f.found > 0:
+			bad++
+			found.found += f.found
+			found.keys = append(found.keys, tellAll(values, seq, &f, found.room()))
+		case !whole:
+			open.add(h.keys[i].name, s.stopped)
+		}
+		s.stopped = notStopped
+	}
+	found.into(&r)
+	r.Detail = c.String() + fmt.Sprintf(" on %s; ", plural(len(h.keys), "register"))
+	switch {
+	case bad > 0:
+		r.Detail += fmt.Sprintf("%s not linearizable", plural(bad, "register")+are(bad))
+		if open.count > 0 {
+			r.Detail += "; " + open.reason(ctx)
+		}
+	case c.observed == 0:
+		r.Detail += "nothing was read, so nothing can be said"
+	case open.count > 0:
+		r.Detail += open.reason(ctx)
+	default:
+		r.Verdict = check.Valid
+		r.Detail += "each is linearizable"
+	}
+	return r
+}
+
+// judge judges one key. whole is false if a limit ended that without a verdict.
+func (s *searcher) judge(k *keyed, initial int32) (seq *sequence, f findings, whole bool) {
+	if s.ctx.Err() != nil {
+		s.stopped = outOfTime
+		return nil, f, false
+	}
+	seq = prepare(k, initial)
+	seq.rules(&f)
+	if f.found == 0 && seq.unique {
+		seq.conflicts(&f)
+		if !seq.sets {
+			return seq, f, true
+		}
+	}
+	if f.found > 0 {
+		return seq, f, true
+	}
+	return seq, f, s.search(seq, &f)
+}
+
+func tellAll(values []string, seq *sequence, f *findings, room int) []check.Evidence {
+	t := teller{values: values, seq: seq}
+	var told []check.Evidence
+	for i, list := 0, f.inOrder(); i < len(list) && i < room; i++ {
+		told = append(told, t.tell(&list[i]))
+	}
+	return told
+}
+
+// unjudged counts the keys without a verdict.
+type unjudged struct {
+	count    int
+	first    string
+	inMemory bool
+}
+
+func (u *unjudged) add(key string, why stopReason) {
+	if u.count == 0 {
+		u.first, u.inMemory = key, why == outOfMemory
+	}
+	u.count++
+}
+
+func (u *unjudged) reason(ctx context.Context) string {
+	what := plural(u.count, "register") + are(u.count) + " not judged"
+	if u.first != "" {
+		what += " (the first is key " + u.first + ")"
+	}
+	switch {
+	case u.inMemory:
+		return what + ": the search for an order needed more memory than it is given; judge a shorter history, or one with fewer operations at a time"
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return what + ": the time limit ended before the search; allow more time, or judge a shorter history"
+	default:
+		return what + ": the search was cancelled"
+	}
+}
+
+func (c counts) String() string {
+	kinds := []string{plural(c.reads, "read"), plural(c.writes, "write")}
+	if c.sets > 0 {
+		kinds = append(kinds, plural(c.sets, "compare-and-set"))
+	}
+	return fmt.Sprintf("%s (%s; %d failed, %d of unknown outcome)",
+		plural(c.ops, "operation"), strings.Join(kinds, ", "), c.failed, c.unknown)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func are(n int) string {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
+}

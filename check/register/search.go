@@ -1,0 +1,309 @@
+package register
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// searcher asks porcupine whether operations are linearizable, within the
+// limits of time and memory.
+type searcher struct {
+	ctx context.Context
+	// memory bounds what one question may keep, in bytes.
+	memory int64
+	// states are the values as porcupine wants them, made once.
+	states []any
+	// piece is the least that is judged at once: cutting costs some questions
+	// at each cut.
+	piece int
+
+	steps   int64
+	left    int64
+	stopped stopReason
+}
+
+type stopReason uint8
+
+const (
+	notStopped stopReason = iota
+	outOfTime
+	outOfMemory
+)
+
+func newSearcher(ctx context.Context, values int, memory int64) *searcher {
+	s := &searcher{ctx: ctx, memory: memory, states: make([]any, values), piece: 48}
+	for v := range s.states {
+		s.states[v] = int32(v)
+	}
+	return s
+}
+
+// step is the register. An operation of unknown outcome always fits: one that
+// is placed after all others has had no effect yet.
+func step(value int32, o *op) (bool, int32) {
+	switch {
+	case o.kind == Read:
+		return o.value == value, value
+	case o.kind == Write:
+		return true, o.value
+	case o.from == value:
+		return true, o.value
+	default:
+		return !o.certain(), value
+	}
+}
+
+// model is the register for one question of n operations. When a limit is
+// reached it refuses every further step, which ends the search; porcupine has
+// no other way to be cancelled from outside.
+func (s *searcher) model(initial int32, n int) porcupine.Model {
+	// porcupine keeps a set of operations and a state for each step taken.
+	const overhead = 160
+	perStep := int64(n/8 + overhead)
+	s.left = s.memory
+	return porcupine.Model{
+		Init: func() any { return s.states[initial] },
+		Step: func(state, input, _ any) (bool, any) {
+			if s.steps++; s.steps%1024 == 0 && s.ctx.Err() != nil {
+				s.stopped = outOfTime
+			}
+			if s.stopped != notStopped {
+				return false, state
+			}
+			ok, next := step(state.(int32), input.(*op))
+			if !ok {
+				return false, state
+			}
+			if s.left -= perStep; s.left < 0 {
+				s.stopped = outOfMemory
+			}
+			return true, s.states[next]
+		},
+		Equal: func(a, b any) bool { return a == b },
+		Hash:  func(state any) uint64 { return uint64(state.(int32)+1) * 0x9e3779b97f4a7c15 },
+	}
+}
+
+// possible says whether ops are linearizable from a register that holds
+// initial. The answer is worth nothing once s is stopped.
+func (s *searcher) possible(ops []op, initial int32) bool {
+	if s.ctx.Err() != nil {
+		s.stopped = outOfTime
+	}
+	if s.stopped != notStopped {
+		return false
+	}
+	return porcupine.CheckOperations(s.model(initial, len(ops)), operations(ops))
+}
+
+// possibleFrom says whether ops are linearizable from any of the values.
+func (s *searcher) possibleFrom(ops []op, initial []int32) (from int32, ok bool) {
+	for _, v := range initial {
+		if s.possible(ops, v) {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// order returns ops in an order that explains them, nil if there is none or the
+// search was stopped.
+func (s *searcher) order(ops []op, initial int32) []*op {
+	result, info := porcupine.CheckOperationsVerbose(s.model(initial, len(ops)), operations(ops), 0)
+	if result != porcupine.Ok || s.stopped != notStopped {
+		return nil
+	}
+	var order []*op
+	certain := 0
+	for _, part := range info.PartialLinearizationsOperations() {
+		for _, whole := range part { // there is one key, and one whole order
+			value := initial
+			for i := range whole {
+				o := whole[i].Input.(*op)
+				before := value
+				if _, value = step(value, o); o.certain() || before != value {
+					order = append(order, o)
+				}
+				if o.certain() {
+					certain = len(order)
+				}
+			}
+		}
+	}
+	return order[:certain] // what comes after it may not have happened yet
+}
+
+func operations(ops []op) []porcupine.Operation {
+	all := make([]porcupine.Operation, len(ops))
+	for i := range ops {
+		o := &ops[i]
+		all[i] = porcupine.Operation{Input: o, Call: o.invoke, Return: o.complete}
+	}
+	return all
+}
+
+// segment returns how many of the operations, which are in the order of their
+// invocations, can be judged without the others: all of them are complete
+// before the next begins.
+func (s *searcher) segment(ops []op) int {
+	latest := ops[0].complete
+	for i := 1; i < len(ops); i++ {
+		if i >= s.piece && latest < ops[i].invoke {
+			return i
+		}
+		latest = max(latest, ops[i].complete)
+	}
+	return len(ops)
+}
+
+// search looks for an order that explains the sequence, one piece after the
+// other: what the register can hold after a piece is where the next begins. If
+// there is no such order it adds why. It returns false if a limit was reached.
+func (s *searcher) search(seq *sequence, f *findings) bool {
+	rest, holds := seq.ops, []int32{seq.initial}
+	for len(rest) > 0 {
+		n := s.segment(rest)
+		piece := rest[:n]
+		rest = rest[n:]
+		var after []int32
+		if len(rest) == 0 {
+			if from, ok := s.possibleFrom(piece, holds); ok {
+				after = []int32{from}
+			}
+		} else {
+			after = s.finals(piece, holds)
+		}
+		if s.stopped != notStopped {
+			return false
+		}
+		if len(after) == 0 {
+			s.explain(piece, holds, f)
+			return true
+		}
+		holds = after
+	}
+	return true
+}
+
+// finals returns what the register can hold when all of ops, which all
+// complete, have taken effect. It asks that of each value whose write may have
+// been the last.
+func (s *searcher) finals(ops []op, initial []int32) []int32 {
+	var lastBegun int64
+	var candidates []int32
+	written := false
+	for i := range ops {
+		if o := &ops[i]; o.kind != Read && o.certain() && (!written || o.invoke > lastBegun) {
+			written, lastBegun = true, o.invoke
+		}
+	}
+	if !written {
+		candidates = slices.Clone(initial)
+	}
+	for i := range ops {
+		if o := &ops[i]; o.kind != Read && (!written || o.complete >= lastBegun) && !slices.Contains(candidates, o.value) {
+			candidates = append(candidates, o.value)
+		}
+	}
+	end := slices.MaxFunc(ops, func(a, b op) int { return cmp.Compare(a.complete, b.complete) }).complete + 1
+	var after []int32
+	for _, v := range candidates {
+		final := op{kind: Read, value: v, invoke: end, complete: end, seen: true}
+		if _, ok := s.possibleFrom(append(slices.Clip(ops), final), initial); ok {
+			after = append(after, v)
+		}
+	}
+	return after
+}
+
+// explain finds the first operation that cannot be placed: the shortest
+// beginning of ops that no order explains ends with its completion.
+func (s *searcher) explain(ops []op, holds []int32, f *findings) {
+	var ends []int64
+	for i := range ops {
+		if ops[i].certain() {
+			ends = append(ends, ops[i].complete)
+		}
+	}
+	slices.Sort(ends)
+	ends = slices.Compact(ends)
+	n := sort.Search(len(ends), func(i int) bool {
+		_, ok := s.possibleFrom(until(ops, ends[i]), holds)
+		return !ok
+	})
+	found := finding{kind: kindUnexplained}
+	if s.stopped != notStopped || n == len(ends) {
+		s.stopped = notStopped // what was found stands, but for the details
+		found.subject, found.with = &ops[len(ops)-1], []*op{&ops[0]}
+		f.add(found)
+		return
+	}
+	prefix := until(ops, ends[n])
+	at := slices.IndexFunc(prefix, func(o op) bool {
+		_, observes := o.observes()
+		return observes && o.complete == ends[n]
+	})
+	found.subject = &prefix[at]
+	found.value, _ = found.subject.observes()
+	s.alternatives(prefix, at, holds, &found)
+	f.add(found)
+}
+
+// until returns the operations as they stood just after end: what was not
+// complete then may or may not have taken effect.
+func until(ops []op, end int64) []op {
+	var known []op
+	for _, o := range ops {
+		if o.invoke > end {
+			break
+		}
+		if o.complete > end {
+			if o.kind == Read {
+				continue
+			}
+			o.pending = true
+		}
+		known = append(known, o)
+	}
+	return known
+}
+
+// alternatives finds what the observation at place at could have seen instead,
+// and an order of all that was before.
+func (s *searcher) alternatives(ops []op, at int, holds []int32, found *finding) {
+	const (
+		mostValues = 100
+		mostOps    = 2000 // porcupine takes long to tell an order of more
+	)
+	values := slices.Clone(holds)
+	for i := range ops {
+		if o := &ops[i]; o.kind != Read && !slices.Contains(values, o.value) && len(values) < mostValues {
+			values = append(values, o.value)
+		}
+	}
+	// As if it had not been answered yet, nothing was wrong.
+	before := slices.Clone(ops)
+	before[at].pending = true
+	if before[at].kind == Read {
+		before = slices.Delete(before, at, at+1)
+	}
+	for _, v := range values {
+		instead := op{kind: Read, value: v, invoke: ops[at].invoke, complete: ops[at].complete, seen: true}
+		if _, ok := s.possibleFrom(append(slices.Clip(before), instead), holds); ok {
+			found.could = append(found.could, v)
+		}
+	}
+	if len(before) <= mostOps {
+		if from, ok := s.possibleFrom(before, holds); ok {
+			found.order = s.order(before, from)
+		}
+	}
+	if s.stopped != notStopped {
+		s.stopped = notStopped // as above
+		found.could, found.order = nil, nil
+	}
+}
