@@ -1,6 +1,8 @@
 # make            build ./assay
 # make test       everything, against real servers that it installs and starts
 # make check      the quick part, before each commit
+# make trust      the trial of the checkers: every bug over 100 seeds, an honest
+#                 database over 1000
 # make figures    the benchmarks
 
 GO ?= go
@@ -47,6 +49,10 @@ fuzz:
 			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \
 		done; \
 	done
+
+.PHONY: trust
+trust:
+	$(GO) test ./study -count=1 -timeout 2h -run TestTrust -v -trust.seeds=100 -trust.honest=500
 
 figures:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

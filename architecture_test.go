@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"report":             {"history", "measure", "check"},
 	"catalog":            {"workload", "workload/bank", "driver/...", "workload/isolation"},
 	"study":              {"catalog", "cluster", "workload", "workload/bank", "workload/isolation", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report"},
-	"cmd/assay":          {"catalog", "study", "report", "workload", "workload/bank", "load", "history", "measure", "check"},
+	"cmd/assay":          {"catalog", "study", "report", "workload", "workload/bank", "load", "history", "measure", "check", "workload/isolation", "history/exchange"},
 }
 
 // What only tests may import beside that: a driver's own tests start servers

@@ -3,6 +3,7 @@ package bank
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
 
 	"assay/check"
 	"assay/check/ledger"
@@ -34,22 +35,13 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 	if err != nil {
 		return Judgement{}, err
 	}
-	judge, err := ledger.New(ledger.Books{
-		Accounts: config.Accounts,
-		Opening:  transfers.Accounts().Opening,
-		Expect: func(id int64) (source, destination, amount int64) {
-			t := transfers.At(id)
-			return t.Source, t.Destination, t.Amount
-		},
-		ID:           TransferID,
-		Split:        SplitID,
-		TransferKind: KindTransfer,
-	})
+	var reading audited
+	judge, err := ledger.New(ledgerBooks(transfers, config, &reading))
 	if err != nil {
 		return Judgement{}, err
 	}
 	_, err = history.Read(e.History, history.Visitor{
-		Op:          func(op *history.Op) error { judge.Op(op); return nil },
+		Op:          func(op *history.Op) error { judge.Op(reading.of(op)); return nil },
 		Reservation: func(r history.Reservation) error { judge.Reserve(r); return nil },
 	})
 	if err != nil {
@@ -62,19 +54,100 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 		judge.Incomplete(ledger.Journal, e.InFlight)
 		judge.Incomplete(ledger.Accounts, e.InFlight)
 	}
-	return Judgement{Results: judge.Results(), Tally: judge.Tally()}, nil
+	out := Judgement{Results: judge.Results(), Tally: judge.Tally()}
+	replicas, ok, err := judgeReplicas(judge, e)
+	if ok {
+		out.Results = append(out.Results, replicas)
+	}
+	return out, err
+}
+
+// ledgerBooks is what the ledger's judge must know of this workload.
+func ledgerBooks(transfers *Transfers, config Config, reading *audited) ledger.Books {
+	b := ledger.Books{
+		Accounts: config.Accounts,
+		Opening:  transfers.Accounts().Opening,
+		Expect: func(id int64) (source, destination, amount int64) {
+			t := transfers.At(id)
+			return t.Source, t.Destination, t.Amount
+		},
+		ID:           TransferID,
+		Split:        SplitID,
+		TransferKind: KindTransfer,
+		Order:        true,
+	}
+	if config.Audits > 0 {
+		b.AuditKind, b.FullAuditKind, b.Audited = KindAudit, KindAuditAll, reading.accounts
+	}
+	return b
+}
+
+// audited splits the record of an audit, in which each account's id stands
+// before what was read of it, into what the judge takes: the readings, and the
+// accounts, which it asks for while it takes the operation.
+type audited struct {
+	op  history.Op
+	ids []int64
+}
+
+func (a *audited) of(op *history.Op) *history.Op {
+	if op.Kind != KindAudit {
+		return op
+	}
+	values := a.op.Values[:0]
+	a.op, a.ids = *op, a.ids[:0]
+	for i := 0; i+2 < len(op.Values); i += 3 {
+		a.ids = append(a.ids, op.Values[i])
+		values = append(values, op.Values[i+1], op.Values[i+2])
+	}
+	a.op.Values = values
+	return &a.op
+}
+
+func (a *audited) accounts(int, uint64) []int64 { return a.ids }
+
+// judgeReplicas holds every other member that was read against the primary; ok
+// is false if there was none.
+func judgeReplicas(judge *ledger.Judge, e Evidence) (r check.Result, ok bool, err error) {
+	folder := filepath.Dir(e.State)
+	saved, err := readReplicas(folder)
+	if err != nil || len(saved) == 0 {
+		return r, false, err
+	}
+	var replicas []ledger.Replica
+	for _, s := range saved {
+		replica := ledger.Replica{Name: s.Name, Incomplete: s.Problem}
+		if e.InFlight != "" {
+			replica.Incomplete = e.InFlight
+		}
+		if s.File != "" {
+			replica.State = stateOf(filepath.Join(folder, s.File))
+		}
+		replicas = append(replicas, replica)
+	}
+	r, err = ledger.Replicas(stateOf(e.State), replicas, judge.Outcome)
+	return r, err == nil, err
+}
+
+func stateOf(path string) ledger.State {
+	return func(account func(id, balance, version int64), row func(ledger.Row)) error {
+		return Replay(path,
+			func(a Account) error { account(a.ID, a.Balance, a.Version); return nil },
+			func(e Entry) error { row(ledgerRow(e)); return nil })
+	}
+}
+
+func ledgerRow(e Entry) ledger.Row {
+	return ledger.Row{
+		ID: e.ID, Source: e.Source, Destination: e.Destination, Amount: e.Amount,
+		SourceVersion: e.SourceVersion, DestinationVersion: e.DestinationVersion,
+	}
 }
 
 func replayInto(judge *ledger.Judge, state string) error {
 	err := Replay(state,
 		func(a Account) error { judge.Account(a.ID, a.Balance, a.Version); return nil },
-		func(e Entry) error {
-			judge.Row(ledger.Row{
-				ID: e.ID, Source: e.Source, Destination: e.Destination, Amount: e.Amount,
-				SourceVersion: e.SourceVersion, DestinationVersion: e.DestinationVersion,
-			})
-			return nil
-		})
+		func(e Entry) error { judge.Row(ledgerRow(e)); return nil })
 	var cut *CutError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
