@@ -229,3 +229,21 @@ func decode(data []byte) []Txn {
 	}
 	return txns
 }
+
+// TestSize counts what was looked at; what failed has no part in it.
+func TestSize(t *testing.T) {
+	for _, c := range []struct {
+		txns []string
+		size Size
+	}{
+		{[]string{"ax1", "! ax2", "ax3", "rx123"}, Size{Transactions: 4, Committed: 3, Operations: 4, Keys: 1, Dependencies: 2}},
+		{[]string{"! ax1", "rx1"}, Size{Transactions: 2, Committed: 1, Operations: 2, Keys: 1}},
+		{[]string{"ax1", "! ax2", "? ax3", "rx1"}, Size{Transactions: 4, Committed: 2, Unknown: 1, Operations: 4, Keys: 1, Dependencies: 3}},
+		{[]string{"ax1 ry_", "ay1 rx_ rx_", "rx1 ry1"}, Size{Transactions: 3, Committed: 3, Operations: 7, Keys: 2, Dependencies: 4, Components: 1}},
+		{[]string{"! wx1", "wx2", "rx=2", "rx_"}, Size{Transactions: 4, Committed: 3, Operations: 4, Keys: 1, Dependencies: 2}},
+	} {
+		if r := Check(context.Background(), parse(t, c.txns...), Serializable, Options{}); r.Size != c.size {
+			t.Errorf("%v: %+v, want %+v", c.txns, r.Size, c.size)
+		}
+	}
+}

@@ -44,9 +44,9 @@ type begun struct {
 
 func newEvents() *events { return &events{open: map[int32]*begun{}} }
 
-// add takes the next event. Nothing of it is kept. b is the builder of the
-// symbols in it.
-func (l *events) add(e event, b *Builder) error {
+// add takes the next event, whose symbols are those of l.b. Nothing of it is
+// kept. The operations of one that failed or is indefinite are not looked at.
+func (l *events) add(e event) error {
 	at := l.now
 	l.now++
 	if e.index < 0 {
@@ -82,7 +82,7 @@ func (l *events) add(e event, b *Builder) error {
 	case failedEvent:
 		txn.Outcome = history.Failed
 	}
-	return reason(b.Add(txn))
+	return reason(l.b.Add(txn))
 }
 
 // reason returns the reason of an *InputError, without the number that the

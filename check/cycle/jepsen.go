@@ -128,13 +128,14 @@ func (j *jepsenReader) line(line []byte) error {
 		return errors.New("an event must have a type and a process")
 	case badType != nil:
 		return badType
+	case e.kind == failedEvent || e.kind == indefinite: // what counts is how it was begun
 	case !hasValue:
-		return errors.New("an event of a client must have a value")
+		return errors.New("the beginning and the success of a transaction must have a value")
 	case badValue != nil:
 		return badValue
 	}
 	e.ops = j.ops
-	return j.events.add(e, &j.events.b)
+	return j.events.add(e)
 }
 
 // integer takes any value and returns it if it is a whole number.

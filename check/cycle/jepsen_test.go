@@ -48,8 +48,8 @@ func TestReadJepsenForms(t *testing.T) {
 {"type":"invoke","process":1,"value":[["append",1,2],["r",2,null]]}
 {"type":"invoke","process":2,"value":[["append",1,3]]}
 {"type":"invoke","process":3,"value":[["r",1,null]]}
-{"type":"fail","process":0,"value":[["append",1,1]]}
-{"type":"info","process":1,"value":[["append",1,2],["r",2,null]]}
+{"type":"fail","process":0,"value":"deadlock"}
+{"type":"info","process":1}
 {"type":"ok","process":3,"value":[["r",1,[1,2,3]]]}`,
 			"G1a", check.Violated, Size{Transactions: 4, Committed: 1, Unknown: 2, Operations: 4, Keys: 1}},
 		{"registers", `{"type":"invoke","process":0,"value":[["w","x",1],["r","y",null]]}
