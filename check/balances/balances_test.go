@@ -1,0 +1,279 @@
+package balances
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"assay/check"
+	"assay/history"
+	"assay/history/exchange"
+)
+
+// see makes a read of the accounts a, b, c, ...
+func see(id int64, balances ...int64) Read {
+	r := Read{ID: id, Process: id % 3, Invoke: id * 1_000_000, Complete: (id + 1) * 1_000_000}
+	for i, b := range balances {
+		r.Accounts = append(r.Accounts, Account{ID: string(rune('a' + i)), Balance: b})
+	}
+	return r
+}
+
+func judge(o Options, transfers int, reads ...Read) check.Result {
+	j := New(o)
+	for range transfers {
+		j.Transfer(history.Committed)
+	}
+	for i := range reads {
+		j.Read(&reads[i])
+	}
+	return j.Result()
+}
+
+func missing(r Read, account int) Read {
+	r.Accounts[account] = Account{ID: r.Accounts[account].ID, Missing: true}
+	return r
+}
+
+// Each wrong history stands beside a valid one that differs in one thing.
+func TestMinimalCases(t *testing.T) {
+	for _, c := range []struct {
+		kind, text, detail string
+		o, validO          Options
+		wrong, valid       []Read
+	}{
+		{kindTotal, "read by process 2 (operation 5, 0.005000 s to 0.006000 s) saw a total of 95 in 2 accounts (a: 45, b: 50), 5 less than the 100 that 2 reads saw",
+			"3 reads of all accounts, 1 transfer (1 that may have taken effect); 1 saw another total than 100", Options{}, Options{},
+			[]Read{see(1, 50, 50), see(5, 45, 50), see(8, 45, 55)}, []Read{see(1, 50, 50), see(5, 45, 55), see(8, 45, 55)}},
+		{kindTotal, "saw a total of 105 in 2 accounts (a: 50, b: 55), 5 more than the 100 that 1 read saw",
+			"2 reads of all accounts, 1 transfer (1 that may have taken effect); 1 saw another total than 100", Options{}, Options{},
+			[]Read{see(1, 50, 50), see(5, 50, 55)}, []Read{see(1, 50, 55), see(5, 50, 55)}},
+		{kindTotal, "saw a total of 90 in 2 accounts (a: 40, b: 50), 10 less than the 100 that there are",
+			"1 read of all accounts, 1 transfer (1 that may have taken effect); 1 saw another total than 100",
+			Options{Total: 100, TotalKnown: true}, Options{Total: 90, TotalKnown: true},
+			[]Read{see(1, 40, 50)}, []Read{see(1, 40, 50)}},
+		{kindTotal, "saw a total of 0 in 0 accounts ()", "", Options{}, Options{},
+			[]Read{see(1, 50, 50), see(2, 50, 50), see(5)}, []Read{see(1, 50, 50), see(2, 50, 50), see(5, 50, 50)}},
+		{kindNegative, "saw account b at -1, below zero", "1 times an account was below zero", Options{}, Options{NegativeAllowed: true},
+			[]Read{see(1, 1, 0), see(2, 2, -1)}, []Read{see(1, 1, 0), see(2, 2, -1)}},
+		{kindMissing, "saw no balance of an account that it read: a: none, b: 0", "1 missed a balance", Options{}, Options{},
+			[]Read{see(1, 0, 0), see(2, 0, 0), missing(see(3, 0, 0), 0)}, []Read{see(1, 0, 0), see(2, 0, 0), see(3, 0, 0)}},
+		{kindTotal, "saw a total of 18446744073709551614 in 2 accounts", "", Options{}, Options{},
+			[]Read{see(1, 0, -2), see(2, 0, -2), see(3, math.MaxInt64, math.MaxInt64)}[1:], []Read{see(1, math.MaxInt64, 1), see(2, 1, math.MaxInt64)}},
+	} {
+		got := judge(c.o, 1, c.wrong...)
+		if got.Verdict != check.Violated || !has(got, c.kind, c.text) || !strings.Contains(got.Detail, c.detail) {
+			t.Errorf("got %v %s %+v\nwant %s %s; %s", got.Verdict, got.Detail, got.Evidence, c.kind, c.text, c.detail)
+		}
+		if got := judge(c.validO, 1, c.valid...); got.Verdict != check.Valid || got.Found != 0 {
+			t.Errorf("%s, the valid one: %v %s %+v", c.kind, got.Verdict, got.Detail, got.Evidence)
+		}
+	}
+}
+
+func has(r check.Result, kind, text string) bool {
+	for _, e := range r.Evidence {
+		if e.Kind == kind && strings.Contains(e.Text, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestNothingIsUnknown(t *testing.T) {
+	unanswered := New(Options{})
+	unanswered.Transfer(history.Committed)
+	unanswered.Unanswered()
+	failed := New(Options{})
+	for _, r := range []Read{see(1, 5), see(2, 5)} {
+		failed.Read(&r)
+	}
+	failed.Transfer(history.Failed)
+	failed.Transfer(history.Rejected)
+	for want, r := range map[string]check.Result{
+		"0 reads of all accounts, 0 transfers (0 that may have taken effect); no read was answered, so nothing can be said":                                                judge(Options{}, 0),
+		"0 reads of all accounts, 1 transfer (1 that may have taken effect); no read was answered, so nothing can be said; 1 more read without accounts in the history":    unanswered.Result(),
+		"2 reads of all accounts, 2 transfers (0 that may have taken effect); no money was moved, so nothing was put to the test":                                          failed.Result(),
+		"1 read of all accounts, 1 transfer (1 that may have taken effect); of one read alone nobody knows whether its total is right; give the total, or read more often": judge(Options{}, 1, see(1, 5)),
+	} {
+		if r.Verdict != check.Unknown || r.Detail != want || r.Found != 0 {
+			t.Errorf("got %v %q\nwant %q", r.Verdict, r.Detail, want)
+		}
+	}
+	unknown := New(Options{Total: 5, TotalKnown: true})
+	r := see(1, 5)
+	unknown.Read(&r)
+	unknown.Transfer(history.Unknown)
+	if got := unknown.Result(); got.Verdict != check.Valid {
+		t.Errorf("a transfer that may have happened: %v %s", got.Verdict, got.Detail)
+	}
+}
+
+// What is kept is bounded, what is counted is not, and each wrong total is
+// heard before any has its second.
+func TestFloods(t *testing.T) {
+	j := New(Options{})
+	j.Transfer(history.Committed)
+	for i := range int64(3 * maxTotals) {
+		for range 2 {
+			r := see(i, i, -1)
+			j.Read(&r)
+		}
+	}
+	for range 3 {
+		r := see(7, 7, 0)
+		j.Read(&r)
+	}
+	r := j.Result()
+	if len(j.order) != maxTotals || len(j.negative) != check.MaxEvidence || len(r.Evidence) != check.MaxEvidence {
+		t.Errorf("kept %d totals, %d negatives, %d in all", len(j.order), len(j.negative), len(r.Evidence))
+	}
+	// The total 7 is the usual one: twice of 8 and -1, thrice of 7 and 0.
+	if want := int64(6*maxTotals-2) + 6*maxTotals; r.Found != want {
+		t.Errorf("found %d, want %d: %s", r.Found, want, r.Detail)
+	}
+	seen := map[int64]bool{}
+	for _, e := range r.Evidence {
+		if e.Kind != kindTotal || seen[e.Fields["total"]] {
+			t.Errorf("%+v comes too early", e)
+		}
+		seen[e.Fields["total"]] = true
+	}
+}
+
+// A bank that moves money at once is not convicted; the same with one balance
+// changed is, whichever it is and in whatever order the reads come.
+func TestEveryMutationIsFound(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		accounts := make([]int64, 2+random.IntN(5))
+		for i := range accounts {
+			accounts[i] = random.Int64N(50)
+		}
+		var reads []Read
+		for id := range int64(3 + random.IntN(10)) {
+			for range 3 {
+				from, to := random.IntN(len(accounts)), random.IntN(len(accounts))
+				amount := random.Int64N(accounts[from] + 1)
+				accounts[from] -= amount
+				accounts[to] += amount
+			}
+			reads = append(reads, see(id, accounts...))
+		}
+		random.Shuffle(len(reads), func(i, j int) { reads[i], reads[j] = reads[j], reads[i] })
+		if r := judge(Options{}, 1, reads...); r.Verdict != check.Valid {
+			t.Fatalf("%v %s %+v", r.Verdict, r.Detail, r.Evidence)
+		}
+		for i := range reads {
+			a := &reads[i].Accounts[random.IntN(len(accounts))]
+			was := a.Balance
+			a.Balance += 1 + random.Int64N(9)
+			r := judge(Options{}, 1, reads...)
+			if r.Verdict != check.Violated || r.Found != 1 || r.Evidence[0].Fields["operation"] != reads[i].ID {
+				t.Fatalf("%v %s %+v", r.Verdict, r.Detail, r.Evidence)
+			}
+			a.Balance = was
+		}
+	}
+}
+
+func TestTotalsDoNotOverflow(t *testing.T) {
+	random := rand.New(rand.NewPCG(2, 2))
+	for range 2000 {
+		var sum total
+		want := new(big.Int)
+		for range random.IntN(8) {
+			v := []int64{math.MaxInt64, math.MinInt64, -1, 0, 1, random.Int64(), -random.Int64()}[random.IntN(7)]
+			sum = sum.plus(v)
+			want.Add(want, big.NewInt(v))
+		}
+		if sum.big().Cmp(want) != 0 {
+			t.Fatalf("got %s, want %s", sum.big(), want)
+		}
+	}
+}
+
+// TestAHistoryOfJepsens shows how a history that was read from a file is handed
+// over.
+func TestAHistoryOfJepsens(t *testing.T) {
+	const text = `{:index 0, :time 100, :type :invoke, :process 0, :f :read}
+{:index 1, :time 200, :type :ok, :process 0, :f :read, :value {0 10, 1 10}}
+{:index 2, :time 300, :type :invoke, :process 1, :f :transfer, :value {:from 0, :to 1, :amount 5}}
+{:index 3, :time 400, :type :invoke, :process 0, :f :read}
+{:index 4, :time 500, :type :ok, :process 0, :f :read, :value {0 5, 1 %d}}
+{:index 5, :time 600, :type :ok, :process 1, :f :transfer, :value {:from 0, :to 1, :amount 5}}
+{:index 6, :time 700, :type :invoke, :process 0, :f :read}
+{:index 7, :time 800, :type :fail, :process 0, :f :read}
+`
+	for second, want := range map[int]check.Verdict{15: check.Valid, 10: check.Violated} {
+		in, err := exchange.NewReader(strings.NewReader(fmt.Sprintf(text, second)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := New(Options{})
+		for {
+			o, err := in.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch o.Function {
+			case exchange.Transfer:
+				j.Transfer(o.Outcome)
+			case exchange.ReadAccounts:
+				r := Read{ID: o.ID(), Process: o.Process, Invoke: o.InvokeTime, Complete: o.CompleteTime}
+				for _, a := range o.Accounts {
+					r.Accounts = append(r.Accounts, Account{ID: a.ID.String(), Balance: a.Balance, Missing: a.Missing})
+				}
+				j.Read(&r)
+			default:
+				j.Unanswered()
+			}
+		}
+		r := j.Result()
+		if r.Verdict != want || !strings.Contains(r.Detail, "2 reads of all accounts, 1 transfer") || !strings.Contains(r.Detail, "1 more read") {
+			t.Errorf("%v: %s %+v", r.Verdict, r.Detail, r.Evidence)
+		}
+	}
+}
+
+// FuzzJudge gives a judge whatever comes: it must never panic, and must count
+// what it lists.
+func FuzzJudge(f *testing.F) {
+	f.Add([]byte("\x00\x01\x02\x03"), int64(5), true)
+	f.Add([]byte("\x03\xff\x80\x00\x02\x00\x7f\x01"), int64(-1), false)
+	f.Fuzz(func(t *testing.T, data []byte, sum int64, known bool) {
+		j := New(Options{Total: sum, TotalKnown: known})
+		for len(data) > 1 {
+			kind, n := data[0]%4, int(data[1]%5)
+			data = data[2:]
+			switch kind {
+			case 0:
+				j.Transfer(history.Outcome(n))
+			case 1:
+				j.Unanswered()
+			default:
+				r := Read{ID: int64(len(data)), Invoke: NoTime, Complete: int64(n)}
+				for i := range min(n, len(data)) {
+					b := int64(int8(data[i]))
+					if b == 127 {
+						b = math.MaxInt64
+					}
+					r.Accounts = append(r.Accounts, Account{ID: fmt.Sprint(i), Balance: b, Missing: b == -128})
+				}
+				data = data[min(n, len(data)):]
+				j.Read(&r)
+			}
+		}
+		r := j.Result()
+		if (r.Verdict == check.Violated) != (r.Found > 0) || r.Found < int64(len(r.Evidence)) || r.Found > 0 && len(r.Evidence) == 0 || r.Detail == "" {
+			t.Errorf("%v with %d found and %d listed: %q", r.Verdict, r.Found, len(r.Evidence), r.Detail)
+		}
+	})
+}

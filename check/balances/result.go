@@ -1,0 +1,121 @@
+package balances
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"assay/check"
+)
+
+// Result returns the answer over all that was seen so far.
+func (j *Judge) Result() check.Result {
+	r := check.Result{Name: "balances"}
+	should := total{}.plus(j.o.Total)
+	if !j.o.TotalKnown {
+		should = j.usual()
+	}
+	wrong := j.wrong(&r, should)
+	for _, e := range j.missing {
+		r.Add(e)
+	}
+	for _, e := range j.negative {
+		r.Add(e)
+	}
+	if r.Found > 0 { // what was not listed counts as well
+		r.Found = wrong + j.without + j.negatives
+	}
+	r.Detail = fmt.Sprintf("%s of all accounts, %s (%d that may have taken effect); ",
+		plural(j.reads, "read"), plural(j.transfers, "transfer"), j.possible)
+	switch {
+	case r.Verdict == check.Violated:
+		r.Detail += j.whatIsWrong(should, wrong)
+	case j.reads == 0:
+		r.Detail += "no read was answered, so nothing can be said"
+	case j.reads == 1 && !j.o.TotalKnown:
+		r.Detail += "of one read alone nobody knows whether its total is right; give the total, or read more often"
+	case j.possible == 0:
+		r.Detail += "no money was moved, so nothing was put to the test"
+	default:
+		r.Verdict = check.Valid
+		r.Detail += fmt.Sprintf("each read saw a total of %s", should.big())
+		if !j.o.NegativeAllowed {
+			r.Detail += " and no account below zero"
+		}
+	}
+	if j.unanswered > 0 {
+		r.Detail += fmt.Sprintf("; %s without accounts in the history", plural(j.unanswered, "more read"))
+	}
+	return r
+}
+
+// usual returns the total that most reads saw, of equals the first.
+func (j *Judge) usual() total {
+	var most seen
+	for _, s := range j.order {
+		if s.reads > most.reads {
+			most = *s
+		}
+	}
+	return most.total
+}
+
+// wrong adds the reads that saw another total than they should, one of each
+// total first, and returns how many there are.
+func (j *Judge) wrong(r *check.Result, should total) int64 {
+	wrong := j.beyond
+	for _, s := range j.order {
+		if s.total != should {
+			wrong += s.reads
+		}
+	}
+	for depth := range perTotal {
+		for _, s := range j.order {
+			if s.total == should || depth >= len(s.first) {
+				continue
+			}
+			e := check.Evidence{Kind: kindTotal, Fields: s.first[depth].fields,
+				Text: fmt.Sprintf("%s, %s", s.first[depth].text, j.compare(s.total, should))}
+			if v := s.total.big(); v.IsInt64() {
+				e.Fields["total"] = v.Int64()
+			}
+			r.Add(e)
+		}
+	}
+	return wrong
+}
+
+// compare says by how much a total is off, and from what.
+func (j *Judge) compare(is, should total) string {
+	off := new(big.Int).Sub(is.big(), should.big())
+	word := "more"
+	if off.Sign() < 0 {
+		word = "less"
+	}
+	from := "that there are"
+	if !j.o.TotalKnown {
+		from = "that " + plural(j.totals[should].reads, "read") + " saw"
+	}
+	return fmt.Sprintf("%s %s than the %s %s", off.Abs(off), word, should.big(), from)
+}
+
+func (j *Judge) whatIsWrong(should total, wrong int64) string {
+	var said []string
+	if wrong > 0 {
+		said = append(said, fmt.Sprintf("%d saw another total than %s", wrong, should.big()))
+	}
+	if j.without > 0 {
+		said = append(said, fmt.Sprintf("%d missed a balance", j.without))
+	}
+	if j.negatives > 0 {
+		said = append(said, fmt.Sprintf("%d times an account was below zero", j.negatives))
+	}
+	return strings.Join(said, ", ")
+}
+
+func plural(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
