@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"check":              {},
 	"check/ledger":       {"check", "history"},
 	"check/cycle":        {"check", "history"},
+	"check/balances":     {"check", "history"},
 	"check/register":     {"check", "history"},
 	"history/exchange":   {"history"},
 	"workload/isolation": {"workload", "load", "history", "check", "check/cycle"},
@@ -38,7 +39,7 @@ var mayImport = map[string][]string{
 	"cluster":            {},
 	"report":             {"history", "measure", "check"},
 	"catalog":            {"workload", "workload/bank", "driver/...", "workload/isolation"},
-	"study":              {"catalog", "cluster", "workload", "workload/bank", "workload/isolation", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report"},
+	"study":              {"catalog", "cluster", "workload", "workload/bank", "workload/isolation", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances"},
 	"cmd/assay":          {"catalog", "study", "report", "workload", "workload/bank", "load", "history", "measure", "check", "workload/isolation", "history/exchange"},
 }
 

@@ -84,11 +84,17 @@ func judgeForeign(ctx context.Context, source io.Reader, o ForeignOptions) (Fore
 		return Foreign{}, err
 	}
 	var f Foreign
-	switch kind := reader.Kind(); {
-	case kind.Transactions() || kind == exchange.NoKind:
-		f, err = foreignTransactions(ctx, reader, first, o)
+	kind := reader.Kind()
+	if o.Model != "" && (kind == exchange.Register || kind == exchange.Bank) {
+		return Foreign{}, fmt.Errorf("holds a history of kind %s, which is judged by its own rule; leave --model out", kind)
+	}
+	switch kind {
+	case exchange.Register:
+		f, err = foreignRegisters(ctx, reader, first)
+	case exchange.Bank:
+		f, err = foreignBank(reader, first)
 	default:
-		return Foreign{}, fmt.Errorf("holds a history of kind %s, which cannot be judged yet", kind)
+		f, err = foreignTransactions(ctx, reader, first, o)
 	}
 	f.Format, f.Kind = reader.Format().String(), reader.Kind().String()
 	return f.filled(), err
@@ -117,16 +123,8 @@ func foreignTransactions(ctx context.Context, reader *exchange.Reader, first *ex
 		}
 	}
 	b := transactions{}
-	for op, err := first, error(nil); ; op, err = reader.Next() {
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return Foreign{}, err
-		}
-		if err := b.add(op); err != nil {
-			return Foreign{}, &exchange.FormatError{Line: op.Line, Reason: err.Error()}
-		}
+	if err := each(reader, first, b.add); err != nil {
+		return Foreign{}, err
 	}
 	report := cycle.Check(ctx, b.builder.History(), model, cycle.Options{})
 	result := report.Result()
