@@ -39,6 +39,7 @@ func Export(folder string, w io.Writer, format exchange.Format) error {
 		e.kind = bank.KindTransfer
 	}
 	var span exchange.Span
+	span.See(0, 1) // the opening
 	err = e.each(func(op *history.Op) error {
 		span.See(op.Start, op.End)
 		e.clients, e.end = max(e.clients, int64(op.Client)+1), max(e.end, op.End)
@@ -52,7 +53,9 @@ func Export(folder string, w io.Writer, format exchange.Format) error {
 	if err != nil {
 		return err
 	}
-	err = e.each(func(op *history.Op) error { return e.write(out, op) })
+	if err = e.opening(out); err == nil {
+		err = e.each(func(op *history.Op) error { return e.write(out, op) })
+	}
 	if err == nil {
 		err = e.last(out)
 	}
@@ -132,6 +135,23 @@ func atoms(values []int64) []exchange.Atom {
 		out[i] = exchange.Int64(v)
 	}
 	return out
+}
+
+// opening writes what a bank was loaded with as a read before all transfers,
+// so that its total is known.
+func (e *export) opening(w *exchange.Writer) error {
+	if e.transfers == nil {
+		return nil
+	}
+	out := exchange.Operation{
+		Index: exchange.NoIndex, Process: e.clients, Outcome: history.Committed, Function: exchange.ReadAccounts,
+		Invoke: 0, Complete: 1, InvokeTime: 0, CompleteTime: 1,
+	}
+	accounts := e.transfers.Accounts()
+	for id := int64(1); id <= accounts.Len(); id++ {
+		out.Accounts = append(out.Accounts, exchange.Account{ID: exchange.Int64(id), Balance: accounts.Opening(id)})
+	}
+	return w.Add(&out)
 }
 
 // last writes what was read back at the end as one operation after all others.
