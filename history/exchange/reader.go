@@ -27,6 +27,7 @@ type Reader struct {
 	// given is what Next returned last; free are operations to use again.
 	given *Operation
 	free  []*Operation
+	ahead []*Operation // read by Decide
 	// left are, at the end, the operations that were never completed.
 	left []*Operation
 	kind Kind
@@ -64,14 +65,54 @@ func NewReader(src io.Reader) (*Reader, error) {
 func (r *Reader) Format() Format { return r.format }
 
 // Kind returns what the history is a history of, as far as it was read. Of
-// transactions that both append and write it is what came first.
+// transactions that both append and write it is what came first. Decide says it
+// before the first operation.
 func (r *Reader) Kind() Kind { return r.kind }
+
+// lookAhead bounds the operations that Decide reads ahead.
+const lookAhead = 1 << 14
+
+// Decide reads ahead until it is clear what the history is a history of, and
+// returns that; NoKind only if there are no operations. What was read is still
+// to come from Next. Where all that was read fits two kinds, it is the one that
+// needs less: transactions that read nothing are ListAppend, and reads without
+// answers are Register.
+func (r *Reader) Decide() (Kind, error) {
+	for r.kind == NoKind && len(r.ahead) < lookAhead {
+		op, err := r.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return r.kind, err
+		}
+		r.ahead = append(r.ahead, op.Clone())
+	}
+	switch {
+	case r.kind != NoKind || !r.begun:
+		return r.kind, nil
+	case r.txns:
+		return ListAppend, nil
+	default:
+		return Register, nil
+	}
+}
 
 // Next returns the next operation, in the order in which they completed, and
 // at the end those that never did. It is valid until the next call. Next
 // returns io.EOF at the end, a *FormatError if the history is malformed, and
 // any error of the source; the same again when it is called again.
 func (r *Reader) Next() (*Operation, error) {
+	if len(r.ahead) == 0 {
+		return r.next()
+	}
+	op := r.ahead[0]
+	r.ahead[0] = nil
+	r.ahead = r.ahead[1:]
+	return op, nil
+}
+
+func (r *Reader) next() (*Operation, error) {
 	if r.given != nil {
 		r.free = append(r.free, r.given)
 		r.given = nil

@@ -229,6 +229,62 @@ func TestAProcessGoesOnAfterInfo(t *testing.T) {
 	}
 }
 
+func TestDecidesBeforeTheFirstOperation(t *testing.T) {
+	const (
+		nothing = `{:process 0, :type :invoke, :f :read} {:process 0, :type :ok, :f :read} {:process 0, :type :invoke, :f :read} {:process 0, :type :fail, :f :read} `
+		empty   = `{:process 0, :type :invoke, :f :txn, :value [[:r 1 nil]]} {:process 0, :type :ok, :f :txn, :value [[:r 1 nil]]} `
+	)
+	many := strings.Repeat(nothing, lookAhead)
+	for _, c := range []struct {
+		text string
+		want Kind
+		ops  int
+	}{
+		{"", NoKind, 0},
+		{"{:process :nemesis, :type :info, :f :kill}", NoKind, 0},
+		{nothing, Register, 2},
+		{empty, ListAppend, 1},
+		{nothing + `{:process 1, :type :invoke, :f :read} {:process 1, :type :ok, :f :read, :value 1} ` + nothing, Register, 5},
+		{nothing + `{:process 1, :type :invoke, :f :read} {:process 1, :type :ok, :f :read, :value {1 2}}` + nothing, Bank, 5},
+		{nothing + `{:process 1, :type :invoke, :f :transfer, :value {:from 1, :to 2, :amount 3}}`, Bank, 3},
+		{empty + `{:process 1, :type :invoke, :f :txn, :value [[:w 1 2]]}`, ReadWrite, 2},
+		{many, Register, 2 * lookAhead},
+	} {
+		r, err := NewReader(strings.NewReader(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if got, err := r.Decide(); got != c.want || err != nil {
+				t.Errorf("%.200s: got %s, %v; want %s", c.text, got, err, c.want)
+			}
+		}
+		n := 0
+		for _, err = r.Next(); err == nil; _, err = r.Next() {
+			n++
+		}
+		if n != c.ops || err != io.EOF {
+			t.Errorf("%.200s: %d operations, %v; want %d", c.text, n, err, c.ops)
+		}
+	}
+	r, err := NewReader(strings.NewReader(nothing + "{"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad *FormatError
+	if _, err := r.Decide(); !errors.As(err, &bad) {
+		t.Errorf("got %v", err)
+	}
+	for range 2 {
+		if _, err := r.Next(); err != nil {
+			t.Errorf("what came before the malformed: %v", err)
+		}
+	}
+	if _, err := r.Next(); !errors.As(err, &bad) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestSourceErrorsAreNotMalformedInput(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	whole := `{:process 0, :type :invoke, :f :write, :value "a` + "\n"
