@@ -62,11 +62,11 @@ func Drivers() []Driver {
 		{Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH",
 			Summary: "SQLite, embedded in assay", Bank: sqlite.OpenBank},
 		{Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database",
-			Summary: "PostgreSQL", Bank: postgres.OpenBank},
+			Summary: "PostgreSQL", Bank: postgres.OpenBank, Isolation: postgres.OpenIsolation},
 		{Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0",
-			Summary: "MongoDB replica sets", Bank: mongodb.OpenBank},
+			Summary: "MongoDB replica sets", Bank: mongodb.OpenBank, Isolation: mongodb.OpenIsolation},
 		{Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001",
-			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank},
+			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation},
 	}
 }
 
