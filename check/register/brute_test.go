@@ -175,7 +175,7 @@ func anything(r *rand.Rand) []Op {
 func TestAgreesWithTheDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	seen := map[string]int{}
-	for range 60_000 {
+	for range 30_000 {
 		ops := anything(r)
 		linearizable := brute(ops, Nil)
 		want := verdict(ops, linearizable)

@@ -201,7 +201,7 @@ func full(o *Operation, processes int64) string {
 
 func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	for range 300 {
+	for range 80 {
 		for _, kind := range []Kind{ListAppend, ReadWrite, Bank, Register} {
 			for _, format := range []Format{EDN, JSON} {
 				const processes = 5
