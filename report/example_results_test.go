@@ -231,5 +231,6 @@ func hugeRun() *Result {
 // examples lists them all by name.
 func examples() map[string]*Result {
 	return map[string]*Result{"valid": validRun(), "violated": violatedRun(), "cut": cutRun(),
-		"open": openLoopRun(), "sqlite": sqliteRun(), "huge": hugeRun()}
+		"open": openLoopRun(), "sqlite": sqliteRun(), "huge": hugeRun(),
+		"bank": bankRun(), "isolation": isolationRun()}
 }

@@ -115,6 +115,7 @@ func setup(r *Result) []Setting {
 		}
 	}
 	add("settings", pairs(r.Database.Settings))
+	add("promises", r.Database.Promise)
 	add("machines", machines(&r.Database))
 	add("load", loadLine(r))
 	add("retries", policy(&r.Retries))
@@ -239,6 +240,15 @@ func loadingLine(l *Loading) string {
 	return line
 }
 
+// errorsLine says what attempts failed of.
+func errorsLine(r *Result) string {
+	parts := make([]string, len(r.Errors))
+	for i, e := range r.Errors {
+		parts[i] = fmt.Sprintf("%s"+nbsp+"%s (%s)", count(e.Attempts), e.Class, e.Outcome)
+	}
+	return strings.Join(parts, ", ")
+}
+
 // rateLines say how much was committed, and how evenly.
 func rateLines(r *Result) []string {
 	t := &r.Throughput
@@ -262,32 +272,48 @@ func rateLines(r *Result) []string {
 
 // dataLines say what the data takes on disk.
 func dataLines(r *Result) []string {
-	d := &r.Data
-	var lines []string
-	if d.Bytes > 0 {
-		line := size(d.Bytes)
-		if d.Tables > 0 || d.Indexes > 0 {
-			line += fmt.Sprintf(": tables %s, indexes %s", size(d.Tables), size(d.Indexes))
-		}
-		if n, known := transfers(r); known && n > 0 {
-			line += fmt.Sprintf("; %s per transfer", plural(d.Bytes/n, "byte", "bytes"))
-		}
-		lines = append(lines, line)
+	var lines, rows []string
+	if r.Data.Bytes > 0 {
+		lines = append(lines, dataSize(r))
 	}
-	var rows []string
-	for _, name := range sortedNames(d.Rows) {
-		rows = append(rows, plural(d.Rows[name], "row", "rows")+" in "+name)
+	for _, name := range sortedNames(r.Data.Rows) {
+		rows = append(rows, plural(r.Data.Rows[name], "row", "rows")+" in "+name)
 	}
 	if len(rows) > 0 {
 		lines = append(lines, strings.Join(rows, ", "))
 	}
-	if d.Kept != "" {
-		lines = append(lines, "kept in "+d.Kept)
+	if r.Data.Kept != "" {
+		lines = append(lines, "kept in "+r.Data.Kept)
 	}
 	if len(lines) == 0 {
 		lines = append(lines, "unknown")
 	}
 	return lines
+}
+
+// dataInShort is dataLines without the rows, where there is a size, and
+// without the place, where that is the database's address.
+func dataInShort(r *Result) []string {
+	if r.Data.Bytes <= 0 {
+		return dataLines(r)
+	}
+	lines := []string{dataSize(r)}
+	if kept := r.Data.Kept; kept != "" && kept != r.Database.Address {
+		lines = append(lines, "kept in "+kept)
+	}
+	return lines
+}
+
+func dataSize(r *Result) string {
+	d := &r.Data
+	line := size(d.Bytes)
+	if d.Tables > 0 || d.Indexes > 0 {
+		line += fmt.Sprintf(": tables %s, indexes %s", size(d.Tables), size(d.Indexes))
+	}
+	if n, known := transfers(r); known && n > 0 {
+		line += fmt.Sprintf("; %s per transfer", plural(d.Bytes/n, "byte", "bytes"))
+	}
+	return line
 }
 
 // testerLine says how assay itself fared.

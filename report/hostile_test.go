@@ -29,6 +29,10 @@ func poison(v reflect.Value) {
 		for i := range v.Len() {
 			poison(v.Index(i))
 		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			poison(v.Elem())
+		}
 	case reflect.Map:
 		if v.Len() > 0 {
 			value := reflect.New(v.Type().Elem()).Elem()
@@ -40,6 +44,9 @@ func poison(v reflect.Value) {
 func poisoned() *Result {
 	r := violatedRun()
 	r.Checks[0].Evidence[0].Fields = map[string]int64{"a": 1}
+	r.Checks[0].Evidence[0].Cycle = skew()
+	r.Checks[2].Evidence[0].Cycle = longCycle(12)
+	r.Checks[2].Evidence[1].Cycle = longCycle(mostDrawn + 1)
 	r.Thresholds = []Threshold{{}, {Kept: true}}
 	r.Measurement.Reasons = []string{""}
 	poison(reflect.ValueOf(r).Elem())
@@ -115,6 +122,11 @@ func TestTextDoesNotSteerTheTerminal(t *testing.T) {
 // TestAnyResultCanBeShown holds that no result, however odd, makes a report
 // panic or fail.
 func TestAnyResultCanBeShown(t *testing.T) {
+	aimless := violatedRun()
+	aimless.Checks[0].Evidence[0].Cycle = &check.Cycle{}
+	aimless.Checks[2].Evidence[0].Cycle = &check.Cycle{Steps: make([]check.Step, 3)}
+	aimless.Checks[2].Evidence[1].Cycle = longCycle(1)
+	aimless.Checks[2].Evidence[2].Cycle = longCycle(1000)
 	uneven := violatedRun()
 	uneven.Series.Max, uneven.Series.Unknown = uneven.Series.Max[:3], nil
 	odd := violatedRun()
@@ -128,7 +140,7 @@ func TestAnyResultCanBeShown(t *testing.T) {
 	claim.Checks = []check.Result{{Name: "total"}}
 	blame := validRun()
 	blame.Verdict = check.Violated
-	for name, r := range map[string]*Result{"empty": {}, "uneven": uneven, "odd": odd, "claim": claim, "blame": blame} {
+	for name, r := range map[string]*Result{"empty": {}, "uneven": uneven, "aimless": aimless, "odd": odd, "claim": claim, "blame": blame} {
 		var b bytes.Buffer
 		for what, err := range map[string]error{
 			"Text": Text(&b, r, TextOptions{}), "Markdown": Markdown(&b, r), "HTML": HTML(&b, r, Page{}), "JSON": WriteJSON(&b, r),

@@ -71,20 +71,24 @@ type page struct {
 	ThresholdsLine       string
 	Missed               int64
 	Cards                []card
-	Chart                chart
-	Throughput           table
-	Latencies            table
-	Outcomes             table
-	ErrorClasses         table
-	ThresholdTable       table
-	FaultTable           table
-	Setup                table
-	DatabaseSettings     table
-	Further              table
-	EnvironmentTable     table
-	SeriesTable          table
-	CurveTable           table
-	AnyUncommitted       bool
+	Judged               []judged
+	// Glance is true if the checks are listed by name first, because evidence
+	// parts them.
+	Glance           bool
+	Chart            chart
+	Throughput       table
+	Latencies        table
+	Outcomes         table
+	ErrorClasses     table
+	ThresholdTable   table
+	FaultTable       table
+	Setup            table
+	DatabaseSettings table
+	Further          table
+	EnvironmentTable table
+	SeriesTable      table
+	CurveTable       table
+	AnyUncommitted   bool
 }
 
 // card is one of the figures at the top of the page.
@@ -98,7 +102,7 @@ func newPage(r *Result, p Page) *page {
 		Style:  template.CSS(style), PlotScript: template.JS(plotScript), Script: template.JS(pageScript),
 		Subject: subject(r), VerdictLine: verdictLine(r), Mark: checkMark(r.Verdict), Meaning: meaning(r.Verdict),
 		Believable: believable(r), ThresholdsLine: thresholdsLine(r), Missed: missed(r),
-		Cards: cards(r), Chart: chartOf(r),
+		Cards: cards(r), Judged: judgements(r), Chart: chartOf(r),
 		Throughput: throughputFacts(r), Latencies: latencies(r, true), Outcomes: outcomes(r),
 		ErrorClasses: errorClasses(r), ThresholdTable: thresholdTable(r), FaultTable: faultTable(r),
 		Setup:            named("How it was run", "setting", setup(r)),
@@ -107,6 +111,7 @@ func newPage(r *Result, p Page) *page {
 		EnvironmentTable: named("Environment", "fact", p.Environment),
 		SeriesTable:      seriesTable(&r.Series), CurveTable: curveTable(r),
 	}
+	v.Glance = len(r.Checks) > 1 && slices.ContainsFunc(r.Checks, func(c check.Result) bool { return len(c.Evidence) > 0 })
 	for i := range r.Series.points() {
 		if r.Series.Rejected[i]+r.Series.Failed[i]+r.Series.Unknown[i] > 0 {
 			v.AnyUncommitted = true
@@ -157,6 +162,49 @@ func cards(r *Result) []card {
 		figures = append(figures, card{"data on disk", size(r.Data.Bytes), "tables and indexes"})
 	}
 	return figures
+}
+
+// judged is a check as the page shows it.
+type judged struct {
+	check.Result
+	// ID is unique in the page.
+	ID    string
+	Mark  string
+	Shown []shownEvidence
+}
+
+// shownEvidence is a piece of evidence, with its cycle if it has one.
+type shownEvidence struct {
+	check.Evidence
+	Said    string
+	Steps   []shownStep
+	Picture *picture
+	Legend  []dependency
+}
+
+// shownStep is a step of a cycle in words.
+type shownStep struct {
+	check.Step
+	Class, Next string
+}
+
+func judgements(r *Result) []judged {
+	var all []judged
+	for i, c := range r.Checks {
+		j := judged{Result: c, ID: fmt.Sprintf("check-%d", i+1), Mark: checkMark(c.Verdict)}
+		for k, e := range c.Evidence {
+			s := shownEvidence{Evidence: e, Said: said(e)}
+			if cycle := cycleOf(e); cycle != nil {
+				s.Picture, s.Legend = draw(cycle, fmt.Sprintf("cycle-%d-%d", i+1, k+1)), legend(cycle)
+				for n, step := range cycle.Steps {
+					s.Steps = append(s.Steps, shownStep{Step: step, Class: class(step.Kind), Next: after(cycle, n).Name})
+				}
+			}
+			j.Shown = append(j.Shown, s)
+		}
+		all = append(all, j)
+	}
+	return all
 }
 
 // chart is what the page's script draws.

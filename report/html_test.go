@@ -70,8 +70,11 @@ func TestHTMLPolicy(t *testing.T) {
 	if hashes != 3 || strings.Count(policy, "sha256-") != 3 {
 		t.Errorf("%d scripts and styles, and %d hashes, want 3 of each", hashes, strings.Count(policy, "sha256-"))
 	}
-	if on := regexp.MustCompile(`(?i)\s(on[a-z]+|style)\s*=`).FindString(inline.ReplaceAllString(page, "")); on != "" {
-		t.Errorf("the policy forbids the attribute %q that the page has", on)
+	for _, r := range []*Result{violatedRun(), cyclesRun()} {
+		markup := inline.ReplaceAllString(htmlOf(t, r, Page{}), "")
+		if on := regexp.MustCompile(`(?i)\s(on[a-z]+|style)\s*=`).FindString(markup); on != "" {
+			t.Errorf("the policy forbids the attribute %q that the page has", on)
+		}
 	}
 }
 
@@ -120,6 +123,17 @@ func TestHTMLChartsAndTablesAgree(t *testing.T) {
 	if want := []string{"99.95 %", "71.0 ms", "70.5 ms", "25.1 ms"}; !slices.ContainsFunc(curve, func(row []string) bool { return slices.Equal(row, want) }) {
 		t.Errorf("no row %q in %q", want, curve)
 	}
+}
+
+// TestHTMLChecksGolden holds the part of the page that shows evidence.
+func TestHTMLChecksGolden(t *testing.T) {
+	page := htmlOf(t, isolationRun(), Page{})
+	_, rest, _ := strings.Cut(page, `<section id="checks"`)
+	part, _, found := strings.Cut(rest, "</section>")
+	if !found {
+		t.Fatal("the page has no part about checks")
+	}
+	golden(t, "checks.html", []byte(`<section id="checks"`+part+"</section>\n"))
 }
 
 // tableOf returns the cells of the table with the given caption.

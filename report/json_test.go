@@ -115,6 +115,9 @@ func compareFields(t *testing.T, root, s *jsonschema.Schema, typ reflect.Type, p
 	case s == nil:
 		t.Errorf("%s: the schema has nothing", path)
 		return
+	case typ.Kind() == reflect.Pointer && len(s.Types) == 0:
+		compareFields(t, root, s, typ.Elem(), path)
+		return
 	case typ.Kind() == reflect.Slice:
 		compareFields(t, root, s.Items, typ.Elem(), path+"[]")
 		return

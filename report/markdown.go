@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"assay/check"
 )
 
 // Markdown writes the result for an issue or a wiki, in the dialect that
@@ -79,7 +81,7 @@ func (m *markdown) items(texts []string) {
 
 func (m *markdown) comparable(results []*Result) {
 	m.table(installations(results))
-	m.table(delays(results))
+	m.table(waits(results))
 	m.table(sizes(results))
 }
 
@@ -116,12 +118,35 @@ func (m *markdown) checks(r *Result) {
 		}
 		m.line(fmt.Sprintf("### Evidence: %s (%s of %s)", escape(c.Name), count(int64(len(c.Evidence))),
 			plural(c.Found, "finding", "findings")))
-		var texts []string
+		var lines []string
+		var cycles []*check.Cycle
 		for _, e := range c.Evidence {
-			texts = append(texts, e.Kind+": "+e.Text)
+			lines = append(lines, "- "+escape(e.Kind+": "+said(e)))
+			if cycle := cycleOf(e); cycle != nil {
+				lines = append(lines, stepLines(cycle)...)
+				cycles = append(cycles, cycle)
+			}
 		}
-		m.items(texts)
+		m.line(strings.Join(lines, "\n"))
+		var meanings []string
+		for _, d := range legend(cycles...) {
+			meanings = append(meanings, "**"+d.Kind+"** "+d.Meaning)
+		}
+		if len(meanings) > 0 {
+			m.line("In the cycles, " + strings.Join(meanings, "; ") + ".")
+		}
 	}
+}
+
+// stepLines are the steps of a cycle as a list inside an item.
+func stepLines(c *check.Cycle) []string {
+	var lines []string
+	for i, s := range c.Steps {
+		lines = append(lines,
+			fmt.Sprintf("  %d. **%s**, %s", i+1, escape(s.Name), escape(s.Text)),
+			fmt.Sprintf("     - before %s, %s", escape(after(c, i).Name), escape(s.Kind+": "+s.Why)))
+	}
+	return lines
 }
 
 // escape makes text stand as it is in Markdown, also inside a table: text may

@@ -158,8 +158,10 @@ func further(r *Result) []Setting {
 }
 
 // Names under which databases count the rows that the seed tables show.
-func accountNames() []string  { return []string{"accounts", "account"} }
-func transferNames() []string { return []string{"transfers", "transfer", "journal", "entries"} }
+func accountNames() []string { return []string{"accounts", "account", "assay_account"} }
+func transferNames() []string {
+	return []string{"transfers", "transfer", "assay_transfer", "journal", "entries"}
+}
 
 // transfers is how many transfers the database holds.
 func transfers(r *Result) (int64, bool) { return rowsOf(r, transferNames()) }
@@ -192,8 +194,8 @@ func installations(results []*Result) table {
 	return t
 }
 
-// delays is table 2 of the seed reports.
-func delays(results []*Result) table {
+// waits is table 2 of the seed reports.
+func waits(results []*Result) table {
 	t := table{
 		Title: "Latency of committed operations, in ms",
 		Head:  []string{"No.", "vendor", "mean", "max", "p99"},

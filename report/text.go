@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"assay/check"
 )
@@ -22,12 +21,9 @@ type TextOptions struct {
 	Report string
 }
 
-// listed is how much evidence of one check the terminal shows; the other
-// reports show all that the result holds.
-const listed = 5
-
-// Text writes the summary for the terminal: the settings first, the figures,
-// the checks, and as the last lines the verdict and where the report is.
+// Text writes the summary for the terminal: what a user wants to know at the
+// end of a run, and as the last lines the verdict and where the report is.
+// What goes without saying is left out; the other reports have it.
 func Text(w io.Writer, r *Result, o TextOptions) error {
 	r = clean(r)
 	t := &textWriter{width: max(72, o.Width), color: o.Color}
@@ -35,35 +31,19 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 		t.width = 80
 	}
 	t.line(bold, subject(r))
-	for _, s := range setup(r) {
-		t.field(s.Name, s.Value)
-	}
+	t.setup(r)
 	t.measured(r)
-	t.table(latencies(r, false))
-	t.table(outcomes(r))
-	if len(r.Errors) > 0 {
-		t.table(errorClasses(r))
-	}
-	t.gap()
-	if r.Retries.Policy != "" && r.Retries.Policy != "none" {
-		t.field("retries", retriesLine(r))
-	}
-	t.field("data on disk", dataLines(r)...)
-	t.field("tester", testerLine(r))
-	for _, f := range r.Faults {
-		t.field("fault", f.Action+" "+f.Target+": "+faultLine(&f))
-	}
-	for _, note := range r.Notes {
-		t.field("note", note)
-	}
+	t.table(delays(r))
+	t.operations(r)
+	t.noted(r)
 	t.judged(r)
 	t.gap()
 	t.painted(verdictColor(r.Verdict), "verdict", verdictLine(r))
 	if r.Measurement.Verdict != "valid" {
 		t.painted(red, "measurement", reasonsLine(r))
 	}
-	if len(r.Thresholds) > 0 {
-		t.painted(goodOrBad(missed(r) == 0), "thresholds", thresholdsLine(r))
+	if missed(r) > 0 {
+		t.painted(red, "thresholds", thresholdsLine(r))
 	}
 	if o.Report != "" {
 		t.field("report", o.Report)
@@ -73,6 +53,48 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	}
 	return nil
 }
+
+// setup writes how the run was set up, without what is as it mostly is.
+func (t *textWriter) setup(r *Result) {
+	brief := *r
+	if r.Outcomes.Unknown == 0 {
+		brief.Load.TimeoutSeconds = 0 // nobody waited so long
+	}
+	for _, s := range setup(&brief) {
+		if remarkable(s) {
+			t.field(s.Name, s.Value)
+		}
+	}
+}
+
+// remarkable reports whether a setting belongs into the summary.
+func remarkable(s Setting) bool {
+	switch s.Name {
+	case "loaded", "started", "run":
+		return false
+	case "retries":
+		return s.Value != "none"
+	case "machines":
+		return s.Value != "1 node"
+	}
+	return true
+}
+
+// delays are the latencies without what adds nothing: service times that are
+// the response times, as is the rule in a closed loop, and what did not commit,
+// unless something of it took longer than all that did.
+func delays(r *Result) table {
+	t := latencies(r, false)
+	response := t.Rows[0][1:]
+	t.Rows = slices.DeleteFunc(t.Rows, func(row []string) bool {
+		return row[0] == "service" && slices.Equal(row[1:], response) ||
+			row[0] == "uncommitted" && r.Uncommitted.Max <= r.Latency.Max
+	})
+	return t
+}
+
+// sparkLegend is the room for the scale behind the course of the throughput.
+const sparkLegend = 18
 
 // measured writes throughput and its course, marked if it is not to be
 // believed: whoever reads only this line must see it.
@@ -86,16 +108,47 @@ func (t *textWriter) measured(r *Result) {
 	for _, line := range lines[1:] {
 		t.field("", line)
 	}
-	if curve, top := spark(&r.Series, t.width-labelWidth-1); curve != "" {
-		t.field("", curve)
-		t.field("", fmt.Sprintf("the whole run of %s; full height is %s/s",
-			seconds(float64(r.Series.points())*r.Series.IntervalSeconds), figure(top)))
+	if curve, top := spark(&r.Series, t.width-labelWidth-sparkLegend); curve != "" {
+		t.field("whole run", fmt.Sprintf("%s  █ = %s/s", curve, figure(top)))
+	}
+}
+
+// operations writes how operations ended: a line if there is one answer, and
+// otherwise a table of the answers that there were.
+func (t *textWriter) operations(r *Result) {
+	m, all := &r.Measured, &r.Outcomes
+	if m.Committed == m.Total() && all.Committed == all.Total() {
+		t.gap()
+		t.field("operations", fmt.Sprintf("%s measured, %s in the whole run, all committed", count(m.Total()), count(all.Total())))
+	} else {
+		ended := outcomes(r)
+		ended.Rows = slices.DeleteFunc(ended.Rows, func(row []string) bool { return row[1] == "0" && row[3] == "0" })
+		t.table(ended)
+	}
+}
+
+// noted writes what is worth knowing beside the figures.
+func (t *textWriter) noted(r *Result) {
+	if len(r.Errors) > 0 {
+		t.field("errors", errorsLine(r))
+	}
+	if r.Retries.Policy != "" && r.Retries.Policy != "none" {
+		t.field("retries", retriesLine(r))
+	}
+	t.field("data on disk", dataInShort(r)...)
+	if r.Measurement.Verdict != "valid" {
+		t.field("tester", testerLine(r))
+	}
+	for _, f := range r.Faults {
+		t.field("fault", f.Action+" "+f.Target+": "+faultLine(&f))
+	}
+	for _, note := range r.Notes {
+		t.field("note", note)
 	}
 }
 
 // judged writes what was judged: measurement, thresholds, checks.
 func (t *textWriter) judged(r *Result) {
-	t.gap()
 	t.painted(goodOrBad(r.Measurement.Verdict == "valid"), "measurement", believable(r))
 	for _, reason := range r.Measurement.Reasons {
 		t.item("- ", reason)
@@ -107,24 +160,9 @@ func (t *textWriter) judged(r *Result) {
 		}
 		t.painted(goodOrBad(h.Kept), label, thresholdMark(h.Kept)+" "+h.Text+"   measured "+measuredValue(&h))
 	}
-	width := 0
-	for _, c := range r.Checks {
-		width = max(width, utf8.RuneCountInString(c.Name))
-	}
-	width = min(width, 20)
-	for i, c := range r.Checks {
-		label := ""
-		if i == 0 {
-			label = "checks"
-		}
-		head := fmt.Sprintf("%s %-*s  %-8s  ", checkMark(c.Verdict), width, c.Name, c.Verdict)
-		t.entry(verdictColor(c.Verdict), label, head, c.Detail)
-		for _, e := range c.Evidence[:min(listed, len(c.Evidence))] {
-			t.item("  "+e.Kind+": ", e.Text)
-		}
-		if more := c.Found - int64(min(listed, len(c.Evidence))); more > 0 && len(c.Evidence) > 0 {
-			t.item("  ", "and "+count(more)+" more")
-		}
+	if len(r.Checks) > 0 {
+		t.gap()
+		t.checks(r)
 	}
 }
 

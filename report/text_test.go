@@ -91,8 +91,9 @@ func TestTextColors(t *testing.T) {
 // TestTextEndsWithTheVerdict reads the last lines as a user does.
 func TestTextEndsWithTheVerdict(t *testing.T) {
 	for name, want := range map[string]string{
-		"valid":    "verdict       VALID: all 4 checks found nothing wrong\nthresholds    kept\nreport        here\n",
-		"violated": "verdict       VIOLATED: 14 findings in 2 of 5 checks (total, transfers)\nthresholds    kept\nreport        here\n",
+		"bank":     "verdict       VALID: all 7 checks found nothing wrong\nreport        here\n",
+		"valid":    "verdict       VALID: all 4 checks found nothing wrong\nreport        here\n",
+		"violated": "verdict       VIOLATED: 14 findings in 2 of 5 checks (total, transfers)\nreport        here\n",
 		"cut":      "verdict       UNKNOWN: no check gave an answer\nmeasurement   INVALID, for 2 reasons given above\nreport        here\n",
 		"open":     "verdict       VALID: all 4 checks found nothing wrong\nmeasurement   INVALID, for 1 reason given above\nthresholds    2 of 3 MISSED\nreport        here\n",
 		"sqlite":   "verdict       VALID: all 4 checks found nothing wrong\nreport        here\n",
@@ -101,4 +102,63 @@ func TestTextEndsWithTheVerdict(t *testing.T) {
 			t.Errorf("%s ends with\n%s", name, got[max(0, len(got)-300):])
 		}
 	}
+}
+
+// TestTextIsShort holds that a run in which nothing was wrong fits on a
+// screen, whatever the number of checks.
+func TestTextIsShort(t *testing.T) {
+	smooth := bankRun()
+	smooth.Outcomes, smooth.Measured = Outcomes{Committed: 155260}, Outcomes{Committed: 138559}
+	smooth.Errors, smooth.Uncommitted = nil, Latency{}
+	for _, c := range []struct {
+		name  string
+		r     *Result
+		lines int
+	}{{"a bank with failed transfers", bankRun(), 46}, {"a bank without", smooth, 42}} {
+		if got := strings.Count(textOf(t, c.r, TextOptions{Report: "runs/x/report.html"}), "\n"); got > c.lines {
+			t.Errorf("the summary of %s has %d lines, want at most %d", c.name, got, c.lines)
+		}
+	}
+}
+
+// TestTextLeavesOutOnlyTheUsual changes one fact at a time and finds it in the
+// summary.
+func TestTextLeavesOutOnlyTheUsual(t *testing.T) {
+	usual := func() *Result {
+		r := bankRun()
+		r.Outcomes, r.Measured = Outcomes{Committed: 155260}, Outcomes{Committed: 138559}
+		r.Errors, r.Database.Nodes, r.Database.Replicas, r.Data.Kept = nil, number(1), nil, r.Database.Address
+		return r
+	}
+	for _, c := range []struct {
+		word   string
+		change func(*Result)
+	}{
+		{"tester        used 23 %", func(r *Result) { r.Measurement.Verdict = "invalid" }},
+		{"service       6.98 ms", func(r *Result) { r.ServiceTime = latencyOf(135804, 6.98, 0.8) }},
+		{"uncommitted    900 ms", func(r *Result) { r.Uncommitted = latencyOf(20, 900, 0.2) }},
+		{"machines      2 nodes", func(r *Result) { r.Database.Nodes = number(2) }},
+		{"retries       failed, at most 10", func(r *Result) { r.Retries.Policy = "failed" }},
+		{"kept in schema x", func(r *Result) { r.Data.Kept = "schema x" }},
+		{"timeout 30 s", func(r *Result) { r.Outcomes.Unknown = 1 }},
+		{"unknown              0", func(r *Result) { r.Outcomes.Unknown = 1 }},
+		{"errors        3 timeout (unknown)", func(r *Result) { r.Errors = []ErrorCount{{"timeout", "unknown", 3}} }},
+		{"promises      serializable", func(r *Result) { r.Database.Promise = "serializable" }},
+		{"10,000 rows in accounts", func(r *Result) { r.Data.Bytes = 0 }},
+		{"thresholds    MISSED", func(r *Result) { r.Thresholds = []Threshold{{Text: "p99<1ms"}} }},
+	} {
+		if strings.Contains(joinedLines(textOf(t, usual(), TextOptions{})), c.word) {
+			t.Errorf("%q is in the summary of a run in which all is as usual", c.word)
+		}
+		r := usual()
+		c.change(r)
+		if got := textOf(t, r, TextOptions{}); !strings.Contains(joinedLines(got), c.word) {
+			t.Errorf("%q is not in the summary:\n%s", c.word, got)
+		}
+	}
+}
+
+// joinedLines undoes the wrapping.
+func joinedLines(text string) string {
+	return strings.ReplaceAll(text, "\n              ", " ")
 }

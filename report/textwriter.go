@@ -42,15 +42,20 @@ func (t *textWriter) item(start, text string) { t.entry(noColor, "", "  "+start,
 // entry writes a label, a head that may be colored, and text that is wrapped
 // behind the head, or all of it if that leaves too little room.
 func (t *textWriter) entry(color, label, head, text string) {
-	label, head, text = plain(label), plain(head), plain(text)
-	room := t.width - labelWidth
-	indent := labelWidth + utf8.RuneCountInString(head)
-	if text == "" || t.width-indent < room/2 {
+	t.block(color, pad(plain(label), labelWidth), head, text)
+}
+
+// block is entry behind a label of any width.
+func (t *textWriter) block(color, label, head, text string) {
+	head, text = plain(head), plain(text)
+	before := utf8.RuneCountInString(label)
+	indent := before + utf8.RuneCountInString(head)
+	if text == "" || t.width-indent < (t.width-before)/2 {
 		text, head = head+text, ""
-		indent = labelWidth
+		indent = before
 	}
 	b := &t.b
-	b.WriteString(pad(label, labelWidth))
+	b.WriteString(label)
 	if head != "" {
 		b.WriteString(t.paint(color, head))
 		color = noColor

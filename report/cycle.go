@@ -1,0 +1,80 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/check"
+)
+
+// What this file says of a cycle of transactions is said in the same words by
+// the terminal summary, Markdown and HTML.
+
+// dependency is a reason for which one transaction comes before another.
+type dependency struct{ Kind, Meaning string }
+
+// dependencies are all that have a name. ww, wr and rw are the direct
+// dependencies of A. Adya, "Weak Consistency: A Generalized Theory and
+// Optimistic Implementations for Distributed Transactions", 1999; process and
+// realtime are those that K. Kingsbury, P. Alvaro, "Elle: Inferring Isolation
+// Anomalies from Experimental Observations", 2020, adds.
+func dependencies() []dependency {
+	return []dependency{
+		{"ww", "write, write: the second wrote on top of what the first had written"},
+		{"wr", "write, read: the second read what the first had written"},
+		{"rw", "read, write: the first did not see what the second wrote"},
+		{"process", "one client ran the first, and then the second"},
+		{"realtime", "the first was acknowledged before the second was begun"},
+	}
+}
+
+// legend says what the dependencies of some cycles mean; what has no name is
+// left out.
+func legend(cycles ...*check.Cycle) []dependency {
+	return slices.DeleteFunc(dependencies(), func(d dependency) bool {
+		return !slices.ContainsFunc(cycles, func(c *check.Cycle) bool {
+			return slices.ContainsFunc(c.Steps, func(s check.Step) bool { return s.Kind == d.Kind })
+		})
+	})
+}
+
+// cycleOf is the cycle of a piece of evidence, nil if there is nothing to
+// show.
+func cycleOf(e check.Evidence) *check.Cycle {
+	if e.Cycle == nil || len(e.Cycle.Steps) == 0 {
+		return nil
+	}
+	return e.Cycle
+}
+
+// said is a piece of evidence in words. The steps of a cycle are listed below
+// it, so a text that does no more than say all of them in one sentence is
+// replaced by a shorter one.
+func said(e check.Evidence) string {
+	c := cycleOf(e)
+	if c == nil || !strings.HasPrefix(e.Text, c.Steps[0].Name) {
+		return e.Text
+	}
+	for _, s := range c.Steps {
+		if !strings.Contains(e.Text, s.Why) {
+			return e.Text
+		}
+	}
+	return inShort(c)
+}
+
+// inShort says what a cycle is.
+func inShort(c *check.Cycle) string {
+	switch s := c.Steps; len(s) {
+	case 1:
+		return s[0].Name + " would have to come before itself"
+	case 2:
+		return fmt.Sprintf("%s comes before %s, and %s before %s: no order of the two exists", s[0].Name, s[1].Name, s[1].Name, s[0].Name)
+	default:
+		return fmt.Sprintf("each of %d transactions comes before the next, and the last before the first: no order of them exists", len(s))
+	}
+}
+
+// after is the step that follows another one.
+func after(c *check.Cycle, i int) check.Step { return c.Steps[(i+1)%len(c.Steps)] }

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"assay/check"
+)
+
+// Bounds of what the terminal shows of one check; the other reports show all
+// that the result holds.
+const (
+	shownKinds = 5
+	shownSteps = 8
+)
+
+// checks writes each check's answer, and below all of them what was wrong.
+func (t *textWriter) checks(r *Result) {
+	width := 0
+	for _, c := range r.Checks {
+		width = max(width, utf8.RuneCountInString(c.Name))
+	}
+	width = max(labelWidth, min(width, 20)+4)
+	for _, c := range r.Checks {
+		t.block(verdictColor(c.Verdict), "", pad(checkMark(c.Verdict)+" "+plain(c.Name), width), answer(c))
+	}
+	for _, c := range r.Checks {
+		if len(c.Evidence) > 0 {
+			t.gap()
+			t.evidence(c)
+		}
+	}
+}
+
+// answer is the detail of a check behind its verdict, which goes without
+// saying where it is valid.
+func answer(c check.Result) string {
+	switch {
+	case c.Detail == "":
+		return c.Verdict.String()
+	case c.Verdict == check.Valid:
+		return c.Detail
+	default:
+		return strings.ToUpper(c.Verdict.String()) + ": " + c.Detail
+	}
+}
+
+// evidence writes the first piece of each kind, and how to see the rest.
+func (t *textWriter) evidence(c check.Result) {
+	const indent = "  "
+	t.line(bold, "evidence of "+c.Name)
+	shown := map[string]bool{}
+	var cycles []*check.Cycle
+	for _, e := range c.Evidence {
+		if shown[e.Kind] || len(shown) == shownKinds {
+			continue
+		}
+		shown[e.Kind] = true
+		t.block(noColor, indent, e.Kind+": ", said(e))
+		if cycle := cycleOf(e); cycle != nil {
+			t.cycle(cycle, indent+"  ")
+			cycles = append(cycles, cycle)
+		}
+	}
+	for _, d := range legend(cycles...) {
+		t.block(noColor, indent, "("+d.Kind+") ", d.Meaning)
+	}
+	if more := c.Found - int64(len(shown)); more > 0 {
+		t.block(noColor, indent, "", "and "+count(more)+" more"+rest(c, len(shown)))
+	}
+}
+
+// rest says where more evidence is than was shown, if there is more.
+func rest(c check.Result, shown int) string {
+	listed := int64(len(c.Evidence))
+	switch {
+	case listed <= int64(shown):
+		return ""
+	case listed < c.Found:
+		return fmt.Sprintf("; of all %s the report lists %s", count(c.Found), count(listed))
+	}
+	return "; the report lists all " + count(listed)
+}
+
+// cycle draws the steps below each other, with a line on their left that leads
+// back to the first.
+func (t *textWriter) cycle(c *check.Cycle, indent string) {
+	width := 2
+	for _, s := range c.Steps {
+		width = max(width, utf8.RuneCountInString(s.Name))
+	}
+	width = min(width, 8) + 2
+	rail := indent + pad("│", width)
+	for i, s := range c.Steps {
+		last := i == len(c.Steps)-1
+		if hidden := len(c.Steps) - shownSteps; hidden > 0 && i >= shownSteps-1 && !last {
+			if i == shownSteps-1 {
+				t.railed(rail, rail, plural(int64(hidden), "more transaction", "more transactions")+", in the report")
+			}
+			continue
+		}
+		name := []rune(plain(s.Name))
+		t.railed(indent+pad(string(name[:min(len(name), width-2)]), width), rail, s.Text)
+		reason := plain(s.Kind) + ": " + s.Why
+		if last {
+			end := indent + pad("└─", width)
+			t.railed(end, indent+strings.Repeat(" ", width), "back to "+c.Steps[0].Name+", "+reason)
+			continue
+		}
+		t.railed(rail, rail, reason)
+	}
+}
+
+// railed writes text behind a start, and each further line of it behind a
+// rail that is as wide.
+func (t *textWriter) railed(start, rail, text string) {
+	for i, part := range wrap(plain(text), t.width-utf8.RuneCountInString(rail)) {
+		if i > 0 {
+			start = rail
+		}
+		t.b.WriteString(strings.TrimRight(start+part, " ") + "\n")
+	}
+}
