@@ -29,8 +29,8 @@ type books struct {
 	clients      map[int]*progress
 	cycle        cycle.Builder
 	// missing are the transactions without a record of which something was
-	// read.
-	missing map[int64]struct{}
+	// read, and the windows of the keys where it was.
+	missing map[int64]int64
 	// rewritten is true if lists were written as a whole under a model that
 	// allows lost updates. Then they are no lists that only grow but registers
 	// whose value is their last element.
@@ -174,25 +174,25 @@ func (b *books) step(o *Op, committed bool) cycle.Op {
 	case !committed || o.Kind == ReadValue && !o.Found || o.Kind == ReadList && len(o.List) == 0:
 		return cycle.Op{Kind: cycle.ReadNothing, Key: o.Key}
 	case o.Kind == ReadValue:
-		return cycle.Op{Kind: cycle.ReadValue, Key: o.Key, Value: b.element(o.Value)}
+		return cycle.Op{Kind: cycle.ReadValue, Key: o.Key, Value: b.element(o.Key, o.Value)}
 	case b.rewritten:
-		return cycle.Op{Kind: cycle.ReadValue, Key: o.Key, Value: b.element(o.List[len(o.List)-1])}
+		return cycle.Op{Kind: cycle.ReadValue, Key: o.Key, Value: b.element(o.Key, o.List[len(o.List)-1])}
 	}
 	for i, v := range o.List {
-		o.List[i] = b.element(v)
+		o.List[i] = b.element(o.Key, v)
 	}
 	return cycle.Op{Kind: cycle.ReadList, Key: o.Key, List: o.List}
 }
 
-// element takes note of one that was read, and returns the number by which
-// check/cycle knows it.
-func (b *books) element(v int64) int64 {
+// element takes note of one that was read from a key, and returns the number
+// by which check/cycle knows it.
+func (b *books) element(key, v int64) int64 {
 	client, seq, attempt, _, ok := SplitElement(v)
 	if !ok {
 		return b.number(v)
 	}
-	if p := b.clients[client]; p != nil && p.unrecorded(seq, attempt) {
-		b.missing[TransactionID(client, seq, attempt)] = struct{}{}
+	if p := b.clients[client]; p != nil && p.unrecorded(seq, attempt) && key >= 0 {
+		b.missing[TransactionID(client, seq, attempt)] = b.transactions.WindowOf(key)
 	}
 	return v
 }
@@ -256,9 +256,9 @@ func (b *books) addMissing() error {
 	operations := map[int64]bool{}
 	for _, id := range ids {
 		client, seq, attempt, _, _ := SplitElement(id)
-		ops, err := b.transactions.At(client, seq, attempt, b.ops)
+		ops, err := b.transactions.At(client, seq, attempt, b.missing[id], b.ops)
 		if err != nil {
-			return err
+			continue // no operation can have used that key
 		}
 		b.ops = ops
 		if kind := kindOf(ops); kind != KindAppend && kind != KindRegister {

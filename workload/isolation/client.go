@@ -44,6 +44,7 @@ func CheckPlan(p load.Plan) error {
 type client struct {
 	store        Store
 	transactions *Transactions
+	pace         *Pace
 	number       int
 	session      Session
 	ops          []Op
@@ -52,20 +53,21 @@ type client struct {
 
 var _ load.Client = (*client)(nil)
 
-// NewClient opens a session for client number n and returns the client. The
-// plan must be one that CheckPlan accepts.
-func NewClient(ctx context.Context, store Store, transactions *Transactions, n int) (load.Client, error) {
+// NewClient opens a session for client number n and returns the client. All
+// clients of a run share one pace. The plan must be one that CheckPlan accepts.
+func NewClient(ctx context.Context, store Store, transactions *Transactions, pace *Pace, n int) (load.Client, error) {
 	session, err := store.Session(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &client{store: store, transactions: transactions, number: n, session: session}, nil
+	return &client{store: store, transactions: transactions, pace: pace, number: n, session: session}, nil
 }
 
 // Attempt implements load.Client. Each attempt is a transaction of its own,
 // with elements of its own.
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
-	ops, err := c.transactions.At(c.number, seq, attempt, c.ops)
+	window := c.pace.window(seq, c.transactions.config.PerKey)
+	ops, err := c.transactions.At(c.number, seq, attempt, window, c.ops)
 	if err != nil {
 		return load.Answer{Outcome: history.Failed, Class: ClassBeyond}
 	}

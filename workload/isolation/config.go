@@ -2,9 +2,9 @@
 // registers, groups and pairs, made so that every anomaly of isolation leaves
 // a trace in what clients were told. The traces are judged by check/cycle.
 //
-// What a transaction does is a pure function of the seed, the client and the
-// client's operation number, so that even a transaction whose record was lost
-// is known.
+// What a transaction does is a pure function of the seed, the client, the
+// client's operation number and what set of keys was in use, so that even a
+// transaction whose record was lost is known once something of it is read.
 //
 // It must not know any driver.
 package isolation
@@ -26,8 +26,9 @@ type Config struct {
 	Keys int `yaml:"keys" json:"keys"`
 	// Length is the most operations of one transaction.
 	Length int `yaml:"length" json:"length"`
-	// PerKey is about how many transactions of one client use a set of keys
-	// before it is replaced by new ones, so that lists stay short.
+	// PerKey is how many transactions of the client that is furthest ahead use
+	// a set of keys before the whole run goes on to new ones, so that lists stay
+	// short.
 	PerKey int `yaml:"per_key" json:"per_key"`
 	// Rewrite appends by reading and writing the whole list.
 	Rewrite bool `yaml:"rewrite,omitempty" json:"rewrite,omitempty"`

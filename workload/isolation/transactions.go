@@ -3,6 +3,7 @@ package isolation
 import (
 	"fmt"
 	"math/bits"
+	"sync/atomic"
 )
 
 // An element of a list, a value of a register and the id of a row in a group
@@ -55,8 +56,8 @@ func (e *LimitError) Error() string {
 		e.Attempt, e.Seq, e.Client, MaxSeq+1, MaxAttempt, MaxClient)
 }
 
-// Transactions is the pure function from an operation's number to what it
-// does. It is safe for concurrent use.
+// Transactions is the pure function from an operation's number and a window to
+// what the operation does. It is safe for concurrent use.
 type Transactions struct {
 	config Config
 	seed   uint64
@@ -74,21 +75,19 @@ func NewTransactions(c Config, seed uint64) (*Transactions, error) {
 	return &Transactions{config: c, seed: seed, few: uint64(max(1, c.Keys/4))}, nil
 }
 
-// At returns what operation seq of a client does in this attempt, from 1:
-// always the same but for the elements, which are each attempt's own. The ops
-// are put into dst, whose lists are emptied and used again. Numbers that no
-// element can carry give a *LimitError.
+// At returns what operation seq of a client does in this attempt, from 1, on
+// the keys of a window. The ops are put into dst, whose lists are emptied and
+// used again. Numbers that no element can carry give a *LimitError.
 //
-// A client uses a set of keys for PerKey operations and then the next one;
-// clients that advance at a similar pace meet on the same. Lists have even
-// keys and registers odd ones.
-func (t *Transactions) At(client int, seq uint64, attempt int, dst []Op) ([]Op, error) {
-	if client < 0 || client > MaxClient || seq > MaxSeq || attempt < 1 || attempt > MaxAttempt {
+// In all attempts and windows an operation does the same on other keys, with
+// other elements. Lists have even keys and registers odd ones; WindowOf gives
+// the window back.
+func (t *Transactions) At(client int, seq uint64, attempt int, window int64, dst []Op) ([]Op, error) {
+	if client < 0 || client > MaxClient || seq > MaxSeq || attempt < 1 || attempt > MaxAttempt || window < 0 || window > MaxSeq {
 		return nil, &LimitError{Client: client, Seq: seq, Attempt: attempt}
 	}
 	m := maker{
-		Transactions: t, ops: dst[:0], id: TransactionID(client, seq, attempt),
-		window: int64(seq / uint64(t.config.PerKey)),
+		Transactions: t, ops: dst[:0], id: TransactionID(client, seq, attempt), window: window,
 		random: newRandom(t.seed, uint64(TransactionID(client, seq, 0))),
 	}
 	switch t.test(&m.random) {
@@ -102,6 +101,26 @@ func (t *Transactions) At(client int, seq uint64, attempt int, dst []Op) ([]Op, 
 		m.add(Withdraw, m.few(), int64(m.random.below(2)))
 	}
 	return m.ops, nil
+}
+
+// WindowOf returns the window in which a list or register is used.
+func (t *Transactions) WindowOf(key int64) int64 { return key / 2 / int64(t.config.Keys) }
+
+// Pace says which window is in use: the whole run goes from one to the next
+// when the client that is furthest ahead has done PerKey operations in it. If
+// each client went by its own count, clients would soon be in different
+// windows and not meet any more, however little faster one is than another. It
+// is safe for concurrent use.
+type Pace struct{ furthest atomic.Uint64 }
+
+// window returns the window for operation seq of some client.
+func (p *Pace) window(seq uint64, perKey int) int64 {
+	for {
+		furthest := p.furthest.Load()
+		if seq <= furthest || p.furthest.CompareAndSwap(furthest, seq) {
+			return int64(max(seq, furthest) / uint64(perKey))
+		}
+	}
 }
 
 // test draws what a transaction is made of.

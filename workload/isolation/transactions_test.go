@@ -30,7 +30,7 @@ func configured(test string, change func(*Config)) Config {
 
 func mustAt(t *testing.T, made *Transactions, client int, seq uint64, attempt int) []Op {
 	t.Helper()
-	ops, err := made.At(client, seq, attempt, nil)
+	ops, err := made.At(client, seq, attempt, int64(seq)/int64(made.config.PerKey), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestTransactionsArePure(t *testing.T) {
 					same++
 				}
 				var err error
-				if reused, err = a.At(client, seq, 1, reused); err != nil {
+				if reused, err = a.At(client, seq, 1, int64(seq)/16, reused); err != nil {
 					t.Fatal(err)
 				}
 				for i, o := range reused {
@@ -126,7 +126,7 @@ func TestKindsAndKeys(t *testing.T) {
 				window := int64(seq) / int64(c.PerKey)
 				for _, o := range ops {
 					count[o.Kind]++
-					within := o.Key / 2 / int64(c.Keys)
+					within := made.WindowOf(o.Key)
 					switch o.Kind {
 					case Insert, Count, Withdraw:
 						within = o.Key / 2 // a quarter of 8
@@ -207,6 +207,35 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// TestPace: whoever is ahead takes all others along.
+func TestPace(t *testing.T) {
+	var p Pace
+	for i, x := range []struct {
+		seq  uint64
+		want int64
+	}{{0, 0}, {15, 0}, {3, 0}, {16, 1}, {3, 1}, {100, 6}, {17, 6}, {0, 6}, {111, 6}, {112, 7}} {
+		if got := p.window(x.seq, 16); got != x.want {
+			t.Errorf("step %d: operation %d is in window %d, want %d", i, x.seq, got, x.want)
+		}
+	}
+	made := mustTransactions(t, Defaults(), 1)
+	for _, window := range []int64{-1, MaxSeq + 1} {
+		if _, err := made.At(0, 0, 1, window, nil); err == nil {
+			t.Errorf("window %d was accepted", window)
+		}
+	}
+	here, there := mustAt(t, made, 2, 3, 1), []Op(nil)
+	there, err := made.At(2, 3, 1, 9, nil)
+	if err != nil || len(here) != len(there) {
+		t.Fatalf("%+v and %+v, %v", here, there, err)
+	}
+	for i := range here {
+		if here[i].Kind != there[i].Kind || here[i].Value != there[i].Value || there[i].Key != here[i].Key+2*8*9 {
+			t.Errorf("in another window %+v becomes %+v", here[i], there[i])
+		}
+	}
+}
+
 func TestRewrite(t *testing.T) {
 	made := mustTransactions(t, configured("append", func(c *Config) { c.Rewrite = true }), 1)
 	plain := mustTransactions(t, configured("append", nil), 1)
@@ -234,7 +263,7 @@ func TestLimits(t *testing.T) {
 		{0, 0, 1, true}, {load.MaxClients, MaxSeq, MaxAttempt, true}, {MaxClient, 0, 1, true},
 		{-1, 0, 1, false}, {MaxClient + 1, 0, 1, false}, {0, MaxSeq + 1, 1, false}, {0, 0, 0, false}, {0, 0, MaxAttempt + 1, false},
 	} {
-		_, err := made.At(x.client, x.seq, x.attempt, nil)
+		_, err := made.At(x.client, x.seq, x.attempt, 0, nil)
 		var beyond *LimitError
 		if x.ok != (err == nil) || !x.ok && !errors.As(err, &beyond) {
 			t.Errorf("%+v: %v", x, err)

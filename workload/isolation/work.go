@@ -16,6 +16,7 @@ const FileState = "isolation.bin"
 type Work struct {
 	Store
 	transactions *Transactions
+	pace         Pace
 }
 
 // NewWork returns the work of this configuration and seed on a store, which it
@@ -43,7 +44,7 @@ func (w *Work) Load(context.Context, func(done, total int64)) error { return nil
 
 // Client opens a session for client number n.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	return NewClient(ctx, w.Store, w.transactions, n)
+	return NewClient(ctx, w.Store, w.transactions, &w.pace, n)
 }
 
 // Observer is a client that would read while the others write; the others do
