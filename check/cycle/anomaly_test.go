@@ -46,6 +46,9 @@ var minimal = []struct {
 	{"intermediate read of a register", Serializable, "G1b", "read-committed",
 		[]string{"wx1 wx2", "rx=1"},
 		[]string{"wx1 wx2", "rx=2"}},
+	{"intermediate read of a register, followed by a write", Serializable, "G1b", "read-committed",
+		[]string{"wx1 wx3", "rx=1 wx2 wy1", "rx=1 ry=1"},
+		[]string{"wx3 wx1", "rx=1 wx2 wy1", "rx=1 ry_"}},
 	{"circular information flow", Serializable, "G1c", "read-committed",
 		[]string{"ax1 ry1", "ay1 rx1"},
 		[]string{"ax1 ry_", "ay1 rx1"}},
@@ -234,6 +237,8 @@ func TestEachAnomaly(t *testing.T) {
 		wantValid(t, c.found, judge(t, c.found, StrictSerializable, separate(c.good)))
 		wantValid(t, c.found, judge(t, c.found, SessionSerializable, apart))
 	}
+	// A client that runs two at once has no order between them.
+	wantValid(t, "overlap", judge(t, "overlap", SessionSerializable, []string{"p1 @0-25 ax1", "p1 @20-30 rx_"}))
 	for _, a := range Anomalies() {
 		if !seen[a] {
 			t.Errorf("no history shows %s", a)

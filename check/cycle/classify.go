@@ -133,7 +133,7 @@ func (n *namer) starts(kind, but edgeKind, visit func(v, w int32)) {
 func (n *namer) findDependent(deps, kind edgeKind) {
 	order, whole := n.c.order(n.ctx, deps)
 	n.stopped = n.stopped || !whole
-	n.starts(kind, kind-1, func(v, w int32) {
+	n.starts(kind, 0, func(v, w int32) {
 		if order[v] == order[w] {
 			n.try(query{from: w, deps: deps, avoid: -1, limit: n.limit(1)}, v, kind)
 		}
