@@ -74,6 +74,10 @@ func judgeForeign(ctx context.Context, source io.Reader, o ForeignOptions) (Fore
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
+	kind, err := reader.Decide()
+	if err != nil {
+		return Foreign{}, err
+	}
 	first, err := reader.Next()
 	if errors.Is(err, io.EOF) {
 		return Foreign{
@@ -84,7 +88,6 @@ func judgeForeign(ctx context.Context, source io.Reader, o ForeignOptions) (Fore
 		return Foreign{}, err
 	}
 	var f Foreign
-	kind := reader.Kind()
 	if o.Model != "" && (kind == exchange.Register || kind == exchange.Bank) {
 		return Foreign{}, fmt.Errorf("holds a history of kind %s, which is judged by its own rule; leave --model out", kind)
 	}

@@ -69,7 +69,7 @@ func Judge(ctx context.Context, config Config, seed uint64, e Evidence) (Judgeme
 	}
 	j := Judgement{Model: model, Tally: b.tally}
 	if has(config.Test, "append", "register") {
-		report := checkCycles(ctx, b.cycle.History(), model)
+		report := checkCycles(ctx, b.cycle.History(), model, config.Rewrite)
 		j.Report = &report
 		j.Results = append(j.Results, report.Result(), b.kept.result())
 	}
@@ -86,8 +86,11 @@ func Judge(ctx context.Context, config Config, seed uint64, e Evidence) (Judgeme
 // what the model promises of the order of a register's values. What is found
 // so breaks the model, but the promise was assumed, so it says nothing against
 // weaker ones.
-func checkCycles(ctx context.Context, h *cycle.History, model cycle.Model) cycle.Report {
+func checkCycles(ctx context.Context, h *cycle.History, model cycle.Model, rewrites bool) cycle.Report {
 	report := cycle.Check(ctx, h, model, cycle.Options{})
+	if rewrites {
+		return onlyLostUpdates(report)
+	}
 	assumed := registerOrder(model)
 	if report.Verdict == check.Violated || ctx.Err() != nil || assumed == (cycle.Options{}) {
 		return report
