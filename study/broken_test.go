@@ -54,7 +54,7 @@ func TestWhatIsNotReadBackIsUnknown(t *testing.T) {
 			t.Fatal(err)
 		}
 		if out.Result.Verdict != check.Unknown {
-			t.Errorf("%s: the verdict is %v: %+v", why, out.Result.Verdict, out.Result.Checks)
+			t.Errorf("%s: the verdict is %v: %s", why, out.Result.Verdict, details(out.Result))
 		}
 		said := strings.Join(out.Result.Notes, "\n")
 		for _, c := range out.Result.Checks {

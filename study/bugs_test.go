@@ -107,7 +107,7 @@ func TestAnHonestDatabaseIsValid(t *testing.T) {
 			s.Load.Ops, s.Load.Retry, s.Load.Clients = 5000, retry, 8
 			r := carryOut(t, s).Result
 			if r.Verdict != check.Valid {
-				t.Errorf("%s, seed %d: %v, %v", retry, seed, r.Verdict, r.Checks)
+				t.Errorf("%s, seed %d: %v: %s", retry, seed, r.Verdict, details(r))
 			}
 			for _, c := range r.Checks {
 				if c.Found != 0 || c.Verdict != check.Valid {

@@ -193,7 +193,7 @@ func TestWhatHadNotSettledIsNotValid(t *testing.T) {
 	path := filepath.Join(folder, FileHistory)
 	rewrite(t, path, func(*history.Op) {}, func(e history.Event) bool { return e.Name != history.EventQuiesced })
 	if r := recheck(t, folder).Result; r.Verdict != check.Unknown {
-		t.Errorf("the verdict is %v: %+v", r.Verdict, r.Checks)
+		t.Errorf("the verdict is %v: %s", r.Verdict, details(r))
 	}
 }
 
@@ -207,7 +207,7 @@ func TestAKilledRun(t *testing.T) {
 	truncate(t, filepath.Join(first.Folder, FileHistory))
 	r := recheck(t, first.Folder).Result
 	if r.Verdict != check.Valid {
-		t.Errorf("%v: %+v", r.Verdict, r.Checks)
+		t.Errorf("%v: %s", r.Verdict, details(r))
 	}
 	if r.Measurement.Verdict != invalid || !strings.Contains(reasons(r), "the run was cut:") {
 		t.Errorf("measurement %+v", r.Measurement)

@@ -37,11 +37,11 @@ func TestARunLeavesItsFolder(t *testing.T) {
 	keepsSchema(t, out.Folder)
 	r := out.Result
 	if r.Verdict != check.Valid || r.Outcomes.Total() != 500 || r.Seed != 3 || r.Database.Product != "SQLite" || !r.Database.Embedded {
-		t.Errorf("result %+v", r)
+		t.Errorf("%v, %+v, %s: %s", r.Verdict, r.Outcomes, r.Database.Product, details(r))
 	}
 	for _, name := range []string{"total", "accounts", "transfers", "record"} {
 		if !slices.ContainsFunc(r.Checks, func(c check.Result) bool { return c.Name == name && c.Verdict == check.Valid }) {
-			t.Errorf("%s is missing in %+v", name, r.Checks)
+			t.Errorf("%s is missing in %s", name, details(r))
 		}
 	}
 	kept, err := report.ReadJSON(filepath.Join(out.Folder, FileResult))
@@ -116,7 +116,7 @@ func TestReasonsForAnInvalidMeasurement(t *testing.T) {
 			t.Errorf("%s: %s, %q", test.name, r.Measurement.Verdict, r.Measurement.Reasons)
 		}
 		if r.Verdict == check.Violated {
-			t.Errorf("%s: an honest database was convicted: %v", test.name, r.Checks)
+			t.Errorf("%s: an honest database was convicted: %s", test.name, details(r))
 		}
 		if s.Load.Rate > 0 && (r.Load.Unserved < 100 || r.Load.Late.Count == 0 || r.Throughput.Offered != s.Load.Rate) {
 			t.Errorf("%s: load %+v, offered %v", test.name, r.Load, r.Throughput.Offered)
@@ -187,8 +187,11 @@ func TestTheNextRunSaysWhatItReplaces(t *testing.T) {
 	first := carryOut(t, small(file, 1, 200))
 	told := &diary{}
 	out, err := Run(t.Context(), small(file, 2, 200), Options{Out: filepath.Join(t.TempDir(), "run"), Progress: told})
-	if err != nil || out.Result.Verdict != check.Valid {
-		t.Fatalf("%v, %v", out.Result, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Result.Verdict != check.Valid {
+		t.Errorf("%v: %s", out.Result.Verdict, details(out.Result))
 	}
 	note := strings.Join(told.notes, "\n")
 	for _, part := range []string{first.Result.Run, "100 of 100", "complete"} {

@@ -3,6 +3,7 @@ package study
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,6 +81,17 @@ func violated(r *report.Result) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// details says what each check that is not valid has to say.
+func details(r *report.Result) string {
+	var text []string
+	for _, c := range r.Checks {
+		if c.Verdict != check.Valid {
+			text = append(text, fmt.Sprintf("%s %v: %s", c.Name, c.Verdict, c.Detail))
+		}
+	}
+	return strings.Join(text, "; ")
 }
 
 func reasons(r *report.Result) string { return strings.Join(r.Measurement.Reasons, "\n") }
