@@ -169,36 +169,45 @@ func (run IsolationRun) Judge(ctx context.Context, t testing.TB, store isolation
 	return judged
 }
 
-// work has all clients do their operations and records them.
+// work has all clients do their operations, from the same moment on, and
+// records them.
 func (run IsolationRun) work(ctx context.Context, w *isolation.Work, writer *history.Writer) error {
+	attempts := make([]func(*history.Op), run.Clients)
+	for number := range attempts {
+		client, err := w.Client(ctx, number)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		if err := writer.Reserve(history.Reservation{Client: number, UpTo: uint64(run.Each)}); err != nil {
+			return err
+		}
+		attempts[number] = func(op *history.Op) {
+			answer := client.Attempt(ctx, op.Seq, op.Attempt)
+			op.Kind, op.Outcome, op.Error, op.Values = answer.Kind, answer.Outcome, answer.Class, answer.Values
+		}
+	}
 	start := time.Now()
+	now := func() int64 { return time.Since(start).Nanoseconds() }
 	failures := make([]error, run.Clients)
 	var all sync.WaitGroup
-	for number := range run.Clients {
-		all.Go(func() { failures[number] = run.client(ctx, w, writer, number, start) })
+	for number, attempt := range attempts {
+		all.Go(func() { failures[number] = run.operations(ctx, number, attempt, writer, now) })
 	}
 	all.Wait()
 	return errors.Join(failures...)
 }
 
-func (run IsolationRun) client(ctx context.Context, w *isolation.Work, writer *history.Writer, number int, start time.Time) error {
-	client, err := w.Client(ctx, number)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	if err := writer.Reserve(history.Reservation{Client: number, UpTo: uint64(run.Each)}); err != nil {
-		return err
-	}
+// operations does and records all operations of one client.
+func (run IsolationRun) operations(ctx context.Context, number int, attempt func(*history.Op), writer *history.Writer, now func() int64) error {
 	for seq := range uint64(run.Each) {
 		op := history.Op{Client: number, Seq: seq}
 		for op.Attempt = 1; !op.Last; op.Attempt++ {
-			op.Start = time.Since(start).Nanoseconds()
-			answer := client.Attempt(ctx, seq, op.Attempt)
-			op.End = time.Since(start).Nanoseconds()
-			op.Kind, op.Outcome, op.Error, op.Values = answer.Kind, answer.Outcome, answer.Class, answer.Values
-			op.Final = answer.Outcome
-			op.Last = answer.Outcome != history.Failed || op.Attempt >= run.Attempts
+			op.Start = now()
+			attempt(&op)
+			op.End = now()
+			op.Final = op.Outcome
+			op.Last = op.Outcome != history.Failed || op.Attempt >= run.Attempts
 			if err := writer.Record(&op); err != nil {
 				return err
 			}

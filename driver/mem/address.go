@@ -13,7 +13,7 @@ import (
 const parameterNames = "bug, timeout and latency"
 
 // parse reads mem://?bug=NAME:PROBABILITY&timeout=PROBABILITY&latency=DURATION.
-func parse(target workload.Target) (Options, error) {
+func parse(target workload.Target, bugs []Bug) (Options, error) {
 	o := Options{Seed: target.Seed}
 	rest, found := strings.CutPrefix(target.Address, "mem:")
 	place, query, _ := strings.Cut(rest, "?")
@@ -22,23 +22,23 @@ func parse(target workload.Target) (Options, error) {
 			Want: "mem:// or mem://?bug=NAME:PROBABILITY"}
 	}
 	switch target.Isolation {
-	case "", isolation, "serializable":
+	case "", level, "serializable":
 	default:
-		return o, &workload.OptionError{Option: "isolation", Value: target.Isolation, Want: isolation}
+		return o, &workload.OptionError{Option: "isolation", Value: target.Isolation, Want: level}
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return o, &workload.OptionError{Option: "parameters", Value: query, Want: parameterNames}
 	}
 	for key, given := range values {
-		if err := o.parameter(key, given); err != nil {
+		if err := o.parameter(key, given, bugs); err != nil {
 			return o, err
 		}
 	}
-	return o, o.validate()
+	return o, o.validate(bugs)
 }
 
-func (o *Options) parameter(key string, given []string) (err error) {
+func (o *Options) parameter(key string, given []string, bugs []Bug) (err error) {
 	if key != "bug" && len(given) != 1 {
 		return &workload.OptionError{Option: "parameter", Value: key, Want: "each of " + parameterNames + ", only bug repeated"}
 	}
@@ -48,7 +48,7 @@ func (o *Options) parameter(key string, given []string) (err error) {
 			bug, chance, _ := strings.Cut(item, ":")
 			p, err := strconv.ParseFloat(chance, 64)
 			if err != nil {
-				return &workload.OptionError{Option: "bug", Value: item, Want: "NAME:PROBABILITY, with NAME one of " + bugNames()}
+				return &workload.OptionError{Option: "bug", Value: item, Want: "NAME:PROBABILITY, with NAME one of " + bugNames(bugs)}
 			}
 			o.Inject = append(o.Inject, Injection{Name: bug, Probability: p})
 		}
@@ -71,13 +71,13 @@ const (
 	wantLatency     = "a duration of 0 or more, such as 2ms"
 )
 
-func (o Options) validate() error {
+func (o Options) validate(bugs []Bug) error {
 	var seen []string
 	for _, i := range o.Inject {
-		known := slices.ContainsFunc(Bugs(), func(b Bug) bool { return b.Name == i.Name })
+		known := slices.ContainsFunc(bugs, func(b Bug) bool { return b.Name == i.Name })
 		switch {
 		case !known:
-			return &workload.OptionError{Option: "bug", Value: i.Name, Want: bugNames()}
+			return &workload.OptionError{Option: "bug", Value: i.Name, Want: bugNames(bugs)}
 		case slices.Contains(seen, i.Name):
 			return &workload.OptionError{Option: "bug", Value: i.Name, Want: "each bug once"}
 		case !isProbability(i.Probability):
@@ -97,9 +97,9 @@ func (o Options) validate() error {
 // isProbability also refuses NaN.
 func isProbability(p float64) bool { return p >= 0 && p <= 1 }
 
-func bugNames() string {
+func bugNames(bugs []Bug) string {
 	var names []string
-	for _, b := range Bugs() {
+	for _, b := range bugs {
 		names = append(names, b.Name)
 	}
 	return strings.Join(names, ", ")

@@ -1,5 +1,7 @@
 // Package mem is a reference database in memory. It is strictly serializable:
-// a mutex lets one transaction in at a time. And it can be told to break its
+// for the bank a mutex lets one transaction in at a time, for workload
+// isolation transactions run at the same time on many versions and are
+// validated when they commit. And it can be told to break its
 // word in one of many ways (Bugs), with a probability and a seed, so that the
 // checks can be shown to notice: a checker is believed only if it convicts.
 //
@@ -7,12 +9,9 @@
 package mem
 
 import (
-	"math/rand/v2"
-	"sync"
 	"time"
 
 	"assay/history"
-	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -21,13 +20,13 @@ type Options struct {
 	// Seed feeds all chance: the same seed and the same order of calls give
 	// the same run.
 	Seed uint64
-	// Inject lists the bugs to switch on. A transfer or a Read suffers at most
-	// one of them; they are tried in the order of Bugs.
+	// Inject lists the bugs to switch on. A transaction or a Read suffers at
+	// most one of them; they are tried in the order of their list.
 	Inject []Injection
-	// Timeout is the probability, 0 to 1, that a transfer is answered as
+	// Timeout is the probability, 0 to 1, that a transaction is answered as
 	// Unknown; with equal chance it is then applied or not. That is no bug.
 	Timeout float64
-	// Latency is how long each transfer takes before it is done.
+	// Latency is how long each transaction takes before it is done.
 	Latency time.Duration
 }
 
@@ -39,49 +38,24 @@ type Injection struct {
 	Probability float64
 }
 
-// Database is one database. It is safe for concurrent use. All Stores that
-// Bank returns share it.
+// Database is one database of the bank's. It is safe for concurrent use. All
+// Stores that Bank returns share it.
 type Database struct {
-	timeout float64
-	latency time.Duration
-	armed   []armed
-
-	mu      sync.Mutex
-	chance  *rand.Rand
-	foreign bool           // somebody else's: for tests of the refusal
-	mark    *workload.Mark // nil while there is no schema
-	bank    books
-	// calls counts transfers since Create, for what is to happen later.
-	calls uint64
-	late  []late
+	*site
+	bank books
+	late []late
 	// doomed takes back the last transfer, if that is to be lost.
 	doomed func()
 }
 
-// armed is a Bug switched on.
-type armed struct {
-	Bug
-	probability float64
-}
-
-// New returns an empty database. It returns *workload.OptionError for a bug
-// that does not exist or a value out of range.
+// New returns an empty database of the bank's. It returns
+// *workload.OptionError for a bug that does not exist or a value out of range.
 func New(o Options) (*Database, error) {
-	if err := o.validate(); err != nil {
+	s, err := newSite(o, Bugs())
+	if err != nil {
 		return nil, err
 	}
-	d := &Database{
-		timeout: o.Timeout, latency: o.Latency,
-		chance: rand.New(rand.NewPCG(o.Seed, 0x6173736179)),
-	}
-	for _, bug := range Bugs() {
-		for _, injected := range o.Inject {
-			if injected.Name == bug.Name && injected.Probability > 0 {
-				d.armed = append(d.armed, armed{bug, injected.Probability})
-			}
-		}
-	}
-	return d, nil
+	return &Database{site: s}, nil
 }
 
 // Bank returns a Store on this database.
@@ -92,11 +66,6 @@ func (d *Database) Bank() bank.Store { return &store{d} }
 func (d *Database) reset() {
 	d.bank = books{}
 	d.calls, d.late, d.doomed = 0, nil, nil
-}
-
-// hits draws once.
-func (d *Database) hits(probability float64) bool {
-	return probability > 0 && d.chance.Float64() < probability
 }
 
 // transfer is one transaction, from the order to the answer.

@@ -77,7 +77,7 @@ func TestAddress(t *testing.T) {
 	}
 	for address, want := range good {
 		want.Seed = 9
-		got, err := parse(workload.Target{Address: address, Seed: 9})
+		got, err := parse(workload.Target{Address: address, Seed: 9}, Bugs())
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v", address, got, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"assay/history"
@@ -13,9 +12,8 @@ import (
 )
 
 const (
-	// isolation is what the mutex gives; plain "serializable" is understood as
-	// well.
-	isolation = "strict serializable"
+	// level is what all have; plain "serializable" is understood as well.
+	level = "strict serializable"
 	// name stands for the database in errors: it has no other.
 	name = "mem:"
 )
@@ -29,7 +27,7 @@ type store struct{ d *Database }
 // parameter), timeout (a probability) and latency (a duration, such as 2ms).
 // It returns *workload.OptionError.
 func OpenBank(_ context.Context, target workload.Target) (bank.Store, error) {
-	o, err := parse(target)
+	o, err := parse(target, Bugs())
 	if err != nil {
 		return nil, err
 	}
@@ -41,46 +39,11 @@ func OpenBank(_ context.Context, target workload.Target) (bank.Store, error) {
 }
 
 // Describe implements bank.Store.
-func (s *store) Describe(context.Context) (workload.Product, error) {
-	d := s.d
-	bugs := make([]string, len(d.armed))
-	for i, b := range d.armed {
-		bugs[i] = b.Name + ":" + probability(b.probability)
-	}
-	if len(bugs) == 0 {
-		bugs = []string{"none"}
-	}
-	return workload.Product{
-		Name: "assay's reference database", Version: "1", Embedded: true,
-		Settings: []workload.Setting{
-			{Name: "isolation", Value: isolation},
-			{Name: "durability", Value: "none, in memory"},
-			{Name: "bugs", Value: strings.Join(bugs, ", ")},
-			{Name: "timeouts", Value: probability(d.timeout)},
-			{Name: "latency", Value: d.latency.String()},
-		},
-		Topology: workload.Topology{Nodes: 1},
-	}, nil
-}
+func (s *store) Describe(context.Context) (workload.Product, error) { return s.d.describe(), nil }
 
 func probability(p float64) string { return strconv.FormatFloat(p, 'g', -1, 64) }
 
-// guard takes the lock, checks that what is there is ours, and that there is
-// something if that is required. The caller unlocks if there is no error.
-func (s *store) guard(required bool) error {
-	s.d.mu.Lock()
-	var err error
-	switch {
-	case s.d.foreign:
-		err = &workload.ForeignError{Name: name, Hint: "open another one"}
-	case required && s.d.mark == nil:
-		err = &workload.NoSchemaError{Name: name}
-	default:
-		return nil
-	}
-	s.d.mu.Unlock()
-	return err
-}
+func (s *store) guard(required bool) error { return s.d.guard(required) }
 
 // Find implements bank.Store.
 func (s *store) Find(context.Context) (*workload.Remains, error) {
