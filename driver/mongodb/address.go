@@ -30,6 +30,8 @@ type settings struct {
 	// readConcern and writeConcern are those of the transactions.
 	readConcern  *readconcern.ReadConcern
 	writeConcern *writeconcern.WriteConcern
+	// namedReadConcern is true if the address names a read concern.
+	namedReadConcern bool
 	// askedForRetries is true if the address asks for the library's retries,
 	// which stay off.
 	askedForRetries bool
@@ -134,7 +136,7 @@ func (s *settings) chooseConcerns(isolation string) error {
 	s.readConcern, s.writeConcern = readconcern.Majority(), writeconcern.Majority()
 	named := s.options.ReadConcern
 	if named != nil {
-		s.readConcern = named
+		s.readConcern, s.namedReadConcern = named, true
 	}
 	switch isolation {
 	case "":

@@ -16,6 +16,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 
 	"assay/workload"
 )
@@ -63,7 +65,10 @@ func connect(ctx context.Context, target workload.Target, workloadName string) (
 	if err != nil {
 		return nil, s.malformed(err)
 	}
-	c := &connection{settings: s, client: client, admin: client.Database("admin")}
+	// $currentOp takes no read concern but local, which the address's would
+	// replace.
+	admin := client.Database("admin", options.Database().SetReadConcern(readconcern.Local()))
+	c := &connection{settings: s, client: client, admin: admin}
 	ctx, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()
 	if err := c.greet(ctx); err != nil {

@@ -81,11 +81,19 @@ func (s *place) settle(ctx context.Context) (doing string, err error) {
 	if err := s.noneOpen(ctx); err != nil {
 		return "look for open transactions", err
 	}
+	return confirming, s.confirm(ctx)
+}
+
+const confirming = "have a majority confirm the last writes"
+
+// confirm returns when a majority has all that the primary has.
+func (s *place) confirm(ctx context.Context) error {
 	marks := s.marks.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
-	if err := marks.FindOne(ctx, bson.D{{Key: "_id", Value: markID}}).Err(); err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
-		return "have a majority confirm the last writes", err
+	err := marks.FindOne(ctx, bson.D{{Key: "_id", Value: markID}}).Err()
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil
 	}
-	return "", nil
+	return err
 }
 
 // noneOpen returns an *openError if the server knows of open transactions of

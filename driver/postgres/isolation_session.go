@@ -93,16 +93,16 @@ func (s *isolationSession) failed(ctx context.Context, err error) isolation.Repl
 		return isolation.Reply{Class: bank.ClassOther, Err: err, Broken: true}
 	}
 	if hasCode(err, codeUniqueViolation) {
-		reply.Class = classDuplicateRow
+		reply.Class = classDuplicateKey
 	}
 	reply.Broken = s.leave(ctx) != nil
 	return reply
 }
 
-// classDuplicateRow is the class of a row that is there already: inserted by a
+// classDuplicateKey is the class of a row whose id is there already: inserted by a
 // transaction that went before under the same number, or, at levels that do not
 // see it, at the same time.
-const classDuplicateRow = "duplicate row"
+const classDuplicateKey = "duplicate key"
 
 // commit sends COMMIT and judges the answer as for a transfer.
 func (s *isolationSession) commit(ctx context.Context) isolation.Reply {

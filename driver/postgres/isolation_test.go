@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/url"
 	"slices"
 	"testing"
@@ -104,6 +103,45 @@ func element(key, value int64) isolation.Op {
 	return isolation.Op{Kind: isolation.Append, Key: key, Value: value}
 }
 
+func TestIsolation(t *testing.T) {
+	for _, level := range []string{"read committed", "repeatable read", "serializable"} {
+		t.Run(level, func(t *testing.T) { drivertest.RunIsolation(t, isolationHarness(t, level)) })
+	}
+	t.Run("without prepared statements", func(t *testing.T) {
+		drivertest.RunIsolation(t, isolationHarness(t, "", parameter("default_query_exec_mode", "exec")))
+	})
+}
+
+func isolationHarness(t *testing.T, level string, changes ...func(*url.URL)) drivertest.Isolation {
+	// By default the server looks for deadlocks after a second of waiting only,
+	// and the suite provokes hundreds.
+	changes = append(changes, parameter("deadlock_timeout", "10ms"))
+	return drivertest.Isolation{
+		Secret: secret,
+		Open: func(t *testing.T) isolation.Store {
+			store, err := OpenIsolation(context.Background(), at(t, level, changes...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store
+		},
+		MakeForeign: func(t *testing.T) {
+			exec(t, admin(t), `CREATE SCHEMA assay_isolation CREATE TABLE list (owner text)`)
+			t.Cleanup(func() { exec(t, admin(t), `DROP SCHEMA assay_isolation CASCADE`) })
+		},
+		ForeignIntact: func(t *testing.T) {
+			var relations, columns int
+			err := admin(t).QueryRow(context.Background(), `SELECT
+				(SELECT count(*) FROM pg_class WHERE relnamespace = 'assay_isolation'::regnamespace),
+				(SELECT count(*) FROM pg_attribute WHERE attrelid = 'assay_isolation.list'::regclass AND attname = 'owner')`).
+				Scan(&relations, &columns)
+			if err != nil || relations != 1 || columns != 1 {
+				t.Errorf("the foreign schema was touched: %d relations, %d columns, %v", relations, columns, err)
+			}
+		},
+	}
+}
+
 func TestIsolationPromise(t *testing.T) {
 	for level, want := range map[string]string{
 		"": "read-committed", "read committed": "read-committed",
@@ -148,100 +186,6 @@ func TestIsolationLevelIsInForce(t *testing.T) {
 		}
 		if err := s.leave(d.ctx); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-func TestIsolationOperations(t *testing.T) {
-	for name, change := range map[string]func(*url.URL){
-		"prepared": func(*url.URL) {}, "as text": parameter("default_query_exec_mode", "exec"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := sitDown(t, target(t, change))
-			s := d.session()
-			d.commit(s, element(4, 10), element(4, 11), element(2, 20), isolation.Op{Kind: isolation.AppendByRewrite, Key: 6, Value: 60},
-				isolation.Op{Kind: isolation.AppendByRewrite, Key: 4, Value: -1 << 63})
-			d.commit(s, isolation.Op{Kind: isolation.Write, Key: 1, Value: 5}, isolation.Op{Kind: isolation.Write, Key: 1, Value: 6},
-				isolation.Op{Kind: isolation.Insert, Key: 7, Value: 70}, isolation.Op{Kind: isolation.Insert, Key: 7, Value: 71},
-				isolation.Op{Kind: isolation.Insert, Key: 8, Value: 80})
-			used := make([]int64, 5, 9)
-			got := d.commit(s,
-				isolation.Op{Kind: isolation.ReadList, Key: 4, List: used}, isolation.Op{Kind: isolation.ReadList, Key: 3, List: used[3:]},
-				isolation.Op{Kind: isolation.ReadValue, Key: 1}, isolation.Op{Kind: isolation.ReadValue, Key: 2, Value: 9, Found: true},
-				isolation.Op{Kind: isolation.Count, Key: 7, Value: 9}, isolation.Op{Kind: isolation.Count, Key: 9, Value: 9})
-			if !slices.Equal(got[0].List, []int64{10, 11, -1 << 63}) || len(got[1].List) != 0 ||
-				!got[2].Found || got[2].Value != 6 || got[3].Found || got[4].Value != 2 || got[5].Value != 0 {
-				t.Errorf("read %+v", got)
-			}
-			results := []int64{}
-			for _, side := range []int64{0, 1, 0, 1, 1} {
-				op := d.commit(s, isolation.Op{Kind: isolation.Withdraw, Key: 3, Value: side})[0]
-				results = append(results, op.Result)
-			}
-			// Both 1: side 0 to 0. Then side 1 to 1; side 0 to 1; side 1 to 0; to 1.
-			if !slices.Equal(results, []int64{3, 2, 2, 3, 1}) {
-				t.Errorf("the pairs were read as %v", results)
-			}
-			if r := s.Do(d.ctx, nil); r.Outcome != history.Committed {
-				t.Errorf("nothing to do: %+v", r)
-			}
-			lists, registers := d.state()
-			if len(lists) != 3 || !slices.Equal(lists[4], []int64{10, 11, -1 << 63}) || !slices.Equal(lists[2], []int64{20}) ||
-				!slices.Equal(lists[6], []int64{60}) || !maps.Equal(registers, map[int64]int64{1: 6}) {
-				t.Errorf("read %v and %v", lists, registers)
-			}
-			size, err := d.store.Size(d.ctx)
-			if err != nil || size.Bytes <= 0 || !maps.Equal(size.Rows, map[string]int64{"list": 3, "register": 1, "member": 3, "pair": 2}) {
-				t.Errorf("Size: %+v, %v", size, err)
-			}
-			if remains, err := d.store.Find(d.ctx); err != nil || remains == nil || remains.Mark.Run != "desk" || remains.Rows != 9 {
-				t.Errorf("Find: %+v, %v", remains, err)
-			}
-		})
-	}
-}
-
-func TestIsolationWithoutSchema(t *testing.T) {
-	store := openIsolation(t, target(t))
-	ctx := context.Background()
-	nothing := func(int64, []int64) error { return nil }
-	_, session := store.Session(ctx)
-	_, size := store.Size(ctx)
-	for name, err := range map[string]error{"Session": session, "Size": size,
-		"Read": store.Read(ctx, nothing, func(int64, int64) error { return nil })} {
-		if !errors.As(err, new(*workload.NoSchemaError)) {
-			t.Errorf("%s: %v; want *workload.NoSchemaError", name, err)
-		}
-	}
-	if remains, err := store.Find(ctx); remains != nil || err != nil {
-		t.Errorf("Find: %+v, %v", remains, err)
-	}
-	conn := admin(t)
-	exec(t, conn, `CREATE SCHEMA assay_isolation CREATE TABLE list (owner text)`)
-	t.Cleanup(func() { exec(t, admin(t), `DROP SCHEMA assay_isolation CASCADE`) })
-	for name, err := range map[string]error{"Create": store.Create(ctx, workload.Mark{Workload: "isolation"}), "Drop": store.Drop(ctx),
-		"Read": store.Read(ctx, nothing, func(int64, int64) error { return nil })} {
-		if !errors.As(err, new(*workload.ForeignError)) {
-			t.Errorf("%s: %v; want *workload.ForeignError", name, err)
-		}
-	}
-}
-
-func TestIsolationReadCallbackErrors(t *testing.T) {
-	d := sitDown(t, target(t))
-	d.commit(d.session(), element(2, 1), element(4, 1), isolation.Op{Kind: isolation.Write, Key: 1, Value: 1})
-	sentinel := errors.New("the reader has had enough")
-	for stop := 1; stop <= 3; stop++ {
-		calls := 0
-		enough := func() error {
-			if calls++; calls == stop {
-				return sentinel
-			}
-			return nil
-		}
-		err := d.store.Read(d.ctx, func(int64, []int64) error { return enough() }, func(int64, int64) error { return enough() })
-		if err != sentinel || calls != stop {
-			t.Errorf("the callback failed at call %d: Read made %d calls and returned %v", stop, calls, err)
 		}
 	}
 }
@@ -411,7 +355,7 @@ func TestIsolationDuplicateRow(t *testing.T) {
 	s := d.session()
 	row := isolation.Op{Kind: isolation.Insert, Key: 1, Value: 5}
 	d.commit(s, row)
-	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), history.Failed, classDuplicateRow, false)
+	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), history.Failed, classDuplicateKey, false)
 	if lists, _ := d.state(); len(lists[2]) != 0 {
 		t.Errorf("a failed transaction left %v", lists)
 	}

@@ -1,0 +1,372 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"assay/cluster"
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/isolation"
+)
+
+func mustOpenIsolation(t *testing.T, address string) *isolationStore {
+	t.Helper()
+	store, err := OpenIsolation(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.(*isolationStore)
+}
+
+// TestIsolation shares one set of three nodes, so each subtest leaves it
+// healthy and empty.
+func TestIsolation(t *testing.T) {
+	set := startSet(t, 3)
+	for _, options := range []string{"", "&readConcernLevel=local&w=1"} {
+		t.Run("options="+options, func(t *testing.T) {
+			plain := plainClient(t, set.Address()).Database("assay_isolation")
+			drivertest.RunIsolation(t, drivertest.Isolation{
+				Open:          func(t *testing.T) isolation.Store { return mustOpenIsolation(t, set.Address()+options) },
+				MakeForeign:   func(t *testing.T) { makeForeign(t, plain) },
+				ForeignIntact: func(t *testing.T) { foreignIntact(t, plain) },
+			})
+		})
+	}
+	for _, s := range []struct {
+		name string
+		run  func(*testing.T, *desk)
+	}{
+		{"WriteSkew", testWriteSkew},
+		{"RewriteConflict", testRewriteConflict},
+		{"UpsertRace", testUpsertRace},
+		{"NoPhantom", testNoPhantom},
+		{"DuplicateKey", testDuplicateKey},
+		{"UnknownKind", testUnknownKind},
+		{"ReadsOnlyIntegers", testListsOfIntegers},
+		{"AbortedByTheServer", testAbortedByTheServer},
+	} {
+		t.Run(s.name, func(t *testing.T) { s.run(t, sitDown(t, set, "")) })
+	}
+	t.Run("OpenTransactionsShow", func(t *testing.T) { testOpenTransactionsShow(t, set) })
+}
+
+// testOpenTransactionsShow asks for open transactions under every read concern
+// that an address can name: they are shown, or the server's lifetime limit
+// would have to be waited for.
+func testOpenTransactionsShow(t *testing.T, set *cluster.MongoDB) {
+	for _, options := range []string{"", "&readConcernLevel=local", "&readConcernLevel=majority", "&readConcernLevel=snapshot"} {
+		d := sitDown(t, set, options)
+		s := d.session()
+		op := element(2, 1)
+		if err := d.begin(s)(&op); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.store.noneOpen(d.ctx); !errors.As(err, new(*openError)) {
+			t.Errorf("%q: while a transaction is open: %v", options, err)
+		}
+		if r := s.commit(d.ctx); r.Outcome != history.Committed {
+			t.Errorf("%q: %+v", options, r)
+		}
+	}
+}
+
+func TestIsolationPromise(t *testing.T) {
+	set := startSet(t, 1)
+	for options, want := range map[string]string{
+		"": "snapshot-isolation", "&readConcernLevel=snapshot&w=majority": "snapshot-isolation",
+		"&readConcernLevel=majority": "read-committed", "&readConcernLevel=local": "read-uncommitted",
+		"&w=1": "read-uncommitted", "&readConcernLevel=majority&w=1": "read-uncommitted",
+	} {
+		store := mustOpenIsolation(t, set.Address()+options)
+		if got := store.Promise(); got != want {
+			t.Errorf("%q promises %q, want %q", options, got, want)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err := OpenIsolation(t.Context(), workload.Target{Address: set.Address(), Isolation: "serializable"})
+	if !errors.As(err, new(*workload.OptionError)) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// desk is an empty isolation schema.
+type desk struct {
+	t     *testing.T
+	ctx   context.Context
+	set   *cluster.MongoDB
+	store *isolationStore
+}
+
+func sitDown(t *testing.T, set *cluster.MongoDB, options string) *desk {
+	t.Helper()
+	d := &desk{t, patiently(t), set, mustOpenIsolation(t, set.Address()+options)}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := errors.Join(d.store.Settle(ctx), d.store.Drop(ctx), d.store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := d.store.Create(d.ctx, workload.Mark{Run: "desk", Workload: "isolation"}); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (d *desk) session() *isolationSession {
+	d.t.Helper()
+	session, err := d.store.Session(d.ctx)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(session.Close)
+	return session.(*isolationSession)
+}
+
+// begin begins a transaction by hand, and returns what does one operation in
+// it.
+func (d *desk) begin(s *isolationSession) func(*isolation.Op) error {
+	d.t.Helper()
+	if err := s.begin(); err != nil {
+		d.t.Fatal(err)
+	}
+	counted, _ := counting(d.ctx)
+	ctx := mongo.NewSessionContext(counted, s.session)
+	return func(op *isolation.Op) error { return s.operate(ctx, op) }
+}
+
+// commit does a transaction that must commit.
+func (d *desk) commit(s *isolationSession, ops ...isolation.Op) []isolation.Op {
+	d.t.Helper()
+	for {
+		r := s.Do(d.ctx, ops)
+		if r.Outcome == history.Committed {
+			return ops
+		}
+		if r.Outcome != history.Failed || d.ctx.Err() != nil {
+			d.t.Fatalf("%+v: %+v, want committed", ops, r)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (d *desk) lists() map[int64][]int64 {
+	d.t.Helper()
+	lists := map[int64][]int64{}
+	err := d.store.Read(d.ctx, func(key int64, elements []int64) error { lists[key] = elements; return nil },
+		func(int64, int64) error { return nil })
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return lists
+}
+
+// wantFailed wants proof of no effect, and a session that goes on.
+func (d *desk) wantFailed(s *isolationSession, r isolation.Reply, class string) {
+	d.t.Helper()
+	if r.Outcome != history.Failed || r.Class != class || r.Broken || r.Err == nil {
+		d.t.Errorf("got %+v, want failed (%s)", r, class)
+	}
+	d.commit(s, element(1000, 1))
+}
+
+func element(key, value int64) isolation.Op {
+	return isolation.Op{Kind: isolation.Append, Key: key, Value: value}
+}
+
+// testWriteSkew has two sessions read a pair before either has committed:
+// snapshot isolation lets both sides go.
+func testWriteSkew(t *testing.T, d *desk) {
+	d.commit(d.session(), isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: 0}) // makes side 0, as 0
+	d.commit(d.session(), isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: 0}) // and sets it to 1
+	sessions := []*isolationSession{d.session(), d.session()}
+	for side, s := range sessions {
+		op := isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: int64(side)}
+		if err := d.begin(s)(&op); err != nil || op.Result != 3 {
+			t.Errorf("side %d read %02b, %v", side, op.Result, err)
+		}
+	}
+	for _, s := range sessions {
+		if r := s.commit(d.ctx); r.Outcome != history.Committed {
+			t.Errorf("got %+v", r)
+		}
+	}
+	if op := d.commit(d.session(), isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: 0})[0]; op.Result != 0 {
+		t.Errorf("the pair is %02b, though both were taken", op.Result)
+	}
+}
+
+// testRewriteConflict has two sessions read one list before either rewrites it.
+func testRewriteConflict(t *testing.T, d *desk) {
+	d.commit(d.session(), element(2, 1))
+	first, second := d.session(), d.session()
+	rewrite := []isolation.Op{{Kind: isolation.AppendByRewrite, Key: 2, Value: 10}}
+	do := d.begin(first)
+	if err := do(&isolation.Op{Kind: isolation.ReadList, Key: 2}); err != nil {
+		t.Fatal(err)
+	}
+	d.commit(second, isolation.Op{Kind: isolation.AppendByRewrite, Key: 2, Value: 20})
+	err := do(&rewrite[0])
+	r := replyOf(judgeStatement(err, true))
+	first.abort(d.ctx, bank.Reply{Err: err}, true)
+	d.wantFailed(first, r, bank.ClassSerialization)
+	if lists := d.lists(); !slices.Equal(lists[2], []int64{1, 20}) {
+		t.Errorf("the list is %v", lists[2])
+	}
+}
+
+// testUpsertRace has two sessions make one list, both while the other is at it,
+// and after the other has committed what one of them cannot see.
+func testUpsertRace(t *testing.T, d *desk) {
+	first, second := d.session(), d.session()
+	do := d.begin(first)
+	mine := element(2, 1)
+	if err := do(&mine); err != nil {
+		t.Fatal(err)
+	}
+	d.wantFailed(second, second.Do(d.ctx, []isolation.Op{element(2, 2)}), bank.ClassSerialization)
+	if r := first.commit(d.ctx); r.Outcome != history.Committed {
+		t.Errorf("got %+v", r)
+	}
+
+	do = d.begin(first)
+	if err := do(&isolation.Op{Kind: isolation.ReadList, Key: 4}); err != nil {
+		t.Fatal(err)
+	}
+	d.commit(second, element(4, 1))
+	late := element(4, 2)
+	err := do(&late)
+	r := replyOf(judgeStatement(err, true))
+	first.abort(d.ctx, bank.Reply{Err: err}, true)
+	if r.Class != bank.ClassSerialization && r.Class != classDuplicateKey {
+		t.Errorf("got %+v", r)
+	}
+	d.wantFailed(first, r, r.Class)
+	if lists := d.lists(); !slices.Equal(lists[2], []int64{1}) || !slices.Equal(lists[4], []int64{1}) {
+		t.Errorf("the lists are %v", lists)
+	}
+}
+
+func testNoPhantom(t *testing.T, d *desk) {
+	s := d.session()
+	do := d.begin(s)
+	for i := range int64(2) {
+		op := isolation.Op{Kind: isolation.Count, Key: 1}
+		if err := do(&op); err != nil || op.Value != 0 {
+			t.Errorf("count %d: %d, %v", i, op.Value, err)
+		}
+		d.commit(d.session(), isolation.Op{Kind: isolation.Insert, Key: 1, Value: i})
+	}
+	if r := s.commit(d.ctx); r.Outcome != history.Committed {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func testDuplicateKey(t *testing.T, d *desk) {
+	s := d.session()
+	row := isolation.Op{Kind: isolation.Insert, Key: 1, Value: 5}
+	d.commit(s, row)
+	d.wantFailed(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), classDuplicateKey)
+	if lists := d.lists(); len(lists[2]) != 0 {
+		t.Errorf("a failed transaction left %v", lists)
+	}
+}
+
+func testUnknownKind(t *testing.T, d *desk) {
+	s := d.session()
+	d.wantFailed(s, s.Do(d.ctx, []isolation.Op{element(2, 1), {Kind: 99}}), bank.ClassOther)
+	d.commit(s, element(2, 2))
+	if lists := d.lists(); !slices.Equal(lists[2], []int64{2}) {
+		t.Errorf("left %v", lists)
+	}
+}
+
+// testListsOfIntegers alters data behind the driver's back.
+func testListsOfIntegers(t *testing.T, d *desk) {
+	read := func() error {
+		return d.store.Read(d.ctx, func(int64, []int64) error { return nil }, func(int64, int64) error { return nil })
+	}
+	for _, elements := range []any{bson.A{int64(1), 2.5}, bson.A{"1"}, "1", nil} {
+		if err := upsert(d.ctx, d.store.lists, 2, "$set", "elements", elements); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(); err == nil {
+			t.Errorf("elements %v pass for integers", elements)
+		}
+		if r := d.session().Do(d.ctx, []isolation.Op{{Kind: isolation.ReadList, Key: 2}}); r.Outcome != history.Failed || r.Err == nil {
+			t.Errorf("elements %v: %+v", elements, r)
+		}
+	}
+	if err := upsert(d.ctx, d.store.lists, 2, "$set", "elements", bson.A{int32(1), int64(2)}); err != nil {
+		t.Fatal(err)
+	}
+	if lists := d.lists(); !slices.Equal(lists[2], []int64{1, 2}) {
+		t.Errorf("read %v", lists[2])
+	}
+}
+
+// testAbortedByTheServer has the server end a transaction before its commit.
+func testAbortedByTheServer(t *testing.T, d *desk) {
+	s := d.session()
+	op := element(2, 1)
+	if err := d.begin(s)(&op); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.store.Settle(d.ctx); err != nil { // returns when the server has given up
+		t.Fatal(err)
+	}
+	d.wantFailed(s, replyOf(s.commit(d.ctx)), classAborted)
+	if lists := d.lists(); len(lists[2]) != 0 {
+		t.Errorf("left %v", lists)
+	}
+}
+
+// TestIsolationCommitWithoutAnswer cuts the network around the first statement
+// and the commit, before and after the server gets them.
+func TestIsolationCommitWithoutAnswer(t *testing.T) {
+	set := startSet(t, 1)
+	proxy := drivertest.NewProxy(t, set.HostPort(0))
+	d := sitDown(t, set, "")
+	via := mustOpenIsolation(t, "mongodb://"+proxy.Addr()+"/?directConnection=true")
+	t.Cleanup(func() { via.Close() })
+	for key, c := range map[int64]struct {
+		marker  string
+		deliver bool
+		outcome history.Outcome
+		there   bool
+	}{
+		2: {"$push", false, history.Failed, false},
+		4: {"$push", true, history.Failed, false},
+		6: {"commitTransaction", false, history.Unknown, false},
+		8: {"commitTransaction", true, history.Unknown, true},
+	} {
+		session, err := via.Session(d.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy.Arm([]byte(c.marker), c.deliver)
+		r := session.Do(d.ctx, []isolation.Op{element(key, 1)})
+		if r.Outcome != c.outcome || r.Class != bank.ClassLost || !r.Broken {
+			t.Errorf("%+v: %+v", c, r)
+		}
+		session.Close()
+		proxy.Pass()
+		if err := via.Settle(d.ctx); err != nil {
+			t.Fatal(err)
+		}
+		if lists := d.lists(); (len(lists[key]) == 1) != c.there {
+			t.Errorf("%+v: the lists are %v", c, lists)
+		}
+	}
+}

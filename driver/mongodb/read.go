@@ -1,0 +1,87 @@
+package mongodb
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// readBatch is how many documents the server sends at once when everything is
+// read: about a megabyte.
+const readBatch = 10_000
+
+// view has read look at our collections in one snapshot session (MongoDB
+// manual, "Read Concern snapshot"), which the context carries, so that the view
+// is one, whatever happens meanwhile. The server keeps snapshots for a limited
+// time, by default 300 seconds; reading longer than that ends with an error
+// that names the parameter.
+//
+// A snapshot holds what a majority has. So that nothing is missing that was
+// acknowledged with less, the majority is waited for first.
+func (s *place) view(ctx context.Context, read func(context.Context) error) error {
+	if err := s.mustMark(ctx); err != nil {
+		return err
+	}
+	if err := s.confirm(ctx); err != nil {
+		return failed(confirming, err)
+	}
+	session, err := s.client.StartSession(options.Session().SetSnapshot(true))
+	if err != nil {
+		return failed("open a snapshot", err)
+	}
+	defer session.EndSession(context.WithoutCancel(ctx))
+	return read(mongo.NewSessionContext(ctx, session))
+}
+
+// each gives every document of a collection to use, whose error it returns as
+// it is.
+func each(ctx context.Context, c *mongo.Collection, o *options.FindOptionsBuilder, use func(bson.Raw) error) error {
+	cursor, err := c.Find(ctx, bson.D{}, o.SetBatchSize(readBatch))
+	if err != nil {
+		return readError(c, err)
+	}
+	defer cursor.Close(context.WithoutCancel(ctx))
+	for cursor.Next(ctx) {
+		if err := use(cursor.Current); err != nil {
+			return err
+		}
+	}
+	if err := cursor.Err(); err != nil {
+		return readError(c, err)
+	}
+	return nil
+}
+
+func readError(c *mongo.Collection, err error) error {
+	if code, _ := serverCode(err); code == codeSnapshotTooOld || code == codeSnapshotUnavailable {
+		return fmt.Errorf("mongodb: read collection %s: %w; the server keeps snapshots for minSnapshotHistoryWindowInSeconds (300 by default): set that parameter to longer than reading takes, and check again",
+			c.Name(), err)
+	}
+	return failed("read collection "+c.Name(), err)
+}
+
+// integers reads fields that must be whole numbers; a float is none, whatever
+// its value.
+func integers(document bson.Raw, collection string, names []string, into []*int64) error {
+	for i, name := range names {
+		if !integer(document.Lookup(name), into[i]) {
+			return fmt.Errorf("mongodb: collection %s: field %s of a document is missing or not an integer", collection, name)
+		}
+	}
+	return nil
+}
+
+func integer(value bson.RawValue, into *int64) bool {
+	switch value.Type {
+	case bson.TypeInt64:
+		*into = value.Int64()
+	case bson.TypeInt32:
+		*into = int64(value.Int32())
+	default:
+		return false
+	}
+	return true
+}
