@@ -34,7 +34,7 @@ type silence struct{ out io.Writer }
 func (silence) Stage(string)                                  {}
 func (silence) Rows(int64, int64)                             {}
 func (silence) Working(time.Duration, bool, measure.Snapshot) {}
-func (s silence) Note(text string)                            { fmt.Fprintln(s.out, "assay:", text) }
+func (s silence) Note(text string)                            { fmt.Fprintln(s.out, "note:", text) }
 func (silence) close()                                        {}
 
 type closingProgress interface {
