@@ -76,12 +76,15 @@ func parse(target workload.Target) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
+// serializable is PostgreSQL's strongest level.
+const serializable = "serializable"
+
 // isolationLevel returns the words that SQL has for the level, "" for the
 // server's default. PostgreSQL takes "read uncommitted" too and gives read
 // committed; a name that promises what is not done is refused here.
 func isolationLevel(name string) (string, error) {
 	level := strings.ToLower(strings.TrimSpace(strings.ReplaceAll(name, "-", " ")))
-	levels := []string{"read committed", "repeatable read", "serializable"}
+	levels := []string{"read committed", "repeatable read", serializable}
 	if level != "" && !slices.Contains(levels, level) {
 		return "", &workload.OptionError{Option: "isolation level", Value: name, Want: strings.Join(levels, ", ")}
 	}

@@ -42,20 +42,12 @@ func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store
 	if err != nil {
 		return nil, err
 	}
-	if p.isolation == "" {
-		err := p.pool.use(ctx, func(conn *pgx.Conn) error {
-			return conn.QueryRow(ctx, `SELECT current_setting('default_transaction_isolation')`).Scan(&p.isolation)
-		})
-		if err != nil {
-			p.pool.close()
-			return nil, operation("ask for the isolation level", err)
-		}
-	}
-	promise, err := promised(p.isolation)
+	promise, err := promised(p.level)
 	if err != nil {
 		p.pool.close()
 		return nil, operation("connect", err)
 	}
+	p.isolation = p.level
 	return &isolationStore{p, promise}, nil
 }
 
@@ -78,7 +70,7 @@ func promised(level string) (string, error) {
 		return "read-committed", nil
 	case "repeatable read":
 		return "snapshot-isolation", nil
-	case "serializable":
+	case serializable:
 		return "serializable", nil
 	default:
 		return "", fmt.Errorf("the server's default isolation level is %q, of which nothing is known; name one with --isolation", level)

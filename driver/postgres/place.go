@@ -20,7 +20,8 @@ type place struct {
 	schema    string
 	config    *pgx.ConnConfig
 	address   string // printable
-	isolation string // in SQL's words, "" for the server's default
+	isolation string // that is asked for, in SQL's words, "" for the server's default
+	level     string // that is in force, in SQL's words
 	pool      *pool
 
 	mu    sync.Mutex
@@ -43,7 +44,14 @@ func openPlace(ctx context.Context, target workload.Target, workloadName string)
 		lines: make(map[*line]struct{}),
 	}
 	p.pool = newPool(config, p.address)
-	if err := p.pool.use(ctx, func(*pgx.Conn) error { return nil }); err != nil {
+	err = p.pool.use(ctx, func(conn *pgx.Conn) error {
+		if p.level = isolation; p.level != "" {
+			return nil
+		}
+		return conn.QueryRow(ctx, `SELECT current_setting('default_transaction_isolation')`).Scan(&p.level)
+	})
+	if err != nil {
+		p.pool.close()
 		return nil, operation("connect", err)
 	}
 	return p, nil

@@ -1,0 +1,105 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+func TestAudits(t *testing.T) {
+	for _, level := range []string{"", "repeatable read", "serializable"} {
+		t.Run("isolation="+level, func(t *testing.T) { drivertest.RunAudits(t, harness(t, level)) })
+	}
+	t.Run("without prepared statements", func(t *testing.T) {
+		drivertest.RunAudits(t, harness(t, "", parameter("default_query_exec_mode", "exec")))
+	})
+}
+
+// TestAuditLevel asks the server for the level of an audit's transaction.
+func TestAuditLevel(t *testing.T) {
+	for level, want := range map[string]string{"": "repeatable read", "read committed": "repeatable read",
+		"repeatable read": "repeatable read", "serializable": "serializable"} {
+		checkAuditLevel(t, at(t, level), want)
+	}
+	checkAuditLevel(t, target(t, parameter("default_transaction_isolation", "serializable")), "serializable")
+}
+
+func checkAuditLevel(t *testing.T, to workload.Target, want string) {
+	t.Helper()
+	store := openBank(t, to).(*bankStore)
+	defer store.Close()
+	var level, readOnly string
+	err := store.reading(context.Background(), func(tx pgx.Tx) error {
+		return tx.QueryRow(context.Background(), `SELECT current_setting('transaction_isolation'),
+			current_setting('transaction_read_only')`).Scan(&level, &readOnly)
+	})
+	if err != nil || level != want || readOnly != "on" {
+		t.Errorf("%q: an audit is at %q, read only %s, %v; want %q", to.Isolation, level, readOnly, err, want)
+	}
+}
+
+// TestAuditSeesOneMoment has a transfer commit between two reads of an audit.
+func TestAuditSeesOneMoment(t *testing.T) {
+	s := setScene(t, target(t))
+	err := s.store.(*bankStore).reading(s.ctx, func(tx pgx.Tx) error {
+		for id := range int64(2) {
+			var version int64
+			err := tx.QueryRow(s.ctx, `SELECT version FROM assay_bank.account WHERE id = $1`, id+1).Scan(&version)
+			if err != nil || version != 0 {
+				t.Errorf("account %d was read at version %d, %v", id+1, version, err)
+			}
+			if r := s.session.Transfer(s.ctx, s.next(1, 2)); r.Outcome != history.Committed {
+				t.Errorf("got %+v", r)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAuditEnds(t *testing.T) {
+	s := setScene(t, target(t))
+	store := s.store.(*bankStore)
+	exec(t, s.rival, `BEGIN`)
+	exec(t, s.rival, `LOCK TABLE assay_bank.account IN ACCESS EXCLUSIVE MODE`)
+	for name, audit := range map[string]func(context.Context) error{
+		"some": func(ctx context.Context) error { return store.Audit(ctx, []int64{1}, make([]bank.State, 1)) },
+		"all":  func(ctx context.Context) error { _, err := store.AuditAll(ctx); return err },
+	} {
+		ctx, cancel := context.WithCancel(s.ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- audit(ctx) }()
+		awaitWait(t, s.ctx, admin(t), applicationName, "Lock", "")
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := audit(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s with a context that is over: %v", name, err)
+		}
+	}
+	exec(t, s.rival, `ROLLBACK`)
+	if all, err := store.AuditAll(s.ctx); err != nil || all.Balance != 4000 {
+		t.Errorf("afterwards: %+v, %v", all, err)
+	}
+}
+
+func TestAuditWithoutSchema(t *testing.T) {
+	store := openBank(t, target(t)).(*bankStore)
+	defer store.Close()
+	_, err := store.AuditAll(context.Background())
+	for _, err := range []error{err, store.Audit(context.Background(), []int64{1}, make([]bank.State, 1))} {
+		if !errors.As(err, new(*workload.NoSchemaError)) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
