@@ -189,7 +189,9 @@ func (s *settings) complete() {
 
 // majority reports whether a commit that was acknowledged cannot be rolled
 // back by a failover.
-func (s *settings) majority() bool { return s.writeConcern.W == writeconcern.WCMajority }
+func (s *settings) majority() bool { return majority(s.writeConcern) }
+
+func majority(w *writeconcern.WriteConcern) bool { return w.W == writeconcern.WCMajority }
 
 // sending counts the commands that the library has begun to send under one
 // context.

@@ -7,7 +7,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/history"
 	"assay/workload/bank"
@@ -25,7 +27,9 @@ const maxAbandoned = 4096
 // connection of its own, but one of the pool at each command; the pool is large
 // enough for all.
 type transactor struct {
-	place *place
+	place        *place
+	readConcern  *readconcern.ReadConcern
+	writeConcern *writeconcern.WriteConcern
 	// session is the session with the server, nil until the next transaction.
 	session *mongo.Session
 }
@@ -36,7 +40,7 @@ func (s *place) transactor(ctx context.Context) (*transactor, error) {
 		return nil, failed("open a session", err)
 	}
 	s.abortAbandoned(ctx)
-	return &transactor{place: s}, nil
+	return &transactor{place: s, readConcern: s.readConcern, writeConcern: s.writeConcern}, nil
 }
 
 // Close ends the session.
@@ -62,8 +66,8 @@ func (x *transactor) begin() (err error) {
 			return err
 		}
 	}
-	return x.session.StartTransaction(options.Transaction().SetReadConcern(x.place.readConcern).
-		SetWriteConcern(x.place.writeConcern).SetReadPreference(readpref.Primary()))
+	return x.session.StartTransaction(options.Transaction().SetReadConcern(x.readConcern).
+		SetWriteConcern(x.writeConcern).SetReadPreference(readpref.Primary()))
 }
 
 // commit sends commitTransaction, once.
@@ -78,16 +82,16 @@ func (x *transactor) begin() (err error) {
 func (x *transactor) commit(ctx context.Context) bank.Reply {
 	if err := ctx.Err(); err != nil {
 		x.leave(true)
-		return judgeCommit(failed("commit", err), 0, x.place.majority())
+		return judgeCommit(failed("commit", err), 0, majority(x.writeConcern))
 	}
 	counted, sent := counting(ctx)
-	command := bson.D{{Key: "commitTransaction", Value: 1}, {Key: "writeConcern", Value: x.place.concern()}}
+	command := bson.D{{Key: "commitTransaction", Value: 1}, {Key: "writeConcern", Value: concern(x.writeConcern)}}
 	err := x.place.admin.RunCommand(mongo.NewSessionContext(counted, x.session), command).Err()
 	if err == nil {
 		forget(ctx, x.session)
 		return bank.Reply{Outcome: history.Committed}
 	}
-	r := judgeCommit(failed("commit", err), sent.commands, x.place.majority())
+	r := judgeCommit(failed("commit", err), sent.commands, majority(x.writeConcern))
 	if _, answered := serverCode(err); answered && r.Outcome == history.Failed {
 		forget(ctx, x.session)
 		x.renew()
@@ -97,13 +101,13 @@ func (x *transactor) commit(ctx context.Context) bank.Reply {
 	return r
 }
 
-// concern is the write concern as a command takes it.
-func (s *settings) concern() bson.D {
-	concern := bson.D{{Key: "w", Value: s.writeConcern.W}}
-	if j := s.writeConcern.Journal; j != nil {
-		concern = append(concern, bson.E{Key: "j", Value: *j})
+// concern is a write concern as a command takes it.
+func concern(w *writeconcern.WriteConcern) bson.D {
+	d := bson.D{{Key: "w", Value: w.W}}
+	if w.Journal != nil {
+		d = append(d, bson.E{Key: "j", Value: *w.Journal})
 	}
-	return concern
+	return d
 }
 
 // forget ends the transaction on our side alone. AbortTransaction is the

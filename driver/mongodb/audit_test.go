@@ -1,0 +1,112 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/workload/bank"
+)
+
+func TestAudits(t *testing.T) {
+	set := startSet(t, 3)
+	for _, options := range []string{"", "&readConcernLevel=local&w=1"} {
+		t.Run("options="+options, func(t *testing.T) {
+			drivertest.RunAudits(t, drivertest.Bank{Open: func(t *testing.T) bank.Store { return mustOpen(t, set.Address()+options) }})
+		})
+	}
+
+	t.Run("SeesOneMoment", func(t *testing.T) {
+		store, ledger := loaded(t, set, 100, 100)
+		session := mustSession(t, store)
+		err := store.reading(patiently(t), func(ctx context.Context) error {
+			for id := range int64(2) {
+				document, err := store.accounts.FindOne(ctx, byID(id+1)).Raw()
+				if err != nil {
+					return err
+				}
+				if a, err := accountOf(document); err != nil || a.Version != 0 {
+					t.Errorf("read %+v, %v", a, err)
+				}
+				mustCommit(t, session, ledger, bank.Transfer{ID: 1 + id, Source: 1, Destination: 2, Amount: 10})
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+
+	t.Run("NoMajority", func(t *testing.T) {
+		store, ledger := loaded(t, set, 100, 100)
+		mustCommit(t, mustSession(t, store), ledger, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10})
+		primary, err := set.WaitPrimary(patiently(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range set.Nodes() {
+			if i != primary {
+				if err := set.Pause(i); err != nil {
+					t.Fatal(err)
+				}
+				defer set.Resume(i)
+			}
+		}
+		// What no majority has confirmed is on the primary now, and an audit that
+		// sees it must not be believed.
+		client := plainClient(t, "mongodb://"+set.HostPort(primary)+"/?directConnection=true&w=1")
+		_, err = client.Database(bankDatabase).Collection(accountCollection).UpdateByID(patiently(t), int64(1),
+			bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: int64(7)}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		states := make([]bank.State, 2)
+		if err := store.Audit(ctx, []int64{1, 2}, states); err == nil {
+			t.Errorf("an audit without a majority read %+v", states)
+		}
+	})
+
+	t.Run("Ends", func(t *testing.T) {
+		store, ledger := loaded(t, set, 100, 100)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := store.AuditAll(ctx)
+		for _, err := range []error{err, store.Audit(ctx, []int64{1}, make([]bank.State, 1))} {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("with a context that is over: %v", err)
+			}
+		}
+		err = store.reading(t.Context(), func(ctx context.Context) error {
+			if err := store.accounts.FindOne(ctx, byID(1)).Err(); err != nil {
+				return err
+			}
+			return errors.New("enough")
+		})
+		if err == nil {
+			t.Error("the error is lost")
+		}
+		if err := errors.Join(store.Settle(patiently(t)), store.noneOpen(patiently(t))); err != nil {
+			t.Errorf("after an audit that failed: %v", err)
+		}
+		if all, err := store.AuditAll(patiently(t)); err != nil || all != (bank.Totals{Accounts: 2, Balance: 200}) {
+			t.Errorf("afterwards: %+v, %v", all, err)
+		}
+		if n := ledger.Count(history.Committed); n != 0 {
+			t.Errorf("%d transfers", n)
+		}
+	})
+
+	t.Run("NoAccounts", func(t *testing.T) {
+		store, _ := loaded(t, set)
+		if all, err := store.AuditAll(patiently(t)); err != nil || all != (bank.Totals{}) {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}
