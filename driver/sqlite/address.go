@@ -36,8 +36,8 @@ func parse(target workload.Target) (options, error) {
 		return o, &workload.OptionError{Option: "path", Value: bare, Want: "an absolute path, since the working directory is gone"}
 	}
 	o.name, o.path = bare, path
-	if level := target.Isolation; level != "" && level != isolation {
-		return o, &workload.OptionError{Option: "isolation", Value: level, Want: isolation + ", which is all that SQLite has"}
+	if asked := target.Isolation; asked != "" && asked != level {
+		return o, &workload.OptionError{Option: "isolation", Value: asked, Want: level + ", which is all that SQLite has"}
 	}
 	return o, o.parameters(query)
 }

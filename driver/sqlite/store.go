@@ -1,7 +1,3 @@
-// Package sqlite lets the workloads use SQLite, embedded in this process, on a
-// file of its own.
-//
-// It must not know the load engine, the checks or any other driver.
 package sqlite
 
 import (
@@ -9,39 +5,24 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
-	"time"
-
-	library "modernc.org/sqlite"
 
 	"assay/workload"
 	"assay/workload/bank"
 )
 
-// isolation is the only level that SQLite has between connections that do not
-// share a cache (https://www.sqlite.org/isolation.html).
-const isolation = "serializable"
-
-// lockTimeout is how long a transaction waits for one of another process.
-const lockTimeout = 5 * time.Second
+// Both tables are clustered by their id, which is the rowid, so that they need
+// no index beside them.
+const bankSchema = `
+CREATE TABLE assay_account (
+	id INTEGER PRIMARY KEY, balance INTEGER NOT NULL, version INTEGER NOT NULL
+) STRICT;
+CREATE TABLE assay_transfer (
+	id INTEGER PRIMARY KEY, source INTEGER NOT NULL, destination INTEGER NOT NULL, amount INTEGER NOT NULL,
+	source_version INTEGER NOT NULL, destination_version INTEGER NOT NULL
+) STRICT;`
 
 // store is a bank.Store on one file.
-//
-// SQLite has one writer at a time, and who waits for it polls, with pauses
-// that grow: under many clients some starve. So the writers of one store queue
-// for a place, which a channel gives in the order of asking, and only the one
-// that has it talks to SQLite. Writers of other processes are met by SQLite's
-// own lock, up to lockTimeout.
-type store struct {
-	options
-	lockTimeout time.Duration
-	// writer holds a token while somebody writes.
-	writer chan struct{}
-	// loader is the connection that loads, kept from the first batch to
-	// FinishLoad because closing the last connection empties the write-ahead
-	// log each time. It belongs to whoever is the writer.
-	loader *sql.DB
-}
+type store struct{ *file }
 
 // OpenBank returns the Store of the file that target.Address names, as
 // sqlite:PATH with the optional parameters journal (wal, delete, truncate) and
@@ -53,102 +34,9 @@ func OpenBank(_ context.Context, target workload.Target) (bank.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &store{options: o, lockTimeout: lockTimeout, writer: make(chan struct{}, 1)}, nil
-}
-
-// write waits for the writer's place. The caller gives it back with done.
-func (s *store) write(ctx context.Context) error {
-	// A select with both ready picks either; a context that is over is over.
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case s.writer <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (s *store) done() { <-s.writer }
-
-// connect returns a pool that keeps no idle connection: what it opened for one
-// call is closed after it, and then the file can be dropped.
-func connect(dsn string) (*sql.DB, error) {
-	connector, err := library.NewConnector(dsn)
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(connector)
-	db.SetMaxIdleConns(0)
-	return db, nil
-}
-
-// existing opens the file, which must exist, without changing how it keeps its
-// journal.
-func (s *store) existing() (*sql.DB, error) { return connect(s.dsn("rw", s.pragmas()...)) }
-
-// writing opens the file, which must exist, as sessions do.
-func (s *store) writing() (*sql.DB, error) {
-	return connect(s.dsn("rw", append(s.pragmas(), "_pragma=journal_mode("+s.journal+")")...))
-}
-
-func (s *store) pragmas() []string {
-	return []string{
-		"_pragma=busy_timeout(" + strconv.FormatInt(s.lockTimeout.Milliseconds(), 10) + ")",
-		"_pragma=synchronous(" + s.synchronous + ")",
-	}
-}
-
-// Describe implements bank.Store. Before Create it tells what Create will set.
-func (s *store) Describe(ctx context.Context) (workload.Product, error) {
-	journal, pageSize := s.journal, ""
-	found, err := s.look(ctx)
-	if err != nil {
-		return workload.Product{}, err
-	}
-	open := func() (*sql.DB, error) { return connect("file::memory:") }
-	if found {
-		open = s.existing
-	}
-	var version string
-	err = using(open, func(db *sql.DB) error {
-		if found {
-			if err := db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal); err != nil {
-				return err
-			}
-			if journal != "wal" && s.journal != "wal" {
-				journal = s.journal // only wal is kept in the file, the others are each connection's own
-			}
-		}
-		return errors.Join(db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version),
-			db.QueryRowContext(ctx, "PRAGMA page_size").Scan(&pageSize))
-	})
-	if err != nil {
-		return workload.Product{}, s.explain("describe", err)
-	}
-	return workload.Product{
-		Name: "SQLite", Version: version, Embedded: true,
-		Settings: []workload.Setting{
-			{Name: "isolation", Value: isolation},
-			{Name: "journal_mode", Value: journal},
-			{Name: "synchronous", Value: s.synchronous},
-			{Name: "page_size", Value: pageSize},
-			{Name: "transaction", Value: "begin immediate"},
-			{Name: "busy_timeout", Value: s.lockTimeout.String()},
-		},
-		Topology: workload.Topology{Nodes: 1},
-	}, nil
-}
-
-// using opens a pool for one call.
-func using(open func() (*sql.DB, error), call func(*sql.DB) error) (err error) {
-	db, err := open()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return call(db)
+	return &store{newFile(o, file{
+		tables: []string{"assay_account", "assay_transfer"}, schema: bankSchema, begin: "begin immediate",
+	})}, nil
 }
 
 // LoadAccounts implements bank.Store.
@@ -189,14 +77,6 @@ func (s *store) insert(ctx context.Context, batch []bank.Account) (err error) {
 	return tx.Commit()
 }
 
-// rolledBack forgives the rollback of what had ended already.
-func rolledBack(err error) error {
-	if errors.Is(err, sql.ErrTxDone) {
-		return nil
-	}
-	return err
-}
-
 // FinishLoad implements bank.Store. There is nothing to build late: both
 // tables are their own index.
 func (s *store) FinishLoad(ctx context.Context) error {
@@ -212,36 +92,4 @@ func (s *store) FinishLoad(ctx context.Context) error {
 		return err
 	})
 	return s.explain("finish load", errors.Join(err, s.closeLoader()))
-}
-
-// closeLoader is for the writer.
-func (s *store) closeLoader() error {
-	if s.loader == nil {
-		return nil
-	}
-	err := s.loader.Close()
-	s.loader = nil
-	return err
-}
-
-// Settle implements bank.Store. A transaction that a session abandoned keeps
-// the writer's place until SQLite is through with it.
-func (s *store) Settle(ctx context.Context) error {
-	if err := s.write(ctx); err != nil {
-		return fmt.Errorf("sqlite: settle: %s: a transaction is still writing: %w", s.name, err)
-	}
-	s.done()
-	return nil
-}
-
-// Close implements bank.Store. It does not wait for a transaction that is still
-// writing, which may wait for a broken disk.
-func (s *store) Close() error {
-	select {
-	case s.writer <- struct{}{}:
-		defer s.done()
-		return s.explain("close", s.closeLoader())
-	default:
-		return fmt.Errorf("sqlite: close: %s: a transaction is still writing", s.name)
-	}
 }

@@ -1,0 +1,187 @@
+// Package sqlite lets the workloads use SQLite, embedded in this process, on a
+// file of its own.
+//
+// It must not know the load engine, the checks or any other driver.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	library "modernc.org/sqlite"
+
+	"assay/workload"
+)
+
+// level is the only isolation level that SQLite has between connections that do
+// not share a cache (https://www.sqlite.org/isolation.html).
+const level = "serializable"
+
+// lockTimeout is how long a transaction waits for one of another process.
+const lockTimeout = 5 * time.Second
+
+// file is one SQLite file, as all workloads use it.
+//
+// SQLite has one writer at a time, and who waits for it polls, with pauses
+// that grow: under many clients some starve. So the writers of one file queue
+// for a place, which a channel gives in the order of asking, and only the one
+// that has it talks to SQLite. Writers of other processes are met by SQLite's
+// own lock, up to lockTimeout.
+type file struct {
+	options
+	// tables are the workload's own, by which it knows its file, and schema
+	// makes them. begin is how Describe tells of its transactions.
+	tables        []string
+	schema, begin string
+	lockTimeout   time.Duration
+	// writer holds a token while somebody writes.
+	writer chan struct{}
+	// loader is the connection that loads, kept from the first batch to
+	// FinishLoad because closing the last connection empties the write-ahead
+	// log each time. It belongs to whoever is the writer.
+	loader *sql.DB
+}
+
+func newFile(o options, f file) *file {
+	f.options, f.lockTimeout, f.writer = o, lockTimeout, make(chan struct{}, 1)
+	return &f
+}
+
+// write waits for the writer's place. The caller gives it back with done.
+func (f *file) write(ctx context.Context) error {
+	// A select with both ready picks either; a context that is over is over.
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case f.writer <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *file) done() { <-f.writer }
+
+// connect returns a pool that keeps no idle connection: what it opened for one
+// call is closed after it, and then the file can be dropped.
+func connect(dsn string) (*sql.DB, error) {
+	connector, err := library.NewConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxIdleConns(0)
+	return db, nil
+}
+
+// existing opens the file, which must exist, without changing how it keeps its
+// journal.
+func (f *file) existing() (*sql.DB, error) { return connect(f.dsn("rw", f.pragmas()...)) }
+
+// writing opens the file, which must exist, as sessions do.
+func (f *file) writing() (*sql.DB, error) {
+	return connect(f.dsn("rw", append(f.pragmas(), "_pragma=journal_mode("+f.journal+")")...))
+}
+
+func (f *file) pragmas() []string {
+	return []string{
+		"_pragma=busy_timeout(" + strconv.FormatInt(f.lockTimeout.Milliseconds(), 10) + ")",
+		"_pragma=synchronous(" + f.synchronous + ")",
+	}
+}
+
+// Describe says what is in force. Before Create it tells what Create will set.
+func (f *file) Describe(ctx context.Context) (workload.Product, error) {
+	journal, pageSize := f.journal, ""
+	found, err := f.look(ctx)
+	if err != nil {
+		return workload.Product{}, err
+	}
+	open := func() (*sql.DB, error) { return connect("file::memory:") }
+	if found {
+		open = f.existing
+	}
+	var version string
+	err = using(open, func(db *sql.DB) error {
+		if found {
+			if err := db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal); err != nil {
+				return err
+			}
+			if journal != "wal" && f.journal != "wal" {
+				journal = f.journal // only wal is kept in the file, the others are each connection's own
+			}
+		}
+		return errors.Join(db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version),
+			db.QueryRowContext(ctx, "PRAGMA page_size").Scan(&pageSize))
+	})
+	if err != nil {
+		return workload.Product{}, f.explain("describe", err)
+	}
+	return workload.Product{
+		Name: "SQLite", Version: version, Embedded: true,
+		Settings: []workload.Setting{
+			{Name: "isolation", Value: level},
+			{Name: "journal_mode", Value: journal},
+			{Name: "synchronous", Value: f.synchronous},
+			{Name: "page_size", Value: pageSize},
+			{Name: "transaction", Value: f.begin},
+			{Name: "busy_timeout", Value: f.lockTimeout.String()},
+		},
+		Topology: workload.Topology{Nodes: 1},
+	}, nil
+}
+
+// using opens a pool for one call.
+func using(open func() (*sql.DB, error), call func(*sql.DB) error) (err error) {
+	db, err := open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return call(db)
+}
+
+// rolledBack forgives the rollback of what had ended already.
+func rolledBack(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// closeLoader is for the writer.
+func (f *file) closeLoader() error {
+	if f.loader == nil {
+		return nil
+	}
+	err := f.loader.Close()
+	f.loader = nil
+	return err
+}
+
+// Settle waits for whoever is writing: a transaction that a session abandoned
+// keeps the writer's place until SQLite is through with it.
+func (f *file) Settle(ctx context.Context) error {
+	if err := f.write(ctx); err != nil {
+		return fmt.Errorf("sqlite: settle: %s: a transaction is still writing: %w", f.name, err)
+	}
+	f.done()
+	return nil
+}
+
+// Close does not wait for a transaction that is still
+// writing, which may wait for a broken disk.
+func (f *file) Close() error {
+	select {
+	case f.writer <- struct{}{}:
+		defer f.done()
+		return f.explain("close", f.closeLoader())
+	default:
+		return fmt.Errorf("sqlite: close: %s: a transaction is still writing", f.name)
+	}
+}

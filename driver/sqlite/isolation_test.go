@@ -1,0 +1,189 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/isolation"
+)
+
+func openIsolation(t *testing.T, address string) *isolationStore {
+	t.Helper()
+	opened, err := OpenIsolation(t.Context(), workload.Target{Address: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := opened.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return opened.(*isolationStore)
+}
+
+func TestIsolation(t *testing.T) {
+	for _, parameters := range []string{"?synchronous=off", "?journal=delete&synchronous=off", "?journal=truncate&synchronous=normal"} {
+		t.Run("parameters "+parameters, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a %41#b&c é.db")
+			foreign := &foreignFile{path: path}
+			drivertest.RunIsolation(t, drivertest.Isolation{
+				Open: func(t *testing.T) isolation.Store {
+					s, err := OpenIsolation(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
+				},
+				MakeForeign:   foreign.make,
+				ForeignIntact: foreign.intact,
+			})
+			entries, err := os.ReadDir(filepath.Dir(path))
+			if err != nil || len(entries) != 0 {
+				t.Errorf("left behind: %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+// TestRealRun is a longer run on a file that is synced as by default.
+func TestRealRun(t *testing.T) {
+	s := openIsolation(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
+	c := isolation.Defaults()
+	c.Test = "all"
+	j := drivertest.IsolationRun{Config: c, Seed: 3, Clients: 6, Each: 300, Attempts: 3}.Judge(t.Context(), t, s)
+	for _, r := range j.Results {
+		if r.Verdict.String() != "valid" {
+			t.Errorf("%s is %v: %s %+v", r.Name, r.Verdict, r.Detail, r.Evidence)
+		}
+	}
+	if j.Tally.Committed < 1700 || j.Report.Size.Dependencies < 1000 {
+		t.Errorf("%+v, %+v", j.Tally, j.Report.Size)
+	}
+}
+
+// TestOneFileOneWorkload: neither workload touches what the other has left.
+func TestOneFileOneWorkload(t *testing.T) {
+	refuses := func(t *testing.T, s interface {
+		Find(context.Context) (*workload.Remains, error)
+		Create(context.Context, workload.Mark) error
+		Drop(context.Context) error
+	}) {
+		t.Helper()
+		_, finding := s.Find(t.Context())
+		for name, err := range map[string]error{"Find": finding, "Create": s.Create(t.Context(), workload.Mark{}), "Drop": s.Drop(t.Context())} {
+			var refused *workload.OptionError
+			if !errors.As(err, &refused) || refused.Option != "file" {
+				t.Errorf("%s: %v, want a refusal of the file", name, err)
+			}
+		}
+	}
+	t.Run("the bank's", func(t *testing.T) {
+		address := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
+		s := openStore(t, address)
+		ledger := load(t, s, 3)
+		refuses(t, openIsolation(t, address))
+		ledger.Check(t.Context(), t, s)
+	})
+	t.Run("isolation's", func(t *testing.T) {
+		address := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
+		s := openIsolation(t, address)
+		if err := s.Create(t.Context(), workload.Mark{Run: "mine", Created: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		refuses(t, openStore(t, address))
+		if found, err := s.Find(t.Context()); err != nil || found.Mark.Run != "mine" {
+			t.Errorf("%+v, %v", found, err)
+		}
+	})
+}
+
+// TestReadersDoNotQueue: with the write-ahead log a transaction that only
+// reads goes on while another writes, and sees nothing of it.
+func TestReadersDoNotQueue(t *testing.T) {
+	s := openIsolation(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
+	if err := s.Create(t.Context(), workload.Mark{Created: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := s.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	writer, err := s.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	conn := writer.(*isolationSession).conn
+	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE; INSERT INTO assay_register VALUES (1, 2)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.write(t.Context()); err != nil { // the writer's place is taken
+		t.Fatal(err)
+	}
+	ops := []isolation.Op{{Kind: isolation.ReadValue, Key: 1}}
+	if r := reader.Do(t.Context(), ops); r.Outcome != history.Committed || ops[0].Found {
+		t.Errorf("%+v, read %+v", r, ops[0])
+	}
+	s.done()
+	if _, err := conn.ExecContext(t.Context(), "COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	if r := reader.Do(t.Context(), ops); r.Outcome != history.Committed || ops[0].Value != 2 {
+		t.Errorf("afterwards: %+v, read %+v", r, ops[0])
+	}
+}
+
+// TestCallerOfReadLeaves: the operations are the caller's again as soon as it
+// has its answer, whatever the transaction still does.
+func TestCallerOfReadLeaves(t *testing.T) {
+	address := "sqlite:" + filepath.Join(t.TempDir(), "x.db") + "?journal=delete"
+	s := openIsolation(t, address)
+	if err := s.Create(t.Context(), workload.Mark{Created: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	other, err := sql.Open("sqlite", s.dsn("rw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	holder, err := other.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	if _, err := holder.ExecContext(t.Context(), "BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	ops := []isolation.Op{{Kind: isolation.ReadValue, Key: 1}}
+	r := n.Do(ctx, ops) // the read waits for the holder
+	ops[0].Value = 7
+	if r.Outcome != history.Failed || r.Class != bank.ClassTimeout || !r.Broken {
+		t.Errorf("%+v, want failed by timeout", r)
+	}
+	if _, err := holder.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Settle(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if ops[0].Value != 7 {
+		t.Errorf("the abandoned read wrote %d into the caller's operations", ops[0].Value)
+	}
+}

@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"assay/workload"
+)
+
+// callbackError carries what a callback of Read returned past the wrapping.
+type callbackError struct{ err error }
+
+func (e *callbackError) Error() string { return e.err.Error() }
+
+// view calls read in one read transaction, which sees one snapshot. With a
+// rollback journal instead of the write-ahead log it holds up writers while it
+// lasts.
+func (f *file) view(ctx context.Context, read func(tx *sql.Tx) error) error {
+	if err := f.mustExist(ctx); err != nil {
+		return err
+	}
+	err := using(f.existing, func(db *sql.DB) error {
+		// BEGIN is deferred: the first SELECT fixes the view that all see.
+		tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		return read(tx)
+	})
+	var stopped *callbackError
+	if errors.As(err, &stopped) {
+		return stopped.err
+	}
+	return f.explain("read", err)
+}
+
+// mustExist gives *workload.NoSchemaError where there is nothing of ours.
+func (f *file) mustExist(ctx context.Context) error {
+	ours, err := f.look(ctx)
+	if err == nil && !ours {
+		err = &workload.NoSchemaError{Name: f.name}
+	}
+	return err
+}
+
+func stopped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &callbackError{err}
+}
+
+func each(ctx context.Context, tx *sql.Tx, query string, row func(*sql.Rows) error) error {
+	rows, err := tx.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Size empties the write-ahead log first, so that
+// all is in the file, and then asks dbstat, which visits every page
+// (https://www.sqlite.org/dbstat.html).
+func (f *file) Size(ctx context.Context) (workload.Size, error) {
+	if err := f.mustExist(ctx); err != nil {
+		return workload.Size{}, err
+	}
+	if err := f.write(ctx); err != nil {
+		return workload.Size{}, f.explain("size", err)
+	}
+	defer f.done()
+	size := workload.Size{Rows: map[string]int64{}}
+	err := using(f.existing, func(db *sql.DB) error {
+		if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			return err
+		}
+		err := db.QueryRowContext(ctx, `SELECT coalesce(sum(pgsize) FILTER (WHERE type = 'table'), 0),
+			coalesce(sum(pgsize) FILTER (WHERE type = 'index'), 0)
+			FROM dbstat JOIN sqlite_schema USING (name)
+			WHERE aggregate = TRUE AND tbl_name IN ('`+strings.Join(f.tables, "', '")+`')`).Scan(&size.Tables, &size.Indexes)
+		if err != nil {
+			return err
+		}
+		for _, table := range f.tables {
+			var n int64
+			if err := db.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+				return err
+			}
+			size.Rows[table] = n
+		}
+		return nil
+	})
+	size.Bytes = size.Tables + size.Indexes
+	return size, f.explain("size", err)
+}
