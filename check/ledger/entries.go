@@ -44,9 +44,8 @@ type entries struct {
 	// because its row is no entry, or named an impossible one: that is told
 	// already.
 	excused bits
-	// refused is how many rows are no entries; tooMany is how many found no
-	// room.
-	refused, tooMany int64
+	// tooMany is how many rows found no room.
+	tooMany int64
 }
 
 const (
@@ -81,7 +80,6 @@ func (e *entries) add(x entry) {
 // moves money from an account to itself. Its versions are not judged, lest one
 // wrong be told three times.
 func (j *Judge) excuse(r Row) {
-	j.entries.refused++
 	accounts := []int64{r.Source, r.Destination}
 	if _, _, ok := j.books.Split(r.ID); ok {
 		source, destination, _ := j.books.Expect(r.ID)

@@ -32,13 +32,13 @@
 // The first three checks take linear time, one byte an operation and 33 bytes
 // an account. The order (Books.Order) takes linear time, and in all
 //
-//	operation  1 outcome, 8 start, 4 duration, 8 balances     21 bytes
-//	row       20 entry, 8 its two places by version           28 bytes
-//	account   33 as above, 8 bounds, 24 on the way            65 bytes
+//	operation   1 outcome, 8 start, 4 duration, 8 balances   21 bytes
+//	row        20 entry, 8 its two places by version         28 bytes
+//	account    33 as above, 8 bounds, 32 on the way          73 bytes
 //
 // so 49 bytes a transfer: 490 MB for ten million transfers, 4.9 GB for a
-// hundred million, and 65 MB for a million accounts. A partial audit of k
-// accounts takes 44 bytes and 29 for each of the k, with 4 for each account
+// hundred million, and 73 MB for a million accounts. A partial audit of k
+// accounts takes 45 bytes and 28 for each of the k, with 4 for each account
 // of the bank once; a full one 56.
 //
 // The package must not know any workload, database or load: what it needs of

@@ -56,7 +56,7 @@ func (c *chains) judge(a *auditing) (agreed int64) {
 
 // sound is true if the accounts' versions count whole transfers.
 func (c *chains) sound() bool {
-	return c.doubled+c.gaps+c.j.entries.refused == 0 && c.beyond == nil && c.j.entries.excused == nil && c.j.incomplete[Journal] == ""
+	return c.doubled+c.gaps == 0 && c.beyond == nil && c.j.entries.excused == nil && c.j.incomplete[Journal] == ""
 }
 
 // convict puts the findings that are not allowed into r, and says what was

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"testing"
 
 	"assay/history"
@@ -36,6 +37,10 @@ func TestOrderTales(t *testing.T) {
 			story{give(1, 1, 2, 1, 0, 9), give(1, 5, 2, 2, 0, 9)},
 			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9)},
 			"order:impossible-version", "gave account 1 version 5, but only 2 journal rows touch it"},
+		{"a gap, and a version beyond all rows",
+			story{give(1, 1, 2, 1, 0, 9), give(1, 3, 2, 2, 0, 9), give(1, 50, 2, 3, 0, 9)},
+			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9), give(1, 3, 2, 3, 0, 9)},
+			"order:impossible-version", "version 50"},
 		{"two transfers in opposite orders",
 			story{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9)},
 			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9)},
@@ -74,6 +79,11 @@ func TestOrderTales(t *testing.T) {
 			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(func(d *deed) { d.told = map[int]int64{0: 7} }), give(1, 3, 4, 1, 0, 9)},
 			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(func(d *deed) { d.unheard = true }), give(1, 3, 4, 1, 0, 9)},
 			"order:acknowledged-balance", "was acknowledged with 997 in account 1 at version 2; the 1 versions before and the transfer make it 990: off by 7"},
+		{"all balances from one on acknowledged otherwise",
+			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(func(d *deed) { d.told = map[int]int64{0: 7} }),
+				give(1, 3, 4, 1, 0, 9).but(func(d *deed) { d.told = map[int]int64{0: 7} }), give(1, 4, 4, 2, 0, 9).but(func(d *deed) { d.told = map[int]int64{0: 7} })},
+			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9), give(1, 4, 4, 2, 0, 9)},
+			"order:acknowledged-balance", "at version 2"},
 		{"a destination's balance acknowledged otherwise",
 			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9).but(func(d *deed) { d.told = map[int]int64{2: -1} })},
 			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9)},
@@ -101,6 +111,20 @@ func TestTheOrderDoesNotRepeatTransfers(t *testing.T) {
 		"another id":           func(r *run) { r.rows[1].ID = -5 },
 		"of an audit":          func(r *run) { r.rows[1].ID = r.books.ID(4, 0) },
 		"of nobody, in excess": func(r *run) { r.rows = append(r.rows, Row{-1, 1, 2, 3, 2, 2}) },
+		"of nobody, without versions, but money moved": func(r *run) {
+			r.rows = append(r.rows, Row{-1, 1, 2, 3, 2, 2})
+			r.ops[2].Values[0] -= 3
+			r.ops[3].Values[2] -= 3
+			r.ops[4].Values[0] -= 3
+			r.ops[4].Values[2] += 3
+		},
+		"of nobody, with versions": func(r *run) {
+			r.rows[2].SourceVersion, r.rows[3].DestinationVersion = 23, 24
+			r.ops[2].Values[1], r.ops[3].Values[3], r.ops[4].Values[1] = 23, 24, 24
+			for version := range int64(20) {
+				r.rows = append(r.rows, Row{-1 - version, 1, 9, 0, 3 + version, 0})
+			}
+		},
 	} {
 		r := whole.run()
 		spoil(&r)
@@ -113,5 +137,107 @@ func TestTheOrderDoesNotRepeatTransfers(t *testing.T) {
 		if results["transfers"].Found == 0 {
 			t.Errorf("%s: transfers found nothing", name)
 		}
+	}
+}
+
+// After a gap the balances are taken up again from what was acknowledged.
+func TestBalancesAfterAGap(t *testing.T) {
+	gap := func(d *deed) { d.absent = true }
+	large := func(d *deed) { d.amount, d.absent = 1<<33, true }
+	last := func(d *deed) { d.told = map[int]int64{0: 5} }
+	for name, c := range map[string]struct {
+		story     story
+		convicted string
+	}{
+		"nothing wrong":                                  {story{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9), read(0, 9, 1, 3)}, ""},
+		"nobody acknowledged":                            {story{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9).but(unheard), read(0, 9, 1, 2)}, ""},
+		"more went than the lowest bits show":            {story{give(1, 1, 2, 1, 0, 9).but(large), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9), read(0, 9, 1, 3)}, ""},
+		"the last one wrong":                             {story{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9).but(last)}, "order:acknowledged-balance"},
+		"a wrong reading":                                {story{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9), read(0, 9, 1, 2).but(last)}, "snapshots:dirty-read"},
+		"an audit that read what was, not what was said": {story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(last), read(0, 9, 1, 2)}, "order:acknowledged-balance"},
+		"an audit that read what was said":               {story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(last), read(0, 9, 1, 2).but(last)}, "order:acknowledged-balance"},
+	} {
+		results := c.story.run().without(Journal).results(t)
+		for name := range results {
+			if name != "order" && name != "snapshots" {
+				delete(results, name)
+			}
+		}
+		if got := convictions(results); got != c.convicted {
+			t.Errorf("%s: convicted of %q, want %q: %v", name, got, c.convicted, results)
+		}
+	}
+}
+
+// A workload that moves money from an account to itself has no order there.
+func TestTransfersToItselfHaveNoOrder(t *testing.T) {
+	self := give(1, 1, 1, 1, 0, 9)
+	results := story{self, give(1, 2, 2, 1, 0, 9), give(3, 1, 2, 2, 10, 20), read(15, 30, 2, 2, 3, 1), readAll(10, 20, 6, 6000, 5)}.run().results(t)
+	if results["order"].Found+results["snapshots"].Found != 0 {
+		t.Errorf("%v, %v", results["order"], results["snapshots"])
+	}
+}
+
+// Where versions do not count transfers, full audits are not held against
+// their number.
+func TestFullAuditsAreNotCountedWhereVersionsAreInDisorder(t *testing.T) {
+	all := readAll(15, 20, 6, 6000, 3)
+	for name, s := range map[string]story{
+		"given twice":  {give(1, 1, 2, 1, 0, 9), give(1, 1, 2, 2, 0, 9), all},
+		"missing":      {give(1, 1, 2, 1, 0, 9), give(1, 3, 2, 2, 0, 9), all},
+		"impossible":   {give(1, 1, 2, 1, 0, 9), give(1, 0, 2, 2, 0, 9), all},
+		"far too high": {give(1, 1, 2, 1, 0, 9), give(1, 9, 2, 2, 0, 9), all},
+	} {
+		results := s.run().results(t)
+		if results["order"].Found != 1 || results["snapshots"].Found != 0 {
+			t.Errorf("%s: %v, %v", name, results["order"], results["snapshots"])
+		}
+	}
+	if got := (story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9), all}).run().results(t)["snapshots"]; got.Found != 1 {
+		t.Errorf("in order: %v", got)
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for ns, want := range map[int64]int64{0: 0, 1: 1, 999: 999, 1<<31 - 2: 1<<31 - 2, 1<<31 - 1: 2148e6, 1 << 31: 2148e6, 2148e6: 2148e6, 2148e6 + 1: 2149e6,
+		(1<<31 - 2) * 1e6: (1<<31 - 2) * 1e6} {
+		if got := newDuration(ns); got == 0 || got.ns() != want {
+			t.Errorf("%d ns are kept as %d, want %d", ns, got.ns(), want)
+		}
+	}
+	for _, ns := range []int64{-1, math.MinInt64, (1<<31-2)*1e6 + 1, math.MaxInt64} {
+		if got := newDuration(ns); got != 0 {
+			t.Errorf("%d ns are kept as %d", ns, got.ns())
+		}
+	}
+}
+
+func TestSpansAreAsWideAsTheyCanBe(t *testing.T) {
+	j, err := New(books(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq, op := range []history.Op{
+		{First: 5, End: 9, Last: true, Final: history.Committed},
+		{First: 5, End: 9, Last: true, Final: history.Unknown},
+		{First: 5, End: 9},
+		{First: 5, End: 4, Last: true, Final: history.Committed},
+		{First: math.MaxInt64 - 3, End: math.MaxInt64, Last: true, Final: history.Committed},
+		{First: math.MaxInt64 - 5e9 - 1e5, End: math.MaxInt64, Last: true, Final: history.Committed},
+		{First: math.MinInt64, End: math.MaxInt64, Last: true, Final: history.Committed},
+	} {
+		op.Seq, op.Kind = uint64(seq), kindTransfer
+		j.Op(&op)
+	}
+	j.Op(&history.Op{Seq: blockOps - 1, First: 7, Last: true, Final: history.Failed, Kind: kindTransfer})
+	b := j.ops.list[0]
+	for i, want := range [][2]int64{{5, 9}, {5, math.MaxInt64}, {5, math.MaxInt64}, {5, math.MaxInt64},
+		{math.MaxInt64 - 3, math.MaxInt64}, {math.MaxInt64 - 5e9 - 1e5, math.MaxInt64}, {math.MinInt64, math.MaxInt64}} {
+		if first, end := b.span(i); first != want[0] || end != want[1] {
+			t.Errorf("operation %d: %d to %d, want %v", i, first, end, want)
+		}
+	}
+	if first, end := b.span(blockOps - 1); first != math.MinInt64 || end != math.MaxInt64 || b.parts[blockOps/partOps-1] != nil {
+		t.Errorf("a failed operation takes room: %d to %d", first, end)
 	}
 }

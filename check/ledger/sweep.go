@@ -26,7 +26,10 @@ type sweep struct {
 	// waiting is for how many readings each audit waits.
 	waiting []uint32
 	done    []bool // audits that were passed
-	ready   []node
+	// cursor is the next entry as they were read; ready are nodes that are to
+	// be passed, of the entries those that the cursor came by in vain.
+	cursor uint32
+	ready  []node
 	// tied is the first account that may not be through, by id-1.
 	tied int
 	// steps bounds the search for cycles; spent is true if it was given up.
@@ -46,13 +49,14 @@ type lane struct {
 	// before over entries alone and over an audit; read is the one over the
 	// audits of the present version, which comes before the next entry only.
 	plain, audited, read node
+	start                int64 // of plain
 }
 
 func newSweep(c *chains, a *auditing) *sweep {
 	s := &sweep{chains: c, audits: a, lanes: make([]lane, len(c.j.sheet))}
 	s.steps = 16*int64(len(c.places)) + 1<<20
 	for i := range s.lanes {
-		s.lanes[i].next = math.MaxUint32 // not begun
+		s.lanes[i].next, s.lanes[i].start = math.MaxUint32, math.MinInt64 // not begun
 	}
 	if a == nil {
 		return s
@@ -67,23 +71,33 @@ func newSweep(c *chains, a *auditing) *sweep {
 	return s
 }
 
+// run goes along the entries as they were read, which is mostly the order that
+// is sought, and what lies together in it then lies together in memory.
 func (s *sweep) run() {
 	for account := range s.lanes {
 		s.lanes[account].next = s.bounds[account]
 		s.advance(uint32(account))
 	}
-	for {
-		for len(s.ready) > 0 {
-			n := s.ready[len(s.ready)-1]
-			s.ready = s.ready[:len(s.ready)-1]
-			if n < s.j.entries.len() {
-				s.passEntry(n)
-			} else {
-				s.passAudit(n)
-			}
+	for s.cursor < s.j.entries.len() {
+		n := s.cursor
+		s.cursor++
+		if s.free(n) {
+			s.passEntry(n)
 		}
-		if !s.untie() {
-			return
+		s.passReady()
+	}
+	for s.passReady(); s.untie(); s.passReady() {
+	}
+}
+
+func (s *sweep) passReady() {
+	for len(s.ready) > 0 {
+		n := s.ready[len(s.ready)-1]
+		s.ready = s.ready[:len(s.ready)-1]
+		if s.isAudit(n) {
+			s.passAudit(n)
+		} else {
+			s.passEntry(n)
 		}
 	}
 }
@@ -118,58 +132,69 @@ func (s *sweep) advance(account uint32) {
 	s.try(account)
 }
 
-// try makes the next entry of an account ready if nothing stands before it on
-// either side. It is called once each time that something is out of its way,
-// so that only the last of these calls makes it ready.
+// try makes the next entry of an account ready, unless the cursor will come to
+// it. It is called once each time that something is out of its way, so that
+// only the last of these calls finds it free.
 func (s *sweep) try(account uint32) {
 	l := &s.lanes[account]
-	if l.next == s.bounds[account+1] || l.pending > 0 {
+	if l.next == s.bounds[account+1] {
 		return
 	}
-	n := s.places[l.next] - 1
+	if n := s.places[l.next] - 1; n < s.cursor && s.free(n) {
+		s.ready = append(s.ready, n)
+	}
+}
+
+// free is true if an entry is the next on each account where it has a place,
+// and no audit stands before it.
+func (s *sweep) free(n node) bool {
 	e := s.j.entries.at(n)
+	any := false
 	for side := range sides {
-		at, ok := s.linked(n, e, side)
-		if !ok {
-			continue
-		}
-		if other := &s.lanes[e.account[side]-1]; other.next != at || other.pending > 0 {
-			return
+		if at, ok := s.linked(n, e, side); ok {
+			if l := &s.lanes[e.account[side]-1]; l.next != at || l.pending > 0 {
+				return false
+			}
+			any = true
 		}
 	}
-	s.ready = append(s.ready, n)
+	return any
 }
 
 func (s *sweep) passEntry(n node) {
 	e := s.j.entries.at(n)
 	var plain, audited node
+	latest := int64(math.MinInt64) // start of plain
 	for side := range sides {
 		if _, ok := s.linked(n, e, side); ok {
 			l := &s.lanes[e.account[side]-1]
-			plain = s.later(plain, l.plain)
+			if l.start > latest {
+				plain, latest = l.plain, l.start
+			}
 			audited = s.later(s.later(audited, l.audited), l.read)
 		}
 	}
-	_, end := s.j.span(n)
-	if start := s.start(plain); start > end {
+	first, end := s.j.span(n)
+	if latest > end {
 		if s.audits == nil {
 			s.tellStale(plain-1, n)
 		}
-		// What comes after n is not told of the same again.
-		plain = 0
-		if s.start(audited) <= start {
+		if s.start(audited) <= latest {
 			audited = 0
 		}
+		plain, latest = 0, math.MinInt64 // what comes after n is not told of the same again
 	}
 	if s.start(audited) > end {
 		s.tellStale(audited-1, n)
 		audited = 0
 	}
-	plain = s.later(plain, n+1)
+	if first > latest {
+		plain, latest = n+1, first
+	}
 	for side := range sides {
 		if _, ok := s.linked(n, e, side); ok {
 			l := &s.lanes[e.account[side]-1]
-			l.plain, l.audited, l.read = plain, audited, 0
+			l.plain, l.start, l.audited, l.read = plain, latest, audited, 0
 		}
 	}
 	for side := range sides {

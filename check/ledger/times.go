@@ -32,6 +32,7 @@ type duration uint32
 
 const coarse duration = 1 << 31
 
+// newDuration returns 0, never, for what makes no sense and for weeks.
 func newDuration(ns int64) duration {
 	switch {
 	case ns < 0 || ns > (int64(coarse)-2)*1e6:
@@ -67,9 +68,7 @@ func (b *block) clock(i int, op *history.Op) {
 	if !op.Last || op.Final != history.Committed {
 		return
 	}
-	if op.End >= op.First {
-		p.took[i] = newDuration(op.End - op.First)
-	}
+	p.took[i] = newDuration(op.End - op.First)
 	if len(op.Values) >= 4 {
 		p.told[i] = [2]uint32{uint32(op.Values[0]), uint32(op.Values[2])}
 	}
