@@ -60,7 +60,7 @@ type Driver struct {
 func Drivers() []Driver {
 	return []Driver{
 		{Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH",
-			Summary: "SQLite, embedded in assay", Bank: sqlite.OpenBank},
+			Summary: "SQLite, embedded in assay", Bank: sqlite.OpenBank, Isolation: sqlite.OpenIsolation},
 		{Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database",
 			Summary: "PostgreSQL", Bank: postgres.OpenBank, Isolation: postgres.OpenIsolation},
 		{Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0",

@@ -60,7 +60,7 @@ func narrow(t *testing.T, text string) {
 func TestFirstCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e := assay(t, dir, "run", "bank", "--duration", "1s", "--warmup", "1200ms").want(t, 0)
+	e := assay(t, dir, "run", "bank", "--duration", "1s", "--warmup", "1200ms").want(t, exitValid, exitNoVerdict)
 	narrow(t, e.stdout)
 	narrow(t, e.stderr)
 	for _, part := range []string{"VALID", "committed/s", "p99", "total", "accounts", "transfers", "seed", "report.html", "runs/"} {
@@ -77,16 +77,14 @@ func TestFirstCommand(t *testing.T) {
 	if err != nil || len(folders) != 1 {
 		t.Fatalf("folders %v, %v", folders, err)
 	}
-	r := resultOf(t, folders[0])
-	if r.Verdict != check.Valid || r.Measurement.Verdict != "valid" || r.Outcomes.Committed == 0 {
-		t.Errorf("%v, %+v", r.Verdict, r.Measurement)
-	}
-	judged := assay(t, dir, "check", strings.TrimPrefix(folders[0], dir+"/")).want(t, 0)
+	e.sound(t, folders[0])
+	r, named := resultOf(t, folders[0]), strings.TrimPrefix(folders[0], dir+"/")
+	judged := assay(t, dir, "check", named).want(t, e.code)
 	narrow(t, judged.stdout)
 	if again := resultOf(t, folders[0]); again.Throughput != r.Throughput || again.Outcomes != r.Outcomes {
 		t.Errorf("judged again: %+v where %+v was", again.Throughput, r.Throughput)
 	}
-	shown := assay(t, dir, "report", strings.TrimPrefix(folders[0], dir+"/")).want(t, 0)
+	shown := assay(t, dir, "report", named).want(t, 0)
 	if shown.stderr != "" || !strings.Contains(shown.stdout, "VALID") {
 		t.Errorf("%v", shown)
 	}
@@ -138,12 +136,12 @@ func TestResultOnStandardOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := assay(t, dir, "run", "bank", "--json", "--accounts", "100", "--duration", "1s", "--warmup", "0s", "--out", "run",
-		"--threshold", "p99<1h").want(t, 0)
+	run := assay(t, dir, "run", "bank", "--json", "--accounts", "100", "--duration", "4s", "--warmup", "0s", "--out", "run",
+		"--threshold", "p99<1h").sound(t, filepath.Join(dir, "run"))
 	if run.stdout != readFile(t, dir, "run", "result.json") {
 		t.Error("standard output is not result.json")
 	}
-	for _, e := range []ended{run, assay(t, dir, "check", "--json", "run").want(t, 0), assay(t, dir, "report", "--format", "json", "run").want(t, 0)} {
+	for _, e := range []ended{run, assay(t, dir, "check", "--json", "run").want(t, run.code), assay(t, dir, "report", "--format", "json", "run").want(t, 0)} {
 		var result any
 		decoder := json.NewDecoder(strings.NewReader(e.stdout))
 		if err := decoder.Decode(&result); err != nil || decoder.More() {
@@ -164,8 +162,8 @@ func TestResultOnStandardOutput(t *testing.T) {
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	run := assay(t, dir, "run", "bank", "--quiet", "--accounts", "100", "--duration", "1s", "--warmup", "0s", "--out", "run").want(t, 0)
-	again := assay(t, dir, "check", "--quiet", "run").want(t, 0)
+	run := assay(t, dir, "run", "bank", "--quiet", "--accounts", "100", "--duration", "1s", "--warmup", "0s", "--out", "run").sound(t, filepath.Join(dir, "run"))
+	again := assay(t, dir, "check", "--quiet", "run").want(t, run.code)
 	for _, e := range []ended{run, again} {
 		if strings.Count(e.stdout, "\n") != 1 || e.stderr != "" || !strings.HasPrefix(e.stdout, "bank: valid, ") {
 			t.Errorf("%v", e)
