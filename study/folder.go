@@ -18,7 +18,9 @@ const (
 	FileScenario    = "scenario.yaml"
 	FileEnvironment = "environment.json"
 	FileHistory     = "history.bin"
-	FileSQLite      = "bank.sqlite"
+	// fileSQLite ends the name of an embedded database, which begins with the
+	// workload.
+	fileSQLite = ".sqlite"
 )
 
 // FolderError means that a run's folder cannot be used.

@@ -162,7 +162,7 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 	case s.Cluster != "":
 		return &InputError{Path: folder, Err: errors.New("cannot be judged: its servers ended with the run, before they were read back")}
 	case address == "":
-		address = embeddedAddress(folder)
+		address = embeddedAddress(folder, s.Workload)
 	case workload.Redacted(address):
 		return &workload.OptionError{Option: "the kept address", Value: address,
 			Want: "the whole address with its password, by --db or ASSAY_DB"}

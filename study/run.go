@@ -100,7 +100,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	r.options.Progress.Stage("connecting")
 	embedded := r.address == ""
 	if embedded {
-		r.address = embeddedAddress("") // the folder comes later
+		r.address = embeddedAddress("", "") // the folder comes later
 	}
 	if r.driver, err = catalog.DriverFor(r.address); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		return err
 	}
 	if embedded {
-		r.address = embeddedAddress(r.folder)
+		r.address = embeddedAddress(r.folder, r.scenario.Workload)
 	}
 	if err = r.reach(ctx); err != nil && missing != nil {
 		r.forget()
@@ -155,7 +155,9 @@ func (r *run) reach(ctx context.Context) error {
 }
 
 // embeddedAddress is the database of a run that names none.
-func embeddedAddress(folder string) string { return "sqlite:" + filepath.Join(folder, FileSQLite) }
+func embeddedAddress(folder, workload string) string {
+	return "sqlite:" + filepath.Join(folder, workload+fileSQLite)
+}
 
 // load makes the opening state and the first form of the result, which says
 // truthfully that the run has not ended.

@@ -30,7 +30,7 @@ func TestARunLeavesItsFolder(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	want := []string{FileSQLite, FileEnvironment, FileHistory, FileReport, FileResult, FileScenario, "state.bin"}
+	want := []string{"bank.sqlite", FileEnvironment, FileHistory, FileReport, FileResult, FileScenario, "state.bin"}
 	if !slices.Equal(names, want) {
 		t.Errorf("the folder holds %v, want %v", names, want)
 	}
@@ -49,7 +49,7 @@ func TestARunLeavesItsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameFigures(t, kept, r)
-	if r.Data.Rows["assay_transfer"] != r.Outcomes.Committed || r.Data.Bytes == 0 || !strings.Contains(r.Data.Kept, FileSQLite) {
+	if r.Data.Rows["assay_transfer"] != r.Outcomes.Committed || r.Data.Bytes == 0 || !strings.Contains(r.Data.Kept, "bank.sqlite") {
 		t.Errorf("data %+v", r.Data)
 	}
 	var here Environment
@@ -69,7 +69,7 @@ func TestDropLeavesOnlyTheFolder(t *testing.T) {
 	s := small("", 3, 300)
 	s.Drop = true
 	out := carryOut(t, s)
-	if exists(out.Folder, FileSQLite) {
+	if exists(out.Folder, "bank.sqlite") {
 		t.Error("the database is still there")
 	}
 	if out.Result.Data.Kept != "" || out.Result.Data.Bytes == 0 {
