@@ -1,17 +1,12 @@
 package drivertest
 
 import (
-	"context"
-	"errors"
 	"math/rand/v2"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"assay/history"
-	"assay/workload"
 	"assay/workload/isolation"
 )
 
@@ -120,101 +115,4 @@ func testJudged(t *testing.T, h Isolation) {
 			t.Errorf("%s: nothing was committed: %+v", test, judged.Tally)
 		}
 	}
-}
-
-// IsolationRun is a short run of the workload, for tests.
-type IsolationRun struct {
-	Config isolation.Config
-	Seed   uint64
-	// Clients is how many work at once, and Each how many operations each of
-	// them does. One client alone makes a run that can be repeated exactly.
-	Clients, Each int
-	// Attempts is the most that are made of an operation that failed.
-	Attempts int
-}
-
-// Judge makes the schema anew, does the run, reads the database back and
-// judges it by the store's promise, or by Config.Model.
-func (run IsolationRun) Judge(ctx context.Context, t testing.TB, store isolation.Store) isolation.Judgement {
-	t.Helper()
-	w, err := isolation.NewWork(store, run.Config, run.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Create(ctx, workload.Mark{Run: "judged", Workload: "isolation", Created: time.Now().UTC()}); err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	e := isolation.Evidence{
-		History: filepath.Join(folder, "history"), State: filepath.Join(folder, isolation.FileState), Promise: store.Promise(),
-	}
-	writer, err := history.Create(e.History, history.Header{Run: "judged"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = errors.Join(run.work(ctx, w, writer), writer.Close())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Settle(ctx); err != nil {
-		t.Fatalf("Settle: %v", err)
-	}
-	if err := w.Save(ctx, folder, func(int64) {}); err != nil {
-		t.Fatalf("Save: %v", err)
-	}
-	judged, err := isolation.Judge(ctx, run.Config, run.Seed, e)
-	if err != nil {
-		t.Fatalf("Judge: %v", err)
-	}
-	return judged
-}
-
-// work has all clients do their operations, from the same moment on, and
-// records them.
-func (run IsolationRun) work(ctx context.Context, w *isolation.Work, writer *history.Writer) error {
-	attempts := make([]func(*history.Op), run.Clients)
-	for number := range attempts {
-		client, err := w.Client(ctx, number)
-		if err != nil {
-			return err
-		}
-		defer client.Close()
-		if err := writer.Reserve(history.Reservation{Client: number, UpTo: uint64(run.Each)}); err != nil {
-			return err
-		}
-		attempts[number] = func(op *history.Op) {
-			answer := client.Attempt(ctx, op.Seq, op.Attempt)
-			op.Kind, op.Outcome, op.Error, op.Values = answer.Kind, answer.Outcome, answer.Class, answer.Values
-		}
-	}
-	start := time.Now()
-	now := func() int64 { return time.Since(start).Nanoseconds() }
-	failures := make([]error, run.Clients)
-	var all sync.WaitGroup
-	for number, attempt := range attempts {
-		all.Go(func() { failures[number] = run.operations(ctx, number, attempt, writer, now) })
-	}
-	all.Wait()
-	return errors.Join(failures...)
-}
-
-// operations does and records all operations of one client.
-func (run IsolationRun) operations(ctx context.Context, number int, attempt func(*history.Op), writer *history.Writer, now func() int64) error {
-	for seq := range uint64(run.Each) {
-		op := history.Op{Client: number, Seq: seq}
-		for op.Attempt = 1; !op.Last; op.Attempt++ {
-			op.Start = now()
-			attempt(&op)
-			op.End = now()
-			op.Final = op.Outcome
-			op.Last = op.Outcome != history.Failed || op.Attempt >= run.Attempts
-			if err := writer.Record(&op); err != nil {
-				return err
-			}
-			if !op.Last {
-				pause(ctx, time.Duration(rand.Int64N(int64(op.Attempt)*int64(time.Millisecond))))
-			}
-		}
-	}
-	return nil
 }

@@ -23,11 +23,17 @@ import (
 const (
 	childAddress = "ASSAY_TEST_SQLITE_ADDRESS"
 	childRound   = "ASSAY_TEST_SQLITE_ROUND"
+	// childHistory, if set, is where it records a run of workload isolation.
+	childHistory = "ASSAY_TEST_SQLITE_HISTORY"
 )
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(childAddress); address != "" {
-		if err := child(address, os.Getenv(childRound), os.Stdout); err != nil {
+		work := child
+		if os.Getenv(childHistory) != "" {
+			work = isolationChild
+		}
+		if err := work(address, os.Getenv(childRound), os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"assay/driver/drivertest"
+	"assay/workload"
+	"assay/workload/isolation"
+)
+
+// isolationRun is a run without end.
+func isolationRun(round string) (drivertest.IsolationRun, error) {
+	seed, err := strconv.ParseUint(round, 10, 64)
+	c := isolation.Defaults()
+	c.Test = "all"
+	return drivertest.IsolationRun{Config: c, Seed: seed, Clients: childClients, Each: 10_000_000, Attempts: 2}, err
+}
+
+// isolationChild records its run until it is killed.
+func isolationChild(address, round string, _ io.Writer) error {
+	run, err := isolationRun(round)
+	if err != nil {
+		return err
+	}
+	s, err := OpenIsolation(context.Background(), workload.Target{Address: address})
+	if err != nil {
+		return err
+	}
+	return run.Do(context.Background(), s, os.Getenv(childHistory))
+}
+
+// TestKilledIsolationRun kills the process in the middle of a run. The last
+// records are lost with it, and what they were of is in the database: this must
+// not convict it.
+func TestKilledIsolationRun(t *testing.T) {
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := int64(0)
+	for round := range 3 {
+		address := "sqlite:" + filepath.Join(t.TempDir(), "x.db") + "?synchronous=off"
+		path := filepath.Join(t.TempDir(), "history")
+		command := exec.CommandContext(t.Context(), binary)
+		command.Env = append(os.Environ(), childAddress+"="+address, childRound+"="+strconv.Itoa(round), childHistory+"="+path)
+		command.Stderr = os.Stderr
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- command.Wait() }()
+		for size := int64(0); size < 60_000; {
+			select {
+			case err := <-ended:
+				t.Fatalf("the child ended by itself: %v", err)
+			case <-time.After(time.Millisecond):
+			}
+			if info, err := os.Stat(path); err == nil {
+				size = info.Size()
+			}
+		}
+		if err := command.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+		run, err := isolationRun(strconv.Itoa(round))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := run.JudgeDone(t.Context(), t, openIsolation(t, address), path)
+		for _, r := range j.Results {
+			if r.Verdict.String() != "valid" {
+				t.Errorf("%s is %v: %s %+v", r.Name, r.Verdict, r.Detail, r.Evidence)
+			}
+		}
+		if j.Tally.Committed < 300 {
+			t.Errorf("%+v", j.Tally)
+		}
+		lost += j.Tally.Unknown
+	}
+	if lost == 0 {
+		t.Error("no record was lost; the runs were not killed in the middle")
+	}
+}
