@@ -249,7 +249,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestDamageIsFound alters one byte of each file of a run.
+// TestDamageIsFound alters one byte of each file of a run. Where it makes the
+// length of a frame too large, the file looks like one that was cut.
 func TestDamageIsFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -262,12 +263,13 @@ func TestDamageIsFound(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		e := assay(t, dir, "check", "run")
-		if name == "state.bin" && e.code == exitNoVerdict { // a single frame, so that it may as well be cut
-			continue
-		}
-		if said := e.want(t, exitUsage).complaint(t); !strings.Contains(said, name) {
-			t.Errorf("%q does not name %s", said, name)
+		e := assay(t, dir, "check", "run").want(t, exitUsage, exitNoVerdict)
+		if e.code == exitUsage {
+			if said := e.complaint(t); !strings.Contains(said, name) {
+				t.Errorf("%q does not name %s", said, name)
+			}
+		} else if r := resultOf(t, filepath.Join(dir, "run")); r.Verdict != check.Unknown && r.Measurement.Verdict != "invalid" {
+			t.Errorf("%s: %v", name, e)
 		}
 		if err := os.WriteFile(path, whole, 0o600); err != nil {
 			t.Fatal(err)
