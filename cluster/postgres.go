@@ -49,8 +49,9 @@ type Postgres struct {
 	life   sync.Mutex // one Restart or Close at a time
 	closed bool       // guarded by life
 
-	mu      sync.Mutex // short: a server can be killed while it recovers
-	process *Process
+	mu        sync.Mutex // short: a server can be killed while it recovers
+	process   *Process
+	waitedFor []string // names of the standbys that commits wait for
 }
 
 func postgresProgram() Program {

@@ -1,0 +1,166 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// StandbyOptions says how to run a streaming standby of a PostgreSQL node. The
+// zero value gives an asynchronous one on a free port, in a temporary folder.
+type StandbyOptions struct {
+	// Dir, Log, Port and Ports are as in PostgresOptions; where Ports is nil, the
+	// port comes from the primary's.
+	Dir   string
+	Log   string
+	Port  int
+	Ports *Ports
+	// Synchronous makes every commit on the primary wait until this standby has
+	// it on disk (synchronous_standby_names). While the standby is down, commits
+	// wait.
+	Synchronous bool
+	// Settings are server settings as name=value, after the primary's and so
+	// stronger than these.
+	Settings []string
+}
+
+// StartStandby makes a copy of the running node's data and starts a hot standby
+// on it, which replicates when StartStandby returns, and with Synchronous is
+// waited for by commits. It has the node's user and password. A missing
+// pg_basebackup is a *MissingError. Closing the node does not close its
+// standbys.
+func (p *Postgres) StartStandby(ctx context.Context, o StandbyOptions) (*Postgres, error) {
+	copier := executable(filepath.Join(p.programs, "pg_basebackup"))
+	if copier == "" {
+		return nil, &MissingError{Program: "pg_basebackup", Looked: []string{p.programs}, Get: postgresProgram().Get}
+	}
+	if o.Ports == nil {
+		o.Ports = p.options.Ports
+	}
+	s := &Postgres{programs: p.programs, options: PostgresOptions{
+		Dir: o.Dir, Log: o.Log, Port: o.Port, Ports: o.Ports, User: p.options.User, Password: p.options.Password,
+		// A standby refuses to start with less room than its primary has, for
+		// connections for example (manual, "Hot Standby", "Administrator's
+		// Overview"). It asks for log again after 100 ms and not five seconds.
+		// The names come with the copy, and mean the primary's standbys.
+		Settings: slices.Concat([]string{"wal_retrieve_retry_interval=100ms", "synchronous_standby_names="},
+			p.options.Settings, o.Settings),
+	}}
+	if err := s.fillIn(); err != nil {
+		return nil, fmt.Errorf("start a standby: %w", err)
+	}
+	if err := s.copyData(ctx, copier, p); err != nil {
+		return nil, errors.Join(fmt.Errorf("start a standby of %s: %w", p.name(), err), os.RemoveAll(s.options.Dir))
+	}
+	if err := s.start(ctx, postgresReady); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if err := p.adopt(ctx, s, o.Synchronous); err != nil {
+		return nil, errors.Join(fmt.Errorf("start a standby of %s: %w", p.name(), err), s.Close())
+	}
+	return s, nil
+}
+
+// standbyName is what the primary calls the standby.
+func (p *Postgres) standbyName() string { return fmt.Sprintf("standby_%d", p.options.Port) }
+
+// copyData fills the standby's data folder. The password goes through the
+// environment, which only root and the server's user can see, into a file of
+// that folder (primary_conninfo).
+func (p *Postgres) copyData(ctx context.Context, copier string, primary *Postgres) error {
+	process, err := StartProcess(ProcessOptions{
+		Name:    "pg_basebackup",
+		Program: copier,
+		Args: []string{"--pgdata=" + p.data(), "--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream", "--no-sync",
+			"--no-password", "--dbname=application_name=" + p.standbyName(), "--host=127.0.0.1",
+			"--port=" + strconv.Itoa(primary.options.Port), "--username=" + primary.options.User},
+		Env: []string{"PGPASSWORD=" + primary.options.Password},
+		Dir: p.options.Dir, Log: p.options.Log, User: p.user,
+	})
+	if err != nil {
+		return err
+	}
+	if err := process.Wait(ctx); err != nil {
+		return errors.Join(err, process.Kill())
+	}
+	return nil
+}
+
+// adopt waits until the standby replicates, and has commits wait for it if it
+// is to be synchronous.
+func (p *Postgres) adopt(ctx context.Context, standby *Postgres, synchronous bool) error {
+	conn, err := pgx.Connect(ctx, p.Address())
+	if err != nil {
+		return fmt.Errorf("connect to the primary as user %s failed", p.options.User) // pgx's error tells too much
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if synchronous {
+		if err := p.waitFor(ctx, conn, standby.standbyName()); err != nil {
+			return err
+		}
+	}
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		var ready bool
+		err := conn.QueryRow(ctx, `SELECT count(*) > 0 FROM pg_stat_replication
+			WHERE application_name = $1 AND state = 'streaming' AND (NOT $2 OR sync_state IN ('sync', 'quorum'))`,
+			standby.standbyName(), synchronous).Scan(&ready)
+		if err != nil {
+			return err
+		}
+		if ready {
+			return nil
+		}
+		select {
+		case <-standby.current().Exited():
+			return standby.current().Ended()
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s to replicate: %w; its log ends with:\n%s",
+				standby.name(), ctx.Err(), standby.current().Tail(10))
+		case <-ticker.C:
+		}
+	}
+}
+
+// waitFor adds a standby to those that each commit waits for. It refuses where
+// the node's own settings name some, which would be stronger.
+func (p *Postgres) waitFor(ctx context.Context, conn *pgx.Conn, name string) error {
+	const setting = "synchronous_standby_names"
+	if slices.ContainsFunc(p.options.Settings, func(s string) bool { return strings.HasPrefix(s, setting+"=") }) {
+		return fmt.Errorf("%s was started with %s of its own", p.name(), setting)
+	}
+	p.mu.Lock()
+	p.waitedFor = append(p.waitedFor, name)
+	names := fmt.Sprintf("FIRST %d (%s)", len(p.waitedFor), strings.Join(p.waitedFor, ", "))
+	p.mu.Unlock()
+	if _, err := conn.Exec(ctx, "ALTER SYSTEM SET "+setting+" = '"+names+"'"); err != nil {
+		return err
+	}
+	_, err := conn.Exec(ctx, "SELECT pg_reload_conf()")
+	return err
+}
+
+// AddressWith is the URL of this node and its standbys together, of which
+// clients choose the one that takes writes.
+func (p *Postgres) AddressWith(standbys ...*Postgres) string {
+	hosts := []string{p.hostPort()}
+	for _, standby := range standbys {
+		hosts = append(hosts, standby.hostPort())
+	}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(p.options.User, p.options.Password),
+		Host: strings.Join(hosts, ","), Path: "/postgres", RawQuery: "sslmode=disable&target_session_attrs=read-write"}
+	return u.String()
+}
+
+// Data is the path of the server's data folder.
+func (p *Postgres) Data() string { return p.data() }
