@@ -1,5 +1,5 @@
-// Package drivertest is the conformance suite that every driver passes: what
-// workload/bank asks of a Store, tried on a real database, with cut, silent
+// Package drivertest is the conformance suite that every driver passes: what the
+// workloads ask of a Store, tried on a real database, with cut, silent
 // and restarted servers for those that have one.
 //
 // It must not know any driver: a driver's test hands it a harness.
