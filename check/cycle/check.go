@@ -34,10 +34,11 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 	in := newInference(h, o)
 	whole := in.run(ctx)
 	if whole && in.ambiguous == "" {
-		if banned&set(g0Realtime, g1cRealtime, g2Realtime, gNonadjacentRealtime) != 0 {
+		// A model that forbids any cycle of a suffix forbids that of writes.
+		if banned.has(g0Realtime) {
 			in.edges.addRealtime(h)
 			whole = in.classify(ctx, realtime, &r)
-		} else if banned&set(g0Process, g1cProcess, g2Process, gNonadjacentProcess) != 0 {
+		} else if banned.has(g0Process) {
 			in.edges.addProcess(h)
 			whole = in.classify(ctx, process, &r)
 		} else {

@@ -71,12 +71,21 @@ func nameOf(kinds []edgeKind) anomaly {
 	return variant(plain, all&(process|realtime))
 }
 
-// least returns those of s that follow from no other in s.
+// least returns those of s that follow from no other in s: a cycle follows
+// from one of the same or a worse kind that needs no more than it.
 func least(s anomalySet) anomalySet {
+	kinds := []anomaly{g0, g1c, gSingleItem, gNonadjacentItem, g2Item}
+	worse := [][2]int{{0, 1}, {2, 3}, {2, 4}, {3, 4}, {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}}
+	needs := []edgeKind{0, process, realtime}
 	rest := s
-	for a := range anomalies {
-		if s.has(a) {
-			rest &^= set(a).implied() &^ set(a)
+	for _, w := range worse {
+		for i, x := range needs {
+			for j, y := range needs {
+				a, b := variant(kinds[w[0]], x), variant(kinds[w[1]], y)
+				if a != b && i <= j && s.has(a) {
+					rest &^= set(b)
+				}
+			}
 		}
 	}
 	return rest

@@ -48,8 +48,8 @@ type definition struct {
 }
 
 // definitions returns the lattice of Elle 0.2 (elle.consistency-model) without
-// the models of single objects and those that forbid nothing that can be found
-// here. Its sources are Adya's thesis, Bailis et al., "Highly Available
+// the models of single objects, and of what each forbids only what can be found
+// here and the weaker ones allow. Its sources are Adya's thesis, Bailis et al., "Highly Available
 // Transactions", VLDB 2014, Cerone, Bernardi and Gotsman, "A Framework for
 // Transactional Consistency Models with Atomic Visibility", CONCUR 2015, and
 // Daudjee and Salem, "Lazy Database Replication with Snapshot Isolation",
@@ -58,30 +58,30 @@ func definitions() []definition {
 	return []definition{
 		{ReadUncommitted, nil, set(g0, duplicateElements)},
 		{ReadCommitted, []Model{ReadUncommitted}, set(g1)},
-		{MonotonicView, []Model{ReadCommitted}, set(g1)},
-		{MonotonicSnapshotRead, []Model{ReadCommitted}, set(g1)},
+		{MonotonicView, []Model{ReadCommitted}, 0},
+		{MonotonicSnapshotRead, []Model{ReadCommitted}, 0},
 		{MonotonicAtomicView, []Model{ReadCommitted}, 0},
-		{CursorStability, []Model{ReadCommitted}, set(g1, lostUpdate)},
-		{ConsistentView, []Model{CursorStability, MonotonicView}, set(g1, gSingle)},
-		{ForwardConsistentView, []Model{ConsistentView}, set(g1)},
-		{RepeatableRead, []Model{CursorStability, MonotonicAtomicView}, set(g1, g2Item, lostUpdate)},
-		{ReadAtomic, []Model{MonotonicAtomicView}, set(internal, g1a, futureRead)},
+		{CursorStability, []Model{ReadCommitted}, set(lostUpdate)},
+		{ConsistentView, []Model{CursorStability, MonotonicView}, set(gSingleItem)},
+		{ForwardConsistentView, []Model{ConsistentView}, 0},
+		{RepeatableRead, []Model{CursorStability, MonotonicAtomicView}, set(g2Item)},
+		{ReadAtomic, []Model{MonotonicAtomicView}, set(internal)},
 		{UpdateAtomic, []Model{ReadAtomic}, set(lostUpdate)},
-		{Causal, []Model{ReadAtomic}, set(internal, g1a)},
-		{ParallelSnapshotIsolation, []Model{Causal, UpdateAtomic}, set(internal, g1a)},
-		{Prefix, []Model{Causal}, set(internal, g1a)},
+		{Causal, []Model{ReadAtomic}, 0},
+		{ParallelSnapshotIsolation, []Model{Causal, UpdateAtomic}, 0},
+		{Prefix, []Model{Causal}, 0},
 		{SnapshotIsolation, []Model{ForwardConsistentView, MonotonicSnapshotRead, ParallelSnapshotIsolation, Prefix},
-			set(internal, g1, gNonadjacent)},
-		{UpdateSerializable, []Model{ForwardConsistentView}, set(g1)},
-		{Serializable, []Model{RepeatableRead, SnapshotIsolation, UpdateSerializable}, set(internal, g1, g2)},
+			set(gNonadjacentItem)},
+		{UpdateSerializable, []Model{ForwardConsistentView}, 0},
+		{Serializable, []Model{RepeatableRead, SnapshotIsolation, UpdateSerializable}, 0},
 		{SessionReadUncommitted, []Model{ReadUncommitted}, set(g0Process)},
 		{SessionReadCommitted, []Model{ReadCommitted, SessionReadUncommitted}, set(g1cProcess)},
-		{SessionSnapshotIsolation, []Model{SnapshotIsolation, SessionReadCommitted}, set(g1Process, gNonadjacentProcess)},
-		{SessionSerializable, []Model{Serializable, SessionSnapshotIsolation}, set(g1Process, g2Process)},
+		{SessionSnapshotIsolation, []Model{SnapshotIsolation, SessionReadCommitted}, set(gNonadjacentItemProcess)},
+		{SessionSerializable, []Model{Serializable, SessionSnapshotIsolation}, set(g2ItemProcess)},
 		{StrongReadUncommitted, []Model{SessionReadUncommitted}, set(g0Realtime)},
 		{StrongReadCommitted, []Model{SessionReadCommitted, StrongReadUncommitted}, set(g1cRealtime)},
-		{StrongSnapshotIsolation, []Model{SessionSnapshotIsolation, StrongReadCommitted}, set(g1Realtime, gNonadjacentRealtime)},
-		{StrictSerializable, []Model{SessionSerializable, StrongSnapshotIsolation}, set(g1cRealtime, g2Realtime)},
+		{StrongSnapshotIsolation, []Model{SessionSnapshotIsolation, StrongReadCommitted}, set(gNonadjacentItemRealtime)},
+		{StrictSerializable, []Model{SessionSerializable, StrongSnapshotIsolation}, set(g2ItemRealtime)},
 	}
 }
 

@@ -44,6 +44,42 @@ func TestLattice(t *testing.T) {
 			}
 		}
 	}
+	for _, c := range []struct {
+		model Model
+		weak  []Model
+	}{
+		{ReadCommitted, []Model{ReadUncommitted}},
+		{MonotonicView, []Model{ReadCommitted}},
+		{MonotonicSnapshotRead, []Model{ReadCommitted}},
+		{MonotonicAtomicView, []Model{ReadCommitted}},
+		{CursorStability, []Model{ReadCommitted}},
+		{ConsistentView, []Model{CursorStability, MonotonicView}},
+		{ForwardConsistentView, []Model{ConsistentView}},
+		{RepeatableRead, []Model{CursorStability, MonotonicAtomicView}},
+		{ReadAtomic, []Model{MonotonicAtomicView}},
+		{UpdateAtomic, []Model{ReadAtomic}},
+		{Causal, []Model{ReadAtomic}},
+		{ParallelSnapshotIsolation, []Model{Causal, UpdateAtomic}},
+		{Prefix, []Model{Causal}},
+		{SnapshotIsolation, []Model{ForwardConsistentView, MonotonicSnapshotRead, ParallelSnapshotIsolation, Prefix}},
+		{UpdateSerializable, []Model{ForwardConsistentView}},
+		{Serializable, []Model{RepeatableRead, SnapshotIsolation, UpdateSerializable}},
+		{SessionReadUncommitted, []Model{ReadUncommitted}},
+		{SessionReadCommitted, []Model{ReadCommitted, SessionReadUncommitted}},
+		{SessionSnapshotIsolation, []Model{SnapshotIsolation, SessionReadCommitted}},
+		{SessionSerializable, []Model{Serializable, SessionSnapshotIsolation}},
+		{StrongReadUncommitted, []Model{SessionReadUncommitted}},
+		{StrongReadCommitted, []Model{SessionReadCommitted, StrongReadUncommitted}},
+		{StrongSnapshotIsolation, []Model{SessionSnapshotIsolation, StrongReadCommitted}},
+		{StrictSerializable, []Model{SessionSerializable, StrongSnapshotIsolation, ReadUncommitted, Prefix}},
+	} {
+		in := includes(defs, c.model)
+		for _, w := range c.weak {
+			if !in[slices.IndexFunc(defs, func(d definition) bool { return d.model == w })] {
+				t.Errorf("%s does not include %s", c.model, w)
+			}
+		}
+	}
 	if weakest, others := ruledOut(0); weakest != nil || others != nil {
 		t.Errorf("nothing rules out %v and %v", weakest, others)
 	}
