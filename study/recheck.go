@@ -164,8 +164,8 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 	case address == "":
 		address = embeddedAddress(folder, s.Workload)
 	case workload.Redacted(address):
-		return &workload.OptionError{Option: "the kept address", Value: address,
-			Want: "the whole address with its password, by --db or ASSAY_DB"}
+		return &InputError{Path: folder, Err: fmt.Errorf(
+			"keeps the address %s without its password; give the whole one with --db or ASSAY_DB", address)}
 	}
 	o.Progress.Stage("connecting")
 	store, err := openWork(ctx, s, address)
@@ -204,7 +204,9 @@ func readStore(ctx context.Context, folder string, store work, r *report.Result,
 	return nil
 }
 
-// Report makes the page of a saved run again from its result alone.
+// Report makes the page of a saved run again from its result alone. The error
+// of a page that cannot be written comes with the outcome, which can still be
+// shown.
 func Report(folder string) (Outcome, error) {
 	s, r, err := readRun(folder)
 	if err != nil {

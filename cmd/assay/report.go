@@ -23,10 +23,11 @@ again. Nothing is measured or judged anew; for that see assay check.`,
 			if !slices.Contains([]string{"text", "markdown", "json", "html"}, format) {
 				return usageError{fmt.Errorf("--format %q is none of text, markdown, json, html", format)}
 			}
-			outcome, err := study.Report(args[0])
-			if err != nil {
-				return err
+			outcome, unwritten := study.Report(args[0])
+			if outcome.Result == nil {
+				return unwritten
 			}
+			var err error
 			out := cmd.OutOrStdout()
 			switch format {
 			case "text":
@@ -38,7 +39,7 @@ again. Nothing is measured or judged anew; for that see assay check.`,
 			default:
 				_, err = fmt.Fprintln(out, outcome.Report)
 			}
-			return err
+			return errors.Join(err, unwritten)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", format, "text, markdown, json, or html (which prints where the page is)")
