@@ -46,4 +46,6 @@ func BenchmarkStrict(b *testing.B) {
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(float64(want)*float64(b.N)/b.Elapsed().Seconds(), "txns/s")
 	b.ReportMetric(float64(before.HeapAlloc)/1e6, "history-MB")
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/1e6/float64(b.N), "check-MB")
+	b.ReportMetric(float64(h.Len()), "txns")
 }

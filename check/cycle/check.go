@@ -21,7 +21,9 @@ type Options struct {
 
 // Check judges a history by a model. It is a pure function but for ctx: when
 // that ends, the search ends, and the verdict is Unknown unless a violation
-// was already found. A model that ParseModel would not return gives Unknown.
+// was already found. The search is linear for a valid history, but the naming
+// of large cycles has no such bound, so give it a deadline. A model that
+// ParseModel would not return gives Unknown.
 //
 // Check needs about 100 bytes an operation beside the history.
 func Check(ctx context.Context, h *History, model Model, o Options) Report {
@@ -47,7 +49,11 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 	}
 	r.Size.Dependencies = in.edges.data
 	r.conclude(in, banned, whole)
-	if !whole && r.Verdict != check.Violated {
+	switch {
+	case whole:
+	case r.Verdict == check.Violated:
+		r.Partial = true
+	default:
 		r.Reason = timeReason(ctx)
 	}
 	return r

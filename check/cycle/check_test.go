@@ -84,12 +84,15 @@ func TestTimeLimit(t *testing.T) {
 			limit := countdown{context.Background(), moments}
 			r := Check(&limit, h, StrictSerializable, Options{})
 			if limit.left >= 0 {
-				if r.Verdict != full.Verdict || moments == 0 {
+				if r.Verdict != full.Verdict || r.Partial || moments == 0 {
 					t.Fatalf("in time, but %v: %s", r.Verdict, r.Reason)
 				}
 				break
 			}
 			checkReport(t, fmt.Sprint("cut at ", moments), r)
+			if r.Partial != (r.Verdict == check.Violated) || r.Partial && !strings.Contains(r.Result().Detail, "time ran out") {
+				t.Fatalf("cut at %d: %v, partial %v: %s", moments, r.Verdict, r.Partial, r.Result().Detail)
+			}
 			if r.Verdict == check.Unknown {
 				unknown++
 				if !strings.Contains(r.Reason, "allow more time") {

@@ -16,6 +16,9 @@ type Report struct {
 	// history cannot be judged; Reason then says why.
 	Verdict check.Verdict `json:"verdict"`
 	Reason  string        `json:"reason,omitempty"`
+	// Partial says that the time ran out after a violation was found: there
+	// may be more of them, and weaker models ruled out.
+	Partial bool `json:"partial,omitempty"`
 	// Anomalies are the names of those found that the model forbids, sorted.
 	Anomalies []string `json:"anomalies,omitempty"`
 	// Permitted are the names of those found that the model allows, sorted.
@@ -138,8 +141,12 @@ func (r *Report) detail() string {
 		for i, m := range r.Not {
 			not[i] = string(m)
 		}
-		return fmt.Sprintf("%s: not %s: %s; the weakest model ruled out is %s",
-			looked, r.Model, strings.Join(r.Anomalies, ", "), strings.Join(not, " and "))
+		more := ""
+		if r.Partial {
+			more = "; the time ran out, there may be more"
+		}
+		return fmt.Sprintf("%s: not %s: %s; the weakest model ruled out is %s%s",
+			looked, r.Model, strings.Join(r.Anomalies, ", "), strings.Join(not, " and "), more)
 	case check.Valid:
 		return fmt.Sprintf("%s: nothing that %s forbids", looked, r.Model)
 	default:
