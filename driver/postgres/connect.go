@@ -61,7 +61,9 @@ const (
 )
 
 // parse reads the target's address, with the PG* environment variables that
-// PostgreSQL's own clients read.
+// PostgreSQL's own clients read. Of several hosts the primary is looked for,
+// unless the address wants something else of its server (target_session_attrs):
+// a standby is of no use for writing, and behind when it comes to reading.
 func parse(target workload.Target) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(target.Address)
 	if err != nil {
@@ -73,6 +75,9 @@ func parse(target workload.Target) (*pgx.ConnConfig, error) {
 		config.ConnectTimeout = defaultConnectTimeout
 	}
 	config.RuntimeParams["application_name"] = applicationName
+	if config.ValidateConnect == nil && len(serversOf(config)) > 1 {
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+	}
 	return config, nil
 }
 

@@ -23,6 +23,7 @@ type place struct {
 	isolation string // that is asked for, in SQL's words, "" for the server's default
 	level     string // that is in force, in SQL's words
 	pool      *pool
+	servers   []addressed // each server of the address by itself
 
 	mu    sync.Mutex
 	lines map[*line]struct{} // the sessions' connections that are open
@@ -43,7 +44,7 @@ func openPlace(ctx context.Context, target workload.Target, workloadName string)
 		config: config, address: workload.Redact(target.Address), isolation: isolation,
 		lines: make(map[*line]struct{}),
 	}
-	p.pool = newPool(config, p.address)
+	p.pool, p.servers = newPool(config, p.address), serversOf(config)
 	err = p.pool.use(ctx, func(conn *pgx.Conn) error {
 		if p.level = isolation; p.level != "" {
 			return nil
@@ -60,6 +61,9 @@ func openPlace(ctx context.Context, target workload.Target, workloadName string)
 // Close closes what is not in use; a session is closed by whoever opened it.
 func (p *place) Close() error {
 	p.pool.close()
+	for _, server := range p.servers {
+		server.pool.close()
+	}
 	return nil
 }
 
