@@ -134,18 +134,23 @@ func (s *bankStore) CatchUp(ctx context.Context, member bank.Replica) error {
 	}
 	ticker := time.NewTicker(catchUpInterval)
 	defer ticker.Stop()
+	var reason error
 	for {
 		replayed, err := replayedBy(ctx, standby, target)
 		if replayed {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("postgres: wait for %s to replay the log up to %s: %w, and still: %w", member.Name, target, ctx.Err(), err)
-		case <-ticker.C:
-		}
 		if promoted := (*promotedError)(nil); errors.As(err, &promoted) {
 			return fmt.Errorf("postgres: wait for %s: %w", member.Name, err)
+		}
+		if reason == nil || ctx.Err() == nil { // the last one that is more than the end of ctx
+			reason = err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("postgres: wait for %s to replay the log up to %s: %w, and still: %w",
+				member.Name, target, ctx.Err(), reason)
+		case <-ticker.C:
 		}
 	}
 }
