@@ -40,13 +40,18 @@ type connection struct {
 
 // helloReply is what the server says of itself (MongoDB manual, "hello").
 type helloReply struct {
-	SetName  string   `bson:"setName"`
-	Message  string   `bson:"msg"`
-	Primary  bool     `bson:"isWritablePrimary"`
-	MaxWire  int      `bson:"maxWireVersion"`
-	Hosts    []string `bson:"hosts"`
-	Passives []string `bson:"passives"`
-	Arbiters []string `bson:"arbiters"`
+	SetName   string   `bson:"setName"`
+	Me        string   `bson:"me"`
+	Message   string   `bson:"msg"`
+	Primary   bool     `bson:"isWritablePrimary"`
+	Secondary bool     `bson:"secondary"`
+	MaxWire   int      `bson:"maxWireVersion"`
+	Hosts     []string `bson:"hosts"`
+	Passives  []string `bson:"passives"`
+	Arbiters  []string `bson:"arbiters"`
+	LastWrite struct {
+		OpTime opTime `bson:"opTime"`
+	} `bson:"lastWrite"`
 }
 
 // routerMessage is how a mongos is known.
@@ -72,7 +77,7 @@ func connect(ctx context.Context, target workload.Target, workloadName string) (
 	ctx, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()
 	if err := c.greet(ctx); err != nil {
-		return nil, errors.Join(err, c.close())
+		return nil, errors.Join(err, disconnect(client))
 	}
 	return c, nil
 }
@@ -108,12 +113,13 @@ func (c *connection) refused(err error) error {
 	return &workload.UnreachableError{Address: c.printable, Err: err}
 }
 
-func (c *connection) close() error {
+// disconnect closes a client within a bounded time.
+func disconnect(client *mongo.Client) error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeBound)
 	defer cancel()
 	// That the server cannot be told is no error of closing: everything of ours
 	// is released all the same.
-	if err := c.client.Disconnect(ctx); err != nil && ctx.Err() == nil && !mongo.IsNetworkError(err) {
+	if err := client.Disconnect(ctx); err != nil && ctx.Err() == nil && !mongo.IsNetworkError(err) {
 		return fmt.Errorf("mongodb: disconnect: %w", err)
 	}
 	return nil

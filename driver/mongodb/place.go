@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +37,8 @@ type place struct {
 	mu sync.Mutex
 	// abandoned are sessions whose transaction may still be open on the server.
 	abandoned []*mongo.Session
+	// members are clients of single members of the set, by name.
+	members map[string]*mongo.Client
 }
 
 // openPlace connects to the target. The workload has these collections beside
@@ -229,8 +232,21 @@ func storage(ctx context.Context, c *mongo.Collection) (data, indexes int64, err
 	return data, indexes, nil
 }
 
-// Close releases the connections.
-func (s *place) Close() error { return s.close() }
+// Close releases the connections, those to members that are gone as well; all
+// at once, since each of these takes its time.
+func (s *place) Close() error {
+	s.mu.Lock()
+	clients := append(slices.Collect(maps.Values(s.members)), s.client)
+	s.members = nil
+	s.mu.Unlock()
+	failures := make([]error, len(clients))
+	var all sync.WaitGroup
+	for i, client := range clients {
+		all.Go(func() { failures[i] = disconnect(client) })
+	}
+	all.Wait()
+	return errors.Join(failures...)
+}
 
 // failed wraps an error of the library with what was being done.
 func failed(doing string, err error) error { return fmt.Errorf("mongodb: %s: %w", doing, err) }

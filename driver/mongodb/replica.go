@@ -1,0 +1,169 @@
+package mongodb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"assay/workload/bank"
+)
+
+var _ bank.Replicated = (*bankStore)(nil)
+
+// direct are the options of a client of one member alone, whatever part it has
+// in the set: read concern local gives what this member has applied.
+func (s *settings) direct(host string) *options.ClientOptions {
+	d := options.Client().SetAppName(s.appName).SetHosts([]string{host}).SetDirect(true).
+		SetReadPreference(readpref.Nearest()).SetReadConcern(readconcern.Local()).
+		SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0)
+	o := s.options
+	d.Auth, d.TLSConfig, d.Dialer, d.ServerAPIOptions = o.Auth, o.TLSConfig, o.Dialer, o.ServerAPIOptions
+	d.Compressors, d.ZlibLevel, d.ZstdLevel = o.Compressors, o.ZlibLevel, o.ZstdLevel
+	d.ConnectTimeout = o.ConnectTimeout
+	return d
+}
+
+// member returns the client of one member, which lives as long as the place.
+func (s *place) member(name string) (*mongo.Client, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if client := s.members[name]; client != nil {
+		return client, nil
+	}
+	client, err := mongo.Connect(s.direct(name)) // contacts nobody yet
+	if err != nil {
+		return nil, fmt.Errorf("mongodb: member %s cannot be connected to", name)
+	}
+	if s.members == nil {
+		s.members = make(map[string]*mongo.Client)
+	}
+	s.members[name] = client
+	return client, nil
+}
+
+// Replicas implements bank.Replicated, by what the primary says of the set.
+// Arbiters hold no data and are left out; so are hidden members, of which only
+// the set's configuration knows. A router knows no members, and has none.
+func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error) {
+	if s.sharded {
+		return nil, nil, nil
+	}
+	hello, err := s.hello(ctx)
+	if err != nil {
+		return nil, nil, failed("look for the members", err)
+	}
+	names := slices.Concat(hello.Hosts, hello.Passives)
+	failures := make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() {
+			bounded, cancel := context.WithTimeout(ctx, s.connectTimeout)
+			defer cancel()
+			_, failures[i] = s.ask(bounded, name)
+		})
+	}
+	all.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, nil, failed("look for the members", err)
+	}
+	var members []bank.Replica
+	unreachable := make(map[string]error)
+	for i, name := range names {
+		if failures[i] != nil {
+			unreachable[name] = failures[i]
+			continue
+		}
+		members = append(members, bank.Replica{Name: name, Primary: name == hello.Me})
+	}
+	return members, unreachable, nil
+}
+
+// ask has a member say where it is; one that has no part in the set now, since
+// it starts, recovers or copies its data, gives an error.
+func (s *place) ask(ctx context.Context, name string) (reply helloReply, err error) {
+	client, err := s.member(name)
+	if err != nil {
+		return reply, err
+	}
+	err = client.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}},
+		options.RunCmd().SetReadPreference(readpref.Nearest())).Decode(&reply)
+	if err == nil && !reply.Primary && !reply.Secondary {
+		err = errors.New("it is neither primary nor secondary at the moment")
+	}
+	return reply, err
+}
+
+// opTime is a place in the oplog (MongoDB manual, "hello", lastWrite.opTime):
+// the term of the primary that wrote it, and its time.
+type opTime struct {
+	Term int64          `bson:"t"`
+	Time bson.Timestamp `bson:"ts"`
+}
+
+// before is the order in which the set agrees on what was written.
+func (o opTime) before(p opTime) bool {
+	return cmp.Or(cmp.Compare(o.Term, p.Term), o.Time.Compare(p.Time)) < 0
+}
+
+func (o opTime) String() string { return fmt.Sprintf("%d.%d in term %d", o.Time.T, o.Time.I, o.Term) }
+
+// The pause between two looks at a member, and how long it may take to answer.
+const (
+	catchUpInterval = 20 * time.Millisecond
+	catchUpBound    = 2 * time.Second
+)
+
+// CatchUp implements bank.Replicated: the member has applied what the primary
+// wrote last before the call. A member that cannot be reached may come back,
+// and is asked until ctx ends.
+func (s *bankStore) CatchUp(ctx context.Context, member bank.Replica) error {
+	hello, err := s.hello(ctx)
+	if err != nil {
+		return failed("ask the primary for its last write", err)
+	}
+	target := hello.LastWrite.OpTime
+	ticker := time.NewTicker(catchUpInterval)
+	defer ticker.Stop()
+	var reason error
+	for {
+		bounded, cancel := context.WithTimeout(ctx, catchUpBound)
+		reply, err := s.ask(bounded, member.Name)
+		cancel()
+		if err == nil {
+			if !reply.LastWrite.OpTime.before(target) {
+				return nil
+			}
+			err = fmt.Errorf("it is at %v", reply.LastWrite.OpTime)
+		}
+		if reason == nil || !mongo.IsTimeout(err) { // the last one that is more than the end of ctx
+			reason = err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("mongodb: wait for %s to apply what was written up to %v: %w, and still: %w",
+				member.Name, target, ctx.Err(), reason)
+		case <-ticker.C:
+		}
+	}
+}
+
+// ReadReplica implements bank.Replicated. What is not there is not given: a
+// member that lost everything reads as empty.
+func (s *bankStore) ReadReplica(ctx context.Context, member bank.Replica, account func(bank.Account) error, entry func(bank.Entry) error) error {
+	client, err := s.member(member.Name)
+	if err != nil {
+		return err
+	}
+	database := client.Database(bankDatabase)
+	return readBank(ctx, database.Collection(accountCollection), database.Collection(transferCollection), account, entry)
+}
