@@ -90,7 +90,7 @@ func concurrencyBugs() []entry {
 			Doc: "of what one transaction wrote, another sees only a part"}},
 		{"write-skew", Bug{}, Bug{Check: checkIsolation, Kinds: []string{"G2-item"}, strike: strikeWriteSkew,
 			Doc: "a transaction reads an older state, as under snapshot isolation, and writes what nobody has written since (found by pairs as well)"}},
-		{"long-fork", Bug{}, Bug{Check: checkIsolation, Kinds: []string{"G-nonadjacent-item"}, strike: strikeLongFork,
+		{"long-fork", Bug{}, Bug{Check: checkIsolation, Kinds: []string{"G-nonadjacent-item", "G-nonadjacent-item-realtime", "G2-item"}, strike: strikeLongFork,
 			Doc: "two transactions are seen in one order by one reader and in the other by another"}},
 		{"stale-read", Bug{}, Bug{Check: checkIsolation, Kinds: []string{"G-single-item-realtime", "G-nonadjacent-item-realtime"}, strike: strikeStale,
 			Doc: "a transaction that only reads sees an older state, but none older than its session knows: serializable, not strictly so"}},
