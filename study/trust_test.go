@@ -33,7 +33,9 @@ const (
 
 // trustSteps are how many operations are tried one after the other until the
 // bug is found.
-func trustSteps() []uint64 { return []uint64{100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000} }
+func trustSteps() []uint64 {
+	return []uint64{100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 400_000}
+}
 
 // trial is one bug in one workload.
 type trial struct {
