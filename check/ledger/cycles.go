@@ -25,19 +25,14 @@ func (s *sweep) untie() bool {
 		s.spent = true
 		return false
 	}
+	cycle = s.shorten(cycle)
 	if s.audits == nil {
-		s.tellDirtyWrite(merge(cycle))
+		s.tellDirtyWrite(cycle)
 		s.unlink(cycle[0].to, cycle[0].account)
 		return true
 	}
-	if i := slices.IndexFunc(cycle, func(x step) bool { return s.isAudit(x.from) }); i >= 0 {
-		if short := s.shortest(cycle[i].from); short != nil {
-			cycle = short
-		}
-	}
-	cycle = merge(cycle)
 	i := slices.IndexFunc(cycle, func(x step) bool { return s.isAudit(x.from) })
-	if i < 0 { // the transfers alone have no cycle any more
+	if i < 0 { // the search for cycles of entries was given up
 		s.spent = true
 		return false
 	}
@@ -46,7 +41,34 @@ func (s *sweep) untie() bool {
 	return true
 }
 
-// unlink takes an entry out of the account on which it waits.
+// shorten returns the shortest cycle that was found through any node of one; of
+// audits one that needs no second audit, however long, if there is any.
+func (s *sweep) shorten(cycle []step) []step {
+	best := merge(cycle)
+	all := func(node) bool { return true }
+	if s.audits == nil {
+		return s.shorter(best, cycle, all)
+	}
+	audits := slices.DeleteFunc(slices.Clone(cycle), func(x step) bool { return !s.isAudit(x.from) })
+	if alone := s.shorter(nil, audits, func(n node) bool { return !s.isAudit(n) }); alone != nil {
+		return alone
+	}
+	return s.shorter(best, audits, all)
+}
+
+// shorter returns the shortest cycle that was found through the nodes from
+// which steps go, over nodes that suit, or best if none is shorter.
+func (s *sweep) shorter(best, steps []step, suits func(n node) bool) []step {
+	for _, x := range steps[:min(len(steps), searchTries)] {
+		short := s.shortest(x.from, suits)
+		if short != nil && (best == nil || len(short) < len(best)) {
+			best = short
+		}
+	}
+	return best
+}
+
+// unlink takes an entry out of an account.
 func (s *sweep) unlink(n node, id uint32) {
 	e := s.j.entries.at(n)
 	for side := range sides {
@@ -85,13 +107,30 @@ func (s *sweep) findCycle(n node) []step {
 	}
 }
 
-// searchNodes bounds a search in breadth for something to tell.
-const searchNodes = 1 << 14
+// A search in breadth for something to tell is bounded by the nodes that it
+// comes to and by those that it looks at; all for short cycles in a sweep are
+// by those that they look at.
+const (
+	searchNodes = 1 << 14
+	searchLooks = 1 << 18
+	searchTries = 4 // nodes of a cycle
+	sweepLooks  = 1 << 24
+)
 
-// shortest is a shortest cycle through a node among what is left, beginning
-// with it; nil if none was found.
-func (s *sweep) shortest(through node) []step {
-	return search(through, through, s.inTheWay)
+// shortest is a shortest cycle through a node, over nodes that suit, among what
+// is left, without those that it does not need, be it the node itself; nil if
+// none was found.
+func (s *sweep) shortest(through node, suits func(n node) bool) []step {
+	looks := min(s.looks, searchLooks)
+	s.looks -= looks
+	way := search(through, through, func(n node, visit func(step) bool) {
+		s.left(n, func(x step) bool {
+			looks--
+			return looks > 0 && (x.from != through && !suits(x.from) || visit(x))
+		})
+	})
+	s.looks += max(looks, 0)
+	return merge(way)
 }
 
 // search goes back from a node in breadth, and returns the shortest way that
@@ -144,19 +183,84 @@ func (s *sweep) inTheWay(n node, visit func(step) bool) {
 			}
 			continue
 		}
-		// The audits of the present version are the last that were released.
-		for left, i := l.pending, l.reading; left > 0; {
-			i--
-			audit := s.j.audits.readings[s.audits.index[i]].audit
-			if s.audits.out[audit] || s.done[audit] {
-				continue
-			}
-			left--
-			if !visit(step{s.j.entries.len() + audit, n, e.account[side]}) {
-				return
-			}
+		if !s.pending(l, func(audit uint32) bool { return visit(step{s.j.entries.len() + audit, n, e.account[side]}) }) {
+			return
 		}
 	}
+}
+
+// left visits all nodes that were not passed and come before a node on one of
+// its accounts, until visit returns false.
+func (s *sweep) left(n node, visit func(step) bool) {
+	if s.isAudit(n) {
+		for _, r := range s.j.audits.of(n - s.j.entries.len()) {
+			if l := &s.lanes[r.account-1]; !s.reached(l, &r) {
+				room := int64(s.bounds[r.account] - s.bounds[r.account-1])
+				top := s.bounds[r.account-1] + uint32(min(r.version, room))
+				if !s.leftOn(n, r.account, top, visit) {
+					return
+				}
+			}
+		}
+		return
+	}
+	e := s.j.entries.at(n)
+	for side := range sides {
+		if at, ok := s.linked(n, e, side); ok && !s.leftOn(n, e.account[side], at, visit) {
+			return
+		}
+	}
+}
+
+// leftOn visits those before a node on one account, by id: the entries below a
+// place, and the audits that did not see the highest of them, or an entry n.
+func (s *sweep) leftOn(n node, id, top uint32, visit func(step) bool) bool {
+	l := &s.lanes[id-1]
+	highest := int64(-1)
+	if !s.isAudit(n) {
+		highest = s.version(id-1, top)
+	}
+	for at := top; at > l.next; {
+		if at--; s.places[at] == 0 {
+			continue
+		}
+		highest = max(highest, s.version(id-1, at))
+		if !visit(step{s.places[at] - 1, n, id}) {
+			return false
+		}
+	}
+	if s.audits == nil {
+		return true
+	}
+	visitAudit := func(audit uint32) bool { return visit(step{s.j.entries.len() + audit, n, id}) }
+	for i := l.reading; i < s.audits.start[id]; i++ {
+		r := &s.j.audits.readings[s.audits.index[i]]
+		if r.version >= highest {
+			break
+		}
+		if !s.audits.out[r.audit] && !visitAudit(r.audit) {
+			return false
+		}
+	}
+	return s.pending(l, visitAudit)
+}
+
+// pending visits the audits of a lane's present version that were not passed,
+// until visit returns false, and then returns false. They are among the last
+// that were released.
+func (s *sweep) pending(l *lane, visit func(audit uint32) bool) bool {
+	for left, i := l.pending, l.reading; left > 0; {
+		i--
+		audit := s.j.audits.readings[s.audits.index[i]].audit
+		if s.audits.out[audit] || s.done[audit] {
+			continue
+		}
+		left--
+		if !visit(audit) {
+			return false
+		}
+	}
+	return true
 }
 
 // before visits what comes right before a node, until visit returns false.

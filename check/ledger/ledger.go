@@ -71,11 +71,13 @@ type Books struct {
 	TransferKind uint8
 
 	// Order asks for the checks of order and, if there is a kind of audit, of
-	// snapshots. They take 48 bytes a transfer more.
+	// snapshots. They take 48 bytes a transfer more, see
+	// the package.
 	Order bool
 	// AuditKind is history.Op.Kind of an audit of some accounts, 0 if none are
 	// done. Its Values are balance and version of each account that Audited
-	// names, in that order; the accounts are distinct.
+	// names, in that order; the accounts are distinct. Audited is called once
+	// for each committed audit, while Op takes it.
 	AuditKind uint8
 	Audited   func(client int, seq uint64) []int64
 	// FullAuditKind is history.Op.Kind of an audit of all accounts, 0 if none

@@ -215,6 +215,39 @@ func cyclic(all []*vertex, edge func(a, b *vertex) bool) bool {
 	return false
 }
 
+// shortest is the length of a shortest cycle in which each step is of one
+// account.
+func shortest(all []*vertex) int64 {
+	follows := func(a, b *vertex) bool { // of two audits on an account, the later one saw more
+		for account, version := range a.versions {
+			if other, both := b.versions[account]; both && a.audit && b.audit && version < other {
+				return true
+			}
+		}
+		return precedes(a, b)
+	}
+	best := int64(math.MaxInt64)
+	for _, start := range all {
+		length := map[*vertex]int64{start: 0}
+		queue := []*vertex{start}
+		for ; len(queue) > 0; queue = queue[1:] {
+			for _, next := range all {
+				if next == queue[0] || !follows(queue[0], next) {
+					continue
+				}
+				if next == start {
+					best = min(best, length[queue[0]]+1)
+				}
+				if _, seen := length[next]; !seen {
+					length[next] = length[queue[0]] + 1
+					queue = append(queue, next)
+				}
+			}
+		}
+	}
+	return best
+}
+
 func inTime(a, b *vertex) bool { return precedes(a, b) || a.end < b.first }
 
 // TestTheOrderIsJudgedExactly holds the judge against an oracle that asks all
@@ -256,8 +289,21 @@ func TestTheOrderIsJudgedExactly(t *testing.T) {
 		if !knot {
 			expect("skew", skewed, cyclic(all, precedes))
 		}
+		if !knot {
+			expect("read skew", has(snapshots, KindReadSkew), alone)
+		}
 		if !knot && !alone {
 			expect("long fork", has(snapshots, KindLongFork), cyclic(all, precedes))
+		}
+		if knot {
+			expect("a shortest cycle", slices.ContainsFunc(order.Evidence, func(e check.Evidence) bool {
+				return e.Kind == KindDirtyWrite && e.Fields["steps"] == shortest(rows)
+			}), true)
+		} else if p.incomplete == nil && has(snapshots, KindLongFork) && !has(snapshots, KindReadSkew) {
+			expect("a shortest fork", snapshots.Evidence[0].Fields["steps"] == shortest(all), true)
+		}
+		if torn := p.torn(byID); count64(snapshots, KindReadSkew) < torn {
+			t.Fatalf("seed %d: %d audits saw the last or missed the first transfer of an account in half: %v", seed, torn, snapshots)
 		}
 		if !strict {
 			expect("snapshots violated", snapshots.Verdict == check.Violated, cyclic(all, inTime))
@@ -277,6 +323,34 @@ func TestTheOrderIsJudgedExactly(t *testing.T) {
 		}
 	}
 	t.Log(count)
+}
+
+// torn counts the audits that saw one side of a transfer, as the last of its
+// account or on the other side missed as the first, and not the other.
+func (p *puzzle) torn(byID map[int64]*vertex) (n int64) {
+	for _, audit := range byID {
+		half := audit.audit && slices.ContainsFunc(p.rows, func(r Row) bool {
+			source, both := audit.versions[r.Source]
+			destination, also := audit.versions[r.Destination]
+			next := func(read, gave int64) bool { return gave == read || gave == read+1 }
+			return both && also && (r.SourceVersion <= source) != (r.DestinationVersion <= destination) &&
+				(next(source, r.SourceVersion) || next(destination, r.DestinationVersion))
+		})
+		if half {
+			n++
+		}
+	}
+	return n
+}
+
+// count64 counts the pieces of evidence of a kind.
+func count64(r check.Result, kind string) (n int64) {
+	for _, e := range r.Evidence {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // verify holds a piece of evidence against the run.
@@ -299,6 +373,14 @@ func (p *puzzle) verify(e check.Evidence, byID map[int64]*vertex) error {
 		}
 	} else if steps < 2 {
 		return fmt.Errorf("a cycle of one step")
+	}
+	for i := int64(1); i < min(steps, toldSteps); i++ {
+		if f[fmt.Sprintf("account_%d", i)] == f[fmt.Sprintf("account_%d", i+1)] {
+			return fmt.Errorf("steps %d and %d are one", i, i+1)
+		}
+	}
+	if _, timed := f["late_id"]; !timed && steps <= toldSteps && f["account_1"] == f[fmt.Sprintf("account_%d", steps)] {
+		return fmt.Errorf("the last and the first step are one")
 	}
 	for i := int64(1); i <= min(steps, toldSteps); i++ {
 		field := func(name string, i int64) int64 { return f[fmt.Sprintf("%s_%d", name, i)] }

@@ -230,6 +230,8 @@ func TestSpansAreAsWideAsTheyCanBe(t *testing.T) {
 		j.Op(&op)
 	}
 	j.Op(&history.Op{Seq: blockOps - 1, First: 7, Last: true, Final: history.Failed, Kind: kindTransfer})
+	j.Op(&history.Op{Seq: blockOps - 2, First: 7, Last: true, Final: history.Committed, Kind: kindAudit})
+	j.Op(&history.Op{Seq: blockOps - 3, First: 7, Last: true, Final: history.Committed}) // whatever kind 0 is
 	b := j.ops.list[0]
 	for i, want := range [][2]int64{{5, 9}, {5, math.MaxInt64}, {5, math.MaxInt64}, {5, math.MaxInt64},
 		{math.MaxInt64 - 3, math.MaxInt64}, {math.MaxInt64 - 5e9 - 1e5, math.MaxInt64}, {math.MinInt64, math.MaxInt64}} {
@@ -238,6 +240,6 @@ func TestSpansAreAsWideAsTheyCanBe(t *testing.T) {
 		}
 	}
 	if first, end := b.span(blockOps - 1); first != math.MinInt64 || end != math.MaxInt64 || b.parts[blockOps/partOps-1] != nil {
-		t.Errorf("a failed operation takes room: %d to %d", first, end)
+		t.Errorf("an operation without a row takes room: %d to %d", first, end)
 	}
 }

@@ -121,18 +121,17 @@ func rowItem(r Row) item {
 // groups is how many sums there are of a state.
 const groups = 1 << 16
 
-func (k key) group() int {
+func (k key) hash() uint64 {
 	if k.row {
-		return int(fingerprint(k.id, 1) % groups)
+		return fingerprint(k.id, 1)
 	}
-	return int(fingerprint(k.id, 0) % groups)
+	return fingerprint(k.id, 0)
 }
 
+func (k key) group() int { return int(k.hash() % groups) }
+
 func (x item) fingerprint() uint64 {
-	h := fingerprint(x.id, 0)
-	if x.row {
-		h = fingerprint(x.id, 1)
-	}
+	h := x.hash()
 	for _, v := range x.content {
 		h = fingerprint(int64(h), v)
 	}

@@ -108,9 +108,7 @@ func (b *balances) dirtyRead(r *reading) {
 // that they did not. What is torn otherwise is a cycle.
 func (a *auditing) findTorn() {
 	for n := range a.audits.partial {
-		if audit := uint32(n); !a.out[audit] {
-			a.tear(audit)
-		}
+		a.tear(uint32(n))
 	}
 }
 

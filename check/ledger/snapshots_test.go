@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,22 @@ func TestSnapshotTales(t *testing.T) {
 			story{give(1, 1, 2, 1, 20, 30), give(3, 1, 4, 1, 0, 9), read(5, 40, 1, 1, 3, 0)},
 			story{give(1, 1, 2, 1, 9, 30), give(3, 1, 4, 1, 0, 9), read(5, 40, 1, 1, 3, 0)},
 			"snapshots:stale-order", "transfer 1099511627776 (client 1, operation 0) had ended"},
+		{"time runs backwards over an audit and a transfer after it",
+			story{give(1, 1, 2, 1, 20, 30), give(3, 1, 4, 1, 0, 40), give(4, 2, 5, 1, 0, 9), read(5, 40, 1, 1, 3, 0)},
+			story{give(1, 1, 2, 1, 9, 30), give(3, 1, 4, 1, 0, 40), give(4, 2, 5, 1, 0, 9), read(5, 40, 1, 1, 3, 0)},
+			"snapshots:stale-order", "transfer 2199023255552 (client 2, operation 0) had ended"},
+		{"an audit that missed several is told once",
+			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9), give(1, 3, 3, 1, 0, 9), read(10, 15, 1, 0)},
+			story{give(1, 1, 2, 1, 0, 10), give(1, 2, 2, 2, 0, 10), give(1, 3, 3, 1, 0, 10), read(10, 15, 1, 0)},
+			"snapshots:stale-read", "transfer 0"},
+		{"an audit that saw several too early is told once",
+			story{give(1, 1, 2, 1, 10, 20), give(1, 2, 2, 2, 10, 20), give(5, 1, 6, 1, 0, 20), read(1, 9, 1, 2, 2, 2, 5, 0), read(1, 20, 5, 0)},
+			story{give(1, 1, 2, 1, 9, 20), give(1, 2, 2, 2, 9, 20), give(5, 1, 6, 1, 0, 20), read(1, 9, 1, 2, 2, 2, 5, 0), read(1, 20, 5, 0)},
+			"snapshots:future-read", "audit 0 of client 3 had ended"},
+		{"an audit between two transfers that the order has told already",
+			story{give(1, 1, 2, 1, 10, 20), give(1, 2, 3, 1, 0, 9), read(0, 20, 1, 1)},
+			story{give(1, 1, 2, 1, 9, 20), give(1, 2, 3, 1, 0, 9), read(0, 20, 1, 1)},
+			"order:stale-order", "transfer 1099511627776 (client 1, operation 0) had ended"},
 		{"a full audit with a sum that never was",
 			story{pay, readAll(5, 10, 6, 5995, 1)},
 			story{pay, readAll(5, 10, 6, 6000, 2)},
@@ -162,6 +179,30 @@ func TestAllowedKindsDoNotConvict(t *testing.T) {
 	}
 }
 
+// TestWhatFullAuditsCanHaveSeen counts in the plainest way.
+func TestWhatFullAuditsCanHaveSeen(t *testing.T) {
+	for seed := range uint64(30) {
+		j := randomRun(seed, 10, 4, 100).judge(t)
+		a := newAuditing(newChains(j, newFindings(orderKinds)), newFindings(snapshotKinds))
+		slices.Reverse(a.audits.full)
+		for n, got := range a.limits() {
+			var want limits
+			for i := range j.entries.len() {
+				first, end := j.span(i)
+				if end < a.audits.full[n].first {
+					want.least++
+				}
+				if first <= a.audits.full[n].end {
+					want.most++
+				}
+			}
+			if got != want {
+				t.Fatalf("seed %d, audit %d: %v, want %v", seed, n, got, want)
+			}
+		}
+	}
+}
+
 // A damaged journal or history convicts by what it holds only.
 func TestIncompletePartsDoNotConvictTheOrder(t *testing.T) {
 	whole := story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 10, 19), give(1, 3, 2, 3, 20, 29), read(30, 40, 1, 3, 2, 3), readAll(30, 40, 6, 6000, 6)}
@@ -233,5 +274,41 @@ func TestAuditsNeedTheirBooks(t *testing.T) {
 	j.Row(Row{0, s, d, a, 1, 1})
 	if n := j.entries.len(); n != 0 || j.ops.list[0].parts[0] != nil || len(j.Results()) != 3 {
 		t.Errorf("%d entries were kept though no order was asked for", n)
+	}
+}
+
+// A search that is given up has found something, and nothing that hangs on it
+// is valid.
+func TestASearchThatIsGivenUp(t *testing.T) {
+	knots := story{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), give(3, 1, 4, 2, 0, 9), give(3, 2, 4, 1, 0, 9), read(5, 9, 5, 0)}
+	j := knots.run().judge(t)
+	c := newChains(j, newFindings(orderKinds))
+	s := newSweep(c, nil)
+	s.steps = 3 // enough for one of the two knots
+	s.run()
+	if !s.spent || len(c.found[1].evidence) != 1 || c.found[1].kind != KindDirtyWrite {
+		t.Errorf("given up is %v: %v", s.spent, c.found)
+	}
+	seen := newFindings(snapshotKinds)
+	a := newAuditing(c, seen)
+	a.spent = true
+	r := check.Result{Name: "snapshots"}
+	j.saySnapshots(&r, seen, a)
+	if r.Verdict != check.Unknown || r.Detail != "the transfers have no order that audits could be held against" {
+		t.Errorf("%v: %s", r.Verdict, r.Detail)
+	}
+	if again := knots.run().results(t)["order"]; again.Found != 2 {
+		t.Errorf("%d found: %v", again.Found, again.Evidence)
+	}
+}
+
+// More rows than there is room for are not judged, and not valid.
+func TestMoreRowsThanCanBePutInOrder(t *testing.T) {
+	j := story{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)}.run().judge(t)
+	j.entries.tooMany = 1
+	for _, r := range j.Results()[3:] {
+		if r.Verdict != check.Unknown || !strings.Contains(r.Detail, "1 journal rows are too many to be put in order") {
+			t.Errorf("%s is %v: %s", r.Name, r.Verdict, r.Detail)
+		}
 	}
 }

@@ -32,9 +32,10 @@ type sweep struct {
 	ready  []node
 	// tied is the first account that may not be through, by id-1.
 	tied int
-	// steps bounds the search for cycles; spent is true if it was given up.
-	steps int64
-	spent bool
+	// steps bounds the search for cycles, looks that for short ones; spent is
+	// true if the former was given up.
+	steps, looks int64
+	spent        bool
 }
 
 // lane is where the sweep is on an account.
@@ -53,7 +54,7 @@ type lane struct {
 }
 
 func newSweep(c *chains, a *auditing) *sweep {
-	s := &sweep{chains: c, audits: a, lanes: make([]lane, len(c.j.sheet))}
+	s := &sweep{chains: c, audits: a, lanes: make([]lane, len(c.j.sheet)), looks: sweepLooks}
 	s.steps = 16*int64(len(c.places)) + 1<<20
 	for i := range s.lanes {
 		s.lanes[i].next, s.lanes[i].start = math.MaxUint32, math.MinInt64 // not begun
@@ -149,16 +150,16 @@ func (s *sweep) try(account uint32) {
 // and no audit stands before it.
 func (s *sweep) free(n node) bool {
 	e := s.j.entries.at(n)
-	any := false
+	there := false
 	for side := range sides {
 		if at, ok := s.linked(n, e, side); ok {
 			if l := &s.lanes[e.account[side]-1]; l.next != at || l.pending > 0 {
 				return false
 			}
-			any = true
+			there = true
 		}
 	}
-	return any
+	return there
 }
 
 func (s *sweep) passEntry(n node) {
@@ -229,9 +230,8 @@ func (s *sweep) passAudit(n node) {
 func (s *sweep) release(audit uint32) {
 	for _, r := range s.audits.audits.of(audit) {
 		if l := &s.lanes[r.account-1]; s.reached(l, &r) {
-			if l.pending--; l.pending == 0 {
-				s.try(r.account - 1)
-			}
+			l.pending--
+			s.try(r.account - 1)
 		}
 	}
 }
