@@ -2,6 +2,7 @@ package bank
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 
@@ -115,17 +116,21 @@ func judgeReplicas(judge *ledger.Judge, e Evidence) (r check.Result, ok bool, er
 		return r, false, err
 	}
 	var replicas []ledger.Replica
+	left := ""
 	for _, s := range saved {
-		replica := ledger.Replica{Name: s.Name, Incomplete: s.Problem}
+		if s.File == "" { // a member that is down says nothing of the others
+			left += fmt.Sprintf("; %s was not read: %s", s.Name, s.Problem)
+			continue
+		}
+		replica := ledger.Replica{Name: s.Name}
 		if e.InFlight != "" {
 			replica.Incomplete = e.InFlight
 		}
-		if s.File != "" {
-			replica.State = stateOf(filepath.Join(folder, s.File))
-		}
+		replica.State = stateOf(filepath.Join(folder, s.File))
 		replicas = append(replicas, replica)
 	}
 	r, err = ledger.Replicas(stateOf(e.State), replicas, judge.Outcome)
+	r.Detail += left
 	return r, err == nil, err
 }
 
