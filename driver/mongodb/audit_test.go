@@ -71,6 +71,12 @@ func TestAudits(t *testing.T) {
 		if err := store.Audit(ctx, []int64{1, 2}, states); err == nil {
 			t.Errorf("an audit without a majority read %+v", states)
 		}
+		// Nor is a snapshot, which does not have it, the state at the end.
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if read, err := drivertest.ReadAll(short, store); err == nil {
+			t.Errorf("without a majority %+v was read", read.Accounts)
+		}
 	})
 
 	t.Run("Ends", func(t *testing.T) {

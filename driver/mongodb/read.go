@@ -3,6 +3,7 @@ package mongodb
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -13,6 +14,10 @@ import (
 // read: about a megabyte.
 const readBatch = 10_000
 
+// confirmBound is how long a majority may take to have what the primary has,
+// before everything is read.
+const confirmBound = 30 * time.Second
+
 // view has read look at our collections in one snapshot session (MongoDB
 // manual, "Read Concern snapshot"), which the context carries, so that the view
 // is one, whatever happens meanwhile. The server keeps snapshots for a limited
@@ -20,12 +25,16 @@ const readBatch = 10_000
 // that names the parameter.
 //
 // A snapshot holds what a majority has. So that nothing is missing that was
-// acknowledged with less, the majority is waited for first.
+// acknowledged with less, the majority is waited for first; without one there is
+// an error after confirmBound, and not an old state.
 func (s *place) view(ctx context.Context, read func(context.Context) error) error {
 	if err := s.mustMark(ctx); err != nil {
 		return err
 	}
-	if err := s.confirm(ctx); err != nil {
+	bounded, cancel := context.WithTimeout(ctx, confirmBound)
+	err := s.confirm(bounded)
+	cancel()
+	if err != nil {
 		return failed(confirming, err)
 	}
 	session, err := s.client.StartSession(options.Session().SetSnapshot(true))
