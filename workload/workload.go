@@ -21,9 +21,22 @@ type Target struct {
 	// Isolation names one of the database's own isolation levels; empty means
 	// the driver's default.
 	Isolation string
+	// Read names the member that answers reads where the workload lets the user
+	// choose: ReadPrimary (also if empty), ReadSecondaryPreferred or
+	// ReadNearest. A driver whose database has no such choice returns
+	// *OptionError for any but ReadPrimary.
+	Read string
 	// Seed feeds whatever the driver draws by chance (the bugs of driver/mem).
 	Seed uint64
 }
+
+// Which member answers reads; the words are MongoDB's (manual, "Read
+// Preference").
+const (
+	ReadPrimary            = "primary"
+	ReadSecondaryPreferred = "secondary-preferred"
+	ReadNearest            = "nearest"
+)
 
 // Mark is how assay knows a schema as its own. A driver stores it inside what
 // it creates and looks for it before it drops or changes anything.

@@ -1,0 +1,103 @@
+// Package availability is the workload of failover: writers insert rows and
+// readers read back what was acknowledged, at a set rate, under a policy of the
+// client (no timeout; timeout; timeout and retry; the same with an id made by
+// the client), while nodes die or go silent. It measures how long calls hang,
+// how long writes and reads are away, and accounts for every acknowledged
+// write: lost, doubled, read too late.
+//
+// It must not know any driver, cluster or fault.
+package availability
+
+import (
+	"context"
+
+	"assay/history"
+	"assay/workload"
+)
+
+// Row is what a writer inserts. Its value is a pure function of the seed and
+// the key, so that a row can be judged without storing what was sent.
+type Row struct {
+	// Key is unique (the primary key, or _id) and says which attempt of which
+	// operation wrote the row.
+	Key int64
+	// Value is Value(seed, Key).
+	Value int64
+}
+
+// Store is what a database must offer for this workload. A driver implements
+// it in its database's own idiom, or the cell of the matrix stays empty. Which
+// member answers reads is workload.Target.Read.
+//
+// All methods are safe for concurrent use.
+type Store interface {
+	// Describe returns what the database says of itself.
+	Describe(ctx context.Context) (workload.Product, error)
+
+	// Find returns what an earlier run left under our mark, or nil if there is
+	// nothing of the name at all. It changes nothing. A schema of our name
+	// without our mark gives *workload.ForeignError.
+	Find(ctx context.Context) (*workload.Remains, error)
+
+	// Create makes an empty table under the mark, replicated to all members
+	// before it returns where the database can tell, after dropping what an
+	// earlier run left under a mark of ours. A schema of our name without our
+	// mark gives *workload.ForeignError and stays untouched. There is nothing
+	// to load: Mark.Loaded is set from the start.
+	Create(ctx context.Context, mark workload.Mark) error
+
+	// Session opens what one client uses. The session is used by one goroutine
+	// at a time. A database whose ordinary client keeps a pool that watches the
+	// members (MongoDB, Cassandra) shares that pool between sessions, as an
+	// application would.
+	Session(ctx context.Context) (Session, error)
+
+	// Settle returns when nothing that a session of this run started is still
+	// in flight inside the database; see bank.Store.
+	Settle(ctx context.Context) error
+
+	// Read gives every row, in any order, as one consistent view of what is
+	// there for good (majority, primary). Read stops at the first error, of
+	// the database's or of the callback's, and returns it.
+	Read(ctx context.Context, row func(Row) error) error
+
+	// Size asks the database what the table takes on disk.
+	Size(ctx context.Context) (workload.Size, error)
+
+	// Drop removes the schema if it carries our mark.
+	Drop(ctx context.Context) error
+
+	// Close releases all connections. It never changes data.
+	Close() error
+}
+
+// Session is one client's connection. Neither method retries, and neither has
+// a time limit of its own beside those that the database's client library has
+// by default: how long a call may take is the caller's ctx, which may have no
+// deadline.
+type Session interface {
+	// Insert adds one row in the database's ordinary way of acknowledging. A
+	// key that is there already gives Failed with Duplicate; a database in
+	// which an insert replaces what is there (Cassandra) says Committed.
+	Insert(ctx context.Context, row Row) Reply
+
+	// Get reads the row of a key. A key that is not there is Committed with
+	// Found false.
+	Get(ctx context.Context, key int64) Reply
+
+	// Close ends the session. What is in flight is abandoned.
+	Close()
+}
+
+// Reply is how one attempt ended; Outcome, Duplicate, Broken, Class and Err are
+// as in bank.Reply.
+type Reply struct {
+	Outcome   history.Outcome
+	Duplicate bool
+	Broken    bool
+	Class     string
+	Err       error
+	// Row is what Get found, if Found.
+	Row   Row
+	Found bool
+}
