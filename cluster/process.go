@@ -19,6 +19,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"assay/cluster/machine"
 )
 
 // ProcessOptions says what to start and how.
@@ -40,6 +42,8 @@ type ProcessOptions struct {
 	Log string
 	// User runs the process as somebody else; nil means as ourselves.
 	User *User
+	// Machine is where the process lives; nil means here, without limits.
+	Machine *machine.Machine
 	// StopSignal asks the process to end; 0 means SIGTERM.
 	StopSignal syscall.Signal
 	// StopBound is how long Stop waits before it kills; 0 means 30 seconds.
@@ -106,7 +110,7 @@ func (p *Process) run(cmd *exec.Cmd) error {
 		// lives.
 		unlock := lockThread()
 		defer unlock()
-		err := cmd.Start()
+		err := p.startOn(p.options.Machine, cmd)
 		p.process = cmd.Process
 		started <- err
 		if err != nil {
@@ -116,6 +120,30 @@ func (p *Process) run(cmd *exec.Cmd) error {
 		close(p.exited)
 	}()
 	return <-started
+}
+
+// startOn starts cmd on the machine and under its limits. It is called on a
+// thread of its own.
+func (p *Process) startOn(m *machine.Machine, cmd *exec.Cmd) error {
+	if m == nil {
+		return cmd.Start()
+	}
+	if err := m.Run(cmd.Start); err != nil {
+		return err
+	}
+	if err := m.Adopt(cmd.Process.Pid); err != nil {
+		return errors.Join(err, cmd.Process.Kill(), ignoreExit(cmd.Wait()))
+	}
+	return nil
+}
+
+// ignoreExit drops the error that a killed process ends with.
+func ignoreExit(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil
+	}
+	return err
 }
 
 // PID is the process's id. It may be another's once Exited is closed.
