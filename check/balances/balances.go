@@ -173,7 +173,7 @@ func (j *Judge) note(r *Read, sum total) {
 	}
 	if s.reads++; s.reads <= perTotal {
 		s.first = append(s.first, example{
-			text:   fmt.Sprintf("%s saw a total of %s in %d accounts (%s)", r, sum.big(), len(r.Accounts), r.list()),
+			text:   fmt.Sprintf("%s saw a total of %s in %s (%s)", r, sum.big(), plural(int64(len(r.Accounts)), "account"), r.list()),
 			fields: r.fields(),
 		})
 	}

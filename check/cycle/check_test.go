@@ -186,6 +186,53 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestEvidenceNamesItsTransactions: what is no cycle says as well as a cycle
+// which transactions it speaks of, each once and in the order of its names.
+func TestEvidenceNamesItsTransactions(t *testing.T) {
+	for _, c := range []struct {
+		anomaly, ends string
+		txns          []string
+	}{
+		{"G1b", "T2 wrote to it again (T1 is transaction 2 of process 1002, T2 is transaction 1 of process 1001)", []string{"ax1 ax2", "rx1", "rx12"}},
+		{"internal", "a list that ends in [1] (T1 is transaction 1 of process 7)", []string{"p7 ax1 rx_"}},
+		{"internal", "to write 1 to key 120 (T1 is transaction 1 of process 7)", []string{"p7 wx1 rx=2", "wx2"}},
+		{"lost-update", "missed the other's update (T1 is transaction 2 of process 7, T2 is transaction 3 of process 8)", []string{"ax1", "p7 rx1 ax2", "p8 rx1 ax3"}},
+		{"G1a", "and T2 failed (T1 is transaction 2 of process 1002, T2 is transaction 1 of process 1001)", []string{"! ax1", "rx1"}},
+		{"dirty-update", "T3 read [1 2] (T1 is transaction 1 of process 1001, T2 is transaction 2 of process 1002, T3 is transaction 3 of process 1003)",
+			[]string{"! ax1", "ax2", "rx12"}},
+		{"cyclic-versions", ": a contradiction (T1 is transaction 2 of process 1002, T2 is transaction 1 of process 1001)", []string{"rx=2 wx1", "rx=1 wx2"}},
+	} {
+		r := Check(context.Background(), parse(t, c.txns...), StrictSerializable, Options{})
+		said := ""
+		for _, e := range r.Evidence {
+			if e.Anomaly == c.anomaly {
+				said = e.Text
+			}
+		}
+		if !strings.HasSuffix(said, c.ends) {
+			t.Errorf("%v: %s says %q, which does not end in %q", c.txns, c.anomaly, said, c.ends)
+		}
+	}
+}
+
+// TestLongListsAreCut: of a long list the last ten elements are shown.
+func TestLongListsAreCut(t *testing.T) {
+	for elements, want := range map[int]string{
+		10: "read [1 2 3 4 5 6 7 8 9 10] from key 120",
+		11: "read [(1 element) 2 3 4 5 6 7 8 9 10 11] from key 120",
+		12: "read [(2 elements) 3 4 5 6 7 8 9 10 11 12] from key 120",
+	} {
+		read := Txn{ID: 1, Complete: 10, Outcome: history.Committed, Ops: []Op{{Kind: ReadList, Key: 'x'}}}
+		for v := range int64(elements) {
+			read.Ops[0].List = append(read.Ops[0].List, v+1)
+		}
+		r := Check(context.Background(), build(t, []Txn{read}), Serializable, Options{}) // nobody wrote them
+		if len(r.Evidence) == 0 || r.Evidence[0].Txns[0].Text != want || !strings.Contains(r.Evidence[0].Text, want) {
+			t.Errorf("%d elements: %+v, want %q", elements, r.Evidence, want)
+		}
+	}
+}
+
 // FuzzCheck makes a history of anything and asks for every model: no panic,
 // and whatever rules out a model rules out all above it.
 func FuzzCheck(f *testing.F) {

@@ -64,7 +64,7 @@ func (in *inference) listText(list []int64) string {
 	b.WriteByte('[')
 	if n := len(list); n > showElements {
 		list = list[n-showElements:]
-		fmt.Fprintf(&b, "(%d elements) ", n-showElements)
+		b.WriteString(elided(n - showElements))
 	}
 	for i, v := range list {
 		if i > 0 {
@@ -76,14 +76,28 @@ func (in *inference) listText(list []int64) string {
 	return b.String()
 }
 
-// about makes the evidence of what concerns one key.
+// elided stands for the elements of a list that are left out.
+func elided(n int) string {
+	if n == 1 {
+		return "(1 element) "
+	}
+	return fmt.Sprintf("(%d elements) ", n)
+}
+
+// about makes the evidence of what concerns one key. The text names the
+// transactions T1, T2 and so on in their order; which they are is added.
 func (in *inference) about(key int32, values []int64, text string, txns ...int32) Evidence {
 	e := Evidence{Key: in.h.keyName(key), Text: text}
 	for _, v := range values {
 		e.Values = append(e.Values, in.h.name(v))
 	}
-	for _, t := range txns {
+	var who []string
+	for i, t := range txns {
 		e.Txns = append(e.Txns, in.view(t))
+		who = append(who, fmt.Sprintf("T%d is %s", i+1, e.Txns[i].name()))
+	}
+	if who != nil {
+		e.Text += " (" + strings.Join(who, ", ") + ")"
 	}
 	return e
 }

@@ -86,6 +86,9 @@ type TxnView struct {
 	Text string `json:"text"`
 }
 
+// name is how a reader finds the transaction again.
+func (v *TxnView) name() string { return fmt.Sprintf("transaction %d of process %d", v.ID, v.Process) }
+
 // Edge says why one transaction of a cycle comes before the next.
 type Edge struct {
 	From int `json:"from"`
@@ -125,7 +128,7 @@ func (e *Evidence) cycle() *check.Cycle {
 	for i, edge := range e.Edges {
 		t := e.Txns[edge.From]
 		c.Steps = append(c.Steps, check.Step{
-			Name: fmt.Sprintf("T%d", i+1), Text: fmt.Sprintf("transaction %d of process %d: %s", t.ID, t.Process, t.Text),
+			Name: fmt.Sprintf("T%d", i+1), Text: t.name() + ": " + t.Text,
 			Kind: edge.Kind, Why: edge.Text,
 		})
 	}
