@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"assay/cluster/machine"
 )
 
 // MongoDBOptions says how to run a replica set. The zero value gives three
@@ -35,6 +37,10 @@ type MongoDBOptions struct {
 	// LogDir is the folder of the logs mongodb-0.log, mongodb-1.log and so on;
 	// empty means Dir. If it is given it must exist, and Close leaves it.
 	LogDir string
+	// Machines are where the members live, data nodes first; nil means that all
+	// are on 127.0.0.1. A machine with an address of its own has MongoDB's usual
+	// port.
+	Machines []*machine.Machine
 	// Ports gives out the ports on 127.0.0.1; nil means a new set.
 	Ports *Ports
 	// ReplicaSet is the set's name; empty means "rs0".
@@ -76,6 +82,8 @@ type MongoDB struct {
 
 type mongoNode struct {
 	number  int
+	machine *machine.Machine // nil: here
+	host    string
 	port    int
 	dir     string
 	log     string
@@ -97,7 +105,7 @@ func mongodProgram() Program {
 
 // StartMongoDB starts the members, makes them a replica set, and returns when
 // it has a primary and all members are in step. The members listen on
-// 127.0.0.1 only, without Unix sockets. A missing program is a *MissingError.
+// 127.0.0.1, or their machine's address, without Unix sockets. A missing program is a *MissingError.
 func StartMongoDB(ctx context.Context, o MongoDBOptions) (*MongoDB, error) {
 	program, err := mongodProgram().Find(o.Programs)
 	if err != nil {
@@ -141,12 +149,12 @@ func (m *MongoDB) fillIn() (err error) {
 func (m *MongoDB) makeNodes() error {
 	o := m.options
 	for i := range o.Nodes + o.Arbiters {
-		port, err := o.Ports.Next()
+		at, err := placeNode(o.Machines, i, o.Ports, mongodbPort)
 		if err != nil {
 			return err
 		}
 		node := &mongoNode{
-			number: i, port: port, arbiter: i >= o.Nodes,
+			number: i, machine: at.machine, host: at.host, port: at.port, arbiter: i >= o.Nodes,
 			dir: filepath.Join(o.Dir, "node-"+strconv.Itoa(i)),
 			log: filepath.Join(o.LogDir, fmt.Sprintf("mongodb-%d.log", i)),
 		}
@@ -160,16 +168,17 @@ func (m *MongoDB) makeNodes() error {
 
 // start starts one member and waits until it answers. node.mu is held, or
 // nobody else has m yet.
-func (m *MongoDB) start(ctx context.Context, node *mongoNode) error {
+func (m *MongoDB) start(ctx context.Context, node *mongoNode, env ...string) error {
 	o := m.options
 	args := []string{
-		"--replSet", o.ReplicaSet, "--port", strconv.Itoa(node.port), "--bind_ip", "127.0.0.1", "--nounixsocket",
+		"--replSet", o.ReplicaSet, "--port", strconv.Itoa(node.port), "--bind_ip", node.host, "--nounixsocket",
 		"--dbpath", node.dir, "--oplogSize", strconv.FormatInt(max(o.OplogSize>>20, 1), 10),
 		// mongod sees the machine's memory, not a limit set on the process.
 		"--wiredTigerCacheSizeGB", strconv.FormatFloat(float64(o.CacheSize)/(1<<30), 'f', -1, 64),
 	}
 	process, err := StartProcess(ProcessOptions{
-		Name: node.name(), Program: m.program, Args: append(args, o.Args...), Dir: node.dir, Log: node.log,
+		Name: node.name(), Program: m.program, Args: append(args, o.Args...), Env: env, Dir: node.dir, Log: node.log,
+		Machine: node.machine,
 	})
 	if err != nil {
 		return err
@@ -205,7 +214,7 @@ func (n *mongoNode) await(ctx context.Context, want func(helloReply) bool) error
 func (n *mongoNode) name() string { return fmt.Sprintf("mongod %d on port %d", n.number, n.port) }
 
 func (n *mongoNode) hostPort() string {
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.port))
+	return net.JoinHostPort(n.host, strconv.Itoa(n.port))
 }
 
 // ended describes an end that nobody asked for. A mongod that gives up logs
@@ -261,10 +270,10 @@ func (m *MongoDB) Resume(i int) error { return m.process(i).Resume() }
 func (m *MongoDB) process(i int) *Process { return m.nodes[i].process.Load() }
 
 // Restart stops member i if it runs, starts it again with the same data and
-// port, and returns when it has its part in the set again, which after Kill
+// port, with env added to its environment, and returns when it has its part in the set again, which after Kill
 // takes as long as recovery. A running member that is stopped gives its clients
 // 15 seconds to leave (MongoDB manual, shutdownTimeoutMillisForSignaledShutdown).
-func (m *MongoDB) Restart(ctx context.Context, i int) error {
+func (m *MongoDB) Restart(ctx context.Context, i int, env ...string) error {
 	node := m.nodes[i]
 	node.mu.Lock()
 	defer node.mu.Unlock()
@@ -274,7 +283,7 @@ func (m *MongoDB) Restart(ctx context.Context, i int) error {
 	if err := node.process.Load().Stop(ctx); err != nil {
 		return err
 	}
-	if err := m.start(ctx, node); err != nil {
+	if err := m.start(ctx, node, env...); err != nil {
 		return fmt.Errorf("restart %s: %w", node.name(), err)
 	}
 	return node.await(ctx, helloReply.inStep)

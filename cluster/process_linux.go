@@ -113,6 +113,35 @@ func killTree(root *os.Process) error {
 	}
 }
 
+// halted reports whether the process and all its descendants are stopped.
+func (p *Process) halted() (bool, error) {
+	tree, err := readTree(p.PID())
+	if err != nil {
+		return false, fmt.Errorf("look at %s: %w", p.options.Name, err)
+	}
+	for _, member := range tree {
+		if !member.halted() {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// identify returns the process's id with its start, which tells a reused id.
+func identify(pid int) ProcessID {
+	m, err := readMember(pid)
+	if err != nil {
+		return ProcessID{PID: pid}
+	}
+	return ProcessID{PID: pid, Started: m.started}
+}
+
+// Alive reports whether this very process still runs.
+func (id ProcessID) Alive() bool {
+	m, err := readMember(id.PID)
+	return err == nil && !m.dead() && m.started == id.Started
+}
+
 // member is what /proc/PID/stat tells of a process; see proc(5).
 type member struct {
 	pid, parent int

@@ -18,3 +18,10 @@ func continueTree(*os.Process) error  { return errors.ErrUnsupported }
 func killTree(root *os.Process) error { return root.Kill() }
 
 func ownerOf(fs.FileInfo) (uid, gid uint32, known bool) { return 0, 0, false }
+
+func (p *Process) halted() (bool, error) { return false, errors.ErrUnsupported }
+
+func identify(pid int) ProcessID { return ProcessID{PID: pid} }
+
+// Alive cannot be known here.
+func (id ProcessID) Alive() bool { return false }

@@ -22,3 +22,16 @@ func lockThread() (unlock func()) { return func() {} }
 func stopTree(root *os.Process) error     { return syscall.Kill(-root.Pid, syscall.SIGSTOP) }
 func continueTree(root *os.Process) error { return syscall.Kill(-root.Pid, syscall.SIGCONT) }
 func killTree(root *os.Process) error     { return syscall.Kill(-root.Pid, syscall.SIGKILL) }
+
+// halted cannot be known here; Pause has succeeded or not.
+func (p *Process) halted() (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.paused, nil
+}
+
+func identify(pid int) ProcessID { return ProcessID{PID: pid} }
+
+// Alive reports whether a process of this id runs; whether it is this very one
+// cannot be told here.
+func (id ProcessID) Alive() bool { return id.PID > 0 && syscall.Kill(id.PID, 0) == nil }

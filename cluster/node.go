@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"assay/cluster/machine"
+)
+
+// Node is one server of a cluster. Its methods are safe for concurrent use.
+type Node struct {
+	cluster *Cluster
+	number  int
+	machine *machine.Machine
+}
+
+// Name is "n1", "n2" and so on.
+func (n *Node) Name() string { return n.machine.Name() }
+
+// Machine is where it lives.
+func (n *Node) Machine() *machine.Machine { return n.machine }
+
+// Arbiter reports whether the node only votes.
+func (n *Node) Arbiter() bool { return n.number >= n.cluster.spec.Nodes }
+
+// Port is where its server listens.
+func (n *Node) Port() int { return n.cluster.product.port(n.number) }
+
+// PID is the id of its server's first process.
+func (n *Node) PID() int { return n.process().PID() }
+
+// Running reports whether the server has not ended; a paused one runs.
+func (n *Node) Running() bool { return n.process().Running() }
+
+// Log is the path of its log.
+func (n *Node) Log() string { return n.process().options.Log }
+
+// Tail returns the last lines of its log.
+func (n *Node) Tail(lines int) string { return n.process().Tail(lines) }
+
+// Kill ends the server as a power cut would; see Process.Kill.
+func (n *Node) Kill() error { return n.process().Kill() }
+
+// Stop ends the server in order; see Process.Stop.
+func (n *Node) Stop(ctx context.Context) error { return n.process().Stop(ctx) }
+
+// Pause stops the server where it is; see Process.Pause.
+func (n *Node) Pause() error { return n.process().Pause() }
+
+// Resume lets a paused server go on.
+func (n *Node) Resume() error { return n.process().Resume() }
+
+// Halted reports whether all processes of the server are stopped, as Pause
+// leaves them.
+func (n *Node) Halted() (bool, error) { return n.process().halted() }
+
+// Start starts the server again with its data, stopping it first if it runs,
+// and returns when it serves or has its part in the cluster again. env is added
+// to its environment this once, as NAME=value.
+func (n *Node) Start(ctx context.Context, env ...string) error {
+	if err := n.cluster.product.Restart(ctx, n.number, env...); err != nil {
+		return fmt.Errorf("%s: %w", n.Name(), err)
+	}
+	return n.cluster.record(n.cluster.kept())
+}
+
+func (n *Node) process() *Process { return n.cluster.product.process(n.number) }

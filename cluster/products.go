@@ -1,0 +1,84 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"assay/cluster/machine"
+)
+
+// product is one database product's way of running a cluster. Nodes are
+// counted from 0, in the order of Spec.names. Its methods are safe for
+// concurrent use.
+type product interface {
+	// Address is the URL of the whole cluster, with user and password.
+	Address() string
+	// Primary is the number of the node that takes writes as soon as there is
+	// one, or a *NoPrimaryError where the product has none.
+	Primary(ctx context.Context) (int, error)
+	// Restart starts node i again with its data, stopping it first if it runs,
+	// and returns when it serves or has its part in the cluster again. env is
+	// added to the server's environment this once.
+	Restart(ctx context.Context, i int, env ...string) error
+	// Settled returns when all nodes that run have their part in the cluster
+	// and hold the same data; the error says which do not.
+	Settled(ctx context.Context) error
+	// Close ends all nodes and removes their data.
+	Close() error
+
+	// process is node i's server; it changes with Restart.
+	process(i int) *Process
+	// port is where node i's server listens.
+	port(i int) int
+}
+
+// NoPrimaryError means that a product has no such thing as a primary: every
+// node takes writes.
+type NoPrimaryError struct{ Product string }
+
+func (e *NoPrimaryError) Error() string {
+	return fmt.Sprintf("%s has no primary, every node takes writes; name a node, or write any", e.Product)
+}
+
+// place is where a product is to put its nodes.
+type place struct {
+	spec     Spec
+	machines []*machine.Machine
+	programs string
+	dir      string
+	logs     string
+	announce func(text string)
+}
+
+// starter starts a product's cluster.
+type starter func(ctx context.Context, at place) (product, error)
+
+// products is what can be built, by name.
+func products() map[string]struct {
+	topology
+	start starter
+} {
+	type entry = struct {
+		topology
+		start starter
+	}
+	return map[string]entry{
+		"mongodb": {mongodbTopology(), startMongoDBCluster},
+	}
+}
+
+func topologyOf(name string) (topology, bool) {
+	p, found := products()[name]
+	return p.topology, found
+}
+
+// Examples lists the specs that can be built, without options.
+func Examples() []string {
+	var all []string
+	for _, name := range []string{"postgres", "mongodb", "mariadb", "cassandra"} {
+		if t, found := topologyOf(name); found {
+			all = append(all, t.examples...)
+		}
+	}
+	return all
+}

@@ -1,0 +1,133 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// recordFile is in each cluster's folder: by it a folder is known as ours.
+const recordFile = "assay-cluster.json"
+
+// folderPrefix begins the name of each cluster's folder.
+const folderPrefix = "assay-cluster-"
+
+// Record is what a cluster leaves word of while it lives, for `assay cluster
+// status` and `down`. It holds a password and is readable by its owner alone.
+type Record struct {
+	ID   string `json:"id"`
+	Spec string `json:"spec"`
+	// Kept is true for a cluster that outlives the command that started it.
+	Kept bool `json:"kept"`
+	// Owner is the assay process that the servers belong to.
+	Owner ProcessID `json:"owner"`
+	// Started is when, in UTC.
+	Started time.Time `json:"started"`
+	// Address is the database's URL with its password; empty until it works.
+	Address string       `json:"address,omitempty"`
+	Nodes   []NodeRecord `json:"nodes,omitempty"`
+	// Network says why the nodes have no network of their own, empty if they
+	// have.
+	Network string `json:"network,omitempty"`
+
+	// Folder is where the record was found.
+	Folder string `json:"-"`
+}
+
+// NodeRecord is one node.
+type NodeRecord struct {
+	Name    string    `json:"name"`
+	Address string    `json:"address"`
+	Port    int       `json:"port"`
+	Process ProcessID `json:"process"`
+	Log     string    `json:"log"`
+}
+
+// ProcessID tells a process from a later one with the same id.
+type ProcessID struct {
+	PID int `json:"pid"`
+	// Started is the start in clock ticks since boot (proc(5)); 0 where the
+	// system does not tell.
+	Started uint64 `json:"started"`
+}
+
+// makeFolder makes the cluster's folder. Others may pass through it, since
+// servers run as other users, and see nothing.
+func makeFolder(id string) (string, error) {
+	folder := filepath.Join(os.TempDir(), folderPrefix+id)
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return "", err
+	}
+	return folder, os.Chmod(folder, 0o711)
+}
+
+// kept reads back whether the cluster is a kept one.
+func (c *Cluster) kept() bool {
+	r, err := readRecord(c.folder)
+	return err == nil && r.Kept
+}
+
+// record writes the cluster's record, whole or not at all.
+func (c *Cluster) record(kept bool) error {
+	c.recording.Lock()
+	defer c.recording.Unlock()
+	r := Record{ID: c.id, Spec: c.spec.String(), Kept: kept, Owner: identify(os.Getpid()), Started: c.started}
+	if c.noNetwork != nil {
+		r.Network = c.noNetwork.Error()
+	}
+	if len(c.nodes) > 0 {
+		r.Address = c.Address()
+	}
+	for _, n := range c.nodes {
+		r.Nodes = append(r.Nodes, NodeRecord{
+			Name: n.Name(), Address: n.machine.Address().String(), Port: n.Port(), Process: identify(n.PID()), Log: n.Log(),
+		})
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(c.folder, recordFile)
+	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+func readRecord(folder string) (Record, error) {
+	path := filepath.Join(folder, recordFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Record{}, err
+	}
+	var r Record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return Record{}, fmt.Errorf("%s: %w", path, err)
+	}
+	r.Folder = folder
+	return r, nil
+}
+
+// Records returns the records of all clusters on this machine, living or not:
+// those in the folder for temporary files that we may read.
+func Records() ([]Record, error) {
+	folders, err := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*"))
+	if err != nil {
+		return nil, err
+	}
+	var all []Record
+	for _, folder := range folders {
+		r, err := readRecord(folder)
+		switch {
+		case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
+			continue // somebody else's, or just going
+		case err != nil:
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}

@@ -1,0 +1,191 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"assay/cluster/machine"
+)
+
+// Options says how to run a cluster.
+type Options struct {
+	// Programs is a folder that holds server programs; it is searched first.
+	Programs string
+	// LogDir takes the nodes' logs and stays; empty means the cluster's own
+	// folder, which goes.
+	LogDir string
+	// Kept marks a cluster that is to outlive the command that started it.
+	Kept bool
+	// Announce is told what the cluster does by itself, such as a promotion.
+	// It may be called from several goroutines and must not block; nil means
+	// nobody wants to know.
+	Announce func(text string)
+}
+
+// Cluster is the running nodes of one database. Its methods are safe for
+// concurrent use.
+type Cluster struct {
+	id       string
+	spec     Spec
+	folder   string
+	machines *machine.Set
+	product  product
+	nodes    []*Node
+	// noNetwork says why nodes have no network of their own; nil if they have.
+	noNetwork error
+
+	started   time.Time
+	recording sync.Mutex
+	closing   sync.Once
+	closed    error
+}
+
+// Start starts the cluster and returns when it takes work. What it needs on
+// this machine (folder, namespaces, processes) carries its id and is recorded,
+// so that Remains finds it after assay was killed. A missing program is a
+// *MissingError; a demand that this machine cannot meet is a
+// *machine.UnsupportedError.
+func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
+	entry, known := products()[spec.Product]
+	if !known {
+		return nil, &SpecError{Spec: spec.String(), Part: "no product " + spec.Product, Want: "one of the known ones"}
+	}
+	c := &Cluster{spec: spec, id: newID(), started: time.Now().UTC()}
+	if err := c.open(o); err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec, err)
+	}
+	at := place{spec: spec, machines: c.machines.All(), programs: o.Programs, dir: filepath.Join(c.folder, "nodes"), logs: o.LogDir}
+	at.announce = func(text string) {
+		if o.Announce != nil {
+			o.Announce(text)
+		}
+	}
+	if at.logs == "" {
+		at.logs = c.folder
+	}
+	var err error
+	if c.product, err = entry.start(ctx, at); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	for i, m := range c.machines.All() {
+		c.nodes = append(c.nodes, &Node{cluster: c, number: i, machine: m})
+	}
+	if err := c.record(o.Kept); err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), c.Close())
+	}
+	return c, nil
+}
+
+// open makes the folder, the record and the machines.
+func (c *Cluster) open(o Options) (err error) {
+	if c.folder, err = makeFolder(c.id); err != nil {
+		return err
+	}
+	if err = c.record(o.Kept); err == nil {
+		err = c.makeMachines()
+	}
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	return nil
+}
+
+// makeMachines gives each node a network of its own if that can be had, and is
+// not refused by the spec.
+func (c *Cluster) makeMachines() (err error) {
+	o := machine.Options{ID: c.id, Names: c.spec.names(), Limits: c.spec.Limits}
+	if c.spec.Network != NetworkLoopback {
+		c.machines, err = machine.Open(o)
+		var unsupported *machine.UnsupportedError
+		switch {
+		case err == nil:
+			return nil
+		case !errors.As(err, &unsupported) || c.spec.Network == NetworkOwn:
+			return err
+		}
+		c.noNetwork = err
+	}
+	c.machines, err = machine.Loopback(o)
+	if err == nil && c.noNetwork == nil {
+		c.noNetwork = c.machines.Own()
+	}
+	return err
+}
+
+// newID is eight hexadecimal digits by chance.
+func newID() string {
+	id := make([]byte, 4)
+	_, _ = rand.Read(id) // never fails, as its documentation says
+	return hex.EncodeToString(id)
+}
+
+// ID tells the cluster from others on this machine.
+func (c *Cluster) ID() string { return c.id }
+
+// Spec is what was asked for.
+func (c *Cluster) Spec() Spec { return c.spec }
+
+// Address is the database's URL, with user and password.
+func (c *Cluster) Address() string { return c.product.Address() }
+
+// Nodes returns all nodes in the order of their names.
+func (c *Cluster) Nodes() []*Node { return c.nodes }
+
+// Node returns the node of this name, or nil.
+func (c *Cluster) Node(name string) *Node {
+	for _, n := range c.nodes {
+		if n.Name() == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// NoNetwork is nil if each node has a network of its own, and else says why
+// not.
+func (c *Cluster) NoNetwork() error { return c.noNetwork }
+
+// Machines are the nodes' machines.
+func (c *Cluster) Machines() *machine.Set { return c.machines }
+
+// Primary returns the node that takes writes, as soon as there is one. Where
+// the product has none the error is a *NoPrimaryError.
+func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
+	i, err := c.product.Primary(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.nodes[i], nil
+}
+
+// Settled returns when all nodes that run have their part in the cluster again
+// and hold the same data. The error says which do not.
+func (c *Cluster) Settled(ctx context.Context) error { return c.product.Settled(ctx) }
+
+// Close ends all nodes and takes away all that the cluster made, but for the
+// logs in Options.LogDir. Further calls return what the first returned.
+func (c *Cluster) Close() error {
+	c.closing.Do(func() {
+		var failed []error
+		if c.product != nil {
+			failed = append(failed, c.product.Close())
+		}
+		if c.machines != nil {
+			failed = append(failed, c.machines.Close())
+		}
+		if err := errors.Join(failed...); err != nil {
+			// The record stays, so that the remains can be found.
+			c.closed = fmt.Errorf("close %s: %w", c.spec, err)
+			return
+		}
+		c.closed = os.RemoveAll(c.folder)
+	})
+	return c.closed
+}

@@ -1,0 +1,246 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/cluster/machine"
+)
+
+// Spec is a cluster as asked for, such as "mongodb:3" or
+// "postgres:2,memory=400MiB,cpu=1".
+type Spec struct {
+	// Product is one of Products.
+	Product string
+	// Nodes hold data; Arbiters only vote.
+	Nodes, Arbiters int
+	// Limits are those of each node; zero fields are no limits.
+	Limits machine.Limits
+	// Network is NetworkOwn, NetworkLoopback, or empty for the first of them
+	// that can be had.
+	Network string
+	// Options are the product's own, by name.
+	Options map[string]string
+}
+
+// Where the nodes of a cluster live.
+const (
+	// NetworkOwn gives each node a network namespace with its own address.
+	NetworkOwn = "own"
+	// NetworkLoopback has all nodes on the loopback interface.
+	NetworkLoopback = "loopback"
+)
+
+// SpecError is a cluster that nobody can build.
+type SpecError struct {
+	// Spec is the text, Part what is wrong with it, Want what is right.
+	Spec, Part, Want string
+}
+
+func (e *SpecError) Error() string {
+	return fmt.Sprintf("cluster %q: %s; want %s", e.Spec, e.Part, e.Want)
+}
+
+// topology is which clusters of a product can be built.
+type topology struct {
+	name      string
+	nodes     []int // allowed counts of data nodes
+	arbiters  []int // allowed counts of arbiters
+	examples  []string
+	options   []option
+	available func(o Options) error
+}
+
+// option is one of a product's own options.
+type option struct {
+	name string
+	want string
+	// check returns false for a value that cannot be used.
+	check func(value string) bool
+}
+
+func oneOf(values ...string) func(string) bool {
+	return func(v string) bool { return slices.Contains(values, v) }
+}
+
+func aDuration(v string) bool {
+	d, err := time.ParseDuration(v)
+	return err == nil && d > 0 && d <= time.Hour
+}
+
+func aSize(v string) bool {
+	n, err := parseSize(v)
+	return err == nil && n > 0
+}
+
+// ParseSpec reads PRODUCT:NODES[+arbiter][,OPTION=VALUE...]. It returns a
+// *SpecError for what cannot be built, naming what can.
+func ParseSpec(text string) (Spec, error) {
+	head, rest, _ := strings.Cut(text, ",")
+	name, count, counted := strings.Cut(head, ":")
+	t, known := topologyOf(name)
+	if !known {
+		return Spec{}, &SpecError{Spec: text, Part: fmt.Sprintf("no product %q", name), Want: "one of " + strings.Join(Examples(), ", ")}
+	}
+	bad := func(part, want string) (Spec, error) {
+		return Spec{}, &SpecError{Spec: text, Part: part, Want: want}
+	}
+	s := Spec{Product: t.name, Options: map[string]string{}}
+	count, arbiter, hasArbiter := strings.Cut(count, "+")
+	nodes, err := strconv.Atoi(count)
+	s.Nodes = nodes
+	if hasArbiter {
+		if arbiter != "arbiter" {
+			return bad(fmt.Sprintf("%q after the +", arbiter), "+arbiter, or nothing")
+		}
+		s.Arbiters = 1
+	}
+	if !counted || err != nil || !slices.Contains(t.nodes, nodes) || !slices.Contains(t.arbiters, s.Arbiters) {
+		return bad(fmt.Sprintf("%s cannot be built as %q", t.name, head), strings.Join(t.examples, ", "))
+	}
+	if hasArbiter && nodes%2 != 0 {
+		return bad("an arbiter beside an odd number of data nodes makes the number of voters even", strings.Join(t.examples, ", "))
+	}
+	for item := range strings.SplitSeq(rest, ",") {
+		if rest == "" {
+			break
+		}
+		name, value, found := strings.Cut(item, "=")
+		if !found {
+			return bad(fmt.Sprintf("option %q has no value", item), "NAME=VALUE, such as memory=400MiB")
+		}
+		if want := s.set(t, name, value); want != "" {
+			return bad(fmt.Sprintf("option %q", item), want)
+		}
+	}
+	return s, nil
+}
+
+// set takes one option; it returns what is wanted instead if it cannot.
+func (s *Spec) set(t topology, name, value string) (want string) {
+	switch name {
+	case "memory", "disk":
+		bytes, err := parseSize(value)
+		if err != nil || bytes < 1<<20 {
+			return name + "=SIZE of at least 1MiB, such as 400MiB or 2GiB"
+		}
+		if name == "memory" {
+			s.Limits.Memory = bytes
+		} else {
+			s.Limits.DiskWrite = bytes
+		}
+	case "cpu":
+		cpus, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(cpus >= 0.01 && cpus <= 1024) {
+			return "cpu=PROCESSORS, such as 0.5 or 2"
+		}
+		s.Limits.CPU = cpus
+	case "network":
+		if value != NetworkOwn && value != NetworkLoopback {
+			return "network=own or network=loopback"
+		}
+		s.Network = value
+	default:
+		names := []string{"memory", "disk", "cpu", "network"}
+		for _, o := range t.options {
+			if o.name == name {
+				if !o.check(value) {
+					return o.want
+				}
+				s.Options[name] = value
+				return ""
+			}
+			names = append(names, o.name)
+		}
+		return t.name + "'s options: " + strings.Join(names, ", ")
+	}
+	return ""
+}
+
+// String is the spec as ParseSpec reads it.
+func (s Spec) String() string {
+	text := fmt.Sprintf("%s:%d", s.Product, s.Nodes)
+	if s.Arbiters > 0 {
+		text += "+arbiter"
+	}
+	if s.Limits.Memory > 0 {
+		text += ",memory=" + formatSize(s.Limits.Memory)
+	}
+	if s.Limits.CPU > 0 {
+		text += ",cpu=" + strconv.FormatFloat(s.Limits.CPU, 'g', -1, 64)
+	}
+	if s.Limits.DiskWrite > 0 {
+		text += ",disk=" + formatSize(s.Limits.DiskWrite)
+	}
+	if s.Network != "" {
+		text += ",network=" + s.Network
+	}
+	names := make([]string, 0, len(s.Options))
+	for name := range s.Options {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		text += "," + name + "=" + s.Options[name]
+	}
+	return text
+}
+
+// names are the nodes' names: n1, n2, ...
+func (s Spec) names() []string {
+	var names []string
+	for i := range s.Nodes + s.Arbiters {
+		names = append(names, "n"+strconv.Itoa(i+1))
+	}
+	return names
+}
+
+// duration is a product's option that ParseSpec has checked; 0 if not given.
+func (s Spec) duration(name string) time.Duration {
+	d, _ := time.ParseDuration(s.Options[name]) // checked by ParseSpec
+	return d
+}
+
+// size is a product's option that ParseSpec has checked; 0 if not given.
+func (s Spec) size(name string) int64 {
+	n, _ := parseSize(s.Options[name]) // checked by ParseSpec
+	return n
+}
+
+// sizeUnits are powers of two and of ten, the longest names first.
+var sizeUnits = []struct {
+	name  string
+	bytes int64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1},
+}
+
+// parseSize reads a size such as 400MiB, 1.5GiB or 20MB; a bare number is
+// bytes.
+func parseSize(text string) (int64, error) {
+	number, unit := text, int64(1)
+	for _, u := range sizeUnits {
+		if rest, found := strings.CutSuffix(text, u.name); found {
+			number, unit = rest, u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(n >= 0 && n*float64(unit) < 1<<60) {
+		return 0, fmt.Errorf("%q is not a size, such as 400MiB", text)
+	}
+	return int64(n * float64(unit)), nil
+}
+
+// formatSize is the shortest text that parseSize reads as the same size.
+func formatSize(bytes int64) string {
+	for _, u := range []int{2, 1, 0} {
+		if unit := sizeUnits[u]; bytes%unit.bytes == 0 && bytes > 0 {
+			return strconv.FormatInt(bytes/unit.bytes, 10) + unit.name
+		}
+	}
+	return strconv.FormatInt(bytes, 10)
+}

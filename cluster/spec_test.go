@@ -1,0 +1,93 @@
+package cluster
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/cluster/machine"
+)
+
+func TestParseSpec(t *testing.T) {
+	s, err := ParseSpec("mongodb:2+arbiter,memory=400MiB,cpu=0.5,disk=2MB,network=loopback,election=2s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Product != "mongodb" || s.Nodes != 2 || s.Arbiters != 1 || s.Network != NetworkLoopback {
+		t.Errorf("%+v", s)
+	}
+	if want := (machine.Limits{Memory: 400 << 20, CPU: 0.5, DiskWrite: 2e6}); s.Limits != want {
+		t.Errorf("limits %+v, want %+v", s.Limits, want)
+	}
+	if s.duration("election") != 2*time.Second || s.size("cache") != 0 {
+		t.Errorf("options %v", s.Options)
+	}
+	if names := strings.Join(s.names(), " "); names != "n1 n2 n3" {
+		t.Errorf("names %s", names)
+	}
+	again, err := ParseSpec(s.String())
+	if err != nil || again.String() != s.String() || again.Limits != s.Limits {
+		t.Errorf("%s reads as %+v, %v", s, again, err)
+	}
+}
+
+func TestSpecsThatNobodyCanBuild(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                        "no product",
+		"mongodb":                 "mongodb:3",
+		"mongodb:":                "mongodb:3",
+		"mongodb:0":               "mongodb:3",
+		"mongodb:-1":              "mongodb:3",
+		"mongodb:50":              "mongodb:3",
+		"mongodb:three":           "mongodb:3",
+		"mongodb:3+arbiter":       "even",
+		"mongodb:2+witness":       "+arbiter",
+		"oracle:1":                "no product \"oracle\"",
+		"mongodb:3,":              "has no value",
+		"mongodb:3,memory":        "has no value",
+		"mongodb:3,memory=lots":   "400MiB",
+		"mongodb:3,memory=5":      "400MiB",
+		"mongodb:3,memory=-4MiB":  "400MiB",
+		"mongodb:3,cpu=0":         "cpu=PROCESSORS",
+		"mongodb:3,cpu=NaN":       "cpu=PROCESSORS",
+		"mongodb:3,network=token": "network=own",
+		"mongodb:3,election=soon": "election=DURATION",
+		"mongodb:3,electoin=2s":   "options: memory, disk, cpu, network, election",
+		"mongodb:3,standby=async": "options: memory",
+	} {
+		_, err := ParseSpec(text)
+		var wrong *SpecError
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want it to speak of %q", text, err, want)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]int64{"1": 1, "1.5KiB": 1536, "400MiB": 400 << 20, "2GB": 2e9, "0B": 0} {
+		if got, err := parseSize(text); err != nil || got != want {
+			t.Errorf("%s is %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "MiB", "-1", "NaN", "Inf", "1e30GiB", "1TiBx"} {
+		if got, err := parseSize(text); err == nil {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+}
+
+func FuzzParseSpec(f *testing.F) {
+	f.Add("mongodb:3,memory=400MiB,cpu=1.25")
+	f.Add("mongodb:2+arbiter,network=own")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseSpec(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseSpec(s.String())
+		if err != nil || again.String() != s.String() || again.Limits != s.Limits || again.Nodes != s.Nodes {
+			t.Errorf("%q is %+v, which reads as %+v, %v", text, s, again, err)
+		}
+	})
+}
