@@ -79,7 +79,7 @@ func aSize(v string) bool {
 // ParseSpec reads PRODUCT:NODES[+arbiter][,OPTION=VALUE...]. It returns a
 // *SpecError for what cannot be built, naming what can.
 func ParseSpec(text string) (Spec, error) {
-	head, rest, _ := strings.Cut(text, ",")
+	head, rest, more := strings.Cut(text, ",")
 	name, count, counted := strings.Cut(head, ":")
 	t, known := topologyOf(name)
 	if !known {
@@ -104,10 +104,10 @@ func ParseSpec(text string) (Spec, error) {
 	if hasArbiter && nodes%2 != 0 {
 		return bad("an arbiter beside an odd number of data nodes makes the number of voters even", strings.Join(t.examples, ", "))
 	}
+	if !more {
+		return s, nil
+	}
 	for item := range strings.SplitSeq(rest, ",") {
-		if rest == "" {
-			break
-		}
 		name, value, found := strings.Cut(item, "=")
 		if !found {
 			return bad(fmt.Sprintf("option %q has no value", item), "NAME=VALUE, such as memory=400MiB")
