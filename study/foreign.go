@@ -43,18 +43,31 @@ type ForeignOptions struct {
 	// Model is a consistency model by name; empty means the strictest that
 	// fits the history.
 	Model string
+	// Initial is what each register held before the first write, as EDN writes
+	// it; empty means nil. Total is what the accounts of a bank must add up to;
+	// nil means the total that most reads saw. Both are refused for a history
+	// of another kind.
+	Initial string
+	Total   *int64
 	// Timeout bounds the search; what is not found by then is unknown.
 	Timeout time.Duration
 }
 
 // CheckForeign judges the history in a file. A file that is missing or
-// malformed gives an *InputError, a model that does not exist or does not fit
-// a *workload.OptionError.
+// malformed, or that an option does not fit, gives an *InputError, an option
+// that cannot be understood a *workload.OptionError.
 func CheckForeign(ctx context.Context, path string, o ForeignOptions) (Foreign, error) {
 	if o.Model != "" {
 		if _, err := cycle.ParseModel(o.Model); err != nil {
 			return Foreign{}, &workload.OptionError{Option: "--model", Value: o.Model, Want: modelNames()}
 		}
+	}
+	if o.Initial != "" {
+		value, err := exchange.ParseAtom(o.Initial)
+		if err != nil {
+			return Foreign{}, &workload.OptionError{Option: "--initial", Value: o.Initial, Want: `one value as EDN writes it, such as nil, 0, true, "text" or :word`}
+		}
+		o.Initial = value.String()
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -88,19 +101,32 @@ func judgeForeign(ctx context.Context, source io.Reader, o ForeignOptions) (Fore
 		return Foreign{}, err
 	}
 	var f Foreign
-	if o.Model != "" && (kind == exchange.Register || kind == exchange.Bank) {
-		return Foreign{}, fmt.Errorf("holds a history of kind %s, which is judged by its own rule; leave --model out", kind)
+	if err := o.fit(kind); err != nil {
+		return Foreign{}, err
 	}
 	switch kind {
 	case exchange.Register:
-		f, err = foreignRegisters(ctx, reader, first)
+		f, err = foreignRegisters(ctx, reader, first, o)
 	case exchange.Bank:
-		f, err = foreignBank(reader, first)
+		f, err = foreignBank(reader, first, o)
 	default:
 		f, err = foreignTransactions(ctx, reader, first, o)
 	}
 	f.Format, f.Kind = reader.Format().String(), reader.Kind().String()
 	return f.filled(), err
+}
+
+// fit refuses what says nothing about a history of this kind.
+func (o *ForeignOptions) fit(kind exchange.Kind) error {
+	switch {
+	case o.Model != "" && (kind == exchange.Register || kind == exchange.Bank):
+		return fmt.Errorf("holds a history of kind %s, which is judged by its own rule; leave --model out", kind)
+	case o.Initial != "" && kind != exchange.Register:
+		return fmt.Errorf("holds a history of kind %s; --initial goes with one of kind %s, leave it out", kind, exchange.Register)
+	case o.Total != nil && kind != exchange.Bank:
+		return fmt.Errorf("holds a history of kind %s; --total goes with one of kind %s, leave it out", kind, exchange.Bank)
+	}
+	return nil
 }
 
 // filled has no list that is nil, so that JSON has [].

@@ -35,7 +35,7 @@ func each(reader *exchange.Reader, first *exchange.Operation, visit func(*exchan
 }
 
 // foreignRegisters judges single registers for linearizability.
-func foreignRegisters(ctx context.Context, reader *exchange.Reader, first *exchange.Operation) (Foreign, error) {
+func foreignRegisters(ctx context.Context, reader *exchange.Reader, first *exchange.Operation, o ForeignOptions) (Foreign, error) {
 	var h register.History
 	kinds := map[exchange.Function]register.Kind{
 		exchange.Read: register.Read, exchange.Write: register.Write, exchange.CompareAndSet: register.CompareAndSet,
@@ -54,12 +54,16 @@ func foreignRegisters(ctx context.Context, reader *exchange.Reader, first *excha
 	if err != nil {
 		return Foreign{}, err
 	}
-	return single(modelLinearizable, register.Check(ctx, &h, register.Options{})), nil
+	return single(modelLinearizable, register.Check(ctx, &h, register.Options{Initial: o.Initial})), nil
 }
 
 // foreignBank judges reads of all accounts by their total.
-func foreignBank(reader *exchange.Reader, first *exchange.Operation) (Foreign, error) {
-	judge := balances.New(balances.Options{})
+func foreignBank(reader *exchange.Reader, first *exchange.Operation, o ForeignOptions) (Foreign, error) {
+	known := balances.Options{TotalKnown: o.Total != nil}
+	if known.TotalKnown {
+		known.Total = *o.Total
+	}
+	judge := balances.New(known)
 	var read balances.Read
 	err := each(reader, first, func(op *exchange.Operation) error {
 		switch op.Function {

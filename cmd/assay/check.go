@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,9 +18,10 @@ import (
 
 // checkFlags are the flags of assay check.
 type checkFlags struct {
-	db, model    string
-	timeout      time.Duration
-	asJSON, mute bool
+	db, model      string
+	initial, total string
+	timeout        time.Duration
+	asJSON, mute   bool
 }
 
 func newCheck(version string) *cobra.Command {
@@ -27,7 +30,9 @@ func newCheck(version string) *cobra.Command {
 		Use:   "check DIR|FILE",
 		Short: "Judge a saved run again, or another tool's history",
 		Long: `Judge a saved run again, from the files in its folder, or the history of another
-tool: Jepsen's EDN, JSON lines or log (docs/histories.md).
+tool: Jepsen's EDN, JSON lines or log (docs/histories.md). What such a history
+itself does not tell can be given: the value that its registers began with, or
+the total of the accounts of its bank.
 
 A run that was cut before it had read its database (assay or its machine was
 killed) is judged too: its database is read now, from the address in the run's
@@ -35,7 +40,9 @@ scenario or from --db. What was acknowledged is judged; what was in flight is
 unknown. The database is only read, and only if it still holds this run.`,
 		Example: `  assay check runs/20261121T095107Z-bank-sqlite
   assay check history.edn --model serializable
-  assay check history.jsonl --json`,
+  assay check history.jsonl --json
+  assay check register.edn --initial 0
+  assay check bank.edn --total 100`,
 		Args: oneArgument("the run's folder, or a history"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			info, err := os.Stat(args[0])
@@ -49,6 +56,8 @@ unknown. The database is only read, and only if it still holds this run.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.db, "db", "", "read the run's database again from this address (or from "+databaseVariable+")")
 	flags.StringVar(&f.model, "model", "", "the consistency model that is judged, such as serializable; of a FILE strict-serializable if not given")
+	flags.StringVar(&f.initial, "initial", "", "of a FILE of registers: what each held before the first write, as EDN writes it (0, true, \"text\", :word); nil if not given")
+	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "of a FILE: the longest search; what is not found by then is unknown")
 	flags.BoolVar(&f.asJSON, "json", false, "print the answer as JSON on standard output")
 	flags.BoolVar(&f.mute, "quiet", false, "no progress; the summary is one line")
@@ -57,6 +66,11 @@ unknown. The database is only read, and only if it still holds this run.`,
 
 // folder judges a saved run.
 func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
+	for _, name := range []string{"initial", "total"} {
+		if cmd.Flags().Changed(name) {
+			return usageError{fmt.Errorf("--%s goes with a history of another tool; %s is a folder", name, path)}
+		}
+	}
 	db := f.db
 	if db == "" {
 		db = os.Getenv(databaseVariable)
@@ -80,7 +94,18 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	if f.db != "" {
 		return usageError{fmt.Errorf("--db goes with a run's folder; %s is a file", path)}
 	}
-	answer, err := study.CheckForeign(cmd.Context(), path, study.ForeignOptions{Model: f.model, Timeout: f.timeout})
+	o := study.ForeignOptions{Model: f.model, Initial: f.initial, Timeout: f.timeout}
+	if cmd.Flags().Changed("initial") && f.initial == "" {
+		return usageError{errors.New(`--initial "" cannot be used; want a value as EDN writes it, such as nil, 0 or :word`)}
+	}
+	if cmd.Flags().Changed("total") {
+		total, err := strconv.ParseInt(f.total, 10, 64)
+		if err != nil {
+			return usageError{fmt.Errorf("--total %q cannot be used; want a whole number of 64 bits, such as 100", f.total)}
+		}
+		o.Total = &total
+	}
+	answer, err := study.CheckForeign(cmd.Context(), path, o)
 	if err != nil {
 		return err
 	}

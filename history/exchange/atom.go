@@ -1,6 +1,10 @@
 package exchange
 
-import "strconv"
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
 
 // AtomKind says what an Atom is.
 type AtomKind uint8
@@ -51,4 +55,31 @@ func (a Atom) String() string {
 	default:
 		return "nil"
 	}
+}
+
+// ParseAtom reads an atom as EDN writes it, and so as String does. Its error
+// says what was found instead of one.
+func ParseAtom(text string) (Atom, error) {
+	in, t := newInput(strings.NewReader(text)), &tree{}
+	r := ednReader{in: in, tree: t}
+	if err := r.blank(0); err != nil {
+		return Atom{}, err
+	}
+	if _, ok := in.peek(); !ok {
+		return Atom{}, errors.New("there is nothing")
+	}
+	if err := r.value(0); err != nil {
+		return Atom{}, err
+	}
+	a, ok := t.atom(0)
+	if !ok {
+		return Atom{}, errors.New(t.say(0) + " is no key or value; these are whole numbers, words or nil")
+	}
+	if err := r.blank(0); err != nil {
+		return Atom{}, err
+	}
+	if _, more := in.peek(); more {
+		return Atom{}, errors.New("something follows " + a.String())
+	}
+	return a, nil
 }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// histories are small ones that other tools might have recorded.
+var histories = map[string]string{
+	// Two registers that held 0 when the recording began.
+	"registers.edn": `{:type :invoke, :process 0, :f :read, :value nil}
+{:type :ok, :process 0, :f :read, :value 0}
+{:type :invoke, :process 0, :f :write, :value 1}
+{:type :ok, :process 0, :f :write, :value 1}
+`,
+	"words.jsonl": `{"type":"invoke","process":0,"f":"read","value":null}
+{"type":"ok","process":0,"f":"read","value":"empty"}
+`,
+	// One read of a bank in which money was moved.
+	"bank.edn": `{:type :invoke, :process 0, :f :transfer, :value {:from 1, :to 2, :amount 5}}
+{:type :ok, :process 0, :f :transfer, :value {:from 1, :to 2, :amount 5}}
+{:type :invoke, :process 0, :f :read, :value nil}
+{:type :ok, :process 0, :f :read, :value {1 45, 2 55}}
+`,
+	"lists.edn": `{:type :invoke, :process 0, :f :txn, :value [[:append 1 1]]}
+{:type :ok, :process 0, :f :txn, :value [[:append 1 1]]}
+`,
+	"run/result.json": "{}",
+}
+
+func writeHistories(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range histories {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// What a history does not tell is given with flags, and decides.
+func TestWhatAHistoryDoesNotTell(t *testing.T) {
+	dir := writeHistories(t)
+	for _, test := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"registers.edn"}, exitViolated, "nobody wrote 0; if the register held it from the beginning, give it as the initial value"},
+		{[]string{"registers.edn", "--initial", "0"}, exitValid, "each is linearizable"},
+		{[]string{"registers.edn", "--initial", " +00 ; nothing"}, exitValid, "each is linearizable"},
+		{[]string{"registers.edn", "--initial", "nil"}, exitViolated, "nobody wrote 0"},
+		{[]string{"registers.edn", "--initial", "2"}, exitViolated, "nobody wrote 0"},
+		{[]string{"words.jsonl", "--initial", `"empty"`}, exitValid, "each is linearizable"},
+		{[]string{"words.jsonl", "--initial", ":empty"}, exitViolated, "nobody wrote"},
+		{[]string{"bank.edn"}, exitNoVerdict, "give the total"},
+		{[]string{"bank.edn", "--total", "100"}, exitValid, "each read saw a total of 100"},
+		{[]string{"bank.edn", "--total", "99"}, exitViolated, "1 more than the 99 that there are"},
+		{[]string{"bank.edn", "--total", "-1"}, exitViolated, "101 more than the -1 that there are"},
+		{[]string{"bank.edn", "--total", "0"}, exitViolated, "100 more than the 0 that there are"},
+	} {
+		e := assay(t, dir, append([]string{"check"}, test.args...)...).want(t, test.code)
+		if !strings.Contains(e.stdout, test.says) {
+			t.Errorf("%v does not say %q", e, test.says)
+		}
+	}
+}
+
+func TestWhatAHistoryDoesNotTellIsRefused(t *testing.T) {
+	dir := writeHistories(t)
+	for _, test := range []struct {
+		args []string
+		says []string
+	}{
+		{[]string{"registers.edn", "--initial", ""}, []string{"--initial", ":word"}},
+		{[]string{"registers.edn", "--initial", "one two"}, []string{"--initial", "one two", ":word"}},
+		{[]string{"registers.edn", "--initial", "1 2"}, []string{"--initial", "1 2"}},
+		{[]string{"registers.edn", "--initial", "[1]"}, []string{"--initial", "[1]"}},
+		{[]string{"registers.edn", "--initial", `"open`}, []string{"--initial", "open"}},
+		{[]string{"registers.edn", "--total", "5"}, []string{"registers.edn", "register", "--total", "bank"}},
+		{[]string{"bank.edn", "--total", ""}, []string{"--total", "whole number"}},
+		{[]string{"bank.edn", "--total", "many"}, []string{"--total", "many", "whole number"}},
+		{[]string{"bank.edn", "--total", "1.5"}, []string{"--total", "1.5"}},
+		{[]string{"bank.edn", "--total", "9223372036854775808"}, []string{"--total", "64 bits"}},
+		{[]string{"bank.edn", "--initial", "0"}, []string{"bank.edn", "bank", "--initial", "register"}},
+		{[]string{"lists.edn", "--initial", "0"}, []string{"lists.edn", "list-append", "--initial"}},
+		{[]string{"lists.edn", "--total", "0"}, []string{"lists.edn", "list-append", "--total"}},
+		{[]string{"run", "--initial", "0"}, []string{"run", "--initial", "folder"}},
+		{[]string{"run", "--total", "0"}, []string{"run", "--total", "folder"}},
+	} {
+		e := assay(t, dir, append([]string{"check"}, test.args...)...).want(t, exitUsage)
+		said := e.complaint(t)
+		for _, part := range test.says {
+			if !strings.Contains(said, part) {
+				t.Errorf("%v: %q does not say %q", test.args, said, part)
+			}
+		}
+	}
+}
