@@ -1,0 +1,131 @@
+package drivertest
+
+import (
+	"context"
+	"testing"
+
+	"assay/workload"
+	"assay/workload/availability"
+)
+
+// Availability is what a driver's test gives to have its availability.Store
+// tried. The fields that it shares with Bank mean the same.
+type Availability struct {
+	Open func(t *testing.T) availability.Store
+
+	MakeForeign   func(t *testing.T)
+	ForeignIntact func(t *testing.T)
+
+	Secret string
+
+	// Replaces is true for a database in which an insert replaces the row of
+	// the same key and is acknowledged, as in Cassandra.
+	Replaces bool
+
+	// OpenVia opens a Store on the place under test through this address, as
+	// "host:port": Server, or a proxy before it. The driver is to stay with
+	// this address (no discovery of other members). The suite closes the
+	// Store. Nil leaves out the subtests in which the network breaks.
+	OpenVia func(t *testing.T, addr string) (availability.Store, error)
+	// Server is the server's own address, as "host:port".
+	Server string
+}
+
+// RunAvailability tries everything that availability.Store promises. Its
+// subtests run one after the other on one place.
+func RunAvailability(t *testing.T, h Availability) {
+	for _, s := range []struct {
+		name string
+		run  func(*shelf)
+	}{
+		{"Describe", (*shelf).testDescribe},
+		{"FindNothing", (*shelf).testFindNothing},
+		{"CreateFind", (*shelf).testCreateFind},
+		{"CreateAgain", (*shelf).testCreateAgain},
+		{"Drop", (*shelf).testDrop},
+		{"ReadNothing", (*shelf).testReadNothing},
+		{"InsertGet", (*shelf).testInsertGet},
+		{"Duplicate", (*shelf).testDuplicate},
+		{"Read", (*shelf).testRead},
+		{"ReadCallbackErrors", (*shelf).testReadCallbackErrors},
+		{"Size", (*shelf).testSize},
+		{"Settle", (*shelf).testSettle},
+		{"ContextOverBefore", (*shelf).testContextOverBefore},
+		{"ContextOverDuring", (*shelf).testContextOverDuring},
+		{"Race", (*shelf).testRace},
+		{"RaceForOneKey", (*shelf).testRaceForOneKey},
+	} {
+		t.Run(s.name, func(t *testing.T) { s.run(emptyShelf(t, h)) })
+	}
+	if h.MakeForeign != nil {
+		t.Run("Foreign", func(t *testing.T) { emptyShelf(t, h).testForeign() })
+	}
+	if h.OpenVia == nil {
+		return
+	}
+	t.Run("CutBeforeSending", h.testCutBeforeSending)
+	t.Run("CutAfterSending", h.testCutAfterSending)
+	t.Run("Frozen", h.testFrozen)
+	t.Run("CutAtAnyTime", h.testCutAtAnyTime)
+}
+
+// shelf is one subtest's hold on the place under test.
+type shelf struct {
+	t     *testing.T
+	ctx   context.Context
+	h     Availability
+	store availability.Store
+	book  *Rows
+}
+
+// emptyShelf opens the place and empties it, now and at the end of the test.
+func emptyShelf(t *testing.T, h Availability) *shelf {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	s := &shelf{t: t, ctx: ctx, h: h, book: NewRows()}
+	s.store = s.open()
+	if err := s.store.Drop(ctx); err != nil {
+		t.Fatalf("Drop before the test: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.store.Drop(ctx); err != nil {
+			t.Errorf("Drop after the test: %v", err)
+		}
+	})
+	return s
+}
+
+func (s *shelf) open() availability.Store {
+	s.t.Helper()
+	return s.closing(s.h.Open(s.t))
+}
+
+// closing closes a Store at the end of the test.
+func (s *shelf) closing(store availability.Store) availability.Store {
+	s.t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			s.t.Errorf("Close: %v", err)
+		}
+	})
+	return store
+}
+
+// create makes an empty table.
+func (s *shelf) create(store availability.Store, run string) {
+	s.t.Helper()
+	if err := store.Create(s.ctx, availabilityMark(run)); err != nil {
+		s.t.Fatalf("Create: %v", err)
+	}
+	s.book = NewRows()
+}
+
+// check settles and compares what was answered with what is there.
+func (s *shelf) check() { s.t.Helper(); s.book.Check(s.ctx, s.t, s.store) }
+
+// availabilityMark is markOf for this workload, which has nothing to load.
+func availabilityMark(run string) workload.Mark {
+	mark := markOf(run, 0)
+	mark.Workload, mark.Loaded = "availability", true
+	return mark
+}
