@@ -103,10 +103,20 @@ const madScale = 1.4826
 // throughput is what was asked for, and only the latency tells that the
 // database does not keep up.
 func JudgeSteadiness(steps Steps, limits Limits) Steadiness {
+	positions := make([]int, len(steps.Committed))
+	for i := range positions {
+		positions[i] = i
+	}
+	return judgeSteadiness(steps, positions, limits)
+}
+
+// judgeSteadiness is JudgeSteadiness for steps that were at these positions of
+// the measured part, in ascending order.
+func judgeSteadiness(steps Steps, positions []int, limits Limits) Steadiness {
 	out := Steadiness{Intervals: len(steps.Committed), IntervalSeconds: steps.Seconds}
 	var times, rates, latencyTimes, latencies []float64
 	for i, n := range steps.Committed {
-		at := float64(i) * steps.Seconds
+		at := float64(positions[i]) * steps.Seconds
 		times, rates = append(times, at), append(rates, float64(n)/steps.Seconds)
 		if n > 0 {
 			latencyTimes, latencies = append(latencyTimes, at), append(latencies, steps.MeanMillis[i])

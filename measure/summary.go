@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -136,12 +135,7 @@ func (s *Summary) Figures() Figures {
 		Series: s.timeline.series(s.scope), Steps: s.steps.steps(),
 	}
 	out.Throughput = throughput(s.committed, s.scope, out.Series)
-	for key, n := range s.errors {
-		out.Errors = append(out.Errors, ErrorCount{key.class, key.outcome, n})
-	}
-	slices.SortFunc(out.Errors, func(a, b ErrorCount) int {
-		return cmp.Or(cmp.Compare(b.Attempts, a.Attempts), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Outcome, b.Outcome))
-	})
+	out.Errors = sortedErrors(s.errors)
 	return out
 }
 

@@ -60,6 +60,10 @@ type Conditions struct {
 	CPUShare float64
 	// Embedded is true if the database runs inside the client's process.
 	Embedded bool
+	// Impacts are what faults did to the work, if there were any. What they do
+	// is what the run is about: errors and arrivals that were never served then
+	// spoil nothing, and a steady state is looked for in the time without them.
+	Impacts []Impact
 }
 
 // Validity says whether figures are a measurement.
@@ -74,9 +78,16 @@ type Validity struct {
 
 // Judge says whether the figures may be believed.
 func Judge(f Figures, c Conditions, limits Limits) Validity {
-	v := Validity{Steadiness: JudgeSteadiness(f.Steps, limits)}
+	steps, positions := f.Steps.Quiet(f.Scope, c.Impacts)
+	v := Validity{Steadiness: judgeSteadiness(steps, positions, limits)}
+	if disturbed := len(f.Steps.Committed) - len(positions); disturbed > 0 {
+		v.note("faults acted, or their outage lasted, in %d of %d intervals of %g s; the steady state is judged by the others",
+			disturbed, len(f.Steps.Committed), f.Steps.Seconds)
+	}
 	v.judgeLength(f, limits)
-	v.judgeErrors(f.Measured, limits)
+	if len(c.Impacts) == 0 {
+		v.judgeErrors(f.Measured, limits)
+	}
 	v.judgeClient(c, limits)
 	if c.OpenLoop {
 		v.judgeSchedule(f, c, limits)
@@ -136,7 +147,11 @@ func (v *Validity) judgeClient(c Conditions, limits Limits) {
 
 func (v *Validity) judgeSchedule(f Figures, c Conditions, limits Limits) {
 	arrivals := f.Measured.Total() + c.Unserved
-	if float64(c.Unserved) > limits.MaxUnservedShare*float64(arrivals) {
+	switch {
+	case float64(c.Unserved) <= limits.MaxUnservedShare*float64(arrivals):
+	case len(c.Impacts) > 0:
+		v.note("%d of %d arrivals were never served, with faults acting", c.Unserved, arrivals)
+	default:
 		v.refuse("schedule slipped: %d of %d arrivals (%.1f %%) were never served, and %g %% are allowed; lower the rate or add clients",
 			c.Unserved, arrivals, 100*float64(c.Unserved)/float64(arrivals), 100*limits.MaxUnservedShare)
 	}

@@ -1,0 +1,197 @@
+package measure
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"assay/history"
+)
+
+// Disturbance is a stretch of the run in which a fault acted, in nanoseconds
+// since the start of the run.
+type Disturbance struct {
+	Injected, Healed int64
+}
+
+// Impact is what a disturbance did to the work. Times are nanoseconds since the
+// start of the run.
+type Impact struct {
+	Disturbance
+	// Writes and Reads are the longest times without a success that overlap
+	// the disturbance.
+	Writes, Reads Gap
+	// LongestCall is the longest time that one attempt took among those that
+	// were under way while the fault acted, or until writes went on.
+	LongestCall int64
+	// Errors counts the attempts that did not commit, by class, from the
+	// injection until writes and reads went on after it.
+	Errors []ErrorCount
+}
+
+// Gap is a time without a success: from the last one before it to the first
+// one after it.
+type Gap struct {
+	From, To int64
+	// Open is true if no success came any more; To is then the last moment
+	// that was looked at.
+	Open bool
+	// Known is false if there were no operations of the kind at all.
+	Known bool
+}
+
+// Length is the gap's length in nanoseconds.
+func (g Gap) Length() int64 { return g.To - g.From }
+
+// RecoveredAfter is from the injection to the first commit after the longest
+// time without one, in nanoseconds; -1 if none came.
+func (i Impact) RecoveredAfter() int64 {
+	if i.Writes.Open || !i.Writes.Known {
+		return -1
+	}
+	return max(i.Writes.To-i.Injected, 0)
+}
+
+// Effect finds the impact of each disturbance in one pass over the history, in
+// the order in which it was recorded: by the end of the attempts, give or take
+// the moment that recording takes. Its memory does not grow with the run. It is
+// not safe for concurrent use.
+type Effect struct {
+	stretches     []*stretch
+	writes, reads pulse
+}
+
+// pulse is when one kind of operation last succeeded.
+type pulse struct {
+	last  int64
+	known bool
+}
+
+type stretch struct {
+	Disturbance
+	writes, reads Gap
+	longest       int64
+	errors        map[errorKey]int64
+}
+
+// NewEffect returns an Effect for these disturbances.
+func NewEffect(disturbances []Disturbance) *Effect {
+	e := &Effect{}
+	for _, d := range disturbances {
+		e.stretches = append(e.stretches, &stretch{Disturbance: d, errors: map[errorKey]int64{}})
+	}
+	return e
+}
+
+// Write takes an attempt of an operation that writes.
+func (e *Effect) Write(op *history.Op) {
+	e.add(op, &e.writes, func(s *stretch) *Gap { return &s.writes })
+}
+
+// Read takes an attempt of an operation that only reads.
+func (e *Effect) Read(op *history.Op) {
+	e.add(op, &e.reads, func(s *stretch) *Gap { return &s.reads })
+}
+
+func (e *Effect) add(op *history.Op, p *pulse, gap func(*stretch) *Gap) {
+	success := op.Outcome == history.Committed || op.Outcome == history.Rejected
+	for _, s := range e.stretches {
+		s.attempt(op, success)
+	}
+	p.known = true
+	if !success || op.End <= p.last {
+		return
+	}
+	found := Gap{From: p.last, To: op.End, Known: true}
+	p.last = op.End
+	for _, s := range e.stretches {
+		s.take(found, gap(s))
+	}
+}
+
+// take keeps the gap if it overlaps the stretch and is the longest so far.
+func (s *stretch) take(found Gap, longest *Gap) {
+	if found.To <= s.Injected || found.From > s.Healed {
+		return
+	}
+	if !longest.Known || found.Length() > longest.Length() {
+		*longest = found
+	}
+}
+
+// attempt takes one attempt that was under way while the fault acted or while
+// the work had not gone on yet.
+func (s *stretch) attempt(op *history.Op, success bool) {
+	if op.End <= s.Injected || op.Start > s.Healed {
+		return
+	}
+	s.longest = max(s.longest, op.End-op.Start)
+	if success {
+		return
+	}
+	key := errorKey{cmp.Or(op.Error, noClass), op.Outcome}
+	if _, known := s.errors[key]; !known && len(s.errors) >= maxErrors {
+		key.class = otherClass
+	}
+	s.errors[key]++
+}
+
+// Impacts returns what was found, in the order of the disturbances. end is the
+// last moment at which operations could still start; a time without a success
+// that lasted until then stays open.
+func (e *Effect) Impacts(end int64) []Impact {
+	var all []Impact
+	for _, s := range e.stretches {
+		i := Impact{Disturbance: s.Disturbance, LongestCall: s.longest, Errors: sortedErrors(s.errors)}
+		i.Writes = e.writes.close(s, s.writes, end)
+		i.Reads = e.reads.close(s, s.reads, end)
+		all = append(all, i)
+	}
+	return all
+}
+
+// close adds the gap that is still open at the end, if it overlaps the stretch
+// and is the longest.
+func (p pulse) close(s *stretch, longest Gap, end int64) Gap {
+	longest.Known = p.known
+	rest := Gap{From: p.last, To: end, Open: true, Known: true}
+	if p.known && rest.From <= s.Healed && end > s.Injected && rest.Length() > longest.Length() {
+		return rest
+	}
+	return longest
+}
+
+func sortedErrors(errors map[errorKey]int64) []ErrorCount {
+	var out []ErrorCount
+	for key, n := range errors {
+		out = append(out, ErrorCount{key.class, key.outcome, n})
+	}
+	slices.SortFunc(out, func(a, b ErrorCount) int {
+		return cmp.Or(cmp.Compare(b.Attempts, a.Attempts), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Outcome, b.Outcome))
+	})
+	return out
+}
+
+// Quiet returns the steps of the measured part without those in which a fault
+// acted or its outage lasted, each with the position it had.
+func (s Steps) Quiet(scope Scope, impacts []Impact) (quiet Steps, positions []int) {
+	quiet.Seconds = s.Seconds
+	width := int64(math.Round(s.Seconds * 1e9))
+	for i := range s.Committed {
+		from := scope.MeasureStart + int64(i)*width
+		if slices.ContainsFunc(impacts, func(x Impact) bool { return x.touches(from, from+width) }) {
+			continue
+		}
+		quiet.Committed = append(quiet.Committed, s.Committed[i])
+		quiet.MeanMillis = append(quiet.MeanMillis, s.MeanMillis[i])
+		positions = append(positions, i)
+	}
+	return quiet, positions
+}
+
+// touches reports whether the fault, or what it did to the writes, lay in
+// [from, to).
+func (i Impact) touches(from, to int64) bool {
+	end := max(i.Healed, i.Writes.To)
+	return i.Injected < to && end >= from
+}

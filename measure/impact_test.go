@@ -1,0 +1,87 @@
+package measure
+
+import (
+	"testing"
+	"time"
+
+	"assay/history"
+)
+
+// call is an attempt from one millisecond to another.
+func call(from, to int64, outcome history.Outcome, class string) *history.Op {
+	return &history.Op{Start: from * ms, End: to * ms, First: from * ms, Due: from * ms, Last: true, Outcome: outcome, Final: outcome, Error: class}
+}
+
+func TestImpactOfAFault(t *testing.T) {
+	e := NewEffect([]Disturbance{{Injected: 1000 * ms, Healed: 2000 * ms}, {Injected: 9000 * ms, Healed: 9500 * ms}})
+	for at := int64(100); at <= 900; at += 100 {
+		e.Write(call(at-5, at, history.Committed, ""))
+		e.Read(call(at-5, at+1, history.Committed, ""))
+	}
+	e.Write(call(950, 1950, history.Unknown, "timeout"))
+	e.Write(call(1100, 1101, history.Failed, "not primary"))
+	e.Read(call(1400, 1500, history.Committed, ""))
+	e.Write(call(1200, 3100, history.Committed, ""))
+	e.Read(call(3050, 3120, history.Committed, ""))
+	for at := int64(3200); at <= 10_000; at += 100 {
+		e.Write(call(at-5, at, history.Committed, ""))
+		e.Read(call(at-5, at+1, history.Committed, ""))
+	}
+	got := e.Impacts(10_000 * ms)
+	first := got[0]
+	if want := (Gap{From: 900 * ms, To: 3100 * ms, Known: true}); first.Writes != want {
+		t.Errorf("writes were away %+v, want %+v", first.Writes, want)
+	}
+	if want := (Gap{From: 1500 * ms, To: 3120 * ms, Known: true}); first.Reads != want {
+		t.Errorf("reads were away %+v, want %+v", first.Reads, want)
+	}
+	if first.RecoveredAfter() != 2100*ms || first.LongestCall != 1900*ms {
+		t.Errorf("recovered after %d, longest call %d", first.RecoveredAfter(), first.LongestCall)
+	}
+	if len(first.Errors) != 2 || first.Errors[0].Attempts != 1 || first.Errors[0].Class != "not primary" || first.Errors[1].Class != "timeout" {
+		t.Errorf("errors %+v", first.Errors)
+	}
+	second := got[1]
+	if second.Writes.Length() != 100*ms || second.Writes.Open || len(second.Errors) != 0 || second.RecoveredAfter() < 0 {
+		t.Errorf("a fault without effect: %+v, recovered after %d", second, second.RecoveredAfter())
+	}
+}
+
+func TestImpactThatNeverEnds(t *testing.T) {
+	e := NewEffect([]Disturbance{{Injected: 1000 * ms, Healed: 2000 * ms}})
+	e.Write(call(800, 900, history.Committed, ""))
+	e.Write(call(1000, 1500, history.Unknown, "timeout"))
+	got := e.Impacts(5000 * ms)[0]
+	if !got.Writes.Open || got.Writes.From != 900*ms || got.Writes.To != 5000*ms || got.RecoveredAfter() != -1 {
+		t.Errorf("%+v, recovered after %d", got, got.RecoveredAfter())
+	}
+	if got.Reads.Known || got.Reads.Length() != 0 {
+		t.Errorf("reads that there were none of: %+v", got.Reads)
+	}
+}
+
+func TestWhatFaultsDoMakesNothingInvalid(t *testing.T) {
+	scope := Scope{MeasureStart: 0, MeasureEnd: int64(40 * time.Second), End: int64(40 * time.Second)}
+	s := NewSummary(scope)
+	add := func(at int64, outcome history.Outcome) { s.Add(call(at, at+2, outcome, "lost")) }
+	for at := int64(0); at < 40_000; at += 20 {
+		outcome := history.Committed
+		if at >= 20_000 && at < 38_000 {
+			outcome = history.Failed
+		}
+		add(at, outcome)
+	}
+	plain := Judge(s.Figures(), Conditions{}, DefaultLimits())
+	if plain.Valid {
+		t.Error("half of the operations failed, and the measurement is valid")
+	}
+	impact := Impact{Disturbance: Disturbance{Injected: int64(20 * time.Second), Healed: int64(30 * time.Second)},
+		Writes: Gap{From: int64(20 * time.Second), To: int64(38 * time.Second), Known: true}}
+	v := Judge(s.Figures(), Conditions{Impacts: []Impact{impact}}, DefaultLimits())
+	if !v.Valid || !v.Steadiness.Judged || !v.Steadiness.Steady {
+		t.Errorf("with the fault known: %+v", v)
+	}
+	if v.Steadiness.Intervals != 21 {
+		t.Errorf("judged by %d intervals of 40, of which 19 were disturbed", v.Steadiness.Intervals)
+	}
+}
