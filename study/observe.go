@@ -9,24 +9,24 @@ import (
 	"assay/load"
 )
 
-// observe lets the workload's observer read while the clients write, at its
-// own rate, until the returned function is called. It is recorded as one more
-// client, behind the others, and is in no figure. A run that is over before
-// the observer has read anything is read once at its end.
+// observe lets the workload's observers read while the clients write, at their
+// own rate, until the returned function is called. They are recorded as further
+// clients, behind the others. A run that is over before they have read anything
+// is read once at its end.
 func (r *run) observe(ctx context.Context, file *history.Writer, now func() int64) (stop func() error) {
-	observer, perSecond, ok := r.store.Observer()
-	if !ok {
+	observers, perSecond := r.store.Observers()
+	if len(observers) == 0 {
 		return func() error { return nil }
 	}
 	watching, cancel := context.WithCancel(ctx)
 	plan := load.Plan{
-		Clients: 1, Rate: perSecond, Arrivals: load.Uniform, Duration: forever, Timeout: r.scenario.Load.Timeout,
+		Clients: len(observers), Rate: perSecond, Arrivals: load.Uniform, Duration: forever, Timeout: r.scenario.Load.Timeout,
 		Retry: load.RetryNone, MaxAttempts: 1, Seed: r.scenario.Load.Seed,
 	}
 	place := &behind{file: file, offset: r.scenario.Load.Clients}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := load.Run(watching, plan, []load.Client{observer}, place, now)
+		_, err := load.Run(watching, plan, observers, place, now)
 		ended <- err
 	}()
 	return func() error {
@@ -35,9 +35,9 @@ func (r *run) observe(ctx context.Context, file *history.Writer, now func() int6
 		if err != nil || place.committed.Load() > 0 {
 			return err
 		}
-		plan.Rate, plan.Arrivals, plan.Ops = 0, load.Closed, 1
-		last := &behind{file: file, offset: r.scenario.Load.Clients + 1}
-		_, err = load.Run(context.WithoutCancel(ctx), plan, []load.Client{observer}, last, now)
+		plan.Clients, plan.Rate, plan.Arrivals, plan.Ops = 1, 0, load.Closed, 1
+		last := &behind{file: file, offset: r.scenario.Load.Clients + len(observers)}
+		_, err = load.Run(context.WithoutCancel(ctx), plan, observers[:1], last, now)
 		return err
 	}
 }

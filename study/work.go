@@ -28,9 +28,9 @@ type work interface {
 	Create(ctx context.Context, mark workload.Mark) error
 	Load(ctx context.Context, loaded func(done, total int64)) error
 	Client(ctx context.Context, n int) (load.Client, error)
-	// Observer is a client that reads while the others write, perSecond times
-	// a second; ok is false if there is none.
-	Observer() (observer load.Client, perSecond float64, ok bool)
+	// Observers are clients that read while the others write, perSecond times
+	// a second together; none if there are none.
+	Observers() (clients []load.Client, perSecond float64)
 	// Promise is the consistency model that the database promises at its
 	// isolation level; empty where the workload does not ask.
 	Promise() string

@@ -44,16 +44,17 @@ func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	return newClient(ctx, w.Store, w.transfers, w.recent, n)
 }
 
-// Observer is a client that reads while the others write, and how many times a
-// second it is to do so. ok is false if there is none.
-func (w *Work) Observer() (observer load.Client, perSecond float64, ok bool) {
+// Observers are the clients that read while the others write, and how many
+// times a second they do so together; none where the database or the
+// configuration has none.
+func (w *Work) Observers() (clients []load.Client, perSecond float64) {
 	store, ok := w.Store.(Auditor)
 	if !ok || w.config.Audits == 0 {
-		return nil, 0, false
+		return nil, 0
 	}
-	return &auditor{
+	return []load.Client{&auditor{
 		store: store, transfers: w.transfers, recent: w.recent, states: make([]State, MaxAudited),
-	}, w.config.Audits, true
+	}}, w.config.Audits
 }
 
 // Promise implements what a run asks of every workload: the ledger is judged

@@ -47,9 +47,8 @@ func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	return NewClient(ctx, w.Store, w.transactions, &w.pace, n)
 }
 
-// Observer is a client that would read while the others write; the others do
-// that here.
-func (w *Work) Observer() (observer load.Client, perSecond float64, ok bool) { return nil, 0, false }
+// Observers would read while the others write; the others do that here.
+func (w *Work) Observers() (clients []load.Client, perSecond float64) { return nil, 0 }
 
 // Save reads the database back into the run's folder.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
