@@ -12,7 +12,7 @@ import (
 // never an end of the client.
 type Client interface {
 	// Attempt does operation seq for the attempt-th time, from 1. ctx ends at
-	// the attempt's time limit.
+	// the attempt's time limit, or, if there is none, some time after the run.
 	Attempt(ctx context.Context, seq uint64, attempt int) Answer
 	// Close releases the session.
 	Close()

@@ -7,6 +7,7 @@ package load
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -33,6 +34,11 @@ const (
 	// RetryIdempotent repeats also what is unknown, under the same id, and
 	// takes a duplicate for success.
 	RetryIdempotent RetryMode = "idempotent"
+	// RetryBlind repeats what had no effect and what is unknown alike, as most
+	// applications do: the client makes of each attempt something that the
+	// database cannot know for the same, so that an operation may be done more
+	// than once. What a rule refused is not repeated.
+	RetryBlind RetryMode = "blind"
 )
 
 // Plan is the load of one run.
@@ -51,11 +57,17 @@ type Plan struct {
 	Ops uint64 `yaml:"ops,omitempty" json:"ops,omitempty"`
 	// Ramp is how many clients start each second; 0 means all at once.
 	Ramp float64 `yaml:"ramp,omitempty" json:"ramp,omitempty"`
-	// Timeout bounds one attempt.
+	// Timeout bounds one attempt. 0 means that nothing does but the end of the
+	// run: what is in flight then is given a grace of five seconds, and what
+	// comes back after it, unanswered, is unknown, of the class ClassHung. It
+	// cannot be used with Ops, which would let one attempt hold up the end.
 	Timeout time.Duration `yaml:"timeout" json:"timeout"`
 	// Retry says what follows an attempt that did not commit.
 	Retry RetryMode `yaml:"retry" json:"retry"`
-	// MaxAttempts bounds the attempts of one operation when retrying.
+	// MaxAttempts bounds the attempts of one operation when retrying; 0 means
+	// until the run ends, and cannot be used with Ops. The pauses between
+	// attempts grow to at most a tenth of a second, or a second without a
+	// connection.
 	MaxAttempts int `yaml:"max_attempts" json:"max_attempts"`
 	// Seed feeds arrivals and the pauses between attempts.
 	Seed uint64 `yaml:"seed" json:"seed"`
@@ -101,15 +113,22 @@ func (p Plan) Validate() error {
 		return p.refuse("--duration", p.Duration, "more than 0, such as 30s")
 	case !(p.Ramp >= 0 && p.Ramp <= MaxClients):
 		return p.refuse("--ramp", p.Ramp, "clients a second, more than 0")
-	case p.Timeout <= 0:
-		return p.refuse("--timeout", p.Timeout, "more than 0, such as 30s")
-	case p.Retry != RetryNone && p.Retry != RetryFailed && p.Retry != RetryIdempotent:
-		return p.refuse("--retry", p.Retry, "none, failed or idempotent")
-	case p.MaxAttempts < 1 || p.MaxAttempts > 1000:
-		return p.refuse("--max-attempts", p.MaxAttempts, "1 to 1000")
+	case p.Timeout < 0:
+		return p.refuse("--timeout", p.Timeout, "more than 0, such as 30s, or 0 for no limit")
+	case p.Timeout == 0 && p.Ops > 0:
+		return p.refuse("--timeout", p.Timeout, "more than 0 with --ops, such as 30s: without a limit only --duration can end an attempt")
+	case !slices.Contains([]RetryMode{RetryNone, RetryFailed, RetryIdempotent, RetryBlind}, p.Retry):
+		return p.refuse("--retry", p.Retry, "none, failed, idempotent or blind")
+	case p.MaxAttempts < 0 || p.MaxAttempts > maxAttempts:
+		return p.refuse("--max-attempts", p.MaxAttempts, fmt.Sprintf("1 to %d, or 0 for no limit", maxAttempts))
+	case p.MaxAttempts == 0 && p.Ops > 0 && p.Retry != RetryNone:
+		return p.refuse("--max-attempts", p.MaxAttempts, fmt.Sprintf("1 to %d with --ops: without a limit only --duration can end the attempts", maxAttempts))
 	}
 	return nil
 }
+
+// maxAttempts is the largest bound of attempts; without one there may be more.
+const maxAttempts = 1000
 
 func (p Plan) refuse(option string, value any, want string) error {
 	return &PlanError{Option: option, Value: fmt.Sprint(value), Want: want}

@@ -16,26 +16,41 @@ const (
 	// cutGrace is how long what is in flight may still take after the run was
 	// cut.
 	cutGrace = 5 * time.Second
+	// endGrace is the same after the run's own end, for attempts that have no
+	// time limit.
+	endGrace = 5 * time.Second
 	// hungGrace is how long after its time limit an attempt may still return
 	// before its client is given up.
 	hungGrace = 10 * time.Second
 )
+
+// ClassHung is the error class of an attempt without a time limit that had no
+// answer when the run ended.
+const ClassHung = "hung until the end of the run"
+
+// graces are how long is waited for what is in flight at the end.
+type graces struct{ cut, end, hung time.Duration }
 
 // Run works the plan with these clients, which are connected already, and
 // returns when nothing is in flight any more. The run starts at the call; now
 // gives nanoseconds since then, and all times of the record are in it.
 //
 // When ctx ends no operation starts any more; what is in flight is given a
-// grace and its record is kept. The error is the recorder's; an unhappy
+// grace and its record is kept. The run ends in time whatever its clients do:
+// who does not come back is counted and left behind. The error is the recorder's; an unhappy
 // database is not an error here.
 func Run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now func() int64) (Stats, error) {
+	return run(ctx, plan, clients, rec, now, graces{cut: cutGrace, end: endGrace, hung: hungGrace})
+}
+
+func run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now func() int64, g graces) (Stats, error) {
 	if err := plan.Validate(); err != nil {
 		return Stats{}, err
 	}
 	if len(clients) != plan.Clients {
 		return Stats{}, fmt.Errorf("load: %d clients where the plan has %d", len(clients), plan.Clients)
 	}
-	e := &engine{plan: plan, rec: rec, now: now, lags: newLags(), stop: make(chan struct{})}
+	e := &engine{plan: plan, rec: rec, now: now, graces: g, lags: newLags(), stop: make(chan struct{})}
 	if plan.Rate > 0 {
 		e.pacer = newPacer(plan)
 	}
@@ -48,11 +63,12 @@ func Run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now fun
 
 // engine is one run in progress.
 type engine struct {
-	plan  Plan
-	rec   Recorder
-	now   func() int64
-	pacer *pacer
-	lags  *lags
+	plan   Plan
+	rec    Recorder
+	now    func() int64
+	graces graces
+	pacer  *pacer
+	lags   *lags
 
 	stop     chan struct{} // closed when no operation may start any more
 	stopOnce sync.Once
@@ -72,7 +88,7 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 	unhook := context.AfterFunc(ctx, func() {
 		e.cut.Store(true)
 		e.end(nil)
-		time.AfterFunc(cutGrace, abandon)
+		time.AfterFunc(e.graces.cut, abandon)
 	})
 	defer unhook()
 
@@ -90,7 +106,7 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 
 	stats := e.phases(ctx, done)
 	e.end(nil)
-	stats.Hung = e.drain(ctx, done)
+	stats.Hung = e.drain(ctx, done, abandon)
 	stats.Cut = e.cut.Load()
 	stats.Late, stats.OwnLag = e.lags.merged()
 	if e.plan.Ops > 0 {
@@ -134,14 +150,19 @@ func (e *engine) phases(ctx context.Context, done <-chan struct{}) Stats {
 	return stats
 }
 
-// drain waits for the clients and returns how many never came back.
-func (e *engine) drain(ctx context.Context, done <-chan struct{}) int {
-	patience := e.plan.Timeout + hungGrace
+// drain waits for the clients and returns how many never came back. It calls
+// abandon to end attempts that nothing else would end.
+func (e *engine) drain(ctx context.Context, done <-chan struct{}, abandon func()) int {
+	patience := e.plan.Timeout + e.graces.hung
+	if e.plan.Timeout == 0 {
+		defer time.AfterFunc(e.graces.end, abandon).Stop()
+		patience = e.graces.end + e.graces.hung
+	}
 	select {
 	case <-done:
 		return 0
 	case <-ctx.Done():
-		patience = min(patience, cutGrace+hungGrace)
+		patience = min(patience, e.graces.cut+e.graces.hung)
 	case <-time.After(patience):
 		return int(e.busy.Load())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -143,6 +144,12 @@ func TestRetryPolicies(t *testing.T) {
 		{RetryIdempotent, []step{unknown, failed, failed, failed}, 4, history.Unknown},
 		{RetryIdempotent, []step{failed, rejected}, 2, history.Rejected},
 		{RetryIdempotent, []step{rejected}, 1, history.Rejected},
+		{RetryBlind, []step{committed}, 1, history.Committed},
+		{RetryBlind, []step{unknown, committed}, 2, history.Committed},
+		{RetryBlind, []step{failed, unknown, failed, committed}, 4, history.Committed},
+		{RetryBlind, []step{unknown, failed, failed, failed, committed}, 4, history.Unknown},
+		{RetryBlind, []step{rejected, committed}, 1, history.Rejected},
+		{RetryBlind, []step{unknown, rejected, committed}, 2, history.Unknown},
 	}
 	for i, test := range tests {
 		p := plan(func(p *Plan) { p.Clients, p.Ops, p.Retry, p.MaxAttempts = 1, 1, test.mode, 4 })
@@ -355,11 +362,30 @@ func TestPlanValidate(t *testing.T) {
 		"--warmup":       func(p *Plan) { p.Warmup = -1 },
 		"--duration":     func(p *Plan) { p.Duration = 0 },
 		"--ramp":         func(p *Plan) { p.Ramp = -1 },
-		"--timeout":      func(p *Plan) { p.Timeout = 0 },
+		"--timeout":      func(p *Plan) { p.Timeout = -1 },
 		"--retry":        func(p *Plan) { p.Retry = "always" },
-		"--max-attempts": func(p *Plan) { p.MaxAttempts = 0 },
+		"--max-attempts": func(p *Plan) { p.MaxAttempts = -1 },
+
+		// What only the end of the run would end, in a run that has no end of
+		// its own.
+		"--timeout 0":      func(p *Plan) { p.Timeout, p.Ops = 0, 1 },
+		"--max-attempts 0": func(p *Plan) { p.MaxAttempts, p.Ops, p.Retry = 0, 1, RetryBlind },
+	}
+	good := map[string]func(*Plan){
+		"no limit of time":               func(p *Plan) { p.Timeout = 0 },
+		"no limit of attempts":           func(p *Plan) { p.MaxAttempts, p.Retry = 0, RetryBlind },
+		"no attempts to limit":           func(p *Plan) { p.MaxAttempts, p.Ops = 0, 1 },
+		"the limits with a count of ops": func(p *Plan) { p.Timeout, p.MaxAttempts, p.Ops, p.Retry = 1, 1000, 1, RetryBlind },
+	}
+	for name, change := range good {
+		p := Defaults()
+		change(&p)
+		if err := p.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	for option, spoil := range bad {
+		option, _, _ = strings.Cut(option, " ")
 		p := Defaults()
 		spoil(&p)
 		var refused *PlanError

@@ -17,7 +17,8 @@ type Stats struct {
 	// started, because all clients were busy; open loop only.
 	Unserved int64
 	// Hung counts clients that did not come back after the time limit of their
-	// attempt. Their last operation is unknown.
+	// attempt, or, without one, after their attempt was taken back at the end of
+	// the run. Their last operation is unknown and has no record.
 	Hung int
 	// Late is how long after due operations started, for whatever reason, and
 	// OwnLag how long after due although the client was free: the part that is

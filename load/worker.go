@@ -87,9 +87,7 @@ func (w *worker) operation(ctx context.Context, due, free int64) error {
 	}
 	op.Start = op.First
 	for op.Attempt = 1; ; op.Attempt++ {
-		limit, cancel := context.WithTimeout(ctx, w.plan.Timeout)
-		answer := w.client.Attempt(limit, w.seq, op.Attempt)
-		cancel()
+		answer := w.attempt(ctx, op.Attempt)
 		op.End = w.now()
 		op.Kind, op.Values, op.Error, op.Outcome = answer.Kind, answer.Values, answer.Class, answer.Outcome
 		op.Final = final(op, answer)
@@ -110,6 +108,23 @@ func (w *worker) operation(ctx context.Context, due, free int64) error {
 	}
 }
 
+// attempt does one attempt within its time limit. One without a limit that had
+// no answer when the run's end took it back may yet take effect, whatever the
+// client thinks, and it is the end that its class tells.
+func (w *worker) attempt(ctx context.Context, number int) Answer {
+	if w.plan.Timeout > 0 {
+		limit, cancel := context.WithTimeout(ctx, w.plan.Timeout)
+		defer cancel()
+		return w.client.Attempt(limit, w.seq, number)
+	}
+	answer := w.client.Attempt(ctx, w.seq, number)
+	answered := answer.Outcome == history.Committed || answer.Outcome == history.Rejected || answer.Done
+	if ctx.Err() != nil && !answered {
+		answer.Outcome, answer.Class = history.Unknown, ClassHung
+	}
+	return answer
+}
+
 // final is what the operation has ended as up to and including this attempt.
 func final(op history.Op, answer Answer) history.Outcome {
 	switch {
@@ -124,7 +139,7 @@ func final(op history.Op, answer Answer) history.Outcome {
 
 // again decides by the retry policy.
 func (w *worker) again(op *history.Op) bool {
-	if op.Attempt >= w.plan.MaxAttempts || w.stopped() {
+	if w.plan.MaxAttempts > 0 && op.Attempt >= w.plan.MaxAttempts || w.stopped() {
 		return false
 	}
 	switch w.plan.Retry {
@@ -132,6 +147,8 @@ func (w *worker) again(op *history.Op) bool {
 		return op.Outcome == history.Failed && op.Final == history.Failed
 	case RetryIdempotent:
 		return op.Final == history.Failed || op.Final == history.Unknown
+	case RetryBlind:
+		return op.Outcome == history.Failed || op.Outcome == history.Unknown
 	default:
 		return false
 	}
