@@ -134,9 +134,16 @@ func violatedRun() *Result {
 	r.Errors = append(r.Errors, ErrorCount{"connection lost", "unknown", 29}, ErrorCount{"timeout", "unknown", 2})
 	r.Retries = Retries{Policy: "idempotent", MaxAttempts: 10, Attempts: 158920, Retried: 402, Settled: 371}
 	r.Faults = []Fault{
-		{Action: "kill", Target: "primary", InjectedAt: at(22), HealedAt: at(30), InjectedSecond: 22, HealedSecond: 30, RecoveredAfter: 10412},
-		{Action: "pause", Target: "any", InjectedAt: at(50), HealedAt: at(55), InjectedSecond: 50, HealedSecond: 55, RecoveredAfter: 312},
+		{Action: "kill", Target: "primary", Nodes: []string{"n1"}, InjectedAt: at(22), HealedAt: at(30), InjectedSecond: 22, HealedSecond: 30,
+			RecoveredAfter: 10412, Proven: true, Proof: "process 4711 is gone", Healing: "it is a secondary", NewPrimary: "n3",
+			NewPrimaryAfter: 10380, WriteOutage: 10413, ReadOutage: 10420, LongestCall: 10002,
+			Errors: []ErrorCount{{"connection lost", "unknown", 29}, {"not primary", "failed", 16}}},
+		{Action: "pause", Target: "any", Nodes: []string{"n2"}, InjectedAt: at(50), HealedAt: at(55), InjectedSecond: 50, HealedSecond: 55,
+			RecoveredAfter: 312, Proven: true, Proof: "all 41 threads stopped", Healing: "it goes on", WriteOutage: 313, ReadOutage: -1},
 	}
+	r.Cluster = &Cluster{Spec: "mongodb:3", Network: "own", StartSeconds: 2.4, Settled: "all nodes held the same data 1.2 s after it",
+		Nodes:  []ClusterNode{{Name: "n1", Address: "198.18.7.11:27017", Memory: 400 << 20, CPU: 1}, {Name: "n2", Address: "198.18.7.12:27017"}},
+		Events: []ClusterEvent{{Second: 32.4, Text: "n3 was elected"}}}
 	for i := 23; i < 33; i++ {
 		r.Series.Committed[i], r.Series.Rejected[i], r.Series.Failed[i], r.Series.Unknown[i] = 0, 0, 40, int64(33-i)/2
 		r.Series.P50[i], r.Series.P95[i], r.Series.P99[i], r.Series.Max[i] = -1, -1, -1, -1

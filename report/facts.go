@@ -343,16 +343,34 @@ func testerLine(r *Result) string {
 
 // faultLine says when a fault acted and when work went on.
 func faultLine(f *Fault) string {
-	line := "injected at " + seconds(f.InjectedSecond)
+	if f.Skipped {
+		return "skipped at " + seconds(f.InjectedSecond) + ": " + f.Problem
+	}
+	line := "at " + seconds(f.InjectedSecond)
 	if f.healed() {
 		line += ", healed at " + seconds(f.HealedSecond)
 	} else {
 		line += ", never healed"
 	}
-	if f.RecoveredAfter > 0 {
-		return line + ", first commit after " + millis(f.RecoveredAfter)
+	if f.WriteOutage >= 0 {
+		line += "; writes away " + away(f.WriteOutage, f.WritesAway)
 	}
-	return line + ", no commit after it"
+	if f.ReadOutage >= 0 {
+		line += ", reads " + away(f.ReadOutage, f.ReadsAway)
+	}
+	if f.LongestCall > 0 {
+		line += ", longest call " + millis(f.LongestCall)
+	}
+	if f.NewPrimary != "" {
+		line += "; primary " + f.NewPrimary + " after " + millis(f.NewPrimaryAfter)
+	}
+	if !f.Proven {
+		line += "; not proven to have taken effect"
+	}
+	if f.Problem != "" {
+		line += "; " + f.Problem
+	}
+	return line
 }
 
 func (f *Fault) healed() bool { return f.HealedSecond > f.InjectedSecond }

@@ -82,6 +82,8 @@ type page struct {
 	ErrorClasses     table
 	ThresholdTable   table
 	FaultTable       table
+	ClusterTable     table
+	EventTable       table
 	Setup            table
 	DatabaseSettings table
 	Further          table
@@ -110,6 +112,9 @@ func newPage(r *Result, p Page) *page {
 		Further:          named("Further figures", "figure", further(r)),
 		EnvironmentTable: named("Environment", "fact", p.Environment),
 		SeriesTable:      seriesTable(&r.Series), CurveTable: curveTable(r),
+	}
+	if c := r.Cluster; c != nil {
+		v.ClusterTable, v.EventTable = clusterTable(c), eventTable(c)
 	}
 	v.Glance = len(r.Checks) > 1 && slices.ContainsFunc(r.Checks, func(c check.Result) bool { return len(c.Evidence) > 0 })
 	for i := range r.Series.points() {
@@ -260,7 +265,7 @@ func chartOf(r *Result) chart {
 		if f.healed() {
 			to = f.HealedSecond
 		}
-		c.Faults = append(c.Faults, chartFault{f.Action + " " + f.Target, f.InjectedSecond, to})
+		c.Faults = append(c.Faults, chartFault{f.name(), f.InjectedSecond, to})
 	}
 	return c
 }

@@ -33,6 +33,12 @@ func Markdown(w io.Writer, r *Result) error {
 	if len(r.Faults) > 0 {
 		m.table(faultTable(r))
 	}
+	if c := r.Cluster; c != nil {
+		m.table(clusterTable(c))
+		if len(c.Events) > 0 {
+			m.table(eventTable(c))
+		}
+	}
 	m.table(named("Setup", "setting", setup(r)))
 	m.table(named("Further figures", "figure", further(r)))
 	if len(r.Notes) > 0 {

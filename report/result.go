@@ -49,12 +49,14 @@ type Result struct {
 	// Series is the run over time, Intervals of equal length.
 	Series Series `json:"series"`
 
-	Database   Database    `json:"database"`
-	Data       Data        `json:"data"`
-	Load       Load        `json:"load"`
-	Options    []Setting   `json:"options"`
-	Loading    Loading     `json:"loading"`
-	Faults     []Fault     `json:"faults"`
+	Database Database  `json:"database"`
+	Data     Data      `json:"data"`
+	Load     Load      `json:"load"`
+	Options  []Setting `json:"options"`
+	Loading  Loading   `json:"loading"`
+	Faults   []Fault   `json:"faults"`
+	// Cluster is null where assay started no servers.
+	Cluster    *Cluster    `json:"cluster,omitempty"`
 	Thresholds []Threshold `json:"thresholds"`
 	Client     Client      `json:"client"`
 	// Notes are remarks for the reader that make nothing invalid.
@@ -220,16 +222,74 @@ type Loading struct {
 	PerSecond float64 `json:"rows_per_second"`
 }
 
-// Fault is one fault that was injected.
+// Fault is one fault that was injected. Times of -1 are not known or never came.
 type Fault struct {
-	Action         string    `json:"action"`
+	Action string `json:"action"`
+	// Target is as asked for; Nodes are those that it fell on.
 	Target         string    `json:"target"`
+	Nodes          []string  `json:"nodes"`
 	InjectedAt     time.Time `json:"injected_at"`
 	HealedAt       time.Time `json:"healed_at"`
 	InjectedSecond float64   `json:"injected_s"`
 	HealedSecond   float64   `json:"healed_s"`
-	// RecoveredAfter is from injection to the first commit after it.
+	// RecoveredAfter is from injection to the first commit after the longest
+	// time without one.
 	RecoveredAfter float64 `json:"recovered_after_ms"`
+	// Proven is true if the fault was seen to take effect, Proof says how.
+	Proven bool   `json:"proven"`
+	Proof  string `json:"proof"`
+	// Healing says how it was seen to have ended.
+	Healing string `json:"healing"`
+	// Problem is what went wrong with the fault itself, or why it was skipped.
+	Problem string `json:"problem,omitempty"`
+	Skipped bool   `json:"skipped,omitempty"`
+	// NewPrimary took writes NewPrimaryAfter the injection; empty if the
+	// primary was not concerned, or none came.
+	NewPrimary      string  `json:"new_primary,omitempty"`
+	NewPrimaryAfter float64 `json:"new_primary_after_ms,omitempty"`
+	// WriteOutage and ReadOutage are the longest times without a success that
+	// overlap the fault: from the last success before to the first after.
+	// WritesAway and ReadsAway are true if none came any more; the time is then
+	// that to the end of the run.
+	WriteOutage float64 `json:"write_outage_ms"`
+	WritesAway  bool    `json:"writes_away,omitempty"`
+	ReadOutage  float64 `json:"read_outage_ms"`
+	ReadsAway   bool    `json:"reads_away,omitempty"`
+	// LongestCall is the longest single attempt under way meanwhile.
+	LongestCall float64 `json:"longest_call_ms"`
+	// Errors are the attempts meanwhile that did not commit.
+	Errors []ErrorCount `json:"errors"`
+}
+
+// Cluster is the servers that were started for the run.
+type Cluster struct {
+	Spec string `json:"spec"`
+	// Network says where the nodes live: "own", or why it is loopback.
+	Network string `json:"network"`
+	// StartSeconds is how long it took to start until it took work.
+	StartSeconds float64       `json:"start_s"`
+	Nodes        []ClusterNode `json:"nodes"`
+	// Events are what the cluster did by itself, such as a promotion.
+	Events []ClusterEvent `json:"events"`
+	// Settled says how long after the last fault all nodes held the same data
+	// again, or what stood in the way.
+	Settled string `json:"settled"`
+}
+
+// ClusterNode is one node; limits of 0 are none.
+type ClusterNode struct {
+	Name      string  `json:"name"`
+	Address   string  `json:"address"`
+	Arbiter   bool    `json:"arbiter,omitempty"`
+	Memory    int64   `json:"memory_limit_bytes"`
+	CPU       float64 `json:"cpu_limit"`
+	DiskWrite int64   `json:"disk_write_limit_bytes_per_second"`
+}
+
+// ClusterEvent is one thing that the cluster did by itself.
+type ClusterEvent struct {
+	Second float64 `json:"at_s"`
+	Text   string  `json:"text"`
 }
 
 // Threshold is a limit that the user set.

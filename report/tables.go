@@ -123,18 +123,111 @@ func checkTable(r *Result) table {
 	return t
 }
 
-// faultTable shows when faults acted.
+// faultTable shows when faults acted and what they did to the work.
 func faultTable(r *Result) table {
-	t := table{Title: "Faults", Head: []string{"fault", "injected at", "healed at", "first commit after"}}
-	for _, f := range r.Faults {
-		row := []string{f.Action + " " + f.Target, seconds(f.InjectedSecond), "never", "none"}
+	t := table{Title: "Faults", Head: []string{"fault", "injected at", "healed at", "writes away", "reads away", "longest call",
+		"new primary", "errors", "proof"}, Words: []int{0, 6, 7, 8}}
+	for i := range r.Faults {
+		f := &r.Faults[i]
+		row := []string{f.name(), seconds(f.InjectedSecond), "never", away(f.WriteOutage, f.WritesAway), away(f.ReadOutage, f.ReadsAway),
+			none, none, none, f.proof()}
 		if f.healed() {
 			row[2] = seconds(f.HealedSecond)
 		}
-		if f.RecoveredAfter > 0 {
-			row[3] = millis(f.RecoveredAfter)
+		if f.Skipped {
+			row[2], row[3], row[4] = none, none, none
+		}
+		if f.LongestCall > 0 {
+			row[5] = millis(f.LongestCall)
+		}
+		if f.NewPrimary != "" {
+			row[6] = f.NewPrimary + " after " + millis(f.NewPrimaryAfter)
+		}
+		if len(f.Errors) > 0 {
+			row[7] = errorCounts(f.Errors)
 		}
 		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// name is the fault as asked for, with the nodes that it fell on.
+func (f *Fault) name() string {
+	text := f.Action + " " + f.Target
+	if nodes := strings.Join(f.Nodes, ", "); nodes != "" && nodes != f.Target {
+		text += " (" + nodes + ")"
+	}
+	return text
+}
+
+// proof says how the fault was seen to act and to end, and what went wrong.
+func (f *Fault) proof() string {
+	var parts []string
+	if f.Skipped {
+		return "skipped: " + f.Problem
+	}
+	if !f.Proven {
+		parts = append(parts, "not proven to have taken effect")
+	}
+	for _, part := range []string{f.Proof, f.Healing, f.Problem} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// away is how long something was away.
+func away(ms float64, toTheEnd bool) string {
+	switch {
+	case ms < 0:
+		return none
+	case toTheEnd:
+		return millis(ms) + ", to the end"
+	default:
+		return millis(ms)
+	}
+}
+
+// errorCounts are the most frequent errors in one line.
+func errorCounts(errors []ErrorCount) string {
+	var parts []string
+	for _, e := range errors[:min(len(errors), 3)] {
+		parts = append(parts, count(e.Attempts)+" "+e.Class+" ("+e.Outcome+")")
+	}
+	if rest := len(errors) - 3; rest > 0 {
+		parts = append(parts, count(int64(rest))+" more kinds")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// clusterTable shows the servers that were started for the run.
+func clusterTable(c *Cluster) table {
+	t := table{Title: "Nodes", Head: []string{"node", "address", "memory", "processors", "disk writes"}, Words: []int{0, 1}}
+	for _, n := range c.Nodes {
+		row := []string{n.Name, n.Address, "no limit", "no limit", "no limit"}
+		if n.Arbiter {
+			row[0] += " (arbiter)"
+		}
+		if n.Memory > 0 {
+			row[2] = size(n.Memory)
+		}
+		if n.CPU > 0 {
+			row[3] = strconv.FormatFloat(n.CPU, 'g', -1, 64)
+		}
+		if n.DiskWrite > 0 {
+			row[4] = size(n.DiskWrite) + "/s"
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// eventTable shows what the cluster did by itself.
+func eventTable(c *Cluster) table {
+	t := table{Title: "What the cluster did by itself", Head: []string{"at", "what"}, Words: []int{1}}
+	for _, e := range c.Events {
+		t.Rows = append(t.Rows, []string{seconds(e.Second), e.Text})
 	}
 	return t
 }

@@ -139,11 +139,29 @@ func (t *textWriter) noted(r *Result) {
 	if r.Measurement.Verdict != "valid" {
 		t.field("tester", testerLine(r))
 	}
-	for _, f := range r.Faults {
-		t.field("fault", f.Action+" "+f.Target+": "+faultLine(&f))
-	}
+	t.faults(r)
 	for _, note := range r.Notes {
 		t.field("note", note)
+	}
+}
+
+// manyFaults is how many faults are told one by one; the report has them all.
+const manyFaults = 8
+
+func (t *textWriter) faults(r *Result) {
+	for i := range r.Faults[:min(len(r.Faults), manyFaults)] {
+		t.field("fault", r.Faults[i].name()+" "+faultLine(&r.Faults[i]))
+	}
+	if c := r.Cluster; c != nil {
+		for _, e := range c.Events[:min(len(c.Events), manyFaults)] {
+			t.field("cluster", "at "+seconds(e.Second)+": "+e.Text)
+		}
+		if c.Settled != "" && len(r.Faults) > 0 {
+			t.field("settled", c.Settled)
+		}
+	}
+	if rest := len(r.Faults) - manyFaults; rest > 0 {
+		t.field("fault", fmt.Sprintf("and %d more, in the report", rest))
 	}
 }
 
