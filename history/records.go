@@ -1,0 +1,147 @@
+package history
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// recordFrame is how many bytes of records are gathered before they are
+// written as one frame.
+const recordFrame = 64 << 10
+
+// CutError says that a file of records is not whole.
+type CutError struct{ Path string }
+
+func (e *CutError) Error() string {
+	return fmt.Sprintf("%s is not whole: the run was cut while it read the database", e.Path)
+}
+
+// RecordWriter writes records, each a tag and integers, into a framed file. It
+// is not safe for concurrent use.
+type RecordWriter struct {
+	file    *FrameWriter
+	buf     []byte
+	flushed func()
+}
+
+// SaveRecords writes a framed file of records under another name, and gives it
+// its own when fill has returned without an error: a file that exists is
+// replaced, and only by a whole one. flushed is called now and then, before a
+// frame is written. The error is fill's or a *WriteError.
+func SaveRecords(path, magic string, flushed func(), fill func(*RecordWriter) error) error {
+	partial := path + ".partial"
+	if err := os.Remove(partial); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return &WriteError{Path: partial, Err: err}
+	}
+	file, err := CreateFrames(partial, magic)
+	if err != nil {
+		return err
+	}
+	w := &RecordWriter{file: file, flushed: flushed}
+	if err = fill(w); err == nil {
+		err = w.flush()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(partial))
+	}
+	if err := os.Rename(partial, path); err != nil {
+		return &WriteError{Path: path, Err: err}
+	}
+	return nil
+}
+
+// Put begins a record.
+func (w *RecordWriter) Put(tag byte, values ...int64) error {
+	if len(w.buf) >= recordFrame {
+		w.flushed()
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	w.buf = append(w.buf, tag)
+	w.Add(values...)
+	return nil
+}
+
+// Add adds integers to the record begun last. A record must fit into a frame:
+// 300,000 integers do.
+func (w *RecordWriter) Add(values ...int64) {
+	for _, v := range values {
+		w.buf = binary.AppendVarint(w.buf, v)
+	}
+}
+
+func (w *RecordWriter) flush() error {
+	err := w.file.WriteFrame(w.buf)
+	w.buf = w.buf[:0]
+	return err
+}
+
+// RecordReader is the place that ReplayRecords has reached.
+type RecordReader struct {
+	path  string
+	buf   []byte
+	whole bool
+}
+
+// ReplayRecords calls record for each record of a file, which takes as many
+// integers as the tag says with Ints, and says with Whole which is the last. A
+// file that ends without it gives a *CutError, a damaged one a *FormatError,
+// and an error of record is returned as it is.
+func ReplayRecords(path, magic string, record func(tag byte, r *RecordReader) error) error {
+	frames, err := OpenFrames(path, magic)
+	if err != nil {
+		return err
+	}
+	r := &RecordReader{path: path}
+	return errors.Join(r.all(frames, record), frames.Close())
+}
+
+func (r *RecordReader) all(frames *FrameReader, record func(tag byte, r *RecordReader) error) error {
+	for {
+		payload, err := frames.ReadFrame()
+		if errors.Is(err, io.EOF) {
+			if !r.whole {
+				return &CutError{Path: r.path}
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for r.buf = payload; len(r.buf) > 0; {
+			if r.whole {
+				return r.Malformed("something after the end")
+			}
+			tag := r.buf[0]
+			r.buf = r.buf[1:]
+			if err := record(tag, r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Ints takes as many integers as dst has room for, and reports whether they
+// were there.
+func (r *RecordReader) Ints(dst []int64) bool {
+	for i := range dst {
+		v, n := binary.Varint(r.buf)
+		if n <= 0 {
+			return false
+		}
+		dst[i], r.buf = v, r.buf[n:]
+	}
+	return true
+}
+
+// Whole says that this record is the last.
+func (r *RecordReader) Whole() { r.whole = true }
+
+// Malformed is the error of a record that cannot be.
+func (r *RecordReader) Malformed(reason string) error {
+	return &FormatError{Path: r.path, Reason: reason}
+}
