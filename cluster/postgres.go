@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"assay/cluster/machine"
 )
 
 // PostgresOptions says how to run a single PostgreSQL node. The zero value
@@ -27,6 +29,11 @@ type PostgresOptions struct {
 	Dir string
 	// Log is the file of the server's log; empty means postgres.log in Dir.
 	Log string
+	// Machine is where the node lives; nil means here. On a machine with an
+	// address of its own the server listens there, on port 5432 unless Port says
+	// otherwise, and lets in whoever is in the machine's network and knows the
+	// password. Anywhere else it listens on 127.0.0.1.
+	Machine *machine.Machine
 	// Port is the port on 127.0.0.1; 0 means a free one out of Ports.
 	Port int
 	// Ports gives out the port; nil means a new set.
@@ -35,6 +42,8 @@ type PostgresOptions struct {
 	User string
 	// Password is that user's; empty means a random one.
 	Password string
+	// Checksums has every page of data carry a checksum, which pg_rewind needs.
+	Checksums bool
 	// Settings are server settings as name=value, after ours and so stronger
 	// than these. They are visible in the machine's process list.
 	Settings []string
@@ -45,6 +54,7 @@ type Postgres struct {
 	options  PostgresOptions
 	programs string
 	user     *User
+	label    string // what its primary calls it, if not by its port
 
 	life   sync.Mutex // one Restart or Close at a time
 	closed bool       // guarded by life
@@ -66,8 +76,8 @@ func postgresProgram() Program {
 }
 
 // StartPostgres makes a new database folder and starts a server on it, which
-// accepts connections when StartPostgres returns. It listens on 127.0.0.1 only,
-// without a Unix socket, and asks for the password (SCRAM). As root the server
+// accepts connections when StartPostgres returns. It listens on its machine's
+// address only, without a Unix socket, and asks for the password (SCRAM). As root the server
 // runs as user postgres, or nobody. A missing program is a *MissingError.
 func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 	server, err := postgresProgram().Find(o.Programs)
@@ -99,6 +109,9 @@ func (p *Postgres) fillIn() (err error) {
 	if o.Ports == nil {
 		o.Ports = new(Ports)
 	}
+	if o.Port == 0 && p.hasOwnAddress() {
+		o.Port = postgresPort
+	}
 	if o.Port == 0 {
 		if o.Port, err = o.Ports.Next(); err != nil {
 			return err
@@ -116,6 +129,22 @@ func (p *Postgres) fillIn() (err error) {
 	return nil
 }
 
+// postgresPort is PostgreSQL's usual port.
+const postgresPort = 5432
+
+func (p *Postgres) hasOwnAddress() bool {
+	m := p.options.Machine
+	return m != nil && !m.Address().IsLoopback()
+}
+
+// host is the address that the server listens on.
+func (p *Postgres) host() string {
+	if p.hasOwnAddress() {
+		return p.options.Machine.Address().String()
+	}
+	return "127.0.0.1"
+}
+
 func (p *Postgres) data() string { return filepath.Join(p.options.Dir, "data") }
 
 // initialize runs initdb. The password goes through a file, which is removed,
@@ -130,12 +159,37 @@ func (p *Postgres) initialize(ctx context.Context) error {
 	if err := p.user.chown(secret); err != nil {
 		return err
 	}
+	args := []string{"--pgdata=" + p.data(), "--username=" + p.options.User, "--pwfile=" + secret,
+		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"}
+	if p.options.Checksums {
+		args = append(args, "--data-checksums")
+	}
+	if err := p.runTool(ctx, "initdb", args); err != nil {
+		return err
+	}
+	return p.letNetworkIn()
+}
+
+// letNetworkIn has the server take connections from the networks that it is
+// itself in, if it listens on one (pg_hba.conf, "samenet").
+func (p *Postgres) letNetworkIn() error {
+	if !p.hasOwnAddress() {
+		return nil
+	}
+	file, err := os.OpenFile(filepath.Join(p.data(), "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString("\nhost all all samenet scram-sha-256\nhost replication all samenet scram-sha-256\n")
+	return errors.Join(err, file.Close())
+}
+
+// runTool runs one of PostgreSQL's programs on the node's machine to its end,
+// as the server's user. It goes by its name in errors.
+func (p *Postgres) runTool(ctx context.Context, name string, args []string, env ...string) error {
 	process, err := StartProcess(ProcessOptions{
-		Name:    "initdb",
-		Program: filepath.Join(p.programs, "initdb"),
-		Args: []string{"--pgdata=" + p.data(), "--username=" + p.options.User, "--pwfile=" + secret,
-			"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"},
-		Dir: p.options.Dir, Log: p.options.Log, User: p.user,
+		Name: name, Program: filepath.Join(p.programs, name), Args: args, Env: env,
+		Dir: p.options.Dir, Log: p.options.Log, User: p.user, Machine: p.options.Machine,
 	})
 	if err != nil {
 		return err
@@ -147,16 +201,16 @@ func (p *Postgres) initialize(ctx context.Context) error {
 }
 
 // start starts the server on its folder and waits until it has come so far.
-func (p *Postgres) start(ctx context.Context, want postgresState) error {
+func (p *Postgres) start(ctx context.Context, want postgresState, env ...string) error {
 	args := []string{"-D", p.data(), "-p", strconv.Itoa(p.options.Port)}
-	settings := []string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "wal_level=replica", "fsync=on"}
+	settings := []string{"listen_addresses=" + p.host(), "unix_socket_directories=", "wal_level=replica", "fsync=on"}
 	for _, setting := range append(settings, p.options.Settings...) {
 		args = append(args, "-c", setting)
 	}
 	process, err := StartProcess(ProcessOptions{
 		Name:    p.name(),
 		Program: filepath.Join(p.programs, "postgres"),
-		Args:    args, Dir: p.options.Dir, Log: p.options.Log, User: p.user,
+		Args:    args, Env: env, Dir: p.options.Dir, Log: p.options.Log, User: p.user, Machine: p.options.Machine,
 		StopSignal: syscall.SIGINT, // fast shutdown; SIGTERM would wait for every client to leave
 	})
 	if err != nil {
@@ -168,7 +222,12 @@ func (p *Postgres) start(ctx context.Context, want postgresState) error {
 	return p.await(ctx, process, want)
 }
 
-func (p *Postgres) name() string { return fmt.Sprintf("PostgreSQL on port %d", p.options.Port) }
+func (p *Postgres) name() string {
+	if p.hasOwnAddress() {
+		return "PostgreSQL on " + p.hostPort()
+	}
+	return fmt.Sprintf("PostgreSQL on port %d", p.options.Port)
+}
 
 // await asks the server for its state until it is at least this far. It asks
 // often: the answer takes a fraction of a millisecond.
@@ -191,7 +250,7 @@ func (p *Postgres) await(ctx context.Context, process *Process, want postgresSta
 }
 
 func (p *Postgres) hostPort() string {
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.options.Port))
+	return net.JoinHostPort(p.host(), strconv.Itoa(p.options.Port))
 }
 
 // Address is the URL of the server's database "postgres", with the user and
@@ -230,18 +289,31 @@ func (p *Postgres) current() *Process {
 
 // Restart stops the server if it runs, starts it again with the same data and
 // port, and returns when it accepts connections. After Kill that takes as long
-// as recovery.
-func (p *Postgres) Restart(ctx context.Context) error {
+// as recovery. env is added to the server's environment this once, as
+// NAME=value.
+func (p *Postgres) Restart(ctx context.Context, env ...string) error {
 	p.life.Lock()
 	defer p.life.Unlock()
 	if p.closed {
 		return fmt.Errorf("restart %s: %w", p.name(), os.ErrClosed)
 	}
-	process := p.current()
-	if err := process.Stop(ctx); err != nil && process.Running() {
-		return err // one that had to be killed recovers in the next line
+	if err := p.halt(ctx); err != nil {
+		return err
 	}
-	return p.start(ctx, postgresReady)
+	return p.start(ctx, postgresReady, env...)
+}
+
+// halt stops the server if it runs. One that had to be killed is no error: its
+// next start recovers.
+func (p *Postgres) halt(ctx context.Context) error {
+	process := p.current()
+	if process == nil {
+		return nil
+	}
+	if err := process.Stop(ctx); err != nil && process.Running() {
+		return err
+	}
+	return nil
 }
 
 // Close stops the server, without a checkpoint, and removes its folder.
@@ -265,12 +337,21 @@ func (p *Postgres) discard() error {
 	if p.current() == nil {
 		return nil // it never started
 	}
+	if err := p.clearAway(ctx); err != nil {
+		return err
+	}
+	return p.current().stop(ctx, syscall.SIGQUIT) // immediate shutdown
+}
+
+// clearAway starts a server that was killed once more, so that it finds what it
+// left.
+func (p *Postgres) clearAway(ctx context.Context) error {
 	if !p.current().Running() && exists(filepath.Join(p.data(), "postmaster.pid")) {
 		if err := p.start(ctx, postgresAnswers); err != nil {
 			return fmt.Errorf("clear away what the killed %s left: %w", p.name(), err)
 		}
 	}
-	return p.current().stop(ctx, syscall.SIGQUIT) // immediate shutdown
+	return nil
 }
 
 func exists(path string) bool {

@@ -13,17 +13,21 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"assay/cluster/machine"
 )
 
 // StandbyOptions says how to run a streaming standby of a PostgreSQL node. The
 // zero value gives an asynchronous one on a free port, in a temporary folder.
 type StandbyOptions struct {
-	// Dir, Log, Port and Ports are as in PostgresOptions; where Ports is nil, the
-	// port comes from the primary's.
-	Dir   string
-	Log   string
-	Port  int
-	Ports *Ports
+	// Dir, Log, Machine, Port and Ports are as in PostgresOptions; where Ports is
+	// nil, the port comes from the primary's. A standby on a machine with an
+	// address of its own needs a primary on another of the same network.
+	Dir     string
+	Log     string
+	Machine *machine.Machine
+	Port    int
+	Ports   *Ports
 	// Synchronous makes every commit on the primary wait until this standby has
 	// it on disk (synchronous_standby_names). While the standby is down, commits
 	// wait.
@@ -39,15 +43,14 @@ type StandbyOptions struct {
 // pg_basebackup is a *MissingError. Closing the node does not close its
 // standbys.
 func (p *Postgres) StartStandby(ctx context.Context, o StandbyOptions) (*Postgres, error) {
-	copier := executable(filepath.Join(p.programs, "pg_basebackup"))
-	if copier == "" {
-		return nil, &MissingError{Program: "pg_basebackup", Looked: []string{p.programs}, Get: postgresProgram().Get}
+	if err := p.canCopy(); err != nil {
+		return nil, err
 	}
 	if o.Ports == nil {
 		o.Ports = p.options.Ports
 	}
 	s := &Postgres{programs: p.programs, options: PostgresOptions{
-		Dir: o.Dir, Log: o.Log, Port: o.Port, Ports: o.Ports, User: p.options.User, Password: p.options.Password,
+		Dir: o.Dir, Log: o.Log, Machine: o.Machine, Port: o.Port, Ports: o.Ports, User: p.options.User, Password: p.options.Password,
 		// A standby refuses to start with less room than its primary has, for
 		// connections for example (manual, "Hot Standby", "Administrator's
 		// Overview"). It asks for log again after 100 ms and not five seconds.
@@ -58,7 +61,7 @@ func (p *Postgres) StartStandby(ctx context.Context, o StandbyOptions) (*Postgre
 	if err := s.fillIn(); err != nil {
 		return nil, fmt.Errorf("start a standby: %w", err)
 	}
-	if err := s.copyData(ctx, copier, p); err != nil {
+	if err := s.copyData(ctx, p); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a standby of %s: %w", p.name(), err), os.RemoveAll(s.options.Dir))
 	}
 	if err := s.start(ctx, postgresReady); err != nil {
@@ -70,29 +73,32 @@ func (p *Postgres) StartStandby(ctx context.Context, o StandbyOptions) (*Postgre
 	return s, nil
 }
 
+// canCopy returns a *MissingError if the program that copies a running node is
+// not there.
+func (p *Postgres) canCopy() error {
+	if executable(filepath.Join(p.programs, "pg_basebackup")) == "" {
+		return &MissingError{Program: "pg_basebackup", Looked: []string{p.programs}, Get: postgresProgram().Get}
+	}
+	return nil
+}
+
 // standbyName is what the primary calls the standby.
-func (p *Postgres) standbyName() string { return fmt.Sprintf("standby_%d", p.options.Port) }
+func (p *Postgres) standbyName() string {
+	if p.label != "" {
+		return p.label
+	}
+	return fmt.Sprintf("standby_%d", p.options.Port)
+}
 
 // copyData fills the standby's data folder. The password goes through the
 // environment, which only root and the server's user can see, into a file of
 // that folder (primary_conninfo).
-func (p *Postgres) copyData(ctx context.Context, copier string, primary *Postgres) error {
-	process, err := StartProcess(ProcessOptions{
-		Name:    "pg_basebackup",
-		Program: copier,
-		Args: []string{"--pgdata=" + p.data(), "--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream", "--no-sync",
-			"--no-password", "--dbname=application_name=" + p.standbyName(), "--host=127.0.0.1",
-			"--port=" + strconv.Itoa(primary.options.Port), "--username=" + primary.options.User},
-		Env: []string{"PGPASSWORD=" + primary.options.Password},
-		Dir: p.options.Dir, Log: p.options.Log, User: p.user,
-	})
-	if err != nil {
-		return err
-	}
-	if err := process.Wait(ctx); err != nil {
-		return errors.Join(err, process.Kill())
-	}
-	return nil
+func (p *Postgres) copyData(ctx context.Context, primary *Postgres) error {
+	return p.runTool(ctx, "pg_basebackup", []string{
+		"--pgdata=" + p.data(), "--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream", "--no-sync",
+		"--no-password", "--dbname=application_name=" + p.standbyName(), "--host=" + primary.host(),
+		"--port=" + strconv.Itoa(primary.options.Port), "--username=" + primary.options.User,
+	}, "PGPASSWORD="+primary.options.Password)
 }
 
 // adopt waits until the standby replicates, and has commits wait for it if it
