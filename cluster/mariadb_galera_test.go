@@ -1,0 +1,193 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// insertUntil writes a row to one of the nodes as soon as it takes writes: a
+// cluster that has lost a node does not, until it has noticed.
+func insertUntil(t *testing.T, m *MariaDB, i, id int) {
+	t.Helper()
+	ctx := patiently(t)
+	db := mariaClient(t, m, i)
+	for {
+		bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
+		_, err := db.ExecContext(bounded, "INSERT INTO probe.t VALUES (?) ON DUPLICATE KEY UPDATE id = id", id)
+		cancel()
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("node %d takes no writes: %v", i, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// mustHold wants all nodes to be in step, and to have the same rows.
+func mustHold(t *testing.T, m *MariaDB, want string) {
+	t.Helper()
+	if err := m.Settled(patiently(t)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Nodes() {
+		if !m.process(i).Running() {
+			continue
+		}
+		if got := mariaValue(t, mariaClient(t, m, i), "SELECT group_concat(id ORDER BY id) FROM probe.t"); got != want {
+			t.Errorf("node %d has the rows %s, want %s", i, got, want)
+		}
+	}
+}
+
+func mustRestart(t *testing.T, m *MariaDB, i int) {
+	t.Helper()
+	if err := m.Restart(patiently(t), i); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGaleraGoesThroughFaults(t *testing.T) {
+	m := startMariaDB(t, shortly(MariaDBOptions{Nodes: 3}))
+	if n := strings.Count(m.Address(), ","); n != 2 {
+		t.Errorf("address %s", m.Address())
+	}
+	if _, err := m.Primary(patiently(t)); !errors.As(err, new(*NoPrimaryError)) {
+		t.Errorf("Primary: %v", err)
+	}
+	first := mariaClient(t, m, 0)
+	mariaExec(t, first, "CREATE DATABASE probe")
+	mariaExec(t, first, "CREATE TABLE probe.t (id INT PRIMARY KEY)")
+	for i := range m.Nodes() {
+		insertUntil(t, m, i, 1+i)
+	}
+	mustHold(t, m, "1,2,3")
+	for _, name := range []string{"evs.suspect_timeout = PT2S", "evs.inactive_timeout = PT4S", "evs.install_timeout = PT4S"} {
+		if options := mariaValue(t, first, "SELECT @@wsrep_provider_options"); !strings.Contains(options, name) {
+			t.Errorf("not %s, but %s", name, options)
+		}
+	}
+
+	// A killed node: the others go on, and it gets what it missed.
+	if err := m.Kill(0); err != nil {
+		t.Fatal(err)
+	}
+	insertUntil(t, m, 1, 4)
+	mustHold(t, m, "1,2,3,4")
+	mustRestart(t, m, 0)
+	insertUntil(t, m, 0, 5)
+	mustHold(t, m, "1,2,3,4,5")
+
+	// A paused node is left out, and comes back by itself.
+	if err := m.Pause(2); err != nil {
+		t.Fatal(err)
+	}
+	insertUntil(t, m, 0, 6)
+	if err := m.Resume(2); err != nil {
+		t.Fatal(err)
+	}
+	mustHold(t, m, "1,2,3,4,5,6")
+
+	// A node that leaves in order.
+	if err := m.Stop(patiently(t), 1); err != nil {
+		t.Fatal(err)
+	}
+	insertUntil(t, m, 2, 7)
+	mustHold(t, m, "1,2,3,4,5,6,7")
+	mustRestart(t, m, 1)
+	mustHold(t, m, "1,2,3,4,5,6,7")
+
+	// All of them are dead, and the last one has what the others have not.
+	for i := range 2 {
+		if err := m.Kill(i); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			insertUntil(t, m, 2, 8)
+			insertUntil(t, m, 1, 9)
+		}
+	}
+	if err := m.Kill(2); err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Nodes() {
+		mustRestart(t, m, i)
+	}
+	mustHold(t, m, "1,2,3,4,5,6,7,8,9")
+	mustLeaveNothing(t, m)
+}
+
+// TestGaleraCloseDuringACopy closes while a node gets its copy of everything,
+// which scripts and rsync do.
+func TestGaleraCloseDuringACopy(t *testing.T) {
+	m := startMariaDB(t, shortly(MariaDBOptions{Nodes: 2}))
+	if err := m.Stop(patiently(t), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.nodes[1].forget(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- m.Restart(context.Background(), 1) }()
+	eventually(t, "a copy is on its way", func() bool {
+		for _, line := range commandLines(t) {
+			if strings.Contains(line, "rsync") && strings.Contains(line, m.options.Dir) {
+				return true
+			}
+		}
+		return false
+	})
+	mustLeaveNothing(t, m)
+	if err := <-ended; err == nil {
+		t.Error("the node was started all the same")
+	}
+}
+
+func TestMariaDBClusterBySpec(t *testing.T) {
+	topology := mariadbTopology()
+	spec := Spec{Product: "mariadb", Nodes: 1, Options: map[string]string{"cache": "32MiB", "engines": "innodb+rocksdb"}}
+	for _, o := range topology.options {
+		if value, given := spec.Options[o.name]; given && !o.check(value) {
+			t.Errorf("option %s=%s is refused", o.name, value)
+		}
+	}
+	p, err := startMariaDBCluster(patiently(t), place{spec: spec, logs: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := p.(*MariaDB)
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	db := mariaClient(t, m, 0)
+	if size := mariaValue(t, db, "SELECT @@innodb_buffer_pool_size"); size != "33554432" {
+		t.Errorf("a cache of %s", size)
+	}
+	if engine := mariaValue(t, db, "SELECT support FROM information_schema.engines WHERE engine = 'ROCKSDB'"); engine != "YES" {
+		t.Errorf("RocksDB: %s", engine)
+	}
+	for memory, want := range map[int64]int64{0: 0, 400 << 20: 200 << 20, 10 << 20: minPoolSize} {
+		s := Spec{}
+		s.Limits.Memory = memory
+		if got := mariadbCache(s); got != want {
+			t.Errorf("of %d bytes the cache takes %d, want %d", memory, got, want)
+		}
+	}
+}
+
+// forget takes all data of a node that has stopped.
+func (n *mariaNode) forget() error {
+	entries, err := os.ReadDir(n.data())
+	for _, entry := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(n.data(), entry.Name())))
+	}
+	return err
+}
