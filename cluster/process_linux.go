@@ -204,3 +204,31 @@ func readMember(pid int) (member, error) {
 	m.started, err = strconv.ParseUint(string(fields[19]), 10, 64)
 	return m, err
 }
+
+// homed returns the processes whose environment, as they were started with, has
+// the folder or one in it for HOME. Those that we may not look at are not ours.
+func homed(folder string) ([]int, error) {
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		return nil, err
+	}
+	var found []int
+	for _, file := range files {
+		environment, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for variable := range bytes.SplitSeq(environment, []byte{0}) {
+			home, is := bytes.CutPrefix(variable, []byte("HOME="))
+			if !is || string(home) != folder && !bytes.HasPrefix(home, []byte(folder+"/")) {
+				continue
+			}
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+				if m, err := readMember(pid); err == nil && !m.dead() {
+					found = append(found, pid)
+				}
+			}
+		}
+	}
+	return found, nil
+}

@@ -97,6 +97,9 @@ func (c *Cluster) record(kept bool) error {
 	return os.Rename(path+".new", path)
 }
 
+// Record is the cluster as it is written down.
+func (c *Cluster) Record() (Record, error) { return readRecord(c.folder) }
+
 func readRecord(folder string) (Record, error) {
 	path := filepath.Join(folder, recordFile)
 	text, err := os.ReadFile(path)

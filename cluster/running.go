@@ -70,10 +70,11 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	if at.logs == "" {
 		at.logs = c.folder
 	}
-	var err error
-	if c.product, err = entry.start(ctx, at); err != nil {
+	started, err := entry.start(ctx, at)
+	if err != nil { // started may be a typed nil
 		return nil, errors.Join(err, c.Close())
 	}
+	c.product = started
 	for i, m := range c.machines.All() {
 		c.nodes = append(c.nodes, &Node{cluster: c, number: i, machine: m})
 	}

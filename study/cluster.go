@@ -4,54 +4,140 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
 
 	"assay/cluster"
-	"assay/workload"
+	"assay/history"
+	"assay/report"
 )
 
-// clusterSpecs lists what provide can start.
-func clusterSpecs() []string { return []string{"postgres:1", "mongodb:1", "mongodb:3"} }
+// folderLogs is the folder of the nodes' logs within a run's folder.
+const folderLogs = "nodes"
 
-// provide starts the servers that Options.Cluster asks for and sets the
-// scenario's address. The returned function stops them and removes their data.
+// catchUpTimeout bounds the wait, after the last fault, until all nodes hold
+// the same data again.
+const catchUpTimeout = 2 * time.Minute
+
+// provide starts the servers that the scenario asks for and sets the run's
+// address. The returned function ends them and removes their data; their logs
+// stay in a folder that becomes the run's, see keepLogs.
 func (r *run) provide(ctx context.Context) (stop func() error, err error) {
-	spec := r.scenario.Cluster
-	if spec == "" {
+	if r.scenario.Cluster == "" {
 		return func() error { return nil }, nil
 	}
-	r.options.Progress.Stage("starting " + spec)
-	switch spec {
-	case "postgres:1":
-		p, err := cluster.StartPostgres(ctx, cluster.PostgresOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("start %s: %w", spec, err)
+	spec, err := cluster.ParseSpec(r.scenario.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	r.options.Progress.Stage("starting " + spec.String())
+	logs, err := os.MkdirTemp("", "assay-logs-")
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec, err)
+	}
+	if err := os.Chmod(logs, 0o777|os.ModeSticky); err != nil { // servers run as other users
+		return nil, errors.Join(err, os.RemoveAll(logs))
+	}
+	began := time.Now()
+	c, err := cluster.Start(ctx, spec, cluster.Options{Programs: r.options.Servers, LogDir: logs, Announce: r.announce})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(logs))
+	}
+	r.cluster, r.address = c, c.Address()
+	r.nodes = clusterOf(c, time.Since(began))
+	return func() error {
+		err := c.Close()
+		return errors.Join(err, r.keepLogs(logs))
+	}, nil
+}
+
+// keepLogs moves the nodes' logs into the run's folder, if there is one.
+func (r *run) keepLogs(logs string) error {
+	defer os.RemoveAll(logs)
+	if r.folder == "" || !exists(r.folder, FileScenario) {
+		return nil
+	}
+	files, err := os.ReadDir(logs)
+	if err != nil {
+		return err
+	}
+	to := filepath.Join(r.folder, folderLogs)
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := copyFile(filepath.Join(to, file.Name()), filepath.Join(logs, file.Name())); err != nil {
+			return fmt.Errorf("keep the nodes' logs: %w", err)
 		}
-		r.address = p.Address()
-		return p.Close, nil
-	case "mongodb:1", "mongodb:3":
-		nodes := 1
-		if spec == "mongodb:3" {
-			nodes = 3
-		}
-		m, err := cluster.StartMongoDB(ctx, cluster.MongoDBOptions{Nodes: nodes})
-		if err != nil {
-			return nil, fmt.Errorf("start %s: %w", spec, err)
-		}
-		if _, err := m.WaitPrimary(ctx); err != nil {
-			return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), m.Close())
-		}
-		r.address = m.Address()
-		return m.Close, nil
-	default:
-		return nil, validateCluster(spec)
+	}
+	return nil
+}
+
+func clusterOf(c *cluster.Cluster, took time.Duration) *report.Cluster {
+	spec := c.Spec()
+	out := &report.Cluster{Spec: spec.String(), Network: cluster.NetworkOwn, StartSeconds: took.Seconds()}
+	if why := c.NoNetwork(); why != nil {
+		out.Network = "loopback: " + why.Error()
+	}
+	for _, n := range c.Nodes() {
+		out.Nodes = append(out.Nodes, report.ClusterNode{
+			Name: n.Name(), Address: net.JoinHostPort(n.Machine().Address().String(), strconv.Itoa(n.Port())), Arbiter: n.Arbiter(),
+			Memory: spec.Limits.Memory, CPU: spec.Limits.CPU, DiskWrite: spec.Limits.DiskWrite,
+		})
+	}
+	return out
+}
+
+// announcements keeps what the cluster says of itself until there is a history
+// to write it into. It is safe for concurrent use.
+type announcements struct {
+	mu   sync.Mutex
+	mark func(text string) // nil while there is no history
+}
+
+// announce is told what the cluster does by itself.
+func (r *run) announce(text string) {
+	r.said.mu.Lock()
+	mark := r.said.mark
+	r.said.mu.Unlock()
+	if mark != nil {
+		mark(text)
 	}
 }
 
-func validateCluster(spec string) error {
-	if spec == "" || slices.Contains(clusterSpecs(), spec) {
-		return nil
+// hear has announcements written into the history from now on, until the
+// returned function is called.
+func (r *run) hear(file *history.Writer, now func() int64) (stop func()) {
+	set := func(mark func(string)) {
+		r.said.mu.Lock()
+		defer r.said.mu.Unlock()
+		r.said.mark = mark
 	}
-	return &workload.OptionError{Option: "--cluster", Value: spec, Want: strings.Join(clusterSpecs(), ", ")}
+	set(func(text string) {
+		_ = file.Mark(history.Event{At: now(), Name: eventCluster, Detail: text}) // a failure stays with the writer
+	})
+	return func() { set(nil) }
+}
+
+// catchUp waits until all nodes that run hold the same data, and notes how long
+// that took.
+func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int64) {
+	if r.cluster == nil {
+		return
+	}
+	r.options.Progress.Stage("waiting until all nodes hold the same data")
+	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
+	defer cancel()
+	began := time.Now()
+	text := ""
+	if err := r.cluster.Settled(ctx); err != nil {
+		text = fmt.Sprintf("not all nodes held the same data after %v: %v", time.Since(began).Round(time.Second), err)
+	} else {
+		text = fmt.Sprintf("all nodes held the same data after %.1f s", time.Since(began).Seconds())
+	}
+	_ = file.Mark(history.Event{At: now(), Name: eventSettled, Detail: text}) // a failure stays with the writer
 }

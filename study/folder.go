@@ -3,6 +3,7 @@ package study
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,4 +90,19 @@ func writeFile(path string, data []byte) error {
 		return &history.WriteError{Path: path, Err: err}
 	}
 	return nil
+}
+
+// copyFile copies a file that may be large.
+func copyFile(to, from string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close())
 }

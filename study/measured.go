@@ -17,10 +17,13 @@ import (
 // measured computes the figures from the history and enters them.
 func measured(folder string, s Scenario, r *report.Result, f findings) (measure.Figures, error) {
 	path := filepath.Join(folder, FileHistory)
-	var survey measure.Survey
+	var (
+		survey measure.Survey
+		faults disturbed
+	)
 	ending, err := history.Read(path, history.Visitor{
 		Op:    func(op *history.Op) error { survey.Op(op); return nil },
-		Event: func(e history.Event) error { survey.Event(e); return nil },
+		Event: func(e history.Event) error { survey.Event(e); return faults.event(e) },
 	})
 	if err != nil {
 		return measure.Figures{}, err
@@ -30,9 +33,14 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 		scope.Cut = "assay or its machine was stopped before the run had ended"
 	}
 	summary := measure.NewSummary(scope)
+	acted, places := faults.disturbances(scope.End)
+	effect := measure.NewEffect(acted)
 	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {
 		if counts(s, op.Kind) {
 			summary.Add(op)
+			effect.Write(op)
+		} else {
+			effect.Read(op)
 		}
 		return nil
 	}})
@@ -40,8 +48,10 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 		return measure.Figures{}, err
 	}
 	figures := summary.Figures()
+	impacts := effect.Impacts(scope.MeasureEnd)
 	enterFigures(r, figures, s)
-	enterValidity(r, figures, f)
+	faults.enter(r, impacts, places)
+	enterValidity(r, figures, f, impacts, faults.unproven())
 	return figures, enterThresholds(r, figures, s)
 }
 
@@ -98,11 +108,12 @@ func lag(h *hdrhistogram.Histogram) report.Latency {
 	}
 }
 
-func enterValidity(r *report.Result, figures measure.Figures, f findings) {
+func enterValidity(r *report.Result, figures measure.Figures, f findings, impacts []measure.Impact, unproven []string) {
 	v := measure.Judge(figures, measure.Conditions{
 		OpenLoop: r.Load.Loop == "open", Unserved: r.Load.Unserved, OwnLagP99Millis: r.Client.OwnLag.P99,
-		CPUShare: r.Client.CPUShare, Embedded: r.Database.Embedded,
+		CPUShare: r.Client.CPUShare, Embedded: r.Database.Embedded, Impacts: impacts,
 	}, limits(r.Workload))
+	v.Reasons = append(v.Reasons, unproven...)
 	if f.hung > 0 {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("clients hung: %d never came back from their last operation", f.hung))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"assay/catalog"
+	"assay/cluster"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
@@ -30,6 +31,8 @@ type Options struct {
 	Version string
 	// Out is the run's folder; empty means a new one below runs.
 	Out string
+	// Servers is a folder that holds server programs, searched first.
+	Servers string
 	// Progress is told how the run goes; it must not be nil.
 	Progress Progress
 }
@@ -64,6 +67,11 @@ type run struct {
 	result   *report.Result
 	live     *measure.Live
 	inFlight string
+
+	// Of a run that started its own servers.
+	cluster *cluster.Cluster
+	nodes   *report.Cluster
+	said    announcements
 }
 
 // Run carries out one scenario. The error says why there is no result; a
@@ -175,6 +183,7 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	r.result = begin(r.scenario, mark, started)
+	r.result.Cluster = r.nodes
 	if err := writeResult(r.folder, r.result); err != nil {
 		return err
 	}

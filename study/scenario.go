@@ -17,6 +17,7 @@ import (
 
 	"assay/catalog"
 	"assay/check/cycle"
+	"assay/cluster"
 	"assay/load"
 	"assay/measure"
 	"assay/workload"
@@ -34,6 +35,9 @@ type Scenario struct {
 	// Cluster starts servers on this machine for the run instead, such as
 	// "mongodb:3".
 	Cluster string `yaml:"cluster,omitempty"`
+	// Faults are what is done to the cluster's nodes meanwhile; see package
+	// fault for the grammar.
+	Faults []string `yaml:"faults,omitempty"`
 	// Isolation names one of the database's own isolation levels; empty means
 	// the driver's default.
 	Isolation      string        `yaml:"isolation,omitempty"`
@@ -57,8 +61,8 @@ func Defaults() Scenario {
 }
 
 // Validate returns the first thing that cannot be run: a
-// *workload.OptionError, *load.PlanError, *catalog.SchemeError or
-// *measure.ThresholdError.
+// *workload.OptionError, *load.PlanError, *catalog.SchemeError,
+// *cluster.SpecError, *fault.ParseError or *measure.ThresholdError.
 func (s Scenario) Validate() error {
 	if err := s.validateWorkload(); err != nil {
 		return err
@@ -70,7 +74,7 @@ func (s Scenario) Validate() error {
 		return &workload.OptionError{Option: "--cluster", Value: s.Cluster,
 			Want: "without --db: one names a database that runs, the other starts one"}
 	}
-	if err := validateCluster(s.Cluster); err != nil {
+	if err := s.validateCluster(); err != nil {
 		return err
 	}
 	if s.Database != "" {
@@ -85,6 +89,23 @@ func (s Scenario) Validate() error {
 		return err
 	}
 	_, err := s.thresholds()
+	return err
+}
+
+// validateCluster looks at the servers to start and at what is to be done to
+// them.
+func (s Scenario) validateCluster() error {
+	if s.Cluster == "" {
+		if len(s.Faults) > 0 {
+			return &workload.OptionError{Option: "--fault", Value: s.Faults[0],
+				Want: "with --cluster: faults are done only to servers that assay has started itself"}
+		}
+		return nil
+	}
+	if _, err := cluster.ParseSpec(s.Cluster); err != nil {
+		return err
+	}
+	_, err := s.faults()
 	return err
 }
 

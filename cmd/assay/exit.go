@@ -11,6 +11,7 @@ import (
 
 	"assay/catalog"
 	"assay/check"
+	"assay/cluster"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
@@ -48,9 +49,14 @@ func exitCode(err error, stderr io.Writer) int {
 	if errors.As(err, &shown) {
 		return shown.code
 	}
-	text := strings.NewReplacer("\n", "; ", context.Canceled.Error(), "interrupted").Replace(err.Error())
-	fmt.Fprintf(stderr, "assay: %s\n", text)
+	fmt.Fprintf(stderr, "assay: %s\n", oneLine(err))
 	return codeOf(err)
+}
+
+// oneLine is the error as it is printed. The last lines of a server's log stay
+// lines.
+func oneLine(err error) string {
+	return strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
 }
 
 func codeOf(err error) int {
@@ -64,13 +70,17 @@ func codeOf(err error) int {
 		folder    *study.FolderError
 		format    *history.FormatError
 		input     *study.InputError
+		spec      *cluster.SpecError
+		holder    holderError
 	)
 	switch {
+	case errors.As(err, &holder):
+		return holder.code
 	case errors.As(err, &folder) && folder.Err != nil && !errors.Is(folder.Err, os.ErrNotExist) && !errors.Is(folder.Err, syscall.ENOTDIR):
 		return exitCannotRun // the disk refused, not the user erred
 	case errors.As(err, &usage), errors.As(err, &option), errors.As(err, &plan), errors.As(err, &scheme),
 		errors.As(err, &threshold), errors.As(err, &scenario), errors.As(err, &folder),
-		errors.As(err, &format), errors.As(err, &input), strings.HasPrefix(err.Error(), "unknown command"):
+		errors.As(err, &format), errors.As(err, &input), errors.As(err, &spec), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage
 	default:
 		return exitCannotRun

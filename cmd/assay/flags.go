@@ -42,7 +42,7 @@ type runFlags struct {
 	scenario     study.Scenario
 	scenarioFile string
 	db           string
-	out          string
+	out, servers string
 	json, quiet  bool
 }
 
@@ -59,7 +59,9 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	s, l, flags := &f.scenario, &f.scenario.Load, cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.db, "db", "", "the database's address; may come from "+databaseVariable+", which keeps a password off the command line")
-	flags.StringVar(&s.Cluster, "cluster", s.Cluster, "start servers on this machine for the run: postgres:1, mongodb:1, mongodb:3")
+	flags.StringVar(&s.Cluster, "cluster", s.Cluster, "start servers on this machine for the run, such as mongodb:3; assay cluster --help has all")
+	flags.StringArrayVar(&s.Faults, "fault", s.Faults, "with --cluster: a fault, such as 'kill primary every 20s'; repeatable")
+	flags.StringVar(&f.servers, "servers", "", "with --cluster: a folder that holds server programs, searched first")
 	flags.IntVar(&l.Clients, "clients", l.Clients, "how many clients work at once")
 	flags.Var(perSecond{&l.Rate}, "rate", "open loop: arrivals a second over all clients, timed from due")
 	flags.StringVar((*string)(&l.Arrivals), "arrivals", string(l.Arrivals), "with --rate: poisson (unless said otherwise) or uniform")

@@ -85,7 +85,7 @@ not run.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(version), newCheck(version), newExport(), newReport(), newList())
+	root.AddCommand(newRun(version), newCheck(version), newExport(), newReport(), newList(), newCluster())
 	return root
 }
 

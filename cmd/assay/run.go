@@ -64,7 +64,7 @@ journal, and each single transfer against what the database had answered.`,
 func runScenario(cmd *cobra.Command, version string, s study.Scenario, f *runFlags) error {
 	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
 	outcome, err := study.Run(cmd.Context(), s, study.Options{
-		Version: version, Out: f.out, Progress: progress,
+		Version: version, Out: f.out, Servers: f.servers, Progress: progress,
 	})
 	progress.close()
 	if err != nil {

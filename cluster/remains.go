@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"assay/cluster/machine"
+)
+
+// OwnedError means that a cluster still belongs to an assay that runs.
+type OwnedError struct {
+	Record Record
+}
+
+func (e *OwnedError) Error() string {
+	return fmt.Sprintf("cluster %s (%s) belongs to assay with process id %d, which runs; end that instead",
+		e.Record.ID, e.Record.Spec, e.Record.Owner.PID)
+}
+
+// Remove takes away what a cluster left whose owner is gone: processes that
+// have its folder for a home, namespaces and limits of its name, and its
+// folder. While the owner runs the error is an *OwnedError and nothing is
+// touched.
+func (r Record) Remove(ctx context.Context) error {
+	if r.Owner.Alive() {
+		return &OwnedError{Record: r}
+	}
+	if err := killHomed(ctx, r.Folder); err != nil {
+		return fmt.Errorf("remove cluster %s: %w", r.ID, err)
+	}
+	err := errors.Join(r.clear(ctx), machine.Remove(r.ID))
+	if err == nil {
+		err = os.RemoveAll(r.Folder)
+	}
+	if err != nil {
+		return fmt.Errorf("remove cluster %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// clear lets the product take away what it left outside the folder.
+func (r Record) clear(ctx context.Context) error {
+	spec, err := ParseSpec(r.Spec)
+	if err != nil {
+		return nil // a product that this version does not know
+	}
+	if clear := products()[spec.Product].clear; clear != nil {
+		return clear(ctx, r.Folder)
+	}
+	return nil
+}
+
+// Orphans returns the ids of clusters of which only namespaces or limits are
+// left, without a record. One that is just being started has a record first.
+func Orphans() ([]string, error) {
+	ids, err := machine.Remains()
+	if err != nil {
+		return nil, err
+	}
+	records, err := Records()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(ids, func(id string) bool {
+		return slices.ContainsFunc(records, func(r Record) bool { return r.ID == id })
+	}), nil
+}
+
+// RemoveOrphan takes away the namespaces and limits of an id that Orphans has
+// named.
+func RemoveOrphan(id string) error {
+	if err := machine.Remove(id); err != nil {
+		return fmt.Errorf("remove what is left of cluster %s: %w", id, err)
+	}
+	return nil
+}
+
+// killBound is how long killed processes may take to go.
+const killBound = 10 * time.Second
+
+// killHomed kills all processes whose home, as they were started with, is the
+// folder or lies in it. StartProcess gives every server such a home, and what a
+// server starts inherits it.
+func killHomed(ctx context.Context, folder string) error {
+	ctx, cancel := context.WithTimeout(ctx, killBound)
+	defer cancel()
+	for {
+		left, err := homed(folder)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		for _, pid := range left {
+			if process, err := os.FindProcess(pid); err == nil {
+				_ = process.Kill() // one that has just ended is as well
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("processes %v are still there: %w", left, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

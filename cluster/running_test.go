@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// startCluster starts a cluster of this spec, which the test's end closes.
+func startCluster(t *testing.T, text string) *Cluster {
+	t.Helper()
+	spec, err := ParseSpec(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Start(patiently(t), spec, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func TestClusterGoesThroughItsLife(t *testing.T) {
+	c := startCluster(t, "mongodb:3,election=2s")
+	if len(c.Nodes()) != 3 || c.Node("n2") == nil || c.Node("n4") != nil || c.Nodes()[2].Name() != "n3" {
+		t.Fatalf("nodes %v", c.Nodes())
+	}
+	primary, err := c.Primary(patiently(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := primary.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if primary.Running() {
+		t.Error("it runs after Kill")
+	}
+	second, err := c.Primary(patiently(t))
+	if err != nil || second.Name() == primary.Name() {
+		t.Fatalf("primary %v, %v", second, err)
+	}
+	before := primary.PID()
+	if err := primary.Start(patiently(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Settled(patiently(t)); err != nil {
+		t.Fatal(err)
+	}
+	r := recordOf(t, c.ID())
+	at := slices.IndexFunc(r.Nodes, func(n NodeRecord) bool { return n.Name == primary.Name() })
+	if at < 0 || r.Nodes[at].Process.PID == before || r.Nodes[at].Process.PID != primary.PID() || !r.Nodes[at].Process.Alive() {
+		t.Errorf("the record does not know that %s is another process now: %+v", primary.Name(), r.Nodes)
+	}
+	if r.Spec != "mongodb:3,election=2s" || r.Kept || !r.Owner.Alive() || r.Address != c.Address() {
+		t.Errorf("record %+v", r)
+	}
+	var owned *OwnedError
+	if err := r.Remove(t.Context()); !errors.As(err, &owned) {
+		t.Errorf("the remains of a living cluster were removed: %v", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range r.Nodes {
+		if n.Process.Alive() {
+			t.Errorf("%s is still there", n.Name)
+		}
+	}
+	if _, err := os.Stat(r.Folder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("folder %s: %v", r.Folder, err)
+	}
+}
+
+func recordOf(t *testing.T, id string) Record {
+	t.Helper()
+	records, err := Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if r.ID == id {
+			return r
+		}
+	}
+	t.Fatalf("no record of cluster %s", id)
+	return Record{}
+}
+
+func TestTwoClustersAtOnce(t *testing.T) {
+	first, second := startCluster(t, "mongodb:1"), startCluster(t, "mongodb:1")
+	if first.ID() == second.ID() || first.Address() == second.Address() {
+		t.Errorf("both are %s at %s", first.ID(), first.Address())
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Primary(patiently(t)); err != nil {
+		t.Errorf("the end of one was the end of the other: %v", err)
+	}
+}
+
+func TestMissingProgramLeavesNothing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("ASSAY_SERVERS", t.TempDir())
+	spec, err := ParseSpec("mongodb:3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Start(t.Context(), spec, Options{})
+	var missing *MissingError
+	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "install-servers.sh") {
+		t.Errorf("%v, %v", c, err)
+	}
+	records, err := Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if r.Owner.PID == os.Getpid() {
+			t.Errorf("left: %+v", r)
+		}
+	}
+}

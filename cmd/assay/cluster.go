@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/cluster"
+	"assay/workload"
+)
+
+func newCluster() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cluster",
+		Short: "Start a cluster on this machine and keep it, look at it, end it",
+		Long: `Start a cluster of real servers on this machine and keep it, look at it, end it.
+
+On Linux as root each node has a network of its own, with its own address;
+elsewhere all are on loopback. A run with --cluster starts and ends its own and
+needs none of this.
+
+Specs: ` + strings.Join(cluster.Examples(), ", ") + `,
+with options after commas: memory=400MiB, cpu=0.5, disk=20MiB (writes a second),
+network=own or loopback, and the product's own.`,
+		Example: `  assay cluster up mongodb:3,memory=400MiB
+  assay cluster status
+  assay cluster down mongodb:3`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("there is no command cluster %q; want up, status or down", args[0])}
+			}
+			return usageError{errors.New("what with the cluster? up, status or down")}
+		},
+	}
+	cmd.AddCommand(newClusterUp(), newClusterHold(), newClusterStatus(), newClusterDown())
+	return cmd
+}
+
+func newClusterStatus() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [SPEC|ID]",
+		Short: "Say which clusters there are on this machine",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			records, err := chosen(args)
+			if err != nil {
+				return err
+			}
+			orphans, err := cluster.Orphans()
+			if err != nil {
+				return err
+			}
+			return printStatus(cmd.OutOrStdout(), records, orphans)
+		},
+	}
+}
+
+// chosen returns the clusters of this spec or id; all without one.
+func chosen(args []string) ([]cluster.Record, error) {
+	records, err := cluster.Records()
+	if err != nil || len(args) == 0 {
+		return records, err
+	}
+	var found []cluster.Record
+	for _, r := range records {
+		if r.ID == args[0] || r.Spec == args[0] || strings.HasPrefix(r.Spec, args[0]+",") {
+			found = append(found, r)
+		}
+	}
+	if len(found) == 0 {
+		return nil, usageError{fmt.Errorf("there is no cluster %s; assay cluster status lists them", args[0])}
+	}
+	return found, nil
+}
+
+func printStatus(out io.Writer, records []cluster.Record, orphans []string) error {
+	if len(records)+len(orphans) == 0 {
+		_, err := fmt.Fprintln(out, "no clusters of assay's on this machine")
+		return err
+	}
+	for _, r := range records {
+		fmt.Fprintf(out, "%s  %s, %s\n", r.ID, r.Spec, stateOf(r))
+		if err := printNodes(out, r); err != nil {
+			return err
+		}
+	}
+	for _, id := range orphans {
+		fmt.Fprintf(out, "%s  only namespaces or limits are left; assay cluster down --all takes them away\n", id)
+	}
+	return nil
+}
+
+// stateOf says who the cluster belongs to.
+func stateOf(r cluster.Record) string {
+	age := time.Since(r.Started).Round(time.Second)
+	switch {
+	case !r.Owner.Alive():
+		return fmt.Sprintf("remains of an assay that was killed; assay cluster down %s takes them away", r.ID)
+	case r.Address == "":
+		return fmt.Sprintf("starting since %v", age)
+	case r.Kept:
+		return fmt.Sprintf("up since %v", age)
+	default:
+		return fmt.Sprintf("of a run that has gone on for %v", age)
+	}
+}
+
+func printNodes(out io.Writer, r cluster.Record) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, n := range r.Nodes {
+		state := "down"
+		if n.Process.Alive() {
+			state = fmt.Sprintf("process %d", n.Process.PID)
+		}
+		fmt.Fprintf(w, "  %s\t%s:%d\t%s\n", n.Name, n.Address, n.Port, state)
+	}
+	if r.Address != "" {
+		fmt.Fprintf(w, "  address\t%s\n", workload.Redact(r.Address))
+	}
+	return w.Flush()
+}
+
+func newClusterDown() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "down SPEC|ID | --all",
+		Short: "End a kept cluster, or take away what a killed assay left",
+		Long: `End a kept cluster, or take away what a killed assay left: processes,
+namespaces, limits and folders of assay's own marks, and nothing else. A cluster
+that belongs to a run that goes on is left alone.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) == 1) {
+				return usageError{errors.New("which cluster? its spec or id, or --all")}
+			}
+			records, err := chosen(args)
+			if err != nil {
+				return err
+			}
+			failed := down(cmd.Context(), cmd.OutOrStdout(), records)
+			if all {
+				failed = errors.Join(failed, downOrphans(cmd.OutOrStdout(), len(records)))
+			}
+			return failed
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "every cluster but those of runs that go on, and all remains")
+	return cmd
+}
+
+func down(ctx context.Context, out io.Writer, records []cluster.Record) error {
+	var failed []error
+	for _, r := range records {
+		switch {
+		case r.Owner.Alive() && !r.Kept:
+			fmt.Fprintf(out, "%s  %s belongs to a run that goes on (process %d) and is left alone\n", r.ID, r.Spec, r.Owner.PID)
+			continue
+		case r.Owner.Alive():
+			if err := endHolder(ctx, r); err != nil {
+				failed = append(failed, err)
+				continue
+			}
+		default:
+			if err := r.Remove(ctx); err != nil {
+				failed = append(failed, err)
+				continue
+			}
+		}
+		fmt.Fprintf(out, "%s  %s is gone\n", r.ID, r.Spec)
+	}
+	return errors.Join(failed...)
+}
+
+func downOrphans(out io.Writer, records int) error {
+	orphans, err := cluster.Orphans()
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, id := range orphans {
+		if err := cluster.RemoveOrphan(id); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		fmt.Fprintf(out, "%s  namespaces and limits are gone\n", id)
+	}
+	if len(orphans)+records == 0 {
+		fmt.Fprintln(out, "there was nothing to take away")
+	}
+	return errors.Join(failed...)
+}
+
+// endBound is how long a kept cluster may take to end in order.
+const endBound = 2 * time.Minute
+
+// endHolder asks the process that keeps a cluster to end it, and waits.
+func endHolder(ctx context.Context, r cluster.Record) error {
+	process, err := os.FindProcess(r.Owner.PID)
+	if err != nil {
+		return err
+	}
+	if err := process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("end cluster %s: %w", r.ID, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, endBound)
+	defer cancel()
+	for r.Owner.Alive() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("end cluster %s: process %d has not ended: %w", r.ID, r.Owner.PID, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if _, err := os.Stat(r.Folder); err == nil { // it did not come to the end
+		return r.Remove(ctx)
+	}
+	return nil
+}
+
+// addressFile holds the address with its password, for its owner alone.
+func addressFile(folder string) string { return filepath.Join(folder, "address") }

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/cluster"
+)
+
+// held is what the process that keeps a cluster tells the one that started it:
+// one line of JSON.
+type held struct {
+	Record  cluster.Record `json:"record"`
+	Folder  string         `json:"folder"`
+	Seconds float64        `json:"seconds"`
+	// Error is why there is no cluster, Code the exit code that goes with it.
+	Error string `json:"error,omitempty"`
+	Code  int    `json:"code,omitempty"`
+}
+
+func newClusterUp() *cobra.Command {
+	var servers string
+	cmd := &cobra.Command{
+		Use:   "up SPEC",
+		Short: "Start a cluster that stays until assay cluster down",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := cluster.ParseSpec(args[0]); err != nil {
+				return err
+			}
+			h, err := startHolder(args[0], servers)
+			if err != nil {
+				return err
+			}
+			if h.Error != "" {
+				return holderError{text: h.Error, code: h.Code}
+			}
+			return printUp(cmd.OutOrStdout(), h)
+		},
+	}
+	cmd.Flags().StringVar(&servers, "servers", "", "a folder that holds server programs, searched first")
+	return cmd
+}
+
+// holderError is an error of the process that was to keep the cluster.
+type holderError struct {
+	text string
+	code int
+}
+
+func (e holderError) Error() string { return e.text }
+
+// startHolder starts a process of our own program that keeps the cluster after
+// we have ended, and waits until the cluster works.
+func startHolder(spec, servers string) (held, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return held{}, fmt.Errorf("find assay's own program: %w", err)
+	}
+	cmd := exec.Command(self, "cluster", "hold", spec, "--servers", servers)
+	cmd.SysProcAttr = detached()
+	// It outlives us, so that nothing of ours may be its standard error.
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return held{}, err
+	}
+	if err := cmd.Start(); err != nil {
+		return held{}, fmt.Errorf("start the process that keeps the cluster: %w", err)
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	var h held
+	if err != nil || json.Unmarshal(line, &h) != nil {
+		return held{}, errors.Join(fmt.Errorf("the process that was to keep the cluster ended without a word: %w", err), cmd.Wait())
+	}
+	if h.Error != "" {
+		_ = cmd.Wait() // its exit code says the same
+		return h, nil
+	}
+	return h, cmd.Process.Release()
+}
+
+func printUp(out io.Writer, h held) error {
+	fmt.Fprintf(out, "%s is up after %.1f s, id %s\n", h.Record.Spec, h.Seconds, h.Record.ID)
+	if h.Record.Network != "" {
+		fmt.Fprintf(out, "on loopback: %s\n", h.Record.Network)
+	}
+	if err := printNodes(out, h.Record); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\nuse it:  export ASSAY_DB=\"$(cat %s)\"\nend it:  assay cluster down %s\n", addressFile(h.Folder), h.Record.ID)
+	return err
+}
+
+// newClusterHold is the process behind up; it is not for people.
+func newClusterHold() *cobra.Command {
+	var servers string
+	cmd := &cobra.Command{
+		Use: "hold SPEC", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			say := json.NewEncoder(cmd.OutOrStdout())
+			err := hold(cmd, args[0], servers, say)
+			if err != nil {
+				_ = say.Encode(held{Error: oneLine(err), Code: codeOf(err)}) // nobody may be listening
+				return resultError{codeOf(err)}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&servers, "servers", "", "a folder that holds server programs")
+	return cmd
+}
+
+// hold keeps a cluster until the context ends.
+func hold(cmd *cobra.Command, text, servers string, say *json.Encoder) error {
+	spec, err := cluster.ParseSpec(text)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	c, err := cluster.Start(cmd.Context(), spec, cluster.Options{Programs: servers, Kept: true})
+	if err != nil {
+		return err
+	}
+	err = announce(c, time.Since(began), say)
+	if err == nil {
+		<-cmd.Context().Done()
+	}
+	return errors.Join(err, c.Close())
+}
+
+// announce writes the address where its user finds it, and says that the
+// cluster works.
+func announce(c *cluster.Cluster, took time.Duration, say *json.Encoder) error {
+	r, err := c.Record()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(addressFile(r.Folder), []byte(r.Address+"\n"), 0o600); err != nil {
+		return err
+	}
+	return say.Encode(held{Record: r, Folder: r.Folder, Seconds: took.Seconds()})
+}
