@@ -53,17 +53,19 @@ type place struct {
 // starter starts a product's cluster.
 type starter func(ctx context.Context, at place) (product, error)
 
-// products is what can be built, by name.
-func products() map[string]struct {
+// entry is one product.
+type entry struct {
 	topology
 	start starter
-} {
-	type entry = struct {
-		topology
-		start starter
-	}
+	// clear takes away what killed servers with their data below folder have
+	// left outside of it; nil if they leave nothing.
+	clear func(ctx context.Context, folder string) error
+}
+
+// products is what can be built, by name.
+func products() map[string]entry {
 	return map[string]entry{
-		"mongodb": {mongodbTopology(), startMongoDBCluster},
+		"mongodb": {topology: mongodbTopology(), start: startMongoDBCluster},
 	}
 }
 
