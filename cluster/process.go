@@ -128,10 +128,14 @@ func (p *Process) startOn(m *machine.Machine, cmd *exec.Cmd) error {
 	if m == nil {
 		return cmd.Start()
 	}
-	if err := m.Run(cmd.Start); err != nil {
+	err := m.Run(cmd.Start)
+	if cmd.Process == nil {
 		return err
 	}
-	if err := m.Adopt(cmd.Process.Pid); err != nil {
+	if err == nil { // else the process runs, but this thread is still there
+		err = m.Adopt(cmd.Process.Pid)
+	}
+	if err != nil {
 		return errors.Join(err, cmd.Process.Kill(), ignoreExit(cmd.Wait()))
 	}
 	return nil

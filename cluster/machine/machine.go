@@ -14,6 +14,7 @@ package machine
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
 )
 
 // Limits bounds what the processes of one machine may use. Zero means no limit.
@@ -28,13 +29,17 @@ type Limits struct {
 
 // Options says which machines to make.
 type Options struct {
-	// ID is the cluster's, a few lower-case letters and digits; it is part of
-	// the name of all that is made.
+	// ID is the cluster's: eight hexadecimal digits in lower case, by chance.
+	// It is part of the name of all that is made.
 	ID string
-	// Names are the machines' names, such as "n1", "n2".
+	// Names are the machines' names, such as "n1", "n2": lower-case letters
+	// and digits, at most 16; "bridge" is taken.
 	Names []string
 	// Limits are those of each machine.
 	Limits Limits
+	// Dir is a folder on the disk that Limits.DiskWrite means, where the nodes
+	// keep their data. Empty means the folder for temporary files.
+	Dir string
 }
 
 // UnsupportedError means that this system cannot do what was asked for.
@@ -45,7 +50,9 @@ type UnsupportedError struct {
 	Reason string
 }
 
-func (e *UnsupportedError) Error() string { return fmt.Sprintf("%s cannot be had: %s", e.What, e.Reason) }
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("%s cannot be had: %s", e.What, e.Reason)
+}
 
 // Direction is which packets of a machine are meant, seen from the machine.
 type Direction string
@@ -64,7 +71,65 @@ type Rule struct {
 	// Peers are the addresses whose packets are meant; empty means everybody's
 	// but the machine's own.
 	Peers []netip.Addr
-	// Share is which part of the packets is dropped, by chance: above 0, 1 for
-	// all.
+	// Share is which part of the packets is dropped, each by its own chance:
+	// above 0, 1 for all.
 	Share float64
+}
+
+var (
+	idForm   = regexp.MustCompile(`^[0-9a-f]{8}$`)
+	nameForm = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
+)
+
+// bridgeName stands in the place of a machine's name in that of the namespace
+// that holds the bridge.
+const bridgeName = "bridge"
+
+func (o Options) check() error {
+	if !idForm.MatchString(o.ID) {
+		return fmt.Errorf("machines: the id %q is not eight hexadecimal digits in lower case", o.ID)
+	}
+	seen := map[string]bool{}
+	for _, name := range o.Names {
+		if err := checkName(name); err != nil {
+			return err
+		}
+		if seen[name] {
+			return fmt.Errorf("machines: two have the name %s", name)
+		}
+		seen[name] = true
+	}
+	return o.Limits.check()
+}
+
+func checkName(name string) error {
+	if !nameForm.MatchString(name) || name == bridgeName {
+		return fmt.Errorf("machines: the name %q is not at most 16 lower-case letters and digits, or is taken", name)
+	}
+	return nil
+}
+
+// leastCPU is the least that the kernel grants: 1 ms in each period of 100 ms.
+const leastCPU = 0.01
+
+func (l Limits) check() error {
+	if l.Memory < 0 || l.DiskWrite < 0 || l.CPU != 0 && !(l.CPU >= leastCPU && l.CPU <= 1e6) {
+		return fmt.Errorf("machines: limits %+v: none is negative, and the processors' is at least %v", l, leastCPU)
+	}
+	return nil
+}
+
+func (r Rule) check() error {
+	if r.Direction != In && r.Direction != Out && r.Direction != Both {
+		return fmt.Errorf("drop packets: no direction %q", r.Direction)
+	}
+	if !(r.Share > 0 && r.Share <= 1) {
+		return fmt.Errorf("drop packets: a share of %v is not above 0 and at most 1", r.Share)
+	}
+	for _, peer := range r.Peers {
+		if !peer.Unmap().Is4() {
+			return fmt.Errorf("drop packets: %v is no IPv4 address", peer)
+		}
+	}
+	return nil
 }

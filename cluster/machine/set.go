@@ -1,42 +1,164 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
+	"os"
+	"slices"
+	"sync"
 )
 
 // Set is the machines of one cluster. Its methods are safe for concurrent use.
 type Set struct {
-	options  Options
+	options Options
+	network *network // nil if all machines are on loopback
+
+	mu       sync.Mutex
 	machines []*Machine
+	closed   bool
 }
 
 // Machine is one of them. Its methods are safe for concurrent use.
 type Machine struct {
+	id      string
 	name    string
 	address netip.Addr
+	space   *namespace // nil on loopback
+	limits  *limited
+
+	mu     sync.Mutex
+	tables int // so many rules were made
 }
 
-// Loopback makes machines that all are 127.0.0.1.
-func Loopback(o Options) (*Set, error) {
-	s := &Set{options: o}
-	for _, name := range o.Names {
-		s.machines = append(s.machines, &Machine{name: name, address: netip.AddrFrom4([4]byte{127, 0, 0, 1})})
+// loopback is the address of each machine that has no network of its own.
+func loopback() netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 0, 1}) }
+
+// Open makes machines with networks of their own. Where the system does not
+// allow it, or cannot hold the limits, the error is an *UnsupportedError and
+// nothing is left behind.
+func Open(o Options) (*Set, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	network, err := openNetwork(o.ID)
+	if err != nil {
+		return nil, fmt.Errorf("make machines: %w", err)
+	}
+	s := &Set{options: o, network: network}
+	if err = s.fill(); err == nil {
+		err = network.prove(s.machines)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make machines: %w", err), s.Close())
 	}
 	return s, nil
 }
 
-// All returns the machines in the order of Options.Names.
-func (s *Set) All() []*Machine { return s.machines }
+// Loopback makes machines that all are 127.0.0.1. Limits that the system cannot
+// hold are an *UnsupportedError.
+func Loopback(o Options) (*Set, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	s := &Set{options: o}
+	if err := s.fill(); err != nil {
+		return nil, errors.Join(fmt.Errorf("make machines: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Set) fill() error {
+	for _, name := range s.options.Names {
+		if _, err := s.add(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// All returns the machines in the order of Options.Names, then those that were
+// added.
+func (s *Set) All() []*Machine {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.machines)
+}
 
 // Own returns nil if each machine has a network of its own, and else an
 // *UnsupportedError that says why not.
 func (s *Set) Own() error {
+	if s.network != nil {
+		return nil
+	}
 	return &UnsupportedError{What: "a network of its own for each node", Reason: "all nodes are on loopback"}
 }
 
-// Close takes all away. The processes must be gone.
-func (s *Set) Close() error { return nil }
+// Client is the address from which this process talks to the machines; a rule
+// that drops its packets cuts the clients off.
+func (s *Set) Client() netip.Addr {
+	if s.network != nil {
+		return s.network.client()
+	}
+	return loopback()
+}
+
+// Add makes one more machine with the limits of Options. Its name must be new.
+func (s *Set) Add(name string) (*Machine, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fmt.Errorf("add machine %s: %w", name, os.ErrClosed)
+	}
+	if slices.ContainsFunc(s.machines, func(m *Machine) bool { return m.name == name }) {
+		return nil, fmt.Errorf("add machine %s: there is one of this name", name)
+	}
+	m, err := s.add(name)
+	if err != nil {
+		return nil, fmt.Errorf("add machine %s: %w", name, err)
+	}
+	return m, nil
+}
+
+func (s *Set) add(name string) (*Machine, error) {
+	m := &Machine{id: s.options.ID, name: name, address: loopback()}
+	var err error
+	if m.limits, err = newLimited(s.options, name); err != nil {
+		return nil, err
+	}
+	if s.network != nil {
+		if m.space, m.address, err = s.network.add(name); err != nil {
+			return nil, errors.Join(err, m.limits.close())
+		}
+	}
+	s.machines = append(s.machines, m)
+	return m, nil
+}
+
+// Close takes all away that was made. The processes must be gone. After an
+// error it can be called again; after success it does nothing.
+func (s *Set) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	var failed []error
+	for _, m := range s.machines {
+		failed = append(failed, m.limits.close())
+	}
+	if s.network != nil {
+		failed = append(failed, s.network.close())
+	}
+	if err := errors.Join(failed...); err != nil {
+		return fmt.Errorf("take machines away: %w", err)
+	}
+	s.closed = true
+	return nil
+}
 
 // Name is the machine's name.
 func (m *Machine) Name() string { return m.name }
@@ -44,18 +166,83 @@ func (m *Machine) Name() string { return m.name }
 // Address is what others reach it by.
 func (m *Machine) Address() netip.Addr { return m.address }
 
-// Run calls start so that a process started in it lives on this machine.
-func (m *Machine) Run(start func() error) error { return start() }
-
-// Adopt puts a started process under the machine's limits.
-func (m *Machine) Adopt(pid int) error {
-	if pid <= 0 {
-		return fmt.Errorf("machine %s: no process %d", m.name, pid)
+// Run calls start so that a process started in it, or a socket made in it,
+// lives on this machine. start runs on the caller's goroutine, which is bound
+// to its thread meanwhile; it must not leave work to other goroutines. Should
+// putting the thread back fail, that is the error even if start succeeded, and
+// the goroutine stays bound to the thread and must end, so that the thread ends
+// with it.
+func (m *Machine) Run(start func() error) error {
+	if m.space == nil {
+		return start()
 	}
-	return nil
+	return m.space.enter(start)
 }
 
-// Open makes machines with a network of their own.
-func Open(Options) (*Set, error) {
-	return nil, &UnsupportedError{What: "a network of its own for each node", Reason: "this system has no network namespaces; use network=loopback"}
+// Drop has the kernel drop packets of the machine until the Dropping is
+// removed. What the machine sends to itself is never touched. Machines without
+// a network of their own return an *UnsupportedError.
+func (m *Machine) Drop(r Rule) (*Dropping, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if m.space == nil {
+		return nil, &UnsupportedError{What: "dropped packets",
+			Reason: "machine " + m.name + " has no network of its own, and on loopback all others would be hit"}
+	}
+	m.mu.Lock()
+	m.tables++
+	d := &Dropping{machine: m, table: fmt.Sprintf("assay_%d", m.tables)}
+	m.mu.Unlock()
+	if err := m.space.drop(d.table, r); err != nil {
+		return nil, fmt.Errorf("drop packets of machine %s: %w", m.name, err)
+	}
+	return d, nil
+}
+
+// Dropping is a rule in force. Its methods are safe for concurrent use.
+type Dropping struct {
+	machine *Machine
+	table   string
+
+	mu      sync.Mutex
+	removed bool
+	packets int64 // dropped until it was removed
+}
+
+// Packets is how many packets the rule has dropped so far.
+func (d *Dropping) Packets() (int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.count()
+}
+
+func (d *Dropping) count() (int64, error) {
+	if d.removed {
+		return d.packets, nil
+	}
+	packets, err := d.machine.space.dropped(d.table)
+	if err != nil {
+		return 0, fmt.Errorf("count the dropped packets of machine %s: %w", d.machine.name, err)
+	}
+	return packets, nil
+}
+
+// Remove takes the rule away, and no other. Packets then returns the last
+// count. Removing twice is no error, nor is it once the machines are closed.
+func (d *Dropping) Remove() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.removed {
+		return nil
+	}
+	packets, err := d.count()
+	if err == nil {
+		err = d.machine.space.undrop(d.table)
+	}
+	if err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("let packets of machine %s pass again: %w", d.machine.name, err)
+	}
+	d.removed, d.packets = true, packets
+	return nil
 }

@@ -1,0 +1,198 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+)
+
+// limited holds one machine's limits and the cgroups that enforce them. The
+// cgroups are made when the first limit is asked for.
+type limited struct {
+	options Options
+	machine string
+
+	mu     sync.Mutex
+	base   Limits
+	over   []*Limits // changes in force, oldest first
+	group  *group    // nil until a limit is asked for
+	roots  []process // first processes that were adopted and may still live
+	closed bool
+}
+
+// process tells a process from a later one of the same id.
+type process struct {
+	pid     int
+	started uint64
+}
+
+func newLimited(o Options, machine string) (*limited, error) {
+	if o.Dir == "" {
+		o.Dir = os.TempDir()
+	}
+	l := &limited{options: o, machine: machine, base: o.Limits}
+	return l, l.enforce(Limits{}, l.base)
+}
+
+// Limits returns what is in force now.
+func (m *Machine) Limits() Limits {
+	m.limits.mu.Lock()
+	defer m.limits.mu.Unlock()
+	return m.limits.now()
+}
+
+// SetLimits changes limits while processes run; what is zero in l stays as it
+// is. Several changes may be in force: of each limit the latest one counts, and
+// restore takes back its own in any order. Calling restore again does nothing,
+// nor does it once the machines are closed.
+// Limits that the system cannot hold are an *UnsupportedError, and nothing has
+// changed.
+func (m *Machine) SetLimits(l Limits) (restore func() error, err error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	change := &l
+	if err := m.limits.change(func(over []*Limits) []*Limits { return append(over, change) }); err != nil {
+		return nil, fmt.Errorf("limit machine %s: %w", m.name, err)
+	}
+	return func() error {
+		err := m.limits.change(func(over []*Limits) []*Limits { return without(over, change) })
+		if err != nil && !errors.Is(err, os.ErrClosed) {
+			return fmt.Errorf("restore the limits of machine %s: %w", m.name, err)
+		}
+		return nil
+	}, nil
+}
+
+func without(over []*Limits, change *Limits) []*Limits {
+	var kept []*Limits
+	for _, o := range over {
+		if o != change {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+// Adopt puts a process that was started on this machine, and the processes that
+// it has started since, under the machine's limits. Those that it starts later
+// are under them by themselves.
+func (m *Machine) Adopt(pid int) error {
+	if pid <= 0 {
+		return fmt.Errorf("machine %s: no process %d", m.name, pid)
+	}
+	if err := m.limits.adopt(pid); err != nil {
+		return fmt.Errorf("limit process %d on machine %s: %w", pid, m.name, err)
+	}
+	return nil
+}
+
+// now is the limits in force: the base, each limit replaced by its latest
+// change.
+func (l *limited) now() Limits {
+	now := l.base
+	for _, o := range l.over {
+		if o.Memory != 0 {
+			now.Memory = o.Memory
+		}
+		if o.CPU != 0 {
+			now.CPU = o.CPU
+		}
+		if o.DiskWrite != 0 {
+			now.DiskWrite = o.DiskWrite
+		}
+	}
+	return now
+}
+
+func (l *limited) change(edit func([]*Limits) []*Limits) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return os.ErrClosed
+	}
+	// unlike differs from all limits, so that all of them are written.
+	unlike := Limits{Memory: -1, CPU: -1, DiskWrite: -1}
+	old, before := l.over, l.now()
+	l.over = edit(append([]*Limits(nil), old...))
+	if err := l.enforce(before, l.now()); err != nil {
+		l.over = old
+		if l.group != nil {
+			err = errors.Join(err, l.group.apply(unlike, before))
+		}
+		return err
+	}
+	return nil
+}
+
+// enforce makes the cgroups if they are needed now for the first time, and
+// writes the limits that change.
+func (l *limited) enforce(before, after Limits) error {
+	if after == before {
+		return nil
+	}
+	if l.group == nil {
+		g, err := newGroup(l.options, l.machine)
+		if err != nil {
+			return err
+		}
+		l.group = g
+		if err := g.apply(before, after); err != nil {
+			l.group = nil
+			return errors.Join(err, g.remove())
+		}
+		return l.adoptAll()
+	}
+	return l.group.apply(before, after)
+}
+
+func (l *limited) adopt(pid int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return os.ErrClosed
+	}
+	root, err := identify(pid)
+	if err != nil {
+		return err
+	}
+	alive := []process{root}
+	for _, r := range l.roots {
+		if now, err := identify(r.pid); err == nil && now == r && r != root {
+			alive = append(alive, r)
+		}
+	}
+	l.roots = alive
+	if l.group == nil {
+		return nil
+	}
+	return l.group.adopt(pid)
+}
+
+// adoptAll brings the processes under limits that were asked for while they ran.
+func (l *limited) adoptAll() error {
+	for _, r := range l.roots {
+		if now, err := identify(r.pid); err != nil || now != r {
+			continue // it has ended
+		}
+		if err := l.group.adopt(r.pid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *limited) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.group == nil {
+		return nil
+	}
+	if err := l.group.remove(); err != nil {
+		return err
+	}
+	l.group = nil
+	return nil
+}

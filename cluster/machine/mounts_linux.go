@@ -1,0 +1,199 @@
+package machine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// hierarchy is a mounted tree of cgroups that can limit something of ours.
+type hierarchy struct {
+	folder      string
+	v2          bool
+	controllers []string
+}
+
+// mount is a line of /proc/PID/mountinfo; see proc_pid_mountinfo(5).
+type mount struct {
+	device, folder, kind, source, options string
+}
+
+func readMounts() ([]mount, error) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	return parseMounts(string(text)), nil
+}
+
+func parseMounts(text string) []mount {
+	var all []mount
+	for line := range strings.Lines(text) {
+		before, after, found := strings.Cut(line, " - ")
+		first, last := strings.Fields(before), strings.Fields(after)
+		if !found || len(first) < 5 || len(last) < 3 {
+			continue
+		}
+		all = append(all, mount{device: first[2], folder: unescape(first[4]), kind: last[0], source: unescape(last[1]), options: last[2]})
+	}
+	return all
+}
+
+// unescape turns \040 and the like, by which spaces are written, into letters.
+func unescape(text string) string {
+	var plain strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+3 < len(text) {
+			if letter, err := strconv.ParseUint(text[i+1:i+4], 8, 8); err == nil {
+				plain.WriteByte(byte(letter))
+				i += 3
+				continue
+			}
+		}
+		plain.WriteByte(text[i])
+	}
+	return plain.String()
+}
+
+func findHierarchies() ([]hierarchy, error) {
+	mounts, err := readMounts()
+	if err != nil {
+		return nil, fmt.Errorf("look for cgroups: %w", err)
+	}
+	return hierarchiesOf(mounts), nil
+}
+
+// hierarchiesOf keeps one of several mounts of the same hierarchy.
+func hierarchiesOf(mounts []mount) []hierarchy {
+	var all []hierarchy
+	seen := map[string]bool{}
+	for _, m := range mounts {
+		h := hierarchy{folder: m.folder, v2: m.kind == "cgroup2"}
+		switch m.kind {
+		case "cgroup":
+			h.controllers = strings.Split(m.options, ",")
+		case "cgroup2":
+			text, err := os.ReadFile(filepath.Join(m.folder, "cgroup.controllers"))
+			if err != nil {
+				continue // mounted over, or gone
+			}
+			h.controllers = strings.Fields(string(text))
+		default:
+			continue
+		}
+		useful := slices.ContainsFunc(controllers[:], func(names [2]string) bool {
+			return slices.Contains(h.controllers, names[h.version()])
+		})
+		if useful && !seen[m.device] {
+			seen[m.device] = true
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// deviceOf returns MAJOR:MINOR of the disk that holds a folder. Writes can be
+// limited for whole disks only, not for partitions.
+func deviceOf(folder string) (string, error) {
+	var info unix.Stat_t
+	if err := unix.Stat(folder, &info); err != nil {
+		return "", fmt.Errorf("disk of %s: %w", folder, err)
+	}
+	device := fmt.Sprintf("%d:%d", unix.Major(info.Dev), unix.Minor(info.Dev))
+	if unix.Major(info.Dev) == 0 { // such as btrfs: its mount names the disk
+		mounts, err := readMounts()
+		if err != nil {
+			return "", fmt.Errorf("disk of %s: %w", folder, err)
+		}
+		i := slices.IndexFunc(mounts, func(m mount) bool { return m.device == device })
+		if i < 0 || !strings.HasPrefix(mounts[i].source, "/dev/") {
+			kind := "a file system"
+			if i >= 0 {
+				kind = mounts[i].kind
+			}
+			return "", fmt.Errorf("%s lies on %s, which has no disk of its own; set TMPDIR to a folder that lies on a disk", folder, kind)
+		}
+		if err := unix.Stat(mounts[i].source, &info); err != nil {
+			return "", fmt.Errorf("disk of %s: %w", folder, err)
+		}
+		device = fmt.Sprintf("%d:%d", unix.Major(info.Rdev), unix.Minor(info.Rdev))
+	}
+	return wholeDisk("/sys/dev/block", device)
+}
+
+// wholeDisk returns the disk of a partition, and what is no partition as it is.
+// The folder of a partition lies in that of its disk.
+func wholeDisk(blocks, device string) (string, error) {
+	folder, err := filepath.EvalSymlinks(filepath.Join(blocks, device))
+	if err != nil {
+		return "", fmt.Errorf("disk %s: %w", device, err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "partition")); err != nil {
+		return device, nil
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(folder), "dev"))
+	if err != nil {
+		return "", fmt.Errorf("disk of the partition %s: %w", device, err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// identify tells a process from a later one of the same id.
+func identify(pid int) (process, error) {
+	s, err := readState(pid)
+	return process{pid: pid, started: s.started}, err
+}
+
+// tree returns the ids of a process and its descendants, parents first, without
+// those that have ended: they are in no cgroup any more.
+func tree(root int) []int {
+	entries, _ := filepath.Glob("/proc/[0-9]*") // fails for a malformed pattern only
+	children := map[int][]int{}
+	ended := map[int]bool{}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(filepath.Base(entry))
+		if err != nil {
+			continue
+		}
+		if s, err := readState(pid); err == nil { // else it is gone
+			children[s.parent] = append(children[s.parent], pid)
+			ended[pid] = s.ended
+		}
+	}
+	all := []int{root}
+	for i := 0; i < len(all); i++ {
+		all = append(all, children[all[i]]...)
+	}
+	return slices.DeleteFunc(all, func(pid int) bool { return ended[pid] })
+}
+
+// state is what /proc/PID/stat tells of a process; see proc_pid_stat(5).
+type state struct {
+	parent  int
+	started uint64 // clock ticks since boot
+	ended   bool
+}
+
+func readState(pid int) (state, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return state{}, err
+	}
+	// The program's name, in parentheses, may hold anything: go by the last one.
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) < 20 {
+		return state{}, fmt.Errorf("cannot read the state of process %d", pid)
+	}
+	s := state{ended: strings.Contains("ZXx", string(fields[0]))}
+	var parentErr, startedErr error
+	s.parent, parentErr = strconv.Atoi(string(fields[1]))
+	s.started, startedErr = strconv.ParseUint(string(fields[19]), 10, 64)
+	return s, errors.Join(parentErr, startedErr)
+}

@@ -1,0 +1,51 @@
+//go:build !linux
+
+package machine
+
+import (
+	"errors"
+	"net/netip"
+	"runtime"
+)
+
+// Only Linux has network namespaces and cgroups. What follows refuses them.
+
+type (
+	network   struct{}
+	namespace struct{}
+	group     struct{}
+)
+
+func refuse(what string) error {
+	return &UnsupportedError{What: what, Reason: "only Linux has it, and this is " + runtime.GOOS}
+}
+
+func openNetwork(string) (*network, error) { return nil, refuse("a network of its own for each node") }
+
+func (*network) client() netip.Addr { return loopback() }
+func (*network) close() error       { return nil }
+
+func (*network) add(string) (*namespace, netip.Addr, error) {
+	return nil, netip.Addr{}, errors.ErrUnsupported
+}
+
+func (*network) prove([]*Machine) error { return errors.ErrUnsupported }
+
+func (*namespace) enter(func() error) error      { return errors.ErrUnsupported }
+func (*namespace) drop(string, Rule) error       { return errors.ErrUnsupported }
+func (*namespace) dropped(string) (int64, error) { return 0, errors.ErrUnsupported }
+func (*namespace) undrop(string) error           { return errors.ErrUnsupported }
+
+func newGroup(Options, string) (*group, error) {
+	return nil, refuse("a limit of memory, processor or disk")
+}
+
+func (*group) apply(Limits, Limits) error { return errors.ErrUnsupported }
+func (*group) adopt(int) error            { return errors.ErrUnsupported }
+func (*group) remove() error              { return nil }
+
+func identify(pid int) (process, error) { return process{pid: pid}, nil }
+
+func remains(map[string]bool) error { return nil }
+func removeNetwork(string) error    { return nil }
+func removeGroups(string) error     { return nil }

@@ -1,0 +1,106 @@
+package machine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// spaceForm is the name of a namespace of ours, groupForm that of a cgroup's
+// folder and of an interface in the host.
+var (
+	spaceForm = regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})-[a-z0-9]{1,16}$`)
+	groupForm = regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})$`)
+)
+
+// remains enters the ids that it finds, as many as it can.
+func remains(found map[string]bool) error {
+	spaces, err := spacesOf("")
+	failed := []error{err}
+	for _, name := range spaces {
+		found[spaceForm.FindStringSubmatch(name)[1]] = true
+	}
+	links, err := netlink.LinkList()
+	failed = append(failed, err)
+	for _, link := range links {
+		if match := groupForm.FindStringSubmatch(link.Attrs().Name); match != nil && link.Type() == "veth" {
+			found[match[1]] = true
+		}
+	}
+	hierarchies, err := findHierarchies()
+	failed = append(failed, err)
+	for _, h := range hierarchies {
+		groups, err := folders(h.folder)
+		failed = append(failed, err)
+		for _, name := range groups {
+			if match := groupForm.FindStringSubmatch(name); match != nil {
+				found[match[1]] = true
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// spacesOf returns the names of the namespaces of an id, of all ids if empty.
+func spacesOf(id string) ([]string, error) {
+	entries, err := os.ReadDir(namespaces)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		match := spaceForm.FindStringSubmatch(e.Name())
+		if match != nil && (id == "" || match[1] == id) && e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// removeNetwork takes away the namespaces and the host's interface of an id.
+func removeNetwork(id string) error {
+	failed := []error{removeInterface(id)}
+	names, err := spacesOf(id)
+	failed = append(failed, err)
+	for _, name := range names {
+		failed = append(failed, removeNamespace(name))
+	}
+	return errors.Join(failed...)
+}
+
+func removeInterface(id string) error {
+	link, err := netlink.LinkByName(prefix + id)
+	var none netlink.LinkNotFoundError
+	if errors.As(err, &none) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if link.Type() != "veth" {
+		return nil // somebody else's
+	}
+	if err := netlink.LinkDel(link); err != nil && !errors.Is(err, unix.ENODEV) {
+		return err
+	}
+	return nil
+}
+
+// folders returns the names of the folders in a folder.
+func folders(path string) ([]string, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, filepath.Base(e.Name()))
+		}
+	}
+	return names, nil
+}
