@@ -22,6 +22,9 @@ type chains struct {
 	found           findings // of order
 	// doubled and gaps count the places of which something was wrong.
 	doubled, gaps int64
+	// steps bounds the search for cycles of each sweep, looks that for short
+	// ones.
+	steps, looks int64
 }
 
 // newChains puts the entries into their places, and finds the versions that
@@ -29,6 +32,7 @@ type chains struct {
 func newChains(j *Judge, found findings) *chains {
 	c := &chains{j: j, found: found}
 	c.measure()
+	c.steps, c.looks = 16*int64(len(c.places))+1<<20, sweepLooks
 	for n := range j.entries.len() {
 		e := j.entries.at(n)
 		for side := range sides {

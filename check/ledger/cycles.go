@@ -68,19 +68,17 @@ func (s *sweep) shorter(best, steps []step, suits func(n node) bool) []step {
 	return best
 }
 
-// unlink takes an entry out of an account.
+// unlink takes an entry of a cycle, which has a place on both its accounts, out
+// of one of them, by id.
 func (s *sweep) unlink(n node, id uint32) {
 	e := s.j.entries.at(n)
-	for side := range sides {
-		if at, ok := s.linked(n, e, side); ok && e.account[side] == id {
-			s.places[at] = 0
-		}
+	side, other := debit, credit
+	if e.account[credit] == id {
+		side, other = credit, debit
 	}
-	for side := range sides {
-		if _, ok := s.linked(n, e, side); ok {
-			s.try(e.account[side] - 1)
-		}
-	}
+	at, _ := s.place(e, side)
+	s.places[at] = 0
+	s.try(e.account[other] - 1)
 }
 
 // findCycle follows what is in the way of a node until it comes round; of the
@@ -95,15 +93,12 @@ func (s *sweep) findCycle(n node) []step {
 			return path[i:]
 		}
 		seen[n] = len(path)
-		before := len(path)
-		s.inTheWay(n, func(x step) bool {
-			path = append(path, x)
-			return false
-		})
-		if s.steps--; s.steps < 0 || len(path) == before {
+		x, ok := s.inTheWay(n)
+		if s.steps--; s.steps < 0 || !ok {
 			return nil
 		}
-		n = path[before].from
+		path = append(path, x)
+		n = x.from
 	}
 }
 
@@ -145,7 +140,7 @@ func search(from, to node, back func(n node, visit func(step) bool)) []step {
 				way = append(way, x)
 				return false
 			}
-			if _, seen := next[x.from]; !seen && x.from != to {
+			if _, seen := next[x.from]; !seen {
 				next[x.from] = x
 				queue = append(queue, x.from)
 			}
@@ -158,17 +153,16 @@ func search(from, to node, back func(n node, visit func(step) bool)) []step {
 	return way
 }
 
-// inTheWay visits what keeps a node from being passed, until visit returns
-// false.
-func (s *sweep) inTheWay(n node, visit func(step) bool) {
+// inTheWay is a step from what keeps a node from being passed; ok is false if
+// nothing does.
+func (s *sweep) inTheWay(n node) (x step, ok bool) {
 	if s.isAudit(n) {
 		for _, r := range s.j.audits.of(n - s.j.entries.len()) {
-			l := &s.lanes[r.account-1]
-			if !s.reached(l, &r) && !visit(step{s.places[l.next] - 1, n, r.account}) {
-				return
+			if l := &s.lanes[r.account-1]; !s.reached(l, &r) {
+				return step{s.places[l.next] - 1, n, r.account}, true
 			}
 		}
-		return
+		return step{}, false
 	}
 	e := s.j.entries.at(n)
 	for side := range sides {
@@ -178,15 +172,17 @@ func (s *sweep) inTheWay(n node, visit func(step) bool) {
 		}
 		l := &s.lanes[e.account[side]-1]
 		if l.next != at {
-			if !visit(step{s.places[l.next] - 1, n, e.account[side]}) {
-				return
-			}
-			continue
+			return step{s.places[l.next] - 1, n, e.account[side]}, true
 		}
-		if !s.pending(l, func(audit uint32) bool { return visit(step{s.j.entries.len() + audit, n, e.account[side]}) }) {
-			return
+		blocked := !s.pending(l, func(audit uint32) bool {
+			x = step{s.j.entries.len() + audit, n, e.account[side]}
+			return false
+		})
+		if blocked {
+			return x, true
 		}
 	}
+	return step{}, false
 }
 
 // left visits all nodes that were not passed and come before a node on one of

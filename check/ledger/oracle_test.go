@@ -155,12 +155,18 @@ type vertex struct {
 	versions   map[int64]int64 // given or read
 }
 
-// vertices are by id.
+// vertices are by id. Of two rows that gave a version, the first did.
 func (p *puzzle) vertices() map[int64]*vertex {
 	out := map[int64]*vertex{}
+	given := map[[2]int64]bool{}
 	for _, r := range p.rows {
-		out[r.ID] = &vertex{first: math.MinInt64, end: math.MaxInt64,
-			versions: map[int64]int64{r.Source: r.SourceVersion, r.Destination: r.DestinationVersion}}
+		v := &vertex{first: math.MinInt64, end: math.MaxInt64, versions: map[int64]int64{}}
+		for _, x := range [][2]int64{{r.Source, r.SourceVersion}, {r.Destination, r.DestinationVersion}} {
+			if !given[x] {
+				given[x], v.versions[x[0]] = true, x[1]
+			}
+		}
+		out[r.ID] = v
 	}
 	for _, op := range p.ops {
 		id := p.books.ID(op.Client, op.Seq)

@@ -128,7 +128,7 @@ func (a *auditing) tear(audit uint32) {
 				if e.account[credit] == other.account {
 					side = credit
 				}
-				if other.account != r.account && e.account[side] == other.account &&
+				if e.account[side] == other.account &&
 					(version <= r.version) != (int64(e.version[side]) <= other.version) {
 					self := a.j.entries.len() + audit
 					cycle := []step{{self, n, r.account}, {n, self, other.account}}

@@ -54,10 +54,9 @@ type lane struct {
 }
 
 func newSweep(c *chains, a *auditing) *sweep {
-	s := &sweep{chains: c, audits: a, lanes: make([]lane, len(c.j.sheet)), looks: sweepLooks}
-	s.steps = 16*int64(len(c.places)) + 1<<20
+	s := &sweep{chains: c, audits: a, lanes: make([]lane, len(c.j.sheet)), steps: c.steps, looks: c.looks}
 	for i := range s.lanes {
-		s.lanes[i].next, s.lanes[i].start = math.MaxUint32, math.MinInt64 // not begun
+		s.lanes[i].start = math.MinInt64
 	}
 	if a == nil {
 		return s
@@ -183,7 +182,7 @@ func (s *sweep) passEntry(n node) {
 		if s.start(audited) <= latest {
 			audited = 0
 		}
-		plain, latest = 0, math.MinInt64 // what comes after n is not told of the same again
+		latest = math.MinInt64 // what comes after n is held against n instead, lest the same be told again
 	}
 	if s.start(audited) > end {
 		s.tellStale(audited-1, n)
@@ -250,7 +249,7 @@ func (s *sweep) start(n node) int64 {
 	return first
 }
 
-// later is the one that started later.
+// later is the one that started later. It does not look unless it must.
 func (s *sweep) later(a, b node) node {
 	if a == b || b == 0 || a != 0 && s.start(a) >= s.start(b) {
 		return a
