@@ -1,0 +1,154 @@
+package availability
+
+import (
+	"fmt"
+
+	"assay/check"
+	"assay/history"
+)
+
+// count goes through all operations once it is known which rows are there.
+func (j *judge) count() {
+	j.figures.Unrecorded = int64(len(j.books.unrecorded))
+	for _, w := range j.books.writers {
+		for seq := range w.ops {
+			first, end := w.span(seq)
+			rows := int64(0)
+			outcome := history.Failed
+			for _, s := range w.keys[first:end] {
+				outcome = outcome.Then(s.outcome())
+				if s.there() {
+					rows++
+				}
+			}
+			if seq == w.ops-1 && !w.ended {
+				outcome = outcome.Then(history.Unknown) // an attempt has no record
+			}
+			switch {
+			case rows > 0 && outcome == history.Unknown:
+				j.figures.UnknownDone++
+			case rows > 0 && outcome == history.Failed:
+				j.figures.FailedDone++
+			}
+			if rows > 1 {
+				j.figures.Duplicates++
+				j.figures.Surplus += rows - 1
+			}
+		}
+	}
+}
+
+// conclude gives each check that found nothing its verdict, and all their
+// words.
+func (j *judge) conclude() {
+	f := &j.figures
+	acknowledged := j.acknowledgedInserts()
+	j.acknowledged.Detail = fmt.Sprintf("%d inserts were acknowledged", acknowledged)
+	if j.missing == "" {
+		j.acknowledged.Detail += fmt.Sprintf(", %d of them are not there", f.Lost)
+	}
+	j.settle(&j.acknowledged, j.missing, acknowledged == 0, "nothing was acknowledged")
+
+	j.rows.Detail = fmt.Sprintf("%d rows were read back, %d of them should not be there or not be so", f.Rows, j.rows.Found)
+	j.settle(&j.rows, j.missing, f.Rows == 0, "there are no rows")
+
+	answered := f.Reads.Committed - f.Probes
+	j.reads.Detail = fmt.Sprintf("%d reads of acknowledged rows were answered; %d missed one that was there in the end, acknowledged up to %.3f s before; %d missed one that was lost",
+		answered, f.Stale, float64(f.StaleBy)/1e9, f.Missed)
+	if j.evidence.Promise != PromiseLinearizable || !j.config.primary() {
+		j.reads.Detail += "; the database does not promise that no read is stale, so a row that is missed is no violation"
+	}
+	why := ""
+	if f.Unsure > 0 {
+		why = fmt.Sprintf("%d reads missed a row, and it is not known whether that was lost: %s", f.Unsure, j.missing)
+	}
+	j.settle(&j.reads, why, answered == 0, "no read of an acknowledged row was answered")
+}
+
+// settle gives a check that found nothing wrong its verdict: Unknown if
+// something is missing or there was nothing to look at.
+func (j *judge) settle(r *check.Result, missing string, nothing bool, why string) {
+	switch {
+	case missing != "":
+		r.Detail += "; " + missing
+	case nothing:
+		r.Detail += "; " + why
+	case r.Verdict != check.Violated:
+		r.Verdict = check.Valid
+	}
+}
+
+// acknowledgedInserts counts the keys that were acknowledged.
+func (j *judge) acknowledgedInserts() (n int64) {
+	for _, w := range j.books.writers {
+		for _, s := range w.keys {
+			if s.outcome() == history.Committed {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// finding is a kind of evidence.
+type finding string
+
+const (
+	foreignRow finding = "foreign"
+	doubledRow finding = "doubled"
+	failedRow  finding = "failed"
+	alteredRow finding = "altered"
+	otherRow   finding = "other row"
+	earlyRow   finding = "too early"
+)
+
+// describe says who wrote a key.
+func describe(key int64) string {
+	client, seq, attempt, ok := SplitKey(key)
+	switch {
+	case !ok:
+		return fmt.Sprintf("%d (no client's)", key)
+	case attempt == 0:
+		return fmt.Sprintf("%d (client %d, operation %d)", key, client, seq)
+	default:
+		return fmt.Sprintf("%d (client %d, operation %d, attempt %d)", key, client, seq, attempt)
+	}
+}
+
+// of is the evidence of a row that was read back.
+func (f finding) of(row Row, what string) check.Evidence {
+	return check.Evidence{Kind: string(f), Text: fmt.Sprintf("row %s %s", describe(row.Key), what),
+		Fields: map[string]int64{"key": row.Key, "value": row.Value}}
+}
+
+func (f finding) wanted(row Row, want int64, what string) check.Evidence {
+	e := f.of(row, fmt.Sprintf("%s with value %d, and %d was inserted", what, row.Value, want))
+	e.Fields["want"] = want
+	return e
+}
+
+// read is the evidence of a row that a read returned.
+func (f finding) read(op *history.Op, row Row, what string) check.Evidence {
+	return check.Evidence{Kind: string(f),
+		Text: fmt.Sprintf("at %.3f s read %d of client %d returned row %s with value %d, %s",
+			seconds(op.Start), op.Seq, op.Client, describe(row.Key), row.Value, what),
+		Fields: map[string]int64{"client": int64(op.Client), "seq": int64(op.Seq), "start_ns": op.Start, "end_ns": op.End,
+			"key": row.Key, "value": row.Value}}
+}
+
+func lostRow(op *history.Op, key int64) check.Evidence {
+	return check.Evidence{Kind: "lost",
+		Text: fmt.Sprintf("row %s was acknowledged at %.3f s and is not there", describe(key), seconds(op.End)),
+		Fields: map[string]int64{"client": int64(op.Client), "seq": int64(op.Seq), "attempt": int64(op.Attempt),
+			"key": key, "acknowledged_ns": op.End}}
+}
+
+func staleRead(op *history.Op, key, age int64) check.Evidence {
+	return check.Evidence{Kind: "stale",
+		Text: fmt.Sprintf("at %.3f s read %d of client %d did not find row %s, acknowledged %.3f s before and there in the end",
+			seconds(op.Start), op.Seq, op.Client, describe(key), seconds(age)),
+		Fields: map[string]int64{"client": int64(op.Client), "seq": int64(op.Seq), "start_ns": op.Start, "end_ns": op.End,
+			"key": key, "age_ns": age}}
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

@@ -1,0 +1,100 @@
+package availability
+
+import (
+	"context"
+	"sync"
+
+	"assay/history"
+	"assay/workload"
+)
+
+// fake is a Store in memory whose every answer a test can take over. What is
+// not taken over does the obvious.
+type fake struct {
+	mu       sync.Mutex
+	rows     []Row
+	mark     workload.Mark
+	sessions int
+	closed   int
+	promise  string
+
+	connect func(n int) error // n is how many sessions were asked for before
+	insert  func(Row) Reply
+	get     func(key int64) Reply
+}
+
+var _ Store = (*fake)(nil)
+
+func (f *fake) Describe(context.Context) (workload.Product, error) {
+	return workload.Product{Name: "fake"}, nil
+}
+func (f *fake) Find(context.Context) (*workload.Remains, error) { return nil, nil }
+func (f *fake) Create(_ context.Context, m workload.Mark) error { f.mark = m; return nil }
+func (f *fake) Settle(context.Context) error                    { return nil }
+func (f *fake) Size(context.Context) (workload.Size, error)     { return workload.Size{}, nil }
+func (f *fake) Drop(context.Context) error                      { return nil }
+func (f *fake) Close() error                                    { return nil }
+func (f *fake) Promise() string                                 { return f.promise }
+
+func (f *fake) Session(context.Context) (Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sessions++
+	if f.connect != nil {
+		if err := f.connect(f.sessions - 1); err != nil {
+			return nil, err
+		}
+	}
+	return &fakeSession{store: f}, nil
+}
+
+func (f *fake) Read(_ context.Context, row func(Row) error) error {
+	for _, r := range f.rows {
+		if err := row(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type fakeSession struct {
+	store  *fake
+	closed bool
+}
+
+func (s *fakeSession) Insert(_ context.Context, row Row) Reply {
+	if s.closed {
+		panic("a closed session was used")
+	}
+	if s.store.insert != nil {
+		return s.store.insert(row)
+	}
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	s.store.rows = append(s.store.rows, row)
+	return Reply{Outcome: history.Committed}
+}
+
+func (s *fakeSession) Get(_ context.Context, key int64) Reply {
+	if s.closed {
+		panic("a closed session was used")
+	}
+	if s.store.get != nil {
+		return s.store.get(key)
+	}
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	for _, row := range s.store.rows {
+		if row.Key == key {
+			return Reply{Outcome: history.Committed, Row: row, Found: true}
+		}
+	}
+	return Reply{Outcome: history.Committed}
+}
+
+func (s *fakeSession) Close() {
+	s.closed = true
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	s.store.closed++
+}
