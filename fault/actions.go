@@ -1,0 +1,78 @@
+package fault
+
+import "slices"
+
+// part is what of a node a fault takes hold of. Two faults cannot have the same
+// part of a node at once.
+type part string
+
+const (
+	partProcess part = "process"
+	partNetwork part = "network"
+	partLoss    part = "packet loss"
+	partDisk    part = "disk"
+	partCPU     part = "processor"
+)
+
+// Description is an action in words, for help and lists.
+type Description struct {
+	Action Action
+	// Value is the form of the value, empty if there is none; Default is what
+	// is taken without one.
+	Value, Default string
+	// Targets are what it can be done to.
+	Targets []string
+	// Effect is what it does, in a line.
+	Effect string
+	// Lasts is false for an action that heals itself at once.
+	Lasts bool
+
+	part part
+	// silences is true if the nodes do not answer us meanwhile, so that a
+	// primary that answers has come back.
+	silences bool
+	// restarts is true if healing starts servers.
+	restarts bool
+}
+
+func nodeTargets() []string {
+	return []string{TargetPrimary, TargetSecondary, TargetAny, TargetAll, "a node's name such as n2"}
+}
+
+func shapes() []string { return []string{ShapeHalves, ShapeOne, ShapeRing, ShapeOneway} }
+
+// Actions returns all actions in the order in which help shows them.
+func Actions() []Description {
+	nodes := nodeTargets()
+	return []Description{
+		{Action: Kill, Targets: nodes, Lasts: true, part: partProcess, silences: true, restarts: true,
+			Effect: "ends the server as a power cut would; healing starts it again"},
+		{Action: Stop, Targets: nodes, Lasts: true, part: partProcess, silences: true, restarts: true,
+			Effect: "has the server end in order; healing starts it again"},
+		{Action: Restart, Targets: nodes, part: partProcess, silences: true, restarts: true,
+			Effect: "has the server end in order and starts it again at once"},
+		{Action: Pause, Targets: nodes, Lasts: true, part: partProcess, silences: true,
+			Effect: "stops all processes of the server where they are; healing lets them go on"},
+		{Action: Isolate, Value: "clients", Default: "from everybody", Targets: nodes, Lasts: true, part: partNetwork, silences: true,
+			Effect: "drops all packets of the node, or only those between it and assay; nothing answers for them"},
+		{Action: Partition, Targets: shapes(), Lasts: true, part: partNetwork,
+			Effect: "drops packets between nodes; clients reach all of them"},
+		{Action: Flaky, Value: "SHARE", Default: "20%", Targets: nodes, Lasts: true, part: partLoss,
+			Effect: "drops this share of the packets to and from the node, by chance"},
+		{Action: SlowDisk, Value: "RATE", Default: "1MiB", Targets: nodes, Lasts: true, part: partDisk,
+			Effect: "leaves the node this many bytes a second to write"},
+		{Action: SlowCPU, Value: "PROCESSORS", Default: "0.1", Targets: nodes, Lasts: true, part: partCPU,
+			Effect: "leaves the node this much of a processor"},
+		{Action: Clock, Value: "OFFSET", Default: "+60s", Targets: nodes, Lasts: true, part: partProcess, silences: true, restarts: true,
+			Effect: "has the server end in order and starts it with its clock shifted; healing starts it with the right one"},
+	}
+}
+
+func describe(a Action) (Description, bool) {
+	all := Actions()
+	i := slices.IndexFunc(all, func(d Description) bool { return d.Action == a })
+	if i < 0 {
+		return Description{}, false
+	}
+	return all[i], true
+}

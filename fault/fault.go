@@ -1,0 +1,210 @@
+// Package fault hurts a running cluster on purpose and by a schedule: it kills,
+// stops and pauses servers, cuts and thins their networks, slows them down and
+// shifts their clocks. Each fault is proven to have taken effect, is healed in
+// the end whatever happens, and its healing is proven too. One file a fault.
+//
+// It must not know any workload, driver, history or report: whoever runs it
+// says through Recorder what is to be kept.
+package fault
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Action is what is done to the target.
+type Action string
+
+// The actions.
+const (
+	Kill      Action = "kill"
+	Stop      Action = "stop"
+	Restart   Action = "restart"
+	Pause     Action = "pause"
+	Isolate   Action = "isolate"
+	Partition Action = "partition"
+	Flaky     Action = "flaky"
+	SlowDisk  Action = "slowdisk"
+	SlowCPU   Action = "slowcpu"
+	Clock     Action = "clock"
+)
+
+// Targets that are no node's name.
+const (
+	// TargetPrimary is the node that takes writes when the fault is due.
+	TargetPrimary = "primary"
+	// TargetSecondary is one of the nodes that hold data and are not it.
+	TargetSecondary = "secondary"
+	// TargetAny is one of the nodes that hold data.
+	TargetAny = "any"
+	// TargetAll is every node, arbiters too.
+	TargetAll = "all"
+
+	// ShapeHalves parts a minority, chosen by the seed, from the others.
+	ShapeHalves = "halves"
+	// ShapeOne parts one node from the others: the primary if there is one.
+	ShapeOne = "one"
+	// ShapeRing leaves each node its two neighbours, in the order of the names.
+	ShapeRing = "ring"
+	// ShapeOneway lets the packets of one node out to the others, and none of
+	// theirs in: the primary's if there is one.
+	ShapeOneway = "oneway"
+)
+
+// Fault is one line of the schedule, as Parse reads it.
+type Fault struct {
+	Action Action
+	// Target is one of the Target constants or a node's name; a Shape for
+	// Partition.
+	Target string
+
+	// Share is the part of packets that Flaky loses, above 0 and at most 1, or
+	// the processors that SlowCPU leaves, from 0.01 on; 0 means DefaultLoss or
+	// DefaultCPU.
+	Share float64
+	// Rate is the bytes a second that SlowDisk leaves to be written; 0 means
+	// DefaultRate.
+	Rate int64
+	// Offset is by how much Clock shifts; 0 means DefaultOffset.
+	Offset time.Duration
+	// Clients has Isolate cut only assay off, not the other nodes.
+	Clients bool
+
+	// At is when it happens once, counted from the start of the run; negative
+	// means that nothing was said. It does not count if Every is set.
+	At time.Duration
+	// Every has it happen first after this time and then again and again; 0
+	// means once.
+	Every time.Duration
+	// For is how long it lasts; 0 means that nothing was said.
+	For time.Duration
+}
+
+// What is taken if a fault does not say it.
+const (
+	DefaultLoss   = 0.2
+	DefaultCPU    = 0.1
+	DefaultRate   = 1 << 20
+	DefaultOffset = 60 * time.Second
+)
+
+// String is the fault as Parse reads it.
+func (f Fault) String() string {
+	var b strings.Builder
+	b.WriteString(string(f.Action))
+	if value := f.value(); value != "" {
+		b.WriteString("=" + value)
+	}
+	b.WriteString(" " + f.Target)
+	switch {
+	case f.Every > 0:
+		b.WriteString(" every " + shortDuration(f.Every))
+	case f.At >= 0:
+		b.WriteString(" at " + shortDuration(f.At))
+	}
+	if f.For > 0 {
+		b.WriteString(" for " + shortDuration(f.For))
+	}
+	return b.String()
+}
+
+func (f Fault) value() string {
+	switch {
+	case f.Clients:
+		return "clients"
+	case f.Rate > 0:
+		return formatRate(f.Rate)
+	case f.Offset > 0:
+		return "+" + shortDuration(f.Offset)
+	case f.Offset < 0:
+		return shortDuration(f.Offset)
+	case f.Share > 0 && f.Action == Flaky:
+		percent := strconv.FormatFloat(f.Share*100, 'f', -1, 64)
+		if back, err := parseShare(percent + "%"); err == nil && back == f.Share {
+			return percent + "%"
+		}
+	}
+	if f.Share > 0 {
+		return strconv.FormatFloat(f.Share, 'f', -1, 64)
+	}
+	return ""
+}
+
+// shortDuration is d without units that are 0: 1m instead of 1m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// Injection is one time that a fault happened, or was due and did not.
+type Injection struct {
+	// Number counts from 1 in the order in which they were due.
+	Number int
+	Fault  Fault
+	// Nodes are those that it was done to, in the order of their names.
+	Nodes []string
+	// Detail says more than Nodes where there is more to say, such as who was
+	// parted from whom, or which node was left out.
+	Detail string
+	// Due is when the schedule wanted it.
+	Due time.Time
+	// InjectedAt is when it began, zero if it never did.
+	InjectedAt time.Time
+	// HealedAt is when what was done was undone: packets pass, processes go on,
+	// the server that was ended serves again. Zero if that never came.
+	HealedAt time.Time
+	// Proven is true if the fault was seen to take effect. Proof says how, or
+	// what was seen instead. What was not proven measures nothing.
+	Proven bool
+	Proof  string
+	// Healed is true if the nodes were seen to be back, Healing says how.
+	Healed  bool
+	Healing string
+	// Skipped is true if it was not done at all; Problem says why.
+	Skipped bool
+	// Problem is what went wrong with the fault itself, empty if nothing.
+	Problem string
+
+	// Primary is the node that took writes when the fault began; empty if there
+	// was none or the product knows none.
+	Primary string
+	// NewPrimary took writes NewPrimaryAfter InjectedAt, where the fault hit
+	// Primary or all nodes: another node, or the same one once it was back.
+	// Empty if the primary was not hit or stayed, or none came in time.
+	NewPrimary      string
+	NewPrimaryAfter time.Duration
+}
+
+// Recorder is told of injections at the moment they happen. Its methods may be
+// called from several goroutines at once and should return soon: Injected
+// stands before the deed.
+type Recorder interface {
+	// Injected is called when the fault begins, at i.InjectedAt. What is proven
+	// is not known yet.
+	Injected(i Injection)
+	// Healed is called when it has ended, at i.HealedAt, before the nodes are
+	// seen to be back; also with a zero HealedAt, when it could not be ended.
+	Healed(i Injection)
+}
+
+// Plan is when and how the faults of a run happen.
+type Plan struct {
+	// Start is time zero of the schedule: the start of the measured part. The
+	// zero value means the moment when Run is called.
+	Start time.Time
+	// Duration is the length of the measured part; faults that would last
+	// longer are healed at its end. 0 means until the context ends.
+	Duration time.Duration
+	// Seed decides every choice: the same seed makes the same ones as long as
+	// the cluster gives the same answers.
+	Seed uint64
+	// HealWithin bounds the healing of each fault; 0 means 2 minutes.
+	HealWithin time.Duration
+}

@@ -1,0 +1,312 @@
+package fault
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseError is a text that is no fault.
+type ParseError struct {
+	// Text is the whole of it, Position the byte where it goes wrong, from 1
+	// on; one more than its length if something is missing at the end.
+	Text     string
+	Position int
+	// Problem is what is wrong there, Want what is right.
+	Problem, Want string
+}
+
+func (e *ParseError) Error() string {
+	return fmt.Sprintf("fault %q: at position %d: %s; want %s", e.Text, e.Position, e.Problem, e.Want)
+}
+
+// The bounds of what Parse takes. More often than each 100 ms no fault can be
+// injected and healed, and a year is longer than any run.
+const (
+	leastEvery = 100 * time.Millisecond
+	mostTime   = 366 * 24 * time.Hour
+	leastCPU   = 0.01
+	leastRate  = 1 << 10
+)
+
+var (
+	nodeName   = regexp.MustCompile(`^n[1-9][0-9]{0,3}$`)
+	bareNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+)
+
+// Parse reads
+//
+//	ACTION[=VALUE] TARGET [at T | every T] [for T]
+//
+// where T is a duration with a unit, such as 20s or 1m30s. The error is a
+// *ParseError.
+func Parse(text string) (Fault, error) {
+	p := &parser{text: text, fault: Fault{At: -1}}
+	p.split()
+	if err := p.parse(); err != nil {
+		return Fault{}, err
+	}
+	return p.fault, nil
+}
+
+type word struct {
+	text string
+	at   int // byte in the text, from 1 on
+}
+
+type parser struct {
+	text  string
+	words []word
+	fault Fault
+	about Description
+}
+
+func (p *parser) split() {
+	rest, at := p.text, 1
+	for {
+		trimmed := strings.TrimLeft(rest, " \t\r\n")
+		at += len(rest) - len(trimmed)
+		if trimmed == "" {
+			return
+		}
+		end := strings.IndexAny(trimmed, " \t\r\n")
+		if end < 0 {
+			end = len(trimmed)
+		}
+		p.words = append(p.words, word{trimmed[:end], at})
+		rest, at = trimmed[end:], at+end
+	}
+}
+
+func (p *parser) fail(at int, want, problem string, a ...any) error {
+	return &ParseError{Text: p.text, Position: at, Problem: fmt.Sprintf(problem, a...), Want: want}
+}
+
+// next takes the next word.
+func (p *parser) next() (word, bool) {
+	if len(p.words) == 0 {
+		return word{at: len(p.text) + 1}, false
+	}
+	w := p.words[0]
+	p.words = p.words[1:]
+	return w, true
+}
+
+func (p *parser) parse() error {
+	first, _ := p.next()
+	if err := p.action(first); err != nil {
+		return err
+	}
+	target, found := p.next()
+	if err := p.target(target, found); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for {
+		w, found := p.next()
+		if !found {
+			return nil
+		}
+		if err := p.clause(w, seen); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *parser) action(w word) error {
+	name, value, valued := strings.Cut(w.text, "=")
+	about, known := describe(Action(name))
+	if !known {
+		var names []string
+		for _, d := range Actions() {
+			names = append(names, string(d.Action))
+		}
+		return p.fail(w.at, "one of "+strings.Join(names, ", "), "there is no action %q", name)
+	}
+	p.about, p.fault.Action = about, about.Action
+	if !valued {
+		return nil
+	}
+	at := w.at + len(name) + 1
+	if about.Value == "" {
+		return p.fail(at-1, name+" TARGET", "%s takes no value", name)
+	}
+	return p.value(value, at)
+}
+
+func (p *parser) value(text string, at int) error {
+	f := &p.fault
+	var err error
+	var want string
+	switch f.Action {
+	case Isolate:
+		want = "isolate=clients, or isolate alone to cut the node off from everybody"
+		if f.Clients = text == "clients"; !f.Clients {
+			return p.fail(at, want, "it cannot be isolated from %q", text)
+		}
+	case Flaky:
+		want = "a share above 0 and at most 1, such as 20% or 0.2"
+		f.Share, err = parseShare(text)
+	case SlowCPU:
+		want = "processors from 0.01 to 1024, such as 0.1"
+		f.Share, err = strconv.ParseFloat(text, 64)
+		if err == nil && !(f.Share >= leastCPU && f.Share <= 1024) {
+			err = strconv.ErrRange
+		}
+	case SlowDisk:
+		want = "bytes a second, at least 1KiB, such as 1MiB or 500kB"
+		f.Rate, err = parseRate(text)
+	case Clock:
+		want = "an offset with a sign and a unit, such as +60s or -5m"
+		f.Offset, err = parseOffset(text)
+	}
+	if err != nil {
+		return p.fail(at, want, "%q cannot be used", text)
+	}
+	return nil
+}
+
+func (p *parser) target(w word, found bool) error {
+	want := "one of " + strings.Join(p.about.Targets, ", ")
+	if !found {
+		return p.fail(w.at, want, "the target is missing")
+	}
+	for _, t := range p.about.Targets {
+		if w.text == t {
+			p.fault.Target = t
+			return nil
+		}
+	}
+	if p.fault.Action == Partition || !nodeName.MatchString(w.text) {
+		return p.fail(w.at, want, "%s knows no target %q", p.fault.Action, w.text)
+	}
+	p.fault.Target = w.text
+	return nil
+}
+
+// clause reads at T, every T or for T, in any order and each once.
+func (p *parser) clause(w word, seen map[string]bool) error {
+	kind := w.text
+	least := time.Duration(0)
+	switch kind {
+	case "at":
+	case "every":
+		least = leastEvery
+	case "for":
+		least = 1
+		if !p.about.Lasts {
+			return p.fail(w.at, "stop TARGET ... for T, to have it down for a while", "%s does not last", p.fault.Action)
+		}
+	default:
+		return p.fail(w.at, "at T, every T or for T", "%q has no meaning here", kind)
+	}
+	if seen[kind] {
+		return p.fail(w.at, "it once", "%s was said already", kind)
+	}
+	seen[kind] = true
+	if seen["at"] && seen["every"] {
+		return p.fail(w.at, "either at T, once, or every T, first after T", "at and every do not go together")
+	}
+	t, found := p.next()
+	d, err := p.duration(t, found, kind, least)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case "at":
+		p.fault.At = d
+	case "every":
+		p.fault.Every = d
+	case "for":
+		p.fault.For = d
+	}
+	return nil
+}
+
+func (p *parser) duration(w word, found bool, kind string, least time.Duration) (time.Duration, error) {
+	want := "a duration such as 20s, 500ms or 1m30s"
+	if !found {
+		return 0, p.fail(w.at, want, "the time after %q is missing", kind)
+	}
+	if bareNumber.MatchString(w.text) {
+		return 0, p.fail(w.at, "a unit, such as "+w.text+"s", "%q has no unit", w.text)
+	}
+	d, err := time.ParseDuration(w.text)
+	switch {
+	case err != nil:
+		return 0, p.fail(w.at, want, "%q is no duration", w.text)
+	case d < least && least == leastEvery:
+		return 0, p.fail(w.at, "at least "+shortDuration(least), "every %s is too often", w.text)
+	case d < least:
+		return 0, p.fail(w.at, "a time to come", "%s %s is too short", kind, w.text)
+	case d > mostTime:
+		return 0, p.fail(w.at, "at most a year", "%s %s is too long", kind, w.text)
+	}
+	return d, nil
+}
+
+func parseShare(text string) (float64, error) {
+	number, percent := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if percent {
+		share /= 100
+	}
+	if err == nil && !(share > 0 && share <= 1) {
+		err = strconv.ErrRange
+	}
+	return share, err
+}
+
+func parseOffset(text string) (time.Duration, error) {
+	if !strings.HasPrefix(text, "+") && !strings.HasPrefix(text, "-") {
+		return 0, strconv.ErrSyntax
+	}
+	d, err := time.ParseDuration(text)
+	if err == nil && (d == 0 || d > mostTime || d < -mostTime) {
+		err = strconv.ErrRange
+	}
+	return d, err
+}
+
+// rateUnits are the units of a rate; those that are a multiple of another come
+// first.
+func rateUnits() []struct {
+	name  string
+	bytes int64
+} {
+	return []struct {
+		name  string
+		bytes int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}}
+}
+
+func parseRate(text string) (int64, error) {
+	number, unit := text, int64(1)
+	for _, u := range rateUnits() {
+		if rest, found := strings.CutSuffix(text, u.name); found {
+			number, unit = rest, u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	bytes := n * float64(unit)
+	if err == nil && !(bytes >= leastRate && bytes <= 1<<50) {
+		err = strconv.ErrRange
+	}
+	if err != nil {
+		return 0, err
+	}
+	return int64(math.Round(bytes)), nil
+}
+
+func formatRate(bytes int64) string {
+	for _, u := range rateUnits() {
+		if bytes%u.bytes == 0 {
+			return strconv.FormatInt(bytes/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(bytes, 10)
+}
