@@ -138,6 +138,8 @@ func TestAuditsThatCannotBeJudged(t *testing.T) {
 			func(r *run) { r.ops[1].Values = r.ops[1].Values[:2] }, "full audit 0 of client 1 has 2 values instead of 3"},
 		"a version given twice was read": {story{give(1, 1, 2, 1, 0, 9), give(1, 1, 3, 1, 0, 9), read(5, 9, 1, 1, 2, 0)}, nil,
 			"1 of 1 audits read versions that were given twice"},
+		"two versions given twice were read": {story{give(1, 1, 2, 1, 0, 9), give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)}, nil,
+			"1 of 1 audits read versions that were given twice"},
 		"nothing was read back": {story{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1)}, func(r *run) { r.rows, r.accounts = nil, nil }, ""},
 	} {
 		r := c.story.run()

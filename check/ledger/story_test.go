@@ -144,6 +144,8 @@ func judgeTales(t *testing.T, tales []tale) {
 				t.Errorf("%s does not say %q: %s %v", name, c.text, r.Detail, r.Evidence)
 			} else if r.Found != 1 {
 				t.Errorf("%s found %d: %v", name, r.Found, r.Evidence)
+			} else if _, kind, _ := strings.Cut(c.convicted, ":"); !strings.HasSuffix(r.Detail, ": 1 "+kind) {
+				t.Errorf("%s does not count 1 %s: %s", name, kind, r.Detail)
 			}
 			if got := convictions(c.twin.run().results(t)); got != "" {
 				t.Errorf("the twin is convicted of %q: %v", got, c.twin.run().results(t))

@@ -1,0 +1,94 @@
+package ledger
+
+import (
+	"testing"
+
+	"assay/check"
+)
+
+// limited judges a story with limits of its searches.
+func (s story) limited(t *testing.T, steps, looks int64) (order, snapshots check.Result) {
+	t.Helper()
+	j := s.run().judge(t)
+	c := newChains(j, newFindings(orderKinds))
+	c.steps, c.looks = steps, looks
+	a := newAuditing(c, newFindings(snapshotKinds))
+	j.sayOrder(&order, c.found, c.judge(a))
+	j.saySnapshots(&snapshots, a.seen, a)
+	return order, snapshots
+}
+
+// A search that was given up, be it for cycles of transfers or of audits,
+// leaves no snapshots valid.
+func TestSnapshotsAfterASearchThatWasGivenUp(t *testing.T) {
+	const reason = "the transfers have no order that audits could be held against"
+	knot := story{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), read(5, 9, 5, 0)}
+	fork := story{give(1, 1, 2, 1, 0, 99), give(3, 1, 4, 1, 0, 99), read(0, 99, 1, 1, 3, 0), read(0, 99, 2, 0, 4, 1)}
+	for name, s := range map[string]story{"transfers": knot, "audits": fork} {
+		if _, r := s.limited(t, 1, sweepLooks); r.Verdict != check.Unknown || r.Detail != reason || r.Found != 0 {
+			t.Errorf("%s: %v: %s", name, r.Verdict, r.Detail)
+		}
+	}
+	if order, r := knot.limited(t, 100, sweepLooks); order.Found != 1 || r.Verdict != check.Valid {
+		t.Errorf("with time enough: %v, %v", order, r)
+	}
+	if _, r := fork.limited(t, 100, sweepLooks); r.Verdict != check.Violated || !has(r, KindLongFork) {
+		t.Errorf("with time enough: %v", r)
+	}
+}
+
+// What audits are held against has no cycle; one that is left is not theirs.
+func TestAuditsAreNotBlamedForTheTransfers(t *testing.T) {
+	for _, knot := range []bool{true, false} {
+		s := story{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), read(5, 9, 1, 0)}
+		if !knot {
+			s[1].versions, s[0].versions = [2]int64{1, 1}, [2]int64{2, 2}
+		}
+		c := newChains(s.run().judge(t), newFindings(orderKinds))
+		a := newAuditing(c, newFindings(snapshotKinds))
+		all := newSweep(c, a)
+		all.run()
+		if all.spent != knot || a.seen.String() != "" {
+			t.Errorf("knot %v: given up is %v: %v", knot, all.spent, a.seen)
+		}
+	}
+}
+
+// The search for short cycles gives back what it did not need, and tells a
+// longer one if it may look no further.
+func TestTheSearchForShortCyclesIsBounded(t *testing.T) {
+	// What is in the way of 1 is 2, of that 3, of that 1; but 0 and 3 are a
+	// shorter cycle.
+	s := story{give(1, 2, 2, 2, 0, 9), give(1, 1, 5, 2, 0, 9), give(5, 1, 2, 3, 0, 9), give(2, 1, 1, 3, 0, 9)}
+	steps := func(looks int64) (told, left int64) {
+		c := newChains(s.run().judge(t), newFindings(orderKinds))
+		c.looks = looks
+		transfers := newSweep(c, nil)
+		transfers.run()
+		var r check.Result
+		c.found.into(&r)
+		if len(r.Evidence) == 0 {
+			t.Fatalf("%v", r)
+		}
+		return r.Evidence[0].Fields["steps"], transfers.looks
+	}
+	if told, left := steps(sweepLooks); told != 2 || left >= sweepLooks || left < sweepLooks-100 {
+		t.Errorf("%d steps, %d looks left of %d", told, left, int64(sweepLooks))
+	}
+	if told, left := steps(1); told != 3 || left != 0 {
+		t.Errorf("%d steps, %d looks left of 1", told, left)
+	}
+	// A ring longer than a search may come to.
+	ring := func(length node) []step {
+		return search(0, 0, func(n node, visit func(step) bool) { visit(step{(n + 1) % length, n, n%2 + 1}) })
+	}
+	if got := ring(100); len(got) != 100 || got[0].from != 0 || got[99].to != 0 {
+		t.Errorf("%d steps of 100", len(got))
+	}
+	if got := ring(searchNodes); got != nil {
+		t.Errorf("%d steps found", len(got))
+	}
+	if got := ring(searchNodes - 1); len(got) != searchNodes-1 {
+		t.Errorf("%d steps of %d", len(got), searchNodes-1)
+	}
+}
