@@ -29,6 +29,10 @@ func (n *Node) Port() int { return n.cluster.product.port(n.number) }
 // PID is the id of its server's first process.
 func (n *Node) PID() int { return n.process().PID() }
 
+// Processes are the server's first process and all its descendants, where they
+// can be seen (Linux); elsewhere the first one alone.
+func (n *Node) Processes() ([]ProcessID, error) { return n.process().family() }
+
 // Running reports whether the server has not ended; a paused one runs.
 func (n *Node) Running() bool { return n.process().Running() }
 

@@ -127,6 +127,21 @@ func (p *Process) halted() (bool, error) {
 	return true, nil
 }
 
+// family returns the process and all its descendants.
+func (p *Process) family() ([]ProcessID, error) {
+	tree, err := readTree(p.PID())
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", p.options.Name, err)
+	}
+	var all []ProcessID
+	for _, m := range tree {
+		if !m.dead() {
+			all = append(all, ProcessID{PID: m.pid, Started: m.started})
+		}
+	}
+	return all, nil
+}
+
 // identify returns the process's id with its start, which tells a reused id.
 func identify(pid int) ProcessID {
 	m, err := readMember(pid)

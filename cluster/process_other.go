@@ -21,6 +21,8 @@ func ownerOf(fs.FileInfo) (uid, gid uint32, known bool) { return 0, 0, false }
 
 func (p *Process) halted() (bool, error) { return false, errors.ErrUnsupported }
 
+func (p *Process) family() ([]ProcessID, error) { return []ProcessID{identify(p.PID())}, nil }
+
 func identify(pid int) ProcessID { return ProcessID{PID: pid} }
 
 // Alive cannot be known here.

@@ -30,6 +30,9 @@ func (p *Process) halted() (bool, error) {
 	return p.paused, nil
 }
 
+// family knows no descendants here.
+func (p *Process) family() ([]ProcessID, error) { return []ProcessID{identify(p.PID())}, nil }
+
 func identify(pid int) ProcessID { return ProcessID{PID: pid} }
 
 // Alive reports whether a process of this id runs; whether it is this very one
