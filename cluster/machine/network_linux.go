@@ -141,7 +141,12 @@ func (n *network) claim() error {
 	if err != nil {
 		return err
 	}
-	for _, subnet := range freeSubnets(taken) {
+	return n.take(links, end, freeSubnets(taken))
+}
+
+// take claims the first of the subnets that nobody else claims.
+func (n *network) take(links *netlink.Handle, end netlink.Link, free []netip.Prefix) error {
+	for _, subnet := range free {
 		err := links.RouteAdd(&netlink.Route{
 			LinkIndex: end.Attrs().Index, Scope: netlink.SCOPE_LINK, Dst: toIPNet(subnet),
 		})
