@@ -20,6 +20,7 @@ type comparison struct {
 	sums    *sums
 	outcome func(id int64) (history.Outcome, bool)
 	replica *Replica
+	room    int64 // accounts and rows of both states that are kept
 	found   findings
 	// unnamed is true if groups were compared by their counts only.
 	unnamed bool
@@ -31,7 +32,7 @@ func (c *comparison) compare() error {
 		return fmt.Errorf("ledger: read replica %s: %w", c.replica.Name, err)
 	}
 	named := map[int]bool{}
-	room := int64(compareRoom)
+	room := c.room
 	var less, more, unlike int64 // on the replica, in groups without room
 	for i := range sums.group {
 		here, there := c.sums.group[i], sums.group[i]

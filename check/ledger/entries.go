@@ -29,7 +29,7 @@ const (
 	stray = 1 << 31
 	// maxEntries keeps the numbers of entries, with those of audits behind
 	// them, and of versions within 32 bits, even if each account has room for
-	// twice its rows.
+	// twice its rows; and the strays, which are fewer, within 31.
 	maxEntries = 1 << 29
 	maxBlocks  = stray >> blockBits
 )
@@ -103,7 +103,7 @@ func (j *Judge) excuseAccount(id int64) {
 // enter keeps a row of operation i of block b for the order; b is nil if the
 // history lacks it.
 func (j *Judge) enter(r Row, b *block, i int) {
-	if j.entries.len() == maxEntries || b != nil && b.number >= maxBlocks || len(j.entries.strays) == stray {
+	if j.entries.len() == maxEntries || b != nil && b.number >= maxBlocks {
 		j.entries.tooMany++
 		return
 	}

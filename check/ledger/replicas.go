@@ -43,10 +43,13 @@ const (
 // groups as have room, some hundred thousand rows, are compared row by row; of
 // the others only the counts are.
 func Replicas(primary State, replicas []Replica, outcome func(id int64) (history.Outcome, bool)) (check.Result, error) {
-	r := check.Result{Name: "replicas"}
-	c := comparison{primary: primary, outcome: outcome, found: newFindings(replicaKinds)}
-	var err error
-	if c.sums, err = sumUp(primary); err != nil {
+	c := comparison{primary: primary, outcome: outcome, room: compareRoom, found: newFindings(replicaKinds)}
+	return c.judge(replicas)
+}
+
+func (c *comparison) judge(replicas []Replica) (r check.Result, err error) {
+	r.Name = "replicas"
+	if c.sums, err = sumUp(c.primary); err != nil {
 		return r, fmt.Errorf("ledger: read the primary: %w", err)
 	}
 	compared, left := 0, ""

@@ -1,0 +1,186 @@
+package ledger
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"assay/check"
+	"assay/history"
+)
+
+// alter changes what audits read, and adds audits of all accounts.
+func (p *puzzle) alter() {
+	for i := range p.ops {
+		if op := &p.ops[i]; op.Kind == kindAudit && p.rng.IntN(2) == 0 {
+			op.Values[p.rng.IntN(len(op.Values))] += p.rng.Int64N(5) - 2
+		}
+	}
+	for i := range p.rng.IntN(5) {
+		first, end := p.span(p.rng.Int64N(int64(len(p.rows)) * 10))
+		op := history.Op{Client: i % 3, Seq: 70 + uint64(i), Attempt: 1, Last: true, Kind: kindFullAudit, First: first, End: end,
+			Outcome: history.Committed, Final: history.Committed}
+		op.Values = []int64{p.books.Accounts, p.books.Accounts * opening, 2 * p.rng.Int64N(int64(len(p.rows))+1)}
+		if p.rng.IntN(3) == 0 {
+			op.Values[p.rng.IntN(3)] += p.rng.Int64N(7) - 3
+		}
+		p.ops = append(p.ops, op)
+	}
+}
+
+// reading is what is wrong with what an audit read, each account for itself,
+// by the lowest account; "" if nothing is.
+func (p *puzzle) reading(op history.Op) string {
+	audited := p.books.Audited(op.Client, op.Seq)
+	for _, account := range slices.Sorted(slices.Values(audited)) {
+		i := slices.Index(audited, account)
+		balance, version := op.Values[2*i], op.Values[2*i+1]
+		top := int64(0)
+		for _, r := range p.rows {
+			if r.Source == account || r.Destination == account {
+				top++
+			}
+		}
+		switch {
+		case version < 0 || version > top:
+			return KindNoSuchVersion
+		case balance != p.balance(account, version):
+			return KindDirtyRead
+		}
+	}
+	return ""
+}
+
+// readingAll is what is wrong with an audit of all accounts.
+func (p *puzzle) readingAll(op history.Op) string {
+	var least, most int64 // transfers that it must and can have seen
+	for _, v := range p.vertices() {
+		if !v.audit && v.end < op.First {
+			least++
+		}
+		if !v.audit && v.first <= op.End {
+			most++
+		}
+	}
+	count, sum, versions := op.Values[0], op.Values[1], op.Values[2]
+	switch {
+	case count != p.books.Accounts:
+		return KindAuditCount
+	case sum != p.books.Accounts*opening:
+		return KindAuditSum
+	case versions < 0 || versions%2 != 0 || versions/2 > int64(len(p.rows)):
+		return KindAuditVersions
+	case versions/2 < least:
+		return KindStaleRead
+	case versions/2 > most:
+		return KindFutureRead
+	}
+	return ""
+}
+
+// TestReadingsAreJudgedExactly holds what is told of balances and versions
+// that audits read against the journal, one audit after the other.
+func TestReadingsAreJudgedExactly(t *testing.T) {
+	count := map[string]int{}
+	for seed := range uint64(6000) {
+		p := newPuzzle(seed)
+		p.alter()
+		want := map[string]string{}
+		for _, op := range p.ops {
+			kind := ""
+			switch op.Kind {
+			case kindAudit:
+				kind = p.reading(op)
+			case kindFullAudit:
+				kind = p.readingAll(op)
+			}
+			if kind != "" {
+				want[fmt.Sprint(op.Client, op.Seq)] = kind
+				count[kind]++
+			}
+		}
+		snapshots := p.results(t)["snapshots"]
+		got := map[string]string{}
+		for _, e := range snapshots.Evidence {
+			if _, local := e.Fields["operation"]; local {
+				got[fmt.Sprint(e.Fields["client"], e.Fields["operation"])] = e.Kind
+			}
+		}
+		if !maps.Equal(got, want) || len(want) > 0 && snapshots.Verdict != check.Violated || snapshots.Found > check.MaxEvidence {
+			t.Fatalf("seed %d: told %v, want %v\n%v\n%+v\n%+v", seed, got, want, snapshots, p.rows, p.ops)
+		}
+	}
+	for _, kind := range []string{KindNoSuchVersion, KindDirtyRead, KindAuditCount, KindAuditSum, KindAuditVersions, KindStaleRead, KindFutureRead} {
+		if count[kind] < 50 {
+			t.Errorf("%s came up %d times only", kind, count[kind])
+		}
+	}
+}
+
+// A row that no client can have made excuses only the accounts that it names;
+// what transfer its id would be says nothing.
+func TestAForeignRowExcusesItsAccountsOnly(t *testing.T) {
+	gap := story{give(1, 1, 3, 1, 0, 9), give(1, 3, 3, 2, 0, 9).but(unheard)}
+	for account, want := range map[int64]string{1: "", 5: "order:missing-version"} {
+		r := gap.run()
+		if s, _, _ := r.books.Expect(-5); s != 1 {
+			t.Fatalf("the books have account %d for -5", s)
+		}
+		r.rows = append(r.rows, Row{-5, account, 6, 0, 9, 9})
+		results := r.results(t)
+		delete(results, "transfers")
+		delete(results, "accounts")
+		if got := convictions(results); got != want {
+			t.Errorf("it names account %d: convicted of %q, want %q: %v", account, got, want, results)
+		}
+	}
+}
+
+// Rows beyond the numbers that there are find no room.
+func TestEntriesAreBounded(t *testing.T) {
+	full, nearly := make([][]entry, maxEntries>>chunkBits+1), make([][]entry, maxEntries>>chunkBits)
+	nearly[len(nearly)-1] = make([]entry, chunkEntries-1)
+	for name, c := range map[string]struct {
+		chunks  [][]entry
+		number  uint32
+		tooMany int64
+	}{
+		"all entries":        {full, 0, 1},
+		"all but one":        {nearly, 0, 0},
+		"all blocks":         {nil, maxBlocks, 1},
+		"all blocks but one": {nil, maxBlocks - 1, 0},
+	} {
+		j := story{give(1, 1, 2, 1, 0, 9)}.run().judge(t)
+		j.entries.chunks = c.chunks
+		before := j.entries.len()
+		j.enter(Row{1, 1, 2, 5, 1, 1}, &block{number: c.number}, 7)
+		added := j.entries.len() - before
+		if j.entries.tooMany != c.tooMany || int64(added) != 1-c.tooMany {
+			t.Errorf("%s: %d too many, %d added", name, j.entries.tooMany, added)
+		}
+		if added == 1 && j.entries.at(before).owner != c.number<<blockBits|7 {
+			t.Errorf("%s: the owner is %x", name, j.entries.at(before).owner)
+		}
+	}
+}
+
+// Entries grow without being copied, and little of them takes little room.
+func TestEntriesGrow(t *testing.T) {
+	var e entries
+	for n := range uint32(2*chunkEntries + 1) {
+		if e.add(entry{owner: n}); e.len() != n+1 || e.at(n).owner != n {
+			t.Fatalf("entry %d is %d of %d", n, e.at(n).owner, e.len())
+		}
+		if n == 3 && cap(e.chunks[0]) > 100 {
+			t.Errorf("four entries take the room of %d", cap(e.chunks[0]))
+		}
+	}
+	if len(e.chunks) != 3 || cap(e.chunks[1]) != chunkEntries || cap(e.chunks[2]) != chunkEntries || *e.at(0) != (entry{}) {
+		t.Errorf("%d chunks, of %d and %d entries", len(e.chunks), cap(e.chunks[1]), cap(e.chunks[2]))
+	}
+	if e.at(math.MaxUint16).owner != math.MaxUint16 || e.at(math.MaxUint16+1).owner != math.MaxUint16+1 {
+		t.Error("entries were moved")
+	}
+}
