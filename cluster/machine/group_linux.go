@@ -274,8 +274,9 @@ func pidsIn(file string) (map[int]bool, error) {
 // remove takes the cgroups away, and those above if no other machine is left.
 func (g *group) remove() error {
 	var failed []error
+	deadline := time.Now().Add(patience)
 	for _, folder := range g.folders {
-		err := removeFolder(folder)
+		err := removeFolder(folder, deadline)
 		failed = append(failed, err)
 		if err == nil {
 			_ = os.Remove(filepath.Dir(folder)) // stays while another machine is in it
@@ -288,22 +289,26 @@ func (g *group) remove() error {
 func removeGroups(id string) error {
 	hierarchies, err := findHierarchies()
 	failed := []error{err}
+	deadline := time.Now().Add(patience)
 	for _, h := range hierarchies {
 		top := filepath.Join(h.folder, prefix+id)
 		machines, err := folders(top)
 		failed = append(failed, err)
 		for _, machine := range machines {
-			failed = append(failed, removeFolder(filepath.Join(top, machine)))
+			failed = append(failed, removeFolder(filepath.Join(top, machine), deadline))
 		}
-		failed = append(failed, removeFolder(top))
+		failed = append(failed, removeFolder(top, deadline))
 	}
 	return errors.Join(failed...)
 }
 
-// removeFolder removes a cgroup. A process that was killed may be in it for a
-// moment still. A cgroup that does not exist is no error.
-func removeFolder(folder string) error {
-	for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+// patience is how long a process that was killed may stay in its cgroup.
+const patience = 3 * time.Second
+
+// removeFolder removes a cgroup, trying until the deadline while somebody is in
+// it. A cgroup that does not exist is no error.
+func removeFolder(folder string, deadline time.Time) error {
+	for ; ; time.Sleep(10 * time.Millisecond) {
 		err := os.Remove(folder)
 		if err == nil || errors.Is(err, os.ErrNotExist) {
 			return nil

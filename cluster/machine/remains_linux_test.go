@@ -1,0 +1,117 @@
+package machine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+)
+
+// lookalikes makes what is named almost as ours, or is of another kind, and
+// returns what tells of each whether it is there.
+func lookalikes(t *testing.T, id, other string) map[string]func() bool {
+	t.Helper()
+	there := map[string]func() bool{}
+	for _, name := range []string{
+		"assay-" + id, "assay-" + id + "x-n1", "assay-" + id + "-", "assay-" + id + "-N1", "assay-" + id + "-n1-x",
+		"xassay-" + id + "-n1", "assay-" + other + "-n1", "assay-" + id[:7] + "-n1",
+	} {
+		space, err := makeNamespace(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := errors.Join(space.close(), removeNamespace(name)); err != nil {
+				t.Error(err)
+			}
+		})
+		there["namespace "+name] = func() bool {
+			mounts, err := readMounts()
+			return err == nil && slices.ContainsFunc(mounts, func(m mount) bool { return m.folder == filepath.Join(namespaces, name) })
+		}
+	}
+	for _, name := range []string{"assay-" + id, "assay-" + id[:7], "assay-" + id + "x"} {
+		attributes := netlink.NewLinkAttrs()
+		attributes.Name = name
+		link := &netlink.Bridge{LinkAttrs: attributes}
+		if err := netlink.LinkAdd(link); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := netlink.LinkDel(link); err != nil {
+				t.Error(err)
+			}
+		})
+		there["interface "+name] = func() bool { _, err := netlink.LinkByName(name); return err == nil }
+	}
+	hierarchies, err := findHierarchies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hierarchies {
+		for _, name := range []string{"assay-" + id + "x", "assay-" + other, "xassay-" + id, "assay"} {
+			folder := filepath.Join(h.folder, name)
+			if err := os.Mkdir(folder, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := os.Remove(folder); err != nil {
+					t.Error(err)
+				}
+			})
+			there["cgroup "+folder] = func() bool { _, err := os.Stat(folder); return err == nil }
+		}
+	}
+	return there
+}
+
+func TestRemoveTouchesNobodyElse(t *testing.T) {
+	if open(t) == nil {
+		return
+	}
+	id, other := newID(), newID()
+	there := lookalikes(t, id, other)
+	ids, err := Remains()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(ids, id) || !slices.Contains(ids, other) {
+		t.Errorf("Remains: %v; there is something of %s, and only likenesses of %s", ids, other, id)
+	}
+	if err := Remove(id); err != nil {
+		t.Fatal(err)
+	}
+	for what, is := range there {
+		if !is() {
+			t.Errorf("Remove took %s away", what)
+		}
+	}
+}
+
+func TestRemainsOfAKilledProcess(t *testing.T) {
+	s := open(t, "n1", "n2")
+	if s == nil {
+		return
+	}
+	id := s.options.ID
+	if _, err := s.All()[0].SetLimits(Limits{CPU: 1}); err != nil && !isUnsupported(err) {
+		t.Fatal(err)
+	}
+	// A name whose making was cut short is not mounted.
+	if err := os.WriteFile(filepath.Join(namespaces, prefix+id+"-n3"), nil, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	// Its owner is not asked.
+	if err := Remove(id); err != nil {
+		t.Fatal(err)
+	}
+	if left := remainsOf(t, id); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if ids, err := Remains(); err != nil || slices.Contains(ids, id) {
+		t.Errorf("Remains: %v, %v", ids, err)
+	}
+}
