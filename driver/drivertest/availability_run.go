@@ -60,6 +60,18 @@ func (run AvailabilityRun) Judge(ctx context.Context, t testing.TB, store availa
 	return judged
 }
 
+// Valid is Judge, and fails the test unless every check is valid.
+func (run AvailabilityRun) Valid(ctx context.Context, t testing.TB, store availability.Store) availability.Judgement {
+	t.Helper()
+	j := run.Judge(ctx, t, store)
+	for _, r := range j.Results {
+		if r.Verdict.String() != "valid" || r.Found != 0 {
+			t.Errorf("%s: %s is %v: %s %+v", run.Config.Policy, r.Name, r.Verdict, r.Detail, r.Evidence)
+		}
+	}
+	return j
+}
+
 // attemptOf does one attempt of an operation and enters its answer.
 type attemptOf func(ctx context.Context, op *history.Op) (done bool)
 
