@@ -28,6 +28,8 @@ type Description struct {
 	Lasts bool
 
 	part part
+	// state is what a node is under the fault.
+	state string
 	// silences is true if the nodes do not answer us meanwhile, so that a
 	// primary that answers has come back.
 	silences bool
@@ -45,25 +47,25 @@ func shapes() []string { return []string{ShapeHalves, ShapeOne, ShapeRing, Shape
 func Actions() []Description {
 	nodes := nodeTargets()
 	return []Description{
-		{Action: Kill, Targets: nodes, Lasts: true, part: partProcess, silences: true, restarts: true,
+		{Action: Kill, Targets: nodes, Lasts: true, part: partProcess, state: "down", silences: true, restarts: true,
 			Effect: "ends the server as a power cut would; healing starts it again"},
-		{Action: Stop, Targets: nodes, Lasts: true, part: partProcess, silences: true, restarts: true,
+		{Action: Stop, Targets: nodes, Lasts: true, part: partProcess, state: "down", silences: true, restarts: true,
 			Effect: "has the server end in order; healing starts it again"},
-		{Action: Restart, Targets: nodes, part: partProcess, silences: true, restarts: true,
+		{Action: Restart, Targets: nodes, part: partProcess, state: "down", silences: true, restarts: true,
 			Effect: "has the server end in order and starts it again at once"},
-		{Action: Pause, Targets: nodes, Lasts: true, part: partProcess, silences: true,
+		{Action: Pause, Targets: nodes, Lasts: true, part: partProcess, state: "paused", silences: true,
 			Effect: "stops all processes of the server where they are; healing lets them go on"},
-		{Action: Isolate, Value: "clients", Default: "from everybody", Targets: nodes, Lasts: true, part: partNetwork, silences: true,
+		{Action: Isolate, Value: "clients", Default: "from everybody", Targets: nodes, Lasts: true, part: partNetwork, state: "cut off", silences: true,
 			Effect: "drops all packets of the node, or only those between it and assay; nothing answers for them"},
-		{Action: Partition, Targets: shapes(), Lasts: true, part: partNetwork,
+		{Action: Partition, Targets: shapes(), Lasts: true, part: partNetwork, state: "cut off",
 			Effect: "drops packets between nodes; clients reach all of them"},
-		{Action: Flaky, Value: "SHARE", Default: "20%", Targets: nodes, Lasts: true, part: partLoss,
+		{Action: Flaky, Value: "SHARE", Default: "20%", Targets: nodes, Lasts: true, part: partLoss, state: "losing packets",
 			Effect: "drops this share of the packets to and from the node, by chance"},
-		{Action: SlowDisk, Value: "RATE", Default: "1MiB", Targets: nodes, Lasts: true, part: partDisk,
+		{Action: SlowDisk, Value: "RATE", Default: "1MiB", Targets: nodes, Lasts: true, part: partDisk, state: "slowed",
 			Effect: "leaves the node this many bytes a second to write"},
-		{Action: SlowCPU, Value: "PROCESSORS", Default: "0.1", Targets: nodes, Lasts: true, part: partCPU,
+		{Action: SlowCPU, Value: "PROCESSORS", Default: "0.1", Targets: nodes, Lasts: true, part: partCPU, state: "slowed",
 			Effect: "leaves the node this much of a processor"},
-		{Action: Clock, Value: "OFFSET", Default: "+60s", Targets: nodes, Lasts: true, part: partProcess, silences: true, restarts: true,
+		{Action: Clock, Value: "OFFSET", Default: "+60s", Targets: nodes, Lasts: true, part: partProcess, state: "under a shifted clock", silences: true, restarts: true,
 			Effect: "has the server end in order and starts it with its clock shifted; healing starts it with the right one"},
 	}
 }

@@ -1,0 +1,89 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"assay/cluster"
+)
+
+// downing ends servers; healing starts them again.
+type downing struct {
+	nodes []*cluster.Node
+	end   func(context.Context, *cluster.Node) error
+
+	mu     sync.Mutex
+	before map[string][]cluster.ProcessID // by node, before they were ended
+}
+
+func (d *downing) act(ctx context.Context) error {
+	d.before = map[string][]cluster.ProcessID{}
+	return each(d.nodes, func(n *cluster.Node) error {
+		processes, err := n.Processes()
+		if err != nil {
+			return err
+		}
+		d.mu.Lock()
+		d.before[n.Name()] = processes
+		d.mu.Unlock()
+		return d.end(ctx, n)
+	})
+}
+
+// proof asks for every process that the servers had before: all must be gone,
+// and the ports closed.
+func (d *downing) proof(ctx context.Context, _ bool) (sight, error) {
+	var mu sync.Mutex
+	proven := true
+	text, err := looked(d.nodes, func(n *cluster.Node) (string, error) {
+		d.mu.Lock()
+		before := d.before[n.Name()]
+		d.mu.Unlock()
+		alive := 0
+		for _, p := range before {
+			if p.Alive() {
+				alive++
+			}
+		}
+		gone := len(before) > 0 && alive == 0 && !n.Running()
+		mu.Lock()
+		proven = proven && gone
+		mu.Unlock()
+		switch {
+		case !gone:
+			return fmt.Sprintf("%d of %d processes still run", alive, len(before)), nil
+		case refuses(ctx, n):
+			return fmt.Sprintf("%s, port %d refuses connections", gonePhrase(before), n.Port()), nil
+		}
+		return gonePhrase(before), nil
+	})
+	return sight{proven: proven, text: text}, err
+}
+
+func gonePhrase(processes []cluster.ProcessID) string {
+	if len(processes) == 1 {
+		return fmt.Sprintf("process %d is gone", processes[0].PID)
+	}
+	return fmt.Sprintf("process %d and its %d descendants are gone", processes[0].PID, len(processes)-1)
+}
+
+func (d *downing) undo(context.Context) error { return nil }
+
+func (d *downing) confirm(ctx context.Context) (string, error) {
+	return looked(d.nodes, func(n *cluster.Node) (string, error) { return startAgain(ctx, n) })
+}
+
+// startAgain starts the node's server; the error has the end of its log.
+func startAgain(ctx context.Context, n *cluster.Node) (string, error) {
+	const lines = 10
+	if err := n.Start(ctx); err != nil {
+		log := n.Tail(lines)
+		if last := log[strings.LastIndexByte(log, '\n')+1:]; strings.Contains(err.Error(), last) {
+			return "", fmt.Errorf("start it again: %w", err)
+		}
+		return "", fmt.Errorf("start it again: %w; its log %s ends with:\n%s", err, n.Log(), log)
+	}
+	return fmt.Sprintf("serves again as process %d", n.PID()), nil
+}

@@ -1,0 +1,19 @@
+package fault
+
+import (
+	"cmp"
+
+	"assay/cluster"
+	"assay/cluster/machine"
+)
+
+// flaky drops a share of the packets that reach or leave nodes, each packet by
+// its own chance.
+func flaky(_ servers, nodes []*cluster.Node, share float64) deed {
+	d := &dropping{}
+	rule := machine.Rule{Direction: machine.Both, Share: cmp.Or(share, DefaultLoss)}
+	for _, n := range nodes {
+		d.rules = append(d.rules, &dropRule{node: n, rule: rule, dial: fromHere(n)})
+	}
+	return d
+}

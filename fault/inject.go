@@ -1,0 +1,189 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"assay/cluster"
+)
+
+// inject does the deed, lets it last, and heals it. The watch that it returns
+// is to be ended.
+func (r *runner) inject(ctx context.Context, i *injecting) *watch {
+	var err error
+	if i.deed, err = r.stage.prepare(i.Fault, i.choice); err != nil {
+		close(i.undone)
+		i.problem(err)
+		return &watch{}
+	}
+	i.InjectedAt = time.Now()
+	w := r.watch(i)
+	defer close(w.healed)
+	defer r.heal(ctx, i)
+	r.recorder.Injected(i.Injection)
+	err = guard(func() error { return i.deed.act(ctx) })
+	close(w.acted)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		i.note("the run ended while it was being done")
+	case err != nil:
+		i.problem(err)
+	default:
+		i.look(ctx, false)
+		sleepUntil(ctx, i.InjectedAt.Add(i.occurrence.For))
+	}
+	return w
+}
+
+func (i *injecting) note(text string) {
+	if i.Detail != "" {
+		text = i.Detail + "; " + text
+	}
+	i.Detail = text
+}
+
+// look keeps what is seen of the fault. That it cannot be looked at is a
+// problem only the last time.
+func (i *injecting) look(ctx context.Context, last bool) {
+	var seen sight
+	err := guard(func() (err error) {
+		seen, err = i.deed.proof(ctx, last)
+		return err
+	})
+	if err == nil {
+		i.Proven, i.Proof = seen.proven, seen.text
+		return
+	}
+	if last {
+		i.Proven = false
+		i.problem(fmt.Errorf("prove: %w", err))
+	}
+}
+
+// heal undoes the deed and sees the nodes back. It does both whatever happened
+// before.
+func (r *runner) heal(ctx context.Context, i *injecting) {
+	if ctx.Err() != nil {
+		r.turn(i)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.plan.HealWithin)
+	defer cancel()
+	i.look(ctx, true)
+	err := guard(func() error { return i.deed.undo(ctx) })
+	close(i.undone)
+	i.problem(err)
+	if !i.about.restarts {
+		r.healed(i, err == nil)
+	}
+	err = guard(func() (err error) {
+		i.Healing, err = i.deed.confirm(ctx)
+		return err
+	})
+	i.problem(err)
+	if i.about.restarts {
+		r.healed(i, err == nil)
+	}
+	i.Healed = err == nil && !i.HealedAt.IsZero()
+}
+
+func (r *runner) healed(i *injecting, really bool) {
+	if really {
+		i.HealedAt = time.Now()
+	}
+	r.recorder.Healed(i.Injection)
+}
+
+// watch looks for the primary after one that was hit.
+type watch struct {
+	acted, healed chan struct{}
+	found         chan primaryFound // nil if nobody looks
+}
+
+type primaryFound struct {
+	name string
+	at   time.Time
+}
+
+// watch begins to look if the fault hits the primary. A partition may take the
+// writes from any primary.
+func (r *runner) watch(i *injecting) *watch {
+	w := &watch{acted: make(chan struct{}), healed: make(chan struct{})}
+	hit := i.Fault.Target == TargetAll || i.Fault.Action == Partition
+	for _, name := range i.Nodes {
+		hit = hit || name == i.Primary
+	}
+	if !hit || i.Primary == "" && i.Fault.Target != TargetAll {
+		return w
+	}
+	w.found = make(chan primaryFound, 1)
+	old, silences := i.Primary, i.about.silences
+	go func() {
+		var found primaryFound
+		// A panic in the product's answer is not the watch's to report.
+		_ = guard(func() error {
+			found = w.look(r.stage, old, silences)
+			return nil
+		})
+		w.found <- found
+	}()
+	return w
+}
+
+// look asks for the primary until it is another node than the old one, or the
+// old one is seen to take writes again. A node that the fault does not silence
+// may say that it is the primary all the while, not knowing better; so it is
+// believed only once all is healed, and then as one that has stayed.
+func (w *watch) look(s stage, old string, silences bool) primaryFound {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-w.healed:
+			timer := time.AfterFunc(primaryGrace, cancel)
+			defer timer.Stop()
+			<-ctx.Done()
+		case <-ctx.Done():
+		}
+	}()
+	for ctx.Err() == nil {
+		acted, healed := isClosed(w.acted), isClosed(w.healed)
+		name, err := s.primary(ctx)
+		var none *cluster.NoPrimaryError
+		switch {
+		case errors.As(err, &none):
+			return primaryFound{}
+		case err == nil && name != old && (acted || old != ""):
+			return primaryFound{name, time.Now()}
+		case err == nil && acted && silences:
+			return primaryFound{name, time.Now()}
+		case err == nil && healed:
+			return primaryFound{}
+		}
+		sleepUntil(ctx, time.Now().Add(50*time.Millisecond))
+	}
+	return primaryFound{}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// end waits for the watch and keeps what it has found.
+func (w *watch) end(i *injecting) {
+	if w.found == nil {
+		return
+	}
+	if found := <-w.found; found.name != "" {
+		i.NewPrimary, i.NewPrimaryAfter = found.name, found.at.Sub(i.InjectedAt)
+	}
+}
+
+func joined(parts []string) string { return strings.Join(parts, ", ") }

@@ -1,0 +1,162 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"assay/cluster"
+)
+
+// servers is the stage of real ones.
+type servers struct{ cluster *cluster.Cluster }
+
+func (s servers) members() []member {
+	var all []member
+	for _, n := range s.cluster.Nodes() {
+		all = append(all, member{name: n.Name(), arbiter: n.Arbiter()})
+	}
+	return all
+}
+
+func (s servers) primary(ctx context.Context) (string, error) {
+	n, err := s.cluster.Primary(ctx)
+	if err != nil {
+		return "", err
+	}
+	return n.Name(), nil
+}
+
+func (s servers) running(name string) bool {
+	n := s.cluster.Node(name)
+	return n != nil && n.Running()
+}
+
+func (s servers) prepare(f Fault, c choice) (deed, error) {
+	nodes, err := s.nodes(c.nodes)
+	if err != nil {
+		return nil, err
+	}
+	switch f.Action {
+	case Kill:
+		return kill(nodes), nil
+	case Stop:
+		return stop(nodes), nil
+	case Restart:
+		return restart(nodes), nil
+	case Pause:
+		return &pausing{nodes: nodes}, nil
+	case Isolate:
+		return isolate(s, nodes, f.Clients), nil
+	case Partition:
+		return separate(s, c.cuts)
+	case Flaky:
+		return flaky(s, nodes, f.Share), nil
+	case SlowDisk:
+		return slowDisk(nodes, f.Rate), nil
+	case SlowCPU:
+		return slowCPU(nodes, f.Share), nil
+	case Clock:
+		return shiftClock(nodes, f.Offset)
+	}
+	return nil, fmt.Errorf("there is no action %s", f.Action)
+}
+
+func (s servers) nodes(names []string) ([]*cluster.Node, error) {
+	var all []*cluster.Node
+	for _, name := range names {
+		n := s.cluster.Node(name)
+		if n == nil {
+			return nil, fmt.Errorf("there is no node %s", name)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// each does something to all nodes at the same time; the errors name the node.
+func each(nodes []*cluster.Node, do func(*cluster.Node) error) error {
+	failed := make([]error, len(nodes))
+	var wait sync.WaitGroup
+	for i, n := range nodes {
+		wait.Go(func() {
+			// A panic in a goroutine of its own would end assay.
+			if err := guard(func() error { return do(n) }); err != nil {
+				failed[i] = fmt.Errorf("%s: %w", n.Name(), err)
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(failed...)
+}
+
+// looked is like each for something that has a text to tell of every node.
+func looked(nodes []*cluster.Node, do func(*cluster.Node) (string, error)) (string, error) {
+	texts := make([]string, len(nodes))
+	err := each(nodes, func(n *cluster.Node) error {
+		text, err := do(n)
+		if text != "" {
+			texts[slices.Index(nodes, n)] = n.Name() + ": " + text
+		}
+		return err
+	})
+	told := slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+	return strings.Join(told, "; "), err
+}
+
+func hostPort(n *cluster.Node) string {
+	return net.JoinHostPort(n.Machine().Address().String(), strconv.Itoa(n.Port()))
+}
+
+// dialBound is how long a connection may take before it counts as not made.
+// A node that is there answers at once, or after one lost packet (the first
+// repetition comes after a second).
+const dialBound = 1500 * time.Millisecond
+
+// dial tries once to reach the node from here, and from a machine if one is
+// given.
+func dial(ctx context.Context, n *cluster.Node, bound time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", hostPort(n))
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// refuses reports whether the node's port is closed, as that of a machine
+// without the server is.
+func refuses(ctx context.Context, n *cluster.Node) bool {
+	return errors.Is(dial(ctx, n, dialBound), syscall.ECONNREFUSED)
+}
+
+// reachable waits until a connection to the node can be made by dial. A node
+// whose server another fault has ended is not waited for.
+func reachable(ctx context.Context, n *cluster.Node, dial func() error) (string, error) {
+	for {
+		if !n.Running() {
+			return "its server is down for another reason", nil
+		}
+		err := dial()
+		if err == nil {
+			return "port " + strconv.Itoa(n.Port()) + " answers", nil
+		}
+		if !sleepUntil(ctx, time.Now().Add(50*time.Millisecond)) {
+			return "", fmt.Errorf("%s does not answer: %w", netip.AddrPortFrom(n.Machine().Address(), uint16(n.Port())), err)
+		}
+	}
+}
+
+// answers waits until the node can be reached from here.
+func answers(ctx context.Context, n *cluster.Node) (string, error) {
+	return reachable(ctx, n, func() error { return dial(ctx, n, dialBound) })
+}

@@ -1,0 +1,105 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"assay/cluster"
+	"assay/cluster/machine"
+)
+
+// slowing sets limits on the machines of nodes that run.
+type slowing struct {
+	nodes  []*cluster.Node
+	limits machine.Limits
+	// check reads from the kernel what is in force on a node and what that has
+	// done; before is what it returned before the fault.
+	check func(n *cluster.Node) (pressure, error)
+
+	mu      sync.Mutex
+	restore map[string]func() error
+	before  map[string]pressure
+}
+
+// pressure is what the kernel tells of a limit.
+type pressure struct {
+	// limit is in the unit of machine.Limits; 0 means none.
+	limit float64
+	// throttled is how often somebody had to wait for it; counted is false if
+	// the kernel does not tell.
+	throttled int64
+	counted   bool
+}
+
+func (s *slowing) act(context.Context) error {
+	s.restore, s.before = map[string]func() error{}, map[string]pressure{}
+	return each(s.nodes, func(n *cluster.Node) error {
+		// Before the first limit there may be nothing to read.
+		before, _ := s.check(n)
+		restore, err := n.Machine().SetLimits(s.limits)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.before[n.Name()] = before
+		s.restore[n.Name()] = restore
+		return err
+	})
+}
+
+// proof is that the kernel holds the limit, and that somebody had to wait for
+// it where that is counted.
+func (s *slowing) proof(context.Context, bool) (sight, error) {
+	var mu sync.Mutex
+	proven := true
+	text, err := looked(s.nodes, func(n *cluster.Node) (string, error) {
+		now, err := s.check(n)
+		if err != nil {
+			return "", err
+		}
+		s.mu.Lock()
+		throttled := now.throttled - s.before[n.Name()].throttled
+		s.mu.Unlock()
+		wanted := s.limits.CPU + float64(s.limits.DiskWrite) // one of them is 0
+		held := now.limit == wanted
+		mu.Lock()
+		proven = proven && held && (!now.counted || throttled > 0)
+		mu.Unlock()
+		switch {
+		case !held:
+			return fmt.Sprintf("the kernel's limit is %g, not %g", now.limit, wanted), nil
+		case !now.counted:
+			return fmt.Sprintf("the kernel holds the limit of %g", wanted), nil
+		}
+		return fmt.Sprintf("the kernel holds the limit of %g and has throttled the server %d times", wanted, throttled), nil
+	})
+	return sight{proven: proven && err == nil, text: text}, err
+}
+
+func (s *slowing) undo(context.Context) error {
+	return each(s.nodes, func(n *cluster.Node) error {
+		s.mu.Lock()
+		restore := s.restore[n.Name()]
+		s.mu.Unlock()
+		if restore == nil {
+			return nil
+		}
+		return restore()
+	})
+}
+
+func (s *slowing) confirm(ctx context.Context) (string, error) {
+	return looked(s.nodes, func(n *cluster.Node) (string, error) {
+		limit := "the limit is gone, "
+		if n.Running() {
+			now, err := s.check(n)
+			if err != nil {
+				return "", err
+			}
+			if now.limit != 0 {
+				limit = fmt.Sprintf("the limit is %g again, ", now.limit)
+			}
+		}
+		text, err := answers(ctx, n)
+		return limit + text, err
+	})
+}

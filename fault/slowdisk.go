@@ -1,0 +1,58 @@
+package fault
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"assay/cluster"
+	"assay/cluster/machine"
+)
+
+// slowDisk leaves nodes so many bytes a second to write.
+func slowDisk(nodes []*cluster.Node, rate int64) deed {
+	return &slowing{nodes: nodes, limits: machine.Limits{DiskWrite: cmp.Or(rate, DefaultRate)}, check: diskPressure}
+}
+
+// diskPressure reads the limit on writes of the one device that has one; the
+// kernel does not count who waits for it (Documentation/admin-guide/cgroup-v2.rst,
+// "IO Interface Files"; version 1: cgroup-v1/blkio-controller.rst).
+func diskPressure(n *cluster.Node) (p pressure, err error) {
+	group, err := cgroupOf(n.PID(), "blkio")
+	if err != nil {
+		return p, err
+	}
+	file := "blkio.throttle.write_bps_device"
+	if group.v2 {
+		file = "io.max"
+	}
+	text, err := group.read(file)
+	if err != nil {
+		return p, err
+	}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		value := fields[1]
+		if group.v2 {
+			value = ""
+			for _, field := range fields[1:] {
+				if v, is := strings.CutPrefix(field, "wbps="); is && v != "max" {
+					value = v
+				}
+			}
+		}
+		if value == "" {
+			continue
+		}
+		limit, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return p, fmt.Errorf("limit of the disk: %w", err)
+		}
+		p.limit = limit
+	}
+	return p, nil
+}

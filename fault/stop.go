@@ -1,0 +1,12 @@
+package fault
+
+import (
+	"context"
+
+	"assay/cluster"
+)
+
+// stop has servers end in order, as an administrator would.
+func stop(nodes []*cluster.Node) deed {
+	return &downing{nodes: nodes, end: func(ctx context.Context, n *cluster.Node) error { return n.Stop(ctx) }}
+}

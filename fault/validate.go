@@ -1,0 +1,161 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"assay/cluster"
+	"assay/cluster/machine"
+)
+
+// TargetError is a fault on something that the cluster does not have.
+type TargetError struct {
+	Fault Fault
+	// Problem is what is wrong, Want what can be named instead.
+	Problem, Want string
+}
+
+func (e *TargetError) Error() string {
+	return fmt.Sprintf("fault %q: %s; want %s", e.Fault, e.Problem, e.Want)
+}
+
+// UnavailableError is an action that cannot be done here.
+type UnavailableError struct {
+	Action Action
+	// Reason says why, Instead what to do about it; Instead may be empty.
+	Reason, Instead string
+	// Err is the cause if there is one.
+	Err error
+}
+
+func (e *UnavailableError) Error() string {
+	text := fmt.Sprintf("fault %s: %s", e.Action, e.Reason)
+	if e.Instead != "" {
+		text += "; " + e.Instead
+	}
+	return text
+}
+
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// ScheduleError is a fault that never happens in a run of this length.
+type ScheduleError struct {
+	Fault    Fault
+	Duration time.Duration
+}
+
+func (e *ScheduleError) Error() string {
+	return fmt.Sprintf("fault %q never happens in a run of %s; let it happen earlier, or the run be longer",
+		e.Fault, shortDuration(e.Duration))
+}
+
+// CheckSchedule tells by a *ScheduleError of faults that never happen in a run
+// of this length; 0 means that the length is not known.
+func CheckSchedule(faults []Fault, duration time.Duration) error {
+	var failed []error
+	for i, f := range faults {
+		if _, happens := f.occurrence(i, 0, duration); !happens {
+			failed = append(failed, &ScheduleError{Fault: f, Duration: duration})
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Validate tells, before a run begins, which faults cannot be done to the
+// running cluster: by a *TargetError, a *cluster.NoPrimaryError or an
+// *UnavailableError each, joined. Limits of processor and disk are tried on the
+// first node, for a moment.
+func Validate(ctx context.Context, faults []Fault, c *cluster.Cluster) error {
+	var failed []error
+	for _, f := range faults {
+		err := checkTarget(f, servers{c}.members())
+		if err == nil && (f.Target == TargetPrimary || f.Target == TargetSecondary) {
+			err = checkPrimary(ctx, f, c)
+		}
+		if err == nil {
+			err = checkMeans(f, c)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+func checkTarget(f Fault, members []member) error {
+	about, known := describe(f.Action)
+	if !known {
+		return &UnavailableError{Action: f.Action, Reason: "there is no such action"}
+	}
+	all := names(members)
+	holders := 0
+	for _, m := range members {
+		if !m.arbiter {
+			holders++
+		}
+	}
+	switch {
+	case f.Action == Partition:
+		if !slices.Contains(shapes(), f.Target) {
+			return &TargetError{Fault: f, Problem: "there is no such shape", Want: "one of " + joined(shapes())}
+		}
+		if least := leastNodes(f.Target); len(all) < least {
+			return &TargetError{Fault: f, Problem: fmt.Sprintf("with %d nodes it parts nobody", len(all)),
+				Want: fmt.Sprintf("at least %d nodes, or another shape", least)}
+		}
+	case slices.Contains(about.Targets, f.Target):
+		if f.Target == TargetSecondary && holders < 2 {
+			return &TargetError{Fault: f, Problem: "there is only one node with data", Want: TargetPrimary + " or more nodes"}
+		}
+	case !slices.Contains(all, f.Target):
+		return &TargetError{Fault: f, Problem: "there is no node " + f.Target, Want: "one of " + joined(all)}
+	}
+	return nil
+}
+
+func checkPrimary(ctx context.Context, f Fault, c *cluster.Cluster) error {
+	ctx, cancel := context.WithTimeout(ctx, primaryWait)
+	defer cancel()
+	if _, err := c.Primary(ctx); err != nil {
+		return fmt.Errorf("fault %q: %w", f, err)
+	}
+	return nil
+}
+
+// checkMeans tells whether this machine can do the action.
+func checkMeans(f Fault, c *cluster.Cluster) error {
+	switch f.Action {
+	case Isolate, Partition, Flaky:
+		if err := c.NoNetwork(); err != nil {
+			return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: "use kill, stop or pause instead", Err: err}
+		}
+	case Clock:
+		if runtime.GOOS != "linux" {
+			return &UnavailableError{Action: f.Action, Reason: "clocks are shifted on Linux only"}
+		}
+		_, err := findFaketime()
+		return err
+	case SlowDisk:
+		return tryLimit(f, c, slowDisk(nil, f.Rate).(*slowing).limits)
+	case SlowCPU:
+		return tryLimit(f, c, slowCPU(nil, f.Share).(*slowing).limits)
+	}
+	return nil
+}
+
+func tryLimit(f Fault, c *cluster.Cluster, l machine.Limits) error {
+	restore, err := c.Nodes()[0].Machine().SetLimits(l)
+	if err == nil {
+		err = restore()
+	}
+	var unsupported *machine.UnsupportedError
+	if errors.As(err, &unsupported) {
+		return &UnavailableError{Action: f.Action, Reason: unsupported.Error(), Err: err}
+	}
+	if err != nil {
+		return fmt.Errorf("fault %q: %w", f, err)
+	}
+	return nil
+}
