@@ -15,14 +15,16 @@ import (
 	"assay/driver/postgres"
 	"assay/driver/sqlite"
 	"assay/workload"
+	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/isolation"
 )
 
 // The names of the workloads.
 const (
-	Bank      = "bank"
-	Isolation = "isolation"
+	Bank         = "bank"
+	Isolation    = "isolation"
+	Availability = "availability"
 )
 
 // Workload is one workload that can be run.
@@ -36,6 +38,7 @@ func Workloads() []Workload {
 	return []Workload{
 		{Name: Bank, Summary: "money transfers between accounts; the ledger is checked to the last transfer"},
 		{Name: Isolation, Summary: "small transactions over shared lists, registers, groups and pairs; anomalies are named"},
+		{Name: Availability, Summary: "inserts and reads at a set rate under a client policy, while nodes fail; hangs, outages and losses are told"},
 	}
 }
 
@@ -54,6 +57,9 @@ type Driver struct {
 	// Isolation and NoIsolation are the same for the isolation workload.
 	Isolation   func(ctx context.Context, target workload.Target) (isolation.Store, error)
 	NoIsolation string
+	// Availability and NoAvailability are the same for workload availability.
+	Availability   func(ctx context.Context, target workload.Target) (availability.Store, error)
+	NoAvailability string
 }
 
 // Drivers returns all drivers.
@@ -117,7 +123,8 @@ func Matrix() []Cell {
 	for _, d := range Drivers() {
 		cells = append(cells,
 			Cell{Driver: d.Name, Workload: Bank, Supported: d.Bank != nil, Reason: d.NoBank},
-			Cell{Driver: d.Name, Workload: Isolation, Supported: d.Isolation != nil, Reason: d.NoIsolation})
+			Cell{Driver: d.Name, Workload: Isolation, Supported: d.Isolation != nil, Reason: d.NoIsolation},
+			Cell{Driver: d.Name, Workload: Availability, Supported: d.Availability != nil, Reason: d.NoAvailability})
 	}
 	return cells
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/cluster"
+	"assay/fault"
 	"assay/history"
 	"assay/report"
 )
@@ -47,12 +48,25 @@ func (r *run) provide(ctx context.Context) (stop func() error, err error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(logs))
 	}
+	if err := r.refuseFaults(ctx, c); err != nil {
+		return nil, errors.Join(err, c.Close(), os.RemoveAll(logs))
+	}
 	r.cluster, r.address = c, c.Address()
 	r.nodes = clusterOf(c, time.Since(began))
 	return func() error {
 		err := c.Close()
 		return errors.Join(err, r.keepLogs(logs))
 	}, nil
+}
+
+// refuseFaults says before anything is loaded which of the faults cannot be
+// done to this cluster.
+func (r *run) refuseFaults(ctx context.Context, c *cluster.Cluster) error {
+	faults, err := r.scenario.faults()
+	if err != nil || len(faults) == 0 {
+		return err
+	}
+	return fault.Validate(ctx, faults, c)
 }
 
 // keepLogs moves the nodes' logs into the run's folder, if there is one.

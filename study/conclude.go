@@ -89,11 +89,12 @@ func finish(ctx context.Context, folder string, s Scenario, r *report.Result, f 
 	if err != nil {
 		return Outcome{}, err
 	}
-	judged, err := judge(ctx, folder, s, r.Database.Promise, f.inFlight)
+	judged, err := s.kind().judge(ctx, folder, s, r.Database.Promise, f.inFlight)
 	if err != nil {
 		return Outcome{}, err
 	}
 	r.Checks = append(judged.results, accounting(figures, judged.counted, f))
+	r.Availability = judged.availability
 	r.Verdict = check.Combine(r.Checks)
 	r.Notes = append(r.Notes, judged.notes...)
 	return write(ctx, folder, s, r)

@@ -25,18 +25,8 @@ func Export(folder string, w io.Writer, format exchange.Format) error {
 		return err
 	}
 	e := export{folder: folder, scenario: s}
-	if s.Workload == catalog.Isolation {
-		e.kind = isolation.KindAppend
-		if s.Transactions.Test == "register" {
-			e.kind = isolation.KindRegister
-		}
-		if s.Transactions.Test == "predicate" || s.Transactions.Test == "pairs" {
-			return &InputError{Path: folder, Err: fmt.Errorf("holds a run of test %s, for which other tools have no form", s.Transactions.Test)}
-		}
-	} else if e.transfers, err = bank.NewTransfers(s.Bank, s.Load.Seed); err != nil {
+	if err := e.choose(); err != nil {
 		return err
-	} else {
-		e.kind = bank.KindTransfer
 	}
 	var span exchange.Span
 	span.See(0, 1) // the opening
@@ -137,6 +127,28 @@ func atoms(values []int64) []exchange.Atom {
 	return out
 }
 
+// choose sets the kind of operation that is written.
+func (e *export) choose() (err error) {
+	s := e.scenario
+	switch s.Workload {
+	case catalog.Bank:
+		e.kind = bank.KindTransfer
+		e.transfers, err = bank.NewTransfers(s.Bank, s.Load.Seed)
+		return err
+	case catalog.Isolation:
+		e.kind = isolation.KindAppend
+		switch s.Transactions.Test {
+		case "register":
+			e.kind = isolation.KindRegister
+		case "predicate", "pairs":
+			return &InputError{Path: e.folder, Err: fmt.Errorf("holds a run of test %s, for which other tools have no form", s.Transactions.Test)}
+		}
+		return nil
+	default:
+		return &InputError{Path: e.folder, Err: fmt.Errorf("holds a run of workload %s, for which other tools have no form", s.Workload)}
+	}
+}
+
 // opening writes what a bank was loaded with as a read before all transfers,
 // so that its total is known.
 func (e *export) opening(w *exchange.Writer) error {
@@ -162,7 +174,7 @@ func (e *export) last(w *exchange.Writer) error {
 		Invoke: e.end + 1, Complete: e.end + 2, InvokeTime: e.end + 1, CompleteTime: e.end + 2,
 	}
 	var err error
-	path := filepath.Join(e.folder, stateFile(e.scenario))
+	path := filepath.Join(e.folder, e.scenario.kind().stateFile)
 	if e.transfers != nil {
 		out.Function = exchange.ReadAccounts
 		err = bank.Replay(path, func(a bank.Account) error {

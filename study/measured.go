@@ -6,7 +6,6 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/history"
 	"assay/load"
@@ -34,9 +33,9 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	}
 	summary := measure.NewSummary(scope)
 	acted, places := faults.disturbances(scope.End)
-	effect := measure.NewEffect(acted)
+	effect, counts := measure.NewEffect(acted), s.kind().counts
 	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {
-		if counts(s, op.Kind) {
+		if counts(op.Kind) {
 			summary.Add(op)
 			effect.Write(op)
 		} else {
@@ -127,12 +126,11 @@ func enterValidity(r *report.Result, figures measure.Figures, f findings, impact
 	}
 }
 
-// limits are those that a measurement is held to. Conflicts are what the
-// isolation workload is made for, so that they spoil nothing there.
+// limits are those that a measurement is held to.
 func limits(workload string) measure.Limits {
 	l := measure.DefaultLimits()
-	if workload == catalog.Isolation {
-		l.MaxErrorShare = 1
+	if limit := kinds()[workload].limit; limit != nil {
+		limit(&l)
 	}
 	return l
 }

@@ -52,7 +52,7 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 		}
 	}
 	f := findings{cut: !end.whole}
-	if o.Again || !exists(folder, stateFile(s)) {
+	if o.Again || !exists(folder, s.kind().stateFile) {
 		if err := readNow(ctx, folder, s, r, o); err != nil {
 			return Outcome{}, err
 		}
@@ -94,7 +94,7 @@ func changed(s Scenario, r *report.Result) string {
 	if s.Workload != r.Workload || s.Load.Seed != r.Seed {
 		return fmt.Sprintf("it is %s with seed %d, and the run was %s with seed %d", s.Workload, s.Load.Seed, r.Workload, r.Seed)
 	}
-	for _, now := range options(s) {
+	for _, now := range s.kind().options(s) {
 		for _, then := range r.Options {
 			if now.Name == then.Name && now.Value != then.Value {
 				return fmt.Sprintf("%s is %s, and was %s", now.Name, now.Value, then.Value)

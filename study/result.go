@@ -31,7 +31,7 @@ func begin(s Scenario, mark workload.Mark, started time.Time) *report.Result {
 			RampPerSecond: s.Load.Ramp, TimeoutSeconds: s.Load.Timeout.Seconds(),
 		},
 		Retries: report.Retries{Policy: string(s.Load.Retry), MaxAttempts: s.Load.MaxAttempts},
-		Options: options(s),
+		Options: s.kind().options(s),
 		Client:  report.Client{CPUShare: -1},
 	}
 }

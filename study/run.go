@@ -230,9 +230,14 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	recorder := &tee{Writer: file, live: r.live}
 	now := func() int64 { return int64(time.Since(start)) }
 	quiet := r.watch(start)
+	unhear := r.hear(file, now)
+	heal := r.disturb(ctx, file, start)
 	unobserve := r.observe(ctx, file, now)
 	stats, err := load.Run(ctx, r.scenario.Load, clients, recorder, now)
 	err = errors.Join(err, unobserve())
+	heal()
+	r.catchUp(context.WithoutCancel(ctx), file, now)
+	unhear()
 	quiet()
 	if err != nil {
 		_ = file.Close() // fails for the same reason

@@ -10,17 +10,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
 
 	"assay/catalog"
-	"assay/check/cycle"
 	"assay/cluster"
+	"assay/fault"
 	"assay/load"
 	"assay/measure"
 	"assay/workload"
+	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/isolation"
 )
@@ -46,7 +46,9 @@ type Scenario struct {
 	Bank           bank.Config   `yaml:"bank,omitempty"`
 	// Transactions is the isolation workload's.
 	Transactions isolation.Config `yaml:"transactions,omitempty"`
-	Thresholds   []string         `yaml:"thresholds,omitempty"`
+	// Availability is the availability workload's.
+	Availability availability.Config `yaml:"availability,omitempty"`
+	Thresholds   []string            `yaml:"thresholds,omitempty"`
 	// Drop removes the data at the end of the run.
 	Drop bool `yaml:"drop,omitempty"`
 }
@@ -57,12 +59,14 @@ func Defaults() Scenario {
 	return Scenario{
 		Workload: catalog.Bank, ConnectTimeout: 10 * time.Second,
 		Load: load.Defaults(), Bank: bank.Defaults(), Transactions: isolation.Defaults(),
+		Availability: availability.Defaults(),
 	}
 }
 
 // Validate returns the first thing that cannot be run: a
 // *workload.OptionError, *load.PlanError, *catalog.SchemeError,
-// *cluster.SpecError, *fault.ParseError or *measure.ThresholdError.
+// *cluster.SpecError, *fault.ParseError, *fault.ScheduleError or
+// *measure.ThresholdError.
 func (s Scenario) Validate() error {
 	if err := s.validateWorkload(); err != nil {
 		return err
@@ -85,7 +89,7 @@ func (s Scenario) Validate() error {
 	if err := s.Load.Validate(); err != nil {
 		return err
 	}
-	if err := s.validateConfig(); err != nil {
+	if err := s.kind().validate(s); err != nil {
 		return err
 	}
 	_, err := s.thresholds()
@@ -105,32 +109,11 @@ func (s Scenario) validateCluster() error {
 	if _, err := cluster.ParseSpec(s.Cluster); err != nil {
 		return err
 	}
-	_, err := s.faults()
-	return err
-}
-
-// validateConfig looks at the part that belongs to the workload.
-func (s Scenario) validateConfig() error {
-	if s.Workload != catalog.Isolation {
-		return s.Bank.Validate()
-	}
-	if s.Transactions.Model != "" {
-		if _, err := cycle.ParseModel(s.Transactions.Model); err != nil {
-			return &workload.OptionError{Option: "--model", Value: s.Transactions.Model, Want: modelNames()}
-		}
-	}
-	if err := isolation.CheckPlan(s.Load); err != nil {
+	faults, err := s.faults()
+	if err != nil {
 		return err
 	}
-	return s.Transactions.Validate()
-}
-
-func modelNames() string {
-	var names []string
-	for _, m := range cycle.Models() {
-		names = append(names, string(m))
-	}
-	return strings.Join(names, ", ")
+	return fault.CheckSchedule(faults, measuredLength(s.Load))
 }
 
 func (s Scenario) validateWorkload() error {
@@ -187,10 +170,10 @@ func writeScenario(path string, s Scenario) error {
 	if s.Database != "" { // empty means an SQLite file in the run's folder
 		s.Database = workload.Redact(s.Database)
 	}
-	if s.Workload == catalog.Isolation { // the other workload's part means nothing
-		s.Bank = bank.Config{}
-	} else {
-		s.Transactions = isolation.Config{}
+	for name, other := range kinds() { // another workload's part means nothing
+		if name != s.Workload {
+			other.strip(&s)
+		}
 	}
 	text, err := yaml.Marshal(s)
 	if err != nil {

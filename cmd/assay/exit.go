@@ -12,6 +12,7 @@ import (
 	"assay/catalog"
 	"assay/check"
 	"assay/cluster"
+	"assay/fault"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
@@ -72,6 +73,10 @@ func codeOf(err error) int {
 		input     *study.InputError
 		spec      *cluster.SpecError
 		holder    holderError
+		grammar   *fault.ParseError
+		goal      *fault.TargetError
+		schedule  *fault.ScheduleError
+		noPrimary *cluster.NoPrimaryError
 	)
 	switch {
 	case errors.As(err, &holder):
@@ -80,7 +85,8 @@ func codeOf(err error) int {
 		return exitCannotRun // the disk refused, not the user erred
 	case errors.As(err, &usage), errors.As(err, &option), errors.As(err, &plan), errors.As(err, &scheme),
 		errors.As(err, &threshold), errors.As(err, &scenario), errors.As(err, &folder),
-		errors.As(err, &format), errors.As(err, &input), errors.As(err, &spec), strings.HasPrefix(err.Error(), "unknown command"):
+		errors.As(err, &format), errors.As(err, &input), errors.As(err, &spec),
+		errors.As(err, &grammar), errors.As(err, &goal), errors.As(err, &schedule), errors.As(err, &noPrimary), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage
 	default:
 		return exitCannotRun

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assay/catalog"
 	"assay/load"
 	"assay/study"
 	"assay/workload"
+	"assay/workload/availability"
 )
 
 // perSecond is a flag value such as "100" or "100/s".
@@ -105,6 +107,9 @@ func (f *runFlags) resolve(cmd *cobra.Command) (study.Scenario, error) {
 func (f *runFlags) finish(cmd *cobra.Command, s study.Scenario) (study.Scenario, error) {
 	if s.Load.Rate > 0 && s.Load.Arrivals == load.Closed {
 		s.Load.Arrivals = load.Poisson
+	}
+	if s.Workload == catalog.Availability {
+		s.Load = availability.Plan(s.Availability, s.Load)
 	}
 	if cmd.Flags().Changed("ops") && cmd.Flags().Changed("duration") {
 		return s, usageError{errors.New("--ops and --duration exclude each other: both say how much is measured")}

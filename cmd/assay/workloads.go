@@ -1,20 +1,70 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
+	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/isolation"
 )
 
 // addWorkload adds the flags that belong to the scenario's workload alone.
 func (f *runFlags) addWorkload(cmd *cobra.Command) {
-	if f.scenario.Workload == catalog.Isolation {
+	switch f.scenario.Workload {
+	case catalog.Isolation:
 		addIsolation(cmd, &f.scenario.Transactions)
-		return
+	case catalog.Availability:
+		addAvailability(cmd, &f.scenario.Availability)
+	default:
+		addBank(cmd, &f.scenario.Bank)
 	}
-	addBank(cmd, &f.scenario.Bank)
+}
+
+func addAvailability(cmd *cobra.Command, c *availability.Config) {
+	flags := cmd.Flags()
+	flags.StringVar((*string)(&c.Policy), "policy", string(c.Policy), "what the client does about calls that fail or hang: none, timeout, retry or idempotent")
+	flags.StringVar(&c.Read, "read", c.Read, "which member answers reads: primary, secondary-preferred or nearest")
+	flags.IntVar(&c.Readers, "readers", c.Readers, "how many clients read beside the writers")
+	flags.Float64Var(&c.ReadRate, "read-rate", c.ReadRate, "reads a second over all readers; 0 for none")
+}
+
+func newRunAvailability(version string) *cobra.Command {
+	f := newRunFlags(catalog.Availability)
+	f.scenario.Load = availability.LoadDefaults()
+	cmd := &cobra.Command{
+		Use:   catalog.Availability,
+		Short: "Inserts and reads at a set rate while nodes fail; hangs, outages and losses are told",
+		Long: `Inserts and reads at a set rate under a client's policy, while nodes fail.
+
+Writers insert rows, readers read back what was acknowledged. The policy is what
+the application does: none (no time limit), timeout, retry (repeat whatever did
+not succeed) or idempotent (repeat it under an id made by the client, and take a
+duplicate for success). Told are the longest call, how long writes and reads
+were away at each fault, acknowledged writes that are lost, rows that are there
+twice, and reads that came too late.`,
+		Example: `  assay run availability --cluster mongodb:3 --fault 'kill primary at 10s'
+  assay run availability --cluster mongodb:3 --policy none --fault 'isolate primary at 10s for 30s'
+  assay run availability --cluster postgres:3 --policy idempotent --read secondary-preferred \
+    --fault 'pause primary at 10s for 20s'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"retry", "max-attempts"} {
+				if cmd.Flags().Changed(name) {
+					return usageError{fmt.Errorf("--%s is decided by --policy in this workload", name)}
+				}
+			}
+			s, err := f.resolve(cmd)
+			if err != nil {
+				return err
+			}
+			return runScenario(cmd, version, s, f)
+		},
+	}
+	f.add(cmd)
+	return cmd
 }
 
 func addBank(cmd *cobra.Command, c *bank.Config) {

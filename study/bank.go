@@ -1,0 +1,61 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"assay/catalog"
+	"assay/history"
+	"assay/report"
+	"assay/workload/bank"
+)
+
+func bankKind() kind {
+	return kind{
+		validate: func(s Scenario) error { return s.Bank.Validate() },
+		strip:    func(s *Scenario) { s.Bank = bank.Config{} },
+		open:     openBank,
+		counts:   func(op uint8) bool { return op == bank.KindTransfer },
+		options:  bankOptions, judge: judgeBank, stateFile: bank.FileState,
+	}
+}
+
+func openBank(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
+	if driver.Bank == nil {
+		return nil, unserved(s, driver.NoBank)
+	}
+	store, err := driver.Bank(ctx, target(s, address))
+	if err != nil {
+		return nil, err
+	}
+	return bank.NewWork(store, s.Bank, s.Load.Seed, s.Load.Clients)
+}
+
+func bankOptions(s Scenario) []report.Setting {
+	return []report.Setting{
+		{Name: "accounts", Value: strconv.FormatInt(s.Bank.Accounts, 10)},
+		{Name: "keys", Value: s.Bank.Keys},
+		{Name: "payroll", Value: strconv.FormatFloat(s.Bank.Payroll, 'g', -1, 64)},
+		{Name: "audits", Value: strconv.FormatFloat(s.Bank.Audits, 'g', -1, 64) + "/s"},
+	}
+}
+
+func judgeBank(_ context.Context, folder string, s Scenario, _, inFlight string) (judgement, error) {
+	j, err := bank.Judge(s.Bank, s.Load.Seed, bank.Evidence{
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, bank.FileState), InFlight: inFlight,
+	})
+	if err != nil {
+		return judgement{}, err
+	}
+	t := j.Tally
+	out := judgement{results: j.Results, counted: map[history.Outcome]int64{
+		history.Committed: t.Committed, history.Rejected: t.Rejected, history.Failed: t.Failed, history.Unknown: t.Unknown,
+	}}
+	if t.Unknown > 0 {
+		out.notes = append(out.notes, fmt.Sprintf("of %d unknown transfers %d turned out done, %d not done",
+			t.Unknown, t.UnknownApplied, t.Unknown-t.UnknownApplied))
+	}
+	return out, nil
+}

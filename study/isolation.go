@@ -1,0 +1,111 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/catalog"
+	"assay/check/cycle"
+	"assay/history"
+	"assay/measure"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/isolation"
+)
+
+func isolationKind() kind {
+	return kind{
+		validate: validateIsolation,
+		strip:    func(s *Scenario) { s.Transactions = isolation.Config{} },
+		open:     openIsolation,
+		counts:   func(uint8) bool { return true },
+		options:  func(s Scenario) []report.Setting { return isolationOptions(s.Transactions) },
+		judge:    judgeIsolation, stateFile: isolation.FileState,
+		// Conflicts are what it is made for, so that they spoil nothing.
+		limit: func(l *measure.Limits) { l.MaxErrorShare = 1 },
+	}
+}
+
+func validateIsolation(s Scenario) error {
+	if s.Transactions.Model != "" {
+		if _, err := cycle.ParseModel(s.Transactions.Model); err != nil {
+			return &workload.OptionError{Option: "--model", Value: s.Transactions.Model, Want: modelNames()}
+		}
+	}
+	if err := isolation.CheckPlan(s.Load); err != nil {
+		return err
+	}
+	return s.Transactions.Validate()
+}
+
+func modelNames() string {
+	var names []string
+	for _, m := range cycle.Models() {
+		names = append(names, string(m))
+	}
+	return strings.Join(names, ", ")
+}
+
+func openIsolation(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
+	if driver.Isolation == nil {
+		return nil, unserved(s, driver.NoIsolation)
+	}
+	store, err := driver.Isolation(ctx, target(s, address))
+	if err != nil {
+		return nil, err
+	}
+	return isolation.NewWork(store, s.Transactions, s.Load.Seed)
+}
+
+func isolationOptions(c isolation.Config) []report.Setting {
+	style := "atomic"
+	if c.Rewrite {
+		style = "read and rewrite"
+	}
+	return []report.Setting{
+		{Name: "test", Value: c.Test},
+		{Name: "keys", Value: strconv.Itoa(c.Keys)},
+		{Name: "length", Value: strconv.Itoa(c.Length)},
+		{Name: "per key", Value: strconv.Itoa(c.PerKey)},
+		{Name: "appends", Value: style},
+	}
+}
+
+func judgeIsolation(ctx context.Context, folder string, s Scenario, promise, inFlight string) (judgement, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
+	j, err := isolation.Judge(ctx, s.Transactions, s.Load.Seed, isolation.Evidence{
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, isolation.FileState),
+		Promise: promise, InFlight: inFlight,
+	})
+	if err != nil {
+		return judgement{}, err
+	}
+	t := j.Tally
+	return judgement{results: j.Results, notes: isolationNotes(j), counted: map[history.Outcome]int64{
+		history.Committed: t.Committed, history.Rejected: t.Rejected, history.Failed: t.Failed, history.Unknown: t.Unknown,
+	}}, nil
+}
+
+// searchTimeout bounds the search for anomalies; what is not found by then is
+// unknown.
+const searchTimeout = 10 * time.Minute
+
+func isolationNotes(j isolation.Judgement) []string {
+	notes := []string{fmt.Sprintf("judged against %s", j.Model)}
+	if j.Report == nil {
+		return notes
+	}
+	if len(j.Report.Permitted) > 0 {
+		notes = append(notes, fmt.Sprintf("found, and allowed by %s: %s", j.Model, strings.Join(j.Report.Permitted, ", ")))
+	}
+	if len(j.Report.Anomalies) > 0 {
+		notes = append(notes, fmt.Sprintf("found, and forbidden by %s: %s; what was found rules out %v and all stronger models",
+			j.Model, strings.Join(j.Report.Anomalies, ", "), j.Report.Not))
+	}
+	return notes
+}
