@@ -165,10 +165,8 @@ func (j *Judge) span(n uint32) (first, end int64) {
 
 // transfer names one in a text.
 func (j *Judge) transfer(id int64) string {
-	if client, seq, ok := j.books.Split(id); ok {
-		return fmt.Sprintf("transfer %d (client %d, operation %d)", id, client, seq)
-	}
-	return fmt.Sprintf("transfer %d", id)
+	client, seq, _ := j.books.Split(id) // others have no entry
+	return fmt.Sprintf("transfer %d (client %d, operation %d)", id, client, seq)
 }
 
 // bits is a set of small numbers. The nil set is empty.

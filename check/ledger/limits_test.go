@@ -92,3 +92,27 @@ func TestTheSearchForShortCyclesIsBounded(t *testing.T) {
 		t.Errorf("%d steps of %d", len(got), searchNodes-1)
 	}
 }
+
+// A journal that is not whole has room for the versions of rows that it lacks,
+// but not for any number of them.
+func TestRoomForVersions(t *testing.T) {
+	for _, c := range []struct {
+		version int64
+		whole   bool
+		places  int
+	}{
+		{15, false, 15 + 1}, // 16 for one row
+		{16, false, 2 + 1},
+		{1 << 31, false, 2 + 1},
+		{15, true, 2 + 1},
+		{1, true, 1 + 1},
+	} {
+		r := story{give(1, c.version, 2, 1, 0, 9)}.run()
+		if !c.whole {
+			r = r.without(Journal)
+		}
+		if chains := newChains(r.judge(t), newFindings(orderKinds)); len(chains.places) != c.places {
+			t.Errorf("version %d, whole %v: %d places, want %d", c.version, c.whole, len(chains.places), c.places)
+		}
+	}
+}

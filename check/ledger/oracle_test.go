@@ -261,66 +261,12 @@ func inTime(a, b *vertex) bool { return precedes(a, b) || a.end < b.first }
 func TestTheOrderIsJudgedExactly(t *testing.T) {
 	count := map[string]int{}
 	for seed := range uint64(12_000) {
-		p := newPuzzle(seed)
-		if seed%4 == 3 { // rows are missing from a journal that is not whole
-			p.rows = slices.Delete(p.rows, 0, 1+p.rng.IntN(len(p.rows)/2))
-			p.incomplete = map[Part]string{Journal: "torn"}
-		}
-		byID := p.vertices()
-		var rows, all []*vertex
-		alone := false // one audit alone closes a cycle
-		for _, v := range byID {
-			if all = append(all, v); !v.audit {
-				rows = append(rows, v)
-			}
-		}
-		for _, v := range all {
-			alone = alone || v.audit && cyclic(append(slices.Clone(rows), v), precedes)
-		}
-		results := p.results(t)
-		order, snapshots := results["order"], results["snapshots"]
-		expect := func(what string, got, want bool) {
-			if want {
-				count[what]++
-			}
-			if got != want {
-				t.Fatalf("seed %d: %s is %v, want %v\n%+v\n%+v\n%v\n%v", seed, what, got, want, p.rows, p.ops, order, snapshots)
-			}
-		}
-		knot := cyclic(rows, precedes)
-		expect("dirty write", has(order, KindDirtyWrite), knot)
-		strict := cyclic(rows, inTime)
-		expect("order violated", order.Verdict == check.Violated, strict)
-		skewed := has(snapshots, KindReadSkew) || has(snapshots, KindLongFork)
-		if !knot {
-			expect("skew", skewed, cyclic(all, precedes))
-		}
-		if !knot {
-			expect("read skew", has(snapshots, KindReadSkew), alone)
-		}
-		if !knot && !alone {
-			expect("long fork", has(snapshots, KindLongFork), cyclic(all, precedes))
-		}
-		if knot {
-			expect("a shortest cycle", slices.ContainsFunc(order.Evidence, func(e check.Evidence) bool {
-				return e.Kind == KindDirtyWrite && e.Fields["steps"] == shortest(rows)
-			}), true)
-		} else if p.incomplete == nil && has(snapshots, KindLongFork) && !has(snapshots, KindReadSkew) {
-			expect("a shortest fork", snapshots.Evidence[0].Fields["steps"] == shortest(all), true)
-		}
-		if torn := p.torn(byID); count64(snapshots, KindReadSkew) < torn {
-			t.Fatalf("seed %d: %d audits saw the last or missed the first transfer of an account in half: %v", seed, torn, snapshots)
-		}
-		if !strict {
-			expect("snapshots violated", snapshots.Verdict == check.Violated, cyclic(all, inTime))
-		}
-		expect("anything violated", order.Verdict == check.Violated || snapshots.Verdict == check.Violated, cyclic(all, inTime))
-		for _, e := range slices.Concat(order.Evidence, snapshots.Evidence) {
-			if err := p.verify(e, byID); err != nil {
-				t.Fatalf("seed %d: %v\n%+v\n%+v\n%v", seed, err, e, p.rows, p.ops)
-			}
-			count[e.Kind]++
-		}
+		judgeExactly(t, seed, count)
+	}
+	// In these a shortest cycle leads over an audit that only a whole search
+	// finds, which comes up once in ten thousand.
+	for _, seed := range []uint64{55541, 68597} {
+		judgeExactly(t, seed, count)
 	}
 	for _, what := range []string{"dirty write", "order violated", "skew", "long fork", "snapshots violated",
 		KindDirtyWrite, KindStaleOrder, KindReadSkew, KindLongFork, KindStaleRead, KindFutureRead} {
@@ -329,6 +275,71 @@ func TestTheOrderIsJudgedExactly(t *testing.T) {
 		}
 	}
 	t.Log(count)
+}
+
+// judgeExactly holds one run against the oracle, and counts what came up.
+func judgeExactly(t *testing.T, seed uint64, count map[string]int) {
+	t.Helper()
+	p := newPuzzle(seed)
+	if seed%4 == 3 { // rows are missing from a journal that is not whole
+		p.rows = slices.Delete(p.rows, 0, 1+p.rng.IntN(len(p.rows)/2))
+		p.incomplete = map[Part]string{Journal: "torn"}
+	}
+	byID := p.vertices()
+	var rows, all []*vertex
+	alone := false // one audit alone closes a cycle
+	for _, v := range byID {
+		if all = append(all, v); !v.audit {
+			rows = append(rows, v)
+		}
+	}
+	for _, v := range all {
+		alone = alone || v.audit && cyclic(append(slices.Clone(rows), v), precedes)
+	}
+	results := p.results(t)
+	order, snapshots := results["order"], results["snapshots"]
+	expect := func(what string, got, want bool) {
+		if want {
+			count[what]++
+		}
+		if got != want {
+			t.Fatalf("seed %d: %s is %v, want %v\n%+v\n%+v\n%v\n%v", seed, what, got, want, p.rows, p.ops, order, snapshots)
+		}
+	}
+	knot := cyclic(rows, precedes)
+	expect("dirty write", has(order, KindDirtyWrite), knot)
+	strict := cyclic(rows, inTime)
+	expect("order violated", order.Verdict == check.Violated, strict)
+	skewed := has(snapshots, KindReadSkew) || has(snapshots, KindLongFork)
+	if !knot {
+		expect("skew", skewed, cyclic(all, precedes))
+	}
+	if !knot {
+		expect("read skew", has(snapshots, KindReadSkew), alone)
+	}
+	if !knot && !alone {
+		expect("long fork", has(snapshots, KindLongFork), cyclic(all, precedes))
+	}
+	if knot {
+		expect("a shortest cycle", slices.ContainsFunc(order.Evidence, func(e check.Evidence) bool {
+			return e.Kind == KindDirtyWrite && e.Fields["steps"] == shortest(rows)
+		}), true)
+	} else if p.incomplete == nil && has(snapshots, KindLongFork) && !has(snapshots, KindReadSkew) {
+		expect("a shortest fork", snapshots.Evidence[0].Fields["steps"] == shortest(all), true)
+	}
+	if torn := p.torn(byID); count64(snapshots, KindReadSkew) < torn {
+		t.Fatalf("seed %d: %d audits saw the last or missed the first transfer of an account in half: %v", seed, torn, snapshots)
+	}
+	if !strict {
+		expect("snapshots violated", snapshots.Verdict == check.Violated, cyclic(all, inTime))
+	}
+	expect("anything violated", order.Verdict == check.Violated || snapshots.Verdict == check.Violated, cyclic(all, inTime))
+	for _, e := range slices.Concat(order.Evidence, snapshots.Evidence) {
+		if err := p.verify(e, byID); err != nil {
+			t.Fatalf("seed %d: %v\n%+v\n%+v\n%v", seed, err, e, p.rows, p.ops)
+		}
+		count[e.Kind]++
+	}
 }
 
 // torn counts the audits that saw one side of a transfer, as the last of its

@@ -138,6 +138,20 @@ func TestAForeignRowExcusesItsAccountsOnly(t *testing.T) {
 	}
 }
 
+// Books may name an account that was never loaded; the other side still counts.
+func TestTransfersWithAnAccountThatIsNotThere(t *testing.T) {
+	for _, account := range []int64{storyAccounts + 1, 99, 0, -1, math.MaxInt64} {
+		for version, want := range map[int64]string{1: "", 2: "order:missing-version"} {
+			r := story{give(account, 1, 2, version, 0, 9), give(3, 1, account, 1, 0, 9), read(10, 20, 3, 1)}.run()
+			results := r.results(t)
+			delete(results, "accounts")
+			if got := convictions(results); got != want {
+				t.Errorf("account %d, version %d: convicted of %q, want %q: %v", account, version, got, want, results)
+			}
+		}
+	}
+}
+
 // Rows beyond the numbers that there are find no room.
 func TestEntriesAreBounded(t *testing.T) {
 	full, nearly := make([][]entry, maxEntries>>chunkBits+1), make([][]entry, maxEntries>>chunkBits)
