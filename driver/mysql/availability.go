@@ -1,0 +1,174 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/availability"
+	"assay/workload/bank"
+)
+
+// availabilitySchema is the database of workload availability.
+const availabilitySchema = "assay_availability"
+
+func availabilityTables() []table {
+	return []table{{"entry", `id BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL`}}
+}
+
+// availabilityStore implements availability.Store.
+type availabilityStore struct {
+	*place
+	// apart is true if reads go to another host than writes.
+	apart bool
+}
+
+// OpenAvailability connects to the target and returns the Store on it, in the
+// database assay_availability. Errors and the address are as with OpenBank.
+//
+// Reads go to the node that takes the session's writes, or with the targets
+// nearest and secondary-preferred to another host of the address that answers,
+// and to the same one if no other does; an address of one host gives
+// *workload.OptionError for them. Such a node may not have applied yet what was
+// acknowledged, unless the address has wsrep_sync_wait=1.
+func OpenAvailability(ctx context.Context, target workload.Target) (availability.Store, error) {
+	apart := false
+	switch target.Read {
+	case "", workload.ReadPrimary:
+	case workload.ReadNearest, workload.ReadSecondaryPreferred:
+		apart = true
+	default:
+		return nil, &workload.OptionError{Option: "read", Value: target.Read,
+			Want: workload.ReadPrimary + ", " + workload.ReadSecondaryPreferred + ", " + workload.ReadNearest}
+	}
+	p, err := openPlace(ctx, target, "availability")
+	if err != nil {
+		return nil, err
+	}
+	if apart && len(p.hosts) < 2 {
+		_ = p.Close()
+		return nil, &workload.OptionError{Option: "read", Value: target.Read, Want: workload.ReadPrimary + ", or an address of several hosts"}
+	}
+	return &availabilityStore{p, apart}, nil
+}
+
+// Create implements availability.Store. Galera defines tables on all nodes at the
+// same place in the order of transactions.
+func (s *availabilityStore) Create(ctx context.Context, mark workload.Mark) error {
+	return s.create(ctx, mark, availabilityTables())
+}
+
+// Find implements availability.Store.
+func (s *availabilityStore) Find(ctx context.Context) (*workload.Remains, error) {
+	return s.find(ctx, "entry")
+}
+
+// Size implements availability.Store.
+func (s *availabilityStore) Size(ctx context.Context) (workload.Size, error) {
+	return s.size(ctx, availabilityTables())
+}
+
+// Drop implements availability.Store.
+func (s *availabilityStore) Drop(ctx context.Context) error { return s.drop(ctx, availabilityTables()) }
+
+// Read implements availability.Store.
+func (s *availabilityStore) Read(ctx context.Context, row func(availability.Row) error) error {
+	return s.view(ctx, nil, func(c *conn) error {
+		return c.query(ctx, func(values []driver.Value) error {
+			var r availability.Row
+			if err := numbers(values, &r.Key, &r.Value); err != nil {
+				return err
+			}
+			return stopped(row(r))
+		}, `SELECT id, value FROM `+availabilitySchema+`.entry`)
+	})
+}
+
+// availabilitySession implements availability.Session on one connection, and
+// another one for reads that go elsewhere.
+type availabilitySession struct {
+	*line
+	reader *line // the same, unless reads go elsewhere
+}
+
+// Session implements availability.Store.
+func (s *availabilityStore) Session(ctx context.Context) (availability.Session, error) {
+	writer, err := s.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	session := &availabilitySession{line: writer, reader: writer}
+	if s.apart {
+		if reader := s.elsewhere(ctx, writer.host); reader != nil {
+			session.reader = reader
+		}
+	}
+	return session, nil
+}
+
+// elsewhere opens a connection to another host than this one, which need not
+// take writes; nil if none answers.
+func (s *availabilityStore) elsewhere(ctx context.Context, not *host) *line {
+	for _, h := range s.order(true) {
+		if h == not {
+			continue
+		}
+		c, err := h.connect(ctx, s.schema)
+		if err != nil {
+			continue
+		}
+		if c.look.galera && !c.look.prepared {
+			c.hangUp()
+			continue
+		}
+		if l, err := s.adopt(ctx, c); err == nil {
+			return l
+		}
+	}
+	return nil
+}
+
+// Close ends the session; what is in flight is abandoned.
+func (s *availabilitySession) Close() {
+	s.line.Close()
+	if s.reader != s.line {
+		s.reader.Close()
+	}
+}
+
+// Insert implements availability.Session: one statement, committed by itself.
+func (s *availabilitySession) Insert(ctx context.Context, row availability.Row) availability.Reply {
+	if err := ctx.Err(); err != nil { // nothing is sent
+		return availability.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.sound()}
+	}
+	err := s.exec(ctx, fmt.Sprintf(`INSERT INTO `+availabilitySchema+`.entry (id, value) VALUES (%d, %d)`, row.Key, row.Value))
+	if err == nil {
+		return availability.Reply{Outcome: history.Committed, Broken: !s.sound()}
+	}
+	ruling := rule(err, alone)
+	reply := availability.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound() || elsewhere(err)}
+	if reply.Outcome == history.Failed && hasCode(err, codeDuplicateEntry) {
+		reply.Duplicate, reply.Class = true, bank.ClassDuplicate
+	}
+	return reply
+}
+
+// Get implements availability.Session. A read has no effect, so that one without
+// an answer has failed.
+func (s *availabilitySession) Get(ctx context.Context, key int64) availability.Reply {
+	if err := ctx.Err(); err != nil {
+		return availability.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.reader.sound()}
+	}
+	reply := availability.Reply{Outcome: history.Committed}
+	err := s.reader.query(ctx, func(values []driver.Value) error {
+		reply.Found = true
+		return numbers(values, &reply.Row.Key, &reply.Row.Value)
+	}, fmt.Sprintf(`SELECT id, value FROM `+availabilitySchema+`.entry WHERE id = %d`, key))
+	if err != nil {
+		return availability.Reply{Outcome: history.Failed, Class: rule(err, alone).class, Err: err, Broken: !s.reader.sound() || elsewhere(err)}
+	}
+	reply.Broken = !s.reader.sound()
+	return reply
+}

@@ -1,0 +1,182 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	library "github.com/go-sql-driver/mysql"
+)
+
+// conn is one connection, used by one goroutine at a time. It goes to the
+// library's driver directly: database/sql would send again, over another
+// connection, what it believes not to have been done.
+//
+// A context that ends closes the connection; what was sent may go on in the
+// server.
+type conn struct {
+	raw  driver.Conn
+	host *host
+	look look
+}
+
+// exec runs statements and leaves out their rows. Of several statements in one
+// text, none is run after the first error.
+func (c *conn) exec(ctx context.Context, text string, args ...any) error {
+	_, err := c.raw.(driver.ExecerContext).ExecContext(ctx, text, named(args))
+	return err
+}
+
+// affected runs one statement and returns how many rows it changed.
+func (c *conn) affected(ctx context.Context, text string, args ...any) (int64, error) {
+	result, err := c.raw.(driver.ExecerContext).ExecContext(ctx, text, named(args))
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// query runs statements and gives each row of the first of them that has rows
+// to the callback. Rows come from the socket as they are taken, which holds the
+// server back if the callback is slow. After an error of the callback the
+// connection is closed, because the alternative is to receive all that is left.
+func (c *conn) query(ctx context.Context, row func(values []driver.Value) error, text string, args ...any) error {
+	rows, err := c.raw.(driver.QueryerContext).QueryContext(ctx, text, named(args))
+	if err != nil {
+		return err
+	}
+	if err := eachRow(rows, row); err != nil {
+		if callback := (*rowError)(nil); errors.As(err, &callback) {
+			c.hangUp()
+			err = callback.err
+		}
+		_ = rows.Close() // the first error is the one that matters
+		return err
+	}
+	return rows.Close()
+}
+
+// rowError carries what a callback returned.
+type rowError struct{ err error }
+
+func (e *rowError) Error() string { return e.err.Error() }
+
+// eachRow gives each row of one result. The values are good until the next row.
+func eachRow(rows driver.Rows, row func(values []driver.Value) error) error {
+	values := make([]driver.Value, len(rows.Columns()))
+	for {
+		switch err := rows.Next(values); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := row(values); err != nil {
+			return &rowError{err}
+		}
+	}
+}
+
+// named are the arguments as the library takes them; it puts them into the
+// text (interpolateParams).
+func named(args []any) []driver.NamedValue {
+	if len(args) == 0 {
+		return nil
+	}
+	values := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+	}
+	return values
+}
+
+// sound reports whether the connection can be used again.
+func (c *conn) sound() bool { return c.raw.(driver.Validator).IsValid() }
+
+// hangUp closes the connection. The error is of no use: it is gone either way.
+func (c *conn) hangUp() { _ = c.raw.Close() }
+
+// numbers reads a row of integers, none of them null.
+func numbers(row []driver.Value, into ...*int64) error {
+	if len(row) != len(into) {
+		return fmt.Errorf("a row of %d columns came where %d were asked for", len(row), len(into))
+	}
+	for i, value := range row {
+		n, err := number(value)
+		if err != nil {
+			return fmt.Errorf("column %d: %w", i+1, err)
+		}
+		*into[i] = n
+	}
+	return nil
+}
+
+// number reads a value as an integer: the library gives columns of integer types
+// as numbers, and sums, which are decimals, as text.
+func number(value driver.Value) (int64, error) {
+	switch value := value.(type) {
+	case int64:
+		return value, nil
+	case uint64:
+		if value > 1<<63-1 {
+			return 0, fmt.Errorf("%d is too large", value)
+		}
+		return int64(value), nil
+	case []byte:
+		return strconv.ParseInt(string(value), 10, 64)
+	default:
+		return 0, fmt.Errorf("a value of type %T is not an integer", value)
+	}
+}
+
+// text reads a value as text; null is empty.
+func text(value driver.Value) string {
+	switch value := value.(type) {
+	case []byte:
+		return string(value)
+	case string:
+		return value
+	case nil:
+		return ""
+	default:
+		return fmt.Sprint(value)
+	}
+}
+
+// one runs a query of one row of integers.
+func (c *conn) one(ctx context.Context, query string, args []any, into ...*int64) error {
+	found := false
+	err := c.query(ctx, func(row []driver.Value) error {
+		found = true
+		return numbers(row, into...)
+	}, query, args...)
+	if err == nil && !found {
+		err = errors.New("no row came where one was asked for")
+	}
+	return err
+}
+
+// pairs runs a query whose rows are a name and a value, such as SHOW VARIABLES.
+func (c *conn) pairs(ctx context.Context, query string, args ...any) (map[string]string, error) {
+	values := make(map[string]string)
+	err := c.query(ctx, func(row []driver.Value) error {
+		if len(row) != 2 {
+			return fmt.Errorf("a row of %d columns came where two were asked for", len(row))
+		}
+		values[text(row[0])] = text(row[1])
+		return nil
+	}, query, args...)
+	return values, err
+}
+
+// quiet is the configuration that all connections share.
+func quiet() *library.Config {
+	config := library.NewConfig()
+	config.Net = "tcp"
+	config.Logger = &library.NopLogger{}
+	config.MultiStatements, config.InterpolateParams = true, true
+	return config
+}

@@ -1,0 +1,199 @@
+// Package mysql drives MariaDB and MySQL, alone or as a Galera cluster, through
+// go-sql-driver/mysql: connections and errors first, then one group of files a
+// workload.
+//
+// It must not know how load is made, checked or reported.
+package mysql
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	library "github.com/go-sql-driver/mysql"
+
+	"assay/workload"
+)
+
+// host is one server of the address.
+type host struct {
+	name     string // host:port
+	settings *settings
+	pool     *pool
+}
+
+// look is what a server says of itself when a connection begins.
+type look struct {
+	id       int64 // the connection's, as the server counts them
+	readOnly bool
+	galera   bool
+	// prepared is false if a Galera node is in no component with a quorum, or
+	// still copies its data (wsrep_ready).
+	prepared bool
+}
+
+// takesWrites is nil if the server does, and else says why not.
+func (l look) takesWrites() error {
+	switch {
+	case l.galera && !l.prepared:
+		return errors.New("this Galera node is not prepared for use: it has no quorum, or is still joining (wsrep_ready)")
+	case l.readOnly:
+		return errors.New("it is read only (read_only)")
+	}
+	return nil
+}
+
+// askLook is one text whose answers readLook reads. A server that is no Galera
+// node answers "OFF", or has no such variable.
+const askLook = `SELECT CONNECTION_ID(), @@global.read_only; SHOW GLOBAL VARIABLES LIKE 'wsrep_on'; SHOW GLOBAL STATUS LIKE 'wsrep_ready'`
+
+// lookAround asks the server what it is; it also finds out whether a connection
+// still lives.
+func (c *conn) lookAround(ctx context.Context) (look, error) {
+	rows, err := c.raw.(driver.QueryerContext).QueryContext(ctx, askLook, nil)
+	if err != nil {
+		return look{}, err
+	}
+	l, err := readLook(rows)
+	if closed := rows.Close(); err == nil {
+		err = closed
+	}
+	return l, err
+}
+
+func readLook(rows driver.Rows) (l look, err error) {
+	err = eachRow(rows, func(row []driver.Value) error {
+		var readOnly int64
+		err := numbers(row, &l.id, &readOnly)
+		l.readOnly = readOnly != 0
+		return err
+	})
+	for _, into := range []*bool{&l.galera, &l.prepared} {
+		if err == nil {
+			err = rows.(driver.RowsNextResultSet).NextResultSet()
+		}
+		if err == nil {
+			err = eachRow(rows, func(row []driver.Value) error {
+				*into = len(row) == 2 && text(row[1]) == "ON"
+				return nil
+			})
+		}
+	}
+	return l, err
+}
+
+// prologue are the statements with which every connection begins: what the
+// server's own configuration may have changed and a transfer relies on, then
+// what the address asks for. The comment is one that only MariaDB reads.
+func (s *settings) prologue() string {
+	set := []string{"autocommit = 1", "completion_type = 0", "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"}
+	for _, v := range s.variables {
+		set = append(set, v.assignment())
+	}
+	text := "SET SESSION " + strings.Join(set, ", ") + "/*M!100201 , check_constraint_checks = 1 */"
+	if s.isolation != "" {
+		text += "; SET SESSION TRANSACTION ISOLATION LEVEL " + s.isolation
+	}
+	return text
+}
+
+// connect opens a connection that begins in this database ("" for none), within
+// the target's ConnectTimeout.
+func (h *host) connect(ctx context.Context, database string) (*conn, error) {
+	s := h.settings
+	config := quiet()
+	config.User, config.Passwd, config.Addr, config.DBName, config.TLSConfig = s.user, s.password, h.name, database, s.tls
+	connector, err := library.NewConnector(config)
+	if err != nil {
+		// The error may quote what the configuration holds.
+		return nil, &workload.OptionError{Option: "address", Value: s.printable, Want: wantAddress}
+	}
+	bounded, cancel := context.WithTimeout(ctx, s.connectTimeout)
+	defer cancel()
+	raw, err := connector.Connect(bounded)
+	if err != nil {
+		return nil, h.connectError(ctx, err)
+	}
+	c := &conn{raw: raw, host: h}
+	if err = c.exec(bounded, s.prologue()); err == nil {
+		c.look, err = c.lookAround(bounded)
+	}
+	if err != nil {
+		c.hangUp()
+		return nil, h.connectError(ctx, err)
+	}
+	return c, nil
+}
+
+// connectError says why no connection came about. ctx is the caller's: its end
+// is passed on as such.
+func (h *host) connectError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("connect to %s: %w", h.name, ctx.Err())
+	}
+	var answer *library.MySQLError
+	if !errors.As(err, &answer) {
+		return &workload.UnreachableError{Address: h.name, Err: err}
+	}
+	switch answer.Number {
+	case codeAccessDenied, codeAccessDeniedNoReason, codeDatabaseDenied, codeHostDenied, codeHostBlocked:
+		return &workload.AuthError{Address: h.name, User: h.settings.user, Reason: answer.Message}
+	case codeTooManyConnections, codeUserConnections, codeUserLimit:
+		return fmt.Errorf("%s has no connection left; raise max_connections (or the user's limit), or run fewer clients: %w", h.name, answer)
+	case codeServerShutdown:
+		return &workload.UnreachableError{Address: h.name, Err: answer}
+	case codeUnknownVariable, codeWrongVariableValue, codeWrongVariableType, codeReadOnlyVariable, codePrivilege:
+		return &workload.OptionError{Option: "the address's option", Value: answer.Message,
+			Want: "engine, balance, tls, or a variable of the server that this user may set for a session"}
+	default:
+		return fmt.Errorf("connect to %s: %w", h.name, answer)
+	}
+}
+
+// order is the order in which hosts are tried.
+func (p *place) order(random bool) []*host {
+	if !random {
+		return p.hosts
+	}
+	first := rand.IntN(len(p.hosts))
+	return slices.Concat(p.hosts[first:], p.hosts[:first])
+}
+
+// firstThatWrites returns a connection to the first of the hosts that answers
+// and takes writes. open makes a connection, close takes one back that is not
+// wanted. An error that another host would give too ends the search.
+func (p *place) firstThatWrites(ctx context.Context, hosts []*host, open func(*host) (*conn, error), close func(*conn)) (*conn, error) {
+	var refusals []error
+	for _, h := range hosts {
+		c, err := open(h)
+		if err == nil {
+			why := c.look.takesWrites()
+			if why == nil {
+				return c, nil
+			}
+			close(c)
+			err = &workload.UnreachableError{Address: h.name, Err: why}
+		}
+		if ctx.Err() != nil || !errors.As(err, new(*workload.UnreachableError)) && !hasCode(err, codeTooManyConnections) {
+			return nil, err
+		}
+		refusals = append(refusals, err)
+	}
+	if len(refusals) == 1 {
+		return nil, refusals[0]
+	}
+	var reasons []string
+	for i, err := range refusals {
+		var unreachable *workload.UnreachableError
+		if errors.As(err, &unreachable) {
+			err = unreachable.Err
+		}
+		reasons = append(reasons, fmt.Sprintf("%s: %v", hosts[i].name, err))
+	}
+	return nil, &workload.UnreachableError{Address: cmp.Or(p.settings.printable, "the server"), Err: errors.New(strings.Join(reasons, "; "))}
+}

@@ -1,0 +1,165 @@
+package mysql
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/workload"
+)
+
+// server is what is known of the product.
+type server struct {
+	name, version string
+	mariadb       bool
+	galera        bool
+	level         string // the default isolation level, in SQL's words
+	// snapshots is true if InnoDB refuses to change what another transaction
+	// changed since it was read (MariaDB's innodb_snapshot_isolation).
+	snapshots bool
+}
+
+// askServer asks for it. tx_isolation has been called transaction_isolation
+// since MySQL 8.0 and MariaDB 11.1.
+func askServer(ctx context.Context, c *conn) (s server, err error) {
+	values, err := c.pairs(ctx, `SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'tx_isolation', 'transaction_isolation',
+		'innodb_snapshot_isolation')`)
+	if err != nil {
+		return s, err
+	}
+	s.version = values["version"]
+	s.mariadb = strings.Contains(s.version, "MariaDB")
+	s.name = "MySQL"
+	if s.mariadb {
+		s.name = "MariaDB"
+	}
+	s.galera = c.look.galera
+	s.level = strings.ReplaceAll(cmp.Or(values["transaction_isolation"], values["tx_isolation"]), "-", " ")
+	s.snapshots = values["innodb_snapshot_isolation"] == "ON"
+	return s, nil
+}
+
+var versionNumbers = regexp.MustCompile(`^(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)`)
+
+// sufficient refuses servers that take CHECK constraints and do not keep them:
+// then accounts could be overdrawn.
+func (s server) sufficient() error {
+	least := [3]int{8, 0, 16} // MySQL manual, "CHECK Constraints"
+	if s.mariadb {
+		least = [3]int{10, 2, 1} // MariaDB documentation, "CONSTRAINT"
+	}
+	found := versionNumbers.FindStringSubmatch(s.version)
+	if found == nil {
+		return fmt.Errorf("the server calls its version %q, which tells nothing", s.version)
+	}
+	var version [3]int
+	for i := range version {
+		version[i], _ = strconv.Atoi(found[1+i]) // digits; too many are the maximum
+	}
+	if slices.Compare(version[:], least[:]) < 0 {
+		return fmt.Errorf("%s %s does not keep CHECK constraints; want %s %d.%d.%d or later", s.name, s.version, s.name, least[0], least[1], least[2])
+	}
+	return nil
+}
+
+const innodb, rocksdb = "InnoDB", "ROCKSDB"
+
+// chooseEngine returns the storage engine as the server spells it, or
+// *workload.OptionError with those that it has and that know transactions.
+func chooseEngine(ctx context.Context, c *conn, name string) (string, error) {
+	wanted := cmp.Or(name, innodb)
+	if strings.EqualFold(wanted, "MyRocks") {
+		wanted = rocksdb
+	}
+	var engines []string
+	err := c.query(ctx, func(row []driver.Value) error {
+		engines = append(engines, text(row[0]))
+		return nil
+	}, `SELECT engine FROM information_schema.engines WHERE support IN ('YES', 'DEFAULT') AND transactions = 'YES'
+		AND engine <> 'SEQUENCE' ORDER BY engine`)
+	if err != nil {
+		return "", err
+	}
+	for _, engine := range engines {
+		if !strings.EqualFold(engine, wanted) {
+			continue
+		}
+		if c.look.galera && !strings.EqualFold(engine, innodb) {
+			return "", &workload.OptionError{Option: "engine", Value: name, Want: innodb + ", the only one that Galera replicates"}
+		}
+		return engine, nil
+	}
+	return "", &workload.OptionError{Option: "engine", Value: cmp.Or(name, innodb), Want: cmp.Or(strings.Join(engines, ", "), "none: the server has no engine with transactions")}
+}
+
+// chooseLevel is the isolation level in force. MyRocks has two of the four
+// (MariaDB documentation, "MyRocks and CREATE TABLE", limitations).
+func (p *place) chooseLevel() (string, error) {
+	level := cmp.Or(p.isolation, p.server.level)
+	if !slices.Contains(levels(), level) {
+		return "", fmt.Errorf("the server's default isolation level is %q, of which nothing is known; name one with --isolation", level)
+	}
+	if p.engine == rocksdb && level != readCommitted && level != repeatableRead {
+		return "", &workload.OptionError{Option: "isolation level", Value: strings.ToLower(level), Want: "read committed, repeatable read: MyRocks has no other"}
+	}
+	return level, nil
+}
+
+// described are the settings that decide what a result means, where the server
+// has them.
+var described = []string{
+	"innodb_flush_log_at_trx_commit", "innodb_doublewrite", "innodb_flush_method", "innodb_buffer_pool_size",
+	"innodb_lock_wait_timeout", "innodb_deadlock_detect", "innodb_snapshot_isolation", "rocksdb_flush_log_at_trx_commit",
+	"log_bin", "sync_binlog", "binlog_format", "max_connections", "read_only",
+	"wsrep_sync_wait", "wsrep_slave_threads", "wsrep_sst_method", "rpl_semi_sync_master_enabled",
+}
+
+// Describe asks the server what it is.
+func (p *place) Describe(ctx context.Context) (workload.Product, error) {
+	product := workload.Product{Name: p.server.name, Version: p.server.version}
+	add := func(name, value string) {
+		product.Settings = append(product.Settings, workload.Setting{Name: name, Value: cmp.Or(value, "(none)")})
+	}
+	err := p.use(ctx, func(c *conn) error {
+		add("engine", p.engine)
+		add("isolation", strings.ToLower(p.level))
+		values, err := c.pairs(ctx, `SHOW VARIABLES`)
+		if err != nil {
+			return err
+		}
+		for _, name := range described {
+			value, known := values[name]
+			switch {
+			case !known, p.engine == rocksdb && strings.HasPrefix(name, "innodb_"), p.engine != rocksdb && strings.HasPrefix(name, "rocksdb_"),
+				!c.look.galera && strings.HasPrefix(name, "wsrep_"):
+				continue
+			}
+			add(name, value)
+		}
+		product.Topology.Nodes = 1
+		if !c.look.galera {
+			return nil
+		}
+		status, err := c.pairs(ctx, `SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'`)
+		if err != nil {
+			return err
+		}
+		size, err := strconv.Atoi(status["wsrep_cluster_size"])
+		if err != nil {
+			return errors.New("the Galera node does not tell the size of its cluster")
+		}
+		add("wsrep_cluster_size", strconv.Itoa(size))
+		product.Topology.Nodes, product.Topology.Replicas = size, size
+		return nil
+	})
+	if err != nil {
+		return workload.Product{}, operation("describe", err)
+	}
+	return product, nil
+}

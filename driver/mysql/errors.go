@@ -1,0 +1,219 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	library "github.com/go-sql-driver/mysql"
+
+	"assay/history"
+	"assay/workload/bank"
+)
+
+// Error numbers of the server, by their names in MySQL's and MariaDB's manuals
+// ("Server Error Message Reference", "MariaDB Error Codes").
+const (
+	codeRecordChanged         = 1020 // ER_CHECKREAD, MariaDB with innodb_snapshot_isolation
+	codeTooManyConnections    = 1040
+	codeDatabaseDenied        = 1044
+	codeAccessDenied          = 1045
+	codeUnknownCommand        = 1047 // ER_UNKNOWN_COM_ERROR; Galera: not prepared for application use
+	codeBadNull               = 1048
+	codeUnknownDatabase       = 1049
+	codeServerShutdown        = 1053
+	codeDuplicateEntry        = 1062
+	codeUnknownError          = 1105
+	codeHostBlocked           = 1129
+	codeHostDenied            = 1130
+	codeTableDenied           = 1142
+	codeNoSuchTable           = 1146
+	codeErrorDuringCommit     = 1180
+	codeUnknownVariable       = 1193
+	codeUserConnections       = 1203
+	codeLockWaitTimeout       = 1205
+	codeDeadlock              = 1213
+	codeUserLimit             = 1226
+	codePrivilege             = 1227
+	codeWrongVariableType     = 1232
+	codeWrongVariableValue    = 1231
+	codeReadOnlyVariable      = 1238
+	codeOptionPrevents        = 1290 // the server is read only
+	codeQueryInterrupted      = 1317
+	codeAccessDeniedNoReason  = 1698
+	codeReadOnlyTransaction   = 1792
+	codeReadOnlyMode          = 1836
+	codeConnectionKilled      = 1927 // MariaDB
+	codeStatementTimeout      = 1969 // MariaDB, max_statement_time
+	codeQueryTimeout          = 3024 // MySQL, max_execution_time
+	codeRolledBackAtCommit    = 3101 // MySQL's group replication
+	codeCheckViolatedMySQL    = 3819
+	codeConstraintFailed      = 4025 // MariaDB
+	codeClientInteractionTime = 4031 // MySQL: the session was idle for too long
+)
+
+// stage is what was going on when an error came.
+type stage int
+
+const (
+	// working: a statement of a transaction, before its COMMIT.
+	working stage = iota
+	// committing: COMMIT itself.
+	committing
+	// alone: a statement that is a transaction by itself.
+	alone
+)
+
+// Classes beside those of workload/bank.
+const (
+	// classDuplicateKey: a row whose key is there already.
+	classDuplicateKey = "duplicate key"
+	// classNotPrepared: a Galera node that is in no component with a quorum.
+	classNotPrepared = "node not prepared"
+)
+
+// ruling is what an error proves about the transaction in which it came up.
+type ruling struct {
+	// outcome is Failed with proof of no effect, else Unknown.
+	outcome history.Outcome
+	// class is the error's, in the words of workload/bank.
+	class string
+}
+
+// rule decides what an error proves. The rules, and where they come from:
+//
+// The statements of a transfer go out as one text. "If mysql_next_result()
+// returns an error, no other statements are executed and there are no more
+// results to fetch" (MySQL, "C API Developer Guide", mysql_next_result()): after
+// an error that answers a statement before COMMIT, the COMMIT is not executed.
+// Whether the server rolls back the whole transaction by itself (a deadlock,
+// 1213) or the statement only (a lock wait timeout, 1205; a duplicate key;
+// "other errors ... roll back the corresponding SQL statement"; MySQL manual,
+// "InnoDB Error Handling"), what is left can only be rolled back, and is, by our
+// ROLLBACK or by the end of the connection: Failed.
+//
+// An error that answers COMMIT is proof in two cases. 1213 is what a transaction
+// gets that fails Galera's certification, and is rolled back for it (Galera
+// documentation, "Certification-Based Replication", "Dealing with Multi-Master
+// Conflicts"); 3101 is the same of MySQL's group replication ("Plugin instructed
+// the server to rollback the current transaction"). No other number is taken for
+// proof there: 1180 (error during COMMIT) and 1317 (interrupted) say that nobody
+// knows.
+//
+// A statement that is a transaction by itself both works and commits. Beside the
+// two of COMMIT, those errors are proof of which the manual says that the
+// statement was rolled back (1062, 1205; "InnoDB Error Handling"), or that it
+// was refused before it began: 1047 by a Galera node without a quorum, 1290, 1792
+// and 1836 by a server that takes no writes, 1044, 1142 and 1146 for a table that
+// is not there or not for this user.
+//
+// Never a proof, wherever it comes: 1053 and 1927 (shutdown, killed) and the
+// numbers from 2000 to 2999, which a proxy sends also when it lost a server that
+// had the whole text; 1105, which is everything; whatever the client itself
+// reports after it has sent something. What it knows not to have been sent
+// (driver.ErrBadConn: "should be returned ... only if the server has not
+// performed the query", database/sql/driver) is Failed.
+func rule(err error, at stage) ruling {
+	var answer *library.MySQLError
+	if errors.As(err, &answer) {
+		if proves(answer, at) {
+			return ruling{history.Failed, classOf(answer)}
+		}
+		return ruling{history.Unknown, classOf(answer)}
+	}
+	if errors.Is(err, driver.ErrBadConn) {
+		return ruling{history.Failed, bank.ClassLost}
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return ruling{history.Unknown, bank.ClassTimeout}
+	}
+	return ruling{history.Unknown, bank.ClassLost}
+}
+
+func proves(answer *library.MySQLError, at stage) bool {
+	code := answer.Number
+	switch {
+	case code >= 2000 && code < 3000:
+		return false
+	case at == working:
+		return !slices.Contains([]uint16{codeServerShutdown, codeConnectionKilled, codeUnknownError, codeErrorDuringCommit,
+			codeClientInteractionTime}, code)
+	case code == codeDeadlock || code == codeRolledBackAtCommit:
+		return true
+	case at == committing:
+		return false
+	default:
+		return slices.Contains([]uint16{codeDuplicateEntry, codeLockWaitTimeout, codeOptionPrevents, codeReadOnlyTransaction,
+			codeReadOnlyMode, codeDatabaseDenied, codeTableDenied, codeNoSuchTable}, code) || notPrepared(answer)
+	}
+}
+
+// notPrepared reports whether a Galera node refused a statement since it has no
+// quorum (Galera documentation, "Quorum Components": such a node answers "WSREP
+// has not yet prepared node for application use"). The number alone means any
+// unknown command.
+func notPrepared(answer *library.MySQLError) bool {
+	return answer.Number == codeUnknownCommand && strings.Contains(answer.Message, "WSREP")
+}
+
+// elsewhere reports whether a server refuses for a reason that lasts and that
+// another host of the address may not have, so that the session is better
+// replaced.
+func elsewhere(err error) bool {
+	return hasCode(err, codeUnknownCommand, codeOptionPrevents, codeReadOnlyMode, codeServerShutdown)
+}
+
+func classOf(answer *library.MySQLError) string {
+	switch code := answer.Number; code {
+	case codeDeadlock:
+		return bank.ClassDeadlock
+	case codeLockWaitTimeout:
+		return bank.ClassLockTimeout
+	case codeRecordChanged, codeRolledBackAtCommit:
+		return bank.ClassSerialization
+	case codeQueryInterrupted, codeStatementTimeout, codeQueryTimeout, codeClientInteractionTime:
+		return bank.ClassTimeout
+	case codeOptionPrevents, codeReadOnlyTransaction, codeReadOnlyMode:
+		return bank.ClassReadOnly
+	case codeServerShutdown, codeConnectionKilled:
+		return bank.ClassShutdown
+	case codeUnknownCommand:
+		return classNotPrepared
+	default:
+		if code >= 2000 && code < 3000 {
+			return bank.ClassLost
+		}
+		return bank.ClassOther
+	}
+}
+
+// hasCode reports whether err is an answer of the server with one of the
+// numbers.
+func hasCode(err error, codes ...uint16) bool {
+	var answer *library.MySQLError
+	return errors.As(err, &answer) && slices.Contains(codes, answer.Number)
+}
+
+const hintPrivilege = "the user needs all privileges on the databases assay_bank, assay_isolation and assay_availability (GRANT ALL ON `assay\\_%`.* TO ...)"
+
+// advise adds to an error what the user can do about it.
+func advise(name string, err error) error {
+	switch {
+	case hasCode(err, codeDatabaseDenied, codeTableDenied):
+		err = fmt.Errorf("%w; %s", err, hintPrivilege)
+	case hasCode(err, codeOptionPrevents, codeReadOnlyTransaction, codeReadOnlyMode):
+		err = fmt.Errorf("%w; give the address of a server that takes writes", err)
+	}
+	return operation(name, err)
+}
+
+// operation puts the name of what was done before an error, if there is one.
+func operation(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("mysql: %s: %w", name, err)
+}

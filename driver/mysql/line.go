@@ -1,0 +1,63 @@
+package mysql
+
+import (
+	"context"
+	"fmt"
+)
+
+// line is the connection of one session. It is used by one goroutine at a time.
+type line struct {
+	*conn
+	place *place
+}
+
+// sessionLock begins the name of the lock by which a session is known to all who
+// look for those of this workload (see Settle); its connection's number follows.
+func (p *place) sessionLock() string { return p.schema + " session " }
+
+// dial opens a session's connection.
+func (p *place) dial(ctx context.Context) (*line, error) {
+	c, err := p.firstThatWrites(ctx, p.order(p.anyHost), func(h *host) (*conn, error) {
+		c, err := h.connect(ctx, p.schema)
+		if hasCode(err, codeUnknownDatabase) {
+			err = p.missing()
+		}
+		return c, err
+	}, (*conn).hangUp)
+	if err != nil {
+		return nil, operation("open session", err)
+	}
+	return p.adopt(ctx, c)
+}
+
+// adopt makes a connection that of a session: it takes the lock that tells what
+// it is, before it does anything else.
+func (p *place) adopt(ctx context.Context, c *conn) (*line, error) {
+	bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
+	defer cancel()
+	var got int64
+	if err := c.one(bounded, fmt.Sprintf(`SELECT GET_LOCK('%s%d', 0)`, p.sessionLock(), c.look.id), nil, &got); err != nil {
+		c.hangUp()
+		return nil, operation("open session", err)
+	}
+	l := &line{conn: c, place: p}
+	p.mu.Lock()
+	p.lines[l] = struct{}{}
+	p.mu.Unlock()
+	return l, nil
+}
+
+// Close ends the session; what is in flight is abandoned.
+func (l *line) Close() {
+	l.place.mu.Lock()
+	delete(l.place.lines, l)
+	l.place.mu.Unlock()
+	l.hangUp()
+}
+
+// leave ends a transaction that is not to be committed, and reports whether the
+// session can go on. After some errors there is no transaction any more; a
+// ROLLBACK then does nothing.
+func (l *line) leave(ctx context.Context) bool {
+	return l.exec(ctx, "ROLLBACK") == nil && l.sound()
+}

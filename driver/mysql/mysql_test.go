@@ -1,0 +1,201 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	library "github.com/go-sql-driver/mysql"
+
+	"assay/cluster"
+	"assay/driver/drivertest"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// secret is the password of the test servers; no error may tell it.
+const secret = `s3cr:t/of@the#test?'\`
+
+// node is the one single node of this package's tests; it has MyRocks too.
+var node *cluster.MariaDB
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	var err error
+	node, err = cluster.StartMariaDB(ctx, cluster.MariaDBOptions{Password: secret, MyRocks: true})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	if err := node.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// spot is where a test's Stores are.
+type spot struct {
+	hosts, user, password string
+	query                 url.Values
+}
+
+func (s spot) address() string {
+	return "mysql://" + url.UserPassword(s.user, s.password).String() + "@" + s.hosts + "/?" + s.query.Encode()
+}
+
+// address is the test server's with these changes.
+func address(changes ...func(*spot)) string {
+	s := spot{hosts: node.HostPort(0), user: "assay", password: secret, query: url.Values{}}
+	for _, change := range changes {
+		change(&s)
+	}
+	return s.address()
+}
+
+func atHosts(hosts ...string) func(*spot) {
+	return func(s *spot) { s.hosts = strings.Join(hosts, ",") }
+}
+
+func user(name, password string) func(*spot) {
+	return func(s *spot) { s.user, s.password = name, password }
+}
+
+func parameter(name, value string) func(*spot) { return func(s *spot) { s.query.Set(name, value) } }
+
+func target(changes ...func(*spot)) workload.Target {
+	return workload.Target{Address: address(changes...), ConnectTimeout: 3 * time.Second}
+}
+
+func at(level string, changes ...func(*spot)) workload.Target {
+	to := target(changes...)
+	to.Isolation = level
+	return to
+}
+
+func openBank(t *testing.T, target workload.Target) *bankStore {
+	t.Helper()
+	store, err := OpenBank(context.Background(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.(*bankStore)
+}
+
+// admin is a plain connection beside the driver.
+func admin(t *testing.T) *sql.Conn {
+	t.Helper()
+	return connectTo(t, node.HostPort(0))
+}
+
+func connectTo(t *testing.T, hostPort string) *sql.Conn {
+	t.Helper()
+	config := library.NewConfig()
+	config.User, config.Passwd, config.Net, config.Addr = "assay", secret, "tcp", hostPort
+	config.Logger, config.InterpolateParams = &library.NopLogger{}, true
+	connector, err := library.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	t.Cleanup(func() { db.Close() })
+	conn, err := db.Conn(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func exec(t *testing.T, conn *sql.Conn, text string, args ...any) {
+	t.Helper()
+	if _, err := conn.ExecContext(context.Background(), text, args...); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+}
+
+func value(t *testing.T, conn *sql.Conn, text string, args ...any) (v string) {
+	t.Helper()
+	if err := conn.QueryRowContext(context.Background(), text, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+func TestBank(t *testing.T) {
+	for _, level := range []string{"", "read committed", "read-uncommitted", "serializable"} {
+		t.Run("isolation="+level, func(t *testing.T) { drivertest.RunBank(t, harness(level)) })
+	}
+	for _, level := range []string{"", "read committed"} {
+		t.Run("RocksDB, isolation="+level, func(t *testing.T) {
+			drivertest.RunBank(t, harness(level, parameter("engine", "RocksDB")))
+		})
+	}
+}
+
+func harness(level string, changes ...func(*spot)) drivertest.Bank {
+	return drivertest.Bank{
+		Secret:        secret,
+		Open:          func(t *testing.T) bank.Store { return openBank(t, at(level, changes...)) },
+		MakeForeign:   func(t *testing.T) { makeForeign(t, bankSchema, "account") },
+		ForeignIntact: func(t *testing.T) { foreignIntact(t, bankSchema, "account") },
+	}
+}
+
+// makeForeign makes a database that is not ours, with one table in it.
+func makeForeign(t *testing.T, schema, table string) {
+	t.Helper()
+	conn := admin(t)
+	exec(t, conn, `CREATE DATABASE `+schema)
+	t.Cleanup(func() { exec(t, admin(t), `DROP DATABASE `+schema) })
+	exec(t, conn, `CREATE TABLE `+schema+`.`+table+` AS SELECT 1 AS id, 'mine' AS owner`)
+}
+
+func foreignIntact(t *testing.T, schema, table string) {
+	t.Helper()
+	conn := admin(t)
+	owner := value(t, conn, `SELECT min(owner) FROM `+schema+`.`+table)
+	tables := value(t, conn, `SELECT count(*) FROM information_schema.tables WHERE table_schema = ?`, schema)
+	if owner != "mine" || tables != "1" {
+		t.Errorf("the foreign database was touched: owner %q, %s tables", owner, tables)
+	}
+}
+
+func TestAudits(t *testing.T) {
+	for _, level := range []string{"", "read committed", "serializable"} {
+		t.Run("isolation="+level, func(t *testing.T) { drivertest.RunAudits(t, harness(level)) })
+	}
+	t.Run("RocksDB", func(t *testing.T) { drivertest.RunAudits(t, harness("", parameter("engine", "RocksDB"))) })
+}
+
+func TestNetwork(t *testing.T) {
+	drivertest.RunNetwork(t, drivertest.Network{
+		Server:       node.HostPort(0),
+		Secret:       secret,
+		CommitMarker: []byte("commit"),
+		OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			return OpenBank(ctx, target(atHosts(addr)))
+		},
+		Restart: func(t *testing.T) {
+			if err := node.Kill(0); err != nil {
+				t.Fatal(err)
+			}
+			if err := node.Restart(context.Background(), 0); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
+}

@@ -1,0 +1,314 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"assay/workload"
+)
+
+// place is one workload's database, and the way there. All that the workloads
+// have in common is here; the Store of each embeds one.
+type place struct {
+	*settings
+	workload string // as in the mark
+	schema   string // the database
+	hosts    []*host
+	slots    chan struct{} // bounds the connections beside those of sessions
+	server   server
+	engine   string // as the server spells it
+	level    string // that is in force, in SQL's words
+
+	mu    sync.Mutex
+	lines map[*line]struct{} // the sessions' connections that are open
+}
+
+// openPlace connects to the target. Its errors are those of OpenBank.
+func openPlace(ctx context.Context, target workload.Target, workloadName string) (*place, error) {
+	s, err := parse(target)
+	if err != nil {
+		return nil, err
+	}
+	p := &place{settings: s, workload: workloadName, schema: "assay_" + workloadName,
+		slots: make(chan struct{}, poolSize), lines: make(map[*line]struct{})}
+	for _, name := range s.hosts {
+		p.hosts = append(p.hosts, &host{name: name, settings: s, pool: new(pool)})
+	}
+	err = p.use(ctx, func(c *conn) (err error) {
+		if p.server, err = askServer(ctx, c); err != nil {
+			return err
+		}
+		if err := p.server.sufficient(); err != nil {
+			return err
+		}
+		if p.engine, err = chooseEngine(ctx, c, s.engine); err != nil {
+			return err
+		}
+		p.level, err = p.chooseLevel()
+		return err
+	})
+	if err != nil {
+		_ = p.Close()
+		return nil, operation("connect", err)
+	}
+	return p, nil
+}
+
+// Close closes what is not in use; a session is closed by whoever opened it.
+func (p *place) Close() error {
+	for _, h := range p.hosts {
+		h.pool.close()
+	}
+	return nil
+}
+
+// readMark returns the mark, nil if there is nothing of the name, and
+// *workload.ForeignError if there is something that is not ours. A database that
+// holds nothing, or nothing but an empty table for the mark, is what is left
+// when creation or removal ends at the wrong moment, since statements that
+// define data are no part of a transaction; it counts as nothing.
+func (p *place) readMark(ctx context.Context, c *conn) (*workload.Mark, error) {
+	var things, tables, columns int64
+	err := c.one(ctx, `SELECT
+		(SELECT count(*) FROM information_schema.tables WHERE table_schema = ?) +
+		(SELECT count(*) FROM information_schema.routines WHERE routine_schema = ?) +
+		(SELECT count(*) FROM information_schema.events WHERE event_schema = ?),
+		(SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = 'assay_mark' AND table_type = 'BASE TABLE'),
+		(SELECT count(*) FROM information_schema.columns WHERE table_schema = ? AND table_name = 'assay_mark' AND column_name = 'mark')`,
+		[]any{p.schema, p.schema, p.schema, p.schema, p.schema}, &things, &tables, &columns)
+	if err != nil || things == 0 {
+		return nil, err
+	}
+	foreign := &workload.ForeignError{
+		Name: fmt.Sprintf("database %q", p.schema),
+		Hint: "move its tables to a database of another name (RENAME TABLE), or drop it if nobody needs it, or use another server",
+	}
+	if tables == 0 || columns == 0 {
+		return nil, foreign
+	}
+	var rows int64
+	var content string
+	err = c.query(ctx, func(row []driver.Value) error {
+		content = text(row[1])
+		return numbers(row[:1], &rows)
+	}, `SELECT count(*), min(mark) FROM `+p.schema+`.assay_mark`)
+	if err != nil {
+		return nil, err
+	}
+	if rows == 0 && things == 1 {
+		return nil, nil
+	}
+	var mark workload.Mark
+	if rows != 1 || json.Unmarshal([]byte(content), &mark) != nil || mark.Workload != p.workload {
+		return nil, foreign
+	}
+	mark.Created = mark.Created.UTC()
+	return &mark, nil
+}
+
+// mustMark is readMark, with *workload.NoSchemaError if there is nothing.
+func (p *place) mustMark(ctx context.Context, c *conn) error {
+	mark, err := p.readMark(ctx, c)
+	if err == nil && mark == nil {
+		err = p.missing()
+	}
+	return err
+}
+
+func (p *place) missing() error {
+	return &workload.NoSchemaError{Name: fmt.Sprintf("database %q", p.schema)}
+}
+
+// find reads the mark and counts the rows of these tables together.
+func (p *place) find(ctx context.Context, tables ...string) (*workload.Remains, error) {
+	var remains *workload.Remains
+	err := p.use(ctx, func(c *conn) error {
+		mark, err := p.readMark(ctx, c)
+		if err != nil || mark == nil {
+			return err
+		}
+		found := &workload.Remains{Mark: *mark}
+		for _, table := range tables {
+			var n int64
+			err := c.one(ctx, `SELECT count(*) FROM `+p.schema+`.`+table, nil, &n)
+			if err != nil && !hasCode(err, codeNoSuchTable) { // creation had not come so far
+				return err
+			}
+			found.Rows += n
+		}
+		remains = found
+		return nil
+	})
+	if err != nil {
+		return nil, operation("look for an earlier run", err)
+	}
+	return remains, nil
+}
+
+// table is one of a workload's tables.
+type table struct{ name, columns string }
+
+// create makes the database. The mark comes first and goes last, so that at
+// whatever moment this ends, what is there is known as ours.
+func (p *place) create(ctx context.Context, mark workload.Mark, tables []table) error {
+	mark.Created = mark.Created.UTC()
+	content, err := json.Marshal(mark)
+	if err != nil {
+		return operation("create database", err)
+	}
+	err = p.use(ctx, func(c *conn) error {
+		if err := p.dropOurs(ctx, c, tables); err != nil {
+			return err
+		}
+		// The database may be there, empty: see readMark.
+		for _, statement := range []string{
+			`CREATE DATABASE IF NOT EXISTS ` + p.schema + ` CHARACTER SET utf8mb4`,
+			`CREATE TABLE IF NOT EXISTS ` + p.schema + `.assay_mark (id TINYINT PRIMARY KEY, mark TEXT NOT NULL) ENGINE=` + p.engine +
+				` COMMENT 'Made by assay, which drops the database at its next run here'`,
+		} {
+			if err := c.exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		if err := c.exec(ctx, `INSERT INTO `+p.schema+`.assay_mark (id, mark) VALUES (1, ?)`, string(content)); err != nil {
+			return err
+		}
+		for _, t := range tables {
+			if err := c.exec(ctx, `CREATE TABLE `+p.schema+`.`+t.name+` (`+t.columns+`) ENGINE=`+p.engine); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return advise("create database", err)
+}
+
+// setLoaded sets the mark's Loaded.
+func (p *place) setLoaded(ctx context.Context, c *conn) error {
+	mark, err := p.readMark(ctx, c)
+	if err != nil {
+		return err
+	}
+	if mark == nil {
+		return p.missing()
+	}
+	mark.Loaded = true
+	content, err := json.Marshal(*mark)
+	if err != nil {
+		return err
+	}
+	n, err := c.affected(ctx, `UPDATE `+p.schema+`.assay_mark SET mark = ? WHERE id = 1`, string(content))
+	if err == nil && n != 1 {
+		err = errors.New("the mark is gone")
+	}
+	return err
+}
+
+// dropOurs drops the database if it is there and carries our mark.
+func (p *place) dropOurs(ctx context.Context, c *conn, tables []table) error {
+	mark, err := p.readMark(ctx, c)
+	if err != nil || mark == nil {
+		return err
+	}
+	for _, t := range append(tables[:len(tables):len(tables)], table{name: "assay_mark"}) {
+		if err := c.exec(ctx, `DROP TABLE IF EXISTS `+p.schema+`.`+t.name); err != nil {
+			return err
+		}
+	}
+	return c.exec(ctx, `DROP DATABASE IF EXISTS `+p.schema)
+}
+
+// drop removes the database if it carries our mark.
+func (p *place) drop(ctx context.Context, tables []table) error {
+	return advise("drop database", p.use(ctx, func(c *conn) error { return p.dropOurs(ctx, c, tables) }))
+}
+
+// size asks the server what these tables take on disk. It knows that from its
+// statistics, which are refreshed first, on this server alone; MySQL keeps even
+// what it has told for a day, unless it is told not to.
+func (p *place) size(ctx context.Context, tables []table) (workload.Size, error) {
+	size := workload.Size{Rows: make(map[string]int64)}
+	err := p.use(ctx, func(c *conn) error {
+		if err := p.mustMark(ctx, c); err != nil {
+			return err
+		}
+		if err := c.exec(ctx, `SET SESSION information_schema_stats_expiry = 0`); err != nil && !hasCode(err, codeUnknownVariable) {
+			return err
+		}
+		for _, t := range tables {
+			if err := c.exec(ctx, `ANALYZE NO_WRITE_TO_BINLOG TABLE `+p.schema+`.`+t.name); err != nil {
+				return err
+			}
+			var onDisk, indexes, rows int64
+			err := c.one(ctx, `SELECT coalesce(data_length, 0), coalesce(index_length, 0) FROM information_schema.tables
+				WHERE table_schema = ? AND table_name = ?`, []any{p.schema, t.name}, &onDisk, &indexes)
+			if err == nil {
+				err = c.one(ctx, `SELECT count(*) FROM `+p.schema+`.`+t.name, nil, &rows)
+			}
+			if err != nil {
+				return err
+			}
+			size.Tables += onDisk
+			size.Indexes += indexes
+			size.Rows[t.name] = rows
+		}
+		size.Bytes = size.Tables + size.Indexes
+		return nil
+	})
+	if err != nil {
+		return workload.Size{}, operation("size", err)
+	}
+	return size, nil
+}
+
+// view has read look at a database that carries our mark, on this host or, with
+// nil, one that takes writes, in one read-only transaction that sees one
+// snapshot (MySQL manual, "Consistent Nonlocking Reads"; MyRocks takes one at
+// this level only). A Galera node first applies what the cluster has committed
+// until now (wsrep_sync_wait).
+func (p *place) view(ctx context.Context, from *host, read func(*conn) error) error {
+	work := func(c *conn) error {
+		before := `SET SESSION net_write_timeout = 3600; SET TRANSACTION ISOLATION LEVEL ` + repeatableRead
+		if c.look.galera {
+			before = `SET SESSION wsrep_sync_wait = 1; ` + before
+		}
+		if err := c.exec(ctx, before); err != nil {
+			return err
+		}
+		return c.inTransaction(ctx, `START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY`, func() error {
+			if err := p.mustMark(ctx, c); err != nil {
+				return err
+			}
+			return read(c)
+		})
+	}
+	var err error
+	if from == nil {
+		err = p.use(ctx, work)
+	} else {
+		err = p.useHost(ctx, from, work)
+	}
+	var callback *callbackError
+	if errors.As(err, &callback) {
+		return callback.err
+	}
+	return operation("read", err)
+}
+
+// callbackError carries what a reader's callback returned past the wrapping, so
+// that it goes back as it came.
+type callbackError struct{ err error }
+
+func (e *callbackError) Error() string { return e.err.Error() }
+
+// stopped is the error of a callback, if there is one.
+func stopped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &callbackError{err}
+}

@@ -1,0 +1,169 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"assay/workload/bank"
+)
+
+var _ bank.Replicated = (*bankStore)(nil)
+
+// member is what a Galera node says of itself (Galera documentation, "Galera
+// Status Variables").
+type member struct {
+	galera    bool
+	identity  string // wsrep_gcomm_uuid, new with each start
+	history   string // wsrep_cluster_state_uuid, the same for all of a cluster
+	component string // wsrep_cluster_status
+	state     string // wsrep_local_state_comment
+	committed int64  // wsrep_last_committed
+}
+
+func (c *conn) askMember(ctx context.Context) (m member, err error) {
+	status, err := c.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_gcomm_uuid', 'wsrep_cluster_state_uuid',
+		'wsrep_cluster_status', 'wsrep_local_state_comment', 'wsrep_last_committed')`)
+	if err != nil || !c.look.galera {
+		return m, err
+	}
+	committed, err := strconv.ParseInt(status["wsrep_last_committed"], 10, 64)
+	if err != nil {
+		return m, errors.New("the Galera node does not tell what it has committed")
+	}
+	return member{true, status["wsrep_gcomm_uuid"], status["wsrep_cluster_state_uuid"], status["wsrep_cluster_status"],
+		status["wsrep_local_state_comment"], committed}, nil
+}
+
+// Replicas implements bank.Replicated. The members of a Galera cluster are known
+// by the addresses at which they talk to one another; so replicas are the hosts of
+// the address that belong to the cluster. The one that sessions go to first is
+// called primary, though all take writes. A server without Galera has none:
+// nothing is known here of copies that are made in other ways.
+func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error) {
+	var first member
+	var name string
+	err := s.use(ctx, func(c *conn) (err error) {
+		name = c.host.name
+		first, err = c.askMember(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, nil, operation("look for the nodes", err)
+	}
+	if !first.galera {
+		return []bank.Replica{{Name: name, Primary: true}}, nil, nil
+	}
+	looks, failures := make([]member, len(s.hosts)), make([]error, len(s.hosts))
+	var all sync.WaitGroup
+	for i, h := range s.hosts {
+		all.Go(func() { looks[i], failures[i] = s.askHost(ctx, h) })
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return nil, nil, operation("look for the nodes", ctx.Err())
+	}
+	var members []bank.Replica
+	unreachable := make(map[string]error)
+	known := make(map[string]bool)
+	for i, l := range looks {
+		h := s.hosts[i].name
+		switch {
+		case failures[i] != nil:
+			unreachable[h] = failures[i]
+		case !l.galera || l.history != first.history:
+			unreachable[h] = errors.New("it is no node of the Galera cluster that the run used")
+		case l.component != "Primary":
+			unreachable[h] = fmt.Errorf("it is in a component that is %s", l.component)
+		case known[l.identity]: // the same node by another name
+		default:
+			known[l.identity] = true
+			members = append(members, bank.Replica{Name: h, Primary: l.identity == first.identity})
+		}
+	}
+	return members, unreachable, nil
+}
+
+func (p *place) askHost(ctx context.Context, h *host) (m member, err error) {
+	bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
+	defer cancel()
+	err = p.useHost(bounded, h, func(c *conn) (err error) {
+		m, err = c.askMember(bounded)
+		return err
+	})
+	return m, err
+}
+
+func (p *place) hostOf(r bank.Replica) (*host, error) {
+	for _, h := range p.hosts {
+		if h.name == r.Name {
+			return h, nil
+		}
+	}
+	return nil, fmt.Errorf("mysql: the address names no host %s", r.Name)
+}
+
+// catchUpInterval is the pause between two looks at a node.
+const catchUpInterval = 20 * time.Millisecond
+
+// CatchUp implements bank.Replicated: the node has committed, in the order that
+// is the same for all, up to what the first that takes writes had committed when
+// this was called. A node that cannot be reached may come back, and is asked
+// until ctx ends.
+func (s *bankStore) CatchUp(ctx context.Context, replica bank.Replica) error {
+	h, err := s.hostOf(replica)
+	if err != nil {
+		return err
+	}
+	var goal member
+	err = s.use(ctx, func(c *conn) (err error) {
+		goal, err = c.askMember(ctx)
+		return err
+	})
+	if err != nil || !goal.galera {
+		return operation("ask what is committed", err)
+	}
+	ticker := time.NewTicker(catchUpInterval)
+	defer ticker.Stop()
+	var reason error
+	for {
+		m, err := s.askHost(ctx, h)
+		if err == nil {
+			if err = m.reached(goal); err == nil {
+				return nil
+			}
+		}
+		if reason == nil || ctx.Err() == nil { // the last one that is more than the end of ctx
+			reason = err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("mysql: wait for %s to commit up to %d: %w, and still: %w", h.name, goal.committed, ctx.Err(), reason)
+		case <-ticker.C:
+		}
+	}
+}
+
+func (m member) reached(goal member) error {
+	switch {
+	case m.history != goal.history:
+		return errors.New("it is no node of the cluster")
+	case m.component != "Primary" || m.state != "Synced":
+		return fmt.Errorf("it is %s in a component that is %s", m.state, m.component)
+	case m.committed < goal.committed:
+		return fmt.Errorf("it has committed up to %d", m.committed)
+	}
+	return nil
+}
+
+// ReadReplica implements bank.Replicated.
+func (s *bankStore) ReadReplica(ctx context.Context, replica bank.Replica, account func(bank.Account) error, entry func(bank.Entry) error) error {
+	h, err := s.hostOf(replica)
+	if err != nil {
+		return err
+	}
+	return s.readFrom(ctx, h, account, entry)
+}
