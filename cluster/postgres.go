@@ -235,7 +235,9 @@ func (p *Postgres) await(ctx context.Context, process *Process, want postgresSta
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		state, err := askPostgres(ctx, p.hostPort(), p.options.User)
+		asking, cancel := context.WithTimeout(ctx, 2*time.Second)
+		state, err := askPostgres(asking, p.hostPort(), p.options.User)
+		cancel()
 		if state >= want {
 			return nil
 		}

@@ -31,10 +31,9 @@ const cannotConnectNow = "57P03"
 // askPostgres asks the server for its state as pg_isready does: it opens a
 // connection and looks at the first answer (PostgreSQL manual, "Frontend/Backend
 // Protocol", Start-up). A server that wants to see a password accepts
-// connections. The error says what came instead of that.
+// connections. The error says what came instead of that. It waits as long as ctx
+// lets it.
 func askPostgres(ctx context.Context, address, user string) (postgresState, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return postgresSilent, err

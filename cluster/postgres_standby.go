@@ -61,7 +61,7 @@ func (p *Postgres) StartStandby(ctx context.Context, o StandbyOptions) (*Postgre
 	if err := s.fillIn(); err != nil {
 		return nil, fmt.Errorf("start a standby: %w", err)
 	}
-	if err := s.copyData(ctx, p); err != nil {
+	if err := s.copyData(ctx, p, s.standbyName()); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a standby of %s: %w", p.name(), err), os.RemoveAll(s.options.Dir))
 	}
 	if err := s.start(ctx, postgresReady); err != nil {
@@ -90,13 +90,15 @@ func (p *Postgres) standbyName() string {
 	return fmt.Sprintf("standby_%d", p.options.Port)
 }
 
-// copyData fills the standby's data folder. The password goes through the
+// copyData fills the standby's data folder. While it copies, the primary sees a
+// receiver of this name, which must not be one that commits wait for: pg_basebackup
+// confirms what it has received, and would be taken for the standby. The password goes through the
 // environment, which only root and the server's user can see, into a file of
 // that folder (primary_conninfo).
-func (p *Postgres) copyData(ctx context.Context, primary *Postgres) error {
+func (p *Postgres) copyData(ctx context.Context, primary *Postgres, as string) error {
 	return p.runTool(ctx, "pg_basebackup", []string{
 		"--pgdata=" + p.data(), "--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream", "--no-sync",
-		"--no-password", "--dbname=application_name=" + p.standbyName(), "--host=" + primary.host(),
+		"--no-password", "--dbname=application_name=" + as, "--host=" + primary.host(),
 		"--port=" + strconv.Itoa(primary.options.Port), "--username=" + primary.options.User,
 	}, "PGPASSWORD="+primary.options.Password)
 }

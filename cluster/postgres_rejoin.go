@@ -1,0 +1,321 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// againAfter is how long to leave a node alone with which something failed.
+	againAfter = 2 * time.Second
+	// checkpointBound is how long a checkpoint may take.
+	checkpointBound = time.Minute
+	// copierName is what a primary calls a copy that is being made of it.
+	copierName = "assay_copy"
+)
+
+// followAll points the running standbys that do not follow the primary at it.
+// s.mu is held.
+func (s *PostgresSet) followAll(ctx context.Context) {
+	for i, node := range s.nodes {
+		if i == s.primary || node.following || ctx.Err() != nil || time.Now().Before(node.again) || !node.current().Running() {
+			continue
+		}
+		err := s.follow(ctx, i)
+		if node.rewind || node.copy {
+			s.announce("%s went on when %s was promoted: it is stopped, and joins again", s.nodeName(i), s.nodeName(s.primary))
+			s.routines.Go(func() { s.bringBack(s.alive, i) })
+		}
+		if err != nil || node.rewind || node.copy {
+			node.again = time.Now().Add(againAfter)
+		}
+	}
+}
+
+func (s *PostgresSet) follow(ctx context.Context, i int) error {
+	node, primary := s.nodes[i], s.nodes[s.primary]
+	if node.term < len(s.ends) && !node.rewind && !node.copy {
+		end, err := node.freeze(ctx)
+		if err != nil {
+			return err
+		}
+		s.admit(node, end)
+	}
+	if node.rewind || node.copy {
+		return nil
+	}
+	err := node.talk(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
+		return alter(ctx, conn, primaryConninfo, node.connectionTo(primary.Postgres))
+	})
+	if err == nil {
+		node.following = true
+	}
+	return err
+}
+
+// bringBack stops a node whose log went another way, and has it join again. A
+// node that somebody is restarting is left to them.
+func (s *PostgresSet) bringBack(ctx context.Context, i int) {
+	node := s.nodes[i]
+	if !node.life.TryLock() {
+		return
+	}
+	defer node.life.Unlock()
+	if node.closed || !node.current().Running() {
+		return
+	}
+	err := node.halt(ctx)
+	if err == nil {
+		err = s.rejoin(ctx, i, nil)
+	}
+	if err != nil {
+		s.announce("%s cannot join again: %v", s.nodeName(i), err)
+	}
+}
+
+// Restart stops node i if it runs, and starts it again: as the primary if it is
+// the last that was, else as a standby of the present one. What a former primary
+// has beyond its successor's promotion is taken back (pg_rewind), or the node
+// is copied anew. Restart returns when the node takes writes or streams, or, if
+// there is no primary, when it serves reads. env is added to the server's
+// environment this once, as NAME=value.
+func (s *PostgresSet) Restart(ctx context.Context, i int, env ...string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.alive, cancel)()
+	err := s.restart(ctx, i, env)
+	if err == nil {
+		err = s.awaitPart(ctx, i)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case s.alive.Err() != nil:
+		return fmt.Errorf("restart %s: %w", s.nodeName(i), os.ErrClosed)
+	default:
+		return fmt.Errorf("restart %s: %w", s.nodeName(i), err)
+	}
+}
+
+func (s *PostgresSet) restart(ctx context.Context, i int, env []string) error {
+	node := s.nodes[i]
+	node.life.Lock()
+	defer node.life.Unlock()
+	if node.closed {
+		return os.ErrClosed
+	}
+	return s.rejoin(ctx, i, env)
+}
+
+// errMoved means that there was a promotion while a node was made ready to
+// follow the primary before it.
+var errMoved = errors.New("the primary was lost meanwhile")
+
+// rejoin does the work of Restart. node.life is held, and s.mu is not: a
+// promotion need not wait for it.
+func (s *PostgresSet) rejoin(ctx context.Context, i int, env []string) error {
+	for {
+		if s.claimPrimary(i) {
+			return s.restartPrimary(ctx, i, env)
+		}
+		if err := s.nodes[i].halt(ctx); err != nil {
+			return err
+		}
+		err := s.rejoinStandby(ctx, i, env)
+		if !errors.Is(err, errMoved) {
+			return err
+		}
+		if err := pause(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// claimPrimary reports whether node i is the primary, and if so keeps it from
+// being fenced until restartPrimary is done.
+func (s *PostgresSet) claimPrimary(i int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starting = s.starting || s.primary == i
+	return s.primary == i
+}
+
+// restartPrimary starts the primary again. Its log may hold commits that no
+// client was told of and no standby has, and now shows them to readers; so
+// nobody else is certain to have all until one has caught up.
+func (s *PostgresSet) restartPrimary(ctx context.Context, i int, env []string) (err error) {
+	node := s.nodes[i]
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.starting = false
+		if err != nil {
+			return
+		}
+		if s.lost {
+			s.announce("%s is back, and is the primary again", s.nodeName(i))
+		}
+		s.lost, s.said = false, ""
+		s.watch.Store(newPgWatch(node.Postgres))
+		for _, other := range s.nodes {
+			other.seen = time.Now()
+		}
+		s.soon()
+	}()
+	if err := node.halt(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.quorum.reset(s.quorum.named)
+	names := s.names(s.quorum.named)
+	s.mu.Unlock()
+	if err := node.writeSettings("", names); err != nil {
+		return err
+	}
+	return node.start(ctx, postgresReady, env...)
+}
+
+// rejoinStandby makes a stopped node a standby and starts it.
+func (s *PostgresSet) rejoinStandby(ctx context.Context, i int, env []string) error {
+	node := s.nodes[i]
+	s.mu.Lock()
+	at, lost := s.primary, s.lost
+	term, rewind, again := len(s.ends), node.rewind, node.copy
+	s.mu.Unlock()
+	primary := s.nodes[at].Postgres
+	if rewind || again {
+		if lost {
+			return fmt.Errorf("it must first take over what it missed from %s, which is down; restart that one before", s.nodeName(at))
+		}
+		if !primary.current().Running() {
+			return errMoved // or will be: wait for the decision
+		}
+		if err := s.takeOver(ctx, i, primary, again); err != nil {
+			if s.hasMoved(term) || !primary.current().Running() {
+				return fmt.Errorf("%w: %w", errMoved, err)
+			}
+			return err
+		}
+	}
+	s.mu.Lock()
+	if len(s.ends) != term {
+		s.mu.Unlock()
+		return errMoved
+	}
+	if rewind || again {
+		node.term, node.rewind, node.copy = term, false, false
+	}
+	// One that may have gone another way is asked for the end of its log before
+	// it follows anybody; see followAll.
+	node.following = node.term == term && !s.lost
+	node.again = time.Time{}
+	if !node.following {
+		primary = nil
+	}
+	s.mu.Unlock()
+	defer s.soon()
+	return s.startStandby(ctx, i, primary, env)
+}
+
+func (s *PostgresSet) hasMoved(term int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.ends) != term
+}
+
+// startStandby starts node i as a standby of the primary, or of nobody. From
+// the start it has commits wait for all others, should it be promoted: a server
+// that begins to wait does it a little after it was told to.
+func (s *PostgresSet) startStandby(ctx context.Context, i int, primary *Postgres, env []string) error {
+	node, conninfo, names := s.nodes[i], "", ""
+	if primary != nil {
+		conninfo = node.connectionTo(primary)
+	}
+	if !s.options.Asynchronous {
+		names = s.names(s.others(i))
+	}
+	if err := node.writeSettings(conninfo, names); err != nil {
+		return err
+	}
+	if err := node.markStandby(); err != nil {
+		return err
+	}
+	return node.start(ctx, postgresReady, env...)
+}
+
+// takeOver makes the data of a stopped node fit to follow the primary: by
+// pg_rewind, which takes back what the node has and the primary has not, or
+// else by a new copy. Until it has succeeded, the node's data is of no use.
+func (s *PostgresSet) takeOver(ctx context.Context, i int, primary *Postgres, anew bool) error {
+	node := s.nodes[i]
+	// pg_rewind reads from the control file which timeline the primary is on,
+	// where PostgreSQL before version 16 notes it with the next checkpoint only.
+	err := primary.talk(ctx, checkpointBound, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "CHECKPOINT")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	node.copy = true
+	s.mu.Unlock()
+	began := time.Now()
+	if !anew {
+		err := node.rewindTo(ctx, primary)
+		if err == nil {
+			s.announce("%s is rewound to %s in %d ms", s.nodeName(i), primary.label, time.Since(began).Milliseconds())
+			return nil
+		}
+		if ctx.Err() != nil || !primary.current().Running() {
+			return err
+		}
+		s.announce("%s cannot be rewound, and is copied anew: %v", s.nodeName(i), err)
+	}
+	if err := node.clearAwayAsStandby(ctx); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(node.data()); err != nil {
+		return err
+	}
+	if err := node.copyData(ctx, primary, copierName); err != nil {
+		return err
+	}
+	s.announce("%s is copied anew from %s in %d ms", s.nodeName(i), primary.label, time.Since(began).Milliseconds())
+	return nil
+}
+
+// rewindTo runs pg_rewind. It starts a server that was killed once by itself to
+// have it recover; standby.signal must not be there then.
+func (p *Postgres) rewindTo(ctx context.Context, primary *Postgres) error {
+	if err := os.Remove(filepath.Join(p.data(), "standby.signal")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := p.writeSettings("", ""); err != nil {
+		return err
+	}
+	source := fmt.Sprintf("host=%s port=%d dbname=postgres sslmode=disable connect_timeout=2", primary.host(), primary.options.Port)
+	return p.runTool(ctx, "pg_rewind", []string{"--target-pgdata=" + p.data(), "--source-server=" + source, "--no-sync"},
+		"PGUSER="+primary.options.User, "PGPASSWORD="+primary.options.Password)
+}
+
+// clearAwayAsStandby is clearAway for a server that must not take writes, and
+// stops it.
+func (p *Postgres) clearAwayAsStandby(ctx context.Context) error {
+	if !exists(p.data()) {
+		return nil
+	}
+	if err := p.markStandby(); err != nil {
+		return err
+	}
+	if err := p.clearAway(ctx); err != nil {
+		return err
+	}
+	return p.halt(ctx)
+}

@@ -1,0 +1,328 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/cluster/machine"
+)
+
+// PostgresSetOptions says how to run a primary with streaming standbys. The
+// zero value gives three nodes on loopback, of which one of the two standbys
+// confirms each commit, in temporary folders.
+type PostgresSetOptions struct {
+	// Programs is as in PostgresOptions.
+	Programs string
+	// Nodes is how many servers there are, the primary included; 0 means as many
+	// as there are Machines, or 3.
+	Nodes int
+	// Machines are where the nodes live and what they are called; nil means
+	// here, as n1, n2 and so on. There must be as many as Nodes.
+	Machines []*machine.Machine
+	// Asynchronous lets commits return before any standby has them: a promotion
+	// may lose some. Otherwise each commit waits until any one of the standbys
+	// has it on disk (synchronous_standby_names = 'ANY 1 (...)').
+	Asynchronous bool
+	// FailoverAfter is for how long the primary must not answer until it is
+	// fenced and a standby promoted, and a standby not stream until commits no
+	// longer wait for it; 0 means 3 seconds, less than 100 ms is refused.
+	FailoverAfter time.Duration
+	// Dir is the private folder of all nodes, new or empty; empty means a
+	// temporary one. Close removes it.
+	Dir string
+	// LogDir is the folder of the logs postgres-n1.log and so on; empty means
+	// Dir. If it is given it must exist, and Close leaves it.
+	LogDir string
+	// Ports gives out the ports of nodes on 127.0.0.1; nil means a new set.
+	Ports *Ports
+	// Settings are server settings of every node, as in PostgresOptions. Those
+	// by which the set is led cannot be among them.
+	Settings []string
+	// Announce is told what the set does by itself: fencing, promotion, whom
+	// commits wait for. It must not block; nil means nobody wants to know.
+	Announce func(text string)
+}
+
+// PostgresSet is a PostgreSQL primary and its standbys. PostgreSQL itself never
+// promotes a standby: here assay does, and announces it, in the way of the
+// usual programs for that (Patroni, repmgr). It fences first: the old primary's
+// processes are killed, so that never two nodes take writes. It promotes only a
+// standby that is certain to have every commit that a client was told of (but
+// for Asynchronous). Nodes are counted from 0. Methods are safe for concurrent
+// use.
+//
+// Like Patroni's synchronous mode without "strict", a primary whose last
+// standby is lost lets commits wait for nobody: with two nodes the loss of one
+// would otherwise stop all writes. It is announced, and from then on only this
+// primary has the last commits: if it is lost too, nobody is promoted until
+// it is back.
+type PostgresSet struct {
+	options PostgresSetOptions
+	nodes   []*pgMember
+	wake    chan struct{} // asks for a look at the nodes now
+
+	alive    context.Context // ends with Close
+	end      context.CancelFunc
+	routines sync.WaitGroup
+	closing  sync.Once
+	closed   error
+	watch    atomic.Pointer[pgWatch] // of the primary
+	complete atomic.Bool             // all nodes have been in step
+
+	mu sync.Mutex // guards the rest; held while the set's order is changed
+	// primary is who takes writes, or was the last to do so.
+	primary int
+	// promoted is false between the order to promote and the first write.
+	promoted bool
+	// starting is true while Restart is about to start the primary.
+	starting bool
+	// lost is true from the fencing of the primary until there is one again.
+	lost bool
+	// since is when the primary was given up.
+	since time.Time
+	// said is the last reason for which nobody could be promoted.
+	said string
+	// ends has an entry for each promotion: the end of the log that the new
+	// primary had then. What others have beyond it is not part of the database.
+	ends []lsn
+	// timeline is the highest number of a timeline that may have been used.
+	timeline uint64
+	quorum   pgQuorum
+}
+
+// pgMember is one node. The fields are guarded by PostgresSet.mu.
+type pgMember struct {
+	*Postgres
+	// term is the number of promotions whose outcome the node's log contains.
+	term int
+	// following is true if the running server was told to follow the primary.
+	following bool
+	// rewind: its log has, or may have, what is not part of the database.
+	rewind bool
+	// copy: its data is of no use.
+	copy bool
+	// seen is when it last streamed.
+	seen time.Time
+	// again is when it may be tried again after something did not work.
+	again time.Time
+}
+
+const (
+	defaultFailoverAfter = 3 * time.Second
+	leastFailoverAfter   = 100 * time.Millisecond
+	// askBound is how long a node that serves may take for a small question.
+	askBound = time.Second
+)
+
+// StartPostgresSet starts the first node as the primary, makes the others its
+// standbys, and returns when all are in step. It needs PostgreSQL 13 or later.
+// A missing program is a *MissingError.
+func StartPostgresSet(ctx context.Context, o PostgresSetOptions) (*PostgresSet, error) {
+	s := &PostgresSet{options: o, wake: make(chan struct{}, 1)}
+	server, err := postgresProgram().Find(o.Programs)
+	if err != nil {
+		return nil, err
+	}
+	s.options.Programs = filepath.Dir(server)
+	if err := (&Postgres{programs: s.options.Programs}).canCopy(); err != nil {
+		return nil, err
+	}
+	if err := s.fillIn(); err != nil {
+		return nil, fmt.Errorf("start PostgreSQL with standbys: %w", err)
+	}
+	s.alive, s.end = context.WithCancel(context.Background())
+	if err := s.startAll(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start PostgreSQL with standbys: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+// fillIn replaces empty options and makes the folder.
+func (s *PostgresSet) fillIn() error {
+	o := &s.options
+	o.Nodes = cmp.Or(o.Nodes, len(o.Machines), 3)
+	o.FailoverAfter = cmp.Or(o.FailoverAfter, defaultFailoverAfter)
+	o.Ports = cmp.Or(o.Ports, new(Ports))
+	if o.Announce == nil {
+		o.Announce = func(string) {}
+	}
+	if o.Nodes < 1 || o.Machines != nil && len(o.Machines) != o.Nodes {
+		return fmt.Errorf("%d nodes on %d machines: want at least one node, and a machine for each", o.Nodes, len(o.Machines))
+	}
+	if o.FailoverAfter < leastFailoverAfter {
+		return fmt.Errorf("a failover after %v: want at least %v", o.FailoverAfter, leastFailoverAfter)
+	}
+	for _, setting := range o.Settings {
+		name, _, _ := strings.Cut(setting, "=")
+		switch strings.TrimSpace(name) {
+		case primaryConninfo, standbyNames, "primary_slot_name", "synchronous_commit", "recovery_target_timeline":
+			return fmt.Errorf("setting %s: the set itself decides on that; leave it out", name)
+		}
+	}
+	user, err := Unprivileged("postgres", "nobody")
+	if err != nil {
+		return err
+	}
+	if o.Dir, err = PrivateDir(o.Dir, user); err != nil {
+		return err
+	}
+	o.LogDir = cmp.Or(o.LogDir, o.Dir)
+	return nil
+}
+
+// nodeOptions are those of node i.
+func (s *PostgresSet) nodeOptions(i int) PostgresOptions {
+	name := "n" + strconv.Itoa(i+1)
+	var place *machine.Machine
+	if s.options.Machines != nil {
+		place = s.options.Machines[i]
+		name = place.Name()
+	}
+	// A connection on which the other side is silent is given up for lost, on
+	// both sides: TCP alone would take minutes.
+	silence := fmt.Sprintf("%dms", max(s.options.FailoverAfter, time.Second).Milliseconds())
+	return PostgresOptions{
+		Programs: s.options.Programs, Machine: place, Ports: s.options.Ports, Checksums: true,
+		Dir: filepath.Join(s.options.Dir, name), Log: filepath.Join(s.options.LogDir, "postgres-"+name+".log"),
+		Settings: append([]string{
+			"wal_sender_timeout=" + silence, "wal_receiver_timeout=" + silence, "wal_receiver_status_interval=1s",
+			// A standby asks again after 100 ms and not five seconds.
+			"wal_retrieve_retry_interval=100ms",
+		}, s.options.Settings...),
+	}
+}
+
+// nodeName is what node i is called.
+func (s *PostgresSet) nodeName(i int) string { return s.nodes[i].label }
+
+// startAll starts the primary and its standbys, and then watches over them.
+func (s *PostgresSet) startAll(ctx context.Context) error {
+	first, err := StartPostgres(ctx, s.nodeOptions(0))
+	if err != nil {
+		return err
+	}
+	first.label = filepath.Base(first.options.Dir)
+	s.nodes = []*pgMember{{Postgres: first}}
+	err = first.talk(ctx, 5*askBound, func(ctx context.Context, conn *pgx.Conn) error {
+		return alter(ctx, conn, "wal_keep_size", keptLog)
+	})
+	if err != nil {
+		return err
+	}
+	for i := 1; i < s.options.Nodes; i++ {
+		o := s.nodeOptions(i)
+		o.User, o.Password = first.options.User, first.options.Password
+		p := &Postgres{options: o, programs: s.options.Programs, label: filepath.Base(o.Dir)}
+		if err := p.fillIn(); err != nil {
+			return err
+		}
+		s.nodes = append(s.nodes, &pgMember{Postgres: p})
+	}
+	for i, node := range s.nodes {
+		if err := node.writePasswordFile(); err != nil {
+			return err
+		}
+		if i == 0 {
+			continue
+		}
+		if err := node.copyData(ctx, first, copierName); err != nil {
+			return fmt.Errorf("copy %s for %s: %w", s.nodeName(0), s.nodeName(i), err)
+		}
+		if err := s.startStandby(ctx, i, first, nil); err != nil {
+			return err
+		}
+		node.following = true
+	}
+	s.timeline, s.promoted = 1, true
+	s.watch.Store(newPgWatch(first))
+	s.routines.Go(s.lookOut)
+	s.routines.Go(s.supervise)
+	if err := s.Settled(ctx); err != nil {
+		return err
+	}
+	s.complete.Store(true)
+	return nil
+}
+
+// Address is the URL of all nodes together, of which a client chooses the one
+// that takes writes.
+func (s *PostgresSet) Address() string {
+	var hosts []string
+	for _, node := range s.nodes {
+		hosts = append(hosts, node.hostPort())
+	}
+	o := s.nodes[0].options
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(o.User, o.Password), Host: strings.Join(hosts, ","),
+		Path: "/postgres", RawQuery: "sslmode=disable&target_session_attrs=read-write&connect_timeout=2"}
+	return u.String()
+}
+
+// Nodes is how many nodes there are.
+func (s *PostgresSet) Nodes() int { return len(s.nodes) }
+
+// HostPort is node i's own address, as host:port.
+func (s *PostgresSet) HostPort(i int) string { return s.nodes[i].hostPort() }
+
+// Log is the path of node i's log.
+func (s *PostgresSet) Log(i int) string { return s.nodes[i].Log() }
+
+// PID is the id of node i's first process.
+func (s *PostgresSet) PID(i int) int { return s.nodes[i].PID() }
+
+// Running reports whether node i has not ended; a paused one runs, a fenced one
+// does not.
+func (s *PostgresSet) Running(i int) bool { return s.nodes[i].current().Running() }
+
+// Kill ends node i as a power cut would; see Process.Kill.
+func (s *PostgresSet) Kill(i int) error { return s.nodes[i].Kill() }
+
+// Stop shuts node i down in order; see Process.Stop. A primary that was stopped
+// is lost like any other: a standby is promoted.
+func (s *PostgresSet) Stop(ctx context.Context, i int) error { return s.nodes[i].Stop(ctx) }
+
+// Pause stops node i where it is; see Process.Pause. A primary that is paused
+// for FailoverAfter is killed.
+func (s *PostgresSet) Pause(i int) error { return s.nodes[i].Pause() }
+
+// Resume lets a paused node go on. One that was fenced meanwhile is gone: the
+// error is os.ErrProcessDone, and Restart brings it back.
+func (s *PostgresSet) Resume(i int) error { return s.nodes[i].Resume() }
+
+func (s *PostgresSet) process(i int) *Process { return s.nodes[i].current() }
+
+func (s *PostgresSet) port(i int) int { return s.nodes[i].options.Port }
+
+// announce tells what the set did. While it is started and after Close it is
+// silent.
+func (s *PostgresSet) announce(format string, values ...any) {
+	if s.complete.Load() && s.alive.Err() == nil {
+		s.options.Announce(fmt.Sprintf(format, values...))
+	}
+}
+
+// Close ends the watch over the nodes, then all nodes, and removes their folder.
+// Further calls return what the first returned.
+func (s *PostgresSet) Close() error {
+	s.closing.Do(func() {
+		s.end()
+		s.routines.Wait()
+		var failed []error
+		for _, node := range s.nodes {
+			failed = append(failed, node.closeAsStandby())
+		}
+		s.closed = errors.Join(append(failed, os.RemoveAll(s.options.Dir))...)
+	})
+	return s.closed
+}

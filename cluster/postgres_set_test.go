@@ -1,0 +1,439 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// announced keeps what a set announces.
+type announced struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (a *announced) add(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lines = append(a.lines, text)
+}
+
+func (a *announced) has(parts ...string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.lines, func(line string) bool {
+		for _, part := range parts {
+			if !strings.Contains(line, part) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (a *announced) await(t *testing.T, parts ...string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("announced: %q", parts), func() bool { return a.has(parts...) })
+}
+
+// startSet starts a set that promotes soon and tells what it does.
+func startSet(t *testing.T, o PostgresSetOptions) (*PostgresSet, *announced) {
+	t.Helper()
+	said := new(announced)
+	began := time.Now()
+	o.Announce = func(text string) {
+		said.add(text)
+		t.Logf("%6.2f s: %s", time.Since(began).Seconds(), text)
+	}
+	if o.FailoverAfter == 0 {
+		o.FailoverAfter = time.Second
+	}
+	s, err := StartPostgresSet(bounded(t), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, said
+}
+
+func bounded(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func primaryOf(t *testing.T, s *PostgresSet) int {
+	t.Helper()
+	i, err := s.Primary(bounded(t))
+	must(t, err)
+	return i
+}
+
+// writer inserts numbers through the set's address, one transaction each, and
+// notes which were acknowledged.
+type writer struct {
+	stop         chan struct{}
+	done         chan struct{}
+	mu           sync.Mutex
+	acknowledged []int
+}
+
+func startWriter(t *testing.T, s *PostgresSet, from int) *writer {
+	t.Helper()
+	w := &writer{stop: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		var conn *pgx.Conn
+		for n := from; ; n++ {
+			select {
+			case <-w.stop:
+				if conn != nil {
+					hangUp(conn)
+				}
+				return
+			default:
+			}
+			conn = w.write(s, conn, n)
+		}
+	}()
+	t.Cleanup(w.end)
+	return w
+}
+
+func (w *writer) write(s *PostgresSet, conn *pgx.Conn, n int) *pgx.Conn {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	if conn == nil {
+		var err error
+		if conn, err = pgx.Connect(ctx, s.Address()); err != nil {
+			time.Sleep(20 * time.Millisecond)
+			return nil
+		}
+	}
+	if _, err := conn.Exec(ctx, "INSERT INTO seen VALUES ($1)", n); err != nil {
+		hangUp(conn)
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.acknowledged = append(w.acknowledged, n)
+	return conn
+}
+
+func (w *writer) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.acknowledged)
+}
+
+// more waits until some more writes are acknowledged.
+func (w *writer) more(t *testing.T) {
+	t.Helper()
+	before := w.count()
+	eventually(t, "more writes are acknowledged", func() bool { return w.count() >= before+20 })
+}
+
+func (w *writer) end() {
+	select {
+	case <-w.stop:
+	default:
+		close(w.stop)
+	}
+	<-w.done
+}
+
+// seenBy returns the rows of node i.
+func seenBy(t *testing.T, s *PostgresSet, i int) []int {
+	t.Helper()
+	rows, err := connect(t, s.nodes[i].Postgres).Query(t.Context(), "SELECT n FROM seen ORDER BY n")
+	must(t, err)
+	all, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	must(t, err)
+	return all
+}
+
+// checkRows asserts that every acknowledged row is there, once, and that all
+// nodes hold the same.
+func checkRows(t *testing.T, s *PostgresSet, writers ...*writer) {
+	t.Helper()
+	must(t, s.Settled(bounded(t)))
+	rows := seenBy(t, s, primaryOf(t, s))
+	for i := 1; i < len(rows); i++ {
+		if rows[i] == rows[i-1] {
+			t.Errorf("row %d is there twice", rows[i])
+		}
+	}
+	for _, w := range writers {
+		for _, n := range w.acknowledged {
+			if _, found := slices.BinarySearch(rows, n); !found {
+				t.Errorf("row %d was acknowledged and is lost", n)
+			}
+		}
+	}
+	for i := range s.Nodes() {
+		if s.Running(i) && !slices.Equal(seenBy(t, s, i), rows) {
+			t.Errorf("%s holds other rows than the primary", s.nodeName(i))
+		}
+	}
+}
+
+// table makes the table of the test through the set's address.
+func table(t *testing.T, s *PostgresSet) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), s.Address())
+	must(t, err)
+	defer hangUp(conn)
+	execute(t, conn, "CREATE TABLE seen (n integer)")
+}
+
+func TestPostgresSetKillOfThePrimary(t *testing.T) {
+	s, said := startSet(t, PostgresSetOptions{})
+	table(t, s)
+	if got := query(t, connect(t, s.nodes[0].Postgres), "SHOW synchronous_standby_names"); got != `ANY 1 ("n2", "n3")` {
+		t.Errorf("commits wait for %s", got)
+	}
+	if i := primaryOf(t, s); i != 0 || s.Nodes() != 3 {
+		t.Errorf("primary %d of %d", i, s.Nodes())
+	}
+	w := startWriter(t, s, 0)
+	w.more(t)
+	must(t, s.Kill(0))
+	said.await(t, "n1 does not answer for 1s", "is gone")
+	next := primaryOf(t, s)
+	if next == 0 {
+		t.Fatal("the killed primary is the primary")
+	}
+	said.await(t, s.nodeName(next)+" is promoted and takes writes", "commits wait for "+s.nodeName(3-next))
+	w.more(t)
+	must(t, s.Restart(bounded(t), 0))
+	said.await(t, "n1 is rewound")
+	if got := query(t, connect(t, s.nodes[0].Postgres), "SELECT pg_is_in_recovery()::text"); got != "true" {
+		t.Error("the old primary is one again")
+	}
+	w.more(t)
+	must(t, s.Settled(bounded(t)))
+
+	// The new order holds like the first.
+	must(t, s.Kill(next))
+	eventually(t, "another primary", func() bool { i := primaryOf(t, s); return i != next })
+	w.more(t)
+	must(t, s.Restart(bounded(t), next))
+	w.end()
+	checkRows(t, s, w)
+}
+
+func TestPostgresSetPausedPrimaryIsFenced(t *testing.T) {
+	s, said := startSet(t, PostgresSetOptions{})
+	table(t, s)
+	w := startWriter(t, s, 0)
+	w.more(t)
+	old := s.PID(0)
+	must(t, s.Pause(0))
+	said.await(t, "n1 does not answer", "its processes are killed")
+	if !gone(old) || s.Running(0) {
+		t.Error("the fenced primary is still there")
+	}
+	if err := s.Resume(0); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("Resume of a fenced node: %v", err)
+	}
+	said.await(t, "is promoted")
+	w.more(t)
+	must(t, s.Restart(bounded(t), 0))
+	w.end()
+	checkRows(t, s, w)
+}
+
+func TestPostgresSetStopInOrderPromotesToo(t *testing.T) {
+	s, said := startSet(t, PostgresSetOptions{})
+	table(t, s)
+	must(t, s.Stop(t.Context(), 0))
+	said.await(t, "is promoted")
+	w := startWriter(t, s, 0)
+	w.more(t)
+	must(t, s.Restart(bounded(t), 0))
+	w.end()
+	checkRows(t, s, w)
+}
+
+func TestPostgresSetOfTwo(t *testing.T) {
+	s, said := startSet(t, PostgresSetOptions{Nodes: 2})
+	table(t, s)
+	w := startWriter(t, s, 0)
+	w.more(t)
+	must(t, s.Kill(0))
+	said.await(t, "n2 is promoted", "commits wait for nobody")
+	w.more(t)
+	must(t, s.Restart(bounded(t), 0))
+	said.await(t, "n1 streams: commits wait for n1")
+	must(t, s.Settled(bounded(t)))
+	must(t, s.Kill(0))
+	said.await(t, "n1 has not streamed", "commits wait for nobody")
+	w.more(t)
+
+	// Now the primary alone has the last commits.
+	must(t, s.Kill(1))
+	must(t, s.Restart(bounded(t), 0))
+	said.await(t, "nobody is promoted: only n2 is certain")
+	must(t, s.Restart(bounded(t), 1))
+	said.await(t, "n2 is back, and is the primary again")
+	w.more(t)
+	w.end()
+	checkRows(t, s, w)
+}
+
+func TestPostgresSetOneStandbyAway(t *testing.T) {
+	s, said := startSet(t, PostgresSetOptions{})
+	table(t, s)
+	w := startWriter(t, s, 0)
+	w.more(t)
+	must(t, s.Pause(2)) // silent, and not gone
+	said.await(t, "n3 has not streamed", "commits wait for n2")
+	w.more(t)
+	must(t, s.Kill(0))
+	said.await(t, "n2 is promoted")
+	w.more(t)
+	must(t, s.Resume(2)) // it follows the new primary by itself
+	must(t, s.Settled(bounded(t)))
+	must(t, s.Restart(bounded(t), 0))
+	w.end()
+	checkRows(t, s, w)
+}
+
+func TestPostgresSetDoesNotPromoteWithoutCertainty(t *testing.T) {
+	s, said := startSet(t, PostgresSetOptions{})
+	table(t, s)
+	w := startWriter(t, s, 0)
+	w.more(t)
+	must(t, s.Kill(2))
+	must(t, s.Kill(0)) // before n3 is missed
+	said.await(t, "nobody is promoted: n3 is down, and may alone have the last commits")
+	must(t, s.Restart(bounded(t), 2))
+	said.await(t, "is promoted")
+	w.more(t)
+	must(t, s.Restart(bounded(t), 0))
+	w.end()
+	checkRows(t, s, w)
+}
+
+func TestPostgresSetBothStandbysDead(t *testing.T) {
+	s, said := startSet(t, PostgresSetOptions{})
+	table(t, s)
+	w := startWriter(t, s, 0)
+	w.more(t)
+	must(t, s.Kill(1))
+	must(t, s.Kill(2))
+	said.await(t, "commits wait for nobody, since no standby is left")
+	w.more(t)
+	for _, i := range []int{1, 2} {
+		must(t, s.Restart(bounded(t), i))
+	}
+	must(t, s.Settled(bounded(t)))
+	if got := query(t, connect(t, s.nodes[0].Postgres), "SHOW synchronous_standby_names"); got != `ANY 1 ("n2", "n3")` {
+		t.Errorf("commits wait for %s", got)
+	}
+	w.end()
+	checkRows(t, s, w)
+}
+
+func TestPostgresSetAllDeadAndBack(t *testing.T) {
+	for name, order := range map[string][]int{"primary first": {0, 1, 2}, "primary last": {2, 1, 0}} {
+		t.Run(name, func(t *testing.T) {
+			s, said := startSet(t, PostgresSetOptions{})
+			table(t, s)
+			w := startWriter(t, s, 0)
+			w.more(t)
+			for i := range 3 {
+				must(t, s.Kill(i))
+			}
+			said.await(t, "nobody is promoted: n2 is down, n3 is down; n1 or a standby must come back")
+			for _, i := range order {
+				must(t, s.Restart(bounded(t), i))
+			}
+			w.more(t)
+			w.end()
+			checkRows(t, s, w)
+			if order[0] == 0 && (primaryOf(t, s) != 0 || !said.has("n1 is back, and is the primary again")) {
+				t.Error("the last primary is not the primary again")
+			}
+		})
+	}
+}
+
+func TestPostgresSetAsynchronous(t *testing.T) {
+	s, said := startSet(t, PostgresSetOptions{Asynchronous: true})
+	table(t, s)
+	must(t, s.Settled(bounded(t)))
+	w := startWriter(t, s, 0)
+	w.more(t)
+	if got := query(t, connect(t, s.nodes[0].Postgres), "SHOW synchronous_standby_names"); got != "" {
+		t.Errorf("commits wait for %s", got)
+	}
+	// n3 misses writes, n2 has them: n2 is further. What only n1 has is lost.
+	must(t, s.Pause(2))
+	w.more(t)
+	w.end()
+	awaitRow(t, connect(t, s.nodes[1].Postgres), "SELECT count(*)::text FROM seen", fmt.Sprint(w.count()))
+	must(t, s.Pause(1))
+	execute(t, connect(t, s.nodes[0].Postgres), "INSERT INTO seen VALUES (-1)")
+	must(t, s.Kill(0))
+	must(t, s.Resume(1))
+	must(t, s.Resume(2))
+	said.await(t, "is promoted")
+	later := startWriter(t, s, 1_000_000)
+	later.more(t)
+	must(t, s.Restart(bounded(t), 0))
+	later.end()
+	checkRows(t, s, later)
+}
+
+func TestPostgresSetRestartInOrderKeepsThePrimary(t *testing.T) {
+	s, said := startSet(t, PostgresSetOptions{FailoverAfter: 20 * time.Second})
+	table(t, s)
+	must(t, s.Restart(bounded(t), 0, "PGDATESTYLE=German"))
+	if i := primaryOf(t, s); i != 0 || said.has("promoted") {
+		t.Errorf("%d is the primary", i)
+	}
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.PID(0)))
+	if err != nil || !strings.Contains(string(env), "PGDATESTYLE=German") {
+		t.Errorf("the environment is not the one given (%v)", err)
+	}
+	w := startWriter(t, s, 0)
+	w.more(t)
+	must(t, s.Restart(bounded(t), 1))
+	w.end()
+	checkRows(t, s, w)
+}
+
+func TestPostgresSetCopiesWhatCannotBeRewound(t *testing.T) {
+	s, said := startSet(t, PostgresSetOptions{Nodes: 2})
+	table(t, s)
+	must(t, s.Kill(0))
+	said.await(t, "is promoted")
+	must(t, os.Remove(filepath.Join(s.nodes[0].data(), "global", "pg_control")))
+	w := startWriter(t, s, 0)
+	w.more(t)
+	must(t, s.Restart(bounded(t), 0))
+	said.await(t, "n1 cannot be rewound, and is copied anew")
+	w.end()
+	checkRows(t, s, w)
+}
