@@ -7,7 +7,7 @@ import (
 	"assay/workload/bank"
 )
 
-// Audit implements bank.Auditor, under the lock.
+// Audit implements bank.Auditor, under the lock, unless a bug strikes.
 func (s *store) Audit(_ context.Context, ids []int64, states []bank.State) error {
 	if len(ids) > bank.MaxAudited || len(states) < len(ids) {
 		return fmt.Errorf("mem: audit of %d accounts into %d states; at most %d", len(ids), len(states), bank.MaxAudited)
@@ -22,10 +22,12 @@ func (s *store) Audit(_ context.Context, ids []int64, states []bank.State) error
 			states[i] = bank.State{Balance: a.balance, Version: int64(a.version)}
 		}
 	}
+	s.d.strikeAudit(func(b *armed) bool { return b.audit != nil && b.audit(s.d, ids, states) })
+	s.d.previous = seen{append(s.d.previous.ids[:0], ids...), append(s.d.previous.states[:0], states[:len(ids)]...)}
 	return nil
 }
 
-// AuditAll implements bank.Auditor, under the lock.
+// AuditAll implements bank.Auditor, under the lock, unless a bug strikes.
 func (s *store) AuditAll(context.Context) (bank.Totals, error) {
 	if err := s.guard(true); err != nil {
 		return bank.Totals{}, err
@@ -36,5 +38,19 @@ func (s *store) AuditAll(context.Context) (bank.Totals, error) {
 		t.Balance += s.d.bank.accounts[i].balance
 		t.Versions += int64(s.d.bank.accounts[i].version)
 	}
+	s.d.strikeAudit(func(b *armed) bool { return b.total != nil && b.total(s.d, &t) })
 	return t, nil
+}
+
+// strikeAudit lets at most one bug strike at an audit.
+func (d *Database) strikeAudit(strike func(*armed) bool) {
+	for i := range d.armed {
+		if bug := &d.armed[i]; (bug.audit != nil || bug.total != nil) && d.hits(bug.probability) && strike(bug) {
+			bug.strikes++
+			break
+		}
+	}
+	if d.looksBack {
+		d.past = d.past.audited()
+	}
 }

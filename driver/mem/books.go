@@ -10,7 +10,7 @@ import (
 
 // books is the bank's data. It is not safe for concurrent use. It is made to
 // be small: sixteen bytes an account and, with its duplicate detection, little
-// more than 32 a transfer.
+// more than 32 a transfer. A copy, which detects none, takes the same again.
 type books struct {
 	// accounts is by id-1.
 	accounts []account
@@ -21,6 +21,33 @@ type books struct {
 	// known has a bit for each id in the journal, by id/64: a client's ids
 	// follow one another.
 	known map[int64]uint64
+	// watch is told of each transfer that is applied; nil if nobody asks.
+	watch func(applied)
+
+	// For who keeps a copy: the accounts, by id, that may have changed since it
+	// last looked, and how many rows have not.
+	changed []uint32
+	kept    int64
+}
+
+// applied is a transfer that was applied, with the states of its source and its
+// destination before and after.
+type applied struct {
+	bank.Transfer
+	was, became [2]bank.State
+}
+
+// side is which of the two an account was: 0 the source, 1 the destination, -1
+// neither.
+func (a *applied) side(id int64) int {
+	switch id {
+	case a.Source:
+		return 0
+	case a.Destination:
+		return 1
+	default:
+		return -1
+	}
 }
 
 type account struct {
@@ -35,6 +62,13 @@ type row struct {
 	id, amount                        int64
 	source, destination               uint32
 	sourceVersion, destinationVersion uint32
+}
+
+func newRow(t bank.Transfer, sourceVersion, destinationVersion int64) row {
+	return row{
+		id: t.ID, amount: t.Amount, source: uint32(t.Source), destination: uint32(t.Destination),
+		sourceVersion: uint32(sourceVersion), destinationVersion: uint32(destinationVersion),
+	}
 }
 
 const chunkRows = 4096
@@ -84,8 +118,12 @@ func (b *books) refusal(t bank.Transfer) bank.Reply {
 
 // apply does a transfer that was not refused.
 func (b *books) apply(t bank.Transfer) bank.Reply {
+	was := [2]bank.State{b.state(t.Source), b.state(t.Destination)}
 	source, destination := b.move(t.Source, -t.Amount), b.move(t.Destination, t.Amount)
 	b.record(t, source.Version, destination.Version)
+	if b.watch != nil {
+		b.watch(applied{t, was, [2]bank.State{source, destination}})
+	}
 	return committed(source, destination)
 }
 
@@ -94,6 +132,7 @@ func (b *books) move(id, amount int64) bank.State {
 	a := b.account(id)
 	a.balance += amount
 	a.version++
+	b.changed = append(b.changed, uint32(id))
 	return bank.State{Balance: a.balance, Version: int64(a.version)}
 }
 
@@ -107,18 +146,12 @@ func (b *books) state(id int64) bank.State {
 func (b *books) restore(id int64, s bank.State) {
 	a := b.account(id)
 	a.balance, a.version = s.Balance, uint32(s.Version)
+	b.changed = append(b.changed, uint32(id))
 }
 
 // record adds a row to the journal.
 func (b *books) record(t bank.Transfer, sourceVersion, destinationVersion int64) {
-	if b.rows%chunkRows == 0 {
-		b.journal = append(b.journal, new(chunk))
-	}
-	b.rows++
-	*b.row(b.rows - 1) = row{
-		id: t.ID, amount: t.Amount, source: uint32(t.Source), destination: uint32(t.Destination),
-		sourceVersion: uint32(sourceVersion), destinationVersion: uint32(destinationVersion),
-	}
+	b.add(newRow(t, sourceVersion, destinationVersion))
 	if b.known == nil {
 		b.known = map[int64]uint64{}
 	}
@@ -127,12 +160,27 @@ func (b *books) record(t bank.Transfer, sourceVersion, destinationVersion int64)
 
 // strike takes the last row out of the journal.
 func (b *books) strike() {
-	b.rows--
-	id := b.row(b.rows).id
+	id := b.row(b.rows - 1).id
 	b.known[id>>6] &^= 1 << (id & 63)
+	b.remove()
+}
+
+// add puts a row at the end of the journal, whatever its id.
+func (b *books) add(r row) {
+	if b.rows%chunkRows == 0 {
+		b.journal = append(b.journal, new(chunk))
+	}
+	b.rows++
+	*b.row(b.rows - 1) = r
+}
+
+// remove is the reverse of add.
+func (b *books) remove() {
+	b.rows--
 	if b.rows%chunkRows == 0 {
 		b.journal = b.journal[:len(b.journal)-1]
 	}
+	b.kept = min(b.kept, b.rows)
 }
 
 func (b *books) row(i int64) *row { return &b.journal[i/chunkRows][i%chunkRows] }

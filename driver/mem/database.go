@@ -43,9 +43,22 @@ type Injection struct {
 type Database struct {
 	*site
 	bank books
+	// copy is the second member's; copied is how many of the rows it has.
+	copy   books
+	copied int64
+
+	// What bugs leave for later, and what they look back at.
+
 	late []late
 	// doomed takes back the last transfer, if that is to be lost.
 	doomed func()
+	ghosts []ghost
+	// trail and past are kept if looksBack.
+	looksBack bool
+	trail     trail
+	past      *past
+	// previous is what the last audit read.
+	previous seen
 }
 
 // New returns an empty database of the bank's. It returns
@@ -55,7 +68,12 @@ func New(o Options) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Database{site: s}, nil
+	d := &Database{site: s}
+	for _, bug := range s.armed {
+		d.looksBack = d.looksBack || bug.looksBack
+	}
+	d.reset()
+	return d, nil
 }
 
 // Bank returns a Store on this database.
@@ -64,14 +82,23 @@ func (d *Database) Bank() bank.Store { return &store{d} }
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.
 func (d *Database) reset() {
-	d.bank = books{}
-	d.calls, d.late, d.doomed = 0, nil, nil
+	d.bank, d.copy, d.copied = books{}, books{}, 0
+	d.calls, d.late, d.doomed, d.ghosts = 0, nil, nil, nil
+	d.trail, d.past, d.previous = nil, newPast(1), seen{}
+	d.forgetStrikes()
+	if d.looksBack {
+		d.bank.watch = func(a applied) {
+			d.trail.add(a)
+			d.past.add(a)
+		}
+	}
 }
 
 // transfer is one transaction, from the order to the answer.
 func (d *Database) transfer(t bank.Transfer) bank.Reply {
 	d.calls++
 	d.pass(d.calls)
+	defer d.replicate()
 	refusal := d.bank.refusal(t)
 	if refusal.Duplicate {
 		return refusal
@@ -82,9 +109,13 @@ func (d *Database) transfer(t bank.Transfer) bank.Reply {
 		}
 		return bank.Reply{Class: bank.ClassTimeout}
 	}
-	for _, bug := range d.armed {
-		if bug.transfer == nil || !bug.suits(refusal) || !d.hits(bug.probability) {
+	for i := range d.armed {
+		bug := &d.armed[i]
+		if bug.transfer == nil || !bug.suits(d, t, refusal) || !d.hits(bug.probability) {
 			continue
+		}
+		if bug.audit == nil { // else it is none until somebody sees it
+			bug.strikes++
 		}
 		return bug.transfer(d, t, refusal)
 	}
@@ -96,13 +127,17 @@ func (d *Database) transfer(t bank.Transfer) bank.Reply {
 
 // suits reports whether the bug can strike at a transfer that would honestly
 // be answered so.
-func (b Bug) suits(refusal bank.Reply) bool {
-	return refusal.Class == "" || b.refused && refusal.Class == bank.ClassNoFunds
+func (b *Bug) suits(d *Database, t bank.Transfer, refusal bank.Reply) bool {
+	if refusal.Class != "" {
+		return b.refused && refusal.Class == bank.ClassNoFunds
+	}
+	return !b.onlyRefused && (b.occasion == nil || b.occasion(d, t))
 }
 
 // pass brings about what earlier transfers left for later, up to the given
 // call.
 func (d *Database) pass(call uint64) {
+	defer d.replicate()
 	if d.doomed != nil {
 		d.doomed()
 		d.doomed = nil

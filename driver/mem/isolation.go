@@ -88,9 +88,10 @@ func (s *versionStore) Read(ctx context.Context, list func(key int64, elements [
 	}
 	defer s.d.mu.Unlock()
 	lists, registers := s.d.sorted(spaceList), s.d.sorted(spaceRegister)
-	for _, bug := range s.d.armed {
-		if bug.cut != nil && s.d.hits(bug.probability) {
+	for i := range s.d.armed {
+		if bug := &s.d.armed[i]; bug.cut != nil && s.d.hits(bug.probability) {
 			lists, registers = bug.cut(s.d, lists, registers)
+			bug.strikes++
 			break
 		}
 	}
@@ -139,6 +140,7 @@ func (s *versionStore) Size(context.Context) (workload.Size, error) {
 		size.Bytes += int64(len(all))*int64(unsafe.Sizeof(version{})) + 8*int64(len(s.d.data.latest(t).lists[0]))
 	}
 	size.Tables = size.Bytes
+	s.d.countStrikes(size.Rows)
 	return size, nil
 }
 

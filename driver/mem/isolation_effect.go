@@ -146,7 +146,7 @@ func strikeAborted(x *transaction) bool {
 	x.end = func(x *transaction) isolation.Reply {
 		for _, c := range x.writes {
 			if c.space == spaceList || c.space == spaceRegister {
-				x.d.ghosts[c.thing] = c
+				x.d.ghosts[c.thing] = aborted{c, x.bug}
 				break
 			}
 		}

@@ -76,8 +76,8 @@ func TestIsolationAddress(t *testing.T) {
 	if err := open("mem://", "chaos"); err == nil {
 		t.Error("isolation chaos was accepted")
 	}
-	if _, err := OpenBank(t.Context(), workload.Target{Address: "mem://?bug=long-fork:1"}); err == nil {
-		t.Error("the bank has no long forks")
+	if _, err := OpenBank(t.Context(), workload.Target{Address: "mem://?bug=phantom:1"}); err == nil {
+		t.Error("the bank has no phantoms")
 	}
 }
 
@@ -157,7 +157,7 @@ func TestEveryIsolationBugIsConvicted(t *testing.T) {
 		}
 		for _, test := range c.on {
 			for seed := range uint64(3) {
-				found := kinds(judged(t, Options{Seed: seed, Inject: []Injection{{bug.Name, c.chance}}}, test, "", 600))
+				found := kinds(judged(t, Options{Seed: seed, Inject: []Injection{{bug.Name, c.chance}}}, test, bug.Model, 600))
 				if bug.Check == "" {
 					if len(found) > 0 {
 						t.Errorf("%s, %s, seed %d: found %q, and nothing is wrong", bug.Name, test, seed, found)
@@ -261,7 +261,7 @@ func TestTableOfBugs(t *testing.T) {
 			t.Errorf("%+v", bug.Name)
 		}
 	}
-	if len(Bugs()) != 12 || len(IsolationBugs()) != 18 {
+	if len(Bugs()) != 19 || len(IsolationBugs()) != 18 {
 		t.Errorf("%d and %d bugs", len(Bugs()), len(IsolationBugs()))
 	}
 }

@@ -243,8 +243,8 @@ func TestMemoryPerTransfer(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 	}
-	if each := (heap() - before) / n; each > 50 {
-		t.Errorf("%d bytes a transfer, want at most 50", each)
+	if each := (heap() - before) / n; each > 80 {
+		t.Errorf("%d bytes a transfer on both members, want at most 80", each)
 	}
 	runtime.KeepAlive(b)
 }

@@ -28,9 +28,15 @@ type Multiversion struct {
 	failover *failover
 	// ghosts are changes of transactions that failed, each for the next who
 	// reads the thing.
-	ghosts map[thing]change
+	ghosts map[thing]aborted
 	// forked are the lists whose two sides are not the same.
 	forked map[thing]bool
+}
+
+// aborted is a change that never was, and the bug that brings it.
+type aborted struct {
+	change
+	bug *armed
 }
 
 // lateTransaction will be done at the call numbered due.
@@ -67,7 +73,8 @@ func (d *Multiversion) reset() {
 	d.data = newVersions()
 	d.epoch++
 	d.calls, d.late, d.failover = 0, nil, nil
-	d.ghosts, d.forked = map[thing]change{}, map[thing]bool{}
+	d.ghosts, d.forked = map[thing]aborted{}, map[thing]bool{}
+	d.forgetStrikes()
 }
 
 // begin starts a transaction, and strikes it with a bug if there is one due
@@ -77,12 +84,13 @@ func (d *Multiversion) begin(n *versionSession, ops []isolation.Op) *transaction
 	d.pass(d.calls)
 	x := d.open(n, ops)
 	d.active = append(d.active, x)
-	for _, bug := range d.armed {
+	for i := range d.armed {
+		bug := &d.armed[i]
 		if bug.strike == nil {
 			continue
 		}
 		if struck := *x; bug.strike(&struck) && d.hits(bug.probability) {
-			*x = struck
+			*x, x.bug = struck, bug
 			break
 		}
 	}
@@ -102,9 +110,19 @@ func (d *Multiversion) leave(x *transaction) {
 	}
 }
 
-// finish ends a transaction whose operations are all done.
+// finish ends a transaction whose operations are all done. A bug has struck at
+// it only if it did something: what is refused has read and written nothing.
 func (d *Multiversion) finish(x *transaction) isolation.Reply {
 	defer d.leave(x)
+	written := d.data.clock
+	reply := d.answer(x)
+	if x.bug != nil && (reply.Outcome != history.Failed || d.data.clock > written) {
+		x.bug.strikes++
+	}
+	return reply
+}
+
+func (d *Multiversion) answer(x *transaction) isolation.Reply {
 	switch {
 	case x.epoch != d.epoch:
 		return conflict()
@@ -154,7 +172,8 @@ func (x *transaction) strange(t thing) *change {
 		return nil
 	}
 	delete(x.d.ghosts, t)
-	return &ghost
+	x.bug = ghost.bug
+	return &ghost.change
 }
 
 // versionSession is one client's.

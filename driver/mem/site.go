@@ -28,6 +28,8 @@ type site struct {
 type armed struct {
 	Bug
 	probability float64
+	// strikes counts since Create how often the bug has broken a promise.
+	strikes int64
 }
 
 // newSite returns *workload.OptionError for a bug that is not among bugs or a
@@ -40,7 +42,7 @@ func newSite(o Options, bugs []Bug) (*site, error) {
 	for _, bug := range bugs {
 		for _, injected := range o.Inject {
 			if injected.Name == bug.Name && injected.Probability > 0 {
-				s.armed = append(s.armed, armed{bug, injected.Probability})
+				s.armed = append(s.armed, armed{Bug: bug, probability: injected.Probability})
 			}
 		}
 	}
@@ -68,6 +70,24 @@ func (s *site) guard(required bool) error {
 func (s *site) hits(probability float64) bool {
 	return probability > 0 && s.chance.Float64() < probability
 }
+
+// forgetStrikes begins to count anew.
+func (s *site) forgetStrikes() {
+	for i := range s.armed {
+		s.armed[i].strikes = 0
+	}
+}
+
+// countStrikes enters how often each bug has struck, as if it were a table.
+func (s *site) countStrikes(rows map[string]int64) {
+	for _, b := range s.armed {
+		rows[StrikesOf(b.Name)] = b.strikes
+	}
+}
+
+// StrikesOf is the name under which workload.Size has how often a bug has
+// struck since Create. It is there while the bug is switched on.
+func StrikesOf(bug string) string { return "strikes of " + bug }
 
 func (s *site) describe() workload.Product {
 	bugs := make([]string, len(s.armed))

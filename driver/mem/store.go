@@ -39,7 +39,11 @@ func OpenBank(_ context.Context, target workload.Target) (bank.Store, error) {
 }
 
 // Describe implements bank.Store.
-func (s *store) Describe(context.Context) (workload.Product, error) { return s.d.describe(), nil }
+func (s *store) Describe(context.Context) (workload.Product, error) {
+	p := s.d.describe()
+	p.Topology = workload.Topology{Nodes: 2, Replicas: 2}
+	return p, nil
+}
 
 func probability(p float64) string { return strconv.FormatFloat(p, 'g', -1, 64) }
 
@@ -74,7 +78,10 @@ func (s *store) LoadAccounts(_ context.Context, batch []bank.Account) error {
 		return err
 	}
 	defer s.d.mu.Unlock()
-	return s.d.bank.load(batch)
+	if err := s.d.bank.load(batch); err != nil {
+		return err
+	}
+	return s.d.copy.load(batch)
 }
 
 // FinishLoad implements bank.Store.
@@ -106,12 +113,18 @@ func (s *store) Read(ctx context.Context, account func(bank.Account) error, entr
 	defer s.d.mu.Unlock()
 	b := &s.d.bank
 	accounts, rows := int64(len(b.accounts)), b.rows
-	for _, bug := range s.d.armed {
-		if bug.read != nil && s.d.hits(bug.probability) {
+	for i := range s.d.armed {
+		if bug := &s.d.armed[i]; bug.read != nil && s.d.hits(bug.probability) {
 			accounts, rows = bug.read(s.d, accounts, rows)
+			bug.strikes++
 			break
 		}
 	}
+	return b.read(ctx, accounts, rows, account, entry)
+}
+
+// read gives the first accounts and rows.
+func (b *books) read(ctx context.Context, accounts, rows int64, account func(bank.Account) error, entry func(bank.Entry) error) error {
 	for i, a := range b.accounts[:accounts] {
 		if err := interrupted(ctx, int64(i)); err != nil {
 			return err
@@ -142,16 +155,17 @@ func interrupted(ctx context.Context, i int64) error {
 	return fmt.Errorf("mem: read: %w", ctx.Err())
 }
 
-// Size implements bank.Store. It is memory, there being no disk.
+// Size implements bank.Store. It is the memory of one member, there being no
+// disk.
 func (s *store) Size(context.Context) (workload.Size, error) {
 	if err := s.guard(true); err != nil {
 		return workload.Size{}, err
 	}
 	defer s.d.mu.Unlock()
 	b := &s.d.bank
-	return workload.Size{
-		Bytes: b.bytes(), Tables: b.bytes(), Rows: map[string]int64{"account": b.loaded, "transfer": b.rows},
-	}, nil
+	rows := map[string]int64{"account": b.loaded, "transfer": b.rows}
+	s.d.countStrikes(rows)
+	return workload.Size{Bytes: b.bytes(), Tables: b.bytes(), Rows: rows}, nil
 }
 
 // Drop implements bank.Store.
@@ -169,7 +183,11 @@ func (s *store) Drop(context.Context) error {
 func (s *store) Close() error { return nil }
 
 // session is one client's.
-type session struct{ d *Database }
+type session struct {
+	d *Database
+	// done is its last committed transfer.
+	done done
+}
 
 // Session implements bank.Store.
 func (s *store) Session(context.Context) (bank.Session, error) {
@@ -177,7 +195,7 @@ func (s *store) Session(context.Context) (bank.Session, error) {
 		return nil, err
 	}
 	defer s.d.mu.Unlock()
-	return &session{s.d}, nil
+	return &session{d: s.d}, nil
 }
 
 // Transfer implements bank.Session. A context that ends during the latency
@@ -191,7 +209,12 @@ func (n *session) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
 	if n.d.mark == nil {
 		return bank.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: &workload.NoSchemaError{Name: name}, Broken: true}
 	}
-	return n.d.transfer(t)
+	n.d.past.acknowledged(n.done)
+	reply := n.d.transfer(t)
+	if n.done = (done{}); n.d.looksBack && reply.Outcome == history.Committed {
+		n.done = done{source: t.Source, destination: t.Destination, moment: n.d.past.number}
+	}
+	return reply
 }
 
 // Close implements bank.Session.

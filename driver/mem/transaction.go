@@ -30,6 +30,8 @@ type transaction struct {
 
 	// What bugs set.
 
+	// bug is the one that struck; nil if none did.
+	bug *armed
 	// old has things that are read in an older version; excused are not
 	// validated.
 	old     []reading
