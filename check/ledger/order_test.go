@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"assay/history"
@@ -140,6 +141,19 @@ func TestTheOrderDoesNotRepeatTransfers(t *testing.T) {
 		}
 		if results["transfers"].Found == 0 {
 			t.Errorf("%s: transfers found nothing", name)
+		}
+	}
+}
+
+// An account that was given a version beyond all rows is not told to lack
+// others, nor does it matter that another account was as well.
+func TestNoGapsBelowAnImpossibleVersion(t *testing.T) {
+	for want, s := range map[string]story{
+		"2 impossible-version":                    {give(1, 2, 3, 1, 0, 9), give(1, 50, 3, 2, 0, 9).but(unheard), give(2, 50, 3, 3, 0, 9).but(unheard)},
+		"1 missing-version, 1 impossible-version": {give(1, 2, 3, 1, 0, 9), give(1, 3, 3, 2, 0, 9).but(unheard), give(2, 50, 3, 3, 0, 9).but(unheard)},
+	} {
+		if got := s.run().results(t)["order"]; !strings.HasSuffix(got.Detail, ": "+want) {
+			t.Errorf("%s, want %s: %v", got.Detail, want, got.Evidence)
 		}
 	}
 }

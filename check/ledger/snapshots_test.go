@@ -140,6 +140,8 @@ func TestAuditsThatCannotBeJudged(t *testing.T) {
 			"1 of 1 audits read versions that were given twice"},
 		"two versions given twice were read": {story{give(1, 1, 2, 1, 0, 9), give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)}, nil,
 			"1 of 1 audits read versions that were given twice"},
+		"two versions given twice, one read each": {story{give(1, 1, 2, 1, 0, 9), give(1, 1, 3, 1, 0, 9), give(4, 1, 5, 1, 0, 9), give(4, 1, 6, 1, 0, 9),
+			read(5, 9, 1, 1), read(5, 9, 4, 1), read(5, 9, 3, 1)}, nil, "2 of 3 audits read versions that were given twice"},
 		"nothing was read back": {story{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1)}, func(r *run) { r.rows, r.accounts = nil, nil }, ""},
 	} {
 		r := c.story.run()
