@@ -77,7 +77,8 @@ type Fault struct {
 	// Every has it happen first after this time and then again and again; 0
 	// means once.
 	Every time.Duration
-	// For is how long it lasts; 0 means that nothing was said.
+	// For is how long it lasts once it is brought about (a server may take long
+	// to end in order); 0 means that nothing was said.
 	For time.Duration
 }
 

@@ -26,6 +26,7 @@ func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 	r.recorder.Injected(i.Injection)
 	err = guard(func() error { return i.deed.act(ctx) })
 	close(w.acted)
+	acted := time.Now() // a server that ends in order takes its time
 	switch {
 	case err != nil && ctx.Err() != nil:
 		i.note("the run ended while it was being done")
@@ -33,7 +34,7 @@ func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 		i.problem(err)
 	default:
 		i.look(ctx, false)
-		sleepUntil(ctx, i.InjectedAt.Add(i.occurrence.For))
+		sleepUntil(ctx, acted.Add(i.occurrence.For))
 	}
 	return w
 }

@@ -33,6 +33,9 @@ func (p *pausing) proof(context.Context, bool) (sight, error) {
 			return "not all processes are stopped", nil
 		}
 		processes, err := n.Processes()
+		if len(processes) == 1 {
+			return fmt.Sprintf("process %d is stopped", processes[0].PID), err
+		}
 		return fmt.Sprintf("all %d processes are stopped", len(processes)), err
 	})
 	return sight{proven: proven && err == nil, text: text}, err

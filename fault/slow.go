@@ -13,6 +13,8 @@ import (
 type slowing struct {
 	nodes  []*cluster.Node
 	limits machine.Limits
+	// tell is a limit in words.
+	tell func(limit float64) string
 	// check reads from the kernel what is in force on a node and what that has
 	// done; before is what it returned before the fault.
 	check func(n *cluster.Node) (pressure, error)
@@ -66,11 +68,11 @@ func (s *slowing) proof(context.Context, bool) (sight, error) {
 		mu.Unlock()
 		switch {
 		case !held:
-			return fmt.Sprintf("the kernel's limit is %g, not %g", now.limit, wanted), nil
+			return fmt.Sprintf("the kernel's limit is %s, not %s", s.tell(now.limit), s.tell(wanted)), nil
 		case !now.counted:
-			return fmt.Sprintf("the kernel holds the limit of %g", wanted), nil
+			return "the kernel holds the limit of " + s.tell(wanted), nil
 		}
-		return fmt.Sprintf("the kernel holds the limit of %g and has throttled the server %d times", wanted, throttled), nil
+		return fmt.Sprintf("the kernel holds the limit of %s and has throttled the server %d times", s.tell(wanted), throttled), nil
 	})
 	return sight{proven: proven && err == nil, text: text}, err
 }
@@ -96,7 +98,7 @@ func (s *slowing) confirm(ctx context.Context) (string, error) {
 				return "", err
 			}
 			if now.limit != 0 {
-				limit = fmt.Sprintf("the limit is %g again, ", now.limit)
+				limit = "the limit is " + s.tell(now.limit) + " again, "
 			}
 		}
 		text, err := answers(ctx, n)

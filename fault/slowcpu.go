@@ -13,7 +13,8 @@ import (
 
 // slowCPU leaves nodes a share of a processor.
 func slowCPU(nodes []*cluster.Node, share float64) deed {
-	return &slowing{nodes: nodes, limits: machine.Limits{CPU: cmp.Or(share, DefaultCPU)}, check: cpuPressure}
+	return &slowing{nodes: nodes, limits: machine.Limits{CPU: cmp.Or(share, DefaultCPU)}, check: cpuPressure,
+		tell: func(limit float64) string { return strconv.FormatFloat(limit, 'f', -1, 64) + " processors" }}
 }
 
 // cpuPressure reads the quota and how many periods ended throttled

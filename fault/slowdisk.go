@@ -12,7 +12,8 @@ import (
 
 // slowDisk leaves nodes so many bytes a second to write.
 func slowDisk(nodes []*cluster.Node, rate int64) deed {
-	return &slowing{nodes: nodes, limits: machine.Limits{DiskWrite: cmp.Or(rate, DefaultRate)}, check: diskPressure}
+	return &slowing{nodes: nodes, limits: machine.Limits{DiskWrite: cmp.Or(rate, DefaultRate)}, check: diskPressure,
+		tell: func(limit float64) string { return formatRate(int64(limit)) + " a second" }}
 }
 
 // diskPressure reads the limit on writes of the one device that has one; the

@@ -1,0 +1,147 @@
+package fault
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func nodes(holders, arbiters int) []member {
+	var all []member
+	for i := range holders + arbiters {
+		all = append(all, member{name: fmt.Sprintf("n%d", i+1), arbiter: i >= holders})
+	}
+	return all
+}
+
+func TestChoice(t *testing.T) {
+	seen := map[string]map[string]bool{}
+	for seed := range uint64(200) {
+		for target, allowed := range map[string]string{
+			"primary": "n2", "secondary": "n1 n3", "any": "n1 n2 n3", "all": "n1,n2,n3,n4", "n4": "n4",
+		} {
+			f := Fault{Action: Kill, Target: target}
+			o := Occurrence{Fault: 1, Round: 2}
+			c, err := choose(f, nodes(3, 1), "n2", randomness(seed, o))
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := choose(f, nodes(3, 1), "n2", randomness(seed, o))
+			if err != nil || !reflect.DeepEqual(c, again) {
+				t.Fatalf("the same seed chose %v and %v, %v", c, again, err)
+			}
+			chosen := strings.Join(c.nodes, ",")
+			if !slices.Contains(strings.Fields(allowed), chosen) {
+				t.Fatalf("%s chose %s", target, chosen)
+			}
+			if seen[target] == nil {
+				seen[target] = map[string]bool{}
+			}
+			seen[target][chosen] = true
+		}
+	}
+	if len(seen["any"]) != 3 || len(seen["secondary"]) != 2 {
+		t.Errorf("no chance in it: %v", seen)
+	}
+}
+
+func TestChoiceOfNothing(t *testing.T) {
+	for target, want := range map[string]string{"primary": "no primary", "secondary": "no primary", "n9": "no node n9"} {
+		if _, err := choose(Fault{Action: Kill, Target: target}, nodes(3, 0), "", randomness(1, Occurrence{})); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+	if _, err := choose(Fault{Action: Kill, Target: "secondary"}, nodes(1, 0), "n1", randomness(1, Occurrence{})); err == nil {
+		t.Error("a secondary of one node")
+	}
+}
+
+// sees tells from the cuts who gets packets of whom.
+func sees(c choice, to, from string) bool {
+	for _, cut := range c.cuts {
+		if cut.node == to && slices.Contains(cut.from, from) || !cut.inOnly && cut.node == from && slices.Contains(cut.from, to) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestPartitions(t *testing.T) {
+	for n := 2; n <= 7; n++ {
+		all := names(nodes(n, 0))
+		for seed := range uint64(20) {
+			random := randomness(seed, Occurrence{})
+			halves, err := choose(Fault{Action: Partition, Target: ShapeHalves}, nodes(n, 0), "", random)
+			if err != nil || len(halves.nodes) != n/2 {
+				t.Fatalf("%d: %+v, %v", n, halves, err)
+			}
+			one, err := choose(Fault{Action: Partition, Target: ShapeOne}, nodes(n, 0), "n2", random)
+			if err != nil || !slices.Equal(one.nodes, []string{"n2"}) {
+				t.Fatalf("%d: %+v, %v", n, one, err)
+			}
+			oneway, err := choose(Fault{Action: Partition, Target: ShapeOneway}, nodes(n, 0), "n1", random)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range all {
+				for _, b := range all {
+					if a == b {
+						continue
+					}
+					if same := slices.Contains(halves.nodes, a) == slices.Contains(halves.nodes, b); sees(halves, a, b) != same {
+						t.Errorf("halves %+v: %s sees %s: %v", halves, a, b, !same)
+					}
+					if sees(one, a, b) != (a != "n2" && b != "n2") {
+						t.Errorf("one %+v: %s, %s", one, a, b)
+					}
+					if sees(oneway, a, b) != (a != "n1") {
+						t.Errorf("oneway %+v: %s, %s", oneway, a, b)
+					}
+				}
+			}
+			if got := slices.Sorted(slices.Values(halves.concerned())); !slices.Equal(got, all) {
+				t.Errorf("halves take hold of %v", got)
+			}
+		}
+	}
+}
+
+func TestRing(t *testing.T) {
+	if _, err := choose(Fault{Action: Partition, Target: ShapeRing}, nodes(3, 0), "", randomness(1, Occurrence{})); err == nil {
+		t.Error("a ring of three parts nobody")
+	}
+	for n := 4; n <= 7; n++ {
+		c, err := choose(Fault{Action: Partition, Target: ShapeRing}, nodes(n, 0), "", randomness(1, Occurrence{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := names(nodes(n, 0))
+		for i, a := range all {
+			for j, b := range all {
+				near := i == j || (i+1)%n == j || (j+1)%n == i
+				if sees(c, a, b) != near {
+					t.Errorf("ring of %d: %s, %s: %v", n, a, b, !near)
+				}
+			}
+		}
+	}
+}
+
+func TestCheckTarget(t *testing.T) {
+	for text, want := range map[string]string{
+		"kill n7":          "there is no node n7; want one of n1, n2, n3",
+		"partition ring":   "with 3 nodes it parts nobody; want at least 4 nodes",
+		"kill n3":          "",
+		"partition halves": "",
+	} {
+		err := checkTarget(parse(t, text)[0], nodes(3, 0))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if err := checkTarget(parse(t, "kill secondary")[0], nodes(1, 1)); err == nil {
+		t.Error("a secondary beside one node and an arbiter")
+	}
+}

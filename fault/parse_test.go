@@ -1,0 +1,126 @@
+package fault
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]Fault{
+		"kill primary every 20s":              {Action: Kill, Target: "primary", At: -1, Every: 20 * time.Second},
+		"isolate primary at 10s for 15s":      {Action: Isolate, Target: "primary", At: 10 * time.Second, For: 15 * time.Second},
+		"pause any every 30s for 5s":          {Action: Pause, Target: "any", At: -1, Every: 30 * time.Second, For: 5 * time.Second},
+		"partition halves at 10s for 10s":     {Action: Partition, Target: "halves", At: 10 * time.Second, For: 10 * time.Second},
+		"flaky=20% any at 5s for 10s":         {Action: Flaky, Target: "any", Share: 0.2, At: 5 * time.Second, For: 10 * time.Second},
+		"isolate=clients primary at 10s":      {Action: Isolate, Target: "primary", Clients: true, At: 10 * time.Second},
+		"slowdisk=1MiB all":                   {Action: SlowDisk, Target: "all", Rate: 1 << 20, At: -1},
+		"slowdisk=1.5MB all":                  {Action: SlowDisk, Target: "all", Rate: 1_500_000, At: -1},
+		"slowcpu=0.1 primary":                 {Action: SlowCPU, Target: "primary", Share: 0.1, At: -1},
+		"clock=+60s any at 5s for 20s":        {Action: Clock, Target: "any", Offset: time.Minute, At: 5 * time.Second, For: 20 * time.Second},
+		"clock=-1h30m n12":                    {Action: Clock, Target: "n12", Offset: -90 * time.Minute, At: -1},
+		"restart secondary at 0s":             {Action: Restart, Target: "secondary"},
+		" stop\tn2  for 1m  at 500ms\n":       {Action: Stop, Target: "n2", At: 500 * time.Millisecond, For: time.Minute},
+		"partition ring every 1m0s for 1m30s": {Action: Partition, Target: "ring", At: -1, Every: time.Minute, For: 90 * time.Second},
+		"partition oneway":                    {Action: Partition, Target: "oneway", At: -1},
+	} {
+		got, err := Parse(text)
+		if err != nil || got != want {
+			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
+			continue
+		}
+		if again, err := Parse(got.String()); err != nil || again != got {
+			t.Errorf("%q is written %q and read %+v, %v", text, got, again, err)
+		}
+	}
+}
+
+func TestWhatParseRefuses(t *testing.T) {
+	for _, c := range []struct {
+		text          string
+		position      int
+		problem, want string
+	}{
+		{"", 1, `no action ""`, "one of kill, stop"},
+		{"murder primary", 1, `no action "murder"`, "one of kill, stop"},
+		{"Kill primary", 1, `no action "Kill"`, "kill"},
+		{"kill", 5, "the target is missing", "primary, secondary, any, all"},
+		{"kill leader", 6, `no target "leader"`, "primary, secondary, any, all"},
+		{"kill n0", 6, `no target "n0"`, "n2"},
+		{"kill=9 primary", 5, "takes no value", "kill TARGET"},
+		{"kill halves", 6, `no target "halves"`, "primary"},
+		{"partition primary", 11, `no target "primary"`, "halves, one, ring, oneway"},
+		{"partition n1", 11, `no target "n1"`, "halves"},
+		{"kill primary at", 16, "the time after \"at\" is missing", "20s"},
+		{"kill primary at 10", 17, `"10" has no unit`, "10s"},
+		{"kill primary every 0.5", 20, "has no unit", "0.5s"},
+		{"kill primary at soon", 17, "is no duration", "20s"},
+		{"kill primary at -5s", 17, "too short", "to come"},
+		{"kill primary every 10ms", 20, "too often", "100ms"},
+		{"kill primary for 0s", 18, "too short", "to come"},
+		{"kill primary at 10000h", 17, "too long", "a year"},
+		{"kill primary at 5s at 6s", 20, "said already", "once"},
+		{"kill primary at 5s every 6s", 20, "do not go together", "either"},
+		{"kill primary now", 14, `"now" has no meaning`, "at T, every T or for T"},
+		{"restart primary for 5s", 17, "does not last", "stop"},
+		{"flaky=0 any", 7, `"0" cannot be used`, "20%"},
+		{"flaky=120% any", 7, `"120%" cannot be used`, "at most 1"},
+		{"flaky=NaN any", 7, "cannot be used", "20%"},
+		{"slowcpu= any", 9, `"" cannot be used`, "0.1"},
+		{"slowcpu=0.001 any", 9, "cannot be used", "from 0.01"},
+		{"slowdisk=fast any", 10, "cannot be used", "1MiB"},
+		{"slowdisk=1 any", 10, "cannot be used", "at least 1KiB"},
+		{"clock=60s any", 7, "cannot be used", "with a sign"},
+		{"clock=+60 any", 7, "cannot be used", "a unit"},
+		{"clock=+0s any", 7, "cannot be used", "sign"},
+		{"isolate=nodes any", 9, `from "nodes"`, "isolate=clients"},
+	} {
+		_, err := Parse(c.text)
+		var wrong *ParseError
+		if !errors.As(err, &wrong) {
+			t.Errorf("%q: %v", c.text, err)
+			continue
+		}
+		if wrong.Position != c.position || !strings.Contains(wrong.Problem, c.problem) || !strings.Contains(wrong.Want, c.want) || wrong.Text != c.text {
+			t.Errorf("%q: %+v; want position %d, %q, %q", c.text, *wrong, c.position, c.problem, c.want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"kill primary every 20s", "isolate=clients n3 at 1m for 2s", "flaky=12.5% any", "slowcpu=0.33 all", "slowdisk=1.1kB n1",
+		"clock=-0.000000001s any", "partition ring at 0s", "restart any every 100ms", "clock=+1h0m1s any for 3h0m0s", "kill  ",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := Parse(text)
+		if err != nil {
+			var wrong *ParseError
+			if !errors.As(err, &wrong) || wrong.Position < 1 || wrong.Position > len(text)+1 || wrong.Want == "" {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		again, err := Parse(got.String())
+		if err != nil || again != got {
+			t.Fatalf("%q is %+v, is written %q, and read %+v, %v", text, got, got, again, err)
+		}
+	})
+}
+
+func TestEveryActionIsParsed(t *testing.T) {
+	for _, about := range Actions() {
+		target := about.Targets[0]
+		text := string(about.Action) + " " + target
+		f, err := Parse(text)
+		if err != nil || f.Action != about.Action || f.String() != text {
+			t.Errorf("%s: %+v, %v", text, f, err)
+		}
+		if about.Effect == "" || about.part == "" || about.state == "" || (about.Value == "") != (about.Default == "") {
+			t.Errorf("%s is not described: %+v", about.Action, about)
+		}
+	}
+}
