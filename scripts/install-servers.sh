@@ -220,7 +220,7 @@ one_of() {
 mariadb() {
 	missing=$(missing_for_mariadb)
 	if [ -n "$missing" ]; then
-		without_service mariadb mysql
+		without_service mariadb
 		# Split into words on purpose: package names hold no spaces.
 		# shellcheck disable=SC2086
 		packages $missing
@@ -237,31 +237,23 @@ mariadb() {
 	say "mariadb: $(mariadbd --version), $(command -v mariadbd)"
 }
 
-# without_service SERVICE... has the packages leave these services as they are,
-# running or not: invoke-rc.d and deb-systemd-invoke ask policy-rc.d before they
-# start one, and status 101 is its no. cleanup takes our policy back; somebody
+# without_service SERVICE has the packages leave the service as it is, running or
+# not: invoke-rc.d and deb-systemd-invoke ask policy-rc.d before they start or
+# restart one, and status 101 is its no. cleanup takes our policy back; somebody
 # else's is asked and left as it is.
 without_service() {
 	there=/usr/sbin/policy-rc.d
 	mark="assay's install-servers.sh"
 	if [ -e "$there" ] && ! grep -qF "$mark" "$there"; then
-		for service; do
-			status=0
-			as_root "$there" "$service" start >/dev/null 2>&1 || status=$?
-			[ "$status" -eq 101 ] ||
-				fail "the packages would start the service $service, since this system's $there allows it; have it forbid that, or install these yourself: $(missing_for_mariadb | tr '\n' ' ')"
-		done
+		status=0
+		as_root "$there" "$1" start >/dev/null 2>&1 || status=$?
+		[ "$status" -eq 101 ] ||
+			fail "the packages would start the service $1, since this system's $there allows it; have it forbid that, or install these yourself: $(missing_for_mariadb | tr '\n' ' ')"
 		return 0
 	fi
 	policy=$there
-	{
-		printf '#!/bin/sh\n# Made by %s for the time of an installation; it can go.\n' "$mark"
-		printf 'case $1,$2 in\n'
-		for service; do
-			printf '%s,*start* | %s.service,*start*) exit 101 ;;\n' "$service" "$service"
-		done
-		printf 'esac\nexit 0\n'
-	} | as_root tee "$policy" >/dev/null
+	printf '#!/bin/sh\n# Made by %s for the time of an installation; it can go.\ncase $2 in *start*) exit 101 ;; esac\n' "$mark" |
+		as_root tee "$policy" >/dev/null
 	as_root chmod 755 "$policy"
 }
 
