@@ -1,6 +1,8 @@
 package study
 
 import (
+	"assay/cluster"
+
 	"errors"
 	"os"
 	"path/filepath"
@@ -135,6 +137,7 @@ func TestWhatAScenarioDoesNotNameIsTheDefault(t *testing.T) {
 func TestValidate(t *testing.T) {
 	var (
 		option    *workload.OptionError
+		spec      *cluster.SpecError
 		plan      *load.PlanError
 		scheme    *catalog.SchemeError
 		threshold *measure.ThresholdError
@@ -146,7 +149,7 @@ func TestValidate(t *testing.T) {
 		"no workload":        {func(s *Scenario) { s.Workload = "" }, &option},
 		"no time to connect": {func(s *Scenario) { s.ConnectTimeout = 0 }, &option},
 		"two databases":      {func(s *Scenario) { s.Database, s.Cluster = "mem://", "mongodb:3" }, &option},
-		"an unknown cluster": {func(s *Scenario) { s.Cluster = "mongodb:4" }, &option},
+		"an unknown cluster": {func(s *Scenario) { s.Cluster = "mongodb:4" }, &spec},
 		"an unknown scheme":  {func(s *Scenario) { s.Database = "oracle://x" }, &scheme},
 		"no scheme":          {func(s *Scenario) { s.Database = "localhost" }, &scheme},
 		"no clients":         {func(s *Scenario) { s.Load.Clients = 0 }, &plan},

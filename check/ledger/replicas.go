@@ -33,6 +33,9 @@ const (
 	replicaKinds = kindMissingOnPrimary + " " + kindMissingOnReplica + " " + kindDifferentRow + " " + kindDifferentAccount
 )
 
+// CheckReplicas is the name of the check of replicas.
+const CheckReplicas = "replicas"
+
 // Replicas answers the check "replicas": does each replica hold the accounts
 // and the journal that the primary holds. Outcome, which may be nil, is what
 // the history has of a transfer (Judge.Outcome); it is only told. Replicas
@@ -48,7 +51,7 @@ func Replicas(primary State, replicas []Replica, outcome func(id int64) (history
 }
 
 func (c *comparison) judge(replicas []Replica) (r check.Result, err error) {
-	r.Name = "replicas"
+	r.Name = CheckReplicas
 	if c.sums, err = sumUp(c.primary); err != nil {
 		return r, fmt.Errorf("ledger: read the primary: %w", err)
 	}
