@@ -65,7 +65,8 @@ type entry struct {
 // products is what can be built, by name.
 func products() map[string]entry {
 	return map[string]entry{
-		"mongodb": {topology: mongodbTopology(), start: startMongoDBCluster},
+		"mongodb":   {topology: mongodbTopology(), start: startMongoDBCluster},
+		"cassandra": {topology: cassandraTopology(), start: startCassandraCluster},
 	}
 }
 

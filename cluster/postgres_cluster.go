@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"assay/cluster/machine"
+)
+
+var (
+	_ product = (*PostgresSet)(nil)
+	_ product = postgresAlone{}
+)
+
+func postgresTopology() topology {
+	return topology{
+		name: "postgres", nodes: []int{1, 2, 3, 4, 5}, arbiters: []int{0},
+		examples: []string{"postgres:1", "postgres:2", "postgres:3"},
+		options: []option{
+			{name: "standby", want: "standby=sync (any one standby confirms a commit) or standby=async", check: oneOf("sync", "async")},
+			{name: "failover", want: "failover=DURATION, such as 3s: how long the primary may be silent until a standby is promoted", check: aDuration},
+			{name: "shared_buffers", want: "shared_buffers=SIZE, such as 256MiB", check: aSize},
+		},
+	}
+}
+
+// startPostgresCluster starts one server, or a primary with its standbys.
+func startPostgresCluster(ctx context.Context, at place) (product, error) {
+	settings := postgresSettings(at.spec)
+	if at.spec.Nodes == 1 {
+		var m *machine.Machine
+		if len(at.machines) > 0 {
+			m = at.machines[0]
+		}
+		p, err := StartPostgres(ctx, PostgresOptions{
+			Programs: at.programs, Machine: m, Dir: at.dir, Log: filepath.Join(at.logs, "postgres-n1.log"), Settings: settings,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return postgresAlone{p}, nil
+	}
+	s, err := StartPostgresSet(ctx, PostgresSetOptions{
+		Programs: at.programs, Nodes: at.spec.Nodes, Machines: at.machines, Asynchronous: at.spec.Options["standby"] == "async",
+		FailoverAfter: at.spec.duration("failover"), Dir: at.dir, LogDir: at.logs, Settings: settings, Announce: at.announce,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// postgresSettings follow from the spec. With a limit of memory, a quarter of it
+// is for shared buffers, as PostgreSQL's manual recommends of a machine's memory
+// ("Resource Consumption", shared_buffers).
+func postgresSettings(s Spec) []string {
+	size := s.size("shared_buffers")
+	if size == 0 {
+		size = s.Limits.Memory / 4
+	}
+	if size == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("shared_buffers=%dkB", max(size>>10, 128))}
+}
+
+// postgresAlone is one server as a cluster.
+type postgresAlone struct{ *Postgres }
+
+// Primary implements product.
+func (p postgresAlone) Primary(ctx context.Context) (int, error) {
+	return 0, p.await(ctx, p.current(), postgresReady)
+}
+
+// Restart implements product.
+func (p postgresAlone) Restart(ctx context.Context, _ int, env ...string) error {
+	return p.Postgres.Restart(ctx, env...)
+}
+
+// Settled implements product: a server that has ended is not waited for.
+func (p postgresAlone) Settled(ctx context.Context) error {
+	if !p.current().Running() {
+		return errors.New("the only server is down")
+	}
+	return p.await(ctx, p.current(), postgresReady)
+}
+
+func (p postgresAlone) process(int) *Process { return p.current() }
+func (p postgresAlone) port(int) int         { return p.options.Port }
+
+// clearPostgres takes away the shared memory of servers that were killed with
+// their data below folder: each is started once more, on loopback, and ended.
+func clearPostgres(ctx context.Context, folder string) error {
+	var left []string
+	for _, pattern := range []string{"nodes/data/postmaster.pid", "nodes/*/data/postmaster.pid"} {
+		found, err := filepath.Glob(filepath.Join(folder, pattern))
+		if err != nil {
+			return err
+		}
+		left = append(left, found...)
+	}
+	var failed []error
+	for _, file := range left {
+		failed = append(failed, clearOnePostgres(ctx, filepath.Dir(filepath.Dir(file))))
+	}
+	return errors.Join(failed...)
+}
+
+func clearOnePostgres(ctx context.Context, dir string) error {
+	server, err := postgresProgram().Find("")
+	if err != nil {
+		return fmt.Errorf("clear away what a killed server left: %w", err)
+	}
+	p := &Postgres{programs: filepath.Dir(server), options: PostgresOptions{Dir: dir, Log: filepath.Join(dir, "clear.log"), User: "assay"}}
+	if p.options.Port, err = new(Ports).Next(); err != nil {
+		return err
+	}
+	if p.user, err = Unprivileged("postgres", "nobody"); err != nil {
+		return err
+	}
+	if err := p.start(ctx, postgresAnswers); err != nil {
+		return errors.Join(fmt.Errorf("clear away what a killed server left: %w", err), p.endAndRemove(ctx))
+	}
+	return p.endAndRemove(ctx)
+}
+
+// endAndRemove ends the server at once and removes its folder.
+func (p *Postgres) endAndRemove(ctx context.Context) error {
+	if process := p.current(); process != nil {
+		if err := process.Stop(ctx); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(p.options.Dir)
+}
