@@ -20,7 +20,7 @@ type Bug struct {
 	// Kinds to be named; empty for the one that the database promises.
 	Model string
 	// Passing is true if what the bug does can be over, or turn out right, before
-	// anybody looks.
+	// anybody looks, or if it can be where nobody looks.
 	// Of any other bug every run in which it has struck is found violated.
 	Passing bool
 	// Doc says what it does.
