@@ -65,7 +65,9 @@ type entry struct {
 // products is what can be built, by name.
 func products() map[string]entry {
 	return map[string]entry{
+		"postgres":  {topology: postgresTopology(), start: startPostgresCluster, clear: clearPostgres},
 		"mongodb":   {topology: mongodbTopology(), start: startMongoDBCluster},
+		"mariadb":   {topology: mariadbTopology(), start: startMariaDBCluster},
 		"cassandra": {topology: cassandraTopology(), start: startCassandraCluster},
 	}
 }
