@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -171,19 +170,15 @@ func (n *namespace) close() error {
 // process. A name that does not exist is no error.
 func removeNamespace(name string) error {
 	path := filepath.Join(namespaces, name)
-	// Mounted more than once, if at all: a name whose making was cut short is
-	// a file alone.
-	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); {
-		err := unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
-		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("unmount %s: %w", path, err)
-		}
+	// A name whose making was cut short is a file and not mounted: this fails
+	// then, and what follows does not.
+	unmount := unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+	err := os.Remove(path)
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	if unmount != nil {
+		unmount = fmt.Errorf("unmount %s: %w", path, unmount)
 	}
-	return nil
+	return errors.Join(unmount, err)
 }

@@ -19,6 +19,8 @@ const (
 	ownNetwork = "a network of its own for each node"
 	// prefix begins the name of all that is made.
 	prefix = "assay-"
+	// hostPort is the bridge's end of the link to this host.
+	hostPort = "host"
 	// clientHost is the last number of this process's address, firstHost that
 	// of the first machine's.
 	clientHost, firstHost, lastHost = 1, 11, 254
@@ -55,9 +57,13 @@ func openNetwork(id string) (*network, error) {
 	if n.bridge, err = makeNamespace(prefix + id + "-" + bridgeName); err != nil {
 		return nil, errors.Join(unsupported(err), host.Close())
 	}
-	err = n.bridge.inside(n.makeBridge)
+	err = n.bridge.inside(func() error { return onLinks(n.makeBridge) })
 	if err == nil {
-		err = n.claim()
+		withoutIPv6(prefix + id)
+		err = onLinks(func(links *netlink.Handle) error { return n.join(links, prefix+id, hostPort) })
+	}
+	if err == nil {
+		err = onLinks(n.claim)
 	}
 	if err != nil {
 		return nil, errors.Join(unsupported(err), n.close())
@@ -82,26 +88,20 @@ func unsupported(err error) error {
 }
 
 // makeBridge is called inside the bridge's namespace.
-func (n *network) makeBridge() error {
-	links, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-	if err != nil {
-		return err
-	}
-	defer links.Close()
+func (n *network) makeBridge(links *netlink.Handle) error {
 	attributes := netlink.NewLinkAttrs()
 	attributes.Name = bridgeName
-	bridge := &netlink.Bridge{LinkAttrs: attributes}
-	if err := links.LinkAdd(bridge); err != nil {
+	if err := links.LinkAdd(&netlink.Bridge{LinkAttrs: attributes}); err != nil {
 		return fmt.Errorf("make a bridge: %w", err)
 	}
-	if err := links.LinkSetUp(bridge); err != nil {
-		return fmt.Errorf("make a bridge: %w", err)
+	if err := awaitUp(links, bridgeName, false); err != nil {
+		return err
 	}
-	return n.plug(links, "host", prefix+n.id, n.host)
+	return n.plug(links, hostPort, prefix+n.id, n.host)
 }
 
-// plug makes a pair of interfaces: port, in the bridge and up, and peer, in the
-// namespace of file. It is called inside the bridge's namespace.
+// plug makes a pair of interfaces: port, in the bridge, and peer, in the
+// namespace of file, both down. It is called inside the bridge's namespace.
 func (n *network) plug(links *netlink.Handle, port, peer string, file *os.File) error {
 	bridge, err := links.LinkByName(bridgeName)
 	if err != nil {
@@ -114,27 +114,50 @@ func (n *network) plug(links *netlink.Handle, port, peer string, file *os.File) 
 	if err := links.LinkAdd(pair); err != nil {
 		return fmt.Errorf("make the interfaces %s and %s: %w", port, peer, err)
 	}
-	if err := links.LinkSetUp(pair); err != nil {
-		return fmt.Errorf("interface %s: %w", port, err)
+	return nil
+}
+
+// awaitUp sets an interface up and, if its peer is up, may wait until packets
+// pass. The kernel makes an interface ready in the
+// background after its peer is there; until then it drops what it gets, and TCP
+// would lose a second by that.
+func awaitUp(links *netlink.Handle, name string, wait bool) error {
+	link, err := links.LinkByName(name)
+	if err == nil {
+		err = links.LinkSetUp(link)
+	}
+	for deadline := time.Now().Add(5 * time.Second); err == nil && wait; time.Sleep(time.Millisecond) {
+		link, err = links.LinkByName(name)
+		if err == nil && link.Attrs().OperState == netlink.OperUp {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			err = errors.New("it is not up after 5 s")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("interface %s: %w", name, err)
 	}
 	return nil
 }
 
-// claim gives the host's end its address in a subnet that nobody else uses.
-// Among several that claim at once, the kernel decides: it takes one route to a
-// subnet and refuses the second.
-func (n *network) claim() error {
-	withoutIPv6(prefix + n.id)
+// onLinks calls do with a connection to the interfaces of the thread's
+// namespace.
+func onLinks(do func(*netlink.Handle) error) error {
 	links, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
 		return err
 	}
 	defer links.Close()
+	return do(links)
+}
+
+// claim gives the host's end its address in a subnet that nobody else uses.
+// Among several that claim at once, the kernel decides: it takes one route to a
+// subnet and refuses the second.
+func (n *network) claim(links *netlink.Handle) error {
 	end, err := links.LinkByName(prefix + n.id)
 	if err != nil {
-		return err
-	}
-	if err := links.LinkSetUp(end); err != nil {
 		return err
 	}
 	taken, err := hostNetworks(links)
@@ -250,31 +273,39 @@ func (n *network) connect(space *namespace, port string, address netip.Addr) err
 	}
 	defer file.Close()
 	err = n.bridge.inside(func() error {
-		links, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-		if err != nil {
-			return err
-		}
-		defer links.Close()
-		return n.plug(links, port, "eth0", file)
+		return onLinks(func(links *netlink.Handle) error { return n.plug(links, port, "eth0", file) })
 	})
 	if err != nil {
 		return err
 	}
 	return space.inside(func() error {
-		links, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-		if err != nil {
-			return err
-		}
-		defer links.Close()
-		end, err := links.LinkByName("eth0")
-		if err != nil {
-			return err
-		}
-		if err := links.AddrAdd(end, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(address, n.subnet.Bits()))}); err != nil {
-			return err
-		}
-		return links.LinkSetUp(end)
+		return onLinks(func(links *netlink.Handle) error {
+			end, err := links.LinkByName("eth0")
+			if err != nil {
+				return err
+			}
+			mask := netip.PrefixFrom(address, n.subnet.Bits())
+			if err := links.AddrAdd(end, &netlink.Addr{IPNet: toIPNet(mask)}); err != nil {
+				return fmt.Errorf("address %v: %w", address, err)
+			}
+			return n.join(links, "eth0", port)
+		})
 	})
+}
+
+// join sets both ends of a pair up: end, in the thread's namespace, and port,
+// in the bridge, and returns when packets pass.
+func (n *network) join(links *netlink.Handle, end, port string) error {
+	if err := awaitUp(links, end, false); err != nil {
+		return err
+	}
+	err := n.bridge.inside(func() error {
+		return onLinks(func(links *netlink.Handle) error { return awaitUp(links, port, true) })
+	})
+	if err != nil {
+		return err
+	}
+	return awaitUp(links, end, true)
 }
 
 // prove makes sure that packets can be dropped, and that no firewall of this
