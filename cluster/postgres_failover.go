@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,6 +68,11 @@ func (s *PostgresSet) failOver(ctx context.Context) {
 		s.say("nobody is promoted: %s", why)
 		return
 	}
+	// A restart that was given up half way may have left it running.
+	if err := s.nodes[s.primary].Kill(); err != nil {
+		s.say("nobody is promoted: %v", err)
+		return
+	}
 	if s.appoint(ctx, best, heard) && s.ensurePromoted(ctx) {
 		s.followAll(ctx)
 	}
@@ -96,30 +102,41 @@ func (s *PostgresSet) fence() error {
 	return nil
 }
 
-// hear freezes all running standbys and returns the ends of their logs by node,
-// and why the others have none to tell. Only those are heard whose log is a
-// part of the database's, so that the furthest of them has all that the others
-// have.
+// candidates are the nodes of which one may be promoted. Where commits are not
+// to be lost those are the ones in quorum.sure: who else streams may be as far,
+// but is not needed to know it.
+func (s *PostgresSet) candidates() []int {
+	if s.options.Asynchronous {
+		return s.others(s.primary)
+	}
+	return s.quorum.sure
+}
+
+// hear freezes the candidates and returns the ends of their logs by node, and
+// why the others have none to tell. Only those are heard whose log is a part of
+// the database's, so that the furthest of them has all that the others have.
 func (s *PostgresSet) hear(ctx context.Context) (heard map[int]lsn, silent map[int]string) {
 	heard, silent = make(map[int]lsn), make(map[int]string)
 	var asking sync.WaitGroup
 	var mu sync.Mutex
-	for i, node := range s.nodes {
-		switch {
-		case i == s.primary:
-			continue
-		case !node.current().Running():
+	for _, i := range s.candidates() {
+		node := s.nodes[i]
+		node.following = false
+		if !node.current().Running() {
+			mu.Lock()
 			silent[i] = "is down"
+			mu.Unlock()
 			continue
 		}
-		node.following = false
 		asking.Go(func() {
 			end, err := node.freeze(ctx)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
+			case errors.Is(err, errNoSession):
+				silent[i] = "does not answer"
 			case err != nil:
-				silent[i] = "does not answer (" + err.Error() + ")"
+				silent[i] = "cannot say how far it is (" + err.Error() + ")"
 			case !s.admit(node, end):
 				silent[i] = "went another way"
 			default:
@@ -157,22 +174,16 @@ func (s *PostgresSet) admit(node *pgMember, end lsn) bool {
 // If quorum.sure is empty, commits were told that only the primary has.
 func (s *PostgresSet) choose(heard map[int]lsn, silent map[int]string) (best int, why string) {
 	old := s.nodeName(s.primary)
-	if len(heard) == 0 {
-		if len(silent) == 0 {
-			return 0, "there is no standby; " + old + " must come back"
-		}
-		return 0, fmt.Sprintf("%s; %s or a standby must come back", s.listSilent(silent), old)
-	}
-	if !s.options.Asynchronous {
-		if len(s.quorum.sure) == 0 {
-			return 0, fmt.Sprintf("only %s is certain to have the last commits; it must come back", old)
-		}
-		for _, i := range s.quorum.sure {
-			if reason, missing := silent[i]; missing {
-				return 0, fmt.Sprintf("%s %s, and may alone have the last commits beside %s; one of the two must come back",
-					s.nodeName(i), reason, old)
-			}
-		}
+	switch certain := !s.options.Asynchronous; {
+	case certain && len(s.quorum.sure) == 0:
+		return 0, fmt.Sprintf("only %s is certain to have the last commits; bring it back", old)
+	case certain && len(silent) > 0:
+		return 0, fmt.Sprintf("%s: the last commits may be only there and on %s; bring back %s, or all of these",
+			s.listSilent(silent), old, old)
+	case len(heard) == 0 && len(silent) == 0:
+		return 0, "there is no standby; bring back " + old
+	case len(heard) == 0:
+		return 0, fmt.Sprintf("%s; bring back %s, or any of these", s.listSilent(silent), old)
 	}
 	best = -1
 	for i, end := range heard { // of equals the first
@@ -217,6 +228,9 @@ func (s *PostgresSet) appoint(ctx context.Context, best int, heard map[int]lsn) 
 	s.nodes[s.primary].rewind = true
 	s.primary, s.promoted, s.lost, s.said = best, false, false, ""
 	s.ends = append(s.ends, heard[best])
+	for _, node := range s.nodes {
+		node.following = false
+	}
 	for i := range heard {
 		s.nodes[i].term = len(s.ends)
 		s.nodes[i].seen = time.Now()

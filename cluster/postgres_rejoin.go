@@ -149,25 +149,31 @@ func (s *PostgresSet) claimPrimary(i int) bool {
 // restartPrimary starts the primary again. Its log may hold commits that no
 // client was told of and no standby has, and now shows them to readers; so
 // nobody else is certain to have all until one has caught up.
-func (s *PostgresSet) restartPrimary(ctx context.Context, i int, env []string) (err error) {
+func (s *PostgresSet) restartPrimary(ctx context.Context, i int, env []string) error {
+	err := s.startPrimary(ctx, i, env)
+	if err != nil { // it may be the primary in a moment, of which nobody would know
+		err = errors.Join(err, s.nodes[i].Kill())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starting = false
+	if err != nil {
+		return err
+	}
+	if s.lost {
+		s.announce("%s is back, and is the primary again", s.nodeName(i))
+	}
+	s.lost, s.said = false, ""
+	s.watch.Store(newPgWatch(s.nodes[i].Postgres))
+	for _, other := range s.nodes {
+		other.seen = time.Now()
+	}
+	s.soon()
+	return nil
+}
+
+func (s *PostgresSet) startPrimary(ctx context.Context, i int, env []string) error {
 	node := s.nodes[i]
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.starting = false
-		if err != nil {
-			return
-		}
-		if s.lost {
-			s.announce("%s is back, and is the primary again", s.nodeName(i))
-		}
-		s.lost, s.said = false, ""
-		s.watch.Store(newPgWatch(node.Postgres))
-		for _, other := range s.nodes {
-			other.seen = time.Now()
-		}
-		s.soon()
-	}()
 	if err := node.halt(ctx); err != nil {
 		return err
 	}

@@ -15,11 +15,11 @@ import (
 // TestPostgresSetClose closes a set in each stage of a failover, and asserts that
 // nothing is left.
 func TestPostgresSetClose(t *testing.T) {
-	for _, stage := range []string{"at peace", "fenced", "promoted", "a node down", "a node comes back"} {
+	for _, stage := range []string{"a standby down", "fenced", "promoted", "a node comes back"} {
 		t.Run(stage, func(t *testing.T) {
 			dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-set", os.Getpid()))
 			logs := t.TempDir()
-			s, said := startSet(t, PostgresSetOptions{Dir: dir, LogDir: logs, FailoverAfter: 300 * time.Millisecond})
+			s, said := startSet(t, PostgresSetOptions{Nodes: 2, Dir: dir, LogDir: logs, FailoverAfter: 300 * time.Millisecond})
 			table(t, s)
 			var pids []int
 			for i := range s.Nodes() {
@@ -34,7 +34,7 @@ func TestPostgresSetClose(t *testing.T) {
 			case "promoted":
 				must(t, s.Kill(0))
 				said.await(t, "is promoted")
-			case "a node down":
+			case "a standby down":
 				must(t, s.Kill(1))
 			case "a node comes back":
 				must(t, s.Kill(0))
@@ -48,7 +48,7 @@ func TestPostgresSetClose(t *testing.T) {
 				t.Errorf("Restart while Close: %v", err)
 			}
 			checkNothingLeft(t, s, dir, pids)
-			if !exists(filepath.Join(logs, "postgres-n3.log")) {
+			if !exists(filepath.Join(logs, "postgres-n2.log")) {
 				t.Error("a log outside of the folder was removed")
 			}
 			if err := s.Restart(t.Context(), 0); !errors.Is(err, os.ErrClosed) {
@@ -78,7 +78,7 @@ func checkNothingLeft(t *testing.T, s *PostgresSet, dir string, pids []int) {
 
 func TestPostgresSetRefuses(t *testing.T) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-refused", os.Getpid()))
-	place, err := machine.Loopback(machine.Options{ID: "test", Names: []string{"n1"}})
+	place, err := machine.Loopback(machine.Options{ID: "0123abcd", Names: []string{"n1"}})
 	must(t, err)
 	for want, o := range map[string]PostgresSetOptions{
 		"-1 nodes":                  {Nodes: -1},

@@ -2,10 +2,8 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +23,13 @@ func (a *announced) add(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.lines = append(a.lines, text)
+}
+
+// forget begins anew.
+func (a *announced) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lines = nil
 }
 
 func (a *announced) has(parts ...string) bool {
@@ -206,75 +211,6 @@ func table(t *testing.T, s *PostgresSet) {
 	execute(t, conn, "CREATE TABLE seen (n integer)")
 }
 
-func TestPostgresSetKillOfThePrimary(t *testing.T) {
-	s, said := startSet(t, PostgresSetOptions{})
-	table(t, s)
-	if got := query(t, connect(t, s.nodes[0].Postgres), "SHOW synchronous_standby_names"); got != `ANY 1 ("n2", "n3")` {
-		t.Errorf("commits wait for %s", got)
-	}
-	if i := primaryOf(t, s); i != 0 || s.Nodes() != 3 {
-		t.Errorf("primary %d of %d", i, s.Nodes())
-	}
-	w := startWriter(t, s, 0)
-	w.more(t)
-	must(t, s.Kill(0))
-	said.await(t, "n1 does not answer for 1s", "is gone")
-	next := primaryOf(t, s)
-	if next == 0 {
-		t.Fatal("the killed primary is the primary")
-	}
-	said.await(t, s.nodeName(next)+" is promoted and takes writes", "commits wait for "+s.nodeName(3-next))
-	w.more(t)
-	must(t, s.Restart(bounded(t), 0))
-	said.await(t, "n1 is rewound")
-	if got := query(t, connect(t, s.nodes[0].Postgres), "SELECT pg_is_in_recovery()::text"); got != "true" {
-		t.Error("the old primary is one again")
-	}
-	w.more(t)
-	must(t, s.Settled(bounded(t)))
-
-	// The new order holds like the first.
-	must(t, s.Kill(next))
-	eventually(t, "another primary", func() bool { i := primaryOf(t, s); return i != next })
-	w.more(t)
-	must(t, s.Restart(bounded(t), next))
-	w.end()
-	checkRows(t, s, w)
-}
-
-func TestPostgresSetPausedPrimaryIsFenced(t *testing.T) {
-	s, said := startSet(t, PostgresSetOptions{})
-	table(t, s)
-	w := startWriter(t, s, 0)
-	w.more(t)
-	old := s.PID(0)
-	must(t, s.Pause(0))
-	said.await(t, "n1 does not answer", "its processes are killed")
-	if !gone(old) || s.Running(0) {
-		t.Error("the fenced primary is still there")
-	}
-	if err := s.Resume(0); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("Resume of a fenced node: %v", err)
-	}
-	said.await(t, "is promoted")
-	w.more(t)
-	must(t, s.Restart(bounded(t), 0))
-	w.end()
-	checkRows(t, s, w)
-}
-
-func TestPostgresSetStopInOrderPromotesToo(t *testing.T) {
-	s, said := startSet(t, PostgresSetOptions{})
-	table(t, s)
-	must(t, s.Stop(t.Context(), 0))
-	said.await(t, "is promoted")
-	w := startWriter(t, s, 0)
-	w.more(t)
-	must(t, s.Restart(bounded(t), 0))
-	w.end()
-	checkRows(t, s, w)
-}
-
 func TestPostgresSetOfTwo(t *testing.T) {
 	s, said := startSet(t, PostgresSetOptions{Nodes: 2})
 	table(t, s)
@@ -299,84 +235,6 @@ func TestPostgresSetOfTwo(t *testing.T) {
 	w.more(t)
 	w.end()
 	checkRows(t, s, w)
-}
-
-func TestPostgresSetOneStandbyAway(t *testing.T) {
-	s, said := startSet(t, PostgresSetOptions{})
-	table(t, s)
-	w := startWriter(t, s, 0)
-	w.more(t)
-	must(t, s.Pause(2)) // silent, and not gone
-	said.await(t, "n3 has not streamed", "commits wait for n2")
-	w.more(t)
-	must(t, s.Kill(0))
-	said.await(t, "n2 is promoted")
-	w.more(t)
-	must(t, s.Resume(2)) // it follows the new primary by itself
-	must(t, s.Settled(bounded(t)))
-	must(t, s.Restart(bounded(t), 0))
-	w.end()
-	checkRows(t, s, w)
-}
-
-func TestPostgresSetDoesNotPromoteWithoutCertainty(t *testing.T) {
-	s, said := startSet(t, PostgresSetOptions{})
-	table(t, s)
-	w := startWriter(t, s, 0)
-	w.more(t)
-	must(t, s.Kill(2))
-	must(t, s.Kill(0)) // before n3 is missed
-	said.await(t, "nobody is promoted: n3 is down, and may alone have the last commits")
-	must(t, s.Restart(bounded(t), 2))
-	said.await(t, "is promoted")
-	w.more(t)
-	must(t, s.Restart(bounded(t), 0))
-	w.end()
-	checkRows(t, s, w)
-}
-
-func TestPostgresSetBothStandbysDead(t *testing.T) {
-	s, said := startSet(t, PostgresSetOptions{})
-	table(t, s)
-	w := startWriter(t, s, 0)
-	w.more(t)
-	must(t, s.Kill(1))
-	must(t, s.Kill(2))
-	said.await(t, "commits wait for nobody, since no standby is left")
-	w.more(t)
-	for _, i := range []int{1, 2} {
-		must(t, s.Restart(bounded(t), i))
-	}
-	must(t, s.Settled(bounded(t)))
-	if got := query(t, connect(t, s.nodes[0].Postgres), "SHOW synchronous_standby_names"); got != `ANY 1 ("n2", "n3")` {
-		t.Errorf("commits wait for %s", got)
-	}
-	w.end()
-	checkRows(t, s, w)
-}
-
-func TestPostgresSetAllDeadAndBack(t *testing.T) {
-	for name, order := range map[string][]int{"primary first": {0, 1, 2}, "primary last": {2, 1, 0}} {
-		t.Run(name, func(t *testing.T) {
-			s, said := startSet(t, PostgresSetOptions{})
-			table(t, s)
-			w := startWriter(t, s, 0)
-			w.more(t)
-			for i := range 3 {
-				must(t, s.Kill(i))
-			}
-			said.await(t, "nobody is promoted: n2 is down, n3 is down; n1 or a standby must come back")
-			for _, i := range order {
-				must(t, s.Restart(bounded(t), i))
-			}
-			w.more(t)
-			w.end()
-			checkRows(t, s, w)
-			if order[0] == 0 && (primaryOf(t, s) != 0 || !said.has("n1 is back, and is the primary again")) {
-				t.Error("the last primary is not the primary again")
-			}
-		})
-	}
 }
 
 func TestPostgresSetAsynchronous(t *testing.T) {
@@ -420,20 +278,6 @@ func TestPostgresSetRestartInOrderKeepsThePrimary(t *testing.T) {
 	w := startWriter(t, s, 0)
 	w.more(t)
 	must(t, s.Restart(bounded(t), 1))
-	w.end()
-	checkRows(t, s, w)
-}
-
-func TestPostgresSetCopiesWhatCannotBeRewound(t *testing.T) {
-	s, said := startSet(t, PostgresSetOptions{Nodes: 2})
-	table(t, s)
-	must(t, s.Kill(0))
-	said.await(t, "is promoted")
-	must(t, os.Remove(filepath.Join(s.nodes[0].data(), "global", "pg_control")))
-	w := startWriter(t, s, 0)
-	w.more(t)
-	must(t, s.Restart(bounded(t), 0))
-	said.await(t, "n1 cannot be rewound, and is copied anew")
 	w.end()
 	checkRows(t, s, w)
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,14 +36,18 @@ func parseLSN(text string) (lsn, error) {
 
 func (l lsn) String() string { return fmt.Sprintf("%X/%X", uint64(l)>>32, uint64(l)&0xffffffff) }
 
-// connect opens a session, for which the server may take askBound.
+// errNoSession means that no session could be opened. The library's own error
+// tells too much: it may quote the address.
+var errNoSession = errors.New("no session could be opened")
+
+// connect opens a session, for which the server may take askBound. The error is
+// errNoSession.
 func (p *Postgres) connect(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, askBound)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, p.Address())
 	if err != nil {
-		// pgx's error tells too much.
-		return nil, fmt.Errorf("connect to %s as user %s failed", p.name(), p.options.User)
+		return nil, fmt.Errorf("connect to %s as user %s: %w", p.name(), p.options.User, errNoSession)
 	}
 	return conn, nil
 }

@@ -1,0 +1,187 @@
+package cluster
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// scenario is a test of a settled set of three whose primary is first. writes
+// are going on.
+type scenario func(t *testing.T, s *PostgresSet, said *announced, w *writer, first int)
+
+// TestPostgresSetOfThree has one set go through all that can befall three nodes.
+// Each time no acknowledged row may be lost, and all nodes must hold the same in
+// the end.
+func TestPostgresSetOfThree(t *testing.T) {
+	s, said := startSet(t, PostgresSetOptions{})
+	table(t, s)
+	if got := query(t, connect(t, s.nodes[0].Postgres), "SHOW synchronous_standby_names"); got != `ANY 1 ("n2", "n3")` {
+		t.Errorf("commits wait for %s", got)
+	}
+	if i := primaryOf(t, s); i != 0 || s.Nodes() != 3 {
+		t.Errorf("primary %d of %d", i, s.Nodes())
+	}
+	for i, step := range []struct {
+		name string
+		run  scenario
+	}{
+		{"primary killed", primaryKilled},
+		{"primary paused", primaryPaused},
+		{"primary stopped", primaryStopped},
+		{"standby silent", standbySilent},
+		{"primary and standby killed", noCertainty},
+		{"both standbys killed", bothStandbysKilled},
+		{"all killed, primary back first", allKilledPrimaryFirst},
+		{"all killed, primary back last", allKilledPrimaryLast},
+		{"cannot be rewound", cannotBeRewound},
+	} {
+		ok := t.Run(step.name, func(t *testing.T) {
+			said.forget()
+			w := startWriter(t, s, i*1_000_000)
+			w.more(t)
+			step.run(t, s, said, w, primaryOf(t, s))
+			w.more(t)
+			w.end()
+			checkRows(t, s, w)
+			for i := range s.Nodes() {
+				if !s.Running(i) {
+					t.Errorf("%s does not run in the end", s.nodeName(i))
+				}
+			}
+		})
+		if !ok {
+			return // what comes next starts from a sound set
+		}
+	}
+}
+
+// standbysOf are the two other nodes.
+func standbysOf(primary int) (int, int) { return (primary + 1) % 3, (primary + 2) % 3 }
+
+func primaryKilled(t *testing.T, s *PostgresSet, said *announced, w *writer, first int) {
+	must(t, s.Kill(first))
+	said.await(t, s.nodeName(first)+" does not answer for 1s: it is gone")
+	next := primaryOf(t, s)
+	if next == first {
+		t.Fatal("the killed primary is the primary")
+	}
+	said.await(t, s.nodeName(next)+" is promoted and takes writes", "commits wait for "+s.nodeName(3-first-next))
+	w.more(t)
+	must(t, s.Restart(bounded(t), first))
+	said.await(t, s.nodeName(first)+" is rewound")
+	if got := query(t, connect(t, s.nodes[first].Postgres), "SELECT pg_is_in_recovery()::text"); got != "true" {
+		t.Error("the old primary is one again")
+	}
+}
+
+func primaryPaused(t *testing.T, s *PostgresSet, said *announced, w *writer, first int) {
+	old := s.PID(first)
+	must(t, s.Pause(first))
+	said.await(t, s.nodeName(first)+" does not answer", "its processes are killed")
+	if !gone(old) || s.Running(first) {
+		t.Error("the fenced primary is still there")
+	}
+	if err := s.Resume(first); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("Resume of a fenced node: %v", err)
+	}
+	said.await(t, "is promoted")
+	w.more(t)
+	must(t, s.Restart(bounded(t), first))
+}
+
+func primaryStopped(t *testing.T, s *PostgresSet, said *announced, w *writer, first int) {
+	must(t, s.Stop(t.Context(), first))
+	said.await(t, "is promoted")
+	w.more(t)
+	must(t, s.Restart(bounded(t), first))
+}
+
+func standbySilent(t *testing.T, s *PostgresSet, said *announced, w *writer, first int) {
+	next, away := standbysOf(first)
+	must(t, s.Pause(away)) // silent, and not gone
+	said.await(t, s.nodeName(away)+" has not streamed", "commits wait for "+s.nodeName(next))
+	w.more(t)
+	must(t, s.Kill(first))
+	said.await(t, s.nodeName(next)+" is promoted", "wait for nobody")
+	w.more(t)
+	must(t, s.Resume(away)) // it follows the new primary by itself
+	must(t, s.Settled(bounded(t)))
+	must(t, s.Restart(bounded(t), first))
+}
+
+func noCertainty(t *testing.T, s *PostgresSet, said *announced, w *writer, first int) {
+	_, away := standbysOf(first)
+	must(t, s.Kill(away))
+	must(t, s.Kill(first)) // before the other is missed
+	said.await(t, "nobody is promoted: "+s.nodeName(away)+" is down: the last commits may be only there and on "+s.nodeName(first))
+	must(t, s.Restart(bounded(t), away))
+	said.await(t, "is promoted")
+	w.more(t)
+	must(t, s.Restart(bounded(t), first))
+}
+
+func bothStandbysKilled(t *testing.T, s *PostgresSet, said *announced, w *writer, first int) {
+	one, other := standbysOf(first)
+	must(t, s.Kill(one))
+	must(t, s.Kill(other))
+	said.await(t, "commits wait for nobody, since no standby is left")
+	w.more(t)
+	for _, i := range []int{one, other} {
+		must(t, s.Restart(bounded(t), i))
+	}
+	must(t, s.Settled(bounded(t)))
+	want := s.names([]int{one, other})
+	if got := query(t, connect(t, s.nodes[first].Postgres), "SHOW synchronous_standby_names"); got != want {
+		t.Errorf("commits wait for %s, want %s", got, want)
+	}
+}
+
+func killAll(t *testing.T, s *PostgresSet, said *announced, first int) {
+	t.Helper()
+	for i := range s.Nodes() {
+		must(t, s.Kill(i))
+	}
+	said.await(t, "nobody is promoted: ", "bring back "+s.nodeName(first)+", or all of these")
+}
+
+func allKilledPrimaryFirst(t *testing.T, s *PostgresSet, said *announced, _ *writer, first int) {
+	killAll(t, s, said, first)
+	one, other := standbysOf(first)
+	for _, i := range []int{first, one, other} {
+		must(t, s.Restart(bounded(t), i))
+	}
+	if primaryOf(t, s) != first || !said.has(s.nodeName(first)+" is back, and is the primary again") {
+		t.Error("the last primary is not the primary again")
+	}
+}
+
+func allKilledPrimaryLast(t *testing.T, s *PostgresSet, said *announced, _ *writer, first int) {
+	killAll(t, s, said, first)
+	one, other := standbysOf(first)
+	for _, i := range []int{one, other, first} {
+		must(t, s.Restart(bounded(t), i))
+	}
+	said.await(t, "is promoted")
+	if primaryOf(t, s) == first {
+		t.Error("the last primary is the primary though a standby was promoted")
+	}
+}
+
+// cannotBeRewound has the programs of one node lack pg_rewind.
+func cannotBeRewound(t *testing.T, s *PostgresSet, said *announced, w *writer, first int) {
+	whole, without := s.nodes[first].programs, t.TempDir()
+	must(t, os.Chmod(filepath.Dir(without), 0o755))
+	must(t, os.Chmod(without, 0o755))
+	for _, name := range []string{"postgres", "pg_basebackup"} {
+		must(t, os.Symlink(filepath.Join(whole, name), filepath.Join(without, name)))
+	}
+	must(t, s.Kill(first))
+	said.await(t, "is promoted")
+	w.more(t)
+	s.nodes[first].programs = without
+	must(t, s.Restart(bounded(t), first))
+	said.await(t, s.nodeName(first)+" cannot be rewound, and is copied anew")
+	s.nodes[first].programs = whole
+}
