@@ -137,8 +137,9 @@ func (r *run) hear(file *history.Writer, now func() int64) (stop func()) {
 	return func() { set(nil) }
 }
 
-// catchUp waits until all nodes that run hold the same data, and notes how long
-// that took.
+// catchUp starts the nodes that are down, such as a primary that was fenced when
+// another was promoted, waits until all nodes hold the same data, and notes how
+// long that took.
 func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int64) {
 	if r.cluster == nil {
 		return
@@ -147,8 +148,14 @@ func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int6
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
 	began := time.Now()
+	var down []error
+	for _, n := range r.cluster.Nodes() {
+		if !n.Running() {
+			down = append(down, n.Start(ctx))
+		}
+	}
 	text := ""
-	if err := r.cluster.Settled(ctx); err != nil {
+	if err := errors.Join(append(down, r.cluster.Settled(ctx))...); err != nil {
 		text = fmt.Sprintf("not all nodes held the same data after %v: %v", time.Since(began).Round(time.Second), err)
 	} else {
 		text = fmt.Sprintf("all nodes held the same data after %.1f s", time.Since(began).Seconds())
