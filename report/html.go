@@ -74,23 +74,24 @@ type page struct {
 	Judged               []judged
 	// Glance is true if the checks are listed by name first, because evidence
 	// parts them.
-	Glance           bool
-	Chart            chart
-	Throughput       table
-	Latencies        table
-	Outcomes         table
-	ErrorClasses     table
-	ThresholdTable   table
-	FaultTable       table
-	ClusterTable     table
-	EventTable       table
-	Setup            table
-	DatabaseSettings table
-	Further          table
-	EnvironmentTable table
-	SeriesTable      table
-	CurveTable       table
-	AnyUncommitted   bool
+	Glance            bool
+	Chart             chart
+	Throughput        table
+	Latencies         table
+	Outcomes          table
+	ErrorClasses      table
+	ThresholdTable    table
+	FaultTable        table
+	ClusterTable      table
+	EventTable        table
+	AvailabilityTable table
+	Setup             table
+	DatabaseSettings  table
+	Further           table
+	EnvironmentTable  table
+	SeriesTable       table
+	CurveTable        table
+	AnyUncommitted    bool
 }
 
 // card is one of the figures at the top of the page.
@@ -112,6 +113,9 @@ func newPage(r *Result, p Page) *page {
 		Further:          named("Further figures", "figure", further(r)),
 		EnvironmentTable: named("Environment", "fact", p.Environment),
 		SeriesTable:      seriesTable(&r.Series), CurveTable: curveTable(r),
+	}
+	if r.Availability != nil {
+		v.AvailabilityTable = availabilityTable(r.Availability)
 	}
 	if c := r.Cluster; c != nil {
 		v.ClusterTable, v.EventTable = clusterTable(c), eventTable(c)

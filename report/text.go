@@ -139,6 +139,9 @@ func (t *textWriter) noted(r *Result) {
 	if r.Measurement.Verdict != "valid" {
 		t.field("tester", testerLine(r))
 	}
+	if r.Availability != nil {
+		t.field("availability", availabilityLine(r.Availability))
+	}
 	t.faults(r)
 	for _, note := range r.Notes {
 		t.field("note", note)
