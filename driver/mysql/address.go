@@ -141,6 +141,7 @@ func readHost(text string) (host string, ok bool) {
 
 var (
 	variableName  = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	decimal       = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
 	variableValue = regexp.MustCompile(`^[A-Za-z0-9_.,:+-]*$`)
 )
 
@@ -207,7 +208,7 @@ func isolationLevel(name string) (string, error) {
 
 // assignment is the variable as SET takes it.
 func (v variable) assignment() string {
-	if _, err := strconv.ParseInt(v.value, 10, 64); err == nil {
+	if decimal.MatchString(v.value) {
 		return fmt.Sprintf("%s = %s", v.name, v.value)
 	}
 	return fmt.Sprintf("%s = '%s'", v.name, v.value) // variableValue has nothing to escape

@@ -239,6 +239,12 @@ func (p *place) size(ctx context.Context, tables []table) (workload.Size, error)
 		if err := c.exec(ctx, `SET SESSION information_schema_stats_expiry = 0`); err != nil && !hasCode(err, codeUnknownVariable) {
 			return err
 		}
+		if p.engine == rocksdb {
+			// What is in memory only is not counted. Not every user may do this.
+			if err := c.exec(ctx, `SET GLOBAL rocksdb_force_flush_memtable_now = 1`); err != nil && !hasCode(err, codePrivilege) {
+				return err
+			}
+		}
 		for _, t := range tables {
 			if err := c.exec(ctx, `ANALYZE NO_WRITE_TO_BINLOG TABLE `+p.schema+`.`+t.name); err != nil {
 				return err

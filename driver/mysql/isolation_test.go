@@ -1,0 +1,372 @@
+package mysql
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/isolation"
+)
+
+func openIsolation(t *testing.T, to workload.Target) *isolationStore {
+	t.Helper()
+	store, err := OpenIsolation(context.Background(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store.(*isolationStore)
+}
+
+func TestIsolation(t *testing.T) {
+	for _, level := range []string{"read uncommitted", "read committed", "repeatable read", "serializable", ""} {
+		t.Run("isolation="+level, func(t *testing.T) { drivertest.RunIsolation(t, isolationHarness(level)) })
+	}
+	t.Run("snapshots", func(t *testing.T) {
+		drivertest.RunIsolation(t, isolationHarness("repeatable read", parameter("innodb_snapshot_isolation", "ON")))
+	})
+	for _, level := range []string{"read committed", "repeatable read"} {
+		t.Run("RocksDB, isolation="+level, func(t *testing.T) {
+			drivertest.RunIsolation(t, isolationHarness(level, parameter("engine", "MyRocks")))
+		})
+	}
+}
+
+func isolationHarness(level string, changes ...func(*spot)) drivertest.Isolation {
+	return drivertest.Isolation{
+		Secret: secret,
+		Open: func(t *testing.T) isolation.Store {
+			store, err := OpenIsolation(context.Background(), at(level, changes...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store
+		},
+		MakeForeign:   func(t *testing.T) { makeForeign(t, isolationSchema, "list") },
+		ForeignIntact: func(t *testing.T) { foreignIntact(t, isolationSchema, "list") },
+	}
+}
+
+func TestPromises(t *testing.T) {
+	single, galera := server{}, server{galera: true}
+	snapshots := server{snapshots: true}
+	for _, c := range []struct {
+		level, engine string
+		server        server
+		want          string
+	}{
+		{readUncommitted, innodb, single, "read-uncommitted"}, {readCommitted, innodb, single, "read-committed"},
+		{repeatableRead, innodb, single, "read-committed"}, {repeatableRead, innodb, snapshots, "snapshot-isolation"},
+		{serializable, innodb, single, "serializable"}, {serializable, innodb, galera, "read-committed"},
+		{repeatableRead, rocksdb, single, "snapshot-isolation"}, {readCommitted, rocksdb, single, "read-committed"},
+	} {
+		if got := promised(c.level, c.engine, c.server); got != c.want {
+			t.Errorf("%s of %s, %+v promises %s, want %s", c.level, c.engine, c.server, got, c.want)
+		}
+	}
+}
+
+// desk is an empty isolation database, and sessions on it at one level.
+type desk struct {
+	t     *testing.T
+	ctx   context.Context
+	store *isolationStore
+}
+
+// sitDown makes the database and opens the sessions' Store on the target.
+func sitDown(t *testing.T, to workload.Target) *desk {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	engine := parameter("engine", "InnoDB")
+	maker := openIsolation(t, target(engine))
+	if err := maker.Create(ctx, workload.Mark{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := maker.Settle(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := maker.Drop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return &desk{t, ctx, openIsolation(t, to)}
+}
+
+func (d *desk) session() *isolationSession {
+	d.t.Helper()
+	session, err := d.store.Session(d.ctx)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(session.Close)
+	return session.(*isolationSession)
+}
+
+// commit does a transaction that must commit.
+func (d *desk) commit(s *isolationSession, ops ...isolation.Op) []isolation.Op {
+	d.t.Helper()
+	if r := s.Do(d.ctx, ops); r.Outcome != history.Committed || r.Class != "" || r.Err != nil {
+		d.t.Fatalf("%+v: %+v, want committed", ops, r)
+	}
+	return ops
+}
+
+func element(key, value int64) isolation.Op {
+	return isolation.Op{Kind: isolation.Append, Key: key, Value: value}
+}
+
+func (d *desk) list(key int64) []int64 {
+	d.t.Helper()
+	return d.commit(d.session(), isolation.Op{Kind: isolation.ReadList, Key: key})[0].List
+}
+
+// wantOutcome also wants the session to be as usable as the reply says.
+func (d *desk) wantOutcome(s *isolationSession, r isolation.Reply, outcome history.Outcome, class string, broken bool) {
+	d.t.Helper()
+	if r.Outcome != outcome || r.Class != class || r.Broken != broken || r.Err == nil {
+		d.t.Errorf("got %+v, want %v (%s), broken %t", r, outcome, class, broken)
+	}
+	if !r.Broken {
+		d.commit(s, element(1000, 1))
+	}
+}
+
+// TestLevelsAreInForce has the server do at each level what only that level does.
+func TestLevelsAreInForce(t *testing.T) {
+	for level, want := range map[string][3]int64{
+		// What a second read of a register finds after another transaction has
+		// written it, uncommitted and then committed, and begun with 1.
+		"read uncommitted": {1, 2, 2}, "read committed": {1, 1, 2}, "repeatable read": {1, 1, 1},
+	} {
+		d := sitDown(t, at(level))
+		writer, reader := d.session(), d.session()
+		read := func() int64 {
+			op := isolation.Op{Kind: isolation.ReadValue, Key: 1}
+			if err := reader.operate(d.ctx, &op); err != nil {
+				t.Fatal(err)
+			}
+			return op.Value
+		}
+		d.commit(writer, isolation.Op{Kind: isolation.Write, Key: 1, Value: 1})
+		var got [3]int64
+		got[0] = read()
+		writer.begun = false
+		if err := writer.operate(d.ctx, &isolation.Op{Kind: isolation.Write, Key: 1, Value: 2}); err != nil {
+			t.Fatal(err)
+		}
+		got[1] = read()
+		if r := writer.commit(d.ctx); r.Outcome != history.Committed {
+			t.Fatalf("%+v", r)
+		}
+		got[2] = read()
+		reader.leave(d.ctx) // its table can be dropped
+		if got != want {
+			t.Errorf("%s: read %v, want %v", level, got, want)
+		}
+	}
+}
+
+// TestLostUpdate: two transactions read a list and write it back.
+func TestLostUpdate(t *testing.T) {
+	for name, c := range map[string]struct {
+		to    workload.Target
+		class string // of the second, if it fails
+	}{
+		"repeatable read": {at("repeatable read"), ""},
+		"snapshots":       {at("repeatable read", parameter("innodb_snapshot_isolation", "ON")), bank.ClassSerialization},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := sitDown(t, c.to)
+			d.commit(d.session(), element(2, 1))
+			s := d.session()
+			if err := s.operate(d.ctx, &isolation.Op{Kind: isolation.ReadList, Key: 2}); err != nil {
+				t.Fatal(err)
+			}
+			d.commit(d.session(), element(2, 2))
+			err := s.operate(d.ctx, &isolation.Op{Kind: isolation.AppendByRewrite, Key: 2, Value: 3})
+			if c.class != "" {
+				if err == nil {
+					t.Fatal("the update was not refused")
+				}
+				d.wantOutcome(s, s.failed(d.ctx, err), history.Failed, c.class, false)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := s.commit(d.ctx); r.Outcome != history.Committed {
+				t.Fatalf("%+v", r)
+			}
+			if list := d.list(2); len(list) != 2 || list[1] != 3 {
+				t.Errorf("the list is %v, want one element to be lost", list)
+			}
+		})
+	}
+}
+
+func TestIsolationDeadlock(t *testing.T) {
+	d := sitDown(t, target())
+	d.commit(d.session(), element(2, 1), element(4, 1))
+	type end struct {
+		session *isolationSession
+		reply   isolation.Reply
+	}
+	ends := make(chan end, 2)
+	sessions := []*isolationSession{d.session(), d.session()}
+	for i, s := range sessions {
+		op := element(int64(2+2*i), 2)
+		if err := s.operate(d.ctx, &op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, s := range sessions {
+		go func() {
+			op := element(int64(4-2*i), 3)
+			if err := s.operate(d.ctx, &op); err != nil {
+				ends <- end{s, s.failed(d.ctx, err)}
+				return
+			}
+			ends <- end{s, s.commit(d.ctx)}
+		}()
+	}
+	replies := map[history.Outcome]end{}
+	for range sessions {
+		e := <-ends
+		replies[e.reply.Outcome] = e
+	}
+	failed, one := replies[history.Failed]
+	if _, other := replies[history.Committed]; !one || !other {
+		t.Fatalf("got %+v", replies)
+	}
+	d.wantOutcome(failed.session, failed.reply, history.Failed, bank.ClassDeadlock, false)
+	if len(d.list(2))+len(d.list(4)) != 4 {
+		t.Errorf("lists %v and %v; want two elements of the one that committed", d.list(2), d.list(4))
+	}
+}
+
+// TestIsolationLockTimeout: the server rolls back the statement that waited and
+// keeps the rest, which must not be committed.
+func TestIsolationLockTimeout(t *testing.T) {
+	d := sitDown(t, target(parameter("innodb_lock_wait_timeout", "1")))
+	d.commit(d.session(), element(2, 1), element(4, 1))
+	holder := d.session()
+	if err := holder.operate(d.ctx, &isolation.Op{Kind: isolation.Append, Key: 4, Value: 2}); err != nil {
+		t.Fatal(err)
+	}
+	s := d.session()
+	r := s.Do(d.ctx, []isolation.Op{element(2, 7), element(4, 7)})
+	if !holder.leave(d.ctx) {
+		t.Error("the holder cannot leave")
+	}
+	d.wantOutcome(s, r, history.Failed, bank.ClassLockTimeout, false)
+	if list := d.list(2); len(list) != 1 {
+		t.Errorf("the failed transaction left %v", list)
+	}
+}
+
+func TestIsolationDuplicateRow(t *testing.T) {
+	d := sitDown(t, target())
+	s := d.session()
+	row := isolation.Op{Kind: isolation.Insert, Key: 1, Value: 5}
+	d.commit(s, row)
+	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), history.Failed, classDuplicateKey, false)
+	if list := d.list(2); len(list) != 0 {
+		t.Errorf("a failed transaction left %v", list)
+	}
+}
+
+func TestIsolationUnknownKind(t *testing.T) {
+	d := sitDown(t, target())
+	s := d.session()
+	if r := s.Do(d.ctx, []isolation.Op{element(2, 1), {Kind: 99}}); r.Outcome != history.Failed || r.Broken {
+		t.Errorf("got %+v", r)
+	}
+	if list := d.list(2); len(list) != 0 {
+		t.Errorf("left %v", list)
+	}
+}
+
+// TestIsolationLostBeforeCommit has the server end the connection in the middle
+// of a transaction: COMMIT was not sent, so that nothing can have happened.
+func TestIsolationLostBeforeCommit(t *testing.T) {
+	d := sitDown(t, target())
+	d.commit(d.session(), element(2, 1))
+	rival := admin(t)
+	exec(t, rival, `START TRANSACTION`)
+	exec(t, rival, `UPDATE assay_isolation.list SET elements = elements WHERE id = 2`)
+	value(t, rival, `SELECT id FROM assay_isolation.list WHERE id = 2 FOR UPDATE`)
+	s := d.session()
+	reply := make(chan isolation.Reply, 1)
+	go func() { reply <- s.Do(d.ctx, []isolation.Op{element(4, 1), element(2, 2)}) }()
+	awaitLockWait(t, d.ctx, s.look.id)
+	exec(t, admin(t), `KILL CONNECTION ?`, s.look.id)
+	r := <-reply
+	exec(t, rival, `ROLLBACK`)
+	if r.Outcome != history.Failed || !r.Broken || r.Err == nil {
+		t.Errorf("got %+v, want failed, broken", r)
+	}
+	if list := d.list(4); len(list) != 0 {
+		t.Errorf("left %v", list)
+	}
+	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 2)}), history.Failed, bank.ClassLost, true)
+}
+
+// TestIsolationContextOver ends the context at each statement and before
+// COMMIT.
+func TestIsolationContextOver(t *testing.T) {
+	d := sitDown(t, target())
+	for statements := range 3 {
+		s := d.session()
+		ctx, cancel := context.WithCancel(d.ctx)
+		defer cancel()
+		var r isolation.Reply
+		for i := range 2 {
+			op := element(2, int64(i))
+			if i == statements {
+				cancel()
+			}
+			if err := s.operate(ctx, &op); err != nil {
+				r = s.failed(ctx, err)
+				break
+			}
+		}
+		if r.Err == nil {
+			cancel()
+			r = s.commit(ctx)
+		}
+		d.wantOutcome(s, r, history.Failed, bank.ClassTimeout, true)
+		s.Close()
+	}
+	if err := d.store.Settle(d.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if list := d.list(2); len(list) != 0 {
+		t.Errorf("left %v", list)
+	}
+}
+
+// TestIsolationCommitWithoutAnswer cuts the network around COMMIT, before and
+// after the server gets it.
+func TestIsolationCommitWithoutAnswer(t *testing.T) {
+	proxy := drivertest.NewProxy(t, node.HostPort(0))
+	d := sitDown(t, target(atHosts(proxy.Addr())))
+	for key, deliver := range map[int64]bool{2: true, 4: false} {
+		s := d.session()
+		proxy.Arm([]byte("\x03COMMIT"), deliver) // a query that begins so
+		d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(key, 1)}), history.Unknown, bank.ClassLost, true)
+		s.Close()
+		proxy.Pass()
+		if err := d.store.Settle(d.ctx); err != nil {
+			t.Fatal(err)
+		}
+		if list := d.list(key); (len(list) == 1) != deliver {
+			t.Errorf("COMMIT delivered: %t, and the list is %v", deliver, list)
+		}
+	}
+}

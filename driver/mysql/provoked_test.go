@@ -1,0 +1,373 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+
+	"assay/cluster"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// scene is a loaded bank with one session and a rival that is a plain
+// connection.
+type scene struct {
+	t       *testing.T
+	ctx     context.Context
+	store   *bankStore
+	session *bankSession
+	rival   *sql.Conn
+	seq     uint64
+}
+
+// setScene loads four accounts of 1000 and opens a session on the target.
+func setScene(t *testing.T, to workload.Target) *scene {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	s := &scene{t: t, ctx: ctx, store: openBank(t, target()), rival: admin(t)}
+	t.Cleanup(func() {
+		if err := s.store.Settle(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := s.store.Drop(ctx); err != nil {
+			t.Error(err)
+		}
+		s.store.Close()
+	})
+	load(t, ctx, s.store)
+	sessions := openBank(t, to)
+	t.Cleanup(func() { sessions.Close() })
+	session, err := sessions.Session(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.session = session.(*bankSession)
+	t.Cleanup(s.session.Close)
+	return s
+}
+
+func load(t *testing.T, ctx context.Context, store bank.Store) {
+	t.Helper()
+	mark := workload.Mark{Run: "provoked", Workload: "bank", Rows: 4, Created: time.Now()}
+	if err := store.Create(ctx, mark); err != nil {
+		t.Fatal(err)
+	}
+	accounts := []bank.Account{{ID: 1, Balance: 1000}, {ID: 2, Balance: 1000}, {ID: 3, Balance: 1000}, {ID: 4, Balance: 1000}}
+	if err := store.LoadAccounts(ctx, accounts); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.FinishLoad(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *scene) next(source, destination int64) bank.Transfer {
+	s.seq++
+	return bank.Transfer{ID: bank.TransferID(1, s.seq), Source: source, Destination: destination, Amount: 10}
+}
+
+// start begins a transfer and returns where its reply will come.
+func (s *scene) start(ctx context.Context, t bank.Transfer) <-chan bank.Reply {
+	reply := make(chan bank.Reply, 1)
+	go func() { reply <- s.session.Transfer(ctx, t) }()
+	return reply
+}
+
+// awaitLockWait waits until a connection waits for a row's lock.
+func awaitLockWait(t *testing.T, ctx context.Context, id int64) {
+	t.Helper()
+	watcher := admin(t)
+	for ctx.Err() == nil {
+		if value(t, watcher, `SELECT count(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = ? AND trx_state = 'LOCK WAIT'`, id) == "1" {
+			return
+		}
+		// InnoDB refreshes this table ten times a second at most.
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("connection %d never waited for a lock", id)
+}
+
+func (s *scene) rows(t bank.Transfer) string {
+	s.t.Helper()
+	return value(s.t, admin(s.t), `SELECT count(*) FROM assay_bank.transfer WHERE id = ?`, t.ID)
+}
+
+// wantFailed wants proof of no effect, and a session that goes on.
+func (s *scene) wantFailed(tr bank.Transfer, reply bank.Reply, class string) {
+	s.t.Helper()
+	if reply.Outcome != history.Failed || reply.Class != class || reply.Broken || reply.Duplicate || reply.Err == nil {
+		s.t.Errorf("got %+v, want failed (%s)", reply, class)
+	}
+	if n := s.rows(tr); n != "0" {
+		s.t.Errorf("a failed transfer has %s rows", n)
+	}
+	if next := s.session.Transfer(s.ctx, s.next(3, 4)); next.Outcome != history.Committed {
+		s.t.Errorf("the next transfer of the session: %+v", next)
+	}
+	s.consistent()
+}
+
+// consistent wants the accounts to be what the journal says.
+func (s *scene) consistent() {
+	s.t.Helper()
+	wrong := value(s.t, admin(s.t), `SELECT count(*) FROM assay_bank.account a WHERE
+		a.balance <> 1000 - (SELECT coalesce(sum(amount), 0) FROM assay_bank.transfer WHERE source = a.id)
+			+ (SELECT coalesce(sum(amount), 0) FROM assay_bank.transfer WHERE destination = a.id)
+		OR a.version <> (SELECT count(*) FROM assay_bank.transfer WHERE a.id IN (source, destination))`)
+	if wrong != "0" {
+		s.t.Errorf("%s accounts are not what the journal says", wrong)
+	}
+}
+
+// TestDeadlock has the session wait for account 2 with account 1 in hand, and a
+// rival with more in hand, which InnoDB spares, close the circle.
+func TestDeadlock(t *testing.T) {
+	s := setScene(t, target())
+	exec(t, s.rival, `CREATE TABLE assay_bank.weight (id INT PRIMARY KEY)`)
+	exec(t, s.rival, `START TRANSACTION`)
+	exec(t, s.rival, `INSERT INTO assay_bank.weight VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9)`)
+	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
+	tr := s.next(2, 1)
+	reply := s.start(s.ctx, tr)
+	awaitLockWait(t, s.ctx, s.session.look.id)
+	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 1`)
+	got := <-reply
+	exec(t, s.rival, `ROLLBACK`)
+	s.wantFailed(tr, got, bank.ClassDeadlock)
+}
+
+// TestLockTimeout: the server rolls back the statement that waited, and keeps
+// the first half of the transfer, which must go too.
+func TestLockTimeout(t *testing.T) {
+	s := setScene(t, target(parameter("innodb_lock_wait_timeout", "1")))
+	exec(t, s.rival, `START TRANSACTION`)
+	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
+	tr := s.next(1, 2)
+	got := s.session.Transfer(s.ctx, tr)
+	exec(t, s.rival, `ROLLBACK`)
+	s.wantFailed(tr, got, bank.ClassLockTimeout)
+}
+
+func TestStatementTimeout(t *testing.T) {
+	s := setScene(t, target(parameter("max_statement_time", "0.3")))
+	exec(t, s.rival, `START TRANSACTION`)
+	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
+	tr := s.next(1, 2)
+	got := s.session.Transfer(s.ctx, tr)
+	exec(t, s.rival, `ROLLBACK`)
+	s.wantFailed(tr, got, bank.ClassTimeout)
+}
+
+func TestSnapshotIsolationOfTransfers(t *testing.T) {
+	s := setScene(t, at("repeatable read", parameter("innodb_snapshot_isolation", "ON")))
+	exec(t, s.rival, `START TRANSACTION`)
+	exec(t, s.rival, `UPDATE assay_bank.account SET version = version WHERE id = 1`)
+	tr := s.next(1, 2)
+	reply := s.start(s.ctx, tr)
+	exec(t, s.rival, `COMMIT`)
+	if got := <-reply; got.Outcome != history.Committed {
+		t.Errorf("a transfer that reads nothing before it locks: %+v", got)
+	}
+	s.consistent()
+}
+
+func TestReadOnlyTransactions(t *testing.T) {
+	s := setScene(t, target(parameter("tx_read_only", "1")))
+	tr := s.next(1, 2)
+	got := s.session.Transfer(s.ctx, tr)
+	if got.Outcome != history.Failed || got.Class != bank.ClassReadOnly || s.rows(tr) != "0" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestServerTurnsReadOnly makes the server refuse writes under a session of a
+// user without privileges over that.
+func TestServerTurnsReadOnly(t *testing.T) {
+	conn := admin(t)
+	exec(t, conn, "CREATE USER plain@'%' IDENTIFIED BY 'plain'")
+	t.Cleanup(func() { exec(t, admin(t), `DROP USER plain@'%'`) })
+	exec(t, conn, "GRANT ALL ON `assay\\_%`.* TO plain@'%'")
+	s := setScene(t, target(user("plain", "plain")))
+	if got := s.session.Transfer(s.ctx, s.next(1, 2)); got.Outcome != history.Committed {
+		t.Fatalf("a user with the privileges that are asked for: %+v", got)
+	}
+	exec(t, conn, `SET GLOBAL read_only = 1`)
+	t.Cleanup(func() { exec(t, admin(t), `SET GLOBAL read_only = 0`) })
+	tr := s.next(1, 2)
+	got := s.session.Transfer(s.ctx, tr)
+	if got.Outcome != history.Failed || got.Class != bank.ClassReadOnly || !got.Broken {
+		t.Errorf("got %+v, want failed (%s) and a session to be replaced", got, bank.ClassReadOnly)
+	}
+	exec(t, conn, `SET GLOBAL read_only = 0`)
+	if n := s.rows(tr); n != "0" {
+		t.Errorf("a failed transfer has %s rows", n)
+	}
+	s.consistent()
+}
+
+// TestEndedByTheServer has somebody end the statement, then the connection, of a
+// transfer that waits for a lock.
+func TestEndedByTheServer(t *testing.T) {
+	s := setScene(t, target())
+	exec(t, s.rival, `START TRANSACTION`)
+	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
+	watcher := admin(t)
+
+	tr := s.next(1, 2)
+	reply := s.start(s.ctx, tr)
+	awaitLockWait(t, s.ctx, s.session.look.id)
+	exec(t, watcher, `KILL QUERY ?`, s.session.look.id)
+	s.wantFailed(tr, <-reply, bank.ClassTimeout)
+
+	tr = s.next(1, 2)
+	reply = s.start(s.ctx, tr)
+	awaitLockWait(t, s.ctx, s.session.look.id)
+	exec(t, watcher, `KILL CONNECTION ?`, s.session.look.id)
+	got := <-reply
+	if got.Outcome != history.Unknown || !got.Broken || got.Err == nil {
+		t.Errorf("got %+v, want unknown, broken", got)
+	}
+	exec(t, s.rival, `ROLLBACK`)
+	if n := s.rows(tr); n != "0" {
+		t.Errorf("%s rows of a transaction that was ended", n)
+	}
+	again := s.session.Transfer(s.ctx, s.next(1, 2))
+	if again.Outcome != history.Failed || again.Class != bank.ClassLost || !again.Broken {
+		t.Errorf("a transfer on the dead session: %+v, want failed (%s), broken: nothing was sent", again, bank.ClassLost)
+	}
+	s.consistent()
+}
+
+// TestCancelledWhileItWaits abandons a transfer that the server goes on with, and
+// settles.
+func TestCancelledWhileItWaits(t *testing.T) {
+	for name, release := range map[string]string{"it gets its lock": "COMMIT", "it never does": ""} {
+		t.Run(name, func(t *testing.T) {
+			s := setScene(t, target())
+			exec(t, s.rival, `START TRANSACTION`)
+			value(t, s.rival, `SELECT id FROM assay_bank.account WHERE id = 2 FOR UPDATE`)
+			ctx, cancel := context.WithCancel(s.ctx)
+			tr := s.next(1, 2)
+			reply := s.start(ctx, tr)
+			awaitLockWait(t, s.ctx, s.session.look.id)
+			cancel()
+			got := <-reply
+			if got.Outcome != history.Unknown || got.Class != bank.ClassTimeout || !got.Broken {
+				t.Errorf("got %+v, want unknown (%s)", got, bank.ClassTimeout)
+			}
+			s.session.Close()
+			if release != "" {
+				exec(t, s.rival, release)
+			}
+			if err := s.store.Settle(s.ctx); err != nil {
+				t.Fatal(err)
+			}
+			rows := s.rows(tr)
+			if release == "" && rows != "0" {
+				t.Errorf("%s rows of a transfer that could not go on", rows)
+			}
+			if release == "" {
+				exec(t, s.rival, `ROLLBACK`)
+			}
+			if later := s.rows(tr); later != rows {
+				t.Errorf("%s rows once settled, %s later", rows, later)
+			}
+			s.consistent()
+		})
+	}
+}
+
+// TestSettleLeavesOthersAlone has a stranger work in our database.
+func TestSettleLeavesOthersAlone(t *testing.T) {
+	s := setScene(t, target())
+	stranger := admin(t)
+	exec(t, stranger, `USE assay_bank`)
+	other := openBank(t, target())
+	defer other.Close()
+	abandoned, err := other.Session(s.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := s.store.Session(s.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	if err := s.store.Settle(s.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if value(t, stranger, `SELECT DATABASE()`) != bankSchema {
+		t.Error("the stranger was sent away")
+	}
+	if r := own.Transfer(s.ctx, s.next(1, 2)); r.Outcome != history.Committed {
+		t.Errorf("an own session that is open: %+v", r)
+	}
+	if r := abandoned.Transfer(s.ctx, s.next(1, 2)); r.Outcome == history.Committed {
+		t.Errorf("a session of another Store was left: %+v", r)
+	}
+	for _, session := range []bank.Session{abandoned, s.session} {
+		session.Close()
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	cancel()
+	if err := s.store.Settle(ctx); err == nil {
+		t.Error("settled with a context that is over")
+	}
+}
+
+// TestShutdown stops the server under a transfer that waits for a lock.
+func TestShutdown(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	m, err := cluster.StartMariaDB(ctx, cluster.MariaDBOptions{Password: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	store := openBank(t, target(atHosts(m.HostPort(0))))
+	defer store.Close()
+	load(t, ctx, store)
+	session, err := store.Session(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	rival := connectTo(t, m.HostPort(0))
+	exec(t, rival, `START TRANSACTION`)
+	exec(t, rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
+	reply := make(chan bank.Reply, 1)
+	go func() {
+		reply <- session.Transfer(ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10})
+	}()
+	for value(t, rival, `SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'`) != "1" {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := m.Stop(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-reply; got.Outcome != history.Unknown || !got.Broken {
+		t.Errorf("got %+v, want unknown, broken", got)
+	}
+	if _, err := store.Session(ctx); err == nil {
+		t.Error("a session on a server that is gone")
+	}
+	if err := store.Settle(ctx); err != nil {
+		t.Errorf("Settle on a server that is gone: %v", err)
+	}
+	if err := m.Restart(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	rows := value(t, connectTo(t, m.HostPort(0)), fmt.Sprintf(`SELECT count(*) FROM %s.transfer`, bankSchema))
+	if rows != "0" {
+		t.Errorf("%s rows of a transfer that the shutdown ended", rows)
+	}
+}
