@@ -46,6 +46,12 @@ type line struct {
 // dial opens a line that can begin, commit and undo, and knows the workload's
 // own statements.
 func (p *place) dial(ctx context.Context, own ...text) (*line, error) {
+	return p.dialTo(ctx, p.config, own...)
+}
+
+// dialTo is dial by another configuration, whose ConnectTimeout may be 0 for
+// none.
+func (p *place) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text) (*line, error) {
 	start := "BEGIN"
 	if p.isolation != "" {
 		start = "BEGIN ISOLATION LEVEL " + strings.ToUpper(p.isolation)
@@ -53,7 +59,7 @@ func (p *place) dial(ctx context.Context, own ...text) (*line, error) {
 	l := &line{place: p, texts: append([]text{
 		begin: {"assay_begin", start}, commit: {"assay_commit", "COMMIT"}, undo: {"assay_rollback", "ROLLBACK"},
 	}, own...)}
-	config := p.config.Copy()
+	config = config.Copy()
 	config.RuntimeParams["application_name"] = p.sessionName()
 	config.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) {
 		if abandonedReplication(notice) {
@@ -62,13 +68,16 @@ func (p *place) dial(ctx context.Context, own ...text) (*line, error) {
 	}
 	conn, err := pgconn.ConnectConfig(ctx, &config.Config)
 	if err != nil {
-		return nil, operation("open session", connectError(ctx, p.config, p.address, err))
+		return nil, operation("open session", connectError(ctx, config, p.address, err))
 	}
 	l.conn = conn
-	if p.config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-		bounded, cancel := context.WithTimeout(ctx, p.config.ConnectTimeout)
-		defer cancel()
-		if err := l.prepare(bounded); err != nil {
+	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		if config.ConnectTimeout > 0 {
+			bounded, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
+			defer cancel()
+			ctx = bounded
+		}
+		if err := l.prepare(ctx); err != nil {
 			l.hangUp()
 			if hasCode(err, codeUndefinedTable, codeInvalidSchemaName) {
 				err = p.missing()

@@ -40,7 +40,7 @@ func judgeAvailability(t *testing.T, store availability.Store) {
 	t.Helper()
 	config := availability.Defaults()
 	config.Policy, config.Readers = availability.PolicyRetry, 2
-	run := drivertest.AvailabilityRun{Config: config, Seed: 1, Clients: 3, Each: 30, Attempts: 1000, Limit: 50 * time.Millisecond}
+	run := drivertest.AvailabilityRun{Config: config, Seed: 1, Clients: 3, Each: 30, Attempts: 1000, Limit: 5 * time.Second}
 	j := run.Valid(t.Context(), t, store)
 	if f := j.Figures; f.Writes.Committed != 90 || f.Rows != 90+f.Surplus || f.Stale != 0 {
 		t.Errorf("%+v", j.Figures)
