@@ -18,9 +18,6 @@ import (
 type Options struct {
 	// Programs is a folder that holds server programs; it is searched first.
 	Programs string
-	// LogDir takes the nodes' logs and stays; empty means the cluster's own
-	// folder, which goes.
-	LogDir string
 	// Kept marks a cluster that is to outlive the command that started it.
 	Kept bool
 	// Announce is told what the cluster does by itself, such as a promotion.
@@ -61,14 +58,11 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	if err := c.open(o); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec, err)
 	}
-	at := place{spec: spec, machines: c.machines.All(), programs: o.Programs, dir: filepath.Join(c.folder, "nodes"), logs: o.LogDir}
+	at := place{spec: spec, machines: c.machines.All(), programs: o.Programs, dir: filepath.Join(c.folder, "nodes"), logs: c.folder}
 	at.announce = func(text string) {
 		if o.Announce != nil {
 			o.Announce(text)
 		}
-	}
-	if at.logs == "" {
-		at.logs = c.folder
 	}
 	started, err := entry.start(ctx, at)
 	if err != nil { // started may be a typed nil
@@ -170,8 +164,8 @@ func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
 // and hold the same data. The error says which do not.
 func (c *Cluster) Settled(ctx context.Context) error { return c.product.Settled(ctx) }
 
-// Close ends all nodes and takes away all that the cluster made, but for the
-// logs in Options.LogDir. Further calls return what the first returned.
+// Close ends all nodes and takes away all that the cluster made, the
+// nodes' logs too. Further calls return what the first returned.
 func (c *Cluster) Close() error {
 	c.closing.Do(func() {
 		var failed []error

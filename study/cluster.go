@@ -25,8 +25,8 @@ const folderLogs = "nodes"
 const catchUpTimeout = 2 * time.Minute
 
 // provide starts the servers that the scenario asks for and sets the run's
-// address. The returned function ends them and removes their data; their logs
-// stay in a folder that becomes the run's, see keepLogs.
+// address. The returned function keeps their logs, ends them and removes their
+// data.
 func (r *run) provide(ctx context.Context) (stop func() error, err error) {
 	if r.scenario.Cluster == "" {
 		return func() error { return nil }, nil
@@ -36,27 +36,17 @@ func (r *run) provide(ctx context.Context) (stop func() error, err error) {
 		return nil, err
 	}
 	r.options.Progress.Stage("starting " + spec.String())
-	logs, err := os.MkdirTemp("", "assay-logs-")
-	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", spec, err)
-	}
-	if err := os.Chmod(logs, 0o777|os.ModeSticky); err != nil { // servers run as other users
-		return nil, errors.Join(err, os.RemoveAll(logs))
-	}
 	began := time.Now()
-	c, err := cluster.Start(ctx, spec, cluster.Options{Programs: r.options.Servers, LogDir: logs, Announce: r.announce})
+	c, err := cluster.Start(ctx, spec, cluster.Options{Programs: r.options.Servers, Announce: r.announce})
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(logs))
+		return nil, err
 	}
 	if err := r.refuseFaults(ctx, c); err != nil {
-		return nil, errors.Join(err, c.Close(), os.RemoveAll(logs))
+		return nil, errors.Join(err, c.Close())
 	}
 	r.cluster, r.address = c, c.Address()
 	r.nodes = clusterOf(c, time.Since(began))
-	return func() error {
-		err := c.Close()
-		return errors.Join(err, r.keepLogs(logs))
-	}, nil
+	return func() error { return errors.Join(r.keepLogs(c), c.Close()) }, nil
 }
 
 // refuseFaults says before anything is loaded which of the faults cannot be
@@ -69,22 +59,17 @@ func (r *run) refuseFaults(ctx context.Context, c *cluster.Cluster) error {
 	return fault.Validate(ctx, faults, c)
 }
 
-// keepLogs moves the nodes' logs into the run's folder, if there is one.
-func (r *run) keepLogs(logs string) error {
-	defer os.RemoveAll(logs)
+// keepLogs copies the nodes' logs into the run's folder, if there is one.
+func (r *run) keepLogs(c *cluster.Cluster) error {
 	if r.folder == "" || !exists(r.folder, FileScenario) {
 		return nil
 	}
-	files, err := os.ReadDir(logs)
-	if err != nil {
-		return err
-	}
 	to := filepath.Join(r.folder, folderLogs)
 	if err := os.MkdirAll(to, 0o755); err != nil {
-		return err
+		return fmt.Errorf("keep the nodes' logs: %w", err)
 	}
-	for _, file := range files {
-		if err := copyFile(filepath.Join(to, file.Name()), filepath.Join(logs, file.Name())); err != nil {
+	for _, n := range c.Nodes() {
+		if err := copyFile(filepath.Join(to, filepath.Base(n.Log())), n.Log()); err != nil {
 			return fmt.Errorf("keep the nodes' logs: %w", err)
 		}
 	}
