@@ -1,0 +1,329 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"assay/workload"
+	"assay/workload/availability"
+	"assay/workload/bank"
+)
+
+// availabilityStore is an availability.Store, in database
+// assay_availability.
+//
+//	row {_id: key, value}
+//
+// Its sessions share one client of the library, as those of an application do,
+// which has the library's own time limits and the address's concerns. All else
+// goes over the place's client.
+type availabilityStore struct {
+	*place
+	rows *mongo.Collection // over the place's client
+
+	application *options.ClientOptions
+	preference  *readpref.ReadPref
+
+	sharing sync.Mutex
+	// shared is the sessions' client, nil before the first of them and after
+	// Settle.
+	shared *mongo.Client
+}
+
+var _ availability.Store = (*availabilityStore)(nil)
+
+// OpenAvailability connects to the server and returns its Store. Inserts have
+// the write concern and reads the read concern of the address (w, journal,
+// wtimeoutMS; readConcernLevel), or the server's defaults; target.Read chooses
+// the member that answers reads. The library's retries are off, and its time
+// limits are its own unless the address names others. Errors are as with
+// OpenBank.
+func OpenAvailability(ctx context.Context, target workload.Target) (availability.Store, error) {
+	preference, err := preferenceOf(target.Read)
+	if err != nil {
+		return nil, err
+	}
+	if target.Isolation != "" {
+		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
+			Want: "none: inserts and reads of single documents are no transactions; the address's readConcernLevel and w choose"}
+	}
+	common := target
+	common.Address = withoutReadConcern(target.Address)
+	p, err := openPlace(ctx, common, "availability", "row")
+	if err != nil {
+		return nil, err
+	}
+	s := &availabilityStore{place: p, rows: p.collections[0], preference: preference}
+	o := options.Client().ApplyURI(target.Address)
+	o.SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0)
+	o.SetAppName(s.appName + applicationSuffix)
+	o.SetMonitor(&event.CommandMonitor{Started: countSending})
+	s.application = o
+	return s, nil
+}
+
+// applicationSuffix tells the sessions' client from the place's.
+const applicationSuffix = " sessions"
+
+func preferenceOf(read string) (*readpref.ReadPref, error) {
+	switch read {
+	case "", workload.ReadPrimary:
+		return readpref.Primary(), nil
+	case workload.ReadSecondaryPreferred:
+		return readpref.SecondaryPreferred(), nil
+	case workload.ReadNearest:
+		return readpref.Nearest(), nil
+	default:
+		return nil, &workload.OptionError{Option: "--read", Value: read, Want: "primary, secondary-preferred, nearest"}
+	}
+}
+
+// withoutReadConcern leaves out of an address a read concern that transactions
+// do not have, which the place's client must not use either.
+func withoutReadConcern(address string) string {
+	before, query, found := strings.Cut(address, "?")
+	if !found {
+		return address
+	}
+	kept := strings.FieldsFunc(query, func(r rune) bool { return r == '&' })
+	n := 0
+	for _, part := range kept {
+		name, value, _ := strings.Cut(part, "=")
+		plain, err := url.QueryUnescape(value)
+		if err == nil && strings.EqualFold(name, "readConcernLevel") && (plain == "linearizable" || plain == "available") {
+			continue
+		}
+		kept[n] = part
+		n++
+	}
+	return before + "?" + strings.Join(kept[:n], "&")
+}
+
+// share returns the client that the sessions share. It contacts nobody yet.
+func (s *availabilityStore) share() (*mongo.Client, error) {
+	s.sharing.Lock()
+	defer s.sharing.Unlock()
+	if s.shared != nil {
+		return s.shared, nil
+	}
+	client, err := mongo.Connect(s.application)
+	if err != nil {
+		return nil, s.malformed(err)
+	}
+	s.shared = client
+	return client, nil
+}
+
+// hangUp closes the client that the sessions share.
+func (s *availabilityStore) hangUp() error {
+	s.sharing.Lock()
+	defer s.sharing.Unlock()
+	if s.shared == nil {
+		return nil
+	}
+	client := s.shared
+	s.shared = nil
+	return disconnect(client)
+}
+
+// Promise implements availability.Promising. Read concern linearizable returns
+// "data that reflects all successful majority-acknowledged writes that completed
+// prior to the start of the read operation" (MongoDB manual, "Read Concern
+// linearizable"), on the primary, of one document. No other read concern says
+// so.
+func (s *availabilityStore) Promise() string {
+	c := s.application.ReadConcern
+	if c == nil || c.Level != "linearizable" || s.preference.Mode() != readpref.PrimaryMode {
+		return ""
+	}
+	if w := s.application.WriteConcern; w == nil || w.W == nil || majority(w) {
+		return availability.PromiseLinearizable
+	}
+	return ""
+}
+
+// Describe implements availability.Store: of the place's settings those that
+// are of transactions give way to those in force here.
+func (s *availabilityStore) Describe(ctx context.Context) (workload.Product, error) {
+	product, err := s.place.Describe(ctx)
+	if err != nil {
+		return product, err
+	}
+	var kept []workload.Setting
+	for _, set := range product.Settings {
+		switch set.Name {
+		case "isolation", "read concern", "write concern", "journal asked for", "connections at most", "transaction lifetime limit":
+		default:
+			kept = append(kept, set)
+		}
+	}
+	product.Settings = append(kept, s.inForce()...)
+	return product, nil
+}
+
+// The library's defaults (its options.ClientOptions, and the constants of its
+// topology package).
+const (
+	defaultServerSelection = 30 * time.Second
+	defaultConnect         = 30 * time.Second
+	defaultHeartbeat       = 10 * time.Second
+)
+
+// inForce tells what the shared client does.
+func (s *availabilityStore) inForce() []workload.Setting {
+	o := s.application
+	limit := func(d *time.Duration, library time.Duration) string {
+		if d == nil {
+			return library.String() + " (the library's default)"
+		}
+		return d.String()
+	}
+	readConcern := "the server's default"
+	if o.ReadConcern != nil {
+		readConcern = o.ReadConcern.Level
+	}
+	return []workload.Setting{
+		{Name: "write concern", Value: described(o.WriteConcern)},
+		{Name: "read concern", Value: readConcern},
+		{Name: "reads are answered by", Value: s.preference.Mode().String()},
+		{Name: "time limit to find a server", Value: limit(o.ServerSelectionTimeout, defaultServerSelection)},
+		{Name: "time limit to connect", Value: limit(o.ConnectTimeout, defaultConnect)},
+		{Name: "time between looks at a server", Value: limit(o.HeartbeatInterval, defaultHeartbeat)},
+		{Name: "time limit to answer", Value: "none beside the attempt's"},
+	}
+}
+
+// described is a write concern in words.
+func described(w *writeconcern.WriteConcern) string {
+	if w == nil {
+		return "the server's default"
+	}
+	text := "the server's default"
+	if w.W != nil {
+		text = fmt.Sprint(w.W)
+	}
+	if w.Journal != nil {
+		text += fmt.Sprintf(", journal %v", *w.Journal)
+	}
+	return text
+}
+
+// Find implements availability.Store.
+func (s *availabilityStore) Find(ctx context.Context) (*workload.Remains, error) {
+	return s.find(ctx, s.rows)
+}
+
+// everywhereBound is how long the members may take to have the collection.
+const everywhereBound = 30 * time.Second
+
+// Create implements availability.Store. The place writes with a majority; then
+// every member that can be reached is waited for, so that reads find the
+// collection wherever they go. Without it they would find no row, which is no
+// error.
+func (s *availabilityStore) Create(ctx context.Context, m workload.Mark) error {
+	if err := s.place.Create(ctx, m); err != nil {
+		return err
+	}
+	members := &bankStore{place: s.place}
+	replicas, _, err := members.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, everywhereBound)
+	defer cancel()
+	for _, replica := range replicas {
+		if err := members.CatchUp(bounded, replica); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Read implements availability.Store, in one snapshot of what a majority has.
+func (s *availabilityStore) Read(ctx context.Context, row func(availability.Row) error) error {
+	return s.view(ctx, func(ctx context.Context) error {
+		return each(ctx, s.rows, options.Find(), func(document bson.Raw) error {
+			var r availability.Row
+			if err := rowOf(document, &r); err != nil {
+				return err
+			}
+			return row(r)
+		})
+	})
+}
+
+func rowOf(document bson.Raw, r *availability.Row) error {
+	return integers(document, "row", []string{"_id", "value"}, []*int64{&r.Key, &r.Value})
+}
+
+// Settle implements availability.Store. What a session sent may still be under
+// way to the server, or wait there; so the sessions' client hangs up, and the
+// primary is asked until none of its connections is left, nor an insert of any
+// other. Then what is there is confirmed, as in place.Settle.
+func (s *availabilityStore) Settle(ctx context.Context) error {
+	if err := s.hangUp(); err != nil {
+		return err
+	}
+	for {
+		n, err := s.connected(ctx)
+		if err == nil && n == 0 {
+			return s.place.Settle(ctx)
+		}
+		if err != nil && !passing(err) {
+			return failed("look for connections", err)
+		}
+		timer := time.NewTimer(settleInterval)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("mongodb: settle: %w, and still %d connections of this run are open on the server (%v)", ctx.Err(), n, err)
+		}
+	}
+}
+
+// connected counts the connections of the sessions' client that the primary
+// still has, and the operations on our rows that are going on. Where the server
+// shows neither (some hosted ones have no $currentOp), there is no telling.
+func (s *availabilityStore) connected(ctx context.Context) (int, error) {
+	cursor, err := s.admin.Aggregate(ctx, bson.A{
+		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: false}, {Key: "idleConnections", Value: true}}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: bson.A{
+			bson.D{{Key: "appName", Value: s.appName + applicationSuffix}, {Key: "connectionId", Value: bson.D{{Key: "$exists", Value: true}}},
+				// What only watches the server does nothing else.
+				{Key: "command.hello", Value: bson.D{{Key: "$exists", Value: false}}}},
+			bson.D{{Key: "ns", Value: s.rows.Database().Name() + "." + s.rows.Name()}, {Key: "op", Value: "insert"}, {Key: "active", Value: true}},
+		}}}}},
+		bson.D{{Key: "$count", Value: "n"}},
+	})
+	if err != nil {
+		if code, answered := serverCode(err); answered && (code == codeUnauthorized || classOfCode(code) == bank.ClassOther) {
+			return 0, nil
+		}
+		return 0, err
+	}
+	var found []struct {
+		N int `bson:"n"`
+	}
+	if err := cursor.All(ctx, &found); err != nil || len(found) == 0 {
+		return 0, err
+	}
+	return found[0].N, nil
+}
+
+// Close implements availability.Store.
+func (s *availabilityStore) Close() error {
+	return errors.Join(s.hangUp(), s.place.Close())
+}

@@ -1,0 +1,122 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"assay/history"
+	"assay/workload/availability"
+	"assay/workload/bank"
+)
+
+// availabilitySession is an availability.Session over the client that all
+// share. It has nothing of its own to be replaced.
+type availabilitySession struct{ rows *mongo.Collection }
+
+// Session implements availability.Store. It contacts nobody.
+func (s *availabilityStore) Session(context.Context) (availability.Session, error) {
+	client, err := s.share()
+	if err != nil {
+		return nil, err
+	}
+	rows := client.Database(s.database.Name(), options.Database().SetReadPreference(s.preference)).Collection(s.rows.Name())
+	return &availabilitySession{rows}, nil
+}
+
+// Insert implements availability.Session.
+func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) availability.Reply {
+	counted, sent := counting(ctx)
+	_, err := n.rows.InsertOne(counted, bson.D{{Key: "_id", Value: row.Key}, {Key: "value", Value: row.Value}})
+	return judgeInsert(err, sent.commands)
+}
+
+// labelNoWrites is the server's word for an answer before anything was written
+// (retryable writes specification, "NoWritesPerformed").
+const labelNoWrites = "NoWritesPerformed"
+
+// judgeInsert says how an insert ended with err, which may be nil. sent is how
+// often the library has begun to send it.
+//
+//	never sent                                  Failed
+//	acknowledged, write concern met             Committed
+//	a document of the key is there              Failed, Duplicate
+//	the same, and the write concern not met:    Failed: that document may be
+//	                                            rolled back
+//	refused by who is not the primary, for      Failed
+//	want of rights, or labelled
+//	NoWritesPerformed, without a word of the
+//	write concern
+//	anything else                               Unknown
+//
+// A server that is not the primary refuses an insert before it writes (the
+// server's src/mongo/db/ops/write_ops_exec.cpp, assertCanWrite_inlock). One that
+// steps down while it works says PrimarySteppedDown or
+// InterruptedDueToReplStateChange instead, also after it has written, and those
+// prove nothing.
+func judgeInsert(err error, sent int) availability.Reply {
+	if err == nil {
+		return availability.Reply{Outcome: history.Committed}
+	}
+	r := availability.Reply{Class: classOf(err), Err: failed("insert", err)}
+	r.Broken = broken(err, r.Class)
+	code, answered := serverCode(err)
+	switch {
+	case sent == 0:
+		r.Outcome = history.Failed
+		if !answered && unreached(err) {
+			r.Class = bank.ClassConnect
+		}
+	case sent > 1 || !answered:
+	case code == codeDuplicateKey:
+		r.Outcome, r.Duplicate = history.Failed, !hasWriteConcernError(err)
+		if !r.Duplicate {
+			r.Class = classUnconfirmed
+		}
+	case hasWriteConcernError(err):
+	case refusesUnwritten(code) || serverSaid(err, labelNoWrites):
+		r.Outcome = history.Failed
+	}
+	return r
+}
+
+// refusesUnwritten reports whether a server says so only before it writes.
+func refusesUnwritten(code int) bool {
+	switch code {
+	case 10107, // NotWritablePrimary
+		10058, // its predecessor
+		13435, // NotPrimaryNoSecondaryOk
+		codeUnauthorized:
+		return true
+	default:
+		return false
+	}
+}
+
+// Get implements availability.Session.
+func (n *availabilitySession) Get(ctx context.Context, key int64) availability.Reply {
+	counted, sent := counting(ctx)
+	document, err := n.rows.FindOne(counted, byID(key)).Raw()
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return availability.Reply{Outcome: history.Committed}
+	}
+	r := availability.Reply{Outcome: history.Committed, Found: true}
+	if err == nil {
+		err = rowOf(document, &r.Row)
+	}
+	if err == nil {
+		return r
+	}
+	r = availability.Reply{Outcome: history.Failed, Class: classOf(err), Err: failed("get", err)}
+	r.Broken = broken(err, r.Class)
+	if _, answered := serverCode(err); !answered && sent.commands == 0 && unreached(err) {
+		r.Class = bank.ClassConnect
+	}
+	return r
+}
+
+// Close implements availability.Session.
+func (n *availabilitySession) Close() {}

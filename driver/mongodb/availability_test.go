@@ -1,0 +1,207 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/availability"
+	"assay/workload/bank"
+)
+
+func openAvailability(t *testing.T, target workload.Target) *availabilityStore {
+	t.Helper()
+	target.ConnectTimeout = 20 * time.Second
+	store, err := OpenAvailability(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.(*availabilityStore)
+}
+
+// TestAvailability has the network break between assay and one node.
+func TestAvailability(t *testing.T) {
+	set := startSet(t, 1)
+	address := "mongodb://" + set.HostPort(0) + "/?directConnection=true"
+	client := plainClient(t, address)
+	database := client.Database("assay_availability")
+	drivertest.RunAvailability(t, drivertest.Availability{
+		Open:          func(t *testing.T) availability.Store { return openAvailability(t, workload.Target{Address: address}) },
+		MakeForeign:   func(t *testing.T) { makeForeign(t, database) },
+		ForeignIntact: func(t *testing.T) { foreignIntact(t, database) },
+		Server:        set.HostPort(0),
+		OpenVia: func(t *testing.T, addr string) (availability.Store, error) {
+			return OpenAvailability(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true", ConnectTimeout: 3 * time.Second})
+		},
+	})
+}
+
+// TestAvailabilityOfASet judges runs by each policy and from each member.
+func TestAvailabilityOfASet(t *testing.T) {
+	set := startSet(t, 3)
+	for i, policy := range availability.Policies() {
+		reads := []string{"", workload.ReadSecondaryPreferred, workload.ReadNearest, workload.ReadPrimary}[i]
+		target := workload.Target{Address: set.Address(), Read: reads}
+		linearizable := reads == workload.ReadPrimary
+		if linearizable {
+			target.Address += "&readConcernLevel=linearizable"
+		}
+		store := openAvailability(t, target)
+		config := availability.Defaults()
+		config.Policy, config.Readers, config.Read = policy, 2, reads
+		run := drivertest.AvailabilityRun{Config: config, Seed: 1, Clients: 3, Each: 30, Attempts: 1000, Reads: 50, Limit: 10 * time.Second}
+		j := run.Valid(patiently(t), t, store)
+		if j.Figures.Reads.Committed < 50 || j.Figures.Writes.Committed != 90 {
+			t.Errorf("%+v", j.Figures)
+		}
+		if promised := store.Promise() == availability.PromiseLinearizable; promised != linearizable {
+			t.Errorf("read %q: the promise is %q", reads, store.Promise())
+		}
+		product, err := store.Describe(patiently(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := map[string]string{}
+		for _, s := range product.Settings {
+			told[s.Name] = s.Value
+		}
+		if !strings.HasPrefix(told["time limit to find a server"], "30s") || told["reads are answered by"] == "" || told["write concern"] == "" {
+			t.Errorf("told is %v", told)
+		}
+		if err := errors.Join(store.Drop(patiently(t)), store.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Run("settled", func(t *testing.T) { testAvailabilitySettles(t, set.Address()) })
+	t.Run("without a primary", func(t *testing.T) {
+		store := openAvailability(t, workload.Target{Address: set.Address(), Read: workload.ReadSecondaryPreferred})
+		defer store.Close()
+		ctx := patiently(t)
+		if err := store.Create(ctx, workload.Mark{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		session, err := store.Session(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := session.Insert(ctx, availability.Row{Key: 1, Value: 2}); r.Outcome != history.Committed {
+			t.Fatalf("%+v", r)
+		}
+		for i := range 2 {
+			if err := set.Kill(i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for { // until the library knows
+			if r := session.Get(ctx, 1); r.Outcome == history.Committed {
+				break
+			} else if ctx.Err() != nil {
+				t.Fatalf("get without a primary: %+v", r)
+			}
+		}
+		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		if r := session.Insert(limited, availability.Row{Key: 2}); r.Outcome == history.Committed || r.Class == "" {
+			t.Errorf("insert without a primary: %+v", r)
+		}
+	})
+}
+
+// testAvailabilitySettles: what is left of a session may still bring an insert,
+// what is another application's not.
+func testAvailabilitySettles(t *testing.T, address string) {
+	store := openAvailability(t, workload.Target{Address: address})
+	defer store.Close()
+	for _, name := range []string{"another", store.appName + applicationSuffix} {
+		open := name != "another"
+		client := plainClient(t, address+"&appName="+url.QueryEscape(name))
+		if err := client.Ping(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		if err := store.Settle(ctx); (err != nil) != open || open && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Settle while %q has a connection: %v", name, err)
+		}
+		cancel()
+	}
+	session, err := store.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := session.Get(t.Context(), 1); r.Outcome != history.Committed {
+		t.Errorf("a session after Settle: %+v", r)
+	}
+}
+
+func TestAvailabilityOptions(t *testing.T) {
+	for _, target := range []workload.Target{
+		{Address: "mongodb://127.0.0.1:1/", Read: "anywhere"}, {Address: "mongodb://127.0.0.1:1/", Isolation: "snapshot"},
+		{Address: "mongodb://127.0.0.1:1/?w=0"}, {Address: "mongodb://127.0.0.1:1/?timeoutMS=5"},
+		{Address: "mongodb://127.0.0.1:1/?readConcernLevel=wrong"},
+	} {
+		var refused *workload.OptionError
+		if _, err := OpenAvailability(t.Context(), target); !errors.As(err, &refused) {
+			t.Errorf("%+v: %v", target, err)
+		}
+	}
+	for address, want := range map[string]string{
+		"mongodb://a/":     "mongodb://a/",
+		"mongodb://a/?w=1": "mongodb://a/?w=1",
+		"mongodb://a/?readConcernLevel=majority&w=1":  "mongodb://a/?readConcernLevel=majority&w=1",
+		"mongodb://a/?w=1&readConcernLevel=available": "mongodb://a/?w=1",
+		"mongodb://a/?ReadConcernLevel=linearizable":  "mongodb://a/?",
+	} {
+		if got := withoutReadConcern(address); got != want {
+			t.Errorf("%s became %s, want %s", address, got, want)
+		}
+	}
+}
+
+func TestJudgeInsert(t *testing.T) {
+	command := func(code int32, labels ...string) error {
+		raw, _ := bson.Marshal(bson.D{{Key: "code", Value: code}})
+		return mongo.CommandError{Code: code, Labels: labels, Raw: raw}
+	}
+	concern := &mongo.WriteConcernError{Code: 64}
+	duplicate := mongo.WriteErrors{{Code: codeDuplicateKey}}
+	tests := map[string]struct {
+		err       error
+		sent      int
+		outcome   history.Outcome
+		duplicate bool
+		class     string
+	}{
+		"acknowledged":                {nil, 1, history.Committed, false, ""},
+		"no server":                   {errors.New("no server"), 0, history.Failed, false, bank.ClassConnect},
+		"cancelled before":            {context.Canceled, 0, history.Failed, false, classCancelled},
+		"cancelled":                   {context.Canceled, 1, history.Unknown, false, classCancelled},
+		"lost":                        {mongo.CommandError{Labels: []string{"NetworkError"}}, 1, history.Unknown, false, bank.ClassLost},
+		"duplicate":                   {mongo.WriteException{WriteErrors: duplicate}, 1, history.Failed, true, bank.ClassDuplicate},
+		"duplicate, not confirmed":    {mongo.WriteException{WriteErrors: duplicate, WriteConcernError: concern}, 1, history.Failed, false, classUnconfirmed},
+		"duplicate of itself":         {mongo.WriteException{WriteErrors: duplicate}, 2, history.Unknown, false, bank.ClassDuplicate},
+		"not confirmed":               {mongo.WriteException{WriteConcernError: concern}, 1, history.Unknown, false, classWriteConcern},
+		"not confirmed, stepped down": {mongo.WriteException{WriteConcernError: &mongo.WriteConcernError{Code: 10107}}, 1, history.Unknown, false, bank.ClassNotPrimary},
+		"not the primary":             {command(10107), 1, history.Failed, false, bank.ClassNotPrimary},
+		"not allowed":                 {command(codeUnauthorized), 1, history.Failed, false, classUnauthorized},
+		"stepped down":                {command(189), 1, history.Unknown, false, bank.ClassNotPrimary},
+		"interrupted":                 {command(11602), 1, history.Unknown, false, bank.ClassNotPrimary},
+		"interrupted, nothing done":   {command(11602, labelNoWrites), 1, history.Failed, false, bank.ClassNotPrimary},
+		"nothing done, says nobody":   {mongo.CommandError{Labels: []string{labelNoWrites, "NetworkError"}}, 1, history.Unknown, false, bank.ClassLost},
+		"shutting down":               {command(91), 1, history.Unknown, false, bank.ClassShutdown},
+	}
+	for name, test := range tests {
+		r := judgeInsert(test.err, test.sent)
+		if r.Outcome != test.outcome || r.Duplicate != test.duplicate || r.Class != test.class || (r.Err == nil) != (test.err == nil) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
