@@ -1,0 +1,220 @@
+package cassandra
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"assay/workload"
+)
+
+const (
+	defaultPort           = "9042"
+	defaultKeyspace       = "assay"
+	defaultReplication    = 3
+	defaultConnectTimeout = 10 * time.Second
+	mostReplicas          = 100
+)
+
+// addressForm is told to who gives an address that cannot be used.
+const addressForm = "cassandra://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[KEYSPACE][?consistency=LEVEL&replication=COPIES], special characters percent-encoded"
+
+// settings is what an address and a target ask for.
+type settings struct {
+	printable      string
+	hosts          []string // host:port
+	user, password string
+	keyspace       string
+	// consistency is that of writes, and of reads unless nearest is asked for.
+	consistency gocql.Consistency
+	// reads is that of the reads during a run.
+	reads gocql.Consistency
+	// replication is how many copies of each row there are, or as many as
+	// there are nodes if that is less.
+	replication    int
+	connectTimeout time.Duration
+	// silence is how long a connection may say nothing before it is given up.
+	silence time.Duration
+}
+
+// level is a consistency level as an address names it.
+type level struct {
+	name  string
+	level gocql.Consistency
+}
+
+// levels are the consistency levels that serve both reads and writes, by name
+// (Cassandra documentation, "Dynamo", "Tunable Consistency"). With ANY a write
+// is acknowledged that nobody can read, EACH_QUORUM is none for reads.
+func levels() []level {
+	return []level{
+		{"one", gocql.One}, {"two", gocql.Two}, {"three", gocql.Three}, {"quorum", gocql.Quorum}, {"all", gocql.All},
+		{"local_one", gocql.LocalOne}, {"local_quorum", gocql.LocalQuorum},
+	}
+}
+
+// keyspaceForm is what may stand in quotes in CQL without further care, and not
+// longer than Cassandra allows.
+var keyspaceForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,47}$`)
+
+// parse reads the target. What cannot be used gives an *workload.OptionError
+// that holds no password.
+func parse(target workload.Target) (*settings, error) {
+	s := &settings{
+		printable: workload.Redact(target.Address), keyspace: defaultKeyspace, consistency: gocql.Quorum,
+		replication: defaultReplication, connectTimeout: target.ConnectTimeout, silence: defaultSilence,
+	}
+	if s.connectTimeout <= 0 {
+		s.connectTimeout = defaultConnectTimeout
+	}
+	if target.Isolation != "" {
+		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
+			Want: "none: Cassandra has consistency levels instead, which the address chooses (?consistency=quorum)"}
+	}
+	rest, found := strings.CutPrefix(target.Address, "cassandra://")
+	if !found || strings.Contains(rest, "#") {
+		return nil, s.malformed()
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	authority, keyspace, _ := strings.Cut(rest, "/")
+	if strings.Contains(keyspace, "@") || strings.Contains(query, "@") {
+		return nil, s.malformed() // a password with a character that ends it
+	}
+	if !s.setUser(&authority) || !s.setHosts(authority) {
+		return nil, s.malformed()
+	}
+	if keyspace != "" {
+		s.keyspace = keyspace
+	}
+	if !keyspaceForm.MatchString(s.keyspace) {
+		return nil, &workload.OptionError{Option: "keyspace", Value: s.keyspace,
+			Want: "a letter and then at most 47 letters, digits and underscores"}
+	}
+	if err := s.setOptions(query); err != nil {
+		return nil, err
+	}
+	return s, s.chooseReads(target.Read)
+}
+
+func (s *settings) malformed() error {
+	return &workload.OptionError{Option: "address", Value: s.printable, Want: addressForm}
+}
+
+// setUser takes user and password off the authority.
+func (s *settings) setUser(authority *string) (ok bool) {
+	at := strings.LastIndexByte(*authority, '@')
+	if at < 0 {
+		return true
+	}
+	user, password, _ := strings.Cut((*authority)[:at], ":")
+	*authority = (*authority)[at+1:]
+	var err error
+	if s.user, err = url.PathUnescape(user); err != nil || s.user == "" {
+		return false
+	}
+	s.password, err = url.PathUnescape(password)
+	return err == nil
+}
+
+// setHosts reads HOST[:PORT][,HOST...], an IPv6 address in brackets.
+func (s *settings) setHosts(list string) (ok bool) {
+	for item := range strings.SplitSeq(list, ",") {
+		host, port := item, defaultPort
+		if end := strings.LastIndexByte(item, ':'); end > strings.LastIndexByte(item, ']') {
+			host, port = item[:end], item[end+1:]
+		}
+		if inner, bracketed := strings.CutPrefix(host, "["); bracketed {
+			host, bracketed = strings.CutSuffix(inner, "]")
+			if !bracketed || net.ParseIP(host) == nil {
+				return false
+			}
+		} else if strings.ContainsAny(host, ":[]") {
+			return false
+		}
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 || host == "" || strings.ContainsAny(host, " \t\r\n%\\\"'<>") {
+			return false
+		}
+		s.hosts = append(s.hosts, net.JoinHostPort(host, strconv.FormatUint(n, 10)))
+	}
+	return true
+}
+
+// setOptions reads the address's query.
+func (s *settings) setOptions(query string) error {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return s.malformed()
+	}
+	for name, given := range values {
+		value := given[0]
+		if len(given) > 1 {
+			return &workload.OptionError{Option: "the address's option", Value: name, Want: "each option once"}
+		}
+		switch name {
+		case "consistency":
+			level, found := levelOf(value)
+			if !found {
+				return &workload.OptionError{Option: name, Value: value, Want: levelNames()}
+			}
+			s.consistency = level
+		case "replication":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 || n > mostReplicas {
+				return &workload.OptionError{Option: name, Value: value, Want: "the number of copies of each row, from 1"}
+			}
+			s.replication = n
+		default:
+			return &workload.OptionError{Option: "the address's option", Value: name, Want: "consistency, replication"}
+		}
+	}
+	return nil
+}
+
+func levelOf(name string) (gocql.Consistency, bool) {
+	all := levels()
+	i := slices.IndexFunc(all, func(l level) bool { return strings.EqualFold(l.name, name) })
+	if i < 0 {
+		return 0, false
+	}
+	return all[i].level, true
+}
+
+func levelNames() string {
+	var names []string
+	for _, l := range levels() {
+		names = append(names, l.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// chooseReads sets the consistency of reads. Cassandra has no primary: the
+// consistency says how many replicas answer, and the ordinary reads have that
+// of the address. With "nearest" one replica answers, the one that the
+// coordinator believes nearest, which may lag behind.
+func (s *settings) chooseReads(read string) error {
+	switch read {
+	case "", workload.ReadPrimary:
+		s.reads = s.consistency
+	case workload.ReadNearest:
+		s.reads = gocql.One
+	default:
+		return &workload.OptionError{Option: "--read", Value: read,
+			Want: "primary (the consistency of the address) or nearest (one replica); Cassandra has no secondaries"}
+	}
+	return nil
+}
+
+// quorums reports whether those that acknowledge a write and those that answer
+// a read always have one in common: R + W > RF (Cassandra documentation,
+// "Dynamo", "Picking Consistency Levels").
+func (s *settings) quorums() bool {
+	overlapping := []gocql.Consistency{gocql.Quorum, gocql.All}
+	return slices.Contains(overlapping, s.consistency) && slices.Contains(overlapping, s.reads) || s.consistency == gocql.All
+}

@@ -1,0 +1,73 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"assay/workload"
+)
+
+// asked are the settings of the server that decide what a result means.
+func asked() []string {
+	return []string{"commitlog_sync", "commitlog_sync_period", "write_request_timeout", "read_request_timeout",
+		"hinted_handoff_enabled", "max_hint_window"}
+}
+
+// Describe implements the Stores. Settings of the server are those of the node
+// that answers.
+func (k *keyspace) Describe(ctx context.Context) (workload.Product, error) {
+	p := workload.Product{Name: "Cassandra"}
+	if err := k.session.Query("SELECT release_version FROM system.local").Consistency(gocql.One).
+		ScanContext(ctx, &p.Version); err != nil {
+		return p, failed("ask for the version", err)
+	}
+	nodes, err := k.centers(ctx)
+	if err != nil {
+		return p, err
+	}
+	copies, err := k.replicas(ctx)
+	if err != nil {
+		return p, err
+	}
+	var replication []string
+	for _, center := range slices.Sorted(maps.Keys(nodes)) {
+		p.Topology.Nodes += nodes[center]
+		p.Topology.Replicas += copies[center]
+		replication = append(replication, fmt.Sprintf("%s: %d", center, copies[center]))
+	}
+	p.Settings = []workload.Setting{
+		{Name: "consistency of writes", Value: strings.ToLower(k.consistency.String())},
+		{Name: "consistency of reads", Value: strings.ToLower(k.reads.String())},
+		{Name: "replication", Value: strings.Join(replication, ", ")},
+		{Name: "timestamps", Value: "of the client"},
+		{Name: "client's retries", Value: "none"},
+		{Name: "client's choice of nodes", Value: "a row's replicas in turn (gocql's token-aware policy)"},
+	}
+	values := k.settingsOf(ctx)
+	for _, name := range asked() {
+		if value := values[name]; value != "" {
+			p.Settings = append(p.Settings, workload.Setting{Name: name, Value: value})
+		}
+	}
+	return p, nil
+}
+
+// settingsOf asks a node for its settings. Not every product that speaks
+// Cassandra's protocol tells them, nor tells them to everybody; what is not told
+// is not there.
+func (k *keyspace) settingsOf(ctx context.Context) map[string]string {
+	all := map[string]string{}
+	for _, name := range asked() {
+		var value string
+		if err := k.session.Query("SELECT value FROM system_views.settings WHERE name = ?", name).
+			Consistency(gocql.One).ScanContext(ctx, &value); err == nil {
+			all[name] = value
+		}
+	}
+	return all
+}

@@ -1,0 +1,287 @@
+package cassandra
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"assay/workload"
+)
+
+// markTable carries the mark in its comment, so that it comes into being with
+// it, and every node knows it by itself as a part of the schema. It has no
+// rows.
+const markTable = "assay_mark"
+
+// keyspace is one workload's keyspace, and the way there.
+type keyspace struct {
+	*connection
+	name string
+	// tables are all that are ours beside the mark, with their columns.
+	tables []table
+}
+
+type table struct{ name, columns string }
+
+// openKeyspace connects to the target. The workload has these tables beside the
+// mark.
+func openKeyspace(ctx context.Context, target workload.Target, tables ...table) (*keyspace, error) {
+	s, err := parse(target)
+	if err != nil {
+		return nil, err
+	}
+	c, err := connect(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return &keyspace{connection: c, name: s.keyspace, tables: tables}, nil
+}
+
+// full is a table's name as statements have it.
+func (k *keyspace) full(table string) string { return fmt.Sprintf("%q.%s", k.name, table) }
+
+// run executes a statement without rows.
+func (k *keyspace) run(ctx context.Context, doing, statement string) error {
+	if err := k.session.Query(statement).ExecContext(ctx); err != nil {
+		return failed(doing, err)
+	}
+	return nil
+}
+
+// rowsOf runs a question about the schema, which every node answers by itself,
+// and calls each for every row with what scan has filled.
+func (k *keyspace) rowsOf(ctx context.Context, doing, statement string, values []any, scan []any, each func()) error {
+	iter := k.session.Query(statement, values...).Consistency(gocql.One).IterContext(ctx)
+	for iter.Scan(scan...) {
+		each()
+	}
+	if err := iter.Close(); err != nil {
+		return failed(doing, err)
+	}
+	return nil
+}
+
+// mark returns the mark, nil if there is no keyspace of our name, and
+// *workload.ForeignError if there is one without a mark, or with a table that
+// is not ours.
+func (k *keyspace) mark(ctx context.Context) (*workload.Mark, error) {
+	there := false
+	var name string
+	if err := k.rowsOf(ctx, "look for the keyspace", "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?",
+		[]any{k.name}, []any{&name}, func() { there = true }); err != nil || !there {
+		return nil, err
+	}
+	comments := map[string]string{}
+	var comment string
+	if err := k.rowsOf(ctx, "list the tables", "SELECT table_name, comment FROM system_schema.tables WHERE keyspace_name = ?",
+		[]any{k.name}, []any{&name, &comment}, func() { comments[name] = comment }); err != nil {
+		return nil, err
+	}
+	var m workload.Mark
+	if err := json.Unmarshal([]byte(comments[markTable]), &m); err != nil || m.Workload == "" {
+		return nil, k.foreign("")
+	}
+	for _, name := range slices.Sorted(maps.Keys(comments)) {
+		if name != markTable && !slices.ContainsFunc(k.tables, func(t table) bool { return t.name == name }) {
+			return nil, k.foreign(name)
+		}
+	}
+	m.Created = m.Created.UTC()
+	return &m, nil
+}
+
+// foreign says that the keyspace, or a table in it, is not ours.
+func (k *keyspace) foreign(table string) error {
+	name := "keyspace " + k.name
+	if table != "" {
+		name = fmt.Sprintf("table %s of keyspace %s", table, k.name)
+	}
+	return &workload.ForeignError{Name: name, Hint: fmt.Sprintf(
+		"name another keyspace in the address (cassandra://HOST/KEYSPACE), or drop it with DROP KEYSPACE %q in cqlsh if nobody needs it", k.name)}
+}
+
+// mustMark is mark, with *workload.NoSchemaError if there is nothing.
+func (k *keyspace) mustMark(ctx context.Context) error {
+	m, err := k.mark(ctx)
+	if err == nil && m == nil {
+		err = &workload.NoSchemaError{Name: "keyspace " + k.name}
+	}
+	return err
+}
+
+// Create makes the keyspace and its tables, after dropping what an earlier run
+// left under our mark, and returns when all nodes that are known agree on the
+// schema.
+func (k *keyspace) Create(ctx context.Context, m workload.Mark) error {
+	if err := k.Drop(ctx); err != nil {
+		return err
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return failed("write the mark", err)
+	}
+	replication, err := k.replicas(ctx)
+	if err != nil {
+		return err
+	}
+	if err := k.run(ctx, "create the keyspace", fmt.Sprintf("CREATE KEYSPACE %q WITH replication = %s", k.name, cqlMap(replication))); err != nil {
+		return err
+	}
+	if err := k.run(ctx, "write the mark", fmt.Sprintf("CREATE TABLE %s (id int PRIMARY KEY) WITH comment = '%s'",
+		k.full(markTable), strings.ReplaceAll(string(text), "'", "''"))); err != nil {
+		return err
+	}
+	for _, t := range k.tables {
+		if err := k.run(ctx, "create table "+t.name, fmt.Sprintf("CREATE TABLE %s (%s)", k.full(t.name), t.columns)); err != nil {
+			return err
+		}
+	}
+	return k.agree(ctx)
+}
+
+// agree returns when the nodes have one schema.
+func (k *keyspace) agree(ctx context.Context) error {
+	if err := k.session.AwaitSchemaAgreement(ctx); err != nil {
+		return failed("wait until the nodes agree on the schema; is one down?", err)
+	}
+	return nil
+}
+
+// centers counts the nodes of each data center, those that are down as well.
+func (k *keyspace) centers(ctx context.Context) (map[string]int, error) {
+	nodes := map[string]int{}
+	var center string
+	for _, source := range []string{"system.local", "system.peers"} {
+		if err := k.rowsOf(ctx, "count the nodes", "SELECT data_center FROM "+source, nil, []any{&center},
+			func() { nodes[center]++ }); err != nil {
+			return nil, err
+		}
+	}
+	return nodes, nil
+}
+
+// replicas is how many copies each data center gets.
+func (k *keyspace) replicas(ctx context.Context) (map[string]int, error) {
+	copies, err := k.centers(ctx)
+	for center, nodes := range copies {
+		copies[center] = min(nodes, k.replication)
+	}
+	return copies, err
+}
+
+// cqlMap writes the map of a NetworkTopologyStrategy.
+func cqlMap(copies map[string]int) string {
+	text := "{'class': 'NetworkTopologyStrategy'"
+	for _, center := range slices.Sorted(maps.Keys(copies)) {
+		text += fmt.Sprintf(", '%s': %d", strings.ReplaceAll(center, "'", "''"), copies[center])
+	}
+	return text + "}"
+}
+
+// Drop drops the keyspace if it carries our mark.
+func (k *keyspace) Drop(ctx context.Context) error {
+	m, err := k.mark(ctx)
+	if m == nil || err != nil {
+		return err
+	}
+	return k.run(ctx, "drop the keyspace", fmt.Sprintf("DROP KEYSPACE %q", k.name))
+}
+
+// The time that a table is given to reach the disk, and how often it is looked
+// at.
+const (
+	flushPeriod = time.Second
+	flushBound  = 15 * time.Second
+)
+
+// Size asks each node what its tables take, in whole mebibytes
+// (system_views.disk_usage), all copies together. What a node has in memory only
+// is not counted; so it is asked to write it, by a table's
+// memtable_flush_period_in_ms. A node that does not is counted as it is.
+func (k *keyspace) Size(ctx context.Context) (workload.Size, error) {
+	if err := k.mustMark(ctx); err != nil {
+		return workload.Size{}, err
+	}
+	size := workload.Size{Rows: map[string]int64{}}
+	for _, t := range k.tables {
+		rows, err := k.count(ctx, t.name)
+		if err != nil {
+			return workload.Size{}, err
+		}
+		size.Rows[t.name] = rows
+		if rows > 0 {
+			if err := k.flush(ctx, t.name); err != nil {
+				return workload.Size{}, err
+			}
+		}
+		used, _, err := k.diskUsage(ctx, t.name)
+		if err != nil {
+			return workload.Size{}, err
+		}
+		size.Bytes += used
+	}
+	size.Tables = size.Bytes
+	return size, nil
+}
+
+// flush has all nodes write the table to the disk, and gives up waiting for
+// those that hold nothing of it after flushBound.
+func (k *keyspace) flush(ctx context.Context, table string) error {
+	set := func(ctx context.Context, period time.Duration) error {
+		return k.run(ctx, "have the table written", fmt.Sprintf("ALTER TABLE %s WITH memtable_flush_period_in_ms = %d",
+			k.full(table), period.Milliseconds()))
+	}
+	if err := set(ctx, flushPeriod); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(flushBound)
+	for {
+		_, none, err := k.diskUsage(ctx, table)
+		if err != nil || none == 0 || time.Now().After(deadline) {
+			return errors.Join(err, set(ctx, 0))
+		}
+		if err := pause(ctx, flushPeriod/4); err != nil {
+			return failed("have the table written", errors.Join(err, set(context.WithoutCancel(ctx), 0)))
+		}
+	}
+}
+
+// diskUsage adds up what the nodes say, and counts those that have nothing of
+// the table on the disk.
+func (k *keyspace) diskUsage(ctx context.Context, table string) (bytes int64, none int, err error) {
+	for _, host := range k.session.GetHosts() {
+		if !host.IsUp() {
+			continue
+		}
+		var mebibytes int64
+		err := k.session.Query("SELECT mebibytes FROM system_views.disk_usage WHERE keyspace_name = ? AND table_name = ?",
+			k.name, table).SetHostID(host.HostID()).Consistency(gocql.One).ScanContext(ctx, &mebibytes)
+		if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+			return 0, 0, failed("ask for the size of table "+table, err)
+		}
+		if mebibytes == 0 {
+			none++
+		}
+		bytes += mebibytes << 20
+	}
+	return bytes, none, nil
+}
+
+// pause waits, or returns ctx's error.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
