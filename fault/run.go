@@ -99,8 +99,12 @@ type injecting struct {
 	choice     choice
 	deed       deed
 	undone     chan struct{} // closed when undo has returned
-	left       bool          // nothing is to be kept of it
-	errors     []error
+	// aimed is closed when the nodes are chosen and taken, before is that of
+	// the one due at the same time and first in the list; nil if there is none.
+	aimed  chan struct{}
+	before <-chan struct{}
+	left   bool // nothing is to be kept of it
+	errors []error
 }
 
 func (r *runner) run(ctx context.Context) ([]Injection, error) {
@@ -121,13 +125,18 @@ func (r *runner) run(ctx context.Context) ([]Injection, error) {
 	}
 	free := make(chan struct{}, mostAtOnce)
 	number := 0
+	var last *injecting
 	for o := range Schedule(r.faults, r.plan.Duration) {
 		due := r.plan.Start.Add(o.At)
 		if !sleepUntil(ctx, due) {
 			break
 		}
 		number++
-		i := &injecting{occurrence: o, undone: make(chan struct{})}
+		i := &injecting{occurrence: o, undone: make(chan struct{}), aimed: make(chan struct{})}
+		if last != nil && last.occurrence.At == o.At {
+			i.before = last.aimed
+		}
+		last = i
 		i.Injection = Injection{Number: number, Fault: r.faults[o.Fault], Due: due}
 		i.about, _ = describe(i.Fault.Action)
 		select {
@@ -138,6 +147,7 @@ func (r *runner) run(ctx context.Context) ([]Injection, error) {
 			})
 		default:
 			i.skip(fmt.Sprintf("%d faults act already", mostAtOnce))
+			close(i.aimed)
 			r.keep(i)
 		}
 	}
@@ -219,6 +229,10 @@ func (r *runner) hurt(ctx context.Context, i *injecting) *watch {
 
 // aim chooses the nodes and takes hold of them; false if nothing is to be done.
 func (r *runner) aim(ctx context.Context, i *injecting) bool {
+	defer close(i.aimed)
+	if i.before != nil {
+		<-i.before
+	}
 	primary, err := r.findPrimary(ctx, i.Fault)
 	if ctx.Err() != nil {
 		i.left = true

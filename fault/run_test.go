@@ -1,0 +1,353 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assay/cluster"
+)
+
+// scene is a stage without servers: it writes down what is done.
+type scene struct {
+	mu      sync.Mutex
+	all     []member
+	leader  func(ctx context.Context) (string, error)
+	down    map[string]bool
+	deeds   []string
+	acting  map[string]int // deeds in force, by node
+	fail    map[string]error
+	panics  string        // the step that panics
+	slowEnd time.Duration // how long confirm takes
+}
+
+func newScene(holders int) *scene {
+	return &scene{all: nodes(holders, 0), down: map[string]bool{}, acting: map[string]int{}, fail: map[string]error{},
+		leader: func(context.Context) (string, error) { return "n1", nil }}
+}
+
+func (s *scene) members() []member                           { return s.all }
+func (s *scene) primary(ctx context.Context) (string, error) { return s.leader(ctx) }
+
+func (s *scene) running(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.down[name]
+}
+
+func (s *scene) prepare(f Fault, c choice) (deed, error) {
+	return &act{scene: s, fault: f, nodes: c.nodes}, s.fail["prepare"]
+}
+
+type act struct {
+	scene *scene
+	fault Fault
+	nodes []string
+}
+
+func (a *act) step(name string) error {
+	s := a.scene
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deeds = append(s.deeds, fmt.Sprintf("%s %s %s", name, a.fault.Action, strings.Join(a.nodes, ",")))
+	for _, n := range a.nodes {
+		switch name {
+		case "act":
+			s.acting[n]++
+		case "undo":
+			s.acting[n]--
+		}
+	}
+	if s.panics == name {
+		panic("a defect")
+	}
+	return s.fail[name]
+}
+
+func (a *act) act(context.Context) error { return a.step("act") }
+func (a *act) proof(_ context.Context, last bool) (sight, error) {
+	return sight{proven: last, text: "seen"}, a.scene.fail["proof"]
+}
+func (a *act) undo(context.Context) error { return a.step("undo") }
+func (a *act) confirm(ctx context.Context) (string, error) {
+	if !sleepUntil(ctx, time.Now().Add(a.scene.slowEnd)) {
+		return "", ctx.Err()
+	}
+	return "back", a.step("confirm")
+}
+
+// play runs the faults on a scene; time in it costs nothing (testing/synctest).
+func play(t *testing.T, s *scene, plan Plan, texts ...string) ([]Injection, *recording, error) {
+	t.Helper()
+	kept := &recording{}
+	r := &runner{stage: s, faults: parse(t, texts...), plan: plan, recorder: kept}
+	done, err := r.run(t.Context())
+	for n, times := range s.acting {
+		if times != 0 {
+			t.Errorf("%s has %d faults left", n, times)
+		}
+	}
+	return done, kept, err
+}
+
+func brief(all []Injection) []string {
+	var texts []string
+	for _, i := range all {
+		text := fmt.Sprintf("%d %s %s", i.Number, i.Fault.Action, strings.Join(i.Nodes, ","))
+		if i.Skipped {
+			text += " " + i.Problem
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+func TestOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(3)
+		s.down["n3"] = true
+		done, kept, err := play(t, s, Plan{Duration: time.Minute},
+			"pause n1 at 1s for 10s", "kill n1 at 2s for 5s", "isolate n1 at 3s for 20s", "kill n3 at 4s", "stop n2 at 5s for 30s",
+			"clock n2 at 6s", "kill n1 at 12s for 1s", "partition one at 13s", "flaky all at 14s", "kill all at 15s for 1s", "isolate n3 at 50s")
+		want := []string{
+			"1 pause n1", "2 kill n1 skipped: n1 is paused already", "3 isolate n1", "4 kill n3 skipped: n3 is down already",
+			"5 stop n2", "6 clock n2 skipped: n2 is down already", "7 kill n1", "8 partition n1 skipped: n1 is cut off already",
+			"9 flaky n1,n2,n3", "10 kill n1", "11 isolate n3",
+		}
+		if err != nil || !slices.Equal(brief(done), want) {
+			t.Errorf("%v\n%s", err, strings.Join(brief(done), "\n"))
+		}
+		if d := done[9].Detail; d != "left out: n2 is down already, n3 is down already" {
+			t.Errorf("kill all: %q", d)
+		}
+		if len(kept.injected) != 7 || len(kept.healed) != 7 {
+			t.Errorf("%d injected, %d healed were told", len(kept.injected), len(kept.healed))
+		}
+		for _, i := range done {
+			if !i.Skipped && (!i.Proven || !i.Healed || i.Healing != "back" || !i.InjectedAt.Equal(i.Due)) {
+				t.Errorf("%+v", i)
+			}
+		}
+	})
+}
+
+func TestSameSeedSameChoices(t *testing.T) {
+	var first []string
+	for range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			done, _, err := play(t, newScene(5), Plan{Duration: time.Hour, Seed: 42}, "kill any every 20s for 7s", "pause secondary every 30s for 7s", "partition halves every 45s for 7s")
+			if err != nil || len(done) < 200 {
+				t.Fatalf("%d, %v", len(done), err)
+			}
+			if first == nil {
+				first = brief(done)
+			}
+			if !slices.Equal(brief(done), first) {
+				t.Error("the same seed chose differently")
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		done, _, _ := play(t, newScene(5), Plan{Duration: time.Hour, Seed: 43}, "kill any every 20s for 7s", "pause secondary every 30s for 7s", "partition halves every 45s for 7s")
+		if slices.Equal(brief(done), first) {
+			t.Error("another seed chose the same")
+		}
+	})
+}
+
+func TestTheEndHealsTheLatestFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(3)
+		start := time.Now()
+		done, _, err := play(t, s, Plan{Duration: 10 * time.Second}, "isolate n1 at 1s for 1h", "kill n2 at 2s for 1h", "flaky n3 at 3s for 1h", "slowcpu n3 at 4s for 2s")
+		if err != nil || len(done) != 4 {
+			t.Fatalf("%v, %v", done, err)
+		}
+		var undone []string
+		for _, d := range s.deeds {
+			if rest, is := strings.CutPrefix(d, "undo "); is {
+				undone = append(undone, rest)
+			}
+		}
+		if want := []string{"slowcpu n3", "flaky n3", "kill n2", "isolate n1"}; !slices.Equal(undone, want) {
+			t.Errorf("undone %v", undone)
+		}
+		if took := done[3].HealedAt.Sub(start); took != 6*time.Second {
+			t.Errorf("healed after %v", took)
+		}
+		if took := done[0].HealedAt.Sub(start); took != 10*time.Second {
+			t.Errorf("healed after %v", took)
+		}
+	})
+}
+
+func TestFailuresDoNotKeepOthersFromHealing(t *testing.T) {
+	broken := errors.New("broken")
+	for _, step := range []string{"act", "proof", "undo", "confirm", "prepare"} {
+		for _, panics := range []bool{false, true} {
+			if panics && (step == "proof" || step == "prepare") {
+				continue
+			}
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(3)
+				s.fail[step] = broken
+				if panics {
+					delete(s.fail, step)
+					s.panics = step
+				}
+				done, kept, err := play(t, s, Plan{Duration: 10 * time.Second}, "isolate n1 at 1s for 1h", "kill n2 at 2s for 2s")
+				if len(done) != 2 || err == nil || panics == errors.Is(err, broken) {
+					t.Fatalf("%s: %v, %v", step, done, err)
+				}
+				for _, i := range done {
+					if i.Problem == "" || !strings.Contains(err.Error(), i.Fault.String()) {
+						t.Errorf("%s: %+v\n%v", step, i, err)
+					}
+					if i.Healed == (step == "undo" && i.Fault.Action == Isolate || step == "confirm" || step == "prepare") {
+						t.Errorf("%s: healed %v", step, i.Healed)
+					}
+				}
+				if told := len(kept.healed); told != 2 && step != "prepare" || told != len(kept.injected) {
+					t.Errorf("%s: %d injected and %d healed were told", step, len(kept.injected), told)
+				}
+			})
+		}
+	}
+}
+
+func TestHealingIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(3)
+		s.slowEnd = time.Hour
+		start := time.Now()
+		done, _, err := play(t, s, Plan{HealWithin: 20 * time.Second}, "kill n2 at 1s for 1s")
+		if !errors.Is(err, context.DeadlineExceeded) || len(done) != 1 || done[0].Healed || !done[0].HealedAt.IsZero() {
+			t.Errorf("%+v, %v", done, err)
+		}
+		if took := time.Since(start); took != 22*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestNewPrimary(t *testing.T) {
+	// An answer takes a microsecond: the question before the fault is answered
+	// by the old primary, those after it are not.
+	const hit = 10*time.Second + 1500*time.Nanosecond
+	for _, c := range []struct {
+		fault, found string
+		after        time.Duration
+		leader       func(since time.Duration) string // empty: none
+	}{
+		{"kill primary at 10s for 20s", "n2", 3 * time.Second, func(d time.Duration) string {
+			switch {
+			case d < hit:
+				return "n1"
+			case d < 13*time.Second:
+				return ""
+			}
+			return "n2"
+		}},
+		{"pause n1 at 10s for 20s", "n1", 20 * time.Second, func(d time.Duration) string {
+			if d > hit && d < 30*time.Second {
+				return ""
+			}
+			return "n1"
+		}},
+		// A primary in the minority goes on saying that it is one.
+		{"partition one at 10s for 20s", "n3", 8 * time.Second, func(d time.Duration) string {
+			if d < 18*time.Second {
+				return "n1"
+			}
+			return "n3"
+		}},
+		{"flaky all at 10s for 20s", "", 0, func(time.Duration) string { return "n1" }},
+		{"kill n2 at 10s for 20s", "", 0, func(time.Duration) string { return "n1" }},
+		{"kill all at 10s for 20s", "", 0, func(d time.Duration) string {
+			if d < hit {
+				return "n1"
+			}
+			return ""
+		}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newScene(3)
+			start := time.Now()
+			s.leader = func(ctx context.Context) (string, error) {
+				for wait := time.Microsecond; ; wait = 10 * time.Millisecond {
+					if !sleepUntil(ctx, time.Now().Add(wait)) {
+						return "", ctx.Err()
+					}
+					if name := c.leader(time.Since(start)); name != "" {
+						return name, nil
+					}
+				}
+			}
+			done, _, err := play(t, s, Plan{}, c.fault)
+			if err != nil || len(done) != 1 || done[0].Primary != "n1" {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			i := done[0]
+			if i.NewPrimary != c.found || i.NewPrimaryAfter.Round(100*time.Millisecond) != c.after {
+				t.Errorf("%s: %q after %v", c.fault, i.NewPrimary, i.NewPrimaryAfter)
+			}
+		})
+	}
+}
+
+func TestNoPrimary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(3)
+		s.leader = func(context.Context) (string, error) { return "", &cluster.NoPrimaryError{Product: "galera"} }
+		done, _, err := play(t, s, Plan{}, "kill primary at 1s", "kill all at 2s", "partition one at 3s")
+		if err != nil || len(done) != 3 || !done[0].Skipped || !strings.Contains(done[0].Problem, "galera has no primary") {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		if done[1].Skipped || done[2].Skipped || done[1].NewPrimary != "" {
+			t.Errorf("%+v", done[1:])
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(3)
+		s.leader = func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
+		done, _, err := play(t, s, Plan{Duration: 2 * time.Minute}, "kill primary at 1s", "kill n1 at 5s for 1s")
+		if err != nil || !done[0].Skipped || done[1].Skipped || done[1].Primary != "" {
+			t.Errorf("%+v, %v", done, err)
+		}
+	})
+}
+
+func TestTooManyAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(7)
+		s.leader = func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
+		done, _, err := play(t, s, Plan{Duration: time.Minute}, "kill primary every 100ms")
+		skipped := 0
+		for _, i := range done {
+			if strings.Contains(i.Problem, "64 faults act already") {
+				skipped++
+			}
+		}
+		if err != nil || skipped == 0 {
+			t.Errorf("%d skipped, %v", skipped, err)
+		}
+	})
+}
+
+func TestAnEndBeforeAnythingIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		s := newScene(3)
+		r := &runner{stage: s, faults: parse(t, "kill any at 10s", "pause any every 1m"), recorder: &recording{}}
+		if done, err := r.run(ctx); err != nil || len(done) != 0 || len(s.deeds) != 0 {
+			t.Errorf("%v, %v, %v", done, err, s.deeds)
+		}
+	})
+}
