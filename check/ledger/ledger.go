@@ -39,7 +39,9 @@
 // so 49 bytes a transfer: 490 MB for ten million transfers, 4.9 GB for a
 // hundred million, and 73 MB for a million accounts. A partial audit of k
 // accounts takes 45 bytes and 28 for each of the k, with 4 for each account
-// of the bank once; a full one 56.
+// of the bank once; a full one 56. What a process then takes of the system was
+// measured (BenchmarkOrder) as 52 bytes for each transfer more, which is 5.2 GB
+// for a hundred million.
 //
 // The package must not know any workload, database or load: what it needs of
 // the workload is given as functions (Books).
@@ -71,8 +73,7 @@ type Books struct {
 	TransferKind uint8
 
 	// Order asks for the checks of order and, if there is a kind of audit, of
-	// snapshots. They take 48 bytes a transfer more, see
-	// the package.
+	// snapshots. They take 48 bytes a transfer more, see the package.
 	Order bool
 	// AuditKind is history.Op.Kind of an audit of some accounts, 0 if none are
 	// done. Its Values are balance and version of each account that Audited
