@@ -283,6 +283,7 @@ func (s *PostgresSet) ensurePromoted(ctx context.Context) bool {
 		s.nodeName(s.primary), time.Since(s.since).Milliseconds(), time.Since(began).Milliseconds())
 	switch {
 	case s.options.Asynchronous:
+		text += "; commits that it had not received are lost"
 	case len(s.quorum.named) == 0:
 		text += "; commits wait for nobody, since no standby is left"
 	default:

@@ -18,6 +18,9 @@ const (
 	checkpointBound = time.Minute
 	// copierName is what a primary calls a copy that is being made of it.
 	copierName = "assay_copy"
+	// patience has the primary bear a copier that is silent for a while, which
+	// standbys may not be.
+	patience = "PGOPTIONS=-c wal_sender_timeout=0"
 )
 
 // followAll points the running standbys that do not follow the primary at it.
@@ -29,7 +32,6 @@ func (s *PostgresSet) followAll(ctx context.Context) {
 		}
 		err := s.follow(ctx, i)
 		if node.rewind || node.copy {
-			s.announce("%s went on when %s was promoted: it is stopped, and joins again", s.nodeName(i), s.nodeName(s.primary))
 			s.routines.Go(func() { s.bringBack(s.alive, i) })
 		}
 		if err != nil || node.rewind || node.copy {
@@ -70,6 +72,7 @@ func (s *PostgresSet) bringBack(ctx context.Context, i int) {
 	if node.closed || !node.current().Running() {
 		return
 	}
+	s.announce("%s has what is not part of the database, since another was promoted: it is stopped, and joins again", s.nodeName(i))
 	err := node.halt(ctx)
 	if err == nil {
 		err = s.rejoin(ctx, i, nil)
@@ -290,7 +293,7 @@ func (s *PostgresSet) takeOver(ctx context.Context, i int, primary *Postgres, an
 	if err := os.RemoveAll(node.data()); err != nil {
 		return err
 	}
-	if err := node.copyData(ctx, primary, copierName); err != nil {
+	if err := node.copyData(ctx, primary, copierName, patience); err != nil {
 		return err
 	}
 	s.announce("%s is copied anew from %s in %d ms", s.nodeName(i), primary.label, time.Since(began).Milliseconds())

@@ -237,7 +237,7 @@ func (s *PostgresSet) startAll(ctx context.Context) error {
 		if i == 0 {
 			continue
 		}
-		if err := node.copyData(ctx, first, copierName); err != nil {
+		if err := node.copyData(ctx, first, copierName, patience); err != nil {
 			return fmt.Errorf("copy %s for %s: %w", s.nodeName(0), s.nodeName(i), err)
 		}
 		if err := s.startStandby(ctx, i, first, nil); err != nil {

@@ -36,6 +36,7 @@ func TestPostgresSetOfThree(t *testing.T) {
 		{"all killed, primary back first", allKilledPrimaryFirst},
 		{"all killed, primary back last", allKilledPrimaryLast},
 		{"cannot be rewound", cannotBeRewound},
+		{"promotion interrupted", promotionInterrupted},
 	} {
 		ok := t.Run(step.name, func(t *testing.T) {
 			said.forget()
@@ -167,6 +168,32 @@ func allKilledPrimaryLast(t *testing.T, s *PostgresSet, said *announced, _ *writ
 	if primaryOf(t, s) == first {
 		t.Error("the last primary is the primary though a standby was promoted")
 	}
+}
+
+// interruptPromotion kills the primary, and its successor between the decision
+// and the promotion. It returns the successor.
+func interruptPromotion(t *testing.T, s *PostgresSet, first int) (best int) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	must(t, s.fence())
+	s.lost = true
+	heard, silent := s.hear(t.Context())
+	best, why := s.choose(heard, silent)
+	if why != "" || best == first || !s.appoint(t.Context(), best, heard) {
+		t.Fatalf("%s is not appointed: %s", s.nodeName(best), why)
+	}
+	must(t, s.Kill(best))
+	return best
+}
+
+func promotionInterrupted(t *testing.T, s *PostgresSet, said *announced, w *writer, first int) {
+	best := interruptPromotion(t, s, first)
+	said.await(t, "nobody is promoted: only "+s.nodeName(best)+" is certain")
+	must(t, s.Restart(bounded(t), best))
+	said.await(t, s.nodeName(best)+" is promoted")
+	w.more(t)
+	must(t, s.Restart(bounded(t), first))
 }
 
 // cannotBeRewound has the programs of one node lack pg_rewind.

@@ -95,12 +95,12 @@ func (p *Postgres) standbyName() string {
 // confirms what it has received, and would be taken for the standby. The password goes through the
 // environment, which only root and the server's user can see, into a file of
 // that folder (primary_conninfo).
-func (p *Postgres) copyData(ctx context.Context, primary *Postgres, as string) error {
+func (p *Postgres) copyData(ctx context.Context, primary *Postgres, as string, env ...string) error {
 	return p.runTool(ctx, "pg_basebackup", []string{
 		"--pgdata=" + p.data(), "--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream", "--no-sync",
 		"--no-password", "--dbname=application_name=" + as, "--host=" + primary.host(),
 		"--port=" + strconv.Itoa(primary.options.Port), "--username=" + primary.options.User,
-	}, "PGPASSWORD="+primary.options.Password)
+	}, append(env, "PGPASSWORD="+primary.options.Password)...)
 }
 
 // adopt waits until the standby replicates, and has commits wait for it if it
