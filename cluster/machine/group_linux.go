@@ -19,6 +19,10 @@ import (
 // In version 1 each controller has a hierarchy of its own (the kernel's
 // Documentation/admin-guide/cgroup-v1), in version 2 all share one
 // (cgroup-v2.rst). Both can be there, with each controller in one of them.
+//
+// They lie at the top of the hierarchy, where remains are found whatever
+// session made them. So limits of the session that runs assay do not hold for
+// the processes in them.
 type group struct {
 	folders []string
 	knobs   [3]knob // in the order of the constants below
