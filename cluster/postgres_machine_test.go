@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"assay/cluster/machine"
 )
 
@@ -64,9 +67,15 @@ func TestPostgresSetOnMachines(t *testing.T) {
 			t.Errorf("node %d is at %s, its machine at %s", i, host, place.All()[i].Address())
 		}
 	}
-	query := address.Query()
-	if query.Get("target_session_attrs") != "read-write" || query.Get("connect_timeout") != "2" {
-		t.Errorf("clients are told %v", query)
+	advice := address.Query()
+	if advice.Get("target_session_attrs") != "read-write" || advice.Get("connect_timeout") != "2" {
+		t.Errorf("clients are told %v", advice)
+	}
+	address.User = url.UserPassword("assay", "wrong")
+	_, err = pgx.Connect(t.Context(), address.String())
+	var refusal *pgconn.PgError
+	if !errors.As(err, &refusal) || refusal.Code != "28P01" {
+		t.Errorf("a wrong password gave %v", err)
 	}
 	table(t, s)
 	w := startWriter(t, s, 0)
@@ -89,4 +98,24 @@ func TestPostgresSetOnMachines(t *testing.T) {
 	said.await(t, "n1 streams")
 	w.end()
 	checkRows(t, s, w)
+}
+
+func TestPostgresStandbyOnMachines(t *testing.T) {
+	place, own := machines(t, fmt.Sprintf("%08x", os.Getpid()), "n1", "n2")
+	p := startPostgres(t, PostgresOptions{Machine: place.All()[0], Checksums: true})
+	s := startStandby(t, p, StandbyOptions{Machine: place.All()[1], Synchronous: true})
+	for i, node := range []*Postgres{p, s} {
+		if node.host() != place.All()[i].Address().String() || own != (node.options.Port == 5432) {
+			t.Errorf("node %d is at %s, its machine at %s", i, node.hostPort(), place.All()[i].Address())
+		}
+	}
+	conn := connect(t, p)
+	if got := query(t, conn, "SHOW data_checksums"); got != "on" {
+		t.Errorf("data_checksums is %s", got)
+	}
+	execute(t, conn, "CREATE TABLE seen AS SELECT 7 AS n")
+	awaitRow(t, connect(t, s), "SELECT n::text FROM seen", "7")
+	must(t, s.Kill())
+	must(t, s.Restart(t.Context(), "PGDATESTYLE=German"))
+	awaitRow(t, connect(t, s), "SELECT n::text FROM seen", "7")
 }

@@ -54,7 +54,8 @@ func (p *Postgres) connect(ctx context.Context) (*pgx.Conn, error) {
 
 // hangUp ends a session, also with a server that does not answer.
 func hangUp(conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), askBound)
+	const bound = 200 * time.Millisecond
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
 	_ = conn.Close(ctx) // nothing depends on how it ends
 }
