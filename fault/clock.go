@@ -70,10 +70,18 @@ func (s *shifting) proof(context.Context, bool) (sight, error) {
 	var mu sync.Mutex
 	proven := true
 	text, err := looked(s.nodes, func(n *cluster.Node) (string, error) {
-		shifted, err := underFaketime(n.PID())
+		var shifted string
+		var err error
+		running := n.Running()
+		if running {
+			shifted, err = underFaketime(n.PID())
+		}
 		mu.Lock()
 		proven = proven && shifted != ""
 		mu.Unlock()
+		if !running {
+			return "the server is down", nil
+		}
 		if err != nil {
 			return "", err
 		}

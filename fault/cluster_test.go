@@ -2,6 +2,10 @@ package fault
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -9,6 +13,7 @@ import (
 	"time"
 
 	"assay/cluster"
+	"assay/cluster/machine"
 )
 
 // recording keeps what a Recorder is told.
@@ -139,4 +144,124 @@ func TestEachFaultIsProvenAndHealed(t *testing.T) {
 			checkWhole(t, c)
 		})
 	}
+}
+
+// TestTheEndInTheMiddleHeals ends the run while each fault acts, and while it
+// is being brought about.
+func TestTheEndInTheMiddleHeals(t *testing.T) {
+	c := startCluster(t, "mongodb:3,election=2s")
+	for _, about := range real {
+		f := parse(t, about.fault)
+		if f[0].For > 0 {
+			f[0].For = time.Hour
+		}
+		t.Run(f[0].String(), func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			kept := &recording{onInjected: func(Injection) { time.AfterFunc(200*time.Millisecond, cancel) }}
+			done, err := Run(ctx, c, f, Plan{Seed: 3}, kept)
+			if err != nil || len(done) != 1 || len(kept.healed) != 1 {
+				t.Fatalf("%+v, %v; healing told %d times", done, err, len(kept.healed))
+			}
+			if i := done[0]; !i.Healed || i.HealedAt.IsZero() || i.Skipped || i.Problem != "" {
+				t.Errorf("%+v", i)
+			}
+			checkWhole(t, c)
+		})
+	}
+}
+
+func TestManyFaultsOnOneCluster(t *testing.T) {
+	c := startCluster(t, "mongodb:3,election=2s")
+	faults := parse(t, "kill all at 0s for 500ms", "flaky=5% all at 0s", "slowdisk=1MiB all at 100ms for 1h",
+		"pause n1 at 100ms", "isolate primary at 20s for 4s", "kill any at 21s for 1s")
+	done, err := Run(t.Context(), c, faults, Plan{Seed: 11, Duration: 30 * time.Second}, &recording{})
+	if err != nil || len(done) != len(faults) {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	for n, i := range done {
+		if paused := n == 3; i.Skipped != paused || !paused && !(i.Proven && i.Healed) {
+			t.Errorf("%+v", i)
+		}
+	}
+	if done[0].NewPrimary == "" {
+		t.Errorf("no primary after all were killed: %+v", done[0])
+	}
+	checkWhole(t, c)
+}
+
+func TestAServerThatCannotBeStartedAgain(t *testing.T) {
+	c := startCluster(t, "mongodb:3,election=2s")
+	victim := c.Node("n2")
+	folder := homeOf(t, victim)
+	kept := &recording{onInjected: func(i Injection) {
+		if i.Fault.Target == "n2" {
+			// A file where the folder of the data's journal should be.
+			if err := os.RemoveAll(filepath.Join(folder, "journal")); err != nil {
+				t.Error(err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, "journal"), []byte("x"), 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+	}}
+	done, err := Run(t.Context(), c, parse(t, "kill n2 at 0s for 1s", "pause n1 at 0s for 2s"), Plan{HealWithin: 30 * time.Second}, kept)
+	if err == nil || len(done) != 2 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if i := done[0]; i.Healed || !i.HealedAt.IsZero() || !i.Proven || !strings.Contains(i.Problem, "start it again") || !strings.Contains(i.Problem, "log") {
+		t.Errorf("%+v", i)
+	}
+	if i := done[1]; !i.Healed || !i.Proven || i.Problem != "" {
+		t.Errorf("%+v", i)
+	}
+}
+
+// homeOf is the server's private folder.
+func homeOf(t *testing.T, n *cluster.Node) string {
+	t.Helper()
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", n.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for variable := range strings.SplitSeq(string(environment), "\x00") {
+		if home, is := strings.CutPrefix(variable, "HOME="); is {
+			return home
+		}
+	}
+	t.Fatal("no HOME")
+	return ""
+}
+
+func TestValidateOnLoopback(t *testing.T) {
+	c := startCluster(t, "mongodb:1,network=loopback")
+	for text, want := range map[string]any{
+		"kill primary":       nil,
+		"pause all":          nil,
+		"slowcpu=0.5 any":    nil,
+		"clock any":          nil,
+		"kill n2":            new(*TargetError),
+		"kill secondary":     new(*TargetError),
+		"partition halves":   new(*TargetError),
+		"isolate any":        new(*UnavailableError),
+		"flaky=1% primary":   new(*UnavailableError),
+		"isolate=clients n1": new(*UnavailableError),
+	} {
+		err := Validate(t.Context(), parse(t, text), c)
+		if want == nil && err != nil || want != nil && !errors.As(err, want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	var unsupported *machine.UnsupportedError
+	if err := Validate(t.Context(), parse(t, "isolate n1", "kill n9"), c); !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "no node n9") {
+		t.Errorf("%v", err)
+	}
+	if l := c.Node("n1").Machine().Limits(); l != (machine.Limits{}) {
+		t.Errorf("Validate left limits: %+v", l)
+	}
+	done, err := Run(t.Context(), c, parse(t, "slowcpu=0.01 primary at 0s for 2s", "kill primary at 0s for 100ms"), Plan{}, &recording{})
+	if err != nil || len(done) != 2 || !done[0].Healed || !done[1].Proven || !done[1].Healed || done[1].NewPrimary != "n1" {
+		t.Errorf("%+v, %v", done, err)
+	}
+	checkWhole(t, c)
 }

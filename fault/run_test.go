@@ -294,7 +294,7 @@ func TestNewPrimary(t *testing.T) {
 				t.Fatalf("%+v, %v", done, err)
 			}
 			i := done[0]
-			if i.NewPrimary != c.found || i.NewPrimaryAfter.Round(100*time.Millisecond) != c.after {
+			if i.NewPrimary != c.found || i.NewPrimaryAfter.Truncate(100*time.Millisecond) != c.after {
 				t.Errorf("%s: %q after %v", c.fault, i.NewPrimary, i.NewPrimaryAfter)
 			}
 		})
