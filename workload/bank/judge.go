@@ -130,7 +130,7 @@ func judgeReplicas(judge *ledger.Judge, e Evidence) (r check.Result, ok bool, er
 		replicas = append(replicas, replica)
 	}
 	r, err = ledger.Replicas(stateOf(e.State), replicas, judge.Outcome)
-	var cut *CutError
+	var cut *history.CutError
 	if errors.As(err, &cut) { // what was not read whole cannot be held against anything
 		return check.Result{Name: ledger.CheckReplicas, Verdict: check.Unknown, Detail: cut.Error()}, true, nil
 	}
@@ -157,7 +157,7 @@ func replayInto(judge *ledger.Judge, state string) error {
 	err := Replay(state,
 		func(a Account) error { judge.Account(a.ID, a.Balance, a.Version); return nil },
 		func(e Entry) error { judge.Row(ledgerRow(e)); return nil })
-	var cut *CutError
+	var cut *history.CutError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = errors.New("the database was not read back")

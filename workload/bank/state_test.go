@@ -180,11 +180,11 @@ func TestCutStateIsNeverShort(t *testing.T) {
 	}
 }
 
-// wantRefused wants a *CutError or a *history.FormatError.
+// wantRefused wants a *history.CutError or a *history.FormatError.
 func wantRefused(t *testing.T, path, how string, at int) {
 	t.Helper()
 	_, err := replay(path)
-	var cut *CutError
+	var cut *history.CutError
 	var format *history.FormatError
 	if !errors.As(err, &cut) && !errors.As(err, &format) {
 		t.Errorf("%s at byte %d: got %v", how, at, err)

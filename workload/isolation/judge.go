@@ -142,7 +142,7 @@ func (b *books) read() error {
 
 func (b *books) readState() error {
 	err := Replay(b.evidence.State, b.state.list, b.state.register)
-	var cut *CutError
+	var cut *history.CutError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		b.state = state{missing: "the database was not read back"}

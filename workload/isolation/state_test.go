@@ -139,7 +139,7 @@ func TestReplayOfWhatIsNotWhole(t *testing.T) {
 		}
 		return Replay(path, ignore, ignoreValue)
 	}
-	var cut *CutError
+	var cut *history.CutError
 	for _, n := range []int{len(whole) - 1, len(whole) / 2, 9, 8} {
 		if err := replay(whole[:n]); !errors.As(err, &cut) {
 			t.Errorf("%d of %d bytes: %v", n, len(whole), err)

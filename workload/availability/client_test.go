@@ -1,0 +1,375 @@
+package availability
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"assay/history"
+	"assay/load"
+	"assay/workload"
+)
+
+func TestKeys(t *testing.T) {
+	for _, k := range []struct {
+		client  int
+		seq     uint64
+		attempt int
+	}{{0, 0, 0}, {0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {MaxClient, MaxSeq, MaxAttempt}, {load.MaxClients + MaxReaders, 1 << 32, 77}} {
+		key, ok := Key(k.client, k.seq, k.attempt)
+		client, seq, attempt, split := SplitKey(key)
+		if !ok || !split || key < 0 || client != k.client || seq != k.seq || attempt != k.attempt {
+			t.Errorf("%+v has key %d, which is client %d, operation %d, attempt %d", k, key, client, seq, attempt)
+		}
+	}
+	for _, k := range []struct {
+		client  int
+		seq     uint64
+		attempt int
+	}{{-1, 0, 0}, {MaxClient + 1, 0, 0}, {0, MaxSeq + 1, 0}, {0, 0, -1}, {0, 0, MaxAttempt + 1}} {
+		if _, ok := Key(k.client, k.seq, k.attempt); ok {
+			t.Errorf("%+v has a key", k)
+		}
+	}
+	if _, _, _, ok := SplitKey(impossible); ok {
+		t.Error("the impossible key is possible")
+	}
+	one, _ := PolicyIdempotent.key(3, 4, 5)
+	if want, _ := Key(3, 4, 0); one != want {
+		t.Errorf("idempotent, attempt 5 has key %d, want %d", one, want)
+	}
+}
+
+func TestValuesDependOnSeedAndKey(t *testing.T) {
+	seen := map[int64]bool{}
+	for s := range uint64(20) {
+		for key := range int64(50) {
+			v := Value(s, key)
+			if seen[v] || v != Value(s, key) {
+				t.Errorf("value %d of seed %d, key %d", v, s, key)
+			}
+			seen[v] = true
+		}
+	}
+}
+
+func TestPlanFollowsThePolicy(t *testing.T) {
+	for policy, want := range map[Policy]load.Plan{
+		PolicyNone:       {Timeout: 0, Retry: load.RetryNone, MaxAttempts: 10},
+		PolicyTimeout:    {Timeout: 3 * time.Second, Retry: load.RetryNone, MaxAttempts: 10},
+		PolicyRetry:      {Timeout: 3 * time.Second, Retry: load.RetryBlind, MaxAttempts: 0},
+		PolicyIdempotent: {Timeout: 3 * time.Second, Retry: load.RetryIdempotent, MaxAttempts: 0},
+	} {
+		p := LoadDefaults()
+		p.Timeout, p.Retry = 3*time.Second, load.RetryFailed
+		got := Plan(Config{Policy: policy}, p)
+		if got.Timeout != want.Timeout || got.Retry != want.Retry || got.MaxAttempts != want.MaxAttempts || got.Clients != p.Clients || got.Rate != p.Rate {
+			t.Errorf("%s: %+v", policy, got)
+		}
+		if err := got.Validate(); err != nil {
+			t.Errorf("%s: %v", policy, err)
+		}
+		p.Timeout, p.Ops = 0, 5
+		got = Plan(Config{Policy: policy}, p)
+		if (got.Timeout == 5*time.Second) != (policy != PolicyNone) || got.MaxAttempts != 10 {
+			t.Errorf("%s, without a limit and with a number of operations: %+v", policy, got)
+		}
+	}
+	p := LoadDefaults()
+	if float64(p.Clients) < p.Rate*p.Timeout.Seconds() || 1/p.Rate > 0.1 || p.Clients+Defaults().Readers > 96 {
+		t.Errorf("the defaults %+v do not do what they are said to", p)
+	}
+}
+
+func TestConfigIsValidated(t *testing.T) {
+	for option, spoil := range map[string]func(*Config){
+		"--policy":    func(c *Config) { c.Policy = "hope" },
+		"--read":      func(c *Config) { c.Read = "anywhere" },
+		"--readers":   func(c *Config) { c.Readers = MaxReaders + 1 },
+		"--read-rate": func(c *Config) { c.ReadRate = math.NaN() },
+	} {
+		c := Defaults()
+		spoil(&c)
+		var refused *workload.OptionError
+		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
+			t.Errorf("%s: %v", option, err)
+		}
+		if _, err := NewWork(&fake{}, c, 1); err == nil {
+			t.Errorf("%s: there is a work", option)
+		}
+	}
+	for _, policy := range Policies() {
+		for _, read := range []string{"", workload.ReadPrimary, workload.ReadSecondaryPreferred, workload.ReadNearest} {
+			c := Defaults()
+			c.Policy, c.Read, c.Readers, c.ReadRate = policy, read, 0, 0
+			if err := c.Validate(); err != nil {
+				t.Errorf("%s, %s: %v", policy, read, err)
+			}
+		}
+	}
+}
+
+func mustWork(t *testing.T, store Store, change func(*Config)) *Work {
+	t.Helper()
+	c := Defaults()
+	change(&c)
+	w, err := NewWork(store, c, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func mustClient(t *testing.T, w *Work, n int) load.Client {
+	t.Helper()
+	client, err := w.Client(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// TestAnswers has an operation's attempts answered by a script.
+func TestAnswers(t *testing.T) {
+	committed := Reply{Outcome: history.Committed}
+	failed := Reply{Outcome: history.Failed, Class: "deadlock"}
+	unknown := Reply{Class: "timeout"}
+	duplicate := Reply{Outcome: history.Failed, Duplicate: true, Class: "duplicate transfer id"}
+	rejected := Reply{Outcome: history.Rejected}
+	done := load.Answer{Outcome: history.Failed, Done: true}
+	outcome := func(o history.Outcome) load.Answer { return load.Answer{Outcome: o} }
+	tests := []struct {
+		policy Policy
+		script []Reply
+		want   load.Answer // of the last
+		acked  bool
+	}{
+		{PolicyTimeout, []Reply{committed}, outcome(history.Committed), true},
+		{PolicyTimeout, []Reply{failed}, outcome(history.Failed), false},
+		{PolicyTimeout, []Reply{unknown}, outcome(history.Unknown), false},
+		{PolicyTimeout, []Reply{rejected}, outcome(history.Unknown), false},
+		{PolicyTimeout, []Reply{duplicate}, outcome(history.Unknown), false},
+		{PolicyRetry, []Reply{unknown, committed}, outcome(history.Committed), true},
+		{PolicyRetry, []Reply{unknown, duplicate}, outcome(history.Unknown), false}, // another row: nobody has its key
+		{PolicyIdempotent, []Reply{duplicate}, outcome(history.Unknown), false},
+		{PolicyIdempotent, []Reply{unknown, duplicate}, done, true},
+		{PolicyIdempotent, []Reply{unknown, failed, duplicate}, done, true},
+		{PolicyIdempotent, []Reply{duplicate, duplicate}, done, true},
+		{PolicyIdempotent, []Reply{failed, duplicate}, outcome(history.Failed), false},
+		{PolicyIdempotent, []Reply{failed, committed}, outcome(history.Committed), true},
+	}
+	for i, test := range tests {
+		store := &fake{}
+		var asked []Row
+		store.insert = func(row Row) Reply {
+			asked = append(asked, row)
+			return test.script[len(asked)-1]
+		}
+		w := mustWork(t, store, func(c *Config) { c.Policy = test.policy })
+		client := mustClient(t, w, 3)
+		var answer load.Answer
+		for attempt := range test.script {
+			answer = client.Attempt(t.Context(), 8, attempt+1)
+		}
+		if answer.Outcome != test.want.Outcome || answer.Done != test.want.Done || answer.Kind != KindInsert || len(answer.Values) != 0 {
+			t.Errorf("case %d: %+v, want %+v", i, answer, test.want)
+		}
+		for attempt, row := range asked {
+			key, _ := test.policy.key(3, 8, attempt+1)
+			if row != (Row{Key: key, Value: Value(seed, key)}) {
+				t.Errorf("case %d: attempt %d inserted %+v", i, attempt+1, row)
+			}
+		}
+		if acked, ok := w.recent.choose(rand.New(rand.NewPCG(1, 1))); ok != test.acked || ok && acked.key != asked[len(asked)-1].Key {
+			t.Errorf("case %d: acknowledged is %v, %+v", i, ok, acked)
+		}
+		client.Close()
+		if store.closed != store.sessions {
+			t.Errorf("case %d: %d of %d sessions were closed", i, store.closed, store.sessions)
+		}
+	}
+}
+
+// TestUnsureIsOfOneOperation: what is unknown of one says nothing of the next.
+func TestUnsureIsOfOneOperation(t *testing.T) {
+	replies := []Reply{{Class: "timeout"}, {Outcome: history.Failed, Duplicate: true, Class: "duplicate"}}
+	store := &fake{insert: func(Row) Reply { r := replies[0]; replies = replies[1:]; return r }}
+	client := mustClient(t, mustWork(t, store, func(c *Config) { c.Policy = PolicyIdempotent }), 0)
+	client.Attempt(t.Context(), 0, 1)
+	if a := client.Attempt(t.Context(), 1, 1); a.Done || a.Outcome != history.Unknown {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestSessionsAreReplaced(t *testing.T) {
+	for name, test := range map[string]struct {
+		reply    Reply
+		sessions int
+	}{
+		"committed": {Reply{Outcome: history.Committed}, 1},
+		"failed":    {Reply{Outcome: history.Failed, Class: "deadlock"}, 1},
+		"unknown":   {Reply{Class: "timeout"}, 2},
+		"broken":    {Reply{Outcome: history.Failed, Class: "connection lost", Broken: true}, 2},
+	} {
+		store := &fake{insert: func(Row) Reply { return test.reply }, get: func(int64) Reply { return test.reply }}
+		w := mustWork(t, store, func(c *Config) { c.Readers = 1 })
+		readers, _ := w.Observers()
+		for _, client := range []load.Client{mustClient(t, w, 0), readers[0]} {
+			before := store.sessions
+			if client == readers[0] {
+				before++
+			}
+			for seq := range uint64(2) {
+				if a := client.Attempt(t.Context(), seq, 1); a.Disconnected != test.reply.Broken || a.Class != test.reply.Class {
+					t.Errorf("%s: %+v", name, a)
+				}
+			}
+			if got := store.sessions - before + 1; got != test.sessions {
+				t.Errorf("%s: %d sessions, want %d", name, got, test.sessions)
+			}
+			client.Close()
+		}
+		if store.closed != store.sessions {
+			t.Errorf("%s: %d of %d sessions were closed", name, store.closed, store.sessions)
+		}
+	}
+}
+
+// TestWithoutASessionNothingIsSent: the client goes on all the same.
+func TestWithoutASessionNothingIsSent(t *testing.T) {
+	store := &fake{insert: func(Row) Reply { return Reply{Class: "timeout"} }}
+	store.connect = func(n int) error {
+		if n == 1 {
+			return errors.New("nobody there")
+		}
+		return nil
+	}
+	w := mustWork(t, store, func(*Config) {})
+	client := mustClient(t, w, 0)
+	var got []history.Outcome
+	for seq := range uint64(3) {
+		got = append(got, client.Attempt(t.Context(), seq, 1).Outcome)
+	}
+	if !slices.Equal(got, []history.Outcome{history.Unknown, history.Failed, history.Unknown}) {
+		t.Errorf("outcomes %v", got)
+	}
+	store.connect = func(int) error { return errors.New("nobody there") }
+	if _, err := w.Client(t.Context(), 1); err == nil {
+		t.Error("there is a client without a session")
+	}
+	readers, _ := w.Observers()
+	if a := readers[0].Attempt(t.Context(), 0, 1); a.Outcome != history.Failed || !a.Disconnected || a.Class != classConnect {
+		t.Errorf("a reader without a session: %+v", a)
+	}
+}
+
+func TestBeyondTheLastNumberNothingIsSent(t *testing.T) {
+	store := &fake{insert: func(Row) Reply { t.Error("something was sent"); return Reply{} }}
+	client := mustClient(t, mustWork(t, store, func(c *Config) { c.Policy = PolicyRetry }), 0)
+	for _, a := range []load.Answer{client.Attempt(t.Context(), MaxSeq+1, 1), client.Attempt(t.Context(), 0, MaxAttempt+1)} {
+		if a.Outcome != history.Failed || a.Class != ClassBeyond || a.Kind != KindInsert {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
+func TestReadersAskForWhatWasAcknowledged(t *testing.T) {
+	store := &fake{}
+	w := mustWork(t, store, func(c *Config) { c.Readers, c.ReadRate = 2, 7 })
+	readers, rate := w.Observers()
+	if len(readers) != 2 || rate != 7 {
+		t.Fatalf("%d readers at %v", len(readers), rate)
+	}
+	if a := readers[0].Attempt(t.Context(), 0, 1); a.Kind != KindProbe || a.Outcome != history.Committed || !slices.Equal(a.Values, []int64{impossible, 0}) {
+		t.Errorf("with nothing acknowledged: %+v", a)
+	}
+	client := mustClient(t, w, 0)
+	for seq := range uint64(maxRecent + 50) {
+		client.Attempt(t.Context(), seq, 1)
+	}
+	asked := map[int64]bool{}
+	for n := range 2000 {
+		a := readers[n%2].Attempt(t.Context(), uint64(n), 1)
+		if a.Kind != KindGet || a.Outcome != history.Committed || len(a.Values) != 4 || a.Values[0] != a.Values[2] ||
+			a.Values[3] != Value(seed, a.Values[0]) || a.Values[1] <= 0 || a.Values[1] > int64(time.Minute) {
+			t.Fatalf("read %d: %+v", n, a)
+		}
+		asked[a.Values[0]] = true
+	}
+	oldest, _ := Key(0, 50, 1)
+	for key := range asked {
+		if key < oldest {
+			t.Errorf("key %d was asked for, which is not among the last %d", key, maxRecent)
+		}
+	}
+	if len(asked) < maxRecent/2 {
+		t.Errorf("only %d keys were asked for", len(asked))
+	}
+	store.rows = nil
+	if a := readers[0].Attempt(t.Context(), 5, 1); len(a.Values) != 2 || a.Outcome != history.Committed {
+		t.Errorf("of a row that is not there: %+v", a)
+	}
+	store.get = func(int64) Reply { return Reply{Class: "timeout"} }
+	if a := readers[0].Attempt(t.Context(), 6, 1); a.Outcome != history.Failed || a.Class != "timeout" || a.Values != nil {
+		t.Errorf("without an answer: %+v", a)
+	}
+}
+
+func TestWork(t *testing.T) {
+	for _, change := range []func(*Config){func(c *Config) { c.Readers = 0 }, func(c *Config) { c.ReadRate = 0 }} {
+		if readers, rate := mustWork(t, &fake{}, change).Observers(); len(readers) != 0 || rate != 0 {
+			t.Errorf("%d readers at %v", len(readers), rate)
+		}
+	}
+	store := &fake{promise: PromiseLinearizable, rows: []Row{{1, 2}, {3, -4}}}
+	w := mustWork(t, store, func(*Config) {})
+	if err := w.Create(t.Context(), workload.Mark{Run: "r"}); err != nil || !store.mark.Loaded || store.mark.Run != "r" {
+		t.Errorf("created %+v, %v", store.mark, err)
+	}
+	if w.Promise() != PromiseLinearizable || w.Rows() != 0 || w.Load(t.Context(), nil) != nil {
+		t.Error("the work is not what the store is")
+	}
+	plain := mustWork(t, struct{ Store }{store}, func(*Config) {})
+	if plain.Promise() != "" {
+		t.Errorf("the promise of a store that makes none is %q", plain.Promise())
+	}
+	folder := t.TempDir()
+	if err := w.Save(t.Context(), folder, func(int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	var rows []Row
+	err := Replay(folder+"/"+FileState, func(r Row) error { rows = append(rows, r); return nil })
+	if err != nil || !slices.Equal(rows, store.rows) {
+		t.Errorf("read back %v, %v", rows, err)
+	}
+	sentinel := errors.New("enough")
+	if err := Replay(folder+"/"+FileState, func(Row) error { return sentinel }); !errors.Is(err, sentinel) {
+		t.Errorf("the callback's error came back as %v", err)
+	}
+}
+
+// refusing is a Store that cannot be read to its end.
+type refusing struct{ fake }
+
+func (r *refusing) Read(_ context.Context, row func(Row) error) error {
+	return errors.Join(row(Row{1, 1}), errors.New("the server is gone"))
+}
+
+// TestOnlyAWholeStateReplaces what was saved before.
+func TestOnlyAWholeStateReplaces(t *testing.T) {
+	path := t.TempDir() + "/" + FileState
+	if err := Save(t.Context(), &fake{rows: []Row{{7, 8}}}, path, func(int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Save(t.Context(), &refusing{}, path, func(int64) {}); err == nil {
+		t.Error("a state that could not be read was saved")
+	}
+	n := 0
+	if err := Replay(path, func(Row) error { n++; return nil }); err != nil || n != 1 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+}
