@@ -58,15 +58,15 @@ func parse(target workload.Target) (*settings, error) {
 	if s.connectTimeout <= 0 {
 		s.connectTimeout = defaultConnectTimeout
 	}
-	malformed := &workload.OptionError{Option: "address", Value: s.printable, Want: wantAddress}
+	// The password of an address that is not as it should be may be in any of
+	// its parts, so nothing of it is told.
+	malformed := &workload.OptionError{Option: "address", Value: "mysql://(unreadable)", Want: wantAddress}
 	scheme, rest, found := strings.Cut(target.Address, "://")
 	if !found || scheme != "mysql" && scheme != "mariadb" || strings.Contains(rest, "#") {
 		return nil, malformed
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	authority, path, _ := strings.Cut(rest, "/")
-	// The password of an address that is not as it should be may be in any of
-	// its parts: so nothing of them is told.
 	if !s.readAuthority(authority) || strings.ContainsAny(path, "/@") {
 		return nil, malformed
 	}

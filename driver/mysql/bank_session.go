@@ -114,7 +114,9 @@ func (s *bankSession) transfer(ctx context.Context, t bank.Transfer, reply *bank
 		err = fmt.Errorf("the server gave %d accounts where 2 were asked for", seen)
 	}
 	if err != nil {
-		s.hangUp() // whatever it was, COMMIT is on its way
+		if answer := (*library.MySQLError)(nil); !errors.As(err, &answer) {
+			s.hangUp() // COMMIT is on its way all the same
+		}
 		return working, err
 	}
 	// Everything after the rows is COMMIT.

@@ -147,7 +147,7 @@ func (h *host) connectError(ctx context.Context, err error) error {
 		return fmt.Errorf("%s has no connection left; raise max_connections (or the user's limit), or run fewer clients: %w", h.name, answer)
 	case codeServerShutdown:
 		return &workload.UnreachableError{Address: h.name, Err: answer}
-	case codeUnknownVariable, codeWrongVariableValue, codeWrongVariableType, codeReadOnlyVariable, codePrivilege:
+	case codeUnknownVariable, codeWrongVariableValue, codeWrongVariableType, codeReadOnlyVariable, codeGlobalVariable, codePrivilege:
 		return &workload.OptionError{Option: "the address's option", Value: answer.Message,
 			Want: "engine, balance, tls, or a variable of the server that this user may set for a session"}
 	default:

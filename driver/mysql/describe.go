@@ -116,6 +116,7 @@ func (p *place) chooseLevel() (string, error) {
 var described = []string{
 	"innodb_flush_log_at_trx_commit", "innodb_doublewrite", "innodb_flush_method", "innodb_buffer_pool_size",
 	"innodb_lock_wait_timeout", "innodb_deadlock_detect", "innodb_snapshot_isolation", "rocksdb_flush_log_at_trx_commit",
+	"rocksdb_lock_wait_timeout", "rocksdb_deadlock_detect",
 	"log_bin", "sync_binlog", "binlog_format", "max_connections", "read_only",
 	"wsrep_sync_wait", "wsrep_slave_threads", "wsrep_sst_method", "rpl_semi_sync_master_enabled",
 }

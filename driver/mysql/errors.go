@@ -40,6 +40,7 @@ const (
 	codePrivilege             = 1227
 	codeWrongVariableType     = 1232
 	codeWrongVariableValue    = 1231
+	codeGlobalVariable        = 1229
 	codeReadOnlyVariable      = 1238
 	codeOptionPrevents        = 1290 // the server is read only
 	codeQueryInterrupted      = 1317

@@ -31,7 +31,7 @@ func TestIsolation(t *testing.T) {
 	})
 	for _, level := range []string{"read committed", "repeatable read"} {
 		t.Run("RocksDB, isolation="+level, func(t *testing.T) {
-			drivertest.RunIsolation(t, isolationHarness(level, parameter("engine", "MyRocks")))
+			drivertest.RunIsolation(t, isolationHarness(level, parameter("engine", "MyRocks"), parameter("rocksdb_deadlock_detect", "ON")))
 		})
 	}
 }

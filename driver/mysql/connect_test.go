@@ -1,0 +1,256 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+func mustNotOpen(t *testing.T, to workload.Target) error {
+	t.Helper()
+	store, err := OpenBank(context.Background(), to)
+	if err == nil {
+		store.Close()
+		t.Fatalf("%s was opened", to.Address)
+	}
+	quietError(t, err)
+	return err
+}
+
+// deadHost is an address where nobody listens.
+func deadHost(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func TestRefusedUsers(t *testing.T) {
+	for name, change := range map[string]func(*spot){
+		"wrong password": user("assay", secret+"x"), "no password": user("assay", ""), "unknown user": user("nobody-here", secret),
+	} {
+		err := mustNotOpen(t, target(change))
+		if refused := (*workload.AuthError)(nil); !errors.As(err, &refused) || refused.User == "" || refused.Reason == "" {
+			t.Errorf("%s: %v; want *workload.AuthError", name, err)
+		}
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and is silent
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	silent := listener.Addr().String()
+	for _, hosts := range [][]string{{silent}, {deadHost(t)}, {deadHost(t), silent}} {
+		to := target(atHosts(hosts...))
+		to.ConnectTimeout = 100 * time.Millisecond
+		refused := mustNotOpen(t, to)
+		if unreachable := (*workload.UnreachableError)(nil); !errors.As(refused, &unreachable) || !strings.Contains(unreachable.Address, hosts[0]) {
+			t.Errorf("%v: %v", hosts, refused)
+		}
+		for _, host := range hosts {
+			if !strings.Contains(refused.Error(), host) {
+				t.Errorf("%v does not tell of %s", refused, host)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := OpenBank(ctx, target()); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+}
+
+func TestTheFirstHostThatAnswersIsUsed(t *testing.T) {
+	store := openBank(t, target(atHosts(deadHost(t), node.HostPort(0))))
+	defer store.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	load(t, ctx, store)
+	session, err := store.Session(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session.Close()
+	members, unreachable, err := store.Replicas(ctx)
+	if err != nil || len(unreachable) != 0 || len(members) != 1 || members[0] != (bank.Replica{Name: node.HostPort(0), Primary: true}) {
+		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
+	}
+	if err := errors.Join(store.Settle(ctx), store.Drop(ctx)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReadOnlyServersAreNotUsed(t *testing.T) {
+	exec(t, admin(t), `SET GLOBAL read_only = 1`)
+	t.Cleanup(func() { exec(t, admin(t), `SET GLOBAL read_only = 0`) })
+	err := mustNotOpen(t, target())
+	if unreachable := (*workload.UnreachableError)(nil); !errors.As(err, &unreachable) || !strings.Contains(err.Error(), "read only") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNoConnectionLeft(t *testing.T) {
+	conn := admin(t)
+	exec(t, conn, `CREATE USER few@'%' IDENTIFIED BY 'few' WITH MAX_USER_CONNECTIONS 1`)
+	exec(t, conn, "GRANT ALL ON `assay\\_%`.* TO few@'%'")
+	t.Cleanup(func() { exec(t, admin(t), `DROP USER few@'%'`) })
+	store := openBank(t, target(user("few", "few")))
+	defer store.Close()
+	_, err := store.Session(context.Background())
+	if !hasCode(err, codeUserLimit) || !strings.Contains(err.Error(), "raise max_connections") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOptionsOfTheServer(t *testing.T) {
+	for name, to := range map[string]workload.Target{
+		"MyISAM": target(parameter("engine", "MyISAM")), "abacus": target(parameter("engine", "abacus")),
+		"serializable": at("serializable", parameter("engine", "RocksDB")),
+	} {
+		err := mustNotOpen(t, to)
+		if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) || !strings.EqualFold(refused.Value, name) ||
+			name != "serializable" && refused.Want != "InnoDB, ROCKSDB" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, change := range []func(*spot){parameter("no_such_variable", "1"), parameter("innodb_lock_wait_timeout", "often"),
+		parameter("innodb_buffer_pool_size", "1"), parameter("version", "1")} {
+		if err := mustNotOpen(t, target(change)); !errors.As(err, new(*workload.OptionError)) {
+			t.Errorf("got %v", err)
+		}
+	}
+	err := mustNotOpen(t, target(parameter("tls", "true"))) // the server has no certificate
+	if !strings.Contains(err.Error(), "TLS") {
+		t.Errorf("got %v", err)
+	}
+	openBank(t, target(parameter("tls", "preferred"))).Close()
+	if schemas := value(t, admin(t), `SELECT count(*) FROM information_schema.schemata WHERE schema_name LIKE 'assay%'`); schemas != "0" {
+		t.Errorf("%s databases were made", schemas)
+	}
+}
+
+func TestSessionWithoutSchema(t *testing.T) {
+	store := openBank(t, target())
+	defer store.Close()
+	ctx := context.Background()
+	_, opened := store.Session(ctx)
+	_, sized := store.Size(ctx)
+	_, audited := store.AuditAll(ctx)
+	for name, err := range map[string]error{"Session": opened, "Size": sized, "AuditAll": audited,
+		"Audit": store.Audit(ctx, []int64{1}, make([]bank.State, 1)), "FinishLoad": store.FinishLoad(ctx)} {
+		if !errors.As(err, new(*workload.NoSchemaError)) {
+			t.Errorf("%s: %v; want *workload.NoSchemaError", name, err)
+		}
+	}
+}
+
+func TestUserWithoutPrivilege(t *testing.T) {
+	conn := admin(t)
+	exec(t, conn, `CREATE USER guest@'%' IDENTIFIED BY 'guest'`)
+	t.Cleanup(func() { exec(t, admin(t), `DROP USER guest@'%'`) })
+	store := openBank(t, target(user("guest", "guest")))
+	defer store.Close()
+	err := store.Create(context.Background(), workload.Mark{Workload: "bank"})
+	if err == nil || !strings.Contains(err.Error(), "GRANT ALL ON") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	for _, c := range []struct {
+		to   workload.Target
+		want map[string]string
+	}{
+		{target(), map[string]string{"engine": "InnoDB", "isolation": "repeatable read", "innodb_flush_log_at_trx_commit": "1",
+			"log_bin": "OFF", "innodb_buffer_pool_size": "134217728", "rocksdb_flush_log_at_trx_commit": "", "wsrep_sync_wait": ""}},
+		{at("read committed", parameter("engine", "rocksdb")), map[string]string{"engine": "ROCKSDB", "isolation": "read committed",
+			"rocksdb_flush_log_at_trx_commit": "1", "innodb_flush_log_at_trx_commit": ""}},
+	} {
+		store := openBank(t, c.to)
+		product, err := store.Describe(context.Background())
+		store.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(map[string]string)
+		for _, s := range product.Settings {
+			got[s.Name] = s.Value
+		}
+		for name, value := range c.want {
+			if got[name] != value {
+				t.Errorf("%s is %q, want %q", name, got[name], value)
+			}
+		}
+		if product.Name != "MariaDB" || !strings.Contains(product.Version, "MariaDB") || product.Embedded ||
+			product.Topology != (workload.Topology{Nodes: 1}) {
+			t.Errorf("got %+v", product)
+		}
+	}
+}
+
+// TestMarks has databases that look like ours and are not, and what is left of
+// ours when it was made or removed by half.
+func TestMarks(t *testing.T) {
+	const marked = `CREATE TABLE assay_bank.assay_mark (id TINYINT PRIMARY KEY, mark TEXT)`
+	for name, c := range map[string]struct {
+		statements []string
+		foreign    bool
+	}{
+		"empty":              {nil, false},
+		"half made":          {[]string{marked}, false},
+		"another column":     {[]string{`CREATE TABLE assay_bank.assay_mark (other INT)`}, true},
+		"no row, and a data": {[]string{marked, `CREATE TABLE assay_bank.account (id INT)`}, true},
+		"two rows":           {[]string{marked, `INSERT INTO assay_bank.assay_mark VALUES (1, '{"workload":"bank"}'), (2, '{"workload":"bank"}')`}, true},
+		"another workload":   {[]string{marked, `INSERT INTO assay_bank.assay_mark VALUES (1, '{"workload":"banking"}')`}, true},
+		"no object":          {[]string{marked, `INSERT INTO assay_bank.assay_mark VALUES (1, 'ours')`}, true},
+		"a view":             {[]string{`CREATE VIEW assay_bank.assay_mark AS SELECT 1 AS id, '{"workload":"bank"}' AS mark`}, true},
+		"a function":         {[]string{`CREATE FUNCTION assay_bank.f() RETURNS INT RETURN 1`}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := admin(t)
+			exec(t, conn, `CREATE DATABASE assay_bank`)
+			t.Cleanup(func() { exec(t, admin(t), `DROP DATABASE IF EXISTS assay_bank`) })
+			for _, statement := range c.statements {
+				exec(t, conn, statement)
+			}
+			store := openBank(t, target())
+			defer store.Close()
+			ctx := context.Background()
+			remains, found := store.Find(ctx)
+			dropped := store.Drop(ctx)
+			read := store.Read(ctx, func(bank.Account) error { return nil }, func(bank.Entry) error { return nil })
+			if c.foreign {
+				for _, err := range []error{found, dropped, read, store.Create(ctx, workload.Mark{Workload: "bank"})} {
+					if !errors.As(err, new(*workload.ForeignError)) {
+						t.Errorf("got %v", err)
+					}
+				}
+				return
+			}
+			if remains != nil || found != nil || dropped != nil || !errors.As(read, new(*workload.NoSchemaError)) {
+				t.Errorf("Find: %+v, %v; Drop: %v; Read: %v", remains, found, dropped, read)
+			}
+			if err := store.Create(ctx, workload.Mark{Workload: "bank"}); err != nil {
+				t.Errorf("Create: %v", err)
+			}
+			if err := store.Drop(ctx); err != nil {
+				t.Error(err)
+			}
+			if n := value(t, conn, `SELECT count(*) FROM information_schema.schemata WHERE schema_name = 'assay_bank'`); n != "0" {
+				t.Error("the database is still there")
+			}
+		})
+	}
+}

@@ -1,0 +1,424 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"assay/cluster"
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/availability"
+	"assay/workload/bank"
+	"assay/workload/isolation"
+)
+
+// troupe is a Galera cluster of three nodes.
+type troupe struct {
+	t   *testing.T
+	ctx context.Context
+	*cluster.MariaDB
+}
+
+// TestGalera shares one cluster, so each subtest leaves it healthy.
+func TestGalera(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	nodes, err := cluster.StartMariaDB(ctx, cluster.MariaDBOptions{Nodes: 3, Password: secret,
+		Suspect: 2 * time.Second, Inactive: 4 * time.Second, Install: 4 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := nodes.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	p := &troupe{t, ctx, nodes}
+	t.Run("Bank", func(t *testing.T) { drivertest.RunBank(t, p.bank()) })
+	t.Run("BankOnAnyNode", func(t *testing.T) {
+		// A session sees what others did elsewhere before.
+		drivertest.RunBank(t, p.bank(parameter("balance", "random"), parameter("wsrep_sync_wait", "7")))
+	})
+	t.Run("Isolation", func(t *testing.T) { drivertest.RunIsolation(t, p.isolation()) })
+	t.Run("Availability", func(t *testing.T) {
+		drivertest.RunAvailability(t, drivertest.Availability{Secret: secret,
+			Open: func(t *testing.T) availability.Store {
+				to := target(p.everywhere(), parameter("wsrep_sync_wait", "1"))
+				to.Read = workload.ReadNearest
+				return openAvailability(t, to)
+			}})
+	})
+	for _, s := range []struct {
+		name string
+		run  func(*testing.T, *troupe)
+	}{
+		{"AllTheSame", testAllTheSame},
+		{"Certification", testCertification},
+		{"Conflicts", testConflicts},
+		{"Paused", testPausedNode},
+		{"Killed", testKilledNode},
+		{"ReadElsewhere", testReadElsewhere},
+		{"NotAMember", testNotAMember},
+		{"NoQuorum", testNoQuorum},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			p.t = t
+			s.run(t, p)
+		})
+	}
+}
+
+func (p *troupe) everywhere() func(*spot) {
+	return atHosts(p.HostPort(0), p.HostPort(1), p.HostPort(2))
+}
+
+func (p *troupe) bank(changes ...func(*spot)) drivertest.Bank {
+	return drivertest.Bank{Secret: secret, Open: func(t *testing.T) bank.Store {
+		return openBank(t, target(append(changes, p.everywhere())...))
+	}}
+}
+
+func (p *troupe) isolation() drivertest.Isolation {
+	return drivertest.Isolation{Secret: secret, Open: func(t *testing.T) isolation.Store {
+		store, err := OpenIsolation(context.Background(), target(p.everywhere()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}}
+}
+
+// loaded is a Store with four accounts, which go with the test.
+func (p *troupe) loaded(changes ...func(*spot)) *bankStore {
+	p.t.Helper()
+	to := target(append([]func(*spot){p.everywhere()}, changes...)...)
+	to.ConnectTimeout = time.Second
+	store := openBank(p.t, to)
+	load(p.t, p.ctx, store)
+	p.t.Cleanup(func() {
+		if err := errors.Join(store.Settle(p.ctx), store.Drop(p.ctx), store.Close()); err != nil {
+			p.t.Error(err)
+		}
+	})
+	return store
+}
+
+func (p *troupe) read(store *bankStore, member bank.Replica) drivertest.Snapshot {
+	p.t.Helper()
+	var s drivertest.Snapshot
+	err := store.ReadReplica(p.ctx, member,
+		func(a bank.Account) error { s.Accounts = append(s.Accounts, a); return nil },
+		func(e bank.Entry) error { s.Entries = append(s.Entries, e); return nil })
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	slices.SortFunc(s.Entries, func(a, b bank.Entry) int { return int(a.ID - b.ID) })
+	return s
+}
+
+// commit repeats a transfer, with new sessions where they are needed, until it is
+// committed.
+func (p *troupe) commit(store *bankStore, id int64) {
+	p.t.Helper()
+	var last bank.Reply
+	for p.ctx.Err() == nil {
+		session, err := store.Session(p.ctx)
+		if err == nil {
+			bounded, cancel := context.WithTimeout(p.ctx, 10*time.Second)
+			last = session.Transfer(bounded, bank.Transfer{ID: id, Source: 1 + id%4, Destination: 1 + (id+1)%4, Amount: 1})
+			cancel()
+			session.Close()
+			if last.Outcome == history.Committed || last.Duplicate {
+				return
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	p.t.Fatalf("no transfer commits: %+v", last)
+}
+
+func catchUp(ctx context.Context, store *bankStore, member bank.Replica, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return store.CatchUp(ctx, member)
+}
+
+func testAllTheSame(t *testing.T, p *troupe) {
+	store := p.loaded(parameter("balance", "random"))
+	var all sync.WaitGroup
+	for client := range 4 {
+		all.Go(func() {
+			for i := range 10 {
+				p.commit(store, bank.TransferID(client, uint64(i)))
+			}
+		})
+	}
+	all.Wait()
+	members, unreachable, err := store.Replicas(p.ctx)
+	want := []bank.Replica{{Name: p.HostPort(0), Primary: true}, {Name: p.HostPort(1)}, {Name: p.HostPort(2)}}
+	if err != nil || len(unreachable) != 0 || !slices.Equal(members, want) {
+		t.Fatalf("members %+v, unreachable %v, %v; want %+v", members, unreachable, err, want)
+	}
+	for _, member := range members {
+		if err := catchUp(p.ctx, store, member, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		read, first := p.read(store, member), p.read(store, members[0])
+		if len(read.Entries) != 40 || !slices.Equal(read.Entries, first.Entries) || !slices.Equal(read.Accounts, first.Accounts) {
+			t.Errorf("%s has %d rows and accounts %v", member.Name, len(read.Entries), read.Accounts)
+		}
+	}
+	product, err := store.Describe(p.ctx)
+	if err != nil || product.Topology.Nodes != 3 || product.Topology.Replicas != 3 {
+		t.Errorf("%+v, %v", product, err)
+	}
+	nobody := bank.Replica{Name: "nowhere:1"}
+	if store.CatchUp(p.ctx, nobody) == nil || store.ReadReplica(p.ctx, nobody, nil, nil) == nil {
+		t.Error("something was read of nobody")
+	}
+	if _, err := OpenBank(p.ctx, target(p.everywhere(), parameter("engine", "Aria"))); !errors.As(err, new(*workload.OptionError)) {
+		t.Errorf("an engine that is not replicated: %v", err)
+	}
+}
+
+// testCertification has a transaction of one node change what another node
+// commits meanwhile: it is rolled back, and hears of it at COMMIT.
+func testCertification(t *testing.T, p *troupe) {
+	d := &desk{t, p.ctx, openIsolation(t, target(atHosts(p.HostPort(1))))}
+	if err := d.store.Create(p.ctx, workload.Mark{Workload: "isolation"}); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := &desk{t, p.ctx, openIsolation(t, target(atHosts(p.HostPort(2)), parameter("wsrep_sync_wait", "7")))}
+	d.commit(d.session(), element(2, 1))
+	s := elsewhere.session()
+	op := element(2, 2)
+	if err := s.operate(p.ctx, &op); err != nil {
+		t.Fatal(err)
+	}
+	d.commit(d.session(), element(2, 3))
+	if list := elsewhere.list(2); !slices.Equal(list, []int64{1, 3}) { // so it is applied there too
+		t.Errorf("list %v", list)
+	}
+	elsewhere.wantOutcome(s, s.commit(p.ctx), history.Failed, bank.ClassDeadlock, false)
+	if list := d.list(2); !slices.Equal(list, []int64{1, 3}) {
+		t.Errorf("list %v", list)
+	}
+	s.Close()
+	if err := errors.Join(elsewhere.store.Settle(p.ctx), d.store.Drop(p.ctx)); err != nil {
+		t.Error(err)
+	}
+}
+
+// testConflicts has clients on all nodes want the same rows.
+func testConflicts(t *testing.T, p *troupe) {
+	store := p.loaded(parameter("balance", "random"))
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	classes := map[string]int{}
+	for client := range 6 {
+		session, err := store.Session(p.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			defer session.Close()
+			for i := range 30 {
+				id := bank.TransferID(client, uint64(i))
+				r := session.Transfer(p.ctx, bank.Transfer{ID: id, Source: 1 + id%2, Destination: 2 - id%2, Amount: 1})
+				mu.Lock()
+				classes[r.Outcome.String()+" "+r.Class]++
+				mu.Unlock()
+				if r.Outcome != history.Committed && (r.Outcome != history.Failed || r.Class != bank.ClassDeadlock || r.Broken) {
+					t.Errorf("got %+v", r)
+				}
+			}
+		})
+	}
+	all.Wait()
+	committed := classes["committed "]
+	read := p.read(store, bank.Replica{Name: p.HostPort(0)})
+	if sum := read.Account(1).Balance + read.Account(2).Balance; sum != 2000 {
+		t.Errorf("the two accounts hold %d, want 2000", sum)
+	}
+	if classes["failed "+bank.ClassDeadlock] == 0 || committed == 0 || len(read.Entries) != committed {
+		t.Errorf("%v, and %d rows: want conflicts, and a row for each that was committed", classes, len(read.Entries))
+	}
+}
+
+func testPausedNode(t *testing.T, p *troupe) {
+	store := p.loaded()
+	if err := p.Pause(2); err != nil {
+		t.Fatal(err)
+	}
+	paused := bank.Replica{Name: p.HostPort(2)}
+	p.commit(store, 1)
+	if err := catchUp(p.ctx, store, paused, time.Second); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("CatchUp: %v", err)
+	}
+	members, unreachable, err := store.Replicas(p.ctx)
+	if why := unreachable[paused.Name]; err != nil || why == nil || len(members) != 2 {
+		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
+	} else {
+		quietError(t, why)
+	}
+	if err := store.Settle(p.ctx); err != nil { // the two are the whole cluster
+		t.Errorf("Settle: %v", err)
+	}
+	if err := p.Resume(2); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(catchUp(p.ctx, store, paused, time.Minute), p.Settled(p.ctx)); err != nil {
+		t.Error(err)
+	}
+	if read := p.read(store, paused); len(read.Entries) != 1 {
+		t.Errorf("%d rows", len(read.Entries))
+	}
+}
+
+// testKilledNode kills the node that sessions go to, with one of them at work.
+func testKilledNode(t *testing.T, p *troupe) {
+	store := p.loaded()
+	session, err := store.Session(p.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	if err := p.Kill(0); err != nil {
+		t.Fatal(err)
+	}
+	r := session.Transfer(p.ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 1})
+	if r.Outcome == history.Committed || r.Outcome == history.Rejected || !r.Broken {
+		t.Errorf("got %+v", r)
+	}
+	p.commit(store, 2)
+	members, unreachable, err := store.Replicas(p.ctx)
+	if err != nil || !errors.As(unreachable[p.HostPort(0)], new(*workload.UnreachableError)) || len(members) != 2 || !members[0].Primary {
+		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
+	}
+	if err := store.Settle(p.ctx); err != nil {
+		t.Errorf("Settle: %v", err)
+	}
+	if err := p.Restart(p.ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	back := bank.Replica{Name: p.HostPort(0)}
+	if err := catchUp(p.ctx, store, back, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if _, there := p.read(store, back).Entry(2); !there {
+		t.Error("the node that came back has not what was committed")
+	}
+}
+
+func testReadElsewhere(t *testing.T, p *troupe) {
+	to := target(p.everywhere(), parameter("wsrep_sync_wait", "1"))
+	to.Read = workload.ReadSecondaryPreferred
+	store := openAvailability(t, to).(*availabilityStore)
+	defer store.Close()
+	if err := store.Create(p.ctx, workload.Mark{Workload: "availability"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Session(p.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := s.(*availabilitySession)
+	if session.host.name != p.HostPort(0) || session.reader.host == session.host {
+		t.Errorf("writes go to %s, reads to %s", session.host.name, session.reader.host.name)
+	}
+	row := availability.Row{Key: 5, Value: 6}
+	if r := session.Insert(p.ctx, row); r.Outcome != history.Committed {
+		t.Errorf("%+v", r)
+	}
+	if r := session.Get(p.ctx, 5); r.Outcome != history.Committed || !r.Found || r.Row != row {
+		t.Errorf("%+v", r)
+	}
+	session.Close()
+	if err := errors.Join(store.Settle(p.ctx), store.Drop(p.ctx)); err != nil {
+		t.Error(err)
+	}
+}
+
+// testNotAMember has a server in the address that is no node of the cluster.
+func testNotAMember(t *testing.T, p *troupe) {
+	store := openBank(t, target(atHosts(p.HostPort(1), node.HostPort(0), strings.Replace(p.HostPort(1), "127.0.0.1", "localhost", 1))))
+	defer store.Close()
+	members, unreachable, err := store.Replicas(p.ctx)
+	if err != nil || len(members) != 1 || !members[0].Primary || len(unreachable) != 1 ||
+		!strings.Contains(unreachable[node.HostPort(0)].Error(), "no node of the Galera cluster") {
+		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
+	}
+	err = catchUp(p.ctx, store, bank.Replica{Name: node.HostPort(0)}, time.Second)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no node") {
+		t.Errorf("CatchUp: %v", err)
+	}
+}
+
+// testNoQuorum leaves one node of three: it refuses, and nothing takes writes.
+func testNoQuorum(t *testing.T, p *troupe) {
+	store := p.loaded()
+	session, err := store.Session(p.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	rows := openAvailability(t, target(p.everywhere())).(*availabilityStore)
+	defer rows.Close()
+	if err := rows.Create(p.ctx, workload.Mark{Workload: "availability"}); err != nil {
+		t.Fatal(err)
+	}
+	inserter, err := rows.Session(p.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inserter.Close()
+	for _, i := range []int{1, 2} {
+		if err := p.Kill(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watcher := connectTo(t, p.HostPort(0))
+	for value(t, watcher, `SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'wsrep_ready'`) == "ON" {
+		time.Sleep(50 * time.Millisecond)
+	}
+	r := session.Transfer(p.ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 1})
+	if r.Outcome != history.Failed || r.Class != classNotPrepared || !r.Broken {
+		t.Errorf("got %+v, want failed (%s), broken", r, classNotPrepared)
+	}
+	inserted := inserter.Insert(p.ctx, availability.Row{Key: 1, Value: 1})
+	if inserted.Outcome != history.Failed || inserted.Class != classNotPrepared || !inserted.Broken {
+		t.Errorf("got %+v, want failed (%s), broken", inserted, classNotPrepared)
+	}
+	_, err = store.Session(p.ctx)
+	if !errors.As(err, new(*workload.UnreachableError)) || !strings.Contains(err.Error(), "quorum") {
+		t.Errorf("Session: %v", err)
+	}
+	// Both come back at the same time, since one alone has no quorum either.
+	var all sync.WaitGroup
+	for _, i := range []int{1, 2} {
+		all.Go(func() {
+			if err := p.Restart(p.ctx, i); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if err := p.Settled(p.ctx); err != nil {
+		t.Fatal(err)
+	}
+	p.commit(store, 2)
+	if read := p.read(store, bank.Replica{Name: p.HostPort(2)}); len(read.Entries) != 1 {
+		t.Errorf("%d rows, want that of the second transfer", len(read.Entries))
+	}
+	session.Close()
+	inserter.Close()
+	if err := errors.Join(rows.Settle(p.ctx), rows.Drop(p.ctx)); err != nil {
+		t.Error(err)
+	}
+}
