@@ -42,15 +42,23 @@ var _ availability.Promising = (*availabilityStore)(nil)
 // lightweight transaction. What cannot be used is *workload.OptionError, nobody
 // there *workload.UnreachableError, a user that is refused *workload.AuthError.
 func OpenAvailability(ctx context.Context, target workload.Target) (availability.Store, error) {
-	k, err := openKeyspace(ctx, target, table{rowTable, "key bigint PRIMARY KEY, value bigint"})
+	k, err := openKeyspace(ctx, target, availabilityTables()...)
 	if err != nil {
 		return nil, err
 	}
+	return newAvailability(k), nil
+}
+
+func availabilityTables() []table {
+	return []table{{rowTable, "key bigint PRIMARY KEY, value bigint"}}
+}
+
+func newAvailability(k *keyspace) *availabilityStore {
 	return &availabilityStore{
 		keyspace: k,
 		insert:   fmt.Sprintf("INSERT INTO %s (key, value) VALUES (?, ?)", k.full(rowTable)),
 		get:      fmt.Sprintf("SELECT value FROM %s WHERE key = ?", k.full(rowTable)),
-	}, nil
+	}
 }
 
 // Promise implements availability.Promising: with quorums for reading and

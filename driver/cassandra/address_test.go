@@ -1,0 +1,115 @@
+package cassandra
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"assay/workload"
+)
+
+func TestAddresses(t *testing.T) {
+	type want struct {
+		hosts          []string
+		user, password string
+		keyspace       string
+		level          gocql.Consistency
+		replication    int
+	}
+	for address, w := range map[string]want{
+		"cassandra://host":  {hosts: []string{"host:9042"}, keyspace: "assay", level: gocql.Quorum, replication: 3},
+		"cassandra://host/": {hosts: []string{"host:9042"}, keyspace: "assay", level: gocql.Quorum, replication: 3},
+		"cassandra://a:1,b,[::1],[fe80::2]:4/Mine?consistency=LOCAL_QUORUM&replication=5": {
+			hosts:    []string{"a:1", "b:9042", "[::1]:9042", "[fe80::2]:4"},
+			keyspace: "Mine", level: gocql.LocalQuorum, replication: 5},
+		"cassandra://u:p%40s%2Fs:x@10.0.0.1:9042/k?consistency=one": {hosts: []string{"10.0.0.1:9042"}, user: "u", password: "p@s/s:x",
+			keyspace: "k", level: gocql.One, replication: 3},
+		"cassandra://u@h?consistency=all": {hosts: []string{"h:9042"}, user: "u", keyspace: "assay", level: gocql.All, replication: 3},
+	} {
+		s, err := parse(workload.Target{Address: address})
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		got := want{s.hosts, s.user, s.password, s.keyspace, s.consistency, s.replication}
+		if !reflect.DeepEqual(got, w) {
+			t.Errorf("%s: %+v, want %+v", address, got, w)
+		}
+	}
+}
+
+func TestAddressesThatCannotBeUsed(t *testing.T) {
+	for address, word := range map[string]string{
+		"cassandra:host": "cassandra://", "cassandra://": "cassandra://", "cassandra://a,,b": "cassandra://",
+		"cassandra://host:0": "cassandra://", "cassandra://host:70000": "cassandra://", "cassandra://host:hidden": "cassandra://",
+		"cassandra://u:hid/den@host": "cassandra://", "cassandra://u:hid?den@host": "cassandra://", "cassandra://u:%zz@host": "cassandra://",
+		"cassandra://:hidden@host": "cassandra://", "cassandra://a:1:2": "cassandra://", "cassandra://[::1": "cassandra://",
+		"cassandra://host/a-b": "keyspace", "cassandra://host/1": "keyspace", "cassandra://host/a/b": "keyspace",
+		`cassandra://host/a"b`: "keyspace", "cassandra://host/" + strings.Repeat("k", 49): "keyspace",
+		"cassandra://host?consistency=any": "local_quorum", "cassandra://host?consistency=each_quorum": "local_quorum",
+		"cassandra://host?replication=0": "copies", "cassandra://host?replication=many": "copies",
+		"cassandra://host?retries=3": "consistency, replication", "cassandra://host?consistency=one&consistency=all": "once",
+		"cassandra://host#x": "cassandra://", "mongodb://host": "cassandra://",
+	} {
+		s, err := parse(workload.Target{Address: address})
+		var option *workload.OptionError
+		if !errors.As(err, &option) || !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: %+v, %v; want it to speak of %q", address, s, err, word)
+		}
+		if err != nil && strings.Contains(err.Error(), "hid") {
+			t.Errorf("%s: %v shows the password", address, err)
+		}
+	}
+}
+
+func TestReadsAndPromise(t *testing.T) {
+	for _, c := range []struct {
+		consistency, read string
+		level             gocql.Consistency
+		promises          bool
+	}{
+		{"quorum", "", gocql.Quorum, true}, {"quorum", workload.ReadPrimary, gocql.Quorum, true}, {"all", "", gocql.All, true},
+		{"quorum", workload.ReadNearest, gocql.One, false}, {"all", workload.ReadNearest, gocql.One, true},
+		{"one", "", gocql.One, false}, {"two", "", gocql.Two, false}, {"local_quorum", "", gocql.LocalQuorum, false},
+	} {
+		s, err := parse(workload.Target{Address: "cassandra://host?consistency=" + c.consistency, Read: c.read})
+		if err != nil || s.reads != c.level || s.quorums() != c.promises {
+			t.Errorf("%+v: reads %v, promises %v, %v", c, s.reads, s.quorums(), err)
+		}
+	}
+	var option *workload.OptionError
+	for _, target := range []workload.Target{
+		{Address: "cassandra://host", Read: workload.ReadSecondaryPreferred}, {Address: "cassandra://host", Isolation: "serializable"},
+	} {
+		if _, err := parse(target); !errors.As(err, &option) {
+			t.Errorf("%+v: %v", target, err)
+		}
+	}
+}
+
+func FuzzAddress(f *testing.F) {
+	for _, seed := range []string{"cassandra://u:p@h:1,[::1]:2/k?consistency=one", "cassandra://h", "cassandra://@/?#", "x"} {
+		f.Add(seed, "hunter2")
+	}
+	f.Fuzz(func(t *testing.T, address, password string) {
+		s, err := parse(workload.Target{Address: address})
+		if err == nil && (len(s.hosts) == 0 || s.keyspace == "" || s.replication < 1) {
+			t.Errorf("%q gives %+v", address, s)
+		}
+		if err != nil && s != nil {
+			t.Errorf("%q gives both %+v and %v", address, s, err)
+		}
+		if len(password) < 6 {
+			return
+		}
+		// What is told of an address is the same whatever its password is.
+		_, first := parse(workload.Target{Address: "cassandra://u:" + password + "@h/k?no=1"})
+		_, second := parse(workload.Target{Address: "cassandra://u:other@h/k?no=1"})
+		if first.Error() != second.Error() && !strings.Contains(first.Error(), "(unreadable)") {
+			t.Errorf("%q: %v, else %v", password, first, second)
+		}
+	})
+}

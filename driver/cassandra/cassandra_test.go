@@ -1,0 +1,233 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"assay/cluster"
+	"assay/driver/drivertest"
+	"assay/workload"
+	"assay/workload/availability"
+)
+
+// startBound is how long a ring may take to start: seconds on an idle machine,
+// minutes where many others work.
+const startBound = 8 * time.Minute
+
+func startRing(t *testing.T, nodes int) *cluster.Cassandra {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startBound)
+	defer cancel()
+	c, err := cluster.StartCassandra(ctx, cluster.CassandraOptions{Nodes: nodes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func open(t *testing.T, address string) *availabilityStore {
+	t.Helper()
+	store, err := OpenAvailability(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.(*availabilityStore)
+}
+
+// closing is open, and closes the Store at the end of the test.
+func closing(t *testing.T, address string) *availabilityStore {
+	t.Helper()
+	store := open(t, address)
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+// admin runs statements as somebody else would.
+func admin(t *testing.T, address string, statements ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startBound) // also while the test ends
+	defer cancel()
+	s, err := parse(workload.Target{Address: address, ConnectTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := connect(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, statement := range statements {
+		if err := c.session.Query(statement).ExecContext(ctx); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// harness is what the conformance suite needs of a ring.
+func harness(c *cluster.Cassandra) drivertest.Availability {
+	address := c.Address()
+	return drivertest.Availability{
+		Replaces: true,
+		Open:     func(t *testing.T) availability.Store { return open(t, address) },
+		MakeForeign: func(t *testing.T) {
+			admin(t, address, "CREATE KEYSPACE assay WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+				"CREATE TABLE assay.theirs (id int PRIMARY KEY)", "INSERT INTO assay.theirs (id) VALUES (7)")
+			t.Cleanup(func() { admin(t, address, "DROP KEYSPACE assay") })
+		},
+		ForeignIntact: func(t *testing.T) {
+			store := closing(t, address)
+			var id int
+			if err := store.session.Query("SELECT id FROM assay.theirs").ScanContext(t.Context(), &id); err != nil || id != 7 {
+				t.Errorf("what is not ours holds %d, %v", id, err)
+			}
+		},
+	}
+}
+
+func TestOneNode(t *testing.T) {
+	c := startRing(t, 1)
+	t.Run("Availability", func(t *testing.T) {
+		h := harness(c)
+		h.Server = c.HostPort(0)
+		h.OpenVia = func(t *testing.T, addr string) (availability.Store, error) {
+			return OpenAvailability(t.Context(), workload.Target{Address: "cassandra://" + addr, ConnectTimeout: time.Minute})
+		}
+		drivertest.RunAvailability(t, h)
+	})
+	t.Run("Description", func(t *testing.T) { testDescription(t, c.Address()) })
+	t.Run("OwnTables", func(t *testing.T) { testOwnTables(t, c.Address()) })
+	t.Run("SilentNode", func(t *testing.T) { testSilentNode(t, c.HostPort(0)) })
+	t.Run("Judged", func(t *testing.T) { testJudged(t, c.Address()) })
+}
+
+func testDescription(t *testing.T, address string) {
+	store := closing(t, address+"?replication=2&consistency=one")
+	product, err := store.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if product.Name != "Cassandra" || !strings.HasPrefix(product.Version, "5.") || product.Topology.Nodes != 1 || product.Topology.Replicas != 1 {
+		t.Errorf("%+v", product)
+	}
+	for name, want := range map[string]string{"consistency of writes": "one", "replication": "datacenter1: 1", "commitlog_sync": "periodic"} {
+		found := ""
+		for _, s := range product.Settings {
+			if s.Name == name {
+				found = s.Value
+			}
+		}
+		if found != want {
+			t.Errorf("%s is %q, want %q", name, found, want)
+		}
+	}
+}
+
+// testOwnTables has somebody put a table of his own into our keyspace: it must
+// not be dropped with it.
+func testOwnTables(t *testing.T, address string) {
+	ctx := t.Context()
+	store := closing(t, address+"Mine")
+	mark := workload.Mark{Run: "it's", Workload: "availability", Created: time.Now().UTC(), Loaded: true}
+	if err := store.Create(ctx, mark); err != nil {
+		t.Fatal(err)
+	}
+	if remains, err := store.Find(ctx); err != nil || remains == nil || remains.Mark.Run != "it's" {
+		t.Errorf("found %+v, %v", remains, err)
+	}
+	admin(t, address, `CREATE TABLE "Mine".theirs (id int PRIMARY KEY)`)
+	for name, err := range map[string]error{"Drop": store.Drop(ctx), "Create": store.Create(ctx, mark)} {
+		if err == nil || !strings.Contains(err.Error(), "theirs") {
+			t.Errorf("%s: %v; want it to name the table", name, err)
+		}
+	}
+	admin(t, address, `DROP TABLE "Mine".theirs`)
+	if err := store.Drop(ctx); err != nil {
+		t.Error(err)
+	}
+	if remains, err := store.Find(ctx); err != nil || remains != nil {
+		t.Errorf("after Drop: %+v, %v", remains, err)
+	}
+}
+
+// testSilentNode has the network go silent for good under calls that have no
+// deadline: they end when the connection is given up, and the client works
+// again when the network does.
+func testSilentNode(t *testing.T, server string) {
+	proxy := drivertest.NewProxy(t, server)
+	s, err := parse(workload.Target{Address: "cassandra://" + proxy.Addr(), ConnectTimeout: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.silence = 7 * time.Second // more than gocql's 5 between signs of life
+	c, err := connect(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := newAvailability(&keyspace{connection: c, name: s.keyspace, tables: availabilityTables()})
+	t.Cleanup(func() {
+		proxy.Pass()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := store.Create(t.Context(), workload.Mark{Run: "silent", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
+		t.Fatal(err)
+	}
+	session, err := store.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := session.Insert(t.Context(), availability.Row{Key: 1, Value: 1}); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	proxy.Freeze()
+	r := session.Insert(context.Background(), availability.Row{Key: 2, Value: 2})
+	if r.Outcome.String() != "unknown" || r.Class != "connection lost" || !r.Broken {
+		t.Errorf("an insert into silence: %+v", r)
+	}
+	proxy.Pass()
+	for key := int64(3); ; key++ {
+		r := session.Insert(t.Context(), availability.Row{Key: key, Value: key})
+		if r.Err == nil {
+			break
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(r.Err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err := store.Drop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func testJudged(t *testing.T, address string) {
+	for _, policy := range []availability.Policy{availability.PolicyTimeout, availability.PolicyIdempotent} {
+		t.Run(fmt.Sprint(policy), func(t *testing.T) {
+			store := closing(t, address)
+			drivertest.AvailabilityRun{
+				Config: availability.Config{Policy: policy, Readers: 2, ReadRate: 100},
+				Seed:   7, Clients: 4, Each: 50, Attempts: 3, Limit: 30 * time.Second, Reads: 50,
+			}.Valid(t.Context(), t, store)
+			if err := store.Drop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+var _ gocql.RequestError = answer(0)
