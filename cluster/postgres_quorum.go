@@ -73,12 +73,16 @@ func (s *PostgresSet) lead(ctx context.Context) {
 		return
 	}
 	s.followAll(ctx)
-	if s.options.Asynchronous || len(s.nodes) == 1 || ctx.Err() != nil {
+	if len(s.nodes) == 1 || ctx.Err() != nil {
 		return
 	}
-	err := s.agree(ctx)
+	streams, err := s.lookAtStreams(ctx)
+	if err == nil && !s.options.Asynchronous {
+		err = s.agree(ctx, streams)
+	}
 	if err == nil {
 		s.quorum.failed = 0
+		s.lookBehind(ctx)
 		return
 	}
 	s.quorum.disconnect()
@@ -90,10 +94,8 @@ func (s *PostgresSet) lead(ctx context.Context) {
 // mostFailed is how many looks at an answering primary may fail in silence.
 const mostFailed = 20
 
-// agree changes whom commits wait for where a standby came or was lost. An
-// error means that the primary did not answer as it should: the next look tries
-// again.
-func (s *PostgresSet) agree(ctx context.Context) error {
+// lookAtStreams asks the primary who streams, and how far.
+func (s *PostgresSet) lookAtStreams(ctx context.Context) (map[int]lsn, error) {
 	q := &s.quorum
 	if q.of != s.primary {
 		q.disconnect()
@@ -101,22 +103,28 @@ func (s *PostgresSet) agree(ctx context.Context) error {
 	var err error
 	if q.session == nil {
 		if q.session, err = s.nodes[s.primary].connect(ctx); err != nil {
-			return err
+			return nil, err
 		}
 		q.of = s.primary
 	}
-	asking, cancel := context.WithTimeout(ctx, askBound)
+	ctx, cancel := context.WithTimeout(ctx, askBound)
 	defer cancel()
-	streams, err := s.askStreams(asking, q.session)
-	if err != nil {
-		return err
+	streams, err := s.askStreams(ctx, q.session)
+	for i := range streams {
+		s.nodes[i].seen = time.Now()
 	}
+	return streams, err
+}
+
+// agree changes whom commits wait for where a standby came or was lost. An
+// error means that the primary did not answer as it should: the next look tries
+// again.
+func (s *PostgresSet) agree(ctx context.Context, streams map[int]lsn) error {
+	q := &s.quorum
 	var want []int
 	for i, node := range s.nodes {
-		if _, streaming := streams[i]; streaming {
-			node.seen = time.Now()
-			want = append(want, i)
-		} else if slices.Contains(q.named, i) && time.Since(node.seen) < s.options.FailoverAfter {
+		_, streams := streams[i]
+		if streams || slices.Contains(q.named, i) && time.Since(node.seen) < s.options.FailoverAfter {
 			want = append(want, i)
 		}
 	}

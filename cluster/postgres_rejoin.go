@@ -32,7 +32,7 @@ func (s *PostgresSet) followAll(ctx context.Context) {
 		}
 		err := s.follow(ctx, i)
 		if node.rewind || node.copy {
-			s.routines.Go(func() { s.bringBack(s.alive, i) })
+			s.bringBackLater(i, "has what is not part of the database, since another was promoted")
 		}
 		if err != nil || node.rewind || node.copy {
 			node.again = time.Now().Add(againAfter)
@@ -56,14 +56,18 @@ func (s *PostgresSet) follow(ctx context.Context, i int) error {
 		return alter(ctx, conn, primaryConninfo, node.connectionTo(primary.Postgres))
 	})
 	if err == nil {
-		node.following = true
+		node.following, node.seen = true, time.Now()
 	}
 	return err
 }
 
-// bringBack stops a node whose log went another way, and has it join again. A
+func (s *PostgresSet) bringBackLater(i int, why string) {
+	s.routines.Go(func() { s.bringBack(s.alive, i, why) })
+}
+
+// bringBack stops a node that cannot follow as it is, and has it join again. A
 // node that somebody is restarting is left to them.
-func (s *PostgresSet) bringBack(ctx context.Context, i int) {
+func (s *PostgresSet) bringBack(ctx context.Context, i int, why string) {
 	node := s.nodes[i]
 	if !node.life.TryLock() {
 		return
@@ -72,7 +76,7 @@ func (s *PostgresSet) bringBack(ctx context.Context, i int) {
 	if node.closed || !node.current().Running() {
 		return
 	}
-	s.announce("%s has what is not part of the database, since another was promoted: it is stopped, and joins again", s.nodeName(i))
+	s.announce("%s %s: it is stopped, and joins again", s.nodeName(i), why)
 	err := node.halt(ctx)
 	if err == nil {
 		err = s.rejoin(ctx, i, nil)
@@ -223,7 +227,7 @@ func (s *PostgresSet) rejoinStandby(ctx context.Context, i int, env []string) er
 	// One that may have gone another way is asked for the end of its log before
 	// it follows anybody; see followAll.
 	node.following = node.term == term && !s.lost
-	node.again = time.Time{}
+	node.again, node.seen = time.Time{}, time.Now()
 	if !node.following {
 		primary = nil
 	}

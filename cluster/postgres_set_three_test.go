@@ -37,6 +37,7 @@ func TestPostgresSetOfThree(t *testing.T) {
 		{"all killed, primary back last", allKilledPrimaryLast},
 		{"cannot be rewound", cannotBeRewound},
 		{"promotion interrupted", promotionInterrupted},
+		{"away for too long", awayForTooLong},
 	} {
 		ok := t.Run(step.name, func(t *testing.T) {
 			said.forget()
@@ -211,4 +212,23 @@ func cannotBeRewound(t *testing.T, s *PostgresSet, said *announced, w *writer, f
 	must(t, s.Restart(bounded(t), first))
 	said.await(t, s.nodeName(first)+" cannot be rewound, and is copied anew")
 	s.nodes[first].programs = whole
+}
+
+// awayForTooLong has the primary throw away log that a standby needs.
+func awayForTooLong(t *testing.T, s *PostgresSet, said *announced, w *writer, first int) {
+	_, away := standbysOf(first)
+	must(t, s.Kill(away))
+	conn := connect(t, s.nodes[first].Postgres)
+	execute(t, conn, "ALTER SYSTEM SET wal_keep_size = 0")
+	execute(t, conn, "SELECT pg_reload_conf()")
+	for range 3 {
+		w.more(t)
+		execute(t, conn, "SELECT pg_switch_wal()")
+		execute(t, conn, "CHECKPOINT")
+	}
+	execute(t, conn, "ALTER SYSTEM SET wal_keep_size = '"+keptLog+"'")
+	execute(t, conn, "SELECT pg_reload_conf()")
+	must(t, s.Restart(bounded(t), away))
+	said.await(t, s.nodeName(away)+" was away for too long")
+	said.await(t, s.nodeName(away)+" is copied anew")
 }
