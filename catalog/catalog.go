@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 
+	"assay/driver/cassandra"
 	"assay/driver/mem"
 	"assay/driver/mongodb"
 	"assay/driver/postgres"
@@ -71,6 +72,10 @@ func Drivers() []Driver {
 			Summary: "PostgreSQL", Bank: postgres.OpenBank, Isolation: postgres.OpenIsolation, Availability: postgres.OpenAvailability},
 		{Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0",
 			Summary: "MongoDB replica sets", Bank: mongodb.OpenBank, Isolation: mongodb.OpenIsolation, Availability: mongodb.OpenAvailability},
+		{Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum",
+			Summary: "Apache Cassandra", Availability: cassandra.OpenAvailability,
+			NoBank:      "Cassandra has no transaction over several partitions: a transfer could be half done",
+			NoIsolation: "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"},
 		{Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001",
 			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation, Availability: mem.OpenAvailability},
 	}
