@@ -80,19 +80,11 @@ func NewSummary(scope Scope) *Summary {
 
 // Add takes one attempt. The op is not kept.
 func (s *Summary) Add(op *history.Op) {
-	s.attempts++
-	s.countError(op)
+	s.Count(op)
 	if !op.Last {
 		return
 	}
-	s.outcomes.count(op.Final)
 	committed := op.Final == history.Committed
-	if op.Attempt > 1 {
-		s.retried++
-		if committed {
-			s.settled++
-		}
-	}
 	s.timeline.add(op)
 	if committed && s.scope.measured(op.End) {
 		s.committed++
@@ -108,6 +100,23 @@ func (s *Summary) Add(op *history.Op) {
 		s.service.record(op.ServiceTime())
 	} else {
 		s.uncommitted.record(op.Latency())
+	}
+}
+
+// Count takes one attempt that is part of the run and not of its throughput and
+// latency. Add does so itself.
+func (s *Summary) Count(op *history.Op) {
+	s.attempts++
+	s.countError(op)
+	if !op.Last {
+		return
+	}
+	s.outcomes.count(op.Final)
+	if op.Attempt > 1 {
+		s.retried++
+		if op.Final == history.Committed {
+			s.settled++
+		}
 	}
 }
 

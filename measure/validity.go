@@ -32,6 +32,9 @@ type Limits struct {
 	TrendPValue  float64
 	TrendChange  float64
 	MinIntervals int
+	// NoSteadyState is true for work that changes by design: no steady state is
+	// looked for.
+	NoSteadyState bool
 	// WideSpread is the spread between intervals, as a share of the median,
 	// from which on a note is made of it.
 	WideSpread float64
@@ -165,6 +168,8 @@ func (v *Validity) judgeSchedule(f Figures, c Conditions, limits Limits) {
 func (v *Validity) judgeSteadiness(limits Limits) {
 	s := v.Steadiness
 	switch {
+	case limits.NoSteadyState:
+		return
 	case !s.Judged:
 		v.note("steady state %s", s.Text)
 	case !s.Steady:

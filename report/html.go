@@ -85,6 +85,8 @@ type page struct {
 	ClusterTable      table
 	EventTable        table
 	AvailabilityTable table
+	RoundTable        table
+	RoundPicture      *roundPicture
 	Setup             table
 	DatabaseSettings  table
 	Further           table
@@ -113,6 +115,9 @@ func newPage(r *Result, p Page) *page {
 		Further:          named("Further figures", "figure", further(r)),
 		EnvironmentTable: named("Environment", "fact", p.Environment),
 		SeriesTable:      seriesTable(&r.Series), CurveTable: curveTable(r),
+	}
+	if len(r.Rounds) > 0 {
+		v.RoundTable, v.RoundPicture = roundTable(r), drawRounds(r.Rounds)
 	}
 	if r.Availability != nil {
 		v.AvailabilityTable = availabilityTable(r.Availability)

@@ -30,6 +30,9 @@ func Markdown(w io.Writer, r *Result) error {
 		m.table(thresholdTable(r))
 	}
 	m.checks(r)
+	if len(r.Rounds) > 0 {
+		m.table(roundTable(r))
+	}
 	if r.Availability != nil {
 		m.table(availabilityTable(r.Availability))
 	}

@@ -54,7 +54,10 @@ type Result struct {
 	Load     Load      `json:"load"`
 	Options  []Setting `json:"options"`
 	Loading  Loading   `json:"loading"`
-	Faults   []Fault   `json:"faults"`
+	// Rounds are the stretches of a run that is worked in several; empty in
+	// others.
+	Rounds []Round `json:"rounds,omitempty"`
+	Faults []Fault `json:"faults"`
 	// Availability is null in runs of other workloads.
 	Availability *Availability `json:"availability,omitempty"`
 	// Cluster is null where assay started no servers.
@@ -261,6 +264,24 @@ type Fault struct {
 	LongestCall float64 `json:"longest_call_ms"`
 	// Errors are the attempts meanwhile that did not commit.
 	Errors []ErrorCount `json:"errors"`
+}
+
+// Round is one stretch of a run that is worked in several.
+type Round struct {
+	Name    string `json:"name"`
+	Clients int    `json:"clients"`
+	// Apart is true if it is not in the run's own throughput and latency.
+	Apart bool `json:"apart,omitempty"`
+	// StartSecond is since the start of the run, Seconds how long it took.
+	StartSecond float64  `json:"start_s"`
+	Seconds     float64  `json:"seconds"`
+	Outcomes    Outcomes `json:"outcomes"`
+	PerSecond   float64  `json:"committed_per_second"`
+	// Service is the time of each committed operation.
+	Service Latency `json:"service_time"`
+	// Facts are what the workload or the server says of the round, such as the
+	// rows that were read, or the share of time spent in waiting for locks.
+	Facts []Setting `json:"facts,omitempty"`
 }
 
 // Availability is what became of writes and reads under the client's policy.

@@ -139,6 +139,9 @@ func (t *textWriter) noted(r *Result) {
 	if r.Measurement.Verdict != "valid" {
 		t.field("tester", testerLine(r))
 	}
+	for i := range r.Rounds {
+		t.field("round", roundLine(&r.Rounds[i]))
+	}
 	if r.Availability != nil {
 		t.field("availability", availabilityLine(r.Availability))
 	}

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -19,10 +20,14 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	var (
 		survey measure.Survey
 		faults disturbed
+		rounds roundReader
 	)
 	ending, err := history.Read(path, history.Visitor{
-		Op:    func(op *history.Op) error { survey.Op(op); return nil },
-		Event: func(e history.Event) error { survey.Event(e); return faults.event(e) },
+		Op: func(op *history.Op) error { survey.Op(op); return nil },
+		Event: func(e history.Event) error {
+			survey.Event(e)
+			return errors.Join(faults.event(e), rounds.event(e))
+		},
 	})
 	if err != nil {
 		return measure.Figures{}, err
@@ -34,12 +39,16 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	summary := measure.NewSummary(scope)
 	acted, places := faults.disturbances(scope.End)
 	effect, counts := measure.NewEffect(acted), s.kind().counts
+	byRound := measure.NewRounds(rounds.scopes)
 	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {
-		if counts(op.Kind) {
+		switch apart := byRound.Add(op); {
+		case !counts(op.Kind):
+			effect.Read(op)
+		case apart:
+			summary.Count(op)
+		default:
 			summary.Add(op)
 			effect.Write(op)
-		} else {
-			effect.Read(op)
 		}
 		return nil
 	}})
@@ -50,6 +59,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	impacts := effect.Impacts(scope.MeasureEnd)
 	enterFigures(r, figures, s)
 	faults.enter(r, impacts, places)
+	enterRounds(r, byRound.Figures())
 	enterValidity(r, figures, f, impacts, faults.unproven())
 	return figures, enterThresholds(r, figures, s)
 }

@@ -208,15 +208,18 @@ func (r *run) load(ctx context.Context) error {
 
 // work does the operations and records them.
 func (r *run) work(ctx context.Context) (load.Stats, error) {
-	r.options.Progress.Stage(fmt.Sprintf("opening %d sessions", r.scenario.Load.Clients))
-	opening := time.Now()
-	clients, err := r.clients(ctx)
-	if err != nil {
-		return load.Stats{}, err
+	var clients []load.Client
+	rounds, several := r.store.(inRounds)
+	if !several {
+		r.options.Progress.Stage(fmt.Sprintf("opening %d sessions", r.scenario.Load.Clients))
+		opening := time.Now()
+		var err error
+		if clients, err = r.clients(ctx); err != nil {
+			return load.Stats{}, err
+		}
+		r.result.Client.ConnectMillis = float64(time.Since(opening).Microseconds()) / 1000
+		r.options.Progress.Stage(workingText(r.scenario.Load))
 	}
-	r.result.Client.ConnectMillis = float64(time.Since(opening).Microseconds()) / 1000
-	r.options.Progress.Stage(workingText(r.scenario.Load))
-
 	start := time.Now()
 	r.result.Started = start.UTC()
 	file, err := history.Create(filepath.Join(r.folder, FileHistory), history.Header{
@@ -233,7 +236,12 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	unhear := r.hear(file, now)
 	heal := r.disturb(ctx, file, start)
 	unobserve := r.observe(ctx, file, now)
-	stats, err := load.Run(ctx, r.scenario.Load, clients, recorder, now)
+	var stats load.Stats
+	if several {
+		stats, err = r.workRounds(ctx, rounds.Rounds(), recorder, now)
+	} else {
+		stats, err = load.Run(ctx, r.scenario.Load, clients, recorder, now)
+	}
 	err = errors.Join(err, unobserve())
 	heal()
 	r.catchUp(context.WithoutCancel(ctx), file, now)

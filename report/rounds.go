@@ -1,0 +1,63 @@
+package report
+
+import (
+	"strconv"
+)
+
+// roundTable shows the stretches of a run that is worked in several.
+func roundTable(r *Result) table {
+	t := table{Title: "Rounds", Head: []string{"round", "clients", "took", "committed", "per second", "mean", "p50", "p95", "p99", "max"}}
+	facts := roundFacts(r.Rounds)
+	t.Head = append(t.Head, facts...)
+	for _, x := range r.Rounds {
+		row := []string{x.Name, strconv.Itoa(x.Clients), seconds(x.Seconds), count(x.Outcomes.Committed), figure(x.PerSecond)}
+		for _, ms := range []float64{x.Service.Mean, x.Service.P50, x.Service.P95, x.Service.P99, x.Service.Max} {
+			if x.Service.Count == 0 {
+				row = append(row, none)
+				continue
+			}
+			row = append(row, millis(ms))
+		}
+		for _, name := range facts {
+			row = append(row, factOf(x.Facts, name))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// roundFacts are the names of all facts, in the order in which they come up.
+func roundFacts(rounds []Round) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, x := range rounds {
+		for _, f := range x.Facts {
+			if !seen[f.Name] {
+				seen[f.Name] = true
+				names = append(names, f.Name)
+			}
+		}
+	}
+	return names
+}
+
+func factOf(facts []Setting, name string) string {
+	for _, f := range facts {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return none
+}
+
+// roundLine is a round in short.
+func roundLine(x *Round) string {
+	line := x.Name + ": " + count(x.Outcomes.Committed) + " in " + seconds(x.Seconds)
+	if x.Service.Count > 0 {
+		line += ", mean " + millis(x.Service.Mean) + ", p99 " + millis(x.Service.P99) + ", max " + millis(x.Service.Max)
+	}
+	for _, f := range x.Facts {
+		line += "; " + f.Name + " " + f.Value
+	}
+	return line
+}
