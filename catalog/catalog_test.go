@@ -26,7 +26,7 @@ func TestEveryDriverIsFoundByItsSchemes(t *testing.T) {
 			t.Errorf("the example %q gives %q, %v", d.Example, got.Name, err)
 		}
 	}
-	for _, want := range []string{"sqlite", "postgres", "postgresql", "mongodb", "mongodb+srv", "cassandra", "mem"} {
+	for _, want := range []string{"sqlite", "postgres", "postgresql", "mongodb", "mongodb+srv", "mysql", "mariadb", "cassandra", "mem"} {
 		if seen[want] == "" {
 			t.Errorf("nobody serves %s:", want)
 		}
@@ -55,7 +55,7 @@ func TestUnknownSchemes(t *testing.T) {
 // TestAnUnknownSchemeTellsNothingElse: what follows the scheme may hold a
 // password.
 func TestAnUnknownSchemeTellsNothingElse(t *testing.T) {
-	for _, address := range []string{"mysql://u:hunter2@host/db", "u:hunter2@host", "hunter2"} {
+	for _, address := range []string{"oracle://u:hunter2@host/db", "u:hunter2@host", "hunter2"} {
 		if _, err := DriverFor(address); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", address, err)
 		}

@@ -40,7 +40,7 @@ func OpenAvailability(ctx context.Context, target workload.Target) (availability
 	case workload.ReadNearest, workload.ReadSecondaryPreferred:
 		apart = true
 	default:
-		return nil, &workload.OptionError{Option: "read", Value: target.Read,
+		return nil, &workload.OptionError{Option: "--read", Value: target.Read,
 			Want: workload.ReadPrimary + ", " + workload.ReadSecondaryPreferred + ", " + workload.ReadNearest}
 	}
 	p, err := openPlace(ctx, target, "availability")
@@ -49,9 +49,23 @@ func OpenAvailability(ctx context.Context, target workload.Target) (availability
 	}
 	if apart && len(p.hosts) < 2 {
 		_ = p.Close()
-		return nil, &workload.OptionError{Option: "read", Value: target.Read, Want: workload.ReadPrimary + ", or an address of several hosts"}
+		return nil, &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary + ", or an address of several hosts"}
 	}
 	return &availabilityStore{p, apart}, nil
+}
+
+// Promise implements availability.Promising. A statement that is a transaction by
+// itself reads what is committed when it begins (MySQL manual, "Consistent
+// Nonlocking Reads"), and one server alone has committed what it acknowledged. A
+// Galera node that is told to (wsrep_sync_wait) holds a read back until it "has
+// caught up with all updates made in the cluster to the point where the check
+// was begun" (Galera documentation, "MySQL wsrep Options"); without that, and of
+// servers that copy in other ways, nothing is promised.
+func (s *availabilityStore) Promise() string {
+	if s.server.galera && s.server.syncWait || !s.server.galera && len(s.hosts) == 1 {
+		return availability.PromiseLinearizable
+	}
+	return ""
 }
 
 // Create implements availability.Store. Galera defines tables on all nodes at the

@@ -50,7 +50,11 @@ func TestAvailabilityReads(t *testing.T) {
 	}
 	to := target()
 	to.Read = workload.ReadPrimary
-	if err := openAvailability(t, to).Close(); err != nil {
+	store := openAvailability(t, to)
+	if promise := store.(availability.Promising).Promise(); promise != availability.PromiseLinearizable {
+		t.Errorf("one server promises %q", promise)
+	}
+	if err := store.Close(); err != nil {
 		t.Error(err)
 	}
 }

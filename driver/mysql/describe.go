@@ -23,13 +23,16 @@ type server struct {
 	// snapshots is true if InnoDB refuses to change what another transaction
 	// changed since it was read (MariaDB's innodb_snapshot_isolation).
 	snapshots bool
+	// syncWait is true if a read waits until the node has applied what the
+	// cluster has committed (wsrep_sync_wait, bit 1).
+	syncWait bool
 }
 
 // askServer asks for it. tx_isolation has been called transaction_isolation
 // since MySQL 8.0 and MariaDB 11.1.
 func askServer(ctx context.Context, c *conn) (s server, err error) {
 	values, err := c.pairs(ctx, `SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'tx_isolation', 'transaction_isolation',
-		'innodb_snapshot_isolation')`)
+		'innodb_snapshot_isolation', 'wsrep_sync_wait')`)
 	if err != nil {
 		return s, err
 	}
@@ -41,6 +44,8 @@ func askServer(ctx context.Context, c *conn) (s server, err error) {
 	}
 	s.galera = c.look.galera
 	s.level = strings.ReplaceAll(cmp.Or(values["transaction_isolation"], values["tx_isolation"]), "-", " ")
+	wait, _ := strconv.Atoi(values["wsrep_sync_wait"]) // 0 where there is no such variable
+	s.syncWait = wait&1 != 0
 	s.snapshots = values["innodb_snapshot_isolation"] == "ON"
 	return s, nil
 }

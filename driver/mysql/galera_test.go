@@ -321,6 +321,11 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 	to.Read = workload.ReadSecondaryPreferred
 	store := openAvailability(t, to).(*availabilityStore)
 	defer store.Close()
+	plain := openAvailability(t, target(p.everywhere())).(*availabilityStore)
+	defer plain.Close()
+	if store.Promise() != availability.PromiseLinearizable || plain.Promise() != "" {
+		t.Errorf("promises %q and %q", store.Promise(), plain.Promise())
+	}
 	if err := store.Create(p.ctx, workload.Mark{Workload: "availability"}); err != nil {
 		t.Fatal(err)
 	}
