@@ -24,7 +24,7 @@ type balances struct {
 	sure, exact bool
 	// blind is true if rows of the account have no place.
 	blind bool
-	next  uint32 // the reading that comes next
+	next  uint32 // the reading that comes next, over all accounts
 }
 
 func (b *balances) followAll() {
@@ -36,11 +36,6 @@ func (b *balances) followAll() {
 
 func (b *balances) follow() {
 	from, to := b.bounds[b.account], b.bounds[b.account+1]
-	if b.audits != nil {
-		b.next = b.audits.start[b.account]
-	} else if from == to {
-		return
-	}
 	b.blind = b.j.entries.excused.has(b.account) || b.beyond.has(b.account)
 	b.balance, b.sure, b.exact = b.j.books.Opening(int64(b.account)+1), !b.blind, true
 	b.other = b.balance
@@ -91,7 +86,6 @@ func (b *balances) hear(n, at, told uint32) {
 		b.sure, b.exact = true, false
 	case told == uint32(b.other):
 		b.balance = b.other
-		b.agreed++
 	default:
 		b.tell(n, at, off)
 		b.other = b.balance

@@ -111,8 +111,12 @@ func TestRoomForVersions(t *testing.T) {
 		if !c.whole {
 			r = r.without(Journal)
 		}
-		if chains := newChains(r.judge(t), newFindings(orderKinds)); len(chains.places) != c.places {
+		found := newFindings(orderKinds)
+		if chains := newChains(r.judge(t), found); len(chains.places) != c.places {
 			t.Errorf("version %d, whole %v: %d places, want %d", c.version, c.whole, len(chains.places), c.places)
+		}
+		if told := found.String(); (told != "") != (c.whole && c.version > 1) {
+			t.Errorf("version %d, whole %v: %s", c.version, c.whole, told)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (c *chains) judge(a *auditing) (agreed int64) {
 	if a != nil && len(a.out) > 0 {
 		all := newSweep(c, a)
 		all.run()
-		a.spent = transfers.spent || all.spent
+		a.spent = all.spent // as it is if a cycle of transfers was left
 	}
 	return b.agreed
 }

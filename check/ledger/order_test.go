@@ -243,6 +243,8 @@ func TestSpansAreAsWideAsTheyCanBe(t *testing.T) {
 		{First: math.MaxInt64 - 3, End: math.MaxInt64, Last: true, Final: history.Committed},
 		{First: math.MaxInt64 - 5e9 - 1e5, End: math.MaxInt64, Last: true, Final: history.Committed},
 		{First: math.MinInt64, End: math.MaxInt64, Last: true, Final: history.Committed},
+		{First: 5, End: 9, Final: history.Failed}, // only the last attempt decides
+		{First: 5, End: 9, Final: history.Committed},
 	} {
 		op.Seq, op.Kind = uint64(seq), kindTransfer
 		j.Op(&op)
@@ -250,9 +252,10 @@ func TestSpansAreAsWideAsTheyCanBe(t *testing.T) {
 	j.Op(&history.Op{Seq: blockOps - 1, First: 7, Last: true, Final: history.Failed, Kind: kindTransfer})
 	j.Op(&history.Op{Seq: blockOps - 2, First: 7, Last: true, Final: history.Committed, Kind: kindAudit})
 	j.Op(&history.Op{Seq: blockOps - 3, First: 7, Last: true, Final: history.Committed}) // whatever kind 0 is
+	j.Op(&history.Op{Seq: blockOps - 4, First: 7, Last: true, Final: history.Rejected, Kind: kindTransfer})
 	b := j.ops.list[0]
 	for i, want := range [][2]int64{{5, 9}, {5, math.MaxInt64}, {5, math.MaxInt64}, {5, math.MaxInt64},
-		{math.MaxInt64 - 3, math.MaxInt64}, {math.MaxInt64 - 5e9 - 1e5, math.MaxInt64}, {math.MinInt64, math.MaxInt64}} {
+		{math.MaxInt64 - 3, math.MaxInt64}, {math.MaxInt64 - 5e9 - 1e5, math.MaxInt64}, {math.MinInt64, math.MaxInt64}, {5, math.MaxInt64}, {5, math.MaxInt64}} {
 		if first, end := b.span(i); first != want[0] || end != want[1] {
 			t.Errorf("operation %d: %d to %d, want %v", i, first, end, want)
 		}

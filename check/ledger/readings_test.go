@@ -152,6 +152,16 @@ func TestTransfersWithAnAccountThatIsNotThere(t *testing.T) {
 	}
 }
 
+// Nor does one of them keep a way from being told.
+func TestAWayBesideAnAccountThatIsNotThere(t *testing.T) {
+	for _, account := range []int64{99, 4} {
+		got := story{give(account, 1, 1, 2, 0, 9), give(3, 1, 1, 1, 10, 20)}.run().results(t)["order"]
+		if got.Found != 1 || got.Evidence[0].Kind != KindStaleOrder || got.Evidence[0].Fields["steps"] != 1 {
+			t.Errorf("account %d: %v", account, got)
+		}
+	}
+}
+
 // Rows beyond the numbers that there are find no room.
 func TestEntriesAreBounded(t *testing.T) {
 	full, nearly := make([][]entry, maxEntries>>chunkBits+1), make([][]entry, maxEntries>>chunkBits)
