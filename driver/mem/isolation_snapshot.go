@@ -143,9 +143,13 @@ func (v *versions) sawOnly(first, second thing, before int64) bool {
 }
 
 // strikeStale has a transaction that only reads see the state that its session
-// knows, if something has changed since.
+// knows, if something has changed since by a transaction whose client had its
+// answer when the session's last one ended, and so before this one was begun.
+// What was answered only while it went on might rightly be missed.
 func strikeStale(x *transaction) bool {
-	return x.goBack(max(x.session.seen, x.d.data.clock-maxLog+1))
+	return x.goBack(max(x.session.seen, x.d.data.clock-maxLog+1), func(c *commit) bool {
+		return *c.answered > 0 && *c.answered <= x.session.finished
+	})
 }
 
 // strikeRollback has a transaction that only reads see the state from before
@@ -157,22 +161,22 @@ func strikeRollback(x *transaction) bool {
 	}
 	for own := range x.d.data.recent(maxLog) {
 		if own.at == at+1 && !own.silent {
-			return slices.ContainsFunc(x.pure(), own.shows) && x.goBack(at)
+			return slices.ContainsFunc(x.pure(), own.shows) && x.goBack(at, func(*commit) bool { return true })
 		}
 	}
 	return false
 }
 
-// goBack has a transaction that only reads see an older state, if that makes a
-// difference.
-func (x *transaction) goBack(at int64) bool {
+// goBack has a transaction that only reads see an older state, if it then misses
+// a commit that counts.
+func (x *transaction) goBack(at int64, counts func(*commit) bool) bool {
 	if x.anyWrite() {
 		return false
 	}
 	reads := x.pure()
 	differs := false
 	for c := range x.d.data.recent(maxLog) {
-		differs = differs || c.at > at && !c.silent && slices.ContainsFunc(reads, c.shows)
+		differs = differs || c.at > at && !c.silent && slices.ContainsFunc(reads, c.shows) && counts(&c)
 	}
 	if differs {
 		x.snapshot, x.excused = at, reads

@@ -81,6 +81,9 @@ func (d *Multiversion) reset() {
 // and an occasion for it.
 func (d *Multiversion) begin(n *versionSession, ops []isolation.Op) *transaction {
 	d.calls++
+	if n.answered != nil {
+		*n.answered, n.answered = d.calls, nil
+	}
 	d.pass(d.calls)
 	x := d.open(n, ops)
 	d.active = append(d.active, x)
@@ -116,6 +119,9 @@ func (d *Multiversion) finish(x *transaction) isolation.Reply {
 	defer d.leave(x)
 	written := d.data.clock
 	reply := d.answer(x)
+	if x.session.finished = d.calls; reply.Outcome != history.Committed {
+		x.session.answered = nil
+	}
 	if x.bug != nil && (reply.Outcome != history.Failed || d.data.clock > written) {
 		x.bug.strikes++
 	}
@@ -183,6 +189,11 @@ type versionSession struct {
 	side int
 	// wrote is its last commit, seen the last whose state it knows.
 	wrote, seen int64
+	// answered is commit.answered of the commit whose client has not come back;
+	// nil if there is none. finished is the number of the last call that had
+	// begun when the session's last transaction ended.
+	answered *uint64
+	finished uint64
 }
 
 // Do implements isolation.Session. The latency comes in parts before each

@@ -158,13 +158,14 @@ func (x *transaction) readList(o *isolation.Op) {
 
 func (x *transaction) readValue(o *isolation.Op) {
 	t := thing{spaceRegister, o.Key}
+	if c := x.own(t); c != nil { // which says nothing of what others wrote
+		o.Value, o.Found = c.value, true
+		return
+	}
 	v := x.view(t)
 	o.Value, o.Found = v.value, v.at > 0
 	if pending := x.strange(t); pending != nil {
 		o.Value, o.Found = pending.value, true
-	}
-	if c := x.own(t); c != nil {
-		o.Value, o.Found = c.value, true
 	}
 }
 
@@ -213,7 +214,8 @@ func (x *transaction) commit() isolation.Reply {
 // apply makes what was written visible.
 func (x *transaction) apply() {
 	data := &x.d.data
-	done := commit{at: data.clock, read: x.reads, silent: len(x.writes) == 0}
+	done := commit{at: data.clock, read: x.reads, silent: len(x.writes) == 0, answered: new(uint64)}
+	x.session.answered = done.answered
 	x.session.seen = max(x.session.seen, x.snapshot)
 	if !done.silent {
 		data.clock++

@@ -58,6 +58,9 @@ type commit struct {
 	wrote  []thing
 	read   []reading
 	silent bool // it only read
+	// answered is the number of the call with which its client came back, and
+	// so had its answer; 0 until then.
+	answered *uint64
 }
 
 // reading is one thing that was read, in the version of a commit.
