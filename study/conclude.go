@@ -95,6 +95,9 @@ func finish(ctx context.Context, folder string, s Scenario, r *report.Result, f 
 	}
 	r.Checks = append(judged.results, accounting(figures, judged.counted, f))
 	r.Availability = judged.availability
+	for i := range r.Rounds {
+		r.Rounds[i].Facts = judged.facts[r.Rounds[i].Name]
+	}
 	r.Verdict = check.Combine(r.Checks)
 	r.Notes = append(r.Notes, judged.notes...)
 	return write(ctx, folder, s, r)

@@ -42,6 +42,8 @@ type judgement struct {
 	notes   []string
 	// availability is what that workload's judge counted; nil of others.
 	availability *report.Availability
+	// facts are what the workload says of its rounds, by their names.
+	facts map[string][]report.Setting
 	// counted is the operations as the judge counted them. Unknown ones may be
 	// more than the history has: a killed run reserved them without a record.
 	counted map[history.Outcome]int64
