@@ -1,0 +1,165 @@
+package cassandra
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assay/cluster"
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/availability"
+)
+
+func TestRing(t *testing.T) {
+	c := startRing(t, 3)
+	t.Run("Availability", func(t *testing.T) { drivertest.RunAvailability(t, harness(c)) })
+	t.Run("NodesDie", func(t *testing.T) { testNodesDie(t, c) })
+}
+
+// crew inserts until it is told to stop, and keeps what was answered.
+type crew struct {
+	t         *testing.T
+	store     *availabilityStore
+	book      *drivertest.Rows
+	keys      atomic.Int64
+	committed atomic.Int64
+	stop      chan struct{}
+	all       sync.WaitGroup
+}
+
+func (w *crew) start(clients int) {
+	w.stop = make(chan struct{})
+	for range clients {
+		session, err := w.store.Session(w.t.Context())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.all.Go(func() {
+			for {
+				select {
+				case <-w.stop:
+					return
+				default:
+				}
+				if w.insert(session).Outcome != history.Committed {
+					time.Sleep(10 * time.Millisecond)
+				}
+			}
+		})
+	}
+}
+
+func (w *crew) insert(session availability.Session) availability.Reply {
+	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
+	defer cancel()
+	key := w.keys.Add(1)
+	row := availability.Row{Key: key, Value: -key}
+	r := session.Insert(ctx, row)
+	w.book.Record(row, r.Outcome)
+	if r.Outcome == history.Committed {
+		w.committed.Add(1)
+	}
+	return r
+}
+
+// await returns when so many more inserts have been acknowledged.
+func (w *crew) await(ctx context.Context, more int64) {
+	w.t.Helper()
+	for goal := w.committed.Load() + more; w.committed.Load() < goal; time.Sleep(5 * time.Millisecond) {
+		if ctx.Err() != nil {
+			w.t.Fatalf("%d inserts of %d were acknowledged", w.committed.Load(), goal)
+		}
+	}
+}
+
+func testNodesDie(t *testing.T, c *cluster.Cassandra) {
+	ctx, cancel := context.WithTimeout(t.Context(), startBound)
+	defer cancel()
+	store := closing(t, c.Address())
+	if err := store.Create(ctx, workload.Mark{Run: "dies", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
+		t.Fatal(err)
+	}
+	w := &crew{t: t, store: store, book: drivertest.NewRows()}
+	w.start(4)
+	w.await(ctx, 50)
+	if err := c.Kill(1); err != nil {
+		t.Fatal(err)
+	}
+	w.await(ctx, 100)
+	if err := c.Restart(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	w.await(ctx, 50)
+	close(w.stop)
+	w.all.Wait()
+	if err := c.Settled(ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.book.Check(ctx, t, store)
+
+	w.twoDead(ctx, c)
+	for _, i := range []int{1, 2} {
+		if err := c.Restart(ctx, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Settled(ctx); err != nil {
+		t.Fatal(err)
+	}
+	// Those that failed must not have come to light with the replicas.
+	w.book.Check(ctx, t, store)
+	if err := store.Drop(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// twoDead kills two nodes of three: no insert is acknowledged, at first nobody
+// knows what became of it, and as soon as the last node knows of the others it
+// refuses.
+func (w *crew) twoDead(ctx context.Context, c *cluster.Cassandra) {
+	t := w.t
+	for _, i := range []int{1, 2} {
+		if err := c.Kill(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	session, err := w.store.Session(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for refused := 0; refused < 20; {
+		r := w.insert(session)
+		switch {
+		case r.Outcome == history.Committed:
+			t.Fatal("one node of three acknowledged for a quorum")
+		case r.Class == classUnavailable:
+			if r.Outcome != history.Failed {
+				t.Errorf("refused: %+v", r)
+			}
+			refused++
+		case r.Class == classWriteTimeout && r.Outcome != history.Unknown:
+			t.Errorf("not enough replicas answered: %+v", r)
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("it refuses nothing: %+v", r)
+		}
+	}
+	if r := session.Get(ctx, 1); r.Outcome != history.Failed {
+		t.Errorf("a read of a quorum: %+v", r)
+	}
+	near, err := OpenAvailability(ctx, workload.Target{Address: "cassandra://" + c.HostPort(0) + "/", Read: workload.ReadNearest, ConnectTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer near.Close()
+	if session, err = near.Session(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if r := session.Get(ctx, 1); r.Outcome != history.Committed || !r.Found || r.Row.Value != -1 {
+		t.Errorf("a read of the one replica that is left: %+v", r)
+	}
+}
