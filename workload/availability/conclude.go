@@ -21,9 +21,6 @@ func (j *judge) count() {
 					rows++
 				}
 			}
-			if seq == w.ops-1 && !w.ended {
-				outcome = outcome.Then(history.Unknown) // an attempt has no record
-			}
 			switch {
 			case rows > 0 && outcome == history.Unknown:
 				j.figures.UnknownDone++

@@ -98,8 +98,7 @@ func (j *judge) firstReading() error {
 			return nil
 		},
 		Reservation: func(r history.Reservation) error {
-			w := j.books.writer(r.Client)
-			w.reserved = max(w.reserved, r.UpTo)
+			j.books.writer(r.Client).reserved = r.UpTo
 			return nil
 		},
 	})

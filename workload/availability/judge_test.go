@@ -26,7 +26,8 @@ type story struct {
 	ops      []history.Op
 	reserved map[int]uint64
 	rows     []Row
-	cut      bool // the history has no end
+	after    []history.Op // after the measured part has ended
+	cut      bool         // the history has no end
 	noState  bool
 }
 
@@ -96,6 +97,9 @@ func (s *story) write(t *testing.T) Evidence {
 		err = errors.Join(err, w.Record(&s.ops[i]))
 	}
 	err = errors.Join(err, w.Mark(history.Event{At: 100 * ms, Name: history.EventMeasureEnd}))
+	for i := range s.after {
+		err = errors.Join(err, w.Record(&s.after[i]))
+	}
 	if info, statErr := os.Stat(e.History); statErr == nil && s.cut {
 		size := info.Size()
 		err = errors.Join(err, w.Close(), os.Truncate(e.History, size))
@@ -162,7 +166,7 @@ func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
 		{"a row is there twice", PolicyTimeout, func(s *story) { s.row(s.key(1, 1)) }, CheckRows, "doubled"},
 		{"a row is altered", PolicyTimeout, func(s *story) { s.rows[1].Value++ }, CheckRows, "altered"},
 		{"a row of another client", PolicyTimeout, func(s *story) { key, _ := Key(5, 0, 1); s.row(key) }, CheckRows, "foreign"},
-		{"a row of the reader's number", PolicyTimeout, func(s *story) { key, _ := Key(9, 1, 1); s.row(key) }, CheckRows, "foreign"},
+		{"a row of the reader's number", PolicyTimeout, func(s *story) { key, _ := Key(9, 0, 1); s.row(key) }, CheckRows, "foreign"},
 		{"a row of nobody's", PolicyTimeout, func(s *story) { s.row(-5) }, CheckRows, "foreign"},
 		{"a row of an attempt that was not made", PolicyTimeout, func(s *story) { s.row(s.key(1, 2)) }, CheckRows, "foreign"},
 		{"a row of no attempt", PolicyTimeout, func(s *story) { key, _ := Key(0, 1, 0); s.row(key) }, CheckRows, "foreign"},
@@ -178,6 +182,7 @@ func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
 		{"the next attempt, which hung", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(3, 2)) }, "", ""},
 		{"the attempt after it", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(3, 3)) }, CheckRows, "foreign"},
 		{"the next attempt of what has ended", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, true); s.row(s.key(3, 2)) }, CheckRows, "foreign"},
+		{"the same number of attempt of an operation before", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(1, 2)) }, CheckRows, "foreign"},
 		{"an operation after one that goes on", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(4, 1)) }, CheckRows, "foreign"},
 		{"the next attempt of the same row, which hung", PolicyIdempotent, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(3, 2)) }, "", ""},
 		{"no next attempt of the same row", PolicyIdempotent, func(s *story) { s.insert(3, 1, history.Failed, true); s.row(s.key(3, 2)) }, CheckRows, "failed"},
@@ -380,7 +385,8 @@ func TestFigures(t *testing.T) {
 	s.insert(4, 1, history.Unknown, true).Error = load.ClassHung
 	s.insert(5, 1, history.Unknown, true)
 	s.insert(6, 1, history.Failed, true)
-	for _, key := range []int64{s.key(3, 1), s.key(3, 3), s.key(4, 1), s.key(6, 1), s.key(7, 1)} {
+	s.insert(7, 1, history.Failed, true)
+	for _, key := range []int64{s.key(3, 1), s.key(3, 3), s.key(4, 1), s.key(6, 1), s.key(8, 1)} {
 		s.row(key)
 	}
 	s.without(s.key(2, 1))
@@ -392,7 +398,7 @@ func TestFigures(t *testing.T) {
 	late.Outcome, late.Final, late.Values, late.End, late.Error = history.Unknown, history.Unknown, nil, 90*ms, load.ClassHung
 	got := s.judge(t).Figures
 	want := Figures{
-		Writes: Outcomes{Committed: 4, Unknown: 2, Failed: 1}, Attempts: 9,
+		Writes: Outcomes{Committed: 4, Unknown: 2, Failed: 2}, Attempts: 10,
 		Reads: Outcomes{Committed: 5, Failed: 1}, Rows: 7,
 		Lost: 1, Duplicates: 1, Surplus: 1, UnknownDone: 1, FailedDone: 1, Unrecorded: 1,
 		Stale: 2, StaleBy: 40 * ms, Missed: 1, Probes: 1,
@@ -404,13 +410,48 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestAnOutageInTheMiddle is longer than the one at the end.
-func TestAnOutageInTheMiddle(t *testing.T) {
-	s := told(PolicyTimeout)
-	s.ops[2].End = 95 * ms
-	s.ops[2].Start = 20 * ms
-	if got, want := s.judge(t).Figures.WriteOutage, (Gap{20 * ms, 95 * ms}); got != want {
-		t.Errorf("the outage is %+v, want %+v", got, want)
+func TestOutages(t *testing.T) {
+	for name, test := range map[string]struct {
+		tell func(*story)
+		want Gap
+	}{
+		"at the end":    {func(*story) {}, Gap{30 * ms, 100 * ms}},
+		"in the middle": {func(s *story) { s.ops[2].End = 95 * ms }, Gap{20 * ms, 95 * ms}},
+		"what came before the first success is none": {func(s *story) {
+			s.ops = s.ops[:0]
+			s.insert(0, 1, history.Unknown, true)
+			s.insert(1, 1, history.Committed, true).End = 90 * ms
+		}, Gap{90 * ms, 100 * ms}},
+		"records out of order":     {func(s *story) { s.ops[1].End = 80 * ms }, Gap{10 * ms, 80 * ms}},
+		"and no success after":     {func(s *story) { s.ops[0].End = 98 * ms }, Gap{98 * ms, 100 * ms}},
+		"an unknown is no success": {func(s *story) { s.insert(3, 1, history.Unknown, true).End = 60 * ms }, Gap{30 * ms, 100 * ms}},
+		"a duplicate is one": {func(s *story) {
+			s.config.Policy = PolicyIdempotent
+			op := s.insert(3, 1, history.Failed, true)
+			op.End, op.Final = 60*ms, history.Committed
+		}, Gap{60 * ms, 100 * ms}},
+		"after the end nothing counts": {func(s *story) {
+			s.insert(3, 1, history.Committed, true).End = 500 * ms
+			s.after, s.ops = s.ops[len(s.ops)-1:], s.ops[:len(s.ops)-1]
+		}, Gap{30 * ms, 100 * ms}},
+	} {
+		s := told(PolicyTimeout)
+		test.tell(s)
+		if got := s.judge(t).Figures.WriteOutage; got != test.want {
+			t.Errorf("%s: the outage is %+v, want %+v", name, got, test.want)
+		}
+	}
+}
+
+// TestADuplicateIsAcknowledged even if nothing else is.
+func TestADuplicateIsAcknowledged(t *testing.T) {
+	s := told(PolicyIdempotent)
+	s.ops, s.rows = nil, nil
+	s.insert(0, 1, history.Unknown, false)
+	s.insert(0, 2, history.Failed, true).Final = history.Committed
+	s.row(s.key(0, 1))
+	if r := s.judge(t).Results[0]; r.Verdict != check.Valid {
+		t.Errorf("%v: %s", r.Verdict, r.Detail)
 	}
 }
 
@@ -443,7 +484,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	if _, judged := Judge(s.config, seed, e); err != nil || !errors.As(judged, &malformed) {
 		t.Errorf("a count that does not match: %v, %v", err, judged)
 	}
-	if _, err := Judge(Config{Policy: "hope"}, seed, e); err == nil {
+	if _, err := Judge(Config{Policy: "hope"}, seed, told(PolicyTimeout).write(t)); err == nil {
 		t.Error("a policy that does not exist was judged")
 	}
 }
