@@ -20,6 +20,8 @@ require (
 	modernc.org/sqlite v1.60.0
 )
 
+require github.com/apple/foundationdb/bindings/go v0.0.0-20250221231555-5140696da2df // indirect
+
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
