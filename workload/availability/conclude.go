@@ -50,16 +50,34 @@ func (j *judge) conclude() {
 	j.settle(&j.rows, j.missing, f.Rows == 0, "there are no rows")
 
 	answered := f.Reads.Committed - f.Probes
-	j.reads.Detail = fmt.Sprintf("%d reads of acknowledged rows were answered; %d missed one that was there in the end, acknowledged up to %.3f s before; %d missed one that was lost",
-		answered, f.Stale, float64(f.StaleBy)/1e9, f.Missed)
-	if j.evidence.Promise != PromiseLinearizable || !j.config.primary() {
-		j.reads.Detail += "; the database does not promise that no read is stale, so a row that is missed is no violation"
+	j.reads.Detail = fmt.Sprintf("%d reads of acknowledged rows were answered, %d with what nobody had written", answered, j.reads.Found-j.convictedStale())
+	if f.Stale > 0 {
+		j.reads.Detail += fmt.Sprintf("; %d missed a row that was there in the end, acknowledged up to %.3f s before", f.Stale, seconds(f.StaleBy))
+	}
+	if f.Missed > 0 {
+		j.reads.Detail += fmt.Sprintf("; %d missed a row that was lost", f.Missed)
+	}
+	if f.Stale > 0 && !j.fresh() {
+		j.reads.Detail += "; the database does not promise that no read is stale, so that is no violation"
 	}
 	why := ""
 	if f.Unsure > 0 {
 		why = fmt.Sprintf("%d reads missed a row, and it is not known whether that was lost: %s", f.Unsure, j.missing)
 	}
 	j.settle(&j.reads, why, answered == 0, "no read of an acknowledged row was answered")
+}
+
+// fresh reports whether no read may be stale.
+func (j *judge) fresh() bool {
+	return j.config.primary() && j.evidence.Promise == PromiseLinearizable
+}
+
+// convictedStale is how many of the findings of reads are stale reads.
+func (j *judge) convictedStale() int64 {
+	if j.fresh() {
+		return j.figures.Stale
+	}
+	return 0
 }
 
 // settle gives a check that found nothing wrong its verdict: Unknown if

@@ -240,7 +240,7 @@ func (j *judge) notFound(op *history.Op, key, age int64) {
 		return
 	}
 	j.figures.stale(age)
-	if j.config.primary() && j.evidence.Promise == PromiseLinearizable {
+	if j.fresh() {
 		j.reads.Add(staleRead(op, key, age))
 	}
 }
