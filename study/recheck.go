@@ -168,7 +168,7 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 			"keeps the address %s without its password; give the whole one with --db or ASSAY_DB", address)}
 	}
 	o.Progress.Stage("connecting")
-	store, err := openWork(ctx, s, address)
+	store, err := openWork(ctx, s, withOptions(address, s.Options))
 	if err != nil {
 		return err
 	}

@@ -110,6 +110,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	if embedded {
 		r.address = embeddedAddress("", "") // the folder comes later
 	}
+	r.address = withOptions(r.address, r.scenario.Options)
 	if r.driver, err = catalog.DriverFor(r.address); err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		return err
 	}
 	if embedded {
-		r.address = embeddedAddress(r.folder, r.scenario.Workload)
+		r.address = withOptions(embeddedAddress(r.folder, r.scenario.Workload), r.scenario.Options)
 	}
 	if err = r.reach(ctx); err != nil && missing != nil {
 		r.forget()

@@ -35,6 +35,9 @@ type Scenario struct {
 	// Cluster starts servers on this machine for the run instead, such as
 	// "mongodb:3".
 	Cluster string `yaml:"cluster,omitempty"`
+	// Options are parameters of the address, as NAME=VALUE, also of one that a
+	// cluster gives, such as "w=1".
+	Options []string `yaml:"options,omitempty"`
 	// Faults are what is done to the cluster's nodes meanwhile; see package
 	// fault for the grammar.
 	Faults []string `yaml:"faults,omitempty"`
@@ -85,6 +88,9 @@ func (s Scenario) Validate() error {
 		if _, err := catalog.DriverFor(s.Database); err != nil {
 			return err
 		}
+	}
+	if err := s.validateOptions(); err != nil {
+		return err
 	}
 	if err := s.Load.Validate(); err != nil {
 		return err

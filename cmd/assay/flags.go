@@ -64,6 +64,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&s.Cluster, "cluster", s.Cluster, "start servers on this machine for the run, such as mongodb:3; assay cluster --help has all")
 	flags.StringArrayVar(&s.Faults, "fault", s.Faults, "with --cluster: a fault, such as 'kill primary every 20s'; repeatable")
 	flags.StringVar(&f.servers, "servers", "", "with --cluster: a folder that holds server programs, searched first")
+	flags.StringArrayVar(&s.Options, "option", s.Options, "a parameter of the address, such as w=1; repeatable, and of use with --cluster")
 	flags.IntVar(&l.Clients, "clients", l.Clients, "how many clients work at once")
 	flags.Var(perSecond{&l.Rate}, "rate", "open loop: arrivals a second over all clients, timed from due")
 	flags.StringVar((*string)(&l.Arrivals), "arrivals", string(l.Arrivals), "with --rate: poisson (unless said otherwise) or uniform")
