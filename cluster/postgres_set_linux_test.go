@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -62,6 +65,9 @@ func startSet(t *testing.T, o PostgresSetOptions) (*PostgresSet, *announced) {
 	if o.FailoverAfter == 0 {
 		o.FailoverAfter = time.Second
 	}
+	if o.LogDir == "" {
+		o.LogDir = t.TempDir()
+	}
 	s, err := StartPostgresSet(bounded(t), o)
 	if err != nil {
 		t.Fatal(err)
@@ -70,21 +76,45 @@ func startSet(t *testing.T, o PostgresSetOptions) (*PostgresSet, *announced) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+		checkSharedMemory(t, o.LogDir, began)
 	})
 	return s, said
+}
+
+// checkSharedMemory asserts that no process which wrote to one of the logs left
+// a segment of shared memory.
+func checkSharedMemory(t *testing.T, logs string, began time.Time) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(logs, "postgres-*.log"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("logs %v, %v", files, err)
+	}
+	ours := make(map[string]bool)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		for _, found := range regexp.MustCompile(`UTC \[(\d+)\]`).FindAllSubmatch(text, -1) {
+			ours[string(found[1])] = true
+		}
+	}
+	segments, err := os.ReadFile("/proc/sysvipc/shm")
+	must(t, err)
+	for line := range strings.Lines(string(segments)) {
+		fields := strings.Fields(line)
+		if len(fields) < 14 || !ours[fields[4]] {
+			continue
+		}
+		// A process id may have been another server's before.
+		if made, err := strconv.ParseInt(fields[13], 10, 64); err == nil && made >= began.Unix() {
+			t.Errorf("process %s left a segment of shared memory", fields[4])
+		}
+	}
 }
 
 func bounded(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func primaryOf(t *testing.T, s *PostgresSet) int {

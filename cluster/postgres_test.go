@@ -16,6 +16,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func startPostgres(t *testing.T, o PostgresOptions) *Postgres {
 	t.Helper()
 	p, err := StartPostgres(t.Context(), o)
