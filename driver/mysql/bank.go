@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -172,9 +173,17 @@ func (s *bankStore) AuditAll(ctx context.Context) (bank.Totals, error) {
 // is a state between two commits also where transfers are serializable, which
 // InnoDB does by locks: they commit in an order in which they could have run one
 // by one.
+//
+// An audit is judged by what was acknowledged before it, on any node. A Galera
+// node shows that where it is asked to (wsrep_sync_wait), and promises nothing
+// where it is not; so it is asked, unless the address says something else.
 func (s *bankStore) auditing(ctx context.Context, work func(*conn) error) error {
 	err := s.use(ctx, func(c *conn) error {
-		if err := c.exec(ctx, `SET TRANSACTION ISOLATION LEVEL `+repeatableRead); err != nil {
+		before := `SET TRANSACTION ISOLATION LEVEL ` + repeatableRead
+		if s.waitsInAudits() {
+			before = `SET SESSION wsrep_sync_wait = 1; ` + before
+		}
+		if err := c.exec(ctx, before); err != nil {
 			return err
 		}
 		return c.inTransaction(ctx, `START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY`, func() error { return work(c) })
@@ -186,4 +195,10 @@ func (s *bankStore) auditing(ctx context.Context, work func(*conn) error) error 
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return err
+}
+
+// waitsInAudits reports whether audits are to wait until their node has applied
+// what the cluster has committed.
+func (p *place) waitsInAudits() bool {
+	return p.server.galera && !slices.ContainsFunc(p.variables, func(v variable) bool { return v.name == "wsrep_sync_wait" })
 }

@@ -160,6 +160,9 @@ func (p *place) Describe(ctx context.Context) (workload.Product, error) {
 		if err != nil {
 			return errors.New("the Galera node does not tell the size of its cluster")
 		}
+		if p.workload == "bank" && p.waitsInAudits() {
+			add("audits", "wsrep_sync_wait=1")
+		}
 		add("wsrep_cluster_size", strconv.Itoa(size))
 		product.Topology.Nodes, product.Topology.Replicas = size, size
 		return nil

@@ -74,6 +74,9 @@ const (
 	classDuplicateKey = "duplicate key"
 	// classNotPrepared: a Galera node that is in no component with a quorum.
 	classNotPrepared = "node not prepared"
+	// classDuringCommit: the server failed in the middle of a COMMIT; a Galera
+	// node that loses its quorum then says so, and the others may have it.
+	classDuringCommit = "error during commit"
 )
 
 // ruling is what an error proves about the transaction in which it came up.
@@ -183,6 +186,8 @@ func classOf(answer *library.MySQLError) string {
 		return bank.ClassShutdown
 	case codeUnknownCommand:
 		return classNotPrepared
+	case codeErrorDuringCommit:
+		return classDuringCommit
 	default:
 		if code >= 2000 && code < 3000 {
 			return bank.ClassLost
