@@ -82,7 +82,7 @@ func checkWhole(t *testing.T, c *cluster.Cluster) {
 		if err != nil || halted || !n.Running() {
 			t.Errorf("%s: runs %v, halted %v, %v", n.Name(), n.Running(), halted, err)
 		}
-		if _, err := answers(ctx, n); err != nil {
+		if err := dial(ctx, n, dialBound); err != nil {
 			t.Errorf("%s: %v", n.Name(), err)
 		}
 		if l := n.Machine().Limits(); l != c.Spec().Limits {
@@ -261,6 +261,29 @@ func TestValidateOnLoopback(t *testing.T) {
 	}
 	done, err := Run(t.Context(), c, parse(t, "slowcpu=0.01 primary at 0s for 2s", "kill primary at 0s for 100ms"), Plan{}, &recording{})
 	if err != nil || len(done) != 2 || !done[0].Healed || !done[1].Proven || !done[1].Healed || done[1].NewPrimary != "n1" {
+		t.Errorf("%+v, %v", done, err)
+	}
+	checkWhole(t, c)
+}
+
+// A cluster may kill a primary that is silent, so that it takes no more writes;
+// nobody starts it again but the fault's healing.
+func TestAServerThatEndsUnderAFaultIsStartedAgain(t *testing.T) {
+	c := startCluster(t, "postgres:3,failover=2s")
+	for _, text := range []string{"pause primary at 0s for 6s", "isolate primary at 0s for 6s"} {
+		done, err := Run(t.Context(), c, parse(t, text), Plan{}, &recording{})
+		if err != nil || len(done) != 1 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		if i := done[0]; !i.Proven || !i.Healed || !strings.Contains(i.Healing, "had ended meanwhile, and serves again") ||
+			i.NewPrimary == "" || i.NewPrimary == i.Primary {
+			t.Errorf("%+v", i)
+		}
+		checkWhole(t, c)
+	}
+	// What another fault has ended is that fault's to start.
+	done, err := Run(t.Context(), c, parse(t, "slowdisk n2 at 0s for 1s", "kill n2 at 500ms for 3s"), Plan{}, &recording{})
+	if err != nil || len(done) != 2 || !strings.Contains(done[0].Healing, "down for another fault") || !done[0].Proven || !done[1].Healed {
 		t.Errorf("%+v, %v", done, err)
 	}
 	checkWhole(t, c)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"assay/cluster"
 )
@@ -72,18 +73,39 @@ func gonePhrase(processes []cluster.ProcessID) string {
 func (d *downing) undo(context.Context) error { return nil }
 
 func (d *downing) confirm(ctx context.Context) (string, error) {
-	return looked(d.nodes, func(n *cluster.Node) (string, error) { return startAgain(ctx, n) })
+	return looked(d.nodes, func(n *cluster.Node) (string, error) {
+		if n.Running() { // it could not be ended
+			return "it runs", nil
+		}
+		return startAgain(ctx, n)
+	})
 }
+
+// startTries is how often a server is started that does not come up, and
+// startPause how long to wait in between: of servers that come back together
+// one may stand in another's way for a moment.
+const (
+	startTries = 3
+	startPause = time.Second
+)
 
 // startAgain starts the node's server; the error has the end of its log.
 func startAgain(ctx context.Context, n *cluster.Node) (string, error) {
-	const lines = 10
-	if err := n.Start(ctx); err != nil {
-		log := n.Tail(lines)
-		if last := log[strings.LastIndexByte(log, '\n')+1:]; strings.Contains(err.Error(), last) {
-			return "", fmt.Errorf("start it again: %w", err)
-		}
-		return "", fmt.Errorf("start it again: %w; its log %s ends with:\n%s", err, n.Log(), log)
+	err := n.Start(ctx)
+	tries := 1
+	for ; err != nil && tries < startTries && sleepUntil(ctx, time.Now().Add(startPause)); tries++ {
+		err = n.Start(ctx)
 	}
-	return fmt.Sprintf("serves again as process %d", n.PID()), nil
+	if err == nil && tries == 1 {
+		return fmt.Sprintf("serves again as process %d", n.PID()), nil
+	}
+	if err == nil {
+		return fmt.Sprintf("serves again as process %d, at the attempt number %d", n.PID(), tries), nil
+	}
+	const lines = 10
+	log := n.Tail(lines)
+	if last := log[strings.LastIndexByte(log, '\n')+1:]; strings.Contains(err.Error(), last) {
+		return "", fmt.Errorf("start it again: %w", err)
+	}
+	return "", fmt.Errorf("start it again: %w; its log %s ends with:\n%s", err, n.Log(), log)
 }

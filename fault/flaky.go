@@ -9,8 +9,8 @@ import (
 
 // flaky drops a share of the packets that reach or leave nodes, each packet by
 // its own chance.
-func flaky(_ servers, nodes []*cluster.Node, share float64) deed {
-	d := &dropping{}
+func flaky(nodes []*cluster.Node, share float64, take taker) deed {
+	d := &dropping{take: take}
 	rule := machine.Rule{Direction: machine.Both, Share: cmp.Or(share, DefaultLoss)}
 	for _, n := range nodes {
 		d.rules = append(d.rules, &dropRule{node: n, rule: rule, dial: fromHere(n)})

@@ -14,7 +14,7 @@ import (
 // is to be ended.
 func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 	var err error
-	if i.deed, err = r.stage.prepare(i.Fault, i.choice); err != nil {
+	if i.deed, err = r.stage.prepare(i.Fault, i.choice, r.taker(i)); err != nil {
 		close(i.undone)
 		i.problem(err)
 		return &watch{}

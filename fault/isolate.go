@@ -9,8 +9,8 @@ import (
 
 // isolate cuts nodes off from everybody, or from assay alone. Nothing answers
 // for what is dropped, as when a machine loses its network or its power.
-func isolate(s servers, nodes []*cluster.Node, clients bool) deed {
-	d := &dropping{}
+func isolate(s servers, nodes []*cluster.Node, clients bool, take taker) deed {
+	d := &dropping{take: take}
 	rule := machine.Rule{Direction: machine.Both, Share: 1}
 	if clients {
 		rule.Peers = []netip.Addr{s.cluster.Machines().Client()}

@@ -15,6 +15,7 @@ import (
 // dropping has the kernel drop packets by rules, one a node.
 type dropping struct {
 	rules []*dropRule
+	take  taker
 }
 
 type dropRule struct {
@@ -122,7 +123,7 @@ func (d *dropping) undo(context.Context) error {
 
 func (d *dropping) confirm(ctx context.Context) (string, error) {
 	return looked(d.nodes(), func(n *cluster.Node) (string, error) {
-		text, err := reachable(ctx, n, func() error {
+		text, err := back(ctx, n, d.take, func() error {
 			bounded, cancel := context.WithTimeout(ctx, dialBound)
 			defer cancel()
 			return d.of(n).dial(bounded)

@@ -5,8 +5,8 @@ import (
 )
 
 // separate cuts nodes off from other nodes; assay still reaches all of them.
-func separate(s servers, cuts []cut) (deed, error) {
-	d := &dropping{}
+func separate(s servers, cuts []cut, take taker) (deed, error) {
+	d := &dropping{take: take}
 	for _, c := range cuts {
 		node, err := s.nodes([]string{c.node})
 		if err != nil {

@@ -46,9 +46,14 @@ type stage interface {
 	primary(ctx context.Context) (string, error)
 	// running reports whether the node's server has not ended.
 	running(name string) bool
-	// prepare returns the fault's deed without doing it.
-	prepare(f Fault, c choice) (deed, error)
+	// prepare returns the fault's deed without doing it. Before the deed starts
+	// a server that it has not ended, it asks take.
+	prepare(f Fault, c choice, take taker) (deed, error)
 }
+
+// taker takes hold of a node's server until release is called; free is false if
+// another fault has it.
+type taker func(node string) (release func(), free bool)
 
 // deed is what a fault does to nodes. Its methods are called in this order,
 // each once but for proof.
@@ -309,6 +314,27 @@ func (r *runner) unavailable(name string, about Description) string {
 		return name + " is down already"
 	}
 	return ""
+}
+
+// taker lets an injection take hold of a server that has ended under it.
+func (r *runner) taker(i *injecting) taker {
+	return func(node string) (release func(), free bool) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		server := hold{node, partProcess}
+		switch r.held[server] {
+		case i:
+			return func() {}, true
+		case nil:
+			r.held[server] = i
+			return func() {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				delete(r.held, server)
+			}, true
+		}
+		return nil, false
+	}
 }
 
 func (r *runner) release(i *injecting) {

@@ -41,7 +41,7 @@ func (s *scene) running(name string) bool {
 	return !s.down[name]
 }
 
-func (s *scene) prepare(f Fault, c choice) (deed, error) {
+func (s *scene) prepare(f Fault, c choice, _ taker) (deed, error) {
 	return &act{scene: s, fault: f, nodes: c.nodes}, s.fail["prepare"]
 }
 

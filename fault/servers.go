@@ -40,7 +40,7 @@ func (s servers) running(name string) bool {
 	return n != nil && n.Running()
 }
 
-func (s servers) prepare(f Fault, c choice) (deed, error) {
+func (s servers) prepare(f Fault, c choice, take taker) (deed, error) {
 	nodes, err := s.nodes(c.nodes)
 	if err != nil {
 		return nil, err
@@ -53,17 +53,17 @@ func (s servers) prepare(f Fault, c choice) (deed, error) {
 	case Restart:
 		return restart(nodes), nil
 	case Pause:
-		return &pausing{nodes: nodes}, nil
+		return &pausing{nodes: nodes, take: take}, nil
 	case Isolate:
-		return isolate(s, nodes, f.Clients), nil
+		return isolate(s, nodes, f.Clients, take), nil
 	case Partition:
-		return separate(s, c.cuts)
+		return separate(s, c.cuts, take)
 	case Flaky:
-		return flaky(s, nodes, f.Share), nil
+		return flaky(nodes, f.Share, take), nil
 	case SlowDisk:
-		return slowDisk(nodes, f.Rate), nil
+		return slowDisk(nodes, f.Rate, take), nil
 	case SlowCPU:
-		return slowCPU(nodes, f.Share), nil
+		return slowCPU(nodes, f.Share, take), nil
 	case Clock:
 		return shiftClock(nodes, f.Offset)
 	}
@@ -139,12 +139,21 @@ func refuses(ctx context.Context, n *cluster.Node) bool {
 	return errors.Is(dial(ctx, n, dialBound), syscall.ECONNREFUSED)
 }
 
-// reachable waits until a connection to the node can be made by dial. A node
-// whose server another fault has ended is not waited for.
-func reachable(ctx context.Context, n *cluster.Node, dial func() error) (string, error) {
+// back waits until a connection to the node can be made by dial. A server that
+// has ended under a fault that does not end servers is started again, as the
+// one who looks after the machines would: a cluster may kill a node that is
+// silent, so that it takes no more writes. One that another fault has ended is
+// left to that.
+func back(ctx context.Context, n *cluster.Node, take taker, dial func() error) (string, error) {
 	for {
 		if !n.Running() {
-			return "its server is down for another reason", nil
+			release, free := take(n.Name())
+			if !free {
+				return "its server is down for another fault", nil
+			}
+			defer release()
+			text, err := startAgain(ctx, n)
+			return "its server had ended meanwhile, and " + text, err
 		}
 		err := dial()
 		if err == nil {
@@ -156,7 +165,7 @@ func reachable(ctx context.Context, n *cluster.Node, dial func() error) (string,
 	}
 }
 
-// answers waits until the node can be reached from here.
-func answers(ctx context.Context, n *cluster.Node) (string, error) {
-	return reachable(ctx, n, func() error { return dial(ctx, n, dialBound) })
+// backHere is back with connections from here.
+func backHere(ctx context.Context, n *cluster.Node, take taker) (string, error) {
+	return back(ctx, n, take, func() error { return dial(ctx, n, dialBound) })
 }

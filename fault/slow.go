@@ -15,12 +15,15 @@ type slowing struct {
 	limits machine.Limits
 	// tell is a limit in words.
 	tell func(limit float64) string
-	// check reads from the kernel what is in force on a node and what that has
-	// done; before is what it returned before the fault.
-	check func(n *cluster.Node) (pressure, error)
+	// controller is the limit's name in cgroups of version 1, read what is in
+	// force there and what that has done.
+	controller string
+	read       func(cgroup) (pressure, error)
+	take       taker
 
 	mu      sync.Mutex
 	restore map[string]func() error
+	groups  map[string]cgroup // those that were found; they outlive the servers
 	before  map[string]pressure
 }
 
@@ -35,17 +38,42 @@ type pressure struct {
 }
 
 func (s *slowing) act(context.Context) error {
-	s.restore, s.before = map[string]func() error{}, map[string]pressure{}
+	s.restore, s.groups, s.before = map[string]func() error{}, map[string]cgroup{}, map[string]pressure{}
 	return each(s.nodes, func(n *cluster.Node) error {
-		// Before the first limit there may be nothing to read.
-		before, _ := s.check(n)
 		restore, err := n.Machine().SetLimits(s.limits)
+		s.mu.Lock()
+		s.restore[n.Name()] = restore
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		before, err := s.look(n)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.before[n.Name()] = before
-		s.restore[n.Name()] = restore
 		return err
 	})
+}
+
+// look reads what the kernel tells of a node's limit. A server that is down
+// has the zero pressure until it was seen once.
+func (s *slowing) look(n *cluster.Node) (pressure, error) {
+	s.mu.Lock()
+	group, found := s.groups[n.Name()]
+	s.mu.Unlock()
+	if !found {
+		if !n.Running() {
+			return pressure{}, nil
+		}
+		var err error
+		if group, err = cgroupOf(n.PID(), s.controller); err != nil {
+			return pressure{}, err
+		}
+		s.mu.Lock()
+		s.groups[n.Name()] = group
+		s.mu.Unlock()
+	}
+	return s.read(group)
 }
 
 // proof is that the kernel holds the limit, and that somebody had to wait for
@@ -54,7 +82,7 @@ func (s *slowing) proof(context.Context, bool) (sight, error) {
 	var mu sync.Mutex
 	proven := true
 	text, err := looked(s.nodes, func(n *cluster.Node) (string, error) {
-		now, err := s.check(n)
+		now, err := s.look(n)
 		if err != nil {
 			return "", err
 		}
@@ -91,17 +119,15 @@ func (s *slowing) undo(context.Context) error {
 
 func (s *slowing) confirm(ctx context.Context) (string, error) {
 	return looked(s.nodes, func(n *cluster.Node) (string, error) {
-		limit := "the limit is gone, "
-		if n.Running() {
-			now, err := s.check(n)
-			if err != nil {
-				return "", err
-			}
-			if now.limit != 0 {
-				limit = "the limit is " + s.tell(now.limit) + " again, "
-			}
+		now, err := s.look(n)
+		if err != nil {
+			return "", err
 		}
-		text, err := answers(ctx, n)
+		limit := "the limit is gone, "
+		if now.limit != 0 {
+			limit = "the limit is " + s.tell(now.limit) + " again, "
+		}
+		text, err := backHere(ctx, n, s.take)
 		return limit + text, err
 	})
 }

@@ -12,19 +12,15 @@ import (
 )
 
 // slowCPU leaves nodes a share of a processor.
-func slowCPU(nodes []*cluster.Node, share float64) deed {
-	return &slowing{nodes: nodes, limits: machine.Limits{CPU: cmp.Or(share, DefaultCPU)}, check: cpuPressure,
+func slowCPU(nodes []*cluster.Node, share float64, take taker) deed {
+	return &slowing{nodes: nodes, limits: machine.Limits{CPU: cmp.Or(share, DefaultCPU)}, controller: "cpu", read: cpuPressure, take: take,
 		tell: func(limit float64) string { return strconv.FormatFloat(limit, 'f', -1, 64) + " processors" }}
 }
 
 // cpuPressure reads the quota and how many periods ended throttled
 // (Documentation/admin-guide/cgroup-v2.rst, "CPU Interface Files"; version 1:
 // Documentation/scheduler/sched-bwc.rst).
-func cpuPressure(n *cluster.Node) (p pressure, err error) {
-	group, err := cgroupOf(n.PID(), "cpu")
-	if err != nil {
-		return p, err
-	}
+func cpuPressure(group cgroup) (p pressure, err error) {
 	var quota, period string
 	if group.v2 {
 		text, err := group.read("cpu.max")

@@ -11,19 +11,15 @@ import (
 )
 
 // slowDisk leaves nodes so many bytes a second to write.
-func slowDisk(nodes []*cluster.Node, rate int64) deed {
-	return &slowing{nodes: nodes, limits: machine.Limits{DiskWrite: cmp.Or(rate, DefaultRate)}, check: diskPressure,
+func slowDisk(nodes []*cluster.Node, rate int64, take taker) deed {
+	return &slowing{nodes: nodes, limits: machine.Limits{DiskWrite: cmp.Or(rate, DefaultRate)}, controller: "blkio", read: diskPressure, take: take,
 		tell: func(limit float64) string { return formatRate(int64(limit)) + " a second" }}
 }
 
 // diskPressure reads the limit on writes of the one device that has one; the
 // kernel does not count who waits for it (Documentation/admin-guide/cgroup-v2.rst,
 // "IO Interface Files"; version 1: cgroup-v1/blkio-controller.rst).
-func diskPressure(n *cluster.Node) (p pressure, err error) {
-	group, err := cgroupOf(n.PID(), "blkio")
-	if err != nil {
-		return p, err
-	}
+func diskPressure(group cgroup) (p pressure, err error) {
 	file := "blkio.throttle.write_bps_device"
 	if group.v2 {
 		file = "io.max"

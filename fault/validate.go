@@ -138,9 +138,9 @@ func checkMeans(f Fault, c *cluster.Cluster) error {
 		_, err := findFaketime()
 		return err
 	case SlowDisk:
-		return tryLimit(f, c, slowDisk(nil, f.Rate).(*slowing).limits)
+		return tryLimit(f, c, slowDisk(nil, f.Rate, nil).(*slowing).limits)
 	case SlowCPU:
-		return tryLimit(f, c, slowCPU(nil, f.Share).(*slowing).limits)
+		return tryLimit(f, c, slowCPU(nil, f.Share, nil).(*slowing).limits)
 	}
 	return nil
 }
