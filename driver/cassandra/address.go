@@ -41,6 +41,8 @@ type settings struct {
 	connectTimeout time.Duration
 	// silence is how long a connection may say nothing before it is given up.
 	silence time.Duration
+	// revisit is how often a node that is taken for down is tried again.
+	revisit time.Duration
 }
 
 // level is a consistency level as an address names it.
@@ -68,7 +70,7 @@ var keyspaceForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,47}$`)
 func parse(target workload.Target) (*settings, error) {
 	s := &settings{
 		printable: workload.Redact(target.Address), keyspace: defaultKeyspace, consistency: gocql.Quorum,
-		replication: defaultReplication, connectTimeout: target.ConnectTimeout, silence: defaultSilence,
+		replication: defaultReplication, connectTimeout: target.ConnectTimeout, silence: defaultSilence, revisit: defaultRevisit,
 	}
 	if s.connectTimeout <= 0 {
 		s.connectTimeout = defaultConnectTimeout

@@ -56,6 +56,22 @@ func closing(t *testing.T, address string) *availabilityStore {
 	return store
 }
 
+// impatient opens a Store on one host that gives up silent connections after
+// this time and tries a host that it takes for down again every second: nobody
+// else tells it when a proxy lets it through again.
+func impatient(t *testing.T, host string, silence time.Duration) (*availabilityStore, error) {
+	s, err := parse(workload.Target{Address: "cassandra://" + host, ConnectTimeout: 10 * time.Second})
+	if err != nil {
+		return nil, err
+	}
+	s.silence, s.revisit = silence, time.Second
+	c, err := connect(t.Context(), s)
+	if err != nil {
+		return nil, err
+	}
+	return newAvailability(&keyspace{connection: c, name: s.keyspace, tables: availabilityTables()}), nil
+}
+
 // admin runs statements as somebody else would.
 func admin(t *testing.T, address string, statements ...string) {
 	t.Helper()
@@ -104,7 +120,7 @@ func TestOneNode(t *testing.T) {
 		h := harness(c)
 		h.Server = c.HostPort(0)
 		h.OpenVia = func(t *testing.T, addr string) (availability.Store, error) {
-			return OpenAvailability(t.Context(), workload.Target{Address: "cassandra://" + addr, ConnectTimeout: time.Minute})
+			return impatient(t, addr, defaultSilence)
 		}
 		drivertest.RunAvailability(t, h)
 	})
@@ -168,16 +184,11 @@ func testOwnTables(t *testing.T, address string) {
 // again when the network does.
 func testSilentNode(t *testing.T, server string) {
 	proxy := drivertest.NewProxy(t, server)
-	s, err := parse(workload.Target{Address: "cassandra://" + proxy.Addr(), ConnectTimeout: 5 * time.Second})
+	// More than gocql's 5 seconds between signs of life.
+	store, err := impatient(t, proxy.Addr(), 7*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.silence = 7 * time.Second // more than gocql's 5 between signs of life
-	c, err := connect(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := newAvailability(&keyspace{connection: c, name: s.keyspace, tables: availabilityTables()})
 	t.Cleanup(func() {
 		proxy.Pass()
 		if err := store.Close(); err != nil {

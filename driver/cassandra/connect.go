@@ -30,6 +30,13 @@ import (
 // 11 for an answer.
 const defaultSilence = 16 * time.Second
 
+// agreementBound is how long nodes may take to agree on a new schema, which is
+// a second or two when all are up.
+const agreementBound = 30 * time.Second
+
+// defaultRevisit is gocql's ReconnectInterval.
+const defaultRevisit = time.Minute
+
 // connection is a gocql session, which keeps connections to all nodes and
 // watches which of them are up. All clients of a Store share it, as those of an
 // application do.
@@ -41,8 +48,8 @@ const defaultSilence = 16 * time.Second
 //   - a node is left alone when the others say that it is down, or when it
 //     takes no connections any more, and comes back when they say that it is up
 //     or an attempt succeeds, of which there is one a minute;
-//   - a connection that is lost, or silent for defaultSilence, ends all that is
-//     in flight on it.
+//   - a connection that is lost, or silent for defaultSilence, or takes no more
+//     bytes for the connect timeout, ends all that is in flight on it.
 //
 // gocql's own limit for a request (Timeout, 11 seconds by default) is off, so
 // that a call without a deadline may take as long as the server needs. It is
@@ -90,6 +97,10 @@ func (s *settings) cluster(seen *refusals) *gocql.ClusterConfig {
 	c := gocql.NewCluster(s.hosts...)
 	c.Timeout, c.WriteTimeout = 0, s.connectTimeout
 	c.ConnectTimeout = s.connectTimeout
+	c.ReconnectInterval = s.revisit
+	// With a node that is down there is no agreement, and every change of the
+	// schema takes as long as this.
+	c.MaxWaitSchemaAgreement = agreementBound
 	c.RetryPolicy = nil
 	c.Consistency = s.consistency
 	c.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())

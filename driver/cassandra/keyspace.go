@@ -204,7 +204,9 @@ const (
 // Size asks each node what its tables take, in whole mebibytes
 // (system_views.disk_usage), all copies together. What a node has in memory only
 // is not counted; so it is asked to write it, by a table's
-// memtable_flush_period_in_ms. A node that does not is counted as it is.
+// memtable_flush_period_in_ms, unless a node is down, which would hold up the
+// change of the table. A node that does not write is counted as it is, one that
+// is down not at all.
 func (k *keyspace) Size(ctx context.Context) (workload.Size, error) {
 	if err := k.mustMark(ctx); err != nil {
 		return workload.Size{}, err
@@ -216,7 +218,7 @@ func (k *keyspace) Size(ctx context.Context) (workload.Size, error) {
 			return workload.Size{}, err
 		}
 		size.Rows[t.name] = rows
-		if rows > 0 {
+		if rows > 0 && k.allUp() {
 			if err := k.flush(ctx, t.name); err != nil {
 				return workload.Size{}, err
 			}
@@ -263,6 +265,9 @@ func (k *keyspace) diskUsage(ctx context.Context, table string) (bytes int64, no
 		var mebibytes int64
 		err := k.session.Query("SELECT mebibytes FROM system_views.disk_usage WHERE keyspace_name = ? AND table_name = ?",
 			k.name, table).SetHostID(host.HostID()).Consistency(gocql.One).ScanContext(ctx, &mebibytes)
+		if errors.Is(err, gocql.ErrNoConnections) {
+			continue // it has just gone down
+		}
 		if err != nil && !errors.Is(err, gocql.ErrNotFound) {
 			return 0, 0, failed("ask for the size of table "+table, err)
 		}
@@ -272,6 +277,11 @@ func (k *keyspace) diskUsage(ctx context.Context, table string) (bytes int64, no
 		bytes += mebibytes << 20
 	}
 	return bytes, none, nil
+}
+
+// allUp reports whether no node is known to be down.
+func (k *keyspace) allUp() bool {
+	return !slices.ContainsFunc(k.session.GetHosts(), func(h *gocql.HostInfo) bool { return !h.IsUp() })
 }
 
 // pause waits, or returns ctx's error.
