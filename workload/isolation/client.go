@@ -33,7 +33,7 @@ func CheckPlan(p load.Plan) error {
 	case p.Retry == load.RetryIdempotent:
 		return &load.PlanError{Option: "--retry", Value: string(p.Retry),
 			Want: "none or failed, since an append that is done again is there twice"}
-	case p.Retry != load.RetryNone && p.MaxAttempts > MaxAttempt:
+	case p.Retry != load.RetryNone && (p.MaxAttempts == 0 || p.MaxAttempts > MaxAttempt):
 		return &load.PlanError{Option: "--max-attempts", Value: strconv.Itoa(p.MaxAttempts),
 			Want: fmt.Sprintf("1 to %d", MaxAttempt)}
 	}

@@ -321,7 +321,7 @@ func TestCheckPlan(t *testing.T) {
 		refused  string
 	}{
 		{load.RetryNone, 1000, ""}, {load.RetryFailed, 255, ""}, {load.RetryFailed, 256, "--max-attempts"},
-		{load.RetryIdempotent, 10, "--retry"},
+		{load.RetryIdempotent, 10, "--retry"}, {load.RetryNone, 0, ""}, {load.RetryBlind, 255, ""}, {load.RetryBlind, 0, "--max-attempts"},
 	} {
 		plan.Retry, plan.MaxAttempts = x.retry, x.attempts
 		err := CheckPlan(plan)
