@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"maps"
+	"math"
 	"strings"
 	"testing"
 
@@ -43,8 +44,8 @@ func TestAcknowledgedBalancesBesideOtherWrongs(t *testing.T) {
 		whole     bool
 		convicted string
 	}{
-		// 1000 is what account 2 would hold if it went on where 1 ended.
-		{"as another account would have it", story{give(1, 1, 2, 1, 0, 9).but(off(2, -5))}, true, "order:acknowledged-balance"},
+		// 0 is what was added to both accounts together.
+		{"as another account would have it", story{give(1, 1, 2, 1, 0, 9).but(off(2, -1005))}, true, "order:acknowledged-balance"},
 		{"a gap in which nothing changed, then a wrong one",
 			story{give(1, 1, 2, 1, 0, 9).but(gap), give(3, 1, 1, 2, 0, 9).but(gap), give(1, 3, 4, 1, 0, 9), give(1, 4, 5, 1, 0, 9).but(off(0, 5))},
 			false, "order:acknowledged-balance"},
@@ -76,6 +77,7 @@ func TestFieldsOfFullAudits(t *testing.T) {
 		want  map[string]int64
 	}{
 		"sum":    {readAll(12, 15, 6, 5993, 2), map[string]int64{"accounts": 6, "balances": 5993, "versions": 2, "off": -7}},
+		"far":    {readAll(12, 15, 6, math.MinInt64, 2), map[string]int64{"accounts": 6, "balances": math.MinInt64, "versions": 2}},
 		"stale":  {readAll(30, 40, 6, 6000, 0), map[string]int64{"accounts": 6, "balances": 6000, "versions": 0, "saw": 0, "acknowledged": 1}},
 		"future": {readAll(1, 5, 6, 6000, 2), map[string]int64{"accounts": 6, "balances": 6000, "versions": 2, "saw": 1, "started": 0}},
 	} {

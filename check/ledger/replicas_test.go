@@ -158,6 +158,10 @@ func TestReplicasThatWereCountedOnlyOnce(t *testing.T) {
 	primary := sampleCopy(2, 3)
 	other := primary.clone()
 	other.rows[1].Amount++
+	short, long, twice := primary.clone(), primary.clone(), other.clone()
+	short.rows = short.rows[:1]
+	long.rows = append(long.rows, Row{ID: 77}, Row{ID: 78}, Row{ID: 79})
+	twice.rows[2].Amount++
 	for name, c := range map[string]struct {
 		room     int64
 		replicas []Replica
@@ -165,6 +169,10 @@ func TestReplicasThatWereCountedOnlyOnce(t *testing.T) {
 	}{
 		"first of two": {1, []Replica{{Name: "a", State: other.state}, {Name: "b", State: primary.state}}, "1 different-row, at least"},
 		"both":         {1, []Replica{{Name: "a", State: other.state}, {Name: "b", State: other.state}}, "2 different-row, at least"},
+		"missing":      {0, []Replica{{Name: "a", State: short.state}}, ": 2 missing-on-replica, at least"},
+		"in excess":    {0, []Replica{{Name: "a", State: long.state}}, ": 3 missing-on-primary, at least"},
+		"one of two":   {3, []Replica{{Name: "a", State: twice.state}}, ": 2 different-row, at least"},
+		"two of two":   {4, []Replica{{Name: "a", State: twice.state}}, ": 2 different-row"},
 		"neither":      {2, []Replica{{Name: "a", State: other.state}, {Name: "b", State: primary.state}}, ": 1 different-row"},
 	} {
 		j := comparison{primary: primary.state, room: c.room, found: newFindings(replicaKinds)}
