@@ -89,3 +89,51 @@ func TestWhatIsToldIsSo(t *testing.T) {
 		}
 	}
 }
+
+// verify holds a piece of evidence against the run.
+func (p *puzzle) verify(e check.Evidence, byID map[int64]*vertex) error {
+	f := e.Fields
+	steps := f["steps"]
+	if e.Kind != KindLostUpdate && (e.Cycle == nil || len(e.Cycle.Steps) < 2) {
+		return fmt.Errorf("no cycle is drawn")
+	}
+	if steps < 1 {
+		return fmt.Errorf("there are no steps")
+	}
+	last := f["id_1"] // a cycle
+	if late, timed := f["late_id"]; timed {
+		if last = f["early_id"]; f["id_1"] != late {
+			return fmt.Errorf("the way does not begin with the late one")
+		}
+		if !(byID[last].end == f["acknowledged_ns"] && f["acknowledged_ns"] < f["started_ns"] && byID[late].first == f["started_ns"]) {
+			return fmt.Errorf("the times are not those of the two")
+		}
+	} else if steps < 2 {
+		return fmt.Errorf("a cycle of one step")
+	}
+	for i := int64(1); i < min(steps, toldSteps); i++ {
+		if f[fmt.Sprintf("account_%d", i)] == f[fmt.Sprintf("account_%d", i+1)] {
+			return fmt.Errorf("steps %d and %d are one", i, i+1)
+		}
+	}
+	if _, timed := f["late_id"]; !timed && steps <= toldSteps && f["account_1"] == f[fmt.Sprintf("account_%d", steps)] {
+		return fmt.Errorf("the last and the first step are one")
+	}
+	for i := int64(1); i <= min(steps, toldSteps); i++ {
+		field := func(name string, i int64) int64 { return f[fmt.Sprintf("%s_%d", name, i)] }
+		to := last
+		if i < steps {
+			if i == toldSteps {
+				break
+			}
+			to = field("id", i+1)
+		}
+		account, version, next := field("account", i), field("version", i), field("next_version", i)
+		a, b := byID[field("id", i)], byID[to]
+		if a == nil || b == nil || a.versions[account] != version || b.versions[account] != next ||
+			version > next || version == next && (a.audit || !b.audit) {
+			return fmt.Errorf("step %d is not so", i)
+		}
+	}
+	return nil
+}
