@@ -216,6 +216,9 @@ func policy(t *Retries) string {
 	if t.Policy == "" || t.Policy == "none" {
 		return t.Policy
 	}
+	if t.MaxAttempts == 0 {
+		return t.Policy + ", until the run ends"
+	}
 	return fmt.Sprintf("%s, at most %s an operation", t.Policy, plural(int64(t.MaxAttempts), "attempt", "attempts"))
 }
 

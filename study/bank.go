@@ -8,18 +8,26 @@ import (
 
 	"assay/catalog"
 	"assay/history"
+	"assay/load"
 	"assay/report"
 	"assay/workload/bank"
 )
 
 func bankKind() kind {
 	return kind{
-		validate: func(s Scenario) error { return s.Bank.Validate() },
+		validate: validateBank,
 		strip:    func(s *Scenario) { s.Bank = bank.Config{} },
 		open:     openBank,
 		counts:   func(op uint8) bool { return op == bank.KindTransfer },
 		options:  bankOptions, judge: judgeBank, stateFile: bank.FileState,
 	}
+}
+
+func validateBank(s Scenario) error {
+	if s.Load.Retry == load.RetryBlind { // a transfer has one id, whatever its attempt
+		return &load.PlanError{Option: "--retry", Value: string(s.Load.Retry), Want: "none, failed or idempotent"}
+	}
+	return s.Bank.Validate()
 }
 
 func openBank(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {

@@ -72,7 +72,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.Uint64Var(&l.Ops, "ops", l.Ops, "measure this many operations, however long they take")
 	flags.DurationVar(&l.Warmup, "warmup", l.Warmup, "work before the measured part (checked, not measured); 0s with --ops")
 	flags.Var(perSecond{&l.Ramp}, "ramp", "clients that start each second, such as 1/s; all at once without it")
-	flags.StringVar((*string)(&l.Retry), "retry", string(l.Retry), "after an attempt that did not commit: none, failed or idempotent")
+	flags.StringVar((*string)(&l.Retry), "retry", string(l.Retry), "after an attempt that did not commit: none, failed (repeat what had no effect) or idempotent (also what is unknown, under the same id)")
 	flags.IntVar(&l.MaxAttempts, "max-attempts", l.MaxAttempts, "with --retry: attempts of one operation")
 	flags.DurationVar(&l.Timeout, "timeout", l.Timeout, "longest time of one attempt")
 	flags.DurationVar(&s.ConnectTimeout, "connect-timeout", s.ConnectTimeout, "longest time to reach the database")
