@@ -173,8 +173,8 @@ func TestTheEndInTheMiddleHeals(t *testing.T) {
 
 func TestManyFaultsOnOneCluster(t *testing.T) {
 	c := startCluster(t, "mongodb:3,election=2s")
-	faults := parse(t, "kill all at 0s for 500ms", "flaky=5% all at 0s", "slowdisk=1MiB all at 100ms for 1h",
-		"pause n1 at 100ms", "isolate primary at 20s for 4s", "kill any at 21s for 1s")
+	faults := parse(t, "kill all at 0s for 4s", "flaky=5% all at 0s", "slowdisk=1MiB all at 100ms for 1h",
+		"pause n1 at 2s", "isolate primary at 20s for 4s", "kill any at 21s for 1s")
 	done, err := Run(t.Context(), c, faults, Plan{Seed: 11, Duration: 30 * time.Second}, &recording{})
 	if err != nil || len(done) != len(faults) {
 		t.Fatalf("%+v, %v", done, err)
