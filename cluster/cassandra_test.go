@@ -244,3 +244,40 @@ func TestCassandraStartEndsWithItsContext(t *testing.T) {
 		t.Error("the folder is still there")
 	}
 }
+
+func TestCassandraAsACluster(t *testing.T) {
+	spec, err := ParseSpec("cassandra:1,network=loopback,heap=200MiB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Start(veryPatiently(t), spec, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var none *NoPrimaryError
+	if n, err := c.Primary(t.Context()); !errors.As(err, &none) {
+		t.Errorf("primary %v, %v", n, err)
+	}
+	node := c.Node("n1")
+	if node == nil || !node.Running() || !strings.HasPrefix(c.Address(), "cassandra://127.0.0.1:") {
+		t.Fatalf("%+v at %s", node, c.Address())
+	}
+	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", node.PID())); err == nil && !strings.Contains(string(text), "-Xmx209715200") {
+		t.Errorf("the heap did not reach it: %q", text)
+	}
+	if err := c.Settled(veryPatiently(t)); err != nil {
+		t.Error(err)
+	}
+	pid := node.PID()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+		t.Errorf("it is still there: %v", err)
+	}
+}

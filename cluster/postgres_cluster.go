@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
 
 	"assay/cluster/machine"
 )
@@ -121,10 +125,42 @@ func clearOnePostgres(ctx context.Context, dir string) error {
 	if p.user, err = Unprivileged("postgres", "nobody"); err != nil {
 		return err
 	}
+	if err := awaitReaped(ctx, filepath.Join(p.data(), "postmaster.pid")); err != nil {
+		return err
+	}
 	if err := p.start(ctx, postgresAnswers); err != nil {
 		return errors.Join(fmt.Errorf("clear away what a killed server left: %w", err), p.endAndRemove(ctx))
 	}
 	return p.endAndRemove(ctx)
+}
+
+// awaitReaped waits until the process that the lock file names is no longer in
+// the system's list. One that was killed stays there until its parent, after
+// our death the system's first process, has asked how it ended; and PostgreSQL
+// takes it for a server that runs.
+func awaitReaped(ctx context.Context, lockFile string) error {
+	text, err := os.ReadFile(lockFile)
+	if err != nil {
+		return err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || pid <= 0 {
+		return nil // PostgreSQL says what is wrong with it
+	}
+	ctx, cancel := context.WithTimeout(ctx, killBound)
+	defer cancel()
+	for {
+		process, err := os.FindProcess(pid)
+		if err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("process %d of %s is still there: %w", pid, lockFile, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // endAndRemove ends the server at once and removes its folder.

@@ -70,9 +70,40 @@ func Orphans() ([]string, error) {
 	}), nil
 }
 
+// secondLook is how long after the first look it is looked again whether nobody
+// lives in namespaces without a record: those of a cluster that is just being
+// started have no process for a moment.
+const secondLook = time.Second
+
+// InhabitedError means that processes live in namespaces of which there is no
+// record here.
+type InhabitedError struct{ ID string }
+
+func (e *InhabitedError) Error() string {
+	return fmt.Sprintf("cluster %s has processes, and its record is not in %s: it belongs to an assay with another TMPDIR, and is left alone",
+		e.ID, os.TempDir())
+}
+
 // RemoveOrphan takes away the namespaces and limits of an id that Orphans has
-// named.
-func RemoveOrphan(id string) error {
+// named. Where processes live in them the error is an *InhabitedError and
+// nothing is touched.
+func RemoveOrphan(ctx context.Context, id string) error {
+	for look := range 2 {
+		inhabited, err := machine.Inhabited(id)
+		if err != nil {
+			return err
+		}
+		if inhabited {
+			return &InhabitedError{ID: id}
+		}
+		if look == 0 {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(secondLook):
+			}
+		}
+	}
 	if err := machine.Remove(id); err != nil {
 		return fmt.Errorf("remove what is left of cluster %s: %w", id, err)
 	}

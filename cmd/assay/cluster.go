@@ -95,7 +95,7 @@ func printStatus(out io.Writer, records []cluster.Record, orphans []string) erro
 		}
 	}
 	for _, id := range orphans {
-		fmt.Fprintf(out, "%s  only namespaces or limits are left; assay cluster down --all takes them away\n", id)
+		fmt.Fprintf(out, "%s  namespaces or limits without a record here; assay cluster down --all takes them away if nobody lives there\n", id)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ that belongs to a run that goes on is left alone.`,
 			}
 			failed := down(cmd.Context(), cmd.OutOrStdout(), records)
 			if all {
-				failed = errors.Join(failed, downOrphans(cmd.OutOrStdout(), len(records)))
+				failed = errors.Join(failed, downOrphans(cmd.Context(), cmd.OutOrStdout(), len(records)))
 			}
 			return failed
 		},
@@ -181,14 +181,19 @@ func down(ctx context.Context, out io.Writer, records []cluster.Record) error {
 	return errors.Join(failed...)
 }
 
-func downOrphans(out io.Writer, records int) error {
+func downOrphans(ctx context.Context, out io.Writer, records int) error {
 	orphans, err := cluster.Orphans()
 	if err != nil {
 		return err
 	}
 	var failed []error
 	for _, id := range orphans {
-		if err := cluster.RemoveOrphan(id); err != nil {
+		err := cluster.RemoveOrphan(ctx, id)
+		if inhabited := (*cluster.InhabitedError)(nil); errors.As(err, &inhabited) {
+			fmt.Fprintf(out, "%s  %v\n", id, err)
+			continue
+		}
+		if err != nil {
 			failed = append(failed, err)
 			continue
 		}

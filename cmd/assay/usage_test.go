@@ -34,7 +34,7 @@ func TestBadInput(t *testing.T) {
 		{"run bank --db postgres://host:port/db", []string{"postgres://USER"}},
 		{"run bank --db mongodb://", []string{"mongodb://"}},
 		{"run bank --db mem:// --cluster postgres:1", []string{"--db", "--cluster"}},
-		{"run bank --cluster postgres:9", []string{"postgres:9", "postgres:1", "mongodb:3"}},
+		{"run bank --cluster postgres:9", []string{"postgres:9", "postgres:1", "postgres:3"}},
 		{"run bank --fault kill_primary", []string{"--cluster"}},
 		{"run bank --cluster mongodb:0", []string{"mongodb:0", "mongodb:3"}},
 		{"run bank --cluster postgres:2+arbiter", []string{"postgres:2+arbiter", "postgres:2"}},

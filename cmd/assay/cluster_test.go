@@ -1,0 +1,130 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestClusterIsKept goes through up, status, a run on it, and down.
+func TestClusterIsKept(t *testing.T) {
+	t.Parallel()
+	dir, temp := t.TempDir(), temporary(t)
+	do := func(args ...string) ended {
+		t.Helper()
+		return start(t, command{dir: dir, env: []string{"TMPDIR=" + temp}, args: args}).wait()
+	}
+	up := do("cluster", "up", "postgres:1").want(t, exitValid)
+	_, rest, found := strings.Cut(up.stdout, "$(cat ")
+	path, _, _ := strings.Cut(rest, ")")
+	if !found || !strings.HasPrefix(path, temp) {
+		t.Fatalf("no address file in %s", up)
+	}
+	address := strings.TrimSpace(readFile(t, path))
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%s: %v, %v", path, info, err)
+	}
+	_, password, _ := strings.Cut(strings.TrimPrefix(address, "postgres://"), ":")
+	password, _, _ = strings.Cut(password, "@")
+	if password == "" || strings.Contains(up.stdout+up.stderr, password) {
+		t.Errorf("the password %q is in %s", password, up)
+	}
+	status := do("cluster", "status").want(t, exitValid)
+	if !strings.Contains(status.stdout, "postgres:1, up since") || !strings.Contains(status.stdout, "n1") || strings.Contains(status.stdout, password) {
+		t.Errorf("status %s", status)
+	}
+	start(t, command{dir: dir, env: []string{"TMPDIR=" + temp, "ASSAY_DB=" + address},
+		args: []string{"run", "bank", "--accounts", "100", "--ops", "100", "--quiet"}}).wait().want(t, exitValid, exitNoVerdict)
+	if len(startedBy(temp)) == 0 {
+		t.Error("nothing runs any more after the run")
+	}
+	down := do("cluster", "down", "postgres:1").want(t, exitValid)
+	if !strings.Contains(down.stdout, "is gone") {
+		t.Errorf("down %s", down)
+	}
+	if left := startedBy(temp); len(left) > 0 {
+		t.Errorf("processes were left: %v", left)
+	}
+	if entries, err := os.ReadDir(temp); err != nil || len(entries) > 0 {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+	do("cluster", "down", "postgres:1").want(t, exitUsage)
+}
+
+// TestRemainsOfAKilledRun: what a killed assay leaves is found and taken away,
+// and a run that goes on is left alone.
+func TestRemainsOfAKilledRun(t *testing.T) {
+	t.Parallel()
+	temp := temporary(t)
+	begin := func(messy bool) *process {
+		p := start(t, command{messy: true, env: []string{"TMPDIR=" + temp},
+			args: []string{"run", "bank", "--cluster", "postgres:2", "--duration", "1h", "--accounts", "100", "--out", "run"}})
+		p.isMessy = messy
+		p.until(working)
+		return p
+	}
+	killed, living := begin(true), begin(true)
+	killed.signal(syscall.SIGKILL)
+	killed.wait()
+	e := start(t, command{env: []string{"TMPDIR=" + temp}, args: []string{"cluster", "down", "--all"}}).wait().want(t, exitValid)
+	if strings.Count(e.stdout, "postgres:2 is gone") != 1 || strings.Count(e.stdout, "belongs to a run that goes on") != 1 {
+		t.Errorf("down %s", e)
+	}
+	folders, err := filepath.Glob(filepath.Join(temp, "*"))
+	if err != nil || len(folders) != 1 {
+		t.Errorf("there are %v, %v; want the folder of the run that goes on alone", folders, err)
+	}
+	living.signal(syscall.SIGINT)
+	living.wait().want(t, exitNoVerdict)
+	deadline := time.Now().Add(patience)
+	for len(startedBy(temp)) > 0 && time.Now().Before(deadline) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if left := startedBy(temp); len(left) > 0 {
+		t.Errorf("processes were left: %v", left)
+	}
+	if entries, err := os.ReadDir(temp); err != nil || len(entries) > 0 {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+}
+
+// TestFaultsInARun: a replica set is hurt twice and keeps its word.
+func TestFaultsInARun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := assay(t, dir, "run", "bank", "--cluster", "mongodb:3,election=2s", "--accounts", "200", "--clients", "4", "--seed", "3",
+		"--warmup", "500ms", "--duration", "14s", "--out", "run", "--fault", "kill primary at 1s for 2s", "--fault", "pause secondary at 9s for 1s")
+	e.want(t, exitValid, exitNoVerdict)
+	narrow(t, e.stdout)
+	r := resultOf(t, filepath.Join(dir, "run"))
+	if len(r.Faults) != 2 || r.Cluster == nil || len(r.Cluster.Nodes) != 3 {
+		t.Fatalf("faults %+v, cluster %+v", r.Faults, r.Cluster)
+	}
+	for _, f := range r.Faults {
+		if !f.Proven || f.Proof == "" || f.Healing == "" || len(f.Nodes) != 1 || f.HealedSecond <= f.InjectedSecond || f.Problem != "" {
+			t.Errorf("%+v", f)
+		}
+	}
+	if kill := r.Faults[0]; kill.NewPrimary == "" || kill.NewPrimary == kill.Nodes[0] || kill.WriteOutage <= 0 || kill.RecoveredAfter <= 0 || kill.WritesAway {
+		t.Errorf("%+v", kill)
+	}
+	if r.Verdict.String() != "valid" {
+		t.Errorf("%v", e)
+	}
+	for _, c := range r.Checks {
+		if c.Name == "replicas" && c.Verdict.String() != "valid" {
+			t.Errorf("replicas: %+v", c)
+		}
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, "run", "nodes", "*.log"))
+	if err != nil || len(logs) != 3 {
+		t.Errorf("logs %v, %v", logs, err)
+	}
+	again := assay(t, dir, "check", "run", "--quiet")
+	if after := resultOf(t, filepath.Join(dir, "run")); again.code != e.code || len(after.Faults) != 2 || after.Faults[0].WriteOutage != r.Faults[0].WriteOutage {
+		t.Errorf("judged again: %+v, %s", after.Faults, again)
+	}
+}
