@@ -24,8 +24,8 @@ func availabilityKind() kind {
 		options:  func(s Scenario) []report.Setting { return availabilityOptions(s.Availability) },
 		judge:    judgeAvailability, stateFile: availability.FileState,
 		// Its figures are single times at few operations a second, not
-		// percentiles.
-		limit: func(l *measure.Limits) { l.MinCommitted = 10 },
+		// percentiles of a steady state.
+		limit: func(l *measure.Limits) { l.MinCommitted, l.NoSteadyState = 10, true },
 	}
 }
 
