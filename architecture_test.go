@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"driver/mongodb":             {"workload", "workload/bank", "history", "workload/isolation", "workload/availability"},
 	"driver/mysql":               {"workload", "workload/bank", "history", "workload/isolation", "workload/availability"},
 	"driver/cassandra":           {"workload", "workload/bank", "history", "workload/isolation", "workload/availability"},
+	"driver/foundationdb":        {"workload", "workload/bank", "history", "workload/isolation", "workload/availability"},
 	"driver/drivertest":          {"workload", "workload/bank", "history", "workload/isolation", "workload/availability"},
 	"cluster/machine":            {},
 	"cluster":                    {"cluster/machine"},
@@ -52,17 +53,18 @@ var mayImport = map[string][]string{
 // What only tests may import beside that: a driver's own tests start servers
 // and run the conformance suite.
 var testsMayImport = map[string][]string{
-	"check/cycle":      {"check/cycle/internal/simdb"},
-	"check/register":   {"history/exchange"},
-	"check/balances":   {"history/exchange"},
-	"driver/mem":       {"driver/drivertest"},
-	"driver/sqlite":    {"driver/drivertest"},
-	"driver/postgres":  {"driver/drivertest", "cluster"},
-	"driver/mongodb":   {"driver/drivertest", "cluster"},
-	"driver/mysql":     {"driver/drivertest", "cluster"},
-	"driver/cassandra": {"driver/drivertest", "cluster"},
-	"study":            {"driver/mem", "driver/sqlite"},
-	"cmd/assay":        {"cluster"},
+	"check/cycle":         {"check/cycle/internal/simdb"},
+	"check/register":      {"history/exchange"},
+	"check/balances":      {"history/exchange"},
+	"driver/mem":          {"driver/drivertest"},
+	"driver/sqlite":       {"driver/drivertest"},
+	"driver/postgres":     {"driver/drivertest", "cluster"},
+	"driver/mongodb":      {"driver/drivertest", "cluster"},
+	"driver/mysql":        {"driver/drivertest", "cluster"},
+	"driver/cassandra":    {"driver/drivertest", "cluster"},
+	"driver/foundationdb": {"driver/drivertest"},
+	"study":               {"driver/mem", "driver/sqlite"},
+	"cmd/assay":           {"cluster"},
 }
 
 const (

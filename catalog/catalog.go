@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assay/driver/cassandra"
+	"assay/driver/foundationdb"
 	"assay/driver/mem"
 	"assay/driver/mongodb"
 	"assay/driver/mysql"
@@ -79,6 +80,8 @@ func Drivers() []Driver {
 			Summary: "Apache Cassandra", Availability: cassandra.OpenAvailability,
 			NoBank:      "Cassandra has no transaction over several partitions: a transfer could be half done",
 			NoIsolation: "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"},
+		{Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster",
+			Summary: "FoundationDB, in builds with its client library (-tags foundationdb)", Bank: foundationdb.OpenBank, Isolation: foundationdb.OpenIsolation, Availability: foundationdb.OpenAvailability},
 		{Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001",
 			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation, Availability: mem.OpenAvailability},
 	}

@@ -1,0 +1,46 @@
+//go:build !foundationdb
+
+package foundationdb
+
+import (
+	"context"
+
+	"assay/workload"
+	"assay/workload/availability"
+	"assay/workload/bank"
+	"assay/workload/isolation"
+)
+
+// NotBuiltError means that this build has no FoundationDB in it.
+type NotBuiltError struct{}
+
+func (*NotBuiltError) Error() string {
+	return "this assay was built without FoundationDB; build it with -tags foundationdb on a machine with its client library (docs/foundationdb.md says how)"
+}
+
+// refuse tells first what would be wrong with the address in any build.
+func refuse(target workload.Target) error {
+	if _, err := parse(target); err != nil {
+		return err
+	}
+	return &NotBuiltError{}
+}
+
+// OpenBank returns a *workload.OptionError for an address that cannot be used,
+// else *NotBuiltError.
+func OpenBank(_ context.Context, target workload.Target) (bank.Store, error) {
+	return nil, refuse(target)
+}
+
+// OpenIsolation returns the same errors as OpenBank.
+func OpenIsolation(_ context.Context, target workload.Target) (isolation.Store, error) {
+	return nil, refuse(target)
+}
+
+// OpenAvailability returns the same errors as OpenBank.
+func OpenAvailability(_ context.Context, target workload.Target) (availability.Store, error) {
+	if err := primaryOnly(target); err != nil {
+		return nil, err
+	}
+	return nil, refuse(target)
+}

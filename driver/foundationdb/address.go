@@ -1,0 +1,99 @@
+// Package foundationdb lets the workloads use FoundationDB, through the
+// official Go binding and its C client library. Both are there only in a build
+// with the tag foundationdb; without it the package knows addresses and says
+// that it cannot open them.
+//
+// All that it makes lies under one prefix of keys for each workload, in the
+// tuple layer's encoding: ("assay", WORKLOAD, "mark"), and the tables of the
+// workload beside it.
+//
+// It must not know the load engine, the checks or any other driver.
+package foundationdb
+
+import (
+	"net/url"
+	"strings"
+
+	"assay/workload"
+)
+
+// level is the only isolation level that FoundationDB's transactions have,
+// unless they ask for less themselves, which ours do not: "By default,
+// FoundationDB transactions guarantee strict serializability" (manual,
+// "Developer Guide", "Conflict ranges").
+const level = "strict-serializable"
+
+// options is what an address and a target ask for.
+type options struct {
+	// clusterFile is the path of the cluster file; empty lets the client
+	// library choose (manual, "Administration", "Specifying the cluster file").
+	clusterFile string
+	// root is the first element of all keys.
+	root string
+	// printable is the address in a form that can be printed.
+	printable string
+}
+
+// maxRoot keeps keys far below the limit of 10,000 bytes (manual, "Known
+// Limitations") and out of the way of the data's own size.
+const maxRoot = 64
+
+const scheme = "fdb"
+
+// parse reads fdb:///PATH?prefix=NAME. The path is percent-decoded; without one
+// the client library's default cluster file is meant. It returns
+// *workload.OptionError.
+func parse(target workload.Target) (options, error) {
+	o := options{root: "assay", printable: workload.Redact(target.Address)}
+	u, err := url.Parse(target.Address)
+	if err != nil || u.Scheme != scheme || u.Opaque != "" || u.Host != "" || u.User != nil || u.Fragment != "" ||
+		!strings.HasPrefix(target.Address, scheme+"://") || strings.ContainsRune(u.Path, 0) || strings.HasSuffix(u.Path, "/") && u.Path != "/" {
+		return options{}, &workload.OptionError{Option: "address", Value: o.printable,
+			Want: "fdb:///PATH with the path of a cluster file, such as fdb:///etc/foundationdb/fdb.cluster, or fdb:// for the default one"}
+	}
+	if u.Path != "/" {
+		o.clusterFile = u.Path
+	}
+	if asked := target.Isolation; asked != "" && asked != level {
+		return options{}, &workload.OptionError{Option: "isolation", Value: asked, Want: level + ", which is all that FoundationDB has"}
+	}
+	if err := o.parameters(u.RawQuery); err != nil {
+		return options{}, err
+	}
+	return o, nil
+}
+
+func (o *options) parameters(query string) error {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return &workload.OptionError{Option: "parameters", Value: "(unreadable)", Want: "prefix=NAME"}
+	}
+	for name, given := range values {
+		if name != "prefix" || len(given) != 1 {
+			return &workload.OptionError{Option: "parameter", Value: name, Want: "prefix, once"}
+		}
+		o.root = given[0]
+	}
+	if !plain(o.root) {
+		return &workload.OptionError{Option: "prefix", Value: o.root, Want: "1 to 64 letters, digits, hyphens and underscores"}
+	}
+	return nil
+}
+
+func plain(name string) bool {
+	for _, c := range []byte(name) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
+			return false
+		}
+	}
+	return 0 < len(name) && len(name) <= maxRoot
+}
+
+// primaryOnly refuses any other member than the one there is: all reads of
+// FoundationDB are of one version, whichever storage server answers.
+func primaryOnly(target workload.Target) error {
+	if target.Read != "" && target.Read != workload.ReadPrimary {
+		return &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary}
+	}
+	return nil
+}

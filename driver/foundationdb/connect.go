@@ -1,0 +1,76 @@
+//go:build foundationdb
+
+package foundationdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/apple/foundationdb/bindings/go/src/fdb"
+
+	"assay/workload"
+)
+
+// apiVersion is what the binding in go.mod was made for; the client library
+// must know it, which those from 7.3 on do.
+const apiVersion = 730
+
+// opening guards the binding's own table of open databases, which two calls at
+// once would spoil. The client library is one for the whole process, with one
+// network thread, and so is its guard.
+var opening sync.Mutex
+
+// connect opens the database and waits for its first answer, for at most
+// target.ConnectTimeout if that is positive. It returns
+// *workload.UnreachableError.
+//
+// The binding keeps one handle for each cluster file until the process ends and
+// gives it to whoever asks, as an application would have it; its Database.Close
+// would free a handle that others use, and once more when it is collected. So
+// nothing is closed here.
+func connect(ctx context.Context, target workload.Target, o options) (fdb.Database, error) {
+	db, err := open(o.clusterFile)
+	if err != nil {
+		return db, &workload.UnreachableError{Address: o.printable, Err: err}
+	}
+	first := ctx
+	if target.ConnectTimeout > 0 {
+		var cancel context.CancelFunc
+		first, cancel = context.WithTimeout(ctx, target.ConnectTimeout)
+		defer cancel()
+	}
+	t, err := begin(first, db)
+	if err == nil {
+		defer t.end()
+		_, err = t.GetReadVersion().Get()
+	}
+	switch {
+	case err == nil:
+		return db, nil
+	case ctx.Err() != nil:
+		return db, fmt.Errorf("foundationdb: connect: %w", ctx.Err())
+	case first.Err() != nil:
+		err = fmt.Errorf("no answer within %s", target.ConnectTimeout)
+	}
+	return db, &workload.UnreachableError{Address: o.printable, Err: err}
+}
+
+func open(clusterFile string) (fdb.Database, error) {
+	opening.Lock()
+	defer opening.Unlock()
+	if err := fdb.APIVersion(apiVersion); err != nil {
+		return fdb.Database{}, err
+	}
+	return fdb.OpenDatabase(clusterFile)
+}
+
+// codeOf is the code of FoundationDB's error, 0 if it is none of its.
+func codeOf(err error) int {
+	var typed fdb.Error
+	if errors.As(err, &typed) {
+		return typed.Code
+	}
+	return 0
+}

@@ -1,0 +1,189 @@
+package foundationdb
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/bits"
+
+	"assay/workload"
+)
+
+// The tables, the third element of a key.
+const (
+	tableMark     = "mark"
+	tableAccount  = "account"
+	tableJournal  = "journal"
+	tableList     = "list"
+	tableMember   = "member"
+	tablePair     = "pair"
+	tableRegister = "register"
+	tableRow      = "row"
+)
+
+// The type codes of the tuple layer that are used here (FoundationDB, "Data
+// Types and the Tuple Layer", design/tuple.md). An integer of n bytes has the
+// code zeroCode+n if it is positive and zeroCode-n if it is negative.
+const (
+	textCode = 0x02
+	zeroCode = 0x14
+	// maxInt is how many bytes an int64 may need.
+	maxInt = 8
+)
+
+// layout knows the keys of one workload.
+type layout struct {
+	// prefix is the tuple (root, workload); all keys begin with it.
+	prefix []byte
+	// name is the prefix as a person would write it.
+	name string
+}
+
+func newLayout(root, work string) layout {
+	return layout{prefix: appendText(appendText(nil, root), work), name: fmt.Sprintf("the prefix (%q, %q)", root, work)}
+}
+
+// bounds are the first key and the first beyond of everything under the prefix.
+func (l layout) bounds() (begin, end []byte) { return l.prefix, beyond(l.prefix) }
+
+// mark is the key of the mark.
+func (l layout) mark() []byte { return l.key(tableMark) }
+
+// key is the key of a row.
+func (l layout) key(table string, ids ...int64) []byte {
+	key := make([]byte, 0, len(l.prefix)+len(table)+2+len(ids)*(1+maxInt))
+	key = appendText(append(key, l.prefix...), table)
+	for _, id := range ids {
+		key = appendInt(key, id)
+	}
+	return key
+}
+
+// rows are the bounds of all rows of a table whose ids begin with these.
+func (l layout) rows(table string, ids ...int64) (begin, end []byte) {
+	key := l.key(table, ids...)
+	// Type codes are below 0xff, so this is beyond whatever follows, as in the
+	// tuple layer's own range.
+	return append(key[:len(key):len(key)], 0x00), append(key[:len(key):len(key)], 0xff)
+}
+
+// ids reads the ids of a row's key into ids, all of them and no more.
+func (l layout) ids(table string, key []byte, ids ...*int64) error {
+	begin := l.key(table)
+	if len(key) < len(begin) || string(key[:len(begin)]) != string(begin) {
+		return fmt.Errorf("a key that is not of table %s: %x", table, key)
+	}
+	rest, ok := key[len(begin):], true
+	for _, id := range ids {
+		if *id, rest, ok = cutInt(rest); !ok {
+			break
+		}
+	}
+	if !ok || len(rest) != 0 {
+		return fmt.Errorf("table %s has a key that is not of ours: %x", table, key)
+	}
+	return nil
+}
+
+// beyond is the first key after all that begin with prefix, whose last byte is
+// the zero that ends a text.
+func beyond(prefix []byte) []byte {
+	end := append([]byte(nil), prefix...)
+	end[len(end)-1]++
+	return end
+}
+
+// appendText appends a text that has no zero byte.
+func appendText(key []byte, text string) []byte {
+	return append(append(append(key, textCode), text...), 0)
+}
+
+func appendInt(key []byte, n int64) []byte {
+	magnitude := uint64(n)
+	if n < 0 {
+		magnitude = -magnitude
+	}
+	size := (bits.Len64(magnitude) + 7) / 8
+	code := byte(zeroCode + size)
+	if n < 0 {
+		code, magnitude = byte(zeroCode-size), ^magnitude
+	}
+	var all [maxInt]byte
+	binary.BigEndian.PutUint64(all[:], magnitude)
+	return append(append(key, code), all[maxInt-size:]...)
+}
+
+// cutInt is the inverse of appendInt; it refuses whatever appendInt does not
+// make.
+func cutInt(key []byte) (n int64, rest []byte, ok bool) {
+	if len(key) == 0 {
+		return 0, nil, false
+	}
+	size := int(key[0]) - zeroCode
+	negative := size < 0
+	if negative {
+		size = -size
+	}
+	if size > maxInt || len(key) < 1+size {
+		return 0, nil, false
+	}
+	var magnitude uint64
+	for _, b := range key[1 : 1+size] {
+		if negative {
+			b = ^b
+		}
+		magnitude = magnitude<<8 | uint64(b)
+	}
+	n = int64(magnitude)
+	if negative {
+		n = -n
+	}
+	return n, key[1+size:], string(appendInt(nil, n)) == string(key[:1+size])
+}
+
+// appendWords appends integers to a value, eight bytes each.
+func appendWords(value []byte, words ...int64) []byte {
+	for _, w := range words {
+		value = binary.BigEndian.AppendUint64(value, uint64(w))
+	}
+	return value
+}
+
+// readWords is the inverse of appendWords.
+func readWords(table string, value []byte, words ...*int64) error {
+	if len(value) != 8*len(words) {
+		return fmt.Errorf("table %s has a value of %d bytes, want %d", table, len(value), 8*len(words))
+	}
+	for i, w := range words {
+		*w = int64(binary.BigEndian.Uint64(value[8*i:]))
+	}
+	return nil
+}
+
+// maxValue is the most bytes of a value (manual, "Known Limitations": "Values
+// cannot exceed 100,000 bytes in size").
+const maxValue = 100_000
+
+// readList appends the elements of a list's value to into.
+func readList(value []byte, into []int64) ([]int64, error) {
+	if len(value)%8 != 0 {
+		return into, fmt.Errorf("table %s has a value of %d bytes, want a multiple of 8", tableList, len(value))
+	}
+	for ; len(value) > 0; value = value[8:] {
+		into = append(into, int64(binary.BigEndian.Uint64(value)))
+	}
+	return into, nil
+}
+
+// encodeMark and decodeMark are the value of the mark's key. What is no mark of
+// ours is not decoded.
+func encodeMark(m workload.Mark) ([]byte, error) {
+	m.Created = m.Created.UTC()
+	return json.Marshal(m)
+}
+
+func decodeMark(value []byte) (m workload.Mark, ok bool) {
+	err := json.Unmarshal(value, &m)
+	m.Created = m.Created.UTC()
+	return m, err == nil && m.Workload != ""
+}

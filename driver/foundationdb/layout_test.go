@@ -1,0 +1,185 @@
+package foundationdb
+
+import (
+	"bytes"
+	"encoding/hex"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/workload"
+)
+
+// TestKeysAreTuples compares with the examples of FoundationDB's
+// design/tuple.md and with what its bindings make.
+func TestKeysAreTuples(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "14", 1: "1501", -1: "13fe", 255: "15ff", 256: "160100", -255: "1300", -256: "12feff", -5551212: "11ab4b93",
+		math.MaxInt64: "1c7fffffffffffffff", math.MinInt64: "0c7fffffffffffffff", math.MinInt64 + 1: "0c8000000000000000",
+	} {
+		if got := hex.EncodeToString(appendInt(nil, n)); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+	}
+	got := newLayout("assay", "bank").key(tableAccount, 5)
+	if want := "\x02assay\x00\x02bank\x00\x02account\x00\x15\x05"; string(got) != want {
+		t.Errorf("account 5 is %q, want %q", got, want)
+	}
+}
+
+// numbers are those around every change of length.
+func numbers() []int64 {
+	all := []int64{0, math.MaxInt64, math.MinInt64}
+	for bits := range 63 {
+		for _, n := range []int64{1<<bits - 1, 1 << bits, 1<<bits + 1} {
+			all = append(all, n, -n)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func TestKeysKeepTheOrderOfIDs(t *testing.T) {
+	l := newLayout("assay", "isolation")
+	begin, end := l.bounds()
+	first, beyond := l.rows(tableMember)
+	var last []byte
+	for _, n := range numbers() {
+		key := l.key(tableMember, n, -n)
+		if bytes.Compare(last, key) >= 0 {
+			t.Errorf("the key of %d does not follow that of the number before", n)
+		}
+		last = key
+		inFirst, inEnd := l.rows(tableMember, n)
+		for _, bounds := range [][2][]byte{{begin, end}, {first, beyond}, {inFirst, inEnd}} {
+			if bytes.Compare(key, bounds[0]) < 0 || bytes.Compare(key, bounds[1]) >= 0 {
+				t.Errorf("the key of %d is not within %x and %x", n, bounds[0], bounds[1])
+			}
+		}
+		if bytes.Compare(last, inFirst) < 0 || bytes.Compare(l.key(tableMember, n+1, 0), inEnd) < 0 && n != math.MaxInt64 {
+			t.Errorf("the rows of group %d hold those of the next", n)
+		}
+		var a, b int64
+		if err := l.ids(tableMember, key, &a, &b); err != nil || a != n || b != -n {
+			t.Errorf("the key of %d is read as %d, %d (%v)", n, a, b, err)
+		}
+	}
+}
+
+// TestPrefixesAreApart: no workload and no prefix sees the keys of another.
+func TestPrefixesAreApart(t *testing.T) {
+	var layouts []layout
+	for _, root := range []string{"assay", "assa", "assay1", "assay-"} {
+		for _, work := range []string{"bank", "isolation", "availability"} {
+			layouts = append(layouts, newLayout(root, work))
+		}
+	}
+	tables := []string{tableMark, tableAccount, tableJournal, tableList, tableMember, tablePair, tableRegister, tableRow}
+	for i, l := range layouts {
+		begin, end := l.bounds()
+		for j, other := range layouts {
+			for _, table := range tables {
+				for _, key := range [][]byte{other.key(table), other.key(table, math.MinInt64), other.key(table, math.MaxInt64)} {
+					within := bytes.Compare(key, begin) >= 0 && bytes.Compare(key, end) < 0
+					if within != (i == j) {
+						t.Errorf("%s holds %q of %s: %v", l.name, key, other.name, within)
+					}
+				}
+			}
+		}
+		for _, table := range tables {
+			first, beyond := l.rows(table)
+			for _, other := range tables {
+				key := l.key(other, 7)
+				if within := bytes.Compare(key, first) >= 0 && bytes.Compare(key, beyond) < 0; within != (table == other) {
+					t.Errorf("table %s holds a key of %s: %v", table, other, within)
+				}
+			}
+			if mark := l.mark(); bytes.Compare(mark, first) >= 0 && bytes.Compare(mark, beyond) < 0 {
+				t.Errorf("table %s holds the mark", table)
+			}
+		}
+	}
+}
+
+func TestForeignKeysAreRefused(t *testing.T) {
+	l := newLayout("assay", "bank")
+	good := l.key(tableAccount, 300)
+	for _, key := range [][]byte{
+		nil, l.mark(), l.key(tableAccount), l.key(tableJournal, 300), good[:len(good)-1], append(slices.Clone(good), 0),
+		l.key(tableAccount, 300, 1), append(l.key(tableAccount), textCode, 'x', 0), append(l.key(tableAccount), 0xff),
+		append(l.key(tableAccount), 0x16, 0, 7),                         // not the shortest
+		append(l.key(tableAccount), 0x1c, 255, 0, 0, 0, 0, 0, 0, 0),     // beyond an int64
+		append(l.key(tableAccount), 0x1d, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0), // longer still
+		newLayout("assay", "banc").key(tableAccount, 300),
+	} {
+		var id int64
+		if err := l.ids(tableAccount, key, &id); err == nil {
+			t.Errorf("%x was read as account %d", key, id)
+		}
+	}
+}
+
+func FuzzKeys(f *testing.F) {
+	l := newLayout("assay", "bank")
+	f.Add(appendInt(nil, 7))
+	f.Add([]byte{0x0c, 0, 0})
+	f.Fuzz(func(t *testing.T, tail []byte) {
+		key := append(l.key(tableAccount), tail...)
+		var id int64
+		if err := l.ids(tableAccount, key, &id); err == nil && !bytes.Equal(l.key(tableAccount, id), key) {
+			t.Errorf("%x was read as %d, whose key is %x", key, id, l.key(tableAccount, id))
+		}
+	})
+}
+
+func TestValues(t *testing.T) {
+	all := numbers()
+	value := appendWords(nil, all...)
+	got, err := readList(value, make([]int64, 0, 3))
+	if err != nil || !slices.Equal(got, all) {
+		t.Errorf("%v was read back as %v (%v)", all, got, err)
+	}
+	var a, b int64
+	if err := readWords(tableAccount, appendWords(nil, math.MinInt64, 9), &a, &b); err != nil || a != math.MinInt64 || b != 9 {
+		t.Errorf("read %d and %d, %v", a, b, err)
+	}
+	for _, wrong := range [][]byte{nil, value[:8], value[:15], value[:24]} {
+		if err := readWords(tableAccount, wrong, &a, &b); err == nil {
+			t.Errorf("%d bytes were read as two integers", len(wrong))
+		}
+	}
+	if _, err := readList(value[:9], nil); err == nil {
+		t.Error("nine bytes were read as a list")
+	}
+	if got, err := readList(nil, nil); len(got) != 0 || err != nil {
+		t.Errorf("nothing was read as %v (%v)", got, err)
+	}
+	if maxValue%8 != 0 {
+		t.Error("the longest list does not fill the longest value")
+	}
+}
+
+func TestMark(t *testing.T) {
+	mark := workload.Mark{Run: "run", Workload: "bank", Version: `v1'";--é`, Rows: 1 << 60, Loaded: true,
+		Created: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.FixedZone("east", 3600))}
+	value, err := encodeMark(mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok := decodeMark(value)
+	if _, offset := got.Created.Zone(); !ok || offset != 0 || !got.Created.Equal(mark.Created) {
+		t.Errorf("created %v, want %v", got.Created, mark.Created)
+	}
+	got.Created = mark.Created
+	if got != mark {
+		t.Errorf("%+v, want %+v", got, mark)
+	}
+	for _, foreign := range []string{"", "x", "{}", "null", `{"run":"x"}`, `[1]`, `{"workload":7}`, strings.Repeat("{", 99)} {
+		if got, ok := decodeMark([]byte(foreign)); ok {
+			t.Errorf("%q was taken for the mark %+v", foreign, got)
+		}
+	}
+}

@@ -1,0 +1,299 @@
+//go:build foundationdb
+
+package foundationdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/apple/foundationdb/bindings/go/src/fdb"
+
+	"assay/workload"
+)
+
+// place is the prefix of one workload, as all workloads use it.
+type place struct {
+	layout
+	db fdb.Database
+	// tables are those that Size counts; the first is the one whose rows Find
+	// counts.
+	tables []string
+}
+
+// openPlace connects to the database. Its errors are those of parse and
+// connect.
+func openPlace(ctx context.Context, target workload.Target, work string, tables ...string) (*place, error) {
+	o, err := parse(target)
+	if err != nil {
+		return nil, err
+	}
+	db, err := connect(ctx, target, o)
+	if err != nil {
+		return nil, err
+	}
+	return &place{layout: newLayout(o.root, work), db: db, tables: tables}, nil
+}
+
+func keyRange(begin, end []byte) fdb.KeyRange {
+	return fdb.KeyRange{Begin: fdb.Key(begin), End: fdb.Key(end)}
+}
+
+func (p *place) foreign() error {
+	return &workload.ForeignError{Name: p.name,
+		Hint: "choose another one with ?prefix=NAME in the address, or clear its keys yourself"}
+}
+
+// readMark returns nil if there is no key under the prefix, and
+// *workload.ForeignError if there are keys and no mark.
+func (p *place) readMark(t *transaction) (*workload.Mark, error) {
+	begin, end := p.bounds()
+	marked := t.Get(fdb.Key(p.mark()))
+	first := t.GetRange(keyRange(begin, end), fdb.RangeOptions{Limit: 1})
+	value, err := marked.Get()
+	if err != nil {
+		return nil, err
+	}
+	if value != nil {
+		mark, ok := decodeMark(value)
+		if !ok {
+			return nil, p.foreign()
+		}
+		return &mark, nil
+	}
+	keys, err := first.GetSliceWithError()
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) > 0 {
+		return nil, p.foreign()
+	}
+	return nil, nil
+}
+
+// ours is readMark, with *workload.NoSchemaError if there is nothing.
+func (p *place) ours(t *transaction) (*workload.Mark, error) {
+	mark, err := p.readMark(t)
+	if err == nil && mark == nil {
+		err = &workload.NoSchemaError{Name: p.name}
+	}
+	return mark, err
+}
+
+// The pauses between attempts to prepare or to settle.
+const (
+	firstPause = 10 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// change does work and commits it, again and again until it is certain that it
+// was done, ctx ends, or an error comes that will not pass. It is for what
+// prepares a run or ends it and has the same effect however often it is done;
+// the transactions that are measured never come here. It returns the version
+// of the commit.
+//
+// After commit_unknown_result the attempt before is not in flight any more: the
+// client says so only after it has committed a transaction of its own that
+// conflicts with it (NativeAPI.actor.cpp, tryCommit, "Make sure it's not still
+// in flight"). After cluster_version_changed it may be: but all that is done
+// here has read the mark's key, which Create, FinishLoad and Drop write and a
+// barrier conflicts with, so that what is late comes to nothing before the first
+// session is opened.
+func (p *place) change(ctx context.Context, doing string, work func(t *transaction) error) (int64, error) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		version, err := p.attempt(ctx, work)
+		if err == nil {
+			return version, nil
+		}
+		if !repeatable(codeOf(err)) {
+			return 0, told(ctx, doing, err)
+		}
+		if err := wait(ctx, pause); err != nil {
+			return 0, explain(ctx, doing, err)
+		}
+	}
+}
+
+func (p *place) attempt(ctx context.Context, work func(t *transaction) error) (int64, error) {
+	t, err := begin(ctx, p.db)
+	if err != nil {
+		return 0, err
+	}
+	defer t.end()
+	if err := work(t); err != nil {
+		return 0, err
+	}
+	if err := t.commit(); err != nil {
+		return 0, err
+	}
+	return t.GetCommittedVersion()
+}
+
+// told explains what does not explain itself.
+func told(ctx context.Context, doing string, err error) error {
+	var foreign *workload.ForeignError
+	var missing *workload.NoSchemaError
+	if errors.As(err, &foreign) || errors.As(err, &missing) {
+		return err
+	}
+	return explain(ctx, doing, err)
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Create clears the prefix and sets the mark, in one transaction. Clearing a
+// range costs the same whatever it holds.
+func (p *place) Create(ctx context.Context, mark workload.Mark) error {
+	value, err := encodeMark(mark)
+	if err != nil {
+		return fmt.Errorf("foundationdb: create: %w", err)
+	}
+	_, err = p.change(ctx, "create", func(t *transaction) error {
+		if _, err := p.readMark(t); err != nil {
+			return err
+		}
+		t.ClearRange(keyRange(p.bounds()))
+		t.Set(fdb.Key(p.mark()), value)
+		return nil
+	})
+	return err
+}
+
+// Drop clears the prefix if it carries the mark.
+func (p *place) Drop(ctx context.Context) error {
+	_, err := p.change(ctx, "drop", func(t *transaction) error {
+		mark, err := p.readMark(t)
+		if err != nil || mark == nil {
+			return err
+		}
+		t.ClearRange(keyRange(p.bounds()))
+		return nil
+	})
+	return err
+}
+
+// Find looks for the mark and counts the rows of the first table.
+func (p *place) Find(ctx context.Context) (*workload.Remains, error) {
+	mark, err := p.look(ctx, "find", p.readMark)
+	if mark == nil || err != nil {
+		return nil, err
+	}
+	rows, _, err := p.count(ctx, p.tables[0])
+	if err != nil {
+		return nil, explain(ctx, "find", err)
+	}
+	return &workload.Remains{Mark: *mark, Rows: rows}, nil
+}
+
+// look reads the mark in a transaction of its own.
+func (p *place) look(ctx context.Context, doing string, read func(*transaction) (*workload.Mark, error)) (*workload.Mark, error) {
+	t, err := begin(ctx, p.db)
+	if err != nil {
+		return nil, explain(ctx, doing, err)
+	}
+	defer t.end()
+	mark, err := read(t)
+	if err != nil {
+		return nil, told(ctx, doing, err)
+	}
+	return mark, nil
+}
+
+// Settle commits a barrier: a transaction that writes nothing and conflicts
+// with the mark's key, of which every transaction of a session says that it
+// has read it (transaction.guard).
+//
+// After it nothing of ours can take effect any more. A commit that was
+// abandoned has a read version from before the barrier's commit, since the
+// client cancels first and then begins the barrier, in the order of the calls.
+// If it reaches the database before the barrier it is there for whoever reads
+// after it. If it comes later, it has read what was written since its read
+// version and is refused as a conflict, or, later than the five seconds for
+// which conflicts are remembered, as too old (manual, "Developer Guide",
+// "Conflict ranges"; "Known Limitations", "Long-running transactions"). So
+// there is nothing to be gained by waiting those five seconds. The client
+// library resolves its own commit_unknown_result by the same means.
+func (p *place) Settle(ctx context.Context) error {
+	version, err := p.change(ctx, "settle", func(t *transaction) error {
+		return t.AddWriteConflictKey(fdb.Key(p.mark()))
+	})
+	if err != nil {
+		return fmt.Errorf("a commit that was abandoned may still be in flight: %w", err)
+	}
+	if version <= 0 {
+		return errors.New("foundationdb: settle: the barrier was taken for a transaction that only reads, and proves nothing")
+	}
+	return nil
+}
+
+// statusKey is the special key whose value is the machine-readable status
+// (manual, "Developer Guide", "Special keys").
+const statusKey = "\xff\xff/status/json"
+
+// Describe reads the machine-readable status.
+func (p *place) Describe(ctx context.Context) (workload.Product, error) {
+	t, err := begin(ctx, p.db)
+	if err != nil {
+		return workload.Product{}, explain(ctx, "describe", err)
+	}
+	defer t.end()
+	text, err := t.Get(fdb.Key(statusKey)).Get()
+	if err != nil {
+		return workload.Product{}, explain(ctx, "describe", err)
+	}
+	found, err := product(text)
+	if err != nil {
+		return workload.Product{}, fmt.Errorf("foundationdb: describe: %w", err)
+	}
+	return found, nil
+}
+
+// accurate is the size from which on an estimated size "can be considered
+// accurate" (manual, "C API", fdb_transaction_get_estimated_range_size_bytes).
+const accurate = 3_000_000
+
+// Size counts the rows and asks for the estimated size of the prefix: keys and
+// values of one replica, before compression. An estimate below what counts as
+// accurate is replaced by what was counted.
+func (p *place) Size(ctx context.Context) (workload.Size, error) {
+	if _, err := p.look(ctx, "size", p.ours); err != nil {
+		return workload.Size{}, err
+	}
+	size := workload.Size{Rows: map[string]int64{}}
+	for _, table := range p.tables {
+		rows, bytes, err := p.count(ctx, table)
+		if err != nil {
+			return workload.Size{}, explain(ctx, "size", err)
+		}
+		size.Rows[table] = rows
+		size.Bytes += bytes
+	}
+	t, err := begin(ctx, p.db)
+	if err != nil {
+		return workload.Size{}, explain(ctx, "size", err)
+	}
+	defer t.end()
+	estimate, err := t.GetEstimatedRangeSizeBytes(keyRange(p.bounds())).Get()
+	if err != nil {
+		return workload.Size{}, explain(ctx, "size", err)
+	}
+	if estimate >= accurate {
+		size.Bytes = estimate
+	} else {
+		size.Bytes += int64(len(p.mark())) // an empty schema takes something as well
+	}
+	return size, nil
+}
+
+// Close closes nothing: the connection is the process's (connect).
+func (p *place) Close() error { return nil }

@@ -1,0 +1,206 @@
+//go:build foundationdb
+
+package foundationdb
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+
+	"github.com/apple/foundationdb/bindings/go/src/fdb"
+)
+
+// errChanged says that no consistent view could be had.
+var errChanged = errors.New("the data changed while it was read, though nothing of this run was in flight; does somebody else use the same prefix")
+
+// row is given a key and its value. What it returns ends the reading and is
+// returned as it is.
+type row func(key, value []byte) error
+
+// rowError carries a row's own error past those of the database.
+type rowError struct{ error }
+
+// span is the rows of one table, and what to do with them.
+type span struct {
+	table string
+	row   row
+}
+
+// read gives all rows of the tables as one consistent view.
+//
+// A transaction reads one version of the database, and "cannot be longer than
+// five seconds" (manual, "Known Limitations"). What can be read in one is read
+// in one. For more, several follow one another, each going on where the one
+// before became too old, and then everything is read once more: if the second
+// reading is the same as the first to the last bit, nothing has changed between
+// the end of the first and the beginning of the second, and what was given is
+// the state in that moment. This is the double collect of Y. Afek et al.,
+// "Atomic Snapshots of Shared Memory", Journal of the ACM 40(4), 1993. It
+// takes for granted that nothing changes and changes back: no balance has a
+// version twice, no row of a journal or of availability is ever altered, lists
+// grow, and the values of registers are unique. A counter that every
+// transaction had to write would show a change more cheaply, and would be a
+// load on one key that no application has.
+//
+// The rows are given during the first reading; the error of the second comes
+// after them.
+func (p *place) read(ctx context.Context, spans ...span) error {
+	first, transactions, err := p.pass(ctx, spans)
+	if err == nil && transactions > 1 {
+		again := make([]span, len(spans))
+		for i, s := range spans {
+			again[i] = span{table: s.table, row: func([]byte, []byte) error { return nil }}
+		}
+		var second [sha256.Size]byte
+		if second, _, err = p.pass(ctx, again); err == nil && first != second {
+			err = errChanged
+		}
+	}
+	var own rowError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &own):
+		return own.error
+	default:
+		return told(ctx, "read", err)
+	}
+}
+
+// pass reads the mark and the tables once, and returns a digest of all and how
+// many transactions it took.
+func (p *place) pass(ctx context.Context, spans []span) (digest [sha256.Size]byte, transactions int, err error) {
+	r := reader{ctx: ctx, db: p.db, hash: sha256.New()}
+	defer r.close()
+	if err := r.open(); err != nil {
+		return digest, 0, err
+	}
+	mark, err := p.ours(r.t)
+	if err != nil {
+		return digest, 0, err
+	}
+	value, err := encodeMark(*mark)
+	if err != nil {
+		return digest, 0, err
+	}
+	r.add(p.mark(), value)
+	for _, s := range spans {
+		begin, end := p.rows(s.table)
+		if err := r.table(begin, end, s.row); err != nil {
+			return digest, 0, err
+		}
+	}
+	r.hash.Sum(digest[:0])
+	return digest, r.transactions, nil
+}
+
+// count returns how many rows a table has and the bytes of their keys and
+// values. It is no consistent view if it takes more than one transaction.
+func (p *place) count(ctx context.Context, table string) (rows, bytes int64, err error) {
+	r := reader{ctx: ctx, db: p.db}
+	defer r.close()
+	if err := r.open(); err != nil {
+		return 0, 0, err
+	}
+	begin, end := p.rows(table)
+	err = r.table(begin, end, func(key, value []byte) error {
+		rows++
+		bytes += int64(len(key) + len(value))
+		return nil
+	})
+	return rows, bytes, err
+}
+
+// reader reads tables in one transaction after the other.
+type reader struct {
+	ctx context.Context
+	db  fdb.Database
+	t   *transaction
+	// transactions is how many there were.
+	transactions int
+	// hash takes in all that is read; nil takes nothing.
+	hash hash.Hash
+	// single is true if a second transaction must not follow.
+	single bool
+}
+
+// open begins a transaction. It keeps nothing of what it reads, as the client
+// would for the sake of reading its own writes.
+func (r *reader) open() error {
+	r.close()
+	t, err := begin(r.ctx, r.db)
+	if err != nil {
+		return err
+	}
+	r.t = t
+	r.transactions++
+	return t.Options().SetReadYourWritesDisable()
+}
+
+func (r *reader) close() {
+	if r.t != nil {
+		r.t.end()
+		r.t = nil
+	}
+}
+
+// add takes a key and a value into the digest, each after its length.
+func (r *reader) add(key, value []byte) {
+	if r.hash == nil {
+		return
+	}
+	for _, part := range [][]byte{key, value} {
+		r.hash.Write(binary.BigEndian.AppendUint32(nil, uint32(len(part))))
+		r.hash.Write(part)
+	}
+}
+
+// mostTries is how often in a row a transaction may end without a single row.
+const mostTries = 20
+
+// table gives the rows from begin to before end. A transaction that became too
+// old, or met another error that passes, is followed by the next.
+func (r *reader) table(begin, end []byte, each row) error {
+	tries, pause := 0, firstPause
+	for {
+		at, err := r.some(begin, end, each)
+		if err == nil {
+			return nil
+		}
+		if !passing(codeOf(err)) || r.single {
+			return err
+		}
+		if string(at) != string(begin) {
+			begin, tries, pause = at, 0, firstPause
+		} else if tries++; tries >= mostTries {
+			return fmt.Errorf("after %d attempts: %w", tries, err)
+		} else if err := wait(r.ctx, pause); err != nil {
+			return err
+		}
+		pause = min(2*pause, lastPause)
+		if err := r.open(); err != nil {
+			return err
+		}
+	}
+}
+
+// some gives rows until the end or an error, and returns the key from which
+// the next transaction is to go on.
+func (r *reader) some(begin, end []byte, each row) (at []byte, err error) {
+	rows := r.t.GetRange(keyRange(begin, end), fdb.RangeOptions{Mode: fdb.StreamingModeSerial}).Iterator()
+	for rows.Advance() {
+		kv, err := rows.Get()
+		if err != nil {
+			return begin, err
+		}
+		r.add(kv.Key, kv.Value)
+		if err := each(kv.Key, kv.Value); err != nil {
+			return begin, rowError{err}
+		}
+		begin = append(append([]byte(nil), kv.Key...), 0) // the key that follows
+	}
+	return begin, nil
+}

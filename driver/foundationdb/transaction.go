@@ -1,0 +1,111 @@
+//go:build foundationdb
+
+package foundationdb
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/apple/foundationdb/bindings/go/src/fdb"
+
+	"assay/history"
+)
+
+// transaction is one transaction that ends with its context. It is made by
+// begin and given back with end, and is never repeated: the binding's Transact
+// would do so without telling.
+type transaction struct {
+	fdb.Transaction
+	ctx  context.Context
+	stop func() bool
+	// committing is true once the commit was asked for.
+	committing bool
+}
+
+// begin creates a transaction. A call of the C library knows no context: when
+// this one ends the transaction is cancelled, upon which everything that waits
+// for it returns. Its deadline is also the transaction's own time limit, in
+// case nobody gets round to the cancelling.
+func begin(ctx context.Context, db fdb.Database) (*transaction, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	tr, err := db.CreateTransaction()
+	if err != nil {
+		return nil, err
+	}
+	if deadline, limited := ctx.Deadline(); limited {
+		if err := tr.Options().SetTimeout(milliseconds(time.Until(deadline))); err != nil {
+			return nil, err
+		}
+	}
+	return &transaction{Transaction: tr, ctx: ctx, stop: context.AfterFunc(ctx, tr.Cancel)}, nil
+}
+
+// milliseconds rounds up: 0 would mean no limit, and a limit that comes before
+// the context's end would be of nobody's asking.
+func milliseconds(left time.Duration) int64 {
+	return min(max(left.Milliseconds()+1, 1), math.MaxInt32)
+}
+
+// end gives the transaction back. It also keeps the binding from freeing it
+// before this moment, which would cancel what is in flight: the binding's
+// futures do not hold on to their transaction.
+func (t *transaction) end() {
+	t.stop()
+	runtime.KeepAlive(t.Transaction)
+}
+
+// commit asks for the commit, once.
+func (t *transaction) commit() error {
+	if err := t.ctx.Err(); err != nil {
+		return err // before anything was sent
+	}
+	t.committing = true
+	return t.Commit().Get()
+}
+
+// guard makes the commit of this transaction fail if the mark is written, or a
+// barrier is committed (place.Settle), between its read version and its commit.
+func (t *transaction) guard(mark []byte) error {
+	return t.AddReadConflictKey(fdb.Key(mark))
+}
+
+// ending is how a transaction of a session ended.
+type ending struct {
+	outcome history.Outcome
+	class   string
+	err     error
+}
+
+// failure judges an error of this transaction.
+func (t *transaction) failure(doing string, err error) ending {
+	outcome, class := judge(codeOf(err), t.committing)
+	if codeOf(err) == 0 && t.ctx.Err() != nil {
+		class = classOf(codeCancelled)
+	}
+	return ending{outcome: outcome, class: class, err: explain(t.ctx, doing, err)}
+}
+
+// notBegun is the end of a transaction that could not be created.
+func notBegun(ctx context.Context, err error) ending {
+	e := ending{outcome: history.Failed, class: classOf(codeOf(err)), err: explain(ctx, "begin a transaction", err)}
+	if ctx.Err() != nil {
+		e.class = classOf(codeCancelled)
+	}
+	return e
+}
+
+// explain wraps an error with what was being done, and with the context's own
+// if that was the cause.
+func explain(ctx context.Context, doing string, err error) error {
+	code := codeOf(err)
+	over := ctx.Err()
+	if over != nil && (code == codeCancelled || code == codeTransactionTimeout) {
+		return fmt.Errorf("foundationdb: %s: %w (%v)", doing, over, err)
+	}
+	return fmt.Errorf("foundationdb: %s: %w", doing, err)
+}
