@@ -1,0 +1,135 @@
+package entity
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/check"
+	"assay/history"
+)
+
+// count goes through all operations once it is known what is there.
+func (j *judge) count() {
+	j.figures.Unrecorded = int64(len(j.books.unrecorded))
+	j.loaded()
+	for _, l := range j.books.clients {
+		for _, s := range l.ops {
+			switch {
+			case s.acknowledged():
+				j.figures.Acknowledged++
+			case s&thereBit == 0:
+			case s.without():
+				j.figures.FailedDone++
+			default:
+				j.figures.UnknownDone++
+			}
+		}
+	}
+}
+
+// conclude gives each check that found nothing its verdict, and all their
+// words.
+func (j *judge) conclude() {
+	f := &j.figures
+	j.acknowledged.Detail = fmt.Sprintf("%d entities were acknowledged", f.Acknowledged)
+	if j.missing == "" {
+		j.acknowledged.Detail += fmt.Sprintf(", %d of them are not there, %d not as they were written", f.Lost, f.Altered)
+	}
+	settle(&j.acknowledged, j.missing, f.Acknowledged == 0, "nothing was acknowledged")
+
+	j.rows.Detail = fmt.Sprintf("%d entities were read back, %d of them should not be there or not be so", f.Rows, j.rows.Found)
+	settle(&j.rows, j.missing, f.Rows == 0, "there are no entities")
+
+	j.reads.Detail = fmt.Sprintf("%d reads of acknowledged entities were answered and compared field by field, %d with what nobody had written",
+		f.Answered, f.Wrong)
+	if f.Stale > 0 {
+		j.reads.Detail += fmt.Sprintf("; %d missed an entity that was there in the end, acknowledged up to %.3f s before", f.Stale, seconds(max(f.StaleBy, 0)))
+	}
+	if f.Missed > 0 {
+		j.reads.Detail += fmt.Sprintf("; %d missed an entity that was lost", f.Missed)
+	}
+	if f.Stale > 0 && j.evidence.Promise != PromiseLinearizable {
+		j.reads.Detail += "; the database does not promise that no read is stale, so that is no violation"
+	}
+	why := ""
+	if f.Unsure > 0 {
+		why = fmt.Sprintf("%d reads missed an entity, and it is not known whether that was lost: %s", f.Unsure, j.missing)
+	}
+	settle(&j.reads, why, f.Answered == 0, "no read was answered")
+}
+
+// settle gives a check that found nothing wrong its verdict: Unknown if
+// something is missing or there was nothing to look at.
+func settle(r *check.Result, missing string, nothing bool, why string) {
+	switch {
+	case missing != "":
+		r.Detail += "; " + missing
+	case nothing:
+		r.Detail += "; " + why
+	case r.Verdict != check.Violated:
+		r.Verdict = check.Valid
+	}
+}
+
+// finding is a kind of evidence.
+type finding string
+
+const (
+	lostRow    finding = "lost"
+	foreignRow finding = "foreign"
+	doubledRow finding = "doubled"
+	failedRow  finding = "failed"
+	alteredRow finding = "altered"
+)
+
+// describe says who wrote a key.
+func describe(key int64) string {
+	client, seq := SplitKey(key)
+	if client == loader {
+		return fmt.Sprintf("entity %d (number %d of those loaded)", key, seq)
+	}
+	return fmt.Sprintf("entity %d (client %d, operation %d)", key, client, seq)
+}
+
+func (f finding) of(key int64, what string) check.Evidence {
+	return check.Evidence{Kind: string(f), Text: describe(key) + " " + what, Fields: map[string]int64{"key": key}}
+}
+
+func stranger(row Row) check.Evidence {
+	return check.Evidence{Kind: string(foreignRow),
+		Text:   fmt.Sprintf("the entity whose id begins with %016x is there, and no operation of this run has that id", uint64(row.High)),
+		Fields: map[string]int64{"id_high": row.High, "id_low": row.Low}}
+}
+
+func altered(key int64, got, want Sum, what string) check.Evidence {
+	e := alteredRow.of(key, fmt.Sprintf("%s with another %s than was written", what, strings.Join(differing(got.Parts, want.Parts), ", ")))
+	e.Fields["sum"], e.Fields["want"] = got.All, want.All
+	return e
+}
+
+func alteredRead(op *history.Op, key int64, got, want Sum) check.Evidence {
+	e := altered(key, got, want, fmt.Sprintf("was returned at %.3f s by operation %d of client %d", seconds(op.End), op.Seq, op.Client))
+	e.Fields["client"], e.Fields["seq"] = int64(op.Client), int64(op.Seq)
+	e.Fields["start_ns"], e.Fields["end_ns"] = op.Start, op.End
+	return e
+}
+
+func lost(op *history.Op, key int64) check.Evidence {
+	e := lostRow.of(key, fmt.Sprintf("was acknowledged at %.3f s and is not there", seconds(op.End)))
+	e.Fields["acknowledged_ns"] = op.End
+	return e
+}
+
+func stale(op *history.Op, key, age int64) check.Evidence {
+	since := "before the run began"
+	if age >= 0 {
+		since = fmt.Sprintf("%.3f s before", seconds(age))
+	}
+	return check.Evidence{Kind: "stale",
+		Text: fmt.Sprintf("at %.3f s operation %d of client %d did not find %s, acknowledged %s and there in the end",
+			seconds(op.Start), op.Seq, op.Client, describe(key), since),
+		Fields: map[string]int64{"client": int64(op.Client), "seq": int64(op.Seq), "start_ns": op.Start, "end_ns": op.End,
+			"key": key, "age_ns": age}}
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

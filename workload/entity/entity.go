@@ -1,0 +1,135 @@
+package entity
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/brianvoe/gofakeit/v7"
+	"github.com/google/uuid"
+)
+
+// Entity is what is written and read: seven fields, as a web service would
+// keep them. None of them is ever empty.
+type Entity struct {
+	ID          uuid.UUID `json:"id"`
+	Name        string    `json:"name"`
+	Age         int       `json:"age"`
+	Description string    `json:"description"`
+	Address     string    `json:"address"`
+	Phone       string    `json:"phone"`
+	Email       string    `json:"email"`
+}
+
+// What the fields of an entity may hold, in bytes and years. What Make makes is
+// far below.
+const (
+	MaxName        = 200
+	MaxDescription = 4000
+	MaxAddress     = 500
+	MaxPhone       = 50
+	MaxEmail       = 254
+	MaxAge         = 150
+)
+
+// Make returns the entity of a key under a seed. It is the same each time: all
+// values come from a generator that is seeded with both, and nothing is shared
+// between calls.
+func Make(seed uint64, key int64) Entity {
+	source := rand.NewPCG(mix(seed), mix(uint64(key)))
+	random := rand.New(source)
+	f := gofakeit.NewFaker(source, false)
+	first, last := f.FirstName(), f.LastName()
+	return Entity{
+		ID:          IDOf(seed, key),
+		Name:        first + " " + last,
+		Age:         18 + random.IntN(73),
+		Description: f.ProductDescription(),
+		Address:     fmt.Sprintf("%s, %s, %s %s", f.Street(), f.City(), f.StateAbr(), f.Zip()),
+		Phone:       f.PhoneFormatted(),
+		Email:       fmt.Sprintf("%s.%s%d@%s", lower(first), lower(last), random.IntN(10_000), "example.com"),
+	}
+}
+
+// lower keeps of a name what may stand in an e-mail address without quotes.
+func lower(name string) string {
+	out := make([]byte, 0, len(name))
+	for _, c := range []byte(name) {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			out = append(out, c-'A'+'a')
+		case c >= 'a' && c <= 'z':
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
+
+// Sum is what is kept of an entity to judge it by.
+type Sum struct {
+	// All is a hash of all seven fields: FNV-1a (G. Fowler, L. Noll, K.-P. Vo,
+	// 1991) of 64 bits over each field and its length.
+	All int64
+	// Parts holds ten bits of the hash of each field but the id, so that one
+	// can say which of them is not as it should be.
+	Parts int64
+}
+
+const partBits = 10
+
+// partNames are the fields in Parts, from the lowest bits.
+func partNames() []string {
+	return []string{"name", "age", "description", "address", "phone", "email"}
+}
+
+// SumOf returns the sum of an entity.
+func SumOf(e Entity) Sum {
+	var s Sum
+	whole := hashOf(e.ID[:])
+	age := binary.LittleEndian.AppendUint64(nil, uint64(e.Age))
+	for i, field := range [][]byte{[]byte(e.Name), age, []byte(e.Description), []byte(e.Address), []byte(e.Phone), []byte(e.Email)} {
+		h := hashOf(field)
+		s.Parts |= int64(mix(h)&(1<<partBits-1)) << (i * partBits)
+		whole = (whole ^ h) * fnvPrime
+		whole = (whole ^ uint64(len(field))) * fnvPrime
+	}
+	s.All = int64(mix(whole))
+	return s
+}
+
+// The constants of FNV-1a with 64 bits.
+const (
+	fnvOffset = 0xcbf29ce484222325
+	fnvPrime  = 0x100000001b3
+)
+
+func hashOf(data []byte) uint64 {
+	h := uint64(fnvOffset)
+	for _, c := range data {
+		h = (h ^ uint64(c)) * fnvPrime
+	}
+	return h
+}
+
+// differing names the fields in which two sums of parts differ.
+func differing(a, b int64) []string {
+	var names []string
+	for i, name := range partNames() {
+		if (a^b)>>(i*partBits)&(1<<partBits-1) != 0 {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return []string{"id"}
+	}
+	return names
+}
+
+// mix is the finalizer of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast
+// splittable pseudorandom number generators", 2014), a bijection.
+func mix(z uint64) uint64 {
+	z += 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}

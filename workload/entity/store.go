@@ -1,0 +1,106 @@
+// Package entity is the workload of a web service's storage: entities of seven
+// fields with realistic values are written and read by their id, in a mix that
+// can be chosen, directly or through a service. Every read is compared with
+// what was written, and every acknowledged entity must be there in the end as
+// it was written.
+//
+// What it keeps to judge a run is a byte for each entity: a run that writes a
+// million takes a megabyte, two while the slices grow. The state that was read
+// back is gone through and not kept.
+//
+// It must not know any driver, or the service.
+package entity
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"assay/history"
+	"assay/workload"
+)
+
+// Store is what a database must offer for this workload. A driver implements
+// it in its database's own idiom. How many nodes acknowledge a write or answer
+// a read is chosen in the database's address, in its own words.
+//
+// All methods are safe for concurrent use.
+type Store interface {
+	// Describe returns what the database says of itself.
+	Describe(ctx context.Context) (workload.Product, error)
+
+	// Find returns what an earlier run left under our mark, or nil if there is
+	// nothing of the name at all. It changes nothing. A schema of our name
+	// without our mark gives *workload.ForeignError.
+	Find(ctx context.Context) (*workload.Remains, error)
+
+	// Create makes an empty table under the mark, after dropping what an
+	// earlier run left under a mark of ours. A schema of our name without our
+	// mark gives *workload.ForeignError and stays untouched. Mark.Loaded is set
+	// from the start, since what is loaded are ordinary writes.
+	Create(ctx context.Context, mark workload.Mark) error
+
+	// Session opens what one client uses. It is used by one goroutine at a
+	// time. A database whose ordinary client keeps a pool that watches the
+	// members shares that pool between sessions.
+	Session(ctx context.Context) (Session, error)
+
+	// Settle returns when nothing that a session of this run started is still
+	// in flight inside the database; see bank.Store.
+	Settle(ctx context.Context) error
+
+	// Read gives every entity, in any order, as one consistent view of what is
+	// there for good where the database has such views. Read stops at the
+	// first error, of the database's or of the callback's, and returns it.
+	Read(ctx context.Context, entity func(Entity) error) error
+
+	// Size asks the database what the table takes on disk.
+	Size(ctx context.Context) (workload.Size, error)
+
+	// Drop removes the schema if it carries our mark.
+	Drop(ctx context.Context) error
+
+	// Close releases all connections. It never changes data.
+	Close() error
+}
+
+// Promising is a Store whose database promises something of reads by its
+// vendor's own documentation; one that is none promises nothing.
+type Promising interface {
+	// Promise is PromiseLinearizable or empty.
+	Promise() string
+}
+
+// PromiseLinearizable is the promise that no read misses what was acknowledged
+// before it began (M. Herlihy, J. Wing, "Linearizability: A Correctness
+// Condition for Concurrent Objects", ACM TOPLAS 12(3), 1990).
+const PromiseLinearizable = "linearizable"
+
+// Session is one client's connection. Neither method retries; how long a call
+// may take is the caller's ctx.
+type Session interface {
+	// Put writes a new entity. An id that is there already gives Failed with
+	// Duplicate; a database in which a write replaces what is there (Cassandra)
+	// says Committed.
+	Put(ctx context.Context, e Entity) Reply
+
+	// Get reads the entity of an id. An id that is not there is Committed with
+	// Found false. A read without an answer is Failed, since it has no effect.
+	Get(ctx context.Context, id uuid.UUID) Reply
+
+	// Close ends the session. What is in flight is abandoned.
+	Close()
+}
+
+// Reply is how one attempt ended; Outcome, Duplicate, Broken, Class and Err are
+// as in bank.Reply.
+type Reply struct {
+	Outcome   history.Outcome
+	Duplicate bool
+	Broken    bool
+	Class     string
+	Err       error
+	// Entity is what Get found, if Found.
+	Entity Entity
+	Found  bool
+}
