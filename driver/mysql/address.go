@@ -31,12 +31,21 @@ type settings struct {
 	database       string   // in which connections begin that are not sessions
 	connectTimeout time.Duration
 
-	engine    string // as given; "" for InnoDB
-	anyHost   bool   // a session begins at a host drawn by chance
-	tls       string // as the library names it
-	variables []variable
-	isolation string // in SQL's words, "" for the server's default
+	engine string // as given; "" for InnoDB
+	// statements is how a transfer is sent: statementsTogether, statementsApart,
+	// or "" for what suits the server.
+	statements string
+	anyHost    bool   // a session begins at a host drawn by chance
+	tls        string // as the library names it
+	variables  []variable
+	isolation  string // in SQL's words, "" for the server's default
 }
+
+// How the statements of a transfer can be sent: as one text, or each by itself.
+const (
+	statementsTogether = "together"
+	statementsApart    = "apart"
+)
 
 // variable is a session variable of the server, set for each connection.
 type variable struct{ name, value string }
@@ -176,6 +185,9 @@ func (s *settings) readOptions(values url.Values) error {
 		return err
 	}
 	s.anyHost = balance == "random"
+	if s.statements, err = choose("statements", statementsTogether, statementsApart); err != nil {
+		return err
+	}
 	if s.tls, err = choose("tls", "true", "false", "preferred", "skip-verify"); err != nil {
 		return err
 	}
@@ -188,7 +200,7 @@ func (s *settings) readOptions(values url.Values) error {
 		}
 		if !variableName.MatchString(name) || !variableValue.MatchString(value) {
 			return &workload.OptionError{Option: "the address's option", Value: name,
-				Want: "engine, balance, tls, or a session variable of the server, such as innodb_lock_wait_timeout=5; --timeout limits an attempt"}
+				Want: "engine, balance, statements, tls, or a session variable of the server, such as innodb_lock_wait_timeout=5; --timeout limits an attempt"}
 		}
 		s.variables = append(s.variables, variable{name, value})
 	}

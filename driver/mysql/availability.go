@@ -103,23 +103,57 @@ func (s *availabilityStore) Read(ctx context.Context, row func(availability.Row)
 // availabilitySession implements availability.Session on one connection, and
 // another one for reads that go elsewhere.
 type availabilitySession struct {
-	*line
+	store  *availabilityStore
+	writer *line
 	reader *line // the same, unless reads go elsewhere
 }
 
 // Session implements availability.Store.
 func (s *availabilityStore) Session(ctx context.Context) (availability.Session, error) {
-	writer, err := s.dial(ctx)
-	if err != nil {
+	session := &availabilitySession{store: s}
+	if err := session.open(ctx); err != nil {
 		return nil, err
 	}
-	session := &availabilitySession{line: writer, reader: writer}
-	if s.apart {
-		if reader := s.elsewhere(ctx, writer.host); reader != nil {
-			session.reader = reader
+	return session, nil
+}
+
+// open connects where there is no connection.
+func (s *availabilitySession) open(ctx context.Context) (err error) {
+	if s.writer == nil {
+		if s.writer, err = s.store.dial(ctx); err != nil {
+			s.writer = nil
+			return err
 		}
 	}
-	return session, nil
+	if s.reader == nil && s.store.apart {
+		s.reader = s.store.elsewhere(ctx, s.writer.host)
+	}
+	if s.reader == nil {
+		s.reader = s.writer
+	}
+	return nil
+}
+
+// ready makes sure of the connections, of which some may have been closed by a
+// server while nothing was to be done. They are replaced, as database/sql does
+// for an ordinary application, before anything is sent.
+func (s *availabilitySession) ready(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	same := s.reader == s.writer
+	if s.reader != nil && !same && s.reader.ready(ctx) != nil {
+		s.reader.Close()
+		s.reader = nil
+	}
+	if s.writer != nil && s.writer.ready(ctx) != nil {
+		s.writer.Close()
+		s.writer = nil
+		if same {
+			s.reader = nil
+		}
+	}
+	return s.open(ctx)
 }
 
 // elsewhere opens a connection to another host than this one, which need not
@@ -146,23 +180,34 @@ func (s *availabilityStore) elsewhere(ctx context.Context, not *host) *line {
 
 // Close ends the session; what is in flight is abandoned.
 func (s *availabilitySession) Close() {
-	s.line.Close()
-	if s.reader != s.line {
+	if s.reader != nil && s.reader != s.writer {
 		s.reader.Close()
 	}
+	if s.writer != nil {
+		s.writer.Close()
+	}
+}
+
+// notSent is the reply to what ready found.
+func notSent(ctx context.Context, err error) availability.Reply {
+	if ctx.Err() != nil {
+		return availability.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: true}
+	}
+	return availability.Reply{Outcome: history.Failed, Class: bank.ClassConnect, Err: err, Broken: true}
 }
 
 // Insert implements availability.Session: one statement, committed by itself.
 func (s *availabilitySession) Insert(ctx context.Context, row availability.Row) availability.Reply {
-	if err := ctx.Err(); err != nil { // nothing is sent
-		return availability.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.sound()}
+	if err := s.ready(ctx); err != nil {
+		return notSent(ctx, err)
 	}
-	err := s.exec(ctx, fmt.Sprintf(`INSERT INTO `+availabilitySchema+`.entry (id, value) VALUES (%d, %d)`, row.Key, row.Value))
+	l := s.writer
+	err := l.exec(ctx, fmt.Sprintf(`INSERT INTO `+availabilitySchema+`.entry (id, value) VALUES (%d, %d)`, row.Key, row.Value))
 	if err == nil {
-		return availability.Reply{Outcome: history.Committed, Broken: !s.sound()}
+		return availability.Reply{Outcome: history.Committed, Broken: !l.sound()}
 	}
 	ruling := rule(err, alone)
-	reply := availability.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound() || elsewhere(err)}
+	reply := availability.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !l.sound() || elsewhere(err)}
 	if reply.Outcome == history.Failed && hasCode(err, codeDuplicateEntry) {
 		reply.Duplicate, reply.Class = true, bank.ClassDuplicate
 	}
@@ -172,17 +217,18 @@ func (s *availabilitySession) Insert(ctx context.Context, row availability.Row) 
 // Get implements availability.Session. A read has no effect, so that one without
 // an answer has failed.
 func (s *availabilitySession) Get(ctx context.Context, key int64) availability.Reply {
-	if err := ctx.Err(); err != nil {
-		return availability.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.reader.sound()}
+	if err := s.ready(ctx); err != nil {
+		return notSent(ctx, err)
 	}
+	l := s.reader
 	reply := availability.Reply{Outcome: history.Committed}
-	err := s.reader.query(ctx, func(values []driver.Value) error {
+	err := l.query(ctx, func(values []driver.Value) error {
 		reply.Found = true
 		return numbers(values, &reply.Row.Key, &reply.Row.Value)
 	}, fmt.Sprintf(`SELECT id, value FROM `+availabilitySchema+`.entry WHERE id = %d`, key))
 	if err != nil {
-		return availability.Reply{Outcome: history.Failed, Class: rule(err, alone).class, Err: err, Broken: !s.reader.sound() || elsewhere(err)}
+		return availability.Reply{Outcome: history.Failed, Class: rule(err, alone).class, Err: err, Broken: !l.sound() || elsewhere(err)}
 	}
-	reply.Broken = !s.reader.sound()
+	reply.Broken = !l.sound()
 	return reply
 }

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"assay/driver/drivertest"
+	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
+	"assay/workload/bank"
 )
 
 func openAvailability(t *testing.T, to workload.Target) availability.Store {
@@ -55,6 +57,41 @@ func TestAvailabilityReads(t *testing.T) {
 		t.Errorf("one server promises %q", promise)
 	}
 	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestIdleConnectionsThatEnd has the server end connections while nothing is
+// done over them: nothing is unknown of what was not sent.
+func TestIdleConnectionsThatEnd(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	store := openAvailability(t, target())
+	defer store.Close()
+	if err := store.Create(ctx, workload.Mark{Workload: "availability"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Session(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := s.(*availabilitySession)
+	scene := setScene(t, target())
+	killer := admin(t)
+	for _, id := range []int64{session.writer.look.id, scene.session.look.id} {
+		exec(t, killer, `KILL CONNECTION ?`, id)
+		for value(t, killer, `SELECT count(*) FROM information_schema.processlist WHERE id = ?`, id) != "0" {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if r := session.Insert(ctx, availability.Row{Key: 1, Value: 2}); r.Outcome != history.Committed {
+		t.Errorf("an application's next insert: %+v", r)
+	}
+	if r := scene.session.Transfer(ctx, scene.next(1, 2)); r.Outcome != history.Failed || r.Class != bank.ClassLost || !r.Broken {
+		t.Errorf("a transfer: %+v, want failed (%s), broken", r, bank.ClassLost)
+	}
+	session.Close()
+	if err := errors.Join(store.Settle(ctx), store.Drop(ctx)); err != nil {
 		t.Error(err)
 	}
 }

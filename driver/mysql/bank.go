@@ -27,7 +27,8 @@ type bankStore struct{ *place }
 // The address is mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/?OPTION=VALUE. Of
 // several hosts the first that answers and takes writes is used; with
 // balance=random each session begins at another one. engine=NAME chooses the
-// storage engine of the tables, tls=true, preferred or skip-verify encrypts, and
+// storage engine of the tables, statements=together or apart how a transfer is
+// sent (see bankSession), tls=true, preferred or skip-verify encrypts, and
 // all other options are session variables of the server.
 func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
 	p, err := openPlace(ctx, target, "bank")
@@ -93,12 +94,16 @@ func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) erro
 // FinishLoad sets the mark, and brings the statistics up to date now, which the
 // server would else do in the middle of the run.
 func (s *bankStore) FinishLoad(ctx context.Context) error {
-	return operation("finish loading", s.use(ctx, func(c *conn) error {
+	err := s.use(ctx, func(c *conn) error {
 		if err := s.setLoaded(ctx, c); err != nil {
 			return err
 		}
 		return c.exec(ctx, `ANALYZE NO_WRITE_TO_BINLOG TABLE `+bankSchema+`.account`)
-	}))
+	})
+	if err == nil {
+		err = s.everywhere(ctx)
+	}
+	return operation("finish loading", err)
 }
 
 const (

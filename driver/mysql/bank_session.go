@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	library "github.com/go-sql-driver/mysql"
 
@@ -17,7 +18,8 @@ import (
 // bankSession implements bank.Session on one connection.
 type bankSession struct {
 	*line
-	text []byte // of the transfer, for the next one to use again
+	apart bool   // each statement is sent by itself
+	text  []byte // of the transfer, for the next one to use again
 }
 
 // Session implements bank.Store.
@@ -26,7 +28,7 @@ func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bankSession{line: l}, nil
+	return &bankSession{line: l, apart: s.apart()}, nil
 }
 
 // transferText is the whole transaction, one statement after the other. The
@@ -68,14 +70,33 @@ func appendVersion(b []byte, id int64) []byte {
 	return append(strconv.AppendInt(b, id, 10), ')')
 }
 
-// Transfer sends the whole transaction as one text and then reads the answers:
-// locks are held for no round trip but that of COMMIT.
+// apart reports whether each statement of a transfer is sent by itself: as the
+// address says (statements=together, apart), else on Galera alone. A MariaDB node
+// rolls a transaction back when another node's transaction wins over it, and the
+// client hears of that with its next command; among statements of one text that
+// moment can be missed, and the rest of the text is then done and committed
+// statement by statement (seen with MariaDB 10.11: journal rows without the
+// changes of accounts that came before them).
+func (p *place) apart() bool {
+	if p.statements == "" {
+		return p.server.galera
+	}
+	return p.statements == statementsApart
+}
+
+// Transfer does the transaction, where it can be as one text: then locks are held
+// for no round trip but that of COMMIT.
 func (s *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
-	if err := ctx.Err(); err != nil { // nothing is sent
-		return bank.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.sound()}
+	if err := s.ready(ctx); err != nil {
+		ruling := rule(err, beforeCommit)
+		return bank.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound()}
 	}
 	reply := bank.Reply{Outcome: history.Committed}
-	at, err := s.transfer(ctx, t, &reply)
+	send := s.transferTogether
+	if s.apart {
+		send = s.transferApart
+	}
+	at, err := send(ctx, t, &reply)
 	if err != nil {
 		return s.refused(ctx, t, err, at)
 	}
@@ -83,8 +104,63 @@ func (s *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply 
 	return reply
 }
 
-// transfer returns what went on when an error came.
-func (s *bankSession) transfer(ctx context.Context, t bank.Transfer, reply *bank.Reply) (at stage, err error) {
+// states reads the two accounts of a transfer into its reply.
+type states struct {
+	transfer bank.Transfer
+	reply    *bank.Reply
+	seen     int
+}
+
+func (s *states) row(row []driver.Value) error {
+	var id int64
+	var state bank.State
+	if err := numbers(row, &id, &state.Balance, &state.Version); err != nil {
+		return err
+	}
+	s.seen++
+	switch id {
+	case s.transfer.Source:
+		s.reply.Source = state
+	case s.transfer.Destination:
+		s.reply.Destination = state
+	}
+	return nil
+}
+
+// complete is nil if both were there.
+func (s *states) complete() error {
+	if s.seen != 2 {
+		return fmt.Errorf("the server gave %d accounts where 2 were asked for", s.seen)
+	}
+	return nil
+}
+
+// transferApart sends one statement after the other's answer. It returns what
+// went on when an error came.
+func (s *bankSession) transferApart(ctx context.Context, t bank.Transfer, reply *bank.Reply) (at stage, err error) {
+	statements := strings.Split(s.transferText(t), ";")
+	last := len(statements) - 1
+	for _, statement := range statements[:last-1] {
+		if err := s.exec(ctx, statement); err != nil {
+			return beforeCommit, err
+		}
+	}
+	read := states{transfer: t, reply: reply}
+	if err = s.query(ctx, read.row, statements[last-1]); err == nil {
+		err = read.complete()
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return beforeCommit, err
+	}
+	return committing, s.exec(ctx, statements[last])
+}
+
+// transferTogether sends all statements at once and then reads the answers. It
+// returns what went on when an error came.
+func (s *bankSession) transferTogether(ctx context.Context, t bank.Transfer, reply *bank.Reply) (at stage, err error) {
 	rows, err := s.raw.(driver.QueryerContext).QueryContext(ctx, s.transferText(t), nil)
 	if err != nil {
 		// The library gives the first result that has rows; what comes before it
@@ -94,24 +170,9 @@ func (s *bankSession) transfer(ctx context.Context, t bank.Transfer, reply *bank
 	// Closing ends the library's watch over ctx. What is to be known is known
 	// before.
 	defer rows.Close()
-	seen := 0
-	err = eachRow(rows, func(row []driver.Value) error {
-		var id int64
-		var state bank.State
-		if err := numbers(row, &id, &state.Balance, &state.Version); err != nil {
-			return err
-		}
-		seen++
-		switch id {
-		case t.Source:
-			reply.Source = state
-		case t.Destination:
-			reply.Destination = state
-		}
-		return nil
-	})
-	if err == nil && seen != 2 {
-		err = fmt.Errorf("the server gave %d accounts where 2 were asked for", seen)
+	read := states{transfer: t, reply: reply}
+	if err = eachRow(rows, read.row); err == nil {
+		err = read.complete()
 	}
 	if err != nil {
 		if answer := (*library.MySQLError)(nil); !errors.As(err, &answer) {

@@ -135,6 +135,9 @@ func (p *place) Describe(ctx context.Context) (workload.Product, error) {
 	err := p.use(ctx, func(c *conn) error {
 		add("engine", p.engine)
 		add("isolation", strings.ToLower(p.level))
+		if p.workload == "bank" {
+			add("statements", map[bool]string{false: statementsTogether, true: statementsApart}[p.apart()])
+		}
 		values, err := c.pairs(ctx, `SHOW VARIABLES`)
 		if err != nil {
 			return err

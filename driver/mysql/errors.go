@@ -60,8 +60,11 @@ const (
 type stage int
 
 const (
-	// working: a statement of a transaction, before its COMMIT.
+	// working: a statement before COMMIT, of a transaction that was sent as one
+	// text, COMMIT included.
 	working stage = iota
+	// beforeCommit: a statement of a transaction whose COMMIT was not sent.
+	beforeCommit
 	// committing: COMMIT itself.
 	committing
 	// alone: a statement that is a transaction by itself.
@@ -89,7 +92,11 @@ type ruling struct {
 
 // rule decides what an error proves. The rules, and where they come from:
 //
-// The statements of a transfer go out as one text. "If mysql_next_result()
+// What goes wrong before COMMIT was sent has no effect, a lost connection
+// included: when one is lost, "any active transactions are rolled back" (MySQL,
+// "C API Developer Guide", "Automatic Reconnection Control"): Failed.
+//
+// The statements of a transfer may go out as one text. "If mysql_next_result()
 // returns an error, no other statements are executed and there are no more
 // results to fetch" (MySQL, "C API Developer Guide", mysql_next_result()): after
 // an error that answers a statement before COMMIT, the COMMIT is not executed.
@@ -121,6 +128,14 @@ type ruling struct {
 // (driver.ErrBadConn: "should be returned ... only if the server has not
 // performed the query", database/sql/driver) is Failed.
 func rule(err error, at stage) ruling {
+	r := ruleBySent(err, at)
+	if at == beforeCommit {
+		r.outcome = history.Failed
+	}
+	return r
+}
+
+func ruleBySent(err error, at stage) ruling {
 	var answer *library.MySQLError
 	if errors.As(err, &answer) {
 		if proves(answer, at) {

@@ -334,8 +334,8 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 		t.Fatal(err)
 	}
 	session := s.(*availabilitySession)
-	if session.host.name != p.HostPort(0) || session.reader.host == session.host {
-		t.Errorf("writes go to %s, reads to %s", session.host.name, session.reader.host.name)
+	if session.writer.host.name != p.HostPort(0) || session.reader.host == session.writer.host {
+		t.Errorf("writes go to %s, reads to %s", session.writer.host.name, session.reader.host.name)
 	}
 	row := availability.Row{Key: 5, Value: 6}
 	if r := session.Insert(p.ctx, row); r.Outcome != history.Committed {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"assay/history"
-	"assay/workload/bank"
 	"assay/workload/isolation"
 )
 
@@ -39,8 +38,9 @@ func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error)
 // Guide", "Automatic Reconnection Control"); so whatever goes wrong before, a
 // lost connection included, there is no effect.
 func (s *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation.Reply {
-	if err := ctx.Err(); err != nil { // nothing is sent
-		return isolation.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.sound()}
+	if err := s.ready(ctx); err != nil {
+		ruling := rule(err, beforeCommit)
+		return isolation.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound()}
 	}
 	s.begun = false
 	for i := range ops {
@@ -56,7 +56,7 @@ func (s *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 
 // failed leaves a transaction that ends before its COMMIT.
 func (s *isolationSession) failed(ctx context.Context, err error) isolation.Reply {
-	reply := isolation.Reply{Outcome: history.Failed, Class: rule(err, working).class, Err: err}
+	reply := isolation.Reply{Outcome: history.Failed, Class: rule(err, beforeCommit).class, Err: err}
 	if hasCode(err, codeDuplicateEntry) {
 		reply.Class = classDuplicateKey
 	}

@@ -2,6 +2,8 @@ package mysql
 
 import (
 	"context"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 )
 
@@ -53,6 +55,26 @@ func (l *line) Close() {
 	delete(l.place.lines, l)
 	l.place.mu.Unlock()
 	l.hangUp()
+}
+
+// errGone is a connection that was found closed before anything was sent.
+var errGone = fmt.Errorf("the server has closed the connection: %w", driver.ErrBadConn)
+
+// ready is nil if a transaction can be sent. It asks the socket, as database/sql
+// does before it uses a connection again: what is written to one that the server
+// has closed seems to be sent, and then nobody knows.
+func (l *line) ready(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := l.raw.(driver.SessionResetter).ResetSession(ctx); err != nil {
+		l.hangUp()
+		if errors.Is(err, driver.ErrBadConn) {
+			return errGone
+		}
+		return err
+	}
+	return nil
 }
 
 // leave ends a transaction that is not to be committed, and reports whether the

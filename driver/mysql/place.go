@@ -184,6 +184,9 @@ func (p *place) create(ctx context.Context, mark workload.Mark, tables []table) 
 		}
 		return nil
 	})
+	if err == nil {
+		err = p.everywhere(ctx)
+	}
 	return advise("create database", err)
 }
 

@@ -118,19 +118,29 @@ func (s *bankStore) CatchUp(ctx context.Context, replica bank.Replica) error {
 	if err != nil {
 		return err
 	}
-	var goal member
-	err = s.use(ctx, func(c *conn) (err error) {
-		goal, err = c.askMember(ctx)
-		return err
-	})
+	goal, err := s.goal(ctx)
 	if err != nil || !goal.galera {
 		return operation("ask what is committed", err)
 	}
+	return s.catchUp(ctx, h, goal)
+}
+
+// goal is what the first host that takes writes has committed.
+func (p *place) goal(ctx context.Context) (m member, err error) {
+	err = p.use(ctx, func(c *conn) (err error) {
+		m, err = c.askMember(ctx)
+		return err
+	})
+	return m, err
+}
+
+// catchUp waits until a host has committed as much as goal.
+func (p *place) catchUp(ctx context.Context, h *host, goal member) error {
 	ticker := time.NewTicker(catchUpInterval)
 	defer ticker.Stop()
 	var reason error
 	for {
-		m, err := s.askHost(ctx, h)
+		m, err := p.askHost(ctx, h)
 		if err == nil {
 			if err = m.reached(goal); err == nil {
 				return nil
@@ -145,6 +155,35 @@ func (s *bankStore) CatchUp(ctx context.Context, replica bank.Replica) error {
 		case <-ticker.C:
 		}
 	}
+}
+
+// everywhereBound is how long the nodes may take to have what was made.
+const everywhereBound = 30 * time.Second
+
+// everywhere returns when every node of the address's Galera cluster that can be
+// reached has committed what is committed until now, so that a session that
+// begins at another node finds it.
+func (p *place) everywhere(ctx context.Context) error {
+	if !p.server.galera || len(p.hosts) < 2 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, everywhereBound)
+	defer cancel()
+	goal, err := p.goal(ctx)
+	if err != nil {
+		return err
+	}
+	failures := make([]error, len(p.hosts))
+	var all sync.WaitGroup
+	for i, h := range p.hosts {
+		all.Go(func() {
+			if m, err := p.askHost(ctx, h); err == nil && m.history == goal.history && m.component == "Primary" {
+				failures[i] = p.catchUp(ctx, h, goal)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(failures...)
 }
 
 func (m member) reached(goal member) error {
