@@ -1,0 +1,187 @@
+// Package candles is the workload of a storage engine: a day of trade candles
+// is written with three more indexes, then read by quick queries of one ticker,
+// by intervals and by whole days, the same queries in the same order whatever
+// the database is. It measures the rate of writing, the time of each kind of
+// query with caches cold and warm, and what the data takes on disk; and it
+// holds the row count and the checksum of every single answer against what was
+// written, so that an answer that was cut short does not pass.
+//
+// It must not know any driver or cluster.
+package candles
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"time"
+)
+
+// Candle is one row. All of it is a pure function of the seed and ID
+// (Generator.Candle). Prices are in ten-thousandths.
+type Candle struct {
+	// ID is unique (the primary key).
+	ID int64
+	// Moment is when the candle began, in microseconds since 1970; no two
+	// candles of a ticker have the same.
+	Moment                      int64
+	Opening, High, Low, Closing int64
+	Average, Bid, Ask           int64
+	Volume, Turnover, Trades    int64
+	// Ticker and Market are of four letters, Feed and Note of at most 32 and
+	// 255; all are ASCII.
+	Ticker, Market, Feed, Note string
+}
+
+// NumberNames and TextNames are the columns, in the order of Numbers and Texts.
+func NumberNames() []string {
+	return []string{"id", "moment", "opening", "high", "low", "closing", "average", "bid", "ask", "volume", "turnover", "trades"}
+}
+
+// TextNames are the columns of text; see NumberNames.
+func TextNames() []string { return []string{"ticker", "market", "feed", "note"} }
+
+// Numbers are the fields of NumberNames.
+func (c *Candle) Numbers() []*int64 {
+	return []*int64{&c.ID, &c.Moment, &c.Opening, &c.High, &c.Low, &c.Closing, &c.Average, &c.Bid, &c.Ask, &c.Volume, &c.Turnover, &c.Trades}
+}
+
+// Texts are the fields of TextNames.
+func (c *Candle) Texts() []*string { return []*string{&c.Ticker, &c.Market, &c.Feed, &c.Note} }
+
+// Bytes is the size of the row's bare values: eight bytes a number, one a
+// letter. It is about 270.
+func (c *Candle) Bytes() int64 {
+	return int64(8*len(NumberNames()) + len(c.Ticker) + len(c.Market) + len(c.Feed) + len(c.Note))
+}
+
+// Hash is a 64-bit hash over every field: FNV-1a (G. Fowler, L. C. Noll, K.-P.
+// Vo; RFC 9923), then mixed, so that sums of hashes of like rows are unlike.
+func (c *Candle) Hash() uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	var buf [8]byte
+	h := uint64(offset)
+	number := func(n int64) {
+		binary.LittleEndian.PutUint64(buf[:], uint64(n))
+		for _, b := range buf {
+			h = (h ^ uint64(b)) * prime
+		}
+	}
+	for _, n := range [...]int64{c.ID, c.Moment, c.Opening, c.High, c.Low, c.Closing, c.Average, c.Bid, c.Ask, c.Volume, c.Turnover, c.Trades} {
+		number(n)
+	}
+	for _, text := range [...]string{c.Ticker, c.Market, c.Feed, c.Note} {
+		number(int64(len(text)))
+		for i := range len(text) {
+			h = (h ^ uint64(text[i])) * prime
+		}
+	}
+	return mix(h)
+}
+
+// mix is the finalizer of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast
+// Splittable Pseudorandom Number Generators", OOPSLA 2014).
+func mix(z uint64) uint64 {
+	z += 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// Tally counts rows. Its Sum is a sum of hashes, modulo 2^64, so that it does
+// not depend on their order.
+type Tally struct {
+	Rows  int64
+	Sum   uint64
+	Bytes int64
+}
+
+// Add counts one row.
+func (t *Tally) Add(c *Candle) {
+	t.Rows++
+	t.Sum += c.Hash()
+	t.Bytes += c.Bytes()
+}
+
+const dayMicros = int64(24 * time.Hour / time.Microsecond)
+
+// firstDay is when the first of the days begins.
+func firstDay() int64 { return time.Date(2014, 1, 2, 0, 0, 0, 0, time.UTC).UnixMicro() }
+
+// Generator makes the candles of one configuration and seed. It is safe for
+// concurrent use.
+type Generator struct {
+	seed             uint64
+	candles, tickers int64
+	step, start      int64
+	days             int64
+}
+
+// NewGenerator returns the generator of a valid configuration.
+func NewGenerator(c Config, seed uint64) *Generator {
+	g := &Generator{seed: seed, candles: c.Candles, tickers: int64(c.Tickers), days: int64(c.Days), start: firstDay()}
+	g.step = g.days * dayMicros / g.slots()
+	return g
+}
+
+// slots is how many candles a ticker has at most: candle n is of ticker n mod
+// tickers, in its slot n div tickers.
+func (g *Generator) slots() int64 { return (g.candles + g.tickers - 1) / g.tickers }
+
+// slotAt is the first slot that is not before a moment.
+func (g *Generator) slotAt(moment int64) int64 {
+	past := moment - g.start
+	if past <= 0 {
+		return 0
+	}
+	return min((past+g.step-1)/g.step, g.slots())
+}
+
+// Ticker is the name of ticker number k.
+func (g *Generator) Ticker(k int64) string {
+	return string([]byte{'A' + byte(k/17576%26), 'A' + byte(k/676%26), 'A' + byte(k/26%26), 'A' + byte(k%26)})
+}
+
+// Candle is candle number n, from 0 to below Config.Candles.
+func (g *Generator) Candle(n int64) Candle {
+	k, slot := n%g.tickers, n/g.tickers
+	random := mix(g.seed ^ mix(uint64(n)))
+	draw := func(below uint64) int64 {
+		random = mix(random)
+		high, _ := bits.Mul64(random, below)
+		return int64(high)
+	}
+	own := mix(g.seed ^ mix(uint64(k)) ^ 0x7469636b6572)
+	price := int64(50_000 + own%5_000_000)
+	swing := uint64(price / 200)
+	c := Candle{ID: n, Moment: g.start + slot*g.step, Ticker: g.Ticker(k), Market: markets[own>>32%uint64(len(markets))]}
+	c.Opening = price + draw(swing)
+	c.Closing = c.Opening + draw(swing/4+1) - int64(swing/8)
+	c.High = max(c.Opening, c.Closing) + draw(swing/8+1)
+	c.Low = min(c.Opening, c.Closing) - draw(swing/8+1)
+	c.Average = (c.High + c.Low + c.Closing) / 3
+	c.Bid, c.Ask = c.Closing-1-draw(100), c.Closing+1+draw(100)
+	c.Trades = 1 + draw(400)
+	c.Volume = c.Trades * (1 + draw(50)) * 100
+	c.Turnover = c.Volume * (c.Average / 10_000)
+	c.Feed = "consolidated tape " + string(rune('A'+draw(3)))
+	note := make([]byte, 0, 255)
+	for range 4 {
+		note = append(note, conditions[draw(uint64(len(conditions)))]...)
+		note = append(note, "; "...)
+	}
+	note = append(note, "order "...)
+	for range 16 {
+		note = append(note, "0123456789abcdef"[draw(16)])
+	}
+	c.Note = string(note)
+	return c
+}
+
+var markets = [...]string{"NYSE", "NASD", "BATS", "ARCA", "IEXG"}
+
+// conditions are what the tapes say of trades; text as compressors meet it.
+var conditions = [...]string{
+	"regular sale, eligible for last price", "intermarket sweep order", "odd lot, not reported to the tape",
+	"average price trade", "derivatively priced", "extended hours, sold out of sequence",
+	"opening print of the auction", "closing print of the auction", "cross trade at the midpoint",
+	"prior reference price", "contingent trade, qualified", "stopped stock, regular",
+}

@@ -1,0 +1,107 @@
+package candles
+
+import (
+	"strconv"
+	"time"
+
+	"assay/load"
+	"assay/workload"
+)
+
+// Config is what a user can set of the workload.
+type Config struct {
+	// Candles is how many rows are written, 1 to MaxCandles, over Days days
+	// from 1 to 366; Tickers is how many instruments they are of, 1 to
+	// MaxTickers.
+	Candles int64 `yaml:"candles" json:"candles"`
+	Tickers int   `yaml:"tickers" json:"tickers"`
+	Days    int   `yaml:"days" json:"days"`
+	// Engine names the storage engine or compressor, one of Store.Engines;
+	// empty means the database's own choice.
+	Engine string `yaml:"engine,omitempty" json:"engine,omitempty"`
+	// Loaders is how many clients write at once, Batch how many candles each
+	// sends in one call, 1 to MaxBatch.
+	Loaders int `yaml:"loaders" json:"loaders"`
+	Batch   int `yaml:"batch" json:"batch"`
+	// Queries is how many quick queries are made, each for the last Latest
+	// candles of one ticker; 0 leaves them out.
+	Queries int `yaml:"queries" json:"queries"`
+	Latest  int `yaml:"latest" json:"latest"`
+	// Intervals is how many intervals are drawn, each asked for Repeats times,
+	// of one ticker each time; 0 leaves them out.
+	Intervals int `yaml:"intervals" json:"intervals"`
+	Repeats   int `yaml:"repeats" json:"repeats"`
+	// Cold empties the caches before the first round of each kind of query.
+	// The operating system's is that of the whole machine.
+	Cold bool `yaml:"cold,omitempty" json:"cold,omitempty"`
+}
+
+// The largest values of Config.
+const (
+	MaxCandles = 100_000_000
+	MaxTickers = 10_000
+	MaxBatch   = 10_000
+	maxQueries = 10_000_000
+)
+
+// Defaults returns the configuration of a run without flags: that of the
+// published experiment, a day of 1.4 million candles, 200 tickers, 10,000
+// quick queries and 10 intervals.
+func Defaults() Config {
+	return Config{Candles: 1_400_000, Tickers: 200, Days: 1, Loaders: 4, Batch: 1000,
+		Queries: 10_000, Latest: 100, Intervals: 10, Repeats: 20}
+}
+
+// LoadDefaults returns the load of a run without flags: one client asks, so
+// that queries come in one order. An attempt has a long time, since one of
+// them reads a whole day.
+func LoadDefaults() load.Plan {
+	p := load.Defaults()
+	p.Clients, p.Warmup, p.Timeout = 1, 0, 10*time.Minute
+	return p
+}
+
+// Validate returns a *workload.OptionError for the first value that cannot be
+// used.
+func (c Config) Validate() error {
+	for _, v := range []struct {
+		option   string
+		value    int64
+		from, to int64
+	}{
+		{"--candles", c.Candles, 1, MaxCandles}, {"--tickers", int64(c.Tickers), 1, MaxTickers},
+		{"--days", int64(c.Days), 1, 366}, {"--loaders", int64(c.Loaders), 1, 1000}, {"--batch", int64(c.Batch), 1, MaxBatch},
+		{"--queries", int64(c.Queries), 0, maxQueries}, {"--latest", int64(c.Latest), 1, 100_000},
+		{"--intervals", int64(c.Intervals), 0, 10_000}, {"--repeats", int64(c.Repeats), 1, 100_000},
+	} {
+		if v.value < v.from || v.value > v.to {
+			return &workload.OptionError{Option: v.option, Value: strconv.FormatInt(v.value, 10),
+				Want: strconv.FormatInt(v.from, 10) + " to " + strconv.FormatInt(v.to, 10)}
+		}
+	}
+	if c.Intervals*c.Repeats > maxQueries {
+		return &workload.OptionError{Option: "--repeats", Value: strconv.Itoa(c.Repeats), Want: "at most 10000000 queries by interval in all"}
+	}
+	return nil
+}
+
+// CheckPlan refuses what has no meaning in a run that is worked in rounds of
+// known length: a rate, repetitions.
+func CheckPlan(p load.Plan) error {
+	if p.Rate > 0 {
+		return &workload.OptionError{Option: "--rate", Value: strconv.FormatFloat(p.Rate, 'g', -1, 64), Want: "left out: every round is a closed loop of --clients"}
+	}
+	if p.Retry != load.RetryNone {
+		return &workload.OptionError{Option: "--retry", Value: string(p.Retry), Want: string(load.RetryNone) + ": a batch that is sent again would be written over itself"}
+	}
+	return nil
+}
+
+// batches is how many calls the writing takes.
+func (c Config) batches() int64 { return (c.Candles + int64(c.Batch) - 1) / int64(c.Batch) }
+
+// batch is the candles of one of them: from first to below end.
+func (c Config) batch(number int64) (first, end int64) {
+	first = number * int64(c.Batch)
+	return first, min(first+int64(c.Batch), c.Candles)
+}

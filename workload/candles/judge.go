@@ -1,0 +1,223 @@
+package candles
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"assay/check"
+	"assay/history"
+	"assay/workload"
+)
+
+// The checks of this workload, as in a result.
+const (
+	// CheckIngest: every candle that was acknowledged is there, once and as it
+	// was written, and none that was not.
+	CheckIngest = "ingest"
+	// CheckAnswers: every answer to a query has all rows that were acknowledged
+	// and belong to it, as they were written, and no others.
+	CheckAnswers = "answers"
+)
+
+// Evidence names the files that a run is judged by, and what is known beside
+// them.
+type Evidence struct {
+	// History and State are paths; State is what Save wrote.
+	History, State string
+	// InFlight, if not empty, says why writes may have been in flight when the
+	// state was read, or why it may not be all.
+	InFlight string
+}
+
+// Figures are what is counted beside the verdicts.
+type Figures struct {
+	// Outcomes counts operations of all kinds by what they ended as.
+	Outcomes map[history.Outcome]int64
+	// Rows and RawBytes are the rows read back and the bytes of their bare
+	// values; Size is what the database says that they take.
+	Rows, RawBytes int64
+	Size           workload.Size
+	// Unsure counts answers of which nothing can be said, since a write without
+	// an answer might belong to them.
+	Unsure int64
+	// Cold is true if a round of queries began with empty caches.
+	Cold bool
+	// Rounds are the rounds by their names.
+	Rounds map[string]RoundFigures
+}
+
+// RoundFigures are what the operations of a round came to that were answered.
+type RoundFigures struct {
+	Answers, Rows, Bytes int64
+	// Nanos is the time from the start of the first to the end of the last,
+	// Busy the sum of their times.
+	Nanos, Busy int64
+	first, last int64
+}
+
+// Judgement is what the files of one run say.
+type Judgement struct {
+	Results []check.Result
+	Figures Figures
+}
+
+// Judge judges a run by its files alone, so that it can be done again at any
+// time. It reads the history twice. A missing or cut state gives a verdict of
+// unknown; files that are malformed give a *history.FormatError.
+func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
+	if err := config.Validate(); err != nil {
+		return Judgement{}, err
+	}
+	j := &judge{
+		config: config, evidence: e, queries: queries{NewGenerator(config, seed), config},
+		batches: make([]history.Outcome, config.batches()), recorded: make([]bool, config.batches()),
+		ingest: check.Result{Name: CheckIngest}, answers: check.Result{Name: CheckAnswers},
+		figures: Figures{Outcomes: map[history.Outcome]int64{}, Rounds: map[string]RoundFigures{}},
+	}
+	for _, step := range []func() error{j.readWrites, j.readState, j.readAnswers} {
+		if err := step(); err != nil {
+			return Judgement{}, err
+		}
+	}
+	j.concludeIngest()
+	j.concludeAnswers()
+	return Judgement{Results: []check.Result{j.ingest, j.answers}, Figures: j.figures}, nil
+}
+
+type judge struct {
+	config   Config
+	evidence Evidence
+	queries  queries
+	// batches are how the writes ended. One without a record may have been
+	// begun by a tester that was killed; it is as unknown as one without an
+	// answer.
+	batches  []history.Outcome
+	recorded []bool
+	state    *state
+	// missing says why the state is not there, or not all; empty if it is.
+	missing string
+
+	ingest, answers check.Result
+	acknowledged    int64 // candles
+	asked, answered int64
+	figures         Figures
+}
+
+func (j *judge) malformed(op *history.Op, what string) error {
+	return &history.FormatError{Path: j.evidence.History,
+		Reason: fmt.Sprintf("operation %d of client %d %s", op.Seq, op.Client, what)}
+}
+
+// readWrites learns how each batch ended.
+func (j *judge) readWrites() error {
+	_, err := history.Read(j.evidence.History, history.Visitor{Op: func(op *history.Op) error {
+		if !op.Last {
+			return j.malformed(op, "was repeated, which this workload does not do")
+		}
+		j.figures.Outcomes[op.Final]++
+		if op.Kind != KindInsert {
+			return nil
+		}
+		if len(op.Values) != 1 || op.Values[0] < 0 || op.Values[0] >= int64(len(j.batches)) || j.recorded[op.Values[0]] {
+			return j.malformed(op, "is no write that can be understood")
+		}
+		task := op.Values[0]
+		j.batches[task], j.recorded[task] = op.Final, true
+		if op.Final == history.Committed {
+			first, end := j.config.batch(task)
+			j.acknowledged += end - first
+			j.enter(roundName(KindInsert, 0), op, Tally{Rows: end - first})
+		}
+		return nil
+	}})
+	return err
+}
+
+// enter adds an operation to its round.
+func (j *judge) enter(name string, op *history.Op, t Tally) {
+	r, known := j.figures.Rounds[name]
+	if !known {
+		r.first = op.Start
+	}
+	r.first, r.last = min(r.first, op.Start), max(r.last, op.End)
+	r.Answers, r.Rows, r.Bytes = r.Answers+1, r.Rows+t.Rows, r.Bytes+t.Bytes
+	r.Nanos, r.Busy = r.last-r.first, r.Busy+op.End-op.Start
+	j.figures.Rounds[name] = r
+}
+
+func (j *judge) readState() error {
+	s, err := loadState(j.evidence.State, j.config)
+	var cut *history.CutError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		j.missing = "the database was not read back"
+		return nil
+	case errors.As(err, &cut):
+		j.missing = err.Error()
+		return nil
+	case err != nil:
+		return err
+	}
+	j.state, j.missing = s, j.evidence.InFlight
+	j.figures.Rows, j.figures.RawBytes, j.figures.Size = s.rows, s.bytes, s.size
+	return nil
+}
+
+// readAnswers judges each answer.
+func (j *judge) readAnswers() error {
+	expectations := newExpectations(j.queries, j.batches)
+	_, err := history.Read(j.evidence.History, history.Visitor{Op: func(op *history.Op) error {
+		if op.Kind != KindLatest && op.Kind != KindInterval && op.Kind != KindDay {
+			return nil
+		}
+		v := op.Values
+		answered := op.Final == history.Committed
+		if len(v) < 2 || answered && len(v) != 5 || v[0] < passFirst || v[0] > passWarm || v[1] < 0 || v[1] >= j.queries.tasks(op.Kind) {
+			return j.malformed(op, "is no query that can be understood")
+		}
+		j.figures.Cold = j.figures.Cold || v[0] == passCold
+		j.asked++
+		if !answered {
+			return nil
+		}
+		j.answered++
+		got := Tally{Rows: v[2], Sum: uint64(v[3]), Bytes: v[4]}
+		j.enter(roundName(op.Kind, v[0]), op, got)
+		q := j.queries.at(op.Kind, v[1])
+		want := expectations.of(q)
+		switch found := want.judge(got); found {
+		case answerRight:
+		case answerUnsure:
+			j.figures.Unsure++
+		default:
+			j.answers.Add(j.wrong(op, found, q, want, got))
+		}
+		return nil
+	}})
+	return err
+}
+
+func (j *judge) wrong(op *history.Op, found verdict, q query, want expected, got Tally) check.Evidence {
+	what := map[verdict]string{
+		answerCut:     "fewer rows than were acknowledged, and no error",
+		answerForeign: "more rows than were written",
+		answerAltered: "as many rows as were written, but not the same",
+	}[found]
+	asked := fmt.Sprintf("all candles of day %d", op.Values[1])
+	fields := map[string]int64{"client": int64(op.Client), "seq": int64(op.Seq), "task": op.Values[1], "start_ns": op.Start, "end_ns": op.End,
+		"rows": got.Rows, "least_rows": want.least.Rows, "most_rows": want.most.Rows, "sum": int64(got.Sum), "from": q.from, "to": q.to}
+	switch q.kind {
+	case KindLatest:
+		asked = fmt.Sprintf("the last %d candles of %s", q.limit, j.queries.Ticker(q.ticker))
+	case KindInterval:
+		asked = fmt.Sprintf("the candles of %s from %d to %d", j.queries.Ticker(q.ticker), q.from, q.to)
+	}
+	expected := fmt.Sprint(want.least.Rows)
+	if want.most.Rows > want.least.Rows {
+		expected += fmt.Sprintf(" to %d", want.most.Rows)
+	}
+	return check.Evidence{Kind: string(found), Fields: fields,
+		Text: fmt.Sprintf("at %.3f s query %d (%s) for %s returned %d rows where %s are due: %s",
+			float64(op.Start)/1e9, op.Values[1], roundName(op.Kind, op.Values[0]), asked, got.Rows, expected, what)}
+}

@@ -1,0 +1,103 @@
+package candles
+
+import "math/rand/v2"
+
+// kinds of operations in the history. Each begins its Values with the pass, if
+// it is a query, and the number of its task, from 0.
+const (
+	// KindInsert wrote a batch: task.
+	KindInsert uint8 = 1
+	// KindLatest, KindInterval and KindDay asked: pass, task, and if it was
+	// answered rows, sum of hashes, bytes.
+	KindLatest   uint8 = 2
+	KindInterval uint8 = 3
+	KindDay      uint8 = 4
+)
+
+// Passes: every kind of query is worked twice, with the same tasks.
+const (
+	// passFirst is the first, whatever the caches hold; passCold the first after
+	// they were emptied.
+	passFirst int64 = iota
+	passCold
+	// passWarm is the second.
+	passWarm
+)
+
+// query is one question, as a pure function of configuration, seed and task.
+type query struct {
+	kind uint8
+	// ticker is the ticker's number; -1 for all.
+	ticker int64
+	// limit is how many of the last rows are wanted; 0 for all.
+	limit int
+	// from and to are moments.
+	from, to int64
+}
+
+// queries draws them.
+type queries struct {
+	*Generator
+	config Config
+}
+
+// tasks is how many there are of a kind.
+func (q queries) tasks(kind uint8) int64 {
+	switch kind {
+	case KindLatest:
+		return int64(q.config.Queries)
+	case KindInterval:
+		return int64(q.config.Intervals) * int64(q.config.Repeats)
+	case KindDay:
+		return int64(q.config.Days)
+	default:
+		return 0
+	}
+}
+
+// at is the query of a task.
+func (q queries) at(kind uint8, task int64) query {
+	end := q.start + q.days*dayMicros
+	switch kind {
+	case KindLatest:
+		r := q.random(kind, task)
+		return query{kind: kind, ticker: r.Int64N(q.tickers), limit: q.config.Latest, from: q.start, to: end}
+	case KindInterval:
+		from, to := q.interval(task % int64(q.config.Intervals))
+		r := q.random(kind, task)
+		return query{kind: kind, ticker: r.Int64N(q.tickers), from: from, to: to}
+	default:
+		return query{kind: kind, ticker: -1, from: q.start + task*dayMicros, to: q.start + (task+1)*dayMicros}
+	}
+}
+
+// interval is one of Config.Intervals: of half an hour to six hours.
+func (q queries) interval(number int64) (from, to int64) {
+	r := q.random(0, number)
+	length := dayMicros/48 + r.Int64N(dayMicros/4-dayMicros/48)
+	from = q.start + r.Int64N(q.days*dayMicros-length)
+	return from, from + length
+}
+
+func (q queries) random(kind uint8, number int64) *rand.Rand {
+	return rand.New(rand.NewPCG(q.seed, uint64(kind)<<56|uint64(number)))
+}
+
+// rows calls each for the numbers of the candles that a query covers, the
+// latest first, without regard to its limit, until each says that it is
+// enough.
+func (q queries) rows(x query, each func(n int64) (more bool)) {
+	first, last := q.slotAt(x.from), q.slotAt(x.to)-1
+	for slot := last; slot >= first; slot-- {
+		from, to := x.ticker, x.ticker+1
+		if x.ticker < 0 {
+			from, to = 0, q.tickers
+		}
+		for k := from; k < to; k++ {
+			n := slot*q.tickers + k
+			if n < q.candles && !each(n) {
+				return
+			}
+		}
+	}
+}

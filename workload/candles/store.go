@@ -1,0 +1,94 @@
+package candles
+
+import (
+	"context"
+
+	"assay/history"
+	"assay/workload"
+)
+
+// Store is what a database must offer for this workload. A driver implements
+// it in its database's own idiom, or the cell of the matrix stays empty.
+//
+// All methods are safe for concurrent use.
+type Store interface {
+	// Describe returns what the database says of itself.
+	Describe(ctx context.Context) (workload.Product, error)
+
+	// Engines names the storage engines or compressors that Create takes, the
+	// one that it takes for "" first.
+	Engines(ctx context.Context) ([]string, error)
+
+	// Find returns what an earlier run left under our mark, or nil if there is
+	// nothing of the name at all. It changes nothing. A schema of our name
+	// without our mark gives *workload.ForeignError.
+	Find(ctx context.Context) (*workload.Remains, error)
+
+	// Create makes an empty table under the mark, stored by this engine, with
+	// an index of Moment, one of Ticker and Moment, and one of Market and
+	// Moment, or whatever tables the database's idiom has in their place; they
+	// are there while rows are written, as in a database in use. What an
+	// earlier run left under a mark of ours is dropped first. A schema of our
+	// name without our mark gives *workload.ForeignError, an engine that is not
+	// among Engines *workload.OptionError, and nothing is touched then.
+	Create(ctx context.Context, mark workload.Mark, engine string) error
+
+	// FinishLoad does what an administrator does after many rows came in and
+	// before they are asked for, such as refreshing the planner's statistics.
+	FinishLoad(ctx context.Context) error
+
+	// Session opens what one client uses. It is used by one goroutine at a
+	// time.
+	Session(ctx context.Context) (Session, error)
+
+	// Settle returns when nothing that a session of this run started is still
+	// in flight inside the database; see bank.Store.
+	Settle(ctx context.Context) error
+
+	// Read gives every row, in any order, as one consistent view where the
+	// database has such. Read stops at the first error, of the database's or of
+	// the callback's, and returns it.
+	Read(ctx context.Context, row func(Candle) error) error
+
+	// Size asks the database what table and indexes take on disk.
+	Size(ctx context.Context) (workload.Size, error)
+
+	// Drop removes the schema if it carries our mark.
+	Drop(ctx context.Context) error
+
+	// Close releases all connections. It never changes data.
+	Close() error
+}
+
+// Session is one client's connection. No method retries.
+//
+// The queries give each row to the callback as it came and end Committed when
+// the database has said that the answer is over; anything else is Failed, since
+// a read has no effect. After an ending that is not Committed the callback may
+// still be called for a moment, by another goroutine.
+type Session interface {
+	// Insert adds rows in the database's ordinary way of acknowledging and of
+	// writing many rows at once. Committed means all of them, Failed with proof
+	// none of them; after Unknown any of them may be there, now or later.
+	Insert(ctx context.Context, batch []Candle) Reply
+
+	// Latest gives the last rows of a ticker by Moment, at most limit.
+	Latest(ctx context.Context, ticker string, limit int, row func(*Candle)) Reply
+
+	// Interval gives the rows of a ticker from a moment to before another.
+	Interval(ctx context.Context, ticker string, from, to int64, row func(*Candle)) Reply
+
+	// Span gives the rows of all tickers from a moment to before another.
+	Span(ctx context.Context, from, to int64, row func(*Candle)) Reply
+
+	// Close ends the session. What is in flight is abandoned.
+	Close()
+}
+
+// Reply is how one call ended; its fields are as in bank.Reply.
+type Reply struct {
+	Outcome history.Outcome
+	Broken  bool
+	Class   string
+	Err     error
+}

@@ -1,0 +1,189 @@
+package candles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"assay/load"
+	"assay/workload"
+)
+
+// FileState is the name of what was read back, in a run's folder.
+const FileState = "candles.bin"
+
+// settleBound is how long the rounds of queries wait for what is still in
+// flight of the writing.
+const settleBound = time.Minute
+
+// Work is the workload opened on one database: what a run does with it, phase
+// by phase.
+type Work struct {
+	Store
+	config  Config
+	queries queries
+	clients int
+	// embedded is known after Describe.
+	embedded bool
+	restart  func(ctx context.Context, meanwhile func() error) error
+	// size is what Save asked for; nil before.
+	size *workload.Size
+}
+
+// NewWork returns the work of this configuration and seed on a store, which it
+// owns from then on, with so many clients for queries. It returns
+// Config.Validate's error, and *workload.OptionError for an engine that the
+// database does not have.
+func NewWork(ctx context.Context, store Store, config Config, seed uint64, clients int) (*Work, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	engines, err := store.Engines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckEngine(config.Engine, engines); err != nil {
+		return nil, err
+	}
+	return &Work{Store: store, config: config, queries: queries{NewGenerator(config, seed), config}, clients: clients}, nil
+}
+
+// CheckEngine returns *workload.OptionError for an engine that is not among
+// those that there are.
+func CheckEngine(engine string, engines []string) error {
+	if engine == "" || slices.Contains(engines, engine) {
+		return nil
+	}
+	return &workload.OptionError{Option: "--engine", Value: engine, Want: strings.Join(engines, ", ")}
+}
+
+// RestartWith gives the way to stop the database's servers, do something
+// meanwhile, and start them again, for Config.Cold. Without it only a database
+// in this process has no cache of its own that outlives its sessions.
+func (w *Work) RestartWith(restart func(ctx context.Context, meanwhile func() error) error) {
+	w.restart = restart
+}
+
+// Rows is how many rows Load creates: none, since writing them is a round.
+func (w *Work) Rows() int64 { return 0 }
+
+// Create makes the empty table. There is nothing to load, so it is loaded.
+func (w *Work) Create(ctx context.Context, mark workload.Mark) error {
+	mark.Loaded = true
+	return w.Store.Create(ctx, mark, w.config.Engine)
+}
+
+// Load does nothing.
+func (w *Work) Load(context.Context, func(done, total int64)) error { return nil }
+
+// Describe is the Store's, with the engine.
+func (w *Work) Describe(ctx context.Context) (workload.Product, error) {
+	product, err := w.Store.Describe(ctx)
+	w.embedded = product.Embedded
+	return product, err
+}
+
+// Client is not how this workload works; see Rounds.
+func (w *Work) Client(context.Context, int) (load.Client, error) {
+	return nil, errors.New("candles: the workload is worked in rounds")
+}
+
+// Observers are none.
+func (w *Work) Observers() (clients []load.Client, perSecond float64) { return nil, 0 }
+
+// Promise is none: nothing is written while queries go on.
+func (w *Work) Promise() string { return "" }
+
+// roundName is a round's name in the history and in the result.
+func roundName(kind uint8, pass int64) string {
+	name := map[uint8]string{KindInsert: "ingest", KindLatest: "quick", KindInterval: "interval", KindDay: "day"}[kind]
+	if kind == KindInsert {
+		return name
+	}
+	return name + ", " + [...]string{passFirst: "first", passCold: "cold", passWarm: "warm"}[pass]
+}
+
+// Rounds are the writing, then each kind of query twice. A first pass is called
+// cold only if the caches are emptied before it.
+func (w *Work) Rounds() []load.Round {
+	rounds := []load.Round{w.round(KindInsert, 0, w.config.batches(), w.config.Loaders)}
+	first := passFirst
+	if w.config.Cold && canDropCaches() && (w.embedded || w.restart != nil) {
+		first = passCold
+	}
+	for _, kind := range []uint8{KindLatest, KindInterval, KindDay} {
+		tasks := w.queries.tasks(kind)
+		if tasks == 0 {
+			continue
+		}
+		for _, pass := range []int64{first, passWarm} {
+			round := w.round(kind, pass, tasks, w.clients)
+			rested := len(rounds) > 1
+			round.Ready = func(ctx context.Context) error { return w.ready(ctx, !rested, pass == passCold) }
+			rounds = append(rounds, round)
+		}
+	}
+	return rounds
+}
+
+func (w *Work) round(kind uint8, pass, tasks int64, clients int) load.Round {
+	next := new(atomic.Int64)
+	return load.Round{
+		Name: roundName(kind, pass), Clients: int(min(int64(clients), tasks)), Ops: uint64(tasks), Apart: kind != KindLatest,
+		Client: func(ctx context.Context, _ int) (load.Client, error) {
+			session, err := w.Store.Session(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &client{work: w, kind: kind, pass: pass, next: next, session: session}, nil
+		},
+	}
+}
+
+// ready prepares a round of queries.
+func (w *Work) ready(ctx context.Context, first, cold bool) error {
+	if first {
+		bounded, cancel := context.WithTimeout(ctx, settleBound)
+		// What does not settle now is asked again at the end of the run, and
+		// judged there.
+		_ = w.Store.Settle(bounded)
+		cancel()
+		if err := w.Store.FinishLoad(ctx); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !cold:
+		return nil
+	case w.restart != nil:
+		if err := w.restart(ctx, dropCaches); err != nil {
+			return fmt.Errorf("restart the servers to empty their caches: %w", err)
+		}
+		return nil
+	default:
+		return dropCaches()
+	}
+}
+
+// Save reads the database back into the run's folder, and its size.
+func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+	size, err := w.Store.Size(ctx)
+	if err != nil {
+		return err
+	}
+	w.size = &size
+	return save(ctx, w.Store, w.queries.Generator, w.config, size, filepath.Join(folder, FileState), read)
+}
+
+// Size is what Save asked for, or asks now.
+func (w *Work) Size(ctx context.Context) (workload.Size, error) {
+	if w.size != nil {
+		return *w.size, nil
+	}
+	return w.Store.Size(ctx)
+}
