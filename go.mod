@@ -20,7 +20,7 @@ require (
 	modernc.org/sqlite v1.60.0
 )
 
-require github.com/apple/foundationdb/bindings/go v0.0.0-20250221231555-5140696da2df // indirect
+require github.com/apple/foundationdb/bindings/go v0.0.0-20250221231555-5140696da2df
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect

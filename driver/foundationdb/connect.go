@@ -24,16 +24,16 @@ var opening sync.Mutex
 
 // connect opens the database and waits for its first answer, for at most
 // target.ConnectTimeout if that is positive. It returns
-// *workload.UnreachableError.
+// *workload.UnreachableError, unless the client library itself will not do.
 //
 // The binding keeps one handle for each cluster file until the process ends and
 // gives it to whoever asks, as an application would have it; its Database.Close
 // would free a handle that others use, and once more when it is collected. So
 // nothing is closed here.
 func connect(ctx context.Context, target workload.Target, o options) (fdb.Database, error) {
-	db, err := open(o.clusterFile)
+	db, err := open(o)
 	if err != nil {
-		return db, &workload.UnreachableError{Address: o.printable, Err: err}
+		return db, err
 	}
 	first := ctx
 	if target.ConnectTimeout > 0 {
@@ -57,13 +57,17 @@ func connect(ctx context.Context, target workload.Target, o options) (fdb.Databa
 	return db, &workload.UnreachableError{Address: o.printable, Err: err}
 }
 
-func open(clusterFile string) (fdb.Database, error) {
+func open(o options) (fdb.Database, error) {
 	opening.Lock()
 	defer opening.Unlock()
 	if err := fdb.APIVersion(apiVersion); err != nil {
-		return fdb.Database{}, err
+		return fdb.Database{}, fmt.Errorf("foundationdb: %w; install the client library of your cluster's release, 7.3 or later", err)
 	}
-	return fdb.OpenDatabase(clusterFile)
+	db, err := fdb.OpenDatabase(o.clusterFile)
+	if err != nil {
+		return db, &workload.UnreachableError{Address: o.printable, Err: err}
+	}
+	return db, nil
 }
 
 // codeOf is the code of FoundationDB's error, 0 if it is none of its.

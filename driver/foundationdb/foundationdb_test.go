@@ -54,7 +54,7 @@ func beside(t *testing.T, work func(tr fdb.Transaction)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := open(o.clusterFile)
+	db, err := open(o)
 	if err != nil {
 		t.Fatal(err)
 	}

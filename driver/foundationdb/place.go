@@ -48,10 +48,7 @@ func (p *place) foreign() error {
 // readMark returns nil if there is no key under the prefix, and
 // *workload.ForeignError if there are keys and no mark.
 func (p *place) readMark(t *transaction) (*workload.Mark, error) {
-	begin, end := p.bounds()
-	marked := t.Get(fdb.Key(p.mark()))
-	first := t.GetRange(keyRange(begin, end), fdb.RangeOptions{Limit: 1})
-	value, err := marked.Get()
+	value, err := t.Get(fdb.Key(p.mark())).Get()
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +59,8 @@ func (p *place) readMark(t *transaction) (*workload.Mark, error) {
 		}
 		return &mark, nil
 	}
-	keys, err := first.GetSliceWithError()
+	// Only now: this conflicts with whoever makes the first key.
+	keys, err := t.GetRange(keyRange(p.bounds()), fdb.RangeOptions{Limit: 1}).GetSliceWithError()
 	if err != nil {
 		return nil, err
 	}
@@ -214,8 +212,10 @@ func (p *place) look(ctx context.Context, doing string, read func(*transaction) 
 // has read it (transaction.guard).
 //
 // After it nothing of ours can take effect any more. A commit that was
-// abandoned has a read version from before the barrier's commit, since the
-// client cancels first and then begins the barrier, in the order of the calls.
+// abandoned has a read version from before the barrier's commit, since it was
+// cancelled before the barrier began (transaction.commit), and the client does
+// what it is told in the order of the calls. What a dead process left behind is
+// older still.
 // If it reaches the database before the barrier it is there for whoever reads
 // after it. If it comes later, it has read what was written since its read
 // version and is refused as a conflict, or, later than the five seconds for

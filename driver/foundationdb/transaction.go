@@ -59,13 +59,20 @@ func (t *transaction) end() {
 	runtime.KeepAlive(t.Transaction)
 }
 
-// commit asks for the commit, once.
+// commit asks for the commit, once. After an error the client does nothing more
+// for it: what it has sent may still be in flight, but nothing will be sent.
 func (t *transaction) commit() error {
 	if err := t.ctx.Err(); err != nil {
 		return err // before anything was sent
 	}
 	t.committing = true
-	return t.Commit().Get()
+	err := t.Commit().Get()
+	if err != nil {
+		// A time limit that fires in one layer of the client may not have
+		// reached the one below.
+		t.Cancel()
+	}
+	return err
 }
 
 // guard makes the commit of this transaction fail if the mark is written, or a
