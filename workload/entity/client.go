@@ -92,7 +92,7 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 		c.choose(seq)
 	}
 	if c.put {
-		return c.write(ctx, seq)
+		return c.write(ctx, seq, attempt)
 	}
 	return c.read(ctx)
 }
@@ -121,7 +121,7 @@ func (c *client) choose(seq uint64) {
 	c.target, c.put = target, !ok
 }
 
-func (c *client) write(ctx context.Context, seq uint64) load.Answer {
+func (c *client) write(ctx context.Context, seq uint64, attempt int) load.Answer {
 	key, ok := Key(c.number, seq)
 	if !ok || c.number >= loader {
 		return load.Answer{Kind: KindPut, Outcome: history.Failed, Class: ClassBeyond}
@@ -138,11 +138,13 @@ func (c *client) write(ctx context.Context, seq uint64) load.Answer {
 		answer.Outcome = history.Unknown
 	case reply.Duplicate && c.unsure:
 		answer.Done = true
-	case reply.Duplicate:
+	case reply.Duplicate && attempt == 1:
 		// Nobody else has this id, so something between here and the database
 		// has sent it twice, and it is there.
 		answer.Outcome = history.Unknown
 	}
+	// What is left is a duplicate after attempts that all failed: it stays
+	// failed, and the judge will find the entity.
 	c.unsure = c.unsure || answer.Outcome == history.Unknown
 	if answer.Outcome == history.Committed || answer.Done {
 		c.recent.add(key)
