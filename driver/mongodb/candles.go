@@ -1,0 +1,235 @@
+package mongodb
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/candles"
+)
+
+// candleStore is a candles.Store, in database assay_candles.
+//
+//	candle {_id: id, moment, opening, ...}
+//
+// Sessions share one client of the library, and are settled and described, as
+// those of workload availability.
+type candleStore struct{ *availabilityStore }
+
+// OpenCandles connects to the server and returns its Store. Concerns are those
+// of the address, or the server's defaults; the library's retries are off.
+// Errors are as with OpenBank.
+//
+// The engines are WiredTiger's compressors of blocks. On a sharded cluster the
+// collection is on one shard.
+func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
+	if target.Isolation != "" {
+		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
+			Want: "none: writing and reading here are no transactions; the address's readConcernLevel and w choose"}
+	}
+	common := target
+	common.Address = withoutReadConcern(target.Address)
+	p, err := openPlace(ctx, common, "candles", "candle")
+	if err != nil {
+		return nil, err
+	}
+	s := &availabilityStore{place: p, rows: p.collections[0], preference: readpref.Primary()}
+	o := options.Client().ApplyURI(target.Address)
+	o.SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0)
+	o.SetAppName(s.appName + applicationSuffix)
+	o.SetMonitor(&event.CommandMonitor{Started: countSending})
+	s.application = o
+	return &candleStore{s}, nil
+}
+
+// Engines implements candles.Store. snappy is what WiredTiger takes if nothing
+// is said (MongoDB manual, "storage.wiredTiger.collectionConfig.blockCompressor").
+func (s *candleStore) Engines(context.Context) ([]string, error) {
+	return []string{"snappy", "none", "zlib", "zstd"}, nil
+}
+
+// Create implements candles.Store.
+func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string) error {
+	engines, _ := s.Engines(ctx)
+	if err := candles.CheckEngine(engine, engines); err != nil {
+		return err
+	}
+	if err := s.place.Create(ctx, m); err != nil {
+		return err
+	}
+	name := s.rows.Name()
+	if engine != "" {
+		if err := s.rows.Drop(ctx); err != nil {
+			return failed("drop collection "+name, err)
+		}
+		stored := options.CreateCollection().SetStorageEngine(bson.D{{Key: "wiredTiger", Value: bson.D{
+			{Key: "configString", Value: "block_compressor=" + engine}}}})
+		if err := s.database.CreateCollection(ctx, name, stored); err != nil {
+			return failed("create collection "+name, err)
+		}
+	}
+	ascending := func(fields ...string) mongo.IndexModel {
+		var keys bson.D
+		for _, field := range fields {
+			keys = append(keys, bson.E{Key: field, Value: 1})
+		}
+		return mongo.IndexModel{Keys: keys}
+	}
+	_, err := s.rows.Indexes().CreateMany(ctx, []mongo.IndexModel{ascending("moment"), ascending("ticker", "moment"), ascending("market", "moment")})
+	if err != nil {
+		return failed("create the indexes of collection "+name, err)
+	}
+	return nil
+}
+
+// FinishLoad implements candles.Store. MongoDB's planner tries its plans out
+// and needs nothing.
+func (s *candleStore) FinishLoad(context.Context) error { return nil }
+
+// Read implements candles.Store, in one snapshot of what a majority has.
+func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) error {
+	return s.view(ctx, func(ctx context.Context) error {
+		var c candles.Candle
+		return each(ctx, s.rows, options.Find(), func(document bson.Raw) error {
+			if err := candleOf(document, &c); err != nil {
+				return err
+			}
+			return row(c)
+		})
+	})
+}
+
+// candleDocument is a candle as it is stored.
+func candleDocument(c *candles.Candle) bson.D {
+	document := make(bson.D, 0, 16)
+	names, texts := candles.NumberNames(), candles.TextNames()
+	names[0] = "_id"
+	for i, n := range c.Numbers() {
+		document = append(document, bson.E{Key: names[i], Value: *n})
+	}
+	for i, t := range c.Texts() {
+		document = append(document, bson.E{Key: texts[i], Value: *t})
+	}
+	return document
+}
+
+// candleOf reads one document, whose fields are in the order in which they were
+// written, as MongoDB keeps them. One that is not so is no candle.
+func candleOf(document bson.Raw, c *candles.Candle) error {
+	elements, err := document.Elements()
+	if err != nil {
+		return failed("understand a document", err)
+	}
+	names, numbers := candles.NumberNames(), c.Numbers()
+	textNames, texts := candles.TextNames(), c.Texts()
+	names[0] = "_id"
+	if len(elements) != len(numbers)+len(texts) {
+		return fmt.Errorf("mongodb: a document of collection candle has %d fields", len(elements))
+	}
+	for i, element := range elements {
+		value := element.Value()
+		var ok bool
+		if i < len(numbers) {
+			ok = element.Key() == names[i] && integer(value, numbers[i])
+		} else {
+			*texts[i-len(numbers)], ok = value.StringValueOK()
+			ok = ok && element.Key() == textNames[i-len(numbers)]
+		}
+		if !ok {
+			return fmt.Errorf("mongodb: field %s of a document of collection candle is not what was written", element.Key())
+		}
+	}
+	return nil
+}
+
+// candleSession is a candles.Session over the client that all share. It has
+// nothing of its own to be replaced.
+type candleSession struct{ rows *mongo.Collection }
+
+// Session implements candles.Store. It contacts nobody.
+func (s *candleStore) Session(context.Context) (candles.Session, error) {
+	client, err := s.share()
+	if err != nil {
+		return nil, err
+	}
+	return &candleSession{client.Database(s.database.Name()).Collection(s.rows.Name())}, nil
+}
+
+// Insert implements candles.Session. The documents are not one transaction, so
+// that an error proves no effect only if nothing was sent.
+func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
+	documents := make([]bson.D, len(batch))
+	for i := range batch {
+		documents[i] = candleDocument(&batch[i])
+	}
+	counted, sent := counting(ctx)
+	_, err := n.rows.InsertMany(counted, documents, options.InsertMany().SetOrdered(false))
+	if err == nil {
+		return candles.Reply{Outcome: history.Committed}
+	}
+	r := refusedCandles("insert", err, sent)
+	if sent.commands > 0 {
+		r.Outcome = history.Unknown
+	}
+	return r
+}
+
+func refusedCandles(doing string, err error, sent *sending) candles.Reply {
+	r := candles.Reply{Outcome: history.Failed, Class: classOf(err), Err: failed(doing, err)}
+	r.Broken = broken(err, r.Class)
+	if _, answered := serverCode(err); !answered && sent.commands == 0 && unreached(err) {
+		r.Class = bank.ClassConnect
+	}
+	return r
+}
+
+// Latest implements candles.Session.
+func (n *candleSession) Latest(ctx context.Context, ticker string, limit int, row func(*candles.Candle)) candles.Reply {
+	return n.ask(ctx, "latest", bson.D{{Key: "ticker", Value: ticker}},
+		options.Find().SetSort(bson.D{{Key: "moment", Value: -1}}).SetLimit(int64(limit)), row)
+}
+
+// Interval implements candles.Session.
+func (n *candleSession) Interval(ctx context.Context, ticker string, from, to int64, row func(*candles.Candle)) candles.Reply {
+	return n.ask(ctx, "interval", bson.D{{Key: "ticker", Value: ticker}, {Key: "moment", Value: between(from, to)}}, options.Find(), row)
+}
+
+// Span implements candles.Session.
+func (n *candleSession) Span(ctx context.Context, from, to int64, row func(*candles.Candle)) candles.Reply {
+	return n.ask(ctx, "span", bson.D{{Key: "moment", Value: between(from, to)}}, options.Find(), row)
+}
+
+func between(from, to int64) bson.D {
+	return bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}
+}
+
+func (n *candleSession) ask(ctx context.Context, doing string, filter bson.D, o *options.FindOptionsBuilder, row func(*candles.Candle)) candles.Reply {
+	counted, sent := counting(ctx)
+	cursor, err := n.rows.Find(counted, filter, o)
+	if err != nil {
+		return refusedCandles(doing, err, sent)
+	}
+	defer cursor.Close(context.WithoutCancel(ctx))
+	var c candles.Candle
+	for cursor.Next(counted) {
+		if err := candleOf(cursor.Current, &c); err != nil {
+			return candles.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: err}
+		}
+		row(&c)
+	}
+	if err := cursor.Err(); err != nil {
+		return refusedCandles(doing, err, sent)
+	}
+	return candles.Reply{Outcome: history.Committed}
+}
+
+// Close implements candles.Session.
+func (n *candleSession) Close() {}

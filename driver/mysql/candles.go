@@ -1,0 +1,232 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/candles"
+)
+
+// candleSchema is the database of workload candles.
+const candleSchema = "assay_candles"
+
+// compressed is InnoDB with pages compressed by zlib (MySQL manual, "InnoDB
+// Table Compression").
+const compressed = "InnoDB-compressed"
+
+// candleTables is the table and its three indexes beside the primary key.
+func candleTables() []table {
+	var columns []string
+	for _, name := range candles.NumberNames() {
+		columns = append(columns, name+" BIGINT NOT NULL")
+	}
+	// MyRocks compares indexed text byte by byte, and no other way.
+	for i, name := range candles.TextNames() {
+		length := []int{8, 8, 32, 255}[i]
+		columns = append(columns, fmt.Sprintf("%s VARCHAR(%d) CHARACTER SET latin1 COLLATE latin1_bin NOT NULL", name, length))
+	}
+	columns = append(columns, "PRIMARY KEY (id)", "KEY candle_moment (moment)", "KEY candle_ticker (ticker, moment)", "KEY candle_market (market, moment)")
+	return []table{{"candle", strings.Join(columns, ", ")}}
+}
+
+// candleStore implements candles.Store.
+type candleStore struct{ *place }
+
+// OpenCandles connects to the target and returns the Store on it, in the
+// database assay_candles. Errors and the address are as with OpenBank; an engine
+// in the address is the one that Create takes for none.
+func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
+	p, err := openPlace(ctx, target, "candles")
+	if err != nil {
+		return nil, err
+	}
+	return &candleStore{p}, nil
+}
+
+// Engines implements candles.Store: those with transactions that the server has
+// loaded, and InnoDB with compressed rows unless it copies them to others by
+// Galera.
+func (s *candleStore) Engines(ctx context.Context) (names []string, err error) {
+	err = s.use(ctx, func(c *conn) error {
+		names = []string{s.engine}
+		for _, engine := range []string{innodb, rocksdb} {
+			found, err := chooseEngine(ctx, c, engine)
+			if err == nil && !strings.EqualFold(found, s.engine) {
+				names = append(names, found)
+			}
+			if refused := (*workload.OptionError)(nil); err != nil && !errors.As(err, &refused) {
+				return err
+			}
+		}
+		return nil
+	})
+	return append(names, compressed), operation("ask for the engines", err)
+}
+
+// Create implements candles.Store.
+func (s *candleStore) Create(ctx context.Context, mark workload.Mark, engine string) error {
+	engines, err := s.Engines(ctx)
+	if err != nil {
+		return err
+	}
+	if err := candles.CheckEngine(engine, engines); err != nil {
+		return err
+	}
+	switch engine {
+	case "":
+	case compressed:
+		s.engine = innodb
+	default:
+		s.engine = engine
+	}
+	if _, err := s.chooseLevel(); err != nil {
+		return err
+	}
+	if err := s.create(ctx, mark, candleTables()); err != nil || engine != compressed {
+		return err
+	}
+	return operation("compress the table", s.use(ctx, func(c *conn) error {
+		return c.exec(ctx, `ALTER TABLE `+candleSchema+`.candle ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8`)
+	}))
+}
+
+// Find implements candles.Store.
+func (s *candleStore) Find(ctx context.Context) (*workload.Remains, error) {
+	return s.find(ctx, "candle")
+}
+
+// Size implements candles.Store.
+func (s *candleStore) Size(ctx context.Context) (workload.Size, error) {
+	return s.size(ctx, candleTables())
+}
+
+// Drop implements candles.Store.
+func (s *candleStore) Drop(ctx context.Context) error { return s.drop(ctx, candleTables()) }
+
+// FinishLoad implements candles.Store: the planner's statistics.
+func (s *candleStore) FinishLoad(ctx context.Context) error {
+	return operation("finish load", s.use(ctx, func(c *conn) error {
+		return c.exec(ctx, `ANALYZE NO_WRITE_TO_BINLOG TABLE `+candleSchema+`.candle`)
+	}))
+}
+
+// candleColumns are all columns, numbers first.
+func candleColumns() string {
+	return strings.Join(append(candles.NumberNames(), candles.TextNames()...), ", ")
+}
+
+// candleOf reads a row of candleColumns.
+func candleOf(values []driver.Value, c *candles.Candle) error {
+	into := c.Numbers()
+	if len(values) != len(into)+len(c.Texts()) {
+		return fmt.Errorf("a row of %d columns came", len(values))
+	}
+	if err := numbers(values[:len(into)], into...); err != nil {
+		return err
+	}
+	for i, field := range c.Texts() {
+		*field = text(values[len(into)+i])
+	}
+	return nil
+}
+
+// Read implements candles.Store.
+func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) error {
+	var candle candles.Candle
+	return s.view(ctx, nil, func(c *conn) error {
+		return c.query(ctx, func(values []driver.Value) error {
+			if err := candleOf(values, &candle); err != nil {
+				return err
+			}
+			return stopped(row(candle))
+		}, `SELECT `+candleColumns()+` FROM `+candleSchema+`.candle`)
+	})
+}
+
+// candleSession implements candles.Session on one connection.
+type candleSession struct{ *line }
+
+// Session implements candles.Store.
+func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
+	l, err := s.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &candleSession{l}, nil
+}
+
+// Insert implements candles.Session: one statement, committed by itself.
+func (s *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
+	if err := ctx.Err(); err != nil { // nothing is sent
+		return candles.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.sound()}
+	}
+	quote := strings.NewReplacer(`\`, `\\`, `'`, `''`)
+	var b strings.Builder
+	b.Grow(400 * len(batch))
+	b.WriteString(`INSERT INTO ` + candleSchema + `.candle (` + candleColumns() + `) VALUES `)
+	for i := range batch {
+		separator := "("
+		if i > 0 {
+			separator = ", ("
+		}
+		for _, n := range batch[i].Numbers() {
+			fmt.Fprintf(&b, "%s%d", separator, *n)
+			separator = ", "
+		}
+		for _, t := range batch[i].Texts() {
+			fmt.Fprintf(&b, ", '%s'", quote.Replace(*t))
+		}
+		b.WriteString(")")
+	}
+	err := s.exec(ctx, b.String())
+	if err == nil {
+		return candles.Reply{Outcome: history.Committed, Broken: !s.sound()}
+	}
+	ruling := rule(err, alone)
+	class := ruling.class
+	if hasCode(err, codeDuplicateEntry) {
+		class = bank.ClassDuplicate
+	}
+	return candles.Reply{Outcome: ruling.outcome, Class: class, Err: operation("insert", err), Broken: !s.sound() || elsewhere(err)}
+}
+
+// Latest implements candles.Session.
+func (s *candleSession) Latest(ctx context.Context, ticker string, limit int, row func(*candles.Candle)) candles.Reply {
+	return s.ask(ctx, "latest", row, `ticker = ? ORDER BY moment DESC LIMIT ?`, ticker, int64(limit))
+}
+
+// Interval implements candles.Session.
+func (s *candleSession) Interval(ctx context.Context, ticker string, from, to int64, row func(*candles.Candle)) candles.Reply {
+	return s.ask(ctx, "interval", row, `ticker = ? AND moment >= ? AND moment < ?`, ticker, from, to)
+}
+
+// Span implements candles.Session.
+func (s *candleSession) Span(ctx context.Context, from, to int64, row func(*candles.Candle)) candles.Reply {
+	return s.ask(ctx, "span", row, `moment >= ? AND moment < ?`, from, to)
+}
+
+// ask runs one query. A read has no effect, so that one without an answer has
+// failed.
+func (s *candleSession) ask(ctx context.Context, doing string, row func(*candles.Candle), where string, args ...any) candles.Reply {
+	if err := ctx.Err(); err != nil {
+		return candles.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.sound()}
+	}
+	var c candles.Candle
+	err := s.query(ctx, func(values []driver.Value) error {
+		err := candleOf(values, &c)
+		if err == nil {
+			row(&c)
+		}
+		return err
+	}, `SELECT `+candleColumns()+` FROM `+candleSchema+`.candle WHERE `+where, args...)
+	if err != nil {
+		return candles.Reply{Outcome: history.Failed, Class: rule(err, alone).class, Err: operation(doing, err), Broken: !s.sound() || elsewhere(err)}
+	}
+	return candles.Reply{Outcome: history.Committed, Broken: !s.sound()}
+}

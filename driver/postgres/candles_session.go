@@ -1,0 +1,130 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+
+	"assay/history"
+	"assay/workload/bank"
+	"assay/workload/candles"
+)
+
+// The statements of the workload. Each is a transaction of its own.
+const (
+	latestCandles = ownStatements + iota
+	intervalCandles
+	spanCandles
+)
+
+const oidText = 25
+
+func candleTexts() []text {
+	from := `SELECT ` + candleColumns() + ` FROM ` + candleSchema + `.candle WHERE `
+	return []text{
+		latestCandles - ownStatements:   {"assay_latest", from + `ticker = $1 ORDER BY moment DESC LIMIT $2`},
+		intervalCandles - ownStatements: {"assay_interval", from + `ticker = $1 AND moment >= $2 AND moment < $3`},
+		spanCandles - ownStatements:     {"assay_span", from + `moment >= $1 AND moment < $2`},
+	}
+}
+
+// candleSession implements candles.Session on one connection.
+type candleSession struct{ *line }
+
+// Session implements candles.Store.
+func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
+	l, err := s.dial(ctx, candleTexts()...)
+	if err != nil {
+		return nil, err
+	}
+	return &candleSession{l}, nil
+}
+
+// Insert implements candles.Session by COPY, which is one transaction. What
+// goes wrong is judged as an error of COMMIT, since the server commits before
+// it answers.
+func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
+	n.unreplicated = false
+	_, err := n.conn.CopyFrom(ctx, bytes.NewReader(copyRows(batch)),
+		`COPY `+candleSchema+`.candle (`+candleColumns()+`) FROM STDIN WITH (FORMAT binary)`)
+	switch {
+	case err != nil:
+		ruling := rule(err, committing)
+		class := ruling.class
+		if hasCode(err, codeUniqueViolation) {
+			class = bank.ClassDuplicate
+		}
+		return candles.Reply{Outcome: ruling.outcome, Class: class, Err: operation("insert", err),
+			Broken: ruling.outcome != history.Failed || useless(n.line, ruling.class)}
+	case n.unreplicated:
+		return candles.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}
+	default:
+		return candles.Reply{Outcome: history.Committed, Broken: n.conn.IsClosed()}
+	}
+}
+
+// copyRows are the rows in the binary format of COPY (PostgreSQL manual,
+// "COPY", "Binary Format").
+func copyRows(batch []candles.Candle) []byte {
+	out := append(make([]byte, 0, 400*len(batch)+32), "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
+	for i := range batch {
+		numbers, texts := batch[i].Numbers(), batch[i].Texts()
+		out = binary.BigEndian.AppendUint16(out, uint16(len(numbers)+len(texts)))
+		for _, n := range numbers {
+			out = binary.BigEndian.AppendUint32(out, 8)
+			out = binary.BigEndian.AppendUint64(out, uint64(*n))
+		}
+		for _, t := range texts {
+			out = binary.BigEndian.AppendUint32(out, uint32(len(*t)))
+			out = append(out, *t...)
+		}
+	}
+	return binary.BigEndian.AppendUint16(out, 0xffff)
+}
+
+// Latest implements candles.Session.
+func (n *candleSession) Latest(ctx context.Context, ticker string, limit int, row func(*candles.Candle)) candles.Reply {
+	return n.ask(ctx, "latest", latestCandles, row, []byte(ticker), bigintBytes(int64(limit)))
+}
+
+// Interval implements candles.Session.
+func (n *candleSession) Interval(ctx context.Context, ticker string, from, to int64, row func(*candles.Candle)) candles.Reply {
+	return n.ask(ctx, "interval", intervalCandles, row, []byte(ticker), bigintBytes(from), bigintBytes(to))
+}
+
+// Span implements candles.Session.
+func (n *candleSession) Span(ctx context.Context, from, to int64, row func(*candles.Candle)) candles.Reply {
+	return n.ask(ctx, "span", spanCandles, row, bigintBytes(from), bigintBytes(to))
+}
+
+// ask runs one query, whose parameters are bigint but for the ticker.
+func (n *candleSession) ask(ctx context.Context, doing string, which statement, row func(*candles.Candle), parameters ...[]byte) candles.Reply {
+	types := make([]uint32, len(parameters))
+	for i := range types {
+		types[i] = oidBigint
+	}
+	if which != spanCandles {
+		types[0] = oidText
+	}
+	var c candles.Candle
+	p := n.conn.StartPipeline(ctx)
+	n.sendBinary(p, which, parameters, types)
+	err := p.Sync()
+	if err == nil {
+		_, err = readRows(p, func(columns [][]byte) error {
+			err := candleOf(columns, &c)
+			if err == nil {
+				row(&c)
+			}
+			return err
+		})
+	}
+	if ended := p.Close(); err == nil {
+		err = ended
+	}
+	if err != nil {
+		class := rule(err, working).class
+		return candles.Reply{Outcome: history.Failed, Class: class, Err: operation(doing, err), Broken: useless(n.line, class)}
+	}
+	return candles.Reply{Outcome: history.Committed, Broken: n.conn.IsClosed()}
+}
