@@ -2,8 +2,8 @@ package entity
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
+	"strconv"
 
 	"github.com/brianvoe/gofakeit/v7"
 	"github.com/google/uuid"
@@ -44,10 +44,10 @@ func Make(seed uint64, key int64) Entity {
 		ID:          IDOf(seed, key),
 		Name:        first + " " + last,
 		Age:         18 + random.IntN(73),
-		Description: f.ProductDescription(),
-		Address:     fmt.Sprintf("%s, %s, %s %s", f.Street(), f.City(), f.StateAbr(), f.Zip()),
+		Description: f.JobTitle() + " at " + f.Company() + ", speaks " + f.Language() + ", likes " + f.Hobby() + " and " + f.Hobby(),
+		Address:     f.Street() + ", " + f.City() + ", " + f.StateAbr() + " " + f.Zip(),
 		Phone:       f.PhoneFormatted(),
-		Email:       fmt.Sprintf("%s.%s%d@%s", lower(first), lower(last), random.IntN(10_000), "example.com"),
+		Email:       lower(first) + "." + lower(last) + strconv.Itoa(random.IntN(10_000)) + "@example.com",
 	}
 }
 
