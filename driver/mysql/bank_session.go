@@ -88,7 +88,7 @@ func (p *place) apart() bool {
 // for no round trip but that of COMMIT.
 func (s *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
 	if err := s.ready(ctx); err != nil {
-		ruling := rule(err, beforeCommit)
+		ruling := unsent(err)
 		return bank.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound()}
 	}
 	reply := bank.Reply{Outcome: history.Committed}

@@ -39,7 +39,7 @@ func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error)
 // lost connection included, there is no effect.
 func (s *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation.Reply {
 	if err := s.ready(ctx); err != nil {
-		ruling := rule(err, beforeCommit)
+		ruling := unsent(err)
 		return isolation.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound()}
 	}
 	s.begun = false

@@ -77,6 +77,9 @@ func (l *line) ready(ctx context.Context) error {
 	return nil
 }
 
+// unsent is the ruling over what ready found: nothing was sent.
+func unsent(err error) ruling { return rule(err, beforeCommit) }
+
 // leave ends a transaction that is not to be committed, and reports whether the
 // session can go on. After some errors there is no transaction any more; a
 // ROLLBACK then does nothing.

@@ -134,9 +134,10 @@ func value(t *testing.T, conn *sql.Conn, text string, args ...any) (v string) {
 }
 
 func TestBank(t *testing.T) {
-	for _, level := range []string{"", "read committed", "read-uncommitted", "serializable"} {
+	for _, level := range []string{"", "read committed", "serializable"} {
 		t.Run("isolation="+level, func(t *testing.T) { drivertest.RunBank(t, harness(level)) })
 	}
+	t.Run("statements apart", func(t *testing.T) { drivertest.RunBank(t, harness("", parameter("statements", "apart"))) })
 	for _, level := range []string{"", "read committed"} {
 		t.Run("RocksDB, isolation="+level, func(t *testing.T) {
 			drivertest.RunBank(t, harness(level, parameter("engine", "RocksDB")))
@@ -180,14 +181,22 @@ func TestAudits(t *testing.T) {
 }
 
 func TestNetwork(t *testing.T) {
-	drivertest.RunNetwork(t, drivertest.Network{
+	for _, statements := range []string{statementsTogether, statementsApart} {
+		t.Run("statements "+statements, func(t *testing.T) {
+			drivertest.RunNetwork(t, network(parameter("statements", statements)))
+		})
+	}
+}
+
+func network(change func(*spot)) drivertest.Network {
+	return drivertest.Network{
 		Server:       node.HostPort(0),
 		Secret:       secret,
 		CommitMarker: []byte("commit"),
 		OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			return OpenBank(ctx, target(atHosts(addr)))
+			return OpenBank(ctx, target(atHosts(addr), change))
 		},
 		Restart: func(t *testing.T) {
 			if err := node.Kill(0); err != nil {
@@ -197,5 +206,5 @@ func TestNetwork(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-	})
+	}
 }

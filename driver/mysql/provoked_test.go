@@ -153,6 +153,24 @@ func TestLockTimeout(t *testing.T) {
 	s.wantFailed(tr, got, bank.ClassLockTimeout)
 }
 
+// TestKilledBeforeItsCommitWasSent has the connection end in the middle of a
+// transfer whose statements go one by one: that is proof.
+func TestKilledBeforeItsCommitWasSent(t *testing.T) {
+	s := setScene(t, target(parameter("statements", "apart")))
+	exec(t, s.rival, `START TRANSACTION`)
+	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
+	tr := s.next(1, 2)
+	reply := s.start(s.ctx, tr)
+	awaitLockWait(t, s.ctx, s.session.look.id)
+	exec(t, admin(t), `KILL CONNECTION ?`, s.session.look.id)
+	got := <-reply
+	exec(t, s.rival, `ROLLBACK`)
+	if got.Outcome != history.Failed || !got.Broken || got.Err == nil || s.rows(tr) != "0" {
+		t.Errorf("got %+v and %s rows, want failed, broken", got, s.rows(tr))
+	}
+	s.consistent()
+}
+
 func TestStatementTimeout(t *testing.T) {
 	s := setScene(t, target(parameter("max_statement_time", "0.3")))
 	exec(t, s.rival, `START TRANSACTION`)

@@ -1,0 +1,56 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"testing"
+
+	library "github.com/go-sql-driver/mysql"
+
+	"assay/history"
+	"assay/workload/bank"
+)
+
+// TestWhatAnErrorProves goes through all errors of which the comment of rule
+// speaks, at every stage.
+func TestWhatAnErrorProves(t *testing.T) {
+	const u, f = history.Unknown, history.Failed
+	notPrepared := "WSREP has not yet prepared node for application use"
+	for _, c := range []struct {
+		err   error
+		want  [4]history.Outcome // working, beforeCommit, committing, alone
+		class string
+	}{
+		{&library.MySQLError{Number: 1213}, [4]history.Outcome{f, f, f, f}, bank.ClassDeadlock},
+		{&library.MySQLError{Number: 3101}, [4]history.Outcome{f, f, f, f}, bank.ClassSerialization},
+		{&library.MySQLError{Number: 1205}, [4]history.Outcome{f, f, u, f}, bank.ClassLockTimeout},
+		{&library.MySQLError{Number: 1020}, [4]history.Outcome{f, f, u, u}, bank.ClassSerialization},
+		{&library.MySQLError{Number: 1062}, [4]history.Outcome{f, f, u, f}, bank.ClassOther},
+		{&library.MySQLError{Number: 1047, Message: notPrepared}, [4]history.Outcome{f, f, u, f}, classNotPrepared},
+		{&library.MySQLError{Number: 1047, Message: "Unknown command"}, [4]history.Outcome{f, f, u, u}, classNotPrepared},
+		{&library.MySQLError{Number: 1290}, [4]history.Outcome{f, f, u, f}, bank.ClassReadOnly},
+		{&library.MySQLError{Number: 1792}, [4]history.Outcome{f, f, u, f}, bank.ClassReadOnly},
+		{&library.MySQLError{Number: 1836}, [4]history.Outcome{f, f, u, f}, bank.ClassReadOnly},
+		{&library.MySQLError{Number: 1317}, [4]history.Outcome{f, f, u, u}, bank.ClassTimeout},
+		{&library.MySQLError{Number: 1180}, [4]history.Outcome{u, f, u, u}, classDuringCommit},
+		{&library.MySQLError{Number: 1053}, [4]history.Outcome{u, f, u, u}, bank.ClassShutdown},
+		{&library.MySQLError{Number: 1927}, [4]history.Outcome{u, f, u, u}, bank.ClassShutdown},
+		{&library.MySQLError{Number: 1105}, [4]history.Outcome{u, f, u, u}, bank.ClassOther},
+		{&library.MySQLError{Number: 2013}, [4]history.Outcome{u, f, u, u}, bank.ClassLost},
+		{&library.MySQLError{Number: 2999}, [4]history.Outcome{u, f, u, u}, bank.ClassLost},
+		{library.ErrInvalidConn, [4]history.Outcome{u, f, u, u}, bank.ClassLost},
+		{context.DeadlineExceeded, [4]history.Outcome{u, f, u, u}, bank.ClassTimeout},
+		{context.Canceled, [4]history.Outcome{u, f, u, u}, bank.ClassTimeout},
+		{driver.ErrBadConn, [4]history.Outcome{f, f, f, f}, bank.ClassLost},
+		{errors.New("anything"), [4]history.Outcome{u, f, u, u}, bank.ClassLost},
+	} {
+		for at, want := range c.want {
+			got := rule(fmt.Errorf("doing: %w", c.err), stage(at))
+			if got.outcome != want || got.class != c.class {
+				t.Errorf("%v at stage %d: %+v, want %v (%s)", c.err, at, got, want, c.class)
+			}
+		}
+	}
+}
