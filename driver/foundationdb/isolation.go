@@ -146,8 +146,9 @@ func (n *isolationSession) operate(t *transaction, o *isolation.Op) error {
 }
 
 // grow reads a list and writes it longer by one element, for both kinds of
-// append: FoundationDB's own atomic append does nothing, and says nothing, when
-// the value would become too large (manual, "APPEND_IF_FITS").
+// append: FoundationDB's own atomic append does nothing when the value would
+// become too large, and "No error is surfaced back to the user" (Go binding,
+// AppendIfFits).
 func (n *isolationSession) grow(t *transaction, list, element int64) error {
 	key := fdb.Key(n.store.key(tableList, list))
 	value, err := t.Get(key).Get()

@@ -69,12 +69,12 @@ func classOf(code int) string {
 	}
 }
 
-// passing says that an error "indicates that the operations in the transaction
-// should be retried because of transient error" and that it is certain that
-// nothing was committed: FDB_ERROR_PREDICATE_RETRYABLE_NOT_COMMITTED of
-// fdb_error_predicate (manual, "C API"; bindings/c/fdb_c.cpp of release 7.3
-// lists the codes). A code that a later release adds is not among them, and so
-// leaves the outcome unknown.
+// passing says that an error will pass and is proof that nothing was
+// committed: FDB_ERROR_PREDICATE_RETRYABLE_NOT_COMMITTED, "Returns true if the
+// error indicates the transaction has not committed, though in a way that can
+// be retried" (fdb_c_options.g.h; bindings/c/fdb_c.cpp of release 7.3 lists the
+// codes). A code that a later release adds is not among them, and so leaves the
+// outcome unknown.
 func passing(code int) bool {
 	switch code {
 	case codeNotCommitted, codeTooOld, codeFutureVersion, codeProcessBehind, codeLocked, codeCommitMemory,
@@ -87,16 +87,20 @@ func passing(code int) bool {
 
 // judge says how a transaction ended that met an error.
 //
-// Before the commit was asked for, nothing can take effect: writes are kept in
-// the client until then. An error of the commit is proof of no effect if the
-// manual says so (passing; not_committed, 1020, is "Transaction not committed
-// due to conflict with another transaction"), or if the client refuses to send
-// the transaction because it is too large (2101 to 2103). All others leave the
-// outcome unknown: commit_unknown_result by its name; cluster_version_changed,
-// which fdb_error_predicate calls maybe committed as well; and what ended by
-// time or was cancelled: "even if the call to commit() appears to return a
-// transaction_cancelled error, the commit may have occurred or may occur in the
-// future" (manual, "API reference", "cancel").
+// Before the commit was asked for, nothing can take effect: "Writes will go into
+// a local cache and will be sent to FoundationDB during commit time" (manual,
+// "Developer Guide", "How FoundationDB Detects Conflicts"). An error of the
+// commit is proof of no effect if the client library says so (passing); of the
+// common ones, not_committed, transaction_too_old and future_version, the
+// manual says "we're guaranteed that nothing that we attempted to write was
+// written to the database" ("Errors where we know the State of the
+// Transaction"). So is the client's refusal to send a transaction that is too
+// large (2101 to 2103). All others leave the outcome unknown:
+// commit_unknown_result by its name; cluster_version_changed, which the client
+// library calls maybe committed as well; and what ended by time or was
+// cancelled, since "if the commit has already been sent to the database, the
+// transaction could get committed at a later point in time" ("Non-Retryable
+// Errors").
 func judge(code int, committing bool) (history.Outcome, string) {
 	class := classOf(code)
 	switch {

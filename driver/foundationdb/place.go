@@ -91,13 +91,12 @@ const (
 // the transactions that are measured never come here. It returns the version
 // of the commit.
 //
-// After commit_unknown_result the attempt before is not in flight any more: the
-// client says so only after it has committed a transaction of its own that
-// conflicts with it (NativeAPI.actor.cpp, tryCommit, "Make sure it's not still
-// in flight"). After cluster_version_changed it may be: but all that is done
-// here has read the mark's key, which Create, FinishLoad and Drop write and a
-// barrier conflicts with, so that what is late comes to nothing before the first
-// session is opened.
+// After commit_unknown_result "it is guaranteed that the transaction is not
+// in-flight anymore" (manual, "Developer Guide", "The commit_unknown_result
+// Error"). After cluster_version_changed it may be: but all that is done here
+// has read the mark's key, which Create, FinishLoad and Drop write and a barrier
+// conflicts with, so that what is late comes to nothing before the first session
+// is opened.
 func (p *place) change(ctx context.Context, doing string, work func(t *transaction) error) (int64, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		version, err := p.attempt(ctx, work)
@@ -214,15 +213,14 @@ func (p *place) look(ctx context.Context, doing string, read func(*transaction) 
 // After it nothing of ours can take effect any more. A commit that was
 // abandoned has a read version from before the barrier's commit, since it was
 // cancelled before the barrier began (transaction.commit), and the client does
-// what it is told in the order of the calls. What a dead process left behind is
-// older still.
-// If it reaches the database before the barrier it is there for whoever reads
-// after it. If it comes later, it has read what was written since its read
-// version and is refused as a conflict, or, later than the five seconds for
-// which conflicts are remembered, as too old (manual, "Developer Guide",
-// "Conflict ranges"; "Known Limitations", "Long-running transactions"). So
-// there is nothing to be gained by waiting those five seconds. The client
-// library resolves its own commit_unknown_result by the same means.
+// what it is told in the order of the calls; what a dead process left behind is
+// older still. If it reaches the database before the barrier, it is there for
+// whoever reads after it. If it comes later, it is refused as a conflict, or,
+// after the five seconds for which conflicts are remembered, as too old
+// (manual, "Developer Guide", "Conflict Detection"). So there is nothing to be
+// gained by waiting those five seconds. The client library makes sure by the
+// same means that what it calls commit_unknown_result is not in flight
+// (NativeAPI.actor.cpp, tryCommit and commitDummyTransaction).
 func (p *place) Settle(ctx context.Context) error {
 	version, err := p.change(ctx, "settle", func(t *transaction) error {
 		return t.AddWriteConflictKey(fdb.Key(p.mark()))
@@ -258,8 +256,9 @@ func (p *place) Describe(ctx context.Context) (workload.Product, error) {
 	return found, nil
 }
 
-// accurate is the size from which on an estimated size "can be considered
-// accurate" (manual, "C API", fdb_transaction_get_estimated_range_size_bytes).
+// accurate is what an estimate must be: "if the returned size is larger than
+// 3MB, one can consider the size to be accurate" (Go binding,
+// GetEstimatedRangeSizeBytes).
 const accurate = 3_000_000
 
 // Size counts the rows and asks for the estimated size of the prefix: keys and
