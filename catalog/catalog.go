@@ -20,6 +20,8 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/entity"
+	"assay/workload/candles"
 	"assay/workload/isolation"
 )
 
@@ -28,6 +30,8 @@ const (
 	Bank         = "bank"
 	Isolation    = "isolation"
 	Availability = "availability"
+	Entity       = "entity"
+	Candles      = "candles"
 )
 
 // Workload is one workload that can be run.
@@ -42,6 +46,8 @@ func Workloads() []Workload {
 		{Name: Bank, Summary: "money transfers between accounts; the ledger is checked to the last transfer"},
 		{Name: Isolation, Summary: "small transactions over shared lists, registers, groups and pairs; anomalies are named"},
 		{Name: Availability, Summary: "inserts and reads at a set rate under a client policy, while nodes fail; hangs, outages and losses are told"},
+		{Name: Entity, Summary: "entities of seven fields written and read by id, directly or through assay serve; every read is compared"},
+		{Name: Candles, Summary: "a day of trade candles under three more indexes; rate of writing, time of queries, size on disk, every answer checked"},
 	}
 }
 
@@ -63,27 +69,34 @@ type Driver struct {
 	// Availability and NoAvailability are the same for workload availability.
 	Availability   func(ctx context.Context, target workload.Target) (availability.Store, error)
 	NoAvailability string
+	// Entity and NoEntity are the same for workload entity.
+	Entity   func(ctx context.Context, target workload.Target) (entity.Store, error)
+	NoEntity string
+	// Candles and NoCandles are the same for workload candles.
+	Candles   func(ctx context.Context, target workload.Target) (candles.Store, error)
+	NoCandles string
 }
 
 // Drivers returns all drivers.
 func Drivers() []Driver {
 	return []Driver{
 		{Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH",
-			Summary: "SQLite, embedded in assay", Bank: sqlite.OpenBank, Isolation: sqlite.OpenIsolation, Availability: sqlite.OpenAvailability},
+			Summary: "SQLite, embedded in assay", Bank: sqlite.OpenBank, Isolation: sqlite.OpenIsolation, Availability: sqlite.OpenAvailability, Entity: sqlite.OpenEntity, Candles: sqlite.OpenCandles},
 		{Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database",
-			Summary: "PostgreSQL", Bank: postgres.OpenBank, Isolation: postgres.OpenIsolation, Availability: postgres.OpenAvailability},
+			Summary: "PostgreSQL", Bank: postgres.OpenBank, Isolation: postgres.OpenIsolation, Availability: postgres.OpenAvailability, Entity: postgres.OpenEntity, Candles: postgres.OpenCandles},
 		{Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB",
-			Summary: "MariaDB and MySQL, alone or as a Galera cluster", Bank: mysql.OpenBank, Isolation: mysql.OpenIsolation, Availability: mysql.OpenAvailability},
+			Summary: "MariaDB and MySQL, alone or as a Galera cluster", Bank: mysql.OpenBank, Isolation: mysql.OpenIsolation, Availability: mysql.OpenAvailability, Entity: mysql.OpenEntity, Candles: mysql.OpenCandles},
 		{Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0",
-			Summary: "MongoDB replica sets", Bank: mongodb.OpenBank, Isolation: mongodb.OpenIsolation, Availability: mongodb.OpenAvailability},
+			Summary: "MongoDB replica sets", Bank: mongodb.OpenBank, Isolation: mongodb.OpenIsolation, Availability: mongodb.OpenAvailability, Entity: mongodb.OpenEntity, Candles: mongodb.OpenCandles},
 		{Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum",
-			Summary: "Apache Cassandra", Availability: cassandra.OpenAvailability,
+			Summary: "Apache Cassandra", Availability: cassandra.OpenAvailability, Entity: cassandra.OpenEntity, Candles: cassandra.OpenCandles,
 			NoBank:      "Cassandra has no transaction over several partitions: a transfer could be half done",
 			NoIsolation: "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"},
 		{Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster",
-			Summary: "FoundationDB, in builds with its client library (-tags foundationdb)", Bank: foundationdb.OpenBank, Isolation: foundationdb.OpenIsolation, Availability: foundationdb.OpenAvailability},
+			Summary: "FoundationDB, in builds with its client library (-tags foundationdb)", Bank: foundationdb.OpenBank, Isolation: foundationdb.OpenIsolation, Availability: foundationdb.OpenAvailability,
+			NoCandles: "FoundationDB has no indexes: those of the workload would be assay's code and not the database's"},
 		{Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001",
-			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation, Availability: mem.OpenAvailability},
+			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation, Availability: mem.OpenAvailability, Entity: mem.OpenEntity, Candles: mem.OpenCandles},
 	}
 }
 
@@ -135,7 +148,9 @@ func Matrix() []Cell {
 		cells = append(cells,
 			Cell{Driver: d.Name, Workload: Bank, Supported: d.Bank != nil, Reason: d.NoBank},
 			Cell{Driver: d.Name, Workload: Isolation, Supported: d.Isolation != nil, Reason: d.NoIsolation},
-			Cell{Driver: d.Name, Workload: Availability, Supported: d.Availability != nil, Reason: d.NoAvailability})
+			Cell{Driver: d.Name, Workload: Availability, Supported: d.Availability != nil, Reason: d.NoAvailability},
+			Cell{Driver: d.Name, Workload: Entity, Supported: d.Entity != nil, Reason: d.NoEntity},
+			Cell{Driver: d.Name, Workload: Candles, Supported: d.Candles != nil, Reason: d.NoCandles})
 	}
 	return cells
 }

@@ -156,6 +156,7 @@ func (r *run) reach(ctx context.Context) error {
 			found.Mark.Run, found.Rows, found.Mark.Rows, state))
 	}
 	r.store = store
+	r.offerRestart()
 	if observers, _ := store.Observers(); len(observers) == 0 && r.scenario.Workload == catalog.Bank && r.scenario.Bank.Audits > 0 {
 		r.scenario.Bank.Audits = 0
 		r.options.Progress.Note("this database offers no audits during the run; the check of snapshots is left out")

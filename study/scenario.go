@@ -22,6 +22,8 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/entity"
+	"assay/workload/candles"
 	"assay/workload/isolation"
 )
 
@@ -51,7 +53,11 @@ type Scenario struct {
 	Transactions isolation.Config `yaml:"transactions,omitempty"`
 	// Availability is the availability workload's.
 	Availability availability.Config `yaml:"availability,omitempty"`
-	Thresholds   []string            `yaml:"thresholds,omitempty"`
+	// Entity is the entity workload's.
+	Entity entity.Config `yaml:"entity,omitempty"`
+	// Candles is the candles workload's.
+	Candles    candles.Config `yaml:"candles,omitempty"`
+	Thresholds []string       `yaml:"thresholds,omitempty"`
 	// Drop removes the data at the end of the run.
 	Drop bool `yaml:"drop,omitempty"`
 }
@@ -62,7 +68,7 @@ func Defaults() Scenario {
 	return Scenario{
 		Workload: catalog.Bank, ConnectTimeout: 10 * time.Second,
 		Load: load.Defaults(), Bank: bank.Defaults(), Transactions: isolation.Defaults(),
-		Availability: availability.Defaults(),
+		Availability: availability.Defaults(), Entity: entity.Defaults(), Candles: candles.Defaults(),
 	}
 }
 

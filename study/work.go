@@ -42,6 +42,8 @@ type judgement struct {
 	notes   []string
 	// availability is what that workload's judge counted; nil of others.
 	availability *report.Availability
+	// entity is what workload entity's judge counted; nil of others.
+	entity *report.Entity
 	// facts are what the workload says of its rounds, by their names.
 	facts map[string][]report.Setting
 	// counted is the operations as the judge counted them. Unknown ones may be
@@ -80,6 +82,8 @@ func kinds() map[string]kind {
 		catalog.Bank:         bankKind(),
 		catalog.Isolation:    isolationKind(),
 		catalog.Availability: availabilityKind(),
+		catalog.Entity:       entityKind(),
+		catalog.Candles:      candlesKind(),
 	}
 }
 

@@ -18,6 +18,10 @@ func (f *runFlags) addWorkload(cmd *cobra.Command) {
 		addIsolation(cmd, &f.scenario.Transactions)
 	case catalog.Availability:
 		addAvailability(cmd, &f.scenario.Availability)
+	case catalog.Entity:
+		addEntity(cmd, &f.scenario.Entity)
+	case catalog.Candles:
+		addCandles(cmd, &f.scenario.Candles)
 	default:
 		addBank(cmd, &f.scenario.Bank)
 	}
