@@ -85,6 +85,7 @@ type page struct {
 	ClusterTable      table
 	EventTable        table
 	AvailabilityTable table
+	EntityTable       table
 	RoundTable        table
 	RoundPicture      *roundPicture
 	Setup             table
@@ -121,6 +122,9 @@ func newPage(r *Result, p Page) *page {
 	}
 	if r.Availability != nil {
 		v.AvailabilityTable = availabilityTable(r.Availability)
+	}
+	if r.Entity != nil {
+		v.EntityTable = entityTable(r.Entity)
 	}
 	if c := r.Cluster; c != nil {
 		v.ClusterTable, v.EventTable = clusterTable(c), eventTable(c)

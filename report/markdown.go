@@ -36,6 +36,9 @@ func Markdown(w io.Writer, r *Result) error {
 	if r.Availability != nil {
 		m.table(availabilityTable(r.Availability))
 	}
+	if r.Entity != nil {
+		m.table(entityTable(r.Entity))
+	}
 	if len(r.Faults) > 0 {
 		m.table(faultTable(r))
 	}

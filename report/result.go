@@ -60,6 +60,8 @@ type Result struct {
 	Faults []Fault `json:"faults"`
 	// Availability is null in runs of other workloads.
 	Availability *Availability `json:"availability,omitempty"`
+	// Entity is null in runs of other workloads.
+	Entity *Entity `json:"entity,omitempty"`
 	// Cluster is null where assay started no servers.
 	Cluster    *Cluster    `json:"cluster,omitempty"`
 	Thresholds []Threshold `json:"thresholds"`

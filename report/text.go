@@ -145,6 +145,9 @@ func (t *textWriter) noted(r *Result) {
 	if r.Availability != nil {
 		t.field("availability", availabilityLine(r.Availability))
 	}
+	if r.Entity != nil {
+		t.field("entities", entityLine(r.Entity))
+	}
 	t.faults(r)
 	for _, note := range r.Notes {
 		t.field("note", note)

@@ -94,7 +94,7 @@ func finish(ctx context.Context, folder string, s Scenario, r *report.Result, f 
 		return Outcome{}, err
 	}
 	r.Checks = append(judged.results, accounting(figures, judged.counted, f))
-	r.Availability = judged.availability
+	r.Availability, r.Entity = judged.availability, judged.entity
 	for i := range r.Rounds {
 		r.Rounds[i].Facts = judged.facts[r.Rounds[i].Name]
 	}

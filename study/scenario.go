@@ -22,8 +22,8 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
-	"assay/workload/entity"
 	"assay/workload/candles"
+	"assay/workload/entity"
 	"assay/workload/isolation"
 )
 

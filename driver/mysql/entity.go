@@ -1,0 +1,142 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/entity"
+)
+
+// entitySchema is the database of workload entity.
+const entitySchema = "assay_entity"
+
+const entityColumns = "id, name, age, description, address, phone, email"
+
+// entityTables hold what an entity may hold, and MySQL counts characters.
+func entityTables() []table {
+	return []table{{"entity", fmt.Sprintf(`id BINARY(16) NOT NULL PRIMARY KEY, name VARCHAR(%d) NOT NULL, age INT NOT NULL,
+		description VARCHAR(%d) NOT NULL, address VARCHAR(%d) NOT NULL, phone VARCHAR(%d) NOT NULL, email VARCHAR(%d) NOT NULL`,
+		entity.MaxName, entity.MaxDescription, entity.MaxAddress, entity.MaxPhone, entity.MaxEmail)}}
+}
+
+// entityStore implements entity.Store.
+type entityStore struct{ *place }
+
+// OpenEntity connects to the target and returns the Store on it, in the
+// database assay_entity. Errors and the address are as with OpenBank.
+func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, error) {
+	p, err := openPlace(ctx, target, "entity")
+	if err != nil {
+		return nil, err
+	}
+	return &entityStore{p}, nil
+}
+
+// Promise implements entity.Promising, on the grounds on which
+// availabilityStore.Promise does.
+func (s *entityStore) Promise() string {
+	if s.server.galera && s.server.syncWait || !s.server.galera && len(s.hosts) == 1 {
+		return entity.PromiseLinearizable
+	}
+	return ""
+}
+
+// Create implements entity.Store.
+func (s *entityStore) Create(ctx context.Context, mark workload.Mark) error {
+	return s.create(ctx, mark, entityTables())
+}
+
+// Find implements entity.Store.
+func (s *entityStore) Find(ctx context.Context) (*workload.Remains, error) {
+	return s.find(ctx, "entity")
+}
+
+// Size implements entity.Store.
+func (s *entityStore) Size(ctx context.Context) (workload.Size, error) {
+	return s.size(ctx, entityTables())
+}
+
+// Drop implements entity.Store.
+func (s *entityStore) Drop(ctx context.Context) error { return s.drop(ctx, entityTables()) }
+
+// Read implements entity.Store.
+func (s *entityStore) Read(ctx context.Context, each func(entity.Entity) error) error {
+	return s.view(ctx, nil, func(c *conn) error {
+		return c.query(ctx, func(values []driver.Value) error {
+			e, err := entityOf(values)
+			if err != nil {
+				return err
+			}
+			return stopped(each(e))
+		}, `SELECT `+entityColumns+` FROM `+entitySchema+`.entity`)
+	})
+}
+
+// entityOf reads a row of entityColumns.
+func entityOf(row []driver.Value) (e entity.Entity, err error) {
+	if len(row) != 7 {
+		return e, fmt.Errorf("a row of %d columns came that is no entity", len(row))
+	}
+	if e.ID, err = uuid.FromBytes([]byte(text(row[0]))); err != nil {
+		return e, err
+	}
+	age, err := number(row[2])
+	e.Age = int(age)
+	e.Name, e.Description, e.Address, e.Phone, e.Email = text(row[1]), text(row[3]), text(row[4]), text(row[5]), text(row[6])
+	return e, err
+}
+
+// entitySession implements entity.Session on one connection.
+type entitySession struct{ *line }
+
+// Session implements entity.Store.
+func (s *entityStore) Session(ctx context.Context) (entity.Session, error) {
+	l, err := s.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &entitySession{l}, nil
+}
+
+// Put implements entity.Session: one statement, committed by itself.
+func (s *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
+	if err := ctx.Err(); err != nil { // nothing is sent
+		return entity.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.sound()}
+	}
+	err := s.exec(ctx, `INSERT INTO `+entitySchema+`.entity (`+entityColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		e.ID[:], e.Name, int64(e.Age), e.Description, e.Address, e.Phone, e.Email)
+	if err == nil {
+		return entity.Reply{Outcome: history.Committed, Broken: !s.sound()}
+	}
+	ruling := rule(err, alone)
+	reply := entity.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound() || elsewhere(err)}
+	if reply.Outcome == history.Failed && hasCode(err, codeDuplicateEntry) {
+		reply.Duplicate, reply.Class = true, bank.ClassDuplicate
+	}
+	return reply
+}
+
+// Get implements entity.Session. A read has no effect, so that one without an
+// answer has failed.
+func (s *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
+	if err := ctx.Err(); err != nil {
+		return entity.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.sound()}
+	}
+	reply := entity.Reply{Outcome: history.Committed}
+	err := s.query(ctx, func(values []driver.Value) (err error) {
+		reply.Found = true
+		reply.Entity, err = entityOf(values)
+		return err
+	}, `SELECT `+entityColumns+` FROM `+entitySchema+`.entity WHERE id = ?`, id[:])
+	if err != nil {
+		return entity.Reply{Outcome: history.Failed, Class: rule(err, alone).class, Err: err, Broken: !s.sound() || elsewhere(err)}
+	}
+	reply.Broken = !s.sound()
+	return reply
+}

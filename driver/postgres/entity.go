@@ -1,0 +1,173 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/entity"
+)
+
+// entitySchema is the place of workload entity in the database.
+const entitySchema = "assay_entity"
+
+const entityColumns = "id, name, age, description, address, phone, email"
+
+// entityStore implements entity.Store.
+type entityStore struct {
+	*place
+	servers int
+}
+
+// OpenEntity connects to the target and returns the Store on it, in the schema
+// assay_entity of the address's database. Errors are as with OpenBank.
+func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, error) {
+	p, err := openPlace(ctx, target, "entity")
+	if err != nil {
+		return nil, err
+	}
+	return &entityStore{p, len(p.servers)}, nil
+}
+
+// Promise implements entity.Promising, on the grounds on which
+// availabilityStore.Promise does.
+func (s *entityStore) Promise() string {
+	if s.servers == 1 {
+		return entity.PromiseLinearizable
+	}
+	return ""
+}
+
+// Find implements entity.Store.
+func (s *entityStore) Find(ctx context.Context) (*workload.Remains, error) {
+	return s.find(ctx, "entity")
+}
+
+// Size implements entity.Store.
+func (s *entityStore) Size(ctx context.Context) (workload.Size, error) { return s.size(ctx, "entity") }
+
+// Create implements entity.Store.
+func (s *entityStore) Create(ctx context.Context, mark workload.Mark) error {
+	return s.create(ctx, mark, []string{
+		`CREATE TABLE ` + entitySchema + `.entity (id uuid PRIMARY KEY, name text NOT NULL, age integer NOT NULL,
+			description text NOT NULL, address text NOT NULL, phone text NOT NULL, email text NOT NULL)`,
+	})
+}
+
+// Read implements entity.Store.
+func (s *entityStore) Read(ctx context.Context, each func(entity.Entity) error) error {
+	return s.view(ctx, s.pool, func(conn *pgx.Conn) error {
+		return stream(ctx, conn, `SELECT `+entityColumns+` FROM `+entitySchema+`.entity`, func(columns [][]byte) error {
+			e, err := entityOf(columns)
+			if err != nil {
+				return err
+			}
+			return stopped(each(e))
+		})
+	})
+}
+
+// Object ids of types (pg_type).
+const (
+	oidUUID    = 2950
+	oidInteger = 23
+)
+
+// entityOf decodes a row of entityColumns in binary format: a uuid is its
+// sixteen bytes, an integer four, big-endian, and text its bytes
+// (src/backend/utils/adt/uuid.c, int.c and varlena.c).
+func entityOf(columns [][]byte) (e entity.Entity, err error) {
+	if len(columns) != 7 || len(columns[2]) != 4 {
+		return e, fmt.Errorf("a row of %d columns came that is no entity", len(columns))
+	}
+	if e.ID, err = uuid.FromBytes(columns[0]); err != nil {
+		return e, err
+	}
+	e.Age = int(int32(binary.BigEndian.Uint32(columns[2])))
+	e.Name, e.Description, e.Address = string(columns[1]), string(columns[3]), string(columns[4])
+	e.Phone, e.Email = string(columns[5]), string(columns[6])
+	return e, nil
+}
+
+// The statements of the workload. Each is a transaction of its own.
+const (
+	putEntity = ownStatements + iota
+	getEntity
+)
+
+func entityTexts() []text {
+	return []text{
+		putEntity - ownStatements: {"assay_put", `INSERT INTO ` + entitySchema + `.entity (` + entityColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7)`},
+		getEntity - ownStatements: {"assay_get", `SELECT ` + entityColumns + ` FROM ` + entitySchema + `.entity WHERE id = $1`},
+	}
+}
+
+// entitySession implements entity.Session.
+type entitySession struct{ *line }
+
+// Session implements entity.Store.
+func (s *entityStore) Session(ctx context.Context) (entity.Session, error) {
+	l, err := s.dial(ctx, entityTexts()...)
+	if err != nil {
+		return nil, err
+	}
+	return &entitySession{l}, nil
+}
+
+// Put implements entity.Session; see availabilitySession.Insert for what its
+// answers prove.
+func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
+	l := n.line
+	l.unreplicated = false
+	age := binary.BigEndian.AppendUint32(nil, uint32(int32(e.Age)))
+	p := l.conn.StartPipeline(ctx)
+	l.sendBinary(p, putEntity,
+		[][]byte{e.ID[:], []byte(e.Name), age, []byte(e.Description), []byte(e.Address), []byte(e.Phone), []byte(e.Email)},
+		[]uint32{oidUUID, oidText, oidInteger, oidText, oidText, oidText, oidText})
+	err, at := p.Sync(), working
+	if err == nil {
+		_, err = readAnswer(p)
+	}
+	if ended := p.Close(); err == nil && ended != nil {
+		err, at = ended, committing
+	}
+	switch {
+	case err != nil:
+		r := refusedInsert(l, err, at)
+		return entity.Reply{Outcome: r.Outcome, Duplicate: r.Duplicate, Broken: r.Broken, Class: r.Class, Err: r.Err}
+	case l.unreplicated:
+		return entity.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}
+	default:
+		return entity.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}
+	}
+}
+
+// Get implements entity.Session.
+func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
+	l := n.line
+	r := entity.Reply{Outcome: history.Committed}
+	p := l.conn.StartPipeline(ctx)
+	l.sendBinary(p, getEntity, [][]byte{id[:]}, []uint32{oidUUID})
+	err := p.Sync()
+	if err == nil {
+		_, err = readRows(p, func(columns [][]byte) (err error) {
+			r.Found = true
+			r.Entity, err = entityOf(columns)
+			return err
+		})
+	}
+	if ended := p.Close(); err == nil {
+		err = ended
+	}
+	if err != nil {
+		class := rule(err, working).class
+		return entity.Reply{Outcome: history.Failed, Class: class, Err: operation("get", err), Broken: useless(l, class)}
+	}
+	r.Broken = l.conn.IsClosed()
+	return r
+}

@@ -1,0 +1,76 @@
+package report
+
+// Entity is what a web service's storage did.
+type Entity struct {
+	Writes EntityFlow `json:"writes"`
+	Reads  EntityFlow `json:"reads"`
+	// Rows is how many entities were there in the end.
+	Rows int64 `json:"rows"`
+	// Compared counts the reads that were compared with what was written, Wrong
+	// those of them that differed.
+	Compared int64 `json:"reads_compared"`
+	Wrong    int64 `json:"reads_wrong"`
+	// Lost counts acknowledged entities that are not there, Altered those that
+	// are not as they were written.
+	Lost    int64 `json:"lost"`
+	Altered int64 `json:"altered"`
+	// Stale counts reads that missed an entity acknowledged before they began;
+	// StaleBy is the longest that one had then been acknowledged.
+	Stale   int64   `json:"stale_reads"`
+	StaleBy float64 `json:"stale_by_ms"`
+	// UnknownDone counts writes that ended unknown and are there, FailedDone
+	// those that ended as failed and are there all the same.
+	UnknownDone int64 `json:"unknown_done"`
+	FailedDone  int64 `json:"failed_done"`
+}
+
+// EntityFlow is the operations of one kind.
+type EntityFlow struct {
+	Outcomes Outcomes `json:"outcomes"`
+	// PerSecond and Max are committed operations a second in the measured part:
+	// on average, and in the best whole second.
+	PerSecond float64 `json:"committed_per_second"`
+	Max       float64 `json:"max_per_second"`
+	// Response times of the committed ones in milliseconds; 0 if there are none.
+	Mean    float64 `json:"mean_ms"`
+	P50     float64 `json:"p50_ms"`
+	P95     float64 `json:"p95_ms"`
+	P99     float64 `json:"p99_ms"`
+	Longest float64 `json:"longest_ms"`
+}
+
+// entityTable shows writes and reads side by side.
+func entityTable(e *Entity) table {
+	t := table{Title: "Writes and reads", Head: []string{"", "writes", "reads"}}
+	row := func(name, writes, reads string) { t.Rows = append(t.Rows, []string{name, writes, reads}) }
+	both := func(name string, of func(*EntityFlow) string) { row(name, of(&e.Writes), of(&e.Reads)) }
+	both("per second", func(f *EntityFlow) string { return figure(f.PerSecond) })
+	both("most in one second", func(f *EntityFlow) string { return figure(f.Max) })
+	time := func(name string, of func(*EntityFlow) float64) {
+		both(name, func(f *EntityFlow) string {
+			if f.Longest == 0 {
+				return none
+			}
+			return millis(of(f))
+		})
+	}
+	time("mean", func(f *EntityFlow) float64 { return f.Mean })
+	time("p50", func(f *EntityFlow) float64 { return f.P50 })
+	time("p95", func(f *EntityFlow) float64 { return f.P95 })
+	time("p99", func(f *EntityFlow) float64 { return f.P99 })
+	time("longest", func(f *EntityFlow) float64 { return f.Longest })
+	both("succeeded", func(f *EntityFlow) string { return count(f.Outcomes.Committed) })
+	both("failed", func(f *EntityFlow) string { return count(f.Outcomes.Failed) })
+	both("unknown", func(f *EntityFlow) string { return count(f.Outcomes.Unknown) })
+	row("acknowledged and lost", count(e.Lost), none)
+	row("not as written", count(e.Altered), count(e.Wrong))
+	row("stale", none, count(e.Stale))
+	return t
+}
+
+// entityLine is the same in short.
+func entityLine(e *Entity) string {
+	return "writes " + figure(e.Writes.PerSecond) + "/s (at most " + figure(e.Writes.Max) + "), mean " + millis(e.Writes.Mean) +
+		"; reads " + figure(e.Reads.PerSecond) + "/s (at most " + figure(e.Reads.Max) + "), mean " + millis(e.Reads.Mean) +
+		"; " + count(e.Compared) + " reads compared, " + count(e.Wrong) + " wrong, " + count(e.Stale) + " stale"
+}

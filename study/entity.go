@@ -1,0 +1,83 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"assay/catalog"
+	"assay/history"
+	"assay/report"
+	"assay/workload/entity"
+)
+
+func entityKind() kind {
+	return kind{
+		validate: func(s Scenario) error { return s.Entity.Validate() },
+		strip:    func(s *Scenario) { s.Entity = entity.Config{} },
+		open:     openEntity,
+		counts:   func(op uint8) bool { return op == entity.KindPut || op == entity.KindGet },
+		options:  func(s Scenario) []report.Setting { return entityOptions(s.Entity) },
+		judge:    judgeEntity, stateFile: entity.FileState,
+	}
+}
+
+func openEntity(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
+	if driver.Entity == nil {
+		return nil, unserved(s, driver.NoEntity)
+	}
+	store, err := driver.Entity(ctx, target(s, address))
+	if err != nil {
+		return nil, err
+	}
+	return entity.NewWork(store, s.Entity, s.Load.Seed)
+}
+
+func entityOptions(c entity.Config) []report.Setting {
+	return []report.Setting{
+		{Name: "write share", Value: strconv.FormatFloat(c.WriteShare, 'g', -1, 64)},
+		{Name: "entities", Value: strconv.FormatInt(c.Entities, 10)},
+	}
+}
+
+func judgeEntity(_ context.Context, folder string, s Scenario, promise, inFlight string) (judgement, error) {
+	j, err := entity.Judge(s.Entity, s.Load.Seed, entity.Evidence{
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, entity.FileState),
+		Promise: promise, InFlight: inFlight,
+	})
+	if err != nil {
+		return judgement{}, err
+	}
+	f := j.Figures
+	w, r := f.Writes.Outcomes, f.Reads.Outcomes
+	return judgement{
+		results: j.Results, entity: entityOf(f), notes: entityNotes(f),
+		counted: map[history.Outcome]int64{
+			history.Committed: w.Committed + r.Committed, history.Rejected: w.Rejected + r.Rejected,
+			history.Failed: w.Failed + r.Failed, history.Unknown: w.Unknown + r.Unknown,
+		},
+	}, nil
+}
+
+func entityOf(f entity.Figures) *report.Entity {
+	flow := func(x entity.Flow) report.EntityFlow {
+		return report.EntityFlow{
+			Outcomes: report.Outcomes(x.Outcomes), PerSecond: x.PerSecond, Max: x.Max,
+			Mean: x.MeanMillis, P50: x.P50Millis, P95: x.P95Millis, P99: x.P99Millis, Longest: x.MaxMillis,
+		}
+	}
+	return &report.Entity{
+		Writes: flow(f.Writes), Reads: flow(f.Reads), Rows: f.Rows, Compared: f.Answered, Wrong: f.Wrong,
+		Lost: f.Lost, Altered: f.Altered, Stale: f.Stale, StaleBy: float64(max(f.StaleBy, 0)) / 1e6,
+		UnknownDone: f.UnknownDone, FailedDone: f.FailedDone,
+	}
+}
+
+func entityNotes(f entity.Figures) []string {
+	if unknown := f.Writes.Outcomes.Unknown; unknown > 0 {
+		return []string{fmt.Sprintf("of %d writes that ended unknown %d turned out done, %d not done",
+			unknown, f.UnknownDone, unknown-f.UnknownDone)}
+	}
+	return nil
+}
