@@ -20,6 +20,7 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/entity"
 	"assay/workload/isolation"
@@ -32,6 +33,7 @@ const (
 	Availability = "availability"
 	Entity       = "entity"
 	Candles      = "candles"
+	BulkUpdate   = "bulkupdate"
 )
 
 // Workload is one workload that can be run.
@@ -48,6 +50,7 @@ func Workloads() []Workload {
 		{Name: Availability, Summary: "inserts and reads at a set rate under a client policy, while nodes fail; hangs, outages and losses are told"},
 		{Name: Entity, Summary: "entities of seven fields written and read by id, directly or through assay serve; every read is compared"},
 		{Name: Candles, Summary: "a day of trade candles under three more indexes; rate of writing, time of queries, size on disk, every answer checked"},
+		{Name: BulkUpdate, Summary: "all documents of a user updated at once, by more and more workers; task times, lock waits, every document checked"},
 	}
 }
 
@@ -59,6 +62,8 @@ type Driver struct {
 	// Example is an address as a user would write it.
 	Example string
 	Summary string
+	// Missing says why this build cannot open it at all; empty if it can.
+	Missing string
 	// Bank opens the database for the bank workload. It is nil if the
 	// database cannot honour it; then NoBank says why.
 	Bank   func(ctx context.Context, target workload.Target) (bank.Store, error)
@@ -75,28 +80,33 @@ type Driver struct {
 	// Candles and NoCandles are the same for workload candles.
 	Candles   func(ctx context.Context, target workload.Target) (candles.Store, error)
 	NoCandles string
+	// BulkUpdate and NoBulkUpdate are the same for workload bulkupdate.
+	BulkUpdate   func(ctx context.Context, target workload.Target) (bulkupdate.Store, error)
+	NoBulkUpdate string
 }
 
 // Drivers returns all drivers.
 func Drivers() []Driver {
 	return []Driver{
 		{Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH",
-			Summary: "SQLite, embedded in assay", Bank: sqlite.OpenBank, Isolation: sqlite.OpenIsolation, Availability: sqlite.OpenAvailability, Entity: sqlite.OpenEntity, Candles: sqlite.OpenCandles},
+			Summary: "SQLite, embedded in assay", Bank: sqlite.OpenBank, Isolation: sqlite.OpenIsolation, Availability: sqlite.OpenAvailability, Entity: sqlite.OpenEntity, Candles: sqlite.OpenCandles, BulkUpdate: sqlite.OpenBulkUpdate},
 		{Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database",
-			Summary: "PostgreSQL", Bank: postgres.OpenBank, Isolation: postgres.OpenIsolation, Availability: postgres.OpenAvailability, Entity: postgres.OpenEntity, Candles: postgres.OpenCandles},
+			Summary: "PostgreSQL", Bank: postgres.OpenBank, Isolation: postgres.OpenIsolation, Availability: postgres.OpenAvailability, Entity: postgres.OpenEntity, Candles: postgres.OpenCandles, BulkUpdate: postgres.OpenBulkUpdate},
 		{Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB",
-			Summary: "MariaDB and MySQL, alone or as a Galera cluster", Bank: mysql.OpenBank, Isolation: mysql.OpenIsolation, Availability: mysql.OpenAvailability, Entity: mysql.OpenEntity, Candles: mysql.OpenCandles},
+			Summary: "MariaDB and MySQL, alone or as a Galera cluster", Bank: mysql.OpenBank, Isolation: mysql.OpenIsolation, Availability: mysql.OpenAvailability, Entity: mysql.OpenEntity, Candles: mysql.OpenCandles, BulkUpdate: mysql.OpenBulkUpdate},
 		{Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0",
-			Summary: "MongoDB replica sets", Bank: mongodb.OpenBank, Isolation: mongodb.OpenIsolation, Availability: mongodb.OpenAvailability, Entity: mongodb.OpenEntity, Candles: mongodb.OpenCandles},
+			Summary: "MongoDB replica sets", Bank: mongodb.OpenBank, Isolation: mongodb.OpenIsolation, Availability: mongodb.OpenAvailability, Entity: mongodb.OpenEntity, Candles: mongodb.OpenCandles, BulkUpdate: mongodb.OpenBulkUpdate},
 		{Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum",
 			Summary: "Apache Cassandra", Availability: cassandra.OpenAvailability, Entity: cassandra.OpenEntity, Candles: cassandra.OpenCandles,
-			NoBank:      "Cassandra has no transaction over several partitions: a transfer could be half done",
-			NoIsolation: "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"},
+			NoBulkUpdate: "Cassandra has no update of all rows of a partition: each row must be named by its whole key, and a batch of such updates is another thing",
+			NoBank:       "Cassandra has no transaction over several partitions: a transfer could be half done",
+			NoIsolation:  "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"},
 		{Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster",
-			Summary: "FoundationDB, in builds with its client library (-tags foundationdb)", Bank: foundationdb.OpenBank, Isolation: foundationdb.OpenIsolation, Availability: foundationdb.OpenAvailability,
-			NoCandles: "FoundationDB has no indexes: those of the workload would be assay's code and not the database's"},
+			Summary: "FoundationDB, in builds with its client library (-tags foundationdb)", Missing: foundationdb.Missing(), Bank: foundationdb.OpenBank, Isolation: foundationdb.OpenIsolation, Availability: foundationdb.OpenAvailability,
+			NoBulkUpdate: "FoundationDB has no statement over many keys: reading and writing each of them would be assay's code and not the database's",
+			NoCandles:    "FoundationDB has no indexes: those of the workload would be assay's code and not the database's"},
 		{Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001",
-			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation, Availability: mem.OpenAvailability, Entity: mem.OpenEntity, Candles: mem.OpenCandles},
+			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation, Availability: mem.OpenAvailability, Entity: mem.OpenEntity, Candles: mem.OpenCandles, BulkUpdate: mem.OpenBulkUpdate},
 	}
 }
 
@@ -145,12 +155,20 @@ type Cell struct {
 func Matrix() []Cell {
 	var cells []Cell
 	for _, d := range Drivers() {
-		cells = append(cells,
-			Cell{Driver: d.Name, Workload: Bank, Supported: d.Bank != nil, Reason: d.NoBank},
-			Cell{Driver: d.Name, Workload: Isolation, Supported: d.Isolation != nil, Reason: d.NoIsolation},
-			Cell{Driver: d.Name, Workload: Availability, Supported: d.Availability != nil, Reason: d.NoAvailability},
-			Cell{Driver: d.Name, Workload: Entity, Supported: d.Entity != nil, Reason: d.NoEntity},
-			Cell{Driver: d.Name, Workload: Candles, Supported: d.Candles != nil, Reason: d.NoCandles})
+		row := []Cell{
+			{Driver: d.Name, Workload: Bank, Supported: d.Bank != nil, Reason: d.NoBank},
+			{Driver: d.Name, Workload: Isolation, Supported: d.Isolation != nil, Reason: d.NoIsolation},
+			{Driver: d.Name, Workload: Availability, Supported: d.Availability != nil, Reason: d.NoAvailability},
+			{Driver: d.Name, Workload: Entity, Supported: d.Entity != nil, Reason: d.NoEntity},
+			{Driver: d.Name, Workload: Candles, Supported: d.Candles != nil, Reason: d.NoCandles},
+			{Driver: d.Name, Workload: BulkUpdate, Supported: d.BulkUpdate != nil, Reason: d.NoBulkUpdate},
+		}
+		for _, c := range row {
+			if d.Missing != "" && c.Supported {
+				c.Supported, c.Reason = false, d.Missing
+			}
+			cells = append(cells, c)
+		}
 	}
 	return cells
 }

@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
+	"assay/cluster"
+	"assay/fault"
 )
 
 func newList() *cobra.Command {
@@ -31,26 +34,80 @@ func newList() *cobra.Command {
 	return cmd
 }
 
+// listWidth is the width that lists keep to.
+const listWidth = 80
+
 func listText(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "workloads")
+	var b strings.Builder
+	b.WriteString("workloads\n")
 	for _, x := range catalog.Workloads() {
-		fmt.Fprintf(w, "  %s\t%s\n", x.Name, x.Summary)
+		hang(&b, fmt.Sprintf("  %-13s", x.Name), x.Summary)
 	}
-	fmt.Fprintln(w, "\ndatabases")
+	b.WriteString("\ndatabases\n")
 	for _, d := range catalog.Drivers() {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", d.Name, d.Summary, d.Example)
+		hang(&b, fmt.Sprintf("  %-13s", d.Name), d.Summary)
+		fmt.Fprintf(&b, "%15s%s\n", "", d.Example)
 	}
-	fmt.Fprintln(w, "\nmatrix")
-	for _, c := range catalog.Matrix() {
-		answer := "yes"
-		if !c.Supported {
-			answer = "no: " + c.Reason
+	b.WriteString("\nclusters that assay starts itself\n")
+	hang(&b, "  ", strings.Join(cluster.Examples(), ", "))
+	b.WriteString("\nfaults\n")
+	for _, a := range fault.Actions() {
+		name := string(a.Action)
+		if a.Value != "" {
+			name += "[=" + a.Value + "]"
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", c.Driver, c.Workload, answer)
+		hang(&b, fmt.Sprintf("  %-22s", name), a.Effect)
 	}
-	if err := w.Flush(); err != nil {
+	listMatrix(&b)
+	if _, err := io.WriteString(out, b.String()); err != nil {
 		return fmt.Errorf("print the list: %w", err)
 	}
 	return nil
+}
+
+// listMatrix shows which database serves which workload, and why others do not.
+func listMatrix(b *strings.Builder) {
+	fmt.Fprintf(b, "\nmatrix\n  %-13s", "")
+	for _, w := range catalog.Workloads() {
+		b.WriteString(w.Name + "  ")
+	}
+	reasons := ""
+	cells := catalog.Matrix()
+	for _, d := range catalog.Drivers() {
+		fmt.Fprintf(b, "\n  %-13s", d.Name)
+		for _, w := range catalog.Workloads() {
+			i := slices.IndexFunc(cells, func(c catalog.Cell) bool { return c.Driver == d.Name && c.Workload == w.Name })
+			answer := "no"
+			if i >= 0 && cells[i].Supported {
+				answer = "yes"
+			} else if i >= 0 {
+				var one strings.Builder
+				hang(&one, "  ", d.Name+", "+w.Name+": "+cells[i].Reason)
+				reasons += one.String()
+			}
+			fmt.Fprintf(b, "%-*s", len(w.Name)+2, answer)
+		}
+	}
+	b.WriteString("\n")
+	if reasons != "" {
+		b.WriteString("\nwhy not\n" + reasons)
+	}
+}
+
+// hang writes a text in lines of listWidth behind a head, further lines below
+// its first.
+func hang(b *strings.Builder, head, text string) {
+	line, indent := head, strings.Repeat(" ", len(head))
+	empty := true
+	for word := range strings.FieldsSeq(text) {
+		if !empty && len(line)+1+len(word) > listWidth {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }

@@ -11,6 +11,9 @@ import (
 	"assay/workload/isolation"
 )
 
+// Missing says why this build cannot open FoundationDB; empty if it can.
+func Missing() string { return (*NotBuiltError)(nil).Error() }
+
 // NotBuiltError means that this build has no FoundationDB in it.
 type NotBuiltError struct{}
 

@@ -13,6 +13,9 @@ import (
 	"assay/workload"
 )
 
+// Missing says why this build cannot open FoundationDB; empty if it can.
+func Missing() string { return "" }
+
 // apiVersion is what the binding in go.mod was made for; the client library
 // must know it, which those from 7.3 on do.
 const apiVersion = 730
