@@ -1,0 +1,277 @@
+package mem
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+)
+
+// Shelves is one database of workload bulkupdate's. It is safe for concurrent
+// use. All Stores that BulkUpdate returns share it.
+type Shelves struct {
+	*site
+	strikes []shelfStrike
+	// documents are in the order of loading, of has the places of each user's
+	// in it.
+	documents []bulkupdate.Document
+	of        map[int64][]int
+
+	// late are updates to be done at the call numbered due.
+	late []lateUpdate
+}
+
+// update is what a client asks for.
+type update struct {
+	user, generation int64
+	flag             bool
+}
+
+type lateUpdate struct {
+	update
+	due uint64
+}
+
+// shelfStrike is a bug switched on.
+type shelfStrike struct {
+	shelfBug
+	probability float64
+}
+
+// NewBulkUpdate returns an empty database of workload bulkupdate's. It returns
+// *workload.OptionError for a bug that does not exist or a value out of range.
+func NewBulkUpdate(o Options) (*Shelves, error) {
+	s, err := newSite(o, BulkUpdateBugs())
+	if err != nil {
+		return nil, err
+	}
+	d := &Shelves{site: s}
+	for _, bug := range shelfBugs() {
+		for _, armed := range s.armed {
+			if armed.Name == bug.Name {
+				d.strikes = append(d.strikes, shelfStrike{bug, armed.probability})
+			}
+		}
+	}
+	d.reset()
+	return d, nil
+}
+
+// BulkUpdate returns a Store on this database.
+func (d *Shelves) BulkUpdate() bulkupdate.Store { return &shelvesStore{d} }
+
+// reset empties the schema. The caller holds the lock, as for all methods
+// below.
+func (d *Shelves) reset() {
+	d.documents, d.of = nil, map[int64][]int{}
+	d.calls, d.late = 0, nil
+}
+
+// update is one update, from the order to the answer.
+func (d *Shelves) update(u update) bulkupdate.Reply {
+	d.calls++
+	d.pass(d.calls)
+	if d.hits(d.timeout) {
+		if d.chance.Uint64()&1 == 0 {
+			d.apply(u)
+		}
+		return bulkupdate.Reply{Class: bank.ClassTimeout}
+	}
+	for _, bug := range d.strikes {
+		if bug.update != nil && d.hits(bug.probability) {
+			return bug.update(d, u)
+		}
+	}
+	return d.apply(u)
+}
+
+func (d *Shelves) apply(u update) bulkupdate.Reply { return d.applyTo(u, d.of[u.user]) }
+
+// applyTo changes the documents at these places.
+func (d *Shelves) applyTo(u update, places []int) bulkupdate.Reply {
+	for _, at := range places {
+		d.documents[at].Flag, d.documents[at].Generation = u.flag, u.generation
+	}
+	return bulkupdate.Reply{Outcome: history.Committed, Changed: int64(len(places))}
+}
+
+// pass brings about what was left for later, up to the given call.
+func (d *Shelves) pass(call uint64) {
+	d.late = slices.DeleteFunc(d.late, func(l lateUpdate) bool {
+		if l.due <= call {
+			d.apply(l.update)
+		}
+		return l.due <= call
+	})
+}
+
+func (d *Shelves) load(batch []bulkupdate.Document) {
+	for _, document := range batch {
+		d.of[document.User] = append(d.of[document.User], len(d.documents))
+		d.documents = append(d.documents, document)
+	}
+}
+
+// shelvesStore is a bulkupdate.Store on Shelves.
+type shelvesStore struct{ d *Shelves }
+
+// OpenBulkUpdate returns a Store on a new, empty database: two Stores opened so
+// share nothing. The address and the errors are OpenBank's, with the bugs of
+// BulkUpdateBugs.
+func OpenBulkUpdate(_ context.Context, target workload.Target) (bulkupdate.Store, error) {
+	o, err := parse(target, BulkUpdateBugs())
+	if err != nil {
+		return nil, err
+	}
+	d, err := NewBulkUpdate(o)
+	if err != nil {
+		return nil, err
+	}
+	return d.BulkUpdate(), nil
+}
+
+// Describe implements bulkupdate.Store.
+func (s *shelvesStore) Describe(context.Context) (workload.Product, error) {
+	return s.d.describe(), nil
+}
+
+// Atomic implements bulkupdate.Store: one call at a time is let in.
+func (s *shelvesStore) Atomic() bool { return true }
+
+// Waits implements bulkupdate.Store: nothing is counted.
+func (s *shelvesStore) Waits(context.Context) ([]bulkupdate.Wait, error) { return nil, nil }
+
+// Find implements bulkupdate.Store.
+func (s *shelvesStore) Find(context.Context) (*workload.Remains, error) {
+	if err := s.d.guard(false); err != nil {
+		return nil, err
+	}
+	defer s.d.mu.Unlock()
+	if s.d.mark == nil {
+		return nil, nil
+	}
+	return &workload.Remains{Mark: *s.d.mark, Rows: int64(len(s.d.documents))}, nil
+}
+
+// Create implements bulkupdate.Store.
+func (s *shelvesStore) Create(_ context.Context, mark workload.Mark) error {
+	if err := s.d.guard(false); err != nil {
+		return err
+	}
+	defer s.d.mu.Unlock()
+	s.d.reset()
+	s.d.mark = &mark
+	return nil
+}
+
+// Load implements bulkupdate.Store.
+func (s *shelvesStore) Load(_ context.Context, batch []bulkupdate.Document) error {
+	if err := s.d.guard(true); err != nil {
+		return err
+	}
+	defer s.d.mu.Unlock()
+	s.d.load(batch)
+	return nil
+}
+
+// FinishLoad implements bulkupdate.Store.
+func (s *shelvesStore) FinishLoad(context.Context) error {
+	if err := s.d.guard(true); err != nil {
+		return err
+	}
+	defer s.d.mu.Unlock()
+	s.d.mark.Loaded = true
+	return nil
+}
+
+// Settle implements bulkupdate.Store: what was to happen later happens now.
+func (s *shelvesStore) Settle(context.Context) error {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	s.d.pass(s.d.calls + maxLate)
+	return nil
+}
+
+// Read implements bulkupdate.Store. It holds up all other calls while it lasts,
+// and the callback must make none.
+func (s *shelvesStore) Read(ctx context.Context, document func(bulkupdate.Document) error) error {
+	if err := s.d.guard(true); err != nil {
+		return err
+	}
+	defer s.d.mu.Unlock()
+	documents := s.d.documents
+	for _, bug := range s.d.strikes {
+		if bug.cut != nil && s.d.hits(bug.probability) {
+			documents = documents[:bug.cut(s.d, len(documents))]
+			break
+		}
+	}
+	for i, x := range documents {
+		if err := interrupted(ctx, int64(i)); err != nil {
+			return err
+		}
+		if err := document(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Size implements bulkupdate.Store. It is memory, there being no disk.
+func (s *shelvesStore) Size(context.Context) (workload.Size, error) {
+	if err := s.d.guard(true); err != nil {
+		return workload.Size{}, err
+	}
+	defer s.d.mu.Unlock()
+	n := int64(len(s.d.documents))
+	bytes := n * int64(unsafe.Sizeof(bulkupdate.Document{})+bulkupdate.PayloadBytes)
+	return workload.Size{Bytes: bytes, Tables: bytes, Rows: map[string]int64{"document": n}}, nil
+}
+
+// Drop implements bulkupdate.Store.
+func (s *shelvesStore) Drop(context.Context) error {
+	if err := s.d.guard(false); err != nil {
+		return err
+	}
+	defer s.d.mu.Unlock()
+	s.d.reset()
+	s.d.mark = nil
+	return nil
+}
+
+// Close implements bulkupdate.Store.
+func (s *shelvesStore) Close() error { return nil }
+
+// shelvesSession is one client's.
+type shelvesSession struct{ d *Shelves }
+
+// Session implements bulkupdate.Store.
+func (s *shelvesStore) Session(context.Context) (bulkupdate.Session, error) {
+	if err := s.d.guard(true); err != nil {
+		return nil, err
+	}
+	defer s.d.mu.Unlock()
+	return &shelvesSession{s.d}, nil
+}
+
+// Update implements bulkupdate.Session. A context that ends before it has begun
+// ends it.
+func (n *shelvesSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
+	if err := rest(ctx, n.d.latency); err != nil {
+		return bulkupdate.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: fmt.Errorf("mem: update: %w", err)}
+	}
+	n.d.mu.Lock()
+	defer n.d.mu.Unlock()
+	if n.d.mark == nil {
+		return bulkupdate.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: &workload.NoSchemaError{Name: name}, Broken: true}
+	}
+	return n.d.update(update{user, generation, flag})
+}
+
+// Close implements bulkupdate.Session.
+func (n *shelvesSession) Close() {}

@@ -1,0 +1,209 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+)
+
+// bulkUpdateStore is a bulkupdate.Store, in database assay_bulkupdate.
+//
+//	document {_id, owner, number, flag, generation, payload}
+//
+// Its sessions share one client, as those of workload availability do; so it
+// stands on that workload's Store, with another collection.
+type bulkUpdateStore struct{ *availabilityStore }
+
+var _ bulkupdate.Store = (*bulkUpdateStore)(nil)
+
+// OpenBulkUpdate connects to the server and returns its Store. Updates have the
+// write concern of the address, or majority. The library's retries are off.
+// Errors are as with OpenBank.
+func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
+	if target.Isolation != "" {
+		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
+			Want: "none: an update of several documents is no transaction"}
+	}
+	common := target
+	common.Address = withoutReadConcern(target.Address)
+	p, err := openPlace(ctx, common, "bulkupdate", "document")
+	if err != nil {
+		return nil, err
+	}
+	o := options.Client().ApplyURI(target.Address)
+	o.SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0)
+	o.SetMaxPoolSize(maxPoolSize).SetMaxConnecting(maxConnecting)
+	o.SetAppName(p.appName + applicationSuffix)
+	o.SetMonitor(&event.CommandMonitor{Started: countSending})
+	if o.WriteConcern == nil {
+		o.SetWriteConcern(writeconcern.Majority())
+	}
+	return &bulkUpdateStore{&availabilityStore{place: p, rows: p.collections[0], application: o, preference: readpref.Primary()}}, nil
+}
+
+// Atomic implements bulkupdate.Store: "the modification of each document is
+// atomic, but the operation as a whole is not atomic" (MongoDB manual,
+// "Atomicity and Transactions", of updateMany).
+func (s *bulkUpdateStore) Atomic() bool { return false }
+
+// Load implements bulkupdate.Store.
+func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	documents := make([]bson.D, len(batch))
+	for i, d := range batch {
+		documents[i] = bson.D{{Key: "_id", Value: d.ID}, {Key: "owner", Value: d.User}, {Key: "number", Value: d.Number},
+			{Key: "flag", Value: d.Flag}, {Key: "generation", Value: d.Generation}, {Key: "payload", Value: d.Payload}}
+	}
+	if _, err := s.rows.InsertMany(ctx, documents, options.InsertMany().SetOrdered(false)); err != nil {
+		return failed("load documents", err)
+	}
+	return nil
+}
+
+// FinishLoad implements bulkupdate.Store.
+func (s *bulkUpdateStore) FinishLoad(ctx context.Context) error {
+	if _, err := s.rows.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "owner", Value: 1}}}); err != nil {
+		return failed("make the index", err)
+	}
+	result, err := s.marks.UpdateByID(ctx, markID, bson.D{{Key: "$set", Value: bson.D{{Key: "loaded", Value: true}}}})
+	if err != nil {
+		return failed("finish loading", err)
+	}
+	if result.MatchedCount == 0 {
+		return s.missing()
+	}
+	return nil
+}
+
+// Read implements bulkupdate.Store, in one snapshot of what a majority has.
+func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Document) error) error {
+	return s.view(ctx, func(ctx context.Context) error {
+		return each(ctx, s.rows, options.Find(), func(raw bson.Raw) error {
+			var d bulkupdate.Document
+			err := integers(raw, "document", []string{"_id", "owner", "number", "generation"}, []*int64{&d.ID, &d.User, &d.Number, &d.Generation})
+			if err != nil {
+				return err
+			}
+			var isFlag, isText bool
+			d.Flag, isFlag = raw.Lookup("flag").BooleanOK()
+			d.Payload, isText = raw.Lookup("payload").StringValueOK()
+			if !isFlag || !isText {
+				return errors.New("mongodb: collection document: a document has no boolean or no payload")
+			}
+			return document(d)
+		})
+	})
+}
+
+// serverWaits is what serverStatus says of waiting (MongoDB manual,
+// "serverStatus": locks, globalLock, metrics.operation). Times are in
+// microseconds.
+type serverWaits struct {
+	Locks map[string]struct {
+		Count  map[string]int64 `bson:"acquireWaitCount"`
+		Micros map[string]int64 `bson:"timeAcquiringMicros"`
+	} `bson:"locks"`
+	GlobalLock struct {
+		Queue struct {
+			Total int64 `bson:"total"`
+		} `bson:"currentQueue"`
+	} `bson:"globalLock"`
+	Metrics struct {
+		Operation struct {
+			Conflicts int64 `bson:"writeConflicts"`
+		} `bson:"operation"`
+	} `bson:"metrics"`
+}
+
+// Waits implements bulkupdate.Store, of the whole server. A router does not
+// know of the shards' locks, and tells none.
+func (s *bulkUpdateStore) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
+	if s.sharded {
+		return nil, nil
+	}
+	var w serverWaits
+	if err := s.admin.RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Decode(&w); err != nil {
+		return nil, failed("ask for waits", err)
+	}
+	var count, micros int64
+	for _, lock := range w.Locks {
+		for mode, n := range lock.Count {
+			count, micros = count+n, micros+lock.Micros[mode]
+		}
+	}
+	return []bulkupdate.Wait{
+		{Name: "write conflicts", Unit: bulkupdate.Count, Value: w.Metrics.Operation.Conflicts},
+		{Name: "lock waits", Unit: bulkupdate.Count, Value: count},
+		{Name: "time acquiring locks", Unit: bulkupdate.Time, Value: micros * int64(time.Microsecond)},
+		{Name: "operations queued for a lock", Unit: bulkupdate.Gauge, Value: w.GlobalLock.Queue.Total},
+	}, nil
+}
+
+// bulkUpdateSession is a bulkupdate.Session over the client that all share.
+type bulkUpdateSession struct {
+	rows *mongo.Collection
+	// sharded: the shards of one update answer through one router.
+	sharded bool
+}
+
+// Session implements bulkupdate.Store. It contacts nobody.
+func (s *bulkUpdateStore) Session(context.Context) (bulkupdate.Session, error) {
+	client, err := s.share()
+	if err != nil {
+		return nil, err
+	}
+	return &bulkUpdateSession{client.Database(s.database.Name()).Collection(s.rows.Name()), s.sharded}, nil
+}
+
+// Update implements bulkupdate.Session: one updateMany, which is not atomic
+// over its documents.
+func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
+	counted, sent := counting(ctx)
+	result, err := n.rows.UpdateMany(counted, bson.D{{Key: "owner", Value: user}},
+		bson.D{{Key: "$set", Value: bson.D{{Key: "flag", Value: flag}, {Key: "generation", Value: generation}}}})
+	if err == nil {
+		return bulkupdate.Reply{Outcome: history.Committed, Changed: result.ModifiedCount}
+	}
+	return judgeUpdate(err, sent.commands, n.sharded)
+}
+
+// judgeUpdate says how an updateMany ended that was not acknowledged. sent is
+// how often the library has begun to send it. Only what proves that no document
+// was changed is Failed: never sent, or refused by a server that is not the
+// primary before it has changed any; one that steps down in between says
+// PrimarySteppedDown or InterruptedDueToReplStateChange instead (the server's
+// src/mongo/db/exec/update_stage.cpp, after a yield). Of several shards one may
+// refuse what others have done.
+func judgeUpdate(err error, sent int, sharded bool) bulkupdate.Reply {
+	r := bulkupdate.Reply{Class: classOf(err), Err: failed("update", err)}
+	r.Broken = broken(err, r.Class)
+	code, answered := serverCode(err)
+	switch {
+	case sent == 0:
+		r.Outcome = history.Failed
+		if !answered && unreached(err) {
+			r.Class = bank.ClassConnect
+		}
+	case sent > 1 || !answered || sharded || hasWriteConcernError(err):
+	case refusesUnwritten(code) || serverSaid(err, labelNoWrites):
+		r.Outcome = history.Failed
+	}
+	return r
+}
+
+// Close implements bulkupdate.Session.
+func (n *bulkUpdateSession) Close() {}

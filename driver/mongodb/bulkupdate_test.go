@@ -1,0 +1,96 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+)
+
+func openBulkUpdate(t *testing.T, address string) *bulkUpdateStore {
+	t.Helper()
+	store, err := OpenBulkUpdate(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.(*bulkUpdateStore)
+}
+
+func TestBulkUpdate(t *testing.T) {
+	set := startSet(t, 1)
+	address := "mongodb://" + set.HostPort(0) + "/?directConnection=true"
+	database := plainClient(t, address).Database("assay_bulkupdate")
+	drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{
+		Waits:         true,
+		Open:          func(t *testing.T) bulkupdate.Store { return openBulkUpdate(t, address) },
+		MakeForeign:   func(t *testing.T) { makeForeign(t, database) },
+		ForeignIntact: func(t *testing.T) { foreignIntact(t, database) },
+		Server:        set.HostPort(0),
+		OpenVia: func(t *testing.T, addr string) (bulkupdate.Store, error) {
+			return OpenBulkUpdate(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true", ConnectTimeout: 3 * time.Second})
+		},
+	})
+	store := openBulkUpdate(t, address)
+	run := drivertest.BulkUpdateRun{Seed: 1, Attempts: 5,
+		Config: bulkupdate.Config{Users: 20, Documents: 200, Workers: "1,6", Field: bulkupdate.FieldOff, Loaders: 2}}
+	if facts := run.Valid(patiently(t), t, store).Facts; len(facts["6 workers"]) != 4 {
+		t.Errorf("facts %+v", facts)
+	}
+	if err := errors.Join(store.Drop(patiently(t)), store.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBulkUpdateOptions(t *testing.T) {
+	for _, target := range []workload.Target{
+		{Address: "mongodb://127.0.0.1:1/", Isolation: "snapshot"}, {Address: "mongodb://127.0.0.1:1/?w=0"},
+		{Address: "mongodb://127.0.0.1:1/?timeoutMS=5"},
+	} {
+		var refused *workload.OptionError
+		if _, err := OpenBulkUpdate(t.Context(), target); !errors.As(err, &refused) {
+			t.Errorf("%+v: %v", target, err)
+		}
+	}
+}
+
+func TestJudgeUpdate(t *testing.T) {
+	command := func(code int32, labels ...string) error {
+		raw, _ := bson.Marshal(bson.D{{Key: "code", Value: code}})
+		return mongo.CommandError{Code: code, Labels: labels, Raw: raw}
+	}
+	tests := map[string]struct {
+		err     error
+		sent    int
+		sharded bool
+		outcome history.Outcome
+		class   string
+	}{
+		"no server":                      {errors.New("no server"), 0, false, history.Failed, bank.ClassConnect},
+		"cancelled before":               {context.Canceled, 0, true, history.Failed, classCancelled},
+		"cancelled":                      {context.Canceled, 1, false, history.Unknown, classCancelled},
+		"lost":                           {mongo.CommandError{Labels: []string{"NetworkError"}}, 1, false, history.Unknown, bank.ClassLost},
+		"not confirmed":                  {mongo.WriteException{WriteConcernError: &mongo.WriteConcernError{Code: 64}}, 1, false, history.Unknown, classWriteConcern},
+		"not the primary":                {command(10107), 1, false, history.Failed, bank.ClassNotPrimary},
+		"not the primary, of one shard":  {command(10107), 1, true, history.Unknown, bank.ClassNotPrimary},
+		"not the primary, sent twice":    {command(10107), 2, false, history.Unknown, bank.ClassNotPrimary},
+		"stepped down":                   {command(189), 1, false, history.Unknown, bank.ClassNotPrimary},
+		"interrupted":                    {command(11601), 1, false, history.Unknown, classInterrupted},
+		"interrupted, nothing done":      {command(11602, labelNoWrites), 1, false, history.Failed, bank.ClassNotPrimary},
+		"a document in the middle of it": {mongo.WriteException{WriteErrors: mongo.WriteErrors{{Code: 112}}}, 1, false, history.Unknown, bank.ClassSerialization},
+	}
+	for name, test := range tests {
+		r := judgeUpdate(test.err, test.sent, test.sharded)
+		if r.Outcome != test.outcome || r.Class != test.class || r.Err == nil || r.Changed != 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}

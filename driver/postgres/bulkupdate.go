@@ -1,0 +1,197 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bulkupdate"
+)
+
+// bulkUpdateSchema is the place of workload bulkupdate in the database.
+const bulkUpdateSchema = "assay_bulkupdate"
+
+// bulkUpdateStore implements bulkupdate.Store.
+type bulkUpdateStore struct {
+	*place
+	// sessions is how sessions connect.
+	sessions *pgx.ConnConfig
+}
+
+// OpenBulkUpdate connects to the target and returns the Store on it, in the
+// schema assay_bulkupdate of the address's database. Errors are as with
+// OpenBank.
+func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
+	p, err := openPlace(ctx, target, "bulkupdate")
+	if err != nil {
+		return nil, err
+	}
+	s := &bulkUpdateStore{place: p, sessions: p.config.Copy()}
+	if p.isolation != "" {
+		s.sessions.RuntimeParams["default_transaction_isolation"] = p.isolation
+	}
+	return s, nil
+}
+
+// Atomic implements bulkupdate.Store: a statement is a transaction of its own,
+// which is "all-or-nothing" (manual, "Transactions").
+func (s *bulkUpdateStore) Atomic() bool { return true }
+
+// Find implements bulkupdate.Store.
+func (s *bulkUpdateStore) Find(ctx context.Context) (*workload.Remains, error) {
+	return s.find(ctx, "document")
+}
+
+// Size implements bulkupdate.Store.
+func (s *bulkUpdateStore) Size(ctx context.Context) (workload.Size, error) {
+	return s.size(ctx, "document")
+}
+
+// Create implements bulkupdate.Store. Every update writes a new version of
+// every row; the table is not given room for them beforehand (fillfactor),
+// which only somebody would do who knew what is coming.
+func (s *bulkUpdateStore) Create(ctx context.Context, mark workload.Mark) error {
+	return s.create(ctx, mark, []string{`CREATE TABLE ` + bulkUpdateSchema + `.document (
+		id bigint NOT NULL, owner bigint NOT NULL, number bigint NOT NULL,
+		flag boolean NOT NULL, generation bigint NOT NULL, payload text NOT NULL)`})
+}
+
+// Load uses COPY, PostgreSQL's own way to load in bulk.
+func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document) error {
+	err := s.pool.use(ctx, func(conn *pgx.Conn) error {
+		rows := pgx.CopyFromSlice(len(batch), func(i int) ([]any, error) {
+			d := &batch[i]
+			return []any{d.ID, d.User, d.Number, d.Flag, d.Generation, d.Payload}, nil
+		})
+		n, err := conn.CopyFrom(ctx, pgx.Identifier{bulkUpdateSchema, "document"},
+			[]string{"id", "owner", "number", "flag", "generation", "payload"}, rows)
+		if err == nil && n != int64(len(batch)) {
+			err = fmt.Errorf("the server took %d of %d documents", n, len(batch))
+		}
+		return err
+	})
+	return operation("load documents", err)
+}
+
+// FinishLoad makes the primary key and the index, sets the mark, and does now
+// what autovacuum would else do in the middle of the run.
+func (s *bulkUpdateStore) FinishLoad(ctx context.Context) error {
+	err := s.pool.use(ctx, func(conn *pgx.Conn) error {
+		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			for _, statement := range []string{
+				`ALTER TABLE ` + bulkUpdateSchema + `.document ADD CONSTRAINT document_pkey PRIMARY KEY (id)`,
+				`CREATE INDEX document_owner ON ` + bulkUpdateSchema + `.document (owner)`,
+			} {
+				if _, err := tx.Exec(ctx, statement); err != nil {
+					return err
+				}
+			}
+			return s.setLoaded(ctx, tx)
+		})
+		if err != nil {
+			return err
+		}
+		_, err = conn.Exec(ctx, `VACUUM (ANALYZE) `+bulkUpdateSchema+`.document`)
+		return err
+	})
+	return operation("finish loading", err)
+}
+
+const readDocuments = `SELECT id, owner, number, flag::int::bigint, generation, payload FROM ` + bulkUpdateSchema + `.document`
+
+// Read implements bulkupdate.Store.
+func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Document) error) error {
+	return s.view(ctx, s.pool, func(conn *pgx.Conn) error {
+		return stream(ctx, conn, readDocuments, func(columns [][]byte) error {
+			var d bulkupdate.Document
+			var flag int64
+			if err := bigints(columns[:5], &d.ID, &d.User, &d.Number, &flag, &d.Generation); err != nil {
+				return err
+			}
+			d.Flag, d.Payload = flag != 0, string(columns[5])
+			return stopped(document(d))
+		})
+	})
+}
+
+// waiting asks for the deadlocks of the database so far, and how many of the
+// workload's sessions wait at this moment, and for what (manual, "The
+// Cumulative Statistics System": pg_stat_database, pg_stat_activity,
+// "Wait Event Types").
+const waiting = `SELECT
+	(SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()),
+	count(*) FILTER (WHERE wait_event_type = 'Lock'),
+	count(*) FILTER (WHERE wait_event_type = 'LWLock'),
+	count(*) FILTER (WHERE wait_event_type = 'IO'),
+	count(*) FILTER (WHERE state = 'active')
+	FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`
+
+// Waits implements bulkupdate.Store.
+func (s *bulkUpdateStore) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
+	w := []bulkupdate.Wait{
+		{Name: "deadlocks", Unit: bulkupdate.Count},
+		{Name: "sessions in a Lock wait", Unit: bulkupdate.Gauge},
+		{Name: "sessions in an LWLock wait", Unit: bulkupdate.Gauge},
+		{Name: "sessions in an IO wait", Unit: bulkupdate.Gauge},
+		{Name: "sessions active", Unit: bulkupdate.Gauge},
+	}
+	err := s.pool.use(ctx, func(conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, waiting, s.sessionName()).Scan(&w[0].Value, &w[1].Value, &w[2].Value, &w[3].Value, &w[4].Value)
+	})
+	if err != nil {
+		return nil, operation("ask for waits", err)
+	}
+	return w, nil
+}
+
+// updateDocuments is the workload's statement. It is a transaction of its own.
+const updateDocuments = ownStatements
+
+// bulkUpdateSession implements bulkupdate.Session on one connection.
+type bulkUpdateSession struct{ *line }
+
+// Session implements bulkupdate.Store.
+func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, error) {
+	l, err := s.dialTo(ctx, s.sessions, text{"assay_update",
+		`UPDATE ` + bulkUpdateSchema + `.document SET flag = ($2::bigint = 1), generation = $3::bigint WHERE owner = $1::bigint`})
+	if err != nil {
+		return nil, err
+	}
+	return &bulkUpdateSession{l}, nil
+}
+
+// Update implements bulkupdate.Session. What errors prove is as with
+// availabilitySession.Insert.
+func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
+	l := n.line
+	l.unreplicated = false
+	on := int64(0)
+	if flag {
+		on = 1
+	}
+	p := l.conn.StartPipeline(ctx)
+	l.send(p, updateDocuments, user, on, generation)
+	var changed int64
+	err, at := p.Sync(), working
+	if err == nil {
+		tag, answer := readAnswer(p)
+		changed, err = tag.RowsAffected(), answer
+	}
+	if ended := p.Close(); err == nil && ended != nil {
+		err, at = ended, committing
+	}
+	switch {
+	case err != nil:
+		ruling := rule(err, at)
+		r := bulkupdate.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: operation("update", err)}
+		r.Broken = r.Outcome != history.Failed || useless(l, r.Class)
+		return r
+	case l.unreplicated:
+		return bulkupdate.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}
+	default:
+		return bulkupdate.Reply{Outcome: history.Committed, Changed: changed, Broken: l.conn.IsClosed()}
+	}
+}

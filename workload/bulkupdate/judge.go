@@ -1,0 +1,213 @@
+package bulkupdate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"assay/check"
+	"assay/history"
+)
+
+// The checks of this workload, as in a result.
+const (
+	// CheckDocuments: every document is there once and as it was loaded, but
+	// for what the last acknowledged update of its user has set, or one of
+	// which it is not known whether it took effect. No update that was
+	// acknowledged, and where the database promises it no update at all, took
+	// effect on some documents of its user only.
+	CheckDocuments = "documents"
+	// CheckCounts: every acknowledged update was said to have changed all
+	// documents of its user, which all of them do.
+	CheckCounts = "counts"
+)
+
+// Evidence names the files that a run is judged by, and what is known beside
+// them.
+type Evidence struct {
+	// History, State and Waits are paths; State and Waits are what a Work has
+	// saved.
+	History, State, Waits string
+	// Promise is what Work.Promise said.
+	Promise string
+	// InFlight, if not empty, says why updates may have been in flight when the
+	// state was read, or why it may not be all.
+	InFlight string
+}
+
+// Fact is one figure of a round, in words.
+type Fact struct{ Name, Value string }
+
+// Judgement is what the files of one run say.
+type Judgement struct {
+	// Results are those of CheckDocuments and CheckCounts.
+	Results []check.Result
+	// Facts are what the server said of its locks, by the names of the rounds.
+	Facts map[string][]Fact
+	// Problem says why facts are missing; empty if none are.
+	Problem string
+	// Outcomes are operations by what they ended as.
+	Outcomes map[history.Outcome]int64
+	// UnknownDone counts users whose documents are as an update of unknown end
+	// has set them.
+	UnknownDone int64
+}
+
+// Judge judges a run by its files alone, so that it can be done again at any
+// time. A missing or cut state gives a verdict of unknown; files that are
+// malformed give a *history.FormatError.
+func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
+	if err := config.Validate(); err != nil {
+		return Judgement{}, err
+	}
+	b, err := newBooks(config)
+	if err != nil {
+		return Judgement{}, err
+	}
+	j := &judge{
+		config: config, documents: NewDocuments(config, seed), evidence: e, books: b,
+		state: check.Result{Name: CheckDocuments}, counts: check.Result{Name: CheckCounts},
+		out: Judgement{Outcomes: map[history.Outcome]int64{}, Facts: map[string][]Fact{}},
+	}
+	for _, step := range []func() error{j.readHistory, j.readState, j.readWaits} {
+		if err := step(); err != nil {
+			return Judgement{}, err
+		}
+	}
+	if j.missing == "" || j.read > 0 {
+		j.owners()
+	}
+	j.conclude()
+	j.out.Results = []check.Result{j.state, j.counts}
+	return j.out, nil
+}
+
+type judge struct {
+	config    Config
+	documents Documents
+	evidence  Evidence
+	books     *books
+	// missing says why the state is not all there is to know; empty if it is.
+	missing string
+	// read is how many documents were read back, acknowledged how many updates
+	// were.
+	read, acknowledged int64
+
+	state, counts check.Result
+	out           Judgement
+}
+
+// readHistory learns what was begun and how it ended.
+func (j *judge) readHistory() error {
+	unsure := map[int]uint64{} // by client, the operation of which an attempt is unknown, from 1
+	ending, err := history.Read(j.evidence.History, history.Visitor{
+		Op: func(op *history.Op) error {
+			if op.Kind != KindUpdate {
+				return nil
+			}
+			if err := j.books.update(op); err != nil {
+				return &history.FormatError{Path: j.evidence.History, Reason: err.Error()}
+			}
+			switch {
+			case op.Outcome == history.Unknown:
+				unsure[op.Client] = op.Seq + 1
+			case op.Outcome == history.Committed:
+				j.count(op, unsure[op.Client] == op.Seq+1)
+			}
+			if op.Last {
+				j.out.Outcomes[op.Final]++
+			}
+			return nil
+		},
+		Reservation: func(r history.Reservation) error {
+			if generation := j.books.generationOf(r.Client); generation > 0 {
+				j.books.begun |= mask(1) << uint(generation)
+			}
+			return nil
+		},
+	})
+	j.books.whole = ending.Whole && j.evidence.InFlight == ""
+	return err
+}
+
+// count judges how many documents an update was said to have changed. After an
+// attempt of which nothing is known they may have been so already.
+func (j *judge) count(op *history.Op, unsure bool) {
+	j.acknowledged++
+	changed := op.Values[2]
+	if changed == j.config.Documents || unsure && changed >= 0 && changed < j.config.Documents {
+		return
+	}
+	j.counts.Add(check.Evidence{Kind: "count",
+		Text: fmt.Sprintf("at %.3f s the update of user %d in round %d was acknowledged with %d documents changed; the user has %d, and it changes all",
+			float64(op.End)/1e9, op.Values[0], op.Values[1], changed, j.config.Documents),
+		Fields: map[string]int64{"client": int64(op.Client), "seq": int64(op.Seq), "user": op.Values[0], "generation": op.Values[1],
+			"changed": changed, "want": j.config.Documents}})
+}
+
+// readState goes through the documents.
+func (j *judge) readState() error {
+	err := replay(j.evidence.State, func(d stored) error {
+		j.read++
+		j.document(d)
+		return nil
+	})
+	var cut *history.CutError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		j.missing = "the database was not read back"
+	case errors.As(err, &cut):
+		j.missing = err.Error()
+	case err != nil:
+		return err
+	default:
+		j.missing = j.evidence.InFlight
+	}
+	return nil
+}
+
+// document judges one document as read back, but for its generation, which is
+// judged with the others of its user.
+func (j *judge) document(d stored) {
+	if d.id < 1 || d.id > j.documents.Len() {
+		j.state.Add(of("foreign", d, "is there, and was never loaded"))
+		return
+	}
+	if j.books.mark(d.id) {
+		j.state.Add(of("doubled", d, "is there more than once"))
+		return
+	}
+	user, number := j.documents.place(d.id)
+	switch {
+	case d.user != user || d.number != number:
+		j.state.Add(of("altered", d, fmt.Sprintf("was loaded as document %d of user %d", number, user)))
+	case d.sum != sum(j.documents.payload(d.id)):
+		j.state.Add(of("altered", d, "has another payload than was loaded"))
+	case d.generation >= 0 && d.flag != j.documents.flag(d.id, d.generation):
+		j.state.Add(of("altered", d, fmt.Sprintf("has its boolean as %v, which no update has set beside this generation", d.flag)))
+	}
+	j.books.enter(user, d.id, d.generation)
+}
+
+func of(kind string, d stored, what string) check.Evidence {
+	return check.Evidence{Kind: kind,
+		Text:   fmt.Sprintf("document %d (user %d, number %d, generation %d) %s", d.id, d.user, d.number, d.generation, what),
+		Fields: map[string]int64{"id": d.id, "user": d.user, "number": d.number, "generation": d.generation}}
+}
+
+// readWaits takes what the server said of its locks.
+func (j *judge) readWaits() error {
+	rounds, err := readWaits(j.evidence.Waits)
+	if err != nil {
+		return err
+	}
+	for _, r := range rounds {
+		if r.Problem != "" {
+			j.out.Problem = r.Problem
+		}
+		for _, f := range r.Waits {
+			j.out.Facts[r.Round] = append(j.out.Facts[r.Round], Fact{f.Name, f.text(r.Workers, r.Seconds)})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package bulkupdate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// sampler asks a server for its Waits while the rounds go on: at the beginning
+// and the end of each, and in between for what is only to be seen at the
+// moment. Its methods are called from one goroutine at a time.
+type sampler struct {
+	ask    func(context.Context) ([]Wait, error)
+	rounds []roundWaits
+	// quit ends the sampling of the round that goes on, which then closes
+	// done; nil if there is none.
+	quit, done chan struct{}
+}
+
+// roundWaits are the figures of one round, as they are kept.
+type roundWaits struct {
+	Round   string `json:"round"`
+	Workers int    `json:"workers"`
+	// Seconds is how long the round took, from the first asking to the last.
+	Seconds float64      `json:"seconds"`
+	Waits   []waitFigure `json:"waits"`
+	// Problem says why there are none, in words.
+	Problem string `json:"problem,omitempty"`
+}
+
+// waitFigure is what a Wait came to in a round.
+type waitFigure struct {
+	Name string `json:"name"`
+	Unit Unit   `json:"unit"`
+	// Value is by how much it grew; of a gauge the sum of its Samples.
+	Value   int64 `json:"value"`
+	Max     int64 `json:"max,omitempty"`
+	Samples int64 `json:"samples,omitempty"`
+
+	first int64
+}
+
+// askBound is how long a server may take to tell of its waits. One that is
+// overloaded is not waited for, since nobody else works meanwhile.
+const askBound = 5 * time.Second
+
+// begin ends the round before and begins to sample another one. A gauge counts
+// only while busy is above 0.
+func (s *sampler) begin(ctx context.Context, round string, workers int, busy *atomic.Int64) {
+	s.stop()
+	s.rounds = append(s.rounds, roundWaits{Round: round, Workers: workers})
+	r := &s.rounds[len(s.rounds)-1]
+	start := time.Now()
+	waits, err := s.asked(ctx)
+	if err != nil || len(waits) == 0 {
+		r.fail(err)
+		return
+	}
+	for _, w := range waits {
+		r.Waits = append(r.Waits, waitFigure{Name: w.Name, Unit: w.Unit, first: w.Value})
+	}
+	s.quit, s.done = make(chan struct{}), make(chan struct{})
+	go s.sample(context.WithoutCancel(ctx), r, start, busy)
+}
+
+func (s *sampler) asked(ctx context.Context) ([]Wait, error) {
+	ctx, cancel := context.WithTimeout(ctx, askBound)
+	defer cancel()
+	return s.ask(ctx)
+}
+
+// sample asks until quit, and a last time then.
+func (s *sampler) sample(ctx context.Context, r *roundWaits, start time.Time, busy *atomic.Int64) {
+	defer close(s.done)
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	for last := false; !last; {
+		select {
+		case <-s.quit:
+			last = true
+		case <-tick.C:
+		}
+		waits, err := s.asked(ctx)
+		if err == nil && len(waits) != len(r.Waits) {
+			err = errors.New("it tells other figures than before")
+		}
+		if err != nil {
+			if last {
+				r.fail(err)
+			}
+			continue
+		}
+		r.add(waits, busy.Load() > 0)
+	}
+	r.Seconds = time.Since(start).Seconds()
+}
+
+func (r *roundWaits) add(waits []Wait, busy bool) {
+	for i, w := range waits {
+		f := &r.Waits[i]
+		switch {
+		case w.Unit != Gauge:
+			f.Value = w.Value - f.first
+		case busy:
+			f.Value += w.Value
+			f.Max = max(f.Max, w.Value)
+			f.Samples++
+		}
+	}
+}
+
+func (r *roundWaits) fail(err error) {
+	r.Waits = nil
+	if err != nil {
+		r.Problem = err.Error()
+	}
+}
+
+// stop ends what samples, and waits for it.
+func (s *sampler) stop() {
+	if s.quit != nil {
+		close(s.quit)
+		<-s.done
+		s.quit, s.done = nil, nil
+	}
+}
+
+// save keeps the figures of all rounds. A file that exists is replaced: the
+// database of a run can be read again, its waits cannot, so that a sampler
+// that has seen nothing replaces nothing.
+func (s *sampler) save(path string) error {
+	if len(s.rounds) == 0 {
+		return nil
+	}
+	text, err := json.MarshalIndent(s.rounds, "", "  ")
+	if err == nil {
+		err = os.WriteFile(path, append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("keep what the server said of its locks: %w", err)
+	}
+	return nil
+}
+
+// readWaits reads what save kept; nothing if there is no such file.
+func readWaits(path string) ([]roundWaits, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var rounds []roundWaits
+	if err == nil {
+		err = json.Unmarshal(text, &rounds)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", path, err)
+	}
+	return rounds, nil
+}
+
+// text is a figure in words; workers and seconds are those of its round.
+func (f waitFigure) text(workers int, seconds float64) string {
+	switch {
+	case f.Unit == Gauge && f.Samples == 0:
+		return "not seen"
+	case f.Unit == Gauge:
+		return fmt.Sprintf("%.1f, at most %d", float64(f.Value)/float64(f.Samples), f.Max)
+	case f.Unit == Time && f.Value > 0 && seconds > 0 && workers > 0:
+		return fmt.Sprintf("%s (%.1f %% of the workers' time)", span(f.Value), 100*float64(f.Value)/1e9/seconds/float64(workers))
+	case f.Unit == Time:
+		return span(f.Value)
+	default:
+		return strconv.FormatInt(f.Value, 10)
+	}
+}
+
+func span(ns int64) string {
+	if ns < int64(time.Second) {
+		return fmt.Sprintf("%.3g ms", float64(ns)/1e6)
+	}
+	return fmt.Sprintf("%.3g s", float64(ns)/1e9)
+}

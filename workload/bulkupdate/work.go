@@ -1,0 +1,182 @@
+package bulkupdate
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync/atomic"
+
+	"assay/history"
+	"assay/load"
+)
+
+// FileState and FileWaits are the names of the saved documents and of what the
+// server said of its locks, in a run's folder.
+const (
+	FileState = "bulkupdate.bin"
+	FileWaits = "bulkupdate-waits.json"
+)
+
+// KindUpdate updated all documents of one user. Its Values are the user, the
+// generation, and how many documents the database said to have changed, 0
+// unless it was acknowledged.
+const KindUpdate uint8 = 1
+
+// PromiseAtomic is the promise that an update takes effect on all documents of
+// its user or on none.
+const PromiseAtomic = "atomic updates"
+
+// classConnect is what all drivers call it.
+const classConnect = "cannot connect"
+
+// Work is the workload opened on one database: what a run does with it, phase
+// by phase.
+type Work struct {
+	Store
+	config  Config
+	seed    uint64
+	workers []int
+	sampler sampler
+}
+
+// NewWork returns the work of this configuration and seed on a store, which it
+// owns from then on. It returns Config.Validate's error.
+func NewWork(store Store, config Config, seed uint64) (*Work, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	workers, err := config.workers()
+	if err != nil {
+		return nil, err
+	}
+	return &Work{Store: store, config: config, seed: seed, workers: workers, sampler: sampler{ask: store.Waits}}, nil
+}
+
+// Rows is how many documents Load creates.
+func (w *Work) Rows() int64 { return NewDocuments(w.config, w.seed).Len() }
+
+// Load makes all documents in the schema that Create made.
+func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
+	return Open(ctx, w.Store, w.config, w.seed, loaded)
+}
+
+// Client is not how this workload works; see Rounds.
+func (w *Work) Client(context.Context, int) (load.Client, error) {
+	return nil, errors.New("bulkupdate: the workload is worked in rounds")
+}
+
+// Observers are none.
+func (w *Work) Observers() (clients []load.Client, perSecond float64) { return nil, 0 }
+
+// Promise is PromiseAtomic, or empty.
+func (w *Work) Promise() string {
+	if w.Atomic() {
+		return PromiseAtomic
+	}
+	return ""
+}
+
+// Rounds are one for each worker count. In each there is one task for each
+// user, and the workers take them off a common list.
+func (w *Work) Rounds() []load.Round {
+	var rounds []load.Round
+	for i, workers := range w.workers {
+		r := &round{work: w, generation: int64(i) + 1}
+		rounds = append(rounds, load.Round{
+			Name: roundName(workers), Clients: workers, Ops: uint64(w.config.Users),
+			Ready: func(ctx context.Context) error {
+				w.sampler.begin(ctx, roundName(workers), workers, &r.busy)
+				return nil
+			},
+			Client: r.client,
+		})
+	}
+	return rounds
+}
+
+// Settle is the Store's; the last round is over with it.
+func (w *Work) Settle(ctx context.Context) error {
+	w.sampler.stop()
+	return w.Store.Settle(ctx)
+}
+
+// Save reads the database back into the run's folder.
+func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+	if err := w.sampler.save(filepath.Join(folder, FileWaits)); err != nil {
+		return err
+	}
+	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
+}
+
+// Close releases the Store.
+func (w *Work) Close() error {
+	w.sampler.stop()
+	return w.Store.Close()
+}
+
+// round is one stretch of the run. All its clients share it.
+type round struct {
+	work       *Work
+	generation int64
+	// taken is how many tasks have been taken, busy how many are being worked
+	// on.
+	taken, busy atomic.Int64
+}
+
+func (r *round) client(ctx context.Context, _ int) (load.Client, error) {
+	session, err := r.work.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &client{round: r, session: session}, nil
+}
+
+// client is one worker.
+type client struct {
+	round   *round
+	session Session
+	user    int64
+	values  [3]int64
+}
+
+var _ load.Client = (*client)(nil)
+
+// Attempt implements load.Client. The engine has as many operations done as
+// there are tasks; a task stays with who took it until it is over.
+func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer {
+	if attempt == 1 {
+		c.user = c.round.taken.Add(1)
+	}
+	generation := c.round.generation
+	reply := Reply{Outcome: history.Failed, Class: classConnect, Broken: true}
+	if c.session == nil {
+		if session, err := c.round.work.Session(ctx); err == nil {
+			c.session = session
+		}
+	}
+	if c.session != nil {
+		c.round.busy.Add(1)
+		reply = c.session.Update(ctx, c.user, generation, flagOf(generation))
+		c.round.busy.Add(-1)
+	}
+	if reply.Outcome == history.Rejected {
+		// No driver may say so: there is no rule that could refuse an update.
+		reply.Outcome = history.Unknown
+	}
+	if reply.Broken || reply.Outcome == history.Unknown {
+		c.Close()
+	}
+	c.values = [3]int64{c.user, generation}
+	if reply.Outcome == history.Committed {
+		c.values[2] = reply.Changed
+	}
+	return load.Answer{Kind: KindUpdate, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken, Values: c.values[:]}
+}
+
+// Close implements load.Client.
+func (c *client) Close() {
+	if c.session != nil {
+		c.session.Close()
+		c.session = nil
+	}
+}
