@@ -22,6 +22,7 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/entity"
 	"assay/workload/isolation"
@@ -56,8 +57,10 @@ type Scenario struct {
 	// Entity is the entity workload's.
 	Entity entity.Config `yaml:"entity,omitempty"`
 	// Candles is the candles workload's.
-	Candles    candles.Config `yaml:"candles,omitempty"`
-	Thresholds []string       `yaml:"thresholds,omitempty"`
+	Candles candles.Config `yaml:"candles,omitempty"`
+	// BulkUpdate is the bulkupdate workload's.
+	BulkUpdate bulkupdate.Config `yaml:"bulkupdate,omitempty"`
+	Thresholds []string          `yaml:"thresholds,omitempty"`
 	// Drop removes the data at the end of the run.
 	Drop bool `yaml:"drop,omitempty"`
 }
@@ -69,6 +72,7 @@ func Defaults() Scenario {
 		Workload: catalog.Bank, ConnectTimeout: 10 * time.Second,
 		Load: load.Defaults(), Bank: bank.Defaults(), Transactions: isolation.Defaults(),
 		Availability: availability.Defaults(), Entity: entity.Defaults(), Candles: candles.Defaults(),
+		BulkUpdate: bulkupdate.Defaults(),
 	}
 }
 

@@ -84,6 +84,7 @@ func kinds() map[string]kind {
 		catalog.Availability: availabilityKind(),
 		catalog.Entity:       entityKind(),
 		catalog.Candles:      candlesKind(),
+		catalog.BulkUpdate:   bulkUpdateKind(),
 	}
 }
 

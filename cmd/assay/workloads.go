@@ -22,6 +22,8 @@ func (f *runFlags) addWorkload(cmd *cobra.Command) {
 		addEntity(cmd, &f.scenario.Entity)
 	case catalog.Candles:
 		addCandles(cmd, &f.scenario.Candles)
+	case catalog.BulkUpdate:
+		addBulkUpdate(cmd, &f.scenario.BulkUpdate)
 	default:
 		addBank(cmd, &f.scenario.Bank)
 	}
