@@ -85,3 +85,24 @@ func TestWhatFaultsDoMakesNothingInvalid(t *testing.T) {
 		t.Errorf("judged by %d intervals of 40, of which 19 were disturbed", v.Steadiness.Intervals)
 	}
 }
+
+// TestAnotherPaceAfterAFault: without a fault that is no measurement, with one
+// it is what is to be told.
+func TestAnotherPaceAfterAFault(t *testing.T) {
+	scope := Scope{MeasureStart: 0, MeasureEnd: int64(40 * time.Second), End: int64(40 * time.Second)}
+	s := NewSummary(scope)
+	for at, step := int64(0), int64(20); at < 40_000; at += step {
+		if at > 20_000 {
+			step = 50
+		}
+		s.Add(call(at, at+2, history.Committed, ""))
+	}
+	if v := Judge(s.Figures(), Conditions{}, DefaultLimits()); v.Valid {
+		t.Error("the pace changed by itself, and the measurement is valid")
+	}
+	impact := Impact{Disturbance: Disturbance{Injected: int64(20 * time.Second), Healed: int64(21 * time.Second)}}
+	v := Judge(s.Figures(), Conditions{Impacts: []Impact{impact}}, DefaultLimits())
+	if !v.Valid || v.Steadiness.Steady || len(v.Notes) < 2 {
+		t.Errorf("with a fault at the change: %+v", v)
+	}
+}

@@ -65,7 +65,9 @@ type Conditions struct {
 	Embedded bool
 	// Impacts are what faults did to the work, if there were any. What they do
 	// is what the run is about: errors and arrivals that were never served then
-	// spoil nothing, and a steady state is looked for in the time without them.
+	// spoil nothing. A steady state is looked for in the time without them, and
+	// that there is none is worth a note: a new primary is another machine, with
+	// caches of its own.
 	Impacts []Impact
 }
 
@@ -95,7 +97,7 @@ func Judge(f Figures, c Conditions, limits Limits) Validity {
 	if c.OpenLoop {
 		v.judgeSchedule(f, c, limits)
 	}
-	v.judgeSteadiness(limits)
+	v.judgeSteadiness(limits, len(c.Impacts) > 0)
 	if n := f.Latency.OutOfRange + f.Uncommitted.OutOfRange; n > 0 {
 		v.note("%d response times were negative or above %v and count as 0 or as that", n, MaxTrackable)
 	}
@@ -165,13 +167,15 @@ func (v *Validity) judgeSchedule(f Figures, c Conditions, limits Limits) {
 	}
 }
 
-func (v *Validity) judgeSteadiness(limits Limits) {
+func (v *Validity) judgeSteadiness(limits Limits, disturbed bool) {
 	s := v.Steadiness
 	switch {
 	case limits.NoSteadyState:
 		return
 	case !s.Judged:
 		v.note("steady state %s", s.Text)
+	case !s.Steady && disturbed:
+		v.note("no steady state between the faults: %s", s.Text)
 	case !s.Steady:
 		v.refuse("no steady state: %s", s.Text)
 	}
