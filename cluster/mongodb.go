@@ -77,7 +77,7 @@ const (
 type MongoDB struct {
 	options MongoDBOptions
 	program string
-	nodes   []*mongoNode
+	members
 }
 
 type mongoNode struct {
@@ -90,6 +90,7 @@ type mongoNode struct {
 	arbiter bool
 
 	process atomic.Pointer[Process] // nil until it is first started
+	removed atomic.Bool             // no member of the set at present
 
 	mu     sync.Mutex // lets one of Restart and Close work
 	closed bool
@@ -153,17 +154,26 @@ func (m *MongoDB) makeNodes() error {
 		if err != nil {
 			return err
 		}
-		node := &mongoNode{
-			number: i, machine: at.machine, host: at.host, port: at.port, arbiter: i >= o.Nodes,
-			dir: filepath.Join(o.Dir, "node-"+strconv.Itoa(i)),
-			log: filepath.Join(o.LogDir, fmt.Sprintf("mongodb-%d.log", i)),
-		}
-		if err := os.Mkdir(node.dir, 0o700); err != nil {
+		if _, err := m.makeNode(at, i >= o.Nodes); err != nil {
 			return err
 		}
-		m.nodes = append(m.nodes, node)
 	}
 	return nil
+}
+
+// makeNode makes one more member's folder; the member is not started.
+func (m *MongoDB) makeNode(at where, arbiter bool) (*mongoNode, error) {
+	i := len(m.all())
+	node := &mongoNode{
+		number: i, machine: at.machine, host: at.host, port: at.port, arbiter: arbiter,
+		dir: filepath.Join(m.options.Dir, "node-"+strconv.Itoa(i)),
+		log: filepath.Join(m.options.LogDir, fmt.Sprintf("mongodb-%d.log", i)),
+	}
+	if err := os.Mkdir(node.dir, 0o700); err != nil {
+		return nil, err
+	}
+	m.add(node)
+	return node, nil
 }
 
 // start starts one member and waits until it answers. node.mu is held, or
@@ -235,10 +245,11 @@ func ended(process *Process) error {
 	return fmt.Errorf("%w\nerrors in it:\n%s", process.Ended(), strings.Join(reasons, "\n"))
 }
 
-// Address is the URL of the whole set.
+// Address is the URL of the whole set. It names the data nodes that the set
+// began with; clients hear of the others from them.
 func (m *MongoDB) Address() string {
 	var hosts []string
-	for _, node := range m.nodes[:m.options.Nodes] {
+	for _, node := range m.all()[:m.options.Nodes] {
 		hosts = append(hosts, node.hostPort())
 	}
 	u := url.URL{Scheme: "mongodb", Host: strings.Join(hosts, ","), Path: "/",
@@ -246,14 +257,14 @@ func (m *MongoDB) Address() string {
 	return u.String()
 }
 
-// Nodes is how many members there are, arbiters included.
-func (m *MongoDB) Nodes() int { return len(m.nodes) }
+// Nodes is how many members there are or were, arbiters included.
+func (m *MongoDB) Nodes() int { return len(m.all()) }
 
 // HostPort is member i's own address, as host:port.
-func (m *MongoDB) HostPort(i int) string { return m.nodes[i].hostPort() }
+func (m *MongoDB) HostPort(i int) string { return m.node(i).hostPort() }
 
 // Log is the path of member i's log.
-func (m *MongoDB) Log(i int) string { return m.nodes[i].log }
+func (m *MongoDB) Log(i int) string { return m.node(i).log }
 
 // PID is the id of member i's process.
 func (m *MongoDB) PID(i int) int { return m.process(i).PID() }
@@ -267,32 +278,60 @@ func (m *MongoDB) Pause(i int) error { return m.process(i).Pause() }
 // Resume lets a paused member go on.
 func (m *MongoDB) Resume(i int) error { return m.process(i).Resume() }
 
-func (m *MongoDB) process(i int) *Process { return m.nodes[i].process.Load() }
+func (m *MongoDB) process(i int) *Process { return m.node(i).process.Load() }
+
+// members are the nodes of a set that can grow. They keep their numbers: one
+// that has left stays in the list.
+type members struct {
+	growing sync.RWMutex
+	nodes   []*mongoNode
+}
+
+// all returns the list as it is now; it is not to be changed.
+func (m *members) all() []*mongoNode {
+	m.growing.RLock()
+	defer m.growing.RUnlock()
+	return m.nodes[:len(m.nodes):len(m.nodes)]
+}
+
+func (m *members) node(i int) *mongoNode { return m.all()[i] }
+
+func (m *members) add(n *mongoNode) {
+	m.growing.Lock()
+	defer m.growing.Unlock()
+	m.nodes = append(m.nodes, n)
+}
 
 // Restart stops member i if it runs, starts it again with the same data and
 // port, with env added to its environment, and returns when it has its part in the set again, which after Kill
 // takes as long as recovery. A running member that is stopped gives its clients
 // 15 seconds to leave (MongoDB manual, shutdownTimeoutMillisForSignaledShutdown).
 func (m *MongoDB) Restart(ctx context.Context, i int, env ...string) error {
-	node := m.nodes[i]
+	node := m.node(i)
 	node.mu.Lock()
 	defer node.mu.Unlock()
-	if node.closed {
-		return fmt.Errorf("restart %s: %w", node.name(), os.ErrClosed)
-	}
-	if err := node.process.Load().Stop(ctx); err != nil {
-		return err
-	}
-	if err := m.start(ctx, node, env...); err != nil {
+	if err := m.startAgain(ctx, node, env...); err != nil {
 		return fmt.Errorf("restart %s: %w", node.name(), err)
 	}
 	return node.await(ctx, helloReply.inStep)
 }
 
+// startAgain stops the member if it runs and starts it with its data. node.mu
+// is held.
+func (m *MongoDB) startAgain(ctx context.Context, node *mongoNode, env ...string) error {
+	if node.closed {
+		return os.ErrClosed
+	}
+	if err := node.process.Load().Stop(ctx); err != nil {
+		return err
+	}
+	return m.start(ctx, node, env...)
+}
+
 // Close kills all members and removes their folder.
 func (m *MongoDB) Close() error {
 	var failed []error
-	for _, node := range m.nodes {
+	for _, node := range m.all() {
 		failed = append(failed, node.close())
 	}
 	return errors.Join(append(failed, os.RemoveAll(m.options.Dir))...)

@@ -1,13 +1,11 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -34,6 +32,8 @@ type helloReply struct {
 	Secondary  bool          `bson:"secondary"`
 	Arbiter    bool          `bson:"arbiterOnly"`
 	ElectionID bson.ObjectID `bson:"electionId"`
+	// Leader is the address of the member that it takes for the primary.
+	Leader string `bson:"primary"`
 }
 
 // inStep reports whether the member has its part in the set: it is not
@@ -42,12 +42,12 @@ func (r helloReply) inStep() bool { return r.Primary || r.Secondary || r.Arbiter
 
 // startAll starts all members and makes them a replica set.
 func (m *MongoDB) startAll(ctx context.Context) error {
-	for _, node := range m.nodes {
+	for _, node := range m.all() {
 		if err := m.start(ctx, node); err != nil {
 			return err
 		}
 	}
-	first := m.nodes[0]
+	first := m.node(0)
 	if err := first.run(ctx, initiateBound, m.initiation(), nil); err != nil {
 		return fmt.Errorf("initiate: %w", err)
 	}
@@ -63,7 +63,7 @@ func (m *MongoDB) startAll(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	for _, node := range m.nodes {
+	for _, node := range m.all() {
 		if err := node.await(ctx, helloReply.inStep); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (m *MongoDB) startAll(ctx context.Context) error {
 // initiation is the command that makes the members a set.
 func (m *MongoDB) initiation() bson.D {
 	members := bson.A{}
-	for _, node := range m.nodes {
+	for _, node := range m.all() {
 		members = append(members, bson.D{{Key: "_id", Value: node.number}, {Key: "host", Value: node.hostPort()},
 			{Key: "arbiterOnly", Value: node.arbiter}})
 	}
@@ -89,48 +89,6 @@ func (m *MongoDB) initiation() bson.D {
 		{Key: "members", Value: members}, {Key: "settings", Value: settings}}}}
 }
 
-// WaitPrimary returns the number of the primary as soon as there is one. While
-// a deposed primary has not noticed yet, two members say that they are it; the
-// one elected later is returned.
-func (m *MongoDB) WaitPrimary(ctx context.Context) (int, error) {
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		if primary, found := m.primary(ctx); found {
-			return primary, nil
-		}
-		select {
-		case <-ctx.Done():
-			return 0, fmt.Errorf("wait for a primary of %s: %w", m.options.ReplicaSet, ctx.Err())
-		case <-ticker.C:
-		}
-	}
-}
-
-// primary asks all members at once.
-func (m *MongoDB) primary(ctx context.Context) (number int, found bool) {
-	replies := make([]helloReply, len(m.nodes))
-	var wait sync.WaitGroup
-	for i, node := range m.nodes {
-		if !m.process(i).Running() {
-			continue
-		}
-		wait.Go(func() {
-			if reply, err := node.hello(ctx); err == nil {
-				replies[i] = reply
-			}
-		})
-	}
-	wait.Wait()
-	for i, reply := range replies {
-		// The election's id grows with the term (MongoDB manual, "hello").
-		if reply.Primary && (!found || bytes.Compare(reply.ElectionID[:], replies[number].ElectionID[:]) > 0) {
-			number, found = i, true
-		}
-	}
-	return number, found
-}
-
 // StepDown makes the primary step down once another member has caught up with
 // it, and keeps it from standing again for a minute. It returns when it has
 // stepped down; the next primary comes with the next election. A set of one
@@ -142,8 +100,8 @@ func (m *MongoDB) StepDown(ctx context.Context) error {
 	}
 	command := bson.D{{Key: "replSetStepDown", Value: int64(stepDownPeriod / time.Second)},
 		{Key: "secondaryCatchUpPeriodSecs", Value: int64(catchUpPeriod / time.Second)}}
-	if err := m.nodes[i].run(ctx, catchUpPeriod+answerBound, command, nil); err != nil {
-		return fmt.Errorf("%s: step down: %w", m.nodes[i].name(), err)
+	if err := m.node(i).run(ctx, catchUpPeriod+answerBound, command, nil); err != nil {
+		return fmt.Errorf("%s: step down: %w", m.node(i).name(), err)
 	}
 	return nil
 }
@@ -187,13 +145,21 @@ func (n *mongoNode) run(ctx context.Context, bound time.Duration, command bson.D
 		return err
 	}
 	if outcome.OK != 1 {
-		return fmt.Errorf("error %d: %s", outcome.Code, outcome.Message)
+		return &mongoError{outcome.Code, outcome.Message}
 	}
 	if reply == nil {
 		return nil
 	}
 	return bson.Unmarshal(answer, reply)
 }
+
+// mongoError is a member's refusal of a command.
+type mongoError struct {
+	code    int32
+	message string
+}
+
+func (e *mongoError) Error() string { return fmt.Sprintf("error %d: %s", e.code, e.message) }
 
 // The layout of OP_MSG (MongoDB manual, "MongoDB Wire Protocol"): a header of
 // four int32 (length, request, response to, operation), the flags, and one

@@ -19,6 +19,7 @@ func mongodbTopology() topology {
 		options: []option{
 			{name: "election", want: "election=DURATION, such as 2s (settings.electionTimeoutMillis)", check: aDuration},
 			{name: "cache", want: "cache=SIZE of at least 256MiB, WiredTiger's on each node", check: aSize},
+			{name: "shutdown", want: "shutdown=DURATION, such as 1s, how long a member that ends in order lets its clients go (shutdownTimeoutMillisForSignaledShutdown, 15s)", check: aDuration},
 			{name: "oplog", want: "oplog=SIZE, such as 512MiB", check: aSize},
 		},
 	}
@@ -28,10 +29,14 @@ func mongodbTopology() topology {
 // the spec says otherwise.
 func startMongoDBCluster(ctx context.Context, at place) (product, error) {
 	election := at.spec.duration("election")
+	var args []string
+	if shutdown := at.spec.duration("shutdown"); shutdown > 0 {
+		args = []string{"--setParameter", fmt.Sprintf("shutdownTimeoutMillisForSignaledShutdown=%d", shutdown.Milliseconds())}
+	}
 	return StartMongoDB(ctx, MongoDBOptions{
 		Programs: at.programs, Nodes: at.spec.Nodes, Arbiters: at.spec.Arbiters, Machines: at.machines,
 		Dir: at.dir, LogDir: at.logs, ElectionTimeout: election, Heartbeat: election / 4,
-		CacheSize: mongodbCache(at.spec), OplogSize: at.spec.size("oplog"),
+		CacheSize: mongodbCache(at.spec), OplogSize: at.spec.size("oplog"), Args: args,
 	})
 }
 
@@ -48,7 +53,7 @@ func mongodbCache(s Spec) int64 {
 // Primary implements product.
 func (m *MongoDB) Primary(ctx context.Context) (int, error) { return m.WaitPrimary(ctx) }
 
-func (m *MongoDB) port(i int) int { return m.nodes[i].port }
+func (m *MongoDB) port(i int) int { return m.node(i).port }
 
 // memberStatus is a line of replSetGetStatus (MongoDB manual).
 type memberStatus struct {
@@ -91,8 +96,8 @@ func (m *MongoDB) behind(ctx context.Context, goal *bson.Timestamp) (string, err
 	var status struct {
 		Members []memberStatus `bson:"members"`
 	}
-	if err := m.nodes[primary].run(ctx, answerBound, bson.D{{Key: "replSetGetStatus", Value: 1}}, &status); err != nil {
-		return "", fmt.Errorf("%s: %w", m.nodes[primary].name(), err)
+	if err := m.node(primary).run(ctx, answerBound, bson.D{{Key: "replSetGetStatus", Value: 1}}, &status); err != nil {
+		return "", fmt.Errorf("%s: %w", m.node(primary).name(), err)
 	}
 	var late []string
 	seen := 0
@@ -105,16 +110,16 @@ func (m *MongoDB) behind(ctx context.Context, goal *bson.Timestamp) (string, err
 		return "", errors.New("the primary does not say what it holds")
 	}
 	for _, member := range status.Members {
-		if member.ID >= len(m.nodes) || !m.process(member.ID).Running() {
+		if member.ID >= len(m.all()) || !m.node(member.ID).running() {
 			continue
 		}
 		seen++
 		switch {
 		case member.State == "ARBITER":
 		case member.State != "PRIMARY" && member.State != "SECONDARY":
-			late = append(late, fmt.Sprintf("%s is %s", m.nodes[member.ID].name(), member.State))
+			late = append(late, fmt.Sprintf("%s is %s", m.node(member.ID).name(), member.State))
 		case member.Optime.TS.Before(*goal):
-			late = append(late, fmt.Sprintf("%s lags behind", m.nodes[member.ID].name()))
+			late = append(late, fmt.Sprintf("%s lags behind", m.node(member.ID).name()))
 		}
 	}
 	if seen == 0 {
