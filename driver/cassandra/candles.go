@@ -121,14 +121,15 @@ func (s *candleStore) Engines(context.Context) (names []string, err error) {
 // Create implements candles.Store.
 func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string) error {
 	engines, _ := s.Engines(ctx)
-	if err := candles.CheckEngine(engine, engines); err != nil {
+	found, err := candles.FindEngine(engine, engines)
+	if err != nil {
 		return err
 	}
 	if err := s.keyspace.Create(ctx, m); err != nil || engine == "" {
 		return err
 	}
 	option := "{'enabled': 'false'}"
-	if c := compressors()[slices.Index(engines, engine)]; c.class != "" {
+	if c := compressors()[slices.Index(engines, found)]; c.class != "" {
 		option = "{'class': '" + c.class + "'}"
 	}
 	for _, t := range s.tables {

@@ -178,7 +178,7 @@ func (s *candleStore) Find(context.Context) (*workload.Remains, error) {
 
 // Create implements candles.Store.
 func (s *candleStore) Create(_ context.Context, mark workload.Mark, engine string) error {
-	if err := candles.CheckEngine(engine, []string{candleEngine}); err != nil {
+	if _, err := candles.FindEngine(engine, []string{candleEngine}); err != nil {
 		return err
 	}
 	if err := s.d.guard(false); err != nil {

@@ -59,7 +59,8 @@ func (s *candleStore) Engines(context.Context) ([]string, error) {
 // Create implements candles.Store.
 func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string) error {
 	engines, _ := s.Engines(ctx)
-	if err := candles.CheckEngine(engine, engines); err != nil {
+	found, err := candles.FindEngine(engine, engines)
+	if err != nil {
 		return err
 	}
 	if err := s.place.Create(ctx, m); err != nil {
@@ -71,7 +72,7 @@ func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string
 			return failed("drop collection "+name, err)
 		}
 		stored := options.CreateCollection().SetStorageEngine(bson.D{{Key: "wiredTiger", Value: bson.D{
-			{Key: "configString", Value: "block_compressor=" + engine}}}})
+			{Key: "configString", Value: "block_compressor=" + found}}}})
 		if err := s.database.CreateCollection(ctx, name, stored); err != nil {
 			return failed("create collection "+name, err)
 		}
@@ -83,7 +84,7 @@ func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string
 		}
 		return mongo.IndexModel{Keys: keys}
 	}
-	_, err := s.rows.Indexes().CreateMany(ctx, []mongo.IndexModel{ascending("moment"), ascending("ticker", "moment"), ascending("market", "moment")})
+	_, err = s.rows.Indexes().CreateMany(ctx, []mongo.IndexModel{ascending("moment"), ascending("ticker", "moment"), ascending("market", "moment")})
 	if err != nil {
 		return failed("create the indexes of collection "+name, err)
 	}

@@ -75,20 +75,17 @@ func (s *candleStore) Create(ctx context.Context, mark workload.Mark, engine str
 	if err != nil {
 		return err
 	}
-	if err := candles.CheckEngine(engine, engines); err != nil {
+	found, err := candles.FindEngine(engine, engines)
+	if err != nil {
 		return err
 	}
-	switch engine {
-	case "":
-	case compressed:
+	if s.engine = found; found == compressed {
 		s.engine = innodb
-	default:
-		s.engine = engine
 	}
 	if _, err := s.chooseLevel(); err != nil {
 		return err
 	}
-	if err := s.create(ctx, mark, candleTables()); err != nil || engine != compressed {
+	if err := s.create(ctx, mark, candleTables()); err != nil || found != compressed {
 		return err
 	}
 	return operation("compress the table", s.use(ctx, func(c *conn) error {

@@ -55,12 +55,13 @@ func (s *candleStore) Create(ctx context.Context, mark workload.Mark, engine str
 	if err != nil {
 		return err
 	}
-	if err := candles.CheckEngine(engine, engines); err != nil {
+	found, err := candles.FindEngine(engine, engines)
+	if err != nil {
 		return err
 	}
 	compression := ""
 	if engine != "" && len(engines) > 1 {
-		compression = " COMPRESSION " + engine
+		compression = " COMPRESSION " + found
 	}
 	var columns []string
 	for _, name := range candles.NumberNames() {

@@ -50,7 +50,7 @@ func (s *candleStore) Engines(context.Context) ([]string, error) { return []stri
 
 // Create implements candles.Store.
 func (s *candleStore) Create(ctx context.Context, mark workload.Mark, engine string) error {
-	if err := candles.CheckEngine(engine, []string{candleEngine}); err != nil {
+	if _, err := candles.FindEngine(engine, []string{candleEngine}); err != nil {
 		return err
 	}
 	return s.file.Create(ctx, mark)

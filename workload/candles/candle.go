@@ -169,7 +169,7 @@ func (g *Generator) Candle(n int64) Candle {
 		note = append(note, "; "...)
 	}
 	note = append(note, "order "...)
-	for range 16 {
+	for range 24 {
 		note = append(note, "0123456789abcdef"[draw(16)])
 	}
 	c.Note = string(note)

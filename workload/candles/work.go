@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -47,19 +46,24 @@ func NewWork(ctx context.Context, store Store, config Config, seed uint64, clien
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckEngine(config.Engine, engines); err != nil {
+	if _, err := FindEngine(config.Engine, engines); err != nil {
 		return nil, err
 	}
 	return &Work{Store: store, config: config, queries: queries{NewGenerator(config, seed), config}, clients: clients}, nil
 }
 
-// CheckEngine returns *workload.OptionError for an engine that is not among
-// those that there are.
-func CheckEngine(engine string, engines []string) error {
-	if engine == "" || slices.Contains(engines, engine) {
-		return nil
+// FindEngine returns the engine as the database spells it, and the first of
+// them for none. It returns *workload.OptionError for one that is not there.
+func FindEngine(engine string, engines []string) (string, error) {
+	if engine == "" && len(engines) > 0 {
+		return engines[0], nil
 	}
-	return &workload.OptionError{Option: "--engine", Value: engine, Want: strings.Join(engines, ", ")}
+	for _, e := range engines {
+		if strings.EqualFold(e, engine) {
+			return e, nil
+		}
+	}
+	return "", &workload.OptionError{Option: "--engine", Value: engine, Want: strings.Join(engines, ", ")}
 }
 
 // RestartWith gives the way to stop the database's servers, do something

@@ -1,0 +1,26 @@
+package cassandra
+
+import (
+	"testing"
+	"time"
+
+	"assay/driver/drivertest"
+	"assay/workload"
+	"assay/workload/candles"
+)
+
+func TestCandles(t *testing.T) {
+	c := startRing(t, 1)
+	foreign := harness(c)
+	drivertest.RunCandles(t, drivertest.Candles{
+		Replaces: true, Engines: []string{"none", "zstd"},
+		Open: func(t *testing.T) candles.Store {
+			store, err := OpenCandles(t.Context(), workload.Target{Address: c.Address(), ConnectTimeout: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store
+		},
+		MakeForeign: foreign.MakeForeign, ForeignIntact: foreign.ForeignIntact,
+	})
+}
