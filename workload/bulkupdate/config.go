@@ -48,15 +48,15 @@ const (
 // Defaults returns the configuration of a run without flags, which takes some
 // seconds.
 func Defaults() Config {
-	return Config{Users: 100, Documents: 200, Workers: "1,4,8", Field: FieldOff, Loaders: 4}
+	return Config{Users: 200, Documents: 500, Workers: "1,4,8", Field: FieldOff, Loaders: 4}
 }
 
 // Plan returns the load of a run: all that says how many clients do how much is
 // left to the rounds.
 func Plan(c Config, p load.Plan) load.Plan {
-	p.Warmup, p.Ramp, p.Rate, p.Arrivals, p.Ops = 0, 0, 0, load.Closed, 0
-	if workers, err := c.workers(); err == nil {
-		p.Clients = 1
+	p.Warmup, p.Ramp, p.Rate, p.Arrivals = 0, 0, 0, load.Closed
+	if workers, err := c.workers(); err == nil && c.Users > 0 {
+		p.Clients, p.Ops, p.Duration = 1, uint64(c.Users)*uint64(len(workers)), 0
 		for _, n := range workers {
 			p.Clients = max(p.Clients, n)
 		}
