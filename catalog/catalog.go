@@ -104,7 +104,8 @@ func Drivers() []Driver {
 		{Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster",
 			Summary: "FoundationDB, in builds with its client library (-tags foundationdb)", Missing: foundationdb.Missing(), Bank: foundationdb.OpenBank, Isolation: foundationdb.OpenIsolation, Availability: foundationdb.OpenAvailability,
 			NoBulkUpdate: "FoundationDB has no statement over many keys: reading and writing each of them would be assay's code and not the database's",
-			NoCandles:    "FoundationDB has no indexes: those of the workload would be assay's code and not the database's"},
+			NoCandles:    "FoundationDB has no indexes: those of the workload would be assay's code and not the database's",
+			NoEntity:     "there is no store for it yet"},
 		{Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001",
 			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation, Availability: mem.OpenAvailability, Entity: mem.OpenEntity, Candles: mem.OpenCandles, BulkUpdate: mem.OpenBulkUpdate},
 	}
