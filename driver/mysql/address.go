@@ -191,6 +191,15 @@ func (s *settings) readOptions(values url.Values) error {
 	if s.tls, err = choose("tls", "true", "false", "preferred", "skip-verify"); err != nil {
 		return err
 	}
+	if values.Has("connect_timeout") {
+		seconds, err := strconv.Atoi(values.Get("connect_timeout"))
+		if err != nil || seconds < 1 || seconds > 3600 {
+			return &workload.OptionError{Option: "connect_timeout", Value: values.Get("connect_timeout"),
+				Want: "whole seconds, 1 to 3600: how long one host may take to answer before the next is asked"}
+		}
+		s.connectTimeout = time.Duration(seconds) * time.Second
+		values.Del("connect_timeout")
+	}
 	s.engine = values.Get("engine")
 	values.Del("engine")
 	for name := range values {
@@ -200,7 +209,7 @@ func (s *settings) readOptions(values url.Values) error {
 		}
 		if !variableName.MatchString(name) || !variableValue.MatchString(value) {
 			return &workload.OptionError{Option: "the address's option", Value: name,
-				Want: "engine, balance, statements, tls, or a session variable of the server, such as innodb_lock_wait_timeout=5; --timeout limits an attempt"}
+				Want: "engine, balance, connect_timeout, statements, tls, or a session variable of the server, such as innodb_lock_wait_timeout=5; --timeout limits an attempt"}
 		}
 		s.variables = append(s.variables, variable{name, value})
 	}

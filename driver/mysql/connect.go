@@ -149,7 +149,7 @@ func (h *host) connectError(ctx context.Context, err error) error {
 		return &workload.UnreachableError{Address: h.name, Err: answer}
 	case codeUnknownVariable, codeWrongVariableValue, codeWrongVariableType, codeReadOnlyVariable, codeGlobalVariable, codePrivilege:
 		return &workload.OptionError{Option: "the address's option", Value: answer.Message,
-			Want: "engine, balance, statements, tls, or a variable of the server that this user may set for a session"}
+			Want: "engine, balance, connect_timeout, statements, tls, or a variable of the server that this user may set for a session"}
 	default:
 		return fmt.Errorf("connect to %s: %w", h.name, answer)
 	}
