@@ -1,0 +1,152 @@
+package candles
+
+import (
+	"errors"
+	"testing"
+
+	"assay/workload"
+)
+
+func small() Config {
+	c := Defaults()
+	c.Candles, c.Tickers, c.Days, c.Batch, c.Loaders = 1003, 7, 2, 50, 2
+	c.Queries, c.Latest, c.Intervals, c.Repeats = 40, 12, 4, 5
+	return c
+}
+
+// TestCandlesAreWhatTheySay: ids, tickers and moments follow the formula, a
+// ticker has one candle a moment, and rows are as large as is said.
+func TestCandlesAreWhatTheySay(t *testing.T) {
+	config := small()
+	g := NewGenerator(config, 3)
+	type key struct {
+		ticker string
+		moment int64
+	}
+	seen := map[key]bool{}
+	var tally Tally
+	for n := range config.Candles {
+		c := g.Candle(n)
+		if again := g.Candle(n); c != again {
+			t.Fatalf("candle %d is %+v and %+v", n, c, again)
+		}
+		if c.ID != n || c.Ticker != g.Ticker(n%7) || len(c.Ticker) != 4 || len(c.Note) > 255 || len(c.Feed) > 32 {
+			t.Errorf("candle %d: %+v", n, c)
+		}
+		if c.Moment < firstDay() || c.Moment >= firstDay()+2*dayMicros || seen[key{c.Ticker, c.Moment}] {
+			t.Errorf("candle %d of %s is at %d", n, c.Ticker, c.Moment)
+		}
+		if c.Low > min(c.Opening, c.Closing) || c.High < max(c.Opening, c.Closing) || c.Bid >= c.Ask || c.Volume <= 0 {
+			t.Errorf("candle %d has prices that cannot be: %+v", n, c)
+		}
+		seen[key{c.Ticker, c.Moment}] = true
+		tally.Add(&c)
+	}
+	if mean := tally.Bytes / tally.Rows; mean < 255 || mean > 285 {
+		t.Errorf("a row has %d bytes, want about 270", mean)
+	}
+	if other := NewGenerator(config, 4).Candle(5); other == g.Candle(5) {
+		t.Error("two seeds make the same candle")
+	}
+}
+
+// TestHashSeesEveryField: whatever field changes, the hash does.
+func TestHashSeesEveryField(t *testing.T) {
+	c := NewGenerator(small(), 3).Candle(9)
+	hash := c.Hash()
+	for i, n := range c.Numbers() {
+		*n++
+		if c.Hash() == hash {
+			t.Errorf("the hash does not see %s", NumberNames()[i])
+		}
+		*n--
+	}
+	for i, text := range c.Texts() {
+		old := *text
+		*text += "x"
+		if c.Hash() == hash {
+			t.Errorf("the hash does not see %s", TextNames()[i])
+		}
+		*text = old
+	}
+	if c.Ticker, c.Market = "AB", "C"; c.Hash() == func() uint64 { c.Ticker, c.Market = "A", "BC"; return c.Hash() }() {
+		t.Error("the hash does not see where one text ends")
+	}
+}
+
+// TestQueriesAgreeWithALookAtEveryCandle holds the formulas of the queries
+// against the plain definition.
+func TestQueriesAgreeWithALookAtEveryCandle(t *testing.T) {
+	config := small()
+	q := queries{NewGenerator(config, 3), config}
+	for _, kind := range []uint8{KindLatest, KindInterval, KindDay} {
+		rows := int64(0)
+		for task := range q.tasks(kind) {
+			x := q.at(kind, task)
+			if x != q.at(kind, task) || x.from >= x.to {
+				t.Errorf("query %d of kind %d is %+v", task, kind, x)
+			}
+			var got, want Tally
+			q.rows(x, func(n int64) bool {
+				c := q.Candle(n)
+				got.Add(&c)
+				return x.limit == 0 || got.Rows < int64(x.limit)
+			})
+			for n := config.Candles - 1; n >= 0; n-- {
+				c := q.Candle(n)
+				if (x.ticker < 0 || c.Ticker == q.Ticker(x.ticker)) && c.Moment >= x.from && c.Moment < x.to &&
+					(x.limit == 0 || want.Rows < int64(x.limit)) {
+					want.Add(&c)
+				}
+			}
+			if got != want {
+				t.Errorf("query %+v: %+v by formula, %+v by looking", x, got, want)
+			}
+			rows += got.Rows
+		}
+		if rows == 0 {
+			t.Errorf("no query of kind %d has rows", kind)
+		}
+	}
+}
+
+func TestConfigIsValidated(t *testing.T) {
+	if err := Defaults().Validate(); err != nil {
+		t.Error(err)
+	}
+	for option, spoil := range map[string]func(*Config){
+		"--candles": func(c *Config) { c.Candles = 0 }, "--tickers": func(c *Config) { c.Tickers = MaxTickers + 1 },
+		"--days": func(c *Config) { c.Days = 0 }, "--loaders": func(c *Config) { c.Loaders = 0 },
+		"--batch": func(c *Config) { c.Batch = MaxBatch + 1 }, "--queries": func(c *Config) { c.Queries = -1 },
+		"--latest": func(c *Config) { c.Latest = 0 }, "--intervals": func(c *Config) { c.Intervals = -1 },
+		"--repeats": func(c *Config) { c.Repeats = 0 },
+	} {
+		c := Defaults()
+		spoil(&c)
+		var refused *workload.OptionError
+		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
+			t.Errorf("%s: %v", option, err)
+		}
+	}
+	p := LoadDefaults()
+	if err := errors.Join(CheckPlan(p), p.Validate()); err != nil {
+		t.Error(err)
+	}
+	if p.Rate = 5; CheckPlan(p) == nil {
+		t.Error("a rate is taken")
+	}
+	p.Rate, p.Retry = 0, "failed"
+	if CheckPlan(p) == nil {
+		t.Error("repetitions are taken")
+	}
+}
+
+func TestFindEngine(t *testing.T) {
+	engines := []string{"InnoDB", "ROCKSDB"}
+	for given, want := range map[string]string{"": "InnoDB", "rocksdb": "ROCKSDB", "InnoDB": "InnoDB", "zstd": ""} {
+		got, err := FindEngine(given, engines)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", given, got, err)
+		}
+	}
+}
