@@ -24,10 +24,6 @@ type stored struct {
 	sum              int64
 }
 
-func storedOf(d Document) stored {
-	return stored{id: d.ID, user: d.User, number: d.Number, flag: d.Flag, generation: d.Generation, sum: sum(d.Payload)}
-}
-
 // Save reads all documents of the store into a file. read is called now and
 // then with the number of documents so far. A file that exists is replaced,
 // and only by a whole one.
