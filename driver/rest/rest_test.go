@@ -1,0 +1,257 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assay/driver/drivertest"
+	"assay/driver/sqlite"
+	"assay/history"
+	"assay/serve"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/entity"
+)
+
+// start runs a service over an SQLite file until the test ends, and returns its
+// address.
+func start(t *testing.T, allowReset bool) (hostPort string, store entity.Store) {
+	t.Helper()
+	store, err := sqlite.OpenEntity(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := serve.DefaultOptions()
+	o.AllowReset, o.Version, o.Sessions = allowReset, "test", 8
+	service, err := serve.New(t.Context(), store, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- service.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-ended, store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String(), store
+}
+
+func open(t *testing.T, hostPort string) entity.Store {
+	t.Helper()
+	store, err := OpenEntity(t.Context(), workload.Target{Address: "http://" + hostPort})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func TestEntityThroughTheService(t *testing.T) {
+	hostPort, _ := start(t, true)
+	drivertest.RunEntity(t, drivertest.Entity{
+		Open:   func(t *testing.T) entity.Store { return open(t, hostPort) },
+		Server: hostPort,
+		OpenVia: func(t *testing.T, addr string) (entity.Store, error) {
+			return OpenEntity(t.Context(), workload.Target{Address: "http://" + addr, ConnectTimeout: 3 * time.Second})
+		},
+	})
+	store := open(t, hostPort)
+	config := entity.Defaults()
+	config.Entities = 20
+	run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 12, Each: 20, Attempts: 1}
+	if f := run.Valid(t.Context(), t, store).Figures; f.Writes.Outcomes.Committed+f.Reads.Outcomes.Committed != 240 {
+		t.Errorf("%+v", f)
+	}
+	product, err := store.Describe(t.Context())
+	if err != nil || product.Name != "SQLite" || product.Embedded || store.(entity.Promising).Promise() != entity.PromiseLinearizable {
+		t.Errorf("behind the service is %+v, %v", product, err)
+	}
+	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAServiceThatAllowsNoReset(t *testing.T) {
+	hostPort, behind := start(t, false)
+	var refused *workload.OptionError
+	if _, err := OpenEntity(t.Context(), workload.Target{Address: "http://" + hostPort}); !errors.As(err, &refused) || !strings.Contains(refused.Want, "--allow-reset") {
+		t.Errorf("got %v", err)
+	}
+	found, err := behind.Find(t.Context())
+	if err != nil || found == nil || !found.Mark.Loaded {
+		t.Errorf("the service has made %+v, %v", found, err)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for _, wrong := range []string{"http://", "http://u:hunter2@host", "http://host?x=1", "ftp://host", "http://host/#a", "http:host"} {
+		_, err := OpenEntity(t.Context(), workload.Target{Address: wrong})
+		var refused *workload.OptionError
+		if !errors.As(err, &refused) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := listener.Addr().String()
+	listener.Close()
+	var unreachable *workload.UnreachableError
+	if _, err := OpenEntity(t.Context(), workload.Target{Address: "http://" + nobody}); !errors.As(err, &unreachable) {
+		t.Errorf("nobody there: %v", err)
+	}
+	for address, want := range map[string]settings{
+		"http://host":             {base: "http://host", hostPort: "host:80", host: "host"},
+		"https://host/":           {base: "https://host", hostPort: "host:443", host: "host", secure: true},
+		"http://host:8080/a/b/":   {base: "http://host:8080/a/b", hostPort: "host:8080", host: "host:8080", prefix: "/a/b"},
+		"http://[2001:db8::1]:90": {base: "http://[2001:db8::1]:90", hostPort: "[2001:db8::1]:90", host: "[2001:db8::1]:90"},
+	} {
+		got, err := parse(workload.Target{Address: address})
+		want.connectTimeout = defaultConnectTimeout
+		if err != nil || *got != want {
+			t.Errorf("%s: %+v, %v", address, got, err)
+		}
+	}
+}
+
+// answering is a server that answers every request on its connections with the
+// same text, and counts the requests.
+func answering(t *testing.T, text string) (s *session, asked *atomic.Int64) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	asked = new(atomic.Int64)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				buffer := make([]byte, 64<<10)
+				for {
+					if n, err := conn.Read(buffer); err != nil || n == 0 {
+						return
+					}
+					asked.Add(1)
+					if text == "" {
+						return
+					}
+					if _, err := io.WriteString(conn, text); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	o, err := parse(workload.Target{Address: "http://" + listener.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := (&store{settings: o, name: "x"}).Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(got.Close)
+	return got.(*session), asked
+}
+
+func httpAnswer(code, body string) string {
+	return "HTTP/1.1 " + code + "\r\nContent-Type: application/problem+json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
+}
+
+// TestAnswers: failed only where the service says so in its own words.
+func TestAnswers(t *testing.T) {
+	typed := func(status, outcome, class string) string {
+		return `{"type":"about:blank","title":"x","status":` + status + `,"detail":"d","outcome":"` + outcome + `","class":"` + class + `"}`
+	}
+	for name, test := range map[string]struct {
+		answer string
+		put    history.Outcome
+		class  string
+		again  bool // the session can be used again
+		found  history.Outcome
+	}{
+		"written":            {answer: httpAnswer("201 Created", `{"id":"x"}`), put: history.Committed, again: true, found: history.Failed},
+		"failed":             {answer: httpAnswer("503 Service Unavailable", typed("503", "failed", "cannot connect")), put: history.Failed, class: "cannot connect", again: true, found: history.Failed},
+		"unknown":            {answer: httpAnswer("503 Service Unavailable", typed("503", "unknown", "timeout")), put: history.Unknown, class: "timeout", again: true, found: history.Failed},
+		"refused":            {answer: httpAnswer("400 Bad Request", typed("400", "failed", "request refused")), put: history.Failed, class: "request refused", again: true, found: history.Failed},
+		"somebody else's":    {answer: httpAnswer("503 Service Unavailable", `<html>`), put: history.Unknown, class: classUnexpected, again: true, found: history.Failed},
+		"another code":       {answer: httpAnswer("502 Bad Gateway", typed("503", "failed", "x")), put: history.Unknown, class: classUnexpected, again: true, found: history.Failed},
+		"redirected":         {answer: httpAnswer("302 Found", ``), put: history.Unknown, class: classUnexpected, again: true, found: history.Failed},
+		"not found":          {answer: httpAnswer("404 Not Found", typed("404", "failed", "not found")), put: history.Failed, class: "not found", again: true, found: history.Committed},
+		"another not found":  {answer: httpAnswer("404 Not Found", `not here`), put: history.Unknown, class: classUnexpected, again: true, found: history.Failed},
+		"cut":                {answer: "", put: history.Unknown, class: bank.ClassLost, found: history.Failed},
+		"a class made up":    {answer: httpAnswer("503 Service Unavailable", typed("503", "failed", strings.Repeat("x", 100))), put: history.Failed, class: classService, again: true, found: history.Failed},
+		"an odd entity":      {answer: httpAnswer("200 OK", `{"id":1}`), put: history.Unknown, class: classUnexpected, again: true, found: history.Failed},
+		"no HTTP whatsoever": {answer: "220 mail ready\r\n\r\n", put: history.Unknown, class: bank.ClassLost, found: history.Failed},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		s, asked := answering(t, test.answer)
+		r := s.Put(ctx, entity.Make(1, 2))
+		if r.Outcome != test.put || r.Class != test.class || r.Broken == test.again || (r.Err == nil) != (r.Class == "") {
+			t.Errorf("%s: put %+v", name, r)
+		}
+		if n := asked.Load(); n != 1 {
+			t.Errorf("%s: it was asked %d times", name, n)
+		}
+		s, asked = answering(t, test.answer)
+		if r := s.Get(ctx, uuid.UUID{}); r.Outcome != test.found || r.Found || r.Broken == test.again {
+			t.Errorf("%s: get %+v", name, r)
+		}
+		if n := asked.Load(); n != 1 {
+			t.Errorf("%s: it was asked %d times", name, n)
+		}
+		cancel()
+	}
+}
+
+// TestNothingIsSentTwice: net/http would send a read again when a connection
+// that was used before turns out to be broken.
+func TestNothingIsSentTwice(t *testing.T) {
+	hostPort, _ := start(t, true)
+	proxy := drivertest.NewProxy(t, hostPort)
+	store := open(t, proxy.Addr())
+	defer store.Close()
+	s, err := store.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	e := entity.Make(1, 2)
+	if r := s.Put(t.Context(), e); r.Outcome != history.Committed {
+		t.Fatalf("%+v", r)
+	}
+	if r := s.Get(t.Context(), e.ID); r.Entity != e {
+		t.Fatalf("%+v", r)
+	}
+	proxy.Cut()
+	proxy.Pass()
+	if r := s.Get(t.Context(), e.ID); r.Outcome != history.Failed || !r.Broken {
+		t.Errorf("a get over a connection that was cut: %+v", r)
+	}
+	if r := s.Put(t.Context(), e); r.Outcome != history.Failed || !r.Broken {
+		t.Errorf("a put after it, on a session that is over: %+v", r)
+	}
+}

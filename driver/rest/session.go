@@ -1,0 +1,249 @@
+package rest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/entity"
+)
+
+// headerClient tells the service whose connection it is.
+const headerClient = "Assay-Client"
+
+// session implements entity.Session on one connection.
+type session struct {
+	store *store
+	conn  net.Conn
+	in    *bufio.Reader
+}
+
+// Session implements entity.Store.
+func (s *store) Session(ctx context.Context) (entity.Session, error) {
+	conn, err := s.dialSession(ctx)
+	if err != nil {
+		return nil, &workload.UnreachableError{Address: s.base, Err: plain(err)}
+	}
+	return &session{store: s, conn: conn, in: bufio.NewReader(conn)}, nil
+}
+
+// Close implements entity.Session.
+func (n *session) Close() {
+	if n.conn != nil {
+		_ = n.conn.Close() // nothing is left to be said
+		n.conn = nil
+	}
+}
+
+// result is what became of one request.
+type result struct {
+	code int
+	body []byte
+	// sent is true if a single byte of the request may have left.
+	sent bool
+	// lost is true if the connection is of no further use.
+	lost bool
+	err  error
+}
+
+// errClosed is the error of a session that is used after its end.
+var errClosed = errors.New("the connection was closed before")
+
+// exchange sends one request and reads its answer.
+func (n *session) exchange(ctx context.Context, method, path string, body []byte) result {
+	if n.conn == nil {
+		return result{err: errClosed, lost: true}
+	}
+	if err := ctx.Err(); err != nil {
+		return result{err: err}
+	}
+	request, err := http.NewRequest(method, n.store.base+path, bytes.NewReader(body))
+	if err != nil {
+		return result{err: err}
+	}
+	request.Header.Set(headerClient, n.store.name)
+	request.Header.Set("User-Agent", "assay")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	} else {
+		request.Body, request.ContentLength = nil, 0
+	}
+	// The end of the context ends whatever the connection is doing, by a
+	// deadline that is over.
+	stop := context.AfterFunc(ctx, func() { _ = n.conn.SetDeadline(time.Unix(1, 0)) })
+	r := n.send(request)
+	if !stop() || r.err != nil {
+		// Its deadline is over, or is about to be.
+		r.lost = true
+	}
+	if r.err != nil && ctx.Err() != nil {
+		r.err = errors.Join(ctx.Err(), r.err)
+	}
+	return r
+}
+
+// send writes a request, by one write if it is not long, and reads the answer.
+func (n *session) send(request *http.Request) (r result) {
+	count := &counting{to: n.conn}
+	out := bufio.NewWriterSize(count, 16<<10)
+	r.err = request.Write(out)
+	if r.err == nil {
+		r.err = out.Flush()
+	}
+	r.sent = count.written > 0
+	if r.err != nil {
+		return r
+	}
+	response, err := http.ReadResponse(n.in, request)
+	if err != nil {
+		r.err = err
+		return r
+	}
+	r.code = response.StatusCode
+	r.body, r.err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if r.err == nil && len(r.body) > maxAnswer {
+		r.err = errors.New("the answer is too long")
+	}
+	if err := response.Body.Close(); r.err == nil {
+		r.err = err
+	}
+	r.lost = response.Close
+	return r
+}
+
+// counting counts what a connection took.
+type counting struct {
+	to      io.Writer
+	written int
+}
+
+// Write implements io.Writer.
+func (c *counting) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.written += n
+	return n, err
+}
+
+// Put implements entity.Session:
+//
+//	201                                     Committed
+//	409                                     Failed, Duplicate
+//	any other problem of outcome "failed"   Failed
+//	nothing was sent                        Failed
+//	anything else                           Unknown: a problem of outcome
+//	                                        "unknown", an answer that is not the
+//	                                        service's, a lost connection
+func (n *session) Put(ctx context.Context, e entity.Entity) entity.Reply {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return entity.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: failed("put", err)}
+	}
+	x := n.exchange(ctx, http.MethodPost, "/entities", body)
+	defer n.after(x)
+	if x.err == nil && x.code == http.StatusCreated {
+		return entity.Reply{Outcome: history.Committed, Broken: x.lost}
+	}
+	r := x.refused("put")
+	if !x.sent {
+		r.Outcome = history.Failed
+	}
+	if r.Outcome == history.Failed && x.err == nil && x.code == http.StatusConflict {
+		r.Duplicate, r.Class = true, bank.ClassDuplicate
+	}
+	return r
+}
+
+// Get implements entity.Session. Not found is a 404 in the service's own words;
+// any other may be that of a wrong address.
+func (n *session) Get(ctx context.Context, id uuid.UUID) entity.Reply {
+	x := n.exchange(ctx, http.MethodGet, "/entities/"+id.String(), nil)
+	defer n.after(x)
+	switch p, ok := problemOf(x.body); {
+	case x.err != nil:
+	case x.code == http.StatusNotFound && ok && p.Class == "not found":
+		return entity.Reply{Outcome: history.Committed, Broken: x.lost}
+	case x.code == http.StatusOK:
+		e, err := entityOf(x.body)
+		if err == nil {
+			return entity.Reply{Outcome: history.Committed, Found: true, Entity: e, Broken: x.lost}
+		}
+		return entity.Reply{Outcome: history.Failed, Class: classUnexpected, Err: failed("get", err), Broken: x.lost}
+	}
+	r := x.refused("get")
+	r.Outcome = history.Failed // it has no effect
+	return r
+}
+
+// after closes a connection that is of no further use.
+func (n *session) after(x result) {
+	if x.lost {
+		n.Close()
+	}
+}
+
+// Error classes that are this driver's own.
+const (
+	classUnexpected = "unexpected answer"
+	classService    = "service error"
+)
+
+// refused says how a request ended that was no success. The outcome is Unknown
+// but for an answer that proves it to have failed.
+func (x result) refused(doing string) entity.Reply {
+	r := entity.Reply{Broken: x.lost}
+	if x.err != nil {
+		r.Class, r.Err = bank.ClassLost, failed(doing, plainWithin(x.err))
+		if errors.Is(x.err, context.DeadlineExceeded) || errors.Is(x.err, context.Canceled) {
+			r.Class = bank.ClassTimeout
+		}
+		return r
+	}
+	p, ok := problemOf(x.body)
+	if !ok || p.Status != x.code {
+		r.Class = classUnexpected
+		r.Err = failed(doing, fmt.Errorf("it was answered with %d, not in the service's words", x.code))
+		return r
+	}
+	if p.Outcome == "failed" {
+		r.Outcome = history.Failed
+	}
+	r.Class, r.Err = classOf(p.Class), failed(doing, errors.New(p.Detail))
+	return r
+}
+
+// plainWithin keeps whether a context has ended.
+func plainWithin(err error) error {
+	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, end) {
+			return end
+		}
+	}
+	return plain(err)
+}
+
+// maxClass bounds a class that somebody else has made up.
+const maxClass = 60
+
+func classOf(class string) string {
+	if len(class) > maxClass {
+		return classService
+	}
+	for _, c := range class {
+		if c < ' ' || c > '~' {
+			return classService
+		}
+	}
+	return class
+}

@@ -1,0 +1,160 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"assay/workload"
+	"assay/workload/entity"
+)
+
+// administration gives a request more time than others have.
+func (s *Service) administration(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
+	// A connection that cannot have deadlines has none to be moved.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(adminTimeout))
+	return context.WithTimeout(r.Context(), adminTimeout)
+}
+
+// database is GET /admin/database: what the database says of itself.
+func (s *Service) database(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := s.administration(w, r)
+	defer cancel()
+	s.schema.RLock()
+	defer s.schema.RUnlock()
+	product, err := s.store.Describe(ctx)
+	if err != nil {
+		answerProblem(w, problemOf(err))
+		return
+	}
+	product.Settings = append(product.Settings,
+		workload.Setting{Name: "service", Value: "assay serve " + s.options.Version},
+		workload.Setting{Name: "service's sessions", Value: itoa(s.options.Sessions)},
+		workload.Setting{Name: "service's time limit", Value: s.options.Timeout.String()})
+	product.Embedded = false // not in the process that asks
+	promise := ""
+	if p, ok := s.store.(entity.Promising); ok {
+		promise = p.Promise()
+	}
+	answerJSON(w, http.StatusOK, struct {
+		Product workload.Product `json:"product"`
+		Promise string           `json:"promise"`
+	}{product, promise})
+}
+
+// mark is GET /admin/mark: what is there, and who made it.
+func (s *Service) mark(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := s.administration(w, r)
+	defer cancel()
+	s.schema.RLock()
+	defer s.schema.RUnlock()
+	found, err := s.store.Find(ctx)
+	if err != nil {
+		answerProblem(w, problemOf(err))
+		return
+	}
+	var answer struct {
+		Found bool          `json:"found"`
+		Mark  workload.Mark `json:"mark"`
+		Rows  int64         `json:"rows"`
+	}
+	if found != nil {
+		answer.Found, answer.Mark, answer.Rows = true, found.Mark, found.Rows
+	}
+	answerJSON(w, http.StatusOK, answer)
+}
+
+// create is PUT /admin/schema: an empty table under the mark in the body.
+func (s *Service) create(w http.ResponseWriter, r *http.Request) {
+	var mark workload.Mark
+	if p := readJSON(w, r, &mark); p != nil {
+		answerProblem(w, p)
+		return
+	}
+	if mark.Run == "" || mark.Workload != "entity" {
+		answerProblem(w, badRequest("a mark names its run, and workload entity"))
+		return
+	}
+	s.alone(w, r, func(ctx context.Context) error { return s.store.Create(ctx, mark) })
+}
+
+// drop is DELETE /admin/schema.
+func (s *Service) drop(w http.ResponseWriter, r *http.Request) { s.alone(w, r, s.store.Drop) }
+
+// alone does something while no request works and no session is open.
+func (s *Service) alone(w http.ResponseWriter, r *http.Request, do func(context.Context) error) {
+	ctx, cancel := s.administration(w, r)
+	defer cancel()
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	s.pool.drain()
+	if err := do(ctx); err != nil {
+		answerProblem(w, problemOf(err))
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// settle is POST /admin/settle: it is answered when the last connection of the
+// client that "client" names is gone, and nothing of it is in flight in the
+// database any more.
+func (s *Service) settle(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := s.administration(w, r)
+	defer cancel()
+	if err := s.clients.gone(ctx, r.URL.Query().Get("client")); err != nil {
+		answerProblem(w, problem(http.StatusServiceUnavailable, classBusy, "connections of this client are still open"))
+		return
+	}
+	s.alone(w, r, s.store.Settle)
+}
+
+// size is GET /admin/size.
+func (s *Service) size(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := s.administration(w, r)
+	defer cancel()
+	s.schema.RLock()
+	defer s.schema.RUnlock()
+	size, err := s.store.Size(ctx)
+	if err != nil {
+		answerProblem(w, problemOf(err))
+		return
+	}
+	answerJSON(w, http.StatusOK, size)
+}
+
+// stepEntities is how many entities are given before the time limit of the
+// reader is moved on.
+const stepEntities = 256
+
+// everything is GET /admin/entities: all entities, a JSON object a line, and in
+// the last line their count, without which something is missing.
+func (s *Service) everything(w http.ResponseWriter, r *http.Request) {
+	s.schema.RLock()
+	defer s.schema.RUnlock()
+	control := http.NewResponseController(w)
+	out := bufio.NewWriterSize(w, 64<<10)
+	encoder := json.NewEncoder(out)
+	n := int64(0)
+	err := s.store.Read(r.Context(), func(e entity.Entity) error {
+		if n%stepEntities == 0 {
+			_ = control.SetWriteDeadline(time.Now().Add(stepTimeout)) // as in administration
+			if n == 0 {
+				w.Header().Set("Content-Type", "application/x-ndjson")
+			}
+		}
+		n++
+		return encoder.Encode(e)
+	})
+	switch {
+	case err != nil && n == 0:
+		answerProblem(w, problemOf(err))
+	case err == nil:
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		if encoder.Encode(map[string]int64{"count": n}) == nil {
+			_ = out.Flush() // a reader that has gone misses the count
+		}
+	}
+	// An error later on leaves the answer without its count.
+}

@@ -1,0 +1,100 @@
+package serve
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// HeaderClient names the client that a connection belongs to, so that the
+// service can tell when the last of a client's connections is gone, and with it
+// whatever may still have been under way on it.
+const HeaderClient = "Assay-Client"
+
+// connections knows the connections that are open. It is safe for concurrent
+// use.
+type connections struct {
+	mu   sync.Mutex
+	open map[net.Conn]*connection
+}
+
+// connection is one of them.
+type connection struct {
+	client string
+	asked  bool // at least once
+}
+
+func newConnections() *connections { return &connections{open: map[net.Conn]*connection{}} }
+
+type connectionKey struct{}
+
+// opened enters a connection, for http.Server.ConnContext.
+func (c *connections) opened(ctx context.Context, raw net.Conn) context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one := new(connection)
+	c.open[raw] = one
+	return context.WithValue(ctx, connectionKey{}, one)
+}
+
+// changed forgets a connection that is closed, for http.Server.ConnState.
+func (c *connections) changed(raw net.Conn, state http.ConnState) {
+	if state != http.StateClosed && state != http.StateHijacked {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, raw)
+}
+
+// belongs notes whose connection a request came over.
+func (c *connections) belongs(r *http.Request) {
+	one, ok := r.Context().Value(connectionKey{}).(*connection)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one.asked = true
+	if name := r.Header.Get(HeaderClient); name != "" {
+		one.client = name
+	}
+}
+
+// goneInterval is how often it is looked whether connections are gone.
+const goneInterval = 5 * time.Millisecond
+
+// gone returns when no connection is open that belongs to this client, or that
+// has asked for nothing yet and so may be anybody's; those end by the time
+// limit for headers.
+func (c *connections) gone(ctx context.Context, client string) error {
+	for {
+		c.mu.Lock()
+		left := 0
+		for _, one := range c.open {
+			if one.client == client && client != "" || !one.asked {
+				left++
+			}
+		}
+		c.mu.Unlock()
+		if left == 0 {
+			return nil
+		}
+		timer := time.NewTimer(goneInterval)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+func nothing() *log.Logger { return log.New(io.Discard, "", 0) }
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,68 @@
+package serve
+
+import (
+	"context"
+	"sync"
+
+	"assay/workload/entity"
+)
+
+// pool lends the Store's sessions to requests, at most so many at a time. It is
+// safe for concurrent use.
+type pool struct {
+	store  entity.Store
+	places chan struct{} // holds a token for each session that is lent
+
+	mu   sync.Mutex
+	idle []entity.Session
+}
+
+func newPool(store entity.Store, size int) *pool {
+	return &pool{store: store, places: make(chan struct{}, size)}
+}
+
+// take waits for a session; the caller gives it back. Nothing was sent if it
+// returns an error: ctx's if it waited too long.
+func (p *pool) take(ctx context.Context) (entity.Session, error) {
+	select {
+	case p.places <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		session := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		return session, nil
+	}
+	p.mu.Unlock()
+	session, err := p.store.Session(ctx)
+	if err != nil {
+		<-p.places
+		return nil, err
+	}
+	return session, nil
+}
+
+// give takes a session back, and closes it if it is of no further use.
+func (p *pool) give(session entity.Session, useless bool) {
+	if useless {
+		session.Close()
+	} else {
+		p.mu.Lock()
+		p.idle = append(p.idle, session)
+		p.mu.Unlock()
+	}
+	<-p.places
+}
+
+// drain closes the sessions that nobody has.
+func (p *pool) drain() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, session := range p.idle {
+		session.Close()
+	}
+	p.idle = nil
+}
