@@ -43,6 +43,8 @@ var mayImport = map[string][]string{
 	"driver/mysql":               {"workload", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate"},
 	"driver/cassandra":           {"workload", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles"},
 	"driver/foundationdb":        {"workload", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/candles"},
+	"driver/rest":                {"workload", "workload/bank", "workload/entity", "history"},
+	"serve":                      {"workload", "workload/entity", "history"},
 	"driver/drivertest":          {"workload", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate"},
 	"cluster/machine":            {},
 	"cluster":                    {"cluster/machine"},
@@ -50,7 +52,7 @@ var mayImport = map[string][]string{
 	"report":                     {"history", "measure", "check"},
 	"catalog":                    {"workload", "workload/bank", "driver/...", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate"},
 	"study":                      {"catalog", "cluster", "workload", "workload/bank", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances"},
-	"cmd/assay":                  {"catalog", "study", "report", "workload", "workload/bank", "load", "history", "measure", "check", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "history/exchange", "cluster", "fault"},
+	"cmd/assay":                  {"catalog", "study", "report", "serve", "workload", "workload/bank", "load", "history", "measure", "check", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "history/exchange", "cluster", "fault"},
 }
 
 // What only tests may import beside that: a driver's own tests start servers
@@ -64,6 +66,8 @@ var testsMayImport = map[string][]string{
 	"driver/postgres":     {"driver/drivertest", "cluster"},
 	"driver/mongodb":      {"driver/drivertest", "cluster"},
 	"driver/mysql":        {"driver/drivertest", "cluster"},
+	"driver/rest":         {"driver/drivertest", "driver/sqlite", "serve"},
+	"serve":               {"driver/mem"},
 	"driver/cassandra":    {"driver/drivertest", "cluster"},
 	"driver/foundationdb": {"driver/drivertest"},
 	"study":               {"driver/mem", "driver/sqlite"},

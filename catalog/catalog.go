@@ -16,6 +16,7 @@ import (
 	"assay/driver/mongodb"
 	"assay/driver/mysql"
 	"assay/driver/postgres"
+	"assay/driver/rest"
 	"assay/driver/sqlite"
 	"assay/workload"
 	"assay/workload/availability"
@@ -85,6 +86,9 @@ type Driver struct {
 	NoBulkUpdate string
 }
 
+// onlyEntities is why a service serves no other workload.
+const onlyEntities = "the service behind the address has two calls, to write an entity and to read one"
+
 // Drivers returns all drivers.
 func Drivers() []Driver {
 	return []Driver{
@@ -106,6 +110,9 @@ func Drivers() []Driver {
 			NoBulkUpdate: "FoundationDB has no statement over many keys: reading and writing each of them would be assay's code and not the database's",
 			NoCandles:    "FoundationDB has no indexes: those of the workload would be assay's code and not the database's",
 			NoEntity:     "there is no store for it yet"},
+		{Name: "rest", Schemes: []string{"http", "https"}, Example: "http://127.0.0.1:8080",
+			Summary: "any of them through the web service of assay serve", Entity: rest.OpenEntity,
+			NoBank: onlyEntities, NoIsolation: onlyEntities, NoAvailability: onlyEntities, NoCandles: onlyEntities, NoBulkUpdate: onlyEntities},
 		{Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001",
 			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation, Availability: mem.OpenAvailability, Entity: mem.OpenEntity, Candles: mem.OpenCandles, BulkUpdate: mem.OpenBulkUpdate},
 	}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/catalog"
+	"assay/serve"
+	"assay/workload"
+	"assay/workload/entity"
+)
+
+// serveFlags are the flags of assay serve.
+type serveFlags struct {
+	db, listen     string
+	connectTimeout time.Duration
+	options        serve.Options
+}
+
+func newServe(version string) *cobra.Command {
+	f := &serveFlags{options: serve.DefaultOptions()}
+	f.options.Version = version
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Offer the web service of workload entity in front of a database",
+		Long: `Offer the web service of workload entity in front of a database.
+
+Two calls write an entity (POST /entities) and read it by its id (GET
+/entities/ID), as JSON; GET /openapi.json describes them all. It is there to be
+loaded: by assay run entity --db http://..., which needs --allow-reset here, or
+by other tools.
+
+It has no users and no encryption. It listens on loopback, where only this
+machine reaches it, unless --listen says otherwise. It ends in order on the
+first interrupt.`,
+		Example: `  assay serve --db postgres://user@localhost/test
+  assay serve --db 'cassandra://10.0.0.1/?consistency=one' --allow-reset
+  curl -s http://127.0.0.1:8080/openapi.json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.db, "db", "", "the database's address; may come from "+databaseVariable+", which keeps a password off the command line")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "where to listen, as HOST:PORT")
+	flags.BoolVar(&f.options.AllowReset, "allow-reset", false, "let whoever reaches the service empty it and read everything back")
+	flags.IntVar(&f.options.Sessions, "sessions", f.options.Sessions, "sessions of the database that work at once")
+	flags.DurationVar(&f.options.Timeout, "timeout", f.options.Timeout, "longest time of the database's part of a request")
+	flags.DurationVar(&f.connectTimeout, "connect-timeout", 10*time.Second, "longest time to reach the database")
+	return cmd
+}
+
+func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
+	if f.db == "" {
+		f.db = os.Getenv(databaseVariable)
+	}
+	if f.db == "" {
+		return usageError{errors.New("which database? name it with --db or " + databaseVariable + ", such as sqlite:service.db")}
+	}
+	if err := f.options.Validate(); err != nil {
+		return err
+	}
+	if workload.Redacted(f.db) {
+		return usageError{errors.New("the database's address is without its password; give the whole one")}
+	}
+	store, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	service, err := serve.New(ctx, store, f.options)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w; another program may be there already, name another place with --listen HOST:PORT", f.listen, err)
+	}
+	fmt.Fprintf(stderr, "assay: serving %s on http://%s\n", workload.Redact(f.db), listener.Addr())
+	if address, ok := listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() {
+		fmt.Fprintln(stderr, "assay: this is not loopback: there are no users, and whoever reaches the address can write and read")
+	}
+	if f.options.AllowReset {
+		fmt.Fprintln(stderr, "assay: --allow-reset: whoever reaches the address can also drop what assay has made in the database")
+	}
+	return service.Serve(ctx, listener)
+}
+
+func (f *serveFlags) open(ctx context.Context) (entity.Store, error) {
+	driver, err := catalog.DriverFor(f.db)
+	if err != nil {
+		return nil, err
+	}
+	if driver.Name == "rest" {
+		return nil, usageError{errors.New("--db names a service; name the database that is to be behind this one")}
+	}
+	if driver.Entity == nil {
+		return nil, &workload.OptionError{Option: "--db", Value: driver.Name, Want: driver.NoEntity}
+	}
+	return driver.Entity(ctx, workload.Target{Address: f.db, ConnectTimeout: f.connectTimeout})
+}
