@@ -16,6 +16,10 @@ type RoundScope struct {
 	End   int64 `json:"end"`
 	// Apart keeps it out of the run's own throughput and latency.
 	Apart bool `json:"apart,omitempty"`
+	// ServerSeconds is the processor time that the servers of the run's own
+	// cluster used meanwhile, user and system, all processes together; 0 if it is
+	// not known.
+	ServerSeconds float64 `json:"server_cpu_seconds,omitempty"`
 }
 
 // RoundFigures are what a round comes to.

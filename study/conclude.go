@@ -96,7 +96,7 @@ func finish(ctx context.Context, folder string, s Scenario, r *report.Result, f 
 	r.Checks = append(judged.results, accounting(figures, judged.counted, f))
 	r.Availability, r.Entity = judged.availability, judged.entity
 	for i := range r.Rounds {
-		r.Rounds[i].Facts = judged.facts[r.Rounds[i].Name]
+		r.Rounds[i].Facts = append(r.Rounds[i].Facts, judged.facts[r.Rounds[i].Name]...)
 	}
 	r.Verdict = check.Combine(r.Checks)
 	r.Notes = append(r.Notes, judged.notes...)

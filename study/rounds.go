@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"assay/history"
@@ -63,11 +64,13 @@ func (r *run) workRound(ctx context.Context, round load.Round, scope measure.Rou
 	plan := r.scenario.Load
 	plan.Clients, plan.Ops, plan.Warmup, plan.Duration = round.Clients, round.Ops, 0, 0
 	plan.Rate, plan.Arrivals, plan.Ramp = 0, load.Closed, 0
+	before := r.serverTime()
 	stats, err := load.Run(ctx, plan, clients, &within{Recorder: recorder, offset: scope.First, start: scope.Start}, func() int64 { return now() })
 	if err != nil {
 		return stats, err
 	}
 	scope.End = now()
+	scope.ServerSeconds = max(r.serverTime()-before, 0)
 	if stats.Cut {
 		err = recorder.Mark(history.Event{At: scope.End, Name: history.EventCut, Detail: "it was ended before its time"})
 	}
@@ -174,7 +177,12 @@ func (r *roundReader) event(e history.Event) error {
 func enterRounds(r *report.Result, figures []measure.RoundFigures) {
 	r.Rounds = nil
 	for _, f := range figures {
+		var facts []report.Setting
+		if f.ServerSeconds > 0 {
+			facts = append(facts, report.Setting{Name: "server CPU", Value: strconv.FormatFloat(f.ServerSeconds, 'f', 2, 64) + " s"})
+		}
 		r.Rounds = append(r.Rounds, report.Round{
+			Facts: facts,
 			Name: f.Name, Clients: f.Clients, Apart: f.Apart, StartSecond: time.Duration(f.Start).Seconds(), Seconds: f.Seconds,
 			Outcomes: report.Outcomes(f.Outcomes), PerSecond: f.PerSecond, Service: latency(f.Service),
 		})
