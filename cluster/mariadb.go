@@ -79,9 +79,10 @@ type MariaDB struct {
 	program  string
 	user     *User
 	provider string // of Galera; empty for a single node
-	nodes    []*mariaNode
+	members[mariaNode]
 
-	// restarting lets one Restart find out who may begin the cluster anew.
+	// restarting lets one Restart find out who may begin the cluster anew, and
+	// begin it. It is taken after a node's mu.
 	restarting sync.Mutex
 }
 
@@ -97,9 +98,12 @@ type mariaNode struct {
 	log              string
 
 	process atomic.Pointer[Process] // nil until it is first started
+	removed atomic.Bool             // no member of the cluster at present
 
-	mu     sync.Mutex // lets one of Restart and Close work
-	closed bool
+	mu sync.Mutex // lets one Restart work
+
+	spawning sync.Mutex // between the decision to start a process and process
+	closed   bool
 }
 
 func mariadbProgram() Program {
@@ -171,37 +175,52 @@ func (m *MariaDB) fillIn() (err error) {
 func (m *MariaDB) makeNodes() error {
 	o := m.options
 	for i := range o.Nodes {
-		at, err := placeNode(o.Machines, i, o.Ports, mariadbPort)
-		if err != nil {
+		var at *machine.Machine
+		if i < len(o.Machines) {
+			at = o.Machines[i]
+		}
+		if _, err := m.makeNode(at); err != nil {
 			return err
 		}
-		node := &mariaNode{number: i, machine: at.machine, host: at.host, port: at.port,
-			dir: filepath.Join(o.Dir, "node-"+strconv.Itoa(i)),
-			log: filepath.Join(o.LogDir, fmt.Sprintf("mariadb-%d.log", i)),
-		}
-		if o.Nodes > 1 {
-			for _, p := range []struct {
-				port  *int
-				usual int
-			}{{&node.galera, galeraPort}, {&node.ist, galeraISTPort}, {&node.sst, galeraSSTPort}} {
-				at, err := placeNode(o.Machines, i, o.Ports, p.usual)
-				if err != nil {
-					return err
-				}
-				*p.port = at.port
-			}
-		}
-		for _, dir := range []string{node.dir, node.data(), node.temporary()} {
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				return err
-			}
-			if err := m.user.chown(dir); err != nil {
-				return err
-			}
-		}
-		m.nodes = append(m.nodes, node)
 	}
 	return nil
+}
+
+// makeNode gives one more node its ports and folders; at is nil for here.
+func (m *MariaDB) makeNode(at *machine.Machine) (*mariaNode, error) {
+	o, i := m.options, len(m.all())
+	node := &mariaNode{number: i, machine: at,
+		dir: filepath.Join(o.Dir, "node-"+strconv.Itoa(i)),
+		log: filepath.Join(o.LogDir, fmt.Sprintf("mariadb-%d.log", i)),
+	}
+	var machines []*machine.Machine
+	if at != nil {
+		machines = append(machines, at)
+	}
+	ports := []struct {
+		port  *int
+		usual int
+	}{{&node.port, mariadbPort}, {&node.galera, galeraPort}, {&node.ist, galeraISTPort}, {&node.sst, galeraSSTPort}}
+	if m.provider == "" {
+		ports = ports[:1]
+	}
+	for _, p := range ports {
+		place, err := placeNode(machines, 0, o.Ports, p.usual)
+		if err != nil {
+			return nil, err
+		}
+		node.host, *p.port = place.host, place.port
+	}
+	for _, dir := range []string{node.dir, node.data(), node.temporary()} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, err
+		}
+		if err := m.user.chown(dir); err != nil {
+			return nil, err
+		}
+	}
+	m.add(node)
+	return node, nil
 }
 
 func (n *mariaNode) data() string      { return filepath.Join(n.dir, "data") }
@@ -214,25 +233,29 @@ func (n *mariaNode) running() bool {
 	return process != nil && process.Running()
 }
 
-// Address is the URL of all nodes, with the user and the password.
+// Address is the URL of all nodes that the cluster began with, with the user
+// and the password.
 func (m *MariaDB) Address() string {
 	var hosts []string
-	for _, node := range m.nodes {
+	for _, node := range m.all()[:m.options.Nodes] {
 		hosts = append(hosts, node.hostPort())
 	}
 	u := url.URL{Scheme: "mysql", User: url.UserPassword(mariadbUser, m.options.Password),
 		Host: strings.Join(hosts, ","), Path: "/"}
+	if len(hosts) > 1 { // a silent node must not use up the time of a whole call
+		u.RawQuery = "connect_timeout=2"
+	}
 	return u.String()
 }
 
-// Nodes is how many nodes there are.
-func (m *MariaDB) Nodes() int { return len(m.nodes) }
+// Nodes is how many nodes there are or were.
+func (m *MariaDB) Nodes() int { return len(m.all()) }
 
 // HostPort is node i's own address, as host:port.
-func (m *MariaDB) HostPort(i int) string { return m.nodes[i].hostPort() }
+func (m *MariaDB) HostPort(i int) string { return m.node(i).hostPort() }
 
 // Log is the path of node i's log.
-func (m *MariaDB) Log(i int) string { return m.nodes[i].log }
+func (m *MariaDB) Log(i int) string { return m.node(i).log }
 
 // PID is the id of node i's process.
 func (m *MariaDB) PID(i int) int { return m.process(i).PID() }
@@ -249,31 +272,40 @@ func (m *MariaDB) Pause(i int) error { return m.process(i).Pause() }
 // Resume lets a paused node go on.
 func (m *MariaDB) Resume(i int) error { return m.process(i).Resume() }
 
-func (m *MariaDB) process(i int) *Process { return m.nodes[i].process.Load() }
+func (m *MariaDB) process(i int) *Process { return m.node(i).process.Load() }
 
-func (m *MariaDB) port(i int) int { return m.nodes[i].port }
+func (m *MariaDB) port(i int) int { return m.node(i).port }
 
 // Close kills all nodes, and what they started, and removes their folder.
 func (m *MariaDB) Close() error {
 	var failed []error
-	for _, node := range m.nodes {
-		failed = append(failed, node.close())
+	// A node that is about to start is not waited for: it is killed.
+	for _, node := range m.all() {
+		failed = append(failed, node.end())
+	}
+	if errors.Join(failed...) == nil {
+		for _, node := range m.all() {
+			node.mu.Lock() // whoever was restarting it gives up
+			defer node.mu.Unlock()
+		}
 	}
 	return errors.Join(append(failed, os.RemoveAll(m.options.Dir))...)
 }
 
-func (n *mariaNode) close() error {
-	// A node that is about to start is not waited for: it is killed.
-	if process := n.process.Load(); process != nil {
-		if err := process.Kill(); err != nil {
-			return err
-		}
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
+func (n *mariaNode) ended() bool {
+	n.spawning.Lock()
+	defer n.spawning.Unlock()
+	return n.closed
+}
+
+// end kills the node and keeps it from being started again.
+func (n *mariaNode) end() error {
+	n.spawning.Lock()
 	n.closed = true
-	if process := n.process.Load(); process != nil {
-		return process.Kill()
+	process := n.process.Load()
+	n.spawning.Unlock()
+	if process == nil {
+		return nil
 	}
-	return nil
+	return process.Kill()
 }

@@ -37,7 +37,10 @@ func galeraLibrary(extra string) (string, error) {
 // "Configuring MariaDB Galera Cluster").
 func (m *MariaDB) galeraArguments(node *mariaNode) []string {
 	var group []string
-	for _, n := range m.nodes {
+	for _, n := range m.all() {
+		if n.removed.Load() && n != node {
+			continue
+		}
 		group = append(group, net.JoinHostPort(n.host, strconv.Itoa(n.galera)))
 	}
 	listen := net.JoinHostPort(node.host, strconv.Itoa(node.galera))
@@ -75,56 +78,73 @@ func isoSeconds(d time.Duration) string {
 	return "PT" + strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "S"
 }
 
-// rejoin says how a node that has stopped is to be started: beside others that
-// run, or as the first of all. It tells the server how far its data goes, as the
-// system's own service does (galera_recovery): then what it missed is sent, and
-// not everything.
-func (m *MariaDB) rejoin(ctx context.Context, node *mariaNode) (startOptions, error) {
+// rejoin starts a node that has stopped: beside others that run, or as the
+// first of all. It tells the server how far its data goes, as the system's own
+// service does (galera_recovery): then what it missed is sent, and not
+// everything. It returns once the server is started, if that joins others.
+//
+// One node at a time is looked after: as long as it is not settled who begins
+// the cluster anew, nobody may start a server on data that others look into, or
+// begin another cluster.
+func (m *MariaDB) rejoin(ctx context.Context, node *mariaNode, env []string) error {
 	m.restarting.Lock()
 	defer m.restarting.Unlock()
-	if m.othersRun(node) {
-		own, err := m.position(ctx, node)
-		return own.start(), err
+	if node.running() { // another Restart has begun the cluster with it
+		if len(env) == 0 {
+			return nil
+		}
+		if err := m.stop(ctx, node); err != nil {
+			return err
+		}
 	}
-	best := node
 	own, err := m.position(ctx, node)
 	if err != nil {
-		return startOptions{}, err
+		return err
 	}
-	most := own
-	for _, other := range m.nodes {
-		if other == node {
+	if !m.othersRun(node) {
+		best, most, err := m.mostRecent(ctx, node, own)
+		if err != nil {
+			return err
+		}
+		if err := best.allowBegin(); err != nil {
+			return err
+		}
+		begin := most.start()
+		begin.begin = true
+		if best == node {
+			begin.env = env
+			return m.start(ctx, node, begin)
+		}
+		if err := m.start(ctx, best, begin); err != nil {
+			return fmt.Errorf("%s has the most recent data and begins the cluster: %w", best.name(), err)
+		}
+	}
+	o := own.start()
+	o.env = env
+	return m.spawn(node, o)
+}
+
+// mostRecent is the member whose data goes farthest, of several the node. None
+// of them runs, and restarting is held.
+func (m *MariaDB) mostRecent(ctx context.Context, node *mariaNode, own position) (*mariaNode, position, error) {
+	best, most := node, own
+	for _, other := range m.all() {
+		if other == node || other.removed.Load() {
 			continue
 		}
 		p, err := m.position(ctx, other)
 		if err != nil {
-			return startOptions{}, err
+			return nil, position{}, err
 		}
 		if p.uuid != "" && p.seqno > most.seqno {
 			best, most = other, p
 		}
 	}
-	if err := best.allowBegin(); err != nil {
-		return startOptions{}, err
-	}
-	begin := most.start()
-	begin.begin = true
-	if best == node {
-		return begin, nil
-	}
-	best.mu.Lock()
-	defer best.mu.Unlock()
-	if best.closed {
-		return startOptions{}, os.ErrClosed
-	}
-	if err := m.start(ctx, best, begin); err != nil {
-		return startOptions{}, fmt.Errorf("%s has the most recent data and begins the cluster: %w", best.name(), err)
-	}
-	return own.start(), nil
+	return best, most, nil
 }
 
 func (m *MariaDB) othersRun(node *mariaNode) bool {
-	return slices.ContainsFunc(m.nodes, func(n *mariaNode) bool { return n != node && n.running() })
+	return slices.ContainsFunc(m.all(), func(n *mariaNode) bool { return n != node && n.running() })
 }
 
 // position is how far the data of a node goes: the history's id, and the number

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -120,6 +121,40 @@ func TestGaleraGoesThroughFaults(t *testing.T) {
 		mustRestart(t, m, i)
 	}
 	mustHold(t, m, "1,2,3,4,5,6,7,8,9")
+	mustLeaveNothing(t, m)
+}
+
+// TestGaleraStartsAllAtOnce kills all nodes, of which one has what the others
+// have not, and starts them again at the same time, several times.
+func TestGaleraStartsAllAtOnce(t *testing.T) {
+	m := startMariaDB(t, shortly(MariaDBOptions{Nodes: 3, CacheSize: 32 << 20}))
+	first := mariaClient(t, m, 0)
+	mariaExec(t, first, "CREATE DATABASE probe")
+	mariaExec(t, first, "CREATE TABLE probe.t (id INT PRIMARY KEY)")
+	for round, want := range []string{"0", "0,1"} {
+		ahead := 2 - round
+		others := []int{0, 1 + round}
+		if err := m.Kill(others[0]); err != nil {
+			t.Fatal(err)
+		}
+		insertUntil(t, m, ahead, round) // two have it, the first has not
+		if err := m.Kill(others[1]); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Kill(ahead); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for i := range m.Nodes() {
+			all.Go(func() {
+				if err := m.Restart(patiently(t), i); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		mustHold(t, m, want)
+	}
 	mustLeaveNothing(t, m)
 }
 

@@ -77,7 +77,7 @@ func (m *MariaDB) ask(ctx context.Context, node *mariaNode) (state mariaState, e
 // Ready returns when node i takes writes: in a cluster it is a member in step
 // (wsrep_local_state_comment Synced) of the component that has the quorum
 // (wsrep_cluster_status Primary).
-func (m *MariaDB) Ready(ctx context.Context, i int) error { return m.await(ctx, m.nodes[i]) }
+func (m *MariaDB) Ready(ctx context.Context, i int) error { return m.await(ctx, m.node(i)) }
 
 // Settled returns when all nodes that run are ready, are one cluster, and have
 // applied what any of them had when it was called.
@@ -104,10 +104,10 @@ func (m *MariaDB) Settled(ctx context.Context) error {
 
 // inStep says which nodes are not; goal is set once all have answered.
 func (m *MariaDB) inStep(ctx context.Context, goal *int64) error {
-	states, failures := make([]mariaState, len(m.nodes)), make([]error, len(m.nodes))
+	states, failures := make([]mariaState, len(m.all())), make([]error, len(m.all()))
 	var all sync.WaitGroup
 	running := 0
-	for i, node := range m.nodes {
+	for i, node := range m.all() {
 		if !node.running() {
 			continue
 		}
@@ -124,7 +124,7 @@ func (m *MariaDB) inStep(ctx context.Context, goal *int64) error {
 	}
 	for i, err := range failures {
 		if err != nil {
-			return fmt.Errorf("%s: %w", m.nodes[i].name(), err)
+			return fmt.Errorf("%s: %w", m.node(i).name(), err)
 		}
 	}
 	if m.provider == "" {
@@ -137,11 +137,11 @@ func (m *MariaDB) inStep(ctx context.Context, goal *int64) error {
 	}
 	for i, s := range states {
 		switch {
-		case !m.nodes[i].running():
+		case !m.node(i).running():
 		case s.size != running:
-			return fmt.Errorf("%s sees a cluster of %d nodes, and %d run", m.nodes[i].name(), s.size, running)
+			return fmt.Errorf("%s sees a cluster of %d nodes, and %d run", m.node(i).name(), s.size, running)
 		case s.committed < *goal:
-			return fmt.Errorf("%s has applied %d transactions of %d", m.nodes[i].name(), s.committed, *goal)
+			return fmt.Errorf("%s has applied %d transactions of %d", m.node(i).name(), s.committed, *goal)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 // a Galera cluster begin empty and copy everything from a node that is there,
 // one after the other, since a node that gives a copy gives only one.
 func (m *MariaDB) startAll(ctx context.Context) error {
-	first := m.nodes[0]
+	first := m.node(0)
 	if err := m.install(ctx, first); err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (m *MariaDB) startAll(ctx context.Context) error {
 	if err := errors.Join(err, os.Remove(users)); err != nil {
 		return err
 	}
-	for _, node := range m.nodes[1:] {
+	for _, node := range m.all()[1:] {
 		if err := m.start(ctx, node, startOptions{}); err != nil {
 			return err
 		}
@@ -117,9 +117,21 @@ type startOptions struct {
 	env   []string
 }
 
-// start starts a node and waits until it is ready. node.mu is held, or nobody
-// else has m yet.
+// start starts a node and waits until it is ready.
 func (m *MariaDB) start(ctx context.Context, node *mariaNode, o startOptions) error {
+	if err := m.spawn(node, o); err != nil {
+		return err
+	}
+	return m.await(ctx, node)
+}
+
+// spawn starts a node's server.
+func (m *MariaDB) spawn(node *mariaNode, o startOptions) error {
+	node.spawning.Lock()
+	defer node.spawning.Unlock()
+	if node.closed {
+		return os.ErrClosed
+	}
 	args := m.arguments(node)
 	if o.begin && m.provider != "" {
 		args = append(args, "--wsrep-new-cluster")
@@ -132,7 +144,7 @@ func (m *MariaDB) start(ctx context.Context, node *mariaNode, o startOptions) er
 		return err
 	}
 	node.process.Store(process)
-	return m.await(ctx, node)
+	return nil
 }
 
 // await asks a node for its state until it is ready.
@@ -188,7 +200,7 @@ func mariadbEnded(process *Process) error {
 // would lose what only it has. A node that joins others that have no quorum
 // waits with them until there is one.
 func (m *MariaDB) Restart(ctx context.Context, i int, env ...string) error {
-	node := m.nodes[i]
+	node := m.node(i)
 	err := m.restart(ctx, node, env)
 	if err != nil {
 		return fmt.Errorf("restart %s: %w", node.name(), err)
@@ -199,20 +211,28 @@ func (m *MariaDB) Restart(ctx context.Context, i int, env ...string) error {
 func (m *MariaDB) restart(ctx context.Context, node *mariaNode, env []string) error {
 	node.mu.Lock()
 	defer node.mu.Unlock()
-	if node.closed {
+	if node.ended() {
 		return os.ErrClosed
 	}
-	process := node.process.Load()
-	if err := process.Stop(ctx); err != nil && process.Running() {
-		return err // one that had to be killed recovers below
+	if err := m.stop(ctx, node); err != nil {
+		return err
 	}
 	if m.provider == "" {
 		return m.start(ctx, node, startOptions{env: env})
 	}
-	o, err := m.rejoin(ctx, node)
-	if err != nil {
+	if err := m.rejoin(ctx, node, env); err != nil {
 		return err
 	}
-	o.env = env
-	return m.start(ctx, node, o)
+	return m.await(ctx, node)
+}
+
+func (m *MariaDB) stop(ctx context.Context, node *mariaNode) error {
+	process := node.process.Load()
+	if process == nil {
+		return nil
+	}
+	if err := process.Stop(ctx); err != nil && process.Running() {
+		return err // one that had to be killed recovers when it starts
+	}
+	return nil
 }

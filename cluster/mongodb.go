@@ -77,7 +77,7 @@ const (
 type MongoDB struct {
 	options MongoDBOptions
 	program string
-	members
+	members[mongoNode]
 }
 
 type mongoNode struct {
@@ -279,28 +279,6 @@ func (m *MongoDB) Pause(i int) error { return m.process(i).Pause() }
 func (m *MongoDB) Resume(i int) error { return m.process(i).Resume() }
 
 func (m *MongoDB) process(i int) *Process { return m.node(i).process.Load() }
-
-// members are the nodes of a set that can grow. They keep their numbers: one
-// that has left stays in the list.
-type members struct {
-	growing sync.RWMutex
-	nodes   []*mongoNode
-}
-
-// all returns the list as it is now; it is not to be changed.
-func (m *members) all() []*mongoNode {
-	m.growing.RLock()
-	defer m.growing.RUnlock()
-	return m.nodes[:len(m.nodes):len(m.nodes)]
-}
-
-func (m *members) node(i int) *mongoNode { return m.all()[i] }
-
-func (m *members) add(n *mongoNode) {
-	m.growing.Lock()
-	defer m.growing.Unlock()
-	m.nodes = append(m.nodes, n)
-}
 
 // Restart stops member i if it runs, starts it again with the same data and
 // port, with env added to its environment, and returns when it has its part in the set again, which after Kill

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"assay/cluster/machine"
 )
@@ -12,6 +13,7 @@ type Node struct {
 	cluster *Cluster
 	number  int
 	machine *machine.Machine
+	arbiter bool
 }
 
 // Name is "n1", "n2" and so on.
@@ -21,7 +23,11 @@ func (n *Node) Name() string { return n.machine.Name() }
 func (n *Node) Machine() *machine.Machine { return n.machine }
 
 // Arbiter reports whether the node only votes.
-func (n *Node) Arbiter() bool { return n.number >= n.cluster.spec.Nodes }
+func (n *Node) Arbiter() bool { return n.arbiter }
+
+// Member reports whether it is one of the cluster's Nodes; one that was removed
+// is not.
+func (n *Node) Member() bool { return slices.Contains(n.cluster.Nodes(), n) }
 
 // Port is where its server listens.
 func (n *Node) Port() int { return n.cluster.product.port(n.number) }
@@ -60,8 +66,12 @@ func (n *Node) Halted() (bool, error) { return n.process().halted() }
 
 // Start starts the server again with its data, stopping it first if it runs,
 // and returns when it serves or has its part in the cluster again. env is added
-// to its environment this once, as NAME=value.
+// to its environment this once, as NAME=value. One that was removed is not
+// started: the error is a *MemberError.
 func (n *Node) Start(ctx context.Context, env ...string) error {
+	if !n.Member() {
+		return &MemberError{Node: n.Name()}
+	}
 	if err := n.cluster.product.Restart(ctx, n.number, env...); err != nil {
 		return fmt.Errorf("%s: %w", n.Name(), err)
 	}

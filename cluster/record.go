@@ -78,10 +78,11 @@ func (c *Cluster) record(kept bool) error {
 	if c.noNetwork != nil {
 		r.Network = c.noNetwork.Error()
 	}
-	if len(c.nodes) > 0 {
+	nodes := c.Nodes()
+	if len(nodes) > 0 {
 		r.Address = c.Address()
 	}
-	for _, n := range c.nodes {
+	for _, n := range nodes {
 		r.Nodes = append(r.Nodes, NodeRecord{
 			Name: n.Name(), Address: n.machine.Address().String(), Port: n.Port(), Process: identify(n.PID()), Log: n.Log(),
 		})

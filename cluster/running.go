@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,9 +35,13 @@ type Cluster struct {
 	folder   string
 	machines *machine.Set
 	product  product
-	nodes    []*Node
+	// changing holds one token while the members change.
+	changing chan struct{}
 	// noNetwork says why nodes have no network of their own; nil if they have.
 	noNetwork error
+
+	mu    sync.Mutex
+	nodes []*Node // the members
 
 	started   time.Time
 	recording sync.Mutex
@@ -54,7 +59,7 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	if !known {
 		return nil, &SpecError{Spec: spec.String(), Part: "no product " + spec.Product, Want: "one of the known ones"}
 	}
-	c := &Cluster{spec: spec, id: newID(), started: time.Now().UTC()}
+	c := &Cluster{spec: spec, id: newID(), started: time.Now().UTC(), changing: make(chan struct{}, 1)}
 	if err := c.open(o); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec, err)
 	}
@@ -70,7 +75,7 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	}
 	c.product = started
 	for i, m := range c.machines.All() {
-		c.nodes = append(c.nodes, &Node{cluster: c, number: i, machine: m})
+		c.enter(&Node{cluster: c, number: i, machine: m, arbiter: i >= spec.Nodes})
 	}
 	if err := c.record(o.Kept); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), c.Close())
@@ -130,12 +135,34 @@ func (c *Cluster) Spec() Spec { return c.spec }
 // Address is the database's URL, with user and password.
 func (c *Cluster) Address() string { return c.product.Address() }
 
-// Nodes returns all nodes in the order of their names.
-func (c *Cluster) Nodes() []*Node { return c.nodes }
+// Nodes returns the nodes that are members at this moment, in the order in
+// which they came.
+func (c *Cluster) Nodes() []*Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.nodes)
+}
 
-// Node returns the node of this name, or nil.
+// enter makes a node one of Nodes.
+func (c *Cluster) enter(n *Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slices.Contains(c.nodes, n) {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(c.nodes, n, func(a, b *Node) int { return a.number - b.number })
+	c.nodes = slices.Insert(c.nodes, at, n)
+}
+
+func (c *Cluster) leave(n *Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes = slices.DeleteFunc(c.nodes, func(m *Node) bool { return m == n })
+}
+
+// Node returns the member of this name, or nil.
 func (c *Cluster) Node(name string) *Node {
-	for _, n := range c.nodes {
+	for _, n := range c.Nodes() {
 		if n.Name() == name {
 			return n
 		}
@@ -157,7 +184,12 @@ func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.nodes[i], nil
+	for _, n := range c.Nodes() {
+		if n.number == i {
+			return n, nil
+		}
+	}
+	return nil, fmt.Errorf("node number %d takes writes and is no member of %s", i, c.spec)
 }
 
 // Settled returns when all nodes that run have their part in the cluster again

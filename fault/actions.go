@@ -67,6 +67,10 @@ func Actions() []Description {
 			Effect: "leaves the node this much of a processor"},
 		{Action: Clock, Value: "OFFSET", Default: "+60s", Targets: nodes, Lasts: true, part: partProcess, state: "under a shifted clock", silences: true, restarts: true,
 			Effect: "has the server end in order and starts it with its clock shifted; healing starts it with the right one"},
+		{Action: Grow, Targets: []string{TargetCluster}, Lasts: true, part: partProcess, state: "being added", restarts: true,
+			Effect: "adds a node that is new; healing removes it in order, and its data"},
+		{Action: Remove, Targets: slices.DeleteFunc(nodeTargets(), func(t string) bool { return t == TargetAll }), Lasts: true, part: partProcess, state: "removed", silences: true, restarts: true,
+			Effect: "takes the node out of the cluster in order and ends its server; healing makes it a member again, with its data"},
 	}
 }
 

@@ -58,6 +58,8 @@ func choose(f Fault, members []member, primary string, random *rand.Rand) (choic
 		}
 	}
 	switch f.Target {
+	case TargetCluster:
+		return choice{}, nil
 	case TargetAll:
 		return choice{nodes: names(members)}, nil
 	case TargetPrimary:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,6 +23,9 @@ type shifting struct {
 	nodes  []*cluster.Node
 	offset time.Duration
 	env    []string
+
+	mu      sync.Mutex
+	shifted []cluster.ProcessID // all that run or ran under the library
 }
 
 func shiftClock(nodes []*cluster.Node, offset time.Duration) (deed, error) {
@@ -60,8 +64,25 @@ func (s *shifting) act(ctx context.Context) error {
 		if err := n.Stop(ctx); err != nil {
 			return err
 		}
-		return n.Start(ctx, s.env...)
+		err := n.Start(ctx, s.env...)
+		return errors.Join(err, s.remember(n))
 	})
+}
+
+// remember keeps the node's processes if they run under the library, so that
+// what it leaves of them can be taken away.
+func (s *shifting) remember(n *cluster.Node) error {
+	processes := []cluster.ProcessID{{PID: n.PID()}}
+	if n.Running() {
+		var err error
+		if processes, err = n.Processes(); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shifted = append(s.shifted, processes...)
+	return nil
 }
 
 // proof is that the server's process was told the offset and has the library
@@ -118,7 +139,17 @@ func underFaketime(pid int) (string, error) {
 
 func (s *shifting) undo(context.Context) error { return nil }
 
+// confirm also takes away what the library has left of processes that were
+// killed.
 func (s *shifting) confirm(ctx context.Context) (string, error) {
+	text, err := s.right(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return text, errors.Join(err, tidy(s.shifted))
+}
+
+// right starts the servers with the right clock.
+func (s *shifting) right(ctx context.Context) (string, error) {
 	return looked(s.nodes, func(n *cluster.Node) (string, error) {
 		text, err := startAgain(ctx, n)
 		if err != nil {

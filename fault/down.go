@@ -89,18 +89,28 @@ const (
 	startPause = time.Second
 )
 
+// tried starts a server by start, and tells how often it tried.
+func tried(ctx context.Context, start func() error) (tries int, err error) {
+	err = start()
+	for tries = 1; err != nil && tries < startTries && sleepUntil(ctx, time.Now().Add(startPause)); tries++ {
+		err = start()
+	}
+	return tries, err
+}
+
+// attempt is empty for the first.
+func attempt(tries int) string {
+	if tries == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", at the attempt number %d", tries)
+}
+
 // startAgain starts the node's server; the error has the end of its log.
 func startAgain(ctx context.Context, n *cluster.Node) (string, error) {
-	err := n.Start(ctx)
-	tries := 1
-	for ; err != nil && tries < startTries && sleepUntil(ctx, time.Now().Add(startPause)); tries++ {
-		err = n.Start(ctx)
-	}
-	if err == nil && tries == 1 {
-		return fmt.Sprintf("serves again as process %d", n.PID()), nil
-	}
+	tries, err := tried(ctx, func() error { return n.Start(ctx) })
 	if err == nil {
-		return fmt.Sprintf("serves again as process %d, at the attempt number %d", n.PID(), tries), nil
+		return fmt.Sprintf("serves again as process %d%s", n.PID(), attempt(tries)), nil
 	}
 	const lines = 10
 	log := n.Tail(lines)

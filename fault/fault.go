@@ -1,6 +1,6 @@
 // Package fault hurts a running cluster on purpose and by a schedule: it kills,
-// stops and pauses servers, cuts and thins their networks, slows them down and
-// shifts their clocks. Each fault is proven to have taken effect, is healed in
+// stops and pauses servers, cuts and thins their networks, slows them down,
+// shifts their clocks, and changes who is a member. Each fault is proven to have taken effect, is healed in
 // the end whatever happens, and its healing is proven too. One file a fault.
 //
 // It must not know any workload, driver, history or report: whoever runs it
@@ -28,6 +28,8 @@ const (
 	SlowDisk  Action = "slowdisk"
 	SlowCPU   Action = "slowcpu"
 	Clock     Action = "clock"
+	Grow      Action = "grow"
+	Remove    Action = "remove"
 )
 
 // Targets that are no node's name.
@@ -40,6 +42,8 @@ const (
 	TargetAny = "any"
 	// TargetAll is every node, arbiters too.
 	TargetAll = "all"
+	// TargetCluster is the cluster itself, of Grow.
+	TargetCluster = "cluster"
 
 	// ShapeHalves parts a minority, chosen by the seed, from the others.
 	ShapeHalves = "halves"
@@ -56,7 +60,7 @@ const (
 type Fault struct {
 	Action Action
 	// Target is one of the Target constants or a node's name; a Shape for
-	// Partition.
+	// Partition, TargetCluster for Grow.
 	Target string
 
 	// Share is the part of packets that Flaky loses, above 0 and at most 1, or
@@ -149,7 +153,8 @@ type Injection struct {
 	// Number counts from 1 in the order in which they were due.
 	Number int
 	Fault  Fault
-	// Nodes are those that it was done to, in the order of their names.
+	// Nodes are those that it was done to, in the order of their names; the one
+	// that Grow has added, once it has.
 	Nodes []string
 	// Detail says more than Nodes where there is more to say, such as who was
 	// parted from whom, or which node was left out.

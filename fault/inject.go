@@ -26,6 +26,9 @@ func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 	r.recorder.Injected(i.Injection)
 	err = guard(func() error { return i.deed.act(ctx) })
 	close(w.acted)
+	if a, is := i.deed.(adder); is {
+		i.Nodes = a.added()
+	}
 	acted := time.Now() // a server that ends in order takes its time
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -180,7 +180,7 @@ func (p *parser) target(w word, found bool) error {
 			return nil
 		}
 	}
-	if p.fault.Action == Partition || !nodeName.MatchString(w.text) {
+	if p.fault.Action == Partition || p.fault.Action == Grow || !nodeName.MatchString(w.text) {
 		return p.fail(w.at, want, "%s knows no target %q", p.fault.Action, w.text)
 	}
 	p.fault.Target = w.text

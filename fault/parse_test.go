@@ -23,6 +23,9 @@ func TestParse(t *testing.T) {
 		"restart secondary at 0s":             {Action: Restart, Target: "secondary"},
 		" stop\tn2  for 1m  at 500ms\n":       {Action: Stop, Target: "n2", At: 500 * time.Millisecond, For: time.Minute},
 		"partition ring every 1m0s for 1m30s": {Action: Partition, Target: "ring", At: -1, Every: time.Minute, For: 90 * time.Second},
+		"grow cluster at 20s for 1m":          {Action: Grow, Target: "cluster", At: 20 * time.Second, For: time.Minute},
+		"remove secondary every 30s":          {Action: Remove, Target: "secondary", At: -1, Every: 30 * time.Second},
+		"remove n3":                           {Action: Remove, Target: "n3", At: -1},
 		"partition oneway":                    {Action: Partition, Target: "oneway", At: -1},
 	} {
 		got, err := Parse(text)
@@ -52,6 +55,10 @@ func TestWhatParseRefuses(t *testing.T) {
 		{"kill halves", 6, `no target "halves"`, "primary"},
 		{"partition primary", 11, `no target "primary"`, "halves, one, ring, oneway"},
 		{"partition n1", 11, `no target "n1"`, "halves"},
+		{"grow n4", 6, `no target "n4"`, "cluster"},
+		{"grow=2 cluster", 5, "takes no value", "grow TARGET"},
+		{"kill cluster", 6, `no target "cluster"`, "primary"},
+		{"remove all", 8, `no target "all"`, "primary, secondary, any, a node's name"},
 		{"kill primary at", 16, "the time after \"at\" is missing", "20s"},
 		{"kill primary at 10", 17, `"10" has no unit`, "10s"},
 		{"kill primary every 0.5", 20, "has no unit", "0.5s"},

@@ -288,7 +288,7 @@ func (r *runner) claim(ctx context.Context, i *injecting) bool {
 			free = append(free, name)
 		}
 	}
-	if len(free) == 0 || len(taken) > 0 && i.Fault.Target != TargetAll {
+	if len(taken) > 0 && (len(free) == 0 || i.Fault.Target != TargetAll) {
 		i.Nodes = i.choice.nodes
 		i.skip(joined(taken))
 		return false

@@ -46,6 +46,10 @@ func (s servers) prepare(f Fault, c choice, take taker) (deed, error) {
 		return nil, err
 	}
 	switch f.Action {
+	case Grow:
+		return &growing{cluster: s.cluster, take: take}, nil
+	case Remove:
+		return &removing{cluster: s.cluster, node: nodes[0]}, nil
 	case Kill:
 		return kill(nodes), nil
 	case Stop:
@@ -143,10 +147,13 @@ func refuses(ctx context.Context, n *cluster.Node) bool {
 // has ended under a fault that does not end servers is started again, as the
 // one who looks after the machines would: a cluster may kill a node that is
 // silent, so that it takes no more writes. One that another fault has ended is
-// left to that.
+// left to that, and one that is no member any more is not wanted back.
 func back(ctx context.Context, n *cluster.Node, take taker, dial func() error) (string, error) {
 	for {
 		if !n.Running() {
+			if !n.Member() {
+				return "it has left the cluster", nil
+			}
 			release, free := take(n.Name())
 			if !free {
 				return "its server is down for another fault", nil

@@ -109,6 +109,9 @@ func checkTarget(f Fault, members []member) error {
 		if f.Target == TargetSecondary && holders < 2 {
 			return &TargetError{Fault: f, Problem: "there is only one node with data", Want: TargetPrimary + " or more nodes"}
 		}
+		if f.Action == Remove && holders < 2 {
+			return &TargetError{Fault: f, Problem: "there is only one node with data, and it cannot leave", Want: "more nodes"}
+		}
 	case !slices.Contains(all, f.Target):
 		return &TargetError{Fault: f, Problem: "there is no node " + f.Target, Want: "one of " + joined(all)}
 	}
@@ -130,6 +133,10 @@ func checkMeans(f Fault, c *cluster.Cluster) error {
 	case Isolate, Partition, Flaky:
 		if err := c.NoNetwork(); err != nil {
 			return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: "use kill, stop or pause instead", Err: err}
+		}
+	case Grow, Remove:
+		if err := c.Resizable(); err != nil {
+			return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: "take a replica set of MongoDB or a Galera cluster of MariaDB, or stop and kill instead", Err: err}
 		}
 	case Clock:
 		if runtime.GOOS != "linux" {

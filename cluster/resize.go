@@ -1,0 +1,159 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"assay/cluster/machine"
+)
+
+// resizable is a product whose clusters can get and lose members while they
+// run. Nodes keep their numbers for ever. The methods are called one at a time;
+// the product's other methods may be called meanwhile.
+type resizable interface {
+	// Fixed says why this cluster's members cannot change; nil if they can.
+	Fixed() error
+	// Grow starts one more node on the machine and returns its number when it
+	// is a full member that holds all data. After an error it is gone.
+	Grow(ctx context.Context, at *machine.Machine) (int, error)
+	// Shrink takes node i out of the membership in order and then stops it.
+	// Its data stays. After an error it may be out of it or not.
+	Shrink(ctx context.Context, i int) error
+	// Rejoin makes node i a full member again, whatever Shrink has left of its
+	// membership, and returns when it holds all data.
+	Rejoin(ctx context.Context, i int) error
+	// Discard removes the data of a node that has left.
+	Discard(i int) error
+	// Membership asks the servers whether node i is a member, in step with the
+	// others; text is what they say.
+	Membership(ctx context.Context, i int) (member bool, text string, err error)
+}
+
+// FixedError means that a cluster's members cannot change while it runs.
+type FixedError struct{ Product, Reason string }
+
+func (e *FixedError) Error() string {
+	return fmt.Sprintf("the members of a %s cluster cannot change while it runs: %s", e.Product, e.Reason)
+}
+
+// MemberError means that a node is not, or no longer, a member of its cluster.
+type MemberError struct{ Node string }
+
+func (e *MemberError) Error() string { return e.Node + " is no member of its cluster" }
+
+// Resizable is nil if nodes can be added to the cluster and removed from it,
+// and else a *FixedError.
+func (c *Cluster) Resizable() error {
+	r, is := c.product.(resizable)
+	if !is {
+		return &FixedError{Product: c.spec.Product, Reason: "assay knows no way to do it"}
+	}
+	return r.Fixed()
+}
+
+// resizing returns the product once no other change is under way. done is to be
+// called.
+func (c *Cluster) resizing(ctx context.Context) (r resizable, done func(), err error) {
+	if err := c.Resizable(); err != nil {
+		return nil, nil, err
+	}
+	select {
+	case c.changing <- struct{}{}:
+		return c.product.(resizable), func() { <-c.changing }, nil
+	case <-ctx.Done():
+		return nil, nil, fmt.Errorf("wait for another change of the members: %w", ctx.Err())
+	}
+}
+
+// Grow adds a node on a machine of its own and returns it when it is a full
+// member that holds all data. Its name is new; names are never used again. The
+// cluster's Address stays as it is. One change of the members happens at a time;
+// a cluster that cannot change returns a *FixedError. After an error the
+// members are as they were, unless the error says otherwise.
+func (c *Cluster) Grow(ctx context.Context) (*Node, error) {
+	r, done, err := c.resizing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	at, err := c.machines.Add("n" + strconv.Itoa(len(c.machines.All())+1))
+	if err != nil {
+		return nil, fmt.Errorf("grow %s: %w", c.spec, err)
+	}
+	number, err := r.Grow(ctx, at)
+	if err != nil {
+		return nil, fmt.Errorf("grow %s by %s: %w", c.spec, at.Name(), err)
+	}
+	n := &Node{cluster: c, number: number, machine: at}
+	c.enter(n)
+	return n, c.record(c.kept())
+}
+
+// Remove takes a node out of the membership in order, and then stops it. It
+// keeps its data and can Rejoin; until then it is not among Nodes and cannot be
+// started. After an error it is among them, whatever the servers think.
+func (c *Cluster) Remove(ctx context.Context, n *Node) error {
+	r, done, err := c.resizing(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if !n.Member() {
+		return &MemberError{Node: n.Name()}
+	}
+	if err := r.Shrink(ctx, n.number); err != nil {
+		return fmt.Errorf("remove %s: %w", n.Name(), err)
+	}
+	c.leave(n)
+	return c.record(c.kept())
+}
+
+// Rejoin makes a node a full member again that was removed, or that Remove
+// could not remove as a whole. A discarded one cannot.
+func (c *Cluster) Rejoin(ctx context.Context, n *Node) error {
+	r, done, err := c.resizing(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := r.Rejoin(ctx, n.number); err != nil {
+		return fmt.Errorf("rejoin %s: %w", n.Name(), err)
+	}
+	c.enter(n)
+	return c.record(c.kept())
+}
+
+// Discard removes the data of a node that was removed. It is gone for good.
+func (c *Cluster) Discard(n *Node) error {
+	r, done, err := c.resizing(context.Background())
+	if err != nil {
+		return err
+	}
+	defer done()
+	if n.Member() {
+		return fmt.Errorf("discard %s: it is a member; remove it first", n.Name())
+	}
+	if err := errors.Join(r.Discard(n.number), ignoreMissing(os.Remove(n.Log()))); err != nil {
+		return fmt.Errorf("discard %s: %w", n.Name(), err)
+	}
+	return nil
+}
+
+// Membership asks the servers whether the node is a member that is in step;
+// text is what they say.
+func (c *Cluster) Membership(ctx context.Context, n *Node) (member bool, text string, err error) {
+	if err := c.Resizable(); err != nil {
+		return false, "", err
+	}
+	return c.product.(resizable).Membership(ctx, n.number)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

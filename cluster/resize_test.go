@@ -1,0 +1,236 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// mustMember wants the servers to say that the node is a member, or that it is
+// not.
+func mustMember(t *testing.T, c *Cluster, n *Node, want bool, says string) {
+	t.Helper()
+	member, text, err := c.Membership(patiently(t), n)
+	if err != nil || member != want || !strings.Contains(text, says) {
+		t.Errorf("%s is a member: %v, %q, %v; want %v, %q", n.Name(), member, text, err, want, says)
+	}
+	if (c.Node(n.Name()) == n) != want || n.Member() != want {
+		t.Errorf("%s among the nodes: %v", n.Name(), !want)
+	}
+	recorded := false
+	for _, r := range recordOf(t, c.ID()).Nodes {
+		recorded = recorded || r.Name == n.Name() && r.Process.PID == n.PID() && r.Address == n.Machine().Address().String()
+	}
+	if recorded != want {
+		t.Errorf("%s in the record: %v", n.Name(), recorded)
+	}
+}
+
+func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
+	c := startCluster(t, "mongodb:3,election=2s,shutdown=200ms")
+	m := c.product.(*MongoDB)
+	address := c.Address()
+	insert(t, m, 1)
+	began := time.Now()
+	added, err := c.Grow(patiently(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("grew in %v", time.Since(began))
+	if added.Name() != "n4" || added.Arbiter() || c.Address() != address || len(c.Nodes()) != 4 || !added.Running() {
+		t.Errorf("%+v of %v, address %s", added, c.Nodes(), c.Address())
+	}
+	mustMember(t, c, added, true, "4 members")
+	config, err := m.config(patiently(t), m.node(mustPrimary(t, m)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := config.Members[config.index(m.node(3))]; config.voters() != 4 || n.Priority != 1 {
+		t.Errorf("the new member has no vote: %+v", config)
+	}
+	// It holds what was written before, itself.
+	var reply struct{ N int }
+	command := bson.D{{Key: "count", Value: "probe"}, {Key: "$readPreference", Value: bson.D{{Key: "mode", Value: "nearest"}}}}
+	if err := m.node(3).run(patiently(t), time.Minute, command, &reply); err != nil || reply.N != 1 {
+		t.Errorf("the new member holds %d documents of 1, %v", reply.N, err)
+	}
+
+	// A primary steps down before it is taken out.
+	primary, err := c.Primary(patiently(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Remove(patiently(t), primary); err != nil {
+		t.Fatal(err)
+	}
+	if primary.Running() {
+		t.Error("it runs after Remove")
+	}
+	mustMember(t, c, primary, false, "3 members, not "+primary.Machine().Address().String())
+	var gone *MemberError
+	if err := primary.Start(patiently(t)); !errors.As(err, &gone) {
+		t.Errorf("a removed node is started: %v", err)
+	}
+	if err := c.Remove(patiently(t), primary); !errors.As(err, &gone) {
+		t.Errorf("a removed node is removed: %v", err)
+	}
+	if second, err := c.Primary(patiently(t)); err != nil || second == primary {
+		t.Errorf("the next primary is %v, %v", second, err)
+	}
+	insertMajority(t, m, 2)
+	if err := c.Rejoin(patiently(t), primary); err != nil {
+		t.Fatal(err)
+	}
+	mustMember(t, c, primary, true, "4 members")
+	if err := c.Settled(patiently(t)); err != nil {
+		t.Error(err)
+	}
+
+	// For good.
+	if err := c.Discard(added); err == nil {
+		t.Error("a member was discarded")
+	}
+	if err := c.Remove(patiently(t), added); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Discard(added); err != nil {
+		t.Fatal(err)
+	}
+	mustMember(t, c, added, false, "3 members")
+	if err := c.Rejoin(patiently(t), added); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("a discarded node joins: %v", err)
+	}
+	if exists(m.node(3).dir) {
+		t.Error("its data is still there")
+	}
+	insertMajority(t, m, 3)
+	if n := count(t, m); n != 3 {
+		t.Errorf("%d documents of 3", n)
+	}
+
+	// Names are not used again, and an end in the middle leaves the set as it
+	// was.
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	if n, err := c.Grow(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("grown after its context's end: %v, %v", n, err)
+	}
+	config, err = m.config(patiently(t), m.node(mustPrimary(t, m)))
+	if err != nil || len(config.Members) != 3 || len(c.Nodes()) != 3 {
+		t.Errorf("%+v, %v, nodes %v", config, err, c.Nodes())
+	}
+	again, err := c.Grow(patiently(t))
+	if err != nil || again.Name() != "n6" {
+		t.Errorf("%v, %v", again, err)
+	}
+}
+
+// insertMajority writes one document that a majority has to confirm.
+func insertMajority(t *testing.T, m *MongoDB, id int) {
+	t.Helper()
+	command := bson.D{{Key: "insert", Value: "probe"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: id}}}},
+		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}, {Key: "wtimeout", Value: 30_000}}}}
+	var reply struct {
+		N                 int      `bson:"n"`
+		WriteConcernError bson.Raw `bson:"writeConcernError"`
+	}
+	if err := m.node(mustPrimary(t, m)).run(patiently(t), time.Minute, command, &reply); err != nil || reply.N != 1 || reply.WriteConcernError != nil {
+		t.Fatalf("insert: %+v, %v", reply, err)
+	}
+}
+
+func TestTheLastNodeIsNotRemoved(t *testing.T) {
+	c := startCluster(t, "mongodb:1,network=loopback,shutdown=200ms")
+	if err := c.Remove(patiently(t), c.Node("n1")); !errors.Is(err, errLastNode) {
+		t.Errorf("%v", err)
+	}
+	mustMember(t, c, c.Node("n1"), true, "1 members")
+	n, err := c.Grow(patiently(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustMember(t, c, n, true, "2 members")
+	if n.Port() == c.Node("n1").Port() {
+		t.Error("two servers on one port")
+	}
+}
+
+func TestGaleraGrowsAndShrinks(t *testing.T) {
+	c := startCluster(t, "mariadb:3,failover=2s,cache=32MiB")
+	m := c.product.(*MariaDB)
+	address := c.Address()
+	first := mariaClient(t, m, 0)
+	mariaExec(t, first, "CREATE DATABASE probe")
+	mariaExec(t, first, "CREATE TABLE probe.t (id INT PRIMARY KEY)")
+	insertUntil(t, m, 0, 1)
+	began := time.Now()
+	added, err := c.Grow(patiently(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("grew in %v", time.Since(began))
+	if added.Name() != "n4" || c.Address() != address {
+		t.Errorf("%s, address %s", added.Name(), c.Address())
+	}
+	mustMember(t, c, added, true, "n1 counts 4 members")
+	insertUntil(t, m, 3, 2)
+	mustHold(t, m, "1,2")
+
+	second := c.Node("n2")
+	if err := c.Remove(patiently(t), second); err != nil {
+		t.Fatal(err)
+	}
+	mustMember(t, c, second, false, "n4 counts 3 members")
+	insertUntil(t, m, 3, 3)
+	mustHold(t, m, "1,2,3")
+	if err := c.Rejoin(patiently(t), second); err != nil {
+		t.Fatal(err)
+	}
+	mustMember(t, c, second, true, "n2 counts 4 members")
+	mustHold(t, m, "1,2,3")
+	if err := c.Remove(patiently(t), added); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Discard(added); err != nil || exists(m.node(3).dir) {
+		t.Errorf("discarded: %v", err)
+	}
+	mustMember(t, c, added, false, "n1 counts 3 members")
+
+	// All start again at the same time: one begins the cluster anew, and the
+	// one that was removed is not asked.
+	for _, n := range c.Nodes() {
+		if err := n.Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	for _, n := range c.Nodes() {
+		all.Go(func() {
+			if err := n.Start(patiently(t)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	mustHold(t, m, "1,2,3")
+}
+
+func TestWhatCannotGrow(t *testing.T) {
+	c := startCluster(t, "mariadb:1,cache=32MiB")
+	var fixed *FixedError
+	if _, err := c.Grow(patiently(t)); !errors.As(err, &fixed) || !strings.Contains(err.Error(), "mariadb:3") {
+		t.Errorf("Grow: %v", err)
+	}
+	if err := c.Remove(patiently(t), c.Node("n1")); !errors.As(err, &fixed) {
+		t.Errorf("Remove: %v", err)
+	}
+	if len(c.Nodes()) != 1 || len(c.Machines().All()) != 1 {
+		t.Errorf("nodes %v", c.Nodes())
+	}
+}

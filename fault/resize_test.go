@@ -1,0 +1,125 @@
+package fault
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assay/cluster"
+)
+
+func TestGrowTakesHoldOfNoNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(3)
+		done, kept, err := play(t, s, Plan{}, "kill all at 1s for 10s", "grow cluster at 2s for 3s", "remove n1 at 3s", "remove n2 at 20s for 5s", "kill n2 at 21s for 1s")
+		if err != nil || len(done) != 5 || len(kept.injected) != 3 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		if i := done[1]; i.Skipped || !i.Healed || len(i.Nodes) != 0 {
+			t.Errorf("%+v", i)
+		}
+		if i := done[2]; !i.Skipped || !strings.Contains(i.Problem, "n1 is down already") {
+			t.Errorf("%+v", i)
+		}
+		if i := done[4]; !i.Skipped || !strings.Contains(i.Problem, "n2 is removed already") {
+			t.Errorf("%+v", i)
+		}
+	})
+}
+
+// The node that is added is hurt before it is removed, and a removed one is not
+// started by the healing of another fault.
+func TestMembersComeAndGoUnderOtherFaults(t *testing.T) {
+	c := startCluster(t, quickMongo)
+	done, err := Run(t.Context(), c, parse(t, "grow cluster at 0s for 6s", "kill n4 at 11s for 4s", "flaky=5% n2 at 1s for 1s", "remove n2 at 1500ms for 8s"),
+		Plan{Seed: 5}, &recording{})
+	if err != nil || len(done) != 4 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	for _, i := range done {
+		t.Logf("%+v", i)
+	}
+	for _, i := range done {
+		if killed := i.Fault.Action == Kill; !killed && (i.Skipped || !i.Healed || !i.Proven && i.Fault.Action != Flaky) {
+			t.Errorf("%+v", i)
+		}
+	}
+	if len(c.Nodes()) != 3 || c.Node("n4") != nil {
+		t.Errorf("members %v", c.Nodes())
+	}
+	checkWhole(t, c)
+}
+
+func TestGaleraIsGrownAndShrunkByFaults(t *testing.T) {
+	c := startCluster(t, "mariadb:3,failover=2s,cache=32MiB")
+	faults := parse(t, "grow cluster at 0s for 500ms", "remove n2 at 0s for 500ms")
+	for _, f := range faults {
+		if err := Validate(t.Context(), []Fault{f}, c); err != nil {
+			t.Fatal(err)
+		}
+		done, err := Run(t.Context(), c, []Fault{f}, Plan{}, &recording{})
+		if err != nil || len(done) != 1 || !done[0].Proven || !done[0].Healed {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		t.Logf("%+v", done[0])
+		counts := map[Action]string{Grow: "n1 counts 4 members", Remove: "n1 counts 2 members"}[f.Action]
+		if i := done[0]; !strings.Contains(i.Proof, counts) || !strings.Contains(i.Healing, "n1 counts 3 members") {
+			t.Errorf("%+v", i)
+		}
+		checkWhole(t, c)
+	}
+}
+
+func TestWhoseMembersCannotChange(t *testing.T) {
+	c := startCluster(t, "postgres:1,network=loopback")
+	for _, text := range []string{"grow cluster", "remove n1"} {
+		err := Validate(t.Context(), parse(t, text), c)
+		var fixed *cluster.FixedError
+		var target *TargetError
+		if !errors.As(err, &fixed) && !errors.As(err, &target) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// A server that is killed while its clock is shifted leaves libfaketime's shared
+// memory behind, which the healing takes away.
+func TestAShiftedClockLeavesNoSharedMemory(t *testing.T) {
+	c := startCluster(t, "mongodb:1,network=loopback,shutdown=100ms")
+	before := c.Node("n1").PID()
+	killed := make(chan int, 1)
+	go func() {
+		n := c.Node("n1")
+		for n.PID() == before || dial(t.Context(), n, dialBound) != nil {
+			time.Sleep(20 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		pid := n.PID()
+		there := 0
+		for _, file := range sharedFiles(pid) {
+			if _, err := os.Stat(file); err == nil {
+				there++
+			}
+		}
+		if there != 2 {
+			t.Errorf("libfaketime has made %d files of %v", there, sharedFiles(pid))
+		}
+		if err := n.Kill(); err != nil {
+			t.Error(err)
+		}
+		killed <- pid
+	}()
+	done, err := Run(t.Context(), c, parse(t, "clock n1 at 0s for 5s"), Plan{}, &recording{})
+	if err != nil || len(done) != 1 || !done[0].Healed {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	for _, file := range sharedFiles(<-killed) {
+		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is still there: %v", file, err)
+		}
+	}
+	checkWhole(t, c)
+}
