@@ -13,7 +13,7 @@ func TestCandles(t *testing.T) {
 	c := startRing(t, 1)
 	foreign := harness(c)
 	drivertest.RunCandles(t, drivertest.Candles{
-		Replaces: true, Engines: []string{"none", "zstd"},
+		Replaces: true, Engines: []string{"zstd"},
 		Open: func(t *testing.T) candles.Store {
 			store, err := OpenCandles(t.Context(), workload.Target{Address: c.Address(), ConnectTimeout: time.Minute})
 			if err != nil {

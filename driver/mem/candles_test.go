@@ -46,7 +46,7 @@ func TestEveryCandleBugIsFound(t *testing.T) {
 	config.Candles, config.Tickers, config.Batch, config.Loaders = 900, 6, 50, 2
 	config.Queries, config.Latest, config.Intervals, config.Repeats = 60, 10, 3, 5
 	for _, bug := range CandleBugs() {
-		for seed := range uint64(20) {
+		for seed := range uint64(8) {
 			d := mustCandles(t, Options{Seed: seed, Inject: []Injection{{Name: bug.Name, Probability: 0.05}}})
 			j := drivertest.JudgeCandles(t.Context(), t, d.Candles(), config, seed)
 			strikes := d.armed[0].strikes
@@ -78,7 +78,7 @@ func TestCandleTimeouts(t *testing.T) {
 	config.Candles, config.Tickers, config.Batch, config.Loaders = 900, 6, 50, 2
 	config.Queries, config.Latest, config.Intervals, config.Repeats = 60, 10, 3, 5
 	unsure := false
-	for seed := range uint64(20) {
+	for seed := range uint64(8) {
 		d := mustCandles(t, Options{Seed: seed, Timeout: 0.2})
 		j := drivertest.JudgeCandles(t.Context(), t, d.Candles(), config, seed)
 		for _, r := range j.Results {
