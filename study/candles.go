@@ -56,9 +56,9 @@ func candleOptions(c candles.Config) []report.Setting {
 	}
 }
 
-func judgeCandles(_ context.Context, folder string, s Scenario, _, inFlight string) (judgement, error) {
+func judgeCandles(_ context.Context, folder string, s Scenario, promise, inFlight string) (judgement, error) {
 	j, err := candles.Judge(s.Candles, s.Load.Seed, candles.Evidence{
-		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, candles.FileState), InFlight: inFlight,
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, candles.FileState), Promise: promise, InFlight: inFlight,
 	})
 	if err != nil {
 		return judgement{}, err

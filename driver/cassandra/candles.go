@@ -140,6 +140,10 @@ func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string
 	return s.agree(ctx)
 }
 
+// Eventual implements candles.Eventual: on several nodes, without quorums for
+// reading and writing, a read may miss what was acknowledged.
+func (s *candleStore) Eventual() bool { return !s.quorums() && len(s.session.GetHosts()) > 1 }
+
 // Find implements candles.Store.
 func (s *candleStore) Find(ctx context.Context) (*workload.Remains, error) {
 	m, err := s.mark(ctx)

@@ -64,13 +64,16 @@ func (j *judge) concludeAnswers() {
 	if j.figures.Unsure > 0 {
 		r.Detail += fmt.Sprintf("; of %d nothing can be said, since batches without an answer may belong to them", j.figures.Unsure)
 	}
+	if j.figures.Behind > 0 {
+		r.Detail += fmt.Sprintf("; %d lack rows that were acknowledged, which this database may do at this consistency", j.figures.Behind)
+	}
 	switch {
 	case r.Verdict == check.Violated:
 	case j.answered == 0:
 		r.Detail = fmt.Sprintf("%d queries were made and none was answered, so that nothing can be said", j.asked)
 	case j.acknowledged == 0:
 		r.Detail += "; nothing had been acknowledged before, so that nothing can be said"
-	case j.figures.Unsure > 0:
+	case j.figures.Unsure > 0 || j.figures.Behind > 0:
 	default:
 		r.Verdict = check.Valid
 	}

@@ -25,6 +25,8 @@ const (
 type Evidence struct {
 	// History and State are paths; State is what Save wrote.
 	History, State string
+	// Promise is what Work.Promise said.
+	Promise string
 	// InFlight, if not empty, says why writes may have been in flight when the
 	// state was read, or why it may not be all.
 	InFlight string
@@ -41,6 +43,9 @@ type Figures struct {
 	// Unsure counts answers of which nothing can be said, since a write without
 	// an answer might belong to them.
 	Unsure int64
+	// Behind counts answers that lack rows, of a database that may answer with
+	// an old state.
+	Behind int64
 	// Cold is true if a round of queries began with empty caches.
 	Cold bool
 	// Rounds are the rounds by their names.
@@ -190,6 +195,12 @@ func (j *judge) readAnswers() error {
 		case answerRight:
 		case answerUnsure:
 			j.figures.Unsure++
+		case answerCut:
+			if j.evidence.Promise == PromiseEventual {
+				j.figures.Behind++
+				return nil
+			}
+			j.answers.Add(j.wrong(op, found, q, want, got))
 		default:
 			j.answers.Add(j.wrong(op, found, q, want, got))
 		}

@@ -188,6 +188,21 @@ func TestAnswersThatAreWrong(t *testing.T) {
 	want(t, s.judge(), check.Valid, check.Violated, "altered")
 }
 
+// TestAnswersOfAnEventualDatabase: an old state convicts nobody, and a state
+// that never was does.
+func TestAnswersOfAnEventualDatabase(t *testing.T) {
+	eventual := func(e *Evidence) { e.Promise = PromiseEventual }
+	s := newStory(t)
+	s.answer = func(kind uint8, _ int64, rows []Candle) []Candle { return rows[:len(rows)/2] }
+	j := s.judge(eventual)
+	want(t, j, check.Valid, check.Unknown)
+	if j.Figures.Behind == 0 {
+		t.Error("no answer is behind")
+	}
+	s.answer = func(_ uint8, _ int64, rows []Candle) []Candle { return append(slices.Clone(rows), s.rows[0]) }
+	want(t, s.judge(eventual), check.Valid, check.Violated, "foreign")
+}
+
 func TestRowsThatAreWrong(t *testing.T) {
 	s := newStory(t)
 	s.without(func(c Candle) bool { return c.ID == 77 })

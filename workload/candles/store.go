@@ -60,6 +60,17 @@ type Store interface {
 	Close() error
 }
 
+// Eventual is a Store that may answer with an old state, by what its address
+// asks for; one that is none has every acknowledged row in every later answer.
+type Eventual interface {
+	// Eventual reports whether it may.
+	Eventual() bool
+}
+
+// PromiseEventual is the promise of a Store that may: an answer can lack what
+// was acknowledged.
+const PromiseEventual = "eventual"
+
 // Session is one client's connection. No method retries.
 //
 // The queries give each row to the callback as it came and end Committed when

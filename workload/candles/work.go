@@ -100,8 +100,13 @@ func (w *Work) Client(context.Context, int) (load.Client, error) {
 // Observers are none.
 func (w *Work) Observers() (clients []load.Client, perSecond float64) { return nil, 0 }
 
-// Promise is none: nothing is written while queries go on.
-func (w *Work) Promise() string { return "" }
+// Promise is PromiseEventual or empty; see Eventual.
+func (w *Work) Promise() string {
+	if e, ok := w.Store.(Eventual); ok && e.Eventual() {
+		return PromiseEventual
+	}
+	return ""
+}
 
 // roundName is a round's name in the history and in the result.
 func roundName(kind uint8, pass int64) string {
