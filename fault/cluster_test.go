@@ -118,6 +118,7 @@ var real = []struct{ fault, proof, healing string }{
 }
 
 func TestEachFaultIsProvenAndHealed(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, quickMongo)
 	if err := c.NoNetwork(); err != nil {
 		t.Fatal(err)
@@ -155,6 +156,7 @@ func TestEachFaultIsProvenAndHealed(t *testing.T) {
 // TestTheEndInTheMiddleHeals ends the run while each fault acts, and while it
 // is being brought about.
 func TestTheEndInTheMiddleHeals(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, quickMongo)
 	for _, about := range real {
 		f := parse(t, about.fault)
@@ -178,6 +180,7 @@ func TestTheEndInTheMiddleHeals(t *testing.T) {
 }
 
 func TestManyFaultsOnOneCluster(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, quickMongo)
 	faults := parse(t, "kill all at 0s for 4s", "flaky=5% all at 0s", "slowdisk=1MiB all at 100ms for 1h",
 		"pause n1 at 2s", "isolate primary at 20s for 4s", "kill any at 21s for 1s")
@@ -197,6 +200,7 @@ func TestManyFaultsOnOneCluster(t *testing.T) {
 }
 
 func TestAServerThatCannotBeStartedAgain(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, quickMongo)
 	victim := c.Node("n2")
 	folder := homeOf(t, victim)
@@ -240,6 +244,7 @@ func homeOf(t *testing.T, n *cluster.Node) string {
 }
 
 func TestValidateOnLoopback(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, "mongodb:1,network=loopback")
 	for text, want := range map[string]any{
 		"kill primary":       nil,
@@ -275,6 +280,7 @@ func TestValidateOnLoopback(t *testing.T) {
 // A cluster may kill a primary that is silent, so that it takes no more writes;
 // nobody starts it again but the fault's healing.
 func TestAServerThatEndsUnderAFaultIsStartedAgain(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, "postgres:3,failover=2s")
 	for _, text := range []string{"pause primary at 0s for 6s", "isolate primary at 0s for 6s"} {
 		done, err := Run(t.Context(), c, parse(t, text), Plan{}, &recording{})
