@@ -100,6 +100,10 @@ func FindDegradation(s Series) Degradation {
 // String is one sentence with figures.
 func (d Degradation) String() string {
 	if !d.Found {
+		if d.Intervals < minChangeIntervals {
+			return fmt.Sprintf("a point of degradation was not looked for: the measured part has %d whole intervals, and %d are needed",
+				d.Intervals, minChangeIntervals)
+		}
 		return fmt.Sprintf("no point of degradation: in %d intervals the throughput did not fall for good", d.Intervals)
 	}
 	return fmt.Sprintf("point of degradation: at %.4g s the throughput fell for good, from %.4g/s to %.4g/s (%+.0f %%, p < %.1g, %d intervals)",

@@ -235,6 +235,8 @@ type chart struct {
 	Times    []chartTimes  `json:"times"`
 	Curves   []chartCurve  `json:"curves"`
 	Faults   []chartFault  `json:"faults"`
+	// Fall is when the throughput fell for good, if it did.
+	Fall *float64 `json:"fall,omitempty"`
 }
 
 type chartCounts struct {
@@ -266,7 +268,7 @@ func chartOf(r *Result) chart {
 		Counts: []chartCounts{{"committed", s.Committed[:n]}, {"rejected", s.Rejected[:n]},
 			{"failed", s.Failed[:n]}, {"unknown", s.Unknown[:n]}},
 		Times:  []chartTimes{{"p50", s.P50[:n]}, {"p95", s.P95[:n]}, {"p99", s.P99[:n]}, {"max", s.Max[:n]}},
-		Curves: []chartCurve{}, Faults: []chartFault{},
+		Curves: []chartCurve{}, Faults: []chartFault{}, Fall: s.Degradation,
 	}
 	for _, curve := range curves(r) {
 		if len(curve.Points) > 1 {

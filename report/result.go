@@ -148,6 +148,9 @@ type Series struct {
 	// the start.
 	MeasureStart float64 `json:"measure_start_s"`
 	MeasureEnd   float64 `json:"measure_end_s"`
+	// Degradation is when the throughput fell for good, in seconds since the
+	// start; null if it did not, or was not looked at.
+	Degradation *float64 `json:"degradation_s,omitempty"`
 	// Start is each point's start in seconds since the start of the run.
 	Start []float64 `json:"start_s"`
 	// The counts of operations that ended in the interval.

@@ -8,6 +8,7 @@ import (
 
 	"assay/catalog"
 	"assay/history"
+	"assay/measure"
 	"assay/report"
 	"assay/workload/entity"
 )
@@ -80,4 +81,22 @@ func entityNotes(f entity.Figures) []string {
 			unknown, f.UnknownDone, unknown-f.UnknownDone)}
 	}
 	return nil
+}
+
+// enterDegradation marks the point at which the throughput fell for good. It is
+// looked for in a closed loop without rounds or faults: in an open loop the
+// throughput is what was asked for, rounds differ on purpose, and what a fault
+// does is told of the fault. That there is none is said of workload entity,
+// which is asked for it.
+func enterDegradation(r *report.Result, f measure.Figures, s Scenario) {
+	if s.Load.Rate > 0 || len(r.Rounds) > 0 || len(s.Faults) > 0 {
+		return
+	}
+	d := measure.FindDegradation(f.Series)
+	if d.Found {
+		r.Series.Degradation = &d.AtSeconds
+		r.Notes = append(r.Notes, d.String())
+	} else if s.Workload == catalog.Entity {
+		r.Notes = append(r.Notes, d.String())
+	}
 }

@@ -60,6 +60,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	enterFigures(r, figures, s)
 	faults.enter(r, impacts, places)
 	enterRounds(r, byRound.Figures())
+	enterDegradation(r, figures, s)
 	enterValidity(r, figures, f, impacts, faults.unproven())
 	return figures, enterThresholds(r, figures, s)
 }

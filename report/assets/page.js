@@ -80,6 +80,9 @@
     for (const f of data.faults) {
       list.push({ from: f.from, to: f.to || end, name: f.name, fill: color("fault"), edge: color("fault-edge") });
     }
+    if (data.fall != null) {
+      list.push({ from: data.fall, to: end, name: "degradation", edge: color("fault-edge") });
+    }
     return list;
   }
   function shade(u) {
@@ -97,7 +100,8 @@
       ctx.strokeStyle = s.edge || color("quiet");
       ctx.lineWidth = devicePixelRatio;
       ctx.setLineDash(s.edge ? [] : [4 * devicePixelRatio, 4 * devicePixelRatio]);
-      for (const x of s.fill && !s.edge ? [] : [left, right]) {
+      const edges = s.fill && !s.edge ? [] : s.fill || !s.edge ? [left, right] : [left];
+      for (const x of edges) {
         ctx.beginPath();
         const sharp = Math.round(x) + 0.5;
         ctx.moveTo(sharp, box.top);
@@ -152,7 +156,7 @@
 
   // overTime closes the last interval with a point at its end.
   function overTime(id, series, columns, scale, values) {
-    const top = data.faults.length ? 52 : 24;
+    const top = data.faults.length || data.fall != null ? 52 : 24;
     draw(id, {
       padding: [top, 12, 0, 0],
       cursor: { sync: { key: "time" }, drag: { x: true, y: false }, dataIdx: within },
