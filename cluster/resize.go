@@ -62,6 +62,10 @@ func (c *Cluster) resizing(ctx context.Context) (r resizable, done func(), err e
 	}
 	select {
 	case c.changing <- struct{}{}:
+		if c.ended {
+			<-c.changing
+			return nil, nil, fmt.Errorf("change the members: %w", os.ErrClosed)
+		}
 		return c.product.(resizable), func() { <-c.changing }, nil
 	case <-ctx.Done():
 		return nil, nil, fmt.Errorf("wait for another change of the members: %w", ctx.Err())

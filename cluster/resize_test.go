@@ -159,6 +159,12 @@ func TestTheLastNodeIsNotRemoved(t *testing.T) {
 	if n.Port() == c.Node("n1").Port() {
 		t.Error("two servers on one port")
 	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Grow(patiently(t)); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("grown after Close: %v", err)
+	}
 }
 
 func TestGaleraGrowsAndShrinks(t *testing.T) {

@@ -35,8 +35,10 @@ type Cluster struct {
 	folder   string
 	machines *machine.Set
 	product  product
-	// changing holds one token while the members change.
+	// changing holds one token while the members change; ended, which goes with
+	// it, is true once they cannot any more.
 	changing chan struct{}
+	ended    bool
 	// noNetwork says why nodes have no network of their own; nil if they have.
 	noNetwork error
 
@@ -197,9 +199,12 @@ func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
 func (c *Cluster) Settled(ctx context.Context) error { return c.product.Settled(ctx) }
 
 // Close ends all nodes and takes away all that the cluster made, the
-// nodes' logs too. Further calls return what the first returned.
+// nodes' logs too. It waits for a change of the members that is under way. Further calls return what the first returned.
 func (c *Cluster) Close() error {
 	c.closing.Do(func() {
+		c.changing <- struct{}{}
+		c.ended = true
+		<-c.changing
 		var failed []error
 		if c.product != nil {
 			failed = append(failed, c.product.Close())
