@@ -23,6 +23,7 @@ import (
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
+	"assay/workload/churn"
 	"assay/workload/entity"
 	"assay/workload/isolation"
 )
@@ -35,6 +36,7 @@ const (
 	Entity       = "entity"
 	Candles      = "candles"
 	BulkUpdate   = "bulkupdate"
+	Churn        = "churn"
 )
 
 // Workload is one workload that can be run.
@@ -52,6 +54,7 @@ func Workloads() []Workload {
 		{Name: Entity, Summary: "entities of seven fields written and read by id, directly or through assay serve; every read is compared"},
 		{Name: Candles, Summary: "a day of trade candles under three more indexes; rate of writing, time of queries, size on disk, every answer checked"},
 		{Name: BulkUpdate, Summary: "all documents of a user updated at once, by more and more workers; task times, lock waits, every document checked"},
+		{Name: Churn, Summary: "rows deleted and filled in again; size on disk over time, and what a repair gives back"},
 	}
 }
 
@@ -84,6 +87,9 @@ type Driver struct {
 	// BulkUpdate and NoBulkUpdate are the same for workload bulkupdate.
 	BulkUpdate   func(ctx context.Context, target workload.Target) (bulkupdate.Store, error)
 	NoBulkUpdate string
+	// Churn and NoChurn are the same for workload churn.
+	Churn   func(ctx context.Context, target workload.Target) (churn.Store, error)
+	NoChurn string
 }
 
 // onlyEntities is why a service serves no other workload.
@@ -93,20 +99,22 @@ const onlyEntities = "the service behind the address has two calls, to write an 
 func Drivers() []Driver {
 	return []Driver{
 		{Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH",
-			Summary: "SQLite, embedded in assay", Bank: sqlite.OpenBank, Isolation: sqlite.OpenIsolation, Availability: sqlite.OpenAvailability, Entity: sqlite.OpenEntity, Candles: sqlite.OpenCandles, BulkUpdate: sqlite.OpenBulkUpdate},
+			Summary: "SQLite, embedded in assay", Bank: sqlite.OpenBank, Isolation: sqlite.OpenIsolation, Availability: sqlite.OpenAvailability, Entity: sqlite.OpenEntity, Candles: sqlite.OpenCandles, BulkUpdate: sqlite.OpenBulkUpdate, Churn: sqlite.OpenChurn},
 		{Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database",
-			Summary: "PostgreSQL", Bank: postgres.OpenBank, Isolation: postgres.OpenIsolation, Availability: postgres.OpenAvailability, Entity: postgres.OpenEntity, Candles: postgres.OpenCandles, BulkUpdate: postgres.OpenBulkUpdate},
+			Summary: "PostgreSQL", Bank: postgres.OpenBank, Isolation: postgres.OpenIsolation, Availability: postgres.OpenAvailability, Entity: postgres.OpenEntity, Candles: postgres.OpenCandles, BulkUpdate: postgres.OpenBulkUpdate, Churn: postgres.OpenChurn},
 		{Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB",
-			Summary: "MariaDB and MySQL, alone or as a Galera cluster", Bank: mysql.OpenBank, Isolation: mysql.OpenIsolation, Availability: mysql.OpenAvailability, Entity: mysql.OpenEntity, Candles: mysql.OpenCandles, BulkUpdate: mysql.OpenBulkUpdate},
+			Summary: "MariaDB and MySQL, alone or as a Galera cluster", Bank: mysql.OpenBank, Isolation: mysql.OpenIsolation, Availability: mysql.OpenAvailability, Entity: mysql.OpenEntity, Candles: mysql.OpenCandles, BulkUpdate: mysql.OpenBulkUpdate, Churn: mysql.OpenChurn},
 		{Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0",
-			Summary: "MongoDB replica sets", Bank: mongodb.OpenBank, Isolation: mongodb.OpenIsolation, Availability: mongodb.OpenAvailability, Entity: mongodb.OpenEntity, Candles: mongodb.OpenCandles, BulkUpdate: mongodb.OpenBulkUpdate},
+			Summary: "MongoDB replica sets", Bank: mongodb.OpenBank, Isolation: mongodb.OpenIsolation, Availability: mongodb.OpenAvailability, Entity: mongodb.OpenEntity, Candles: mongodb.OpenCandles, BulkUpdate: mongodb.OpenBulkUpdate, Churn: mongodb.OpenChurn},
 		{Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum",
 			Summary: "Apache Cassandra", Availability: cassandra.OpenAvailability, Entity: cassandra.OpenEntity, Candles: cassandra.OpenCandles,
+			NoChurn:      "CQL has no way to give space back: compaction and the removal of what was deleted are asked for by nodetool",
 			NoBulkUpdate: "Cassandra has no update of all rows of a partition: each row must be named by its whole key, and a batch of such updates is another thing",
 			NoBank:       "Cassandra has no transaction over several partitions: a transfer could be half done",
 			NoIsolation:  "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"},
 		{Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster",
 			Summary: "FoundationDB, in builds with its client library (-tags foundationdb)", Missing: foundationdb.Missing(), Bank: foundationdb.OpenBank, Isolation: foundationdb.OpenIsolation, Availability: foundationdb.OpenAvailability,
+			NoChurn:      "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly",
 			NoBulkUpdate: "FoundationDB has no statement over many keys: reading and writing each of them would be assay's code and not the database's",
 			NoCandles:    "FoundationDB has no indexes: those of the workload would be assay's code and not the database's",
 			NoEntity:     "there is no store for it yet"},
@@ -114,7 +122,7 @@ func Drivers() []Driver {
 			Summary: "any of them through the web service of assay serve", Entity: rest.OpenEntity,
 			NoBank: onlyEntities, NoIsolation: onlyEntities, NoAvailability: onlyEntities, NoCandles: onlyEntities, NoBulkUpdate: onlyEntities},
 		{Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001",
-			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation, Availability: mem.OpenAvailability, Entity: mem.OpenEntity, Candles: mem.OpenCandles, BulkUpdate: mem.OpenBulkUpdate},
+			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation, Availability: mem.OpenAvailability, Entity: mem.OpenEntity, Candles: mem.OpenCandles, BulkUpdate: mem.OpenBulkUpdate, Churn: mem.OpenChurn},
 	}
 }
 
@@ -170,6 +178,7 @@ func Matrix() []Cell {
 			{Driver: d.Name, Workload: Entity, Supported: d.Entity != nil, Reason: d.NoEntity},
 			{Driver: d.Name, Workload: Candles, Supported: d.Candles != nil, Reason: d.NoCandles},
 			{Driver: d.Name, Workload: BulkUpdate, Supported: d.BulkUpdate != nil, Reason: d.NoBulkUpdate},
+			{Driver: d.Name, Workload: Churn, Supported: d.Churn != nil, Reason: d.NoChurn},
 		}
 		for _, c := range row {
 			if d.Missing != "" && c.Supported {

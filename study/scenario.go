@@ -24,6 +24,7 @@ import (
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
+	"assay/workload/churn"
 	"assay/workload/entity"
 	"assay/workload/isolation"
 )
@@ -60,7 +61,9 @@ type Scenario struct {
 	Candles candles.Config `yaml:"candles,omitempty"`
 	// BulkUpdate is the bulkupdate workload's.
 	BulkUpdate bulkupdate.Config `yaml:"bulkupdate,omitempty"`
-	Thresholds []string          `yaml:"thresholds,omitempty"`
+	// Churn is the churn workload\'s.
+	Churn      churn.Config `yaml:"churn,omitempty"`
+	Thresholds []string     `yaml:"thresholds,omitempty"`
 	// Drop removes the data at the end of the run.
 	Drop bool `yaml:"drop,omitempty"`
 }
@@ -72,7 +75,7 @@ func Defaults() Scenario {
 		Workload: catalog.Bank, ConnectTimeout: 10 * time.Second,
 		Load: load.Defaults(), Bank: bank.Defaults(), Transactions: isolation.Defaults(),
 		Availability: availability.Defaults(), Entity: entity.Defaults(), Candles: candles.Defaults(),
-		BulkUpdate: bulkupdate.Defaults(),
+		BulkUpdate: bulkupdate.Defaults(), Churn: churn.Defaults(),
 	}
 }
 

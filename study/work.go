@@ -85,6 +85,7 @@ func kinds() map[string]kind {
 		catalog.Entity:       entityKind(),
 		catalog.Candles:      candlesKind(),
 		catalog.BulkUpdate:   bulkUpdateKind(),
+		catalog.Churn:        churnKind(),
 	}
 }
 

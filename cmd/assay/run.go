@@ -31,7 +31,7 @@ Without --db an embedded SQLite file in the run's folder is used.`,
 			return usageError{fmt.Errorf("there is no workload %q; one of: %s", args[0], known)}
 		},
 	}
-	cmd.AddCommand(newRunBank(version), newRunIsolation(version), newRunAvailability(version), newRunEntity(version), newRunCandles(version), newRunBulkUpdate(version))
+	cmd.AddCommand(newRunBank(version), newRunIsolation(version), newRunAvailability(version), newRunEntity(version), newRunCandles(version), newRunBulkUpdate(version), newRunChurn(version))
 	return cmd
 }
 

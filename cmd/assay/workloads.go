@@ -24,6 +24,8 @@ func (f *runFlags) addWorkload(cmd *cobra.Command) {
 		addCandles(cmd, &f.scenario.Candles)
 	case catalog.BulkUpdate:
 		addBulkUpdate(cmd, &f.scenario.BulkUpdate)
+	case catalog.Churn:
+		addChurn(cmd, &f.scenario.Churn)
 	default:
 		addBank(cmd, &f.scenario.Bank)
 	}

@@ -36,9 +36,19 @@ func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Sto
 		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
 			Want: "none: an update of several documents is no transaction"}
 	}
+	s, err := openCrowd(ctx, target, "bulkupdate", "document")
+	if err != nil {
+		return nil, err
+	}
+	return &bulkUpdateStore{s}, nil
+}
+
+// openCrowd opens a workload whose sessions share one client, on one
+// collection. Writes have the write concern of the address, or majority.
+func openCrowd(ctx context.Context, target workload.Target, workloadName, collection string) (*availabilityStore, error) {
 	common := target
 	common.Address = withoutReadConcern(target.Address)
-	p, err := openPlace(ctx, common, "bulkupdate", "document")
+	p, err := openPlace(ctx, common, workloadName, collection)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +60,7 @@ func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Sto
 	if o.WriteConcern == nil {
 		o.SetWriteConcern(writeconcern.Majority())
 	}
-	return &bulkUpdateStore{&availabilityStore{place: p, rows: p.collections[0], application: o, preference: readpref.Primary()}}, nil
+	return &availabilityStore{place: p, rows: p.collections[0], application: o, preference: readpref.Primary()}, nil
 }
 
 // Atomic implements bulkupdate.Store: "the modification of each document is
@@ -110,7 +120,8 @@ func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Doc
 }
 
 // serverWaits is what serverStatus says of waiting (MongoDB manual,
-// "serverStatus": locks, globalLock, metrics.operation). Times are in
+// "serverStatus": locks, globalLock, metrics.operation, queues.execution and
+// before it wiredTiger.concurrentTransactions). Times are in
 // microseconds.
 type serverWaits struct {
 	Locks map[string]struct {
@@ -127,6 +138,24 @@ type serverWaits struct {
 			Conflicts int64 `bson:"writeConflicts"`
 		} `bson:"operation"`
 	} `bson:"metrics"`
+	// Tickets let operations into the storage engine; where they are told of
+	// depends on the version.
+	Queues struct {
+		Execution tickets `bson:"execution"`
+	} `bson:"queues"`
+	WiredTiger struct {
+		Concurrent tickets `bson:"concurrentTransactions"`
+	} `bson:"wiredTiger"`
+}
+
+// tickets are those of writing; nil where the server does not tell.
+type tickets struct {
+	Write *struct {
+		Out    int64 `bson:"out"`
+		Normal *struct {
+			Micros int64 `bson:"totalTimeQueuedMicros"`
+		} `bson:"normalPriority"`
+	} `bson:"write"`
 }
 
 // Waits implements bulkupdate.Store, of the whole server. A router does not
@@ -145,12 +174,24 @@ func (s *bulkUpdateStore) Waits(ctx context.Context) ([]bulkupdate.Wait, error) 
 			count, micros = count+n, micros+lock.Micros[mode]
 		}
 	}
-	return []bulkupdate.Wait{
+	waits := []bulkupdate.Wait{
 		{Name: "write conflicts", Unit: bulkupdate.Count, Value: w.Metrics.Operation.Conflicts},
 		{Name: "lock waits", Unit: bulkupdate.Count, Value: count},
 		{Name: "time acquiring locks", Unit: bulkupdate.Time, Value: micros * int64(time.Microsecond)},
 		{Name: "operations queued for a lock", Unit: bulkupdate.Gauge, Value: w.GlobalLock.Queue.Total},
-	}, nil
+	}
+	write := w.Queues.Execution.Write
+	if write == nil {
+		write = w.WiredTiger.Concurrent.Write
+	}
+	if write != nil {
+		waits = append(waits, bulkupdate.Wait{Name: "write tickets in use", Unit: bulkupdate.Gauge, Value: write.Out})
+		if write.Normal != nil {
+			waits = append(waits, bulkupdate.Wait{Name: "time queued for a write ticket", Unit: bulkupdate.Time,
+				Value: write.Normal.Micros * int64(time.Microsecond)})
+		}
+	}
+	return waits, nil
 }
 
 // bulkUpdateSession is a bulkupdate.Session over the client that all share.

@@ -1,0 +1,123 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/churn"
+)
+
+// churnStore is a churn.Store, in database assay_churn.
+//
+//	row {_id, payload}
+//
+// Its sessions share one client, as with bulkUpdateStore.
+type churnStore struct{ *availabilityStore }
+
+var _ churn.Store = (*churnStore)(nil)
+
+// OpenChurn connects to the server and returns its Store. Concerns and errors
+// are as with OpenBulkUpdate.
+func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {
+	if target.Isolation != "" {
+		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
+			Want: "none: inserts and deletions of several documents are no transactions"}
+	}
+	s, err := openCrowd(ctx, target, "churn", "row")
+	if err != nil {
+		return nil, err
+	}
+	return &churnStore{s}, nil
+}
+
+const repairCompact = "compact"
+
+// Repairs implements churn.Store. Routers do not pass compact on.
+func (s *churnStore) Repairs() []string {
+	if s.sharded {
+		return nil
+	}
+	return []string{repairCompact}
+}
+
+// Repair implements churn.Store, on the primary (MongoDB manual, "compact":
+// force runs it there).
+func (s *churnStore) Repair(ctx context.Context, name string) error {
+	if name != repairCompact {
+		return fmt.Errorf("mongodb: there is no repair %q", name)
+	}
+	err := s.database.RunCommand(ctx, bson.D{{Key: repairCompact, Value: s.rows.Name()}, {Key: "force", Value: true}}).Err()
+	if err != nil {
+		return failed("compact", err)
+	}
+	return nil
+}
+
+// Read implements churn.Store, in one snapshot of what a majority has.
+func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error {
+	return s.view(ctx, func(ctx context.Context) error {
+		return each(ctx, s.rows, options.Find(), func(raw bson.Raw) error {
+			var r churn.Row
+			if err := integers(raw, "row", []string{"_id"}, []*int64{&r.ID}); err != nil {
+				return err
+			}
+			var isText bool
+			if r.Payload, isText = raw.Lookup("payload").StringValueOK(); !isText {
+				return errors.New("mongodb: collection row: a document has no payload")
+			}
+			return row(r)
+		})
+	})
+}
+
+// churnSession is a churn.Session over the client that all share.
+type churnSession struct {
+	rows    *mongo.Collection
+	sharded bool
+}
+
+// Session implements churn.Store. It contacts nobody.
+func (s *churnStore) Session(context.Context) (churn.Session, error) {
+	client, err := s.share()
+	if err != nil {
+		return nil, err
+	}
+	return &churnSession{client.Database(s.database.Name()).Collection(s.rows.Name()), s.sharded}, nil
+}
+
+// Insert implements churn.Session. It is not atomic over its documents.
+func (n *churnSession) Insert(ctx context.Context, rows []churn.Row) churn.Reply {
+	documents := make([]bson.D, len(rows))
+	for i, r := range rows {
+		documents[i] = bson.D{{Key: "_id", Value: r.ID}, {Key: "payload", Value: r.Payload}}
+	}
+	counted, sent := counting(ctx)
+	_, err := n.rows.InsertMany(counted, documents)
+	return n.judged(err, sent.commands)
+}
+
+// Delete implements churn.Session. It is not atomic over its documents.
+func (n *churnSession) Delete(ctx context.Context, ids []int64) churn.Reply {
+	counted, sent := counting(ctx)
+	_, err := n.rows.DeleteMany(counted, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}})
+	return n.judged(err, sent.commands)
+}
+
+// judged is as judgeUpdate judges, since this too is many documents at once.
+func (n *churnSession) judged(err error, sent int) churn.Reply {
+	if err == nil {
+		return churn.Reply{Outcome: history.Committed}
+	}
+	r := judgeUpdate(err, sent, n.sharded)
+	return churn.Reply{Outcome: r.Outcome, Broken: r.Broken, Class: r.Class, Err: r.Err}
+}
+
+// Close implements churn.Session.
+func (n *churnSession) Close() {}

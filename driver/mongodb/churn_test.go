@@ -1,0 +1,26 @@
+package mongodb
+
+import (
+	"testing"
+	"time"
+
+	"assay/driver/drivertest"
+	"assay/workload"
+	"assay/workload/churn"
+)
+
+func TestChurn(t *testing.T) {
+	set := startSet(t, 1)
+	database := plainClient(t, set.Address()).Database("assay_churn")
+	drivertest.RunChurn(t, drivertest.Churn{
+		Open: func(t *testing.T) churn.Store {
+			store, err := OpenChurn(t.Context(), workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store
+		},
+		MakeForeign:   func(t *testing.T) { makeForeign(t, database) },
+		ForeignIntact: func(t *testing.T) { foreignIntact(t, database) },
+	})
+}

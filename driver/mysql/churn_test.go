@@ -1,0 +1,28 @@
+package mysql
+
+import (
+	"context"
+	"testing"
+
+	"assay/driver/drivertest"
+	"assay/workload/churn"
+)
+
+func TestChurn(t *testing.T) {
+	for name, changes := range map[string][]func(*spot){"InnoDB": nil, "RocksDB": {parameter("engine", "rocksdb")}} {
+		t.Run(name, func(t *testing.T) {
+			drivertest.RunChurn(t, drivertest.Churn{
+				Secret: secret,
+				Open: func(t *testing.T) churn.Store {
+					store, err := OpenChurn(context.Background(), target(changes...))
+					if err != nil {
+						t.Fatal(err)
+					}
+					return store
+				},
+				MakeForeign:   func(t *testing.T) { makeForeign(t, churnSchema, "entry") },
+				ForeignIntact: func(t *testing.T) { foreignIntact(t, churnSchema, "entry") },
+			})
+		})
+	}
+}

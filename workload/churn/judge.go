@@ -1,0 +1,271 @@
+package churn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"assay/check"
+	"assay/history"
+)
+
+// The rows after the run are kept in a file of records (history.SaveRecords):
+// the id of each and a hash of its payload, then their count.
+const (
+	stateMagic      = "ASSAYH01"
+	tagRow     byte = 1 // id, hash
+	tagCount   byte = 2 // rows
+)
+
+// Save reads all rows of the store into a file. read is called now and then
+// with the number of rows so far. A file that exists is replaced, and only by a
+// whole one.
+func Save(ctx context.Context, store Store, path string, read func(rows int64)) error {
+	var n int64
+	return history.SaveRecords(path, stateMagic, func() { read(n) }, func(w *history.RecordWriter) error {
+		err := store.Read(ctx, func(r Row) error {
+			n++
+			return w.Put(tagRow, r.ID, sum(r.Payload))
+		})
+		if err != nil {
+			return err
+		}
+		return w.Put(tagCount, n)
+	})
+}
+
+// CheckRows: exactly the rows that must be there are there, each once and as it
+// was inserted.
+const CheckRows = "rows"
+
+// Evidence names the files that a run is judged by, and what is known beside
+// them.
+type Evidence struct {
+	// History, State and Sizes are paths; State and Sizes are what a Work has
+	// saved.
+	History, State, Sizes string
+	// InFlight, if not empty, says why statements may have been in flight when
+	// the state was read, or why it may not be all.
+	InFlight string
+}
+
+// Fact is one figure of a round, in words.
+type Fact struct{ Name, Value string }
+
+// Judgement is what the files of one run say.
+type Judgement struct {
+	Result check.Result
+	// Facts are what the rows took on disk after each round, by its name.
+	Facts map[string][]Fact
+	// Problem says why some of that is not known; empty if all is.
+	Problem string
+	// Outcomes are operations by what they ended as.
+	Outcomes map[history.Outcome]int64
+}
+
+// Judge judges a run by its files alone, so that it can be done again at any
+// time. A missing or cut state gives a verdict of unknown; files that are
+// malformed give a *history.FormatError.
+func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
+	if err := config.Validate(); err != nil {
+		return Judgement{}, err
+	}
+	j := &judge{
+		rows: rows{config, seed}, evidence: e, seen: make([]uint64, (config.Cycles+1)*config.Rows/64+1),
+		ends: map[stage]history.Outcome{},
+		out:  Judgement{Result: check.Result{Name: CheckRows}, Facts: map[string][]Fact{}, Outcomes: map[history.Outcome]int64{}},
+	}
+	for _, step := range []func() error{j.readHistory, j.readState, j.readSizes} {
+		if err := step(); err != nil {
+			return Judgement{}, err
+		}
+	}
+	j.conclude()
+	return j.out, nil
+}
+
+// stage is one task of one round.
+type stage struct {
+	kind        uint8
+	cycle, task int64
+}
+
+type judge struct {
+	rows     rows
+	evidence Evidence
+	// ends has what became of each task that has a record.
+	ends map[stage]history.Outcome
+	// whole is true if every task that was begun has its record.
+	whole bool
+	// missing says why the state is not all there is to know.
+	missing string
+	seen    []uint64
+	read    int64
+	out     Judgement
+}
+
+func (j *judge) readHistory() error {
+	ending, err := history.Read(j.evidence.History, history.Visitor{Op: func(op *history.Op) error {
+		if op.Kind == KindInsert || op.Kind == KindDelete {
+			c := j.rows.config
+			if len(op.Values) != 2 || op.Values[0] < 0 || op.Values[0] > c.Cycles || op.Values[1] < 0 || op.Values[1] >= c.tasks() {
+				return &history.FormatError{Path: j.evidence.History, Reason: "an operation that cannot be understood"}
+			}
+			s := stage{op.Kind, op.Values[0], op.Values[1]}
+			before, again := j.ends[s]
+			if again != (op.Attempt > 1) {
+				return &history.FormatError{Path: j.evidence.History, Reason: "a task that was done twice"}
+			}
+			if j.ends[s] = op.Outcome; again {
+				j.ends[s] = before.Then(op.Outcome)
+			}
+		}
+		if op.Last {
+			j.out.Outcomes[op.Final]++
+		}
+		return nil
+	}})
+	j.whole = ending.Whole && j.evidence.InFlight == ""
+	return err
+}
+
+// end is what became of a task. One without a record was not begun, or, in a
+// run that was killed, is unknown.
+func (j *judge) end(kind uint8, cycle, place int64) history.Outcome {
+	outcome, known := j.ends[stage{kind, cycle, j.rows.taskOf(place)}]
+	if !known && j.whole {
+		return history.Failed
+	}
+	return outcome // Unknown without a record
+}
+
+// due says whether a row must, or may, be there.
+func (j *judge) due(cycle, place int64) (must, may bool) {
+	insert := j.end(KindInsert, cycle, place)
+	gone := history.Failed
+	for next := cycle + 1; next <= j.rows.config.Cycles; next++ {
+		if j.rows.goes(next, place) {
+			gone = j.end(KindDelete, next, place)
+			break
+		}
+	}
+	must = insert == history.Committed && gone == history.Failed
+	// An insert without an answer may have come after the deletion.
+	may = insert == history.Unknown || insert == history.Committed && gone != history.Committed
+	return must, may
+}
+
+func (j *judge) readState() error {
+	err := history.ReplayRecords(j.evidence.State, stateMagic, func(tag byte, r *history.RecordReader) error {
+		var v [2]int64
+		switch {
+		case tag == tagRow && r.Ints(v[:]):
+			j.read++
+			j.row(v[0], v[1])
+			return nil
+		case tag == tagCount && r.Ints(v[:1]) && v[0] == j.read:
+			r.Whole()
+			return nil
+		default:
+			return r.Malformed("a row that cannot be read, or a count that does not match")
+		}
+	})
+	var cut *history.CutError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		j.missing = "the database was not read back"
+	case errors.As(err, &cut):
+		j.missing = err.Error()
+	case err != nil:
+		return err
+	default:
+		j.missing = j.evidence.InFlight
+	}
+	return nil
+}
+
+// row judges one row as read back.
+func (j *judge) row(id, hash int64) {
+	cycle, place, ok := j.rows.split(id)
+	if !ok {
+		j.find("foreign", id, "is there, and nobody has inserted it")
+		return
+	}
+	word, bit := &j.seen[id/64], uint64(1)<<(id%64)
+	if *word&bit != 0 {
+		j.find("doubled", id, "is there more than once")
+		return
+	}
+	*word |= bit
+	if hash != sum(j.rows.row(id).Payload) {
+		j.find("altered", id, "has another payload than was inserted")
+	}
+	if _, may := j.due(cycle, place); may {
+		return
+	}
+	if j.end(KindInsert, cycle, place) == history.Failed {
+		j.find("failed", id, "is there, although its insert had certainly failed or was never begun")
+		return
+	}
+	j.find("undeleted", id, "is there, although its deletion was acknowledged")
+}
+
+func (j *judge) find(kind string, id int64, what string) {
+	j.out.Result.Add(check.Evidence{Kind: kind, Text: fmt.Sprintf("row %d %s", id, what), Fields: map[string]int64{"id": id}})
+}
+
+// conclude looks for what must be there and is not, and gives the verdict.
+func (j *judge) conclude() {
+	r, committed := &j.out.Result, j.out.Outcomes[history.Committed]
+	if j.missing == "" {
+		for id := int64(1); id <= (j.rows.config.Cycles+1)*j.rows.config.Rows; id++ {
+			cycle, place, ok := j.rows.split(id)
+			if !ok || j.seen[id/64]&(uint64(1)<<(id%64)) != 0 {
+				continue
+			}
+			if must, _ := j.due(cycle, place); must {
+				j.find("lost", id, "was acknowledged, nobody was to delete it, and it is not there")
+			}
+		}
+	}
+	r.Detail = fmt.Sprintf("%d rows were read back after %d acknowledged operations; %d of them or of those that should be there are wrong", j.read, committed, r.Found)
+	switch {
+	case j.missing != "":
+		r.Detail += "; " + j.missing
+	case committed == 0:
+		r.Detail += "; nothing was acknowledged"
+	case r.Verdict != check.Violated:
+		r.Verdict = check.Valid
+	}
+}
+
+// readSizes takes what the rows took on disk.
+func (j *judge) readSizes() error {
+	text, err := os.ReadFile(j.evidence.Sizes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var sizes []roundSize
+	if err == nil {
+		err = json.Unmarshal(text, &sizes)
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", j.evidence.Sizes, err)
+	}
+	for _, s := range sizes {
+		if s.Problem != "" {
+			j.out.Problem = s.Problem
+			continue
+		}
+		facts := []Fact{{"bytes on disk", strconv.FormatInt(s.Bytes, 10)}, {"rows there", strconv.FormatInt(s.Rows, 10)}}
+		if s.Rows > 0 {
+			facts = append(facts, Fact{"bytes a row", strconv.FormatFloat(float64(s.Bytes)/float64(s.Rows), 'f', 1, 64)})
+		}
+		j.out.Facts[s.Round] = facts
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package churn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"assay/history"
+	"assay/load"
+	"assay/workload"
+)
+
+// FileState and FileSizes are the names of the saved rows and of the sizes
+// after each round, in a run's folder.
+const (
+	FileState = "churn.bin"
+	FileSizes = "churn-sizes.json"
+)
+
+// The kinds of operations in the history. The Values of an insert and of a
+// delete are the cycle (0 for the fill) and the task; a repair has none.
+const (
+	KindInsert uint8 = 1
+	KindDelete uint8 = 2
+	KindRepair uint8 = 3
+)
+
+const (
+	classConnect = "cannot connect" // what all drivers call it
+	classRepair  = "the repair did not end well"
+)
+
+// Work is the workload opened on one database: what a run does with it, phase
+// by phase.
+type Work struct {
+	Store
+	rows    rows
+	clients int
+	// current is the round that goes on, sizes those after the rounds before.
+	current string
+	sizes   []roundSize
+}
+
+// roundSize is what the rows took on disk after a round.
+type roundSize struct {
+	Round string `json:"round"`
+	Bytes int64  `json:"bytes"`
+	Rows  int64  `json:"rows"`
+	// Problem says why that is not known.
+	Problem string `json:"problem,omitempty"`
+}
+
+// NewWork returns the work of this configuration and seed on a store, which it
+// owns from then on, for so many clients. It returns Config.Validate's error.
+func NewWork(store Store, config Config, seed uint64, clients int) (*Work, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	return &Work{Store: store, rows: rows{config, seed}, clients: max(clients, 1)}, nil
+}
+
+// Rows is how many rows Load creates: none, since filling is a round.
+func (w *Work) Rows() int64 { return 0 }
+
+// Create makes the empty table. There is nothing to load, so it is loaded.
+func (w *Work) Create(ctx context.Context, mark workload.Mark) error {
+	mark.Loaded = true
+	return w.Store.Create(ctx, mark)
+}
+
+// Load does nothing.
+func (w *Work) Load(context.Context, func(done, total int64)) error { return nil }
+
+// Client is not how this workload works; see Rounds.
+func (w *Work) Client(context.Context, int) (load.Client, error) {
+	return nil, errors.New("churn: the workload is worked in rounds")
+}
+
+// Observers are none.
+func (w *Work) Observers() (clients []load.Client, perSecond float64) { return nil, 0 }
+
+// Promise is none beyond what every statement promises.
+func (w *Work) Promise() string { return "" }
+
+// Rounds are the filling, for each cycle a deletion and a refill, and the
+// repairs.
+func (w *Work) Rounds() []load.Round {
+	all := []load.Round{w.round("fill", KindInsert, 0)}
+	for cycle := int64(1); cycle <= w.rows.config.Cycles; cycle++ {
+		all = append(all, w.round(fmt.Sprintf("delete %d", cycle), KindDelete, cycle), w.round(fmt.Sprintf("refill %d", cycle), KindInsert, cycle))
+	}
+	if !w.rows.config.Repair {
+		return all
+	}
+	for _, name := range w.Repairs() {
+		all = append(all, load.Round{Name: name, Clients: 1, Ops: 1, Apart: true, Ready: w.ready(name),
+			Client: func(context.Context, int) (load.Client, error) { return &repairer{w.Store, name}, nil }})
+	}
+	return all
+}
+
+func (w *Work) round(name string, kind uint8, cycle int64) load.Round {
+	tasks := w.rows.config.tasks()
+	next := new(atomic.Int64)
+	return load.Round{
+		Name: name, Clients: int(min(int64(w.clients), tasks)), Ops: uint64(tasks), Ready: w.ready(name),
+		Client: func(ctx context.Context, _ int) (load.Client, error) {
+			session, err := w.Session(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &client{work: w, kind: kind, cycle: cycle, next: next, session: session}, nil
+		},
+	}
+}
+
+// ready asks for the size after the round before.
+func (w *Work) ready(name string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		w.measure(ctx)
+		w.current = name
+		return nil
+	}
+}
+
+// measure notes the size after the round that has ended.
+func (w *Work) measure(ctx context.Context) {
+	if w.current == "" {
+		return
+	}
+	s := roundSize{Round: w.current}
+	size, err := w.Size(ctx)
+	if err != nil {
+		s.Problem = err.Error()
+	}
+	s.Bytes = size.Bytes
+	for _, n := range size.Rows {
+		s.Rows += n
+	}
+	w.sizes, w.current = append(w.sizes, s), ""
+}
+
+// Settle is the Store's; then the size after the last round is asked for.
+func (w *Work) Settle(ctx context.Context) error {
+	if err := w.Store.Settle(ctx); err != nil {
+		return err
+	}
+	w.measure(ctx)
+	return nil
+}
+
+// Save reads the database back into the run's folder. The sizes are kept if
+// there are any: they cannot be asked for again.
+func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+	if len(w.sizes) > 0 {
+		text, err := json.MarshalIndent(w.sizes, "", "  ")
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, FileSizes), append(text, '\n'), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("keep the sizes: %w", err)
+		}
+	}
+	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
+}
+
+// client is one that inserts or deletes.
+type client struct {
+	work    *Work
+	kind    uint8
+	cycle   int64
+	next    *atomic.Int64
+	session Session
+	task    int64
+	values  [2]int64
+}
+
+// Attempt implements load.Client. A task stays with who took it until it is
+// over.
+func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer {
+	if attempt == 1 {
+		c.task = c.next.Add(1) - 1
+	}
+	reply := Reply{Outcome: history.Failed, Class: classConnect, Broken: true}
+	if c.session == nil {
+		if session, err := c.work.Session(ctx); err == nil {
+			c.session = session
+		}
+	}
+	if c.session != nil {
+		reply = c.do(ctx)
+	}
+	if reply.Outcome == history.Rejected { // there is no rule that could refuse it
+		reply.Outcome = history.Unknown
+	}
+	if reply.Broken || reply.Outcome == history.Unknown {
+		c.Close()
+	}
+	c.values = [2]int64{c.cycle, c.task}
+	return load.Answer{Kind: c.kind, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken, Values: c.values[:]}
+}
+
+// do does the task. One that nothing falls to, by the seed, is done.
+func (c *client) do(ctx context.Context) Reply {
+	if c.kind == KindInsert {
+		if all := c.work.rows.inserted(c.cycle, c.task); len(all) > 0 {
+			return c.session.Insert(ctx, all)
+		}
+	} else if ids := c.work.rows.deleted(c.cycle, c.task); len(ids) > 0 {
+		return c.session.Delete(ctx, ids)
+	}
+	return Reply{Outcome: history.Committed}
+}
+
+// Close implements load.Client.
+func (c *client) Close() {
+	if c.session != nil {
+		c.session.Close()
+		c.session = nil
+	}
+}
+
+// repairer runs one repair.
+type repairer struct {
+	store Store
+	name  string
+}
+
+// Attempt implements load.Client. A repair that ended with an error may have
+// done a part.
+func (r *repairer) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
+	if err := r.store.Repair(ctx, r.name); err != nil {
+		return load.Answer{Kind: KindRepair, Outcome: history.Unknown, Class: classRepair}
+	}
+	return load.Answer{Kind: KindRepair, Outcome: history.Committed}
+}
+
+// Close implements load.Client.
+func (r *repairer) Close() {}
