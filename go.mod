@@ -25,8 +25,8 @@ require github.com/apple/foundationdb/bindings/go v0.0.0-20250221231555-5140696d
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
-	github.com/apache/cassandra-gocql-driver/v2 v2.1.2 // indirect
-	github.com/brianvoe/gofakeit/v7 v7.18.1 // indirect
+	github.com/apache/cassandra-gocql-driver/v2 v2.1.2
+	github.com/brianvoe/gofakeit/v7 v7.18.1
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/ebitengine/purego v0.11.2 // indirect
 	github.com/go-ole/go-ole v1.2.6 // indirect
