@@ -8,6 +8,7 @@ import (
 
 	"assay/catalog"
 	"assay/history"
+	"assay/load"
 	"assay/measure"
 	"assay/report"
 	"assay/workload/entity"
@@ -15,13 +16,20 @@ import (
 
 func entityKind() kind {
 	return kind{
-		validate: func(s Scenario) error { return s.Entity.Validate() },
+		validate: validateEntity,
 		strip:    func(s *Scenario) { s.Entity = entity.Config{} },
 		open:     openEntity,
 		counts:   func(op uint8) bool { return op == entity.KindPut || op == entity.KindGet },
 		options:  func(s Scenario) []report.Setting { return entityOptions(s.Entity) },
 		judge:    judgeEntity, stateFile: entity.FileState,
 	}
+}
+
+func validateEntity(s Scenario) error {
+	if s.Load.Retry == load.RetryBlind { // an entity has one id, whatever the attempt
+		return &load.PlanError{Option: "--retry", Value: string(s.Load.Retry), Want: "none, failed or idempotent"}
+	}
+	return s.Entity.Validate()
 }
 
 func openEntity(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
@@ -35,9 +33,6 @@ How many nodes have to answer is an option of the database's address.`,
   assay run entity --db http://127.0.0.1:8080 --write-share 0`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("retry") && f.scenario.Load.Retry == "blind" {
-				return usageError{fmt.Errorf("--retry blind has no meaning here: an entity has one id, whatever the attempt")}
-			}
 			s, err := f.resolve(cmd)
 			if err != nil {
 				return err
