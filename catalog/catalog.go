@@ -120,7 +120,7 @@ func Drivers() []Driver {
 			NoEntity:     "there is no store for it yet"},
 		{Name: "rest", Schemes: []string{"http", "https"}, Example: "http://127.0.0.1:8080",
 			Summary: "any of them through the web service of assay serve", Entity: rest.OpenEntity,
-			NoBank: onlyEntities, NoIsolation: onlyEntities, NoAvailability: onlyEntities, NoCandles: onlyEntities, NoBulkUpdate: onlyEntities},
+			NoBank: onlyEntities, NoIsolation: onlyEntities, NoAvailability: onlyEntities, NoCandles: onlyEntities, NoBulkUpdate: onlyEntities, NoChurn: onlyEntities},
 		{Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001",
 			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation, Availability: mem.OpenAvailability, Entity: mem.OpenEntity, Candles: mem.OpenCandles, BulkUpdate: mem.OpenBulkUpdate, Churn: mem.OpenChurn},
 	}

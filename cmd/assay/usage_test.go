@@ -48,6 +48,8 @@ func TestBadInput(t *testing.T) {
 		{"run bulkupdate --clients 5", []string{"--clients", "--workers"}},
 		{"run bulkupdate --timeout 0s", []string{"--timeout", "more than 0"}},
 		{"run bulkupdate --db cassandra://localhost", []string{"all rows of a partition"}},
+		{"run churn --delete-share 0", []string{"--delete-share", "at most 1"}},
+		{"run churn --rate 5", []string{"--rate", "--rows"}},
 		{"cluster", []string{"up", "down"}},
 		{"cluster up mongodb:0", []string{"mongodb:0", "mongodb:3"}},
 		{"cluster down", []string{"--all"}},
