@@ -62,7 +62,7 @@ var testsMayImport = map[string][]string{
 	"check/cycle":         {"check/cycle/internal/simdb"},
 	"check/register":      {"history/exchange"},
 	"check/balances":      {"history/exchange"},
-	"driver/mem":          {"driver/drivertest"},
+	"driver/mem":          {"driver/drivertest", "check"},
 	"driver/sqlite":       {"driver/drivertest"},
 	"driver/postgres":     {"driver/drivertest", "cluster"},
 	"driver/mongodb":      {"driver/drivertest", "cluster"},

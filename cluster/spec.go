@@ -46,12 +46,11 @@ func (e *SpecError) Error() string {
 
 // topology is which clusters of a product can be built.
 type topology struct {
-	name      string
-	nodes     []int // allowed counts of data nodes
-	arbiters  []int // allowed counts of arbiters
-	examples  []string
-	options   []option
-	available func(o Options) error
+	name     string
+	nodes    []int // allowed counts of data nodes
+	arbiters []int // allowed counts of arbiters
+	examples []string
+	options  []option
 }
 
 // option is one of a product's own options.
