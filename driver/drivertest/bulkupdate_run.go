@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"assay/history"
-	"assay/load"
 	"assay/workload"
 	"assay/workload/bulkupdate"
 )
@@ -49,7 +48,21 @@ func (run BulkUpdateRun) Judge(ctx context.Context, t testing.TB, store bulkupda
 	start, first := time.Now(), 0
 	for _, round := range w.Rounds() {
 		if err == nil {
-			err = run.round(ctx, round, first, writer, start)
+			err = round.Ready(ctx)
+		}
+		open := func(n int) (attempt attemptOf, end func(), err error) {
+			client, err := round.Client(ctx, n)
+			if err != nil {
+				return nil, nil, err
+			}
+			return func(ctx context.Context, op *history.Op) bool {
+				a := client.Attempt(ctx, op.Seq, op.Attempt)
+				op.Kind, op.Outcome, op.Error, op.Values = a.Kind, a.Outcome, a.Class, a.Values
+				return a.Done
+			}, client.Close, nil
+		}
+		if err == nil {
+			err = run.round(ctx, stretch{first: first, clients: round.Clients, ops: round.Ops, open: open}, writer, start)
 		}
 		first += round.Clients
 	}
@@ -81,30 +94,34 @@ func (run BulkUpdateRun) Valid(ctx context.Context, t testing.TB, store bulkupda
 	return j
 }
 
+// stretch is one round: the number of its first client, how many there are, how
+// many operations they do together, and how a client is opened.
+type stretch struct {
+	first, clients int
+	ops            uint64
+	open           func(n int) (attempt attemptOf, end func(), err error)
+}
+
 // round does and records the operations of one round.
-func (run BulkUpdateRun) round(ctx context.Context, round load.Round, first int, writer *history.Writer, start time.Time) error {
-	if err := round.Ready(ctx); err != nil {
-		return err
-	}
+func (run BulkUpdateRun) round(ctx context.Context, s stretch, writer *history.Writer, start time.Time) error {
 	var taken atomic.Uint64
 	var group errgroup.Group
-	for n := range round.Clients {
-		client, err := round.Client(ctx, n)
+	for n := range s.clients {
+		attempt, end, err := s.open(n)
 		if err != nil {
 			return errors.Join(err, group.Wait())
 		}
 		group.Go(func() error {
-			defer client.Close()
-			if err := writer.Reserve(history.Reservation{Client: first + n, UpTo: round.Ops}); err != nil {
+			defer end()
+			if err := writer.Reserve(history.Reservation{Client: s.first + n, UpTo: s.ops}); err != nil {
 				return err
 			}
-			for seq := uint64(0); taken.Add(1) <= round.Ops; seq++ {
-				op := history.Op{Client: first + n, Seq: seq}
+			for seq := uint64(0); taken.Add(1) <= s.ops; seq++ {
+				op := history.Op{Client: s.first + n, Seq: seq}
 				for op.Attempt = 1; !op.Last; op.Attempt++ {
 					op.Start = time.Since(start).Nanoseconds()
-					a := client.Attempt(ctx, seq, op.Attempt)
+					attempt(ctx, &op)
 					op.End = time.Since(start).Nanoseconds()
-					op.Kind, op.Outcome, op.Error, op.Values = a.Kind, a.Outcome, a.Class, a.Values
 					if op.Final = op.Final.Then(op.Outcome); op.Attempt == 1 {
 						op.Final, op.First, op.Due = op.Outcome, op.Start, op.Start
 					}
