@@ -55,5 +55,3 @@ func cassandraHeap(s Spec) int64 {
 func (c *Cassandra) Primary(context.Context) (int, error) {
 	return 0, &NoPrimaryError{Product: "Cassandra"}
 }
-
-func (c *Cassandra) port(i int) int { return c.nodes[i].port }

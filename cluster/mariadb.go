@@ -274,8 +274,6 @@ func (m *MariaDB) Resume(i int) error { return m.process(i).Resume() }
 
 func (m *MariaDB) process(i int) *Process { return m.node(i).process.Load() }
 
-func (m *MariaDB) port(i int) int { return m.node(i).port }
-
 // Close kills all nodes, and what they started, and removes their folder.
 func (m *MariaDB) Close() error {
 	var failed []error

@@ -53,8 +53,6 @@ func mongodbCache(s Spec) int64 {
 // Primary implements product.
 func (m *MongoDB) Primary(ctx context.Context) (int, error) { return m.WaitPrimary(ctx) }
 
-func (m *MongoDB) port(i int) int { return m.node(i).port }
-
 // memberStatus is a line of replSetGetStatus (MongoDB manual).
 type memberStatus struct {
 	ID     int    `bson:"_id"`

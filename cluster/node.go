@@ -3,7 +3,9 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 
 	"assay/cluster/machine"
 )
@@ -29,8 +31,21 @@ func (n *Node) Arbiter() bool { return n.arbiter }
 // is not.
 func (n *Node) Member() bool { return slices.Contains(n.cluster.Nodes(), n) }
 
-// Port is where its server listens.
-func (n *Node) Port() int { return n.cluster.product.port(n.number) }
+// Address is where its server listens, as host:port.
+func (n *Node) Address() string { return n.cluster.product.HostPort(n.number) }
+
+// host is the host of Address.
+func (n *Node) host() string {
+	host, _, _ := net.SplitHostPort(n.Address())
+	return host
+}
+
+// Port is the port of Address.
+func (n *Node) Port() int {
+	_, port, _ := net.SplitHostPort(n.Address())
+	number, _ := strconv.Atoi(port) // the products make it of a number
+	return number
+}
 
 // PID is the id of its server's first process.
 func (n *Node) PID() int { return n.process().PID() }

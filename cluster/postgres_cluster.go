@@ -93,7 +93,9 @@ func (p postgresAlone) Settled(ctx context.Context) error {
 }
 
 func (p postgresAlone) process(int) *Process { return p.current() }
-func (p postgresAlone) port(int) int         { return p.options.Port }
+
+// HostPort implements product.
+func (p postgresAlone) HostPort(int) string { return p.hostPort() }
 
 // clearPostgres takes away the shared memory of servers that were killed with
 // their data below folder: each is started once more, on loopback, and ended.

@@ -302,8 +302,6 @@ func (s *PostgresSet) Resume(i int) error { return s.nodes[i].Resume() }
 
 func (s *PostgresSet) process(i int) *Process { return s.nodes[i].current() }
 
-func (s *PostgresSet) port(i int) int { return s.nodes[i].options.Port }
-
 // announce tells what the set did. While it is started and after Close it is
 // silent.
 func (s *PostgresSet) announce(format string, values ...any) {

@@ -28,8 +28,8 @@ type product interface {
 
 	// process is node i's server; it changes with Restart.
 	process(i int) *Process
-	// port is where node i's server listens.
-	port(i int) int
+	// HostPort is where node i's server listens.
+	HostPort(i int) string
 }
 
 // NoPrimaryError means that a product has no such thing as a primary: every

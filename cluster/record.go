@@ -84,7 +84,7 @@ func (c *Cluster) record(kept bool) error {
 	}
 	for _, n := range nodes {
 		r.Nodes = append(r.Nodes, NodeRecord{
-			Name: n.Name(), Address: n.machine.Address().String(), Port: n.Port(), Process: identify(n.PID()), Log: n.Log(),
+			Name: n.Name(), Address: n.host(), Port: n.Port(), Process: identify(n.PID()), Log: n.Log(),
 		})
 	}
 	text, err := json.MarshalIndent(r, "", "  ")

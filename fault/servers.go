@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,7 +116,7 @@ func looked(nodes []*cluster.Node, do func(*cluster.Node) (string, error)) (stri
 }
 
 func hostPort(n *cluster.Node) string {
-	return net.JoinHostPort(n.Machine().Address().String(), strconv.Itoa(n.Port()))
+	return n.Address()
 }
 
 // dialBound is how long a connection may take before it counts as not made.
@@ -167,7 +166,7 @@ func back(ctx context.Context, n *cluster.Node, take taker, dial func() error) (
 			return "port " + strconv.Itoa(n.Port()) + " answers", nil
 		}
 		if !sleepUntil(ctx, time.Now().Add(50*time.Millisecond)) {
-			return "", fmt.Errorf("%s does not answer: %w", netip.AddrPortFrom(n.Machine().Address(), uint16(n.Port())), err)
+			return "", fmt.Errorf("%s does not answer: %w", n.Address(), err)
 		}
 	}
 }

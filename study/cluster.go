@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -84,7 +82,7 @@ func clusterOf(c *cluster.Cluster, took time.Duration) *report.Cluster {
 	}
 	for _, n := range c.Nodes() {
 		out.Nodes = append(out.Nodes, report.ClusterNode{
-			Name: n.Name(), Address: net.JoinHostPort(n.Machine().Address().String(), strconv.Itoa(n.Port())), Arbiter: n.Arbiter(),
+			Name: n.Name(), Address: n.Address(), Arbiter: n.Arbiter(),
 			Memory: spec.Limits.Memory, CPU: spec.Limits.CPU, DiskWrite: spec.Limits.DiskWrite,
 		})
 	}
