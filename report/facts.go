@@ -201,6 +201,9 @@ func loadLine(r *Result) string {
 	} else {
 		parts = append(parts, "no warm-up")
 	}
+	if len(r.Rounds) > 0 {
+		return fmt.Sprintf("%s, %s", l.Loop+" loop", plural(int64(len(r.Rounds)), "round", "rounds"))
+	}
 	if l.Ops > 0 {
 		parts = append(parts, "measured "+grouped(fmt.Sprint(l.Ops))+" operations")
 	} else {

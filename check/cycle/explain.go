@@ -102,13 +102,22 @@ func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, 
 	key := in.h.keyName(s.key)
 	spine := in.h.ops[s.spineOp]
 	if s.at[i] == unplaced {
-		edge.Text = fmt.Sprintf("%s appended %s to key %s, and %s appended %s, which is not in %s, the longest state that was read (by transaction %d), so it came later",
-			x, edge.Value, key, y, edge.Next, in.readText(spine), in.h.ids[spine.txn])
+		edge.Text = fmt.Sprintf("%s appended %s to key %s, and %s appended %s, which is not in %s, the longest state that was read (by %s), so it came later",
+			x, edge.Value, key, y, edge.Next, in.readText(spine), in.readerName(spine.txn))
 		return true
 	}
-	edge.Text = fmt.Sprintf("%s appended %s to key %s, and then %s appended %s: transaction %d read %s",
-		x, edge.Value, key, y, edge.Next, in.h.ids[spine.txn], in.listText(s.spine[:in.until(s, s.at[i])]))
+	edge.Text = fmt.Sprintf("%s appended %s to key %s, and then %s appended %s: %s read %s",
+		x, edge.Value, key, y, edge.Next, in.readerName(spine.txn), in.listText(s.spine[:in.until(s, s.at[i])]))
 	return true
+}
+
+// readerName names a transaction that only gives evidence. Ids below 0 are given
+// to what the judge itself has read when the run was over.
+func (in *inference) readerName(txn int32) string {
+	if id := in.h.ids[txn]; id >= 0 {
+		return fmt.Sprintf("transaction %d", id)
+	}
+	return "the read at the end"
 }
 
 // until returns how much of the spine there is up to a place.
