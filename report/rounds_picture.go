@@ -69,7 +69,7 @@ func drawRounds(rounds []Round) *roundPicture {
 	at := func(ms float64) float64 {
 		return tenth(left + roundTimes*(math.Log10(max(ms, 1e-6))-low)/(high-low))
 	}
-	p := &roundPicture{Width: left + roundTimes + 10, Foot: tenth(float64(roundTop + len(rounds)*roundHeight)),
+	p := &roundPicture{Width: left + roundTimes + 40, Foot: tenth(float64(roundTop + len(rounds)*roundHeight)),
 		Desc: fmt.Sprintf("%d rounds: how long each took, and the times of its operations from median to maximum; the table below holds the figures", len(rounds))}
 	p.Height = p.Foot + 6
 	for power := low; power <= high; power++ {
