@@ -98,13 +98,28 @@ func (c *Cassandra) until(ctx context.Context, missing func(context.Context) err
 // longer than max_hint_window, are not missed: only a repair, or reading with
 // consistency ALL, makes replicas equal.
 func (c *Cassandra) Settled(ctx context.Context) error {
-	return c.until(ctx, func(ctx context.Context) error {
+	settled := func(ctx context.Context) error {
 		if err := c.allSeen(ctx); err != nil {
 			return err
 		}
 		return c.ofAll(ctx, c.withoutHints)
-	})
+	}
+	if err := c.until(ctx, settled); err != nil || len(c.nodes) == 1 {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("wait until kept writes can be seen: %w", ctx.Err())
+	case <-time.After(hintsSeen):
+	}
+	return c.until(ctx, settled)
 }
+
+// hintsSeen is how long it may take until pending_hints shows the writes that a
+// node keeps: they are flushed each second (hints_flush_period, as we set it),
+// and the file is only counted when the dispatcher, which comes by every ten
+// seconds, has closed it (HintsDispatchTrigger of Cassandra's source).
+const hintsSeen = 12 * time.Second
 
 // allSeen is nil if all nodes that run see one another alive.
 func (c *Cassandra) allSeen(ctx context.Context) error {

@@ -81,6 +81,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	if err := s.Validate(); err != nil {
 		return Outcome{}, err
 	}
+	o.Progress = &inTurn{progress: o.Progress}
 	r := &run{scenario: s, options: o, address: s.Database}
 	stop, err := r.provide(ctx)
 	if err != nil {
@@ -245,10 +246,10 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 		stats, err = load.Run(ctx, r.scenario.Load, clients, recorder, now)
 	}
 	err = errors.Join(err, unobserve())
+	quiet()
 	heal()
 	r.catchUp(context.WithoutCancel(ctx), file, now)
 	unhear()
-	quiet()
 	if err != nil {
 		_ = file.Close() // fails for the same reason
 		return stats, err
