@@ -22,15 +22,15 @@ type roundPicture struct {
 // drawnRound is a round: a bar for its length, a line from its median to its
 // maximum.
 type drawnRound struct {
-	Name           string
-	Y, Mid         float64
-	Bar            float64 // the bar's width
-	Took           string
-	TookX          float64
-	Known          bool // there were committed operations
-	P50, P95, P99  float64
-	Max            float64
-	Hint, BarStyle string
+	Name          string
+	Y, Mid        float64
+	Bar           float64 // the bar's width
+	Took          string
+	TookX         float64
+	Known         bool // there were committed operations
+	P50, P95, P99 float64
+	Max           float64
+	Hint          string
 }
 
 // drawnMark is a tick with its text.

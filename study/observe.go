@@ -23,7 +23,7 @@ func (r *run) observe(ctx context.Context, file *history.Writer, now func() int6
 		Clients: len(observers), Rate: perSecond, Arrivals: load.Uniform, Duration: forever, Timeout: r.scenario.Load.Timeout,
 		Retry: load.RetryNone, MaxAttempts: 1, Seed: r.scenario.Load.Seed,
 	}
-	place := &behind{file: file, offset: r.scenario.Load.Clients}
+	place := &behind{within: within{Recorder: file, offset: r.scenario.Load.Clients}}
 	ended := make(chan error, 1)
 	go func() {
 		_, err := load.Run(watching, plan, observers, place, now)
@@ -36,7 +36,7 @@ func (r *run) observe(ctx context.Context, file *history.Writer, now func() int6
 			return err
 		}
 		plan.Clients, plan.Rate, plan.Arrivals, plan.Ops = 1, 0, load.Closed, 1
-		last := &behind{file: file, offset: r.scenario.Load.Clients + len(observers)}
+		last := &behind{within: within{Recorder: file, offset: r.scenario.Load.Clients + len(observers)}}
 		_, err = load.Run(context.WithoutCancel(ctx), plan, observers[:1], last, now)
 		return err
 	}
@@ -45,26 +45,16 @@ func (r *run) observe(ctx context.Context, file *history.Writer, now func() int6
 // forever is longer than any run; the observer is told when to end.
 const forever = 100 * 365 * 24 * time.Hour
 
-// behind records a client under a number behind those of the others, and
-// leaves the marks of the run to the run.
+// behind records observers behind the clients, and counts what they have read.
 type behind struct {
-	file      *history.Writer
-	offset    int
+	within
 	committed atomic.Int64
 }
 
-func (b *behind) Reserve(r history.Reservation) error {
-	r.Client += b.offset
-	return b.file.Reserve(r)
-}
-
+// Record implements load.Recorder.
 func (b *behind) Record(op *history.Op) error {
 	if op.Last && op.Final == history.Committed {
 		b.committed.Add(1)
 	}
-	moved := *op
-	moved.Client += b.offset
-	return b.file.Record(&moved)
+	return b.within.Record(op)
 }
-
-func (b *behind) Mark(history.Event) error { return nil }

@@ -65,7 +65,7 @@ func (r *run) workRound(ctx context.Context, round load.Round, scope measure.Rou
 	plan.Clients, plan.Ops, plan.Warmup, plan.Duration = round.Clients, round.Ops, 0, 0
 	plan.Rate, plan.Arrivals, plan.Ramp = 0, load.Closed, 0
 	before := r.serverTime()
-	stats, err := load.Run(ctx, plan, clients, &within{Recorder: recorder, offset: scope.First, start: scope.Start}, func() int64 { return now() })
+	stats, err := load.Run(ctx, plan, clients, &within{Recorder: recorder, offset: scope.First}, now)
 	if err != nil {
 		return stats, err
 	}
@@ -99,16 +99,9 @@ func (r *run) roundClients(ctx context.Context, round load.Round) ([]load.Client
 			return nil, fmt.Errorf("round %s: %w", round.Name, err)
 		}
 	}
-	clients := make([]load.Client, 0, round.Clients)
-	for n := range round.Clients {
-		limit, cancel := context.WithTimeout(ctx, r.scenario.ConnectTimeout)
-		client, err := round.Client(limit, n)
-		cancel()
-		if err != nil {
-			closeAll(clients)
-			return nil, fmt.Errorf("round %s: session %d of %d: %w", round.Name, n+1, round.Clients, err)
-		}
-		clients = append(clients, client)
+	clients, err := r.sessions(ctx, round.Clients, round.Client)
+	if err != nil {
+		return nil, fmt.Errorf("round %s: %w", round.Name, err)
 	}
 	return clients, nil
 }
@@ -127,12 +120,11 @@ func addStats(a, b load.Stats) load.Stats {
 	return b
 }
 
-// within records a round's clients under numbers behind those of the rounds
-// before, and leaves the marks of the run to the run.
+// within records clients under numbers behind those of others, such as of the
+// rounds before, and leaves the marks of the run to the run.
 type within struct {
 	load.Recorder
 	offset int
-	start  int64
 }
 
 // Reserve implements load.Recorder.

@@ -264,14 +264,19 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 // clients opens all sessions before the clock starts, so that the time it
 // takes is in no figure but its own.
 func (r *run) clients(ctx context.Context) ([]load.Client, error) {
-	clients := make([]load.Client, 0, r.scenario.Load.Clients)
-	for i := range r.scenario.Load.Clients {
+	return r.sessions(ctx, r.scenario.Load.Clients, r.store.Client)
+}
+
+// sessions opens n sessions, each within the time to connect; all or none.
+func (r *run) sessions(ctx context.Context, n int, open func(ctx context.Context, i int) (load.Client, error)) ([]load.Client, error) {
+	clients := make([]load.Client, 0, n)
+	for i := range n {
 		limit, cancel := context.WithTimeout(ctx, r.scenario.ConnectTimeout)
-		client, err := r.store.Client(limit, i)
+		client, err := open(limit, i)
 		cancel()
 		if err != nil {
 			closeAll(clients)
-			return nil, fmt.Errorf("session %d of %d: %w", i+1, r.scenario.Load.Clients, err)
+			return nil, fmt.Errorf("session %d of %d: %w", i+1, n, err)
 		}
 		clients = append(clients, client)
 	}
