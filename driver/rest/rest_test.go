@@ -177,6 +177,31 @@ func answering(t *testing.T, text string) (s *session, asked *atomic.Int64) {
 	return got.(*session), asked
 }
 
+// TestTheEndOfAContextMeetsTheAnswer: the session is closed while the deadline
+// of the request that is over is still being set; under the race detector.
+func TestTheEndOfAContextMeetsTheAnswer(t *testing.T) {
+	for range 200 {
+		s, _ := answering(t, httpAnswer("201 Created", `{"id":"x"}`))
+		ctx, cancel := context.WithCancel(t.Context())
+		s.in.Reset(readerFunc(func(p []byte) (int, error) {
+			cancel()
+			return s.conn.Read(p)
+		}))
+		if r := s.Put(ctx, entity.Make(1, 2)); !r.Broken || r.Outcome == history.Failed {
+			t.Fatalf("%+v", r)
+		}
+		if r := s.Put(t.Context(), entity.Make(1, 3)); !errors.Is(r.Err, errClosed) || r.Outcome != history.Failed {
+			t.Fatalf("on a session that is over: %+v", r)
+		}
+	}
+}
+
+// readerFunc is a reader that is a function.
+type readerFunc func(p []byte) (int, error)
+
+// Read implements io.Reader.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 func httpAnswer(code, body string) string {
 	return "HTTP/1.1 " + code + "\r\nContent-Type: application/problem+json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
 }

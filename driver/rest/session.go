@@ -81,8 +81,10 @@ func (n *session) exchange(ctx context.Context, method, path string, body []byte
 		request.Body, request.ContentLength = nil, 0
 	}
 	// The end of the context ends whatever the connection is doing, by a
-	// deadline that is over.
-	stop := context.AfterFunc(ctx, func() { _ = n.conn.SetDeadline(time.Unix(1, 0)) })
+	// deadline that is over. It may still be about to when the session has
+	// been closed already, so it keeps the connection for itself.
+	conn := n.conn
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	r := n.send(request)
 	if !stop() || r.err != nil {
 		// Its deadline is over, or is about to be.
