@@ -24,14 +24,14 @@ func TestSurvey(t *testing.T) {
 		events []history.Event
 		want   Scope
 	}{
-		"whole":             {[]history.Event{start, end, quiet}, Scope{2 * sec, 7 * sec, 9 * sec, ""}},
-		"killed":            {[]history.Event{start}, Scope{2 * sec, 8 * sec, 8 * sec, died}},
-		"killed early":      {nil, Scope{8 * sec, 8 * sec, 8 * sec, died}},
-		"never started":     {[]history.Event{end}, Scope{8 * sec, 8 * sec, 8 * sec, died}},
-		"interrupted":       {[]history.Event{start, event(5*sec, history.EventCut, "interrupt"), end}, Scope{2 * sec, 7 * sec, 8 * sec, "interrupt"}},
-		"without a word":    {[]history.Event{start, end, event(7*sec, history.EventCut, "")}, Scope{2 * sec, 7 * sec, 8 * sec, "no reason given"}},
-		"in warm-up":        {[]history.Event{event(sec, history.EventCut, "interrupt"), end}, Scope{8 * sec, 8 * sec, 8 * sec, "interrupt"}},
-		"ends at its start": {[]history.Event{end, event(8*sec, history.EventMeasureStart, "")}, Scope{8 * sec, 8 * sec, 8 * sec, ""}},
+		"whole":             {[]history.Event{start, end, quiet}, Scope{2 * sec, 7 * sec, 8 * sec, 9 * sec, ""}},
+		"killed":            {[]history.Event{start}, Scope{2 * sec, 8 * sec, 8 * sec, 8 * sec, died}},
+		"killed early":      {nil, Scope{8 * sec, 8 * sec, 8 * sec, 8 * sec, died}},
+		"never started":     {[]history.Event{end}, Scope{8 * sec, 8 * sec, 8 * sec, 8 * sec, died}},
+		"interrupted":       {[]history.Event{start, event(5*sec, history.EventCut, "interrupt"), end}, Scope{2 * sec, 7 * sec, 8 * sec, 8 * sec, "interrupt"}},
+		"without a word":    {[]history.Event{start, end, event(7*sec, history.EventCut, "")}, Scope{2 * sec, 7 * sec, 8 * sec, 8 * sec, "no reason given"}},
+		"in warm-up":        {[]history.Event{event(sec, history.EventCut, "interrupt"), end}, Scope{8 * sec, 8 * sec, 8 * sec, 8 * sec, "interrupt"}},
+		"ends at its start": {[]history.Event{end, event(8*sec, history.EventMeasureStart, "")}, Scope{8 * sec, 8 * sec, 8 * sec, 8 * sec, ""}},
 	} {
 		var s Survey
 		s.Op(ended(0, history.Committed, 0, 0, 8*sec))

@@ -7,8 +7,12 @@ import "assay/history"
 type Scope struct {
 	// MeasureStart and MeasureEnd bound the measured part, the end excluded.
 	MeasureStart, MeasureEnd int64
-	// End is the last moment that the history knows of.
+	// End is when the last attempt ended, or the measured part if that is
+	// later. What comes after it, such as the wait until the nodes of a cluster
+	// agree, is no part of any throughput.
 	End int64
+	// Known is the last moment that the history knows of.
+	Known int64
 	// Cut says why the run ended before its time, empty if it did not.
 	Cut string
 }
@@ -27,16 +31,22 @@ type Survey struct {
 }
 
 // Op takes one attempt.
-func (s *Survey) Op(op *history.Op) { s.scope.End = max(s.scope.End, op.End) }
+func (s *Survey) Op(op *history.Op) { s.worked(op.End) }
+
+func (s *Survey) worked(at int64) {
+	s.scope.End, s.scope.Known = max(s.scope.End, at), max(s.scope.Known, at)
+}
 
 // Event takes one event.
 func (s *Survey) Event(e history.Event) {
-	s.scope.End = max(s.scope.End, e.At)
+	s.scope.Known = max(s.scope.Known, e.At)
 	switch e.Name {
 	case history.EventMeasureStart:
 		s.scope.MeasureStart, s.started = e.At, true
+		s.worked(e.At)
 	case history.EventMeasureEnd:
 		s.scope.MeasureEnd, s.ended = e.At, true
+		s.worked(e.At)
 	case history.EventCut:
 		s.scope.Cut = e.Detail
 		if e.Detail == "" {

@@ -10,10 +10,11 @@ import (
 // The results that the tests report on. Each is built anew, so that a test may
 // change it.
 
-func number(n int) *int       { return &n }
-func bytesOf(n int64) *int64  { return &n }
-func gib(n float64) *int64    { return bytesOf(int64(n * (1 << 30))) }
-func at(second int) time.Time { return time.Date(2026, 3, 1, 12, 0, second, 0, time.UTC) }
+func number(n int) *int        { return &n }
+func share(n float64) *float64 { return &n }
+func bytesOf(n int64) *int64   { return &n }
+func gib(n float64) *int64     { return bytesOf(int64(n * (1 << 30))) }
+func at(second int) time.Time  { return time.Date(2026, 3, 1, 12, 0, second, 0, time.UTC) }
 
 // validRun is PostgreSQL with two nodes, 60 measured seconds, nothing wrong.
 func validRun() *Result {
@@ -44,7 +45,7 @@ func validRun() *Result {
 			Address: "postgres://assay:xxxxx@127.0.0.1:25432/assay?sslmode=disable",
 			Settings: []Setting{{"isolation", "serializable"}, {"fsync", "on"},
 				{"synchronous_commit", "on"}, {"shared_buffers", "128MB"}},
-			Nodes: number(2), Replicas: number(2), CPUsPerNode: number(3),
+			Nodes: number(2), Replicas: number(2), CPUsPerNode: share(3),
 			MemoryPerNode: gib(16), DiskPerNode: bytesOf(100e9),
 		},
 		Data: Data{Bytes: 31_457_280, Tables: 20_971_520, Indexes: 10_485_760,

@@ -171,7 +171,7 @@ func machines(d *Database) string {
 	whole(d.Replicas, "replica", "replicas")
 	whole(d.Arbiters, "arbiter", "arbiters")
 	if d.CPUsPerNode != nil {
-		node = append(node, plural(int64(*d.CPUsPerNode), "vCPU", "vCPU"))
+		node = append(node, processors(*d.CPUsPerNode)+" vCPU")
 	}
 	if d.MemoryPerNode != nil {
 		node = append(node, memory(*d.MemoryPerNode)+" RAM")

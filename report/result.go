@@ -180,13 +180,13 @@ type Database struct {
 	Address  string    `json:"address"`
 	Settings []Setting `json:"settings"`
 	// What is known of the machines; null where nobody knows.
-	Nodes         *int   `json:"nodes"`
-	Shards        *int   `json:"shards"`
-	Replicas      *int   `json:"replicas"`
-	Arbiters      *int   `json:"arbiters"`
-	CPUsPerNode   *int   `json:"vcpu_per_node"`
-	MemoryPerNode *int64 `json:"ram_bytes_per_node"`
-	DiskPerNode   *int64 `json:"disk_bytes_per_node"`
+	Nodes         *int     `json:"nodes"`
+	Shards        *int     `json:"shards"`
+	Replicas      *int     `json:"replicas"`
+	Arbiters      *int     `json:"arbiters"`
+	CPUsPerNode   *float64 `json:"vcpu_per_node"`
+	MemoryPerNode *int64   `json:"ram_bytes_per_node"`
+	DiskPerNode   *int64   `json:"disk_bytes_per_node"`
 	// Embedded is true if the database ran inside the assay process.
 	Embedded bool `json:"embedded"`
 	// Promise is the consistency model that the isolation level in force

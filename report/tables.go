@@ -213,7 +213,7 @@ func clusterTable(c *Cluster) table {
 			row[2] = size(n.Memory)
 		}
 		if n.CPU > 0 {
-			row[3] = strconv.FormatFloat(n.CPU, 'g', -1, 64)
+			row[3] = processors(n.CPU)
 		}
 		if n.DiskWrite > 0 {
 			row[4] = size(n.DiskWrite) + "/s"
@@ -280,7 +280,7 @@ func installations(results []*Result) table {
 	for i, r := range results {
 		d := &r.Database
 		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), product(r),
-			known(d.CPUsPerNode), bytesKnown(d.MemoryPerNode, memory), bytesKnown(d.DiskPerNode, size),
+			processorsKnown(d.CPUsPerNode), bytesKnown(d.MemoryPerNode, memory), bytesKnown(d.DiskPerNode, size),
 			known(d.Shards), known(d.Replicas), count(int64(r.Load.Clients)), known(d.Nodes),
 			millions(rowsOf(r, accountNames())), millions(transfers(r)), figure(r.Throughput.PerSecond), standing(r)})
 	}
@@ -338,6 +338,16 @@ func standing(r *Result) string {
 	}
 	return text
 }
+
+func processorsKnown(n *float64) string {
+	if n == nil {
+		return none
+	}
+	return processors(*n)
+}
+
+// processors is a number of them, which may be a share of one.
+func processors(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
 
 func known(n *int) string {
 	if n == nil {

@@ -37,7 +37,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 		scope.Cut = "assay or its machine was stopped before the run had ended"
 	}
 	summary := measure.NewSummary(scope)
-	acted, places := faults.disturbances(scope.End)
+	acted, places := faults.disturbances(scope.Known)
 	effect, counts := measure.NewEffect(acted), s.kind().counts
 	byRound := measure.NewRounds(rounds.scopes)
 	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {

@@ -58,14 +58,33 @@ func describe(r *report.Result, p workload.Product, address, promise string) {
 	}
 	t := p.Topology
 	d.Nodes, d.Shards, d.Replicas = known(t.Nodes), known(t.Shards), known(t.Replicas)
-	d.CPUsPerNode, d.MemoryPerNode, d.DiskPerNode = known(t.CPUsPerNode), known(t.MemoryPerNode), known(t.DiskBytesPerNode)
+	d.CPUsPerNode, d.MemoryPerNode, d.DiskPerNode = known(float64(t.CPUsPerNode)), known(t.MemoryPerNode), known(t.DiskBytesPerNode)
 	if t.Nodes > 0 {
 		d.Arbiters = &t.Arbiters // 0 is known where the members are
 	}
 }
 
+// describeNodes enters what is known of servers that assay has started. A server
+// does not see the limits it is under: it tells the machine's memory, if any.
+func describeNodes(d *report.Database, c *report.Cluster, here Environment) {
+	arbiters := 0
+	for _, n := range c.Nodes {
+		if n.Arbiter {
+			arbiters++
+		}
+	}
+	d.Nodes, d.Arbiters = known(len(c.Nodes)), &arbiters
+	limits := c.Nodes[0] // the same for all
+	if d.CPUsPerNode = known(float64(here.CPUs)); limits.CPU > 0 && limits.CPU < float64(here.CPUs) {
+		d.CPUsPerNode = &limits.CPU
+	}
+	if d.MemoryPerNode = known(int64(here.MemoryBytes)); limits.Memory > 0 && limits.Memory < int64(here.MemoryBytes) {
+		d.MemoryPerNode = &limits.Memory
+	}
+}
+
 // known returns nil for 0, which stands for not known.
-func known[T int | int64](v T) *T {
+func known[T int | int64 | float64](v T) *T {
 	if v == 0 {
 		return nil
 	}

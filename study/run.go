@@ -206,6 +206,9 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	describe(r.result, product, r.address, r.store.Promise())
+	if r.nodes != nil {
+		describeNodes(&r.result.Database, r.nodes, here)
+	}
 	return writeResult(r.folder, r.result)
 }
 
