@@ -1,0 +1,161 @@
+"""The tables and charts of reports.py, from results alone.
+
+Each function takes {name: [result of each turn]} and a way to keep charts.
+Where a run was done in several turns, its cells hold a figure for each.
+"""
+import charts
+
+
+def table(head, rows):
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+    print()
+
+
+def figure(v, digits=3):
+    """Three digits that count, whole numbers in full."""
+    if v >= 100:
+        return f"{v:,.0f}"
+    return f"{v:.{digits}g}"
+
+
+def ms(v):
+    return f"{figure(v / 1000)} s" if v >= 1000 else f"{figure(v)} ms"
+
+
+def each(results, get):
+    return " / ".join(get(r) for r in results)
+
+
+def mean(results, get):
+    return sum(get(r) for r in results) / len(results)
+
+
+def standing(r):
+    return r["verdict"] + ("" if r["measurement"]["verdict"] == "valid" else ", figures invalid")
+
+
+def product(r):
+    d = r["database"]
+    return f"{d['product']} {d['version']}"
+
+
+def bank(found, keep):
+    rows, curves, waits = [], {}, {}
+    for name, results in found.items():
+        cluster, clients = name.split(" ")
+        r = results[0]
+        d = r["database"]
+        rows.append([cluster, clients, d["nodes"], each(results, lambda r: figure(r["throughput"]["committed_per_second"])),
+                     each(results, lambda r: ms(r["latency"]["mean_ms"])), each(results, lambda r: ms(r["latency"]["p99_ms"])),
+                     each(results, lambda r: ms(r["latency"]["max_ms"])),
+                     sum(e["attempts"] for e in r["errors"]), each(results, standing)])
+        rate, p99 = curves.setdefault(cluster, []), waits.setdefault(cluster, [])
+        rate.append((int(clients), mean(results, lambda r: r["throughput"]["committed_per_second"])))
+        p99.append((int(clients), mean(results, lambda r: r["latency"]["p99_ms"])))
+    rows.sort(key=lambda row: (row[0], int(row[1])))
+    table(["cluster", "clients", "nodes", "transactions/s", "mean", "p99", "max", "failed attempts", "verdict"], rows)
+    keep("bank-rate", charts.lines("Bank transfers by clients", "clients", "committed a second", curves, log_x=True))
+    keep("bank-p99", charts.lines("Response time by clients, 99th percentile", "clients", "milliseconds", waits, log_x=True))
+
+
+def bulkupdate(found, keep):
+    rows, total, worst = [], {}, {}
+    for name, results in found.items():
+        r = results[0]
+        for x in r["rounds"]:
+            t = x["service_time"]
+            rows.append([product(r), x["clients"], ms(x["seconds"] * 1000), ms(t["mean_ms"]), ms(t["p50_ms"]), ms(t["p99_ms"]), ms(t["max_ms"]), standing(r)])
+            total.setdefault(product(r), []).append((x["clients"], x["seconds"]))
+            worst.setdefault(product(r) + ", mean", []).append((x["clients"], t["mean_ms"] / 1000))
+            worst.setdefault(product(r) + ", max", []).append((x["clients"], t["max_ms"] / 1000))
+    table(["", "workers", "all 1,000 tasks", "mean", "p50", "p99", "max", "verdict"], rows)
+    keep("bulkupdate-total", charts.lines("Bulk updates: time of all 1,000 tasks", "workers", "seconds", total))
+    keep("bulkupdate-task", charts.lines("Bulk updates: time of one task", "workers", "seconds", worst))
+
+
+def entity(found, keep, name="entity"):
+    rows, over_time = [], {}
+    for what, results in found.items():
+        side = "writes" if "writes" in what else "reads"
+
+        def one(r, key, side=side):
+            return r["entity"][side][key]
+
+        rows.append([what, each(results, lambda r: figure(one(r, "committed_per_second"))), each(results, lambda r: figure(one(r, "max_per_second"))),
+                     each(results, lambda r: ms(one(r, "mean_ms"))), each(results, lambda r: ms(one(r, "p99_ms"))), each(results, lambda r: ms(one(r, "longest_ms"))),
+                     each(results, lambda r: "-" if r.get("degradation_s") is None else f"{r['degradation_s']:.0f} s"), each(results, standing)])
+        over_time[what] = by_second(results[0])
+    table(["", "a second, mean", "best second", "mean", "p99", "longest", "degradation", "verdict"], rows)
+    for side in ("writes", "reads"):
+        some = {k: v for k, v in over_time.items() if side in k}
+        if some:
+            marks = list(range(0, int(max(v[-1][0] for v in some.values())) + 1, 15))
+            keep(f"{name}-{side}", charts.lines(f"Entities, {side} a second", "seconds", side + " a second", some, marks_x=marks, dots=False))
+
+
+def by_second(r):
+    """The committed operations of each whole second."""
+    s = r["series"]
+    sums = {}
+    for at, n in zip(s["start_s"], s["committed"]):
+        sums[int(at + 1e-9)] = sums.get(int(at + 1e-9), 0) + n
+    last = int(s["measure_end_s"])
+    return [(t, n) for t, n in sorted(sums.items()) if t < last]
+
+
+def number(text):
+    return float(text.replace(",", "").split(" ")[0])
+
+
+def candles(found, keep, name="candles"):
+    size_rows, ask_rows, sizes, quick = [], [], {}, {}
+    for what, results in found.items():
+        r = results[0]
+        if "data" not in r or not r.get("rounds"):
+            size_rows.append([what, "no result: " + standing(r)])
+            continue
+        rounds = {x["name"]: x for x in r["rounds"]}
+        raw = number(fact(rounds["day, warm"], "bytes"))
+        d = r["data"]
+        ingest = rounds["ingest"]
+        size_rows.append([what, figure(r["data"]["rows"].get("candle", 0)), each(results, lambda r: figure(rate(r))),
+                          fact(ingest, "server CPU", "-"), f"{d['tables_bytes'] / 1e6:,.0f}", f"{d['indexes_bytes'] / 1e6:,.0f}",
+                          f"{raw / d['tables_bytes']:.2f}", f"{raw / d['bytes']:.2f}", each(results, standing)])
+        cells = []
+        for kind in ("quick", "interval", "day"):
+            for state in ("cold", "first", "warm"):
+                if f"{kind}, {state}" in rounds:
+                    t = rounds[f"{kind}, {state}"]["service_time"]
+                    cells.append(f"{t['mean_ms'] * 1000:,.0f} / {t['p99_ms'] * 1000:,.0f}" if kind != "day" else f"{t['mean_ms'] * 1000:,.0f}")
+        ask_rows.append([what, *cells])
+        sizes[what] = [d["tables_bytes"] / 1e6, d["indexes_bytes"] / 1e6]
+        quick[what] = [rounds["quick, warm"]["service_time"]["mean_ms"] * 1000]
+    table(["engine", "candles", "written/s", "server CPU", "data MB", "indexes MB", "raw / data", "raw / all", "verdict"], size_rows)
+    table(["engine", "quick, cold", "quick, warm", "interval, cold", "interval, warm", "day, cold", "day, warm"], ask_rows)
+    if sizes:
+        keep(name + "-size", charts.bars("Size on disk", "megabytes", sizes, ["data", "indexes"]))
+        keep(name + "-quick", charts.bars("Quick query, warm, mean", "microseconds", quick, ["mean"]))
+
+
+def fact(x, name, other="0"):
+    return next((f["value"] for f in x.get("facts") or [] if f["name"] == name), other)
+
+
+def rate(r):
+    return number(fact(r["rounds"][0], "rows/s"))
+
+
+def churn(found, keep):
+    head, rows, curves = [], [], {}
+    for results in found.values():
+        r = results[0]
+        on_disk = [(x["name"], number(fact(x, "bytes on disk")) / 1e6, x["seconds"]) for x in r["rounds"]]
+        steps = [x for x in on_disk if x[0].split(" ")[0] in ("fill", "delete", "refill")]
+        repairs = [f"{name} {size:,.1f}, in {ms(took * 1000)}" for name, size, took in on_disk[len(steps):]]
+        head = [name for name, _, _ in steps]
+        rows.append([product(r), *(f"{size:,.1f}" for _, size, _ in steps), "; ".join(repairs), standing(r)])
+        curves[product(r)] = [(i + 1, size) for i, (_, size, _) in enumerate(on_disk)]
+    table(["", *head, "repair", "verdict"], rows)
+    keep("churn", charts.lines("Megabytes on disk: fill, three times delete and refill, repair", "step", "megabytes", curves))
