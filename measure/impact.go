@@ -189,6 +189,21 @@ func (s Steps) Quiet(scope Scope, impacts []Impact) (quiet Steps, positions []in
 	return quiet, positions
 }
 
+// from returns the steps that begin at this many nanoseconds of the measured
+// part or later; positions are those that the steps have.
+func (s Steps) from(positions []int, start int64) (rest Steps, at []int) {
+	rest.Seconds = s.Seconds
+	width := int64(math.Round(s.Seconds * 1e9))
+	for i, p := range positions {
+		if int64(p)*width >= start {
+			rest.Committed = append(rest.Committed, s.Committed[i])
+			rest.MeanMillis = append(rest.MeanMillis, s.MeanMillis[i])
+			at = append(at, p)
+		}
+	}
+	return rest, at
+}
+
 // touches reports whether the fault, or what it did to the writes, lay in
 // [from, to).
 func (i Impact) touches(from, to int64) bool {

@@ -63,6 +63,10 @@ type Conditions struct {
 	CPUShare float64
 	// Embedded is true if the database runs inside the client's process.
 	Embedded bool
+	// AllStarted is when the last client began to work, in nanoseconds since
+	// the start of the run: before, the work grows by design, and no steady
+	// state is looked for.
+	AllStarted int64
 	// Impacts are what faults did to the work, if there were any. What they do
 	// is what the run is about: errors and arrivals that were never served then
 	// spoil nothing. A steady state is looked for in the time without them, and
@@ -89,6 +93,11 @@ func Judge(f Figures, c Conditions, limits Limits) Validity {
 		v.note("faults acted, or their outage lasted, in %d of %d intervals of %g s; the steady state is judged by the others",
 			disturbed, len(f.Steps.Committed), f.Steps.Seconds)
 	}
+	if c.AllStarted > f.Scope.MeasureStart {
+		steps, positions = steps.from(positions, c.AllStarted-f.Scope.MeasureStart)
+		v.Steadiness = judgeSteadiness(steps, positions, limits)
+		v.noteRamp(steps, c.AllStarted)
+	}
 	v.judgeLength(f, limits)
 	if len(c.Impacts) == 0 {
 		v.judgeErrors(f.Measured, limits)
@@ -103,6 +112,22 @@ func Judge(f Figures, c Conditions, limits Limits) Validity {
 	}
 	v.Valid = len(v.Reasons) == 0
 	return v
+}
+
+// noteRamp says what the measured part has of clients that were still starting,
+// and the throughput once all had.
+func (v *Validity) noteRamp(after Steps, allStarted int64) {
+	text := fmt.Sprintf("clients were still starting until %.4g s, within the measured part, whose figures hold that as well", float64(allStarted)/1e9)
+	if len(after.Committed) > 0 {
+		rates := make([]float64, len(after.Committed))
+		for i, n := range after.Committed {
+			rates[i] = float64(n) / after.Seconds
+		}
+		mean, _ := meanAndDeviation(rates)
+		text += fmt.Sprintf("; with all of them %.4g/s were committed, over %d intervals of %g s, by which the steady state is judged",
+			mean, len(rates), after.Seconds)
+	}
+	v.note("%s", text)
 }
 
 func (v *Validity) refuse(format string, args ...any) {

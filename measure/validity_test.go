@@ -56,6 +56,22 @@ func TestJudge(t *testing.T) {
 		}, []string{"schedule slipped"}, nil},
 		{"a closed loop has no schedule", func(_ *Figures, c *Conditions) { c.Unserved, c.OwnLagP99Millis = 999_999, 999 }, nil, nil},
 		{"no steady state", func(f *Figures, _ *Conditions) { f.Steps = steps(20, ramp(1000, 3000), flat(3)) }, []string{"no steady state: not steady over 20"}, nil},
+		{"clients start, and then it is steady", func(f *Figures, c *Conditions) {
+			f.Steps = steps(20, func(t float64) float64 { return min(2000*t, 1000) }, flat(3))
+			c.AllStarted = 11 * sec
+		}, nil, []string{"with all of them 1000/s were committed, over 10 intervals"}},
+		{"they have started before", func(f *Figures, c *Conditions) {
+			f.Steps = steps(20, ramp(1000, 3000), flat(3))
+			c.AllStarted = sec
+		}, []string{"no steady state: not steady over 20"}, nil},
+		{"it goes on to change", func(f *Figures, c *Conditions) {
+			f.Steps = steps(20, ramp(1000, 9000), flat(3))
+			c.AllStarted = 6 * sec
+		}, []string{"no steady state: not steady over 15"}, []string{"still starting"}},
+		{"they start until the end", func(f *Figures, c *Conditions) {
+			f.Steps = steps(20, ramp(1000, 9000), flat(3))
+			c.AllStarted = 30 * sec
+		}, nil, []string{"still starting until 30 s, within the measured part, whose figures hold that as well", "steady state not judged"}},
 		{"too short for a trend", func(f *Figures, _ *Conditions) { f.Steps = steps(5, ramp(1000, 3000), flat(3)) }, nil, []string{"steady state not judged"}},
 		{"uneven", func(f *Figures, _ *Conditions) {
 			n := 0

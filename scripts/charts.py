@@ -23,7 +23,7 @@ def _steps(high, wanted=5):
 
 
 def _label(v):
-    if v >= 10000:
+    if v >= 1000:
         return f"{v:,.0f}"
     return f"{v:g}"
 

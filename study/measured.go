@@ -122,6 +122,7 @@ func enterValidity(r *report.Result, figures measure.Figures, f findings, impact
 	v := measure.Judge(figures, measure.Conditions{
 		OpenLoop: r.Load.Loop == "open", Unserved: r.Load.Unserved, OwnLagP99Millis: r.Client.OwnLag.P99,
 		CPUShare: r.Client.CPUShare, Embedded: r.Database.Embedded, Impacts: impacts,
+		AllStarted: allStarted(r.Load),
 	}, limits(r.Workload))
 	v.Reasons = append(v.Reasons, unproven...)
 	if f.hung > 0 {
@@ -135,6 +136,14 @@ func enterValidity(r *report.Result, figures measure.Figures, f findings, impact
 	if v.Steadiness.Judged && v.Steadiness.Steady {
 		r.Notes = append(r.Notes, "steady state: "+v.Steadiness.Text)
 	}
+}
+
+// allStarted is when the last client starts, in nanoseconds (see load.Plan).
+func allStarted(l report.Load) int64 {
+	if l.RampPerSecond <= 0 {
+		return 0
+	}
+	return int64(float64(l.Clients-1) / l.RampPerSecond * 1e9)
 }
 
 // limits are those that a measurement is held to.
