@@ -8,6 +8,8 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/entity"
 	"assay/workload/isolation"
 )
 
@@ -42,6 +44,22 @@ func OpenIsolation(_ context.Context, target workload.Target) (isolation.Store, 
 
 // OpenAvailability returns the same errors as OpenBank.
 func OpenAvailability(_ context.Context, target workload.Target) (availability.Store, error) {
+	if err := primaryOnly(target); err != nil {
+		return nil, err
+	}
+	return nil, refuse(target)
+}
+
+// OpenEntity returns the same errors as OpenBank.
+func OpenEntity(_ context.Context, target workload.Target) (entity.Store, error) {
+	if err := primaryOnly(target); err != nil {
+		return nil, err
+	}
+	return nil, refuse(target)
+}
+
+// OpenBulkUpdate returns the same errors as OpenBank.
+func OpenBulkUpdate(_ context.Context, target workload.Target) (bulkupdate.Store, error) {
 	if err := primaryOnly(target); err != nil {
 		return nil, err
 	}

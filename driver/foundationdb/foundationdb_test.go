@@ -18,6 +18,8 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/entity"
 	"assay/workload/isolation"
 )
 
@@ -105,6 +107,18 @@ func TestAvailability(t *testing.T) {
 	drivertest.RunAvailability(t, h)
 }
 
+func TestEntity(t *testing.T) {
+	h := drivertest.Entity{Open: func(t *testing.T) entity.Store { return opened(t, OpenEntity) }}
+	h.MakeForeign, h.ForeignIntact = foreign("entity")
+	drivertest.RunEntity(t, h)
+}
+
+func TestBulkUpdate(t *testing.T) {
+	h := drivertest.BulkUpdate{Open: func(t *testing.T) bulkupdate.Store { return opened(t, OpenBulkUpdate) }}
+	h.MakeForeign, h.ForeignIntact = foreign("bulkupdate")
+	drivertest.RunBulkUpdate(t, h)
+}
+
 // TestKeysAreThoseOfTheTupleLayer compares with the official one.
 func TestKeysAreThoseOfTheTupleLayer(t *testing.T) {
 	l := newLayout("assay", "isolation")
@@ -113,6 +127,11 @@ func TestKeysAreThoseOfTheTupleLayer(t *testing.T) {
 		if got := l.key(tableMember, n, -n); string(got) != string(want) {
 			t.Errorf("the key of %d is %x, the tuple layer's %x", n, got, want)
 		}
+	}
+	id := entity.IDOf(1, 2)
+	want := tuple.Tuple{"assay", "isolation", "entity", tuple.UUID(id)}.Pack()
+	if got := l.uuidKey(tableEntity, id); string(got) != string(want) {
+		t.Errorf("the key of %v is %x, the tuple layer's %x", id, got, want)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 const (
 	tableMark     = "mark"
 	tableAccount  = "account"
+	tableDocument = "document"
+	tableEntity   = "entity"
 	tableJournal  = "journal"
 	tableList     = "list"
 	tableMember   = "member"

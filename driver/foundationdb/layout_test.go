@@ -72,11 +72,11 @@ func TestKeysKeepTheOrderOfIDs(t *testing.T) {
 func TestPrefixesAreApart(t *testing.T) {
 	var layouts []layout
 	for _, root := range []string{"assay", "assa", "assay1", "assay-"} {
-		for _, work := range []string{"bank", "isolation", "availability"} {
+		for _, work := range []string{"bank", "isolation", "availability", "entity", "bulkupdate"} {
 			layouts = append(layouts, newLayout(root, work))
 		}
 	}
-	tables := []string{tableMark, tableAccount, tableJournal, tableList, tableMember, tablePair, tableRegister, tableRow}
+	tables := []string{tableMark, tableAccount, tableDocument, tableEntity, tableJournal, tableList, tableMember, tablePair, tableRegister, tableRow}
 	for i, l := range layouts {
 		begin, end := l.bounds()
 		for j, other := range layouts {

@@ -166,6 +166,24 @@ func (p *place) Create(ctx context.Context, mark workload.Mark) error {
 	return err
 }
 
+// finishLoad sets Mark.Loaded.
+func (p *place) finishLoad(ctx context.Context) error {
+	_, err := p.change(ctx, "finish loading", func(t *transaction) error {
+		mark, err := p.ours(t)
+		if err != nil {
+			return err
+		}
+		mark.Loaded = true
+		value, err := encodeMark(*mark)
+		if err != nil {
+			return err
+		}
+		t.Set(fdb.Key(p.mark()), value)
+		return nil
+	})
+	return err
+}
+
 // Drop clears the prefix if it carries the mark.
 func (p *place) Drop(ctx context.Context) error {
 	_, err := p.change(ctx, "drop", func(t *transaction) error {
