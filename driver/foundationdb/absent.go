@@ -9,6 +9,7 @@ import (
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
+	"assay/workload/candles"
 	"assay/workload/entity"
 	"assay/workload/isolation"
 )
@@ -60,6 +61,14 @@ func OpenEntity(_ context.Context, target workload.Target) (entity.Store, error)
 
 // OpenBulkUpdate returns the same errors as OpenBank.
 func OpenBulkUpdate(_ context.Context, target workload.Target) (bulkupdate.Store, error) {
+	if err := primaryOnly(target); err != nil {
+		return nil, err
+	}
+	return nil, refuse(target)
+}
+
+// OpenCandles returns the same errors as OpenBank.
+func OpenCandles(_ context.Context, target workload.Target) (candles.Store, error) {
 	if err := primaryOnly(target); err != nil {
 		return nil, err
 	}

@@ -15,10 +15,12 @@ import (
 	"github.com/apple/foundationdb/bindings/go/src/fdb/tuple"
 
 	"assay/driver/drivertest"
+	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
+	"assay/workload/candles"
 	"assay/workload/entity"
 	"assay/workload/isolation"
 )
@@ -117,6 +119,65 @@ func TestBulkUpdate(t *testing.T) {
 	h := drivertest.BulkUpdate{Open: func(t *testing.T) bulkupdate.Store { return opened(t, OpenBulkUpdate) }}
 	h.MakeForeign, h.ForeignIntact = foreign("bulkupdate")
 	drivertest.RunBulkUpdate(t, h)
+}
+
+func candlesHarness(page int, renew time.Duration) drivertest.Candles {
+	h := drivertest.Candles{Open: func(t *testing.T) candles.Store {
+		store := opened(t, OpenCandles)
+		store.(*candleStore).page, store.(*candleStore).renew = page, renew
+		return store
+	}}
+	h.MakeForeign, h.ForeignIntact = foreign("candles")
+	return h
+}
+
+func TestCandles(t *testing.T) { drivertest.RunCandles(t, candlesHarness(pageRows, renewAfter)) }
+
+// TestCandlesInPages has every query read a few rows at a time, all in one
+// transaction or each page in another.
+func TestCandlesInPages(t *testing.T) {
+	t.Run("of one transaction", func(t *testing.T) { drivertest.RunCandles(t, candlesHarness(7, time.Minute)) })
+	t.Run("of several", func(t *testing.T) { drivertest.RunCandles(t, candlesHarness(7, 0)) })
+}
+
+// TestLargeBatchOfCandles: a batch of several transactions of which a later one
+// is refused may be there in part, and is not said to have failed.
+func TestLargeBatchOfCandles(t *testing.T) {
+	ctx := t.Context()
+	store := opened(t, OpenCandles)
+	t.Cleanup(func() {
+		if err := store.Drop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := store.Create(ctx, workload.Mark{Run: "run", Workload: "candles", Created: time.Now().UTC(), Loaded: true}, ""); err != nil {
+		t.Fatal(err)
+	}
+	config := candles.Defaults()
+	config.Candles = 3 * candlesWritten
+	generator := candles.NewGenerator(config, 1)
+	var batch []candles.Candle
+	for n := range config.Candles {
+		batch = append(batch, generator.Candle(n))
+	}
+	session, err := store.Session(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	first, last := batch[:candlesWritten], batch[2*candlesWritten:]
+	for i, try := range []struct {
+		batch []candles.Candle
+		want  history.Outcome
+	}{{last, history.Committed}, {last, history.Failed}, {batch, history.Unknown}, {first, history.Failed}} {
+		if r := session.Insert(ctx, try.batch); r.Outcome != try.want {
+			t.Fatalf("batch %d: %+v, want %v", i, r, try.want)
+		}
+	}
+	size, err := store.Size(ctx)
+	if err != nil || size.Rows[tableCandle] != config.Candles || size.Rows[tableTicker] != config.Candles {
+		t.Errorf("%+v, %v; want %d rows and as many entries of each index", size, err, config.Candles)
+	}
 }
 
 // TestKeysAreThoseOfTheTupleLayer compares with the official one.

@@ -312,5 +312,23 @@ func (p *place) Size(ctx context.Context) (workload.Size, error) {
 	return size, nil
 }
 
+// measure counts the rows of a table and says what they take: the estimate, if
+// it is accurate, or the bytes counted.
+func (p *place) measure(ctx context.Context, table string) (rows, bytes int64, err error) {
+	if rows, bytes, err = p.count(ctx, table); err != nil {
+		return 0, 0, err
+	}
+	t, err := begin(ctx, p.db)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer t.end()
+	estimate, err := t.GetEstimatedRangeSizeBytes(keyRange(p.rows(table))).Get()
+	if err == nil && estimate >= accurate {
+		bytes = estimate
+	}
+	return rows, bytes, err
+}
+
 // Close closes nothing: the connection is the process's (connect).
 func (p *place) Close() error { return nil }

@@ -69,7 +69,7 @@ func product(text []byte) (workload.Product, error) {
 	slices.Sort(versions)
 	c := s.Cluster.Configuration
 	settings := []workload.Setting{{Name: "isolation", Value: level}}
-	for _, text := range []workload.Setting{{Name: "redundancy_mode", Value: c.RedundancyMode}, {Name: "storage_engine", Value: c.StorageEngine}} {
+	for _, text := range []workload.Setting{{Name: "redundancy_mode", Value: c.RedundancyMode}, {Name: settingEngine, Value: c.StorageEngine}} {
 		if text.Value != "" {
 			settings = append(settings, text)
 		}
@@ -92,4 +92,21 @@ func product(text []byte) (workload.Product, error) {
 		Name: "FoundationDB", Version: strings.Join(versions, ", "), Settings: settings,
 		Topology: workload.Topology{Nodes: len(s.Cluster.Machines), Replicas: replicas(c.RedundancyMode)},
 	}, nil
+}
+
+// settingEngine is the setting that names the cluster's storage engine, and
+// unnamedEngine what it is called if the status does not tell.
+const (
+	settingEngine = "storage_engine"
+	unnamedEngine = "the cluster's"
+)
+
+// engines are the storage engines that a cluster has: one.
+func engines(p workload.Product) []string {
+	for _, s := range p.Settings {
+		if s.Name == settingEngine {
+			return []string{s.Value}
+		}
+	}
+	return []string{unnamedEngine}
 }
