@@ -141,7 +141,7 @@ func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
 func (n *candleSession) Close() {}
 
 // candlesWritten is how many rows one transaction writes at most. With their
-// index entries and all conflict ranges they are some 1.2 MB; the limit is 10
+// index entries and all conflict ranges they are some 1.1 MB; the limit is 10
 // MB, and 1 MB what the manual advises (see LoadAccounts).
 const candlesWritten = 1000
 

@@ -34,7 +34,8 @@ var (
 // OpenEntity connects to the cluster and returns its Store. Errors are as with
 // OpenBank. There is no choice of how many nodes acknowledge a write or answer
 // a read: a commit is on as many logs as the cluster is configured for, and
-// every read is of one version, whichever storage server answers.
+// every read is of one version, whichever storage server answers. What there is
+// to choose is causal_read_risky, in the address.
 func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, error) {
 	if err := primaryOnly(target); err != nil {
 		return nil, err
@@ -48,7 +49,12 @@ func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, erro
 
 // Promise implements entity.Promising, on the grounds on which
 // availabilityStore.Promise does.
-func (s *entityStore) Promise() string { return entity.PromiseLinearizable }
+func (s *entityStore) Promise() string {
+	if s.riskyReads {
+		return ""
+	}
+	return entity.PromiseLinearizable
+}
 
 // Read implements entity.Store. An entity is never written twice, as
 // place.read takes for granted.
@@ -81,7 +87,7 @@ func (n *entitySession) Close() {}
 // writes it, so that of two who write one id at the same time one is refused as
 // a conflict, which is no duplicate but failed all the same.
 func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
-	t, err := begin(ctx, n.store.db)
+	t, err := n.store.operate(ctx)
 	if err != nil {
 		return entityReply(notBegun(ctx, err))
 	}
@@ -105,9 +111,10 @@ func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 }
 
 // Get implements entity.Session. The read version, which the client asks for
-// before the key, is what makes the read see all that was acknowledged before.
+// before the key, is what makes the read see all that was acknowledged before;
+// see causalReadRisky for when it may not.
 func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
-	t, err := begin(ctx, n.store.db)
+	t, err := n.store.operate(ctx)
 	if err != nil {
 		return entityReply(notBegun(ctx, err))
 	}

@@ -115,6 +115,24 @@ func TestEntity(t *testing.T) {
 	drivertest.RunEntity(t, h)
 }
 
+// TestEntityWithRiskyReads: nothing is promised of reads, and all else is as it
+// was.
+func TestEntityWithRiskyReads(t *testing.T) {
+	open := func(t *testing.T) entity.Store {
+		return opened(t, func(ctx context.Context, target workload.Target) (entity.Store, error) {
+			target.Address += "&" + causalReadRisky + "=true"
+			return OpenEntity(ctx, target)
+		})
+	}
+	if promise := open(t).(entity.Promising).Promise(); promise != "" {
+		t.Errorf("the promise is %q, want none", promise)
+	}
+	if promise := opened(t, OpenEntity).(entity.Promising).Promise(); promise != entity.PromiseLinearizable {
+		t.Errorf("without the option the promise is %q", promise)
+	}
+	drivertest.RunEntity(t, drivertest.Entity{Open: open})
+}
+
 func TestBulkUpdate(t *testing.T) {
 	h := drivertest.BulkUpdate{Open: func(t *testing.T) bulkupdate.Store { return opened(t, OpenBulkUpdate) }}
 	h.MakeForeign, h.ForeignIntact = foreign("bulkupdate")

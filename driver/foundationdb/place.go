@@ -20,12 +20,14 @@ type place struct {
 	// tables are those that Size counts; the first is the one whose rows Find
 	// counts.
 	tables []string
+	// riskyReads is that of options.
+	riskyReads bool
 }
 
 // openPlace connects to the database. Its errors are those of parse and
 // connect.
 func openPlace(ctx context.Context, target workload.Target, work string, tables ...string) (*place, error) {
-	o, err := parse(target)
+	o, err := parseFor(target, work)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +35,7 @@ func openPlace(ctx context.Context, target workload.Target, work string, tables 
 	if err != nil {
 		return nil, err
 	}
-	return &place{layout: newLayout(o.root, work), db: db, tables: tables}, nil
+	return &place{layout: newLayout(o.root, work), db: db, tables: tables, riskyReads: o.riskyReads}, nil
 }
 
 func keyRange(begin, end []byte) fdb.KeyRange {
@@ -270,6 +272,9 @@ func (p *place) Describe(ctx context.Context) (workload.Product, error) {
 	found, err := product(text)
 	if err != nil {
 		return workload.Product{}, fmt.Errorf("foundationdb: describe: %w", err)
+	}
+	if p.riskyReads {
+		found = withRiskyReads(found)
 	}
 	return found, nil
 }

@@ -68,7 +68,7 @@ func product(text []byte) (workload.Product, error) {
 	}
 	slices.Sort(versions)
 	c := s.Cluster.Configuration
-	settings := []workload.Setting{{Name: "isolation", Value: level}}
+	settings := []workload.Setting{{Name: settingIsolation, Value: level}}
 	for _, text := range []workload.Setting{{Name: "redundancy_mode", Value: c.RedundancyMode}, {Name: settingEngine, Value: c.StorageEngine}} {
 		if text.Value != "" {
 			settings = append(settings, text)
@@ -92,6 +92,22 @@ func product(text []byte) (workload.Product, error) {
 		Name: "FoundationDB", Version: strings.Join(versions, ", "), Settings: settings,
 		Topology: workload.Topology{Nodes: len(s.Cluster.Machines), Replicas: replicas(c.RedundancyMode)},
 	}, nil
+}
+
+// settingIsolation is the setting that names the isolation level of operations.
+const settingIsolation = "isolation"
+
+// withRiskyReads says of a product that operations are done with causalReadRisky:
+// what is left is that transactions are serializable.
+func withRiskyReads(p workload.Product) workload.Product {
+	p.Settings = slices.Clone(p.Settings)
+	for i := range p.Settings {
+		if p.Settings[i].Name == settingIsolation {
+			p.Settings[i].Value = "serializable"
+		}
+	}
+	p.Settings = append(p.Settings, workload.Setting{Name: causalReadRisky, Value: "on"})
+	return p
 }
 
 // settingEngine is the setting that names the cluster's storage engine, and
