@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"driver/mongodb":             {"workload", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},
 	"driver/mysql":               {"workload", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},
 	"driver/cassandra":           {"workload", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles"},
-	"driver/foundationdb":        {"workload", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/candles"},
+	"driver/foundationdb":        {"workload", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate"},
 	"driver/rest":                {"workload", "workload/bank", "workload/entity", "history"},
 	"serve":                      {"workload", "workload/entity", "history"},
 	"driver/drivertest":          {"workload", "load", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},

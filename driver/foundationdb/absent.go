@@ -8,6 +8,9 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/entity"
 	"assay/workload/isolation"
 )
 
@@ -22,8 +25,8 @@ func (*NotBuiltError) Error() string {
 }
 
 // refuse tells first what would be wrong with the address in any build.
-func refuse(target workload.Target) error {
-	if _, err := parse(target); err != nil {
+func refuse(target workload.Target, work string) error {
+	if _, err := parseFor(target, work); err != nil {
 		return err
 	}
 	return &NotBuiltError{}
@@ -32,12 +35,12 @@ func refuse(target workload.Target) error {
 // OpenBank returns a *workload.OptionError for an address that cannot be used,
 // else *NotBuiltError.
 func OpenBank(_ context.Context, target workload.Target) (bank.Store, error) {
-	return nil, refuse(target)
+	return nil, refuse(target, "bank")
 }
 
 // OpenIsolation returns the same errors as OpenBank.
 func OpenIsolation(_ context.Context, target workload.Target) (isolation.Store, error) {
-	return nil, refuse(target)
+	return nil, refuse(target, "isolation")
 }
 
 // OpenAvailability returns the same errors as OpenBank.
@@ -45,5 +48,29 @@ func OpenAvailability(_ context.Context, target workload.Target) (availability.S
 	if err := primaryOnly(target); err != nil {
 		return nil, err
 	}
-	return nil, refuse(target)
+	return nil, refuse(target, "availability")
+}
+
+// OpenEntity returns the same errors as OpenBank.
+func OpenEntity(_ context.Context, target workload.Target) (entity.Store, error) {
+	if err := primaryOnly(target); err != nil {
+		return nil, err
+	}
+	return nil, refuse(target, "entity")
+}
+
+// OpenBulkUpdate returns the same errors as OpenBank.
+func OpenBulkUpdate(_ context.Context, target workload.Target) (bulkupdate.Store, error) {
+	if err := primaryOnly(target); err != nil {
+		return nil, err
+	}
+	return nil, refuse(target, "bulkupdate")
+}
+
+// OpenCandles returns the same errors as OpenBank.
+func OpenCandles(_ context.Context, target workload.Target) (candles.Store, error) {
+	if err := primaryOnly(target); err != nil {
+		return nil, err
+	}
+	return nil, refuse(target, "candles")
 }

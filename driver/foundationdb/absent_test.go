@@ -16,6 +16,9 @@ func TestBuiltWithout(t *testing.T) {
 		"bank":         func(target workload.Target) (any, error) { return OpenBank(context.Background(), target) },
 		"isolation":    func(target workload.Target) (any, error) { return OpenIsolation(context.Background(), target) },
 		"availability": func(target workload.Target) (any, error) { return OpenAvailability(context.Background(), target) },
+		"entity":       func(target workload.Target) (any, error) { return OpenEntity(context.Background(), target) },
+		"bulkupdate":   func(target workload.Target) (any, error) { return OpenBulkUpdate(context.Background(), target) },
+		"candles":      func(target workload.Target) (any, error) { return OpenCandles(context.Background(), target) },
 	} {
 		store, err := open(workload.Target{Address: "fdb:///etc/foundationdb/fdb.cluster"})
 		var absent *NotBuiltError

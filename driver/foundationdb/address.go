@@ -18,9 +18,9 @@ import (
 )
 
 // level is the only isolation level that FoundationDB's transactions have,
-// unless they ask for less themselves, which ours do not: "By default,
-// FoundationDB transactions guarantee strict serializability" (manual,
-// "Developer Guide", "Conflict ranges").
+// unless they ask for less themselves, as ours do under causalReadRisky and
+// never else: "By default, FoundationDB transactions guarantee strict
+// serializability" (manual, "Developer Guide", "Conflict ranges").
 const level = "strict-serializable"
 
 // options is what an address and a target ask for.
@@ -30,6 +30,9 @@ type options struct {
 	clusterFile string
 	// root is the first element of all keys.
 	root string
+	// riskyReads has the transactions of sessions begin with the option
+	// causal_read_risky.
+	riskyReads bool
 	// printable is the address in a form that can be printed.
 	printable string
 }
@@ -40,9 +43,9 @@ const maxRoot = 64
 
 const scheme = "fdb"
 
-// parse reads fdb:///PATH?prefix=NAME. The path is percent-decoded; without one
-// the client library's default cluster file is meant. It returns
-// *workload.OptionError.
+// parse reads fdb:///PATH?prefix=NAME&causal_read_risky=true. The path is
+// percent-decoded; without one the client library's default cluster file is
+// meant. It returns *workload.OptionError.
 func parse(target workload.Target) (options, error) {
 	o := options{root: "assay", printable: workload.Redact(target.Address)}
 	u, err := url.Parse(target.Address)
@@ -69,15 +72,39 @@ func (o *options) parameters(query string) error {
 		return &workload.OptionError{Option: "parameters", Value: "(unreadable)", Want: "prefix=NAME"}
 	}
 	for name, given := range values {
-		if name != "prefix" || len(given) != 1 {
-			return &workload.OptionError{Option: "parameter", Value: name, Want: "prefix, once"}
+		switch {
+		case name == "prefix" && len(given) == 1:
+			o.root = given[0]
+		case name == causalReadRisky && len(given) == 1:
+			o.riskyReads = given[0] == "true"
+			if !o.riskyReads && given[0] != "false" {
+				return &workload.OptionError{Option: causalReadRisky, Value: given[0], Want: "true or false"}
+			}
+		default:
+			return &workload.OptionError{Option: "parameter", Value: name, Want: "prefix and " + causalReadRisky + ", once each"}
 		}
-		o.root = given[0]
 	}
 	if !plain(o.root) {
 		return &workload.OptionError{Option: "prefix", Value: o.root, Want: "1 to 64 letters, digits, hyphens and underscores"}
 	}
 	return nil
+}
+
+// causalReadRisky is FoundationDB's name of the option under which "The read
+// version will be committed, and usually will be the latest committed, but might
+// not be the latest committed in the event of a simultaneous fault and
+// misbehaving clock" (Go binding, SetCausalReadRisky).
+const causalReadRisky = "causal_read_risky"
+
+// parseFor is parse for one workload: only those whose reads are judged by what
+// the Store promises of them can do with less than strict serializability.
+func parseFor(target workload.Target, work string) (options, error) {
+	o, err := parse(target)
+	if err == nil && o.riskyReads && work != "availability" && work != "entity" {
+		return options{}, &workload.OptionError{Option: causalReadRisky, Value: "true",
+			Want: "workload availability or entity; the others rely on " + level + " transactions"}
+	}
+	return o, err
 }
 
 func plain(name string) bool {

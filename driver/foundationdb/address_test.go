@@ -2,6 +2,7 @@ package foundationdb
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,8 @@ func TestAddresses(t *testing.T) {
 		"fdb:///fdb.cluster?prefix=my-Tests_2":         {clusterFile: "/fdb.cluster", root: "my-Tests_2"},
 		"fdb://?prefix=other":                          {root: "other"},
 		"fdb:///?prefix=" + strings.Repeat("x", 64):    {root: strings.Repeat("x", 64)},
+		"fdb:///a?causal_read_risky=true":              {clusterFile: "/a", root: "assay", riskyReads: true},
+		"fdb:///a?prefix=b&causal_read_risky=false":    {clusterFile: "/a", root: "b"},
 		"fdb:///etc/foundationdb/../fdb.cluster?":      {clusterFile: "/etc/foundationdb/../fdb.cluster", root: "assay"},
 		"fdb:///etc/foundationdb/fdb.cluster?prefix=a": {clusterFile: "/etc/foundationdb/fdb.cluster", root: "a"},
 	} {
@@ -30,27 +33,30 @@ func TestAddresses(t *testing.T) {
 
 func TestAddressesThatAreRefused(t *testing.T) {
 	for address, option := range map[string]string{
-		"":                            "address",
-		"fdb":                         "address",
-		"fdb:":                        "address",
-		"fdb:fdb.cluster":             "address",
-		"fdb:/etc/fdb.cluster":        "address",
-		"fdb://host:4500/fdb.cluster": "address",
-		"fdb://user:hunter2@host/x":   "address",
-		"FDB:///x":                    "address",
-		"fdbx:///x":                   "address",
-		"fdb:///directory/":           "address",
-		"fdb:///a%00b":                "address",
-		"fdb:///a#b":                  "address",
-		"fdb:///a%zz":                 "address",
-		"fdb:///a?prefix=":            "prefix",
-		"fdb:///a?prefix=a/b":         "prefix",
-		"fdb:///a?prefix=%00":         "prefix",
-		"fdb:///a?prefix=%FF":         "prefix",
-		"fdb:///a?prefix=é":           "prefix",
-		"fdb:///a?prefix=a&prefix=b":  "parameter",
-		"fdb:///a?tenant=b":           "parameter",
-		"fdb:///a?prefix=%zz":         "parameters",
+		"":                             "address",
+		"fdb":                          "address",
+		"fdb:":                         "address",
+		"fdb:fdb.cluster":              "address",
+		"fdb:/etc/fdb.cluster":         "address",
+		"fdb://host:4500/fdb.cluster":  "address",
+		"fdb://user:hunter2@host/x":    "address",
+		"FDB:///x":                     "address",
+		"fdbx:///x":                    "address",
+		"fdb:///directory/":            "address",
+		"fdb:///a%00b":                 "address",
+		"fdb:///a#b":                   "address",
+		"fdb:///a%zz":                  "address",
+		"fdb:///a?prefix=":             "prefix",
+		"fdb:///a?prefix=a/b":          "prefix",
+		"fdb:///a?prefix=%00":          "prefix",
+		"fdb:///a?prefix=%FF":          "prefix",
+		"fdb:///a?prefix=é":            "prefix",
+		"fdb:///a?prefix=a&prefix=b":   "parameter",
+		"fdb:///a?tenant=b":            "parameter",
+		"fdb:///a?causal_read_risky":   "causal_read_risky",
+		"fdb:///a?causal_read_risky=1": "causal_read_risky",
+		"fdb:///a?causal_read_risky=true&causal_read_risky=true": "parameter",
+		"fdb:///a?prefix=%zz":                       "parameters",
 		"fdb:///?prefix=" + strings.Repeat("x", 65): "prefix",
 	} {
 		_, err := parse(workload.Target{Address: address})
@@ -79,6 +85,31 @@ func TestIsolationLevelsAndMembers(t *testing.T) {
 		if fine != (err == nil) || !fine && !errors.As(err, &refused) {
 			t.Errorf("read %q: %v", read, err)
 		}
+	}
+}
+
+// TestRiskyReads: reads that may be stale are for those workloads alone whose
+// reads are judged by what is promised of them.
+func TestRiskyReads(t *testing.T) {
+	for work, fine := range map[string]bool{"availability": true, "entity": true, "bank": false, "isolation": false, "bulkupdate": false, "candles": false} {
+		for address, asked := range map[string]bool{"fdb://?causal_read_risky=true": true, "fdb://?causal_read_risky=false": false, "fdb://": false} {
+			o, err := parseFor(workload.Target{Address: address}, work)
+			var refused *workload.OptionError
+			switch {
+			case asked && !fine:
+				if !errors.As(err, &refused) || refused.Option != causalReadRisky {
+					t.Errorf("%s with workload %s: %v; want *workload.OptionError", address, work, err)
+				}
+			case err != nil || o.riskyReads != asked:
+				t.Errorf("%s with workload %s: %+v, %v", address, work, o, err)
+			}
+		}
+	}
+	before := workload.Product{Settings: []workload.Setting{{Name: "logs", Value: "3"}, {Name: settingIsolation, Value: level}}}
+	after := withRiskyReads(before)
+	want := []workload.Setting{{Name: "logs", Value: "3"}, {Name: settingIsolation, Value: "serializable"}, {Name: causalReadRisky, Value: "on"}}
+	if !slices.Equal(after.Settings, want) || before.Settings[1].Value != level {
+		t.Errorf("%+v, of %+v; want %+v", after.Settings, before.Settings, want)
 	}
 }
 

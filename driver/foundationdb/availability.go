@@ -41,8 +41,14 @@ func OpenAvailability(ctx context.Context, target workload.Target) (availability
 // Promise implements availability.Promising: "once a transaction has been
 // successfully committed, all subsequently created transactions will see the
 // modifications made by it" (Go binding, Transaction), and strict
-// serializability is linearizability of transactions.
-func (s *availabilityStore) Promise() string { return availability.PromiseLinearizable }
+// serializability is linearizability of transactions. With causal_read_risky
+// nothing is promised, since the read version may be an older one.
+func (s *availabilityStore) Promise() string {
+	if s.riskyReads {
+		return ""
+	}
+	return availability.PromiseLinearizable
+}
 
 // Read implements availability.Store.
 func (s *availabilityStore) Read(ctx context.Context, each func(availability.Row) error) error {
@@ -71,7 +77,7 @@ func (n *availabilitySession) Close() {}
 
 // Insert implements availability.Session.
 func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) availability.Reply {
-	t, err := begin(ctx, n.store.db)
+	t, err := n.store.operate(ctx)
 	if err != nil {
 		return rowReply(notBegun(ctx, err))
 	}
@@ -96,7 +102,7 @@ func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) 
 
 // Get implements availability.Session.
 func (n *availabilitySession) Get(ctx context.Context, key int64) availability.Reply {
-	t, err := begin(ctx, n.store.db)
+	t, err := n.store.operate(ctx)
 	if err != nil {
 		return rowReply(notBegun(ctx, err))
 	}

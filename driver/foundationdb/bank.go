@@ -62,22 +62,7 @@ func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) erro
 }
 
 // FinishLoad implements bank.Store. There is nothing to build.
-func (s *bankStore) FinishLoad(ctx context.Context) error {
-	_, err := s.change(ctx, "finish loading", func(t *transaction) error {
-		mark, err := s.ours(t)
-		if err != nil {
-			return err
-		}
-		mark.Loaded = true
-		value, err := encodeMark(*mark)
-		if err != nil {
-			return err
-		}
-		t.Set(fdb.Key(s.mark()), value)
-		return nil
-	})
-	return err
-}
+func (s *bankStore) FinishLoad(ctx context.Context) error { return s.finishLoad(ctx) }
 
 // Read implements bank.Store.
 func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, entry func(bank.Entry) error) error {

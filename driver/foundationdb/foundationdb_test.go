@@ -15,9 +15,13 @@ import (
 	"github.com/apple/foundationdb/bindings/go/src/fdb/tuple"
 
 	"assay/driver/drivertest"
+	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/entity"
 	"assay/workload/isolation"
 )
 
@@ -105,6 +109,95 @@ func TestAvailability(t *testing.T) {
 	drivertest.RunAvailability(t, h)
 }
 
+func TestEntity(t *testing.T) {
+	h := drivertest.Entity{Open: func(t *testing.T) entity.Store { return opened(t, OpenEntity) }}
+	h.MakeForeign, h.ForeignIntact = foreign("entity")
+	drivertest.RunEntity(t, h)
+}
+
+// TestEntityWithRiskyReads: nothing is promised of reads, and all else is as it
+// was.
+func TestEntityWithRiskyReads(t *testing.T) {
+	open := func(t *testing.T) entity.Store {
+		return opened(t, func(ctx context.Context, target workload.Target) (entity.Store, error) {
+			target.Address += "&" + causalReadRisky + "=true"
+			return OpenEntity(ctx, target)
+		})
+	}
+	if promise := open(t).(entity.Promising).Promise(); promise != "" {
+		t.Errorf("the promise is %q, want none", promise)
+	}
+	if promise := opened(t, OpenEntity).(entity.Promising).Promise(); promise != entity.PromiseLinearizable {
+		t.Errorf("without the option the promise is %q", promise)
+	}
+	drivertest.RunEntity(t, drivertest.Entity{Open: open})
+}
+
+func TestBulkUpdate(t *testing.T) {
+	h := drivertest.BulkUpdate{Open: func(t *testing.T) bulkupdate.Store { return opened(t, OpenBulkUpdate) }}
+	h.MakeForeign, h.ForeignIntact = foreign("bulkupdate")
+	drivertest.RunBulkUpdate(t, h)
+}
+
+func candlesHarness(page int, renew time.Duration) drivertest.Candles {
+	h := drivertest.Candles{Open: func(t *testing.T) candles.Store {
+		store := opened(t, OpenCandles)
+		store.(*candleStore).page, store.(*candleStore).renew = page, renew
+		return store
+	}}
+	h.MakeForeign, h.ForeignIntact = foreign("candles")
+	return h
+}
+
+func TestCandles(t *testing.T) { drivertest.RunCandles(t, candlesHarness(pageRows, renewAfter)) }
+
+// TestCandlesInPages has every query read a few rows at a time, all in one
+// transaction or each page in another.
+func TestCandlesInPages(t *testing.T) {
+	t.Run("of one transaction", func(t *testing.T) { drivertest.RunCandles(t, candlesHarness(7, time.Minute)) })
+	t.Run("of several", func(t *testing.T) { drivertest.RunCandles(t, candlesHarness(7, 0)) })
+}
+
+// TestLargeBatchOfCandles: a batch of several transactions of which a later one
+// is refused may be there in part, and is not said to have failed.
+func TestLargeBatchOfCandles(t *testing.T) {
+	ctx := t.Context()
+	store := opened(t, OpenCandles)
+	t.Cleanup(func() {
+		if err := store.Drop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := store.Create(ctx, workload.Mark{Run: "run", Workload: "candles", Created: time.Now().UTC(), Loaded: true}, ""); err != nil {
+		t.Fatal(err)
+	}
+	config := candles.Defaults()
+	config.Candles = 3 * candlesWritten
+	generator := candles.NewGenerator(config, 1)
+	var batch []candles.Candle
+	for n := range config.Candles {
+		batch = append(batch, generator.Candle(n))
+	}
+	session, err := store.Session(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	first, last := batch[:candlesWritten], batch[2*candlesWritten:]
+	for i, try := range []struct {
+		batch []candles.Candle
+		want  history.Outcome
+	}{{last, history.Committed}, {last, history.Failed}, {batch, history.Unknown}, {first, history.Failed}} {
+		if r := session.Insert(ctx, try.batch); r.Outcome != try.want {
+			t.Fatalf("batch %d: %+v, want %v", i, r, try.want)
+		}
+	}
+	size, err := store.Size(ctx)
+	if err != nil || size.Rows[tableCandle] != config.Candles || size.Rows[tableTicker] != config.Candles {
+		t.Errorf("%+v, %v; want %d rows and as many entries of each index", size, err, config.Candles)
+	}
+}
+
 // TestKeysAreThoseOfTheTupleLayer compares with the official one.
 func TestKeysAreThoseOfTheTupleLayer(t *testing.T) {
 	l := newLayout("assay", "isolation")
@@ -113,6 +206,11 @@ func TestKeysAreThoseOfTheTupleLayer(t *testing.T) {
 		if got := l.key(tableMember, n, -n); string(got) != string(want) {
 			t.Errorf("the key of %d is %x, the tuple layer's %x", n, got, want)
 		}
+	}
+	id := entity.IDOf(1, 2)
+	want := tuple.Tuple{"assay", "isolation", "entity", tuple.UUID(id)}.Pack()
+	if got := l.uuidKey(tableEntity, id); string(got) != string(want) {
+		t.Errorf("the key of %v is %x, the tuple layer's %x", id, got, want)
 	}
 }
 

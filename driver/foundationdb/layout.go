@@ -13,12 +13,18 @@ import (
 const (
 	tableMark     = "mark"
 	tableAccount  = "account"
+	tableCandle   = "candle"
+	tableDocument = "document"
+	tableEntity   = "entity"
 	tableJournal  = "journal"
 	tableList     = "list"
+	tableMarket   = "market"
 	tableMember   = "member"
+	tableMoment   = "moment"
 	tablePair     = "pair"
 	tableRegister = "register"
 	tableRow      = "row"
+	tableTicker   = "ticker"
 )
 
 // The type codes of the tuple layer that are used here (FoundationDB, "Data
@@ -61,9 +67,13 @@ func (l layout) key(table string, ids ...int64) []byte {
 
 // rows are the bounds of all rows of a table whose ids begin with these.
 func (l layout) rows(table string, ids ...int64) (begin, end []byte) {
-	key := l.key(table, ids...)
-	// Type codes are below 0xff, so this is beyond whatever follows, as in the
-	// tuple layer's own range.
+	return within(l.key(table, ids...))
+}
+
+// within are the bounds of all longer keys that begin with this one. Type codes
+// are below 0xff, so that the end is beyond whatever follows, as in the tuple
+// layer's own range.
+func within(key []byte) (begin, end []byte) {
 	return append(key[:len(key):len(key)], 0x00), append(key[:len(key):len(key)], 0xff)
 }
 

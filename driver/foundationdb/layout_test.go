@@ -72,11 +72,12 @@ func TestKeysKeepTheOrderOfIDs(t *testing.T) {
 func TestPrefixesAreApart(t *testing.T) {
 	var layouts []layout
 	for _, root := range []string{"assay", "assa", "assay1", "assay-"} {
-		for _, work := range []string{"bank", "isolation", "availability"} {
+		for _, work := range []string{"bank", "isolation", "availability", "entity", "bulkupdate", "candles"} {
 			layouts = append(layouts, newLayout(root, work))
 		}
 	}
-	tables := []string{tableMark, tableAccount, tableJournal, tableList, tableMember, tablePair, tableRegister, tableRow}
+	tables := []string{tableMark, tableAccount, tableCandle, tableDocument, tableEntity, tableJournal, tableList, tableMarket, tableMember,
+		tableMoment, tablePair, tableRegister, tableRow, tableTicker}
 	for i, l := range layouts {
 		begin, end := l.bounds()
 		for j, other := range layouts {

@@ -20,12 +20,14 @@ type place struct {
 	// tables are those that Size counts; the first is the one whose rows Find
 	// counts.
 	tables []string
+	// riskyReads is that of options.
+	riskyReads bool
 }
 
 // openPlace connects to the database. Its errors are those of parse and
 // connect.
 func openPlace(ctx context.Context, target workload.Target, work string, tables ...string) (*place, error) {
-	o, err := parse(target)
+	o, err := parseFor(target, work)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +35,7 @@ func openPlace(ctx context.Context, target workload.Target, work string, tables 
 	if err != nil {
 		return nil, err
 	}
-	return &place{layout: newLayout(o.root, work), db: db, tables: tables}, nil
+	return &place{layout: newLayout(o.root, work), db: db, tables: tables, riskyReads: o.riskyReads}, nil
 }
 
 func keyRange(begin, end []byte) fdb.KeyRange {
@@ -166,6 +168,24 @@ func (p *place) Create(ctx context.Context, mark workload.Mark) error {
 	return err
 }
 
+// finishLoad sets Mark.Loaded.
+func (p *place) finishLoad(ctx context.Context) error {
+	_, err := p.change(ctx, "finish loading", func(t *transaction) error {
+		mark, err := p.ours(t)
+		if err != nil {
+			return err
+		}
+		mark.Loaded = true
+		value, err := encodeMark(*mark)
+		if err != nil {
+			return err
+		}
+		t.Set(fdb.Key(p.mark()), value)
+		return nil
+	})
+	return err
+}
+
 // Drop clears the prefix if it carries the mark.
 func (p *place) Drop(ctx context.Context) error {
 	_, err := p.change(ctx, "drop", func(t *transaction) error {
@@ -253,6 +273,9 @@ func (p *place) Describe(ctx context.Context) (workload.Product, error) {
 	if err != nil {
 		return workload.Product{}, fmt.Errorf("foundationdb: describe: %w", err)
 	}
+	if p.riskyReads {
+		found = withRiskyReads(found)
+	}
 	return found, nil
 }
 
@@ -292,6 +315,24 @@ func (p *place) Size(ctx context.Context) (workload.Size, error) {
 		size.Bytes += int64(len(p.mark())) // an empty schema takes something as well
 	}
 	return size, nil
+}
+
+// measure counts the rows of a table and says what they take: the estimate, if
+// it is accurate, or the bytes counted.
+func (p *place) measure(ctx context.Context, table string) (rows, bytes int64, err error) {
+	if rows, bytes, err = p.count(ctx, table); err != nil {
+		return 0, 0, err
+	}
+	t, err := begin(ctx, p.db)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer t.end()
+	estimate, err := t.GetEstimatedRangeSizeBytes(keyRange(p.rows(table))).Get()
+	if err == nil && estimate >= accurate {
+		bytes = estimate
+	}
+	return rows, bytes, err
 }
 
 // Close closes nothing: the connection is the process's (connect).

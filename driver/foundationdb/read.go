@@ -41,8 +41,8 @@ type span struct {
 // This is the double collect of Y. Afek et al., "Atomic Snapshots of Shared
 // Memory", Journal of the ACM 40(4), 1993. It takes for granted that nothing
 // changes and changes back: no balance has a version twice, no row of a journal
-// or of availability is ever altered, lists grow, and the values of registers
-// are unique. A counter that every transaction had to write would show a change
+// or of availability, no entity and no candle is ever altered, the generations of documents
+// and the lists grow, and the values of registers are unique. A counter that every transaction had to write would show a change
 // more cheaply, and would be a load on one key that no application has.
 //
 // The rows are given during the first reading; the error of the second comes

@@ -68,8 +68,8 @@ func product(text []byte) (workload.Product, error) {
 	}
 	slices.Sort(versions)
 	c := s.Cluster.Configuration
-	settings := []workload.Setting{{Name: "isolation", Value: level}}
-	for _, text := range []workload.Setting{{Name: "redundancy_mode", Value: c.RedundancyMode}, {Name: "storage_engine", Value: c.StorageEngine}} {
+	settings := []workload.Setting{{Name: settingIsolation, Value: level}}
+	for _, text := range []workload.Setting{{Name: "redundancy_mode", Value: c.RedundancyMode}, {Name: settingEngine, Value: c.StorageEngine}} {
 		if text.Value != "" {
 			settings = append(settings, text)
 		}
@@ -92,4 +92,37 @@ func product(text []byte) (workload.Product, error) {
 		Name: "FoundationDB", Version: strings.Join(versions, ", "), Settings: settings,
 		Topology: workload.Topology{Nodes: len(s.Cluster.Machines), Replicas: replicas(c.RedundancyMode)},
 	}, nil
+}
+
+// settingIsolation is the setting that names the isolation level of operations.
+const settingIsolation = "isolation"
+
+// withRiskyReads says of a product that operations are done with causalReadRisky:
+// what is left is that transactions are serializable.
+func withRiskyReads(p workload.Product) workload.Product {
+	p.Settings = slices.Clone(p.Settings)
+	for i := range p.Settings {
+		if p.Settings[i].Name == settingIsolation {
+			p.Settings[i].Value = "serializable"
+		}
+	}
+	p.Settings = append(p.Settings, workload.Setting{Name: causalReadRisky, Value: "on"})
+	return p
+}
+
+// settingEngine is the setting that names the cluster's storage engine, and
+// unnamedEngine what it is called if the status does not tell.
+const (
+	settingEngine = "storage_engine"
+	unnamedEngine = "the cluster's"
+)
+
+// engines are the storage engines that a cluster has: one.
+func engines(p workload.Product) []string {
+	for _, s := range p.Settings {
+		if s.Name == settingEngine {
+			return []string{s.Value}
+		}
+	}
+	return []string{unnamedEngine}
 }

@@ -45,6 +45,21 @@ func begin(ctx context.Context, db fdb.Database) (*transaction, error) {
 	return &transaction{Transaction: tr, ctx: ctx, stop: context.AfterFunc(ctx, tr.Cancel)}, nil
 }
 
+// operate is begin for an operation of a session, in the way that the address
+// asks for. What prepares a run, settles it or reads everything back never comes
+// here.
+func (p *place) operate(ctx context.Context) (*transaction, error) {
+	t, err := begin(ctx, p.db)
+	if err != nil || !p.riskyReads {
+		return t, err
+	}
+	if err := t.Options().SetCausalReadRisky(); err != nil {
+		t.end()
+		return nil, err
+	}
+	return t, nil
+}
+
 // milliseconds rounds up: 0 would mean no limit, and a limit that comes before
 // the context's end would be of nobody's asking.
 func milliseconds(left time.Duration) int64 {
