@@ -68,6 +68,9 @@ type Result struct {
 	Client     Client      `json:"client"`
 	// Notes are remarks for the reader that make nothing invalid.
 	Notes []string `json:"notes"`
+	// RunNotes are those of the Notes that the run itself made. They are kept
+	// when it is judged again; the others are made anew.
+	RunNotes []string `json:"run_notes,omitempty"`
 }
 
 // Measurement says whether the figures may be believed.
