@@ -2,10 +2,13 @@ package study
 
 import (
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"assay/workload"
 )
+
+const schemeSQLite = "sqlite:"
 
 // validateOptions returns a *workload.OptionError for an option without a name
 // or a value.
@@ -16,6 +19,25 @@ func (s Scenario) validateOptions() error {
 		}
 	}
 	return nil
+}
+
+// fromAnywhere is the address such that it means the same in every working
+// directory. Only that of an SQLite file can depend on it. A directory that no
+// address can hold, for its question mark, leaves it as it is.
+func fromAnywhere(address string) string {
+	rest, isFile := strings.CutPrefix(address, schemeSQLite)
+	path, parameters, asked := strings.Cut(rest, "?")
+	if !isFile || path == "" || strings.HasPrefix(path, "/") {
+		return address
+	}
+	path, err := filepath.Abs(path)
+	if err != nil || strings.Contains(path, "?") {
+		return address
+	}
+	if asked {
+		path += "?" + parameters
+	}
+	return schemeSQLite + path
 }
 
 // withOptions is the address with these parameters behind its own. Which there

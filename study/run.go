@@ -168,7 +168,7 @@ func (r *run) reach(ctx context.Context) error {
 
 // embeddedAddress is the database of a run that names none.
 func embeddedAddress(folder, workload string) string {
-	return "sqlite:" + filepath.Join(folder, workload+fileSQLite)
+	return schemeSQLite + filepath.Join(folder, workload+fileSQLite)
 }
 
 // load makes the opening state and the first form of the result, which says
@@ -179,7 +179,9 @@ func (r *run) load(ctx context.Context) error {
 		Run: uuid.NewString(), Workload: r.scenario.Workload, Version: r.options.Version,
 		Created: started.UTC().Truncate(time.Second), Rows: r.store.Rows(),
 	}
-	if err := writeScenario(filepath.Join(r.folder, FileScenario), r.scenario); err != nil {
+	kept := r.scenario
+	kept.Database = fromAnywhere(kept.Database)
+	if err := writeScenario(filepath.Join(r.folder, FileScenario), kept); err != nil {
 		return err
 	}
 	here := environment(ctx, r.options.Version, r.folder)
