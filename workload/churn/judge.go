@@ -16,7 +16,7 @@ import (
 // The rows after the run are kept in a file of records (history.SaveRecords):
 // the id of each and a hash of its payload, then their count.
 const (
-	stateMagic      = "ASSAYH01"
+	stateMagic      = "ASSAYC02"
 	tagRow     byte = 1 // id, hash
 	tagCount   byte = 2 // rows
 )
