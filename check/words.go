@@ -7,7 +7,7 @@ import (
 
 // Count writes a whole number with a comma between each three digits, as all
 // reports and all evidence do: 23,837.
-func Count[T ~int | ~int64 | ~uint64](n T) string {
+func Count[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
 	if n < 0 {
 		return Grouped(strconv.FormatInt(int64(n), 10))
 	}
@@ -16,7 +16,7 @@ func Count[T ~int | ~int64 | ~uint64](n T) string {
 
 // Counted puts a number before a word, in the form that belongs to it: "1
 // replica", "5,405 inserts".
-func Counted[T ~int | ~int64 | ~uint64](n T, one, many string) string {
+func Counted[T ~int | ~int64 | ~uint32 | ~uint64](n T, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -25,7 +25,7 @@ func Counted[T ~int | ~int64 | ~uint64](n T, one, many string) string {
 
 // CountOrNone is Count with "none" for 0, for where a sentence begins with what
 // went wrong: "none missed a row".
-func CountOrNone[T ~int | ~int64 | ~uint64](n T) string {
+func CountOrNone[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
 	if n == 0 {
 		return "none"
 	}

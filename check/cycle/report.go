@@ -136,8 +136,9 @@ func (e *Evidence) cycle() *check.Cycle {
 }
 
 func (r *Report) detail() string {
-	looked := fmt.Sprintf("%d transactions with %d operations on %d keys, %d dependencies",
-		r.Size.Transactions, r.Size.Operations, r.Size.Keys, r.Size.Dependencies)
+	looked := fmt.Sprintf("%s with %s on %s, %s", check.Counted(r.Size.Transactions, "transaction", "transactions"),
+		check.Counted(r.Size.Operations, "operation", "operations"), check.Counted(r.Size.Keys, "key", "keys"),
+		check.Counted(r.Size.Dependencies, "dependency", "dependencies"))
 	switch r.Verdict {
 	case check.Violated:
 		not := make([]string, len(r.Not))

@@ -153,20 +153,20 @@ func (d *durability) absent() []int64 {
 func (d *durability) result() check.Result {
 	r := d.found
 	r.Name = "durability"
-	looked := fmt.Sprintf("%d acknowledged appends and %d writes", d.appends, d.writes)
+	looked := fmt.Sprintf("%s and %s", check.Counted(d.appends, "acknowledged append", "acknowledged appends"), check.Counted(d.writes, "write", "writes"))
 	switch {
 	case d.state.missing != "":
 		r.Detail = fmt.Sprintf("%s: %s", looked, d.state.missing)
 	case d.appends+d.writes == 0:
 		r.Detail = "nothing was acknowledged"
 	case r.Verdict == check.Violated:
-		r.Detail = fmt.Sprintf("%s: %d are gone from the lists and registers that were read back", looked, r.Found)
+		r.Detail = fmt.Sprintf("%s: %s gone from the lists and registers that were read back", looked, check.Counted(r.Found, "is", "are"))
 	case d.state.inFlight != "":
 		r.Detail = fmt.Sprintf("%s: %s", looked, d.state.inFlight)
 	case d.lost > 0:
 		r.Verdict = check.Valid
-		r.Detail = fmt.Sprintf("%s: %d appends were overwritten by lists written as a whole; %s allows lost updates",
-			looked, d.lost, d.model)
+		r.Detail = fmt.Sprintf("%s: %s overwritten by lists written as a whole; %s allows lost updates",
+			looked, check.Counted(d.lost, "append was", "appends were"), d.model)
 	default:
 		r.Verdict = check.Valid
 		r.Detail = looked + ": all are in the lists and registers that were read back"
