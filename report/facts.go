@@ -199,46 +199,6 @@ func machines(d *Database) string {
 	return strings.Join(parts, ", ")
 }
 
-func loadLine(r *Result) string {
-	l := &r.Load
-	parts := []string{check.Counted(int64(l.Clients), "client", "clients")}
-	if l.Loop == "open" {
-		parts = append(parts, fmt.Sprintf("open loop, %s arrivals/s (%s)", short(l.Rate), l.Arrivals))
-	} else {
-		parts = append(parts, l.Loop+" loop")
-	}
-	if l.RampPerSecond > 0 {
-		parts = append(parts, short(l.RampPerSecond)+" more each second")
-	}
-	if l.WarmupSeconds > 0 {
-		parts = append(parts, "warm-up "+seconds(l.WarmupSeconds))
-	} else {
-		parts = append(parts, "no warm-up")
-	}
-	if len(r.Rounds) > 0 {
-		return fmt.Sprintf("%s, %s", l.Loop+" loop", check.Counted(int64(len(r.Rounds)), "round", "rounds"))
-	}
-	if l.Ops > 0 {
-		parts = append(parts, "measured "+check.Counted(l.Ops, "operation", "operations"))
-	} else {
-		parts = append(parts, "measured "+seconds(l.DurationSeconds))
-	}
-	if l.TimeoutSeconds > 0 {
-		parts = append(parts, "timeout "+seconds(l.TimeoutSeconds))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func policy(t *Retries) string {
-	if t.Policy == "" || t.Policy == "none" {
-		return t.Policy
-	}
-	if t.MaxAttempts == 0 {
-		return t.Policy + ", until the run ends"
-	}
-	return fmt.Sprintf("%s, at most %s an operation", t.Policy, check.Counted(int64(t.MaxAttempts), "attempt", "attempts"))
-}
-
 // retriesLine says what the retry policy did.
 func retriesLine(r *Result) string {
 	t := &r.Retries

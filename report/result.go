@@ -219,8 +219,11 @@ type Load struct {
 	WarmupSeconds   float64 `json:"warmup_s"`
 	DurationSeconds float64 `json:"duration_s"`
 	Ops             uint64  `json:"ops"`
-	RampPerSecond   float64 `json:"ramp_clients_per_second"`
-	TimeoutSeconds  float64 `json:"timeout_s"`
+	// Rounds are the names of the rounds of a run that is worked in several, in
+	// their order; such a run has neither a length nor a warm-up.
+	Rounds         []string `json:"rounds,omitempty"`
+	RampPerSecond  float64  `json:"ramp_clients_per_second"`
+	TimeoutSeconds float64  `json:"timeout_s"`
 	// Late is how late operations started behind their due time for
 	// whatever reason; open loop only.
 	Late Latency `json:"schedule_lag"`

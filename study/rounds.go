@@ -174,6 +174,14 @@ func (r *roundReader) event(e history.Event) error {
 	return nil
 }
 
+// enterPlan enters what is to be worked instead of one stretch.
+func enterPlan(l *report.Load, rounds []load.Round) {
+	l.WarmupSeconds, l.DurationSeconds, l.Ops = 0, 0, 0
+	for _, round := range rounds {
+		l.Rounds = append(l.Rounds, round.Name)
+	}
+}
+
 func enterRounds(r *report.Result, figures []measure.RoundFigures) {
 	r.Rounds = nil
 	for _, f := range figures {

@@ -190,6 +190,9 @@ func (r *run) load(ctx context.Context) error {
 	}
 	r.result = begin(r.scenario, mark, started)
 	r.result.Cluster = r.nodes
+	if rounds, several := r.store.(inRounds); several {
+		enterPlan(&r.result.Load, rounds.Rounds())
+	}
 	if err := writeResult(r.folder, r.result); err != nil {
 		return err
 	}

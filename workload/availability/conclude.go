@@ -59,8 +59,8 @@ func (j *judge) conclude() {
 	j.settle(&j.rows, j.missing, f.Rows == 0, "there are no rows")
 
 	answered := f.Reads.Committed - f.Probes
-	j.reads.Detail = fmt.Sprintf("%s of acknowledged rows answered, %s with what nobody had written",
-		check.Counted(answered, "read was", "reads were"), check.CountOrNone(j.reads.Found-j.convictedStale()))
+	j.reads.Detail = fmt.Sprintf("%s of acknowledged rows, %s with what nobody had written",
+		check.Counted(answered, "answered read", "answered reads"), check.CountOrNone(j.reads.Found-j.convictedStale()))
 	if f.Stale > 0 {
 		j.reads.Detail += fmt.Sprintf("; %s missed a row that was there in the end, acknowledged up to %.3f s before", check.Count(f.Stale), seconds(f.StaleBy))
 	}

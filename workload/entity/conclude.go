@@ -45,8 +45,8 @@ func (j *judge) conclude() {
 	}
 	settle(&j.rows, j.missing, f.Rows == 0, "there are no entities")
 
-	j.reads.Detail = fmt.Sprintf("%s of acknowledged entities answered and compared field by field, %s with what nobody had written",
-		check.Counted(f.Answered, "read was", "reads were"), check.CountOrNone(f.Wrong))
+	j.reads.Detail = fmt.Sprintf("%s of acknowledged entities compared field by field, %s with what nobody had written",
+		check.Counted(f.Answered, "answered read", "answered reads"), check.CountOrNone(f.Wrong))
 	if f.Stale > 0 {
 		j.reads.Detail += fmt.Sprintf("; %s missed an entity that was there in the end, acknowledged up to %.3f s before", check.Count(f.Stale), seconds(max(f.StaleBy, 0)))
 	}

@@ -150,10 +150,22 @@ func (d *durability) absent() []int64 {
 	return keys
 }
 
+// looked says how much was acknowledged.
+func (d *durability) looked() string {
+	appends := check.Counted(d.appends, "acknowledged append", "acknowledged appends")
+	switch {
+	case d.writes == 0:
+		return appends
+	case d.appends == 0:
+		return check.Counted(d.writes, "acknowledged write", "acknowledged writes")
+	}
+	return appends + " and " + check.Counted(d.writes, "write", "writes")
+}
+
 func (d *durability) result() check.Result {
 	r := d.found
 	r.Name = "durability"
-	looked := fmt.Sprintf("%s and %s", check.Counted(d.appends, "acknowledged append", "acknowledged appends"), check.Counted(d.writes, "write", "writes"))
+	looked := d.looked()
 	switch {
 	case d.state.missing != "":
 		r.Detail = fmt.Sprintf("%s: %s", looked, d.state.missing)
