@@ -87,7 +87,12 @@ type TxnView struct {
 }
 
 // name is how a reader finds the transaction again.
-func (v *TxnView) name() string { return fmt.Sprintf("transaction %d of process %d", v.ID, v.Process) }
+func (v *TxnView) name() string {
+	if v.ID < 0 {
+		return txnName(v.ID) // nobody's process
+	}
+	return fmt.Sprintf("%s of process %d", txnName(v.ID), v.Process)
+}
 
 // Edge says why one transaction of a cycle comes before the next.
 type Edge struct {
