@@ -12,8 +12,10 @@ const schemeSQLite = "sqlite:"
 
 // validateOptions returns a *workload.OptionError for an option without a name
 // or a value.
-func (s Scenario) validateOptions() error {
-	for _, o := range s.Options {
+func (s Scenario) validateOptions() error { return validOptions(s.Options) }
+
+func validOptions(options []string) error {
+	for _, o := range options {
 		if name, value, found := strings.Cut(o, "="); !found || name == "" || value == "" || strings.ContainsAny(name, "&?# ") {
 			return &workload.OptionError{Option: "--option", Value: o, Want: "NAME=VALUE, a parameter of the database's address, such as w=1"}
 		}
@@ -38,6 +40,15 @@ func fromAnywhere(address string) string {
 		path += "?" + parameters
 	}
 	return schemeSQLite + path
+}
+
+// WithOptions is the address with these parameters, each NAME=VALUE, behind its
+// own. It returns a *workload.OptionError for one without a name or a value.
+func WithOptions(address string, options []string) (string, error) {
+	if err := validOptions(options); err != nil {
+		return "", err
+	}
+	return withOptions(address, options), nil
 }
 
 // withOptions is the address with these parameters behind its own. Which there
