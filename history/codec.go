@@ -16,7 +16,7 @@ const (
 	tagEnd
 )
 
-const magic = "ASSAYH01"
+const magic = "ASSAYH02"
 
 // Header opens a history.
 type Header struct {

@@ -9,15 +9,20 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 )
 
-// A framed file is eight bytes that name its form, then frames: the payload's
-// length and its CRC-32C (Castagnoli), four bytes each, little endian, then
-// the payload. A frame is written by one call, so that a killed process leaves
-// at most one torn frame, at the end.
+// A framed file is eight bytes that name its form, the last two of them its
+// version, then frames: the payload's length, the payload's CRC-32C
+// (Castagnoli) and the CRC-32C of these eight bytes, four bytes each, little
+// endian, then the payload. A frame is written by one call, so that a killed
+// process leaves at most one torn frame, at the end: the beginning of one. All
+// else is damage, and since the length has a checksum of its own, a damaged
+// length is not taken for a torn frame.
 const (
 	magicLen    = 8
-	frameHeader = 8
+	formLen     = 6
+	frameHeader = 12
 	// MaxFrame bounds a frame's payload, in bytes.
 	MaxFrame = 4 << 20
 )
@@ -79,6 +84,7 @@ func (w *FrameWriter) WriteFrame(payload []byte) error {
 	}
 	w.frame = binary.LittleEndian.AppendUint32(w.frame[:0], uint32(len(payload)))
 	w.frame = binary.LittleEndian.AppendUint32(w.frame, crc32.Checksum(payload, castagnoli))
+	w.frame = binary.LittleEndian.AppendUint32(w.frame, crc32.Checksum(w.frame, castagnoli))
 	w.frame = append(w.frame, payload...)
 	if _, err := w.file.Write(w.frame); err != nil {
 		return &WriteError{Path: w.file.Name(), Err: err}
@@ -105,7 +111,7 @@ type FrameReader struct {
 }
 
 // OpenFrames opens a framed file of this magic. It returns a *FormatError if
-// the file begins otherwise.
+// the file begins otherwise, also with another version of the form.
 func OpenFrames(path, magic string) (*FrameReader, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -119,15 +125,22 @@ func OpenFrames(path, magic string) (*FrameReader, error) {
 	r.size = info.Size()
 	head := make([]byte, magicLen)
 	if _, err := io.ReadFull(r.in, head); err != nil || string(head) != magic {
-		bad := &FormatError{Path: path, Reason: fmt.Sprintf("not a file of the form %s", magic)}
+		bad := &FormatError{Path: path, Reason: otherForm(string(head), magic)}
 		return nil, errors.Join(bad, file.Close())
 	}
 	return r, nil
 }
 
+func otherForm(head, magic string) string {
+	if strings.HasPrefix(head, magic[:formLen]) {
+		return fmt.Sprintf("version %q of its form, and this assay reads version %q; use the assay that wrote it", head[formLen:], magic[formLen:])
+	}
+	return fmt.Sprintf("not a file of the form %s", magic)
+}
+
 // ReadFrame returns the next payload, valid until the next call, or io.EOF. A
-// torn frame at the end of the file is left out: io.EOF, and Torn is true. A
-// frame that is damaged elsewhere gives a *FormatError.
+// frame of which the file holds only the beginning is left out: io.EOF, and
+// Torn is true. A frame that is damaged gives a *FormatError.
 func (r *FrameReader) ReadFrame() ([]byte, error) {
 	left := r.size - r.offset
 	if left == 0 {
@@ -139,6 +152,9 @@ func (r *FrameReader) ReadFrame() ([]byte, error) {
 	var head [frameHeader]byte
 	if _, err := io.ReadFull(r.in, head[:]); err != nil {
 		return nil, fmt.Errorf("history: read %s: %w", r.file.Name(), err)
+	}
+	if crc32.Checksum(head[:8], castagnoli) != binary.LittleEndian.Uint32(head[8:]) {
+		return nil, r.damaged("a frame whose length cannot be trusted")
 	}
 	length := int64(binary.LittleEndian.Uint32(head[:4]))
 	if length > MaxFrame {
@@ -154,10 +170,7 @@ func (r *FrameReader) ReadFrame() ([]byte, error) {
 	if _, err := io.ReadFull(r.in, r.payload); err != nil {
 		return nil, fmt.Errorf("history: read %s: %w", r.file.Name(), err)
 	}
-	if crc32.Checksum(r.payload, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
-		if left == frameHeader+length {
-			return nil, r.tear()
-		}
+	if crc32.Checksum(r.payload, castagnoli) != binary.LittleEndian.Uint32(head[4:8]) {
 		return nil, r.damaged("a frame whose checksum is wrong")
 	}
 	r.offset += frameHeader + length

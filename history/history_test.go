@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -147,20 +148,37 @@ func TestEveryPrefixIsReadable(t *testing.T) {
 	}
 }
 
-func TestDamageInTheMiddleIsAnError(t *testing.T) {
+// TestDamageIsNoCutTail: one bit changed anywhere, lengths and the last frame
+// included, is never taken for the end that a killed process leaves.
+func TestDamageIsNoCutTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.bin")
-	write(t, path, sample(350))
+	write(t, path, sample(20))
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data[len(data)/2] ^= 1
-	if err := os.WriteFile(path, data, 0o644); err != nil {
+	for bit := 0; bit < len(data)*8; bit += 3 { // every byte, in turn each of its bits
+		data[bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var bad *FormatError
+		if _, ending, err := readAll(t, path); !errors.As(err, &bad) {
+			t.Fatalf("bit %d of byte %d: %+v, %v", bit%8, bit/8, ending, err)
+		}
+		data[bit/8] ^= 1 << (bit % 8)
+	}
+}
+
+// TestOlderFormIsRefused: with the version that it has.
+func TestOlderFormIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h.bin")
+	if err := os.WriteFile(path, []byte("ASSAYH01 and more"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	var bad *FormatError
-	if _, _, err := readAll(t, path); !errors.As(err, &bad) {
-		t.Fatalf("got %v", err)
+	if _, err := Read(path, Visitor{}); !errors.As(err, &bad) || !strings.Contains(err.Error(), `version "01" of its form`) {
+		t.Errorf("got %v", err)
 	}
 }
 

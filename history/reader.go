@@ -27,7 +27,7 @@ type Ending struct {
 }
 
 // Read reads a history from its file. A file that is not a history, or that is
-// damaged elsewhere than at its end, gives a *FormatError.
+// damaged in another way than being cut short, gives a *FormatError.
 func Read(path string, v Visitor) (Ending, error) {
 	frames, err := OpenFrames(path, magic)
 	if err != nil {

@@ -1,5 +1,7 @@
 package report
 
+import "assay/check"
+
 // Entity is what a web service's storage did.
 type Entity struct {
 	Writes EntityFlow `json:"writes"`
@@ -59,12 +61,12 @@ func entityTable(e *Entity) table {
 	time("p95", func(f *EntityFlow) float64 { return f.P95 })
 	time("p99", func(f *EntityFlow) float64 { return f.P99 })
 	time("longest", func(f *EntityFlow) float64 { return f.Longest })
-	both("succeeded", func(f *EntityFlow) string { return count(f.Outcomes.Committed) })
-	both("failed", func(f *EntityFlow) string { return count(f.Outcomes.Failed) })
-	both("unknown", func(f *EntityFlow) string { return count(f.Outcomes.Unknown) })
-	row("acknowledged and lost", count(e.Lost), none)
-	row("not as written", count(e.Altered), count(e.Wrong))
-	row("stale", none, count(e.Stale))
+	both("succeeded", func(f *EntityFlow) string { return check.Count(f.Outcomes.Committed) })
+	both("failed", func(f *EntityFlow) string { return check.Count(f.Outcomes.Failed) })
+	both("unknown", func(f *EntityFlow) string { return check.Count(f.Outcomes.Unknown) })
+	row("acknowledged and lost", check.Count(e.Lost), none)
+	row("not as written", check.Count(e.Altered), check.Count(e.Wrong))
+	row("stale", none, check.Count(e.Stale))
 	return t
 }
 
@@ -72,5 +74,5 @@ func entityTable(e *Entity) table {
 func entityLine(e *Entity) string {
 	return "writes " + figure(e.Writes.PerSecond) + "/s (at most " + figure(e.Writes.Max) + "), mean " + millis(e.Writes.Mean) +
 		"; reads " + figure(e.Reads.PerSecond) + "/s (at most " + figure(e.Reads.Max) + "), mean " + millis(e.Reads.Mean) +
-		"; " + count(e.Compared) + " reads compared, " + count(e.Wrong) + " wrong, " + count(e.Stale) + " stale"
+		"; " + check.Counted(e.Compared, "read", "reads") + " compared, " + check.CountOrNone(e.Wrong) + " wrong, " + check.CountOrNone(e.Stale) + " stale"
 }

@@ -67,7 +67,7 @@ func (t *textWriter) evidence(c check.Result) {
 		t.block(noColor, indent, "("+d.Kind+") ", d.Meaning)
 	}
 	if more := c.Found - int64(len(shown)); more > 0 {
-		t.block(noColor, indent, "", "and "+count(more)+" more"+rest(c, len(shown)))
+		t.block(noColor, indent, "", "and "+check.Count(more)+" more"+rest(c, len(shown)))
 	}
 }
 
@@ -78,9 +78,9 @@ func rest(c check.Result, shown int) string {
 	case listed <= int64(shown):
 		return ""
 	case listed < c.Found:
-		return fmt.Sprintf("; of all %s the report lists %s", count(c.Found), count(listed))
+		return fmt.Sprintf("; of all %s the report lists %s", check.Count(c.Found), check.Count(listed))
 	}
-	return "; the report lists all " + count(listed)
+	return "; the report lists all " + check.Count(listed)
 }
 
 // cycle draws the steps below each other, with a line on their left that leads
@@ -96,7 +96,7 @@ func (t *textWriter) cycle(c *check.Cycle, indent string) {
 		last := i == len(c.Steps)-1
 		if hidden := len(c.Steps) - shownSteps; hidden > 0 && i >= shownSteps-1 && !last {
 			if i == shownSteps-1 {
-				t.railed(rail, rail, plural(int64(hidden), "more transaction", "more transactions")+", in the report")
+				t.railed(rail, rail, check.Counted(int64(hidden), "more transaction", "more transactions")+", in the report")
 			}
 			continue
 		}

@@ -28,7 +28,7 @@ func bankRun() *Result {
 		passed("order", "155,260 journal rows gave each account the versions from 1 on once each, in one order for all accounts that agrees with real time; 310,520 acknowledged balances follow from it"),
 		passed("snapshots", "640 audits of 5,120 accounts and 8 of all accounts each saw one state of the order, both sides or neither of every transfer, and all that had been acknowledged"),
 		passed("replicas", "2 replicas hold exactly the primary's 10,000 accounts and 155,260 journal rows"),
-		passed("record", "155278 operations in 155278 attempts are in the history, as many as were counted while it went on (155278 in 155278)"),
+		passed("record", "155,278 operations in 155,278 attempts are in the history, as many as were counted while it went on (155,278 in 155,278)"),
 	}
 	r.Outcomes, r.Measured = Outcomes{Committed: 155260, Failed: 18}, Outcomes{Committed: 138559, Failed: 16}
 	r.Errors = []ErrorCount{{Class: "serialization failure", Outcome: "failed", Attempts: 18}}
@@ -46,7 +46,7 @@ func isolationRun() *Result {
 	r.Options = []Setting{{"test", "all"}, {"keys", "8"}, {"length", "4"}, {"per-key", "16"}}
 	r.Data.Rows = map[string]int64{"list": 4120, "register": 300}
 	isolation := check.Result{Name: "isolation", Verdict: check.Violated, Found: 16,
-		Detail: "120000 transactions with 301,244 operations on 4,420 keys, 812,331 dependencies: not strict-serializable: " +
+		Detail: "120,000 transactions with 301,244 operations on 4,420 keys, 812,331 dependencies: not strict-serializable: " +
 			"G-single, G0, G1b, G2-item-realtime, lost-update; the weakest model ruled out is read-uncommitted",
 		Evidence: []check.Evidence{
 			cycleEvidence("G0", 4, twoWrites()),
@@ -58,15 +58,15 @@ func isolationRun() *Result {
 			{Kind: "lost-update", Text: "T1 and T2 both read [4 1 2 5] in key 9, then both wrote to it, and both were committed: each missed the other's update",
 				Fields: map[string]int64{"found": 1}},
 		}}
-	predicate := check.Result{Name: "predicate", Detail: "1204 repeated counts of a group: 1 differ from the first, which strict-serializable forbids"}
+	predicate := check.Result{Name: "predicate", Detail: "1,204 repeated counts of a group: 1 differs from the first, which strict-serializable forbids"}
 	predicate.Add(check.Evidence{Kind: "phantom", Text: "transaction 81 (client 3, operation 17, attempt 0), from 1.204311 s to 1.209921 s, " +
 		"counted 4 rows of group 7, inserted 1, and counted again: 6", Fields: map[string]int64{"group": 7, "first": 4, "own": 1, "second": 6}})
 	r.Checks = []check.Result{isolation,
-		passed("durability", "88120 acknowledged appends and 2210 writes: all are in the lists and registers that were read back"),
+		passed("durability", "88,120 acknowledged appends and 2,210 writes: all are in the lists and registers that were read back"),
 		predicate,
-		passed("pairs", "5120 withdrawals: none broke the rule"),
+		passed("pairs", "5,120 withdrawals: none broke the rule"),
 		{Name: "snapshots", Detail: "no audit was done"},
-		passed("record", "120000 operations in 120040 attempts are in the history, as many as were counted while it went on (120000 in 120040)"),
+		passed("record", "120,000 operations in 120,040 attempts are in the history, as many as were counted while it went on (120,000 in 120,040)"),
 	}
 	return r
 }

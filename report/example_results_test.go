@@ -126,7 +126,7 @@ func violatedRun() *Result {
 		Detail: "158,410 operations were compared with 155,229 rows of the journal: 13 acknowledged transfers are not there."}
 	for i := range int64(13) {
 		lost.Add(check.Evidence{Kind: "lost",
-			Text:   "transfer 3." + count(4100+i) + " of 250 from account 17 to account 9,120 was acknowledged at 22.104 s and is not in the journal",
+			Text:   "transfer 3." + check.Count(4100+i) + " of 250 from account 17 to account 9,120 was acknowledged at 22.104 s and is not in the journal",
 			Fields: map[string]int64{"client": 3, "seq": 4100 + i, "amount": 250, "source": 17, "destination": 9120}})
 	}
 	r.Checks[2] = lost

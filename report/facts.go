@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"assay/check"
@@ -40,11 +39,11 @@ func verdictLine(r *Result) string {
 	}
 	total := int64(len(r.Checks))
 	of := func(v check.Verdict) string {
-		return fmt.Sprintf("%d of %s (%s)", len(named[v]), plural(total, "check", "checks"), strings.Join(named[v], ", "))
+		return fmt.Sprintf("%s of %s (%s)", check.Count(len(named[v])), check.Counted(total, "check", "checks"), strings.Join(named[v], ", "))
 	}
 	switch {
 	case r.Verdict == check.Violated && len(named[check.Violated]) > 0:
-		return "VIOLATED: " + plural(found, "finding", "findings") + " in " + of(check.Violated)
+		return "VIOLATED: " + check.Counted(found, "finding", "findings") + " in " + of(check.Violated)
 	case r.Verdict == check.Violated:
 		return "VIOLATED"
 	case total == 0:
@@ -52,7 +51,7 @@ func verdictLine(r *Result) string {
 	case r.Verdict == check.Valid && total == 1:
 		return "VALID: the only check (" + r.Checks[0].Name + ") found nothing wrong"
 	case r.Verdict == check.Valid:
-		return "VALID: all " + plural(total, "check", "checks") + " found nothing wrong"
+		return "VALID: all " + check.Counted(total, "check", "checks") + " found nothing wrong"
 	case len(named[check.Unknown]) == len(r.Checks):
 		return "UNKNOWN: no check gave an answer"
 	case len(named[check.Unknown]) > 0:
@@ -75,7 +74,7 @@ func believable(r *Result) string {
 // reasonsLine is believable in a few words, for the end of the summary.
 func reasonsLine(r *Result) string {
 	if n := int64(len(r.Measurement.Reasons)); n > 0 {
-		return "INVALID, for " + plural(n, "reason", "reasons") + " given above"
+		return "INVALID, for " + check.Counted(n, "reason", "reasons") + " given above"
 	}
 	return "INVALID"
 }
@@ -98,11 +97,11 @@ func thresholdsLine(r *Result) string {
 	case n == 0 && total == 1:
 		return "kept"
 	case n == 0:
-		return fmt.Sprintf("all %d kept", total)
+		return "all " + check.Count(total) + " kept"
 	case total == 1:
 		return "MISSED"
 	default:
-		return fmt.Sprintf("%d of %d MISSED", n, total)
+		return check.Count(n) + " of " + check.Count(total) + " MISSED"
 	}
 }
 
@@ -147,23 +146,38 @@ func pairs(settings []Setting) string {
 	return strings.Join(parts, ", ")
 }
 
-// readable groups the digits of long whole numbers.
+// readable groups the digits of numbers, which a result holds as they are.
 func readable(settings []Setting) []Setting {
 	better := slices.Clone(settings)
-	for i, s := range better {
-		if _, err := strconv.ParseUint(s.Value, 10, 64); err == nil && len(s.Value) > 4 {
-			better[i].Value = grouped(s.Value)
-		}
+	for i := range better {
+		better[i].Value = readableText(better[i].Value)
 	}
 	return better
 }
+
+// readableText groups the digits of the numbers in a text that stand for
+// themselves, as in "2000, each of the last 1000". What is part of a word, a
+// range or an address stays.
+func readableText(text string) string {
+	words := strings.Split(text, " ")
+	for i, word := range words {
+		number := strings.TrimRight(word, ",;")
+		whole, fraction, found := strings.Cut(number, ".")
+		if isDigits(whole) && (!found || isDigits(fraction)) {
+			words[i] = check.Grouped(number) + word[len(number):]
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // machines says what is known of the installation, nothing if that is nothing.
 func machines(d *Database) string {
 	var parts, node []string
 	whole := func(n *int, one, many string) {
 		if n != nil && (*n != 0 || one == "node") {
-			parts = append(parts, plural(int64(*n), one, many))
+			parts = append(parts, check.Counted(int64(*n), one, many))
 		}
 	}
 	whole(d.Nodes, "node", "nodes")
@@ -185,61 +199,21 @@ func machines(d *Database) string {
 	return strings.Join(parts, ", ")
 }
 
-func loadLine(r *Result) string {
-	l := &r.Load
-	parts := []string{plural(int64(l.Clients), "client", "clients")}
-	if l.Loop == "open" {
-		parts = append(parts, fmt.Sprintf("open loop, %s arrivals/s (%s)", short(l.Rate), l.Arrivals))
-	} else {
-		parts = append(parts, l.Loop+" loop")
-	}
-	if l.RampPerSecond > 0 {
-		parts = append(parts, short(l.RampPerSecond)+" more each second")
-	}
-	if l.WarmupSeconds > 0 {
-		parts = append(parts, "warm-up "+seconds(l.WarmupSeconds))
-	} else {
-		parts = append(parts, "no warm-up")
-	}
-	if len(r.Rounds) > 0 {
-		return fmt.Sprintf("%s, %s", l.Loop+" loop", plural(int64(len(r.Rounds)), "round", "rounds"))
-	}
-	if l.Ops > 0 {
-		parts = append(parts, "measured "+grouped(fmt.Sprint(l.Ops))+" operations")
-	} else {
-		parts = append(parts, "measured "+seconds(l.DurationSeconds))
-	}
-	if l.TimeoutSeconds > 0 {
-		parts = append(parts, "timeout "+seconds(l.TimeoutSeconds))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func policy(t *Retries) string {
-	if t.Policy == "" || t.Policy == "none" {
-		return t.Policy
-	}
-	if t.MaxAttempts == 0 {
-		return t.Policy + ", until the run ends"
-	}
-	return fmt.Sprintf("%s, at most %s an operation", t.Policy, plural(int64(t.MaxAttempts), "attempt", "attempts"))
-}
-
 // retriesLine says what the retry policy did.
 func retriesLine(r *Result) string {
 	t := &r.Retries
 	if t.Retried == 0 {
-		return fmt.Sprintf("no operation was tried twice; %s", plural(t.Attempts, "attempt", "attempts"))
+		return fmt.Sprintf("no operation was tried twice; %s", check.Counted(t.Attempts, "attempt", "attempts"))
 	}
 	return fmt.Sprintf("%s tried more than once, %s of them committed; %s in all",
-		plural(t.Retried, "operation", "operations"), count(t.Settled), plural(t.Attempts, "attempt", "attempts"))
+		check.Counted(t.Retried, "operation", "operations"), check.Count(t.Settled), check.Counted(t.Attempts, "attempt", "attempts"))
 }
 
 func loadingLine(l *Loading) string {
 	if l.Rows == 0 {
 		return ""
 	}
-	line := plural(l.Rows, "row", "rows") + " in " + seconds(l.Seconds)
+	line := check.Counted(l.Rows, "row", "rows") + " in " + seconds(l.Seconds)
 	if l.PerSecond > 0 {
 		line += ", " + figure(l.PerSecond) + " rows/s"
 	}
@@ -250,7 +224,7 @@ func loadingLine(l *Loading) string {
 func errorsLine(r *Result) string {
 	parts := make([]string, len(r.Errors))
 	for i, e := range r.Errors {
-		parts[i] = fmt.Sprintf("%s"+nbsp+"%s (%s)", count(e.Attempts), e.Class, e.Outcome)
+		parts[i] = fmt.Sprintf("%s"+nbsp+"%s (%s)", check.Count(e.Attempts), e.Class, e.Outcome)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -271,7 +245,7 @@ func rateLines(r *Result) []string {
 			seconds(t.IntervalSeconds), figure(t.Min), figure(t.Median), figure(t.Max), deviation))
 	}
 	if r.Load.Unserved > 0 {
-		lines = append(lines, plural(r.Load.Unserved, "arrival", "arrivals")+" due and never started")
+		lines = append(lines, check.Counted(r.Load.Unserved, "arrival", "arrivals")+" due and never started")
 	}
 	return lines
 }
@@ -283,7 +257,7 @@ func dataLines(r *Result) []string {
 		lines = append(lines, dataSize(r))
 	}
 	for _, name := range sortedNames(r.Data.Rows) {
-		rows = append(rows, plural(r.Data.Rows[name], "row", "rows")+" in "+name)
+		rows = append(rows, check.Counted(r.Data.Rows[name], "row", "rows")+" in "+name)
 	}
 	if len(rows) > 0 {
 		lines = append(lines, strings.Join(rows, ", "))
@@ -317,7 +291,7 @@ func dataSize(r *Result) string {
 		line += fmt.Sprintf(": tables %s, indexes %s", size(d.Tables), size(d.Indexes))
 	}
 	if n, known := transfers(r); known && n > 0 {
-		line += fmt.Sprintf("; %s per transfer", plural(d.Bytes/n, "byte", "bytes"))
+		line += fmt.Sprintf("; %s per transfer", check.Counted((d.Bytes+n/2)/n, "byte", "bytes"))
 	}
 	return line
 }
@@ -327,7 +301,7 @@ func testerLine(r *Result) string {
 	c := &r.Client
 	var parts []string
 	if c.CPUShare >= 0 && c.CPUs > 0 {
-		parts = append(parts, fmt.Sprintf("used %.0f"+nbsp+"%% of %s", c.CPUShare*100, plural(int64(c.CPUs), "processor", "processors")))
+		parts = append(parts, fmt.Sprintf("used %.0f"+nbsp+"%% of %s", c.CPUShare*100, check.Counted(int64(c.CPUs), "processor", "processors")))
 	}
 	if c.PeakMemory > 0 {
 		parts = append(parts, "peak memory "+memory(c.PeakMemory))

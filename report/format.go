@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"assay/check"
 )
 
 // none stands for a fact that nobody knows.
@@ -13,29 +15,6 @@ const none = "-"
 // nbsp keeps a figure and its unit on one line. The terminal summary and
 // Markdown turn it into a space once lines are broken.
 const nbsp = "\u00a0"
-
-// count writes a whole number with a comma between each three digits.
-func count(n int64) string { return grouped(strconv.FormatInt(n, 10)) }
-
-// grouped puts commas into the whole part of a decimal number.
-func grouped(number string) string {
-	sign := ""
-	if strings.HasPrefix(number, "-") {
-		sign, number = "-", number[1:]
-	}
-	whole, fraction, found := strings.Cut(number, ".")
-	var b strings.Builder
-	for i, digit := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(digit)
-	}
-	if found {
-		b.WriteString("." + fraction)
-	}
-	return sign + b.String()
-}
 
 // figure writes a number with at least three significant digits and all of
 // its whole part: 0.0123, 7.03, 45.2, 2,263.
@@ -53,7 +32,7 @@ func figure(v float64) string {
 	// 100, not 100.0.
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(size, 'g', 3, 64), 64)
 	decimals := max(0, 2-int(math.Floor(math.Log10(rounded))))
-	return grouped(strconv.FormatFloat(v, 'f', decimals, 64))
+	return check.Grouped(strconv.FormatFloat(v, 'f', decimals, 64))
 }
 
 // short is figure without zeros at the end: 60 instead of 60.0.
@@ -164,14 +143,6 @@ func percent(part, whole int64) string {
 		return ">99.99" + nbsp + "%"
 	}
 	return strconv.FormatFloat(share, 'f', 2, 64) + nbsp + "%"
-}
-
-// plural puts a number before a word.
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return count(n) + " " + many
 }
 
 // plain replaces what could steer a terminal or break a line: text may come

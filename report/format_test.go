@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-func TestCount(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 7: "7", 999: "999", 1000: "1,000", -1000: "-1,000", -999: "-999",
-		100_000_000: "100,000,000", math.MaxInt64: "9,223,372,036,854,775,807", math.MinInt64: "-9,223,372,036,854,775,808"} {
-		if got := count(n); got != want {
-			t.Errorf("count(%d) is %q, want %q", n, got, want)
+func TestReadable(t *testing.T) {
+	for text, want := range map[string]string{"": "", "999": "999", "4096": "4,096", "100000": "100,000", "12345.67": "12,345.67",
+		"2000, each of the last 1000 of a ticker": "2,000, each of the last 1,000 of a ticker", "20000 each": "20,000 each",
+		"1..3000": "1..3000", "zipf:0.99": "zipf:0.99", "10/s": "10/s", "v1234": "v1234", "1234.": "1234.", "-": "-"} {
+		if got := readableText(text); got != want {
+			t.Errorf("readableText(%q) is %q, want %q", text, got, want)
 		}
 	}
 }

@@ -174,8 +174,8 @@ func cards(r *Result) []card {
 	}
 	m := &r.Measured
 	figures = append(figures, card{"committed", percent(m.Committed, m.Total()),
-		count(m.Committed) + " of " + count(m.Total())})
-	figures = append(figures, card{"outcome unknown", count(r.Outcomes.Unknown), "in the whole run"})
+		check.Count(m.Committed) + " of " + check.Count(m.Total())})
+	figures = append(figures, card{"outcome unknown", check.Count(r.Outcomes.Unknown), "in the whole run"})
 	if r.Data.Bytes > 0 {
 		figures = append(figures, card{"data on disk", size(r.Data.Bytes), "tables and indexes"})
 	}

@@ -131,8 +131,8 @@ func (m *markdown) checks(r *Result) {
 		if len(c.Evidence) == 0 {
 			continue
 		}
-		m.line(fmt.Sprintf("### Evidence: %s (%s of %s)", escape(c.Name), count(int64(len(c.Evidence))),
-			plural(c.Found, "finding", "findings")))
+		m.line(fmt.Sprintf("### Evidence: %s (%s of %s)", escape(c.Name), check.Count(int64(len(c.Evidence))),
+			check.Counted(c.Found, "finding", "findings")))
 		var lines []string
 		var cycles []*check.Cycle
 		for _, e := range c.Evidence {

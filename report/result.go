@@ -68,6 +68,9 @@ type Result struct {
 	Client     Client      `json:"client"`
 	// Notes are remarks for the reader that make nothing invalid.
 	Notes []string `json:"notes"`
+	// RunNotes are those of the Notes that the run itself made. They are kept
+	// when it is judged again; the others are made anew.
+	RunNotes []string `json:"run_notes,omitempty"`
 }
 
 // Measurement says whether the figures may be believed.
@@ -216,8 +219,11 @@ type Load struct {
 	WarmupSeconds   float64 `json:"warmup_s"`
 	DurationSeconds float64 `json:"duration_s"`
 	Ops             uint64  `json:"ops"`
-	RampPerSecond   float64 `json:"ramp_clients_per_second"`
-	TimeoutSeconds  float64 `json:"timeout_s"`
+	// Rounds are the names of the rounds of a run that is worked in several, in
+	// their order; such a run has neither a length nor a warm-up.
+	Rounds         []string `json:"rounds,omitempty"`
+	RampPerSecond  float64  `json:"ramp_clients_per_second"`
+	TimeoutSeconds float64  `json:"timeout_s"`
 	// Late is how late operations started behind their due time for
 	// whatever reason; open loop only.
 	Late Latency `json:"schedule_lag"`

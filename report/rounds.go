@@ -1,8 +1,6 @@
 package report
 
-import (
-	"strconv"
-)
+import "assay/check"
 
 // roundTable shows the stretches of a run that is worked in several.
 func roundTable(r *Result) table {
@@ -10,7 +8,7 @@ func roundTable(r *Result) table {
 	facts := roundFacts(r.Rounds)
 	t.Head = append(t.Head, facts...)
 	for _, x := range r.Rounds {
-		row := []string{x.Name, strconv.Itoa(x.Clients), seconds(x.Seconds), count(x.Outcomes.Committed), figure(x.PerSecond)}
+		row := []string{x.Name, check.Count(x.Clients), seconds(x.Seconds), check.Count(x.Outcomes.Committed), figure(x.PerSecond)}
 		for _, ms := range []float64{x.Service.Mean, x.Service.P50, x.Service.P95, x.Service.P99, x.Service.Max} {
 			if x.Service.Count == 0 {
 				row = append(row, none)
@@ -44,7 +42,7 @@ func roundFacts(rounds []Round) []string {
 func factOf(facts []Setting, name string) string {
 	for _, f := range facts {
 		if f.Name == name {
-			return f.Value
+			return readableText(f.Value)
 		}
 	}
 	return none
@@ -52,12 +50,12 @@ func factOf(facts []Setting, name string) string {
 
 // roundLine is a round in short.
 func roundLine(x *Round) string {
-	line := x.Name + ": " + count(x.Outcomes.Committed) + " in " + seconds(x.Seconds)
+	line := x.Name + ": " + check.Count(x.Outcomes.Committed) + " in " + seconds(x.Seconds)
 	if x.Service.Count > 0 {
 		line += ", mean " + millis(x.Service.Mean) + ", p99 " + millis(x.Service.P99) + ", max " + millis(x.Service.Max)
 	}
 	for _, f := range x.Facts {
-		line += "; " + f.Name + " " + f.Value
+		line += "; " + f.Name + " " + readableText(f.Value)
 	}
 	return line
 }

@@ -1,8 +1,9 @@
 package report
 
 import (
-	"fmt"
 	"math"
+
+	"assay/check"
 )
 
 // roundPicture draws the rounds one below the other: how long each took, and
@@ -70,7 +71,7 @@ func drawRounds(rounds []Round) *roundPicture {
 		return tenth(left + roundTimes*(math.Log10(max(ms, 1e-6))-low)/(high-low))
 	}
 	p := &roundPicture{Width: left + roundTimes + 40, Foot: tenth(float64(roundTop + len(rounds)*roundHeight)),
-		Desc: fmt.Sprintf("%d rounds: how long each took, and the times of its operations from median to maximum; the table below holds the figures", len(rounds))}
+		Desc: check.Counted(len(rounds), "round", "rounds") + ": how long each took, and the times of its operations from median to maximum; the table below holds the figures"}
 	p.Height = p.Foot + 6
 	for power := low; power <= high; power++ {
 		ms := math.Pow(10, power)

@@ -35,7 +35,7 @@ func latencies(r *Result, counted bool) table {
 			row = []string{name, millis(l.Mean), millis(l.P50), millis(l.P95), millis(l.P99), millis(l.P999), millis(l.Max)}
 		}
 		if counted {
-			row = slices.Insert(row, 1, count(l.Count))
+			row = slices.Insert(row, 1, check.Count(l.Count))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -65,8 +65,8 @@ func outcomes(r *Result) table {
 		{"total", m.Total(), all.Total()},
 	} {
 		t.Rows = append(t.Rows, []string{line.name,
-			count(line.measured), percent(line.measured, m.Total()),
-			count(line.all), percent(line.all, all.Total())})
+			check.Count(line.measured), percent(line.measured, m.Total()),
+			check.Count(line.all), percent(line.all, all.Total())})
 	}
 	return t
 }
@@ -75,7 +75,7 @@ func outcomes(r *Result) table {
 func errorClasses(r *Result) table {
 	t := table{Title: "Errors", Head: []string{"errors", "ended as", "attempts", "share"}, Words: []int{1}}
 	for _, e := range r.Errors {
-		t.Rows = append(t.Rows, []string{e.Class, e.Outcome, count(e.Attempts), percent(e.Attempts, r.Retries.Attempts)})
+		t.Rows = append(t.Rows, []string{e.Class, e.Outcome, check.Count(e.Attempts), percent(e.Attempts, r.Retries.Attempts)})
 	}
 	return t
 }
@@ -88,7 +88,7 @@ func throughputFacts(r *Result) table {
 	add("committed per second", figure(p.PerSecond))
 	if p.Offered > 0 {
 		add("offered per second", short(p.Offered))
-		add("arrivals never started", count(r.Load.Unserved))
+		add("arrivals never started", check.Count(r.Load.Unserved))
 	}
 	add("measured for", seconds(p.Seconds))
 	if p.Max > 0 || p.Min > 0 {
@@ -193,10 +193,10 @@ func away(ms float64, toTheEnd bool) string {
 func errorCounts(errors []ErrorCount) string {
 	var parts []string
 	for _, e := range errors[:min(len(errors), 3)] {
-		parts = append(parts, count(e.Attempts)+" "+e.Class+" ("+e.Outcome+")")
+		parts = append(parts, check.Count(e.Attempts)+" "+e.Class+" ("+e.Outcome+")")
 	}
 	if rest := len(errors) - 3; rest > 0 {
-		parts = append(parts, count(int64(rest))+" more kinds")
+		parts = append(parts, check.Count(int64(rest))+" more kinds")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -281,7 +281,7 @@ func installations(results []*Result) table {
 		d := &r.Database
 		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), product(r),
 			processorsKnown(d.CPUsPerNode), bytesKnown(d.MemoryPerNode, memory), bytesKnown(d.DiskPerNode, size),
-			known(d.Shards), known(d.Replicas), count(int64(r.Load.Clients)), known(d.Nodes),
+			known(d.Shards), known(d.Replicas), check.Count(int64(r.Load.Clients)), known(d.Nodes),
 			millions(rowsOf(r, accountNames())), millions(transfers(r)), figure(r.Throughput.PerSecond), standing(r)})
 	}
 	return t
@@ -314,10 +314,10 @@ func sizes(results []*Result) table {
 	for i, r := range results {
 		row := []string{strconv.Itoa(i + 1), product(r), none, none, none}
 		if n, known := rowsOf(r, accountNames()); known {
-			row[2] = count(n)
+			row[2] = check.Count(n)
 		}
 		if n, known := transfers(r); known {
-			row[3] = count(n)
+			row[3] = check.Count(n)
 		}
 		if r.Data.Bytes > 0 {
 			row[4] = size(r.Data.Bytes)
@@ -353,7 +353,7 @@ func known(n *int) string {
 	if n == nil {
 		return none
 	}
-	return count(int64(*n))
+	return check.Count(int64(*n))
 }
 
 func bytesKnown(n *int64, write func(int64) string) string {

@@ -119,7 +119,7 @@ func (t *textWriter) operations(r *Result) {
 	m, all := &r.Measured, &r.Outcomes
 	if m.Committed == m.Total() && all.Committed == all.Total() {
 		t.gap()
-		t.field("operations", fmt.Sprintf("%s measured, %s in the whole run, all committed", count(m.Total()), count(all.Total())))
+		t.field("operations", fmt.Sprintf("%s measured, %s in the whole run, all committed", check.Count(m.Total()), check.Count(all.Total())))
 	} else {
 		ended := outcomes(r)
 		ended.Rows = slices.DeleteFunc(ended.Rows, func(row []string) bool { return row[1] == "0" && row[3] == "0" })
@@ -170,7 +170,7 @@ func (t *textWriter) faults(r *Result) {
 		}
 	}
 	if rest := len(r.Faults) - manyFaults; rest > 0 {
-		t.field("fault", fmt.Sprintf("and %d more, in the report", rest))
+		t.field("fault", "and "+check.Count(rest)+" more, in the report")
 	}
 }
 

@@ -2,20 +2,53 @@ package study
 
 import (
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"assay/workload"
 )
 
+const schemeSQLite = "sqlite:"
+
 // validateOptions returns a *workload.OptionError for an option without a name
 // or a value.
-func (s Scenario) validateOptions() error {
-	for _, o := range s.Options {
+func (s Scenario) validateOptions() error { return validOptions(s.Options) }
+
+func validOptions(options []string) error {
+	for _, o := range options {
 		if name, value, found := strings.Cut(o, "="); !found || name == "" || value == "" || strings.ContainsAny(name, "&?# ") {
 			return &workload.OptionError{Option: "--option", Value: o, Want: "NAME=VALUE, a parameter of the database's address, such as w=1"}
 		}
 	}
 	return nil
+}
+
+// fromAnywhere is the address such that it means the same in every working
+// directory. Only that of an SQLite file can depend on it. A directory that no
+// address can hold, for its question mark, leaves it as it is.
+func fromAnywhere(address string) string {
+	rest, isFile := strings.CutPrefix(address, schemeSQLite)
+	path, parameters, asked := strings.Cut(rest, "?")
+	if !isFile || path == "" || strings.HasPrefix(path, "/") {
+		return address
+	}
+	path, err := filepath.Abs(path)
+	if err != nil || strings.Contains(path, "?") {
+		return address
+	}
+	if asked {
+		path += "?" + parameters
+	}
+	return schemeSQLite + path
+}
+
+// WithOptions is the address with these parameters, each NAME=VALUE, behind its
+// own. It returns a *workload.OptionError for one without a name or a value.
+func WithOptions(address string, options []string) (string, error) {
+	if err := validOptions(options); err != nil {
+		return "", err
+	}
+	return withOptions(address, options), nil
 }
 
 // withOptions is the address with these parameters behind its own. Which there

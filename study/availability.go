@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"assay/catalog"
+	"assay/check"
 	"assay/history"
 	"assay/measure"
 	"assay/report"
@@ -84,15 +85,15 @@ func availabilityOf(c availability.Config, f availability.Figures) *report.Avail
 func availabilityNotes(f availability.Figures) []string {
 	var notes []string
 	if f.Writes.Unknown > 0 {
-		notes = append(notes, fmt.Sprintf("of %d inserts that ended unknown %d turned out done, %d not done",
-			f.Writes.Unknown, f.UnknownDone, f.Writes.Unknown-f.UnknownDone))
+		notes = append(notes, fmt.Sprintf("of %s that ended unknown %s turned out done, %s not done", check.Counted(f.Writes.Unknown, "insert", "inserts"),
+			check.CountOrNone(f.UnknownDone), check.CountOrNone(f.Writes.Unknown-f.UnknownDone)))
 	}
 	if f.Duplicates > 0 {
-		notes = append(notes, fmt.Sprintf("%d operations left more than one row (%d rows too many): the client repeated what it took for failed; "+
-			"with --policy idempotent it would not", f.Duplicates, f.Surplus))
+		notes = append(notes, fmt.Sprintf("%s left more than one row (%s too many): the client repeated what it took for failed; "+
+			"with --policy idempotent it would not", check.Counted(f.Duplicates, "operation", "operations"), check.Counted(f.Surplus, "row", "rows")))
 	}
 	if hung := f.HungWrites + f.HungReads; hung > 0 {
-		notes = append(notes, fmt.Sprintf("%d calls without a time limit hung until the run ended", hung))
+		notes = append(notes, check.Counted(hung, "call", "calls")+" without a time limit hung until the run ended")
 	}
 	return notes
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"assay/catalog"
+	"assay/check"
 	"assay/history"
 	"assay/load"
 	"assay/report"
@@ -62,8 +63,8 @@ func judgeBank(_ context.Context, folder string, s Scenario, _, inFlight string)
 		history.Committed: t.Committed, history.Rejected: t.Rejected, history.Failed: t.Failed, history.Unknown: t.Unknown,
 	}}
 	if t.Unknown > 0 {
-		out.notes = append(out.notes, fmt.Sprintf("of %d unknown transfers %d turned out done, %d not done",
-			t.Unknown, t.UnknownApplied, t.Unknown-t.UnknownApplied))
+		out.notes = append(out.notes, fmt.Sprintf("of %s %s turned out done, %s not done", check.Counted(t.Unknown, "unknown transfer", "unknown transfers"),
+			check.CountOrNone(t.UnknownApplied), check.CountOrNone(t.Unknown-t.UnknownApplied)))
 	}
 	return out, nil
 }

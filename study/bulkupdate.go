@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"assay/catalog"
+	"assay/check"
 	"assay/measure"
 	"assay/report"
 	"assay/workload/bulkupdate"
@@ -68,7 +69,7 @@ func judgeBulkUpdate(_ context.Context, folder string, s Scenario, promise, inFl
 		out.notes = append(out.notes, "what the server says of its locks is not known of every round: "+j.Problem)
 	}
 	if j.UnknownDone > 0 {
-		out.notes = append(out.notes, fmt.Sprintf("the documents of %d users are as an update has left them of which it was not known whether it was done", j.UnknownDone))
+		out.notes = append(out.notes, fmt.Sprintf("the documents of %s are as an update has left them of which it was not known whether it was done", check.Counted(j.UnknownDone, "user", "users")))
 	}
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"assay/catalog"
+	"assay/check"
 	"assay/measure"
 	"assay/report"
 	"assay/workload/candles"
@@ -87,9 +88,10 @@ func candleFacts(r candles.RoundFigures) []report.Setting {
 func candleNotes(c candles.Config, f candles.Figures) []string {
 	var notes []string
 	if raw := float64(f.RawBytes); raw > 0 && f.Size.Bytes > 0 {
-		note := fmt.Sprintf("%d candles of %d bytes of bare values (%.0f each) take %d bytes", f.Rows, f.RawBytes, raw/float64(f.Rows), f.Size.Bytes)
+		note := fmt.Sprintf("%s of %s of bare values (%.0f each) take %s", check.Counted(f.Rows, "candle", "candles"),
+			check.Counted(f.RawBytes, "byte", "bytes"), raw/float64(f.Rows), check.Counted(f.Size.Bytes, "byte", "bytes"))
 		if f.Size.Indexes > 0 {
-			note += fmt.Sprintf(": %d of data (raw / data %.2f) and %d of indexes", f.Size.Tables, raw/float64(max(f.Size.Tables, 1)), f.Size.Indexes)
+			note += fmt.Sprintf(": %s of data (raw / data %.2f) and %s of indexes", check.Count(f.Size.Tables), raw/float64(max(f.Size.Tables, 1)), check.Count(f.Size.Indexes))
 		}
 		notes = append(notes, note+fmt.Sprintf("; raw / all %.2f", raw/float64(f.Size.Bytes)))
 	}

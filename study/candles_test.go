@@ -8,6 +8,7 @@ import (
 
 	"assay/catalog"
 	"assay/check"
+	"assay/report"
 	"assay/workload/candles"
 )
 
@@ -28,6 +29,7 @@ func TestCandlesRun(t *testing.T) {
 	if r.Verdict != check.Valid || len(r.Rounds) != 7 || r.Rounds[0].Name != "ingest" || r.Rounds[0].Outcomes.Committed != 10 {
 		t.Errorf("verdict %s, checks %+v, rounds %+v", r.Verdict, r.Checks, r.Rounds)
 	}
+	wantRounds(t, out)
 	for _, round := range r.Rounds {
 		if len(round.Facts) < 3 || round.Facts[0].Name != "rows" || round.Facts[0].Value == "0" {
 			t.Errorf("%s says %+v", round.Name, round.Facts)
@@ -76,4 +78,26 @@ func TestProcessTicks(t *testing.T) {
 	if processTicks(0) != 0 {
 		t.Error("there is no process 0")
 	}
+}
+
+// wantRounds wants the load line, also of a run that was cut before its first
+// round, to say which rounds there are instead of a length.
+func wantRounds(t *testing.T, out Outcome) {
+	t.Helper()
+	cut := *out.Result
+	cut.Rounds = nil
+	for _, r := range []*report.Result{out.Result, &cut} {
+		var text strings.Builder
+		if err := report.Text(&text, r, report.TextOptions{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		want := "closed loop, 7 rounds: ingest; quick, first; quick, warm; interval, first; interval, warm; day, first; day, warm\n"
+		if !strings.Contains(text.String(), want) || strings.Contains(text.String(), "measured 5 s") {
+			t.Errorf("the load line is another: %s", text.String())
+		}
+	}
+	if l := out.Result.Load; l.DurationSeconds != 0 || l.WarmupSeconds != 0 || len(l.Rounds) != 7 {
+		t.Errorf("the load is %+v", l)
+	}
+	keepsSchema(t, out.Folder)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"assay/check"
@@ -20,9 +21,9 @@ import (
 func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
 	if err := readBack(ctx, r.store, r.folder, r.options.Progress); err != nil {
 		// What was recorded can still be judged; nothing can be valid.
-		r.inFlight = fmt.Sprintf("the database could not be read back: %v", err)
+		r.inFlight = fmt.Sprintf("%s: %v", noteNotRead, err)
 		r.options.Progress.Note(r.inFlight)
-		r.result.Notes = append(r.result.Notes, r.inFlight)
+		r.note(r.inFlight)
 	}
 	r.size(ctx)
 	enterClient(r.result, stats)
@@ -37,6 +38,15 @@ func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
 	})
 }
 
+// How the notes begin that no longer hold once the database was read after all.
+const (
+	noteNotRead = "the database could not be read back"
+	noteNoSize  = "the size on disk is not known"
+)
+
+// note keeps a remark that only the run could make, and no judge.
+func (r *run) note(text string) { r.result.RunNotes = append(r.result.RunNotes, text) }
+
 // readBack saves the state of the database in the run's folder.
 func readBack(ctx context.Context, store work, folder string, p Progress) error {
 	p.Stage("reading everything back")
@@ -48,7 +58,7 @@ func readBack(ctx context.Context, store work, folder string, p Progress) error 
 func (r *run) size(ctx context.Context) {
 	size, err := r.store.Size(ctx)
 	if err != nil {
-		r.result.Notes = append(r.result.Notes, fmt.Sprintf("the size on disk is not known: %v", err))
+		r.note(fmt.Sprintf("%s: %v", noteNoSize, err))
 		return
 	}
 	enterSize(r.result, size)
@@ -66,7 +76,7 @@ func (r *run) keep(ctx context.Context) error {
 			return fmt.Errorf("drop assay's data: %w", err)
 		}
 	case r.scenario.Cluster != "":
-		r.result.Notes = append(r.result.Notes, "the servers were started for this run and are gone; the state is kept in the run's folder")
+		r.note("the servers were started for this run and are gone; the state is kept in the run's folder")
 	case r.driver.Name != "mem":
 		r.result.Data.Kept = r.result.Database.Address
 	}
@@ -99,7 +109,7 @@ func finish(ctx context.Context, folder string, s Scenario, r *report.Result, f 
 		r.Rounds[i].Facts = append(r.Rounds[i].Facts, judged.facts[r.Rounds[i].Name]...)
 	}
 	r.Verdict = check.Combine(r.Checks)
-	r.Notes = append(r.Notes, judged.notes...)
+	r.Notes = slices.Concat(r.RunNotes, r.Notes, judged.notes)
 	return write(ctx, folder, s, r)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"assay/catalog"
+	"assay/check"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
@@ -85,8 +86,8 @@ func entityOf(f entity.Figures) *report.Entity {
 
 func entityNotes(f entity.Figures) []string {
 	if unknown := f.Writes.Outcomes.Unknown; unknown > 0 {
-		return []string{fmt.Sprintf("of %d writes that ended unknown %d turned out done, %d not done",
-			unknown, f.UnknownDone, unknown-f.UnknownDone)}
+		return []string{fmt.Sprintf("of %s that ended unknown %s turned out done, %s not done", check.Counted(unknown, "write", "writes"),
+			check.CountOrNone(f.UnknownDone), check.CountOrNone(unknown-f.UnknownDone))}
 	}
 	return nil
 }

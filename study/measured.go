@@ -126,7 +126,7 @@ func enterValidity(r *report.Result, figures measure.Figures, f findings, impact
 	}, limits(r.Workload))
 	v.Reasons = append(v.Reasons, unproven...)
 	if f.hung > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("clients hung: %d never came back from their last operation", f.hung))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("clients hung: %s never came back from the last operation", check.Count(f.hung)))
 	}
 	r.Measurement = report.Measurement{Verdict: valid, Reasons: v.Reasons}
 	if len(v.Reasons) > 0 {
@@ -174,13 +174,13 @@ func enterThresholds(r *report.Result, f measure.Figures, s Scenario) error {
 func accounting(f measure.Figures, judged map[history.Outcome]int64, x findings) check.Result {
 	r := check.Result{Name: "record", Verdict: check.Valid}
 	h := f.Outcomes
-	r.Detail = fmt.Sprintf("%d operations in %d attempts are in the history", h.Total(), f.Attempts)
+	r.Detail = fmt.Sprintf("%s in %s in the history", check.Counted(h.Total(), "operation", "operations"), check.Counted(f.Attempts, "attempt is", "attempts are"))
 	// Reserved and done, but without a record: only where a client was lost.
 	unrecorded := judged[history.Unknown] - h.Unknown
 	wrong := judged[history.Committed] != h.Committed || judged[history.Rejected] != h.Rejected ||
 		judged[history.Failed] != h.Failed || unrecorded < 0
 	if x.live != nil {
-		r.Detail += fmt.Sprintf(", as many as were counted while it went on (%d in %d)", x.live.Outcomes.Total(), x.live.Attempts)
+		r.Detail += fmt.Sprintf(", as many as were counted while it went on (%s in %s)", check.Count(x.live.Outcomes.Total()), check.Count(x.live.Attempts))
 		wrong = wrong || x.live.Outcomes != h || x.live.Attempts != f.Attempts || x.hung == 0 && unrecorded != 0
 	}
 	if wrong {

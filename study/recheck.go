@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"assay/catalog"
@@ -201,6 +203,9 @@ func readStore(ctx context.Context, folder string, store work, r *report.Result,
 		return err
 	}
 	enterSize(r, size)
+	r.RunNotes = slices.DeleteFunc(r.RunNotes, func(note string) bool {
+		return strings.HasPrefix(note, noteNotRead) || strings.HasPrefix(note, noteNoSize)
+	})
 	return nil
 }
 

@@ -31,6 +31,36 @@ func TestRecheckGivesTheSame(t *testing.T) {
 	}
 }
 
+// TestRecheckKeepsTheRunsNotes: what only the run could know stays, in the
+// result and on the page, and what a judge notes is not there twice.
+func TestRecheckKeepsTheRunsNotes(t *testing.T) {
+	first := carryOut(t, small("", 5, 300))
+	const note, stale = "the servers are gone & nobody misses them", noteNoSize + ": it was not told"
+	_, r, err := readRun(first.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.RunNotes = []string{note, stale}
+	if err := writeResult(first.Folder, r); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		again := recheck(t, first.Folder)
+		if want := append([]string{note, stale}, first.Result.Notes...); !slices.Equal(again.Result.Notes, want) {
+			t.Errorf("notes %q, want %q", again.Result.Notes, want)
+		}
+		keepsSchema(t, again.Folder)
+		if page := string(read(t, again.Report)); !strings.Contains(page, "the servers are gone &amp; nobody misses them") {
+			t.Error("the page lacks the run's note")
+		}
+	}
+	// Read again, the database has told its size.
+	remove(t, filepath.Join(first.Folder, bank.FileState))
+	if again := recheck(t, first.Folder); !slices.Equal(again.Result.RunNotes, []string{note}) || slices.Contains(again.Result.Notes, stale) {
+		t.Errorf("notes %q, of the run %q", again.Result.Notes, again.Result.RunNotes)
+	}
+}
+
 func TestRecheckReadsTheDatabaseAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bank.sqlite")
 	for name, database := range map[string]string{"in the folder": "", "elsewhere": "sqlite:" + file} {

@@ -33,8 +33,12 @@ func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load
 	for i, round := range rounds {
 		r.options.Progress.Stage(fmt.Sprintf("round %d of %d: %s", i+1, len(rounds), round.Name))
 		clients, err := r.roundClients(ctx, round)
+		if err != nil && ctx.Err() != nil && i > 0 {
+			all.Cut = true
+			return all, markCut(recorder, now())
+		}
 		if err != nil {
-			return all, err
+			return all, r.interrupted(ctx, err, "preparing the first round, with all rows in")
 		}
 		scope := measure.RoundScope{Name: round.Name, First: first, Clients: round.Clients, Start: now(), Apart: round.Apart}
 		if began < 0 {
@@ -72,12 +76,16 @@ func (r *run) workRound(ctx context.Context, round load.Round, scope measure.Rou
 	scope.End = now()
 	scope.ServerSeconds = max(r.serverTime()-before, 0)
 	if stats.Cut {
-		err = recorder.Mark(history.Event{At: scope.End, Name: history.EventCut, Detail: "it was ended before its time"})
+		err = markCut(recorder, scope.End)
 	}
 	if err != nil {
 		return stats, err
 	}
 	return stats, markRound(recorder, scope)
+}
+
+func markCut(recorder load.Recorder, at int64) error {
+	return recorder.Mark(history.Event{At: at, Name: history.EventCut, Detail: "it was ended before its time"})
 }
 
 func markRound(recorder load.Recorder, scope measure.RoundScope) error {
@@ -164,6 +172,14 @@ func (r *roundReader) event(e history.Event) error {
 		r.scopes[i] = scope
 	}
 	return nil
+}
+
+// enterPlan enters what is to be worked instead of one stretch.
+func enterPlan(l *report.Load, rounds []load.Round) {
+	l.WarmupSeconds, l.DurationSeconds, l.Ops = 0, 0, 0
+	for _, round := range rounds {
+		l.Rounds = append(l.Rounds, round.Name)
+	}
 }
 
 func enterRounds(r *report.Result, figures []measure.RoundFigures) {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"assay/catalog"
+	"assay/check"
 	"assay/cluster"
 	"assay/history"
 	"assay/load"
@@ -85,11 +86,11 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	r := &run{scenario: s, options: o, address: s.Database}
 	stop, err := r.provide(ctx)
 	if err != nil {
-		return Outcome{}, err
+		return Outcome{}, r.interrupted(ctx, err, "the servers were being started")
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	if err := r.open(ctx); err != nil {
-		return Outcome{}, err
+		return Outcome{}, r.interrupted(ctx, err, "connecting")
 	}
 	defer func() { err = errors.Join(err, r.store.Close()) }()
 	if err := r.load(ctx); err != nil {
@@ -153,8 +154,8 @@ func (r *run) reach(ctx context.Context) error {
 		if !found.Mark.Loaded {
 			state = "its loading was interrupted"
 		}
-		r.options.Progress.Note(fmt.Sprintf("replacing what run %s left: %d of %d rows, %s",
-			found.Mark.Run, found.Rows, found.Mark.Rows, state))
+		r.options.Progress.Note(fmt.Sprintf("replacing what run %s left: %s of %s, %s",
+			found.Mark.Run, check.Count(found.Rows), check.Counted(found.Mark.Rows, "row", "rows"), state))
 	}
 	r.store = store
 	r.offerRestart()
@@ -167,7 +168,7 @@ func (r *run) reach(ctx context.Context) error {
 
 // embeddedAddress is the database of a run that names none.
 func embeddedAddress(folder, workload string) string {
-	return "sqlite:" + filepath.Join(folder, workload+fileSQLite)
+	return schemeSQLite + filepath.Join(folder, workload+fileSQLite)
 }
 
 // load makes the opening state and the first form of the result, which says
@@ -178,7 +179,9 @@ func (r *run) load(ctx context.Context) error {
 		Run: uuid.NewString(), Workload: r.scenario.Workload, Version: r.options.Version,
 		Created: started.UTC().Truncate(time.Second), Rows: r.store.Rows(),
 	}
-	if err := writeScenario(filepath.Join(r.folder, FileScenario), r.scenario); err != nil {
+	kept := r.scenario
+	kept.Database = fromAnywhere(kept.Database)
+	if err := writeScenario(filepath.Join(r.folder, FileScenario), kept); err != nil {
 		return err
 	}
 	here := environment(ctx, r.options.Version, r.folder)
@@ -187,15 +190,20 @@ func (r *run) load(ctx context.Context) error {
 	}
 	r.result = begin(r.scenario, mark, started)
 	r.result.Cluster = r.nodes
+	if rounds, several := r.store.(inRounds); several {
+		enterPlan(&r.result.Load, rounds.Rounds())
+	}
 	if err := writeResult(r.folder, r.result); err != nil {
 		return err
 	}
-	r.options.Progress.Stage(fmt.Sprintf("loading %d rows", r.store.Rows()))
-	if err := r.store.Create(ctx, mark); err != nil {
-		return err
+	r.options.Progress.Stage("loading " + check.Counted(r.store.Rows(), "row", "rows"))
+	progress := &loading{progress: r.options.Progress}
+	err := r.store.Create(ctx, mark)
+	if err == nil {
+		err = r.store.Load(ctx, progress.rows)
 	}
-	if err := r.store.Load(ctx, r.options.Progress.Rows); err != nil {
-		return err
+	if err != nil {
+		return r.interrupted(ctx, err, r.loadingWords(progress))
 	}
 	took := time.Since(started).Seconds()
 	r.result.Loading = report.Loading{
@@ -203,7 +211,7 @@ func (r *run) load(ctx context.Context) error {
 	}
 	product, err := r.store.Describe(ctx)
 	if err != nil {
-		return err
+		return r.interrupted(ctx, err, r.loadingWords(progress))
 	}
 	describe(r.result, product, r.address, r.store.Promise())
 	if r.nodes != nil {
@@ -217,11 +225,11 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	var clients []load.Client
 	rounds, several := r.store.(inRounds)
 	if !several {
-		r.options.Progress.Stage(fmt.Sprintf("opening %d sessions", r.scenario.Load.Clients))
+		r.options.Progress.Stage("opening " + check.Counted(r.scenario.Load.Clients, "session", "sessions"))
 		opening := time.Now()
 		var err error
 		if clients, err = r.clients(ctx); err != nil {
-			return load.Stats{}, err
+			return load.Stats{}, r.interrupted(ctx, err, "opening sessions, with all rows in")
 		}
 		r.result.Client.ConnectMillis = float64(time.Since(opening).Microseconds()) / 1000
 		r.options.Progress.Stage(workingText(r.scenario.Load))
@@ -300,7 +308,7 @@ func (r *run) settle(ctx context.Context, stats load.Stats) {
 	if err := r.store.Settle(ctx); err != nil {
 		r.inFlight = fmt.Sprintf("transfers may have been in flight when it was read: %v", err)
 	} else if stats.Hung > 0 {
-		r.inFlight = fmt.Sprintf("%d clients never came back from their last operation", stats.Hung)
+		r.inFlight = check.Counted(stats.Hung, "client", "clients") + " never came back from the last operation"
 	}
 }
 
@@ -342,7 +350,7 @@ func workingText(p load.Plan) string {
 	}
 	length := fmt.Sprintf("%v", p.Duration)
 	if p.Ops > 0 {
-		length = fmt.Sprintf("%d operations", p.Ops)
+		length = check.Counted(p.Ops, "operation", "operations")
 	}
-	return fmt.Sprintf("working: %d clients, %s, %s after %v of warm-up, seed %d", p.Clients, loop, length, p.Warmup, p.Seed)
+	return fmt.Sprintf("working: %s, %s, %s after %v of warm-up, seed %d", check.Counted(p.Clients, "client", "clients"), loop, length, p.Warmup, p.Seed)
 }

@@ -58,7 +58,7 @@ func TestMinimalCases(t *testing.T) {
 			[]Read{see(1, 40, 50)}, []Read{see(1, 40, 50)}},
 		{kindTotal, "saw a total of 0 in 0 accounts ()", "", Options{}, Options{},
 			[]Read{see(1, 50, 50), see(2, 50, 50), see(5)}, []Read{see(1, 50, 50), see(2, 50, 50), see(5, 50, 50)}},
-		{kindNegative, "saw account b at -1, below zero", "1 times an account was below zero", Options{}, Options{NegativeAllowed: true},
+		{kindNegative, "saw account b at -1, below zero", "1 time an account was below zero", Options{}, Options{NegativeAllowed: true},
 			[]Read{see(1, 1, 0), see(2, 2, -1)}, []Read{see(1, 1, 0), see(2, 2, -1)}},
 		{kindMissing, "saw no balance of an account that it read: a: none, b: 0", "1 missed a balance", Options{}, Options{},
 			[]Read{see(1, 0, 0), see(2, 0, 0), missing(see(3, 0, 0), 0)}, []Read{see(1, 0, 0), see(2, 0, 0), see(3, 0, 0)}},
@@ -95,9 +95,9 @@ func TestNothingIsUnknown(t *testing.T) {
 	failed.Transfer(history.Failed)
 	failed.Transfer(history.Rejected)
 	for want, r := range map[string]check.Result{
-		"0 reads of all accounts, 0 transfers (0 that may have taken effect); no read was answered, so nothing can be said":                                                judge(Options{}, 0),
+		"0 reads of all accounts, 0 transfers (none that may have taken effect); no read was answered, so nothing can be said":                                             judge(Options{}, 0),
 		"0 reads of all accounts, 1 transfer (1 that may have taken effect); no read was answered, so nothing can be said; 1 more read without accounts in the history":    unanswered.Result(),
-		"2 reads of all accounts, 2 transfers (0 that may have taken effect); no money was moved, so nothing was put to the test":                                          failed.Result(),
+		"2 reads of all accounts, 2 transfers (none that may have taken effect); no money was moved, so nothing was put to the test":                                       failed.Result(),
 		"1 read of all accounts, 1 transfer (1 that may have taken effect); of one read alone nobody knows whether its total is right; give the total, or read more often": judge(Options{}, 1, see(1, 5)),
 	} {
 		if r.Verdict != check.Unknown || r.Detail != want || r.Found != 0 {

@@ -25,8 +25,8 @@ func (j *Judge) Result() check.Result {
 	if r.Found > 0 { // what was not listed counts as well
 		r.Found = wrong + j.without + j.negatives
 	}
-	r.Detail = fmt.Sprintf("%s of all accounts, %s (%d that may have taken effect); ",
-		plural(j.reads, "read"), plural(j.transfers, "transfer"), j.possible)
+	r.Detail = fmt.Sprintf("%s of all accounts, %s (%s that may have taken effect); ",
+		plural(j.reads, "read"), plural(j.transfers, "transfer"), check.CountOrNone(j.possible))
 	switch {
 	case r.Verdict == check.Violated:
 		r.Detail += j.whatIsWrong(should, wrong)
@@ -102,20 +102,15 @@ func (j *Judge) compare(is, should total) string {
 func (j *Judge) whatIsWrong(should total, wrong int64) string {
 	var said []string
 	if wrong > 0 {
-		said = append(said, fmt.Sprintf("%d saw another total than %s", wrong, should.big()))
+		said = append(said, fmt.Sprintf("%s saw another total than %s", check.Count(wrong), should.big()))
 	}
 	if j.without > 0 {
-		said = append(said, fmt.Sprintf("%d missed a balance", j.without))
+		said = append(said, check.Count(j.without)+" missed a balance")
 	}
 	if j.negatives > 0 {
-		said = append(said, fmt.Sprintf("%d times an account was below zero", j.negatives))
+		said = append(said, check.Counted(j.negatives, "time", "times")+" an account was below zero")
 	}
 	return strings.Join(said, ", ")
 }
 
-func plural(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func plural(n int64, what string) string { return check.Counted(n, what, what+"s") }

@@ -106,9 +106,9 @@ func (in *inference) about(key int32, values []int64, text string, txns ...int32
 func (in *inference) noteTwice(key, a, b int32) {
 	if in.ambiguous == "" {
 		x, y := in.h.ops[a], in.h.ops[b]
-		in.ambiguous = fmt.Sprintf("%s was written to key %s by transaction %d and by transaction %d: who read which "+
+		in.ambiguous = fmt.Sprintf("%s was written to key %s by %s and by %s: who read which "+
 			"cannot be told; the workload must write each value to a key only once",
-			in.h.name(x.val), in.h.keyName(key), in.h.ids[x.txn], in.h.ids[y.txn])
+			in.h.name(x.val), in.h.keyName(key), in.readerName(x.txn), in.readerName(y.txn))
 	}
 }
 

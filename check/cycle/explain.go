@@ -111,13 +111,16 @@ func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, 
 	return true
 }
 
-// readerName names a transaction that only gives evidence. Ids below 0 are given
-// to what the judge itself has read when the run was over.
-func (in *inference) readerName(txn int32) string {
-	if id := in.h.ids[txn]; id >= 0 {
-		return fmt.Sprintf("transaction %d", id)
+// readerName names a transaction that only gives evidence.
+func (in *inference) readerName(txn int32) string { return txnName(in.h.ids[txn]) }
+
+// txnName names a transaction. Ids below 0 are given to what the judge itself has
+// read when the run was over.
+func txnName(id int64) string {
+	if id < 0 {
+		return "the read at the end"
 	}
-	return "the read at the end"
+	return fmt.Sprintf("transaction %d", id)
 }
 
 // until returns how much of the spine there is up to a place.
@@ -179,7 +182,7 @@ func (in *inference) explainRegister(edge *Edge, kind edgeKind, key, a, b int32,
 		case b:
 			return y
 		default:
-			return fmt.Sprintf("transaction %d", in.h.ids[t])
+			return in.readerName(t)
 		}
 	}
 	for _, e := range s.edges {

@@ -87,7 +87,12 @@ type TxnView struct {
 }
 
 // name is how a reader finds the transaction again.
-func (v *TxnView) name() string { return fmt.Sprintf("transaction %d of process %d", v.ID, v.Process) }
+func (v *TxnView) name() string {
+	if v.ID < 0 {
+		return txnName(v.ID) // nobody's process
+	}
+	return fmt.Sprintf("%s of process %d", txnName(v.ID), v.Process)
+}
 
 // Edge says why one transaction of a cycle comes before the next.
 type Edge struct {
@@ -136,8 +141,9 @@ func (e *Evidence) cycle() *check.Cycle {
 }
 
 func (r *Report) detail() string {
-	looked := fmt.Sprintf("%d transactions with %d operations on %d keys, %d dependencies",
-		r.Size.Transactions, r.Size.Operations, r.Size.Keys, r.Size.Dependencies)
+	looked := fmt.Sprintf("%s with %s on %s, %s", check.Counted(r.Size.Transactions, "transaction", "transactions"),
+		check.Counted(r.Size.Operations, "operation", "operations"), check.Counted(r.Size.Keys, "key", "keys"),
+		check.Counted(r.Size.Dependencies, "dependency", "dependencies"))
 	switch r.Verdict {
 	case check.Violated:
 		not := make([]string, len(r.Not))

@@ -98,8 +98,8 @@ func (b *balances) tell(n, at uint32, off int64) {
 	b.found.add(KindAcknowledgedBalance, func() check.Evidence {
 		id, account, version := b.j.id(n), int64(b.account)+1, b.version(b.account, at)
 		return check.Evidence{
-			Text: fmt.Sprintf("%s was acknowledged with %d in account %d at version %d; the %d versions before and the transfer make it %d: off by %d",
-				b.j.transfer(id), b.balance+off, account, version, version-1, b.balance, off),
+			Text: fmt.Sprintf("%s was acknowledged with %d in account %d at version %d; the %s before and the transfer make it %d: off by %d",
+				b.j.transfer(id), b.balance+off, account, version, check.Counted(version-1, "version", "versions"), b.balance, off),
 			Fields: map[string]int64{"id": id, "account": account, "version": version, "acknowledged": b.balance + off,
 				"expected": b.balance, "off": off},
 		}

@@ -134,7 +134,7 @@ func (c *chains) findBeyond(n, id, version uint32) {
 	c.found.add(KindImpossibleVersion, func() check.Evidence {
 		transfer, rows := c.j.id(n), c.j.sheet[id-1].touched
 		return check.Evidence{
-			Text:   fmt.Sprintf("%s gave account %d version %d, but only %d journal rows touch it", c.j.transfer(transfer), id, version, rows),
+			Text:   fmt.Sprintf("%s gave account %d version %d, but only %s it", c.j.transfer(transfer), id, version, check.Counted(rows, "journal row touches", "journal rows touch")),
 			Fields: map[string]int64{"id": transfer, "account": int64(id), "version": int64(version), "journal_rows": rows},
 		}
 	})

@@ -68,7 +68,7 @@ func (c *comparison) compare() error {
 func (c *comparison) count(kind string, n int64, what string) {
 	c.found.addMany(kind, n, func() check.Evidence {
 		return check.Evidence{
-			Text:   fmt.Sprintf("of replica %s at least %d more accounts and journal rows are %s", c.replica.Name, n, what),
+			Text:   fmt.Sprintf("of replica %s at least %s more accounts and journal rows are %s", c.replica.Name, check.Count(n), what),
 			Fields: map[string]int64{"at_least": n},
 		}
 	})

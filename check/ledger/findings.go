@@ -3,7 +3,6 @@ package ledger
 import (
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"assay/check"
@@ -178,7 +177,7 @@ func (f findings) String() string {
 	var said []string
 	for _, k := range f {
 		if k.found > 0 {
-			said = append(said, figure(k.found)+" "+k.kind)
+			said = append(said, check.Count(k.found)+" "+k.kind)
 		}
 	}
 	return strings.Join(said, ", ")
@@ -201,18 +200,4 @@ func (a *adder) add(x int64) {
 
 func (a *adder) value() *big.Int {
 	return new(big.Int).Add(&a.large, big.NewInt(a.small))
-}
-
-// figure writes a number with its thousands apart: 1,204.
-func figure(n int64) string { return grouped(strconv.FormatInt(n, 10)) }
-
-func grouped(digits string) string {
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
 }

@@ -29,7 +29,7 @@ func (a *auditing) judgeFull() {
 		switch off := new(big.Int).Sub(big.NewInt(x.balance), loaded.value()); {
 		case x.count != a.j.books.Accounts:
 			a.seen.add(KindAuditCount, func() check.Evidence {
-				return x.evidence(fmt.Sprintf("found %d accounts where %d were loaded", x.count, a.j.books.Accounts))
+				return x.evidence(fmt.Sprintf("found %s where %s loaded", check.Counted(x.count, "account", "accounts"), check.Counted(a.j.books.Accounts, "was", "were")))
 			})
 		case off.Sign() != 0:
 			a.seen.add(KindAuditSum, func() check.Evidence {
@@ -66,19 +66,19 @@ func (a *auditing) judgeVersions(x *fullAudit, can limits) {
 	switch saw := x.version / 2; {
 	case x.version%2 != 0 || x.version < 0 || saw > rows:
 		a.seen.add(KindAuditVersions, func() check.Evidence {
-			return x.evidence(fmt.Sprintf("found versions that add up to %d; each of %d transfers adds two", x.version, rows))
+			return x.evidence(fmt.Sprintf("found versions that add up to %d; each of %s transfers adds two", x.version, check.Count(rows)))
 		})
 	case saw < can.least:
 		a.seen.add(KindStaleRead, func() check.Evidence {
-			e := x.evidence(fmt.Sprintf("saw %d transfers, though %d had been acknowledged when it was started at %s",
-				saw, can.least, seconds(x.first)))
+			e := x.evidence(fmt.Sprintf("saw %s, though %s had been acknowledged when it was started at %s",
+				check.Counted(saw, "transfer", "transfers"), check.Count(can.least), seconds(x.first)))
 			e.Fields["saw"], e.Fields["acknowledged"] = saw, can.least
 			return e
 		})
 	case saw > can.most:
 		a.seen.add(KindFutureRead, func() check.Evidence {
-			e := x.evidence(fmt.Sprintf("saw %d transfers, though only %d had been started when it ended at %s",
-				saw, can.most, seconds(x.end)))
+			e := x.evidence(fmt.Sprintf("saw %s, though only %s had been started when it ended at %s",
+				check.Counted(saw, "transfer", "transfers"), check.Count(can.most), seconds(x.end)))
 			e.Fields["saw"], e.Fields["started"] = saw, can.most
 			return e
 		})

@@ -215,8 +215,8 @@ func TestSumsBeyond64Bits(t *testing.T) {
 func TestFigure(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 12: "12", 999: "999", 1000: "1,000", -1000: "-1,000", -100: "-100",
 		1234567: "1,234,567", math.MinInt64: "-9,223,372,036,854,775,808"} {
-		if got := figure(n); got != want {
-			t.Errorf("figure(%d) = %s, want %s", n, got, want)
+		if got := check.Count(n); got != want {
+			t.Errorf("check.Count(%d) = %s, want %s", n, got, want)
 		}
 	}
 }

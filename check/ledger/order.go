@@ -75,19 +75,19 @@ func (j *Judge) convict(r *check.Result, found findings, looked string) (allowed
 }
 
 func (j *Judge) sayOrder(r *check.Result, found findings, agreed int64) {
-	looked := fmt.Sprintf("%s journal rows were put in order by the versions that they gave", figure(int64(j.entries.len())))
+	looked := check.Counted(j.entries.len(), "journal row was", "journal rows were") + " put in order by the versions that they gave"
 	allowed, innocent := j.convict(r, found, looked)
 	switch {
 	case !innocent:
 	case j.entries.tooMany > 0:
-		r.Detail = fmt.Sprintf("%s journal rows are too many to be put in order", figure(j.rowsRead))
+		r.Detail = fmt.Sprintf("%s journal rows are too many to be put in order", check.Count(j.rowsRead))
 	case j.unproven(r, History, Journal):
 	case allowed != "":
 		r.Verdict = check.Valid
 		r.Detail = looked + " and nothing else was wrong" + allowed
 	default:
 		r.Verdict = check.Valid
-		r.Detail = fmt.Sprintf("%s journal rows gave each account the versions from 1 on once each, in one order for all accounts that agrees with real time; %s acknowledged balances follow from it",
-			figure(j.rowsRead), figure(agreed))
+		r.Detail = fmt.Sprintf("%s gave each account the versions from 1 on once each, in one order for all accounts that agrees with real time; %s from it",
+			journalRows(j.rowsRead), check.Counted(agreed, "acknowledged balance follows", "acknowledged balances follow"))
 	}
 }

@@ -83,7 +83,7 @@ func TestOrderTales(t *testing.T) {
 		{"a balance acknowledged otherwise",
 			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(func(d *deed) { d.told = map[int]int64{0: 7} }), give(1, 3, 4, 1, 0, 9)},
 			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(func(d *deed) { d.unheard = true }), give(1, 3, 4, 1, 0, 9)},
-			"order:acknowledged-balance", "was acknowledged with 997 in account 1 at version 2; the 1 versions before and the transfer make it 990: off by 7"},
+			"order:acknowledged-balance", "was acknowledged with 997 in account 1 at version 2; the 1 version before and the transfer make it 990: off by 7"},
 		{"all balances from one on acknowledged otherwise",
 			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(func(d *deed) { d.told = map[int]int64{0: 7} }),
 				give(1, 3, 4, 1, 0, 9).but(func(d *deed) { d.told = map[int]int64{0: 7} }), give(1, 4, 4, 2, 0, 9).but(func(d *deed) { d.told = map[int]int64{0: 7} })},
@@ -92,7 +92,7 @@ func TestOrderTales(t *testing.T) {
 		{"a destination's balance acknowledged otherwise",
 			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9).but(func(d *deed) { d.told = map[int]int64{2: -1} })},
 			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9)},
-			"order:acknowledged-balance", "with 1009 in account 2 at version 2; the 1 versions before and the transfer make it 1010: off by -1"},
+			"order:acknowledged-balance", "with 1009 in account 2 at version 2; the 1 version before and the transfer make it 1010: off by -1"},
 	})
 }
 

@@ -70,10 +70,10 @@ func (c *comparison) judge(replicas []Replica) (r check.Result, err error) {
 			}
 		}
 	}
-	holds := fmt.Sprintf("the primary's %s accounts and %s journal rows", figure(c.sums.accounts), figure(c.sums.rows))
+	holds := fmt.Sprintf("the primary's %s and %s", check.Counted(c.sums.accounts, "account", "accounts"), journalRows(c.sums.rows))
 	switch c.found.into(&r); {
 	case r.Verdict == check.Violated:
-		r.Detail = fmt.Sprintf("%d replicas held against %s: %v", compared, holds, c.found)
+		r.Detail = fmt.Sprintf("%s held against %s: %v", check.Counted(compared, "replica", "replicas"), holds, c.found)
 		if c.unnamed {
 			r.Detail += ", at least"
 		}
@@ -85,7 +85,7 @@ func (c *comparison) judge(replicas []Replica) (r check.Result, err error) {
 		r.Detail = left
 	default:
 		r.Verdict = check.Valid
-		r.Detail = fmt.Sprintf("%d replicas hold exactly %s", compared, holds)
+		r.Detail = fmt.Sprintf("%s exactly %s", check.Counted(compared, "replica holds", "replicas hold"), holds)
 	}
 	return r, nil
 }

@@ -148,7 +148,7 @@ func TestReplicasThatDifferInNearlyEverything(t *testing.T) {
 		same.rows = append(same.rows, Row{ID: 5})
 	}
 	if r := replicasOf(t, replica, same); r.Found != compareRoom+1 || len(r.Evidence) != 1 ||
-		r.Evidence[0].Text != fmt.Sprintf("of replica r1 at least %d more accounts and journal rows are missing on the primary", compareRoom+1) {
+		r.Evidence[0].Text != "of replica r1 at least "+check.Count(compareRoom+1)+" more accounts and journal rows are missing on the primary" {
 		t.Errorf("%d found: %s %v", r.Found, r.Detail, r.Evidence)
 	}
 }

@@ -51,7 +51,7 @@ func (j *Judge) judgeTotal() check.Result {
 	found.into(&r)
 	if r.Verdict == check.Violated {
 		r.Detail = fmt.Sprintf("%s accounts were read where %s were loaded with %s in all: %v",
-			figure(j.accountsRead), figure(j.books.Accounts), grouped(loaded.value().String()), found)
+			check.Count(j.accountsRead), check.Count(j.books.Accounts), check.Grouped(loaded.value().String()), found)
 		return r
 	}
 	if j.unproven(&r, Accounts) {
@@ -59,7 +59,7 @@ func (j *Judge) judgeTotal() check.Result {
 	}
 	r.Verdict = check.Valid
 	r.Detail = fmt.Sprintf("%s accounts hold %s, exactly what was loaded, and none is below zero",
-		figure(j.books.Accounts), grouped(loaded.value().String()))
+		check.Count(j.books.Accounts), check.Grouped(loaded.value().String()))
 	return r
 }
 
@@ -108,20 +108,20 @@ func (j *Judge) judgeAccounts() check.Result {
 	}
 	found.into(&r)
 	if r.Verdict == check.Violated {
-		r.Detail = fmt.Sprintf("%s accounts held against %s journal rows: %v", figure(compared), figure(j.rowsRead), found)
+		r.Detail = fmt.Sprintf("%s held against %s: %v", check.Counted(compared, "account", "accounts"), journalRows(j.rowsRead), found)
 		return r
 	}
 	if j.unproven(&r, Accounts, Journal) {
 		return r
 	}
 	if compared < j.books.Accounts {
-		r.Detail = fmt.Sprintf("%s of %s accounts agree with %s journal rows; the others were not there to be compared",
-			figure(compared), figure(j.books.Accounts), figure(j.rowsRead))
+		r.Detail = fmt.Sprintf("%s of %s accounts agree with %s; the others were not there to be compared",
+			check.Count(compared), check.Count(j.books.Accounts), journalRows(j.rowsRead))
 		return r
 	}
 	r.Verdict = check.Valid
-	r.Detail = fmt.Sprintf("each of %s accounts has the balance and the version that %s journal rows give it",
-		figure(compared), figure(j.rowsRead))
+	r.Detail = fmt.Sprintf("each of %s accounts has the balance and the version that %s it",
+		check.Count(compared), check.Counted(j.rowsRead, "journal row gives", "journal rows give"))
 	return r
 }
 
@@ -136,8 +136,8 @@ func (j *Judge) compareAccounts(found findings) (compared int64) {
 		if want := opening + a.effect; a.balance != want {
 			found.add(kindBalance, func() check.Evidence {
 				return check.Evidence{
-					Text: fmt.Sprintf("account %d holds %d; opening %d and %d journal rows make it %d: off by %d",
-						id, a.balance, opening, a.touched, want, a.balance-want),
+					Text: fmt.Sprintf("account %d holds %d; opening %d and %s make it %d: off by %d",
+						id, a.balance, opening, journalRows(a.touched), want, a.balance-want),
 					Fields: map[string]int64{"account": id, "balance": a.balance, "expected": want,
 						"off": a.balance - want, "journal_rows": a.touched},
 				}
@@ -146,7 +146,7 @@ func (j *Judge) compareAccounts(found findings) (compared int64) {
 		if a.version != a.touched {
 			found.add(kindVersion, func() check.Evidence {
 				return check.Evidence{
-					Text:   fmt.Sprintf("account %d has version %d, but %d journal rows touch it", id, a.version, a.touched),
+					Text:   fmt.Sprintf("account %d has version %d, but %s it", id, a.version, check.Counted(a.touched, "journal row touches", "journal rows touch")),
 					Fields: map[string]int64{"account": id, "version": a.version, "journal_rows": a.touched},
 				}
 			})
@@ -265,18 +265,28 @@ func (j *Judge) say(found findings, t Tally) check.Result {
 	r := check.Result{Name: "transfers"}
 	found.into(&r)
 	if r.Verdict == check.Violated {
-		r.Detail = fmt.Sprintf("%s committed, %s rejected, %s failed and %s unknown transfers held against %s journal rows: %v",
-			figure(t.Committed), figure(t.Rejected), figure(t.Failed), figure(t.Unknown), figure(t.Rows), found)
+		r.Detail = fmt.Sprintf("%s committed, %s rejected, %s failed and %s unknown transfers held against %s: %v",
+			check.Count(t.Committed), check.Count(t.Rejected), check.Count(t.Failed), check.Count(t.Unknown), journalRows(t.Rows), found)
 		return r
 	}
 	if j.unproven(&r, History, Journal) {
 		return r
 	}
 	r.Verdict = check.Valid
-	r.Detail = fmt.Sprintf("%s committed transfers have exactly one journal row each, %s rejected and %s failed ones have none, %s of %s unknown ones took effect",
-		figure(t.Committed), figure(t.Rejected), figure(t.Failed), figure(t.UnknownApplied), figure(t.Unknown))
+	r.Detail = check.Counted(t.Committed, "committed transfer has", "committed transfers have") + " exactly one journal row each"
+	if t.Rejected+t.Failed > 0 {
+		r.Detail += fmt.Sprintf(", %s rejected and %s failed ones have none", check.Count(t.Rejected), check.Count(t.Failed))
+	}
+	if t.Unknown > 0 {
+		r.Detail += fmt.Sprintf(", %s of %s unknown ones took effect", check.Count(t.UnknownApplied), check.Count(t.Unknown))
+	}
+	if t.Rejected+t.Failed+t.Unknown == 0 {
+		r.Detail += ", and none ended otherwise"
+	}
 	return r
 }
+
+func journalRows(n int64) string { return check.Counted(n, "journal row", "journal rows") }
 
 // unproven sets the detail and returns true if nothing wrong is no proof of
 // anything: nothing was done, nothing was read, or one of the parts that the
@@ -284,16 +294,17 @@ func (j *Judge) say(found findings, t Tally) check.Result {
 func (j *Judge) unproven(r *check.Result, needs ...Part) bool {
 	switch {
 	case j.rowsRead+j.accountsRead == 0:
-		r.Detail = fmt.Sprintf("nothing was read back, though %s transfers were committed", figure(j.committed))
+		r.Detail = fmt.Sprintf("nothing was read back, though %s committed", check.Counted(j.committed, "transfer was", "transfers were"))
 		return true
 	case j.accountsRead == 0:
-		r.Detail = fmt.Sprintf("no account was read back, only %s journal rows", figure(j.rowsRead))
+		r.Detail = fmt.Sprintf("no account was read back, only %s", journalRows(j.rowsRead))
 		return true
 	}
 	for _, part := range needs {
 		if j.incomplete[part] != "" {
-			r.Detail = fmt.Sprintf("the %v is incomplete (%s), with %s committed transfers, %s journal rows and %s accounts",
-				part, j.incomplete[part], figure(j.committed), figure(j.rowsRead), figure(j.accountsRead))
+			r.Detail = fmt.Sprintf("the %v is incomplete (%s), with %s, %s and %s",
+				part, j.incomplete[part], check.Counted(j.committed, "committed transfer", "committed transfers"), journalRows(j.rowsRead),
+				check.Counted(j.accountsRead, "account", "accounts"))
 			return true
 		}
 	}

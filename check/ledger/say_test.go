@@ -15,7 +15,7 @@ func TestDetailsCountWhatWasJudged(t *testing.T) {
 	results := s.run().results(t)
 	for name, want := range map[string]string{
 		"order":     "3 journal rows gave each account the versions from 1 on once each, in one order for all accounts that agrees with real time; 2 acknowledged balances follow from it",
-		"snapshots": "1 audits of 2 accounts and 1 of all accounts each saw one state of the order, both sides or neither of every transfer, and all that had been acknowledged",
+		"snapshots": "1 audit of 2 accounts and 1 of all accounts each saw one state of the order, both sides or neither of every transfer, and all that had been acknowledged",
 	} {
 		if got := results[name]; got.Verdict != check.Valid || got.Detail != want {
 			t.Errorf("%s is %v: %s, want %s", name, got.Verdict, got.Detail, want)

@@ -157,8 +157,8 @@ func (c *chains) gave(n, id uint32) (version int64, ok bool) {
 
 func (j *Judge) saySnapshots(r *check.Result, seen findings, a *auditing) {
 	partial, full := int64(len(j.audits.partial)), int64(len(j.audits.full))
-	looked := fmt.Sprintf("%s audits of %s accounts and %s of all accounts were held against the order of the transfers",
-		figure(partial), figure(int64(len(j.audits.readings))), figure(full))
+	looked := fmt.Sprintf("%s of %s and %s of all accounts were held against the order of the transfers",
+		check.Counted(partial, "audit", "audits"), check.Counted(len(j.audits.readings), "account", "accounts"), check.Count(full))
 	allowed, innocent := j.convict(r, seen, looked)
 	switch {
 	case !innocent:
@@ -167,9 +167,9 @@ func (j *Judge) saySnapshots(r *check.Result, seen findings, a *auditing) {
 	case partial+full == 0:
 		r.Detail = "no audit was done"
 	case a == nil:
-		r.Detail = fmt.Sprintf("%s journal rows are too many to be put in order", figure(j.rowsRead))
+		r.Detail = fmt.Sprintf("%s journal rows are too many to be put in order", check.Count(j.rowsRead))
 	case a.doubtful > 0:
-		r.Detail = fmt.Sprintf("%s of %s audits read versions that were given twice", figure(a.doubtful), figure(partial+full))
+		r.Detail = fmt.Sprintf("%s of %s audits read versions that were given twice", check.Count(a.doubtful), check.Count(partial+full))
 	case a.spent:
 		r.Detail = "the transfers have no order that audits could be held against"
 	case j.unproven(r, History, Journal):
@@ -178,7 +178,7 @@ func (j *Judge) saySnapshots(r *check.Result, seen findings, a *auditing) {
 		r.Detail = looked + " and nothing else was wrong" + allowed
 	default:
 		r.Verdict = check.Valid
-		r.Detail = fmt.Sprintf("%s audits of %s accounts and %s of all accounts each saw one state of the order, both sides or neither of every transfer, and all that had been acknowledged",
-			figure(partial), figure(int64(len(j.audits.readings))), figure(full))
+		r.Detail = fmt.Sprintf("%s of %s and %s of all accounts each saw one state of the order, both sides or neither of every transfer, and all that had been acknowledged",
+			check.Counted(partial, "audit", "audits"), check.Counted(len(j.audits.readings), "account", "accounts"), check.Count(full))
 	}
 }

@@ -92,7 +92,7 @@ func (c *chains) say(steps []step, name func(n node) string, fields map[string]i
 		set("next_version", c.versionAt(x.to, x.account))
 	}
 	if more := len(steps) - toldSteps; more > 0 {
-		said = append(said, fmt.Sprintf("and %d more", more))
+		said = append(said, "and "+check.Count(more)+" more")
 	}
 	fields["steps"] = int64(len(steps))
 	return strings.Join(said, "; ")
@@ -146,7 +146,7 @@ func (c *chains) describe(n node) string {
 func (s *sweep) tellDirtyWrite(cycle []step) {
 	s.found.add(KindDirtyWrite, func() check.Evidence {
 		fields := map[string]int64{}
-		text := fmt.Sprintf("%d transfers each come before the next and the last before the first (dirty write, G0): ", len(cycle))
+		text := check.Count(len(cycle)) + " transfers each come before the next and the last before the first (dirty write, G0): "
 		return check.Evidence{Text: text + s.say(cycle, s.fullNames(), fields), Fields: fields, Cycle: s.draw(cycle, "")}
 	})
 }

@@ -150,7 +150,7 @@ func TestEachKeyIsHeard(t *testing.T) {
 			t.Errorf("%d: %s", i, r.Evidence[i].Text)
 		}
 	}
-	want := "181 operations (91 reads, 90 writes; 0 failed, 0 of unknown outcome) on 4 registers; 3 registers are not linearizable"
+	want := "181 operations (91 reads, 90 writes; none failed, none of unknown outcome) on 4 registers; 3 registers are not linearizable"
 	if r.Detail != want {
 		t.Errorf("got %q", r.Detail)
 	}
@@ -167,7 +167,7 @@ func TestNothingIsUnknown(t *testing.T) {
 		}
 	}
 	r := judge(t, []Op{write(0, 1, 2, "1"), read(1, 3, 4, "1")})
-	if r.Verdict != check.Valid || r.Detail != "2 operations (1 read, 1 write; 0 failed, 0 of unknown outcome) on 1 register; each is linearizable" {
+	if r.Verdict != check.Valid || r.Detail != "2 operations (1 read, 1 write; none failed, none of unknown outcome) on 1 register; each is linearizable" {
 		t.Errorf("%v: %s", r.Verdict, r.Detail)
 	}
 }

@@ -144,16 +144,11 @@ func (c counts) String() string {
 	if c.sets > 0 {
 		kinds = append(kinds, plural(c.sets, "compare-and-set"))
 	}
-	return fmt.Sprintf("%s (%s; %d failed, %d of unknown outcome)",
-		plural(c.ops, "operation"), strings.Join(kinds, ", "), c.failed, c.unknown)
+	return fmt.Sprintf("%s (%s; %s failed, %s of unknown outcome)",
+		plural(c.ops, "operation"), strings.Join(kinds, ", "), check.CountOrNone(c.failed), check.CountOrNone(c.unknown))
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func plural(n int, what string) string { return check.Counted(n, what, what+"s") }
 
 func are(n int) string {
 	if n == 1 {

@@ -77,8 +77,11 @@ func codeOf(err error) int {
 		goal      *fault.TargetError
 		schedule  *fault.ScheduleError
 		noPrimary *cluster.NoPrimaryError
+		cut       *study.InterruptedError
 	)
 	switch {
+	case errors.As(err, &cut):
+		return exitNoVerdict // it could run, and was not let
 	case errors.As(err, &holder):
 		return holder.code
 	case errors.As(err, &folder) && folder.Err != nil && !errors.Is(folder.Err, os.ErrNotExist) && !errors.Is(folder.Err, syscall.ENOTDIR):

@@ -68,7 +68,7 @@ func TestFirstCommand(t *testing.T) {
 			t.Errorf("standard output does not say %q: %v", part, e)
 		}
 	}
-	for _, part := range []string{"loading 10000", "overall", "the warm-up is over"} {
+	for _, part := range []string{"loading 10,000 rows", "overall", "the warm-up is over"} {
 		if !strings.Contains(e.stderr, part) {
 			t.Errorf("standard error does not say %q: %v", part, e)
 		}

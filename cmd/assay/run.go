@@ -18,7 +18,9 @@ func newRun(version string) *cobra.Command {
 		Short: "Run a workload against a database and judge it",
 		Long: `Run a workload against a database and judge it.
 
-Without --db an embedded SQLite file in the run's folder is used.`,
+Without --db an embedded SQLite file in the run's folder is used. A relative
+path (sqlite:bank.db, in --db or in a scenario) is relative to the directory that
+assay is started in; the scenario.yaml that a run leaves holds the whole path.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var names []string
 			for _, w := range catalog.Workloads() {

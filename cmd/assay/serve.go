@@ -13,6 +13,7 @@ import (
 
 	"assay/catalog"
 	"assay/serve"
+	"assay/study"
 	"assay/workload"
 	"assay/workload/entity"
 )
@@ -20,6 +21,7 @@ import (
 // serveFlags are the flags of assay serve.
 type serveFlags struct {
 	db, listen     string
+	parameters     []string
 	connectTimeout time.Duration
 	options        serve.Options
 }
@@ -51,6 +53,7 @@ first interrupt.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.db, "db", "", "the database's address; may come from "+databaseVariable+", which keeps a password off the command line")
+	flags.StringArrayVar(&f.parameters, "option", nil, "a parameter of the address, such as w=1; repeatable")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "where to listen, as HOST:PORT")
 	flags.BoolVar(&f.options.AllowReset, "allow-reset", false, "let whoever reaches the service empty it and read everything back")
 	flags.IntVar(&f.options.Sessions, "sessions", f.options.Sessions, "sessions of the database that work at once")
@@ -71,6 +74,9 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
 	}
 	if workload.Redacted(f.db) {
 		return usageError{errors.New("the database's address is without its password; give the whole one")}
+	}
+	if f.db, err = study.WithOptions(f.db, f.parameters); err != nil {
+		return err
 	}
 	store, err := f.open(ctx)
 	if err != nil {

@@ -20,7 +20,8 @@ func TestServeAndRunThroughIt(t *testing.T) {
 	reading, writing := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		code := run(ctx, []string{"serve", "--db", "sqlite:" + filepath.Join(dir, "service.db"), "--listen", "127.0.0.1:0", "--allow-reset"}, io.Discard, writing)
+		code := run(ctx, []string{"serve", "--db", "sqlite:" + filepath.Join(dir, "service.db"), "--option", "synchronous=off",
+			"--listen", "127.0.0.1:0", "--allow-reset"}, io.Discard, writing)
 		writing.Close()
 		ended <- code
 	}()
@@ -30,6 +31,9 @@ func TestServeAndRunThroughIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	go io.Copy(io.Discard, reading)
+	if !strings.Contains(string(buffer[:n]), "service.db?synchronous=off on") {
+		t.Errorf("the service does not say with which options: %q", buffer[:n])
+	}
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(string(buffer[:n]))
 	if address == "" {
 		t.Fatalf("the service said %q", buffer[:n])
@@ -56,6 +60,8 @@ func TestServeRefuses(t *testing.T) {
 		"which database":             {"serve"},
 		"names a service":            {"serve", "--db", "http://127.0.0.1:1"},
 		"without its password":       {"serve", "--db", "postgres://u:xxxxx@localhost/test"},
+		"NAME=VALUE":                 {"serve", "--db", "mem://", "--option", "w"},
+		"synchronous \"never\"":      {"serve", "--db", "sqlite:none.db", "--option", "synchronous=never"},
 		"--sessions":                 {"serve", "--db", "mem://", "--sessions", "0"},
 		"--write-share":              {"run", "entity", "--write-share", "2"},
 		"--retry blind cannot be":    {"run", "entity", "--retry", "blind"},

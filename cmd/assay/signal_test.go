@@ -2,6 +2,8 @@ package main
 
 import (
 	"database/sql"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -51,20 +53,38 @@ func TestOneInterruptEndsInOrder(t *testing.T) {
 	}
 }
 
-// TestInterruptWhileLoading: there is nothing to judge yet, so the run ends.
+// TestInterruptWhileLoading: there is nothing to judge yet, so the run ends
+// without a verdict, and one sentence says what was done and what is left.
 func TestInterruptWhileLoading(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := start(t, command{dir: dir, args: []string{"run", "bank", "--accounts", "100000000", "--out", "run"}})
-	p.until(someAreIn)
-	p.signal(syscall.SIGINT)
-	e := p.wait().want(t, exitCannotRun, exitNoVerdict)
-	if !strings.Contains(e.stderr, "of 100000000 accounts") || !strings.Contains(e.stderr, "interrupted;") {
-		t.Errorf("%v", e)
-	}
-	said := assay(t, dir, "check", "run").want(t, exitUsage).complaint(t)
-	if !strings.Contains(said, "before its work began") {
-		t.Errorf("judging it: %q", said)
+	for name, left := range map[string]string{"stays": "stays in sqlite:", "--drop": "was removed again"} {
+		args := []string{"run", "bank", "--accounts", "100000000", "--out", name + "-run"}
+		if name == "--drop" {
+			args[len(args)-1] = "dropped"
+			args = append(args, name)
+		}
+		folder := filepath.Join(dir, args[5])
+		p := start(t, command{dir: dir, args: args})
+		p.until(someAreIn)
+		p.signal(syscall.SIGINT)
+		e := p.wait().want(t, exitNoVerdict)
+		for _, part := range []string{"interrupted while loading, with ", " of 100,000,000 rows in: nothing was measured or judged, and what was loaded " + left} {
+			if strings.Count(e.stderr, part) != 1 {
+				t.Errorf("%s: standard error does not say %q once: %v", name, part, e)
+			}
+		}
+		r := resultOf(t, folder)
+		if r.Verdict != check.Unknown || r.Measurement.Verdict != "invalid" || !strings.Contains(strings.Join(r.Measurement.Reasons, ""), left) {
+			t.Errorf("%s: %v, %+v", name, r.Verdict, r.Measurement)
+		}
+		if _, err := os.Stat(filepath.Join(folder, "bank.sqlite")); errors.Is(err, os.ErrNotExist) != (name == "--drop") {
+			t.Errorf("%s: the database's file: %v", name, err)
+		}
+		said := assay(t, dir, "check", args[5]).want(t, exitUsage).complaint(t)
+		if !strings.Contains(said, "before its work began") {
+			t.Errorf("judging it: %q", said)
+		}
 	}
 }
 
@@ -91,7 +111,7 @@ func TestTwoInterruptsWhileLoading(t *testing.T) {
 	p.until("loading")
 	p.signal(syscall.SIGINT)
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
-	p.wait().want(t, exitInterrupted, exitCannotRun)
+	p.wait().want(t, exitInterrupted, exitNoVerdict)
 }
 
 // TestKilledRunIsJudgedLater: what a killed assay leaves says that nothing is
@@ -245,7 +265,7 @@ func afterInterruptedLoading(t *testing.T, dir, address string) {
 	e := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
 		args: []string{"run", "bank", "--accounts", "1000", "--duration", "1s", "--out", "next"}}).wait().sound(t, filepath.Join(dir, "next"))
 	said := strings.Join(strings.Fields(e.stderr), " ") // it may be broken into lines
-	for _, part := range []string{"replacing what run", "of 100000000", "its loading was interrupted"} {
+	for _, part := range []string{"replacing what run", "of 100,000,000 rows", "its loading was interrupted"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("standard error does not say %q: %s", part, said)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // availabilitySchema is the database of workload availability.
-const availabilitySchema = "assay_availability"
+const availabilitySchema = schemaPrefix + "availability"
 
 func availabilityTables() []table {
 	return []table{{"entry", `id BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL`}}

@@ -14,7 +14,7 @@ import (
 )
 
 // bankSchema is the bank's database.
-const bankSchema = "assay_bank"
+const bankSchema = schemaPrefix + "bank"
 
 // bankStore implements bank.Store.
 type bankStore struct{ *place }

@@ -14,7 +14,7 @@ import (
 )
 
 // bulkUpdateSchema is the database of workload bulkupdate.
-const bulkUpdateSchema = "assay_bulkupdate"
+const bulkUpdateSchema = schemaPrefix + "bulkupdate"
 
 func bulkUpdateTables() []table {
 	return []table{{"document", `id BIGINT NOT NULL PRIMARY KEY, owner BIGINT NOT NULL, number BIGINT NOT NULL,

@@ -14,7 +14,7 @@ import (
 )
 
 // candleSchema is the database of workload candles.
-const candleSchema = "assay_candles"
+const candleSchema = schemaPrefix + "candles"
 
 // compressed is InnoDB with pages compressed by zlib (MySQL manual, "InnoDB
 // Table Compression").

@@ -12,7 +12,7 @@ import (
 )
 
 // churnSchema is the database of workload churn.
-const churnSchema = "assay_churn"
+const churnSchema = schemaPrefix + "churn"
 
 func churnTables() []table {
 	return []table{{"entry", `id BIGINT NOT NULL PRIMARY KEY, payload VARCHAR(10000) NOT NULL`}}

@@ -14,7 +14,7 @@ import (
 )
 
 // entitySchema is the database of workload entity.
-const entitySchema = "assay_entity"
+const entitySchema = schemaPrefix + "entity"
 
 const entityColumns = "id, name, age, description, address, phone, email"
 

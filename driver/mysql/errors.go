@@ -218,13 +218,18 @@ func hasCode(err error, codes ...uint16) bool {
 	return errors.As(err, &answer) && slices.Contains(codes, answer.Number)
 }
 
-const hintPrivilege = "the user needs all privileges on the databases assay_bank, assay_isolation and assay_availability (GRANT ALL ON `assay\\_%`.* TO ...)"
+// hintPrivilege names the databases of all workloads by what they have in
+// common. In GRANT an underscore stands for any character unless it is escaped.
+func hintPrivilege() string {
+	return "the user needs all privileges on the databases whose names begin with " + schemaPrefix +
+		" (GRANT ALL ON `" + strings.ReplaceAll(schemaPrefix, "_", `\_`) + "%`.* TO ...)"
+}
 
 // advise adds to an error what the user can do about it.
 func advise(name string, err error) error {
 	switch {
 	case hasCode(err, codeDatabaseDenied, codeTableDenied):
-		err = fmt.Errorf("%w; %s", err, hintPrivilege)
+		err = fmt.Errorf("%w; %s", err, hintPrivilege())
 	case hasCode(err, codeOptionPrevents, codeReadOnlyTransaction, codeReadOnlyMode):
 		err = fmt.Errorf("%w; give the address of a server that takes writes", err)
 	}

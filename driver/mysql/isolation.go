@@ -12,7 +12,7 @@ import (
 )
 
 // isolationSchema is the database of workload isolation.
-const isolationSchema = "assay_isolation"
+const isolationSchema = schemaPrefix + "isolation"
 
 // isolationTables makes the tables. A list is text, its elements separated by
 // commas: to append is to concatenate. The index lets a group be counted without

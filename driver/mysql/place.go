@@ -11,6 +11,10 @@ import (
 	"assay/workload"
 )
 
+// schemaPrefix begins the name of every database that assay makes; the
+// workload's name follows.
+const schemaPrefix = "assay_"
+
 // place is one workload's database, and the way there. All that the workloads
 // have in common is here; the Store of each embeds one.
 type place struct {
@@ -33,7 +37,7 @@ func openPlace(ctx context.Context, target workload.Target, workloadName string)
 	if err != nil {
 		return nil, err
 	}
-	p := &place{settings: s, workload: workloadName, schema: "assay_" + workloadName,
+	p := &place{settings: s, workload: workloadName, schema: schemaPrefix + workloadName,
 		slots: make(chan struct{}, poolSize), lines: make(map[*line]struct{})}
 	for _, name := range s.hosts {
 		p.hosts = append(p.hosts, &host{name: name, settings: s, pool: new(pool)})

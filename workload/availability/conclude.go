@@ -40,29 +40,39 @@ func (j *judge) count() {
 func (j *judge) conclude() {
 	f := &j.figures
 	acknowledged := j.acknowledgedInserts()
-	j.acknowledged.Detail = fmt.Sprintf("%d inserts were acknowledged", acknowledged)
-	if j.missing == "" {
-		j.acknowledged.Detail += fmt.Sprintf(", %d of them are not there", f.Lost)
+	j.acknowledged.Detail = check.Counted(acknowledged, "insert was", "inserts were") + " acknowledged"
+	switch {
+	case j.missing != "" || acknowledged == 0:
+	case f.Lost > 0:
+		j.acknowledged.Detail += ", " + check.Count(f.Lost) + " of them are not there"
+	default:
+		j.acknowledged.Detail += ", and all are there"
 	}
 	j.settle(&j.acknowledged, j.missing, acknowledged == 0, "nothing was acknowledged")
 
-	j.rows.Detail = fmt.Sprintf("%d rows were read back, %d of them should not be there or not be so", f.Rows, j.rows.Found)
+	j.rows.Detail = check.Counted(f.Rows, "row was", "rows were") + " read back, "
+	if j.rows.Found > 0 {
+		j.rows.Detail += check.Count(j.rows.Found) + " of them should not be there or not be so"
+	} else {
+		j.rows.Detail += "none of them foreign or altered"
+	}
 	j.settle(&j.rows, j.missing, f.Rows == 0, "there are no rows")
 
 	answered := f.Reads.Committed - f.Probes
-	j.reads.Detail = fmt.Sprintf("%d reads of acknowledged rows were answered, %d with what nobody had written", answered, j.reads.Found-j.convictedStale())
+	j.reads.Detail = fmt.Sprintf("%s of acknowledged rows, %s with what nobody had written",
+		check.Counted(answered, "answered read", "answered reads"), check.CountOrNone(j.reads.Found-j.convictedStale()))
 	if f.Stale > 0 {
-		j.reads.Detail += fmt.Sprintf("; %d missed a row that was there in the end, acknowledged up to %.3f s before", f.Stale, seconds(f.StaleBy))
+		j.reads.Detail += fmt.Sprintf("; %s missed a row that was there in the end, acknowledged up to %.3f s before", check.Count(f.Stale), seconds(f.StaleBy))
 	}
 	if f.Missed > 0 {
-		j.reads.Detail += fmt.Sprintf("; %d missed a row that was lost", f.Missed)
+		j.reads.Detail += "; " + check.Count(f.Missed) + " missed a row that was lost"
 	}
 	if f.Stale > 0 && !j.fresh() {
 		j.reads.Detail += "; the database does not promise that no read is stale, so that is no violation"
 	}
 	why := ""
 	if f.Unsure > 0 {
-		why = fmt.Sprintf("%d reads missed a row, and it is not known whether that was lost: %s", f.Unsure, j.missing)
+		why = fmt.Sprintf("%s missed a row, and it is not known whether that was lost: %s", check.Counted(f.Unsure, "read", "reads"), j.missing)
 	}
 	j.settle(&j.reads, why, answered == 0, "no read of an acknowledged row was answered")
 }

@@ -10,7 +10,7 @@ import (
 // so that they can be judged again without the database: each as the database
 // gave it, then their count, without which the file is not whole.
 const (
-	stateMagic      = "ASSAYA01"
+	stateMagic      = "ASSAYA02"
 	tagRow     byte = 1 // key, value
 	tagCount   byte = 2 // rows
 )

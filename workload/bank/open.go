@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+
+	"assay/check"
 )
 
 // LoadError says how far loading came before it ended.
@@ -15,8 +17,8 @@ type LoadError struct {
 }
 
 func (e *LoadError) Error() string {
-	return fmt.Sprintf("loading ended after %d of %d accounts: %v; what is there carries assay's mark, and the next run starts clean",
-		e.Loaded, e.Total, e.Err)
+	return fmt.Sprintf("loading ended after %s of %s: %v; what is there carries assay's mark, and the next run starts clean",
+		check.Count(e.Loaded), check.Counted(e.Total, "account", "accounts"), e.Err)
 }
 
 func (e *LoadError) Unwrap() error { return e.Err }

@@ -97,7 +97,7 @@ func TestOpenSaysHowFarItCame(t *testing.T) {
 	if store.finished != 0 || slices.Max(progress) != 3*MaxBatch {
 		t.Errorf("finished %d times, progress %v", store.finished, progress)
 	}
-	for _, part := range []string{"3000 of 10000", "disk full", "next run starts clean"} {
+	for _, part := range []string{"3,000 of 10,000 accounts", "disk full", "next run starts clean"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q does not say %q", err, part)
 		}

@@ -11,7 +11,7 @@ import (
 // accounts and journal rows as the database gave them, then their counts,
 // without which the file is not whole.
 const (
-	stateMagic      = "ASSAYS01"
+	stateMagic      = "ASSAYS02"
 	tagAccount byte = 1
 	tagEntry   byte = 2
 	tagCounts  byte = 3

@@ -33,8 +33,8 @@ func (j *judge) absent(o *owner, user int64) {
 	for j.books.marked(id) {
 		id++
 	}
-	e := j.about("missing", user, o, fmt.Sprintf("are not there: %d of %d, document %d (number %d) for one",
-		j.config.Documents-o.right-o.wrong, j.config.Documents, id, id-first+1))
+	e := j.about("missing", user, o, fmt.Sprintf("are not there: %s of %s, document %d (number %d) for one",
+		check.Count(j.config.Documents-o.right-o.wrong), check.Count(j.config.Documents), id, id-first+1))
 	e.Fields["id"] = id
 	j.state.Add(e)
 }
@@ -52,7 +52,7 @@ func (j *judge) wrong(o *owner, user int64) {
 	case g >= 0 && g <= j.books.generations() && o.failed.has(g):
 		kind, what = "failed", fmt.Sprintf("are of generation %d, the update to which had certainly failed", g)
 	}
-	e := j.about(kind, user, o, fmt.Sprintf("%s: %d of %d, document %d for one", what, o.wrong, j.config.Documents, o.wrongID))
+	e := j.about(kind, user, o, fmt.Sprintf("%s: %s of %s, document %d for one", what, check.Count(o.wrong), check.Count(j.config.Documents), o.wrongID))
 	e.Fields["id"], e.Fields["generation"], e.Fields["documents"] = o.wrongID, g, o.wrong
 	j.state.Add(e)
 }
@@ -66,11 +66,20 @@ func (j *judge) about(kind string, user int64, o *owner, what string) check.Evid
 // conclude gives each check that found nothing its verdict, and all their
 // words.
 func (j *judge) conclude() {
-	j.state.Detail = fmt.Sprintf("%d documents of %d users were read back after %d acknowledged updates; %d findings",
-		j.read, j.config.Users, j.acknowledged, j.state.Found)
+	j.state.Detail = fmt.Sprintf("%s of %s read back after %s", check.Counted(j.read, "document", "documents"),
+		check.Counted(j.config.Users, "user was", "users were"), check.Counted(j.acknowledged, "acknowledged update", "acknowledged updates"))
+	if j.state.Found > 0 {
+		j.state.Detail += "; " + check.Counted(j.state.Found, "finding", "findings")
+	} else if j.missing == "" {
+		j.state.Detail += ", all as they should be"
+	}
 	settle(&j.state, j.missing, j.acknowledged == 0, "nothing was acknowledged")
-	j.counts.Detail = fmt.Sprintf("%d acknowledged updates said how many documents they had changed; %d of them not all of their user's",
-		j.acknowledged, j.counts.Found)
+	j.counts.Detail = check.Counted(j.acknowledged, "acknowledged update", "acknowledged updates") + " said how many documents had been changed, "
+	if j.counts.Found > 0 {
+		j.counts.Detail += check.Count(j.counts.Found) + " of them not all of their user's"
+	} else {
+		j.counts.Detail += "each all of its user's"
+	}
 	settle(&j.counts, "", j.acknowledged == 0, "nothing was acknowledged")
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/check"
 	"assay/load"
 	"assay/workload"
 )
@@ -116,10 +117,7 @@ func (c Config) workers() ([]int, error) {
 
 // roundName is the name of the round of so many workers.
 func roundName(workers int) string {
-	if workers == 1 {
-		return "1 worker"
-	}
-	return fmt.Sprintf("%d workers", workers)
+	return check.Counted(workers, "worker", "workers")
 }
 
 // CheckPlan returns a *load.PlanError for a plan that no round can be worked

@@ -139,8 +139,8 @@ func (j *judge) count(op *history.Op, unsure bool) {
 		return
 	}
 	j.counts.Add(check.Evidence{Kind: "count",
-		Text: fmt.Sprintf("at %.3f s the update of user %d in round %d was acknowledged with %d documents changed; the user has %d, and it changes all",
-			float64(op.End)/1e9, op.Values[0], op.Values[1], changed, j.config.Documents),
+		Text: fmt.Sprintf("at %.3f s the update of user %d in round %d was acknowledged with %s changed; the user has %s, and it changes all",
+			float64(op.End)/1e9, op.Values[0], op.Values[1], check.Counted(changed, "document", "documents"), check.Count(j.config.Documents)),
 		Fields: map[string]int64{"client": int64(op.Client), "seq": int64(op.Seq), "user": op.Values[0], "generation": op.Values[1],
 			"changed": changed, "want": j.config.Documents}})
 }

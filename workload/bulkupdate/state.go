@@ -11,7 +11,7 @@ import (
 // database: each as the database gave it, its payload as a hash, then their
 // count, without which the file is not whole.
 const (
-	stateMagic       = "ASSAYB01"
+	stateMagic       = "ASSAYB02"
 	tagDocument byte = 1 // id, user, number, flag, generation, hash of the payload
 	tagCount    byte = 2 // documents
 )

@@ -220,15 +220,15 @@ func (j *judge) wrong(op *history.Op, found verdict, q query, want expected, got
 		"rows": got.Rows, "least_rows": want.least.Rows, "most_rows": want.most.Rows, "sum": int64(got.Sum), "from": q.from, "to": q.to}
 	switch q.kind {
 	case KindLatest:
-		asked = fmt.Sprintf("the last %d candles of %s", q.limit, j.queries.Ticker(q.ticker))
+		asked = fmt.Sprintf("the last %s of %s", check.Counted(q.limit, "candle", "candles"), j.queries.Ticker(q.ticker))
 	case KindInterval:
 		asked = fmt.Sprintf("the candles of %s from %d to %d", j.queries.Ticker(q.ticker), q.from, q.to)
 	}
-	expected := fmt.Sprint(want.least.Rows)
+	expected := check.Count(want.least.Rows)
 	if want.most.Rows > want.least.Rows {
-		expected += fmt.Sprintf(" to %d", want.most.Rows)
+		expected += " to " + check.Count(want.most.Rows)
 	}
 	return check.Evidence{Kind: string(found), Fields: fields,
-		Text: fmt.Sprintf("at %.3f s query %d (%s) for %s returned %d rows where %s are due: %s",
-			float64(op.Start)/1e9, op.Values[1], roundName(op.Kind, op.Values[0]), asked, got.Rows, expected, what)}
+		Text: fmt.Sprintf("at %.3f s query %d (%s) for %s returned %s where %s are due: %s",
+			float64(op.Start)/1e9, op.Values[1], roundName(op.Kind, op.Values[0]), asked, check.Counted(got.Rows, "row", "rows"), expected, what)}
 }

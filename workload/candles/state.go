@@ -13,7 +13,7 @@ import (
 // all rows, without which the file is not whole. The rows themselves are not
 // kept, only what they come to by batches.
 const (
-	stateMagic          = "ASSAYK01"
+	stateMagic          = "ASSAYK02"
 	tagSize        byte = 1 // bytes, of tables, of indexes
 	tagWrong       byte = 2 // which wrong, id
 	tagBatch       byte = 3 // batch, distinct rows, doubled, altered, the first id that is not there or -1

@@ -16,7 +16,7 @@ import (
 // The rows after the run are kept in a file of records (history.SaveRecords):
 // the id of each and a hash of its payload, then their count.
 const (
-	stateMagic      = "ASSAYH01"
+	stateMagic      = "ASSAYC02"
 	tagRow     byte = 1 // id, hash
 	tagCount   byte = 2 // rows
 )
@@ -232,7 +232,16 @@ func (j *judge) conclude() {
 			}
 		}
 	}
-	r.Detail = fmt.Sprintf("%d rows were read back after %d acknowledged operations; %d of them or of those that should be there are wrong", j.read, committed, r.Found)
+	r.Detail = fmt.Sprintf("%s read back after %s; ", check.Counted(j.read, "row was", "rows were"),
+		check.Counted(committed, "acknowledged operation", "acknowledged operations"))
+	if r.Found > 0 {
+		r.Detail += check.Count(r.Found) + " of them or of those that should be there are wrong"
+	} else {
+		r.Detail += "none is wrong"
+		if j.missing == "" {
+			r.Detail += " and none is missing"
+		}
+	}
 	switch {
 	case j.missing != "":
 		r.Detail += "; " + j.missing

@@ -31,31 +31,49 @@ func (j *judge) count() {
 // words.
 func (j *judge) conclude() {
 	f := &j.figures
-	j.acknowledged.Detail = fmt.Sprintf("%d entities were acknowledged", f.Acknowledged)
-	if j.missing == "" {
-		j.acknowledged.Detail += fmt.Sprintf(", %d of them are not there, %d not as they were written", f.Lost, f.Altered)
+	j.acknowledged.Detail = check.Counted(f.Acknowledged, "entity was", "entities were") + " acknowledged"
+	if j.missing == "" && f.Acknowledged > 0 {
+		j.acknowledged.Detail += kept(f)
 	}
 	settle(&j.acknowledged, j.missing, f.Acknowledged == 0, "nothing was acknowledged")
 
-	j.rows.Detail = fmt.Sprintf("%d entities were read back, %d of them should not be there or not be so", f.Rows, j.rows.Found)
+	j.rows.Detail = check.Counted(f.Rows, "entity was", "entities were") + " read back, "
+	if j.rows.Found > 0 {
+		j.rows.Detail += check.Count(j.rows.Found) + " of them should not be there or not be so"
+	} else {
+		j.rows.Detail += "none of them foreign, doubled or altered"
+	}
 	settle(&j.rows, j.missing, f.Rows == 0, "there are no entities")
 
-	j.reads.Detail = fmt.Sprintf("%d reads of acknowledged entities were answered and compared field by field, %d with what nobody had written",
-		f.Answered, f.Wrong)
+	j.reads.Detail = fmt.Sprintf("%s of acknowledged entities compared field by field, %s with what nobody had written",
+		check.Counted(f.Answered, "answered read", "answered reads"), check.CountOrNone(f.Wrong))
 	if f.Stale > 0 {
-		j.reads.Detail += fmt.Sprintf("; %d missed an entity that was there in the end, acknowledged up to %.3f s before", f.Stale, seconds(max(f.StaleBy, 0)))
+		j.reads.Detail += fmt.Sprintf("; %s missed an entity that was there in the end, acknowledged up to %.3f s before", check.Count(f.Stale), seconds(max(f.StaleBy, 0)))
 	}
 	if f.Missed > 0 {
-		j.reads.Detail += fmt.Sprintf("; %d missed an entity that was lost", f.Missed)
+		j.reads.Detail += "; " + check.Count(f.Missed) + " missed an entity that was lost"
 	}
 	if f.Stale > 0 && j.evidence.Promise != PromiseLinearizable {
 		j.reads.Detail += "; the database does not promise that no read is stale, so that is no violation"
 	}
 	why := ""
 	if f.Unsure > 0 {
-		why = fmt.Sprintf("%d reads missed an entity, and it is not known whether that was lost: %s", f.Unsure, j.missing)
+		why = fmt.Sprintf("%s missed an entity, and it is not known whether that was lost: %s", check.Counted(f.Unsure, "read", "reads"), j.missing)
 	}
 	settle(&j.reads, why, f.Answered == 0, "no read was answered")
+}
+
+// kept says what became of the acknowledged entities.
+func kept(f *Figures) string {
+	switch {
+	case f.Lost > 0 && f.Altered > 0:
+		return fmt.Sprintf(", %s of them are not there, %s not as they were written", check.Count(f.Lost), check.Count(f.Altered))
+	case f.Lost > 0:
+		return fmt.Sprintf(", %s of them are not there", check.Count(f.Lost))
+	case f.Altered > 0:
+		return fmt.Sprintf(", all are there, %s of them not as they were written", check.Count(f.Altered))
+	}
+	return ", all are there as they were written"
 }
 
 // settle gives a check that found nothing wrong its verdict: Unknown if

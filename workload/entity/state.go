@@ -12,7 +12,7 @@ import (
 // database: the key (or the id, if it is of no key) and the sum of each, then
 // their count, without which the file is not whole.
 const (
-	stateMagic       = "ASSAYE01"
+	stateMagic       = "ASSAYE02"
 	tagEntity   byte = 1 // key, sum of all, sums of parts
 	tagStranger byte = 2 // id in two halves
 	tagCount    byte = 3 // entities

@@ -150,23 +150,35 @@ func (d *durability) absent() []int64 {
 	return keys
 }
 
+// looked says how much was acknowledged.
+func (d *durability) looked() string {
+	appends := check.Counted(d.appends, "acknowledged append", "acknowledged appends")
+	switch {
+	case d.writes == 0:
+		return appends
+	case d.appends == 0:
+		return check.Counted(d.writes, "acknowledged write", "acknowledged writes")
+	}
+	return appends + " and " + check.Counted(d.writes, "write", "writes")
+}
+
 func (d *durability) result() check.Result {
 	r := d.found
 	r.Name = "durability"
-	looked := fmt.Sprintf("%d acknowledged appends and %d writes", d.appends, d.writes)
+	looked := d.looked()
 	switch {
 	case d.state.missing != "":
 		r.Detail = fmt.Sprintf("%s: %s", looked, d.state.missing)
 	case d.appends+d.writes == 0:
 		r.Detail = "nothing was acknowledged"
 	case r.Verdict == check.Violated:
-		r.Detail = fmt.Sprintf("%s: %d are gone from the lists and registers that were read back", looked, r.Found)
+		r.Detail = fmt.Sprintf("%s: %s gone from the lists and registers that were read back", looked, check.Counted(r.Found, "is", "are"))
 	case d.state.inFlight != "":
 		r.Detail = fmt.Sprintf("%s: %s", looked, d.state.inFlight)
 	case d.lost > 0:
 		r.Verdict = check.Valid
-		r.Detail = fmt.Sprintf("%s: %d appends were overwritten by lists written as a whole; %s allows lost updates",
-			looked, d.lost, d.model)
+		r.Detail = fmt.Sprintf("%s: %s overwritten by lists written as a whole; %s allows lost updates",
+			looked, check.Counted(d.lost, "append was", "appends were"), d.model)
 	default:
 		r.Verdict = check.Valid
 		r.Detail = looked + ": all are in the lists and registers that were read back"

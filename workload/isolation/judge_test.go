@@ -404,7 +404,7 @@ func TestRewriteLosesWhereItMay(t *testing.T) {
 		s.do(2, history.Committed, readList(2, a, c))
 		_ = s.state.list(2, []int64{a, c})
 		j := s.want(verdicts(want, want))
-		if got := s.detail(j, "durability"); (want == valid) != strings.Contains(got, "1 appends were overwritten") {
+		if got := s.detail(j, "durability"); (want == valid) != strings.Contains(got, "1 append was overwritten") {
 			t.Errorf("%s: %s", model, got)
 		}
 	}

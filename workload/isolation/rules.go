@@ -46,15 +46,15 @@ func (p *phantoms) add(op *history.Op, again *Op, want, own int64) {
 	}
 	p.found.Add(check.Evidence{
 		Kind: kind,
-		Text: fmt.Sprintf("%s, from %s to %s, counted %d rows of group %d, inserted %d, and counted again: %d",
-			attempt(op), seconds(op.Start), seconds(op.End), want-own, again.Key, own, again.Value),
+		Text: fmt.Sprintf("%s, from %s to %s, counted %s of group %d, inserted %s, and counted again: %s",
+			attempt(op), seconds(op.Start), seconds(op.End), check.Counted(want-own, "row", "rows"), again.Key, check.Count(own), check.Count(again.Value)),
 		Fields: fields(op, map[string]int64{"group": again.Key, "first": want - own, "own": own, "second": again.Value}),
 	})
 }
 
 func (p *phantoms) result(model cycle.Model) check.Result {
-	return conclude("predicate", p.found, p.repeated, "repeated counts of a group", forbidsPhantoms(model),
-		fmt.Sprintf("%d differ from the first", p.found.Found), model)
+	return conclude("predicate", p.found, p.repeated, "repeated count of a group", "repeated counts of a group", forbidsPhantoms(model),
+		check.Counted(p.found.Found, "differs", "differ")+" from the first", model)
 }
 
 // skews looks for pairs of which both sides were seen at 0.
@@ -81,13 +81,14 @@ func (s *skews) look(op *history.Op, ops []Op) {
 }
 
 func (s *skews) result(model cycle.Model) check.Result {
-	return conclude("pairs", s.found, s.withdrawals, "withdrawals", forbidsSkew(model),
-		fmt.Sprintf("%d read both sides at 0", s.found.Found), model)
+	return conclude("pairs", s.found, s.withdrawals, "withdrawal", "withdrawals", forbidsSkew(model),
+		check.Count(s.found.Found)+" read both sides at 0", model)
 }
 
 // conclude makes the result of a rule that some models do not keep.
-func conclude(name string, found check.Result, looked int64, what string, forbidden bool, findings string, model cycle.Model) check.Result {
-	r := check.Result{Name: name, Detail: fmt.Sprintf("%d %s", looked, what)}
+func conclude(name string, found check.Result, looked int64, one, many string, forbidden bool, findings string, model cycle.Model) check.Result {
+	what := check.Counted(looked, one, many)
+	r := check.Result{Name: name, Detail: what}
 	switch {
 	case looked == 0:
 		r.Detail += ": nothing was put to the test"
@@ -96,7 +97,7 @@ func conclude(name string, found check.Result, looked int64, what string, forbid
 		r.Detail += ": none broke the rule"
 	case forbidden:
 		r = found
-		r.Name, r.Detail = name, fmt.Sprintf("%d %s: %s, which %s forbids", looked, what, findings, model)
+		r.Name, r.Detail = name, fmt.Sprintf("%s: %s, which %s forbids", what, findings, model)
 	default:
 		r.Verdict = check.Valid
 		r.Detail += fmt.Sprintf(": %s, which %s allows", findings, model)

@@ -12,7 +12,7 @@ import (
 // file is not whole. A long list is in several pieces, so that no list is too
 // long for a frame.
 const (
-	stateMagic       = "ASSAYI01"
+	stateMagic       = "ASSAYI02"
 	statePiece       = 4096 // elements
 	tagList     byte = 1    // key, how many elements follow in this piece, these
 	tagMore     byte = 2    // more elements of the last list: how many, these

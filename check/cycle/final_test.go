@@ -1,0 +1,38 @@
+package cycle_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	. "assay/check/cycle"
+)
+
+// TestTheReadAtTheEndHasAName: what the judge itself read when the run was over
+// is no client's transaction, in whatever is shown of a cycle or of a finding.
+func TestTheReadAtTheEndHasAName(t *testing.T) {
+	for name, lines := range map[string][]string{
+		"a cycle":   {"@0-10 ax1", "@20-30 ay1", "@40-40 p-1 rx_ ry1"},
+		"a finding": {"! @0-10 ax1", "@40-40 p-1 rx1"},
+	} {
+		var txns []Txn
+		for i, line := range lines {
+			txns = append(txns, write(t, i+1, line))
+		}
+		txns[len(txns)-1].ID = -1
+		report := Check(context.Background(), build(t, txns), StrictSerializable, Options{})
+		r := report.Result()
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := string(text); len(r.Evidence) == 0 || !strings.Contains(said, "the read at the end") ||
+			strings.Contains(said, "transaction -1") || strings.Contains(said, "process -1") || strings.Contains(said, "client -1") {
+			t.Errorf("%s: %s", name, said)
+		}
+		if c := r.Evidence[0].Cycle; name == "a cycle" && (c == nil || !strings.Contains(c.Steps[0].Text+c.Steps[1].Text, "the read at the end: read [] from key 120")) {
+			t.Errorf("what is drawn: %+v", c)
+		}
+	}
+}
