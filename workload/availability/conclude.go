@@ -44,10 +44,10 @@ func (j *judge) conclude() {
 	if j.missing == "" {
 		j.acknowledged.Detail += fmt.Sprintf(", %d of them are not there", f.Lost)
 	}
-	j.settle(&j.acknowledged, j.missing, acknowledged == 0, "nothing was acknowledged")
+	j.acknowledged.Conclude(j.missing, acknowledged == 0, "nothing was acknowledged")
 
 	j.rows.Detail = fmt.Sprintf("%d rows were read back, %d of them should not be there or not be so", f.Rows, j.rows.Found)
-	j.settle(&j.rows, j.missing, f.Rows == 0, "there are no rows")
+	j.rows.Conclude(j.missing, f.Rows == 0, "there are no rows")
 
 	answered := f.Reads.Committed - f.Probes
 	j.reads.Detail = fmt.Sprintf("%d reads of acknowledged rows were answered, %d with what nobody had written", answered, j.reads.Found-j.convictedStale())
@@ -64,7 +64,7 @@ func (j *judge) conclude() {
 	if f.Unsure > 0 {
 		why = fmt.Sprintf("%d reads missed a row, and it is not known whether that was lost: %s", f.Unsure, j.missing)
 	}
-	j.settle(&j.reads, why, answered == 0, "no read of an acknowledged row was answered")
+	j.reads.Conclude(why, answered == 0, "no read of an acknowledged row was answered")
 }
 
 // fresh reports whether no read may be stale.
@@ -78,19 +78,6 @@ func (j *judge) convictedStale() int64 {
 		return j.figures.Stale
 	}
 	return 0
-}
-
-// settle gives a check that found nothing wrong its verdict: Unknown if
-// something is missing or there was nothing to look at.
-func (j *judge) settle(r *check.Result, missing string, nothing bool, why string) {
-	switch {
-	case missing != "":
-		r.Detail += "; " + missing
-	case nothing:
-		r.Detail += "; " + why
-	case r.Verdict != check.Violated:
-		r.Verdict = check.Valid
-	}
 }
 
 // acknowledgedInserts counts the keys that were acknowledged.

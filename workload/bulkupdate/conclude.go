@@ -68,21 +68,8 @@ func (j *judge) about(kind string, user int64, o *owner, what string) check.Evid
 func (j *judge) conclude() {
 	j.state.Detail = fmt.Sprintf("%d documents of %d users were read back after %d acknowledged updates; %d findings",
 		j.read, j.config.Users, j.acknowledged, j.state.Found)
-	settle(&j.state, j.missing, j.acknowledged == 0, "nothing was acknowledged")
+	j.state.Conclude(j.missing, j.acknowledged == 0, "nothing was acknowledged")
 	j.counts.Detail = fmt.Sprintf("%d acknowledged updates said how many documents they had changed; %d of them not all of their user's",
 		j.acknowledged, j.counts.Found)
-	settle(&j.counts, "", j.acknowledged == 0, "nothing was acknowledged")
-}
-
-// settle gives a check that found nothing wrong its verdict: Unknown if
-// something is missing or there was nothing to look at.
-func settle(r *check.Result, missing string, nothing bool, why string) {
-	switch {
-	case missing != "":
-		r.Detail += "; " + missing
-	case nothing:
-		r.Detail += "; " + why
-	case r.Verdict != check.Violated:
-		r.Verdict = check.Valid
-	}
+	j.counts.Conclude("", j.acknowledged == 0, "nothing was acknowledged")
 }

@@ -35,10 +35,10 @@ func (j *judge) conclude() {
 	if j.missing == "" {
 		j.acknowledged.Detail += fmt.Sprintf(", %d of them are not there, %d not as they were written", f.Lost, f.Altered)
 	}
-	settle(&j.acknowledged, j.missing, f.Acknowledged == 0, "nothing was acknowledged")
+	j.acknowledged.Conclude(j.missing, f.Acknowledged == 0, "nothing was acknowledged")
 
 	j.rows.Detail = fmt.Sprintf("%d entities were read back, %d of them should not be there or not be so", f.Rows, j.rows.Found)
-	settle(&j.rows, j.missing, f.Rows == 0, "there are no entities")
+	j.rows.Conclude(j.missing, f.Rows == 0, "there are no entities")
 
 	j.reads.Detail = fmt.Sprintf("%d reads of acknowledged entities were answered and compared field by field, %d with what nobody had written",
 		f.Answered, f.Wrong)
@@ -55,20 +55,7 @@ func (j *judge) conclude() {
 	if f.Unsure > 0 {
 		why = fmt.Sprintf("%d reads missed an entity, and it is not known whether that was lost: %s", f.Unsure, j.missing)
 	}
-	settle(&j.reads, why, f.Answered == 0, "no read was answered")
-}
-
-// settle gives a check that found nothing wrong its verdict: Unknown if
-// something is missing or there was nothing to look at.
-func settle(r *check.Result, missing string, nothing bool, why string) {
-	switch {
-	case missing != "":
-		r.Detail += "; " + missing
-	case nothing:
-		r.Detail += "; " + why
-	case r.Verdict != check.Violated:
-		r.Verdict = check.Valid
-	}
+	j.reads.Conclude(why, f.Answered == 0, "no read was answered")
 }
 
 // finding is a kind of evidence.
