@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"assay/catalog"
-	"assay/history"
 	"assay/load"
 	"assay/report"
 	"assay/workload/bank"
@@ -31,14 +30,9 @@ func validateBank(s Scenario) error {
 }
 
 func openBank(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	if driver.Bank == nil {
-		return nil, unserved(s, driver.NoBank)
-	}
-	store, err := driver.Bank(ctx, target(s, address))
-	if err != nil {
-		return nil, err
-	}
-	return bank.NewWork(store, s.Bank, s.Load.Seed, s.Load.Clients)
+	return openOn(ctx, s, target(s, address), driver.Bank, driver.NoBank, func(store bank.Store) (*bank.Work, error) {
+		return bank.NewWork(store, s.Bank, s.Load.Seed, s.Load.Clients)
+	})
 }
 
 func bankOptions(s Scenario) []report.Setting {
@@ -58,9 +52,7 @@ func judgeBank(_ context.Context, folder string, s Scenario, _, inFlight string)
 		return judgement{}, err
 	}
 	t := j.Tally
-	out := judgement{results: j.Results, counted: map[history.Outcome]int64{
-		history.Committed: t.Committed, history.Rejected: t.Rejected, history.Failed: t.Failed, history.Unknown: t.Unknown,
-	}}
+	out := judgement{results: j.Results, counted: byOutcome(t.Committed, t.Rejected, t.Failed, t.Unknown)}
 	if t.Unknown > 0 {
 		out.notes = append(out.notes, fmt.Sprintf("of %d unknown transfers %d turned out done, %d not done",
 			t.Unknown, t.UnknownApplied, t.Unknown-t.UnknownApplied))
