@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"driver/foundationdb":        {"workload", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/candles"},
 	"driver/rest":                {"workload", "workload/bank", "workload/entity", "history"},
 	"serve":                      {"workload", "workload/entity", "history"},
-	"driver/drivertest":          {"workload", "load", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},
+	"driver/drivertest":          {"check", "workload", "load", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},
 	"cluster/machine":            {},
 	"quantity":                   {},
 	"cluster":                    {"cluster/machine", "quantity"},

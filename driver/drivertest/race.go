@@ -10,9 +10,9 @@ import (
 )
 
 // racers returns n clients over two Stores, each with a session.
-func (p *place) racers(h Bank, n int) []*client {
+func (p *place) racers(n int) []*client {
 	p.t.Helper()
-	stores := []bank.Store{p.store, open(p.t, h)}
+	stores := []bank.Store{p.store, p.open()}
 	clients := make([]*client, n)
 	for i := range clients {
 		clients[i] = p.client(stores[i%len(stores)], i)
@@ -42,7 +42,7 @@ func together(clients []*client, run func(c *client)) {
 func testRace(t *testing.T, h Bank, n int) {
 	p := loadedPlace(t, h, 500, 500, 500, 500)
 	const each = 25
-	together(p.racers(h, n), func(c *client) {
+	together(p.racers(n), func(c *client) {
 		for range each {
 			source := rand.Int64N(4)
 			tr := c.next(1+source, 1+(source+1+rand.Int64N(3))%4, 1+rand.Int64N(200))
@@ -61,7 +61,7 @@ func testRace(t *testing.T, h Bank, n int) {
 func testRaceForLastFunds(t *testing.T, h Bank) {
 	const funds = 5
 	p := loadedPlace(t, h, funds, 0, 0)
-	together(p.racers(h, 8), func(c *client) {
+	together(p.racers(8), func(c *client) {
 		for range 3 {
 			c.insist(p.ctx, c.next(1, 2+int64(c.number%2), 1))
 		}
@@ -75,7 +75,7 @@ func testRaceForLastFunds(t *testing.T, h Bank) {
 // testRaceOfOneID has all clients send one transfer: one of them does it.
 func testRaceOfOneID(t *testing.T, h Bank) {
 	p := loadedPlace(t, h, 1000, 1000)
-	clients := p.racers(h, 8)
+	clients := p.racers(8)
 	for round := range uint64(5) {
 		tr := bank.Transfer{ID: bank.TransferID(99, round), Source: 1, Destination: 2, Amount: 10}
 		replies := make(chan bank.Reply, len(clients))
@@ -102,7 +102,7 @@ func testRaceOfOneID(t *testing.T, h Bank) {
 // deadlocks whoever locks in the order of asking and does not look for it.
 func testOppositeDirections(t *testing.T, h Bank) {
 	p := loadedPlace(t, h, 1000, 1000)
-	together(p.racers(h, 8), func(c *client) {
+	together(p.racers(8), func(c *client) {
 		source := 1 + int64(c.number%2)
 		for range 15 {
 			tr := c.next(source, 3-source, 1)
