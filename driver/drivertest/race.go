@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"context"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -9,22 +10,28 @@ import (
 	"assay/workload/bank"
 )
 
+// racer is a client of any workload.
+type racer interface {
+	connect(ctx context.Context) error
+	close()
+}
+
 // racers returns n clients over two Stores, each with a session.
-func (p *place) racers(n int) []*client {
-	p.t.Helper()
-	stores := []bank.Store{p.store, p.open()}
-	clients := make([]*client, n)
+func racers[S anyStore, C racer](o *hold[S], n int, client func(store S, number int) C) []C {
+	o.t.Helper()
+	stores := []S{o.store, o.open()}
+	clients := make([]C, n)
 	for i := range clients {
-		clients[i] = p.client(stores[i%len(stores)], i)
-		if err := clients[i].connect(p.ctx); err != nil {
-			p.t.Fatalf("Session: %v", err)
+		clients[i] = client(stores[i%len(stores)], i)
+		if err := clients[i].connect(o.ctx); err != nil {
+			o.t.Fatalf("Session: %v", err)
 		}
 	}
 	return clients
 }
 
 // together runs the same for all clients at once and closes their sessions.
-func together(clients []*client, run func(c *client)) {
+func together[C racer](clients []C, run func(c C)) {
 	start := make(chan struct{})
 	var all sync.WaitGroup
 	for _, c := range clients {
@@ -36,6 +43,11 @@ func together(clients []*client, run func(c *client)) {
 	}
 	close(start)
 	all.Wait()
+}
+
+func (p *place) racers(n int) []*client {
+	p.t.Helper()
+	return racers(p.hold, n, p.client)
 }
 
 // testRace has clients fight for four accounts.
