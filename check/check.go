@@ -114,6 +114,21 @@ func (r *Result) Add(e Evidence) {
 	}
 }
 
+// Conclude gives a check that has found nothing wrong its verdict, once all was
+// looked at, and says in Detail why nothing can be said: because of what is
+// missing, or because there was nothing to look at, in the words of why. Then
+// the verdict stays Unknown.
+func (r *Result) Conclude(missing string, nothing bool, why string) {
+	switch {
+	case missing != "":
+		r.Detail += "; " + missing
+	case nothing:
+		r.Detail += "; " + why
+	case r.Verdict != Violated:
+		r.Verdict = Valid
+	}
+}
+
 // Combine returns the verdict over all results: violated dominates unknown
 // dominates valid. Of no results it is Unknown.
 func Combine(results []Result) Verdict {

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+
+	"assay/quantity"
 )
 
 var _ product = (*Cassandra)(nil)
@@ -19,7 +21,7 @@ func cassandraTopology() topology {
 }
 
 func aHeap(v string) bool {
-	n, err := parseSize(v)
+	n, err := quantity.Parse(v)
 	return err == nil && n >= minHeap
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/cluster/machine"
+	"assay/quantity"
 )
 
 // Spec is a cluster as asked for, such as "mongodb:3" or
@@ -71,7 +72,7 @@ func aDuration(v string) bool {
 }
 
 func aSize(v string) bool {
-	n, err := parseSize(v)
+	n, err := quantity.Parse(v)
 	return err == nil && n > 0
 }
 
@@ -122,7 +123,7 @@ func ParseSpec(text string) (Spec, error) {
 func (s *Spec) set(t topology, name, value string) (want string) {
 	switch name {
 	case "memory", "disk":
-		bytes, err := parseSize(value)
+		bytes, err := quantity.Parse(value)
 		if err != nil || bytes < 1<<20 {
 			return name + "=SIZE of at least 1MiB, such as 400MiB or 2GiB"
 		}
@@ -166,13 +167,13 @@ func (s Spec) String() string {
 		text += "+arbiter"
 	}
 	if s.Limits.Memory > 0 {
-		text += ",memory=" + formatSize(s.Limits.Memory)
+		text += ",memory=" + quantity.FormatBinary(s.Limits.Memory)
 	}
 	if s.Limits.CPU > 0 {
 		text += ",cpu=" + strconv.FormatFloat(s.Limits.CPU, 'g', -1, 64)
 	}
 	if s.Limits.DiskWrite > 0 {
-		text += ",disk=" + formatSize(s.Limits.DiskWrite)
+		text += ",disk=" + quantity.FormatBinary(s.Limits.DiskWrite)
 	}
 	if s.Network != "" {
 		text += ",network=" + s.Network
@@ -205,41 +206,6 @@ func (s Spec) duration(name string) time.Duration {
 
 // size is a product's option that ParseSpec has checked; 0 if not given.
 func (s Spec) size(name string) int64 {
-	n, _ := parseSize(s.Options[name]) // checked by ParseSpec
+	n, _ := quantity.Parse(s.Options[name]) // checked by ParseSpec
 	return n
-}
-
-// sizeUnits are powers of two and of ten, the longest names first.
-var sizeUnits = []struct {
-	name  string
-	bytes int64
-}{
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1},
-}
-
-// parseSize reads a size such as 400MiB, 1.5GiB or 20MB; a bare number is
-// bytes.
-func parseSize(text string) (int64, error) {
-	number, unit := text, int64(1)
-	for _, u := range sizeUnits {
-		if rest, found := strings.CutSuffix(text, u.name); found {
-			number, unit = rest, u.bytes
-			break
-		}
-	}
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(n >= 0 && n*float64(unit) < 1<<60) {
-		return 0, fmt.Errorf("%q is not a size, such as 400MiB", text)
-	}
-	return int64(n * float64(unit)), nil
-}
-
-// formatSize is the shortest text that parseSize reads as the same size.
-func formatSize(bytes int64) string {
-	for _, u := range []int{2, 1, 0} {
-		if unit := sizeUnits[u]; bytes%unit.bytes == 0 && bytes > 0 {
-			return strconv.FormatInt(bytes/unit.bytes, 10) + unit.name
-		}
-	}
-	return strconv.FormatInt(bytes, 10)
 }

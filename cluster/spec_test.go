@@ -64,19 +64,6 @@ func TestSpecsThatNobodyCanBuild(t *testing.T) {
 	}
 }
 
-func TestSizes(t *testing.T) {
-	for text, want := range map[string]int64{"1": 1, "1.5KiB": 1536, "400MiB": 400 << 20, "2GB": 2e9, "0B": 0} {
-		if got, err := parseSize(text); err != nil || got != want {
-			t.Errorf("%s is %d, %v; want %d", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "MiB", "-1", "NaN", "Inf", "1e30GiB", "1TiBx"} {
-		if got, err := parseSize(text); err == nil {
-			t.Errorf("%q is %d", text, got)
-		}
-	}
-}
-
 func FuzzParseSpec(f *testing.F) {
 	f.Add("mongodb:3,memory=400MiB,cpu=1.25")
 	f.Add("mongodb:2+arbiter,network=own")

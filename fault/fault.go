@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"assay/quantity"
 )
 
 // Action is what is done to the target.
@@ -119,7 +121,7 @@ func (f Fault) value() string {
 	case f.Clients:
 		return "clients"
 	case f.Rate > 0:
-		return formatRate(f.Rate)
+		return quantity.Format(f.Rate)
 	case f.Offset > 0:
 		return "+" + shortDuration(f.Offset)
 	case f.Offset < 0:

@@ -2,11 +2,12 @@ package fault
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"assay/quantity"
 )
 
 // ParseError is a text that is no fault.
@@ -30,6 +31,7 @@ const (
 	mostTime   = 366 * 24 * time.Hour
 	leastCPU   = 0.01
 	leastRate  = 1 << 10
+	mostRate   = 1 << 50
 )
 
 var (
@@ -271,42 +273,10 @@ func parseOffset(text string) (time.Duration, error) {
 	return d, err
 }
 
-// rateUnits are the units of a rate; those that are a multiple of another come
-// first.
-func rateUnits() []struct {
-	name  string
-	bytes int64
-} {
-	return []struct {
-		name  string
-		bytes int64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}}
-}
-
 func parseRate(text string) (int64, error) {
-	number, unit := text, int64(1)
-	for _, u := range rateUnits() {
-		if rest, found := strings.CutSuffix(text, u.name); found {
-			number, unit = rest, u.bytes
-			break
-		}
-	}
-	n, err := strconv.ParseFloat(number, 64)
-	bytes := n * float64(unit)
-	if err == nil && !(bytes >= leastRate && bytes <= 1<<50) {
+	bytes, err := quantity.Parse(text)
+	if err == nil && (bytes < leastRate || bytes > mostRate) {
 		err = strconv.ErrRange
 	}
-	if err != nil {
-		return 0, err
-	}
-	return int64(math.Round(bytes)), nil
-}
-
-func formatRate(bytes int64) string {
-	for _, u := range rateUnits() {
-		if bytes%u.bytes == 0 {
-			return strconv.FormatInt(bytes/u.bytes, 10) + u.name
-		}
-	}
-	return strconv.FormatInt(bytes, 10)
+	return bytes, err
 }

@@ -8,12 +8,13 @@ import (
 
 	"assay/cluster"
 	"assay/cluster/machine"
+	"assay/quantity"
 )
 
 // slowDisk leaves nodes so many bytes a second to write.
 func slowDisk(nodes []*cluster.Node, rate int64, take taker) deed {
 	return &slowing{nodes: nodes, limits: machine.Limits{DiskWrite: cmp.Or(rate, DefaultRate)}, controller: "blkio", read: diskPressure, take: take,
-		tell: func(limit float64) string { return formatRate(int64(limit)) + " a second" }}
+		tell: func(limit float64) string { return quantity.Format(int64(limit)) + " a second" }}
 }
 
 // diskPressure reads the limit on writes of the one device that has one; the

@@ -145,3 +145,18 @@ func (r *RecordReader) Whole() { r.whole = true }
 func (r *RecordReader) Malformed(reason string) error {
 	return &FormatError{Path: r.path, Reason: reason}
 }
+
+// WhyMissing tells what leaves the records of a run unknown, because there is
+// no file of them or it is not whole, from every other error of ReplayRecords,
+// which it returns. why is for people, and empty of no error.
+func WhyMissing(err error) (why string, other error) {
+	var cut *CutError
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "the database was not read back", nil
+	case errors.As(err, &cut):
+		return err.Error(), nil
+	default:
+		return "", err
+	}
+}

@@ -117,3 +117,21 @@ func TestDamagedRecords(t *testing.T) {
 		t.Errorf("of another form: %v", err)
 	}
 }
+
+func TestWhyMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "records")
+	_, none := replayRecords(path)
+	if err := SaveRecords(path, recordMagic, func() {}, func(w *RecordWriter) error { return w.Put(1, 0, 0, 0) }); err != nil {
+		t.Fatal(err)
+	}
+	_, cut := replayRecords(path)
+	for err, want := range map[error]string{none: "the database was not read back", cut: cut.Error(), nil: ""} {
+		if why, other := WhyMissing(err); why != want || other != nil {
+			t.Errorf("%v: %q, %v; want %q", err, why, other, want)
+		}
+	}
+	sentinel := errors.New("enough")
+	if why, other := WhyMissing(sentinel); why != "" || other != sentinel {
+		t.Errorf("another error: %q, %v", why, other)
+	}
+}

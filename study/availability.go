@@ -9,7 +9,6 @@ import (
 
 	"assay/catalog"
 	"assay/check"
-	"assay/history"
 	"assay/measure"
 	"assay/report"
 	"assay/workload"
@@ -31,16 +30,11 @@ func availabilityKind() kind {
 }
 
 func openAvailability(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	if driver.Availability == nil {
-		return nil, unserved(s, driver.NoAvailability)
-	}
 	to := target(s, address)
 	to.Read = s.Availability.Read
-	store, err := driver.Availability(ctx, to)
-	if err != nil {
-		return nil, err
-	}
-	return availability.NewWork(store, s.Availability, s.Load.Seed)
+	return openOn(ctx, s, to, driver.Availability, driver.NoAvailability, func(store availability.Store) (*availability.Work, error) {
+		return availability.NewWork(store, s.Availability, s.Load.Seed)
+	})
 }
 
 func availabilityOptions(c availability.Config) []report.Setting {
@@ -63,10 +57,7 @@ func judgeAvailability(_ context.Context, folder string, s Scenario, promise, in
 	f := j.Figures
 	return judgement{
 		results: j.Results, availability: availabilityOf(s.Availability, f), notes: availabilityNotes(f),
-		counted: map[history.Outcome]int64{
-			history.Committed: f.Writes.Committed, history.Rejected: f.Writes.Rejected,
-			history.Failed: f.Writes.Failed, history.Unknown: f.Writes.Unknown,
-		},
+		counted: byOutcome(f.Writes.Committed, f.Writes.Rejected, f.Writes.Failed, f.Writes.Unknown),
 	}, nil
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"assay/catalog"
 	"assay/check"
-	"assay/history"
 	"assay/load"
 	"assay/report"
 	"assay/workload/bank"
@@ -32,14 +31,9 @@ func validateBank(s Scenario) error {
 }
 
 func openBank(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	if driver.Bank == nil {
-		return nil, unserved(s, driver.NoBank)
-	}
-	store, err := driver.Bank(ctx, target(s, address))
-	if err != nil {
-		return nil, err
-	}
-	return bank.NewWork(store, s.Bank, s.Load.Seed, s.Load.Clients)
+	return openOn(ctx, s, target(s, address), driver.Bank, driver.NoBank, func(store bank.Store) (*bank.Work, error) {
+		return bank.NewWork(store, s.Bank, s.Load.Seed, s.Load.Clients)
+	})
 }
 
 func bankOptions(s Scenario) []report.Setting {
@@ -59,9 +53,7 @@ func judgeBank(_ context.Context, folder string, s Scenario, _, inFlight string)
 		return judgement{}, err
 	}
 	t := j.Tally
-	out := judgement{results: j.Results, counted: map[history.Outcome]int64{
-		history.Committed: t.Committed, history.Rejected: t.Rejected, history.Failed: t.Failed, history.Unknown: t.Unknown,
-	}}
+	out := judgement{results: j.Results, counted: byOutcome(t.Committed, t.Rejected, t.Failed, t.Unknown)}
 	if t.Unknown > 0 {
 		out.notes = append(out.notes, fmt.Sprintf("of %s %s turned out done, %s not done", check.Counted(t.Unknown, "unknown transfer", "unknown transfers"),
 			check.CountOrNone(t.UnknownApplied), check.CountOrNone(t.Unknown-t.UnknownApplied)))

@@ -28,18 +28,9 @@ func bulkUpdateKind() kind {
 }
 
 func openBulkUpdate(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	if driver.BulkUpdate == nil {
-		return nil, unserved(s, driver.NoBulkUpdate)
-	}
-	store, err := driver.BulkUpdate(ctx, target(s, address))
-	if err != nil {
-		return nil, err
-	}
-	w, err := bulkupdate.NewWork(store, s.BulkUpdate, s.Load.Seed)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return w, nil
+	return openOn(ctx, s, target(s, address), driver.BulkUpdate, driver.NoBulkUpdate, func(store bulkupdate.Store) (*bulkupdate.Work, error) {
+		return bulkupdate.NewWork(store, s.BulkUpdate, s.Load.Seed)
+	})
 }
 
 func bulkUpdateOptions(c bulkupdate.Config) []report.Setting {
@@ -59,12 +50,7 @@ func judgeBulkUpdate(_ context.Context, folder string, s Scenario, promise, inFl
 	if err != nil {
 		return judgement{}, err
 	}
-	out := judgement{results: j.Results, counted: j.Outcomes, facts: map[string][]report.Setting{}}
-	for round, facts := range j.Facts {
-		for _, f := range facts {
-			out.facts[round] = append(out.facts[round], report.Setting{Name: f.Name, Value: f.Value})
-		}
-	}
+	out := judgement{results: j.Results, counted: j.Outcomes, facts: settings(j.Facts)}
 	if j.Problem != "" {
 		out.notes = append(out.notes, "what the server says of its locks is not known of every round: "+j.Problem)
 	}

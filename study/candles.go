@@ -30,18 +30,9 @@ func candlesKind() kind {
 }
 
 func openCandles(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	if driver.Candles == nil {
-		return nil, unserved(s, driver.NoCandles)
-	}
-	store, err := driver.Candles(ctx, target(s, address))
-	if err != nil {
-		return nil, err
-	}
-	w, err := candles.NewWork(ctx, store, s.Candles, s.Load.Seed, s.Load.Clients)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return w, nil
+	return openOn(ctx, s, target(s, address), driver.Candles, driver.NoCandles, func(store candles.Store) (*candles.Work, error) {
+		return candles.NewWork(ctx, store, s.Candles, s.Load.Seed, s.Load.Clients)
+	})
 }
 
 func candleOptions(c candles.Config) []report.Setting {

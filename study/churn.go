@@ -27,18 +27,9 @@ func churnKind() kind {
 }
 
 func openChurn(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	if driver.Churn == nil {
-		return nil, unserved(s, driver.NoChurn)
-	}
-	store, err := driver.Churn(ctx, target(s, address))
-	if err != nil {
-		return nil, err
-	}
-	w, err := churn.NewWork(store, s.Churn, s.Load.Seed, s.Load.Clients)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return w, nil
+	return openOn(ctx, s, target(s, address), driver.Churn, driver.NoChurn, func(store churn.Store) (*churn.Work, error) {
+		return churn.NewWork(store, s.Churn, s.Load.Seed, s.Load.Clients)
+	})
 }
 
 func churnOptions(c churn.Config) []report.Setting {
@@ -60,12 +51,7 @@ func judgeChurn(_ context.Context, folder string, s Scenario, _, inFlight string
 	if err != nil {
 		return judgement{}, err
 	}
-	out := judgement{results: []check.Result{j.Result}, counted: j.Outcomes, facts: map[string][]report.Setting{}}
-	for round, facts := range j.Facts {
-		for _, f := range facts {
-			out.facts[round] = append(out.facts[round], report.Setting{Name: f.Name, Value: f.Value})
-		}
-	}
+	out := judgement{results: []check.Result{j.Result}, counted: j.Outcomes, facts: settings(j.Facts)}
 	if j.Problem != "" {
 		out.notes = append(out.notes, "the size on disk is not known after every round: "+j.Problem)
 	}

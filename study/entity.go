@@ -8,7 +8,6 @@ import (
 
 	"assay/catalog"
 	"assay/check"
-	"assay/history"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
@@ -34,14 +33,9 @@ func validateEntity(s Scenario) error {
 }
 
 func openEntity(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	if driver.Entity == nil {
-		return nil, unserved(s, driver.NoEntity)
-	}
-	store, err := driver.Entity(ctx, target(s, address))
-	if err != nil {
-		return nil, err
-	}
-	return entity.NewWork(store, s.Entity, s.Load.Seed)
+	return openOn(ctx, s, target(s, address), driver.Entity, driver.NoEntity, func(store entity.Store) (*entity.Work, error) {
+		return entity.NewWork(store, s.Entity, s.Load.Seed)
+	})
 }
 
 func entityOptions(c entity.Config) []report.Setting {
@@ -63,10 +57,7 @@ func judgeEntity(_ context.Context, folder string, s Scenario, promise, inFlight
 	w, r := f.Writes.Outcomes, f.Reads.Outcomes
 	return judgement{
 		results: j.Results, entity: entityOf(f), notes: entityNotes(f),
-		counted: map[history.Outcome]int64{
-			history.Committed: w.Committed + r.Committed, history.Rejected: w.Rejected + r.Rejected,
-			history.Failed: w.Failed + r.Failed, history.Unknown: w.Unknown + r.Unknown,
-		},
+		counted: byOutcome(w.Committed+r.Committed, w.Rejected+r.Rejected, w.Failed+r.Failed, w.Unknown+r.Unknown),
 	}, nil
 }
 

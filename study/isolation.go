@@ -10,7 +10,6 @@ import (
 
 	"assay/catalog"
 	"assay/check/cycle"
-	"assay/history"
 	"assay/measure"
 	"assay/report"
 	"assay/workload"
@@ -51,14 +50,9 @@ func modelNames() string {
 }
 
 func openIsolation(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	if driver.Isolation == nil {
-		return nil, unserved(s, driver.NoIsolation)
-	}
-	store, err := driver.Isolation(ctx, target(s, address))
-	if err != nil {
-		return nil, err
-	}
-	return isolation.NewWork(store, s.Transactions, s.Load.Seed)
+	return openOn(ctx, s, target(s, address), driver.Isolation, driver.NoIsolation, func(store isolation.Store) (*isolation.Work, error) {
+		return isolation.NewWork(store, s.Transactions, s.Load.Seed)
+	})
 }
 
 func isolationOptions(c isolation.Config) []report.Setting {
@@ -86,9 +80,7 @@ func judgeIsolation(ctx context.Context, folder string, s Scenario, promise, inF
 		return judgement{}, err
 	}
 	t := j.Tally
-	return judgement{results: j.Results, notes: isolationNotes(j), counted: map[history.Outcome]int64{
-		history.Committed: t.Committed, history.Rejected: t.Rejected, history.Failed: t.Failed, history.Unknown: t.Unknown,
-	}}, nil
+	return judgement{results: j.Results, notes: isolationNotes(j), counted: byOutcome(t.Committed, t.Rejected, t.Failed, t.Unknown)}, nil
 }
 
 // searchTimeout bounds the search for anomalies; what is not found by then is

@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"errors"
 
 	"assay/catalog"
 	"assay/check"
@@ -104,9 +105,40 @@ func openWork(ctx context.Context, s Scenario, address string) (work, error) {
 	return s.kind().open(ctx, driver, s, address)
 }
 
-// unserved is the error for a workload that the database cannot honour.
-func unserved(s Scenario, reason string) error {
-	return &workload.OptionError{Option: "workload", Value: s.Workload, Want: reason}
+// openOn reaches a database's store with open and begins a workload on it,
+// which owns it from then on. If open is nil, the database cannot honour the
+// workload, and why says the reason.
+func openOn[S interface{ Close() error }, W work](ctx context.Context, s Scenario, to workload.Target,
+	open func(context.Context, workload.Target) (S, error), why string, begin func(S) (W, error)) (work, error) {
+	if open == nil {
+		return nil, &workload.OptionError{Option: "workload", Value: s.Workload, Want: why}
+	}
+	store, err := open(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	w, err := begin(store)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return w, nil
+}
+
+func byOutcome(committed, rejected, failed, unknown int64) map[history.Outcome]int64 {
+	return map[history.Outcome]int64{
+		history.Committed: committed, history.Rejected: rejected, history.Failed: failed, history.Unknown: unknown,
+	}
+}
+
+// settings are a workload's facts in the report's words.
+func settings[F ~struct{ Name, Value string }](facts map[string][]F) map[string][]report.Setting {
+	all := map[string][]report.Setting{}
+	for round, some := range facts {
+		for _, f := range some {
+			all[round] = append(all[round], report.Setting(f))
+		}
+	}
+	return all
 }
 
 func target(s Scenario, address string) workload.Target {

@@ -50,14 +50,35 @@ journal, and each single transfer against what the database had answered.`,
 		Example: `  assay run bank
   assay run bank --db postgres://user@localhost/test --clients 16 --duration 1m
   assay run bank --db 'mongodb://localhost/?replicaSet=rs0' --rate 200 --threshold 'p99<100ms'`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := f.resolve(cmd)
-			if err != nil {
-				return err
+	}
+	return f.complete(cmd, version, useless{}, nil)
+}
+
+// useless are flags that a workload cannot use, and why it cannot.
+type useless struct {
+	flags []string
+	why   string
+}
+
+// complete has the command refuse the flags that are of no use to its workload
+// and run the scenario of the others. plan, if it is not nil, says what the
+// workload makes of it.
+func (f *runFlags) complete(cmd *cobra.Command, version string, no useless, plan func(*study.Scenario)) *cobra.Command {
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		for _, name := range no.flags {
+			if cmd.Flags().Changed(name) {
+				return usageError{fmt.Errorf("--%s %s", name, no.why)}
 			}
-			return runScenario(cmd, version, s, f)
-		},
+		}
+		s, err := f.resolve(cmd)
+		if err != nil {
+			return err
+		}
+		if plan != nil {
+			plan(&s)
+		}
+		return runScenario(cmd, version, s, f)
 	}
 	f.add(cmd)
 	return cmd

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
+	"assay/study"
 	"assay/workload/bulkupdate"
 )
 
@@ -33,21 +32,9 @@ that was acknowledged has left it, and none may have reached a part only.`,
 		Example: `  assay run bulkupdate
   assay run bulkupdate --cluster mongodb:1 --users 200 --documents 1000 --workers 1,5,15,30
   assay run bulkupdate --cluster mariadb:1 --users 1000 --documents 5000 --workers 1..30`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"clients", "rate", "arrivals", "duration", "ops", "warmup", "ramp"} {
-				if cmd.Flags().Changed(name) {
-					return usageError{fmt.Errorf("--%s has no meaning in this workload: --workers says how many work, --users how much there is to do", name)}
-				}
-			}
-			s, err := f.resolve(cmd)
-			if err != nil {
-				return err
-			}
-			s.Load = bulkupdate.Plan(s.BulkUpdate, s.Load)
-			return runScenario(cmd, version, s, f)
-		},
 	}
-	f.add(cmd)
-	return cmd
+	return f.complete(cmd, version, useless{
+		flags: []string{"clients", "rate", "arrivals", "duration", "ops", "warmup", "ramp"},
+		why:   "has no meaning in this workload: --workers says how many work, --users how much there is to do",
+	}, func(s *study.Scenario) { s.Load = bulkupdate.Plan(s.BulkUpdate, s.Load) })
 }

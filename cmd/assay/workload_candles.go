@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
@@ -45,20 +43,9 @@ With --cluster ...,memory=256MiB the data need not fit into memory.`,
 		Example: `  assay run candles --candles 100000
   assay run candles --cluster mongodb:1 --engine zstd --cold
   assay run candles --cluster mongodb:1,memory=512MiB --engine zlib --candles 5000000 --cold`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range notOfRounds {
-				if cmd.Flags().Changed(name) {
-					return usageError{fmt.Errorf("--%s has no meaning in this workload, whose rounds are closed loops of a known length", name)}
-				}
-			}
-			s, err := f.resolve(cmd)
-			if err != nil {
-				return err
-			}
-			return runScenario(cmd, version, s, f)
-		},
 	}
-	f.add(cmd)
-	return cmd
+	return f.complete(cmd, version, useless{
+		flags: notOfRounds[:],
+		why:   "has no meaning in this workload, whose rounds are closed loops of a known length",
+	}, nil)
 }

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
+	"assay/study"
 	"assay/workload/churn"
 )
 
@@ -33,21 +32,9 @@ the rows that should be there must be there, as they were inserted.`,
 		Example: `  assay run churn
   assay run churn --cluster mongodb:1 --rows 200000 --cycles 5
   assay run churn --cluster postgres:1 --delete-share 0.9 --timeout 5m`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"rate", "arrivals", "duration", "ops", "warmup", "ramp"} {
-				if cmd.Flags().Changed(name) {
-					return usageError{fmt.Errorf("--%s has no meaning in this workload: --rows and --cycles say how much there is to do", name)}
-				}
-			}
-			s, err := f.resolve(cmd)
-			if err != nil {
-				return err
-			}
-			s.Load = churn.Plan(s.Churn, s.Load)
-			return runScenario(cmd, version, s, f)
-		},
 	}
-	f.add(cmd)
-	return cmd
+	return f.complete(cmd, version, useless{
+		flags: []string{"rate", "arrivals", "duration", "ops", "warmup", "ramp"},
+		why:   "has no meaning in this workload: --rows and --cycles say how much there is to do",
+	}, func(s *study.Scenario) { s.Load = churn.Plan(s.Churn, s.Load) })
 }

@@ -31,15 +31,6 @@ How many nodes have to answer is an option of the database's address.`,
 		Example: `  assay run entity
   assay run entity --cluster cassandra:3 --option consistency=one --clients 100 --ramp 1/s --warmup 15s --duration 2m
   assay run entity --db http://127.0.0.1:8080 --write-share 0`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := f.resolve(cmd)
-			if err != nil {
-				return err
-			}
-			return runScenario(cmd, version, s, f)
-		},
 	}
-	f.add(cmd)
-	return cmd
+	return f.complete(cmd, version, useless{}, nil)
 }

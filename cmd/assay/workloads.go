@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
@@ -57,22 +55,11 @@ twice, and reads that came too late.`,
   assay run availability --cluster mongodb:3 --policy none --fault 'isolate primary at 10s for 30s'
   assay run availability --cluster postgres:3 --policy idempotent --read secondary-preferred \
     --fault 'pause primary at 10s for 20s'`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"retry", "max-attempts"} {
-				if cmd.Flags().Changed(name) {
-					return usageError{fmt.Errorf("--%s is decided by --policy in this workload", name)}
-				}
-			}
-			s, err := f.resolve(cmd)
-			if err != nil {
-				return err
-			}
-			return runScenario(cmd, version, s, f)
-		},
 	}
-	f.add(cmd)
-	return cmd
+	return f.complete(cmd, version, useless{
+		flags: []string{"retry", "max-attempts"},
+		why:   "is decided by --policy in this workload",
+	}, nil)
 }
 
 func addBank(cmd *cobra.Command, c *bank.Config) {
@@ -109,15 +96,6 @@ that prove it. The verdict is held against what the level promises, or --model.`
 		Example: `  assay run isolation
   assay run isolation --db postgres://user@localhost/test --isolation serializable
   assay run isolation --cluster postgres:1 --rewrite --model snapshot-isolation`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := f.resolve(cmd)
-			if err != nil {
-				return err
-			}
-			return runScenario(cmd, version, s, f)
-		},
 	}
-	f.add(cmd)
-	return cmd
+	return f.complete(cmd, version, useless{}, nil)
 }

@@ -223,29 +223,7 @@ func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) 
 
 // Size implements candles.Store; see keyspace.Size. Both tables are data.
 func (s *candleStore) Size(ctx context.Context) (workload.Size, error) {
-	if err := s.mustMark(ctx); err != nil {
-		return workload.Size{}, err
-	}
-	size := workload.Size{Rows: map[string]int64{}}
-	for _, t := range s.tables {
-		rows, err := s.rowsIn(ctx, t.name)
-		if err != nil {
-			return workload.Size{}, err
-		}
-		size.Rows[t.name] = rows
-		if rows > 0 && s.allUp() {
-			if err := s.flush(ctx, t.name); err != nil {
-				return workload.Size{}, err
-			}
-		}
-		used, _, err := s.diskUsage(ctx, t.name)
-		if err != nil {
-			return workload.Size{}, err
-		}
-		size.Bytes += used
-	}
-	size.Tables = size.Bytes
-	return size, nil
+	return s.sizeBy(ctx, s.rowsIn)
 }
 
 // Settle implements candles.Store, on the grounds on which

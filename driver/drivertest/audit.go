@@ -44,7 +44,7 @@ func loadAll(t *testing.T, store bank.Store, n int64) {
 	for i := range batch {
 		batch[i] = bank.Account{ID: int64(i) + 1, Balance: 1000}
 	}
-	if err := store.Create(t.Context(), markOf("audits", int(n))); err != nil {
+	if err := store.Create(t.Context(), bankMark("audits", int(n))); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.LoadAccounts(t.Context(), batch); err != nil {

@@ -38,8 +38,8 @@ func RunAvailability(t *testing.T, h Availability) {
 		name string
 		run  func(*shelf)
 	}{
-		{"Describe", (*shelf).testDescribe},
-		{"FindNothing", (*shelf).testFindNothing},
+		{"Describe", (*shelf).describe},
+		{"FindNothing", (*shelf).findNothing},
 		{"CreateFind", (*shelf).testCreateFind},
 		{"CreateAgain", (*shelf).testCreateAgain},
 		{"Drop", (*shelf).testDrop},
@@ -63,52 +63,20 @@ func RunAvailability(t *testing.T, h Availability) {
 	if h.OpenVia == nil {
 		return
 	}
-	t.Run("CutBeforeSending", h.testCutBeforeSending)
-	t.Run("CutAfterSending", h.testCutAfterSending)
-	t.Run("Frozen", h.testFrozen)
+	runKeyedNetwork(t, h.network)
 	t.Run("CutAtAnyTime", h.testCutAtAnyTime)
 }
 
 // shelf is one subtest's hold on the place under test.
 type shelf struct {
-	t     *testing.T
-	ctx   context.Context
-	h     Availability
-	store availability.Store
-	book  *Rows
+	*hold[availability.Store]
+	h    Availability
+	book *Rows
 }
 
-// emptyShelf opens the place and empties it, now and at the end of the test.
 func emptyShelf(t *testing.T, h Availability) *shelf {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	s := &shelf{t: t, ctx: ctx, h: h, book: NewRows()}
-	s.store = s.open()
-	if err := s.store.Drop(ctx); err != nil {
-		t.Fatalf("Drop before the test: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := s.store.Drop(ctx); err != nil {
-			t.Errorf("Drop after the test: %v", err)
-		}
-	})
-	return s
-}
-
-func (s *shelf) open() availability.Store {
-	s.t.Helper()
-	return s.closing(s.h.Open(s.t))
-}
-
-// closing closes a Store at the end of the test.
-func (s *shelf) closing(store availability.Store) availability.Store {
-	s.t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			s.t.Errorf("Close: %v", err)
-		}
-	})
-	return store
+	return &shelf{h: h, book: NewRows(), hold: empty(t, harness[availability.Store]{h.Open, h.MakeForeign, h.ForeignIntact, h.Secret})}
 }
 
 // create makes an empty table.
@@ -123,9 +91,11 @@ func (s *shelf) create(store availability.Store, run string) {
 // check settles and compares what was answered with what is there.
 func (s *shelf) check() { s.t.Helper(); s.book.Check(s.ctx, s.t, s.store) }
 
-// availabilityMark is markOf for this workload, which has nothing to load.
-func availabilityMark(run string) workload.Mark {
-	mark := markOf(run, 0)
-	mark.Workload, mark.Loaded = "availability", true
-	return mark
+func availabilityMark(run string) workload.Mark { return loadedMark("availability", run) }
+
+// readRows is a Store's Read.
+func readRows(store availability.Store) reading {
+	return func(ctx context.Context, each func() error) error {
+		return store.Read(ctx, func(availability.Row) error { return each() })
+	}
 }

@@ -2,70 +2,16 @@ package drivertest
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"assay/history"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 )
-
-func (s *shelf) testDescribe() {
-	product, err := s.store.Describe(s.ctx)
-	if err != nil {
-		s.t.Fatalf("Describe: %v", err)
-	}
-	if product.Name == "" || product.Version == "" || len(product.Settings) == 0 {
-		s.t.Errorf("Describe gave %+v; name, version and settings are due", product)
-	}
-	for _, set := range product.Settings {
-		if set.Name == "" || set.Value == "" {
-			s.t.Errorf("setting %+v is not complete", set)
-		}
-	}
-	text, err := json.Marshal(product)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if s.h.Secret != "" && strings.Contains(string(text), s.h.Secret) {
-		s.t.Error("Describe tells the password")
-	}
-}
-
-func (s *shelf) testFindNothing() {
-	for range 2 { // looking must not make anything that the second look finds
-		remains, err := s.store.Find(s.ctx)
-		if remains != nil || err != nil {
-			s.t.Fatalf("Find on nothing: %+v, %v; want nil", remains, err)
-		}
-	}
-}
-
-// mustFind looks with the shelf's Store and with a new one.
-func (s *shelf) mustFind(mark workload.Mark, rows int64) {
-	s.t.Helper()
-	for _, store := range []availability.Store{s.store, s.open()} {
-		remains, err := store.Find(s.ctx)
-		if err != nil || remains == nil {
-			s.t.Fatalf("Find: %+v, %v; want %+v", remains, err, mark)
-		}
-		got := remains.Mark
-		if _, offset := got.Created.Zone(); offset != 0 || !got.Created.Equal(mark.Created) {
-			s.t.Errorf("Find: created %v, want %v", got.Created, mark.Created)
-		}
-		got.Created = mark.Created
-		if got != mark || remains.Rows != rows {
-			s.t.Errorf("Find: %+v with %d rows, want %+v with %d", got, remains.Rows, mark, rows)
-		}
-	}
-}
 
 func (s *shelf) testCreateFind() {
 	s.create(s.store, "run-1")
@@ -101,27 +47,12 @@ func (s *shelf) testDrop() {
 	x := s.hand(s.store, 1)
 	x.commit(s.ctx)
 	x.close()
-	if err := s.store.Drop(s.ctx); err != nil {
-		s.t.Fatalf("Drop: %v", err)
-	}
-	if remains, err := s.store.Find(s.ctx); remains != nil || err != nil {
-		s.t.Errorf("Find after Drop: %+v, %v; want nil", remains, err)
-	}
-	if err := s.store.Drop(s.ctx); err != nil {
-		s.t.Errorf("Drop of nothing: %v", err)
-	}
+	s.drop()
 	s.create(s.store, "run-2")
 	s.check()
 }
 
-func (s *shelf) testReadNothing() {
-	calls := 0
-	err := s.store.Read(s.ctx, func(availability.Row) error { calls++; return nil })
-	var missing *workload.NoSchemaError
-	if !errors.As(err, &missing) || calls != 0 {
-		s.t.Errorf("Read on nothing: %d calls, %v; want *workload.NoSchemaError", calls, err)
-	}
-}
+func (s *shelf) testReadNothing() { s.readNothing(readRows(s.store)) }
 
 // testInsertGet has rows seen by the session that wrote them and by another
 // Store's, with keys and values that no floating-point number holds.
@@ -161,17 +92,17 @@ func (s *shelf) testDuplicate() {
 			s.t.Fatalf("Session: %v", err)
 		}
 		r := other.session.Insert(s.ctx, again)
-		other.inspect("insert again", r)
+		answerOfRow(r).inspect(s.t, s.h.Secret, func() string { return "insert again" })
 		switch {
 		case s.h.Replaces && (r.Outcome != history.Committed || r.Duplicate):
 			s.t.Errorf("insert again: %+v, want committed", r)
 		case s.h.Replaces:
 			row = again
-			s.book.fates[row.Key] = fate{value: row.Value, outcome: history.Committed}
+			s.book.replaced(row)
 		case r.Outcome != history.Failed || !r.Duplicate || r.Class != bank.ClassDuplicate:
 			s.t.Errorf("insert again: %+v, want failed, a duplicate", r)
 		}
-		other.replace(r)
+		other.replace(answerOfRow(r))
 		x.wantFound(s.ctx, row)
 		y.wantFound(s.ctx, other.commit(s.ctx)) // the session is as good as before
 	}
@@ -202,19 +133,7 @@ func (s *shelf) testReadCallbackErrors() {
 		x.commit(s.ctx)
 	}
 	x.close()
-	sentinel := errors.New("the reader has had enough")
-	for stop := 1; stop <= 3; stop++ {
-		calls := 0
-		err := s.store.Read(s.ctx, func(availability.Row) error {
-			if calls++; calls == stop {
-				return sentinel
-			}
-			return nil
-		})
-		if err != sentinel || calls != stop {
-			s.t.Errorf("the callback failed at call %d: Read made %d calls and returned %v", stop, calls, err)
-		}
-	}
+	s.stopReading(readRows(s.store), 1, 2, 3)
 	s.check()
 }
 
@@ -225,15 +144,9 @@ func (s *shelf) testSize() {
 		x.commit(s.ctx)
 	}
 	x.close()
-	size, err := s.store.Size(s.ctx)
-	if err != nil {
-		s.t.Fatalf("Size: %v", err)
-	}
-	if size.Bytes <= 0 || size.Tables < 0 || size.Indexes < 0 {
+	size, _ := s.size()
+	if size.Bytes == 0 {
 		s.t.Errorf("Size: %+v", size)
-	}
-	if size.Tables+size.Indexes != 0 && size.Tables+size.Indexes != size.Bytes {
-		s.t.Errorf("Size: %d of tables and %d of indexes are not %d", size.Tables, size.Indexes, size.Bytes)
 	}
 	for table, rows := range size.Rows {
 		if len(size.Rows) != 1 || rows != 7 {
@@ -359,23 +272,6 @@ func (s *shelf) testRaceForOneKey() {
 }
 
 func (s *shelf) testForeign() {
-	s.h.MakeForeign(s.t)
-	for name, attempt := range map[string]func(availability.Store) error{
-		"Find":   func(a availability.Store) error { _, err := a.Find(s.ctx); return err },
-		"Create": func(a availability.Store) error { return a.Create(s.ctx, availabilityMark("run-1")) },
-		"Drop":   func(a availability.Store) error { return a.Drop(s.ctx) },
-	} {
-		err := attempt(s.open())
-		var foreign *workload.ForeignError
-		if !errors.As(err, &foreign) {
-			s.t.Errorf("%s on what is not ours: %v; want *workload.ForeignError", name, err)
-		} else if foreign.Name == "" || foreign.Hint == "" {
-			s.t.Errorf("%s: %+v says too little", name, foreign)
-		}
-		s.h.ForeignIntact(s.t)
-	}
-	if err := s.open().Read(s.ctx, func(availability.Row) error { return nil }); err == nil {
-		s.t.Error("Read of what is not ours gave no error")
-	}
-	s.h.ForeignIntact(s.t)
+	s.foreign(func(a availability.Store) error { return a.Create(s.ctx, availabilityMark("run-1")) })
+	s.foreignUnread(readRows(s.open()))
 }

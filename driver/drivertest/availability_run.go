@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"assay/history"
-	"assay/workload"
 	"assay/workload/availability"
 )
 
@@ -30,29 +29,13 @@ type AvailabilityRun struct {
 // time and once more at its end, reads the database back and judges it.
 func (run AvailabilityRun) Judge(ctx context.Context, t testing.TB, store availability.Store) availability.Judgement {
 	t.Helper()
-	folder := t.TempDir()
-	e := availability.Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, availability.FileState)}
 	w, err := availability.NewWork(store, run.Config, run.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Promise = w.Promise()
-	if err := w.Create(ctx, workload.Mark{Run: "judged", Workload: "availability", Created: time.Now().UTC()}); err != nil {
-		t.Fatalf("Create: %v", err)
-	}
-	writer, err := history.Create(e.History, history.Header{Run: "judged"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(run.work(ctx, w, writer), writer.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Settle(ctx); err != nil {
-		t.Fatalf("Settle: %v", err)
-	}
-	if err := w.Save(ctx, folder, func(int64) {}); err != nil {
-		t.Fatalf("Save: %v", err)
-	}
+	e := availability.Evidence{Promise: w.Promise()}
+	folder, recorded := carryOut(ctx, t, "availability", w, func(writer *history.Writer) error { return run.work(ctx, w, writer) })
+	e.History, e.State = recorded, filepath.Join(folder, availability.FileState)
 	judged, err := availability.Judge(run.Config, run.Seed, e)
 	if err != nil {
 		t.Fatalf("Judge: %v", err)
@@ -64,21 +47,13 @@ func (run AvailabilityRun) Judge(ctx context.Context, t testing.TB, store availa
 func (run AvailabilityRun) Valid(ctx context.Context, t testing.TB, store availability.Store) availability.Judgement {
 	t.Helper()
 	j := run.Judge(ctx, t, store)
-	for _, r := range j.Results {
-		if r.Verdict.String() != "valid" || r.Found != 0 {
-			t.Errorf("%s: %s is %v: %s %+v", run.Config.Policy, r.Name, r.Verdict, r.Detail, r.Evidence)
-		}
-	}
+	mustBeValid(t, j.Results)
 	return j
 }
 
-// attemptOf does one attempt of an operation and enters its answer.
-type attemptOf func(ctx context.Context, op *history.Op) (done bool)
-
 // work has all clients do their operations and records them.
 func (run AvailabilityRun) work(ctx context.Context, w *availability.Work, writer *history.Writer) error {
-	start := time.Now()
-	now := func() int64 { return time.Since(start).Nanoseconds() }
+	now := sinceNow()
 	var writers, readers sync.WaitGroup
 	over := make(chan struct{})
 	observers, _ := w.Observers()
@@ -89,22 +64,13 @@ func (run AvailabilityRun) work(ctx context.Context, w *availability.Work, write
 			return err
 		}
 		defer client.Close()
-		attempt := func(ctx context.Context, op *history.Op) bool {
-			a := client.Attempt(ctx, op.Seq, op.Attempt)
-			op.Kind, op.Outcome, op.Error, op.Values = a.Kind, a.Outcome, a.Class, a.Values
-			return a.Done
-		}
-		writers.Go(func() { failures[number] = run.inserts(ctx, number, attempt, writer, now) })
+		x := turn{client: number, operations: run.Each, attempts: run.attempts(), limit: run.Limit, attempt: attemptBy(client)}
+		writers.Go(func() { failures[number] = x.do(ctx, writer, now) })
 	}
 	for i, client := range observers {
 		defer client.Close()
-		attempt := func(ctx context.Context, op *history.Op) bool {
-			a := client.Attempt(ctx, op.Seq, op.Attempt)
-			op.Kind, op.Outcome, op.Error, op.Values = a.Kind, a.Outcome, a.Class, a.Values
-			return false
-		}
 		readers.Go(func() {
-			failures[run.Clients+i] = run.gets(ctx, run.Clients+i, over, attempt, writer, now)
+			failures[run.Clients+i] = run.gets(ctx, run.Clients+i, over, attemptBy(client), writer, now)
 		})
 	}
 	writers.Wait()
@@ -113,48 +79,15 @@ func (run AvailabilityRun) work(ctx context.Context, w *availability.Work, write
 	return errors.Join(failures...)
 }
 
-func (run AvailabilityRun) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	if run.Limit == 0 {
-		return context.WithCancel(ctx)
+// attempts is the most that are made of an insert: one, if the policy does not
+// repeat it.
+func (run AvailabilityRun) attempts() int {
+	switch run.Config.Policy {
+	case availability.PolicyRetry, availability.PolicyIdempotent:
+		return run.Attempts
+	default:
+		return 1
 	}
-	return context.WithTimeout(ctx, run.Limit)
-}
-
-// inserts does and records all operations of one writer, with the repetitions
-// of the policy.
-func (run AvailabilityRun) inserts(ctx context.Context, number int, attempt attemptOf, writer *history.Writer, now func() int64) error {
-	if err := writer.Reserve(history.Reservation{Client: number, UpTo: uint64(run.Each)}); err != nil {
-		return err
-	}
-	policy := run.Config.Policy
-	repeats := policy == availability.PolicyRetry || policy == availability.PolicyIdempotent
-	for seq := range uint64(run.Each) {
-		op := history.Op{Client: number, Seq: seq, First: now()}
-		op.Due = op.First
-		for op.Attempt = 1; !op.Last; op.Attempt++ {
-			limited, cancel := run.limited(ctx)
-			op.Start = now()
-			done := attempt(limited, &op)
-			op.End = now()
-			cancel()
-			switch {
-			case done:
-				op.Final = history.Committed
-			case op.Attempt == 1:
-				op.Final = op.Outcome
-			default:
-				op.Final = op.Final.Then(op.Outcome)
-			}
-			op.Last = !repeats || op.Final == history.Committed || op.Attempt >= run.Attempts
-			if err := writer.Record(&op); err != nil {
-				return err
-			}
-			if !op.Last {
-				pause(ctx, 2*time.Millisecond)
-			}
-		}
-	}
-	return nil
 }
 
 // gets reads until the writers are done, and a last time.
@@ -171,7 +104,7 @@ func (run AvailabilityRun) gets(ctx context.Context, number int, over <-chan str
 				return err
 			}
 		}
-		limited, cancel := run.limited(ctx)
+		limited, cancel := within(ctx, run.Limit)
 		op := history.Op{Client: number, Seq: seq, Attempt: 1, Last: true, Start: now()}
 		attempt(limited, &op)
 		cancel()

@@ -48,8 +48,8 @@ func RunBank(t *testing.T, h Bank) {
 		name string
 		run  func(*testing.T, Bank)
 	}{
-		{"Describe", testDescribe},
-		{"FindNothing", testFindNothing},
+		{"Describe", func(t *testing.T, h Bank) { emptyPlace(t, h).describe() }},
+		{"FindNothing", func(t *testing.T, h Bank) { emptyPlace(t, h).findNothing() }},
 		{"CreateLoadFind", testCreateLoadFind},
 		{"InterruptedLoad", testInterruptedLoad},
 		{"CreateAgain", testCreateAgain},
@@ -83,28 +83,13 @@ func RunBank(t *testing.T, h Bank) {
 
 // place is one subtest's hold on the place under test.
 type place struct {
-	t      *testing.T
-	ctx    context.Context
-	store  bank.Store
+	*hold[bank.Store]
 	ledger *Ledger
-	secret string
 }
 
-// emptyPlace opens the place and empties it, now and at the end of the test.
 func emptyPlace(t *testing.T, h Bank) *place {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	p := &place{t: t, ctx: ctx, store: open(t, h), secret: h.Secret}
-	if err := p.store.Drop(ctx); err != nil {
-		t.Fatalf("Drop before the test: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := p.store.Drop(ctx); err != nil {
-			t.Errorf("Drop after the test: %v", err)
-		}
-	})
-	return p
+	return &place{hold: empty(t, harness[bank.Store]{h.Open, h.MakeForeign, h.ForeignIntact, h.Secret})}
 }
 
 // loadedPlace is an emptyPlace with accounts 1, 2, ... of these balances.
@@ -119,7 +104,7 @@ func (p *place) load(store bank.Store, balances ...int64) {
 	p.t.Helper()
 	accounts := accountsOf(balances...)
 	p.ledger = NewLedger(accounts)
-	if err := store.Create(p.ctx, markOf("run-1", len(accounts))); err != nil {
+	if err := store.Create(p.ctx, bankMark("run-1", len(accounts))); err != nil {
 		p.t.Fatalf("Create: %v", err)
 	}
 	if err := store.LoadAccounts(p.ctx, accounts); err != nil {
@@ -136,23 +121,12 @@ func (p *place) check() Snapshot {
 	return p.ledger.Check(p.ctx, p.t, p.store)
 }
 
-func open(t *testing.T, h Bank) bank.Store {
-	t.Helper()
-	store := h.Open(t)
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
-	return store
-}
+func bankMark(run string, rows int) workload.Mark { return markOf("bank", run, rows) }
 
-// markOf has characters that a careless driver trips over, and a time that
-// every database can hold.
-func markOf(run string, rows int) workload.Mark {
-	return workload.Mark{
-		Run: run, Workload: "bank", Version: `v1'";--é`, Rows: int64(rows),
-		Created: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC),
+// readBooks is a Store's Read, of accounts and rows alike.
+func readBooks(store bank.Store) reading {
+	return func(ctx context.Context, each func() error) error {
+		return store.Read(ctx, func(bank.Account) error { return each() }, func(bank.Entry) error { return each() })
 	}
 }
 

@@ -2,7 +2,6 @@ package drivertest
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 
@@ -36,8 +35,8 @@ func RunBulkUpdate(t *testing.T, h BulkUpdate) {
 		name string
 		run  func(*rack)
 	}{
-		{"Describe", (*rack).testDescribe},
-		{"FindNothing", (*rack).testFindNothing},
+		{"Describe", (*rack).describe},
+		{"FindNothing", (*rack).findNothing},
 		{"CreateLoadFind", (*rack).testCreateLoadFind},
 		{"CreateAgain", (*rack).testCreateAgain},
 		{"Drop", (*rack).testDrop},
@@ -62,10 +61,8 @@ func RunBulkUpdate(t *testing.T, h BulkUpdate) {
 
 // rack is one subtest's hold on the place under test.
 type rack struct {
-	t         *testing.T
-	ctx       context.Context
+	*hold[bulkupdate.Store]
 	h         BulkUpdate
-	store     bulkupdate.Store
 	config    bulkupdate.Config
 	documents bulkupdate.Documents
 
@@ -76,42 +73,20 @@ type rack struct {
 	unsure map[int64][]int64
 }
 
-// emptyRack opens the place and empties it, now and at the end of the test.
 func emptyRack(t *testing.T, h BulkUpdate) *rack {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	r := &rack{t: t, ctx: ctx, h: h}
-	r.store = r.open()
-	if err := r.store.Drop(ctx); err != nil {
-		t.Fatalf("Drop before the test: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := r.store.Drop(ctx); err != nil {
-			t.Errorf("Drop after the test: %v", err)
-		}
-	})
-	return r
-}
-
-func (r *rack) open() bulkupdate.Store {
-	r.t.Helper()
-	return r.closing(r.h.Open(r.t))
-}
-
-func (r *rack) closing(store bulkupdate.Store) bulkupdate.Store {
-	r.t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			r.t.Errorf("Close: %v", err)
-		}
-	})
-	return store
+	return &rack{h: h, hold: empty(t, harness[bulkupdate.Store]{h.Open, h.MakeForeign, h.ForeignIntact, h.Secret})}
 }
 
 func (r *rack) mark(run string) workload.Mark {
-	mark := markOf(run, int(r.documents.Len()))
-	mark.Workload = "bulkupdate"
-	return mark
+	return markOf("bulkupdate", run, int(r.documents.Len()))
+}
+
+// readDocuments is a Store's Read.
+func readDocuments(store bulkupdate.Store) reading {
+	return func(ctx context.Context, each func() error) error {
+		return store.Read(ctx, func(bulkupdate.Document) error { return each() })
+	}
 }
 
 // fill makes the documents of so many users.
@@ -177,37 +152,26 @@ func (r *rack) check() {
 // writer is one client: it replaces its session when it must, and every answer
 // goes into the book. It is used by one goroutine.
 type writer struct {
-	r       *rack
-	store   bulkupdate.Store
-	session bulkupdate.Session
+	line[bulkupdate.Session]
+	r *rack
 }
 
 func (r *rack) writer(store bulkupdate.Store) *writer {
-	w := &writer{r: r, store: store}
+	w := &writer{line: line[bulkupdate.Session]{dial: store.Session}, r: r}
 	r.t.Cleanup(w.close)
 	return w
 }
 
-func (w *writer) close() {
-	if w.session != nil {
-		w.session.Close()
-		w.session = nil
-	}
-}
-
 func (w *writer) update(ctx context.Context, user, generation int64) bulkupdate.Reply {
 	reply := bulkupdate.Reply{Outcome: history.Failed, Class: bank.ClassConnect, Broken: true}
-	if w.session == nil {
-		session, err := w.store.Session(ctx)
-		if err == nil {
-			w.session = session
-		}
-		reply.Err = err
-	}
-	if w.session != nil {
+	if reply.Err = w.connect(ctx); reply.Err == nil {
 		reply = w.session.Update(ctx, user, generation, generation%2 == 1)
 	}
-	w.r.inspect(reply)
+	a := answer{outcome: reply.Outcome, class: reply.Class, err: reply.Err, broken: reply.Broken}
+	a.inspect(w.r.t, w.r.h.Secret, func() string { return "update" })
+	if reply.Outcome == history.Rejected || reply.Outcome != history.Committed && reply.Changed != 0 {
+		w.r.t.Errorf("an update that was rejected, for which there is no rule, or has a count: %+v", reply)
+	}
 	w.r.mu.Lock()
 	switch reply.Outcome {
 	case history.Committed:
@@ -216,9 +180,7 @@ func (w *writer) update(ctx context.Context, user, generation int64) bulkupdate.
 		w.r.unsure[user] = append(w.r.unsure[user], generation)
 	}
 	w.r.mu.Unlock()
-	if reply.Broken || reply.Outcome == history.Unknown {
-		w.close()
-	}
+	w.replace(a)
 	return reply
 }
 
@@ -234,20 +196,5 @@ func (w *writer) commit(ctx context.Context, user, generation int64) {
 	}
 	if reply.Outcome != history.Committed || reply.Changed != w.r.config.Documents {
 		w.r.t.Fatalf("update of user %d to %d: %+v, want committed with %d changed", user, generation, reply, w.r.config.Documents)
-	}
-}
-
-// inspect fails the test for a reply that contradicts itself.
-func (r *rack) inspect(x bulkupdate.Reply) {
-	switch {
-	case !x.Outcome.Valid() || x.Outcome == history.Rejected:
-		r.t.Errorf("outcome %v", x.Outcome)
-	case x.Outcome == history.Committed && (x.Class != "" || x.Err != nil):
-		r.t.Errorf("committed with an error: %q %v", x.Class, x.Err)
-	case x.Outcome != history.Committed && (x.Class == "" || x.Changed != 0):
-		r.t.Errorf("%v without a class or with a count: %+v", x.Outcome, x)
-	}
-	if s := r.h.Secret; s != "" && (strings.Contains(x.Class, s) || x.Err != nil && strings.Contains(x.Err.Error(), s)) {
-		r.t.Error("the reply tells the password")
 	}
 }

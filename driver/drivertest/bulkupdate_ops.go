@@ -2,62 +2,13 @@ package drivertest
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"time"
 
 	"assay/history"
-	"assay/workload"
 	"assay/workload/bulkupdate"
 )
-
-func (r *rack) testDescribe() {
-	product, err := r.store.Describe(r.ctx)
-	if err != nil {
-		r.t.Fatalf("Describe: %v", err)
-	}
-	if product.Name == "" || product.Version == "" || len(product.Settings) == 0 {
-		r.t.Errorf("Describe gave %+v; name, version and settings are due", product)
-	}
-	text, err := json.Marshal(product)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if r.h.Secret != "" && strings.Contains(string(text), r.h.Secret) {
-		r.t.Error("Describe tells the password")
-	}
-}
-
-func (r *rack) testFindNothing() {
-	for range 2 { // looking must not make anything that the second look finds
-		remains, err := r.store.Find(r.ctx)
-		if remains != nil || err != nil {
-			r.t.Fatalf("Find on nothing: %+v, %v; want nil", remains, err)
-		}
-	}
-}
-
-// mustFind looks with the rack's Store and with a new one.
-func (r *rack) mustFind(mark workload.Mark, rows int64) {
-	r.t.Helper()
-	for _, store := range []bulkupdate.Store{r.store, r.open()} {
-		remains, err := store.Find(r.ctx)
-		if err != nil || remains == nil {
-			r.t.Fatalf("Find: %+v, %v; want %+v", remains, err, mark)
-		}
-		got := remains.Mark
-		if !got.Created.Equal(mark.Created) {
-			r.t.Errorf("Find: created %v, want %v", got.Created, mark.Created)
-		}
-		got.Created = mark.Created
-		if got != mark || remains.Rows != rows {
-			r.t.Errorf("Find: %+v with %d documents, want %+v with %d", got, remains.Rows, mark, rows)
-		}
-	}
-}
 
 // testCreateLoadFind loads several batches at the same time.
 func (r *rack) testCreateLoadFind() {
@@ -93,27 +44,12 @@ func (r *rack) testCreateAgain() {
 
 func (r *rack) testDrop() {
 	r.fill(r.store, "run-1", 2, 2)
-	if err := r.store.Drop(r.ctx); err != nil {
-		r.t.Fatalf("Drop: %v", err)
-	}
-	if remains, err := r.store.Find(r.ctx); remains != nil || err != nil {
-		r.t.Errorf("Find after Drop: %+v, %v; want nil", remains, err)
-	}
-	if err := r.store.Drop(r.ctx); err != nil {
-		r.t.Errorf("Drop of nothing: %v", err)
-	}
+	r.drop()
 	r.fill(r.store, "run-2", 2, 2)
 	r.check()
 }
 
-func (r *rack) testReadNothing() {
-	calls := 0
-	err := r.store.Read(r.ctx, func(bulkupdate.Document) error { calls++; return nil })
-	var missing *workload.NoSchemaError
-	if !errors.As(err, &missing) || calls != 0 {
-		r.t.Errorf("Read on nothing: %d calls, %v; want *workload.NoSchemaError", calls, err)
-	}
-}
+func (r *rack) testReadNothing() { r.readNothing(readDocuments(r.store)) }
 
 // testUpdate wants the documents of one user changed, all of them and no
 // others.
@@ -135,37 +71,14 @@ func (r *rack) testUpdate() {
 
 func (r *rack) testReadCallbackErrors() {
 	r.fill(r.store, "run-1", 2, 2)
-	sentinel := errors.New("the reader has had enough")
-	for stop := 1; stop <= 4; stop++ {
-		calls := 0
-		err := r.store.Read(r.ctx, func(bulkupdate.Document) error {
-			if calls++; calls == stop {
-				return sentinel
-			}
-			return nil
-		})
-		if err != sentinel || calls != stop {
-			r.t.Errorf("the callback failed at call %d: Read made %d calls and returned %v", stop, calls, err)
-		}
-	}
+	r.stopReading(readDocuments(r.store), 1, 2, 3, 4)
 	r.check()
 }
 
 func (r *rack) testSize() {
 	r.fill(r.store, "run-1", 3, 100)
-	size, err := r.store.Size(r.ctx)
-	if err != nil {
-		r.t.Fatalf("Size: %v", err)
-	}
-	if size.Bytes <= 0 || size.Tables+size.Indexes != 0 && size.Tables+size.Indexes != size.Bytes {
-		r.t.Errorf("Size: %+v", size)
-	}
-	rows := int64(0)
-	for _, n := range size.Rows {
-		rows += n
-	}
-	if rows != 300 {
-		r.t.Errorf("Size: rows %v, want 300", size.Rows)
+	if size, rows := r.size(); size.Bytes == 0 || rows != 300 {
+		r.t.Errorf("Size: %+v, want 300 rows", size)
 	}
 }
 
@@ -261,70 +174,22 @@ func (r *rack) testRaceForOneUser() {
 }
 
 func (r *rack) testForeign() {
-	r.h.MakeForeign(r.t)
-	for name, attempt := range map[string]func(bulkupdate.Store) error{
-		"Find":   func(s bulkupdate.Store) error { _, err := s.Find(r.ctx); return err },
-		"Create": func(s bulkupdate.Store) error { return s.Create(r.ctx, markOf("run-1", 1)) },
-		"Drop":   func(s bulkupdate.Store) error { return s.Drop(r.ctx) },
-	} {
-		err := attempt(r.open())
-		var foreign *workload.ForeignError
-		if !errors.As(err, &foreign) {
-			r.t.Errorf("%s on what is not ours: %v; want *workload.ForeignError", name, err)
-		}
-		r.h.ForeignIntact(r.t)
-	}
-	if err := r.open().Read(r.ctx, func(bulkupdate.Document) error { return nil }); err == nil {
-		r.t.Error("Read of what is not ours gave no error")
-	}
-	r.h.ForeignIntact(r.t)
+	r.foreign(func(s bulkupdate.Store) error { return s.Create(r.ctx, r.mark("run-1")) })
+	r.foreignUnread(readDocuments(r.open()))
 }
 
-// testCutAtAnyTime cuts the network while clients update, again and again.
+// testCutAtAnyTime cuts while three clients update, each users of its own.
 func (r *rack) testCutAtAnyTime() {
-	const cuts = 6
 	r.fill(r.store, "run-1", 3, 100)
-	proxy := NewProxy(r.t, r.h.Server)
-	via, err := r.h.OpenVia(r.t, proxy.Addr())
-	if err != nil {
-		r.t.Fatalf("open through the proxy: %v", err)
-	}
-	r.closing(via)
-	ctx, stop := context.WithCancel(r.ctx)
-	defer stop()
-	progress := make(chan struct{})
-	var all sync.WaitGroup
+	proxy, via := r.through(r.h.Server, r.h.OpenVia)
+	var clients []cutClient
 	for user := int64(1); user <= 3; user++ {
-		w := r.writer(via)
-		all.Go(func() {
-			defer w.close()
-			for generation := int64(1); ctx.Err() == nil; generation++ {
-				limit, cancel := context.WithTimeout(r.ctx, 10*time.Second)
-				reply := w.update(limit, user, generation)
-				cancel()
-				if reply.Outcome != history.Committed {
-					pause(ctx, 5*time.Millisecond)
-					continue
-				}
-				select {
-				case progress <- struct{}{}:
-				case <-ctx.Done():
-				}
-			}
-		})
+		w, generation := r.writer(via), int64(0)
+		clients = append(clients, cutClient{close: w.close, attempt: func(ctx context.Context) bool {
+			generation++
+			return w.update(ctx, user, generation).Outcome == history.Committed
+		}})
 	}
-	for range cuts {
-		for range 8 {
-			select {
-			case <-progress:
-			case <-r.ctx.Done():
-				r.t.Fatal("no update commits any more")
-			}
-		}
-		proxy.Cut()
-		proxy.Pass()
-	}
-	stop()
-	all.Wait()
+	cutAtAnyTime(r.ctx, r.t, proxy, 6, 8, clients)
 	r.check()
 }

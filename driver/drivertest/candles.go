@@ -53,10 +53,8 @@ func RunCandles(t *testing.T, h Candles) {
 
 // tape is one subtest's hold on the place under test.
 type tape struct {
-	t         *testing.T
-	ctx       context.Context
+	*hold[candles.Store]
 	h         Candles
-	store     candles.Store
 	config    candles.Config
 	generator *candles.Generator
 }
@@ -65,39 +63,20 @@ const tapeSeed = 7
 
 func newTape(t *testing.T, h Candles) *tape {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
 	c := candles.Defaults()
 	c.Candles, c.Tickers, c.Days, c.Batch, c.Loaders = 1203, 5, 3, 100, 3
 	c.Queries, c.Latest, c.Intervals, c.Repeats = 20, 17, 3, 4
-	a := &tape{t: t, ctx: ctx, h: h, config: c, generator: candles.NewGenerator(c, tapeSeed)}
-	a.store = a.open()
-	if err := a.store.Drop(ctx); err != nil {
-		t.Fatalf("Drop before the test: %v", err)
+	return &tape{h: h, config: c, generator: candles.NewGenerator(c, tapeSeed),
+		hold: empty(t, harness[candles.Store]{open: h.Open, makeForeign: h.MakeForeign, foreignIntact: h.ForeignIntact})}
+}
+
+func candleMark(run string) workload.Mark { return loadedMark("candles", run) }
+
+// readCandles is a Store's Read.
+func readCandles(store candles.Store) reading {
+	return func(ctx context.Context, each func() error) error {
+		return store.Read(ctx, func(candles.Candle) error { return each() })
 	}
-	t.Cleanup(func() {
-		if err := a.store.Drop(ctx); err != nil {
-			t.Errorf("Drop after the test: %v", err)
-		}
-	})
-	return a
-}
-
-func (a *tape) open() candles.Store {
-	a.t.Helper()
-	store := a.h.Open(a.t)
-	a.t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			a.t.Errorf("Close: %v", err)
-		}
-	})
-	return store
-}
-
-func candleMark(run string) workload.Mark {
-	mark := markOf(run, 0)
-	mark.Workload, mark.Loaded = "candles", true
-	return mark
 }
 
 func (a *tape) create(engine string) {
@@ -150,42 +129,20 @@ func (a *tape) fill(to int64) {
 }
 
 func (a *tape) testNothing() {
-	for range 2 { // looking must not make anything that the second look finds
-		if remains, err := a.store.Find(a.ctx); remains != nil || err != nil {
-			a.t.Fatalf("Find on nothing: %+v, %v; want nil", remains, err)
-		}
-	}
-	err := a.store.Read(a.ctx, func(candles.Candle) error { return nil })
-	if missing := (*workload.NoSchemaError)(nil); !errors.As(err, &missing) {
-		a.t.Errorf("Read on nothing: %v; want *workload.NoSchemaError", err)
-	}
-	product, err := a.store.Describe(a.ctx)
-	if err != nil || product.Name == "" || product.Version == "" || len(product.Settings) == 0 {
-		a.t.Errorf("Describe gave %+v, %v; name, version and settings are due", product, err)
-	}
+	a.findNothing()
+	a.readNothing(readCandles(a.store))
+	a.describe()
 }
 
 func (a *tape) testCreate() {
 	a.create("")
 	a.fill(10)
-	for _, store := range []candles.Store{a.store, a.open()} {
-		remains, err := store.Find(a.ctx)
-		if err != nil || remains == nil || remains.Rows != 10 || remains.Mark.Run != "run-1" || !remains.Mark.Loaded {
-			a.t.Fatalf("Find: %+v, %v; want 10 rows of run-1", remains, err)
-		}
-	}
+	a.mustFind(candleMark("run-1"), 10)
 	if err := a.store.Create(a.ctx, candleMark("run-2"), ""); err != nil {
 		a.t.Fatalf("Create again: %v", err)
 	}
-	if remains, err := a.store.Find(a.ctx); err != nil || remains == nil || remains.Rows != 0 || remains.Mark.Run != "run-2" {
-		a.t.Errorf("Find after Create again: %+v, %v", remains, err)
-	}
-	if err := errors.Join(a.store.Drop(a.ctx), a.store.Drop(a.ctx)); err != nil {
-		a.t.Errorf("Drop twice: %v", err)
-	}
-	if remains, err := a.store.Find(a.ctx); remains != nil || err != nil {
-		a.t.Errorf("Find after Drop: %+v, %v; want nil", remains, err)
-	}
+	a.mustFind(candleMark("run-2"), 0)
+	a.drop()
 }
 
 // testEngines has every engine hold rows, and one that does not exist refused
@@ -210,9 +167,8 @@ func (a *tape) testEngines() {
 		if err != nil || len(rows) != 300 || slices.Contains(values(rows), false) {
 			a.t.Errorf("%s: %d rows, %v; want 300 as they were written", engine, len(rows), err)
 		}
-		size, err := a.store.Size(a.ctx)
-		if err != nil || size.Bytes <= 0 || size.Tables+size.Indexes != 0 && size.Tables+size.Indexes != size.Bytes {
-			a.t.Errorf("%s: Size: %+v, %v", engine, size, err)
+		if size, _ := a.size(); size.Bytes == 0 {
+			a.t.Errorf("%s: Size: %+v", engine, size)
 		}
 	}
 	err = a.store.Create(a.ctx, candleMark("run-3"), "no such engine")
@@ -305,17 +261,7 @@ func (a *tape) testAgain() {
 func (a *tape) testRead() {
 	a.create("")
 	a.fill(a.config.Candles)
-	sentinel := errors.New("the reader has had enough")
-	calls := 0
-	err := a.store.Read(a.ctx, func(candles.Candle) error {
-		if calls++; calls == 2 {
-			return sentinel
-		}
-		return nil
-	})
-	if err != sentinel || calls != 2 {
-		a.t.Errorf("Read made %d calls and returned %v", calls, err)
-	}
+	a.stopReading(readCandles(a.store), 2)
 }
 
 func (a *tape) testContextOver() {
@@ -345,27 +291,12 @@ func (a *tape) testContextOver() {
 // testJudged does a whole run by the workload's own client.
 func (a *tape) testJudged() {
 	j := JudgeCandles(a.ctx, a.t, a.open(), a.config, tapeSeed)
-	for _, r := range j.Results {
-		if r.Verdict.String() != "valid" {
-			a.t.Errorf("%s: %s: %s %v", r.Name, r.Verdict, r.Detail, r.Evidence)
-		}
-	}
+	mustBeValid(a.t, j.Results)
 	if j.Figures.Rows != a.config.Candles || len(j.Figures.Rounds) != 7 {
 		a.t.Errorf("%+v", j.Figures)
 	}
 }
 
 func (a *tape) testForeign() {
-	a.h.MakeForeign(a.t)
-	for name, attempt := range map[string]func(candles.Store) error{
-		"Find":   func(s candles.Store) error { _, err := s.Find(a.ctx); return err },
-		"Create": func(s candles.Store) error { return s.Create(a.ctx, candleMark("run-1"), "") },
-		"Drop":   func(s candles.Store) error { return s.Drop(a.ctx) },
-	} {
-		err := attempt(a.open())
-		if foreign := (*workload.ForeignError)(nil); !errors.As(err, &foreign) {
-			a.t.Errorf("%s on what is not ours: %v; want *workload.ForeignError", name, err)
-		}
-		a.h.ForeignIntact(a.t)
-	}
+	a.foreign(func(s candles.Store) error { return s.Create(a.ctx, candleMark("run-1"), "") })
 }

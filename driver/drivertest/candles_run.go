@@ -2,10 +2,8 @@ package drivertest
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"assay/history"
 	"assay/workload/candles"
@@ -15,23 +13,12 @@ import (
 // other, and judges its files.
 func JudgeCandles(ctx context.Context, t testing.TB, store candles.Store, config candles.Config, seed uint64) candles.Judgement {
 	t.Helper()
-	folder := t.TempDir()
-	path := filepath.Join(folder, "history.bin")
 	w, err := candles.NewWork(ctx, store, config, seed, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Create(ctx, candleMark("judged")); err != nil {
-		t.Fatal(err)
-	}
-	writer, err := history.Create(path, history.Header{Run: "judged", Workload: "candles"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(workCandles(ctx, w, writer), writer.Close(), w.Settle(ctx), w.Save(ctx, folder, func(int64) {})); err != nil {
-		t.Fatal(err)
-	}
-	j, err := candles.Judge(config, seed, candles.Evidence{History: path, State: filepath.Join(folder, candles.FileState)})
+	folder, recorded := carryOut(ctx, t, "candles", w, func(writer *history.Writer) error { return workCandles(ctx, w, writer) })
+	j, err := candles.Judge(config, seed, candles.Evidence{History: recorded, State: filepath.Join(folder, candles.FileState)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +26,7 @@ func JudgeCandles(ctx context.Context, t testing.TB, store candles.Store, config
 }
 
 func workCandles(ctx context.Context, w *candles.Work, writer *history.Writer) error {
-	start, first := time.Now(), 0
+	now, first := sinceNow(), 0
 	for _, round := range w.Rounds() {
 		if round.Ready != nil {
 			if err := round.Ready(ctx); err != nil {
@@ -60,10 +47,9 @@ func workCandles(ctx context.Context, w *candles.Work, writer *history.Writer) e
 				return err
 			}
 			for seq := range ops {
-				op := history.Op{Client: number, Seq: seq, Attempt: 1, Last: true, Start: int64(time.Since(start))}
-				x := client.Attempt(ctx, seq, 1)
-				op.Kind, op.Outcome, op.Final, op.Error, op.Values = x.Kind, x.Outcome, x.Outcome, x.Class, x.Values
-				op.Due, op.First, op.End = op.Start, op.Start, int64(time.Since(start))
+				op := history.Op{Client: number, Seq: seq, Attempt: 1, Last: true, Start: now()}
+				attemptBy(client)(ctx, &op)
+				op.Due, op.First, op.End, op.Final = op.Start, op.Start, now(), op.Outcome
 				if err := writer.Record(&op); err != nil {
 					return err
 				}

@@ -2,7 +2,6 @@ package drivertest
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"math"
 	"strings"
@@ -49,54 +48,32 @@ func RunChurn(t *testing.T, h Churn) {
 
 // heap is one subtest's hold on the place under test.
 type heap struct {
-	t     *testing.T
-	ctx   context.Context
-	h     Churn
-	store churn.Store
-	want  map[int64]string
+	*hold[churn.Store]
+	h    Churn
+	want map[int64]string
 }
 
-// emptyHeap opens the place and empties it, now and at the end of the test.
 func emptyHeap(t *testing.T, h Churn) *heap {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	p := &heap{t: t, ctx: ctx, h: h, want: map[int64]string{}}
-	p.store = p.open()
-	if err := p.store.Drop(ctx); err != nil {
-		t.Fatalf("Drop before the test: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := p.store.Drop(ctx); err != nil {
-			t.Errorf("Drop after the test: %v", err)
-		}
-	})
-	return p
+	return &heap{h: h, want: map[int64]string{}, hold: empty(t, harness[churn.Store]{h.Open, h.MakeForeign, h.ForeignIntact, h.Secret})}
 }
 
-func (p *heap) open() churn.Store {
-	p.t.Helper()
-	store := p.h.Open(p.t)
-	p.t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			p.t.Errorf("Close: %v", err)
-		}
-	})
-	return store
+func churnMark(run string) workload.Mark { return loadedMark("churn", run) }
+
+// readHeap is a Store's Read.
+func readHeap(store churn.Store) reading {
+	return func(ctx context.Context, each func() error) error {
+		return store.Read(ctx, func(churn.Row) error { return each() })
+	}
 }
 
 func (p *heap) create() {
 	p.t.Helper()
-	mark := markOf("run-1", 0)
-	mark.Workload, mark.Loaded = "churn", true
-	if err := p.store.Create(p.ctx, mark); err != nil {
+	if err := p.store.Create(p.ctx, churnMark("run-1")); err != nil {
 		p.t.Fatalf("Create: %v", err)
 	}
 	clear(p.want)
-	remains, err := p.open().Find(p.ctx)
-	if err != nil || remains == nil || remains.Rows != 0 || remains.Mark.Run != "run-1" || !remains.Mark.Loaded {
-		p.t.Fatalf("Find after Create: %+v, %v", remains, err)
-	}
+	p.mustFind(churnMark("run-1"), 0)
 }
 
 func (p *heap) session() churn.Session {
@@ -148,29 +125,15 @@ func (p *heap) check() {
 	if err != nil || !maps.Equal(got, p.want) {
 		p.t.Errorf("Read: %d rows, %v; want %d", len(got), err, len(p.want))
 	}
-	size, err := p.store.Size(p.ctx)
-	rows := int64(0)
-	for _, n := range size.Rows {
-		rows += n
-	}
-	if err != nil || rows != int64(len(p.want)) || size.Bytes < 0 || len(p.want) > 0 && size.Bytes == 0 ||
-		size.Tables+size.Indexes != 0 && size.Tables+size.Indexes != size.Bytes {
-		p.t.Errorf("Size: %+v, %v; want %d rows", size, err, len(p.want))
+	if size, rows := p.size(); rows != int64(len(p.want)) || len(p.want) > 0 && size.Bytes == 0 {
+		p.t.Errorf("Size: %+v; want %d rows", size, len(p.want))
 	}
 }
 
 func (p *heap) testNothing() {
-	if remains, err := p.store.Find(p.ctx); remains != nil || err != nil {
-		p.t.Errorf("Find on nothing: %+v, %v; want nil", remains, err)
-	}
-	var missing *workload.NoSchemaError
-	if err := p.store.Read(p.ctx, func(churn.Row) error { return nil }); !errors.As(err, &missing) {
-		p.t.Errorf("Read on nothing: %v; want *workload.NoSchemaError", err)
-	}
-	product, err := p.store.Describe(p.ctx)
-	if err != nil || product.Name == "" || product.Version == "" || len(product.Settings) == 0 {
-		p.t.Errorf("Describe: %+v, %v", product, err)
-	}
+	p.findNothing()
+	p.readNothing(readHeap(p.store))
+	p.describe()
 	if err := p.store.Repair(p.ctx, "no such repair"); err == nil {
 		p.t.Error("a repair that does not exist was run")
 	}
@@ -184,12 +147,7 @@ func (p *heap) testCreateDrop() {
 		s.Close()
 		p.check()
 	}
-	if err := p.store.Drop(p.ctx); err != nil {
-		p.t.Fatalf("Drop: %v", err)
-	}
-	if remains, err := p.store.Find(p.ctx); remains != nil || err != nil {
-		p.t.Errorf("Find after Drop: %+v, %v; want nil", remains, err)
-	}
+	p.drop()
 }
 
 func (p *heap) testInsertDelete() {
@@ -268,16 +226,7 @@ func (p *heap) testReadCallbackErrors() {
 	s := p.session()
 	p.insert(s, 1, 2, 3)
 	s.Close()
-	sentinel, calls := errors.New("the reader has had enough"), 0
-	err := p.store.Read(p.ctx, func(churn.Row) error {
-		if calls++; calls == 2 {
-			return sentinel
-		}
-		return nil
-	})
-	if err != sentinel || calls != 2 {
-		p.t.Errorf("Read made %d calls and returned %v", calls, err)
-	}
+	p.stopReading(readHeap(p.store), 2)
 }
 
 func (p *heap) testContextOver() {
@@ -299,16 +248,5 @@ func (p *heap) testContextOver() {
 }
 
 func (p *heap) testForeign() {
-	p.h.MakeForeign(p.t)
-	for name, attempt := range map[string]func(churn.Store) error{
-		"Find":   func(s churn.Store) error { _, err := s.Find(p.ctx); return err },
-		"Create": func(s churn.Store) error { return s.Create(p.ctx, markOf("run-1", 0)) },
-		"Drop":   func(s churn.Store) error { return s.Drop(p.ctx) },
-	} {
-		var foreign *workload.ForeignError
-		if err := attempt(p.open()); !errors.As(err, &foreign) {
-			p.t.Errorf("%s on what is not ours: %v; want *workload.ForeignError", name, err)
-		}
-		p.h.ForeignIntact(p.t)
-	}
+	p.foreign(func(s churn.Store) error { return s.Create(p.ctx, churnMark("run-1")) })
 }

@@ -3,8 +3,6 @@ package drivertest
 import (
 	"context"
 	"fmt"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -40,7 +38,7 @@ func RunEntity(t *testing.T, h Entity) {
 		name string
 		run  func(*cabinet)
 	}{
-		{"Describe", (*cabinet).testDescribe},
+		{"Describe", (*cabinet).describe},
 		{"CreateFindDrop", (*cabinet).testCreateFindDrop},
 		{"PutGet", (*cabinet).testPutGet},
 		{"Duplicate", (*cabinet).testDuplicate},
@@ -54,54 +52,21 @@ func RunEntity(t *testing.T, h Entity) {
 	if h.MakeForeign != nil {
 		t.Run("Foreign", func(t *testing.T) { emptyCabinet(t, h).testForeign() })
 	}
-	if h.OpenVia == nil {
-		return
+	if h.OpenVia != nil {
+		runKeyedNetwork(t, h.network)
 	}
-	t.Run("CutBeforeSending", h.testCutBeforeSending)
-	t.Run("CutAfterSending", h.testCutAfterSending)
-	t.Run("Frozen", h.testFrozen)
 }
 
 // cabinet is one subtest's hold on the place under test.
 type cabinet struct {
-	t     *testing.T
-	ctx   context.Context
-	h     Entity
-	store entity.Store
-	book  *Entities
+	*hold[entity.Store]
+	h    Entity
+	book *Entities
 }
 
-// emptyCabinet opens the place and empties it, now and at the end of the test.
 func emptyCabinet(t *testing.T, h Entity) *cabinet {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	c := &cabinet{t: t, ctx: ctx, h: h, book: NewEntities()}
-	c.store = c.open()
-	if err := c.store.Drop(ctx); err != nil {
-		t.Fatalf("Drop before the test: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := c.store.Drop(ctx); err != nil {
-			t.Errorf("Drop after the test: %v", err)
-		}
-	})
-	return c
-}
-
-func (c *cabinet) open() entity.Store {
-	c.t.Helper()
-	return c.closing(c.h.Open(c.t))
-}
-
-// closing closes a Store at the end of the test.
-func (c *cabinet) closing(store entity.Store) entity.Store {
-	c.t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			c.t.Errorf("Close: %v", err)
-		}
-	})
-	return store
+	return &cabinet{h: h, book: NewEntities(), hold: empty(t, harness[entity.Store]{h.Open, h.MakeForeign, h.ForeignIntact, h.Secret})}
 }
 
 // create makes an empty table.
@@ -116,106 +81,63 @@ func (c *cabinet) create(store entity.Store, run string) {
 // check settles and compares what was answered with what is there.
 func (c *cabinet) check() { c.t.Helper(); c.book.Check(c.ctx, c.t, c.store) }
 
-// entityMark is markOf for this workload.
-func entityMark(run string) workload.Mark {
-	mark := markOf(run, 0)
-	mark.Workload, mark.Loaded = "entity", true
-	return mark
+func (h Entity) network(t *testing.T) *keyedNetwork[entity.Entity] {
+	t.Helper()
+	c := emptyCabinet(t, h)
+	c.create(c.store, "run-1")
+	proxy, via := c.through(h.Server, h.OpenVia)
+	return &keyedNetwork[entity.Entity]{
+		t: t, ctx: c.ctx, proxy: proxy, rounds: 2, check: c.check,
+		via:    func(number int) keyed[entity.Entity] { return c.filer(via, number) },
+		beside: func(number int) keyed[entity.Entity] { return c.filer(c.store, number) },
+	}
+}
+
+func entityMark(run string) workload.Mark { return loadedMark("entity", run) }
+
+// readEntities is a Store's Read.
+func readEntities(store entity.Store) reading {
+	return func(ctx context.Context, each func() error) error {
+		return store.Read(ctx, func(entity.Entity) error { return each() })
+	}
 }
 
 // Entities keeps what was answered to the writes of a test, and compares it
 // with what is there. It is safe for concurrent use.
 type Entities struct {
-	mu    sync.Mutex
-	fates map[uuid.UUID]entityFate
-}
-
-type entityFate struct {
-	entity  entity.Entity
-	outcome history.Outcome
+	fates[uuid.UUID, entity.Entity]
 }
 
 // NewEntities returns the book of an empty table.
-func NewEntities() *Entities { return &Entities{fates: map[uuid.UUID]entityFate{}} }
-
-func (b *Entities) record(e entity.Entity, outcome history.Outcome) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if f, again := b.fates[e.ID]; again {
-		outcome = f.outcome.Then(outcome)
-	}
-	b.fates[e.ID] = entityFate{e, outcome}
+func NewEntities() *Entities {
+	return &Entities{fates[uuid.UUID, entity.Entity]{
+		key: func(e entity.Entity) uuid.UUID { return e.ID }, of: map[uuid.UUID]fate[entity.Entity]{},
+	}}
 }
 
 // Check settles and reads everything, and fails the test for an entity that is
 // missing, altered, doubled or there although it must not be.
 func (b *Entities) Check(ctx context.Context, t testing.TB, store entity.Store) {
 	t.Helper()
-	if err := store.Settle(ctx); err != nil {
-		t.Fatalf("Settle: %v", err)
-	}
-	there := map[uuid.UUID]bool{}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	err := store.Read(ctx, func(e entity.Entity) error {
-		f, known := b.fates[e.ID]
-		switch {
-		case !known:
-			t.Errorf("%+v is there, which nobody wrote", e)
-		case there[e.ID]:
-			t.Errorf("%+v is there twice", e)
-		case f.outcome == history.Failed:
-			t.Errorf("%+v is there, though its write failed", e)
-		case f.entity != e:
-			t.Errorf("%+v is there, want %+v", e, f.entity)
-		}
-		there[e.ID] = true
-		return nil
-	})
-	if err != nil {
-		t.Fatalf("Read: %v", err)
-	}
-	for id, f := range b.fates {
-		if f.outcome == history.Committed && !there[id] {
-			t.Errorf("%v was acknowledged and is not there", id)
-		}
-	}
+	b.check(ctx, t, store.Settle, store.Read)
 }
 
 // filer is one client: it replaces its session when it must, and every answer
 // goes into the book. It is used by one goroutine and never ends the test by
 // itself.
 type filer struct {
-	t       *testing.T
-	h       Entity
-	store   entity.Store
-	book    *Entities
-	number  int
-	made    uint64
-	session entity.Session
+	line[entity.Session]
+	t      *testing.T
+	h      Entity
+	book   *Entities
+	number int
+	made   uint64
 }
 
 func (c *cabinet) filer(store entity.Store, number int) *filer {
-	x := &filer{t: c.t, h: c.h, store: store, book: c.book, number: number}
+	x := &filer{line: line[entity.Session]{dial: store.Session}, t: c.t, h: c.h, book: c.book, number: number}
 	c.t.Cleanup(x.close)
 	return x
-}
-
-func (x *filer) close() {
-	if x.session != nil {
-		x.session.Close()
-		x.session = nil
-	}
-}
-
-func (x *filer) connect(ctx context.Context) (err error) {
-	if x.session == nil {
-		x.session, err = x.store.Session(ctx)
-	}
-	if err != nil {
-		x.session = nil
-	}
-	return err
 }
 
 // next returns an entity with a fresh id.
@@ -231,15 +153,15 @@ func (x *filer) put(ctx context.Context, e entity.Entity) entity.Reply {
 	if reply.Err = x.connect(ctx); reply.Err == nil {
 		reply = x.session.Put(ctx, e)
 	}
-	x.inspect(fmt.Sprintf("put %v", e.ID), reply)
+	answerOfEntity(reply).inspect(x.t, x.h.Secret, func() string { return fmt.Sprintf("put %v", e.ID) })
 	switch {
 	case reply.Duplicate && (reply.Outcome != history.Failed || x.h.Replaces):
 		x.t.Errorf("put %v: %v and a duplicate", e.ID, reply.Outcome)
 	case reply.Outcome == history.Rejected:
 		x.t.Errorf("put %v: rejected, for which there is no rule", e.ID)
 	}
-	x.book.record(e, reply.Outcome)
-	x.replace(reply)
+	x.book.Record(e, reply.Outcome)
+	x.replace(answerOfEntity(reply))
 	return reply
 }
 
@@ -251,34 +173,24 @@ func (x *filer) get(ctx context.Context, id uuid.UUID) entity.Reply {
 	} else {
 		reply.Outcome = history.Failed
 	}
-	x.inspect(fmt.Sprintf("get %v", id), reply)
+	answerOfEntity(reply).inspect(x.t, x.h.Secret, func() string { return fmt.Sprintf("get %v", id) })
 	if reply.Found && reply.Outcome != history.Committed || reply.Outcome == history.Unknown {
 		x.t.Errorf("get %v: %v, found is %v", id, reply.Outcome, reply.Found)
 	}
-	x.replace(reply)
+	x.replace(answerOfEntity(reply))
 	return reply
 }
 
-func (x *filer) replace(r entity.Reply) {
-	if r.Broken || r.Outcome == history.Unknown {
-		x.close()
-	}
+func answerOfEntity(r entity.Reply) answer {
+	return answer{outcome: r.Outcome, class: r.Class, err: r.Err, broken: r.Broken, duplicate: r.Duplicate, found: r.Found}
 }
 
-// inspect fails the test for a reply that contradicts itself.
-func (x *filer) inspect(doing string, r entity.Reply) {
-	x.t.Helper()
-	switch {
-	case !r.Outcome.Valid():
-		x.t.Errorf("%s: %v", doing, r.Outcome)
-	case r.Outcome == history.Committed && (r.Class != "" || r.Err != nil):
-		x.t.Errorf("%s: committed with an error: %q %v", doing, r.Class, r.Err)
-	case r.Outcome != history.Committed && r.Class == "":
-		x.t.Errorf("%s: %v without a class: %v", doing, r.Outcome, r.Err)
-	}
-	if s := x.h.Secret; s != "" && (strings.Contains(r.Class, s) || r.Err != nil && strings.Contains(r.Err.Error(), s)) {
-		x.t.Errorf("%s: the reply tells the password", doing)
-	}
+func (x *filer) write(ctx context.Context, e entity.Entity) answer {
+	return answerOfEntity(x.put(ctx, e))
+}
+
+func (x *filer) look(ctx context.Context, e entity.Entity) answer {
+	return answerOfEntity(x.get(ctx, e.ID))
 }
 
 // commit repeats a fresh entity's write while it fails, and ends the test

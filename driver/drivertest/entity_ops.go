@@ -2,8 +2,6 @@ package drivertest
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -12,64 +10,13 @@ import (
 	"github.com/google/uuid"
 
 	"assay/history"
-	"assay/workload"
 	"assay/workload/entity"
 )
 
-func (c *cabinet) testDescribe() {
-	product, err := c.store.Describe(c.ctx)
-	if err != nil {
-		c.t.Fatalf("Describe: %v", err)
-	}
-	if product.Name == "" || product.Version == "" || len(product.Settings) == 0 {
-		c.t.Errorf("Describe gave %+v; name, version and settings are due", product)
-	}
-	for _, set := range product.Settings {
-		if set.Name == "" || set.Value == "" {
-			c.t.Errorf("setting %+v is not complete", set)
-		}
-	}
-	text, err := json.Marshal(product)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if c.h.Secret != "" && strings.Contains(string(text), c.h.Secret) {
-		c.t.Error("Describe tells the password")
-	}
-}
-
-// mustFind looks with the cabinet's Store and with a new one.
-func (c *cabinet) mustFind(mark workload.Mark, rows int64) {
-	c.t.Helper()
-	for _, store := range []entity.Store{c.store, c.open()} {
-		remains, err := store.Find(c.ctx)
-		if err != nil || remains == nil {
-			c.t.Fatalf("Find: %+v, %v; want %+v", remains, err, mark)
-		}
-		got := remains.Mark
-		if _, offset := got.Created.Zone(); offset != 0 || !got.Created.Equal(mark.Created) {
-			c.t.Errorf("Find: created %v, want %v", got.Created, mark.Created)
-		}
-		got.Created = mark.Created
-		if got != mark || remains.Rows != rows {
-			c.t.Errorf("Find: %+v with %d rows, want %+v with %d", got, remains.Rows, mark, rows)
-		}
-	}
-}
-
 func (c *cabinet) mustFindNothing() {
 	c.t.Helper()
-	for range 2 { // looking must not make anything that the second look finds
-		if remains, err := c.store.Find(c.ctx); remains != nil || err != nil {
-			c.t.Fatalf("Find on nothing: %+v, %v; want nil", remains, err)
-		}
-	}
-	calls := 0
-	err := c.store.Read(c.ctx, func(entity.Entity) error { calls++; return nil })
-	var missing *workload.NoSchemaError
-	if !errors.As(err, &missing) || calls != 0 {
-		c.t.Errorf("Read on nothing: %d calls, %v; want *workload.NoSchemaError", calls, err)
-	}
+	c.findNothing()
+	c.readNothing(readEntities(c.store))
 }
 
 func (c *cabinet) testCreateFindDrop() {
@@ -92,11 +39,7 @@ func (c *cabinet) testCreateFindDrop() {
 	x.commitThis(c.ctx, gone) // the id is free again
 	x.close()
 	c.check()
-	for range 2 {
-		if err := c.store.Drop(c.ctx); err != nil {
-			c.t.Fatalf("Drop: %v", err)
-		}
-	}
+	c.drop()
 	c.mustFindNothing()
 }
 
@@ -152,17 +95,17 @@ func (c *cabinet) testDuplicate() {
 			c.t.Fatalf("Session: %v", err)
 		}
 		r := other.session.Put(c.ctx, again)
-		other.inspect("put again", r)
+		answerOfEntity(r).inspect(c.t, c.h.Secret, func() string { return "put again" })
 		switch {
 		case c.h.Replaces && (r.Outcome != history.Committed || r.Duplicate):
 			c.t.Errorf("put again: %+v, want committed", r)
 		case c.h.Replaces:
 			e = again
-			c.book.fates[e.ID] = entityFate{e, history.Committed}
+			c.book.replaced(e)
 		case r.Outcome != history.Failed || !r.Duplicate:
 			c.t.Errorf("put again: %+v, want failed, a duplicate", r)
 		}
-		other.replace(r)
+		other.replace(answerOfEntity(r))
 		x.wantFound(c.ctx, e)
 		y.wantFound(c.ctx, other.commit(c.ctx)) // the session is as good as before
 	}
@@ -180,19 +123,7 @@ func (c *cabinet) testRead() {
 	}
 	x.close()
 	c.check()
-	sentinel := errors.New("the reader has had enough")
-	for _, stop := range []int{1, 2, 150} {
-		calls := 0
-		err := c.store.Read(c.ctx, func(entity.Entity) error {
-			if calls++; calls == stop {
-				return sentinel
-			}
-			return nil
-		})
-		if !errors.Is(err, sentinel) || calls != stop {
-			c.t.Errorf("the callback failed at call %d: Read made %d calls and returned %v", stop, calls, err)
-		}
-	}
+	c.stopReading(readEntities(c.store), 1, 2, 150)
 	c.check()
 }
 
@@ -203,15 +134,7 @@ func (c *cabinet) testSize() {
 		x.commit(c.ctx)
 	}
 	x.close()
-	size, err := c.store.Size(c.ctx)
-	if err != nil {
-		c.t.Fatalf("Size: %v", err)
-	}
-	total := int64(0)
-	for _, n := range size.Rows {
-		total += n
-	}
-	if total != 10 || size.Bytes < 0 || size.Tables+size.Indexes > 0 && size.Bytes != size.Tables+size.Indexes {
+	if size, rows := c.size(); rows != 10 {
 		c.t.Errorf("Size: %+v, want 10 rows", size)
 	}
 }
@@ -282,23 +205,6 @@ func (c *cabinet) testRace() {
 }
 
 func (c *cabinet) testForeign() {
-	c.h.MakeForeign(c.t)
-	for name, attempt := range map[string]func(entity.Store) error{
-		"Find":   func(s entity.Store) error { _, err := s.Find(c.ctx); return err },
-		"Create": func(s entity.Store) error { return s.Create(c.ctx, entityMark("run-1")) },
-		"Drop":   func(s entity.Store) error { return s.Drop(c.ctx) },
-	} {
-		err := attempt(c.open())
-		var foreign *workload.ForeignError
-		if !errors.As(err, &foreign) {
-			c.t.Errorf("%s on what is not ours: %v; want *workload.ForeignError", name, err)
-		} else if foreign.Name == "" || foreign.Hint == "" {
-			c.t.Errorf("%s: %+v says too little", name, foreign)
-		}
-		c.h.ForeignIntact(c.t)
-	}
-	if err := c.open().Read(c.ctx, func(entity.Entity) error { return nil }); err == nil {
-		c.t.Error("Read of what is not ours gave no error")
-	}
-	c.h.ForeignIntact(c.t)
+	c.foreign(func(s entity.Store) error { return s.Create(c.ctx, entityMark("run-1")) })
+	c.foreignUnread(readEntities(c.open()))
 }

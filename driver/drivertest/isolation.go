@@ -27,9 +27,9 @@ func RunIsolation(t *testing.T, h Isolation) {
 		name string
 		run  func(*testing.T, Isolation)
 	}{
-		{"Describe", testIsolationDescribe},
+		{"Describe", func(t *testing.T, h Isolation) { emptyRoom(t, h).describe() }},
 		{"Promise", testPromise},
-		{"FindNothing", testIsolationFindNothing},
+		{"FindNothing", func(t *testing.T, h Isolation) { emptyRoom(t, h).findNothing() }},
 		{"CreateFind", testIsolationCreateFind},
 		{"CreateAgain", testIsolationCreateAgain},
 		{"Drop", testIsolationDrop},
@@ -67,29 +67,14 @@ func RunIsolation(t *testing.T, h Isolation) {
 
 // room is one subtest's hold on the place under test.
 type room struct {
-	t     *testing.T
-	ctx   context.Context
-	store isolation.Store
+	*hold[isolation.Store]
 	trace *Trace
 	h     Isolation
 }
 
-// emptyRoom opens the place and empties it, now and at the end of the test.
 func emptyRoom(t *testing.T, h Isolation) *room {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	r := &room{t: t, ctx: ctx, trace: NewTrace(), h: h}
-	r.store = r.open()
-	if err := r.store.Drop(ctx); err != nil {
-		t.Fatalf("Drop before the test: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := r.store.Drop(ctx); err != nil {
-			t.Errorf("Drop after the test: %v", err)
-		}
-	})
-	return r
+	return &room{h: h, trace: NewTrace(), hold: empty(t, harness[isolation.Store]{h.Open, h.MakeForeign, h.ForeignIntact, h.Secret})}
 }
 
 // newRoom is an emptyRoom with an empty schema.
@@ -108,23 +93,14 @@ func (r *room) create(store isolation.Store, mark workload.Mark) {
 	r.trace = NewTrace()
 }
 
-func (r *room) open() isolation.Store {
-	r.t.Helper()
-	store := r.h.Open(r.t)
-	r.t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			r.t.Errorf("Close: %v", err)
-		}
-	})
-	return store
-}
-
 // check settles and compares what was answered with what is there.
 func (r *room) check() { r.t.Helper(); r.trace.Check(r.ctx, r.t, r.store) }
 
-// isolationMark is markOf for this workload, which has nothing to load.
-func isolationMark(run string) workload.Mark {
-	mark := markOf(run, 0)
-	mark.Workload, mark.Loaded = "isolation", true
-	return mark
+func isolationMark(run string) workload.Mark { return loadedMark("isolation", run) }
+
+// readThings is a Store's Read, of lists and registers alike.
+func readThings(store isolation.Store) reading {
+	return func(ctx context.Context, each func() error) error {
+		return store.Read(ctx, func(int64, []int64) error { return each() }, func(int64, int64) error { return each() })
+	}
 }

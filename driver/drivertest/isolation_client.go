@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,38 +16,18 @@ import (
 // session when it must, and every answer goes into the trace. It is used by
 // one goroutine and never ends the test by itself.
 type actor struct {
-	t       *testing.T
-	store   isolation.Store
-	trace   *Trace
-	number  int
-	secret  string
-	made    int64
-	session isolation.Session
+	line[isolation.Session]
+	t      *testing.T
+	trace  *Trace
+	number int
+	secret string
+	made   int64
 }
 
 func (r *room) actor(store isolation.Store, number int) *actor {
-	a := &actor{t: r.t, store: store, trace: r.trace, number: number, secret: r.h.Secret}
+	a := &actor{line: line[isolation.Session]{dial: store.Session}, t: r.t, trace: r.trace, number: number, secret: r.harness.secret}
 	r.t.Cleanup(a.close)
 	return a
-}
-
-func (a *actor) close() {
-	if a.session != nil {
-		a.session.Close()
-		a.session = nil
-	}
-}
-
-func (a *actor) connect(ctx context.Context) error {
-	if a.session != nil {
-		return nil
-	}
-	session, err := a.store.Session(ctx)
-	if err != nil {
-		return err
-	}
-	a.session = session
-	return nil
 }
 
 // element returns a number that nothing else in the test has.
@@ -73,28 +52,14 @@ func (a *actor) do(ctx context.Context, template ...isolation.Op) ([]isolation.O
 	if reply.Err = a.connect(ctx); reply.Err == nil {
 		reply = a.session.Do(ctx, ops)
 	}
-	a.inspect(ops, reply)
+	got := answer{outcome: reply.Outcome, class: reply.Class, err: reply.Err, broken: reply.Broken}
+	got.inspect(a.t, a.secret, func() string { return "transaction " + describeOps(ops) })
+	if reply.Outcome == history.Rejected {
+		a.t.Errorf("transaction %s: rejected, for which there is no rule", describeOps(ops))
+	}
 	a.trace.Record(ops, reply.Outcome)
-	if reply.Broken || reply.Outcome == history.Unknown {
-		a.close()
-	}
+	a.replace(got)
 	return ops, reply
-}
-
-// inspect fails the test for a reply that contradicts itself.
-func (a *actor) inspect(ops []isolation.Op, r isolation.Reply) {
-	a.t.Helper()
-	switch {
-	case !r.Outcome.Valid() || r.Outcome == history.Rejected:
-		a.t.Errorf("transaction %s: %v", describeOps(ops), r.Outcome)
-	case r.Outcome == history.Committed && (r.Class != "" || r.Err != nil):
-		a.t.Errorf("transaction %s: committed with an error: %q %v", describeOps(ops), r.Class, r.Err)
-	case r.Outcome != history.Committed && r.Class == "":
-		a.t.Errorf("transaction %s: %v without a class: %v", describeOps(ops), r.Outcome, r.Err)
-	}
-	if a.secret != "" && (strings.Contains(r.Class, a.secret) || r.Err != nil && strings.Contains(r.Err.Error(), a.secret)) {
-		a.t.Errorf("transaction %s: the reply tells the password", describeOps(ops))
-	}
 }
 
 // insist repeats a transaction while it is Failed, with other elements each

@@ -2,7 +2,6 @@ package drivertest
 
 import (
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -13,30 +12,7 @@ import (
 // actors returns n actors over two Stores, each with a session.
 func (r *room) actors(n int) []*actor {
 	r.t.Helper()
-	stores := []isolation.Store{r.store, r.open()}
-	all := make([]*actor, n)
-	for i := range all {
-		all[i] = r.actor(stores[i%len(stores)], i)
-		if err := all[i].connect(r.ctx); err != nil {
-			r.t.Fatalf("Session: %v", err)
-		}
-	}
-	return all
-}
-
-// atOnce runs the same for all actors at once and closes their sessions.
-func atOnce(actors []*actor, run func(a *actor)) {
-	start := make(chan struct{})
-	var all sync.WaitGroup
-	for _, a := range actors {
-		all.Go(func() {
-			<-start
-			run(a)
-			a.close()
-		})
-	}
-	close(start)
-	all.Wait()
+	return racers(r.hold, n, r.actor)
 }
 
 // testAppendRace has actors append to one list, beside others: at no level of
@@ -45,7 +21,7 @@ func testAppendRace(t *testing.T, h Isolation, n int) {
 	r := newRoom(t, h)
 	const each = 25
 	var committed atomic.Int64
-	atOnce(r.actors(n), func(a *actor) {
+	together(r.actors(n), func(a *actor) {
 		for i := range int64(each) {
 			_, reply := a.insist(r.ctx, appendTo(2), appendTo(4+2*(i%4)), readList(2))
 			if reply.Outcome == history.Committed {
@@ -70,7 +46,7 @@ func testRewriteRace(t *testing.T, h Isolation) {
 	if r.trace.MayLose, err = isolation.AllowsLostUpdates(r.store.Promise()); err != nil {
 		t.Fatal(err)
 	}
-	atOnce(r.actors(4), func(a *actor) {
+	together(r.actors(4), func(a *actor) {
 		for range 20 {
 			if _, reply := a.insist(r.ctx, rewrite(2)); reply.Outcome != history.Committed {
 				t.Errorf("%v (%s: %v) though nothing was disturbed", reply.Outcome, reply.Class, reply.Err)
@@ -85,7 +61,7 @@ func testRewriteRace(t *testing.T, h Isolation) {
 // it.
 func testIsolationOppositeDirections(t *testing.T, h Isolation) {
 	r := newRoom(t, h)
-	atOnce(r.actors(8), func(a *actor) {
+	together(r.actors(8), func(a *actor) {
 		first := int64(2 + 2*(a.number%2))
 		for range 10 {
 			if _, reply := a.insist(r.ctx, appendTo(first), appendTo(6-first)); reply.Outcome != history.Committed {

@@ -73,7 +73,7 @@ func (run IsolationRun) JudgeDone(ctx context.Context, t testing.TB, store isola
 // work has all clients do their operations, from the same moment on, and
 // records them.
 func (run IsolationRun) work(ctx context.Context, w *isolation.Work, writer *history.Writer) error {
-	attempts := make([]func(*history.Op), run.Clients)
+	attempts := make([]attemptOf, run.Clients)
 	for number := range attempts {
 		client, err := w.Client(ctx, number)
 		if err != nil {
@@ -83,13 +83,9 @@ func (run IsolationRun) work(ctx context.Context, w *isolation.Work, writer *his
 		if err := writer.Reserve(history.Reservation{Client: number, UpTo: uint64(run.Each)}); err != nil {
 			return err
 		}
-		attempts[number] = func(op *history.Op) {
-			answer := client.Attempt(ctx, op.Seq, op.Attempt)
-			op.Kind, op.Outcome, op.Error, op.Values = answer.Kind, answer.Outcome, answer.Class, answer.Values
-		}
+		attempts[number] = attemptBy(client)
 	}
-	start := time.Now()
-	now := func() int64 { return time.Since(start).Nanoseconds() }
+	now := sinceNow()
 	failures := make([]error, run.Clients)
 	var all sync.WaitGroup
 	for number, attempt := range attempts {
@@ -100,12 +96,12 @@ func (run IsolationRun) work(ctx context.Context, w *isolation.Work, writer *his
 }
 
 // operations does and records all operations of one client.
-func (run IsolationRun) operations(ctx context.Context, number int, attempt func(*history.Op), writer *history.Writer, now func() int64) error {
+func (run IsolationRun) operations(ctx context.Context, number int, attempt attemptOf, writer *history.Writer, now func() int64) error {
 	for seq := range uint64(run.Each) {
 		op := history.Op{Client: number, Seq: seq}
 		for op.Attempt = 1; !op.Last; op.Attempt++ {
 			op.Start = now()
-			attempt(&op)
+			attempt(ctx, &op)
 			op.End = now()
 			op.Final = op.Outcome
 			op.Last = op.Outcome != history.Failed || op.Attempt >= run.Attempts

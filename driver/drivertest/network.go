@@ -73,18 +73,9 @@ func (h Network) direct(t *testing.T, balances ...int64) *place {
 
 func (h Network) broken(t *testing.T, balances ...int64) *broken {
 	t.Helper()
-	b := &broken{place: h.direct(t, balances...), proxy: NewProxy(t, h.Server)}
-	store, err := h.OpenVia(t, b.proxy.Addr())
-	if err != nil {
-		t.Fatalf("open through the proxy: %v", err)
-	}
-	b.via = store
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
-	return b
+	p := h.direct(t, balances...)
+	proxy, via := p.through(h.Server, h.OpenVia)
+	return &broken{place: p, proxy: proxy, via: via}
 }
 
 // warm returns a client behind the proxy whose session has done a transfer.
@@ -130,20 +121,11 @@ func (p *place) comeBack(c *client) {
 // and fails the test if it does not return, or returns what cannot be known.
 func (b *broken) disturbed(c *client, tr bank.Transfer, limit time.Duration) bank.Reply {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, limit)
-	defer cancel()
-	answer := make(chan bank.Reply, 1)
-	go func() { answer <- c.do(ctx, tr) }()
-	select {
-	case r := <-answer:
-		if r.Outcome == history.Committed || r.Outcome == history.Rejected || r.Duplicate {
-			b.t.Errorf("transfer over a broken connection: %+v", r)
-		}
-		return r
-	case <-b.ctx.Done():
-		b.t.Fatal("Transfer did not return though its context had ended")
-		return bank.Reply{}
+	r := during(b.ctx, b.t, limit, func(ctx context.Context) bank.Reply { return c.do(ctx, tr) }, func() {})
+	if r.Outcome == history.Committed || r.Outcome == history.Rejected || r.Duplicate {
+		b.t.Errorf("transfer over a broken connection: %+v", r)
 	}
+	return r
 }
 
 func (h Network) testCutBeforeSending(t *testing.T) {
@@ -287,16 +269,7 @@ func (h Network) mustNotReach(t *testing.T, addr string) {
 // testRestart kills the server while eight clients work.
 func (h Network) testRestart(t *testing.T) {
 	p := h.direct(t, 100_000, 100_000, 100_000, 100_000)
-	store, err := h.OpenVia(t, h.Server)
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
-	crew := p.start(store, 8)
+	crew := p.start(p.at(h.Server, h.OpenVia), 8)
 	for range 2 {
 		crew.awaitCommits(40)
 		h.Restart(t)

@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"context"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -9,22 +10,28 @@ import (
 	"assay/workload/bank"
 )
 
+// racer is a client of any workload.
+type racer interface {
+	connect(ctx context.Context) error
+	close()
+}
+
 // racers returns n clients over two Stores, each with a session.
-func (p *place) racers(h Bank, n int) []*client {
-	p.t.Helper()
-	stores := []bank.Store{p.store, open(p.t, h)}
-	clients := make([]*client, n)
+func racers[S anyStore, C racer](o *hold[S], n int, client func(store S, number int) C) []C {
+	o.t.Helper()
+	stores := []S{o.store, o.open()}
+	clients := make([]C, n)
 	for i := range clients {
-		clients[i] = p.client(stores[i%len(stores)], i)
-		if err := clients[i].connect(p.ctx); err != nil {
-			p.t.Fatalf("Session: %v", err)
+		clients[i] = client(stores[i%len(stores)], i)
+		if err := clients[i].connect(o.ctx); err != nil {
+			o.t.Fatalf("Session: %v", err)
 		}
 	}
 	return clients
 }
 
 // together runs the same for all clients at once and closes their sessions.
-func together(clients []*client, run func(c *client)) {
+func together[C racer](clients []C, run func(c C)) {
 	start := make(chan struct{})
 	var all sync.WaitGroup
 	for _, c := range clients {
@@ -38,11 +45,16 @@ func together(clients []*client, run func(c *client)) {
 	all.Wait()
 }
 
+func (p *place) racers(n int) []*client {
+	p.t.Helper()
+	return racers(p.hold, n, p.client)
+}
+
 // testRace has clients fight for four accounts.
 func testRace(t *testing.T, h Bank, n int) {
 	p := loadedPlace(t, h, 500, 500, 500, 500)
 	const each = 25
-	together(p.racers(h, n), func(c *client) {
+	together(p.racers(n), func(c *client) {
 		for range each {
 			source := rand.Int64N(4)
 			tr := c.next(1+source, 1+(source+1+rand.Int64N(3))%4, 1+rand.Int64N(200))
@@ -61,7 +73,7 @@ func testRace(t *testing.T, h Bank, n int) {
 func testRaceForLastFunds(t *testing.T, h Bank) {
 	const funds = 5
 	p := loadedPlace(t, h, funds, 0, 0)
-	together(p.racers(h, 8), func(c *client) {
+	together(p.racers(8), func(c *client) {
 		for range 3 {
 			c.insist(p.ctx, c.next(1, 2+int64(c.number%2), 1))
 		}
@@ -75,7 +87,7 @@ func testRaceForLastFunds(t *testing.T, h Bank) {
 // testRaceOfOneID has all clients send one transfer: one of them does it.
 func testRaceOfOneID(t *testing.T, h Bank) {
 	p := loadedPlace(t, h, 1000, 1000)
-	clients := p.racers(h, 8)
+	clients := p.racers(8)
 	for round := range uint64(5) {
 		tr := bank.Transfer{ID: bank.TransferID(99, round), Source: 1, Destination: 2, Amount: 10}
 		replies := make(chan bank.Reply, len(clients))
@@ -102,7 +114,7 @@ func testRaceOfOneID(t *testing.T, h Bank) {
 // deadlocks whoever locks in the order of asking and does not look for it.
 func testOppositeDirections(t *testing.T, h Bank) {
 	p := loadedPlace(t, h, 1000, 1000)
-	together(p.racers(h, 8), func(c *client) {
+	together(p.racers(8), func(c *client) {
 		source := 1 + int64(c.number%2)
 		for range 15 {
 			tr := c.next(source, 3-source, 1)

@@ -1,58 +1,21 @@
 package drivertest
 
 import (
-	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
 
-	"assay/workload"
 	"assay/workload/bank"
 )
-
-func testDescribe(t *testing.T, h Bank) {
-	p := emptyPlace(t, h)
-	product, err := p.store.Describe(p.ctx)
-	if err != nil {
-		t.Fatalf("Describe: %v", err)
-	}
-	if product.Name == "" || product.Version == "" || len(product.Settings) == 0 {
-		t.Errorf("Describe gave %+v; name, version and settings are due", product)
-	}
-	for _, s := range product.Settings {
-		if s.Name == "" || s.Value == "" {
-			t.Errorf("setting %+v is not complete", s)
-		}
-	}
-	text, err := json.Marshal(product)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h.Secret != "" && strings.Contains(string(text), h.Secret) {
-		t.Error("Describe tells the password")
-	}
-}
-
-func testFindNothing(t *testing.T, h Bank) {
-	p := emptyPlace(t, h)
-	for range 2 { // looking must not make anything that the second look finds
-		remains, err := p.store.Find(p.ctx)
-		if remains != nil || err != nil {
-			t.Fatalf("Find on nothing: %+v, %v; want nil", remains, err)
-		}
-	}
-}
 
 // testCreateLoadFind loads more than one batch at the same time.
 func testCreateLoadFind(t *testing.T, h Bank) {
 	p := emptyPlace(t, h)
 	const n = 2*bank.MaxBatch + 345
 	accounts := bank.NewAccounts(n)
-	mark := markOf("run-1", n)
+	mark := bankMark("run-1", n)
 	if err := p.store.Create(p.ctx, mark); err != nil {
 		t.Fatalf("Create: %v", err)
 	}
@@ -77,27 +40,10 @@ func testCreateLoadFind(t *testing.T, h Bank) {
 	p.check()
 }
 
-// mustFind looks with the place's Store and with a new one.
-func (p *place) mustFind(mark workload.Mark, rows int64) {
-	p.t.Helper()
-	remains, err := p.store.Find(p.ctx)
-	if err != nil || remains == nil {
-		p.t.Fatalf("Find: %+v, %v; want %+v", remains, err, mark)
-	}
-	if _, offset := remains.Mark.Created.Zone(); offset != 0 || !remains.Mark.Created.Equal(mark.Created) {
-		p.t.Errorf("Find: created %v, want %v", remains.Mark.Created, mark.Created)
-	}
-	got := remains.Mark
-	got.Created = mark.Created
-	if got != mark || remains.Rows != rows {
-		p.t.Errorf("Find: %+v with %d rows, want %+v with %d", got, remains.Rows, mark, rows)
-	}
-}
-
 func testInterruptedLoad(t *testing.T, h Bank) {
 	p := emptyPlace(t, h)
-	mark := markOf("run-1", 1000)
-	first := open(t, h)
+	mark := bankMark("run-1", 1000)
+	first := p.open()
 	if err := first.Create(p.ctx, mark); err != nil {
 		t.Fatalf("Create: %v", err)
 	}
@@ -112,8 +58,8 @@ func testCreateAgain(t *testing.T, h Bank) {
 	c := p.client(p.store, 0)
 	c.commit(p.ctx, c.next(1, 2, 10))
 	c.close()
-	second := open(t, h)
-	mark := markOf("run-2", 2)
+	second := p.open()
+	mark := bankMark("run-2", 2)
 	if err := second.Create(p.ctx, mark); err != nil {
 		t.Fatalf("Create over another run's: %v", err)
 	}
@@ -129,15 +75,7 @@ func testCreateAgain(t *testing.T, h Bank) {
 
 func testDrop(t *testing.T, h Bank) {
 	p := loadedPlace(t, h, 100, 100)
-	if err := p.store.Drop(p.ctx); err != nil {
-		t.Fatalf("Drop: %v", err)
-	}
-	if remains, err := p.store.Find(p.ctx); remains != nil || err != nil {
-		t.Errorf("Find after Drop: %+v, %v; want nil", remains, err)
-	}
-	if err := p.store.Drop(p.ctx); err != nil {
-		t.Errorf("Drop of nothing: %v", err)
-	}
+	p.drop()
 	p.load(p.store, 5, 5)
 	p.check()
 }
@@ -147,7 +85,7 @@ func testRead(t *testing.T, h Bank) {
 	p := emptyPlace(t, h)
 	const n = 1500
 	accounts := bank.NewAccounts(n)
-	if err := p.store.Create(p.ctx, markOf("run-1", n)); err != nil {
+	if err := p.store.Create(p.ctx, bankMark("run-1", n)); err != nil {
 		t.Fatalf("Create: %v", err)
 	}
 	all := accounts.Batch(1, make([]bank.Account, 0, n))
@@ -179,31 +117,13 @@ func testReadCallbackErrors(t *testing.T, h Bank) {
 		c.commit(p.ctx, c.next(1, 2, 1))
 	}
 	c.close()
-	sentinel := errors.New("the reader has had enough")
-	for stop := 1; stop <= 6; stop++ { // 3 accounts, then 3 rows
-		calls := 0
-		enough := func() error {
-			if calls++; calls == stop {
-				return sentinel
-			}
-			return nil
-		}
-		err := p.store.Read(p.ctx, func(bank.Account) error { return enough() }, func(bank.Entry) error { return enough() })
-		if err != sentinel || calls != stop {
-			t.Errorf("the callback failed at call %d: Read made %d calls and returned %v", stop, calls, err)
-		}
-	}
+	p.stopReading(readBooks(p.store), 1, 2, 3, 4, 5, 6) // 3 accounts, then 3 rows
 	p.check()
 }
 
 func testReadNothing(t *testing.T, h Bank) {
 	p := emptyPlace(t, h)
-	calls := 0
-	err := p.store.Read(p.ctx, func(bank.Account) error { calls++; return nil }, func(bank.Entry) error { calls++; return nil })
-	var missing *workload.NoSchemaError
-	if !errors.As(err, &missing) || calls != 0 {
-		t.Errorf("Read on nothing: %d calls, %v; want *workload.NoSchemaError", calls, err)
-	}
+	p.readNothing(readBooks(p.store))
 }
 
 // testSize wants the rows of accounts and journal, under whatever names.
@@ -214,15 +134,9 @@ func testSize(t *testing.T, h Bank) {
 		c.commit(p.ctx, c.next(1, 2, 1))
 	}
 	c.close()
-	size, err := p.store.Size(p.ctx)
-	if err != nil {
-		t.Fatalf("Size: %v", err)
-	}
-	if size.Bytes <= 0 || size.Tables < 0 || size.Indexes < 0 {
+	size, _ := p.size()
+	if size.Bytes == 0 {
 		t.Errorf("Size: %+v", size)
-	}
-	if size.Tables+size.Indexes != 0 && size.Tables+size.Indexes != size.Bytes {
-		t.Errorf("Size: %d of tables and %d of indexes are not %d", size.Tables, size.Indexes, size.Bytes)
 	}
 	if rows := slices.Sorted(maps.Values(size.Rows)); !slices.Equal(rows, []int64{3, 7}) {
 		t.Errorf("Size: rows %v, want 3 accounts and 7 journal rows", size.Rows)
@@ -244,25 +158,6 @@ func testSettle(t *testing.T, h Bank) {
 
 func testForeign(t *testing.T, h Bank) {
 	p := emptyPlace(t, h)
-	h.MakeForeign(t)
-	attempts := map[string]func(bank.Store) error{
-		"Find":   func(s bank.Store) error { _, err := s.Find(p.ctx); return err },
-		"Create": func(s bank.Store) error { return s.Create(p.ctx, markOf("run-1", 2)) },
-		"Drop":   func(s bank.Store) error { return s.Drop(p.ctx) },
-	}
-	for name, attempt := range attempts {
-		err := attempt(open(t, h))
-		var foreign *workload.ForeignError
-		if !errors.As(err, &foreign) {
-			t.Errorf("%s on what is not ours: %v; want *workload.ForeignError", name, err)
-		} else if foreign.Name == "" || foreign.Hint == "" {
-			t.Errorf("%s: %+v says too little", name, foreign)
-		}
-		h.ForeignIntact(t)
-	}
-	err := open(t, h).Read(p.ctx, func(bank.Account) error { return nil }, func(bank.Entry) error { return nil })
-	if err == nil {
-		t.Error("Read of what is not ours gave no error")
-	}
-	h.ForeignIntact(t)
+	p.foreign(func(s bank.Store) error { return s.Create(p.ctx, bankMark("run-1", 2)) })
+	p.foreignUnread(readBooks(p.open()))
 }

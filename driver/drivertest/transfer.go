@@ -117,7 +117,7 @@ func testRepeatedID(t *testing.T, h Bank) {
 		{ID: first.ID, Source: 3, Destination: 1, Amount: 60},
 		{ID: second.ID, Source: 2, Destination: 1, Amount: 1_000_000},
 	}
-	others := []*client{c, p.client(p.store, 1), p.client(open(t, h), 2)}
+	others := []*client{c, p.client(p.store, 1), p.client(p.open(), 2)}
 	for _, other := range others {
 		for _, tr := range repetitions {
 			if r := other.duplicate(p.ctx, tr); r.Outcome != history.Failed || !r.Duplicate || r.Class != bank.ClassDuplicate {

@@ -12,7 +12,7 @@ func (s *store) Audit(_ context.Context, ids []int64, states []bank.State) error
 	if len(ids) > bank.MaxAudited || len(states) < len(ids) {
 		return fmt.Errorf("mem: audit of %d accounts into %d states; at most %d", len(ids), len(states), bank.MaxAudited)
 	}
-	if err := s.guard(true); err != nil {
+	if err := s.d.guard(true); err != nil {
 		return err
 	}
 	defer s.d.mu.Unlock()
@@ -29,7 +29,7 @@ func (s *store) Audit(_ context.Context, ids []int64, states []bank.State) error
 
 // AuditAll implements bank.Auditor, under the lock, unless a bug strikes.
 func (s *store) AuditAll(context.Context) (bank.Totals, error) {
-	if err := s.guard(true); err != nil {
+	if err := s.d.guard(true); err != nil {
 		return bank.Totals{}, err
 	}
 	defer s.d.mu.Unlock()

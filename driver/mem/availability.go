@@ -2,7 +2,6 @@ package mem
 
 import (
 	"context"
-	"fmt"
 	"unsafe"
 
 	"assay/history"
@@ -16,10 +15,7 @@ import (
 type Rows struct {
 	*site
 	strikes []rowsStrike
-	// rows are in the order of their insertion, at has the place of each key's
-	// first in it.
-	rows []availability.Row
-	at   map[int64]int
+	bag[int64, availability.Row]
 
 	// What bugs leave for later.
 
@@ -49,11 +45,10 @@ func NewAvailability(o Options) (*Rows, error) {
 		return nil, err
 	}
 	d := &Rows{site: s}
+	d.key = func(row availability.Row) int64 { return row.Key }
 	for _, bug := range rowsBugs() {
-		for _, armed := range s.armed {
-			if armed.Name == bug.Name {
-				d.strikes = append(d.strikes, rowsStrike{bug, armed.probability})
-			}
+		if p := s.odds(bug.Name); p > 0 {
+			d.strikes = append(d.strikes, rowsStrike{bug, p})
 		}
 	}
 	d.reset()
@@ -61,20 +56,24 @@ func NewAvailability(o Options) (*Rows, error) {
 }
 
 // Availability returns a Store on this database.
-func (d *Rows) Availability() availability.Store { return &rowsStore{d} }
+func (d *Rows) Availability() availability.Store { return &rowsStore{shell{d.site, d}, d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.
 func (d *Rows) reset() {
-	d.rows, d.at = nil, map[int64]int{}
+	d.empty()
 	d.calls, d.late, d.doomed = 0, nil, nil
 }
+
+func (d *Rows) count() int64 { return int64(len(d.rows)) }
+
+func (d *Rows) settle() { d.pass(d.calls + maxLate) }
 
 // insert is one insert, from the order to the answer.
 func (d *Rows) insert(row availability.Row) availability.Reply {
 	d.calls++
 	d.pass(d.calls)
-	if _, there := d.at[row.Key]; there {
+	if d.has(row.Key) {
 		return availability.Reply{Outcome: history.Failed, Duplicate: true, Class: bank.ClassDuplicate}
 	}
 	if d.hits(d.timeout) {
@@ -110,33 +109,11 @@ func (d *Rows) get(key int64) availability.Reply {
 	return reply
 }
 
-func (d *Rows) add(row availability.Row) {
-	if _, there := d.at[row.Key]; !there {
-		d.at[row.Key] = len(d.rows)
-	}
-	d.rows = append(d.rows, row)
-}
-
-// lose takes a row back. The last row takes its place.
-func (d *Rows) lose(key int64) {
-	at, there := d.at[key]
-	if !there {
-		return
-	}
-	last := len(d.rows) - 1
-	d.rows[at] = d.rows[last]
-	if d.at[d.rows[at].Key] == last {
-		d.at[d.rows[at].Key] = at
-	}
-	d.rows = d.rows[:last]
-	delete(d.at, key)
-}
-
 // pass brings about what earlier inserts left for later, up to the given call.
 func (d *Rows) pass(call uint64) {
 	d.doomed = due(d.doomed, call, func(row availability.Row) { d.lose(row.Key) })
 	d.late = due(d.late, call, func(row availability.Row) {
-		if _, there := d.at[row.Key]; !there {
+		if !d.has(row.Key) {
 			d.add(row)
 		}
 	})
@@ -156,7 +133,10 @@ func due(all []lateRow, call uint64, do func(availability.Row)) []lateRow {
 }
 
 // rowsStore is an availability.Store on a Rows.
-type rowsStore struct{ d *Rows }
+type rowsStore struct {
+	shell
+	d *Rows
+}
 
 // OpenAvailability returns a Store on a new, empty database: two Stores opened
 // so share nothing. The address and the errors are OpenBank's, with the bugs
@@ -176,105 +156,43 @@ func OpenAvailability(_ context.Context, target workload.Target) (availability.S
 	return d.Availability(), nil
 }
 
-// Describe implements availability.Store.
-func (s *rowsStore) Describe(context.Context) (workload.Product, error) { return s.d.describe(), nil }
-
 // Promise implements availability.Promising: one call at a time is let in.
 func (s *rowsStore) Promise() string { return availability.PromiseLinearizable }
-
-// Find implements availability.Store.
-func (s *rowsStore) Find(context.Context) (*workload.Remains, error) {
-	if err := s.d.guard(false); err != nil {
-		return nil, err
-	}
-	defer s.d.mu.Unlock()
-	if s.d.mark == nil {
-		return nil, nil
-	}
-	return &workload.Remains{Mark: *s.d.mark, Rows: int64(len(s.d.rows))}, nil
-}
-
-// Create implements availability.Store.
-func (s *rowsStore) Create(_ context.Context, mark workload.Mark) error {
-	if err := s.d.guard(false); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.reset()
-	s.d.mark = &mark
-	return nil
-}
-
-// Settle implements availability.Store: what was to happen later happens now.
-func (s *rowsStore) Settle(context.Context) error {
-	s.d.mu.Lock()
-	defer s.d.mu.Unlock()
-	if s.d.mark != nil {
-		s.d.pass(s.d.calls + maxLate)
-	}
-	return nil
-}
 
 // Read implements availability.Store. It holds up all other calls while it
 // lasts, and the callback must make none.
 func (s *rowsStore) Read(ctx context.Context, row func(availability.Row) error) error {
-	if err := s.d.guard(true); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	rows := s.d.rows
-	for _, bug := range s.d.strikes {
-		if bug.cut != nil && s.d.hits(bug.probability) {
-			rows = rows[:bug.cut(s.d, len(rows))]
-			break
+	return s.locked(true, func() error {
+		rows := s.d.rows
+		for _, bug := range s.d.strikes {
+			if bug.cut != nil && s.d.hits(bug.probability) {
+				rows = rows[:bug.cut(s.d, len(rows))]
+				break
+			}
 		}
-	}
-	for i, r := range rows {
-		if err := interrupted(ctx, int64(i)); err != nil {
-			return err
-		}
-		if err := row(r); err != nil {
-			return err
-		}
-	}
-	return nil
+		return each(ctx, rows, row)
+	})
 }
 
 // Size implements availability.Store. It is memory, there being no disk: the
 // rows, and a key and a place of each in the map.
-func (s *rowsStore) Size(context.Context) (workload.Size, error) {
-	if err := s.d.guard(true); err != nil {
-		return workload.Size{}, err
-	}
-	defer s.d.mu.Unlock()
-	n := int64(len(s.d.rows))
-	bytes := n * int64(2*unsafe.Sizeof(availability.Row{}))
-	return workload.Size{Bytes: bytes, Tables: bytes, Rows: map[string]int64{"row": n}}, nil
+func (s *rowsStore) Size(context.Context) (size workload.Size, err error) {
+	err = s.locked(true, func() error {
+		size.Bytes = s.d.count() * int64(2*unsafe.Sizeof(availability.Row{}))
+		size.Tables, size.Rows = size.Bytes, map[string]int64{"row": s.d.count()}
+		return nil
+	})
+	return size, err
 }
-
-// Drop implements availability.Store.
-func (s *rowsStore) Drop(context.Context) error {
-	if err := s.d.guard(false); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.reset()
-	s.d.mark = nil
-	return nil
-}
-
-// Close implements availability.Store.
-func (s *rowsStore) Close() error { return nil }
 
 // rowsSession is one client's.
 type rowsSession struct{ d *Rows }
 
 // Session implements availability.Store.
 func (s *rowsStore) Session(context.Context) (availability.Session, error) {
-	if err := s.d.guard(true); err != nil {
+	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	defer s.d.mu.Unlock()
 	return &rowsSession{s.d}, nil
 }
 
@@ -288,17 +206,12 @@ func (n *rowsSession) Get(ctx context.Context, key int64) availability.Reply {
 	return n.call(ctx, "get", func() availability.Reply { return n.d.get(key) })
 }
 
-// call does something under the lock, after the latency. A context that ends
-// before it has begun ends it.
+// call does something under the lock, after the latency.
 func (n *rowsSession) call(ctx context.Context, doing string, do func() availability.Reply) availability.Reply {
-	if err := rest(ctx, n.d.latency); err != nil {
-		return availability.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: fmt.Errorf("mem: %s: %w", doing, err)}
+	if no := n.d.enter(ctx, doing); no != nil {
+		return availability.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}
 	}
-	n.d.mu.Lock()
 	defer n.d.mu.Unlock()
-	if n.d.mark == nil {
-		return availability.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: &workload.NoSchemaError{Name: name}, Broken: true}
-	}
 	return do()
 }
 

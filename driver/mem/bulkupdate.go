@@ -2,7 +2,6 @@ package mem
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"unsafe"
 
@@ -52,10 +51,8 @@ func NewBulkUpdate(o Options) (*Shelves, error) {
 	}
 	d := &Shelves{site: s}
 	for _, bug := range shelfBugs() {
-		for _, armed := range s.armed {
-			if armed.Name == bug.Name {
-				d.strikes = append(d.strikes, shelfStrike{bug, armed.probability})
-			}
+		if p := s.odds(bug.Name); p > 0 {
+			d.strikes = append(d.strikes, shelfStrike{bug, p})
 		}
 	}
 	d.reset()
@@ -63,7 +60,7 @@ func NewBulkUpdate(o Options) (*Shelves, error) {
 }
 
 // BulkUpdate returns a Store on this database.
-func (d *Shelves) BulkUpdate() bulkupdate.Store { return &shelvesStore{d} }
+func (d *Shelves) BulkUpdate() bulkupdate.Store { return &shelvesStore{shell{d.site, d}, d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.
@@ -71,6 +68,10 @@ func (d *Shelves) reset() {
 	d.documents, d.of = nil, map[int64][]int{}
 	d.calls, d.late = 0, nil
 }
+
+func (d *Shelves) count() int64 { return int64(len(d.documents)) }
+
+func (d *Shelves) settle() { d.pass(d.calls + maxLate) }
 
 // update is one update, from the order to the answer.
 func (d *Shelves) update(u update) bulkupdate.Reply {
@@ -110,15 +111,11 @@ func (d *Shelves) pass(call uint64) {
 	})
 }
 
-func (d *Shelves) load(batch []bulkupdate.Document) {
-	for _, document := range batch {
-		d.of[document.User] = append(d.of[document.User], len(d.documents))
-		d.documents = append(d.documents, document)
-	}
-}
-
 // shelvesStore is a bulkupdate.Store on Shelves.
-type shelvesStore struct{ d *Shelves }
+type shelvesStore struct {
+	shell
+	d *Shelves
+}
 
 // OpenBulkUpdate returns a Store on a new, empty database: two Stores opened so
 // share nothing. The address and the errors are OpenBank's, with the bugs of
@@ -135,141 +132,69 @@ func OpenBulkUpdate(_ context.Context, target workload.Target) (bulkupdate.Store
 	return d.BulkUpdate(), nil
 }
 
-// Describe implements bulkupdate.Store.
-func (s *shelvesStore) Describe(context.Context) (workload.Product, error) {
-	return s.d.describe(), nil
-}
-
 // Atomic implements bulkupdate.Store: one call at a time is let in.
 func (s *shelvesStore) Atomic() bool { return true }
 
 // Waits implements bulkupdate.Store: nothing is counted.
 func (s *shelvesStore) Waits(context.Context) ([]bulkupdate.Wait, error) { return nil, nil }
 
-// Find implements bulkupdate.Store.
-func (s *shelvesStore) Find(context.Context) (*workload.Remains, error) {
-	if err := s.d.guard(false); err != nil {
-		return nil, err
-	}
-	defer s.d.mu.Unlock()
-	if s.d.mark == nil {
-		return nil, nil
-	}
-	return &workload.Remains{Mark: *s.d.mark, Rows: int64(len(s.d.documents))}, nil
-}
-
-// Create implements bulkupdate.Store.
-func (s *shelvesStore) Create(_ context.Context, mark workload.Mark) error {
-	if err := s.d.guard(false); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.reset()
-	s.d.mark = &mark
-	return nil
-}
-
 // Load implements bulkupdate.Store.
 func (s *shelvesStore) Load(_ context.Context, batch []bulkupdate.Document) error {
-	if err := s.d.guard(true); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.load(batch)
-	return nil
+	return s.locked(true, func() error {
+		for _, document := range batch {
+			s.d.of[document.User] = append(s.d.of[document.User], len(s.d.documents))
+			s.d.documents = append(s.d.documents, document)
+		}
+		return nil
+	})
 }
 
 // FinishLoad implements bulkupdate.Store.
-func (s *shelvesStore) FinishLoad(context.Context) error {
-	if err := s.d.guard(true); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.mark.Loaded = true
-	return nil
-}
-
-// Settle implements bulkupdate.Store: what was to happen later happens now.
-func (s *shelvesStore) Settle(context.Context) error {
-	s.d.mu.Lock()
-	defer s.d.mu.Unlock()
-	s.d.pass(s.d.calls + maxLate)
-	return nil
-}
+func (s *shelvesStore) FinishLoad(context.Context) error { return s.finishLoad() }
 
 // Read implements bulkupdate.Store. It holds up all other calls while it lasts,
 // and the callback must make none.
 func (s *shelvesStore) Read(ctx context.Context, document func(bulkupdate.Document) error) error {
-	if err := s.d.guard(true); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	documents := s.d.documents
-	for _, bug := range s.d.strikes {
-		if bug.cut != nil && s.d.hits(bug.probability) {
-			documents = documents[:bug.cut(s.d, len(documents))]
-			break
+	return s.locked(true, func() error {
+		documents := s.d.documents
+		for _, bug := range s.d.strikes {
+			if bug.cut != nil && s.d.hits(bug.probability) {
+				documents = documents[:bug.cut(s.d, len(documents))]
+				break
+			}
 		}
-	}
-	for i, x := range documents {
-		if err := interrupted(ctx, int64(i)); err != nil {
-			return err
-		}
-		if err := document(x); err != nil {
-			return err
-		}
-	}
-	return nil
+		return each(ctx, documents, document)
+	})
 }
 
 // Size implements bulkupdate.Store. It is memory, there being no disk.
-func (s *shelvesStore) Size(context.Context) (workload.Size, error) {
-	if err := s.d.guard(true); err != nil {
-		return workload.Size{}, err
-	}
-	defer s.d.mu.Unlock()
-	n := int64(len(s.d.documents))
-	bytes := n * int64(unsafe.Sizeof(bulkupdate.Document{})+bulkupdate.PayloadBytes)
-	return workload.Size{Bytes: bytes, Tables: bytes, Rows: map[string]int64{"document": n}}, nil
+func (s *shelvesStore) Size(context.Context) (size workload.Size, err error) {
+	err = s.locked(true, func() error {
+		size.Bytes = s.d.count() * int64(unsafe.Sizeof(bulkupdate.Document{})+bulkupdate.PayloadBytes)
+		size.Tables, size.Rows = size.Bytes, map[string]int64{"document": s.d.count()}
+		return nil
+	})
+	return size, err
 }
-
-// Drop implements bulkupdate.Store.
-func (s *shelvesStore) Drop(context.Context) error {
-	if err := s.d.guard(false); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.reset()
-	s.d.mark = nil
-	return nil
-}
-
-// Close implements bulkupdate.Store.
-func (s *shelvesStore) Close() error { return nil }
 
 // shelvesSession is one client's.
 type shelvesSession struct{ d *Shelves }
 
 // Session implements bulkupdate.Store.
 func (s *shelvesStore) Session(context.Context) (bulkupdate.Session, error) {
-	if err := s.d.guard(true); err != nil {
+	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	defer s.d.mu.Unlock()
 	return &shelvesSession{s.d}, nil
 }
 
 // Update implements bulkupdate.Session. A context that ends before it has begun
 // ends it.
 func (n *shelvesSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
-	if err := rest(ctx, n.d.latency); err != nil {
-		return bulkupdate.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: fmt.Errorf("mem: update: %w", err)}
+	if no := n.d.enter(ctx, "update"); no != nil {
+		return bulkupdate.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}
 	}
-	n.d.mu.Lock()
 	defer n.d.mu.Unlock()
-	if n.d.mark == nil {
-		return bulkupdate.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: &workload.NoSchemaError{Name: name}, Broken: true}
-	}
 	return n.d.update(update{user, generation, flag})
 }
 

@@ -2,7 +2,6 @@ package mem
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"assay/history"
@@ -56,11 +55,18 @@ func NewCandles(o Options) (*Candles, error) {
 }
 
 // Candles returns a Store on this database.
-func (d *Candles) Candles() candles.Store { return &candleStore{d} }
+func (d *Candles) Candles() candles.Store { return &candleStore{shell{d.site, d}, d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.
-func (d *Candles) reset() { d.rows, d.ids, d.doomed, d.calls = nil, map[int64]bool{}, nil, 0 }
+func (d *Candles) reset() {
+	d.rows, d.ids, d.doomed, d.calls = nil, map[int64]bool{}, nil, 0
+	d.forgetStrikes()
+}
+
+func (d *Candles) count() int64 { return int64(len(d.rows)) }
+
+func (d *Candles) settle() { d.pass() }
 
 // strikes reports whether a bug is switched on and strikes now.
 func (d *Candles) strikes(bug string) bool {
@@ -141,7 +147,10 @@ func (d *Candles) between(ticker string, from, to int64) (found []candles.Candle
 }
 
 // candleStore is a candles.Store on a Candles.
-type candleStore struct{ d *Candles }
+type candleStore struct {
+	shell
+	d *Candles
+}
 
 // OpenCandles returns a Store on a new, empty database: two Stores opened so
 // share nothing. The address and the errors are OpenBank's, with the bugs of
@@ -158,106 +167,48 @@ func OpenCandles(_ context.Context, target workload.Target) (candles.Store, erro
 	return d.Candles(), nil
 }
 
-// Describe implements candles.Store.
-func (s *candleStore) Describe(context.Context) (workload.Product, error) { return s.d.describe(), nil }
-
 // Engines implements candles.Store.
 func (s *candleStore) Engines(context.Context) ([]string, error) { return []string{candleEngine}, nil }
 
-// Find implements candles.Store.
-func (s *candleStore) Find(context.Context) (*workload.Remains, error) {
-	if err := s.d.guard(false); err != nil {
-		return nil, err
-	}
-	defer s.d.mu.Unlock()
-	if s.d.mark == nil {
-		return nil, nil
-	}
-	return &workload.Remains{Mark: *s.d.mark, Rows: int64(len(s.d.rows))}, nil
-}
-
 // Create implements candles.Store.
-func (s *candleStore) Create(_ context.Context, mark workload.Mark, engine string) error {
+func (s *candleStore) Create(ctx context.Context, mark workload.Mark, engine string) error {
 	if _, err := candles.FindEngine(engine, []string{candleEngine}); err != nil {
 		return err
 	}
-	if err := s.d.guard(false); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.reset()
-	s.d.forgetStrikes()
-	s.d.mark = &mark
-	return nil
+	return s.shell.Create(ctx, mark)
 }
 
 // FinishLoad implements candles.Store.
 func (s *candleStore) FinishLoad(context.Context) error { return nil }
 
-// Settle implements candles.Store: what was to happen later happens now.
-func (s *candleStore) Settle(context.Context) error {
-	s.d.mu.Lock()
-	defer s.d.mu.Unlock()
-	s.d.pass()
-	return nil
-}
-
 // Read implements candles.Store. It holds up all other calls while it lasts,
 // and the callback must make none.
 func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) error {
-	if err := s.d.guard(true); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	for i, c := range s.d.rows {
-		if err := interrupted(ctx, int64(i)); err != nil {
-			return err
-		}
-		if err := row(c); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.locked(true, func() error { return each(ctx, s.d.rows, row) })
 }
 
 // Size implements candles.Store. It is memory, there being no disk.
-func (s *candleStore) Size(context.Context) (workload.Size, error) {
-	if err := s.d.guard(true); err != nil {
-		return workload.Size{}, err
-	}
-	defer s.d.mu.Unlock()
-	size := workload.Size{Rows: map[string]int64{"candle": int64(len(s.d.rows))}}
-	for i := range s.d.rows {
-		size.Tables += s.d.rows[i].Bytes()
-	}
-	size.Bytes = size.Tables
-	s.d.countStrikes(size.Rows)
-	return size, nil
+func (s *candleStore) Size(context.Context) (size workload.Size, err error) {
+	err = s.locked(true, func() error {
+		size.Rows = map[string]int64{"candle": s.d.count()}
+		for i := range s.d.rows {
+			size.Tables += s.d.rows[i].Bytes()
+		}
+		size.Bytes = size.Tables
+		s.d.countStrikes(size.Rows)
+		return nil
+	})
+	return size, err
 }
-
-// Drop implements candles.Store.
-func (s *candleStore) Drop(context.Context) error {
-	if err := s.d.guard(false); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.reset()
-	s.d.mark = nil
-	return nil
-}
-
-// Close implements candles.Store.
-func (s *candleStore) Close() error { return nil }
 
 // candleSession is one client's.
 type candleSession struct{ d *Candles }
 
 // Session implements candles.Store.
 func (s *candleStore) Session(context.Context) (candles.Session, error) {
-	if err := s.d.guard(true); err != nil {
+	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	defer s.d.mu.Unlock()
 	return &candleSession{s.d}, nil
 }
 
@@ -292,17 +243,12 @@ func (n *candleSession) Span(ctx context.Context, from, to int64, row func(*cand
 	})
 }
 
-// call does something under the lock, after the latency. A context that ends
-// before it has begun ends it.
+// call does something under the lock, after the latency.
 func (n *candleSession) call(ctx context.Context, doing string, do func() candles.Reply) candles.Reply {
-	if err := rest(ctx, n.d.latency); err != nil {
-		return candles.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: fmt.Errorf("mem: %s: %w", doing, err)}
+	if no := n.d.enter(ctx, doing); no != nil {
+		return candles.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}
 	}
-	n.d.mu.Lock()
 	defer n.d.mu.Unlock()
-	if n.d.mark == nil {
-		return candles.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: &workload.NoSchemaError{Name: name}, Broken: true}
-	}
 	return do()
 }
 

@@ -15,8 +15,7 @@ import (
 // Stores that Churn returns share it.
 type Heap struct {
 	*site
-	rows []churn.Row // in no order; what is deleted leaves its place to the last
-	at   map[int64]int
+	bag[int64, churn.Row]
 	held int // rows that there is room for, which a repair gives back
 	late []func()
 }
@@ -29,6 +28,7 @@ func NewChurn(o Options) (*Heap, error) {
 		return nil, err
 	}
 	d := &Heap{site: s}
+	d.key = func(r churn.Row) int64 { return r.ID }
 	d.reset()
 	return d, nil
 }
@@ -49,10 +49,22 @@ func ChurnBugs() []Bug {
 }
 
 // Churn returns a Store on this database.
-func (d *Heap) Churn() churn.Store { return &heapStore{d} }
+func (d *Heap) Churn() churn.Store { return &heapStore{shell{d.site, d}, d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods below.
-func (d *Heap) reset() { d.rows, d.at, d.held, d.late = nil, map[int64]int{}, 0, nil }
+func (d *Heap) reset() {
+	d.empty()
+	d.held, d.late = 0, nil
+}
+
+func (d *Heap) count() int64 { return int64(len(d.rows)) }
+
+func (d *Heap) settle() {
+	for _, do := range d.late {
+		do()
+	}
+	d.late = nil
+}
 
 // struck is the bug that strikes at this call, empty for none.
 func (d *Heap) struck() string {
@@ -64,29 +76,9 @@ func (d *Heap) struck() string {
 	return ""
 }
 
-func (d *Heap) add(r churn.Row) {
-	d.at[r.ID] = len(d.rows)
-	d.rows = append(d.rows, r)
-	d.held = max(d.held, len(d.rows))
-}
-
-func (d *Heap) remove(id int64) {
-	at, there := d.at[id]
-	if !there {
-		return
-	}
-	last := len(d.rows) - 1
-	if moved := d.rows[last]; d.at[moved.ID] == last {
-		d.at[moved.ID] = at
-	}
-	d.rows[at] = d.rows[last]
-	d.rows = d.rows[:last]
-	delete(d.at, id)
-}
-
 func (d *Heap) insert(rows []churn.Row) churn.Reply {
 	for _, r := range rows {
-		if _, there := d.at[r.ID]; there {
+		if d.has(r.ID) {
 			return churn.Reply{Outcome: history.Failed, Class: bank.ClassDuplicate}
 		}
 	}
@@ -103,6 +95,7 @@ func (d *Heap) insert(rows []churn.Row) churn.Reply {
 		for _, r := range rows {
 			d.add(r)
 		}
+		d.held = max(d.held, len(d.rows))
 		switch bug {
 		case "duplicate-row":
 			d.rows = append(d.rows, rows[one])
@@ -121,7 +114,7 @@ func (d *Heap) deleteAll(ids []int64) churn.Reply {
 	}
 	return d.finish(bug, func() {
 		for _, id := range ids {
-			d.remove(id)
+			d.lose(id)
 		}
 	})
 }
@@ -146,7 +139,10 @@ func (d *Heap) finish(bug string, do func()) churn.Reply {
 }
 
 // heapStore is a churn.Store on a Heap.
-type heapStore struct{ d *Heap }
+type heapStore struct {
+	shell
+	d *Heap
+}
 
 // OpenChurn returns a Store on a new, empty database: two Stores opened so share
 // nothing. The address and the errors are OpenBank's, with the bugs of
@@ -163,39 +159,6 @@ func OpenChurn(_ context.Context, target workload.Target) (churn.Store, error) {
 	return d.Churn(), nil
 }
 
-// locked does something under the lock, if what is there is ours.
-func (s *heapStore) locked(required bool, do func() error) error {
-	if err := s.d.guard(required); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	return do()
-}
-
-// Describe implements churn.Store.
-func (s *heapStore) Describe(context.Context) (workload.Product, error) { return s.d.describe(), nil }
-
-// Find implements churn.Store.
-func (s *heapStore) Find(context.Context) (remains *workload.Remains, err error) {
-	err = s.locked(false, func() error {
-		if s.d.mark != nil {
-			remains = &workload.Remains{Mark: *s.d.mark, Rows: int64(len(s.d.rows))}
-		}
-		return nil
-	})
-	return remains, err
-}
-
-// Create implements churn.Store.
-func (s *heapStore) Create(_ context.Context, mark workload.Mark) error {
-	return s.locked(false, func() error { s.d.reset(); s.d.mark = &mark; return nil })
-}
-
-// Drop implements churn.Store.
-func (s *heapStore) Drop(context.Context) error {
-	return s.locked(false, func() error { s.d.reset(); s.d.mark = nil; return nil })
-}
-
 const repairHeap = "repair"
 
 // Repairs implements churn.Store.
@@ -209,17 +172,6 @@ func (s *heapStore) Repair(_ context.Context, name string) error {
 	return s.locked(true, func() error { s.d.held = len(s.d.rows); return nil })
 }
 
-// Settle implements churn.Store: what was to happen later happens now.
-func (s *heapStore) Settle(context.Context) error {
-	s.d.mu.Lock()
-	defer s.d.mu.Unlock()
-	for _, do := range s.d.late {
-		do()
-	}
-	s.d.late = nil
-	return nil
-}
-
 // Read implements churn.Store. It holds up all other calls while it lasts, and
 // the callback must make none.
 func (s *heapStore) Read(ctx context.Context, row func(churn.Row) error) error {
@@ -230,15 +182,7 @@ func (s *heapStore) Read(ctx context.Context, row func(churn.Row) error) error {
 				rows = rows[:s.d.chance.IntN(max(len(rows), 1))]
 			}
 		}
-		for i, r := range rows {
-			if err := interrupted(ctx, int64(i)); err != nil {
-				return err
-			}
-			if err := row(r); err != nil {
-				return err
-			}
-		}
-		return nil
+		return each(ctx, rows, row)
 	})
 }
 
@@ -257,38 +201,33 @@ func (s *heapStore) Size(context.Context) (size workload.Size, err error) {
 	return size, err
 }
 
-// Close implements churn.Store.
-func (s *heapStore) Close() error { return nil }
-
 // heapSession is one client's.
 type heapSession struct{ d *Heap }
 
 // Session implements churn.Store.
 func (s *heapStore) Session(context.Context) (churn.Session, error) {
-	return &heapSession{s.d}, s.locked(true, func() error { return nil })
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	return &heapSession{s.d}, nil
 }
 
 // Insert implements churn.Session.
 func (n *heapSession) Insert(ctx context.Context, rows []churn.Row) churn.Reply {
-	return n.call(ctx, func() churn.Reply { return n.d.insert(rows) })
+	return n.call(ctx, "insert", func() churn.Reply { return n.d.insert(rows) })
 }
 
 // Delete implements churn.Session.
 func (n *heapSession) Delete(ctx context.Context, ids []int64) churn.Reply {
-	return n.call(ctx, func() churn.Reply { return n.d.deleteAll(ids) })
+	return n.call(ctx, "delete", func() churn.Reply { return n.d.deleteAll(ids) })
 }
 
-// call does something under the lock, after the latency. A context that ends
-// before it has begun ends it.
-func (n *heapSession) call(ctx context.Context, do func() churn.Reply) churn.Reply {
-	if err := rest(ctx, n.d.latency); err != nil {
-		return churn.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: fmt.Errorf("mem: %w", err)}
+// call does something under the lock, after the latency.
+func (n *heapSession) call(ctx context.Context, doing string, do func() churn.Reply) churn.Reply {
+	if no := n.d.enter(ctx, doing); no != nil {
+		return churn.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}
 	}
-	n.d.mu.Lock()
 	defer n.d.mu.Unlock()
-	if n.d.mark == nil {
-		return churn.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: &workload.NoSchemaError{Name: name}, Broken: true}
-	}
 	return do()
 }
 

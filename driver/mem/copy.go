@@ -58,7 +58,7 @@ func (s *store) ReadReplica(ctx context.Context, member bank.Replica, account fu
 	if err != nil {
 		return err
 	}
-	if err := s.guard(true); err != nil {
+	if err := s.d.guard(true); err != nil {
 		return err
 	}
 	defer s.d.mu.Unlock()

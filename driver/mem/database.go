@@ -77,7 +77,7 @@ func New(o Options) (*Database, error) {
 }
 
 // Bank returns a Store on this database.
-func (d *Database) Bank() bank.Store { return &store{d} }
+func (d *Database) Bank() bank.Store { return &store{shell{d.site, d}, d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.
@@ -93,6 +93,10 @@ func (d *Database) reset() {
 		}
 	}
 }
+
+func (d *Database) count() int64 { return d.bank.loaded }
+
+func (d *Database) settle() { d.pass(d.calls + maxLate) }
 
 // transfer is one transaction, from the order to the answer.
 func (d *Database) transfer(t bank.Transfer) bank.Reply {

@@ -2,7 +2,6 @@ package mem
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 
@@ -17,10 +16,7 @@ import (
 type Entities struct {
 	*site
 	strikes []entityStrike
-	// all are in the order in which they were written, at has the place of each
-	// id's first in it.
-	all []entity.Entity
-	at  map[uuid.UUID]int
+	bag[uuid.UUID, entity.Entity]
 	// late is what bugs leave for later calls: entities to be written, and
 	// entities to be lost.
 	late []lateEntity
@@ -47,11 +43,10 @@ func NewEntities(o Options) (*Entities, error) {
 		return nil, err
 	}
 	d := &Entities{site: s}
+	d.key = func(e entity.Entity) uuid.UUID { return e.ID }
 	for _, bug := range entityBugs() {
-		for _, armed := range s.armed {
-			if armed.Name == bug.Name {
-				d.strikes = append(d.strikes, entityStrike{bug, armed.probability})
-			}
+		if p := s.odds(bug.Name); p > 0 {
+			d.strikes = append(d.strikes, entityStrike{bug, p})
 		}
 	}
 	d.reset()
@@ -59,18 +54,23 @@ func NewEntities(o Options) (*Entities, error) {
 }
 
 // Entity returns a Store on this database.
-func (d *Entities) Entity() entity.Store { return &entityStore{d} }
+func (d *Entities) Entity() entity.Store { return &entityStore{shell{d.site, d}, d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.
 func (d *Entities) reset() {
-	d.all, d.at, d.late, d.calls = nil, map[uuid.UUID]int{}, nil, 0
+	d.empty()
+	d.calls, d.late = 0, nil
 }
+
+func (d *Entities) count() int64 { return int64(len(d.rows)) }
+
+func (d *Entities) settle() { d.pass(d.calls + maxLate) }
 
 func (d *Entities) put(e entity.Entity) entity.Reply {
 	d.calls++
 	d.pass(d.calls)
-	if _, there := d.at[e.ID]; there {
+	if d.has(e.ID) {
 		return entity.Reply{Outcome: history.Failed, Duplicate: true, Class: bank.ClassDuplicate}
 	}
 	if d.hits(d.timeout) {
@@ -96,7 +96,7 @@ func (d *Entities) get(id uuid.UUID) entity.Reply {
 	if !there {
 		return reply
 	}
-	reply.Entity, reply.Found = d.all[at], true
+	reply.Entity, reply.Found = d.rows[at], true
 	for _, bug := range d.strikes {
 		if bug.get != nil && d.hits(bug.probability) {
 			return bug.get(d, reply)
@@ -105,39 +105,16 @@ func (d *Entities) get(id uuid.UUID) entity.Reply {
 	return reply
 }
 
-func (d *Entities) add(e entity.Entity) {
-	if _, there := d.at[e.ID]; !there {
-		d.at[e.ID] = len(d.all)
-	}
-	d.all = append(d.all, e)
-}
-
-// lose takes an entity back. The last one takes its place.
-func (d *Entities) lose(id uuid.UUID) {
-	at, there := d.at[id]
-	if !there {
-		return
-	}
-	last := len(d.all) - 1
-	d.all[at] = d.all[last]
-	if d.at[d.all[at].ID] == last {
-		d.at[d.all[at].ID] = at
-	}
-	d.all = d.all[:last]
-	delete(d.at, id)
-}
-
 // pass brings about what earlier calls left for later, up to the given call.
 func (d *Entities) pass(call uint64) {
 	kept := d.late[:0]
 	for _, l := range d.late {
-		_, there := d.at[l.entity.ID]
 		switch {
 		case l.due > call:
 			kept = append(kept, l)
 		case l.lose:
 			d.lose(l.entity.ID)
-		case !there:
+		case !d.has(l.entity.ID):
 			d.add(l.entity)
 		}
 	}
@@ -145,7 +122,10 @@ func (d *Entities) pass(call uint64) {
 }
 
 // entityStore is an entity.Store on an Entities.
-type entityStore struct{ d *Entities }
+type entityStore struct {
+	shell
+	d *Entities
+}
 
 // OpenEntity returns a Store on a new, empty database: two Stores opened so
 // share nothing. The address and the errors are OpenBank's, with the bugs of
@@ -162,107 +142,45 @@ func OpenEntity(_ context.Context, target workload.Target) (entity.Store, error)
 	return d.Entity(), nil
 }
 
-// Describe implements entity.Store.
-func (s *entityStore) Describe(context.Context) (workload.Product, error) { return s.d.describe(), nil }
-
 // Promise implements entity.Promising: one call at a time is let in.
 func (s *entityStore) Promise() string { return entity.PromiseLinearizable }
 
-// Find implements entity.Store.
-func (s *entityStore) Find(context.Context) (*workload.Remains, error) {
-	if err := s.d.guard(false); err != nil {
-		return nil, err
-	}
-	defer s.d.mu.Unlock()
-	if s.d.mark == nil {
-		return nil, nil
-	}
-	return &workload.Remains{Mark: *s.d.mark, Rows: int64(len(s.d.all))}, nil
-}
-
-// Create implements entity.Store.
-func (s *entityStore) Create(_ context.Context, mark workload.Mark) error {
-	if err := s.d.guard(false); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.reset()
-	s.d.mark = &mark
-	return nil
-}
-
-// Settle implements entity.Store: what was to happen later happens now.
-func (s *entityStore) Settle(context.Context) error {
-	s.d.mu.Lock()
-	defer s.d.mu.Unlock()
-	if s.d.mark != nil {
-		s.d.pass(s.d.calls + maxLate)
-	}
-	return nil
-}
-
 // Read implements entity.Store. It holds up all other calls while it lasts, and
 // the callback must make none.
-func (s *entityStore) Read(ctx context.Context, each func(entity.Entity) error) error {
-	if err := s.d.guard(true); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	all := s.d.all
-	for _, bug := range s.d.strikes {
-		if bug.cut != nil && s.d.hits(bug.probability) {
-			all = all[:bug.cut(s.d, len(all))]
-			break
+func (s *entityStore) Read(ctx context.Context, do func(entity.Entity) error) error {
+	return s.locked(true, func() error {
+		all := s.d.rows
+		for _, bug := range s.d.strikes {
+			if bug.cut != nil && s.d.hits(bug.probability) {
+				all = all[:bug.cut(s.d, len(all))]
+				break
+			}
 		}
-	}
-	for i, e := range all {
-		if err := interrupted(ctx, int64(i)); err != nil {
-			return err
-		}
-		if err := each(e); err != nil {
-			return err
-		}
-	}
-	return nil
+		return each(ctx, all, do)
+	})
 }
 
 // Size implements entity.Store. It is memory, there being no disk: the fields
 // and the ids.
-func (s *entityStore) Size(context.Context) (workload.Size, error) {
-	if err := s.d.guard(true); err != nil {
-		return workload.Size{}, err
-	}
-	defer s.d.mu.Unlock()
-	var bytes int64
-	for _, e := range s.d.all {
-		bytes += int64(2*len(e.ID) + len(e.Name) + len(e.Description) + len(e.Address) + len(e.Phone) + len(e.Email) + 8)
-	}
-	return workload.Size{Bytes: bytes, Tables: bytes, Rows: map[string]int64{"entity": int64(len(s.d.all))}}, nil
+func (s *entityStore) Size(context.Context) (size workload.Size, err error) {
+	err = s.locked(true, func() error {
+		for _, e := range s.d.rows {
+			size.Bytes += int64(2*len(e.ID) + len(e.Name) + len(e.Description) + len(e.Address) + len(e.Phone) + len(e.Email) + 8)
+		}
+		size.Tables, size.Rows = size.Bytes, map[string]int64{"entity": s.d.count()}
+		return nil
+	})
+	return size, err
 }
-
-// Drop implements entity.Store.
-func (s *entityStore) Drop(context.Context) error {
-	if err := s.d.guard(false); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.reset()
-	s.d.mark = nil
-	return nil
-}
-
-// Close implements entity.Store.
-func (s *entityStore) Close() error { return nil }
 
 // entitySession is one client's.
 type entitySession struct{ d *Entities }
 
 // Session implements entity.Store.
 func (s *entityStore) Session(context.Context) (entity.Session, error) {
-	if err := s.d.guard(true); err != nil {
+	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	defer s.d.mu.Unlock()
 	return &entitySession{s.d}, nil
 }
 
@@ -276,17 +194,12 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	return n.call(ctx, "get", func() entity.Reply { return n.d.get(id) })
 }
 
-// call does something under the lock, after the latency. A context that ends
-// before it has begun ends it.
+// call does something under the lock, after the latency.
 func (n *entitySession) call(ctx context.Context, doing string, do func() entity.Reply) entity.Reply {
-	if err := rest(ctx, n.d.latency); err != nil {
-		return entity.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: fmt.Errorf("mem: %s: %w", doing, err)}
+	if no := n.d.enter(ctx, doing); no != nil {
+		return entity.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}
 	}
-	n.d.mu.Lock()
 	defer n.d.mu.Unlock()
-	if n.d.mark == nil {
-		return entity.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: &workload.NoSchemaError{Name: name}, Broken: true}
-	}
 	return do()
 }
 

@@ -119,7 +119,7 @@ func getAltered(d *Entities, honest entity.Reply) entity.Reply {
 
 // getOther returns another entity, or, if there is no other, this one altered.
 func getOther(d *Entities, honest entity.Reply) entity.Reply {
-	other := d.all[d.chance.IntN(len(d.all))]
+	other := d.rows[d.chance.IntN(len(d.rows))]
 	if other.ID == honest.Entity.ID {
 		return getAltered(d, honest)
 	}

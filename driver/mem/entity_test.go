@@ -34,7 +34,7 @@ func TestEntity(t *testing.T) {
 			t.Cleanup(func() { setForeign(false) })
 		},
 		ForeignIntact: func(t *testing.T) {
-			if d.mark != nil || len(d.all) != 0 {
+			if d.mark != nil || len(d.rows) != 0 {
 				t.Error("what is foreign was changed")
 			}
 		},

@@ -11,7 +11,10 @@ import (
 )
 
 // versionStore is an isolation.Store on a Multiversion.
-type versionStore struct{ d *Multiversion }
+type versionStore struct {
+	shell
+	d *Multiversion
+}
 
 // OpenIsolation returns a Store on a new, empty database: two Stores opened so
 // share nothing. The address and the errors are OpenBank's, with the bugs of
@@ -28,36 +31,8 @@ func OpenIsolation(_ context.Context, target workload.Target) (isolation.Store, 
 	return d.Isolation(), nil
 }
 
-// Describe implements isolation.Store.
-func (s *versionStore) Describe(context.Context) (workload.Product, error) {
-	return s.d.describe(), nil
-}
-
 // Promise implements isolation.Store.
 func (s *versionStore) Promise() string { return "strict-serializable" }
-
-// Find implements isolation.Store.
-func (s *versionStore) Find(context.Context) (*workload.Remains, error) {
-	if err := s.d.guard(false); err != nil {
-		return nil, err
-	}
-	defer s.d.mu.Unlock()
-	if s.d.mark == nil {
-		return nil, nil
-	}
-	return &workload.Remains{Mark: *s.d.mark, Rows: int64(len(s.d.data.things))}, nil
-}
-
-// Create implements isolation.Store.
-func (s *versionStore) Create(_ context.Context, mark workload.Mark) error {
-	if err := s.d.guard(false); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.reset()
-	s.d.mark = &mark
-	return nil
-}
 
 // Session implements isolation.Store. Every second session is on the other
 // side, if there comes to be one.
@@ -68,16 +43,6 @@ func (s *versionStore) Session(context.Context) (isolation.Session, error) {
 	defer s.d.mu.Unlock()
 	s.d.opened++
 	return &versionSession{d: s.d, side: s.d.opened % 2}, nil
-}
-
-// Settle implements isolation.Store: what was to happen later happens now.
-func (s *versionStore) Settle(context.Context) error {
-	s.d.mu.Lock()
-	defer s.d.mu.Unlock()
-	if s.d.mark != nil {
-		s.d.pass(s.d.calls + maxLate)
-	}
-	return nil
 }
 
 // Read implements isolation.Store. It holds up all other calls while it lasts,
@@ -95,23 +60,15 @@ func (s *versionStore) Read(ctx context.Context, list func(key int64, elements [
 			break
 		}
 	}
-	for i, key := range lists {
-		if err := interrupted(ctx, int64(i)); err != nil {
-			return err
-		}
-		if err := list(key, s.d.data.latest(thing{spaceList, key}).lists[0]); err != nil {
-			return err
-		}
+	err := each(ctx, lists, func(key int64) error {
+		return list(key, s.d.data.latest(thing{spaceList, key}).lists[0])
+	})
+	if err != nil {
+		return err
 	}
-	for i, key := range registers {
-		if err := interrupted(ctx, int64(i)); err != nil {
-			return err
-		}
-		if err := register(key, s.d.data.latest(thing{spaceRegister, key}).value); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(ctx, registers, func(key int64) error {
+		return register(key, s.d.data.latest(thing{spaceRegister, key}).value)
+	})
 }
 
 // sorted returns the keys of a space in ascending order.
@@ -128,32 +85,17 @@ func (d *Multiversion) sorted(in space) []int64 {
 
 // Size implements isolation.Store. It is memory, there being no disk: the
 // versions and, once, the elements of the lists.
-func (s *versionStore) Size(context.Context) (workload.Size, error) {
-	if err := s.d.guard(true); err != nil {
-		return workload.Size{}, err
-	}
-	defer s.d.mu.Unlock()
-	names := map[space]string{spaceList: "list", spaceRegister: "register", spaceGroup: "group", spaceRow: "pair_row"}
-	size := workload.Size{Rows: map[string]int64{}}
-	for t, all := range s.d.data.things {
-		size.Rows[names[t.space]]++
-		size.Bytes += int64(len(all))*int64(unsafe.Sizeof(version{})) + 8*int64(len(s.d.data.latest(t).lists[0]))
-	}
-	size.Tables = size.Bytes
-	s.d.countStrikes(size.Rows)
-	return size, nil
+func (s *versionStore) Size(context.Context) (size workload.Size, err error) {
+	err = s.locked(true, func() error {
+		names := map[space]string{spaceList: "list", spaceRegister: "register", spaceGroup: "group", spaceRow: "pair_row"}
+		size.Rows = map[string]int64{}
+		for t, all := range s.d.data.things {
+			size.Rows[names[t.space]]++
+			size.Bytes += int64(len(all))*int64(unsafe.Sizeof(version{})) + 8*int64(len(s.d.data.latest(t).lists[0]))
+		}
+		size.Tables = size.Bytes
+		s.d.countStrikes(size.Rows)
+		return nil
+	})
+	return size, err
 }
-
-// Drop implements isolation.Store.
-func (s *versionStore) Drop(context.Context) error {
-	if err := s.d.guard(false); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.reset()
-	s.d.mark = nil
-	return nil
-}
-
-// Close implements isolation.Store.
-func (s *versionStore) Close() error { return nil }

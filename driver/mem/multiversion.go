@@ -65,7 +65,7 @@ func NewIsolation(o Options) (*Multiversion, error) {
 }
 
 // Isolation returns a Store on this database.
-func (d *Multiversion) Isolation() isolation.Store { return &versionStore{d} }
+func (d *Multiversion) Isolation() isolation.Store { return &versionStore{shell{d.site, d}, d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.
@@ -76,6 +76,10 @@ func (d *Multiversion) reset() {
 	d.ghosts, d.forked = map[thing]aborted{}, map[thing]bool{}
 	d.forgetStrikes()
 }
+
+func (d *Multiversion) count() int64 { return int64(len(d.data.things)) }
+
+func (d *Multiversion) settle() { d.pass(d.calls + maxLate) }
 
 // begin starts a transaction, and strikes it with a bug if there is one due
 // and an occasion for it.

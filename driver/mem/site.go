@@ -71,6 +71,16 @@ func (s *site) hits(probability float64) bool {
 	return probability > 0 && s.chance.Float64() < probability
 }
 
+// odds is the probability of a bug, 0 of one that is not switched on.
+func (s *site) odds(bug string) float64 {
+	for _, a := range s.armed {
+		if a.Name == bug {
+			return a.probability
+		}
+	}
+	return 0
+}
+
 // forgetStrikes begins to count anew.
 func (s *site) forgetStrikes() {
 	for i := range s.armed {

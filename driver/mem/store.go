@@ -19,7 +19,10 @@ const (
 )
 
 // store is a bank.Store on a Database.
-type store struct{ d *Database }
+type store struct {
+	shell
+	d *Database
+}
 
 // OpenBank returns a Store on a new, empty database: two Stores opened so
 // share nothing. The address is mem:// with the optional parameters bug
@@ -47,67 +50,23 @@ func (s *store) Describe(context.Context) (workload.Product, error) {
 
 func probability(p float64) string { return strconv.FormatFloat(p, 'g', -1, 64) }
 
-func (s *store) guard(required bool) error { return s.d.guard(required) }
-
-// Find implements bank.Store.
-func (s *store) Find(context.Context) (*workload.Remains, error) {
-	if err := s.guard(false); err != nil {
-		return nil, err
-	}
-	defer s.d.mu.Unlock()
-	if s.d.mark == nil {
-		return nil, nil
-	}
-	return &workload.Remains{Mark: *s.d.mark, Rows: s.d.bank.loaded}, nil
-}
-
-// Create implements bank.Store.
-func (s *store) Create(_ context.Context, mark workload.Mark) error {
-	if err := s.guard(false); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.reset()
-	s.d.mark = &mark
-	return nil
-}
-
 // LoadAccounts implements bank.Store.
 func (s *store) LoadAccounts(_ context.Context, batch []bank.Account) error {
-	if err := s.guard(true); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	if err := s.d.bank.load(batch); err != nil {
-		return err
-	}
-	return s.d.copy.load(batch)
+	return s.locked(true, func() error {
+		if err := s.d.bank.load(batch); err != nil {
+			return err
+		}
+		return s.d.copy.load(batch)
+	})
 }
 
 // FinishLoad implements bank.Store.
-func (s *store) FinishLoad(context.Context) error {
-	if err := s.guard(true); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.mark.Loaded = true
-	return nil
-}
-
-// Settle implements bank.Store: what was to be applied later is applied now.
-func (s *store) Settle(context.Context) error {
-	s.d.mu.Lock()
-	defer s.d.mu.Unlock()
-	if s.d.mark != nil {
-		s.d.pass(s.d.calls + maxLate)
-	}
-	return nil
-}
+func (s *store) FinishLoad(context.Context) error { return s.finishLoad() }
 
 // Read implements bank.Store. It holds up all other calls while it lasts, and
 // the callbacks must make none.
 func (s *store) Read(ctx context.Context, account func(bank.Account) error, entry func(bank.Entry) error) error {
-	if err := s.guard(true); err != nil {
+	if err := s.d.guard(true); err != nil {
 		return err
 	}
 	defer s.d.mu.Unlock()
@@ -157,30 +116,15 @@ func interrupted(ctx context.Context, i int64) error {
 
 // Size implements bank.Store. It is the memory of one member, there being no
 // disk.
-func (s *store) Size(context.Context) (workload.Size, error) {
-	if err := s.guard(true); err != nil {
-		return workload.Size{}, err
-	}
-	defer s.d.mu.Unlock()
-	b := &s.d.bank
-	rows := map[string]int64{"account": b.loaded, "transfer": b.rows}
-	s.d.countStrikes(rows)
-	return workload.Size{Bytes: b.bytes(), Tables: b.bytes(), Rows: rows}, nil
+func (s *store) Size(context.Context) (size workload.Size, err error) {
+	err = s.locked(true, func() error {
+		b := &s.d.bank
+		size = workload.Size{Bytes: b.bytes(), Tables: b.bytes(), Rows: map[string]int64{"account": b.loaded, "transfer": b.rows}}
+		s.d.countStrikes(size.Rows)
+		return nil
+	})
+	return size, err
 }
-
-// Drop implements bank.Store.
-func (s *store) Drop(context.Context) error {
-	if err := s.guard(false); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	s.d.reset()
-	s.d.mark = nil
-	return nil
-}
-
-// Close implements bank.Store.
-func (s *store) Close() error { return nil }
 
 // session is one client's.
 type session struct {
@@ -191,24 +135,19 @@ type session struct {
 
 // Session implements bank.Store.
 func (s *store) Session(context.Context) (bank.Session, error) {
-	if err := s.guard(true); err != nil {
+	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	defer s.d.mu.Unlock()
 	return &session{d: s.d}, nil
 }
 
 // Transfer implements bank.Session. A context that ends during the latency
 // ends the transfer before it has begun.
 func (n *session) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
-	if err := rest(ctx, n.d.latency); err != nil {
-		return bank.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: fmt.Errorf("mem: transfer: %w", err)}
+	if no := n.d.enter(ctx, "transfer"); no != nil {
+		return bank.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}
 	}
-	n.d.mu.Lock()
 	defer n.d.mu.Unlock()
-	if n.d.mark == nil {
-		return bank.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: &workload.NoSchemaError{Name: name}, Broken: true}
-	}
 	n.d.past.acknowledged(n.done)
 	reply := n.d.transfer(t)
 	if n.done = (done{}); n.d.looksBack && reply.Outcome == history.Committed {

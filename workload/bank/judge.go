@@ -3,7 +3,6 @@ package bank
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 
 	"assay/check"
@@ -154,18 +153,12 @@ func ledgerRow(e Entry) ledger.Row {
 }
 
 func replayInto(judge *ledger.Judge, state string) error {
-	err := Replay(state,
+	why, err := history.WhyMissing(Replay(state,
 		func(a Account) error { judge.Account(a.ID, a.Balance, a.Version); return nil },
-		func(e Entry) error { judge.Row(ledgerRow(e)); return nil })
-	var cut *history.CutError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		err = errors.New("the database was not read back")
-	case errors.As(err, &cut):
-	default:
-		return err
+		func(e Entry) error { judge.Row(ledgerRow(e)); return nil }))
+	if why != "" {
+		judge.Incomplete(ledger.Journal, why)
+		judge.Incomplete(ledger.Accounts, why)
 	}
-	judge.Incomplete(ledger.Journal, err.Error())
-	judge.Incomplete(ledger.Accounts, err.Error())
-	return nil
+	return err
 }

@@ -3,11 +3,9 @@ package bank
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"assay/check"
+	"assay/load"
 )
 
 // LoadError says how far loading came before it ended.
@@ -28,41 +26,18 @@ func (e *LoadError) Unwrap() error { return e.Err }
 // in. Any failure gives a *LoadError.
 func Open(ctx context.Context, store Store, config Config, loaded func(done, total int64)) error {
 	accounts := NewAccounts(config.Accounts)
-	group, loading := errgroup.WithContext(ctx)
-	var next, done atomic.Int64
-	counted := make(chan int64, config.Loaders)
-	for range config.Loaders {
-		group.Go(func() error {
-			batch := make([]Account, 0, MaxBatch)
-			for loading.Err() == nil {
-				first := next.Add(MaxBatch) - MaxBatch + 1
-				if first > accounts.Len() {
-					return nil
-				}
-				batch = accounts.Batch(first, batch)
-				if err := store.LoadAccounts(loading, batch); err != nil {
-					return err
-				}
-				counted <- done.Add(int64(len(batch)))
-			}
-			return loading.Err()
-		})
-	}
-	reported := make(chan struct{})
-	go func() {
-		defer close(reported)
-		for n := range counted {
-			loaded(n, accounts.Len())
+	done, err := load.Batches(ctx, config.Loaders, accounts.Len(), MaxBatch, func() load.Batch {
+		batch := make([]Account, 0, MaxBatch)
+		return func(ctx context.Context, first int64) (int, error) {
+			batch = accounts.Batch(first, batch)
+			return len(batch), store.LoadAccounts(ctx, batch)
 		}
-	}()
-	err := group.Wait()
-	close(counted)
-	<-reported
+	}, loaded)
 	if err == nil {
 		err = store.FinishLoad(ctx)
 	}
 	if err != nil {
-		return &LoadError{Loaded: done.Load(), Total: accounts.Len(), Err: err}
+		return &LoadError{Loaded: done, Total: accounts.Len(), Err: err}
 	}
 	return nil
 }

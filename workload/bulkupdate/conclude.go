@@ -73,25 +73,12 @@ func (j *judge) conclude() {
 	} else if j.missing == "" {
 		j.state.Detail += ", all as they should be"
 	}
-	settle(&j.state, j.missing, j.acknowledged == 0, "nothing was acknowledged")
+	j.state.Conclude(j.missing, j.acknowledged == 0, "nothing was acknowledged")
 	j.counts.Detail = check.Counted(j.acknowledged, "acknowledged update", "acknowledged updates") + " said how many documents had been changed, "
 	if j.counts.Found > 0 {
 		j.counts.Detail += check.Count(j.counts.Found) + " of them not all of their user's"
 	} else {
 		j.counts.Detail += "each all of its user's"
 	}
-	settle(&j.counts, "", j.acknowledged == 0, "nothing was acknowledged")
-}
-
-// settle gives a check that found nothing wrong its verdict: Unknown if
-// something is missing or there was nothing to look at.
-func settle(r *check.Result, missing string, nothing bool, why string) {
-	switch {
-	case missing != "":
-		r.Detail += "; " + missing
-	case nothing:
-		r.Detail += "; " + why
-	case r.Verdict != check.Violated:
-		r.Verdict = check.Valid
-	}
+	j.counts.Conclude("", j.acknowledged == 0, "nothing was acknowledged")
 }

@@ -1,9 +1,8 @@
 package bulkupdate
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"io/fs"
 
 	"assay/check"
 	"assay/history"
@@ -147,23 +146,13 @@ func (j *judge) count(op *history.Op, unsure bool) {
 
 // readState goes through the documents.
 func (j *judge) readState() error {
-	err := replay(j.evidence.State, func(d stored) error {
+	why, err := history.WhyMissing(replay(j.evidence.State, func(d stored) error {
 		j.read++
 		j.document(d)
 		return nil
-	})
-	var cut *history.CutError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		j.missing = "the database was not read back"
-	case errors.As(err, &cut):
-		j.missing = err.Error()
-	case err != nil:
-		return err
-	default:
-		j.missing = j.evidence.InFlight
-	}
-	return nil
+	}))
+	j.missing = cmp.Or(why, j.evidence.InFlight)
+	return err
 }
 
 // document judges one document as read back, but for its generation, which is

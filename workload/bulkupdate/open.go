@@ -3,11 +3,9 @@ package bulkupdate
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"assay/check"
+	"assay/load"
 )
 
 // LoadError says how far loading came before it ended.
@@ -28,41 +26,18 @@ func (e *LoadError) Unwrap() error { return e.Err }
 // failure gives a *LoadError.
 func Open(ctx context.Context, store Store, config Config, seed uint64, loaded func(done, total int64)) error {
 	documents := NewDocuments(config, seed)
-	group, loading := errgroup.WithContext(ctx)
-	var next, done atomic.Int64
-	counted := make(chan int64, config.Loaders)
-	for range config.Loaders {
-		group.Go(func() error {
-			batch := make([]Document, 0, MaxBatch)
-			for loading.Err() == nil {
-				first := next.Add(MaxBatch) - MaxBatch + 1
-				if first > documents.Len() {
-					return nil
-				}
-				batch = documents.Batch(first, batch)
-				if err := store.Load(loading, batch); err != nil {
-					return err
-				}
-				counted <- done.Add(int64(len(batch)))
-			}
-			return loading.Err()
-		})
-	}
-	reported := make(chan struct{})
-	go func() {
-		defer close(reported)
-		for n := range counted {
-			loaded(n, documents.Len())
+	done, err := load.Batches(ctx, config.Loaders, documents.Len(), MaxBatch, func() load.Batch {
+		batch := make([]Document, 0, MaxBatch)
+		return func(ctx context.Context, first int64) (int, error) {
+			batch = documents.Batch(first, batch)
+			return len(batch), store.Load(ctx, batch)
 		}
-	}()
-	err := group.Wait()
-	close(counted)
-	<-reported
+	}, loaded)
 	if err == nil {
 		err = store.FinishLoad(ctx)
 	}
 	if err != nil {
-		return &LoadError{Loaded: done.Load(), Total: documents.Len(), Err: err}
+		return &LoadError{Loaded: done, Total: documents.Len(), Err: err}
 	}
 	return nil
 }

@@ -1,9 +1,7 @@
 package candles
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"assay/check"
 	"assay/history"
@@ -153,15 +151,9 @@ func (j *judge) enter(name string, op *history.Op, t Tally) {
 
 func (j *judge) readState() error {
 	s, err := loadState(j.evidence.State, j.config)
-	var cut *history.CutError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		j.missing = "the database was not read back"
-		return nil
-	case errors.As(err, &cut):
-		j.missing = err.Error()
-		return nil
-	case err != nil:
+	why, err := history.WhyMissing(err)
+	if why != "" || err != nil {
+		j.missing = why
 		return err
 	}
 	j.state, j.missing = s, j.evidence.InFlight

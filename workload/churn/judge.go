@@ -1,6 +1,7 @@
 package churn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -160,7 +161,7 @@ func (j *judge) due(cycle, place int64) (must, may bool) {
 }
 
 func (j *judge) readState() error {
-	err := history.ReplayRecords(j.evidence.State, stateMagic, func(tag byte, r *history.RecordReader) error {
+	why, err := history.WhyMissing(history.ReplayRecords(j.evidence.State, stateMagic, func(tag byte, r *history.RecordReader) error {
 		var v [2]int64
 		switch {
 		case tag == tagRow && r.Ints(v[:]):
@@ -173,19 +174,9 @@ func (j *judge) readState() error {
 		default:
 			return r.Malformed("a row that cannot be read, or a count that does not match")
 		}
-	})
-	var cut *history.CutError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		j.missing = "the database was not read back"
-	case errors.As(err, &cut):
-		j.missing = err.Error()
-	case err != nil:
-		return err
-	default:
-		j.missing = j.evidence.InFlight
-	}
-	return nil
+	}))
+	j.missing = cmp.Or(why, j.evidence.InFlight)
+	return err
 }
 
 // row judges one row as read back.
@@ -242,14 +233,7 @@ func (j *judge) conclude() {
 			r.Detail += " and none is missing"
 		}
 	}
-	switch {
-	case j.missing != "":
-		r.Detail += "; " + j.missing
-	case committed == 0:
-		r.Detail += "; nothing was acknowledged"
-	case r.Verdict != check.Violated:
-		r.Verdict = check.Valid
-	}
+	r.Conclude(j.missing, committed == 0, "nothing was acknowledged")
 }
 
 // readSizes takes what the rows took on disk.

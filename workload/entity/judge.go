@@ -1,8 +1,7 @@
 package entity
 
 import (
-	"errors"
-	"io/fs"
+	"cmp"
 
 	"assay/check"
 	"assay/history"
@@ -116,22 +115,12 @@ func (j *judge) firstReading() error {
 
 // readState goes through the entities.
 func (j *judge) readState() error {
-	err := Replay(j.evidence.State, func(row Row) error {
+	why, err := history.WhyMissing(Replay(j.evidence.State, func(row Row) error {
 		j.row(row)
 		return nil
-	})
-	var cut *history.CutError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		j.missing = "the database was not read back"
-	case errors.As(err, &cut):
-		j.missing = err.Error()
-	case err != nil:
-		return err
-	default:
-		j.missing = j.evidence.InFlight
-	}
-	return nil
+	}))
+	j.missing = cmp.Or(why, j.evidence.InFlight)
+	return err
 }
 
 // row judges one entity as read back.

@@ -2,8 +2,6 @@ package isolation
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 
 	"assay/check"
 	"assay/check/cycle"
@@ -141,18 +139,12 @@ func (b *books) read() error {
 }
 
 func (b *books) readState() error {
-	err := Replay(b.evidence.State, b.state.list, b.state.register)
-	var cut *history.CutError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		b.state = state{missing: "the database was not read back"}
-	case errors.As(err, &cut):
-		b.state = state{missing: err.Error()}
-	case err != nil:
-		return err
-	case b.evidence.InFlight != "":
+	why, err := history.WhyMissing(Replay(b.evidence.State, b.state.list, b.state.register))
+	if why != "" {
+		b.state = state{missing: why}
+	} else {
 		b.state.inFlight = b.evidence.InFlight
 	}
 	b.state.sort()
-	return nil
+	return err
 }

@@ -1,0 +1,27 @@
+package check
+
+import "testing"
+
+func TestConclude(t *testing.T) {
+	for _, c := range []struct {
+		found, nothing bool
+		missing        string
+		verdict        Verdict
+		detail         string
+	}{
+		{verdict: Valid, detail: "looked"},
+		{found: true, verdict: Violated, detail: "looked"},
+		{nothing: true, verdict: Unknown, detail: "looked; there was nothing"},
+		{missing: "a file is gone", verdict: Unknown, detail: "looked; a file is gone"},
+		{missing: "a file is gone", nothing: true, verdict: Unknown, detail: "looked; a file is gone"},
+		{missing: "a file is gone", found: true, verdict: Violated, detail: "looked; a file is gone"},
+	} {
+		r := Result{Detail: "looked"}
+		if c.found {
+			r.Add(Evidence{Kind: "lost"})
+		}
+		if r.Conclude(c.missing, c.nothing, "there was nothing"); r.Verdict != c.verdict || r.Detail != c.detail {
+			t.Errorf("%+v: %s, %q", c, r.Verdict, r.Detail)
+		}
+	}
+}

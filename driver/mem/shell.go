@@ -1,0 +1,125 @@
+package mem
+
+import (
+	"context"
+	"fmt"
+
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// shell is what the Stores of all workloads do alike. A Store embeds it.
+type shell struct {
+	site *site
+	held held
+}
+
+// held is the database behind a shell. The lock is held for all its methods.
+type held interface {
+	// reset empties the schema.
+	reset()
+	// count is how many rows workload.Remains has.
+	count() int64
+	// settle has happen now what was to happen later.
+	settle()
+}
+
+// locked does something under the lock, if what is there is ours, and if there
+// is something where that is required.
+func (s *shell) locked(required bool, do func() error) error {
+	if err := s.site.guard(required); err != nil {
+		return err
+	}
+	defer s.site.mu.Unlock()
+	return do()
+}
+
+// ready returns an error unless there is a schema of ours.
+func (s *shell) ready() error { return s.locked(true, func() error { return nil }) }
+
+// Describe implements the Stores.
+func (s *shell) Describe(context.Context) (workload.Product, error) { return s.site.describe(), nil }
+
+// Find implements the Stores.
+func (s *shell) Find(context.Context) (remains *workload.Remains, err error) {
+	err = s.locked(false, func() error {
+		if s.site.mark != nil {
+			remains = &workload.Remains{Mark: *s.site.mark, Rows: s.held.count()}
+		}
+		return nil
+	})
+	return remains, err
+}
+
+// Create implements the Stores.
+func (s *shell) Create(_ context.Context, mark workload.Mark) error {
+	return s.locked(false, func() error {
+		s.held.reset()
+		s.site.mark = &mark
+		return nil
+	})
+}
+
+// finishLoad is FinishLoad of the Stores that have it.
+func (s *shell) finishLoad() error {
+	return s.locked(true, func() error {
+		s.site.mark.Loaded = true
+		return nil
+	})
+}
+
+// Settle implements the Stores: what was to happen later happens now.
+func (s *shell) Settle(context.Context) error {
+	s.site.mu.Lock()
+	defer s.site.mu.Unlock()
+	if s.site.mark != nil {
+		s.held.settle()
+	}
+	return nil
+}
+
+// Drop implements the Stores.
+func (s *shell) Drop(context.Context) error {
+	return s.locked(false, func() error {
+		s.held.reset()
+		s.site.mark = nil
+		return nil
+	})
+}
+
+// Close implements the Stores.
+func (s *shell) Close() error { return nil }
+
+// refusal is why a session's call does nothing.
+type refusal struct {
+	class  string
+	broken bool
+	err    error
+}
+
+// enter takes the lock for a session's call, after the latency. If it refuses,
+// the lock is not held: the context has ended before, or there is no schema.
+func (s *site) enter(ctx context.Context, doing string) *refusal {
+	if err := rest(ctx, s.latency); err != nil {
+		return &refusal{class: bank.ClassTimeout, err: fmt.Errorf("mem: %s: %w", doing, err)}
+	}
+	s.mu.Lock()
+	if s.mark == nil {
+		s.mu.Unlock()
+		return &refusal{class: bank.ClassOther, err: &workload.NoSchemaError{Name: name}, broken: true}
+	}
+	return nil
+}
+
+// each calls do for all rows, and looks at the context now and then.
+func each[R any](ctx context.Context, rows []R, do func(R) error) error {
+	for i, r := range rows {
+		if err := interrupted(ctx, int64(i)); err != nil {
+			return err
+		}
+		if err := do(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+// Package quantity reads and writes numbers of bytes with their units, as a
+// user gives them: 400MiB, 1.5GB, 500kB.
+//
+// It must not know what the bytes are, whether memory, disk or those of a
+// second, nor how many are too few or too many.
+package quantity
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// unit is a power of two (IEC 80000-13) or of ten (SI) of bytes.
+type unit struct {
+	name  string
+	bytes int64
+}
+
+// binary are the powers of two, the greatest first.
+func binary() []unit { return []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} }
+
+// all are the powers of two and of ten. B is the end of every other name and
+// comes last.
+func all() []unit {
+	return append(binary(), unit{"GB", 1e9}, unit{"MB", 1e6}, unit{"kB", 1e3}, unit{"B", 1})
+}
+
+// Parse reads a number of bytes from 0 to less than 2^60, such as 400MiB,
+// 1.5GiB or 20MB, to the nearest whole one. A bare number is bytes. Nothing may
+// stand between the number and the unit, and capitals count.
+func Parse(text string) (bytes int64, err error) {
+	number, factor := text, int64(1)
+	for _, u := range all() {
+		if rest, found := strings.CutSuffix(text, u.name); found {
+			number, factor = rest, u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(n >= 0 && n*float64(factor) < 1<<60) {
+		return 0, fmt.Errorf("%q is not a size, such as 400MiB", text)
+	}
+	return int64(math.Round(n * float64(factor))), nil
+}
+
+// Format writes bytes as a whole number of the first unit in which it is one,
+// powers of two before powers of ten: 1MiB, 1500kB, 1025B. Parse reads what
+// Parse gave and Format wrote as the same number.
+func Format(bytes int64) string { return format(bytes, all()) }
+
+// FormatBinary is Format with powers of two alone; what is a whole number of
+// none is written bare, such as 1025.
+func FormatBinary(bytes int64) string { return format(bytes, binary()) }
+
+func format(bytes int64, units []unit) string {
+	for _, u := range units {
+		if bytes > 0 && bytes%u.bytes == 0 {
+			return strconv.FormatInt(bytes/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(bytes, 10)
+}
