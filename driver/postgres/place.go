@@ -19,6 +19,8 @@ type place struct {
 	workload  string // as in the mark
 	schema    string
 	config    *pgx.ConnConfig
+	dialect   dialect
+	told      bool   // the dialect, by the address
 	address   string // printable
 	isolation string // that is asked for, in SQL's words, "" for the server's default
 	level     string // that is in force, in SQL's words
@@ -31,26 +33,32 @@ type place struct {
 
 // openPlace connects to the target. Its errors are those of OpenBank.
 func openPlace(ctx context.Context, target workload.Target, workloadName string) (*place, error) {
-	config, err := parse(target)
+	config, named, err := parse(target)
 	if err != nil {
 		return nil, err
 	}
-	isolation, err := isolationLevel(target.Isolation)
+	isolation, err := isolationLevel(target.Isolation, postgresql().levels)
 	if err != nil {
 		return nil, err
 	}
 	p := &place{
 		workload: workloadName, schema: "assay_" + workloadName,
-		config: config, address: workload.Redact(target.Address), isolation: isolation,
+		config: config, address: workload.Redact(target.Address), isolation: isolation, told: named != "",
 		lines: make(map[*line]struct{}),
 	}
 	p.pool, p.servers = newPool(config, p.address), serversOf(config)
-	err = p.pool.use(ctx, func(conn *pgx.Conn) error {
+	err = p.pool.use(ctx, func(conn *pgx.Conn) (err error) {
+		if p.dialect, err = findDialect(ctx, conn, named); err != nil {
+			return err
+		}
 		if p.level = isolation; p.level != "" {
 			return nil
 		}
 		return conn.QueryRow(ctx, `SELECT current_setting('default_transaction_isolation')`).Scan(&p.level)
 	})
+	if err == nil { // the dialect may have fewer levels
+		_, err = isolationLevel(target.Isolation, p.dialect.levels)
+	}
 	if err != nil {
 		p.pool.close()
 		return nil, operation("connect", err)
@@ -71,7 +79,7 @@ func (p *place) Close() error {
 func (p *place) Describe(ctx context.Context) (workload.Product, error) {
 	var product workload.Product
 	err := p.pool.use(ctx, func(conn *pgx.Conn) (err error) {
-		product, err = describe(ctx, conn, p.isolation)
+		product, err = p.describe(ctx, conn)
 		return err
 	})
 	if err != nil {
@@ -158,7 +166,8 @@ func (p *place) find(ctx context.Context, tables ...string) (*workload.Remains, 
 }
 
 // create makes the schema in one transaction: it is there with its mark or not
-// at all. What an earlier run left under our mark is dropped in the same.
+// at all. What an earlier run left under our mark is dropped in the same, where
+// the dialect can.
 func (p *place) create(ctx context.Context, mark workload.Mark, tables []string) error {
 	mark.Created = mark.Created.UTC()
 	text, err := json.Marshal(mark)
@@ -170,7 +179,12 @@ func (p *place) create(ctx context.Context, mark workload.Mark, tables []string)
 		`COMMENT ON SCHEMA ` + p.schema + ` IS 'Made by assay, which drops it at its next run here. The mark is in assay_mark.'`,
 		`CREATE TABLE ` + p.schema + `.assay_mark (mark jsonb NOT NULL)`,
 	}, tables...)
-	err = p.pool.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+	if p.dialect.dropApart {
+		if err := p.Drop(ctx); err != nil {
+			return err
+		}
+	}
+	err = p.changeSchema(ctx, func(tx pgx.Tx) error {
 		if err := p.dropOurs(ctx, tx); err != nil {
 			return err
 		}
@@ -206,8 +220,24 @@ func (p *place) dropOurs(ctx context.Context, tx pgx.Tx) error {
 
 // Drop removes the schema if it carries our mark.
 func (p *place) Drop(ctx context.Context) error {
-	err := p.pool.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error { return p.dropOurs(ctx, tx) })
+	err := p.changeSchema(ctx, func(tx pgx.Tx) error { return p.dropOurs(ctx, tx) })
 	return p.advise("drop schema", err)
+}
+
+// changeSchema runs work in one transaction. It is serializable: at read
+// committed CockroachDB changes no schema (cockroachdb/cockroach, pull request
+// 118440).
+func (p *place) changeSchema(ctx context.Context, work func(pgx.Tx) error) error {
+	return p.pool.use(ctx, func(conn *pgx.Conn) error {
+		options := pgx.TxOptions{}
+		if before := p.dialect.beforeSchema; before != "" {
+			if _, err := conn.Exec(ctx, before); err != nil {
+				return err
+			}
+			options.IsoLevel = pgx.Serializable
+		}
+		return pgx.BeginTxFunc(ctx, conn, options, work)
+	})
 }
 
 // size asks the server what these tables take on disk.
@@ -216,12 +246,13 @@ func (p *place) size(ctx context.Context, tables ...string) (workload.Size, erro
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
 		for _, table := range tables {
 			var onDisk, indexes, rows int64
-			err := conn.QueryRow(ctx, `SELECT pg_table_size($1::text::regclass), pg_indexes_size($1::text::regclass),
-				(SELECT count(*) FROM `+p.schema+`.`+table+`)`, p.schema+"."+table).Scan(&onDisk, &indexes, &rows)
-			if hasCode(err, codeUndefinedTable, codeInvalidSchemaName) {
+			err := conn.QueryRow(ctx, fmt.Sprintf(p.dialect.size, p.schema, table)).Scan(&onDisk, &indexes, &rows)
+			switch {
+			case hasCode(err, codeUndefinedTable, codeInvalidSchemaName):
 				return p.missing()
-			}
-			if err != nil {
+			case hasCode(err, codeInsufficientPrivilege) && p.dialect.hintSize != "":
+				return fmt.Errorf("%w; %s", err, p.dialect.hintSize)
+			case err != nil:
 				return err
 			}
 			size.Tables += onDisk
