@@ -64,10 +64,9 @@ type ruling struct {
 //     parallel commit waits for failed, the transaction is not committed, and if
 //     it is not known whether all succeeded, the answer is 40003 instead
 //     (pkg/kv/kvclient/kvcoord/txn_interceptor_committer.go, "an
-//     AmbiguousResultError is returned"). Versions before v23.2, and v23.1 before
-//     the fix came there, could say that a transaction failed which committed
-//     later (cockroachdb/cockroach, issue 103817, pull request 107658): that is a
-//     broken word, and to be found, not to be hidden.
+//     AmbiguousResultError is returned"). Versions before pull request 107658 of
+//     cockroachdb/cockroach (2023) could report as failed what committed later
+//     (issue 103817): that is a broken word, and to be found, not to be hidden.
 //   - 40003, "result is ambiguous", is "only possible for the last statement of a
 //     transaction [...] or for statements outside a transaction" ("Common
 //     Errors"): Unknown.

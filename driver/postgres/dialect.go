@@ -105,9 +105,8 @@ func postgresql() dialect {
 
 // cockroachdb is CockroachDB.
 //
-//   - It offers two levels, serializable, its default, and read committed, and
-//     runs others as a stronger one (docs, "Transactions", "Isolation levels");
-//     by a name that is not what is done none is asked for.
+//   - It "offers two transaction isolation levels", serializable, its default, and
+//     read committed (docs, "Transactions"); others are not asked for.
 //   - A statement outside of a transaction commits before it is answered, so that
 //     its error may be one of the commit: "ambiguity is only possible for the
 //     last statement of a transaction [...] or for statements outside a

@@ -71,11 +71,12 @@ func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store
 //   - Read committed: each statement reads a snapshot of its own and "will only
 //     read the latest value of each row it retrieves". Where the cluster does not
 //     allow it, transactions run as serializable.
-//   - Serializable "permits no concurrency anomalies". It is not strict: CockroachDB
-//     has "no stale reads", but of two transactions that touch different rows a
-//     third can see the later without the earlier ("CockroachDB's consistency
-//     model", cockroachlabs.com/blog/consistency-model, "causal reverse").
-//   - It promises nothing of repeatable read, which is no level of its own.
+//   - Serializable "permits no concurrency anomalies", and its reads are not stale:
+//     they "see all writes performed by writers that committed before the reading
+//     transaction [...] started". It is not strict for all that: "CockroachDB
+//     implements serializability, not linearizability" ("CockroachDB's consistency
+//     model", cockroachlabs.com/blog/consistency-model).
+//   - Repeatable read is not among the levels that it offers.
 func promised(d dialect, level string) (string, error) {
 	switch level {
 	case "read uncommitted", "read committed":
