@@ -233,6 +233,25 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 	}
 }
 
+// TestMadeHalfway has a creation end after the mark: what is there is ours, and
+// the next creation begins anew.
+func TestMadeHalfway(t *testing.T) {
+	store := openBank(t, target(t, inDialect)).(*bankStore)
+	err := store.create(t.Context(), workload.Mark{Workload: "bank", Rows: 3}, []string{
+		`CREATE TABLE assay_bank.account (id bigint)`, `CREATE TABLE assay_bank.transfer AS nonsense`})
+	if err == nil {
+		t.Fatal("nonsense was created")
+	}
+	if remains, err := store.Find(t.Context()); err != nil || remains == nil || remains.Rows != 0 || remains.Mark.Loaded || remains.Mark.Rows != 3 {
+		t.Errorf("found %+v, %v", remains, err)
+	}
+	must(t, store.Create(t.Context(), workload.Mark{Workload: "bank"}))
+	if remains, err := store.Find(t.Context()); err != nil || remains == nil || remains.Mark.Rows != 0 {
+		t.Errorf("found %+v, %v", remains, err)
+	}
+	must(t, store.Drop(t.Context()), store.Close())
+}
+
 // tap passes connections on to the server and keeps what clients sent.
 type tap struct {
 	mu   sync.Mutex
@@ -331,7 +350,7 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 			t.Errorf("%q was sent", lacking)
 		}
 	}
-	for _, needed := range []string{"autocommit_before_ddl", "analyze assay_bank.account", "analyze assay_candles.candle", "insert into assay_bulkupdate.document"} {
+	for _, needed := range []string{"create table assay_isolation.list", "analyze assay_bank.account", "analyze assay_candles.candle", "insert into assay_bulkupdate.document"} {
 		if !strings.Contains(sent, needed) {
 			t.Errorf("%q was not sent; the tap does not see what goes over it", needed)
 		}

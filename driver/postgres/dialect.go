@@ -57,11 +57,9 @@ type dialect struct {
 	// whereSessions is behind the sessions' name, where only that name tells the
 	// sessions of one database from those of another; %[1]s is the database.
 	whereSessions string
-	// beforeSchema is done on a connection before its transaction changes the
-	// schema, dropApart whether a schema is to be gone before another of its name
-	// is made.
-	beforeSchema string
-	dropApart    bool
+	// stepwise is whether the schema is changed a statement at a time, each its
+	// own transaction.
+	stepwise bool
 
 	own
 }
@@ -123,10 +121,10 @@ func postgresql() dialect {
 //     reading transaction [...] or statement [...] started", whatever node is
 //     asked, unless AS OF SYSTEM TIME asks for stale ones (docs, "Transaction
 //     Layer", "Reading").
-//   - From v25.1 a change of the schema commits the transaction it is in, unless
-//     autocommit_before_ddl is off (docs, "Session Variables"); older versions do
-//     not have it. A schema that is dropped is there until that has
-//     committed (cockroachdb/cockroach, issue 61149).
+//   - It "only supports DDL changes within implicit transactions (individual
+//     statements)" (docs, "Online Schema Changes"), and from v25.1 on a change of
+//     the schema commits the transaction that it is in (docs, "Session Variables",
+//     autocommit_before_ddl).
 //   - Sessions are listed for the whole cluster, without their database (docs,
 //     "SHOW SESSIONS").
 //   - Sizes are of all replicas, after compression, and approximate (docs, "SHOW
@@ -135,17 +133,15 @@ func cockroachdb() dialect {
 	const sessions = `WITH s AS (SHOW CLUSTER SESSIONS) `
 	const orphans = ` FROM s WHERE application_name = $2 AND status <> 'CLOSED' AND session_id <> ALL ($1::text[])`
 	return dialect{
-		name:     "cockroachdb",
-		levels:   []string{"read committed", serializable},
-		snapshot: pgx.Serializable,
-		alone:    committing,
-		notNull:  "CONSTRAINT known_%[1]s CHECK (%[1]s IS NOT NULL)",
-		refresh:  "ANALYZE",
-		noRepair: "postgresql; CockroachDB gives space back by itself when gc.ttlseconds have passed, and has no repair to be asked for",
-		engine:   "pebble",
-		beforeSchema: `SELECT CASE WHEN current_setting('autocommit_before_ddl', true) IS NOT NULL
-			THEN set_config('autocommit_before_ddl', 'off', false) END`,
-		dropApart:     true,
+		name:          "cockroachdb",
+		levels:        []string{"read committed", serializable},
+		snapshot:      pgx.Serializable,
+		alone:         committing,
+		notNull:       "CONSTRAINT known_%[1]s CHECK (%[1]s IS NOT NULL)",
+		refresh:       "ANALYZE",
+		noRepair:      "postgresql; CockroachDB gives space back by itself when gc.ttlseconds have passed, and has no repair to be asked for",
+		engine:        "pebble",
+		stepwise:      true,
 		whereSessions: " in %[1]s",
 		own: own{
 			session: `SELECT current_setting('session_id')`,

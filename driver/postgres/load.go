@@ -73,10 +73,8 @@ func insertText(table string, columns []string, rows int) string {
 func (p *place) finishLoad(ctx context.Context, table string, late ...string) error {
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
 		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			for _, statement := range late {
-				if _, err := tx.Exec(ctx, statement); err != nil {
-					return err
-				}
+			if err := all(ctx, tx, late); err != nil {
+				return err
 			}
 			return p.setLoaded(ctx, tx)
 		})

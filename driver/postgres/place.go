@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/workload"
 )
@@ -157,7 +158,11 @@ func (p *place) find(ctx context.Context, tables ...string) (*workload.Remains, 
 		for i, table := range tables {
 			counts[i] = `(SELECT count(*) FROM ` + p.schema + `.` + table + `)`
 		}
-		return conn.QueryRow(ctx, `SELECT `+strings.Join(counts, " + ")).Scan(&remains.Rows)
+		err = conn.QueryRow(ctx, `SELECT `+strings.Join(counts, " + ")).Scan(&remains.Rows)
+		if p.dialect.stepwise && hasCode(err, codeUndefinedTable) {
+			return nil // it was not made to the end
+		}
+		return err
 	})
 	if err != nil {
 		return nil, operation("look for an earlier run", err)
@@ -165,36 +170,40 @@ func (p *place) find(ctx context.Context, tables ...string) (*workload.Remains, 
 	return remains, nil
 }
 
+// executor is a querier that also does what has no answer.
+type executor interface {
+	querier
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
 // create makes the schema in one transaction: it is there with its mark or not
-// at all. What an earlier run left under our mark is dropped in the same, where
-// the dialect can.
+// at all. What an earlier run left under our mark is dropped in the same. Where
+// the dialect changes a schema stepwise, the mark comes before the tables, so
+// that what is there if it ends halfway is known as ours; only if it ends before
+// the mark somebody has to drop an empty schema.
 func (p *place) create(ctx context.Context, mark workload.Mark, tables []string) error {
 	mark.Created = mark.Created.UTC()
 	text, err := json.Marshal(mark)
 	if err != nil {
 		return operation("create schema", err)
 	}
-	statements := append([]string{
+	made := []string{
 		`CREATE SCHEMA ` + p.schema,
 		`COMMENT ON SCHEMA ` + p.schema + ` IS 'Made by assay, which drops it at its next run here. The mark is in assay_mark.'`,
 		`CREATE TABLE ` + p.schema + `.assay_mark (mark jsonb NOT NULL)`,
-	}, tables...)
-	if p.dialect.dropApart {
-		if err := p.Drop(ctx); err != nil {
-			return err
-		}
 	}
-	err = p.changeSchema(ctx, func(tx pgx.Tx) error {
-		if err := p.dropOurs(ctx, tx); err != nil {
+	err = p.changeSchema(ctx, func(db executor) error {
+		if err := p.dropOurs(ctx, db); err != nil {
 			return err
 		}
-		for _, statement := range statements {
-			if _, err := tx.Exec(ctx, statement); err != nil {
-				return err
-			}
+		if err := all(ctx, db, made); err != nil {
+			return err
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO `+p.schema+`.assay_mark (mark) VALUES ($1::text::jsonb)`, string(text))
-		return err
+		_, err := db.Exec(ctx, `INSERT INTO `+p.schema+`.assay_mark (mark) VALUES ($1::text::jsonb)`, string(text))
+		if err != nil {
+			return err
+		}
+		return all(ctx, db, tables)
 	})
 	return p.advise("create schema", err)
 }
@@ -209,35 +218,40 @@ func (p *place) setLoaded(ctx context.Context, tx pgx.Tx) error {
 }
 
 // dropOurs drops the schema if it is there and carries our mark.
-func (p *place) dropOurs(ctx context.Context, tx pgx.Tx) error {
-	mark, err := p.readMark(ctx, tx)
+func (p *place) dropOurs(ctx context.Context, db executor) error {
+	mark, err := p.readMark(ctx, db)
 	if err != nil || mark == nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `DROP SCHEMA `+p.schema+` CASCADE`)
+	_, err = db.Exec(ctx, `DROP SCHEMA `+p.schema+` CASCADE`)
 	return err
 }
 
 // Drop removes the schema if it carries our mark.
 func (p *place) Drop(ctx context.Context) error {
-	err := p.changeSchema(ctx, func(tx pgx.Tx) error { return p.dropOurs(ctx, tx) })
+	err := p.changeSchema(ctx, func(db executor) error { return p.dropOurs(ctx, db) })
 	return p.advise("drop schema", err)
 }
 
-// changeSchema runs work in one transaction. It is serializable: at read
-// committed CockroachDB changes no schema (cockroachdb/cockroach, pull request
-// 118440).
-func (p *place) changeSchema(ctx context.Context, work func(pgx.Tx) error) error {
+// changeSchema runs work in one transaction or, where the dialect wants that, in
+// none, so that each of its statements is one.
+func (p *place) changeSchema(ctx context.Context, work func(executor) error) error {
 	return p.pool.use(ctx, func(conn *pgx.Conn) error {
-		options := pgx.TxOptions{}
-		if before := p.dialect.beforeSchema; before != "" {
-			if _, err := conn.Exec(ctx, before); err != nil {
-				return err
-			}
-			options.IsoLevel = pgx.Serializable
+		if p.dialect.stepwise {
+			return work(conn)
 		}
-		return pgx.BeginTxFunc(ctx, conn, options, work)
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return work(tx) })
 	})
+}
+
+// all does these statements, up to the first that fails.
+func all(ctx context.Context, db executor, statements []string) error {
+	for _, statement := range statements {
+		if _, err := db.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // size asks the server what these tables take on disk.
