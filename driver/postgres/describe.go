@@ -48,8 +48,12 @@ func (p *place) describe(ctx context.Context, conn *pgx.Conn) (workload.Product,
 		}
 		add(setting, value)
 	}
-	if !p.dialect.standbys {
-		return product, nil // of its nodes it tells nothing here
+	if !p.dialect.standbys { // its nodes are not asked for
+		inForce, err := levelInForce(ctx, conn, isolation)
+		if err == nil && inForce != isolation {
+			add("isolation in force", inForce)
+		}
+		return product, err
 	}
 	var recovering bool
 	if err := conn.QueryRow(ctx, `SELECT pg_is_in_recovery()`).Scan(&recovering); err != nil {
@@ -67,6 +71,18 @@ func (p *place) describe(ctx context.Context, conn *pgx.Conn) (workload.Product,
 	product.Topology.Nodes = 1 + standbys
 	product.Topology.Replicas = 1 + standbys
 	return product, nil
+}
+
+// levelInForce asks at which level a transaction runs that wants this one:
+// CockroachDB runs read committed as serializable where the cluster setting
+// sql.txn.read_committed_isolation.enabled is off (docs, "Read Committed
+// Transactions").
+func levelInForce(ctx context.Context, conn *pgx.Conn, wanted string) (level string, err error) {
+	options := pgx.TxOptions{IsoLevel: pgx.TxIsoLevel(wanted), AccessMode: pgx.ReadOnly}
+	err = pgx.BeginTxFunc(ctx, conn, options, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT current_setting('transaction_isolation')`).Scan(&level)
+	})
+	return level, err
 }
 
 // countStandbys counts the servers that receive this one's log. Without the
