@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -50,7 +51,7 @@ func (p *place) describe(ctx context.Context, conn *pgx.Conn) (workload.Product,
 	}
 	if !p.dialect.standbys { // its nodes are not asked for
 		inForce, err := levelInForce(ctx, conn, isolation)
-		if err == nil && inForce != isolation {
+		if err == nil && !strings.EqualFold(inForce, isolation) {
 			add("isolation in force", inForce)
 		}
 		return product, err

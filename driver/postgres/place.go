@@ -55,7 +55,7 @@ func openPlace(ctx context.Context, target workload.Target, workloadName string)
 		if p.level = isolation; p.level != "" {
 			return nil
 		}
-		return conn.QueryRow(ctx, `SELECT current_setting('default_transaction_isolation')`).Scan(&p.level)
+		return conn.QueryRow(ctx, `SELECT lower(current_setting('default_transaction_isolation'))`).Scan(&p.level)
 	})
 	if err == nil { // the dialect may have fewer levels
 		_, err = isolationLevel(target.Isolation, p.dialect.levels)
