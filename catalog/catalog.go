@@ -101,7 +101,7 @@ func Drivers() []Driver {
 		{Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH",
 			Summary: "SQLite, embedded in assay", Bank: sqlite.OpenBank, Isolation: sqlite.OpenIsolation, Availability: sqlite.OpenAvailability, Entity: sqlite.OpenEntity, Candles: sqlite.OpenCandles, BulkUpdate: sqlite.OpenBulkUpdate, Churn: sqlite.OpenChurn},
 		{Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database",
-			Summary: "PostgreSQL", Bank: postgres.OpenBank, Isolation: postgres.OpenIsolation, Availability: postgres.OpenAvailability, Entity: postgres.OpenEntity, Candles: postgres.OpenCandles, BulkUpdate: postgres.OpenBulkUpdate, Churn: postgres.OpenChurn},
+			Summary: "PostgreSQL, and CockroachDB by its dialect", Bank: postgres.OpenBank, Isolation: postgres.OpenIsolation, Availability: postgres.OpenAvailability, Entity: postgres.OpenEntity, Candles: postgres.OpenCandles, BulkUpdate: postgres.OpenBulkUpdate, Churn: postgres.OpenChurn},
 		{Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB",
 			Summary: "MariaDB and MySQL, alone or as a Galera cluster", Bank: mysql.OpenBank, Isolation: mysql.OpenIsolation, Availability: mysql.OpenAvailability, Entity: mysql.OpenEntity, Candles: mysql.OpenCandles, BulkUpdate: mysql.OpenBulkUpdate, Churn: mysql.OpenChurn},
 		{Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0",

@@ -49,7 +49,7 @@ func (s *bankStore) AuditAll(ctx context.Context) (bank.Totals, error) {
 // no serial order of the transfers has (the read-only transaction anomaly;
 // Fekete, O'Neil and O'Neil, SIGMOD Record 33/3, 2004).
 func (s *bankStore) reading(ctx context.Context, work func(pgx.Tx) error) error {
-	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	options := pgx.TxOptions{IsoLevel: s.dialect.snapshot, AccessMode: pgx.ReadOnly}
 	if s.level == serializable {
 		options.IsoLevel = pgx.Serializable
 	}

@@ -22,7 +22,6 @@ type availabilityStore struct {
 	// the time limit of the address or, as the library, with none.
 	writers, readers *pgx.ConnConfig
 	read             string
-	servers          int
 }
 
 // OpenAvailability connects to the target and returns the Store on it, in the
@@ -41,7 +40,7 @@ func OpenAvailability(ctx context.Context, target workload.Target) (availability
 	if err != nil {
 		return nil, err
 	}
-	s := &availabilityStore{place: p, read: target.Read, servers: len(p.servers)}
+	s := &availabilityStore{place: p, read: target.Read}
 	if err := s.choose(target); err != nil {
 		p.pool.close()
 		return nil, err
@@ -51,7 +50,11 @@ func OpenAvailability(ctx context.Context, target workload.Target) (availability
 
 // choose sets how sessions connect.
 func (s *availabilityStore) choose(target workload.Target) error {
-	plain, err := pgx.ParseConfig(target.Address)
+	address, _, err := takeDialect(target.Address)
+	if err != nil {
+		return err
+	}
+	plain, err := pgx.ParseConfig(address)
 	if err != nil { // it was read before
 		return &workload.OptionError{Option: "address", Value: s.address, Want: wantAddress}
 	}
@@ -63,7 +66,10 @@ func (s *availabilityStore) choose(target workload.Target) error {
 	switch {
 	case s.read == "" || s.read == workload.ReadPrimary:
 		s.read = workload.ReadPrimary
-	case s.servers < 2:
+	case !s.dialect.standbys:
+		return &workload.OptionError{Option: "--read", Value: s.read,
+			Want: "primary; in this dialect no server is a standby of another"}
+	case len(s.servers) < 2:
 		return &workload.OptionError{Option: "--read", Value: s.read,
 			Want: "primary; for others the address is to name more than one host"}
 	case s.read == workload.ReadSecondaryPreferred:
@@ -76,13 +82,19 @@ func (s *availabilityStore) choose(target workload.Target) error {
 	return nil
 }
 
-// Promise implements availability.Promising. One server alone shows a statement
-// all that was "committed before the query began" (manual, "Read Committed
-// Isolation Level"), and has committed what it acknowledged. Where several may
-// take the primary's part, one that does not know yet that another has taken it
-// answers with an old state, and nothing is promised.
+// current reports whether a statement sees all that was acknowledged before it
+// was sent. One server alone shows a statement all that was "committed before
+// the query began" (manual, "Read Committed Isolation Level"), and has committed
+// what it acknowledged. Where several may take the primary's part, one that does
+// not know yet that another has taken it answers with an old state, and nothing
+// is promised. CockroachDB promises it of every node, by its clocks: "skew
+// outside the configured clock offset bounds can result in violations of
+// single-key linearizability" (docs, "Transaction Layer"; see cockroachdb).
+func (p *place) current() bool { return len(p.servers) == 1 || !p.dialect.standbys }
+
+// Promise implements availability.Promising; see current.
 func (s *availabilityStore) Promise() string {
-	if s.servers == 1 {
+	if s.current() {
 		return availability.PromiseLinearizable
 	}
 	return ""
@@ -100,6 +112,8 @@ func (s *availabilityStore) Describe(ctx context.Context) (workload.Product, err
 	}
 	reads := "the primary"
 	switch {
+	case !s.dialect.standbys:
+		reads = "the node that the session is connected to, which asks the leaseholder"
 	case s.read == workload.ReadSecondaryPreferred:
 		reads = "a standby if there is one (prefer-standby)"
 	case s.read == workload.ReadNearest:
@@ -128,7 +142,7 @@ func (s *availabilityStore) Create(ctx context.Context, mark workload.Mark) erro
 	err := s.create(ctx, mark, []string{
 		`CREATE TABLE ` + availabilitySchema + `.entry (key bigint PRIMARY KEY, value bigint NOT NULL)`,
 	})
-	if err != nil {
+	if err != nil || !s.dialect.standbys {
 		return err
 	}
 	return s.everywhere(ctx)

@@ -66,8 +66,8 @@ func (n *availabilitySession) connect(ctx context.Context, to **line, config *pg
 // The statement is its own transaction, which the server commits at the Sync
 // that follows; only what it says after that ends it ("ReadyForQuery"; manual,
 // "Frontend/Backend Protocol", "Extended Query"). An error that answers the
-// statement itself is proof of no effect, and one that answers the Sync is
-// judged as that of a COMMIT; see rule.
+// statement itself is proof of no effect, unless the dialect commits by then, and
+// one that answers the Sync is judged as that of a COMMIT; see rule.
 func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) availability.Reply {
 	if refused, ok := n.connect(ctx, &n.writing, n.store.writers); !ok {
 		return refused
@@ -76,7 +76,7 @@ func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) 
 	l.unreplicated = false
 	p := l.conn.StartPipeline(ctx)
 	l.send(p, insertEntry, row.Key, row.Value)
-	err, at := p.Sync(), working
+	err, at := p.Sync(), l.alone()
 	if err == nil {
 		_, err = readAnswer(p)
 	}

@@ -56,6 +56,9 @@ func refusalOf(err error) string {
 		return bank.ClassDuplicate
 	case answer.Code == codeCheckViolation && answer.ConstraintName == constraintFunds:
 		return bank.ClassNoFunds
+	case answer.Code == codeCheckViolation &&
+		(answer.ConstraintName == constraintSource || answer.ConstraintName == constraintDestination):
+		return bank.ClassNoAccount
 	case answer.Code == codeNotNullViolation && answer.TableName == "transfer" &&
 		(answer.ColumnName == "source_version" || answer.ColumnName == "destination_version"):
 		return bank.ClassNoAccount

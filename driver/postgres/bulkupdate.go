@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -54,50 +53,34 @@ func (s *bulkUpdateStore) Size(ctx context.Context) (workload.Size, error) {
 // every row; the table is not given room for them beforehand (fillfactor),
 // which only somebody would do who knew what is coming.
 func (s *bulkUpdateStore) Create(ctx context.Context, mark workload.Mark) error {
-	return s.create(ctx, mark, []string{`CREATE TABLE ` + bulkUpdateSchema + `.document (
-		id bigint NOT NULL, owner bigint NOT NULL, number bigint NOT NULL,
-		flag boolean NOT NULL, generation bigint NOT NULL, payload text NOT NULL)`})
+	tables := []string{`CREATE TABLE ` + bulkUpdateSchema + `.document (
+		id bigint ` + s.dialect.key("document") + `, owner bigint NOT NULL, number bigint NOT NULL,
+		flag boolean NOT NULL, generation bigint NOT NULL, payload text NOT NULL)`}
+	if !s.dialect.lateKeys {
+		tables = append(tables, indexOwner)
+	}
+	return s.create(ctx, mark, tables)
 }
 
-// Load uses COPY, PostgreSQL's own way to load in bulk.
+// Load implements bulkupdate.Store.
 func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document) error {
-	err := s.pool.use(ctx, func(conn *pgx.Conn) error {
-		rows := pgx.CopyFromSlice(len(batch), func(i int) ([]any, error) {
-			d := &batch[i]
-			return []any{d.ID, d.User, d.Number, d.Flag, d.Generation, d.Payload}, nil
-		})
-		n, err := conn.CopyFrom(ctx, pgx.Identifier{bulkUpdateSchema, "document"},
-			[]string{"id", "owner", "number", "flag", "generation", "payload"}, rows)
-		if err == nil && n != int64(len(batch)) {
-			err = fmt.Errorf("the server took %d of %d documents", n, len(batch))
-		}
-		return err
+	columns := []string{"id", "owner", "number", "flag", "generation", "payload"}
+	return s.load(ctx, "document", columns, len(batch), func(i int) []any {
+		d := &batch[i]
+		return []any{d.ID, d.User, d.Number, d.Flag, d.Generation, d.Payload}
 	})
-	return operation("load documents", err)
 }
 
-// FinishLoad makes the primary key and the index, sets the mark, and does now
-// what autovacuum would else do in the middle of the run.
+// indexOwner makes the index that the updates find their documents by.
+const indexOwner = `CREATE INDEX document_owner ON ` + bulkUpdateSchema + `.document (owner)`
+
+// FinishLoad implements bulkupdate.Store.
 func (s *bulkUpdateStore) FinishLoad(ctx context.Context) error {
-	err := s.pool.use(ctx, func(conn *pgx.Conn) error {
-		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			for _, statement := range []string{
-				`ALTER TABLE ` + bulkUpdateSchema + `.document ADD CONSTRAINT document_pkey PRIMARY KEY (id)`,
-				`CREATE INDEX document_owner ON ` + bulkUpdateSchema + `.document (owner)`,
-			} {
-				if _, err := tx.Exec(ctx, statement); err != nil {
-					return err
-				}
-			}
-			return s.setLoaded(ctx, tx)
-		})
-		if err != nil {
-			return err
-		}
-		_, err = conn.Exec(ctx, `VACUUM (ANALYZE) `+bulkUpdateSchema+`.document`)
-		return err
-	})
-	return operation("finish loading", err)
+	var late []string
+	if s.dialect.lateKeys {
+		late = []string{`ALTER TABLE ` + bulkUpdateSchema + `.document ADD CONSTRAINT document_pkey PRIMARY KEY (id)`, indexOwner}
+	}
+	return s.finishLoad(ctx, "document", late...)
 }
 
 const readDocuments = `SELECT id, owner, number, flag::int::bigint, generation, payload FROM ` + bulkUpdateSchema + `.document`
@@ -131,6 +114,9 @@ const waiting = `SELECT
 
 // Waits implements bulkupdate.Store.
 func (s *bulkUpdateStore) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
+	if !s.dialect.waits {
+		return nil, nil
+	}
 	w := []bulkupdate.Wait{
 		{Name: "deadlocks", Unit: bulkupdate.Count},
 		{Name: "sessions in a Lock wait", Unit: bulkupdate.Gauge},
@@ -175,7 +161,7 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 	p := l.conn.StartPipeline(ctx)
 	l.send(p, updateDocuments, user, on, generation)
 	var changed int64
-	err, at := p.Sync(), working
+	err, at := p.Sync(), l.alone()
 	if err == nil {
 		tag, answer := readAnswer(p)
 		changed, err = tag.RowsAffected(), answer

@@ -33,6 +33,9 @@ func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, er
 
 // Engines implements candles.Store.
 func (s *candleStore) Engines(ctx context.Context) (names []string, err error) {
+	if s.dialect.engine != "" {
+		return []string{s.dialect.engine}, nil
+	}
 	err = s.pool.use(ctx, func(conn *pgx.Conn) error {
 		// An empty answer: a server before 14, which has no choice.
 		rows, err := conn.Query(ctx, `SELECT v FROM pg_settings, unnest(enumvals) v
@@ -89,8 +92,7 @@ func (s *candleStore) Size(ctx context.Context) (workload.Size, error) { return 
 // FinishLoad implements candles.Store.
 func (s *candleStore) FinishLoad(ctx context.Context) error {
 	return operation("finish load", s.pool.use(ctx, func(conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, `VACUUM (ANALYZE) `+candleSchema+`.candle`)
-		return err
+		return s.refresh(ctx, conn, "candle")
 	}))
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 
 	"assay/history"
 	"assay/workload/bank"
@@ -40,27 +41,85 @@ func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
 	return &candleSession{l}, nil
 }
 
-// Insert implements candles.Session by COPY, which is one transaction. What
-// goes wrong is judged as an error of COMMIT, since the server commits before
-// it answers.
+// Insert implements candles.Session by COPY or by INSERT, as the dialect has it,
+// in one transaction. What goes wrong is judged as an error of COMMIT, since the
+// server commits before it answers.
 func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
 	n.unreplicated = false
-	_, err := n.conn.CopyFrom(ctx, bytes.NewReader(copyRows(batch)),
-		`COPY `+candleSchema+`.candle (`+candleColumns()+`) FROM STDIN WITH (FORMAT binary)`)
+	var err error
+	if n.place.dialect.copies {
+		_, err = n.conn.CopyFrom(ctx, bytes.NewReader(copyRows(batch)),
+			`COPY `+candleSchema+`.candle (`+candleColumns()+`) FROM STDIN WITH (FORMAT binary)`)
+	} else {
+		err = n.insert(ctx, batch)
+	}
 	switch {
+	case errors.Is(err, errRolledBack):
+		return candles.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: operation("insert", err), Broken: n.conn.IsClosed()}
 	case err != nil:
 		ruling := rule(err, committing)
 		class := ruling.class
 		if hasCode(err, codeUniqueViolation) {
 			class = bank.ClassDuplicate
 		}
-		return candles.Reply{Outcome: ruling.outcome, Class: class, Err: operation("insert", err),
-			Broken: ruling.outcome != history.Failed || useless(n.line, ruling.class)}
+		broken := ruling.outcome != history.Failed || n.leave(ctx) != nil || useless(n.line, ruling.class)
+		return candles.Reply{Outcome: ruling.outcome, Class: class, Err: operation("insert", err), Broken: broken}
 	case n.unreplicated:
 		return candles.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}
 	default:
 		return candles.Reply{Outcome: history.Committed, Broken: n.conn.IsClosed()}
 	}
+}
+
+// candleRows is the most rows of one INSERT: a message of the protocol holds at
+// most 65,535 parameters (PostgreSQL manual, "Message Formats", Bind).
+const candleRows = 1000
+
+// insert writes a batch by INSERT, in one round trip. One that is too long for
+// one statement gets a transaction around several.
+func (n *candleSession) insert(ctx context.Context, batch []candles.Candle) error {
+	several := len(batch) > candleRows
+	answers := (len(batch) + candleRows - 1) / candleRows
+	p := n.conn.StartPipeline(ctx)
+	if several {
+		answers++
+		n.send(p, begin)
+	}
+	columns := append(candles.NumberNames(), candles.TextNames()...)
+	for first := 0; first < len(batch); first += candleRows {
+		some := batch[first:min(first+candleRows, len(batch))]
+		values, types := candleParameters(some)
+		p.SendQueryParams(insertText(candleSchema+".candle", columns, len(some)), values, types, []int16{binaryFormat}, nil)
+	}
+	if several {
+		n.send(p, commit)
+	}
+	err := p.Sync()
+	for range answers {
+		if err == nil {
+			_, err = readAnswer(p)
+		}
+	}
+	if several && err == nil {
+		err = readCommit(p)
+	}
+	if ended := p.Close(); err == nil {
+		err = ended
+	}
+	return err
+}
+
+// candleParameters are the rows as parameters in binary format.
+func candleParameters(batch []candles.Candle) (values [][]byte, types []uint32) {
+	for i := range batch {
+		for _, number := range batch[i].Numbers() {
+			values, types = append(values, bigintBytes(*number)), append(types, oidBigint)
+		}
+		for _, text := range batch[i].Texts() {
+			values, types = append(values, []byte(*text)), append(types, oidText)
+		}
+	}
+	return values, types
 }
 
 // copyRows are the rows in the binary format of COPY (PostgreSQL manual,

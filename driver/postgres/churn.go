@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -22,11 +23,16 @@ type churnStore struct {
 }
 
 // OpenChurn connects to the target and returns the Store on it, in the schema
-// assay_churn of the address's database. Errors are as with OpenBank.
+// assay_churn of the address's database. Errors are as with OpenBank, and
+// *workload.OptionError for a dialect that has no repair.
 func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {
 	p, err := openPlace(ctx, target, "churn")
 	if err != nil {
 		return nil, err
+	}
+	if len(p.dialect.repairs) == 0 {
+		p.pool.close()
+		return nil, &workload.OptionError{Option: dialectParameter, Value: p.dialect.name, Want: p.dialect.noRepair}
 	}
 	s := &churnStore{place: p, sessions: p.config.Copy()}
 	if p.isolation != "" {
@@ -53,11 +59,11 @@ func (s *churnStore) Create(ctx context.Context, mark workload.Mark) error {
 // Repairs implements churn.Store: the plain one makes room for new rows and
 // gives the system only what is at the end of a file, the full one writes the
 // table anew (manual, "VACUUM").
-func (s *churnStore) Repairs() []string { return []string{"VACUUM", "VACUUM FULL"} }
+func (s *churnStore) Repairs() []string { return s.dialect.repairs }
 
 // Repair implements churn.Store.
 func (s *churnStore) Repair(ctx context.Context, name string) error {
-	if name != "VACUUM" && name != "VACUUM FULL" {
+	if !slices.Contains(s.dialect.repairs, name) {
 		return fmt.Errorf("postgres: there is no repair %q", name)
 	}
 	return operation(strings.ToLower(name), s.pool.use(ctx, func(conn *pgx.Conn) error {
@@ -120,7 +126,7 @@ func (n *churnSession) do(ctx context.Context, doing, sql string, parameters ...
 	l.unreplicated = false
 	p := l.conn.StartPipeline(ctx)
 	p.SendQueryParams(sql, parameters, nil, nil, nil)
-	err, at := p.Sync(), working
+	err, at := p.Sync(), l.alone()
 	if err == nil {
 		_, err = readAnswer(p)
 	}

@@ -56,6 +56,26 @@ type ruling struct {
 // after it has sent something. All of these are Unknown. (Codes: manual,
 // appendix A; severities: "Error and Notice Message Fields".)
 //
+// In CockroachDB (docs, v24.3) these are the same, for reasons of its own:
+//
+//   - 40001, "restart transaction: ...", can answer any statement and COMMIT, and
+//     says that the transaction failed and is to be done again ("Transaction Retry
+//     Error Reference"): Failed. Of a COMMIT too: if one of the writes that a
+//     parallel commit waits for failed, the transaction is not committed, and if
+//     it is not known whether all succeeded, the answer is 40003 instead
+//     (pkg/kv/kvclient/kvcoord/txn_interceptor_committer.go, "an
+//     AmbiguousResultError is returned"). Versions before pull request 107658 of
+//     cockroachdb/cockroach (2023) could report as failed what committed later
+//     (issue 103817): that is a broken word, and to be found, not to be hidden.
+//   - 40003, "result is ambiguous", is "only possible for the last statement of a
+//     transaction [...] or for statements outside a transaction" ("Common
+//     Errors"): Unknown.
+//   - A statement outside of a transaction commits before it is answered, so that
+//     any error of it may be the commit's, and is judged as such
+//     (dialect.alone). In PostgreSQL it commits at the Sync that follows.
+//   - "If a connection drops during a transaction that has not yet tried to
+//     commit, the transaction will definitely be aborted" ("Common Errors").
+//
 // What pgx knows not to have been sent (pgconn.SafeToRetry) is Failed.
 func rule(err error, at stage) ruling {
 	var answer *pgconn.PgError

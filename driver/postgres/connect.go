@@ -64,32 +64,37 @@ const (
 // PostgreSQL's own clients read. Of several hosts the primary is looked for,
 // unless the address wants something else of its server (target_session_attrs):
 // a standby is of no use for writing, and behind when it comes to reading.
-func parse(target workload.Target) (*pgx.ConnConfig, error) {
-	config, err := pgx.ParseConfig(target.Address)
+//
+// dialect is the one that the address names, empty if it names none.
+func parse(target workload.Target) (config *pgx.ConnConfig, dialect string, err error) {
+	address, dialect, err := takeDialect(target.Address)
+	if err != nil {
+		return nil, "", err
+	}
+	config, err = pgx.ParseConfig(address)
 	if err != nil {
 		// The error quotes the address, at best without the password.
-		return nil, &workload.OptionError{Option: "address", Value: workload.Redact(target.Address), Want: wantAddress}
+		return nil, "", &workload.OptionError{Option: "address", Value: workload.Redact(target.Address), Want: wantAddress}
 	}
 	config.ConnectTimeout = target.ConnectTimeout
 	if config.ConnectTimeout <= 0 {
 		config.ConnectTimeout = defaultConnectTimeout
 	}
 	config.RuntimeParams["application_name"] = applicationName
-	if config.ValidateConnect == nil && len(serversOf(config)) > 1 {
-		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+	if config.ValidateConnect == nil && len(serversOf(config)) > 1 && dialect != cockroachdb().name {
+		config.ValidateConnect = validatePrimary
 	}
-	return config, nil
+	return config, dialect, nil
 }
 
 // serializable is PostgreSQL's strongest level.
 const serializable = "serializable"
 
-// isolationLevel returns the words that SQL has for the level, "" for the
-// server's default. PostgreSQL takes "read uncommitted" too and gives read
+// isolationLevel returns the words that SQL has for one of the levels, "" for
+// the server's default. PostgreSQL takes "read uncommitted" too and gives read
 // committed; a name that promises what is not done is refused here.
-func isolationLevel(name string) (string, error) {
+func isolationLevel(name string, levels []string) (string, error) {
 	level := strings.ToLower(strings.TrimSpace(strings.ReplaceAll(name, "-", " ")))
-	levels := []string{"read committed", "repeatable read", serializable}
 	if level != "" && !slices.Contains(levels, level) {
 		return "", &workload.OptionError{Option: "isolation level", Value: name, Want: strings.Join(levels, ", ")}
 	}

@@ -61,7 +61,7 @@ func TestIsolationLevels(t *testing.T) {
 		"": "", "read committed": "read committed", "Read-Committed": "read committed",
 		"repeatable-read": "repeatable read", "SERIALIZABLE": "serializable",
 	} {
-		if got, err := isolationLevel(given); err != nil || got != want {
+		if got, err := isolationLevel(given, postgresql().levels); err != nil || got != want {
 			t.Errorf("%q: %q, %v", given, got, err)
 		}
 	}

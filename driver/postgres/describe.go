@@ -11,23 +11,16 @@ import (
 	"assay/workload"
 )
 
-// described are the settings that decide what a result means.
-var described = []string{
-	"fsync", "synchronous_commit", "full_page_writes", "wal_level", "shared_buffers", "max_connections",
-	"synchronous_standby_names",
-}
-
-// describe asks the server what it is. isolation is what transactions ask for,
-// "" for the server's default.
-func describe(ctx context.Context, conn *pgx.Conn, isolation string) (workload.Product, error) {
+// describe asks the server what it is, by its own words and not by the dialect
+// that it was told to be driven in.
+func (p *place) describe(ctx context.Context, conn *pgx.Conn) (workload.Product, error) {
 	var banner string
-	var recovering bool
-	err := conn.QueryRow(ctx, `SELECT version(), pg_is_in_recovery()`).Scan(&banner, &recovering)
+	err := conn.QueryRow(ctx, `SELECT version()`).Scan(&banner)
 	if err != nil {
 		return workload.Product{}, err
 	}
-	name, _, _ := strings.Cut(banner, " ")
-	product := workload.Product{Name: name, Version: conn.PgConn().ParameterStatus("server_version")}
+	var product workload.Product
+	product.Name, product.Version = productOf(banner, conn.PgConn().ParameterStatus("server_version"))
 	add := func(name, value string) {
 		product.Settings = append(product.Settings, workload.Setting{Name: name, Value: cmp.Or(value, "(none)")})
 	}
@@ -39,18 +32,33 @@ func describe(ctx context.Context, conn *pgx.Conn, isolation string) (workload.P
 		}
 		return *value, nil
 	}
+	isolation := p.isolation
 	if isolation == "" {
 		if isolation, err = show("default_transaction_isolation"); err != nil {
 			return workload.Product{}, err
 		}
 	}
 	add("isolation", isolation)
-	for _, setting := range described {
+	if p.told || p.dialect.name != postgresql().name {
+		add("dialect", p.dialect.name)
+	}
+	for _, setting := range p.dialect.settings {
 		value, err := show(setting)
 		if err != nil {
 			return workload.Product{}, err
 		}
 		add(setting, value)
+	}
+	if !p.dialect.standbys { // its nodes are not asked for
+		inForce, err := levelInForce(ctx, conn, isolation)
+		if err == nil && !strings.EqualFold(inForce, isolation) {
+			add("isolation in force", inForce)
+		}
+		return product, err
+	}
+	var recovering bool
+	if err := conn.QueryRow(ctx, `SELECT pg_is_in_recovery()`).Scan(&recovering); err != nil {
+		return workload.Product{}, err
 	}
 	add("in_recovery", strconv.FormatBool(recovering))
 	if recovering {
@@ -64,6 +72,18 @@ func describe(ctx context.Context, conn *pgx.Conn, isolation string) (workload.P
 	product.Topology.Nodes = 1 + standbys
 	product.Topology.Replicas = 1 + standbys
 	return product, nil
+}
+
+// levelInForce asks at which level a transaction runs that wants this one:
+// CockroachDB runs read committed as serializable where the cluster setting
+// sql.txn.read_committed_isolation.enabled is off (docs, "Read Committed
+// Transactions").
+func levelInForce(ctx context.Context, conn *pgx.Conn, wanted string) (level string, err error) {
+	options := pgx.TxOptions{IsoLevel: pgx.TxIsoLevel(wanted), AccessMode: pgx.ReadOnly}
+	err = pgx.BeginTxFunc(ctx, conn, options, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT current_setting('transaction_isolation')`).Scan(&level)
+	})
+	return level, err
 }
 
 // countStandbys counts the servers that receive this one's log. Without the

@@ -21,7 +21,6 @@ const entityColumns = "id, name, age, description, address, phone, email"
 // entityStore implements entity.Store.
 type entityStore struct {
 	*place
-	servers int
 }
 
 // OpenEntity connects to the target and returns the Store on it, in the schema
@@ -31,13 +30,12 @@ func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, erro
 	if err != nil {
 		return nil, err
 	}
-	return &entityStore{p, len(p.servers)}, nil
+	return &entityStore{p}, nil
 }
 
-// Promise implements entity.Promising, on the grounds on which
-// availabilityStore.Promise does.
+// Promise implements entity.Promising; see current.
 func (s *entityStore) Promise() string {
-	if s.servers == 1 {
+	if s.current() {
 		return entity.PromiseLinearizable
 	}
 	return ""
@@ -51,10 +49,11 @@ func (s *entityStore) Find(ctx context.Context) (*workload.Remains, error) {
 // Size implements entity.Store.
 func (s *entityStore) Size(ctx context.Context) (workload.Size, error) { return s.size(ctx, "entity") }
 
-// Create implements entity.Store.
+// Create implements entity.Store. The type is int4, for integer is eight bytes in
+// CockroachDB (docs, "INT").
 func (s *entityStore) Create(ctx context.Context, mark workload.Mark) error {
 	return s.create(ctx, mark, []string{
-		`CREATE TABLE ` + entitySchema + `.entity (id uuid PRIMARY KEY, name text NOT NULL, age integer NOT NULL,
+		`CREATE TABLE ` + entitySchema + `.entity (id uuid PRIMARY KEY, name text NOT NULL, age int4 NOT NULL,
 			description text NOT NULL, address text NOT NULL, phone text NOT NULL, email text NOT NULL)`,
 	})
 }
@@ -102,7 +101,7 @@ const (
 
 func entityTexts() []text {
 	return []text{
-		putEntity - ownStatements: {"assay_put", `INSERT INTO ` + entitySchema + `.entity (` + entityColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7)`},
+		putEntity - ownStatements: {"assay_put", `INSERT INTO ` + entitySchema + `.entity (` + entityColumns + `) VALUES ($1, $2, $3::int4, $4, $5, $6, $7)`},
 		getEntity - ownStatements: {"assay_get", `SELECT ` + entityColumns + ` FROM ` + entitySchema + `.entity WHERE id = $1`},
 	}
 }
@@ -129,7 +128,7 @@ func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 	l.sendBinary(p, putEntity,
 		[][]byte{e.ID[:], []byte(e.Name), age, []byte(e.Description), []byte(e.Address), []byte(e.Phone), []byte(e.Email)},
 		[]uint32{oidUUID, oidText, oidInteger, oidText, oidText, oidText, oidText})
-	err, at := p.Sync(), working
+	err, at := p.Sync(), l.alone()
 	if err == nil {
 		_, err = readAnswer(p)
 	}

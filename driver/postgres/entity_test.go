@@ -19,14 +19,14 @@ func openEntity(t *testing.T, target workload.Target) entity.Store {
 	return store
 }
 
-func TestEntity(t *testing.T) {
+func entityHarness(t *testing.T, changes ...func(*url.URL)) drivertest.Entity {
 	u, err := url.Parse(server.Address())
 	if err != nil {
 		t.Fatal(err)
 	}
-	drivertest.RunEntity(t, drivertest.Entity{
+	return drivertest.Entity{
 		Secret: secret,
-		Open:   func(t *testing.T) entity.Store { return openEntity(t, target(t)) },
+		Open:   func(t *testing.T) entity.Store { return openEntity(t, target(t, changes...)) },
 		MakeForeign: func(t *testing.T) {
 			conn := admin(t)
 			exec(t, conn, `CREATE SCHEMA assay_entity`)
@@ -41,9 +41,13 @@ func TestEntity(t *testing.T) {
 		},
 		Server: u.Host,
 		OpenVia: func(t *testing.T, addr string) (entity.Store, error) {
-			return OpenEntity(t.Context(), target(t, host(addr)))
+			return OpenEntity(t.Context(), target(t, append(changes, host(addr))...))
 		},
-	})
+	}
+}
+
+func TestEntity(t *testing.T) {
+	drivertest.RunEntity(t, entityHarness(t))
 	store := openEntity(t, target(t, parameter("default_query_exec_mode", "exec")))
 	config := entity.Defaults()
 	config.Entities = 20

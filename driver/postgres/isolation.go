@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -42,7 +43,7 @@ func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store
 	if err != nil {
 		return nil, err
 	}
-	promise, err := promised(p.level)
+	promise, err := promised(p.dialect, p.level)
 	if err != nil {
 		p.pool.close()
 		return nil, operation("connect", err)
@@ -64,17 +65,31 @@ func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store
 //     transactions; as if transactions had been executed one after another".
 //     Nothing is said of that order and real time, so it is not promised to be
 //     strict.
-func promised(level string) (string, error) {
+//
+// And CockroachDB's documentation, "Transactions" and "Transaction Layer":
+//
+//   - Read committed: each statement reads a snapshot of its own and "will only
+//     read the latest value of each row it retrieves". Where the cluster does not
+//     allow it, transactions run as serializable.
+//   - Serializable "permits no concurrency anomalies", and its reads are not stale:
+//     they "see all writes performed by writers that committed before the reading
+//     transaction [...] started". It is not strict for all that: "CockroachDB
+//     implements serializability, not linearizability" ("CockroachDB's consistency
+//     model", cockroachlabs.com/blog/consistency-model).
+//   - Repeatable read is not among the levels that it offers.
+func promised(d dialect, level string) (string, error) {
 	switch level {
 	case "read uncommitted", "read committed":
 		return "read-committed", nil
 	case "repeatable read":
+		if !slices.Contains(d.levels, level) {
+			break
+		}
 		return "snapshot-isolation", nil
 	case serializable:
 		return "serializable", nil
-	default:
-		return "", fmt.Errorf("the server's default isolation level is %q, of which nothing is known; name one with --isolation", level)
 	}
+	return "", fmt.Errorf("the server's default isolation level is %q, of which nothing is known; name one with --isolation", level)
 }
 
 func (s *isolationStore) Promise() string { return s.promise }

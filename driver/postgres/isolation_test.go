@@ -163,7 +163,7 @@ func TestIsolationPromise(t *testing.T) {
 	if _, err := OpenIsolation(context.Background(), at(t, "snapshot")); !errors.As(err, new(*workload.OptionError)) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := promised("perhaps"); err == nil {
+	if _, err := promised(postgresql(), "perhaps"); err == nil {
 		t.Error("a level that nobody knows promises something")
 	}
 }

@@ -5,15 +5,22 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// sessionName is what pg_stat_activity shows for the connections that do the
-// workload's transactions, and for them alone.
-func (p *place) sessionName() string { return "assay " + p.workload + " session" }
+// sessionName is what the server shows (pg_stat_activity, SHOW SESSIONS) for the
+// connections that do the workload's transactions, and for them alone.
+func (p *place) sessionName() string {
+	name := "assay " + p.workload + " session"
+	if where := p.dialect.whereSessions; where != "" {
+		name += fmt.Sprintf(where, p.config.Database)
+	}
+	return name
+}
 
 // statement numbers the statements of a session; after these come the
 // workload's own.
@@ -35,6 +42,8 @@ type line struct {
 	place *place
 	conn  *pgconn.PgConn
 	texts []text
+	// id is what the server tells this session by.
+	id string
 	// prepared are the statements on the server; where it is nil they are sent
 	// as text.
 	prepared []*pgconn.StatementDescription
@@ -71,12 +80,16 @@ func (p *place) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text)
 		return nil, operation("open session", connectError(ctx, config, p.address, err))
 	}
 	l.conn = conn
+	if config.ConnectTimeout > 0 {
+		bounded, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
+		defer cancel()
+		ctx = bounded
+	}
+	if err := l.identify(ctx); err != nil {
+		l.hangUp()
+		return nil, operation("open session", err)
+	}
 	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-		if config.ConnectTimeout > 0 {
-			bounded, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
-			defer cancel()
-			ctx = bounded
-		}
 		if err := l.prepare(ctx); err != nil {
 			l.hangUp()
 			if hasCode(err, codeUndefinedTable, codeInvalidSchemaName) {
@@ -89,6 +102,23 @@ func (p *place) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text)
 	p.lines[l] = struct{}{}
 	p.mu.Unlock()
 	return l, nil
+}
+
+// identify sets the id.
+func (l *line) identify(ctx context.Context) error {
+	if l.place.dialect.session == "" {
+		l.id = strconv.FormatUint(uint64(l.conn.PID()), 10)
+		return nil
+	}
+	result := l.conn.ExecParams(ctx, l.place.dialect.session, nil, nil, nil, nil).Read()
+	if result.Err != nil {
+		return result.Err
+	}
+	if len(result.Rows) != 1 || len(result.Rows[0]) != 1 {
+		return errors.New("the server does not say which session this is")
+	}
+	l.id = string(result.Rows[0][0])
+	return nil
 }
 
 // prepare prepares all statements in one round trip.
@@ -164,6 +194,9 @@ const (
 	idle = 'I'
 	open = 'T'
 )
+
+// alone is the stage at which a statement is that is its own transaction.
+func (l *line) alone() stage { return l.place.dialect.alone }
 
 // leave ends a transaction that is not to be committed. An error means that the
 // session is of no further use.

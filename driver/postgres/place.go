@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/workload"
 )
@@ -19,6 +20,8 @@ type place struct {
 	workload  string // as in the mark
 	schema    string
 	config    *pgx.ConnConfig
+	dialect   dialect
+	told      bool   // the dialect, by the address
 	address   string // printable
 	isolation string // that is asked for, in SQL's words, "" for the server's default
 	level     string // that is in force, in SQL's words
@@ -31,26 +34,32 @@ type place struct {
 
 // openPlace connects to the target. Its errors are those of OpenBank.
 func openPlace(ctx context.Context, target workload.Target, workloadName string) (*place, error) {
-	config, err := parse(target)
+	config, named, err := parse(target)
 	if err != nil {
 		return nil, err
 	}
-	isolation, err := isolationLevel(target.Isolation)
+	isolation, err := isolationLevel(target.Isolation, postgresql().levels)
 	if err != nil {
 		return nil, err
 	}
 	p := &place{
 		workload: workloadName, schema: "assay_" + workloadName,
-		config: config, address: workload.Redact(target.Address), isolation: isolation,
+		config: config, address: workload.Redact(target.Address), isolation: isolation, told: named != "",
 		lines: make(map[*line]struct{}),
 	}
 	p.pool, p.servers = newPool(config, p.address), serversOf(config)
-	err = p.pool.use(ctx, func(conn *pgx.Conn) error {
+	err = p.pool.use(ctx, func(conn *pgx.Conn) (err error) {
+		if p.dialect, err = findDialect(ctx, conn, named); err != nil {
+			return err
+		}
 		if p.level = isolation; p.level != "" {
 			return nil
 		}
-		return conn.QueryRow(ctx, `SELECT current_setting('default_transaction_isolation')`).Scan(&p.level)
+		return conn.QueryRow(ctx, `SELECT lower(current_setting('default_transaction_isolation'))`).Scan(&p.level)
 	})
+	if err == nil { // the dialect may have fewer levels
+		_, err = isolationLevel(target.Isolation, p.dialect.levels)
+	}
 	if err != nil {
 		p.pool.close()
 		return nil, operation("connect", err)
@@ -71,7 +80,7 @@ func (p *place) Close() error {
 func (p *place) Describe(ctx context.Context) (workload.Product, error) {
 	var product workload.Product
 	err := p.pool.use(ctx, func(conn *pgx.Conn) (err error) {
-		product, err = describe(ctx, conn, p.isolation)
+		product, err = p.describe(ctx, conn)
 		return err
 	})
 	if err != nil {
@@ -149,7 +158,11 @@ func (p *place) find(ctx context.Context, tables ...string) (*workload.Remains, 
 		for i, table := range tables {
 			counts[i] = `(SELECT count(*) FROM ` + p.schema + `.` + table + `)`
 		}
-		return conn.QueryRow(ctx, `SELECT `+strings.Join(counts, " + ")).Scan(&remains.Rows)
+		err = conn.QueryRow(ctx, `SELECT `+strings.Join(counts, " + ")).Scan(&remains.Rows)
+		if p.dialect.stepwise && hasCode(err, codeUndefinedTable) {
+			return nil // it was not made to the end
+		}
+		return err
 	})
 	if err != nil {
 		return nil, operation("look for an earlier run", err)
@@ -157,30 +170,40 @@ func (p *place) find(ctx context.Context, tables ...string) (*workload.Remains, 
 	return remains, nil
 }
 
+// executor is a querier that also does what has no answer.
+type executor interface {
+	querier
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
 // create makes the schema in one transaction: it is there with its mark or not
-// at all. What an earlier run left under our mark is dropped in the same.
+// at all. What an earlier run left under our mark is dropped in the same. Where
+// the dialect changes a schema stepwise, the mark comes before the tables, so
+// that what is there if it ends halfway is known as ours; only if it ends before
+// the mark somebody has to drop an empty schema.
 func (p *place) create(ctx context.Context, mark workload.Mark, tables []string) error {
 	mark.Created = mark.Created.UTC()
 	text, err := json.Marshal(mark)
 	if err != nil {
 		return operation("create schema", err)
 	}
-	statements := append([]string{
+	made := []string{
 		`CREATE SCHEMA ` + p.schema,
 		`COMMENT ON SCHEMA ` + p.schema + ` IS 'Made by assay, which drops it at its next run here. The mark is in assay_mark.'`,
 		`CREATE TABLE ` + p.schema + `.assay_mark (mark jsonb NOT NULL)`,
-	}, tables...)
-	err = p.pool.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		if err := p.dropOurs(ctx, tx); err != nil {
+	}
+	err = p.changeSchema(ctx, func(db executor) error {
+		if err := p.dropOurs(ctx, db); err != nil {
 			return err
 		}
-		for _, statement := range statements {
-			if _, err := tx.Exec(ctx, statement); err != nil {
-				return err
-			}
+		if err := all(ctx, db, made); err != nil {
+			return err
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO `+p.schema+`.assay_mark (mark) VALUES ($1::text::jsonb)`, string(text))
-		return err
+		_, err := db.Exec(ctx, `INSERT INTO `+p.schema+`.assay_mark (mark) VALUES ($1::text::jsonb)`, string(text))
+		if err != nil {
+			return err
+		}
+		return all(ctx, db, tables)
 	})
 	return p.advise("create schema", err)
 }
@@ -195,19 +218,40 @@ func (p *place) setLoaded(ctx context.Context, tx pgx.Tx) error {
 }
 
 // dropOurs drops the schema if it is there and carries our mark.
-func (p *place) dropOurs(ctx context.Context, tx pgx.Tx) error {
-	mark, err := p.readMark(ctx, tx)
+func (p *place) dropOurs(ctx context.Context, db executor) error {
+	mark, err := p.readMark(ctx, db)
 	if err != nil || mark == nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `DROP SCHEMA `+p.schema+` CASCADE`)
+	_, err = db.Exec(ctx, `DROP SCHEMA `+p.schema+` CASCADE`)
 	return err
 }
 
 // Drop removes the schema if it carries our mark.
 func (p *place) Drop(ctx context.Context) error {
-	err := p.pool.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error { return p.dropOurs(ctx, tx) })
+	err := p.changeSchema(ctx, func(db executor) error { return p.dropOurs(ctx, db) })
 	return p.advise("drop schema", err)
+}
+
+// changeSchema runs work in one transaction or, where the dialect wants that, in
+// none, so that each of its statements is one.
+func (p *place) changeSchema(ctx context.Context, work func(executor) error) error {
+	return p.pool.use(ctx, func(conn *pgx.Conn) error {
+		if p.dialect.stepwise {
+			return work(conn)
+		}
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return work(tx) })
+	})
+}
+
+// all does these statements, up to the first that fails.
+func all(ctx context.Context, db executor, statements []string) error {
+	for _, statement := range statements {
+		if _, err := db.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // size asks the server what these tables take on disk.
@@ -216,12 +260,13 @@ func (p *place) size(ctx context.Context, tables ...string) (workload.Size, erro
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
 		for _, table := range tables {
 			var onDisk, indexes, rows int64
-			err := conn.QueryRow(ctx, `SELECT pg_table_size($1::text::regclass), pg_indexes_size($1::text::regclass),
-				(SELECT count(*) FROM `+p.schema+`.`+table+`)`, p.schema+"."+table).Scan(&onDisk, &indexes, &rows)
-			if hasCode(err, codeUndefinedTable, codeInvalidSchemaName) {
+			err := conn.QueryRow(ctx, fmt.Sprintf(p.dialect.size, p.schema, table)).Scan(&onDisk, &indexes, &rows)
+			switch {
+			case hasCode(err, codeUndefinedTable, codeInvalidSchemaName):
 				return p.missing()
-			}
-			if err != nil {
+			case hasCode(err, codeInsufficientPrivilege) && p.dialect.hintSize != "":
+				return fmt.Errorf("%w; %s", err, p.dialect.hintSize)
+			case err != nil:
 				return err
 			}
 			size.Tables += onDisk

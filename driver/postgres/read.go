@@ -26,7 +26,7 @@ func stopped(err error) error {
 // Isolation Level").
 func (p *place) view(ctx context.Context, from *pool, read func(*pgx.Conn) error) error {
 	err := from.use(ctx, func(conn *pgx.Conn) error {
-		tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+		tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: p.dialect.snapshot, AccessMode: pgx.ReadOnly})
 		if err != nil {
 			return err
 		}

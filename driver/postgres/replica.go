@@ -64,8 +64,12 @@ func lookAt(ctx context.Context, p *pool) (l look, err error) {
 // Replicas implements bank.Replicated. A primary does not know at which
 // addresses clients reach its standbys (pg_stat_replication has the other end of
 // their connections), so replicas are the hosts of the address that replay a
-// log. A host that does not, and is not the primary, has gone its own way.
+// log. A host that does not, and is not the primary, has gone its own way. In a
+// dialect without standbys no host has a state of its own to be compared.
 func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error) {
+	if !s.dialect.standbys {
+		return nil, nil, nil
+	}
 	primary, err := lookAt(ctx, s.pool)
 	if err != nil {
 		return nil, nil, operation("look for replicas", err)

@@ -17,7 +17,7 @@ const (
 	// this Store owns. Somebody else's locks or a client that went silent can
 	// keep one alive long after its session was closed.
 	orphans = ` FROM pg_stat_activity
-		WHERE application_name = $2 AND datname = current_database() AND pid <> ALL ($1::int[])`
+		WHERE application_name = $2 AND datname = current_database() AND pid::text <> ALL ($1::text[])`
 	countOrphans = `SELECT count(*), coalesce(min(coalesce(state, 'in an unknown state')), '')` + orphans
 	endOrphans   = `SELECT count(pg_terminate_backend(pid))` + orphans
 )
@@ -35,15 +35,15 @@ func (p *place) Settle(ctx context.Context) error {
 		for {
 			var left int
 			var state string
-			own := p.ownBackends()
-			if err := conn.QueryRow(ctx, countOrphans, own, p.sessionName()).Scan(&left, &state); err != nil {
+			own := p.ownSessions()
+			if err := conn.QueryRow(ctx, p.dialect.orphans, own, p.sessionName()).Scan(&left, &state); err != nil {
 				return err
 			}
 			if left == 0 {
 				return nil
 			}
 			if time.Now().After(terminate) {
-				if _, err := conn.Exec(ctx, endOrphans, own, p.sessionName()); err != nil && !hasCode(err, codeInsufficientPrivilege) {
+				if _, err := conn.Exec(ctx, p.dialect.end, own, p.sessionName()); err != nil && !hasCode(err, codeInsufficientPrivilege) {
 					return err
 				}
 				terminate = time.Now().Add(settleGrace)
@@ -58,13 +58,13 @@ func (p *place) Settle(ctx context.Context) error {
 	return operation("settle", err)
 }
 
-// ownBackends are the server's processes behind the sessions that are open.
-func (p *place) ownBackends() []int32 {
+// ownSessions are what the server calls the sessions that are open.
+func (p *place) ownSessions() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	pids := make([]int32, 0, len(p.lines))
+	names := make([]string, 0, len(p.lines))
 	for l := range p.lines {
-		pids = append(pids, int32(l.conn.PID()))
+		names = append(names, l.id)
 	}
-	return pids
+	return names
 }
