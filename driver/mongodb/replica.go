@@ -101,7 +101,7 @@ func (s *place) ask(ctx context.Context, name string) (reply helloReply, err err
 	if err == nil && !reply.Primary && !reply.Secondary {
 		err = errors.New("it is neither primary nor secondary at the moment")
 	}
-	return reply, err
+	return reply, plainly(err)
 }
 
 // opTime is a place in the oplog (MongoDB manual, "hello", lastWrite.opTime):
