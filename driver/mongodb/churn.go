@@ -49,9 +49,9 @@ func (s *churnStore) Describe(ctx context.Context) (workload.Product, error) {
 	return product, err
 }
 
-// Repairs implements churn.Store. Routers have no compact: it "only applies to
-// mongod instances. In a sharded environment, run compact on each shard
-// separately" (MongoDB manual, "compact", "Sharded Clusters").
+// Repairs implements churn.Store. A router has no compact, which is run on the
+// members of each shard by themselves (MongoDB manual, "compact", of sharded
+// clusters).
 func (s *churnStore) Repairs() []string {
 	if s.sharded {
 		return nil

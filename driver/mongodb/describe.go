@@ -87,7 +87,7 @@ func (d *description) engine(ctx context.Context) {
 func (d *description) concerns() {
 	isolation := snapshotLevel
 	if d.sharded && d.readConcern.Level != snapshotLevel {
-		isolation += " on each shard, not one over all" // MongoDB manual, "Read Concern local", "majority"
+		isolation += " on each shard, not one over all" // MongoDB manual, "Production Considerations (Sharded Clusters)", "Read Concerns"
 	}
 	d.set("isolation", isolation)
 	d.set("read concern", d.readConcern.Level)

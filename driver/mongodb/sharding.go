@@ -68,12 +68,15 @@ func enableSharding(database string) bson.D {
 // shards by a hash of _id (MongoDB manual, "shardCollection": of an empty
 // collection it makes the index and spreads the chunks at once).
 //
-// The key is _id for every collection. Only so is _id unique in the cluster: by
-// another key, "MongoDB enforces uniqueness per shard" of it (MongoDB manual,
-// "Unique Indexes", "Unique Indexes on Sharded Collections"), and that no id is
-// written twice is what the workloads rely on. A hashed key cannot be declared
-// unique; the index of _id, which every shard has, and the hash, which sends
-// equal ids to one shard, do it together. No workload has another unique index.
+// The key is _id for every collection. Only so is _id unique in the cluster: its
+// index "only enforces the uniqueness constraint per shard if the _id field is
+// not the shard key" (MongoDB manual, "Shard Key Indexes", "Unique Indexes"), and
+// that no id is written twice is what the workloads rely on. A hashed key cannot
+// be declared unique; the index of _id, which every shard has, and the hash,
+// which sends equal ids to one shard, do it together. No workload has another
+// unique index. In workload bulkupdate it spreads the documents of each user over
+// all shards, as the report tables that it follows were spread, so that an update
+// is every shard's work.
 func shardCollection(database, collection string) bson.D {
 	return bson.D{{Key: "shardCollection", Value: database + "." + collection},
 		{Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}}
@@ -86,7 +89,7 @@ func (c *connection) refuseSharding(hello helloReply) error {
 		found = "a member of replica set " + hello.SetName
 	}
 	return &workload.OptionError{Option: parameterShard, Value: hashedSharding,
-		Want: fmt.Sprintf("%s is %s and no mongos, and only through a mongos can collections be sharded; give the address of a mongos, or leave shard=hashed out",
+		Want: fmt.Sprintf("none, since %s is %s and no mongos; give the address of a mongos of a sharded cluster, or leave shard=hashed out",
 			c.printable, found)}
 }
 
