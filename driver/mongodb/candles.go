@@ -56,19 +56,12 @@ func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string
 	if err != nil {
 		return err
 	}
-	if err := s.place.Create(ctx, m); err != nil {
-		return err
-	}
-	name := s.rows.Name()
+	stored := options.CreateCollection()
 	if engine != "" {
-		if err := s.rows.Drop(ctx); err != nil {
-			return failed("drop collection "+name, err)
-		}
-		stored := options.CreateCollection().SetStorageEngine(bson.D{{Key: "wiredTiger", Value: bson.D{
-			{Key: "configString", Value: "block_compressor=" + found}}}})
-		if err := s.createCollection(ctx, name, stored); err != nil {
-			return err
-		}
+		stored.SetStorageEngine(bson.D{{Key: "wiredTiger", Value: bson.D{{Key: "configString", Value: "block_compressor=" + found}}}})
+	}
+	if err := s.create(ctx, m, stored); err != nil {
+		return err
 	}
 	ascending := func(fields ...string) mongo.IndexModel {
 		var keys bson.D
@@ -79,7 +72,7 @@ func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string
 	}
 	_, err = s.rows.Indexes().CreateMany(ctx, []mongo.IndexModel{ascending("moment"), ascending("ticker", "moment"), ascending("market", "moment")})
 	if err != nil {
-		return failed("create the indexes of collection "+name, err)
+		return failed("create the indexes of collection "+s.rows.Name(), err)
 	}
 	return nil
 }

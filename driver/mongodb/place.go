@@ -148,7 +148,10 @@ func (s *place) find(ctx context.Context, counted ...*mongo.Collection) (*worklo
 // interrupted at, what is there is known as ours. The collections are made
 // beforehand since not every transaction can make them, and are sharded, where
 // that is asked for, while they are empty. The mark is never sharded.
-func (s *place) Create(ctx context.Context, m workload.Mark) error {
+func (s *place) Create(ctx context.Context, m workload.Mark) error { return s.create(ctx, m) }
+
+// create is Create, of collections with these options.
+func (s *place) create(ctx context.Context, m workload.Mark, o ...options.Lister[options.CreateCollectionOptions]) error {
 	if err := s.Drop(ctx); err != nil {
 		return err
 	}
@@ -161,7 +164,7 @@ func (s *place) Create(ctx context.Context, m workload.Mark) error {
 		return err
 	}
 	for _, c := range s.collections {
-		if err := s.createCollection(ctx, c.Name()); err != nil {
+		if err := s.createCollection(ctx, c.Name(), o...); err != nil {
 			return err
 		}
 	}

@@ -180,8 +180,11 @@ func (s *place) blind(ctx context.Context, err error) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("the server does not show open transactions (%w; behind a mongos that takes the right inprog, of role clusterMonitor), and any is over only after %v",
-			err, lifetime)
+		hint := ""
+		if s.sharded {
+			hint = "; behind a mongos that takes the right inprog, which role clusterMonitor has"
+		}
+		return fmt.Errorf("the server does not show open transactions (%w%s), and any is over only after %v", err, hint, lifetime)
 	}
 }
 
