@@ -105,7 +105,7 @@ func Drivers() []Driver {
 		{Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB",
 			Summary: "MariaDB and MySQL, alone or as a Galera cluster", Bank: mysql.OpenBank, Isolation: mysql.OpenIsolation, Availability: mysql.OpenAvailability, Entity: mysql.OpenEntity, Candles: mysql.OpenCandles, BulkUpdate: mysql.OpenBulkUpdate, Churn: mysql.OpenChurn},
 		{Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0",
-			Summary: "MongoDB replica sets", Bank: mongodb.OpenBank, Isolation: mongodb.OpenIsolation, Availability: mongodb.OpenAvailability, Entity: mongodb.OpenEntity, Candles: mongodb.OpenCandles, BulkUpdate: mongodb.OpenBulkUpdate, Churn: mongodb.OpenChurn},
+			Summary: "MongoDB replica sets, and sharded clusters through a mongos", Bank: mongodb.OpenBank, Isolation: mongodb.OpenIsolation, Availability: mongodb.OpenAvailability, Entity: mongodb.OpenEntity, Candles: mongodb.OpenCandles, BulkUpdate: mongodb.OpenBulkUpdate, Churn: mongodb.OpenChurn},
 		{Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum",
 			Summary: "Apache Cassandra", Availability: cassandra.OpenAvailability, Entity: cassandra.OpenEntity, Candles: cassandra.OpenCandles,
 			NoChurn:      "CQL has no way to give space back: compaction and the removal of what was deleted are asked for by nodetool",

@@ -144,4 +144,5 @@ func TestStandaloneIsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "--replSet") {
 		t.Errorf("a standalone server: %v", err)
 	}
+	refusedSharding(t, address+"/?", "standalone")
 }

@@ -32,6 +32,8 @@ type settings struct {
 	writeConcern *writeconcern.WriteConcern
 	// namedReadConcern is true if the address names a read concern.
 	namedReadConcern bool
+	// hashed is true if the address asks for sharded collections.
+	hashed bool
 	// askedForRetries is true if the address asks for the library's retries,
 	// which stay off.
 	askedForRetries bool
@@ -71,10 +73,14 @@ func parse(target workload.Target, workloadName string) (*settings, error) {
 	if err != nil {
 		return nil, s.malformed(err)
 	}
+	if s.hashed, err = shardingOf(parsed.UnknownOptions[parameterShard]); err != nil {
+		return nil, err
+	}
+	delete(parsed.UnknownOptions, parameterShard)
 	if err := refuseOptions(parsed); err != nil {
 		return nil, err
 	}
-	o := options.Client().ApplyURI(target.Address)
+	o := options.Client().ApplyURI(withoutOurs(target.Address))
 	if err := o.Validate(); err != nil {
 		return nil, s.malformed(err)
 	}
@@ -173,9 +179,7 @@ func (s *settings) chooseConcerns(isolation string) error {
 // never repeats the statements of a transaction anyway. Describe tells.
 func (s *settings) complete() {
 	o := s.options
-	o.SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0)
-	o.SetAppName(s.appName)
-	o.SetMonitor(&event.CommandMonitor{Started: countSending})
+	withoutRetries(o, s.appName)
 	if o.ConnectTimeout == nil {
 		o.SetConnectTimeout(s.connectTimeout)
 	}
@@ -185,6 +189,22 @@ func (s *settings) complete() {
 	if o.MaxConnecting == nil {
 		o.SetMaxConnecting(maxConnecting)
 	}
+}
+
+// withoutRetries sets what all our clients have in common: the library sends
+// nothing twice, and what it sends is counted.
+func withoutRetries(o *options.ClientOptions, appName string) {
+	o.SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0)
+	o.SetAppName(appName)
+	o.SetMonitor(&event.CommandMonitor{Started: countSending})
+}
+
+// sessions are the options of the client that a workload's sessions share: the
+// address's own, with its concerns and time limits.
+func (s *settings) sessions(address string) *options.ClientOptions {
+	o := options.Client().ApplyURI(withoutOurs(address))
+	withoutRetries(o, s.appName+applicationSuffix)
+	return o
 }
 
 // majority reports whether a commit that was acknowledged cannot be rolled

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -18,7 +16,6 @@ import (
 
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 // availabilityStore is an availability.Store, in database
@@ -65,13 +62,7 @@ func OpenAvailability(ctx context.Context, target workload.Target) (availability
 	if err != nil {
 		return nil, err
 	}
-	s := &availabilityStore{place: p, rows: p.collections[0], preference: preference}
-	o := options.Client().ApplyURI(target.Address)
-	o.SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0)
-	o.SetAppName(s.appName + applicationSuffix)
-	o.SetMonitor(&event.CommandMonitor{Started: countSending})
-	s.application = o
-	return s, nil
+	return &availabilityStore{place: p, rows: p.collections[0], preference: preference, application: p.sessions(target.Address)}, nil
 }
 
 // applicationSuffix tells the sessions' client from the place's.
@@ -93,22 +84,9 @@ func preferenceOf(read string) (*readpref.ReadPref, error) {
 // withoutReadConcern leaves out of an address a read concern that transactions
 // do not have, which the place's client must not use either.
 func withoutReadConcern(address string) string {
-	before, query, found := strings.Cut(address, "?")
-	if !found {
-		return address
-	}
-	kept := strings.FieldsFunc(query, func(r rune) bool { return r == '&' })
-	n := 0
-	for _, part := range kept {
-		name, value, _ := strings.Cut(part, "=")
-		plain, err := url.QueryUnescape(value)
-		if err == nil && strings.EqualFold(name, "readConcernLevel") && (plain == "linearizable" || plain == "available") {
-			continue
-		}
-		kept[n] = part
-		n++
-	}
-	return before + "?" + strings.Join(kept[:n], "&")
+	return without(address, func(name, value string) bool {
+		return strings.EqualFold(name, "readConcernLevel") && (value == "linearizable" || value == "available")
+	})
 }
 
 // share returns the client that the sessions share. It contacts nobody yet.
@@ -270,18 +248,20 @@ func rowOf(document bson.Raw, r *availability.Row) error {
 
 // Settle implements availability.Store. What a session sent may still be under
 // way to the server, or wait there; so the sessions' client hangs up, and the
-// primary is asked until none of its connections is left, nor an insert of any
-// other. Then what is there is confirmed, as in place.Settle.
+// primary is asked until none of its connections is left, nor a write of any
+// other to our rows. Behind routers it is they who have the connections, and the
+// shards who have the writes. Then what is there is confirmed, as in
+// place.Settle.
 func (s *availabilityStore) Settle(ctx context.Context) error {
 	if err := s.hangUp(); err != nil {
 		return err
 	}
 	for {
-		n, err := s.connected(ctx)
-		if err == nil && n == 0 {
+		err := s.noneConnected(ctx)
+		if err == nil {
 			return s.place.Settle(ctx)
 		}
-		if err != nil && !passing(err) {
+		if !passing(err) {
 			return failed("look for connections", err)
 		}
 		timer := time.NewTimer(settleInterval)
@@ -289,38 +269,27 @@ func (s *availabilityStore) Settle(ctx context.Context) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("mongodb: settle: %w, and still %d connections of this run are open on the server (%v)", ctx.Err(), n, err)
+			return fmt.Errorf("mongodb: settle: %w, and still: %w", ctx.Err(), plainly(err))
 		}
 	}
 }
 
-// connected counts the connections of the sessions' client that the primary
-// still has, and the operations on our rows that are going on. Where the server
-// shows neither (some hosted ones have no $currentOp), there is no telling.
-func (s *availabilityStore) connected(ctx context.Context) (int, error) {
-	cursor, err := s.admin.Aggregate(ctx, bson.A{
-		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: false}, {Key: "idleConnections", Value: true}}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: bson.A{
-			bson.D{{Key: "appName", Value: s.appName + applicationSuffix}, {Key: "connectionId", Value: bson.D{{Key: "$exists", Value: true}}},
-				// What only watches the server does nothing else.
-				{Key: "command.hello", Value: bson.D{{Key: "$exists", Value: false}}}},
-			bson.D{{Key: "ns", Value: s.rows.Database().Name() + "." + s.rows.Name()}, {Key: "op", Value: "insert"}, {Key: "active", Value: true}},
-		}}}}},
-		bson.D{{Key: "$count", Value: "n"}},
-	})
-	if err != nil {
-		if code, answered := serverCode(err); answered && (code == codeUnauthorized || classOfCode(code) == bank.ClassOther) {
-			return 0, nil
+// noneConnected returns an *openError while there are connections of the
+// sessions' client, or writes to our rows. Where the server shows neither (some
+// hosted ones have no $currentOp), there is no telling.
+func (s *availabilityStore) noneConnected(ctx context.Context) error {
+	application, database, name := s.appName+applicationSuffix, s.rows.Database().Name(), s.rows.Name()
+	last := openConnections(application, database, name)
+	if s.sharded {
+		if err := s.atRouters(ctx, openRows, openConnections(application, database, name, yes("localOps"))); err != nil {
+			return err
 		}
-		return 0, err
+		last = shardWrites(database, name)
 	}
-	var found []struct {
-		N int `bson:"n"`
+	if err := none(ctx, s.admin, openRows, last); err != nil && !hidesOperations(err) {
+		return err
 	}
-	if err := cursor.All(ctx, &found); err != nil || len(found) == 0 {
-		return 0, err
-	}
-	return found[0].N, nil
+	return nil
 }
 
 // Close implements availability.Store.

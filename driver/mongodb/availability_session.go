@@ -47,9 +47,9 @@ const labelNoWrites = "NoWritesPerformed"
 //	the same, and the write concern not met:    Failed: that document may be
 //	                                            rolled back
 //	refused by who is not the primary, for      Failed
-//	want of rights, or labelled
-//	NoWritesPerformed, without a word of the
-//	write concern
+//	want of rights, by a router that finds no
+//	primary, or labelled NoWritesPerformed,
+//	without a word of the write concern
 //	anything else                               Unknown
 //
 // A server that is not the primary refuses an insert before it writes (the
@@ -57,6 +57,13 @@ const labelNoWrites = "NoWritesPerformed"
 // steps down while it works says PrimarySteppedDown or
 // InterruptedDueToReplStateChange instead, also after it has written, and those
 // prove nothing.
+//
+// A router sends one document to one shard, and without retryable writes sends
+// it again only after that shard has refused it as wrongly routed (the server's
+// src/mongo/s/write_ops/batch_write_exec.cpp, RetryPolicy::kNoRetry). So the
+// shard's refusal is a refusal here too, and so is the router's own word that it
+// has found no primary to send to. That the network between them failed, or was
+// too slow, proves nothing.
 func judgeInsert(err error, sent int) availability.Reply {
 	if err == nil {
 		return availability.Reply{Outcome: history.Committed}
@@ -77,7 +84,7 @@ func judgeInsert(err error, sent int) availability.Reply {
 			r.Class = classUnconfirmed
 		}
 	case hasWriteConcernError(err):
-	case refusesUnwritten(code) || serverSaid(err, labelNoWrites):
+	case refusesUnwritten(code) || code == codeNoPrimaryFound || serverSaid(err, labelNoWrites):
 		r.Outcome = history.Failed
 	}
 	return r

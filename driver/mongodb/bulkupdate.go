@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -52,11 +51,7 @@ func openCrowd(ctx context.Context, target workload.Target, workloadName, collec
 	if err != nil {
 		return nil, err
 	}
-	o := options.Client().ApplyURI(target.Address)
-	o.SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0)
-	o.SetMaxPoolSize(maxPoolSize).SetMaxConnecting(maxConnecting)
-	o.SetAppName(p.appName + applicationSuffix)
-	o.SetMonitor(&event.CommandMonitor{Started: countSending})
+	o := p.sessions(target.Address).SetMaxPoolSize(maxPoolSize).SetMaxConnecting(maxConnecting)
 	if o.WriteConcern == nil {
 		o.SetWriteConcern(writeconcern.Majority())
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -28,8 +27,7 @@ type candleStore struct{ *availabilityStore }
 // of the address, or the server's defaults; the library's retries are off.
 // Errors are as with OpenBank.
 //
-// The engines are WiredTiger's compressors of blocks. On a sharded cluster the
-// collection is on one shard.
+// The engines are WiredTiger's compressors of blocks.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
 	if target.Isolation != "" {
 		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
@@ -41,13 +39,8 @@ func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, er
 	if err != nil {
 		return nil, err
 	}
-	s := &availabilityStore{place: p, rows: p.collections[0], preference: readpref.Primary()}
-	o := options.Client().ApplyURI(target.Address)
-	o.SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0)
-	o.SetAppName(s.appName + applicationSuffix)
-	o.SetMonitor(&event.CommandMonitor{Started: countSending})
-	s.application = o
-	return &candleStore{s}, nil
+	return &candleStore{&availabilityStore{place: p, rows: p.collections[0], preference: readpref.Primary(),
+		application: p.sessions(target.Address)}}, nil
 }
 
 // Engines implements candles.Store. snappy is what WiredTiger takes if nothing
@@ -63,19 +56,12 @@ func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string
 	if err != nil {
 		return err
 	}
-	if err := s.place.Create(ctx, m); err != nil {
-		return err
-	}
-	name := s.rows.Name()
+	stored := options.CreateCollection()
 	if engine != "" {
-		if err := s.rows.Drop(ctx); err != nil {
-			return failed("drop collection "+name, err)
-		}
-		stored := options.CreateCollection().SetStorageEngine(bson.D{{Key: "wiredTiger", Value: bson.D{
-			{Key: "configString", Value: "block_compressor=" + found}}}})
-		if err := s.database.CreateCollection(ctx, name, stored); err != nil {
-			return failed("create collection "+name, err)
-		}
+		stored.SetStorageEngine(bson.D{{Key: "wiredTiger", Value: bson.D{{Key: "configString", Value: "block_compressor=" + found}}}})
+	}
+	if err := s.create(ctx, m, stored); err != nil {
+		return err
 	}
 	ascending := func(fields ...string) mongo.IndexModel {
 		var keys bson.D
@@ -86,7 +72,7 @@ func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string
 	}
 	_, err = s.rows.Indexes().CreateMany(ctx, []mongo.IndexModel{ascending("moment"), ascending("ticker", "moment"), ascending("market", "moment")})
 	if err != nil {
-		return failed("create the indexes of collection "+name, err)
+		return failed("create the indexes of collection "+s.rows.Name(), err)
 	}
 	return nil
 }

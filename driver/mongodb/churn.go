@@ -39,7 +39,19 @@ func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error)
 
 const repairCompact = "compact"
 
-// Repairs implements churn.Store. Routers do not pass compact on.
+// Describe implements churn.Store.
+func (s *churnStore) Describe(ctx context.Context) (workload.Product, error) {
+	product, err := s.availabilityStore.Describe(ctx)
+	if err == nil && s.sharded {
+		product.Settings = append(product.Settings, workload.Setting{Name: repairCompact,
+			Value: "not run: a mongos does not have it, and it must be run on each shard's members"})
+	}
+	return product, err
+}
+
+// Repairs implements churn.Store. A router has no compact, which is run on the
+// members of each shard by themselves (MongoDB manual, "compact", of sharded
+// clusters).
 func (s *churnStore) Repairs() []string {
 	if s.sharded {
 		return nil
@@ -52,6 +64,9 @@ func (s *churnStore) Repairs() []string {
 func (s *churnStore) Repair(ctx context.Context, name string) error {
 	if name != repairCompact {
 		return fmt.Errorf("mongodb: there is no repair %q", name)
+	}
+	if s.sharded {
+		return errors.New("mongodb: a mongos has no compact; run it on the members of each shard")
 	}
 	err := s.database.RunCommand(ctx, bson.D{{Key: repairCompact, Value: s.rows.Name()}, {Key: "force", Value: true}}).Err()
 	if err != nil {

@@ -33,9 +33,11 @@ const minWireVersion = 13
 // connection is a client of one installation.
 type connection struct {
 	*settings
-	client  *mongo.Client
-	admin   *mongo.Database
+	client *mongo.Client
+	admin  *mongo.Database
+	// sharded is true behind a mongos, whether collections are sharded or not.
 	sharded bool
+	wire    int // the server's maxWireVersion
 }
 
 // helloReply is what the server says of itself (MongoDB manual, "hello").
@@ -59,8 +61,9 @@ const routerMessage = "isdbgrid"
 
 // connect opens a client and makes the first contact, within
 // target.ConnectTimeout. Nobody there, or no primary: *workload.UnreachableError;
-// a user that is refused: *workload.AuthError. A server that cannot do
-// transactions gives a plain error that says how to start one that can.
+// a user that is refused: *workload.AuthError; sharding asked of another server
+// than a mongos: *workload.OptionError. A server that cannot do transactions
+// gives a plain error that says how to start one that can.
 func connect(ctx context.Context, target workload.Target, workloadName string) (*connection, error) {
 	s, err := parse(target, workloadName)
 	if err != nil {
@@ -87,8 +90,10 @@ func (c *connection) greet(ctx context.Context) error {
 	if err != nil {
 		return c.refused(err)
 	}
-	c.sharded = hello.Message == routerMessage
+	c.sharded, c.wire = hello.Message == routerMessage, hello.MaxWire
 	switch {
+	case c.hashed && !c.sharded:
+		return c.refuseSharding(hello)
 	case hello.SetName == "" && !c.sharded:
 		return fmt.Errorf("mongodb: %s is a standalone server, which has no transactions; start it as a replica set, for which one node is enough: mongod --replSet rs0, then once rs.initiate() in its shell",
 			c.printable)
@@ -110,7 +115,7 @@ func (c *connection) refused(err error) error {
 	if command := (mongo.CommandError{}); errors.As(err, &command) && command.Code == codeAuthenticationFailed {
 		return &workload.AuthError{Address: c.printable, User: c.user, Reason: command.Message}
 	}
-	return &workload.UnreachableError{Address: c.printable, Err: err}
+	return &workload.UnreachableError{Address: c.printable, Err: inPlainWords(err)}
 }
 
 // disconnect closes a client within a bounded time.

@@ -20,7 +20,9 @@ func (s *place) Describe(ctx context.Context) (workload.Product, error) {
 	d.engine(ctx)
 	d.concerns()
 	d.members(ctx)
-	d.set("transaction lifetime limit", s.lifetime(ctx).String())
+	if !s.sharded { // a router does not know of the shards' parameters
+		d.set("transaction lifetime limit", s.lifetime(ctx).String())
+	}
 	d.machine(ctx)
 	return d.product, nil
 }
@@ -83,7 +85,11 @@ func (d *description) engine(ctx context.Context) {
 
 // concerns are the guarantees that the transfers ask for.
 func (d *description) concerns() {
-	d.set("isolation", snapshotLevel)
+	isolation := snapshotLevel
+	if d.sharded && d.readConcern.Level != snapshotLevel {
+		isolation += " on each shard, not one over all" // MongoDB manual, "Production Considerations (Sharded Clusters)", "Read Concerns"
+	}
+	d.set("isolation", isolation)
 	d.set("read concern", d.readConcern.Level)
 	d.set("write concern", fmt.Sprint(d.writeConcern.W))
 	if j := d.writeConcern.Journal; j != nil {
@@ -101,7 +107,7 @@ func (d *description) concerns() {
 // see its configuration.
 func (d *description) members(ctx context.Context) {
 	if d.sharded {
-		d.set("deployment", "sharded cluster, through its routers")
+		d.shards(ctx)
 		return
 	}
 	d.set("deployment", "replica set "+d.hello.SetName)

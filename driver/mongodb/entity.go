@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -41,10 +40,7 @@ func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, erro
 	if err != nil {
 		return nil, err
 	}
-	o := options.Client().ApplyURI(target.Address)
-	o.SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0)
-	o.SetAppName(p.appName + applicationSuffix)
-	o.SetMonitor(&event.CommandMonitor{Started: countSending})
+	o := p.sessions(target.Address)
 	if o.MaxPoolSize == nil {
 		o.SetMaxPoolSize(maxPoolSize)
 	}

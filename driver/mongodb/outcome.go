@@ -23,6 +23,7 @@ const (
 	classInterrupted  = "interrupted"
 	classUnauthorized = "not authorized"
 	classUnconfirmed  = "duplicate not confirmed"
+	classRouting      = "routing out of date"
 )
 
 // The labels that the transactions specification speaks of
@@ -45,6 +46,8 @@ const (
 	codeNoSuchTransaction    = 251
 	codeCommitted            = 256
 	codeDuplicateKey         = 11000
+	// FailedToSatisfyReadPreference: a router finds no primary of a shard.
+	codeNoPrimaryFound = 133
 )
 
 // classOfCode gives the class of a server's error. Codes that are not here are
@@ -54,18 +57,29 @@ func classOfCode(code int) string {
 	case 112, // WriteConflict
 		267: // PreparedTransactionInProgress
 		return bank.ClassSerialization
+	case 13388, // StaleConfig
+		150, // StaleEpoch
+		249, // StaleDbVersion
+		70,  // ShardNotFound
+		343, // ShardCannotRefreshDueToLocksHeld
+		82:  // NoProgressMade: a router found its view of the cluster out of date again and again
+		return classRouting
 	case 24: // LockTimeout
 		return bank.ClassLockTimeout
 	case codeNoSuchTransaction,
+		282, // TransactionCoordinatorReachedAbortDecision
 		225: // TransactionTooOld: a later one has begun in the session
 		return classAborted
 	case 290: // TransactionExceededLifetimeLimitSeconds
 		return classTooLong
-	case codeSnapshotTooOld, codeSnapshotUnavailable:
+	case codeSnapshotTooOld, codeSnapshotUnavailable,
+		250, // StaleChunkHistory
+		272: // MigrationConflict
 		return classSnapshot
 	case codeMaxTimeMSExpired, codeExceededTimeLimit,
 		89,  // NetworkTimeout, between the servers
-		202: // NetworkInterfaceExceededTimeLimit, between the servers
+		202, // NetworkInterfaceExceededTimeLimit, between the servers
+		407: // PooledConnectionAcquisitionExceededTimeLimit, of a router
 		return bank.ClassTimeout
 	case 189, // PrimarySteppedDown
 		10107, // NotWritablePrimary
@@ -73,7 +87,9 @@ func classOfCode(code int) string {
 		11602, // InterruptedDueToReplStateChange
 		13435, // NotPrimaryNoSecondaryOk
 		13436, // NotPrimaryOrSecondary
-		133:   // FailedToSatisfyReadPreference: a router finds no primary
+		281,   // TransactionCoordinatorSteppingDown
+		149,   // NoConfigPrimary
+		codeNoPrimaryFound:
 		return bank.ClassNotPrimary
 	case 91, // ShutdownInProgress
 		11600: // InterruptedAtShutdown

@@ -146,8 +146,12 @@ func (s *place) find(ctx context.Context, counted ...*mongo.Collection) (*worklo
 // Create makes the collections, after dropping what an earlier run left under
 // our mark. The mark comes first and goes last, so that whatever moment it is
 // interrupted at, what is there is known as ours. The collections are made
-// beforehand since not every transaction can make them.
-func (s *place) Create(ctx context.Context, m workload.Mark) error {
+// beforehand since not every transaction can make them, and are sharded, where
+// that is asked for, while they are empty. The mark is never sharded.
+func (s *place) Create(ctx context.Context, m workload.Mark) error { return s.create(ctx, m) }
+
+// create is Create, of collections with these options.
+func (s *place) create(ctx context.Context, m workload.Mark, o ...options.Lister[options.CreateCollectionOptions]) error {
 	if err := s.Drop(ctx); err != nil {
 		return err
 	}
@@ -156,9 +160,12 @@ func (s *place) Create(ctx context.Context, m workload.Mark) error {
 	if _, err := s.marks.InsertOne(ctx, document); err != nil {
 		return failed("write the mark", err)
 	}
+	if err := s.allowSharding(ctx); err != nil {
+		return err
+	}
 	for _, c := range s.collections {
-		if err := s.database.CreateCollection(ctx, c.Name()); err != nil {
-			return failed("create collection "+c.Name(), err)
+		if err := s.createCollection(ctx, c.Name(), o...); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -216,20 +223,29 @@ func storage(ctx context.Context, c *mongo.Collection) (data, indexes int64, err
 	if err != nil {
 		return 0, 0, err
 	}
-	var parts []struct {
-		Stats struct {
-			Data    int64 `bson:"storageSize"`
-			Indexes int64 `bson:"totalIndexSize"`
-		} `bson:"storageStats"`
-	}
+	var parts []storagePart
 	if err := cursor.All(ctx, &parts); err != nil {
 		return 0, 0, err
 	}
+	data, indexes = added(parts)
+	return data, indexes, nil
+}
+
+// storagePart is what $collStats says of one shard; of a collection that is not
+// sharded there is one document (MongoDB manual, "$collStats").
+type storagePart struct {
+	Stats struct {
+		Data    int64 `bson:"storageSize"`
+		Indexes int64 `bson:"totalIndexSize"`
+	} `bson:"storageStats"`
+}
+
+func added(parts []storagePart) (data, indexes int64) {
 	for _, part := range parts {
 		data += part.Stats.Data
 		indexes += part.Stats.Indexes
 	}
-	return data, indexes, nil
+	return data, indexes
 }
 
 // Close releases the connections, those to members that are gone as well; all
@@ -249,4 +265,4 @@ func (s *place) Close() error {
 }
 
 // failed wraps an error of the library with what was being done.
-func failed(doing string, err error) error { return fmt.Errorf("mongodb: %s: %w", doing, err) }
+func failed(doing string, err error) error { return fmt.Errorf("mongodb: %s: %w", doing, plainly(err)) }

@@ -53,7 +53,8 @@ func (s *place) member(name string) (*mongo.Client, error) {
 
 // Replicas implements bank.Replicated, by what the primary says of the set.
 // Arbiters hold no data and are left out; so are hidden members, of which only
-// the set's configuration knows. A router knows no members, and has none.
+// the set's configuration knows. Behind a router there is none to be compared;
+// see bankStore.Describe.
 func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error) {
 	if s.sharded {
 		return nil, nil, nil
@@ -100,7 +101,7 @@ func (s *place) ask(ctx context.Context, name string) (reply helloReply, err err
 	if err == nil && !reply.Primary && !reply.Secondary {
 		err = errors.New("it is neither primary nor secondary at the moment")
 	}
-	return reply, err
+	return reply, plainly(err)
 }
 
 // opTime is a place in the oplog (MongoDB manual, "hello", lastWrite.opTime):

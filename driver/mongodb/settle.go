@@ -32,6 +32,11 @@ const defaultLifetime = 60 * time.Second
 // and then appear, or vanish, later. So the end is a read with read concern
 // linearizable, which returns when a majority has all that the primary has.
 //
+// Behind routers each of them is asked what it is doing, and through one of
+// them the shards are; see noneOpen. There nothing is aborted: what clients left
+// open the shards end after their lifetime limit, except for a transaction that
+// all of them have prepared, which ends as its coordinator decides.
+//
 // While the set has no primary, Settle waits for one.
 func (s *place) Settle(ctx context.Context) error {
 	for {
@@ -52,15 +57,27 @@ func (s *place) Settle(ctx context.Context) error {
 	}
 }
 
-// openError counts the transactions that are still open.
+// openError counts what is still going on.
 type openError struct {
+	what   string
 	count  int
-	oldest time.Duration
+	oldest time.Duration // 0 if not known
 }
 
 func (e *openError) Error() string {
-	return fmt.Sprintf("%d transactions are open on the server, the oldest for %v", e.count, e.oldest.Round(time.Second))
+	text := fmt.Sprintf("%d %s", e.count, e.what)
+	if e.oldest > 0 {
+		text += fmt.Sprintf(", the oldest for %v", e.oldest.Round(time.Second))
+	}
+	return text
 }
+
+// What an openError counts.
+const (
+	openOnServer = "transactions are open on the server"
+	busyRouter   = "statements of transactions are going on in a router"
+	openRows     = "connections of this run, or writes to its rows, are open on the server"
+)
 
 // passing reports whether it makes sense to look again: transactions end, and a
 // primary comes back.
@@ -69,7 +86,7 @@ func passing(err error) bool {
 		return true
 	}
 	switch classOf(err) {
-	case bank.ClassNotPrimary, bank.ClassShutdown, bank.ClassLost, bank.ClassTimeout, classWriteConcern, classInterrupted:
+	case bank.ClassNotPrimary, bank.ClassShutdown, bank.ClassLost, bank.ClassTimeout, classWriteConcern, classInterrupted, classRouting:
 		return true
 	default:
 		return false
@@ -89,30 +106,52 @@ const confirming = "have a majority confirm the last writes"
 // confirm returns when a majority has all that the primary has.
 func (s *place) confirm(ctx context.Context) error {
 	marks := s.marks.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
-	err := marks.FindOne(ctx, bson.D{{Key: "_id", Value: markID}}).Err()
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return nil
+	err := unlessMissing(marks.FindOne(ctx, bson.D{{Key: "_id", Value: markID}}).Err())
+	if err != nil || !s.sharded {
+		return err
 	}
-	return err
+	// The mark is on one shard. A read without a filter goes to every shard that
+	// has a part of the collection, and each waits for its own majority (the
+	// server's jstests/sharding/linearizable_read_concern.js). What the documents
+	// are is of no interest, so that the guarantee, which is of one document,
+	// does not matter.
+	for _, c := range s.collections {
+		all := c.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
+		one := options.FindOne().SetSort(bson.D{{Key: "_id", Value: 1}}).SetProjection(bson.D{{Key: "_id", Value: 1}})
+		if err := unlessMissing(all.FindOne(ctx, bson.D{}, one).Err()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // noneOpen returns an *openError if the server knows of open transactions of
 // this workload's clients, ours or those of a run that ended before.
 func (s *place) noneOpen(ctx context.Context) error {
-	cursor, err := s.admin.Aggregate(ctx, bson.A{
-		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: false}, {Key: "idleSessions", Value: true}}}},
-		bson.D{{Key: "$match", Value: bson.D{
-			{Key: "appName", Value: bson.D{{Key: "$regex", Value: "^" + appNamePrefix(s.workload)}}},
-			{Key: "transaction.parameters.autocommit", Value: false},
-		}}},
-		bson.D{{Key: "$group", Value: bson.D{
-			{Key: "_id", Value: nil},
-			{Key: "count", Value: bson.D{{Key: "$sum", Value: 1}}},
-			{Key: "micros", Value: bson.D{{Key: "$max", Value: "$transaction.timeOpenMicros"}}},
-		}}},
-	})
+	if s.sharded {
+		// First the routers: what one of them is doing now may reach the shards
+		// later.
+		if err := s.atRouters(ctx, busyRouter, routerTransactions(s.workload)); err != nil {
+			return err
+		}
+	}
+	pipeline := openTransactions(s.workload)
+	if s.sharded {
+		pipeline = shardTransactions(s.workload)
+	}
+	err := none(ctx, s.admin, openOnServer, pipeline)
 	if err != nil {
 		return s.blind(ctx, err)
+	}
+	return nil
+}
+
+// none runs a pipeline that counts (see total), and returns an *openError if that
+// is not 0.
+func none(ctx context.Context, admin *mongo.Database, what string, pipeline bson.A) error {
+	cursor, err := admin.Aggregate(ctx, pipeline)
+	if err != nil {
+		return err
 	}
 	var found []struct {
 		Count  int   `bson:"count"`
@@ -122,15 +161,16 @@ func (s *place) noneOpen(ctx context.Context) error {
 		return err
 	}
 	if len(found) > 0 && found[0].Count > 0 {
-		return &openError{count: found[0].Count, oldest: time.Duration(found[0].Micros) * time.Microsecond}
+		return &openError{what: what, count: found[0].Count, oldest: time.Duration(found[0].Micros) * time.Microsecond}
 	}
 	return nil
 }
 
 // blind waits, where the server does not show its transactions (some hosted
-// ones have no $currentOp), for as long as one can stay open.
+// ones have no $currentOp), for as long as one can stay open. Behind a router,
+// which does not know the shards' limit, that is the default.
 func (s *place) blind(ctx context.Context, err error) error {
-	if code, answered := serverCode(err); !answered || classOfCode(code) != bank.ClassOther && code != codeUnauthorized {
+	if !hidesOperations(err) {
 		return err
 	}
 	lifetime := s.lifetime(ctx)
@@ -140,8 +180,19 @@ func (s *place) blind(ctx context.Context, err error) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("the server does not show open transactions (%w), and any is over only after %v", err, lifetime)
+		hint := ""
+		if s.sharded {
+			hint = "; behind a mongos that takes the right inprog, which role clusterMonitor has"
+		}
+		return fmt.Errorf("the server does not show open transactions (%w%s), and any is over only after %v", err, hint, lifetime)
 	}
+}
+
+// hidesOperations reports whether the error means that the server does not show
+// what it is doing.
+func hidesOperations(err error) bool {
+	code, answered := serverCode(err)
+	return answered && (code == codeUnauthorized || classOfCode(code) == bank.ClassOther)
 }
 
 // lifetime is how long a transaction can stay open on the server.

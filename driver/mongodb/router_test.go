@@ -1,0 +1,276 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"assay/cluster"
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/churn"
+)
+
+// TestStandIn has the driver work through what stands in for a mongos. It is no
+// test of sharding: one mongod has everything.
+func TestStandIn(t *testing.T) {
+	set := startSet(t, 1)
+	t.Run("RefusedBySet", func(t *testing.T) {
+		refusedSharding(t, "mongodb://"+set.HostPort(0)+"/?directConnection=true&", "replica set rs0")
+	})
+	router := startStandIn(t, set.HostPort(0), 0)
+	address := router.address() + "?shard=hashed"
+	for _, s := range []struct {
+		name string
+		run  func(*testing.T, *cluster.MongoDB, *standIn)
+	}{
+		{"WhatIsSharded", testWhatIsSharded}, {"OlderVersion", testOlderVersion}, {"Unsharded", testUnsharded},
+		{"Description", testRouterDescription}, {"SettleWaits", testRouterSettleWaits}, {"RouterGone", testRouterGone}, {"Churn", testRouterChurn},
+	} {
+		t.Run(s.name, func(t *testing.T) { s.run(t, set, router) })
+	}
+	database := func(name string) *mongo.Database { return plainClient(t, set.Address()).Database("assay_" + name) }
+	t.Run("Bank", func(t *testing.T) {
+		plain := database("bank")
+		drivertest.RunBank(t, drivertest.Bank{Open: opening(OpenBank, address),
+			MakeForeign: func(t *testing.T) { makeForeign(t, plain) }, ForeignIntact: func(t *testing.T) { foreignIntact(t, plain) }})
+	})
+	t.Run("Isolation", func(t *testing.T) {
+		drivertest.RunIsolation(t, drivertest.Isolation{Open: opening(OpenIsolation, address)})
+	})
+	t.Run("Availability", func(t *testing.T) {
+		drivertest.RunAvailability(t, drivertest.Availability{Open: opening(OpenAvailability, address)})
+	})
+	t.Run("Entity", func(t *testing.T) {
+		drivertest.RunEntity(t, drivertest.Entity{Open: opening(OpenEntity, address)})
+	})
+	t.Run("Candles", func(t *testing.T) {
+		drivertest.RunCandles(t, drivertest.Candles{Open: opening(OpenCandles, address), Engines: []string{"zlib"}})
+	})
+	t.Run("BulkUpdate", func(t *testing.T) {
+		drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{Open: opening(OpenBulkUpdate, address)})
+	})
+}
+
+// testRouterChurn stands for the conformance suite of workload churn, which
+// wants repairs, of which a mongos has none.
+func testRouterChurn(t *testing.T, _ *cluster.MongoDB, router *standIn) {
+	ctx := patiently(t)
+	store := opening(OpenChurn, router.address()+"?shard=hashed")(t)
+	if err := store.Create(ctx, workload.Mark{Loaded: true}); err != nil {
+		t.Fatal(err)
+	}
+	session, err := store.Session(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []churn.Row{{ID: 1, Payload: "a"}, {ID: 2, Payload: "b"}, {ID: 3, Payload: "c"}}
+	if r := session.Insert(ctx, rows); r.Outcome != history.Committed {
+		t.Errorf("insert: %+v", r)
+	}
+	if r := session.Insert(ctx, rows[:1]); r.Outcome != history.Unknown || r.Err == nil {
+		t.Errorf("insert again: %+v", r) // of many documents, a router's error proves nothing
+	}
+	if r := session.Delete(ctx, []int64{1, 3}); r.Outcome != history.Committed {
+		t.Errorf("delete: %+v", r)
+	}
+	session.Close()
+	var left []churn.Row
+	err = errors.Join(store.Settle(ctx), store.Read(ctx, func(r churn.Row) error { left = append(left, r); return nil }))
+	if err != nil || !slices.Equal(left, rows[1:2]) {
+		t.Errorf("%+v, %v", left, err)
+	}
+	if size, err := store.Size(ctx); err != nil || size.Tables < 1 || size.Indexes < 1 || size.Rows["row"] != 1 {
+		t.Errorf("%+v, %v", size, err)
+	}
+	if err := errors.Join(store.Drop(ctx), store.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// creator is what all Stores but that of candles have in common.
+type creator interface {
+	Create(context.Context, workload.Mark) error
+	Drop(context.Context) error
+	Close() error
+}
+
+func made(t *testing.T, store creator, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := patiently(t)
+	if err := errors.Join(store.Create(ctx, workload.Mark{Loaded: true}), store.Drop(ctx), store.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func sharded(names ...string) []bson.D {
+	var all []bson.D
+	for _, name := range names {
+		database, collection, _ := strings.Cut(name, ".")
+		all = append(all, shardCollection(database, collection))
+	}
+	return all
+}
+
+func wantSharding(t *testing.T, what string, got, want []bson.D) {
+	t.Helper()
+	if a, b := fmt.Sprint(got), fmt.Sprint(want); a != b {
+		t.Errorf("%s: asked for %s; want %s", what, a, b)
+	}
+}
+
+func testWhatIsSharded(t *testing.T, _ *cluster.MongoDB, router *standIn) {
+	target := workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
+	ctx := patiently(t)
+	for _, c := range []struct {
+		make func() (creator, error)
+		want []string
+	}{
+		{func() (creator, error) { return OpenBank(ctx, target) }, []string{"assay_bank.account", "assay_bank.transfer"}},
+		{func() (creator, error) { return OpenIsolation(ctx, target) },
+			[]string{"assay_isolation.list", "assay_isolation.register", "assay_isolation.member", "assay_isolation.pair"}},
+		{func() (creator, error) { return OpenAvailability(ctx, target) }, []string{"assay_availability.row"}},
+		{func() (creator, error) { return OpenEntity(ctx, target) }, []string{"assay_entity.entity"}},
+		{func() (creator, error) { return OpenBulkUpdate(ctx, target) }, []string{"assay_bulkupdate.document"}},
+		{func() (creator, error) { return OpenChurn(ctx, target) }, []string{"assay_churn.row"}},
+	} {
+		store, err := c.make()
+		made(t, store, err)
+		wantSharding(t, c.want[0], router.sharding(), sharded(c.want...))
+	}
+	store, err := OpenCandles(ctx, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(store.Create(ctx, workload.Mark{}, "zlib"), store.Drop(ctx), store.Close()); err != nil {
+		t.Error(err)
+	}
+	wantSharding(t, "candles", router.sharding(), sharded("assay_candles.candle"))
+}
+
+func testOlderVersion(t *testing.T, set *cluster.MongoDB, _ *standIn) {
+	router := startStandIn(t, set.HostPort(0), 13)
+	store, err := OpenChurn(t.Context(), workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second})
+	made(t, store, err)
+	wantSharding(t, "MongoDB 5.0", router.sharding(), append([]bson.D{enableSharding("assay_churn")}, sharded("assay_churn.row")...))
+}
+
+func testUnsharded(t *testing.T, _ *cluster.MongoDB, router *standIn) {
+	store, err := OpenBank(t.Context(), workload.Target{Address: router.address(), ConnectTimeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	product, err := store.Describe(patiently(t))
+	if err != nil || setting(product, "sharding") != "none" {
+		t.Errorf("%+v, %v", product, err)
+	}
+	made(t, store, nil)
+	wantSharding(t, "without the parameter", router.sharding(), nil)
+}
+
+func testRouterDescription(t *testing.T, _ *cluster.MongoDB, router *standIn) {
+	ctx := patiently(t)
+	target := workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
+	want := map[string]string{"deployment": "sharded cluster, through its routers", "sharding": "hashed", "shards": "3",
+		"shard shard01": "3 members", "storage engine": "", "transaction lifetime limit": "", "data nodes": ""}
+	described := func(store interface {
+		Describe(context.Context) (workload.Product, error)
+		Close() error
+	}, also ...string) {
+		t.Helper()
+		product, err := store.Describe(ctx)
+		if err := errors.Join(err, store.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range want {
+			if got := setting(product, name); got != value {
+				t.Errorf("%s is %q, want %q", name, got, value)
+			}
+		}
+		for _, name := range also {
+			if !strings.HasPrefix(setting(product, name), "not ") {
+				t.Errorf("%s: %q", name, setting(product, name))
+			}
+		}
+		if top := product.Topology; top != (workload.Topology{Nodes: 9, Shards: 3, Replicas: 3}) {
+			t.Errorf("%+v", top)
+		}
+	}
+	described(opening(OpenBank, target.Address)(t), "check of replicas")
+	heap := opening(OpenChurn, target.Address)(t)
+	if names := heap.Repairs(); len(names) != 0 {
+		t.Errorf("repairs %v", names)
+	}
+	if err := heap.Repair(ctx, repairCompact); err == nil || !strings.Contains(err.Error(), "each shard") {
+		t.Errorf("compact: %v", err)
+	}
+	described(heap, "compact")
+	crowd := opening(OpenBulkUpdate, target.Address)(t)
+	if waits, err := crowd.Waits(ctx); len(waits) != 0 || err != nil {
+		t.Errorf("waits %+v, %v", waits, err)
+	}
+	described(crowd)
+}
+
+// testRouterSettleWaits leaves a transaction open, which nobody aborts before
+// the server does.
+func testRouterSettleWaits(t *testing.T, _ *cluster.MongoDB, router *standIn) {
+	ctx := patiently(t)
+	store := closing(t, opening(OpenBank, router.address())(t))
+	if err := errors.Join(store.Create(ctx, workload.Mark{}), store.LoadAccounts(ctx, []bank.Account{{ID: 1}, {ID: 2}})); err != nil {
+		t.Fatal(err)
+	}
+	x, err := store.transactor(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.begin(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.transfers.InsertOne(mongo.NewSessionContext(ctx, x.session), bson.D{{Key: "_id", Value: int64(1)}}); err != nil {
+		t.Fatal(err)
+	}
+	x.leave(true)
+	if len(store.abandoned) != 0 {
+		t.Error("a transaction behind a router is to be aborted")
+	}
+	if err := store.noneOpen(ctx); !errors.As(err, new(*openError)) {
+		t.Errorf("while it is open: %v", err)
+	}
+	if err := store.Settle(ctx); err != nil {
+		t.Error(err)
+	}
+	if n, err := store.transfers.CountDocuments(ctx, bson.D{}); n != 0 || err != nil {
+		t.Errorf("%d documents, %v", n, err)
+	}
+	if err := store.Drop(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// testRouterGone names two routers, of which one ends: it is not waited for.
+func testRouterGone(t *testing.T, set *cluster.MongoDB, router *standIn) {
+	ctx := patiently(t)
+	other := startStandIn(t, set.HostPort(0), 0)
+	both := strings.TrimSuffix(router.address(), "/") + "," + strings.TrimPrefix(other.address(), "mongodb://")
+	store := opening(OpenAvailability, both)(t)
+	if err := store.Create(ctx, workload.Mark{}); err != nil {
+		t.Fatal(err)
+	}
+	other.close()
+	if err := errors.Join(store.Settle(ctx), store.Drop(ctx), store.Close()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,127 @@
+package mongodb
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	topologies "go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+)
+
+// plainError is an error of the library in words for users, which the library's
+// own are not: they show its whole view of all servers.
+type plainError struct {
+	text  string
+	cause error
+}
+
+func (e *plainError) Error() string { return e.text }
+func (e *plainError) Unwrap() error { return e.cause }
+
+// plainly puts the failure to find a server in plain words. Other errors are
+// returned as they are, as are those that are plain already.
+func plainly(err error) error {
+	if errors.As(err, new(*plainError)) || !errors.As(err, new(topology.ServerSelectionError)) {
+		return err
+	}
+	return inPlainWords(err)
+}
+
+// inPlainWords says why no server answers.
+func inPlainWords(err error) error {
+	text := ""
+	if selection := (topology.ServerSelectionError{}); errors.As(err, &selection) {
+		text = noServer(selection)
+	} else {
+		text = reason(err)
+	}
+	return &plainError{text: text, cause: err}
+}
+
+// noServer says why none of the servers could be used.
+func noServer(e topology.ServerSelectionError) string {
+	var reasons []string
+	answering := 0
+	for _, server := range e.Desc.Servers {
+		if server.LastError == nil {
+			if server.Kind != 0 {
+				answering++
+			}
+			continue
+		}
+		if text := reason(server.LastError); !slices.Contains(reasons, text) {
+			reasons = append(reasons, text)
+		}
+	}
+	slices.Sort(reasons)
+	why := strings.Join(reasons, "; ")
+	switch {
+	case len(e.Desc.Servers) == 0:
+		return "none of its servers belongs to the replica set that the address names"
+	case e.Desc.Kind == topologies.TopologyKindReplicaSetNoPrimary && answering > 0:
+		text := fmt.Sprintf("the replica set has no primary at the moment, and %d of its %d members answer", answering, len(e.Desc.Servers))
+		if why != "" {
+			text += " (of the others: " + why + ")"
+		}
+		return text
+	case why != "":
+		return why
+	case answering > 0:
+		return "none of its servers can do what the address asks for"
+	default:
+		return "no answer in time"
+	}
+}
+
+// reason is why one server cannot be used.
+func reason(err error) string {
+	var dns *net.DNSError
+	var command mongo.CommandError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &dns):
+		return "the name of the host cannot be resolved"
+	case refusedConnection(err):
+		return "nobody listens there (connection refused)"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "there is no way to the host"
+	case errors.As(err, &record):
+		return "it does not speak TLS, which the address asks for"
+	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(x509.UnknownAuthorityError)),
+		errors.As(err, new(x509.HostnameError)), errors.As(err, new(x509.CertificateInvalidError)):
+		return "its TLS certificate is not accepted"
+	case errors.As(err, &command) && command.Code != 0:
+		return "the server says: " + command.Message
+	case mongo.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	case errors.Is(err, context.Canceled):
+		return "the attempt was cancelled"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "it closes the connection, as a server does that wants TLS, or that is no MongoDB"
+	default:
+		return "it does not answer as a MongoDB server does"
+	}
+}
+
+// onlyRefused reports whether no server was found because nobody listens where
+// they were looked for.
+func onlyRefused(err error) bool {
+	selection := topology.ServerSelectionError{}
+	if !errors.As(err, &selection) || len(selection.Desc.Servers) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(selection.Desc.Servers, func(server topologies.Server) bool { return !refusedConnection(server.LastError) })
+}
+
+// refusedConnection reports whether a machine answered that nobody listens
+// there.
+func refusedConnection(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
