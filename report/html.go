@@ -88,13 +88,15 @@ type page struct {
 	EntityTable       table
 	RoundTable        table
 	RoundPicture      *roundPicture
-	Setup             table
-	DatabaseSettings  table
-	Further           table
-	EnvironmentTable  table
-	SeriesTable       table
-	CurveTable        table
-	AnyUncommitted    bool
+	// Course is true if the charts over time are of the whole run.
+	Course           bool
+	Setup            table
+	DatabaseSettings table
+	Further          table
+	EnvironmentTable table
+	SeriesTable      table
+	CurveTable       table
+	AnyUncommitted   bool
 }
 
 // card is one of the figures at the top of the page.
@@ -117,6 +119,7 @@ func newPage(r *Result, p Page) *page {
 		EnvironmentTable: named("Environment", "fact", p.Environment),
 		SeriesTable:      seriesTable(&r.Series), CurveTable: curveTable(r),
 	}
+	v.Course = !slices.ContainsFunc(r.Rounds, func(x Round) bool { return x.Apart })
 	if len(r.Rounds) > 0 {
 		v.RoundTable, v.RoundPicture = roundTable(r), drawRounds(r.Rounds)
 	}
@@ -163,6 +166,26 @@ func meaning(v check.Verdict) string {
 }
 
 func cards(r *Result) []card {
+	var figures []card
+	m := &r.Measured
+	if len(r.Rounds) > 0 {
+		m = &r.Outcomes
+		figures = append(figures, card{"rounds", strconv.Itoa(len(r.Rounds)), "in " + seconds(r.Throughput.Seconds)})
+	} else {
+		figures = rateCards(r)
+	}
+	figures = append(figures, card{"committed", percent(m.Committed, m.Total()),
+		check.Count(m.Committed) + " of " + check.Count(m.Total())})
+	figures = append(figures, card{"outcome unknown", check.Count(r.Outcomes.Unknown), "in the whole run"})
+	if r.Data.Bytes > 0 {
+		figures = append(figures, card{"data on disk", size(r.Data.Bytes), "tables and indexes"})
+	}
+	return figures
+}
+
+// rateCards are the figures of a run of one piece. Over several rounds, each with
+// work of its own, they would be means of what has nothing in common.
+func rateCards(r *Result) []card {
 	figures := []card{{"committed/s", figure(r.Throughput.PerSecond), "over " + seconds(r.Throughput.Seconds)}}
 	if r.Throughput.Offered > 0 {
 		figures[0].Note += ", " + short(r.Throughput.Offered) + " offered"
@@ -171,13 +194,6 @@ func cards(r *Result) []card {
 		figures = append(figures,
 			card{"response, median", millis(l.P50), "mean " + millis(l.Mean)},
 			card{"response, p99", millis(l.P99), "longest " + millis(l.Max)})
-	}
-	m := &r.Measured
-	figures = append(figures, card{"committed", percent(m.Committed, m.Total()),
-		check.Count(m.Committed) + " of " + check.Count(m.Total())})
-	figures = append(figures, card{"outcome unknown", check.Count(r.Outcomes.Unknown), "in the whole run"})
-	if r.Data.Bytes > 0 {
-		figures = append(figures, card{"data on disk", size(r.Data.Bytes), "tables and indexes"})
 	}
 	return figures
 }

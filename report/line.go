@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"assay/check"
 )
 
 // Line writes the result as one line: the verdict, the throughput, the 99th
-// percentile ("-" if nothing was committed), and whether the figures may be
-// believed.
+// percentile ("-" if nothing was committed), or of a run in rounds how many
+// there were and how long they took, and whether the figures may be believed.
 func Line(w io.Writer, r *Result) error {
 	r = clean(r)
 	p99, measurement := none, "invalid"
@@ -18,8 +20,11 @@ func Line(w io.Writer, r *Result) error {
 	if r.Measurement.Verdict == "valid" {
 		measurement = "valid"
 	}
-	line := plain(fmt.Sprintf("%s: %s, %s transactions/s, p99 %s, measurement %s",
-		r.Workload, r.Verdict, figure(r.Throughput.PerSecond), p99, measurement))
+	figures := fmt.Sprintf("%s transactions/s, p99 %s", figure(r.Throughput.PerSecond), p99)
+	if n := len(r.Rounds); n > 0 {
+		figures = check.Counted(int64(n), "round", "rounds") + " in " + seconds(r.Throughput.Seconds)
+	}
+	line := plain(fmt.Sprintf("%s: %s, %s, measurement %s", r.Workload, r.Verdict, figures, measurement))
 	if _, err := io.WriteString(w, strings.ReplaceAll(line, nbsp, " ")+"\n"); err != nil {
 		return fmt.Errorf("report: write line: %w", err)
 	}

@@ -20,8 +20,12 @@ func Markdown(w io.Writer, r *Result) error {
 	if len(r.Thresholds) > 0 {
 		m.line("Thresholds: " + thresholdsLine(r))
 	}
-	m.table(throughputFacts(r))
-	m.table(latencies(r, true))
+	if len(r.Rounds) > 0 {
+		m.table(roundTable(r))
+	} else {
+		m.table(throughputFacts(r))
+		m.table(latencies(r, true))
+	}
 	m.table(outcomes(r))
 	if len(r.Errors) > 0 {
 		m.table(errorClasses(r))
@@ -30,9 +34,6 @@ func Markdown(w io.Writer, r *Result) error {
 		m.table(thresholdTable(r))
 	}
 	m.checks(r)
-	if len(r.Rounds) > 0 {
-		m.table(roundTable(r))
-	}
 	if r.Availability != nil {
 		m.table(availabilityTable(r.Availability))
 	}

@@ -1,6 +1,10 @@
 package report
 
-import "assay/check"
+import (
+	"strings"
+
+	"assay/check"
+)
 
 // roundTable shows the stretches of a run that is worked in several.
 func roundTable(r *Result) table {
@@ -48,14 +52,41 @@ func factOf(facts []Setting, name string) string {
 	return none
 }
 
+// narrowRounds shows the rounds without their facts, so narrow that it fits into a
+// terminal.
+func narrowRounds(r *Result) table {
+	t := table{Head: []string{"round", "clients", "took", "committed", "mean", "p50", "p99", "max"}}
+	for _, x := range r.Rounds {
+		row := []string{x.Name, check.Count(int64(x.Clients)), seconds(x.Seconds), check.Count(x.Outcomes.Committed)}
+		for _, ms := range []float64{x.Service.Mean, x.Service.P50, x.Service.P99, x.Service.Max} {
+			if x.Service.Count == 0 {
+				row = append(row, none)
+				continue
+			}
+			row = append(row, millis(ms))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// factsLine is what is known of a round beside its times.
+func factsLine(x *Round) string {
+	var parts []string
+	for _, f := range x.Facts {
+		parts = append(parts, f.Name+" "+readableText(f.Value))
+	}
+	return strings.Join(parts, "; ")
+}
+
 // roundLine is a round in short.
 func roundLine(x *Round) string {
 	line := x.Name + ": " + check.Count(x.Outcomes.Committed) + " in " + seconds(x.Seconds)
 	if x.Service.Count > 0 {
 		line += ", mean " + millis(x.Service.Mean) + ", p99 " + millis(x.Service.P99) + ", max " + millis(x.Service.Max)
 	}
-	for _, f := range x.Facts {
-		line += "; " + f.Name + " " + readableText(f.Value)
+	if facts := factsLine(x); facts != "" {
+		line += "; " + facts
 	}
 	return line
 }

@@ -32,8 +32,12 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	}
 	t.line(bold, subject(r))
 	t.setup(r)
-	t.measured(r)
-	t.table(delays(r))
+	if len(r.Rounds) > 0 {
+		t.rounds(r)
+	} else {
+		t.measured(r)
+		t.table(delays(r))
+	}
 	t.operations(r)
 	t.noted(r)
 	t.judged(r)
@@ -113,6 +117,23 @@ func (t *textWriter) measured(r *Result) {
 	}
 }
 
+// rounds writes what each round took, and what else is known of it. Throughput
+// and latency over rounds of different work would mean nothing.
+func (t *textWriter) rounds(r *Result) {
+	t.gap()
+	took := check.Counted(int64(len(r.Rounds)), "round", "rounds") + " in " + seconds(r.Throughput.Seconds)
+	if r.Measurement.Verdict != "valid" {
+		took += " (INVALID, see below)"
+	}
+	t.painted(bold, "measured", took)
+	t.table(narrowRounds(r))
+	for i := range r.Rounds {
+		if line := factsLine(&r.Rounds[i]); line != "" {
+			t.item(r.Rounds[i].Name+": ", line)
+		}
+	}
+}
+
 // operations writes how operations ended: a line if there is one answer, and
 // otherwise a table of the answers that there were.
 func (t *textWriter) operations(r *Result) {
@@ -138,9 +159,6 @@ func (t *textWriter) noted(r *Result) {
 	t.field("data on disk", dataInShort(r)...)
 	if r.Measurement.Verdict != "valid" {
 		t.field("tester", testerLine(r))
-	}
-	for i := range r.Rounds {
-		t.field("round", roundLine(&r.Rounds[i]))
 	}
 	if r.Availability != nil {
 		t.field("availability", availabilityLine(r.Availability))
