@@ -99,7 +99,12 @@ func build(t testing.TB, ops []Op) *History {
 // judge checks ops and looks after what holds of any result.
 func judge(t testing.TB, ops []Op) check.Result {
 	t.Helper()
-	r := Check(context.Background(), build(t, ops), Options{})
+	return judgeIn(context.Background(), t, ops)
+}
+
+func judgeIn(ctx context.Context, t testing.TB, ops []Op) check.Result {
+	t.Helper()
+	r := Check(ctx, build(t, ops), Options{})
 	if r.Detail == "" || (r.Verdict == check.Violated) != (r.Found > 0) || int(r.Found) < len(r.Evidence) || r.Found > 0 && len(r.Evidence) == 0 {
 		t.Fatalf("not a proper result: %+v", r)
 	}

@@ -54,7 +54,7 @@ func TestFullDisk(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"while loading":  {[]string{"--accounts", "1000000"}, []string{"of 1000000 accounts", "full", "free space"}},
+		"while loading":  {[]string{"--accounts", "1000000"}, []string{"of 1,000,000 accounts", "full", "free space"}},
 		"while working":  {[]string{"--accounts", "1000", "--duration", "1h"}, []string{"history.bin", "no space left", "free space"}},
 		"of the history": {[]string{"--db", "mem://?latency=1ms", "--clients", "64", "--duration", "1h"}, []string{"history.bin", "no space left"}},
 	}

@@ -38,15 +38,3 @@ func (s *store) AuditAll(ctx context.Context) (bank.Totals, error) {
 	})
 	return t, s.explain("audit of all accounts", err)
 }
-
-// reading calls f in a read transaction on a connection of its own.
-func (s *store) reading(ctx context.Context, f func(*sql.Tx) error) error {
-	return using(s.existing, func(db *sql.DB) error {
-		tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		return f(tx)
-	})
-}

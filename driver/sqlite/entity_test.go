@@ -15,7 +15,7 @@ func TestEntity(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "entity.db")
 	foreign := &foreignFile{path: path}
 	open := func(t *testing.T) entity.Store {
-		s, err := OpenEntity(t.Context(), workload.Target{Address: "sqlite:" + path + ""})
+		s, err := OpenEntity(t.Context(), workload.Target{Address: "sqlite:" + path + "?synchronous=off"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,6 +40,9 @@ type file struct {
 	lockTimeout   time.Duration
 	// writer holds a token while somebody writes.
 	writer chan struct{}
+	// leftovers are the transactions whose callers have left. Those that write
+	// keep the writer's place as well; those that only read have none.
+	leftovers *leftovers
 	// loader is the connection that loads, kept from the first batch to
 	// FinishLoad because closing the last connection empties the write-ahead
 	// log each time. It belongs to whoever is the writer.
@@ -47,7 +50,7 @@ type file struct {
 }
 
 func newFile(o options, f file) *file {
-	f.options, f.lockTimeout, f.writer = o, lockTimeout, make(chan struct{}, 1)
+	f.options, f.lockTimeout, f.writer, f.leftovers = o, lockTimeout, make(chan struct{}, 1), new(leftovers)
 	return &f
 }
 
@@ -164,13 +167,16 @@ func (f *file) closeLoader() error {
 	return err
 }
 
-// Settle waits for whoever is writing: a transaction that a session abandoned
-// keeps the writer's place until SQLite is through with it.
+// Settle waits for whoever is writing, and for the transactions that sessions
+// abandoned, until SQLite is through with them.
 func (f *file) Settle(ctx context.Context) error {
 	if err := f.write(ctx); err != nil {
 		return fmt.Errorf("sqlite: settle: %s: a transaction is still writing: %w", f.name, err)
 	}
 	f.done()
+	if err := f.leftovers.wait(ctx); err != nil {
+		return fmt.Errorf("sqlite: settle: %s: a transaction is still reading: %w", f.name, err)
+	}
 	return nil
 }
 

@@ -152,6 +152,7 @@ func (l *line) do(ctx context.Context, x *run) ending {
 		e := l.transact(ctx, x)
 		if !x.ending.CompareAndSwap(endingNone, endingAnswered) {
 			_ = l.release() // nobody is left to tell
+			l.file.leftovers.end()
 		}
 		if queue {
 			l.file.done()
@@ -164,7 +165,9 @@ func (l *line) do(ctx context.Context, x *run) ending {
 	case <-ctx.Done():
 	}
 	forbidden := x.stage.CompareAndSwap(stageOpen, stageForbidden)
+	l.file.leftovers.add() // before it can end
 	if !x.ending.CompareAndSwap(endingNone, endingAbandoned) {
+		l.file.leftovers.end()
 		return <-answer
 	}
 	l.abandoned = true

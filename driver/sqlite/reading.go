@@ -21,20 +21,33 @@ func (f *file) view(ctx context.Context, read func(tx *sql.Tx) error) error {
 	if err := f.mustExist(ctx); err != nil {
 		return err
 	}
-	err := using(f.existing, func(db *sql.DB) error {
-		// BEGIN is deferred: the first SELECT fixes the view that all see.
-		tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	err := f.reading(ctx, read)
+	var stopped *callbackError
+	if errors.As(err, &stopped) {
+		return stopped.err
+	}
+	return f.explain("read", err)
+}
+
+// reading calls read in a read transaction on a connection of its own, which is
+// closed when it returns. BEGIN is deferred: the first SELECT fixes the view that
+// all see.
+func (f *file) reading(ctx context.Context, read func(tx *sql.Tx) error) error {
+	return using(f.existing, func(db *sql.DB) error {
+		// When ctx ends, database/sql rolls back in a goroutine of its own, and
+		// only closing the connection waits for that.
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 		if err != nil {
 			return err
 		}
 		defer tx.Rollback()
 		return read(tx)
 	})
-	var stopped *callbackError
-	if errors.As(err, &stopped) {
-		return stopped.err
-	}
-	return f.explain("read", err)
 }
 
 // mustExist gives *workload.NoSchemaError where there is nothing of ours.

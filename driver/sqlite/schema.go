@@ -206,8 +206,13 @@ func (f *file) Drop(ctx context.Context) error {
 // other connection is left, which SQLite tells by granting the change out of
 // the write-ahead log, and under an exclusive lock; with a rollback journal an
 // idle connection is not seen, but it is then refused its next transaction
-// (SQLITE_READONLY_DBMOVED).
+// (SQLITE_READONLY_DBMOVED). SQLite does not wait for the last other connection
+// when it changes the journal, whatever busy_timeout is, so our own that are
+// about to close are waited for here.
 func (f *file) remove(ctx context.Context) error {
+	if err := f.leftovers.wait(ctx); err != nil {
+		return f.explain("drop", err)
+	}
 	if err := f.closeLoader(); err != nil {
 		return f.explain("drop", err)
 	}
