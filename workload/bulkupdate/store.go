@@ -1,6 +1,7 @@
 // Package bulkupdate is the workload of bulk updates under lock contention:
 // users with many documents each, and tasks that update all documents of one
-// user with one statement, worked off by more and more workers. It measures
+// user with one statement (or, where there is none over many rows, one transaction),
+// worked off by more and more workers. It measures
 // how long a task takes, how long all of them, and what the server says of its
 // locks meanwhile; and it knows of every document what it must say afterwards.
 //

@@ -1,0 +1,74 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// inRounds is a run of two rounds, of which the first is apart if that is so.
+func inRounds(apart bool) *Result {
+	r := validRun()
+	r.Workload = "candles"
+	r.Throughput.PerSecond, r.Throughput.Seconds = 56.25, 71
+	r.Rounds = []Round{
+		{Name: "ingest", Clients: 4, Apart: apart, Seconds: 36.4, Outcomes: Outcomes{Committed: 1400}, PerSecond: 38.5,
+			Service: Latency{Count: 1400, Mean: 104, P50: 88, P95: 219, P99: 341, P999: 419, Max: 458},
+			Facts:   []Setting{{Name: "rows", Value: "1400000"}}},
+		{Name: "day, warm", Clients: 1, Seconds: 6.2},
+	}
+	return r
+}
+
+// TestRoundsStandForThemselves: a rate over a load, quick queries and long ones
+// is the rate of nothing, and must not be printed.
+func TestRoundsStandForThemselves(t *testing.T) {
+	var text, line, markdown bytes.Buffer
+	for name, err := range map[string]error{
+		"text": Text(&text, inRounds(true), TextOptions{}), "line": Line(&line, inRounds(true)), "markdown": Markdown(&markdown, inRounds(true)),
+	} {
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	for _, want := range []string{"measured      2 rounds in 1 min 11 s", "ingest              4  36.4 s      1,400  104 ms", "ingest: rows 1,400,000", "day, warm           1   6.2 s          0       -"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the summary lacks %q:\n%s", want, text.String())
+		}
+	}
+	for row := range strings.Lines(text.String()) {
+		if n := len([]rune(strings.TrimRight(row, "\n"))); n > 80 {
+			t.Errorf("%d columns: %s", n, row)
+		}
+	}
+	if got := line.String(); got != "candles: valid, 2 rounds in 1 min 11 s, measurement valid\n" {
+		t.Errorf("the line is %q", got)
+	}
+	for name, got := range map[string]string{"summary": text.String(), "Markdown": head(markdown.String())} {
+		if strings.Contains(got, "56.2") || strings.Contains(got, "response") {
+			t.Errorf("the %s has figures over all rounds:\n%s", name, got)
+		}
+	}
+}
+
+// head is what comes before the tables in which results are compared.
+func head(markdown string) string {
+	before, _, _ := strings.Cut(markdown, "Throughput by installation")
+	return before
+}
+
+// TestCourseOfRounds: the charts over time are of all operations, or not there.
+func TestCourseOfRounds(t *testing.T) {
+	for apart, want := range map[bool]int{true: 0, false: 1} {
+		var page bytes.Buffer
+		if err := HTML(&page, inRounds(apart), Page{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(page.String(), `<section id="throughput"`); got != want {
+			t.Errorf("apart %t: %d charts over time, want %d", apart, got, want)
+		}
+		if strings.Count(page.String(), `<section id="rounds"`) != 1 || strings.Contains(page.String(), `<section id="latency"`) {
+			t.Errorf("apart %t: the page has no rounds, or latencies over all of them", apart)
+		}
+	}
+}
