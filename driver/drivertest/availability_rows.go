@@ -21,6 +21,9 @@ func NewRows() *Rows {
 	}}
 }
 
+// Record enters one attempt. All attempts of one key have one value.
+func (b *Rows) Record(row availability.Row, outcome history.Outcome) { b.record(row, outcome) }
+
 // Check settles and reads everything, and fails the test for a row that is
 // missing, altered, doubled or there although it must not be.
 func (b *Rows) Check(ctx context.Context, t testing.TB, store availability.Store) {

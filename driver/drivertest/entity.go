@@ -160,7 +160,7 @@ func (x *filer) put(ctx context.Context, e entity.Entity) entity.Reply {
 	case reply.Outcome == history.Rejected:
 		x.t.Errorf("put %v: rejected, for which there is no rule", e.ID)
 	}
-	x.book.Record(e, reply.Outcome)
+	x.book.record(e, reply.Outcome)
 	x.replace(answerOfEntity(reply))
 	return reply
 }

@@ -23,8 +23,8 @@ type fate[E any] struct {
 	outcome history.Outcome
 }
 
-// Record enters one attempt to write. All attempts of one key write the same.
-func (b *fates[K, E]) Record(thing E, outcome history.Outcome) {
+// record enters one attempt to write. All attempts of one key write the same.
+func (b *fates[K, E]) record(thing E, outcome history.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := b.key(thing)
