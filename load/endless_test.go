@@ -9,15 +9,18 @@ import (
 	"assay/history"
 )
 
-// short are graces that a test can wait for.
-var short = graces{cut: 40 * time.Millisecond, end: 40 * time.Millisecond, hung: 40 * time.Millisecond}
+// short are graces that a test can wait for. Who has been called back has much
+// longer, since on a busy machine that may take its time.
+func short() graces {
+	return graces{cut: 40 * time.Millisecond, end: 40 * time.Millisecond, hung: 20 * time.Second}
+}
 
 // endless works a plan without a limit of time.
-func endless(t *testing.T, ctx context.Context, change func(*Plan), answer func(context.Context, uint64, int) Answer) (*tape, Stats) {
+func endless(t *testing.T, ctx context.Context, g graces, change func(*Plan), answer func(context.Context, uint64, int) Answer) (*tape, Stats) {
 	t.Helper()
-	p := plan(func(p *Plan) { p.Clients, p.Timeout, p.Duration = 1, 0, 60*time.Millisecond; change(p) })
+	p := plan(func(p *Plan) { p.Clients, p.Timeout, p.Duration = 1, 0, 300*time.Millisecond; change(p) })
 	rec, start := &tape{}, time.Now()
-	stats, err := run(ctx, p, []Client{&scripted{answer: answer}}, rec, func() int64 { return int64(time.Since(start)) }, short)
+	stats, err := run(ctx, p, []Client{&scripted{answer: answer}}, rec, func() int64 { return int64(time.Since(start)) }, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +39,7 @@ func TestWithoutALimitOnlyTheEndEnds(t *testing.T) {
 	}
 	for name, test := range tests {
 		var began, ended atomic.Int64
-		rec, stats := endless(t, t.Context(), func(*Plan) {}, func(ctx context.Context, _ uint64, _ int) Answer {
+		rec, stats := endless(t, t.Context(), short(), func(*Plan) {}, func(ctx context.Context, _ uint64, _ int) Answer {
 			began.Add(1)
 			if _, limited := ctx.Deadline(); limited {
 				t.Errorf("%s: the attempt has a time limit", name)
@@ -52,7 +55,7 @@ func TestWithoutALimitOnlyTheEndEnds(t *testing.T) {
 		if op.Outcome != test.kept.Outcome || op.Error != test.kept.Class {
 			t.Errorf("%s: recorded as %v, %q", name, op.Outcome, op.Error)
 		}
-		if op.End < stats.MeasureEnd+int64(short.end) {
+		if op.End < stats.MeasureEnd+int64(short().end) {
 			t.Errorf("%s: taken back at %d, before the grace was over", name, op.End)
 		}
 	}
@@ -60,8 +63,9 @@ func TestWithoutALimitOnlyTheEndEnds(t *testing.T) {
 
 // TestWithoutALimitWhatAnswersInTheGraceIsKept is the near miss.
 func TestWithoutALimitWhatAnswersInTheGraceIsKept(t *testing.T) {
-	rec, _ := endless(t, t.Context(), func(*Plan) {}, func(context.Context, uint64, int) Answer {
-		time.Sleep(80 * time.Millisecond)
+	patient := graces{cut: time.Minute, end: time.Minute, hung: time.Minute}
+	rec, _ := endless(t, t.Context(), patient, func(*Plan) {}, func(context.Context, uint64, int) Answer {
+		time.Sleep(400 * time.Millisecond) // the measured part has 300
 		return Answer{Outcome: history.Unknown, Class: "connection lost"}
 	})
 	if len(rec.ops) != 1 || rec.ops[0].Error != "connection lost" {
@@ -71,7 +75,7 @@ func TestWithoutALimitWhatAnswersInTheGraceIsKept(t *testing.T) {
 
 // TestWithALimitTheClassIsTheClients: only what has no limit is hung.
 func TestWithALimitTheClassIsTheClients(t *testing.T) {
-	rec, _ := endless(t, t.Context(), func(p *Plan) { p.Timeout = 200 * time.Millisecond }, func(ctx context.Context, _ uint64, _ int) Answer {
+	rec, _ := endless(t, t.Context(), short(), func(p *Plan) { p.Timeout = 200 * time.Millisecond }, func(ctx context.Context, _ uint64, _ int) Answer {
 		<-ctx.Done()
 		return Answer{Class: "timeout"}
 	})
@@ -84,7 +88,9 @@ func TestWithALimitTheClassIsTheClients(t *testing.T) {
 func TestWhoNeverComesBackIsCounted(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
-	rec, stats := endless(t, t.Context(), func(*Plan) {}, func(context.Context, uint64, int) Answer {
+	never := short()
+	never.hung = 40 * time.Millisecond
+	rec, stats := endless(t, t.Context(), never, func(*Plan) {}, func(context.Context, uint64, int) Answer {
 		<-release
 		return Answer{}
 	})
@@ -95,8 +101,8 @@ func TestWhoNeverComesBackIsCounted(t *testing.T) {
 
 func TestCutTakesBackWhatHasNoLimit(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(10*time.Millisecond, cancel)
-	rec, stats := endless(t, ctx, func(p *Plan) { p.Duration = time.Hour }, func(ctx context.Context, _ uint64, _ int) Answer {
+	rec, stats := endless(t, ctx, short(), func(p *Plan) { p.Duration = time.Hour }, func(ctx context.Context, _ uint64, _ int) Answer {
+		cancel()
 		<-ctx.Done()
 		return Answer{Class: "cancelled"}
 	})
@@ -108,7 +114,7 @@ func TestCutTakesBackWhatHasNoLimit(t *testing.T) {
 // TestRetriesWithoutABound go on until the run ends, and no longer.
 func TestRetriesWithoutABound(t *testing.T) {
 	for _, mode := range []RetryMode{RetryBlind, RetryIdempotent} {
-		rec, stats := endless(t, t.Context(), func(p *Plan) {
+		rec, stats := endless(t, t.Context(), short(), func(p *Plan) {
 			p.Timeout, p.Duration, p.Retry, p.MaxAttempts = time.Second, 1500*time.Millisecond, mode, 0
 		}, func(context.Context, uint64, int) Answer {
 			return Answer{Outcome: history.Unknown, Class: "timeout"}

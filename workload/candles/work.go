@@ -179,13 +179,13 @@ func (w *Work) ready(ctx context.Context, first, cold bool) error {
 	}
 }
 
-// Save reads the database back into the run's folder, and its size.
+// Save reads the database back into the run's folder, and its size. A size that
+// the database does not tell is no reason to lose the rest; Size then says why.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	size, err := w.Store.Size(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		w.size = &size
 	}
-	w.size = &size
 	return save(ctx, w.Store, w.queries.Generator, w.config, size, filepath.Join(folder, FileState), read)
 }
 
