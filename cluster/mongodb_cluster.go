@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/mem"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
@@ -41,13 +42,20 @@ func startMongoDBCluster(ctx context.Context, at place) (product, error) {
 }
 
 // mongodbCache is WiredTiger's cache: what was asked for, or what mongod would
-// take of a machine with this memory (MongoDB manual, "WiredTiger", "Memory
-// Use"). mongod itself sees this machine's memory and not the limit.
+// take of a machine with the memory that each node has, half of what is above 1
+// GiB (MongoDB manual, "WiredTiger", "Memory Use"). mongod itself sees this
+// machine's memory and neither the limit nor the other nodes that share it.
 func mongodbCache(s Spec) int64 {
 	if size := s.size("cache"); size > 0 {
 		return size
 	}
-	return max(minCacheSize, (s.Limits.Memory-1<<30)/2)
+	has := s.Limits.Memory
+	if has == 0 {
+		if machine, err := mem.VirtualMemory(); err == nil {
+			has = int64(machine.Total) / int64(s.Nodes)
+		}
+	}
+	return max(minCacheSize, (has-1<<30)/2)
 }
 
 // Primary implements product.

@@ -38,7 +38,7 @@ def standing(r):
 
 def product(r):
     d = r["database"]
-    return f"{d['product']} {d['version']}"
+    return f"{d['product']} {d['version'].split('-')[0].split(' ')[0]}"
 
 
 def bank(found, keep):
