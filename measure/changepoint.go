@@ -106,8 +106,8 @@ func (d Degradation) String() string {
 		}
 		return fmt.Sprintf("no point of degradation: in %d intervals the throughput did not fall for good", d.Intervals)
 	}
-	return fmt.Sprintf("point of degradation: at %.4g s the throughput fell for good, from %.4g/s to %.4g/s (%+.0f %%, p < %.1g, %d intervals)",
-		d.AtSeconds, d.Before, d.After, 100*(d.After/d.Before-1), max(d.PValue, 1e-9), d.Intervals)
+	return fmt.Sprintf("point of degradation: at %.4g s the throughput fell for good, from %s/s to %s/s (%+.0f %%, p < %.1g, %d intervals)",
+		d.AtSeconds, legible(d.Before), legible(d.After), 100*(d.After/d.Before-1), max(d.PValue, 1e-9), d.Intervals)
 }
 
 // changePenalty times the noise's variance and the logarithm of the length is

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // Trend is how a series of values moved.
@@ -163,7 +164,15 @@ func (t Trend) counts(limits Limits) bool {
 }
 
 func (t Trend) say(what, unit string) string {
-	return fmt.Sprintf("%s changed by %+.1f %% of its median %.4g%s (p = %.2g)", what, 100*t.ChangeShare, t.Median, unit, t.PValue)
+	return fmt.Sprintf("%s changed by %+.1f %% of its median %s%s (p = %.2g)", what, 100*t.ChangeShare, legible(t.Median), unit, t.PValue)
+}
+
+// legible is a figure with four digits that count, and without an exponent.
+func legible(v float64) string {
+	if v >= 1000 && v < 1e15 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
 // spread needs a median above 0.

@@ -124,8 +124,8 @@ func (v *Validity) noteRamp(after Steps, allStarted int64) {
 			rates[i] = float64(n) / after.Seconds
 		}
 		mean, _ := meanAndDeviation(rates)
-		text += fmt.Sprintf("; with all of them %.4g/s were committed, over %d intervals of %g s, by which the steady state is judged",
-			mean, len(rates), after.Seconds)
+		text += fmt.Sprintf("; with all of them %s/s were committed, over %d intervals of %g s, by which the steady state is judged",
+			legible(mean), len(rates), after.Seconds)
 	}
 	v.note("%s", text)
 }

@@ -60,6 +60,10 @@ func TestJudge(t *testing.T) {
 			f.Steps = steps(20, func(t float64) float64 { return min(2000*t, 1000) }, flat(3))
 			c.AllStarted = 11 * sec
 		}, nil, []string{"with all of them 1000/s were committed, over 10 intervals"}},
+		{"fast", func(f *Figures, c *Conditions) {
+			f.Steps = steps(20, flat(14_085), flat(3))
+			c.AllStarted = 5 * sec
+		}, nil, []string{"with all of them 14085/s were committed"}},
 		{"they have started before", func(f *Figures, c *Conditions) {
 			f.Steps = steps(20, ramp(1000, 3000), flat(3))
 			c.AllStarted = sec
