@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"fault":                      {"cluster", "cluster/machine", "quantity"},
 	"report":                     {"history", "measure", "check"},
 	"catalog":                    {"workload", "workload/bank", "driver/...", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},
-	"study":                      {"catalog", "cluster", "workload", "workload/bank", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances"},
+	"study":                      {"catalog", "cluster", "workload", "workload/bank", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances", "quantity"},
 	"cmd/assay":                  {"catalog", "study", "report", "serve", "workload", "workload/bank", "load", "history", "measure", "check", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "history/exchange", "cluster", "fault"},
 }
 

@@ -39,14 +39,14 @@ func startCassandraCluster(ctx context.Context, at place) (product, error) {
 }
 
 // cassandraHeap is what was asked for, or what Cassandra would take of a
-// machine with this memory (conf/cassandra-env.sh: the larger of half of it, up
-// to 1 GiB, and a quarter of it, up to 8 GiB). Java itself sees this machine's
-// memory and not always the limit.
+// machine with the memory that each node has (conf/cassandra-env.sh: the larger
+// of half of it, up to 1 GiB, and a quarter of it, up to 8 GiB). Java itself sees
+// this machine's memory, not always the limit, and not the other nodes.
 func cassandraHeap(s Spec) int64 {
 	if size := s.size("heap"); size > 0 {
 		return size
 	}
-	memory := s.Limits.Memory
+	memory := s.memory()
 	if memory < 1<<30 { // half of it would leave too little for the rest of Java
 		return defaultHeap
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shirou/gopsutil/v4/mem"
+
 	"assay/cluster/machine"
 )
 
@@ -108,8 +110,16 @@ func TestTokensDivideTheRing(t *testing.T) {
 }
 
 func TestCassandraHeapFollowsTheMemory(t *testing.T) {
+	machine, err := mem.VirtualMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	share := int64(256 << 20)
+	if third := int64(machine.Total) / 3; third >= 1<<30 {
+		share = max(min(third/2, 1<<30), min(third/4, 8<<30))
+	}
 	for text, want := range map[string]int64{
-		"cassandra:3": 256 << 20, "cassandra:3,memory=700MiB": 256 << 20, "cassandra:1,memory=1GiB": 512 << 20,
+		"cassandra:3": share, "cassandra:3,memory=700MiB": 256 << 20, "cassandra:1,memory=1GiB": 512 << 20,
 		"cassandra:1,memory=8GiB": 2 << 30, "cassandra:1,memory=64GiB": 8 << 30, "cassandra:3,memory=1GiB,heap=300MiB": 300 << 20,
 	} {
 		spec, err := ParseSpec(text)

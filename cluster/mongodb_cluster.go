@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shirou/gopsutil/v4/mem"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
@@ -49,13 +48,7 @@ func mongodbCache(s Spec) int64 {
 	if size := s.size("cache"); size > 0 {
 		return size
 	}
-	has := s.Limits.Memory
-	if has == 0 {
-		if machine, err := mem.VirtualMemory(); err == nil {
-			has = int64(machine.Total) / int64(s.Nodes)
-		}
-	}
-	return max(minCacheSize, (has-1<<30)/2)
+	return max(minCacheSize, (s.memory()-1<<30)/2)
 }
 
 // Primary implements product.

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -59,7 +60,8 @@ type Process struct {
 	options ProcessOptions
 	process *os.Process
 	exited  chan struct{}
-	err     error // how it ended; read after exited is closed
+	err     error       // how it ended; read after exited is closed
+	asked   atomic.Bool // somebody ended it: Kill or Stop, while it ran
 
 	mu     sync.Mutex // one signal operation at a time
 	paused bool
@@ -184,12 +186,19 @@ func (p *Process) Wait(ctx context.Context) error {
 // Ended describes an end that nobody asked for. It must only be called after
 // Exited is closed.
 func (p *Process) Ended() error {
-	how := "exit status 0"
-	if p.err != nil {
-		how = p.err.Error()
-	}
-	return fmt.Errorf("%s ended (%s); its log %s ends with:\n%s", p.options.Name, how, p.options.Log, p.Tail(10))
+	return fmt.Errorf("%s ended (%s); its log %s ends with:\n%s", p.options.Name, p.how(), p.options.Log, p.Tail(10))
 }
+
+// how it ended, once Exited is closed.
+func (p *Process) how() string {
+	if p.err != nil {
+		return p.err.Error()
+	}
+	return "exit status 0"
+}
+
+// died reports whether the process has ended though nobody here ended it.
+func (p *Process) died() bool { return !p.Running() && !p.asked.Load() }
 
 // Kill ends the process and its descendants with SIGKILL, as a power cut would,
 // and returns when all are gone. A process that has ended already is no error.
@@ -203,6 +212,7 @@ func (p *Process) kill() error {
 	if !p.Running() {
 		return nil
 	}
+	p.asked.Store(true)
 	if err := killTree(p.process); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill %s: %w", p.options.Name, err)
 	}
@@ -224,6 +234,7 @@ func (p *Process) stop(ctx context.Context, signal syscall.Signal) error {
 	if !p.Running() {
 		return nil
 	}
+	p.asked.Store(true)
 	if err := p.resume(); err != nil {
 		return err
 	}

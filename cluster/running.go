@@ -25,6 +25,9 @@ type Options struct {
 	// It may be called from several goroutines and must not block; nil means
 	// nobody wants to know.
 	Announce func(text string)
+	// Died is told of a server that ended though nobody had it end, such as one
+	// that ran out of memory, and how; in the way of Announce.
+	Died func(node, how string)
 }
 
 // Cluster is the running nodes of one database. Its methods are safe for
@@ -45,6 +48,7 @@ type Cluster struct {
 	mu    sync.Mutex
 	nodes []*Node // the members
 
+	unwatch   func() // ends the watch over the servers; nil without one
 	started   time.Time
 	recording sync.Mutex
 	closing   sync.Once
@@ -81,6 +85,9 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	}
 	if err := c.record(o.Kept); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), c.Close())
+	}
+	if o.Died != nil {
+		c.unwatch = c.watch(o.Died)
 	}
 	return c, nil
 }
@@ -202,6 +209,9 @@ func (c *Cluster) Settled(ctx context.Context) error { return c.product.Settled(
 // nodes' logs too. It waits for a change of the members that is under way. Further calls return what the first returned.
 func (c *Cluster) Close() error {
 	c.closing.Do(func() {
+		if c.unwatch != nil {
+			c.unwatch()
+		}
 		c.changing <- struct{}{}
 		c.ended = true
 		<-c.changing

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/mem"
+
 	"assay/cluster/machine"
 	"assay/quantity"
 )
@@ -208,4 +210,17 @@ func (s Spec) duration(name string) time.Duration {
 func (s Spec) size(name string) int64 {
 	n, _ := quantity.Parse(s.Options[name]) // checked by ParseSpec
 	return n
+}
+
+// memory is what each node has, in bytes: its limit, or its share of this
+// machine's; 0 where the system does not tell.
+func (s Spec) memory() int64 {
+	if s.Limits.Memory > 0 {
+		return s.Limits.Memory
+	}
+	machine, err := mem.VirtualMemory()
+	if err != nil {
+		return 0
+	}
+	return int64(machine.Total) / int64(s.Nodes)
 }

@@ -132,7 +132,7 @@ def candles(found, keep, name="candles"):
         raw = number(fact(rounds["day, warm"], "bytes"))
         d = r["data"]
         ingest = rounds["ingest"]
-        size_rows.append([what, figure(r["data"]["rows"].get("candle", 0)), each(results, lambda r: figure(rate(r))),
+        size_rows.append([what, figure(int(number(fact(ingest, "rows")))), each(results, lambda r: figure(rate(r))),
                           fact(ingest, "server CPU", "-"), f"{d['tables_bytes'] / 1e6:,.0f}", f"{d['indexes_bytes'] / 1e6:,.0f}",
                           f"{raw / d['tables_bytes']:.2f}", f"{raw / d['bytes']:.2f}", each(results, standing)])
         cells = []
@@ -141,11 +141,13 @@ def candles(found, keep, name="candles"):
                 if f"{kind}, {state}" in rounds:
                     t = rounds[f"{kind}, {state}"]["service_time"]
                     cells.append(f"{t['mean_ms'] * 1000:,.0f} / {t['p99_ms'] * 1000:,.0f}" if kind != "day" else f"{t['mean_ms'] * 1000:,.0f}")
-        ask_rows.append([what, *cells])
+        warm = rounds["quick, warm"]
+        used = fact(warm, "server CPU", "")
+        ask_rows.append([what, *cells, f"{number(used) * 1e6 / warm['outcomes']['committed']:,.0f}" if used else "-"])
         sizes[what] = [d["tables_bytes"] / 1e6, d["indexes_bytes"] / 1e6]
         quick[what] = [rounds["quick, warm"]["service_time"]["mean_ms"] * 1000]
     table(["engine", "candles", "written/s", "server CPU", "data MB", "indexes MB", "raw / data", "raw / all", "verdict"], size_rows)
-    table(["engine", "quick, cold", "quick, warm", "interval, cold", "interval, warm", "day, cold", "day, warm"], ask_rows)
+    table(["engine", "quick, cold", "quick, warm", "interval, cold", "interval, warm", "day, cold", "day, warm", "server CPU, quick, warm"], ask_rows)
     if sizes:
         keep(name + "-size", charts.bars("Size on disk", "megabytes", sizes, ["data", "indexes"]))
         keep(name + "-quick", charts.bars("Quick query, warm, mean", "microseconds", quick, ["mean"]))

@@ -12,6 +12,7 @@ import (
 	"assay/cluster"
 	"assay/fault"
 	"assay/history"
+	"assay/quantity"
 	"assay/report"
 )
 
@@ -35,7 +36,13 @@ func (r *run) provide(ctx context.Context) (stop func() error, err error) {
 	}
 	r.options.Progress.Stage("starting " + spec.String())
 	began := time.Now()
-	c, err := cluster.Start(ctx, spec, cluster.Options{Programs: r.options.Servers, Announce: r.announce})
+	c, err := cluster.Start(ctx, spec, cluster.Options{
+		Programs: r.options.Servers,
+		Announce: func(text string) { r.announce(eventCluster, text) },
+		Died: func(node, how string) {
+			r.announce(eventDied, fmt.Sprintf("%s ended by itself (%s)%s", node, how, limitedTo(spec.Limits.Memory)))
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -93,29 +100,37 @@ func clusterOf(c *cluster.Cluster, took time.Duration) *report.Cluster {
 // to write it into. It is safe for concurrent use.
 type announcements struct {
 	mu   sync.Mutex
-	mark func(text string) // nil while there is no history
+	mark func(event, text string) // nil while there is no history
 }
 
-// announce is told what the cluster does by itself.
-func (r *run) announce(text string) {
+// announce is told what the cluster, or a server, does by itself.
+func (r *run) announce(event, text string) {
 	r.said.mu.Lock()
 	mark := r.said.mark
 	r.said.mu.Unlock()
 	if mark != nil {
-		mark(text)
+		mark(event, text)
 	}
+}
+
+// limitedTo says what may have ended a server, if its memory is limited.
+func limitedTo(memory int64) string {
+	if memory == 0 {
+		return ""
+	}
+	return "; it may use " + quantity.FormatBinary(memory) + " of memory, beyond which the kernel ends it"
 }
 
 // hear has announcements written into the history from now on, until the
 // returned function is called.
 func (r *run) hear(file *history.Writer, now func() int64) (stop func()) {
-	set := func(mark func(string)) {
+	set := func(mark func(event, text string)) {
 		r.said.mu.Lock()
 		defer r.said.mu.Unlock()
 		r.said.mark = mark
 	}
-	set(func(text string) {
-		_ = file.Mark(history.Event{At: now(), Name: eventCluster, Detail: text}) // a failure stays with the writer
+	set(func(event, text string) {
+		_ = file.Mark(history.Event{At: now(), Name: event, Detail: text}) // a failure stays with the writer
 	})
 	return func() { set(nil) }
 }

@@ -18,6 +18,9 @@ const (
 	eventFault = "fault"
 	// eventCluster is what the cluster did by itself; Detail says what.
 	eventCluster = "cluster"
+	// eventDied is a server that ended though nobody had it end; Detail says
+	// which, and how.
+	eventDied = "server died"
 	// eventSettled says in Detail how long after the last fault all nodes held
 	// the same data.
 	eventSettled = "settled"
@@ -46,6 +49,7 @@ type faultRecord struct {
 type disturbed struct {
 	faults  []faultRecord // by number
 	events  []report.ClusterEvent
+	died    []string // reasons not to believe the figures
 	settled string
 }
 
@@ -65,6 +69,9 @@ func (d *disturbed) event(e history.Event) error {
 		}
 	case eventCluster:
 		d.events = append(d.events, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
+	case eventDied:
+		d.events = append(d.events, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
+		d.died = append(d.died, fmt.Sprintf("a server died: at %.1f s %s; its log is in the run's folder", float64(e.At)/1e9, e.Detail))
 	case eventSettled:
 		d.settled = e.Detail
 	}
@@ -130,7 +137,7 @@ func enterImpact(f *report.Fault, impact measure.Impact) {
 // unproven says which faults make the measurement one of something else than
 // was asked for.
 func (d *disturbed) unproven() []string {
-	var reasons []string
+	reasons := slices.Clone(d.died)
 	for _, f := range d.faults {
 		switch {
 		case f.Skipped:

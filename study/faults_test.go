@@ -103,3 +103,21 @@ func is[E error](err error) bool {
 	var wanted E
 	return errors.As(err, &wanted)
 }
+
+// TestADeadServerSpoilsTheFigures: they are of a cluster that nobody asked for.
+func TestADeadServerSpoilsTheFigures(t *testing.T) {
+	var d disturbed
+	text := "n1 ended by itself (signal: killed)" + limitedTo(256<<20)
+	if err := d.event(history.Event{At: int64(48 * time.Second), Name: eventDied, Detail: text}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "a server died: at 48.0 s n1 ended by itself (signal: killed); it may use 256MiB of memory, beyond which the kernel ends it; its log is in the run's folder"
+	if reasons := d.unproven(); len(reasons) != 1 || reasons[0] != want {
+		t.Errorf("reasons %q", reasons)
+	}
+	r := &report.Result{Cluster: &report.Cluster{}}
+	d.enter(r, nil, nil)
+	if e := r.Cluster.Events; len(e) != 1 || e[0].Text != text || e[0].Second != 48 {
+		t.Errorf("events %+v", e)
+	}
+}

@@ -1,0 +1,36 @@
+package cluster
+
+import "time"
+
+// watchEvery is how often the servers are looked at. One that ended and was
+// started again in between is missed.
+const watchEvery = 100 * time.Millisecond
+
+// watch tells of every server that ends though nobody here had it end, once,
+// until the returned function is called, which waits for the last call.
+func (c *Cluster) watch(died func(node, how string)) (end func()) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		told := map[string]*Process{} // by the node's name
+		for {
+			select {
+			case <-stop:
+				return
+			case <-ticker.C:
+			}
+			for _, n := range c.Nodes() {
+				if p := n.process(); p.died() && told[n.Name()] != p {
+					told[n.Name()] = p
+					died(n.Name(), p.how())
+				}
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		<-stopped
+	}
+}

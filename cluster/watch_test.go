@@ -1,0 +1,52 @@
+//go:build unix
+
+package cluster
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestADeadServerIsTold: once, and not one that was ended on purpose.
+func TestADeadServerIsTold(t *testing.T) {
+	spec, err := ParseSpec("mongodb:1,network=loopback")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan string, 10)
+	c, err := Start(t.Context(), spec, Options{Died: func(node, how string) { told <- node + ", " + how }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	n := c.Node("n1")
+	for _, end := range []func() error{n.Kill, func() error { return n.Stop(t.Context()) }} {
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * watchEvery)
+		if err := n.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Kill(n.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-told:
+		if got != "n1, signal: killed" {
+			t.Errorf("told %q", got)
+		}
+	case <-time.After(time.Minute):
+		t.Error("a server that was killed by somebody else is not told")
+	}
+	time.Sleep(3 * watchEvery)
+	if len(told) != 0 {
+		t.Errorf("told again: %q", <-told)
+	}
+}
