@@ -209,6 +209,11 @@ func TestMariaDBClusterBySpec(t *testing.T) {
 			t.Errorf("of %d bytes the cache takes %d, want %d", memory, got, want)
 		}
 	}
+	both := Spec{Options: map[string]string{"engines": bothEngines}}
+	both.Limits.Memory = 512 << 20
+	if got := mariadbCache(both); got != 128<<20 { // each of two
+		t.Errorf("with two engines each cache takes %d", got)
+	}
 }
 
 // forget takes all data of a node that has stopped.

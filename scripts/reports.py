@@ -24,7 +24,7 @@ import reports_tables
 SEED = "11"
 WORKERS = "1,2,5,10,15,20,25,30"
 CLIENTS = [16, 64, 256, 512]
-BRIEF = ["--clients", "100", "--ramp", "4/s", "--warmup", "15s", "--duration", "1m"]
+BRIEF = ["--clients", "100", "--ramp", "10/s", "--warmup", "15s", "--duration", "30s"]
 RAMP = ["--clients", "100", "--ramp", "1/s", "--warmup", "15s", "--duration", "2m"]
 
 
