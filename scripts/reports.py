@@ -15,6 +15,7 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -48,7 +49,7 @@ def bank_runs():
     for clients in CLIENTS:
         for cluster in ("mongodb:3", "mongodb:2+arbiter", "postgres:2"):
             runs[f"{cluster} {clients}"] = ["bank", "--cluster", cluster, "--clients", str(clients), "--accounts", "100000",
-                                            "--warmup", "5s", "--duration", "15s", "--connect-timeout", "30s"]
+                                            "--warmup", "3s", "--duration", "12s", "--connect-timeout", "30s"]
     return runs
 
 
@@ -149,7 +150,7 @@ def over_rest(a, words, folder):
         service = subprocess.Popen([a.assay, "serve", "--db", address, "--allow-reset", "--sessions", "100"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            time.sleep(3)
+            listening()
             done = subprocess.run(run, capture_output=True, text=True)
             print(f"{folder}: exit {done.returncode}: {(done.stdout or done.stderr).strip()[-200:]}", file=sys.stderr, flush=True)
         finally:
@@ -157,6 +158,17 @@ def over_rest(a, words, folder):
             service.wait()
     finally:
         subprocess.run([a.assay, "cluster", "down", name], capture_output=True)
+
+
+def listening(patience=60):
+    """Returns when the service takes connections, or when patience is over."""
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        try:
+            socket.create_connection(("127.0.0.1", 8080), 1).close()
+            return
+        except OSError:
+            time.sleep(0.2)
 
 
 EXPERIMENTS = {

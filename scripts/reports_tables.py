@@ -42,22 +42,35 @@ def product(r):
 
 
 def bank(found, keep):
+    """Tables 1 and 2 of the reports in one, a row for each run."""
     rows, curves, waits = [], {}, {}
     for name, results in found.items():
         cluster, clients = name.split(" ")
         r = results[0]
         d = r["database"]
-        rows.append([cluster, clients, d["nodes"], each(results, lambda r: figure(r["throughput"]["committed_per_second"])),
-                     each(results, lambda r: ms(r["latency"]["mean_ms"])), each(results, lambda r: ms(r["latency"]["p99_ms"])),
-                     each(results, lambda r: ms(r["latency"]["max_ms"])),
-                     sum(e["attempts"] for e in r["errors"]), each(results, standing)])
+        memory = f"{d['ram_bytes_per_node'] / 2**30:.1f}" if d["ram_bytes_per_node"] else "-"
+        rows.append([product(r), cluster, d["vcpu_per_node"] or "-", memory, d["replicas"] or "-", int(clients), d["nodes"],
+                     r["data"]["rows"].get("account", 0) / 1e6, f"{r['outcomes']['committed'] / 1e6:.3f}",
+                     each(results, lambda r: figure(r["throughput"]["committed_per_second"])),
+                     each(results, lambda r: figure(r["latency"]["mean_ms"])), each(results, lambda r: figure(r["latency"]["max_ms"])),
+                     each(results, lambda r: figure(r["latency"]["p99_ms"])), failed(r), each(results, standing)])
         rate, p99 = curves.setdefault(cluster, []), waits.setdefault(cluster, [])
         rate.append((int(clients), mean(results, lambda r: r["throughput"]["committed_per_second"])))
         p99.append((int(clients), mean(results, lambda r: r["latency"]["p99_ms"])))
-    rows.sort(key=lambda row: (row[0], int(row[1])))
-    table(["cluster", "clients", "nodes", "transactions/s", "mean", "p99", "max", "failed attempts", "verdict"], rows)
+    rows.sort(key=lambda row: (row[1], row[5]))
+    table(["No.", "vendor", "cluster", "vCPU/node", "RAM/node, GiB", "replicas", "clients", "nodes", "accounts, M", "transfers, M",
+           "transactions/s", "mean, ms", "max, ms", "p99, ms", "failed attempts", "verdict"], [[i + 1, *row] for i, row in enumerate(rows)])
     keep("bank-rate", charts.lines("Bank transfers by clients", "clients", "committed a second", curves, log_x=True))
     keep("bank-p99", charts.lines("Response time by clients, 99th percentile", "clients", "milliseconds", waits, log_x=True))
+
+
+def failed(r):
+    """The share of attempts that did not commit, by the kind of most of them."""
+    kinds = sorted(r["errors"], key=lambda e: -e["attempts"])
+    if not kinds:
+        return "none"
+    share = 100 * sum(e["attempts"] for e in kinds) / r["retries"]["attempts"]
+    return f"{share:.1f} %, {kinds[0]['class']}"
 
 
 def bulkupdate(found, keep):
