@@ -173,9 +173,30 @@ func (w *Work) ready(ctx context.Context, first, cold bool) error {
 		if err := w.restart(ctx, dropCaches); err != nil {
 			return fmt.Errorf("restart the servers to empty their caches: %w", err)
 		}
-		return nil
+		return w.reached(ctx)
 	default:
 		return dropCaches()
+	}
+}
+
+// reachBound is how long a client library may take to find servers again.
+const reachBound = time.Minute
+
+// reached returns when the store's connections are there again after a restart:
+// how long a library takes for that is no part of any query.
+func (w *Work) reached(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, reachBound)
+	defer cancel()
+	for {
+		_, err := w.Store.Describe(bounded)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-bounded.Done():
+			return fmt.Errorf("reach the servers again after their restart: %w", err)
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 }
 

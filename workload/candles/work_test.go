@@ -20,6 +20,39 @@ func (sizeless) Size(context.Context) (workload.Size, error)        { return wor
 func (sizeless) Read(context.Context, func(Candle) error) error     { return nil }
 func (sizeless) Describe(context.Context) (workload.Product, error) { return workload.Product{}, nil }
 
+// lost is a Store whose connections come back after some attempts.
+type lost struct {
+	sizeless
+	attempts *int
+}
+
+func (l lost) Describe(context.Context) (workload.Product, error) {
+	*l.attempts++
+	if *l.attempts < 4 {
+		return workload.Product{}, errors.New("no connections")
+	}
+	return workload.Product{}, nil
+}
+
+// TestAColdRoundWaitsForConnections: else its first queries would fail.
+func TestAColdRoundWaitsForConnections(t *testing.T) {
+	attempts, restarts := 0, 0
+	w, err := NewWork(t.Context(), lost{attempts: &attempts}, small(), storySeed, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.RestartWith(func(context.Context, func() error) error { restarts++; return nil })
+	if err := w.ready(t.Context(), false, true); err != nil || restarts != 1 || attempts != 4 {
+		t.Errorf("%v after %d restarts and %d attempts", err, restarts, attempts)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	attempts = 0
+	if err := w.ready(ended, false, true); err == nil {
+		t.Error("a round begins without connections")
+	}
+}
+
 // TestASizeThatIsNotToldLosesNothing: what was read back is saved all the same.
 func TestASizeThatIsNotToldLosesNothing(t *testing.T) {
 	w, err := NewWork(t.Context(), sizeless{}, small(), storySeed, 1)
