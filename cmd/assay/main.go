@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -25,6 +26,10 @@ func main() {
 	stop()
 	os.Exit(code)
 }
+
+// sameInterrupt is how long a further signal is the first one's echo: timeout(1),
+// make and terminals send one to a program and to its group, and it comes twice.
+const sameInterrupt = 500 * time.Millisecond
 
 // interruptible returns a context that ends with the first interrupt, so that
 // a run can end in order. The second interrupt leaves at once.
@@ -38,8 +43,19 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 		}
 		fmt.Fprintln(stderr, "\nassay: ending in order; once more to leave at once")
 		cancel()
-		if _, ok := <-signals; ok {
-			os.Exit(exitInterrupted)
+		echoes := time.After(sameInterrupt)
+		for {
+			select {
+			case <-echoes:
+				echoes = nil
+			case _, ok := <-signals:
+				if !ok {
+					return
+				}
+				if echoes == nil {
+					os.Exit(exitInterrupted)
+				}
+			}
 		}
 	}()
 	return ctx, func() {

@@ -97,10 +97,27 @@ func TestTwoInterruptsLeaveAtOnce(t *testing.T) {
 		p.until(working)
 		p.signal(s)
 		p.until("once more")
+		time.Sleep(2 * sameInterrupt)
 		p.signal(s)
 		if e := p.wait(); e.code != exitInterrupted || strings.Contains(e.stderr, "waiting until nothing") {
 			t.Errorf("%v: %v", s, e)
 		}
+	}
+}
+
+// TestAnEchoIsNoSecondInterrupt: timeout(1) sends its signal to the program and
+// to its group, so that it comes twice.
+func TestAnEchoIsNoSecondInterrupt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, command{dir: dir, args: []string{"run", "bank", "--duration", "1h", "--warmup", "100ms", "--out", "run"}})
+	p.until(working)
+	p.signal(syscall.SIGTERM)
+	p.until("once more")
+	p.signal(syscall.SIGTERM)
+	p.wait().want(t, exitNoVerdict)
+	if r := resultOf(t, filepath.Join(dir, "run")); r.Verdict != check.Valid {
+		t.Errorf("the run was not ended in order: %v", r.Verdict)
 	}
 }
 
