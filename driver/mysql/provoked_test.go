@@ -78,6 +78,10 @@ func (s *scene) start(ctx context.Context, t bank.Transfer) <-chan bank.Reply {
 	return reply
 }
 
+// lockTableAge is how long to leave innodb_trx alone: InnoDB refreshes it only if
+// nobody has read it for a tenth of a second (trx0i_s.cc, CACHE_MIN_IDLE_TIME).
+const lockTableAge = 150 * time.Millisecond
+
 // awaitLockWait waits until a connection waits for a row's lock.
 func awaitLockWait(t *testing.T, ctx context.Context, id int64) {
 	t.Helper()
@@ -86,9 +90,7 @@ func awaitLockWait(t *testing.T, ctx context.Context, id int64) {
 		if value(t, watcher, `SELECT count(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = ? AND trx_state = 'LOCK WAIT'`, id) == "1" {
 			return
 		}
-		// InnoDB refreshes this table only if nobody has read it for a tenth of
-		// a second (trx0i_s.cc, CACHE_MIN_IDLE_TIME).
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(lockTableAge)
 	}
 	t.Fatalf("connection %d never waited for a lock", id)
 }
@@ -368,7 +370,10 @@ func TestShutdown(t *testing.T) {
 		reply <- session.Transfer(ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10})
 	}()
 	for value(t, rival, `SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'`) != "1" {
-		time.Sleep(10 * time.Millisecond)
+		if ctx.Err() != nil {
+			t.Fatal("the transfer never waited for a lock")
+		}
+		time.Sleep(lockTableAge)
 	}
 	if err := m.Stop(ctx, 0); err != nil {
 		t.Fatal(err)
