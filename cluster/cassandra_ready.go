@@ -72,23 +72,7 @@ func reasoned(process *Process) error {
 
 // until returns when nothing is missing any more.
 func (c *Cassandra) until(ctx context.Context, missing func(context.Context) error) error {
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	var last error
-	for {
-		err := missing(ctx)
-		if err == nil {
-			return nil
-		}
-		if last == nil || ctx.Err() == nil {
-			last = err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the nodes of Cassandra: %w: %w", ctx.Err(), last)
-		case <-ticker.C:
-		}
-	}
+	return until(ctx, 200*time.Millisecond, "the nodes of Cassandra", missing)
 }
 
 // Settled returns when every node that runs answers its clients and believes

@@ -82,24 +82,10 @@ func (m *MariaDB) Ready(ctx context.Context, i int) error { return m.await(ctx, 
 // Settled returns when all nodes that run are ready, are one cluster, and have
 // applied what any of them had when it was called.
 func (m *MariaDB) Settled(ctx context.Context) error {
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
 	goal := int64(-1)
-	var last error
-	for {
-		err := m.inStep(ctx, &goal)
-		if err == nil {
-			return nil
-		}
-		if last == nil || ctx.Err() == nil {
-			last = err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the nodes of MariaDB: %w: %w", ctx.Err(), last)
-		case <-ticker.C:
-		}
-	}
+	return until(ctx, 50*time.Millisecond, "the nodes of MariaDB", func(ctx context.Context) error {
+		return m.inStep(ctx, &goal)
+	})
 }
 
 // inStep says which nodes are not; goal is set once all have answered.

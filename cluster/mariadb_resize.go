@@ -57,23 +57,10 @@ func (m *MariaDB) Shrink(ctx context.Context, i int) error {
 
 // agree waits until the nodes that run count one another and nobody else.
 func (m *MariaDB) agree(ctx context.Context, i int) error {
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	var last error
-	for {
+	return until(ctx, 50*time.Millisecond, "the others to agree on their members", func(ctx context.Context) error {
 		_, _, err := m.Membership(ctx, i)
-		if err == nil {
-			return nil
-		}
-		if last == nil || ctx.Err() == nil {
-			last = err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the others to agree on their members: %w: %w", ctx.Err(), last)
-		case <-ticker.C:
-		}
-	}
+		return err
+	})
 }
 
 // Rejoin starts node i again with the data that it left with; it gets what it

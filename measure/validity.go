@@ -88,16 +88,16 @@ type Validity struct {
 // Judge says whether the figures may be believed.
 func Judge(f Figures, c Conditions, limits Limits) Validity {
 	steps, positions := f.Steps.Quiet(f.Scope, c.Impacts)
-	v := Validity{Steadiness: judgeSteadiness(steps, positions, limits)}
+	var v Validity
 	if disturbed := len(f.Steps.Committed) - len(positions); disturbed > 0 {
 		v.note("faults acted, or their outage lasted, in %d of %d intervals of %g s; the steady state is judged by the others",
 			disturbed, len(f.Steps.Committed), f.Steps.Seconds)
 	}
 	if c.AllStarted > f.Scope.MeasureStart {
 		steps, positions = steps.from(positions, c.AllStarted-f.Scope.MeasureStart)
-		v.Steadiness = judgeSteadiness(steps, positions, limits)
 		v.noteRamp(steps, c.AllStarted)
 	}
+	v.Steadiness = judgeSteadiness(steps, positions, limits)
 	v.judgeLength(f, limits)
 	if len(c.Impacts) == 0 {
 		v.judgeErrors(f.Measured, limits)

@@ -13,19 +13,25 @@ func roundTable(r *Result) table {
 	t.Head = append(t.Head, facts...)
 	for _, x := range r.Rounds {
 		row := []string{x.Name, check.Count(x.Clients), seconds(x.Seconds), check.Count(x.Outcomes.Committed), figure(x.PerSecond)}
-		for _, ms := range []float64{x.Service.Mean, x.Service.P50, x.Service.P95, x.Service.P99, x.Service.Max} {
-			if x.Service.Count == 0 {
-				row = append(row, none)
-				continue
-			}
-			row = append(row, millis(ms))
-		}
+		row = append(row, times(&x.Service, x.Service.Mean, x.Service.P50, x.Service.P95, x.Service.P99, x.Service.Max)...)
 		for _, name := range facts {
 			row = append(row, factOf(x.Facts, name))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// times are some of a latency's, or none if nothing was timed.
+func times(l *Latency, these ...float64) []string {
+	cells := make([]string, len(these))
+	for i, ms := range these {
+		cells[i] = none
+		if l.Count > 0 {
+			cells[i] = millis(ms)
+		}
+	}
+	return cells
 }
 
 // roundFacts are the names of all facts, in the order in which they come up.
@@ -57,14 +63,8 @@ func factOf(facts []Setting, name string) string {
 func narrowRounds(r *Result) table {
 	t := table{Head: []string{"round", "clients", "took", "committed", "mean", "p50", "p99", "max"}}
 	for _, x := range r.Rounds {
-		row := []string{x.Name, check.Count(int64(x.Clients)), seconds(x.Seconds), check.Count(x.Outcomes.Committed)}
-		for _, ms := range []float64{x.Service.Mean, x.Service.P50, x.Service.P99, x.Service.Max} {
-			if x.Service.Count == 0 {
-				row = append(row, none)
-				continue
-			}
-			row = append(row, millis(ms))
-		}
+		row := []string{x.Name, check.Count(x.Clients), seconds(x.Seconds), check.Count(x.Outcomes.Committed)}
+		row = append(row, times(&x.Service, x.Service.Mean, x.Service.P50, x.Service.P99, x.Service.Max)...)
 		t.Rows = append(t.Rows, row)
 	}
 	return t

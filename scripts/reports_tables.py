@@ -88,7 +88,7 @@ def bulkupdate(found, keep):
     keep("bulkupdate-task", charts.lines("Bulk updates: time of one task", "workers", "seconds", worst))
 
 
-def entity(found, keep, name="entity"):
+def entity(found, keep):
     rows, over_time = [], {}
     for what, results in found.items():
         side = "writes" if "writes" in what else "reads"
@@ -105,7 +105,7 @@ def entity(found, keep, name="entity"):
         some = {k: v for k, v in over_time.items() if side in k}
         if some:
             marks = list(range(0, int(max(v[-1][0] for v in some.values())) + 1, 15))
-            keep(f"{name}-{side}", charts.lines(f"Entities, {side} a second", "seconds", side + " a second", some, marks_x=marks, dots=False))
+            keep(f"entity-{side}", charts.lines(f"Entities, {side} a second", "seconds", side + " a second", some, marks_x=marks, dots=False))
 
 
 def degradation(r):
@@ -134,7 +134,7 @@ def number(text):
     return float(text.replace(",", "").split(" ")[0])
 
 
-def candles(found, keep, name="candles"):
+def candles(found, keep):
     size_rows, ask_rows, sizes, quick = [], [], {}, {}
     for what, results in found.items():
         r = results[0]
@@ -162,8 +162,8 @@ def candles(found, keep, name="candles"):
     table(["engine", "candles", "written/s", "server CPU", "data MB", "indexes MB", "raw / data", "raw / all", "verdict"], size_rows)
     table(["engine", "quick, cold", "quick, warm", "interval, cold", "interval, warm", "day, cold", "day, warm", "server CPU, quick, warm"], ask_rows)
     if sizes:
-        keep(name + "-size", charts.bars("Size on disk", "megabytes", sizes, ["data", "indexes"]))
-        keep(name + "-quick", charts.bars("Quick query, warm, mean", "microseconds", quick, ["mean"]))
+        keep("candles-size", charts.bars("Size on disk", "megabytes", sizes, ["data", "indexes"]))
+        keep("candles-quick", charts.bars("Quick query, warm, mean", "microseconds", quick, ["mean"]))
 
 
 def fact(x, name, other="0"):

@@ -76,13 +76,7 @@ func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) 
 	l.unreplicated = false
 	p := l.conn.StartPipeline(ctx)
 	l.send(p, insertEntry, row.Key, row.Value)
-	err, at := p.Sync(), l.alone()
-	if err == nil {
-		_, err = readAnswer(p)
-	}
-	if ended := p.Close(); err == nil && ended != nil {
-		err, at = ended, committing
-	}
+	_, at, err := l.endAlone(p)
 	switch {
 	case err != nil:
 		return refusedInsert(l, err, at)

@@ -160,15 +160,7 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 	}
 	p := l.conn.StartPipeline(ctx)
 	l.send(p, updateDocuments, user, on, generation)
-	var changed int64
-	err, at := p.Sync(), l.alone()
-	if err == nil {
-		tag, answer := readAnswer(p)
-		changed, err = tag.RowsAffected(), answer
-	}
-	if ended := p.Close(); err == nil && ended != nil {
-		err, at = ended, committing
-	}
+	tag, at, err := l.endAlone(p)
 	switch {
 	case err != nil:
 		ruling := rule(err, at)
@@ -178,6 +170,6 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 	case l.unreplicated:
 		return bulkupdate.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}
 	default:
-		return bulkupdate.Reply{Outcome: history.Committed, Changed: changed, Broken: l.conn.IsClosed()}
+		return bulkupdate.Reply{Outcome: history.Committed, Changed: tag.RowsAffected(), Broken: l.conn.IsClosed()}
 	}
 }

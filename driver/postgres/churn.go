@@ -126,13 +126,7 @@ func (n *churnSession) do(ctx context.Context, doing, sql string, parameters ...
 	l.unreplicated = false
 	p := l.conn.StartPipeline(ctx)
 	p.SendQueryParams(sql, parameters, nil, nil, nil)
-	err, at := p.Sync(), l.alone()
-	if err == nil {
-		_, err = readAnswer(p)
-	}
-	if ended := p.Close(); err == nil && ended != nil {
-		err, at = ended, committing
-	}
+	_, at, err := l.endAlone(p)
 	switch {
 	case err != nil:
 		ruling := rule(err, at)

@@ -128,13 +128,7 @@ func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 	l.sendBinary(p, putEntity,
 		[][]byte{e.ID[:], []byte(e.Name), age, []byte(e.Description), []byte(e.Address), []byte(e.Phone), []byte(e.Email)},
 		[]uint32{oidUUID, oidText, oidInteger, oidText, oidText, oidText, oidText})
-	err, at := p.Sync(), l.alone()
-	if err == nil {
-		_, err = readAnswer(p)
-	}
-	if ended := p.Close(); err == nil && ended != nil {
-		err, at = ended, committing
-	}
+	_, at, err := l.endAlone(p)
 	switch {
 	case err != nil:
 		r := refusedInsert(l, err, at)

@@ -195,8 +195,18 @@ const (
 	open = 'T'
 )
 
-// alone is the stage at which a statement is that is its own transaction.
-func (l *line) alone() stage { return l.place.dialect.alone }
+// endAlone ends a pipeline of one statement that is its own transaction. After an
+// error, at is the stage at which it came up; see rule.
+func (l *line) endAlone(p *pgconn.Pipeline) (tag pgconn.CommandTag, at stage, err error) {
+	at, err = l.place.dialect.alone, p.Sync()
+	if err == nil {
+		tag, err = readAnswer(p)
+	}
+	if ended := p.Close(); err == nil && ended != nil {
+		at, err = committing, ended
+	}
+	return tag, at, err
+}
 
 // leave ends a transaction that is not to be committed. An error means that the
 // session is of no further use.

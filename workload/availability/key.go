@@ -1,5 +1,7 @@
 package availability
 
+import "assay/workload"
+
 // A row's key carries who wrote it: the client in the upper bits, the client's
 // operation number, and in the lower ones the attempt, which is 0 where all
 // attempts of an operation write the same row.
@@ -43,12 +45,5 @@ func (p Policy) key(client int, seq uint64, attempt int) (key int64, ok bool) {
 // Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators",
 // 2014), a bijection, over the key and the seed.
 func Value(seed uint64, key int64) int64 {
-	return int64(mix(uint64(key) ^ mix(seed)))
-}
-
-func mix(z uint64) uint64 {
-	z += 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
+	return int64(workload.Mix(uint64(key) ^ workload.Mix(seed)))
 }

@@ -1,6 +1,10 @@
 package bulkupdate
 
-import "encoding/hex"
+import (
+	"encoding/hex"
+
+	"assay/workload"
+)
 
 // Document is one document of one user.
 type Document struct {
@@ -62,7 +66,7 @@ func (d Documents) flag(id, generation int64) bool {
 	case d.config.Field == FieldAlternate:
 		return id%2 == 0
 	case d.config.Field == FieldRandom:
-		return mix(uint64(id)^mix(d.seed))&1 == 1
+		return workload.Mix(uint64(id)^workload.Mix(d.seed))&1 == 1
 	default:
 		return false
 	}
@@ -76,31 +80,12 @@ func flagOf(generation int64) bool { return generation%2 == 1 }
 // the id.
 func (d Documents) payload(id int64) string {
 	var raw [PayloadBytes / 2]byte
-	state := mix(d.seed ^ mix(uint64(id)))
+	state := workload.Mix(d.seed ^ workload.Mix(uint64(id)))
 	for i := range raw {
 		if i%8 == 0 {
-			state = mix(state)
+			state = workload.Mix(state)
 		}
 		raw[i] = byte(state >> (8 * (i % 8)))
 	}
 	return hex.EncodeToString(raw[:])
-}
-
-// sum is a hash of a payload, FNV-1a of 64 bits (G. Fowler, L. C. Noll, P. Vo),
-// under which it is kept in a run's folder.
-func sum(payload string) int64 {
-	h := uint64(14695981039346656037)
-	for i := range len(payload) {
-		h = (h ^ uint64(payload[i])) * 1099511628211
-	}
-	return int64(h)
-}
-
-// mix is the finalizer of SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast
-// Splittable Pseudorandom Number Generators", 2014).
-func mix(z uint64) uint64 {
-	z += 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
 }

@@ -6,6 +6,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/workload"
 )
 
 // The checks of this workload, as in a result.
@@ -170,7 +171,7 @@ func (j *judge) document(d stored) {
 	switch {
 	case d.user != user || d.number != number:
 		j.state.Add(of("altered", d, fmt.Sprintf("was loaded as document %d of user %d", number, user)))
-	case d.sum != sum(j.documents.payload(d.id)):
+	case d.sum != workload.Sum(j.documents.payload(d.id)):
 		j.state.Add(of("altered", d, "has another payload than was loaded"))
 	case d.generation >= 0 && d.flag != j.documents.flag(d.id, d.generation):
 		j.state.Add(of("altered", d, fmt.Sprintf("has its boolean as %v, which no update has set beside this generation", d.flag)))

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"assay/history"
+	"assay/workload"
 )
 
 // The documents after the run are kept in a file of records
@@ -36,7 +37,7 @@ func Save(ctx context.Context, store Store, path string, read func(rows int64)) 
 			if d.Flag {
 				flag = 1
 			}
-			return w.Put(tagDocument, d.ID, d.User, d.Number, flag, d.Generation, sum(d.Payload))
+			return w.Put(tagDocument, d.ID, d.User, d.Number, flag, d.Generation, workload.Sum(d.Payload))
 		})
 		if err != nil {
 			return err

@@ -13,6 +13,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"time"
+
+	"assay/workload"
 )
 
 // Candle is one row. All of it is a pure function of the seed and ID
@@ -74,16 +76,7 @@ func (c *Candle) Hash() uint64 {
 			h = (h ^ uint64(text[i])) * prime
 		}
 	}
-	return mix(h)
-}
-
-// mix is the finalizer of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast
-// Splittable Pseudorandom Number Generators", OOPSLA 2014).
-func mix(z uint64) uint64 {
-	z += 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
+	return workload.Mix(h)
 }
 
 // Tally counts rows. Its Sum is a sum of hashes, modulo 2^64, so that it does
@@ -143,13 +136,13 @@ func (g *Generator) Ticker(k int64) string {
 // Candle is candle number n, from 0 to below Config.Candles.
 func (g *Generator) Candle(n int64) Candle {
 	k, slot := n%g.tickers, n/g.tickers
-	random := mix(g.seed ^ mix(uint64(n)))
+	random := workload.Mix(g.seed ^ workload.Mix(uint64(n)))
 	draw := func(below uint64) int64 {
-		random = mix(random)
+		random = workload.Mix(random)
 		high, _ := bits.Mul64(random, below)
 		return int64(high)
 	}
-	own := mix(g.seed ^ mix(uint64(k)) ^ 0x7469636b6572)
+	own := workload.Mix(g.seed ^ workload.Mix(uint64(k)) ^ 0x7469636b6572)
 	price := int64(50_000 + own%5_000_000)
 	swing := uint64(price / 200)
 	c := Candle{ID: n, Moment: g.start + slot*g.step, Ticker: g.Ticker(k), Market: markets[own>>32%uint64(len(markets))]}

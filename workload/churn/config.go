@@ -96,7 +96,7 @@ func (r rows) id(cycle, place int64) int64 { return cycle*r.config.Rows + place 
 
 // goes reports whether a cycle deletes the row in a place.
 func (r rows) goes(cycle, place int64) bool {
-	return float64(mix(r.seed^mix(uint64(cycle)<<40^uint64(place))))/math.MaxUint64 < r.config.DeleteShare
+	return float64(workload.Mix(r.seed^workload.Mix(uint64(cycle)<<40^uint64(place))))/math.MaxUint64 < r.config.DeleteShare
 }
 
 // before is the cycle that put the row there which a cycle deletes.
@@ -139,30 +139,12 @@ func (r rows) deleted(cycle, task int64) (ids []int64) {
 // id, which no compression makes much smaller than half.
 func (r rows) row(id int64) Row {
 	raw := make([]byte, (r.config.RowBytes+1)/2)
-	state := mix(r.seed ^ mix(uint64(id)))
+	state := workload.Mix(r.seed ^ workload.Mix(uint64(id)))
 	for i := range raw {
 		if i%8 == 0 {
-			state = mix(state)
+			state = workload.Mix(state)
 		}
 		raw[i] = byte(state >> (8 * (i % 8)))
 	}
 	return Row{ID: id, Payload: hex.EncodeToString(raw)[:r.config.RowBytes]}
-}
-
-// sum is a hash of a payload, FNV-1a of 64 bits (G. Fowler, L. C. Noll, P. Vo).
-func sum(payload string) int64 {
-	h := uint64(14695981039346656037)
-	for i := range len(payload) {
-		h = (h ^ uint64(payload[i])) * 1099511628211
-	}
-	return int64(h)
-}
-
-// mix is the finalizer of SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast
-// Splittable Pseudorandom Number Generators", 2014).
-func mix(z uint64) uint64 {
-	z += 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
 }

@@ -12,6 +12,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/workload"
 )
 
 // The rows after the run are kept in a file of records (history.SaveRecords):
@@ -30,7 +31,7 @@ func Save(ctx context.Context, store Store, path string, read func(rows int64)) 
 	return history.SaveRecords(path, stateMagic, func() { read(n) }, func(w *history.RecordWriter) error {
 		err := store.Read(ctx, func(r Row) error {
 			n++
-			return w.Put(tagRow, r.ID, sum(r.Payload))
+			return w.Put(tagRow, r.ID, workload.Sum(r.Payload))
 		})
 		if err != nil {
 			return err
@@ -192,7 +193,7 @@ func (j *judge) row(id, hash int64) {
 		return
 	}
 	*word |= bit
-	if hash != sum(j.rows.row(id).Payload) {
+	if hash != workload.Sum(j.rows.row(id).Payload) {
 		j.find("altered", id, "has another payload than was inserted")
 	}
 	if _, may := j.due(cycle, place); may {

@@ -8,6 +8,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/workload"
 )
 
 // The kinds of operations in the history.
@@ -102,7 +103,7 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 // acknowledged so far.
 func (c *client) choose(seq uint64) {
 	c.unsure = false
-	draw := float64(mix(mix(c.seed^uint64(c.number)<<seqBits)^seq)>>11) / (1 << 53)
+	draw := float64(workload.Mix(workload.Mix(c.seed^uint64(c.number)<<seqBits)^seq)>>11) / (1 << 53)
 	if c.put = draw < c.config.WriteShare; c.put {
 		return
 	}

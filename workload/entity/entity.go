@@ -7,6 +7,8 @@ import (
 
 	"github.com/brianvoe/gofakeit/v7"
 	"github.com/google/uuid"
+
+	"assay/workload"
 )
 
 // Entity is what is written and read: seven fields, as a web service would
@@ -36,7 +38,7 @@ const (
 // values come from a generator that is seeded with both, and nothing is shared
 // between calls.
 func Make(seed uint64, key int64) Entity {
-	source := rand.NewPCG(mix(seed), mix(uint64(key)))
+	source := rand.NewPCG(workload.Mix(seed), workload.Mix(uint64(key)))
 	random := rand.New(source)
 	f := gofakeit.NewFaker(source, false)
 	first, last := f.FirstName(), f.LastName()
@@ -89,11 +91,11 @@ func SumOf(e Entity) Sum {
 	age := binary.LittleEndian.AppendUint64(nil, uint64(e.Age))
 	for i, field := range [][]byte{[]byte(e.Name), age, []byte(e.Description), []byte(e.Address), []byte(e.Phone), []byte(e.Email)} {
 		h := hashOf(field)
-		s.Parts |= int64(mix(h)&(1<<partBits-1)) << (i * partBits)
+		s.Parts |= int64(workload.Mix(h)&(1<<partBits-1)) << (i * partBits)
 		whole = (whole ^ h) * fnvPrime
 		whole = (whole ^ uint64(len(field))) * fnvPrime
 	}
-	s.All = int64(mix(whole))
+	s.All = int64(workload.Mix(whole))
 	return s
 }
 
@@ -123,13 +125,4 @@ func differing(a, b int64) []string {
 		return []string{"id"}
 	}
 	return names
-}
-
-// mix is the finalizer of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast
-// splittable pseudorandom number generators", 2014), a bijection.
-func mix(z uint64) uint64 {
-	z += 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
 }

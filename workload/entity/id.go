@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 
 	"github.com/google/uuid"
+
+	"assay/workload"
 )
 
 // A key says who writes an entity: the client in the upper bits and its
@@ -45,7 +47,7 @@ func IDOf(seed uint64, key int64) uuid.UUID {
 		left, right = right, left^(scramble(seed, round, right)&half)
 	}
 	front := left<<halfKey | right
-	tail := mix(mix(seed) ^ uint64(key))
+	tail := workload.Mix(workload.Mix(seed) ^ uint64(key))
 	var id uuid.UUID
 	binary.BigEndian.PutUint64(id[:8], front>>12<<16|8<<12|front&0xfff)
 	binary.BigEndian.PutUint64(id[8:], tail>>2|1<<63)
@@ -71,4 +73,4 @@ func KeyOf(seed uint64, id uuid.UUID) (key int64, ok bool) {
 // functions", SIAM J. Comput. 17(2), 1988: four rounds do).
 const feistelRounds = 4
 
-func scramble(seed, round, half uint64) uint64 { return mix(mix(seed+round) ^ half) }
+func scramble(seed, round, half uint64) uint64 { return workload.Mix(workload.Mix(seed+round) ^ half) }
