@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"check":                      {},
 	"check/ledger":               {"check", "history"},
 	"check/cycle/internal/simdb": {"check", "check/cycle", "history"},
-	"check/cycle":                {"check", "history"},
+	"check/cycle":                {"check", "history", "history/exchange"},
 	"check/balances":             {"check", "history"},
 	"check/register":             {"check", "history"},
 	"history/exchange":           {"history"},

@@ -151,11 +151,11 @@ func foreignTransactions(ctx context.Context, reader *exchange.Reader, first *ex
 			return Foreign{}, err
 		}
 	}
-	b := transactions{}
-	if err := each(reader, first, b.add); err != nil {
+	var transactions cycle.Reader
+	if err := each(reader, first, transactions.Add); err != nil {
 		return Foreign{}, err
 	}
-	report := cycle.Check(ctx, b.builder.History(), model, cycle.Options{})
+	report := cycle.Check(ctx, transactions.History(), model, cycle.Options{})
 	result := report.Result()
 	return Foreign{
 		Model: string(model), Verdict: report.Verdict, Reason: report.Reason, Anomalies: report.Anomalies,
@@ -171,50 +171,4 @@ func names(models []cycle.Model) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// transactions turns what was read into what check/cycle takes.
-type transactions struct {
-	builder cycle.Builder
-	ops     []cycle.Op
-	lists   []int64
-}
-
-func (t *transactions) add(op *exchange.Operation) error {
-	t.ops, t.lists = t.ops[:0], t.lists[:0]
-	for i := range op.Txn {
-		m := &op.Txn[i]
-		out := cycle.Op{Key: t.number(m.Key), Value: t.number(m.Value)}
-		switch m.Kind {
-		case exchange.Append:
-			out.Kind = cycle.Append
-		case exchange.Put:
-			out.Kind = cycle.Write
-		case exchange.GetValue:
-			out.Kind = cycle.ReadValue
-		case exchange.GetNothing:
-			out.Kind = cycle.ReadNothing
-		case exchange.GetList:
-			out.Kind = cycle.ReadList
-			begin := len(t.lists)
-			for _, element := range m.List {
-				t.lists = append(t.lists, t.number(element))
-			}
-			out.List = t.lists[begin:len(t.lists):len(t.lists)]
-		}
-		t.ops = append(t.ops, out)
-	}
-	return t.builder.Add(cycle.Txn{
-		ID: op.ID(), Process: int32(op.Process), Invoke: op.Invoke, Complete: op.Complete,
-		Outcome: op.Outcome, Ops: t.ops,
-	})
-}
-
-// number is the number that stands for a key or a value: itself, if it is one,
-// else that of its text, which is different for different atoms.
-func (t *transactions) number(a exchange.Atom) int64 {
-	if a.Kind == exchange.Number {
-		return a.Int
-	}
-	return t.builder.Symbol(a.String())
 }

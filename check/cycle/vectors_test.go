@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"assay/check"
+	"assay/history/exchange"
 )
 
 type vector struct {
@@ -49,11 +52,32 @@ func readHistory(t testing.TB, name string) *History {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	h, err := ReadJepsen(f)
+	h, err := readAll(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// readAll reads a history as "assay check FILE" does.
+func readAll(from io.Reader) (*History, error) {
+	in, err := exchange.NewReader(from)
+	if err != nil {
+		return nil, err
+	}
+	var r Reader
+	for {
+		op, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return r.History(), nil
+		}
+		if err == nil {
+			err = r.Add(op)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // TestVectors compares with what an independent checker (Elle) said of the same

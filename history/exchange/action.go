@@ -40,7 +40,7 @@ func (t *tree) request(e *event, op *Operation) error {
 func (t *tree) answer(e *event, op *Operation) error {
 	switch op.Function {
 	case Transaction:
-		return t.txn(e, op)
+		return t.txnAnswer(e, op)
 	case Read:
 		return t.readAnswer(e, op)
 	case Transfer:
@@ -88,6 +88,36 @@ func (t *tree) readAnswer(e *event, op *Operation) error {
 	}
 	return t.scalar(e, e.value, &op.Value)
 }
+
+// txnAnswer reads what an acknowledged transaction did into op, which has what
+// it was invoked with. One that did something else than it was asked for is
+// malformed: nobody can tell which of the two is true.
+func (t *tree) txnAnswer(e *event, op *Operation) error {
+	t.asked, op.Txn = op.Txn, t.asked
+	if err := t.txn(e, op); err != nil {
+		return err
+	}
+	if len(t.asked) != len(op.Txn) {
+		return e.bad("process %d invoked a transaction of %d operations on line %d and is answered with %d",
+			e.process, len(t.asked), op.Line, len(op.Txn))
+	}
+	for i := range t.asked {
+		if !t.asked[i].same(&op.Txn[i]) {
+			return e.bad("operation %d of the transaction is not the one that process %d invoked on line %d", i+1, e.process, op.Line)
+		}
+	}
+	return nil
+}
+
+// same says whether both do the same, whatever they read.
+func (m *MicroOp) same(other *MicroOp) bool {
+	if m.Key != other.Key || m.writes() != other.writes() {
+		return false
+	}
+	return !m.writes() || m.Kind == other.Kind && m.Value == other.Value
+}
+
+func (m *MicroOp) writes() bool { return m.Kind == Append || m.Kind == Put }
 
 // txn reads the micro-operations of a transaction.
 func (t *tree) txn(e *event, op *Operation) error {

@@ -12,7 +12,7 @@ import (
 // read again.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
-		`{:type :invoke, :f :txn, :value [[:r 8 nil] [:append 2 1]], :process 2, :time 123, :index 0}
+		`{:type :invoke, :f :txn, :value [[:r 8 nil] [:append "x" 1N]], :process 2, :time 123, :index 0}
 {:type :ok, :f :txn, :value [[:r 8 [1 2]] [:append "x" 1N]], :process 2, :time 124, :index 1}`,
 		`[#jepsen.history.Op{:process 0 :type :invoke :f :write :value [:k 1]} #_#{1 2/3} ;c
 {:process 0 :type :info :f :write :value \a}]`,

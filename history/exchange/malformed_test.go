@@ -81,9 +81,19 @@ func TestMalformedHistories(t *testing.T) {
 			`{:process 0, :type :invoke, :f :cas, :value [5 6]}`},
 		{"a write of nothing", `{:process 0, :type :invoke, :f :write}`, 1, "without a value",
 			`{:process 0, :type :invoke, :f :write, :value nil}`},
-		{"two kinds", txn + `{:process 0, :type :ok, :f :txn, :value []}
+		{"fewer steps than asked for", txn + `{:process 0, :type :ok, :f :txn, :value []}`, 2, "of 1 operations on line 1 and is answered with 0",
+			txn + `{:process 0, :type :ok, :f :txn, :value [[:r 1 5]]}`},
+		{"another key than asked for", txn + `{:process 0, :type :ok, :f :txn, :value [[:r 2 nil]]}`, 2, "operation 1 of the transaction is not the one",
+			txn + `{:process 0, :type :ok, :f :txn, :value [[:r 1 [2]]]}`},
+		{"a write in place of a read", txn + `{:process 0, :type :ok, :f :txn, :value [[:w 1 2]]}`, 2, "operation 1 of the transaction is not the one",
+			txn + `{:process 0, :type :ok, :f :txn, :value [[:r 1 2]]}`},
+		{"another element than asked for", `{:process 0, :type :invoke, :f :txn, :value [[:append 1 1] [:append 1 2]]}
+{:process 0, :type :ok, :f :txn, :value [[:append 1 1] [:append 1 3]]}`, 2, "operation 2 of the transaction is not the one",
+			`{:process 0, :type :invoke, :f :txn, :value [[:append 1 1] [:append 1 2]]}
+{:process 0, :type :ok, :f :txn, :value [[:append 1 1] [:append 1 2]]}`},
+		{"two kinds", txn + `{:process 0, :type :ok, :f :txn, :value [[:r 1 nil]]}
 {:process 1, :type :invoke, :f :write, :value 1}
-{:process 1, :type :ok, :f :write, :value 1}`, 3, "another kind", txn + `{:process 0, :type :ok, :f :txn, :value []}`},
+{:process 1, :type :ok, :f :write, :value 1}`, 3, "another kind", txn + `{:process 0, :type :ok, :f :txn, :value [[:r 1 nil]]}`},
 		{"a bank among registers", `{:process 0, :type :invoke, :f :write, :value 1}
 {:process 0, :type :ok, :f :write, :value 1}
 {:process 1, :type :invoke, :f :transfer, :value {:from 1, :to 2, :amount 1}}`, 3, "another kind", invoke},

@@ -146,7 +146,7 @@ func TestReadsWhatJepsenWrites(t *testing.T) {
 {:process 0, :type :invoke, :f :read, :value nil}
 {:process 0, :type :fail, :f :read, :value nil}
 `, EDN, Bank, []string{"0 read 0=10 1=11 2=? committed", "0 read nil failed"}},
-		{"what EDN has else", `{:value [], :process 0, :type :invoke, :f :txn, :more [#inst "2020-01-01" #uuid "x" ##NaN ##-Inf
+		{"what EDN has else", `{:value [[:r 99999999999999999999 nil] [:w -7 -9223372036854775808] [:w true 5]], :process 0, :type :invoke, :f :txn, :more [#inst "2020-01-01" #uuid "x" ##NaN ##-Inf
  0x1F 1e9 2M -0.5 \newline \, \( #"a\"b" #:ns{:a 1} :ns/key a/b + - <= true false 99999999999999999999]}
 {:value [[:r 99999999999999999999 nil] [:w -7 -9223372036854775808] [:w true +5]], :process 0, :type :ok, :f :txn}`,
 			EDN, ReadWrite, []string{"0 txn r 99999999999999999999 w -7 -9223372036854775808 w true 5 committed"}},

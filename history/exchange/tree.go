@@ -43,6 +43,8 @@ const (
 type tree struct {
 	nodes []node
 	text  []byte
+	// asked is what the transaction that was read last was invoked with.
+	asked []MicroOp
 }
 
 func (t *tree) reset() { t.nodes, t.text = t.nodes[:0], t.text[:0] }

@@ -1,0 +1,59 @@
+package cycle
+
+import "assay/history/exchange"
+
+// Reader makes a History of the transactions that another tool recorded, as
+// package exchange reads them. The zero value is ready. It is not safe for
+// concurrent use.
+type Reader struct {
+	builder Builder
+	ops     []Op
+	lists   []int64
+}
+
+// Add takes the next transaction. Nothing of it is kept. It returns what
+// Builder.Add returns.
+func (r *Reader) Add(op *exchange.Operation) error {
+	r.ops, r.lists = r.ops[:0], r.lists[:0]
+	for i := range op.Txn {
+		r.ops = append(r.ops, r.op(&op.Txn[i]))
+	}
+	return r.builder.Add(Txn{
+		ID: op.ID(), Process: int32(op.Process), Invoke: op.Invoke, Complete: op.Complete,
+		Outcome: op.Outcome, Ops: r.ops,
+	})
+}
+
+// History returns what was added. The Reader must not be used any more.
+func (r *Reader) History() *History { return r.builder.History() }
+
+func (r *Reader) op(m *exchange.MicroOp) Op {
+	out := Op{Key: r.number(m.Key), Value: r.number(m.Value)}
+	switch m.Kind {
+	case exchange.Append:
+		out.Kind = Append
+	case exchange.Put:
+		out.Kind = Write
+	case exchange.GetValue:
+		out.Kind = ReadValue
+	case exchange.GetNothing:
+		out.Kind = ReadNothing
+	case exchange.GetList:
+		out.Kind = ReadList
+		begin := len(r.lists)
+		for _, element := range m.List {
+			r.lists = append(r.lists, r.number(element))
+		}
+		out.List = r.lists[begin:len(r.lists):len(r.lists)]
+	}
+	return out
+}
+
+// number is the number that stands for a key or a value: itself, if it is one,
+// else that of its text, which is different for different atoms.
+func (r *Reader) number(a exchange.Atom) int64 {
+	if a.Kind == exchange.Number {
+		return a.Int
+	}
+	return r.builder.Symbol(a.String())
+}
