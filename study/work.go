@@ -13,11 +13,9 @@ import (
 	"assay/workload"
 )
 
-// work is what a run needs of its workload, opened on one database. See
-// bank.Store for the contract of the methods.
+// work is what a run needs of its workload, opened on one database.
 type work interface {
-	Describe(ctx context.Context) (workload.Product, error)
-	Find(ctx context.Context) (*workload.Remains, error)
+	workload.Store
 	// Rows is how many rows Load creates.
 	Rows() int64
 	Create(ctx context.Context, mark workload.Mark) error
@@ -29,12 +27,8 @@ type work interface {
 	// Promise is the consistency model that the database promises at its
 	// isolation level; empty where the workload does not ask.
 	Promise() string
-	Settle(ctx context.Context) error
 	// Save reads the database back into the run's folder.
 	Save(ctx context.Context, folder string, read func(rows int64)) error
-	Size(ctx context.Context) (workload.Size, error)
-	Drop(ctx context.Context) error
-	Close() error
 }
 
 // judgement is what a workload's checks say of a run's folder.

@@ -11,25 +11,15 @@ import (
 	"assay/workload"
 )
 
-// anyStore is what the Stores of all workloads have in common.
-type anyStore interface {
-	Describe(ctx context.Context) (workload.Product, error)
-	Find(ctx context.Context) (*workload.Remains, error)
-	Settle(ctx context.Context) error
-	Size(ctx context.Context) (workload.Size, error)
-	Drop(ctx context.Context) error
-	Close() error
-}
-
 // harness is what the parameters of all suites have in common; see Bank.
-type harness[S anyStore] struct {
+type harness[S workload.Store] struct {
 	open                       func(t *testing.T) S
 	makeForeign, foreignIntact func(t *testing.T)
 	secret                     string
 }
 
 // hold is one subtest's hold on the place under test.
-type hold[S anyStore] struct {
+type hold[S workload.Store] struct {
 	t       *testing.T
 	ctx     context.Context
 	harness harness[S]
@@ -37,7 +27,7 @@ type hold[S anyStore] struct {
 }
 
 // empty opens the place and empties it, now and at the end of the test.
-func empty[S anyStore](t *testing.T, h harness[S]) *hold[S] {
+func empty[S workload.Store](t *testing.T, h harness[S]) *hold[S] {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)

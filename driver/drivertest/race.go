@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -17,7 +18,7 @@ type racer interface {
 }
 
 // racers returns n clients over two Stores, each with a session.
-func racers[S anyStore, C racer](o *hold[S], n int, client func(store S, number int) C) []C {
+func racers[S workload.Store, C racer](o *hold[S], n int, client func(store S, number int) C) []C {
 	o.t.Helper()
 	stores := []S{o.store, o.open()}
 	clients := make([]C, n)

@@ -37,19 +37,11 @@ type Row struct {
 //
 // All methods are safe for concurrent use.
 type Store interface {
-	// Describe returns what the database says of itself.
-	Describe(ctx context.Context) (workload.Product, error)
+	workload.Store
 
-	// Find returns what an earlier run left under our mark, or nil if there is
-	// nothing of the name at all. It changes nothing. A schema of our name
-	// without our mark gives *workload.ForeignError.
-	Find(ctx context.Context) (*workload.Remains, error)
-
-	// Create makes an empty table under the mark, replicated to all members
-	// before it returns where the database can tell, after dropping what an
-	// earlier run left under a mark of ours. A schema of our name without our
-	// mark gives *workload.ForeignError and stays untouched. There is nothing
-	// to load: Mark.Loaded is set from the start.
+	// Create makes an empty table, replicated to all members before it returns
+	// where the database can tell; see workload.Store. There is nothing to load:
+	// Mark.Loaded is set from the start.
 	Create(ctx context.Context, mark workload.Mark) error
 
 	// Session opens what one client uses. The session is used by one goroutine
@@ -58,23 +50,10 @@ type Store interface {
 	// application would.
 	Session(ctx context.Context) (Session, error)
 
-	// Settle returns when nothing that a session of this run started is still
-	// in flight inside the database; see bank.Store.
-	Settle(ctx context.Context) error
-
 	// Read gives every row, in any order, as one consistent view of what is
 	// there for good (majority, primary). Read stops at the first error, of
 	// the database's or of the callback's, and returns it.
 	Read(ctx context.Context, row func(Row) error) error
-
-	// Size asks the database what the table takes on disk.
-	Size(ctx context.Context) (workload.Size, error)
-
-	// Drop removes the schema if it carries our mark.
-	Drop(ctx context.Context) error
-
-	// Close releases all connections. It never changes data.
-	Close() error
 }
 
 // Promising is a Store that promises something of reads under Target.Read, as

@@ -12,17 +12,9 @@ import (
 //
 // All methods are safe for concurrent use, except where said otherwise.
 type Store interface {
-	// Describe returns what the database says of itself.
-	Describe(ctx context.Context) (workload.Product, error)
+	workload.Store
 
-	// Find returns what an earlier run left under our mark, or nil if there is
-	// nothing of the name at all. It changes nothing. A schema of our name
-	// without our mark gives *workload.ForeignError.
-	Find(ctx context.Context) (*workload.Remains, error)
-
-	// Create makes empty accounts and an empty journal under the mark, after
-	// dropping what an earlier run left under a mark of ours. A schema of our
-	// name without our mark gives *workload.ForeignError and stays untouched.
+	// Create makes empty accounts and an empty journal; see workload.Store.
 	Create(ctx context.Context, mark workload.Mark) error
 
 	// LoadAccounts inserts the accounts with version 0. It is called from
@@ -37,26 +29,11 @@ type Store interface {
 	// is used by one goroutine at a time.
 	Session(ctx context.Context) (Session, error)
 
-	// Settle returns when nothing that a session of this run started is still
-	// in flight inside the database, so that no transfer can take effect any
-	// more. It is called after all sessions were closed; ctx bounds it, and an
-	// error says what is still in flight.
-	Settle(ctx context.Context) error
-
 	// Read gives the whole state as one consistent view: first each account in
 	// ascending order of id, then each row of the journal in any order. Read
 	// stops at the first error, of the database's or of a callback's, and
 	// returns it. Rows are given as the database holds them, however wrong.
 	Read(ctx context.Context, account func(Account) error, entry func(Entry) error) error
-
-	// Size asks the database what accounts and journal take on disk.
-	Size(ctx context.Context) (workload.Size, error)
-
-	// Drop removes the schema if it carries our mark.
-	Drop(ctx context.Context) error
-
-	// Close releases all connections. It never changes data.
-	Close() error
 }
 
 // Session is one client's connection.

@@ -24,17 +24,9 @@ import (
 //
 // All methods are safe for concurrent use.
 type Store interface {
-	// Describe returns what the database says of itself.
-	Describe(ctx context.Context) (workload.Product, error)
+	workload.Store
 
-	// Find returns what an earlier run left under our mark, or nil if there is
-	// nothing of the name at all. It changes nothing. A schema of our name
-	// without our mark gives *workload.ForeignError.
-	Find(ctx context.Context) (*workload.Remains, error)
-
-	// Create makes an empty table of documents under the mark, after dropping
-	// what an earlier run left under a mark of ours. A schema of our name
-	// without our mark gives *workload.ForeignError and stays untouched.
+	// Create makes an empty table of documents; see workload.Store.
 	Create(ctx context.Context, mark workload.Mark) error
 
 	// Load inserts documents. It is called from several goroutines with
@@ -58,23 +50,10 @@ type Store interface {
 	// effect on all of them or on none, by the vendor's own documentation.
 	Atomic() bool
 
-	// Settle returns when nothing that a session of this run started is still
-	// in flight inside the database; see bank.Store.
-	Settle(ctx context.Context) error
-
 	// Read gives every document, in any order, as one consistent view. Read
 	// stops at the first error, of the database's or of the callback's, and
 	// returns it. Documents are given as the database holds them, however wrong.
 	Read(ctx context.Context, document func(Document) error) error
-
-	// Size asks the database what the documents take on disk.
-	Size(ctx context.Context) (workload.Size, error)
-
-	// Drop removes the schema if it carries our mark.
-	Drop(ctx context.Context) error
-
-	// Close releases all connections. It never changes data.
-	Close() error
 }
 
 // MaxBatch is the most documents that Load is given at once.

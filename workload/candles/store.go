@@ -12,25 +12,17 @@ import (
 //
 // All methods are safe for concurrent use.
 type Store interface {
-	// Describe returns what the database says of itself.
-	Describe(ctx context.Context) (workload.Product, error)
+	workload.Store
 
 	// Engines names the storage engines or compressors that Create takes, the
 	// one that it takes for "" first.
 	Engines(ctx context.Context) ([]string, error)
 
-	// Find returns what an earlier run left under our mark, or nil if there is
-	// nothing of the name at all. It changes nothing. A schema of our name
-	// without our mark gives *workload.ForeignError.
-	Find(ctx context.Context) (*workload.Remains, error)
-
-	// Create makes an empty table under the mark, stored by this engine, with
-	// an index of Moment, one of Ticker and Moment, and one of Market and
-	// Moment, or whatever tables the database's idiom has in their place; they
-	// are there while rows are written, as in a database in use. What an
-	// earlier run left under a mark of ours is dropped first. A schema of our
-	// name without our mark gives *workload.ForeignError, an engine that is not
-	// among Engines *workload.OptionError, and nothing is touched then.
+	// Create makes an empty table, stored by this engine, with an index of
+	// Moment, one of Ticker and Moment, and one of Market and Moment, or whatever
+	// tables the database's idiom has in their place; they are there while rows
+	// are written, as in a database in use. See workload.Store. An engine that is
+	// not among Engines gives *workload.OptionError, and nothing is changed then.
 	Create(ctx context.Context, mark workload.Mark, engine string) error
 
 	// FinishLoad does what an administrator does after many rows came in and
@@ -41,23 +33,10 @@ type Store interface {
 	// time.
 	Session(ctx context.Context) (Session, error)
 
-	// Settle returns when nothing that a session of this run started is still
-	// in flight inside the database; see bank.Store.
-	Settle(ctx context.Context) error
-
 	// Read gives every row, in any order, as one consistent view where the
 	// database has such. Read stops at the first error, of the database's or of
 	// the callback's, and returns it.
 	Read(ctx context.Context, row func(Candle) error) error
-
-	// Size asks the database what table and indexes take on disk.
-	Size(ctx context.Context) (workload.Size, error)
-
-	// Drop removes the schema if it carries our mark.
-	Drop(ctx context.Context) error
-
-	// Close releases all connections. It never changes data.
-	Close() error
 }
 
 // Eventual is a Store that may answer with an old state, by what its address

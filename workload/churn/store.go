@@ -24,14 +24,14 @@ type Row struct {
 }
 
 // Store is what a database must offer for this workload. A driver implements
-// it in its database's own idiom, or the cell of the matrix stays empty. The
-// methods that all workloads share are as in bank.Store.
+// it in its database's own idiom, or the cell of the matrix stays empty.
 //
 // All methods are safe for concurrent use.
 type Store interface {
-	Describe(ctx context.Context) (workload.Product, error)
-	Find(ctx context.Context) (*workload.Remains, error)
-	// Create makes an empty table under the mark, whose Loaded is set.
+	workload.Store
+
+	// Create makes an empty table under the mark, whose Loaded is set; see
+	// workload.Store.
 	Create(ctx context.Context, mark workload.Mark) error
 	Session(ctx context.Context) (Session, error)
 
@@ -41,14 +41,8 @@ type Store interface {
 	// Repair runs one of Repairs, and returns when it is done.
 	Repair(ctx context.Context, name string) error
 
-	Settle(ctx context.Context) error
 	// Read gives every row, in any order, as one consistent view.
 	Read(ctx context.Context, row func(Row) error) error
-	// Size asks the database what the rows take on disk, what is free in its
-	// files included.
-	Size(ctx context.Context) (workload.Size, error)
-	Drop(ctx context.Context) error
-	Close() error
 }
 
 // Session is one client's connection. Neither method retries, and neither has a

@@ -26,18 +26,10 @@ import (
 //
 // All methods are safe for concurrent use.
 type Store interface {
-	// Describe returns what the database says of itself.
-	Describe(ctx context.Context) (workload.Product, error)
+	workload.Store
 
-	// Find returns what an earlier run left under our mark, or nil if there is
-	// nothing of the name at all. It changes nothing. A schema of our name
-	// without our mark gives *workload.ForeignError.
-	Find(ctx context.Context) (*workload.Remains, error)
-
-	// Create makes an empty table under the mark, after dropping what an
-	// earlier run left under a mark of ours. A schema of our name without our
-	// mark gives *workload.ForeignError and stays untouched. Mark.Loaded is set
-	// from the start, since what is loaded are ordinary writes.
+	// Create makes an empty table; see workload.Store. Mark.Loaded is set from the
+	// start, since what is loaded are ordinary writes.
 	Create(ctx context.Context, mark workload.Mark) error
 
 	// Session opens what one client uses. It is used by one goroutine at a
@@ -45,23 +37,10 @@ type Store interface {
 	// members shares that pool between sessions.
 	Session(ctx context.Context) (Session, error)
 
-	// Settle returns when nothing that a session of this run started is still
-	// in flight inside the database; see bank.Store.
-	Settle(ctx context.Context) error
-
 	// Read gives every entity, in any order, as one consistent view of what is
 	// there for good where the database has such views. Read stops at the
 	// first error, of the database's or of the callback's, and returns it.
 	Read(ctx context.Context, entity func(Entity) error) error
-
-	// Size asks the database what the table takes on disk.
-	Size(ctx context.Context) (workload.Size, error)
-
-	// Drop removes the schema if it carries our mark.
-	Drop(ctx context.Context) error
-
-	// Close releases all connections. It never changes data.
-	Close() error
 }
 
 // Promising is a Store whose database promises something of reads by its

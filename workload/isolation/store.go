@@ -13,8 +13,7 @@ import (
 //
 // All methods are safe for concurrent use, except where said otherwise.
 type Store interface {
-	// Describe returns what the database says of itself.
-	Describe(ctx context.Context) (workload.Product, error)
+	workload.Store
 
 	// Promise is the consistency model that the isolation level in force
 	// promises by the vendor's own documentation, in the names of
@@ -22,13 +21,8 @@ type Store interface {
 	// "strict-serializable". The verdict of a run is held against it.
 	Promise() string
 
-	// Find, Create, Settle, Size, Drop and Close are as in bank.Store.
-	Find(ctx context.Context) (*workload.Remains, error)
+	// Create makes empty lists, registers, groups and pairs; see workload.Store.
 	Create(ctx context.Context, mark workload.Mark) error
-	Settle(ctx context.Context) error
-	Size(ctx context.Context) (workload.Size, error)
-	Drop(ctx context.Context) error
-	Close() error
 
 	// Session opens what one client uses: usually one connection. The session
 	// is used by one goroutine at a time.

@@ -1,0 +1,37 @@
+package workload
+
+import "context"
+
+// Store is the part of the contract that the Stores of all workloads share.
+// Each workload's Store embeds it and adds Create, whose parameters differ, and
+// its own operations. A driver implements all of it in its database's own idiom.
+//
+// Create, of every workload, makes what the workload needs, empty and under the
+// mark, after dropping what an earlier run left under a mark of ours. Something
+// of our name without our mark gives *ForeignError, and nothing is changed then.
+//
+// All methods are safe for concurrent use.
+type Store interface {
+	// Describe returns what the database says of itself.
+	Describe(ctx context.Context) (Product, error)
+
+	// Find returns what an earlier run left under our mark, or nil if there is
+	// none. It changes nothing. Something of our name without our mark gives
+	// *ForeignError.
+	Find(ctx context.Context) (*Remains, error)
+
+	// Settle returns when nothing that a session of this run started is still
+	// in flight inside the database, so that no operation can take effect any
+	// more. It is called after all sessions were closed; ctx bounds it, and an
+	// error says what is still in flight.
+	Settle(ctx context.Context) error
+
+	// Size asks the database what the workload's data take on disk.
+	Size(ctx context.Context) (Size, error)
+
+	// Drop removes what carries our mark.
+	Drop(ctx context.Context) error
+
+	// Close releases all connections. It never changes data.
+	Close() error
+}
