@@ -383,4 +383,15 @@ type Client struct {
 	OwnLag Latency `json:"own_lag"`
 	// ConnectMillis is how long all sessions took to open before the start.
 	ConnectMillis float64 `json:"connect_ms"`
+	// Hung is how many clients never came back from their last operation.
+	Hung int `json:"clients_hung,omitempty"`
+	// Counted is what was counted while the run went on, which the history must
+	// agree with; nil if the run was killed.
+	Counted *Counted `json:"counted,omitempty"`
+}
+
+// Counted is all operations and attempts of a run.
+type Counted struct {
+	Outcomes Outcomes `json:"outcomes"`
+	Attempts int64    `json:"attempts"`
 }

@@ -11,7 +11,6 @@ import (
 
 	"assay/check"
 	"assay/load"
-	"assay/measure"
 	"assay/report"
 	"assay/workload"
 )
@@ -24,17 +23,19 @@ func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
 		r.inFlight = fmt.Sprintf("%s: %v", noteNotRead, err)
 		r.options.Progress.Note(r.inFlight)
 		r.note(r.inFlight)
+		r.size(ctx)
+	} else if err := r.recordReadBack(ctx); err != nil {
+		return Outcome{}, err
 	}
-	r.size(ctx)
-	enterClient(r.result, stats)
-	r.result.Ended = time.Now().UTC()
 	live := r.live.Snapshot()
+	enterClient(r.result, stats, live)
+	r.result.Ended = time.Now().UTC()
 	if err := r.keep(ctx); err != nil {
 		return Outcome{}, err
 	}
 	r.options.Progress.Stage("checking every operation")
 	return finish(ctx, r.folder, r.scenario, r.result, findings{
-		inFlight: r.inFlight, cut: stats.Cut, hung: stats.Hung, live: &live,
+		inFlight: r.inFlight, cut: stats.Cut,
 	})
 }
 
@@ -47,21 +48,21 @@ const (
 // note keeps a remark that only the run could make, and no judge.
 func (r *run) note(text string) { r.result.RunNotes = append(r.result.RunNotes, text) }
 
-// readBack saves the state of the database in the run's folder.
-func readBack(ctx context.Context, store work, folder string, p Progress) error {
-	p.Stage("reading everything back")
-	return store.Save(ctx, folder, func(rows int64) { p.Rows(rows, 0) })
+// recordReadBack keeps beside the state how it was read.
+func (r *run) recordReadBack(ctx context.Context) error {
+	return writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Size: r.size(ctx)})
 }
 
 // size asks for the size on disk; a database that does not tell is no reason
 // to lose the result.
-func (r *run) size(ctx context.Context) {
+func (r *run) size(ctx context.Context) *workload.Size {
 	size, err := r.store.Size(ctx)
 	if err != nil {
 		r.note(fmt.Sprintf("%s: %v", noteNoSize, err))
-		return
+		return nil
 	}
 	enterSize(r.result, size)
+	return &size
 }
 
 func enterSize(r *report.Result, size workload.Size) {
@@ -83,34 +84,39 @@ func (r *run) keep(ctx context.Context) error {
 	return nil
 }
 
-// findings is what is known of a run beside its files.
+// findings is what is known of a run beside its files and its result.
 type findings struct {
 	inFlight string
 	cut      bool
-	hung     int
-	// live is what was counted while the run went on; nil if nobody did.
-	live *measure.Snapshot
 }
 
 // finish judges and measures a run from its files, completes the result and
 // writes it with its report.
 func finish(ctx context.Context, folder string, s Scenario, r *report.Result, f findings) (Outcome, error) {
+	if err := judgeRun(ctx, folder, s, r, f); err != nil {
+		return Outcome{}, err
+	}
+	return write(ctx, folder, s, r)
+}
+
+// judgeRun judges and measures a run from its files and completes the result.
+func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, f findings) error {
 	figures, err := measured(folder, s, r, f)
 	if err != nil {
-		return Outcome{}, err
+		return err
 	}
 	judged, err := s.kind().judge(ctx, folder, s, r.Database.Promise, f.inFlight)
 	if err != nil {
-		return Outcome{}, err
+		return err
 	}
-	r.Checks = append(judged.results, accounting(figures, judged.counted, f))
+	r.Checks = append(judged.results, accounting(figures, judged.counted, &r.Client))
 	r.Availability, r.Entity = judged.availability, judged.entity
 	for i := range r.Rounds {
 		r.Rounds[i].Facts = append(r.Rounds[i].Facts, judged.facts[r.Rounds[i].Name]...)
 	}
 	r.Verdict = check.Combine(r.Checks)
 	r.Notes = slices.Concat(r.RunNotes, r.Notes, judged.notes)
-	return write(ctx, folder, s, r)
+	return nil
 }
 
 // write keeps the result and its page.

@@ -98,7 +98,9 @@ func latency(l measure.Latency) report.Latency {
 }
 
 // enterClient enters how the tester itself fared.
-func enterClient(r *report.Result, stats load.Stats) {
+func enterClient(r *report.Result, stats load.Stats, live measure.Snapshot) {
+	r.Client.Hung = stats.Hung
+	r.Client.Counted = &report.Counted{Outcomes: report.Outcomes(live.Outcomes), Attempts: live.Attempts}
 	r.Client.CPUShare, r.Client.CPUs = stats.Self.CPUShare, stats.Self.CPUs
 	r.Client.SchedulerP99 = stats.Self.SchedulerP99.Seconds() * 1000
 	r.Client.OwnLag = lag(stats.OwnLag)
@@ -125,8 +127,8 @@ func enterValidity(r *report.Result, figures measure.Figures, f findings, impact
 		AllStarted: allStarted(r.Load),
 	}, limits(r.Workload))
 	v.Reasons = append(v.Reasons, unproven...)
-	if f.hung > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("clients hung: %s never came back from the last operation", check.Count(f.hung)))
+	if hung := r.Client.Hung; hung > 0 {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("clients hung: %s never came back from the last operation", check.Count(hung)))
 	}
 	r.Measurement = report.Measurement{Verdict: valid, Reasons: v.Reasons}
 	if len(v.Reasons) > 0 {
@@ -171,7 +173,7 @@ func enterThresholds(r *report.Result, f measure.Figures, s Scenario) error {
 // accounting holds the counts of the same run against one another: live, from
 // the history, and by the judge. If they differ, the tester has failed, and
 // nothing that it says may count as valid.
-func accounting(f measure.Figures, judged map[history.Outcome]int64, x findings) check.Result {
+func accounting(f measure.Figures, judged map[history.Outcome]int64, client *report.Client) check.Result {
 	r := check.Result{Name: "record", Verdict: check.Valid}
 	h := f.Outcomes
 	r.Detail = fmt.Sprintf("%s in %s in the history", check.Counted(h.Total(), "operation", "operations"), check.Counted(f.Attempts, "attempt is", "attempts are"))
@@ -179,13 +181,14 @@ func accounting(f measure.Figures, judged map[history.Outcome]int64, x findings)
 	unrecorded := judged[history.Unknown] - h.Unknown
 	wrong := judged[history.Committed] != h.Committed || judged[history.Rejected] != h.Rejected ||
 		judged[history.Failed] != h.Failed || unrecorded < 0
-	if x.live != nil {
-		r.Detail += fmt.Sprintf(", as many as were counted while it went on (%s in %s)", check.Count(x.live.Outcomes.Total()), check.Count(x.live.Attempts))
-		wrong = wrong || x.live.Outcomes != h || x.live.Attempts != f.Attempts || x.hung == 0 && unrecorded != 0
+	live := client.Counted
+	if live != nil {
+		r.Detail += fmt.Sprintf(", as many as were counted while it went on (%s in %s)", check.Count(live.Outcomes.Total()), check.Count(live.Attempts))
+		wrong = wrong || live.Outcomes != report.Outcomes(h) || live.Attempts != f.Attempts || client.Hung == 0 && unrecorded != 0
 	}
 	if wrong {
 		r.Verdict = check.Unknown
-		r.Detail = fmt.Sprintf("the tester's own counts differ: history %+v, judge %v, live %+v; please report this", h, judged, x.live)
+		r.Detail = fmt.Sprintf("the tester's own counts differ: history %+v, judge %v, live %+v; please report this", h, judged, live)
 	}
 	return r
 }

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"assay/catalog"
+	"assay/check"
 	"assay/history"
 	"assay/report"
 	"assay/workload"
@@ -34,39 +36,108 @@ type RecheckOptions struct {
 // Recheck judges a saved run from the files in its folder. If the run was cut
 // before it had read its database, the database is read now, provided that it
 // still holds this run. A folder that holds no run gives an *InputError.
+//
+// It keeps its answer in the folder unless that would lose one: the judgement
+// of another model than the run's own, and one that decides less than the
+// judgement that the folder holds, are returned with a note and not written.
 func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, error) {
 	s, r, err := readRun(folder)
 	if err != nil {
 		return Outcome{}, err
 	}
-	end, err := readEnding(folder, r.Run)
+	end, err := readEnding(folder, r)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if o.Model != "" {
-		if s.Workload != catalog.Isolation {
-			return Outcome{}, &workload.OptionError{Option: "--model", Value: o.Model,
-				Want: "left out: a run of " + s.Workload + " is judged by its own rules"}
-		}
-		s.Transactions.Model = o.Model
-		if err := s.Validate(); err != nil {
-			return Outcome{}, err
-		}
+	own, err := o.chooseModel(&s, r)
+	if err != nil {
+		return Outcome{}, err
 	}
 	f := findings{cut: !end.whole}
-	if o.Again || !exists(folder, s.kind().stateFile) {
-		if err := readNow(ctx, folder, s, r, o); err != nil {
-			return Outcome{}, err
-		}
-	} else if !end.settled {
-		f.inFlight = "it is not known whether everything had settled when the database was read; with --db it is read again"
+	if f.inFlight, err = obtainState(ctx, folder, s, r, end, o); err != nil {
+		return Outcome{}, err
 	}
+	earlier := r.Checks
 	r.Notes, r.Version = nil, o.Version
 	if r.Ended.Equal(r.Started) { // it was killed, and ended with its history
 		r.Started, r.Ended = end.started.UTC(), end.ended.UTC()
 	}
 	o.Progress.Stage("checking every operation")
-	return finish(ctx, folder, s, r, f)
+	if err := judgeRun(ctx, folder, s, r, f); err != nil {
+		return Outcome{}, err
+	}
+	if own != "" {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s was asked for this answer alone; the folder keeps the run's own judgement, against %s", o.Model, own))
+		return Outcome{Result: r, Folder: folder}, nil
+	}
+	if lost := undecidedNow(earlier, r.Checks); lost != "" {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s was decided when the run was judged before, and is not now; the folder keeps that earlier judgement (%s)",
+			lost, check.Combine(earlier)))
+		return Outcome{Result: r, Folder: folder}, nil
+	}
+	return write(ctx, folder, s, r)
+}
+
+// chooseModel puts the model that was asked for into the scenario. It returns
+// the run's own model if that is another one, and else nothing.
+func (o *RecheckOptions) chooseModel(s *Scenario, r *report.Result) (own string, err error) {
+	if o.Model == "" {
+		return "", nil
+	}
+	if s.Workload != catalog.Isolation {
+		return "", &workload.OptionError{Option: "--model", Value: o.Model,
+			Want: "left out: a run of " + s.Workload + " is judged by its own rules"}
+	}
+	own = cmp.Or(s.Transactions.Model, r.Database.Promise)
+	s.Transactions.Model = o.Model
+	if err := s.Validate(); err != nil {
+		return "", err
+	}
+	if own == o.Model {
+		return "", nil
+	}
+	return own, nil
+}
+
+// undecidedNow names the checks that were decided before and are not now.
+func undecidedNow(earlier, now []check.Result) string {
+	var names []string
+	for _, before := range earlier {
+		i := slices.IndexFunc(now, func(c check.Result) bool { return c.Name == before.Name })
+		if before.Verdict != check.Unknown && (i < 0 || now[i].Verdict == check.Unknown) {
+			names = append(names, before.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// obtainState sees to it that the folder holds the state of the database, and
+// returns why operations may have been in flight when that was read.
+func obtainState(ctx context.Context, folder string, s Scenario, r *report.Result, end ending, o RecheckOptions) (inFlight string, err error) {
+	if o.Again || !exists(folder, s.kind().stateFile) {
+		return "", readNow(ctx, folder, s, r, o)
+	}
+	record, known, err := loadReadBack(folder, r.Run)
+	switch {
+	case err != nil:
+		return "", err
+	case known:
+		if record.Size != nil && r.Data.Bytes == 0 { // read by a check that kept no result
+			enterSize(r, *record.Size)
+			forgetReadingNotes(r)
+		}
+		return record.InFlight, nil
+	case end.settled:
+		return "", nil
+	}
+	// An earlier version may have read the database of a killed run without a
+	// record that it had settled.
+	err = readNow(ctx, folder, s, r, o)
+	if err == nil || ctx.Err() != nil {
+		return "", err
+	}
+	return fmt.Sprintf("it is not known whether everything had settled when the database was read, and it could not be read again (%v); "+
+		"with --db it is read from another address", err), nil
 }
 
 // readRun reads what every run's folder holds from its beginning.
@@ -124,16 +195,17 @@ type ending struct {
 }
 
 // readEnding reads the history once. One of another run is refused: its
-// operations may have the same ids.
-func readEnding(folder, run string) (ending, error) {
+// operations may have the same ids. So is one that was whole when the run ended
+// and is not now: rows of which the record is lost would convict the database.
+func readEnding(folder string, r *report.Result) (ending, error) {
 	var (
 		e    ending
 		last int64
 	)
 	read, err := history.Read(filepath.Join(folder, FileHistory), history.Visitor{
 		Header: func(h history.Header) error {
-			if h.Run != run {
-				return &InputError{Path: folder, Err: fmt.Errorf("cannot be judged: its history is that of run %s, not %s", h.Run, run)}
+			if h.Run != r.Run {
+				return &InputError{Path: folder, Err: fmt.Errorf("cannot be judged: its history is that of run %s, not %s", h.Run, r.Run)}
 			}
 			e.started = time.Unix(0, h.Started)
 			return nil
@@ -152,6 +224,9 @@ func readEnding(folder, run string) (ending, error) {
 		return ending{}, &InputError{Path: folder, Err: errors.New("was cut before its work began; there is nothing to judge")}
 	}
 	e.whole, e.ended = read.Whole, e.started.Add(time.Duration(last))
+	if err == nil && !e.whole && r.Client.Counted != nil {
+		return e, &InputError{Path: folder, Err: errors.New("cannot be judged: its history was cut after the run had ended; put the whole file back")}
+	}
 	return e, err
 }
 
@@ -193,20 +268,28 @@ func readStore(ctx context.Context, folder string, store work, r *report.Result,
 	settling, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	if err := store.Settle(settling); err != nil {
-		return fmt.Errorf("the run still has transfers in flight: %w", err)
+		return fmt.Errorf("the run still has operations in flight: %w", err)
 	}
 	if err := readBack(ctx, store, folder, p); err != nil {
 		return err
 	}
-	size, err := store.Size(ctx)
-	if err != nil {
-		return err
+	forgetReadingNotes(r)
+	record := readBackRecord{Run: r.Run}
+	if size, err := store.Size(ctx); err != nil {
+		r.RunNotes = append(r.RunNotes, fmt.Sprintf("%s: %v", noteNoSize, err))
+	} else {
+		enterSize(r, size)
+		record.Size = &size
 	}
-	enterSize(r, size)
+	return writeReadBack(folder, record)
+}
+
+// forgetReadingNotes removes the run's notes that no longer hold once the
+// database was read after all.
+func forgetReadingNotes(r *report.Result) {
 	r.RunNotes = slices.DeleteFunc(r.RunNotes, func(note string) bool {
 		return strings.HasPrefix(note, noteNotRead) || strings.HasPrefix(note, noteNoSize)
 	})
-	return nil
 }
 
 // Report makes the page of a saved run again from its result alone. The error

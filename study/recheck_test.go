@@ -222,6 +222,7 @@ func TestWhatHadNotSettledIsNotValid(t *testing.T) {
 	folder := carryOut(t, small("mem://", 1, 500)).Folder
 	path := filepath.Join(folder, FileHistory)
 	rewrite(t, path, func(*history.Op) {}, func(e history.Event) bool { return e.Name != history.EventQuiesced })
+	remove(t, filepath.Join(folder, FileReadBack)) // as earlier versions left it
 	if r := recheck(t, folder).Result; r.Verdict != check.Unknown {
 		t.Errorf("the verdict is %v: %s", r.Verdict, details(r))
 	}
@@ -232,9 +233,8 @@ func TestAKilledRun(t *testing.T) {
 	s := small("", 1, 0)
 	s.Load.Duration = 500 * time.Millisecond
 	first := carryOut(t, s)
-	remove(t, filepath.Join(first.Folder, bank.FileState))
-	remove(t, filepath.Join(first.Folder, FileReport))
 	truncate(t, filepath.Join(first.Folder, FileHistory))
+	kill(t, first, bank.FileState)
 	r := recheck(t, first.Folder).Result
 	if r.Verdict != check.Valid {
 		t.Errorf("%v: %s", r.Verdict, details(r))
@@ -304,7 +304,7 @@ func rewrite(t *testing.T, path string, change func(*history.Op), keep func(hist
 			return w.Mark(e)
 		},
 	})
-	if err = errors.Join(err, w.Close()); err != nil {
+	if err = errors.Join(err, w.Flush(), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

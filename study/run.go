@@ -306,7 +306,7 @@ func (r *run) settle(ctx context.Context, stats load.Stats) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	if err := r.store.Settle(ctx); err != nil {
-		r.inFlight = fmt.Sprintf("transfers may have been in flight when it was read: %v", err)
+		r.inFlight = fmt.Sprintf("operations may have been in flight when it was read: %v", err)
 	} else if stats.Hung > 0 {
 		r.inFlight = check.Counted(stats.Hung, "client", "clients") + " never came back from the last operation"
 	}

@@ -14,7 +14,6 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/load"
-	"assay/measure"
 	"assay/report"
 	"assay/workload"
 )
@@ -251,34 +250,34 @@ func TestARunSettlesBeforeItReads(t *testing.T) {
 
 func TestAccountingDoubtsTheTester(t *testing.T) {
 	out := carryOut(t, small("mem://", 1, 300))
-	f := findings{}
-	figures, err := measured(out.Folder, small("mem://", 1, 300), &report.Result{}, f)
+	var client report.Client
+	figures, err := measured(out.Folder, small("mem://", 1, 300), &report.Result{}, findings{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	counted := map[history.Outcome]int64{
 		history.Committed: figures.Outcomes.Committed, history.Rejected: figures.Outcomes.Rejected,
 	}
-	if got := accounting(figures, counted, f); got.Verdict != check.Valid {
+	if got := accounting(figures, counted, &client); got.Verdict != check.Valid {
 		t.Errorf("%+v", got)
 	}
-	live := measure.Snapshot{Outcomes: figures.Outcomes, Attempts: figures.Attempts}
-	f.live = &live
-	if got := accounting(figures, counted, f); got.Verdict != check.Valid {
+	live := &report.Counted{Outcomes: report.Outcomes(figures.Outcomes), Attempts: figures.Attempts}
+	client.Counted = live
+	if got := accounting(figures, counted, &client); got.Verdict != check.Valid {
 		t.Errorf("%+v", got)
 	}
 	live.Attempts++
-	if got := accounting(figures, counted, f); got.Verdict != check.Unknown {
+	if got := accounting(figures, counted, &client); got.Verdict != check.Unknown {
 		t.Errorf("an attempt that was counted and not recorded was not missed: %+v", got)
 	}
 	live.Attempts--
 	live.Outcomes.Committed++
-	if got := accounting(figures, counted, f); got.Verdict != check.Unknown {
+	if got := accounting(figures, counted, &client); got.Verdict != check.Unknown {
 		t.Errorf("an operation that was counted and not recorded was not missed: %+v", got)
 	}
-	f.live = nil
+	client.Counted = nil
 	counted[history.Committed]--
-	if got := accounting(figures, counted, f); got.Verdict != check.Unknown {
+	if got := accounting(figures, counted, &client); got.Verdict != check.Unknown {
 		t.Errorf("an operation that was recorded and not judged was not missed: %+v", got)
 	}
 }

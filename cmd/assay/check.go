@@ -37,7 +37,12 @@ the total of the accounts of its bank.
 A run that was cut before it had read its database (assay or its machine was
 killed) is judged too: its database is read now, from the address in the run's
 scenario or from --db. What was acknowledged is judged; what was in flight is
-unknown. The database is only read, and only if it still holds this run.`,
+unknown. The database is only read, and only if it still holds this run.
+
+The answer replaces result.json and report.html in the folder, which is the same
+however often it is done. It is only shown, and says so, if it is held against
+another --model than the run's own, or if it decides less than the judgement in
+the folder.`,
 		Example: `  assay check runs/20261121T095107Z-bank-sqlite
   assay check history.edn --model serializable
   assay check history.jsonl --json
@@ -55,7 +60,7 @@ unknown. The database is only read, and only if it still holds this run.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.db, "db", "", "read the run's database again from this address (or from "+databaseVariable+")")
-	flags.StringVar(&f.model, "model", "", "the consistency model that is judged, such as serializable; of a FILE strict-serializable if not given")
+	flags.StringVar(&f.model, "model", "", "the consistency model that is judged, such as serializable; of a folder for this answer alone; of a FILE strict-serializable if not given")
 	flags.StringVar(&f.initial, "initial", "", "of a FILE of registers: what each held before the first write, as EDN writes it (0, true, \"text\", :word); nil if not given")
 	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "of a FILE: the longest search; what is not found by then is unknown")

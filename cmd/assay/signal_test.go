@@ -138,7 +138,6 @@ func TestKilledRunIsJudgedLater(t *testing.T) {
 	dir := t.TempDir()
 	at := killed(t, dir, "")
 	judgeKilled(t, dir, "", at, func() map[int64]bool { return inSQLite(t, filepath.Join(dir, "run", "bank.sqlite")) })
-	assay(t, dir, "check", "run", "--quiet").want(t, exitNoVerdict) // the same again
 }
 
 // killed kills a run in the middle of its work and returns when.
@@ -200,6 +199,11 @@ func judgeKilled(t *testing.T, dir, address string, at time.Time, stored func() 
 	}
 	if len(journal) < len(acknowledged) {
 		t.Errorf("%d rows of %d transfers", len(journal), len(acknowledged))
+	}
+	kept := readFile(t, dir, "run", "result.json")
+	start(t, c).wait().want(t, exitNoVerdict)
+	if readFile(t, dir, "run", "result.json") != kept {
+		t.Errorf("judged again, the verdict is %v, or another result was kept", resultOf(t, filepath.Join(dir, "run")).Verdict)
 	}
 }
 

@@ -1,0 +1,65 @@
+package study
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"assay/workload"
+)
+
+// FileReadBack is the name of the file that tells, beside the saved state, how
+// the database was read back. It is written after the state, whether the run
+// itself or a later assay check has read it, so that every judgement of the
+// folder knows the same.
+const FileReadBack = "readback.json"
+
+// readBackRecord is what FileReadBack holds.
+type readBackRecord struct {
+	// Run is the run whose state was read.
+	Run string `json:"run"`
+	// InFlight says why operations may still have been in flight; empty if all
+	// had settled.
+	InFlight string `json:"in_flight"`
+	// Size is what the data took on disk; nil if the database did not tell.
+	Size *workload.Size `json:"size,omitempty"`
+}
+
+// readBack saves the state of the database in the run's folder.
+func readBack(ctx context.Context, store work, folder string, p Progress) error {
+	p.Stage("reading everything back")
+	return store.Save(ctx, folder, func(rows int64) { p.Rows(rows, 0) })
+}
+
+func writeReadBack(folder string, record readBackRecord) error {
+	text, err := json.MarshalIndent(record, "", "  ")
+	if err != nil {
+		return fmt.Errorf("study: record of reading back: %w", err)
+	}
+	return writeFile(filepath.Join(folder, FileReadBack), append(text, '\n'))
+}
+
+// loadReadBack reads the record; known is false if the folder has none, as
+// those of earlier versions have. A record that cannot be read, or of another
+// run, gives an *InputError.
+func loadReadBack(folder, run string) (record readBackRecord, known bool, err error) {
+	path := filepath.Join(folder, FileReadBack)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return record, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &record)
+	}
+	if err != nil {
+		return record, false, &InputError{Path: path, Err: fmt.Errorf("cannot be read: %w", err)}
+	}
+	if record.Run != run {
+		return record, false, &InputError{Path: path, Err: fmt.Errorf("is that of run %s, not %s", record.Run, run)}
+	}
+	return record, true, nil
+}
