@@ -41,9 +41,13 @@ def product(r):
     return f"{d['product']} {d['version'].split('-')[0].split(' ')[0]}"
 
 
+def believable(results):
+    return all(r["measurement"]["verdict"] == "valid" for r in results)
+
+
 def bank(found, keep):
     """Tables 1 and 2 of the reports in one, a row for each run."""
-    rows, curves, waits = [], {}, {}
+    rows, curves, waits, invalid = [], {}, {}, set()
     for name, results in found.items():
         cluster, clients = name.split(" ")
         r = results[0]
@@ -57,11 +61,13 @@ def bank(found, keep):
         rate, p99 = curves.setdefault(cluster, []), waits.setdefault(cluster, [])
         rate.append((int(clients), mean(results, lambda r: r["throughput"]["committed_per_second"])))
         p99.append((int(clients), mean(results, lambda r: r["latency"]["p99_ms"])))
+        if not believable(results):
+            invalid.add((cluster, int(clients)))
     rows.sort(key=lambda row: (row[1], row[5]))
     table(["No.", "vendor", "cluster", "vCPU/node", "RAM/node, GiB", "replicas", "clients", "nodes", "accounts, M", "transfers, M",
            "transactions/s", "mean, ms", "max, ms", "p99, ms", "failed attempts", "verdict"], [[i + 1, *row] for i, row in enumerate(rows)])
-    keep("bank-rate", charts.lines("Bank transfers by clients", "clients", "committed a second", curves, log_x=True))
-    keep("bank-p99", charts.lines("Response time by clients, 99th percentile", "clients", "milliseconds", waits, log_x=True))
+    keep("bank-rate", charts.lines("Bank transfers by clients", "clients", "committed a second", curves, log_x=True, invalid=invalid))
+    keep("bank-p99", charts.lines("Response time by clients, 99th percentile", "clients", "milliseconds", waits, log_x=True, invalid=invalid))
 
 
 def failed(r):
@@ -74,7 +80,7 @@ def failed(r):
 
 
 def bulkupdate(found, keep):
-    rows, total, worst = [], {}, {}
+    rows, total, worst, invalid = [], {}, {}, set()
     for name, results in found.items():
         r = results[0]
         for x in r["rounds"]:
@@ -83,13 +89,20 @@ def bulkupdate(found, keep):
             total.setdefault(product(r), []).append((x["clients"], x["seconds"]))
             worst.setdefault(product(r) + ", mean", []).append((x["clients"], t["mean_ms"] / 1000))
             worst.setdefault(product(r) + ", p95", []).append((x["clients"], t["p95_ms"] / 1000))
+            if not believable(results):
+                invalid |= {(product(r) + part, x["clients"]) for part in ("", ", mean", ", p95")}
     table(["", "workers", "all 1,000 tasks", "mean", "p50", "p99", "max", "verdict"], rows)
-    keep("bulkupdate-total", charts.lines("Bulk updates: time of all 1,000 tasks", "workers", "seconds", total))
-    keep("bulkupdate-task", charts.lines("Bulk updates: time of one task", "workers", "seconds", worst))
+    keep("bulkupdate-total", charts.lines("Bulk updates: time of all 1,000 tasks", "workers", "seconds", total, invalid=known(invalid, total)))
+    keep("bulkupdate-task", charts.lines("Bulk updates: time of one task", "workers", "seconds", worst, invalid=known(invalid, worst)))
+
+
+def known(points, series):
+    """The points (name, x) whose name is one of the series."""
+    return {(name, x) for name, x in points if name in series}
 
 
 def entity(found, keep):
-    rows, over_time = [], {}
+    rows, over_time, invalid = [], {}, set()
     for what, results in found.items():
         side = "writes" if "writes" in what else "reads"
 
@@ -100,12 +113,15 @@ def entity(found, keep):
                      each(results, lambda r: ms(one(r, "mean_ms"))), each(results, lambda r: ms(one(r, "p99_ms"))), each(results, lambda r: ms(one(r, "longest_ms"))),
                      each(results, with_all), each(results, degradation), each(results, standing)])
         over_time[what] = by_second(results[0])
+        if not believable(results[:1]):
+            invalid.add((what, 0))
     table(["", "a second, mean", "best second", "mean", "p99", "longest", "with all clients", "degradation", "verdict"], rows)
     for side in ("writes", "reads"):
         some = {k: v for k, v in over_time.items() if side in k}
         if some:
             marks = list(range(0, int(max(v[-1][0] for v in some.values())) + 1, 15))
-            keep(f"entity-{side}", charts.lines(f"Entities, {side} a second", "seconds", side + " a second", some, marks_x=marks, dots=False))
+            keep(f"entity-{side}", charts.lines(f"Entities, {side} a second", "seconds", side + " a second", some, marks_x=marks, dots=False,
+                                                 invalid=known(invalid, some)))
 
 
 def degradation(r):
@@ -136,6 +152,8 @@ def number(text):
 
 def candles(found, keep):
     size_rows, ask_rows, sizes, quick = [], [], {}, {}
+    amounts = [amount for amount in map(loaded, found.values()) if amount]
+    usual = max(set(amounts), key=amounts.count, default=0)
     for what, results in found.items():
         r = results[0]
         if "data" not in r or not r.get("rounds"):
@@ -157,13 +175,22 @@ def candles(found, keep):
         warm = rounds["quick, warm"]
         used = fact(warm, "server CPU", "")
         ask_rows.append([what, *cells, f"{number(used) * 1e6 / warm['outcomes']['committed']:,.0f}" if used else "-"])
-        sizes[what] = [d["tables_bytes"] / 1e6, d["indexes_bytes"] / 1e6]
-        quick[what] = [rounds["quick, warm"]["service_time"]["mean_ms"] * 1000]
+        if loaded(results) != usual:
+            continue  # a bar of fewer candles is no comparison
+        name = what if believable(results) else what + " (invalid)"
+        sizes[name] = [d["tables_bytes"] / 1e6, d["indexes_bytes"] / 1e6]
+        quick[name] = [rounds["quick, warm"]["service_time"]["mean_ms"] * 1000]
     table(["engine", "candles", "written/s", "server CPU", "data MB", "indexes MB", "raw / data", "raw / all", "verdict"], size_rows)
     table(["engine", "quick, cold", "quick, warm", "interval, cold", "interval, warm", "day, cold", "day, warm", "server CPU, quick, warm"], ask_rows)
     if sizes:
-        keep("candles-size", charts.bars("Size on disk", "megabytes", sizes, ["data", "indexes"]))
-        keep("candles-quick", charts.bars("Quick query, warm, mean", "microseconds", quick, ["mean"]))
+        keep("candles-size", charts.bars(f"Size on disk, {usual:,} candles", "megabytes", sizes, ["data", "indexes"]))
+        keep("candles-quick", charts.bars(f"Quick query, warm, mean, {usual:,} candles", "microseconds", quick, ["mean"]))
+
+
+def loaded(results):
+    """How many candles the first of the results has, or 0."""
+    rounds = results[0].get("rounds") or []
+    return int(number(fact(rounds[0], "rows"))) if rounds else 0
 
 
 def fact(x, name, other="0"):
@@ -175,7 +202,7 @@ def rate(r):
 
 
 def churn(found, keep):
-    head, rows, curves = [], [], {}
+    head, rows, curves, invalid = [], [], {}, set()
     for results in found.values():
         r = results[0]
         on_disk = [(x["name"], number(fact(x, "bytes on disk")) / 1e6, x["seconds"]) for x in r["rounds"]]
@@ -183,6 +210,9 @@ def churn(found, keep):
         repairs = [f"{name} {size:,.1f}, in {ms(took * 1000)}" for name, size, took in on_disk[len(steps):]]
         head = [name for name, _, _ in steps]
         rows.append([product(r), *(f"{size:,.1f}" for _, size, _ in steps), "; ".join(repairs), standing(r)])
-        curves[product(r)] = [(i + 1, size) for i, (_, size, _) in enumerate(on_disk)]
+        curves[product(r)] = [(i + 1, size) for i, (_, size, _) in enumerate(steps)] + [(len(steps) + 1, size) for _, size, _ in on_disk[-1:]]
+        if not believable(results):
+            invalid |= {(product(r), x) for x, _ in curves[product(r)]}
     table(["", *head, "repair", "verdict"], rows)
-    keep("churn", charts.lines("Megabytes on disk: fill, three times delete and refill, repair", "step", "megabytes", curves))
+    words = dict(enumerate([*head, "last repair"], 1))
+    keep("churn", charts.lines("Megabytes on disk after each round", "", "megabytes", curves, marks_x=words, invalid=invalid))
