@@ -76,10 +76,11 @@ type Plan struct {
 // MaxClients bounds Plan.Clients.
 const MaxClients = 10_000
 
-// Defaults returns the plan of a run without flags.
+// Defaults returns the plan of a run without flags. It is long enough for a
+// steady state to be judged.
 func Defaults() Plan {
 	return Plan{
-		Clients: 4, Arrivals: Closed, Warmup: time.Second, Duration: 5 * time.Second,
+		Clients: 4, Arrivals: Closed, Warmup: 2 * time.Second, Duration: 12 * time.Second,
 		Timeout: 30 * time.Second, Retry: RetryNone, MaxAttempts: 10,
 	}
 }

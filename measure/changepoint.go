@@ -71,7 +71,7 @@ func FindDegradation(s Series) Degradation {
 	if noise == 0 {
 		return best
 	}
-	bounds := levels(rates, noise*noise*changePenalty*math.Log(float64(len(rates))))
+	bounds := levels(rates, noise*noise*changePenalty*math.Log(float64(len(rates))), minLevel)
 	pairs := float64(len(rates)) * float64(len(rates)) / 2
 	for i := 1; i+1 < len(bounds); i++ {
 		after := rates[bounds[i]:]
@@ -132,9 +132,9 @@ func noiseOf(values []float64) float64 {
 }
 
 // levels returns the bounds of the segments that cost least: the squared
-// deviations from each one's mean, and the penalty for each. The first bound is
-// 0, the last the number of values.
-func levels(values []float64, penalty float64) []int {
+// deviations from each one's mean, and the penalty for each. None has fewer than
+// least values. The first bound is 0, the last the number of values.
+func levels(values []float64, penalty float64, least int) []int {
 	n := len(values)
 	sums, squares := make([]float64, n+1), make([]float64, n+1)
 	middle := meanOf(values) // taken off, so that squares keep their digits
@@ -145,23 +145,23 @@ func levels(values []float64, penalty float64) []int {
 		sum := sums[to] - sums[from]
 		return squares[to] - squares[from] - sum*sum/float64(to-from)
 	}
-	least, last := make([]float64, n+1), make([]int, n+1)
-	least[0] = -penalty
+	cheapest, last := make([]float64, n+1), make([]int, n+1)
+	cheapest[0] = -penalty
 	candidates := []int{0}
-	for to := minLevel; to <= n; to++ {
-		least[to] = math.Inf(1)
+	for to := least; to <= n; to++ {
+		cheapest[to] = math.Inf(1)
 		for _, from := range candidates {
-			if to-from < minLevel {
+			if to-from < least {
 				continue
 			}
-			if c := least[from] + cost(from, to) + penalty; c < least[to] {
-				least[to], last[to] = c, from
+			if c := cheapest[from] + cost(from, to) + penalty; c < cheapest[to] {
+				cheapest[to], last[to] = c, from
 			}
 		}
 		candidates = slices.DeleteFunc(candidates, func(from int) bool {
-			return to-from >= minLevel && least[from]+cost(from, to) > least[to]
+			return to-from >= least && cheapest[from]+cost(from, to) > cheapest[to]
 		})
-		if next := to - minLevel + 1; next >= minLevel {
+		if next := to - least + 1; next >= least {
 			candidates = append(candidates, next)
 		}
 	}
@@ -182,9 +182,6 @@ func below(values []float64, bounds []int, limit float64) bool {
 	}
 	return true
 }
-
-// maxCorrelation keeps the inflation finite.
-const maxCorrelation = 0.9
 
 // inflationOf is by how much the variance of a mean is larger than that of
 // independent values, from the correlation of neighbours within these parts.

@@ -183,7 +183,7 @@ func (s Steps) Quiet(scope Scope, impacts []Impact) (quiet Steps, positions []in
 			continue
 		}
 		quiet.Committed = append(quiet.Committed, s.Committed[i])
-		quiet.MeanMillis = append(quiet.MeanMillis, s.MeanMillis[i])
+		quiet.TypicalMillis = append(quiet.TypicalMillis, s.TypicalMillis[i])
 		positions = append(positions, i)
 	}
 	return quiet, positions
@@ -197,7 +197,7 @@ func (s Steps) from(positions []int, start int64) (rest Steps, at []int) {
 	for i, p := range positions {
 		if int64(p)*width >= start {
 			rest.Committed = append(rest.Committed, s.Committed[i])
-			rest.MeanMillis = append(rest.MeanMillis, s.MeanMillis[i])
+			rest.TypicalMillis = append(rest.TypicalMillis, s.TypicalMillis[i])
 			at = append(at, p)
 		}
 	}

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -30,7 +31,7 @@ type Figures struct {
 	Throughput Throughput
 	Series     Series
 	// Steps cut the measured part, from its very start, into equal intervals
-	// of a second or more.
+	// of a tenth of a second or more.
 	Steps Steps
 }
 
@@ -152,25 +153,27 @@ func (s *Summary) Figures() Figures {
 // at its end is left out.
 type Steps struct {
 	// Seconds is the width of each: 1, 2 or 5 times a power of ten, at least
-	// 1, such that there are at most MaxPoints.
+	// 0.1, such that there are at most MaxPoints.
 	Seconds float64
 	// Committed counts the committed operations that ended in each.
 	Committed []int64
-	// MeanMillis is their mean response time, -1 where there was none.
-	MeanMillis []float64
+	// TypicalMillis is the geometric mean of their response times, -1 where there
+	// was none. A few that are very slow move it little, and where operations are
+	// of two kinds it does not fall between them, as a median does.
+	TypicalMillis []float64
 }
 
 type stepping struct {
 	start, width int64
 	committed    []int64
-	nanos        []float64
+	logs         []float64 // sums of the logarithms of nanoseconds
 }
 
 func newStepping(scope Scope) *stepping {
 	length := max(scope.MeasureEnd-scope.MeasureStart, 0)
-	s := &stepping{start: scope.MeasureStart, width: niceInterval(length, time.Second)}
+	s := &stepping{start: scope.MeasureStart, width: niceInterval(length, 100*time.Millisecond)}
 	s.committed = make([]int64, length/s.width)
-	s.nanos = make([]float64, length/s.width)
+	s.logs = make([]float64, length/s.width)
 	return s
 }
 
@@ -178,18 +181,18 @@ func newStepping(scope Scope) *stepping {
 func (s *stepping) add(op *history.Op) {
 	if i := (op.End - s.start) / s.width; i >= 0 && i < int64(len(s.committed)) {
 		s.committed[i]++
-		s.nanos[i] += float64(op.Latency())
+		s.logs[i] += math.Log(max(float64(op.Latency()), 1))
 	}
 }
 
 func (s *stepping) steps() Steps {
 	out := Steps{Seconds: float64(s.width) / 1e9, Committed: slices.Clone(s.committed)}
 	for i, n := range s.committed {
-		mean := -1.0
+		typical := -1.0
 		if n > 0 {
-			mean = s.nanos[i] / float64(n) / 1e6
+			typical = math.Exp(s.logs[i]/float64(n)) / 1e6
 		}
-		out.MeanMillis = append(out.MeanMillis, mean)
+		out.TypicalMillis = append(out.TypicalMillis, typical)
 	}
 	return out
 }

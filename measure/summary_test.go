@@ -222,9 +222,17 @@ func TestSteps(t *testing.T) {
 		s.Add(ended(0, history.Committed, (end-4)*ms, 0, end*ms))
 	}
 	s.Add(ended(0, history.Rejected, 0, 0, 600*ms))
+	s.Add(ended(0, history.Committed, 3640*ms, 0, 3641*ms))
 	got := s.Figures().Steps
-	if got.Seconds != 1 || !slices.Equal(got.Committed, []int64{2, 1, 1}) || !slices.Equal(got.MeanMillis, []float64{4, 4, 4}) {
+	want := make([]int64, 32)
+	want[0], want[9], want[10], want[29], want[30], want[31] = 1, 1, 1, 1, 1, 2
+	if got.Seconds != 0.1 || !slices.Equal(got.Committed, want) {
 		t.Errorf("got %+v", got)
+	}
+	for i, typical := range map[int]float64{0: 4, 1: -1, 31: 2} { // of 1 and 4 ms the geometric mean is 2
+		if math.Abs(got.TypicalMillis[i]-typical) > 1e-9 {
+			t.Errorf("interval %d: %v, want %v", i, got.TypicalMillis[i], typical)
+		}
 	}
 	if empty := NewSummary(Scope{}).Figures(); len(empty.Steps.Committed) != 0 || len(empty.Series.Committed) != 1 || empty.Throughput.PerSecond != 0 {
 		t.Errorf("of nothing: %+v", empty.Steps)

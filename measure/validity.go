@@ -26,18 +26,14 @@ type Limits struct {
 	// of the 99th percentile of the service time. The larger of the two counts.
 	MaxOwnLag      time.Duration
 	MaxOwnLagShare float64
-	// A trend counts if its p value is below TrendPValue and its change over
-	// the measured part is above TrendChange, a share of the median. It is not
-	// judged with fewer than MinIntervals intervals of at least a second.
-	TrendPValue  float64
-	TrendChange  float64
-	MinIntervals int
+	// SteadyMargin is by how much throughput and latency may change over the
+	// measured part for the state to be steady, as a share of their median. It
+	// is not judged by less than MinSteady.
+	SteadyMargin float64
+	MinSteady    time.Duration
 	// NoSteadyState is true for work that changes by design: no steady state is
 	// looked for.
 	NoSteadyState bool
-	// WideSpread is the spread between intervals, as a share of the median,
-	// from which on a note is made of it.
-	WideSpread float64
 }
 
 // DefaultLimits returns the limits that hold if nobody says otherwise.
@@ -45,7 +41,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		MinMeasured: time.Second, MinCommitted: 100, MaxErrorShare: 0.10, MaxCPUShare: 0.90,
 		MaxUnservedShare: 0.01, MaxOwnLag: 10 * time.Millisecond, MaxOwnLagShare: 0.5,
-		TrendPValue: 0.01, TrendChange: 0.20, MinIntervals: 10, WideSpread: 0.25,
+		SteadyMargin: 0.20, MinSteady: 10 * time.Second,
 	}
 }
 
@@ -97,7 +93,7 @@ func Judge(f Figures, c Conditions, limits Limits) Validity {
 		steps, positions = steps.from(positions, c.AllStarted-f.Scope.MeasureStart)
 		v.noteRamp(steps, c.AllStarted)
 	}
-	v.Steadiness = judgeSteadiness(steps, positions, limits)
+	v.Steadiness = judgeSteadiness(steps, positions, c.OpenLoop, limits)
 	v.judgeLength(f, limits)
 	if len(c.Impacts) == 0 {
 		v.judgeErrors(f.Measured, limits)
@@ -197,14 +193,14 @@ func (v *Validity) judgeSteadiness(limits Limits, disturbed bool) {
 	switch {
 	case limits.NoSteadyState:
 		return
-	case !s.Judged:
+	case s.State == NotJudged:
 		v.note("steady state %s", s.Text)
-	case !s.Steady && disturbed:
+	case s.State == Steady:
+	case disturbed:
 		v.note("no steady state between the faults: %s", s.Text)
-	case !s.Steady:
+	case s.State == NotShown:
+		v.refuse("steady state %s", s.Text)
+	default:
 		v.refuse("no steady state: %s", s.Text)
-	}
-	if s.Judged && s.Steady && s.SpreadShare >= limits.WideSpread {
-		v.note("throughput was uneven: between intervals of %g s it spread by %.0f %% of its median", s.IntervalSeconds, 100*s.SpreadShare)
 	}
 }

@@ -77,10 +77,10 @@ func TestJudge(t *testing.T) {
 			c.AllStarted = 30 * sec
 		}, nil, []string{"still starting until 30 s, within the measured part, whose figures hold that as well", "steady state not judged"}},
 		{"too short for a trend", func(f *Figures, _ *Conditions) { f.Steps = steps(5, ramp(1000, 3000), flat(3)) }, nil, []string{"steady state not judged"}},
-		{"uneven", func(f *Figures, _ *Conditions) {
+		{"too noisy for a trend", func(f *Figures, _ *Conditions) {
 			n := 0
-			f.Steps = steps(20, func(float64) float64 { n++; return float64(1000 + 900*(n%2)) }, flat(3))
-		}, nil, []string{"uneven"}},
+			f.Steps = steps(20, func(float64) float64 { n++; return float64(1000 + 500*(n%3)) }, flat(3))
+		}, []string{"steady state not shown within 20 %"}, nil},
 		{"out of range", func(f *Figures, _ *Conditions) { f.Latency.OutOfRange, f.Uncommitted.OutOfRange = 2, 3 }, nil, []string{"5 response times"}},
 		{"all at once", func(f *Figures, c *Conditions) {
 			f.Scope = Scope{MeasureEnd: sec / 2, Cut: "interrupt"}
@@ -117,6 +117,7 @@ func TestLimitsAreKept(t *testing.T) {
 		"MaxErrorShare":    func(l *Limits) { l.MaxErrorShare = 0.001 },
 		"MaxCPUShare":      func(l *Limits) { l.MaxCPUShare = 0.3 },
 		"MaxUnservedShare": func(l *Limits) { l.MaxUnservedShare = 0 },
+		"SteadyMargin":     func(l *Limits) { l.SteadyMargin = 0 },
 		"MaxOwnLag":        func(l *Limits) { l.MaxOwnLag, l.MaxOwnLagShare = 0, 0.2 },
 	} {
 		limits := DefaultLimits()

@@ -30,7 +30,10 @@ type Result struct {
 	Checks  []check.Result `json:"checks"`
 
 	Measurement Measurement `json:"measurement"`
-	Throughput  Throughput  `json:"throughput"`
+	// Steadiness is null in runs of before it was kept, and where no steady
+	// state is looked for.
+	Steadiness *Steadiness `json:"steadiness,omitempty"`
+	Throughput Throughput  `json:"throughput"`
 	// Latency is response time from due, ServiceTime from the first attempt's
 	// start; both over the committed operations that were due in the measured
 	// part.
@@ -71,14 +74,6 @@ type Result struct {
 	// RunNotes are those of the Notes that the run itself made. They are kept
 	// when it is judged again; the others are made anew.
 	RunNotes []string `json:"run_notes,omitempty"`
-}
-
-// Measurement says whether the figures may be believed.
-type Measurement struct {
-	// Verdict is "valid" or "invalid".
-	Verdict string `json:"verdict"`
-	// Reasons says why not; empty if valid.
-	Reasons []string `json:"reasons"`
 }
 
 // Throughput counts committed operations only.

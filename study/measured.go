@@ -135,8 +135,24 @@ func enterValidity(r *report.Result, figures measure.Figures, f findings, impact
 		r.Measurement.Verdict = invalid
 	}
 	r.Notes = append(r.Notes, v.Notes...)
-	if v.Steadiness.Judged && v.Steadiness.Steady {
+	enterSteadiness(r, v.Steadiness, limits(r.Workload))
+	if v.Steadiness.State == measure.Steady {
 		r.Notes = append(r.Notes, "steady state: "+v.Steadiness.Text)
+	}
+}
+
+func enterSteadiness(r *report.Result, s measure.Steadiness, l measure.Limits) {
+	r.Steadiness = nil
+	if l.NoSteadyState {
+		return
+	}
+	change := func(c measure.Change) report.Change {
+		return report.Change(c)
+	}
+	r.Steadiness = &report.Steadiness{
+		State: string(s.State), Text: s.Text, Margin: s.Margin,
+		Throughput: change(s.Throughput), Latency: change(s.Latency),
+		Spread: s.SpreadShare, Intervals: s.Intervals, IntervalSeconds: s.IntervalSeconds,
 	}
 }
 

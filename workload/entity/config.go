@@ -2,7 +2,6 @@ package entity
 
 import (
 	"strconv"
-	"time"
 
 	"assay/load"
 	"assay/workload"
@@ -27,7 +26,7 @@ func Defaults() Config { return Config{WriteShare: 0.5, Entities: 1000} }
 // LoadDefaults returns the load of a run without flags, which is short.
 func LoadDefaults() load.Plan {
 	p := load.Defaults()
-	p.Clients, p.Warmup, p.Duration = 16, 2*time.Second, 10*time.Second
+	p.Clients = 16
 	return p
 }
 
