@@ -1,7 +1,8 @@
 """The tables and charts of reports.py, from results alone.
 
 Each function takes {name: [result of each turn]} and a way to keep charts.
-Where a run was done in several turns, its cells hold a figure for each.
+Where a run was done in several turns, the table has a figure or a row for each,
+and a chart has their mean; that of entities has the first turn.
 """
 import charts
 
@@ -81,17 +82,21 @@ def failed(r):
 
 def bulkupdate(found, keep):
     rows, total, worst, invalid = [], {}, {}, set()
-    for name, results in found.items():
-        r = results[0]
-        for x in r["rounds"]:
-            t = x["service_time"]
-            rows.append([product(r), x["clients"], ms(x["seconds"] * 1000), ms(t["mean_ms"]), ms(t["p50_ms"]), ms(t["p99_ms"]), ms(t["max_ms"]), standing(r)])
-            total.setdefault(product(r), []).append((x["clients"], x["seconds"]))
-            worst.setdefault(product(r) + ", mean", []).append((x["clients"], t["mean_ms"] / 1000))
-            worst.setdefault(product(r) + ", p95", []).append((x["clients"], t["p95_ms"] / 1000))
+    for results in found.values():
+        name = product(results[0])
+        for turn, r in enumerate(results, 1):
+            for x in r["rounds"]:
+                t = x["service_time"]
+                rows.append([name, x["clients"], turn, ms(x["seconds"] * 1000), ms(t["mean_ms"]), ms(t["p50_ms"]), ms(t["p99_ms"]), ms(t["max_ms"]), standing(r)])
+        for i, x in enumerate(results[0]["rounds"]):
+            clients = x["clients"]
+            total.setdefault(name, []).append((clients, mean(results, lambda r, i=i: r["rounds"][i]["seconds"])))
+            for key in ("mean", "p95"):
+                took = mean(results, lambda r, i=i, key=key: r["rounds"][i]["service_time"][key + "_ms"]) / 1000
+                worst.setdefault(f"{name}, {key}", []).append((clients, took))
             if not believable(results):
-                invalid |= {(product(r) + part, x["clients"]) for part in ("", ", mean", ", p95")}
-    table(["", "workers", "all 1,000 tasks", "mean", "p50", "p99", "max", "verdict"], rows)
+                invalid |= {(name + part, clients) for part in ("", ", mean", ", p95")}
+    table(["", "workers", "turn", "all 1,000 tasks", "mean", "p50", "p99", "max", "verdict"], rows)
     keep("bulkupdate-total", charts.lines("Bulk updates: time of all 1,000 tasks", "workers", "seconds", total, invalid=known(invalid, total)))
     keep("bulkupdate-task", charts.lines("Bulk updates: time of one task", "workers", "seconds", worst, invalid=known(invalid, worst)))
 
@@ -152,45 +157,56 @@ def number(text):
 
 def candles(found, keep):
     size_rows, ask_rows, sizes, quick = [], [], {}, {}
-    amounts = [amount for amount in map(loaded, found.values()) if amount]
+    amounts = [loaded(r) for results in found.values() for r in results if loaded(r)]
     usual = max(set(amounts), key=amounts.count, default=0)
     for what, results in found.items():
-        r = results[0]
-        if "data" not in r or not r.get("rounds"):
-            size_rows.append([what, "no result: " + standing(r)])
-            continue
-        rounds = {x["name"]: x for x in r["rounds"]}
-        raw = number(fact(rounds["day, warm"], "bytes"))
-        d = r["data"]
-        ingest = rounds["ingest"]
-        size_rows.append([what, figure(int(number(fact(ingest, "rows")))), each(results, lambda r: figure(rate(r))),
-                          fact(ingest, "server CPU", "-"), f"{d['tables_bytes'] / 1e6:,.0f}", f"{d['indexes_bytes'] / 1e6:,.0f}",
-                          f"{raw / d['tables_bytes']:.2f}", f"{raw / d['bytes']:.2f}", each(results, standing)])
-        cells = []
-        for kind in ("quick", "interval", "day"):
-            for state in ("cold", "first", "warm"):
-                if f"{kind}, {state}" in rounds:
-                    t = rounds[f"{kind}, {state}"]["service_time"]
-                    cells.append(f"{t['mean_ms'] * 1000:,.0f} / {t['p99_ms'] * 1000:,.0f}" if kind != "day" else f"{t['mean_ms'] * 1000:,.0f}")
-        warm = rounds["quick, warm"]
-        used = fact(warm, "server CPU", "")
-        ask_rows.append([what, *cells, f"{number(used) * 1e6 / warm['outcomes']['committed']:,.0f}" if used else "-"])
-        if loaded(results) != usual:
+        for turn, r in enumerate(results, 1):
+            if not loaded(r):
+                size_rows.append([what, turn, "no result: " + standing(r)])
+                continue
+            size_rows.append([what, turn, *size_cells(r)])
+            ask_rows.append([what, turn, *ask_cells(r)])
+        if any(loaded(r) != usual for r in results):
             continue  # a bar of fewer candles is no comparison
         name = what if believable(results) else what + " (invalid)"
-        sizes[name] = [d["tables_bytes"] / 1e6, d["indexes_bytes"] / 1e6]
-        quick[name] = [rounds["quick, warm"]["service_time"]["mean_ms"] * 1000]
-    table(["engine", "candles", "written/s", "server CPU", "data MB", "indexes MB", "raw / data", "raw / all", "verdict"], size_rows)
-    table(["engine", "quick, cold", "quick, warm", "interval, cold", "interval, warm", "day, cold", "day, warm", "server CPU, quick, warm"], ask_rows)
+        sizes[name] = [mean(results, lambda r: r["data"]["tables_bytes"]) / 1e6, mean(results, lambda r: r["data"]["indexes_bytes"]) / 1e6]
+        quick[name] = [mean(results, lambda r: by_name(r)["quick, warm"]["service_time"]["mean_ms"]) * 1000]
+    table(["engine", "turn", "candles", "written/s", "server CPU", "data MB", "indexes MB", "raw / data", "raw / all", "verdict"], size_rows)
+    table(["engine", "turn", "quick, cold", "quick, warm", "interval, cold", "interval, warm", "day, cold", "day, warm", "server CPU, quick, warm"], ask_rows)
     if sizes:
         keep("candles-size", charts.bars(f"Size on disk, {usual:,} candles", "megabytes", sizes, ["data", "indexes"]))
         keep("candles-quick", charts.bars(f"Quick query, warm, mean, {usual:,} candles", "microseconds", quick, ["mean"]))
 
 
-def loaded(results):
-    """How many candles the first of the results has, or 0."""
-    rounds = results[0].get("rounds") or []
-    return int(number(fact(rounds[0], "rows"))) if rounds else 0
+def by_name(r):
+    return {x["name"]: x for x in r["rounds"]}
+
+
+def size_cells(r):
+    """What was written, what it took, and what it takes on disk."""
+    rounds, d = by_name(r), r["data"]
+    raw = number(fact(rounds["day, warm"], "bytes"))
+    return [figure(loaded(r)), figure(rate(r)), fact(rounds["ingest"], "server CPU", "-"), f"{d['tables_bytes'] / 1e6:,.0f}",
+            f"{d['indexes_bytes'] / 1e6:,.0f}", f"{raw / d['tables_bytes']:.2f}", f"{raw / d['bytes']:.2f}", standing(r)]
+
+
+def ask_cells(r):
+    """Mean and 99th percentile of each round of queries, in microseconds."""
+    rounds, cells = by_name(r), []
+    for kind in ("quick", "interval", "day"):
+        for state in ("cold", "first", "warm"):
+            if f"{kind}, {state}" in rounds:
+                t = rounds[f"{kind}, {state}"]["service_time"]
+                cells.append(f"{t['mean_ms'] * 1000:,.0f} / {t['p99_ms'] * 1000:,.0f}" if kind != "day" else f"{t['mean_ms'] * 1000:,.0f}")
+    warm = rounds["quick, warm"]
+    used = fact(warm, "server CPU", "")
+    return [*cells, f"{number(used) * 1e6 / warm['outcomes']['committed']:,.0f}" if used else "-"]
+
+
+def loaded(r):
+    """How many candles a result has, 0 if it ended before they were there."""
+    rounds = r.get("rounds") or []
+    return int(number(fact(rounds[0], "rows"))) if rounds and "data" in r else 0
 
 
 def fact(x, name, other="0"):
@@ -204,15 +220,18 @@ def rate(r):
 def churn(found, keep):
     head, rows, curves, invalid = [], [], {}, set()
     for results in found.values():
-        r = results[0]
-        on_disk = [(x["name"], number(fact(x, "bytes on disk")) / 1e6, x["seconds"]) for x in r["rounds"]]
-        steps = [x for x in on_disk if x[0].split(" ")[0] in ("fill", "delete", "refill")]
-        repairs = [f"{name} {size:,.1f}, in {ms(took * 1000)}" for name, size, took in on_disk[len(steps):]]
-        head = [name for name, _, _ in steps]
-        rows.append([product(r), *(f"{size:,.1f}" for _, size, _ in steps), "; ".join(repairs), standing(r)])
-        curves[product(r)] = [(i + 1, size) for i, (_, size, _) in enumerate(steps)] + [(len(steps) + 1, size) for _, size, _ in on_disk[-1:]]
+        sizes = []
+        for turn, r in enumerate(results, 1):
+            on_disk = [(x["name"], number(fact(x, "bytes on disk")) / 1e6, x["seconds"]) for x in r["rounds"]]
+            steps = [x for x in on_disk if x[0].split(" ")[0] in ("fill", "delete", "refill")]
+            repairs = [f"{name} {size:,.1f}, in {ms(took * 1000)}" for name, size, took in on_disk[len(steps):]]
+            head = [name for name, _, _ in steps]
+            rows.append([product(r), turn, *(f"{size:,.1f}" for _, size, _ in steps), "; ".join(repairs), standing(r)])
+            sizes.append([size for _, size, _ in [*steps, on_disk[-1]]])
+        name = product(results[0])
+        curves[name] = [(i, sum(at) / len(at)) for i, at in enumerate(zip(*sizes), 1)]
         if not believable(results):
-            invalid |= {(product(r), x) for x, _ in curves[product(r)]}
-    table(["", *head, "repair", "verdict"], rows)
+            invalid |= {(name, x) for x, _ in curves[name]}
+    table(["", "turn", *head, "repair", "verdict"], rows)
     words = dict(enumerate([*head, "last repair"], 1))
     keep("churn", charts.lines("Megabytes on disk after each round", "", "megabytes", curves, marks_x=words, invalid=invalid))
