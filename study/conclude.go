@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,8 @@ import (
 // conclude reads the database back, judges and measures the run, and writes
 // its result and report.
 func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
-	if err := readBack(ctx, r.store, r.folder, r.options.Progress); err != nil {
-		// What was recorded can still be judged; nothing can be valid.
+	if err := readBack(ctx, r.store, r.folder, r.scenario, r.result.Run, r.options.Progress); err != nil {
+		// The measurement stands; nothing can be valid or violated.
 		r.inFlight = fmt.Sprintf("%s: %v", noteNotRead, err)
 		r.options.Progress.Note(r.inFlight)
 		r.note(r.inFlight)
@@ -108,6 +109,9 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	judged, err := s.kind().judge(ctx, folder, s, r.Database.Promise, f.inFlight)
 	if err != nil {
 		return err
+	}
+	if !exists(folder, s.kind().stateFile) {
+		withhold(judged.results, cmp.Or(f.inFlight, noteNotRead))
 	}
 	r.Checks = append(judged.results, accounting(figures, judged.counted, &r.Client))
 	r.Availability, r.Entity = judged.availability, judged.entity

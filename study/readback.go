@@ -29,10 +29,39 @@ type readBackRecord struct {
 	Size *workload.Size `json:"size,omitempty"`
 }
 
-// readBack saves the state of the database in the run's folder.
-func readBack(ctx context.Context, store work, folder string, p Progress) error {
+// readBack saves the state of the database in the run's folder, if it is this
+// run's before and after it is read: a schema that is replaced meanwhile would
+// be taken for one that has lost its rows. A state that was saved earlier is
+// replaced by a good one only.
+func readBack(ctx context.Context, store work, folder string, s Scenario, run string, p Progress) error {
 	p.Stage("reading everything back")
-	return store.Save(ctx, folder, func(rows int64) { p.Rows(rows, 0) })
+	if err := holdsRun(ctx, store, run); err != nil {
+		return err
+	}
+	state := filepath.Join(folder, s.kind().stateFile)
+	earlier := state + ".earlier"
+	if err := os.Rename(state, earlier); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keep the state that was read earlier: %w", err)
+	}
+	err := store.Save(ctx, folder, func(rows int64) { p.Rows(rows, 0) })
+	if err == nil {
+		err = holdsRun(ctx, store, run)
+	}
+	if err == nil {
+		return removed(earlier)
+	}
+	if restored := os.Rename(earlier, state); restored == nil || !errors.Is(restored, fs.ErrNotExist) {
+		return errors.Join(err, restored)
+	}
+	return errors.Join(err, removed(state))
+}
+
+// removed removes a file that may not be there.
+func removed(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func writeReadBack(folder string, record readBackRecord) error {

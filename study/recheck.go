@@ -249,12 +249,12 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 	if err != nil {
 		return err
 	}
-	err = readStore(ctx, folder, store, r, o.Progress)
+	err = readStore(ctx, folder, store, s, r, o.Progress)
 	return errors.Join(err, store.Close())
 }
 
 // readStore reads only if the database still holds this very run.
-func readStore(ctx context.Context, folder string, store work, r *report.Result, p Progress) error {
+func readStore(ctx context.Context, folder string, store work, s Scenario, r *report.Result, p Progress) error {
 	found, err := store.Find(ctx)
 	switch {
 	case err != nil:
@@ -270,7 +270,7 @@ func readStore(ctx context.Context, folder string, store work, r *report.Result,
 	if err := store.Settle(settling); err != nil {
 		return fmt.Errorf("the run still has operations in flight: %w", err)
 	}
-	if err := readBack(ctx, store, folder, p); err != nil {
+	if err := readBack(ctx, store, folder, s, r.Run, p); err != nil {
 		return err
 	}
 	forgetReadingNotes(r)

@@ -1,7 +1,6 @@
 package bank
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -129,9 +128,9 @@ func judgeReplicas(judge *ledger.Judge, e Evidence) (r check.Result, ok bool, er
 		replicas = append(replicas, replica)
 	}
 	r, err = ledger.Replicas(stateOf(e.State), replicas, judge.Outcome)
-	var cut *history.CutError
-	if errors.As(err, &cut) { // what was not read whole cannot be held against anything
-		return check.Result{Name: ledger.CheckReplicas, Verdict: check.Unknown, Detail: cut.Error()}, true, nil
+	why, err := history.WhyMissing(err)
+	if why != "" { // what was not read whole cannot be held against anything
+		return check.Result{Name: ledger.CheckReplicas, Verdict: check.Unknown, Detail: why}, true, nil
 	}
 	r.Detail += left
 	return r, err == nil, err
