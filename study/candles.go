@@ -101,7 +101,11 @@ type restartable interface {
 // offerRestart lets the workload restart the server, if there is one and it is
 // the run's own. A cluster of several would elect or lose its quorum.
 func (r *run) offerRestart() {
-	w, wants := r.store.(restartable)
+	store := r.store
+	if b, is := store.(*bounded); is {
+		store = b.work
+	}
+	w, wants := store.(restartable)
 	if !wants || r.cluster == nil || len(r.cluster.Nodes()) != 1 {
 		return
 	}

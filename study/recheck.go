@@ -31,6 +31,8 @@ type RecheckOptions struct {
 	// judge; empty means the run's own.
 	Model    string
 	Progress Progress
+	// Patience is as in Options.
+	Patience time.Duration
 }
 
 // Recheck judges a saved run from the files in its folder. If the run was cut
@@ -245,7 +247,7 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 			"keeps the address %s without its password; give the whole one with --db or ASSAY_DB", address)}
 	}
 	o.Progress.Stage("connecting")
-	store, err := openWork(ctx, s, withOptions(address, s.Options))
+	store, err := openWork(ctx, s, withOptions(address, s.Options), o.Patience)
 	if err != nil {
 		return err
 	}

@@ -65,6 +65,12 @@ func (i *intruder) Stage(text string) {
 	}
 }
 
+func (i *intruder) Rows(done, total int64) {
+	if i.stage == "rows" && done > 0 {
+		i.once.Do(i.act)
+	}
+}
+
 func (i *intruder) Working(time.Duration, bool, measure.Snapshot) {
 	if i.stage == "" {
 		i.once.Do(i.act)
@@ -121,7 +127,7 @@ func intrude(t *testing.T, database func(t *testing.T) string, stages ...string)
 				}
 				t.Run(name+" "+deed+" at "+at, func(t *testing.T) {
 					s.Database = database(t)
-					other, err := openWork(t.Context(), s, s.Database)
+					other, err := openWork(t.Context(), s, s.Database, 0)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -161,10 +167,10 @@ func TestAFileThatIsRemoved(t *testing.T) {
 	}
 }
 
-// TestASchemaOnAServerThatSomebodyElseReplaces is the same on real servers, and
-// also while the clients work. Cassandra answers a schema that is changed under
-// load with tables that some of its threads still have, and is left in peace.
-func TestASchemaOnAServerThatSomebodyElseReplaces(t *testing.T) {
+// TestServers disturbs runs on real servers, which are started once for all of
+// it. Cassandra answers a schema that is changed under load with tables that some
+// of its threads still have, and is left in peace while clients work.
+func TestServers(t *testing.T) {
 	for text, stages := range map[string][]string{
 		"postgres:1": {"", atReading}, "mariadb:1": {"", atReading}, "cassandra:1": {atReading},
 		"mongodb:3,election=2s,shutdown=100ms": {"", atReading},
@@ -183,12 +189,15 @@ func TestASchemaOnAServerThatSomebodyElseReplaces(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			intrude(t, func(t *testing.T) string {
-				if strings.HasPrefix(c.Address(), "mongodb:") {
-					dropAll(t, c.Address())
-				}
-				return c.Address()
-			}, stages...)
+			t.Run("GoAway", func(t *testing.T) { silence(t, c) })
+			t.Run("Replaced", func(t *testing.T) {
+				intrude(t, func(t *testing.T) string {
+					if strings.HasPrefix(c.Address(), "mongodb:") {
+						dropAll(t, c.Address())
+					}
+					return c.Address()
+				}, stages...)
+			})
 		})
 	}
 }

@@ -36,6 +36,10 @@ type Options struct {
 	Servers string
 	// Progress is told how the run goes; it must not be nil.
 	Progress Progress
+	// Patience is how long a phase other than the work may make no progress
+	// before the database is asked whether it is still there, and how long it
+	// may take to answer; 0 means a minute.
+	Patience time.Duration
 }
 
 // Progress is told how a run goes. It is called from one goroutine at a time.
@@ -141,7 +145,7 @@ func (r *run) forget() {
 }
 
 func (r *run) reach(ctx context.Context) error {
-	store, err := openWork(ctx, r.scenario, r.address)
+	store, err := openWork(ctx, r.scenario, r.address, r.options.Patience)
 	if err != nil {
 		return err
 	}
@@ -190,8 +194,8 @@ func (r *run) load(ctx context.Context) error {
 	}
 	r.result = begin(r.scenario, mark, started)
 	r.result.Cluster = r.nodes
-	if rounds, several := r.store.(inRounds); several {
-		enterPlan(&r.result.Load, rounds.Rounds())
+	if rounds, several := roundsOf(r.store); several {
+		enterPlan(&r.result.Load, rounds)
 	}
 	if err := writeResult(r.folder, r.result); err != nil {
 		return err
@@ -223,7 +227,7 @@ func (r *run) load(ctx context.Context) error {
 // work does the operations and records them.
 func (r *run) work(ctx context.Context) (load.Stats, error) {
 	var clients []load.Client
-	rounds, several := r.store.(inRounds)
+	rounds, several := roundsOf(r.store)
 	if !several {
 		r.options.Progress.Stage("opening " + check.Counted(r.scenario.Load.Clients, "session", "sessions"))
 		opening := time.Now()
@@ -252,7 +256,7 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	unobserve := r.observe(ctx, file, now)
 	var stats load.Stats
 	if several {
-		stats, err = r.workRounds(ctx, rounds.Rounds(), recorder, now)
+		stats, err = r.workRounds(ctx, rounds, recorder, now)
 	} else {
 		stats, err = load.Run(ctx, r.scenario.Load, clients, recorder, now)
 	}

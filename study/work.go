@@ -1,8 +1,10 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"assay/catalog"
 	"assay/check"
@@ -87,8 +89,9 @@ func kinds() map[string]kind {
 // kind is the scenario's; the zero kind if there is no such workload.
 func (s Scenario) kind() kind { return kinds()[s.Workload] }
 
-// openWork opens the scenario's workload on the database at address.
-func openWork(ctx context.Context, s Scenario, address string) (work, error) {
+// openWork opens the scenario's workload on the database at address. None of its
+// calls makes no progress for longer than patience, 0 for the default.
+func openWork(ctx context.Context, s Scenario, address string, patience time.Duration) (work, error) {
 	driver, err := catalog.DriverFor(address)
 	if err != nil {
 		return nil, err
@@ -96,7 +99,24 @@ func openWork(ctx context.Context, s Scenario, address string) (work, error) {
 	if err := s.validateWorkload(); err != nil {
 		return nil, err
 	}
-	return s.kind().open(ctx, driver, s, address)
+	// The driver bounds each contact by the time to connect.
+	b := newBounded(unopened{address: workload.Redact(address)}, cmp.Or(patience, defaultPatience)+s.ConnectTimeout, address)
+	opened, err := bind(b, ctx, "connecting", func(ctx context.Context) (work, error) { return s.kind().open(ctx, driver, s, address) })
+	if err != nil {
+		return nil, err
+	}
+	return newBounded(opened, patience, address), nil
+}
+
+// unopened is the work of a database that was not reached yet.
+type unopened struct {
+	work
+	address string
+}
+
+// Describe says that there is no answer, so that opening is given up.
+func (u unopened) Describe(context.Context) (workload.Product, error) {
+	return workload.Product{}, &workload.UnreachableError{Address: u.address, Err: context.DeadlineExceeded}
 }
 
 // openOn reaches a database's store with open and begins a workload on it,
