@@ -75,28 +75,110 @@ func (t *timeline) add(op *history.Op) {
 	p.latency.record(op.Latency())
 }
 
-func (t *timeline) series(scope Scope) Series {
-	s := Series{IntervalSeconds: float64(t.width) / 1e9}
-	for i, p := range t.points {
+// series gives the intervals joined, so many at a time.
+func (t *timeline) series(scope Scope, joined int) Series {
+	width := t.width * int64(joined)
+	s := Series{IntervalSeconds: float64(width) / 1e9}
+	together := newDistribution(coarse)
+	for i := 0; i < len(t.points); i += joined {
 		start := int64(i) * t.width
 		s.StartSeconds = append(s.StartSeconds, float64(start)/1e9)
-		s.Whole = append(s.Whole, start >= scope.MeasureStart && start+t.width <= scope.MeasureEnd)
-		s.Committed = append(s.Committed, p.outcomes.Committed)
-		s.Rejected = append(s.Rejected, p.outcomes.Rejected)
-		s.Failed = append(s.Failed, p.outcomes.Failed)
-		s.Unknown = append(s.Unknown, p.outcomes.Unknown)
-		l := Latency{MeanMillis: -1, P50Millis: -1, P95Millis: -1, P99Millis: -1, P999Millis: -1, MaxMillis: -1}
-		if p.latency != nil {
-			l = p.latency.latency()
-		}
-		s.MeanMillis = append(s.MeanMillis, l.MeanMillis)
-		s.P50Millis = append(s.P50Millis, l.P50Millis)
-		s.P95Millis = append(s.P95Millis, l.P95Millis)
-		s.P99Millis = append(s.P99Millis, l.P99Millis)
-		s.P999Millis = append(s.P999Millis, l.P999Millis)
-		s.MaxMillis = append(s.MaxMillis, l.MaxMillis)
+		s.Whole = append(s.Whole, start >= scope.MeasureStart && start+width <= scope.MeasureEnd)
+		s.addPoint(t.points[i:min(i+joined, len(t.points))], together)
 	}
 	return s
+}
+
+// addPoint adds the figures of some intervals as one; together is overwritten.
+func (s *Series) addPoint(points []point, together *distribution) {
+	var o Outcomes
+	together.reset()
+	for _, p := range points {
+		o.Committed += p.outcomes.Committed
+		o.Rejected += p.outcomes.Rejected
+		o.Failed += p.outcomes.Failed
+		o.Unknown += p.outcomes.Unknown
+		if p.latency != nil {
+			together.merge(p.latency)
+		}
+	}
+	l := Latency{MeanMillis: -1, P50Millis: -1, P95Millis: -1, P99Millis: -1, P999Millis: -1, MaxMillis: -1}
+	if o.Committed > 0 {
+		l = together.latency()
+	}
+	s.Committed = append(s.Committed, o.Committed)
+	s.Rejected = append(s.Rejected, o.Rejected)
+	s.Failed = append(s.Failed, o.Failed)
+	s.Unknown = append(s.Unknown, o.Unknown)
+	s.MeanMillis = append(s.MeanMillis, l.MeanMillis)
+	s.P50Millis = append(s.P50Millis, l.P50Millis)
+	s.P95Millis = append(s.P95Millis, l.P95Millis)
+	s.P99Millis = append(s.P99Millis, l.P99Millis)
+	s.P999Millis = append(s.P999Millis, l.P999Millis)
+	s.MaxMillis = append(s.MaxMillis, l.MaxMillis)
+}
+
+const (
+	// enoughOperations is how many committed operations an interval should hold:
+	// with fewer, the 99th percentile is the maximum by definition.
+	enoughOperations = 100
+	// fewestIntervals is how many are left of a run however few operations it has.
+	fewestIntervals = 10
+)
+
+// merged gives the series in longer intervals, 1, 2 or 5 times a power of ten:
+// the shortest of which at least half of those with committed operations hold
+// enoughOperations, or else the longest that leave fewestIntervals. It is nil
+// where the intervals are long enough as they are.
+func (t *timeline) merged(scope Scope) *Series {
+	joined := 1
+	for width, step := t.width, decade(t.width); t.typical(joined) < enoughOperations; step++ {
+		if step%3 == 1 {
+			width = width / 2 * 5
+		} else {
+			width *= 2
+		}
+		n := int(width / t.width)
+		if (len(t.points)+n-1)/n < fewestIntervals {
+			break
+		}
+		if width%t.width == 0 {
+			joined = n
+		}
+	}
+	if joined == 1 {
+		return nil
+	}
+	s := t.series(scope, joined)
+	return &s
+}
+
+// decade is 0, 1 or 2 for a width of 1, 2 or 5 times a power of ten.
+func decade(width int64) int {
+	for width >= 10 {
+		width /= 10
+	}
+	return int(width) / 2
+}
+
+// typical is the median of the committed operations in those intervals that have
+// some, joined so many at a time; the greatest number if there are none.
+func (t *timeline) typical(joined int) int64 {
+	var counts []int64
+	for points := range slices.Chunk(t.points, joined) {
+		var n int64
+		for _, p := range points {
+			n += p.outcomes.Committed
+		}
+		if n > 0 {
+			counts = append(counts, n)
+		}
+	}
+	if len(counts) == 0 {
+		return math.MaxInt64
+	}
+	slices.Sort(counts)
+	return counts[len(counts)/2]
 }
 
 // Throughput counts committed operations only.

@@ -30,6 +30,9 @@ type Figures struct {
 	Lag        Latency
 	Throughput Throughput
 	Series     Series
+	// Merged is the Series in longer intervals, whose percentiles are told apart
+	// from their maximum; nil where those of Series hold operations enough.
+	Merged *Series
 	// Steps cut the measured part, from its very start, into equal intervals
 	// of a tenth of a second or more.
 	Steps Steps
@@ -142,7 +145,7 @@ func (s *Summary) Figures() Figures {
 		Attempts: s.attempts, Retried: s.retried, Settled: s.settled,
 		Latency: s.latency.withCurve(), ServiceTime: s.service.withCurve(),
 		Uncommitted: s.uncommitted.withCurve(), Lag: s.late.withCurve(),
-		Series: s.timeline.series(s.scope), Steps: s.steps.steps(),
+		Series: s.timeline.series(s.scope, 1), Merged: s.timeline.merged(s.scope), Steps: s.steps.steps(),
 	}
 	out.Throughput = throughput(s.committed, s.scope, out.Series)
 	out.Errors = sortedErrors(s.errors)

@@ -85,7 +85,8 @@ func copyStruct(v reflect.Value, path string, odd *[]string) reflect.Value {
 // absent is the number that stands for "none" in the named field.
 func absent(path string) float64 {
 	switch path {
-	case "client.cpu_share", "series.p50_ms", "series.p95_ms", "series.p99_ms", "series.max_ms":
+	case "client.cpu_share", "series.p50_ms", "series.p95_ms", "series.p99_ms", "series.max_ms",
+		"series_merged.p50_ms", "series_merged.p95_ms", "series_merged.p99_ms", "series_merged.max_ms":
 		return -1
 	}
 	return 0

@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"assay/check"
 )
@@ -87,7 +84,12 @@ type page struct {
 	AvailabilityTable table
 	EntityTable       table
 	RoundTable        table
-	RoundPicture      *roundPicture
+	RoundFactTable    table
+	// RoundPicture is for wide windows, RoundNarrow the same for narrow ones.
+	RoundPicture, RoundNarrow *roundPicture
+	// IntervalText is the length of the charts' intervals, LeftOut says which
+	// percentiles have no line.
+	IntervalText, LeftOut string
 	// Course is true if the charts over time are of the whole run.
 	Course           bool
 	Setup            table
@@ -98,9 +100,6 @@ type page struct {
 	CurveTable       table
 	AnyUncommitted   bool
 }
-
-// card is one of the figures at the top of the page.
-type card struct{ Name, Value, Note string }
 
 func newPage(r *Result, p Page) *page {
 	style := plotStyle + "\n" + pageStyle
@@ -117,11 +116,13 @@ func newPage(r *Result, p Page) *page {
 		DatabaseSettings: named("Settings of the database", "setting", r.Database.Settings),
 		Further:          named("Further figures", "figure", further(r)),
 		EnvironmentTable: named("Environment", "fact", p.Environment),
-		SeriesTable:      seriesTable(&r.Series), CurveTable: curveTable(r),
+		SeriesTable:      seriesTable(r), CurveTable: curveTable(r),
 	}
+	v.IntervalText, v.LeftOut = seconds(v.Chart.Interval), leftOut(&v.Chart)
 	v.Course = !slices.ContainsFunc(r.Rounds, func(x Round) bool { return x.Apart })
 	if len(r.Rounds) > 0 {
-		v.RoundTable, v.RoundPicture = roundTable(r), drawRounds(r.Rounds)
+		v.RoundTable, v.RoundFactTable = roundTable(r), roundFactTable(r)
+		v.RoundPicture, v.RoundNarrow = drawRounds(r.Rounds, wideForm()), drawRounds(r.Rounds, narrowForm())
 	}
 	if r.Availability != nil {
 		v.AvailabilityTable = availabilityTable(r.Availability)
@@ -165,39 +166,6 @@ func meaning(v check.Verdict) string {
 	return "Nothing can be said about whether the database kept its word. That is not the same as valid."
 }
 
-func cards(r *Result) []card {
-	var figures []card
-	m := &r.Measured
-	if len(r.Rounds) > 0 {
-		m = &r.Outcomes
-		figures = append(figures, card{"rounds", strconv.Itoa(len(r.Rounds)), "in " + seconds(r.Throughput.Seconds)})
-	} else {
-		figures = rateCards(r)
-	}
-	figures = append(figures, card{"committed", percent(m.Committed, m.Total()),
-		check.Count(m.Committed) + " of " + check.Count(m.Total())})
-	figures = append(figures, card{"outcome unknown", check.Count(r.Outcomes.Unknown), "in the whole run"})
-	if r.Data.Bytes > 0 {
-		figures = append(figures, card{"data on disk", size(r.Data.Bytes), "tables and indexes"})
-	}
-	return figures
-}
-
-// rateCards are the figures of a run of one piece. Over several rounds, each with
-// work of its own, they would be means of what has nothing in common.
-func rateCards(r *Result) []card {
-	figures := []card{{"committed/s", figure(r.Throughput.PerSecond), "over " + seconds(r.Throughput.Seconds)}}
-	if r.Throughput.Offered > 0 {
-		figures[0].Note += ", " + short(r.Throughput.Offered) + " offered"
-	}
-	if l := &r.Latency; l.Count > 0 {
-		figures = append(figures,
-			card{"response, median", millis(l.P50), "mean " + millis(l.Mean)},
-			card{"response, p99", millis(l.P99), "longest " + millis(l.Max)})
-	}
-	return figures
-}
-
 // judged is a check as the page shows it.
 type judged struct {
 	check.Result
@@ -239,136 +207,4 @@ func judgements(r *Result) []judged {
 		all = append(all, j)
 	}
 	return all
-}
-
-// chart is what the page's script draws.
-type chart struct {
-	Interval float64       `json:"interval"`
-	From     float64       `json:"from"`
-	To       float64       `json:"to"`
-	Start    []float64     `json:"start"`
-	Counts   []chartCounts `json:"counts"`
-	Times    []chartTimes  `json:"times"`
-	Curves   []chartCurve  `json:"curves"`
-	Faults   []chartFault  `json:"faults"`
-	// Fall is when the throughput fell for good, if it did.
-	Fall *float64 `json:"fall,omitempty"`
-}
-
-type chartCounts struct {
-	Name   string  `json:"name"`
-	Values []int64 `json:"values"`
-}
-
-type chartTimes struct {
-	Name   string    `json:"name"`
-	Values []float64 `json:"values"` // milliseconds, -1 for none
-}
-
-type chartCurve struct {
-	Name   string       `json:"name"`
-	Count  int64        `json:"count"`
-	Points [][2]float64 `json:"points"`
-}
-
-type chartFault struct {
-	Name string  `json:"name"`
-	From float64 `json:"from"`
-	To   float64 `json:"to"` // 0 if it was never healed
-}
-
-func chartOf(r *Result) chart {
-	s, n := &r.Series, r.Series.points()
-	c := chart{
-		Interval: s.IntervalSeconds, From: s.MeasureStart, To: s.MeasureEnd, Start: s.Start[:n],
-		Counts: []chartCounts{{"committed", s.Committed[:n]}, {"rejected", s.Rejected[:n]},
-			{"failed", s.Failed[:n]}, {"unknown", s.Unknown[:n]}},
-		Times:  []chartTimes{{"p50", s.P50[:n]}, {"p95", s.P95[:n]}, {"p99", s.P99[:n]}, {"max", s.Max[:n]}},
-		Curves: []chartCurve{}, Faults: []chartFault{}, Fall: s.Degradation,
-	}
-	for _, curve := range curves(r) {
-		if len(curve.Points) > 1 {
-			c.Curves = append(c.Curves, curve)
-		}
-	}
-	for _, f := range r.Faults {
-		to := 0.0
-		if f.healed() {
-			to = f.HealedSecond
-		}
-		c.Faults = append(c.Faults, chartFault{f.name(), f.InjectedSecond, to})
-	}
-	return c
-}
-
-func curves(r *Result) []chartCurve {
-	return []chartCurve{{"response", r.Latency.Count, r.Latency.Curve},
-		{"service", r.ServiceTime.Count, r.ServiceTime.Curve},
-		{"uncommitted", r.Uncommitted.Count, r.Uncommitted.Curve}}
-}
-
-// seriesTable holds the figures of the charts over time.
-func seriesTable(s *Series) table {
-	t := table{Title: "Figures over time", Head: []string{"from", "part", "committed/s", "rejected/s", "failed/s", "unknown/s",
-		"p50", "p95", "p99", "max"}, Words: []int{1}}
-	for i := range s.points() {
-		part := "measured"
-		switch {
-		case s.Start[i] < s.MeasureStart:
-			part = "warm-up"
-		case s.Start[i] >= s.MeasureEnd:
-			part = "after"
-		}
-		row := []string{strconv.FormatFloat(s.Start[i], 'f', -1, 64) + nbsp + "s", part}
-		for _, n := range []int64{s.Committed[i], s.Rejected[i], s.Failed[i], s.Unknown[i]} {
-			row = append(row, perSecond(n, s.IntervalSeconds))
-		}
-		for _, ms := range []float64{s.P50[i], s.P95[i], s.P99[i], s.Max[i]} {
-			text := none
-			if ms >= 0 {
-				text = millis(ms)
-			}
-			row = append(row, text)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
-func perSecond(n int64, interval float64) string {
-	if interval <= 0 {
-		return none
-	}
-	return short(float64(n) / interval)
-}
-
-// curveTable holds the figures of the chart of percentiles.
-func curveTable(r *Result) table {
-	t := table{Title: "Figures by percentile", Head: []string{"percentile"}}
-	var quantiles []float64
-	var all []chartCurve
-	for _, c := range curves(r) {
-		if len(c.Points) == 0 {
-			continue
-		}
-		all = append(all, c)
-		t.Head = append(t.Head, c.Name)
-		for _, p := range c.Points {
-			quantiles = append(quantiles, p[0])
-		}
-	}
-	slices.Sort(quantiles)
-	for _, q := range slices.Compact(quantiles) {
-		// Eleven digits hide what binary fractions add: 99.95, not 99.9500000001.
-		row := []string{strings.TrimRight(strings.TrimRight(strconv.FormatFloat(math.Round(q*1e11)/1e9, 'f', 9, 64), "0"), ".") + nbsp + "%"}
-		for _, c := range all {
-			text := none
-			if i := slices.IndexFunc(c.Points, func(p [2]float64) bool { return p[0] == q }); i >= 0 {
-				text = millis(c.Points[i][1])
-			}
-			row = append(row, text)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
 }

@@ -86,7 +86,7 @@ func ReadJSON(path string) (*Result, error) {
 	switch {
 	case r.Workload == "":
 		return nil, &FileError{path, "is not a result of assay: it names no workload", nil}
-	case !r.Series.even():
+	case !r.Series.even() || r.Merged != nil && !r.Merged.even():
 		return nil, &FileError{path, "was altered: the lists of \"series\" differ in length", nil}
 	}
 	return &r, nil

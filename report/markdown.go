@@ -22,6 +22,9 @@ func Markdown(w io.Writer, r *Result) error {
 	}
 	if len(r.Rounds) > 0 {
 		m.table(roundTable(r))
+		if t := roundFactTable(r); len(t.Rows) > 0 {
+			m.table(t)
+		}
 	} else {
 		m.table(throughputFacts(r))
 		m.table(latencies(r, true))

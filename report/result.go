@@ -51,6 +51,10 @@ type Result struct {
 	Retries Retries      `json:"retries"`
 	// Series is the run over time, Intervals of equal length.
 	Series Series `json:"series"`
+	// Merged is the Series in longer intervals, for the charts: those of Series
+	// hold so few operations that their percentiles cannot be told from their
+	// maximum. It is null where they hold enough.
+	Merged *Series `json:"series_merged,omitempty"`
 
 	Database Database  `json:"database"`
 	Data     Data      `json:"data"`
@@ -270,24 +274,6 @@ type Fault struct {
 	LongestCall float64 `json:"longest_call_ms"`
 	// Errors are the attempts meanwhile that did not commit.
 	Errors []ErrorCount `json:"errors"`
-}
-
-// Round is one stretch of a run that is worked in several.
-type Round struct {
-	Name    string `json:"name"`
-	Clients int    `json:"clients"`
-	// Apart is true if it is not in the run's own throughput and latency.
-	Apart bool `json:"apart,omitempty"`
-	// StartSecond is since the start of the run, Seconds how long it took.
-	StartSecond float64  `json:"start_s"`
-	Seconds     float64  `json:"seconds"`
-	Outcomes    Outcomes `json:"outcomes"`
-	PerSecond   float64  `json:"committed_per_second"`
-	// Service is the time of each committed operation.
-	Service Latency `json:"service_time"`
-	// Facts are what the workload or the server says of the round, such as the
-	// rows that were read, or the share of time spent in waiting for locks.
-	Facts []Setting `json:"facts,omitempty"`
 }
 
 // Availability is what became of writes and reads under the client's policy.

@@ -55,9 +55,12 @@ func judgeCandles(_ context.Context, folder string, s Scenario, promise, inFligh
 	if err != nil {
 		return judgement{}, err
 	}
-	out := judgement{results: j.Results, notes: candleNotes(s.Candles, j.Figures), counted: j.Figures.Outcomes, facts: map[string][]report.Setting{}}
+	out := judgement{results: j.Results, notes: candleNotes(s.Candles, j.Figures), counted: j.Figures.Outcomes, facts: map[string][]report.Setting{}, rates: map[string]float64{}}
 	for name, r := range j.Figures.Rounds {
 		out.facts[name] = candleFacts(r)
+		if r.Nanos > 0 {
+			out.rates[name] = float64(r.Rows) * 1e9 / float64(r.Nanos)
+		}
 	}
 	return out, nil
 }

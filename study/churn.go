@@ -52,6 +52,10 @@ func judgeChurn(_ context.Context, folder string, s Scenario, _, inFlight string
 		return judgement{}, err
 	}
 	out := judgement{results: []check.Result{j.Result}, counted: j.Outcomes, facts: settings(j.Facts)}
+	out.sizes = map[string]report.RoundSize{}
+	for round, size := range j.Sizes {
+		out.sizes[round] = report.RoundSize(size)
+	}
 	if j.Problem != "" {
 		out.notes = append(out.notes, "the size on disk is not known after every round: "+j.Problem)
 	}

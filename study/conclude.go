@@ -116,11 +116,20 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	r.Checks = append(judged.results, accounting(figures, judged.counted, &r.Client))
 	r.Availability, r.Entity = judged.availability, judged.entity
 	for i := range r.Rounds {
-		r.Rounds[i].Facts = append(r.Rounds[i].Facts, judged.facts[r.Rounds[i].Name]...)
+		judged.enterRound(&r.Rounds[i])
 	}
 	r.Verdict = check.Combine(r.Checks)
 	r.Notes = slices.Concat(r.RunNotes, r.Notes, judged.notes)
 	return nil
+}
+
+// enterRound enters what the judge knows of a round.
+func (j *judgement) enterRound(x *report.Round) {
+	x.Facts = append(x.Facts, j.facts[x.Name]...)
+	x.RowsPerSecond = j.rates[x.Name]
+	if size, known := j.sizes[x.Name]; known {
+		x.Size = &size
+	}
 }
 
 // write keeps the result and its page.

@@ -81,10 +81,17 @@ func enterFigures(r *report.Result, f measure.Figures, s Scenario) {
 	if s.Load.Rate > 0 {
 		r.Load.Late = latency(f.Lag)
 	}
-	x := f.Series
-	r.Series = report.Series{
+	r.Series, r.Merged = *seriesOf(&f.Series, f.Scope), seriesOf(f.Merged, f.Scope)
+}
+
+// seriesOf is nil of nil.
+func seriesOf(x *measure.Series, scope measure.Scope) *report.Series {
+	if x == nil {
+		return nil
+	}
+	return &report.Series{
 		IntervalSeconds: x.IntervalSeconds, Start: x.StartSeconds,
-		MeasureStart: float64(f.Scope.MeasureStart) / 1e9, MeasureEnd: float64(f.Scope.MeasureEnd) / 1e9,
+		MeasureStart: float64(scope.MeasureStart) / 1e9, MeasureEnd: float64(scope.MeasureEnd) / 1e9,
 		Committed: x.Committed, Rejected: x.Rejected, Failed: x.Failed, Unknown: x.Unknown,
 		P50: x.P50Millis, P95: x.P95Millis, P99: x.P99Millis, Max: x.MaxMillis,
 	}

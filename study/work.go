@@ -43,6 +43,10 @@ type judgement struct {
 	entity *report.Entity
 	// facts are what the workload says of its rounds, by their names.
 	facts map[string][]report.Setting
+	// sizes are what the rows took after the rounds, rates how many rows a second
+	// were written or returned, by the rounds' names; empty where not counted.
+	sizes map[string]report.RoundSize
+	rates map[string]float64
 	// counted is the operations as the judge counted them. Unknown ones may be
 	// more than the history has: a killed run reserved them without a record.
 	counted map[history.Outcome]int64

@@ -5,7 +5,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const root = document.documentElement;
   const charts = [];
-  const end = data.start.length ? data.start[data.start.length - 1] + data.interval : 0;
+  const end = data.end || (data.sizes ? data.sizes.at[data.sizes.at.length - 1] : 0);
 
   const color = (name) => getComputedStyle(root).getPropertyValue("--" + name).trim();
 
@@ -19,6 +19,13 @@
   function rate(n) {
     if (n == null) return "-";
     return n.toLocaleString("en-US", { maximumFractionDigits: n < 100 ? 1 : 0 });
+  }
+  function bytes(n) {
+    if (n == null) return "-";
+    const units = ["B", "kB", "MB", "GB", "TB"];
+    let i = 0;
+    for (; Math.abs(n) >= 1000 && i < units.length - 1; i++) n /= 1000;
+    return +n.toPrecision(3) + " " + units[i];
   }
   function clock(s) {
     if (s == null) return "-";
@@ -43,10 +50,12 @@
   // Steps of a time axis, in seconds: those that a clock shows.
   const steps = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
     86400, 172800, 604800, 2592000];
-  const upright = (values) => axis(values, { size: 64 });
+  const upright = (values, label) => axis(values, named(label, { size: 68 }));
+  const across = (values, label, extra) => axis(values, named(label, Object.assign({ size: 34 }, extra)));
+  const named = (label, extra) => Object.assign({ label, labelFont: "12px system-ui, sans-serif", labelSize: 18 }, extra);
   // On a logarithmic scale the powers of ten get a line, and 2 and 5 between
   // them if it is short.
-  function logarithmic(values) {
+  function logarithmic(values, label) {
     const lines = (u, splits) => {
       const { min, max } = u.scales.y;
       const steps = max / Math.max(min, 1e-3) < 200 || (min <= 0 && max < 200) ? [1, 2, 5] : [1];
@@ -56,18 +65,19 @@
         return steps.includes(Math.round(step)) ? v : null;
       });
     };
-    const a = upright(values);
+    const a = upright(values, label);
     a.filter = a.grid.filter = a.ticks.filter = lines;
     return a;
   }
 
   // Lines differ by their dashes too, for who cannot tell the colors apart.
   const dashes = [[], [8, 3], [3, 3], [10, 3, 2, 3]];
+  // It names the lines. What the pointer is on is added while it is there.
   const legend = { markers: { width: 3, dash: (u, i) => ["solid", "dashed", "dotted", "double"][(i - 1) % 4] } };
   function line(name, i, values, extra) {
     return Object.assign({
       label: name, stroke: color(name), width: data.start.length > 400 ? 1 : 2, dash: dashes[i % dashes.length],
-      value: (u, v, i, at) => (at == null ? "" : values(v)), points: { size: 5 },
+      value: (u, v, i, at) => (at == null ? "" : values(v)), points: { show: false },
     }, extra);
   }
 
@@ -85,13 +95,13 @@
     }
     return list;
   }
-  function shade(u) {
+  const shade = (spans) => (u) => {
     const ctx = u.ctx, box = u.bbox;
     ctx.save();
     ctx.beginPath();
     ctx.rect(box.left, box.top, box.width, box.height);
     ctx.clip();
-    for (const s of spans()) {
+    for (const s of spans) {
       const left = u.valToPos(s.from, "x", true), right = u.valToPos(s.to, "x", true);
       if (s.fill) {
         ctx.fillStyle = s.fill;
@@ -110,17 +120,17 @@
       }
     }
     ctx.restore();
-  }
+  };
   // Names stand above the plot: those of the phases next to it, those of the
   // faults above in two rows, so that faults that are close do not collide.
-  function names(u) {
+  const names = (spans) => (u) => {
     const ctx = u.ctx, box = u.bbox, height = 15 * devicePixelRatio;
     const rows = [-Infinity, -Infinity, -Infinity];
     ctx.save();
     ctx.font = 12 * devicePixelRatio + "px system-ui, sans-serif";
     ctx.textBaseline = "middle";
     ctx.textAlign = "left";
-    for (const s of spans()) {
+    for (const s of spans) {
       const left = Math.max(u.valToPos(s.from, "x", true), box.left);
       const right = Math.min(u.valToPos(s.to, "x", true), box.left + box.width);
       if (!s.name || right <= left) continue;
@@ -135,7 +145,7 @@
       rows[row] = x + width + 8 * devicePixelRatio;
     }
     ctx.restore();
-  }
+  };
 
   function height() { return window.innerWidth < 560 ? 240 : 300; }
 
@@ -145,44 +155,56 @@
     options.width = place.clientWidth;
     options.height = height();
     options.legend = legend;
-    charts.push({ place, plot: new uPlot(options, columns, place) });
+    const live = (u) => u.root.classList.toggle("live", u.cursor.idx != null && u.cursor.left >= 0);
+    options.hooks = Object.assign({ setCursor: [live] }, options.hooks);
+    const plot = new uPlot(options, columns, place);
+    plot.root.classList.toggle("single", columns.length === 2);
+    charts.push({ place, plot });
   }
 
+  // Each interval is drawn from its start to just before the next one: a line that
+  // goes on at the next point would leave out the interval before a gap.
+  const edges = data.start.flatMap((from, i) => {
+    const to = Math.min(data.start[i + 1] ?? end, end);
+    return [from, from + (to - from) * (1 - 1e-6)];
+  });
+  const level = (values) => values.flatMap((v) => [v, v]);
   // within finds the interval that the pointer is in, not the nearest start.
   function within(u, series, nearest, x) {
-    const i = data.start[nearest] <= x ? nearest : nearest - 1;
-    return Math.min(Math.max(i, 0), data.start.length - 1);
+    const i = edges[nearest] <= x ? nearest : nearest - 1;
+    return Math.min(Math.max(i - (i % 2), 0), edges.length - 2);
   }
 
-  // overTime closes the last interval with a point at its end.
-  function overTime(id, series, columns, scale, values) {
+  function overTime(id, series, columns, scale, values, label) {
+    const parts = spans();
     const top = data.faults.length || data.fall != null ? 52 : 24;
     draw(id, {
       padding: [top, 12, 0, 0],
       cursor: { sync: { key: "time" }, drag: { x: true, y: false }, dataIdx: within },
       scales: { x: { time: false }, y: scale },
-      axes: [axis(clock, { incrs: steps }), scale.distr ? logarithmic(values) : upright(values)],
+      axes: [across(clock, "time since the start of the run", { incrs: steps }),
+        scale.distr ? logarithmic(values, label) : upright(values, label)],
       series: [{ label: "from", value: (u, v, i, at) => (at == null ? "" : clock(v)) }].concat(series),
-      hooks: { drawAxes: [shade], draw: [names] },
-    }, [data.start.concat(end)].concat(columns.map((c) => c.concat(c[c.length - 1]))));
+      hooks: { drawAxes: [shade(parts)], draw: [names(parts)] },
+    }, [edges].concat(columns.map(level)));
   }
 
   function drawTimes() {
-    const stepped = uPlot.paths.stepped({ align: 1 });
-    const perSecond = (c) => c.values.map((n) => n / data.interval);
+    // The run may end within its last interval.
+    const perSecond = (c) => c.values.map((n, i) => n / Math.min(data.interval, end - data.start[i]));
     const fromZero = (u, min, max) => [0, Math.max(max, 1) * 1.06];
     overTime("committed",
-      [line("committed", 0, rate, { paths: stepped, fill: color("committed") + "22" })],
-      [perSecond(data.counts[0])], { range: fromZero }, rate);
+      [line("committed", 0, rate, { fill: color("committed") + "22" })],
+      [perSecond(data.counts[0])], { range: fromZero }, rate, "operations/s");
     // Many rejected operations must not hide one that is unknown: the scale is
     // linear below one and logarithmic above.
     overTime("uncommitted",
-      data.counts.slice(1).map((c, i) => line(c.name, i, rate, { paths: stepped })),
-      data.counts.slice(1).map(perSecond), { distr: 4, asinh: 1, range: fromZero }, rate);
-    overTime("times",
-      data.times.map((t, i) => line(t.name, i, millis, { paths: stepped })),
+      data.counts.slice(1).map((c, i) => line(c.name, i, rate)),
+      data.counts.slice(1).map(perSecond), { distr: 4, asinh: 1, range: fromZero }, rate, "operations/s");
+    if (data.times.length) overTime("times",
+      data.times.map((t, i) => line(t.name, i, millis)),
       data.times.map((t) => t.values.map((ms) => (ms < 0 ? null : Math.max(ms, 0.001)))),
-      { distr: 3 }, millis);
+      { distr: 3 }, millis, "response time");
   }
 
   // drawCurve spreads the percentiles so that each further nine takes the same
@@ -204,19 +226,36 @@
       cursor: { drag: { x: true, y: false } },
       scales: { x: { time: false }, y: { distr: 3 } },
       axes: [
-        axis(percentile, {
+        across(percentile, "share of the operations that took at most as long", {
           splits: (u, i, min, max) => [0, 0.30103, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10].filter((x) => x >= min && x <= max),
         }),
-        logarithmic(millis),
+        logarithmic(millis, "time"),
       ],
       series: [{ label: "percentile", value: (u, v, i, at) => (at == null ? "" : percentile(v)) }].concat(
         data.curves.map((c, i) => line(c.name, i, millis, { spanGaps: true }))),
     }, uPlot.join(tables));
   }
 
+  // drawSizes joins the sizes that were asked for after each round; the rounds'
+  // ends are marked.
+  function drawSizes() {
+    const sizes = data.sizes;
+    if (!sizes) return;
+    draw("sizes", {
+      padding: [24, 20, 0, 0],
+      cursor: { drag: { x: true, y: false } },
+      scales: { x: { time: false, range: (u, min, max) => [0, max] }, y: { range: (u, min, max) => [0, Math.max(max, 1) * 1.06] } },
+      axes: [across(clock, "time since the start of the run", { incrs: steps }), upright(bytes, "size")],
+      series: [{ label: "after", value: (u, v, i, at) => (at == null ? "" : sizes.rounds[at] + " (" + clock(v) + ")") },
+        line("disk", 0, bytes, { label: "on disk", points: { show: true, size: 7 } }),
+        line("payload", 1, bytes, { points: { show: true, size: 7 } })],
+    }, [sizes.at, sizes.disk, sizes.payload]);
+  }
+
   function redraw() {
     for (const c of charts.splice(0)) c.plot.destroy();
     root.classList.add("drawn");
+    drawSizes();
     drawTimes();
     drawCurve();
   }

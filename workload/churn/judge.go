@@ -58,11 +58,20 @@ type Evidence struct {
 // Fact is one figure of a round, in words.
 type Fact struct{ Name, Value string }
 
+// Size is what the rows took after a round.
+type Size struct {
+	// Bytes is on disk, as the database counts them; Rows is how many rows there
+	// were, Payload the bytes that they held.
+	Bytes, Rows, Payload int64
+}
+
 // Judgement is what the files of one run say.
 type Judgement struct {
 	Result check.Result
 	// Facts are what the rows took on disk after each round, by its name.
 	Facts map[string][]Fact
+	// Sizes are the same as numbers.
+	Sizes map[string]Size
 	// Problem says why some of that is not known; empty if all is.
 	Problem string
 	// Outcomes are operations by what they ended as.
@@ -79,7 +88,7 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 	j := &judge{
 		rows: rows{config, seed}, evidence: e, seen: make([]uint64, (config.Cycles+1)*config.Rows/64+1),
 		ends: map[stage]history.Outcome{},
-		out:  Judgement{Result: check.Result{Name: CheckRows}, Facts: map[string][]Fact{}, Outcomes: map[history.Outcome]int64{}},
+		out:  Judgement{Result: check.Result{Name: CheckRows}, Facts: map[string][]Fact{}, Sizes: map[string]Size{}, Outcomes: map[history.Outcome]int64{}},
 	}
 	for _, step := range []func() error{j.readHistory, j.readState, j.readSizes} {
 		if err := step(); err != nil {
@@ -260,6 +269,7 @@ func (j *judge) readSizes() error {
 			facts = append(facts, Fact{"bytes a row", strconv.FormatFloat(float64(s.Bytes)/float64(s.Rows), 'f', 1, 64)})
 		}
 		j.out.Facts[s.Round] = facts
+		j.out.Sizes[s.Round] = Size{s.Bytes, s.Rows, s.Rows * int64(j.rows.config.RowBytes)}
 	}
 	return nil
 }

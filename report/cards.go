@@ -1,0 +1,151 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"assay/check"
+)
+
+// card is one of the figures at the top of the page.
+type card struct{ Name, Value, Note string }
+
+func cards(r *Result) []card {
+	var figures []card
+	m := &r.Measured
+	if len(r.Rounds) > 0 {
+		m = &r.Outcomes
+		figures = roundCards(r)
+	} else {
+		figures = append(rateCards(r), outageCards(r)...)
+	}
+	figures = append(figures, card{"committed", percent(m.Committed, m.Total()),
+		check.Count(m.Committed) + " of " + check.Count(m.Total())})
+	figures = append(figures, card{"outcome unknown", check.Count(r.Outcomes.Unknown), "in the whole run"})
+	if r.Data.Bytes > 0 && len(sizedRounds(r)) == 0 {
+		figures = append(figures, card{"data on disk", size(r.Data.Bytes), "tables and indexes"})
+	}
+	return figures
+}
+
+// rateCards are the figures of a run of one piece. Over several rounds, each with
+// work of its own, they would be means of what has nothing in common.
+func rateCards(r *Result) []card {
+	figures := []card{{"committed/s", figure(r.Throughput.PerSecond), "over " + seconds(r.Throughput.Seconds)}}
+	if r.Throughput.Offered > 0 {
+		figures[0].Note += ", " + short(r.Throughput.Offered) + " offered"
+	}
+	if l := &r.Latency; l.Count > 0 {
+		figures = append(figures,
+			card{"response, median", millis(l.P50), "mean " + millis(l.Mean)},
+			card{"response, p99", millis(l.P99), "longest " + millis(l.Max)})
+	}
+	return figures
+}
+
+// outageCards show the longest time without a successful write, or read, of all
+// that overlap a fault.
+func outageCards(r *Result) []card {
+	var figures []card
+	for _, kind := range []struct {
+		name string
+		of   func(*Fault) (ms float64, toTheEnd bool)
+	}{
+		{"writes away", func(f *Fault) (float64, bool) { return f.WriteOutage, f.WritesAway }},
+		{"reads away", func(f *Fault) (float64, bool) { return f.ReadOutage, f.ReadsAway }},
+	} {
+		var longest float64
+		var c card
+		for i := range r.Faults {
+			f := &r.Faults[i]
+			ms, toTheEnd := kind.of(f)
+			if f.Skipped || ms <= longest {
+				continue
+			}
+			longest = ms
+			c = card{kind.name, millis(ms), f.name()}
+			if toTheEnd {
+				c.Note += ", to the end of the run"
+			}
+		}
+		if longest > 0 {
+			figures = append(figures, c)
+		}
+	}
+	return figures
+}
+
+// roundCards are the figures that a workload of rounds is run for: what the rows
+// took on disk, how many rows a second were written and read, or else the best
+// rate and the longest operation.
+func roundCards(r *Result) []card {
+	figures := []card{{"rounds", strconv.Itoa(len(r.Rounds)), "in " + seconds(r.Throughput.Seconds)}}
+	if sized := sizedRounds(r); len(sized) > 0 {
+		return append(figures, sizeCards(sized)...)
+	}
+	if rows := rowCards(r.Rounds); len(rows) > 0 {
+		return append(figures, rows...)
+	}
+	best, slowest := &r.Rounds[0], &r.Rounds[0]
+	for i := range r.Rounds {
+		x := &r.Rounds[i]
+		if x.PerSecond > best.PerSecond {
+			best = x
+		}
+		if x.Service.P99 > slowest.Service.P99 {
+			slowest = x
+		}
+	}
+	figures = append(figures, card{"committed/s, at most", figure(best.PerSecond), best.Name})
+	if slowest.Service.Count > 0 {
+		figures = append(figures, card{"p99, at most", millis(slowest.Service.P99),
+			slowest.Name + ", longest " + millis(slowest.Service.Max)})
+	}
+	return figures
+}
+
+// sizeCards show the most that the rows took on disk and what they took last.
+func sizeCards(sized []Round) []card {
+	most, last := sized[0], sized[len(sized)-1]
+	for _, x := range sized {
+		if x.Size.Bytes > most.Size.Bytes {
+			most = x
+		}
+	}
+	figures := []card{{"on disk, at most", size(most.Size.Bytes), "after " + most.Name + sizeNote(most.Size)}}
+	return append(figures, card{"on disk, at last", size(last.Size.Bytes), "after " + last.Name + sizeNote(last.Size)})
+}
+
+// sizeNote says how often the payload would fit in.
+func sizeNote(s *RoundSize) string {
+	if s.Payload <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s times the payload", figure(float64(s.Bytes)/float64(s.Payload)))
+}
+
+// rowCards show the rows per second of each kind of round. Rounds of one kind have
+// a name in common before a comma; the last of them counts, when caches are warm.
+func rowCards(rounds []Round) []card {
+	var figures []card
+	var kinds []string
+	for i := range rounds {
+		x := &rounds[i]
+		if x.RowsPerSecond <= 0 {
+			continue
+		}
+		c := card{x.Name + ", rows/s", figure(x.RowsPerSecond), "longest " + millis(x.Service.Max)}
+		// The 99th percentile of fewer is their longest.
+		if x.Service.Count >= 100 {
+			c.Note = "p99 " + millis(x.Service.P99) + ", " + c.Note
+		}
+		kind, _, _ := strings.Cut(x.Name, ",")
+		if n := len(kinds); n > 0 && kinds[n-1] == kind {
+			figures[n-1] = c
+			continue
+		}
+		kinds, figures = append(kinds, kind), append(figures, c)
+	}
+	return figures
+}
