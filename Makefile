@@ -7,7 +7,7 @@
 
 GO ?= go
 # A server that the tests need is installed here or by the system's packages.
-SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra faketime
+SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra faketime chromium
 
 .PHONY: build test check format lint unit fuzz figures clean
 

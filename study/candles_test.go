@@ -34,6 +34,9 @@ func TestCandlesRun(t *testing.T) {
 		if len(round.Facts) < 3 || round.Facts[0].Name != "rows" || round.Facts[0].Value == "0" {
 			t.Errorf("%s says %+v", round.Name, round.Facts)
 		}
+		if round.RowsPerSecond <= 0 {
+			t.Errorf("%s has no rows per second", round.Name)
+		}
 	}
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "raw / data") || strings.Contains(notes, "--cold") {
 		t.Errorf("notes: %s", notes)

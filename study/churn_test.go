@@ -51,6 +51,9 @@ func TestChurn(t *testing.T) {
 			if len(round.Facts) < 2 {
 				t.Errorf("%q: %s has the facts %+v", database, round.Name, round.Facts)
 			}
+			if round.Size == nil || round.Size.Bytes <= 0 || round.Size.Payload != 50*round.Size.Rows {
+				t.Errorf("%q: after %s the size is %+v", database, round.Name, round.Size)
+			}
 		}
 		sameFigures(t, recheck(t, out.Folder).Result, r)
 	}

@@ -1,0 +1,187 @@
+package report
+
+import (
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// cardsOf are the names and values at the top of a page.
+func cardsOf(page string) map[string]string {
+	found := map[string]string{}
+	for _, m := range regexp.MustCompile(`<div><dt>([^<]*)</dt><dd><b>([^<]*)</b>`).FindAllStringSubmatch(page, -1) {
+		found[html.UnescapeString(m[1])] = strings.ReplaceAll(html.UnescapeString(m[2]), nbsp, " ")
+	}
+	return found
+}
+
+// churnedRun asked for the size on disk after each of its rounds but one.
+func churnedRun() *Result {
+	r := inRounds(true)
+	r.Workload = "churn"
+	r.Rounds = []Round{
+		{Name: "fill", StartSecond: 1, Seconds: 4, Size: &RoundSize{Bytes: 6_000_000, Rows: 20_000, Payload: 4_000_000},
+			Facts: []Setting{{"bytes on disk", "6000000"}}},
+		{Name: "delete 1", StartSecond: 5, Seconds: 2, Size: &RoundSize{Bytes: 9_000_000, Rows: 10_000, Payload: 2_000_000}},
+		{Name: "refill 1", StartSecond: 7, Seconds: 3},
+		{Name: "VACUUM", StartSecond: 10, Seconds: 1, Apart: true, Size: &RoundSize{Bytes: 4_400_000, Rows: 20_000, Payload: 4_000_000}},
+	}
+	return r
+}
+
+// TestSizesAreACourse: the size on disk after each round stands at its time, in the
+// chart, in a table and at the top.
+func TestSizesAreACourse(t *testing.T) {
+	page := htmlOf(t, churnedRun(), Page{})
+	sizes := chartOf(churnedRun()).Sizes
+	if sizes == nil || !slices.Equal(sizes.At, []float64{5, 7, 11}) || !slices.Equal(sizes.Disk, []int64{6_000_000, 9_000_000, 4_400_000}) ||
+		!slices.Equal(sizes.Payload, []int64{4_000_000, 2_000_000, 4_000_000}) || !slices.Equal(sizes.Rounds, []string{"fill", "delete 1", "VACUUM"}) {
+		t.Errorf("the chart is given %+v", sizes)
+	}
+	if strings.Count(page, `id="sizes"`) != 1 {
+		t.Error("the page has no place for the chart of sizes")
+	}
+	if row := []string{"fill", "6,000,000", "4,000,000", "5 s"}; !slices.Equal(tableOf(t, page, "What else is known of the rounds")[1], row) {
+		t.Errorf("the table has no row %q", row)
+	}
+	cards := cardsOf(page)
+	if cards["on disk, at most"] != "9.00 MB" || cards["on disk, at last"] != "4.40 MB" {
+		t.Errorf("the cards are %q", cards)
+	}
+	if other := htmlOf(t, inRounds(true), Page{}); strings.Contains(other, `id="sizes"`) || chartOf(inRounds(true)).Sizes != nil {
+		t.Error("a run whose sizes nobody asked for has a chart of them")
+	}
+}
+
+// TestCardsOfRows: rows per second and the 99th percentile of each kind of round,
+// the last one of it.
+func TestCardsOfRows(t *testing.T) {
+	r := inRounds(true)
+	r.Rounds = []Round{
+		{Name: "ingest", RowsPerSecond: 26_246, Service: Latency{Count: 200, P99: 270, Max: 289}},
+		{Name: "quick, cold", RowsPerSecond: 9_000, Service: Latency{Count: 10_000, P99: 90, Max: 200}},
+		{Name: "quick, warm", RowsPerSecond: 42_882, Service: Latency{Count: 10_000, P99: 11.8, Max: 154}},
+		{Name: "day, warm", RowsPerSecond: 93_751, Service: Latency{Count: 1, P99: 2130, Max: 2130}},
+	}
+	want := []card{
+		{"ingest, rows/s", "26,246", "p99 270" + nbsp + "ms, longest 289" + nbsp + "ms"},
+		{"quick, warm, rows/s", "42,882", "p99 11.8" + nbsp + "ms, longest 154" + nbsp + "ms"},
+		{"day, warm, rows/s", "93,751", "longest 2.13" + nbsp + "s"},
+	}
+	if got := cards(r)[1:4]; !slices.Equal(got, want) {
+		t.Errorf("the cards are %q, want %q", got, want)
+	}
+}
+
+// TestCardsOfOutages: the longest time without a write or a read, whatever fault
+// it overlaps.
+func TestCardsOfOutages(t *testing.T) {
+	r := violatedRun()
+	r.Faults[1].WriteOutage, r.Faults[1].WritesAway = 11_100, true
+	got := cards(r)
+	for _, want := range []card{
+		{"writes away", "11.1" + nbsp + "s", "pause any (n2), to the end of the run"},
+		{"reads away", "10.4" + nbsp + "s", "kill primary (n1)"},
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no card %q in %q", want, got)
+		}
+	}
+	for _, c := range cards(validRun()) {
+		if strings.Contains(c.Name, "away") {
+			t.Errorf("a run without faults has the card %q", c)
+		}
+	}
+}
+
+// fewRun has some operations in each interval, and longer intervals beside them.
+func fewRun() *Result {
+	r := validRun()
+	r.Series = seriesOf(50, 10, 50, 7)
+	merged := seriesOf(10, 10, 50, 35)
+	merged.IntervalSeconds = 5.5
+	for i := range merged.Start {
+		merged.Start[i] *= 5.5
+	}
+	r.Merged = &merged
+	return r
+}
+
+// TestLongerIntervalsAreDrawn: charts and table show the series whose percentiles
+// can be told apart, and end with the run.
+func TestLongerIntervalsAreDrawn(t *testing.T) {
+	r := fewRun()
+	c := chartOf(r)
+	if c.Interval != 5.5 || c.End != 50 || !slices.Equal(c.Counts[0].Values, r.Merged.Committed) {
+		t.Errorf("the charts are given %+v", c)
+	}
+	page := htmlOf(t, r, Page{})
+	rows := tableOf(t, page, "Figures over time")
+	if len(rows) != 11 || rows[10][0] != "49.5 s" || rows[10][2] != perSecond(r.Merged.Committed[9], 0.5) {
+		t.Errorf("the table is %q", rows)
+	}
+	if !strings.Contains(page, "an interval of 5.5"+nbsp+"s, as shorter ones hold too few") {
+		t.Error("the page does not say why its intervals are longer")
+	}
+}
+
+// TestNoLineWithoutAnything: lines that would say nothing, and their names in the
+// legend, are left out, and which percentiles are is said.
+func TestNoLineWithoutAnything(t *testing.T) {
+	names := func(c chart) (counts, times []string) {
+		for _, x := range c.Counts {
+			counts = append(counts, x.Name)
+		}
+		for _, x := range c.Times {
+			times = append(times, x.Name)
+		}
+		return counts, times
+	}
+	for _, c := range []struct {
+		rate           float64
+		rejected       int64
+		counts, times  []string
+		saysWhatIsLeft bool
+	}{
+		{2271, 5, []string{"committed", "rejected"}, []string{"p50", "p95", "p99", "max"}, false},
+		{2271, 0, []string{"committed"}, []string{"p50", "p95", "p99", "max"}, false},
+		{50, 0, []string{"committed"}, []string{"p50", "p95", "max"}, true},
+		{5, 0, []string{"committed"}, []string{"p50", "max"}, true},
+		{0, 0, []string{"committed"}, nil, false},
+	} {
+		r := validRun()
+		r.Series = seriesOf(60, 10, 60, c.rate)
+		for i := range r.Series.Start {
+			r.Series.Rejected[i], r.Series.Failed[i] = c.rejected, 0
+		}
+		counts, times := names(chartOf(r))
+		if !slices.Equal(counts, c.counts) || !slices.Equal(times, c.times) {
+			t.Errorf("%v/s: lines %q and %q, want %q and %q", c.rate, counts, times, c.counts, c.times)
+		}
+		page := htmlOf(t, r, Page{})
+		if strings.Contains(page, "their maximum, and ha") != c.saysWhatIsLeft || strings.Contains(page, `id="times"`) != (len(times) > 0) {
+			t.Errorf("%v/s: the page says something else", c.rate)
+		}
+	}
+}
+
+// TestRoundsFitATelephone: the picture of the rounds is there in a form for a
+// window and in one for 400 pixels, with the margins of the page.
+func TestRoundsFitATelephone(t *testing.T) {
+	rounds := inRounds(true).Rounds
+	for want, p := range map[float64]*roundPicture{1040: drawRounds(rounds, wideForm()), 376: drawRounds(rounds, narrowForm())} {
+		if p.Width > want || p.Marks[len(p.Marks)-1].X+roundTick/2 > p.Width {
+			t.Errorf("the picture is %v wide, of %v, and its last tick is at %v", p.Width, want, p.Marks[len(p.Marks)-1].X)
+		}
+		for _, b := range p.Bars {
+			if b.Left+b.Bar > p.Width || b.Max > p.Width {
+				t.Errorf("%+v is beyond %v", b, p.Width)
+			}
+		}
+	}
+	if page := htmlOf(t, inRounds(true), Page{}); strings.Count(page, `<svg class="rounds `) != 2 {
+		t.Error("the page has no picture of the rounds for each width")
+	}
+}
