@@ -106,6 +106,8 @@ func (p postgresAlone) HostPort(int) string { return p.hostPort() }
 
 // clearPostgres takes away the shared memory of servers that were killed with
 // their data below folder: each is started once more, on loopback, and ended.
+// Data that was still being made (initdb) cannot be started; its segment is
+// taken away by its number.
 func clearPostgres(ctx context.Context, folder string) error {
 	var left []string
 	for _, pattern := range []string{"nodes/data/postmaster.pid", "nodes/*/data/postmaster.pid"} {
@@ -117,12 +119,45 @@ func clearPostgres(ctx context.Context, folder string) error {
 	}
 	var failed []error
 	for _, file := range left {
-		failed = append(failed, clearOnePostgres(ctx, filepath.Dir(filepath.Dir(file))))
+		lock, err := readPostgresLock(file)
+		switch {
+		case err != nil:
+			failed = append(failed, err)
+		case lock.pid < 0:
+			failed = append(failed, removeSegment(lock.shmKey, lock.shmID))
+		default:
+			failed = append(failed, clearOnePostgres(ctx, filepath.Dir(filepath.Dir(file)), lock.pid))
+		}
 	}
 	return errors.Join(failed...)
 }
 
-func clearOnePostgres(ctx context.Context, dir string) error {
+// postgresLock is what a server's lock file tells (pidfile.h of PostgreSQL).
+type postgresLock struct {
+	pid int // negative of a server without clients, such as initdb starts
+	// Of its shared memory (shmctl(2)); 0 until it has some.
+	shmKey uint64
+	shmID  int
+}
+
+func readPostgresLock(file string) (postgresLock, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return postgresLock{}, err
+	}
+	var lock postgresLock
+	lines := strings.Split(string(text), "\n")
+	if lock.pid, err = strconv.Atoi(strings.TrimSpace(lines[0])); err != nil {
+		return postgresLock{}, nil // PostgreSQL says what is wrong with it
+	}
+	const lineOfMemory = 7
+	if len(lines) >= lineOfMemory {
+		_, _ = fmt.Sscan(lines[lineOfMemory-1], &lock.shmKey, &lock.shmID) // empty, or whole
+	}
+	return lock, nil
+}
+
+func clearOnePostgres(ctx context.Context, dir string, pid int) error {
 	server, err := postgresProgram().Find("")
 	if err != nil {
 		return fmt.Errorf("clear away what a killed server left: %w", err)
@@ -134,7 +169,7 @@ func clearOnePostgres(ctx context.Context, dir string) error {
 	if p.user, err = Unprivileged("postgres", "nobody"); err != nil {
 		return err
 	}
-	if err := awaitReaped(ctx, filepath.Join(p.data(), "postmaster.pid")); err != nil {
+	if err := awaitReaped(ctx, pid); err != nil {
 		return err
 	}
 	if err := p.start(ctx, postgresAnswers); err != nil {
@@ -143,19 +178,13 @@ func clearOnePostgres(ctx context.Context, dir string) error {
 	return p.endAndRemove(ctx)
 }
 
-// awaitReaped waits until the process that the lock file names is no longer in
-// the system's list. One that was killed stays there until its parent, after
-// our death the system's first process, has asked how it ended; and PostgreSQL
-// takes it for a server that runs.
-func awaitReaped(ctx context.Context, lockFile string) error {
-	text, err := os.ReadFile(lockFile)
-	if err != nil {
-		return err
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil || pid <= 0 {
-		return nil // PostgreSQL says what is wrong with it
+// awaitReaped waits until a server's process is no longer in the system's list.
+// One that was killed stays there until its parent, after our death the
+// system's first process, has asked how it ended; and PostgreSQL takes it for a
+// server that runs.
+func awaitReaped(ctx context.Context, pid int) error {
+	if pid <= 0 {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, killBound)
 	defer cancel()
@@ -166,7 +195,7 @@ func awaitReaped(ctx context.Context, lockFile string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("process %d of %s is still there: %w", pid, lockFile, ctx.Err())
+			return fmt.Errorf("process %d, a killed PostgreSQL, is still there: %w", pid, ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -29,6 +29,30 @@ func (r Record) Remove(ctx context.Context) error {
 	if r.Owner.Alive() {
 		return &OwnedError{Record: r}
 	}
+	return r.remove(ctx)
+}
+
+// RemoveOwn takes away all clusters whose owner is this process, in whatever
+// state they are. It is for a process that has replaced their owner (execve(2)
+// keeps the process id and the start): nothing of the owner is at work any more.
+func RemoveOwn(ctx context.Context) error {
+	records, err := Records()
+	failed := []error{err}
+	records = slices.DeleteFunc(records, func(r Record) bool { return !r.Own() })
+	for _, r := range records {
+		failed = append(failed, killHomed(ctx, r.Folder))
+	}
+	reapChildren() // nobody else asks how they ended, and they are taken for living
+	for _, r := range records {
+		failed = append(failed, r.remove(ctx))
+	}
+	return errors.Join(failed...)
+}
+
+// Own reports whether the cluster belongs to this process.
+func (r Record) Own() bool { return r.Owner == identify(os.Getpid()) }
+
+func (r Record) remove(ctx context.Context) error {
 	if err := killHomed(ctx, r.Folder); err != nil {
 		return fmt.Errorf("remove cluster %s: %w", r.ID, err)
 	}

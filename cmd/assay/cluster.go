@@ -42,7 +42,7 @@ network=own or loopback, and the product's own.`,
 			return usageError{errors.New("what with the cluster? up, status or down")}
 		},
 	}
-	cmd.AddCommand(newClusterUp(), newClusterHold(), newClusterStatus(), newClusterDown())
+	cmd.AddCommand(newClusterUp(), newClusterHold(), newClusterStatus(), newClusterDown(), newClusterRemoveOwn())
 	return cmd
 }
 

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,7 +38,7 @@ func newClusterUp() *cobra.Command {
 			if _, err := cluster.ParseSpec(args[0]); err != nil {
 				return err
 			}
-			h, err := startHolder(args[0], servers)
+			h, err := startHolder(cmd.Context(), args[0], servers)
 			if err != nil {
 				return err
 			}
@@ -59,8 +61,9 @@ type holderError struct {
 func (e holderError) Error() string { return e.text }
 
 // startHolder starts a process of our own program that keeps the cluster after
-// we have ended, and waits until the cluster works.
-func startHolder(spec, servers string) (held, error) {
+// we have ended, and waits until the cluster works. When ctx ends first, the
+// process is asked to end as well, and nothing is left.
+func startHolder(ctx context.Context, spec, servers string) (held, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return held{}, fmt.Errorf("find assay's own program: %w", err)
@@ -75,7 +78,13 @@ func startHolder(spec, servers string) (held, error) {
 	if err := cmd.Start(); err != nil {
 		return held{}, fmt.Errorf("start the process that keeps the cluster: %w", err)
 	}
+	// Our terminal's signals do not reach it.
+	unasked := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) }) // fails if it has ended
 	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if !unasked() {
+		_ = cmd.Wait() // it was asked to end, however it did
+		return held{}, fmt.Errorf("start %s: %w; what was started has been taken away again", spec, ctx.Err())
+	}
 	var h held
 	if err != nil || json.Unmarshal(line, &h) != nil {
 		return held{}, errors.Join(fmt.Errorf("the process that was to keep the cluster ended without a word: %w", err), cmd.Wait())
@@ -105,7 +114,9 @@ func newClusterHold() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "hold SPEC", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			say := json.NewEncoder(cmd.OutOrStdout())
+			// Not cmd.OutOrStdout(), which hides that nobody reads: a cluster
+			// that up did not hear of is nobody's, and ends.
+			say := json.NewEncoder(os.Stdout)
 			err := hold(cmd, args[0], servers, say)
 			if err != nil {
 				_ = say.Encode(held{Error: oneLine(err), Code: codeOf(err)}) // nobody may be listening

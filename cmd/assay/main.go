@@ -11,58 +11,18 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 )
 
 func main() {
-	ctx, stop := interruptible(os.Stderr)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stdout, stderr := &output{file: os.Stdout}, &output{file: os.Stderr}
+	ctx, stop := interruptible(stderr)
+	code := run(ctx, os.Args[1:], stdout, stderr)
 	stop()
 	os.Exit(code)
-}
-
-// sameInterrupt is how long a further signal is the first one's echo: timeout(1),
-// make and terminals send one to a program and to its group, and it comes twice.
-const sameInterrupt = 500 * time.Millisecond
-
-// interruptible returns a context that ends with the first interrupt, so that
-// a run can end in order. The second interrupt leaves at once.
-func interruptible(stderr io.Writer) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		if _, ok := <-signals; !ok {
-			return
-		}
-		fmt.Fprintln(stderr, "\nassay: ending in order; once more to leave at once")
-		cancel()
-		echoes := time.After(sameInterrupt)
-		for {
-			select {
-			case <-echoes:
-				echoes = nil
-			case _, ok := <-signals:
-				if !ok {
-					return
-				}
-				if echoes == nil {
-					os.Exit(exitInterrupted)
-				}
-			}
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(signals)
-		cancel()
-	}
 }
 
 // run carries out one command line and returns its exit code.

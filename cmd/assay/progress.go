@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -46,13 +45,13 @@ func newProgress(out io.Writer, quiet bool) closingProgress {
 	if quiet {
 		return silence{out}
 	}
-	file, ok := out.(*os.File)
+	file, ok := out.(descriptor)
 	return &progress{out: out, terminal: ok && term.IsTerminal(int(file.Fd()))}
 }
 
 // textWidth is how many columns the summary may have.
 func textWidth(out io.Writer) int {
-	if file, ok := out.(*os.File); ok {
+	if file, ok := out.(descriptor); ok {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
 			return min(width, 120)
 		}

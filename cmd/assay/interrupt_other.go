@@ -1,0 +1,14 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"os"
+)
+
+func moreEndingSignals() []os.Signal { return nil }
+
+// becomeRemover cannot be done here: the servers' processes cannot be found
+// once their parent has gone.
+func becomeRemover() error { return errors.ErrUnsupported }
