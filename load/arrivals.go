@@ -3,52 +3,86 @@ package load
 import (
 	"math"
 	"math/rand/v2"
-	"sync"
+	"sort"
 	"time"
 )
 
-// pacer hands out the moments at which operations are due in an open loop. The
-// moments depend on the rate and the seed alone, never on how the database
-// fares, so that a slow answer delays nobody's arrival (the cure of
-// coordinated omission). It is safe for concurrent use.
-type pacer struct {
-	mu      sync.Mutex
-	gap     float64 // mean, in nanoseconds
-	poisson bool
-	random  *rand.Rand
-	next    float64
+// arrivals are the moments at which the operations of an open loop are due, in
+// nanoseconds since the start. How many there are and when they are due depends
+// on the plan alone, never on how the database fares, so that a slow answer
+// delays nobody's arrival (the cure of coordinated omission). They lie in
+// [0, warm-up + duration), the end excluded, or end with the last of the plan's
+// operations. They are not safe for concurrent use.
+type arrivals struct {
+	plan     Plan
+	end      int64 // of the measured part; the largest int64 with Plan.Ops
+	random   *rand.Rand
+	taken    int64
+	measured uint64  // of the taken, those due in the measured part
+	next     float64 // when the next one is due, with Poisson
 }
 
-func newPacer(p Plan) *pacer {
-	return &pacer{
-		gap: float64(time.Second) / p.Rate, poisson: p.Arrivals == Poisson,
-		random: rand.New(rand.NewPCG(p.Seed, 0x6172726976616c73)),
+func newArrivals(p Plan) *arrivals {
+	return &arrivals{plan: p, end: measureEnd(p), random: rand.New(rand.NewPCG(p.Seed, 0x6172726976616c73))}
+}
+
+// measureEnd is when the measured part of the plan ends, the moment itself
+// excluded.
+func measureEnd(p Plan) int64 {
+	if p.Ops > 0 || p.Warmup > math.MaxInt64-p.Duration {
+		return math.MaxInt64
 	}
+	return int64(p.Warmup + p.Duration)
 }
 
-// take returns when the next operation is due, in nanoseconds since the start.
-func (p *pacer) take() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	due := p.next
-	if p.poisson {
-		p.next += p.gap * p.random.ExpFloat64()
+// due returns when the next operation is due; false if there is none any more.
+func (a *arrivals) due() (at int64, ok bool) {
+	if a.plan.Arrivals == Poisson {
+		at = int64(a.next)
 	} else {
-		p.next += p.gap
+		at = a.uniform(a.taken)
 	}
-	return int64(due)
+	return at, at < a.end && (a.plan.Ops == 0 || a.measured < a.plan.Ops)
 }
 
-// countUntil takes all that are due before end and counts them.
-func (p *pacer) countUntil(end int64) (n int64) {
-	p.mu.Lock()
-	due := p.next
-	p.mu.Unlock()
-	if !p.poisson && due < float64(end) {
-		return int64(math.Ceil((float64(end) - due) / p.gap))
+// uniform returns when arrival n, from 0, is due. It is not summed up, so that
+// no error grows.
+func (a *arrivals) uniform(n int64) int64 {
+	return int64(math.Round(float64(n) * float64(time.Second) / a.plan.Rate))
+}
+
+// take takes the next operation.
+func (a *arrivals) take() {
+	if at, _ := a.due(); at >= int64(a.plan.Warmup) {
+		a.measured++
 	}
-	for p.take() < end {
-		n++
+	a.taken++
+	if a.plan.Arrivals == Poisson {
+		a.next += a.random.ExpFloat64() * float64(time.Second) / a.plan.Rate
+	}
+}
+
+// countBetween takes all that are due before to and returns how many of them
+// are due at from or later.
+func (a *arrivals) countBetween(from, to int64) (n int64) {
+	if a.plan.Arrivals == Uniform {
+		first, last := max(a.taken, a.firstAt(from)), a.firstAt(to)
+		a.taken = max(a.taken, last)
+		return max(last-first, 0)
+	}
+	for at, ok := a.due(); ok && at < to; at, ok = a.due() {
+		if at >= from {
+			n++
+		}
+		a.take()
 	}
 	return n
+}
+
+// firstAt returns the number of the first uniform arrival that is due at the
+// moment or later.
+func (a *arrivals) firstAt(moment int64) int64 {
+	about := int64(float64(min(moment, a.end)) / float64(time.Second) * a.plan.Rate)
+	from := max(about-2, 0)
+	return from + int64(sort.Search(4, func(i int) bool { return a.uniform(from+int64(i)) >= min(moment, a.end) }))
 }

@@ -52,10 +52,10 @@ func run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now fun
 	}
 	e := &engine{plan: plan, rec: rec, now: now, graces: g, lags: newLags(), stop: make(chan struct{})}
 	if plan.Rate > 0 {
-		e.pacer = newPacer(plan)
+		e.dispatcher = newDispatcher(plan, now)
+		defer e.dispatcher.alarm.close()
 	}
-	if plan.Warmup == 0 { // before any client starts, so that Plan.Ops is exact
-		e.measuring.Store(true)
+	if plan.Warmup == 0 {
 		e.mark(history.EventMeasureStart, 0)
 	}
 	return e.run(ctx, clients)
@@ -63,23 +63,21 @@ func run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now fun
 
 // engine is one run in progress.
 type engine struct {
-	plan   Plan
-	rec    Recorder
-	now    func() int64
-	graces graces
-	pacer  *pacer
-	lags   *lags
+	plan       Plan
+	rec        Recorder
+	now        func() int64
+	graces     graces
+	dispatcher *dispatcher // nil in a closed loop
+	lags       *lags
 
 	stop     chan struct{} // closed when no operation may start any more
 	stopOnce sync.Once
 	failure  error // of the recorder; read after all clients ended
 
-	measuring atomic.Bool
-	taken     atomic.Uint64 // operations of the measured part, with Plan.Ops
-	lastEnd   atomic.Int64
-	cut       atomic.Bool
-	busy      atomic.Int64
-	abandoned atomic.Int64 // arrivals taken and due, then not started
+	taken   atomic.Uint64 // operations of the measured part of a closed loop, with Plan.Ops
+	lastEnd atomic.Int64
+	cut     atomic.Bool
+	busy    atomic.Int64
 }
 
 func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
@@ -87,7 +85,7 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 	defer abandon()
 	unhook := context.AfterFunc(ctx, func() {
 		e.cut.Store(true)
-		e.end(nil)
+		e.abort(nil)
 		time.AfterFunc(e.graces.cut, abandon)
 	})
 	defer unhook()
@@ -113,8 +111,8 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 		// The end is excluded from the measured part, the last operation not.
 		stats.MeasureEnd = max(e.lastEnd.Load()+1, stats.MeasureStart)
 	}
-	if e.pacer != nil && e.plan.Ops == 0 {
-		stats.Unserved = e.pacer.countUntil(stats.MeasureEnd) + e.abandoned.Load()
+	if e.dispatcher != nil && e.plan.Ops == 0 {
+		stats.Unserved = e.dispatcher.unserved(stats.MeasureStart, stats.MeasureEnd)
 	}
 	if stats.Hung == 0 && e.failure != nil {
 		return stats, e.failure
@@ -122,7 +120,8 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 	return stats, e.marks(stats)
 }
 
-// phases waits through warm-up and measured part.
+// phases waits through warm-up and measured part, which begins and ends at the
+// moments of the plan and not when this goroutine happens to be woken.
 func (e *engine) phases(ctx context.Context, done <-chan struct{}) Stats {
 	var stats Stats
 	if !e.sleepUntil(int64(e.plan.Warmup)) { // cut in the warm-up
@@ -132,20 +131,19 @@ func (e *engine) phases(ctx context.Context, done <-chan struct{}) Stats {
 		return stats
 	}
 	probe := startUsage(ctx)
+	stats.MeasureStart = int64(e.plan.Warmup)
 	if e.plan.Warmup > 0 {
-		stats.MeasureStart = e.now()
 		e.mark(history.EventMeasureStart, stats.MeasureStart)
 	}
-	e.measuring.Store(true)
 	if e.plan.Ops > 0 {
 		select {
 		case <-done:
 		case <-e.stop:
 		}
 	} else {
-		e.sleepUntil(stats.MeasureStart + int64(e.plan.Duration))
+		e.sleepUntil(measureEnd(e.plan))
 	}
-	stats.MeasureEnd = e.now()
+	stats.MeasureEnd = min(e.now(), measureEnd(e.plan))
 	stats.Self = probe.since(ctx)
 	return stats
 }
@@ -177,7 +175,7 @@ func (e *engine) drain(ctx context.Context, done <-chan struct{}, abandon func()
 // mark records an event at once, so that it is there after a kill too.
 func (e *engine) mark(name string, at int64) {
 	if err := e.rec.Mark(history.Event{At: at, Name: name}); err != nil {
-		e.end(err)
+		e.abort(err)
 	}
 }
 
@@ -190,12 +188,28 @@ func (e *engine) marks(stats Stats) error {
 	return e.rec.Mark(history.Event{At: e.now(), Name: history.EventCut, Detail: "it was ended before its time"})
 }
 
-// end stops the run; the first error given is kept.
+// end stops the run at its end: a client that is at work starts nothing after
+// it. One that waits for arrivals still takes those that were due before the
+// end, so that none of them goes unserved for being the last.
 func (e *engine) end(err error) {
 	e.stopOnce.Do(func() {
 		e.failure = err
 		close(e.stop)
 	})
+}
+
+// abort stops the run before its end. The first error given to it or to end is
+// kept.
+func (e *engine) abort(err error) {
+	e.end(err)
+	if e.dispatcher != nil {
+		e.dispatcher.stop()
+	}
+}
+
+// measured reports whether a moment belongs to the measured part of the plan.
+func (e *engine) measured(at int64) bool {
+	return at >= int64(e.plan.Warmup) && at < measureEnd(e.plan)
 }
 
 func (e *engine) stopped() bool {

@@ -225,29 +225,6 @@ func TestUnservedArrivalsAreCounted(t *testing.T) {
 	}
 }
 
-func TestPacerFollowsItsLaw(t *testing.T) {
-	a, b := newPacer(Plan{Rate: 1000, Arrivals: Poisson, Seed: 5}), newPacer(Plan{Rate: 1000, Arrivals: Poisson, Seed: 5})
-	const n = 100_000
-	var last int64
-	var over int
-	for range n {
-		due := a.take()
-		if due != b.take() {
-			t.Fatal("two pacers of one seed differ")
-		}
-		if float64(due-last) > 1e6 {
-			over++
-		}
-		last = due
-	}
-	if mean := float64(last) / (n - 1); math.Abs(mean-1e6) > 2e4 {
-		t.Errorf("mean gap %.0f ns, want 1000000", mean)
-	}
-	if share := float64(over) / n; math.Abs(share-math.Exp(-1)) > 0.01 {
-		t.Errorf("%.3f of the gaps are above the mean, want 1/e", share)
-	}
-}
-
 func TestOneErrorNeverEndsAClient(t *testing.T) {
 	var calls atomic.Int64
 	p := plan(func(p *Plan) { p.Clients, p.Ops = 2, 200 })

@@ -21,8 +21,9 @@ type Stats struct {
 	// the run. Their last operation is unknown and has no record.
 	Hung int
 	// Late is how long after due operations started, for whatever reason, and
-	// OwnLag how long after due although the client was free: the part that is
-	// the tester's own fault. In microseconds, measured part only.
+	// OwnLag the part of it that is the tester's own fault, because a client was
+	// free (see arrival.own; in a closed loop, what the client did between two
+	// operations). In microseconds, measured part only.
 	Late, OwnLag *hdrhistogram.Histogram
 	// Self is how the process fared in the measured part.
 	Self Usage

@@ -27,16 +27,14 @@ func (w *worker) run(ctx context.Context) {
 		return
 	}
 	for free := w.now(); ; free = w.now() {
-		due, ok := w.next()
-		if !ok {
-			return
+		next, ok, err := w.next(free)
+		if ok && err == nil {
+			err = w.operation(ctx, next)
 		}
-		if err := w.reserve(); err != nil {
-			w.end(err)
-			return
+		if err != nil {
+			w.abort(err)
 		}
-		if err := w.operation(ctx, due, free); err != nil {
-			w.end(err)
+		if !ok || err != nil {
 			return
 		}
 		w.seq++
@@ -46,26 +44,27 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// next waits for the next operation and returns when it is due; false when
-// there is none any more.
-func (w *worker) next() (due int64, ok bool) {
+// next waits for the next operation; false when there is none any more. The
+// client has been free since then. The operation's number is reserved when it
+// returns; the error is the recorder's.
+func (w *worker) next(free int64) (a arrival, ok bool, err error) {
 	if w.stopped() {
-		return 0, false
+		return arrival{}, false, nil
 	}
-	if w.plan.Ops > 0 && w.measuring.Load() && w.taken.Add(1) > w.plan.Ops {
-		return 0, false
-	}
-	if w.pacer == nil {
-		return w.now(), true
-	}
-	due = w.pacer.take()
-	if !w.sleepUntil(due) {
-		if due <= w.now() {
-			w.abandoned.Add(1)
+	if w.dispatcher != nil {
+		if a, ok = w.dispatcher.next(); ok {
+			err = w.reserve()
 		}
-		return 0, false
+		return a, ok, err
 	}
-	return due, true
+	if err := w.reserve(); err != nil {
+		return arrival{}, false, err
+	}
+	now := w.now()
+	if w.plan.Ops > 0 && w.measured(now) && w.taken.Add(1) > w.plan.Ops {
+		return arrival{}, false, nil
+	}
+	return arrival{due: now, handed: now, own: now - free}, true, nil
 }
 
 func (w *worker) reserve() error {
@@ -77,13 +76,13 @@ func (w *worker) reserve() error {
 }
 
 // operation does one operation with its attempts and records each.
-func (w *worker) operation(ctx context.Context, due, free int64) error {
-	op := history.Op{Client: w.id, Seq: w.seq, Due: due, First: w.now()}
-	if w.pacer == nil {
-		op.Due = op.First // in a closed loop nobody waits for the client's own work
+func (w *worker) operation(ctx context.Context, a arrival) error {
+	op := history.Op{Client: w.id, Seq: w.seq, Due: a.due, First: a.due}
+	if w.dispatcher != nil { // in a closed loop nobody waits for the client's own work
+		op.First = w.now()
 	}
-	if w.measuring.Load() {
-		w.lags.add(w.id, op.First-due, op.First-max(due, free))
+	if w.measured(a.due) {
+		w.lags.add(w.id, op.First-a.due, a.own+op.First-max(a.due, a.handed))
 	}
 	op.Start = op.First
 	for op.Attempt = 1; ; op.Attempt++ {
