@@ -23,6 +23,9 @@ type Figures struct {
 	// first attempt's start to the end; both of the committed operations that
 	// were due in the measured part.
 	Latency, ServiceTime Latency
+	// Corrected is the response time corrected for what a closed loop omits; of
+	// an open loop it says nothing.
+	Corrected Corrected
 	// Uncommitted is the response time of those that did not commit.
 	Uncommitted Latency
 	// Lag is how late the operations of the measured part started behind their
@@ -146,6 +149,7 @@ func (s *Summary) Figures() Figures {
 		Latency: s.latency.withCurve(), ServiceTime: s.service.withCurve(),
 		Uncommitted: s.uncommitted.withCurve(), Lag: s.late.withCurve(),
 		Series: s.timeline.series(s.scope, 1), Merged: s.timeline.merged(s.scope), Steps: s.steps.steps(),
+		Corrected: corrected(s.latency, s.uncommitted),
 	}
 	out.Throughput = throughput(s.committed, s.scope, out.Series)
 	out.Errors = sortedErrors(s.errors)

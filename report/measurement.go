@@ -36,3 +36,16 @@ type Change struct {
 	High   float64 `json:"high_share"`
 	Median float64 `json:"median"`
 }
+
+// Correction is how the response times of a closed loop were corrected for
+// coordinated omission.
+type Correction struct {
+	// Interval is the usual one between two operations of a client.
+	Interval float64 `json:"expected_interval_ms"`
+	// Added is how many operations were not asked for and are counted all the
+	// same.
+	Added int64 `json:"operations_added"`
+	// Material is true if the 99th percentile is more than twice what was
+	// measured, or faults acted: reports then show it.
+	Material bool `json:"material"`
+}

@@ -42,6 +42,11 @@ type Result struct {
 	// Uncommitted is the response time of all operations of the measured part
 	// that did not commit, so that a hang is never left out.
 	Uncommitted Latency `json:"latency_uncommitted"`
+	// Corrected estimates the response time of operations that come at the
+	// clients' usual pace also while the database stalls, and Correction says how;
+	// null in an open loop, in rounds, and where nothing was committed.
+	Corrected  *Latency    `json:"latency_corrected,omitempty"`
+	Correction *Correction `json:"latency_correction,omitempty"`
 	// Outcomes counts every operation of the run, warm-up included.
 	Outcomes Outcomes `json:"outcomes"`
 	// Measured counts those of the measured part.

@@ -40,6 +40,9 @@ func latencies(r *Result, counted bool) table {
 		t.Rows = append(t.Rows, row)
 	}
 	add("response", &r.Latency)
+	if r.Corrected != nil && r.Correction != nil && r.Correction.Material {
+		add("corrected", r.Corrected)
+	}
 	add("service", &r.ServiceTime)
 	if r.Uncommitted.Count > 0 {
 		add("uncommitted", &r.Uncommitted)

@@ -62,6 +62,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	enterRounds(r, byRound.Figures())
 	enterDegradation(r, figures, s)
 	enterValidity(r, figures, f, impacts, faults.unproven())
+	enterCorrection(r, figures, len(impacts) > 0)
 	return figures, enterThresholds(r, figures, s)
 }
 
