@@ -18,7 +18,8 @@ const (
 	Unknown Verdict = iota
 	// Valid means that everything was looked at and nothing was wrong.
 	Valid
-	// Violated means that there is evidence of a broken promise.
+	// Violated means that there is evidence of what the rule or the model forbids
+	// that was checked.
 	Violated
 )
 

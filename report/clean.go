@@ -22,6 +22,8 @@ func clean(r *Result) *Result {
 		copied.Measurement.Reasons = append(copied.Measurement.Reasons,
 			fmt.Sprintf("%s is missing: it was not a finite number", name))
 	}
+	exit := ExitOf(&copied)
+	copied.Exit = &exit
 	return &copied
 }
 

@@ -43,15 +43,15 @@ func verdictLine(r *Result) string {
 	}
 	switch {
 	case r.Verdict == check.Violated && len(named[check.Violated]) > 0:
-		return "VIOLATED: " + check.Counted(found, "finding", "findings") + " in " + of(check.Violated)
+		return "VIOLATED: " + joined("; ", promiseLine(r), check.Counted(found, "finding", "findings")+" in "+of(check.Violated))
 	case r.Verdict == check.Violated:
 		return "VIOLATED"
 	case total == 0:
 		return "UNKNOWN: nothing was checked"
 	case r.Verdict == check.Valid && total == 1:
-		return "VALID: the only check (" + r.Checks[0].Name + ") found nothing wrong"
+		return "VALID: " + joined("; ", "the only check ("+r.Checks[0].Name+") found nothing wrong", promiseLine(r))
 	case r.Verdict == check.Valid:
-		return "VALID: all " + check.Counted(total, "check", "checks") + " found nothing wrong"
+		return "VALID: " + joined("; ", "all "+check.Counted(total, "check", "checks")+" found nothing wrong", promiseLine(r))
 	case len(named[check.Unknown]) == len(r.Checks):
 		return "UNKNOWN: no check gave an answer"
 	case len(named[check.Unknown]) > 0:
@@ -90,18 +90,26 @@ func missed(r *Result) int64 {
 	return n
 }
 
-// thresholdsLine says in one line how many thresholds were kept.
+// thresholdsLine says in one line how many thresholds were kept, and which were
+// not.
 func thresholdsLine(r *Result) string {
 	total := int64(len(r.Thresholds))
+	var names []string
+	for i := range r.Thresholds {
+		if !r.Thresholds[i].Kept {
+			names = append(names, missedThreshold(&r.Thresholds[i]))
+		}
+	}
+	which := ": " + strings.Join(names, "; ")
 	switch n := missed(r); {
 	case n == 0 && total == 1:
 		return "kept"
 	case n == 0:
 		return "all " + check.Count(total) + " kept"
 	case total == 1:
-		return "MISSED"
+		return "MISSED" + which
 	default:
-		return check.Count(n) + " of " + check.Count(total) + " MISSED"
+		return check.Count(n) + " of " + check.Count(total) + " MISSED" + which
 	}
 }
 
@@ -115,6 +123,9 @@ func setup(r *Result) []Setting {
 	}
 	add("settings", pairs(r.Database.Settings))
 	add("promises", r.Database.Promise)
+	if r.Promise != nil && r.Promise.Asked != "" {
+		add("held against", r.Promise.Asked+", as was asked")
+	}
 	add("machines", machines(&r.Database))
 	add("load", loadLine(r))
 	add("retries", policy(&r.Retries))

@@ -107,7 +107,7 @@ func newPage(r *Result, p Page) *page {
 		Result: r, Page: p,
 		Policy: policyOf(style, plotScript, pageScript),
 		Style:  template.CSS(style), PlotScript: template.JS(plotScript), Script: template.JS(pageScript),
-		Subject: subject(r), VerdictLine: verdictLine(r), Mark: checkMark(r.Verdict), Meaning: meaning(r.Verdict),
+		Subject: subject(r), VerdictLine: verdictLine(r), Mark: checkMark(r.Verdict), Meaning: meaning(r),
 		Believable: believable(r), ThresholdsLine: thresholdsLine(r), Missed: missed(r),
 		Cards: cards(r), Judged: judgements(r), Chart: chartOf(r),
 		Throughput: throughputFacts(r), Latencies: latencies(r, true), Outcomes: outcomes(r),
@@ -154,16 +154,6 @@ func policyOf(style string, scripts ...string) string {
 		policy += hash(s)
 	}
 	return policy + "; base-uri 'none'; form-action 'none'"
-}
-
-func meaning(v check.Verdict) string {
-	switch v {
-	case check.Valid:
-		return "Everything that the checks below name was looked at, and nothing was wrong."
-	case check.Violated:
-		return "The database broke a promise. What was found is listed with each check below."
-	}
-	return "Nothing can be said about whether the database kept its word. That is not the same as valid."
 }
 
 // judged is a check as the page shows it.

@@ -10,7 +10,8 @@ import (
 
 // Line writes the result as one line: the verdict, the throughput, the 99th
 // percentile ("-" if nothing was committed), or of a run in rounds how many
-// there were and how long they took, and whether the figures may be believed.
+// there were and how long they took, whether the figures may be believed, and
+// behind the exit code all that is against the run.
 func Line(w io.Writer, r *Result) error {
 	r = clean(r)
 	p99, measurement := none, "invalid"
@@ -24,7 +25,13 @@ func Line(w io.Writer, r *Result) error {
 	if n := len(r.Rounds); n > 0 {
 		figures = check.Counted(int64(n), "round", "rounds") + " in " + seconds(r.Throughput.Seconds)
 	}
-	line := plain(fmt.Sprintf("%s: %s, %s, measurement %s", r.Workload, r.Verdict, figures, measurement))
+	line := fmt.Sprintf("%s: %s, %s, measurement %s", r.Workload, r.Verdict, figures, measurement)
+	if len(r.Exit.Reasons) > 0 {
+		line += fmt.Sprintf("; exit %d: %s", r.Exit.Code, strings.Join(r.Exit.Reasons, "; "))
+	} else if said := promiseLine(r); said != "" {
+		line += "; " + said
+	}
+	line = plain(line)
 	if _, err := io.WriteString(w, strings.ReplaceAll(line, nbsp, " ")+"\n"); err != nil {
 		return fmt.Errorf("report: write line: %w", err)
 	}

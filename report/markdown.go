@@ -18,7 +18,7 @@ func Markdown(w io.Writer, r *Result) error {
 	m.line("Measurement: " + escape(believable(r)))
 	m.items(r.Measurement.Reasons)
 	if len(r.Thresholds) > 0 {
-		m.line("Thresholds: " + thresholdsLine(r))
+		m.line("Thresholds: " + escape(thresholdsLine(r)))
 	}
 	if len(r.Rounds) > 0 {
 		m.table(roundTable(r))

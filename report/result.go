@@ -28,6 +28,10 @@ type Result struct {
 	// Verdict combines the checks: violated dominates unknown dominates valid.
 	Verdict check.Verdict  `json:"verdict"`
 	Checks  []check.Result `json:"checks"`
+	// Promise is nil of a run that was not judged.
+	Promise *Promise `json:"promise,omitempty"`
+	// Exit follows from the rest; writing a result sets it.
+	Exit *Exit `json:"exit,omitempty"`
 
 	Measurement Measurement `json:"measurement"`
 	// Steadiness is null in runs of before it was kept, and where no steady

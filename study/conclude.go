@@ -112,8 +112,11 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	}
 	if !exists(folder, s.kind().stateFile) {
 		withhold(judged.results, cmp.Or(f.inFlight, noteNotRead))
+		withhold(judged.promised, cmp.Or(f.inFlight, noteNotRead))
 	}
-	r.Checks = append(judged.results, accounting(figures, judged.counted, &r.Client))
+	record := accounting(figures, judged.counted, &r.Client)
+	r.Checks = append(judged.results, record)
+	r.Promise = promiseOf(r, judged, record)
 	r.Availability, r.Entity = judged.availability, judged.entity
 	for i := range r.Rounds {
 		judged.enterRound(&r.Rounds[i])

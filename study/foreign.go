@@ -12,6 +12,7 @@ import (
 	"assay/check"
 	"assay/check/cycle"
 	"assay/history/exchange"
+	"assay/report"
 	"assay/workload"
 )
 
@@ -20,9 +21,13 @@ type Foreign struct {
 	// Format and Kind are how it is written and what it is a history of.
 	Format string `json:"format"`
 	Kind   string `json:"kind"`
-	// Model is what it was held against.
-	Model   string        `json:"model"`
-	Verdict check.Verdict `json:"verdict"`
+	// Model is what it was held against; Asked is true if the user named it.
+	Model string `json:"model"`
+	Asked bool   `json:"asked"`
+	// Promise is what the vendor of the database promises: nobody knows, of a
+	// history that another tool recorded.
+	Promise report.Promise `json:"promise"`
+	Verdict check.Verdict  `json:"verdict"`
 	// Reason says why the verdict is unknown; empty otherwise.
 	Reason string `json:"reason,omitempty"`
 	// Anomalies are the names of those found that the model forbids, Permitted
@@ -112,7 +117,7 @@ func judgeForeign(ctx context.Context, source io.Reader, o ForeignOptions) (Fore
 	default:
 		f, err = foreignTransactions(ctx, reader, first, o)
 	}
-	f.Format, f.Kind = reader.Format().String(), reader.Kind().String()
+	f.Format, f.Kind, f.Asked = reader.Format().String(), reader.Kind().String(), o.Model != ""
 	return f.filled(), err
 }
 
@@ -155,11 +160,11 @@ func foreignTransactions(ctx context.Context, reader *exchange.Reader, first *ex
 	if err := each(reader, first, transactions.Add); err != nil {
 		return Foreign{}, err
 	}
-	report := cycle.Check(ctx, transactions.History(), model, cycle.Options{})
-	result := report.Result()
+	found := cycle.Check(ctx, transactions.History(), model, cycle.Options{})
+	result := found.Result()
 	return Foreign{
-		Model: string(model), Verdict: report.Verdict, Reason: report.Reason, Anomalies: report.Anomalies,
-		Permitted: report.Permitted, RuledOut: names(report.Not), AlsoNot: names(report.AlsoNot),
+		Model: string(model), Verdict: found.Verdict, Reason: found.Reason, Anomalies: found.Anomalies,
+		Permitted: found.Permitted, RuledOut: names(found.Not), AlsoNot: names(found.AlsoNot),
 		Evidence: result.Evidence, Detail: result.Detail,
 	}, nil
 }

@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"assay/catalog"
+	"assay/check"
 	"assay/check/cycle"
 	"assay/measure"
 	"assay/report"
@@ -72,15 +74,32 @@ func isolationOptions(c isolation.Config) []report.Setting {
 func judgeIsolation(ctx context.Context, folder string, s Scenario, promise, inFlight string) (judgement, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
-	j, err := isolation.Judge(ctx, s.Transactions, s.Load.Seed, isolation.Evidence{
+	evidence := isolation.Evidence{
 		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, isolation.FileState),
 		Promise: promise, InFlight: inFlight,
-	})
+	}
+	j, err := isolation.Judge(ctx, s.Transactions, s.Load.Seed, evidence)
 	if err != nil {
 		return judgement{}, err
 	}
 	t := j.Tally
-	return judgement{results: j.Results, notes: isolationNotes(j), counted: byOutcome(t.Committed, t.Rejected, t.Failed, t.Unknown)}, nil
+	out := judgement{results: j.Results, notes: isolationNotes(j), counted: byOutcome(t.Committed, t.Rejected, t.Failed, t.Unknown)}
+	if asked := string(j.Model); s.Transactions.Model != "" && asked != promise {
+		out.asked = asked
+		out.promised, err = judgePromise(ctx, s, evidence)
+	}
+	return out, err
+}
+
+// judgePromise holds a run against what the vendor promises, as if no other
+// model had been asked for. Where that is not known, one check says so.
+func judgePromise(ctx context.Context, s Scenario, evidence isolation.Evidence) ([]check.Result, error) {
+	s.Transactions.Model = ""
+	j, err := isolation.Judge(ctx, s.Transactions, s.Load.Seed, evidence)
+	if unknown := (*cycle.ModelError)(nil); errors.As(err, &unknown) {
+		return []check.Result{{Name: "promise", Detail: "which model the vendor promises is not known"}}, nil
+	}
+	return j.Results, err
 }
 
 // searchTimeout bounds the search for anomalies; what is not found by then is

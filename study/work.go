@@ -36,7 +36,13 @@ type work interface {
 // judgement is what a workload's checks say of a run's folder.
 type judgement struct {
 	results []check.Result
-	notes   []string
+	// promised are the checks held against what the vendor promises, where the
+	// results are held against another model that the user asked for; nil
+	// otherwise.
+	promised []check.Result
+	// asked is that other model.
+	asked string
+	notes []string
 	// availability is what that workload's judge counted; nil of others.
 	availability *report.Availability
 	// entity is what workload entity's judge counted; nil of others.

@@ -121,7 +121,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 		encoder.SetIndent("", "  ")
 		err = encoder.Encode(answer)
 	case f.mute:
-		_, err = fmt.Fprintf(out, "%s: %s, held against %s\n", path, answer.Verdict, answer.Model)
+		_, err = fmt.Fprintf(out, "%s: %s\n", path, foreignVerdict(answer, answer.Verdict.String()))
 	default:
 		err = foreignText(out, path, answer)
 	}
@@ -160,11 +160,23 @@ func foreignText(out io.Writer, path string, a study.Foreign) error {
 	list("allowed", a.Permitted)
 	list("ruled out", a.RuledOut)
 	list("also not", a.AlsoNot)
-	fmt.Fprintf(&b, "%-12s %s", "verdict", strings.ToUpper(a.Verdict.String()))
-	if a.Reason != "" {
-		fmt.Fprintf(&b, ": %s", a.Reason)
-	}
-	fmt.Fprintf(&b, " (held against %s)\n", a.Model)
+	fmt.Fprintf(&b, "%-12s %s\n", "verdict", foreignVerdict(a, strings.ToUpper(a.Verdict.String())))
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// foreignVerdict says what was missed. That the vendor promises it is not known
+// of another tool's history.
+func foreignVerdict(a study.Foreign, verdict string) string {
+	if a.Reason != "" {
+		verdict += ": " + a.Reason
+	}
+	held := "held against " + a.Model
+	if a.Asked {
+		held += ", as was asked"
+	}
+	if a.Verdict == check.Violated {
+		held = "not " + a.Model + "; " + held + "; what the vendor promises is not known"
+	}
+	return verdict + " (" + held + ")"
 }

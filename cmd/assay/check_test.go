@@ -104,3 +104,30 @@ func TestWhatAHistoryDoesNotTellIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestAskedModelIsNoBrokenPromise: of another tool's history nobody knows what
+// the vendor promises, and a missed model says no more than that.
+func TestAskedModelIsNoBrokenPromise(t *testing.T) {
+	dir := t.TempDir()
+	skewed := `{:type :invoke, :process 0, :f :txn, :value [[:r 1 nil] [:append 2 1]]}
+{:type :invoke, :process 1, :f :txn, :value [[:r 2 nil] [:append 1 1]]}
+{:type :ok, :process 0, :f :txn, :value [[:r 1 []] [:append 2 1]]}
+{:type :ok, :process 1, :f :txn, :value [[:r 2 []] [:append 1 1]]}
+{:type :invoke, :process 0, :f :txn, :value [[:r 1 nil] [:r 2 nil]]}
+{:type :ok, :process 0, :f :txn, :value [[:r 1 [1]] [:r 2 [1]]]}
+`
+	if err := os.WriteFile(filepath.Join(dir, "skew.edn"), []byte(skewed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const says = "(not serializable; held against serializable, as was asked; what the vendor promises is not known)"
+	for _, form := range []string{"", "--quiet"} {
+		e := assay(t, dir, strings.Fields("check skew.edn --model serializable "+form)...).want(t, exitViolated)
+		if !strings.Contains(e.stdout, says) {
+			t.Errorf("%v", e)
+		}
+	}
+	e := assay(t, dir, "check", "skew.edn", "--model", "serializable", "--json").want(t, exitViolated)
+	if !strings.Contains(e.stdout, `"kept": null`) || !strings.Contains(e.stdout, `"asked": true`) {
+		t.Errorf("%v", e)
+	}
+}

@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"assay/catalog"
-	"assay/check"
 	"assay/cluster"
 	"assay/fault"
 	"assay/history"
@@ -23,11 +22,11 @@ import (
 
 // The exit codes, fixed for those who script assay.
 const (
-	exitValid       = 0
-	exitViolated    = 1
+	exitValid       = report.ExitValid
+	exitViolated    = report.ExitViolated
 	exitUsage       = 2
-	exitThreshold   = 3
-	exitNoVerdict   = 4
+	exitThreshold   = report.ExitThreshold
+	exitNoVerdict   = report.ExitNoVerdict
 	exitCannotRun   = 5
 	exitInterrupted = 130
 )
@@ -96,28 +95,10 @@ func codeOf(err error) int {
 	}
 }
 
-// resultCode is the code for a result.
-func resultCode(r *report.Result) int {
-	switch {
-	case r.Verdict == check.Violated:
-		return exitViolated
-	case r.Verdict != check.Valid:
-		return exitNoVerdict
-	case r.Measurement.Verdict != "valid":
-		return exitNoVerdict
-	}
-	for _, t := range r.Thresholds {
-		if !t.Kept {
-			return exitThreshold
-		}
-	}
-	return exitValid
-}
-
 // shownResult turns a result that was shown into the error that carries its
 // code, nil for 0.
 func shownResult(r *report.Result) error {
-	if code := resultCode(r); code != exitValid {
+	if code := report.ExitOf(r).Code; code != exitValid {
 		return resultError{code}
 	}
 	return nil

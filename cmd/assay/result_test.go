@@ -102,7 +102,7 @@ func TestExitCodes(t *testing.T) {
 		{"timeouts are no violation", "--db mem://?latency=2ms&timeout=0.01 --duration 1s", exitValid, "VALID"},
 		{"violated", "--db mem://?bug=lost-ack:0.05 --ops 2000", exitViolated, "VIOLATED"},
 		{"violated dominates a threshold", "--db mem://?bug=lost-ack:0.05 --ops 2000 --threshold throughput>1000000000", exitViolated, "VIOLATED"},
-		{"a threshold missed", "--db mem://?latency=2ms --duration 1s --threshold p50<1ms --threshold throughput>1", exitThreshold, "p50<1ms"},
+		{"a threshold missed", "--db mem://?latency=2ms --duration 1s --threshold p50<1ms --threshold throughput>1", exitThreshold, "p50<1ms, measured"},
 		{"all thresholds kept", "--db mem://?latency=2ms --duration 1s --threshold p50>1ms", exitValid, "p50>1ms"},
 		{"too short", "--db mem://?latency=2ms --duration 100ms", exitNoVerdict, "too short"},
 		{"too short dominates a threshold", "--db mem://?latency=2ms --duration 100ms --threshold p50<1ms", exitNoVerdict, "too short"},
@@ -118,7 +118,14 @@ func TestExitCodes(t *testing.T) {
 				t.Errorf("standard output does not say %q: %v", test.says, e)
 			}
 			narrow(t, e.stdout)
-			assay(t, dir, "check", "run", "--quiet").want(t, test.code)
+			quiet := assay(t, dir, "check", "run", "--quiet").want(t, test.code).stdout
+			missed := strings.Contains(test.args, "p50<1ms") || strings.Contains(test.args, ">1000000000")
+			if strings.Count(quiet, "\n") != 1 || strings.Contains(quiet, "threshold missed: ") != missed || strings.Contains(quiet, "exit ") != (test.code != 0) {
+				t.Errorf("--quiet says %q", quiet)
+			}
+			if x := resultOf(t, filepath.Join(dir, "run")).Exit; x.Code != test.code || (len(x.Reasons) == 0) != (test.code == 0) {
+				t.Errorf("result.json says %+v", x)
+			}
 		})
 	}
 }
@@ -168,7 +175,6 @@ func TestQuiet(t *testing.T) {
 		if strings.Count(e.stdout, "\n") != 1 || e.stderr != "" || !strings.HasPrefix(e.stdout, "bank: valid, ") {
 			t.Errorf("%v", e)
 		}
-		narrow(t, e.stdout)
 	}
 	if run.stdout != again.stdout {
 		t.Errorf("%q, and judged again %q", run.stdout, again.stdout)

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"assay/check"
+)
+
+// The exit codes of a run that has a result.
+const (
+	ExitValid     = 0
+	ExitViolated  = 1
+	ExitThreshold = 3
+	ExitNoVerdict = 4
+)
+
+// Exit is how assay ends with this result.
+type Exit struct {
+	// Code is that of the gravest reason: a violation, then no verdict or an
+	// invalid measurement, then a missed threshold.
+	Code int `json:"code"`
+	// Reasons are all that is against the run, the gravest first, also those
+	// that did not decide the code; empty with code 0.
+	Reasons []string `json:"reasons"`
+}
+
+// ExitOf says how assay ends with r.
+func ExitOf(r *Result) Exit {
+	e := Exit{Reasons: []string{}}
+	add := func(code int, reason string) {
+		if len(e.Reasons) == 0 {
+			e.Code = code
+		}
+		e.Reasons = append(e.Reasons, reason)
+	}
+	switch r.Verdict {
+	case check.Violated:
+		add(ExitViolated, reason("violated", violatedChecks(r), promiseLine(r)))
+	case check.Valid:
+	default:
+		add(ExitNoVerdict, reason("no verdict", undecidedChecks(r), promiseLine(r)))
+	}
+	if r.Measurement.Verdict != "valid" {
+		for _, why := range r.Measurement.Reasons {
+			add(ExitNoVerdict, "measurement invalid: "+why)
+		}
+		if len(r.Measurement.Reasons) == 0 {
+			add(ExitNoVerdict, "measurement invalid")
+		}
+	}
+	for _, t := range r.Thresholds {
+		if !t.Kept {
+			add(ExitThreshold, "threshold missed: "+missedThreshold(&t))
+		}
+	}
+	return e
+}
+
+func missedThreshold(t *Threshold) string { return t.Text + ", measured " + measuredValue(t) }
+
+func reason(what string, more ...string) string {
+	if text := joined("; ", more...); text != "" {
+		return what + ": " + text
+	}
+	return what
+}
+
+func violatedChecks(r *Result) string {
+	var parts []string
+	for _, c := range r.Checks {
+		if c.Verdict == check.Violated {
+			parts = append(parts, check.Counted(c.Found, "finding", "findings")+" in "+c.Name)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func undecidedChecks(r *Result) string {
+	var parts []string
+	for _, c := range r.Checks {
+		if c.Verdict == check.Unknown {
+			parts = append(parts, c.Name+": "+c.Detail)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// sentence begins with a capital letter and ends with a full stop.
+func sentence(text string) string {
+	first, width := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[width:] + "."
+}
