@@ -166,8 +166,8 @@ func TestNobodyReads(t *testing.T) {
 	if r.Verdict != check.Valid || r.Outcomes.Committed == 0 {
 		t.Errorf("%v, %+v", r.Verdict, r.Outcomes)
 	}
-	if code := strings.TrimSpace(readFile(t, filepath.Join(dir, "code"))); code != strconv.Itoa(resultCode(r)) {
-		t.Errorf("exit %s, and the result has %d", code, resultCode(r))
+	if code := strings.TrimSpace(readFile(t, filepath.Join(dir, "code"))); code != strconv.Itoa(r.Exit.Code) {
+		t.Errorf("exit %s, and the result has %d", code, r.Exit.Code)
 	}
 	if shown := assay(t, dir, "report", "run").want(t, 0); !strings.Contains(shown.stdout, "VALID") {
 		t.Errorf("%v", shown)
