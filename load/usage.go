@@ -22,25 +22,61 @@ type Usage struct {
 	// SchedulerP99 is the 99th percentile of the time that runnable goroutines
 	// waited for a processor.
 	SchedulerP99 time.Duration
+	// Runnable is how many goroutines waited for a processor at a time, on
+	// average.
+	Runnable float64
 }
 
-const schedulerLatencies = "/sched/latencies:seconds"
+const (
+	schedulerLatencies = "/sched/latencies:seconds"
+	runnableGoroutines = "/sched/goroutines/runnable:goroutines"
+	// runnableEvery is how often those that wait are counted.
+	runnableEvery = 20 * time.Millisecond
+)
 
 // usageProbe takes the figures at the beginning of a span.
 type usageProbe struct {
 	at     time.Time
 	cpu    float64 // seconds; negative if unknown
 	counts []uint64
+	// runnable ends the counting of those that wait and returns their mean.
+	runnable func() float64
 }
 
 func startUsage(ctx context.Context) usageProbe {
 	_, counts := schedulerHistogram()
-	return usageProbe{at: time.Now(), cpu: processorSeconds(ctx), counts: counts}
+	return usageProbe{at: time.Now(), cpu: processorSeconds(ctx), counts: counts, runnable: countRunnable()}
+}
+
+// countRunnable counts the goroutines that wait for a processor until the
+// returned function is called, which returns their mean. Where processors are
+// short the counting is late itself, which changes little in the mean.
+func countRunnable() (stop func() float64) {
+	quit, mean := make(chan struct{}), make(chan float64)
+	go func() {
+		var sum, n float64
+		tick := time.NewTicker(runnableEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				mean <- sum / max(n, 1)
+				return
+			case <-tick.C:
+			}
+			sample := []metrics.Sample{{Name: runnableGoroutines}}
+			metrics.Read(sample)
+			if sample[0].Value.Kind() == metrics.KindUint64 {
+				sum, n = sum+float64(sample[0].Value.Uint64()), n+1
+			}
+		}
+	}()
+	return func() float64 { close(quit); return <-mean }
 }
 
 // since returns the usage from the probe to now.
 func (p usageProbe) since(ctx context.Context) Usage {
-	u := Usage{CPUShare: -1, CPUs: runtime.GOMAXPROCS(0)}
+	u := Usage{CPUShare: -1, CPUs: runtime.GOMAXPROCS(0), Runnable: p.runnable()}
 	wall := time.Since(p.at).Seconds()
 	if cpu := processorSeconds(ctx); cpu >= 0 && p.cpu >= 0 && wall > 0 {
 		u.CPUShare = (cpu - p.cpu) / (wall * float64(u.CPUs))

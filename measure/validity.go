@@ -18,6 +18,12 @@ type Limits struct {
 	// MaxCPUShare is the share of the processors, 0 to 1, from which on the
 	// client stands in its own way.
 	MaxCPUShare float64
+	// MinWait is the wait for a processor, 99th percentile, from which on it is
+	// held against the response time; it may be MaxWaitShare of that at the same
+	// percentile. MaxWaitingClients is the largest share of the clients that may
+	// wait for a processor at a time.
+	MinWait                         time.Duration
+	MaxWaitShare, MaxWaitingClients float64
 	// MaxUnservedShare is, in an open loop, the largest share of arrivals that
 	// never started.
 	MaxUnservedShare float64
@@ -40,6 +46,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		MinMeasured: time.Second, MinCommitted: 100, MaxErrorShare: 0.10, MaxCPUShare: 0.90,
+		MinWait: time.Millisecond, MaxWaitShare: 0.5, MaxWaitingClients: 0.5,
 		MaxUnservedShare: 0.01, MaxOwnLag: 10 * time.Millisecond, MaxOwnLagShare: 0.5,
 		SteadyMargin: 0.20, MinSteady: 10 * time.Second,
 	}
@@ -57,6 +64,12 @@ type Conditions struct {
 	// CPUShare is the client's use of the processors it may use, 0 to 1, over
 	// the measured part; negative if it is not known.
 	CPUShare float64
+	// CPUs is how many processors that are, and Clients how many clients shared
+	// them; SchedulerP99Millis is how long goroutines waited for one, 99th
+	// percentile, and Runnable how many did so at a time, on average.
+	CPUs, Clients      int
+	SchedulerP99Millis float64
+	Runnable           float64
 	// Embedded is true if the database runs inside the client's process.
 	Embedded bool
 	// AllStarted is when the last client began to work, in nanoseconds since
@@ -99,6 +112,7 @@ func Judge(f Figures, c Conditions, limits Limits) Validity {
 		v.judgeErrors(f.Measured, limits)
 	}
 	v.judgeClient(c, limits)
+	v.judgeScheduler(f, c, limits)
 	if c.OpenLoop {
 		v.judgeSchedule(f, c, limits)
 	}
@@ -169,6 +183,29 @@ func (v *Validity) judgeClient(c Conditions, limits Limits) {
 		v.refuse("client saturated: it used %.0f %% of its processors, and below %g %% it must stay for the database to be the limit",
 			100*c.CPUShare, 100*limits.MaxCPUShare)
 	}
+}
+
+// manyClients is how many clients for each processor the database inside the
+// client's process is taken to be asked for by on purpose: fewer wait for the
+// database's own work, which needs the processors.
+const manyClients = 4
+
+// judgeScheduler says whether there were more clients than the client's own
+// machine can schedule: they then wait for a processor and not for the database.
+func (v *Validity) judgeScheduler(f Figures, c Conditions, limits Limits) {
+	waiting := min(c.Runnable, float64(c.Clients))
+	long := c.SchedulerP99Millis > limits.MaxWaitShare*f.Latency.P99Millis
+	many := waiting > limits.MaxWaitingClients*float64(c.Clients)
+	if c.Clients <= c.CPUs || c.SchedulerP99Millis < millis(int64(limits.MinWait)) || f.Latency.Count == 0 || !long && !many {
+		return
+	}
+	text := fmt.Sprintf("its %d clients waited up to %.3g ms (p99) for one of %d processors, %.0f of them at a time, where p99 of the response time is %.3g ms",
+		c.Clients, c.SchedulerP99Millis, c.CPUs, waiting, f.Latency.P99Millis)
+	if c.Embedded && c.Clients <= manyClients*c.CPUs {
+		v.note("the processors were short, with the database inside the client's process: %s", text)
+		return
+	}
+	v.refuse("client saturated: %s; use fewer clients", text)
 }
 
 func (v *Validity) judgeSchedule(f Figures, c Conditions, limits Limits) {

@@ -12,6 +12,7 @@ func good() (Figures, Conditions) {
 	return Figures{
 		Scope:       Scope{MeasureStart: sec, MeasureEnd: 21 * sec, End: 22 * sec},
 		Measured:    Outcomes{Committed: 20_000, Rejected: 5000, Failed: 100, Unknown: 10},
+		Latency:     Latency{Count: 20_000, P99Millis: 5},
 		ServiceTime: Latency{Count: 20_000, P99Millis: 4},
 		Steps:       s,
 	}, Conditions{CPUShare: 0.4}
@@ -40,6 +41,27 @@ func TestJudge(t *testing.T) {
 		{"saturated by the database inside", func(_ *Figures, c *Conditions) { c.CPUShare, c.Embedded = 1, true }, nil, []string{"100 % busy"}},
 		{"embedded and idle", func(_ *Figures, c *Conditions) { c.CPUShare, c.Embedded = 0.2, true }, nil, nil},
 		{"who knows", func(_ *Figures, c *Conditions) { c.CPUShare = -1 }, nil, []string{"not known"}},
+		{"clients wait for processors", func(_ *Figures, c *Conditions) { c.Clients, c.CPUs, c.SchedulerP99Millis = 200, 2, 3 },
+			[]string{"client saturated: its 200 clients waited up to 3 ms (p99) for one of 2 processors"}, nil},
+		{"more than half of them at a time", func(f *Figures, c *Conditions) {
+			f.Latency.P99Millis = 562
+			c.Clients, c.CPUs, c.SchedulerP99Millis, c.Runnable, c.Embedded = 10_000, 2, 168, 9900, true
+		}, []string{"client saturated: its 10000 clients waited up to 168 ms (p99) for one of 2 processors, 9900 of them at a time"}, nil},
+		{"a short wait beside the response", func(f *Figures, c *Conditions) {
+			f.Latency.P99Millis = 562
+			c.Clients, c.CPUs, c.SchedulerP99Millis, c.Runnable = 200, 2, 168, 60
+		}, nil, nil},
+		{"microseconds", func(f *Figures, c *Conditions) {
+			f.Latency.P99Millis = 0.01
+			c.Clients, c.CPUs, c.SchedulerP99Millis = 200, 2, 0.9
+		}, nil, nil},
+		{"few clients of a database inside", func(_ *Figures, c *Conditions) {
+			c.Clients, c.CPUs, c.SchedulerP99Millis, c.Embedded = 8, 2, 30, true
+		}, nil, []string{"the processors were short, with the database inside"}},
+		{"many", func(_ *Figures, c *Conditions) {
+			c.Clients, c.CPUs, c.SchedulerP99Millis, c.Embedded = 9, 2, 30, true
+		}, []string{"client saturated: its 9 clients"}, nil},
+		{"no more clients than processors", func(_ *Figures, c *Conditions) { c.Clients, c.CPUs, c.SchedulerP99Millis = 2, 2, 30 }, nil, nil},
 		{"a few unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 253 }, nil, nil},
 		{"many unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 254 }, []string{"schedule slipped: 254 of 25364"}, nil},
 		{"all unserved", func(f *Figures, c *Conditions) { f.Measured = Outcomes{}; c.OpenLoop, c.Unserved = true, 9 },

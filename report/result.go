@@ -369,6 +369,9 @@ type Client struct {
 	// SchedulerP99 is how long goroutines that could run had to wait for a
 	// processor, 99th percentile, in milliseconds.
 	SchedulerP99 float64 `json:"scheduler_p99_ms"`
+	// Runnable is how many goroutines waited for a processor at a time, on
+	// average over the measured part.
+	Runnable float64 `json:"waiting_for_processor,omitempty"`
 	// OwnLag is how late operations started although a client was free.
 	OwnLag Latency `json:"own_lag"`
 	// ConnectMillis is how long all sessions took to open before the start.

@@ -111,6 +111,7 @@ func enterClient(r *report.Result, stats load.Stats, live measure.Snapshot) {
 	r.Client.Counted = &report.Counted{Outcomes: report.Outcomes(live.Outcomes), Attempts: live.Attempts}
 	r.Client.CPUShare, r.Client.CPUs = stats.Self.CPUShare, stats.Self.CPUs
 	r.Client.SchedulerP99 = stats.Self.SchedulerP99.Seconds() * 1000
+	r.Client.Runnable = stats.Self.Runnable
 	r.Client.OwnLag = lag(stats.OwnLag)
 	r.Client.PeakMemory = peakMemory()
 	r.Load.Unserved = stats.Unserved
@@ -132,7 +133,8 @@ func enterValidity(r *report.Result, figures measure.Figures, f findings, impact
 	v := measure.Judge(figures, measure.Conditions{
 		OpenLoop: r.Load.Loop == "open", Unserved: r.Load.Unserved, OwnLagP99Millis: r.Client.OwnLag.P99,
 		CPUShare: r.Client.CPUShare, Embedded: r.Database.Embedded, Impacts: impacts,
-		AllStarted: allStarted(r.Load),
+		AllStarted: allStarted(r.Load), CPUs: r.Client.CPUs, Clients: clientsAtOnce(r),
+		SchedulerP99Millis: r.Client.SchedulerP99, Runnable: r.Client.Runnable,
 	}, limits(r.Workload))
 	v.Reasons = append(v.Reasons, unproven...)
 	if hung := r.Client.Hung; hung > 0 {
@@ -162,6 +164,18 @@ func enterSteadiness(r *report.Result, s measure.Steadiness, l measure.Limits) {
 		Throughput: change(s.Throughput), Latency: change(s.Latency),
 		Spread: s.SpreadShare, Intervals: s.Intervals, IntervalSeconds: s.IntervalSeconds,
 	}
+}
+
+// clientsAtOnce is how many clients worked at a time, at most.
+func clientsAtOnce(r *report.Result) int {
+	n := r.Load.Clients
+	if len(r.Rounds) > 0 {
+		n = 0
+	}
+	for _, round := range r.Rounds {
+		n = max(n, round.Clients)
+	}
+	return n
 }
 
 // allStarted is when the last client starts, in nanoseconds (see load.Plan).

@@ -125,6 +125,7 @@ func addStats(a, b load.Stats) load.Stats {
 	b.Unserved += a.Unserved
 	b.Self.CPUShare = max(a.Self.CPUShare, b.Self.CPUShare)
 	b.Self.SchedulerP99 = max(a.Self.SchedulerP99, b.Self.SchedulerP99)
+	b.Self.Runnable = max(a.Self.Runnable, b.Self.Runnable)
 	return b
 }
 

@@ -104,6 +104,9 @@ func TestReasonsForAnInvalidMeasurement(t *testing.T) {
 			s.Load.Ops, s.Load.Duration, s.Load.Rate, s.Load.Arrivals = 0, 1200*time.Millisecond, 1000, load.Uniform
 		}},
 		{"many errors", "too many errors:", func(s *Scenario) { s.Database = "mem://?timeout=0.4" }},
+		{"more clients than can be scheduled", "client saturated: its 10000 clients waited", func(s *Scenario) {
+			s.Load.Clients, s.Load.Ops, s.Load.Duration = 10_000, 0, 2*time.Second
+		}},
 		{"nothing committed", "nothing committed:", func(s *Scenario) { s.Database = "mem://?timeout=1" }},
 	}
 	for _, test := range tests {
