@@ -56,6 +56,10 @@ func TestFewOperationsAreMerged(t *testing.T) {
 	if apart != len(m.Committed) {
 		t.Errorf("median and maximum are apart in %d of %d intervals: %v, %v", apart, len(m.Committed), m.P50Millis, m.MaxMillis)
 	}
+	// A tenth of a second has one operation or none, which is no measure of evenness.
+	if x := f.Throughput; x.IntervalSeconds != 2 || x.Intervals != 9 || x.Min != 5 || x.Median != 10 || x.Max != 10 {
+		t.Errorf("throughput %+v", x)
+	}
 	if m.Whole[0] || !m.Whole[1] {
 		t.Errorf("within the measured part are %v", m.Whole)
 	}

@@ -187,8 +187,8 @@ type Throughput struct {
 	// over its Seconds.
 	PerSecond, Seconds float64
 	// Min, Median, Max and Deviation (the sample's standard deviation), all a
-	// second, are over the intervals of the series that lie wholly in the
-	// measured part; all 0 with fewer than two.
+	// second, are over the intervals of the series, merged if need be, that lie
+	// wholly in the measured part; all 0 with fewer than two.
 	Min, Median, Max, Deviation float64
 	// Intervals is how many these are, IntervalSeconds their width.
 	Intervals       int

@@ -151,7 +151,13 @@ func (s *Summary) Figures() Figures {
 		Series: s.timeline.series(s.scope, 1), Merged: s.timeline.merged(s.scope), Steps: s.steps.steps(),
 		Corrected: corrected(s.latency, s.uncommitted),
 	}
-	out.Throughput = throughput(s.committed, s.scope, out.Series)
+	// In intervals that hold one operation or none, the least and the most of them
+	// say nothing of how evenly work was done.
+	even := &out.Series
+	if out.Merged != nil {
+		even = out.Merged
+	}
+	out.Throughput = throughput(s.committed, s.scope, *even)
 	out.Errors = sortedErrors(s.errors)
 	return out
 }
