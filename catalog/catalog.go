@@ -75,6 +75,9 @@ type Driver struct {
 	// Isolation and NoIsolation are the same for the isolation workload.
 	Isolation   func(ctx context.Context, target workload.Target) (isolation.Store, error)
 	NoIsolation string
+	// RewritesLists is true if the isolation workload's appends read a list and
+	// write it anew, in the transaction.
+	RewritesLists bool
 	// Availability and NoAvailability are the same for workload availability.
 	Availability   func(ctx context.Context, target workload.Target) (availability.Store, error)
 	NoAvailability string
@@ -113,7 +116,7 @@ func Drivers() []Driver {
 			NoBank:       "Cassandra has no transaction over several partitions: a transfer could be half done",
 			NoIsolation:  "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"},
 		{Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster",
-			Summary: "FoundationDB, in builds with its client library (-tags foundationdb)", Missing: foundationdb.Missing(), Bank: foundationdb.OpenBank, Isolation: foundationdb.OpenIsolation, Availability: foundationdb.OpenAvailability, Entity: foundationdb.OpenEntity, Candles: foundationdb.OpenCandles, BulkUpdate: foundationdb.OpenBulkUpdate,
+			Summary: "FoundationDB, in builds with its client library (-tags foundationdb)", Missing: foundationdb.Missing(), Bank: foundationdb.OpenBank, Isolation: foundationdb.OpenIsolation, RewritesLists: true, Availability: foundationdb.OpenAvailability, Entity: foundationdb.OpenEntity, Candles: foundationdb.OpenCandles, BulkUpdate: foundationdb.OpenBulkUpdate,
 			NoChurn: "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"},
 		{Name: "rest", Schemes: []string{"http", "https"}, Example: "http://127.0.0.1:8080",
 			Summary: "any of them through the web service of assay serve", Entity: rest.OpenEntity,

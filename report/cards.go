@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ func cards(r *Result) []card {
 		check.Count(m.Committed) + " of " + check.Count(m.Total())})
 	figures = append(figures, card{"outcome unknown", check.Count(r.Outcomes.Unknown), "in the whole run"})
 	if r.Data.Bytes > 0 && len(sizedRounds(r)) == 0 {
-		figures = append(figures, card{"data on disk", size(r.Data.Bytes), "tables and indexes"})
+		figures = append(figures, card{dataLabel(r), size(r.Data.Bytes), cmp.Or(r.Data.Measured, "tables and indexes")})
 	}
 	return figures
 }

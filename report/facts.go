@@ -282,6 +282,14 @@ func dataLines(r *Result) []string {
 	return lines
 }
 
+// dataLabel names the figure of dataSize.
+func dataLabel(r *Result) string {
+	if r.Data.Measured != "" {
+		return "data size"
+	}
+	return "data on disk"
+}
+
 // dataInShort is dataLines without the rows, where there is a size, and
 // without the place, where that is the database's address.
 func dataInShort(r *Result) []string {
@@ -298,6 +306,9 @@ func dataInShort(r *Result) []string {
 func dataSize(r *Result) string {
 	d := &r.Data
 	line := size(d.Bytes)
+	if d.Measured != "" {
+		line += " of " + d.Measured
+	}
 	if d.Tables > 0 || d.Indexes > 0 {
 		line += fmt.Sprintf(": tables %s, indexes %s", size(d.Tables), size(d.Indexes))
 	}

@@ -214,6 +214,9 @@ type Data struct {
 	Indexes int64 `json:"indexes_bytes"`
 	// Rows counts rows by the name of their table.
 	Rows map[string]int64 `json:"rows"`
+	// Measured says what Bytes is where it is not the use of the disk; empty
+	// where it is.
+	Measured string `json:"measured,omitempty"`
 	// Kept says where the data still is, empty if it was dropped.
 	Kept string `json:"kept,omitempty"`
 }

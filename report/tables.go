@@ -248,7 +248,7 @@ func named(title, what string, settings []Setting) table {
 func further(r *Result) []Setting {
 	facts := []Setting{{"retries", retriesLine(r)}}
 	for _, line := range dataLines(r) {
-		facts = append(facts, Setting{"data on disk", line})
+		facts = append(facts, Setting{dataLabel(r), line})
 	}
 	return append(facts, Setting{"tester", testerLine(r)})
 }

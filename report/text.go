@@ -156,7 +156,7 @@ func (t *textWriter) noted(r *Result) {
 	if r.Retries.Policy != "" && r.Retries.Policy != "none" {
 		t.field("retries", retriesLine(r))
 	}
-	t.field("data on disk", dataInShort(r)...)
+	t.field(dataLabel(r), dataInShort(r)...)
 	if r.Measurement.Verdict != "valid" {
 		t.field("tester", testerLine(r))
 	}

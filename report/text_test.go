@@ -139,6 +139,8 @@ func TestTextLeavesOutOnlyTheUsual(t *testing.T) {
 		{"uncommitted    900 ms", func(r *Result) { r.Uncommitted = latencyOf(20, 900, 0.2) }},
 		{"machines      2 nodes", func(r *Result) { r.Database.Nodes = number(2) }},
 		{"retries       failed, at most 10", func(r *Result) { r.Retries.Policy = "failed" }},
+		{"data size     ", func(r *Result) { r.Data.Measured = "keys and values" }},
+		{" of keys and values", func(r *Result) { r.Data.Measured = "keys and values" }},
 		{"kept in schema x", func(r *Result) { r.Data.Kept = "schema x" }},
 		{"timeout 30 s", func(r *Result) { r.Outcomes.Unknown = 1 }},
 		{"unknown              0", func(r *Result) { r.Outcomes.Unknown = 1 }},

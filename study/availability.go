@@ -56,7 +56,7 @@ func judgeAvailability(_ context.Context, folder string, s Scenario, promise, in
 	}
 	f := j.Figures
 	return judgement{
-		results: j.Results, availability: availabilityOf(s.Availability, f), notes: availabilityNotes(f),
+		results: j.Results, availability: availabilityOf(s.Availability, f), notes: availabilityNotes(folder, s, f),
 		counted: byOutcome(f.Writes.Committed, f.Writes.Rejected, f.Writes.Failed, f.Writes.Unknown),
 	}, nil
 }
@@ -73,11 +73,10 @@ func availabilityOf(c availability.Config, f availability.Figures) *report.Avail
 	}
 }
 
-func availabilityNotes(f availability.Figures) []string {
+func availabilityNotes(folder string, s Scenario, f availability.Figures) []string {
 	var notes []string
 	if f.Writes.Unknown > 0 {
-		notes = append(notes, fmt.Sprintf("of %s that ended unknown %s turned out done, %s not done", check.Counted(f.Writes.Unknown, "insert", "inserts"),
-			check.CountOrNone(f.UnknownDone), check.CountOrNone(f.Writes.Unknown-f.UnknownDone)))
+		notes = append(notes, unknownNote(folder, s, check.Counted(f.Writes.Unknown, "insert", "inserts")+" that ended unknown", f.Writes.Unknown, f.UnknownDone))
 	}
 	if f.Duplicates > 0 {
 		notes = append(notes, fmt.Sprintf("%s left more than one row (%s too many): the client repeated what it took for failed; "+

@@ -2,7 +2,6 @@ package study
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strconv"
 
@@ -55,8 +54,7 @@ func judgeBank(_ context.Context, folder string, s Scenario, _, inFlight string)
 	t := j.Tally
 	out := judgement{results: j.Results, counted: byOutcome(t.Committed, t.Rejected, t.Failed, t.Unknown)}
 	if t.Unknown > 0 {
-		out.notes = append(out.notes, fmt.Sprintf("of %s %s turned out done, %s not done", check.Counted(t.Unknown, "unknown transfer", "unknown transfers"),
-			check.CountOrNone(t.UnknownApplied), check.CountOrNone(t.Unknown-t.UnknownApplied)))
+		out.notes = append(out.notes, unknownNote(folder, s, check.Counted(t.Unknown, "unknown transfer", "unknown transfers"), t.Unknown, t.UnknownApplied))
 	}
 	return out, nil
 }

@@ -67,7 +67,7 @@ func (r *run) size(ctx context.Context) *workload.Size {
 }
 
 func enterSize(r *report.Result, size workload.Size) {
-	r.Data = report.Data{Bytes: size.Bytes, Tables: size.Tables, Indexes: size.Indexes, Rows: size.Rows, Kept: r.Data.Kept}
+	r.Data = report.Data{Bytes: size.Bytes, Tables: size.Tables, Indexes: size.Indexes, Rows: size.Rows, Measured: size.Measured, Kept: r.Data.Kept}
 }
 
 // keep drops the data if that was asked for, and else says where it is.

@@ -2,7 +2,6 @@ package study
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strconv"
 
@@ -56,7 +55,7 @@ func judgeEntity(_ context.Context, folder string, s Scenario, promise, inFlight
 	f := j.Figures
 	w, r := f.Writes.Outcomes, f.Reads.Outcomes
 	return judgement{
-		results: j.Results, entity: entityOf(f), notes: entityNotes(f),
+		results: j.Results, entity: entityOf(f), notes: entityNotes(folder, s, f),
 		counted: byOutcome(w.Committed+r.Committed, w.Rejected+r.Rejected, w.Failed+r.Failed, w.Unknown+r.Unknown),
 	}, nil
 }
@@ -75,10 +74,9 @@ func entityOf(f entity.Figures) *report.Entity {
 	}
 }
 
-func entityNotes(f entity.Figures) []string {
+func entityNotes(folder string, s Scenario, f entity.Figures) []string {
 	if unknown := f.Writes.Outcomes.Unknown; unknown > 0 {
-		return []string{fmt.Sprintf("of %s that ended unknown %s turned out done, %s not done", check.Counted(unknown, "write", "writes"),
-			check.CountOrNone(f.UnknownDone), check.CountOrNone(unknown-f.UnknownDone))}
+		return []string{unknownNote(folder, s, check.Counted(unknown, "write", "writes")+" that ended unknown", unknown, f.UnknownDone)}
 	}
 	return nil
 }

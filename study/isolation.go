@@ -24,7 +24,7 @@ func isolationKind() kind {
 		strip:    func(s *Scenario) { s.Transactions = isolation.Config{} },
 		open:     openIsolation,
 		counts:   func(uint8) bool { return true },
-		options:  func(s Scenario) []report.Setting { return isolationOptions(s.Transactions) },
+		options:  func(s Scenario) []report.Setting { return isolationOptions(s) },
 		judge:    judgeIsolation, stateFile: isolation.FileState,
 		// Conflicts are what it is made for, so that they spoil nothing.
 		limit: func(l *measure.Limits) { l.MaxErrorShare = 1 },
@@ -57,10 +57,17 @@ func openIsolation(ctx context.Context, driver catalog.Driver, s Scenario, addre
 	})
 }
 
-func isolationOptions(c isolation.Config) []report.Setting {
+// rewritten is what is said of appends that a driver makes by reading a list and
+// writing it anew. Runs of earlier versions lack it (changed).
+const rewritten = " (read and written anew in the transaction)"
+
+func isolationOptions(s Scenario) []report.Setting {
+	c := s.Transactions
 	style := "atomic"
 	if c.Rewrite {
 		style = "read and rewrite"
+	} else if driver, err := catalog.DriverFor(s.Database); s.Database != "" && err == nil && driver.RewritesLists {
+		style += rewritten
 	}
 	return []report.Setting{
 		{Name: "test", Value: c.Test},

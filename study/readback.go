@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"assay/check"
 	"assay/workload"
 )
 
@@ -91,4 +92,13 @@ func loadReadBack(folder, run string) (record readBackRecord, known bool, err er
 		return record, false, &InputError{Path: path, Err: fmt.Errorf("is that of run %s, not %s", record.Run, run)}
 	}
 	return record, true, nil
+}
+
+// unknownNote says what became of operations that ended unknown, which what says
+// with their number, as far as the state that was read back tells.
+func unknownNote(folder string, s Scenario, what string, unknown, done int64) string {
+	if !exists(folder, s.kind().stateFile) {
+		return "it is not known what became of " + what + ": the database was not read back"
+	}
+	return fmt.Sprintf("of %s %s turned out done, %s not done", what, check.CountOrNone(done), check.CountOrNone(unknown-done))
 }

@@ -171,7 +171,7 @@ func changed(s Scenario, r *report.Result) string {
 	}
 	for _, now := range s.kind().options(s) {
 		for _, then := range r.Options {
-			if now.Name == then.Name && now.Value != then.Value {
+			if now.Name == then.Name && strings.TrimSuffix(now.Value, rewritten) != strings.TrimSuffix(then.Value, rewritten) {
 				return fmt.Sprintf("%s is %s, and was %s", now.Name, now.Value, then.Value)
 			}
 		}

@@ -62,6 +62,9 @@ func silence(t *testing.T, c *cluster.Cluster) {
 	}
 	s.ConnectTimeout, s.Load.Timeout = 2*time.Second, time.Second
 	for how, a := range absences() {
+		if how == "killed" && !transfers {
+			continue // a node of Cassandra takes half a minute to start
+		}
 		for _, stage := range []string{"loading", "rows", "opening", "", "waiting", atReading} {
 			t.Run(how+" at "+stage, func(t *testing.T) { goneDuring(t, c, a, s, stage) })
 		}
@@ -89,12 +92,13 @@ func goneDuring(t *testing.T, c *cluster.Cluster, a absence, s Scenario, stage s
 	out, err := Run(t.Context(), s, Options{
 		Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: progress, Patience: impatient,
 	})
-	if stage == "loading" || stage == "rows" || stage == "opening" {
+	if stage == "loading" || stage == "rows" || stage == "opening" && err != nil {
 		if err == nil {
 			t.Errorf("it went on to %v: %s", out.Result.Verdict, details(out.Result))
 		}
 		return
 	}
+	// Opening a session of Cassandra's asks nobody.
 	if err != nil {
 		t.Error(err)
 		return

@@ -106,6 +106,9 @@ type Size struct {
 	Indexes int64 `json:"indexes_bytes"`
 	// Rows counts the rows by the name of their table.
 	Rows map[string]int64 `json:"rows,omitempty"`
+	// Measured says what Bytes is where it is not the use of the disk; empty
+	// where it is.
+	Measured string `json:"measured,omitempty"`
 }
 
 // UnreachableError means that no connection could be made in time.

@@ -49,18 +49,16 @@ func connect(ctx context.Context, target workload.Target, o options) (fdb.Databa
 		defer t.end()
 		_, err = t.GetReadVersion().Get()
 	}
-	switch {
-	case err == nil:
-		return db, nil
-	case ctx.Err() != nil:
-		return db, fmt.Errorf("foundationdb: connect: %w", ctx.Err())
-	case first.Err() != nil:
-		err = fmt.Errorf("no answer within %s", target.ConnectTimeout)
+	if err != nil {
+		return db, noAnswer(ctx, first, o, target.ConnectTimeout, codeOf(err), err)
 	}
-	return db, &workload.UnreachableError{Address: o.printable, Err: err}
+	return db, nil
 }
 
 func open(o options) (fdb.Database, error) {
+	if err := o.checkClusterFile(); err != nil {
+		return fdb.Database{}, err
+	}
 	opening.Lock()
 	defer opening.Unlock()
 	if err := fdb.APIVersion(apiVersion); err != nil {

@@ -117,3 +117,10 @@ func judge(code int, committing bool) (history.Outcome, string) {
 func repeatable(code int) bool {
 	return passing(code) && code != codeLocked || code == codeCommitUnknown || code == codeVersionChanged
 }
+
+// goesOn says that a reading is followed by another transaction after this
+// error: it passes, or the time of a transaction was over in which rows came,
+// so that the servers are there.
+func goesOn(code int, moved bool) bool {
+	return passing(code) || code == codeTransactionTimeout && moved
+}

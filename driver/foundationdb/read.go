@@ -170,10 +170,11 @@ func (r *reader) table(begin, end []byte, each row) error {
 		if err == nil {
 			return nil
 		}
-		if !passing(codeOf(err)) || r.single {
+		moved := string(at) != string(begin)
+		if !goesOn(codeOf(err), moved) || r.single {
 			return err
 		}
-		if string(at) != string(begin) {
+		if moved {
 			begin, tries, pause = at, 0, firstPause
 		} else if tries++; tries >= mostTries {
 			return fmt.Errorf("after %d attempts: %w", tries, err)

@@ -31,6 +31,9 @@ type status struct {
 		} `json:"configuration"`
 		Processes map[string]struct {
 			Version string `json:"version"`
+			Roles   []struct {
+				Role string `json:"role"`
+			} `json:"roles"`
 		} `json:"processes"`
 		Machines map[string]struct{} `json:"machines"`
 	} `json:"cluster"`
@@ -75,15 +78,16 @@ func product(text []byte) (workload.Product, error) {
 		}
 	}
 	for _, count := range []struct {
-		name string
-		n    int
+		name  string
+		value string
 	}{
-		{"processes", len(s.Cluster.Processes)}, {"coordinators", len(s.Client.Coordinators.Coordinators)},
-		{"logs", c.Logs}, {"commit_proxies", c.CommitProxies}, {"grv_proxies", c.GRVProxies}, {"resolvers", c.Resolvers},
-		{"usable_regions", c.UsableRegions},
+		{"processes", known(len(s.Cluster.Processes))}, {"coordinators", known(len(s.Client.Coordinators.Coordinators))},
+		{"logs", s.roles("log", c.Logs)}, {"commit_proxies", s.roles("commit_proxy", c.CommitProxies)},
+		{"grv_proxies", s.roles("grv_proxy", c.GRVProxies)}, {"resolvers", s.roles("resolver", c.Resolvers)},
+		{"usable_regions", known(c.UsableRegions)},
 	} {
-		if count.n > 0 {
-			settings = append(settings, workload.Setting{Name: count.name, Value: strconv.Itoa(count.n)})
+		if count.value != "" {
+			settings = append(settings, workload.Setting{Name: count.name, Value: count.value})
 		}
 	}
 	settings = append(settings, workload.Setting{Name: "automatic_idempotency", Value: "off"},
@@ -92,6 +96,35 @@ func product(text []byte) (workload.Product, error) {
 		Name: "FoundationDB", Version: strings.Join(versions, ", "), Settings: settings,
 		Topology: workload.Topology{Nodes: len(s.Cluster.Machines), Replicas: replicas(c.RedundancyMode)},
 	}, nil
+}
+
+// known is a number, or nothing for 0, which means that the status has none.
+func known(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// roles says how many of a role run, and how many the configuration asks for
+// where that differs: a cluster of few processes has fewer.
+func (s *status) roles(role string, desired int) string {
+	running := 0
+	for _, process := range s.Cluster.Processes {
+		for _, r := range process.Roles {
+			if r.Role == role {
+				running++
+			}
+		}
+	}
+	switch {
+	case running == 0 && desired > 0:
+		return strconv.Itoa(desired) + " desired"
+	case desired == 0 || running == desired:
+		return known(running)
+	default:
+		return fmt.Sprintf("%d of %d desired", running, desired)
+	}
 }
 
 // settingIsolation is the setting that names the isolation level of operations.

@@ -21,8 +21,8 @@ const sample = `{
 		"configuration": {"redundancy_mode": "double", "storage_engine": "ssd-2", "logs": 3, "commit_proxies": 3, "grv_proxies": 1, "resolvers": 1, "usable_regions": 1, "excluded_servers": []},
 		"machines": {"m1": {"address": "10.0.0.1", "cpu": {"logical_core_utilization": 0.4}}, "m2": {"address": "10.0.0.2"}},
 		"processes": {
-			"p1": {"address": "10.0.0.1:4500", "version": "7.3.63", "roles": [{"role": "master"}]},
-			"p2": {"address": "10.0.0.2:4500", "version": "7.3.63"},
+			"p1": {"address": "10.0.0.1:4500", "version": "7.3.63", "roles": [{"role": "master"}, {"role": "log"}, {"role": "commit_proxy"}, {"role": "grv_proxy"}]},
+			"p2": {"address": "10.0.0.2:4500", "version": "7.3.63", "roles": [{"role": "storage"}, {"role": "commit_proxy"}]},
 			"p3": {"address": "10.0.0.2:4501", "version": "7.3.59"}
 		}
 	}
@@ -38,8 +38,8 @@ func TestProduct(t *testing.T) {
 	}
 	want := []workload.Setting{
 		{Name: "isolation", Value: "strict-serializable"}, {Name: "redundancy_mode", Value: "double"}, {Name: "storage_engine", Value: "ssd-2"},
-		{Name: "processes", Value: "3"}, {Name: "coordinators", Value: "2"}, {Name: "logs", Value: "3"}, {Name: "commit_proxies", Value: "3"},
-		{Name: "grv_proxies", Value: "1"}, {Name: "resolvers", Value: "1"}, {Name: "usable_regions", Value: "1"},
+		{Name: "processes", Value: "3"}, {Name: "coordinators", Value: "2"}, {Name: "logs", Value: "1 of 3 desired"}, {Name: "commit_proxies", Value: "2 of 3 desired"},
+		{Name: "grv_proxies", Value: "1"}, {Name: "resolvers", Value: "1 desired"}, {Name: "usable_regions", Value: "1"},
 		{Name: "automatic_idempotency", Value: "off"}, {Name: "client_retries", Value: "none"},
 	}
 	if !slices.Equal(got.Settings, want) {

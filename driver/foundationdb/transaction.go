@@ -5,9 +5,7 @@ package foundationdb
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
-	"time"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
@@ -28,7 +26,8 @@ type transaction struct {
 // begin creates a transaction. A call of the C library knows no context: when
 // this one ends the transaction is cancelled, upon which everything that waits
 // for it returns. Its deadline is also the transaction's own time limit, in
-// case nobody gets round to the cancelling.
+// case nobody gets round to the cancelling. Without a deadline that limit is
+// patience, since the library waits for servers without end.
 func begin(ctx context.Context, db fdb.Database) (*transaction, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -37,10 +36,8 @@ func begin(ctx context.Context, db fdb.Database) (*transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	if deadline, limited := ctx.Deadline(); limited {
-		if err := tr.Options().SetTimeout(milliseconds(time.Until(deadline))); err != nil {
-			return nil, err
-		}
+	if err := tr.Options().SetTimeout(milliseconds(timeLimit(ctx))); err != nil {
+		return nil, err
 	}
 	return &transaction{Transaction: tr, ctx: ctx, stop: context.AfterFunc(ctx, tr.Cancel)}, nil
 }
@@ -58,12 +55,6 @@ func (p *place) operate(ctx context.Context) (*transaction, error) {
 		return nil, err
 	}
 	return t, nil
-}
-
-// milliseconds rounds up: 0 would mean no limit, and a limit that comes before
-// the context's end would be of nobody's asking.
-func milliseconds(left time.Duration) int64 {
-	return min(max(left.Milliseconds()+1, 1), math.MaxInt32)
 }
 
 // end gives the transaction back. It also keeps the binding from freeing it
@@ -121,12 +112,10 @@ func notBegun(ctx context.Context, err error) ending {
 	return e
 }
 
-// explain wraps an error with what was being done, and with the context's own
-// if that was the cause.
+// explain wraps an error with what was being done, and with why the time was
+// over if that was the cause.
 func explain(ctx context.Context, doing string, err error) error {
-	code := codeOf(err)
-	over := ctx.Err()
-	if over != nil && (code == codeCancelled || code == codeTransactionTimeout) {
+	if over := overdue(ctx, codeOf(err)); over != nil {
 		return fmt.Errorf("foundationdb: %s: %w (%v)", doing, over, err)
 	}
 	return fmt.Errorf("foundationdb: %s: %w", doing, err)

@@ -1,0 +1,89 @@
+package foundationdb
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"assay/workload"
+)
+
+// patience is the time limit of a transaction whose context has none. A
+// transaction lives for five seconds at most; the rest is the wait for servers.
+const patience = time.Minute
+
+// timeLimit is what is left of the context's time, or patience.
+func timeLimit(ctx context.Context) time.Duration {
+	if deadline, limited := ctx.Deadline(); limited {
+		return time.Until(deadline)
+	}
+	return patience
+}
+
+// milliseconds rounds up: 0 would mean no limit, and a limit that comes before
+// the context's end would be of nobody's asking.
+func milliseconds(left time.Duration) int64 {
+	return min(max(left.Milliseconds()+1, 1), math.MaxInt32)
+}
+
+// overdue says why a transaction that ended with this code was out of time; nil
+// if time was not the cause. The client library's clock may be ahead of the
+// context's, which then has not ended yet. A context without a deadline gives
+// *workload.UnreachableError.
+func overdue(ctx context.Context, code int) error {
+	over := ctx.Err()
+	_, limited := ctx.Deadline()
+	switch {
+	case code != codeCancelled && code != codeTransactionTimeout:
+		return nil
+	case over != nil:
+		return over
+	case code == codeCancelled:
+		return nil
+	case limited:
+		return context.DeadlineExceeded
+	default:
+		return &workload.UnreachableError{Address: "the FoundationDB cluster", Err: fmt.Errorf("no answer within %s", patience)}
+	}
+}
+
+// noAnswer is the error of a first contact that ended with this code. first is
+// the context of the contact, which ends with ctx or after limit, 0 for none.
+func noAnswer(ctx, first context.Context, o options, limit time.Duration, code int, err error) error {
+	over := overdue(first, code)
+	if over == nil && first.Err() != nil { // before a transaction was begun
+		over = first.Err()
+	}
+	outer, outerLimited := ctx.Deadline()
+	inner, limited := first.Deadline()
+	switch {
+	case over == nil:
+	case ctx.Err() != nil:
+		return fmt.Errorf("foundationdb: connect: %w", ctx.Err())
+	case outerLimited && outer.Equal(inner):
+		return fmt.Errorf("foundationdb: connect: %w", context.DeadlineExceeded)
+	case limited:
+		err = fmt.Errorf("no answer within %s", limit)
+	default:
+		err = fmt.Errorf("no answer within %s", patience)
+	}
+	return &workload.UnreachableError{Address: o.printable, Err: err}
+}
+
+// checkClusterFile returns *workload.UnreachableError if a cluster file is named
+// and cannot be read. The client library's own error names its default place.
+func (o options) checkClusterFile() error {
+	if o.clusterFile == "" {
+		return nil
+	}
+	file, err := os.Open(o.clusterFile)
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return &workload.UnreachableError{Address: o.printable, Err: fmt.Errorf("the cluster file cannot be read: %w", err)}
+	}
+	return nil
+}
