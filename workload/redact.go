@@ -2,6 +2,7 @@ package workload
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -67,8 +68,17 @@ func portsAreNumbers(authority string) bool {
 	return true
 }
 
+// keyFiles are the parameters that name the file of a key, which is no secret:
+// what is in it never gets into an address.
+func keyFiles() []string {
+	return []string{"sslkey", "ssl-key", "tlskeyfile", "tlscertificatekeyfile", "sslclientcertificatekeyfile"}
+}
+
 func secret(name string) bool {
 	name = strings.ToLower(name)
+	if slices.Contains(keyFiles(), name) {
+		return false
+	}
 	for _, word := range []string{"pass", "secret", "token", "key", "authmechanismproperties"} {
 		if strings.Contains(name, word) {
 			return true

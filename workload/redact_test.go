@@ -20,6 +20,13 @@ func TestRedact(t *testing.T) {
 		"mongodb://u:hid/den@a:1/":                          "mongodb://(unreadable)",
 		"mongodb://a/?authMechanismProperties=TOKEN:hidden": "mongodb://a/?authMechanismProperties=xxxxx",
 		"hidden": "(no scheme)",
+		// The file of a key is no secret, and the address can be used again.
+		"mysql://h/?ssl-key=/k.pem&ssl-ca=ca.pem":                                   "mysql://h/?ssl-key=/k.pem&ssl-ca=ca.pem",
+		"postgres://h/d?sslcert=c.pem&sslkey=k.pem":                                 "postgres://h/d?sslcert=c.pem&sslkey=k.pem",
+		"mongodb://h/?tlsCertificateKeyFile=b.pem":                                  "mongodb://h/?tlsCertificateKeyFile=b.pem",
+		"mongodb://h/?tlsCertificateKeyFile=b&tlsCertificateKeyFilePassword=hidden": "mongodb://h/?tlsCertificateKeyFile=b&tlsCertificateKeyFilePassword=xxxxx",
+		"cassandra://h/?tls=true&tlsKeyFile=k.pem":                                  "cassandra://h/?tls=true&tlsKeyFile=k.pem",
+		"cassandra://h/?tlsKey=hidden":                                              "cassandra://h/?tlsKey=xxxxx",
 	}
 	for address, want := range tests {
 		got := Redact(address)

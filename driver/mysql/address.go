@@ -35,8 +35,8 @@ type settings struct {
 	// statements is how a transfer is sent: statementsTogether, statementsApart,
 	// or "" for what suits the server.
 	statements string
-	anyHost    bool   // a session begins at a host drawn by chance
-	tls        string // as the library names it
+	anyHost    bool // a session begins at a host drawn by chance
+	encryption encryptionSettings
 	variables  []variable
 	isolation  string // in SQL's words, "" for the server's default
 }
@@ -154,6 +154,9 @@ var (
 	variableValue = regexp.MustCompile(`^[A-Za-z0-9_.,:+-]*$`)
 )
 
+// ownOptions are the options of an address that are assay's.
+const ownOptions = "engine, balance, connect_timeout, statements, ssl-mode, ssl-ca, ssl-cert, ssl-key, tls"
+
 // ownVariables are those that a transfer relies on.
 func ownVariables() map[string]string {
 	return map[string]string{
@@ -188,7 +191,7 @@ func (s *settings) readOptions(values url.Values) error {
 	if s.statements, err = choose("statements", statementsTogether, statementsApart); err != nil {
 		return err
 	}
-	if s.tls, err = choose("tls", "true", "false", "preferred", "skip-verify"); err != nil {
+	if s.encryption, err = readEncryption(values, choose); err != nil {
 		return err
 	}
 	if values.Has("connect_timeout") {
@@ -209,7 +212,7 @@ func (s *settings) readOptions(values url.Values) error {
 		}
 		if !variableName.MatchString(name) || !variableValue.MatchString(value) {
 			return &workload.OptionError{Option: "the address's option", Value: name,
-				Want: "engine, balance, connect_timeout, statements, tls, or a session variable of the server, such as innodb_lock_wait_timeout=5; --timeout limits an attempt"}
+				Want: ownOptions + ", or a session variable of the server, such as innodb_lock_wait_timeout=5; --timeout limits an attempt"}
 		}
 		s.variables = append(s.variables, variable{name, value})
 	}

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -41,6 +42,8 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		"mysql:assay:hunter2@a", "postgres://assay:hunter2@a/", "mysql://assay:hunter2@a/x/y", "mysql://assay:hunter2@a/#hunter2",
 		"mysql://assay:hun:ter2@a/", "mysql://" + manyHosts(maxHosts+1),
 		"mysql://assay:hunter2@a/?engine=%zz", "mysql://assay:hunter2@a/?balance=hunger", "mysql://assay:hunter2@a/?tls=perhaps",
+		"mysql://assay:hunter2@a/?ssl-mode=required", "mysql://assay:hunter2@a/?ssl-mode=REQUIRED&tls=true", "mysql://assay:hunter2@a/?ssl-capath=x",
+		"mysql://assay:hunter2@a/?ssl-ca=none.pem", "mysql://assay:hunter2@a/?ssl-mode=DISABLED&ssl-ca=x", "mysql://assay:hunter2@a/?ssl-mode=REQUIRED&ssl-ca=x",
 		"mysql://assay:hunter2@a/?balance=random&balance=order", "mysql://assay:hunter2@a/?readTimeout=5s",
 		"mysql://assay:hunter2@a/?autocommit=0", "mysql://assay:hunter2@a/?tx_isolation=SERIALIZABLE", "mysql://assay:hunter2@a/?sql_mode=",
 		"mysql://assay:hunter2@a/?time_zone=%27;DROP", "mysql://assay:hunter2@a/?x=hunter2'",
@@ -56,11 +59,12 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	for address, want := range map[string]settings{
-		"mysql://host": {hosts: []string{"host:3306"}},
+		"mysql://host": {hosts: []string{"host:3306"}, encryption: encryptionSettings{mode: sslDisabled}},
 		"mariadb://u:p%40%3A%2F@h1:1,h2,[::1]:3,[::2],h2:3306/": {user: "u", password: "p@:/",
 			hosts: []string{"h1:1", "h2:3306", "[::1]:3", "[::2]:3306"}},
 		"mysql://u@127.0.0.1/my%20db?engine=RocksDB&balance=random&tls=skip-verify": {user: "u", hosts: []string{"127.0.0.1:3306"},
-			database: "my db", engine: "RocksDB", anyHost: true, tls: "skip-verify"},
+			database: "my db", engine: "RocksDB", anyHost: true,
+			encryption: encryptionSettings{mode: sslRequired}},
 		"mysql://h/?wsrep_sync_wait=1&max_statement_time=0.5&default_week_format=": {hosts: []string{"h:3306"},
 			variables: []variable{{"default_week_format", ""}, {"max_statement_time", "0.5"}, {"wsrep_sync_wait", "1"}}},
 	} {
@@ -70,7 +74,7 @@ func TestAddresses(t *testing.T) {
 			continue
 		}
 		if got.user != want.user || got.password != want.password || got.database != want.database || got.engine != want.engine ||
-			got.anyHost != want.anyHost || got.tls != want.tls || !slices.Equal(got.hosts, want.hosts) ||
+			got.anyHost != want.anyHost || got.encryption.mode != cmp.Or(want.encryption.mode, sslDisabled) || !slices.Equal(got.hosts, want.hosts) ||
 			!slices.Equal(got.variables, want.variables) || got.connectTimeout != defaultConnectTimeout {
 			t.Errorf("%s: %+v", address, got)
 		}

@@ -28,8 +28,8 @@ type bankStore struct{ *place }
 // several hosts the first that answers and takes writes is used; with
 // balance=random each session begins at another one. engine=NAME chooses the
 // storage engine of the tables, statements=together or apart how a transfer is
-// sent (see bankSession), tls=true, preferred or skip-verify encrypts, and
-// all other options are session variables of the server.
+// sent (see bankSession), ssl-mode, ssl-ca, ssl-cert and ssl-key encrypt (see
+// readEncryption), and all other options are session variables of the server.
 func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
 	p, err := openPlace(ctx, target, "bank")
 	if err != nil {

@@ -21,6 +21,8 @@ type conn struct {
 	raw  driver.Conn
 	host *host
 	look look
+	// encrypted is true if a TLS handshake was completed.
+	encrypted bool
 }
 
 // exec runs statements and leaves out their rows. Of several statements in one

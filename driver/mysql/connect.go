@@ -107,7 +107,8 @@ func (s *settings) prologue() string {
 func (h *host) connect(ctx context.Context, database string) (*conn, error) {
 	s := h.settings
 	config := quiet()
-	config.User, config.Passwd, config.Addr, config.DBName, config.TLSConfig = s.user, s.password, h.name, database, s.tls
+	config.User, config.Passwd, config.Addr, config.DBName = s.user, s.password, h.name, database
+	handshake := s.encryption.apply(config)
 	connector, err := library.NewConnector(config)
 	if err != nil {
 		// The error may quote what the configuration holds.
@@ -117,9 +118,9 @@ func (h *host) connect(ctx context.Context, database string) (*conn, error) {
 	defer cancel()
 	raw, err := connector.Connect(bounded)
 	if err != nil {
-		return nil, h.connectError(ctx, err)
+		return nil, h.connectError(ctx, handshake.failure(err))
 	}
-	c := &conn{raw: raw, host: h}
+	c := &conn{raw: raw, host: h, encrypted: handshake.done}
 	if err = c.exec(bounded, s.prologue()); err == nil {
 		c.look, err = c.lookAround(bounded)
 	}
@@ -141,15 +142,18 @@ func (h *host) connectError(ctx context.Context, err error) error {
 		return &workload.UnreachableError{Address: h.name, Err: err}
 	}
 	switch answer.Number {
+	case codeSecureTransport:
+		return &workload.OptionError{Option: "ssl-mode", Value: h.settings.encryption.mode,
+			Want: "VERIFY_IDENTITY with ssl-ca=FILE, VERIFY_CA, REQUIRED: " + h.name + " takes encrypted connections only"}
 	case codeAccessDenied, codeAccessDeniedNoReason, codeDatabaseDenied, codeHostDenied, codeHostBlocked:
-		return &workload.AuthError{Address: h.name, User: h.settings.user, Reason: answer.Message}
+		return &workload.AuthError{Address: h.name, User: h.settings.user, Reason: h.settings.encryption.refusedUser(answer.Message)}
 	case codeTooManyConnections, codeUserConnections, codeUserLimit:
 		return fmt.Errorf("%s has no connection left; raise max_connections (or the user's limit), or run fewer clients: %w", h.name, answer)
 	case codeServerShutdown:
 		return &workload.UnreachableError{Address: h.name, Err: answer}
 	case codeUnknownVariable, codeWrongVariableValue, codeWrongVariableType, codeReadOnlyVariable, codeGlobalVariable, codePrivilege:
 		return &workload.OptionError{Option: "the address's option", Value: answer.Message,
-			Want: "engine, balance, connect_timeout, statements, tls, or a variable of the server that this user may set for a session"}
+			Want: ownOptions + ", or a variable of the server that this user may set for a session"}
 	default:
 		return fmt.Errorf("connect to %s: %w", h.name, answer)
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/driver/encryption"
 	"assay/workload"
 )
 
@@ -135,6 +136,7 @@ func (p *place) Describe(ctx context.Context) (workload.Product, error) {
 	err := p.use(ctx, func(c *conn) error {
 		add("engine", p.engine)
 		add("isolation", strings.ToLower(p.level))
+		add(encryption.Setting, p.encryption.describe(c))
 		if p.workload == "bank" {
 			add("statements", map[bool]string{false: statementsTogether, true: statementsApart}[p.apart()])
 		}

@@ -50,6 +50,7 @@ const (
 	codeConnectionKilled      = 1927 // MariaDB
 	codeStatementTimeout      = 1969 // MariaDB, max_statement_time
 	codeQueryTimeout          = 3024 // MySQL, max_execution_time
+	codeSecureTransport       = 3159 // ER_SECURE_TRANSPORT_REQUIRED
 	codeRolledBackAtCommit    = 3101 // MySQL's group replication
 	codeCheckViolatedMySQL    = 3819
 	codeConstraintFailed      = 4025 // MariaDB

@@ -1,0 +1,136 @@
+package drivertest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Authority is a certificate authority of one test. Its files are readable by
+// everybody, since servers run as users of their own, and are removed with the
+// test.
+type Authority struct {
+	// File holds its certificate.
+	File string
+
+	t           *testing.T
+	dir         string
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+	serial      int64
+}
+
+// Pair are the files of a certificate and its key; Both holds both.
+type Pair struct{ Certificate, Key, Both string }
+
+// NewAuthority makes an authority.
+func NewAuthority(t *testing.T, name string) *Authority {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "assay-certificates-") // t.TempDir is its owner's alone
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a := &Authority{t: t, dir: dir, key: newKey(t), serial: 1}
+	template := a.template(name)
+	template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
+	a.certificate = template // signs itself
+	a.certificate, err = x509.ParseCertificate(a.sign(template, a.key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.File = a.write("ca.pem", block("CERTIFICATE", a.certificate.Raw))
+	return a
+}
+
+// Server issues a certificate for these names and addresses.
+func (a *Authority) Server(hosts ...string) Pair {
+	a.t.Helper()
+	template := a.template("server")
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} // members of a cluster are both
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	return a.issue("server", template)
+}
+
+// Client issues a certificate for a user.
+func (a *Authority) Client(user string) Pair {
+	a.t.Helper()
+	template := a.template(user)
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	return a.issue("client", template)
+}
+
+func (a *Authority) template(name string) *x509.Certificate {
+	a.serial++
+	return &x509.Certificate{
+		SerialNumber: big.NewInt(a.serial), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
+	}
+}
+
+func (a *Authority) issue(file string, template *x509.Certificate) Pair {
+	a.t.Helper()
+	key := newKey(a.t)
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	certificate, keyText := block("CERTIFICATE", a.sign(template, key)), block("PRIVATE KEY", secret)
+	return Pair{
+		Certificate: a.write(file+"-cert.pem", certificate), Key: a.write(file+"-key.pem", keyText),
+		Both: a.write(file+"-both.pem", append(certificate, keyText...)),
+	}
+}
+
+func (a *Authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) []byte {
+	a.t.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return der
+}
+
+func (a *Authority) write(name string, text []byte) string {
+	a.t.Helper()
+	path := filepath.Join(a.dir, name)
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		a.t.Fatal(err)
+	}
+	return path
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func block(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}

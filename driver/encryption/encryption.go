@@ -1,0 +1,206 @@
+// Package encryption is TLS as the address of a database asks for it: the files
+// that it names, how far the server's certificate is verified, and what a
+// handshake that failed means for the user.
+//
+// It must not know any database.
+package encryption
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"assay/workload"
+)
+
+// Verification is how far the certificate of a server is verified.
+type Verification int
+
+const (
+	// ChainAndHost asks for a trusted authority and for the name or address by
+	// which the server was reached.
+	ChainAndHost Verification = iota
+	// ChainOnly asks for a trusted authority.
+	ChainOnly
+	// Nothing takes any certificate.
+	Nothing
+)
+
+// Options are what an address asks for.
+type Options struct {
+	// CA holds the certificates that are trusted; without it those of the
+	// system are.
+	CA File
+	// Certificate and Key are what the client shows, both or none.
+	Certificate, Key File
+	Verify           Verification
+}
+
+// File is a parameter of an address that names a PEM file.
+type File struct{ Parameter, Path string }
+
+// maxFile bounds a file; all authorities of an operating system take 250 kB.
+const maxFile = 4 << 20
+
+// Config reads the files. A file that cannot be used is a *workload.OptionError
+// that names the parameter, the file and the reason, and nothing of what is in
+// it.
+func (o Options) Config() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.CA.Path != "" {
+		if o.Verify == Nothing {
+			return nil, refuse(o.CA, "none where certificates are not verified")
+		}
+		text, err := o.CA.read()
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, refuse(o.CA, "a PEM file with the certificate of an authority; this one has none")
+		}
+	}
+	if err := o.addCertificate(config); err != nil {
+		return nil, err
+	}
+	switch o.Verify {
+	case ChainOnly:
+		config.InsecureSkipVerify = true // of the library's own verification, which wants a host name
+		config.VerifyConnection = verifyChain(config.RootCAs)
+	case Nothing:
+		config.InsecureSkipVerify = true
+	}
+	return config, nil
+}
+
+// addCertificate adds what the client shows to a server that asks.
+func (o Options) addCertificate(config *tls.Config) error {
+	switch {
+	case o.Certificate.Path == "" && o.Key.Path == "":
+		return nil
+	case o.Key.Path == "":
+		return refuse(o.Certificate, o.Key.Parameter+"=FILE beside it, the key of this certificate")
+	case o.Certificate.Path == "":
+		return refuse(o.Key, o.Certificate.Parameter+"=FILE beside it, the certificate of this key")
+	}
+	certificate, err := o.Certificate.read()
+	if err != nil {
+		return err
+	}
+	if !hasBlock(certificate, "CERTIFICATE") {
+		return refuse(o.Certificate, "a PEM file with the client's certificate; this one has none")
+	}
+	key, err := o.Key.read()
+	if err != nil {
+		return err
+	}
+	switch {
+	case !hasBlock(key, "PRIVATE KEY"):
+		return refuse(o.Key, "a PEM file with a private key; this one has none")
+	case bytes.Contains(key, []byte("ENCRYPTED")):
+		return refuse(o.Key, "a key without a passphrase, readable by its owner alone; this one is encrypted")
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return refuse(o.Key, fmt.Sprintf("the key of the certificate in %s (%s)", o.Certificate.Path, strings.TrimPrefix(err.Error(), "tls: ")))
+	}
+	config.Certificates = []tls.Certificate{pair}
+	return nil
+}
+
+// hasBlock reports whether there is a PEM block whose type ends like this.
+func hasBlock(text []byte, suffix string) bool {
+	for {
+		block, rest := pem.Decode(text)
+		if block == nil {
+			return false
+		}
+		if strings.HasSuffix(block.Type, suffix) {
+			return true
+		}
+		text = rest
+	}
+}
+
+// read returns what is in the file.
+func (f File) read() ([]byte, error) {
+	text, err := readBounded(f.Path)
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		err = path.Err // the rest is said already
+	}
+	if err != nil {
+		return nil, refuse(f, fmt.Sprintf("a PEM file that can be read (%v)", err))
+	}
+	return text, nil
+}
+
+// readBounded reads an ordinary file: a device or a pipe might never end.
+func readBounded(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no ordinary file")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = errors.New("it is too large for certificates")
+	}
+	return text, err
+}
+
+func refuse(f File, want string) error {
+	return &workload.OptionError{Option: f.Parameter, Value: f.Path, Want: want}
+}
+
+// verifyChain verifies a server's certificate without its name.
+func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
+	return func(state tls.ConnectionState) error {
+		options := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool()}
+		for _, certificate := range state.PeerCertificates[1:] { // a server shows one at least
+			options.Intermediates.AddCert(certificate)
+		}
+		_, err := state.PeerCertificates[0].Verify(options)
+		return err
+	}
+}
+
+// What Describe says of a connection.
+const (
+	off         = "off"
+	verified    = "verified"
+	chainOnly   = "encrypted, host name not verified"
+	notVerified = "encrypted, not verified"
+)
+
+// Setting is the name under which Describe tells it.
+const Setting = "tls"
+
+// State says how a connection that was made with this configuration is
+// protected; nil stands for one without TLS. It knows the configurations of
+// this package and those of pgx and of MongoDB's library.
+func State(config *tls.Config) string {
+	switch {
+	case config == nil:
+		return off
+	case !config.InsecureSkipVerify:
+		return verified
+	case config.VerifyConnection != nil || config.VerifyPeerCertificate != nil:
+		return chainOnly
+	default:
+		return notVerified
+	}
+}

@@ -1,0 +1,85 @@
+package encryption
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+)
+
+// Advice is how the parameters of an address are named to the user.
+type Advice struct {
+	// CA is the parameter with the authorities.
+	CA string
+	// Certificate is what gives a client's certificate and key.
+	Certificate string
+	// AnyHost is what gives up the verification of the host name.
+	AnyHost string
+	// Off is what asks for a connection without TLS.
+	Off string
+}
+
+// Reason says in a sentence why a handshake failed and what can be done; ok is
+// false if err is no failure of TLS.
+func Reason(err error, advice Advice) (text string, ok bool) {
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var notTLS tls.RecordHeaderError
+	var remote *net.OpError
+	switch {
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return fmt.Sprintf("its certificate is signed by an authority that is not trusted here: give the file with the CA's certificate as %s=FILE, or check that this is the server that you mean", advice.CA), true
+	case errors.As(err, &host):
+		return fmt.Sprintf("its certificate is for %s and not for %s: give the host by a name that is in its certificate, or %s to accept any", namesOf(host.Certificate), host.Host, advice.AnyHost), true
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return fmt.Sprintf("its certificate is valid from %s to %s, and not now: renew it, or set the clock",
+			invalid.Cert.NotBefore.UTC().Format("2006-01-02 15:04"), invalid.Cert.NotAfter.UTC().Format("2006-01-02 15:04")), true
+	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, &invalid):
+		return "its certificate is not accepted: " + last(err), true
+	case errors.As(err, &notTLS):
+		return fmt.Sprintf("it does not speak TLS, which the address asks for; %s connects without", advice.Off), true
+	case errors.As(err, &remote) && remote.Op == "remote error":
+		return alert(remote.Err.Error(), advice), true
+	}
+	return "", false
+}
+
+// namesOf are the names and addresses of a certificate.
+func namesOf(c *x509.Certificate) string {
+	names := slices.Clone(c.DNSNames)
+	for _, ip := range c.IPAddresses {
+		names = append(names, ip.String())
+	}
+	if len(names) == 0 {
+		return "no host by name or address"
+	}
+	const most = 5
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
+	}
+	return strings.Join(names, ", ")
+}
+
+// last is the innermost of an error.
+func last(err error) string {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err.Error()
+}
+
+// alert puts an alert of the server (RFC 8446, "Alert Protocol", in the words
+// of crypto/tls) in words of ours.
+func alert(text string, advice Advice) string {
+	text = strings.TrimPrefix(text, "tls: ")
+	switch {
+	case strings.Contains(text, "protocol version"):
+		return fmt.Sprintf("it ends the TLS handshake (%s); assay speaks TLS 1.2 and 1.3", text)
+	case strings.Contains(text, "certificate"), text == "handshake failure":
+		return fmt.Sprintf("it ends the TLS handshake (%s): it wants a client's certificate that it trusts; give one as %s", text, advice.Certificate)
+	}
+	return fmt.Sprintf("it ends the TLS handshake (%s)", text)
+}

@@ -1,0 +1,158 @@
+package mysql
+
+import (
+	"crypto/tls"
+	"errors"
+	"net/url"
+	"slices"
+	"sync"
+
+	library "github.com/go-sql-driver/mysql"
+
+	"assay/driver/encryption"
+	"assay/workload"
+)
+
+// The values of ssl-mode (MySQL manual, "Command Options for Encrypted
+// Connections").
+const (
+	sslDisabled       = "DISABLED"
+	sslPreferred      = "PREFERRED"
+	sslRequired       = "REQUIRED"
+	sslVerifyCA       = "VERIFY_CA"
+	sslVerifyIdentity = "VERIFY_IDENTITY"
+)
+
+// encryptionSettings are what an address asks for.
+type encryptionSettings struct {
+	mode   string      // one of the values of ssl-mode
+	config *tls.Config // nil without TLS
+}
+
+// readEncryption takes the options of encrypted connections out of values. They
+// have the names of MySQL's clients; tls, with the values of go-sql-driver, is
+// the older way to say the same. A file without a mode asks for
+// VERIFY_IDENTITY; with neither there is no encryption.
+func readEncryption(values url.Values, choose func(name string, possible ...string) (string, error)) (e encryptionSettings, err error) {
+	older := map[string]string{"true": sslVerifyIdentity, "skip-verify": sslRequired, "preferred": sslPreferred, "false": sslDisabled}
+	mode, err := choose("ssl-mode", sslDisabled, sslPreferred, sslRequired, sslVerifyCA, sslVerifyIdentity)
+	if err != nil {
+		return e, err
+	}
+	old, err := choose("tls", "true", "false", "preferred", "skip-verify")
+	if err != nil {
+		return e, err
+	}
+	if mode != "" && old != "" {
+		return e, &workload.OptionError{Option: "tls", Value: old, Want: "ssl-mode alone, which says the same"}
+	}
+	if old != "" {
+		mode = older[old]
+	}
+	take := func(name string) encryption.File {
+		f := encryption.File{Parameter: name, Path: values.Get(name)}
+		values.Del(name)
+		return f
+	}
+	files := []encryption.File{take("ssl-ca"), take("ssl-cert"), take("ssl-key")}
+	given := slices.IndexFunc(files, func(f encryption.File) bool { return f.Path != "" })
+	switch {
+	case mode == "" && given < 0:
+		return encryptionSettings{mode: sslDisabled}, nil
+	case mode == "":
+		mode = sslVerifyIdentity
+	case mode == sslDisabled && given >= 0:
+		return e, &workload.OptionError{Option: files[given].Parameter, Value: files[given].Path, Want: "none with ssl-mode=" + sslDisabled}
+	case mode == sslDisabled:
+		return encryptionSettings{mode: mode}, nil
+	case files[0].Path != "" && (mode == sslPreferred || mode == sslRequired):
+		return e, &workload.OptionError{Option: "ssl-mode", Value: mode,
+			Want: sslVerifyCA + ", " + sslVerifyIdentity + ": with the others ssl-ca would verify nothing"}
+	}
+	verify := map[string]encryption.Verification{sslVerifyCA: encryption.ChainOnly, sslVerifyIdentity: encryption.ChainAndHost,
+		sslRequired: encryption.Nothing, sslPreferred: encryption.Nothing}[mode]
+	e.mode = mode
+	e.config, err = encryption.Options{CA: files[0], Certificate: files[1], Key: files[2], Verify: verify}.Config()
+	return e, err
+}
+
+// handshake is what became of the TLS of one connection.
+type handshake struct {
+	done bool
+
+	mu sync.Mutex
+	// reported is the first error that the library reports to its log: of a
+	// connection that breaks it returns no more than that.
+	reported error
+}
+
+// apply has the library encrypt a connection.
+func (e encryptionSettings) apply(config *library.Config) *handshake {
+	h := new(handshake)
+	if e.config == nil {
+		return h
+	}
+	config.TLS = e.config.Clone()
+	config.AllowFallbackToPlaintext = e.mode == sslPreferred
+	config.Logger = h
+	verify := config.TLS.VerifyConnection
+	config.TLS.VerifyConnection = func(state tls.ConnectionState) error {
+		if verify != nil {
+			if err := verify(state); err != nil {
+				return err
+			}
+		}
+		h.done = true
+		return nil
+	}
+	return h
+}
+
+// Print implements library.Logger.
+func (h *handshake) Print(values ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, value := range values {
+		if err, ok := value.(error); ok && h.reported == nil {
+			h.reported = err
+		}
+	}
+}
+
+// failure returns err, in words for users if TLS is its cause.
+func (h *handshake) failure(err error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	advice := encryption.Advice{CA: "ssl-ca", Certificate: "ssl-cert=FILE&ssl-key=FILE", AnyHost: "ssl-mode=" + sslVerifyCA, Off: "ssl-mode=" + sslDisabled}
+	for _, cause := range []error{err, h.reported} {
+		if text, ok := encryption.Reason(cause, advice); ok {
+			return errors.New(text)
+		}
+	}
+	if errors.Is(err, library.ErrNoTLS) {
+		return errors.New("it has no TLS, which the address asks for; " + advice.Off + " connects without")
+	}
+	return err
+}
+
+// describe says how a connection is protected.
+func (e encryptionSettings) describe(c *conn) string {
+	if !c.encrypted {
+		return encryption.State(nil)
+	}
+	return encryption.State(e.config)
+}
+
+// refusedUser adds to the words of a server that refuses a user what they do
+// not say: that the connection should be encrypted (MariaDB's
+// require_secure_transport, GRANT ... REQUIRE SSL), or the client show a
+// certificate (REQUIRE X509).
+func (e encryptionSettings) refusedUser(reason string) string {
+	switch {
+	case e.config == nil:
+		return reason + "; where only encrypted connections are taken the answer is the same, and ssl-mode=" + sslVerifyIdentity + "&ssl-ca=FILE asks for one"
+	case len(e.config.Certificates) == 0:
+		return reason + "; a user who must show a certificate gets the same answer without ssl-cert=FILE&ssl-key=FILE"
+	}
+	return reason
+}

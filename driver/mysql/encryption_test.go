@@ -1,0 +1,121 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/cluster"
+	"assay/driver/drivertest"
+	"assay/workload"
+)
+
+// encryptedNode starts a server that takes encrypted connections only, and has
+// a user "certified" who must show a certificate. Its own is for names.
+func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) *cluster.MariaDB {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	shown := ca.Server(names...)
+	n, err := cluster.StartMariaDB(ctx, cluster.MariaDBOptions{Password: secret, Settings: []string{
+		"ssl-ca=" + ca.File, "ssl-cert=" + shown.Certificate, "ssl-key=" + shown.Key}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	conn := connectTo(t, n.HostPort(0))
+	exec(t, conn, `CREATE USER certified@'%' IDENTIFIED BY 'pass' REQUIRE X509`)
+	exec(t, conn, "GRANT ALL ON *.* TO certified@'%'")
+	exec(t, conn, `SET GLOBAL require_secure_transport = ON`)
+	return n
+}
+
+// describedTLS opens a bank and returns what it says of its connection.
+func describedTLS(t *testing.T, to workload.Target) (string, error) {
+	t.Helper()
+	store, err := OpenBank(t.Context(), to)
+	if err != nil {
+		quietError(t, err)
+		return "", err
+	}
+	defer store.Close()
+	product, err := store.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, setting := range product.Settings {
+		if setting.Name == "tls" {
+			return setting.Value, nil
+		}
+	}
+	t.Fatalf("no word of TLS in %v", product.Settings)
+	return "", nil
+}
+
+func TestEncryptedConnections(t *testing.T) {
+	ca, stranger := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
+	n := encryptedNode(t, ca, "127.0.0.1")
+	client, unknown := ca.Client("certified"), stranger.Client("certified")
+	options := func(pairs ...string) []func(*spot) {
+		changes := []func(*spot){atHosts(n.HostPort(0))}
+		for i := 0; i < len(pairs); i += 2 {
+			changes = append(changes, parameter(pairs[i], pairs[i+1]))
+		}
+		return changes
+	}
+	byName := func(s *spot) { s.hosts = strings.Replace(s.hosts, "127.0.0.1", "localhost", 1) }
+	const withoutVerification = "encrypted, not verified"
+	for name, c := range map[string]struct {
+		changes []func(*spot)
+		want    string // of Describe, or
+		refusal string // what the error speaks of
+	}{
+		"CA":                      {options("ssl-ca", ca.File), "verified", ""},
+		"identity":                {options("ssl-ca", ca.File, "ssl-mode", "VERIFY_IDENTITY"), "verified", ""},
+		"tls=true with a CA":      {options("ssl-ca", ca.File, "tls", "true"), "verified", ""},
+		"chain alone":             {options("ssl-ca", ca.File, "ssl-mode", "VERIFY_CA"), "encrypted, host name not verified", ""},
+		"chain alone, by name":    {append(options("ssl-ca", ca.File, "ssl-mode", "VERIFY_CA"), byName), "encrypted, host name not verified", ""},
+		"required":                {options("ssl-mode", "REQUIRED"), withoutVerification, ""},
+		"preferred":               {options("ssl-mode", "PREFERRED"), withoutVerification, ""},
+		"tls=skip-verify":         {options("tls", "skip-verify"), withoutVerification, ""},
+		"another name":            {append(options("ssl-ca", ca.File), byName), "", "is for 127.0.0.1 and not for localhost"},
+		"another CA":              {options("ssl-ca", stranger.File), "", "ssl-ca=FILE"},
+		"another CA, chain alone": {options("ssl-ca", stranger.File, "ssl-mode", "VERIFY_CA"), "", "ssl-ca=FILE"},
+		"the system's CAs":        {options("tls", "true"), "", "ssl-ca=FILE"},
+		"not encrypted":           {options(), "", "ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE"},
+		"certificate":             {append(options("ssl-ca", ca.File, "ssl-cert", client.Certificate, "ssl-key", client.Key), user("certified", "pass")), "verified", ""},
+		"no certificate":          {append(options("ssl-ca", ca.File), user("certified", "pass")), "", "ssl-cert=FILE"},
+		"a stranger's certificate": {append(options("ssl-ca", ca.File, "ssl-cert", unknown.Certificate, "ssl-key", unknown.Key),
+			user("certified", "pass")), "", "ssl-cert=FILE"},
+	} {
+		got, err := describedTLS(t, target(c.changes...))
+		if got != c.want || (err != nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.refusal) {
+			t.Errorf("%s: %q, %v; want %q or an error with %q", name, got, err, c.want, c.refusal)
+		}
+	}
+}
+
+// TestServersWithoutTLS: what PREFERRED falls back to, and what REQUIRED says.
+func TestServersWithoutTLS(t *testing.T) {
+	for mode, want := range map[string]string{"": "off", "DISABLED": "off", "PREFERRED": "off"} {
+		change := parameter("ssl-mode", mode)
+		if mode == "" {
+			change = func(*spot) {}
+		}
+		if got, err := describedTLS(t, target(change)); got != want || err != nil {
+			t.Errorf("%q: %q, %v; want %q", mode, got, err, want)
+		}
+	}
+	for _, mode := range []string{"REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"} {
+		_, err := describedTLS(t, target(parameter("ssl-mode", mode)))
+		if !errors.As(err, new(*workload.UnreachableError)) || !strings.Contains(err.Error(), "ssl-mode=DISABLED") {
+			t.Errorf("%s: %v; want *workload.UnreachableError", mode, err)
+		}
+	}
+}
