@@ -14,6 +14,12 @@ type Disturbance struct {
 	Injected, Healed int64
 }
 
+// overlaps reports whether [from, to) and the stretch have a moment in common.
+// The moment of healing is no part of the stretch, unless it is the only one.
+func (d Disturbance) overlaps(from, to int64) bool {
+	return from < max(d.Healed, d.Injected+1) && to > d.Injected
+}
+
 // Impact is what a disturbance did to the work. Times are nanoseconds since the
 // start of the run.
 type Impact struct {
@@ -111,7 +117,7 @@ func (e *Effect) add(op *history.Op, p *pulse, gap func(*stretch) *Gap) {
 
 // take keeps the gap if it overlaps the stretch and is the longest so far.
 func (s *stretch) take(found Gap, longest *Gap) {
-	if found.To <= s.Injected || found.From > s.Healed {
+	if !s.overlaps(found.From, found.To) {
 		return
 	}
 	if !longest.Known || found.Length() > longest.Length() {
@@ -122,7 +128,7 @@ func (s *stretch) take(found Gap, longest *Gap) {
 // attempt takes one attempt that was under way while the fault acted or while
 // the work had not gone on yet.
 func (s *stretch) attempt(op *history.Op, success bool) {
-	if op.End <= s.Injected || op.Start > s.Healed {
+	if !s.overlaps(op.Start, op.End) {
 		return
 	}
 	s.longest = max(s.longest, op.End-op.Start)
@@ -155,7 +161,7 @@ func (e *Effect) Impacts(end int64) []Impact {
 func (p pulse) close(s *stretch, longest Gap, end int64) Gap {
 	longest.Known = p.known
 	rest := Gap{From: p.last, To: end, Open: true, Known: true}
-	if p.known && rest.From <= s.Healed && end > s.Injected && rest.Length() > longest.Length() {
+	if p.known && s.overlaps(rest.From, end) && rest.Length() > longest.Length() {
 		return rest
 	}
 	return longest
@@ -207,6 +213,5 @@ func (s Steps) from(positions []int, start int64) (rest Steps, at []int) {
 // touches reports whether the fault, or what it did to the writes, lay in
 // [from, to).
 func (i Impact) touches(from, to int64) bool {
-	end := max(i.Healed, i.Writes.To)
-	return i.Injected < to && end >= from
+	return Disturbance{i.Injected, max(i.Healed, i.Writes.To)}.overlaps(from, to)
 }

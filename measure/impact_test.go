@@ -106,3 +106,28 @@ func TestAnotherPaceAfterAFault(t *testing.T) {
 		t.Errorf("with a fault at the change: %+v", v)
 	}
 }
+
+// A stretch holds the moment of its injection and not that of its healing.
+func TestDisturbanceIsHalfOpen(t *testing.T) {
+	for _, c := range []struct {
+		d        Disturbance
+		from, to int64
+		want     bool
+	}{
+		{Disturbance{10, 20}, 0, 10, false},
+		{Disturbance{10, 20}, 0, 11, true},
+		{Disturbance{10, 20}, 10, 20, true},
+		{Disturbance{10, 20}, 19, 30, true},
+		{Disturbance{10, 20}, 20, 30, false},
+		{Disturbance{10, 10}, 0, 10, false},
+		{Disturbance{10, 10}, 10, 20, true},
+		{Disturbance{10, 10}, 11, 20, false},
+	} {
+		if got := c.d.overlaps(c.from, c.to); got != c.want {
+			t.Errorf("%v and [%d, %d): %v", c.d, c.from, c.to, got)
+		}
+		if got := (Impact{Disturbance: c.d}).touches(c.from, c.to); got != c.want {
+			t.Errorf("an impact of %v on [%d, %d): %v", c.d, c.from, c.to, got)
+		}
+	}
+}

@@ -27,11 +27,12 @@ type Limits struct {
 	// MaxUnservedShare is, in an open loop, the largest share of arrivals that
 	// never started.
 	MaxUnservedShare float64
-	// MaxOwnLag is, in an open loop, how late operations may start though a
-	// client was free, 99th percentile; MaxOwnLagShare is the same as a share
-	// of the 99th percentile of the service time. The larger of the two counts.
-	MaxOwnLag      time.Duration
-	MaxOwnLagShare float64
+	// MaxOwnShareP50 and MaxOwnShareP99 are, in an open loop, the largest shares
+	// of the median and of the 99th percentile of the response time that may be
+	// the tester's own lateness. Lateness of up to OwnLagNoted, which is what an
+	// idle machine can keep, only gives a note.
+	MaxOwnShareP50, MaxOwnShareP99 float64
+	OwnLagNoted                    time.Duration
 	// SteadyMargin is by how much throughput and latency may change over the
 	// measured part for the state to be steady, as a share of their median. It
 	// is not judged by less than MinSteady.
@@ -47,7 +48,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		MinMeasured: time.Second, MinCommitted: 100, MaxErrorShare: 0.10, MaxCPUShare: 0.90,
 		MinWait: time.Millisecond, MaxWaitShare: 0.5, MaxWaitingClients: 0.5,
-		MaxUnservedShare: 0.01, MaxOwnLag: 10 * time.Millisecond, MaxOwnLagShare: 0.5,
+		MaxUnservedShare: 0.01, MaxOwnShareP50: 0.10, MaxOwnShareP99: 0.25, OwnLagNoted: 50 * time.Microsecond,
 		SteadyMargin: 0.20, MinSteady: 10 * time.Second,
 	}
 }
@@ -55,12 +56,12 @@ func DefaultLimits() Limits {
 // Conditions are what a history cannot tell of its run.
 type Conditions struct {
 	// OpenLoop is true if operations came at their own times. Unserved is how
-	// many arrivals of the measured part never started, and OwnLagP99Millis
-	// how late, 99th percentile, those started for which a client was free;
-	// both are of an open loop only.
-	OpenLoop        bool
-	Unserved        int64
-	OwnLagP99Millis float64
+	// many arrivals of the measured part never started, and OwnLagP50Millis and
+	// OwnLagP99Millis percentiles of how late operations started by the tester's
+	// own fault; all are of an open loop only.
+	OpenLoop                         bool
+	Unserved                         int64
+	OwnLagP50Millis, OwnLagP99Millis float64
 	// CPUShare is the client's use of the processors it may use, 0 to 1, over
 	// the measured part; negative if it is not known.
 	CPUShare float64
@@ -92,7 +93,15 @@ type Validity struct {
 	// Notes make nothing invalid.
 	Notes      []string
 	Steadiness Steadiness
+	// OwnShares is, of an open loop, how much of the response time is the
+	// tester's own lateness; nil in a closed loop and where nothing committed.
+	OwnShares *OwnShares
 }
+
+// OwnShares are the tester's own lateness divided by the response time, 0 to 1,
+// percentile by percentile. Each is an upper bound, since the operations that
+// started latest need not be those that took longest.
+type OwnShares struct{ P50, P99 float64 }
 
 // Judge says whether the figures may be believed.
 func Judge(f Figures, c Conditions, limits Limits) Validity {
@@ -218,11 +227,44 @@ func (v *Validity) judgeSchedule(f Figures, c Conditions, limits Limits) {
 		v.refuse("schedule slipped: %d of %d arrivals (%.1f %%) were never served, and %g %% are allowed; lower the rate or add clients",
 			c.Unserved, arrivals, 100*float64(c.Unserved)/float64(arrivals), 100*limits.MaxUnservedShare)
 	}
-	allowed := max(millis(int64(limits.MaxOwnLag)), limits.MaxOwnLagShare*f.ServiceTime.P99Millis)
-	if c.OwnLagP99Millis > allowed {
-		v.refuse("schedule slipped: operations started up to %.3g ms late (99th percentile) though a client was free, and %.3g ms are allowed",
-			c.OwnLagP99Millis, allowed)
+	if f.Latency.Count > 0 {
+		v.judgeOwnLateness(f.Latency, c, limits)
 	}
+}
+
+// judgeOwnLateness says how much of the response time is the tester's own, and
+// refuses the figures if that is too much.
+func (v *Validity) judgeOwnLateness(l Latency, c Conditions, limits Limits) {
+	share := func(own, of float64) float64 {
+		if of <= 0 {
+			return 0
+		}
+		return min(own/of, 1)
+	}
+	v.OwnShares = &OwnShares{P50: share(c.OwnLagP50Millis, l.P50Millis), P99: share(c.OwnLagP99Millis, l.P99Millis)}
+	text := fmt.Sprintf("of p50 %v up to %v (%.0f %%) and of p99 %v up to %v (%.0f %%) are assay's own lateness",
+		shortTime(l.P50Millis), shortTime(c.OwnLagP50Millis), 100*v.OwnShares.P50,
+		shortTime(l.P99Millis), shortTime(c.OwnLagP99Millis), 100*v.OwnShares.P99)
+	noted := millis(int64(limits.OwnLagNoted))
+	late50, late99 := v.OwnShares.P50 > limits.MaxOwnShareP50, v.OwnShares.P99 > limits.MaxOwnShareP99
+	switch {
+	case late50 && c.OwnLagP50Millis > noted || late99 && c.OwnLagP99Millis > noted:
+		v.refuse("schedule slipped: %s, and %g %% and %g %% are allowed; use a machine with less other work on it",
+			text, 100*limits.MaxOwnShareP50, 100*limits.MaxOwnShareP99)
+	case late50 || late99:
+		v.note("%s: response times of so few microseconds are partly assay's", text)
+	default:
+		v.note("%s", text)
+	}
+}
+
+// shortTime is a time of at least 0 with three significant digits.
+func shortTime(millis float64) time.Duration {
+	d, unit := time.Duration(millis*float64(time.Millisecond)), time.Duration(1)
+	for d >= 1000*unit {
+		unit *= 10
+	}
+	return d.Round(unit)
 }
 
 func (v *Validity) judgeSteadiness(limits Limits, disturbed bool) {

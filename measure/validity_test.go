@@ -18,6 +18,15 @@ func good() (Figures, Conditions) {
 	}, Conditions{CPUShare: 0.4}
 }
 
+// own makes an open loop of these response times and own lateness, in
+// milliseconds.
+func own(p50, own50, p99, own99 float64) func(*Figures, *Conditions) {
+	return func(f *Figures, c *Conditions) {
+		f.Latency = Latency{Count: 20_000, P50Millis: p50, P99Millis: p99}
+		c.OpenLoop, c.OwnLagP50Millis, c.OwnLagP99Millis = true, own50, own99
+	}
+}
+
 func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -66,16 +75,16 @@ func TestJudge(t *testing.T) {
 		{"many unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 254 }, []string{"schedule slipped: 254 of 25364"}, nil},
 		{"all unserved", func(f *Figures, c *Conditions) { f.Measured = Outcomes{}; c.OpenLoop, c.Unserved = true, 9 },
 			[]string{"nothing committed", "schedule slipped: 9 of 9"}, nil},
-		{"own lag", func(_ *Figures, c *Conditions) { c.OpenLoop, c.OwnLagP99Millis = true, 10 }, nil, nil},
-		{"much own lag", func(_ *Figures, c *Conditions) { c.OpenLoop, c.OwnLagP99Millis = true, 10.1 }, []string{"schedule slipped: operations started"}, nil},
-		{"own lag of a slow database", func(f *Figures, c *Conditions) {
-			f.ServiceTime.P99Millis = 100
-			c.OpenLoop, c.OwnLagP99Millis = true, 50
-		}, nil, nil},
-		{"much, even so", func(f *Figures, c *Conditions) {
-			f.ServiceTime.P99Millis = 100
-			c.OpenLoop, c.OwnLagP99Millis = true, 51
-		}, []string{"schedule slipped"}, nil},
+		{"own lateness of the response time", own(1, 0.1, 4, 1), nil, []string{"of p50 1ms up to 100µs (10 %) and of p99 4ms up to 1ms (25 %) are assay's own lateness"}},
+		{"half a millisecond of a millisecond", own(0.572, 0.567, 2.1, 0.2), []string{"schedule slipped: of p50 572µs up to 567µs (99 %)"}, nil},
+		{"much at p50", own(1, 0.11, 4, 1), []string{"schedule slipped: of p50 1ms up to 110µs (11 %)"}, nil},
+		{"much at p99", own(1, 0.1, 4, 1.1), []string{"schedule slipped: of p50 1ms "}, nil},
+		{"a slow database hides no lateness", own(20, 1, 100, 49), []string{"schedule slipped: of p50 20ms "}, nil},
+		{"ten milliseconds of a second", own(500, 9, 1000, 10), nil, []string{"of p50 500ms up to 9ms (2 %) and of p99 1s "}},
+		{"microseconds", own(0.03, 0.02, 0.06, 0.05), nil, []string{"response times of so few microseconds"}},
+		{"too many of them", own(0.03, 0.02, 0.1, 0.06), []string{"schedule slipped: of p50 30µs"}, nil},
+		{"never late", own(0.03, 0, 0.1, 0), nil, []string{"up to 0s (0 %) and"}},
+		{"no response time", own(0, 0, 0, 0), nil, []string{"(0 %)"}},
 		{"a closed loop has no schedule", func(_ *Figures, c *Conditions) { c.Unserved, c.OwnLagP99Millis = 999_999, 999 }, nil, nil},
 		{"no steady state", func(f *Figures, _ *Conditions) { f.Steps = steps(20, ramp(1000, 3000), flat(3)) }, []string{"no steady state: not steady over 20"}, nil},
 		{"clients start, and then it is steady", func(f *Figures, c *Conditions) {
@@ -132,7 +141,8 @@ func TestJudge(t *testing.T) {
 
 func TestLimitsAreKept(t *testing.T) {
 	f, c := good()
-	c.OpenLoop, c.Unserved, c.OwnLagP99Millis = true, 1, 1
+	own(10, 0.9, 20, 1)(&f, &c)
+	c.Unserved = 1
 	for name, tighten := range map[string]func(*Limits){
 		"MinMeasured":      func(l *Limits) { l.MinMeasured = time.Minute },
 		"MinCommitted":     func(l *Limits) { l.MinCommitted = 1_000_000 },
@@ -140,7 +150,8 @@ func TestLimitsAreKept(t *testing.T) {
 		"MaxCPUShare":      func(l *Limits) { l.MaxCPUShare = 0.3 },
 		"MaxUnservedShare": func(l *Limits) { l.MaxUnservedShare = 0 },
 		"SteadyMargin":     func(l *Limits) { l.SteadyMargin = 0 },
-		"MaxOwnLag":        func(l *Limits) { l.MaxOwnLag, l.MaxOwnLagShare = 0, 0.2 },
+		"MaxOwnShareP50":   func(l *Limits) { l.MaxOwnShareP50 = 0.08 },
+		"MaxOwnShareP99":   func(l *Limits) { l.MaxOwnShareP99 = 0.04 },
 	} {
 		limits := DefaultLimits()
 		if v := Judge(f, c, limits); !v.Valid {

@@ -377,6 +377,10 @@ type Client struct {
 	Runnable float64 `json:"waiting_for_processor,omitempty"`
 	// OwnLag is how late operations started although a client was free.
 	OwnLag Latency `json:"own_lag"`
+	// OwnLagShareP50 and OwnLagShareP99 are, of an open loop, percentiles of
+	// OwnLag divided by those of the response time, 0 to 1; nil in a closed loop.
+	OwnLagShareP50 *float64 `json:"own_lag_share_p50,omitempty"`
+	OwnLagShareP99 *float64 `json:"own_lag_share_p99,omitempty"`
 	// ConnectMillis is how long all sessions took to open before the start.
 	ConnectMillis float64 `json:"connect_ms"`
 	// Hung is how many clients never came back from their last operation.

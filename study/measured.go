@@ -131,11 +131,16 @@ func lag(h *hdrhistogram.Histogram) report.Latency {
 
 func enterValidity(r *report.Result, figures measure.Figures, f findings, impacts []measure.Impact, unproven []string) {
 	v := measure.Judge(figures, measure.Conditions{
-		OpenLoop: r.Load.Loop == "open", Unserved: r.Load.Unserved, OwnLagP99Millis: r.Client.OwnLag.P99,
+		OpenLoop: r.Load.Loop == "open", Unserved: r.Load.Unserved,
+		OwnLagP50Millis: r.Client.OwnLag.P50, OwnLagP99Millis: r.Client.OwnLag.P99,
 		CPUShare: r.Client.CPUShare, Embedded: r.Database.Embedded, Impacts: impacts,
 		AllStarted: allStarted(r.Load), CPUs: r.Client.CPUs, Clients: clientsAtOnce(r),
 		SchedulerP99Millis: r.Client.SchedulerP99, Runnable: r.Client.Runnable,
 	}, limits(r.Workload))
+	r.Client.OwnLagShareP50, r.Client.OwnLagShareP99 = nil, nil
+	if own := v.OwnShares; own != nil {
+		r.Client.OwnLagShareP50, r.Client.OwnLagShareP99 = &own.P50, &own.P99
+	}
 	v.Reasons = append(v.Reasons, unproven...)
 	if hung := r.Client.Hung; hung > 0 {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("clients hung: %s never came back from the last operation", check.Count(hung)))

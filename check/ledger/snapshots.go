@@ -157,8 +157,11 @@ func (c *chains) gave(n, id uint32) (version int64, ok bool) {
 
 func (j *Judge) saySnapshots(r *check.Result, seen findings, a *auditing) {
 	partial, full := int64(len(j.audits.partial)), int64(len(j.audits.full))
-	looked := fmt.Sprintf("%s of %s and %s of all accounts were held against the order of the transfers",
-		check.Counted(partial, "audit", "audits"), check.Counted(len(j.audits.readings), "account", "accounts"), check.Count(full))
+	audits := auditsText(partial, int64(len(j.audits.readings)), full)
+	looked := audits + " were held against the order of the transfers"
+	if partial+full == 1 {
+		looked = audits + " was held against the order of the transfers"
+	}
 	allowed, innocent := j.convict(r, seen, looked)
 	switch {
 	case !innocent:
@@ -178,7 +181,24 @@ func (j *Judge) saySnapshots(r *check.Result, seen findings, a *auditing) {
 		r.Detail = looked + " and nothing else was wrong" + allowed
 	default:
 		r.Verdict = check.Valid
-		r.Detail = fmt.Sprintf("%s of %s and %s of all accounts each saw one state of the order, both sides or neither of every transfer, and all that had been acknowledged",
-			check.Counted(partial, "audit", "audits"), check.Counted(len(j.audits.readings), "account", "accounts"), check.Count(full))
+		each := "each "
+		if partial+full == 1 {
+			each = ""
+		}
+		r.Detail = audits + " " + each + "saw one state of the order, both sides or neither of every transfer, and all that had been acknowledged"
+	}
+}
+
+// auditsText names the audits of some accounts and those of all of them; there
+// is at least one, if the text is to be used.
+func auditsText(partial, accounts, full int64) string {
+	some := check.Counted(partial, "audit", "audits") + " of " + check.Counted(accounts, "account", "accounts")
+	switch {
+	case full == 0:
+		return some
+	case partial == 0:
+		return check.Counted(full, "audit", "audits") + " of all accounts"
+	default:
+		return some + " and " + check.Count(full) + " of all accounts"
 	}
 }
