@@ -71,10 +71,10 @@ func TestJudge(t *testing.T) {
 			c.Clients, c.CPUs, c.SchedulerP99Millis, c.Embedded = 9, 2, 30, true
 		}, []string{"client saturated: its 9 clients"}, nil},
 		{"no more clients than processors", func(_ *Figures, c *Conditions) { c.Clients, c.CPUs, c.SchedulerP99Millis = 2, 2, 30 }, nil, nil},
-		{"a few unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 253 }, nil, nil},
-		{"many unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 254 }, []string{"schedule slipped: 254 of 25364"}, nil},
+		{"a few unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 253 }, nil, []string{"(0 %) are assay's own lateness"}},
+		{"many unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 254 }, []string{"schedule slipped: 254 of 25364"}, []string{"own lateness"}},
 		{"all unserved", func(f *Figures, c *Conditions) { f.Measured = Outcomes{}; c.OpenLoop, c.Unserved = true, 9 },
-			[]string{"nothing committed", "schedule slipped: 9 of 9"}, nil},
+			[]string{"nothing committed", "schedule slipped: 9 of 9"}, []string{"own lateness"}},
 		{"own lateness of the response time", own(1, 0.1, 4, 1), nil, []string{"of p50 1ms up to 100µs (10 %) and of p99 4ms up to 1ms (25 %) are assay's own lateness"}},
 		{"half a millisecond of a millisecond", own(0.572, 0.567, 2.1, 0.2), []string{"schedule slipped: of p50 572µs up to 567µs (99 %)"}, nil},
 		{"much at p50", own(1, 0.11, 4, 1), []string{"schedule slipped: of p50 1ms up to 110µs (11 %)"}, nil},
