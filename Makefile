@@ -4,12 +4,15 @@
 # make trust      the trial of the checkers: every bug over 100 seeds, an honest
 #                 database over 1000
 # make figures    the benchmarks
+# make install    the program, its manual pages and completions, below PREFIX
 
 GO ?= go
 # A server that the tests need is installed here or by the system's packages.
 SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra faketime chromium
 
-.PHONY: build test check format lint unit fuzz figures clean
+PREFIX ?= /usr/local
+
+.PHONY: build test check format lint unit fuzz figures extras install clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o assay ./cmd/assay
@@ -57,5 +60,22 @@ trust:
 figures:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+# Manual pages and completions, made from the commands themselves.
+extras: build
+	rm -rf extras
+	mkdir -p extras/completions
+	./assay manpages extras/man
+	./assay completion bash > extras/completions/assay.bash
+	./assay completion zsh > extras/completions/_assay
+	./assay completion fish > extras/completions/assay.fish
+
+install: extras
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 assay $(DESTDIR)$(PREFIX)/bin/assay
+	install -m 644 extras/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -D -m 644 extras/completions/assay.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay
+	install -D -m 644 extras/completions/_assay $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_assay
+	install -D -m 644 extras/completions/assay.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/assay.fish
+
 clean:
-	rm -f assay
+	rm -rf assay extras dist

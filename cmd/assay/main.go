@@ -64,7 +64,7 @@ not run.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	// Flags in lines that fit a terminal of 80 columns.
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped 80"))
-	root.AddCommand(newRun(version), newCheck(version), newExport(), newReport(), newList(), newCluster(), newServe(version))
+	root.AddCommand(newRun(version), newCheck(version), newExport(), newReport(), newList(), newCluster(), newServe(version), newManPages())
 	return root
 }
 

@@ -1,0 +1,16 @@
+# assay alone, for databases that run elsewhere. Clusters of assay's own
+# (--cluster) need server programs and root on the host: see the README.
+#
+#   docker build -t assay .
+#   docker run --rm -e ASSAY_DB -v "$PWD/runs:/work/runs" assay run bank
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+RUN make build
+
+FROM gcr.io/distroless/static-debian12:nonroot
+COPY --from=build /src/assay /usr/local/bin/assay
+WORKDIR /work
+ENTRYPOINT ["/usr/local/bin/assay"]
