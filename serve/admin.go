@@ -44,13 +44,24 @@ func (s *Service) database(w http.ResponseWriter, r *http.Request) {
 	}{product, promise})
 }
 
-// mark is GET /admin/mark: what is there, and who made it.
+// mark is GET /admin/mark: what is there, and who made it. With rows=no rows are
+// not counted.
 func (s *Service) mark(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := s.administration(w, r)
 	defer cancel()
 	s.schema.RLock()
 	defer s.schema.RUnlock()
-	found, err := s.store.Find(ctx)
+	find := s.store.Find
+	if r.URL.Query().Get("rows") == "no" {
+		find = func(ctx context.Context) (*workload.Remains, error) {
+			mark, err := s.store.Mark(ctx)
+			if mark == nil || err != nil {
+				return nil, err
+			}
+			return &workload.Remains{Mark: *mark}, nil
+		}
+	}
+	found, err := find(ctx)
 	if err != nil {
 		answerProblem(w, problemOf(err))
 		return
@@ -77,11 +88,29 @@ func (s *Service) create(w http.ResponseWriter, r *http.Request) {
 		answerProblem(w, badRequest("a mark names its run, and workload entity"))
 		return
 	}
-	s.alone(w, r, func(ctx context.Context) error { return s.store.Create(ctx, mark) })
+	s.alone(w, r, s.unlessHeld(r, func(ctx context.Context) error { return s.store.Create(ctx, mark) }))
 }
 
 // drop is DELETE /admin/schema.
-func (s *Service) drop(w http.ResponseWriter, r *http.Request) { s.alone(w, r, s.store.Drop) }
+func (s *Service) drop(w http.ResponseWriter, r *http.Request) {
+	s.alone(w, r, s.unlessHeld(r, s.store.Drop))
+}
+
+// unlessHeld does something if the lease is that of the request, whose token is
+// the parameter lease, or nobody's. The Store behind the service cannot tell the
+// service's clients from each other.
+func (s *Service) unlessHeld(r *http.Request, do func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		l, err := s.store.Lease(ctx)
+		if err != nil {
+			return err
+		}
+		if l.Excludes(r.URL.Query().Get("lease")) {
+			return &workload.HeldError{Name: "the database behind the service", Lease: *l}
+		}
+		return do(ctx)
+	}
+}
 
 // alone does something while no request works and no session is open.
 func (s *Service) alone(w http.ResponseWriter, r *http.Request, do func(context.Context) error) {

@@ -32,6 +32,8 @@ type Problem struct {
 	// Name and Hint are those of a *workload.ForeignError or NoSchemaError.
 	Name string `json:"name,omitempty"`
 	Hint string `json:"hint,omitempty"`
+	// Lease is that of a *workload.HeldError, which has a Name as well.
+	Lease *workload.Lease `json:"lease,omitempty"`
 }
 
 // What becomes of a request that is no success.
@@ -50,6 +52,7 @@ const (
 	classReset     = "reset not allowed"
 	classForeign   = "foreign schema"
 	classNoSchema  = "no schema"
+	classHeld      = "held by another run"
 	classDatabase  = "database error"
 )
 
@@ -66,6 +69,7 @@ func problemOf(err error) *Problem {
 	var (
 		foreign *workload.ForeignError
 		missing *workload.NoSchemaError
+		held    *workload.HeldError
 	)
 	switch {
 	case errors.As(err, &foreign):
@@ -75,6 +79,10 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &missing):
 		p := problem(http.StatusNotFound, classNoSchema, err.Error())
 		p.Name = missing.Name
+		return p
+	case errors.As(err, &held):
+		p := problem(http.StatusConflict, classHeld, err.Error())
+		p.Name, p.Lease = held.Name, &held.Lease
 		return p
 	default:
 		return problem(http.StatusServiceUnavailable, classDatabase, err.Error())

@@ -19,7 +19,11 @@ import (
 // conclude reads the database back, judges and measures the run, and writes
 // its result and report.
 func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
-	if err := readBack(ctx, r.store, r.folder, r.scenario, r.result.Run, r.options.Progress); err != nil {
+	err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.options.Progress)
+	if lost := r.lease.isLost(); lost != nil {
+		return Outcome{}, r.overtaken(lost)
+	}
+	if err != nil {
 		// The measurement stands; nothing can be valid or violated.
 		r.inFlight = fmt.Sprintf("%s: %v", noteNotRead, err)
 		r.options.Progress.Note(r.inFlight)

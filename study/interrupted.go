@@ -44,6 +44,9 @@ func (l *loading) rows(done, total int64) {
 // *InterruptedError of a run whose data stays or, if that was asked for, is
 // removed. The folder's result says the same.
 func (r *run) interrupted(ctx context.Context, err error, during string) error {
+	if lost := r.lease.isLost(); lost != nil && err != nil {
+		return r.overtaken(lost)
+	}
 	if ctx.Err() == nil || err == nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"assay/check"
+	"assay/workload"
 )
 
 // ReplacedError means that the database does not hold what this run made any
@@ -21,15 +22,15 @@ func (e *ReplacedError) Error() string {
 
 // holdsRun returns nil if the database still holds what this run made, and else
 // a *ReplacedError, or why it could not be asked.
-func holdsRun(ctx context.Context, store work, run string) error {
-	found, err := store.Find(ctx)
+func holdsRun(ctx context.Context, store workload.Store, run string) error {
+	mark, err := store.Mark(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for the mark of this run: %w", err)
-	case found == nil:
+	case mark == nil:
 		return &ReplacedError{Found: "nothing that carries assay's mark is left of this run"}
-	case found.Mark.Run != run:
-		return &ReplacedError{Found: fmt.Sprintf("the database holds run %s, and no longer %s", found.Mark.Run, run)}
+	case mark.Run != run:
+		return &ReplacedError{Found: fmt.Sprintf("the database holds run %s, and no longer %s", mark.Run, run)}
 	}
 	return nil
 }

@@ -30,13 +30,13 @@ type readBackRecord struct {
 	Size *workload.Size `json:"size,omitempty"`
 }
 
-// readBack saves the state of the database in the run's folder, if it is this
+// readBack saves the state of the database in the run's folder, if it is own's
 // run's before and after it is read: a schema that is replaced meanwhile would
 // be taken for one that has lost its rows. A state that was saved earlier is
 // replaced by a good one only.
-func readBack(ctx context.Context, store work, folder string, s Scenario, run string, p Progress) error {
+func readBack(ctx context.Context, store work, folder string, s Scenario, own *lease, p Progress) error {
 	p.Stage("reading everything back")
-	if err := holdsRun(ctx, store, run); err != nil {
+	if err := own.confirm(ctx); err != nil {
 		return err
 	}
 	state := filepath.Join(folder, s.kind().stateFile)
@@ -46,7 +46,7 @@ func readBack(ctx context.Context, store work, folder string, s Scenario, run st
 	}
 	err := store.Save(ctx, folder, func(rows int64) { p.Rows(rows, 0) })
 	if err == nil {
-		err = holdsRun(ctx, store, run)
+		err = own.confirm(ctx)
 	}
 	if err == nil {
 		return removed(earlier)

@@ -264,15 +264,21 @@ func readStore(ctx context.Context, folder string, store work, s Scenario, r *re
 	case found == nil:
 		return &InputError{Path: folder, Err: errors.New("cannot be judged: its database holds nothing of assay's any more")}
 	case found.Mark.Run != r.Run:
-		return &InputError{Path: folder, Err: fmt.Errorf("cannot be judged: its database now holds run %s, not %s", found.Mark.Run, r.Run)}
+		return fmt.Errorf("%s cannot be judged: its database now holds run %s, not %s", folder, found.Mark.Run, r.Run)
 	}
+	lease, err := takeLease(ctx, store, r.Run, p)
+	if err != nil {
+		return err
+	}
+	ctx = lease.keep(ctx)
+	defer lease.release(ctx, p)
 	p.Stage("waiting until nothing is in flight")
 	settling, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	if err := store.Settle(settling); err != nil {
 		return fmt.Errorf("the run still has operations in flight: %w", err)
 	}
-	if err := readBack(ctx, store, folder, s, r.Run, p); err != nil {
+	if err := readBack(ctx, store, folder, s, lease, p); err != nil {
 		return err
 	}
 	forgetReadingNotes(r)

@@ -69,6 +69,8 @@ type run struct {
 	driver   catalog.Driver
 	folder   string
 	store    work
+	id       string // of the run
+	lease    *lease
 	result   *report.Result
 	live     *measure.Live
 	inFlight string
@@ -97,6 +99,8 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 		return Outcome{}, r.interrupted(ctx, err, "connecting")
 	}
 	defer func() { err = errors.Join(err, r.store.Close()) }()
+	ctx = r.lease.keep(ctx)
+	defer r.lease.release(ctx, o.Progress)
 	if err := r.load(ctx); err != nil {
 		return Outcome{}, err
 	}
@@ -149,7 +153,7 @@ func (r *run) reach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := store.Find(ctx)
+	found, err := r.own(ctx, store)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
@@ -170,6 +174,23 @@ func (r *run) reach(ctx context.Context) error {
 	return nil
 }
 
+// own takes the lease on the schema, before anything is changed in it, and tells
+// what an earlier run left there.
+func (r *run) own(ctx context.Context, store work) (found *workload.Remains, err error) {
+	if _, err := store.Mark(ctx); err != nil { // what is not ours gets no lease
+		return nil, err
+	}
+	r.id = uuid.NewString()
+	if r.lease, err = takeLease(ctx, store, r.id, r.options.Progress); err != nil {
+		return nil, err
+	}
+	if found, err = store.Find(ctx); err != nil {
+		r.lease.release(ctx, r.options.Progress)
+		r.lease = nil
+	}
+	return found, err
+}
+
 // embeddedAddress is the database of a run that names none.
 func embeddedAddress(folder, workload string) string {
 	return schemeSQLite + filepath.Join(folder, workload+fileSQLite)
@@ -180,7 +201,7 @@ func embeddedAddress(folder, workload string) string {
 func (r *run) load(ctx context.Context) error {
 	started := time.Now()
 	mark := workload.Mark{
-		Run: uuid.NewString(), Workload: r.scenario.Workload, Version: r.options.Version,
+		Run: r.id, Workload: r.scenario.Workload, Version: r.options.Version,
 		Created: started.UTC().Truncate(time.Second), Rows: r.store.Rows(),
 	}
 	kept := r.scenario
@@ -268,6 +289,9 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	if err != nil {
 		_ = file.Close() // fails for the same reason
 		return stats, err
+	}
+	if lost := r.lease.isLost(); lost != nil {
+		return stats, errors.Join(r.overtaken(lost), file.Close())
 	}
 	r.settle(context.WithoutCancel(ctx), stats)
 	if r.inFlight == "" {

@@ -8,7 +8,8 @@ import "context"
 //
 // Create, of every workload, makes what the workload needs, empty and under the
 // mark, after dropping what an earlier run left under a mark of ours. Something
-// of our name without our mark gives *ForeignError, and nothing is changed then.
+// of our name without our mark gives *ForeignError, a lease that is alive and not
+// this Store's *HeldError; nothing is changed then. The lease outlives Create.
 //
 // All methods are safe for concurrent use.
 type Store interface {
@@ -17,21 +18,30 @@ type Store interface {
 
 	// Find returns what an earlier run left under our mark, or nil if there is
 	// none. It changes nothing. Something of our name without our mark gives
-	// *ForeignError.
+	// *ForeignError. A lease alone is nothing.
 	Find(ctx context.Context) (*Remains, error)
+
+	// Mark is Find without counting.
+	Mark(ctx context.Context) (*Mark, error)
 
 	// Settle returns when nothing that a session of this run started is still
 	// in flight inside the database, so that no operation can take effect any
 	// more. It is called after all sessions were closed; ctx bounds it, and an
-	// error says what is still in flight.
+	// error says what is still in flight. Sessions of other runs are neither
+	// waited for nor ended.
 	Settle(ctx context.Context) error
 
-	// Size asks the database what the workload's data take on disk.
+	// Size asks the database what the workload's data take on disk, without mark
+	// and lease.
 	Size(ctx context.Context) (Size, error)
 
-	// Drop removes what carries our mark.
+	// Drop removes what carries our mark, and the lease with it. A lease that is
+	// alive and not this Store's gives *HeldError, and nothing is changed.
 	Drop(ctx context.Context) error
 
-	// Close releases all connections. It never changes data.
+	// Close releases all connections. It never changes data, and does not
+	// release the lease.
 	Close() error
+
+	Leaser
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type keyspace struct {
 	name string
 	// tables are all that are ours beside the mark, with their columns.
 	tables []table
+	taken  *workload.Taken
 }
 
 type table struct{ name, columns string }
@@ -41,7 +43,7 @@ func openKeyspace(ctx context.Context, target workload.Target, tables ...table) 
 	if err != nil {
 		return nil, err
 	}
-	return &keyspace{connection: c, name: s.keyspace, tables: tables}, nil
+	return &keyspace{connection: c, name: s.keyspace, tables: tables, taken: new(workload.Taken)}, nil
 }
 
 // full is a table's name as statements have it.
@@ -68,8 +70,8 @@ func (k *keyspace) rowsOf(ctx context.Context, doing, statement string, values [
 	return nil
 }
 
-// mark returns the mark, nil if there is no keyspace of our name, and
-// *workload.ForeignError if there is one without a mark, or with a table that
+// mark returns the mark, nil if there is no keyspace of our name or nothing in it
+// but a lease, and *workload.ForeignError if there is one without a mark, or with a table that
 // is not ours.
 func (k *keyspace) mark(ctx context.Context) (*workload.Mark, error) {
 	there := false
@@ -84,12 +86,15 @@ func (k *keyspace) mark(ctx context.Context) (*workload.Mark, error) {
 		[]any{k.name}, []any{&name, &comment}, func() { comments[name] = comment }); err != nil {
 		return nil, err
 	}
+	if _, leased := comments[leaseTable]; leased && len(comments) == 1 {
+		return nil, nil
+	}
 	var m workload.Mark
 	if err := json.Unmarshal([]byte(comments[markTable]), &m); err != nil || m.Workload == "" {
 		return nil, k.foreign("")
 	}
 	for _, name := range slices.Sorted(maps.Keys(comments)) {
-		if name != markTable && !slices.ContainsFunc(k.tables, func(t table) bool { return t.name == name }) {
+		if name != markTable && name != leaseTable && !slices.ContainsFunc(k.tables, func(t table) bool { return t.name == name }) {
 			return nil, k.foreign(name)
 		}
 	}
@@ -116,22 +121,21 @@ func (k *keyspace) mustMark(ctx context.Context) error {
 	return err
 }
 
+// Mark reads the mark.
+func (k *keyspace) Mark(ctx context.Context) (*workload.Mark, error) { return k.mark(ctx) }
+
 // Create makes the keyspace and its tables, after dropping what an earlier run
 // left under our mark, and returns when all nodes that are known agree on the
 // schema.
 func (k *keyspace) Create(ctx context.Context, m workload.Mark) error {
-	if err := k.Drop(ctx); err != nil {
+	if err := k.clear(ctx); err != nil {
 		return err
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
 		return failed("write the mark", err)
 	}
-	replication, err := k.replicas(ctx)
-	if err != nil {
-		return err
-	}
-	if err := k.run(ctx, "create the keyspace", fmt.Sprintf("CREATE KEYSPACE %q WITH replication = %s", k.name, cqlMap(replication))); err != nil {
+	if err := k.makeKeyspace(ctx); err != nil {
 		return err
 	}
 	if err := k.run(ctx, "write the mark", fmt.Sprintf("CREATE TABLE %s (id int PRIMARY KEY) WITH comment = '%s'",
@@ -144,6 +148,40 @@ func (k *keyspace) Create(ctx context.Context, m workload.Mark) error {
 		}
 	}
 	return k.agree(ctx)
+}
+
+// makeKeyspace makes the keyspace if it is not there, and gives it the replication
+// that is wanted now.
+func (k *keyspace) makeKeyspace(ctx context.Context) error {
+	replication, err := k.replicas(ctx)
+	if err != nil {
+		return err
+	}
+	there, same := false, false
+	var now map[string]string
+	if err := k.rowsOf(ctx, "look for the keyspace", "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?",
+		[]any{k.name}, []any{&now}, func() { there, same = true, replicated(now, replication) }); err != nil {
+		return err
+	}
+	switch {
+	case !there:
+		return k.run(ctx, "create the keyspace", fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %q WITH replication = %s", k.name, cqlMap(replication)))
+	case !same:
+		return k.run(ctx, "alter the keyspace", fmt.Sprintf("ALTER KEYSPACE %q WITH replication = %s", k.name, cqlMap(replication)))
+	default:
+		return nil
+	}
+}
+
+// replicated reports whether a keyspace's replication, as the schema has it, is
+// this one.
+func replicated(now map[string]string, copies map[string]int) bool {
+	for center, n := range copies {
+		if now[center] != strconv.Itoa(n) {
+			return false
+		}
+	}
+	return len(now) == len(copies)+1 // the class
 }
 
 // agree returns when the nodes have one schema.
@@ -185,13 +223,39 @@ func cqlMap(copies map[string]int) string {
 	return text + "}"
 }
 
-// Drop drops the keyspace if it carries our mark.
+// Drop drops the keyspace, with the lease, if it carries our mark or holds nothing
+// but a lease.
 func (k *keyspace) Drop(ctx context.Context) error {
 	m, err := k.mark(ctx)
-	if m == nil || err != nil {
+	if err != nil {
+		return err
+	}
+	if err := k.admit(ctx); err != nil {
+		return err
+	}
+	leased, err := k.leaseThere(ctx)
+	if err != nil || m == nil && !leased {
 		return err
 	}
 	return k.run(ctx, "drop the keyspace", fmt.Sprintf("DROP KEYSPACE %q", k.name))
+}
+
+// clear drops all tables but the lease's, if there is our mark and no lease keeps
+// us out. The mark goes last.
+func (k *keyspace) clear(ctx context.Context) error {
+	m, err := k.mark(ctx)
+	if err != nil {
+		return err
+	}
+	if err := k.admit(ctx); err != nil || m == nil {
+		return err
+	}
+	for _, t := range append(k.tables[:len(k.tables):len(k.tables)], table{name: markTable}) {
+		if err := k.run(ctx, "drop table "+t.name, fmt.Sprintf("DROP TABLE IF EXISTS %s", k.full(t.name))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // The time that a table is given to reach the disk, and how often it is looked

@@ -57,6 +57,10 @@ func RunAvailability(t *testing.T, h Availability) {
 	} {
 		t.Run(s.name, func(t *testing.T) { s.run(emptyShelf(t, h)) })
 	}
+	runLease(t, func(t *testing.T) *hold[availability.Store] { return emptyShelf(t, h).hold },
+		func(ctx context.Context, s availability.Store, run string) error {
+			return s.Create(ctx, availabilityMark(run))
+		})
 	if h.MakeForeign != nil {
 		t.Run("Foreign", func(t *testing.T) { emptyShelf(t, h).testForeign() })
 	}

@@ -76,6 +76,8 @@ func RunBank(t *testing.T, h Bank) {
 	for _, s := range subtests {
 		t.Run(s.name, func(t *testing.T) { s.run(t, h) })
 	}
+	runLease(t, func(t *testing.T) *hold[bank.Store] { return emptyPlace(t, h).hold },
+		func(ctx context.Context, s bank.Store, run string) error { return s.Create(ctx, bankMark(run, 2)) })
 	if h.MakeForeign != nil {
 		t.Run("Foreign", func(t *testing.T) { testForeign(t, h) })
 	}

@@ -51,6 +51,10 @@ func RunBulkUpdate(t *testing.T, h BulkUpdate) {
 	} {
 		t.Run(s.name, func(t *testing.T) { s.run(emptyRack(t, h)) })
 	}
+	runLease(t, func(t *testing.T) *hold[bulkupdate.Store] { return emptyRack(t, h).hold },
+		func(ctx context.Context, s bulkupdate.Store, run string) error {
+			return s.Create(ctx, markOf("bulkupdate", run, 2))
+		})
 	if h.MakeForeign != nil {
 		t.Run("Foreign", func(t *testing.T) { emptyRack(t, h).testForeign() })
 	}

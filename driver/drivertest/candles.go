@@ -46,6 +46,10 @@ func RunCandles(t *testing.T, h Candles) {
 	} {
 		t.Run(s.name, func(t *testing.T) { s.run(newTape(t, h)) })
 	}
+	runLease(t, func(t *testing.T) *hold[candles.Store] { return newTape(t, h).hold },
+		func(ctx context.Context, s candles.Store, run string) error {
+			return s.Create(ctx, candleMark(run), "")
+		})
 	if h.MakeForeign != nil {
 		t.Run("Foreign", func(t *testing.T) { newTape(t, h).testForeign() })
 	}

@@ -41,6 +41,8 @@ func RunChurn(t *testing.T, h Churn) {
 	} {
 		t.Run(s.name, func(t *testing.T) { s.run(emptyHeap(t, h)) })
 	}
+	runLease(t, func(t *testing.T) *hold[churn.Store] { return emptyHeap(t, h).hold },
+		func(ctx context.Context, s churn.Store, run string) error { return s.Create(ctx, churnMark(run)) })
 	if h.MakeForeign != nil {
 		t.Run("Foreign", func(t *testing.T) { emptyHeap(t, h).testForeign() })
 	}

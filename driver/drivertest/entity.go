@@ -49,6 +49,8 @@ func RunEntity(t *testing.T, h Entity) {
 	} {
 		t.Run(s.name, func(t *testing.T) { s.run(emptyCabinet(t, h)) })
 	}
+	runLease(t, func(t *testing.T) *hold[entity.Store] { return emptyCabinet(t, h).hold },
+		func(ctx context.Context, s entity.Store, run string) error { return s.Create(ctx, entityMark(run)) })
 	if h.MakeForeign != nil {
 		t.Run("Foreign", func(t *testing.T) { emptyCabinet(t, h).testForeign() })
 	}

@@ -199,9 +199,11 @@ func (o *hold[S]) foreign(create func(S) error) {
 	o.t.Helper()
 	o.harness.makeForeign(o.t)
 	for name, attempt := range map[string]func(S) error{
-		"Find":   func(s S) error { _, err := s.Find(o.ctx); return err },
-		"Create": create,
-		"Drop":   func(s S) error { return s.Drop(o.ctx) },
+		"Find":      func(s S) error { _, err := s.Find(o.ctx); return err },
+		"Mark":      func(s S) error { _, err := s.Mark(o.ctx); return err },
+		"TakeLease": func(s S) error { return s.TakeLease(o.ctx, holderOf("one"), longLease, "") },
+		"Create":    create,
+		"Drop":      func(s S) error { return s.Drop(o.ctx) },
 	} {
 		err := attempt(o.open())
 		var foreign *workload.ForeignError

@@ -60,6 +60,10 @@ func RunIsolation(t *testing.T, h Isolation) {
 	for _, s := range subtests {
 		t.Run(s.name, func(t *testing.T) { s.run(t, h) })
 	}
+	runLease(t, func(t *testing.T) *hold[isolation.Store] { return emptyRoom(t, h).hold },
+		func(ctx context.Context, s isolation.Store, run string) error {
+			return s.Create(ctx, isolationMark(run))
+		})
 	if h.MakeForeign != nil {
 		t.Run("Foreign", func(t *testing.T) { testIsolationForeign(t, h) })
 	}

@@ -56,7 +56,7 @@ func NewAvailability(o Options) (*Rows, error) {
 }
 
 // Availability returns a Store on this database.
-func (d *Rows) Availability() availability.Store { return &rowsStore{shell{d.site, d}, d} }
+func (d *Rows) Availability() availability.Store { return &rowsStore{newShell(d.site, d), d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.

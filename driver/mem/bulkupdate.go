@@ -60,7 +60,7 @@ func NewBulkUpdate(o Options) (*Shelves, error) {
 }
 
 // BulkUpdate returns a Store on this database.
-func (d *Shelves) BulkUpdate() bulkupdate.Store { return &shelvesStore{shell{d.site, d}, d} }
+func (d *Shelves) BulkUpdate() bulkupdate.Store { return &shelvesStore{newShell(d.site, d), d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.

@@ -55,7 +55,7 @@ func NewCandles(o Options) (*Candles, error) {
 }
 
 // Candles returns a Store on this database.
-func (d *Candles) Candles() candles.Store { return &candleStore{shell{d.site, d}, d} }
+func (d *Candles) Candles() candles.Store { return &candleStore{newShell(d.site, d), d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.

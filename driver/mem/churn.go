@@ -49,7 +49,7 @@ func ChurnBugs() []Bug {
 }
 
 // Churn returns a Store on this database.
-func (d *Heap) Churn() churn.Store { return &heapStore{shell{d.site, d}, d} }
+func (d *Heap) Churn() churn.Store { return &heapStore{newShell(d.site, d), d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods below.
 func (d *Heap) reset() {

@@ -77,7 +77,7 @@ func New(o Options) (*Database, error) {
 }
 
 // Bank returns a Store on this database.
-func (d *Database) Bank() bank.Store { return &store{shell{d.site, d}, d} }
+func (d *Database) Bank() bank.Store { return &store{newShell(d.site, d), d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.

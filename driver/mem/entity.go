@@ -54,7 +54,7 @@ func NewEntities(o Options) (*Entities, error) {
 }
 
 // Entity returns a Store on this database.
-func (d *Entities) Entity() entity.Store { return &entityStore{shell{d.site, d}, d} }
+func (d *Entities) Entity() entity.Store { return &entityStore{newShell(d.site, d), d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.

@@ -65,7 +65,7 @@ func NewIsolation(o Options) (*Multiversion, error) {
 }
 
 // Isolation returns a Store on this database.
-func (d *Multiversion) Isolation() isolation.Store { return &versionStore{shell{d.site, d}, d} }
+func (d *Multiversion) Isolation() isolation.Store { return &versionStore{newShell(d.site, d), d} }
 
 // reset empties the schema. The caller holds the lock, as for all methods
 // below.

@@ -10,9 +10,13 @@ import (
 
 // shell is what the Stores of all workloads do alike. A Store embeds it.
 type shell struct {
-	site *site
-	held held
+	site  *site
+	held  held
+	taken *workload.Taken
 }
+
+// newShell returns the shell of a Store on a database.
+func newShell(s *site, h held) shell { return shell{s, h, new(workload.Taken)} }
 
 // held is the database behind a shell. The lock is held for all its methods.
 type held interface {
@@ -51,9 +55,24 @@ func (s *shell) Find(context.Context) (remains *workload.Remains, err error) {
 	return remains, err
 }
 
+// Mark implements the Stores.
+func (s *shell) Mark(context.Context) (mark *workload.Mark, err error) {
+	err = s.locked(false, func() error {
+		if s.site.mark != nil {
+			found := *s.site.mark
+			mark = &found
+		}
+		return nil
+	})
+	return mark, err
+}
+
 // Create implements the Stores.
 func (s *shell) Create(_ context.Context, mark workload.Mark) error {
 	return s.locked(false, func() error {
+		if err := s.admit(); err != nil {
+			return err
+		}
 		s.held.reset()
 		s.site.mark = &mark
 		return nil
@@ -81,8 +100,11 @@ func (s *shell) Settle(context.Context) error {
 // Drop implements the Stores.
 func (s *shell) Drop(context.Context) error {
 	return s.locked(false, func() error {
+		if err := s.admit(); err != nil {
+			return err
+		}
 		s.held.reset()
-		s.site.mark = nil
+		s.site.mark, s.site.lease = nil, nil
 		return nil
 	})
 }

@@ -34,6 +34,8 @@ type place struct {
 	marks       *mongo.Collection
 	collections []*mongo.Collection // all others that are ours
 
+	taken workload.Taken
+
 	mu sync.Mutex
 	// abandoned are sessions whose transaction may still be open on the server.
 	abandoned []*mongo.Session
@@ -76,7 +78,7 @@ const markID = "assay"
 // mark returns the mark, nil if there is nothing of our name at all, and
 // *workload.ForeignError if there is something without a mark. An empty
 // collection for marks, alone, is what is left when creation ends at its very
-// first step; it counts as nothing.
+// first step; it counts as nothing. So does a lease.
 func (s *place) mark(ctx context.Context) (*workload.Mark, error) {
 	names, err := s.database.ListCollectionNames(ctx, bson.D{})
 	if err != nil {
@@ -84,7 +86,9 @@ func (s *place) mark(ctx context.Context) (*workload.Mark, error) {
 	}
 	// The server's own collections (system.profile, system.views) are nobody's
 	// data.
-	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "system.") })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, "system.") || name == leaseCollection
+	})
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -152,7 +156,7 @@ func (s *place) Create(ctx context.Context, m workload.Mark) error { return s.cr
 
 // create is Create, of collections with these options.
 func (s *place) create(ctx context.Context, m workload.Mark, o ...options.Lister[options.CreateCollectionOptions]) error {
-	if err := s.Drop(ctx); err != nil {
+	if err := s.clear(ctx); err != nil {
 		return err
 	}
 	document := mark{ID: markID, Run: m.Run, Workload: m.Workload, Version: m.Version, Created: m.Created,
@@ -171,11 +175,23 @@ func (s *place) create(ctx context.Context, m workload.Mark, o ...options.Lister
 	return nil
 }
 
-// Drop drops our collections if there is our mark. It does not drop the
-// database, which ends with its last collection.
+// Drop drops our collections if there is our mark, and the lease's. It does not
+// drop the database, which ends with its last collection.
 func (s *place) Drop(ctx context.Context) error {
+	if err := s.clear(ctx); err != nil {
+		return err
+	}
+	return s.dropLease(ctx)
+}
+
+// clear drops all collections but the lease's, if there is our mark and no lease
+// keeps us out.
+func (s *place) clear(ctx context.Context) error {
 	m, err := s.mark(ctx)
-	if m == nil || err != nil {
+	if err != nil {
+		return err
+	}
+	if err := s.admit(ctx); err != nil || m == nil {
 		return err
 	}
 	for _, c := range slices.Backward(s.collections) {

@@ -13,9 +13,15 @@ type line struct {
 	place *place
 }
 
+// sessionRun is how much of a run's id is in the name of a session's lock. A name
+// has at most 64 characters (MySQL manual, "Locking Functions").
+const sessionRun = 12
+
 // sessionLock begins the name of the lock by which a session is known to all who
-// look for those of this workload (see Settle); its connection's number follows.
-func (p *place) sessionLock() string { return p.schema + " session " }
+// look for those of this run (see Settle); its connection's number follows.
+func (p *place) sessionLock(run string) string {
+	return p.schema + " " + run[:min(len(run), sessionRun)] + " "
+}
 
 // dial opens a session's connection.
 func (p *place) dial(ctx context.Context) (*line, error) {
@@ -38,7 +44,14 @@ func (p *place) adopt(ctx context.Context, c *conn) (*line, error) {
 	bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
 	defer cancel()
 	var got int64
-	if err := c.one(bounded, fmt.Sprintf(`SELECT GET_LOCK('%s%d', 0)`, p.sessionLock(), c.look.id), nil, &got); err != nil {
+	run, err := p.runOn(bounded, c)
+	if err == nil && run == "" {
+		err = p.missing()
+	}
+	if err == nil {
+		err = c.one(bounded, `SELECT GET_LOCK(?, 0)`, []any{fmt.Sprint(p.sessionLock(run), c.look.id)}, &got)
+	}
+	if err != nil {
 		c.hangUp()
 		return nil, operation("open session", err)
 	}

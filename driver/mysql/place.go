@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"assay/workload"
 )
@@ -26,6 +27,10 @@ type place struct {
 	server   server
 	engine   string // as the server spells it
 	level    string // that is in force, in SQL's words
+
+	taken workload.Taken
+	// created is the run whose database this Store has made last; nil for none.
+	created atomic.Pointer[string]
 
 	mu    sync.Mutex
 	lines map[*line]struct{} // the sessions' connections that are open
@@ -74,11 +79,12 @@ func (p *place) Close() error {
 // *workload.ForeignError if there is something that is not ours. A database that
 // holds nothing, or nothing but an empty table for the mark, is what is left
 // when creation or removal ends at the wrong moment, since statements that
-// define data are no part of a transaction; it counts as nothing.
+// define data are no part of a transaction; it counts as nothing. So does a lease
+// alone.
 func (p *place) readMark(ctx context.Context, c *conn) (*workload.Mark, error) {
 	var things, tables, columns int64
 	err := c.one(ctx, `SELECT
-		(SELECT count(*) FROM information_schema.tables WHERE table_schema = ?) +
+		(SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name <> 'assay_lease') +
 		(SELECT count(*) FROM information_schema.routines WHERE routine_schema = ?) +
 		(SELECT count(*) FROM information_schema.events WHERE event_schema = ?),
 		(SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = 'assay_mark' AND table_type = 'BASE TABLE'),
@@ -164,8 +170,8 @@ func (p *place) create(ctx context.Context, mark workload.Mark, tables []table) 
 	if err != nil {
 		return operation("create database", err)
 	}
-	err = p.use(ctx, func(c *conn) error {
-		if err := p.dropOurs(ctx, c, tables); err != nil {
+	err = p.leaseUse(ctx, "create database", func(c *conn) error {
+		if _, err := p.clearOurs(ctx, c, tables); err != nil {
 			return err
 		}
 		// The database may be there, empty: see readMark.
@@ -188,10 +194,32 @@ func (p *place) create(ctx context.Context, mark workload.Mark, tables []table) 
 		}
 		return nil
 	})
-	if err == nil {
-		err = p.everywhere(ctx)
+	if err != nil {
+		return err
 	}
-	return advise("create database", err)
+	p.created.Store(&mark.Run)
+	return advise("create database", p.everywhere(ctx))
+}
+
+// owner is the run that this Store works for, empty if it does not know.
+func (p *place) owner() string {
+	if created := p.created.Load(); created != nil {
+		return *created
+	}
+	return p.taken.Holder().Run
+}
+
+// runOn is owner or, if that is not known, the run of the mark; empty if there is
+// none.
+func (p *place) runOn(ctx context.Context, c *conn) (string, error) {
+	if run := p.owner(); run != "" {
+		return run, nil
+	}
+	mark, err := p.readMark(ctx, c)
+	if mark == nil || err != nil {
+		return "", err
+	}
+	return mark.Run, nil
 }
 
 // setLoaded sets the mark's Loaded.
@@ -215,23 +243,57 @@ func (p *place) setLoaded(ctx context.Context, c *conn) error {
 	return err
 }
 
-// dropOurs drops the database if it is there and carries our mark.
-func (p *place) dropOurs(ctx context.Context, c *conn, tables []table) error {
+// clearOurs drops all tables but the lease's, if the database carries our mark and
+// no lease keeps us out. It reports whether there was a mark.
+func (p *place) clearOurs(ctx context.Context, c *conn, tables []table) (marked bool, err error) {
 	mark, err := p.readMark(ctx, c)
-	if err != nil || mark == nil {
-		return err
+	if err != nil {
+		return false, err
+	}
+	if err := p.admit(ctx, c); err != nil || mark == nil {
+		return false, err
 	}
 	for _, t := range append(tables[:len(tables):len(tables)], table{name: "assay_mark"}) {
 		if err := c.exec(ctx, `DROP TABLE IF EXISTS `+p.schema+`.`+t.name); err != nil {
-			return err
+			return true, err
 		}
 	}
-	return c.exec(ctx, `DROP DATABASE IF EXISTS `+p.schema)
+	return true, nil
 }
 
-// drop removes the database if it carries our mark.
+// drop removes the database, with the lease, if it carries our mark or holds
+// nothing but a lease.
 func (p *place) drop(ctx context.Context, tables []table) error {
-	return advise("drop database", p.use(ctx, func(c *conn) error { return p.dropOurs(ctx, c, tables) }))
+	return p.leaseUse(ctx, "drop database", func(c *conn) error {
+		marked, err := p.clearOurs(ctx, c, tables)
+		if err != nil {
+			return err
+		}
+		leased, err := p.leaseThere(ctx, c)
+		if err != nil || !leased && !marked {
+			return err
+		}
+		if err := c.exec(ctx, `DROP TABLE IF EXISTS `+p.leaseTable()); err != nil {
+			return err
+		}
+		return c.exec(ctx, `DROP DATABASE IF EXISTS `+p.schema)
+	})
+}
+
+// Mark reads the mark.
+func (p *place) Mark(ctx context.Context) (mark *workload.Mark, err error) {
+	err = p.use(ctx, func(c *conn) error {
+		mark, err = p.readMark(ctx, c)
+		return err
+	})
+	return mark, operation("look for an earlier run", err)
+}
+
+// leaseThere reports whether there is a table for the lease.
+func (p *place) leaseThere(ctx context.Context, c *conn) (bool, error) {
+	var n int64
+	err := c.one(ctx, `SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = 'assay_lease'`, []any{p.schema}, &n)
+	return n > 0, err
 }
 
 // size asks the server what these tables take on disk. It knows that from its

@@ -20,8 +20,9 @@ const (
 	settleInterval = 20 * time.Millisecond
 )
 
-// Settle waits until no abandoned session of the workload is left, whichever
-// Store opened it, on any host of the address. It is not enough that a session is
+// Settle waits until no abandoned session of this run is left, whichever Store
+// opened it, on any host of the address; a Store that does not know its run has
+// that of the mark. It is not enough that a session is
 // idle: what a client sent before the network went silent may still be on its way
 // to it. So one that does not end within a second by itself is ended by the
 // server (KILL); its transaction is then rolled back or already committed.
@@ -134,6 +135,10 @@ const (
 // and what one of them does.
 func (p *place) orphans(ctx context.Context, c *conn) (ids []int64, state string, err error) {
 	own := p.ownSessions(c.host)
+	run, err := p.runOn(ctx, c)
+	if err != nil || run == "" {
+		return nil, "", err
+	}
 	err = c.query(ctx, func(row []driver.Value) error {
 		var id int64
 		if err := numbers(row[:1], &id); err != nil {
@@ -144,7 +149,7 @@ func (p *place) orphans(ctx context.Context, c *conn) (ids []int64, state string
 			state = strings.TrimSpace(text(row[1]) + " " + text(row[2]))
 		}
 		return nil
-	}, `SELECT id, command, state FROM information_schema.processlist WHERE IS_USED_LOCK(CONCAT(?, id)) = id`, p.sessionLock())
+	}, `SELECT id, command, state FROM information_schema.processlist WHERE IS_USED_LOCK(CONCAT(?, id)) = id`, p.sessionLock(run))
 	return ids, state, err
 }
 

@@ -125,7 +125,11 @@ func (s *bulkUpdateStore) Waits(ctx context.Context) ([]bulkupdate.Wait, error) 
 		{Name: "sessions active", Unit: bulkupdate.Gauge},
 	}
 	err := s.pool.use(ctx, func(conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, waiting, s.sessionName()).Scan(&w[0].Value, &w[1].Value, &w[2].Value, &w[3].Value, &w[4].Value)
+		run, err := s.runOn(ctx, conn)
+		if err != nil {
+			return err
+		}
+		return conn.QueryRow(ctx, waiting, s.sessionName(run)).Scan(&w[0].Value, &w[1].Value, &w[2].Value, &w[3].Value, &w[4].Value)
 	})
 	if err != nil {
 		return nil, operation("ask for waits", err)

@@ -12,10 +12,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
+// maxSessionName is how much PostgreSQL keeps of an application's name (manual,
+// "application_name"). The longest workload's name and a run's id fill it.
+const maxSessionName = 63
+
 // sessionName is what the server shows (pg_stat_activity, SHOW SESSIONS) for the
-// connections that do the workload's transactions, and for them alone.
-func (p *place) sessionName() string {
-	name := "assay " + p.workload + " session"
+// connections that do the transactions of this run, and for them alone.
+func (p *place) sessionName(run string) string {
+	name := "assay " + p.workload + " session " + run
+	name = name[:min(len(name), maxSessionName)]
 	if where := p.dialect.whereSessions; where != "" {
 		name += fmt.Sprintf(where, p.config.Database)
 	}
@@ -69,7 +74,8 @@ func (p *place) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text)
 		begin: {"assay_begin", start}, commit: {"assay_commit", "COMMIT"}, undo: {"assay_rollback", "ROLLBACK"},
 	}, own...)}
 	config = config.Copy()
-	config.RuntimeParams["application_name"] = p.sessionName()
+	run := p.owner()
+	config.RuntimeParams["application_name"] = p.sessionName(run)
 	config.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) {
 		if abandonedReplication(notice) {
 			l.unreplicated = true
@@ -85,7 +91,7 @@ func (p *place) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text)
 		defer cancel()
 		ctx = bounded
 	}
-	if err := l.identify(ctx); err != nil {
+	if err := l.identify(ctx, run); err != nil {
 		l.hangUp()
 		return nil, operation("open session", err)
 	}
@@ -104,8 +110,24 @@ func (p *place) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text)
 	return l, nil
 }
 
-// identify sets the id.
-func (l *line) identify(ctx context.Context) error {
+// identify sets the id, and the session's name if the Store does not know the run
+// that it works for.
+func (l *line) identify(ctx context.Context, run string) error {
+	if run == "" {
+		find := `SELECT mark->>'run' FROM ` + l.place.schema + `.assay_mark`
+		result := l.conn.ExecParams(ctx, find, nil, nil, nil, nil).Read()
+		switch {
+		case hasCode(result.Err, codeUndefinedTable, codeInvalidSchemaName), result.Err == nil && len(result.Rows) == 0:
+			return l.place.missing()
+		case result.Err != nil:
+			return result.Err
+		}
+		name := l.place.sessionName(string(result.Rows[0][0]))
+		renamed := l.conn.ExecParams(ctx, `SELECT set_config('application_name', $1, false)`, [][]byte{[]byte(name)}, nil, nil, nil).Read()
+		if renamed.Err != nil {
+			return renamed.Err
+		}
+	}
 	if l.place.dialect.session == "" {
 		l.id = strconv.FormatUint(uint64(l.conn.PID()), 10)
 		return nil

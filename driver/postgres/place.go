@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -27,6 +28,10 @@ type place struct {
 	level     string // that is in force, in SQL's words
 	pool      *pool
 	servers   []addressed // each server of the address by itself
+
+	taken workload.Taken
+	// created is the run whose schema this Store has made last; nil for none.
+	created atomic.Pointer[string]
 
 	mu    sync.Mutex
 	lines map[*line]struct{} // the sessions' connections that are open
@@ -94,8 +99,8 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// readMark returns the mark, nil if there is no schema of the name, and
-// *workload.ForeignError if there is one that is not ours.
+// readMark returns the mark, nil if there is no schema of the name or nothing in
+// it but a lease, and *workload.ForeignError if there is one that is not ours.
 func (p *place) readMark(ctx context.Context, db querier) (*workload.Mark, error) {
 	const look = `SELECT
 		EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1),
@@ -103,12 +108,18 @@ func (p *place) readMark(ctx context.Context, db querier) (*workload.Mark, error
 			WHERE n.nspname = $1 AND c.relname = 'assay_mark' AND c.relkind = 'r'),
 		EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
 			JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-			WHERE n.nspname = $1 AND c.relname = 'assay_mark' AND a.attname = 'mark')`
-	var there, table, column bool
-	if err := db.QueryRow(ctx, look, p.schema).Scan(&there, &table, &column); err != nil {
+			WHERE n.nspname = $1 AND c.relname = 'assay_mark' AND a.attname = 'mark'),
+		EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+			JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+			WHERE n.nspname = $1 AND c.relname = 'assay_lease' AND a.attname = 'token'),
+		(SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+			WHERE n.nspname = $1 AND c.relkind <> 'i')`
+	var there, table, column, lease bool
+	var relations int
+	if err := db.QueryRow(ctx, look, p.schema).Scan(&there, &table, &column, &lease, &relations); err != nil {
 		return nil, err
 	}
-	if !there {
+	if !there || lease && relations == 1 {
 		return nil, nil
 	}
 	foreign := &workload.ForeignError{
@@ -177,10 +188,11 @@ type executor interface {
 }
 
 // create makes the schema in one transaction: it is there with its mark or not
-// at all. What an earlier run left under our mark is dropped in the same. Where
-// the dialect changes a schema stepwise, the mark comes before the tables, so
-// that what is there if it ends halfway is known as ours; only if it ends before
-// the mark somebody has to drop an empty schema.
+// at all. What an earlier run left under our mark is dropped in the same, except
+// for the lease, which is looked at first. Where the dialect changes a schema
+// stepwise, the mark goes last and comes before the tables, so that what is there
+// if it ends halfway is known as ours; only if it ends before the mark, without a
+// lease, somebody has to drop an empty schema.
 func (p *place) create(ctx context.Context, mark workload.Mark, tables []string) error {
 	mark.Created = mark.Created.UTC()
 	text, err := json.Marshal(mark)
@@ -188,12 +200,12 @@ func (p *place) create(ctx context.Context, mark workload.Mark, tables []string)
 		return operation("create schema", err)
 	}
 	made := []string{
-		`CREATE SCHEMA ` + p.schema,
+		`CREATE SCHEMA IF NOT EXISTS ` + p.schema,
 		`COMMENT ON SCHEMA ` + p.schema + ` IS 'Made by assay, which drops it at its next run here. The mark is in assay_mark.'`,
 		`CREATE TABLE ` + p.schema + `.assay_mark (mark jsonb NOT NULL)`,
 	}
 	err = p.changeSchema(ctx, func(db executor) error {
-		if err := p.dropOurs(ctx, db); err != nil {
+		if err := p.clearOurs(ctx, db); err != nil {
 			return err
 		}
 		if err := all(ctx, db, made); err != nil {
@@ -205,7 +217,31 @@ func (p *place) create(ctx context.Context, mark workload.Mark, tables []string)
 		}
 		return all(ctx, db, tables)
 	})
+	if err == nil {
+		p.created.Store(&mark.Run)
+	}
 	return p.advise("create schema", err)
+}
+
+// runOn is owner or, if that is not known, the run of the mark; empty if there is
+// none.
+func (p *place) runOn(ctx context.Context, db querier) (string, error) {
+	if run := p.owner(); run != "" {
+		return run, nil
+	}
+	mark, err := p.readMark(ctx, db)
+	if mark == nil || err != nil {
+		return "", err
+	}
+	return mark.Run, nil
+}
+
+// owner is the run that this Store works for, empty if it does not know.
+func (p *place) owner() string {
+	if created := p.created.Load(); created != nil {
+		return *created
+	}
+	return p.taken.Holder().Run
 }
 
 // setLoaded sets the mark's Loaded.
@@ -217,14 +253,52 @@ func (p *place) setLoaded(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// dropOurs drops the schema if it is there and carries our mark.
-func (p *place) dropOurs(ctx context.Context, db executor) error {
+// clearOurs drops all tables but the lease's, if the schema carries our mark and
+// no lease keeps us out. The mark's goes last.
+func (p *place) clearOurs(ctx context.Context, db executor) error {
 	mark, err := p.readMark(ctx, db)
-	if err != nil || mark == nil {
+	if err != nil {
 		return err
 	}
-	_, err = db.Exec(ctx, `DROP SCHEMA `+p.schema+` CASCADE`)
+	if err := p.admit(ctx, db); err != nil || mark == nil {
+		return err
+	}
+	var tables []string
+	err = db.QueryRow(ctx, `SELECT coalesce(array_agg(relname::text ORDER BY relname = 'assay_mark', relname), '{}')
+		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND relname <> 'assay_lease' AND (relkind = 'p' OR relkind = 'r' AND NOT EXISTS (
+			SELECT 1 FROM pg_catalog.pg_inherits i WHERE i.inhrelid = c.oid))`, p.schema).Scan(&tables)
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if _, err := db.Exec(ctx, `DROP TABLE `+pgx.Identifier{p.schema, table}.Sanitize()+` CASCADE`); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropOurs drops the schema, with the lease, if it carries our mark or nothing but
+// a lease, and no lease keeps us out.
+func (p *place) dropOurs(ctx context.Context, db executor) error {
+	if _, err := p.readMark(ctx, db); err != nil {
+		return err
+	}
+	if err := p.admit(ctx, db); err != nil {
+		return err
+	}
+	_, err := db.Exec(ctx, `DROP SCHEMA IF EXISTS `+p.schema+` CASCADE`)
 	return err
+}
+
+// Mark reads the mark.
+func (p *place) Mark(ctx context.Context) (mark *workload.Mark, err error) {
+	err = p.pool.use(ctx, func(conn *pgx.Conn) error {
+		mark, err = p.readMark(ctx, conn)
+		return err
+	})
+	return mark, operation("look for an earlier run", err)
 }
 
 // Drop removes the schema if it carries our mark.

@@ -22,13 +22,19 @@ const (
 	endOrphans   = `SELECT count(pg_terminate_backend(pid))` + orphans
 )
 
-// Settle waits until no abandoned session of the workload is left in this database,
-// whichever Store opened it. It is not enough that a session is idle: what a
+// Settle waits until no abandoned session of this run is left in this database,
+// whichever Store opened it; a Store that does not know its run has that of the
+// mark. It is not enough that a session is idle: what a
 // client sent before the network went silent may still be on its way to it. So
 // one that does not end within a second by itself is ended by the server; its
 // transaction is then rolled back or already committed.
 func (p *place) Settle(ctx context.Context) error {
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
+		run, err := p.runOn(ctx, conn)
+		if err != nil || run == "" {
+			return err
+		}
+		name := p.sessionName(run)
 		terminate := time.Now().Add(settleGrace)
 		pause := time.NewTicker(10 * time.Millisecond)
 		defer pause.Stop()
@@ -36,14 +42,14 @@ func (p *place) Settle(ctx context.Context) error {
 			var left int
 			var state string
 			own := p.ownSessions()
-			if err := conn.QueryRow(ctx, p.dialect.orphans, own, p.sessionName()).Scan(&left, &state); err != nil {
+			if err := conn.QueryRow(ctx, p.dialect.orphans, own, name).Scan(&left, &state); err != nil {
 				return err
 			}
 			if left == 0 {
 				return nil
 			}
 			if time.Now().After(terminate) {
-				if _, err := conn.Exec(ctx, p.dialect.end, own, p.sessionName()); err != nil && !hasCode(err, codeInsufficientPrivilege) {
+				if _, err := conn.Exec(ctx, p.dialect.end, own, name); err != nil && !hasCode(err, codeInsufficientPrivilege) {
 					return err
 				}
 				terminate = time.Now().Add(settleGrace)

@@ -34,6 +34,7 @@ type store struct {
 	name    string
 	admin   *http.Client
 	promise atomic.Value // string
+	taken   workload.Taken
 }
 
 // OpenEntity reaches the service at target.Address, http://HOST:PORT or
@@ -66,12 +67,13 @@ const maxAnswer = 1 << 20
 
 // problem is the body of an answer that is no success; see serve's description.
 type problem struct {
-	Status  int    `json:"status"`
-	Detail  string `json:"detail"`
-	Outcome string `json:"outcome"`
-	Class   string `json:"class"`
-	Name    string `json:"name"`
-	Hint    string `json:"hint"`
+	Status  int             `json:"status"`
+	Detail  string          `json:"detail"`
+	Outcome string          `json:"outcome"`
+	Class   string          `json:"class"`
+	Name    string          `json:"name"`
+	Hint    string          `json:"hint"`
+	Lease   *workload.Lease `json:"lease"`
 }
 
 // ask sends one request of the administration and returns the answer if it is
@@ -119,6 +121,8 @@ func (s *store) refusal(doing string, code int, text []byte) error {
 			Want: "a service started by assay serve --allow-reset, so that a run can begin with nothing and read everything back"}
 	case p.Class == "foreign schema":
 		return &workload.ForeignError{Name: p.Name, Hint: p.Hint}
+	case p.Class == "held by another run" && p.Lease != nil:
+		return &workload.HeldError{Name: p.Name, Lease: *p.Lease}
 	case p.Class == "no schema":
 		return &workload.NoSchemaError{Name: p.Name}
 	default:
@@ -185,13 +189,24 @@ func (s *store) Promise() string {
 }
 
 // Find implements entity.Store.
-func (s *store) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *store) Find(ctx context.Context) (*workload.Remains, error) { return s.find(ctx, "") }
+
+// Mark implements entity.Store.
+func (s *store) Mark(ctx context.Context) (*workload.Mark, error) {
+	remains, err := s.find(ctx, "?rows=no")
+	if remains == nil || err != nil {
+		return nil, err
+	}
+	return &remains.Mark, nil
+}
+
+func (s *store) find(ctx context.Context, query string) (*workload.Remains, error) {
 	var got struct {
 		Found bool          `json:"found"`
 		Mark  workload.Mark `json:"mark"`
 		Rows  int64         `json:"rows"`
 	}
-	if err := s.answer(ctx, http.MethodGet, "/admin/mark", nil, &got); err != nil || !got.Found {
+	if err := s.answer(ctx, http.MethodGet, "/admin/mark"+query, nil, &got); err != nil || !got.Found {
 		return nil, err
 	}
 	return &workload.Remains{Mark: got.Mark, Rows: got.Rows}, nil
@@ -199,12 +214,12 @@ func (s *store) Find(ctx context.Context) (*workload.Remains, error) {
 
 // Create implements entity.Store.
 func (s *store) Create(ctx context.Context, mark workload.Mark) error {
-	return s.answer(ctx, http.MethodPut, "/admin/schema", mark, nil)
+	return s.answer(ctx, http.MethodPut, "/admin/schema"+s.asHolder(), mark, nil)
 }
 
 // Drop implements entity.Store.
 func (s *store) Drop(ctx context.Context) error {
-	return s.answer(ctx, http.MethodDelete, "/admin/schema", nil, nil)
+	return s.answer(ctx, http.MethodDelete, "/admin/schema"+s.asHolder(), nil, nil)
 }
 
 // Settle implements entity.Store. The sessions are closed by now; the service

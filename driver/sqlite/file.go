@@ -47,10 +47,12 @@ type file struct {
 	// FinishLoad because closing the last connection empties the write-ahead
 	// log each time. It belongs to whoever is the writer.
 	loader *sql.DB
+	// taken is the holder of the lease that this Store has taken.
+	taken *workload.Taken
 }
 
 func newFile(o options, f file) *file {
-	f.options, f.lockTimeout, f.writer, f.leftovers = o, lockTimeout, make(chan struct{}, 1), new(leftovers)
+	f.options, f.lockTimeout, f.writer, f.leftovers, f.taken = o, lockTimeout, make(chan struct{}, 1), new(leftovers), new(workload.Taken)
 	return &f
 }
 

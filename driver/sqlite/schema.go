@@ -69,13 +69,30 @@ func (f *file) look(ctx context.Context) (ours bool, err error) {
 
 // Find looks for the mark and counts the first table's rows.
 func (f *file) Find(ctx context.Context) (*workload.Remains, error) {
+	return f.find(ctx, "(SELECT count(*) FROM "+f.tables[0]+")")
+}
+
+// Mark looks for the mark.
+func (f *file) Mark(ctx context.Context) (*workload.Mark, error) {
+	remains, err := f.find(ctx, noRows)
+	if remains == nil || err != nil {
+		return nil, err
+	}
+	return &remains.Mark, nil
+}
+
+// noRows stands for a number of rows that nobody asks for.
+const noRows = "0"
+
+// find looks for the mark, and for the rows by this expression.
+func (f *file) find(ctx context.Context, rows string) (*workload.Remains, error) {
 	ours, err := f.look(ctx)
 	if err != nil || !ours {
 		return nil, err
 	}
 	var remains *workload.Remains
 	err = using(f.existing, func(db *sql.DB) error {
-		remains, err = f.readMark(ctx, db)
+		remains, err = f.readMark(ctx, db, rows)
 		return err
 	})
 	return remains, f.explainOthers("find", err)
@@ -85,7 +102,8 @@ func (f *file) Find(ctx context.Context) (*workload.Remains, error) {
 func (f *file) explainOthers(doing string, err error) error {
 	var foreign *workload.ForeignError
 	var option *workload.OptionError
-	if errors.As(err, &foreign) || errors.As(err, &option) {
+	var held *workload.HeldError
+	if errors.As(err, &foreign) || errors.As(err, &option) || errors.As(err, &held) {
 		return err
 	}
 	return f.explain(doing, err)
@@ -100,7 +118,9 @@ type querier interface {
 // rolls back to nothing, *workload.ForeignError for one that has our
 // application id and no mark, and *workload.OptionError for another workload's:
 // a run of one must not cost the data of another.
-func (f *file) readMark(ctx context.Context, db querier) (*workload.Remains, error) {
+//
+// rows is the expression for Remains.Rows.
+func (f *file) readMark(ctx context.Context, db querier, rows string) (*workload.Remains, error) {
 	var tables, marks, own int
 	err := db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'assay_mark'),
 		count(*) FILTER (WHERE name = ?) FROM sqlite_schema`, f.tables[0]).Scan(&tables, &marks, &own)
@@ -117,7 +137,7 @@ func (f *file) readMark(ctx context.Context, db querier) (*workload.Remains, err
 	var r workload.Remains
 	var created string
 	err = db.QueryRowContext(ctx, `SELECT run, workload, version, created, accounts, loaded,
-		(SELECT count(*) FROM `+f.tables[0]+`) FROM assay_mark`).
+		`+rows+` FROM assay_mark`).
 		Scan(&r.Mark.Run, &r.Mark.Workload, &r.Mark.Version, &created, &r.Mark.Rows, &r.Mark.Loaded, &r.Rows)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, f.foreign()
@@ -133,6 +153,9 @@ func (f *file) readMark(ctx context.Context, db querier) (*workload.Remains, err
 
 // Create makes the file anew.
 func (f *file) Create(ctx context.Context, mark workload.Mark) error {
+	if err := f.admit(ctx); err != nil {
+		return err
+	}
 	if err := f.write(ctx); err != nil {
 		return f.explain("create", err)
 	}
@@ -190,13 +213,19 @@ func (f *file) make(ctx context.Context, db *sql.DB, mark workload.Mark) error {
 	return nil
 }
 
-// Drop deletes the file if it is this workload's.
+// Drop deletes the file if it is this workload's, and that of the lease.
 func (f *file) Drop(ctx context.Context) error {
+	if err := f.admit(ctx); err != nil {
+		return err
+	}
 	if err := f.write(ctx); err != nil {
 		return f.explain("drop", err)
 	}
 	defer f.done()
-	return f.remove(ctx)
+	if err := f.remove(ctx); err != nil {
+		return err
+	}
+	return f.dropLease(ctx)
 }
 
 // remove deletes the file if it carries our mark. It is for the writer.
@@ -226,7 +255,7 @@ func (f *file) remove(ctx context.Context) error {
 			return err
 		}
 		defer conn.Close()
-		if _, err := f.readMark(ctx, conn); err != nil {
+		if _, err := f.readMark(ctx, conn, noRows); err != nil {
 			return err
 		}
 		if _, err := conn.ExecContext(ctx, "PRAGMA journal_mode = delete; BEGIN EXCLUSIVE"); err != nil {

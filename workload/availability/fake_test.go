@@ -11,12 +11,13 @@ import (
 // fake is a Store in memory whose every answer a test can take over. What is
 // not taken over does the obvious.
 type fake struct {
-	mu       sync.Mutex
-	rows     []Row
-	mark     workload.Mark
-	sessions int
-	closed   int
-	promise  string
+	workload.Store // what no test of these calls
+	mu             sync.Mutex
+	rows           []Row
+	mark           workload.Mark
+	sessions       int
+	closed         int
+	promise        string
 
 	connect func(n int) error // n is how many sessions were asked for before
 	insert  func(Row) Reply

@@ -11,11 +11,12 @@ import (
 // fake is a Store in memory whose every step a test can take over. What is not
 // taken over does the obvious.
 type fake struct {
-	mu       sync.Mutex
-	accounts []Account
-	entries  []Entry
-	finished int
-	sessions []*fakeSession
+	workload.Store // what no test of these calls
+	mu             sync.Mutex
+	accounts       []Account
+	entries        []Entry
+	finished       int
+	sessions       []*fakeSession
 
 	load    func(ctx context.Context, batch []Account) error
 	finish  func() error

@@ -11,8 +11,9 @@ import (
 // fake is a Store whose every step a test can take over. What is not taken
 // over does the obvious.
 type fake struct {
-	sessions []*fakeSession
-	created  workload.Mark
+	workload.Store // what no test of these calls
+	sessions       []*fakeSession
+	created        workload.Mark
 
 	connect func(n int) error // n is how many sessions were asked for before
 	answer  func(ops []Op) Reply

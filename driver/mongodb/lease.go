@@ -1,0 +1,159 @@
+package mongodb
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"assay/workload"
+)
+
+// leaseCollection holds the lease, its only document, beside the mark. It is never
+// sharded.
+const leaseCollection = "assay_lease"
+
+// leaseID is the _id of the lease.
+const leaseID = "assay"
+
+// lease is a workload.Lease in the database. Now is not kept: it is the server's
+// clock when the document was read.
+type lease struct {
+	Token   string    `bson:"token"`
+	Holder  string    `bson:"holder"`
+	Since   time.Time `bson:"since"`
+	Expires time.Time `bson:"expires"`
+	Now     time.Time `bson:"now"`
+}
+
+func (l *lease) told() *workload.Lease {
+	return workload.NewLease(l.Token, []byte(l.Holder), l.Since, l.Expires.Sub(l.Now))
+}
+
+// leases is the lease's collection, written and read with a majority.
+func (s *place) leases() *mongo.Collection { return s.database.Collection(leaseCollection) }
+
+// later is the server's clock and so long (MongoDB manual, "$$NOW": the same for
+// the whole pipeline).
+func later(d time.Duration) bson.D {
+	return bson.D{{Key: "$add", Value: bson.A{"$$NOW", d.Milliseconds()}}}
+}
+
+func literal(v any) bson.D { return bson.D{{Key: "$literal", Value: v}} }
+
+// Lease reads the document, with the server's clock.
+func (s *place) Lease(ctx context.Context) (*workload.Lease, error) {
+	cursor, err := s.leases().Aggregate(ctx, bson.A{
+		bson.D{{Key: "$match", Value: bson.D{{Key: "_id", Value: leaseID}}}},
+		bson.D{{Key: "$set", Value: bson.D{{Key: "now", Value: "$$NOW"}}}},
+	})
+	if err != nil {
+		return nil, failed("look for a lease", err)
+	}
+	var found []lease
+	if err := cursor.All(ctx, &found); err != nil {
+		return nil, failed("look for a lease", err)
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return found[0].told(), nil
+}
+
+// admit gives *workload.HeldError if another holds the lease.
+func (s *place) admit(ctx context.Context) error {
+	l, err := s.Lease(ctx)
+	if err == nil && l.Excludes(s.taken.Holder().Token) {
+		err = s.held(l)
+	}
+	return err
+}
+
+func (s *place) held(l *workload.Lease) error {
+	return &workload.HeldError{Name: "database " + s.database.Name(), Lease: *l}
+}
+
+// refuse says who has the lease, which has just been found to be another's.
+func (s *place) refuse(ctx context.Context) error {
+	l, err := s.Lease(ctx)
+	if err == nil && l == nil {
+		err = s.missing()
+	}
+	if err != nil {
+		return err
+	}
+	return s.held(l)
+}
+
+// TakeLease replaces the document, or makes it, in one atomic step that leaves it
+// as it is if another's is alive: of several that come at the same time one is
+// first, and the others find its.
+func (s *place) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+	text, err := json.Marshal(holder)
+	if err != nil {
+		return failed("take the lease", err)
+	}
+	if _, err := s.mark(ctx); err != nil {
+		return err
+	}
+	free := bson.D{{Key: "$or", Value: bson.A{
+		// A field that is missing is less than any date.
+		bson.D{{Key: "$lte", Value: bson.A{"$expires", "$$NOW"}}},
+		bson.D{{Key: "$in", Value: bson.A{"$token", literal(bson.A{holder.Token, gone})}}},
+	}}}
+	taken := bson.D{{Key: "_id", Value: leaseID}, {Key: "token", Value: literal(holder.Token)}, {Key: "holder", Value: literal(string(text))},
+		{Key: "since", Value: "$$NOW"}, {Key: "expires", Value: later(ttl)}}
+	take := bson.A{bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, taken, "$$ROOT"}}}}}}
+	var after lease
+	for range 2 { // two that make the document at the same time: the later one is told that it is there
+		err = s.leases().FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: leaseID}}, take,
+			options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Decode(&after)
+		if !mongo.IsDuplicateKeyError(err) {
+			break
+		}
+	}
+	switch {
+	case err != nil:
+		return failed("take the lease", err)
+	case after.Token != holder.Token:
+		return s.refuse(ctx)
+	}
+	s.taken.Set(holder)
+	return nil
+}
+
+// RenewLease moves the expiry on.
+func (s *place) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
+	result, err := s.leases().UpdateOne(ctx, bson.D{{Key: "_id", Value: leaseID}, {Key: "token", Value: token}},
+		bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: later(ttl)}}}}})
+	if err != nil {
+		return failed("renew the lease", err)
+	}
+	if result.MatchedCount == 0 {
+		return s.refuse(ctx)
+	}
+	return nil
+}
+
+// ReleaseLease deletes the document.
+func (s *place) ReleaseLease(ctx context.Context, token string) error {
+	_, err := s.leases().DeleteOne(ctx, bson.D{{Key: "_id", Value: leaseID}, {Key: "token", Value: token}})
+	if err != nil {
+		return failed("release the lease", err)
+	}
+	return nil
+}
+
+// Mark reads the mark.
+func (s *place) Mark(ctx context.Context) (*workload.Mark, error) { return s.mark(ctx) }
+
+// dropLease drops the collection of the lease.
+func (s *place) dropLease(ctx context.Context) error {
+	if err := s.leases().Drop(ctx); err != nil {
+		return failed("drop collection "+leaseCollection, err)
+	}
+	return nil
+}

@@ -1,0 +1,251 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	codes "modernc.org/sqlite/lib"
+
+	"assay/workload"
+)
+
+// leaseSuffix names the file of the lease, beside the workload's own. It is an
+// SQLite file of its own, so that it outlives the workload's when that is made
+// anew, and that renewing the lease does not wait for the workload's writers, nor
+// they for it.
+const leaseSuffix = "-lease"
+
+// leaseSchema keeps moments in milliseconds since 1970, by the clock of whoever
+// has the file open: SQLite has no other, and a file has one machine.
+const leaseSchema = `CREATE TABLE IF NOT EXISTS assay_lease (
+	id INTEGER PRIMARY KEY CHECK (id = 1), token TEXT NOT NULL, holder TEXT NOT NULL,
+	since INTEGER NOT NULL, expires INTEGER NOT NULL
+) STRICT;`
+
+// leaseTries bounds how often a lease's file is opened again that was removed
+// between opening and writing.
+const leaseTries = 5
+
+// errNoLease says that there is no lease's file, or none that is made to its end.
+var errNoLease = errors.New("there is no lease")
+
+func (f *file) leasePath() string { return f.path + leaseSuffix }
+
+// leaseFile opens the lease's file, in this mode (rw or rwc), and calls work in
+// one transaction, which has the file to itself. Without the file it gives
+// errNoLease. One that is not ours gives *workload.ForeignError.
+func (f *file) leaseFile(ctx context.Context, mode string, work func(conn *sql.Conn) error) error {
+	for try := 1; ; try++ {
+		err := f.leaseOnce(ctx, mode, work)
+		// Another removed it, released, after it was opened here.
+		moved := primary(err) == codes.SQLITE_READONLY || primary(err) == codes.SQLITE_IOERR
+		if !moved || try == leaseTries {
+			return err
+		}
+	}
+}
+
+func (f *file) leaseOnce(ctx context.Context, mode string, work func(conn *sql.Conn) error) error {
+	if _, err := os.Stat(f.leasePath()); mode == "rw" && errors.Is(err, fs.ErrNotExist) {
+		return errNoLease
+	}
+	o := f.options
+	o.path = f.leasePath()
+	open := func() (*sql.DB, error) {
+		return connect(o.dsn(mode, append(f.pragmas(), "_pragma=journal_mode(delete)")...))
+	}
+	err := using(open, func(db *sql.DB) error {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+			return err
+		}
+		if err := f.leaseOurs(ctx, conn, mode == "rwc"); err != nil {
+			return err
+		}
+		if err := work(conn); err != nil {
+			return err
+		}
+		_, err = conn.ExecContext(ctx, "COMMIT")
+		return err
+	})
+	if mode == "rw" && primary(err) == codes.SQLITE_CANTOPEN {
+		return errNoLease // it was removed just now
+	}
+	if primary(err) == codes.SQLITE_NOTADB {
+		return f.foreignLease()
+	}
+	return err
+}
+
+// leaseOurs makes sure that the file is a lease's, and makes the table if that is
+// asked for.
+func (f *file) leaseOurs(ctx context.Context, conn *sql.Conn, create bool) error {
+	var tables int
+	var id int64
+	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+		return err
+	}
+	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+		return err
+	}
+	switch {
+	case tables > 0 && id != applicationID:
+		return f.foreignLease()
+	case tables > 0:
+		return nil
+	case !create:
+		return errNoLease
+	}
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; %s", applicationID, leaseSchema))
+	return err
+}
+
+func (f *file) foreignLease() error {
+	return &workload.ForeignError{Name: f.name + leaseSuffix, Hint: "name another file, or move that one away"}
+}
+
+// readLease returns nil if there is none.
+func readLease(ctx context.Context, conn *sql.Conn) (*workload.Lease, error) {
+	var token, holder string
+	var since, expires int64
+	err := conn.QueryRowContext(ctx, "SELECT token, holder, since, expires FROM assay_lease").Scan(&token, &holder, &since, &expires)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return workload.NewLease(token, []byte(holder), time.UnixMilli(since), time.Until(time.UnixMilli(expires))), nil
+}
+
+// Lease returns the lease in the file beside the workload's.
+func (f *file) Lease(ctx context.Context) (lease *workload.Lease, err error) {
+	err = f.leaseFile(ctx, "rw", func(conn *sql.Conn) error {
+		lease, err = readLease(ctx, conn)
+		return err
+	})
+	if errors.Is(err, errNoLease) {
+		return nil, nil
+	}
+	return lease, f.explainOthers("look for a lease", err)
+}
+
+// admit gives *workload.HeldError if another holds the lease.
+func (f *file) admit(ctx context.Context) error {
+	lease, err := f.Lease(ctx)
+	if err == nil && lease.Excludes(f.taken.Holder().Token) {
+		err = f.held(lease)
+	}
+	return err
+}
+
+func (f *file) held(lease *workload.Lease) error {
+	return &workload.HeldError{Name: f.name, Lease: *lease}
+}
+
+// TakeLease takes the lease, in an exclusive transaction.
+func (f *file) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+	if _, err := f.look(ctx); err != nil {
+		return err
+	}
+	directory := filepath.Dir(f.path)
+	if info, err := os.Stat(directory); err != nil || !info.IsDir() {
+		return fmt.Errorf("sqlite: take the lease: there is no directory %s; make it or name another file", directory)
+	}
+	text, err := json.Marshal(holder)
+	if err != nil {
+		return fmt.Errorf("sqlite: take the lease: %w", err)
+	}
+	err = f.leaseFile(ctx, "rwc", func(conn *sql.Conn) error {
+		lease, err := readLease(ctx, conn)
+		if err != nil {
+			return err
+		}
+		if lease.Excludes(holder.Token) && lease.Token != gone {
+			return f.held(lease)
+		}
+		now := time.Now()
+		_, err = conn.ExecContext(ctx, "INSERT OR REPLACE INTO assay_lease (id, token, holder, since, expires) VALUES (1, ?, ?, ?, ?)",
+			holder.Token, string(text), now.UnixMilli(), now.Add(ttl).UnixMilli())
+		return err
+	})
+	if err == nil {
+		f.taken.Set(holder)
+	}
+	return f.explainOthers("take the lease", err)
+}
+
+// RenewLease moves the expiry on.
+func (f *file) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
+	err := f.leaseFile(ctx, "rw", func(conn *sql.Conn) error {
+		lease, err := readLease(ctx, conn)
+		switch {
+		case err != nil:
+			return err
+		case lease == nil:
+			return errNoLease
+		case lease.Token != token:
+			return f.held(lease)
+		}
+		_, err = conn.ExecContext(ctx, "UPDATE assay_lease SET expires = ?", time.Now().Add(ttl).UnixMilli())
+		return err
+	})
+	if errors.Is(err, errNoLease) {
+		return &workload.NoSchemaError{Name: f.name}
+	}
+	return f.explainOthers("renew the lease", err)
+}
+
+// ReleaseLease removes the file of the lease, if it is this one. Whoever has
+// opened it meanwhile is refused its write (SQLITE_READONLY_DBMOVED) and opens it
+// anew.
+func (f *file) ReleaseLease(ctx context.Context, token string) error {
+	err := f.leaseFile(ctx, "rw", func(conn *sql.Conn) error {
+		lease, err := readLease(ctx, conn)
+		if err != nil || lease == nil || lease.Token != token {
+			return err
+		}
+		return f.removeLease()
+	})
+	if errors.Is(err, errNoLease) {
+		return nil
+	}
+	return f.explainOthers("release the lease", err)
+}
+
+// removeLease is for whoever has the lease's file to itself.
+func (f *file) removeLease() error {
+	if err := os.Remove(f.leasePath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// dropLease removes the file of the lease that admit has let pass.
+func (f *file) dropLease(ctx context.Context) error {
+	err := f.leaseFile(ctx, "rw", func(conn *sql.Conn) error {
+		lease, err := readLease(ctx, conn)
+		switch {
+		case err != nil:
+			return err
+		case lease.Excludes(f.taken.Holder().Token):
+			return f.held(lease)
+		}
+		return f.removeLease()
+	})
+	if errors.Is(err, errNoLease) {
+		return nil
+	}
+	return f.explainOthers("drop the lease", err)
+}
