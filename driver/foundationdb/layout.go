@@ -11,6 +11,7 @@ import (
 
 // The tables, the third element of a key.
 const (
+	tableLease    = "lease"
 	tableMark     = "mark"
 	tableAccount  = "account"
 	tableCandle   = "candle"
@@ -54,6 +55,9 @@ func (l layout) bounds() (begin, end []byte) { return l.prefix, beyond(l.prefix)
 
 // mark is the key of the mark.
 func (l layout) mark() []byte { return l.key(tableMark) }
+
+// lease is the key of the lease.
+func (l layout) lease() []byte { return l.key(tableLease) }
 
 // key is the key of a row.
 func (l layout) key(table string, ids ...int64) []byte {

@@ -3,6 +3,7 @@
 package foundationdb
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type place struct {
 	tables []string
 	// riskyReads is that of options.
 	riskyReads bool
+	taken      *workload.Taken
 }
 
 // openPlace connects to the database. Its errors are those of parse and
@@ -35,7 +37,7 @@ func openPlace(ctx context.Context, target workload.Target, work string, tables 
 	if err != nil {
 		return nil, err
 	}
-	return &place{layout: newLayout(o.root, work), db: db, tables: tables, riskyReads: o.riskyReads}, nil
+	return &place{layout: newLayout(o.root, work), db: db, tables: tables, riskyReads: o.riskyReads, taken: new(workload.Taken)}, nil
 }
 
 func keyRange(begin, end []byte) fdb.KeyRange {
@@ -47,8 +49,8 @@ func (p *place) foreign() error {
 		Hint: "choose another one with ?prefix=NAME in the address, or clear its keys yourself"}
 }
 
-// readMark returns nil if there is no key under the prefix, and
-// *workload.ForeignError if there are keys and no mark.
+// readMark returns nil if there is no key under the prefix but the lease's, and
+// *workload.ForeignError if there are others and no mark.
 func (p *place) readMark(t *transaction) (*workload.Mark, error) {
 	value, err := t.Get(fdb.Key(p.mark())).Get()
 	if err != nil {
@@ -62,14 +64,23 @@ func (p *place) readMark(t *transaction) (*workload.Mark, error) {
 		return &mark, nil
 	}
 	// Only now: this conflicts with whoever makes the first key.
-	keys, err := t.GetRange(keyRange(p.bounds()), fdb.RangeOptions{Limit: 1}).GetSliceWithError()
+	keys, err := t.GetRange(keyRange(p.bounds()), fdb.RangeOptions{Limit: 2}).GetSliceWithError()
 	if err != nil {
 		return nil, err
 	}
-	if len(keys) > 0 {
-		return nil, p.foreign()
+	for _, kv := range keys {
+		if !bytes.Equal(kv.Key, p.lease()) {
+			return nil, p.foreign()
+		}
 	}
 	return nil, nil
+}
+
+// clear clears everything under the prefix but the lease.
+func (p *place) clear(t *transaction) {
+	begin, end := p.bounds()
+	t.ClearRange(keyRange(begin, p.lease()))
+	t.ClearRange(keyRange(append(p.lease(), 0), end))
 }
 
 // ours is readMark, with *workload.NoSchemaError if there is nothing.
@@ -133,7 +144,8 @@ func (p *place) attempt(ctx context.Context, work func(t *transaction) error) (i
 func told(ctx context.Context, doing string, err error) error {
 	var foreign *workload.ForeignError
 	var missing *workload.NoSchemaError
-	if errors.As(err, &foreign) || errors.As(err, &missing) {
+	var held *workload.HeldError
+	if errors.As(err, &foreign) || errors.As(err, &missing) || errors.As(err, &held) {
 		return err
 	}
 	return explain(ctx, doing, err)
@@ -150,8 +162,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Create clears the prefix and sets the mark, in one transaction. Clearing a
-// range costs the same whatever it holds.
+// Create clears the prefix, but for the lease, and sets the mark, in one
+// transaction. Clearing a range costs the same whatever it holds.
 func (p *place) Create(ctx context.Context, mark workload.Mark) error {
 	value, err := encodeMark(mark)
 	if err != nil {
@@ -161,7 +173,10 @@ func (p *place) Create(ctx context.Context, mark workload.Mark) error {
 		if _, err := p.readMark(t); err != nil {
 			return err
 		}
-		t.ClearRange(keyRange(p.bounds()))
+		if err := p.admit(t); err != nil {
+			return err
+		}
+		p.clear(t)
 		t.Set(fdb.Key(p.mark()), value)
 		return nil
 	})
@@ -186,11 +201,14 @@ func (p *place) finishLoad(ctx context.Context) error {
 	return err
 }
 
-// Drop clears the prefix if it carries the mark.
+// Drop clears the prefix, with the lease, if it carries the mark or nothing but a
+// lease.
 func (p *place) Drop(ctx context.Context) error {
 	_, err := p.change(ctx, "drop", func(t *transaction) error {
-		mark, err := p.readMark(t)
-		if err != nil || mark == nil {
+		if _, err := p.readMark(t); err != nil {
+			return err
+		}
+		if err := p.admit(t); err != nil {
 			return err
 		}
 		t.ClearRange(keyRange(p.bounds()))
@@ -210,6 +228,11 @@ func (p *place) Find(ctx context.Context) (*workload.Remains, error) {
 		return nil, explain(ctx, "find", err)
 	}
 	return &workload.Remains{Mark: *mark, Rows: rows}, nil
+}
+
+// Mark looks for the mark.
+func (p *place) Mark(ctx context.Context) (*workload.Mark, error) {
+	return p.look(ctx, "find", p.readMark)
 }
 
 // look reads the mark in a transaction of its own.
