@@ -24,7 +24,7 @@ const (
 
 // lease is what a run holds on its schema. The methods of a nil lease do nothing.
 type lease struct {
-	store  work
+	store  workload.Store
 	holder workload.Holder
 
 	mu   sync.Mutex
@@ -71,7 +71,7 @@ func ended(h workload.Holder) bool {
 // takeLease takes the lease on the schema for a run. One that a run left which was
 // killed on this machine is taken over, with a word; while another run lives, or
 // may, there is *workload.HeldError.
-func takeLease(ctx context.Context, store work, run string, p Progress) (*lease, error) {
+func takeLease(ctx context.Context, store workload.Store, run string, p Progress) (*lease, error) {
 	l := &lease{store: store, holder: newHolder(run)}
 	left, err := store.Lease(ctx)
 	if err != nil {

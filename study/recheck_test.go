@@ -81,9 +81,9 @@ func TestRecheckReadsOnlyItsOwnRun(t *testing.T) {
 	first := carryOut(t, small(file, 5, 300))
 	remove(t, filepath.Join(first.Folder, bank.FileState))
 	second := carryOut(t, small(file, 5, 300)) // even with the same seed
-	wantInput(t, first.Folder, RecheckOptions{}, second.Result.Run)
+	wantOther(t, first, RecheckOptions{}, second.Result.Run)
 	// Nor from an address that is given, nor where there is nothing any more.
-	wantInput(t, first.Folder, RecheckOptions{Database: file, Again: true}, second.Result.Run)
+	wantOther(t, first, RecheckOptions{Database: file, Again: true}, second.Result.Run)
 	wantInput(t, first.Folder, RecheckOptions{Database: "mem://"}, "holds nothing of assay's")
 	wantInput(t, first.Folder, RecheckOptions{Database: "sqlite:" + filepath.Join(t.TempDir(), "none")}, "holds nothing of assay's")
 	if exists(first.Folder, bank.FileState) {

@@ -45,6 +45,7 @@ func TestMongoDB(t *testing.T) {
 		at := killed(t, dir, set.Address())
 		judgeKilled(t, dir, set.Address(), at, func() map[int64]bool { return inMongoDB(t, database) })
 	})
+	t.Run("two-runs", func(t *testing.T) { testTwoRuns(t, set.Address()) })
 	t.Run("interrupted-loading", func(t *testing.T) {
 		dir := t.TempDir()
 		interruptLoading(t, dir, set.Address())

@@ -113,6 +113,9 @@ func TestPostgres(t *testing.T) {
 		"foreign-schema":      testForeignSchema,
 		"killed":              testKilledOnPostgres,
 		"interrupted-loading": testInterruptedLoadingOnPostgres,
+		"two-runs": func(t *testing.T, server *cluster.Postgres) {
+			testTwoRuns(t, newDatabase(t, server, "two_runs"))
+		},
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
 	}
