@@ -27,7 +27,7 @@ type keyspace struct {
 	name string
 	// tables are all that are ours beside the mark, with their columns.
 	tables []table
-	taken  *workload.Taken
+	taken  workload.Taken
 }
 
 type table struct{ name, columns string }
@@ -43,7 +43,7 @@ func openKeyspace(ctx context.Context, target workload.Target, tables ...table) 
 	if err != nil {
 		return nil, err
 	}
-	return &keyspace{connection: c, name: s.keyspace, tables: tables, taken: new(workload.Taken)}, nil
+	return &keyspace{connection: c, name: s.keyspace, tables: tables}, nil
 }
 
 // full is a table's name as statements have it.

@@ -38,7 +38,7 @@ func (k *keyspace) Lease(ctx context.Context) (*workload.Lease, error) {
 	var since time.Time
 	var seconds int
 	err := k.repeat(ctx, func() error {
-		return k.session.Query(fmt.Sprintf("SELECT token, holder, since, TTL(token) FROM %s WHERE id = 1", k.full(leaseTable))).
+		return k.session.Query(fmt.Sprintf("SELECT owner, holder, since, TTL(owner) FROM %s WHERE id = 1", k.full(leaseTable))).
 			Consistency(gocql.Serial).ScanContext(ctx, &token, &holder, &since, &seconds)
 	})
 	switch {
@@ -84,7 +84,7 @@ func (k *keyspace) conditional(ctx context.Context, statement string, values ...
 	err = k.repeat(ctx, func() (err error) {
 		row := map[string]any{}
 		applied, err = k.session.Query(statement, values...).Consistency(gocql.Quorum).SerialConsistency(gocql.Serial).MapScanCASContext(ctx, row)
-		token, _ = row["token"].(string)
+		token, _ = row["owner"].(string)
 		return err
 	})
 	return applied, token, err
@@ -101,13 +101,13 @@ func (k *keyspace) insertLease(ctx context.Context, holder workload.Holder, ttl 
 	if err != nil {
 		return false, "", err
 	}
-	return k.conditional(ctx, fmt.Sprintf("INSERT INTO %s (id, token, holder, since) VALUES (1, ?, ?, toTimestamp(now())) IF NOT EXISTS USING TTL %d",
+	return k.conditional(ctx, fmt.Sprintf("INSERT INTO %s (id, owner, holder, since) VALUES (1, ?, ?, toTimestamp(now())) IF NOT EXISTS USING TTL %d",
 		k.full(leaseTable), secondsOf(ttl)), holder.Token, string(text))
 }
 
 // replaceLease rewrites the row of this token, so that all of it lives as long.
 func (k *keyspace) replaceLease(ctx context.Context, from, to, holder string, since time.Time, ttl time.Duration) (applied bool, token string, err error) {
-	return k.conditional(ctx, fmt.Sprintf("UPDATE %s USING TTL %d SET token = ?, holder = ?, since = ? WHERE id = 1 IF token = ?",
+	return k.conditional(ctx, fmt.Sprintf("UPDATE %s USING TTL %d SET owner = ?, holder = ?, since = ? WHERE id = 1 IF owner = ?",
 		k.full(leaseTable), secondsOf(ttl)), to, holder, since, from)
 }
 
@@ -162,7 +162,7 @@ func (k *keyspace) makeLeaseTable(ctx context.Context) error {
 		}
 	}
 	if err := k.run(ctx, "make the lease's table", fmt.Sprintf(
-		"CREATE TABLE IF NOT EXISTS %s (id int PRIMARY KEY, token text, holder text, since timestamp)", k.full(leaseTable))); err != nil {
+		"CREATE TABLE IF NOT EXISTS %s (id int PRIMARY KEY, owner text, holder text, since timestamp)", k.full(leaseTable))); err != nil {
 		return err
 	}
 	return k.agree(ctx)
@@ -222,7 +222,7 @@ func (k *keyspace) ReleaseLease(ctx context.Context, token string) error {
 	if err != nil || !there {
 		return err
 	}
-	if _, _, err := k.conditional(ctx, fmt.Sprintf("DELETE FROM %s WHERE id = 1 IF token = ?", k.full(leaseTable)), token); err != nil {
+	if _, _, err := k.conditional(ctx, fmt.Sprintf("DELETE FROM %s WHERE id = 1 IF owner = ?", k.full(leaseTable)), token); err != nil {
 		return failed("release the lease", err)
 	}
 	return nil
