@@ -166,18 +166,18 @@ func (v *Validity) judgeLength(f Figures, limits Limits) {
 	}
 	switch {
 	case f.Measured.Committed == 0:
-		v.refuse("nothing committed: none of %d operations in the measured part was", f.Measured.Total())
+		v.refuse("nothing committed: none of %s in the measured part was", counted(f.Measured.Total(), "operation", "operations"))
 	case f.Measured.Committed < limits.MinCommitted:
-		v.refuse("too short: %d operations were committed in the measured part, and %d are needed",
-			f.Measured.Committed, limits.MinCommitted)
+		v.refuse("too short: %s committed in the measured part, and %d are needed",
+			counted(f.Measured.Committed, "operation was", "operations were"), limits.MinCommitted)
 	}
 }
 
 func (v *Validity) judgeErrors(o Outcomes, limits Limits) {
 	errors, total := o.Failed+o.Unknown, o.Total()
 	if float64(errors) > limits.MaxErrorShare*float64(total) {
-		v.refuse("too many errors: %d of %d operations (%.1f %%) failed or are unknown, and %g %% are allowed",
-			errors, total, 100*float64(errors)/float64(total), 100*limits.MaxErrorShare)
+		v.refuse("too many errors: %d of %s (%.1f %%) failed or ended unknown, and %g %% are allowed",
+			errors, counted(total, "operation", "operations"), 100*float64(errors)/float64(total), 100*limits.MaxErrorShare)
 	}
 }
 
@@ -222,10 +222,10 @@ func (v *Validity) judgeSchedule(f Figures, c Conditions, limits Limits) {
 	switch {
 	case float64(c.Unserved) <= limits.MaxUnservedShare*float64(arrivals):
 	case len(c.Impacts) > 0:
-		v.note("%d of %d arrivals were never served, with faults acting", c.Unserved, arrivals)
+		v.note("of %s %s never served, with faults acting", counted(arrivals, "arrival", "arrivals"), counted(c.Unserved, "was", "were"))
 	default:
-		v.refuse("schedule slipped: %d of %d arrivals (%.1f %%) were never served, and %g %% are allowed; lower the rate or add clients",
-			c.Unserved, arrivals, 100*float64(c.Unserved)/float64(arrivals), 100*limits.MaxUnservedShare)
+		v.refuse("schedule slipped: of %s %s never served (%.1f %%), and %g %% are allowed; lower the rate or add clients",
+			counted(arrivals, "arrival", "arrivals"), counted(c.Unserved, "was", "were"), 100*float64(c.Unserved)/float64(arrivals), 100*limits.MaxUnservedShare)
 	}
 	if f.Latency.Count > 0 {
 		v.judgeOwnLateness(f.Latency, c, limits)
@@ -256,6 +256,14 @@ func (v *Validity) judgeOwnLateness(l Latency, c Conditions, limits Limits) {
 	default:
 		v.note("%s", text)
 	}
+}
+
+// counted is a number with its word, in the right number.
+func counted(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // shortTime is a time of at least 0 with three significant digits.

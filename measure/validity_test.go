@@ -39,6 +39,12 @@ func TestJudge(t *testing.T) {
 		{"just long enough", func(f *Figures, _ *Conditions) { f.Scope.MeasureEnd = 2 * sec; f.Measured = Outcomes{Committed: 100} }, nil, nil},
 		{"short", func(f *Figures, _ *Conditions) { f.Scope.MeasureEnd = 2*sec - 1 }, []string{"too short: "}, nil},
 		{"few", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 99} }, []string{"too short: 99 operations"}, nil},
+		{"one", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 1} }, []string{"too short: 1 operation was committed in the"}, nil},
+		{"none of one", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Rejected: 1} }, []string{"nothing committed: none of 1 operation in the"}, nil},
+		{"two unserved", func(f *Figures, c *Conditions) {
+			f.Measured = Outcomes{Committed: 100}
+			c.OpenLoop, c.Unserved = true, 2
+		}, []string{"schedule slipped: of 102 arrivals 2 were never served (2.0 %)"}, []string{"own lateness"}},
 		{"none", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Rejected: 7} }, []string{"nothing committed: none of 7"}, nil},
 		{"nothing", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{} }, []string{"nothing committed: none of 0"}, nil},
 		{"a tenth failed", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 900, Failed: 60, Unknown: 40} }, nil, nil},
@@ -72,9 +78,9 @@ func TestJudge(t *testing.T) {
 		}, []string{"client saturated: its 9 clients"}, nil},
 		{"no more clients than processors", func(_ *Figures, c *Conditions) { c.Clients, c.CPUs, c.SchedulerP99Millis = 2, 2, 30 }, nil, nil},
 		{"a few unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 253 }, nil, []string{"(0 %) are assay's own lateness"}},
-		{"many unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 254 }, []string{"schedule slipped: 254 of 25364"}, []string{"own lateness"}},
+		{"many unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 254 }, []string{"schedule slipped: of 25364 arrivals 254 were never served (1.0 %)"}, []string{"own lateness"}},
 		{"all unserved", func(f *Figures, c *Conditions) { f.Measured = Outcomes{}; c.OpenLoop, c.Unserved = true, 9 },
-			[]string{"nothing committed", "schedule slipped: 9 of 9"}, []string{"own lateness"}},
+			[]string{"nothing committed", "schedule slipped: of 9 arrivals 9 were"}, []string{"own lateness"}},
 		{"own lateness of the response time", own(1, 0.1, 4, 1), nil, []string{"of p50 1ms up to 100µs (10 %) and of p99 4ms up to 1ms (25 %) are assay's own lateness"}},
 		{"half a millisecond of a millisecond", own(0.572, 0.567, 2.1, 0.2), []string{"schedule slipped: of p50 572µs up to 567µs (99 %)"}, nil},
 		{"much at p50", own(1, 0.11, 4, 1), []string{"schedule slipped: of p50 1ms up to 110µs (11 %)"}, nil},
