@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"workload/candles":           {"workload", "load", "history", "check"},
 	"measure":                    {"history"},
 	"load":                       {"history"},
-	"workload":                   {},
+	"workload":                   {"spelling"},
 	"workload/bank":              {"workload", "load", "history", "check", "check/ledger"},
 	"driver/encryption":          {"workload"},
 	"driver/mem":                 {"workload", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},
@@ -50,12 +50,13 @@ var mayImport = map[string][]string{
 	"driver/drivertest":          {"check", "workload", "load", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},
 	"cluster/machine":            {},
 	"quantity":                   {},
-	"cluster":                    {"cluster/machine", "quantity"},
-	"fault":                      {"cluster", "cluster/machine", "quantity"},
+	"spelling":                   {},
+	"cluster":                    {"cluster/machine", "quantity", "spelling"},
+	"fault":                      {"cluster", "cluster/machine", "quantity", "spelling"},
 	"report":                     {"history", "measure", "check"},
-	"catalog":                    {"workload", "workload/bank", "driver/...", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},
+	"catalog":                    {"spelling", "workload", "workload/bank", "driver/...", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},
 	"study":                      {"catalog", "cluster", "workload", "workload/bank", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances", "quantity"},
-	"cmd/assay":                  {"catalog", "study", "report", "serve", "workload", "workload/bank", "load", "history", "measure", "check", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "history/exchange", "cluster", "fault"},
+	"cmd/assay":                  {"spelling", "catalog", "study", "report", "serve", "workload", "workload/bank", "load", "history", "measure", "check", "check/cycle", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "history/exchange", "cluster", "fault"},
 }
 
 // What only tests may import beside that: a driver's own tests start servers

@@ -18,6 +18,7 @@ import (
 	"assay/driver/postgres"
 	"assay/driver/rest"
 	"assay/driver/sqlite"
+	"assay/spelling"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -137,7 +138,19 @@ func (e *SchemeError) Error() string {
 	if e.Scheme == "" {
 		return "the database address has no scheme; write one of: " + strings.Join(e.Known, ", ")
 	}
-	return fmt.Sprintf("no driver for %q; the address begins like one of: %s", e.Scheme+":", strings.Join(e.Known, ", "))
+	return fmt.Sprintf("no driver for %q; the address begins like one of: %s%s", e.Scheme+":", strings.Join(e.Known, ", "),
+		spelling.Hint(e.Scheme+":", "", Schemes()))
+}
+
+// Schemes are what addresses begin with, each with its colon.
+func Schemes() []string {
+	var all []string
+	for _, d := range Drivers() {
+		for _, s := range d.Schemes {
+			all = append(all, s+":")
+		}
+	}
+	return all
 }
 
 // DriverFor returns the driver that serves the address, or a *SchemeError.

@@ -11,7 +11,6 @@ var _ product = (*Cassandra)(nil)
 func cassandraTopology() topology {
 	return topology{
 		name: "cassandra", nodes: []int{1, 2, 3, 4, 5, 6}, arbiters: []int{0},
-		examples: []string{"cassandra:1", "cassandra:3"},
 		options: []option{
 			{name: "heap", want: "heap=SIZE of at least 128MiB, each node's Java heap", check: aHeap},
 			{name: "commitlog", want: "commitlog=periodic (acknowledged writes reach the disk up to ten seconds later) or commitlog=batch (before they are acknowledged)",

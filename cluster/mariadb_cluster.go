@@ -12,7 +12,6 @@ const bothEngines = "innodb+rocksdb"
 func mariadbTopology() topology {
 	return topology{
 		name: "mariadb", nodes: []int{1, 2, 3, 5, 7}, arbiters: []int{0},
-		examples: []string{"mariadb:1", "mariadb:3"},
 		options: []option{
 			{name: "failover", want: "failover=DURATION, such as 2s (evs.suspect_timeout; evs.inactive_timeout and evs.install_timeout are twice that)", check: aDuration},
 			{name: "cache", want: "cache=SIZE of at least 8MiB, InnoDB's buffer pool on each node, and MyRocks' block cache", check: aSize},

@@ -15,7 +15,6 @@ const mongodbPort = 27017
 func mongodbTopology() topology {
 	return topology{
 		name: "mongodb", nodes: []int{1, 2, 3, 5, 7}, arbiters: []int{0, 1},
-		examples: []string{"mongodb:1", "mongodb:2+arbiter", "mongodb:3"},
 		options: []option{
 			{name: "election", want: "election=DURATION, such as 2s (settings.electionTimeoutMillis)", check: aDuration},
 			{name: "cache", want: "cache=SIZE of at least 256MiB, WiredTiger's on each node", check: aSize},

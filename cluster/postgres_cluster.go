@@ -22,7 +22,6 @@ var (
 func postgresTopology() topology {
 	return topology{
 		name: "postgres", nodes: []int{1, 2, 3, 4, 5}, arbiters: []int{0},
-		examples: []string{"postgres:1", "postgres:2", "postgres:3"},
 		options: []option{
 			{name: "standby", want: "standby=sync (any one standby confirms a commit) or standby=async", check: oneOf("sync", "async")},
 			{name: "failover", want: "failover=DURATION, such as 3s: how long the primary may be silent until a standby is promoted", check: aDuration},

@@ -77,13 +77,11 @@ func topologyOf(name string) (topology, bool) {
 	return p.topology, found
 }
 
-// Examples lists the specs that can be built, without options.
-func Examples() []string {
-	var all []string
-	for _, name := range []string{"postgres", "mongodb", "mariadb", "cassandra"} {
-		if t, found := topologyOf(name); found {
-			all = append(all, t.examples...)
-		}
-	}
-	return all
+// Products are the names of what can be built, in the order of lists.
+func Products() []string { return []string{"postgres", "mongodb", "mariadb", "cassandra"} }
+
+// Specs lists all clusters of a product, without options.
+func Specs(product string) []string {
+	t, _ := topologyOf(product)
+	return t.specs()
 }

@@ -11,6 +11,7 @@ import (
 
 	"assay/cluster/machine"
 	"assay/quantity"
+	"assay/spelling"
 )
 
 // Spec is a cluster as asked for, such as "mongodb:3" or
@@ -52,7 +53,6 @@ type topology struct {
 	name     string
 	nodes    []int // allowed counts of data nodes
 	arbiters []int // allowed counts of arbiters
-	examples []string
 	options  []option
 }
 
@@ -62,6 +62,22 @@ type option struct {
 	want string
 	// check returns false for a value that cannot be used.
 	check func(value string) bool
+}
+
+// fits reports whether the number of voters is odd where there is an arbiter.
+func (t topology) fits(nodes, arbiters int) bool { return arbiters == 0 || nodes%2 == 0 }
+
+// specs are all clusters of the product, without options.
+func (t topology) specs() []string {
+	var all []string
+	for _, n := range t.nodes {
+		for _, a := range t.arbiters {
+			if t.fits(n, a) {
+				all = append(all, Spec{Product: t.name, Nodes: n, Arbiters: a}.String())
+			}
+		}
+	}
+	return all
 }
 
 func oneOf(values ...string) func(string) bool {
@@ -85,7 +101,8 @@ func ParseSpec(text string) (Spec, error) {
 	name, count, counted := strings.Cut(head, ":")
 	t, known := topologyOf(name)
 	if !known {
-		return Spec{}, &SpecError{Spec: text, Part: fmt.Sprintf("no product %q", name), Want: "one of " + strings.Join(Examples(), ", ")}
+		want := "one of " + strings.Join(Products(), ", ") + ", such as mongodb:3" + spelling.Hint(name, "", Products())
+		return Spec{}, &SpecError{Spec: text, Part: fmt.Sprintf("no product %q", name), Want: want}
 	}
 	bad := func(part, want string) (Spec, error) {
 		return Spec{}, &SpecError{Spec: text, Part: part, Want: want}
@@ -101,10 +118,10 @@ func ParseSpec(text string) (Spec, error) {
 		s.Arbiters = 1
 	}
 	if !counted || err != nil || !slices.Contains(t.nodes, nodes) || !slices.Contains(t.arbiters, s.Arbiters) {
-		return bad(fmt.Sprintf("%s cannot be built as %q", t.name, head), strings.Join(t.examples, ", "))
+		return bad(fmt.Sprintf("%s cannot be built as %q", t.name, head), strings.Join(t.specs(), ", "))
 	}
-	if hasArbiter && nodes%2 != 0 {
-		return bad("an arbiter beside an odd number of data nodes makes the number of voters even", strings.Join(t.examples, ", "))
+	if !t.fits(nodes, s.Arbiters) {
+		return bad("an arbiter beside an odd number of data nodes makes the number of voters even", strings.Join(t.specs(), ", "))
 	}
 	if !more {
 		return s, nil
@@ -157,7 +174,7 @@ func (s *Spec) set(t topology, name, value string) (want string) {
 			}
 			names = append(names, o.name)
 		}
-		return t.name + "'s options: " + strings.Join(names, ", ")
+		return t.name + "'s options: " + strings.Join(names, ", ") + spelling.Hint(name, "", names)
 	}
 	return ""
 }

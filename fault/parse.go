@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/quantity"
+	"assay/spelling"
 )
 
 // ParseError is a text that is no fault.
@@ -126,7 +127,7 @@ func (p *parser) action(w word) error {
 		for _, d := range Actions() {
 			names = append(names, string(d.Action))
 		}
-		return p.fail(w.at, "one of "+strings.Join(names, ", "), "there is no action %q", name)
+		return p.fail(w.at, "one of "+strings.Join(names, ", ")+spelling.Hint(name, "", names), "there is no action %q", name)
 	}
 	p.about, p.fault.Action = about, about.Action
 	if !valued {
@@ -183,6 +184,7 @@ func (p *parser) target(w word, found bool) error {
 		}
 	}
 	if p.fault.Action == Partition || p.fault.Action == Grow || !nodeName.MatchString(w.text) {
+		want += spelling.Hint(w.text, "", p.about.Targets)
 		return p.fail(w.at, want, "%s knows no target %q", p.fault.Action, w.text)
 	}
 	p.fault.Target = w.text
@@ -203,7 +205,7 @@ func (p *parser) clause(w word, seen map[string]bool) error {
 			return p.fail(w.at, "stop TARGET ... for T, to have it down for a while", "%s does not last", p.fault.Action)
 		}
 	default:
-		return p.fail(w.at, "at T, every T or for T", "%q has no meaning here", kind)
+		return p.fail(w.at, "at T, every T or for T"+spelling.Hint(kind, "", []string{"every", "for"}), "%q has no meaning here", kind)
 	}
 	if seen[kind] {
 		return p.fail(w.at, "it once", "%s was said already", kind)

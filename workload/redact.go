@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -36,6 +37,66 @@ func Redact(address string) string {
 		path += "?" + redactQuery(query)
 	}
 	return scheme + "://" + authority + path
+}
+
+// HoldsPassword reports whether an address that a user wrote holds a password,
+// in its proper place or where one could have gone by mistake.
+func HoldsPassword(address string) bool {
+	_, rest, found := strings.Cut(address, "://")
+	if !found {
+		return false
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		if _, password, _ := strings.Cut(rest[:at], ":"); password != "" {
+			return true
+		}
+	}
+	_, query, _ := strings.Cut(rest, "?")
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		if lower := strings.ToLower(name); value != "" && (strings.Contains(lower, "password") || strings.Contains(lower, "secret") || strings.Contains(lower, "token")) {
+			return true
+		}
+	}
+	return false
+}
+
+// MalformedReason says why a library could not read an address, without any
+// part of it in which a password could be: empty if that cannot be told apart.
+// The library's error must be the one inside of its quotation of the address.
+func MalformedReason(address string, err error) string {
+	if strings.HasSuffix(Redact(address), "://(unreadable)") {
+		return "a port is no number, or the password has a character that must be written as %40 (@), %3A (:), %2F (/), %3F (?) or %23 (#)"
+	}
+	if parse := (*url.Error)(nil); err == nil || errors.As(err, &parse) || HoldsPassword(address) && quotesPassword(err.Error(), address) {
+		return ""
+	}
+	return err.Error()
+}
+
+// quotesPassword reports whether a text has the address's password in it, as it
+// is written or as it is meant.
+func quotesPassword(text, address string) bool {
+	_, rest, _ := strings.Cut(address, "://")
+	user := rest[:max(strings.LastIndexByte(rest, '@'), 0)]
+	_, password, _ := strings.Cut(user, ":")
+	_, query, _ := strings.Cut(rest, "?")
+	secrets := []string{password}
+	for part := range strings.SplitSeq(query, "&") {
+		if name, value, _ := strings.Cut(part, "="); secret(name) && !strings.Contains(strings.ToLower(name), "key") {
+			secrets = append(secrets, value)
+		}
+	}
+	for _, s := range secrets {
+		plain, err := url.PathUnescape(s)
+		if err != nil {
+			plain = s
+		}
+		if s != "" && (strings.Contains(text, s) || strings.Contains(text, plain)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Redacted reports whether Redact took something out of this address, so that

@@ -8,7 +8,10 @@ package workload
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"assay/spelling"
 )
 
 // Target says where the database is and how to talk to it.
@@ -156,12 +159,25 @@ func (e *ForeignError) Error() string {
 type OptionError struct {
 	// Option and Value are what was given.
 	Option, Value string
+	// Reason says what is wrong with it, without any secret; empty if that is
+	// clear from Want.
+	Reason string
 	// Want lists what would be accepted.
 	Want string
 }
 
 func (e *OptionError) Error() string {
-	return fmt.Sprintf("%s %q is not possible here; possible: %s", e.Option, e.Value, e.Want)
+	reason := ""
+	if e.Reason != "" {
+		reason = ": " + e.Reason
+	}
+	list := strings.NewReplacer(" and ", ",", " or ", ",").Replace(e.Want)
+	possible := strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(",:;=()", r) })
+	for i := range possible {
+		possible[i] = strings.TrimSpace(possible[i])
+	}
+	return fmt.Sprintf("%s %q is not possible here%s; possible: %s%s", e.Option, e.Value, reason, e.Want,
+		spelling.Hint(e.Value, "", possible))
 }
 
 // NoSchemaError means that there is nothing of ours to read.

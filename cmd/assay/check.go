@@ -59,7 +59,7 @@ the folder.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.db, "db", "", "read the run's database again from this address (or from "+databaseVariable+")")
+	flags.StringVar(&f.db, "db", "", "read the run's database again: "+databaseUsage)
 	flags.StringVar(&f.model, "model", "", "the consistency model that is judged, such as serializable; of a folder for this answer alone; of a FILE strict-serializable if not given")
 	flags.StringVar(&f.initial, "initial", "", "of a FILE of registers: what each held before the first write, as EDN writes it (0, true, \"text\", :word); nil if not given")
 	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
@@ -76,9 +76,9 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 			return usageError{fmt.Errorf("--%s goes with a history of another tool; %s is a folder", name, path)}
 		}
 	}
-	db := f.db
-	if db == "" {
-		db = os.Getenv(databaseVariable)
+	db, err := databaseAddress(f.db, cmd.ErrOrStderr())
+	if err != nil {
+		return err
 	}
 	progress := newProgress(cmd.ErrOrStderr(), f.mute)
 	outcome, err := study.Recheck(cmd.Context(), path, study.RecheckOptions{

@@ -28,16 +28,21 @@ On Linux as root each node has a network of its own, with its own address;
 elsewhere all are on loopback. A run with --cluster starts and ends its own and
 needs none of this.
 
-Specs: ` + strings.Join(cluster.Examples(), ", ") + `,
+Specs:
+` + specLines() + `
 with options after commas: memory=400MiB, cpu=0.5, disk=20MiB (writes a second),
-network=own or loopback, and the product's own.`,
+network=own or loopback, and the product's own.
+
+Server programs are looked for in --servers, then where the system has them,
+then in the folder that the environment variable ASSAY_SERVERS names, which is
+assay/servers in the user's cache folder if it is not set; make servers fills it.`,
 		Example: `  assay cluster up mongodb:3,memory=400MiB
   assay cluster status
   assay cluster down mongodb:3`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("there is no command cluster %q; want up, status or down", args[0])}
+				return unknownWord(cmd, args[0], "there is no command cluster", "want up, status or down")
 			}
 			return usageError{errors.New("what with the cluster? up, status or down")}
 		},
@@ -46,11 +51,20 @@ network=own or loopback, and the product's own.`,
 	return cmd
 }
 
+// specLines lists all clusters that can be started, a line a product.
+func specLines() string {
+	var b strings.Builder
+	for _, p := range cluster.Products() {
+		hang(&b, "  ", strings.Join(cluster.Specs(p), ", "))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
 func newClusterStatus() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [SPEC|ID]",
 		Short: "Say which clusters there are on this machine",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  cobra.MaximumNArgs(1), ValidArgsFunction: completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			records, err := chosen(args)
 			if err != nil {
@@ -138,7 +152,7 @@ func newClusterDown() *cobra.Command {
 		Long: `End a kept cluster, or take away what a killed assay left: processes,
 namespaces, limits and folders of assay's own marks, and nothing else. A cluster
 that belongs to a run that goes on is left alone.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) == 1) {
 				return usageError{errors.New("which cluster? its spec or id, or --all")}

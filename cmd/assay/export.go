@@ -46,5 +46,6 @@ each attempt an operation of its own, and a last read of everything.`,
 	}
 	cmd.Flags().StringVar(&format, "format", format, "edn or json (lines)")
 	cmd.Flags().StringVar(&out, "out", out, "the file to write, which must not exist; - is standard output")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"edn", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 
@@ -55,15 +54,16 @@ func newRunFlags(workload string) *runFlags {
 	return f
 }
 
-const databaseVariable = "ASSAY_DB"
+// serversUsage says where server programs come from.
+const serversUsage = "a folder that holds server programs, searched first; then come the system's, then those of the folder ASSAY_SERVERS"
 
 func (f *runFlags) add(cmd *cobra.Command) {
 	s, l, flags := &f.scenario, &f.scenario.Load, cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.db, "db", "", "the database's address; may come from "+databaseVariable+", which keeps a password off the command line")
+	flags.StringVar(&f.db, "db", "", databaseUsage)
 	flags.StringVar(&s.Cluster, "cluster", s.Cluster, "start servers on this machine for the run, such as mongodb:3; assay cluster --help has all")
 	flags.StringArrayVar(&s.Faults, "fault", s.Faults, "with --cluster: a fault, such as 'kill primary every 20s'; repeatable")
-	flags.StringVar(&f.servers, "servers", "", "with --cluster: a folder that holds server programs, searched first")
+	flags.StringVar(&f.servers, "servers", "", "with --cluster: "+serversUsage)
 	flags.StringArrayVar(&s.Options, "option", s.Options, "a parameter of the address, such as w=1; repeatable, and of use with --cluster")
 	flags.IntVar(&l.Clients, "clients", l.Clients, "how many clients work at once")
 	flags.Var(perSecond{&l.Rate}, "rate", "open loop: arrivals a second over all clients, timed from due")
@@ -118,16 +118,15 @@ func (f *runFlags) finish(cmd *cobra.Command, s study.Scenario) (study.Scenario,
 	if cmd.Flags().Changed("ops") && s.Load.Ops == 0 {
 		return s, usageError{errors.New("--ops 0 would measure nothing; want 1 or more")}
 	}
-	environment := os.Getenv(databaseVariable)
-	switch {
-	case f.db != "" && s.Cluster != "":
+	if f.db != "" && s.Cluster != "" {
 		return s, usageError{errors.New("--db and --cluster exclude each other: one names a database that runs, the other starts one")}
-	case f.db != "":
-		s.Database = f.db
-	case s.Cluster != "": // whatever the environment says
+	}
+	if s.Cluster != "" { // whatever the environment says
 		s.Database = ""
-	case environment != "":
-		s.Database = environment
+	} else if given, err := databaseAddress(f.db, cmd.ErrOrStderr()); err != nil {
+		return s, err
+	} else if given != "" {
+		s.Database = given
 	}
 	if workload.Redacted(s.Database) {
 		return s, usageError{fmt.Errorf("the scenario's address is kept without its password; give the whole one with --db or %s", databaseVariable)}

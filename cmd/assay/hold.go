@@ -33,7 +33,7 @@ func newClusterUp() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up SPEC",
 		Short: "Start a cluster that stays until assay cluster down",
-		Args:  cobra.ExactArgs(1),
+		Args:  cobra.ExactArgs(1), ValidArgsFunction: completeSpecs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := cluster.ParseSpec(args[0]); err != nil {
 				return err
@@ -48,7 +48,7 @@ func newClusterUp() *cobra.Command {
 			return printUp(cmd.OutOrStdout(), h)
 		},
 	}
-	cmd.Flags().StringVar(&servers, "servers", "", "a folder that holds server programs, searched first")
+	cmd.Flags().StringVar(&servers, "servers", "", serversUsage)
 	return cmd
 }
 

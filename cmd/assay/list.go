@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
-	"assay/cluster"
 	"assay/fault"
 )
 
@@ -49,7 +48,7 @@ func listText(out io.Writer) error {
 		fmt.Fprintf(&b, "%15s%s\n", "", d.Example)
 	}
 	b.WriteString("\nclusters that assay starts itself\n")
-	hang(&b, "  ", strings.Join(cluster.Examples(), ", "))
+	b.WriteString(specLines() + "\n")
 	b.WriteString("\nfaults\n")
 	for _, a := range fault.Actions() {
 		name := string(a.Action)

@@ -8,7 +8,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -55,16 +54,16 @@ not run.`,
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("there is no command %q; assay --help lists them", args[0])}
+				return unknownWord(cmd, args[0], "there is no command", "assay --help lists them")
 			}
 			return cmd.Help()
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(flagError)
 	// Flags in lines that fit a terminal of 80 columns.
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped 80"))
-	root.AddCommand(newRun(version), newCheck(version), newExport(), newReport(), newList(), newCluster(), newServe(version), newManPages())
+	root.AddCommand(newRun(version), newCheck(version), newExport(), newReport(), newList(), newCluster(), newServe(version), newVersion(version), newManPages())
+	completeValues(root)
 	return root
 }
 

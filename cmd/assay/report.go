@@ -43,6 +43,7 @@ again. Nothing is measured or judged anew; for that see assay check.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", format, "text, markdown, json, or html (which prints where the page is)")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "markdown", "json", "html"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 

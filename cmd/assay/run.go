@@ -21,7 +21,7 @@ func newRun(version string) *cobra.Command {
 Without --db an embedded SQLite file in the run's folder is used. A relative
 path (sqlite:bank.db, in --db or in a scenario) is relative to the directory that
 assay is started in; the scenario.yaml that a run leaves holds the whole path.`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			var names []string
 			for _, w := range catalog.Workloads() {
 				names = append(names, w.Name)
@@ -30,7 +30,7 @@ assay is started in; the scenario.yaml that a run leaves holds the whole path.`,
 			if len(args) == 0 {
 				return usageError{fmt.Errorf("which workload? one of: %s", known)}
 			}
-			return usageError{fmt.Errorf("there is no workload %q; one of: %s", args[0], known)}
+			return unknownWord(cmd, args[0], "there is no workload", "one of: "+known)
 		},
 	}
 	cmd.AddCommand(newRunBank(version), newRunIsolation(version), newRunAvailability(version), newRunEntity(version), newRunCandles(version), newRunBulkUpdate(version), newRunChurn(version))
@@ -81,6 +81,9 @@ func (f *runFlags) complete(cmd *cobra.Command, version string, no useless, plan
 		return runScenario(cmd, version, s, f)
 	}
 	f.add(cmd)
+	for _, name := range no.flags {
+		_ = cmd.Flags().MarkHidden(name) // refused above, with the reason; each is there
+	}
 	return cmd
 }
 

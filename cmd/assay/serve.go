@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,7 +51,7 @@ first interrupt.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.db, "db", "", "the database's address; may come from "+databaseVariable+", which keeps a password off the command line")
+	flags.StringVar(&f.db, "db", "", databaseUsage)
 	flags.StringArrayVar(&f.parameters, "option", nil, "a parameter of the address, such as w=1; repeatable")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "where to listen, as HOST:PORT")
 	flags.BoolVar(&f.options.AllowReset, "allow-reset", false, "let whoever reaches the service empty it and read everything back")
@@ -63,8 +62,8 @@ first interrupt.`,
 }
 
 func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
-	if f.db == "" {
-		f.db = os.Getenv(databaseVariable)
+	if f.db, err = databaseAddress(f.db, stderr); err != nil {
+		return err
 	}
 	if f.db == "" {
 		return usageError{errors.New("which database? name it with --db or " + databaseVariable + ", such as sqlite:service.db")}

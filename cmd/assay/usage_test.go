@@ -54,7 +54,7 @@ func TestBadInput(t *testing.T) {
 		{"cluster up mongodb:0", []string{"mongodb:0", "mongodb:3"}},
 		{"cluster down", []string{"--all"}},
 		{"cluster down no-such", []string{"no-such", "status"}},
-		{"run bank --cluster oracle:1", []string{"oracle:1", "postgres:1"}},
+		{"run bank --cluster oracle:1", []string{"oracle:1", "postgres", "mongodb:3"}},
 		{"run bank --isolation sloppy", []string{"sloppy", "serializable"}},
 		{"run bank --db mem:// --isolation sloppy", []string{"sloppy", "serializable"}},
 

@@ -56,7 +56,7 @@ func (s *availabilityStore) choose(target workload.Target) error {
 	}
 	plain, err := pgx.ParseConfig(address)
 	if err != nil { // it was read before
-		return &workload.OptionError{Option: "address", Value: s.address, Want: wantAddress}
+		return malformed(target.Address, err)
 	}
 	s.writers, s.readers = s.config.Copy(), s.config.Copy()
 	s.writers.ConnectTimeout, s.readers.ConnectTimeout = plain.ConnectTimeout, plain.ConnectTimeout

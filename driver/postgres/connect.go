@@ -73,8 +73,7 @@ func parse(target workload.Target) (config *pgx.ConnConfig, dialect string, err 
 	}
 	config, err = pgx.ParseConfig(address)
 	if err != nil {
-		// The error quotes the address, at best without the password.
-		return nil, "", &workload.OptionError{Option: "address", Value: workload.Redact(target.Address), Want: wantAddress}
+		return nil, "", malformed(target.Address, err)
 	}
 	config.ConnectTimeout = target.ConnectTimeout
 	if config.ConnectTimeout <= 0 {
@@ -85,6 +84,14 @@ func parse(target workload.Target) (config *pgx.ConnConfig, dialect string, err 
 		config.ValidateConnect = validatePrimary
 	}
 	return config, dialect, nil
+}
+
+// malformed says why the library could not read an address. Its error quotes
+// the address, at best without the password; the one inside says what it is,
+// such as a file of certificates that is not there.
+func malformed(address string, err error) error {
+	return &workload.OptionError{Option: "address", Value: workload.Redact(address),
+		Reason: workload.MalformedReason(address, errors.Unwrap(err)), Want: wantAddress}
 }
 
 // serializable is PostgreSQL's strongest level.

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assay/catalog"
+	"assay/check/cycle"
+	"assay/cluster"
+	"assay/fault"
+	"assay/load"
+	"assay/workload"
+	"assay/workload/availability"
+	"assay/workload/bulkupdate"
+)
+
+// flagValues returns what can be written behind a flag, for flags whose values
+// have names; more is true if the user goes on writing behind them.
+func flagValues(flag string) (values []string, more bool) {
+	switch flag {
+	case "db":
+		return append(catalog.Schemes(), "@", environmentPrefix), true
+	case "cluster":
+		return clusterSpecs(), true
+	case "fault":
+		return faultsBegun(), true
+	case "arrivals":
+		return []string{string(load.Poisson), string(load.Uniform)}, false
+	case "retry":
+		return []string{string(load.RetryNone), string(load.RetryFailed), string(load.RetryIdempotent)}, false
+	case "isolation":
+		return []string{"read uncommitted", "read committed", "repeatable read", "snapshot", "serializable"}, false
+	case "policy":
+		return []string{string(availability.PolicyNone), string(availability.PolicyTimeout), string(availability.PolicyRetry), string(availability.PolicyIdempotent)}, false
+	case "read":
+		return []string{workload.ReadPrimary, workload.ReadSecondaryPreferred, workload.ReadNearest}, false
+	case "test":
+		return []string{"append", "register", "predicate", "pairs", "all"}, false
+	case "model":
+		for _, m := range cycle.Models() {
+			values = append(values, string(m))
+		}
+		return values, false
+	case "keys":
+		return []string{"uniform", "zipf:"}, true
+	case "field":
+		return []string{bulkupdate.FieldOff, bulkupdate.FieldAlternate, bulkupdate.FieldRandom}, false
+	case "threshold":
+		return []string{"p50<", "p95<", "p99<", "p99.9<", "max<", "mean<", "throughput>=", "worst.p99<"}, true
+	}
+	return nil, false
+}
+
+// completeValues has a shell complete the values of the command's flags.
+func completeValues(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		values, more := flagValues(f.Name)
+		if f.Value.Type() == "int" || len(values) == 0 { // --keys of workload isolation is a number
+			return
+		}
+		directive := cobra.ShellCompDirectiveNoFileComp
+		if more {
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		// Fails for a flag that the command does not have, or twice for one.
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, directive))
+	})
+	for _, c := range cmd.Commands() {
+		completeValues(c)
+	}
+}
+
+// clusterSpecs are all clusters that can be started.
+func clusterSpecs() []string {
+	var all []string
+	for _, p := range cluster.Products() {
+		all = append(all, cluster.Specs(p)...)
+	}
+	return all
+}
+
+// faultsBegun are all actions with each of their targets.
+func faultsBegun() []string {
+	var all []string
+	for _, d := range fault.Actions() {
+		for _, target := range d.Targets {
+			if !strings.Contains(target, " ") { // a word, not a description
+				all = append(all, string(d.Action)+" "+target)
+			}
+		}
+	}
+	return all
+}
+
+// completeSpecs completes the argument of cluster up.
+func completeSpecs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return clusterSpecs(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeClusters completes the argument of cluster status and down with the
+// ids of those that there are.
+func completeClusters(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	records, err := cluster.Records()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var ids []string
+	for _, r := range records {
+		ids = append(ids, r.ID+"\t"+r.Spec)
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

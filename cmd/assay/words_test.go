@@ -1,0 +1,228 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"assay/catalog"
+	"assay/cluster"
+)
+
+// TestDidYouMean: a word or flag that is nearly a known one is answered with
+// that, at every place where words are known.
+func TestDidYouMean(t *testing.T) {
+	t.Parallel()
+	for args, meant := range map[string]string{
+		"rnu":                             "run",
+		"run bnak":                        "bank",
+		"cluster stats":                   "status",
+		"run bank --clints 4":             "--clients",
+		"list --jsn":                      "--json",
+		"run bank --db postgers://h/d":    "postgres:",
+		"run bank --db sqlit:x":           "sqlite:",
+		"run bank --db sqlite:x?jurnal=1": "journal",
+		"run bank --db mem://?bug=lostack:1 --ops 1":                 "lost-ack",
+		"run bank --db sqlite:x --isolation serialisable":            "serializable",
+		"run bank --cluster mongdb:3":                                "mongodb",
+		"run bank --cluster mongodb:3,electoin=2s":                   "election",
+		"run bank --cluster mongodb:3 --fault kil_primary":           "kill",
+		"run bank --cluster mongodb:3 --fault kill_primery":          "primary",
+		"run bank --cluster mongodb:3 --fault kill_primary_evry_20s": "every",
+	} {
+		words := strings.Fields(args)
+		for i := range words {
+			words[i] = strings.ReplaceAll(words[i], "_", " ")
+		}
+		e := assay(t, "", words...).want(t, exitUsage)
+		if said := e.complaint(t); !strings.HasSuffix(said, "did you mean "+meant+"?") {
+			t.Errorf("%s: %q does not ask for %s", args, said, meant)
+		}
+	}
+}
+
+// TestHelpListsWhatCanBeUsed: a flag that the workload refuses is not in its
+// help, and is still refused with the reason.
+func TestHelpListsWhatCanBeUsed(t *testing.T) {
+	t.Parallel()
+	for workload, refused := range map[string][]string{
+		"churn":        {"rate", "arrivals", "duration", "ops", "warmup", "ramp"},
+		"candles":      notOfRounds[:],
+		"bulkupdate":   {"clients", "rate", "arrivals", "duration", "ops", "warmup", "ramp"},
+		"availability": {"retry", "max-attempts"},
+	} {
+		help := assay(t, "", "run", workload, "--help").want(t, 0).stdout
+		if !strings.Contains(help, "--seed") {
+			t.Errorf("help of %s: %s", workload, help)
+		}
+		for _, flag := range refused {
+			if strings.Contains(help, "--"+flag+" ") {
+				t.Errorf("help of %s offers --%s", workload, flag)
+			}
+			value := map[string]string{"arrivals": "uniform", "duration": "5s", "warmup": "1s", "retry": "none"}[flag]
+			if value == "" {
+				value = "5"
+			}
+			if said := assay(t, "", "run", workload, "--"+flag, value).want(t, exitUsage).complaint(t); !strings.Contains(said, "--"+flag) || strings.Contains(said, "unknown") {
+				t.Errorf("%s --%s: %q", workload, flag, said)
+			}
+		}
+	}
+}
+
+// TestClustersAreNamed: help, list and errors name every cluster that can be
+// started, and no other.
+func TestClustersAreNamed(t *testing.T) {
+	t.Parallel()
+	help, list := assay(t, "", "cluster", "--help").want(t, 0).stdout, assay(t, "", "list").want(t, 0).stdout
+	for _, product := range cluster.Products() {
+		specs := cluster.Specs(product)
+		wrong := assay(t, "", "run", "bank", "--cluster", product+":99").want(t, exitUsage).complaint(t)
+		for _, spec := range specs {
+			if _, err := cluster.ParseSpec(spec); err != nil {
+				t.Errorf("%s: %v", spec, err)
+			}
+			for name, text := range map[string]string{"help": help, "list": list, "the error": wrong} {
+				if !strings.Contains(text, spec) {
+					t.Errorf("%s does not name %s", name, spec)
+				}
+			}
+		}
+	}
+	for _, want := range []string{"postgres:5", "mongodb:5", "mongodb:2+arbiter", "mariadb:2"} {
+		if !strings.Contains(help, want+",") && !strings.Contains(help, want+"\n") {
+			t.Errorf("help does not name %s", want)
+		}
+	}
+	for _, text := range []string{help, assay(t, "", "run", "bank", "--help").stdout, readFile(t, "..", "..", "README.md")} {
+		if !strings.Contains(text, "ASSAY_SERVERS") {
+			t.Errorf("ASSAY_SERVERS is not in %.200s", text)
+		}
+	}
+}
+
+// TestCompletion: a shell is offered the values that a flag or a command takes.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string][]string{
+		"run ":                       {"bank", "churn"},
+		"run bank --db ":             catalog.Schemes(),
+		"run bank --cluster ":        {"postgres:5", "mongodb:2+arbiter", "cassandra:3"},
+		"run bank --fault ":          {"kill primary", "partition halves"},
+		"run bank --arrivals ":       {"poisson", "uniform"},
+		"run bank --retry ":          {"none", "failed", "idempotent"},
+		"run bank --isolation ":      {"serializable", "snapshot"},
+		"run bank --keys ":           {"uniform", "zipf:"},
+		"run availability --policy ": {"idempotent"},
+		"run availability --read ":   {"nearest"},
+		"run isolation --test ":      {"predicate"},
+		"run isolation --model ":     {"snapshot-isolation"},
+		"check --model ":             {"serializable"},
+		"cluster up ":                {"mariadb:2"},
+		"serve --db ":                {"sqlite:"},
+		"report --format ":           {"markdown"},
+		"export --format ":           {"edn"},
+	} {
+		words := append([]string{"__complete"}, strings.Split(args, " ")...)
+		offered := strings.Split(assay(t, "", words...).want(t, 0).stdout, "\n")
+		for i, line := range offered {
+			offered[i], _, _ = strings.Cut(line, "\t")
+		}
+		for _, w := range want {
+			if all := "\n" + strings.Join(offered, "\n"); !strings.Contains(all, "\n"+w+"\n") {
+				t.Errorf("assay %s: %q is not in %q", args, w, offered)
+			}
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		assay(t, "", "completion", shell).want(t, 0)
+	}
+}
+
+// TestVersion: what a report of a fault needs.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	var b build
+	if err := json.Unmarshal([]byte(assay(t, "", "version", "--json").want(t, 0).stdout), &b); err != nil {
+		t.Fatal(err)
+	}
+	if b.Version == "" || b.Go != runtime.Version() || b.Platform != runtime.GOOS+"/"+runtime.GOARCH {
+		t.Errorf("%+v", b)
+	}
+	text := assay(t, "", "version").want(t, 0).stdout
+	for _, part := range []string{b.Version, "commit", b.Commit, b.Go, b.Platform} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q does not say %q", text, part)
+		}
+	}
+}
+
+// TestAddressFromElsewhere: --db names a file or a variable that holds the
+// address, in every command that takes one.
+func TestAddressFromElsewhere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string, mode os.FileMode) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("address", "sqlite:first.db\n", 0o600)
+	write("empty", " \n", 0o600)
+	write("two", "sqlite:a\nhunter2\n", 0o600)
+	write("secret", "postgres://u:hunter2@127.0.0.1:1/d?sslrootcert=missing.pem&sslmode=verify-full\n", 0o600)
+	environment := []string{"SECOND=sqlite:second.db", "ASSAY_DB=sqlite:neither.db"}
+	do := func(args ...string) ended {
+		t.Helper()
+		return start(t, command{dir: dir, env: environment, args: args}).wait()
+	}
+	work := []string{"--ops", "50", "--accounts", "10", "--quiet"}
+	do(append([]string{"run", "bank", "--db", "@address", "--out", "first"}, work...)...).want(t, exitValid, exitNoVerdict)
+	do(append([]string{"run", "bank", "--db", "env:SECOND", "--out", "second"}, work...)...).want(t, exitValid, exitNoVerdict)
+	for name, there := range map[string]bool{"first.db": true, "second.db": true, "neither.db": false} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != there {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if kept := readFile(t, dir, "first", "scenario.yaml"); !strings.Contains(kept, "first.db") || strings.Contains(kept, "@") {
+		t.Errorf("the scenario that was kept: %s", kept)
+	}
+	do("check", "first", "--db", "@address", "--quiet").want(t, exitValid, exitNoVerdict)
+	for db, says := range map[string]string{"@nowhere": "nowhere: no such file", "@.": "directory", "@empty": "one line", "@two": "one line", "env:NOTHING": "NOTHING"} {
+		for _, words := range [][]string{{"run", "bank"}, {"check", "first"}, {"serve"}} {
+			e := do(append(words, "--db", db)...).want(t, exitUsage)
+			if said := e.complaint(t); !strings.Contains(said, says) || strings.Contains(said, "hunter2") {
+				t.Errorf("%v --db %s: %q", words, db, said)
+			}
+		}
+	}
+	e := do("run", "bank", "--db", "@secret").want(t, exitUsage)
+	if said := e.complaint(t); !strings.Contains(said, "missing.pem: no such file") || strings.Contains(e.stderr+e.stdout, "hunter2") || strings.Contains(e.stderr, "warning") {
+		t.Errorf("%v", e)
+	}
+}
+
+// TestPasswordOnTheCommandLine is warned of, in one line that does not repeat
+// it, also with --quiet.
+func TestPasswordOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	const db = "postgres://u:hunter2@127.0.0.1:1/d"
+	for _, words := range [][]string{{"run", "bank", "--db", db}, {"run", "bank", "--quiet", "--db", db}, {"serve", "--db", db}, {"check", ".", "--db", db}} {
+		e := assay(t, "", words...).want(t, exitCannotRun, exitUsage)
+		if strings.Count(e.stderr, "warning: ") != 1 || !strings.Contains(e.stderr, "ASSAY_DB") || strings.Contains(e.stderr, "hunter2") {
+			t.Errorf("%v", e)
+		}
+	}
+	for _, args := range []command{
+		{args: []string{"run", "bank", "--db", "postgres://u@127.0.0.1:1/d"}},
+		{args: []string{"run", "bank"}, env: []string{"ASSAY_DB=" + db}},
+	} {
+		if e := start(t, args).wait().want(t, exitCannotRun); strings.Contains(e.stderr, "warning") {
+			t.Errorf("%v", e)
+		}
+	}
+}
