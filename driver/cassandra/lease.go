@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
@@ -79,15 +80,15 @@ func (k *keyspace) repeat(ctx context.Context, do func() error) error {
 }
 
 // conditional does a lightweight transaction and reports whether it was applied
-// and, if not, whose token the row has; empty if there is no row.
-func (k *keyspace) conditional(ctx context.Context, statement string, values ...any) (applied bool, token string, err error) {
+// and, if not, which owner the row has; empty if there is no row.
+func (k *keyspace) conditional(ctx context.Context, statement string, values ...any) (applied bool, owner string, err error) {
 	err = k.repeat(ctx, func() (err error) {
 		row := map[string]any{}
 		applied, err = k.session.Query(statement, values...).Consistency(gocql.Quorum).SerialConsistency(gocql.Serial).MapScanCASContext(ctx, row)
-		token, _ = row["owner"].(string)
+		owner, _ = row["owner"].(string)
 		return err
 	})
-	return applied, token, err
+	return applied, owner, err
 }
 
 // secondsOf is a time to live, at least one second.
@@ -95,20 +96,20 @@ func secondsOf(ttl time.Duration) int {
 	return int(max(ttl+time.Second-1, time.Second) / time.Second)
 }
 
-// insertLease makes the row if there is none.
-func (k *keyspace) insertLease(ctx context.Context, holder workload.Holder, ttl time.Duration) (applied bool, token string, err error) {
+// giveLease writes the whole row for a holder, if it has this owner now (nil for
+// none), so that all of it lives as long; since is zero for now. It is an UPDATE in
+// all cases, since an INSERT would make a row that outlives its columns.
+func (k *keyspace) giveLease(ctx context.Context, from any, holder workload.Holder, since time.Time, ttl time.Duration) (applied bool, owner string, err error) {
 	text, err := json.Marshal(holder)
 	if err != nil {
 		return false, "", err
 	}
-	return k.conditional(ctx, fmt.Sprintf("INSERT INTO %s (id, owner, holder, since) VALUES (1, ?, ?, toTimestamp(now())) IF NOT EXISTS USING TTL %d",
-		k.full(leaseTable), secondsOf(ttl)), holder.Token, string(text))
-}
-
-// replaceLease rewrites the row of this token, so that all of it lives as long.
-func (k *keyspace) replaceLease(ctx context.Context, from, to, holder string, since time.Time, ttl time.Duration) (applied bool, token string, err error) {
-	return k.conditional(ctx, fmt.Sprintf("UPDATE %s USING TTL %d SET owner = ?, holder = ?, since = ? WHERE id = 1 IF owner = ?",
-		k.full(leaseTable), secondsOf(ttl)), to, holder, since, from)
+	moment := "toTimestamp(now())" // the coordinator's clock
+	if !since.IsZero() {
+		moment = strconv.FormatInt(since.UnixMilli(), 10)
+	}
+	return k.conditional(ctx, fmt.Sprintf("UPDATE %s USING TTL %d SET owner = ?, holder = ?, since = %s WHERE id = 1 IF owner = ?",
+		k.full(leaseTable), secondsOf(ttl), moment), holder.Token, string(text), from)
 }
 
 // TakeLease makes the row if there is none, or replaces that of the same holder or
@@ -117,17 +118,13 @@ func (k *keyspace) TakeLease(ctx context.Context, holder workload.Holder, ttl ti
 	if _, err := k.mark(ctx); err != nil {
 		return err
 	}
-	text, err := json.Marshal(holder)
-	if err != nil {
-		return failed("take the lease", err)
-	}
 	if err := k.makeLeaseTable(ctx); err != nil {
 		return err
 	}
 	for range leaseTries {
-		applied, token, err := k.insertLease(ctx, holder, ttl)
-		if err == nil && !applied && (token == holder.Token || token == gone) {
-			applied, _, err = k.replaceLease(ctx, token, holder.Token, string(text), time.Now(), ttl)
+		applied, owner, err := k.giveLease(ctx, nil, holder, time.Time{}, ttl)
+		if err == nil && !applied && (owner == holder.Token || owner == gone) {
+			applied, _, err = k.giveLease(ctx, owner, holder, time.Time{}, ttl)
 		}
 		if err != nil {
 			return failed("take the lease", err)
@@ -182,18 +179,14 @@ func (k *keyspace) RenewLease(ctx context.Context, token string, ttl time.Durati
 		var applied bool
 		switch holder := k.taken.Holder(); {
 		case l != nil:
-			text, failure := json.Marshal(l.Holder)
-			if failure != nil {
-				return failed("renew the lease", failure)
-			}
-			applied, _, err = k.replaceLease(ctx, token, token, string(text), l.Since, ttl)
+			applied, _, err = k.giveLease(ctx, token, l.Holder, l.Since, ttl)
 		case holder.Token != token:
 			return &workload.NoSchemaError{Name: "keyspace " + k.name}
 		default:
 			if there, err := k.leaseThere(ctx); err != nil || !there {
 				return errorsOr(err, &workload.NoSchemaError{Name: "keyspace " + k.name})
 			}
-			applied, _, err = k.insertLease(ctx, holder, ttl)
+			applied, _, err = k.giveLease(ctx, nil, holder, time.Time{}, ttl)
 		}
 		if err != nil {
 			return failed("renew the lease", err)
