@@ -44,8 +44,8 @@ func (p *place) adopt(ctx context.Context, c *conn) (*line, error) {
 	bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
 	defer cancel()
 	var got int64
-	run, err := p.runOn(bounded, c)
-	if err == nil && run == "" {
+	run, known, err := p.runOn(bounded, c)
+	if err == nil && !known {
 		err = p.missing()
 	}
 	if err == nil {

@@ -209,17 +209,17 @@ func (p *place) owner() string {
 	return p.taken.Holder().Run
 }
 
-// runOn is owner or, if that is not known, the run of the mark; empty if there is
-// none.
-func (p *place) runOn(ctx context.Context, c *conn) (string, error) {
+// runOn is owner or, if that is not known, the run of the mark; known is false if
+// there is none.
+func (p *place) runOn(ctx context.Context, c *conn) (run string, known bool, err error) {
 	if run := p.owner(); run != "" {
-		return run, nil
+		return run, true, nil
 	}
 	mark, err := p.readMark(ctx, c)
 	if mark == nil || err != nil {
-		return "", err
+		return "", false, err
 	}
-	return mark.Run, nil
+	return mark.Run, true, nil
 }
 
 // setLoaded sets the mark's Loaded.

@@ -135,8 +135,8 @@ const (
 // and what one of them does.
 func (p *place) orphans(ctx context.Context, c *conn) (ids []int64, state string, err error) {
 	own := p.ownSessions(c.host)
-	run, err := p.runOn(ctx, c)
-	if err != nil || run == "" {
+	run, known, err := p.runOn(ctx, c)
+	if err != nil || !known {
 		return nil, "", err
 	}
 	err = c.query(ctx, func(row []driver.Value) error {

@@ -125,7 +125,7 @@ func (s *bulkUpdateStore) Waits(ctx context.Context) ([]bulkupdate.Wait, error) 
 		{Name: "sessions active", Unit: bulkupdate.Gauge},
 	}
 	err := s.pool.use(ctx, func(conn *pgx.Conn) error {
-		run, err := s.runOn(ctx, conn)
+		run, _, err := s.runOn(ctx, conn)
 		if err != nil {
 			return err
 		}

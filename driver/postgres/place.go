@@ -223,17 +223,17 @@ func (p *place) create(ctx context.Context, mark workload.Mark, tables []string)
 	return p.advise("create schema", err)
 }
 
-// runOn is owner or, if that is not known, the run of the mark; empty if there is
-// none.
-func (p *place) runOn(ctx context.Context, db querier) (string, error) {
+// runOn is owner or, if that is not known, the run of the mark; known is false if
+// there is none.
+func (p *place) runOn(ctx context.Context, db querier) (run string, known bool, err error) {
 	if run := p.owner(); run != "" {
-		return run, nil
+		return run, true, nil
 	}
 	mark, err := p.readMark(ctx, db)
 	if mark == nil || err != nil {
-		return "", err
+		return "", false, err
 	}
-	return mark.Run, nil
+	return mark.Run, true, nil
 }
 
 // owner is the run that this Store works for, empty if it does not know.

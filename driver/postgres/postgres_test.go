@@ -20,8 +20,8 @@ import (
 // secret is the password of the test server; no error may tell it.
 const secret = "s3cr:t/of@the#test?"
 
-// bankSessionName is what the server calls the sessions of the bank's run-1.
-const bankSessionName = "assay bank session run-1"
+// bankSessionName is what the server calls the sessions of the run of provoked_test.go.
+const bankSessionName = "assay bank session provoked"
 
 // server is the one server of this package's tests.
 var server *cluster.Postgres

@@ -30,8 +30,8 @@ const (
 // transaction is then rolled back or already committed.
 func (p *place) Settle(ctx context.Context) error {
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
-		run, err := p.runOn(ctx, conn)
-		if err != nil || run == "" {
+		run, known, err := p.runOn(ctx, conn)
+		if err != nil || !known {
 			return err
 		}
 		name := p.sessionName(run)

@@ -1,0 +1,27 @@
+package postgres
+
+import "testing"
+
+// TestSettleLeavesOtherRunsAlone: sessions of another run, of the same workload
+// in the same database, are neither waited for nor ended; those of this run are,
+// also by a Store that has not made the schema.
+func TestSettleLeavesOtherRunsAlone(t *testing.T) {
+	s := setScene(t, target(t))
+	other := connectTo(t, address(t, parameter("application_name", "assay bank session another-run")))
+	own, err := s.store.Session(s.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	fresh := openBank(t, target(t))
+	defer fresh.Close()
+	if err := fresh.Settle(s.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Ping(s.ctx); err != nil {
+		t.Errorf("a session of another run was ended: %v", err)
+	}
+	if r := own.Transfer(s.ctx, s.next(1, 2)); r.Err == nil {
+		t.Errorf("a session of this run, which another Store had opened, was left: %+v", r)
+	}
+}
