@@ -16,7 +16,7 @@ import (
 	"assay/workload/isolation"
 )
 
-const isolationSessionName = "assay isolation session"
+const isolationSessionName = "assay isolation session desk"
 
 func openIsolation(t *testing.T, to workload.Target) *isolationStore {
 	t.Helper()
