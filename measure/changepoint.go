@@ -101,8 +101,8 @@ func FindDegradation(s Series) Degradation {
 func (d Degradation) String() string {
 	if !d.Found {
 		if d.Intervals < minChangeIntervals {
-			return fmt.Sprintf("a point of degradation was not looked for: the measured part has %d whole intervals, and %d are needed",
-				d.Intervals, minChangeIntervals)
+			return fmt.Sprintf("a point of degradation was not looked for: the measured part has %s, and %d are needed",
+				counted(int64(d.Intervals), "whole interval", "whole intervals"), minChangeIntervals)
 		}
 		return fmt.Sprintf("no point of degradation: in %d intervals the throughput did not fall for good", d.Intervals)
 	}

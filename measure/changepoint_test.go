@@ -3,6 +3,7 @@ package measure
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -140,5 +141,16 @@ func TestFewOrEqualIntervals(t *testing.T) {
 	}
 	if d := FindDegradation(s); d.Found || d.Intervals != 60 {
 		t.Errorf("a fall before the measured part: %+v", d)
+	}
+}
+
+// TestOneIntervalIsNotMany: counts agree with their words.
+func TestOneIntervalIsNotMany(t *testing.T) {
+	if text := (Degradation{Intervals: 1}).String(); !strings.Contains(text, "has 1 whole interval, and") {
+		t.Errorf("%q", text)
+	}
+	v := Judge(Figures{Measured: Outcomes{Committed: 1}, Scope: Scope{MeasureEnd: 1e9}}, Conditions{CPUShare: -1}, DefaultLimits())
+	if text := strings.Join(v.Reasons, "; "); !strings.Contains(text, "1 operation was committed in the measured part") {
+		t.Errorf("%q", text)
 	}
 }

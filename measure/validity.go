@@ -108,8 +108,8 @@ func Judge(f Figures, c Conditions, limits Limits) Validity {
 	steps, positions := f.Steps.Quiet(f.Scope, c.Impacts)
 	var v Validity
 	if disturbed := len(f.Steps.Committed) - len(positions); disturbed > 0 {
-		v.note("faults acted, or their outage lasted, in %d of %d intervals of %g s; the steady state is judged by the others",
-			disturbed, len(f.Steps.Committed), f.Steps.Seconds)
+		v.note("faults acted, or their outage lasted, in %d of %s of %g s; the steady state is judged by the others",
+			disturbed, counted(int64(len(f.Steps.Committed)), "interval", "intervals"), f.Steps.Seconds)
 	}
 	if c.AllStarted > f.Scope.MeasureStart {
 		steps, positions = steps.from(positions, c.AllStarted-f.Scope.MeasureStart)
@@ -143,8 +143,8 @@ func (v *Validity) noteRamp(after Steps, allStarted int64) {
 			rates[i] = float64(n) / after.Seconds
 		}
 		mean, _ := meanAndDeviation(rates)
-		text += fmt.Sprintf("; with all of them %s/s were committed, over %d intervals of %g s, by which the steady state is judged",
-			legible(mean), len(rates), after.Seconds)
+		text += fmt.Sprintf("; with all of them %s/s were committed, over %s of %g s, by which the steady state is judged",
+			legible(mean), counted(int64(len(rates)), "interval", "intervals"), after.Seconds)
 	}
 	v.note("%s", text)
 }

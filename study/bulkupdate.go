@@ -23,7 +23,7 @@ func bulkUpdateKind() kind {
 		options:  func(s Scenario) []report.Setting { return bulkUpdateOptions(s.BulkUpdate) },
 		judge:    judgeBulkUpdate, stateFile: bulkupdate.FileState,
 		// A known number of tasks, by another number of workers each round.
-		limit: func(l *measure.Limits) { l.MinMeasured, l.MinCommitted, l.NoSteadyState = 0, 1, true },
+		limit: func(l *measure.Limits) { l.MinMeasured, l.MinCommitted, l.NoSteadyState = minTaskTime, minTasks, true },
 	}
 }
 

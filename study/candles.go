@@ -25,7 +25,7 @@ func candlesKind() kind {
 		judge:    judgeCandles, stateFile: candles.FileState,
 		// Rounds of a known number of operations, each faster than the one
 		// before as caches fill.
-		limit: func(l *measure.Limits) { l.MinMeasured, l.NoSteadyState = 0, true },
+		limit: func(l *measure.Limits) { l.NoSteadyState = true },
 	}
 }
 
@@ -44,7 +44,7 @@ func candleOptions(c candles.Config) []report.Setting {
 		{Name: "loaders", Value: strconv.Itoa(c.Loaders)},
 		{Name: "batch", Value: strconv.Itoa(c.Batch)},
 		{Name: "quick queries", Value: fmt.Sprintf("%d, each of the last %d of a ticker", c.Queries, c.Latest)},
-		{Name: "interval queries", Value: fmt.Sprintf("%d intervals, %d times each", c.Intervals, c.Repeats)},
+		{Name: "interval queries", Value: check.Counted(c.Intervals, "interval", "intervals") + ", " + check.Counted(c.Repeats, "time", "times") + " each"},
 	}
 }
 

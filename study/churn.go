@@ -22,7 +22,7 @@ func churnKind() kind {
 		options:  func(s Scenario) []report.Setting { return churnOptions(s.Churn) },
 		judge:    judgeChurn, stateFile: churn.FileState,
 		// A known number of tasks, of another kind each round.
-		limit: func(l *measure.Limits) { l.MinMeasured, l.MinCommitted, l.NoSteadyState = 0, 1, true },
+		limit: func(l *measure.Limits) { l.MinMeasured, l.MinCommitted, l.NoSteadyState = minTaskTime, minTasks, true },
 	}
 }
 

@@ -2,6 +2,7 @@ package study
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"assay/catalog"
@@ -75,5 +76,18 @@ func TestChurnRefusals(t *testing.T) {
 	s.Load.Timeout = 0
 	if s.Validate() == nil {
 		t.Error("a run without a time limit was not refused")
+	}
+}
+
+// TestShortRoundsAreNoMeasurement: rounds of some milliseconds are judged, and
+// their times are not to be believed.
+func TestShortRoundsAreNoMeasurement(t *testing.T) {
+	tiny := churning("mem://", 1)
+	tiny.Churn.Rows, tiny.Churn.Cycles = 20, 1
+	for name, s := range map[string]Scenario{"churn": tiny, "bulkupdate": bulkUpdates("mem://", 1), "candles": smallCandles("mem://")} {
+		r := carryOut(t, s).Result
+		if r.Verdict != check.Valid || r.Measurement.Verdict != invalid || !strings.Contains(reasons(r), "too short: ") {
+			t.Errorf("%s: %v, %+v", name, r.Verdict, r.Measurement)
+		}
 	}
 }

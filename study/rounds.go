@@ -19,6 +19,14 @@ import (
 // last one of a name holds.
 const eventRound = "round"
 
+// A run whose rounds are long tasks has times of rounds as its figures, and no
+// percentiles over the whole. These are the least number of committed operations
+// and the least time of all its rounds together.
+const (
+	minTasks    = 10
+	minTaskTime = 500 * time.Millisecond
+)
+
 // inRounds is a workload that is worked in several rounds instead of one
 // stretch.
 type inRounds interface {
