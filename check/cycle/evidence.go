@@ -2,7 +2,10 @@ package cycle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"assay/check"
 )
 
 // Limits of what is written of one transaction and of one list.
@@ -11,7 +14,9 @@ const (
 	showElements = 10
 )
 
-func (in *inference) view(txn int32) TxnView {
+// view shows a transaction. Of the read at the end, which is of everything, only
+// what it read of the keys that matter is shown.
+func (in *inference) view(txn int32, matter ...string) TxnView {
 	h := in.h
 	v := TxnView{
 		ID: h.ids[txn], Process: h.process[txn], Invoke: h.invoke[txn], Outcome: h.outcome[txn].String(),
@@ -20,12 +25,16 @@ func (in *inference) view(txn int32) TxnView {
 		v.Complete = h.complete[txn]
 	}
 	var words []string
-	for i, op := range h.opsOf(txn) {
-		if i == showOps {
-			words = append(words, fmt.Sprintf("and %d more", len(h.opsOf(txn))-i))
-			break
+	left := 0
+	for _, op := range h.opsOf(txn) {
+		if len(words) == showOps || v.ID < 0 && !slices.Contains(matter, h.keyName(op.key)) {
+			left++
+			continue
 		}
 		words = append(words, in.opText(op))
+	}
+	if left > 0 {
+		words = append(words, "and "+check.Count(left)+" more")
 	}
 	v.Text = strings.Join(words, "; ")
 	return v
@@ -93,7 +102,7 @@ func (in *inference) about(key int32, values []int64, text string, txns ...int32
 	}
 	var who []string
 	for i, t := range txns {
-		e.Txns = append(e.Txns, in.view(t))
+		e.Txns = append(e.Txns, in.view(t, e.Key))
 		who = append(who, fmt.Sprintf("T%d is %s", i+1, e.Txns[i].name()))
 	}
 	if who != nil {

@@ -10,11 +10,14 @@ func (in *inference) cycleEvidence(l loop) Evidence {
 	var e Evidence
 	n := len(l.txns)
 	lines := make([]string, n)
+	var keys []string
 	for i, t := range l.txns {
-		e.Txns = append(e.Txns, in.view(t))
 		edge := in.explain(l.kinds[i], t, l.txns[(i+1)%n], i, (i+1)%n)
-		e.Edges = append(e.Edges, edge)
+		e.Edges, keys = append(e.Edges, edge), append(keys, edge.Key)
 		lines[i] = fmt.Sprintf("T%d is before T%d (%s): %s", edge.From+1, edge.To+1, edge.Kind, edge.Text)
+	}
+	for _, t := range l.txns {
+		e.Txns = append(e.Txns, in.view(t, keys...))
 	}
 	e.Text = strings.Join(lines, ". ") + ". No order of these transactions can satisfy all of that."
 	return e

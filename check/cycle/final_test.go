@@ -36,3 +36,30 @@ func TestTheReadAtTheEndHasAName(t *testing.T) {
 		}
 	}
 }
+
+// TestTheReadAtTheEndIsShort: of all that was read back, evidence shows the keys
+// that it is about.
+func TestTheReadAtTheEndIsShort(t *testing.T) {
+	last := "@40-40 p-1 rx_ ry1"
+	lines := []string{"@0-10 ax1", "@20-30 ay1"}
+	for key := 'a'; key < 'p'; key++ {
+		lines = append(lines, "@0-10 a"+string(key)+"1")
+		last += " r" + string(key) + "1"
+	}
+	var txns []Txn
+	for i, line := range append(lines, last) {
+		txns = append(txns, write(t, i+1, line))
+	}
+	txns[len(txns)-1].ID = -1
+	report := Check(context.Background(), build(t, txns), StrictSerializable, Options{})
+	if len(report.Evidence) == 0 || report.Verdict.String() != "violated" {
+		t.Fatalf("%+v", report)
+	}
+	for _, e := range append(report.Evidence, report.Findings...) {
+		for _, v := range e.Txns {
+			if v.ID < 0 && (strings.Count(v.Text, "read ") > 2 || !strings.Contains(v.Text, "read [] from key 120") || !strings.HasSuffix(v.Text, "more")) {
+				t.Errorf("%s: %q", e.Anomaly, v.Text)
+			}
+		}
+	}
+}
