@@ -185,7 +185,7 @@ func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 
 // machines says what is known of the installation, nothing if that is nothing.
 func machines(d *Database) string {
-	var parts, node []string
+	var parts, node, shared []string
 	whole := func(n *int, one, many string) {
 		if n != nil && (*n != 0 || one == "node") {
 			parts = append(parts, check.Counted(int64(*n), one, many))
@@ -195,17 +195,27 @@ func machines(d *Database) string {
 	whole(d.Shards, "shard", "shards")
 	whole(d.Replicas, "replica", "replicas")
 	whole(d.Arbiters, "arbiter", "arbiters")
+	add := func(isShared bool, what string) {
+		if isShared {
+			shared = append(shared, what)
+		} else {
+			node = append(node, what)
+		}
+	}
 	if d.CPUsPerNode != nil {
-		node = append(node, processors(*d.CPUsPerNode)+" vCPU")
+		add(d.SharedCPUs, processors(*d.CPUsPerNode)+" vCPU")
 	}
 	if d.MemoryPerNode != nil {
-		node = append(node, memory(*d.MemoryPerNode)+" RAM")
+		add(d.SharedMemory, memory(*d.MemoryPerNode)+" RAM")
 	}
 	if d.DiskPerNode != nil {
 		node = append(node, size(*d.DiskPerNode)+" disk")
 	}
 	if len(node) > 0 {
 		parts = append(parts, "each node "+strings.Join(node, ", "))
+	}
+	if len(shared) > 0 {
+		parts = append(parts, "all nodes share "+strings.Join(shared, " and "))
 	}
 	return strings.Join(parts, ", ")
 }

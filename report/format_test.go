@@ -97,3 +97,15 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
+
+// TestMachinesAreSharedOrNot says whose the processors and the memory are.
+func TestMachinesAreSharedOrNot(t *testing.T) {
+	nodes, cpus, ram := 5, 2.0, int64(8<<30)
+	d := Database{Nodes: &nodes, CPUsPerNode: &cpus, MemoryPerNode: &ram, SharedCPUs: true, SharedMemory: true}
+	for _, want := range []string{"5 nodes, all nodes share 2 vCPU and 8\u00a0GiB RAM", "5 nodes, each node 2 vCPU, all nodes share 8\u00a0GiB RAM"} {
+		if got := machines(&d); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		d.SharedCPUs = false
+	}
+}

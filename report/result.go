@@ -198,6 +198,10 @@ type Database struct {
 	CPUsPerNode   *float64 `json:"vcpu_per_node"`
 	MemoryPerNode *int64   `json:"ram_bytes_per_node"`
 	DiskPerNode   *int64   `json:"disk_bytes_per_node"`
+	// SharedCPUs and SharedMemory are true if the nodes are on one machine and
+	// what stands above is that machine's, for all of them together.
+	SharedCPUs   bool `json:"vcpu_shared,omitempty"`
+	SharedMemory bool `json:"ram_shared,omitempty"`
 	// Embedded is true if the database ran inside the assay process.
 	Embedded bool `json:"embedded"`
 	// Promise is the consistency model that the isolation level in force

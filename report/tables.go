@@ -283,7 +283,7 @@ func installations(results []*Result) table {
 	for i, r := range results {
 		d := &r.Database
 		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), product(r),
-			processorsKnown(d.CPUsPerNode), bytesKnown(d.MemoryPerNode, memory), bytesKnown(d.DiskPerNode, size),
+			processorsKnown(d.CPUsPerNode) + sharedMark(d.SharedCPUs), bytesKnown(d.MemoryPerNode, memory) + sharedMark(d.SharedMemory), bytesKnown(d.DiskPerNode, size),
 			known(d.Shards), known(d.Replicas), check.Count(int64(r.Load.Clients)), known(d.Nodes),
 			millions(rowsOf(r, accountNames())), millions(transfers(r)), figure(r.Throughput.PerSecond), standing(r)})
 	}
@@ -347,6 +347,14 @@ func processorsKnown(n *float64) string {
 		return none
 	}
 	return processors(*n)
+}
+
+// sharedMark says that a figure is of all nodes together.
+func sharedMark(shared bool) string {
+	if shared {
+		return " (shared)"
+	}
+	return ""
 }
 
 // processors is a number of them, which may be a share of one.

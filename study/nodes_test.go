@@ -27,3 +27,27 @@ func TestNodesUnderLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesShareTheMachine: five nodes on two processors do not have ten.
+func TestNodesShareTheMachine(t *testing.T) {
+	five := report.Cluster{Nodes: make([]report.ClusterNode, 5)}
+	here := Environment{CPUs: 2, MemoryBytes: 8 << 30}
+	var d report.Database
+	describeNodes(&d, &five, here)
+	if !d.SharedCPUs || !d.SharedMemory || *d.CPUsPerNode != 2 {
+		t.Errorf("%+v", d)
+	}
+	for i := range five.Nodes {
+		five.Nodes[i].CPU = 0.5
+	}
+	d = report.Database{}
+	describeNodes(&d, &five, here)
+	if d.SharedCPUs || !d.SharedMemory || *d.CPUsPerNode != 0.5 {
+		t.Errorf("with limits: %+v", d)
+	}
+	one := report.Cluster{Nodes: make([]report.ClusterNode, 1)}
+	d = report.Database{}
+	if describeNodes(&d, &one, here); d.SharedCPUs || d.SharedMemory {
+		t.Errorf("one node: %+v", d)
+	}
+}

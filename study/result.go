@@ -66,6 +66,7 @@ func describe(r *report.Result, p workload.Product, address, promise string) {
 
 // describeNodes enters what is known of servers that assay has started. A server
 // does not see the limits it is under: it tells the machine's memory, if any.
+// Without limits of their own, several nodes share this machine.
 func describeNodes(d *report.Database, c *report.Cluster, here Environment) {
 	arbiters := 0
 	for _, n := range c.Nodes {
@@ -75,6 +76,8 @@ func describeNodes(d *report.Database, c *report.Cluster, here Environment) {
 	}
 	d.Nodes, d.Arbiters = known(len(c.Nodes)), &arbiters
 	limits := c.Nodes[0] // the same for all
+	several := len(c.Nodes) > 1
+	d.SharedCPUs, d.SharedMemory = several && limits.CPU == 0, several && limits.Memory == 0
 	if d.CPUsPerNode = known(float64(here.CPUs)); limits.CPU > 0 && limits.CPU < float64(here.CPUs) {
 		d.CPUsPerNode = &limits.CPU
 	}
