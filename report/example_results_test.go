@@ -48,7 +48,7 @@ func validRun() *Result {
 			Nodes: number(2), Replicas: number(2), CPUsPerNode: share(3),
 			MemoryPerNode: gib(16), DiskPerNode: bytesOf(100e9),
 		},
-		Data: Data{Bytes: 31_457_280, Tables: 20_971_520, Indexes: 10_485_760,
+		Data: Data{Bytes: 31_457_280, Tables: 20_971_520, Indexes: 10_485_760, Loaded: sized(1_457_280),
 			Rows: map[string]int64{"accounts": 10000, "transfers": 155242}},
 		Load: Load{Clients: 16, Loop: "closed", Arrivals: "closed", WarmupSeconds: 10,
 			DurationSeconds: 60, TimeoutSeconds: 30},
@@ -242,3 +242,5 @@ func examples() map[string]*Result {
 		"open": openLoopRun(), "sqlite": sqliteRun(), "huge": hugeRun(),
 		"bank": bankRun(), "isolation": isolationRun()}
 }
+
+func sized(n int64) *int64 { return &n }

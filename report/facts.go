@@ -322,10 +322,30 @@ func dataSize(r *Result) string {
 	if d.Tables > 0 || d.Indexes > 0 {
 		line += fmt.Sprintf(": tables %s, indexes %s", size(d.Tables), size(d.Indexes))
 	}
-	if n, known := transfers(r); known && n > 0 {
-		line += fmt.Sprintf("; %s per transfer", check.Counted((d.Bytes+n/2)/n, "byte", "bytes"))
+	return joined("; ", line, growth(r))
+}
+
+// leastGrowth is the least growth in bytes that is divided by the rows that were
+// added. Databases take space in steps, of some ten pages for each table and
+// index, which are more than the rows of a short run.
+const leastGrowth = 1 << 20
+
+// growth says what each transfer added to the data since the accounts were
+// loaded, in rows and in whatever else the database keeps of it; empty if the size
+// after loading is not known or nothing was added.
+func growth(r *Result) string {
+	n, known := transfers(r)
+	if r.Data.Loaded == nil || !known || n == 0 {
+		return ""
 	}
-	return line
+	added := r.Data.Bytes - *r.Data.Loaded
+	switch {
+	case added <= 0:
+		return "no larger than after loading, so that bytes per transfer cannot be told"
+	case added < leastGrowth:
+		return size(added) + " more than after loading, too little to tell bytes per transfer"
+	}
+	return size((added+n/2)/n) + " added per transfer"
 }
 
 // testerLine says how assay itself fared.

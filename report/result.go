@@ -221,6 +221,9 @@ type Data struct {
 	// Measured says what Bytes is where it is not the use of the disk; empty
 	// where it is.
 	Measured string `json:"measured,omitempty"`
+	// Loaded is Bytes as they were once the rows were loaded and before the work;
+	// nil where nobody asked.
+	Loaded *int64 `json:"loaded_bytes,omitempty"`
 	// Kept says where the data still is, empty if it was dropped.
 	Kept string `json:"kept,omitempty"`
 }

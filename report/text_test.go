@@ -164,3 +164,25 @@ func TestTextLeavesOutOnlyTheUsual(t *testing.T) {
 func joinedLines(text string) string {
 	return strings.ReplaceAll(text, "\n              ", " ")
 }
+
+// TestBytesPerTransfer: what was loaded is not divided by the transfers, and a
+// growth that says nothing is not divided at all.
+func TestBytesPerTransfer(t *testing.T) {
+	for loaded, want := range map[int64]string{
+		21_457_280: "500 B added per transfer",
+		31_457_280: "no larger than after loading, so that bytes per transfer cannot be told",
+		41_457_280: "no larger than after loading, so that bytes per transfer cannot be told",
+		31_400_000: "57.3 kB more than after loading, too little to tell bytes per transfer",
+	} {
+		r := validRun()
+		r.Data.Rows, r.Data.Loaded = map[string]int64{"transfer": 20_000}, &loaded
+		if text := textOf(t, r, TextOptions{Width: 200}); !strings.Contains(text, "; "+want+"\n") {
+			t.Errorf("loaded %d: want %q in\n%s", loaded, want, text)
+		}
+	}
+	r := validRun()
+	r.Data.Loaded = nil // as earlier versions left it
+	if text := textOf(t, r, TextOptions{Width: 200}); strings.Contains(text, "per transfer") {
+		t.Errorf("%s", text)
+	}
+}

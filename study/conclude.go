@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"assay/catalog"
 	"assay/check"
 	"assay/load"
 	"assay/report"
@@ -70,8 +71,20 @@ func (r *run) size(ctx context.Context) *workload.Size {
 	return &size
 }
 
+// sizeLoaded asks a bank's database what the accounts take on disk, so that what
+// the transfers add can be told. One that does not tell loses that figure alone.
+func (r *run) sizeLoaded(ctx context.Context) {
+	if r.scenario.Workload != catalog.Bank {
+		return
+	}
+	if size, err := r.store.Size(ctx); err == nil {
+		r.result.Data.Loaded = &size.Bytes
+	}
+}
+
 func enterSize(r *report.Result, size workload.Size) {
-	r.Data = report.Data{Bytes: size.Bytes, Tables: size.Tables, Indexes: size.Indexes, Rows: size.Rows, Measured: size.Measured, Kept: r.Data.Kept}
+	r.Data = report.Data{Bytes: size.Bytes, Tables: size.Tables, Indexes: size.Indexes, Rows: size.Rows, Measured: size.Measured,
+		Loaded: r.Data.Loaded, Kept: r.Data.Kept}
 }
 
 // keep drops the data if that was asked for, and else says where it is.

@@ -234,6 +234,7 @@ func (r *run) load(ctx context.Context) error {
 	r.result.Loading = report.Loading{
 		Rows: r.store.Rows(), Seconds: took, PerSecond: float64(r.store.Rows()) / took,
 	}
+	r.sizeLoaded(ctx)
 	product, err := r.store.Describe(ctx)
 	if err != nil {
 		return r.interrupted(ctx, err, r.loadingWords(progress))

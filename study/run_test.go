@@ -284,3 +284,13 @@ func TestAccountingDoubtsTheTester(t *testing.T) {
 		t.Errorf("an operation that was recorded and not judged was not missed: %+v", got)
 	}
 }
+
+// TestSizeAfterLoading is measured before the first transfer.
+func TestSizeAfterLoading(t *testing.T) {
+	s := small("", 1, 500)
+	s.Bank.Accounts = 10_000
+	d := carryOut(t, s).Result.Data
+	if d.Loaded == nil || *d.Loaded < 100_000 || *d.Loaded > d.Bytes {
+		t.Errorf("%+v", d)
+	}
+}
