@@ -295,40 +295,6 @@ type Fault struct {
 	Errors []ErrorCount `json:"errors"`
 }
 
-// Availability is what became of writes and reads under the client's policy.
-type Availability struct {
-	Policy string   `json:"policy"`
-	Read   string   `json:"read"`
-	Writes Outcomes `json:"writes"`
-	Reads  Outcomes `json:"reads"`
-	// Rows is how many rows were there in the end.
-	Rows int64 `json:"rows"`
-	// Lost counts acknowledged inserts that are not there.
-	Lost int64 `json:"lost"`
-	// Duplicates counts operations with more than one row, Surplus the rows
-	// beyond the first of each.
-	Duplicates int64 `json:"duplicates"`
-	Surplus    int64 `json:"surplus_rows"`
-	// UnknownDone counts operations that ended unknown and have a row,
-	// FailedDone those that ended as failed and have one all the same.
-	UnknownDone int64 `json:"unknown_done"`
-	FailedDone  int64 `json:"failed_done"`
-	// Stale counts reads that missed a row acknowledged before they began;
-	// StaleBy is the longest that one had then been acknowledged.
-	Stale   int64   `json:"stale_reads"`
-	StaleBy float64 `json:"stale_by_ms"`
-	// HungWrites and HungReads count calls without a time limit that hung
-	// until the run ended.
-	HungWrites int64 `json:"hung_writes"`
-	HungReads  int64 `json:"hung_reads"`
-	// LongestWrite and LongestRead are the longest single calls.
-	LongestWrite float64 `json:"longest_write_ms"`
-	LongestRead  float64 `json:"longest_read_ms"`
-	// WriteOutage and ReadOutage are the longest times without a success.
-	WriteOutage float64 `json:"write_outage_ms"`
-	ReadOutage  float64 `json:"read_outage_ms"`
-}
-
 // Cluster is the servers that were started for the run.
 type Cluster struct {
 	Spec string `json:"spec"`
