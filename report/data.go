@@ -1,0 +1,85 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/check"
+)
+
+// dataLines say what the data takes on disk.
+func dataLines(r *Result) []string {
+	var lines, rows []string
+	if r.Data.Bytes > 0 {
+		lines = append(lines, dataSize(r))
+	}
+	for _, name := range sortedNames(r.Data.Rows) {
+		rows = append(rows, check.Counted(r.Data.Rows[name], "row", "rows")+" in "+name)
+	}
+	if len(rows) > 0 {
+		lines = append(lines, strings.Join(rows, ", "))
+	}
+	if r.Data.Kept != "" {
+		lines = append(lines, "kept in "+r.Data.Kept)
+	}
+	if len(lines) == 0 {
+		lines = append(lines, "unknown")
+	}
+	return lines
+}
+
+// dataLabel names the figure of dataSize.
+func dataLabel(r *Result) string {
+	if r.Data.Measured != "" {
+		return "data size"
+	}
+	return "data on disk"
+}
+
+// dataInShort is dataLines without the rows, where there is a size, and
+// without the place, where that is the database's address.
+func dataInShort(r *Result) []string {
+	if r.Data.Bytes <= 0 {
+		return dataLines(r)
+	}
+	lines := []string{dataSize(r)}
+	if kept := r.Data.Kept; kept != "" && kept != r.Database.Address {
+		lines = append(lines, "kept in "+kept)
+	}
+	return lines
+}
+
+func dataSize(r *Result) string {
+	d := &r.Data
+	line := size(d.Bytes)
+	if d.Measured != "" {
+		line += " of " + d.Measured
+	}
+	if d.Tables > 0 || d.Indexes > 0 {
+		line += fmt.Sprintf(": tables %s, indexes %s", size(d.Tables), size(d.Indexes))
+	}
+	return joined("; ", line, growth(r))
+}
+
+// leastGrowth is the least growth in bytes that is divided by the rows that were
+// added. Databases take space in steps, of some ten pages for each table and
+// index, which are more than the rows of a short run.
+const leastGrowth = 1 << 20
+
+// growth says what each transfer added to the data since the accounts were
+// loaded, in rows and in whatever else the database keeps of it; empty if the size
+// after loading is not known or nothing was added.
+func growth(r *Result) string {
+	n, known := transfers(r)
+	if r.Data.Loaded == nil || !known || n == 0 {
+		return ""
+	}
+	added := r.Data.Bytes - *r.Data.Loaded
+	switch {
+	case added <= 0:
+		return "no larger than after loading, so that bytes per transfer cannot be told"
+	case added < leastGrowth:
+		return size(added) + " more than after loading, too little to tell bytes per transfer"
+	}
+	return size((added+n/2)/n) + " added per transfer"
+}
