@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"crypto/tls"
 	"net"
 	"net/url"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
+	"assay/driver/encryption"
 	"assay/workload"
 )
 
@@ -38,6 +40,7 @@ type settings struct {
 	// replication is how many copies of each row there are, or as many as
 	// there are nodes if that is less.
 	replication    int
+	encryption     *tls.Config // nil without TLS
 	connectTimeout time.Duration
 	// silence is how long a connection may say nothing before it is given up.
 	silence time.Duration
@@ -155,10 +158,15 @@ func (s *settings) setOptions(query string) error {
 		return s.malformed()
 	}
 	for name, given := range values {
-		value := given[0]
 		if len(given) > 1 {
 			return &workload.OptionError{Option: "the address's option", Value: name, Want: "each option once"}
 		}
+	}
+	if err := s.setEncryption(values); err != nil {
+		return err
+	}
+	for name, given := range values {
+		value := given[0]
 		switch name {
 		case "consistency":
 			level, found := levelOf(value)
@@ -173,10 +181,31 @@ func (s *settings) setOptions(query string) error {
 			}
 			s.replication = n
 		default:
-			return &workload.OptionError{Option: "the address's option", Value: name, Want: "consistency, replication"}
+			return &workload.OptionError{Option: "the address's option", Value: name, Want: "consistency, replication, tls, " + encryption.ParameterNames}
 		}
 	}
 	return nil
+}
+
+// setEncryption reads tls and what goes with it. A parameter that says how to
+// encrypt asks for it.
+func (s *settings) setEncryption(values url.Values) error {
+	asked := values.Get("tls")
+	if values.Has("tls") && asked != "true" && asked != "false" {
+		return &workload.OptionError{Option: "tls", Value: asked, Want: "true, false"}
+	}
+	values.Del("tls")
+	options, given, err := encryption.Take(values)
+	switch {
+	case err != nil:
+		return err
+	case asked == "false" && given != "":
+		return &workload.OptionError{Option: "tls", Value: asked, Want: "true, since there is " + given}
+	case asked != "true" && given == "":
+		return nil
+	}
+	s.encryption, err = options.Config()
+	return err
 }
 
 func levelOf(name string) (gocql.Consistency, bool) {

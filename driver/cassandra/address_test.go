@@ -52,7 +52,10 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		"cassandra://host?consistency=any": "local_quorum", "cassandra://host?consistency=each_quorum": "local_quorum",
 		"cassandra://host?replication=0": "copies", "cassandra://host?replication=many": "copies",
 		"cassandra://host?retries=3": "consistency, replication", "cassandra://host?consistency=one&consistency=all": "once",
-		"cassandra://host#x": "cassandra://", "mongodb://host": "cassandra://",
+		"cassandra://host?tls=maybe": "true, false", "cassandra://host?tls=false&tlsInsecure=true": "tlsInsecure",
+		"cassandra://host?tlsCAFile=none.pem": "no such file", "cassandra://host?tlsInsecure=1": "true, false",
+		"cassandra://host?ssl-ca=x": "tlsCAFile, tlsCertFile, tlsKeyFile",
+		"cassandra://host#x":        "cassandra://", "mongodb://host": "cassandra://",
 	} {
 		s, err := parse(workload.Target{Address: address})
 		var option *workload.OptionError

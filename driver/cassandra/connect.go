@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -63,7 +62,7 @@ type connection struct {
 // connect makes the first contact within target.ConnectTimeout: nobody there is
 // *workload.UnreachableError, a user that is refused *workload.AuthError.
 func connect(ctx context.Context, s *settings) (*connection, error) {
-	seen := &refusals{}
+	seen := &refusals{encrypted: s.encryption != nil}
 	cluster := s.cluster(seen)
 	ctx, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()
@@ -105,7 +104,7 @@ func (s *settings) cluster(seen *refusals) *gocql.ClusterConfig {
 	c.Consistency = s.consistency
 	c.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
 	c.Metadata.CacheMode = gocql.KeyspaceOnly
-	c.Dialer = &dialer{timeout: s.connectTimeout, silence: s.silence}
+	c.HostDialer = &dialer{timeout: s.connectTimeout, silence: s.silence, encryption: s.encryption, hosts: s.hosts, names: map[string]string{}}
 	c.Authenticator = login{user: s.user, password: s.password}
 	c.ConnectObserver = seen
 	c.StreamObserver = streams{}
@@ -114,8 +113,12 @@ func (s *settings) cluster(seen *refusals) *gocql.ClusterConfig {
 
 // refused turns an error of the first contact into what users are told.
 func (s *settings) refused(err error, seen *refusals) error {
-	if reason := seen.reason(); reason != "" {
-		return &workload.AuthError{Address: s.printable, User: s.user, Reason: reason}
+	user, handshake := seen.reasons()
+	if user != "" {
+		return &workload.AuthError{Address: s.printable, User: s.user, Reason: user}
+	}
+	if handshake != "" {
+		err = errors.New(handshake)
 	}
 	return &workload.UnreachableError{Address: s.printable, Err: err}
 }
@@ -142,48 +145,6 @@ func (l login) Challenge(request []byte) ([]byte, gocql.Authenticator, error) {
 
 // Success implements gocql.Authenticator.
 func (l login) Success([]byte) error { return nil }
-
-// refusals remembers that a server refused the user: gocql's own error for a
-// session that cannot be had is only a text.
-type refusals struct {
-	mu   sync.Mutex
-	last string
-}
-
-// ObserveConnect implements gocql.ConnectObserver.
-func (r *refusals) ObserveConnect(o gocql.ObservedConnect) {
-	var answer gocql.RequestError
-	reason := ""
-	switch {
-	case errors.Is(o.Err, errNoUser):
-		reason = errNoUser.Error()
-	case errors.As(o.Err, &answer) && (answer.Code() == gocql.ErrCodeCredentials || answer.Code() == gocql.ErrCodeUnauthorized):
-		reason = answer.Message()
-	default:
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.last = reason
-}
-
-func (r *refusals) reason() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.last
-}
-
-// dialer makes connections that end when they are silent.
-type dialer struct{ timeout, silence time.Duration }
-
-// DialContext implements gocql.Dialer.
-func (d *dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: d.timeout}).DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return &watched{Conn: conn, silence: d.silence}, nil
-}
 
 // watched is a connection from which something must come now and then.
 type watched struct {

@@ -9,6 +9,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
+	"assay/driver/encryption"
 	"assay/workload"
 )
 
@@ -44,6 +45,7 @@ func (k *keyspace) Describe(ctx context.Context) (workload.Product, error) {
 		{Name: "consistency of writes", Value: strings.ToLower(k.consistency.String())},
 		{Name: "consistency of reads", Value: strings.ToLower(k.reads.String())},
 		{Name: "replication", Value: strings.Join(replication, ", ")},
+		{Name: encryption.Setting, Value: encryption.State(k.encryption)},
 		{Name: "timestamps", Value: "of the client"},
 		{Name: "client's retries", Value: "none"},
 		{Name: "client's choice of nodes", Value: "a row's replicas in turn (gocql's token-aware policy)"},

@@ -3,11 +3,13 @@ package rest
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/url"
 	"strings"
 	"time"
 
+	"assay/driver/encryption"
 	"assay/workload"
 )
 
@@ -17,9 +19,9 @@ const defaultConnectTimeout = 10 * time.Second
 type settings struct {
 	base           string // scheme, host and path, without a slash at its end
 	hostPort       string
-	host           string // for the header and the certificate
-	prefix         string // the path before those of the service
-	secure         bool
+	host           string      // for the header and the certificate
+	prefix         string      // the path before those of the service
+	encryption     *tls.Config // nil for http
 	connectTimeout time.Duration
 }
 
@@ -27,22 +29,26 @@ type settings struct {
 // that holds no password.
 func parse(target workload.Target) (*settings, error) {
 	malformed := &workload.OptionError{Option: "address", Value: workload.Redact(target.Address),
-		Want: "http://HOST:PORT or https://HOST:PORT, without user, password or parameters, which the service does not have"}
+		Want: "http://HOST:PORT or https://HOST:PORT, without user or password, which the service does not have"}
 	u, err := url.Parse(target.Address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
-		u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "" {
+		u.User != nil || u.Fragment != "" || u.Opaque != "" {
 		return nil, malformed
+	}
+	config, err := readEncryption(u)
+	if err != nil {
+		return nil, err
 	}
 	if target.Isolation != "" {
 		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation, Want: "none here; it is chosen where the service is started"}
 	}
 	s := &settings{
-		secure: u.Scheme == "https", host: u.Host, prefix: strings.TrimRight(u.EscapedPath(), "/"),
+		encryption: config, host: u.Host, prefix: strings.TrimRight(u.EscapedPath(), "/"),
 		connectTimeout: target.ConnectTimeout,
 	}
 	port := u.Port()
 	if port == "" {
-		port = map[bool]string{false: "80", true: "443"}[s.secure]
+		port = map[bool]string{false: "80", true: "443"}[s.encryption != nil]
 	}
 	s.hostPort = net.JoinHostPort(u.Hostname(), port)
 	s.base = u.Scheme + "://" + s.host + s.prefix
@@ -50,6 +56,44 @@ func parse(target workload.Target) (*settings, error) {
 		s.connectTimeout = defaultConnectTimeout
 	}
 	return s, nil
+}
+
+// readEncryption reads the parameters of an address, which are those of TLS
+// alone.
+func readEncryption(u *url.URL) (*tls.Config, error) {
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, &workload.OptionError{Option: "the address's parameters", Value: "(unreadable)", Want: encryption.ParameterNames}
+	}
+	options, given, err := encryption.Take(values)
+	if err != nil {
+		return nil, err
+	}
+	for name := range values {
+		return nil, &workload.OptionError{Option: "the address's parameter", Value: name, Want: encryption.ParameterNames}
+	}
+	if u.Scheme == "https" {
+		return options.Config()
+	}
+	if given != "" {
+		return nil, &workload.OptionError{Option: "the address's parameter", Value: given, Want: "none with http; https encrypts"}
+	}
+	return nil, nil
+}
+
+// plain takes the address, which the user knows, out of an error of net/http,
+// and puts a failed handshake in words.
+func plain(err error) error {
+	if text, ok := encryption.Reason(err, encryption.TakenAdvice("http://")); ok {
+		return errors.New(text)
+	}
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
 }
 
 // dial opens a connection to the service; network and address are net/http's
@@ -62,13 +106,14 @@ func (s *settings) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // dialSession is dial with the handshake of TLS where there is one.
 func (s *settings) dialSession(ctx context.Context) (net.Conn, error) {
 	conn, err := s.dial(ctx, "", "")
-	if err != nil || !s.secure {
+	if err != nil || s.encryption == nil {
 		return conn, err
 	}
 	limit, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()
-	name, _, _ := net.SplitHostPort(s.hostPort)
-	secured := tls.Client(conn, &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12})
+	config := s.encryption.Clone()
+	config.ServerName, _, _ = net.SplitHostPort(s.hostPort)
+	secured := tls.Client(conn, config)
 	if err := secured.HandshakeContext(limit); err != nil {
 		_ = conn.Close() // it was of no use
 		return nil, err

@@ -100,7 +100,8 @@ func TestAServiceThatAllowsNoReset(t *testing.T) {
 }
 
 func TestAddresses(t *testing.T) {
-	for _, wrong := range []string{"http://", "http://u:hunter2@host", "http://host?x=1", "ftp://host", "http://host/#a", "http:host"} {
+	for _, wrong := range []string{"http://", "http://u:hunter2@host", "http://host?x=1", "ftp://host",
+		"http://host?tlsCAFile=x", "https://host?tlsCAFile=none.pem", "https://host?sslmode=x", "https://host?tlsInsecure=1", "http://host/#a", "http:host"} {
 		_, err := OpenEntity(t.Context(), workload.Target{Address: wrong})
 		var refused *workload.OptionError
 		if !errors.As(err, &refused) || strings.Contains(err.Error(), "hunter2") {
@@ -119,14 +120,21 @@ func TestAddresses(t *testing.T) {
 	}
 	for address, want := range map[string]settings{
 		"http://host":             {base: "http://host", hostPort: "host:80", host: "host"},
-		"https://host/":           {base: "https://host", hostPort: "host:443", host: "host", secure: true},
+		"https://host/":           {base: "https://host", hostPort: "host:443", host: "host"},
 		"http://host:8080/a/b/":   {base: "http://host:8080/a/b", hostPort: "host:8080", host: "host:8080", prefix: "/a/b"},
 		"http://[2001:db8::1]:90": {base: "http://[2001:db8::1]:90", hostPort: "[2001:db8::1]:90", host: "[2001:db8::1]:90"},
 	} {
 		got, err := parse(workload.Target{Address: address})
 		want.connectTimeout = defaultConnectTimeout
-		if err != nil || *got != want {
-			t.Errorf("%s: %+v, %v", address, got, err)
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		if encrypted := got.encryption != nil; encrypted != strings.HasPrefix(address, "https:") {
+			t.Errorf("%s: encrypted %v", address, encrypted)
+		}
+		if got.encryption = nil; *got != want {
+			t.Errorf("%s: %+v", address, got)
 		}
 	}
 }

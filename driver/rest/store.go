@@ -23,6 +23,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"assay/driver/encryption"
 	"assay/workload"
 	"assay/workload/entity"
 )
@@ -38,8 +39,8 @@ type store struct {
 }
 
 // OpenEntity reaches the service at target.Address, http://HOST:PORT or
-// https://HOST:PORT with an optional path before those of the service, and
-// returns its Store. The service must have been started with --allow-reset,
+// https://HOST:PORT with an optional path before those of the service and the
+// parameters of readEncryption, and returns its Store. The service must have been started with --allow-reset,
 // else *workload.OptionError; nobody there is *workload.UnreachableError.
 func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, error) {
 	o, err := parse(target)
@@ -50,7 +51,7 @@ func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, erro
 	// A connection for each request: one that is reused may break, and be
 	// replaced unasked.
 	s.admin = &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, DialContext: o.dial, TLSHandshakeTimeout: o.connectTimeout, DisableCompression: true},
+		Transport:     &http.Transport{DisableKeepAlives: true, DialContext: o.dial, TLSClientConfig: o.encryption, TLSHandshakeTimeout: o.connectTimeout, DisableCompression: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	limit, cancel := context.WithTimeout(ctx, o.connectTimeout)
@@ -130,17 +131,6 @@ func (s *store) refusal(doing string, code int, text []byte) error {
 	}
 }
 
-// plain takes the address, which the user knows, out of an error of net/http.
-func plain(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
-		}
-		err = inner
-	}
-}
-
 func failed(doing string, err error) error { return fmt.Errorf("rest: %s: %w", doing, err) }
 
 // problemOf reads a problem; ok is false if it is none of the service's.
@@ -179,7 +169,14 @@ func (s *store) describe(ctx context.Context) (workload.Product, error) {
 }
 
 // Describe implements entity.Store: what is behind the service.
-func (s *store) Describe(ctx context.Context) (workload.Product, error) { return s.describe(ctx) }
+func (s *store) Describe(ctx context.Context) (workload.Product, error) {
+	product, err := s.describe(ctx)
+	if err == nil {
+		// The service tells of its own connections under the plain name.
+		product.Settings = append(product.Settings, workload.Setting{Name: encryption.Setting + " of the service", Value: encryption.State(s.encryption)})
+	}
+	return product, err
+}
 
 // Promise implements entity.Promising: what the database behind the service
 // promises, since each request waits for it.

@@ -1,0 +1,138 @@
+package cassandra
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"assay/driver/encryption"
+)
+
+// dialer makes connections that end when they are silent, with TLS if there is
+// a configuration of it.
+type dialer struct {
+	timeout, silence time.Duration
+	encryption       *tls.Config
+
+	// hosts are those of the address, host:port.
+	hosts []string
+
+	mu sync.Mutex
+	// names are the names in hosts by the IP addresses that they stand for.
+	names map[string]string
+}
+
+// DialHost implements gocql.HostDialer.
+func (d *dialer) DialHost(ctx context.Context, host *gocql.HostInfo) (*gocql.DialedHost, error) {
+	address := host.ConnectAddressAndPort()
+	raw, err := (&net.Dialer{Timeout: d.timeout}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	conn := &watched{Conn: raw, silence: d.silence}
+	if d.encryption == nil {
+		return &gocql.DialedHost{Conn: conn}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.timeout) // gocql's own has no end
+	defer cancel()
+	config := d.encryption.Clone()
+	config.ServerName = d.nameOf(ctx, host.ConnectAddress().String())
+	return gocql.WrapTLS(ctx, conn, address, config)
+}
+
+// nameOf is what the certificate of the node with this IP address is to be for:
+// the name by which the address of the run has it, else the IP address. gocql
+// resolves names itself and keeps none of them.
+func (d *dialer) nameOf(ctx context.Context, ip string) string {
+	d.mu.Lock()
+	known := d.names[ip]
+	d.mu.Unlock()
+	if known != "" {
+		return known
+	}
+	found := map[string]string{}
+	for _, hostPort := range d.hosts {
+		host, _, _ := net.SplitHostPort(hostPort) // the address was parsed
+		if host == ip {
+			return ip
+		}
+		if net.ParseIP(host) != nil {
+			continue
+		}
+		addresses, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+		if err != nil {
+			continue // then the node's own address must do
+		}
+		for _, address := range addresses {
+			found[address.IP.String()] = host
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.Copy(d.names, found)
+	return cmp.Or(d.names[ip], ip)
+}
+
+// refusals remembers why nodes refused: gocql's own error for a session that
+// cannot be had is only a text.
+type refusals struct {
+	encrypted bool
+
+	mu        sync.Mutex
+	user      string
+	handshake string
+}
+
+// ObserveConnect implements gocql.ConnectObserver.
+func (r *refusals) ObserveConnect(o gocql.ObservedConnect) {
+	var answer gocql.RequestError
+	reason, handshake := "", ""
+	switch {
+	case o.Err == nil:
+		return
+	case errors.Is(o.Err, errNoUser):
+		reason = errNoUser.Error()
+	case errors.As(o.Err, &answer) && (answer.Code() == gocql.ErrCodeCredentials || answer.Code() == gocql.ErrCodeUnauthorized):
+		reason = answer.Message()
+	default:
+		handshake = r.handshakeOf(o.Err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if reason != "" {
+		r.user = reason
+	}
+	if handshake != "" {
+		r.handshake = handshake
+	}
+}
+
+// handshakeOf is why there is no TLS, or no connection without it; "" for
+// another reason.
+func (r *refusals) handshakeOf(err error) string {
+	if text, ok := encryption.Reason(err, encryption.TakenAdvice("tls=false")); ok {
+		return text
+	}
+	closed := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || strings.HasSuffix(err.Error(), io.EOF.Error())
+	if closed && !r.encrypted {
+		return "it closes the connection, as a node does that takes encrypted connections only: tls=true&tlsCAFile=FILE asks for one"
+	}
+	return ""
+}
+
+// reasons are why a user was refused, and why a handshake failed.
+func (r *refusals) reasons() (user, handshake string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.user, r.handshake
+}

@@ -1,0 +1,109 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/cluster"
+	"assay/driver/drivertest"
+	"assay/workload"
+)
+
+// encryptedNode starts a node with a second port that takes encrypted
+// connections only, from clients that show a certificate, and returns that port.
+// Its own certificate is for names.
+func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) (port int) {
+	t.Helper()
+	ports := new(cluster.Ports)
+	port, err := ports.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := ca.Server(names...)
+	quoted := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "'" + strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n\n") + "'" // YAML folds single ends of lines
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), startBound)
+	defer cancel()
+	c, err := cluster.StartCassandra(ctx, cluster.CassandraOptions{Nodes: 1, Ports: ports, Settings: []string{
+		fmt.Sprintf("native_transport_port_ssl: %d", port),
+		fmt.Sprintf("client_encryption_options: {enabled: true, optional: false, require_client_auth: true, ssl_context_factory: "+
+			"{class_name: org.apache.cassandra.security.PEMBasedSslContextFactory, parameters: {private_key: %s, trusted_certificates: %s}}}",
+			quoted(shown.Both), quoted(ca.File)),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return port
+}
+
+func TestEncryptedConnections(t *testing.T) {
+	ca, stranger := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
+	const named = "localhost"
+	port := encryptedNode(t, ca, named)
+	pair := func(p drivertest.Pair) string { return "&tlsCertFile=" + p.Certificate + "&tlsKeyFile=" + p.Key }
+	client, unknown := pair(ca.Client("me")), pair(stranger.Client("me"))
+	for name, c := range map[string]struct {
+		host, query string
+		want        string // of Describe, or
+		refusal     string // what the error speaks of
+	}{
+		"verified":                 {named, "tlsCAFile=" + ca.File + client, "verified", ""},
+		"another name":             {"127.0.0.1", "tlsCAFile=" + ca.File + client, "", "is for localhost and not for 127.0.0.1"},
+		"any name":                 {"127.0.0.1", "tlsCAFile=" + ca.File + client + "&tlsAllowInvalidHostnames=true", "encrypted, host name not verified", ""},
+		"not verified":             {"127.0.0.1", "tlsInsecure=true" + client, "encrypted, not verified", ""},
+		"another CA":               {named, "tlsCAFile=" + stranger.File + client, "", "tlsCAFile=FILE"},
+		"the system's CAs":         {named, "tls=true" + client, "", "tlsCAFile=FILE"},
+		"no certificate":           {named, "tlsCAFile=" + ca.File, "", "tlsCertFile=FILE"},
+		"a stranger's certificate": {named, "tlsCAFile=" + ca.File + unknown, "", "tlsCertFile=FILE"},
+		"not encrypted":            {"127.0.0.1", "", "", "tls=true"},
+	} {
+		address := fmt.Sprintf("cassandra://%s:%d/?%s", c.host, port, c.query)
+		got, err := describedTLS(t, address)
+		unreachable := errors.As(err, new(*workload.UnreachableError))
+		if got != c.want || unreachable != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.refusal) {
+			t.Errorf("%s: %q, %v; want %q or an error with %q", name, got, err, c.want, c.refusal)
+		}
+	}
+}
+
+// describedTLS opens a Store and returns what it says of its connections.
+func describedTLS(t *testing.T, address string) (string, error) {
+	t.Helper()
+	opened, err := OpenAvailability(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute})
+	if err != nil {
+		return "", err
+	}
+	store := opened.(*availabilityStore)
+	defer store.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), startBound)
+	defer cancel()
+	if err := store.Create(ctx, workload.Mark{Run: "tls", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
+		t.Fatal(err)
+	}
+	product, err := store.Describe(ctx)
+	if err := errors.Join(err, store.Drop(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	for _, setting := range product.Settings {
+		if setting.Name == "tls" {
+			return setting.Value, nil
+		}
+	}
+	t.Fatalf("no word of TLS in %v", product.Settings)
+	return "", nil
+}

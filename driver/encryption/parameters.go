@@ -1,0 +1,48 @@
+package encryption
+
+import (
+	"net/url"
+
+	"assay/workload"
+)
+
+// The parameters of addresses where the database has no words of its own; the
+// names are those of MongoDB's connection string as far as it has them.
+const (
+	caFile         = "tlsCAFile"
+	certFile       = "tlsCertFile"
+	keyFile        = "tlsKeyFile"
+	anyHostname    = "tlsAllowInvalidHostnames"
+	anyServer      = "tlsInsecure"
+	ParameterNames = caFile + ", " + certFile + ", " + keyFile + ", " + anyHostname + ", " + anyServer
+)
+
+// Take takes these parameters out of values. given is the name of one that is
+// there, "" for none. Errors are *workload.OptionError.
+func Take(values url.Values) (options Options, given string, err error) {
+	take := func(name string) string {
+		value := values.Get(name)
+		if values.Has(name) {
+			given = name
+		}
+		values.Del(name)
+		return value
+	}
+	options.CA = File{caFile, take(caFile)}
+	options.Certificate, options.Key = File{certFile, take(certFile)}, File{keyFile, take(keyFile)}
+	for name, verify := range map[string]Verification{anyHostname: ChainOnly, anyServer: Nothing} {
+		switch value := take(name); value {
+		case "", "false":
+		case "true":
+			options.Verify = max(options.Verify, verify)
+		default:
+			return options, given, &workload.OptionError{Option: name, Value: value, Want: "true, false"}
+		}
+	}
+	return options, given, nil
+}
+
+// TakenAdvice names these parameters.
+func TakenAdvice(off string) Advice {
+	return Advice{CA: caFile, Certificate: certFile + "=FILE&" + keyFile + "=FILE", AnyHost: anyHostname + "=true", Off: off}
+}

@@ -1,0 +1,107 @@
+package rest
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/driver/drivertest"
+	"assay/driver/sqlite"
+	"assay/serve"
+	"assay/workload"
+	"assay/workload/entity"
+)
+
+// startEncrypted runs a service behind TLS, as one that stands behind a proxy,
+// and returns its port. Its certificate is for names.
+func startEncrypted(t *testing.T, ca *drivertest.Authority, names ...string) (port string) {
+	t.Helper()
+	store, err := sqlite.OpenEntity(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := serve.DefaultOptions()
+	o.AllowReset, o.Version, o.Sessions = true, "test", 8
+	service, err := serve.New(t.Context(), store, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := ca.Server(names...)
+	pair, err := tls.LoadX509KeyPair(shown.Certificate, shown.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- service.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-ended, store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	_, port, err = net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+func TestEncryptedConnections(t *testing.T) {
+	ca, stranger := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
+	port := startEncrypted(t, ca, "127.0.0.1")
+	for name, c := range map[string]struct {
+		host, query string
+		want        string // of Describe, or
+		refusal     string // what the error speaks of
+	}{
+		"verified":         {"127.0.0.1", "tlsCAFile=" + ca.File, "verified", ""},
+		"any name":         {"localhost", "tlsCAFile=" + ca.File + "&tlsAllowInvalidHostnames=true", "encrypted, host name not verified", ""},
+		"not verified":     {"localhost", "tlsInsecure=true", "encrypted, not verified", ""},
+		"another name":     {"localhost", "tlsCAFile=" + ca.File, "", "is for 127.0.0.1 and not for localhost"},
+		"another CA":       {"127.0.0.1", "tlsCAFile=" + stranger.File, "", "tlsCAFile=FILE"},
+		"the system's CAs": {"127.0.0.1", "", "", "tlsCAFile=FILE"},
+	} {
+		got, err := describedTLS(t, "https://"+net.JoinHostPort(c.host, port)+"/?"+c.query)
+		unreachable := errors.As(err, new(*workload.UnreachableError))
+		if got != c.want || unreachable != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.refusal) {
+			t.Errorf("%s: %q, %v; want %q or an error with %q", name, got, err, c.want, c.refusal)
+		}
+	}
+}
+
+// describedTLS opens a Store, writes through a session of its own, and returns
+// what the Store says of its connections.
+func describedTLS(t *testing.T, address string) (string, error) {
+	t.Helper()
+	store, err := OpenEntity(t.Context(), workload.Target{Address: address})
+	if err != nil {
+		return "", err
+	}
+	defer store.Close()
+	config := entity.Defaults()
+	config.Entities = 5
+	run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 2, Each: 5, Attempts: 1}
+	if f := run.Valid(t.Context(), t, store).Figures; f.Writes.Outcomes.Committed+f.Reads.Outcomes.Committed != 10 {
+		t.Errorf("%+v", f)
+	}
+	product, err := store.Describe(t.Context())
+	if err := errors.Join(err, store.Drop(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, setting := range product.Settings {
+		if setting.Name == "tls of the service" {
+			return setting.Value, nil
+		}
+	}
+	t.Fatalf("no word of TLS in %v", product.Settings)
+	return "", nil
+}
