@@ -11,7 +11,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -56,7 +55,7 @@ func (o Options) Config() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CA.Path != "" {
 		if o.Verify == Nothing {
-			return nil, refuse(o.CA, "none where certificates are not verified")
+			return nil, refuse(o.CA, "", "none where certificates are not verified")
 		}
 		text, err := o.CA.read()
 		if err != nil {
@@ -64,7 +63,7 @@ func (o Options) Config() (*tls.Config, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, refuse(o.CA, "a PEM file with the certificate of an authority; this one has none")
+			return nil, refuse(o.CA, "it has no certificate", "a PEM file with the certificate of an authority")
 		}
 	}
 	if err := o.addCertificate(config); err != nil {
@@ -86,16 +85,16 @@ func (o Options) addCertificate(config *tls.Config) error {
 	case o.Certificate.Path == "" && o.Key.Path == "":
 		return nil
 	case o.Key.Path == "":
-		return refuse(o.Certificate, o.Key.Parameter+"=FILE beside it, the key of this certificate")
+		return refuse(o.Certificate, "", o.Key.Parameter+"=FILE beside it, the key of this certificate")
 	case o.Certificate.Path == "":
-		return refuse(o.Key, o.Certificate.Parameter+"=FILE beside it, the certificate of this key")
+		return refuse(o.Key, "", o.Certificate.Parameter+"=FILE beside it, the certificate of this key")
 	}
 	certificate, err := o.Certificate.read()
 	if err != nil {
 		return err
 	}
 	if !hasBlock(certificate, "CERTIFICATE") {
-		return refuse(o.Certificate, "a PEM file with the client's certificate; this one has none")
+		return refuse(o.Certificate, "it has no certificate", "a PEM file with the client's certificate")
 	}
 	key, err := o.Key.read()
 	if err != nil {
@@ -103,13 +102,13 @@ func (o Options) addCertificate(config *tls.Config) error {
 	}
 	switch {
 	case !hasBlock(key, "PRIVATE KEY"):
-		return refuse(o.Key, "a PEM file with a private key; this one has none")
+		return refuse(o.Key, "it has no key", "a PEM file with a private key")
 	case bytes.Contains(key, []byte("ENCRYPTED")):
-		return refuse(o.Key, "a key without a passphrase, readable by its owner alone; this one is encrypted")
+		return refuse(o.Key, "it is encrypted", "a key without a passphrase, in a file that its owner alone may read")
 	}
 	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
-		return refuse(o.Key, fmt.Sprintf("the key of the certificate in %s (%s)", o.Certificate.Path, strings.TrimPrefix(err.Error(), "tls: ")))
+		return refuse(o.Key, strings.TrimPrefix(err.Error(), "tls: "), "the key of the certificate in "+o.Certificate.Path)
 	}
 	config.Certificates = []tls.Certificate{pair}
 	return nil
@@ -136,7 +135,7 @@ func (f File) read() ([]byte, error) {
 		err = path.Err // the rest is said already
 	}
 	if err != nil {
-		return nil, refuse(f, fmt.Sprintf("a PEM file that can be read (%v)", err))
+		return nil, refuse(f, err.Error(), "a PEM file that can be read")
 	}
 	return text, nil
 }
@@ -162,8 +161,8 @@ func readBounded(path string) ([]byte, error) {
 	return text, err
 }
 
-func refuse(f File, want string) error {
-	return &workload.OptionError{Option: f.Parameter, Value: f.Path, Want: want}
+func refuse(f File, reason, want string) error {
+	return &workload.OptionError{Option: f.Parameter, Value: f.Path, Reason: reason, Want: want}
 }
 
 // verifyChain verifies a server's certificate without its name.

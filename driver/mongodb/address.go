@@ -82,6 +82,9 @@ func parse(target workload.Target, workloadName string) (*settings, error) {
 	}
 	o := options.Client().ApplyURI(withoutOurs(target.Address))
 	if err := o.Validate(); err != nil {
+		if err := checkFiles(parsed); err != nil {
+			return nil, err
+		}
 		return nil, s.malformed(err)
 	}
 	s.options = o

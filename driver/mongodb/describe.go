@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"assay/driver/encryption"
 	"assay/workload"
 )
 
@@ -83,7 +84,8 @@ func (d *description) engine(ctx context.Context) {
 	}
 }
 
-// concerns are the guarantees that the transfers ask for.
+// concerns are the guarantees that the transfers ask for, and what is known of
+// the connections, which the library makes alike.
 func (d *description) concerns() {
 	isolation := snapshotLevel
 	if d.sharded && d.readConcern.Level != snapshotLevel {
@@ -100,6 +102,7 @@ func (d *description) concerns() {
 		retries += ", although the address asks for retries"
 	}
 	d.set("library's retries", retries)
+	d.set(encryption.Setting, encryption.State(d.options.TLSConfig))
 	d.set("connections at most", strconv.FormatUint(*d.options.MaxPoolSize, 10))
 }
 

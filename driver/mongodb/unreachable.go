@@ -2,8 +2,6 @@ package mongodb
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +11,11 @@ import (
 	"syscall"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 	topologies "go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+
+	"assay/driver/encryption"
 )
 
 // plainError is an error of the library in words for users, which the library's
@@ -86,7 +87,9 @@ func noServer(e topology.ServerSelectionError) string {
 func reason(err error) string {
 	var dns *net.DNSError
 	var command mongo.CommandError
-	var record tls.RecordHeaderError
+	if text, ok := encryption.Reason(err, advice()); ok {
+		return text
+	}
 	switch {
 	case errors.As(err, &dns):
 		return "the name of the host cannot be resolved"
@@ -94,11 +97,6 @@ func reason(err error) string {
 		return "nobody listens there (connection refused)"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "there is no way to the host"
-	case errors.As(err, &record):
-		return "it does not speak TLS, which the address asks for"
-	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(x509.UnknownAuthorityError)),
-		errors.As(err, new(x509.HostnameError)), errors.As(err, new(x509.CertificateInvalidError)):
-		return "its TLS certificate is not accepted"
 	case errors.As(err, &command) && command.Code != 0:
 		return "the server says: " + command.Message
 	case mongo.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
@@ -106,7 +104,7 @@ func reason(err error) string {
 	case errors.Is(err, context.Canceled):
 		return "the attempt was cancelled"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "it closes the connection, as a server does that wants TLS, or that is no MongoDB"
+		return "it closes the connection, as a server does that takes only encrypted connections (tls=true&tlsCAFile=FILE), or clients with a certificate (tlsCertificateKeyFile=FILE), or that is no MongoDB"
 	default:
 		return "it does not answer as a MongoDB server does"
 	}
@@ -125,3 +123,22 @@ func onlyRefused(err error) bool {
 // refusedConnection reports whether a machine answered that nobody listens
 // there.
 func refusedConnection(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+
+// advice names the parameters of MongoDB's connection string, as far as its Go
+// driver has them.
+func advice() encryption.Advice {
+	return encryption.Advice{CA: "tlsCAFile", Certificate: "tlsCertificateKeyFile=FILE", AnyHost: "tlsInsecure=true", Off: "tls=false"}
+}
+
+// checkFiles says which of the files that an address names cannot be used, in a
+// *workload.OptionError; nil if that is not what is wrong with it. It is asked
+// after the library has refused the address, whose words do not name the file.
+func checkFiles(c *connstring.ConnString) error {
+	options := encryption.Options{CA: encryption.File{Parameter: "tlsCAFile", Path: c.SSLCaFile}}
+	if !c.SSLClientCertificateKeyPasswordSet {
+		both := encryption.File{Parameter: "tlsCertificateKeyFile", Path: c.SSLClientCertificateKeyFile}
+		options.Certificate, options.Key = both, both
+	}
+	_, err := options.Config()
+	return err
+}

@@ -109,7 +109,7 @@ func TestNoServer(t *testing.T) {
 		{selection(topologies.TopologyKindSharded, server(topologies.ServerKindMongos, nil)), "none of its servers can do what the address asks for", false},
 		{selection(0, server(0, nil)), "no answer in time", false},
 		{selection(0, server(0, refused), server(0, io.EOF)),
-			"it closes the connection, as a server does that wants TLS, or that is no MongoDB; nobody listens there (connection refused)", false},
+			"it closes the connection, as a server does that takes only encrypted connections (tls=true&tlsCAFile=FILE), or clients with a certificate (tlsCertificateKeyFile=FILE), or that is no MongoDB; nobody listens there (connection refused)", false},
 		{selection(0, server(0, refused), server(0, refused)), "nobody listens there (connection refused)", true},
 		{selection(0, server(0, mongo.CommandError{Code: 18, Message: "Authentication failed."})), "the server says: Authentication failed.", false},
 	} {

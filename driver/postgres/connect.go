@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"assay/driver/encryption"
 	"assay/workload"
 )
 
@@ -73,6 +74,9 @@ func parse(target workload.Target) (config *pgx.ConnConfig, dialect string, err 
 	}
 	config, err = pgx.ParseConfig(address)
 	if err != nil {
+		if err := checkFiles(address); err != nil {
+			return nil, "", err
+		}
 		return nil, "", malformed(target.Address, err)
 	}
 	config.ConnectTimeout = target.ConnectTimeout
@@ -116,11 +120,14 @@ func connectError(ctx context.Context, config *pgx.ConnConfig, address string, e
 	}
 	var answer *pgconn.PgError
 	if !errors.As(err, &answer) {
+		if text, ok := encryption.Reason(err, advice()); ok {
+			return &workload.UnreachableError{Address: address, Err: errors.New(text)}
+		}
 		return &workload.UnreachableError{Address: address, Err: plain(err)}
 	}
 	switch answer.Code {
 	case codeInvalidPassword, codeInvalidAuthorization, codeInsufficientPrivilege:
-		return &workload.AuthError{Address: address, User: config.User, Reason: answer.Message}
+		return &workload.AuthError{Address: address, User: config.User, Reason: refusedUser(answer.Message)}
 	case codeInvalidCatalogName:
 		return fmt.Errorf("there is no database %q on %s; create it, or name another one in the address: %w",
 			config.Database, address, answer)

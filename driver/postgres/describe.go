@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"assay/driver/encryption"
 	"assay/workload"
 )
 
@@ -39,6 +40,7 @@ func (p *place) describe(ctx context.Context, conn *pgx.Conn) (workload.Product,
 		}
 	}
 	add("isolation", isolation)
+	add(encryption.Setting, protection(conn))
 	if p.told || p.dialect.name != postgresql().name {
 		add("dialect", p.dialect.name)
 	}

@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"cmp"
+	"crypto/tls"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/driver/encryption"
+)
+
+// advice names the parameters of libpq (PostgreSQL manual, "Parameter Key
+// Words").
+func advice() encryption.Advice {
+	return encryption.Advice{CA: "sslrootcert", Certificate: "sslcert=FILE&sslkey=FILE", AnyHost: "sslmode=verify-ca", Off: "sslmode=disable"}
+}
+
+// checkFiles says which of the files that an address or the environment names
+// cannot be used, in a *workload.OptionError; nil if that is not what is wrong
+// with it. It is asked after pgx has refused the address, with an error that
+// quotes it.
+func checkFiles(address string) error {
+	var values url.Values
+	if u, err := url.Parse(address); err == nil {
+		values = u.Query()
+	}
+	file := func(parameter, variable string) encryption.File {
+		return encryption.File{Parameter: parameter, Path: cmp.Or(values.Get(parameter), os.Getenv(variable))}
+	}
+	options := encryption.Options{CA: file("sslrootcert", "PGSSLROOTCERT"), Certificate: file("sslcert", "PGSSLCERT"), Key: file("sslkey", "PGSSLKEY")}
+	if options.CA.Path == "system" {
+		options.CA.Path = ""
+	}
+	if values.Has("sslpassword") {
+		options.Certificate, options.Key = encryption.File{}, encryption.File{}
+	}
+	_, err := options.Config()
+	return err
+}
+
+// protection says how a connection is protected. With sslmode=prefer and allow
+// it depends on the server; all hosts of an address have the same mode.
+func protection(conn *pgx.Conn) string {
+	if _, encrypted := conn.PgConn().Conn().(*tls.Conn); !encrypted {
+		return encryption.State(nil)
+	}
+	config := conn.Config()
+	for _, way := range append([]*pgconn.FallbackConfig{{TLSConfig: config.TLSConfig}}, config.Fallbacks...) {
+		if way.TLSConfig != nil {
+			return encryption.State(way.TLSConfig)
+		}
+	}
+	return "encrypted" // by a configuration that is not known here
+}
+
+// refusedUser adds to the words of a server that refuses a user what gives it
+// what it wants.
+func refusedUser(reason string) string {
+	switch {
+	case strings.Contains(reason, "no encryption"): // "no pg_hba.conf entry for host ..., no encryption"
+		return reason + "; sslmode=verify-full&sslrootcert=FILE asks for an encrypted connection"
+	case strings.Contains(reason, "client certificate"):
+		return reason + "; give it as " + advice().Certificate
+	}
+	return reason
+}

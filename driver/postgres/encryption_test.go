@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/cluster"
+	"assay/driver/drivertest"
+	"assay/workload"
+)
+
+// encryptedServer starts a server that takes encrypted connections only, and
+// from the user "certified" only with a certificate. Its own is for names. The
+// server writes its files itself, since it wants to be the owner of its key.
+func encryptedServer(t *testing.T, ca *drivertest.Authority, names ...string) *url.URL {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	s, err := cluster.StartPostgres(ctx, cluster.PostgresOptions{Password: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	plain, err := pgx.Connect(ctx, s.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		lines := "'" + strings.ReplaceAll(strings.TrimSpace(text), "\n", "'), ('") + "'"
+		exec(t, plain, "COPY (VALUES ("+lines+")) TO PROGRAM 'umask 077; cat > "+name+"'")
+	}
+	shown := ca.Server(names...)
+	for name, path := range map[string]string{"test-ca.pem": ca.File, "test-cert.pem": shown.Certificate, "test-key.pem": shown.Key} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(name, string(text))
+	}
+	for _, setting := range []string{"ssl_ca_file = 'test-ca.pem'", "ssl_cert_file = 'test-cert.pem'", "ssl_key_file = 'test-key.pem'", "ssl = on"} {
+		exec(t, plain, "ALTER SYSTEM SET "+setting)
+	}
+	exec(t, plain, "CREATE ROLE certified LOGIN SUPERUSER PASSWORD 'pass'")
+	if err := errors.Join(plain.Close(ctx), s.Restart(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	if plain, err = pgx.Connect(ctx, s.Address()); err != nil {
+		t.Fatal(err)
+	}
+	write("pg_hba.conf", "hostssl all certified 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\nhostssl all all 127.0.0.1/32 scram-sha-256")
+	exec(t, plain, "SELECT pg_reload_conf()")
+	if err := plain.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for { // until it has read the file again
+		conn, err := pgx.Connect(ctx, s.Address())
+		if hasCode(err, codeInvalidAuthorization) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Close(ctx)
+	}
+	u, err := url.Parse(s.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// describedTLS opens a bank and returns what it says of its connection.
+func describedTLS(t *testing.T, address string) (string, error) {
+	t.Helper()
+	store, err := OpenBank(t.Context(), workload.Target{Address: address, ConnectTimeout: 10 * time.Second})
+	if err != nil {
+		quiet(t, err)
+		return "", err
+	}
+	defer store.Close()
+	product, err := store.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, setting := range product.Settings {
+		if setting.Name == "tls" {
+			return setting.Value, nil
+		}
+	}
+	t.Fatalf("no word of TLS in %v", product.Settings)
+	return "", nil
+}
+
+func TestEncryptedConnections(t *testing.T) {
+	ca, stranger := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
+	base := encryptedServer(t, ca, "127.0.0.1")
+	pair := func(p drivertest.Pair) string { return "&sslcert=" + p.Certificate + "&sslkey=" + p.Key }
+	client, unknown := pair(ca.Client("certified")), pair(stranger.Client("certified"))
+	const byName, as = "localhost", "certified"
+	full := "sslmode=verify-full&sslrootcert=" + ca.File
+	for name, c := range map[string]struct {
+		host, user, query string
+		want              string // of Describe, or
+		refusal           string // what the error speaks of
+	}{
+		"full":                     {"", "", full, "verified", ""},
+		"chain alone":              {byName, "", "sslmode=verify-ca&sslrootcert=" + ca.File, "encrypted, host name not verified", ""},
+		"required":                 {byName, "", "sslmode=require", "encrypted, not verified", ""},
+		"preferred":                {byName, "", "sslmode=prefer", "encrypted, not verified", ""},
+		"another name":             {byName, "", full, "", "is for 127.0.0.1 and not for localhost"},
+		"another CA":               {"", "", "sslmode=verify-full&sslrootcert=" + stranger.File, "", "sslrootcert=FILE"},
+		"another CA, chain alone":  {"", "", "sslmode=verify-ca&sslrootcert=" + stranger.File, "", "sslrootcert=FILE"},
+		"the system's CAs":         {"", "", "sslmode=verify-full", "", "sslrootcert=FILE"},
+		"not encrypted":            {"", "", "sslmode=disable", "", "sslmode=verify-full&sslrootcert=FILE"},
+		"certificate":              {"", as, full + client, "verified", ""},
+		"no certificate":           {"", as, full, "", "sslcert=FILE"},
+		"a stranger's certificate": {"", as, full + unknown, "", "sslcert=FILE"},
+	} {
+		u := *base
+		u.RawQuery = c.query
+		if c.host != "" {
+			u.Host = strings.Replace(u.Host, "127.0.0.1", c.host, 1)
+		}
+		if c.user != "" {
+			u.User = url.UserPassword(c.user, "pass")
+		}
+		got, err := describedTLS(t, u.String())
+		if got != c.want || (err != nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.refusal) {
+			t.Errorf("%s: %q, %v; want %q or an error with %q", name, got, err, c.want, c.refusal)
+		}
+	}
+}
+
+func TestServersWithoutTLS(t *testing.T) {
+	for mode, want := range map[string]string{"disable": "off", "prefer": "off", "allow": "off"} {
+		if got, err := describedTLS(t, address(t, parameter("sslmode", mode))); got != want || err != nil {
+			t.Errorf("%s: %q, %v; want %q", mode, got, err, want)
+		}
+	}
+	for _, mode := range []string{"require", "verify-full"} {
+		if _, err := describedTLS(t, address(t, parameter("sslmode", mode))); !errors.As(err, new(*workload.UnreachableError)) {
+			t.Errorf("%s: %v; want *workload.UnreachableError", mode, err)
+		}
+	}
+}
+
+// TestFilesThatCannotBeUsed: the error names the file and the reason.
+func TestFilesThatCannotBeUsed(t *testing.T) {
+	none, odd := filepath.Join(t.TempDir(), "none.pem"), filepath.Join(t.TempDir(), "odd.pem")
+	if err := os.WriteFile(odd, []byte("odd"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for query, words := range map[string][]string{
+		"sslmode=verify-full&sslrootcert=" + none:             {"sslrootcert", none, "no such file"},
+		"sslmode=verify-ca&sslrootcert=" + odd:                {"sslrootcert", odd, "it has no certificate"},
+		"sslmode=require&sslcert=" + none + "&sslkey=" + none: {"sslcert", none, "no such file"},
+		"sslmode=require&sslcert=" + odd:                      {"sslkey=FILE"},
+	} {
+		_, _, err := parse(workload.Target{Address: "postgres://assay:hunter2@127.0.0.1:1/x?" + query})
+		var refused *workload.OptionError
+		if !errors.As(err, &refused) {
+			t.Errorf("%s: %v; want *workload.OptionError", query, err)
+			continue
+		}
+		quiet(t, err)
+		for _, word := range words {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: %v; want it to speak of %q", query, err, word)
+			}
+		}
+	}
+}
