@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"workload/candles":           {"workload", "load", "history", "check"},
 	"measure":                    {"history"},
 	"load":                       {"history"},
+	"pressure":                   {},
 	"workload":                   {"spelling"},
 	"workload/bank":              {"workload", "load", "history", "check", "check/ledger"},
 	"driver/encryption":          {"workload"},
@@ -55,7 +56,7 @@ var mayImport = map[string][]string{
 	"fault":                      {"cluster", "cluster/machine", "quantity", "spelling"},
 	"report":                     {"history", "measure", "check"},
 	"catalog":                    {"spelling", "workload", "workload/bank", "driver/...", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},
-	"study":                      {"catalog", "cluster", "workload", "workload/bank", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances", "quantity"},
+	"study":                      {"catalog", "cluster", "workload", "workload/bank", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances", "quantity", "pressure"},
 	"cmd/assay":                  {"spelling", "catalog", "study", "report", "serve", "workload", "workload/bank", "load", "history", "measure", "check", "check/cycle", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "history/exchange", "cluster", "fault"},
 }
 

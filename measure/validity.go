@@ -24,6 +24,9 @@ type Limits struct {
 	// wait for a processor at a time.
 	MinWait                         time.Duration
 	MaxWaitShare, MaxWaitingClients float64
+	// MaxOthers is the largest share of the machine's processors that other
+	// processes may use, MaxSteal that its host may.
+	MaxOthers, MaxSteal float64
 	// MaxUnservedShare is, in an open loop, the largest share of arrivals that
 	// never started.
 	MaxUnservedShare float64
@@ -48,7 +51,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		MinMeasured: time.Second, MinCommitted: 100, MaxErrorShare: 0.10, MaxCPUShare: 0.90,
 		MinWait: time.Millisecond, MaxWaitShare: 0.5, MaxWaitingClients: 0.5,
-		MaxUnservedShare: 0.01, MaxOwnShareP50: 0.10, MaxOwnShareP99: 0.25, OwnLagNoted: 50 * time.Microsecond,
+		MaxOthers: 0.10, MaxSteal: 0.05, MaxUnservedShare: 0.01, MaxOwnShareP50: 0.10, MaxOwnShareP99: 0.25, OwnLagNoted: 50 * time.Microsecond,
 		SteadyMargin: 0.20, MinSteady: 10 * time.Second,
 	}
 }
@@ -71,6 +74,8 @@ type Conditions struct {
 	CPUs, Clients      int
 	SchedulerP99Millis float64
 	Runnable           float64
+	// OtherWork is what else was at work on the client's machine.
+	OtherWork OtherWork
 	// Embedded is true if the database runs inside the client's process.
 	Embedded bool
 	// AllStarted is when the last client began to work, in nanoseconds since
@@ -83,6 +88,20 @@ type Conditions struct {
 	// that there is none is worth a note: a new primary is another machine, with
 	// caches of its own.
 	Impacts []Impact
+}
+
+// OtherWork is what else was at work on the client's machine, as shares of its
+// processors, 0 to 1; all 0 where it is not known.
+type OtherWork struct {
+	// Others is other processes, which are certainly not the database's; Busiest
+	// names those that did most.
+	Others  float64
+	Busiest string
+	// Steal is what the host of a virtual machine gave to others.
+	Steal float64
+	// Perhaps is processes that may be the database's servers, Unseen those that
+	// nobody could look at.
+	Perhaps, Unseen float64
 }
 
 // Validity says whether figures are a measurement.
@@ -122,6 +141,7 @@ func Judge(f Figures, c Conditions, limits Limits) Validity {
 	}
 	v.judgeClient(c, limits)
 	v.judgeScheduler(f, c, limits)
+	v.judgeOthers(c.OtherWork, limits)
 	if c.OpenLoop {
 		v.judgeSchedule(f, c, limits)
 	}
@@ -191,6 +211,22 @@ func (v *Validity) judgeClient(c Conditions, limits Limits) {
 	default:
 		v.refuse("client saturated: it used %.0f %% of its processors, and below %g %% it must stay for the database to be the limit",
 			100*c.CPUShare, 100*limits.MaxCPUShare)
+	}
+}
+
+// judgeOthers says whether somebody else took the processors.
+func (v *Validity) judgeOthers(o OtherWork, limits Limits) {
+	if o.Others > limits.MaxOthers {
+		v.refuse("machine busy: other processes used %.0f %% of its processors (%s), and %g %% are allowed", 100*o.Others, o.Busiest, 100*limits.MaxOthers)
+	}
+	if o.Steal > limits.MaxSteal {
+		v.refuse("machine busy: its host gave %.0f %% of its processors to others (steal), and %g %% are allowed", 100*o.Steal, 100*limits.MaxSteal)
+	}
+	if o.Perhaps > limits.MaxOthers {
+		v.note("database servers and proxies on the client's machine used %.0f %% of its processors; which of them is this database cannot be told", 100*o.Perhaps)
+	}
+	if o.Unseen > limits.MaxOthers {
+		v.note("processes that ended at once, or cannot be seen from here, used %.0f %% of the processors of the client's machine", 100*o.Unseen)
 	}
 }
 

@@ -82,6 +82,8 @@ type Result struct {
 	Cluster    *Cluster    `json:"cluster,omitempty"`
 	Thresholds []Threshold `json:"thresholds"`
 	Client     Client      `json:"client"`
+	// Machine is null where it is not known what else worked on assay's machine.
+	Machine *Machine `json:"machine,omitempty"`
 	// Notes are remarks for the reader that make nothing invalid.
 	Notes []string `json:"notes"`
 	// RunNotes are those of the Notes that the run itself made. They are kept

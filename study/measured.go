@@ -135,7 +135,7 @@ func enterValidity(r *report.Result, figures measure.Figures, f findings, impact
 		OwnLagP50Millis: r.Client.OwnLag.P50, OwnLagP99Millis: r.Client.OwnLag.P99,
 		CPUShare: r.Client.CPUShare, Embedded: r.Database.Embedded, Impacts: impacts,
 		AllStarted: allStarted(r.Load), CPUs: r.Client.CPUs, Clients: clientsAtOnce(r),
-		SchedulerP99Millis: r.Client.SchedulerP99, Runnable: r.Client.Runnable,
+		SchedulerP99Millis: r.Client.SchedulerP99, Runnable: r.Client.Runnable, OtherWork: otherWork(r.Machine),
 	}, limits(r.Workload))
 	r.Client.OwnLagShareP50, r.Client.OwnLagShareP99 = nil, nil
 	if own := v.OwnShares; own != nil {

@@ -276,12 +276,14 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	unhear := r.hear(file, now)
 	heal := r.disturb(ctx, file, start)
 	unobserve := r.observe(ctx, file, now)
+	unwatch := r.watchMachine(ctx, start, several)
 	var stats load.Stats
 	if several {
 		stats, err = r.workRounds(ctx, rounds, recorder, now)
 	} else {
 		stats, err = load.Run(ctx, r.scenario.Load, clients, recorder, now)
 	}
+	unwatch()
 	err = errors.Join(err, unobserve())
 	quiet()
 	heal()

@@ -15,20 +15,29 @@ const ticksPerSecond = 100
 // own servers have used so far, those that they have started and waited for
 // included; 0 if there are none, or if the system does not tell.
 func (r *run) serverTime() float64 {
-	if r.cluster == nil {
-		return 0
-	}
 	ticks := int64(0)
+	for _, pid := range r.serverProcesses() {
+		ticks += processTicks(pid)
+	}
+	return float64(ticks) / ticksPerSecond
+}
+
+// serverProcesses are the processes of the run's own servers.
+func (r *run) serverProcesses() []int {
+	if r.cluster == nil {
+		return nil
+	}
+	var all []int
 	for _, node := range r.cluster.Nodes() {
 		family, err := node.Processes()
 		if err != nil {
 			continue // it is down
 		}
 		for _, process := range family {
-			ticks += processTicks(process.PID)
+			all = append(all, process.PID)
 		}
 	}
-	return float64(ticks) / ticksPerSecond
+	return all
 }
 
 // processTicks adds up utime, stime, cutime and cstime of /proc/PID/stat

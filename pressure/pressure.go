@@ -1,0 +1,185 @@
+// Package pressure says what else was at work on this machine while a run was
+// measured: other processes, the host of a virtual machine, and how long tasks
+// stalled for want of something. It reads /proc, so that nothing is known on
+// other systems than Linux.
+//
+// It must not know any other package.
+package pressure
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+)
+
+// Usage is what worked on this machine over a span. Shares are of all that its
+// processors could give, 0 to 1.
+type Usage struct {
+	// CPUs is how many processors the machine has, Seconds how long the span was.
+	CPUs    int
+	Seconds float64
+	// Tester is this process, Servers the database's servers, and Others the
+	// processes that are neither. The kernel's own threads are in none.
+	Tester, Servers, Others float64
+	// Perhaps is the share of processes that may be the database's servers, where
+	// it cannot be told for certain.
+	Perhaps float64
+	// Unseen is the share of processes that ended before they were seen, or that
+	// cannot be seen from here, such as those outside of a container.
+	Unseen float64
+	// Steal is what the host of a virtual machine gave to others.
+	Steal float64
+	// Processes are Others by name, the busiest first, at most maxNamed.
+	Processes []Process
+	// StallCPU, StallIO and StallMemory are the shares of the time in which some
+	// task stalled for want of it (PSI, Documentation/accounting/psi.rst of
+	// Linux); -1 where the system does not tell.
+	StallCPU, StallIO, StallMemory float64
+}
+
+// Process is all processes of one name.
+type Process struct {
+	Name  string
+	Share float64
+}
+
+// Database says which processes belong to the database.
+type Database struct {
+	// Certain is true if Servers returns all of them.
+	Certain bool
+	// Servers returns the processes known to be the database's; it is asked again
+	// and again, since servers come and go.
+	Servers func() []int
+}
+
+const (
+	// every is how often processes are looked at, so that of one that ends
+	// little is missed. Where looking takes long it is done less often, so that
+	// it takes a hundredth of one processor at most.
+	every     = 500 * time.Millisecond
+	costliest = 100
+	// least is the shortest span that says something: processor time is counted
+	// in hundredths of a second.
+	least = time.Second
+	// maxNamed bounds Usage.Processes.
+	maxNamed = 8
+	ticks    = 100 // a second (proc(5), USER_HZ)
+)
+
+// Watch looks at the machine until ctx ends. It returns nil if nothing is known:
+// on a system without /proc, or of a span of less than a second.
+func Watch(ctx context.Context, of Database) *Usage {
+	first, known := readMachine()
+	if !known {
+		return nil
+	}
+	w := watcher{of: of, self: os.Getpid(), byName: map[string]int64{}}
+	begin := time.Now()
+	w.look(true)
+	for pause := every; ; {
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			w.look(false)
+			last, still := readMachine()
+			if length := time.Since(begin); still && length >= least {
+				return w.usage(first, last, length)
+			}
+			return nil
+		case <-timer.C:
+		}
+		start := time.Now()
+		w.look(false)
+		pause = max(every, costliest*time.Since(start))
+	}
+}
+
+// watcher adds up the processor time of processes, in ticks.
+type watcher struct {
+	of   Database
+	self int
+	// seen is the processes of the last look with their time until then.
+	seen                                    map[identity]int64
+	tester, servers, perhaps, kernel, other int64
+	byName                                  map[string]int64
+}
+
+// look adds what each process has used since the last look; a new one, since it
+// began. At the first look nothing is added.
+func (w *watcher) look(first bool) {
+	all := readProcesses()
+	servers := map[int]bool{}
+	for _, pid := range w.of.Servers() {
+		servers[pid] = true
+	}
+	fresh := make(map[identity]int64, len(all))
+	for _, p := range all {
+		fresh[p.identity] = p.ticks
+		used := p.ticks - w.seen[p.identity]
+		if first || used <= 0 {
+			continue
+		}
+		switch {
+		case p.pid == w.self:
+			w.tester += used
+		case p.kernel:
+			w.kernel += used
+		case servers[p.pid]:
+			w.servers += used
+		case !w.of.Certain && (isServer(p.name) || isRelay(p.name)):
+			w.perhaps += used
+		default:
+			w.other += used
+			w.byName[p.name] += used
+		}
+	}
+	w.seen = fresh
+}
+
+func (w *watcher) usage(first, last machine, length time.Duration) *Usage {
+	whole := length.Seconds() * float64(last.cpus)
+	share := func(n int64) float64 { return max(float64(n)/ticks/whole, 0) }
+	u := &Usage{
+		CPUs: last.cpus, Seconds: length.Seconds(), Tester: share(w.tester), Servers: share(w.servers),
+		Others: share(w.other), Perhaps: share(w.perhaps), Steal: share(last.steal - first.steal),
+		Unseen:   share(last.work - first.work - w.tester - w.servers - w.perhaps - w.kernel - w.other),
+		StallCPU: stalled(first, last, "cpu", length), StallIO: stalled(first, last, "io", length),
+		StallMemory: stalled(first, last, "memory", length),
+	}
+	for name, n := range w.byName {
+		u.Processes = append(u.Processes, Process{Name: name, Share: share(n)})
+	}
+	slices.SortFunc(u.Processes, func(a, b Process) int {
+		switch {
+		case a.Share > b.Share || a.Share == b.Share && a.Name < b.Name:
+			return -1
+		default:
+			return 1
+		}
+	})
+	u.Processes = u.Processes[:min(len(u.Processes), maxNamed)]
+	return u
+}
+
+func stalled(first, last machine, kind string, length time.Duration) float64 {
+	before, known := first.stalls[kind]
+	after, still := last.stalls[kind]
+	if !known || !still {
+		return -1
+	}
+	return max(float64(after-before)/float64(length.Microseconds()), 0)
+}
+
+// isServer reports whether a process of this name is a database's server.
+func isServer(name string) bool {
+	return slices.Contains([]string{"postgres", "postmaster", "mariadbd", "mysqld", "mongod", "mongos", "java", "fdbserver", "cockroach",
+		"yb-tserver", "scylla"}, name)
+}
+
+// isRelay reports whether a process of this name passes on what a database's
+// server works that is elsewhere.
+func isRelay(name string) bool {
+	return slices.Contains([]string{"pgbouncer", "docker-proxy", "haproxy", "proxysql", "ssh", "assay", "rootlessport", "slirp4netns"}, name)
+}

@@ -1,0 +1,160 @@
+package pressure
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const envListen = "ASSAY_TEST_LISTEN"
+
+// TestMain is a server that listens where a test has it do so.
+func TestMain(m *testing.M) {
+	if os.Getenv(envListen) == "" {
+		os.Exit(m.Run())
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		os.Exit(1)
+	}
+	fmt.Println(l.Addr())
+	for { // busy until it is ended
+	}
+}
+
+// busy starts processes that use a processor each, and ends them with the test.
+func busy(t *testing.T, n int, path string, args ...string) {
+	t.Helper()
+	for range n {
+		c := exec.Command(path, args...)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	}
+}
+
+// server starts a busy process of this name that listens, and returns where.
+func server(t *testing.T, name string) (pid int, address string) {
+	t.Helper()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(path)
+	c.Env = append(os.Environ(), envListen+"=1")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Process.Pid, strings.TrimSpace(line)
+}
+
+func watchFor(t *testing.T, d time.Duration, of Database) *Usage {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	return Watch(ctx, of)
+}
+
+func nobody() []int { return nil }
+
+func TestWhoWorks(t *testing.T) {
+	busy(t, 2, "yes")
+	u := watchFor(t, 2*time.Second, Database{Certain: true, Servers: nobody})
+	if u == nil {
+		t.Fatal("nothing is known")
+	}
+	i := slices.IndexFunc(u.Processes, func(p Process) bool { return p.Name == "yes" })
+	if i < 0 || u.Processes[i].Share <= 0 || u.Others < u.Processes[i].Share || u.Seconds < 2 || u.CPUs < 1 {
+		t.Errorf("%+v", u)
+	}
+	if !slices.IsSortedFunc(u.Processes, func(a, b Process) int { return int(1e6 * (b.Share - a.Share)) }) {
+		t.Errorf("%+v", u.Processes)
+	}
+	if short := watchFor(t, 50*time.Millisecond, Database{Certain: true, Servers: nobody}); short != nil {
+		t.Errorf("of a moment: %+v", short)
+	}
+}
+
+// The process that listens on the database's port is the database's, and where
+// that is not known for certain nobody of such a name is blamed.
+func TestTheDatabaseIsNotBlamed(t *testing.T) {
+	pid, address := server(t, "mongod")
+	of := Listening([]string{address})
+	if !of.Certain || !slices.Contains(of.Servers(), pid) || slices.Contains(of.Servers(), os.Getpid()) {
+		t.Fatalf("certain %v, servers %v, want %d", of.Certain, of.Servers(), pid)
+	}
+	if u := watchFor(t, 1500*time.Millisecond, of); u == nil || u.Servers <= 0 || named(u, "mongod") {
+		t.Errorf("known: %+v", u)
+	}
+	for name, of := range map[string]Database{"none": Listening(nil), "elsewhere": Listening([]string{"192.0.2.1:27017"}), "nobody listens": Listening([]string{"127.0.0.1:1"})} {
+		if of.Certain || len(of.Servers()) != 0 {
+			t.Errorf("%s: certain %v, %v", name, of.Certain, of.Servers())
+		}
+	}
+	if u := watchFor(t, 1500*time.Millisecond, Listening(nil)); u == nil || u.Perhaps <= 0 || named(u, "mongod") {
+		t.Errorf("not known: %+v", u)
+	}
+	if u := watchFor(t, 1500*time.Millisecond, Database{Certain: true, Servers: nobody}); u == nil || !named(u, "mongod") {
+		t.Errorf("of another database: %+v", u)
+	}
+}
+
+func named(u *Usage, name string) bool {
+	return slices.ContainsFunc(u.Processes, func(p Process) bool { return p.Name == name && p.Share > 0 })
+}
+
+// What stands behind a proxy is not known by the port.
+func TestAProxyIsNotTheServer(t *testing.T) {
+	pid, address := server(t, "docker-proxy")
+	if of := Listening([]string{address}); of.Certain || !slices.Contains(of.Servers(), pid) {
+		t.Errorf("certain %v, servers %v", of.Certain, of.Servers())
+	}
+}
+
+func TestNamesOfProcesses(t *testing.T) {
+	const rest = " S 7 1 1 0 -1 4194560 1 0 0 0 250 30 9 9 20 0 1 0 4711 1 1"
+	p, whole := parseProcess(12, "12 (a) b (\x1b[2J)"+rest)
+	if !whole || p.name != "a) b (?[2J" || p.parent != 7 || p.ticks != 280 || p.start != "4711" || p.kernel {
+		t.Errorf("%+v, %v", p, whole)
+	}
+	if p, _ := parseProcess(2, "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0"); !p.kernel {
+		t.Errorf("a thread of the kernel: %+v", p)
+	}
+	for _, text := range []string{"", "12", "12 (x", "12 (x) S 1"} {
+		if _, whole := parseProcess(12, text); whole {
+			t.Errorf("%q is a process", text)
+		}
+	}
+	if n, found := parseStall("some avg10=1.00 avg60=0.00 avg300=0.00 total=1234\nfull avg10=0.00 total=5\n"); n != 1234 || !found {
+		t.Errorf("stalled for %d, %v", n, found)
+	}
+	if _, found := parseStall("nothing"); found {
+		t.Error("nothing is a stall")
+	}
+}
