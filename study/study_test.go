@@ -96,6 +96,14 @@ func details(r *report.Result) string {
 
 func reasons(r *report.Result) string { return strings.Join(r.Measurement.Reasons, "\n") }
 
+// ownReasons are the reasons against a measurement that are not the fault of
+// what else the machine has to do.
+func ownReasons(r *report.Result) []string {
+	return slices.DeleteFunc(slices.Clone(r.Measurement.Reasons), func(reason string) bool {
+		return strings.HasPrefix(reason, "machine busy: ") || strings.HasPrefix(reason, "client saturated: ")
+	})
+}
+
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
