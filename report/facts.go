@@ -299,9 +299,9 @@ func testerLine(r *Result) string {
 // faultLine says when a fault acted and when work went on.
 func faultLine(f *Fault) string {
 	if f.Skipped {
-		return "skipped at " + seconds(f.InjectedSecond) + ": " + f.Problem
+		return "skipped at " + f.injected() + ": " + f.Problem
 	}
-	line := "at " + seconds(f.InjectedSecond)
+	line := "at " + f.injected()
 	if f.healed() {
 		line += ", healed at " + seconds(f.HealedSecond)
 	} else {
@@ -326,6 +326,16 @@ func faultLine(f *Fault) string {
 		line += "; " + f.Problem
 	}
 	return line
+}
+
+// injected is when the fault acted on the clock of all figures, which runs from
+// the start of the run, and on the one by which it was asked for.
+func (f *Fault) injected() string {
+	text := seconds(f.InjectedSecond) + " of the run"
+	if f.InjectedMeasured != nil {
+		text += " (" + seconds(*f.InjectedMeasured) + " of the measured part)"
+	}
+	return text
 }
 
 func (f *Fault) healed() bool { return f.HealedSecond > f.InjectedSecond }

@@ -268,6 +268,9 @@ type Fault struct {
 	HealedAt       time.Time `json:"healed_at"`
 	InjectedSecond float64   `json:"injected_s"`
 	HealedSecond   float64   `json:"healed_s"`
+	// InjectedMeasured is InjectedSecond on the clock by which faults are asked
+	// for: since the start of the measured part. Nil where that is not known.
+	InjectedMeasured *float64 `json:"injected_measured_s,omitempty"`
 	// RecoveredAfter is from injection to the first commit after the longest
 	// time without one.
 	RecoveredAfter float64 `json:"recovered_after_ms"`

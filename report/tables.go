@@ -128,11 +128,11 @@ func checkTable(r *Result) table {
 
 // faultTable shows when faults acted and what they did to the work.
 func faultTable(r *Result) table {
-	t := table{Title: "Faults", Head: []string{"fault", "injected at", "healed at", "writes away", "reads away", "longest call",
+	t := table{Title: "Faults", Head: []string{"fault", "injected at", "healed at (of the run)", "writes away", "reads away", "longest call",
 		"new primary", "errors", "proof"}, Words: []int{0, 6, 7, 8}}
 	for i := range r.Faults {
 		f := &r.Faults[i]
-		row := []string{f.name(), seconds(f.InjectedSecond), "never", away(f.WriteOutage, f.WritesAway), away(f.ReadOutage, f.ReadsAway),
+		row := []string{f.name(), f.injected(), "never", away(f.WriteOutage, f.WritesAway), away(f.ReadOutage, f.ReadsAway),
 			none, none, none, f.proof()}
 		if f.healed() {
 			row[2] = seconds(f.HealedSecond)

@@ -108,6 +108,10 @@ func (d *disturbed) enter(r *report.Result, impacts []measure.Impact, places []i
 		if f.Healed > 0 {
 			out.HealedAt, out.HealedSecond = r.Started.Add(time.Duration(f.Healed)), float64(f.Healed)/1e9
 		}
+		if s := &r.Series; s.MeasureEnd > s.MeasureStart {
+			measured := out.InjectedSecond - s.MeasureStart
+			out.InjectedMeasured = &measured
+		}
 		r.Faults = append(r.Faults, out)
 	}
 	for i, impact := range impacts {

@@ -121,3 +121,23 @@ func TestADeadServerSpoilsTheFigures(t *testing.T) {
 		t.Errorf("events %+v", e)
 	}
 }
+
+// TestFaultsAreToldOnOneClock: times count from the start of the run, and beside
+// them stands the time that was asked for, which counts from the measured part.
+func TestFaultsAreToldOnOneClock(t *testing.T) {
+	d := disturbed{faults: []faultRecord{{Number: 1, Action: "kill", Target: "primary", Nodes: []string{"n1"}, Injected: 11e9, Healed: 12e9, Proven: true}}}
+	r := report.Result{Series: report.Series{MeasureStart: 1, MeasureEnd: 30}}
+	d.enter(&r, nil, nil)
+	if f := r.Faults[0]; f.InjectedSecond != 11 || f.InjectedMeasured == nil || *f.InjectedMeasured != 10 {
+		t.Errorf("%+v", f)
+	}
+	var text, markdown strings.Builder
+	if err := errors.Join(report.Text(&text, &r, report.TextOptions{Width: 300}), report.Markdown(&markdown, &r)); err != nil {
+		t.Fatal(err)
+	}
+	for form, said := range map[string]string{"text": text.String(), "Markdown": markdown.String()} {
+		if !strings.Contains(said, "11 s of the run (10 s of the measured part)") {
+			t.Errorf("the %s: %s", form, said)
+		}
+	}
+}
