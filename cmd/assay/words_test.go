@@ -201,7 +201,7 @@ func TestAddressFromElsewhere(t *testing.T) {
 		}
 	}
 	e := do("run", "bank", "--db", "@secret").want(t, exitUsage)
-	if said := e.complaint(t); !strings.Contains(said, "missing.pem: no such file") || strings.Contains(e.stderr+e.stdout, "hunter2") || strings.Contains(e.stderr, "warning") {
+	if said := e.complaint(t); !strings.Contains(said, `sslrootcert "missing.pem" is not possible here: no such file`) || strings.Contains(e.stderr+e.stdout, "hunter2") || strings.Contains(e.stderr, "warning") {
 		t.Errorf("%v", e)
 	}
 }
