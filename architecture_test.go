@@ -76,7 +76,7 @@ var testsMayImport = map[string][]string{
 	"serve":               {"driver/mem"},
 	"driver/cassandra":    {"driver/drivertest", "cluster"},
 	"driver/foundationdb": {"driver/drivertest"},
-	"study":               {"driver/mem", "driver/sqlite"},
+	"study":               {"driver/mem", "driver/sqlite", "driver/drivertest", "serve"},
 	"cmd/assay":           {"cluster"},
 }
 

@@ -53,6 +53,9 @@ func judgeBank(_ context.Context, folder string, s Scenario, _, inFlight string)
 	}
 	t := j.Tally
 	out := judgement{results: j.Results, counted: byOutcome(t.Committed, t.Rejected, t.Failed, t.Unknown)}
+	if t.Rows == 0 && t.Accounts > 0 && t.Committed >= enough {
+		withhold(out.results, (&EmptiedError{Expected: t.Committed}).Error())
+	}
 	if t.Unknown > 0 {
 		out.notes = append(out.notes, unknownNote(folder, s, check.Counted(t.Unknown, "unknown transfer", "unknown transfers"), t.Unknown, t.UnknownApplied))
 	}

@@ -20,7 +20,7 @@ import (
 // conclude reads the database back, judges and measures the run, and writes
 // its result and report.
 func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
-	err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.options.Progress)
+	err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, r.options.Progress)
 	if lost := r.lease.isLost(); lost != nil {
 		return Outcome{}, r.overtaken(lost)
 	}
@@ -36,13 +36,12 @@ func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
 	live := r.live.Snapshot()
 	enterClient(r.result, stats, live)
 	r.result.Ended = time.Now().UTC()
-	if err := r.keep(ctx); err != nil {
-		return Outcome{}, err
-	}
+	left := r.keep(ctx)
 	r.options.Progress.Stage("checking every operation")
-	return finish(ctx, r.folder, r.scenario, r.result, findings{
+	out, err := finish(ctx, r.folder, r.scenario, r.result, findings{
 		inFlight: r.inFlight, cut: stats.Cut,
 	})
+	return out, errors.Join(err, left)
 }
 
 // How the notes begin that no longer hold once the database was read after all.
@@ -87,12 +86,19 @@ func enterSize(r *report.Result, size workload.Size) {
 		Loaded: r.Data.Loaded, Kept: r.Data.Kept}
 }
 
-// keep drops the data if that was asked for, and else says where it is.
+// keep drops the data if that was asked for, and else says where it is. What
+// cannot be dropped is an error of the run; of a database that could not be read
+// back, which has no verdict anyway, it is a note.
 func (r *run) keep(ctx context.Context) error {
 	switch {
 	case r.scenario.Drop:
-		if err := r.store.Drop(ctx); err != nil {
-			return fmt.Errorf("drop assay's data: %w", err)
+		err := r.store.Drop(ctx)
+		if err == nil {
+			return nil
+		}
+		r.note(fmt.Sprintf("--drop could not be done: %v", err))
+		if exists(r.folder, r.scenario.kind().stateFile) {
+			return fmt.Errorf("drop assay's data: %w; the result is in %s", err, r.folder)
 		}
 	case r.scenario.Cluster != "":
 		r.note("the servers were started for this run and are gone; the state is kept in the run's folder")

@@ -156,6 +156,21 @@ func (b *bounded) Find(ctx context.Context) (*workload.Remains, error) {
 	return bind(b, ctx, "looking for the mark", func(ctx context.Context) (*workload.Remains, error) { return b.work.Find(ctx) })
 }
 
+// Mark implements work.
+func (b *bounded) Mark(ctx context.Context) (*workload.Mark, error) {
+	return bind(b, ctx, "reading the mark", func(ctx context.Context) (*workload.Mark, error) { return b.work.Mark(ctx) })
+}
+
+// Lease implements work. Renewing and releasing are bounded by who asks (attempt).
+func (b *bounded) Lease(ctx context.Context) (*workload.Lease, error) {
+	return bind(b, ctx, "looking for a lease", func(ctx context.Context) (*workload.Lease, error) { return b.work.Lease(ctx) })
+}
+
+// TakeLease implements work.
+func (b *bounded) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+	return b.do(ctx, "taking the lease", func(ctx context.Context, _ func()) error { return b.work.TakeLease(ctx, holder, ttl, gone) })
+}
+
 // Size implements work.
 func (b *bounded) Size(ctx context.Context) (workload.Size, error) {
 	return bind(b, ctx, "asking for the size on disk", func(ctx context.Context) (workload.Size, error) { return b.work.Size(ctx) })

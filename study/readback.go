@@ -32,9 +32,10 @@ type readBackRecord struct {
 
 // readBack saves the state of the database in the run's folder, if it is own's
 // run's before and after it is read: a schema that is replaced meanwhile would
-// be taken for one that has lost its rows. A state that was saved earlier is
+// be taken for one that has lost its rows. So would one that somebody emptied;
+// written is how many operations were acknowledged. A state that was saved earlier is
 // replaced by a good one only.
-func readBack(ctx context.Context, store work, folder string, s Scenario, own *lease, p Progress) error {
+func readBack(ctx context.Context, store work, folder string, s Scenario, own *lease, written int64, p Progress) error {
 	p.Stage("reading everything back")
 	if err := own.confirm(ctx); err != nil {
 		return err
@@ -47,6 +48,9 @@ func readBack(ctx context.Context, store work, folder string, s Scenario, own *l
 	err := store.Save(ctx, folder, func(rows int64) { p.Rows(rows, 0) })
 	if err == nil {
 		err = own.confirm(ctx)
+	}
+	if err == nil {
+		err = notEmptied(ctx, store, written)
 	}
 	if err == nil {
 		return removed(earlier)

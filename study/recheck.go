@@ -278,7 +278,7 @@ func readStore(ctx context.Context, folder string, store work, s Scenario, r *re
 	if err := store.Settle(settling); err != nil {
 		return fmt.Errorf("the run still has operations in flight: %w", err)
 	}
-	if err := readBack(ctx, store, folder, s, lease, p); err != nil {
+	if err := readBack(ctx, store, folder, s, lease, r.Outcomes.Committed, p); err != nil {
 		return err
 	}
 	forgetReadingNotes(r)

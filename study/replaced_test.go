@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -240,5 +241,89 @@ func dropAll(t *testing.T, address string) {
 	}
 	if err := client.Disconnect(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestATableThatSomebodyEmptiesOrDrops: all rows of one table gone at once, or
+// the table itself, and the mark still there, convict nobody.
+func TestATableThatSomebodyEmptiesOrDrops(t *testing.T) {
+	for _, statement := range []string{"DELETE FROM ", "DROP TABLE "} {
+		for name := range shortRuns("sqlite:file") {
+			path := filepath.Join(t.TempDir(), "file")
+			for _, table := range filledTables(t, shortRuns("sqlite:" + path)[name], path) {
+				path := filepath.Join(t.TempDir(), "file")
+				s := shortRuns("sqlite:" + path)[name]
+				mustNotBeJudged(t, s, atReading, func() { execute(t, path, statement+table) })
+			}
+		}
+	}
+}
+
+// filledTables carries out a run and returns the tables that hold anything.
+func filledTables(t *testing.T, s Scenario, path string) []string {
+	t.Helper()
+	carryOut(t, s)
+	var filled []string
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), "SELECT name FROM sqlite_schema WHERE type = 'table'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tables []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		var n int64
+		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 && !strings.HasPrefix(table, "sqlite_") && !strings.HasPrefix(table, "assay_mark") && !strings.HasPrefix(table, "assay_lease") {
+			filled = append(filled, table)
+		}
+	}
+	if len(filled) == 0 {
+		t.Fatalf("%s fills no table of %v", s.Workload, tables)
+	}
+	return filled
+}
+
+func execute(t *testing.T, path, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), statement)
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		t.Errorf("%s: %v", statement, err)
+	}
+}
+
+// mustNotBeJudged is mustNotConvict without a word about the read back: a table
+// may be seen to be empty by the judge.
+func mustNotBeJudged(t *testing.T, s Scenario, stage string, act func()) {
+	t.Helper()
+	out, err := Run(t.Context(), s, Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: &intruder{stage: stage, act: act}})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if out.Result.Verdict != check.Unknown {
+		t.Errorf("%s: the verdict is %v: %s", s.Workload, out.Result.Verdict, details(out.Result))
+	}
+	if again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Progress: &diary{}}); err == nil && again.Result.Verdict != check.Unknown {
+		t.Errorf("%s: judged again it is %v: %s", s.Workload, again.Result.Verdict, details(again.Result))
 	}
 }

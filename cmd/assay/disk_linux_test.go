@@ -76,3 +76,35 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("from the beginning: %v", e)
 	}
 }
+
+// TestFullDiskConvictsNobody fills the disk at every moment: disks of growing
+// size are full while it is loaded, worked, read back and reported. That is no
+// verdict (exit 4) or no run (5), or none of it was seen (0).
+func TestFullDiskConvictsNobody(t *testing.T) {
+	t.Parallel()
+	database, folder := []string{"--db", "sqlite:disk/file.sqlite", "--out", "run"}, []string{"--out", "disk/run"}
+	memory := []string{"--db", "mem://", "--out", "disk/run"}
+	tests := []struct {
+		sizes []string
+		place []string
+		args  []string
+	}{
+		{[]string{"60k", "100k", "140k", "220k", "620k"}, folder, []string{"bank", "--ops", "300", "--accounts", "1000"}},
+		{[]string{"60k", "100k", "140k", "180k"}, memory, []string{"bank", "--ops", "1000", "--accounts", "1000"}},
+		{[]string{"400k", "1m"}, database, []string{"bank", "--duration", "1s", "--warmup", "0s", "--accounts", "1000"}},
+		{[]string{"400k"}, database, []string{"isolation", "--duration", "1s", "--warmup", "0s"}},
+		{[]string{"64k"}, database, []string{"availability", "--duration", "2s", "--warmup", "0s", "--rate", "500"}},
+		{[]string{"400k"}, database, []string{"entity", "--duration", "1s", "--warmup", "0s"}},
+		{[]string{"300k", "2m"}, database, []string{"candles", "--candles", "5000", "--tickers", "10"}},
+		{[]string{"300k", "2m"}, database, []string{"churn", "--rows", "4000"}},
+		{[]string{"300k"}, database, []string{"bulkupdate", "--users", "20", "--documents", "100"}},
+	}
+	for _, test := range tests {
+		for _, size := range test.sizes {
+			e := onDisk(t, "size="+size, "", append(append([]string{"run"}, test.args...), test.place...)...)
+			if e.code != exitValid && e.code != exitNoVerdict && e.code != exitCannotRun {
+				t.Errorf("%v on a disk of %s: %v", test.args, size, e)
+			}
+		}
+	}
+}
