@@ -1,0 +1,314 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"assay/cluster"
+)
+
+// howFar is how far the test lets a documented command go. Addresses become
+// those of the test's own servers, and a service listens on a free port; nothing
+// else is changed. What takes too long is interrupted, as a user would.
+type howFar int
+
+const (
+	// toItsEnd lets it end by itself.
+	toItsEnd howFar = iota + 1
+	// untilWork interrupts it when clients work: the command line, the
+	// schedule of faults, the servers, the address and its options are right.
+	untilWork
+	// untilServersStart interrupts it when its servers are being started: the
+	// command line is right, and so is its schedule of faults.
+	untilServersStart
+	// untilLoading interrupts it when rows are being loaded, which in these
+	// workloads takes minutes.
+	untilLoading
+	// untilServing interrupts a service when it listens.
+	untilServing
+	// notRun is not run, for the reason that is given; what it names must exist.
+	notRun
+)
+
+// documentedRule says how the commands are run that a pattern matches.
+type documentedRule struct {
+	where   string // a part of the document's name
+	pattern string
+	far     howFar
+	codes   []int  // nil for any but those of a command that cannot be used
+	why     string // of notRun
+}
+
+// documented says how each command of the documents and of help is run: the
+// first rule whose pattern its line matches. A command without a rule fails the
+// test.
+var documented = []documentedRule{
+	{pattern: `^make (test|trust|build|install|servers|check)\b`, far: notRun, why: "it runs or builds what this test is a part of; the Makefile must have the target"},
+	{pattern: `^sudo make install\b`, far: notRun, why: "it writes outside of the repository"},
+	{pattern: `^scripts/\S+\.py`, far: notRun, why: "it takes hours; the script must be there"},
+	{pattern: `^go test \./study .*-trust\.seeds=1000`, far: notRun, why: "a thousand runs; TestTrust itself is run with fewer seeds"},
+	{pattern: `^(pip install|locust) `, far: notRun, why: "another program, from a registry"},
+	{pattern: `^curl -s http://127\.0\.0\.1:8080/openapi\.json$`, far: notRun, why: "TestDocumentedService asks for it"},
+	{pattern: `^assay run entity --db http://127\.0\.0\.1:8080`, far: notRun, why: "TestDocumentedService runs it"},
+	{pattern: `^assay serve `, far: untilServing, codes: []int{exitValid}},
+	{pattern: `^assay cluster (up|status|down) `, far: notRun, why: "TestClusterIsKept goes through the three with a smaller cluster"},
+	{pattern: `^assay cluster status$`, far: toItsEnd, codes: []int{exitValid}},
+	{pattern: `^assay (check|export|report|list|version|completion)\b`, far: toItsEnd, codes: []int{exitValid, exitViolated, exitNoVerdict}},
+	{pattern: `--duration 1m$`, far: untilWork},
+	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict}},
+	{where: "README.md", pattern: `^(ASSAY_DB=\S+ )?assay run `, far: toItsEnd},
+	{pattern: `^assay run .* --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
+	{pattern: `^assay run candles .*--candles 20000$`, far: toItsEnd, codes: []int{exitViolated}},
+	{pattern: `^assay run (candles|bulkupdate|churn)\b`, far: untilLoading},
+	{where: "trust.md", pattern: `^assay run bank --db 'mem:`, far: toItsEnd, codes: []int{exitViolated}},
+	{pattern: `^assay run \w+`, far: untilWork},
+}
+
+// placeholder is an address in the documents for which the test has a server.
+var placeholder = regexp.MustCompile(`'?(postgres|mongodb|cassandra)://[^\s']*'?`)
+
+// TestDocumentedCommands runs every command of the README, of docs and of help.
+func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
+	servers := map[string]*documentedServer{}
+	for product, spec := range map[string]string{"postgres": "postgres:1", "mongodb": "mongodb:1", "cassandra": "cassandra:1"} {
+		servers[product] = serverFor(t, spec)
+	}
+	used := make([]bool, len(documented))
+	for _, d := range documentedCommands(t) {
+		line := strings.Replace(d.line, "go run ./cmd/assay ", "assay ", 1)
+		at := slices.IndexFunc(documented, func(r documentedRule) bool {
+			return strings.Contains(d.where, r.where) && regexp.MustCompile(r.pattern).MatchString(line)
+		})
+		if at < 0 {
+			t.Errorf("%s: nothing says how %q is run; enter it in the table", d.where, d.line)
+			continue
+		}
+		used[at] = true
+		rule := documented[at]
+		if rule.far == notRun {
+			exists(t, d)
+			continue
+		}
+		t.Run(d.where, func(t *testing.T) {
+			t.Parallel()
+			if found := placeholder.FindStringSubmatch(line); found != nil {
+				server := servers[found[1]]
+				server.oneAtATime.Lock()
+				defer server.oneAtATime.Unlock()
+				line = strings.Replace(line, found[0], "'"+server.address+"'", 1)
+			}
+			e := runDocumented(t, line, rule.far)
+			if e.code == exitUsage || e.code == exitCannotRun || e.code < 0 || rule.codes != nil && !slices.Contains(rule.codes, e.code) {
+				t.Errorf("%s\nended with %d, want %v: %v", d.line, e.code, rule.codes, e)
+			}
+		})
+	}
+	for i, rule := range documented {
+		if !used[i] && rule.far == toItsEnd && rule.where != "" {
+			t.Errorf("no document has a command like %s any more", rule.pattern)
+		}
+	}
+}
+
+// runDocumented runs a line in a folder of its own that has the files which
+// the documents name.
+func runDocumented(t *testing.T, line string, far howFar) ended {
+	t.Helper()
+	dir := t.TempDir()
+	if strings.HasPrefix(line, "assay check ") || strings.HasPrefix(line, "assay export ") || strings.HasPrefix(line, "assay report ") {
+		line = documentedFiles(t, dir, line)
+	}
+	if far == untilServing {
+		line += " --listen 127.0.0.1:0" // another program may have the documented port
+	}
+	// A line may begin with variables; and the signal is for assay, not for sh.
+	shell := "exec env " + line
+	p := start(t, command{dir: dir, shell: shell, env: []string{"PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}})
+	switch far {
+	case untilWork:
+		p.until(working)
+	case untilServersStart:
+		p.until("starting ")
+	case untilLoading:
+		p.until("loading ")
+	case untilServing:
+		p.until("serving ")
+	case toItsEnd:
+		<-p.done // at most some tens of seconds; go test has a limit
+		return p.wait()
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGINT) // fails if it has just ended
+	return p.wait()
+}
+
+// documentedFiles makes the histories and the saved run that a line names, and
+// returns the line with the run's folder.
+func documentedFiles(t *testing.T, dir, line string) string {
+	t.Helper()
+	for name, text := range map[string]string{
+		"history.edn":   "{:type :invoke, :process 0, :f :txn, :value [[:append 2 1]]}\n{:type :ok, :process 0, :f :txn, :value [[:append 2 1]]}\n{:type :invoke, :process 0, :f :txn, :value [[:r 2 nil]]}\n{:type :ok, :process 0, :f :txn, :value [[:r 2 [1]]]}\n",
+		"history.jsonl": `{"index":0,"type":"invoke","process":0,"f":"txn","value":[["append",2,1]]}` + "\n" + `{"index":1,"type":"ok","process":0,"f":"txn","value":[["append",2,1]]}` + "\n",
+		"register.edn":  "{:type :invoke, :process 0, :f :read, :value nil}\n{:type :ok, :process 0, :f :read, :value 0}\n",
+		"bank.edn":      "{:type :invoke, :process 1, :f :read, :value nil}\n{:type :ok, :process 1, :f :read, :value {1 90, 2 10}}\n",
+	} {
+		if strings.Contains(line, "--out "+name) {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := regexp.MustCompile(`runs/\d{8}T\d{6}Z-(\w+)-sqlite|\bDIR\b`)
+	if found := folder.FindStringSubmatch(line); found != nil {
+		workload := found[1]
+		if workload == "" {
+			workload = "bank"
+		}
+		assay(t, dir, "run", workload, "--ops", "50", "--out", "saved", "--quiet").want(t, exitValid, exitNoVerdict)
+		line = folder.ReplaceAllLiteralString(line, "saved")
+	}
+	return line
+}
+
+// documentedServer is the server behind the documents' addresses.
+type documentedServer struct {
+	address    string
+	oneAtATime sync.Mutex // two runs would have the same tables
+}
+
+// serverFor starts a server that lives as long as the test.
+func serverFor(t *testing.T, text string) *documentedServer {
+	t.Helper()
+	spec, err := cluster.ParseSpec(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cluster.Start(t.Context(), spec, cluster.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &documentedServer{address: c.Address()}
+}
+
+// exists wants what a command that is not run names: the target of make, the
+// script, the file.
+func exists(t *testing.T, d documentedLine) {
+	t.Helper()
+	words := strings.Fields(strings.TrimPrefix(d.line, "sudo "))
+	if words[0] == "make" {
+		for _, target := range words[1:] {
+			if !strings.Contains(target, "=") && !strings.Contains("\n"+readFile(t, "..", "..", "Makefile"), "\n"+target+":") {
+				t.Errorf("%s: the Makefile has no target %s", d.where, target)
+			}
+		}
+	}
+	for _, w := range words {
+		if strings.HasPrefix(w, "scripts/") || strings.HasPrefix(w, "docs/") {
+			if _, err := os.Stat(filepath.Join("..", "..", w)); err != nil {
+				t.Errorf("%s: %v", d.where, err)
+			}
+		}
+	}
+}
+
+// TestDocumentedService goes through the service of docs/rest.md: it is
+// started, asked for its description, and loaded.
+func TestDocumentedService(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var served, loaded string
+	for _, d := range documentedCommands(t) {
+		if strings.HasPrefix(d.line, "assay serve --db sqlite:") {
+			served = d.line
+		}
+		if strings.HasPrefix(d.line, "assay run entity --db http://127.0.0.1:8080") && strings.Contains(d.where, "rest.md") {
+			loaded = d.line
+		}
+	}
+	if served == "" || loaded == "" {
+		t.Fatalf("docs/rest.md has %q and %q", served, loaded)
+	}
+	service := start(t, command{dir: dir, args: append(strings.Fields(served)[1:], "--listen", "127.0.0.1:0")})
+	service.until("on http://")
+	_, rest, _ := strings.Cut(service.err.String(), "on http://")
+	address := "http://" + strings.Fields(rest)[0]
+	answer, err := http.Get(address + "/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("the description: %s", answer.Status)
+	}
+	loader := start(t, command{dir: dir, args: strings.Fields(strings.Replace(loaded, "http://127.0.0.1:8080", address, 1))[1:]})
+	loader.until(working)
+	loader.signal(syscall.SIGINT)
+	loader.wait().want(t, exitNoVerdict)
+	service.signal(syscall.SIGINT)
+	service.wait().want(t, exitValid)
+}
+
+// documentedLine is one command and where it stands.
+type documentedLine struct{ where, line string }
+
+// documentedCommands returns the commands in the fenced blocks of the README and
+// of docs, and those of the examples in help.
+func documentedCommands(t *testing.T) []documentedLine {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil || len(files) < 5 {
+		t.Fatalf("documents %v, %v", files, err)
+	}
+	var all []documentedLine
+	for _, file := range append(files, filepath.Join("..", "..", "README.md")) {
+		for i, block := range strings.Split("\n"+readFile(t, file), "\n```") {
+			if i%2 == 1 {
+				all = append(all, commandsIn(filepath.Base(file), block)...)
+			}
+		}
+	}
+	var inHelp func(cmd *cobra.Command)
+	inHelp = func(cmd *cobra.Command) {
+		all = append(all, commandsIn("help of "+cmd.CommandPath(), cmd.Example)...)
+		for _, c := range cmd.Commands() {
+			inHelp(c)
+		}
+	}
+	inHelp(newRoot("test"))
+	if len(all) < 40 {
+		t.Fatalf("only %d commands were found", len(all))
+	}
+	return all
+}
+
+// commandsIn returns the lines of a block that run a program, without their
+// comments; a line that ends in a backslash goes on in the next.
+func commandsIn(where, block string) (found []documentedLine) {
+	programs := []string{"assay", "go", "make", "sudo", "curl", "pip", "locust", "git", "docker", "python3", "export"}
+	variable := regexp.MustCompile(`^[A-Z_]+=('[^']*'|\S*) `)
+	for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
+		line, _, _ = strings.Cut(line, "  #")
+		line = strings.Join(strings.Fields(line), " ")
+		first, _, _ := strings.Cut(variable.ReplaceAllString(line, ""), " ")
+		if slices.Contains(programs, first) || strings.HasPrefix(first, "scripts/") || strings.HasPrefix(first, "./") {
+			found = append(found, documentedLine{where: fmt.Sprintf("%s: %s", where, line), line: line})
+		}
+	}
+	return found
+}
