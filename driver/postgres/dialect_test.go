@@ -126,7 +126,7 @@ func TestDialectIsFound(t *testing.T) {
 		if c.product == "CockroachDB" && product.Version != "v25.2.1" {
 			t.Errorf("%s: version %q", name, product.Version)
 		}
-		if c.dialect == "cockroachdb" && (product.Topology != workload.Topology{} || len(product.Settings) != 2) {
+		if c.dialect == "cockroachdb" && (product.Topology != workload.Topology{} || len(product.Settings) != 3) {
 			t.Errorf("%s: it claims to know %+v", name, product)
 		}
 	}
