@@ -30,6 +30,8 @@ type lease struct {
 	mu   sync.Mutex
 	lost error
 	stop func()
+
+	pauses pauses
 }
 
 // newHolder says that this process holds a lease for a run.
@@ -127,7 +129,11 @@ func (l *lease) keep(ctx context.Context) context.Context {
 // renew moves the expiry on. An error is no reason to give up: the lease stays
 // ours until another run takes it, which is remembered.
 func (l *lease) renew(ctx context.Context) error {
+	before := l.pauses.look(time.Now())
 	err := attempt(ctx, func(ctx context.Context) error { return l.store.RenewLease(ctx, l.holder.Token, leaseTTL) })
+	if l.pauses.look(time.Now()); err == nil {
+		l.pauses.settle(before)
+	}
 	var held *workload.HeldError
 	if errors.As(err, &held) {
 		l.lose(err)

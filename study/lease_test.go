@@ -14,6 +14,8 @@ import (
 
 	"assay/check"
 	"assay/driver/sqlite"
+	"assay/history"
+	"assay/load"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/bank"
@@ -86,6 +88,84 @@ func TestLostLeaseEndsTheWork(t *testing.T) {
 	var cut *InterruptedError
 	if !errors.As(err, &held) || errors.As(err, &cut) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// renewals is a Store that answers renewals alone.
+type renewals struct {
+	workload.Store
+	answers []error
+}
+
+func (r *renewals) RenewLease(context.Context, string, time.Duration) error {
+	answer := r.answers[0]
+	r.answers = r.answers[1:]
+	return answer
+}
+
+// attemptCounter counts what a client is asked to do, and says that it is done.
+type attemptCounter struct{ count int }
+
+func (a *attemptCounter) Attempt(context.Context, uint64, int) load.Answer {
+	a.count++
+	return load.Answer{Outcome: history.Committed}
+}
+
+func (a *attemptCounter) Close() {}
+
+// TestAPausedRunAsksBeforeItGoesOn: a process that was stopped for longer than its
+// lease lasts sends nothing before it knows that nobody has taken over.
+func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
+	away := errors.New("no answer")
+	held := &workload.HeldError{Name: "x", Lease: workload.Lease{Holder: newHolder("other")}}
+	for name, c := range map[string]struct {
+		pause   time.Duration
+		answers []error
+		want    []history.Outcome // of attempts, one after the other
+	}{
+		"no pause":          {leaseTTL - 5*time.Second, nil, []history.Outcome{history.Committed, history.Committed}},
+		"nobody took it":    {leaseTTL + time.Second, []error{nil}, []history.Outcome{history.Committed, history.Committed}},
+		"it is not known":   {leaseTTL + time.Second, []error{away, nil}, []history.Outcome{history.Failed, history.Committed}},
+		"another took over": {leaseTTL + time.Second, []error{held, held}, []history.Outcome{history.Failed, history.Failed}},
+	} {
+		store := &renewals{answers: c.answers}
+		l := &lease{store: store, holder: newHolder("this")}
+		l.pauses.look(time.Now().Add(-c.pause))
+		sent := &attemptCounter{}
+		client := leased{sent, l}
+		committed := 0
+		for i, want := range c.want {
+			got := client.Attempt(t.Context(), uint64(i), 1)
+			if got.Outcome != want || (want == history.Failed) != (got.Class == errorPaused) {
+				t.Errorf("%s: attempt %d ended %+v, want %v", name, i, got, want)
+			}
+			if want == history.Committed {
+				committed++
+			}
+		}
+		if sent.count != committed || len(store.answers) != 0 {
+			t.Errorf("%s: %d attempts were sent, want %d; %d answers are left", name, sent.count, committed, len(store.answers))
+		}
+	}
+	var none *lease
+	if !none.stillHeld(t.Context()) {
+		t.Error("a run without a lease is kept from working")
+	}
+}
+
+// A renewal that was answered before the pause says nothing about the time after.
+func TestARenewalBeforeThePauseIsNoAnswer(t *testing.T) {
+	var p pauses
+	start := time.Now()
+	before := p.look(start)
+	p.look(start.Add(2 * leaseTTL))
+	p.settle(before)
+	if !p.doubtful() {
+		t.Error("a renewal from before the pause counts")
+	}
+	p.settle(p.look(start.Add(2*leaseTTL + time.Second)))
+	if p.doubtful() {
+		t.Error("a renewal after the pause does not count")
 	}
 }
 

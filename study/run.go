@@ -320,7 +320,7 @@ func (r *run) sessions(ctx context.Context, n int, open func(ctx context.Context
 			closeAll(clients)
 			return nil, fmt.Errorf("session %d of %d: %w", i+1, n, err)
 		}
-		clients = append(clients, client)
+		clients = append(clients, leased{client, r.lease})
 	}
 	return clients, nil
 }
