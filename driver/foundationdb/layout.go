@@ -56,9 +56,6 @@ func (l layout) bounds() (begin, end []byte) { return l.prefix, beyond(l.prefix)
 // mark is the key of the mark.
 func (l layout) mark() []byte { return l.key(tableMark) }
 
-// lease is the key of the lease.
-func (l layout) lease() []byte { return l.key(tableLease) }
-
 // key is the key of a row.
 func (l layout) key(table string, ids ...int64) []byte {
 	key := make([]byte, 0, len(l.prefix)+len(table)+2+len(ids)*(1+maxInt))

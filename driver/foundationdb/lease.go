@@ -135,3 +135,6 @@ func (p *place) ReleaseLease(ctx context.Context, token string) error {
 	})
 	return err
 }
+
+// lease is the key of the lease.
+func (l layout) lease() []byte { return l.key(tableLease) }

@@ -3,7 +3,6 @@ package foundationdb
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"time"
 
@@ -20,12 +19,6 @@ func timeLimit(ctx context.Context) time.Duration {
 		return time.Until(deadline)
 	}
 	return patience
-}
-
-// milliseconds rounds up: 0 would mean no limit, and a limit that comes before
-// the context's end would be of nobody's asking.
-func milliseconds(left time.Duration) int64 {
-	return min(max(left.Milliseconds()+1, 1), math.MaxInt32)
 }
 
 // overdue says why a transaction that ended with this code was out of time; nil

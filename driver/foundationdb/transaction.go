@@ -5,7 +5,9 @@ package foundationdb
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
+	"time"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
@@ -119,4 +121,10 @@ func explain(ctx context.Context, doing string, err error) error {
 		return fmt.Errorf("foundationdb: %s: %w (%v)", doing, over, err)
 	}
 	return fmt.Errorf("foundationdb: %s: %w", doing, err)
+}
+
+// milliseconds rounds up: 0 would mean no limit, and a limit that comes before
+// the context's end would be of nobody's asking.
+func milliseconds(left time.Duration) int64 {
+	return min(max(left.Milliseconds()+1, 1), math.MaxInt32)
 }
