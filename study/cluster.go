@@ -152,7 +152,7 @@ func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int6
 			down = append(down, n.Start(ctx))
 		}
 	}
-	text := ""
+	var text string
 	if err := errors.Join(append(down, r.cluster.Settled(ctx))...); err != nil {
 		text = fmt.Sprintf("not all nodes held the same data after %v: %v", time.Since(began).Round(time.Second), err)
 	} else {

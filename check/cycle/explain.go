@@ -43,7 +43,7 @@ func (in *inference) explain(kind edgeKind, a, b int32, i, j int) Edge {
 			continue
 		}
 		tried[op.key] = true
-		found := false
+		var found bool
 		if in.h.kinds[op.key] == Write {
 			found = in.explainRegister(&edge, kind, op.key, a, b, x, y)
 		} else {

@@ -124,7 +124,7 @@ func (t *teller) op(o *op) string {
 	if o == nil {
 		return "beginning"
 	}
-	what := ""
+	var what string
 	switch o.kind {
 	case Read:
 		what = "read of " + t.values[o.value]

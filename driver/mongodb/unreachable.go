@@ -39,7 +39,7 @@ func plainly(err error) error {
 
 // inPlainWords says why no server answers.
 func inPlainWords(err error) error {
-	text := ""
+	var text string
 	if selection := (topology.ServerSelectionError{}); errors.As(err, &selection) {
 		text = noServer(selection)
 	} else {

@@ -224,7 +224,7 @@ func TestPace(t *testing.T) {
 			t.Errorf("window %d was accepted", window)
 		}
 	}
-	here, there := mustAt(t, made, 2, 3, 1), []Op(nil)
+	here := mustAt(t, made, 2, 3, 1)
 	there, err := made.At(2, 3, 1, 9, nil)
 	if err != nil || len(here) != len(there) {
 		t.Fatalf("%+v and %+v, %v", here, there, err)
