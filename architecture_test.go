@@ -77,7 +77,7 @@ var testsMayImport = map[string][]string{
 	"driver/cassandra":    {"driver/drivertest", "cluster"},
 	"driver/foundationdb": {"driver/drivertest"},
 	"study":               {"driver/mem", "driver/sqlite", "driver/drivertest", "serve"},
-	"cmd/assay":           {"cluster"},
+	"cmd/assay":           {"cluster", "driver/drivertest"},
 }
 
 const (

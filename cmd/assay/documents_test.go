@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/cluster"
+	"assay/driver/drivertest"
 )
 
 // howFar is how far the test lets a documented command go. Addresses become
@@ -36,6 +37,10 @@ const (
 	untilLoading
 	// untilServing interrupts a service when it listens.
 	untilServing
+	// untilUnreachable lets it end at a server that is not there: the address, its
+	// parameters and the files that it names are right. What follows from them is
+	// tried against real servers by TestEncryptedConnections of each driver.
+	untilUnreachable
 	// notRun is not run, for the reason that is given; what it names must exist.
 	notRun
 )
@@ -62,6 +67,7 @@ var documented = []documentedRule{
 	{pattern: `^assay run entity --db http://127\.0\.0\.1:8080`, far: notRun, why: "TestDocumentedService runs it"},
 	{pattern: `^assay serve `, far: untilServing, codes: []int{exitValid}},
 	{pattern: `^assay cluster (up|status|down) `, far: notRun, why: "TestClusterIsKept goes through the three with a smaller cluster"},
+	{where: "tls.md", pattern: `db\.example`, far: untilUnreachable, codes: []int{exitCannotRun}},
 	{pattern: `^assay cluster status$`, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `^assay (check|export|report|list|version|completion)\b`, far: toItsEnd, codes: []int{exitValid, exitViolated, exitNoVerdict}},
 	{pattern: `--duration 1m$`, far: untilWork},
@@ -102,14 +108,23 @@ func TestDocumentedCommands(t *testing.T) {
 		}
 		t.Run(d.where, func(t *testing.T) {
 			t.Parallel()
-			if found := placeholder.FindStringSubmatch(line); found != nil {
+			if rule.far == untilUnreachable {
+				line = strings.ReplaceAll(line, "db.example", "127.0.0.1:1")
+			} else if found := placeholder.FindStringSubmatch(line); found != nil {
 				server := servers[found[1]]
 				server.oneAtATime.Lock()
 				defer server.oneAtATime.Unlock()
 				line = strings.Replace(line, found[0], "'"+server.address+"'", 1)
 			}
 			e := runDocumented(t, line, rule.far)
-			if e.code == exitUsage || e.code == exitCannotRun || e.code < 0 || rule.codes != nil && !slices.Contains(rule.codes, e.code) {
+			wrong := e.code == exitUsage || e.code == exitCannotRun || e.code < 0
+			if rule.codes != nil {
+				wrong = !slices.Contains(rule.codes, e.code)
+			}
+			if rule.far == untilUnreachable && !strings.Contains(e.stderr, "cannot reach") {
+				wrong = true
+			}
+			if wrong {
 				t.Errorf("%s\nended with %d, want %v: %v", d.line, e.code, rule.codes, e)
 			}
 		})
@@ -129,12 +144,20 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 	if strings.HasPrefix(line, "assay check ") || strings.HasPrefix(line, "assay export ") || strings.HasPrefix(line, "assay report ") {
 		line = documentedFiles(t, dir, line)
 	}
+	if far == untilUnreachable {
+		documentedCertificates(t, dir)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "staging.db"), []byte("sqlite:staging.sqlite\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if far == untilServing {
 		line += " --listen 127.0.0.1:0" // another program may have the documented port
 	}
 	// A line may begin with variables; and the signal is for assay, not for sh.
 	shell := "exec env " + line
-	p := start(t, command{dir: dir, shell: shell, env: []string{"PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}})
+	p := start(t, command{dir: dir, shell: shell, env: []string{
+		"PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH"), "STAGING=sqlite:staging.sqlite",
+	}})
 	switch far {
 	case untilWork:
 		p.until(working)
@@ -144,7 +167,7 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 		p.until("loading ")
 	case untilServing:
 		p.until("serving ")
-	case toItsEnd:
+	case toItsEnd, untilUnreachable:
 		<-p.done // at most some tens of seconds; go test has a limit
 		return p.wait()
 	}
@@ -179,6 +202,21 @@ func documentedFiles(t *testing.T, dir, line string) string {
 		line = folder.ReplaceAllLiteralString(line, "saved")
 	}
 	return line
+}
+
+// documentedCertificates makes the certificates and keys that docs/tls.md names.
+func documentedCertificates(t *testing.T, dir string) {
+	t.Helper()
+	authority := drivertest.NewAuthority(t, "documents")
+	client := authority.Client("me")
+	certificate, key := readFile(t, client.Certificate), readFile(t, client.Key)
+	for name, text := range map[string]string{
+		"ca.pem": readFile(t, authority.File), "me.pem": certificate, "me.key": key, "both.pem": certificate + key,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // documentedServer is the server behind the documents' addresses.
