@@ -104,7 +104,7 @@ func (s *settings) cluster(seen *refusals) *gocql.ClusterConfig {
 	c.Consistency = s.consistency
 	c.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
 	c.Metadata.CacheMode = gocql.KeyspaceOnly
-	c.HostDialer = &dialer{timeout: s.connectTimeout, silence: s.silence, encryption: s.encryption, hosts: s.hosts, names: map[string]string{}}
+	c.HostDialer = &dialer{timeout: s.connectTimeout, silence: s.silence, encryption: s.encryption, seen: seen, hosts: s.hosts, names: map[string]string{}}
 	c.Authenticator = login{user: s.user, password: s.password}
 	c.ConnectObserver = seen
 	c.StreamObserver = streams{}

@@ -23,6 +23,7 @@ import (
 type dialer struct {
 	timeout, silence time.Duration
 	encryption       *tls.Config
+	seen             *refusals
 
 	// hosts are those of the address, host:port.
 	hosts []string
@@ -47,7 +48,29 @@ func (d *dialer) DialHost(ctx context.Context, host *gocql.HostInfo) (*gocql.Dia
 	defer cancel()
 	config := d.encryption.Clone()
 	config.ServerName = d.nameOf(ctx, host.ConnectAddress().String())
-	return gocql.WrapTLS(ctx, conn, address, config)
+	dialed, err := gocql.WrapTLS(ctx, conn, address, config)
+	if err != nil {
+		return nil, err
+	}
+	dialed.Conn = &explained{Conn: dialed.Conn, seen: d.seen}
+	return dialed, nil
+}
+
+// explained is an encrypted connection whose first error is remembered: with TLS
+// 1.3 a node refuses a client's certificate after the client's side of the
+// handshake, and gocql may tell of the end of the connection without the reason.
+type explained struct {
+	net.Conn
+	seen *refusals
+}
+
+// Read implements net.Conn.
+func (e *explained) Read(p []byte) (int, error) {
+	n, err := e.Conn.Read(p)
+	if err != nil {
+		e.seen.note("", e.seen.handshakeOf(err))
+	}
+	return n, err
 }
 
 // nameOf is what the certificate of the node with this IP address is to be for:
@@ -107,10 +130,15 @@ func (r *refusals) ObserveConnect(o gocql.ObservedConnect) {
 	default:
 		handshake = r.handshakeOf(o.Err)
 	}
+	r.note(reason, handshake)
+}
+
+// note keeps what is not empty.
+func (r *refusals) note(user, handshake string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if reason != "" {
-		r.user = reason
+	if user != "" {
+		r.user = user
 	}
 	if handshake != "" {
 		r.handshake = handshake

@@ -165,12 +165,14 @@ func (k *keyspace) makeKeyspace(ctx context.Context) error {
 	}
 	switch {
 	case !there:
-		return k.run(ctx, "create the keyspace", fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %q WITH replication = %s", k.name, cqlMap(replication)))
+		err = k.run(ctx, "create the keyspace", fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %q WITH replication = %s", k.name, cqlMap(replication)))
 	case !same:
-		return k.run(ctx, "alter the keyspace", fmt.Sprintf("ALTER KEYSPACE %q WITH replication = %s", k.name, cqlMap(replication)))
-	default:
-		return nil
+		err = k.run(ctx, "alter the keyspace", fmt.Sprintf("ALTER KEYSPACE %q WITH replication = %s", k.name, cqlMap(replication)))
 	}
+	if err != nil {
+		return err
+	}
+	return k.agree(ctx) // the next statement may go to another node
 }
 
 // replicated reports whether a keyspace's replication, as the schema has it, is
