@@ -45,7 +45,8 @@ func TestKilledIsolationRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := int64(0)
-	for round := range 3 {
+	// Whether a kill comes in the middle is a matter of chance.
+	for round := 0; round < 3 || lost == 0 && round < 15; round++ {
 		address := "sqlite:" + filepath.Join(t.TempDir(), "x.db") + "?synchronous=off"
 		path := filepath.Join(t.TempDir(), "history")
 		command := exec.CommandContext(t.Context(), binary)
