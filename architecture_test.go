@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"measure":                    {"history"},
 	"load":                       {"history"},
 	"pressure":                   {},
-	"workload":                   {"spelling"},
+	"workload":                   {"history", "load", "spelling"},
 	"workload/bank":              {"workload", "load", "history", "check", "check/ledger"},
 	"driver/encryption":          {"workload"},
 	"driver/mem":                 {"workload", "workload/bank", "history", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},

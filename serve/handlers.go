@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/entity"
 )
 
@@ -187,7 +188,7 @@ func (s *Service) call(ctx context.Context, do func(context.Context, entity.Sess
 		if ctx.Err() != nil {
 			class = classBusy
 		}
-		return entity.Reply{Outcome: history.Failed, Class: class, Err: err}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: err}}
 	}
 	reply := do(ctx, session)
 	s.pool.give(session, reply.Broken || reply.Outcome == history.Unknown)

@@ -144,7 +144,7 @@ func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) 
 	s := n.store
 	ctx, sent := watching(ctx)
 	err := s.session.Query(s.insert, row.Key, row.Value).Consistency(s.consistency).ExecContext(ctx)
-	reply := availability.Reply{Outcome: outcomeOf(err, sent.begun.Load()), Class: classOf(err), Err: err}
+	reply := availability.Reply{Reply: workload.Reply{Outcome: outcomeOf(err, sent.begun.Load()), Class: classOf(err), Err: err}}
 	reply.Broken = broken(reply.Class)
 	if reply.Outcome == history.Unknown {
 		s.unsure.Store(time.Now().UnixNano())
@@ -159,12 +159,12 @@ func (n *availabilitySession) Get(ctx context.Context, key int64) availability.R
 	err := s.session.Query(s.get, key).Consistency(s.reads).ScanContext(ctx, &value)
 	switch {
 	case err == nil:
-		return availability.Reply{Outcome: history.Committed, Found: true, Row: availability.Row{Key: key, Value: value}}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}, Found: true, Row: availability.Row{Key: key, Value: value}}
 	case errors.Is(err, gocql.ErrNotFound):
-		return availability.Reply{Outcome: history.Committed}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	}
 	class := classOf(err)
-	return availability.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: broken(class)}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: broken(class)}}
 }
 
 // Close implements availability.Session.

@@ -216,7 +216,7 @@ func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 	ctx, sent := watching(ctx)
 	err := s.session.Query(s.put, gocql.UUID(e.ID), e.Name, e.Age, e.Description, e.Address, e.Phone, e.Email).
 		Consistency(s.consistency).ExecContext(ctx)
-	reply := entity.Reply{Outcome: outcomeOf(err, sent.begun.Load()), Class: classOf(err), Err: err}
+	reply := entity.Reply{Reply: workload.Reply{Outcome: outcomeOf(err, sent.begun.Load()), Class: classOf(err), Err: err}}
 	reply.Broken = broken(reply.Class)
 	if reply.Outcome == history.Unknown {
 		s.unsure.Store(time.Now().UnixNano())
@@ -232,12 +232,12 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 		ScanContext(ctx, &e.Name, &e.Age, &e.Description, &e.Address, &e.Phone, &e.Email)
 	switch {
 	case err == nil:
-		return entity.Reply{Outcome: history.Committed, Found: true, Entity: e}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}, Found: true, Entity: e}
 	case errors.Is(err, gocql.ErrNotFound):
-		return entity.Reply{Outcome: history.Committed}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	}
 	class := classOf(err)
-	return entity.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: broken(class)}
+	return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: broken(class)}}
 }
 
 // Close implements entity.Session.

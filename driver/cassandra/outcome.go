@@ -8,10 +8,10 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 )
 
-// Error classes that are this driver's own, beside those of workload/bank.
+// Error classes that are this driver's own, beside those of package workload.
 const (
 	classCancelled    = "cancelled"
 	classUnavailable  = "not enough replicas alive"
@@ -34,17 +34,17 @@ func classOf(err error) string {
 	case errors.As(err, &answer):
 		return classOfCode(answer.Code())
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, gocql.ErrTimeoutNoResponse):
-		return bank.ClassTimeout
+		return workload.ClassTimeout
 	case errors.Is(err, context.Canceled):
 		return classCancelled
 	case errors.Is(err, gocql.ErrNoConnections), errors.Is(err, gocql.ErrSessionClosed):
-		return bank.ClassConnect
+		return workload.ClassConnect
 	case errors.Is(err, gocql.ErrNoStreams):
 		return classBusy
 	default:
 		// All that is left are failures of the connection, or of gocql's
 		// understanding of what came over it.
-		return bank.ClassLost
+		return workload.ClassLost
 	}
 }
 
@@ -67,7 +67,7 @@ func classOfCode(code int) string {
 	case gocql.ErrCodeUnauthorized, gocql.ErrCodeCredentials:
 		return classUnauthorized
 	default:
-		return bank.ClassOther
+		return workload.ClassOther
 	}
 }
 
@@ -108,7 +108,7 @@ func outcomeOf(err error, sent bool) history.Outcome {
 }
 
 // broken reports whether the client would say that it has lost its server.
-func broken(class string) bool { return class == bank.ClassLost || class == bank.ClassConnect }
+func broken(class string) bool { return class == workload.ClassLost || class == workload.ClassConnect }
 
 // failed wraps an error with what was being done.
 func failed(doing string, err error) error { return fmt.Errorf("cassandra: %s: %w", doing, err) }

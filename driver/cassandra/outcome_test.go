@@ -10,7 +10,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 )
 
 // answer is an error of the server with this code.
@@ -28,13 +28,13 @@ func TestOutcomes(t *testing.T) {
 		class   string
 	}{
 		{nil, history.Committed, ""},
-		{answer(gocql.ErrCodeServer), history.Unknown, bank.ClassOther},
-		{answer(gocql.ErrCodeProtocol), history.Unknown, bank.ClassOther},
+		{answer(gocql.ErrCodeServer), history.Unknown, workload.ClassOther},
+		{answer(gocql.ErrCodeProtocol), history.Unknown, workload.ClassOther},
 		{answer(gocql.ErrCodeCredentials), history.Unknown, classUnauthorized},
 		{answer(gocql.ErrCodeUnavailable), history.Failed, classUnavailable},
 		{answer(gocql.ErrCodeOverloaded), history.Unknown, classOverloaded},
 		{answer(gocql.ErrCodeBootstrapping), history.Unknown, classBootstrap},
-		{answer(gocql.ErrCodeTruncate), history.Unknown, bank.ClassOther},
+		{answer(gocql.ErrCodeTruncate), history.Unknown, workload.ClassOther},
 		{answer(gocql.ErrCodeWriteTimeout), history.Unknown, classWriteTimeout},
 		{answer(gocql.ErrCodeReadTimeout), history.Unknown, classReadTimeout},
 		{answer(gocql.ErrCodeReadFailure), history.Unknown, classFailure},
@@ -47,14 +47,14 @@ func TestOutcomes(t *testing.T) {
 		{answer(gocql.ErrCodeInvalid), history.Failed, classRefused},
 		{answer(gocql.ErrCodeConfig), history.Failed, classRefused},
 		{answer(gocql.ErrCodeUnprepared), history.Failed, classRefused},
-		{answer(0x7777), history.Unknown, bank.ClassOther},
-		{context.DeadlineExceeded, history.Unknown, bank.ClassTimeout},
-		{gocql.ErrTimeoutNoResponse, history.Unknown, bank.ClassTimeout},
+		{answer(0x7777), history.Unknown, workload.ClassOther},
+		{context.DeadlineExceeded, history.Unknown, workload.ClassTimeout},
+		{gocql.ErrTimeoutNoResponse, history.Unknown, workload.ClassTimeout},
 		{context.Canceled, history.Unknown, classCancelled},
-		{gocql.ErrConnectionClosed, history.Unknown, bank.ClassLost},
-		{io.EOF, history.Unknown, bank.ClassLost},
-		{errSilent, history.Unknown, bank.ClassLost},
-		{errors.New("whatever else"), history.Unknown, bank.ClassLost},
+		{gocql.ErrConnectionClosed, history.Unknown, workload.ClassLost},
+		{io.EOF, history.Unknown, workload.ClassLost},
+		{errSilent, history.Unknown, workload.ClassLost},
+		{errors.New("whatever else"), history.Unknown, workload.ClassLost},
 	} {
 		for _, err := range []error{c.err, fmt.Errorf("wrapped: %w", c.err)} {
 			if c.err == nil {
@@ -69,7 +69,7 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 	for err, class := range map[error]string{
-		gocql.ErrNoConnections: bank.ClassConnect, gocql.ErrNoStreams: classBusy, gocql.ErrSessionClosed: bank.ClassConnect,
+		gocql.ErrNoConnections: workload.ClassConnect, gocql.ErrNoStreams: classBusy, gocql.ErrSessionClosed: workload.ClassConnect,
 	} {
 		if classOf(err) != class {
 			t.Errorf("%v: %q, want %q", err, classOf(err), class)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 func (s *shelf) testCreateFind() {
@@ -99,7 +99,7 @@ func (s *shelf) testDuplicate() {
 		case s.h.Replaces:
 			row = again
 			s.book.replaced(row)
-		case r.Outcome != history.Failed || !r.Duplicate || r.Class != bank.ClassDuplicate:
+		case r.Outcome != history.Failed || !r.Duplicate || r.Class != workload.ClassDuplicate:
 			s.t.Errorf("insert again: %+v, want failed, a duplicate", r)
 		}
 		other.replace(answerOfRow(r))

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 // Rows keeps what was answered to the inserts of a test, and compares it with
@@ -58,7 +58,7 @@ func (x *hand) next() availability.Row {
 
 // insert makes one attempt and records it.
 func (x *hand) insert(ctx context.Context, row availability.Row) availability.Reply {
-	reply := availability.Reply{Outcome: history.Failed, Class: bank.ClassConnect, Broken: true}
+	reply := availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}}
 	if reply.Err = x.connect(ctx); reply.Err == nil {
 		reply = x.session.Insert(ctx, row)
 	}
@@ -76,7 +76,7 @@ func (x *hand) insert(ctx context.Context, row availability.Row) availability.Re
 
 // get makes one attempt to read.
 func (x *hand) get(ctx context.Context, key int64) availability.Reply {
-	reply := availability.Reply{Outcome: history.Failed, Class: bank.ClassConnect, Broken: true}
+	reply := availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}}
 	if reply.Err = x.connect(ctx); reply.Err == nil {
 		reply = x.session.Get(ctx, key)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 )
 
@@ -167,7 +166,7 @@ func (r *rack) writer(store bulkupdate.Store) *writer {
 }
 
 func (w *writer) update(ctx context.Context, user, generation int64) bulkupdate.Reply {
-	reply := bulkupdate.Reply{Outcome: history.Failed, Class: bank.ClassConnect, Broken: true}
+	reply := bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}}
 	if reply.Err = w.connect(ctx); reply.Err == nil {
 		reply = w.session.Update(ctx, user, generation, generation%2 == 1)
 	}

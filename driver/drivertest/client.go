@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -44,7 +45,7 @@ func (c *client) do(ctx context.Context, tr bank.Transfer) bank.Reply {
 
 // attempt makes one attempt without recording it.
 func (c *client) attempt(ctx context.Context, tr bank.Transfer) bank.Reply {
-	r := bank.Reply{Outcome: history.Failed, Class: bank.ClassConnect, Broken: true}
+	r := bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}}
 	if r.Err = c.connect(ctx); r.Err == nil {
 		r = c.session.Transfer(ctx, tr)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/entity"
 )
 
@@ -151,7 +150,7 @@ func (x *filer) next() entity.Entity {
 
 // put makes one attempt and records it.
 func (x *filer) put(ctx context.Context, e entity.Entity) entity.Reply {
-	reply := entity.Reply{Outcome: history.Failed, Class: bank.ClassConnect, Broken: true}
+	reply := entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}}
 	if reply.Err = x.connect(ctx); reply.Err == nil {
 		reply = x.session.Put(ctx, e)
 	}
@@ -169,7 +168,7 @@ func (x *filer) put(ctx context.Context, e entity.Entity) entity.Reply {
 
 // get makes one attempt to read.
 func (x *filer) get(ctx context.Context, id uuid.UUID) entity.Reply {
-	reply := entity.Reply{Outcome: history.Committed, Class: bank.ClassConnect, Broken: true}
+	reply := entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Class: workload.ClassConnect, Broken: true}}
 	if reply.Err = x.connect(ctx); reply.Err == nil {
 		reply = x.session.Get(ctx, id)
 	} else {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 	"assay/workload/isolation"
 )
 
@@ -48,7 +48,7 @@ func (a *actor) do(ctx context.Context, template ...isolation.Op) ([]isolation.O
 			}
 		}
 	}
-	reply := isolation.Reply{Outcome: history.Failed, Class: bank.ClassConnect, Broken: true}
+	reply := isolation.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}
 	if reply.Err = a.connect(ctx); reply.Err == nil {
 		reply = a.session.Do(ctx, ops)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -14,12 +15,10 @@ import (
 // unknown and not there.
 func good() (*Ledger, Snapshot) {
 	l := NewLedger(accountsOf(100, 100))
-	l.Record(bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}, bank.Reply{Outcome: history.Committed,
-		Source: bank.State{Balance: 90, Version: 1}, Destination: bank.State{Balance: 110, Version: 1}})
-	l.Record(bank.Transfer{ID: 2, Source: 2, Destination: 1, Amount: 5}, bank.Reply{Outcome: history.Committed,
-		Source: bank.State{Balance: 105, Version: 2}, Destination: bank.State{Balance: 95, Version: 2}})
-	l.Record(bank.Transfer{ID: 3, Source: 1, Destination: 2, Amount: 1000}, bank.Reply{Outcome: history.Rejected})
-	l.Record(bank.Transfer{ID: 4, Source: 1, Destination: 2, Amount: 4}, bank.Reply{Outcome: history.Failed})
+	l.Record(bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}, bank.Reply{Reply: workload.Reply{Outcome: history.Committed}, Source: bank.State{Balance: 90, Version: 1}, Destination: bank.State{Balance: 110, Version: 1}})
+	l.Record(bank.Transfer{ID: 2, Source: 2, Destination: 1, Amount: 5}, bank.Reply{Reply: workload.Reply{Outcome: history.Committed}, Source: bank.State{Balance: 105, Version: 2}, Destination: bank.State{Balance: 95, Version: 2}})
+	l.Record(bank.Transfer{ID: 3, Source: 1, Destination: 2, Amount: 1000}, bank.Reply{Reply: workload.Reply{Outcome: history.Rejected}})
+	l.Record(bank.Transfer{ID: 4, Source: 1, Destination: 2, Amount: 4}, bank.Reply{Reply: workload.Reply{Outcome: history.Failed}})
 	l.Record(bank.Transfer{ID: 5, Source: 1, Destination: 2, Amount: 5}, bank.Reply{})
 	return l, Snapshot{
 		Accounts: []bank.Account{{ID: 1, Balance: 95, Version: 2}, {ID: 2, Balance: 105, Version: 2}},
@@ -72,7 +71,7 @@ func TestLedgerConvicts(t *testing.T) {
 			s.Accounts[0].Balance -= 100
 		}},
 		"duplicate of nothing": {"no earlier attempt", func(l *Ledger, _ *Snapshot) {
-			l.Record(bank.Transfer{ID: 4, Source: 1, Destination: 2, Amount: 4}, bank.Reply{Outcome: history.Failed, Duplicate: true})
+			l.Record(bank.Transfer{ID: 4, Source: 1, Destination: 2, Amount: 4}, bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true}})
 		}},
 		"committed twice": {"committed before", func(l *Ledger, _ *Snapshot) { l.Record(l.sent[1].transfer, l.sent[1].committed) }},
 	}
@@ -87,7 +86,7 @@ func TestLedgerConvicts(t *testing.T) {
 
 func TestLedgerTakesDuplicateForCommitted(t *testing.T) {
 	l, read := good()
-	l.Record(bank.Transfer{ID: 5, Source: 1, Destination: 2, Amount: 5}, bank.Reply{Outcome: history.Failed, Duplicate: true})
+	l.Record(bank.Transfer{ID: 5, Source: 1, Destination: 2, Amount: 5}, bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true}})
 	if problems := strings.Join(l.Problems(read), "\n"); !strings.Contains(problems, "transfer 5: committed, no row") {
 		t.Errorf("found %q", problems)
 	}

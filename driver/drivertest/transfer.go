@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -120,7 +121,7 @@ func testRepeatedID(t *testing.T, h Bank) {
 	others := []*client{c, p.client(p.store, 1), p.client(p.open(), 2)}
 	for _, other := range others {
 		for _, tr := range repetitions {
-			if r := other.duplicate(p.ctx, tr); r.Outcome != history.Failed || !r.Duplicate || r.Class != bank.ClassDuplicate {
+			if r := other.duplicate(p.ctx, tr); r.Outcome != history.Failed || !r.Duplicate || r.Class != workload.ClassDuplicate {
 				t.Errorf("repetition %+v: %+v, want a duplicate", tr, r)
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 // availabilityStore is an availability.Store, under ("assay", "availability"):
@@ -91,13 +90,13 @@ func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) 
 		return rowReply(t.failure("insert", err))
 	}
 	if before != nil {
-		return availability.Reply{Outcome: history.Failed, Duplicate: true, Class: bank.ClassDuplicate}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}
 	}
 	t.Set(key, appendWords(nil, row.Value))
 	if err := t.commit(); err != nil {
 		return rowReply(t.failure("commit an insert", err))
 	}
-	return availability.Reply{Outcome: history.Committed}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 // Get implements availability.Session.
@@ -110,7 +109,7 @@ func (n *availabilitySession) Get(ctx context.Context, key int64) availability.R
 	row := availability.Row{Key: key}
 	value, err := t.Get(fdb.Key(n.store.key(tableRow, key))).Get()
 	if err == nil && value == nil {
-		return availability.Reply{Outcome: history.Committed}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	}
 	if err == nil {
 		err = readWords(tableRow, value, &row.Value)
@@ -118,9 +117,9 @@ func (n *availabilitySession) Get(ctx context.Context, key int64) availability.R
 	if err != nil {
 		return rowReply(t.failure("get", err))
 	}
-	return availability.Reply{Outcome: history.Committed, Row: row, Found: true}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}, Row: row, Found: true}
 }
 
 func rowReply(e ending) availability.Reply {
-	return availability.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}
+	return availability.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}}
 }

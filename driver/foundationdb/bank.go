@@ -193,7 +193,7 @@ func (n *bankSession) Transfer(ctx context.Context, x bank.Transfer) bank.Reply 
 }
 
 func replyOf(e ending) bank.Reply {
-	return bank.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}
+	return bank.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}}
 }
 
 // prepare reads the three rows at the same time and writes them. A reply with
@@ -210,7 +210,7 @@ func (n *bankSession) prepare(t *transaction, x bank.Transfer) (bank.Reply, erro
 		return bank.Reply{}, err
 	}
 	if before != nil {
-		return bank.Reply{Outcome: history.Failed, Duplicate: true, Class: bank.ClassDuplicate}, nil
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}, nil
 	}
 	from, haveFrom, err := stateOf(debit)
 	if err != nil {
@@ -222,9 +222,9 @@ func (n *bankSession) prepare(t *transaction, x bank.Transfer) (bank.Reply, erro
 	}
 	switch {
 	case !haveFrom || !haveTo:
-		return bank.Reply{Outcome: history.Rejected, Class: bank.ClassNoAccount}, nil
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Rejected, Class: bank.ClassNoAccount}}, nil
 	case from.Balance < x.Amount:
-		return bank.Reply{Outcome: history.Rejected, Class: bank.ClassNoFunds}, nil
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Rejected, Class: bank.ClassNoFunds}}, nil
 	case x.Source == x.Destination || x.Amount < 0 || to.Balance > math.MaxInt64-x.Amount:
 		return bank.Reply{}, fmt.Errorf("no transfer: %+v onto a balance of %d", x, to.Balance)
 	}
@@ -233,5 +233,5 @@ func (n *bankSession) prepare(t *transaction, x bank.Transfer) (bank.Reply, erro
 	t.Set(fdb.Key(journal), appendWords(nil, x.Source, x.Destination, x.Amount, from.Version, to.Version))
 	t.Set(fdb.Key(source), appendWords(nil, from.Balance, from.Version))
 	t.Set(fdb.Key(destination), appendWords(nil, to.Balance, to.Version))
-	return bank.Reply{Outcome: history.Committed, Source: from, Destination: to}, nil
+	return bank.Reply{Reply: workload.Reply{Outcome: history.Committed}, Source: from, Destination: to}, nil
 }

@@ -121,7 +121,7 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 	defer t.end()
 	documents, err := n.documents(t, user)
 	if errors.Is(err, errTooMany) {
-		return bulkupdate.Reply{Outcome: history.Failed, Class: classTooLarge, Err: fmt.Errorf("foundationdb: update: %w", err)}
+		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classTooLarge, Err: fmt.Errorf("foundationdb: update: %w", err)}}
 	}
 	if err != nil {
 		return updateReply(t.failure("update", err))
@@ -137,7 +137,7 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 	if err := t.commit(); err != nil {
 		return updateReply(t.failure("commit an update", err))
 	}
-	return bulkupdate.Reply{Outcome: history.Committed, Changed: int64(len(documents))}
+	return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed}, Changed: int64(len(documents))}
 }
 
 // documents reads a user's documents before any of them is written, so that the
@@ -163,5 +163,5 @@ func (n *bulkUpdateSession) documents(t *transaction, user int64) ([]fdb.KeyValu
 }
 
 func updateReply(e ending) bulkupdate.Reply {
-	return bulkupdate.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}
+	return bulkupdate.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}}
 }

@@ -12,7 +12,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/candles"
 )
 
@@ -185,7 +184,7 @@ func (n *candleSession) insert(ctx context.Context, part []candles.Candle) candl
 			return candleReply(t.failure("insert", err))
 		}
 		if value != nil {
-			return candles.Reply{Outcome: history.Failed, Class: bank.ClassDuplicate,
+			return candles.Reply{Outcome: history.Failed, Class: workload.ClassDuplicate,
 				Err: fmt.Errorf("foundationdb: insert: candle %d is there already", part[i].ID)}
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/entity"
 )
 
@@ -101,13 +100,13 @@ func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 		return entityReply(t.failure("put", err))
 	}
 	if before != nil {
-		return entity.Reply{Outcome: history.Failed, Duplicate: true, Class: bank.ClassDuplicate}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}
 	}
 	t.Set(key, entityValue(e))
 	if err := t.commit(); err != nil {
 		return entityReply(t.failure("commit a put", err))
 	}
-	return entity.Reply{Outcome: history.Committed}
+	return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 // Get implements entity.Session. The read version, which the client asks for
@@ -121,9 +120,9 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	defer t.end()
 	value, err := t.Get(fdb.Key(n.store.uuidKey(tableEntity, id))).Get()
 	if err == nil && value == nil {
-		return entity.Reply{Outcome: history.Committed}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	}
-	r := entity.Reply{Outcome: history.Committed, Found: true}
+	r := entity.Reply{Reply: workload.Reply{Outcome: history.Committed}, Found: true}
 	if err == nil {
 		r.Entity, err = entityOf(id, value)
 	}
@@ -134,5 +133,5 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 }
 
 func entityReply(e ending) entity.Reply {
-	return entity.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}
+	return entity.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}}
 }

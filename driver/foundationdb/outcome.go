@@ -2,10 +2,10 @@ package foundationdb
 
 import (
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 )
 
-// Error classes beside those of workload/bank.
+// Error classes beside those of package workload.
 const (
 	classTooOld    = "transaction too old"
 	classBehind    = "storage behind"
@@ -44,7 +44,7 @@ const (
 func classOf(code int) string {
 	switch code {
 	case codeNotCommitted:
-		return bank.ClassSerialization
+		return workload.ClassSerialization
 	case codeTooOld:
 		return classTooOld
 	case codeFutureVersion, codeProcessBehind:
@@ -53,7 +53,7 @@ func classOf(code int) string {
 		return classUnknown
 	case codeTimedOut, codeCancelled, codeTransactionTimeout:
 		// A transaction is cancelled when its context ends, and never else.
-		return bank.ClassTimeout
+		return workload.ClassTimeout
 	case codeLocked:
 		return classLocked
 	case codeVersionChanged:
@@ -61,11 +61,11 @@ func classOf(code int) string {
 	case codeCommitMemory, codeBatchThrottled, codeReadVersionMemory, codeTagThrottled, codeProxyTagThrottled:
 		return classThrottled
 	case codeNoClusterFile:
-		return bank.ClassConnect
+		return workload.ClassConnect
 	case codeTransactionTooBig, codeKeyTooBig, codeValueTooBig:
 		return classTooLarge
 	default:
-		return bank.ClassOther
+		return workload.ClassOther
 	}
 }
 

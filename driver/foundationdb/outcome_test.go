@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 )
 
 // TestNothingHappensBeforeTheCommit: whatever the error is.
@@ -18,13 +18,13 @@ func TestNothingHappensBeforeTheCommit(t *testing.T) {
 
 func TestErrorsOfTheCommit(t *testing.T) {
 	failed := map[int]string{
-		1020: bank.ClassSerialization, 1007: classTooOld, 1009: classBehind, 1037: classBehind, 1038: classLocked,
+		1020: workload.ClassSerialization, 1007: classTooOld, 1009: classBehind, 1037: classBehind, 1038: classLocked,
 		1042: classThrottled, 1051: classThrottled, 1078: classThrottled, 1213: classThrottled, 1223: classThrottled,
 		2101: classTooLarge, 2102: classTooLarge, 2103: classTooLarge,
 	}
 	unknown := map[int]string{
-		1021: classUnknown, 1025: bank.ClassTimeout, 1031: bank.ClassTimeout, 1004: bank.ClassTimeout, 1039: classVersion,
-		0: bank.ClassOther, 1101: bank.ClassOther, 1500: bank.ClassOther, 4000: bank.ClassOther, 4100: bank.ClassOther,
+		1021: classUnknown, 1025: workload.ClassTimeout, 1031: workload.ClassTimeout, 1004: workload.ClassTimeout, 1039: classVersion,
+		0: workload.ClassOther, 1101: workload.ClassOther, 1500: workload.ClassOther, 4000: workload.ClassOther, 4100: workload.ClassOther,
 	}
 	for code := range 5000 {
 		outcome, class := judge(code, true)

@@ -7,7 +7,6 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 // Rows is one database of workload availability's. It is safe for concurrent
@@ -74,13 +73,13 @@ func (d *Rows) insert(row availability.Row) availability.Reply {
 	d.calls++
 	d.pass(d.calls)
 	if d.has(row.Key) {
-		return availability.Reply{Outcome: history.Failed, Duplicate: true, Class: bank.ClassDuplicate}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}
 	}
 	if d.hits(d.timeout) {
 		if d.chance.Uint64()&1 == 0 {
 			d.add(row)
 		}
-		return availability.Reply{Class: bank.ClassTimeout}
+		return availability.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
 	}
 	for _, bug := range d.strikes {
 		if bug.insert != nil && d.hits(bug.probability) {
@@ -88,14 +87,14 @@ func (d *Rows) insert(row availability.Row) availability.Reply {
 		}
 	}
 	d.add(row)
-	return availability.Reply{Outcome: history.Committed}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 // get is one read.
 func (d *Rows) get(key int64) availability.Reply {
 	d.calls++
 	d.pass(d.calls)
-	reply := availability.Reply{Outcome: history.Committed}
+	reply := availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	at, there := d.at[key]
 	if !there {
 		return reply
@@ -209,7 +208,7 @@ func (n *rowsSession) Get(ctx context.Context, key int64) availability.Reply {
 // call does something under the lock, after the latency.
 func (n *rowsSession) call(ctx context.Context, doing string, do func() availability.Reply) availability.Reply {
 	if no := n.d.enter(ctx, doing); no != nil {
-		return availability.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}}
 	}
 	defer n.d.mu.Unlock()
 	return do()

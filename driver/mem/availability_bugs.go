@@ -2,8 +2,8 @@ package mem
 
 import (
 	"assay/history"
+	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 // rowsBug is one way of breaking a promise in workload availability. Of its
@@ -40,7 +40,7 @@ func rowsBugs() []rowsBug {
 			Doc: "an acknowledged row is there for up to eight more calls, and then lost"}, insert: loseRow},
 		{Bug: Bug{Name: "reported-never-applied", Check: checkAcknowledged, Kinds: []string{"lost"},
 			Doc: "an insert is acknowledged and nothing is written"}, insert: func(*Rows, availability.Row) availability.Reply {
-			return availability.Reply{Outcome: history.Committed}
+			return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 		}},
 		{Bug: Bug{Name: "duplicate-apply", Check: checkRows, Kinds: []string{"doubled"},
 			Doc: "a row is inserted twice under one key"}, insert: insertTwice},
@@ -64,19 +64,19 @@ func rowsBugs() []rowsBug {
 func loseRow(d *Rows, row availability.Row) availability.Reply {
 	d.add(row)
 	d.doomed = append(d.doomed, lateRow{row, d.calls + 1 + d.chance.Uint64N(maxLoss)})
-	return availability.Reply{Outcome: history.Committed}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 func insertTwice(d *Rows, row availability.Row) availability.Reply {
 	d.add(row)
 	d.add(row)
-	return availability.Reply{Outcome: history.Committed}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 func insertAltered(d *Rows, row availability.Row) availability.Reply {
 	row.Value ^= 1 << d.chance.IntN(63)
 	d.add(row)
-	return availability.Reply{Outcome: history.Committed}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 // insertExtra adds a row of a client that no run has.
@@ -84,21 +84,21 @@ func insertExtra(d *Rows, row availability.Row) availability.Reply {
 	d.add(row)
 	key, _ := availability.Key(availability.MaxClient, d.calls, 1)
 	d.add(availability.Row{Key: key, Value: row.Value})
-	return availability.Reply{Outcome: history.Committed}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 func insertFailed(d *Rows, row availability.Row) availability.Reply {
 	d.add(row)
-	return availability.Reply{Outcome: history.Failed, Class: bank.ClassSerialization}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}}
 }
 
 func insertLate(d *Rows, row availability.Row) availability.Reply {
 	d.late = append(d.late, lateRow{row, d.calls + 1 + d.chance.Uint64N(maxLate)})
-	return availability.Reply{Class: bank.ClassTimeout}
+	return availability.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
 }
 
 func missRow(*Rows, availability.Reply) availability.Reply {
-	return availability.Reply{Outcome: history.Committed}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 // mistakeRow changes the value or, if there is another row, returns that.

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -107,11 +108,11 @@ func (b *books) refusal(t bank.Transfer) bank.Reply {
 	source := b.account(t.Source)
 	switch {
 	case b.known[t.ID>>6]&(1<<(t.ID&63)) != 0:
-		return bank.Reply{Outcome: history.Failed, Duplicate: true, Class: bank.ClassDuplicate}
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}
 	case source == nil || b.account(t.Destination) == nil:
-		return bank.Reply{Outcome: history.Rejected, Class: bank.ClassNoAccount}
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Rejected, Class: bank.ClassNoAccount}}
 	case source.balance < t.Amount:
-		return bank.Reply{Outcome: history.Rejected, Class: bank.ClassNoFunds}
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Rejected, Class: bank.ClassNoFunds}}
 	}
 	return bank.Reply{}
 }

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -28,7 +29,7 @@ func reportedNeverApplied(d *Database, t bank.Transfer, _ bank.Reply) bank.Reply
 
 func failedButApplied(d *Database, t bank.Transfer, _ bank.Reply) bank.Reply {
 	d.bank.apply(t)
-	return bank.Reply{Outcome: history.Failed, Class: bank.ClassSerialization}
+	return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}}
 }
 
 // late is a transfer that will be applied at the call numbered due, if nothing
@@ -44,5 +45,5 @@ const maxLate = 64
 
 func lateApply(d *Database, t bank.Transfer, _ bank.Reply) bank.Reply {
 	d.late = append(d.late, late{t, d.calls + 1 + d.chance.Uint64N(maxLate)})
-	return bank.Reply{Class: bank.ClassTimeout}
+	return bank.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
 }

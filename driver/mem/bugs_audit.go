@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -110,7 +111,7 @@ func abort(d *Database, t bank.Transfer, _ bank.Reply) bank.Reply {
 		d.ghosts = slices.Delete(d.ghosts, 0, 1)
 	}
 	d.ghosts = append(d.ghosts, ghost{t, d.bank.state(t.Source)})
-	return bank.Reply{Outcome: history.Failed, Class: bank.ClassSerialization}
+	return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}}
 }
 
 // appear takes a ghost whose source is as it was, and that suits.

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -21,7 +22,7 @@ func partialRollback(d *Database, t bank.Transfer, refusal bank.Reply) bank.Repl
 	answer := refusal
 	remains := 1 + d.chance.IntN(2) // the credit or the row
 	if refusal.Class == "" {
-		answer = bank.Reply{Outcome: history.Failed, Class: bank.ClassSerialization}
+		answer = bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}}
 		remains = d.chance.IntN(3) // or the debit, for which there are funds
 	}
 	switch remains {

@@ -7,7 +7,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 )
 
@@ -81,7 +80,7 @@ func (d *Shelves) update(u update) bulkupdate.Reply {
 		if d.chance.Uint64()&1 == 0 {
 			d.apply(u)
 		}
-		return bulkupdate.Reply{Class: bank.ClassTimeout}
+		return bulkupdate.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
 	}
 	for _, bug := range d.strikes {
 		if bug.update != nil && d.hits(bug.probability) {
@@ -98,7 +97,7 @@ func (d *Shelves) applyTo(u update, places []int) bulkupdate.Reply {
 	for _, at := range places {
 		d.documents[at].Flag, d.documents[at].Generation = u.flag, u.generation
 	}
-	return bulkupdate.Reply{Outcome: history.Committed, Changed: int64(len(places))}
+	return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed}, Changed: int64(len(places))}
 }
 
 // pass brings about what was left for later, up to the given call.
@@ -192,7 +191,7 @@ func (s *shelvesStore) Session(context.Context) (bulkupdate.Session, error) {
 // ends it.
 func (n *shelvesSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
 	if no := n.d.enter(ctx, "update"); no != nil {
-		return bulkupdate.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}
+		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}}
 	}
 	defer n.d.mu.Unlock()
 	return n.d.update(update{user, generation, flag})

@@ -2,7 +2,7 @@ package mem
 
 import (
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 	"assay/workload/bulkupdate"
 )
 
@@ -35,16 +35,16 @@ func shelfBugs() []shelfBug {
 		{Bug: Bug{Name: "torn-update", Check: documents, Kinds: []string{"partial"}, Passing: true,
 			Doc: "unknown is answered, and the update has changed some of the documents only"}, update: func(d *Shelves, u update) bulkupdate.Reply {
 			updateSome(d, u)
-			return bulkupdate.Reply{Class: bank.ClassTimeout}
+			return bulkupdate.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
 		}},
 		{Bug: Bug{Name: "lost-ack", Check: documents, Kinds: []string{"lost"}, Passing: true,
 			Doc: "an update is acknowledged and nothing is changed"}, update: func(d *Shelves, u update) bulkupdate.Reply {
-			return bulkupdate.Reply{Outcome: history.Committed, Changed: int64(len(d.of[u.user]))}
+			return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed}, Changed: int64(len(d.of[u.user]))}
 		}},
 		{Bug: Bug{Name: "failed-but-applied", Check: documents, Kinds: []string{"failed"}, Passing: true,
 			Doc: "an update is done, and failed is answered"}, update: func(d *Shelves, u update) bulkupdate.Reply {
 			d.apply(u)
-			return bulkupdate.Reply{Outcome: history.Failed, Class: bank.ClassSerialization}
+			return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}}
 		}},
 		{Bug: Bug{Name: "wrong-count", Check: counts, Kinds: []string{"count"},
 			Doc: "an update is said to have changed one document less than it has"}, update: func(d *Shelves, u update) bulkupdate.Reply {
@@ -74,7 +74,7 @@ func updateSome(d *Shelves, u update) bulkupdate.Reply {
 		return d.apply(u)
 	}
 	d.applyTo(u, places[:1+d.chance.IntN(len(places)-1)])
-	return bulkupdate.Reply{Outcome: history.Committed, Changed: int64(len(places))}
+	return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed}, Changed: int64(len(places))}
 }
 
 func updateAltering(d *Shelves, u update) bulkupdate.Reply {
@@ -112,5 +112,5 @@ func updateDoubling(d *Shelves, u update) bulkupdate.Reply {
 
 func updateLate(d *Shelves, u update) bulkupdate.Reply {
 	d.late = append(d.late, lateUpdate{u, d.calls + 1 + d.chance.Uint64N(maxLate)})
-	return bulkupdate.Reply{Class: bank.ClassTimeout}
+	return bulkupdate.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
 }

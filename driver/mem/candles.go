@@ -6,7 +6,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/candles"
 )
 
@@ -92,12 +91,12 @@ func (d *Candles) insert(batch []candles.Candle) candles.Reply {
 	d.pass()
 	for i := range batch {
 		if d.ids[batch[i].ID] {
-			return candles.Reply{Outcome: history.Failed, Class: bank.ClassDuplicate}
+			return candles.Reply{Outcome: history.Failed, Class: workload.ClassDuplicate}
 		}
 	}
 	reply := candles.Reply{Outcome: history.Committed}
 	if d.hits(d.timeout) {
-		reply = candles.Reply{Class: bank.ClassTimeout}
+		reply = candles.Reply{Class: workload.ClassTimeout}
 		batch = batch[:d.chance.IntN(len(batch)+1)]
 	}
 	for _, c := range batch {
@@ -113,7 +112,7 @@ func (d *Candles) insert(batch []candles.Candle) candles.Reply {
 	case d.strikes("altered-write"):
 		d.rows[len(d.rows)-1].Closing++
 	case d.strikes("failed-but-applied"):
-		return candles.Reply{Outcome: history.Failed, Class: bank.ClassOther}
+		return candles.Reply{Outcome: history.Failed, Class: workload.ClassOther}
 	}
 	return reply
 }

@@ -7,7 +7,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/churn"
 )
 
@@ -79,7 +78,7 @@ func (d *Heap) struck() string {
 func (d *Heap) insert(rows []churn.Row) churn.Reply {
 	for _, r := range rows {
 		if d.has(r.ID) {
-			return churn.Reply{Outcome: history.Failed, Class: bank.ClassDuplicate}
+			return churn.Reply{Outcome: history.Failed, Class: workload.ClassDuplicate}
 		}
 	}
 	rows = slices.Clone(rows)
@@ -124,16 +123,16 @@ func (d *Heap) finish(bug string, do func()) churn.Reply {
 	switch {
 	case bug == "late-apply":
 		d.late = append(d.late, do)
-		return churn.Reply{Class: bank.ClassTimeout}
+		return churn.Reply{Class: workload.ClassTimeout}
 	case bug == "" && d.hits(d.timeout):
 		if d.chance.Uint64()&1 == 0 {
 			do()
 		}
-		return churn.Reply{Class: bank.ClassTimeout}
+		return churn.Reply{Class: workload.ClassTimeout}
 	}
 	do()
 	if bug == "failed-but-applied" {
-		return churn.Reply{Outcome: history.Failed, Class: bank.ClassSerialization}
+		return churn.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}
 	}
 	return churn.Reply{Outcome: history.Committed}
 }

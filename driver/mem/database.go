@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -111,7 +112,7 @@ func (d *Database) transfer(t bank.Transfer) bank.Reply {
 		if refusal.Class == "" && d.chance.Uint64()&1 == 0 {
 			d.bank.apply(t)
 		}
-		return bank.Reply{Class: bank.ClassTimeout}
+		return bank.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
 	}
 	for i := range d.armed {
 		bug := &d.armed[i]
@@ -160,5 +161,5 @@ func (d *Database) pass(call uint64) {
 
 // committed is the reply that acknowledges these states.
 func committed(source, destination bank.State) bank.Reply {
-	return bank.Reply{Outcome: history.Committed, Source: source, Destination: destination}
+	return bank.Reply{Reply: workload.Reply{Outcome: history.Committed}, Source: source, Destination: destination}
 }

@@ -7,7 +7,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/entity"
 )
 
@@ -71,13 +70,13 @@ func (d *Entities) put(e entity.Entity) entity.Reply {
 	d.calls++
 	d.pass(d.calls)
 	if d.has(e.ID) {
-		return entity.Reply{Outcome: history.Failed, Duplicate: true, Class: bank.ClassDuplicate}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}
 	}
 	if d.hits(d.timeout) {
 		if d.chance.Uint64()&1 == 0 {
 			d.add(e)
 		}
-		return entity.Reply{Class: bank.ClassTimeout}
+		return entity.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
 	}
 	for _, bug := range d.strikes {
 		if bug.put != nil && d.hits(bug.probability) {
@@ -85,13 +84,13 @@ func (d *Entities) put(e entity.Entity) entity.Reply {
 		}
 	}
 	d.add(e)
-	return entity.Reply{Outcome: history.Committed}
+	return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 func (d *Entities) get(id uuid.UUID) entity.Reply {
 	d.calls++
 	d.pass(d.calls)
-	reply := entity.Reply{Outcome: history.Committed}
+	reply := entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	at, there := d.at[id]
 	if !there {
 		return reply
@@ -197,7 +196,7 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 // call does something under the lock, after the latency.
 func (n *entitySession) call(ctx context.Context, doing string, do func() entity.Reply) entity.Reply {
 	if no := n.d.enter(ctx, doing); no != nil {
-		return entity.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}}
 	}
 	defer n.d.mu.Unlock()
 	return do()

@@ -2,7 +2,7 @@ package mem
 
 import (
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 	"assay/workload/entity"
 )
 
@@ -33,7 +33,7 @@ func entityBugs() []entityBug {
 			Doc: "an acknowledged entity is there for up to eight more calls, and then lost"}, put: losePut},
 		{Bug: Bug{Name: "reported-never-applied", Check: checkAcknowledged, Kinds: []string{"lost"},
 			Doc: "a write is acknowledged and nothing is written"}, put: func(*Entities, entity.Entity) entity.Reply {
-			return entity.Reply{Outcome: history.Committed}
+			return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 		}},
 		{Bug: Bug{Name: "duplicate-apply", Check: checkRows, Kinds: []string{"doubled"},
 			Doc: "an entity is written twice under one id"}, put: putTwice},
@@ -45,7 +45,7 @@ func entityBugs() []entityBug {
 			Doc: "an entity is written, and failed is answered"}, put: putFailed},
 		{Bug: Bug{Name: "stale-read", Check: checkReads, Kinds: []string{"stale"},
 			Doc: "a read does not find an entity that is there and was acknowledged"}, get: func(*Entities, entity.Reply) entity.Reply {
-			return entity.Reply{Outcome: history.Committed}
+			return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 		}},
 		{Bug: Bug{Name: "altered-read", Check: checkReads, Kinds: []string{"altered"},
 			Doc: "a read returns a field otherwise than it was written"}, get: getAltered},
@@ -61,13 +61,13 @@ func entityBugs() []entityBug {
 func losePut(d *Entities, e entity.Entity) entity.Reply {
 	d.add(e)
 	d.late = append(d.late, lateEntity{e, d.calls + 1 + d.chance.Uint64N(maxLoss), true})
-	return entity.Reply{Outcome: history.Committed}
+	return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 func putTwice(d *Entities, e entity.Entity) entity.Reply {
 	d.add(e)
 	d.add(e)
-	return entity.Reply{Outcome: history.Committed}
+	return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 // alter changes one field, by chance which.
@@ -91,7 +91,7 @@ func alter(d *Entities, e entity.Entity) entity.Entity {
 
 func putAltered(d *Entities, e entity.Entity) entity.Reply {
 	d.add(alter(d, e))
-	return entity.Reply{Outcome: history.Committed}
+	return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 // putExtra adds an entity under an id that no run makes.
@@ -99,17 +99,17 @@ func putExtra(d *Entities, e entity.Entity) entity.Reply {
 	d.add(e)
 	e.ID[15]++
 	d.add(e)
-	return entity.Reply{Outcome: history.Committed}
+	return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 func putFailed(d *Entities, e entity.Entity) entity.Reply {
 	d.add(e)
-	return entity.Reply{Outcome: history.Failed, Class: bank.ClassSerialization}
+	return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}}
 }
 
 func putLate(d *Entities, e entity.Entity) entity.Reply {
 	d.late = append(d.late, lateEntity{e, d.calls + 1 + d.chance.Uint64N(maxLate), false})
-	return entity.Reply{Class: bank.ClassTimeout}
+	return entity.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
 }
 
 func getAltered(d *Entities, honest entity.Reply) entity.Reply {

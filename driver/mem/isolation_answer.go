@@ -2,7 +2,7 @@ package mem
 
 import (
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 	"assay/workload/isolation"
 )
 
@@ -57,7 +57,7 @@ func strikeLate(x *transaction) bool {
 			ops[i] = isolation.Op{Kind: o.Kind, Key: o.Key, Value: o.Value}
 		}
 		x.d.late = append(x.d.late, lateTransaction{ops, x.session.side, x.d.calls + 1 + x.d.chance.Uint64N(maxLate)})
-		return isolation.Reply{Class: bank.ClassTimeout}
+		return isolation.Reply{Class: workload.ClassTimeout}
 	}
 	return true
 }

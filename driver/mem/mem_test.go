@@ -200,7 +200,7 @@ func TestRepeatable(t *testing.T) {
 func TestTimeoutIsHonest(t *testing.T) {
 	b := newBench(t, Options{Seed: 1, Timeout: 1}, 4)
 	for i, r := range b.mixed(400) {
-		if r.Outcome != history.Unknown || r.Class != bank.ClassTimeout {
+		if r.Outcome != history.Unknown || r.Class != workload.ClassTimeout {
 			t.Fatalf("transfer %d: %+v, want unknown", i, r)
 		}
 	}
@@ -217,7 +217,7 @@ func TestLatencyHeedsContext(t *testing.T) {
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 1}
 	r := b.session.Transfer(ctx, tr)
 	b.ledger.Record(tr, r)
-	if r.Outcome != history.Failed || r.Class != bank.ClassTimeout || !errors.Is(r.Err, context.DeadlineExceeded) {
+	if r.Outcome != history.Failed || r.Class != workload.ClassTimeout || !errors.Is(r.Err, context.DeadlineExceeded) {
 		t.Errorf("%+v, want failed by timeout", r)
 	}
 	b.ledger.Check(t.Context(), t, b.store)

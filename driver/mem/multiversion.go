@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 	"assay/workload/isolation"
 )
 
@@ -140,7 +140,7 @@ func (d *Multiversion) answer(x *transaction) isolation.Reply {
 		if d.chance.Uint64()&1 == 0 && x.valid() {
 			x.apply()
 		}
-		return isolation.Reply{Class: bank.ClassTimeout}
+		return isolation.Reply{Class: workload.ClassTimeout}
 	case x.end != nil:
 		return x.end(x)
 	default:
@@ -207,12 +207,12 @@ type versionSession struct {
 func (n *versionSession) Do(ctx context.Context, ops []isolation.Op) isolation.Reply {
 	for i := range ops {
 		if ops[i].Kind < isolation.Append || ops[i].Kind > isolation.Withdraw {
-			return isolation.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: fmt.Errorf("mem: no operation has the kind %d", ops[i].Kind)}
+			return isolation.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: fmt.Errorf("mem: no operation has the kind %d", ops[i].Kind)}
 		}
 	}
 	runtime.Gosched()
 	if err := n.d.guard(true); err != nil {
-		return isolation.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: err, Broken: true}
+		return isolation.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err, Broken: true}
 	}
 	x := n.d.begin(n, ops)
 	n.d.mu.Unlock()
@@ -221,7 +221,7 @@ func (n *versionSession) Do(ctx context.Context, ops []isolation.Op) isolation.R
 			n.d.mu.Lock()
 			defer n.d.mu.Unlock()
 			n.d.leave(x)
-			return isolation.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: fmt.Errorf("mem: transaction: %w", err)}
+			return isolation.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: fmt.Errorf("mem: transaction: %w", err)}
 		}
 		n.d.mu.Lock()
 		x.operate()

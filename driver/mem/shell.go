@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"assay/workload"
-	"assay/workload/bank"
 )
 
 // shell is what the Stores of all workloads do alike. A Store embeds it.
@@ -123,12 +122,12 @@ type refusal struct {
 // the lock is not held: the context has ended before, or there is no schema.
 func (s *site) enter(ctx context.Context, doing string) *refusal {
 	if err := rest(ctx, s.latency); err != nil {
-		return &refusal{class: bank.ClassTimeout, err: fmt.Errorf("mem: %s: %w", doing, err)}
+		return &refusal{class: workload.ClassTimeout, err: fmt.Errorf("mem: %s: %w", doing, err)}
 	}
 	s.mu.Lock()
 	if s.mark == nil {
 		s.mu.Unlock()
-		return &refusal{class: bank.ClassOther, err: &workload.NoSchemaError{Name: name}, broken: true}
+		return &refusal{class: workload.ClassOther, err: &workload.NoSchemaError{Name: name}, broken: true}
 	}
 	return nil
 }

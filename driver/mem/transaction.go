@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 	"assay/workload/isolation"
 )
 
@@ -199,7 +199,7 @@ func (x *transaction) valid() bool {
 
 // conflict is the answer to a transaction that may not.
 func conflict() isolation.Reply {
-	return isolation.Reply{Outcome: history.Failed, Class: bank.ClassSerialization}
+	return isolation.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}
 }
 
 // commit ends the transaction honestly.

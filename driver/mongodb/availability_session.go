@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 // availabilitySession is an availability.Session over the client that all
@@ -66,16 +66,16 @@ const labelNoWrites = "NoWritesPerformed"
 // too slow, proves nothing.
 func judgeInsert(err error, sent int) availability.Reply {
 	if err == nil {
-		return availability.Reply{Outcome: history.Committed}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	}
-	r := availability.Reply{Class: classOf(err), Err: failed("insert", err)}
+	r := availability.Reply{Reply: workload.Reply{Class: classOf(err), Err: failed("insert", err)}}
 	r.Broken = broken(err, r.Class)
 	code, answered := serverCode(err)
 	switch {
 	case sent == 0:
 		r.Outcome = history.Failed
 		if !answered && unreached(err) {
-			r.Class = bank.ClassConnect
+			r.Class = workload.ClassConnect
 		}
 	case sent > 1 || !answered:
 	case code == codeDuplicateKey:
@@ -108,19 +108,19 @@ func (n *availabilitySession) Get(ctx context.Context, key int64) availability.R
 	counted, sent := counting(ctx)
 	document, err := n.rows.FindOne(counted, byID(key)).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
-		return availability.Reply{Outcome: history.Committed}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	}
-	r := availability.Reply{Outcome: history.Committed, Found: true}
+	r := availability.Reply{Reply: workload.Reply{Outcome: history.Committed}, Found: true}
 	if err == nil {
 		err = rowOf(document, &r.Row)
 	}
 	if err == nil {
 		return r
 	}
-	r = availability.Reply{Outcome: history.Failed, Class: classOf(err), Err: failed("get", err)}
+	r = availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: failed("get", err)}}
 	r.Broken = broken(err, r.Class)
 	if _, answered := serverCode(err); !answered && sent.commands == 0 && unreached(err) {
-		r.Class = bank.ClassConnect
+		r.Class = workload.ClassConnect
 	}
 	return r
 }

@@ -15,7 +15,6 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 func openAvailability(t *testing.T, target workload.Target) *availabilityStore {
@@ -181,22 +180,22 @@ func TestJudgeInsert(t *testing.T) {
 		class     string
 	}{
 		"acknowledged":                {nil, 1, history.Committed, false, ""},
-		"no server":                   {errors.New("no server"), 0, history.Failed, false, bank.ClassConnect},
+		"no server":                   {errors.New("no server"), 0, history.Failed, false, workload.ClassConnect},
 		"cancelled before":            {context.Canceled, 0, history.Failed, false, classCancelled},
 		"cancelled":                   {context.Canceled, 1, history.Unknown, false, classCancelled},
-		"lost":                        {mongo.CommandError{Labels: []string{"NetworkError"}}, 1, history.Unknown, false, bank.ClassLost},
-		"duplicate":                   {mongo.WriteException{WriteErrors: duplicate}, 1, history.Failed, true, bank.ClassDuplicate},
+		"lost":                        {mongo.CommandError{Labels: []string{"NetworkError"}}, 1, history.Unknown, false, workload.ClassLost},
+		"duplicate":                   {mongo.WriteException{WriteErrors: duplicate}, 1, history.Failed, true, workload.ClassDuplicate},
 		"duplicate, not confirmed":    {mongo.WriteException{WriteErrors: duplicate, WriteConcernError: concern}, 1, history.Failed, false, classUnconfirmed},
-		"duplicate of itself":         {mongo.WriteException{WriteErrors: duplicate}, 2, history.Unknown, false, bank.ClassDuplicate},
+		"duplicate of itself":         {mongo.WriteException{WriteErrors: duplicate}, 2, history.Unknown, false, workload.ClassDuplicate},
 		"not confirmed":               {mongo.WriteException{WriteConcernError: concern}, 1, history.Unknown, false, classWriteConcern},
-		"not confirmed, stepped down": {mongo.WriteException{WriteConcernError: &mongo.WriteConcernError{Code: 10107}}, 1, history.Unknown, false, bank.ClassNotPrimary},
-		"not the primary":             {command(10107), 1, history.Failed, false, bank.ClassNotPrimary},
+		"not confirmed, stepped down": {mongo.WriteException{WriteConcernError: &mongo.WriteConcernError{Code: 10107}}, 1, history.Unknown, false, workload.ClassNotPrimary},
+		"not the primary":             {command(10107), 1, history.Failed, false, workload.ClassNotPrimary},
 		"not allowed":                 {command(codeUnauthorized), 1, history.Failed, false, classUnauthorized},
-		"stepped down":                {command(189), 1, history.Unknown, false, bank.ClassNotPrimary},
-		"interrupted":                 {command(11602), 1, history.Unknown, false, bank.ClassNotPrimary},
-		"interrupted, nothing done":   {command(11602, labelNoWrites), 1, history.Failed, false, bank.ClassNotPrimary},
-		"nothing done, says nobody":   {mongo.CommandError{Labels: []string{labelNoWrites, "NetworkError"}}, 1, history.Unknown, false, bank.ClassLost},
-		"shutting down":               {command(91), 1, history.Unknown, false, bank.ClassShutdown},
+		"stepped down":                {command(189), 1, history.Unknown, false, workload.ClassNotPrimary},
+		"interrupted":                 {command(11602), 1, history.Unknown, false, workload.ClassNotPrimary},
+		"interrupted, nothing done":   {command(11602, labelNoWrites), 1, history.Failed, false, workload.ClassNotPrimary},
+		"nothing done, says nobody":   {mongo.CommandError{Labels: []string{labelNoWrites, "NetworkError"}}, 1, history.Unknown, false, workload.ClassLost},
+		"shutting down":               {command(91), 1, history.Unknown, false, workload.ClassShutdown},
 	}
 	for name, test := range tests {
 		r := judgeInsert(test.err, test.sent)

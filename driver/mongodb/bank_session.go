@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -32,10 +33,10 @@ func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
 // then the journal, then the commit.
 func (b *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
 	if err := ctx.Err(); err != nil {
-		return bank.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}}
 	}
 	if err := b.begin(); err != nil {
-		return bank.Reply{Outcome: history.Failed, Class: bank.ClassConnect, Err: failed("begin a transaction", err), Broken: true}
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: failed("begin a transaction", err), Broken: true}}
 	}
 	counted, sent := counting(ctx)
 	a := &attempt{store: b.store, sent: sent, transfer: t}
@@ -123,7 +124,7 @@ func (a *attempt) change(ctx context.Context, id, amount int64, left *bank.State
 func (a *attempt) explain(ctx context.Context) *bank.Reply {
 	repeated, err := a.has(ctx, a.store.transfers, a.transfer.ID)
 	if err == nil && repeated {
-		return &bank.Reply{Outcome: history.Failed, Class: bank.ClassDuplicate}
+		return &bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassDuplicate}}
 	}
 	class := bank.ClassNoFunds
 	for _, id := range []int64{a.transfer.Source, a.transfer.Destination} {
@@ -138,7 +139,7 @@ func (a *attempt) explain(ctx context.Context) *bank.Reply {
 	if err != nil {
 		return a.lost("look for the account", err)
 	}
-	return &bank.Reply{Outcome: history.Rejected, Class: class}
+	return &bank.Reply{Reply: workload.Reply{Outcome: history.Rejected, Class: class}}
 }
 
 func (a *attempt) has(ctx context.Context, c *mongo.Collection, id int64) (bool, error) {
@@ -157,7 +158,7 @@ func (a *attempt) has(ctx context.Context, c *mongo.Collection, id int64) (bool,
 // "Read Concern linearizable"). With w:1 a commit is acknowledged on no better
 // ground either.
 func (b *bankSession) confirmed(ctx context.Context, t bank.Transfer, r bank.Reply) bank.Reply {
-	if r.Class != bank.ClassDuplicate {
+	if r.Class != workload.ClassDuplicate {
 		return r
 	}
 	r.Duplicate = true

@@ -13,7 +13,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 )
 
@@ -212,7 +211,7 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 	result, err := n.rows.UpdateMany(counted, bson.D{{Key: "owner", Value: user}},
 		bson.D{{Key: "$set", Value: bson.D{{Key: "flag", Value: flag}, {Key: "generation", Value: generation}}}})
 	if err == nil {
-		return bulkupdate.Reply{Outcome: history.Committed, Changed: result.ModifiedCount}
+		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed}, Changed: result.ModifiedCount}
 	}
 	return judgeUpdate(err, sent.commands, n.sharded)
 }
@@ -225,14 +224,14 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 // src/mongo/db/exec/update_stage.cpp, after a yield). Of several shards one may
 // refuse what others have done.
 func judgeUpdate(err error, sent int, sharded bool) bulkupdate.Reply {
-	r := bulkupdate.Reply{Class: classOf(err), Err: failed("update", err)}
+	r := bulkupdate.Reply{Reply: workload.Reply{Class: classOf(err), Err: failed("update", err)}}
 	r.Broken = broken(err, r.Class)
 	code, answered := serverCode(err)
 	switch {
 	case sent == 0:
 		r.Outcome = history.Failed
 		if !answered && unreached(err) {
-			r.Class = bank.ClassConnect
+			r.Class = workload.ClassConnect
 		}
 	case sent > 1 || !answered || sharded || hasWriteConcernError(err):
 	case refusesUnwritten(code) || serverSaid(err, labelNoWrites):

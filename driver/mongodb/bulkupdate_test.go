@@ -12,7 +12,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 )
 
@@ -74,18 +73,18 @@ func TestJudgeUpdate(t *testing.T) {
 		outcome history.Outcome
 		class   string
 	}{
-		"no server":                      {errors.New("no server"), 0, false, history.Failed, bank.ClassConnect},
+		"no server":                      {errors.New("no server"), 0, false, history.Failed, workload.ClassConnect},
 		"cancelled before":               {context.Canceled, 0, true, history.Failed, classCancelled},
 		"cancelled":                      {context.Canceled, 1, false, history.Unknown, classCancelled},
-		"lost":                           {mongo.CommandError{Labels: []string{"NetworkError"}}, 1, false, history.Unknown, bank.ClassLost},
+		"lost":                           {mongo.CommandError{Labels: []string{"NetworkError"}}, 1, false, history.Unknown, workload.ClassLost},
 		"not confirmed":                  {mongo.WriteException{WriteConcernError: &mongo.WriteConcernError{Code: 64}}, 1, false, history.Unknown, classWriteConcern},
-		"not the primary":                {command(10107), 1, false, history.Failed, bank.ClassNotPrimary},
-		"not the primary, of one shard":  {command(10107), 1, true, history.Unknown, bank.ClassNotPrimary},
-		"not the primary, sent twice":    {command(10107), 2, false, history.Unknown, bank.ClassNotPrimary},
-		"stepped down":                   {command(189), 1, false, history.Unknown, bank.ClassNotPrimary},
+		"not the primary":                {command(10107), 1, false, history.Failed, workload.ClassNotPrimary},
+		"not the primary, of one shard":  {command(10107), 1, true, history.Unknown, workload.ClassNotPrimary},
+		"not the primary, sent twice":    {command(10107), 2, false, history.Unknown, workload.ClassNotPrimary},
+		"stepped down":                   {command(189), 1, false, history.Unknown, workload.ClassNotPrimary},
 		"interrupted":                    {command(11601), 1, false, history.Unknown, classInterrupted},
-		"interrupted, nothing done":      {command(11602, labelNoWrites), 1, false, history.Failed, bank.ClassNotPrimary},
-		"a document in the middle of it": {mongo.WriteException{WriteErrors: mongo.WriteErrors{{Code: 112}}}, 1, false, history.Unknown, bank.ClassSerialization},
+		"interrupted, nothing done":      {command(11602, labelNoWrites), 1, false, history.Failed, workload.ClassNotPrimary},
+		"a document in the middle of it": {mongo.WriteException{WriteErrors: mongo.WriteErrors{{Code: 112}}}, 1, false, history.Unknown, workload.ClassSerialization},
 	}
 	for name, test := range tests {
 		r := judgeUpdate(test.err, test.sent, test.sharded)

@@ -11,7 +11,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/candles"
 )
 
@@ -173,7 +172,7 @@ func refusedCandles(doing string, err error, sent *sending) candles.Reply {
 	r := candles.Reply{Outcome: history.Failed, Class: classOf(err), Err: failed(doing, err)}
 	r.Broken = broken(err, r.Class)
 	if _, answered := serverCode(err); !answered && sent.commands == 0 && unreached(err) {
-		r.Class = bank.ClassConnect
+		r.Class = workload.ClassConnect
 	}
 	return r
 }
@@ -208,7 +207,7 @@ func (n *candleSession) ask(ctx context.Context, doing string, filter bson.D, o 
 	var c candles.Candle
 	for cursor.Next(counted) {
 		if err := candleOf(cursor.Current, &c); err != nil {
-			return candles.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: err}
+			return candles.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
 		}
 		row(&c)
 	}

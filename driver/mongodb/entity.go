@@ -13,7 +13,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/entity"
 )
 
@@ -105,7 +104,7 @@ func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 	counted, sent := counting(ctx)
 	_, err := n.rows.InsertOne(counted, documentOf(e))
 	r := judgeInsert(err, sent.commands)
-	return entity.Reply{Outcome: r.Outcome, Duplicate: r.Duplicate, Broken: r.Broken, Class: r.Class, Err: r.Err}
+	return entity.Reply{Reply: workload.Reply{Outcome: r.Outcome, Duplicate: r.Duplicate, Broken: r.Broken, Class: r.Class, Err: r.Err}}
 }
 
 // Get implements entity.Session.
@@ -113,19 +112,19 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	counted, sent := counting(ctx)
 	document, err := n.rows.FindOne(counted, bson.D{{Key: "_id", Value: bson.Binary{Subtype: subtypeUUID, Data: id[:]}}}).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
-		return entity.Reply{Outcome: history.Committed}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	}
-	r := entity.Reply{Outcome: history.Committed, Found: true}
+	r := entity.Reply{Reply: workload.Reply{Outcome: history.Committed}, Found: true}
 	if err == nil {
 		r.Entity, err = entityOf(document)
 	}
 	if err == nil {
 		return r
 	}
-	r = entity.Reply{Outcome: history.Failed, Class: classOf(err), Err: failed("get", err)}
+	r = entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: failed("get", err)}}
 	r.Broken = broken(err, r.Class)
 	if _, answered := serverCode(err); !answered && sent.commands == 0 && unreached(err) {
-		r.Class = bank.ClassConnect
+		r.Class = workload.ClassConnect
 	}
 	return r
 }

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/isolation"
 )
@@ -45,14 +46,14 @@ func (b *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 	for _, op := range ops {
 		if op.Kind < isolation.Append || op.Kind > isolation.Withdraw {
 			err := fmt.Errorf("mongodb: no operation has the kind %d", op.Kind)
-			return isolation.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: err}
+			return isolation.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return isolation.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}
 	}
 	if err := b.begin(); err != nil {
-		return isolation.Reply{Outcome: history.Failed, Class: bank.ClassConnect, Err: failed("begin a transaction", err), Broken: true}
+		return isolation.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: failed("begin a transaction", err), Broken: true}
 	}
 	counted, sent := counting(ctx)
 	within := mongo.NewSessionContext(counted, b.session)

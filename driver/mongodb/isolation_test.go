@@ -219,8 +219,8 @@ func testRewriteConflict(t *testing.T, d *desk) {
 	d.commit(second, isolation.Op{Kind: isolation.AppendByRewrite, Key: 2, Value: 20})
 	err := do(&rewrite[0])
 	r := replyOf(judgeStatement(err, true))
-	first.abort(d.ctx, bank.Reply{Err: err}, true)
-	d.wantFailed(first, r, bank.ClassSerialization)
+	first.abort(d.ctx, bank.Reply{Reply: workload.Reply{Err: err}}, true)
+	d.wantFailed(first, r, workload.ClassSerialization)
 	if lists := d.lists(); !slices.Equal(lists[2], []int64{1, 20}) {
 		t.Errorf("the list is %v", lists[2])
 	}
@@ -235,7 +235,7 @@ func testUpsertRace(t *testing.T, d *desk) {
 	if err := do(&mine); err != nil {
 		t.Fatal(err)
 	}
-	d.wantFailed(second, second.Do(d.ctx, []isolation.Op{element(2, 2)}), bank.ClassSerialization)
+	d.wantFailed(second, second.Do(d.ctx, []isolation.Op{element(2, 2)}), workload.ClassSerialization)
 	if r := first.commit(d.ctx); r.Outcome != history.Committed {
 		t.Errorf("got %+v", r)
 	}
@@ -248,8 +248,8 @@ func testUpsertRace(t *testing.T, d *desk) {
 	late := element(4, 2)
 	err := do(&late)
 	r := replyOf(judgeStatement(err, true))
-	first.abort(d.ctx, bank.Reply{Err: err}, true)
-	if r.Class != bank.ClassSerialization && r.Class != classDuplicateKey {
+	first.abort(d.ctx, bank.Reply{Reply: workload.Reply{Err: err}}, true)
+	if r.Class != workload.ClassSerialization && r.Class != classDuplicateKey {
 		t.Errorf("got %+v", r)
 	}
 	d.wantFailed(first, r, r.Class)
@@ -285,7 +285,7 @@ func testDuplicateKey(t *testing.T, d *desk) {
 
 func testUnknownKind(t *testing.T, d *desk) {
 	s := d.session()
-	d.wantFailed(s, s.Do(d.ctx, []isolation.Op{element(2, 1), {Kind: 99}}), bank.ClassOther)
+	d.wantFailed(s, s.Do(d.ctx, []isolation.Op{element(2, 1), {Kind: 99}}), workload.ClassOther)
 	d.commit(s, element(2, 2))
 	if lists := d.lists(); !slices.Equal(lists[2], []int64{2}) {
 		t.Errorf("left %v", lists)
@@ -357,7 +357,7 @@ func TestIsolationCommitWithoutAnswer(t *testing.T) {
 		}
 		proxy.Arm([]byte(c.marker), c.deliver)
 		r := session.Do(d.ctx, []isolation.Op{element(key, 1)})
-		if r.Outcome != c.outcome || r.Class != bank.ClassLost || !r.Broken {
+		if r.Outcome != c.outcome || r.Class != workload.ClassLost || !r.Broken {
 			t.Errorf("%+v: %+v", c, r)
 		}
 		session.Close()

@@ -9,10 +9,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
-// Error classes that are this driver's own, beside those of workload/bank.
+// Error classes that are this driver's own, beside those of package workload.
 const (
 	classCancelled    = "cancelled"
 	classAborted      = "transaction aborted by the server"
@@ -51,12 +52,12 @@ const (
 )
 
 // classOfCode gives the class of a server's error. Codes that are not here are
-// bank.ClassOther.
+// workload.ClassOther.
 func classOfCode(code int) string {
 	switch code {
 	case 112, // WriteConflict
 		267: // PreparedTransactionInProgress
-		return bank.ClassSerialization
+		return workload.ClassSerialization
 	case 13388, // StaleConfig
 		150, // StaleEpoch
 		249, // StaleDbVersion
@@ -65,7 +66,7 @@ func classOfCode(code int) string {
 		82:  // NoProgressMade: a router found its view of the cluster out of date again and again
 		return classRouting
 	case 24: // LockTimeout
-		return bank.ClassLockTimeout
+		return workload.ClassLockTimeout
 	case codeNoSuchTransaction,
 		282, // TransactionCoordinatorReachedAbortDecision
 		225: // TransactionTooOld: a later one has begun in the session
@@ -80,7 +81,7 @@ func classOfCode(code int) string {
 		89,  // NetworkTimeout, between the servers
 		202, // NetworkInterfaceExceededTimeLimit, between the servers
 		407: // PooledConnectionAcquisitionExceededTimeLimit, of a router
-		return bank.ClassTimeout
+		return workload.ClassTimeout
 	case 189, // PrimarySteppedDown
 		10107, // NotWritablePrimary
 		10058, // its predecessor
@@ -90,14 +91,14 @@ func classOfCode(code int) string {
 		281,   // TransactionCoordinatorSteppingDown
 		149,   // NoConfigPrimary
 		codeNoPrimaryFound:
-		return bank.ClassNotPrimary
+		return workload.ClassNotPrimary
 	case 91, // ShutdownInProgress
 		11600: // InterruptedAtShutdown
-		return bank.ClassShutdown
+		return workload.ClassShutdown
 	case 6, // HostUnreachable, between the servers
 		7,    // HostNotFound
 		9001: // SocketException
-		return bank.ClassLost
+		return workload.ClassLost
 	case 64, // WriteConcernFailed
 		79,  // UnknownReplWriteConcern
 		100: // UnsatisfiableWriteConcern
@@ -107,9 +108,9 @@ func classOfCode(code int) string {
 	case codeUnauthorized, codeAuthenticationFailed:
 		return classUnauthorized
 	case codeDuplicateKey:
-		return bank.ClassDuplicate
+		return workload.ClassDuplicate
 	default:
-		return bank.ClassOther
+		return workload.ClassOther
 	}
 }
 
@@ -147,11 +148,11 @@ func classOf(err error) string {
 	case errors.Is(err, context.Canceled):
 		return classCancelled
 	case mongo.IsTimeout(err):
-		return bank.ClassTimeout
+		return workload.ClassTimeout
 	case mongo.IsNetworkError(err):
-		return bank.ClassLost
+		return workload.ClassLost
 	default:
-		return bank.ClassOther
+		return workload.ClassOther
 	}
 }
 
@@ -168,9 +169,9 @@ func unreached(err error) bool {
 // sends it only when it is told to; so whatever happened here, there is no
 // effect. sent says whether that statement was sent.
 func judgeStatement(err error, sent bool) bank.Reply {
-	r := bank.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}
+	r := bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}}
 	if _, answered := serverCode(err); !answered && !sent && unreached(err) {
-		r.Class = bank.ClassConnect
+		r.Class = workload.ClassConnect
 	}
 	r.Broken = broken(err, r.Class)
 	return r
@@ -202,12 +203,12 @@ func judgeStatement(err error, sent bool) bank.Reply {
 // that was sent twice may be about its repetition.
 func judgeCommit(err error, sent int, majority bool) bank.Reply {
 	if err == nil {
-		return bank.Reply{Outcome: history.Committed}
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	}
 	if sent == 0 {
 		return judgeStatement(err, false)
 	}
-	r := bank.Reply{Outcome: history.Unknown, Class: classOf(err), Err: err}
+	r := bank.Reply{Reply: workload.Reply{Outcome: history.Unknown, Class: classOf(err), Err: err}}
 	r.Broken = broken(err, r.Class)
 	if sent > 1 {
 		r.Class = classResent
@@ -245,7 +246,7 @@ func broken(err error, class string) bool {
 		return true
 	}
 	switch class {
-	case bank.ClassNotPrimary, bank.ClassShutdown, bank.ClassLost:
+	case workload.ClassNotPrimary, workload.ClassShutdown, workload.ClassLost:
 		return true
 	default:
 		return false

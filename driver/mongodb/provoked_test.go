@@ -119,7 +119,7 @@ func testWriteConflict(t *testing.T, set *cluster.MongoDB) {
 	session := mustSession(t, store)
 	other := hold(t, set.Address(), "another")
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
-	if r := do(patiently(t), session, ledger, tr); r.Outcome != history.Failed || r.Class != bank.ClassSerialization || r.Broken {
+	if r := do(patiently(t), session, ledger, tr); r.Outcome != history.Failed || r.Class != workload.ClassSerialization || r.Broken {
 		t.Errorf("an account in another's hands: %+v", r)
 	}
 	if err := other.AbortTransaction(patiently(t)); err != nil {

@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 
-	"assay/workload/bank"
+	"assay/workload"
 )
 
 // settleInterval is the pause between two looks at the open transactions.
@@ -86,7 +86,7 @@ func passing(err error) bool {
 		return true
 	}
 	switch classOf(err) {
-	case bank.ClassNotPrimary, bank.ClassShutdown, bank.ClassLost, bank.ClassTimeout, classWriteConcern, classInterrupted, classRouting:
+	case workload.ClassNotPrimary, workload.ClassShutdown, workload.ClassLost, workload.ClassTimeout, classWriteConcern, classInterrupted, classRouting:
 		return true
 	default:
 		return false
@@ -192,7 +192,7 @@ func (s *place) blind(ctx context.Context, err error) error {
 // what it is doing.
 func hidesOperations(err error) bool {
 	code, answered := serverCode(err)
-	return answered && (code == codeUnauthorized || classOfCode(code) == bank.ClassOther)
+	return answered && (code == codeUnauthorized || classOfCode(code) == workload.ClassOther)
 }
 
 // lifetime is how long a transaction can stay open on the server.

@@ -14,7 +14,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 )
 
 func TestShardParameter(t *testing.T) {
@@ -138,8 +137,8 @@ func TestStorageIsAddedOverShards(t *testing.T) {
 
 func TestRouterErrors(t *testing.T) {
 	for code, class := range map[int32]string{
-		13388: classRouting, 70: classRouting, 249: classRouting, 150: classRouting, 133: bank.ClassNotPrimary, 202: bank.ClassTimeout,
-		281: bank.ClassNotPrimary, 282: classAborted, 272: classSnapshot, 6: bank.ClassLost,
+		13388: classRouting, 70: classRouting, 249: classRouting, 150: classRouting, 133: workload.ClassNotPrimary, 202: workload.ClassTimeout,
+		281: workload.ClassNotPrimary, 282: classAborted, 272: classSnapshot, 6: workload.ClassLost,
 	} {
 		err := answer(code)
 		if got := classOf(err); got != class {

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -89,7 +90,7 @@ func (x *transactor) commit(ctx context.Context) bank.Reply {
 	err := x.place.admin.RunCommand(mongo.NewSessionContext(counted, x.session), command).Err()
 	if err == nil {
 		forget(ctx, x.session)
-		return bank.Reply{Outcome: history.Committed}
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	}
 	r := judgeCommit(failed("commit", err), sent.commands, majority(x.writeConcern))
 	if _, answered := serverCode(err); answered && r.Outcome == history.Failed {

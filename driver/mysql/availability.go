@@ -8,7 +8,6 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 // availabilitySchema is the database of workload availability.
@@ -191,9 +190,9 @@ func (s *availabilitySession) Close() {
 // notSent is the reply to what ready found.
 func notSent(ctx context.Context, err error) availability.Reply {
 	if ctx.Err() != nil {
-		return availability.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: true}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err, Broken: true}}
 	}
-	return availability.Reply{Outcome: history.Failed, Class: bank.ClassConnect, Err: err, Broken: true}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: err, Broken: true}}
 }
 
 // Insert implements availability.Session: one statement, committed by itself.
@@ -204,12 +203,12 @@ func (s *availabilitySession) Insert(ctx context.Context, row availability.Row) 
 	l := s.writer
 	err := l.exec(ctx, fmt.Sprintf(`INSERT INTO `+availabilitySchema+`.entry (id, value) VALUES (%d, %d)`, row.Key, row.Value))
 	if err == nil {
-		return availability.Reply{Outcome: history.Committed, Broken: !l.sound()}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !l.sound()}}
 	}
 	ruling := rule(err, alone)
-	reply := availability.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !l.sound() || elsewhere(err)}
+	reply := availability.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !l.sound() || elsewhere(err)}}
 	if reply.Outcome == history.Failed && hasCode(err, codeDuplicateEntry) {
-		reply.Duplicate, reply.Class = true, bank.ClassDuplicate
+		reply.Duplicate, reply.Class = true, workload.ClassDuplicate
 	}
 	return reply
 }
@@ -221,13 +220,13 @@ func (s *availabilitySession) Get(ctx context.Context, key int64) availability.R
 		return notSent(ctx, err)
 	}
 	l := s.reader
-	reply := availability.Reply{Outcome: history.Committed}
+	reply := availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	err := l.query(ctx, func(values []driver.Value) error {
 		reply.Found = true
 		return numbers(values, &reply.Row.Key, &reply.Row.Value)
 	}, fmt.Sprintf(`SELECT id, value FROM `+availabilitySchema+`.entry WHERE id = %d`, key))
 	if err != nil {
-		return availability.Reply{Outcome: history.Failed, Class: rule(err, alone).class, Err: err, Broken: !l.sound() || elsewhere(err)}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: rule(err, alone).class, Err: err, Broken: !l.sound() || elsewhere(err)}}
 	}
 	reply.Broken = !l.sound()
 	return reply

@@ -10,7 +10,6 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 func openAvailability(t *testing.T, to workload.Target) availability.Store {
@@ -87,8 +86,8 @@ func TestIdleConnectionsThatEnd(t *testing.T) {
 	if r := session.Insert(ctx, availability.Row{Key: 1, Value: 2}); r.Outcome != history.Committed {
 		t.Errorf("an application's next insert: %+v", r)
 	}
-	if r := scene.session.Transfer(ctx, scene.next(1, 2)); r.Outcome != history.Failed || r.Class != bank.ClassLost || !r.Broken {
-		t.Errorf("a transfer: %+v, want failed (%s), broken", r, bank.ClassLost)
+	if r := scene.session.Transfer(ctx, scene.next(1, 2)); r.Outcome != history.Failed || r.Class != workload.ClassLost || !r.Broken {
+		t.Errorf("a transfer: %+v, want failed (%s), broken", r, workload.ClassLost)
 	}
 	session.Close()
 	if err := errors.Join(store.Settle(ctx), store.Drop(ctx)); err != nil {

@@ -12,6 +12,7 @@ import (
 	library "github.com/go-sql-driver/mysql"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -89,9 +90,9 @@ func (p *place) apart() bool {
 func (s *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
 	if err := s.ready(ctx); err != nil {
 		ruling := unsent(err)
-		return bank.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound()}
+		return bank.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound()}}
 	}
-	reply := bank.Reply{Outcome: history.Committed}
+	reply := bank.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	send := s.transferTogether
 	if s.apart {
 		send = s.transferApart
@@ -195,20 +196,20 @@ func (s *bankSession) transferTogether(ctx context.Context, t bank.Transfer, rep
 // transaction.
 func (s *bankSession) refused(ctx context.Context, t bank.Transfer, err error, at stage) bank.Reply {
 	ruling := rule(err, at)
-	reply := bank.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err}
+	reply := bank.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err}}
 	if ruling.outcome != history.Failed {
 		reply.Broken = true
 		return reply
 	}
 	refusal := refusalOf(err)
-	if refusal == bank.ClassDuplicate {
+	if refusal == workload.ClassDuplicate {
 		reply.Duplicate, reply.Class = true, refusal
 	}
 	if !s.leave(ctx) || elsewhere(err) {
 		reply.Broken = true
 		return reply
 	}
-	if refusal == "" || refusal == bank.ClassDuplicate {
+	if refusal == "" || refusal == workload.ClassDuplicate {
 		return reply
 	}
 	// Refused for want of funds or of an account: or is it the repetition of a
@@ -220,7 +221,7 @@ func (s *bankSession) refused(ctx context.Context, t bank.Transfer, err error, a
 	case err != nil:
 		reply.Class, reply.Err, reply.Broken = rule(err, working).class, err, true
 	case there > 0:
-		reply.Class, reply.Duplicate = bank.ClassDuplicate, true
+		reply.Class, reply.Duplicate = workload.ClassDuplicate, true
 	default:
 		reply.Outcome, reply.Class = history.Rejected, refusal
 	}
@@ -237,7 +238,7 @@ func refusalOf(err error) string {
 	}
 	switch answer.Number {
 	case codeDuplicateEntry:
-		return bank.ClassDuplicate
+		return workload.ClassDuplicate
 	case codeConstraintFailed, codeCheckViolatedMySQL:
 		return bank.ClassNoFunds
 	case codeBadNull:

@@ -179,12 +179,12 @@ func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, erro
 // server counts the rows that it has changed, not those that were found so.
 func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
 	if err := n.ready(ctx); err != nil {
-		return bulkupdate.Reply{Outcome: history.Failed, Class: rule(err, working).class, Err: err, Broken: true}
+		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: rule(err, working).class, Err: err, Broken: true}}
 	}
 	changed, err := n.affected(ctx, fmt.Sprintf(`UPDATE `+bulkUpdateSchema+`.document SET flag = %t, generation = %d WHERE owner = %d`, flag, generation, user))
 	if err == nil {
-		return bulkupdate.Reply{Outcome: history.Committed, Changed: changed, Broken: !n.sound()}
+		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !n.sound()}, Changed: changed}
 	}
 	ruling := rule(err, alone)
-	return bulkupdate.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: operation("update", err), Broken: !n.sound() || elsewhere(err)}
+	return bulkupdate.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: operation("update", err), Broken: !n.sound() || elsewhere(err)}}
 }

@@ -9,7 +9,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/candles"
 )
 
@@ -161,7 +160,7 @@ func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
 // Insert implements candles.Session: one statement, committed by itself.
 func (s *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
 	if err := ctx.Err(); err != nil { // nothing is sent
-		return candles.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.sound()}
+		return candles.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err, Broken: !s.sound()}
 	}
 	quote := strings.NewReplacer(`\`, `\\`, `'`, `''`)
 	var b strings.Builder
@@ -188,7 +187,7 @@ func (s *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 	ruling := rule(err, alone)
 	class := ruling.class
 	if hasCode(err, codeDuplicateEntry) {
-		class = bank.ClassDuplicate
+		class = workload.ClassDuplicate
 	}
 	return candles.Reply{Outcome: ruling.outcome, Class: class, Err: operation("insert", err), Broken: !s.sound() || elsewhere(err)}
 }
@@ -212,7 +211,7 @@ func (s *candleSession) Span(ctx context.Context, from, to int64, row func(*cand
 // failed.
 func (s *candleSession) ask(ctx context.Context, doing string, row func(*candles.Candle), where string, args ...any) candles.Reply {
 	if err := ctx.Err(); err != nil {
-		return candles.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.sound()}
+		return candles.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err, Broken: !s.sound()}
 	}
 	var c candles.Candle
 	err := s.query(ctx, func(values []driver.Value) error {

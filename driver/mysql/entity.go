@@ -9,7 +9,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/entity"
 )
 
@@ -107,17 +106,17 @@ func (s *entityStore) Session(ctx context.Context) (entity.Session, error) {
 // Put implements entity.Session: one statement, committed by itself.
 func (s *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 	if err := ctx.Err(); err != nil { // nothing is sent
-		return entity.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.sound()}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err, Broken: !s.sound()}}
 	}
 	err := s.exec(ctx, `INSERT INTO `+entitySchema+`.entity (`+entityColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		e.ID[:], e.Name, int64(e.Age), e.Description, e.Address, e.Phone, e.Email)
 	if err == nil {
-		return entity.Reply{Outcome: history.Committed, Broken: !s.sound()}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !s.sound()}}
 	}
 	ruling := rule(err, alone)
-	reply := entity.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound() || elsewhere(err)}
+	reply := entity.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound() || elsewhere(err)}}
 	if reply.Outcome == history.Failed && hasCode(err, codeDuplicateEntry) {
-		reply.Duplicate, reply.Class = true, bank.ClassDuplicate
+		reply.Duplicate, reply.Class = true, workload.ClassDuplicate
 	}
 	return reply
 }
@@ -126,16 +125,16 @@ func (s *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 // answer has failed.
 func (s *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	if err := ctx.Err(); err != nil {
-		return entity.Reply{Outcome: history.Failed, Class: bank.ClassTimeout, Err: err, Broken: !s.sound()}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err, Broken: !s.sound()}}
 	}
-	reply := entity.Reply{Outcome: history.Committed}
+	reply := entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	err := s.query(ctx, func(values []driver.Value) (err error) {
 		reply.Found = true
 		reply.Entity, err = entityOf(values)
 		return err
 	}, `SELECT `+entityColumns+` FROM `+entitySchema+`.entity WHERE id = ?`, id[:])
 	if err != nil {
-		return entity.Reply{Outcome: history.Failed, Class: rule(err, alone).class, Err: err, Broken: !s.sound() || elsewhere(err)}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: rule(err, alone).class, Err: err, Broken: !s.sound() || elsewhere(err)}}
 	}
 	reply.Broken = !s.sound()
 	return reply

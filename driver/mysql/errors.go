@@ -11,7 +11,7 @@ import (
 	library "github.com/go-sql-driver/mysql"
 
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 )
 
 // Error numbers of the server, by their names in MySQL's and MariaDB's manuals
@@ -72,7 +72,7 @@ const (
 	alone
 )
 
-// Classes beside those of workload/bank.
+// Classes beside those of package workload.
 const (
 	// classDuplicateKey: a row whose key is there already.
 	classDuplicateKey = "duplicate key"
@@ -145,12 +145,12 @@ func ruleBySent(err error, at stage) ruling {
 		return ruling{history.Unknown, classOf(answer)}
 	}
 	if errors.Is(err, driver.ErrBadConn) {
-		return ruling{history.Failed, bank.ClassLost}
+		return ruling{history.Failed, workload.ClassLost}
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return ruling{history.Unknown, bank.ClassTimeout}
+		return ruling{history.Unknown, workload.ClassTimeout}
 	}
-	return ruling{history.Unknown, bank.ClassLost}
+	return ruling{history.Unknown, workload.ClassLost}
 }
 
 func proves(answer *library.MySQLError, at stage) bool {
@@ -189,26 +189,26 @@ func elsewhere(err error) bool {
 func classOf(answer *library.MySQLError) string {
 	switch code := answer.Number; code {
 	case codeDeadlock:
-		return bank.ClassDeadlock
+		return workload.ClassDeadlock
 	case codeLockWaitTimeout:
-		return bank.ClassLockTimeout
+		return workload.ClassLockTimeout
 	case codeRecordChanged, codeRolledBackAtCommit:
-		return bank.ClassSerialization
+		return workload.ClassSerialization
 	case codeQueryInterrupted, codeStatementTimeout, codeQueryTimeout, codeClientInteractionTime:
-		return bank.ClassTimeout
+		return workload.ClassTimeout
 	case codeOptionPrevents, codeReadOnlyTransaction, codeReadOnlyMode:
-		return bank.ClassReadOnly
+		return workload.ClassReadOnly
 	case codeServerShutdown, codeConnectionKilled:
-		return bank.ClassShutdown
+		return workload.ClassShutdown
 	case codeUnknownCommand:
 		return classNotPrepared
 	case codeErrorDuringCommit:
 		return classDuringCommit
 	default:
 		if code >= 2000 && code < 3000 {
-			return bank.ClassLost
+			return workload.ClassLost
 		}
-		return bank.ClassOther
+		return workload.ClassOther
 	}
 }
 

@@ -205,7 +205,7 @@ func testCertification(t *testing.T, p *troupe) {
 	if list := elsewhere.list(2); !slices.Equal(list, []int64{1, 3}) { // so it is applied there too
 		t.Errorf("list %v", list)
 	}
-	elsewhere.wantOutcome(s, s.commit(p.ctx), history.Failed, bank.ClassDeadlock, false)
+	elsewhere.wantOutcome(s, s.commit(p.ctx), history.Failed, workload.ClassDeadlock, false)
 	if list := d.list(2); !slices.Equal(list, []int64{1, 3}) {
 		t.Errorf("list %v", list)
 	}
@@ -234,7 +234,7 @@ func testConflicts(t *testing.T, p *troupe) {
 				mu.Lock()
 				classes[r.Outcome.String()+" "+r.Class]++
 				mu.Unlock()
-				if r.Outcome != history.Committed && (r.Outcome != history.Failed || r.Class != bank.ClassDeadlock || r.Broken) {
+				if r.Outcome != history.Committed && (r.Outcome != history.Failed || r.Class != workload.ClassDeadlock || r.Broken) {
 					t.Errorf("got %+v", r)
 				}
 			}
@@ -246,7 +246,7 @@ func testConflicts(t *testing.T, p *troupe) {
 	if sum := read.Account(1).Balance + read.Account(2).Balance; sum != 2000 {
 		t.Errorf("the two accounts hold %d, want 2000", sum)
 	}
-	if classes["failed "+bank.ClassDeadlock] == 0 || committed == 0 || len(read.Entries) != committed {
+	if classes["failed "+workload.ClassDeadlock] == 0 || committed == 0 || len(read.Entries) != committed {
 		t.Errorf("%v, and %d rows: want conflicts, and a row for each that was committed", classes, len(read.Entries))
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/isolation"
 )
 
@@ -177,7 +176,7 @@ func TestLostUpdate(t *testing.T) {
 		class string // of the second, if it fails
 	}{
 		"repeatable read": {at("repeatable read"), ""},
-		"snapshots":       {at("repeatable read", parameter("innodb_snapshot_isolation", "ON")), bank.ClassSerialization},
+		"snapshots":       {at("repeatable read", parameter("innodb_snapshot_isolation", "ON")), workload.ClassSerialization},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := sitDown(t, c.to)
@@ -242,7 +241,7 @@ func TestIsolationDeadlock(t *testing.T) {
 	if _, other := replies[history.Committed]; !one || !other {
 		t.Fatalf("got %+v", replies)
 	}
-	d.wantOutcome(failed.session, failed.reply, history.Failed, bank.ClassDeadlock, false)
+	d.wantOutcome(failed.session, failed.reply, history.Failed, workload.ClassDeadlock, false)
 	if len(d.list(2))+len(d.list(4)) != 4 {
 		t.Errorf("lists %v and %v; want two elements of the one that committed", d.list(2), d.list(4))
 	}
@@ -262,7 +261,7 @@ func TestIsolationLockTimeout(t *testing.T) {
 	if !holder.leave(d.ctx) {
 		t.Error("the holder cannot leave")
 	}
-	d.wantOutcome(s, r, history.Failed, bank.ClassLockTimeout, false)
+	d.wantOutcome(s, r, history.Failed, workload.ClassLockTimeout, false)
 	if list := d.list(2); len(list) != 1 {
 		t.Errorf("the failed transaction left %v", list)
 	}
@@ -312,7 +311,7 @@ func TestIsolationLostBeforeCommit(t *testing.T) {
 	if list := d.list(4); len(list) != 0 {
 		t.Errorf("left %v", list)
 	}
-	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 2)}), history.Failed, bank.ClassLost, true)
+	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 2)}), history.Failed, workload.ClassLost, true)
 }
 
 // TestIsolationContextOver ends the context at each statement and before
@@ -338,7 +337,7 @@ func TestIsolationContextOver(t *testing.T) {
 			cancel()
 			r = s.commit(ctx)
 		}
-		d.wantOutcome(s, r, history.Failed, bank.ClassTimeout, true)
+		d.wantOutcome(s, r, history.Failed, workload.ClassTimeout, true)
 		s.Close()
 	}
 	if err := d.store.Settle(d.ctx); err != nil {
@@ -357,7 +356,7 @@ func TestIsolationCommitWithoutAnswer(t *testing.T) {
 	for key, deliver := range map[int64]bool{2: true, 4: false} {
 		s := d.session()
 		proxy.Arm([]byte("\x03COMMIT"), deliver) // a query that begins so
-		d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(key, 1)}), history.Unknown, bank.ClassLost, true)
+		d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(key, 1)}), history.Unknown, workload.ClassLost, true)
 		s.Close()
 		proxy.Pass()
 		if err := d.store.Settle(d.ctx); err != nil {

@@ -141,7 +141,7 @@ func TestDeadlock(t *testing.T) {
 	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 1`)
 	got := <-reply
 	exec(t, s.rival, `ROLLBACK`)
-	s.wantFailed(tr, got, bank.ClassDeadlock)
+	s.wantFailed(tr, got, workload.ClassDeadlock)
 }
 
 // TestLockTimeout: the server rolls back the statement that waited, and keeps
@@ -153,7 +153,7 @@ func TestLockTimeout(t *testing.T) {
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
 	exec(t, s.rival, `ROLLBACK`)
-	s.wantFailed(tr, got, bank.ClassLockTimeout)
+	s.wantFailed(tr, got, workload.ClassLockTimeout)
 }
 
 // TestKilledBeforeItsCommitWasSent has the connection end in the middle of a
@@ -181,7 +181,7 @@ func TestStatementTimeout(t *testing.T) {
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
 	exec(t, s.rival, `ROLLBACK`)
-	s.wantFailed(tr, got, bank.ClassTimeout)
+	s.wantFailed(tr, got, workload.ClassTimeout)
 }
 
 func TestSnapshotIsolationOfTransfers(t *testing.T) {
@@ -201,7 +201,7 @@ func TestReadOnlyTransactions(t *testing.T) {
 	s := setScene(t, target(parameter("tx_read_only", "1")))
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
-	if got.Outcome != history.Failed || got.Class != bank.ClassReadOnly || s.rows(tr) != "0" {
+	if got.Outcome != history.Failed || got.Class != workload.ClassReadOnly || s.rows(tr) != "0" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -221,8 +221,8 @@ func TestServerTurnsReadOnly(t *testing.T) {
 	t.Cleanup(func() { exec(t, admin(t), `SET GLOBAL read_only = 0`) })
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
-	if got.Outcome != history.Failed || got.Class != bank.ClassReadOnly || !got.Broken {
-		t.Errorf("got %+v, want failed (%s) and a session to be replaced", got, bank.ClassReadOnly)
+	if got.Outcome != history.Failed || got.Class != workload.ClassReadOnly || !got.Broken {
+		t.Errorf("got %+v, want failed (%s) and a session to be replaced", got, workload.ClassReadOnly)
 	}
 	exec(t, conn, `SET GLOBAL read_only = 0`)
 	if n := s.rows(tr); n != "0" {
@@ -243,7 +243,7 @@ func TestEndedByTheServer(t *testing.T) {
 	reply := s.start(s.ctx, tr)
 	awaitLockWait(t, s.ctx, s.session.look.id)
 	exec(t, watcher, `KILL QUERY ?`, s.session.look.id)
-	s.wantFailed(tr, <-reply, bank.ClassTimeout)
+	s.wantFailed(tr, <-reply, workload.ClassTimeout)
 
 	tr = s.next(1, 2)
 	reply = s.start(s.ctx, tr)
@@ -258,8 +258,8 @@ func TestEndedByTheServer(t *testing.T) {
 		t.Errorf("%s rows of a transaction that was ended", n)
 	}
 	again := s.session.Transfer(s.ctx, s.next(1, 2))
-	if again.Outcome != history.Failed || again.Class != bank.ClassLost || !again.Broken {
-		t.Errorf("a transfer on the dead session: %+v, want failed (%s), broken: nothing was sent", again, bank.ClassLost)
+	if again.Outcome != history.Failed || again.Class != workload.ClassLost || !again.Broken {
+		t.Errorf("a transfer on the dead session: %+v, want failed (%s), broken: nothing was sent", again, workload.ClassLost)
 	}
 	s.consistent()
 }
@@ -278,8 +278,8 @@ func TestCancelledWhileItWaits(t *testing.T) {
 			awaitLockWait(t, s.ctx, s.session.look.id)
 			cancel()
 			got := <-reply
-			if got.Outcome != history.Unknown || got.Class != bank.ClassTimeout || !got.Broken {
-				t.Errorf("got %+v, want unknown (%s)", got, bank.ClassTimeout)
+			if got.Outcome != history.Unknown || got.Class != workload.ClassTimeout || !got.Broken {
+				t.Errorf("got %+v, want unknown (%s)", got, workload.ClassTimeout)
 			}
 			s.session.Close()
 			if release != "" {

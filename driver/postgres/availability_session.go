@@ -8,7 +8,6 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 // The statements of the workload. Each is a transaction of its own.
@@ -55,7 +54,7 @@ func (n *availabilitySession) connect(ctx context.Context, to **line, config *pg
 	}
 	l, err := n.store.dialTo(ctx, config, availabilityTexts()...)
 	if err != nil {
-		return availability.Reply{Outcome: history.Failed, Class: bank.ClassConnect, Err: err, Broken: true}, false
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: err, Broken: true}}, false
 	}
 	*to = l
 	return availability.Reply{}, true
@@ -81,18 +80,18 @@ func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) 
 	case err != nil:
 		return refusedInsert(l, err, at)
 	case l.unreplicated:
-		return availability.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}
+		return availability.Reply{Reply: workload.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}}
 	default:
-		return availability.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}}
 	}
 }
 
 // refusedInsert says how an insert ended that was not acknowledged.
 func refusedInsert(l *line, err error, at stage) availability.Reply {
 	ruling := rule(err, at)
-	r := availability.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: operation("insert", err)}
+	r := availability.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: operation("insert", err)}}
 	if r.Outcome == history.Failed && hasCode(err, codeUniqueViolation) {
-		r.Duplicate, r.Class = true, bank.ClassDuplicate
+		r.Duplicate, r.Class = true, workload.ClassDuplicate
 	}
 	r.Broken = r.Outcome != history.Failed || useless(l, r.Class)
 	return r
@@ -101,7 +100,7 @@ func refusedInsert(l *line, err error, at stage) availability.Reply {
 // useless reports whether a session is to look for a server anew: its
 // connection is gone, or its server takes no writes or no more calls.
 func useless(l *line, class string) bool {
-	return l.conn.IsClosed() || l.conn.TxStatus() != idle || class == bank.ClassReadOnly || class == bank.ClassShutdown
+	return l.conn.IsClosed() || l.conn.TxStatus() != idle || class == workload.ClassReadOnly || class == workload.ClassShutdown
 }
 
 // Get implements availability.Session.
@@ -114,7 +113,7 @@ func (n *availabilitySession) Get(ctx context.Context, key int64) availability.R
 		return refused
 	}
 	l := *to
-	r := availability.Reply{Outcome: history.Committed}
+	r := availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	p := l.conn.StartPipeline(ctx)
 	l.send(p, getEntry, key)
 	err := p.Sync()
@@ -129,7 +128,7 @@ func (n *availabilitySession) Get(ctx context.Context, key int64) availability.R
 	}
 	if err != nil {
 		class := rule(err, working).class
-		return availability.Reply{Outcome: history.Failed, Class: class, Err: operation("get", err), Broken: useless(l, class)}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: operation("get", err), Broken: useless(l, class)}}
 	}
 	r.Broken = l.conn.IsClosed()
 	return r

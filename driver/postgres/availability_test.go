@@ -13,7 +13,6 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 func openAvailability(t *testing.T, target workload.Target) availability.Store {
@@ -184,7 +183,7 @@ func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 	if r := session.Get(ctx, 5); r.Outcome != history.Committed || r.Found {
 		t.Errorf("get: %+v", r)
 	}
-	if r := session.Insert(ctx, availability.Row{Key: 5}); r.Outcome != history.Failed || r.Class != bank.ClassConnect || !r.Broken {
+	if r := session.Insert(ctx, availability.Row{Key: 5}); r.Outcome != history.Failed || r.Class != workload.ClassConnect || !r.Broken {
 		t.Errorf("insert: %+v", r)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -14,19 +15,19 @@ import (
 // transaction.
 func (s *bankSession) refused(ctx context.Context, t bank.Transfer, err error, at stage) bank.Reply {
 	if errors.Is(err, errRolledBack) {
-		return bank.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: err, Broken: s.conn.IsClosed()}
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err, Broken: s.conn.IsClosed()}}
 	}
 	ruling := rule(err, at)
-	reply := bank.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err}
+	reply := bank.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err}}
 	if ruling.outcome != history.Failed {
 		reply.Broken = true
 		return reply
 	}
 	refusal := refusalOf(err)
-	if refusal == bank.ClassDuplicate {
+	if refusal == workload.ClassDuplicate {
 		reply.Duplicate, reply.Class = true, refusal
 	}
-	if refusal == "" || refusal == bank.ClassDuplicate {
+	if refusal == "" || refusal == workload.ClassDuplicate {
 		reply.Broken = s.leave(ctx) != nil
 		return reply
 	}
@@ -38,7 +39,7 @@ func (s *bankSession) refused(ctx context.Context, t bank.Transfer, err error, a
 	case err != nil:
 		reply.Class, reply.Err, reply.Broken = rule(err, working).class, err, true
 	case there:
-		reply.Class, reply.Duplicate = bank.ClassDuplicate, true
+		reply.Class, reply.Duplicate = workload.ClassDuplicate, true
 	default:
 		reply.Outcome, reply.Class = history.Rejected, refusal
 	}
@@ -53,7 +54,7 @@ func refusalOf(err error) string {
 	case !errors.As(err, &answer):
 		return ""
 	case answer.Code == codeUniqueViolation && answer.ConstraintName == constraintJournal:
-		return bank.ClassDuplicate
+		return workload.ClassDuplicate
 	case answer.Code == codeCheckViolation && answer.ConstraintName == constraintFunds:
 		return bank.ClassNoFunds
 	case answer.Code == codeCheckViolation &&

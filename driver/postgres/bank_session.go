@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -69,12 +70,12 @@ func (s *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply 
 	if err != nil {
 		return s.refused(ctx, t, err, at)
 	}
-	reply := bank.Reply{Outcome: history.Committed, Broken: ended != nil || s.conn.IsClosed(), Source: lower, Destination: higher}
+	reply := bank.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: ended != nil || s.conn.IsClosed()}, Source: lower, Destination: higher}
 	if t.Source > t.Destination {
 		reply.Source, reply.Destination = higher, lower
 	}
 	if s.unreplicated {
-		return bank.Reply{Class: classNotReplicated, Broken: reply.Broken, Err: errNotReplicated}
+		return bank.Reply{Reply: workload.Reply{Class: classNotReplicated, Broken: reply.Broken, Err: errNotReplicated}}
 	}
 	return reply
 }

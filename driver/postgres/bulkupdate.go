@@ -168,12 +168,12 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 	switch {
 	case err != nil:
 		ruling := rule(err, at)
-		r := bulkupdate.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: operation("update", err)}
+		r := bulkupdate.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: operation("update", err)}}
 		r.Broken = r.Outcome != history.Failed || useless(l, r.Class)
 		return r
 	case l.unreplicated:
-		return bulkupdate.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}
+		return bulkupdate.Reply{Reply: workload.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}}
 	default:
-		return bulkupdate.Reply{Outcome: history.Committed, Changed: tag.RowsAffected(), Broken: l.conn.IsClosed()}
+		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}, Changed: tag.RowsAffected()}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 	"assay/workload/candles"
 )
 
@@ -55,12 +55,12 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 	}
 	switch {
 	case errors.Is(err, errRolledBack):
-		return candles.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: operation("insert", err), Broken: n.conn.IsClosed()}
+		return candles.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: operation("insert", err), Broken: n.conn.IsClosed()}
 	case err != nil:
 		ruling := rule(err, committing)
 		class := ruling.class
 		if hasCode(err, codeUniqueViolation) {
-			class = bank.ClassDuplicate
+			class = workload.ClassDuplicate
 		}
 		broken := ruling.outcome != history.Failed || n.leave(ctx) != nil || useless(n.line, ruling.class)
 		return candles.Reply{Outcome: ruling.outcome, Class: class, Err: operation("insert", err), Broken: broken}

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 )
 
 // stage is what a transaction was about when something went wrong.
@@ -85,9 +85,9 @@ func rule(err error, at stage) ruling {
 		}
 		return ruling{history.Unknown, classOf(answer)}
 	}
-	class := bank.ClassLost
+	class := workload.ClassLost
 	if pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		class = bank.ClassTimeout
+		class = workload.ClassTimeout
 	}
 	if pgconn.SafeToRetry(err) {
 		return ruling{history.Failed, class}
@@ -116,22 +116,22 @@ func proves(answer *pgconn.PgError, at stage) bool {
 func classOf(answer *pgconn.PgError) string {
 	switch answer.Code {
 	case codeSerializationFailure:
-		return bank.ClassSerialization
+		return workload.ClassSerialization
 	case codeDeadlockDetected:
-		return bank.ClassDeadlock
+		return workload.ClassDeadlock
 	case codeLockNotAvailable:
-		return bank.ClassLockTimeout
+		return workload.ClassLockTimeout
 	case codeQueryCanceled, codeIdleInTransaction, codeTransactionTimeout, codeIdleSessionTimeout:
-		return bank.ClassTimeout
+		return workload.ClassTimeout
 	case codeReadOnlyTransaction:
-		return bank.ClassReadOnly
+		return workload.ClassReadOnly
 	case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeDatabaseDropped:
-		return bank.ClassShutdown
+		return workload.ClassShutdown
 	}
 	if strings.HasPrefix(answer.Code, classConnectionException) {
-		return bank.ClassLost
+		return workload.ClassLost
 	}
-	return bank.ClassOther
+	return workload.ClassOther
 }
 
 // abandonedReplication reports whether a notice says that the server stopped

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -29,45 +30,45 @@ func TestRule(t *testing.T) {
 		work, atCommit history.Outcome
 		class          string
 	}{
-		{answer("ERROR", "40001"), failed, failed, bank.ClassSerialization},
-		{answer("ERROR", "40P01"), failed, failed, bank.ClassDeadlock},
-		{answer("ERROR", "23505"), failed, failed, bank.ClassOther},
-		{answer("ERROR", "23503"), failed, failed, bank.ClassOther},
-		{answer("ERROR", "40003"), unknown, unknown, bank.ClassOther},
-		{answer("ERROR", "40000"), failed, unknown, bank.ClassOther},
-		{answer("ERROR", "40002"), failed, unknown, bank.ClassOther},
-		{answer("ERROR", "55P03"), failed, unknown, bank.ClassLockTimeout},
-		{answer("ERROR", "57014"), failed, unknown, bank.ClassTimeout},
-		{answer("ERROR", "25006"), failed, unknown, bank.ClassReadOnly},
-		{answer("ERROR", "53100"), failed, unknown, bank.ClassOther},
-		{answer("ERROR", "58030"), failed, unknown, bank.ClassOther},
-		{answer("ERROR", "XX000"), failed, unknown, bank.ClassOther},
-		{answer("ERROR", "P0001"), failed, unknown, bank.ClassOther},
-		{answer("ERROR", "08006"), unknown, unknown, bank.ClassLost},
-		{answer("ERROR", "08P01"), unknown, unknown, bank.ClassLost},
-		{answer("ERROR", "08007"), unknown, unknown, bank.ClassLost},
-		{answer("FATAL", "57P01"), unknown, unknown, bank.ClassShutdown},
-		{answer("FATAL", "57P02"), unknown, unknown, bank.ClassShutdown},
-		{answer("FATAL", "57P03"), unknown, unknown, bank.ClassShutdown},
-		{answer("FATAL", "57P05"), unknown, unknown, bank.ClassTimeout},
-		{answer("FATAL", "25P03"), unknown, unknown, bank.ClassTimeout},
-		{answer("FATAL", "25P04"), unknown, unknown, bank.ClassTimeout},
-		{answer("FATAL", "40001"), unknown, unknown, bank.ClassSerialization},
-		{answer("FATAL", "23505"), unknown, unknown, bank.ClassOther},
-		{answer("PANIC", "53100"), unknown, unknown, bank.ClassOther},
-		{answer("", "40001"), unknown, unknown, bank.ClassSerialization},
+		{answer("ERROR", "40001"), failed, failed, workload.ClassSerialization},
+		{answer("ERROR", "40P01"), failed, failed, workload.ClassDeadlock},
+		{answer("ERROR", "23505"), failed, failed, workload.ClassOther},
+		{answer("ERROR", "23503"), failed, failed, workload.ClassOther},
+		{answer("ERROR", "40003"), unknown, unknown, workload.ClassOther},
+		{answer("ERROR", "40000"), failed, unknown, workload.ClassOther},
+		{answer("ERROR", "40002"), failed, unknown, workload.ClassOther},
+		{answer("ERROR", "55P03"), failed, unknown, workload.ClassLockTimeout},
+		{answer("ERROR", "57014"), failed, unknown, workload.ClassTimeout},
+		{answer("ERROR", "25006"), failed, unknown, workload.ClassReadOnly},
+		{answer("ERROR", "53100"), failed, unknown, workload.ClassOther},
+		{answer("ERROR", "58030"), failed, unknown, workload.ClassOther},
+		{answer("ERROR", "XX000"), failed, unknown, workload.ClassOther},
+		{answer("ERROR", "P0001"), failed, unknown, workload.ClassOther},
+		{answer("ERROR", "08006"), unknown, unknown, workload.ClassLost},
+		{answer("ERROR", "08P01"), unknown, unknown, workload.ClassLost},
+		{answer("ERROR", "08007"), unknown, unknown, workload.ClassLost},
+		{answer("FATAL", "57P01"), unknown, unknown, workload.ClassShutdown},
+		{answer("FATAL", "57P02"), unknown, unknown, workload.ClassShutdown},
+		{answer("FATAL", "57P03"), unknown, unknown, workload.ClassShutdown},
+		{answer("FATAL", "57P05"), unknown, unknown, workload.ClassTimeout},
+		{answer("FATAL", "25P03"), unknown, unknown, workload.ClassTimeout},
+		{answer("FATAL", "25P04"), unknown, unknown, workload.ClassTimeout},
+		{answer("FATAL", "40001"), unknown, unknown, workload.ClassSerialization},
+		{answer("FATAL", "23505"), unknown, unknown, workload.ClassOther},
+		{answer("PANIC", "53100"), unknown, unknown, workload.ClassOther},
+		{answer("", "40001"), unknown, unknown, workload.ClassSerialization},
 		// A server that speaks French, and one too old to add the plain word.
-		{&pgconn.PgError{Severity: "ERREUR", SeverityUnlocalized: "ERROR", Code: "40001"}, failed, failed, bank.ClassSerialization},
-		{&pgconn.PgError{Severity: "ERROR", Code: "40P01"}, failed, failed, bank.ClassDeadlock},
-		{fmt.Errorf("wrapped: %w", answer("ERROR", "40P01")), failed, failed, bank.ClassDeadlock},
+		{&pgconn.PgError{Severity: "ERREUR", SeverityUnlocalized: "ERROR", Code: "40001"}, failed, failed, workload.ClassSerialization},
+		{&pgconn.PgError{Severity: "ERROR", Code: "40P01"}, failed, failed, workload.ClassDeadlock},
+		{fmt.Errorf("wrapped: %w", answer("ERROR", "40P01")), failed, failed, workload.ClassDeadlock},
 
-		{notSent{errors.New("nothing went out")}, failed, failed, bank.ClassLost},
-		{fmt.Errorf("wrapped: %w", notSent{context.DeadlineExceeded}), failed, failed, bank.ClassLost},
-		{io.ErrUnexpectedEOF, unknown, unknown, bank.ClassLost},
-		{&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, unknown, unknown, bank.ClassLost},
-		{context.DeadlineExceeded, unknown, unknown, bank.ClassTimeout},
-		{fmt.Errorf("wrapped: %w", context.Canceled), unknown, unknown, bank.ClassTimeout},
-		{errors.New("something that nobody has thought of"), unknown, unknown, bank.ClassLost},
+		{notSent{errors.New("nothing went out")}, failed, failed, workload.ClassLost},
+		{fmt.Errorf("wrapped: %w", notSent{context.DeadlineExceeded}), failed, failed, workload.ClassLost},
+		{io.ErrUnexpectedEOF, unknown, unknown, workload.ClassLost},
+		{&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, unknown, unknown, workload.ClassLost},
+		{context.DeadlineExceeded, unknown, unknown, workload.ClassTimeout},
+		{fmt.Errorf("wrapped: %w", context.Canceled), unknown, unknown, workload.ClassTimeout},
+		{errors.New("something that nobody has thought of"), unknown, unknown, workload.ClassLost},
 	}
 	for _, c := range cases {
 		for at, want := range map[stage]history.Outcome{working: c.work, committing: c.atCommit} {
@@ -80,9 +81,9 @@ func TestRule(t *testing.T) {
 
 func TestRefusalOf(t *testing.T) {
 	cases := map[string]error{
-		bank.ClassDuplicate: &pgconn.PgError{Code: "23505", ConstraintName: "transfer_pkey"},
-		bank.ClassNoFunds:   &pgconn.PgError{Code: "23514", ConstraintName: "account_not_overdrawn"},
-		bank.ClassNoAccount: &pgconn.PgError{Code: "23502", TableName: "transfer", ColumnName: "destination_version"},
+		workload.ClassDuplicate: &pgconn.PgError{Code: "23505", ConstraintName: "transfer_pkey"},
+		bank.ClassNoFunds:       &pgconn.PgError{Code: "23514", ConstraintName: "account_not_overdrawn"},
+		bank.ClassNoAccount:     &pgconn.PgError{Code: "23502", TableName: "transfer", ColumnName: "destination_version"},
 	}
 	for want, err := range cases {
 		if got := refusalOf(fmt.Errorf("wrapped: %w", err)); got != want {

@@ -137,7 +137,7 @@ func TestErrorsOfAStatementAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := session.Insert(t.Context(), availability.Row{Key: 1, Value: 1})
-			if session.Close(); r.Outcome != want || code == "40001" && r.Class != bank.ClassSerialization {
+			if session.Close(); r.Outcome != want || code == "40001" && r.Class != workload.ClassSerialization {
 				t.Errorf("%s, %s: %+v; want %v", name, code, r, want)
 			}
 		}
@@ -162,7 +162,7 @@ func TestErrorsInATransaction(t *testing.T) {
 			refuse(t, isolationSchema, code)
 			s := d.session()
 			r := s.Do(d.ctx, []isolation.Op{{Kind: isolation.Write, Key: 1, Value: 1}})
-			if r.Outcome != want || r.Broken != (want == unknown) || code == "40001" && r.Class != bank.ClassSerialization {
+			if r.Outcome != want || r.Broken != (want == unknown) || code == "40001" && r.Class != workload.ClassSerialization {
 				t.Errorf("%s, %s: %+v; want %v", kind[:10], code, r, want)
 			}
 			s.Close()
@@ -215,7 +215,7 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 		batch[i].ID = int64(i)
 	}
 	batch[len(batch)-1].ID = 0 // is there already
-	if r := session.Insert(t.Context(), batch); r.Outcome != history.Failed || r.Class != bank.ClassDuplicate || r.Broken {
+	if r := session.Insert(t.Context(), batch); r.Outcome != history.Failed || r.Class != workload.ClassDuplicate || r.Broken {
 		t.Errorf("with a row twice: %+v", r)
 	}
 	batch = batch[:len(batch)-1]

@@ -132,18 +132,18 @@ func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 	switch {
 	case err != nil:
 		r := refusedInsert(l, err, at)
-		return entity.Reply{Outcome: r.Outcome, Duplicate: r.Duplicate, Broken: r.Broken, Class: r.Class, Err: r.Err}
+		return entity.Reply{Reply: workload.Reply{Outcome: r.Outcome, Duplicate: r.Duplicate, Broken: r.Broken, Class: r.Class, Err: r.Err}}
 	case l.unreplicated:
-		return entity.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}
+		return entity.Reply{Reply: workload.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}}
 	default:
-		return entity.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}}
 	}
 }
 
 // Get implements entity.Session.
 func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	l := n.line
-	r := entity.Reply{Outcome: history.Committed}
+	r := entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	p := l.conn.StartPipeline(ctx)
 	l.sendBinary(p, getEntity, [][]byte{id[:]}, []uint32{oidUUID})
 	err := p.Sync()
@@ -159,7 +159,7 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	}
 	if err != nil {
 		class := rule(err, working).class
-		return entity.Reply{Outcome: history.Failed, Class: class, Err: operation("get", err), Broken: useless(l, class)}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: operation("get", err), Broken: useless(l, class)}}
 	}
 	r.Broken = l.conn.IsClosed()
 	return r

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 	"assay/workload/isolation"
 )
 
@@ -90,7 +90,7 @@ func (s *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 func (s *isolationSession) failed(ctx context.Context, err error) isolation.Reply {
 	reply := isolation.Reply{Outcome: history.Failed, Class: rule(err, working).class, Err: err}
 	if errors.Is(err, errNoTransaction) {
-		return isolation.Reply{Class: bank.ClassOther, Err: err, Broken: true}
+		return isolation.Reply{Class: workload.ClassOther, Err: err, Broken: true}
 	}
 	if hasCode(err, codeUniqueViolation) {
 		reply.Class = classDuplicateKey
@@ -115,7 +115,7 @@ func (s *isolationSession) commit(ctx context.Context) isolation.Reply {
 	ended := p.Close()
 	switch {
 	case errors.Is(err, errRolledBack):
-		return isolation.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: err, Broken: s.conn.IsClosed()}
+		return isolation.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err, Broken: s.conn.IsClosed()}
 	case err != nil:
 		ruling := rule(err, committing)
 		reply := isolation.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: true}

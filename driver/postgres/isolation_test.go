@@ -12,7 +12,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/isolation"
 )
 
@@ -215,8 +214,8 @@ func TestLostUpdate(t *testing.T) {
 				switch {
 				case r.Outcome == history.Committed:
 					committed++
-				case r.Outcome != history.Failed || r.Class != bank.ClassSerialization || r.Broken:
-					t.Errorf("got %+v, want failed (%s)", r, bank.ClassSerialization)
+				case r.Outcome != history.Failed || r.Class != workload.ClassSerialization || r.Broken:
+					t.Errorf("got %+v, want failed (%s)", r, workload.ClassSerialization)
 				}
 			}
 			lists, _ := d.state()
@@ -275,7 +274,7 @@ func TestWriteSkew(t *testing.T) {
 				t.Errorf("the pair is %b, failures: %+v", op.Result, failures)
 			}
 			for _, r := range failures {
-				if r.Outcome != history.Failed || r.Class != bank.ClassSerialization || r.Broken {
+				if r.Outcome != history.Failed || r.Class != workload.ClassSerialization || r.Broken {
 					t.Errorf("got %+v", r)
 				}
 			}
@@ -347,7 +346,7 @@ func TestIsolationDeadlock(t *testing.T) {
 	if _, other := replies[history.Committed]; !one || !other {
 		t.Fatalf("got %+v", replies)
 	}
-	d.wantOutcome(failed.session, failed.reply, history.Failed, bank.ClassDeadlock, false)
+	d.wantOutcome(failed.session, failed.reply, history.Failed, workload.ClassDeadlock, false)
 }
 
 func TestIsolationDuplicateRow(t *testing.T) {
@@ -385,12 +384,12 @@ func TestIsolationLostBeforeCommit(t *testing.T) {
 	go func() { reply <- s.Do(d.ctx, []isolation.Op{element(4, 1), element(2, 2)}) }()
 	watcher := admin(t)
 	exec(t, watcher, `SELECT pg_terminate_backend($1)`, awaitWait(t, d.ctx, watcher, isolationSessionName, "Lock", ""))
-	d.wantOutcome(s, <-reply, history.Failed, bank.ClassShutdown, true)
+	d.wantOutcome(s, <-reply, history.Failed, workload.ClassShutdown, true)
 	exec(t, rival, `ROLLBACK`)
 	if lists, _ := d.state(); len(lists) != 1 || len(lists[2]) != 1 {
 		t.Errorf("left %v", lists)
 	}
-	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 2)}), history.Failed, bank.ClassLost, true)
+	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 2)}), history.Failed, workload.ClassLost, true)
 }
 
 // TestIsolationContextOver ends the context at each statement and before
@@ -416,7 +415,7 @@ func TestIsolationContextOver(t *testing.T) {
 			cancel()
 			r = s.commit(ctx)
 		}
-		d.wantOutcome(s, r, history.Failed, bank.ClassTimeout, statements > 0)
+		d.wantOutcome(s, r, history.Failed, workload.ClassTimeout, statements > 0)
 		s.Close()
 	}
 	if err := d.store.Settle(d.ctx); err != nil {
@@ -440,7 +439,7 @@ func TestIsolationCommitWithoutAnswer(t *testing.T) {
 	for key, deliver := range map[int64]bool{2: true, 4: false} {
 		s := d.session()
 		proxy.Arm([]byte("commit\x00"), deliver) // and not "read committed"
-		d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(key, 1)}), history.Unknown, bank.ClassLost, true)
+		d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(key, 1)}), history.Unknown, workload.ClassLost, true)
 		s.Close()
 		proxy.Pass()
 		if err := d.store.Settle(d.ctx); err != nil {
@@ -461,13 +460,13 @@ func TestIsolationErrorsOfCommitItself(t *testing.T) {
 	write := func(key int64) []isolation.Op { return []isolation.Op{{Kind: isolation.Write, Key: key, Value: 1}} }
 	s := d.session()
 	d.commit(s, write(1)...)
-	d.wantOutcome(s, s.Do(d.ctx, write(3)), history.Failed, bank.ClassOther, false)
+	d.wantOutcome(s, s.Do(d.ctx, write(3)), history.Failed, workload.ClassOther, false)
 
 	exec(t, conn, `ALTER TABLE assay_isolation.register DROP CONSTRAINT late`)
 	exec(t, conn, `CREATE FUNCTION assay_isolation.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`)
 	exec(t, conn, `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON assay_isolation.register
 		DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION assay_isolation.refuse()`)
-	d.wantOutcome(s, s.Do(d.ctx, write(5)), history.Unknown, bank.ClassOther, true)
+	d.wantOutcome(s, s.Do(d.ctx, write(5)), history.Unknown, workload.ClassOther, true)
 
 	s = d.session()
 	s.texts[commit].sql = "ROLLBACK"
@@ -483,7 +482,7 @@ func TestIsolationWithoutTransaction(t *testing.T) {
 	d := sitDown(t, target(t, parameter("default_query_exec_mode", "exec")))
 	s := d.session()
 	s.texts[begin].sql = "SELECT 1"
-	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), element(2, 2)}), history.Unknown, bank.ClassOther, true)
+	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), element(2, 2)}), history.Unknown, workload.ClassOther, true)
 }
 
 func TestIsolationStandbyGivenUp(t *testing.T) {

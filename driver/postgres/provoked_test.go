@@ -149,7 +149,7 @@ func TestDeadlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec(t, s.rival, `ROLLBACK`)
-	s.wantFailed(tr, got, bank.ClassDeadlock)
+	s.wantFailed(tr, got, workload.ClassDeadlock)
 }
 
 func TestSerializationFailure(t *testing.T) {
@@ -164,14 +164,14 @@ func TestSerializationFailure(t *testing.T) {
 			reply := s.start(s.ctx, tr)
 			awaitWait(t, s.ctx, admin(t), bankSessionName, "Lock", "")
 			exec(t, s.rival, `COMMIT`)
-			s.wantFailed(tr, <-reply, bank.ClassSerialization)
+			s.wantFailed(tr, <-reply, workload.ClassSerialization)
 		})
 	}
 }
 
 func TestServersOwnTimeouts(t *testing.T) {
 	for setting, class := range map[string]string{
-		"lock_timeout": bank.ClassLockTimeout, "statement_timeout": bank.ClassTimeout,
+		"lock_timeout": workload.ClassLockTimeout, "statement_timeout": workload.ClassTimeout,
 	} {
 		t.Run(setting, func(t *testing.T) {
 			s := setScene(t, target(t, parameter(setting, "200ms")))
@@ -188,7 +188,7 @@ func TestServersOwnTimeouts(t *testing.T) {
 func TestReadOnlyServer(t *testing.T) {
 	s := setScene(t, target(t, parameter("default_transaction_read_only", "on")))
 	tr := s.next(1, 2)
-	if got := s.session.Transfer(s.ctx, tr); got.Outcome != history.Failed || got.Class != bank.ClassReadOnly {
+	if got := s.session.Transfer(s.ctx, tr); got.Outcome != history.Failed || got.Class != workload.ClassReadOnly {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -204,22 +204,22 @@ func TestEndedByTheServer(t *testing.T) {
 	tr := s.next(1, 2)
 	reply := s.start(s.ctx, tr)
 	exec(t, watcher, `SELECT pg_cancel_backend($1)`, awaitWait(t, s.ctx, watcher, bankSessionName, "Lock", ""))
-	s.wantFailed(tr, <-reply, bank.ClassTimeout)
+	s.wantFailed(tr, <-reply, workload.ClassTimeout)
 
 	tr = s.next(1, 2)
 	reply = s.start(s.ctx, tr)
 	exec(t, watcher, `SELECT pg_terminate_backend($1)`, awaitWait(t, s.ctx, watcher, bankSessionName, "Lock", ""))
 	got := <-reply
-	if got.Outcome != history.Unknown || got.Class != bank.ClassShutdown || !got.Broken || got.Err == nil {
-		t.Errorf("got %+v, want unknown (%s), broken", got, bank.ClassShutdown)
+	if got.Outcome != history.Unknown || got.Class != workload.ClassShutdown || !got.Broken || got.Err == nil {
+		t.Errorf("got %+v, want unknown (%s), broken", got, workload.ClassShutdown)
 	}
 	exec(t, s.rival, `ROLLBACK`)
 	if n := s.rows(tr); n != 0 {
 		t.Errorf("%d rows of a transaction that was ended", n)
 	}
 	again := s.session.Transfer(s.ctx, s.next(1, 2))
-	if again.Outcome != history.Failed || again.Class != bank.ClassLost || !again.Broken {
-		t.Errorf("a transfer on the dead session: %+v, want failed (%s), broken: nothing was sent", again, bank.ClassLost)
+	if again.Outcome != history.Failed || again.Class != workload.ClassLost || !again.Broken {
+		t.Errorf("a transfer on the dead session: %+v, want failed (%s), broken: nothing was sent", again, workload.ClassLost)
 	}
 }
 
@@ -234,13 +234,13 @@ func TestErrorsOfCommitItself(t *testing.T) {
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
 	exec(t, s.rival, `ALTER TABLE assay_bank.transfer DROP CONSTRAINT late`)
-	s.wantFailed(tr, got, bank.ClassOther)
+	s.wantFailed(tr, got, workload.ClassOther)
 
 	exec(t, s.rival, `CREATE FUNCTION assay_bank.refuse() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN RAISE EXCEPTION 'no'; END $$`)
 	exec(t, s.rival, `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON assay_bank.transfer
 		DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION assay_bank.refuse()`)
-	if got := s.session.Transfer(s.ctx, s.next(1, 2)); got.Outcome != history.Unknown || got.Class != bank.ClassOther || !got.Broken {
+	if got := s.session.Transfer(s.ctx, s.next(1, 2)); got.Outcome != history.Unknown || got.Class != workload.ClassOther || !got.Broken {
 		t.Errorf("got %+v, want unknown", got)
 	}
 }
@@ -318,8 +318,8 @@ func TestSettleEndsWhatIsAbandoned(t *testing.T) {
 	awaitWait(t, s.ctx, admin(t), bankSessionName, "Lock", "")
 	proxy.Freeze()
 	abandon()
-	if got := <-reply; got.Outcome != history.Unknown || got.Class != bank.ClassTimeout || !got.Broken {
-		t.Errorf("got %+v, want unknown (%s), broken", got, bank.ClassTimeout)
+	if got := <-reply; got.Outcome != history.Unknown || got.Class != workload.ClassTimeout || !got.Broken {
+		t.Errorf("got %+v, want unknown (%s), broken", got, workload.ClassTimeout)
 	}
 	s.session.Close()
 	short, cancel := context.WithTimeout(s.ctx, 50*time.Millisecond)

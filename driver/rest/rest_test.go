@@ -19,7 +19,6 @@ import (
 	"assay/history"
 	"assay/serve"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/entity"
 )
 
@@ -235,10 +234,10 @@ func TestAnswers(t *testing.T) {
 		"redirected":         {answer: httpAnswer("302 Found", ``), put: history.Unknown, class: classUnexpected, again: true, found: history.Failed},
 		"not found":          {answer: httpAnswer("404 Not Found", typed("404", "failed", "not found")), put: history.Failed, class: "not found", again: true, found: history.Committed},
 		"another not found":  {answer: httpAnswer("404 Not Found", `not here`), put: history.Unknown, class: classUnexpected, again: true, found: history.Failed},
-		"cut":                {answer: "", put: history.Unknown, class: bank.ClassLost, found: history.Failed},
+		"cut":                {answer: "", put: history.Unknown, class: workload.ClassLost, found: history.Failed},
 		"a class made up":    {answer: httpAnswer("503 Service Unavailable", typed("503", "failed", strings.Repeat("x", 100))), put: history.Failed, class: classService, again: true, found: history.Failed},
 		"an odd entity":      {answer: httpAnswer("200 OK", `{"id":1}`), put: history.Unknown, class: classUnexpected, again: true, found: history.Failed},
-		"no HTTP whatsoever": {answer: "220 mail ready\r\n\r\n", put: history.Unknown, class: bank.ClassLost, found: history.Failed},
+		"no HTTP whatsoever": {answer: "220 mail ready\r\n\r\n", put: history.Unknown, class: workload.ClassLost, found: history.Failed},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		s, asked := answering(t, test.answer)

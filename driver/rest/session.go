@@ -16,7 +16,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/entity"
 )
 
@@ -150,19 +149,19 @@ func (c *counting) Write(p []byte) (int, error) {
 func (n *session) Put(ctx context.Context, e entity.Entity) entity.Reply {
 	body, err := json.Marshal(e)
 	if err != nil {
-		return entity.Reply{Outcome: history.Failed, Class: bank.ClassOther, Err: failed("put", err)}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: failed("put", err)}}
 	}
 	x := n.exchange(ctx, http.MethodPost, "/entities", body)
 	defer n.after(x)
 	if x.err == nil && x.code == http.StatusCreated {
-		return entity.Reply{Outcome: history.Committed, Broken: x.lost}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
 	}
 	r := x.refused("put")
 	if !x.sent {
 		r.Outcome = history.Failed
 	}
 	if r.Outcome == history.Failed && x.err == nil && x.code == http.StatusConflict {
-		r.Duplicate, r.Class = true, bank.ClassDuplicate
+		r.Duplicate, r.Class = true, workload.ClassDuplicate
 	}
 	return r
 }
@@ -175,13 +174,13 @@ func (n *session) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	switch p, ok := problemOf(x.body); {
 	case x.err != nil:
 	case x.code == http.StatusNotFound && ok && p.Class == "not found":
-		return entity.Reply{Outcome: history.Committed, Broken: x.lost}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
 	case x.code == http.StatusOK:
 		e, err := entityOf(x.body)
 		if err == nil {
-			return entity.Reply{Outcome: history.Committed, Found: true, Entity: e, Broken: x.lost}
+			return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}, Found: true, Entity: e}
 		}
-		return entity.Reply{Outcome: history.Failed, Class: classUnexpected, Err: failed("get", err), Broken: x.lost}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classUnexpected, Err: failed("get", err), Broken: x.lost}}
 	}
 	r := x.refused("get")
 	r.Outcome = history.Failed // it has no effect
@@ -204,11 +203,11 @@ const (
 // refused says how a request ended that was no success. The outcome is Unknown
 // but for an answer that proves it to have failed.
 func (x result) refused(doing string) entity.Reply {
-	r := entity.Reply{Broken: x.lost}
+	r := entity.Reply{Reply: workload.Reply{Broken: x.lost}}
 	if x.err != nil {
-		r.Class, r.Err = bank.ClassLost, failed(doing, plainWithin(x.err))
+		r.Class, r.Err = workload.ClassLost, failed(doing, plainWithin(x.err))
 		if errors.Is(x.err, context.DeadlineExceeded) || errors.Is(x.err, context.Canceled) {
-			r.Class = bank.ClassTimeout
+			r.Class = workload.ClassTimeout
 		}
 		return r
 	}

@@ -10,7 +10,6 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/bank"
 )
 
 const availabilitySchema = `
@@ -77,9 +76,9 @@ func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) 
 		return err == nil, err
 	}})
 	if e.refused {
-		return availability.Reply{Outcome: history.Failed, Duplicate: true, Class: bank.ClassDuplicate, Broken: e.broken}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate, Broken: e.broken}}
 	}
-	return availability.Reply{Outcome: e.outcome, Class: e.class, Err: e.err, Broken: e.broken}
+	return availability.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err, Broken: e.broken}}
 }
 
 // Get implements availability.Session. The transaction keeps what it found to
@@ -97,9 +96,9 @@ func (n *availabilitySession) Get(ctx context.Context, key int64) availability.R
 	}})
 	switch {
 	case e.left || e.outcome != history.Committed:
-		return availability.Reply{Outcome: history.Failed, Class: e.class, Err: e.err, Broken: e.broken}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: e.class, Err: e.err, Broken: e.broken}}
 	case !found:
-		return availability.Reply{Outcome: history.Committed, Broken: e.broken}
+		return availability.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: e.broken}}
 	}
-	return availability.Reply{Outcome: history.Committed, Broken: e.broken, Found: true, Row: availability.Row{Key: key, Value: value}}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: e.broken}, Found: true, Row: availability.Row{Key: key, Value: value}}
 }

@@ -147,7 +147,7 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 		}
 		return err == nil, err
 	}})
-	r := bulkupdate.Reply{Outcome: e.outcome, Class: e.class, Err: e.err, Broken: e.broken}
+	r := bulkupdate.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err, Broken: e.broken}}
 	if !e.left && e.outcome == history.Committed {
 		r.Changed = changed
 	}

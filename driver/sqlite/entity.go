@@ -11,7 +11,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/entity"
 )
 
@@ -93,9 +92,9 @@ func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 		return err == nil, err
 	}})
 	if end.refused {
-		return entity.Reply{Outcome: history.Failed, Duplicate: true, Class: bank.ClassDuplicate, Broken: end.broken}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate, Broken: end.broken}}
 	}
-	return entity.Reply{Outcome: end.outcome, Class: end.class, Err: end.err, Broken: end.broken}
+	return entity.Reply{Reply: workload.Reply{Outcome: end.outcome, Class: end.class, Err: end.err, Broken: end.broken}}
 }
 
 // Get implements entity.Session. The transaction keeps what it found to itself
@@ -113,9 +112,9 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	}})
 	switch {
 	case end.left || end.outcome != history.Committed:
-		return entity.Reply{Outcome: history.Failed, Class: end.class, Err: end.err, Broken: end.broken}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: end.class, Err: end.err, Broken: end.broken}}
 	case !found:
-		return entity.Reply{Outcome: history.Committed, Broken: end.broken}
+		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: end.broken}}
 	}
-	return entity.Reply{Outcome: history.Committed, Broken: end.broken, Found: true, Entity: e}
+	return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: end.broken}, Found: true, Entity: e}
 }

@@ -9,10 +9,9 @@ import (
 	codes "modernc.org/sqlite/lib"
 
 	"assay/workload"
-	"assay/workload/bank"
 )
 
-// Error classes beside those of workload/bank.
+// Error classes beside those of package workload.
 const (
 	classDiskFull = "disk full"
 	classIO       = "i/o error"
@@ -34,25 +33,25 @@ func primary(err error) int { return codeOf(err) & 0xff }
 
 func classOf(err error) string {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return bank.ClassTimeout
+		return workload.ClassTimeout
 	}
 	switch primary(err) {
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
-		return bank.ClassLockTimeout
+		return workload.ClassLockTimeout
 	case codes.SQLITE_INTERRUPT:
-		return bank.ClassTimeout
+		return workload.ClassTimeout
 	case codes.SQLITE_FULL:
 		return classDiskFull
 	case codes.SQLITE_IOERR:
 		return classIO
 	case codes.SQLITE_READONLY:
-		return bank.ClassReadOnly
+		return workload.ClassReadOnly
 	case codes.SQLITE_CANTOPEN:
-		return bank.ClassConnect
+		return workload.ClassConnect
 	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
 		return classCorrupt
 	default:
-		return bank.ClassOther
+		return workload.ClassOther
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/isolation"
 )
 
@@ -174,7 +173,7 @@ func TestCallerOfReadLeaves(t *testing.T) {
 	ops := []isolation.Op{{Kind: isolation.ReadValue, Key: 1}}
 	r := n.Do(ctx, ops) // the read waits for the holder
 	ops[0].Value = 7
-	if r.Outcome != history.Failed || r.Class != bank.ClassTimeout || !r.Broken {
+	if r.Outcome != history.Failed || r.Class != workload.ClassTimeout || !r.Broken {
 		t.Errorf("%+v, want failed by timeout", r)
 	}
 	if _, err := holder.ExecContext(t.Context(), "ROLLBACK"); err != nil {

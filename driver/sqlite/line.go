@@ -9,7 +9,7 @@ import (
 	codes "modernc.org/sqlite/lib"
 
 	"assay/history"
-	"assay/workload/bank"
+	"assay/workload"
 )
 
 // line is one session's connection with its prepared statements.
@@ -137,12 +137,12 @@ const (
 // not queue.
 func (l *line) do(ctx context.Context, x *run) ending {
 	if l.abandoned {
-		return failed(errors.New("sqlite: "+x.doing+": the session was abandoned before"), bank.ClassLost)
+		return failed(errors.New("sqlite: "+x.doing+": the session was abandoned before"), workload.ClassLost)
 	}
 	queue := x.writes || l.file.journal != "wal"
 	if queue {
 		if err := l.file.write(ctx); err != nil { // nothing was begun
-			e := failed(l.file.explain("wait to write", err), bank.ClassTimeout)
+			e := failed(l.file.explain("wait to write", err), workload.ClassTimeout)
 			e.broken = false
 			return e
 		}
@@ -171,9 +171,9 @@ func (l *line) do(ctx context.Context, x *run) ending {
 		return <-answer
 	}
 	l.abandoned = true
-	e := ending{class: bank.ClassTimeout, err: l.file.explain("commit", ctx.Err()), broken: true}
+	e := ending{class: workload.ClassTimeout, err: l.file.explain("commit", ctx.Err()), broken: true}
 	if forbidden {
-		e = failed(l.file.explain(x.doing, ctx.Err()), bank.ClassTimeout)
+		e = failed(l.file.explain(x.doing, ctx.Err()), workload.ClassTimeout)
 	}
 	e.left = true
 	return e
@@ -203,7 +203,7 @@ func (l *line) transact(ctx context.Context, x *run) ending {
 	case err != nil:
 		e = failed(l.file.explain(x.doing, err), classOf(err))
 	case commit && !x.stage.CompareAndSwap(stageOpen, stageCommitting):
-		e = failed(l.file.explain(x.doing, ctx.Err()), bank.ClassTimeout)
+		e = failed(l.file.explain(x.doing, ctx.Err()), workload.ClassTimeout)
 	case commit:
 		if _, err := l.conn.ExecContext(background, "COMMIT"); err != nil {
 			return l.uncommitted(background, err)

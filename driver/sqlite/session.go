@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -42,7 +43,7 @@ func (n *session) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
 		return r.Outcome == history.Committed, err
 	}})
 	if !e.refused && (e.left || e.outcome != history.Committed) {
-		return bank.Reply{Outcome: e.outcome, Class: e.class, Err: e.err, Broken: e.broken}
+		return bank.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err, Broken: e.broken}}
 	}
 	r.Broken = e.broken
 	return r
@@ -54,9 +55,9 @@ func (n *session) work(ctx context.Context, t bank.Transfer) (bank.Reply, error)
 	if there, err := found(n.known.QueryRowContext(ctx, t.ID)); err != nil {
 		return bank.Reply{}, err
 	} else if there {
-		return bank.Reply{Outcome: history.Failed, Duplicate: true, Class: bank.ClassDuplicate}, nil
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}, nil
 	}
-	r := bank.Reply{Outcome: history.Committed}
+	r := bank.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	err := n.debit.QueryRowContext(ctx, t.Amount, t.Source).Scan(&r.Source.Balance, &r.Source.Version)
 	if errors.Is(err, sql.ErrNoRows) {
 		there, err := found(n.exists.QueryRowContext(ctx, t.Source))
@@ -64,14 +65,14 @@ func (n *session) work(ctx context.Context, t bank.Transfer) (bank.Reply, error)
 		if there {
 			class = bank.ClassNoFunds
 		}
-		return bank.Reply{Outcome: history.Rejected, Class: class}, err
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Rejected, Class: class}}, err
 	}
 	if err != nil {
 		return r, err
 	}
 	err = n.credit.QueryRowContext(ctx, t.Amount, t.Destination).Scan(&r.Destination.Balance, &r.Destination.Version)
 	if errors.Is(err, sql.ErrNoRows) {
-		return bank.Reply{Outcome: history.Rejected, Class: bank.ClassNoAccount}, nil
+		return bank.Reply{Reply: workload.Reply{Outcome: history.Rejected, Class: bank.ClassNoAccount}}, nil
 	}
 	if err != nil {
 		return r, err

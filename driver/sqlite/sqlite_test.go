@@ -265,7 +265,7 @@ func TestForeignWriter(t *testing.T) {
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
 	r := n.Transfer(t.Context(), tr)
 	ledger.Record(tr, r)
-	if r.Outcome != history.Failed || r.Class != bank.ClassLockTimeout || r.Broken {
+	if r.Outcome != history.Failed || r.Class != workload.ClassLockTimeout || r.Broken {
 		t.Errorf("while another writes: %+v, want a lock timeout", r)
 	}
 	if _, err := holder.conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
@@ -294,7 +294,7 @@ func TestReaderHoldsUpCommit(t *testing.T) {
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
 	r := n.Transfer(t.Context(), tr)
 	ledger.Record(tr, r)
-	if r.Outcome != history.Failed || r.Class != bank.ClassLockTimeout || r.Broken {
+	if r.Outcome != history.Failed || r.Class != workload.ClassLockTimeout || r.Broken {
 		t.Errorf("while another reads: %+v, want a lock timeout", r)
 	}
 	if _, err := reader.conn.ExecContext(t.Context(), "COMMIT"); err != nil {
@@ -325,7 +325,7 @@ func TestCallerLeaves(t *testing.T) {
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
 	r := n.Transfer(ctx, tr) // COMMIT waits for the reader
 	ledger.Record(tr, r)
-	if r.Outcome != history.Unknown || !r.Broken || r.Class != bank.ClassTimeout {
+	if r.Outcome != history.Unknown || !r.Broken || r.Class != workload.ClassTimeout {
 		t.Errorf("the caller left during COMMIT: %+v, want unknown", r)
 	}
 	if again := n.Transfer(t.Context(), tr); again.Outcome != history.Failed || !again.Broken {

@@ -135,11 +135,11 @@ func mustClient(t *testing.T, w *Work, n int) load.Client {
 
 // TestAnswers has an operation's attempts answered by a script.
 func TestAnswers(t *testing.T) {
-	committed := Reply{Outcome: history.Committed}
-	failed := Reply{Outcome: history.Failed, Class: "deadlock"}
-	unknown := Reply{Class: "timeout"}
-	duplicate := Reply{Outcome: history.Failed, Duplicate: true, Class: "duplicate transfer id"}
-	rejected := Reply{Outcome: history.Rejected}
+	committed := Reply{Reply: workload.Reply{Outcome: history.Committed}}
+	failed := Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "deadlock"}}
+	unknown := Reply{Reply: workload.Reply{Class: "timeout"}}
+	duplicate := Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: "duplicate transfer id"}}
+	rejected := Reply{Reply: workload.Reply{Outcome: history.Rejected}}
 	done := load.Answer{Outcome: history.Failed, Done: true}
 	outcome := func(o history.Outcome) load.Answer { return load.Answer{Outcome: o} }
 	tests := []struct {
@@ -196,7 +196,7 @@ func TestAnswers(t *testing.T) {
 
 // TestUnsureIsOfOneOperation: what is unknown of one says nothing of the next.
 func TestUnsureIsOfOneOperation(t *testing.T) {
-	replies := []Reply{{Class: "timeout"}, {Outcome: history.Failed, Duplicate: true, Class: "duplicate"}}
+	replies := []Reply{{Reply: workload.Reply{Class: "timeout"}}, {Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: "duplicate"}}}
 	store := &fake{insert: func(Row) Reply { r := replies[0]; replies = replies[1:]; return r }}
 	client := mustClient(t, mustWork(t, store, func(c *Config) { c.Policy = PolicyIdempotent }), 0)
 	client.Attempt(t.Context(), 0, 1)
@@ -210,10 +210,10 @@ func TestSessionsAreReplaced(t *testing.T) {
 		reply    Reply
 		sessions int
 	}{
-		"committed": {Reply{Outcome: history.Committed}, 1},
-		"failed":    {Reply{Outcome: history.Failed, Class: "deadlock"}, 1},
-		"unknown":   {Reply{Class: "timeout"}, 2},
-		"broken":    {Reply{Outcome: history.Failed, Class: "connection lost", Broken: true}, 2},
+		"committed": {Reply{Reply: workload.Reply{Outcome: history.Committed}}, 1},
+		"failed":    {Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "deadlock"}}, 1},
+		"unknown":   {Reply{Reply: workload.Reply{Class: "timeout"}}, 2},
+		"broken":    {Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "connection lost", Broken: true}}, 2},
 	} {
 		store := &fake{insert: func(Row) Reply { return test.reply }, get: func(int64) Reply { return test.reply }}
 		w := mustWork(t, store, func(c *Config) { c.Readers = 1 })
@@ -241,7 +241,7 @@ func TestSessionsAreReplaced(t *testing.T) {
 
 // TestWithoutASessionNothingIsSent: the client goes on all the same.
 func TestWithoutASessionNothingIsSent(t *testing.T) {
-	store := &fake{insert: func(Row) Reply { return Reply{Class: "timeout"} }}
+	store := &fake{insert: func(Row) Reply { return Reply{Reply: workload.Reply{Class: "timeout"}} }}
 	store.connect = func(n int) error {
 		if n == 1 {
 			return errors.New("nobody there")
@@ -262,7 +262,7 @@ func TestWithoutASessionNothingIsSent(t *testing.T) {
 		t.Error("there is a client without a session")
 	}
 	readers, _ := w.Observers()
-	if a := readers[0].Attempt(t.Context(), 0, 1); a.Outcome != history.Failed || !a.Disconnected || a.Class != classConnect {
+	if a := readers[0].Attempt(t.Context(), 0, 1); a.Outcome != history.Failed || !a.Disconnected || a.Class != workload.ClassConnect {
 		t.Errorf("a reader without a session: %+v", a)
 	}
 }
@@ -271,7 +271,7 @@ func TestBeyondTheLastNumberNothingIsSent(t *testing.T) {
 	store := &fake{insert: func(Row) Reply { t.Error("something was sent"); return Reply{} }}
 	client := mustClient(t, mustWork(t, store, func(c *Config) { c.Policy = PolicyRetry }), 0)
 	for _, a := range []load.Answer{client.Attempt(t.Context(), MaxSeq+1, 1), client.Attempt(t.Context(), 0, MaxAttempt+1)} {
-		if a.Outcome != history.Failed || a.Class != ClassBeyond || a.Kind != KindInsert {
+		if a.Outcome != history.Failed || a.Class != workload.ClassBeyond || a.Kind != KindInsert {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -313,7 +313,7 @@ func TestReadersAskForWhatWasAcknowledged(t *testing.T) {
 	if a := readers[0].Attempt(t.Context(), 5, 1); len(a.Values) != 2 || a.Outcome != history.Committed {
 		t.Errorf("of a row that is not there: %+v", a)
 	}
-	store.get = func(int64) Reply { return Reply{Class: "timeout"} }
+	store.get = func(int64) Reply { return Reply{Reply: workload.Reply{Class: "timeout"}} }
 	if a := readers[0].Attempt(t.Context(), 6, 1); a.Outcome != history.Failed || a.Class != "timeout" || a.Values != nil {
 		t.Errorf("without an answer: %+v", a)
 	}

@@ -73,7 +73,7 @@ func (s *fakeSession) Insert(_ context.Context, row Row) Reply {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
 	s.store.rows = append(s.store.rows, row)
-	return Reply{Outcome: history.Committed}
+	return Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 func (s *fakeSession) Get(_ context.Context, key int64) Reply {
@@ -87,10 +87,10 @@ func (s *fakeSession) Get(_ context.Context, key int64) Reply {
 	defer s.store.mu.Unlock()
 	for _, row := range s.store.rows {
 		if row.Key == key {
-			return Reply{Outcome: history.Committed, Row: row, Found: true}
+			return Reply{Reply: workload.Reply{Outcome: history.Committed}, Row: row, Found: true}
 		}
 	}
-	return Reply{Outcome: history.Committed}
+	return Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 func (s *fakeSession) Close() {

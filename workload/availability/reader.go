@@ -79,7 +79,7 @@ func (r *reader) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
 		reply = r.session.Get(ctx, key.key)
 	}
 	r.after(reply)
-	answer := load.Answer{Kind: kind, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken}
+	answer := reply.Answer(kind)
 	if reply.Outcome != history.Committed {
 		answer.Outcome = history.Failed
 		return answer

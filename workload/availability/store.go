@@ -17,7 +17,6 @@ package availability
 import (
 	"context"
 
-	"assay/history"
 	"assay/workload"
 )
 
@@ -88,14 +87,9 @@ type Session interface {
 	Close()
 }
 
-// Reply is how one attempt ended; Outcome, Duplicate, Broken, Class and Err are
-// as in bank.Reply.
+// Reply is how one attempt ended.
 type Reply struct {
-	Outcome   history.Outcome
-	Duplicate bool
-	Broken    bool
-	Class     string
-	Err       error
+	workload.Reply
 	// Row is what Get found, if Found.
 	Row   Row
 	Found bool

@@ -5,6 +5,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/workload"
 )
 
 // The kinds of operations in the history.
@@ -21,16 +22,6 @@ const (
 	KindProbe uint8 = 3
 )
 
-// Error classes of this workload's own; what the database says has the classes
-// of its driver.
-const (
-	// ClassBeyond says that the client has done as many operations or attempts
-	// as can be numbered; nothing was sent.
-	ClassBeyond = "beyond the last number"
-	// classConnect is what all drivers call it.
-	classConnect = "cannot connect"
-)
-
 // connection is one client's session, replaced when needed.
 type connection struct {
 	store   Store
@@ -44,7 +35,7 @@ func (c *connection) open(ctx context.Context) (failed Reply, ok bool) {
 	}
 	session, err := c.store.Session(ctx)
 	if err != nil { // nothing was sent
-		return Reply{Outcome: history.Failed, Class: classConnect, Err: err, Broken: true}, false
+		return Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: err, Broken: true}}, false
 	}
 	c.session = session
 	return Reply{}, true
@@ -86,13 +77,13 @@ func (w *writer) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	}
 	key, ok := w.policy.key(w.number, seq, attempt)
 	if !ok {
-		return load.Answer{Kind: KindInsert, Outcome: history.Failed, Class: ClassBeyond}
+		return load.Answer{Kind: KindInsert, Outcome: history.Failed, Class: workload.ClassBeyond}
 	}
 	reply, ok := w.open(ctx)
 	if ok {
 		reply = w.session.Insert(ctx, Row{Key: key, Value: Value(w.seed, key)})
 	}
-	answer := load.Answer{Kind: KindInsert, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken}
+	answer := reply.Answer(KindInsert)
 	switch {
 	case reply.Outcome == history.Rejected:
 		// No driver may say so: there is no rule that could refuse a row.
@@ -114,6 +105,6 @@ func (w *writer) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	if answer.Outcome == history.Committed || answer.Done {
 		w.recent.add(key)
 	}
-	w.after(Reply{Broken: reply.Broken, Outcome: answer.Outcome})
+	w.after(Reply{Reply: workload.Reply{Broken: reply.Broken, Outcome: answer.Outcome}})
 	return answer
 }

@@ -7,6 +7,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/workload"
 )
 
 // The kinds of audits in the history.
@@ -65,9 +66,9 @@ func (a *auditor) answer(ctx context.Context, kind uint8, err error) load.Answer
 	if err == nil {
 		return load.Answer{Kind: kind, Outcome: history.Committed, Values: a.values}
 	}
-	class := ClassOther
+	class := workload.ClassOther
 	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
-		class = ClassTimeout
+		class = workload.ClassTimeout
 	}
 	return load.Answer{Kind: kind, Outcome: history.Failed, Class: class}
 }

@@ -5,6 +5,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/workload"
 )
 
 // KindTransfer is the history.Op.Kind of a transfer. Its Values, where the
@@ -44,12 +45,12 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	if c.session == nil {
 		session, err := c.store.Session(ctx)
 		if err != nil { // nothing was sent
-			return load.Answer{Kind: KindTransfer, Outcome: history.Failed, Class: ClassConnect, Disconnected: true}
+			return load.Answer{Kind: KindTransfer, Outcome: history.Failed, Class: workload.ClassConnect, Disconnected: true}
 		}
 		c.session = session
 	}
 	reply := c.session.Transfer(ctx, c.transfers.At(TransferID(c.number, seq)))
-	answer := load.Answer{Kind: KindTransfer, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken}
+	answer := reply.Answer(KindTransfer)
 	switch {
 	case reply.Outcome == history.Committed:
 		c.values = [4]int64{reply.Source.Balance, reply.Source.Version, reply.Destination.Balance, reply.Destination.Version}

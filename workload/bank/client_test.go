@@ -7,6 +7,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/workload"
 )
 
 func newTestClient(t *testing.T, store *fake, number int) load.Client {
@@ -46,14 +47,14 @@ func TestClientReplacesItsSession(t *testing.T) {
 		replaced bool
 		lost     bool
 	}{
-		{"committed", Reply{Outcome: history.Committed}, false, false},
-		{"rejected", Reply{Outcome: history.Rejected, Class: ClassNoFunds}, false, false},
-		{"failed", Reply{Outcome: history.Failed, Class: ClassDeadlock}, false, false},
-		{"failed and broken", Reply{Outcome: history.Failed, Class: ClassLost, Broken: true}, true, true},
-		{"committed and broken", Reply{Outcome: history.Committed, Broken: true}, true, true},
-		{"unknown", Reply{Class: ClassTimeout}, true, false},
-		{"unknown and broken", Reply{Class: ClassLost, Broken: true}, true, true},
-		{"duplicate at first", Reply{Outcome: history.Failed, Duplicate: true, Class: ClassDuplicate}, true, false},
+		{"committed", Reply{Reply: workload.Reply{Outcome: history.Committed}}, false, false},
+		{"rejected", Reply{Reply: workload.Reply{Outcome: history.Rejected, Class: ClassNoFunds}}, false, false},
+		{"failed", Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassDeadlock}}, false, false},
+		{"failed and broken", Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassLost, Broken: true}}, true, true},
+		{"committed and broken", Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: true}}, true, true},
+		{"unknown", Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}, true, false},
+		{"unknown and broken", Reply{Reply: workload.Reply{Class: workload.ClassLost, Broken: true}}, true, true},
+		{"duplicate at first", Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}, true, false},
 	}
 	for _, test := range tests {
 		store := &fake{answer: func(Transfer) Reply { return test.reply }}
@@ -86,12 +87,12 @@ func TestClientThatCannotConnect(t *testing.T) {
 		}
 		return nil
 	}}
-	store.answer = func(Transfer) Reply { return Reply{Class: ClassLost, Broken: true} }
+	store.answer = func(Transfer) Reply { return Reply{Reply: workload.Reply{Class: workload.ClassLost, Broken: true}} }
 	c := newTestClient(t, store, 0)
 	defer c.Close()
 	c.Attempt(t.Context(), 0, 1)
 	for seq := uint64(1); seq <= 2; seq++ {
-		want := load.Answer{Kind: KindTransfer, Outcome: history.Failed, Class: ClassConnect, Disconnected: true}
+		want := load.Answer{Kind: KindTransfer, Outcome: history.Failed, Class: workload.ClassConnect, Disconnected: true}
 		got := c.Attempt(t.Context(), seq, 1)
 		if got.Outcome != want.Outcome || got.Class != want.Class || !got.Disconnected || got.Kind != want.Kind || got.Values != nil || got.Done {
 			t.Errorf("attempt without a connection: %+v, want %+v", got, want)
@@ -114,10 +115,10 @@ func TestNewClientSaysWhyItCannotConnect(t *testing.T) {
 // TestClientJudgesDuplicates: a row of the operation's own id is success only
 // if an attempt before may have written it.
 func TestClientJudgesDuplicates(t *testing.T) {
-	duplicate := Reply{Outcome: history.Failed, Duplicate: true, Class: ClassDuplicate}
-	failed := Reply{Outcome: history.Failed, Class: ClassSerialization}
-	rejected := Reply{Outcome: history.Rejected, Class: ClassNoFunds}
-	unknown := Reply{Class: ClassLost, Broken: true}
+	duplicate := Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}
+	failed := Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}}
+	rejected := Reply{Reply: workload.Reply{Outcome: history.Rejected, Class: ClassNoFunds}}
+	unknown := Reply{Reply: workload.Reply{Class: workload.ClassLost, Broken: true}}
 	type want struct {
 		outcome history.Outcome
 		done    bool
@@ -152,7 +153,7 @@ func TestClientJudgesDuplicates(t *testing.T) {
 // TestClientForgetsTheOperationBefore: what is unsure of one operation says
 // nothing of the next.
 func TestClientForgetsTheOperationBefore(t *testing.T) {
-	replies := []Reply{{Class: ClassTimeout}, {Outcome: history.Failed}, {Outcome: history.Failed, Duplicate: true}}
+	replies := []Reply{{Reply: workload.Reply{Class: workload.ClassTimeout}}, {Reply: workload.Reply{Outcome: history.Failed}}, {Reply: workload.Reply{Outcome: history.Failed, Duplicate: true}}}
 	next := 0
 	store := &fake{answer: func(Transfer) Reply { next++; return replies[next-1] }}
 	c := newTestClient(t, store, 0)
@@ -165,7 +166,7 @@ func TestClientForgetsTheOperationBefore(t *testing.T) {
 }
 
 func TestClientGivesTheAcknowledgedStates(t *testing.T) {
-	reply := Reply{Outcome: history.Committed, Source: State{Balance: 10, Version: 2}, Destination: State{Balance: 30, Version: 4}}
+	reply := Reply{Reply: workload.Reply{Outcome: history.Committed}, Source: State{Balance: 10, Version: 2}, Destination: State{Balance: 30, Version: 4}}
 	store := &fake{answer: func(Transfer) Reply { return reply }}
 	c := newTestClient(t, store, 0)
 	defer c.Close()

@@ -104,7 +104,7 @@ func (s *fakeSession) Transfer(_ context.Context, t Transfer) Reply {
 	if s.store.answer != nil {
 		return s.store.answer(t)
 	}
-	return Reply{Outcome: history.Committed}
+	return Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 func (s *fakeSession) Close() { s.closed++ }

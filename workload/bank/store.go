@@ -3,7 +3,6 @@ package bank
 import (
 	"context"
 
-	"assay/history"
 	"assay/workload"
 )
 
@@ -52,22 +51,10 @@ type Session interface {
 	Close()
 }
 
-// Reply is how one attempt of a transfer ended.
+// Reply is how one attempt of a transfer ended. Duplicate means that the journal
+// already held a row of this id.
 type Reply struct {
-	// Outcome is Unknown unless the driver knows better.
-	Outcome history.Outcome
-	// Duplicate is true, with Failed, if the journal already held a row of
-	// this id: this attempt had no effect, an earlier one had.
-	Duplicate bool
-	// Broken is true if the session cannot be used any more and is to be
-	// replaced. After Unknown it is replaced in any case.
-	Broken bool
-	// Class is a short stable word for the error, empty if there was none,
-	// such as "serialization failure", "deadlock", "no funds", "connection
-	// lost", "timeout". Never data or an address.
-	Class string
-	// Err is the error itself, for logs; without secrets.
-	Err error
+	workload.Reply
 	// Source and Destination are the states that the transaction left, given
 	// with Committed.
 	Source, Destination State
@@ -90,19 +77,8 @@ type Entry struct {
 // MaxBatch is the most accounts that LoadAccounts is given at once.
 const MaxBatch = 1000
 
-// Error classes that all drivers share; a driver may add its own.
+// Error classes of this workload's own, beside those of package workload.
 const (
-	ClassNoFunds       = "no funds"
-	ClassNoAccount     = "no such account"
-	ClassDuplicate     = "duplicate transfer id"
-	ClassSerialization = "serialization failure"
-	ClassDeadlock      = "deadlock"
-	ClassLockTimeout   = "lock timeout"
-	ClassConnect       = "cannot connect"
-	ClassLost          = "connection lost"
-	ClassTimeout       = "timeout"
-	ClassNotPrimary    = "not primary"
-	ClassReadOnly      = "read only"
-	ClassShutdown      = "server shutting down"
-	ClassOther         = "other error"
+	ClassNoFunds   = "no funds"
+	ClassNoAccount = "no such account"
 )

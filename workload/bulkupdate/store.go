@@ -15,7 +15,6 @@ import (
 	"context"
 	"time"
 
-	"assay/history"
 	"assay/workload"
 )
 
@@ -71,16 +70,12 @@ type Session interface {
 	Close()
 }
 
-// Reply is how one attempt ended; Outcome, Broken, Class and Err are as in
-// bank.Reply.
+// Reply is how one attempt ended.
 type Reply struct {
-	Outcome history.Outcome
+	workload.Reply
 	// Changed is, with Committed, how many documents the database says to have
 	// changed.
 	Changed int64
-	Broken  bool
-	Class   string
-	Err     error
 }
 
 // Unit is what a Wait counts.

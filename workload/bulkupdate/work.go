@@ -8,6 +8,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/workload"
 )
 
 // FileState and FileWaits are the names of the saved documents and of what the
@@ -25,9 +26,6 @@ const KindUpdate uint8 = 1
 // PromiseAtomic is the promise that an update takes effect on all documents of
 // its user or on none.
 const PromiseAtomic = "atomic updates"
-
-// classConnect is what all drivers call it.
-const classConnect = "cannot connect"
 
 // Work is the workload opened on one database: what a run does with it, phase
 // by phase.
@@ -148,7 +146,7 @@ func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer
 		c.user = c.round.taken.Add(1)
 	}
 	generation := c.round.generation
-	reply := Reply{Outcome: history.Failed, Class: classConnect, Broken: true}
+	reply := Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}}
 	if c.session == nil {
 		if session, err := c.round.work.Session(ctx); err == nil {
 			c.session = session

@@ -6,10 +6,8 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/workload"
 )
-
-// classConnect is what all drivers call it.
-const classConnect = "cannot connect"
 
 // client is one client of one round. All of a round draw their tasks from one
 // counter, so that the tasks begin in one order however many clients there are.
@@ -34,7 +32,7 @@ func (c *client) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
 	if c.session == nil {
 		session, err := c.work.Store.Session(ctx)
 		if err != nil { // nothing was sent
-			answer.Outcome, answer.Class, answer.Disconnected = history.Failed, classConnect, true
+			answer.Outcome, answer.Class, answer.Disconnected = history.Failed, workload.ClassConnect, true
 			return answer
 		}
 		c.session = session

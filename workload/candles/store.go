@@ -3,7 +3,6 @@ package candles
 import (
 	"context"
 
-	"assay/history"
 	"assay/workload"
 )
 
@@ -75,10 +74,5 @@ type Session interface {
 	Close()
 }
 
-// Reply is how one call ended; its fields are as in bank.Reply.
-type Reply struct {
-	Outcome history.Outcome
-	Broken  bool
-	Class   string
-	Err     error
-}
+// Reply is how one call ended.
+type Reply = workload.Reply

@@ -11,7 +11,6 @@ package churn
 import (
 	"context"
 
-	"assay/history"
 	"assay/workload"
 )
 
@@ -60,10 +59,5 @@ type Session interface {
 // MaxBatch is the most rows that a Session is given at once.
 const MaxBatch = 1000
 
-// Reply is how one attempt ended; all fields are as in bank.Reply.
-type Reply struct {
-	Outcome history.Outcome
-	Broken  bool
-	Class   string
-	Err     error
-}
+// Reply is how one attempt ended.
+type Reply = workload.Reply

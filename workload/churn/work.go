@@ -29,10 +29,7 @@ const (
 	KindRepair uint8 = 3
 )
 
-const (
-	classConnect = "cannot connect" // what all drivers call it
-	classRepair  = "the repair did not end well"
-)
+const classRepair = "the repair did not end well"
 
 // Work is the workload opened on one database: what a run does with it, phase
 // by phase.
@@ -185,7 +182,7 @@ func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer
 	if attempt == 1 {
 		c.task = c.next.Add(1) - 1
 	}
-	reply := Reply{Outcome: history.Failed, Class: classConnect, Broken: true}
+	reply := Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}
 	if c.session == nil {
 		if session, err := c.work.Session(ctx); err == nil {
 			c.session = session

@@ -22,16 +22,6 @@ const (
 	KindGet uint8 = 2
 )
 
-// Error classes of this workload's own; what the database says has the classes
-// of its driver.
-const (
-	// ClassBeyond says that the client has done as many operations as can be
-	// numbered; nothing was sent.
-	ClassBeyond = "beyond the last number"
-	// classConnect is what all drivers call it.
-	classConnect = "cannot connect"
-)
-
 // maxRecent bounds how many acknowledged keys are remembered to be read.
 const maxRecent = 4096
 
@@ -125,14 +115,14 @@ func (c *client) choose(seq uint64) {
 func (c *client) write(ctx context.Context, seq uint64, attempt int) load.Answer {
 	key, ok := Key(c.number, seq)
 	if !ok || c.number >= loader {
-		return load.Answer{Kind: KindPut, Outcome: history.Failed, Class: ClassBeyond}
+		return load.Answer{Kind: KindPut, Outcome: history.Failed, Class: workload.ClassBeyond}
 	}
 	entity := Make(c.seed, key)
 	reply, ok := c.open(ctx)
 	if ok {
 		reply = c.session.Put(ctx, entity)
 	}
-	answer := load.Answer{Kind: KindPut, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken}
+	answer := reply.Answer(KindPut)
 	switch {
 	case reply.Outcome == history.Rejected:
 		// No driver may say so: there is no rule that could refuse an entity.
@@ -164,7 +154,7 @@ func (c *client) read(ctx context.Context) load.Answer {
 		reply = c.session.Get(ctx, IDOf(c.seed, c.target.key))
 	}
 	c.after(reply.Broken)
-	answer := load.Answer{Kind: KindGet, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken}
+	answer := reply.Answer(KindGet)
 	if reply.Outcome != history.Committed {
 		answer.Outcome = history.Failed // it has no effect
 		return answer
@@ -186,7 +176,7 @@ func (c *client) open(ctx context.Context) (failed Reply, ok bool) {
 	}
 	session, err := c.store.Session(ctx)
 	if err != nil { // nothing was sent
-		return Reply{Outcome: history.Failed, Class: classConnect, Err: err, Broken: true}, false
+		return Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: err, Broken: true}}, false
 	}
 	c.session = session
 	return Reply{}, true

@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"assay/history"
 	"assay/workload"
 )
 
@@ -71,14 +70,9 @@ type Session interface {
 	Close()
 }
 
-// Reply is how one attempt ended; Outcome, Duplicate, Broken, Class and Err are
-// as in bank.Reply.
+// Reply is how one attempt ended.
 type Reply struct {
-	Outcome   history.Outcome
-	Duplicate bool
-	Broken    bool
-	Class     string
-	Err       error
+	workload.Reply
 	// Entity is what Get found, if Found.
 	Entity Entity
 	Found  bool

@@ -8,6 +8,7 @@ import (
 
 	"assay/check/cycle"
 	"assay/history"
+	"assay/workload"
 )
 
 // finalProcess is the process of the transaction that stands for reading the
@@ -115,7 +116,7 @@ func (p *progress) unrecorded(seq uint64, attempt int) bool {
 
 // op is the second look at a record.
 func (b *books) op(op *history.Op) error {
-	if op.Error == ClassBeyond {
+	if op.Error == workload.ClassBeyond {
 		return nil // nothing was sent
 	}
 	ops, results, err := Decode(op.Values, b.ops)

@@ -8,21 +8,13 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/workload"
 )
 
-// Error classes of this workload's own; what the database says has the classes
-// of its driver.
-const (
-	// ClassTooLong says that the transaction was acknowledged and that what it
-	// read is longer than a record can be, so that nobody will know what it
-	// read. Lists get shorter with more --keys or a lower --per-key.
-	ClassTooLong = "lists too long to record"
-	// ClassBeyond says that the client has done as many operations as can be
-	// numbered; nothing was sent.
-	ClassBeyond = "beyond the last number"
-	// classConnect is what all drivers call it.
-	classConnect = "cannot connect"
-)
+// ClassTooLong says that the transaction was acknowledged and that what it
+// read is longer than a record can be, so that nobody will know what it
+// read. Lists get shorter with more --keys or a lower --per-key.
+const ClassTooLong = "lists too long to record"
 
 // CheckPlan returns a *load.PlanError for a plan that this workload cannot do.
 // An append is not idempotent: done twice it is there twice, so what is
@@ -69,11 +61,11 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	window := c.pace.window(seq, c.transactions.config.PerKey)
 	ops, err := c.transactions.At(c.number, seq, attempt, window, c.ops)
 	if err != nil {
-		return load.Answer{Outcome: history.Failed, Class: ClassBeyond}
+		return load.Answer{Outcome: history.Failed, Class: workload.ClassBeyond}
 	}
 	c.ops = ops
 	reply := c.do(ctx)
-	answer := load.Answer{Kind: kindOf(ops), Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken}
+	answer := reply.Answer(kindOf(ops))
 	fits := false
 	if reply.Outcome == history.Committed {
 		if c.values, fits = Encode(c.values[:0], ops, true); !fits {
@@ -96,7 +88,7 @@ func (c *client) do(ctx context.Context) Reply {
 	if c.session == nil {
 		session, err := c.store.Session(ctx)
 		if err != nil { // nothing was sent
-			return Reply{Outcome: history.Failed, Class: classConnect, Err: err, Broken: true}
+			return Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: err, Broken: true}
 		}
 		c.session = session
 	}

@@ -152,7 +152,7 @@ func TestClientBeyondTheLastNumber(t *testing.T) {
 	store := &fake{}
 	client := mustClient(t, store, Defaults(), 0)
 	answer := client.Attempt(t.Context(), MaxSeq+1, 1)
-	if answer.Outcome != history.Failed || answer.Class != ClassBeyond || len(store.sessions[0].asked) != 0 {
+	if answer.Outcome != history.Failed || answer.Class != workload.ClassBeyond || len(store.sessions[0].asked) != 0 {
 		t.Errorf("%+v, asked %v", answer, store.sessions[0].asked)
 	}
 }

@@ -3,7 +3,6 @@ package isolation
 import (
 	"context"
 
-	"assay/history"
 	"assay/workload"
 )
 
@@ -91,17 +90,9 @@ type Op struct {
 	Result int64
 }
 
-// Reply is how one attempt of a transaction ended.
-type Reply struct {
-	// Outcome is Unknown unless the driver knows better. It is never Rejected.
-	Outcome history.Outcome
-	// Broken is true if the session cannot be used any more.
-	Broken bool
-	// Class is a short stable word for the error, as in bank.Reply.
-	Class string
-	// Err is the error itself, for logs; without secrets.
-	Err error
-}
+// Reply is how one attempt of a transaction ended. Its Outcome is never Rejected,
+// and it is no Duplicate.
+type Reply = workload.Reply
 
 // Withdrawn is the rule of Withdraw: what side becomes, given both as read.
 func Withdrawn(own, other int64) int64 {

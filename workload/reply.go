@@ -1,0 +1,50 @@
+package workload
+
+import (
+	"assay/history"
+	"assay/load"
+)
+
+// Reply is how one attempt of an operation ended, as a driver's session says. A
+// workload whose operations give more back embeds it in a Reply of its own.
+type Reply struct {
+	// Outcome is Unknown unless the driver knows better.
+	Outcome history.Outcome
+	// Duplicate is true, with Failed, if what was to be inserted was already
+	// there under its key: this attempt had no effect, an earlier one had.
+	Duplicate bool
+	// Broken is true if the session cannot be used any more and is to be
+	// replaced. After Unknown it is replaced in any case.
+	Broken bool
+	// Class is a short stable word for the error, empty if there was none; see
+	// the constants. Never data or an address.
+	Class string
+	// Err is the error itself, for logs; without secrets.
+	Err error
+}
+
+// Answer is what the reply says to the load engine, for an operation of this
+// kind.
+func (r *Reply) Answer(kind uint8) load.Answer {
+	return load.Answer{Kind: kind, Outcome: r.Outcome, Class: r.Class, Disconnected: r.Broken}
+}
+
+// Error classes that all drivers and workloads share; each may add its own. They
+// are kept in histories and reports, so their texts stay as they are.
+const (
+	// ClassDuplicate is said of every insert, of a transfer or of something else.
+	ClassDuplicate     = "duplicate transfer id"
+	ClassSerialization = "serialization failure"
+	ClassDeadlock      = "deadlock"
+	ClassLockTimeout   = "lock timeout"
+	ClassConnect       = "cannot connect"
+	ClassLost          = "connection lost"
+	ClassTimeout       = "timeout"
+	ClassNotPrimary    = "not primary"
+	ClassReadOnly      = "read only"
+	ClassShutdown      = "server shutting down"
+	ClassOther         = "other error"
+	// ClassBeyond says that the client has done as many operations or attempts
+	// as can be numbered; nothing was sent.
+	ClassBeyond = "beyond the last number"
+)
