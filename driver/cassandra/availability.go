@@ -144,12 +144,11 @@ func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) 
 	s := n.store
 	ctx, sent := watching(ctx)
 	err := s.session.Query(s.insert, row.Key, row.Value).Consistency(s.consistency).ExecContext(ctx)
-	reply := availability.Reply{Reply: workload.Reply{Outcome: outcomeOf(err, sent.begun.Load()), Class: classOf(err), Err: err}}
-	reply.Broken = broken(reply.Class)
+	reply := written(err, sent.begun.Load())
 	if reply.Outcome == history.Unknown {
 		s.unsure.Store(time.Now().UnixNano())
 	}
-	return reply
+	return availability.Reply{Reply: reply}
 }
 
 // Get implements availability.Session.
@@ -163,8 +162,7 @@ func (n *availabilitySession) Get(ctx context.Context, key int64) availability.R
 	case errors.Is(err, gocql.ErrNotFound):
 		return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	}
-	class := classOf(err)
-	return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: broken(class)}}
+	return availability.Reply{Reply: unread(err)}
 }
 
 // Close implements availability.Session.

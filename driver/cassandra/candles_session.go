@@ -92,8 +92,7 @@ func (n *candleSession) ask(ctx context.Context, doing string, row func(*candles
 		row(&c)
 	}
 	if err := iter.Close(); err != nil {
-		class := classOf(err)
-		return candles.Reply{Outcome: history.Failed, Class: class, Err: failed(doing, err), Broken: broken(class)}
+		return unread(failed(doing, err))
 	}
 	return candles.Reply{Outcome: history.Committed}
 }

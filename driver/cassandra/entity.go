@@ -216,12 +216,11 @@ func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 	ctx, sent := watching(ctx)
 	err := s.session.Query(s.put, gocql.UUID(e.ID), e.Name, e.Age, e.Description, e.Address, e.Phone, e.Email).
 		Consistency(s.consistency).ExecContext(ctx)
-	reply := entity.Reply{Reply: workload.Reply{Outcome: outcomeOf(err, sent.begun.Load()), Class: classOf(err), Err: err}}
-	reply.Broken = broken(reply.Class)
+	reply := written(err, sent.begun.Load())
 	if reply.Outcome == history.Unknown {
 		s.unsure.Store(time.Now().UnixNano())
 	}
-	return reply
+	return entity.Reply{Reply: reply}
 }
 
 // Get implements entity.Session.
@@ -236,8 +235,7 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	case errors.Is(err, gocql.ErrNotFound):
 		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	}
-	class := classOf(err)
-	return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: broken(class)}}
+	return entity.Reply{Reply: unread(err)}
 }
 
 // Close implements entity.Session.

@@ -107,6 +107,21 @@ func outcomeOf(err error, sent bool) history.Outcome {
 	return history.Unknown
 }
 
+// written is the reply to a write of one row that ended with err, which may be
+// nil; sent is false if it was certainly not sent.
+func written(err error, sent bool) workload.Reply {
+	r := workload.Reply{Outcome: outcomeOf(err, sent), Class: classOf(err), Err: err}
+	r.Broken = broken(r.Class)
+	return r
+}
+
+// unread is the reply to a read without an answer. It has no effect, so that it
+// has failed.
+func unread(err error) workload.Reply {
+	class := classOf(err)
+	return workload.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: broken(class)}
+}
+
 // broken reports whether the client would say that it has lost its server.
 func broken(class string) bool { return class == workload.ClassLost || class == workload.ClassConnect }
 

@@ -78,23 +78,23 @@ func (n *availabilitySession) Close() {}
 func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) availability.Reply {
 	t, err := n.store.operate(ctx)
 	if err != nil {
-		return rowReply(notBegun(ctx, err))
+		return availability.Reply{Reply: notBegun(ctx, err)}
 	}
 	defer t.end()
 	if err := t.guard(n.store.mark()); err != nil {
-		return rowReply(t.failure("insert", err))
+		return availability.Reply{Reply: t.failure("insert", err)}
 	}
 	key := fdb.Key(n.store.key(tableRow, row.Key))
 	before, err := t.Get(key).Get()
 	if err != nil {
-		return rowReply(t.failure("insert", err))
+		return availability.Reply{Reply: t.failure("insert", err)}
 	}
 	if before != nil {
 		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}
 	}
 	t.Set(key, appendWords(nil, row.Value))
 	if err := t.commit(); err != nil {
-		return rowReply(t.failure("commit an insert", err))
+		return availability.Reply{Reply: t.failure("commit an insert", err)}
 	}
 	return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
@@ -103,7 +103,7 @@ func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) 
 func (n *availabilitySession) Get(ctx context.Context, key int64) availability.Reply {
 	t, err := n.store.operate(ctx)
 	if err != nil {
-		return rowReply(notBegun(ctx, err))
+		return availability.Reply{Reply: notBegun(ctx, err)}
 	}
 	defer t.end()
 	row := availability.Row{Key: key}
@@ -115,11 +115,7 @@ func (n *availabilitySession) Get(ctx context.Context, key int64) availability.R
 		err = readWords(tableRow, value, &row.Value)
 	}
 	if err != nil {
-		return rowReply(t.failure("get", err))
+		return availability.Reply{Reply: t.failure("get", err)}
 	}
 	return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}, Row: row, Found: true}
-}
-
-func rowReply(e ending) availability.Reply {
-	return availability.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}}
 }

@@ -176,24 +176,20 @@ func (n *bankSession) Close() {}
 func (n *bankSession) Transfer(ctx context.Context, x bank.Transfer) bank.Reply {
 	t, err := begin(ctx, n.store.db)
 	if err != nil {
-		return replyOf(notBegun(ctx, err))
+		return bank.Reply{Reply: notBegun(ctx, err)}
 	}
 	defer t.end()
 	reply, err := n.prepare(t, x)
 	if err != nil {
-		return replyOf(t.failure("transfer", err))
+		return bank.Reply{Reply: t.failure("transfer", err)}
 	}
 	if reply.Class != "" {
 		return reply
 	}
 	if err := t.commit(); err != nil {
-		return replyOf(t.failure("commit a transfer", err))
+		return bank.Reply{Reply: t.failure("commit a transfer", err)}
 	}
 	return reply
-}
-
-func replyOf(e ending) bank.Reply {
-	return bank.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}}
 }
 
 // prepare reads the three rows at the same time and writes them. A reply with

@@ -116,7 +116,7 @@ var errTooMany = errors.New("the user has more documents than one transaction ca
 func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
 	t, err := begin(ctx, n.store.db)
 	if err != nil {
-		return updateReply(notBegun(ctx, err))
+		return bulkupdate.Reply{Reply: notBegun(ctx, err)}
 	}
 	defer t.end()
 	documents, err := n.documents(t, user)
@@ -124,18 +124,18 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classTooLarge, Err: fmt.Errorf("foundationdb: update: %w", err)}}
 	}
 	if err != nil {
-		return updateReply(t.failure("update", err))
+		return bulkupdate.Reply{Reply: t.failure("update", err)}
 	}
 	for _, kv := range documents {
 		d, err := n.store.documentOf(kv.Key, kv.Value)
 		if err != nil {
-			return updateReply(t.failure("update", err))
+			return bulkupdate.Reply{Reply: t.failure("update", err)}
 		}
 		d.Generation, d.Flag = generation, flag
 		t.Set(kv.Key, documentValue(d))
 	}
 	if err := t.commit(); err != nil {
-		return updateReply(t.failure("commit an update", err))
+		return bulkupdate.Reply{Reply: t.failure("commit an update", err)}
 	}
 	return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed}, Changed: int64(len(documents))}
 }
@@ -160,8 +160,4 @@ func (n *bulkUpdateSession) documents(t *transaction, user int64) ([]fdb.KeyValu
 		found = append(found, kv)
 	}
 	return found, nil
-}
-
-func updateReply(e ending) bulkupdate.Reply {
-	return bulkupdate.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}}
 }

@@ -168,11 +168,11 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 func (n *candleSession) insert(ctx context.Context, part []candles.Candle) candles.Reply {
 	t, err := begin(ctx, n.store.db)
 	if err != nil {
-		return candleReply(notBegun(ctx, err))
+		return notBegun(ctx, err)
 	}
 	defer t.end()
 	if err := t.guard(n.store.mark()); err != nil {
-		return candleReply(t.failure("insert", err))
+		return t.failure("insert", err)
 	}
 	before := make([]fdb.FutureByteSlice, len(part))
 	for i := range part {
@@ -181,7 +181,7 @@ func (n *candleSession) insert(ctx context.Context, part []candles.Candle) candl
 	for i, f := range before {
 		value, err := f.Get()
 		if err != nil {
-			return candleReply(t.failure("insert", err))
+			return t.failure("insert", err)
 		}
 		if value != nil {
 			return candles.Reply{Outcome: history.Failed, Class: workload.ClassDuplicate,
@@ -196,13 +196,9 @@ func (n *candleSession) insert(ctx context.Context, part []candles.Candle) candl
 		}
 	}
 	if err := t.commit(); err != nil {
-		return candleReply(t.failure("commit an insert", err))
+		return t.failure("commit an insert", err)
 	}
 	return candles.Reply{Outcome: history.Committed}
-}
-
-func candleReply(e ending) candles.Reply {
-	return candles.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}
 }
 
 // Latest implements candles.Session.

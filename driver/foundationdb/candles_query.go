@@ -37,12 +37,12 @@ func (n *candleSession) ask(ctx context.Context, doing string, q *query) candles
 	for over := false; !over; {
 		t, err := begin(ctx, n.store.db)
 		if err != nil {
-			return candleReply(notBegun(ctx, err))
+			return notBegun(ctx, err)
 		}
 		if over, err = n.some(t, q); err != nil {
 			e := t.failure(doing, err)
 			t.end()
-			return candleReply(e)
+			return e
 		}
 		t.end()
 	}

@@ -88,23 +88,23 @@ func (n *entitySession) Close() {}
 func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 	t, err := n.store.operate(ctx)
 	if err != nil {
-		return entityReply(notBegun(ctx, err))
+		return entity.Reply{Reply: notBegun(ctx, err)}
 	}
 	defer t.end()
 	if err := t.guard(n.store.mark()); err != nil {
-		return entityReply(t.failure("put", err))
+		return entity.Reply{Reply: t.failure("put", err)}
 	}
 	key := fdb.Key(n.store.uuidKey(tableEntity, e.ID))
 	before, err := t.Get(key).Get()
 	if err != nil {
-		return entityReply(t.failure("put", err))
+		return entity.Reply{Reply: t.failure("put", err)}
 	}
 	if before != nil {
 		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}
 	}
 	t.Set(key, entityValue(e))
 	if err := t.commit(); err != nil {
-		return entityReply(t.failure("commit a put", err))
+		return entity.Reply{Reply: t.failure("commit a put", err)}
 	}
 	return entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
@@ -115,7 +115,7 @@ func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	t, err := n.store.operate(ctx)
 	if err != nil {
-		return entityReply(notBegun(ctx, err))
+		return entity.Reply{Reply: notBegun(ctx, err)}
 	}
 	defer t.end()
 	value, err := t.Get(fdb.Key(n.store.uuidKey(tableEntity, id))).Get()
@@ -127,11 +127,7 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 		r.Entity, err = entityOf(id, value)
 	}
 	if err != nil {
-		return entityReply(t.failure("get", err))
+		return entity.Reply{Reply: t.failure("get", err)}
 	}
 	return r
-}
-
-func entityReply(e ending) entity.Reply {
-	return entity.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}}
 }

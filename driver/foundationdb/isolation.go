@@ -80,11 +80,11 @@ func (n *isolationSession) Close() {}
 func (n *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation.Reply {
 	t, err := begin(ctx, n.store.db)
 	if err != nil {
-		return doReply(notBegun(ctx, err))
+		return notBegun(ctx, err)
 	}
 	defer t.end()
 	if err := t.guard(n.store.mark()); err != nil {
-		return doReply(t.failure("begin a transaction", err))
+		return t.failure("begin a transaction", err)
 	}
 	for i := range ops {
 		err := n.operate(t, &ops[i])
@@ -92,17 +92,13 @@ func (n *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 			return isolation.Reply{Outcome: history.Failed, Class: classTooLong, Err: fmt.Errorf("foundationdb: do an operation: %w", err)}
 		}
 		if err != nil {
-			return doReply(t.failure("do an operation", err))
+			return t.failure("do an operation", err)
 		}
 	}
 	if err := t.commit(); err != nil {
-		return doReply(t.failure("commit a transaction", err))
+		return t.failure("commit a transaction", err)
 	}
 	return isolation.Reply{Outcome: history.Committed}
-}
-
-func doReply(e ending) isolation.Reply {
-	return isolation.Reply{Outcome: e.outcome, Class: e.class, Err: e.err}
 }
 
 // errTooLong says that a list does not fit into a value.

@@ -12,6 +12,7 @@ import (
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
 	"assay/history"
+	"assay/workload"
 )
 
 // transaction is one transaction that ends with its context. It is made by
@@ -89,29 +90,22 @@ func (t *transaction) guard(mark []byte) error {
 	return t.AddReadConflictKey(fdb.Key(mark))
 }
 
-// ending is how a transaction of a session ended.
-type ending struct {
-	outcome history.Outcome
-	class   string
-	err     error
-}
-
 // failure judges an error of this transaction.
-func (t *transaction) failure(doing string, err error) ending {
+func (t *transaction) failure(doing string, err error) workload.Reply {
 	outcome, class := judge(codeOf(err), t.committing)
 	if codeOf(err) == 0 && t.ctx.Err() != nil {
 		class = classOf(codeCancelled)
 	}
-	return ending{outcome: outcome, class: class, err: explain(t.ctx, doing, err)}
+	return workload.Reply{Outcome: outcome, Class: class, Err: explain(t.ctx, doing, err)}
 }
 
 // notBegun is the end of a transaction that could not be created.
-func notBegun(ctx context.Context, err error) ending {
-	e := ending{outcome: history.Failed, class: classOf(codeOf(err)), err: explain(ctx, "begin a transaction", err)}
+func notBegun(ctx context.Context, err error) workload.Reply {
+	r := workload.Reply{Outcome: history.Failed, Class: classOf(codeOf(err)), Err: explain(ctx, "begin a transaction", err)}
 	if ctx.Err() != nil {
-		e.class = classOf(codeCancelled)
+		r.Class = classOf(codeCancelled)
 	}
-	return e
+	return r
 }
 
 // explain wraps an error with what was being done, and with why the time was

@@ -208,7 +208,7 @@ func (n *rowsSession) Get(ctx context.Context, key int64) availability.Reply {
 // call does something under the lock, after the latency.
 func (n *rowsSession) call(ctx context.Context, doing string, do func() availability.Reply) availability.Reply {
 	if no := n.d.enter(ctx, doing); no != nil {
-		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}}
+		return availability.Reply{Reply: *no}
 	}
 	defer n.d.mu.Unlock()
 	return do()

@@ -191,7 +191,7 @@ func (s *shelvesStore) Session(context.Context) (bulkupdate.Session, error) {
 // ends it.
 func (n *shelvesSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
 	if no := n.d.enter(ctx, "update"); no != nil {
-		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}}
+		return bulkupdate.Reply{Reply: *no}
 	}
 	defer n.d.mu.Unlock()
 	return n.d.update(update{user, generation, flag})

@@ -245,7 +245,7 @@ func (n *candleSession) Span(ctx context.Context, from, to int64, row func(*cand
 // call does something under the lock, after the latency.
 func (n *candleSession) call(ctx context.Context, doing string, do func() candles.Reply) candles.Reply {
 	if no := n.d.enter(ctx, doing); no != nil {
-		return candles.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}
+		return *no
 	}
 	defer n.d.mu.Unlock()
 	return do()

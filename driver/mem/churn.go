@@ -224,7 +224,7 @@ func (n *heapSession) Delete(ctx context.Context, ids []int64) churn.Reply {
 // call does something under the lock, after the latency.
 func (n *heapSession) call(ctx context.Context, doing string, do func() churn.Reply) churn.Reply {
 	if no := n.d.enter(ctx, doing); no != nil {
-		return churn.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}
+		return *no
 	}
 	defer n.d.mu.Unlock()
 	return do()

@@ -196,7 +196,7 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 // call does something under the lock, after the latency.
 func (n *entitySession) call(ctx context.Context, doing string, do func() entity.Reply) entity.Reply {
 	if no := n.d.enter(ctx, doing); no != nil {
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}}
+		return entity.Reply{Reply: *no}
 	}
 	defer n.d.mu.Unlock()
 	return do()

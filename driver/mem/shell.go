@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"assay/history"
 	"assay/workload"
 )
 
@@ -111,23 +112,17 @@ func (s *shell) Drop(context.Context) error {
 // Close implements the Stores.
 func (s *shell) Close() error { return nil }
 
-// refusal is why a session's call does nothing.
-type refusal struct {
-	class  string
-	broken bool
-	err    error
-}
-
-// enter takes the lock for a session's call, after the latency. If it refuses,
-// the lock is not held: the context has ended before, or there is no schema.
-func (s *site) enter(ctx context.Context, doing string) *refusal {
+// enter takes the lock for a session's call, after the latency. If it gives a
+// reply, the call does nothing and the lock is not held: the context has ended
+// before, or there is no schema.
+func (s *site) enter(ctx context.Context, doing string) *workload.Reply {
 	if err := rest(ctx, s.latency); err != nil {
-		return &refusal{class: workload.ClassTimeout, err: fmt.Errorf("mem: %s: %w", doing, err)}
+		return &workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: fmt.Errorf("mem: %s: %w", doing, err)}
 	}
 	s.mu.Lock()
 	if s.mark == nil {
 		s.mu.Unlock()
-		return &refusal{class: workload.ClassOther, err: &workload.NoSchemaError{Name: name}, broken: true}
+		return &workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: &workload.NoSchemaError{Name: name}, Broken: true}
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func (s *store) Session(context.Context) (bank.Session, error) {
 // ends the transfer before it has begun.
 func (n *session) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
 	if no := n.d.enter(ctx, "transfer"); no != nil {
-		return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: no.class, Err: no.err, Broken: no.broken}}
+		return bank.Reply{Reply: *no}
 	}
 	defer n.d.mu.Unlock()
 	n.d.past.acknowledged(n.done)

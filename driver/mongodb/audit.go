@@ -86,7 +86,7 @@ func (s *bankStore) reading(ctx context.Context, work func(context.Context) erro
 	counted, sent := counting(ctx)
 	if err := work(mongo.NewSessionContext(counted, x.session)); err != nil {
 		err = failed("audit", err)
-		x.abort(ctx, bank.Reply{Reply: workload.Reply{Err: err}}, sent.commands > 0)
+		x.abort(ctx, workload.Reply{Err: err}, sent.commands > 0)
 		return err
 	}
 	if r := x.commit(ctx); r.Outcome != history.Committed {

@@ -31,7 +31,7 @@ func (s *availabilityStore) Session(context.Context) (availability.Session, erro
 func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) availability.Reply {
 	counted, sent := counting(ctx)
 	_, err := n.rows.InsertOne(counted, bson.D{{Key: "_id", Value: row.Key}, {Key: "value", Value: row.Value}})
-	return judgeInsert(err, sent.commands)
+	return availability.Reply{Reply: judgeInsert(err, sent.commands)}
 }
 
 // labelNoWrites is the server's word for an answer before anything was written
@@ -64,11 +64,11 @@ const labelNoWrites = "NoWritesPerformed"
 // shard's refusal is a refusal here too, and so is the router's own word that it
 // has found no primary to send to. That the network between them failed, or was
 // too slow, proves nothing.
-func judgeInsert(err error, sent int) availability.Reply {
+func judgeInsert(err error, sent int) workload.Reply {
 	if err == nil {
-		return availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+		return workload.Reply{Outcome: history.Committed}
 	}
-	r := availability.Reply{Reply: workload.Reply{Class: classOf(err), Err: failed("insert", err)}}
+	r := workload.Reply{Class: classOf(err), Err: failed("insert", err)}
 	r.Broken = broken(err, r.Class)
 	code, answered := serverCode(err)
 	switch {
@@ -117,12 +117,7 @@ func (n *availabilitySession) Get(ctx context.Context, key int64) availability.R
 	if err == nil {
 		return r
 	}
-	r = availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: failed("get", err)}}
-	r.Broken = broken(err, r.Class)
-	if _, answered := serverCode(err); !answered && sent.commands == 0 && unreached(err) {
-		r.Class = workload.ClassConnect
-	}
-	return r
+	return availability.Reply{Reply: withoutEffect("get", err, sent)}
 }
 
 // Close implements availability.Session.

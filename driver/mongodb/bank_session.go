@@ -42,9 +42,9 @@ func (b *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply 
 	a := &attempt{store: b.store, sent: sent, transfer: t}
 	if ended := a.statements(mongo.NewSessionContext(counted, b.session)); ended != nil {
 		b.abort(ctx, *ended, sent.commands > 0)
-		return b.confirmed(ctx, t, *ended)
+		return bank.Reply{Reply: b.confirmed(ctx, t, *ended)}
 	}
-	r := b.commit(ctx)
+	r := bank.Reply{Reply: b.commit(ctx)}
 	if r.Outcome == history.Committed {
 		r.Source, r.Destination = a.source, a.destination
 	}
@@ -63,7 +63,7 @@ type attempt struct {
 
 // statements does everything but the commit. A reply means that the transfer
 // has ended without it. ctx carries the session.
-func (a *attempt) statements(ctx context.Context) (ended *bank.Reply) {
+func (a *attempt) statements(ctx context.Context) (ended *workload.Reply) {
 	t := a.transfer
 	debit := func() error { return a.change(ctx, t.Source, -t.Amount, &a.source) }
 	credit := func() error { return a.change(ctx, t.Destination, t.Amount, &a.destination) }
@@ -93,7 +93,7 @@ func (a *attempt) statements(ctx context.Context) (ended *bank.Reply) {
 }
 
 // lost is the reply when a statement has failed.
-func (a *attempt) lost(doing string, err error) *bank.Reply {
+func (a *attempt) lost(doing string, err error) *workload.Reply {
 	r := judgeStatement(failed(doing, err), a.sent.latest)
 	return &r
 }
@@ -121,10 +121,10 @@ func (a *attempt) change(ctx context.Context, id, amount int64, left *bank.State
 // explain finds out, in the same transaction, why an account could not be
 // changed: the journal has the transfer already, there is no such account, or
 // it has too little.
-func (a *attempt) explain(ctx context.Context) *bank.Reply {
+func (a *attempt) explain(ctx context.Context) *workload.Reply {
 	repeated, err := a.has(ctx, a.store.transfers, a.transfer.ID)
 	if err == nil && repeated {
-		return &bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassDuplicate}}
+		return &workload.Reply{Outcome: history.Failed, Class: workload.ClassDuplicate}
 	}
 	class := bank.ClassNoFunds
 	for _, id := range []int64{a.transfer.Source, a.transfer.Destination} {
@@ -139,7 +139,7 @@ func (a *attempt) explain(ctx context.Context) *bank.Reply {
 	if err != nil {
 		return a.lost("look for the account", err)
 	}
-	return &bank.Reply{Reply: workload.Reply{Outcome: history.Rejected, Class: class}}
+	return &workload.Reply{Outcome: history.Rejected, Class: class}
 }
 
 func (a *attempt) has(ctx context.Context, c *mongo.Collection, id int64) (bool, error) {
@@ -157,7 +157,7 @@ func (a *attempt) has(ctx context.Context, c *mongo.Collection, id int64) (bool,
 // linearizable, which waits until a majority has confirmed it (MongoDB manual,
 // "Read Concern linearizable"). With w:1 a commit is acknowledged on no better
 // ground either.
-func (b *bankSession) confirmed(ctx context.Context, t bank.Transfer, r bank.Reply) bank.Reply {
+func (b *bankSession) confirmed(ctx context.Context, t bank.Transfer, r workload.Reply) workload.Reply {
 	if r.Class != workload.ClassDuplicate {
 		return r
 	}

@@ -213,7 +213,7 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 	if err == nil {
 		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed}, Changed: result.ModifiedCount}
 	}
-	return judgeUpdate(err, sent.commands, n.sharded)
+	return bulkupdate.Reply{Reply: judgeUpdate(err, sent.commands, n.sharded)}
 }
 
 // judgeUpdate says how an updateMany ended that was not acknowledged. sent is
@@ -223,8 +223,8 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 // PrimarySteppedDown or InterruptedDueToReplStateChange instead (the server's
 // src/mongo/db/exec/update_stage.cpp, after a yield). Of several shards one may
 // refuse what others have done.
-func judgeUpdate(err error, sent int, sharded bool) bulkupdate.Reply {
-	r := bulkupdate.Reply{Reply: workload.Reply{Class: classOf(err), Err: failed("update", err)}}
+func judgeUpdate(err error, sent int, sharded bool) workload.Reply {
+	r := workload.Reply{Class: classOf(err), Err: failed("update", err)}
 	r.Broken = broken(err, r.Class)
 	code, answered := serverCode(err)
 	switch {

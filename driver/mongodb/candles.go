@@ -161,18 +161,9 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 	if err == nil {
 		return candles.Reply{Outcome: history.Committed}
 	}
-	r := refusedCandles("insert", err, sent)
+	r := withoutEffect("insert", err, sent)
 	if sent.commands > 0 {
 		r.Outcome = history.Unknown
-	}
-	return r
-}
-
-func refusedCandles(doing string, err error, sent *sending) candles.Reply {
-	r := candles.Reply{Outcome: history.Failed, Class: classOf(err), Err: failed(doing, err)}
-	r.Broken = broken(err, r.Class)
-	if _, answered := serverCode(err); !answered && sent.commands == 0 && unreached(err) {
-		r.Class = workload.ClassConnect
 	}
 	return r
 }
@@ -201,7 +192,7 @@ func (n *candleSession) ask(ctx context.Context, doing string, filter bson.D, o 
 	counted, sent := counting(ctx)
 	cursor, err := n.rows.Find(counted, filter, o)
 	if err != nil {
-		return refusedCandles(doing, err, sent)
+		return withoutEffect(doing, err, sent)
 	}
 	defer cursor.Close(context.WithoutCancel(ctx))
 	var c candles.Candle
@@ -212,7 +203,7 @@ func (n *candleSession) ask(ctx context.Context, doing string, filter bson.D, o 
 		row(&c)
 	}
 	if err := cursor.Err(); err != nil {
-		return refusedCandles(doing, err, sent)
+		return withoutEffect(doing, err, sent)
 	}
 	return candles.Reply{Outcome: history.Committed}
 }

@@ -130,8 +130,7 @@ func (n *churnSession) judged(err error, sent int) churn.Reply {
 	if err == nil {
 		return churn.Reply{Outcome: history.Committed}
 	}
-	r := judgeUpdate(err, sent, n.sharded)
-	return churn.Reply{Outcome: r.Outcome, Broken: r.Broken, Class: r.Class, Err: r.Err}
+	return judgeUpdate(err, sent, n.sharded)
 }
 
 // Close implements churn.Session.

@@ -103,8 +103,7 @@ func (s *entityStore) Session(context.Context) (entity.Session, error) {
 func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 	counted, sent := counting(ctx)
 	_, err := n.rows.InsertOne(counted, documentOf(e))
-	r := judgeInsert(err, sent.commands)
-	return entity.Reply{Reply: workload.Reply{Outcome: r.Outcome, Duplicate: r.Duplicate, Broken: r.Broken, Class: r.Class, Err: r.Err}}
+	return entity.Reply{Reply: judgeInsert(err, sent.commands)}
 }
 
 // Get implements entity.Session.
@@ -121,12 +120,7 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	if err == nil {
 		return r
 	}
-	r = entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: failed("get", err)}}
-	r.Broken = broken(err, r.Class)
-	if _, answered := serverCode(err); !answered && sent.commands == 0 && unreached(err) {
-		r.Class = workload.ClassConnect
-	}
-	return r
+	return entity.Reply{Reply: withoutEffect("get", err, sent)}
 }
 
 // Close implements entity.Session.

@@ -11,7 +11,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/isolation"
 )
 
@@ -68,12 +67,12 @@ func (b *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 	return replyOf(b.commit(ctx))
 }
 
-// replyOf says the same of a transaction of this workload.
-func replyOf(r bank.Reply) isolation.Reply {
+// replyOf says the same in the words of this workload.
+func replyOf(r isolation.Reply) isolation.Reply {
 	if code, _ := serverCode(r.Err); code == codeDuplicateKey {
 		r.Class = classDuplicateKey
 	}
-	return isolation.Reply{Outcome: r.Outcome, Broken: r.Broken, Class: r.Class, Err: r.Err}
+	return r
 }
 
 // operate does one operation. ctx carries the session.

@@ -14,7 +14,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/isolation"
 )
 
@@ -219,7 +218,7 @@ func testRewriteConflict(t *testing.T, d *desk) {
 	d.commit(second, isolation.Op{Kind: isolation.AppendByRewrite, Key: 2, Value: 20})
 	err := do(&rewrite[0])
 	r := replyOf(judgeStatement(err, true))
-	first.abort(d.ctx, bank.Reply{Reply: workload.Reply{Err: err}}, true)
+	first.abort(d.ctx, workload.Reply{Err: err}, true)
 	d.wantFailed(first, r, workload.ClassSerialization)
 	if lists := d.lists(); !slices.Equal(lists[2], []int64{1, 20}) {
 		t.Errorf("the list is %v", lists[2])
@@ -248,7 +247,7 @@ func testUpsertRace(t *testing.T, d *desk) {
 	late := element(4, 2)
 	err := do(&late)
 	r := replyOf(judgeStatement(err, true))
-	first.abort(d.ctx, bank.Reply{Reply: workload.Reply{Err: err}}, true)
+	first.abort(d.ctx, workload.Reply{Err: err}, true)
 	if r.Class != workload.ClassSerialization && r.Class != classDuplicateKey {
 		t.Errorf("got %+v", r)
 	}

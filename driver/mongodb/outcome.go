@@ -10,7 +10,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 )
 
 // Error classes that are this driver's own, beside those of package workload.
@@ -163,13 +162,24 @@ func unreached(err error) bool {
 		!mongo.IsTimeout(err) && !errors.Is(err, context.Canceled)
 }
 
+// withoutEffect is the reply to what ended with an error and has no effect, such
+// as a read.
+func withoutEffect(doing string, err error, sent *sending) workload.Reply {
+	r := workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: failed(doing, err)}
+	r.Broken = broken(err, r.Class)
+	if _, answered := serverCode(err); !answered && sent.commands == 0 && unreached(err) {
+		r.Class = workload.ClassConnect
+	}
+	return r
+}
+
 // judgeStatement says how a transfer ended of which a statement before the
 // commit has failed. Only commitTransaction makes the effects of a transaction
 // take place (MongoDB manual, "Transactions", "Atomicity"), and the library
 // sends it only when it is told to; so whatever happened here, there is no
 // effect. sent says whether that statement was sent.
-func judgeStatement(err error, sent bool) bank.Reply {
-	r := bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}}
+func judgeStatement(err error, sent bool) workload.Reply {
+	r := workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}
 	if _, answered := serverCode(err); !answered && !sent && unreached(err) {
 		r.Class = workload.ClassConnect
 	}
@@ -201,14 +211,14 @@ func judgeStatement(err error, sent bool) bank.Reply {
 // Transaction Commit Result" there); with the commands used here it does not
 // come to that, and what has no label is taken for open. The answer to a commit
 // that was sent twice may be about its repetition.
-func judgeCommit(err error, sent int, majority bool) bank.Reply {
+func judgeCommit(err error, sent int, majority bool) workload.Reply {
 	if err == nil {
-		return bank.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+		return workload.Reply{Outcome: history.Committed}
 	}
 	if sent == 0 {
 		return judgeStatement(err, false)
 	}
-	r := bank.Reply{Reply: workload.Reply{Outcome: history.Unknown, Class: classOf(err), Err: err}}
+	r := workload.Reply{Outcome: history.Unknown, Class: classOf(err), Err: err}
 	r.Broken = broken(err, r.Class)
 	if sent > 1 {
 		r.Class = classResent

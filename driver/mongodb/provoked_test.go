@@ -195,7 +195,7 @@ func testLifetimeLimit(t *testing.T, set *cluster.MongoDB) {
 		t.Fatal(err)
 	}
 	r := session.commit(patiently(t))
-	ledger.Record(tr, r)
+	ledger.Record(tr, bank.Reply{Reply: r})
 	if r.Outcome != history.Failed || r.Class != classAborted {
 		t.Errorf("commit of an aborted transaction: %+v", r)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 )
 
 // abortBound is how long telling the server that a transaction is over may
@@ -80,7 +79,7 @@ func (x *transactor) begin() (err error) {
 // session in the context it belongs to the transaction, it goes to the same
 // router, and it is not repeated. The library is then not told that the
 // transaction is over; see forget.
-func (x *transactor) commit(ctx context.Context) bank.Reply {
+func (x *transactor) commit(ctx context.Context) workload.Reply {
 	if err := ctx.Err(); err != nil {
 		x.leave(true)
 		return judgeCommit(failed("commit", err), 0, majority(x.writeConcern))
@@ -90,7 +89,7 @@ func (x *transactor) commit(ctx context.Context) bank.Reply {
 	err := x.place.admin.RunCommand(mongo.NewSessionContext(counted, x.session), command).Err()
 	if err == nil {
 		forget(ctx, x.session)
-		return bank.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+		return workload.Reply{Outcome: history.Committed}
 	}
 	r := judgeCommit(failed("commit", err), sent.commands, majority(x.writeConcern))
 	if _, answered := serverCode(err); answered && r.Outcome == history.Failed {
@@ -123,7 +122,7 @@ func forget(ctx context.Context, session *mongo.Session) {
 // it already if it says TransientTransactionError. Where nobody answered, the
 // server is not asked now, which would only take the client's time, but when
 // the next session has found it.
-func (x *transactor) abort(ctx context.Context, r bank.Reply, open bool) {
+func (x *transactor) abort(ctx context.Context, r workload.Reply, open bool) {
 	_, answered := serverCode(r.Err)
 	switch {
 	case r.Err != nil && !answered:

@@ -189,10 +189,11 @@ func (s *availabilitySession) Close() {
 
 // notSent is the reply to what ready found.
 func notSent(ctx context.Context, err error) availability.Reply {
+	class := workload.ClassConnect
 	if ctx.Err() != nil {
-		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err, Broken: true}}
+		class = workload.ClassTimeout
 	}
-	return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: err, Broken: true}}
+	return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: true}}
 }
 
 // Insert implements availability.Session: one statement, committed by itself.
@@ -200,17 +201,8 @@ func (s *availabilitySession) Insert(ctx context.Context, row availability.Row) 
 	if err := s.ready(ctx); err != nil {
 		return notSent(ctx, err)
 	}
-	l := s.writer
-	err := l.exec(ctx, fmt.Sprintf(`INSERT INTO `+availabilitySchema+`.entry (id, value) VALUES (%d, %d)`, row.Key, row.Value))
-	if err == nil {
-		return availability.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !l.sound()}}
-	}
-	ruling := rule(err, alone)
-	reply := availability.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !l.sound() || elsewhere(err)}}
-	if reply.Outcome == history.Failed && hasCode(err, codeDuplicateEntry) {
-		reply.Duplicate, reply.Class = true, workload.ClassDuplicate
-	}
-	return reply
+	err := s.writer.exec(ctx, fmt.Sprintf(`INSERT INTO `+availabilitySchema+`.entry (id, value) VALUES (%d, %d)`, row.Key, row.Value))
+	return availability.Reply{Reply: s.writer.insertedOne(err)}
 }
 
 // Get implements availability.Session. A read has no effect, so that one without
@@ -220,14 +212,14 @@ func (s *availabilitySession) Get(ctx context.Context, key int64) availability.R
 		return notSent(ctx, err)
 	}
 	l := s.reader
-	reply := availability.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+	var reply availability.Reply
 	err := l.query(ctx, func(values []driver.Value) error {
 		reply.Found = true
 		return numbers(values, &reply.Row.Key, &reply.Row.Value)
 	}, fmt.Sprintf(`SELECT id, value FROM `+availabilitySchema+`.entry WHERE id = %d`, key))
 	if err != nil {
-		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: rule(err, alone).class, Err: err, Broken: !l.sound() || elsewhere(err)}}
+		return availability.Reply{Reply: l.queried(err)}
 	}
-	reply.Broken = !l.sound()
+	reply.Reply = l.queried(nil)
 	return reply
 }

@@ -89,8 +89,7 @@ func (p *place) apart() bool {
 // for no round trip but that of COMMIT.
 func (s *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
 	if err := s.ready(ctx); err != nil {
-		ruling := unsent(err)
-		return bank.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound()}}
+		return bank.Reply{Reply: s.unsent(err)}
 	}
 	reply := bank.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	send := s.transferTogether
@@ -195,10 +194,8 @@ func (s *bankSession) transferTogether(ctx context.Context, t bank.Transfer, rep
 // refused says how a transfer ended that did not commit, and leaves its
 // transaction.
 func (s *bankSession) refused(ctx context.Context, t bank.Transfer, err error, at stage) bank.Reply {
-	ruling := rule(err, at)
-	reply := bank.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err}}
-	if ruling.outcome != history.Failed {
-		reply.Broken = true
+	reply := bank.Reply{Reply: classify(err, at)}
+	if reply.Outcome != history.Failed {
 		return reply
 	}
 	refusal := refusalOf(err)
@@ -219,7 +216,7 @@ func (s *bankSession) refused(ctx context.Context, t bank.Transfer, err error, a
 	err = s.one(ctx, `SELECT count(*) FROM `+bankSchema+`.transfer WHERE id = `+strconv.FormatInt(t.ID, 10), nil, &there)
 	switch {
 	case err != nil:
-		reply.Class, reply.Err, reply.Broken = rule(err, working).class, err, true
+		reply.Class, reply.Err, reply.Broken = classify(err, working).Class, err, true
 	case there > 0:
 		reply.Class, reply.Duplicate = workload.ClassDuplicate, true
 	default:

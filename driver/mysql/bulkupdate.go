@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/history"
 	"assay/workload"
 	"assay/workload/bulkupdate"
 )
@@ -179,12 +178,10 @@ func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, erro
 // server counts the rows that it has changed, not those that were found so.
 func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
 	if err := n.ready(ctx); err != nil {
-		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: rule(err, working).class, Err: err, Broken: true}}
+		reply := n.unsent(err)
+		reply.Broken = true
+		return bulkupdate.Reply{Reply: reply}
 	}
 	changed, err := n.affected(ctx, fmt.Sprintf(`UPDATE `+bulkUpdateSchema+`.document SET flag = %t, generation = %d WHERE owner = %d`, flag, generation, user))
-	if err == nil {
-		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !n.sound()}, Changed: changed}
-	}
-	ruling := rule(err, alone)
-	return bulkupdate.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: operation("update", err), Broken: !n.sound() || elsewhere(err)}}
+	return bulkupdate.Reply{Reply: n.executed(operation("update", err)), Changed: changed}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/history"
 	"assay/workload"
 	"assay/workload/candles"
 )
@@ -160,7 +159,7 @@ func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
 // Insert implements candles.Session: one statement, committed by itself.
 func (s *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
 	if err := ctx.Err(); err != nil { // nothing is sent
-		return candles.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err, Broken: !s.sound()}
+		return s.unsent(err)
 	}
 	quote := strings.NewReplacer(`\`, `\\`, `'`, `''`)
 	var b strings.Builder
@@ -181,15 +180,11 @@ func (s *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 		b.WriteString(")")
 	}
 	err := s.exec(ctx, b.String())
-	if err == nil {
-		return candles.Reply{Outcome: history.Committed, Broken: !s.sound()}
-	}
-	ruling := rule(err, alone)
-	class := ruling.class
+	reply := s.executed(operation("insert", err))
 	if hasCode(err, codeDuplicateEntry) {
-		class = workload.ClassDuplicate
+		reply.Class = workload.ClassDuplicate
 	}
-	return candles.Reply{Outcome: ruling.outcome, Class: class, Err: operation("insert", err), Broken: !s.sound() || elsewhere(err)}
+	return reply
 }
 
 // Latest implements candles.Session.
@@ -211,7 +206,7 @@ func (s *candleSession) Span(ctx context.Context, from, to int64, row func(*cand
 // failed.
 func (s *candleSession) ask(ctx context.Context, doing string, row func(*candles.Candle), where string, args ...any) candles.Reply {
 	if err := ctx.Err(); err != nil {
-		return candles.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err, Broken: !s.sound()}
+		return s.unsent(err)
 	}
 	var c candles.Candle
 	err := s.query(ctx, func(values []driver.Value) error {
@@ -221,8 +216,5 @@ func (s *candleSession) ask(ctx context.Context, doing string, row func(*candles
 		}
 		return err
 	}, `SELECT `+candleColumns()+` FROM `+candleSchema+`.candle WHERE `+where, args...)
-	if err != nil {
-		return candles.Reply{Outcome: history.Failed, Class: rule(err, alone).class, Err: operation(doing, err), Broken: !s.sound() || elsewhere(err)}
-	}
-	return candles.Reply{Outcome: history.Committed, Broken: !s.sound()}
+	return s.queried(operation(doing, err))
 }

@@ -145,12 +145,9 @@ func (n *churnSession) Delete(ctx context.Context, ids []int64) churn.Reply {
 // do runs one statement, committed by itself.
 func (n *churnSession) do(ctx context.Context, doing, statement string, args ...any) churn.Reply {
 	if err := n.ready(ctx); err != nil {
-		return churn.Reply{Outcome: history.Failed, Class: rule(err, working).class, Err: err, Broken: true}
+		reply := n.unsent(err)
+		reply.Broken = true
+		return reply
 	}
-	err := n.exec(ctx, statement, args...)
-	if err == nil {
-		return churn.Reply{Outcome: history.Committed, Broken: !n.sound()}
-	}
-	ruling := rule(err, alone)
-	return churn.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: operation(doing, err), Broken: !n.sound() || elsewhere(err)}
+	return n.executed(operation(doing, n.exec(ctx, statement, args...)))
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"assay/history"
 	"assay/workload"
 	"assay/workload/entity"
 )
@@ -106,36 +105,27 @@ func (s *entityStore) Session(ctx context.Context) (entity.Session, error) {
 // Put implements entity.Session: one statement, committed by itself.
 func (s *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
 	if err := ctx.Err(); err != nil { // nothing is sent
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err, Broken: !s.sound()}}
+		return entity.Reply{Reply: s.unsent(err)}
 	}
-	err := s.exec(ctx, `INSERT INTO `+entitySchema+`.entity (`+entityColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		e.ID[:], e.Name, int64(e.Age), e.Description, e.Address, e.Phone, e.Email)
-	if err == nil {
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !s.sound()}}
-	}
-	ruling := rule(err, alone)
-	reply := entity.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound() || elsewhere(err)}}
-	if reply.Outcome == history.Failed && hasCode(err, codeDuplicateEntry) {
-		reply.Duplicate, reply.Class = true, workload.ClassDuplicate
-	}
-	return reply
+	return entity.Reply{Reply: s.insertedOne(s.exec(ctx, `INSERT INTO `+entitySchema+`.entity (`+entityColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		e.ID[:], e.Name, int64(e.Age), e.Description, e.Address, e.Phone, e.Email))}
 }
 
 // Get implements entity.Session. A read has no effect, so that one without an
 // answer has failed.
 func (s *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	if err := ctx.Err(); err != nil {
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err, Broken: !s.sound()}}
+		return entity.Reply{Reply: s.unsent(err)}
 	}
-	reply := entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+	var reply entity.Reply
 	err := s.query(ctx, func(values []driver.Value) (err error) {
 		reply.Found = true
 		reply.Entity, err = entityOf(values)
 		return err
 	}, `SELECT `+entityColumns+` FROM `+entitySchema+`.entity WHERE id = ?`, id[:])
 	if err != nil {
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: rule(err, alone).class, Err: err, Broken: !s.sound() || elsewhere(err)}}
+		return entity.Reply{Reply: s.queried(err)}
 	}
-	reply.Broken = !s.sound()
+	reply.Reply = s.queried(nil)
 	return reply
 }

@@ -83,15 +83,9 @@ const (
 	classDuringCommit = "error during commit"
 )
 
-// ruling is what an error proves about the transaction in which it came up.
-type ruling struct {
-	// outcome is Failed with proof of no effect, else Unknown.
-	outcome history.Outcome
-	// class is the error's, in the words of workload/bank.
-	class string
-}
-
-// rule decides what an error proves. The rules, and where they come from:
+// classify gives the reply to a transaction in which an error came up: Failed
+// with proof of no effect, else Unknown. Broken is then true; after Failed it is
+// the caller's to say. The rules, and where they come from:
 //
 // What goes wrong before COMMIT was sent has no effect, a lost connection
 // included: when one is lost, "any active transactions are rolled back" (MySQL,
@@ -128,29 +122,23 @@ type ruling struct {
 // reports after it has sent something. What it knows not to have been sent
 // (driver.ErrBadConn: "should be returned ... only if the server has not
 // performed the query", database/sql/driver) is Failed.
-func rule(err error, at stage) ruling {
-	r := ruleBySent(err, at)
-	if at == beforeCommit {
-		r.outcome = history.Failed
+func classify(err error, at stage) workload.Reply {
+	r := workload.Reply{Class: workload.ClassLost, Err: err}
+	proven := at == beforeCommit
+	var answer *library.MySQLError
+	switch {
+	case errors.As(err, &answer):
+		r.Class = classOf(answer)
+		proven = proven || proves(answer, at)
+	case errors.Is(err, driver.ErrBadConn):
+		proven = true
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
+		r.Class = workload.ClassTimeout
+	}
+	if r.Broken = !proven; proven {
+		r.Outcome = history.Failed
 	}
 	return r
-}
-
-func ruleBySent(err error, at stage) ruling {
-	var answer *library.MySQLError
-	if errors.As(err, &answer) {
-		if proves(answer, at) {
-			return ruling{history.Failed, classOf(answer)}
-		}
-		return ruling{history.Unknown, classOf(answer)}
-	}
-	if errors.Is(err, driver.ErrBadConn) {
-		return ruling{history.Failed, workload.ClassLost}
-	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return ruling{history.Unknown, workload.ClassTimeout}
-	}
-	return ruling{history.Unknown, workload.ClassLost}
 }
 
 func proves(answer *library.MySQLError, at stage) bool {

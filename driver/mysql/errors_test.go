@@ -13,7 +13,7 @@ import (
 	"assay/workload"
 )
 
-// TestWhatAnErrorProves goes through all errors of which the comment of rule
+// TestWhatAnErrorProves goes through all errors of which the comment of classify
 // speaks, at every stage.
 func TestWhatAnErrorProves(t *testing.T) {
 	const u, f = history.Unknown, history.Failed
@@ -47,8 +47,8 @@ func TestWhatAnErrorProves(t *testing.T) {
 		{errors.New("anything"), [4]history.Outcome{u, f, u, u}, workload.ClassLost},
 	} {
 		for at, want := range c.want {
-			got := rule(fmt.Errorf("doing: %w", c.err), stage(at))
-			if got.outcome != want || got.class != c.class {
+			got := classify(fmt.Errorf("doing: %w", c.err), stage(at))
+			if got.Outcome != want || got.Class != c.class {
 				t.Errorf("%v at stage %d: %+v, want %v (%s)", c.err, at, got, want, c.class)
 			}
 		}

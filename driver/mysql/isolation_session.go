@@ -39,8 +39,7 @@ func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error)
 // lost connection included, there is no effect.
 func (s *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation.Reply {
 	if err := s.ready(ctx); err != nil {
-		ruling := unsent(err)
-		return isolation.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: !s.sound()}
+		return s.unsent(err)
 	}
 	s.begun = false
 	for i := range ops {
@@ -56,7 +55,7 @@ func (s *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 
 // failed leaves a transaction that ends before its COMMIT.
 func (s *isolationSession) failed(ctx context.Context, err error) isolation.Reply {
-	reply := isolation.Reply{Outcome: history.Failed, Class: rule(err, beforeCommit).class, Err: err}
+	reply := classify(err, beforeCommit)
 	if hasCode(err, codeDuplicateEntry) {
 		reply.Class = classDuplicateKey
 	}
@@ -73,9 +72,8 @@ func (s *isolationSession) commit(ctx context.Context) isolation.Reply {
 	if err == nil {
 		return isolation.Reply{Outcome: history.Committed, Broken: !s.sound()}
 	}
-	ruling := rule(err, committing)
-	reply := isolation.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: true}
-	if ruling.outcome == history.Failed {
+	reply := classify(err, committing)
+	if reply.Outcome == history.Failed {
 		reply.Broken = !s.leave(ctx)
 	}
 	return reply

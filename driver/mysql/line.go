@@ -5,6 +5,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+
+	"assay/history"
+	"assay/workload"
 )
 
 // line is the connection of one session. It is used by one goroutine at a time.
@@ -90,8 +93,41 @@ func (l *line) ready(ctx context.Context) error {
 	return nil
 }
 
-// unsent is the ruling over what ready found: nothing was sent.
-func unsent(err error) ruling { return rule(err, beforeCommit) }
+// unsent is the reply to what ready, or the context, said: nothing was sent.
+func (l *line) unsent(err error) workload.Reply {
+	reply := classify(err, beforeCommit)
+	reply.Broken = !l.sound()
+	return reply
+}
+
+// executed is the reply to a statement that is a transaction by itself.
+func (l *line) executed(err error) workload.Reply {
+	if err == nil {
+		return workload.Reply{Outcome: history.Committed, Broken: !l.sound()}
+	}
+	reply := classify(err, alone)
+	reply.Broken = !l.sound() || elsewhere(err)
+	return reply
+}
+
+// insertedOne is executed for one row, which may be there already.
+func (l *line) insertedOne(err error) workload.Reply {
+	reply := l.executed(err)
+	if reply.Outcome == history.Failed && hasCode(err, codeDuplicateEntry) {
+		reply.Duplicate, reply.Class = true, workload.ClassDuplicate
+	}
+	return reply
+}
+
+// queried is the reply to a query. It has no effect, so that one without an answer
+// has failed.
+func (l *line) queried(err error) workload.Reply {
+	reply := l.executed(err)
+	if err != nil {
+		reply.Outcome = history.Failed
+	}
+	return reply
+}
 
 // leave ends a transaction that is not to be committed, and reports whether the
 // session can go on. After some errors there is no transaction any more; a

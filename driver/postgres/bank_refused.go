@@ -17,10 +17,8 @@ func (s *bankSession) refused(ctx context.Context, t bank.Transfer, err error, a
 	if errors.Is(err, errRolledBack) {
 		return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err, Broken: s.conn.IsClosed()}}
 	}
-	ruling := rule(err, at)
-	reply := bank.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err}}
-	if ruling.outcome != history.Failed {
-		reply.Broken = true
+	reply := bank.Reply{Reply: classify(err, at)}
+	if reply.Outcome != history.Failed {
 		return reply
 	}
 	refusal := refusalOf(err)
@@ -37,7 +35,7 @@ func (s *bankSession) refused(ctx context.Context, t bank.Transfer, err error, a
 	there, err := s.leaveAndFind(ctx, t.ID)
 	switch {
 	case err != nil:
-		reply.Class, reply.Err, reply.Broken = rule(err, working).class, err, true
+		reply.Class, reply.Err, reply.Broken = classify(err, working).Class, err, true
 	case there:
 		reply.Class, reply.Duplicate = workload.ClassDuplicate, true
 	default:

@@ -153,27 +153,17 @@ func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, erro
 	return &bulkUpdateSession{l}, nil
 }
 
-// Update implements bulkupdate.Session. What errors prove is as with
-// availabilitySession.Insert.
+// Update implements bulkupdate.Session.
 func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
-	l := n.line
-	l.unreplicated = false
 	on := int64(0)
 	if flag {
 		on = 1
 	}
-	p := l.conn.StartPipeline(ctx)
-	l.send(p, updateDocuments, user, on, generation)
-	tag, at, err := l.endAlone(p)
-	switch {
-	case err != nil:
-		ruling := rule(err, at)
-		r := bulkupdate.Reply{Reply: workload.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: operation("update", err)}}
-		r.Broken = r.Outcome != history.Failed || useless(l, r.Class)
-		return r
-	case l.unreplicated:
-		return bulkupdate.Reply{Reply: workload.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}}
-	default:
-		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}, Changed: tag.RowsAffected()}
+	p := n.conn.StartPipeline(ctx)
+	n.send(p, updateDocuments, user, on, generation)
+	tag, reply := n.execute("update", p)
+	if reply.Outcome != history.Committed {
+		return bulkupdate.Reply{Reply: reply}
 	}
+	return bulkupdate.Reply{Reply: reply, Changed: tag.RowsAffected()}
 }

@@ -57,13 +57,12 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 	case errors.Is(err, errRolledBack):
 		return candles.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: operation("insert", err), Broken: n.conn.IsClosed()}
 	case err != nil:
-		ruling := rule(err, committing)
-		class := ruling.class
-		if hasCode(err, codeUniqueViolation) {
-			class = workload.ClassDuplicate
+		reply := classify(err, committing)
+		reply.Broken = reply.Broken || n.leave(ctx) != nil || n.useless(reply.Class)
+		if reply.Err = operation("insert", err); hasCode(err, codeUniqueViolation) {
+			reply.Class = workload.ClassDuplicate
 		}
-		broken := ruling.outcome != history.Failed || n.leave(ctx) != nil || useless(n.line, ruling.class)
-		return candles.Reply{Outcome: ruling.outcome, Class: class, Err: operation("insert", err), Broken: broken}
+		return reply
 	case n.unreplicated:
 		return candles.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}
 	default:
@@ -168,22 +167,11 @@ func (n *candleSession) ask(ctx context.Context, doing string, which statement, 
 	var c candles.Candle
 	p := n.conn.StartPipeline(ctx)
 	n.sendBinary(p, which, parameters, types)
-	err := p.Sync()
-	if err == nil {
-		_, err = readRows(p, func(columns [][]byte) error {
-			err := candleOf(columns, &c)
-			if err == nil {
-				row(&c)
-			}
-			return err
-		})
-	}
-	if ended := p.Close(); err == nil {
-		err = ended
-	}
-	if err != nil {
-		class := rule(err, working).class
-		return candles.Reply{Outcome: history.Failed, Class: class, Err: operation(doing, err), Broken: useless(n.line, class)}
-	}
-	return candles.Reply{Outcome: history.Committed, Broken: n.conn.IsClosed()}
+	return n.query(doing, p, func(columns [][]byte) error {
+		err := candleOf(columns, &c)
+		if err == nil {
+			row(&c)
+		}
+		return err
+	})
 }

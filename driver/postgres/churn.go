@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"assay/history"
 	"assay/workload"
 	"assay/workload/churn"
 )
@@ -119,23 +118,10 @@ func array(ids []int64) []byte {
 	return []byte("{" + strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ","), "[]") + "}")
 }
 
-// do runs one statement, a transaction of its own. What errors prove is as with
-// availabilitySession.Insert.
+// do runs one statement, a transaction of its own.
 func (n *churnSession) do(ctx context.Context, doing, sql string, parameters ...[]byte) churn.Reply {
-	l := n.line
-	l.unreplicated = false
-	p := l.conn.StartPipeline(ctx)
+	p := n.conn.StartPipeline(ctx)
 	p.SendQueryParams(sql, parameters, nil, nil, nil)
-	_, at, err := l.endAlone(p)
-	switch {
-	case err != nil:
-		ruling := rule(err, at)
-		r := churn.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: operation(doing, err)}
-		r.Broken = r.Outcome != history.Failed || useless(l, r.Class)
-		return r
-	case l.unreplicated:
-		return churn.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}
-	default:
-		return churn.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}
-	}
+	_, reply := n.execute(doing, p)
+	return reply
 }

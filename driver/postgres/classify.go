@@ -25,15 +25,9 @@ const (
 // while giving up the wait for its synchronous standby.
 const classNotReplicated = "not replicated"
 
-// ruling is what an error proves about the transaction in which it came up.
-type ruling struct {
-	// outcome is Failed with proof of no effect, else Unknown.
-	outcome history.Outcome
-	// class is the error's, in the words of workload/bank.
-	class string
-}
-
-// rule decides what an error proves. The rules, and where they come from:
+// classify gives the reply to a transaction in which an error came up: Failed
+// with proof of no effect, else Unknown. Broken is then true; after Failed it is
+// the caller's to say. The rules, and where they come from:
 //
 // The whole transaction is one pipeline, closed by one Sync. "When an error is
 // detected while processing any extended-query message, the backend issues
@@ -77,22 +71,23 @@ type ruling struct {
 //     commit, the transaction will definitely be aborted" ("Common Errors").
 //
 // What pgx knows not to have been sent (pgconn.SafeToRetry) is Failed.
-func rule(err error, at stage) ruling {
+func classify(err error, at stage) workload.Reply {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
-		if proves(answer, at) {
-			return ruling{history.Failed, classOf(answer)}
-		}
-		return ruling{history.Unknown, classOf(answer)}
+		return unsuccessful(err, classOf(answer), proves(answer, at))
 	}
 	class := workload.ClassLost
 	if pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		class = workload.ClassTimeout
 	}
-	if pgconn.SafeToRetry(err) {
-		return ruling{history.Failed, class}
+	return unsuccessful(err, class, pgconn.SafeToRetry(err))
+}
+
+func unsuccessful(err error, class string, proven bool) workload.Reply {
+	if proven {
+		return workload.Reply{Outcome: history.Failed, Class: class, Err: err}
 	}
-	return ruling{history.Unknown, class}
+	return workload.Reply{Class: class, Err: err, Broken: true}
 }
 
 func proves(answer *pgconn.PgError, at stage) bool {

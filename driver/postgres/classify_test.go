@@ -72,8 +72,8 @@ func TestRule(t *testing.T) {
 	}
 	for _, c := range cases {
 		for at, want := range map[stage]history.Outcome{working: c.work, committing: c.atCommit} {
-			if got := rule(c.err, at); got.outcome != want || got.class != c.class {
-				t.Errorf("%v at stage %d: %v (%s), want %v (%s)", c.err, at, got.outcome, got.class, want, c.class)
+			if got := classify(c.err, at); got.Outcome != want || got.Class != c.class {
+				t.Errorf("%v at stage %d: %v (%s), want %v (%s)", c.err, at, got.Outcome, got.Class, want, c.class)
 			}
 		}
 	}

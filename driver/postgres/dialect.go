@@ -27,7 +27,7 @@ type dialect struct {
 	levels   []string
 	snapshot pgx.TxIsoLevel
 	// alone is the stage at which a statement is that is its own transaction,
-	// when the server answers it with an error; see rule.
+	// when the server answers it with an error; see classify.
 	alone stage
 	// copies is whether COPY is the way to load. Without it rows are loaded by
 	// INSERT, and each statement is its own transaction.

@@ -118,49 +118,29 @@ func (s *entityStore) Session(ctx context.Context) (entity.Session, error) {
 	return &entitySession{l}, nil
 }
 
-// Put implements entity.Session; see availabilitySession.Insert for what its
-// answers prove.
+// Put implements entity.Session.
 func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
-	l := n.line
-	l.unreplicated = false
 	age := binary.BigEndian.AppendUint32(nil, uint32(int32(e.Age)))
-	p := l.conn.StartPipeline(ctx)
-	l.sendBinary(p, putEntity,
+	p := n.conn.StartPipeline(ctx)
+	n.sendBinary(p, putEntity,
 		[][]byte{e.ID[:], []byte(e.Name), age, []byte(e.Description), []byte(e.Address), []byte(e.Phone), []byte(e.Email)},
 		[]uint32{oidUUID, oidText, oidInteger, oidText, oidText, oidText, oidText})
-	_, at, err := l.endAlone(p)
-	switch {
-	case err != nil:
-		r := refusedInsert(l, err, at)
-		return entity.Reply{Reply: workload.Reply{Outcome: r.Outcome, Duplicate: r.Duplicate, Broken: r.Broken, Class: r.Class, Err: r.Err}}
-	case l.unreplicated:
-		return entity.Reply{Reply: workload.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}}
-	default:
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}}
-	}
+	return entity.Reply{Reply: n.insertOne(p)}
 }
 
 // Get implements entity.Session.
 func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
-	l := n.line
-	r := entity.Reply{Reply: workload.Reply{Outcome: history.Committed}}
-	p := l.conn.StartPipeline(ctx)
-	l.sendBinary(p, getEntity, [][]byte{id[:]}, []uint32{oidUUID})
-	err := p.Sync()
-	if err == nil {
-		_, err = readRows(p, func(columns [][]byte) (err error) {
-			r.Found = true
-			r.Entity, err = entityOf(columns)
-			return err
-		})
+	var r entity.Reply
+	p := n.conn.StartPipeline(ctx)
+	n.sendBinary(p, getEntity, [][]byte{id[:]}, []uint32{oidUUID})
+	ended := n.query("get", p, func(columns [][]byte) (err error) {
+		r.Found = true
+		r.Entity, err = entityOf(columns)
+		return err
+	})
+	if ended.Outcome != history.Committed {
+		return entity.Reply{Reply: ended}
 	}
-	if ended := p.Close(); err == nil {
-		err = ended
-	}
-	if err != nil {
-		class := rule(err, working).class
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: operation("get", err), Broken: useless(l, class)}}
-	}
-	r.Broken = l.conn.IsClosed()
+	r.Reply = ended
 	return r
 }

@@ -88,7 +88,7 @@ func (s *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 
 // failed leaves a transaction that ends before its COMMIT.
 func (s *isolationSession) failed(ctx context.Context, err error) isolation.Reply {
-	reply := isolation.Reply{Outcome: history.Failed, Class: rule(err, working).class, Err: err}
+	reply := isolation.Reply{Outcome: history.Failed, Class: classify(err, working).Class, Err: err}
 	if errors.Is(err, errNoTransaction) {
 		return isolation.Reply{Class: workload.ClassOther, Err: err, Broken: true}
 	}
@@ -117,9 +117,8 @@ func (s *isolationSession) commit(ctx context.Context) isolation.Reply {
 	case errors.Is(err, errRolledBack):
 		return isolation.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err, Broken: s.conn.IsClosed()}
 	case err != nil:
-		ruling := rule(err, committing)
-		reply := isolation.Reply{Outcome: ruling.outcome, Class: ruling.class, Err: err, Broken: true}
-		if ruling.outcome == history.Failed {
+		reply := classify(err, committing)
+		if reply.Outcome == history.Failed {
 			reply.Broken = s.leave(ctx) != nil
 		}
 		return reply
@@ -197,7 +196,7 @@ func (s *isolationSession) withdraw(ctx context.Context, op *isolation.Op) error
 }
 
 // ask does one statement in one round trip, the first of a transaction with its
-// BEGIN. If BEGIN fails, the server does not do the statement (see rule). row
+// BEGIN. If BEGIN fails, the server does not do the statement (see classify). row
 // gets each row of the answer; nil means that none matters.
 func (s *isolationSession) ask(ctx context.Context, row func([][]byte) error, which statement, parameters ...int64) error {
 	p := s.conn.StartPipeline(ctx)

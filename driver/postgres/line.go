@@ -10,6 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/history"
+	"assay/workload"
 )
 
 // maxSessionName is how much PostgreSQL keeps of an application's name (manual,
@@ -217,17 +220,66 @@ const (
 	open = 'T'
 )
 
-// endAlone ends a pipeline of one statement that is its own transaction. After an
-// error, at is the stage at which it came up; see rule.
-func (l *line) endAlone(p *pgconn.Pipeline) (tag pgconn.CommandTag, at stage, err error) {
-	at, err = l.place.dialect.alone, p.Sync()
+// execute ends a pipeline of one statement that is its own transaction, and says
+// how it ended.
+//
+// The server commits at the Sync that follows the statement; only what it says
+// after that ends it ("ReadyForQuery"; manual, "Frontend/Backend Protocol",
+// "Extended Query"). An error that answers the statement itself is proof of no
+// effect, unless the dialect commits by then, and one that answers the Sync is
+// judged as that of a COMMIT; see classify.
+func (l *line) execute(doing string, p *pgconn.Pipeline) (tag pgconn.CommandTag, reply workload.Reply) {
+	l.unreplicated = false
+	at, err := l.place.dialect.alone, p.Sync()
 	if err == nil {
 		tag, err = readAnswer(p)
 	}
 	if ended := p.Close(); err == nil && ended != nil {
 		at, err = committing, ended
 	}
-	return tag, at, err
+	switch {
+	case err != nil:
+		reply = classify(err, at)
+		reply.Err = operation(doing, err)
+		reply.Broken = reply.Broken || l.useless(reply.Class)
+		return tag, reply
+	case l.unreplicated:
+		return tag, workload.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}
+	default:
+		return tag, workload.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}
+	}
+}
+
+// insertOne is execute for one row, which may be there already.
+func (l *line) insertOne(p *pgconn.Pipeline) workload.Reply {
+	_, reply := l.execute("insert", p)
+	if reply.Outcome == history.Failed && hasCode(reply.Err, codeUniqueViolation) {
+		reply.Duplicate, reply.Class = true, workload.ClassDuplicate
+	}
+	return reply
+}
+
+// query ends a pipeline of one query, whose rows it gives to the callback. A read
+// has no effect, so that one without an answer has failed.
+func (l *line) query(doing string, p *pgconn.Pipeline, row func(values [][]byte) error) workload.Reply {
+	err := p.Sync()
+	if err == nil {
+		_, err = readRows(p, row)
+	}
+	if ended := p.Close(); err == nil {
+		err = ended
+	}
+	if err != nil {
+		class := classify(err, working).Class
+		return workload.Reply{Outcome: history.Failed, Class: class, Err: operation(doing, err), Broken: l.useless(class)}
+	}
+	return workload.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}
+}
+
+// useless reports whether a session is to look for a server anew: its
+// connection is gone, or its server takes no writes or no more calls.
+func (l *line) useless(class string) bool {
+	return l.conn.IsClosed() || l.conn.TxStatus() != idle || class == workload.ClassReadOnly || class == workload.ClassShutdown
 }
 
 // leave ends a transaction that is not to be committed. An error means that the

@@ -163,7 +163,7 @@ func (n *session) Put(ctx context.Context, e entity.Entity) entity.Reply {
 	if r.Outcome == history.Failed && x.err == nil && x.code == http.StatusConflict {
 		r.Duplicate, r.Class = true, workload.ClassDuplicate
 	}
-	return r
+	return entity.Reply{Reply: r}
 }
 
 // Get implements entity.Session. Not found is a 404 in the service's own words;
@@ -184,7 +184,7 @@ func (n *session) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 	}
 	r := x.refused("get")
 	r.Outcome = history.Failed // it has no effect
-	return r
+	return entity.Reply{Reply: r}
 }
 
 // after closes a connection that is of no further use.
@@ -202,8 +202,8 @@ const (
 
 // refused says how a request ended that was no success. The outcome is Unknown
 // but for an answer that proves it to have failed.
-func (x result) refused(doing string) entity.Reply {
-	r := entity.Reply{Reply: workload.Reply{Broken: x.lost}}
+func (x result) refused(doing string) workload.Reply {
+	r := workload.Reply{Broken: x.lost}
 	if x.err != nil {
 		r.Class, r.Err = workload.ClassLost, failed(doing, plainWithin(x.err))
 		if errors.Is(x.err, context.DeadlineExceeded) || errors.Is(x.err, context.Canceled) {

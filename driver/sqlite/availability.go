@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 
-	codes "modernc.org/sqlite/lib"
-
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
@@ -68,17 +66,7 @@ func (s *availabilityStore) Session(ctx context.Context) (availability.Session, 
 
 // Insert implements availability.Session.
 func (n *availabilitySession) Insert(ctx context.Context, row availability.Row) availability.Reply {
-	e := n.do(ctx, &run{writes: true, doing: "insert", work: func(ctx context.Context) (bool, error) {
-		_, err := n.insert.ExecContext(ctx, row.Key, row.Value)
-		if codeOf(err) == codes.SQLITE_CONSTRAINT_PRIMARYKEY {
-			return false, nil
-		}
-		return err == nil, err
-	}})
-	if e.refused {
-		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate, Broken: e.broken}}
-	}
-	return availability.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err, Broken: e.broken}}
+	return availability.Reply{Reply: n.insertOne(ctx, "insert", n.insert, row.Key, row.Value)}
 }
 
 // Get implements availability.Session. The transaction keeps what it found to
@@ -94,11 +82,9 @@ func (n *availabilitySession) Get(ctx context.Context, key int64) availability.R
 		found = err == nil
 		return true, err
 	}})
-	switch {
-	case e.left || e.outcome != history.Committed:
-		return availability.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: e.class, Err: e.err, Broken: e.broken}}
-	case !found:
-		return availability.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: e.broken}}
+	reply := availability.Reply{Reply: e.read()}
+	if reply.Outcome == history.Committed && found {
+		reply.Found, reply.Row = true, availability.Row{Key: key, Value: value}
 	}
-	return availability.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: e.broken}, Found: true, Row: availability.Row{Key: key, Value: value}}
+	return reply
 }

@@ -147,8 +147,8 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 		}
 		return err == nil, err
 	}})
-	r := bulkupdate.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err, Broken: e.broken}}
-	if !e.left && e.outcome == history.Committed {
+	r := bulkupdate.Reply{Reply: e.Reply}
+	if !e.left && e.Outcome == history.Committed {
 		r.Changed = changed
 	}
 	return r

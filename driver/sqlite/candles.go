@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"strings"
 
-	"assay/history"
 	"assay/workload"
 	"assay/workload/candles"
 )
@@ -144,7 +143,7 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 		}
 		return true, nil
 	}})
-	return candles.Reply{Outcome: e.outcome, Class: e.class, Err: e.err, Broken: e.broken}
+	return e.Reply
 }
 
 // Latest implements candles.Session.
@@ -183,8 +182,5 @@ func (n *candleSession) ask(ctx context.Context, doing string, query *sql.Stmt, 
 		}
 		return true, rows.Err()
 	}})
-	if e.left || e.outcome != history.Committed {
-		return candles.Reply{Outcome: history.Failed, Class: e.class, Err: e.err, Broken: e.broken}
-	}
-	return candles.Reply{Outcome: history.Committed, Broken: e.broken}
+	return e.read()
 }

@@ -116,13 +116,12 @@ func (n *churnSession) Delete(ctx context.Context, ids []int64) churn.Reply {
 }
 
 func (n *churnSession) each(ctx context.Context, doing string, count int, do func(ctx context.Context, i int) error) churn.Reply {
-	e := n.do(ctx, &run{writes: true, doing: doing, work: func(ctx context.Context) (bool, error) {
+	return n.do(ctx, &run{writes: true, doing: doing, work: func(ctx context.Context) (bool, error) {
 		for i := range count {
 			if err := do(ctx, i); err != nil {
 				return false, err
 			}
 		}
 		return true, nil
-	}})
-	return churn.Reply{Outcome: e.outcome, Class: e.class, Err: e.err, Broken: e.broken}
+	}}).Reply
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	codes "modernc.org/sqlite/lib"
 
 	"assay/history"
 	"assay/workload"
@@ -84,17 +83,7 @@ func (s *entityStore) Session(ctx context.Context) (entity.Session, error) {
 
 // Put implements entity.Session.
 func (n *entitySession) Put(ctx context.Context, e entity.Entity) entity.Reply {
-	end := n.do(ctx, &run{writes: true, doing: "put", work: func(ctx context.Context) (bool, error) {
-		_, err := n.put.ExecContext(ctx, e.ID[:], e.Name, e.Age, e.Description, e.Address, e.Phone, e.Email)
-		if codeOf(err) == codes.SQLITE_CONSTRAINT_PRIMARYKEY {
-			return false, nil
-		}
-		return err == nil, err
-	}})
-	if end.refused {
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate, Broken: end.broken}}
-	}
-	return entity.Reply{Reply: workload.Reply{Outcome: end.outcome, Class: end.class, Err: end.err, Broken: end.broken}}
+	return entity.Reply{Reply: n.insertOne(ctx, "put", n.put, e.ID[:], e.Name, e.Age, e.Description, e.Address, e.Phone, e.Email)}
 }
 
 // Get implements entity.Session. The transaction keeps what it found to itself
@@ -110,11 +99,9 @@ func (n *entitySession) Get(ctx context.Context, id uuid.UUID) entity.Reply {
 		found = err == nil
 		return true, err
 	}})
-	switch {
-	case end.left || end.outcome != history.Committed:
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: end.class, Err: end.err, Broken: end.broken}}
-	case !found:
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: end.broken}}
+	reply := entity.Reply{Reply: end.read()}
+	if reply.Outcome == history.Committed && found {
+		reply.Found, reply.Entity = true, e
 	}
-	return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: end.broken}, Found: true, Entity: e}
+	return reply
 }

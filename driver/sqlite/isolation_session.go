@@ -57,14 +57,14 @@ func (n *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 		}
 		return true, nil
 	}})
-	if e.outcome == history.Committed && !e.left {
+	if e.Outcome == history.Committed && !e.left {
 		for i := range ops {
 			list := append(ops[i].List[:0], mine[i].List...)
 			ops[i] = mine[i]
 			ops[i].List = list
 		}
 	}
-	return isolation.Reply{Outcome: e.outcome, Class: e.class, Err: e.err, Broken: e.broken}
+	return e.Reply
 }
 
 // writes says whether an operation needs the write lock.

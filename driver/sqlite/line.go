@@ -82,12 +82,9 @@ func (l *line) Close() {
 
 // ending is how one transaction ended.
 type ending struct {
-	outcome history.Outcome
-	class   string
-	err     error
-	broken  bool
+	workload.Reply
 	// refused is true if the work itself did not want to commit, and was rolled
-	// back; only broken says something then.
+	// back; only Broken says something then.
 	refused bool
 	// left is true if the caller left before the transaction had ended, so
 	// that the work may still go on.
@@ -97,7 +94,31 @@ type ending struct {
 // failed is the ending of what certainly had no effect on a session that is
 // not to be trusted any more.
 func failed(err error, class string) ending {
-	return ending{outcome: history.Failed, class: class, err: err, broken: true}
+	return ending{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: true}}
+}
+
+// read is the reply to a transaction that only reads. It has no effect, so that
+// one without an answer has failed.
+func (e ending) read() workload.Reply {
+	if e.left || e.Outcome != history.Committed {
+		e.Outcome = history.Failed
+	}
+	return e.Reply
+}
+
+// insertOne inserts one row in a transaction of its own.
+func (l *line) insertOne(ctx context.Context, doing string, insert *sql.Stmt, values ...any) workload.Reply {
+	e := l.do(ctx, &run{writes: true, doing: doing, work: func(ctx context.Context) (bool, error) {
+		_, err := insert.ExecContext(ctx, values...)
+		if codeOf(err) == codes.SQLITE_CONSTRAINT_PRIMARYKEY {
+			return false, nil
+		}
+		return err == nil, err
+	}})
+	if e.refused {
+		return workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate, Broken: e.Broken}
+	}
+	return e.Reply
 }
 
 // run is one transaction, shared by its caller and the goroutine that does it.
@@ -143,7 +164,7 @@ func (l *line) do(ctx context.Context, x *run) ending {
 	if queue {
 		if err := l.file.write(ctx); err != nil { // nothing was begun
 			e := failed(l.file.explain("wait to write", err), workload.ClassTimeout)
-			e.broken = false
+			e.Broken = false
 			return e
 		}
 	}
@@ -171,7 +192,7 @@ func (l *line) do(ctx context.Context, x *run) ending {
 		return <-answer
 	}
 	l.abandoned = true
-	e := ending{class: workload.ClassTimeout, err: l.file.explain("commit", ctx.Err()), broken: true}
+	e := ending{Reply: workload.Reply{Class: workload.ClassTimeout, Err: l.file.explain("commit", ctx.Err()), Broken: true}}
 	if forbidden {
 		e = failed(l.file.explain(x.doing, ctx.Err()), workload.ClassTimeout)
 	}
@@ -191,7 +212,7 @@ func (l *line) transact(ctx context.Context, x *run) ending {
 	// Only the wait for another process's lock heeds the context.
 	if _, err := l.conn.ExecContext(ctx, begin); err != nil {
 		e := failed(l.file.explain("begin", err), classOf(err))
-		if e.broken = primary(err) != codes.SQLITE_BUSY; e.broken {
+		if e.Broken = primary(err) != codes.SQLITE_BUSY; e.Broken {
 			// It may have begun at the very moment in which the context ended.
 			_, _ = l.conn.ExecContext(background, "ROLLBACK")
 		}
@@ -208,10 +229,10 @@ func (l *line) transact(ctx context.Context, x *run) ending {
 		if _, err := l.conn.ExecContext(background, "COMMIT"); err != nil {
 			return l.uncommitted(background, err)
 		}
-		return ending{outcome: history.Committed}
+		return ending{Reply: workload.Reply{Outcome: history.Committed}}
 	}
 	if _, err := l.conn.ExecContext(background, "ROLLBACK"); err != nil {
-		e.broken = true
+		e.Broken = true
 	}
 	return e
 }
@@ -228,12 +249,12 @@ func (l *line) transact(ctx context.Context, x *run) ending {
 // back. With a rollback journal the same holds for an error while the journal
 // is deleted. So the outcome is unknown.
 func (l *line) uncommitted(ctx context.Context, err error) ending {
-	e := ending{class: classOf(err), err: l.file.explain("commit", err), broken: true}
+	e := ending{Reply: workload.Reply{Class: classOf(err), Err: l.file.explain("commit", err), Broken: true}}
 	if primary(err) != codes.SQLITE_BUSY {
 		return e
 	}
 	if _, err := l.conn.ExecContext(ctx, "ROLLBACK"); err == nil {
-		e.outcome, e.broken = history.Failed, false
+		e.Outcome, e.Broken = history.Failed, false
 	}
 	return e
 }

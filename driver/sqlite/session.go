@@ -42,10 +42,10 @@ func (n *session) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
 		r, err = n.work(ctx, t)
 		return r.Outcome == history.Committed, err
 	}})
-	if !e.refused && (e.left || e.outcome != history.Committed) {
-		return bank.Reply{Reply: workload.Reply{Outcome: e.outcome, Class: e.class, Err: e.err, Broken: e.broken}}
+	if !e.refused && (e.left || e.Outcome != history.Committed) {
+		return bank.Reply{Reply: e.Reply}
 	}
-	r.Broken = e.broken
+	r.Broken = e.Broken
 	return r
 }
 
