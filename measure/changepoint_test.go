@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"assay/history"
 )
 
 // seriesOf makes a series of rates a second, all in the measured part.
@@ -149,7 +151,7 @@ func TestOneIntervalIsNotMany(t *testing.T) {
 	if text := (Degradation{Intervals: 1}).String(); !strings.Contains(text, "has 1 whole interval, and") {
 		t.Errorf("%q", text)
 	}
-	v := Judge(Figures{Measured: Outcomes{Committed: 1}, Scope: Scope{MeasureEnd: 1e9}}, Conditions{CPUShare: -1}, DefaultLimits())
+	v := Judge(Figures{Measured: history.Counts{Committed: 1}, Scope: Scope{MeasureEnd: 1e9}}, Conditions{CPUShare: -1}, DefaultLimits())
 	if text := strings.Join(v.Reasons, "; "); !strings.Contains(text, "1 operation was committed in the measured part") {
 		t.Errorf("%q", text)
 	}

@@ -6,34 +6,6 @@ import (
 	"assay/history"
 )
 
-// Outcomes counts operations by how they ended.
-type Outcomes struct {
-	Committed, Rejected, Failed, Unknown int64
-}
-
-// Total is all of them.
-func (o Outcomes) Total() int64 { return o.Committed + o.Rejected + o.Failed + o.Unknown }
-
-func (o *Outcomes) count(outcome history.Outcome) {
-	switch outcome {
-	case history.Committed:
-		o.Committed++
-	case history.Rejected:
-		o.Rejected++
-	case history.Failed:
-		o.Failed++
-	default:
-		o.Unknown++
-	}
-}
-
-func (o *Outcomes) add(more Outcomes) {
-	o.Committed += more.Committed
-	o.Rejected += more.Rejected
-	o.Failed += more.Failed
-	o.Unknown += more.Unknown
-}
-
 // maxStripes bounds the memory of Live to 13 MB: clients beyond it share.
 const maxStripes = 64
 
@@ -46,7 +18,7 @@ type Live struct {
 	spare    *distribution
 	total    *distribution
 	recent   *distribution
-	outcomes Outcomes
+	outcomes history.Counts
 	attempts int64
 }
 
@@ -55,7 +27,7 @@ type Live struct {
 type stripe struct {
 	mu       sync.Mutex
 	latency  *distribution
-	outcomes Outcomes
+	outcomes history.Counts
 	attempts int64
 	_        [64]byte
 }
@@ -79,7 +51,7 @@ func (l *Live) Add(op *history.Op) {
 	if !op.Last {
 		return
 	}
-	s.outcomes.count(op.Final)
+	s.outcomes.Add(op.Final, 1)
 	if op.Final == history.Committed {
 		s.latency.record(op.Latency())
 	}
@@ -89,7 +61,7 @@ func (l *Live) Add(op *history.Op) {
 type Snapshot struct {
 	// Outcomes counts the operations so far, Recent those since the snapshot
 	// before, and Attempts and RecentAttempts their attempts.
-	Outcomes, Recent         Outcomes
+	Outcomes, Recent         history.Counts
 	Attempts, RecentAttempts int64
 	// Latency is the response time of the committed operations so far,
 	// RecentLatency of those since the snapshot before.
@@ -108,9 +80,9 @@ func (l *Live) Snapshot() Snapshot {
 		s.mu.Lock()
 		l.spare, s.latency = s.latency, l.spare
 		outcomes, attempts := s.outcomes, s.attempts
-		s.outcomes, s.attempts = Outcomes{}, 0
+		s.outcomes, s.attempts = history.Counts{}, 0
 		s.mu.Unlock()
-		out.Recent.add(outcomes)
+		out.Recent = out.Recent.Plus(outcomes)
 		out.RecentAttempts += attempts
 		if l.spare.count() > 0 {
 			l.recent.merge(l.spare)
@@ -118,7 +90,7 @@ func (l *Live) Snapshot() Snapshot {
 		}
 	}
 	l.total.merge(l.recent)
-	l.outcomes.add(out.Recent)
+	l.outcomes = l.outcomes.Plus(out.Recent)
 	l.attempts += out.RecentAttempts
 	out.Outcomes, out.Attempts = l.outcomes, l.attempts
 	out.Latency, out.RecentLatency = l.total.latency(), l.recent.latency()

@@ -23,7 +23,7 @@ func TestLiveTellsRecentFromAll(t *testing.T) {
 	l.Add(ended(1, history.Rejected, 0, 0, 900*ms))
 	l.Add(&history.Op{Client: 1, Attempt: 1, Outcome: history.Failed, Due: 0, End: 700 * ms})
 	first := l.Snapshot()
-	want := Outcomes{Committed: 10, Rejected: 1}
+	want := history.Counts{Committed: 10, Rejected: 1}
 	if first.Outcomes != want || first.Recent != want || first.Attempts != 12 || first.RecentAttempts != 12 {
 		t.Errorf("first snapshot: %+v", first)
 	}
@@ -36,8 +36,8 @@ func TestLiveTellsRecentFromAll(t *testing.T) {
 	l.Add(ended(2, history.Failed, 0, 0, ms))
 	l.Add(ended(2, history.Unknown, 0, 0, ms))
 	second := l.Snapshot()
-	if second.Recent != (Outcomes{Committed: 30, Failed: 1, Unknown: 1}) || second.RecentAttempts != 32 ||
-		second.Outcomes != (Outcomes{40, 1, 1, 1}) || second.Attempts != 44 {
+	if second.Recent != (history.Counts{Committed: 30, Failed: 1, Unknown: 1}) || second.RecentAttempts != 32 ||
+		second.Outcomes != (history.Counts{Committed: 40, Rejected: 1, Failed: 1, Unknown: 1}) || second.Attempts != 44 {
 		t.Errorf("second snapshot: %+v", second)
 	}
 	if r := second.RecentLatency; r.Count != 30 || !within(int64(r.P50Millis*1e6), 50*ms, fine) {
@@ -58,7 +58,7 @@ func TestLiveLosesNothingUnderConcurrency(t *testing.T) {
 	l := NewLive(clients)
 	var done sync.WaitGroup
 	stop := make(chan struct{})
-	var recent Outcomes
+	var recent history.Counts
 	var counted int64
 	watched := make(chan struct{})
 	go func() {
@@ -69,7 +69,7 @@ func TestLiveLosesNothingUnderConcurrency(t *testing.T) {
 				return
 			default:
 				s := l.Snapshot()
-				recent.add(s.Recent)
+				recent = recent.Plus(s.Recent)
 				counted += s.RecentLatency.Count
 			}
 		}
@@ -87,10 +87,10 @@ func TestLiveLosesNothingUnderConcurrency(t *testing.T) {
 	close(stop)
 	<-watched
 	s := l.Snapshot()
-	recent.add(s.Recent)
+	recent = recent.Plus(s.Recent)
 	counted += s.RecentLatency.Count
 	const quarter = clients * each / 4
-	want := Outcomes{quarter, quarter, quarter, quarter}
+	want := history.Counts{Committed: quarter, Rejected: quarter, Failed: quarter, Unknown: quarter}
 	if s.Outcomes != want || recent != want || s.Latency.Count != quarter || counted != quarter || s.Attempts != clients*each {
 		t.Errorf("all %+v, recent %+v, latencies %d and %d", s.Outcomes, recent, s.Latency.Count, counted)
 	}

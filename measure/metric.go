@@ -1,5 +1,7 @@
 package measure
 
+import "assay/history"
+
 // The units of metrics.
 const (
 	unitPerSecond  = "/s"
@@ -47,7 +49,7 @@ func metrics() []metric {
 			name: c.name, unit: unitOperations,
 			whole: func(f *Figures) (float64, bool) { return float64(c.of(f.Measured)), f.Measured.Total() > 0 },
 			point: func(s *Series, i int) (float64, bool) {
-				return float64(c.of(Outcomes{s.Committed[i], s.Rejected[i], s.Failed[i], s.Unknown[i]})), true
+				return float64(c.of(history.Counts{Committed: s.Committed[i], Rejected: s.Rejected[i], Failed: s.Failed[i], Unknown: s.Unknown[i]})), true
 			},
 		})
 	}
@@ -73,15 +75,15 @@ func latencies() []latencyMetric {
 
 type countMetric struct {
 	name string
-	of   func(o Outcomes) int64
+	of   func(o history.Counts) int64
 }
 
 func counts() []countMetric {
 	return []countMetric{
-		{"rejected", func(o Outcomes) int64 { return o.Rejected }},
-		{"failed", func(o Outcomes) int64 { return o.Failed }},
-		{"unknown", func(o Outcomes) int64 { return o.Unknown }},
-		{"errors", func(o Outcomes) int64 { return o.Failed + o.Unknown }},
+		{"rejected", func(o history.Counts) int64 { return o.Rejected }},
+		{"failed", func(o history.Counts) int64 { return o.Failed }},
+		{"unknown", func(o history.Counts) int64 { return o.Unknown }},
+		{"errors", func(o history.Counts) int64 { return o.Failed + o.Unknown }},
 	}
 }
 

@@ -25,7 +25,7 @@ type RoundScope struct {
 // RoundFigures are what a round comes to.
 type RoundFigures struct {
 	RoundScope
-	Outcomes Outcomes
+	Outcomes history.Counts
 	// Seconds is the round's length, PerSecond its committed operations divided
 	// by that.
 	Seconds, PerSecond float64
@@ -45,7 +45,7 @@ type Rounds struct {
 
 type round struct {
 	RoundScope
-	outcomes Outcomes
+	outcomes history.Counts
 	service  *distribution
 }
 
@@ -70,7 +70,7 @@ func (r *Rounds) Add(op *history.Op) (apart bool) {
 		return false
 	}
 	if op.Last {
-		one.outcomes.count(op.Final)
+		one.outcomes.Add(op.Final, 1)
 		if op.Final == history.Committed {
 			one.service.record(op.ServiceTime())
 		}

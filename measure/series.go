@@ -51,7 +51,7 @@ type timeline struct {
 }
 
 type point struct {
-	outcomes Outcomes
+	outcomes history.Counts
 	latency  *distribution // nil until the first committed operation
 }
 
@@ -65,7 +65,7 @@ func newTimeline(length int64) *timeline {
 // the survey saw it, counts in the nearest point.
 func (t *timeline) add(op *history.Op) {
 	p := &t.points[min(max(op.End/t.width, 0), int64(len(t.points)-1))]
-	p.outcomes.count(op.Final)
+	p.outcomes.Add(op.Final, 1)
 	if op.Final != history.Committed {
 		return
 	}
@@ -91,7 +91,7 @@ func (t *timeline) series(scope Scope, joined int) Series {
 
 // addPoint adds the figures of some intervals as one; together is overwritten.
 func (s *Series) addPoint(points []point, together *distribution) {
-	var o Outcomes
+	var o history.Counts
 	together.reset()
 	for _, p := range points {
 		o.Committed += p.outcomes.Committed

@@ -13,7 +13,7 @@ type Figures struct {
 	Scope Scope
 	// Outcomes counts every operation of the run, Measured those that were due
 	// in the measured part.
-	Outcomes, Measured Outcomes
+	Outcomes, Measured history.Counts
 	// Attempts is all attempts of the run. Retried is how many operations took
 	// more than one, Settled how many of those were committed in the end.
 	Attempts, Retried, Settled int64
@@ -60,7 +60,7 @@ const (
 // use.
 type Summary struct {
 	scope                               Scope
-	outcomes, measured                  Outcomes
+	outcomes, measured                  history.Counts
 	committed                           int64 // ended in the measured part
 	attempts, retried, settled          int64
 	errors                              map[errorKey]int64
@@ -100,7 +100,7 @@ func (s *Summary) Add(op *history.Op) {
 	if !s.scope.measured(op.Due) {
 		return
 	}
-	s.measured.count(op.Final)
+	s.measured.Add(op.Final, 1)
 	s.late.record(op.First - op.Due)
 	if committed {
 		s.latency.record(op.Latency())
@@ -118,7 +118,7 @@ func (s *Summary) Count(op *history.Op) {
 	if !op.Last {
 		return
 	}
-	s.outcomes.count(op.Final)
+	s.outcomes.Add(op.Final, 1)
 	if op.Attempt > 1 {
 		s.retried++
 		if op.Final == history.Committed {

@@ -62,7 +62,7 @@ func TestFiguresAreOfTheMeasuredPart(t *testing.T) {
 	s.Add(&history.Op{Attempt: 2, Last: true, Final: history.Unknown, Due: 2 * sec, First: 2*sec + 15*ms, Start: 2*sec + 90*ms, End: 2*sec + 100*ms})
 	add(history.Failed, 500*ms, 500*ms, 600*ms) // warm-up
 	f := s.Figures()
-	if f.Outcomes != (Outcomes{6, 1, 1, 2}) || f.Measured != (Outcomes{3, 1, 0, 2}) {
+	if f.Outcomes != (history.Counts{Committed: 6, Rejected: 1, Failed: 1, Unknown: 2}) || f.Measured != (history.Counts{Committed: 3, Rejected: 1, Failed: 0, Unknown: 2}) {
 		t.Errorf("outcomes %+v, measured %+v", f.Outcomes, f.Measured)
 	}
 	if f.Latency.Count != 3 || f.Latency.MaxMillis != 601 || f.Latency.MeanMillis != (10+30+601)/3.0 {
@@ -101,7 +101,7 @@ func TestAttemptsAndErrors(t *testing.T) {
 	attempt(1, true, history.Unknown, history.Unknown, "")
 	attempt(1, true, history.Failed, history.Failed, "timeout")
 	f := s.Figures()
-	if f.Attempts != 9 || f.Retried != 2 || f.Settled != 1 || f.Outcomes != (Outcomes{Committed: 2, Unknown: 3, Failed: 1}) {
+	if f.Attempts != 9 || f.Retried != 2 || f.Settled != 1 || f.Outcomes != (history.Counts{Committed: 2, Unknown: 3, Failed: 1}) {
 		t.Errorf("attempts %d, retried %d, settled %d, outcomes %+v", f.Attempts, f.Retried, f.Settled, f.Outcomes)
 	}
 	want := []ErrorCount{{"deadlock", history.Failed, 3}, {"deadlock", history.Unknown, 1},
@@ -250,7 +250,7 @@ func TestImpossibleScopes(t *testing.T) {
 					s.Add(ended(0, history.Committed, at, at, at))
 					s.Add(ended(0, 7, at, 0, at))
 				}
-				if f := s.Figures(); f.Outcomes != (Outcomes{Committed: 5, Unknown: 5}) {
+				if f := s.Figures(); f.Outcomes != (history.Counts{Committed: 5, Unknown: 5}) {
 					t.Errorf("scope %d to %d of %d: %+v", start, end, last, f.Outcomes)
 				}
 			}

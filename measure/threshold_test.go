@@ -5,13 +5,15 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"assay/history"
 )
 
 // sample has three whole intervals, of which the second committed nothing and
 // the third was bad.
 func sample() Figures {
 	return Figures{
-		Measured:    Outcomes{Committed: 900, Rejected: 60, Failed: 30, Unknown: 10},
+		Measured:    history.Counts{Committed: 900, Rejected: 60, Failed: 30, Unknown: 10},
 		Throughput:  Throughput{PerSecond: 450, Seconds: 2},
 		Latency:     Latency{Count: 900, MeanMillis: 5, P50Millis: 4, P95Millis: 9, P99Millis: 20, P999Millis: 80, MaxMillis: 120},
 		ServiceTime: Latency{Count: 900, MeanMillis: 2, P50Millis: 1, P95Millis: 3, P99Millis: 6, P999Millis: 7, MaxMillis: 8},

@@ -3,6 +3,8 @@ package measure
 import (
 	"fmt"
 	"time"
+
+	"assay/history"
 )
 
 // Limits are what a measurement must keep to be one.
@@ -193,7 +195,7 @@ func (v *Validity) judgeLength(f Figures, limits Limits) {
 	}
 }
 
-func (v *Validity) judgeErrors(o Outcomes, limits Limits) {
+func (v *Validity) judgeErrors(o history.Counts, limits Limits) {
 	errors, total := o.Failed+o.Unknown, o.Total()
 	if float64(errors) > limits.MaxErrorShare*float64(total) {
 		v.refuse("too many errors: %d of %s (%.1f %%) failed or ended unknown, and %g %% are allowed",

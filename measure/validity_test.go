@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/history"
 )
 
 // good is a run that nothing can be said against.
@@ -11,7 +13,7 @@ func good() (Figures, Conditions) {
 	s := steps(20, flat(1000), flat(3))
 	return Figures{
 		Scope:       Scope{MeasureStart: sec, MeasureEnd: 21 * sec, End: 22 * sec},
-		Measured:    Outcomes{Committed: 20_000, Rejected: 5000, Failed: 100, Unknown: 10},
+		Measured:    history.Counts{Committed: 20_000, Rejected: 5000, Failed: 100, Unknown: 10},
 		Latency:     Latency{Count: 20_000, P99Millis: 5},
 		ServiceTime: Latency{Count: 20_000, P99Millis: 4},
 		Steps:       s,
@@ -36,21 +38,24 @@ func TestJudge(t *testing.T) {
 	}{
 		{"good", func(*Figures, *Conditions) {}, nil, nil},
 		{"cut", func(f *Figures, _ *Conditions) { f.Scope.Cut = "interrupt" }, []string{"the run was cut: interrupt"}, nil},
-		{"just long enough", func(f *Figures, _ *Conditions) { f.Scope.MeasureEnd = 2 * sec; f.Measured = Outcomes{Committed: 100} }, nil, nil},
+		{"just long enough", func(f *Figures, _ *Conditions) {
+			f.Scope.MeasureEnd = 2 * sec
+			f.Measured = history.Counts{Committed: 100}
+		}, nil, nil},
 		{"short", func(f *Figures, _ *Conditions) { f.Scope.MeasureEnd = 2*sec - 1 }, []string{"too short: "}, nil},
-		{"few", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 99} }, []string{"too short: 99 operations"}, nil},
-		{"one", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 1} }, []string{"too short: 1 operation was committed in the"}, nil},
-		{"none of one", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Rejected: 1} }, []string{"nothing committed: none of 1 operation in the"}, nil},
+		{"few", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Committed: 99} }, []string{"too short: 99 operations"}, nil},
+		{"one", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Committed: 1} }, []string{"too short: 1 operation was committed in the"}, nil},
+		{"none of one", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Rejected: 1} }, []string{"nothing committed: none of 1 operation in the"}, nil},
 		{"two unserved", func(f *Figures, c *Conditions) {
-			f.Measured = Outcomes{Committed: 100}
+			f.Measured = history.Counts{Committed: 100}
 			c.OpenLoop, c.Unserved = true, 2
 		}, []string{"schedule slipped: of 102 arrivals 2 were never served (2.0 %)"}, []string{"own lateness"}},
-		{"none", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Rejected: 7} }, []string{"nothing committed: none of 7"}, nil},
-		{"nothing", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{} }, []string{"nothing committed: none of 0"}, nil},
-		{"a tenth failed", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 900, Failed: 60, Unknown: 40} }, nil, nil},
-		{"more failed", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 899, Failed: 101} }, []string{"too many errors: 101 of 1000"}, nil},
-		{"more unknown", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 899, Unknown: 101} }, []string{"too many errors: 101 of 1000"}, nil},
-		{"rejections are business", func(f *Figures, _ *Conditions) { f.Measured = Outcomes{Committed: 900, Rejected: 9000} }, nil, nil},
+		{"none", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Rejected: 7} }, []string{"nothing committed: none of 7"}, nil},
+		{"nothing", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{} }, []string{"nothing committed: none of 0"}, nil},
+		{"a tenth failed", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Committed: 900, Failed: 60, Unknown: 40} }, nil, nil},
+		{"more failed", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Committed: 899, Failed: 101} }, []string{"too many errors: 101 of 1000"}, nil},
+		{"more unknown", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Committed: 899, Unknown: 101} }, []string{"too many errors: 101 of 1000"}, nil},
+		{"rejections are business", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Committed: 900, Rejected: 9000} }, nil, nil},
 		{"busy", func(_ *Figures, c *Conditions) { c.CPUShare = 0.89 }, nil, nil},
 		{"saturated", func(_ *Figures, c *Conditions) { c.CPUShare = 0.9 }, []string{"client saturated: "}, nil},
 		{"saturated by the database inside", func(_ *Figures, c *Conditions) { c.CPUShare, c.Embedded = 1, true }, nil, []string{"100 % busy"}},
@@ -87,7 +92,7 @@ func TestJudge(t *testing.T) {
 			[]string{"cannot be told", "cannot be seen"}},
 		{"a few unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 253 }, nil, []string{"(0 %) are assay's own lateness"}},
 		{"many unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 254 }, []string{"schedule slipped: of 25364 arrivals 254 were never served (1.0 %)"}, []string{"own lateness"}},
-		{"all unserved", func(f *Figures, c *Conditions) { f.Measured = Outcomes{}; c.OpenLoop, c.Unserved = true, 9 },
+		{"all unserved", func(f *Figures, c *Conditions) { f.Measured = history.Counts{}; c.OpenLoop, c.Unserved = true, 9 },
 			[]string{"nothing committed", "schedule slipped: of 9 arrivals 9 were"}, []string{"own lateness"}},
 		{"own lateness of the response time", own(1, 0.1, 4, 1), nil, []string{"of p50 1ms up to 100µs (10 %) and of p99 4ms up to 1ms (25 %) are assay's own lateness"}},
 		{"half a millisecond of a millisecond", own(0.572, 0.567, 2.1, 0.2), []string{"schedule slipped: of p50 572µs up to 567µs (99 %)"}, nil},
@@ -129,7 +134,7 @@ func TestJudge(t *testing.T) {
 		{"out of range", func(f *Figures, _ *Conditions) { f.Latency.OutOfRange, f.Uncommitted.OutOfRange = 2, 3 }, nil, []string{"5 response times"}},
 		{"all at once", func(f *Figures, c *Conditions) {
 			f.Scope = Scope{MeasureEnd: sec / 2, Cut: "interrupt"}
-			f.Measured = Outcomes{Committed: 5, Failed: 5}
+			f.Measured = history.Counts{Committed: 5, Failed: 5}
 			c.CPUShare = 0.95
 		}, []string{"the run was cut", "too short: 0.5 s", "too short: 5", "too many errors", "client saturated"}, nil},
 	} {

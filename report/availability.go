@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/history"
 )
 
 // Availability is what became of writes and reads under the client's policy.
 type Availability struct {
-	Policy string   `json:"policy"`
-	Read   string   `json:"read"`
-	Writes Outcomes `json:"writes"`
-	Reads  Outcomes `json:"reads"`
+	Policy string         `json:"policy"`
+	Read   string         `json:"read"`
+	Writes history.Counts `json:"writes"`
+	Reads  history.Counts `json:"reads"`
 	// Rows is how many rows were there in the end.
 	Rows int64 `json:"rows"`
 	// Lost counts acknowledged inserts that are not there.

@@ -1,6 +1,9 @@
 package report
 
-import "assay/check"
+import (
+	"assay/check"
+	"assay/history"
+)
 
 // Entity is what a web service's storage did.
 type Entity struct {
@@ -28,7 +31,7 @@ type Entity struct {
 
 // EntityFlow is the operations of one kind.
 type EntityFlow struct {
-	Outcomes Outcomes `json:"outcomes"`
+	Outcomes history.Counts `json:"outcomes"`
 	// PerSecond and Max are committed operations a second in the measured part:
 	// on average, and in the best whole second.
 	PerSecond float64 `json:"committed_per_second"`

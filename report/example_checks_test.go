@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/history"
 )
 
 // passed is a check that found nothing.
@@ -30,7 +31,7 @@ func bankRun() *Result {
 		passed("replicas", "2 replicas hold exactly the primary's 10,000 accounts and 155,260 journal rows"),
 		passed("record", "155,278 operations in 155,278 attempts are in the history, as many as were counted while it went on (155,278 in 155,278)"),
 	}
-	r.Outcomes, r.Measured = Outcomes{Committed: 155260, Failed: 18}, Outcomes{Committed: 138559, Failed: 16}
+	r.Outcomes, r.Measured = history.Counts{Committed: 155260, Failed: 18}, history.Counts{Committed: 138559, Failed: 16}
 	r.Errors = []ErrorCount{{Class: "serialization failure", Outcome: "failed", Attempts: 18}}
 	r.ServiceTime, r.Thresholds = r.Latency, nil
 	r.Data.Kept = "database assay_bank"

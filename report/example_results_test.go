@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/history"
 )
 
 // The results that the tests report on. Each is built anew, so that a test may
@@ -33,8 +34,8 @@ func validRun() *Result {
 		Latency:     latencyOf(135804, 7.03, 0.8),
 		ServiceTime: latencyOf(135804, 6.98, 0.8),
 		Uncommitted: latencyOf(2771, 3.21, 0.7),
-		Outcomes:    Outcomes{Committed: 155242, Rejected: 3150, Failed: 18},
-		Measured:    Outcomes{Committed: 135804, Rejected: 2755, Failed: 16},
+		Outcomes:    history.Counts{Committed: 155242, Rejected: 3150, Failed: 18},
+		Measured:    history.Counts{Committed: 135804, Rejected: 2755, Failed: 16},
 		Errors: []ErrorCount{
 			{Class: "no funds", Outcome: "rejected", Attempts: 3150},
 			{Class: "serialization failure", Outcome: "failed", Attempts: 18},
@@ -198,8 +199,8 @@ func sqliteRun() *Result {
 	r.Load = Load{Clients: 4, Loop: "closed", Arrivals: "closed", Ops: 20000}
 	r.Client = Client{CPUShare: -1, CPUs: 2}
 	r.Uncommitted, r.Errors, r.Thresholds = Latency{}, nil, nil
-	r.Outcomes = Outcomes{Committed: 20411}
-	r.Measured = Outcomes{Committed: 20000}
+	r.Outcomes = history.Counts{Committed: 20411}
+	r.Measured = history.Counts{Committed: 20000}
 	r.Retries = Retries{Policy: "none", Attempts: 20411}
 	r.Latency, r.ServiceTime = latencyOf(20000, 0.41, 0.5), latencyOf(20000, 0.4, 0.5)
 	r.Throughput.PerSecond = 9655.1
@@ -218,8 +219,8 @@ func hugeRun() *Result {
 	r.Load.Clients, r.Load.DurationSeconds, r.Load.WarmupSeconds = 10_000, 86_400, 3_600
 	r.Options[0].Value = "100000000"
 	r.Loading = Loading{Rows: 100_000_000, Seconds: 8123.4, PerSecond: 12310.1}
-	r.Outcomes = Outcomes{Committed: 9_876_543_210, Rejected: 123_456_789, Failed: 98_765_432, Unknown: 1}
-	r.Measured = Outcomes{Committed: 9_456_543_210, Rejected: 113_456_789, Failed: 91_765_432, Unknown: 1}
+	r.Outcomes = history.Counts{Committed: 9_876_543_210, Rejected: 123_456_789, Failed: 98_765_432, Unknown: 1}
+	r.Measured = history.Counts{Committed: 9_456_543_210, Rejected: 113_456_789, Failed: 91_765_432, Unknown: 1}
 	r.Errors = []ErrorCount{{"no funds", "rejected", 123_456_789},
 		{"a class that some driver has named at such length that it cannot stand beside its figures", "unknown", 98_765_433}}
 	r.Retries.Attempts = 10_098_765_432

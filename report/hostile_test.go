@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assay/check"
+	"assay/history"
 )
 
 // hostile tries to end a script, a style, an attribute, a table cell and a
@@ -134,7 +135,7 @@ func TestAnyResultCanBeShown(t *testing.T) {
 	odd.Checks[0].Verdict, odd.Checks[0].Found = check.Verdict(9), -3
 	odd.Data.Bytes, odd.Loading.Seconds = math.MinInt64, math.MaxFloat64
 	odd.Latency.Curve = [][2]float64{{2, -1}, {math.NaN(), 1}}
-	odd.Outcomes = Outcomes{math.MaxInt64, math.MaxInt64, 1, -1}
+	odd.Outcomes = history.Counts{Committed: math.MaxInt64, Rejected: math.MaxInt64, Failed: 1, Unknown: -1}
 	odd.Faults[0].HealedSecond = -1
 	claim := validRun() // says valid, and no check says so
 	claim.Checks = []check.Result{{Name: "total"}}

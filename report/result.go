@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/history"
 )
 
 // Result is what result.json holds. Its form is fixed: fields are added, never
@@ -52,9 +53,9 @@ type Result struct {
 	Corrected  *Latency    `json:"latency_corrected,omitempty"`
 	Correction *Correction `json:"latency_correction,omitempty"`
 	// Outcomes counts every operation of the run, warm-up included.
-	Outcomes Outcomes `json:"outcomes"`
+	Outcomes history.Counts `json:"outcomes"`
 	// Measured counts those of the measured part.
-	Measured Outcomes `json:"outcomes_measured"`
+	Measured history.Counts `json:"outcomes_measured"`
 	// Errors counts attempts by error class, most frequent first.
 	Errors  []ErrorCount `json:"errors"`
 	Retries Retries      `json:"retries"`
@@ -122,17 +123,6 @@ type Latency struct {
 	// milliseconds, ascending; omitted where Count is 0.
 	Curve [][2]float64 `json:"curve,omitempty"`
 }
-
-// Outcomes counts operations by how they ended.
-type Outcomes struct {
-	Committed int64 `json:"committed"`
-	Rejected  int64 `json:"rejected"`
-	Failed    int64 `json:"failed"`
-	Unknown   int64 `json:"unknown"`
-}
-
-// Total is all of them.
-func (o Outcomes) Total() int64 { return o.Committed + o.Rejected + o.Failed + o.Unknown }
 
 // ErrorCount is how many attempts ended with one error class and outcome.
 type ErrorCount struct {
@@ -370,6 +360,6 @@ type Client struct {
 
 // Counted is all operations and attempts of a run.
 type Counted struct {
-	Outcomes Outcomes `json:"outcomes"`
-	Attempts int64    `json:"attempts"`
+	Outcomes history.Counts `json:"outcomes"`
+	Attempts int64          `json:"attempts"`
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/history"
 )
 
 // Round is one stretch of a run that is worked in several.
@@ -14,10 +15,10 @@ type Round struct {
 	// Apart is true if it is not in the run's own throughput and latency.
 	Apart bool `json:"apart,omitempty"`
 	// StartSecond is since the start of the run, Seconds how long it took.
-	StartSecond float64  `json:"start_s"`
-	Seconds     float64  `json:"seconds"`
-	Outcomes    Outcomes `json:"outcomes"`
-	PerSecond   float64  `json:"committed_per_second"`
+	StartSecond float64        `json:"start_s"`
+	Seconds     float64        `json:"seconds"`
+	Outcomes    history.Counts `json:"outcomes"`
+	PerSecond   float64        `json:"committed_per_second"`
 	// RowsPerSecond is how many rows were written or returned a second; 0 where
 	// the workload does not count them.
 	RowsPerSecond float64 `json:"rows_per_second,omitempty"`

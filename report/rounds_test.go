@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"assay/history"
 )
 
 // inRounds is a run of two rounds, of which the first is apart if that is so.
@@ -12,7 +14,7 @@ func inRounds(apart bool) *Result {
 	r.Workload = "candles"
 	r.Throughput.PerSecond, r.Throughput.Seconds = 56.25, 71
 	r.Rounds = []Round{
-		{Name: "ingest", Clients: 4, Apart: apart, Seconds: 36.4, Outcomes: Outcomes{Committed: 1400}, PerSecond: 38.5,
+		{Name: "ingest", Clients: 4, Apart: apart, Seconds: 36.4, Outcomes: history.Counts{Committed: 1400}, PerSecond: 38.5,
 			Service: Latency{Count: 1400, Mean: 104, P50: 88, P95: 219, P99: 341, P999: 419, Max: 458},
 			Facts:   []Setting{{Name: "rows", Value: "1400000"}}},
 		{Name: "day, warm", Clients: 1, Seconds: 6.2},

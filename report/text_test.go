@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"assay/history"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -108,7 +110,7 @@ func TestTextEndsWithTheVerdict(t *testing.T) {
 // screen, whatever the number of checks.
 func TestTextIsShort(t *testing.T) {
 	smooth := bankRun()
-	smooth.Outcomes, smooth.Measured = Outcomes{Committed: 155260}, Outcomes{Committed: 138559}
+	smooth.Outcomes, smooth.Measured = history.Counts{Committed: 155260}, history.Counts{Committed: 138559}
 	smooth.Errors, smooth.Uncommitted = nil, Latency{}
 	for _, c := range []struct {
 		name  string
@@ -126,7 +128,7 @@ func TestTextIsShort(t *testing.T) {
 func TestTextLeavesOutOnlyTheUsual(t *testing.T) {
 	usual := func() *Result {
 		r := bankRun()
-		r.Outcomes, r.Measured = Outcomes{Committed: 155260}, Outcomes{Committed: 138559}
+		r.Outcomes, r.Measured = history.Counts{Committed: 155260}, history.Counts{Committed: 138559}
 		r.Errors, r.Database.Nodes, r.Database.Replicas, r.Data.Kept = nil, number(1), nil, r.Database.Address
 		return r
 	}

@@ -57,7 +57,7 @@ func judgeAvailability(_ context.Context, folder string, s Scenario, promise, in
 	f := j.Figures
 	return judgement{
 		results: j.Results, availability: availabilityOf(s.Availability, f), notes: availabilityNotes(folder, s, f),
-		counted: byOutcome(f.Writes.Committed, f.Writes.Rejected, f.Writes.Failed, f.Writes.Unknown),
+		counted: f.Writes,
 	}, nil
 }
 
@@ -65,7 +65,7 @@ func availabilityOf(c availability.Config, f availability.Figures) *report.Avail
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	return &report.Availability{
 		Policy: string(c.Policy), Read: cmp.Or(c.Read, workload.ReadPrimary),
-		Writes: report.Outcomes(f.Writes), Reads: report.Outcomes(f.Reads), Rows: f.Rows,
+		Writes: f.Writes, Reads: f.Reads, Rows: f.Rows,
 		Lost: f.Lost, Duplicates: f.Duplicates, Surplus: f.Surplus, UnknownDone: f.UnknownDone, FailedDone: f.FailedDone,
 		Stale: f.Stale, StaleBy: ms(f.StaleBy), HungWrites: f.HungWrites, HungReads: f.HungReads,
 		LongestWrite: ms(f.LongestWrite), LongestRead: ms(f.LongestRead),

@@ -52,7 +52,7 @@ func judgeBank(_ context.Context, folder string, s Scenario, _, inFlight string)
 		return judgement{}, err
 	}
 	t := j.Tally
-	out := judgement{results: j.Results, counted: byOutcome(t.Committed, t.Rejected, t.Failed, t.Unknown)}
+	out := judgement{results: j.Results, counted: t.Counts}
 	if t.Rows == 0 && t.Accounts > 0 && t.Committed >= enough {
 		withhold(out.results, (&EmptiedError{Expected: t.Committed}).Error())
 	}

@@ -53,17 +53,16 @@ func judgeEntity(_ context.Context, folder string, s Scenario, promise, inFlight
 		return judgement{}, err
 	}
 	f := j.Figures
-	w, r := f.Writes.Outcomes, f.Reads.Outcomes
 	return judgement{
 		results: j.Results, entity: entityOf(f), notes: entityNotes(folder, s, f),
-		counted: byOutcome(w.Committed+r.Committed, w.Rejected+r.Rejected, w.Failed+r.Failed, w.Unknown+r.Unknown),
+		counted: f.Writes.Outcomes.Plus(f.Reads.Outcomes),
 	}, nil
 }
 
 func entityOf(f entity.Figures) *report.Entity {
 	flow := func(x entity.Flow) report.EntityFlow {
 		return report.EntityFlow{
-			Outcomes: report.Outcomes(x.Outcomes), PerSecond: x.PerSecond, Max: x.Max,
+			Outcomes: x.Outcomes, PerSecond: x.PerSecond, Max: x.Max,
 			Mean: x.MeanMillis, P50: x.P50Millis, P95: x.P95Millis, P99: x.P99Millis, Longest: x.MaxMillis,
 		}
 	}

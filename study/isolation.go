@@ -89,8 +89,7 @@ func judgeIsolation(ctx context.Context, folder string, s Scenario, promise, inF
 	if err != nil {
 		return judgement{}, err
 	}
-	t := j.Tally
-	out := judgement{results: j.Results, notes: isolationNotes(j), counted: byOutcome(t.Committed, t.Rejected, t.Failed, t.Unknown)}
+	out := judgement{results: j.Results, notes: isolationNotes(j), counted: j.Tally}
 	if asked := string(j.Model); s.Transactions.Model != "" && asked != promise {
 		out.asked = asked
 		out.promised, err = judgePromise(ctx, s, evidence)

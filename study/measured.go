@@ -73,7 +73,7 @@ func enterFigures(r *report.Result, f measure.Figures, s Scenario) {
 		Deviation: t.Deviation, IntervalSeconds: t.IntervalSeconds, Offered: s.Load.Rate,
 	}
 	r.Latency, r.ServiceTime, r.Uncommitted = latency(f.Latency), latency(f.ServiceTime), latency(f.Uncommitted)
-	r.Outcomes, r.Measured = report.Outcomes(f.Outcomes), report.Outcomes(f.Measured)
+	r.Outcomes, r.Measured = f.Outcomes, f.Measured
 	r.Retries.Attempts, r.Retries.Retried, r.Retries.Settled = f.Attempts, f.Retried, f.Settled
 	r.Errors = nil
 	for _, e := range f.Errors {
@@ -108,7 +108,7 @@ func latency(l measure.Latency) report.Latency {
 // enterClient enters how the tester itself fared.
 func enterClient(r *report.Result, stats load.Stats, live measure.Snapshot) {
 	r.Client.Hung = stats.Hung
-	r.Client.Counted = &report.Counted{Outcomes: report.Outcomes(live.Outcomes), Attempts: live.Attempts}
+	r.Client.Counted = &report.Counted{Outcomes: live.Outcomes, Attempts: live.Attempts}
 	r.Client.CPUShare, r.Client.CPUs = stats.Self.CPUShare, stats.Self.CPUs
 	r.Client.SchedulerP99 = stats.Self.SchedulerP99.Seconds() * 1000
 	r.Client.Runnable = stats.Self.Runnable
@@ -216,22 +216,21 @@ func enterThresholds(r *report.Result, f measure.Figures, s Scenario) error {
 // accounting holds the counts of the same run against one another: live, from
 // the history, and by the judge. If they differ, the tester has failed, and
 // nothing that it says may count as valid.
-func accounting(f measure.Figures, judged map[history.Outcome]int64, client *report.Client) check.Result {
+func accounting(f measure.Figures, judged history.Counts, client *report.Client) check.Result {
 	r := check.Result{Name: "record", Verdict: check.Valid}
 	h := f.Outcomes
 	r.Detail = fmt.Sprintf("%s in %s in the history", check.Counted(h.Total(), "operation", "operations"), check.Counted(f.Attempts, "attempt is", "attempts are"))
 	// Reserved and done, but without a record: only where a client was lost.
-	unrecorded := judged[history.Unknown] - h.Unknown
-	wrong := judged[history.Committed] != h.Committed || judged[history.Rejected] != h.Rejected ||
-		judged[history.Failed] != h.Failed || unrecorded < 0
+	unrecorded := judged.Unknown - h.Unknown
+	wrong := judged.Committed != h.Committed || judged.Rejected != h.Rejected || judged.Failed != h.Failed || unrecorded < 0
 	live := client.Counted
 	if live != nil {
 		r.Detail += fmt.Sprintf(", as many as were counted while it went on (%s in %s)", check.Count(live.Outcomes.Total()), check.Count(live.Attempts))
-		wrong = wrong || live.Outcomes != report.Outcomes(h) || live.Attempts != f.Attempts || client.Hung == 0 && unrecorded != 0
+		wrong = wrong || live.Outcomes != h || live.Attempts != f.Attempts || client.Hung == 0 && unrecorded != 0
 	}
 	if wrong {
 		r.Verdict = check.Unknown
-		r.Detail = fmt.Sprintf("the tester's own counts differ: history %+v, judge %v, live %+v; please report this", h, judged, live)
+		r.Detail = fmt.Sprintf("the tester's own counts differ: history %+v, judge %+v, live %+v; please report this", h, judged, live)
 	}
 	return r
 }

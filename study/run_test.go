@@ -262,13 +262,13 @@ func TestAccountingDoubtsTheTester(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counted := map[history.Outcome]int64{
-		history.Committed: figures.Outcomes.Committed, history.Rejected: figures.Outcomes.Rejected,
+	counted := history.Counts{
+		Committed: figures.Outcomes.Committed, Rejected: figures.Outcomes.Rejected,
 	}
 	if got := accounting(figures, counted, &client); got.Verdict != check.Valid {
 		t.Errorf("%+v", got)
 	}
-	live := &report.Counted{Outcomes: report.Outcomes(figures.Outcomes), Attempts: figures.Attempts}
+	live := &report.Counted{Outcomes: figures.Outcomes, Attempts: figures.Attempts}
 	client.Counted = live
 	if got := accounting(figures, counted, &client); got.Verdict != check.Valid {
 		t.Errorf("%+v", got)
@@ -283,7 +283,7 @@ func TestAccountingDoubtsTheTester(t *testing.T) {
 		t.Errorf("an operation that was counted and not recorded was not missed: %+v", got)
 	}
 	client.Counted = nil
-	counted[history.Committed]--
+	counted.Committed--
 	if got := accounting(figures, counted, &client); got.Verdict != check.Unknown {
 		t.Errorf("an operation that was recorded and not judged was not missed: %+v", got)
 	}

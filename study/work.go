@@ -55,7 +55,7 @@ type judgement struct {
 	rates map[string]float64
 	// counted is the operations as the judge counted them. Unknown ones may be
 	// more than the history has: a killed run reserved them without a record.
-	counted map[history.Outcome]int64
+	counted history.Counts
 }
 
 // kind is how runs of one workload are carried out. Each is in a file of its
@@ -146,12 +146,6 @@ func openOn[S interface{ Close() error }, W work](ctx context.Context, s Scenari
 		return nil, errors.Join(err, store.Close())
 	}
 	return w, nil
-}
-
-func byOutcome(committed, rejected, failed, unknown int64) map[history.Outcome]int64 {
-	return map[history.Outcome]int64{
-		history.Committed: committed, history.Rejected: rejected, history.Failed: failed, history.Unknown: unknown,
-	}
 }
 
 // settings are a workload's facts in the report's words.

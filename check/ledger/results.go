@@ -12,7 +12,7 @@ import (
 type Tally struct {
 	// The transfers by what the history says of them. Unknown includes those
 	// whose record never came but which have a row.
-	Committed, Rejected, Failed, Unknown int64
+	history.Counts
 	// UnknownApplied is how many of Unknown have a row.
 	UnknownApplied int64
 	// Rows and Accounts are how many were read.
@@ -243,19 +243,12 @@ func (j *Judge) tally(counts *[1 << 8]int64) Tally {
 	t := Tally{Rows: j.rowsRead, Accounts: j.accountsRead}
 	for i, n := range counts {
 		m := mark(i)
-		switch {
-		case m.has(other) || n == 0:
-		case m.outcome() == history.Committed:
-			t.Committed += n
-		case m.outcome() == history.Rejected:
-			t.Rejected += n
-		case m.outcome() == history.Failed:
-			t.Failed += n
-		case m.has(recorded) || m.rows() > 0:
-			t.Unknown += n
-			if m.rows() > 0 {
-				t.UnknownApplied += n
-			}
+		if m.has(other) || n == 0 || m.outcome() == history.Unknown && !m.has(recorded) && m.rows() == 0 {
+			continue
+		}
+		t.Add(m.outcome(), n)
+		if m.outcome() == history.Unknown && m.rows() > 0 {
+			t.UnknownApplied += n
 		}
 	}
 	return t

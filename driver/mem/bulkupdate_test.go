@@ -95,11 +95,7 @@ func TestAnHonestDatabaseUpdatesAll(t *testing.T) {
 	for seed := range uint64(5) {
 		d := mustBulkUpdate(t, Options{Seed: seed, Timeout: 0.2, Inject: []Injection{{"late-apply", 0.1}}})
 		j := bulkUpdateRun(seed).Valid(t.Context(), t, d.BulkUpdate())
-		total := int64(0)
-		for _, n := range j.Outcomes {
-			total += n
-		}
-		if total != 120 || j.UnknownDone == 0 || len(j.Facts) != 0 || j.Problem != "" {
+		if j.Outcomes.Total() != 120 || j.UnknownDone == 0 || len(j.Facts) != 0 || j.Problem != "" {
 			t.Errorf("seed %d: %+v", seed, j)
 		}
 	}

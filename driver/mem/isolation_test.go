@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/driver/drivertest"
+	"assay/history"
 	"assay/workload"
 	"assay/workload/isolation"
 )
@@ -231,7 +232,7 @@ func TestIsolationRepeatable(t *testing.T) {
 	for _, bug := range IsolationBugs() {
 		o.Inject = append(o.Inject, Injection{bug.Name, 0.05})
 	}
-	run := func(seed uint64) (isolation.Tally, string) {
+	run := func(seed uint64) (history.Counts, string) {
 		o.Seed = seed
 		c := isolation.Defaults()
 		c.Test = "all"

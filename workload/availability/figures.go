@@ -9,10 +9,10 @@ import (
 type Figures struct {
 	// Writes are operations by what they ended as, and Attempts how many
 	// attempts they took. Operations without a record are not among them.
-	Writes   Outcomes `json:"writes"`
-	Attempts int64    `json:"attempts"`
+	Writes   history.Counts `json:"writes"`
+	Attempts int64          `json:"attempts"`
 	// Reads are reads by what they ended as: committed or failed.
-	Reads Outcomes `json:"reads"`
+	Reads history.Counts `json:"reads"`
 	// Rows is how many rows were read back.
 	Rows int64 `json:"rows"`
 	// Lost counts acknowledged inserts that are not there.
@@ -51,27 +51,6 @@ type Figures struct {
 	ReadOutage  Gap `json:"read_outage"`
 }
 
-// Outcomes counts by outcome.
-type Outcomes struct {
-	Committed int64 `json:"committed"`
-	Rejected  int64 `json:"rejected"`
-	Failed    int64 `json:"failed"`
-	Unknown   int64 `json:"unknown"`
-}
-
-func (o *Outcomes) add(outcome history.Outcome) {
-	switch outcome {
-	case history.Committed:
-		o.Committed++
-	case history.Rejected:
-		o.Rejected++
-	case history.Failed:
-		o.Failed++
-	default:
-		o.Unknown++
-	}
-}
-
 // Gap is a time without success, since the start of the run.
 type Gap struct {
 	From int64 `json:"from_ns"`
@@ -88,7 +67,7 @@ func (f *Figures) write(op *history.Op) {
 		f.HungWrites++
 	}
 	if op.Last {
-		f.Writes.add(op.Final)
+		f.Writes.Add(op.Final, 1)
 	}
 }
 
@@ -101,7 +80,7 @@ func (f *Figures) read(op *history.Op) {
 	if outcome != history.Committed {
 		outcome = history.Failed // it has no effect
 	}
-	f.Reads.add(outcome)
+	f.Reads.Add(outcome, 1)
 }
 
 func (f *Figures) stale(age int64) {

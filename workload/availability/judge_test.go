@@ -398,8 +398,8 @@ func TestFigures(t *testing.T) {
 	late.Outcome, late.Final, late.Values, late.End, late.Error = history.Unknown, history.Unknown, nil, 90*ms, load.ClassHung
 	got := s.judge(t).Figures
 	want := Figures{
-		Writes: Outcomes{Committed: 4, Unknown: 2, Failed: 2}, Attempts: 10,
-		Reads: Outcomes{Committed: 5, Failed: 1}, Rows: 7,
+		Writes: history.Counts{Committed: 4, Unknown: 2, Failed: 2}, Attempts: 10,
+		Reads: history.Counts{Committed: 5, Failed: 1}, Rows: 7,
 		Lost: 1, Duplicates: 1, Surplus: 1, UnknownDone: 1, FailedDone: 1, Unrecorded: 1,
 		Stale: 2, StaleBy: 40 * ms, Missed: 1, Probes: 1,
 		HungWrites: 1, HungReads: 1, LongestWrite: 9 * ms, LongestRead: 32 * ms,

@@ -47,7 +47,7 @@ type Judgement struct {
 	// Problem says why facts are missing; empty if none are.
 	Problem string
 	// Outcomes are operations by what they ended as.
-	Outcomes map[history.Outcome]int64
+	Outcomes history.Counts
 	// UnknownDone counts users whose documents are as an update of unknown end
 	// has set them.
 	UnknownDone int64
@@ -67,7 +67,7 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 	j := &judge{
 		config: config, documents: NewDocuments(config, seed), evidence: e, books: b,
 		state: check.Result{Name: CheckDocuments}, counts: check.Result{Name: CheckCounts},
-		out: Judgement{Outcomes: map[history.Outcome]int64{}, Facts: map[string][]Fact{}},
+		out: Judgement{Facts: map[string][]Fact{}},
 	}
 	for _, step := range []func() error{j.readHistory, j.readState, j.readWaits} {
 		if err := step(); err != nil {
@@ -115,7 +115,7 @@ func (j *judge) readHistory() error {
 				j.count(op, unsure[op.Client] == op.Seq+1)
 			}
 			if op.Last {
-				j.out.Outcomes[op.Final]++
+				j.out.Outcomes.Add(op.Final, 1)
 			}
 			return nil
 		},

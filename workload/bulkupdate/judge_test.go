@@ -221,7 +221,7 @@ func TestARepeatedUpdateMayFindItsWorkDone(t *testing.T) {
 		if got := j.Results[1].Found > 0; got != wrong || j.Results[0].Verdict != check.Valid {
 			t.Errorf("%d changed: %+v", changed, j.Results)
 		}
-		if j.Outcomes[history.Committed] != 6 || j.Outcomes[history.Unknown] != 0 {
+		if j.Outcomes.Committed != 6 || j.Outcomes.Unknown != 0 {
 			t.Errorf("outcomes %v", j.Outcomes)
 		}
 	}

@@ -33,7 +33,7 @@ type Evidence struct {
 // Figures are what is counted beside the verdicts.
 type Figures struct {
 	// Outcomes counts operations of all kinds by what they ended as.
-	Outcomes map[history.Outcome]int64
+	Outcomes history.Counts
 	// Rows and RawBytes are the rows read back and the bytes of their bare
 	// values; Size is what the database says that they take.
 	Rows, RawBytes int64
@@ -76,7 +76,7 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 		config: config, evidence: e, queries: queries{NewGenerator(config, seed), config},
 		batches: make([]history.Outcome, config.batches()), recorded: make([]bool, config.batches()),
 		ingest: check.Result{Name: CheckIngest}, answers: check.Result{Name: CheckAnswers},
-		figures: Figures{Outcomes: map[history.Outcome]int64{}, Rounds: map[string]RoundFigures{}},
+		figures: Figures{Rounds: map[string]RoundFigures{}},
 	}
 	for _, step := range []func() error{j.readWrites, j.readState, j.readAnswers} {
 		if err := step(); err != nil {
@@ -118,7 +118,7 @@ func (j *judge) readWrites() error {
 		if !op.Last {
 			return j.malformed(op, "was repeated, which this workload does not do")
 		}
-		j.figures.Outcomes[op.Final]++
+		j.figures.Outcomes.Add(op.Final, 1)
 		if op.Kind != KindInsert {
 			return nil
 		}

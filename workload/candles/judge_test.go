@@ -148,7 +148,7 @@ func TestAllIsWell(t *testing.T) {
 	want(t, j, check.Valid, check.Valid)
 	f := j.Figures
 	if f.Rows != 1003 || f.Size.Tables != 2 || f.Rounds["day, first"].Rows != 1003 || f.Rounds["ingest"].Rows != 1003 ||
-		f.Rounds["quick, first"].Answers != 40 || f.Outcomes[history.Committed] != 21+40+20+2 {
+		f.Rounds["quick, first"].Answers != 40 || f.Outcomes.Committed != 21+40+20+2 {
 		t.Errorf("%+v", f)
 	}
 }

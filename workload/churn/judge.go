@@ -75,7 +75,7 @@ type Judgement struct {
 	// Problem says why some of that is not known; empty if all is.
 	Problem string
 	// Outcomes are operations by what they ended as.
-	Outcomes map[history.Outcome]int64
+	Outcomes history.Counts
 }
 
 // Judge judges a run by its files alone, so that it can be done again at any
@@ -88,7 +88,7 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 	j := &judge{
 		rows: rows{config, seed}, evidence: e, seen: make([]uint64, (config.Cycles+1)*config.Rows/64+1),
 		ends: map[stage]history.Outcome{},
-		out:  Judgement{Result: check.Result{Name: CheckRows}, Facts: map[string][]Fact{}, Sizes: map[string]Size{}, Outcomes: map[history.Outcome]int64{}},
+		out:  Judgement{Result: check.Result{Name: CheckRows}, Facts: map[string][]Fact{}, Sizes: map[string]Size{}},
 	}
 	for _, step := range []func() error{j.readHistory, j.readState, j.readSizes} {
 		if err := step(); err != nil {
@@ -136,7 +136,7 @@ func (j *judge) readHistory() error {
 			}
 		}
 		if op.Last {
-			j.out.Outcomes[op.Final]++
+			j.out.Outcomes.Add(op.Final, 1)
 		}
 		return nil
 	}})
@@ -221,7 +221,7 @@ func (j *judge) find(kind string, id int64, what string) {
 
 // conclude looks for what must be there and is not, and gives the verdict.
 func (j *judge) conclude() {
-	r, committed := &j.out.Result, j.out.Outcomes[history.Committed]
+	r, committed := &j.out.Result, j.out.Outcomes.Committed
 	if j.missing == "" {
 		for id := int64(1); id <= (j.rows.config.Cycles+1)*j.rows.config.Rows; id++ {
 			cycle, place, ok := j.rows.split(id)

@@ -33,7 +33,7 @@ type Figures struct {
 // Flow is what operations of one kind came to.
 type Flow struct {
 	// Outcomes counts all of the run by what they ended as.
-	Outcomes Outcomes
+	Outcomes history.Counts
 	// PerSecond is the committed ones that ended in the measured part over its
 	// length, Max the most in one of its whole seconds.
 	PerSecond, Max float64
@@ -42,26 +42,10 @@ type Flow struct {
 	MeanMillis, P50Millis, P95Millis, P99Millis, MaxMillis float64
 }
 
-// Outcomes counts by outcome.
-type Outcomes struct{ Committed, Rejected, Failed, Unknown int64 }
-
-func (o *Outcomes) add(outcome history.Outcome) {
-	switch outcome {
-	case history.Committed:
-		o.Committed++
-	case history.Rejected:
-		o.Rejected++
-	case history.Failed:
-		o.Failed++
-	default:
-		o.Unknown++
-	}
-}
-
 // pace gathers a Flow.
 type pace struct {
 	from, to  int64
-	outcomes  Outcomes
+	outcomes  history.Counts
 	committed int64
 	seconds   perSecond
 	times     *hdrhistogram.Histogram // microseconds
@@ -75,7 +59,7 @@ func (p *pace) op(op *history.Op) {
 	if !op.Last {
 		return
 	}
-	p.outcomes.add(op.Final)
+	p.outcomes.Add(op.Final, 1)
 	if op.Final != history.Committed {
 		return
 	}

@@ -40,7 +40,7 @@ type books struct {
 	kept   durability
 	groups phantoms
 	pairs  skews
-	tally  Tally
+	tally  history.Counts
 
 	ended int64 // when the last attempt ended
 	ops   []Op
@@ -81,22 +81,9 @@ func (b *books) progress(op *history.Op) error {
 	p.seq, p.attempt, p.over, p.ended = op.Seq, op.Attempt, op.Last, op.End
 	b.ended = max(b.ended, op.End)
 	if op.Last {
-		b.tally.count(op.Final)
+		b.tally.Add(op.Final, 1)
 	}
 	return nil
-}
-
-func (t *Tally) count(o history.Outcome) {
-	switch o {
-	case history.Committed:
-		t.Committed++
-	case history.Rejected:
-		t.Rejected++
-	case history.Failed:
-		t.Failed++
-	default:
-		t.Unknown++
-	}
 }
 
 // unrecorded says whether an attempt may have been made though it has no

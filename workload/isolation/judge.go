@@ -18,13 +18,9 @@ type Judgement struct {
 	Report *cycle.Report
 	// Model is what the run was held against.
 	Model cycle.Model
-	Tally Tally
-}
-
-// Tally counts the operations by what they ended as. Unknown ones may be more
-// than the history has: those without a record of which an element was read.
-type Tally struct {
-	Committed, Rejected, Failed, Unknown int64
+	// Tally counts the operations by what they ended as. Unknown ones may be more
+	// than the history has: those without a record of which an element was read.
+	Tally history.Counts
 }
 
 // Evidence names the files that a run is judged by, and what is known beside

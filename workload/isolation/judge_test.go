@@ -152,7 +152,7 @@ func TestCleanRun(t *testing.T) {
 	_ = s.state.list(2, []int64{a, b + 1})
 	_ = s.state.list(4, []int64{c})
 	j := s.want(verdicts(valid, valid))
-	if j.Tally != (Tally{Committed: 3, Failed: 1, Unknown: 1}) || j.Model != cycle.StrictSerializable {
+	if j.Tally != (history.Counts{Committed: 3, Failed: 1, Unknown: 1}) || j.Model != cycle.StrictSerializable {
 		t.Errorf("%+v", j)
 	}
 	if size := j.Report.Size; size.Transactions != 6 || size.Committed != 4 || size.Unknown != 1 {
@@ -245,7 +245,7 @@ func TestEarlierAttemptIsATransactionOfItsOwn(t *testing.T) {
 		_ = s.state.list(2, []int64{first, second})
 		if name == "unknown" {
 			s.want(verdicts(valid, valid))
-		} else if j := s.want(verdicts(violated, valid), "G1a"); j.Tally != (Tally{Committed: 2}) {
+		} else if j := s.want(verdicts(violated, valid), "G1a"); j.Tally != (history.Counts{Committed: 2}) {
 			t.Errorf("%+v", j.Tally)
 		}
 	}
