@@ -503,7 +503,7 @@ func TestIsolationStandbyGivenUp(t *testing.T) {
 	}
 	parameter("synchronous_commit", "local")(local)
 	loader := openIsolation(t, workload.Target{Address: local.String()})
-	if err := loader.Create(ctx, workload.Mark{Workload: "isolation"}); err != nil {
+	if err := loader.Create(ctx, workload.Mark{Run: "desk", Workload: "isolation"}); err != nil {
 		t.Fatal(err)
 	}
 	d := &desk{t, ctx, openIsolation(t, workload.Target{Address: node.Address()})}
