@@ -2,7 +2,7 @@
 # (--cluster) need server programs and root on the host: see the README.
 #
 #   docker build -t assay .
-#   docker run --rm -e ASSAY_DB -v "$PWD/runs:/work/runs" assay run bank
+#   docker run --rm -e ASSAY_DB -v "$PWD/runs:/data/runs" assay run bank
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -12,5 +12,5 @@ RUN make build
 
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /src/assay /usr/local/bin/assay
-WORKDIR /work
+WORKDIR /data
 ENTRYPOINT ["/usr/local/bin/assay"]
