@@ -104,22 +104,15 @@ func TestReasonsForAnInvalidMeasurement(t *testing.T) {
 			s.Load.Ops, s.Load.Duration, s.Load.Rate, s.Load.Arrivals = 0, 1200*time.Millisecond, 1000, load.Uniform
 		}},
 		{"many errors", "too many errors:", func(s *Scenario) { s.Database = "mem://?timeout=0.4" }},
-		{"more clients than can be scheduled", "client saturated: its 10000 clients waited", func(s *Scenario) {
-			s.Load.Clients, s.Load.Ops, s.Load.Duration = 10_000, 0, 2*time.Second
-		}},
 		{"nothing committed", "nothing committed:", func(s *Scenario) { s.Database = "mem://?timeout=1" }},
 	}
 	for _, test := range tests {
 		s := small("mem://", 1, 5000)
 		test.change(&s)
 		out := carryOut(t, s)
-		// What else the machine does decides how long clients wait for a processor.
-		for try := 1; try < 5 && !strings.Contains("\n"+reasons(out.Result), "\n"+test.reason); try++ {
-			out = carryOut(t, s)
-		}
 		r := out.Result
 		if r.Measurement.Verdict != invalid || !strings.Contains("\n"+reasons(r), "\n"+test.reason) {
-			t.Errorf("%s: %s, %q", test.name, r.Measurement.Verdict, r.Measurement.Reasons)
+			t.Errorf("%s: %s, %q; client %+v", test.name, r.Measurement.Verdict, r.Measurement.Reasons, r.Client)
 		}
 		if r.Verdict == check.Violated {
 			t.Errorf("%s: an honest database was convicted: %s", test.name, details(r))

@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -59,18 +60,41 @@ func (d *dialer) DialHost(ctx context.Context, host *gocql.HostInfo) (*gocql.Dia
 // explained is an encrypted connection whose first error is remembered: with TLS
 // 1.3 a node refuses a client's certificate after the client's side of the
 // handshake, and gocql may tell of the end of the connection without the reason.
+// The alert itself may be lost: a node that closes with bytes of ours unread
+// resets the connection.
 type explained struct {
 	net.Conn
-	seen *refusals
+	seen     *refusals
+	answered atomic.Bool // a byte has come from the node
 }
 
 // Read implements net.Conn.
 func (e *explained) Read(p []byte) (int, error) {
 	n, err := e.Conn.Read(p)
-	if err != nil {
-		e.seen.note("", e.seen.handshakeOf(err))
+	if n > 0 {
+		e.answered.Store(true)
 	}
+	e.note(err)
 	return n, err
+}
+
+// Write implements net.Conn.
+func (e *explained) Write(p []byte) (int, error) {
+	n, err := e.Conn.Write(p)
+	e.note(err)
+	return n, err
+}
+
+func (e *explained) note(err error) {
+	if err == nil {
+		return
+	}
+	text := e.seen.handshakeOf(err)
+	if text == "" && isClosed(err) && !e.answered.Load() {
+		e.seen.noteClosed()
+		return
+	}
+	e.seen.note("", text)
 }
 
 // nameOf is what the certificate of the node with this IP address is to be for:
@@ -151,11 +175,26 @@ func (r *refusals) handshakeOf(err error) string {
 	if text, ok := encryption.Reason(err, encryption.TakenAdvice("tls=false")); ok {
 		return text
 	}
-	closed := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || strings.HasSuffix(err.Error(), io.EOF.Error())
-	if closed && !r.encrypted {
+	if isClosed(err) && !r.encrypted {
 		return "it closes the connection, as a node does that takes encrypted connections only: tls=true&tlsCAFile=FILE asks for one"
 	}
 	return ""
+}
+
+// isClosed reports whether an error is the other side's end of a connection.
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || strings.HasSuffix(err.Error(), io.EOF.Error())
+}
+
+// noteClosed keeps that a node closed an encrypted connection before it
+// answered anything, unless a better reason is known.
+func (r *refusals) noteClosed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.handshake == "" {
+		r.handshake = "it closes the connection right after the TLS handshake, as a node does that does not trust the client's certificate: " +
+			"give one that it trusts as " + encryption.TakenAdvice("").Certificate
+	}
 }
 
 // reasons are why a user was refused, and why a handshake failed.
