@@ -38,7 +38,7 @@ lint:
 
 # Without the packages whose tests start real servers or take their time.
 unit:
-	$(GO) test -timeout 10m $$($(GO) list ./... | grep -v -e /cluster -e /driver/ -e /study -e /cmd/)
+	$(GO) test -timeout 10m $$($(GO) list ./... | grep -v -e /cluster -e /driver/ -e /runner -e /cmd/)
 
 # Each fuzz test for some inputs; `go test -fuzz NAME PACKAGE` goes on for longer.
 # A number and not a time: at the end of its time Go before 1.27 may take its own
@@ -55,7 +55,7 @@ fuzz:
 
 .PHONY: trust
 trust:
-	$(GO) test ./study -count=1 -timeout 2h -run TestTrust -v -trust.seeds=100 -trust.honest=500
+	$(GO) test ./runner -count=1 -timeout 2h -run TestTrust -v -trust.seeds=100 -trust.honest=500
 
 figures:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -56,8 +56,8 @@ var mayImport = map[string][]string{
 	"fault":                      {"cluster", "cluster/machine", "quantity", "spelling"},
 	"report":                     {"history", "measure", "check"},
 	"catalog":                    {"spelling", "workload", "workload/bank", "driver/...", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn"},
-	"study":                      {"catalog", "cluster", "workload", "workload/bank", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances", "quantity", "pressure"},
-	"cmd/assay":                  {"spelling", "catalog", "study", "report", "serve", "workload", "workload/bank", "load", "history", "measure", "check", "check/cycle", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "history/exchange", "cluster", "fault"},
+	"runner":                     {"catalog", "cluster", "workload", "workload/bank", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances", "quantity", "pressure"},
+	"cmd/assay":                  {"spelling", "catalog", "runner", "report", "serve", "workload", "workload/bank", "load", "history", "measure", "check", "check/cycle", "workload/isolation", "workload/availability", "workload/entity", "workload/candles", "workload/bulkupdate", "workload/churn", "history/exchange", "cluster", "fault"},
 }
 
 // What only tests may import beside that: a driver's own tests start servers
@@ -76,7 +76,7 @@ var testsMayImport = map[string][]string{
 	"serve":               {"driver/mem"},
 	"driver/cassandra":    {"driver/drivertest", "cluster"},
 	"driver/foundationdb": {"driver/drivertest"},
-	"study":               {"driver/mem", "driver/sqlite", "driver/drivertest", "serve"},
+	"runner":              {"driver/mem", "driver/sqlite", "driver/drivertest", "serve"},
 	"cmd/assay":           {"cluster", "driver/drivertest"},
 }
 

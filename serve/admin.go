@@ -53,12 +53,12 @@ func (s *Service) mark(w http.ResponseWriter, r *http.Request) {
 	defer s.schema.RUnlock()
 	find := s.store.Find
 	if r.URL.Query().Get("rows") == "no" {
-		find = func(ctx context.Context) (*workload.Remains, error) {
-			mark, err := s.store.Mark(ctx)
+		find = func(ctx context.Context) (*workload.Leftover, error) {
+			mark, err := s.store.Marker(ctx)
 			if mark == nil || err != nil {
 				return nil, err
 			}
-			return &workload.Remains{Mark: *mark}, nil
+			return &workload.Leftover{Marker: *mark}, nil
 		}
 	}
 	found, err := find(ctx)
@@ -67,19 +67,19 @@ func (s *Service) mark(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var answer struct {
-		Found bool          `json:"found"`
-		Mark  workload.Mark `json:"mark"`
-		Rows  int64         `json:"rows"`
+		Found bool            `json:"found"`
+		Mark  workload.Marker `json:"mark"`
+		Rows  int64           `json:"rows"`
 	}
 	if found != nil {
-		answer.Found, answer.Mark, answer.Rows = true, found.Mark, found.Rows
+		answer.Found, answer.Mark, answer.Rows = true, found.Marker, found.Rows
 	}
 	answerJSON(w, http.StatusOK, answer)
 }
 
 // create is PUT /admin/schema: an empty table under the mark in the body.
 func (s *Service) create(w http.ResponseWriter, r *http.Request) {
-	var mark workload.Mark
+	var mark workload.Marker
 	if p := readJSON(w, r, &mark); p != nil {
 		answerProblem(w, p)
 		return

@@ -97,7 +97,7 @@ func New(ctx context.Context, store entity.Store, o Options) (*Service, error) {
 		return nil, err
 	}
 	if found == nil {
-		err := store.Create(ctx, workload.Mark{Run: uuid.NewString(), Workload: "entity", Version: o.Version,
+		err := store.Create(ctx, workload.Marker{Run: uuid.NewString(), Workload: "entity", Version: o.Version,
 			Created: time.Now().UTC().Truncate(time.Second), Loaded: true})
 		if err != nil {
 			return nil, err

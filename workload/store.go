@@ -19,10 +19,10 @@ type Store interface {
 	// Find returns what an earlier run left under our mark, or nil if there is
 	// none. It changes nothing. Something of our name without our mark gives
 	// *ForeignError. A lease alone is nothing.
-	Find(ctx context.Context) (*Remains, error)
+	Find(ctx context.Context) (*Leftover, error)
 
-	// Mark is Find without counting.
-	Mark(ctx context.Context) (*Mark, error)
+	// Marker is Find without counting.
+	Marker(ctx context.Context) (*Marker, error)
 
 	// Settle returns when nothing that a session of this run started is still
 	// in flight inside the database, so that no operation can take effect any

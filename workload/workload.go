@@ -41,9 +41,9 @@ const (
 	ReadNearest            = "nearest"
 )
 
-// Mark is how assay knows a schema as its own. A driver stores it inside what
+// Marker is how assay knows a schema as its own. A driver stores it inside what
 // it creates and looks for it before it drops or changes anything.
-type Mark struct {
+type Marker struct {
 	// Run identifies the run that created the schema.
 	Run string `json:"run"`
 	// Workload is the workload's name.
@@ -58,9 +58,9 @@ type Mark struct {
 	Loaded bool `json:"loaded"`
 }
 
-// Remains describes what an earlier run left behind under our mark.
-type Remains struct {
-	Mark Mark
+// Leftover describes what an earlier run left behind under our mark.
+type Leftover struct {
+	Marker Marker
 	// Rows is how many rows (accounts) are there.
 	Rows int64
 }

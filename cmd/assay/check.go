@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/check"
-	"assay/study"
+	"assay/runner"
 )
 
 // checkFlags are the flags of assay check.
@@ -81,7 +81,7 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 		return err
 	}
 	progress := newProgress(cmd.ErrOrStderr(), f.mute)
-	outcome, err := study.Recheck(cmd.Context(), path, study.RecheckOptions{
+	outcome, err := runner.Recheck(cmd.Context(), path, runner.RecheckOptions{
 		Version: version, Database: db, Again: cmd.Flags().Changed("db"), Model: f.model, Progress: progress,
 	})
 	progress.close()
@@ -99,7 +99,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	if f.db != "" {
 		return usageError{fmt.Errorf("--db goes with a run's folder; %s is a file", path)}
 	}
-	o := study.ForeignOptions{Model: f.model, Initial: f.initial, Timeout: f.timeout}
+	o := runner.ForeignOptions{Model: f.model, Initial: f.initial, Timeout: f.timeout}
 	if cmd.Flags().Changed("initial") && f.initial == "" {
 		return usageError{errors.New(`--initial "" cannot be used; want a value as EDN writes it, such as nil, 0 or :word`)}
 	}
@@ -110,7 +110,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 		}
 		o.Total = &total
 	}
-	answer, err := study.CheckForeign(cmd.Context(), path, o)
+	answer, err := runner.CheckForeign(cmd.Context(), path, o)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	}
 }
 
-func foreignText(out io.Writer, path string, a study.Foreign) error {
+func foreignText(out io.Writer, path string, a runner.Foreign) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: a history of kind %s, written as %s\n%s\n", path, a.Kind, a.Format, a.Detail)
 	for _, e := range a.Evidence {
@@ -167,7 +167,7 @@ func foreignText(out io.Writer, path string, a study.Foreign) error {
 
 // foreignVerdict says what was missed. That the vendor promises it is not known
 // of another tool's history.
-func foreignVerdict(a study.Foreign, verdict string) string {
+func foreignVerdict(a runner.Foreign, verdict string) string {
 	if a.Reason != "" {
 		verdict += ": " + a.Reason
 	}

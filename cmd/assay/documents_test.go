@@ -61,7 +61,7 @@ var documented = []documentedRule{
 	{pattern: `^make (test|trust|build|install|servers|check)\b`, far: notRun, why: "it runs or builds what this test is a part of; the Makefile must have the target"},
 	{pattern: `^sudo make install\b`, far: notRun, why: "it writes outside of the repository"},
 	{pattern: `^scripts/\S+\.py`, far: notRun, why: "it takes hours; the script must be there"},
-	{pattern: `^go test \./study .*-trust\.seeds=1000`, far: notRun, why: "a thousand runs; TestTrust itself is run with fewer seeds"},
+	{pattern: `^go test \./runner .*-trust\.seeds=1000`, far: notRun, why: "a thousand runs; TestTrust itself is run with fewer seeds"},
 	{pattern: `^(pip install|locust) `, far: notRun, why: "another program, from a registry"},
 	{pattern: `^curl -s http://127\.0\.0\.1:8080/openapi\.json$`, far: notRun, why: "TestDocumentedService asks for it"},
 	{pattern: `^assay run entity --db http://127\.0\.0\.1:8080`, far: notRun, why: "TestDocumentedService runs it"},

@@ -16,7 +16,7 @@ import (
 	"assay/load"
 	"assay/measure"
 	"assay/report"
-	"assay/study"
+	"assay/runner"
 	"assay/workload"
 )
 
@@ -66,17 +66,17 @@ func codeOf(err error) int {
 		plan      *load.PlanError
 		scheme    *catalog.SchemeError
 		threshold *measure.ThresholdError
-		scenario  *study.ScenarioError
-		folder    *study.FolderError
+		scenario  *runner.ScenarioError
+		folder    *runner.FolderError
 		format    *history.FormatError
-		input     *study.InputError
+		input     *runner.InputError
 		spec      *cluster.SpecError
 		holder    holderError
 		grammar   *fault.ParseError
 		goal      *fault.TargetError
 		schedule  *fault.ScheduleError
 		noPrimary *cluster.NoPrimaryError
-		cut       *study.InterruptedError
+		cut       *runner.InterruptedError
 	)
 	switch {
 	case errors.As(err, &cut):

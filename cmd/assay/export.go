@@ -9,7 +9,7 @@ import (
 
 	"assay/history"
 	"assay/history/exchange"
-	"assay/study"
+	"assay/runner"
 )
 
 func newExport() *cobra.Command {
@@ -29,7 +29,7 @@ each attempt an operation of its own, and a last read of everything.`,
 				return usageError{fmt.Errorf("--format %q is none of edn, json", format)}
 			}
 			if out == "-" {
-				return study.Export(args[0], cmd.OutOrStdout(), form)
+				return runner.Export(args[0], cmd.OutOrStdout(), form)
 			}
 			file, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if errors.Is(err, os.ErrExist) {
@@ -38,7 +38,7 @@ each attempt an operation of its own, and a last read of everything.`,
 			if err != nil {
 				return &history.WriteError{Path: out, Err: err}
 			}
-			if err = errors.Join(study.Export(args[0], file, form), file.Close()); err != nil {
+			if err = errors.Join(runner.Export(args[0], file, form), file.Close()); err != nil {
 				return errors.Join(err, os.Remove(out))
 			}
 			return nil

@@ -12,7 +12,7 @@ import (
 
 	"assay/catalog"
 	"assay/load"
-	"assay/study"
+	"assay/runner"
 	"assay/workload"
 	"assay/workload/availability"
 )
@@ -40,7 +40,7 @@ func (p perSecond) Type() string { return "per-second" }
 
 // runFlags are the flags that every workload shares.
 type runFlags struct {
-	scenario     study.Scenario
+	scenario     runner.Scenario
 	scenarioFile string
 	db           string
 	out, servers string
@@ -49,7 +49,7 @@ type runFlags struct {
 
 // newRunFlags returns the flags of a workload with their defaults.
 func newRunFlags(workload string) *runFlags {
-	f := &runFlags{scenario: study.Defaults()}
+	f := &runFlags{scenario: runner.Defaults()}
 	f.scenario.Workload = workload
 	return f
 }
@@ -89,7 +89,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 
 // resolve turns the flags into the scenario. With --scenario, the file's values
 // stand where no flag was given.
-func (f *runFlags) resolve(cmd *cobra.Command) (study.Scenario, error) {
+func (f *runFlags) resolve(cmd *cobra.Command) (runner.Scenario, error) {
 	set := cmd.Flags().Changed
 	if f.scenarioFile != "" {
 		return f.fromFile(cmd)
@@ -105,7 +105,7 @@ func (f *runFlags) resolve(cmd *cobra.Command) (study.Scenario, error) {
 }
 
 // finish fills what does not come from one flag alone.
-func (f *runFlags) finish(cmd *cobra.Command, s study.Scenario) (study.Scenario, error) {
+func (f *runFlags) finish(cmd *cobra.Command, s runner.Scenario) (runner.Scenario, error) {
 	if s.Load.Rate > 0 && s.Load.Arrivals == load.Closed {
 		s.Load.Arrivals = load.Poisson
 	}
@@ -135,13 +135,13 @@ func (f *runFlags) finish(cmd *cobra.Command, s study.Scenario) (study.Scenario,
 }
 
 // fromFile sets the given flags again, on top of the file's values.
-func (f *runFlags) fromFile(cmd *cobra.Command) (study.Scenario, error) {
-	base, err := study.ReadScenario(f.scenarioFile)
+func (f *runFlags) fromFile(cmd *cobra.Command) (runner.Scenario, error) {
+	base, err := runner.ReadScenario(f.scenarioFile)
 	if err != nil {
-		return study.Scenario{}, err
+		return runner.Scenario{}, err
 	}
 	if base.Workload != f.scenario.Workload {
-		return study.Scenario{}, usageError{fmt.Errorf("scenario %s is of workload %s; write assay run %s", f.scenarioFile, base.Workload, base.Workload)}
+		return runner.Scenario{}, usageError{fmt.Errorf("scenario %s is of workload %s; write assay run %s", f.scenarioFile, base.Workload, base.Workload)}
 	}
 	again := &runFlags{scenario: base}
 	twin := &cobra.Command{Use: cmd.Use}
@@ -159,7 +159,7 @@ func (f *runFlags) fromFile(cmd *cobra.Command) (study.Scenario, error) {
 		failed = target.Value.Set(flag.Value.String())
 	})
 	if failed != nil {
-		return study.Scenario{}, usageError{failed}
+		return runner.Scenario{}, usageError{failed}
 	}
 	if cmd.Flags().Changed("duration") {
 		again.scenario.Load.Ops = 0

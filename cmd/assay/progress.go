@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"assay/measure"
-	"assay/study"
+	"assay/runner"
 )
 
 // progress shows on standard error how a run goes: a bar while rows are
@@ -37,7 +37,7 @@ func (s silence) Note(text string)                            { fmt.Fprintln(s.o
 func (silence) close()                                        {}
 
 type closingProgress interface {
-	study.Progress
+	runner.Progress
 	close()
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/report"
-	"assay/study"
+	"assay/runner"
 )
 
 func newReport() *cobra.Command {
@@ -23,7 +23,7 @@ again. Nothing is measured or judged anew; for that see assay check.`,
 			if !slices.Contains([]string{"text", "markdown", "json", "html"}, format) {
 				return usageError{fmt.Errorf("--format %q is none of text, markdown, json, html", format)}
 			}
-			outcome, unwritten := study.Report(args[0])
+			outcome, unwritten := runner.Report(args[0])
 			if outcome.Result == nil {
 				return unwritten
 			}

@@ -9,7 +9,7 @@ import (
 
 	"assay/catalog"
 	"assay/report"
-	"assay/study"
+	"assay/runner"
 )
 
 func newRun(version string) *cobra.Command {
@@ -63,7 +63,7 @@ type useless struct {
 // complete has the command refuse the flags that are of no use to its workload
 // and run the scenario of the others. plan, if it is not nil, says what the
 // workload makes of it.
-func (f *runFlags) complete(cmd *cobra.Command, version string, no useless, plan func(*study.Scenario)) *cobra.Command {
+func (f *runFlags) complete(cmd *cobra.Command, version string, no useless, plan func(*runner.Scenario)) *cobra.Command {
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		for _, name := range no.flags {
@@ -87,9 +87,9 @@ func (f *runFlags) complete(cmd *cobra.Command, version string, no useless, plan
 	return cmd
 }
 
-func runScenario(cmd *cobra.Command, version string, s study.Scenario, f *runFlags) error {
+func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFlags) error {
 	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
-	outcome, err := study.Run(cmd.Context(), s, study.Options{
+	outcome, err := runner.Run(cmd.Context(), s, runner.Options{
 		Version: version, Out: f.out, Servers: f.servers, Progress: progress,
 	})
 	progress.close()
@@ -101,7 +101,7 @@ func runScenario(cmd *cobra.Command, version string, s study.Scenario, f *runFla
 
 // show prints a result in the form that was asked for and returns the error
 // that carries its exit code.
-func show(out io.Writer, o study.Outcome, asJSON, quiet bool) error {
+func show(out io.Writer, o runner.Outcome, asJSON, quiet bool) error {
 	var err error
 	switch {
 	case asJSON:

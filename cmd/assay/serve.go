@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
+	"assay/runner"
 	"assay/serve"
-	"assay/study"
 	"assay/workload"
 	"assay/workload/entity"
 )
@@ -74,7 +74,7 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
 	if workload.Redacted(f.db) {
 		return usageError{errors.New("the database's address is without its password; give the whole one")}
 	}
-	if f.db, err = study.WithOptions(f.db, f.parameters); err != nil {
+	if f.db, err = runner.WithOptions(f.db, f.parameters); err != nil {
 		return err
 	}
 	store, err := f.open(ctx)

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
-	"assay/study"
+	"assay/runner"
 	"assay/workload/bulkupdate"
 )
 
@@ -36,5 +36,5 @@ that was acknowledged has left it, and none may have reached a part only.`,
 	return f.complete(cmd, version, useless{
 		flags: []string{"clients", "rate", "arrivals", "duration", "ops", "warmup", "ramp"},
 		why:   "has no meaning in this workload: --workers says how many work, --users how much there is to do",
-	}, func(s *study.Scenario) { s.Load = bulkupdate.Plan(s.BulkUpdate, s.Load) })
+	}, func(s *runner.Scenario) { s.Load = bulkupdate.Plan(s.BulkUpdate, s.Load) })
 }

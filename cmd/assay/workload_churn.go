@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
-	"assay/study"
+	"assay/runner"
 	"assay/workload/churn"
 )
 
@@ -36,5 +36,5 @@ the rows that should be there must be there, as they were inserted.`,
 	return f.complete(cmd, version, useless{
 		flags: []string{"rate", "arrivals", "duration", "ops", "warmup", "ramp"},
 		why:   "has no meaning in this workload: --rows and --cycles say how much there is to do",
-	}, func(s *study.Scenario) { s.Load = churn.Plan(s.Churn, s.Load) })
+	}, func(s *runner.Scenario) { s.Load = churn.Plan(s.Churn, s.Load) })
 }

@@ -74,7 +74,7 @@ func (s *availabilityStore) Promise() string {
 }
 
 // Find implements availability.Store.
-func (s *availabilityStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *availabilityStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	m, err := s.mark(ctx)
 	if m == nil || err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (s *availabilityStore) Find(ctx context.Context) (*workload.Remains, error)
 	if err != nil {
 		return nil, err
 	}
-	return &workload.Remains{Mark: *m, Rows: rows}, nil
+	return &workload.Leftover{Marker: *m, Rows: rows}, nil
 }
 
 // Read implements availability.Store; see scan for what is seen.

@@ -119,7 +119,7 @@ func (s *candleStore) Engines(context.Context) (names []string, err error) {
 }
 
 // Create implements candles.Store.
-func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string) error {
+func (s *candleStore) Create(ctx context.Context, m workload.Marker, engine string) error {
 	engines, _ := s.Engines(ctx)
 	found, err := candles.FindEngine(engine, engines)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string
 func (s *candleStore) Eventual() bool { return !s.quorums() && len(s.session.GetHosts()) > 1 }
 
 // Find implements candles.Store.
-func (s *candleStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *candleStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	m, err := s.mark(ctx)
 	if m == nil || err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (s *candleStore) Find(ctx context.Context) (*workload.Remains, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workload.Remains{Mark: *m, Rows: rows}, nil
+	return &workload.Leftover{Marker: *m, Rows: rows}, nil
 }
 
 // rowsIn counts by pages: a count(*) of a large table takes longer than a

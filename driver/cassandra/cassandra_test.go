@@ -157,11 +157,11 @@ func testDescription(t *testing.T, address string) {
 func testOwnTables(t *testing.T, address string) {
 	ctx := t.Context()
 	store := closing(t, address+"Mine")
-	mark := workload.Mark{Run: "it's", Workload: "availability", Created: time.Now().UTC(), Loaded: true}
+	mark := workload.Marker{Run: "it's", Workload: "availability", Created: time.Now().UTC(), Loaded: true}
 	if err := store.Create(ctx, mark); err != nil {
 		t.Fatal(err)
 	}
-	if remains, err := store.Find(ctx); err != nil || remains == nil || remains.Mark.Run != "it's" {
+	if remains, err := store.Find(ctx); err != nil || remains == nil || remains.Marker.Run != "it's" {
 		t.Errorf("found %+v, %v", remains, err)
 	}
 	admin(t, address, `CREATE TABLE "Mine".theirs (id int PRIMARY KEY)`)
@@ -195,7 +195,7 @@ func testSilentNode(t *testing.T, server string) {
 			t.Error(err)
 		}
 	})
-	if err := store.Create(t.Context(), workload.Mark{Run: "silent", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
+	if err := store.Create(t.Context(), workload.Marker{Run: "silent", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
 	session, err := store.Session(t.Context())

@@ -92,7 +92,7 @@ func describedTLS(t *testing.T, address string) (string, error) {
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	if err := store.Create(ctx, workload.Mark{Run: "tls", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
+	if err := store.Create(ctx, workload.Marker{Run: "tls", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
 	product, err := store.Describe(ctx)

@@ -72,7 +72,7 @@ func (s *entityStore) Promise() string {
 }
 
 // Find implements entity.Store.
-func (s *entityStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *entityStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	m, err := s.mark(ctx)
 	if m == nil || err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (s *entityStore) Find(ctx context.Context) (*workload.Remains, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workload.Remains{Mark: *m, Rows: rows}, nil
+	return &workload.Leftover{Marker: *m, Rows: rows}, nil
 }
 
 // Settle implements entity.Store, as availabilityStore.Settle does for its

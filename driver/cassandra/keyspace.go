@@ -73,7 +73,7 @@ func (k *keyspace) rowsOf(ctx context.Context, doing, statement string, values [
 // mark returns the mark, nil if there is no keyspace of our name or nothing in it
 // but a lease, and *workload.ForeignError if there is one without a mark, or with a table that
 // is not ours.
-func (k *keyspace) mark(ctx context.Context) (*workload.Mark, error) {
+func (k *keyspace) mark(ctx context.Context) (*workload.Marker, error) {
 	there := false
 	var name string
 	if err := k.rowsOf(ctx, "look for the keyspace", "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?",
@@ -89,7 +89,7 @@ func (k *keyspace) mark(ctx context.Context) (*workload.Mark, error) {
 	if _, leased := comments[leaseTable]; leased && len(comments) == 1 {
 		return nil, nil
 	}
-	var m workload.Mark
+	var m workload.Marker
 	if err := json.Unmarshal([]byte(comments[markTable]), &m); err != nil || m.Workload == "" {
 		return nil, k.foreign("")
 	}
@@ -121,13 +121,13 @@ func (k *keyspace) mustMark(ctx context.Context) error {
 	return err
 }
 
-// Mark reads the mark.
-func (k *keyspace) Mark(ctx context.Context) (*workload.Mark, error) { return k.mark(ctx) }
+// Marker reads the mark.
+func (k *keyspace) Marker(ctx context.Context) (*workload.Marker, error) { return k.mark(ctx) }
 
 // Create makes the keyspace and its tables, after dropping what an earlier run
 // left under our mark, and returns when all nodes that are known agree on the
 // schema.
-func (k *keyspace) Create(ctx context.Context, m workload.Mark) error {
+func (k *keyspace) Create(ctx context.Context, m workload.Marker) error {
 	if err := k.clear(ctx); err != nil {
 		return err
 	}

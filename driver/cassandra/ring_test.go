@@ -80,7 +80,7 @@ func testNodesDie(t *testing.T, c *cluster.Cassandra) {
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
 	store := closing(t, c.Address())
-	if err := store.Create(ctx, workload.Mark{Run: "dies", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
+	if err := store.Create(ctx, workload.Marker{Run: "dies", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
 	w := &crew{t: t, store: store, book: drivertest.NewRows()}

@@ -95,7 +95,7 @@ func (s *shelf) create(store availability.Store, run string) {
 // check settles and compares what was answered with what is there.
 func (s *shelf) check() { s.t.Helper(); s.book.Check(s.ctx, s.t, s.store) }
 
-func availabilityMark(run string) workload.Mark { return loadedMark("availability", run) }
+func availabilityMark(run string) workload.Marker { return loadedMark("availability", run) }
 
 // readRows is a Store's Read.
 func readRows(store availability.Store) reading {

@@ -123,7 +123,7 @@ func (p *place) check() Snapshot {
 	return p.ledger.Check(p.ctx, p.t, p.store)
 }
 
-func bankMark(run string, rows int) workload.Mark { return markOf("bank", run, rows) }
+func bankMark(run string, rows int) workload.Marker { return markOf("bank", run, rows) }
 
 // readBooks is a Store's Read, of accounts and rows alike.
 func readBooks(store bank.Store) reading {

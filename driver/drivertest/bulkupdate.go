@@ -81,7 +81,7 @@ func emptyRack(t *testing.T, h BulkUpdate) *rack {
 	return &rack{h: h, hold: empty(t, harness[bulkupdate.Store]{h.Open, h.MakeForeign, h.ForeignIntact, h.Secret})}
 }
 
-func (r *rack) mark(run string) workload.Mark {
+func (r *rack) mark(run string) workload.Marker {
 	return markOf("bulkupdate", run, int(r.documents.Len()))
 }
 

@@ -74,7 +74,7 @@ func newTape(t *testing.T, h Candles) *tape {
 		hold: empty(t, harness[candles.Store]{open: h.Open, makeForeign: h.MakeForeign, foreignIntact: h.ForeignIntact})}
 }
 
-func candleMark(run string) workload.Mark { return loadedMark("candles", run) }
+func candleMark(run string) workload.Marker { return loadedMark("candles", run) }
 
 // readCandles is a Store's Read.
 func readCandles(store candles.Store) reading {

@@ -60,7 +60,7 @@ func emptyHeap(t *testing.T, h Churn) *heap {
 	return &heap{h: h, want: map[int64]string{}, hold: empty(t, harness[churn.Store]{h.Open, h.MakeForeign, h.ForeignIntact, h.Secret})}
 }
 
-func churnMark(run string) workload.Mark { return loadedMark("churn", run) }
+func churnMark(run string) workload.Marker { return loadedMark("churn", run) }
 
 // readHeap is a Store's Read.
 func readHeap(store churn.Store) reading {

@@ -94,7 +94,7 @@ func (h Entity) network(t *testing.T) *keyedNetwork[entity.Entity] {
 	}
 }
 
-func entityMark(run string) workload.Mark { return loadedMark("entity", run) }
+func entityMark(run string) workload.Marker { return loadedMark("entity", run) }
 
 // readEntities is a Store's Read.
 func readEntities(store entity.Store) reading {

@@ -61,15 +61,15 @@ func (o *hold[S]) closing(store S) S {
 
 // markOf has characters that a careless driver trips over, and a time that
 // every database can hold.
-func markOf(name, run string, rows int) workload.Mark {
-	return workload.Mark{
+func markOf(name, run string, rows int) workload.Marker {
+	return workload.Marker{
 		Run: run, Workload: name, Version: `v1'";--é`, Rows: int64(rows),
 		Created: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC),
 	}
 }
 
 // loadedMark is the mark of a workload that has nothing to load.
-func loadedMark(name, run string) workload.Mark {
+func loadedMark(name, run string) workload.Marker {
 	mark := markOf(name, run, 0)
 	mark.Loaded = true
 	return mark
@@ -111,14 +111,14 @@ func (o *hold[S]) findNothing() {
 const anyRows = -1
 
 // mustFind looks with the hold's Store and with a new one.
-func (o *hold[S]) mustFind(mark workload.Mark, rows int64) {
+func (o *hold[S]) mustFind(mark workload.Marker, rows int64) {
 	o.t.Helper()
 	for _, store := range []S{o.store, o.open()} {
 		remains, err := store.Find(o.ctx)
 		if err != nil || remains == nil {
 			o.t.Fatalf("Find: %+v, %v; want %+v", remains, err, mark)
 		}
-		got := remains.Mark
+		got := remains.Marker
 		if _, offset := got.Created.Zone(); offset != 0 || !got.Created.Equal(mark.Created) {
 			o.t.Errorf("Find: created %v, want %v", got.Created, mark.Created)
 		}
@@ -200,7 +200,7 @@ func (o *hold[S]) foreign(create func(S) error) {
 	o.harness.makeForeign(o.t)
 	for name, attempt := range map[string]func(S) error{
 		"Find":      func(s S) error { _, err := s.Find(o.ctx); return err },
-		"Mark":      func(s S) error { _, err := s.Mark(o.ctx); return err },
+		"Marker":    func(s S) error { _, err := s.Marker(o.ctx); return err },
 		"TakeLease": func(s S) error { return s.TakeLease(o.ctx, holderOf("one"), longLease, "") },
 		"Create":    create,
 		"Drop":      func(s S) error { return s.Drop(o.ctx) },

@@ -89,7 +89,7 @@ func newRoom(t *testing.T, h Isolation) *room {
 	return r
 }
 
-func (r *room) create(store isolation.Store, mark workload.Mark) {
+func (r *room) create(store isolation.Store, mark workload.Marker) {
 	r.t.Helper()
 	if err := store.Create(r.ctx, mark); err != nil {
 		r.t.Fatalf("Create: %v", err)
@@ -100,7 +100,7 @@ func (r *room) create(store isolation.Store, mark workload.Mark) {
 // check settles and compares what was answered with what is there.
 func (r *room) check() { r.t.Helper(); r.trace.Check(r.ctx, r.t, r.store) }
 
-func isolationMark(run string) workload.Mark { return loadedMark("isolation", run) }
+func isolationMark(run string) workload.Marker { return loadedMark("isolation", run) }
 
 // readThings is a Store's Read, of lists and registers alike.
 func readThings(store isolation.Store) reading {

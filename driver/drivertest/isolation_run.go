@@ -42,7 +42,7 @@ func (run IsolationRun) Do(ctx context.Context, store isolation.Store, path stri
 	if err != nil {
 		return err
 	}
-	if err := w.Create(ctx, workload.Mark{Run: "judged", Workload: "isolation", Created: time.Now().UTC()}); err != nil {
+	if err := w.Create(ctx, workload.Marker{Run: "judged", Workload: "isolation", Created: time.Now().UTC()}); err != nil {
 		return err
 	}
 	writer, err := history.Create(path, history.Header{Run: "judged"})

@@ -86,7 +86,7 @@ func (o *tenancy[S]) lease(s S, run string) {
 // mark wants the mark of this run; empty for none.
 func (o *tenancy[S]) mark(s S, run string) {
 	o.t.Helper()
-	m, err := s.Mark(o.ctx)
+	m, err := s.Marker(o.ctx)
 	if err != nil || (m == nil) != (run == "") || m != nil && m.Run != run {
 		o.t.Errorf("Mark: %+v, %v; want that of %q", m, err, run)
 	}

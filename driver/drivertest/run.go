@@ -16,7 +16,7 @@ import (
 // phases are those of a workload's Work that a short run goes through.
 type phases interface {
 	Rows() int64
-	Create(ctx context.Context, mark workload.Mark) error
+	Create(ctx context.Context, mark workload.Marker) error
 	Load(ctx context.Context, loaded func(done, total int64)) error
 	Settle(ctx context.Context) error
 	Save(ctx context.Context, folder string, read func(rows int64)) error
@@ -34,7 +34,7 @@ func carryOut(ctx context.Context, t testing.TB, name string, w phases, work fun
 	}
 	folder = t.TempDir()
 	recorded = filepath.Join(folder, "history")
-	must("Create", w.Create(ctx, workload.Mark{Run: "judged", Workload: name, Created: time.Now().UTC(), Rows: w.Rows()}))
+	must("Create", w.Create(ctx, workload.Marker{Run: "judged", Workload: name, Created: time.Now().UTC(), Rows: w.Rows()}))
 	must("Load", w.Load(ctx, func(int64, int64) {}))
 	writer, err := history.Create(recorded, history.Header{Run: "judged", Workload: name})
 	must("create the history", err)

@@ -74,7 +74,7 @@ func (s *candleStore) Engines(ctx context.Context) ([]string, error) {
 }
 
 // Create implements candles.Store.
-func (s *candleStore) Create(ctx context.Context, mark workload.Mark, engine string) error {
+func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine string) error {
 	if engine != "" {
 		there, err := s.Engines(ctx)
 		if err != nil {

@@ -168,7 +168,7 @@ func TestLargeBatchOfCandles(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := store.Create(ctx, workload.Mark{Run: "run", Workload: "candles", Created: time.Now().UTC(), Loaded: true}, ""); err != nil {
+	if err := store.Create(ctx, workload.Marker{Run: "run", Workload: "candles", Created: time.Now().UTC(), Loaded: true}, ""); err != nil {
 		t.Fatal(err)
 	}
 	config := candles.Defaults()
@@ -250,7 +250,7 @@ func TestBarrier(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := store.Create(ctx, workload.Mark{Run: "run", Workload: "bank", Created: time.Now().UTC()}); err != nil {
+	if err := store.Create(ctx, workload.Marker{Run: "run", Workload: "bank", Created: time.Now().UTC()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 10}, {ID: 2}}); err != nil {
@@ -292,7 +292,7 @@ func TestReadInSeveralTransactions(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := store.Create(ctx, workload.Mark{Run: "run", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
+	if err := store.Create(ctx, workload.Marker{Run: "run", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
 	const rows, batch = 20_000, 2000 // far more than one answer of the server holds

@@ -188,12 +188,12 @@ func readList(value []byte, into []int64) ([]int64, error) {
 
 // encodeMark and decodeMark are the value of the mark's key. What is no mark of
 // ours is not decoded.
-func encodeMark(m workload.Mark) ([]byte, error) {
+func encodeMark(m workload.Marker) ([]byte, error) {
 	m.Created = m.Created.UTC()
 	return json.Marshal(m)
 }
 
-func decodeMark(value []byte) (m workload.Mark, ok bool) {
+func decodeMark(value []byte) (m workload.Marker, ok bool) {
 	err := json.Unmarshal(value, &m)
 	m.Created = m.Created.UTC()
 	return m, err == nil && m.Workload != ""

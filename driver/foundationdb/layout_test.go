@@ -164,7 +164,7 @@ func TestValues(t *testing.T) {
 }
 
 func TestMark(t *testing.T) {
-	mark := workload.Mark{Run: "run", Workload: "bank", Version: `v1'";--é`, Rows: 1 << 60, Loaded: true,
+	mark := workload.Marker{Run: "run", Workload: "bank", Version: `v1'";--é`, Rows: 1 << 60, Loaded: true,
 		Created: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.FixedZone("east", 3600))}
 	value, err := encodeMark(mark)
 	if err != nil {

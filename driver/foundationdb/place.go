@@ -51,7 +51,7 @@ func (p *place) foreign() error {
 
 // readMark returns nil if there is no key under the prefix but the lease's, and
 // *workload.ForeignError if there are others and no mark.
-func (p *place) readMark(t *transaction) (*workload.Mark, error) {
+func (p *place) readMark(t *transaction) (*workload.Marker, error) {
 	value, err := t.Get(fdb.Key(p.mark())).Get()
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (p *place) clear(t *transaction) {
 }
 
 // ours is readMark, with *workload.NoSchemaError if there is nothing.
-func (p *place) ours(t *transaction) (*workload.Mark, error) {
+func (p *place) ours(t *transaction) (*workload.Marker, error) {
 	mark, err := p.readMark(t)
 	if err == nil && mark == nil {
 		err = &workload.NoSchemaError{Name: p.name}
@@ -164,7 +164,7 @@ func wait(ctx context.Context, d time.Duration) error {
 
 // Create clears the prefix, but for the lease, and sets the mark, in one
 // transaction. Clearing a range costs the same whatever it holds.
-func (p *place) Create(ctx context.Context, mark workload.Mark) error {
+func (p *place) Create(ctx context.Context, mark workload.Marker) error {
 	value, err := encodeMark(mark)
 	if err != nil {
 		return fmt.Errorf("foundationdb: create: %w", err)
@@ -218,7 +218,7 @@ func (p *place) Drop(ctx context.Context) error {
 }
 
 // Find looks for the mark and counts the rows of the first table.
-func (p *place) Find(ctx context.Context) (*workload.Remains, error) {
+func (p *place) Find(ctx context.Context) (*workload.Leftover, error) {
 	mark, err := p.look(ctx, "find", p.readMark)
 	if mark == nil || err != nil {
 		return nil, err
@@ -227,16 +227,16 @@ func (p *place) Find(ctx context.Context) (*workload.Remains, error) {
 	if err != nil {
 		return nil, explain(ctx, "find", err)
 	}
-	return &workload.Remains{Mark: *mark, Rows: rows}, nil
+	return &workload.Leftover{Marker: *mark, Rows: rows}, nil
 }
 
 // Mark looks for the mark.
-func (p *place) Mark(ctx context.Context) (*workload.Mark, error) {
+func (p *place) Marker(ctx context.Context) (*workload.Marker, error) {
 	return p.look(ctx, "find", p.readMark)
 }
 
 // look reads the mark in a transaction of its own.
-func (p *place) look(ctx context.Context, doing string, read func(*transaction) (*workload.Mark, error)) (*workload.Mark, error) {
+func (p *place) look(ctx context.Context, doing string, read func(*transaction) (*workload.Marker, error)) (*workload.Marker, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil {
 		return nil, explain(ctx, doing, err)

@@ -170,7 +170,7 @@ func OpenCandles(_ context.Context, target workload.Target) (candles.Store, erro
 func (s *candleStore) Engines(context.Context) ([]string, error) { return []string{candleEngine}, nil }
 
 // Create implements candles.Store.
-func (s *candleStore) Create(ctx context.Context, mark workload.Mark, engine string) error {
+func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine string) error {
 	if _, err := candles.FindEngine(engine, []string{candleEngine}); err != nil {
 		return err
 	}

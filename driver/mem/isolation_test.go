@@ -271,7 +271,7 @@ func TestTableOfBugs(t *testing.T) {
 func TestVersionsAreForgotten(t *testing.T) {
 	d := mustIsolation(t, Options{})
 	s := d.Isolation()
-	if err := s.Create(t.Context(), workload.Mark{}); err != nil {
+	if err := s.Create(t.Context(), workload.Marker{}); err != nil {
 		t.Fatal(err)
 	}
 	n, err := s.Session(t.Context())
@@ -298,7 +298,7 @@ func BenchmarkIsolation(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := s.Create(b.Context(), workload.Mark{}); err != nil {
+	if err := s.Create(b.Context(), workload.Marker{}); err != nil {
 		b.Fatal(err)
 	}
 	n, err := s.Session(b.Context())

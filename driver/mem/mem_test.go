@@ -55,7 +55,7 @@ func TestEachOpenIsItsOwnDatabase(t *testing.T) {
 	target := workload.Target{Address: "mem://"}
 	a, errA := OpenBank(t.Context(), target)
 	b, errB := OpenBank(t.Context(), target)
-	if err := errors.Join(errA, errB, a.Create(t.Context(), workload.Mark{Run: "a"})); err != nil {
+	if err := errors.Join(errA, errB, a.Create(t.Context(), workload.Marker{Run: "a"})); err != nil {
 		t.Fatal(err)
 	}
 	if remains, err := b.Find(t.Context()); remains != nil || err != nil {
@@ -138,7 +138,7 @@ func newBench(t testing.TB, o Options, n int64) *bench {
 		accounts = append(accounts, bank.Account{ID: id, Balance: 1000})
 	}
 	b := &bench{Database: d, store: d.Bank(), ledger: drivertest.NewLedger(accounts)}
-	err = errors.Join(b.store.Create(t.Context(), workload.Mark{}), b.store.LoadAccounts(t.Context(), accounts), b.store.FinishLoad(t.Context()))
+	err = errors.Join(b.store.Create(t.Context(), workload.Marker{}), b.store.LoadAccounts(t.Context(), accounts), b.store.FinishLoad(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}

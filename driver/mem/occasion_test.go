@@ -13,7 +13,7 @@ func clients(t *testing.T, bug string, n int) (d *Multiversion, sessions []*vers
 	t.Helper()
 	d = mustIsolation(t, Options{Seed: 1, Inject: []Injection{{bug, 1}}})
 	s := d.Isolation()
-	if err := s.Create(t.Context(), workload.Mark{}); err != nil {
+	if err := s.Create(t.Context(), workload.Marker{}); err != nil {
 		t.Fatal(err)
 	}
 	for range n {

@@ -22,7 +22,7 @@ func newShell(s *site, h held) shell { return shell{s, h, new(workload.Taken)} }
 type held interface {
 	// reset empties the schema.
 	reset()
-	// count is how many rows workload.Remains has.
+	// count is how many rows workload.Leftover has.
 	count() int64
 	// settle has happen now what was to happen later.
 	settle()
@@ -45,18 +45,18 @@ func (s *shell) ready() error { return s.locked(true, func() error { return nil 
 func (s *shell) Describe(context.Context) (workload.Product, error) { return s.site.describe(), nil }
 
 // Find implements the Stores.
-func (s *shell) Find(context.Context) (remains *workload.Remains, err error) {
+func (s *shell) Find(context.Context) (remains *workload.Leftover, err error) {
 	err = s.locked(false, func() error {
 		if s.site.mark != nil {
-			remains = &workload.Remains{Mark: *s.site.mark, Rows: s.held.count()}
+			remains = &workload.Leftover{Marker: *s.site.mark, Rows: s.held.count()}
 		}
 		return nil
 	})
 	return remains, err
 }
 
-// Mark implements the Stores.
-func (s *shell) Mark(context.Context) (mark *workload.Mark, err error) {
+// Marker implements the Stores.
+func (s *shell) Marker(context.Context) (mark *workload.Marker, err error) {
 	err = s.locked(false, func() error {
 		if s.site.mark != nil {
 			found := *s.site.mark
@@ -68,7 +68,7 @@ func (s *shell) Mark(context.Context) (mark *workload.Mark, err error) {
 }
 
 // Create implements the Stores.
-func (s *shell) Create(_ context.Context, mark workload.Mark) error {
+func (s *shell) Create(_ context.Context, mark workload.Marker) error {
 	return s.locked(false, func() error {
 		if err := s.admit(); err != nil {
 			return err

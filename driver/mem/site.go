@@ -18,9 +18,9 @@ type site struct {
 
 	mu      sync.Mutex
 	chance  *rand.Rand
-	foreign bool           // somebody else's: for tests of the refusal
-	mark    *workload.Mark // nil while there is no schema
-	lease   *lease         // nil while nobody has it
+	foreign bool             // somebody else's: for tests of the refusal
+	mark    *workload.Marker // nil while there is no schema
+	lease   *lease           // nil while nobody has it
 	// calls counts transactions since Create, for what is to happen later.
 	calls uint64
 }

@@ -77,7 +77,7 @@ func testRefused(t *testing.T, set *cluster.MongoDB) {
 func testFewRights(t *testing.T, set *cluster.MongoDB) {
 	ctx := patiently(t)
 	store := closing(t, mustOpen(t, withUser(set, "clerk", rightPassword)))
-	if err := errors.Join(store.Create(ctx, workload.Mark{Run: "one", Workload: "bank"}),
+	if err := errors.Join(store.Create(ctx, workload.Marker{Run: "one", Workload: "bank"}),
 		store.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 10}, {ID: 2, Balance: 10}}), store.FinishLoad(ctx)); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func testFewRights(t *testing.T, set *cluster.MongoDB) {
 // command.
 func testNoRights(t *testing.T, set *cluster.MongoDB) {
 	store := closing(t, mustOpen(t, set.Address()))
-	if err := store.Create(patiently(t), workload.Mark{}); err == nil || classOf(err) != classUnauthorized {
+	if err := store.Create(patiently(t), workload.Marker{}); err == nil || classOf(err) != classUnauthorized {
 		t.Errorf("Create without a user: %v", err)
 	}
 }

@@ -199,7 +199,7 @@ func described(w *writeconcern.WriteConcern) string {
 }
 
 // Find implements availability.Store.
-func (s *availabilityStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *availabilityStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, s.rows)
 }
 
@@ -210,7 +210,7 @@ const everywhereBound = 30 * time.Second
 // every member that can be reached is waited for, so that reads find the
 // collection wherever they go. Without it they would find no row, which is no
 // error.
-func (s *availabilityStore) Create(ctx context.Context, m workload.Mark) error {
+func (s *availabilityStore) Create(ctx context.Context, m workload.Marker) error {
 	if err := s.place.Create(ctx, m); err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func TestAvailabilityOfASet(t *testing.T) {
 		store := openAvailability(t, workload.Target{Address: set.Address(), Read: workload.ReadSecondaryPreferred})
 		defer store.Close()
 		ctx := patiently(t)
-		if err := store.Create(ctx, workload.Mark{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
+		if err := store.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		session, err := store.Session(ctx)

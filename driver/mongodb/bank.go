@@ -60,7 +60,7 @@ func (s *bankStore) Describe(ctx context.Context) (workload.Product, error) {
 }
 
 // Find implements bank.Store.
-func (s *bankStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *bankStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, s.accounts)
 }
 

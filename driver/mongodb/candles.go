@@ -49,7 +49,7 @@ func (s *candleStore) Engines(context.Context) ([]string, error) {
 }
 
 // Create implements candles.Store.
-func (s *candleStore) Create(ctx context.Context, m workload.Mark, engine string) error {
+func (s *candleStore) Create(ctx context.Context, m workload.Marker, engine string) error {
 	engines, _ := s.Engines(ctx)
 	found, err := candles.FindEngine(engine, engines)
 	if err != nil {

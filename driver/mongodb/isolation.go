@@ -79,13 +79,13 @@ func (s *isolationStore) Promise() string {
 }
 
 // Find implements isolation.Store.
-func (s *isolationStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *isolationStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, s.collections...)
 }
 
 // Create implements isolation.Store. The index lets a group be counted without
 // a look at all rows of the run.
-func (s *isolationStore) Create(ctx context.Context, m workload.Mark) error {
+func (s *isolationStore) Create(ctx context.Context, m workload.Marker) error {
 	if err := s.place.Create(ctx, m); err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func sitDown(t *testing.T, set *cluster.MongoDB, options string) *desk {
 			t.Error(err)
 		}
 	})
-	if err := d.store.Create(d.ctx, workload.Mark{Run: "desk", Workload: "isolation"}); err != nil {
+	if err := d.store.Create(d.ctx, workload.Marker{Run: "desk", Workload: "isolation"}); err != nil {
 		t.Fatal(err)
 	}
 	return d

@@ -147,8 +147,8 @@ func (s *place) ReleaseLease(ctx context.Context, token string) error {
 	return nil
 }
 
-// Mark reads the mark.
-func (s *place) Mark(ctx context.Context) (*workload.Mark, error) { return s.mark(ctx) }
+// Marker reads the mark.
+func (s *place) Marker(ctx context.Context) (*workload.Marker, error) { return s.mark(ctx) }
 
 // dropLease drops the collection of the lease.
 func (s *place) dropLease(ctx context.Context) error {

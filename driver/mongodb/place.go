@@ -61,7 +61,7 @@ func openPlace(ctx context.Context, target workload.Target, workloadName string,
 	return p, nil
 }
 
-// mark is a workload.Mark in the database.
+// mark is a workload.Marker in the database.
 type mark struct {
 	ID       string    `bson:"_id"`
 	Run      string    `bson:"run"`
@@ -79,7 +79,7 @@ const markID = "assay"
 // *workload.ForeignError if there is something without a mark. An empty
 // collection for marks, alone, is what is left when creation ends at its very
 // first step; it counts as nothing. So does a lease.
-func (s *place) mark(ctx context.Context) (*workload.Mark, error) {
+func (s *place) mark(ctx context.Context) (*workload.Marker, error) {
 	names, err := s.database.ListCollectionNames(ctx, bson.D{})
 	if err != nil {
 		return nil, failed("list the collections", err)
@@ -95,7 +95,7 @@ func (s *place) mark(ctx context.Context) (*workload.Mark, error) {
 	var m mark
 	err = s.marks.FindOne(ctx, bson.D{{Key: "_id", Value: markID}}).Decode(&m)
 	if err == nil {
-		return &workload.Mark{Run: m.Run, Workload: m.Workload, Version: m.Version, Created: m.Created.UTC(),
+		return &workload.Marker{Run: m.Run, Workload: m.Workload, Version: m.Version, Created: m.Created.UTC(),
 			Rows: m.Rows, Loaded: m.Loaded}, nil
 	}
 	foreign := &workload.ForeignError{Name: "database " + s.database.Name(),
@@ -131,12 +131,12 @@ func (s *place) missing() error {
 }
 
 // find reads the mark and counts the documents of these collections together.
-func (s *place) find(ctx context.Context, counted ...*mongo.Collection) (*workload.Remains, error) {
+func (s *place) find(ctx context.Context, counted ...*mongo.Collection) (*workload.Leftover, error) {
 	m, err := s.mark(ctx)
 	if m == nil || err != nil {
 		return nil, err
 	}
-	remains := &workload.Remains{Mark: *m}
+	remains := &workload.Leftover{Marker: *m}
 	for _, c := range counted {
 		n, err := c.CountDocuments(ctx, bson.D{})
 		if err != nil {
@@ -152,10 +152,10 @@ func (s *place) find(ctx context.Context, counted ...*mongo.Collection) (*worklo
 // interrupted at, what is there is known as ours. The collections are made
 // beforehand since not every transaction can make them, and are sharded, where
 // that is asked for, while they are empty. The mark is never sharded.
-func (s *place) Create(ctx context.Context, m workload.Mark) error { return s.create(ctx, m) }
+func (s *place) Create(ctx context.Context, m workload.Marker) error { return s.create(ctx, m) }
 
 // create is Create, of collections with these options.
-func (s *place) create(ctx context.Context, m workload.Mark, o ...options.Lister[options.CreateCollectionOptions]) error {
+func (s *place) create(ctx context.Context, m workload.Marker, o ...options.Lister[options.CreateCollectionOptions]) error {
 	if err := s.clear(ctx); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func loaded(t *testing.T, set *cluster.MongoDB, balances ...int64) (*bankStore, 
 		accounts = append(accounts, bank.Account{ID: int64(i + 1), Balance: balance})
 	}
 	ctx := patiently(t)
-	if err := errors.Join(store.Create(ctx, workload.Mark{Run: "test", Workload: "bank"}),
+	if err := errors.Join(store.Create(ctx, workload.Marker{Run: "test", Workload: "bank"}),
 		store.LoadAccounts(ctx, accounts), store.FinishLoad(ctx)); err != nil {
 		t.Fatal(err)
 	}

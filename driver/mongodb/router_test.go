@@ -66,7 +66,7 @@ func TestStandIn(t *testing.T) {
 func testRouterChurn(t *testing.T, _ *cluster.MongoDB, router *standIn) {
 	ctx := patiently(t)
 	store := opening(OpenChurn, router.address()+"?shard=hashed")(t)
-	if err := store.Create(ctx, workload.Mark{Loaded: true}); err != nil {
+	if err := store.Create(ctx, workload.Marker{Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
 	session, err := store.Session(ctx)
@@ -99,7 +99,7 @@ func testRouterChurn(t *testing.T, _ *cluster.MongoDB, router *standIn) {
 
 // creator is what all Stores but that of candles have in common.
 type creator interface {
-	Create(context.Context, workload.Mark) error
+	Create(context.Context, workload.Marker) error
 	Drop(context.Context) error
 	Close() error
 }
@@ -110,7 +110,7 @@ func made(t *testing.T, store creator, err error) {
 		t.Fatal(err)
 	}
 	ctx := patiently(t)
-	if err := errors.Join(store.Create(ctx, workload.Mark{Loaded: true}), store.Drop(ctx), store.Close()); err != nil {
+	if err := errors.Join(store.Create(ctx, workload.Marker{Loaded: true}), store.Drop(ctx), store.Close()); err != nil {
 		t.Error(err)
 	}
 }
@@ -154,7 +154,7 @@ func testWhatIsSharded(t *testing.T, _ *cluster.MongoDB, router *standIn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(store.Create(ctx, workload.Mark{}, "zlib"), store.Drop(ctx), store.Close()); err != nil {
+	if err := errors.Join(store.Create(ctx, workload.Marker{}, "zlib"), store.Drop(ctx), store.Close()); err != nil {
 		t.Error(err)
 	}
 	wantSharding(t, "candles", router.sharding(), sharded("assay_candles.candle"))
@@ -229,7 +229,7 @@ func testRouterDescription(t *testing.T, _ *cluster.MongoDB, router *standIn) {
 func testRouterSettleWaits(t *testing.T, _ *cluster.MongoDB, router *standIn) {
 	ctx := patiently(t)
 	store := closing(t, opening(OpenBank, router.address())(t))
-	if err := errors.Join(store.Create(ctx, workload.Mark{}), store.LoadAccounts(ctx, []bank.Account{{ID: 1}, {ID: 2}})); err != nil {
+	if err := errors.Join(store.Create(ctx, workload.Marker{}), store.LoadAccounts(ctx, []bank.Account{{ID: 1}, {ID: 2}})); err != nil {
 		t.Fatal(err)
 	}
 	x, err := store.transactor(ctx)
@@ -266,7 +266,7 @@ func testRouterGone(t *testing.T, set *cluster.MongoDB, router *standIn) {
 	other := startStandIn(t, set.HostPort(0), 0)
 	both := strings.TrimSuffix(router.address(), "/") + "," + strings.TrimPrefix(other.address(), "mongodb://")
 	store := opening(OpenAvailability, both)(t)
-	if err := store.Create(ctx, workload.Mark{}); err != nil {
+	if err := store.Create(ctx, workload.Marker{}); err != nil {
 		t.Fatal(err)
 	}
 	other.close()

@@ -73,18 +73,18 @@ func testInterruptedCreation(t *testing.T, set *cluster.MongoDB) {
 	if remains, err := store.Find(ctx); remains != nil || err != nil {
 		t.Errorf("an empty collection for marks: %+v, %v; want nothing", remains, err)
 	}
-	if err := store.Create(ctx, workload.Mark{Run: "one", Workload: "bank"}); err != nil {
+	if err := store.Create(ctx, workload.Marker{Run: "one", Workload: "bank"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{transferCollection, accountCollection} {
 		if err := plain.Collection(name).Drop(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if remains, err := store.Find(ctx); err != nil || remains == nil || remains.Mark.Run != "one" || remains.Rows != 0 {
+		if remains, err := store.Find(ctx); err != nil || remains == nil || remains.Marker.Run != "one" || remains.Rows != 0 {
 			t.Errorf("without %s: %+v, %v", name, remains, err)
 		}
 	}
-	if err := store.Create(ctx, workload.Mark{Run: "two", Workload: "bank"}); err != nil {
+	if err := store.Create(ctx, workload.Marker{Run: "two", Workload: "bank"}); err != nil {
 		t.Errorf("Create over it: %v", err)
 	}
 	if err := store.Drop(ctx); err != nil {
@@ -104,7 +104,7 @@ func testForeignMark(t *testing.T, set *cluster.MongoDB) {
 		if _, err := plain.Collection(markCollection).InsertOne(ctx, document); err != nil {
 			t.Fatal(err)
 		}
-		for name, err := range map[string]error{"Create": store.Create(ctx, workload.Mark{}), "Drop": store.Drop(ctx)} {
+		for name, err := range map[string]error{"Create": store.Create(ctx, workload.Marker{}), "Drop": store.Drop(ctx)} {
 			if !errors.As(err, new(*workload.ForeignError)) {
 				t.Errorf("%s with %v: %v", name, document, err)
 			}

@@ -69,12 +69,12 @@ func (s *availabilityStore) Promise() string {
 
 // Create implements availability.Store. Galera defines tables on all nodes at the
 // same place in the order of transactions.
-func (s *availabilityStore) Create(ctx context.Context, mark workload.Mark) error {
+func (s *availabilityStore) Create(ctx context.Context, mark workload.Marker) error {
 	return s.create(ctx, mark, availabilityTables())
 }
 
 // Find implements availability.Store.
-func (s *availabilityStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *availabilityStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "entry")
 }
 

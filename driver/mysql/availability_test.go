@@ -67,7 +67,7 @@ func TestIdleConnectionsThatEnd(t *testing.T) {
 	defer cancel()
 	store := openAvailability(t, target())
 	defer store.Close()
-	if err := store.Create(ctx, workload.Mark{Workload: "availability"}); err != nil {
+	if err := store.Create(ctx, workload.Marker{Workload: "availability"}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := store.Session(ctx)

@@ -51,12 +51,12 @@ func bankTables() []table {
 }
 
 // Create implements bank.Store.
-func (s *bankStore) Create(ctx context.Context, mark workload.Mark) error {
+func (s *bankStore) Create(ctx context.Context, mark workload.Marker) error {
 	return s.create(ctx, mark, bankTables())
 }
 
 // Find implements bank.Store.
-func (s *bankStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *bankStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "account")
 }
 

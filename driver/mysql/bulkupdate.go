@@ -39,12 +39,12 @@ func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Sto
 func (s *bulkUpdateStore) Atomic() bool { return true }
 
 // Create implements bulkupdate.Store.
-func (s *bulkUpdateStore) Create(ctx context.Context, mark workload.Mark) error {
+func (s *bulkUpdateStore) Create(ctx context.Context, mark workload.Marker) error {
 	return s.create(ctx, mark, bulkUpdateTables())
 }
 
 // Find implements bulkupdate.Store.
-func (s *bulkUpdateStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *bulkUpdateStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "document")
 }
 

@@ -68,7 +68,7 @@ func (s *candleStore) Engines(ctx context.Context) (names []string, err error) {
 }
 
 // Create implements candles.Store.
-func (s *candleStore) Create(ctx context.Context, mark workload.Mark, engine string) error {
+func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine string) error {
 	engines, err := s.Engines(ctx)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (s *candleStore) Create(ctx context.Context, mark workload.Mark, engine str
 }
 
 // Find implements candles.Store.
-func (s *candleStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *candleStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "candle")
 }
 

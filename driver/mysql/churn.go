@@ -32,12 +32,12 @@ func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error)
 }
 
 // Create implements churn.Store.
-func (s *churnStore) Create(ctx context.Context, mark workload.Mark) error {
+func (s *churnStore) Create(ctx context.Context, mark workload.Marker) error {
 	return s.create(ctx, mark, churnTables())
 }
 
 // Find implements churn.Store.
-func (s *churnStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *churnStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "entry")
 }
 

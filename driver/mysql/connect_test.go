@@ -162,7 +162,7 @@ func TestUserWithoutPrivilege(t *testing.T) {
 	t.Cleanup(func() { exec(t, admin(t), `DROP USER guest@'%'`) })
 	store := openBank(t, target(user("guest", "guest")))
 	defer store.Close()
-	err := store.Create(context.Background(), workload.Mark{Workload: "bank"})
+	err := store.Create(context.Background(), workload.Marker{Workload: "bank"})
 	if err == nil || !strings.Contains(err.Error(), "GRANT ALL ON") {
 		t.Errorf("got %v", err)
 	}
@@ -232,7 +232,7 @@ func TestMarks(t *testing.T) {
 			dropped := store.Drop(ctx)
 			read := store.Read(ctx, func(bank.Account) error { return nil }, func(bank.Entry) error { return nil })
 			if c.foreign {
-				for _, err := range []error{found, dropped, read, store.Create(ctx, workload.Mark{Workload: "bank"})} {
+				for _, err := range []error{found, dropped, read, store.Create(ctx, workload.Marker{Workload: "bank"})} {
 					if !errors.As(err, new(*workload.ForeignError)) {
 						t.Errorf("got %v", err)
 					}
@@ -242,7 +242,7 @@ func TestMarks(t *testing.T) {
 			if remains != nil || found != nil || dropped != nil || !errors.As(read, new(*workload.NoSchemaError)) {
 				t.Errorf("Find: %+v, %v; Drop: %v; Read: %v", remains, found, dropped, read)
 			}
-			if err := store.Create(ctx, workload.Mark{Workload: "bank"}); err != nil {
+			if err := store.Create(ctx, workload.Marker{Workload: "bank"}); err != nil {
 				t.Errorf("Create: %v", err)
 			}
 			if err := store.Drop(ctx); err != nil {

@@ -46,12 +46,12 @@ func (s *entityStore) Promise() string {
 }
 
 // Create implements entity.Store.
-func (s *entityStore) Create(ctx context.Context, mark workload.Mark) error {
+func (s *entityStore) Create(ctx context.Context, mark workload.Marker) error {
 	return s.create(ctx, mark, entityTables())
 }
 
 // Find implements entity.Store.
-func (s *entityStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *entityStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "entity")
 }
 

@@ -191,7 +191,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 // commits meanwhile: it is rolled back, and hears of it at COMMIT.
 func testCertification(t *testing.T, p *troupe) {
 	d := &desk{t, p.ctx, openIsolation(t, target(atHosts(p.HostPort(1))))}
-	if err := d.store.Create(p.ctx, workload.Mark{Workload: "isolation"}); err != nil {
+	if err := d.store.Create(p.ctx, workload.Marker{Workload: "isolation"}); err != nil {
 		t.Fatal(err)
 	}
 	elsewhere := &desk{t, p.ctx, openIsolation(t, target(atHosts(p.HostPort(2)), parameter("wsrep_sync_wait", "7")))}
@@ -326,7 +326,7 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 	if store.Promise() != availability.PromiseLinearizable || plain.Promise() != "" {
 		t.Errorf("promises %q and %q", store.Promise(), plain.Promise())
 	}
-	if err := store.Create(p.ctx, workload.Mark{Workload: "availability"}); err != nil {
+	if err := store.Create(p.ctx, workload.Marker{Workload: "availability"}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := store.Session(p.ctx)
@@ -375,7 +375,7 @@ func testNoQuorum(t *testing.T, p *troupe) {
 	defer session.Close()
 	rows := openAvailability(t, target(p.everywhere())).(*availabilityStore)
 	defer rows.Close()
-	if err := rows.Create(p.ctx, workload.Mark{Workload: "availability"}); err != nil {
+	if err := rows.Create(p.ctx, workload.Marker{Workload: "availability"}); err != nil {
 		t.Fatal(err)
 	}
 	inserter, err := rows.Session(p.ctx)

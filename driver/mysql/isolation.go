@@ -92,12 +92,12 @@ func promised(level, engine string, s server) string {
 func (s *isolationStore) Promise() string { return s.promise }
 
 // Create implements isolation.Store.
-func (s *isolationStore) Create(ctx context.Context, mark workload.Mark) error {
+func (s *isolationStore) Create(ctx context.Context, mark workload.Marker) error {
 	return s.create(ctx, mark, isolationTables())
 }
 
 // Find implements isolation.Store.
-func (s *isolationStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *isolationStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "list", "register", "member", "pair")
 }
 

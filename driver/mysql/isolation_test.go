@@ -81,7 +81,7 @@ func sitDown(t *testing.T, to workload.Target) *desk {
 	t.Cleanup(cancel)
 	engine := parameter("engine", "InnoDB")
 	maker := openIsolation(t, target(engine))
-	if err := maker.Create(ctx, workload.Mark{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
+	if err := maker.Create(ctx, workload.Marker{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

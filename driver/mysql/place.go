@@ -81,7 +81,7 @@ func (p *place) Close() error {
 // when creation or removal ends at the wrong moment, since statements that
 // define data are no part of a transaction; it counts as nothing. So does a lease
 // alone.
-func (p *place) readMark(ctx context.Context, c *conn) (*workload.Mark, error) {
+func (p *place) readMark(ctx context.Context, c *conn) (*workload.Marker, error) {
 	var things, tables, columns int64
 	err := c.one(ctx, `SELECT
 		(SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name <> 'assay_lease') +
@@ -112,7 +112,7 @@ func (p *place) readMark(ctx context.Context, c *conn) (*workload.Mark, error) {
 	if rows == 0 && things == 1 {
 		return nil, nil
 	}
-	var mark workload.Mark
+	var mark workload.Marker
 	if rows != 1 || json.Unmarshal([]byte(content), &mark) != nil || mark.Workload != p.workload {
 		return nil, foreign
 	}
@@ -134,14 +134,14 @@ func (p *place) missing() error {
 }
 
 // find reads the mark and counts the rows of these tables together.
-func (p *place) find(ctx context.Context, tables ...string) (*workload.Remains, error) {
-	var remains *workload.Remains
+func (p *place) find(ctx context.Context, tables ...string) (*workload.Leftover, error) {
+	var remains *workload.Leftover
 	err := p.use(ctx, func(c *conn) error {
 		mark, err := p.readMark(ctx, c)
 		if err != nil || mark == nil {
 			return err
 		}
-		found := &workload.Remains{Mark: *mark}
+		found := &workload.Leftover{Marker: *mark}
 		for _, table := range tables {
 			var n int64
 			err := c.one(ctx, `SELECT count(*) FROM `+p.schema+`.`+table, nil, &n)
@@ -164,7 +164,7 @@ type table struct{ name, columns string }
 
 // create makes the database. The mark comes first and goes last, so that at
 // whatever moment this ends, what is there is known as ours.
-func (p *place) create(ctx context.Context, mark workload.Mark, tables []table) error {
+func (p *place) create(ctx context.Context, mark workload.Marker, tables []table) error {
 	mark.Created = mark.Created.UTC()
 	content, err := json.Marshal(mark)
 	if err != nil {
@@ -280,8 +280,8 @@ func (p *place) drop(ctx context.Context, tables []table) error {
 	})
 }
 
-// Mark reads the mark.
-func (p *place) Mark(ctx context.Context) (mark *workload.Mark, err error) {
+// Marker reads the mark.
+func (p *place) Marker(ctx context.Context) (mark *workload.Marker, err error) {
 	err = p.use(ctx, func(c *conn) error {
 		mark, err = p.readMark(ctx, c)
 		return err

@@ -53,7 +53,7 @@ func setScene(t *testing.T, to workload.Target) *scene {
 
 func load(t *testing.T, ctx context.Context, store bank.Store) {
 	t.Helper()
-	mark := workload.Mark{Run: "provoked", Workload: "bank", Rows: 4, Created: time.Now()}
+	mark := workload.Marker{Run: "provoked", Workload: "bank", Rows: 4, Created: time.Now()}
 	if err := store.Create(ctx, mark); err != nil {
 		t.Fatal(err)
 	}

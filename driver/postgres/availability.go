@@ -128,7 +128,7 @@ func (s *availabilityStore) Describe(ctx context.Context) (workload.Product, err
 }
 
 // Find implements availability.Store.
-func (s *availabilityStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *availabilityStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "entry")
 }
 
@@ -138,7 +138,7 @@ func (s *availabilityStore) Size(ctx context.Context) (workload.Size, error) {
 }
 
 // Create implements availability.Store.
-func (s *availabilityStore) Create(ctx context.Context, mark workload.Mark) error {
+func (s *availabilityStore) Create(ctx context.Context, mark workload.Marker) error {
 	err := s.create(ctx, mark, []string{
 		`CREATE TABLE ` + availabilitySchema + `.entry (key bigint PRIMARY KEY, value bigint NOT NULL)`,
 	})

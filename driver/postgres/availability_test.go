@@ -122,7 +122,7 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 	}{{"", false}, {workload.ReadPrimary, false}, {workload.ReadSecondaryPreferred, true}, {workload.ReadNearest, true}} {
 		to.Read = test.read
 		store := openAvailability(t, to)
-		if err := store.Create(ctx, workload.Mark{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
+		if err := store.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		if promise := store.(availability.Promising).Promise(); promise != "" {
@@ -172,7 +172,7 @@ func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 	to := workload.Target{Address: primary.AddressWith(standby), ConnectTimeout: 3 * time.Second, Read: workload.ReadSecondaryPreferred}
 	store := openAvailability(t, to)
 	defer store.Close()
-	if err := store.Create(ctx, workload.Mark{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
+	if err := store.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := primary.Kill(); err != nil {

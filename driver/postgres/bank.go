@@ -30,7 +30,7 @@ func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
 	return &bankStore{p}, nil
 }
 
-func (s *bankStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *bankStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "account")
 }
 

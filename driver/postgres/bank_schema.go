@@ -50,7 +50,7 @@ func bankTables(d dialect) []string {
 	}
 }
 
-func (s *bankStore) Create(ctx context.Context, mark workload.Mark) error {
+func (s *bankStore) Create(ctx context.Context, mark workload.Marker) error {
 	return s.create(ctx, mark, bankTables(s.dialect))
 }
 

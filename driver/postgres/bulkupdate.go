@@ -40,7 +40,7 @@ func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Sto
 func (s *bulkUpdateStore) Atomic() bool { return true }
 
 // Find implements bulkupdate.Store.
-func (s *bulkUpdateStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *bulkUpdateStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "document")
 }
 
@@ -52,7 +52,7 @@ func (s *bulkUpdateStore) Size(ctx context.Context) (workload.Size, error) {
 // Create implements bulkupdate.Store. Every update writes a new version of
 // every row; the table is not given room for them beforehand (fillfactor),
 // which only somebody would do who knew what is coming.
-func (s *bulkUpdateStore) Create(ctx context.Context, mark workload.Mark) error {
+func (s *bulkUpdateStore) Create(ctx context.Context, mark workload.Marker) error {
 	tables := []string{`CREATE TABLE ` + bulkUpdateSchema + `.document (
 		id bigint ` + s.dialect.key("document") + `, owner bigint NOT NULL, number bigint NOT NULL,
 		flag boolean NOT NULL, generation bigint NOT NULL, payload text NOT NULL)`}

@@ -74,7 +74,7 @@ func TestBulkUpdateSeesWhoWaits(t *testing.T) {
 	store := openBulkUpdate(t, to)
 	defer store.Close()
 	config := bulkupdate.Config{Users: 1, Documents: 10, Workers: "1", Field: bulkupdate.FieldOff, Loaders: 1}
-	if err := store.Create(t.Context(), workload.Mark{Run: "r", Workload: "bulkupdate"}); err != nil {
+	if err := store.Create(t.Context(), workload.Marker{Run: "r", Workload: "bulkupdate"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := bulkupdate.Open(t.Context(), store, config, 1, func(int64, int64) {}); err != nil {

@@ -41,7 +41,7 @@ func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error)
 }
 
 // Find implements churn.Store.
-func (s *churnStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *churnStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "entry")
 }
 
@@ -51,7 +51,7 @@ func (s *churnStore) Size(ctx context.Context) (workload.Size, error) { return s
 
 // Create implements churn.Store. Autovacuum is left as the server has it: what
 // it gives back, or makes room for, is part of what is measured.
-func (s *churnStore) Create(ctx context.Context, mark workload.Mark) error {
+func (s *churnStore) Create(ctx context.Context, mark workload.Marker) error {
 	return s.create(ctx, mark, []string{`CREATE TABLE ` + churnSchema + `.entry (id bigint PRIMARY KEY, payload text NOT NULL)`})
 }
 

@@ -60,7 +60,7 @@ func TestWhatCockroachDBLacks(t *testing.T) {
 		"compression": {func() error {
 			store := openCandles(t, target(t, inDialect))
 			defer store.Close()
-			return store.Create(t.Context(), workload.Mark{Workload: "candles"}, "lz4")
+			return store.Create(t.Context(), workload.Marker{Workload: "candles"}, "lz4")
 		}(), "--engine", "pebble"},
 	} {
 		var refused *workload.OptionError
@@ -125,7 +125,7 @@ func TestErrorsOfAStatementAlone(t *testing.T) {
 		"cockroachdb": {"40001": failed, "40003": unknown, "40P01": failed, "57014": unknown, "XX000": unknown, "23505": failed},
 	} {
 		store := openAvailability(t, target(t, parameter("dialect", name)))
-		if err := store.Create(t.Context(), workload.Mark{Workload: "availability"}); err != nil {
+		if err := store.Create(t.Context(), workload.Marker{Workload: "availability"}); err != nil {
 			t.Fatal(err)
 		}
 		for code, want := range outcomes {
@@ -178,7 +178,7 @@ func TestLoadedInBatches(t *testing.T) {
 	for i := range accounts {
 		accounts[i] = bank.Account{ID: int64(i + 1), Balance: 7}
 	}
-	err := store.Create(t.Context(), workload.Mark{Workload: "bank"})
+	err := store.Create(t.Context(), workload.Marker{Workload: "bank"})
 	if err == nil {
 		err = store.LoadAccounts(t.Context(), accounts)
 	}
@@ -203,7 +203,7 @@ func TestLoadedInBatches(t *testing.T) {
 // one transaction all the same.
 func TestCandlesOverSeveralStatements(t *testing.T) {
 	store := openCandles(t, target(t, inDialect))
-	if err := store.Create(t.Context(), workload.Mark{Workload: "candles"}, "Pebble"); err != nil {
+	if err := store.Create(t.Context(), workload.Marker{Workload: "candles"}, "Pebble"); err != nil {
 		t.Fatal(err)
 	}
 	session, err := store.Session(t.Context())
@@ -237,16 +237,16 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 // the next creation begins anew.
 func TestMadeHalfway(t *testing.T) {
 	store := openBank(t, target(t, inDialect)).(*bankStore)
-	err := store.create(t.Context(), workload.Mark{Workload: "bank", Rows: 3}, []string{
+	err := store.create(t.Context(), workload.Marker{Workload: "bank", Rows: 3}, []string{
 		`CREATE TABLE assay_bank.account (id bigint)`, `CREATE TABLE assay_bank.transfer AS nonsense`})
 	if err == nil {
 		t.Fatal("nonsense was created")
 	}
-	if remains, err := store.Find(t.Context()); err != nil || remains == nil || remains.Rows != 0 || remains.Mark.Loaded || remains.Mark.Rows != 3 {
+	if remains, err := store.Find(t.Context()); err != nil || remains == nil || remains.Rows != 0 || remains.Marker.Loaded || remains.Marker.Rows != 3 {
 		t.Errorf("found %+v, %v", remains, err)
 	}
-	must(t, store.Create(t.Context(), workload.Mark{Workload: "bank"}))
-	if remains, err := store.Find(t.Context()); err != nil || remains == nil || remains.Mark.Rows != 0 {
+	must(t, store.Create(t.Context(), workload.Marker{Workload: "bank"}))
+	if remains, err := store.Find(t.Context()); err != nil || remains == nil || remains.Marker.Rows != 0 {
 		t.Errorf("found %+v, %v", remains, err)
 	}
 	must(t, store.Drop(t.Context()), store.Close())
@@ -301,7 +301,7 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	via := host(wire.listen(t, u.Host))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	mark := func(name string) workload.Mark { return workload.Mark{Workload: name} }
+	mark := func(name string) workload.Marker { return workload.Marker{Workload: name} }
 
 	b := openBank(t, target(t, via, inDialect)).(*bankStore)
 	must(t, b.Create(ctx, mark("bank")), b.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 5}, {ID: 2, Balance: 5}}), b.FinishLoad(ctx))

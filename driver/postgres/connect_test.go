@@ -146,7 +146,7 @@ func TestUserWithoutPrivilege(t *testing.T) {
 	t.Cleanup(func() { exec(t, admin(t), `DROP ROLE guest`) })
 	store := openBank(t, target(t, user("guest", "guest")))
 	defer store.Close()
-	err := store.Create(context.Background(), workload.Mark{Workload: "bank"})
+	err := store.Create(context.Background(), workload.Marker{Workload: "bank"})
 	if err == nil || !strings.Contains(err.Error(), "GRANT CREATE ON DATABASE") {
 		t.Errorf("got %v", err)
 	}
@@ -155,7 +155,7 @@ func TestUserWithoutPrivilege(t *testing.T) {
 func TestReadOnlyCreate(t *testing.T) {
 	store := openBank(t, target(t, parameter("default_transaction_read_only", "on")))
 	defer store.Close()
-	err := store.Create(context.Background(), workload.Mark{Workload: "bank"})
+	err := store.Create(context.Background(), workload.Marker{Workload: "bank"})
 	if err == nil || !strings.Contains(err.Error(), "target_session_attrs") {
 		t.Errorf("got %v", err)
 	}

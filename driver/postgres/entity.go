@@ -42,7 +42,7 @@ func (s *entityStore) Promise() string {
 }
 
 // Find implements entity.Store.
-func (s *entityStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *entityStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "entity")
 }
 
@@ -51,7 +51,7 @@ func (s *entityStore) Size(ctx context.Context) (workload.Size, error) { return 
 
 // Create implements entity.Store. The type is int4, for integer is eight bytes in
 // CockroachDB (docs, "INT").
-func (s *entityStore) Create(ctx context.Context, mark workload.Mark) error {
+func (s *entityStore) Create(ctx context.Context, mark workload.Marker) error {
 	return s.create(ctx, mark, []string{
 		`CREATE TABLE ` + entitySchema + `.entity (id uuid PRIMARY KEY, name text NOT NULL, age int4 NOT NULL,
 			description text NOT NULL, address text NOT NULL, phone text NOT NULL, email text NOT NULL)`,

@@ -94,11 +94,11 @@ func promised(d dialect, level string) (string, error) {
 
 func (s *isolationStore) Promise() string { return s.promise }
 
-func (s *isolationStore) Create(ctx context.Context, mark workload.Mark) error {
+func (s *isolationStore) Create(ctx context.Context, mark workload.Marker) error {
 	return s.create(ctx, mark, isolationTables())
 }
 
-func (s *isolationStore) Find(ctx context.Context) (*workload.Remains, error) {
+func (s *isolationStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, "list", "register", "member", "pair")
 }
 

@@ -47,7 +47,7 @@ func sitDown(t *testing.T, to workload.Target) *desk {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	maker := openIsolation(t, target(t))
-	if err := maker.Create(ctx, workload.Mark{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
+	if err := maker.Create(ctx, workload.Marker{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -503,7 +503,7 @@ func TestIsolationStandbyGivenUp(t *testing.T) {
 	}
 	parameter("synchronous_commit", "local")(local)
 	loader := openIsolation(t, workload.Target{Address: local.String()})
-	if err := loader.Create(ctx, workload.Mark{Run: "desk", Workload: "isolation"}); err != nil {
+	if err := loader.Create(ctx, workload.Marker{Run: "desk", Workload: "isolation"}); err != nil {
 		t.Fatal(err)
 	}
 	d := &desk{t, ctx, openIsolation(t, workload.Target{Address: node.Address()})}

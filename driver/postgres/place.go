@@ -101,7 +101,7 @@ type querier interface {
 
 // readMark returns the mark, nil if there is no schema of the name or nothing in
 // it but a lease, and *workload.ForeignError if there is one that is not ours.
-func (p *place) readMark(ctx context.Context, db querier) (*workload.Mark, error) {
+func (p *place) readMark(ctx context.Context, db querier) (*workload.Marker, error) {
 	const look = `SELECT
 		EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1),
 		EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -135,7 +135,7 @@ func (p *place) readMark(ctx context.Context, db querier) (*workload.Mark, error
 	if err != nil {
 		return nil, err
 	}
-	var mark workload.Mark
+	var mark workload.Marker
 	if rows != 1 || json.Unmarshal([]byte(text), &mark) != nil || mark.Workload != p.workload {
 		return nil, foreign
 	}
@@ -157,14 +157,14 @@ func (p *place) missing() error {
 }
 
 // find reads the mark and counts the rows of these tables together.
-func (p *place) find(ctx context.Context, tables ...string) (*workload.Remains, error) {
-	var remains *workload.Remains
+func (p *place) find(ctx context.Context, tables ...string) (*workload.Leftover, error) {
+	var remains *workload.Leftover
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
 		mark, err := p.readMark(ctx, conn)
 		if err != nil || mark == nil {
 			return err
 		}
-		remains = &workload.Remains{Mark: *mark}
+		remains = &workload.Leftover{Marker: *mark}
 		counts := make([]string, len(tables))
 		for i, table := range tables {
 			counts[i] = `(SELECT count(*) FROM ` + p.schema + `.` + table + `)`
@@ -193,7 +193,7 @@ type executor interface {
 // stepwise, the mark goes last and comes before the tables, so that what is there
 // if it ends halfway is known as ours; only if it ends before the mark, without a
 // lease, somebody has to drop an empty schema.
-func (p *place) create(ctx context.Context, mark workload.Mark, tables []string) error {
+func (p *place) create(ctx context.Context, mark workload.Marker, tables []string) error {
 	mark.Created = mark.Created.UTC()
 	text, err := json.Marshal(mark)
 	if err != nil {
@@ -292,8 +292,8 @@ func (p *place) dropOurs(ctx context.Context, db executor) error {
 	return err
 }
 
-// Mark reads the mark.
-func (p *place) Mark(ctx context.Context) (mark *workload.Mark, err error) {
+// Marker reads the mark.
+func (p *place) Marker(ctx context.Context) (mark *workload.Marker, err error) {
 	err = p.pool.use(ctx, func(conn *pgx.Conn) error {
 		mark, err = p.readMark(ctx, conn)
 		return err

@@ -93,7 +93,7 @@ func TestAServiceThatAllowsNoReset(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	found, err := behind.Find(t.Context())
-	if err != nil || found == nil || !found.Mark.Loaded {
+	if err != nil || found == nil || !found.Marker.Loaded {
 		t.Errorf("the service has made %+v, %v", found, err)
 	}
 }

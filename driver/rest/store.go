@@ -186,31 +186,31 @@ func (s *store) Promise() string {
 }
 
 // Find implements entity.Store.
-func (s *store) Find(ctx context.Context) (*workload.Remains, error) { return s.find(ctx, "") }
+func (s *store) Find(ctx context.Context) (*workload.Leftover, error) { return s.find(ctx, "") }
 
-// Mark implements entity.Store.
-func (s *store) Mark(ctx context.Context) (*workload.Mark, error) {
+// Marker implements entity.Store.
+func (s *store) Marker(ctx context.Context) (*workload.Marker, error) {
 	remains, err := s.find(ctx, "?rows=no")
 	if remains == nil || err != nil {
 		return nil, err
 	}
-	return &remains.Mark, nil
+	return &remains.Marker, nil
 }
 
-func (s *store) find(ctx context.Context, query string) (*workload.Remains, error) {
+func (s *store) find(ctx context.Context, query string) (*workload.Leftover, error) {
 	var got struct {
-		Found bool          `json:"found"`
-		Mark  workload.Mark `json:"mark"`
-		Rows  int64         `json:"rows"`
+		Found bool            `json:"found"`
+		Mark  workload.Marker `json:"mark"`
+		Rows  int64           `json:"rows"`
 	}
 	if err := s.answer(ctx, http.MethodGet, "/admin/mark"+query, nil, &got); err != nil || !got.Found {
 		return nil, err
 	}
-	return &workload.Remains{Mark: got.Mark, Rows: got.Rows}, nil
+	return &workload.Leftover{Marker: got.Mark, Rows: got.Rows}, nil
 }
 
 // Create implements entity.Store.
-func (s *store) Create(ctx context.Context, mark workload.Mark) error {
+func (s *store) Create(ctx context.Context, mark workload.Marker) error {
 	return s.answer(ctx, http.MethodPut, "/admin/schema"+s.asHolder(), mark, nil)
 }
 

@@ -72,13 +72,13 @@ func TestRealRun(t *testing.T) {
 // TestOneFileOneWorkload: neither workload touches what the other has left.
 func TestOneFileOneWorkload(t *testing.T) {
 	refuses := func(t *testing.T, s interface {
-		Find(context.Context) (*workload.Remains, error)
-		Create(context.Context, workload.Mark) error
+		Find(context.Context) (*workload.Leftover, error)
+		Create(context.Context, workload.Marker) error
 		Drop(context.Context) error
 	}) {
 		t.Helper()
 		_, finding := s.Find(t.Context())
-		for name, err := range map[string]error{"Find": finding, "Create": s.Create(t.Context(), workload.Mark{}), "Drop": s.Drop(t.Context())} {
+		for name, err := range map[string]error{"Find": finding, "Create": s.Create(t.Context(), workload.Marker{}), "Drop": s.Drop(t.Context())} {
 			var refused *workload.OptionError
 			if !errors.As(err, &refused) || refused.Option != "file" {
 				t.Errorf("%s: %v, want a refusal of the file", name, err)
@@ -95,11 +95,11 @@ func TestOneFileOneWorkload(t *testing.T) {
 	t.Run("isolation's", func(t *testing.T) {
 		address := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
 		s := openIsolation(t, address)
-		if err := s.Create(t.Context(), workload.Mark{Run: "mine", Created: time.Now()}); err != nil {
+		if err := s.Create(t.Context(), workload.Marker{Run: "mine", Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		refuses(t, openStore(t, address))
-		if found, err := s.Find(t.Context()); err != nil || found.Mark.Run != "mine" {
+		if found, err := s.Find(t.Context()); err != nil || found.Marker.Run != "mine" {
 			t.Errorf("%+v, %v", found, err)
 		}
 	})
@@ -109,7 +109,7 @@ func TestOneFileOneWorkload(t *testing.T) {
 // reads goes on while another writes, and sees nothing of it.
 func TestReadersDoNotQueue(t *testing.T) {
 	s := openIsolation(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
-	if err := s.Create(t.Context(), workload.Mark{Created: time.Now()}); err != nil {
+	if err := s.Create(t.Context(), workload.Marker{Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	reader, err := s.Session(t.Context())
@@ -147,7 +147,7 @@ func TestReadersDoNotQueue(t *testing.T) {
 func TestCallerOfReadLeaves(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "x.db") + "?journal=delete"
 	s := openIsolation(t, address)
-	if err := s.Create(t.Context(), workload.Mark{Created: time.Now()}); err != nil {
+	if err := s.Create(t.Context(), workload.Marker{Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	n, err := s.Session(t.Context())

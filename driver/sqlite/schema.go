@@ -68,29 +68,29 @@ func (f *file) look(ctx context.Context) (ours bool, err error) {
 }
 
 // Find looks for the mark and counts the first table's rows.
-func (f *file) Find(ctx context.Context) (*workload.Remains, error) {
+func (f *file) Find(ctx context.Context) (*workload.Leftover, error) {
 	return f.find(ctx, "(SELECT count(*) FROM "+f.tables[0]+")")
 }
 
 // Mark looks for the mark.
-func (f *file) Mark(ctx context.Context) (*workload.Mark, error) {
+func (f *file) Marker(ctx context.Context) (*workload.Marker, error) {
 	remains, err := f.find(ctx, noRows)
 	if remains == nil || err != nil {
 		return nil, err
 	}
-	return &remains.Mark, nil
+	return &remains.Marker, nil
 }
 
 // noRows stands for a number of rows that nobody asks for.
 const noRows = "0"
 
 // find looks for the mark, and for the rows by this expression.
-func (f *file) find(ctx context.Context, rows string) (*workload.Remains, error) {
+func (f *file) find(ctx context.Context, rows string) (*workload.Leftover, error) {
 	ours, err := f.look(ctx)
 	if err != nil || !ours {
 		return nil, err
 	}
-	var remains *workload.Remains
+	var remains *workload.Leftover
 	err = using(f.existing, func(db *sql.DB) error {
 		remains, err = f.readMark(ctx, db, rows)
 		return err
@@ -120,7 +120,7 @@ type querier interface {
 // a run of one must not cost the data of another.
 //
 // rows is the expression for Remains.Rows.
-func (f *file) readMark(ctx context.Context, db querier, rows string) (*workload.Remains, error) {
+func (f *file) readMark(ctx context.Context, db querier, rows string) (*workload.Leftover, error) {
 	var tables, marks, own int
 	err := db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'assay_mark'),
 		count(*) FILTER (WHERE name = ?) FROM sqlite_schema`, f.tables[0]).Scan(&tables, &marks, &own)
@@ -134,25 +134,25 @@ func (f *file) readMark(ctx context.Context, db querier, rows string) (*workload
 		return nil, &workload.OptionError{Option: "file", Value: f.name,
 			Want: "a file of this workload's own; this one holds a run of another workload of assay's and was left untouched"}
 	}
-	var r workload.Remains
+	var r workload.Leftover
 	var created string
 	err = db.QueryRowContext(ctx, `SELECT run, workload, version, created, accounts, loaded,
 		`+rows+` FROM assay_mark`).
-		Scan(&r.Mark.Run, &r.Mark.Workload, &r.Mark.Version, &created, &r.Mark.Rows, &r.Mark.Loaded, &r.Rows)
+		Scan(&r.Marker.Run, &r.Marker.Workload, &r.Marker.Version, &created, &r.Marker.Rows, &r.Marker.Loaded, &r.Rows)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, f.foreign()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if r.Mark.Created, err = time.Parse(time.RFC3339Nano, created); err != nil {
+	if r.Marker.Created, err = time.Parse(time.RFC3339Nano, created); err != nil {
 		return nil, fmt.Errorf("the mark's time: %w", err)
 	}
 	return &r, nil
 }
 
 // Create makes the file anew.
-func (f *file) Create(ctx context.Context, mark workload.Mark) error {
+func (f *file) Create(ctx context.Context, mark workload.Marker) error {
 	if err := f.admit(ctx); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (f *file) Create(ctx context.Context, mark workload.Mark) error {
 // make puts everything into the file in one transaction, still with a rollback
 // journal: so the application id is in the file itself, where look finds it,
 // and there is never a file of ours without its mark.
-func (f *file) make(ctx context.Context, db *sql.DB, mark workload.Mark) error {
+func (f *file) make(ctx context.Context, db *sql.DB, mark workload.Marker) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func load(t *testing.T, s bank.Store, n int64) *drivertest.Ledger {
 	for id := int64(1); id <= n; id++ {
 		accounts = append(accounts, bank.Account{ID: id, Balance: 1000})
 	}
-	err := errors.Join(s.Create(t.Context(), workload.Mark{Run: "r", Workload: "bank", Created: time.Now(), Rows: n}),
+	err := errors.Join(s.Create(t.Context(), workload.Marker{Run: "r", Workload: "bank", Created: time.Now(), Rows: n}),
 		s.LoadAccounts(t.Context(), accounts), s.FinishLoad(t.Context()))
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func refusesForeign(t *testing.T, s *store) {
 	t.Helper()
 	_, finding := s.Find(t.Context())
 	for name, err := range map[string]error{
-		"Find": finding, "Create": s.Create(t.Context(), workload.Mark{}), "Drop": s.Drop(t.Context()),
+		"Find": finding, "Create": s.Create(t.Context(), workload.Marker{}), "Drop": s.Drop(t.Context()),
 	} {
 		var foreign *workload.ForeignError
 		if !errors.As(err, &foreign) {
@@ -244,7 +244,7 @@ func TestLookAtShortFile(t *testing.T) {
 
 func TestMissingDirectory(t *testing.T) {
 	s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "no", "x.db"))
-	if err := s.Create(t.Context(), workload.Mark{}); err == nil {
+	if err := s.Create(t.Context(), workload.Marker{}); err == nil {
 		t.Error("Create in a directory that does not exist gave no error")
 	}
 	if remains, err := s.Find(t.Context()); remains != nil || err != nil {

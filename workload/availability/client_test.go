@@ -327,7 +327,7 @@ func TestWork(t *testing.T) {
 	}
 	store := &fake{promise: PromiseLinearizable, rows: []Row{{1, 2}, {3, -4}}}
 	w := mustWork(t, store, func(*Config) {})
-	if err := w.Create(t.Context(), workload.Mark{Run: "r"}); err != nil || !store.mark.Loaded || store.mark.Run != "r" {
+	if err := w.Create(t.Context(), workload.Marker{Run: "r"}); err != nil || !store.mark.Loaded || store.mark.Run != "r" {
 		t.Errorf("created %+v, %v", store.mark, err)
 	}
 	if w.Promise() != PromiseLinearizable || w.Rows() != 0 || w.Load(t.Context(), nil) != nil {

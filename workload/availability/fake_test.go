@@ -14,7 +14,7 @@ type fake struct {
 	workload.Store // what no test of these calls
 	mu             sync.Mutex
 	rows           []Row
-	mark           workload.Mark
+	mark           workload.Marker
 	sessions       int
 	closed         int
 	promise        string
@@ -29,13 +29,13 @@ var _ Store = (*fake)(nil)
 func (f *fake) Describe(context.Context) (workload.Product, error) {
 	return workload.Product{Name: "fake"}, nil
 }
-func (f *fake) Find(context.Context) (*workload.Remains, error) { return nil, nil }
-func (f *fake) Create(_ context.Context, m workload.Mark) error { f.mark = m; return nil }
-func (f *fake) Settle(context.Context) error                    { return nil }
-func (f *fake) Size(context.Context) (workload.Size, error)     { return workload.Size{}, nil }
-func (f *fake) Drop(context.Context) error                      { return nil }
-func (f *fake) Close() error                                    { return nil }
-func (f *fake) Promise() string                                 { return f.promise }
+func (f *fake) Find(context.Context) (*workload.Leftover, error)  { return nil, nil }
+func (f *fake) Create(_ context.Context, m workload.Marker) error { f.mark = m; return nil }
+func (f *fake) Settle(context.Context) error                      { return nil }
+func (f *fake) Size(context.Context) (workload.Size, error)       { return workload.Size{}, nil }
+func (f *fake) Drop(context.Context) error                        { return nil }
+func (f *fake) Close() error                                      { return nil }
+func (f *fake) Promise() string                                   { return f.promise }
 
 func (f *fake) Session(context.Context) (Session, error) {
 	f.mu.Lock()

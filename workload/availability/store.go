@@ -41,7 +41,7 @@ type Store interface {
 	// Create makes an empty table, replicated to all members before it returns
 	// where the database can tell; see workload.Store. There is nothing to load:
 	// Mark.Loaded is set from the start.
-	Create(ctx context.Context, mark workload.Mark) error
+	Create(ctx context.Context, mark workload.Marker) error
 
 	// Session opens what one client uses. The session is used by one goroutine
 	// at a time. A database whose ordinary client keeps a pool that watches the

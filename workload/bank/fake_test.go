@@ -30,12 +30,12 @@ var _ Store = (*fake)(nil)
 func (f *fake) Describe(context.Context) (workload.Product, error) {
 	return workload.Product{Name: "fake"}, nil
 }
-func (f *fake) Find(context.Context) (*workload.Remains, error) { return nil, nil }
-func (f *fake) Create(context.Context, workload.Mark) error     { return nil }
-func (f *fake) Settle(context.Context) error                    { return nil }
-func (f *fake) Size(context.Context) (workload.Size, error)     { return workload.Size{}, nil }
-func (f *fake) Drop(context.Context) error                      { return nil }
-func (f *fake) Close() error                                    { return nil }
+func (f *fake) Find(context.Context) (*workload.Leftover, error) { return nil, nil }
+func (f *fake) Create(context.Context, workload.Marker) error    { return nil }
+func (f *fake) Settle(context.Context) error                     { return nil }
+func (f *fake) Size(context.Context) (workload.Size, error)      { return workload.Size{}, nil }
+func (f *fake) Drop(context.Context) error                       { return nil }
+func (f *fake) Close() error                                     { return nil }
 
 func (f *fake) LoadAccounts(ctx context.Context, batch []Account) error {
 	if f.load != nil {

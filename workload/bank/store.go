@@ -14,7 +14,7 @@ type Store interface {
 	workload.Store
 
 	// Create makes empty accounts and an empty journal; see workload.Store.
-	Create(ctx context.Context, mark workload.Mark) error
+	Create(ctx context.Context, mark workload.Marker) error
 
 	// LoadAccounts inserts the accounts with version 0. It is called from
 	// several goroutines with disjoint batches of at most MaxBatch accounts.

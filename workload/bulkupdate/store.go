@@ -26,7 +26,7 @@ type Store interface {
 	workload.Store
 
 	// Create makes an empty table of documents; see workload.Store.
-	Create(ctx context.Context, mark workload.Mark) error
+	Create(ctx context.Context, mark workload.Marker) error
 
 	// Load inserts documents. It is called from several goroutines with
 	// disjoint batches of at most MaxBatch documents.

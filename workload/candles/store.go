@@ -22,7 +22,7 @@ type Store interface {
 	// tables the database's idiom has in their place; they are there while rows
 	// are written, as in a database in use. See workload.Store. An engine that is
 	// not among Engines gives *workload.OptionError, and nothing is changed then.
-	Create(ctx context.Context, mark workload.Mark, engine string) error
+	Create(ctx context.Context, mark workload.Marker, engine string) error
 
 	// FinishLoad does what an administrator does after many rows came in and
 	// before they are asked for, such as refreshing the planner's statistics.

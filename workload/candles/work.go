@@ -77,7 +77,7 @@ func (w *Work) RestartWith(restart func(ctx context.Context, meanwhile func() er
 func (w *Work) Rows() int64 { return 0 }
 
 // Create makes the empty table. There is nothing to load, so it is loaded.
-func (w *Work) Create(ctx context.Context, mark workload.Mark) error {
+func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
 	mark.Loaded = true
 	return w.Store.Create(ctx, mark, w.config.Engine)
 }

@@ -31,7 +31,7 @@ type Store interface {
 
 	// Create makes an empty table under the mark, whose Loaded is set; see
 	// workload.Store.
-	Create(ctx context.Context, mark workload.Mark) error
+	Create(ctx context.Context, mark workload.Marker) error
 	Session(ctx context.Context) (Session, error)
 
 	// Repairs are the database's own ways to give back space, from the mildest

@@ -64,7 +64,7 @@ func NewWork(store Store, config Config, seed uint64, clients int) (*Work, error
 func (w *Work) Rows() int64 { return 0 }
 
 // Create makes the empty table. There is nothing to load, so it is loaded.
-func (w *Work) Create(ctx context.Context, mark workload.Mark) error {
+func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
 	mark.Loaded = true
 	return w.Store.Create(ctx, mark)
 }

@@ -29,7 +29,7 @@ type Store interface {
 
 	// Create makes an empty table; see workload.Store. Mark.Loaded is set from the
 	// start, since what is loaded are ordinary writes.
-	Create(ctx context.Context, mark workload.Mark) error
+	Create(ctx context.Context, mark workload.Marker) error
 
 	// Session opens what one client uses. It is used by one goroutine at a
 	// time. A database whose ordinary client keeps a pool that watches the

@@ -41,7 +41,7 @@ func NewWork(store Store, config Config, seed uint64) (*Work, error) {
 func (w *Work) Rows() int64 { return w.config.Entities }
 
 // Create makes the empty table.
-func (w *Work) Create(ctx context.Context, mark workload.Mark) error {
+func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
 	mark.Loaded = true
 	return w.Store.Create(ctx, mark)
 }

@@ -160,7 +160,7 @@ func TestClientBeyondTheLastNumber(t *testing.T) {
 func TestWork(t *testing.T) {
 	store := &fake{}
 	w := mustWork(t, store, Defaults())
-	if err := w.Create(t.Context(), workload.Mark{Run: "r"}); err != nil {
+	if err := w.Create(t.Context(), workload.Marker{Run: "r"}); err != nil {
 		t.Fatal(err)
 	}
 	if !store.created.Loaded || store.created.Run != "r" {

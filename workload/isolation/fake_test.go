@@ -13,7 +13,7 @@ import (
 type fake struct {
 	workload.Store // what no test of these calls
 	sessions       []*fakeSession
-	created        workload.Mark
+	created        workload.Marker
 
 	connect func(n int) error // n is how many sessions were asked for before
 	answer  func(ops []Op) Reply
@@ -25,9 +25,9 @@ var _ Store = (*fake)(nil)
 func (f *fake) Describe(context.Context) (workload.Product, error) {
 	return workload.Product{Name: "fake"}, nil
 }
-func (f *fake) Promise() string                                 { return "strict-serializable" }
-func (f *fake) Find(context.Context) (*workload.Remains, error) { return nil, nil }
-func (f *fake) Create(_ context.Context, mark workload.Mark) error {
+func (f *fake) Promise() string                                  { return "strict-serializable" }
+func (f *fake) Find(context.Context) (*workload.Leftover, error) { return nil, nil }
+func (f *fake) Create(_ context.Context, mark workload.Marker) error {
 	f.created = mark
 	return nil
 }

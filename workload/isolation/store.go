@@ -21,7 +21,7 @@ type Store interface {
 	Promise() string
 
 	// Create makes empty lists, registers, groups and pairs; see workload.Store.
-	Create(ctx context.Context, mark workload.Mark) error
+	Create(ctx context.Context, mark workload.Marker) error
 
 	// Session opens what one client uses: usually one connection. The session
 	// is used by one goroutine at a time.

@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/check"
+)
+
+// broken is a database that fails at the end of a run.
+type broken struct {
+	work
+	settle, save error
+}
+
+func (b broken) Settle(ctx context.Context) error { return errors.Join(b.settle, b.work.Settle(ctx)) }
+
+func (b broken) Save(ctx context.Context, folder string, read func(int64)) error {
+	if b.save != nil {
+		return b.save
+	}
+	return b.work.Save(ctx, folder, read)
+}
+
+// TestWhatIsNotReadBackIsUnknown: a database that cannot be settled or read in
+// the end leaves a result, which says why there is no verdict.
+func TestWhatIsNotReadBackIsUnknown(t *testing.T) {
+	tests := map[string]broken{
+		"a session is still there":   {settle: errors.New("a session is still there")},
+		"the server is gone":         {save: errors.New("the server is gone")},
+		"the server went at the end": {settle: errors.New("no answer"), save: errors.New("the server went at the end")},
+	}
+	for why, b := range tests {
+		told := &diary{}
+		s := small("mem://", 1, 300)
+		r := &run{scenario: s, options: Options{Out: filepath.Join(t.TempDir(), "run"), Progress: told}, address: s.Database}
+		if err := r.open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.work = r.store
+		r.store = b
+		if err := r.load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		stats, err := r.work(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := r.conclude(t.Context(), stats)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Result.Verdict != check.Unknown {
+			t.Errorf("%s: the verdict is %v: %s", why, out.Result.Verdict, details(out.Result))
+		}
+		said := strings.Join(out.Result.Notes, "\n")
+		for _, c := range out.Result.Checks {
+			said += "\n" + c.Detail
+		}
+		if !strings.Contains(said, why) {
+			t.Errorf("nothing says that %s: %s", why, said)
+		}
+		if out.Result.Outcomes.Committed == 0 || out.Result.Throughput.PerSecond == 0 {
+			t.Errorf("%s: the figures are lost", why)
+		}
+		keepsSchema(t, out.Folder)
+		if b.save != nil {
+			continue // there is nothing to judge again: the database is gone with its process
+		}
+		if again := recheck(t, out.Folder).Result; again.Verdict != check.Unknown {
+			t.Errorf("%s: judged again it is %v", why, again.Verdict)
+		}
+	}
+}

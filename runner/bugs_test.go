@@ -1,0 +1,178 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"assay/check"
+	"assay/driver/mem"
+	"assay/load"
+	"assay/report"
+)
+
+// conviction is what must be found of one bug of the reference database.
+type conviction struct {
+	probability string
+	always      []string // these checks must be violated
+	sometimes   []string // these may be, which hangs on the moment
+	// slow is true for a bug in audits: there must be time for them.
+	slow bool
+}
+
+// convictions is which checks must find each bug, no more and no less where
+// that does not hang on chance. That some bugs are found by one check alone is
+// why there are six.
+var convictions = map[string]conviction{
+	"torn-transfer":          {"0.01", []string{"accounts", "order", "total"}, []string{"snapshots"}, false},
+	"partial-rollback":       {"0.01", []string{"accounts", "order", "total", "transfers"}, []string{"snapshots"}, false},
+	"duplicate-apply":        {"0.01", []string{"accounts", "transfers"}, nil, false},
+	"moved-twice":            {"0.01", []string{"accounts", "order"}, []string{"snapshots"}, false},
+	"lost-update":            {"0.01", []string{"accounts", "order", "total"}, []string{"snapshots"}, false},
+	"negative-balance":       {"1", []string{"total"}, nil, false},
+	"lost-ack":               {"0.01", []string{"transfers"}, []string{"snapshots"}, false},
+	"reported-never-applied": {"0.01", []string{"transfers"}, nil, false},
+	"failed-but-applied":     {"0.01", []string{"transfers"}, nil, false},
+	"altered-row":            {"0.01", []string{"accounts", "transfers"}, nil, false},
+	"extra-row":              {"0.01", []string{"transfers"}, nil, false},
+	"truncated-read":         {"1", []string{"replicas"}, []string{"accounts", "total", "transfers", "snapshots"}, false},
+	"late-apply":             {"0.05", nil, nil, false},
+	"split-brain":            {"0.01", []string{"replicas", "transfers"}, nil, false},
+	"dirty-read":             {"0.5", []string{"snapshots"}, nil, true},
+	"aborted-read":           {"0.5", []string{"snapshots"}, nil, true},
+	"read-skew":              {"0.5", []string{"snapshots"}, nil, true},
+	"long-fork":              {"1", []string{"snapshots"}, nil, true},
+	"stale-read":             {"0.5", []string{"snapshots"}, nil, true},
+}
+
+// dry is a load under which accounts run dry, so that transfers are rejected.
+func dry(database string, seed uint64) Scenario {
+	s := small(database, seed, 20_000)
+	s.Bank.Payroll = 0
+	return s
+}
+
+func (c conviction) scenario(bug string, seed uint64) Scenario {
+	s := dry(fmt.Sprintf("mem://?bug=%s:%s", bug, c.probability), seed)
+	if c.slow {
+		s.Database += "&latency=50us"
+		s.Load.Ops, s.Bank.Audits = 5000, 1000
+	}
+	return s
+}
+
+// convicting returns the names of all checks that are violated.
+func convicting(r *report.Result) (names []string) {
+	for _, c := range r.Checks {
+		if c.Verdict == check.Violated {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// TestEveryBugIsFound: by the checks that must find it, and by no others.
+func TestEveryBugIsFound(t *testing.T) {
+	for _, bug := range mem.Bugs() {
+		want, known := convictions[bug.Name]
+		if !known {
+			t.Errorf("there is no conviction for %s", bug.Name)
+			continue
+		}
+		if bug.Check != "" && !slices.Contains(slices.Concat(want.always, want.sometimes), bug.Check) {
+			t.Errorf("%s says that %s finds it", bug.Name, bug.Check)
+		}
+		out := carryOut(t, want.scenario(bug.Name, 1))
+		got := convicting(out.Result)
+		for _, name := range want.always {
+			if !slices.Contains(got, name) {
+				t.Errorf("%s: %s did not find it, only %v", bug.Name, name, got)
+			}
+		}
+		for _, name := range got {
+			if !slices.Contains(slices.Concat(want.always, want.sometimes), name) {
+				t.Errorf("%s: %s is violated, which the bug does not explain", bug.Name, name)
+			}
+		}
+		wantVerdict := check.Violated
+		if bug.Check == "" {
+			wantVerdict = check.Valid
+		}
+		if out.Result.Verdict != wantVerdict {
+			t.Errorf("%s: the verdict is %v, want %v", bug.Name, out.Result.Verdict, wantVerdict)
+		}
+		if out.Result.Data.Rows[mem.StrikesOf(bug.Name)] == 0 {
+			t.Errorf("%s never struck", bug.Name)
+		}
+		for _, c := range out.Result.Checks {
+			if c.Verdict == check.Violated && (len(c.Evidence) == 0 || c.Found == 0 || c.Evidence[0].Text == "") {
+				t.Errorf("%s: %s convicts without evidence", bug.Name, c.Name)
+			}
+		}
+		// What was found stays found when the run is judged again.
+		again := recheck(t, out.Folder)
+		sameFigures(t, again.Result, out.Result)
+	}
+	if len(convictions) != len(mem.Bugs()) {
+		t.Errorf("%d convictions for %d bugs", len(convictions), len(mem.Bugs()))
+	}
+}
+
+// TestTruncatedReadIsFoundInBothForms: whether accounts or rows are missing
+// hangs on the seed.
+func TestTruncatedReadIsFoundInBothForms(t *testing.T) {
+	found := map[string]bool{}
+	for seed := range uint64(12) {
+		s := small("mem://?bug=truncated-read:1", seed, 300)
+		for _, name := range convicting(carryOut(t, s).Result) {
+			found[name] = true
+		}
+	}
+	if !found["total"] || !found["transfers"] {
+		t.Errorf("found by %v", found)
+	}
+}
+
+// TestAnHonestDatabaseIsValid is the other half of every conviction: with the
+// bugs off nothing is found, whatever the client went through.
+func TestAnHonestDatabaseIsValid(t *testing.T) {
+	for _, retry := range []load.RetryMode{load.RetryNone, load.RetryFailed, load.RetryIdempotent} {
+		for seed := range uint64(5) {
+			s := dry("mem://?timeout=0.05&bug=late-apply:0.02", seed)
+			s.Load.Ops, s.Load.Retry, s.Load.Clients = 5000, retry, 8
+			r := carryOut(t, s).Result
+			if r.Verdict != check.Valid {
+				t.Errorf("%s, seed %d: %v: %s", retry, seed, r.Verdict, details(r))
+			}
+			for _, name := range []string{"order", "snapshots", "replicas"} {
+				if !slices.ContainsFunc(r.Checks, func(c check.Result) bool { return c.Name == name }) {
+					t.Errorf("%s, seed %d: there is no check of %s", retry, seed, name)
+				}
+			}
+			for _, c := range r.Checks {
+				if c.Found != 0 || c.Verdict != check.Valid {
+					t.Errorf("%s, seed %d: %s is %v and found %d: %s", retry, seed, c.Name, c.Verdict, c.Found, c.Detail)
+				}
+			}
+			if r.Outcomes.Total() != 5000 || r.Outcomes.Committed < 1000 || r.Outcomes.Rejected == 0 {
+				t.Errorf("%s, seed %d: outcomes %+v", retry, seed, r.Outcomes)
+			}
+			retried := retry == load.RetryIdempotent
+			if timeouts := attempts(r.Errors, "timeout"); timeouts < 100 || !retried && r.Outcomes.Unknown != timeouts {
+				t.Errorf("%s, seed %d: %d timeouts and %d unknown", retry, seed, timeouts, r.Outcomes.Unknown)
+			}
+			if retried != (r.Retries.Settled > 0) {
+				t.Errorf("%s, seed %d: retries %+v", retry, seed, r.Retries)
+			}
+		}
+	}
+}
+
+func attempts(errors []report.ErrorCount, class string) (n int64) {
+	for _, e := range errors {
+		if e.Class == class {
+			n += e.Attempts
+		}
+	}
+	return n
+}

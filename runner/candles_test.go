@@ -1,0 +1,106 @@
+package runner
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/report"
+	"assay/workload/candles"
+)
+
+// smallCandles is a run of this workload that takes a moment.
+func smallCandles(database string) Scenario {
+	s := Defaults()
+	s.Workload, s.Database = catalog.Candles, database
+	s.Load = candles.LoadDefaults()
+	s.Load.Seed = 5
+	s.Candles.Candles, s.Candles.Tickers, s.Candles.Batch = 1000, 10, 100
+	s.Candles.Queries, s.Candles.Repeats = 50, 5
+	return s
+}
+
+func TestCandlesRun(t *testing.T) {
+	out := carryOut(t, smallCandles(""))
+	r := out.Result
+	if r.Verdict != check.Valid || len(r.Rounds) != 7 || r.Rounds[0].Name != "ingest" || r.Rounds[0].Outcomes.Committed != 10 {
+		t.Errorf("verdict %s, checks %+v, rounds %+v", r.Verdict, r.Checks, r.Rounds)
+	}
+	wantRounds(t, out)
+	for _, round := range r.Rounds {
+		if len(round.Facts) < 3 || round.Facts[0].Name != "rows" || round.Facts[0].Value == "0" {
+			t.Errorf("%s says %+v", round.Name, round.Facts)
+		}
+		if round.RowsPerSecond <= 0 {
+			t.Errorf("%s has no rows per second", round.Name)
+		}
+	}
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "raw / data") || strings.Contains(notes, "--cold") {
+		t.Errorf("notes: %s", notes)
+	}
+	again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Progress: &diary{}})
+	if err != nil || again.Result.Verdict != check.Valid || len(again.Result.Rounds[1].Facts) != len(r.Rounds[1].Facts) {
+		t.Errorf("judged again: %v, %+v", err, again.Result)
+	}
+}
+
+func TestCandlesThatAreCutShort(t *testing.T) {
+	out := carryOut(t, smallCandles("mem://?bug=truncated-read:0.05"))
+	if got := convicting(out.Result); len(got) != 1 || got[0] != candles.CheckAnswers {
+		t.Errorf("convicted by %v", got)
+	}
+}
+
+func TestCandlesOfNoSuchEngine(t *testing.T) {
+	s := smallCandles("mem://")
+	s.Candles.Engine = "zstd"
+	folder := t.TempDir() + "/run"
+	_, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}})
+	if err == nil || !strings.Contains(err.Error(), "memory") {
+		t.Errorf("%v; want a refusal that names the engines", err)
+	}
+	if _, err := os.Stat(folder); err == nil {
+		t.Error("a refused run has left its folder")
+	}
+}
+
+// TestProcessTicks reads what this process has used.
+func TestProcessTicks(t *testing.T) {
+	before := processTicks(os.Getpid())
+	for start := time.Now(); processTicks(os.Getpid()) == before; {
+		if time.Since(start) > time.Minute {
+			t.Fatalf("still %d ticks after a minute of work", before)
+		}
+	}
+	if after := processTicks(os.Getpid()); after < before {
+		t.Errorf("%d ticks after %d", after, before)
+	}
+	if processTicks(0) != 0 {
+		t.Error("there is no process 0")
+	}
+}
+
+// wantRounds wants the load line, also of a run that was cut before its first
+// round, to say which rounds there are instead of a length.
+func wantRounds(t *testing.T, out Outcome) {
+	t.Helper()
+	cut := *out.Result
+	cut.Rounds = nil
+	for _, r := range []*report.Result{out.Result, &cut} {
+		var text strings.Builder
+		if err := report.Text(&text, r, report.TextOptions{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		want := "closed loop, 7 rounds: ingest; quick, first; quick, warm; interval, first; interval, warm; day, first; day, warm\n"
+		if !strings.Contains(text.String(), want) || strings.Contains(text.String(), "measured 5 s") {
+			t.Errorf("the load line is another: %s", text.String())
+		}
+	}
+	if l := out.Result.Load; l.DurationSeconds != 0 || l.WarmupSeconds != 0 || len(l.Rounds) != 7 {
+		t.Errorf("the load is %+v", l)
+	}
+	keepsSchema(t, out.Folder)
+}

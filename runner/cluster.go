@@ -1,0 +1,162 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"assay/cluster"
+	"assay/fault"
+	"assay/history"
+	"assay/quantity"
+	"assay/report"
+)
+
+// folderLogs is the folder of the nodes' logs within a run's folder.
+const folderLogs = "nodes"
+
+// catchUpTimeout bounds the wait, after the last fault, until all nodes hold
+// the same data again.
+const catchUpTimeout = 2 * time.Minute
+
+// provide starts the servers that the scenario asks for and sets the run's
+// address. The returned function keeps their logs, ends them and removes their
+// data.
+func (r *run) provide(ctx context.Context) (stop func() error, err error) {
+	if r.scenario.Cluster == "" {
+		return func() error { return nil }, nil
+	}
+	spec, err := cluster.ParseSpec(r.scenario.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	r.options.Progress.Stage("starting " + spec.String())
+	began := time.Now()
+	c, err := cluster.Start(ctx, spec, cluster.Options{
+		Programs: r.options.Servers,
+		Announce: func(text string) { r.announce(eventCluster, text) },
+		Died: func(node, how string) {
+			r.announce(eventDied, fmt.Sprintf("%s ended by itself (%s)%s", node, how, limitedTo(spec.Limits.Memory)))
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := r.refuseFaults(ctx, c); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	r.cluster, r.address = c, c.Address()
+	r.nodes = clusterOf(c, time.Since(began))
+	return func() error { return errors.Join(r.keepLogs(c), c.Close()) }, nil
+}
+
+// refuseFaults says before anything is loaded which of the faults cannot be
+// done to this cluster.
+func (r *run) refuseFaults(ctx context.Context, c *cluster.Cluster) error {
+	faults, err := r.scenario.faults()
+	if err != nil || len(faults) == 0 {
+		return err
+	}
+	return fault.Validate(ctx, faults, c)
+}
+
+// keepLogs copies the nodes' logs into the run's folder, if there is one.
+func (r *run) keepLogs(c *cluster.Cluster) error {
+	if r.folder == "" || !exists(r.folder, FileScenario) {
+		return nil
+	}
+	to := filepath.Join(r.folder, folderLogs)
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return fmt.Errorf("keep the nodes' logs: %w", err)
+	}
+	for _, n := range c.Nodes() {
+		if err := copyFile(filepath.Join(to, filepath.Base(n.Log())), n.Log()); err != nil {
+			return fmt.Errorf("keep the nodes' logs: %w", err)
+		}
+	}
+	return nil
+}
+
+func clusterOf(c *cluster.Cluster, took time.Duration) *report.Cluster {
+	spec := c.Spec()
+	out := &report.Cluster{Spec: spec.String(), Network: cluster.NetworkOwn, StartSeconds: took.Seconds()}
+	if why := c.NoNetwork(); why != nil {
+		out.Network = "loopback: " + why.Error()
+	}
+	for _, n := range c.Nodes() {
+		out.Nodes = append(out.Nodes, report.ClusterNode{
+			Name: n.Name(), Address: n.Address(), Arbiter: n.Arbiter(),
+			Memory: spec.Limits.Memory, CPU: spec.Limits.CPU, DiskWrite: spec.Limits.DiskWrite,
+		})
+	}
+	return out
+}
+
+// announcements keeps what the cluster says of itself until there is a history
+// to write it into. It is safe for concurrent use.
+type announcements struct {
+	mu   sync.Mutex
+	mark func(event, text string) // nil while there is no history
+}
+
+// announce is told what the cluster, or a server, does by itself.
+func (r *run) announce(event, text string) {
+	r.said.mu.Lock()
+	mark := r.said.mark
+	r.said.mu.Unlock()
+	if mark != nil {
+		mark(event, text)
+	}
+}
+
+// limitedTo says what may have ended a server, if its memory is limited.
+func limitedTo(memory int64) string {
+	if memory == 0 {
+		return ""
+	}
+	return "; it may use " + quantity.FormatBinary(memory) + " of memory, beyond which the kernel ends it"
+}
+
+// hear has announcements written into the history from now on, until the
+// returned function is called.
+func (r *run) hear(file *history.Writer, now func() int64) (stop func()) {
+	set := func(mark func(event, text string)) {
+		r.said.mu.Lock()
+		defer r.said.mu.Unlock()
+		r.said.mark = mark
+	}
+	set(func(event, text string) {
+		_ = file.Mark(history.Event{At: now(), Name: event, Detail: text}) // a failure stays with the writer
+	})
+	return func() { set(nil) }
+}
+
+// catchUp starts the nodes that are down, such as a primary that was fenced when
+// another was promoted, waits until all nodes hold the same data, and notes how
+// long that took.
+func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int64) {
+	if r.cluster == nil {
+		return
+	}
+	r.options.Progress.Stage("waiting until all nodes hold the same data")
+	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
+	defer cancel()
+	began := time.Now()
+	var down []error
+	for _, n := range r.cluster.Nodes() {
+		if !n.Running() {
+			down = append(down, n.Start(ctx))
+		}
+	}
+	var text string
+	if err := errors.Join(append(down, r.cluster.Settled(ctx))...); err != nil {
+		text = fmt.Sprintf("not all nodes held the same data after %v: %v", time.Since(began).Round(time.Second), err)
+	} else {
+		text = fmt.Sprintf("all nodes held the same data after %.1f s", time.Since(began).Seconds())
+	}
+	_ = file.Mark(history.Event{At: now(), Name: eventSettled, Detail: text}) // a failure stays with the writer
+}

@@ -1,0 +1,185 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/load"
+	"assay/report"
+	"assay/workload"
+)
+
+// conclude reads the database back, judges and measures the run, and writes
+// its result and report.
+func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
+	err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, r.options.Progress)
+	if lost := r.lease.isLost(); lost != nil {
+		return Outcome{}, r.overtaken(lost)
+	}
+	if err != nil {
+		// The measurement stands; nothing can be valid or violated.
+		r.inFlight = fmt.Sprintf("%s: %v", noteNotRead, err)
+		r.options.Progress.Note(r.inFlight)
+		r.note(r.inFlight)
+		r.size(ctx)
+	} else if err := r.recordReadBack(ctx); err != nil {
+		return Outcome{}, err
+	}
+	live := r.live.Snapshot()
+	enterClient(r.result, stats, live)
+	r.result.Ended = time.Now().UTC()
+	left := r.keep(ctx)
+	r.options.Progress.Stage("checking every operation")
+	out, err := finish(ctx, r.folder, r.scenario, r.result, findings{
+		inFlight: r.inFlight, cut: stats.Cut,
+	})
+	return out, errors.Join(err, left)
+}
+
+// How the notes begin that no longer hold once the database was read after all.
+const (
+	noteNotRead = "the database could not be read back"
+	noteNoSize  = "the size on disk is not known"
+)
+
+// note keeps a remark that only the run could make, and no judge.
+func (r *run) note(text string) { r.result.RunNotes = append(r.result.RunNotes, text) }
+
+// recordReadBack keeps beside the state how it was read.
+func (r *run) recordReadBack(ctx context.Context) error {
+	return writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Size: r.size(ctx)})
+}
+
+// size asks for the size on disk; a database that does not tell is no reason
+// to lose the result.
+func (r *run) size(ctx context.Context) *workload.Size {
+	size, err := r.store.Size(ctx)
+	if err != nil {
+		r.note(fmt.Sprintf("%s: %v", noteNoSize, err))
+		return nil
+	}
+	enterSize(r.result, size)
+	return &size
+}
+
+// sizeLoaded asks a bank's database what the accounts take on disk, so that what
+// the transfers add can be told. One that does not tell loses that figure alone.
+func (r *run) sizeLoaded(ctx context.Context) {
+	if r.scenario.Workload != catalog.Bank {
+		return
+	}
+	if size, err := r.store.Size(ctx); err == nil {
+		r.result.Data.Loaded = &size.Bytes
+	}
+}
+
+func enterSize(r *report.Result, size workload.Size) {
+	r.Data = report.Data{Bytes: size.Bytes, Tables: size.Tables, Indexes: size.Indexes, Rows: size.Rows, Measured: size.Measured,
+		Loaded: r.Data.Loaded, Kept: r.Data.Kept}
+}
+
+// keep drops the data if that was asked for, and else says where it is. What
+// cannot be dropped is an error of the run; of a database that could not be read
+// back, which has no verdict anyway, it is a note.
+func (r *run) keep(ctx context.Context) error {
+	switch {
+	case r.scenario.Drop:
+		err := r.store.Drop(ctx)
+		if err == nil {
+			return nil
+		}
+		r.note(fmt.Sprintf("--drop could not be done: %v", err))
+		if exists(r.folder, r.scenario.kind().stateFile) {
+			return fmt.Errorf("drop assay's data: %w; the result is in %s", err, r.folder)
+		}
+	case r.scenario.Cluster != "":
+		r.note("the servers were started for this run and are gone; the state is kept in the run's folder")
+	case r.driver.Name != "mem":
+		r.result.Data.Kept = r.result.Database.Address
+	}
+	return nil
+}
+
+// findings is what is known of a run beside its files and its result.
+type findings struct {
+	inFlight string
+	cut      bool
+}
+
+// finish judges and measures a run from its files, completes the result and
+// writes it with its report.
+func finish(ctx context.Context, folder string, s Scenario, r *report.Result, f findings) (Outcome, error) {
+	if err := judgeRun(ctx, folder, s, r, f); err != nil {
+		return Outcome{}, err
+	}
+	return write(ctx, folder, s, r)
+}
+
+// judgeRun judges and measures a run from its files and completes the result.
+func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, f findings) error {
+	figures, err := measured(folder, s, r, f)
+	if err != nil {
+		return err
+	}
+	judged, err := s.kind().judge(ctx, folder, s, r.Database.Promise, f.inFlight)
+	if err != nil {
+		return err
+	}
+	if !exists(folder, s.kind().stateFile) {
+		withhold(judged.results, cmp.Or(f.inFlight, noteNotRead))
+		withhold(judged.promised, cmp.Or(f.inFlight, noteNotRead))
+	}
+	record := accounting(figures, judged.counted, &r.Client)
+	r.Checks = append(judged.results, record)
+	r.Promise = promiseOf(r, judged, record)
+	r.Availability, r.Entity = judged.availability, judged.entity
+	for i := range r.Rounds {
+		judged.enterRound(&r.Rounds[i])
+	}
+	r.Verdict = check.Combine(r.Checks)
+	r.Notes = slices.Concat(r.RunNotes, r.Notes, judged.notes)
+	return nil
+}
+
+// enterRound enters what the judge knows of a round.
+func (j *judgement) enterRound(x *report.Round) {
+	x.Facts = append(x.Facts, j.facts[x.Name]...)
+	x.RowsPerSecond = j.rates[x.Name]
+	if size, known := j.sizes[x.Name]; known {
+		x.Size = &size
+	}
+}
+
+// write keeps the result and its page.
+func write(_ context.Context, folder string, s Scenario, r *report.Result) (Outcome, error) {
+	if err := writeResult(folder, r); err != nil {
+		return Outcome{}, err
+	}
+	page := filepath.Join(folder, FileReport)
+	return Outcome{Result: r, Folder: folder, Report: page}, writePage(page, folder, s, r)
+}
+
+var errNoRun = errors.New("holds no run of assay's; name a folder that assay run has made")
+
+// InputError means that a folder to be judged or reported is not one.
+type InputError struct {
+	Path string
+	Err  error
+}
+
+func (e *InputError) Error() string { return fmt.Sprintf("%s %v", e.Path, e.Err) }
+func (e *InputError) Unwrap() error { return e.Err }
+
+// exists says whether a run's file is there.
+func exists(folder, file string) bool {
+	_, err := os.Stat(filepath.Join(folder, file))
+	return err == nil
+}

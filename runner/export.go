@@ -1,0 +1,209 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"assay/catalog"
+	"assay/history"
+	"assay/history/exchange"
+	"assay/workload/bank"
+	"assay/workload/isolation"
+)
+
+// Export writes a saved run as a history that other checkers read: transfers
+// and a last read of all accounts of a bank, transactions over lists (or else
+// over registers) and a last read of them of the isolation workload. Every
+// attempt is an operation of its own. A folder that holds no run, or nothing
+// that can be written so, gives an *InputError.
+func Export(folder string, w io.Writer, format exchange.Format) error {
+	s, _, err := readRun(folder)
+	if err != nil {
+		return err
+	}
+	e := export{folder: folder, scenario: s}
+	if err := e.choose(); err != nil {
+		return err
+	}
+	var span exchange.Span
+	span.See(0, 1) // the opening
+	err = e.each(func(op *history.Op) error {
+		span.See(op.Start, op.End)
+		e.clients, e.end = max(e.clients, int64(op.Client)+1), max(e.end, op.End)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// One process more, for the last read.
+	out, err := exchange.NewWriter(w, exchange.Output{Format: format, Processes: e.clients + 1, Window: span.Window()})
+	if err != nil {
+		return err
+	}
+	if err = e.opening(out); err == nil {
+		err = e.each(func(op *history.Op) error { return e.write(out, op) })
+	}
+	if err == nil {
+		err = e.last(out)
+	}
+	return errors.Join(err, out.Close())
+}
+
+type export struct {
+	folder       string
+	scenario     Scenario
+	kind         uint8
+	transfers    *bank.Transfers
+	clients, end int64
+	steps        []isolation.Op
+	out          exchange.Operation
+}
+
+func (e *export) each(visit func(*history.Op) error) error {
+	_, err := history.Read(filepath.Join(e.folder, FileHistory), history.Visitor{Op: func(op *history.Op) error {
+		if op.Kind != e.kind {
+			return nil
+		}
+		return visit(op)
+	}})
+	if errors.Is(err, fs.ErrNotExist) {
+		return &InputError{Path: e.folder, Err: errors.New("was cut before its work began; there is nothing to export")}
+	}
+	return err
+}
+
+// write hands on one attempt.
+func (e *export) write(w *exchange.Writer, op *history.Op) error {
+	e.out = exchange.Operation{
+		Index: exchange.NoIndex, Process: int64(op.Client), Outcome: op.Outcome,
+		Invoke: op.Start, Complete: op.End, InvokeTime: op.Start, CompleteTime: op.End, Txn: e.out.Txn[:0],
+	}
+	if op.Outcome == history.Rejected { // other tools know three outcomes; it had no effect
+		e.out.Outcome = history.Failed
+	}
+	if e.transfers != nil {
+		t := e.transfers.At(bank.TransferID(op.Client, op.Seq))
+		e.out.Function = exchange.Transfer
+		e.out.Movement = exchange.Movement{From: exchange.Int64(t.Source), To: exchange.Int64(t.Destination), Amount: t.Amount}
+		return w.Add(&e.out)
+	}
+	steps, results, err := isolation.Decode(op.Values, e.steps)
+	if err != nil {
+		return &history.FormatError{Path: filepath.Join(e.folder, FileHistory), Reason: err.Error()}
+	}
+	e.steps = steps
+	e.out.Function = exchange.Transaction
+	for i := range steps {
+		e.out.Txn = append(e.out.Txn, microOp(&steps[i], results))
+	}
+	return w.Add(&e.out)
+}
+
+func microOp(o *isolation.Op, results bool) exchange.MicroOp {
+	m := exchange.MicroOp{Key: exchange.Int64(o.Key), Value: exchange.Int64(o.Value)}
+	switch {
+	case o.Kind == isolation.Append || o.Kind == isolation.AppendByRewrite:
+		m.Kind = exchange.Append
+	case o.Kind == isolation.Write:
+		m.Kind = exchange.Put
+	case o.Kind == isolation.ReadList && results && len(o.List) > 0:
+		m.Kind, m.Value, m.List = exchange.GetList, exchange.Atom{}, atoms(o.List)
+	case o.Kind == isolation.ReadValue && results && o.Found:
+		m.Kind = exchange.GetValue
+	default:
+		m.Kind, m.Value = exchange.GetNothing, exchange.Atom{}
+	}
+	return m
+}
+
+func atoms(values []int64) []exchange.Atom {
+	out := make([]exchange.Atom, len(values))
+	for i, v := range values {
+		out[i] = exchange.Int64(v)
+	}
+	return out
+}
+
+// choose sets the kind of operation that is written.
+func (e *export) choose() (err error) {
+	s := e.scenario
+	switch s.Workload {
+	case catalog.Bank:
+		e.kind = bank.KindTransfer
+		e.transfers, err = bank.NewTransfers(s.Bank, s.Load.Seed)
+		return err
+	case catalog.Isolation:
+		e.kind = isolation.KindAppend
+		switch s.Transactions.Test {
+		case "register":
+			e.kind = isolation.KindRegister
+		case "predicate", "pairs":
+			return &InputError{Path: e.folder, Err: fmt.Errorf("holds a run of test %s, for which other tools have no form", s.Transactions.Test)}
+		}
+		return nil
+	default:
+		return &InputError{Path: e.folder, Err: fmt.Errorf("holds a run of workload %s, for which other tools have no form", s.Workload)}
+	}
+}
+
+// opening writes what a bank was loaded with as a read before all transfers,
+// so that its total is known.
+func (e *export) opening(w *exchange.Writer) error {
+	if e.transfers == nil {
+		return nil
+	}
+	out := exchange.Operation{
+		Index: exchange.NoIndex, Process: e.clients, Outcome: history.Committed, Function: exchange.ReadAccounts,
+		Invoke: 0, Complete: 1, InvokeTime: 0, CompleteTime: 1,
+	}
+	accounts := e.transfers.Accounts()
+	for id := int64(1); id <= accounts.Len(); id++ {
+		out.Accounts = append(out.Accounts, exchange.Account{ID: exchange.Int64(id), Balance: accounts.Opening(id)})
+	}
+	return w.Add(&out)
+}
+
+// last writes what was read back at the end as one operation after all others.
+// A run that was not read back has none.
+func (e *export) last(w *exchange.Writer) error {
+	out := exchange.Operation{
+		Index: exchange.NoIndex, Process: e.clients, Outcome: history.Committed,
+		Invoke: e.end + 1, Complete: e.end + 2, InvokeTime: e.end + 1, CompleteTime: e.end + 2,
+	}
+	var err error
+	path := filepath.Join(e.folder, e.scenario.kind().stateFile)
+	if e.transfers != nil {
+		out.Function = exchange.ReadAccounts
+		err = bank.Replay(path, func(a bank.Account) error {
+			out.Accounts = append(out.Accounts, exchange.Account{ID: exchange.Int64(a.ID), Balance: a.Balance})
+			return nil
+		}, func(bank.Entry) error { return nil })
+	} else {
+		out.Function = exchange.Transaction
+		err = e.lastTransaction(path, &out)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || len(out.Accounts)+len(out.Txn) == 0 {
+		return err
+	}
+	return w.Add(&out)
+}
+
+func (e *export) lastTransaction(path string, out *exchange.Operation) error {
+	return isolation.Replay(path, func(key int64, elements []int64) error {
+		if e.kind == isolation.KindAppend {
+			out.Txn = append(out.Txn, exchange.MicroOp{Kind: exchange.GetList, Key: exchange.Int64(key), List: atoms(elements)})
+		}
+		return nil
+	}, func(key, value int64) error {
+		if e.kind == isolation.KindRegister {
+			out.Txn = append(out.Txn, exchange.MicroOp{Kind: exchange.GetValue, Key: exchange.Int64(key), Value: exchange.Int64(value)})
+		}
+		return nil
+	})
+}

@@ -1,0 +1,143 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/cluster"
+	"assay/fault"
+	"assay/history"
+	"assay/measure"
+	"assay/report"
+	"assay/workload"
+)
+
+func faultEvent(t *testing.T, at time.Duration, f faultRecord) history.Event {
+	t.Helper()
+	text, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return history.Event{At: int64(at), Name: eventFault, Detail: string(text)}
+}
+
+// TestFaultsAreReadBack: what the history says last of a fault holds, and what
+// the cluster said of itself is kept.
+func TestFaultsAreReadBack(t *testing.T) {
+	var d disturbed
+	began := faultRecord{Number: 1, Action: "kill", Target: "primary", Nodes: []string{"n2"}, Injected: int64(6 * time.Second)}
+	ended := began
+	ended.Healed, ended.Proven, ended.Proof = int64(9*time.Second), true, "process 4711 is gone"
+	for _, e := range []history.Event{
+		faultEvent(t, 6*time.Second, began),
+		{At: int64(8 * time.Second), Name: eventCluster, Detail: "n1 was promoted"},
+		faultEvent(t, 9*time.Second, ended),
+		faultEvent(t, 10*time.Second, faultRecord{Number: 2, Action: "pause", Target: "n2", Injected: int64(7 * time.Second), Skipped: true, Problem: "n2 is down"}),
+		faultEvent(t, 12*time.Second, faultRecord{Number: 3, Action: "flaky=20%", Target: "any", Injected: int64(12 * time.Second)}),
+		{At: int64(20 * time.Second), Name: eventSettled, Detail: "after 1 s"},
+	} {
+		if err := d.event(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acted, places := d.disturbances(int64(15 * time.Second))
+	if len(acted) != 2 || acted[0].Healed != int64(9*time.Second) || acted[1].Healed != int64(15*time.Second) || !slices.Equal(places, []int{0, 2}) {
+		t.Fatalf("acted %+v at %v", acted, places)
+	}
+	r := &report.Result{Started: time.Unix(1000, 0), Cluster: &report.Cluster{}}
+	impact := measure.Impact{Disturbance: acted[0], LongestCall: int64(2 * time.Second),
+		Writes: measure.Gap{From: int64(5 * time.Second), To: int64(8 * time.Second), Known: true}}
+	d.enter(r, []measure.Impact{impact, {Disturbance: acted[1]}}, places)
+	first := r.Faults[0]
+	if !first.Proven || first.HealedSecond != 9 || first.WriteOutage != 3000 || first.ReadOutage != -1 || first.RecoveredAfter != 2000 ||
+		first.LongestCall != 2000 || !first.HealedAt.Equal(time.Unix(1009, 0)) {
+		t.Errorf("%+v", first)
+	}
+	if !r.Faults[1].Skipped || r.Faults[2].RecoveredAfter != -1 {
+		t.Errorf("%+v", r.Faults)
+	}
+	if len(r.Cluster.Events) != 1 || r.Cluster.Events[0].Second != 8 || r.Cluster.Settled != "after 1 s" {
+		t.Errorf("%+v", r.Cluster)
+	}
+	if reasons := d.unproven(); len(reasons) != 1 || !strings.Contains(reasons[0], "flaky=20% any at 12.0 s is not proven") {
+		t.Errorf("reasons %q", reasons)
+	}
+	d.faults[2].Proven = true
+	if reasons := d.unproven(); len(reasons) != 1 || !strings.Contains(reasons[0], "not healed") {
+		t.Errorf("reasons %q", reasons)
+	}
+	if err := d.event(history.Event{Name: eventFault, Detail: "{"}); err == nil {
+		t.Error("half a record was taken")
+	}
+}
+
+func TestFaultsThatCannotBeAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Scenario)
+		is     func(error) bool
+	}{
+		{"without a cluster", func(s *Scenario) { s.Cluster = "" }, is[*workload.OptionError]},
+		{"no such action", func(s *Scenario) { s.Faults[0] = "hug primary" }, is[*fault.ParseError]},
+		{"after the end", func(s *Scenario) { s.Faults[0] = "kill primary at 1h" }, is[*fault.ScheduleError]},
+		{"no such cluster", func(s *Scenario) { s.Cluster = "mongodb:0" }, is[*cluster.SpecError]},
+		{"a database as well", func(s *Scenario) { s.Database = "mem:" }, is[*workload.OptionError]},
+	} {
+		s := Defaults()
+		s.Cluster, s.Faults = "mongodb:3", []string{"kill primary at 2s"}
+		if err := s.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		c.change(&s)
+		if err := s.Validate(); !c.is(err) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func is[E error](err error) bool {
+	var wanted E
+	return errors.As(err, &wanted)
+}
+
+// TestADeadServerSpoilsTheFigures: they are of a cluster that nobody asked for.
+func TestADeadServerSpoilsTheFigures(t *testing.T) {
+	var d disturbed
+	text := "n1 ended by itself (signal: killed)" + limitedTo(256<<20)
+	if err := d.event(history.Event{At: int64(48 * time.Second), Name: eventDied, Detail: text}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "a server died: at 48.0 s n1 ended by itself (signal: killed); it may use 256MiB of memory, beyond which the kernel ends it; its log is in the run's folder"
+	if reasons := d.unproven(); len(reasons) != 1 || reasons[0] != want {
+		t.Errorf("reasons %q", reasons)
+	}
+	r := &report.Result{Cluster: &report.Cluster{}}
+	d.enter(r, nil, nil)
+	if e := r.Cluster.Events; len(e) != 1 || e[0].Text != text || e[0].Second != 48 {
+		t.Errorf("events %+v", e)
+	}
+}
+
+// TestFaultsAreToldOnOneClock: times count from the start of the run, and beside
+// them stands the time that was asked for, which counts from the measured part.
+func TestFaultsAreToldOnOneClock(t *testing.T) {
+	d := disturbed{faults: []faultRecord{{Number: 1, Action: "kill", Target: "primary", Nodes: []string{"n1"}, Injected: 11e9, Healed: 12e9, Proven: true}}}
+	r := report.Result{Series: report.Series{MeasureStart: 1, MeasureEnd: 30}}
+	d.enter(&r, nil, nil)
+	if f := r.Faults[0]; f.InjectedSecond != 11 || f.InjectedMeasured == nil || *f.InjectedMeasured != 10 {
+		t.Errorf("%+v", f)
+	}
+	var text, markdown strings.Builder
+	if err := errors.Join(report.Text(&text, &r, report.TextOptions{Width: 300}), report.Markdown(&markdown, &r)); err != nil {
+		t.Fatal(err)
+	}
+	for form, said := range map[string]string{"text": text.String(), "Markdown": markdown.String()} {
+		if !strings.Contains(said, "11 s of the run (10 s of the measured part)") {
+			t.Errorf("the %s: %s", form, said)
+		}
+	}
+}

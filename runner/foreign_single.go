@@ -1,0 +1,111 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"assay/check"
+	"assay/check/balances"
+	"assay/check/register"
+	"assay/history"
+	"assay/history/exchange"
+)
+
+// The names under which histories without transactions are judged.
+const (
+	modelLinearizable = "linearizable"
+	modelBank         = "bank"
+)
+
+// each hands on an operation that was read already and then all others.
+func each(reader *exchange.Reader, first *exchange.Operation, visit func(*exchange.Operation) error) error {
+	for op, err := first, error(nil); ; op, err = reader.Next() {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := visit(op); err != nil {
+			return &exchange.FormatError{Line: op.Line, Reason: err.Error()}
+		}
+	}
+}
+
+// foreignRegisters judges single registers for linearizability.
+func foreignRegisters(ctx context.Context, reader *exchange.Reader, first *exchange.Operation, o ForeignOptions) (Foreign, error) {
+	var h register.History
+	kinds := map[exchange.Function]register.Kind{
+		exchange.Read: register.Read, exchange.Write: register.Write, exchange.CompareAndSet: register.CompareAndSet,
+	}
+	err := each(reader, first, func(op *exchange.Operation) error {
+		out := register.Op{
+			ID: op.ID(), Process: op.Process, Kind: kinds[op.Function], Value: op.Value.String(), From: op.From.String(),
+			Invoke: op.Invoke, Complete: op.Complete, InvokeTime: op.InvokeTime, CompleteTime: op.CompleteTime,
+			Outcome: op.Outcome,
+		}
+		if op.Keyed {
+			out.Key = op.Key.String()
+		}
+		return h.Add(out)
+	})
+	if err != nil {
+		return Foreign{}, err
+	}
+	return single(modelLinearizable, register.Check(ctx, &h, register.Options{Initial: o.Initial})), nil
+}
+
+// foreignBank judges reads of all accounts by their total.
+func foreignBank(reader *exchange.Reader, first *exchange.Operation, o ForeignOptions) (Foreign, error) {
+	known := balances.Options{TotalKnown: o.Total != nil}
+	if known.TotalKnown {
+		known.Total = *o.Total
+	}
+	judge := balances.New(known)
+	var read balances.Read
+	err := each(reader, first, func(op *exchange.Operation) error {
+		switch op.Function {
+		case exchange.Transfer:
+			judge.Transfer(op.Outcome)
+		case exchange.ReadAccounts:
+			if op.Outcome != history.Committed {
+				judge.Unanswered()
+				return nil
+			}
+			read = balances.Read{
+				ID: op.ID(), Process: op.Process, Invoke: op.InvokeTime, Complete: op.CompleteTime, Accounts: read.Accounts[:0],
+			}
+			for _, a := range op.Accounts {
+				read.Accounts = append(read.Accounts, balances.Account{ID: a.ID.String(), Balance: a.Balance, Missing: a.Missing})
+			}
+			judge.Read(&read)
+		default: // a read that did not come back with any account
+			judge.Unanswered()
+		}
+		return nil
+	})
+	if err != nil {
+		return Foreign{}, err
+	}
+	return single(modelBank, judge.Result()), nil
+}
+
+// single is the answer of one check that has no lattice of models.
+func single(model string, r check.Result) Foreign {
+	f := Foreign{Model: model, Verdict: r.Verdict, Evidence: r.Evidence, Detail: r.Detail}
+	if r.Verdict == check.Unknown {
+		f.Reason = r.Detail
+	}
+	for _, e := range r.Evidence {
+		if !slices.Contains(f.Anomalies, e.Kind) {
+			f.Anomalies = append(f.Anomalies, e.Kind)
+		}
+	}
+	if r.Verdict == check.Violated {
+		f.RuledOut = []string{model}
+	}
+	slices.Sort(f.Anomalies)
+	return f
+}

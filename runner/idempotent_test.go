@@ -1,0 +1,158 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/cluster"
+	"assay/history"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// kill leaves of a run what kill -9 leaves at the end of its work: a history
+// without its end, the result as it was when the work began, and no state.
+func kill(t *testing.T, out Outcome, stateFile string) {
+	t.Helper()
+	for _, file := range []string{stateFile, FileReadBack, FileReport} {
+		remove(t, filepath.Join(out.Folder, file))
+	}
+	path := filepath.Join(out.Folder, FileHistory)
+	rewrite(t, path, func(*history.Op) {}, func(e history.Event) bool {
+		return e.Name != history.EventQuiesced && e.Name != history.EventMeasureEnd
+	})
+	if err := os.Truncate(path, int64(len(read(t, path))-1)); err != nil {
+		t.Fatal(err)
+	}
+	r := *out.Result
+	begun := begin(Scenario{Workload: r.Workload}, workload.Marker{Run: r.Run, Version: r.Version}, r.Started)
+	begun.Seed, begun.Load, begun.Retries, begun.Options = r.Seed, r.Load, r.Retries, r.Options
+	begun.Database, begun.Loading = r.Database, r.Loading
+	begun.Load.Unserved, begun.Load.Late = 0, report.Latency{}
+	if err := writeResult(out.Folder, begun); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestJudgingIsIdempotent: however often a run is judged, it gives the same, and
+// a killed run is judged by what was read when it had settled.
+func TestJudgingIsIdempotent(t *testing.T) {
+	server, err := cluster.StartPostgres(t.Context(), cluster.PostgresOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for name, s := range wordy() {
+		for product, database := range map[string]string{"sqlite": "", "postgres": server.Address()} {
+			if s.Database = database; strings.Contains(name, " ") && database != "" {
+				continue // the variants of isolation read back the same rows
+			}
+			t.Run(name+" on "+product, func(t *testing.T) { judgedAgainAndAgain(t, s) })
+		}
+	}
+}
+
+func judgedAgainAndAgain(t *testing.T, s Scenario) {
+	out := carryOut(t, s)
+	result := func() string { return string(read(t, filepath.Join(out.Folder, FileResult))) }
+	for _, when := range []string{"after the run", "after it was killed"} {
+		before := result()
+		if when != "after the run" {
+			kill(t, out, s.kind().stateFile)
+			again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Database: s.Database, Progress: &diary{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := again.Result; r.Verdict != check.Valid {
+				t.Fatalf("%s: %v: %s", when, r.Verdict, details(r))
+			}
+			before = result()
+		}
+		for range 2 {
+			recheck(t, out.Folder)
+			if after := result(); after != before {
+				t.Fatalf("%s: judged again: %s", when, firstDifference(after, before))
+			}
+		}
+	}
+}
+
+// TestAStateOfUnknownAgeIsReadAgain: earlier versions kept the state of a killed
+// run without a word of whether all had settled.
+func TestAStateOfUnknownAgeIsReadAgain(t *testing.T) {
+	out := carryOut(t, small("", 1, 2000))
+	state := read(t, filepath.Join(out.Folder, bank.FileState))
+	kill(t, out, bank.FileState)
+	if err := os.WriteFile(filepath.Join(out.Folder, bank.FileState), state, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := recheck(t, out.Folder).Result; r.Verdict != check.Valid {
+		t.Errorf("%v: %s", r.Verdict, details(r))
+	}
+}
+
+// TestAJudgementIsNotLost: what decides less than the judgement that is kept, or
+// was asked by another model, is answered and does not replace it.
+func TestAJudgementIsNotLost(t *testing.T) {
+	out := carryOut(t, small("mem://", 1, 2000))
+	kept := string(read(t, filepath.Join(out.Folder, FileResult)))
+	truncate(t, filepath.Join(out.Folder, bank.FileState))
+	again := recheck(t, out.Folder)
+	if again.Result.Verdict != check.Unknown || !strings.Contains(strings.Join(again.Result.Notes, "; "), "keeps that earlier judgement (valid)") {
+		t.Errorf("%v, notes %q", again.Result.Verdict, again.Result.Notes)
+	}
+	if after := string(read(t, filepath.Join(out.Folder, FileResult))); after != kept || again.Report != "" {
+		t.Errorf("the earlier judgement was replaced: %s", firstDifference(after, kept))
+	}
+
+	s := small("mem://", 1, 2000)
+	s.Workload = catalog.Isolation
+	out = carryOut(t, s)
+	kept = string(read(t, filepath.Join(out.Folder, FileResult)))
+	other, err := Recheck(t.Context(), out.Folder, RecheckOptions{Model: "read-committed", Progress: &diary{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(other.Result.Notes, "read-committed was asked for this answer alone; the folder keeps the run's own judgement, against strict-serializable") {
+		t.Errorf("notes %q", other.Result.Notes)
+	}
+	if after := string(read(t, filepath.Join(out.Folder, FileResult))); after != kept {
+		t.Errorf("another model replaced the run's own judgement: %s", firstDifference(after, kept))
+	}
+}
+
+// TestACutHistoryConvictsNobody: rows of which the record was lost after the run
+// are not held against the database.
+func TestACutHistoryConvictsNobody(t *testing.T) {
+	folder := carryOut(t, small("mem://", 1, 20_000)).Folder
+	truncate(t, filepath.Join(folder, FileHistory))
+	wantInput(t, folder, RecheckOptions{}, "its history was cut after the run had ended")
+}
+
+// TestATestersFailureStays: counts that differ make a run unknown, and it stays
+// so when it is judged again.
+func TestATestersFailureStays(t *testing.T) {
+	folder := carryOut(t, small("mem://", 1, 500)).Folder
+	_, r, err := readRun(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Client.Counted.Attempts++
+	if err := writeResult(folder, r); err != nil {
+		t.Fatal(err)
+	}
+	again := recheck(t, folder).Result
+	if i := slices.IndexFunc(again.Checks, func(c check.Result) bool { return c.Name == "record" }); again.Checks[i].Verdict != check.Unknown {
+		t.Errorf("%v: %s", again.Checks[i].Verdict, again.Checks[i].Detail)
+	}
+}

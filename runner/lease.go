@@ -1,0 +1,203 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assay/report"
+	"assay/workload"
+)
+
+// How long a lease lasts, how often it is renewed, and how long one request for it
+// may take.
+const (
+	leaseTTL     = 15 * time.Second
+	leaseRenewal = 5 * time.Second
+	leaseAttempt = 10 * time.Second
+)
+
+// lease is what a run holds on its schema. The methods of a nil lease do nothing.
+type lease struct {
+	store  workload.Store
+	holder workload.Holder
+
+	mu   sync.Mutex
+	lost error
+	stop func()
+
+	pauses pauses
+}
+
+// newHolder says that this process holds a lease for a run.
+func newHolder(run string) workload.Holder {
+	host, _ := os.Hostname() // for people; a machine without a name has none
+	h := workload.Holder{Token: uuid.NewString(), Run: run, Host: host, Machine: machine(), PID: os.Getpid()}
+	h.Started, _ = processStart(h.PID)
+	return h
+}
+
+// attempt makes one request of the database for the lease, and does not rely on
+// the driver to return when its time is over.
+func attempt(ctx context.Context, request func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, leaseAttempt)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- request(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	if err, over := endedWithin(done, time.Second); over {
+		return err
+	}
+	return ctx.Err()
+}
+
+// ended reports whether the holder is certainly a process of this machine that
+// has ended.
+func ended(h workload.Holder) bool {
+	if h.Machine == "" || h.Machine != machine() || h.Started == "" {
+		return false
+	}
+	start, gone := processStart(h.PID)
+	return gone || start != "" && start != h.Started
+}
+
+// takeLease takes the lease on the schema for a run. One that a run left which was
+// killed on this machine is taken over, with a word; while another run lives, or
+// may, there is *workload.HeldError.
+func takeLease(ctx context.Context, store workload.Store, run string, p Progress) (*lease, error) {
+	l := &lease{store: store, holder: newHolder(run)}
+	left, err := store.Lease(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gone := ""
+	if left != nil && ended(left.Holder) {
+		gone = left.Token
+	}
+	if err := store.TakeLease(ctx, l.holder, leaseTTL, gone); err != nil {
+		return nil, err
+	}
+	switch {
+	case gone != "":
+		p.Note(fmt.Sprintf("run %s held the database in process %d, which is gone; its lease is taken over", left.Run, left.PID))
+	case left != nil:
+		p.Note(fmt.Sprintf("run %s (host %s, process %d) has let its lease on the database expire; it is taken over", left.Run, left.Host, left.PID))
+	}
+	return l, nil
+}
+
+// keep renews the lease in the background, also while the database is away, until
+// release is called. The context that it returns ends when another run is found
+// to have taken the lease.
+func (l *lease) keep(ctx context.Context) context.Context {
+	working, overtaken := context.WithCancelCause(ctx)
+	renewing, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(leaseRenewal)
+		defer tick.Stop()
+		for {
+			select {
+			case <-renewing.Done():
+				return
+			case <-tick.C:
+			}
+			if l.renew(renewing); l.isLost() != nil {
+				overtaken(l.isLost())
+				return
+			}
+		}
+	}()
+	l.stop = func() {
+		cancel()
+		<-done
+		overtaken(nil)
+	}
+	return working
+}
+
+// renew moves the expiry on. An error is no reason to give up: the lease stays
+// ours until another run takes it, which is remembered.
+func (l *lease) renew(ctx context.Context) error {
+	before := l.pauses.look(time.Now())
+	err := attempt(ctx, func(ctx context.Context) error { return l.store.RenewLease(ctx, l.holder.Token, leaseTTL) })
+	if l.pauses.look(time.Now()); err == nil {
+		l.pauses.settle(before)
+	}
+	var held *workload.HeldError
+	if errors.As(err, &held) {
+		l.lose(err)
+	}
+	return err
+}
+
+func (l *lease) lose(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost == nil {
+		l.lost = err
+	}
+}
+
+// isLost says who has taken the lease, nil if nobody is known to have.
+func (l *lease) isLost() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost
+}
+
+// release ends the lease. A database that cannot be told lets it expire.
+func (l *lease) release(ctx context.Context, p Progress) {
+	if l == nil {
+		return
+	}
+	if l.stop != nil {
+		l.stop()
+	}
+	err := attempt(context.WithoutCancel(ctx), func(ctx context.Context) error { return l.store.ReleaseLease(ctx, l.holder.Token) })
+	if err != nil {
+		p.Note(fmt.Sprintf("the lease on the database could not be released (%v); it expires in %v", err, leaseTTL))
+	}
+}
+
+// confirm returns nil if the database holds what this run made, under its own
+// lease. Else it gives *workload.HeldError, *ReplacedError, or why that could not
+// be told.
+func (l *lease) confirm(ctx context.Context) error {
+	if err := l.isLost(); err != nil {
+		return err
+	}
+	err := l.renew(ctx)
+	if lost := l.isLost(); lost != nil {
+		return lost
+	}
+	// A lease that is gone went with the schema, of which the mark tells more.
+	if missing := (*workload.NoSchemaError)(nil); err != nil && !errors.As(err, &missing) {
+		return fmt.Errorf("ask who holds the database: %w", err)
+	}
+	return attempt(ctx, func(ctx context.Context) error { return holdsRun(ctx, l.store, l.holder.Run) })
+}
+
+// overtaken is the error of a run whose schema another has taken, and enters it in
+// the run's result, which keeps the verdict unknown.
+func (r *run) overtaken(lost error) error {
+	err := fmt.Errorf("another run has taken the database from run %s, which is not judged: %w", r.id, lost)
+	if r.result == nil {
+		return err
+	}
+	r.result.Measurement = report.Measurement{Verdict: invalid, Reasons: []string{err.Error()}}
+	return errors.Join(err, writeResult(r.folder, r.result))
+}

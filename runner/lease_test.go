@@ -1,0 +1,209 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assay/check"
+	"assay/driver/sqlite"
+	"assay/history"
+	"assay/load"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// takeOver has another run take the database of a file from whoever holds it, as
+// after an expiry, and make its own data there.
+func takeOver(t *testing.T, address string) (run string) {
+	t.Helper()
+	store, err := sqlite.OpenBank(t.Context(), workload.Target{Address: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	left, err := store.Lease(t.Context())
+	if err != nil || left == nil {
+		t.Fatalf("the run holds no lease: %+v, %v", left, err)
+	}
+	run = uuid.NewString()
+	if err := store.TakeLease(t.Context(), newHolder(run), leaseTTL, left.Token); err != nil {
+		t.Fatal(err)
+	}
+	// Sessions that are idle or open would keep an SQLite file from being made anew;
+	// here they are closed.
+	if err := store.Create(t.Context(), workload.Marker{Run: run, Workload: "bank", Created: time.Now(), Rows: 2}); err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// TestOvertakenRunIsNotJudged: another run's data give no verdict, whenever they
+// come, and say whose they are.
+func TestOvertakenRunIsNotJudged(t *testing.T) {
+	for _, stage := range []string{"waiting until nothing is in flight", "reading everything back", "checking nothing"} {
+		dir := t.TempDir()
+		s := small("sqlite:"+filepath.Join(dir, "bank.db"), 1, 300)
+		var run string
+		p := &intruder{stage: stage, act: func() { run = takeOver(t, s.Database) }}
+		out, err := Run(t.Context(), s, Options{Out: filepath.Join(dir, "run"), Progress: p})
+		if stage == "checking nothing" { // the twin that nobody disturbs
+			if err != nil || out.Result.Verdict != check.Valid {
+				t.Errorf("undisturbed: %v", err)
+			}
+			continue
+		}
+		var held *workload.HeldError
+		if !errors.As(err, &held) || held.Lease.Run != run {
+			t.Errorf("overtaken at %q: %v; want *workload.HeldError that names %s", stage, err, run)
+		}
+		r, err := report.ReadJSON(filepath.Join(dir, "run", FileResult))
+		if err != nil || r.Verdict != check.Unknown || r.Measurement.Verdict != invalid || !strings.Contains(strings.Join(r.Measurement.Reasons, ""), run) {
+			t.Errorf("overtaken at %q: the result is %+v, %v", stage, r, err)
+		}
+		if exists(filepath.Join(dir, "run"), bank.FileState) {
+			t.Errorf("overtaken at %q: another run's data are in the folder", stage)
+		}
+	}
+}
+
+// TestLostLeaseEndsTheWork: a run that finds its lease taken stops, and does not
+// remove what is there.
+func TestLostLeaseEndsTheWork(t *testing.T) {
+	l := &lease{holder: newHolder("one"), store: nil}
+	l.lose(&workload.HeldError{Name: "x", Lease: workload.Lease{Holder: newHolder("two")}})
+	r := &run{lease: l, id: "one"}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := r.interrupted(ctx, context.Canceled, "loading")
+	var held *workload.HeldError
+	var cut *InterruptedError
+	if !errors.As(err, &held) || errors.As(err, &cut) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// renewals is a Store that answers renewals alone.
+type renewals struct {
+	workload.Store
+	answers []error
+}
+
+func (r *renewals) RenewLease(context.Context, string, time.Duration) error {
+	answer := r.answers[0]
+	r.answers = r.answers[1:]
+	return answer
+}
+
+// attemptCounter counts what a client is asked to do, and says that it is done.
+type attemptCounter struct{ count int }
+
+func (a *attemptCounter) Attempt(context.Context, uint64, int) load.Answer {
+	a.count++
+	return load.Answer{Outcome: history.Committed}
+}
+
+func (a *attemptCounter) Close() {}
+
+// TestAPausedRunAsksBeforeItGoesOn: a process that was stopped for longer than its
+// lease lasts sends nothing before it knows that nobody has taken over.
+func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
+	away := errors.New("no answer")
+	held := &workload.HeldError{Name: "x", Lease: workload.Lease{Holder: newHolder("other")}}
+	for name, c := range map[string]struct {
+		pause   time.Duration
+		answers []error
+		want    []history.Outcome // of attempts, one after the other
+	}{
+		"no pause":          {leaseTTL - 5*time.Second, nil, []history.Outcome{history.Committed, history.Committed}},
+		"nobody took it":    {leaseTTL + time.Second, []error{nil}, []history.Outcome{history.Committed, history.Committed}},
+		"it is not known":   {leaseTTL + time.Second, []error{away, nil}, []history.Outcome{history.Failed, history.Committed}},
+		"another took over": {leaseTTL + time.Second, []error{held, held}, []history.Outcome{history.Failed, history.Failed}},
+	} {
+		store := &renewals{answers: c.answers}
+		l := &lease{store: store, holder: newHolder("this")}
+		l.pauses.look(time.Now().Add(-c.pause))
+		sent := &attemptCounter{}
+		client := leased{sent, l}
+		committed := 0
+		for i, want := range c.want {
+			got := client.Attempt(t.Context(), uint64(i), 1)
+			if got.Outcome != want || (want == history.Failed) != (got.Class == errorPaused) {
+				t.Errorf("%s: attempt %d ended %+v, want %v", name, i, got, want)
+			}
+			if want == history.Committed {
+				committed++
+			}
+		}
+		if sent.count != committed || len(store.answers) != 0 {
+			t.Errorf("%s: %d attempts were sent, want %d; %d answers are left", name, sent.count, committed, len(store.answers))
+		}
+	}
+	var none *lease
+	if !none.stillHeld(t.Context()) {
+		t.Error("a run without a lease is kept from working")
+	}
+}
+
+// A renewal that was answered before the pause says nothing about the time after.
+func TestARenewalBeforeThePauseIsNoAnswer(t *testing.T) {
+	var p pauses
+	start := time.Now()
+	before := p.look(start)
+	p.look(start.Add(2 * leaseTTL))
+	p.settle(before)
+	if !p.doubtful() {
+		t.Error("a renewal from before the pause counts")
+	}
+	p.settle(p.look(start.Add(2*leaseTTL + time.Second)))
+	if p.doubtful() {
+		t.Error("a renewal after the pause does not count")
+	}
+}
+
+// TestEndedHolder: only a process of this machine that is gone for certain, or
+// whose number another has now, has ended.
+func TestEndedHolder(t *testing.T) {
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	me := newHolder("run")
+	for name, c := range map[string]struct {
+		change func(*workload.Holder)
+		want   bool
+	}{
+		"this process":    {func(*workload.Holder) {}, false},
+		"a process gone":  {func(h *workload.Holder) { h.PID = gone.Process.Pid }, true},
+		"a number reused": {func(h *workload.Holder) { h.Started = "1" }, true},
+		"another machine": {func(h *workload.Holder) { h.PID, h.Machine = gone.Process.Pid, "other" }, false},
+		"unknown machine": {func(h *workload.Holder) { h.PID, h.Machine = gone.Process.Pid, "" }, false},
+		"unknown start":   {func(h *workload.Holder) { h.PID, h.Started = gone.Process.Pid, "" }, false},
+		"another process": {func(h *workload.Holder) { h.PID = os.Getppid() }, true},
+	} {
+		h := me
+		c.change(&h)
+		if got := ended(h); got != c.want {
+			t.Errorf("%s: %v, want %v (%+v)", name, got, c.want, h)
+		}
+	}
+}
+
+// wantOther wants a folder that cannot be judged since the database holds another
+// run, which is not the folder's fault.
+func wantOther(t *testing.T, first Outcome, o RecheckOptions, by string) {
+	t.Helper()
+	o.Progress = &diary{}
+	_, err := Recheck(t.Context(), first.Folder, o)
+	if input := (*InputError)(nil); err == nil || errors.As(err, &input) || !strings.Contains(err.Error(), by) {
+		t.Errorf("got %v, want an error that names %s", err, by)
+	}
+}

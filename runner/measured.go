@@ -1,0 +1,236 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"assay/check"
+	"assay/history"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
+)
+
+// measured computes the figures from the history and enters them.
+func measured(folder string, s Scenario, r *report.Result, f findings) (measure.Figures, error) {
+	path := filepath.Join(folder, FileHistory)
+	var (
+		survey measure.Survey
+		faults disturbed
+		rounds roundReader
+	)
+	ending, err := history.Read(path, history.Visitor{
+		Op: func(op *history.Op) error { survey.Op(op); return nil },
+		Event: func(e history.Event) error {
+			survey.Event(e)
+			return errors.Join(faults.event(e), rounds.event(e))
+		},
+	})
+	if err != nil {
+		return measure.Figures{}, err
+	}
+	scope := survey.Scope()
+	if f.cut && scope.Cut == "" || !ending.Whole {
+		scope.Cut = "assay or its machine was stopped before the run had ended"
+	}
+	summary := measure.NewSummary(scope)
+	acted, places := faults.disturbances(scope.Known)
+	effect, counts := measure.NewEffect(acted), s.kind().counts
+	byRound := measure.NewRounds(rounds.scopes)
+	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {
+		switch apart := byRound.Add(op); {
+		case !counts(op.Kind):
+			effect.Read(op)
+		case apart:
+			summary.Count(op)
+		default:
+			summary.Add(op)
+			effect.Write(op)
+		}
+		return nil
+	}})
+	if err != nil {
+		return measure.Figures{}, err
+	}
+	figures := summary.Figures()
+	impacts := effect.Impacts(scope.MeasureEnd)
+	enterFigures(r, figures, s)
+	faults.enter(r, impacts, places)
+	enterRounds(r, byRound.Figures())
+	enterDegradation(r, figures, s)
+	enterValidity(r, figures, f, impacts, faults.unproven())
+	enterCorrection(r, figures, len(impacts) > 0)
+	return figures, enterThresholds(r, figures, s)
+}
+
+func enterFigures(r *report.Result, f measure.Figures, s Scenario) {
+	t := f.Throughput
+	r.Throughput = report.Throughput{
+		PerSecond: t.PerSecond, Seconds: t.Seconds, Min: t.Min, Median: t.Median, Max: t.Max,
+		Deviation: t.Deviation, IntervalSeconds: t.IntervalSeconds, Offered: s.Load.Rate,
+	}
+	r.Latency, r.ServiceTime, r.Uncommitted = latency(f.Latency), latency(f.ServiceTime), latency(f.Uncommitted)
+	r.Outcomes, r.Measured = f.Outcomes, f.Measured
+	r.Retries.Attempts, r.Retries.Retried, r.Retries.Settled = f.Attempts, f.Retried, f.Settled
+	r.Errors = nil
+	for _, e := range f.Errors {
+		r.Errors = append(r.Errors, report.ErrorCount{Class: e.Class, Outcome: e.Outcome.String(), Attempts: e.Attempts})
+	}
+	if s.Load.Rate > 0 {
+		r.Load.Late = latency(f.Lag)
+	}
+	r.Series, r.Merged = *seriesOf(&f.Series, f.Scope), seriesOf(f.Merged, f.Scope)
+}
+
+// seriesOf is nil of nil.
+func seriesOf(x *measure.Series, scope measure.Scope) *report.Series {
+	if x == nil {
+		return nil
+	}
+	return &report.Series{
+		IntervalSeconds: x.IntervalSeconds, Start: x.StartSeconds,
+		MeasureStart: float64(scope.MeasureStart) / 1e9, MeasureEnd: float64(scope.MeasureEnd) / 1e9,
+		Committed: x.Committed, Rejected: x.Rejected, Failed: x.Failed, Unknown: x.Unknown,
+		P50: x.P50Millis, P95: x.P95Millis, P99: x.P99Millis, Max: x.MaxMillis,
+	}
+}
+
+func latency(l measure.Latency) report.Latency {
+	return report.Latency{
+		Count: l.Count, Mean: l.MeanMillis, P50: l.P50Millis, P95: l.P95Millis, P99: l.P99Millis,
+		P999: l.P999Millis, Max: l.MaxMillis, Curve: l.Curve,
+	}
+}
+
+// enterClient enters how the tester itself fared.
+func enterClient(r *report.Result, stats load.Stats, live measure.Snapshot) {
+	r.Client.Hung = stats.Hung
+	r.Client.Counted = &report.Counted{Outcomes: live.Outcomes, Attempts: live.Attempts}
+	r.Client.CPUShare, r.Client.CPUs = stats.Self.CPUShare, stats.Self.CPUs
+	r.Client.SchedulerP99 = stats.Self.SchedulerP99.Seconds() * 1000
+	r.Client.Runnable = stats.Self.Runnable
+	r.Client.OwnLag = lag(stats.OwnLag)
+	r.Client.PeakMemory = peakMemory()
+	r.Load.Unserved = stats.Unserved
+}
+
+// lag turns a histogram of microseconds into figures.
+func lag(h *hdrhistogram.Histogram) report.Latency {
+	at := func(percent float64) float64 { return float64(h.ValueAtPercentile(percent)) / 1000 }
+	if h.TotalCount() == 0 {
+		return report.Latency{}
+	}
+	return report.Latency{
+		Count: h.TotalCount(), Mean: h.Mean() / 1000, P50: at(50), P95: at(95), P99: at(99), P999: at(99.9),
+		Max: float64(h.Max()) / 1000,
+	}
+}
+
+func enterValidity(r *report.Result, figures measure.Figures, f findings, impacts []measure.Impact, unproven []string) {
+	v := measure.Judge(figures, measure.Conditions{
+		OpenLoop: r.Load.Loop == "open", Unserved: r.Load.Unserved,
+		OwnLagP50Millis: r.Client.OwnLag.P50, OwnLagP99Millis: r.Client.OwnLag.P99,
+		CPUShare: r.Client.CPUShare, Embedded: r.Database.Embedded, Impacts: impacts,
+		AllStarted: allStarted(r.Load), CPUs: r.Client.CPUs, Clients: clientsAtOnce(r),
+		SchedulerP99Millis: r.Client.SchedulerP99, Runnable: r.Client.Runnable, OtherWork: otherWork(r.Machine),
+	}, limits(r.Workload))
+	r.Client.OwnLagShareP50, r.Client.OwnLagShareP99 = nil, nil
+	if own := v.OwnShares; own != nil {
+		r.Client.OwnLagShareP50, r.Client.OwnLagShareP99 = &own.P50, &own.P99
+	}
+	v.Reasons = append(v.Reasons, unproven...)
+	if hung := r.Client.Hung; hung > 0 {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("clients hung: %s never came back from the last operation", check.Count(hung)))
+	}
+	r.Measurement = report.Measurement{Verdict: valid, Reasons: v.Reasons}
+	if len(v.Reasons) > 0 {
+		r.Measurement.Verdict = invalid
+	}
+	r.Notes = append(r.Notes, v.Notes...)
+	enterSteadiness(r, v.Steadiness, limits(r.Workload))
+	if v.Steadiness.State == measure.Steady {
+		r.Notes = append(r.Notes, "steady state: "+v.Steadiness.Text)
+	}
+}
+
+func enterSteadiness(r *report.Result, s measure.Steadiness, l measure.Limits) {
+	r.Steadiness = nil
+	if l.NoSteadyState {
+		return
+	}
+	change := func(c measure.Change) report.Change {
+		return report.Change(c)
+	}
+	r.Steadiness = &report.Steadiness{
+		State: string(s.State), Text: s.Text, Margin: s.Margin,
+		Throughput: change(s.Throughput), Latency: change(s.Latency),
+		Spread: s.SpreadShare, Intervals: s.Intervals, IntervalSeconds: s.IntervalSeconds,
+	}
+}
+
+// clientsAtOnce is how many clients worked at a time, at most.
+func clientsAtOnce(r *report.Result) int {
+	n := r.Load.Clients
+	if len(r.Rounds) > 0 {
+		n = 0
+	}
+	for _, round := range r.Rounds {
+		n = max(n, round.Clients)
+	}
+	return n
+}
+
+// allStarted is when the last client starts, in nanoseconds (see load.Plan).
+func allStarted(l report.Load) int64 {
+	if l.RampPerSecond <= 0 {
+		return 0
+	}
+	return int64(float64(l.Clients-1) / l.RampPerSecond * 1e9)
+}
+
+// limits are those that a measurement is held to.
+func limits(workload string) measure.Limits {
+	l := measure.DefaultLimits()
+	if limit := kinds()[workload].limit; limit != nil {
+		limit(&l)
+	}
+	return l
+}
+
+func enterThresholds(r *report.Result, f measure.Figures, s Scenario) error {
+	thresholds, err := s.thresholds()
+	if err != nil {
+		return err
+	}
+	r.Thresholds = nil
+	for _, t := range thresholds {
+		got := t.Judge(f)
+		r.Thresholds = append(r.Thresholds, report.Threshold{Text: got.Text, Measured: got.Measured, Unit: got.Unit, Kept: got.Kept})
+	}
+	return nil
+}
+
+// accounting holds the counts of the same run against one another: live, from
+// the history, and by the judge. If they differ, the tester has failed, and
+// nothing that it says may count as valid.
+func accounting(f measure.Figures, judged history.Counts, client *report.Client) check.Result {
+	r := check.Result{Name: "record", Verdict: check.Valid}
+	h := f.Outcomes
+	r.Detail = fmt.Sprintf("%s in %s in the history", check.Counted(h.Total(), "operation", "operations"), check.Counted(f.Attempts, "attempt is", "attempts are"))
+	// Reserved and done, but without a record: only where a client was lost.
+	unrecorded := judged.Unknown - h.Unknown
+	wrong := judged.Committed != h.Committed || judged.Rejected != h.Rejected || judged.Failed != h.Failed || unrecorded < 0
+	live := client.Counted
+	if live != nil {
+		r.Detail += fmt.Sprintf(", as many as were counted while it went on (%s in %s)", check.Count(live.Outcomes.Total()), check.Count(live.Attempts))
+		wrong = wrong || live.Outcomes != h || live.Attempts != f.Attempts || client.Hung == 0 && unrecorded != 0
+	}
+	if wrong {
+		r.Verdict = check.Unknown
+		r.Detail = fmt.Sprintf("the tester's own counts differ: history %+v, judge %+v, live %+v; please report this", h, judged, live)
+	}
+	return r
+}

@@ -1,0 +1,289 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"assay/check"
+	"assay/load"
+	"assay/workload"
+)
+
+// defaultPatience is how long a phase of a run may make no progress before the
+// database is asked whether it is still there.
+const defaultPatience = time.Minute
+
+const (
+	// mostAnswers is how often in a row a database may answer that it is there
+	// while a phase makes no progress: with the default patience, an hour.
+	mostAnswers = 60
+	// closingGrace bounds how long a call may take to return once its context
+	// has ended.
+	closingGrace = 10 * time.Second
+)
+
+// bounded is a work none of whose calls waits without end for a database that
+// went away: it gives up on one that makes no progress for its patience and does
+// not answer Describe within another, and returns *workload.UnreachableError. It
+// does not rely on a driver to return when its context ends. A phase of any length is
+// waited for while it makes progress. It is safe for concurrent use.
+type bounded struct {
+	work
+	patience time.Duration
+	address  string // printable
+	// gone is true once the database did not answer. The calls that follow ask
+	// first whether it is back.
+	gone atomic.Bool
+}
+
+func newBounded(w work, patience time.Duration, address string) *bounded {
+	if patience <= 0 {
+		patience = defaultPatience
+	}
+	return &bounded{work: w, patience: patience, address: workload.Redact(address)}
+}
+
+// call is one call of the database. It says with progress that it goes on.
+type call func(ctx context.Context, progress func()) error
+
+// do makes a call, which doing names, and bounds it.
+func (b *bounded) do(ctx context.Context, doing string, c call) error {
+	if b.gone.Load() {
+		if !b.answers(ctx) {
+			return b.unreachable(doing, errors.New("it did not answer before, and still does not"))
+		}
+		b.gone.Store(false)
+	}
+	return b.watch(ctx, b.patience, doing, c)
+}
+
+// watch makes a call and gives it up if it makes no progress for so long and the
+// database does not answer either.
+func (b *bounded) watch(ctx context.Context, patience time.Duration, doing string, c call) error {
+	calling, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var steps atomic.Int64
+	ended := make(chan error, 1)
+	go func() { ended <- c(calling, func() { steps.Add(1) }) }()
+	seen, answers := int64(0), 0
+	for since := time.Now(); ; {
+		select {
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			if err, over := endedWithin(ended, closingGrace); over {
+				return err
+			}
+			return b.abandoned(doing, ctx.Err())
+		case <-time.After(patience):
+		}
+		if now := steps.Load(); now != seen {
+			seen, answers, since = now, 0, time.Now()
+			continue
+		}
+		answering := b.answers(ctx)
+		if err, over := endedWithin(ended, 0); over {
+			return err
+		}
+		if answering && answers < mostAnswers || ctx.Err() != nil {
+			answers++
+			continue
+		}
+		cancel()
+		if err, over := endedWithin(ended, min(patience, closingGrace)); over && err == nil {
+			return nil
+		}
+		why := "no answer for %v"
+		if answering {
+			why = "it answers, but nothing has moved for %v"
+		}
+		return b.abandoned(doing, fmt.Errorf(why, time.Since(since).Round(time.Second)))
+	}
+}
+
+// endedWithin waits for the end of a call.
+func endedWithin(ended <-chan error, wait time.Duration) (err error, over bool) {
+	select {
+	case err := <-ended:
+		return err, true
+	default:
+	}
+	select {
+	case err := <-ended:
+		return err, true
+	case <-time.After(wait):
+		return nil, false
+	}
+}
+
+// answers reports whether the database says anything within the patience. What
+// it refuses to tell is an answer too.
+func (b *bounded) answers(ctx context.Context) bool {
+	asking, cancel := context.WithTimeout(ctx, b.patience)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.work.Describe(asking)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return err == nil || !errors.As(err, new(*workload.UnreachableError)) && asking.Err() == nil
+	case <-asking.Done():
+		return false
+	}
+}
+
+func (b *bounded) abandoned(doing string, why error) error {
+	b.gone.Store(true)
+	return b.unreachable(doing, why)
+}
+
+func (b *bounded) unreachable(doing string, why error) error {
+	return &workload.UnreachableError{Address: b.address, Err: fmt.Errorf("while %s: %w", doing, why)}
+}
+
+// Describe implements work.
+func (b *bounded) Describe(ctx context.Context) (product workload.Product, err error) {
+	return bind(b, ctx, "describing it", func(ctx context.Context) (workload.Product, error) { return b.work.Describe(ctx) })
+}
+
+// Find implements work.
+func (b *bounded) Find(ctx context.Context) (*workload.Leftover, error) {
+	return bind(b, ctx, "looking for the mark", func(ctx context.Context) (*workload.Leftover, error) { return b.work.Find(ctx) })
+}
+
+// Marker implements work.
+func (b *bounded) Marker(ctx context.Context) (*workload.Marker, error) {
+	return bind(b, ctx, "reading the mark", func(ctx context.Context) (*workload.Marker, error) { return b.work.Marker(ctx) })
+}
+
+// Lease implements work. Renewing and releasing are bounded by who asks (attempt).
+func (b *bounded) Lease(ctx context.Context) (*workload.Lease, error) {
+	return bind(b, ctx, "looking for a lease", func(ctx context.Context) (*workload.Lease, error) { return b.work.Lease(ctx) })
+}
+
+// TakeLease implements work.
+func (b *bounded) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+	return b.do(ctx, "taking the lease", func(ctx context.Context, _ func()) error { return b.work.TakeLease(ctx, holder, ttl, gone) })
+}
+
+// Size implements work.
+func (b *bounded) Size(ctx context.Context) (workload.Size, error) {
+	return bind(b, ctx, "asking for the size on disk", func(ctx context.Context) (workload.Size, error) { return b.work.Size(ctx) })
+}
+
+// Client implements work.
+func (b *bounded) Client(ctx context.Context, n int) (load.Client, error) {
+	return bind(b, ctx, "opening a session", func(ctx context.Context) (load.Client, error) { return b.work.Client(ctx, n) })
+}
+
+// bind bounds a call that returns something and has no progress to tell.
+func bind[T any](b *bounded, ctx context.Context, doing string, c func(ctx context.Context) (T, error)) (T, error) {
+	answer := make(chan T, 1) // not a variable: an abandoned call may still set it
+	err := b.do(ctx, doing, func(ctx context.Context, _ func()) error {
+		value, err := c(ctx)
+		answer <- value
+		return err
+	})
+	select {
+	case value := <-answer:
+		return value, err
+	default:
+		var none T
+		return none, err
+	}
+}
+
+// Create implements work.
+func (b *bounded) Create(ctx context.Context, mark workload.Marker) error {
+	return b.do(ctx, "making the schema", func(ctx context.Context, _ func()) error { return b.work.Create(ctx, mark) })
+}
+
+// Drop implements work.
+func (b *bounded) Drop(ctx context.Context) error {
+	return b.do(ctx, "dropping the schema", func(ctx context.Context, _ func()) error { return b.work.Drop(ctx) })
+}
+
+// Settle implements work.
+func (b *bounded) Settle(ctx context.Context) error {
+	return b.do(ctx, "waiting until nothing is in flight", func(ctx context.Context, _ func()) error { return b.work.Settle(ctx) })
+}
+
+// Load implements work. What was loaded is progress.
+func (b *bounded) Load(ctx context.Context, loaded func(done, total int64)) error {
+	var rows atomic.Int64
+	err := b.do(ctx, "loading", func(ctx context.Context, progress func()) error {
+		return b.work.Load(ctx, func(done, total int64) {
+			rows.Store(done)
+			progress()
+			loaded(done, total)
+		})
+	})
+	if unreachable := (*workload.UnreachableError)(nil); errors.As(err, &unreachable) && b.gone.Load() {
+		unreachable.Err = fmt.Errorf("%w, with %s of %s in", unreachable.Err, check.Count(rows.Load()), check.Counted(b.Rows(), "row", "rows"))
+	}
+	return err
+}
+
+// Save implements work. What was read is progress.
+func (b *bounded) Save(ctx context.Context, folder string, read func(rows int64)) error {
+	return b.do(ctx, "reading everything back", func(ctx context.Context, progress func()) error {
+		return b.work.Save(ctx, folder, func(rows int64) {
+			progress()
+			read(rows)
+		})
+	})
+}
+
+// Close implements work. A database that is gone, which was told already, has
+// nothing to be closed.
+func (b *bounded) Close() error {
+	ended := make(chan error, 1)
+	go func() { ended <- b.work.Close() }()
+	err, over := endedWithin(ended, b.patience)
+	switch {
+	case over && !b.gone.Load():
+		return err
+	case b.gone.Load():
+		return nil
+	default:
+		return b.abandoned("closing the connections", fmt.Errorf("no answer for %v", b.patience))
+	}
+}
+
+// roundsOf are the rounds of a work, with their calls bounded, and whether it is
+// worked in rounds at all.
+func roundsOf(w work) ([]load.Round, bool) {
+	b, is := w.(*bounded)
+	if is {
+		w = b.work
+	}
+	in, several := w.(inRounds)
+	if !several {
+		return nil, false
+	}
+	rounds := in.Rounds()
+	for i := range rounds {
+		if !is {
+			break
+		}
+		client, ready := rounds[i].Client, rounds[i].Ready
+		rounds[i].Client = func(ctx context.Context, n int) (load.Client, error) {
+			return bind(b, ctx, "opening a session", func(ctx context.Context) (load.Client, error) { return client(ctx, n) })
+		}
+		if ready != nil {
+			rounds[i].Ready = func(ctx context.Context) error {
+				// A round may begin with servers that are started anew.
+				return b.watch(ctx, readyShare*b.patience, "preparing a round", func(ctx context.Context, _ func()) error { return ready(ctx) })
+			}
+		}
+	}
+	return rounds, true
+}
+
+// readyShare is how many times the patience the preparing of a round may take.
+const readyShare = 5

@@ -1,0 +1,111 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"time"
+
+	"assay/measure"
+	"assay/pressure"
+	"assay/report"
+)
+
+// watchMachine looks at what else works on this machine during the measured
+// part, until the returned function is called.
+func (r *run) watchMachine(ctx context.Context, start time.Time, rounds bool) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	plan, begin := r.scenario.Load, start
+	if !rounds {
+		begin = start.Add(plan.Warmup)
+		if plan.Ops == 0 {
+			ctx, cancel = context.WithDeadline(ctx, begin.Add(plan.Duration))
+		}
+	}
+	found := make(chan *pressure.Usage, 1)
+	go func() {
+		of := r.servers()
+		warm := time.NewTimer(time.Until(begin))
+		defer warm.Stop()
+		select {
+		case <-ctx.Done():
+			found <- nil
+		case <-warm.C:
+			found <- pressure.Watch(ctx, of)
+		}
+	}()
+	return func() {
+		cancel()
+		if u := <-found; u != nil {
+			r.result.Machine = machineOf(u)
+		} else if runtime.GOOS != "linux" {
+			r.note("what else worked on this machine is not known: only Linux tells")
+		}
+	}
+}
+
+// servers says which processes of this machine are the database's.
+func (r *run) servers() pressure.Database {
+	switch {
+	case r.cluster != nil:
+		return pressure.Database{Certain: true, Servers: r.serverProcesses}
+	case r.result.Database.Embedded:
+		return pressure.Database{Certain: true, Servers: func() []int { return nil }}
+	default:
+		return pressure.Listening(hostPorts(r.address))
+	}
+}
+
+// hostPorts are the servers that an address names, each host:port; none where
+// it names none, such as one of a socket in the file system.
+func hostPorts(address string) []string {
+	scheme, rest, found := strings.Cut(address, "://")
+	if !found {
+		return nil
+	}
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	ports := map[string]string{
+		"postgres": "5432", "postgresql": "5432", "mysql": "3306", "mariadb": "3306", "mongodb": "27017", "cassandra": "9042",
+		"http": "80", "https": "443",
+	}
+	var all []string
+	for host := range strings.SplitSeq(rest, ",") {
+		if host == "" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(strings.Trim(host, "[]"), ports[scheme])
+		}
+		all = append(all, host)
+	}
+	return all
+}
+
+func machineOf(u *pressure.Usage) *report.Machine {
+	m := &report.Machine{
+		CPUs: u.CPUs, Seconds: u.Seconds, Tester: u.Tester, Servers: u.Servers, Others: u.Others, Perhaps: u.Perhaps, Unseen: u.Unseen,
+		Steal: u.Steal, StallCPU: u.StallCPU, StallIO: u.StallIO, StallMemory: u.StallMemory, Processes: []report.Process{},
+	}
+	for _, p := range u.Processes {
+		m.Processes = append(m.Processes, report.Process(p))
+	}
+	return m
+}
+
+// otherWork is what a measurement is judged by of the machine.
+func otherWork(m *report.Machine) measure.OtherWork {
+	if m == nil {
+		return measure.OtherWork{}
+	}
+	const named = 3
+	var busiest []string
+	for _, p := range m.Processes[:min(len(m.Processes), named)] {
+		busiest = append(busiest, fmt.Sprintf("%s %.0f %%", p.Name, 100*p.Share))
+	}
+	return measure.OtherWork{Others: m.Others, Steal: m.Steal, Perhaps: m.Perhaps, Unseen: m.Unseen, Busiest: strings.Join(busiest, ", ")}
+}

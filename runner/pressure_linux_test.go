@@ -1,0 +1,52 @@
+package runner
+
+import (
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/report"
+)
+
+// Busy processes beside a run make its figures invalid, and are named.
+func TestABusyMachineIsNoPlaceToMeasure(t *testing.T) {
+	for range 2 * runtime.NumCPU() {
+		c := exec.Command("yes")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	}
+	s := small("", 5, 0)
+	s.Load.Duration = 3 * time.Second
+	out := carryOut(t, s)
+	r := out.Result
+	if r.Machine == nil || !slices.ContainsFunc(r.Machine.Processes, func(p report.Process) bool { return p.Name == "yes" && p.Share > 0 }) {
+		t.Fatalf("machine %+v", r.Machine)
+	}
+	if r.Measurement.Verdict != invalid || !strings.Contains("\n"+reasons(r), "\nmachine busy: other processes used") {
+		t.Errorf("%s, %q", r.Measurement.Verdict, r.Measurement.Reasons)
+	}
+	keepsSchema(t, out.Folder)
+	if again := recheck(t, out.Folder).Result; !slices.Equal(again.Measurement.Reasons, r.Measurement.Reasons) {
+		t.Errorf("judged again: %q", again.Measurement.Reasons)
+	}
+}
+
+func TestHostPorts(t *testing.T) {
+	for address, want := range map[string][]string{
+		"postgres://u:p@h@127.0.0.1/db":        {"127.0.0.1:5432"},
+		"mysql://u@a:1,b/?x=y":                 {"a:1", "b:3306"},
+		"mongodb://[::1]:27018,localhost/?x=y": {"[::1]:27018", "localhost:27017"},
+		"cassandra://[::1]/space":              {"[::1]:9042"},
+		"postgres:///db?host=/run/postgresql":  nil,
+		"sqlite:bank.db":                       nil,
+	} {
+		if got := hostPorts(address); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", address, got, want)
+		}
+	}
+}

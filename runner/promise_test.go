@@ -1,0 +1,74 @@
+package runner
+
+import (
+	"testing"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/cluster"
+	"assay/report"
+)
+
+// TestPromiseIsJudged: a database that keeps what its vendor promises and misses
+// the model that was asked for is told from one that breaks its promise.
+func TestPromiseIsJudged(t *testing.T) {
+	server, err := cluster.StartPostgres(t.Context(), cluster.PostgresOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	kept, broken := true, false
+	for name, test := range map[string]struct {
+		database, isolation, model string
+		verdict                    check.Verdict
+		want                       report.Promise
+	}{
+		"PostgreSQL below serializable": {server.Address(), "repeatable read", "serializable", check.Violated,
+			report.Promise{Model: "snapshot-isolation", Asked: "serializable", Kept: &kept}},
+		"a bug, and another model asked": {"mem://?bug=write-skew:0.5", "", "serializable", check.Violated,
+			report.Promise{Model: "strict-serializable", Asked: "serializable", Kept: &broken}},
+		"a bug that the model allows": {"mem://?bug=write-skew:0.5", "", "read-committed", check.Valid,
+			report.Promise{Model: "strict-serializable", Asked: "read-committed", Kept: &broken}},
+		"the promise itself was asked": {"mem://", "", "strict-serializable", check.Valid,
+			report.Promise{Model: "strict-serializable", Kept: &kept}},
+	} {
+		s := small(test.database, 1, 6000)
+		s.Workload, s.Isolation = catalog.Isolation, test.isolation
+		s.Transactions.Model, s.Transactions.Test, s.Transactions.Keys = test.model, "append", 5
+		r := carryOut(t, s).Result
+		if r.Verdict != test.verdict {
+			t.Errorf("%s: the verdict is %v, want %v: %s", name, r.Verdict, test.verdict, details(r))
+		}
+		got := r.Promise
+		if got.Model != test.want.Model || got.Asked != test.want.Asked || got.Kept == nil || *got.Kept != *test.want.Kept {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+		if (got.Detail == "") != *test.want.Kept {
+			t.Errorf("%s: why it was not kept: %q", name, got.Detail)
+		}
+	}
+	r := carryOut(t, small("mem://?bug=lost-ack:0.05", 1, 2000)).Result
+	if r.Promise == nil || r.Promise.Kept == nil || *r.Promise.Kept || r.Promise.Asked != "" {
+		t.Errorf("a bank that lost transfers: %+v", r.Promise)
+	}
+}
+
+// TestUnknownPromiseIsUndecided: without the vendor's model nothing is said of
+// it, and the checks' own verdict is not taken for it.
+func TestUnknownPromiseIsUndecided(t *testing.T) {
+	s := small("mem://", 1, 1000)
+	s.Workload, s.Transactions.Model = catalog.Isolation, "serializable"
+	folder := carryOut(t, s).Folder
+	j, err := judgeIsolation(t.Context(), folder, s, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := promiseOf(&report.Result{Checks: j.results}, j, check.Result{Name: "record", Verdict: check.Valid})
+	if p.Kept != nil || p.Asked != "serializable" || p.Detail == "" {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,313 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/history"
+	"assay/report"
+	"assay/workload"
+)
+
+// RecheckOptions is how a saved run is judged again.
+type RecheckOptions struct {
+	// Version is assay's own.
+	Version string
+	// Database is where the run's database is; empty means the address in the
+	// run's scenario.
+	Database string
+	// Again reads the database even if the folder holds its state already.
+	Again bool
+	// Model, of a run of the isolation workload, is the consistency model to
+	// judge; empty means the run's own.
+	Model    string
+	Progress Progress
+	// Patience is as in Options.
+	Patience time.Duration
+}
+
+// Recheck judges a saved run from the files in its folder. If the run was cut
+// before it had read its database, the database is read now, provided that it
+// still holds this run. A folder that holds no run gives an *InputError.
+//
+// It keeps its answer in the folder unless that would lose one: the judgement
+// of another model than the run's own, and one that decides less than the
+// judgement that the folder holds, are returned with a note and not written.
+func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, error) {
+	s, r, err := readRun(folder)
+	if err != nil {
+		return Outcome{}, err
+	}
+	end, err := readEnding(folder, r)
+	if err != nil {
+		return Outcome{}, err
+	}
+	own, err := o.chooseModel(&s, r)
+	if err != nil {
+		return Outcome{}, err
+	}
+	f := findings{cut: !end.whole}
+	if f.inFlight, err = obtainState(ctx, folder, s, r, end, o); err != nil {
+		return Outcome{}, err
+	}
+	earlier := r.Checks
+	r.Notes, r.Version = nil, o.Version
+	if r.Ended.Equal(r.Started) { // it was killed, and ended with its history
+		r.Started, r.Ended = end.started.UTC(), end.ended.UTC()
+	}
+	o.Progress.Stage("checking every operation")
+	if err := judgeRun(ctx, folder, s, r, f); err != nil {
+		return Outcome{}, err
+	}
+	if own != "" {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s was asked for this answer alone; the folder keeps the run's own judgement, against %s", o.Model, own))
+		return Outcome{Result: r, Folder: folder}, nil
+	}
+	if lost := undecidedNow(earlier, r.Checks); lost != "" {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s was decided when the run was judged before, and is not now; the folder keeps that earlier judgement (%s)",
+			lost, check.Combine(earlier)))
+		return Outcome{Result: r, Folder: folder}, nil
+	}
+	return write(ctx, folder, s, r)
+}
+
+// chooseModel puts the model that was asked for into the scenario. It returns
+// the run's own model if that is another one, and else nothing.
+func (o *RecheckOptions) chooseModel(s *Scenario, r *report.Result) (own string, err error) {
+	if o.Model == "" {
+		return "", nil
+	}
+	if s.Workload != catalog.Isolation {
+		return "", &workload.OptionError{Option: "--model", Value: o.Model,
+			Want: "left out: a run of " + s.Workload + " is judged by its own rules"}
+	}
+	own = cmp.Or(s.Transactions.Model, r.Database.Promise)
+	s.Transactions.Model = o.Model
+	if err := s.Validate(); err != nil {
+		return "", err
+	}
+	if own == o.Model {
+		return "", nil
+	}
+	return own, nil
+}
+
+// undecidedNow names the checks that were decided before and are not now.
+func undecidedNow(earlier, now []check.Result) string {
+	var names []string
+	for _, before := range earlier {
+		i := slices.IndexFunc(now, func(c check.Result) bool { return c.Name == before.Name })
+		if before.Verdict != check.Unknown && (i < 0 || now[i].Verdict == check.Unknown) {
+			names = append(names, before.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// obtainState sees to it that the folder holds the state of the database, and
+// returns why operations may have been in flight when that was read.
+func obtainState(ctx context.Context, folder string, s Scenario, r *report.Result, end ending, o RecheckOptions) (inFlight string, err error) {
+	if o.Again || !exists(folder, s.kind().stateFile) {
+		return "", readNow(ctx, folder, s, r, o)
+	}
+	record, known, err := loadReadBack(folder, r.Run)
+	switch {
+	case err != nil:
+		return "", err
+	case known:
+		if record.Size != nil && r.Data.Bytes == 0 { // read by a check that kept no result
+			enterSize(r, *record.Size)
+			forgetReadingNotes(r)
+		}
+		return record.InFlight, nil
+	case end.settled:
+		return "", nil
+	}
+	// An earlier version may have read the database of a killed run without a
+	// record that it had settled.
+	err = readNow(ctx, folder, s, r, o)
+	if err == nil || ctx.Err() != nil {
+		return "", err
+	}
+	return fmt.Sprintf("it is not known whether everything had settled when the database was read, and it could not be read again (%v); "+
+		"with --db it is read from another address", err), nil
+}
+
+// readRun reads what every run's folder holds from its beginning.
+func readRun(folder string) (Scenario, *report.Result, error) {
+	if !exists(folder, FileScenario) || !exists(folder, FileResult) {
+		return Scenario{}, nil, &InputError{Path: folder, Err: errNoRun}
+	}
+	s, err := ReadScenario(filepath.Join(folder, FileScenario))
+	if err != nil {
+		return Scenario{}, nil, err
+	}
+	r, err := report.ReadJSON(filepath.Join(folder, FileResult))
+	if err != nil {
+		return Scenario{}, nil, inputError(filepath.Join(folder, FileResult), err)
+	}
+	if differs := changed(s, r); differs != "" {
+		return Scenario{}, nil, &InputError{Path: filepath.Join(folder, FileScenario),
+			Err: fmt.Errorf("was changed since the run: %s; put it back, or start a new run from a copy", differs)}
+	}
+	return s, r, nil
+}
+
+// changed says in what the scenario is not that of the result, empty if in
+// nothing that a judge goes by. Judged by another seed or other options, an
+// honest database would be convicted.
+func changed(s Scenario, r *report.Result) string {
+	if s.Workload != r.Workload || s.Load.Seed != r.Seed {
+		return fmt.Sprintf("it is %s with seed %d, and the run was %s with seed %d", s.Workload, s.Load.Seed, r.Workload, r.Seed)
+	}
+	for _, now := range s.kind().options(s) {
+		for _, then := range r.Options {
+			if now.Name == then.Name && strings.TrimSuffix(now.Value, rewritten) != strings.TrimSuffix(then.Value, rewritten) {
+				return fmt.Sprintf("%s is %s, and was %s", now.Name, now.Value, then.Value)
+			}
+		}
+	}
+	return ""
+}
+
+// inputError is err as an *InputError of path, which err may name itself.
+func inputError(path string, err error) error {
+	if bad := (*report.FileError)(nil); errors.As(err, &bad) {
+		return &InputError{Path: bad.Path, Err: errors.New(bad.Problem)}
+	}
+	return &InputError{Path: path, Err: err}
+}
+
+// ending is how the history of a run ended.
+type ending struct {
+	// whole is true if it was closed in order, settled if nothing was in
+	// flight any more before the database was read.
+	whole, settled bool
+	// started and ended are the first and the last moment that it knows of.
+	started, ended time.Time
+}
+
+// readEnding reads the history once. One of another run is refused: its
+// operations may have the same ids. So is one that was whole when the run ended
+// and is not now: rows of which the record is lost would convict the database.
+func readEnding(folder string, r *report.Result) (ending, error) {
+	var (
+		e    ending
+		last int64
+	)
+	read, err := history.Read(filepath.Join(folder, FileHistory), history.Visitor{
+		Header: func(h history.Header) error {
+			if h.Run != r.Run {
+				return &InputError{Path: folder, Err: fmt.Errorf("cannot be judged: its history is that of run %s, not %s", h.Run, r.Run)}
+			}
+			e.started = time.Unix(0, h.Started)
+			return nil
+		},
+		Op: func(op *history.Op) error {
+			last = max(last, op.End)
+			return nil
+		},
+		Event: func(x history.Event) error {
+			e.settled = e.settled || x.Name == history.EventQuiesced
+			last = max(last, x.At)
+			return nil
+		},
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return ending{}, &InputError{Path: folder, Err: errors.New("was cut before its work began; there is nothing to judge")}
+	}
+	e.whole, e.ended = read.Whole, e.started.Add(time.Duration(last))
+	if err == nil && !e.whole && r.Client.Counted != nil {
+		return e, &InputError{Path: folder, Err: errors.New("cannot be judged: its history was cut after the run had ended; put the whole file back")}
+	}
+	return e, err
+}
+
+// readNow reads the database of a run that did not come to read it itself.
+func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o RecheckOptions) error {
+	address := s.Database
+	switch {
+	case o.Database != "":
+		address = o.Database
+	case s.Cluster != "":
+		return &InputError{Path: folder, Err: errors.New("cannot be judged: its servers ended with the run, before they were read back")}
+	case address == "":
+		address = embeddedAddress(folder, s.Workload)
+	case workload.Redacted(address):
+		return &InputError{Path: folder, Err: fmt.Errorf(
+			"keeps the address %s without its password; give the whole one with --db or ASSAY_DB", address)}
+	}
+	o.Progress.Stage("connecting")
+	store, err := openWork(ctx, s, withOptions(address, s.Options), o.Patience)
+	if err != nil {
+		return err
+	}
+	err = readStore(ctx, folder, store, s, r, o.Progress)
+	return errors.Join(err, store.Close())
+}
+
+// readStore reads only if the database still holds this very run.
+func readStore(ctx context.Context, folder string, store work, s Scenario, r *report.Result, p Progress) error {
+	found, err := store.Find(ctx)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		return &InputError{Path: folder, Err: errors.New("cannot be judged: its database holds nothing of assay's any more")}
+	case found.Marker.Run != r.Run:
+		return fmt.Errorf("%s cannot be judged: its database now holds run %s, not %s", folder, found.Marker.Run, r.Run)
+	}
+	lease, err := takeLease(ctx, store, r.Run, p)
+	if err != nil {
+		return err
+	}
+	ctx = lease.keep(ctx)
+	defer lease.release(ctx, p)
+	p.Stage("waiting until nothing is in flight")
+	settling, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	if err := store.Settle(settling); err != nil {
+		return fmt.Errorf("the run still has operations in flight: %w", err)
+	}
+	if err := readBack(ctx, store, folder, s, lease, r.Outcomes.Committed, p); err != nil {
+		return err
+	}
+	forgetReadingNotes(r)
+	record := readBackRecord{Run: r.Run}
+	if size, err := store.Size(ctx); err != nil {
+		r.RunNotes = append(r.RunNotes, fmt.Sprintf("%s: %v", noteNoSize, err))
+	} else {
+		enterSize(r, size)
+		record.Size = &size
+	}
+	return writeReadBack(folder, record)
+}
+
+// forgetReadingNotes removes the run's notes that no longer hold once the
+// database was read after all.
+func forgetReadingNotes(r *report.Result) {
+	r.RunNotes = slices.DeleteFunc(r.RunNotes, func(note string) bool {
+		return strings.HasPrefix(note, noteNotRead) || strings.HasPrefix(note, noteNoSize)
+	})
+}
+
+// Report makes the page of a saved run again from its result alone. The error
+// of a page that cannot be written comes with the outcome, which can still be
+// shown.
+func Report(folder string) (Outcome, error) {
+	s, r, err := readRun(folder)
+	if err != nil {
+		return Outcome{}, err
+	}
+	page := filepath.Join(folder, FileReport)
+	return Outcome{Result: r, Folder: folder, Report: page}, writePage(page, folder, s, r)
+}

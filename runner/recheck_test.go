@@ -1,0 +1,404 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/check"
+	"assay/history"
+	"assay/workload/bank"
+)
+
+func TestRecheckGivesTheSame(t *testing.T) {
+	for name, database := range map[string]string{
+		"embedded": "", "timeouts": "mem://?timeout=0.02", "a bug": "mem://?bug=lost-ack:0.01",
+	} {
+		s := small(database, 5, 1000)
+		s.Thresholds = []string{"p99 < 1h", "throughput >= 1000000000"}
+		first := carryOut(t, s)
+		again := recheck(t, first.Folder)
+		sameFigures(t, again.Result, first.Result)
+		if again.Result.Throughput != first.Result.Throughput || again.Result.Verdict != first.Result.Verdict {
+			t.Errorf("%s: %+v, then %+v", name, first.Result.Throughput, again.Result.Throughput)
+		}
+		keepsSchema(t, again.Folder)
+	}
+}
+
+// TestRecheckKeepsTheRunsNotes: what only the run could know stays, in the
+// result and on the page, and what a judge notes is not there twice.
+func TestRecheckKeepsTheRunsNotes(t *testing.T) {
+	first := carryOut(t, small("", 5, 300))
+	const note, stale = "the servers are gone & nobody misses them", noteNoSize + ": it was not told"
+	_, r, err := readRun(first.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.RunNotes = []string{note, stale}
+	if err := writeResult(first.Folder, r); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		again := recheck(t, first.Folder)
+		if want := append([]string{note, stale}, first.Result.Notes...); !slices.Equal(again.Result.Notes, want) {
+			t.Errorf("notes %q, want %q", again.Result.Notes, want)
+		}
+		keepsSchema(t, again.Folder)
+		if page := string(read(t, again.Report)); !strings.Contains(page, "the servers are gone &amp; nobody misses them") {
+			t.Error("the page lacks the run's note")
+		}
+	}
+	// Read again, the database has told its size.
+	remove(t, filepath.Join(first.Folder, bank.FileState))
+	if again := recheck(t, first.Folder); !slices.Equal(again.Result.RunNotes, []string{note}) || slices.Contains(again.Result.Notes, stale) {
+		t.Errorf("notes %q, of the run %q", again.Result.Notes, again.Result.RunNotes)
+	}
+}
+
+func TestRecheckReadsTheDatabaseAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bank.sqlite")
+	for name, database := range map[string]string{"in the folder": "", "elsewhere": "sqlite:" + file} {
+		first := carryOut(t, small(database, 5, 500))
+		state := filepath.Join(first.Folder, bank.FileState)
+		before := read(t, state)
+		remove(t, state)
+		again := recheck(t, first.Folder)
+		sameFigures(t, again.Result, first.Result)
+		if after := read(t, state); !slices.Equal(after, before) {
+			t.Errorf("%s: another state was read", name)
+		}
+	}
+}
+
+func TestRecheckReadsOnlyItsOwnRun(t *testing.T) {
+	file := "sqlite:" + filepath.Join(t.TempDir(), "bank.sqlite")
+	first := carryOut(t, small(file, 5, 300))
+	remove(t, filepath.Join(first.Folder, bank.FileState))
+	second := carryOut(t, small(file, 5, 300)) // even with the same seed
+	wantOther(t, first, RecheckOptions{}, second.Result.Run)
+	// Nor from an address that is given, nor where there is nothing any more.
+	wantOther(t, first, RecheckOptions{Database: file, Again: true}, second.Result.Run)
+	wantInput(t, first.Folder, RecheckOptions{Database: "mem://"}, "holds nothing of assay's")
+	wantInput(t, first.Folder, RecheckOptions{Database: "sqlite:" + filepath.Join(t.TempDir(), "none")}, "holds nothing of assay's")
+	if exists(first.Folder, bank.FileState) {
+		t.Error("another run's state was kept")
+	}
+	// The second run is untouched by all this.
+	remove(t, filepath.Join(second.Folder, bank.FileState))
+	sameFigures(t, recheck(t, second.Folder).Result, second.Result)
+}
+
+func wantInput(t *testing.T, folder string, o RecheckOptions, part string) {
+	t.Helper()
+	o.Progress = &diary{}
+	_, err := Recheck(t.Context(), folder, o)
+	var input *InputError
+	if !errors.As(err, &input) || !strings.Contains(err.Error(), part) {
+		t.Errorf("got %v, want an InputError that says %q", err, part)
+	}
+}
+
+func TestRecheckOfWhatIsNoRun(t *testing.T) {
+	for name, spoil := range map[string]func(folder string){
+		"an empty folder":   func(folder string) { clear(t, folder) },
+		"no scenario":       func(folder string) { remove(t, filepath.Join(folder, FileScenario)) },
+		"no result":         func(folder string) { remove(t, filepath.Join(folder, FileResult)) },
+		"no history":        func(folder string) { remove(t, filepath.Join(folder, FileHistory)) },
+		"half a result":     func(folder string) { truncate(t, filepath.Join(folder, FileResult)) },
+		"half a scenario":   func(folder string) { truncate(t, filepath.Join(folder, FileScenario)) },
+		"an empty history":  func(folder string) { empty(t, filepath.Join(folder, FileHistory)) },
+		"an empty state":    func(folder string) { empty(t, filepath.Join(folder, bank.FileState)) },
+		"a broken history":  func(folder string) { flip(t, filepath.Join(folder, FileHistory)) },
+		"another's history": func(folder string) { swap(t, folder) },
+		"another seed":      func(folder string) { reseed(t, folder) },
+	} {
+		folder := carryOut(t, small("mem://", 1, 300)).Folder
+		spoil(folder)
+		out, err := Recheck(t.Context(), folder, RecheckOptions{Progress: &diary{}})
+		var (
+			input    *InputError
+			scenario *ScenarioError
+			format   *history.FormatError
+		)
+		if !errors.As(err, &input) && !errors.As(err, &scenario) && !errors.As(err, &format) {
+			t.Errorf("%s: got %v", name, err)
+			if err == nil {
+				t.Errorf("%s: the verdict is %v", name, out.Result.Verdict)
+			}
+		}
+		if err != nil && (!strings.Contains(err.Error(), folder) || strings.Count(err.Error(), folder) > 1) {
+			t.Errorf("%s: %q names the folder not at all or twice", name, err)
+		}
+	}
+	wantInput(t, filepath.Join(t.TempDir(), "missing"), RecheckOptions{}, "holds no run")
+}
+
+// TestTamperingIsFound changes one thing in the kept files of a valid run.
+func TestTamperingIsFound(t *testing.T) {
+	s := small("mem://", 1, 20_000)
+	s.Bank.Payroll = 0 // so that some are rejected
+	s.Load.Clients = 3
+	folder := carryOut(t, s).Folder
+	original := map[string][]byte{}
+	for _, name := range []string{FileHistory, bank.FileState} {
+		original[name] = read(t, filepath.Join(folder, name))
+	}
+	tests := map[string]struct {
+		tamper func()
+		checks []string
+	}{
+		"nothing": {func() { rewriteHistory(t, folder, func(*history.Op) {}) }, nil},
+		"a committed one is said to have failed": {func() {
+			rewriteHistory(t, folder, once(history.Committed, history.Failed))
+		}, []string{"transfers"}},
+		"a committed one is said to be rejected": {func() {
+			rewriteHistory(t, folder, once(history.Committed, history.Rejected))
+		}, []string{"transfers"}},
+		"a rejected one is said to be committed": {func() {
+			rewriteHistory(t, folder, once(history.Rejected, history.Committed))
+		}, []string{"transfers"}},
+		"a version was acknowledged otherwise": {func() {
+			done := false
+			rewriteHistory(t, folder, func(op *history.Op) {
+				if !done && op.Kind == bank.KindTransfer && len(op.Values) == 4 {
+					op.Values[1]++
+					done = true
+				}
+			})
+		}, []string{"transfers"}},
+		"an amount": {func() {
+			rewriteState(t, folder, nil, func(i int, e *bank.Entry) bool { e.Amount += int64(b2i(i == 7)); return true })
+		}, []string{"accounts", "transfers"}},
+		"a row less": {func() {
+			rewriteState(t, folder, nil, func(i int, _ *bank.Entry) bool { return i != 7 })
+		}, []string{"accounts", "transfers"}},
+		"a balance": {func() {
+			rewriteState(t, folder, func(i int, a *bank.Account) bool { a.Balance -= int64(b2i(i == 7)); return true }, nil)
+		}, []string{"accounts", "total"}},
+		"a version": {func() {
+			rewriteState(t, folder, func(i int, a *bank.Account) bool { a.Version += int64(b2i(i == 7)); return true }, nil)
+		}, []string{"accounts"}},
+		"an account less": {func() {
+			rewriteState(t, folder, func(i int, _ *bank.Account) bool { return i != 99 }, nil)
+		}, []string{"total"}},
+	}
+	for name, test := range tests {
+		for file, text := range original {
+			if err := os.WriteFile(filepath.Join(folder, file), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		test.tamper()
+		r := recheck(t, folder).Result
+		if got := violated(r); !slices.Equal(got, test.checks) {
+			t.Errorf("%s: violated are %v, want %v", name, got, test.checks)
+		}
+		want := check.Valid
+		if test.checks != nil {
+			want = check.Violated
+		}
+		if r.Verdict != want {
+			t.Errorf("%s: %v, want %v", name, r.Verdict, want)
+		}
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestWhatHadNotSettledIsNotValid: a run whose end could not be waited for was
+// not judged valid, and is not so later by its files alone.
+func TestWhatHadNotSettledIsNotValid(t *testing.T) {
+	folder := carryOut(t, small("mem://", 1, 500)).Folder
+	path := filepath.Join(folder, FileHistory)
+	rewrite(t, path, func(*history.Op) {}, func(e history.Event) bool { return e.Name != history.EventQuiesced })
+	remove(t, filepath.Join(folder, FileReadBack)) // as earlier versions left it
+	if r := recheck(t, folder).Result; r.Verdict != check.Unknown {
+		t.Errorf("the verdict is %v: %s", r.Verdict, details(r))
+	}
+}
+
+// TestAKilledRun cuts the history and takes away what is written after it.
+func TestAKilledRun(t *testing.T) {
+	s := small("", 1, 0)
+	s.Load.Duration = 500 * time.Millisecond
+	first := carryOut(t, s)
+	truncate(t, filepath.Join(first.Folder, FileHistory))
+	kill(t, first, bank.FileState)
+	r := recheck(t, first.Folder).Result
+	if r.Verdict != check.Valid {
+		t.Errorf("%v: %s", r.Verdict, details(r))
+	}
+	if r.Measurement.Verdict != invalid || !strings.Contains(reasons(r), "the run was cut:") {
+		t.Errorf("measurement %+v", r.Measurement)
+	}
+	if r.Outcomes.Committed == 0 || r.Outcomes.Committed >= first.Result.Outcomes.Committed {
+		t.Errorf("%d of %d committed", r.Outcomes.Committed, first.Result.Outcomes.Committed)
+	}
+	if !exists(first.Folder, FileReport) {
+		t.Error("no page was made")
+	}
+	keepsSchema(t, first.Folder)
+}
+
+func TestReportMakesThePageAgain(t *testing.T) {
+	first := carryOut(t, small("mem://", 1, 200))
+	page, result := read(t, first.Report), read(t, filepath.Join(first.Folder, FileResult))
+	remove(t, first.Report)
+	again, err := Report(first.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(read(t, again.Report)) != string(page) || string(read(t, filepath.Join(first.Folder, FileResult))) != string(result) {
+		t.Error("the page or the result is another")
+	}
+	sameFigures(t, again.Result, first.Result)
+	var input *InputError
+	if _, err := Report(t.TempDir()); !errors.As(err, &input) {
+		t.Errorf("of an empty folder: %v", err)
+	}
+}
+
+// once changes the first transfer of one outcome to another.
+func once(from, to history.Outcome) func(*history.Op) {
+	done := false
+	return func(op *history.Op) {
+		if !done && op.Kind == bank.KindTransfer && op.Final == from {
+			op.Outcome, op.Final, op.Values, done = to, to, nil, true
+		}
+	}
+}
+
+func rewriteHistory(t *testing.T, folder string, change func(*history.Op)) {
+	t.Helper()
+	rewrite(t, filepath.Join(folder, FileHistory), change, func(history.Event) bool { return true })
+}
+
+// rewrite writes a history anew.
+func rewrite(t *testing.T, path string, change func(*history.Op), keep func(history.Event) bool) {
+	t.Helper()
+	old := path + ".old"
+	if err := os.Rename(path, old); err != nil {
+		t.Fatal(err)
+	}
+	defer remove(t, old)
+	var w *history.Writer
+	_, err := history.Read(old, history.Visitor{
+		Header:      func(h history.Header) (err error) { w, err = history.Create(path, h); return err },
+		Reservation: func(r history.Reservation) error { return w.Reserve(r) },
+		Op:          func(op *history.Op) error { change(op); return w.Record(op) },
+		Event: func(e history.Event) error {
+			if !keep(e) {
+				return nil
+			}
+			return w.Mark(e)
+		},
+	})
+	if err = errors.Join(err, w.Flush(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// altered is a store that reads a saved state with changes. A function that
+// returns false leaves the row out.
+type altered struct {
+	bank.Store
+	path    string
+	account func(int, *bank.Account) bool
+	entry   func(int, *bank.Entry) bool
+}
+
+func (s altered) Read(_ context.Context, account func(bank.Account) error, entry func(bank.Entry) error) error {
+	accounts, entries := -1, -1
+	return bank.Replay(s.path, func(a bank.Account) error {
+		if accounts++; s.account != nil && !s.account(accounts, &a) {
+			return nil
+		}
+		return account(a)
+	}, func(e bank.Entry) error {
+		if entries++; s.entry != nil && !s.entry(entries, &e) {
+			return nil
+		}
+		return entry(e)
+	})
+}
+
+func rewriteState(t *testing.T, folder string, account func(int, *bank.Account) bool, entry func(int, *bank.Entry) bool) {
+	t.Helper()
+	path := filepath.Join(folder, bank.FileState)
+	store := altered{path: path, account: account, entry: entry}
+	if err := bank.Save(t.Context(), store, path, func(int64) {}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func clear(t *testing.T, folder string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		remove(t, filepath.Join(folder, e.Name()))
+	}
+}
+
+// truncate cuts a file in the middle.
+func truncate(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Truncate(path, int64(len(read(t, path))/2)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func empty(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func flip(t *testing.T, path string) {
+	t.Helper()
+	text := read(t, path)
+	text[len(text)/2] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// swap puts another run's history in the place of a folder's.
+func swap(t *testing.T, folder string) {
+	t.Helper()
+	other := carryOut(t, small("mem://", 1, 300))
+	if err := os.WriteFile(filepath.Join(folder, FileHistory), read(t, filepath.Join(other.Folder, FileHistory)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reseed changes the scenario that was kept.
+func reseed(t *testing.T, folder string) {
+	t.Helper()
+	path := filepath.Join(folder, FileScenario)
+	text := strings.Replace(string(read(t, path)), "seed: 1", "seed: 2", 1)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

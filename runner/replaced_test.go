@@ -1,0 +1,329 @@
+package runner
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/cluster"
+	"assay/measure"
+	"assay/workload"
+	"assay/workload/availability"
+)
+
+// shortRuns is a run of a moment of every workload on a database that serves it.
+func shortRuns(database string) map[string]Scenario {
+	timed := func(workload string) Scenario {
+		s := small(database, 3, 0)
+		s.Workload, s.Load.Duration, s.Load.Clients, s.Load.Timeout = workload, 1500*time.Millisecond, 4, 2*time.Second
+		return s
+	}
+	all := map[string]Scenario{
+		catalog.Churn: churning(database, 3), catalog.BulkUpdate: bulkUpdates(database, 3), catalog.Candles: smallCandles(database),
+	}
+	for _, name := range []string{catalog.Bank, catalog.Isolation, catalog.Availability, catalog.Entity} {
+		all[name] = timed(name)
+	}
+	in := all[catalog.Availability]
+	in.Load.Rate, in.Load.Arrivals = 100, availability.LoadDefaults().Arrivals
+	in.Load = availability.Plan(in.Availability, in.Load)
+	all[catalog.Availability] = in
+	driver, err := catalog.DriverFor(database)
+	for name, serves := range map[string]bool{
+		catalog.Bank: driver.Bank != nil, catalog.Isolation: driver.Isolation != nil, catalog.Churn: driver.Churn != nil,
+		catalog.BulkUpdate: driver.BulkUpdate != nil,
+	} {
+		if err != nil || !serves {
+			delete(all, name)
+		}
+	}
+	return all
+}
+
+// intruder is a Progress that does something to the database once, when the run
+// comes to a stage, or when it has worked for a second.
+type intruder struct {
+	diary
+	once  sync.Once
+	stage string // "" for the work
+	act   func()
+}
+
+func (i *intruder) Stage(text string) {
+	i.diary.Stage(text)
+	if i.stage != "" && strings.HasPrefix(text, i.stage) || i.stage == "" && strings.HasPrefix(text, "round 2") {
+		i.once.Do(i.act)
+	}
+}
+
+func (i *intruder) Rows(done, total int64) {
+	if i.stage == "rows" && done > 0 {
+		i.once.Do(i.act)
+	}
+}
+
+func (i *intruder) Working(time.Duration, bool, measure.Snapshot) {
+	if i.stage == "" {
+		i.once.Do(i.act)
+	}
+}
+
+// intrusions are what somebody else may do to the schema of a run.
+func intrusions() map[string]func(ctx context.Context, other work, name string) error {
+	return map[string]func(context.Context, work, string) error{
+		"dropped": func(ctx context.Context, other work, _ string) error {
+			return regardless(ctx, other, func() error { return other.Drop(ctx) })
+		},
+		"replaced": func(ctx context.Context, other work, name string) error {
+			return regardless(ctx, other, func() error {
+				return other.Create(ctx, workload.Marker{Run: "another", Workload: name, Rows: 1})
+			})
+		},
+	}
+}
+
+// regardless does something as if nobody held a lease, and leaves none.
+func regardless(ctx context.Context, other work, do func() error) error {
+	left, err := other.Lease(ctx)
+	if err != nil {
+		return err
+	}
+	stranger := newHolder("another")
+	if left != nil {
+		if err := other.TakeLease(ctx, stranger, leaseTTL, left.Token); err != nil {
+			return err
+		}
+	}
+	return errors.Join(do(), other.ReleaseLease(ctx, stranger.Token))
+}
+
+// mustNotConvict carries out a run during which somebody does this to its
+// database, and wants it to end without a verdict, saying why, also when it is
+// judged again.
+func mustNotConvict(t *testing.T, s Scenario, stage string, act func()) {
+	t.Helper()
+	progress := &intruder{stage: stage, act: act}
+	out, err := Run(t.Context(), s, Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: progress})
+	if held := (*workload.HeldError)(nil); errors.As(err, &held) {
+		return // the run renewed its lease just then, and found it taken: exit code 5
+	}
+	if err != nil { // a round that could not begin: exit code 5
+		if len(progress.stages) == 0 || !strings.HasPrefix(progress.stages[len(progress.stages)-1], "round ") {
+			t.Error(err)
+		}
+		return
+	}
+	r := out.Result
+	if r.Verdict != check.Unknown {
+		t.Errorf("the verdict is %v: %s", r.Verdict, details(r))
+	}
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, noteNotRead) {
+		t.Errorf("no note says that it could not be read back: %s", notes)
+	}
+	if again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Progress: &diary{}}); err == nil && again.Result.Verdict != check.Unknown {
+		t.Errorf("judged again it is %v: %s", again.Result.Verdict, details(again.Result))
+	}
+}
+
+// intrude has every workload on a database disturbed in every way, at these
+// stages.
+func intrude(t *testing.T, database func(t *testing.T) string, stages ...string) {
+	for _, stage := range stages {
+		for deed, do := range intrusions() {
+			for name, s := range shortRuns(database(t)) {
+				if name != catalog.Bank && (stage == "") == (deed == "dropped") {
+					continue // much like those of the bank
+				}
+				at := stage
+				if at == "" {
+					at = "work"
+				}
+				t.Run(name+" "+deed+" at "+at, func(t *testing.T) {
+					s.Database = database(t)
+					other, err := openWork(t.Context(), s, s.Database, 0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer other.Close()
+					mustNotConvict(t, s, stage, func() {
+						err := do(t.Context(), other, name)
+						if err != nil && !strings.Contains(err.Error(), "NamespaceExists") { // the clients were faster
+							t.Errorf("%s: %v", deed, err)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+const atReading = "reading everything back"
+
+// TestASchemaThatSomebodyElseReplaces: a schema that is dropped, or dropped and
+// made anew, before it is read back, convicts nobody. While a run works on it,
+// SQLite itself lets nobody do that.
+func TestASchemaThatSomebodyElseReplaces(t *testing.T) {
+	intrude(t, func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "file") }, atReading)
+}
+
+// TestAFileThatIsRemoved: so does a file that somebody removes.
+func TestAFileThatIsRemoved(t *testing.T) {
+	for name := range shortRuns("sqlite:file") {
+		for _, stage := range []string{"", "waiting", "reading"} {
+			path := filepath.Join(t.TempDir(), "file")
+			mustNotConvict(t, shortRuns("sqlite:" + path)[name], stage, func() {
+				if err := os.Remove(path); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// TestServers disturbs runs on real servers, which are started once for all of
+// it. Cassandra answers a schema that is changed under load with tables that some
+// of its threads still have, and is left in peace while clients work.
+func TestServers(t *testing.T) {
+	for text, stages := range map[string][]string{
+		"postgres:1": {"", atReading}, "mariadb:1": {"", atReading}, "cassandra:1": {atReading},
+		"mongodb:3,election=2s,shutdown=100ms": {"", atReading},
+	} {
+		t.Run(text, func(t *testing.T) {
+			spec, err := cluster.ParseSpec(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := cluster.Start(t.Context(), spec, cluster.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			t.Run("GoAway", func(t *testing.T) { silence(t, c) })
+			t.Run("Replaced", func(t *testing.T) {
+				intrude(t, func(t *testing.T) string {
+					if strings.HasPrefix(c.Address(), "mongodb:") {
+						dropAll(t, c.Address())
+					}
+					return c.Address()
+				}, stages...)
+			})
+		})
+	}
+}
+
+// dropAll removes what clients made that went on after their schema, and its
+// mark with it, was dropped: MongoDB makes a collection anew at the first insert.
+func dropAll(t *testing.T, address string) {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().ApplyURI(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range shortRuns(address) {
+		if err := client.Database("assay_" + name).Drop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := client.Disconnect(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestATableThatSomebodyEmptiesOrDrops: all rows of one table gone at once, or
+// the table itself, and the mark still there, convict nobody.
+func TestATableThatSomebodyEmptiesOrDrops(t *testing.T) {
+	for _, statement := range []string{"DELETE FROM ", "DROP TABLE "} {
+		for name := range shortRuns("sqlite:file") {
+			path := filepath.Join(t.TempDir(), "file")
+			for _, table := range filledTables(t, shortRuns("sqlite:" + path)[name], path) {
+				path := filepath.Join(t.TempDir(), "file")
+				s := shortRuns("sqlite:" + path)[name]
+				mustNotBeJudged(t, s, atReading, func() { execute(t, path, statement+table) })
+			}
+		}
+	}
+}
+
+// filledTables carries out a run and returns the tables that hold anything.
+func filledTables(t *testing.T, s Scenario, path string) []string {
+	t.Helper()
+	carryOut(t, s)
+	var filled []string
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), "SELECT name FROM sqlite_schema WHERE type = 'table'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tables []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		var n int64
+		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 && !strings.HasPrefix(table, "sqlite_") && !strings.HasPrefix(table, "assay_mark") && !strings.HasPrefix(table, "assay_lease") {
+			filled = append(filled, table)
+		}
+	}
+	if len(filled) == 0 {
+		t.Fatalf("%s fills no table of %v", s.Workload, tables)
+	}
+	return filled
+}
+
+func execute(t *testing.T, path, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), statement)
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		t.Errorf("%s: %v", statement, err)
+	}
+}
+
+// mustNotBeJudged is mustNotConvict without a word about the read back: a table
+// may be seen to be empty by the judge.
+func mustNotBeJudged(t *testing.T, s Scenario, stage string, act func()) {
+	t.Helper()
+	out, err := Run(t.Context(), s, Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: &intruder{stage: stage, act: act}})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if out.Result.Verdict != check.Unknown {
+		t.Errorf("%s: the verdict is %v: %s", s.Workload, out.Result.Verdict, details(out.Result))
+	}
+	if again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Progress: &diary{}}); err == nil && again.Result.Verdict != check.Unknown {
+		t.Errorf("%s: judged again it is %v: %s", s.Workload, again.Result.Verdict, details(again.Result))
+	}
+}

@@ -1,0 +1,103 @@
+package runner
+
+import (
+	"bytes"
+	"path/filepath"
+	"time"
+
+	"assay/check"
+	"assay/load"
+	"assay/report"
+	"assay/workload"
+)
+
+// resultFormat is the version of result.json's form.
+const resultFormat = 1
+
+// begin returns the result of a run that has begun: what is known beforehand,
+// and a verdict of unknown, so that a run that is killed leaves the truth.
+func begin(s Scenario, mark workload.Marker, started time.Time) *report.Result {
+	loop := "closed"
+	if s.Load.Rate > 0 {
+		loop = "open"
+	}
+	return &report.Result{
+		Format: resultFormat, Version: mark.Version, Workload: s.Workload, Run: mark.Run,
+		Started: started.UTC(), Ended: started.UTC(), Seed: s.Load.Seed, Verdict: check.Unknown,
+		Measurement: report.Measurement{Verdict: invalid, Reasons: []string{"the run has not ended, or was killed"}},
+		Load: report.Load{
+			Clients: s.Load.Clients, Loop: loop, Arrivals: string(s.Load.Arrivals), Rate: s.Load.Rate,
+			WarmupSeconds: s.Load.Warmup.Seconds(), DurationSeconds: durationSeconds(s.Load), Ops: s.Load.Ops,
+			RampPerSecond: s.Load.Ramp, TimeoutSeconds: s.Load.Timeout.Seconds(),
+		},
+		Retries: report.Retries{Policy: string(s.Load.Retry), MaxAttempts: s.Load.MaxAttempts},
+		Options: s.kind().options(s),
+		Client:  report.Client{CPUShare: -1},
+	}
+}
+
+const (
+	valid   = "valid"
+	invalid = "invalid"
+)
+
+func durationSeconds(p load.Plan) float64 {
+	if p.Ops > 0 {
+		return 0
+	}
+	return p.Duration.Seconds()
+}
+
+// describe enters what the database says of itself.
+func describe(r *report.Result, p workload.Product, address, promise string) {
+	d := &r.Database
+	d.Product, d.Version, d.Address = p.Name, p.Version, workload.Redact(address)
+	d.Embedded, d.Promise = p.Embedded, promise
+	for _, s := range p.Settings {
+		d.Settings = append(d.Settings, report.Setting(s))
+	}
+	t := p.Topology
+	d.Nodes, d.Shards, d.Replicas = known(t.Nodes), known(t.Shards), known(t.Replicas)
+	d.CPUsPerNode, d.MemoryPerNode, d.DiskPerNode = known(float64(t.CPUsPerNode)), known(t.MemoryPerNode), known(t.DiskBytesPerNode)
+	if t.Nodes > 0 {
+		d.Arbiters = &t.Arbiters // 0 is known where the members are
+	}
+}
+
+// describeNodes enters what is known of servers that assay has started. A server
+// does not see the limits it is under: it tells the machine's memory, if any.
+// Without limits of their own, several nodes share this machine.
+func describeNodes(d *report.Database, c *report.Cluster, here Environment) {
+	arbiters := 0
+	for _, n := range c.Nodes {
+		if n.Arbiter {
+			arbiters++
+		}
+	}
+	d.Nodes, d.Arbiters = known(len(c.Nodes)), &arbiters
+	limits := c.Nodes[0] // the same for all
+	several := len(c.Nodes) > 1
+	d.SharedCPUs, d.SharedMemory = several && limits.CPU == 0, several && limits.Memory == 0
+	if d.CPUsPerNode = known(float64(here.CPUs)); limits.CPU > 0 && limits.CPU < float64(here.CPUs) {
+		d.CPUsPerNode = &limits.CPU
+	}
+	if d.MemoryPerNode = known(int64(here.MemoryBytes)); limits.Memory > 0 && limits.Memory < int64(here.MemoryBytes) {
+		d.MemoryPerNode = &limits.Memory
+	}
+}
+
+// known returns nil for 0, which stands for not known.
+func known[T int | int64 | float64](v T) *T {
+	if v == 0 {
+		return nil
+	}
+	return &v
+}
+
+func writeResult(folder string, r *report.Result) error {
+	var text bytes.Buffer
+	if err := report.WriteJSON(&text, r); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(folder, FileResult), text.Bytes())
+}

@@ -1,0 +1,175 @@
+package runner
+
+import (
+	"assay/cluster"
+
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/catalog"
+	"assay/load"
+	"assay/measure"
+	"assay/workload"
+)
+
+func kept(t *testing.T, s Scenario) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), FileScenario)
+	if err := writeScenario(path, s); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestScenarioRoundTrip(t *testing.T) {
+	everything := Defaults()
+	everything.Database, everything.Isolation, everything.ConnectTimeout = "sqlite:a file.db?journal=delete", "serializable", 1500*time.Millisecond
+	everything.Load = load.Plan{
+		Clients: 17, Rate: 0.25, Arrivals: load.Uniform, Warmup: 3 * time.Second, Duration: 90 * time.Minute, Ops: 12,
+		Ramp: 2.5, Timeout: 250 * time.Microsecond, Retry: load.RetryIdempotent, MaxAttempts: 3, Seed: 1<<64 - 1,
+	}
+	everything.Thresholds, everything.Drop = []string{"p99 < 20ms", "throughput >= 500", "failed < 1%"}, true
+	everything.Bank.Keys, everything.Bank.Payroll, everything.Bank.Accounts, everything.Bank.Loaders = "zipf:0.99", 0, 77, 2
+	onServers := Defaults()
+	onServers.Cluster = "mongodb:3"
+	for name, want := range map[string]Scenario{"everything": everything, "the defaults": Defaults(), "servers of its own": onServers} {
+		got, err := ReadScenario(kept(t, want))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s came back as\n%+v, want\n%+v", name, got, want)
+		}
+	}
+}
+
+// TestARunCanBeDoneAgain: the same seed on the same kind of database asks for
+// the same transfers.
+func TestARunCanBeDoneAgain(t *testing.T) {
+	s := small("", 99, 400)
+	s.Load.Clients = 1
+	first := carryOut(t, s)
+	again, err := ReadScenario(filepath.Join(first.Folder, FileScenario))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(again, s) {
+		t.Errorf("asked for\n%+v, kept\n%+v", s, again)
+	}
+	second := carryOut(t, again)
+	if first.Result.Outcomes != second.Result.Outcomes {
+		t.Errorf("outcomes %+v, then %+v", first.Result.Outcomes, second.Result.Outcomes)
+	}
+	if a, b := read(t, filepath.Join(first.Folder, "state.bin")), read(t, filepath.Join(second.Folder, "state.bin")); string(a) != string(b) {
+		t.Error("the two runs left different books")
+	}
+}
+
+func TestNoPasswordIsKept(t *testing.T) {
+	for _, address := range []string{
+		"postgres://u:hunter2@localhost/db", "postgres://localhost/db?password=hunter2", "mongodb://u:hun/ter2@localhost/",
+		"mongodb://u:hunter2@a:1,b:2/?replicaSet=rs0",
+	} {
+		s := Defaults()
+		s.Database = address
+		path := kept(t, s)
+		if text := string(read(t, path)); strings.Contains(text, "ter2") {
+			t.Errorf("%s is kept as %s", address, text)
+		}
+		got, err := ReadScenario(path)
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+		} else if !workload.Redacted(got.Database) {
+			t.Errorf("%s: nobody can tell that the password is missing from %s", address, got.Database)
+		}
+	}
+}
+
+func TestScenariosThatCannotBeRead(t *testing.T) {
+	tests := map[string]string{
+		"not YAML":             "workload: [bank",
+		"a list":               "- bank",
+		"an unknown field":     "workload: bank\nclients: 4\n",
+		"an unknown inner one": "workload: bank\nload:\n  client: 4\n",
+		"a wrong type":         "workload: bank\nload:\n  clients: many\n",
+		"a wrong duration":     "workload: bank\nload:\n  duration: soon\n",
+		"a wrong number":       "workload: bank\nload:\n  clients: -1\n",
+		"another workload":     "workload: chess\n",
+		"another database":     "workload: bank\ndatabase: oracle://host\n",
+		"a wrong threshold":    "workload: bank\nthresholds: [fast]\n",
+		"bytes":                "\x00\xff\x00\xff",
+	}
+	for name, text := range tests {
+		path := filepath.Join(t.TempDir(), FileScenario)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var bad *ScenarioError
+		if _, err := ReadScenario(path); !errors.As(err, &bad) || bad.Path != path {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	var bad *ScenarioError
+	if _, err := ReadScenario(filepath.Join(t.TempDir(), "missing.yaml")); !errors.As(err, &bad) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: got %v", err)
+	}
+}
+
+func TestWhatAScenarioDoesNotNameIsTheDefault(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(path, []byte("workload: bank\nload:\n  clients: 9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadScenario(path)
+	want := Defaults()
+	want.Load.Clients = 9
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %+v, want %+v", err, got, want)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	var (
+		option    *workload.OptionError
+		spec      *cluster.SpecError
+		plan      *load.PlanError
+		scheme    *catalog.SchemeError
+		threshold *measure.ThresholdError
+	)
+	tests := map[string]struct {
+		spoil func(*Scenario)
+		want  any
+	}{
+		"no workload":        {func(s *Scenario) { s.Workload = "" }, &option},
+		"no time to connect": {func(s *Scenario) { s.ConnectTimeout = 0 }, &option},
+		"two databases":      {func(s *Scenario) { s.Database, s.Cluster = "mem://", "mongodb:3" }, &option},
+		"an unknown cluster": {func(s *Scenario) { s.Cluster = "mongodb:4" }, &spec},
+		"an unknown scheme":  {func(s *Scenario) { s.Database = "oracle://x" }, &scheme},
+		"no scheme":          {func(s *Scenario) { s.Database = "localhost" }, &scheme},
+		"no clients":         {func(s *Scenario) { s.Load.Clients = 0 }, &plan},
+		"too few accounts":   {func(s *Scenario) { s.Bank.Accounts = 1 }, &option},
+		"a threshold":        {func(s *Scenario) { s.Thresholds = []string{"p99 < 5ms", "p98 < 5ms"} }, &threshold},
+	}
+	for name, test := range tests {
+		s := Defaults()
+		test.spoil(&s)
+		if err := s.Validate(); err == nil || !errors.As(err, test.want) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if _, err := Run(t.Context(), s, Options{Out: "never made", Progress: &diary{}}); !errors.As(err, test.want) {
+			t.Errorf("%s: the run said %v", name, err)
+		}
+	}
+	if err := Defaults().Validate(); err != nil {
+		t.Errorf("the defaults: %v", err)
+	}
+	if _, err := os.Stat("never made"); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a folder was made for a run that cannot be")
+	}
+}

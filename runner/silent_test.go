@@ -1,0 +1,208 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/cluster"
+	"assay/driver/drivertest"
+	"assay/driver/sqlite"
+	"assay/serve"
+	"assay/workload"
+)
+
+// impatient is the patience of these tests.
+const impatient = time.Second
+
+// absence is how servers go away, and how they come back.
+type absence struct {
+	leave func(n *cluster.Node) error
+	come  func(ctx context.Context, n *cluster.Node) error
+}
+
+func absences() map[string]absence {
+	return map[string]absence{
+		"silent": {leave: (*cluster.Node).Pause, come: func(_ context.Context, n *cluster.Node) error { return n.Resume() }},
+		"killed": {leave: (*cluster.Node).Kill, come: func(ctx context.Context, n *cluster.Node) error { return n.Start(ctx) }},
+	}
+}
+
+// goAway has all servers of the cluster leave, and come back when the test of
+// this name ends, without the lease of a run that could not release it.
+func goAway(t *testing.T, c *cluster.Cluster, a absence, s Scenario) {
+	t.Helper()
+	for _, n := range c.Nodes() {
+		if err := a.leave(n); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		var all []error
+		for _, n := range c.Nodes() {
+			all = append(all, a.come(ctx, n))
+		}
+		if err := errors.Join(append(all, c.Settled(ctx), forgetLease(ctx, s, c.Address()))...); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// forgetLease releases the lease of a run that has ended without doing so.
+func forgetLease(ctx context.Context, s Scenario, address string) error {
+	w, err := openWork(ctx, s, address, 0)
+	if err != nil {
+		return err
+	}
+	left, err := w.Lease(ctx)
+	if err == nil && left != nil {
+		err = w.ReleaseLease(ctx, left.Token)
+	}
+	return errors.Join(err, w.Close())
+}
+
+// silence has all servers of a cluster go away for good in each phase of a run.
+func silence(t *testing.T, c *cluster.Cluster) {
+	runs := shortRuns(c.Address())
+	s, transfers := runs[catalog.Bank]
+	if !transfers {
+		s = runs[catalog.Entity]
+	}
+	s.ConnectTimeout, s.Load.Timeout = 2*time.Second, time.Second
+	for how, a := range absences() {
+		if how == "killed" && !transfers {
+			continue // a node of Cassandra takes half a minute to start
+		}
+		for _, stage := range []string{"loading", "rows", "opening", "", "waiting", atReading} {
+			t.Run(how+" at "+stage, func(t *testing.T) { goneDuring(t, c, a, s, stage) })
+		}
+		for doing := range calls(s) {
+			t.Run(how+" while "+doing, func(t *testing.T) { goneBefore(t, c.Address(), s, doing, func() { goAway(t, c, a, s) }) })
+		}
+		t.Run(how+" from the beginning", func(t *testing.T) {
+			goAway(t, c, a, s)
+			folder := filepath.Join(t.TempDir(), "run")
+			_, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}, Patience: impatient})
+			if !errors.As(err, new(*workload.UnreachableError)) {
+				t.Errorf("%v; want *workload.UnreachableError", err)
+			}
+			if _, err := os.Stat(folder); err == nil {
+				t.Error("a run that never began has left its folder")
+			}
+		})
+	}
+}
+
+// goneDuring wants a run to end: with an error before the work, and after it
+// with a result that judges nothing.
+func goneDuring(t *testing.T, c *cluster.Cluster, a absence, s Scenario, stage string) {
+	progress := &intruder{stage: stage, act: func() { goAway(t, c, a, s) }}
+	out, err := Run(t.Context(), s, Options{
+		Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: progress, Patience: impatient,
+	})
+	if stage == "loading" || stage == "rows" || stage == "opening" && err != nil {
+		if err == nil {
+			t.Errorf("it went on to %v: %s", out.Result.Verdict, details(out.Result))
+		}
+		return
+	}
+	// Opening a session of Cassandra's asks nobody.
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if notes := strings.Join(out.Result.Notes, "\n"); out.Result.Verdict != check.Unknown || !strings.Contains(notes, noteNotRead) {
+		t.Errorf("the verdict is %v, the notes are %s", out.Result.Verdict, notes)
+	}
+}
+
+// calls are what a run asks of its database outside of the work, by name.
+func calls(s Scenario) map[string]func(ctx context.Context, w work, folder string) error {
+	return map[string]func(context.Context, work, string) error{
+		"describing": func(ctx context.Context, w work, _ string) error { _, err := w.Describe(ctx); return err },
+		"finding":    func(ctx context.Context, w work, _ string) error { _, err := w.Find(ctx); return err },
+		"settling":   func(ctx context.Context, w work, _ string) error { return w.Settle(ctx) },
+		"reading": func(ctx context.Context, w work, folder string) error {
+			return w.Save(ctx, folder, func(int64) {})
+		},
+		"sizing":   func(ctx context.Context, w work, _ string) error { _, err := w.Size(ctx); return err },
+		"dropping": func(ctx context.Context, w work, _ string) error { return w.Drop(ctx) },
+		"making": func(ctx context.Context, w work, _ string) error {
+			return w.Create(ctx, workload.Marker{Run: "x", Workload: s.Workload})
+		},
+		"opening": func(ctx context.Context, w work, _ string) error { _, err := w.Client(ctx, 0); return err },
+	}
+}
+
+// goneBefore wants one call, and the closing after it, to return from servers
+// that have gone away.
+func goneBefore(t *testing.T, address string, s Scenario, doing string, leave func()) {
+	t.Helper()
+	w, err := openWork(t.Context(), s, address, impatient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.Create(t.Context(), workload.Marker{Run: "x", Workload: s.Workload, Rows: w.Rows()})
+	if err == nil {
+		err = w.Load(t.Context(), func(int64, int64) {})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	// Nothing is in flight on servers that are gone, and a session may connect
+	// when it is used first.
+	if err := calls(s)[doing](t.Context(), w, t.TempDir()); err == nil && doing != "settling" && doing != "opening" {
+		t.Errorf("%s: no error came of it", doing)
+	}
+	if err := w.Close(); err != nil && !errors.As(err, new(*workload.UnreachableError)) {
+		t.Errorf("closing: %v", err)
+	}
+}
+
+// TestAServiceGoesAway is the same for the web service of assay serve, behind a
+// network that goes silent or breaks.
+func TestAServiceGoesAway(t *testing.T) {
+	store, err := sqlite.OpenEntity(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := serve.DefaultOptions()
+	o.AllowReset, o.Version = true, "test"
+	service, err := serve.New(t.Context(), store, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- service.Serve(ctx, listener) }()
+	defer func() {
+		stop()
+		if err := errors.Join(<-ended, store.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := small("", 3, 0)
+	s.Workload, s.Entity.Entities, s.ConnectTimeout = catalog.Entity, 20, 2*time.Second
+	proxy := drivertest.NewProxy(t, listener.Addr().String())
+	for _, leave := range []func(){proxy.Freeze, proxy.Cut} {
+		for doing := range calls(s) {
+			proxy.Pass()
+			goneBefore(t, "http://"+proxy.Addr(), s, doing, leave)
+		}
+	}
+	proxy.Pass()
+}

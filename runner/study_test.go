@@ -1,0 +1,165 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"assay/check"
+	"assay/measure"
+	"assay/report"
+)
+
+// diary is a Progress that keeps what it was told.
+type diary struct {
+	mu     sync.Mutex
+	stages []string
+	notes  []string
+}
+
+func (d *diary) Stage(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stages = append(d.stages, text)
+}
+
+func (d *diary) Note(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.notes = append(d.notes, text)
+}
+
+func (d *diary) Rows(int64, int64)                             {}
+func (d *diary) Working(time.Duration, bool, measure.Snapshot) {}
+
+// small is a scenario that takes a moment: 100 accounts, a number of
+// operations, no warm-up.
+func small(database string, seed, ops uint64) Scenario {
+	s := Defaults()
+	s.Database = database
+	s.Bank.Accounts = 100
+	s.Load.Seed, s.Load.Ops, s.Load.Warmup = seed, ops, 0
+	s.Load.Timeout = 10 * time.Second
+	return s
+}
+
+func carryOut(t *testing.T, s Scenario) Outcome {
+	t.Helper()
+	out, err := Run(t.Context(), s, Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: &diary{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func recheck(t *testing.T, folder string) Outcome {
+	t.Helper()
+	out, err := Recheck(t.Context(), folder, RecheckOptions{Version: "test", Progress: &diary{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// violated returns which of the three checks of the books alone were violated,
+// sorted. What order, audits and replicas tell beside them hangs on chance.
+func violated(r *report.Result) []string {
+	names := []string{}
+	for _, c := range r.Checks {
+		if c.Verdict == check.Violated && slices.Contains([]string{"total", "accounts", "transfers"}, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// details says what each check that is not valid has to say.
+func details(r *report.Result) string {
+	var text []string
+	for _, c := range r.Checks {
+		if c.Verdict != check.Valid {
+			text = append(text, fmt.Sprintf("%s %v: %s", c.Name, c.Verdict, c.Detail))
+		}
+	}
+	return strings.Join(text, "; ")
+}
+
+func reasons(r *report.Result) string { return strings.Join(r.Measurement.Reasons, "\n") }
+
+// ownReasons are the reasons against a measurement that are not the fault of
+// what else the machine has to do.
+func ownReasons(r *report.Result) []string {
+	return slices.DeleteFunc(slices.Clone(r.Measurement.Reasons), func(reason string) bool {
+		return strings.HasPrefix(reason, "machine busy: ") || strings.HasPrefix(reason, "client saturated: ")
+	})
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// keepsSchema holds a folder's result.json against the published schema.
+func keepsSchema(t *testing.T, folder string) {
+	t.Helper()
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(report.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result any
+	if err := json.Unmarshal(read(t, filepath.Join(folder, FileResult)), &result); err != nil {
+		t.Fatal(err)
+	}
+	if err := resolved.Validate(result); err != nil {
+		t.Errorf("%s: %v", folder, err)
+	}
+}
+
+// sameFigures wants two results to agree in all that is judged and measured.
+func sameFigures(t *testing.T, got, want *report.Result) {
+	t.Helper()
+	blank := func(r *report.Result) string {
+		c := *r
+		c.Notes, c.Version, c.Ended = nil, "", time.Time{}
+		for i := range c.Checks {
+			c.Checks[i].Detail = "" // may say less: nobody counted along
+		}
+		c.Checks = slices.Clone(c.Checks)
+		var text bytes.Buffer
+		if err := report.WriteJSON(&text, &c); err != nil {
+			t.Fatal(err)
+		}
+		return text.String()
+	}
+	if a, b := blank(got), blank(want); a != b {
+		t.Errorf("the results differ: %s", firstDifference(a, b))
+	}
+}
+
+func firstDifference(a, b string) string {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return strings.TrimSpace(x[i]) + " where " + strings.TrimSpace(y[i]) + " was"
+		}
+	}
+	return "one is longer"
+}

@@ -1,0 +1,268 @@
+package runner
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/driver/mem"
+	"assay/load"
+	"assay/report"
+)
+
+// How many seeds the trial of the checkers takes; `make trust` takes more.
+var (
+	trustSeeds  = flag.Int("trust.seeds", 1, "seeds for each bug")
+	trustHonest = flag.Int("trust.honest", 3, "seeds without a bug")
+)
+
+// trustChance is how often a bug strikes, where it strikes at operations.
+const (
+	trustChance = "0.02"
+	// Most anomalies need two or three transactions to meet in time as well.
+	trustChanceIsolation = "0.1"
+)
+
+// trustAudits is how many audits there are a second: as many as there can be,
+// so that there are some in a run of a few milliseconds.
+const trustAudits = 1000
+
+// trustSteps are how many operations are tried one after the other until the
+// bug is found.
+func trustSteps() []uint64 {
+	return []uint64{100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 400_000}
+}
+
+// trial is one bug in one workload.
+type trial struct {
+	workload string
+	bug      mem.Bug
+	// found is, for each seed that found it, after how many operations.
+	found []uint64
+	seeds int
+	// struck is in how many runs, of all that were made, the bug struck, and
+	// convicted in how many of these a check that is named for it was violated,
+	// by whatever name.
+	struck, convicted int
+	// others are the further checks that found it, too.
+	others map[string]bool
+}
+
+// TestTrust runs every bug of the reference database over many seeds: the
+// check that is named for it must find it each time, and what is no violation
+// must be valid each time. A bug whose traces stay must be convicted in each
+// single run in which it struck, however short, and none in which it did not. It
+// prints how soon.
+func TestTrust(t *testing.T) {
+	var trials []*trial
+	for _, bug := range mem.Bugs() {
+		trials = append(trials, &trial{workload: catalog.Bank, bug: bug})
+	}
+	for _, bug := range mem.IsolationBugs() {
+		trials = append(trials, &trial{workload: catalog.Isolation, bug: bug})
+	}
+	t.Run("each", func(t *testing.T) {
+		for _, x := range trials {
+			t.Run(x.workload+"/"+x.bug.Name, x.run)
+		}
+	})
+	printTrust(trials)
+}
+
+func (x *trial) run(t *testing.T) {
+	t.Parallel()
+	for seed := range *trustSeeds {
+		x.try(t, uint64(seed)+1)
+	}
+	if len(x.found) < x.seeds {
+		t.Errorf("found with %d of %d seeds", len(x.found), x.seeds)
+	}
+	if x.bug.Check != "" && x.struck == 0 {
+		t.Error("it never struck")
+	}
+}
+
+func (x *trial) try(t *testing.T, seed uint64) {
+	x.seeds++
+	steps := trustSteps()
+	if x.bug.Check == "" { // late, but no violation: valid at any length
+		out := trustRun(t, trustScenario(x, seed, 2000))
+		if out.Verdict == check.Valid {
+			x.found = append(x.found, 0)
+		}
+		return
+	}
+	for _, ops := range steps {
+		r := trustRun(t, trustScenario(x, seed, ops))
+		x.count(t, r, seed, ops)
+		if namedBy(r, x.bug) {
+			x.found = append(x.found, ops)
+			x.note(r)
+			return
+		}
+	}
+}
+
+// count holds whether the bug struck in a run against what was found.
+func (x *trial) count(t *testing.T, r *report.Result, seed, ops uint64) {
+	t.Helper()
+	found := len(convictedBy(r, x.bug)) > 0
+	strikes := r.Data.Rows[mem.StrikesOf(x.bug.Name)]
+	switch {
+	case strikes > 0 && found:
+		x.struck++
+		x.convicted++
+	case strikes > 0:
+		x.struck++
+		if !x.bug.Passing {
+			t.Errorf("seed %d, %d operations: struck %d times and not found: %s", seed, ops, strikes, told(r))
+		}
+	case found:
+		t.Errorf("seed %d, %d operations: found and never struck: %s", seed, ops, told(r))
+	}
+}
+
+// told is what the checks say.
+func told(r *report.Result) string {
+	var text strings.Builder
+	for _, c := range r.Checks {
+		fmt.Fprintf(&text, "\n\t%s %v: %s", c.Name, c.Verdict, c.Detail)
+	}
+	return text.String()
+}
+
+func (x *trial) note(r *report.Result) {
+	for _, c := range r.Checks {
+		if c.Verdict == check.Violated && c.Name != x.bug.Check && c.Name != x.bug.Or {
+			if x.others == nil {
+				x.others = map[string]bool{}
+			}
+			x.others[c.Name] = true
+		}
+	}
+}
+
+// chance is how likely the bug strikes where it could.
+func (x *trial) chance() string {
+	switch {
+	// Once in a run; only where money is short; only where two readers are
+	// struck who look at the same two writers.
+	case slices.Contains([]string{"truncated-read", "negative-balance", "long-fork"}, x.bug.Name):
+		return "1"
+	case x.workload == catalog.Isolation:
+		return trustChanceIsolation
+	default:
+		return trustChance
+	}
+}
+
+func trustScenario(x *trial, seed, ops uint64) Scenario {
+	s := dry(fmt.Sprintf("mem://?latency=50us&bug=%s:%s", x.bug.Name, x.chance()), seed)
+	s.Workload, s.Load.Ops = x.workload, ops
+	s.Load.Clients, s.Transactions.Keys = 8, 3
+	s.Bank.Audits, s.Transactions.Model = trustAudits, x.bug.Model
+	switch {
+	case x.bug.Check == "predicate":
+		s.Transactions.Test = "predicate"
+	case x.bug.Name == "lost-update": // needs a read before a write of the same key
+		s.Transactions.Test = "register"
+	}
+	return s
+}
+
+func trustRun(t *testing.T, s Scenario) *report.Result {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "run")
+	out, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	return out.Result
+}
+
+// convictedBy returns those checks that are named for the bug and are violated.
+func convictedBy(r *report.Result, bug mem.Bug) []check.Result {
+	return slices.DeleteFunc(slices.Clone(r.Checks), func(c check.Result) bool {
+		return c.Verdict != check.Violated || c.Name != bug.Check && c.Name != bug.Or
+	})
+}
+
+// namedBy reports whether a check that is named for the bug found it, by one of
+// the names that it goes by.
+func namedBy(r *report.Result, bug mem.Bug) bool {
+	named := func(e check.Evidence) bool { return slices.Contains(bug.Kinds, e.Kind) }
+	return slices.ContainsFunc(convictedBy(r, bug), func(c check.Result) bool {
+		return len(bug.Kinds) == 0 || slices.ContainsFunc(c.Evidence, named)
+	})
+}
+
+// printTrust leaves out what -run left out.
+func printTrust(trials []*trial) {
+	trials = slices.DeleteFunc(trials, func(x *trial) bool { return x.seeds == 0 })
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "workload\tbug\tchance\tfound by\tand by\tnamed\tseeds\tfound\truns struck\tconvicted\toperations: median\tworst")
+	for _, x := range trials {
+		slices.Sort(x.found)
+		by, named := x.bug.Check, strings.Join(x.bug.Kinds, ", ")
+		if by == "" {
+			by = "(must be valid)"
+		}
+		if x.bug.Or != "" {
+			by += " or " + x.bug.Or
+		}
+		struck, convicted := "-", "-"
+		if x.bug.Check != "" {
+			struck, convicted = fmt.Sprint(x.struck), fmt.Sprint(x.convicted)
+		}
+		median, most := "-", "-"
+		if n := len(x.found); n > 0 && x.bug.Check != "" {
+			median, most = fmt.Sprint(x.found[n/2]), fmt.Sprint(x.found[n-1])
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", x.workload, x.bug.Name, x.chance(), by,
+			strings.Join(slices.Sorted(maps.Keys(x.others)), ", "), named, x.seeds, len(x.found), struck, convicted, median, most)
+	}
+	_ = w.Flush() // to standard output, which a test has no way to mend
+}
+
+// TestTrustTheHonest runs the reference database without a bug, with timeouts
+// whose operations may or may not take effect, under every retry policy, with
+// audits while it goes on and with both members read at the end: nothing may be
+// found, and no check may be left out.
+func TestTrustTheHonest(t *testing.T) {
+	runs := 0
+	for seed := range *trustHonest {
+		retries := []load.RetryMode{load.RetryNone, load.RetryFailed, load.RetryIdempotent}
+		for _, workload := range []string{catalog.Bank, catalog.Isolation} {
+			s := dry("mem://?latency=50us&timeout=0.02", uint64(seed)+1)
+			s.Workload, s.Load.Ops = workload, 500
+			s.Load.Retry, s.Bank.Audits = retries[seed%3], trustAudits
+			want := []string{"total", "accounts", "transfers", "order", "snapshots", "replicas"}
+			if workload == catalog.Isolation {
+				s.Load.Retry, s.Transactions.Test = retries[seed%2], "all"
+				want = []string{"isolation", "durability", "predicate"}
+			}
+			r := trustRun(t, s)
+			if r.Verdict != check.Valid {
+				t.Errorf("seed %d, %s, retry %s: %s", seed+1, workload, s.Load.Retry, told(r))
+			}
+			for _, name := range want {
+				if !slices.ContainsFunc(r.Checks, func(c check.Result) bool { return c.Name == name && c.Verdict == check.Valid }) {
+					t.Errorf("seed %d, %s, retry %s: no valid check of %s", seed+1, workload, s.Load.Retry, name)
+				}
+			}
+			runs++
+		}
+	}
+	fmt.Printf("without a bug: %d runs, with timeouts and retries, nothing found unless said above\n", runs)
+}
