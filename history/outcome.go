@@ -20,9 +20,6 @@ const (
 	Failed
 )
 
-// Outcomes lists all outcomes in their order.
-func Outcomes() []Outcome { return []Outcome{Unknown, Committed, Rejected, Failed} }
-
 // String returns the word used in reports and in result.json.
 func (o Outcome) String() string {
 	switch o {

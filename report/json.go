@@ -1,14 +1,12 @@
 package report
 
 import (
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 )
 
 // Format is the version of the form of result.json that this package writes
@@ -18,12 +16,6 @@ const Format = 1
 // maxFile bounds what ReadJSON takes into memory; a result of a week's run in
 // intervals of a second is below it.
 const maxFile = 256 << 20
-
-//go:embed schema.json
-var schema []byte
-
-// Schema returns the JSON Schema (2020-12) of result.json.
-func Schema() []byte { return slices.Clone(schema) }
 
 // FileError means that a file is not a result that can be read.
 type FileError struct {

@@ -96,7 +96,7 @@ func TestWritersReturnTheError(t *testing.T) {
 	r := isolationRun()
 	for name, err := range map[string]error{
 		"Line": Line(full{}, r), "Text": Text(full{}, r, TextOptions{}), "Markdown": Markdown(full{}, r),
-		"HTML": HTML(full{}, r, Page{}), "WriteJSON": WriteJSON(full{}, r), "MarkdownTables": MarkdownTables(full{}, []*Result{r}),
+		"HTML": HTML(full{}, r, Page{}), "WriteJSON": WriteJSON(full{}, r),
 	} {
 		if !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "report: write ") {
 			t.Errorf("%s returns %v", name, err)

@@ -58,20 +58,9 @@ func Markdown(w io.Writer, r *Result) error {
 		m.line("## Notes")
 		m.items(r.Notes)
 	}
-	m.comparable([]*Result{r})
-	return m.to(w)
-}
-
-// MarkdownTables writes the three tables in which results stand side by side,
-// one row each: throughput by installation, latency, size on disk. What nobody
-// knows of a result is "-".
-func MarkdownTables(w io.Writer, results []*Result) error {
-	m := &markdown{}
-	cleaned := make([]*Result, len(results))
-	for i, r := range results {
-		cleaned[i] = clean(r)
-	}
-	m.comparable(cleaned)
+	m.table(installation(r))
+	m.table(waits(r))
+	m.table(sizes(r))
 	return m.to(w)
 }
 
@@ -96,12 +85,6 @@ func (m *markdown) items(texts []string) {
 	if len(lines) > 0 {
 		m.line(strings.Join(lines, "\n"))
 	}
-}
-
-func (m *markdown) comparable(results []*Result) {
-	m.table(installations(results))
-	m.table(waits(results))
-	m.table(sizes(results))
 }
 
 func (m *markdown) table(t table) {

@@ -14,12 +14,3 @@ func TestMarkdownGolden(t *testing.T) {
 		golden(t, name+".md", b.Bytes())
 	}
 }
-
-func TestMarkdownTablesGolden(t *testing.T) {
-	var b bytes.Buffer
-	results := []*Result{validRun(), violatedRun(), cutRun(), openLoopRun(), sqliteRun(), hugeRun(), {}}
-	if err := MarkdownTables(&b, results); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "tables.md", b.Bytes())
-}

@@ -271,63 +271,44 @@ func rowsOf(r *Result, names []string) (int64, bool) {
 	return 0, false
 }
 
-// installations is table 1 of the seed reports, with each result's verdict:
-// a rate means nothing without it.
-func installations(results []*Result) table {
-	t := table{
+// installation, waits and sizes are the tables of one row in which the results of
+// several runs can be put side by side.
+func installation(r *Result) table {
+	d := &r.Database
+	return table{
 		Title: "Throughput by installation",
 		Head: []string{"No.", "vendor", "vCPU/node", "RAM/node", "disk/node", "shards", "replicas", "clients", "nodes",
 			"accounts (M)", "transfers (M)", "transactions/s", "verdict"},
 		Words: []int{1, 12},
-	}
-	for i, r := range results {
-		d := &r.Database
-		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), product(r),
+		Rows: [][]string{{"1", product(r),
 			processorsKnown(d.CPUsPerNode) + sharedMark(d.SharedCPUs), bytesKnown(d.MemoryPerNode, memory) + sharedMark(d.SharedMemory), bytesKnown(d.DiskPerNode, size),
 			known(d.Shards), known(d.Replicas), check.Count(int64(r.Load.Clients)), known(d.Nodes),
-			millions(rowsOf(r, accountNames())), millions(transfers(r)), figure(r.Throughput.PerSecond), standing(r)})
+			millions(rowsOf(r, accountNames())), millions(transfers(r)), figure(r.Throughput.PerSecond), standing(r)}},
 	}
-	return t
 }
 
-// waits is table 2 of the seed reports.
-func waits(results []*Result) table {
-	t := table{
-		Title: "Latency of committed operations, in ms",
-		Head:  []string{"No.", "vendor", "mean", "max", "p99"},
-		Words: []int{1},
+func waits(r *Result) table {
+	row := []string{"1", product(r), none, none, none}
+	if l := &r.Latency; l.Count > 0 {
+		row = []string{row[0], row[1], figure(l.Mean), figure(l.Max), figure(l.P99)}
 	}
-	for i, r := range results {
-		row := []string{strconv.Itoa(i + 1), product(r), none, none, none}
-		if l := &r.Latency; l.Count > 0 {
-			row = []string{row[0], row[1], figure(l.Mean), figure(l.Max), figure(l.P99)}
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
+	return table{Title: "Latency of committed operations, in ms", Head: []string{"No.", "vendor", "mean", "max", "p99"},
+		Words: []int{1}, Rows: [][]string{row}}
 }
 
-// sizes is table 3 of the seed reports.
-func sizes(results []*Result) table {
-	t := table{
-		Title: "Size on disk, data and indexes",
-		Head:  []string{"No.", "vendor", "accounts", "transfers", "size on disk"},
-		Words: []int{1},
+func sizes(r *Result) table {
+	row := []string{"1", product(r), none, none, none}
+	if n, known := rowsOf(r, accountNames()); known {
+		row[2] = check.Count(n)
 	}
-	for i, r := range results {
-		row := []string{strconv.Itoa(i + 1), product(r), none, none, none}
-		if n, known := rowsOf(r, accountNames()); known {
-			row[2] = check.Count(n)
-		}
-		if n, known := transfers(r); known {
-			row[3] = check.Count(n)
-		}
-		if r.Data.Bytes > 0 {
-			row[4] = size(r.Data.Bytes)
-		}
-		t.Rows = append(t.Rows, row)
+	if n, known := transfers(r); known {
+		row[3] = check.Count(n)
 	}
-	return t
+	if r.Data.Bytes > 0 {
+		row[4] = size(r.Data.Bytes)
+	}
+	return table{Title: "Size on disk, data and indexes", Head: []string{"No.", "vendor", "accounts", "transfers", "size on disk"},
+		Words: []int{1}, Rows: [][]string{row}}
 }
 
 // standing is the verdict in few words, for a column.

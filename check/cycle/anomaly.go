@@ -138,6 +138,3 @@ func (s anomalySet) names() []string {
 	slices.Sort(names)
 	return names
 }
-
-// Anomalies returns the names of all anomalies that can be reported, sorted.
-func Anomalies() []string { return (set(foundAnomalies) - 1).names() }

@@ -7,7 +7,6 @@ import (
 
 	"assay/check"
 	"assay/check/cycle"
-	"assay/check/cycle/internal/simdb"
 )
 
 // BenchmarkStrict judges a million committed list-append transactions for
@@ -18,7 +17,7 @@ func BenchmarkStrict(b *testing.B) {
 	var builder cycle.Builder
 	committed := 0
 	const want = 1_000_000
-	err := simdb.Run(simdb.Config{Seed: 1, Txns: 3 * want, Clients: 10, Keys: 100}, func(t cycle.Txn) error {
+	err := simulate(simulation{Seed: 1, Txns: 3 * want, Clients: 10, Keys: 100}, func(t cycle.Txn) error {
 		if committed == want {
 			return nil
 		}

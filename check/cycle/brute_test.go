@@ -9,7 +9,6 @@ import (
 
 	"assay/check"
 	. "assay/check/cycle"
-	"assay/check/cycle/internal/simdb"
 	"assay/history"
 )
 
@@ -151,13 +150,13 @@ func seen(op *Op) []int64 {
 func small(t testing.TB, seed uint64, registers bool) []Txn {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 7))
-	c := simdb.Config{
-		Level: simdb.Level(r.IntN(4)), Seed: seed, Txns: 2 + r.IntN(5), Clients: 2 + r.IntN(3),
+	c := simulation{
+		Level: isolationLevel(r.IntN(4)), Seed: seed, Txns: 2 + r.IntN(5), Clients: 2 + r.IntN(3),
 		Keys: 2, MaxOps: 3, Registers: registers, Crash: float64(r.IntN(2)) * 0.3,
 	}
 	var txns []Txn
 	var reads []*Op
-	err := simdb.Run(c, func(x Txn) error {
+	err := simulate(c, func(x Txn) error {
 		x.Ops = slices.Clone(x.Ops)
 		txns = append(txns, x)
 		return nil

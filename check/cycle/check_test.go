@@ -10,7 +10,6 @@ import (
 
 	"assay/check"
 	. "assay/check/cycle"
-	"assay/check/cycle/internal/simdb"
 	"assay/history"
 )
 
@@ -73,8 +72,8 @@ func (c *countdown) Err() error {
 // TestTimeLimit cuts a check short at many of the moments at which it looks
 // whether its time is over: it must say that it does not know, or what it found before.
 func TestTimeLimit(t *testing.T) {
-	for _, level := range []simdb.Level{simdb.StrictSerializable, simdb.SnapshotIsolation, simdb.PrefixConsistency} {
-		h, err := simdb.History(simdb.Config{Level: level, Seed: 1, Txns: 8000, Clients: 10, Writes: 4})
+	for _, level := range []isolationLevel{simulateStrict, simulateSnapshot, simulatePrefix} {
+		h, err := simulatedHistory(simulation{Level: level, Seed: 1, Txns: 8000, Clients: 10, Writes: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +102,7 @@ func TestTimeLimit(t *testing.T) {
 				t.Fatalf("cut at %d: %v, but %v with enough time", moments, r.Verdict, full.Verdict)
 			}
 		}
-		if level != simdb.PrefixConsistency && unknown < 3 { // there, violations show at once
+		if level != simulatePrefix && unknown < 3 { // there, violations show at once
 			t.Errorf("level %d: only %d moments without a verdict", level, unknown)
 		}
 	}

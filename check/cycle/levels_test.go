@@ -9,7 +9,6 @@ import (
 
 	"assay/check"
 	. "assay/check/cycle"
-	"assay/check/cycle/internal/simdb"
 	"assay/history"
 )
 
@@ -18,26 +17,26 @@ import (
 // allows and the next stronger one does not.
 func TestLevels(t *testing.T) {
 	for _, c := range []struct {
-		level     simdb.Level
+		level     isolationLevel
 		registers bool
 		keeps     []Model
 		breaks    Model
 		in        int // of so many histories, at least half break it
 	}{
-		{simdb.StrictSerializable, false, []Model{StrictSerializable, SessionSerializable, ReadUncommitted}, "", 0},
-		{simdb.StrictSerializable, true, []Model{StrictSerializable, SessionSerializable, ReadUncommitted}, "", 0},
-		{simdb.SnapshotIsolation, false, []Model{StrongSnapshotIsolation, SessionSnapshotIsolation, SnapshotIsolation}, Serializable, 20},
-		{simdb.SnapshotIsolation, true, []Model{StrongSnapshotIsolation, SessionSnapshotIsolation, SnapshotIsolation}, Serializable, 20},
+		{simulateStrict, false, []Model{StrictSerializable, SessionSerializable, ReadUncommitted}, "", 0},
+		{simulateStrict, true, []Model{StrictSerializable, SessionSerializable, ReadUncommitted}, "", 0},
+		{simulateSnapshot, false, []Model{StrongSnapshotIsolation, SessionSnapshotIsolation, SnapshotIsolation}, Serializable, 20},
+		{simulateSnapshot, true, []Model{StrongSnapshotIsolation, SessionSnapshotIsolation, SnapshotIsolation}, Serializable, 20},
 		// That a list was appended to is lost here, which shows in reads of
 		// one's own appends already; registers are simply overwritten.
-		{simdb.PrefixConsistency, false, nil, ReadCommitted, 20},
-		{simdb.PrefixConsistency, true, []Model{Prefix, Causal, ReadCommitted}, SnapshotIsolation, 20},
-		{simdb.Nothing, false, nil, ReadUncommitted, 20},
-		{simdb.Nothing, true, []Model{ReadUncommitted}, ReadCommitted, 20},
+		{simulatePrefix, false, nil, ReadCommitted, 20},
+		{simulatePrefix, true, []Model{Prefix, Causal, ReadCommitted}, SnapshotIsolation, 20},
+		{simulateNothing, false, nil, ReadUncommitted, 20},
+		{simulateNothing, true, []Model{ReadUncommitted}, ReadCommitted, 20},
 	} {
 		broken := 0
 		for seed := range uint64(20) {
-			h, err := simdb.History(simdb.Config{
+			h, err := simulatedHistory(simulation{
 				Level: c.level, Seed: seed, Txns: 400, Clients: 3 + int(seed)%8, Registers: c.registers,
 				Crash: float64(seed%3) * 0.05,
 			})
@@ -46,7 +45,7 @@ func TestLevels(t *testing.T) {
 			}
 			for _, o := range []Options{{}, {SequentialKeys: true}, {LinearizableKeys: true}, {SequentialKeys: true, LinearizableKeys: true}} {
 				for _, m := range c.keeps {
-					if (c.level == simdb.PrefixConsistency || c.level == simdb.Nothing) && o != (Options{}) && m != Prefix {
+					if (c.level == simulatePrefix || c.level == simulateNothing) && o != (Options{}) && m != Prefix {
 						continue // the assumptions do not hold there
 					}
 					r := Check(context.Background(), h, m, o)
@@ -55,13 +54,13 @@ func TestLevels(t *testing.T) {
 					if r.Verdict != check.Valid {
 						t.Fatalf("%s: %v %v %s", name, r.Verdict, r.Anomalies, r.Reason)
 					}
-					if len(r.Findings) > 0 && c.level <= simdb.SnapshotIsolation {
+					if len(r.Findings) > 0 && c.level <= simulateSnapshot {
 						t.Fatalf("%s: %s", name, r.Findings[0].Text)
 					}
 				}
 			}
 			// Without the order of its versions, a register shows little skew.
-			o := Options{LinearizableKeys: c.registers && c.level == simdb.SnapshotIsolation}
+			o := Options{LinearizableKeys: c.registers && c.level == simulateSnapshot}
 			if c.breaks != "" && Check(context.Background(), h, c.breaks, o).Verdict == check.Violated {
 				broken++
 			}
@@ -76,7 +75,7 @@ func TestLevels(t *testing.T) {
 func collect(t *testing.T, seed uint64, txns int) []Txn {
 	t.Helper()
 	var all []Txn
-	err := simdb.Run(simdb.Config{Seed: seed, Txns: txns, Clients: 4, Keys: 3, Writes: 12}, func(x Txn) error {
+	err := simulate(simulation{Seed: seed, Txns: txns, Clients: 4, Keys: 3, Writes: 12}, func(x Txn) error {
 		x.Ops = slices.Clone(x.Ops)
 		all = append(all, x)
 		return nil

@@ -131,3 +131,7 @@ func TestForbidden(t *testing.T) {
 		}
 	}
 }
+
+// Anomalies returns the names of all anomalies that can be reported, sorted, for
+// the tests outside the package.
+func Anomalies() []string { return (set(foundAnomalies) - 1).names() }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	. "assay/check/cycle"
-	"assay/check/cycle/internal/simdb"
 	"assay/history"
 )
 
@@ -288,8 +287,8 @@ func position(txns []Txn, id int64) int {
 func busy(t *testing.T, seed uint64) []Txn {
 	t.Helper()
 	var txns []Txn
-	err := simdb.Run(simdb.Config{
-		Level: simdb.Level(1 + seed%3), Seed: seed, Txns: 7, Clients: 4, Keys: 3, MaxOps: 3,
+	err := simulate(simulation{
+		Level: isolationLevel(1 + seed%3), Seed: seed, Txns: 7, Clients: 4, Keys: 3, MaxOps: 3,
 	}, func(x Txn) error {
 		x.Ops = slices.Clone(x.Ops)
 		txns = append(txns, x)

@@ -35,9 +35,6 @@ type Atom struct {
 // Int64 returns the atom of a whole number.
 func Int64(v int64) Atom { return Atom{Kind: Number, Int: v} }
 
-// Text returns the atom of a string.
-func Text(s string) Atom { return Atom{Kind: String, Text: s} }
-
 // String writes the atom as EDN does, so that two atoms have the same text
 // exactly if they are equal: nil, 5, true, "five", :five.
 func (a Atom) String() string {

@@ -8,7 +8,7 @@ import (
 func TestParseAtom(t *testing.T) {
 	for text, want := range map[string]Atom{
 		"nil": {}, " 5 ": Int64(5), "-7": Int64(-7), "+007N": Int64(7), "true": {Kind: Bool, Int: 1}, "false": {Kind: Bool},
-		`"five"`: Text("five"), `""`: Text(""), ":five": {Kind: Keyword, Text: "five"}, "#tag 5": Int64(5), "5 ; a comment": Int64(5),
+		`"five"`: textAtom("five"), `""`: textAtom(""), ":five": {Kind: Keyword, Text: "five"}, "#tag 5": Int64(5), "5 ; a comment": Int64(5),
 		"123456789012345678901234567890": {Kind: Big, Text: "123456789012345678901234567890"},
 	} {
 		a, err := ParseAtom(text)
@@ -28,3 +28,5 @@ func TestParseAtom(t *testing.T) {
 		}
 	}
 }
+
+func textAtom(s string) Atom { return Atom{Kind: String, Text: s} }

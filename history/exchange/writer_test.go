@@ -15,13 +15,13 @@ import (
 func TestWritesWhatJepsenReads(t *testing.T) {
 	ops := []Operation{
 		{Process: 2, Function: Transaction, Outcome: history.Committed, Invoke: 10, Complete: 30, InvokeTime: 10, CompleteTime: 30,
-			Txn: []MicroOp{{Kind: GetList, Key: Int64(8), List: []Atom{Int64(1), Int64(2)}}, {Kind: Append, Key: Int64(2), Value: Int64(1)}, {Kind: GetNothing, Key: Text("x")}}},
+			Txn: []MicroOp{{Kind: GetList, Key: Int64(8), List: []Atom{Int64(1), Int64(2)}}, {Kind: Append, Key: Int64(2), Value: Int64(1)}, {Kind: GetNothing, Key: textAtom("x")}}},
 		{Process: 0, Function: Transaction, Outcome: history.Unknown, Invoke: 5, Complete: 40, InvokeTime: 5, CompleteTime: 40,
 			Txn: []MicroOp{{Kind: GetValue, Key: Int64(8), Value: Int64(1)}, {Kind: Put, Key: Int64(2), Value: Int64(1)}}},
 		{Process: 0, Function: Transfer, Outcome: history.Failed, Invoke: 50, Complete: 60, InvokeTime: 50, CompleteTime: 60,
 			Movement: Movement{From: Int64(1), To: Atom{Kind: Keyword, Text: "b"}, Amount: 5}},
 		{Process: 1, Function: ReadAccounts, Outcome: history.Committed, Invoke: 51, Complete: 61, InvokeTime: 51, CompleteTime: 61,
-			Accounts: []Account{{ID: Int64(1), Balance: 7}, {ID: Text("a"), Missing: true}}},
+			Accounts: []Account{{ID: Int64(1), Balance: 7}, {ID: textAtom("a"), Missing: true}}},
 		{Process: 0, Function: CompareAndSet, Outcome: history.Committed, Invoke: 70, Complete: 71, InvokeTime: 70, CompleteTime: 71,
 			Keyed: true, Key: Int64(4), From: Atom{}, Value: Int64(9)},
 		{Process: 1, Function: Read, Outcome: history.Unknown, Invoke: 72, Complete: Never, InvokeTime: NoTime, CompleteTime: NoTime},
@@ -99,7 +99,7 @@ func randomAtom(r *rand.Rand, plain bool) Atom {
 	case n == 10:
 		return Atom{Kind: Bool, Int: r.Int64N(2)}
 	default:
-		return Text([]string{"", "é \"q\" \\ \n\t\x01\x7f", "nil", "a1", "\U0001f600"}[r.IntN(5)])
+		return textAtom([]string{"", "é \"q\" \\ \n\t\x01\x7f", "nil", "a1", "\U0001f600"}[r.IntN(5)])
 	}
 }
 

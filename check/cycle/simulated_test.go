@@ -1,38 +1,35 @@
-// Package simdb is a database in memory that keeps a promise, or breaks it in a
-// known way, with clients that run random transactions against it: histories
-// to try a checker on. All of it follows from a seed.
-//
-// It knows nothing of checkers but the form of their input.
-package simdb
+package cycle_test
 
 import (
 	"math/rand/v2"
 	"slices"
 
-	"assay/check/cycle"
+	. "assay/check/cycle"
 	"assay/history"
 )
 
-// Level is what the database keeps.
-type Level uint8
+// isolationLevel is what the simulated database keeps: a database in memory that
+// keeps a promise, or breaks it in a known way, with clients that run random
+// transactions against it. All of it follows from a seed.
+type isolationLevel uint8
 
 const (
-	// StrictSerializable is snapshot isolation that also lets no two
+	// simulateStrict is strict serializable: snapshot isolation that also lets no two
 	// concurrent transactions commit of which one wrote what the other read.
-	StrictSerializable Level = iota
-	// SnapshotIsolation: a transaction sees the state at its beginning, and
+	simulateStrict isolationLevel = iota
+	// simulateSnapshot: a transaction sees the state at its beginning, and
 	// commits only if nobody has since written what it writes.
-	SnapshotIsolation
-	// PrefixConsistency is the same without that condition, so that updates
+	simulateSnapshot
+	// simulatePrefix is the same without that condition, so that updates
 	// are lost.
-	PrefixConsistency
-	// Nothing: operations take effect at once, one by one.
-	Nothing
+	simulatePrefix
+	// simulateNothing: operations take effect at once, one by one.
+	simulateNothing
 )
 
-// Config describes a run. Zero values are replaced by those in brackets.
-type Config struct {
-	Level   Level
+// simulation describes a run. Zero values are replaced by those in brackets.
+type simulation struct {
+	Level   isolationLevel
 	Seed    uint64
 	Txns    int // how many are begun
 	Clients int // [3]
@@ -46,7 +43,7 @@ type Config struct {
 	Crash float64
 }
 
-func (c Config) filled() Config {
+func (c simulation) filled() simulation {
 	fill := func(field *int, value int) {
 		if *field == 0 {
 			*field = value
@@ -59,11 +56,11 @@ func (c Config) filled() Config {
 	return c
 }
 
-// Run calls visit with each transaction as it ends. What it is given is valid
+// simulate calls visit with each transaction as it ends. What it is given is valid
 // only during the call. An error from visit ends the run and is returned.
-func Run(c Config, visit func(cycle.Txn) error) error {
+func simulate(c simulation, visit func(Txn) error) error {
 	c = c.filled()
-	d := db{
+	d := simulatedDatabase{
 		c: c, r: rand.New(rand.NewPCG(c.Seed, uint64(c.Level))),
 		state: map[int64]value{}, written: map[int64]int64{},
 	}
@@ -71,7 +68,7 @@ func Run(c Config, visit func(cycle.Txn) error) error {
 		d.active = append(d.active, int64(k))
 	}
 	d.nextKey = int64(c.Keys)
-	d.clients = make([]client, c.Clients)
+	d.clients = make([]simulatedClient, c.Clients)
 	clients, begun := d.clients, 0
 	for now := int64(0); ; {
 		busy := 0
@@ -97,7 +94,7 @@ func Run(c Config, visit func(cycle.Txn) error) error {
 		if d.step(cl) {
 			continue
 		}
-		txn := cycle.Txn{
+		txn := Txn{
 			ID: now, Process: int32(i), Invoke: cl.invoke, Complete: now,
 			Outcome: d.commit(cl), Ops: cl.ops,
 		}
@@ -109,10 +106,10 @@ func Run(c Config, visit func(cycle.Txn) error) error {
 	}
 }
 
-// History runs c and returns what happened.
-func History(c Config) (*cycle.History, error) {
-	var b cycle.Builder
-	if err := Run(c, b.Add); err != nil {
+// simulatedHistory runs c and returns what happened.
+func simulatedHistory(c simulation) (*History, error) {
+	var b Builder
+	if err := simulate(c, b.Add); err != nil {
 		return nil, err
 	}
 	return b.History(), nil
@@ -124,19 +121,19 @@ type value struct {
 	at   int64
 }
 
-type client struct {
+type simulatedClient struct {
 	busy    bool
 	started bool
 	invoke  int64
-	ops     []cycle.Op
+	ops     []Op
 	next    int
 	begin   int64
 	snap    map[int64]value // what it read and wrote so far
 	wrote   map[int64]bool
 }
 
-type db struct {
-	c       Config
+type simulatedDatabase struct {
+	c       simulation
 	r       *rand.Rand
 	state   map[int64]value
 	past    []change // what was committed, for snapshots of running transactions
@@ -145,7 +142,7 @@ type db struct {
 	active  []int64
 	nextKey int64
 	written map[int64]int64
-	clients []client
+	clients []simulatedClient
 }
 
 // change is a state of a key that was replaced at a time.
@@ -156,21 +153,21 @@ type change struct {
 }
 
 // begin gives a client its next transaction.
-func (d *db) begin(cl *client, now int64) {
-	*cl = client{busy: true, invoke: now, ops: cl.ops[:0], snap: map[int64]value{}, wrote: map[int64]bool{}}
+func (d *simulatedDatabase) begin(cl *simulatedClient, now int64) {
+	*cl = simulatedClient{busy: true, invoke: now, ops: cl.ops[:0], snap: map[int64]value{}, wrote: map[int64]bool{}}
 	for n := 1 + d.r.IntN(d.c.MaxOps); len(cl.ops) < n; {
 		slot := d.slot()
 		key := d.active[slot]
 		if d.r.IntN(2) == 0 {
-			cl.ops = append(cl.ops, cycle.Op{Kind: cycle.ReadNothing, Key: key})
+			cl.ops = append(cl.ops, Op{Kind: ReadNothing, Key: key})
 			continue
 		}
 		d.written[key]++
-		kind := cycle.Append
+		kind := Append
 		if d.c.Registers {
-			kind = cycle.Write
+			kind = Write
 		}
-		cl.ops = append(cl.ops, cycle.Op{Kind: kind, Key: key, Value: d.written[key]})
+		cl.ops = append(cl.ops, Op{Kind: kind, Key: key, Value: d.written[key]})
 		if d.written[key] == int64(d.c.Writes) {
 			delete(d.written, key)
 			d.active[slot] = d.nextKey
@@ -180,7 +177,7 @@ func (d *db) begin(cl *client, now int64) {
 }
 
 // slot draws a place among the active keys: the last half of the time.
-func (d *db) slot() int {
+func (d *simulatedDatabase) slot() int {
 	for i := len(d.active) - 1; i > 0; i-- {
 		if d.r.IntN(2) == 0 {
 			return i
@@ -190,7 +187,7 @@ func (d *db) slot() int {
 }
 
 // step does the next thing of a transaction; false means that it is to commit.
-func (d *db) step(cl *client) bool {
+func (d *simulatedDatabase) step(cl *simulatedClient) bool {
 	if !cl.started {
 		cl.started, cl.begin = true, d.now
 		return true
@@ -201,10 +198,10 @@ func (d *db) step(cl *client) bool {
 	op := &cl.ops[cl.next]
 	cl.next++
 	v := d.read(cl, op.Key)
-	if op.Kind == cycle.Append || op.Kind == cycle.Write {
+	if op.Kind == Append || op.Kind == Write {
 		v.list = append(v.list[:len(v.list):len(v.list)], op.Value)
 		cl.wrote[op.Key] = true
-		if d.c.Level == Nothing {
+		if d.c.Level == simulateNothing {
 			d.state[op.Key] = v
 		} else {
 			cl.snap[op.Key] = v
@@ -214,15 +211,15 @@ func (d *db) step(cl *client) bool {
 	switch {
 	case len(v.list) == 0:
 	case d.c.Registers:
-		op.Kind, op.Value = cycle.ReadValue, v.list[len(v.list)-1]
+		op.Kind, op.Value = ReadValue, v.list[len(v.list)-1]
 	default:
-		op.Kind, op.List = cycle.ReadList, v.list
+		op.Kind, op.List = ReadList, v.list
 	}
 	return true
 }
 
-func (d *db) read(cl *client, key int64) value {
-	if d.c.Level == Nothing {
+func (d *simulatedDatabase) read(cl *simulatedClient, key int64) value {
+	if d.c.Level == simulateNothing {
 		return d.state[key]
 	}
 	if v, seen := cl.snap[key]; seen {
@@ -239,12 +236,12 @@ func (d *db) read(cl *client, key int64) value {
 }
 
 // commit ends a transaction and returns what its client learns of it.
-func (d *db) commit(cl *client) history.Outcome {
+func (d *simulatedDatabase) commit(cl *simulatedClient) history.Outcome {
 	lost := d.c.Crash > 0 && d.r.Float64() < d.c.Crash
 	if lost && d.r.IntN(2) == 0 {
 		return history.Unknown
 	}
-	if d.c.Level != Nothing && !d.apply(cl) {
+	if d.c.Level != simulateNothing && !d.apply(cl) {
 		return history.Failed
 	}
 	if lost {
@@ -255,10 +252,10 @@ func (d *db) commit(cl *client) history.Outcome {
 
 // apply makes the writes of a transaction visible, or returns false if it must
 // not commit.
-func (d *db) apply(cl *client) bool {
+func (d *simulatedDatabase) apply(cl *simulatedClient) bool {
 	for key := range cl.snap {
 		stale := d.state[key].at > cl.begin
-		if stale && (d.c.Level == StrictSerializable || d.c.Level == SnapshotIsolation && cl.wrote[key]) {
+		if stale && (d.c.Level == simulateStrict || d.c.Level == simulateSnapshot && cl.wrote[key]) {
 			return false
 		}
 	}
@@ -278,7 +275,7 @@ func (d *db) apply(cl *client) bool {
 }
 
 // forget drops the past that no running transaction can see.
-func (d *db) forget() {
+func (d *simulatedDatabase) forget() {
 	oldest := d.now
 	for i := range d.clients {
 		if cl := &d.clients[i]; cl.busy && cl.started {
