@@ -6,7 +6,6 @@
 package catalog
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -19,25 +18,14 @@ import (
 	"assay/driver/rest"
 	"assay/driver/sqlite"
 	"assay/spelling"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
+	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
-)
-
-// The names of the workloads.
-const (
-	Bank         = "bank"
-	Isolation    = "isolation"
-	Availability = "availability"
-	Entity       = "entity"
-	Candles      = "candles"
-	BulkUpdate   = "bulkupdate"
-	Churn        = "churn"
 )
 
 // Workload is one workload that can be run.
@@ -49,13 +37,13 @@ type Workload struct {
 // Workloads returns all workloads.
 func Workloads() []Workload {
 	return []Workload{
-		{Name: Bank, Summary: "money transfers between accounts; the ledger is checked to the last transfer"},
-		{Name: Isolation, Summary: "small transactions over shared lists, registers, groups and pairs; anomalies are named"},
-		{Name: Availability, Summary: "inserts and reads at a set rate under a client policy, while nodes fail; hangs, outages and losses are told"},
-		{Name: Entity, Summary: "entities of seven fields written and read by id, directly or through assay serve; every read is compared"},
-		{Name: Candles, Summary: "a day of trade candles under three more indexes; rate of writing, time of queries, size on disk, every answer checked"},
-		{Name: BulkUpdate, Summary: "all documents of a user updated at once, by more and more workers; task times, lock waits, every document checked"},
-		{Name: Churn, Summary: "rows deleted and filled in again; size on disk over time, and what a repair gives back"},
+		{Name: bank.Name, Summary: "money transfers between accounts; the ledger is checked to the last transfer"},
+		{Name: isolation.Name, Summary: "small transactions over shared lists, registers, groups and pairs; anomalies are named"},
+		{Name: availability.Name, Summary: "inserts and reads at a set rate under a client policy, while nodes fail; hangs, outages and losses are told"},
+		{Name: entity.Name, Summary: "entities of seven fields written and read by id, directly or through assay serve; every read is compared"},
+		{Name: candles.Name, Summary: "a day of trade candles under three more indexes; rate of writing, time of queries, size on disk, every answer checked"},
+		{Name: bulkupdate.Name, Summary: "all documents of a user updated at once, by more and more workers; task times, lock waits, every document checked"},
+		{Name: churn.Name, Summary: "rows deleted and filled in again; size on disk over time, and what a repair gives back"},
 	}
 }
 
@@ -69,61 +57,91 @@ type Driver struct {
 	Summary string
 	// Missing says why this build cannot open it at all; empty if it can.
 	Missing string
-	// Bank opens the database for the bank workload. It is nil if the
-	// database cannot honour it; then NoBank says why.
-	Bank   func(ctx context.Context, target workload.Target) (bank.Store, error)
-	NoBank string
-	// Isolation and NoIsolation are the same for the isolation workload.
-	Isolation   func(ctx context.Context, target workload.Target) (isolation.Store, error)
-	NoIsolation string
 	// RewritesLists is true if the isolation workload's appends read a list and
 	// write it anew, in the transaction.
 	RewritesLists bool
-	// Availability and NoAvailability are the same for workload availability.
-	Availability   func(ctx context.Context, target workload.Target) (availability.Store, error)
-	NoAvailability string
-	// Entity and NoEntity are the same for workload entity.
-	Entity   func(ctx context.Context, target workload.Target) (entity.Store, error)
-	NoEntity string
-	// Candles and NoCandles are the same for workload candles.
-	Candles   func(ctx context.Context, target workload.Target) (candles.Store, error)
-	NoCandles string
-	// BulkUpdate and NoBulkUpdate are the same for workload bulkupdate.
-	BulkUpdate   func(ctx context.Context, target workload.Target) (bulkupdate.Store, error)
-	NoBulkUpdate string
-	// Churn and NoChurn are the same for workload churn.
-	Churn   func(ctx context.Context, target workload.Target) (churn.Store, error)
-	NoChurn string
+	// Workloads are those that it serves, and those that it does not, with the
+	// reason.
+	Workloads []definition.Support
+	// Otherwise is why it serves none of the workloads that are not named.
+	Otherwise string
 }
 
-// onlyEntities is why a service serves no other workload.
-const onlyEntities = "the service behind the address has two calls, to write an entity and to read one"
+// Support says whether the driver serves a workload. Whether this build can open it at
+// all is in Missing.
+func (d Driver) Support(name string) definition.Support {
+	for _, s := range d.Workloads {
+		if s.Workload == name {
+			return s
+		}
+	}
+	return definition.Not(name, d.Otherwise)
+}
 
 // Drivers returns all drivers.
 func Drivers() []Driver {
 	return []Driver{
-		{Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH",
-			Summary: "SQLite, embedded in assay", Bank: sqlite.OpenBank, Isolation: sqlite.OpenIsolation, Availability: sqlite.OpenAvailability, Entity: sqlite.OpenEntity, Candles: sqlite.OpenCandles, BulkUpdate: sqlite.OpenBulkUpdate, Churn: sqlite.OpenChurn},
-		{Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database",
-			Summary: "PostgreSQL, and CockroachDB by its dialect", Bank: postgres.OpenBank, Isolation: postgres.OpenIsolation, Availability: postgres.OpenAvailability, Entity: postgres.OpenEntity, Candles: postgres.OpenCandles, BulkUpdate: postgres.OpenBulkUpdate, Churn: postgres.OpenChurn},
-		{Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB",
-			Summary: "MariaDB and MySQL, alone or as a Galera cluster", Bank: mysql.OpenBank, Isolation: mysql.OpenIsolation, Availability: mysql.OpenAvailability, Entity: mysql.OpenEntity, Candles: mysql.OpenCandles, BulkUpdate: mysql.OpenBulkUpdate, Churn: mysql.OpenChurn},
-		{Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0",
-			Summary: "MongoDB replica sets, and sharded clusters through a mongos", Bank: mongodb.OpenBank, Isolation: mongodb.OpenIsolation, Availability: mongodb.OpenAvailability, Entity: mongodb.OpenEntity, Candles: mongodb.OpenCandles, BulkUpdate: mongodb.OpenBulkUpdate, Churn: mongodb.OpenChurn},
-		{Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum",
-			Summary: "Apache Cassandra", Availability: cassandra.OpenAvailability, Entity: cassandra.OpenEntity, Candles: cassandra.OpenCandles,
-			NoChurn:      "CQL has no way to give space back: compaction and the removal of what was deleted are asked for by nodetool",
-			NoBulkUpdate: "Cassandra has no update of all rows of a partition: each row must be named by its whole key, and a batch of such updates is another thing",
-			NoBank:       "Cassandra has no transaction over several partitions: a transfer could be half done",
-			NoIsolation:  "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"},
-		{Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster",
-			Summary: "FoundationDB, in builds with its client library (-tags foundationdb)", Missing: foundationdb.Missing(), Bank: foundationdb.OpenBank, Isolation: foundationdb.OpenIsolation, RewritesLists: true, Availability: foundationdb.OpenAvailability, Entity: foundationdb.OpenEntity, Candles: foundationdb.OpenCandles, BulkUpdate: foundationdb.OpenBulkUpdate,
-			NoChurn: "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"},
-		{Name: "rest", Schemes: []string{"http", "https"}, Example: "http://127.0.0.1:8080",
-			Summary: "any of them through the web service of assay serve", Entity: rest.OpenEntity,
-			NoBank: onlyEntities, NoIsolation: onlyEntities, NoAvailability: onlyEntities, NoCandles: onlyEntities, NoBulkUpdate: onlyEntities, NoChurn: onlyEntities},
-		{Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001",
-			Summary: "a reference database in memory with bugs to switch on, to test the tester", Bank: mem.OpenBank, Isolation: mem.OpenIsolation, Availability: mem.OpenAvailability, Entity: mem.OpenEntity, Candles: mem.OpenCandles, BulkUpdate: mem.OpenBulkUpdate, Churn: mem.OpenChurn},
+		{
+			Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH", Summary: "SQLite, embedded in assay",
+			Workloads: []definition.Support{
+				bank.By(sqlite.OpenBank), isolation.By(sqlite.OpenIsolation), availability.By(sqlite.OpenAvailability), entity.By(sqlite.OpenEntity),
+				candles.By(sqlite.OpenCandles), bulkupdate.By(sqlite.OpenBulkUpdate), churn.By(sqlite.OpenChurn),
+			},
+		},
+		{
+			Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database", Summary: "PostgreSQL, and CockroachDB by its dialect",
+			Workloads: []definition.Support{
+				bank.By(postgres.OpenBank), isolation.By(postgres.OpenIsolation), availability.By(postgres.OpenAvailability), entity.By(postgres.OpenEntity),
+				candles.By(postgres.OpenCandles), bulkupdate.By(postgres.OpenBulkUpdate), churn.By(postgres.OpenChurn),
+			},
+		},
+		{
+			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone or as a Galera cluster",
+			Workloads: []definition.Support{
+				bank.By(mysql.OpenBank), isolation.By(mysql.OpenIsolation), availability.By(mysql.OpenAvailability), entity.By(mysql.OpenEntity),
+				candles.By(mysql.OpenCandles), bulkupdate.By(mysql.OpenBulkUpdate), churn.By(mysql.OpenChurn),
+			},
+		},
+		{
+			Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0", Summary: "MongoDB replica sets, and sharded clusters through a mongos",
+			Workloads: []definition.Support{
+				bank.By(mongodb.OpenBank), isolation.By(mongodb.OpenIsolation), availability.By(mongodb.OpenAvailability), entity.By(mongodb.OpenEntity),
+				candles.By(mongodb.OpenCandles), bulkupdate.By(mongodb.OpenBulkUpdate), churn.By(mongodb.OpenChurn),
+			},
+		},
+		{
+			Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum", Summary: "Apache Cassandra",
+			Workloads: []definition.Support{
+				availability.By(cassandra.OpenAvailability), entity.By(cassandra.OpenEntity), candles.By(cassandra.OpenCandles),
+				definition.Not(bank.Name, "Cassandra has no transaction over several partitions: a transfer could be half done"),
+				definition.Not(isolation.Name, "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"),
+				definition.Not(bulkupdate.Name, "Cassandra has no update of all rows of a partition: each row must be named by its whole key, and a batch of such updates is another thing"),
+				definition.Not(churn.Name, "CQL has no way to give space back: compaction and the removal of what was deleted are asked for by nodetool"),
+			},
+		},
+		{
+			Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster", Summary: "FoundationDB, in builds with its client library (-tags foundationdb)",
+			Missing: foundationdb.Missing(), RewritesLists: true,
+			Workloads: []definition.Support{
+				bank.By(foundationdb.OpenBank), isolation.By(foundationdb.OpenIsolation), availability.By(foundationdb.OpenAvailability), entity.By(foundationdb.OpenEntity),
+				candles.By(foundationdb.OpenCandles), bulkupdate.By(foundationdb.OpenBulkUpdate),
+				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
+			},
+		},
+		{
+			Name: "rest", Schemes: []string{"http", "https"}, Example: "http://127.0.0.1:8080", Summary: "any of them through the web service of assay serve",
+			Workloads: []definition.Support{
+				entity.By(rest.OpenEntity),
+			},
+			Otherwise: "the service behind the address has two calls, to write an entity and to read one",
+		},
+		{
+			Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001", Summary: "a reference database in memory with bugs to switch on, to test the tester",
+			Workloads: []definition.Support{
+				bank.By(mem.OpenBank), isolation.By(mem.OpenIsolation), availability.By(mem.OpenAvailability), entity.By(mem.OpenEntity),
+				candles.By(mem.OpenCandles), bulkupdate.By(mem.OpenBulkUpdate), churn.By(mem.OpenChurn),
+			},
+		},
 	}
 }
 
@@ -184,16 +202,9 @@ type Cell struct {
 func Matrix() []Cell {
 	var cells []Cell
 	for _, d := range Drivers() {
-		row := []Cell{
-			{Driver: d.Name, Workload: Bank, Supported: d.Bank != nil, Reason: d.NoBank},
-			{Driver: d.Name, Workload: Isolation, Supported: d.Isolation != nil, Reason: d.NoIsolation},
-			{Driver: d.Name, Workload: Availability, Supported: d.Availability != nil, Reason: d.NoAvailability},
-			{Driver: d.Name, Workload: Entity, Supported: d.Entity != nil, Reason: d.NoEntity},
-			{Driver: d.Name, Workload: Candles, Supported: d.Candles != nil, Reason: d.NoCandles},
-			{Driver: d.Name, Workload: BulkUpdate, Supported: d.BulkUpdate != nil, Reason: d.NoBulkUpdate},
-			{Driver: d.Name, Workload: Churn, Supported: d.Churn != nil, Reason: d.NoChurn},
-		}
-		for _, c := range row {
+		for _, w := range Workloads() {
+			support := d.Support(w.Name)
+			c := Cell{Driver: d.Name, Workload: w.Name, Supported: support.Open != nil, Reason: support.Reason}
 			if d.Missing != "" && c.Supported {
 				c.Supported, c.Reason = false, d.Missing
 			}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"assay/workload/bank"
 )
 
 func TestEveryDriverIsFoundByItsSchemes(t *testing.T) {
@@ -92,7 +94,7 @@ func TestMatrixIsWhole(t *testing.T) {
 		}
 		names = append(names, w.Name)
 	}
-	if !slices.Contains(names, Bank) {
-		t.Errorf("no %s in %v", Bank, names)
+	if !slices.Contains(names, bank.Name) {
+		t.Errorf("no %s in %v", bank.Name, names)
 	}
 }

@@ -32,7 +32,7 @@ func availabilityKind() kind {
 func openAvailability(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
 	to := target(s, address)
 	to.Read = s.Availability.Read
-	return openOn(ctx, s, to, driver.Availability, driver.NoAvailability, func(store availability.Store) (*availability.Work, error) {
+	return openOn(ctx, s, to, driver.Support(availability.Name), func(store availability.Store) (*availability.Work, error) {
 		return availability.NewWork(store, s.Availability, s.Load.Seed)
 	})
 }

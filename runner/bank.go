@@ -30,7 +30,7 @@ func validateBank(s Scenario) error {
 }
 
 func openBank(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	return openOn(ctx, s, target(s, address), driver.Bank, driver.NoBank, func(store bank.Store) (*bank.Work, error) {
+	return openOn(ctx, s, target(s, address), driver.Support(bank.Name), func(store bank.Store) (*bank.Work, error) {
 		return bank.NewWork(store, s.Bank, s.Load.Seed, s.Load.Clients)
 	})
 }

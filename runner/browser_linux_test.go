@@ -16,9 +16,9 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/report"
+	"assay/workload/candles"
 )
 
 // shown is what a browser makes of a page.
@@ -73,7 +73,7 @@ func TestPagesInABrowser(t *testing.T) {
 					t.Errorf("%s: %+v", where, got)
 				}
 				// Rounds of candles alone have neither a course nor sizes.
-				if got.Charts == 0 && name != catalog.Candles {
+				if got.Charts == 0 && name != candles.Name {
 					t.Errorf("%s: no chart was drawn", where)
 				}
 				// A telephone scrolls tables sideways, but not the picture.

@@ -28,7 +28,7 @@ func bulkUpdateKind() kind {
 }
 
 func openBulkUpdate(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	return openOn(ctx, s, target(s, address), driver.BulkUpdate, driver.NoBulkUpdate, func(store bulkupdate.Store) (*bulkupdate.Work, error) {
+	return openOn(ctx, s, target(s, address), driver.Support(bulkupdate.Name), func(store bulkupdate.Store) (*bulkupdate.Work, error) {
 		return bulkupdate.NewWork(store, s.BulkUpdate, s.Load.Seed)
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/driver/mem"
 	"assay/load"
@@ -15,7 +14,7 @@ import (
 
 func bulkUpdates(database string, seed uint64) Scenario {
 	s := small(database, seed, 0)
-	s.Workload = catalog.BulkUpdate
+	s.Workload = bulkupdate.Name
 	s.BulkUpdate = bulkupdate.Config{Users: 30, Documents: 8, Workers: "1,3..4", Field: bulkupdate.FieldRandom, Loaders: 2}
 	s.Load = bulkupdate.Plan(s.BulkUpdate, s.Load)
 	return s

@@ -30,7 +30,7 @@ func candlesKind() kind {
 }
 
 func openCandles(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	return openOn(ctx, s, target(s, address), driver.Candles, driver.NoCandles, func(store candles.Store) (*candles.Work, error) {
+	return openOn(ctx, s, target(s, address), driver.Support(candles.Name), func(store candles.Store) (*candles.Work, error) {
 		return candles.NewWork(ctx, store, s.Candles, s.Load.Seed, s.Load.Clients)
 	})
 }

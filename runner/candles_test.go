@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/report"
 	"assay/workload/candles"
@@ -15,7 +14,7 @@ import (
 // smallCandles is a run of this workload that takes a moment.
 func smallCandles(database string) Scenario {
 	s := Defaults()
-	s.Workload, s.Database = catalog.Candles, database
+	s.Workload, s.Database = candles.Name, database
 	s.Load = candles.LoadDefaults()
 	s.Load.Seed = 5
 	s.Candles.Candles, s.Candles.Tickers, s.Candles.Batch = 1000, 10, 100

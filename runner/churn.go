@@ -27,7 +27,7 @@ func churnKind() kind {
 }
 
 func openChurn(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	return openOn(ctx, s, target(s, address), driver.Churn, driver.NoChurn, func(store churn.Store) (*churn.Work, error) {
+	return openOn(ctx, s, target(s, address), driver.Support(churn.Name), func(store churn.Store) (*churn.Work, error) {
 		return churn.NewWork(store, s.Churn, s.Load.Seed, s.Load.Clients)
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/driver/mem"
 	"assay/workload/churn"
@@ -13,7 +12,7 @@ import (
 
 func churning(database string, seed uint64) Scenario {
 	s := small(database, seed, 0)
-	s.Workload = catalog.Churn
+	s.Workload = churn.Name
 	s.Churn = churn.Config{Rows: 400, RowBytes: 50, DeleteShare: 0.4, Cycles: 3, Batch: 10, Repair: true}
 	s.Load = churn.Plan(s.Churn, s.Load)
 	return s

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/load"
 	"assay/report"
 	"assay/workload"
+	"assay/workload/bank"
 )
 
 // conclude reads the database back, judges and measures the run, and writes
@@ -73,7 +73,7 @@ func (r *run) size(ctx context.Context) *workload.Size {
 // sizeLoaded asks a bank's database what the accounts take on disk, so that what
 // the transfers add can be told. One that does not tell loses that figure alone.
 func (r *run) sizeLoaded(ctx context.Context) {
-	if r.scenario.Workload != catalog.Bank {
+	if r.scenario.Workload != bank.Name {
 		return
 	}
 	if size, err := r.store.Size(ctx); err == nil {

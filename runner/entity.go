@@ -32,7 +32,7 @@ func validateEntity(s Scenario) error {
 }
 
 func openEntity(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	return openOn(ctx, s, target(s, address), driver.Entity, driver.NoEntity, func(store entity.Store) (*entity.Work, error) {
+	return openOn(ctx, s, target(s, address), driver.Support(entity.Name), func(store entity.Store) (*entity.Work, error) {
 		return entity.NewWork(store, s.Entity, s.Load.Seed)
 	})
 }
@@ -93,7 +93,7 @@ func enterDegradation(r *report.Result, f measure.Figures, s Scenario) {
 	if d.Found {
 		r.Series.Degradation = &d.AtSeconds
 		r.Notes = append(r.Notes, d.String())
-	} else if s.Workload == catalog.Entity {
+	} else if s.Workload == entity.Name {
 		r.Notes = append(r.Notes, d.String())
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"assay/catalog"
 	"assay/history"
 	"assay/history/exchange"
 	"assay/workload/bank"
@@ -131,11 +130,11 @@ func atoms(values []int64) []exchange.Atom {
 func (e *export) choose() (err error) {
 	s := e.scenario
 	switch s.Workload {
-	case catalog.Bank:
+	case bank.Name:
 		e.kind = bank.KindTransfer
 		e.transfers, err = bank.NewTransfers(s.Bank, s.Load.Seed)
 		return err
-	case catalog.Isolation:
+	case isolation.Name:
 		e.kind = isolation.KindAppend
 		switch s.Transactions.Test {
 		case "register":

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/cluster"
 	"assay/history"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/isolation"
 )
 
 // kill leaves of a run what kill -9 leaves at the end of its work: a history
@@ -116,7 +116,7 @@ func TestAJudgementIsNotLost(t *testing.T) {
 	}
 
 	s := small("mem://", 1, 2000)
-	s.Workload = catalog.Isolation
+	s.Workload = isolation.Name
 	out = carryOut(t, s)
 	kept = string(read(t, filepath.Join(out.Folder, FileResult)))
 	other, err := Recheck(t.Context(), out.Folder, RecheckOptions{Model: "read-committed", Progress: &diary{}})

@@ -52,7 +52,7 @@ func modelNames() string {
 }
 
 func openIsolation(ctx context.Context, driver catalog.Driver, s Scenario, address string) (work, error) {
-	return openOn(ctx, s, target(s, address), driver.Isolation, driver.NoIsolation, func(store isolation.Store) (*isolation.Work, error) {
+	return openOn(ctx, s, target(s, address), driver.Support(isolation.Name), func(store isolation.Store) (*isolation.Work, error) {
 		return isolation.NewWork(store, s.Transactions, s.Load.Seed)
 	})
 }

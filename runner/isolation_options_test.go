@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"assay/catalog"
 	"assay/report"
+	"assay/workload/isolation"
 )
 
 // TestHowListsAreAppendedTo: an append that a driver makes by reading and writing
@@ -15,7 +15,7 @@ func TestHowListsAreAppendedTo(t *testing.T) {
 		"fdb://": "atomic (read and written anew in the transaction)", "postgres://host": "atomic", "": "atomic",
 	} {
 		s := small(database, 1, 10)
-		s.Workload = catalog.Isolation
+		s.Workload = isolation.Name
 		got := isolationOptions(s)
 		if !slices.Contains(got, report.Setting{Name: "appends", Value: want}) {
 			t.Errorf("%q: %+v, want appends %s", database, got, want)

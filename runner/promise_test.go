@@ -3,10 +3,10 @@ package runner
 import (
 	"testing"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/cluster"
 	"assay/report"
+	"assay/workload/isolation"
 )
 
 // TestPromiseIsJudged: a database that keeps what its vendor promises and misses
@@ -37,7 +37,7 @@ func TestPromiseIsJudged(t *testing.T) {
 			report.Promise{Model: "strict-serializable", Kept: &kept}},
 	} {
 		s := small(test.database, 1, 6000)
-		s.Workload, s.Isolation = catalog.Isolation, test.isolation
+		s.Workload, s.Isolation = isolation.Name, test.isolation
 		s.Transactions.Model, s.Transactions.Test, s.Transactions.Keys = test.model, "append", 5
 		r := carryOut(t, s).Result
 		if r.Verdict != test.verdict {
@@ -61,7 +61,7 @@ func TestPromiseIsJudged(t *testing.T) {
 // it, and the checks' own verdict is not taken for it.
 func TestUnknownPromiseIsUndecided(t *testing.T) {
 	s := small("mem://", 1, 1000)
-	s.Workload, s.Transactions.Model = catalog.Isolation, "serializable"
+	s.Workload, s.Transactions.Model = isolation.Name, "serializable"
 	folder := carryOut(t, s).Folder
 	j, err := judgeIsolation(t.Context(), folder, s, "", "")
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/history"
 	"assay/report"
 	"assay/workload"
+	"assay/workload/isolation"
 )
 
 // RecheckOptions is how a saved run is judged again.
@@ -86,7 +86,7 @@ func (o *RecheckOptions) chooseModel(s *Scenario, r *report.Result) (own string,
 	if o.Model == "" {
 		return "", nil
 	}
-	if s.Workload != catalog.Isolation {
+	if s.Workload != isolation.Name {
 		return "", &workload.OptionError{Option: "--model", Value: o.Model,
 			Want: "left out: a run of " + s.Workload + " is judged by its own rules"}
 	}

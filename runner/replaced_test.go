@@ -20,6 +20,12 @@ import (
 	"assay/measure"
 	"assay/workload"
 	"assay/workload/availability"
+	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/entity"
+	"assay/workload/isolation"
 )
 
 // shortRuns is a run of a moment of every workload on a database that serves it.
@@ -30,21 +36,18 @@ func shortRuns(database string) map[string]Scenario {
 		return s
 	}
 	all := map[string]Scenario{
-		catalog.Churn: churning(database, 3), catalog.BulkUpdate: bulkUpdates(database, 3), catalog.Candles: smallCandles(database),
+		churn.Name: churning(database, 3), bulkupdate.Name: bulkUpdates(database, 3), candles.Name: smallCandles(database),
 	}
-	for _, name := range []string{catalog.Bank, catalog.Isolation, catalog.Availability, catalog.Entity} {
+	for _, name := range []string{bank.Name, isolation.Name, availability.Name, entity.Name} {
 		all[name] = timed(name)
 	}
-	in := all[catalog.Availability]
+	in := all[availability.Name]
 	in.Load.Rate, in.Load.Arrivals = 100, availability.LoadDefaults().Arrivals
 	in.Load = availability.Plan(in.Availability, in.Load)
-	all[catalog.Availability] = in
+	all[availability.Name] = in
 	driver, err := catalog.DriverFor(database)
-	for name, serves := range map[string]bool{
-		catalog.Bank: driver.Bank != nil, catalog.Isolation: driver.Isolation != nil, catalog.Churn: driver.Churn != nil,
-		catalog.BulkUpdate: driver.BulkUpdate != nil,
-	} {
-		if err != nil || !serves {
+	for name := range all {
+		if err != nil || driver.Support(name).Open == nil {
 			delete(all, name)
 		}
 	}
@@ -142,7 +145,7 @@ func intrude(t *testing.T, database func(t *testing.T) string, stages ...string)
 	for _, stage := range stages {
 		for deed, do := range intrusions() {
 			for name, s := range shortRuns(database(t)) {
-				if name != catalog.Bank && (stage == "") == (deed == "dropped") {
+				if name != bank.Name && (stage == "") == (deed == "dropped") {
 					continue // much like those of the bank
 				}
 				at := stage

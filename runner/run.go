@@ -19,6 +19,7 @@ import (
 	"assay/measure"
 	"assay/report"
 	"assay/workload"
+	"assay/workload/bank"
 )
 
 // settleTimeout bounds the wait for what the database still has in flight
@@ -167,7 +168,7 @@ func (r *run) reach(ctx context.Context) error {
 	}
 	r.store = store
 	r.offerRestart()
-	if observers, _ := store.Observers(); len(observers) == 0 && r.scenario.Workload == catalog.Bank && r.scenario.Bank.Audits > 0 {
+	if observers, _ := store.Observers(); len(observers) == 0 && r.scenario.Workload == bank.Name && r.scenario.Bank.Audits > 0 {
 		r.scenario.Bank.Audits = 0
 		r.options.Progress.Note("this database offers no audits during the run; the check of snapshots is left out")
 	}

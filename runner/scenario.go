@@ -72,7 +72,7 @@ type Scenario struct {
 // to be set.
 func Defaults() Scenario {
 	return Scenario{
-		Workload: catalog.Bank, ConnectTimeout: 10 * time.Second,
+		Workload: bank.Name, ConnectTimeout: 10 * time.Second,
 		Load: load.Defaults(), Bank: bank.Defaults(), Transactions: isolation.Defaults(),
 		Availability: availability.Defaults(), Entity: entity.Defaults(), Candles: candles.Defaults(),
 		BulkUpdate: bulkupdate.Defaults(), Churn: churn.Defaults(),

@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/cluster"
 	"assay/driver/drivertest"
 	"assay/driver/sqlite"
 	"assay/serve"
 	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/entity"
 )
 
 // impatient is the patience of these tests.
@@ -73,9 +74,9 @@ func forgetLease(ctx context.Context, s Scenario, address string) error {
 // silence has all servers of a cluster go away for good in each phase of a run.
 func silence(t *testing.T, c *cluster.Cluster) {
 	runs := shortRuns(c.Address())
-	s, transfers := runs[catalog.Bank]
+	s, transfers := runs[bank.Name]
 	if !transfers {
-		s = runs[catalog.Entity]
+		s = runs[entity.Name]
 	}
 	s.ConnectTimeout, s.Load.Timeout = 2*time.Second, time.Second
 	for how, a := range absences() {
@@ -196,7 +197,7 @@ func TestAServiceGoesAway(t *testing.T) {
 		}
 	}()
 	s := small("", 3, 0)
-	s.Workload, s.Entity.Entities, s.ConnectTimeout = catalog.Entity, 20, 2*time.Second
+	s.Workload, s.Entity.Entities, s.ConnectTimeout = entity.Name, 20, 2*time.Second
 	proxy := drivertest.NewProxy(t, listener.Addr().String())
 	for _, leave := range []func(){proxy.Freeze, proxy.Cut} {
 		for doing := range calls(s) {

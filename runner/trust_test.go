@@ -11,11 +11,12 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/driver/mem"
 	"assay/load"
 	"assay/report"
+	"assay/workload/bank"
+	"assay/workload/isolation"
 )
 
 // How many seeds the trial of the checkers takes; `make trust` takes more.
@@ -64,10 +65,10 @@ type trial struct {
 func TestTrust(t *testing.T) {
 	var trials []*trial
 	for _, bug := range mem.Bugs() {
-		trials = append(trials, &trial{workload: catalog.Bank, bug: bug})
+		trials = append(trials, &trial{workload: bank.Name, bug: bug})
 	}
 	for _, bug := range mem.IsolationBugs() {
-		trials = append(trials, &trial{workload: catalog.Isolation, bug: bug})
+		trials = append(trials, &trial{workload: isolation.Name, bug: bug})
 	}
 	t.Run("each", func(t *testing.T) {
 		for _, x := range trials {
@@ -157,7 +158,7 @@ func (x *trial) chance() string {
 	// struck who look at the same two writers.
 	case slices.Contains([]string{"truncated-read", "negative-balance", "long-fork"}, x.bug.Name):
 		return "1"
-	case x.workload == catalog.Isolation:
+	case x.workload == isolation.Name:
 		return trustChanceIsolation
 	default:
 		return trustChance
@@ -243,12 +244,12 @@ func TestTrustTheHonest(t *testing.T) {
 	runs := 0
 	for seed := range *trustHonest {
 		retries := []load.RetryMode{load.RetryNone, load.RetryFailed, load.RetryIdempotent}
-		for _, workload := range []string{catalog.Bank, catalog.Isolation} {
+		for _, workload := range []string{bank.Name, isolation.Name} {
 			s := dry("mem://?latency=50us&timeout=0.02", uint64(seed)+1)
 			s.Workload, s.Load.Ops = workload, 500
 			s.Load.Retry, s.Bank.Audits = retries[seed%3], trustAudits
 			want := []string{"total", "accounts", "transfers", "order", "snapshots", "replicas"}
-			if workload == catalog.Isolation {
+			if workload == isolation.Name {
 				s.Load.Retry, s.Transactions.Test = retries[seed%2], "all"
 				want = []string{"isolation", "durability", "predicate"}
 			}

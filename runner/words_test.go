@@ -6,10 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"assay/catalog"
 	"assay/load"
 	"assay/report"
 	"assay/workload/availability"
+	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/entity"
+	"assay/workload/isolation"
 )
 
 // ill is what no sentence about an honest database holds: digits that are not
@@ -25,21 +30,21 @@ func ill() map[string]*regexp.Regexp {
 // wordy is a small run of each workload.
 func wordy() map[string]Scenario {
 	all := map[string]Scenario{
-		catalog.Bank: small("", 3, 1500), catalog.BulkUpdate: bulkUpdates("", 3), catalog.Candles: smallCandles(""), catalog.Churn: churning("", 3),
+		bank.Name: small("", 3, 1500), bulkupdate.Name: bulkUpdates("", 3), candles.Name: smallCandles(""), churn.Name: churning("", 3),
 	}
-	for _, name := range []string{catalog.Isolation, catalog.Entity, catalog.Availability} {
+	for _, name := range []string{isolation.Name, entity.Name, availability.Name} {
 		s := small("", 3, 1500)
 		s.Workload = name
 		all[name] = s
 	}
-	s := all[catalog.Availability]
+	s := all[availability.Name]
 	s.Load = availability.Plan(s.Availability, s.Load)
 	s.Load.Rate, s.Load.Arrivals = 3000, load.Poisson
-	all[catalog.Availability] = s
+	all[availability.Name] = s
 	for _, test := range []string{"register", "all"} {
-		s = all[catalog.Isolation]
+		s = all[isolation.Name]
 		s.Transactions.Test = test
-		all[catalog.Isolation+" "+test] = s
+		all[isolation.Name+" "+test] = s
 	}
 	return all
 }

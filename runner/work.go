@@ -13,6 +13,14 @@ import (
 	"assay/measure"
 	"assay/report"
 	"assay/workload"
+	"assay/workload/availability"
+	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/definition"
+	"assay/workload/entity"
+	"assay/workload/isolation"
 )
 
 // work is what a run needs of its workload, opened on one database.
@@ -86,13 +94,13 @@ type kind struct {
 // kinds are all workloads by name.
 func kinds() map[string]kind {
 	return map[string]kind{
-		catalog.Bank:         bankKind(),
-		catalog.Isolation:    isolationKind(),
-		catalog.Availability: availabilityKind(),
-		catalog.Entity:       entityKind(),
-		catalog.Candles:      candlesKind(),
-		catalog.BulkUpdate:   bulkUpdateKind(),
-		catalog.Churn:        churnKind(),
+		bank.Name:         bankKind(),
+		isolation.Name:    isolationKind(),
+		availability.Name: availabilityKind(),
+		entity.Name:       entityKind(),
+		candles.Name:      candlesKind(),
+		bulkupdate.Name:   bulkUpdateKind(),
+		churn.Name:        churnKind(),
 	}
 }
 
@@ -129,19 +137,18 @@ func (u unopened) Describe(context.Context) (workload.Product, error) {
 	return workload.Product{}, &workload.UnreachableError{Address: u.address, Err: context.DeadlineExceeded}
 }
 
-// openOn reaches a database's store with open and begins a workload on it,
-// which owns it from then on. If open is nil, the database cannot honour the
-// workload, and why says the reason.
-func openOn[S interface{ Close() error }, W work](ctx context.Context, s Scenario, to workload.Target,
-	open func(context.Context, workload.Target) (S, error), why string, begin func(S) (W, error)) (work, error) {
-	if open == nil {
-		return nil, &workload.OptionError{Option: "workload", Value: s.Workload, Want: why}
+// openOn reaches a database's store and begins a workload on it, which owns it
+// from then on.
+func openOn[S workload.Store, W work](ctx context.Context, s Scenario, to workload.Target,
+	by definition.Support, begin func(S) (W, error)) (work, error) {
+	if by.Open == nil {
+		return nil, &workload.OptionError{Option: "workload", Value: s.Workload, Want: by.Reason}
 	}
-	store, err := open(ctx, to)
+	store, err := by.Open(ctx, to)
 	if err != nil {
 		return nil, err
 	}
-	w, err := begin(store)
+	w, err := begin(store.(S)) // as the workload's By says
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assay/catalog"
 	"assay/load"
 	"assay/runner"
 	"assay/workload"
@@ -109,7 +108,7 @@ func (f *runFlags) finish(cmd *cobra.Command, s runner.Scenario) (runner.Scenari
 	if s.Load.Rate > 0 && s.Load.Arrivals == load.Closed {
 		s.Load.Arrivals = load.Poisson
 	}
-	if s.Workload == catalog.Availability {
+	if s.Workload == availability.Name {
 		s.Load = availability.Plan(s.Availability, s.Load)
 	}
 	if cmd.Flags().Changed("ops") && cmd.Flags().Changed("duration") {

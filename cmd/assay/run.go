@@ -10,6 +10,7 @@ import (
 	"assay/catalog"
 	"assay/report"
 	"assay/runner"
+	"assay/workload/bank"
 )
 
 func newRun(version string) *cobra.Command {
@@ -38,9 +39,9 @@ assay is started in; the scenario.yaml that a run leaves holds the whole path.`,
 }
 
 func newRunBank(version string) *cobra.Command {
-	f := newRunFlags(catalog.Bank)
+	f := newRunFlags(bank.Name)
 	cmd := &cobra.Command{
-		Use:   catalog.Bank,
+		Use:   bank.Name,
 		Short: "Money transfers between accounts, checked to the last one",
 		Long: `Money transfers between accounts.
 

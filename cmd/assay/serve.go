@@ -108,8 +108,13 @@ func (f *serveFlags) open(ctx context.Context) (entity.Store, error) {
 	if driver.Name == "rest" {
 		return nil, usageError{errors.New("--db names a service; name the database that is to be behind this one")}
 	}
-	if driver.Entity == nil {
-		return nil, &workload.OptionError{Option: "--db", Value: driver.Name, Want: driver.NoEntity}
+	support := driver.Support(entity.Name)
+	if support.Open == nil {
+		return nil, &workload.OptionError{Option: "--db", Value: driver.Name, Want: support.Reason}
 	}
-	return driver.Entity(ctx, workload.Target{Address: f.db, ConnectTimeout: f.connectTimeout})
+	store, err := support.Open(ctx, workload.Target{Address: f.db, ConnectTimeout: f.connectTimeout})
+	if err != nil {
+		return nil, err
+	}
+	return store.(entity.Store), nil // as entity.By says
 }

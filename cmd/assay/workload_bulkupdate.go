@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"assay/catalog"
 	"assay/runner"
 	"assay/workload/bulkupdate"
 )
@@ -18,9 +17,9 @@ func addBulkUpdate(cmd *cobra.Command, c *bulkupdate.Config) {
 }
 
 func newRunBulkUpdate(version string) *cobra.Command {
-	f := newRunFlags(catalog.BulkUpdate)
+	f := newRunFlags(bulkupdate.Name)
 	cmd := &cobra.Command{
-		Use:   catalog.BulkUpdate,
+		Use:   bulkupdate.Name,
 		Short: "All documents of a user updated at once, by more and more workers; task times and lock waits",
 		Long: `All documents of a user updated by one statement, by more and more workers.
 

@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"assay/catalog"
 	"assay/workload/candles"
 )
 
@@ -26,10 +25,10 @@ func addCandles(cmd *cobra.Command, c *candles.Config) {
 var notOfRounds = [...]string{"rate", "arrivals", "duration", "ops", "warmup", "ramp", "retry", "max-attempts"}
 
 func newRunCandles(version string) *cobra.Command {
-	f := newRunFlags(catalog.Candles)
+	f := newRunFlags(candles.Name)
 	f.scenario.Load = candles.LoadDefaults()
 	cmd := &cobra.Command{
-		Use:   catalog.Candles,
+		Use:   candles.Name,
 		Short: "A day of trade candles: rate of writing, time of queries, size on disk, every answer checked",
 		Long: `A day of trade candles, to compare storage engines and compressors.
 

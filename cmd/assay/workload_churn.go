@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"assay/catalog"
 	"assay/runner"
 	"assay/workload/churn"
 )
@@ -19,9 +18,9 @@ func addChurn(cmd *cobra.Command, c *churn.Config) {
 }
 
 func newRunChurn(version string) *cobra.Command {
-	f := newRunFlags(catalog.Churn)
+	f := newRunFlags(churn.Name)
 	cmd := &cobra.Command{
-		Use:   catalog.Churn,
+		Use:   churn.Name,
 		Short: "Rows deleted and filled in again; size on disk over time, and what a repair gives back",
 		Long: `Rows deleted and filled in again, and what they take on disk meanwhile.
 

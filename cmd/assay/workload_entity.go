@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"assay/catalog"
 	"assay/workload/entity"
 )
 
@@ -14,10 +13,10 @@ func addEntity(cmd *cobra.Command, c *entity.Config) {
 }
 
 func newRunEntity(version string) *cobra.Command {
-	f := newRunFlags(catalog.Entity)
+	f := newRunFlags(entity.Name)
 	f.scenario.Load = entity.LoadDefaults()
 	cmd := &cobra.Command{
-		Use:   catalog.Entity,
+		Use:   entity.Name,
 		Short: "Entities of seven fields, written and read by their id, directly or through a web service",
 		Long: `Entities of seven fields, written and read by their id.
 

@@ -3,26 +3,29 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"assay/catalog"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/entity"
 	"assay/workload/isolation"
 )
 
 // addWorkload adds the flags that belong to the scenario's workload alone.
 func (f *runFlags) addWorkload(cmd *cobra.Command) {
 	switch f.scenario.Workload {
-	case catalog.Isolation:
+	case isolation.Name:
 		addIsolation(cmd, &f.scenario.Transactions)
-	case catalog.Availability:
+	case availability.Name:
 		addAvailability(cmd, &f.scenario.Availability)
-	case catalog.Entity:
+	case entity.Name:
 		addEntity(cmd, &f.scenario.Entity)
-	case catalog.Candles:
+	case candles.Name:
 		addCandles(cmd, &f.scenario.Candles)
-	case catalog.BulkUpdate:
+	case bulkupdate.Name:
 		addBulkUpdate(cmd, &f.scenario.BulkUpdate)
-	case catalog.Churn:
+	case churn.Name:
 		addChurn(cmd, &f.scenario.Churn)
 	default:
 		addBank(cmd, &f.scenario.Bank)
@@ -38,10 +41,10 @@ func addAvailability(cmd *cobra.Command, c *availability.Config) {
 }
 
 func newRunAvailability(version string) *cobra.Command {
-	f := newRunFlags(catalog.Availability)
+	f := newRunFlags(availability.Name)
 	f.scenario.Load = availability.LoadDefaults()
 	cmd := &cobra.Command{
-		Use:   catalog.Availability,
+		Use:   availability.Name,
 		Short: "Inserts and reads at a set rate while nodes fail; hangs, outages and losses are told",
 		Long: `Inserts and reads at a set rate under a client's policy, while nodes fail.
 
@@ -82,9 +85,9 @@ func addIsolation(cmd *cobra.Command, c *isolation.Config) {
 }
 
 func newRunIsolation(version string) *cobra.Command {
-	f := newRunFlags(catalog.Isolation)
+	f := newRunFlags(isolation.Name)
 	cmd := &cobra.Command{
-		Use:   catalog.Isolation,
+		Use:   isolation.Name,
 		Short: "Small transactions over shared data; anomalies are found and named",
 		Long: `Small transactions over shared data.
 

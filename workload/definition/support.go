@@ -1,0 +1,39 @@
+// Package definition says what a workload is to those who run it: one value with
+// its name and help, its flags and configuration, how it is opened on a database,
+// how a run is judged and what the report shows. Each workload's package returns
+// one; the catalog lists them.
+//
+// It must not know any workload or driver.
+package definition
+
+import (
+	"context"
+
+	"assay/workload"
+)
+
+// Support says whether a driver serves a workload, and with what.
+type Support struct {
+	// Workload is the workload's name.
+	Workload string
+	// Open opens the database for the workload. It is nil if the database cannot
+	// honour it.
+	Open func(ctx context.Context, target workload.Target) (workload.Store, error)
+	// Reason says why Open is nil.
+	Reason string
+}
+
+// By is the support of a workload by a driver's function, which returns that
+// workload's Store.
+func By[S workload.Store](name string, open func(ctx context.Context, target workload.Target) (S, error)) Support {
+	return Support{Workload: name, Open: func(ctx context.Context, target workload.Target) (workload.Store, error) {
+		store, err := open(ctx, target)
+		if err != nil {
+			return nil, err // and not a typed nil
+		}
+		return store, nil
+	}}
+}
+
+// Not is the lack of support of a workload, for this reason.
+func Not(name, reason string) Support { return Support{Workload: name, Reason: reason} }
