@@ -9,12 +9,12 @@ import (
 	"assay/history"
 )
 
-// audits are those that the history says are committed.
+// audits are the audits that committed according to the history.
 type audits struct {
 	partial  []audit
 	readings []reading
 	full     []fullAudit
-	// malformed says why an audit could not be understood.
+	// malformed is why an audit could not be understood.
 	malformed string
 }
 
@@ -51,8 +51,8 @@ func (j *Judge) audit(op *history.Op) {
 	a := &j.audits
 	switch {
 	case op.Kind == 0 || op.Final != history.Committed:
-	case op.Kind == j.books.AuditKind:
-		accounts := j.books.Audited(op.Client, op.Seq)
+	case op.Kind == j.config.AuditKind:
+		accounts := j.config.Audited(op.Client, op.Seq)
 		if !j.readable(accounts, len(op.Values)) {
 			if a.malformed == "" {
 				a.malformed = fmt.Sprintf("audit %d of client %d has %d values for %d accounts", op.Seq, op.Client, len(op.Values), len(accounts))
@@ -65,7 +65,7 @@ func (j *Judge) audit(op *history.Op) {
 		for i, id := range accounts {
 			a.readings = append(a.readings, reading{balance: op.Values[2*i], version: op.Values[2*i+1], account: uint32(id), audit: n})
 		}
-	case op.Kind == j.books.FullAuditKind:
+	case op.Kind == j.config.FullAuditKind:
 		if len(op.Values) != 3 {
 			if a.malformed == "" {
 				a.malformed = fmt.Sprintf("full audit %d of client %d has %d values instead of 3", op.Seq, op.Client, len(op.Values))
@@ -105,7 +105,7 @@ func (a *audits) of(n uint32) []reading {
 	return a.readings[from : from+a.partial[n].count]
 }
 
-// byAccount sorts the numbers of the readings by account and version, and says
+// byAccount sorts the numbers of the readings by account and version. start is
 // where those of each account begin, by id-1; those of the last end where one
 // more would begin.
 func (a *audits) byAccount(accounts int) (index, start []uint32) {

@@ -17,10 +17,10 @@ const (
 	opening       = 1000
 )
 
-// books builds Books over n accounts whose transfers are a plain function of
+// books builds Config over n accounts whose transfers are a plain function of
 // the id.
-func books(n int64) Books {
-	return Books{
+func books(n int64) Config {
+	return Config{
 		Accounts: n,
 		Opening: func(id int64) int64 {
 			if id < 1 || id > n {
@@ -49,7 +49,7 @@ func books(n int64) Books {
 
 // audited has an audit of client and seq read one to four accounts that follow
 // one another.
-func audited(b Books) Books {
+func audited(b Config) Config {
 	n := b.Accounts
 	b.AuditKind, b.FullAuditKind = kindAudit, kindFullAudit
 	b.Audited = func(client int, seq uint64) (accounts []int64) {
@@ -64,7 +64,7 @@ func audited(b Books) Books {
 
 // run is everything that a judge is given.
 type run struct {
-	books        Books
+	books        Config
 	reservations []history.Reservation
 	ops          []history.Op
 	rows         []Row

@@ -40,8 +40,8 @@ func BenchmarkJudge(b *testing.B) {
 		for client := range clients {
 			for i := range uint64(each) {
 				seq := i * 7919 % each
-				id := j.books.ID(client, seq)
-				s, d, a := j.books.Expect(id)
+				id := j.config.ID(client, seq)
+				s, d, a := j.config.Expect(id)
 				versions[s]++
 				versions[d]++
 				balances[s] -= a
@@ -138,7 +138,7 @@ const wrongEach = 10_000
 
 // replay is the work of a benchmark, done in memory.
 type replay struct {
-	books Books
+	books Config
 	state []account
 	// versions are those that each transfer gave, in the order in which they
 	// were done.
@@ -184,8 +184,8 @@ func (r *replay) judge(b *testing.B, order func(n uint64) (client int, seq uint6
 	}
 	for n := range uint64(ledgerAll) {
 		client, seq := order(n)
-		id := j.books.ID(client, seq)
-		source, destination, amount := j.books.Expect(id)
+		id := j.config.ID(client, seq)
+		source, destination, amount := j.config.Expect(id)
 		given := r.versions[seq*ledgerClients+uint64(client)]
 		j.Row(Row{id, source, destination, amount, int64(given[debit]), int64(given[credit])})
 	}

@@ -29,8 +29,8 @@ const (
 	kindAcknowledged    = "acknowledged"
 )
 
-// The kinds of evidence that only some isolation levels forbid; Books.Allowed
-// says which. G0, G1a and so on are names of A. Adya, "Weak Consistency: A
+// The kinds of evidence that only some isolation levels forbid, see
+// Config.Allowed. G0, G1a and so on are names of A. Adya, "Weak Consistency: A
 // Generalized Theory and Optimistic Implementations for Distributed
 // Transactions", 1999, and of the checker Elle (K. Kingsbury, P. Alvaro,
 // "Elle: Inferring Isolation Anomalies from Experimental Observations", 2020).
@@ -100,18 +100,18 @@ func newFindings(kinds string) findings {
 	return f
 }
 
-// add counts one finding; tell is called only while there is room for it.
-func (f findings) add(kind string, tell func() check.Evidence) { f.addMany(kind, 1, tell) }
+// add counts one finding; describe is called only while there is room for it.
+func (f findings) add(kind string, describe func() check.Evidence) { f.addMany(kind, 1, describe) }
 
-// addMany counts n findings that are told as one.
-func (f findings) addMany(kind string, n int64, tell func() check.Evidence) {
+// addMany counts n findings that are described as one.
+func (f findings) addMany(kind string, n int64, describe func() check.Evidence) {
 	for i := range f {
 		if f[i].kind != kind || n == 0 {
 			continue
 		}
 		f[i].found += n
 		if len(f[i].evidence) < check.MaxEvidence {
-			e := tell()
+			e := describe()
 			e.Kind = kind
 			f[i].evidence = append(f[i].evidence, e)
 		}
@@ -141,7 +141,7 @@ func (f findings) clone() findings {
 
 // into puts all findings into r. Each kind has an equal share of the listed
 // evidence, and what one does not need goes to the others in their order.
-func (f findings) into(r *check.Result) {
+func (f findings) addTo(r *check.Result) {
 	present := 0
 	for _, k := range f {
 		if k.found > 0 {
@@ -174,22 +174,22 @@ func (f findings) into(r *check.Result) {
 
 // String counts the kinds: "2 lost, 1 altered".
 func (f findings) String() string {
-	var said []string
+	var parts []string
 	for _, k := range f {
 		if k.found > 0 {
-			said = append(said, check.Count(k.found)+" "+k.kind)
+			parts = append(parts, check.Count(k.found)+" "+k.kind)
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }
 
-// adder is a sum without overflow.
-type adder struct {
+// bigSum is a sum without overflow.
+type bigSum struct {
 	small int64
 	large big.Int
 }
 
-func (a *adder) add(x int64) {
+func (a *bigSum) add(x int64) {
 	sum := a.small + x
 	if (sum > a.small) != (x > 0) { // overflow
 		a.large.Add(&a.large, big.NewInt(a.small))
@@ -198,6 +198,6 @@ func (a *adder) add(x int64) {
 	a.small = sum
 }
 
-func (a *adder) value() *big.Int {
+func (a *bigSum) value() *big.Int {
 	return new(big.Int).Add(&a.large, big.NewInt(a.small))
 }

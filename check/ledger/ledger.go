@@ -1,6 +1,6 @@
-// Package ledger judges a bank by its own books: the history of what was
-// asked and acknowledged, the journal that the transfers left, and the
-// accounts as read back after the run. It answers six checks.
+// Package ledger judges a bank by the history of what was asked and
+// acknowledged, the journal rows that the transfers wrote, and the accounts as
+// read back after the run. It has six checks.
 //
 //   - total: the accounts hold in sum what was loaded, none is below zero, and
 //     they are exactly the accounts that were loaded.
@@ -22,19 +22,19 @@
 // vanished too; the transfers cannot see a balance that no row explains; and
 // none of the three sees what was wrong only while the run went on.
 //
-// One wrong is told once. A row that the check of transfers convicts (foreign,
-// altered, doubled) is left out of the order, and the gap that it leaves is
-// not told as one; of a version that was given twice the order follows the
-// row that was read first; after a gap, a repeated version or a wrong balance
-// the balances are taken up again from the next acknowledgment; and an audit
-// is told for the first thing wrong with it.
+// One error is reported once. A row that the check of transfers reports (foreign,
+// altered, doubled) is left out of the order, and the gap that it leaves is not
+// reported; of a version that was given twice the order follows the row that was
+// read first; after a gap, a repeated version or a wrong balance the balances are
+// taken up again from the next acknowledgment; and an audit is reported for the
+// first error found in it.
 //
 // The first three checks take linear time, one byte an operation and 33 bytes
-// an account. The order (Books.Order) takes linear time, and in all
+// an account. The order (Config.Order) takes linear time, and in all
 //
 //	operation   1 outcome, 8 start, 4 duration, 8 balances   21 bytes
-//	row        20 entry, 8 its two places by version         28 bytes
-//	account    33 as above, 8 bounds, 32 on the way          73 bytes
+//	row        20 entry, 8 its two slots by version         28 bytes
+//	account    33 as above, 8 bounds, 32 of the sort         73 bytes
 //
 // so 49 bytes a transfer: 490 MB for ten million transfers, 4.9 GB for a
 // hundred million, and 73 MB for a million accounts. A partial audit of k
@@ -43,8 +43,8 @@
 // measured (BenchmarkOrder) as 52 bytes for each transfer more, which is 5.2 GB
 // for a hundred million.
 //
-// The package must not know any workload, database or load: what it needs of
-// the workload is given as functions (Books).
+// The package imports no workload, database or load: what it needs of the
+// workload is given as functions (Config).
 package ledger
 
 import (
@@ -55,9 +55,8 @@ import (
 	"assay/history"
 )
 
-// Books is what the judge must know of the workload. The functions must be
-// pure.
-type Books struct {
+// Config describes the workload to the judge. The functions must be pure.
+type Config struct {
 	// Accounts is how many there are, ids 1 to Accounts; 1 to MaxAccounts.
 	Accounts int64
 	// Opening is the balance that account id was loaded with.
@@ -88,7 +87,7 @@ type Books struct {
 	// Allowed lists the kinds of evidence of order and snapshots that the
 	// isolation level under test does not forbid, such as KindReadSkew under
 	// read committed, or KindStaleOrder under plain serializability. What is
-	// found of them is said in the detail and does not convict.
+	// found of them is counted in the detail and is no violation.
 	Allowed []string
 }
 
@@ -106,7 +105,7 @@ type Row struct {
 	DestinationVersion int64
 }
 
-// Part is one of the three things that are judged against one another.
+// Part is one of the three sources that are compared with one another.
 type Part uint8
 
 const (
@@ -130,32 +129,31 @@ func (p Part) String() string {
 	}
 }
 
-// Judge takes the books in two steps: first the whole history (Op and Reserve
+// Judge takes its input in two steps: first the whole history (Op and Reserve
 // in any order), then, in any order, the journal (Row, in any order) and the
 // accounts (Account, by ascending id). Results may then be asked for, more
 // than once. A Judge is not safe for concurrent use.
 type Judge struct {
-	books    Books
+	config   Config
 	ops      operations
 	reserved map[int]uint64
-	entries  entries // if Books.Order
+	entries  entries // if Config.Order
 	audits   audits
 
-	committed int64 // transfers that the history says are committed
+	committed int64 // transfers that committed according to the history
 	rowsRead  int64
 
-	sheet        []account // by id-1
-	seen         []bool
+	accounts     []account // by id-1
+	accountRead  []bool
 	accountsRead int64
 	lastID       int64
-	sum          adder
+	sum          bigSum
 
 	total, transfers, order findings
 	incomplete              [parts]string
 }
 
-// account is what the books say of one account, twice over: as read back, and
-// as the journal has it.
+// account is one account, as read back and as the journal has it.
 type account struct {
 	balance, version int64
 	// effect is credits minus debits; touched counts the journal's rows. All
@@ -163,32 +161,32 @@ type account struct {
 	effect, touched int64
 }
 
-// New returns a judge of empty books. It returns an error if Books cannot be
-// used.
-func New(b Books) (*Judge, error) {
+// New returns a judge without input. It returns an error if the configuration
+// cannot be used.
+func New(b Config) (*Judge, error) {
 	if b.Accounts < 1 || b.Accounts > MaxAccounts {
 		return nil, fmt.Errorf("ledger: %d accounts; want 1 to %d", b.Accounts, MaxAccounts)
 	}
 	if b.Opening == nil || b.Expect == nil || b.ID == nil || b.Split == nil {
-		return nil, fmt.Errorf("ledger: the books lack a function")
+		return nil, fmt.Errorf("ledger: Config lacks a function")
 	}
 	if err := b.validateOrder(); err != nil {
 		return nil, err
 	}
 	return &Judge{
-		books: b, ops: newOperations(), reserved: map[int]uint64{},
-		sheet: make([]account, b.Accounts), seen: make([]bool, b.Accounts),
+		config: b, ops: newOperations(), reserved: map[int]uint64{},
+		accounts: make([]account, b.Accounts), accountRead: make([]bool, b.Accounts),
 		total: newFindings(totalKinds), transfers: newFindings(transferKinds), order: newFindings(orderKinds),
 	}, nil
 }
 
-func (b *Books) validateOrder() error {
+func (b *Config) validateOrder() error {
 	audits := b.AuditKind != 0 || b.FullAuditKind != 0
 	switch {
 	case audits && !b.Order:
 		return fmt.Errorf("ledger: audits are judged by the order, which was not asked for")
 	case b.AuditKind != 0 && b.Audited == nil:
-		return fmt.Errorf("ledger: the books do not say which accounts are audited")
+		return fmt.Errorf("ledger: Config.Audited is missing: it names the accounts of an audit")
 	case audits && b.AuditKind == b.FullAuditKind || b.AuditKind != 0 && b.AuditKind == b.TransferKind ||
 		b.FullAuditKind != 0 && b.FullAuditKind == b.TransferKind:
 		return fmt.Errorf("ledger: two kinds of operation have one number")
@@ -202,11 +200,10 @@ func (b *Books) validateOrder() error {
 	return nil
 }
 
-// Incomplete says that a part was not read to its end, or was damaged, and
-// why. What would have to be concluded from an absence in that part is then
-// not concluded, and what would be valid by it is unknown. What is wrong stays
-// wrong. A history that merely ends early (the run was cut or killed) is not
-// incomplete, because reservations say what may be missing from it. Of several
+// Incomplete records that a part was not read to its end, or was damaged, and
+// why. Nothing is then concluded from an absence in that part, and what would be
+// valid by it is unknown. What is wrong stays wrong. A history that merely ends early (the run was cut or killed) is not
+// incomplete, because reservations tell what may be missing from it. Of several
 // reasons for one part the first is kept.
 func (j *Judge) Incomplete(part Part, reason string) {
 	if part < parts && j.incomplete[part] == "" {
@@ -226,10 +223,10 @@ func (j *Judge) Reserve(r history.Reservation) {
 
 // Op takes one attempt of the history. Only the attempt with Last decides, by
 // its Final outcome and Kind; an operation that has none, because the run was
-// killed, is unknown. Op.Values of a committed transfer may hold what was
+// killed, is unknown. Op.Values of a committed transfer may have what was
 // acknowledged: the source's balance and version, then the destination's; the
-// versions are then held against the row's, and the balances against the
-// order. The op is not kept.
+// versions are then compared with the row's, and the balances with the order. The
+// op is not kept.
 func (j *Judge) Op(op *history.Op) {
 	j.historyGrows()
 	block, i := j.ops.make(op.Client, op.Seq)
@@ -237,26 +234,26 @@ func (j *Judge) Op(op *history.Op) {
 		j.Incomplete(History, fmt.Sprintf("it holds an impossible operation %d of client %d", op.Seq, op.Client))
 		return
 	}
-	m := &block.marks[i]
+	m := &block.states[i]
 	if m.has(ended) && op.Last {
 		j.Incomplete(History, fmt.Sprintf("it ends operation %d of client %d twice", op.Seq, op.Client))
 		return
 	}
 	*m |= recorded
-	if j.books.Order && op.Kind == j.books.TransferKind {
-		block.clock(i, op)
+	if j.config.Order && op.Kind == j.config.TransferKind {
+		block.setTimes(i, op)
 	}
 	if !op.Last {
 		return
 	}
 	*m |= ended
-	if op.Kind != j.books.TransferKind {
+	if op.Kind != j.config.TransferKind {
 		*m |= other
 		j.audit(op)
 		return
 	}
 	if op.Final.Valid() {
-		*m |= mark(op.Final)
+		*m |= opState(op.Final)
 	}
 	if op.Final == history.Committed {
 		j.committed++
@@ -291,9 +288,9 @@ func (j *Judge) Account(id, balance, version int64) {
 	switch {
 	case a == nil:
 		j.total.add(kindForeignAccount, evidence(fmt.Sprintf(
-			"account %d, holding %d, was never loaded; the accounts are 1 to %d", id, balance, len(j.sheet))))
+			"account %d, holding %d, was never loaded; the accounts are 1 to %d", id, balance, len(j.accounts))))
 		return
-	case j.seen[id-1]:
+	case j.accountRead[id-1]:
 		j.total.add(kindDoubledAccount, evidence(fmt.Sprintf(
 			"account %d was read again, now holding %d; at first it held %d", id, balance, a.balance)))
 		return
@@ -302,6 +299,6 @@ func (j *Judge) Account(id, balance, version int64) {
 			"account %d was read after account %d, though asked for by ascending id", id, j.lastID)))
 	}
 	j.lastID = max(j.lastID, id)
-	j.seen[id-1] = true
+	j.accountRead[id-1] = true
 	a.balance, a.version = balance, version
 }

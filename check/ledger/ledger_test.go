@@ -79,15 +79,15 @@ func base() run {
 }
 
 func convictions(results map[string]check.Result) string {
-	var said []string
+	var parts []string
 	for _, name := range []string{"total", "accounts", "transfers", "order", "snapshots"} {
 		for _, e := range results[name].Evidence {
-			if text := name + ":" + e.Kind; !slices.Contains(said, text) {
-				said = append(said, text)
+			if text := name + ":" + e.Kind; !slices.Contains(parts, text) {
+				parts = append(parts, text)
 			}
 		}
 	}
-	return strings.Join(said, " ")
+	return strings.Join(parts, " ")
 }
 
 func TestCases(t *testing.T) {
@@ -179,14 +179,14 @@ func TestTally(t *testing.T) {
 }
 
 func TestBooksThatCannotBeUsed(t *testing.T) {
-	for _, spoil := range []func(*Books){
-		func(b *Books) { b.Accounts = 0 },
-		func(b *Books) { b.Accounts = -1 },
-		func(b *Books) { b.Accounts = MaxAccounts + 1 },
-		func(b *Books) { b.Opening = nil },
-		func(b *Books) { b.Expect = nil },
-		func(b *Books) { b.ID = nil },
-		func(b *Books) { b.Split = nil },
+	for _, spoil := range []func(*Config){
+		func(b *Config) { b.Accounts = 0 },
+		func(b *Config) { b.Accounts = -1 },
+		func(b *Config) { b.Accounts = MaxAccounts + 1 },
+		func(b *Config) { b.Opening = nil },
+		func(b *Config) { b.Expect = nil },
+		func(b *Config) { b.ID = nil },
+		func(b *Config) { b.Split = nil },
 	} {
 		b := books(3)
 		spoil(&b)
@@ -197,7 +197,7 @@ func TestBooksThatCannotBeUsed(t *testing.T) {
 }
 
 func TestSumsBeyond64Bits(t *testing.T) {
-	var a adder
+	var a bigSum
 	for _, x := range []int64{math.MaxInt64, math.MaxInt64, 5, math.MinInt64, math.MinInt64, -1, 0} {
 		a.add(x)
 	}

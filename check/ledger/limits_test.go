@@ -10,46 +10,46 @@ import (
 func (s story) limited(t *testing.T, steps, looks int64) (order, snapshots check.Result) {
 	t.Helper()
 	j := s.run().judge(t)
-	c := newChains(j, newFindings(orderKinds))
-	c.steps, c.looks = steps, looks
-	a := newAuditing(c, newFindings(snapshotKinds))
-	j.sayOrder(&order, c.found, c.judge(a))
-	j.saySnapshots(&snapshots, a.seen, a)
+	c := newVersionOrder(j, newFindings(orderKinds))
+	c.steps, c.visits = steps, looks
+	a := newAuditCheck(c, newFindings(snapshotKinds))
+	j.orderResult(&order, c.found, c.judge(a))
+	j.snapshotsResult(&snapshots, a.found, a)
 	return order, snapshots
 }
 
 // A search that was given up, be it for cycles of transfers or of audits,
 // leaves no snapshots valid.
 func TestSnapshotsAfterASearchThatWasGivenUp(t *testing.T) {
-	const reason = "the transfers have no order that audits could be held against"
+	const reason = "the transfers have no order that audits could be compared with"
 	knot := story{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), read(5, 9, 5, 0)}
 	fork := story{give(1, 1, 2, 1, 0, 99), give(3, 1, 4, 1, 0, 99), read(0, 99, 1, 1, 3, 0), read(0, 99, 2, 0, 4, 1)}
 	for name, s := range map[string]story{"transfers": knot, "audits": fork} {
-		if _, r := s.limited(t, 1, sweepLooks); r.Verdict != check.Unknown || r.Detail != reason || r.Found != 0 {
+		if _, r := s.limited(t, 1, maxSortVisits); r.Verdict != check.Unknown || r.Detail != reason || r.Found != 0 {
 			t.Errorf("%s: %v: %s", name, r.Verdict, r.Detail)
 		}
 	}
-	if order, r := knot.limited(t, 100, sweepLooks); order.Found != 1 || r.Verdict != check.Valid {
+	if order, r := knot.limited(t, 100, maxSortVisits); order.Found != 1 || r.Verdict != check.Valid {
 		t.Errorf("with time enough: %v, %v", order, r)
 	}
-	if _, r := fork.limited(t, 100, sweepLooks); r.Verdict != check.Violated || !has(r, KindLongFork) {
+	if _, r := fork.limited(t, 100, maxSortVisits); r.Verdict != check.Violated || !has(r, KindLongFork) {
 		t.Errorf("with time enough: %v", r)
 	}
 }
 
-// What audits are held against has no cycle; one that is left is not theirs.
+// The order that audits are compared with has no cycle; one that is left is not theirs.
 func TestAuditsAreNotBlamedForTheTransfers(t *testing.T) {
 	for _, knot := range []bool{true, false} {
 		s := story{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), read(5, 9, 1, 0)}
 		if !knot {
 			s[1].versions, s[0].versions = [2]int64{1, 1}, [2]int64{2, 2}
 		}
-		c := newChains(s.run().judge(t), newFindings(orderKinds))
-		a := newAuditing(c, newFindings(snapshotKinds))
-		all := newSweep(c, a)
+		c := newVersionOrder(s.run().judge(t), newFindings(orderKinds))
+		a := newAuditCheck(c, newFindings(snapshotKinds))
+		all := newTopologicalSort(c, a)
 		all.run()
-		if all.spent != knot || a.seen.String() != "" {
-			t.Errorf("knot %v: given up is %v: %v", knot, all.spent, a.seen)
+		if all.gaveUp != knot || a.found.String() != "" {
+			t.Errorf("knot %v: given up is %v: %v", knot, all.gaveUp, a.found)
 		}
 	}
 }
@@ -61,19 +61,19 @@ func TestTheSearchForShortCyclesIsBounded(t *testing.T) {
 	// shorter cycle.
 	s := story{give(1, 2, 2, 2, 0, 9), give(1, 1, 5, 2, 0, 9), give(5, 1, 2, 3, 0, 9), give(2, 1, 1, 3, 0, 9)}
 	steps := func(looks int64) (told, left int64) {
-		c := newChains(s.run().judge(t), newFindings(orderKinds))
-		c.looks = looks
-		transfers := newSweep(c, nil)
+		c := newVersionOrder(s.run().judge(t), newFindings(orderKinds))
+		c.visits = looks
+		transfers := newTopologicalSort(c, nil)
 		transfers.run()
 		var r check.Result
-		c.found.into(&r)
+		c.found.addTo(&r)
 		if len(r.Evidence) == 0 {
 			t.Fatalf("%v", r)
 		}
-		return r.Evidence[0].Fields["steps"], transfers.looks
+		return r.Evidence[0].Fields["steps"], transfers.visits
 	}
-	if told, left := steps(sweepLooks); told != 2 || left >= sweepLooks || left < sweepLooks-100 {
-		t.Errorf("%d steps, %d looks left of %d", told, left, int64(sweepLooks))
+	if told, left := steps(maxSortVisits); told != 2 || left >= maxSortVisits || left < maxSortVisits-100 {
+		t.Errorf("%d steps, %d looks left of %d", told, left, int64(maxSortVisits))
 	}
 	if told, left := steps(1); told != 3 || left != 0 {
 		t.Errorf("%d steps, %d looks left of 1", told, left)
@@ -85,11 +85,11 @@ func TestTheSearchForShortCyclesIsBounded(t *testing.T) {
 	if got := ring(100); len(got) != 100 || got[0].from != 0 || got[99].to != 0 {
 		t.Errorf("%d steps of 100", len(got))
 	}
-	if got := ring(searchNodes); got != nil {
+	if got := ring(maxSearchNodes); got != nil {
 		t.Errorf("%d steps found", len(got))
 	}
-	if got := ring(searchNodes - 1); len(got) != searchNodes-1 {
-		t.Errorf("%d steps of %d", len(got), searchNodes-1)
+	if got := ring(maxSearchNodes - 1); len(got) != maxSearchNodes-1 {
+		t.Errorf("%d steps of %d", len(got), maxSearchNodes-1)
 	}
 }
 
@@ -112,8 +112,8 @@ func TestRoomForVersions(t *testing.T) {
 			r = r.without(Journal)
 		}
 		found := newFindings(orderKinds)
-		if chains := newChains(r.judge(t), found); len(chains.places) != c.places {
-			t.Errorf("version %d, whole %v: %d places, want %d", c.version, c.whole, len(chains.places), c.places)
+		if chains := newVersionOrder(r.judge(t), found); len(chains.slots) != c.places {
+			t.Errorf("version %d, whole %v: %d places, want %d", c.version, c.whole, len(chains.slots), c.places)
 		}
 		if told := found.String(); (told != "") != (c.whole && c.version > 1) {
 			t.Errorf("version %d, whole %v: %s", c.version, c.whole, told)

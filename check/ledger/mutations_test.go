@@ -174,7 +174,7 @@ func TestEverySingleMutationOfTheOrderIsFound(t *testing.T) {
 	}
 }
 
-// A valid run of which anything is missing, and said to be, is never convicted
+// A valid run of which anything is missing, and parts to be, is never convicted
 // by its order.
 func TestIncompleteRandomRunsAreNotConvicted(t *testing.T) {
 	for seed := range uint64(300) {

@@ -7,33 +7,33 @@ import (
 	"assay/history"
 )
 
-// mark is all that is kept of one operation: its final outcome in the two
+// opState is all that is kept of one operation: its final outcome in the two
 // lowest bits, how many rows it has in the two above, and four facts.
-type mark uint8
+type opState uint8
 
 const (
-	outcomeBits mark = 3
-	rowUnit     mark = 1 << 2
-	rowBits     mark = 3 << 2
+	outcomeBits opState = 3
+	rowUnit     opState = 1 << 2
+	rowBits     opState = 3 << 2
 	// recorded: the history holds an attempt of it.
-	recorded mark = 1 << 4
+	recorded opState = 1 << 4
 	// ended: the history holds its last attempt.
-	ended mark = 1 << 5
+	ended opState = 1 << 5
 	// other: it was not a transfer.
-	other mark = 1 << 6
-	// acknowledged: the database told the versions that it gave the accounts.
-	acknowledged mark = 1 << 7
+	other opState = 1 << 6
+	// acknowledged: the database returned the versions that it gave the accounts.
+	acknowledged opState = 1 << 7
 )
 
-func (m mark) has(fact mark) bool { return m&fact != 0 }
+func (m opState) has(fact opState) bool { return m&fact != 0 }
 
 // outcome of an operation that never ended is Unknown, the zero.
-func (m mark) outcome() history.Outcome { return history.Outcome(m & outcomeBits) }
+func (m opState) outcome() history.Outcome { return history.Outcome(m & outcomeBits) }
 
 // rows is 0, 1, 2, or 3 for more than two.
-func (m mark) rows() int { return int(m & rowBits / rowUnit) }
+func (m opState) rows() int { return int(m & rowBits / rowUnit) }
 
-func (m mark) addRow() mark {
+func (m opState) addRow() opState {
 	if m&rowBits == rowBits {
 		return m
 	}
@@ -50,14 +50,14 @@ const (
 
 // block is 4096 consecutive operations of one client.
 type block struct {
-	// parts are made when first needed, and only if the order is judged.
-	parts  [blockOps / partOps]*part
+	// times are made when first needed, and only if the order is judged.
+	times  [blockOps / timesOps]*opTimes
 	key    blockKey
 	number uint32 // in operations.list
-	marks  [blockOps]mark
+	states [blockOps]opState
 	// sum and weighted are fingerprints of what was acknowledged minus what
-	// the rows say, modulo 2^64: sum of the hash of each operation's versions,
-	// and sum of the hash times the operation's place in the block. Both are
+	// the rows have, modulo 2^64: sum of the hash of each operation's versions,
+	// and sum of the hash times the operation's position in the block. Both are
 	// 0 if all agree, whatever the order in which they came. The second also
 	// sees versions that were exchanged between operations.
 	sum, weighted uint64
@@ -77,10 +77,10 @@ func (b *block) withdraw(i int, sourceVersion, destinationVersion int64) {
 
 // suspect returns the one operation whose acknowledged versions differ from
 // its row's; ok is false if there are several. With one, the weighted sum is
-// its place times the sum; that another place fits by chance has a probability
+// its position times the sum; that another position fits by chance has a probability
 // below 2^-50.
 func (b *block) suspect() (i int, ok bool) {
-	for i := range b.marks {
+	for i := range b.states {
 		if b.sum*uint64(i) == b.weighted {
 			return i, true
 		}
@@ -114,7 +114,7 @@ func (k blockKey) client() int { return int(k >> 40) }
 // seq is the number of operation i of the block.
 func (k blockKey) seq(i int) uint64 { return uint64(k)<<24>>24<<blockBits | uint64(i) }
 
-// operations keeps a mark for each operation, in blocks that are made when
+// operations keeps the state of each operation, in blocks that are made when
 // first needed.
 type operations struct {
 	byKey map[blockKey]*block
@@ -123,7 +123,7 @@ type operations struct {
 
 func newOperations() operations { return operations{byKey: map[blockKey]*block{}} }
 
-// find returns the operation's block and place, or nil if there is none.
+// find returns the operation's block and position, or nil if there is none.
 func (o *operations) find(client int, seq uint64) (*block, int) {
 	if client < 0 || client >= clientLimit || seq >= seqLimit {
 		return nil, 0

@@ -9,21 +9,21 @@ import (
 // judgeOrder judges order and, if audits were asked for, snapshots.
 func (j *Judge) judgeOrder() []check.Result {
 	found, seen := j.order.clone(), newFindings(snapshotKinds)
-	var c *chains
+	var c *versionOrder
 	if j.entries.tooMany == 0 {
-		c = newChains(j, found)
+		c = newVersionOrder(j, found)
 	}
-	ask := j.books.AuditKind != 0 || j.books.FullAuditKind != 0
-	var a *auditing
+	ask := j.config.AuditKind != 0 || j.config.FullAuditKind != 0
+	var a *auditCheck
 	if c != nil && ask {
-		a = newAuditing(c, seen)
+		a = newAuditCheck(c, seen)
 	}
 	order := check.Result{Name: "order"}
 	var agreed int64
 	if c != nil {
 		agreed = c.judge(a)
 	}
-	j.sayOrder(&order, found, agreed)
+	j.orderResult(&order, found, agreed)
 	if !ask {
 		return []check.Result{order}
 	}
@@ -31,39 +31,39 @@ func (j *Judge) judgeOrder() []check.Result {
 	if a != nil {
 		a.judgeFull()
 	}
-	j.saySnapshots(&snapshots, seen, a)
+	j.snapshotsResult(&snapshots, seen, a)
 	return []check.Result{order, snapshots}
 }
 
-// judge finds what is wrong with the chains and, unless it is nil, with the
+// judge finds what is wrong with the versionOrder and, unless it is nil, with the
 // audits; it returns how many acknowledged balances agreed. It uses up the
-// chains: an entry whose place closes a cycle loses it.
-func (c *chains) judge(a *auditing) (agreed int64) {
-	b := balances{chains: c, audits: a}
+// version order: an entry whose slot closes a cycle loses it.
+func (c *versionOrder) judge(a *auditCheck) (agreed int64) {
+	b := balances{versionOrder: c, audits: a}
 	b.followAll()
 	if a != nil {
-		a.findTorn()
+		a.findTornReads()
 	}
-	transfers := newSweep(c, nil)
+	transfers := newTopologicalSort(c, nil)
 	transfers.run()
-	if a != nil && len(a.out) > 0 {
-		all := newSweep(c, a)
+	if a != nil && len(a.excluded) > 0 {
+		all := newTopologicalSort(c, a)
 		all.run()
-		a.spent = all.spent // as it is if a cycle of transfers was left
+		a.gaveUp = all.gaveUp // as it is if a cycle of transfers was left
 	}
 	return b.agreed
 }
 
 // sound is true if the accounts' versions count whole transfers.
-func (c *chains) sound() bool {
-	return c.doubled+c.gaps == 0 && c.beyond == nil && c.j.entries.excused == nil && c.j.incomplete[Journal] == ""
+func (c *versionOrder) sound() bool {
+	return c.repeated+c.gaps == 0 && c.impossible == nil && c.j.entries.excluded == nil && c.j.incomplete[Journal] == ""
 }
 
-// convict puts the findings that are not allowed into r, and says what was
-// found that is; innocent is true if nothing convicts.
-func (j *Judge) convict(r *check.Result, found findings, looked string) (allowed string, innocent bool) {
-	forbidden, permitted := found.split(j.books.Allowed)
-	forbidden.into(r)
+// addForbidden puts the findings that the isolation level forbids into r. It
+// returns what was found that is allowed, and true if nothing is forbidden.
+func (j *Judge) addForbidden(r *check.Result, found findings, looked string) (allowed string, innocent bool) {
+	forbidden, permitted := found.split(j.config.Allowed)
+	forbidden.addTo(r)
 	if allowed = permitted.String(); allowed != "" {
 		allowed = "; of what the isolation level allows there was " + allowed
 	}
@@ -74,9 +74,9 @@ func (j *Judge) convict(r *check.Result, found findings, looked string) (allowed
 	return allowed, true
 }
 
-func (j *Judge) sayOrder(r *check.Result, found findings, agreed int64) {
+func (j *Judge) orderResult(r *check.Result, found findings, agreed int64) {
 	looked := check.Counted(j.entries.len(), "journal row was", "journal rows were") + " put in order by the versions that they gave"
-	allowed, innocent := j.convict(r, found, looked)
+	allowed, innocent := j.addForbidden(r, found, looked)
 	switch {
 	case !innocent:
 	case j.entries.tooMany > 0:

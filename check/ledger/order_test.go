@@ -172,8 +172,8 @@ func TestBalancesAfterAGap(t *testing.T) {
 		"more went than the lowest bits show":            {story{give(1, 1, 2, 1, 0, 9).but(large), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9), read(0, 9, 1, 3)}, ""},
 		"the last one wrong":                             {story{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9).but(last)}, "order:acknowledged-balance"},
 		"a wrong reading":                                {story{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9), read(0, 9, 1, 2).but(last)}, "snapshots:dirty-read"},
-		"an audit that read what was, not what was said": {story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(last), read(0, 9, 1, 2)}, "order:acknowledged-balance"},
-		"an audit that read what was said":               {story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(last), read(0, 9, 1, 2).but(last)}, "order:acknowledged-balance"},
+		"an audit that read what was, not what was parts": {story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(last), read(0, 9, 1, 2)}, "order:acknowledged-balance"},
+		"an audit that read what was parts":               {story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(last), read(0, 9, 1, 2).but(last)}, "order:acknowledged-balance"},
 	} {
 		results := c.story.run().without(Journal).results(t)
 		for name := range results {
@@ -196,7 +196,7 @@ func TestTransfersToItselfHaveNoOrder(t *testing.T) {
 	}
 }
 
-// Where versions do not count transfers, full audits are not held against
+// Where versions do not count transfers, full audits are not compared with
 // their number.
 func TestFullAuditsAreNotCountedWhereVersionsAreInDisorder(t *testing.T) {
 	all := readAll(15, 20, 6, 6000, 3)
@@ -260,7 +260,7 @@ func TestSpansAreAsWideAsTheyCanBe(t *testing.T) {
 			t.Errorf("operation %d: %d to %d, want %v", i, first, end, want)
 		}
 	}
-	if first, end := b.span(blockOps - 1); first != math.MinInt64 || end != math.MaxInt64 || b.parts[blockOps/partOps-1] != nil {
+	if first, end := b.span(blockOps - 1); first != math.MinInt64 || end != math.MaxInt64 || b.times[blockOps/timesOps-1] != nil {
 		t.Errorf("an operation without a row takes room: %d to %d", first, end)
 	}
 }

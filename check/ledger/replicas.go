@@ -7,19 +7,19 @@ import (
 	"assay/history"
 )
 
-// State streams what one copy of the bank holds: accounts and journal rows,
+// State streams the content of one copy of the bank: accounts and journal rows,
 // each in any order. It is called at most twice and must give the same both
 // times.
 type State func(account func(id, balance, version int64), row func(Row)) error
 
-// Replica is one copy to be held against the primary's.
+// Replica is one copy to be compared with the primary's.
 type Replica struct {
-	// Name is told in evidence.
+	// Name is shown in evidence.
 	Name string
-	// State is what it holds; nil if it was not read.
+	// State is its content; nil if it was not read.
 	State State
-	// Incomplete, if not empty, says why it was not read to its end, or that
-	// it had not caught up; it is then not compared.
+	// Incomplete, if not empty, is why it was not read to its end, or that it
+	// had not caught up; it is then not compared.
 	Incomplete string
 }
 
@@ -36,9 +36,9 @@ const (
 // CheckReplicas is the name of the check of replicas.
 const CheckReplicas = "replicas"
 
-// Replicas answers the check "replicas": does each replica hold the accounts
-// and the journal that the primary holds. Outcome, which may be nil, is what
-// the history has of a transfer (Judge.Outcome); it is only told. Replicas
+// Replicas is the check "replicas": each replica has the accounts and the
+// journal that the primary has. Outcome, which may be nil, is what the history
+// has of a transfer (Judge.Outcome); it is only shown. Replicas
 // returns the first error of a State.
 //
 // A state of any size is read into two megabytes of sums of fingerprints, in
@@ -71,16 +71,16 @@ func (c *comparison) judge(replicas []Replica) (r check.Result, err error) {
 		}
 	}
 	holds := fmt.Sprintf("the primary's %s and %s", check.Counted(c.sums.accounts, "account", "accounts"), journalRows(c.sums.rows))
-	switch c.found.into(&r); {
+	switch c.found.addTo(&r); {
 	case r.Verdict == check.Violated:
-		r.Detail = fmt.Sprintf("%s held against %s: %v", check.Counted(compared, "replica", "replicas"), holds, c.found)
+		r.Detail = fmt.Sprintf("%s compared with %s: %v", check.Counted(compared, "replica", "replicas"), holds, c.found)
 		if c.unnamed {
 			r.Detail += ", at least"
 		}
 	case c.sums.accounts == 0:
 		r.Detail = "no account was read from the primary"
 	case len(replicas) == 0:
-		r.Detail = "there is no replica to be compared"
+		r.Detail = "there is no replica to compare"
 	case left != "":
 		r.Detail = left
 	default:
@@ -93,15 +93,15 @@ func (c *comparison) judge(replicas []Replica) (r check.Result, err error) {
 // Outcome is what the history has of a transfer; ok is false if it does not
 // know it.
 func (j *Judge) Outcome(id int64) (outcome history.Outcome, ok bool) {
-	client, seq, ok := j.books.Split(id)
+	client, seq, ok := j.config.Split(id)
 	if !ok {
 		return 0, false
 	}
 	b, i := j.ops.find(client, seq)
-	if b == nil || !b.marks[i].has(recorded) || b.marks[i].has(other) {
+	if b == nil || !b.states[i].has(recorded) || b.states[i].has(other) {
 		return 0, false
 	}
-	return b.marks[i].outcome(), true
+	return b.states[i].outcome(), true
 }
 
 // item is an account or a row.

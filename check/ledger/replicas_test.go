@@ -108,7 +108,7 @@ func TestDifferencesOfSeveralReplicasAreCounted(t *testing.T) {
 	other.rows[0].Amount++
 	r := replicasOf(t, primary, short, primary, other)
 	if r.Found != 52 || len(r.Evidence) != check.MaxEvidence ||
-		r.Detail != "3 replicas held against the primary's 10 accounts and 300 journal rows: 50 missing-on-replica, 1 different-row, 1 different-account" {
+		r.Detail != "3 replicas compared with the primary's 10 accounts and 300 journal rows: 50 missing-on-replica, 1 different-row, 1 different-account" {
 		t.Errorf("%d found, %d listed: %s", r.Found, len(r.Evidence), r.Detail)
 	}
 	if !strings.Contains(r.Evidence[0].Text, "transfer 250, ") {
@@ -153,7 +153,7 @@ func TestReplicasThatDifferInNearlyEverything(t *testing.T) {
 	}
 }
 
-// That some differences were only counted is said, whatever comes after.
+// That some differences were only counted is parts, whatever comes after.
 func TestReplicasThatWereCountedOnlyOnce(t *testing.T) {
 	primary := sampleCopy(2, 3)
 	other := primary.clone()

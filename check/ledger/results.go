@@ -10,7 +10,7 @@ import (
 
 // Tally counts what was judged.
 type Tally struct {
-	// The transfers by what the history says of them. Unknown includes those
+	// The transfers by their outcome in the history. Unknown includes those
 	// whose record never came but which have a row.
 	history.Counts
 	// UnknownApplied is how many of Unknown have a row.
@@ -23,8 +23,8 @@ type Tally struct {
 // were asked for order and snapshots, in this order. It changes nothing.
 func (j *Judge) Results() []check.Result {
 	transfers, tally := j.judgeTransfers()
-	results := []check.Result{j.judgeTotal(), j.judgeAccounts(), j.say(transfers, tally)}
-	if j.books.Order {
+	results := []check.Result{j.judgeTotal(), j.judgeAccounts(), j.transfersResult(transfers, tally)}
+	if j.config.Order {
 		results = append(results, j.judgeOrder()...)
 	}
 	return results
@@ -39,19 +39,19 @@ func (j *Judge) Tally() Tally {
 func (j *Judge) judgeTotal() check.Result {
 	r := check.Result{Name: "total"}
 	found := j.total.clone()
-	var loaded adder
-	for id := int64(1); id <= j.books.Accounts; id++ {
-		loaded.add(j.books.Opening(id))
+	var loaded bigSum
+	for id := int64(1); id <= j.config.Accounts; id++ {
+		loaded.add(j.config.Opening(id))
 	}
 	whole := j.incomplete[Accounts] == "" && j.accountsRead > 0
 	if whole {
 		j.findMissing(found)
 		j.findSum(found, loaded.value())
 	}
-	found.into(&r)
+	found.addTo(&r)
 	if r.Verdict == check.Violated {
 		r.Detail = fmt.Sprintf("%s accounts were read where %s were loaded with %s in all: %v",
-			check.Count(j.accountsRead), check.Count(j.books.Accounts), check.Grouped(loaded.value().String()), found)
+			check.Count(j.accountsRead), check.Count(j.config.Accounts), check.Grouped(loaded.value().String()), found)
 		return r
 	}
 	if j.unproven(&r, Accounts) {
@@ -59,21 +59,21 @@ func (j *Judge) judgeTotal() check.Result {
 	}
 	r.Verdict = check.Valid
 	r.Detail = fmt.Sprintf("%s accounts hold %s, exactly what was loaded, and none is below zero",
-		check.Count(j.books.Accounts), check.Grouped(loaded.value().String()))
+		check.Count(j.config.Accounts), check.Grouped(loaded.value().String()))
 	return r
 }
 
 func (j *Judge) findMissing(found findings) {
-	for i, seen := range j.seen {
+	for i, seen := range j.accountRead {
 		if seen {
 			continue
 		}
 		found.add(kindMissingAccount, func() check.Evidence {
 			id := int64(i + 1)
 			return check.Evidence{
-				Text: fmt.Sprintf("account %d, loaded with %d, is gone", id, j.books.Opening(id)),
-				Fields: map[string]int64{"account": id, "opening": j.books.Opening(id),
-					"journal_rows": j.sheet[i].touched},
+				Text: fmt.Sprintf("account %d, loaded with %d, is gone", id, j.config.Opening(id)),
+				Fields: map[string]int64{"account": id, "opening": j.config.Opening(id),
+					"journal_rows": j.accounts[i].touched},
 			}
 		})
 	}
@@ -106,17 +106,17 @@ func (j *Judge) judgeAccounts() check.Result {
 	if j.incomplete[Journal] == "" {
 		compared = j.compareAccounts(found)
 	}
-	found.into(&r)
+	found.addTo(&r)
 	if r.Verdict == check.Violated {
-		r.Detail = fmt.Sprintf("%s held against %s: %v", check.Counted(compared, "account", "accounts"), journalRows(j.rowsRead), found)
+		r.Detail = fmt.Sprintf("%s compared with %s: %v", check.Counted(compared, "account", "accounts"), journalRows(j.rowsRead), found)
 		return r
 	}
 	if j.unproven(&r, Accounts, Journal) {
 		return r
 	}
-	if compared < j.books.Accounts {
+	if compared < j.config.Accounts {
 		r.Detail = fmt.Sprintf("%s of %s accounts agree with %s; the others were not there to be compared",
-			check.Count(compared), check.Count(j.books.Accounts), journalRows(j.rowsRead))
+			check.Count(compared), check.Count(j.config.Accounts), journalRows(j.rowsRead))
 		return r
 	}
 	r.Verdict = check.Valid
@@ -126,13 +126,13 @@ func (j *Judge) judgeAccounts() check.Result {
 }
 
 func (j *Judge) compareAccounts(found findings) (compared int64) {
-	for i, a := range j.sheet {
-		if !j.seen[i] {
+	for i, a := range j.accounts {
+		if !j.accountRead[i] {
 			continue
 		}
 		compared++
 		id := int64(i + 1)
-		opening := j.books.Opening(id)
+		opening := j.config.Opening(id)
 		if want := opening + a.effect; a.balance != want {
 			found.add(kindBalance, func() check.Evidence {
 				return check.Evidence{
@@ -158,31 +158,31 @@ func (j *Judge) compareAccounts(found findings) (compared int64) {
 // judgeTransfers goes over every operation once.
 func (j *Judge) judgeTransfers() (findings, Tally) {
 	found := j.transfers.clone()
-	// An absence convicts only if there was something to be read and it was
+	// An absence is a violation only if there was something to be read and it was
 	// read to the end.
 	absence := j.incomplete[Journal] == "" && j.rowsRead+j.accountsRead > 0
 	var counts [1 << 8]int64
 	for _, b := range j.ops.sorted() {
 		comparable := absence
-		for i, m := range b.marks {
+		for i, m := range b.states {
 			counts[m]++
-			kind := wrong(m)
+			kind := violationKind(m)
 			if kind == "" || kind == kindLost && !absence {
 				continue
 			}
 			comparable = comparable && !m.has(acknowledged)
-			found.add(kind, func() check.Evidence { return j.tellWrong(m, b.key.client(), b.key.seq(i)) })
+			found.add(kind, func() check.Evidence { return j.transferEvidence(m, b.key.client(), b.key.seq(i)) })
 		}
 		if comparable && (b.sum != 0 || b.weighted != 0) {
-			found.add(kindAcknowledged, func() check.Evidence { return j.tellAcknowledged(b) })
+			found.add(kindAcknowledged, func() check.Evidence { return j.acknowledgedEvidence(b) })
 		}
 	}
 	return found, j.tally(&counts)
 }
 
-// wrong returns the kind of what is wrong with an operation, empty if nothing.
+// violationKind returns the kind of what is wrong with an operation, empty if nothing.
 // Operations that are no transfers have neither an outcome nor rows.
-func wrong(m mark) string {
+func violationKind(m opState) string {
 	switch outcome, rows := m.outcome(), m.rows(); {
 	case outcome == history.Committed && rows == 0:
 		return kindLost
@@ -197,9 +197,9 @@ func wrong(m mark) string {
 	}
 }
 
-func (j *Judge) tellWrong(m mark, client int, seq uint64) check.Evidence {
-	id := j.books.ID(client, seq)
-	source, destination, amount := j.books.Expect(id)
+func (j *Judge) transferEvidence(m opState, client int, seq uint64) check.Evidence {
+	id := j.config.ID(client, seq)
+	source, destination, amount := j.config.Expect(id)
 	var what string
 	switch {
 	case m.rows() == 0:
@@ -219,11 +219,11 @@ func (j *Judge) tellWrong(m mark, client int, seq uint64) check.Evidence {
 	}
 }
 
-func (j *Judge) tellAcknowledged(b *block) check.Evidence {
+func (j *Judge) acknowledgedEvidence(b *block) check.Evidence {
 	key, client := b.key, b.key.client()
 	if i, ok := b.suspect(); ok {
-		id := j.books.ID(client, key.seq(i))
-		source, destination, _ := j.books.Expect(id)
+		id := j.config.ID(client, key.seq(i))
+		source, destination, _ := j.config.Expect(id)
 		return check.Evidence{
 			Text: fmt.Sprintf("transfer %d (client %d, operation %d) was acknowledged with other versions of accounts %d and %d than its journal row has",
 				id, client, key.seq(i), source, destination),
@@ -242,7 +242,7 @@ func (j *Judge) tellAcknowledged(b *block) check.Evidence {
 func (j *Judge) tally(counts *[1 << 8]int64) Tally {
 	t := Tally{Rows: j.rowsRead, Accounts: j.accountsRead}
 	for i, n := range counts {
-		m := mark(i)
+		m := opState(i)
 		if m.has(other) || n == 0 || m.outcome() == history.Unknown && !m.has(recorded) && m.rows() == 0 {
 			continue
 		}
@@ -254,11 +254,11 @@ func (j *Judge) tally(counts *[1 << 8]int64) Tally {
 	return t
 }
 
-func (j *Judge) say(found findings, t Tally) check.Result {
+func (j *Judge) transfersResult(found findings, t Tally) check.Result {
 	r := check.Result{Name: "transfers"}
-	found.into(&r)
+	found.addTo(&r)
 	if r.Verdict == check.Violated {
-		r.Detail = fmt.Sprintf("%s committed, %s rejected, %s failed and %s unknown transfers held against %s: %v",
+		r.Detail = fmt.Sprintf("%s committed, %s rejected, %s failed and %s unknown transfers compared with %s: %v",
 			check.Count(t.Committed), check.Count(t.Rejected), check.Count(t.Failed), check.Count(t.Unknown), journalRows(t.Rows), found)
 		return r
 	}

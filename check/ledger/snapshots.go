@@ -7,46 +7,46 @@ import (
 	"assay/check"
 )
 
-// auditing holds the partial audits against the chains.
-type auditing struct {
-	*chains
+// auditCheck compares the partial audits with the version order.
+type auditCheck struct {
+	*versionOrder
 	audits *audits
 	// index and start are the readings by account and version.
 	index, start []uint32
 	// out are the audits that are not judged any further: something was found,
 	// or what they read is in doubt.
-	out []bool
+	excluded []bool
 	// doubtful is how many are out because of doubts.
 	doubtful int64
 	// spent is true if the search for cycles was given up.
-	spent bool
-	seen  findings // of snapshots
+	gaveUp bool
+	found  findings // of snapshots
 }
 
-func newAuditing(c *chains, seen findings) *auditing {
-	a := &auditing{chains: c, audits: &c.j.audits, seen: seen}
-	a.index, a.start = a.audits.byAccount(len(c.j.sheet))
-	a.out = make([]bool, len(a.audits.partial))
+func newAuditCheck(c *versionOrder, seen findings) *auditCheck {
+	a := &auditCheck{versionOrder: c, audits: &c.j.audits, found: seen}
+	a.index, a.start = a.audits.byAccount(len(c.j.accounts))
+	a.excluded = make([]bool, len(a.audits.partial))
 	return a
 }
 
-func (a *auditing) reading(r *reading) check.Evidence {
+func (a *auditCheck) reading(r *reading) check.Evidence {
 	x := &a.audits.partial[r.audit]
 	return check.Evidence{Fields: map[string]int64{"client": int64(x.client), "operation": int64(x.seq),
 		"account": int64(r.account), "version": r.version, "balance": r.balance}}
 }
 
-// convict tells what is wrong with an audit, once.
-func (a *auditing) convict(audit uint32, kind string, tell func() check.Evidence) {
-	if !a.out[audit] {
-		a.out[audit] = true
-		a.seen.add(kind, tell)
+// convict reports what is wrong with an audit, once.
+func (a *auditCheck) convict(audit uint32, kind string, tell func() check.Evidence) {
+	if !a.excluded[audit] {
+		a.excluded[audit] = true
+		a.found.add(kind, tell)
 	}
 }
 
-// readAt judges the readings of a version; those of lower versions than 1, if
+// checkReadings judges the readings of a version; those of lower versions than 1, if
 // it is 0.
-func (b *balances) readAt(version int64, p place) {
+func (b *balances) checkReadings(version int64, p versionState) {
 	if b.audits == nil {
 		return
 	}
@@ -56,28 +56,28 @@ func (b *balances) readAt(version int64, p place) {
 		switch {
 		case r.version > version:
 			return
-		case p.doubted && !a.out[r.audit]:
-			a.out[r.audit] = true
+		case p.ambiguous && !a.excluded[r.audit]:
+			a.excluded[r.audit] = true
 			a.doubtful++
-		case r.version < 0 || !p.there && b.complete():
+		case r.version < 0 || !p.exists && b.complete():
 			b.noSuchVersion(r)
-		case p.there && b.sure && !b.reads(r.balance):
+		case p.exists && b.known && !b.agrees(r.balance):
 			b.dirtyRead(r)
 		}
 	}
 }
 
-// readBeyond judges the readings of versions above the highest.
-func (b *balances) readBeyond() {
-	b.readAt(math.MaxInt64, place{})
+// checkReadingsAbove judges the readings of versions above the highest.
+func (b *balances) checkReadingsAbove() {
+	b.checkReadings(math.MaxInt64, versionState{})
 }
 
 // complete is true if an absent version of the account was certainly not given.
 func (b *balances) complete() bool {
-	return b.j.incomplete[Journal] == "" && !b.blind
+	return b.j.incomplete[Journal] == "" && !b.unreliable
 }
 
-func (b *balances) reads(balance int64) bool {
+func (b *balances) agrees(balance int64) bool {
 	if b.exact {
 		return balance == b.balance
 	}
@@ -103,25 +103,25 @@ func (b *balances) dirtyRead(r *reading) {
 	})
 }
 
-// findTorn finds the audits that saw one side of a transfer and not the other,
+// findTornReads finds the audits that saw one side of a transfer and not the other,
 // as far as the transfer is the last that they saw of an account or the first
 // that they did not. What is torn otherwise is a cycle.
-func (a *auditing) findTorn() {
+func (a *auditCheck) findTornReads() {
 	for n := range a.audits.partial {
-		a.tear(uint32(n))
+		a.findTornIn(uint32(n))
 	}
 }
 
-func (a *auditing) tear(audit uint32) {
+func (a *auditCheck) findTornIn(audit uint32) {
 	readings := a.audits.of(audit)
 	for _, r := range readings {
 		for version := r.version; version <= r.version+1; version++ {
 			first, end := int64(a.bounds[r.account-1]), int64(a.bounds[r.account])
 			at := first + version - 1
-			if version < 1 || at >= end || a.places[at] == 0 {
+			if version < 1 || at >= end || a.slots[at] == 0 {
 				continue
 			}
-			n := a.places[at] - 1
+			n := a.slots[at] - 1
 			e := a.j.entries.at(n)
 			for _, other := range readings {
 				side := debit
@@ -135,7 +135,7 @@ func (a *auditing) tear(audit uint32) {
 					if version <= r.version {
 						cycle[0].account, cycle[1].account = other.account, r.account
 					}
-					a.tellTorn(cycle)
+					a.addTornRead(cycle)
 					return
 				}
 			}
@@ -145,7 +145,7 @@ func (a *auditing) tear(audit uint32) {
 
 // gave is the version that entry n gave an account, by id; ok is false if it is
 // not one of its two.
-func (c *chains) gave(n, id uint32) (version int64, ok bool) {
+func (c *versionOrder) gave(n, id uint32) (version int64, ok bool) {
 	e := c.j.entries.at(n)
 	for side := range sides {
 		if e.account[side] == id {
@@ -155,14 +155,14 @@ func (c *chains) gave(n, id uint32) (version int64, ok bool) {
 	return 0, false
 }
 
-func (j *Judge) saySnapshots(r *check.Result, seen findings, a *auditing) {
+func (j *Judge) snapshotsResult(r *check.Result, seen findings, a *auditCheck) {
 	partial, full := int64(len(j.audits.partial)), int64(len(j.audits.full))
 	audits := auditsText(partial, int64(len(j.audits.readings)), full)
-	looked := audits + " were held against the order of the transfers"
+	looked := audits + " were compared with the order of the transfers"
 	if partial+full == 1 {
-		looked = audits + " was held against the order of the transfers"
+		looked = audits + " was compared with the order of the transfers"
 	}
-	allowed, innocent := j.convict(r, seen, looked)
+	allowed, innocent := j.addForbidden(r, seen, looked)
 	switch {
 	case !innocent:
 	case j.audits.malformed != "":
@@ -173,8 +173,8 @@ func (j *Judge) saySnapshots(r *check.Result, seen findings, a *auditing) {
 		r.Detail = fmt.Sprintf("%s journal rows are too many to be put in order", check.Count(j.rowsRead))
 	case a.doubtful > 0:
 		r.Detail = fmt.Sprintf("%s of %s audits read versions that were given twice", check.Count(a.doubtful), check.Count(partial+full))
-	case a.spent:
-		r.Detail = "the transfers have no order that audits could be held against"
+	case a.gaveUp:
+		r.Detail = "the transfers have no order that audits could be compared with"
 	case j.unproven(r, History, Journal):
 	case allowed != "":
 		r.Verdict = check.Valid

@@ -187,7 +187,7 @@ func TestAllowedKindsDoNotConvict(t *testing.T) {
 func TestWhatFullAuditsCanHaveSeen(t *testing.T) {
 	for seed := range uint64(30) {
 		j := randomRun(seed, 10, 4, 100).judge(t)
-		a := newAuditing(newChains(j, newFindings(orderKinds)), newFindings(snapshotKinds))
+		a := newAuditCheck(newVersionOrder(j, newFindings(orderKinds)), newFindings(snapshotKinds))
 		slices.Reverse(a.audits.full)
 		for n, got := range a.limits() {
 			var want limits
@@ -248,13 +248,13 @@ func TestIncompletePartsDoNotConvictTheOrder(t *testing.T) {
 }
 
 func TestAuditsNeedTheirBooks(t *testing.T) {
-	for name, spoil := range map[string]func(*Books){
-		"no order":                  func(b *Books) { b.Order = false },
-		"no accounts":               func(b *Books) { b.Audited = nil },
-		"one kind for both":         func(b *Books) { b.FullAuditKind = b.AuditKind },
-		"audits are transfers":      func(b *Books) { b.AuditKind = b.TransferKind },
-		"full audits are transfers": func(b *Books) { b.FullAuditKind = b.TransferKind },
-		"an unknown kind allowed":   func(b *Books) { b.Allowed = []string{"lost"} },
+	for name, spoil := range map[string]func(*Config){
+		"no order":                  func(b *Config) { b.Order = false },
+		"no accounts":               func(b *Config) { b.Audited = nil },
+		"one kind for both":         func(b *Config) { b.FullAuditKind = b.AuditKind },
+		"audits are transfers":      func(b *Config) { b.AuditKind = b.TransferKind },
+		"full audits are transfers": func(b *Config) { b.FullAuditKind = b.TransferKind },
+		"an unknown kind allowed":   func(b *Config) { b.Allowed = []string{"lost"} },
 	} {
 		b := audited(books(3))
 		spoil(&b)
@@ -276,7 +276,7 @@ func TestAuditsNeedTheirBooks(t *testing.T) {
 	j.Op(&history.Op{Last: true, Kind: kindTransfer, Final: history.Committed})
 	s, d, a := b.Expect(0)
 	j.Row(Row{0, s, d, a, 1, 1})
-	if n := j.entries.len(); n != 0 || j.ops.list[0].parts[0] != nil || len(j.Results()) != 3 {
+	if n := j.entries.len(); n != 0 || j.ops.list[0].times[0] != nil || len(j.Results()) != 3 {
 		t.Errorf("%d entries were kept though no order was asked for", n)
 	}
 }
@@ -286,19 +286,19 @@ func TestAuditsNeedTheirBooks(t *testing.T) {
 func TestASearchThatIsGivenUp(t *testing.T) {
 	knots := story{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), give(3, 1, 4, 2, 0, 9), give(3, 2, 4, 1, 0, 9), read(5, 9, 5, 0)}
 	j := knots.run().judge(t)
-	c := newChains(j, newFindings(orderKinds))
-	s := newSweep(c, nil)
+	c := newVersionOrder(j, newFindings(orderKinds))
+	s := newTopologicalSort(c, nil)
 	s.steps = 3 // enough for one of the two knots
 	s.run()
-	if !s.spent || len(c.found[1].evidence) != 1 || c.found[1].kind != KindDirtyWrite {
-		t.Errorf("given up is %v: %v", s.spent, c.found)
+	if !s.gaveUp || len(c.found[1].evidence) != 1 || c.found[1].kind != KindDirtyWrite {
+		t.Errorf("given up is %v: %v", s.gaveUp, c.found)
 	}
 	seen := newFindings(snapshotKinds)
-	a := newAuditing(c, seen)
-	a.spent = true
+	a := newAuditCheck(c, seen)
+	a.gaveUp = true
 	r := check.Result{Name: "snapshots"}
-	j.saySnapshots(&r, seen, a)
-	if r.Verdict != check.Unknown || r.Detail != "the transfers have no order that audits could be held against" {
+	j.snapshotsResult(&r, seen, a)
+	if r.Verdict != check.Unknown || r.Detail != "the transfers have no order that audits could be compared with" {
 		t.Errorf("%v: %s", r.Verdict, r.Detail)
 	}
 	if again := knots.run().results(t)["order"]; again.Found != 2 {

@@ -235,7 +235,7 @@ func TestFindingsAreBoundedAndShared(t *testing.T) {
 		t.Errorf("%d pieces of evidence were written down", told)
 	}
 	var r check.Result
-	f.into(&r)
+	f.addTo(&r)
 	var listed string
 	for _, e := range r.Evidence {
 		listed += e.Kind

@@ -62,8 +62,8 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 }
 
 // ledgerBooks is what the ledger's judge must know of this workload.
-func ledgerBooks(transfers *Transfers, config Config, reading *audited) ledger.Books {
-	b := ledger.Books{
+func ledgerBooks(transfers *Transfers, config Config, reading *audited) ledger.Config {
+	b := ledger.Config{
 		Accounts: config.Accounts,
 		Opening:  transfers.Accounts().Opening,
 		Expect: func(id int64) (source, destination, amount int64) {
@@ -129,7 +129,7 @@ func judgeReplicas(judge *ledger.Judge, e Evidence) (r check.Result, ok bool, er
 	}
 	r, err = ledger.Replicas(stateOf(e.State), replicas, judge.Outcome)
 	why, err := history.WhyMissing(err)
-	if why != "" { // what was not read whole cannot be held against anything
+	if why != "" { // what was not read whole cannot be compared
 		return check.Result{Name: ledger.CheckReplicas, Verdict: check.Unknown, Detail: why}, true, nil
 	}
 	r.Detail += left

@@ -17,8 +17,8 @@ const (
 // entry is a journal row as the order is judged by it, in 20 bytes. The amount
 // is not kept: a row of another amount than was asked for is no entry.
 type entry struct {
-	// owner is the row's operation: the number of its block and its place
-	// there; with stray set, an index of entries.strays.
+	// owner is the row's operation: the number of its block and its position
+	// there; with unrecordedBit set, an index of entries.unrecorded.
 	owner uint32
 	// account and version by side. A side is left out with account 0 if there
 	// is no such account, and with version 0 if no such version can be.
@@ -26,24 +26,24 @@ type entry struct {
 }
 
 const (
-	stray = 1 << 31
+	unrecordedBit = 1 << 31
 	// maxEntries keeps the numbers of entries, with those of audits behind
 	// them, and of versions within 32 bits, even if each account has room for
-	// twice its rows; and the strays, which are fewer, within 31.
+	// twice its rows; and the unrecorded, which are fewer, within 31.
 	maxEntries = 1 << 29
-	maxBlocks  = stray >> blockBits
+	maxBlocks  = unrecordedBit >> blockBits
 )
 
 // entries are the rows that the order is judged by, in chunks, so that they
 // grow without being copied.
 type entries struct {
 	chunks [][]entry
-	// strays are the ids of rows whose operation an incomplete history lacks.
-	strays []int64
-	// excused are the accounts, by id-1, of which a version may be missing
-	// because its row is no entry, or named an impossible one: that is told
+	// unrecorded are the ids of rows whose operation an incomplete history lacks.
+	unrecorded []int64
+	// excluded are the accounts, by id-1, of which a version may be missing
+	// because its row is no entry, or named an impossible one: that is evidence
 	// already.
-	excused bits
+	excluded bits
 	// tooMany is how many rows found no room.
 	tooMany int64
 }
@@ -76,33 +76,33 @@ func (e *entries) add(x entry) {
 	e.chunks[last] = append(e.chunks[last], x)
 }
 
-// excuse takes note of a row that the check of transfers convicts, or that
-// moves money from an account to itself. Its versions are not judged, lest one
-// wrong be told three times.
-func (j *Judge) excuse(r Row) {
+// excludeRow keeps the accounts of a row that the check of transfers reports, or
+// that moves money from an account to itself, out of the check of versions, so
+// that one error is not reported three times.
+func (j *Judge) excludeRow(r Row) {
 	accounts := []int64{r.Source, r.Destination}
-	if _, _, ok := j.books.Split(r.ID); ok {
-		source, destination, _ := j.books.Expect(r.ID)
+	if _, _, ok := j.config.Split(r.ID); ok {
+		source, destination, _ := j.config.Expect(r.ID)
 		accounts = append(accounts, source, destination)
 	}
 	for _, id := range accounts {
-		j.excuseAccount(id)
+		j.excludeAccount(id)
 	}
 }
 
-func (j *Judge) excuseAccount(id int64) {
+func (j *Judge) excludeAccount(id int64) {
 	if j.account(id) == nil {
 		return
 	}
-	if j.entries.excused == nil {
-		j.entries.excused = newBits(len(j.sheet))
+	if j.entries.excluded == nil {
+		j.entries.excluded = newBits(len(j.accounts))
 	}
-	j.entries.excused.set(uint32(id - 1))
+	j.entries.excluded.set(uint32(id - 1))
 }
 
-// enter keeps a row of operation i of block b for the order; b is nil if the
+// addEntry keeps a row of operation i of block b for the order; b is nil if the
 // history lacks it.
-func (j *Judge) enter(r Row, b *block, i int) {
+func (j *Judge) addEntry(r Row, b *block, i int) {
 	if j.entries.len() == maxEntries || b != nil && b.number >= maxBlocks {
 		j.entries.tooMany++
 		return
@@ -111,8 +111,8 @@ func (j *Judge) enter(r Row, b *block, i int) {
 	if b != nil {
 		e.owner = b.number<<blockBits | uint32(i)
 	} else {
-		e.owner = stray | uint32(len(j.entries.strays))
-		j.entries.strays = append(j.entries.strays, r.ID)
+		e.owner = unrecordedBit | uint32(len(j.entries.unrecorded))
+		j.entries.unrecorded = append(j.entries.unrecorded, r.ID)
 	}
 	for side, given := range [sides]struct{ account, version int64 }{{r.Source, r.SourceVersion}, {r.Destination, r.DestinationVersion}} {
 		switch {
@@ -125,7 +125,7 @@ func (j *Judge) enter(r Row, b *block, i int) {
 					Fields: map[string]int64{"id": r.ID, "account": given.account, "version": given.version},
 				}
 			})
-			j.excuseAccount(given.account)
+			j.excludeAccount(given.account)
 			continue
 		}
 		e.account[side] = uint32(given.account)
@@ -137,18 +137,18 @@ func (j *Judge) enter(r Row, b *block, i int) {
 // id is the transfer of entry n.
 func (j *Judge) id(n uint32) int64 {
 	owner := j.entries.at(n).owner
-	if owner&stray != 0 {
-		return j.entries.strays[owner&^stray]
+	if owner&unrecordedBit != 0 {
+		return j.entries.unrecorded[owner&^unrecordedBit]
 	}
 	b := j.ops.list[owner>>blockBits]
-	return j.books.ID(b.key.client(), b.key.seq(int(owner%blockOps)))
+	return j.config.ID(b.key.client(), b.key.seq(int(owner%blockOps)))
 }
 
-// operation is the block and the place of entry n; the block is nil if the
+// operation is the block and the position of entry n; the block is nil if the
 // history lacks it.
 func (j *Judge) operation(n uint32) (*block, int) {
 	owner := j.entries.at(n).owner
-	if owner&stray != 0 {
+	if owner&unrecordedBit != 0 {
 		return nil, 0
 	}
 	return j.ops.list[owner>>blockBits], int(owner % blockOps)
@@ -165,7 +165,7 @@ func (j *Judge) span(n uint32) (first, end int64) {
 
 // transfer names one in a text.
 func (j *Judge) transfer(id int64) string {
-	client, seq, _ := j.books.Split(id) // others have no entry
+	client, seq, _ := j.config.Split(id) // others have no entry
 	return fmt.Sprintf("transfer %d (client %d, operation %d)", id, client, seq)
 }
 

@@ -37,7 +37,7 @@ func TestWhatIsToldIsSo(t *testing.T) {
 		for _, c := range []struct {
 			doubled bool
 			looks   int64
-		}{{false, 0}, {true, 0}, {true, 40}, {true, sweepLooks}} {
+		}{{false, 0}, {true, 0}, {true, 40}, {true, maxSortVisits}} {
 			p := newPuzzle(seed)
 			if c.doubled {
 				p.double()
@@ -54,12 +54,12 @@ func TestWhatIsToldIsSo(t *testing.T) {
 				claimed[r.ID].versions = map[int64]int64{r.Source: r.SourceVersion, r.Destination: r.DestinationVersion}
 			}
 			order, snapshots := check.Result{}, check.Result{}
-			chains := newChains(p.judge(t), newFindings(orderKinds))
-			audits := newAuditing(chains, newFindings(snapshotKinds))
-			chains.looks = c.looks
+			chains := newVersionOrder(p.judge(t), newFindings(orderKinds))
+			audits := newAuditCheck(chains, newFindings(snapshotKinds))
+			chains.visits = c.looks
 			chains.judge(audits)
-			chains.found.into(&order)
-			audits.seen.into(&snapshots)
+			chains.found.addTo(&order)
+			audits.found.addTo(&snapshots)
 			knot, strict := cyclic(rows, precedes), cyclic(rows, inTime)
 			skewed := has(snapshots, KindReadSkew) || has(snapshots, KindLongFork)
 			switch {
@@ -111,19 +111,19 @@ func (p *puzzle) verify(e check.Evidence, byID map[int64]*vertex) error {
 	} else if steps < 2 {
 		return fmt.Errorf("a cycle of one step")
 	}
-	for i := int64(1); i < min(steps, toldSteps); i++ {
+	for i := int64(1); i < min(steps, shownSteps); i++ {
 		if f[fmt.Sprintf("account_%d", i)] == f[fmt.Sprintf("account_%d", i+1)] {
 			return fmt.Errorf("steps %d and %d are one", i, i+1)
 		}
 	}
-	if _, timed := f["late_id"]; !timed && steps <= toldSteps && f["account_1"] == f[fmt.Sprintf("account_%d", steps)] {
+	if _, timed := f["late_id"]; !timed && steps <= shownSteps && f["account_1"] == f[fmt.Sprintf("account_%d", steps)] {
 		return fmt.Errorf("the last and the first step are one")
 	}
-	for i := int64(1); i <= min(steps, toldSteps); i++ {
+	for i := int64(1); i <= min(steps, shownSteps); i++ {
 		field := func(name string, i int64) int64 { return f[fmt.Sprintf("%s_%d", name, i)] }
 		to := last
 		if i < steps {
-			if i == toldSteps {
+			if i == shownSteps {
 				break
 			}
 			to = field("id", i+1)

@@ -9,34 +9,34 @@ import (
 // Row takes one row of the journal, however wrong.
 func (j *Judge) Row(r Row) {
 	j.rowsRead++
-	j.book(r)
-	block, i, sound := j.attribute(r)
+	j.applyRow(r)
+	block, i, sound := j.operationOf(r)
 	switch {
-	case !j.books.Order:
+	case !j.config.Order:
 	case sound && r.Source != r.Destination:
-		j.enter(r, block, i)
+		j.addEntry(r, block, i)
 	default:
-		j.excuse(r)
+		j.excludeRow(r)
 	}
 }
 
-// attribute finds the operation that a row belongs to. The row is sound if it
+// operationOf finds the operation that a row belongs to. The row is sound if it
 // is the operation's first and as asked for; the block may then still be nil,
 // if the history is incomplete.
-func (j *Judge) attribute(r Row) (b *block, i int, sound bool) {
-	client, seq, ok := j.books.Split(r.ID)
+func (j *Judge) operationOf(r Row) (b *block, i int, sound bool) {
+	client, seq, ok := j.config.Split(r.ID)
 	if !ok {
 		j.foreignRow(r, "no client can have made its id")
 		return nil, 0, false
 	}
 	b, i = j.ops.find(client, seq)
-	if b == nil || !b.marks[i].has(recorded) {
+	if b == nil || !b.states[i].has(recorded) {
 		if seq >= j.reserved[client] {
 			return nil, 0, j.unreservedRow(r, client, seq)
 		}
 		b, i = j.ops.make(client, seq) // reserved, so within the limits
 	}
-	m := &b.marks[i]
+	m := &b.states[i]
 	if m.has(other) {
 		j.foreignRow(r, fmt.Sprintf("operation %d of client %d is not a transfer", seq, client))
 		return nil, 0, false
@@ -49,9 +49,9 @@ func (j *Judge) attribute(r Row) (b *block, i int, sound bool) {
 	return b, i, asked && m.rows() == 1
 }
 
-// book adds the row to the two accounts that it names, whether or not anybody
-// asked for it: the accounts are held against the journal as it is.
-func (j *Judge) book(r Row) {
+// applyRow adds the row to the two accounts that it names, whether or not the
+// transfer was asked for: the accounts are compared with the journal as it is.
+func (j *Judge) applyRow(r Row) {
 	if a := j.account(r.Source); a != nil {
 		a.effect -= r.Amount
 		a.touched++
@@ -65,10 +65,10 @@ func (j *Judge) book(r Row) {
 }
 
 func (j *Judge) account(id int64) *account {
-	if id < 1 || id > int64(len(j.sheet)) {
+	if id < 1 || id > int64(len(j.accounts)) {
 		return nil
 	}
-	return &j.sheet[id-1]
+	return &j.accounts[id-1]
 }
 
 // unreservedRow is a row of an operation that nobody may have started. If the
@@ -92,10 +92,9 @@ func (j *Judge) foreignRow(r Row, why string) {
 	})
 }
 
-// compare holds a row against the transfer that its id stands for, and returns
-// whether they are the same.
+// compare reports whether a row is the transfer that its id stands for.
 func (j *Judge) compare(r Row) bool {
-	source, destination, amount := j.books.Expect(r.ID)
+	source, destination, amount := j.config.Expect(r.ID)
 	if r.Source == source && r.Destination == destination && r.Amount == amount {
 		return true
 	}

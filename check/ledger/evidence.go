@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// toldSteps bounds how much of a long cycle or way is written out,
-	// drawnSteps how long a cycle is listed.
-	toldSteps  = 6
-	drawnSteps = 50
+	// shownSteps bounds how much of a long cycle or path is written out,
+	// maxCycleSteps how long a cycle is listed.
+	shownSteps    = 6
+	maxCycleSteps = 50
 )
 
-func (c *chains) isAudit(n node) bool { return n >= c.j.entries.len() }
+func (c *versionOrder) isAudit(n node) bool { return n >= c.j.entries.len() }
 
-func (c *chains) audit(n node) *audit { return &c.j.audits.partial[n-c.j.entries.len()] }
+func (c *versionOrder) audit(n node) *audit { return &c.j.audits.partial[n-c.j.entries.len()] }
 
 // operationID is the id of a node's operation.
-func (c *chains) operationID(n node) int64 {
+func (c *versionOrder) operationID(n node) int64 {
 	if c.isAudit(n) {
-		return c.j.books.ID(int(c.audit(n).client), c.audit(n).seq)
+		return c.j.config.ID(int(c.audit(n).client), c.audit(n).seq)
 	}
 	return c.j.id(n)
 }
 
 // versionAt is the version that an entry gave an account, by id, or that an
 // audit read there.
-func (c *chains) versionAt(n node, id uint32) int64 {
+func (c *versionOrder) versionAt(n node, id uint32) int64 {
 	if !c.isAudit(n) {
 		version, _ := c.gave(n, id)
 		return version
@@ -42,9 +42,9 @@ func (c *chains) versionAt(n node, id uint32) int64 {
 	return 0
 }
 
-// fullNames names nodes; what was named in full is named in short when it
+// nodeNames names nodes; what was named in full is named in short when it
 // comes again.
-func (c *chains) fullNames() func(n node) string {
+func (c *versionOrder) nodeNames() func(n node) string {
 	named := map[node]bool{}
 	return func(n node) string {
 		if c.isAudit(n) {
@@ -59,9 +59,9 @@ func (c *chains) fullNames() func(n node) string {
 	}
 }
 
-// why says why one node comes before another, and what kind of dependency that
-// is, see check.Step.
-func (c *chains) why(x step, name func(n node) string) (kind, text string) {
+// dependency describes why one node comes before another, and the kind of the
+// dependency, see check.Step.
+func (c *versionOrder) dependency(x step, name func(n node) string) (kind, text string) {
 	from, to := c.versionAt(x.from, x.account), c.versionAt(x.to, x.account)
 	switch {
 	case c.isAudit(x.from) && c.isAudit(x.to):
@@ -78,30 +78,30 @@ func (c *chains) why(x step, name func(n node) string) (kind, text string) {
 	}
 }
 
-// say writes steps out, and puts them into fields by number: id_1 comes before
+// describeSteps writes steps out, and puts them into fields by number: id_1 comes before
 // the next id on account_1, where they have version_1 and next_version_1.
-func (c *chains) say(steps []step, name func(n node) string, fields map[string]int64) string {
-	var said []string
-	for i, x := range steps[:min(len(steps), toldSteps)] {
-		_, text := c.why(x, name)
-		said = append(said, text)
+func (c *versionOrder) describeSteps(steps []step, name func(n node) string, fields map[string]int64) string {
+	var parts []string
+	for i, x := range steps[:min(len(steps), shownSteps)] {
+		_, text := c.dependency(x, name)
+		parts = append(parts, text)
 		set := func(field string, value int64) { fields[fmt.Sprintf("%s_%d", field, i+1)] = value }
 		set("id", c.operationID(x.from))
 		set("account", int64(x.account))
 		set("version", c.versionAt(x.from, x.account))
 		set("next_version", c.versionAt(x.to, x.account))
 	}
-	if more := len(steps) - toldSteps; more > 0 {
-		said = append(said, "and "+check.Count(more)+" more")
+	if more := len(steps) - shownSteps; more > 0 {
+		parts = append(parts, "and "+check.Count(more)+" more")
 	}
 	fields["steps"] = int64(len(steps))
-	return strings.Join(said, "; ")
+	return strings.Join(parts, "; ")
 }
 
-// draw lists a cycle of steps. If they only lead from one node to another, the
-// last had been acknowledged before the first was started, as back says.
-func (c *chains) draw(steps []step, back string) *check.Cycle {
-	if len(steps) == 0 || len(steps) > drawnSteps {
+// cycleEvidence lists a cycle of steps. If they only lead from one node to another, the
+// last had been acknowledged before the first was started, as back describes.
+func (c *versionOrder) cycleEvidence(steps []step, back string) *check.Cycle {
+	if len(steps) == 0 || len(steps) > maxCycleSteps {
 		return nil
 	}
 	nodes := make([]node, 0, len(steps)+1)
@@ -122,18 +122,18 @@ func (c *chains) draw(steps []step, back string) *check.Cycle {
 	for i, n := range nodes {
 		s := check.Step{Name: name(n), Text: c.describe(n), Kind: "realtime", Why: back}
 		if i < len(steps) {
-			s.Kind, s.Why = c.why(steps[i], name)
+			s.Kind, s.Why = c.dependency(steps[i], name)
 		}
 		cycle.Steps = append(cycle.Steps, s)
 	}
 	return cycle
 }
 
-// describe says what a node did.
-func (c *chains) describe(n node) string {
+// describe returns what a node did.
+func (c *versionOrder) describe(n node) string {
 	if !c.isAudit(n) {
 		id := c.j.id(n)
-		source, destination, amount := c.j.books.Expect(id)
+		source, destination, amount := c.j.config.Expect(id)
 		return fmt.Sprintf("%s: %d from account %d to %d", c.j.transfer(id), amount, source, destination)
 	}
 	var read []string
@@ -143,16 +143,16 @@ func (c *chains) describe(n node) string {
 	return fmt.Sprintf("%s read %s", c.audit(n).name(), strings.Join(read, ", "))
 }
 
-func (s *sweep) tellDirtyWrite(cycle []step) {
+func (s *topologicalSort) addDirtyWrite(cycle []step) {
 	s.found.add(KindDirtyWrite, func() check.Evidence {
 		fields := map[string]int64{}
 		text := check.Count(len(cycle)) + " transfers each come before the next and the last before the first (dirty write, G0): "
-		return check.Evidence{Text: text + s.say(cycle, s.fullNames(), fields), Fields: fields, Cycle: s.draw(cycle, "")}
+		return check.Evidence{Text: text + s.describeSteps(cycle, s.nodeNames(), fields), Fields: fields, Cycle: s.cycleEvidence(cycle, "")}
 	})
 }
 
-// tellSkew tells a cycle that begins with an audit.
-func (s *sweep) tellSkew(cycle []step) {
+// addSkew reports a cycle that begins with an audit.
+func (s *topologicalSort) addSkew(cycle []step) {
 	audits := 0
 	for _, x := range cycle {
 		if s.isAudit(x.from) {
@@ -161,7 +161,7 @@ func (s *sweep) tellSkew(cycle []step) {
 	}
 	audit := cycle[0].from - s.j.entries.len()
 	if audits == 1 && len(cycle) == 2 {
-		s.audits.tellTorn(cycle)
+		s.audits.addTornRead(cycle)
 		return
 	}
 	kind, what := KindReadSkew, "an audit did not see what came before something that it saw (read skew, G-single): "
@@ -170,18 +170,18 @@ func (s *sweep) tellSkew(cycle []step) {
 	}
 	s.audits.convict(audit, kind, func() check.Evidence {
 		fields := map[string]int64{}
-		return check.Evidence{Text: what + s.say(cycle, s.fullNames(), fields), Fields: fields, Cycle: s.draw(cycle, "")}
+		return check.Evidence{Text: what + s.describeSteps(cycle, s.nodeNames(), fields), Fields: fields, Cycle: s.cycleEvidence(cycle, "")}
 	})
 }
 
-// tellTorn tells a cycle of an audit and a transfer that it saw on one account
+// addTornRead reports a cycle of an audit and a transfer that it saw on one account
 // and not on the other.
-func (a *auditing) tellTorn(cycle []step) {
+func (a *auditCheck) addTornRead(cycle []step) {
 	missed, saw, n := cycle[0], cycle[1], cycle[1].from
 	audit := missed.from - a.j.entries.len()
 	a.convict(audit, KindReadSkew, func() check.Evidence {
 		fields := map[string]int64{}
-		a.say(cycle, a.fullNames(), fields)
+		a.describeSteps(cycle, a.nodeNames(), fields)
 		on := func(x step) string {
 			return fmt.Sprintf("account %d (it gave version %d, version %d was read)",
 				x.account, a.versionAt(n, x.account), a.versionAt(missed.from, x.account))
@@ -189,19 +189,19 @@ func (a *auditing) tellTorn(cycle []step) {
 		return check.Evidence{
 			Text: fmt.Sprintf("%s saw %s on %s and not on %s: read skew (G-single)",
 				a.audits.partial[audit].name(), a.j.transfer(a.j.id(n)), on(saw), on(missed)),
-			Fields: fields, Cycle: a.draw(cycle, ""),
+			Fields: fields, Cycle: a.cycleEvidence(cycle, ""),
 		}
 	})
 }
 
-// tellStale tells that a node comes after one that was started only when it
+// addStale reports that a node comes after one that was started only when it
 // had been acknowledged.
-func (s *sweep) tellStale(late, early node) {
+func (s *topologicalSort) addStale(late, early node) {
 	start, _ := s.span(late)
 	_, end := s.span(early)
 	kind, into := KindStaleOrder, s.found
 	if s.audits != nil {
-		into = s.audits.seen
+		into = s.audits.found
 		switch {
 		case s.isAudit(late):
 			kind = KindStaleRead
@@ -210,10 +210,10 @@ func (s *sweep) tellStale(late, early node) {
 		}
 	}
 	into.add(kind, func() check.Evidence {
-		name := s.fullNames()
+		name := s.nodeNames()
 		fields := map[string]int64{"early_id": s.operationID(early), "acknowledged_ns": end, "late_id": s.operationID(late), "started_ns": start}
 		// Only what was still in flight when the late one started can be on the
-		// way: what had been acknowledged would have been told.
+		// path: what had been acknowledged would have been reported.
 		way := merge(search(late, early, func(n node, visit func(step) bool) {
 			s.before(n, func(x step) bool {
 				_, acknowledged := s.span(x.from)
@@ -223,9 +223,9 @@ func (s *sweep) tellStale(late, early node) {
 		back := fmt.Sprintf("%s had ended at %s when %s was started at %s", name(early), seconds(end), name(late), seconds(start))
 		how := "over many others"
 		if way != nil {
-			how = s.say(way, name, fields)
+			how = s.describeSteps(way, name, fields)
 		}
-		return check.Evidence{Text: back + ", and yet comes after it: " + how, Fields: fields, Cycle: s.draw(way, back)}
+		return check.Evidence{Text: back + ", and yet comes after it: " + how, Fields: fields, Cycle: s.cycleEvidence(way, back)}
 	})
 }
 

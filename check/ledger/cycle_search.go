@@ -5,45 +5,45 @@ import (
 	"slices"
 )
 
-// step says that one node comes before another because of an account, by id.
+// step is a dependency: one node comes before another because of an account, by id.
 type step struct {
 	from, to node
 	account  uint32
 }
 
-// untie finds a cycle among what is left, tells it and takes one node out of
+// breakCycle finds a cycle among what is left, reports it and takes one node out of
 // it. It returns false if nothing is left, or if the search was given up.
-func (s *sweep) untie() bool {
-	for s.tied < len(s.lanes) && s.lanes[s.tied].next == s.bounds[s.tied+1] {
-		s.tied++
+func (s *topologicalSort) breakCycle() bool {
+	for s.firstBlocked < len(s.progress) && s.progress[s.firstBlocked].next == s.bounds[s.firstBlocked+1] {
+		s.firstBlocked++
 	}
-	if s.tied == len(s.lanes) {
+	if s.firstBlocked == len(s.progress) {
 		return false
 	}
-	cycle := s.findCycle(s.places[s.lanes[s.tied].next] - 1)
+	cycle := s.findCycle(s.slots[s.progress[s.firstBlocked].next] - 1)
 	if cycle == nil {
-		s.spent = true
+		s.gaveUp = true
 		return false
 	}
 	cycle = s.shorten(cycle)
 	if s.audits == nil {
-		s.tellDirtyWrite(cycle)
+		s.addDirtyWrite(cycle)
 		s.unlink(cycle[0].to, cycle[0].account)
 		return true
 	}
 	i := slices.IndexFunc(cycle, func(x step) bool { return s.isAudit(x.from) })
 	if i < 0 { // the search for cycles of entries was given up
-		s.spent = true
+		s.gaveUp = true
 		return false
 	}
-	s.tellSkew(slices.Concat(cycle[i:], cycle[:i]))
+	s.addSkew(slices.Concat(cycle[i:], cycle[:i]))
 	s.release(cycle[i].from - s.j.entries.len())
 	return true
 }
 
 // shorten returns the shortest cycle that was found through any node of one; of
 // audits one that needs no second audit, however long, if there is any.
-func (s *sweep) shorten(cycle []step) []step {
+func (s *topologicalSort) shorten(cycle []step) []step {
 	best := merge(cycle)
 	all := func(node) bool { return true }
 	if s.audits == nil {
@@ -58,8 +58,8 @@ func (s *sweep) shorten(cycle []step) []step {
 
 // shorter returns the shortest cycle that was found through the nodes from
 // which steps go, over nodes that suit, or best if none is shorter.
-func (s *sweep) shorter(best, steps []step, suits func(n node) bool) []step {
-	for _, x := range steps[:min(len(steps), searchTries)] {
+func (s *topologicalSort) shorter(best, steps []step, suits func(n node) bool) []step {
+	for _, x := range steps[:min(len(steps), maxSearchStarts)] {
 		short := s.shortest(x.from, suits)
 		if short != nil && (best == nil || len(short) < len(best)) {
 			best = short
@@ -68,23 +68,23 @@ func (s *sweep) shorter(best, steps []step, suits func(n node) bool) []step {
 	return best
 }
 
-// unlink takes an entry of a cycle, which has a place on both its accounts, out
+// unlink takes an entry of a cycle, which has a slot on both its accounts, out
 // of one of them, by id.
-func (s *sweep) unlink(n node, id uint32) {
+func (s *topologicalSort) unlink(n node, id uint32) {
 	e := s.j.entries.at(n)
 	side, other := debit, credit
 	if e.account[credit] == id {
 		side, other = credit, debit
 	}
-	at, _ := s.place(e, side)
-	s.places[at] = 0
+	at, _ := s.slotOf(e, side)
+	s.slots[at] = 0
 	s.try(e.account[other] - 1)
 }
 
-// findCycle follows what is in the way of a node until it comes round; of the
-// transfers alone no shorter cycle goes through the same ones, because each
-// has one thing in its way. It returns nil if there were too many steps.
-func (s *sweep) findCycle(n node) []step {
+// findCycle follows what blocks a node until it comes back to a node already
+// visited. Among transfers alone no shorter cycle goes through the same ones,
+// because each has one blocker. It returns nil if there were too many steps.
+func (s *topologicalSort) findCycle(n node) []step {
 	var path []step
 	seen := map[node]int{}
 	for {
@@ -93,7 +93,7 @@ func (s *sweep) findCycle(n node) []step {
 			return path[i:]
 		}
 		seen[n] = len(path)
-		x, ok := s.inTheWay(n)
+		x, ok := s.blocker(n)
 		if s.steps--; s.steps < 0 || !ok {
 			return nil
 		}
@@ -102,39 +102,39 @@ func (s *sweep) findCycle(n node) []step {
 	}
 }
 
-// A search in breadth for something to tell is bounded by the nodes that it
-// comes to and by those that it looks at; all for short cycles in a sweep are
-// by those that they look at.
+// A breadth-first search for evidence is bounded by the nodes that it reaches and
+// by those that it visits; all searches for short cycles of one sort share a
+// bound of visits.
 const (
-	searchNodes = 1 << 14
-	searchLooks = 1 << 18
-	searchTries = 4 // nodes of a cycle
-	sweepLooks  = 1 << 24
+	maxSearchNodes  = 1 << 14
+	maxSearchVisits = 1 << 18
+	maxSearchStarts = 4 // nodes of a cycle
+	maxSortVisits   = 1 << 24
 )
 
 // shortest is a shortest cycle through a node, over nodes that suit, among what
 // is left, without those that it does not need, be it the node itself; nil if
 // none was found.
-func (s *sweep) shortest(through node, suits func(n node) bool) []step {
-	looks := min(s.looks, searchLooks)
-	s.looks -= looks
+func (s *topologicalSort) shortest(through node, suits func(n node) bool) []step {
+	looks := min(s.visits, maxSearchVisits)
+	s.visits -= looks
 	way := search(through, through, func(n node, visit func(step) bool) {
-		s.left(n, func(x step) bool {
+		s.unpassedBefore(n, func(x step) bool {
 			looks--
 			return looks > 0 && (x.from != through && !suits(x.from) || visit(x))
 		})
 	})
-	s.looks += max(looks, 0)
+	s.visits += max(looks, 0)
 	return merge(way)
 }
 
-// search goes back from a node in breadth, and returns the shortest way that
+// search goes back from a node breadth first, and returns the shortest path that
 // leads to it from another; nil if none was found.
 func search(from, to node, back func(n node, visit func(step) bool)) []step {
 	next := map[node]step{}
 	queue := []node{to}
 	var way []step
-	for i := 0; i < len(queue) && way == nil && len(queue) < searchNodes; i++ {
+	for i := 0; i < len(queue) && way == nil && len(queue) < maxSearchNodes; i++ {
 		back(queue[i], func(x step) bool {
 			if x.from == from {
 				way = append(way, x)
@@ -153,26 +153,26 @@ func search(from, to node, back func(n node, visit func(step) bool)) []step {
 	return way
 }
 
-// inTheWay is a step from what keeps a node from being passed; ok is false if
+// blocker is a step from what keeps a node from being passed; ok is false if
 // nothing does.
-func (s *sweep) inTheWay(n node) (x step, ok bool) {
+func (s *topologicalSort) blocker(n node) (x step, ok bool) {
 	if s.isAudit(n) {
 		for _, r := range s.j.audits.of(n - s.j.entries.len()) {
-			if l := &s.lanes[r.account-1]; !s.reached(l, &r) {
-				return step{s.places[l.next] - 1, n, r.account}, true
+			if l := &s.progress[r.account-1]; !s.reached(l, &r) {
+				return step{s.slots[l.next] - 1, n, r.account}, true
 			}
 		}
 		return step{}, false
 	}
 	e := s.j.entries.at(n)
 	for side := range sides {
-		at, ok := s.linked(n, e, side)
+		at, ok := s.ownSlot(n, e, side)
 		if !ok {
 			continue
 		}
-		l := &s.lanes[e.account[side]-1]
+		l := &s.progress[e.account[side]-1]
 		if l.next != at {
-			return step{s.places[l.next] - 1, n, e.account[side]}, true
+			return step{s.slots[l.next] - 1, n, e.account[side]}, true
 		}
 		blocked := !s.pending(l, func(audit uint32) bool {
 			x = step{s.j.entries.len() + audit, n, e.account[side]}
@@ -187,13 +187,13 @@ func (s *sweep) inTheWay(n node) (x step, ok bool) {
 
 // left visits all nodes that were not passed and come before a node on one of
 // its accounts, until visit returns false.
-func (s *sweep) left(n node, visit func(step) bool) {
+func (s *topologicalSort) unpassedBefore(n node, visit func(step) bool) {
 	if s.isAudit(n) {
 		for _, r := range s.j.audits.of(n - s.j.entries.len()) {
-			if l := &s.lanes[r.account-1]; !s.reached(l, &r) {
+			if l := &s.progress[r.account-1]; !s.reached(l, &r) {
 				room := int64(s.bounds[r.account] - s.bounds[r.account-1])
 				top := s.bounds[r.account-1] + uint32(min(r.version, room))
-				if !s.leftOn(n, r.account, top, visit) {
+				if !s.unpassedOn(n, r.account, top, visit) {
 					return
 				}
 			}
@@ -202,26 +202,26 @@ func (s *sweep) left(n node, visit func(step) bool) {
 	}
 	e := s.j.entries.at(n)
 	for side := range sides {
-		if at, ok := s.linked(n, e, side); ok && !s.leftOn(n, e.account[side], at, visit) {
+		if at, ok := s.ownSlot(n, e, side); ok && !s.unpassedOn(n, e.account[side], at, visit) {
 			return
 		}
 	}
 }
 
-// leftOn visits those before a node on one account, by id: the entries below a
-// place, and the audits that did not see the highest of them, or an entry n.
-func (s *sweep) leftOn(n node, id, top uint32, visit func(step) bool) bool {
-	l := &s.lanes[id-1]
+// unpassedOn visits those before a node on one account, by id: the entries below a
+// slot, and the audits that did not see the highest of them, or an entry n.
+func (s *topologicalSort) unpassedOn(n node, id, top uint32, visit func(step) bool) bool {
+	l := &s.progress[id-1]
 	highest := int64(-1)
 	if !s.isAudit(n) {
 		highest = s.version(id-1, top)
 	}
 	for at := top; at > l.next; {
-		if at--; s.places[at] == 0 {
+		if at--; s.slots[at] == 0 {
 			continue
 		}
 		highest = max(highest, s.version(id-1, at))
-		if !visit(step{s.places[at] - 1, n, id}) {
+		if !visit(step{s.slots[at] - 1, n, id}) {
 			return false
 		}
 	}
@@ -234,21 +234,21 @@ func (s *sweep) leftOn(n node, id, top uint32, visit func(step) bool) bool {
 		if r.version >= highest {
 			break
 		}
-		if !s.audits.out[r.audit] && !visitAudit(r.audit) {
+		if !s.audits.excluded[r.audit] && !visitAudit(r.audit) {
 			return false
 		}
 	}
 	return s.pending(l, visitAudit)
 }
 
-// pending visits the audits of a lane's present version that were not passed,
+// pending visits the audits of a accountProgress's present version that were not passed,
 // until visit returns false, and then returns false. They are among the last
 // that were released.
-func (s *sweep) pending(l *lane, visit func(audit uint32) bool) bool {
+func (s *topologicalSort) pending(l *accountProgress, visit func(audit uint32) bool) bool {
 	for left, i := l.pending, l.reading; left > 0; {
 		i--
 		audit := s.j.audits.readings[s.audits.index[i]].audit
-		if s.audits.out[audit] || s.done[audit] {
+		if s.audits.excluded[audit] || s.done[audit] {
 			continue
 		}
 		left--
@@ -260,12 +260,12 @@ func (s *sweep) pending(l *lane, visit func(audit uint32) bool) bool {
 }
 
 // before visits what comes right before a node, until visit returns false.
-func (s *sweep) before(n node, visit func(step) bool) {
+func (s *topologicalSort) before(n node, visit func(step) bool) {
 	if s.isAudit(n) {
 		for _, r := range s.j.audits.of(n - s.j.entries.len()) {
 			room := int64(s.bounds[r.account] - s.bounds[r.account-1])
 			at := s.previous(r.account, s.bounds[r.account-1]+uint32(min(r.version, room)))
-			if at >= 0 && !visit(step{s.places[at] - 1, n, r.account}) {
+			if at >= 0 && !visit(step{s.slots[at] - 1, n, r.account}) {
 				return
 			}
 		}
@@ -273,7 +273,7 @@ func (s *sweep) before(n node, visit func(step) bool) {
 	}
 	e := s.j.entries.at(n)
 	for side := range sides {
-		at, ok := s.linked(n, e, side)
+		at, ok := s.ownSlot(n, e, side)
 		if !ok {
 			continue
 		}
@@ -281,7 +281,7 @@ func (s *sweep) before(n node, visit func(step) bool) {
 		from := int64(0)
 		if previous := s.previous(id, at); previous >= 0 {
 			from = s.version(id-1, uint32(previous))
-			if !visit(step{s.places[previous] - 1, n, id}) {
+			if !visit(step{s.slots[previous] - 1, n, id}) {
 				return
 			}
 		}
@@ -293,11 +293,11 @@ func (s *sweep) before(n node, visit func(step) bool) {
 	}
 }
 
-// previous is the last place of an account, by id, before one that is taken;
+// previous is the last filled slot of an account, by id, before a given one;
 // -1 if there is none.
-func (c *chains) previous(id, at uint32) int64 {
+func (c *versionOrder) previous(id, at uint32) int64 {
 	for at > c.bounds[id-1] {
-		if at--; c.places[at] != 0 {
+		if at--; c.slots[at] != 0 {
 			return int64(at)
 		}
 	}
@@ -306,13 +306,13 @@ func (c *chains) previous(id, at uint32) int64 {
 
 // between visits the audits that read an account, by id, at a version from
 // one up to another, until visit returns false, and then returns false.
-func (a *auditing) between(id uint32, from, to int64, visit func(audit uint32) bool) bool {
+func (a *auditCheck) between(id uint32, from, to int64, visit func(audit uint32) bool) bool {
 	all := a.index[a.start[id-1]:a.start[id]]
 	i, _ := slices.BinarySearchFunc(all, from, func(n uint32, version int64) int {
 		return cmp.Compare(a.audits.readings[n].version, version)
 	})
 	for ; i < len(all) && a.audits.readings[all[i]].version < to; i++ {
-		if audit := a.audits.readings[all[i]].audit; !a.out[audit] && !visit(audit) {
+		if audit := a.audits.readings[all[i]].audit; !a.excluded[audit] && !visit(audit) {
 			return false
 		}
 	}

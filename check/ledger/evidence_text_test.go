@@ -8,7 +8,7 @@ import (
 	"assay/check"
 )
 
-// What was looked at is said with figures.
+// What was looked at is parts with figures.
 func TestDetailsCountWhatWasJudged(t *testing.T) {
 	s := story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9).but(unheard), give(3, 1, 4, 1, 0, 9).but(unknown),
 		read(10, 20, 1, 2, 2, 2), readAll(10, 20, 6, 6000, 6)}
@@ -27,13 +27,13 @@ func TestDetailsCountWhatWasJudged(t *testing.T) {
 func TestOneKindOfAuditAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		audit   deed
-		change  func(*Books)
+		change  func(*Config)
 		verdict check.Verdict
 	}{
-		"partial, wrong": {read(10, 20, 1, 1, 2, 0), func(b *Books) { b.FullAuditKind = 0 }, check.Violated},
-		"partial":        {read(10, 20, 1, 1, 2, 1), func(b *Books) { b.FullAuditKind = 0 }, check.Valid},
-		"full, wrong":    {readAll(10, 20, 6, 6000, 0), func(b *Books) { b.AuditKind, b.Audited = 0, nil }, check.Violated},
-		"full":           {readAll(10, 20, 6, 6000, 2), func(b *Books) { b.AuditKind, b.Audited = 0, nil }, check.Valid},
+		"partial, wrong": {read(10, 20, 1, 1, 2, 0), func(b *Config) { b.FullAuditKind = 0 }, check.Violated},
+		"partial":        {read(10, 20, 1, 1, 2, 1), func(b *Config) { b.FullAuditKind = 0 }, check.Valid},
+		"full, wrong":    {readAll(10, 20, 6, 6000, 0), func(b *Config) { b.AuditKind, b.Audited = 0, nil }, check.Violated},
+		"full":           {readAll(10, 20, 6, 6000, 2), func(b *Config) { b.AuditKind, b.Audited = 0, nil }, check.Valid},
 	} {
 		r := story{give(1, 1, 2, 1, 0, 9), c.audit}.run()
 		c.change(&r.books)

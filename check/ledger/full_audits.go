@@ -11,14 +11,14 @@ import (
 
 // judgeFull judges the audits of all accounts, each for the first thing that
 // is wrong with it.
-func (a *auditing) judgeFull() {
+func (a *auditCheck) judgeFull() {
 	full := a.j.audits.full
 	if len(full) == 0 {
 		return
 	}
-	var loaded adder
-	for id := int64(1); id <= a.j.books.Accounts; id++ {
-		loaded.add(a.j.books.Opening(id))
+	var loaded bigSum
+	for id := int64(1); id <= a.j.config.Accounts; id++ {
+		loaded.add(a.j.config.Opening(id))
 	}
 	var seeable []limits
 	if a.sound() {
@@ -27,12 +27,12 @@ func (a *auditing) judgeFull() {
 	for n := range full {
 		x := &full[n]
 		switch off := new(big.Int).Sub(big.NewInt(x.balance), loaded.value()); {
-		case x.count != a.j.books.Accounts:
-			a.seen.add(KindAuditCount, func() check.Evidence {
-				return x.evidence(fmt.Sprintf("found %s where %s loaded", check.Counted(x.count, "account", "accounts"), check.Counted(a.j.books.Accounts, "was", "were")))
+		case x.count != a.j.config.Accounts:
+			a.found.add(KindAuditCount, func() check.Evidence {
+				return x.evidence(fmt.Sprintf("found %s where %s loaded", check.Counted(x.count, "account", "accounts"), check.Counted(a.j.config.Accounts, "was", "were")))
 			})
 		case off.Sign() != 0:
-			a.seen.add(KindAuditSum, func() check.Evidence {
+			a.found.add(KindAuditSum, func() check.Evidence {
 				e := x.evidence(fmt.Sprintf("found %d in all accounts where %v were loaded: off by %v (read skew, if no money is missing in the end)",
 					x.balance, loaded.value(), off))
 				if off.IsInt64() {
@@ -59,24 +59,24 @@ func (x *fullAudit) evidence(found string) check.Evidence {
 // had been started before it ended.
 type limits struct{ least, most int64 }
 
-// judgeVersions holds the sum of the versions against the transfers, each of
+// judgeVersions compares the sum of the versions with the transfers, each of
 // which raises it by two.
-func (a *auditing) judgeVersions(x *fullAudit, can limits) {
+func (a *auditCheck) judgeVersions(x *fullAudit, can limits) {
 	rows := int64(a.j.entries.len())
 	switch saw := x.version / 2; {
 	case x.version%2 != 0 || x.version < 0 || saw > rows:
-		a.seen.add(KindAuditVersions, func() check.Evidence {
+		a.found.add(KindAuditVersions, func() check.Evidence {
 			return x.evidence(fmt.Sprintf("found versions that add up to %d; each of %s transfers adds two", x.version, check.Count(rows)))
 		})
 	case saw < can.least:
-		a.seen.add(KindStaleRead, func() check.Evidence {
+		a.found.add(KindStaleRead, func() check.Evidence {
 			e := x.evidence(fmt.Sprintf("saw %s, though %s had been acknowledged when it was started at %s",
 				check.Counted(saw, "transfer", "transfers"), check.Count(can.least), seconds(x.first)))
 			e.Fields["saw"], e.Fields["acknowledged"] = saw, can.least
 			return e
 		})
 	case saw > can.most:
-		a.seen.add(KindFutureRead, func() check.Evidence {
+		a.found.add(KindFutureRead, func() check.Evidence {
 			e := x.evidence(fmt.Sprintf("saw %s, though only %s had been started when it ended at %s",
 				check.Counted(saw, "transfer", "transfers"), check.Count(can.most), seconds(x.end)))
 			e.Fields["saw"], e.Fields["started"] = saw, can.most
@@ -86,7 +86,7 @@ func (a *auditing) judgeVersions(x *fullAudit, can limits) {
 }
 
 // limits returns those of each full audit.
-func (a *auditing) limits() []limits {
+func (a *auditCheck) limits() []limits {
 	full := a.j.audits.full
 	byFirst, byEnd := make([]int, len(full)), make([]int, len(full))
 	for n := range full {

@@ -6,22 +6,22 @@ import (
 	"assay/history"
 )
 
-// partOps operations share a part: 20 bytes an operation, made when the first
+// timesOps operations share one opTimes: 20 bytes an operation, made when the first
 // of them is committed or unknown, so that a client that does little costs
 // little.
-const partOps = 256
+const timesOps = 256
 
-// part is when 256 consecutive operations of one client ran, and with which
+// opTimes is when 256 consecutive operations of one client ran, and with which
 // balances they were acknowledged.
-type part struct {
+type opTimes struct {
 	// first is when the operation was first started, nanoseconds; 0, the start
 	// of the run, if that is not known.
-	first [partOps]int64
-	took  [partOps]duration
-	// told are the lowest 32 bits of the balances of the source and the
-	// destination as acknowledged. They tell any two balances apart that
-	// differ by less than 2^32.
-	told [partOps][2]uint32
+	first [timesOps]int64
+	took  [timesOps]duration
+	// balances are the lowest 32 bits of the balances of the source and the
+	// destination as acknowledged. They distinguish any two balances that differ
+	// by less than 2^32.
+	balances [timesOps][2]uint32
 }
 
 // duration is how long an operation took until it was acknowledged: 0 if it
@@ -52,37 +52,37 @@ func (d duration) ns() int64 {
 	return int64(d&^coarse) * 1e6
 }
 
-// clock keeps the times of a transfer that may have had an effect, and what
+// setTimes keeps the times of a transfer that may have had an effect, and what
 // was acknowledged with it.
-func (b *block) clock(i int, op *history.Op) {
+func (b *block) setTimes(i int, op *history.Op) {
 	if op.Last && (op.Final == history.Rejected || op.Final == history.Failed) {
 		return
 	}
-	p := b.parts[i/partOps]
+	p := b.times[i/timesOps]
 	if p == nil {
-		p = new(part)
-		b.parts[i/partOps] = p
+		p = new(opTimes)
+		b.times[i/timesOps] = p
 	}
-	i %= partOps
+	i %= timesOps
 	p.first[i] = op.First
 	if !op.Last || op.Final != history.Committed {
 		return
 	}
 	p.took[i] = newDuration(op.End - op.First)
 	if len(op.Values) >= 4 {
-		p.told[i] = [2]uint32{uint32(op.Values[0]), uint32(op.Values[2])}
+		p.balances[i] = [2]uint32{uint32(op.Values[0]), uint32(op.Values[2])}
 	}
 }
 
 // span is when the operation was first started and when it was acknowledged.
 // What is not known is as wide as it can be.
 func (b *block) span(i int) (first, end int64) {
-	p := b.parts[i/partOps]
+	p := b.times[i/timesOps]
 	if p == nil {
 		return math.MinInt64, math.MaxInt64
 	}
-	first = p.first[i%partOps]
-	took := p.took[i%partOps]
+	first = p.first[i%timesOps]
+	took := p.took[i%timesOps]
 	if took == 0 || took.ns() > math.MaxInt64-max(first, 0) {
 		return first, math.MaxInt64
 	}

@@ -14,7 +14,7 @@ import (
 // compared one by one.
 const compareRoom = 1 << 18
 
-// comparison holds one replica after the other against the primary.
+// comparison compares one replica after the other with the primary.
 type comparison struct {
 	primary State
 	sums    *sums
@@ -53,7 +53,7 @@ func (c *comparison) compare() error {
 		}
 	}
 	if len(named) > 0 {
-		if err := c.name(named); err != nil {
+		if err := c.compareItems(named); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func (c *comparison) compare() error {
 	return nil
 }
 
-// count adds what is not told one by one.
+// count adds what is not listed one by one.
 func (c *comparison) count(kind string, n int64, what string) {
 	c.found.addMany(kind, n, func() check.Evidence {
 		return check.Evidence{
@@ -75,7 +75,7 @@ func (c *comparison) count(kind string, n int64, what string) {
 }
 
 // name compares the items of some groups one by one.
-func (c *comparison) name(groups map[int]bool) error {
+func (c *comparison) compareItems(groups map[int]bool) error {
 	here, there := map[key][]item{}, map[key][]item{}
 	err := visit(c.primary, groups, func(x item) { here[x.key] = append(here[x.key], x) })
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *comparison) name(groups map[int]bool) error {
 		}
 	})
 	for _, k := range keys {
-		c.tell(here[k], there[k])
+		c.addDifference(here[k], there[k])
 	}
 	return nil
 }
@@ -127,13 +127,13 @@ func visit(s State, groups map[int]bool, keep func(item)) error {
 		func(r Row) { visit(rowItem(r)) })
 }
 
-// tell tells what differs of one id: the items that only the primary has, and
+// addDifference reports what differs of one id: the items that only the primary has, and
 // those that only the replica has.
-func (c *comparison) tell(here, there []item) {
+func (c *comparison) addDifference(here, there []item) {
 	both := min(len(here), len(there))
 	for i := range both {
 		c.add(kindOf(here[i], kindDifferentRow, kindDifferentAccount), here[i], fmt.Sprintf("%s on the primary and %s on replica %s",
-			c.describe(here[i]), content(there[i]), c.replica.Name))
+			c.describe(here[i]), describeContent(there[i]), c.replica.Name))
 	}
 	for _, x := range here[both:] {
 		c.add(kindMissingOnReplica, x, fmt.Sprintf("%s on the primary and missing on replica %s", c.describe(x), c.replica.Name))
@@ -160,7 +160,7 @@ func (c *comparison) add(kind string, x item, text string) {
 	})
 }
 
-// describe names an item and says what it holds.
+// describe names an item and its content.
 func (c *comparison) describe(x item) string {
 	name := fmt.Sprintf("account %d is", x.id)
 	if x.row {
@@ -169,7 +169,7 @@ func (c *comparison) describe(x item) string {
 			name = fmt.Sprintf("transfer %d, which ended as %v, is", x.id, outcome)
 		}
 	}
-	return name + " " + content(x)
+	return name + " " + describeContent(x)
 }
 
 func (c *comparison) known(id int64) (history.Outcome, bool) {
@@ -179,7 +179,7 @@ func (c *comparison) known(id int64) (history.Outcome, bool) {
 	return c.outcome(id)
 }
 
-func content(x item) string {
+func describeContent(x item) string {
 	v := x.content
 	if !x.row {
 		return fmt.Sprintf("%d at version %d", v[0], v[1])

@@ -138,7 +138,7 @@ func TestAForeignRowExcusesItsAccountsOnly(t *testing.T) {
 	}
 }
 
-// Books may name an account that was never loaded; the other side still counts.
+// Config may name an account that was never loaded; the other side still counts.
 func TestTransfersWithAnAccountThatIsNotThere(t *testing.T) {
 	for _, account := range []int64{storyAccounts + 1, 99, 0, -1, math.MaxInt64} {
 		for version, want := range map[int64]string{1: "", 2: "order:missing-version"} {
@@ -179,7 +179,7 @@ func TestEntriesAreBounded(t *testing.T) {
 		j := story{give(1, 1, 2, 1, 0, 9)}.run().judge(t)
 		j.entries.chunks = c.chunks
 		before := j.entries.len()
-		j.enter(Row{1, 1, 2, 5, 1, 1}, &block{number: c.number}, 7)
+		j.addEntry(Row{1, 1, 2, 5, 1, 1}, &block{number: c.number}, 7)
 		added := j.entries.len() - before
 		if j.entries.tooMany != c.tooMany || int64(added) != 1-c.tooMany {
 			t.Errorf("%s: %d too many, %d added", name, j.entries.tooMany, added)
