@@ -122,7 +122,7 @@ func TestReadingsAreJudgedExactly(t *testing.T) {
 // A row that no client can have made excuses only the accounts that it names;
 // what transfer its id would be says nothing.
 func TestAForeignRowExcusesItsAccountsOnly(t *testing.T) {
-	gap := story{give(1, 1, 3, 1, 0, 9), give(1, 3, 3, 2, 0, 9).but(unheard)}
+	gap := testHistory{give(1, 1, 3, 1, 0, 9), give(1, 3, 3, 2, 0, 9).but(unheard)}
 	for account, want := range map[int64]string{1: "", 5: "order:missing-version"} {
 		r := gap.run()
 		if s, _, _ := r.books.Expect(-5); s != 1 {
@@ -142,7 +142,7 @@ func TestAForeignRowExcusesItsAccountsOnly(t *testing.T) {
 func TestTransfersWithAnAccountThatIsNotThere(t *testing.T) {
 	for _, account := range []int64{storyAccounts + 1, 99, 0, -1, math.MaxInt64} {
 		for version, want := range map[int64]string{1: "", 2: "order:missing-version"} {
-			r := story{give(account, 1, 2, version, 0, 9), give(3, 1, account, 1, 0, 9), read(10, 20, 3, 1)}.run()
+			r := testHistory{give(account, 1, 2, version, 0, 9), give(3, 1, account, 1, 0, 9), read(10, 20, 3, 1)}.run()
 			results := r.results(t)
 			delete(results, "accounts")
 			if got := convictions(results); got != want {
@@ -155,7 +155,7 @@ func TestTransfersWithAnAccountThatIsNotThere(t *testing.T) {
 // Nor does one of them keep a way from being told.
 func TestAWayBesideAnAccountThatIsNotThere(t *testing.T) {
 	for _, account := range []int64{99, 4} {
-		got := story{give(account, 1, 1, 2, 0, 9), give(3, 1, 1, 1, 10, 20)}.run().results(t)["order"]
+		got := testHistory{give(account, 1, 1, 2, 0, 9), give(3, 1, 1, 1, 10, 20)}.run().results(t)["order"]
 		if got.Found != 1 || got.Evidence[0].Kind != KindStaleOrder || got.Evidence[0].Fields["steps"] != 1 {
 			t.Errorf("account %d: %v", account, got)
 		}
@@ -176,7 +176,7 @@ func TestEntriesAreBounded(t *testing.T) {
 		"all blocks":         {nil, maxBlocks, 1},
 		"all blocks but one": {nil, maxBlocks - 1, 0},
 	} {
-		j := story{give(1, 1, 2, 1, 0, 9)}.run().judge(t)
+		j := testHistory{give(1, 1, 2, 1, 0, 9)}.run().judge(t)
 		j.entries.chunks = c.chunks
 		before := j.entries.len()
 		j.addEntry(Row{1, 1, 2, 5, 1, 1}, &block{number: c.number}, 7)

@@ -10,7 +10,7 @@ import (
 
 // What was looked at is parts with figures.
 func TestDetailsCountWhatWasJudged(t *testing.T) {
-	s := story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9).but(unheard), give(3, 1, 4, 1, 0, 9).but(unknown),
+	s := testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9).but(unheard), give(3, 1, 4, 1, 0, 9).but(unknown),
 		read(10, 20, 1, 2, 2, 2), readAll(10, 20, 6, 6000, 6)}
 	results := s.run().results(t)
 	for name, want := range map[string]string{
@@ -26,7 +26,7 @@ func TestDetailsCountWhatWasJudged(t *testing.T) {
 // Each kind of audit is judged if it is the only one.
 func TestOneKindOfAuditAlone(t *testing.T) {
 	for name, c := range map[string]struct {
-		audit   deed
+		audit   testOp
 		change  func(*Config)
 		verdict check.Verdict
 	}{
@@ -35,14 +35,14 @@ func TestOneKindOfAuditAlone(t *testing.T) {
 		"full, wrong":    {readAll(10, 20, 6, 6000, 0), func(b *Config) { b.AuditKind, b.Audited = 0, nil }, check.Violated},
 		"full":           {readAll(10, 20, 6, 6000, 2), func(b *Config) { b.AuditKind, b.Audited = 0, nil }, check.Valid},
 	} {
-		r := story{give(1, 1, 2, 1, 0, 9), c.audit}.run()
+		r := testHistory{give(1, 1, 2, 1, 0, 9), c.audit}.run()
 		c.change(&r.books)
 		results := r.judge(t).Results()
 		if last := results[len(results)-1]; len(results) != 5 || last.Name != "snapshots" || last.Verdict != c.verdict {
 			t.Errorf("%s: %v", name, results)
 		}
 	}
-	r := story{give(1, 1, 2, 1, 0, 9)}.run()
+	r := testHistory{give(1, 1, 2, 1, 0, 9)}.run()
 	r.books.AuditKind, r.books.FullAuditKind = 0, 0
 	if results := r.judge(t).Results(); len(results) != 4 {
 		t.Errorf("without audits: %v", results)
@@ -51,7 +51,7 @@ func TestOneKindOfAuditAlone(t *testing.T) {
 
 // The fields say what was read and what should have been.
 func TestFieldsOfWrongReadings(t *testing.T) {
-	s := story{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1).but(func(d *deed) { d.told = map[int]int64{0: 7} })}
+	s := testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1).but(func(d *testOp) { d.told = map[int]int64{0: 7} })}
 	got := s.run().results(t)["snapshots"].Evidence
 	want := map[string]int64{"client": 1, "operation": 0, "account": 1, "version": 1, "balance": 1002, "expected": 995}
 	if len(got) != 1 || got[0].Kind != KindDirtyRead || !maps.Equal(got[0].Fields, want) {
@@ -63,7 +63,7 @@ func TestFieldsOfWrongReadings(t *testing.T) {
 // told too, unless that transfer began after it.
 func TestAnAuditBesideAStaleOrder(t *testing.T) {
 	for _, c := range []struct {
-		audit deed
+		audit testOp
 		found int64
 	}{
 		{read(30, 40, 1, 1), 1}, // it began last and missed what ended at 9
@@ -71,7 +71,7 @@ func TestAnAuditBesideAStaleOrder(t *testing.T) {
 		{read(10, 40, 1, 1), 0}, // it began with the transfer that is told
 		{read(9, 40, 1, 1), 0},
 	} {
-		s := story{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 1, 10, 20), c.audit}
+		s := testHistory{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 1, 10, 20), c.audit}
 		results := s.run().results(t)
 		if order, snapshots := results["order"], results["snapshots"]; order.Found != 1 || !has(order, KindStaleOrder) ||
 			snapshots.Found != c.found || has(snapshots, KindStaleRead) != (c.found > 0) {
@@ -86,14 +86,14 @@ func TestTheWayDoesNotLeadOverAWrongAudit(t *testing.T) {
 	saw := read(15, 30, 1, 1, 4, 0)
 	wrong := read(15, 30, 1, 1, 3, 0)
 	for name, c := range map[string]struct {
-		second deed
+		second testOp
 		steps  int64
 	}{
 		"right": {wrong, 2},
-		"wrong": {wrong.but(func(d *deed) { d.told = map[int]int64{0: 7} }), 3},
+		"wrong": {wrong.but(func(d *testOp) { d.told = map[int]int64{0: 7} }), 3},
 	} {
 		var found []string
-		for _, e := range (story{late, early, between, saw, c.second}).run().results(t)["snapshots"].Evidence {
+		for _, e := range (testHistory{late, early, between, saw, c.second}).run().results(t)["snapshots"].Evidence {
 			if found = append(found, e.Kind); e.Kind == KindStaleOrder && e.Fields["steps"] != c.steps {
 				t.Errorf("%s: %d steps, want %d: %s", name, e.Fields["steps"], c.steps, e.Text)
 			}

@@ -6,8 +6,8 @@ import (
 	"assay/check"
 )
 
-// limited judges a story with limits of its searches.
-func (s story) limited(t *testing.T, steps, looks int64) (order, snapshots check.Result) {
+// limited judges a testHistory with limits of its searches.
+func (s testHistory) limited(t *testing.T, steps, looks int64) (order, snapshots check.Result) {
 	t.Helper()
 	j := s.run().judge(t)
 	c := newVersionOrder(j, newFindings(orderKinds))
@@ -22,9 +22,9 @@ func (s story) limited(t *testing.T, steps, looks int64) (order, snapshots check
 // leaves no snapshots valid.
 func TestSnapshotsAfterASearchThatWasGivenUp(t *testing.T) {
 	const reason = "the transfers have no order that audits could be compared with"
-	knot := story{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), read(5, 9, 5, 0)}
-	fork := story{give(1, 1, 2, 1, 0, 99), give(3, 1, 4, 1, 0, 99), read(0, 99, 1, 1, 3, 0), read(0, 99, 2, 0, 4, 1)}
-	for name, s := range map[string]story{"transfers": knot, "audits": fork} {
+	knot := testHistory{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), read(5, 9, 5, 0)}
+	fork := testHistory{give(1, 1, 2, 1, 0, 99), give(3, 1, 4, 1, 0, 99), read(0, 99, 1, 1, 3, 0), read(0, 99, 2, 0, 4, 1)}
+	for name, s := range map[string]testHistory{"transfers": knot, "audits": fork} {
 		if _, r := s.limited(t, 1, maxSortVisits); r.Verdict != check.Unknown || r.Detail != reason || r.Found != 0 {
 			t.Errorf("%s: %v: %s", name, r.Verdict, r.Detail)
 		}
@@ -40,7 +40,7 @@ func TestSnapshotsAfterASearchThatWasGivenUp(t *testing.T) {
 // The order that audits are compared with has no cycle; one that is left is not theirs.
 func TestAuditsAreNotBlamedForTheTransfers(t *testing.T) {
 	for _, knot := range []bool{true, false} {
-		s := story{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), read(5, 9, 1, 0)}
+		s := testHistory{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), read(5, 9, 1, 0)}
 		if !knot {
 			s[1].versions, s[0].versions = [2]int64{1, 1}, [2]int64{2, 2}
 		}
@@ -59,7 +59,7 @@ func TestAuditsAreNotBlamedForTheTransfers(t *testing.T) {
 func TestTheSearchForShortCyclesIsBounded(t *testing.T) {
 	// What is in the way of 1 is 2, of that 3, of that 1; but 0 and 3 are a
 	// shorter cycle.
-	s := story{give(1, 2, 2, 2, 0, 9), give(1, 1, 5, 2, 0, 9), give(5, 1, 2, 3, 0, 9), give(2, 1, 1, 3, 0, 9)}
+	s := testHistory{give(1, 2, 2, 2, 0, 9), give(1, 1, 5, 2, 0, 9), give(5, 1, 2, 3, 0, 9), give(2, 1, 1, 3, 0, 9)}
 	steps := func(looks int64) (told, left int64) {
 		c := newVersionOrder(s.run().judge(t), newFindings(orderKinds))
 		c.visits = looks
@@ -107,7 +107,7 @@ func TestRoomForVersions(t *testing.T) {
 		{15, true, 2 + 1},
 		{1, true, 1 + 1},
 	} {
-		r := story{give(1, c.version, 2, 1, 0, 9)}.run()
+		r := testHistory{give(1, c.version, 2, 1, 0, 9)}.run()
 		if !c.whole {
 			r = r.without(Journal)
 		}

@@ -8,97 +8,97 @@ import (
 	"assay/history"
 )
 
-func unknown(d *deed) { d.outcome = history.Unknown }
-func unheard(d *deed) { d.unheard = true }
+func unknown(d *testOp) { d.outcome = history.Unknown }
+func unheard(d *testOp) { d.unheard = true }
 
 func TestOrderTales(t *testing.T) {
 	judgeTales(t, []tale{
 		{"a version given twice",
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9), give(1, 2, 4, 1, 0, 9).but(unheard)},
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9).but(unheard)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9), give(1, 2, 4, 1, 0, 9).but(unheard)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9).but(unheard)},
 			"order:lost-update",
 			"transfer 1099511627776 (client 1, operation 0) and transfer 2199023255552 (client 2, operation 0) both gave account 1 version 2: one of the two updates is lost"},
 		{"a version given twice, and more after it",
-			story{give(1, 1, 2, 1, 0, 9), give(1, 1, 3, 1, 0, 9), give(1, 2, 4, 1, 0, 9), give(1, 3, 5, 1, 0, 9)},
-			story{give(1, 1, 2, 1, 0, 9), give(1, 4, 3, 1, 0, 9), give(1, 2, 4, 1, 0, 9), give(1, 3, 5, 1, 0, 9)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 1, 3, 1, 0, 9), give(1, 2, 4, 1, 0, 9), give(1, 3, 5, 1, 0, 9)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 4, 3, 1, 0, 9), give(1, 2, 4, 1, 0, 9), give(1, 3, 5, 1, 0, 9)},
 			"order:lost-update", "both gave account 1 version 1"},
 		{"a version missing",
-			story{give(1, 1, 2, 1, 0, 9), give(1, 3, 3, 1, 0, 9).but(unheard)},
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(unheard)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 3, 3, 1, 0, 9).but(unheard)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(unheard)},
 			"order:missing-version", "no journal row gave account 1 version 2, though transfer 1099511627776 (client 1, operation 0) gave it version 3"},
 		{"the first versions missing",
-			story{give(1, 3, 2, 1, 0, 9), give(1, 4, 2, 2, 0, 9)},
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9)},
+			testHistory{give(1, 3, 2, 1, 0, 9), give(1, 4, 2, 2, 0, 9)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9)},
 			"order:missing-version", "gave account 1 any of the versions 1 to 2"},
 		{"version nought",
-			story{give(1, 0, 2, 1, 0, 9), give(1, 1, 2, 2, 0, 9)},
-			story{give(1, 2, 2, 2, 0, 9), give(1, 1, 2, 1, 0, 9)},
+			testHistory{give(1, 0, 2, 1, 0, 9), give(1, 1, 2, 2, 0, 9)},
+			testHistory{give(1, 2, 2, 2, 0, 9), give(1, 1, 2, 1, 0, 9)},
 			"order:impossible-version", "gave account 1 version 0; versions count from 1"},
 		{"a version beyond all rows",
-			story{give(1, 1, 2, 1, 0, 9), give(1, 5, 2, 2, 0, 9)},
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 5, 2, 2, 0, 9)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9)},
 			"order:impossible-version", "gave account 1 version 5, but only 2 journal rows touch it"},
 		{"a gap, and a version beyond all rows",
-			story{give(1, 1, 2, 1, 0, 9), give(1, 3, 2, 2, 0, 9), give(1, 50, 2, 3, 0, 9)},
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9), give(1, 3, 2, 3, 0, 9)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 3, 2, 2, 0, 9), give(1, 50, 2, 3, 0, 9)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9), give(1, 3, 2, 3, 0, 9)},
 			"order:impossible-version", "version 50"},
 		{"two transfers in opposite orders",
-			story{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9)},
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9)},
+			testHistory{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9)},
 			"order:dirty-write",
 			"2 transfers each come before the next and the last before the first (dirty write, G0): "},
 		{"three transfers in a ring",
-			story{give(1, 1, 2, 2, 0, 9), give(2, 1, 3, 2, 0, 9), give(3, 1, 1, 2, 0, 9)},
-			story{give(1, 1, 2, 2, 0, 9), give(2, 1, 3, 2, 0, 9), give(3, 1, 1, 0, 0, 9).but(func(d *deed) { d.source, d.destination, d.versions = 4, 3, [2]int64{1, 1} })},
+			testHistory{give(1, 1, 2, 2, 0, 9), give(2, 1, 3, 2, 0, 9), give(3, 1, 1, 2, 0, 9)},
+			testHistory{give(1, 1, 2, 2, 0, 9), give(2, 1, 3, 2, 0, 9), give(3, 1, 1, 0, 0, 9).but(func(d *testOp) { d.source, d.destination, d.versions = 4, 3, [2]int64{1, 1} })},
 			"order:dirty-write", "3 transfers"},
 		{"opposite orders, with others between on one account",
-			story{give(1, 1, 2, 4, 0, 9), give(1, 2, 2, 1, 0, 9), give(3, 1, 2, 2, 0, 9), give(3, 2, 2, 3, 0, 9)},
-			story{give(1, 2, 2, 4, 0, 9), give(1, 1, 2, 1, 0, 9), give(3, 1, 2, 2, 0, 9), give(3, 2, 2, 3, 0, 9)},
+			testHistory{give(1, 1, 2, 4, 0, 9), give(1, 2, 2, 1, 0, 9), give(3, 1, 2, 2, 0, 9), give(3, 2, 2, 3, 0, 9)},
+			testHistory{give(1, 2, 2, 4, 0, 9), give(1, 1, 2, 1, 0, 9), give(3, 1, 2, 2, 0, 9), give(3, 2, 2, 3, 0, 9)},
 			"order:dirty-write", "2 transfers"},
 		{"acknowledged before it started, on one account",
-			story{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 1, 10, 20)},
-			story{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 1, 9, 20)},
+			testHistory{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 1, 10, 20)},
+			testHistory{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 1, 9, 20)},
 			"order:stale-order", "transfer 0 (client 0, operation 0) had ended at 0.000000 s when transfer 1099511627776 (client 1, operation 0) was started at 0.000000 s, and yet comes after it: " +
 				"transfer 1099511627776 gave account 1 version 1 and transfer 0 gave it version 2"},
 		{"over another one, which was in flight all the time",
-			story{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 2, 5, 15), give(3, 1, 4, 1, 10, 20)},
-			story{give(1, 2, 2, 1, 0, 10), give(1, 1, 3, 2, 5, 15), give(3, 1, 4, 1, 10, 20)},
+			testHistory{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 2, 5, 15), give(3, 1, 4, 1, 10, 20)},
+			testHistory{give(1, 2, 2, 1, 0, 10), give(1, 1, 3, 2, 5, 15), give(3, 1, 4, 1, 10, 20)},
 			"order:stale-order", "transfer 2199023255552 gave account 3 version 1 and transfer 1099511627776 (client 1, operation 0) gave it version 2; transfer 1099511627776 gave account 1 version 1"},
 		{"before the run began",
-			story{give(1, 2, 2, 1, -50, -40), give(1, 1, 3, 1, -30, -20)},
-			story{give(1, 2, 2, 1, -50, -30), give(1, 1, 3, 1, -30, -20)},
+			testHistory{give(1, 2, 2, 1, -50, -40), give(1, 1, 3, 1, -30, -20)},
+			testHistory{give(1, 2, 2, 1, -50, -30), give(1, 1, 3, 1, -30, -20)},
 			"order:stale-order", "transfer 1099511627776 gave account 1 version 1 and transfer 0 gave it version 2"},
 		{"over one whose end nobody saw",
-			story{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 2, 5, 6).but(unknown), give(3, 1, 4, 1, 10, 20)},
-			story{give(1, 2, 2, 1, 0, 9).but(unknown), give(1, 1, 3, 2, 5, 6).but(unknown), give(3, 1, 4, 1, 10, 20)},
+			testHistory{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 2, 5, 6).but(unknown), give(3, 1, 4, 1, 10, 20)},
+			testHistory{give(1, 2, 2, 1, 0, 9).but(unknown), give(1, 1, 3, 2, 5, 6).but(unknown), give(3, 1, 4, 1, 10, 20)},
 			"order:stale-order", "gave account 3 version 1"},
 		{"over one without a record",
-			story{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 2, 5, 6).but(func(d *deed) { d.unrecorded = true }), give(3, 1, 4, 1, 10, 20)},
-			story{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 2, 5, 6), give(3, 1, 4, 1, 10, 20).but(func(d *deed) { d.unrecorded = true })},
+			testHistory{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 2, 5, 6).but(func(d *testOp) { d.unrecorded = true }), give(3, 1, 4, 1, 10, 20)},
+			testHistory{give(1, 2, 2, 1, 0, 9), give(1, 1, 3, 2, 5, 6), give(3, 1, 4, 1, 10, 20).but(func(d *testOp) { d.unrecorded = true })},
 			"order:stale-order", "gave account 3 version 1"},
 		{"one that came much too early is told once",
-			story{give(1, 2, 2, 1, 0, 1), give(1, 3, 3, 1, 2, 3), give(1, 4, 4, 1, 4, 5), give(1, 1, 5, 1, 10, 20)},
-			story{give(1, 2, 2, 1, 0, 10), give(1, 3, 3, 1, 2, 10), give(1, 4, 4, 1, 4, 10), give(1, 1, 5, 1, 10, 20)},
+			testHistory{give(1, 2, 2, 1, 0, 1), give(1, 3, 3, 1, 2, 3), give(1, 4, 4, 1, 4, 5), give(1, 1, 5, 1, 10, 20)},
+			testHistory{give(1, 2, 2, 1, 0, 10), give(1, 3, 3, 1, 2, 10), give(1, 4, 4, 1, 4, 10), give(1, 1, 5, 1, 10, 20)},
 			"order:stale-order", "version 2"},
 		{"a balance acknowledged otherwise",
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(func(d *deed) { d.told = map[int]int64{0: 7} }), give(1, 3, 4, 1, 0, 9)},
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(func(d *deed) { d.unheard = true }), give(1, 3, 4, 1, 0, 9)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(func(d *testOp) { d.told = map[int]int64{0: 7} }), give(1, 3, 4, 1, 0, 9)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(func(d *testOp) { d.unheard = true }), give(1, 3, 4, 1, 0, 9)},
 			"order:acknowledged-balance", "was acknowledged with 997 in account 1 at version 2; the 1 version before and the transfer make it 990: off by 7"},
 		{"all balances from one on acknowledged otherwise",
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(func(d *deed) { d.told = map[int]int64{0: 7} }),
-				give(1, 3, 4, 1, 0, 9).but(func(d *deed) { d.told = map[int]int64{0: 7} }), give(1, 4, 4, 2, 0, 9).but(func(d *deed) { d.told = map[int]int64{0: 7} })},
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9), give(1, 4, 4, 2, 0, 9)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(func(d *testOp) { d.told = map[int]int64{0: 7} }),
+				give(1, 3, 4, 1, 0, 9).but(func(d *testOp) { d.told = map[int]int64{0: 7} }), give(1, 4, 4, 2, 0, 9).but(func(d *testOp) { d.told = map[int]int64{0: 7} })},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9), give(1, 4, 4, 2, 0, 9)},
 			"order:acknowledged-balance", "at version 2"},
 		{"a destination's balance acknowledged otherwise",
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9).but(func(d *deed) { d.told = map[int]int64{2: -1} })},
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9).but(func(d *testOp) { d.told = map[int]int64{2: -1} })},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9)},
 			"order:acknowledged-balance", "with 1009 in account 2 at version 2; the 1 version before and the transfer make it 1010: off by -1"},
 	})
 }
 
 // What the check of transfers convicts is not told again by the order.
 func TestTheOrderDoesNotRepeatTransfers(t *testing.T) {
-	whole := story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 10, 19), give(1, 3, 3, 1, 20, 29), give(3, 2, 1, 4, 30, 39),
+	whole := testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 10, 19), give(1, 3, 3, 1, 20, 29), give(3, 2, 1, 4, 30, 39),
 		read(40, 50, 1, 4, 2, 2, 3, 2), readAll(40, 50, 6, 6000, 8)}
 	if got := convictions(whole.run().results(t)); got != "" {
 		t.Fatalf("convicted of %q", got)
@@ -148,7 +148,7 @@ func TestTheOrderDoesNotRepeatTransfers(t *testing.T) {
 // An account that was given a version beyond all rows is not told to lack
 // others, nor does it matter that another account was as well.
 func TestNoGapsBelowAnImpossibleVersion(t *testing.T) {
-	for want, s := range map[string]story{
+	for want, s := range map[string]testHistory{
 		"2 impossible-version":                    {give(1, 2, 3, 1, 0, 9), give(1, 50, 3, 2, 0, 9).but(unheard), give(2, 50, 3, 3, 0, 9).but(unheard)},
 		"1 missing-version, 1 impossible-version": {give(1, 2, 3, 1, 0, 9), give(1, 3, 3, 2, 0, 9).but(unheard), give(2, 50, 3, 3, 0, 9).but(unheard)},
 	} {
@@ -160,22 +160,22 @@ func TestNoGapsBelowAnImpossibleVersion(t *testing.T) {
 
 // After a gap the balances are taken up again from what was acknowledged.
 func TestBalancesAfterAGap(t *testing.T) {
-	gap := func(d *deed) { d.absent = true }
-	large := func(d *deed) { d.amount, d.absent = 1<<33, true }
-	last := func(d *deed) { d.told = map[int]int64{0: 5} }
+	gap := func(d *testOp) { d.absent = true }
+	large := func(d *testOp) { d.amount, d.absent = 1<<33, true }
+	last := func(d *testOp) { d.told = map[int]int64{0: 5} }
 	for name, c := range map[string]struct {
-		story     story
-		convicted string
+		testHistory testHistory
+		convicted   string
 	}{
-		"nothing wrong":                                  {story{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9), read(0, 9, 1, 3)}, ""},
-		"nobody acknowledged":                            {story{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9).but(unheard), read(0, 9, 1, 2)}, ""},
-		"more went than the lowest bits show":            {story{give(1, 1, 2, 1, 0, 9).but(large), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9), read(0, 9, 1, 3)}, ""},
-		"the last one wrong":                             {story{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9).but(last)}, "order:acknowledged-balance"},
-		"a wrong reading":                                {story{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9), read(0, 9, 1, 2).but(last)}, "snapshots:dirty-read"},
-		"an audit that read what was, not what was parts": {story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(last), read(0, 9, 1, 2)}, "order:acknowledged-balance"},
-		"an audit that read what was parts":               {story{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(last), read(0, 9, 1, 2).but(last)}, "order:acknowledged-balance"},
+		"nothing wrong":                                   {testHistory{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9), read(0, 9, 1, 3)}, ""},
+		"nobody acknowledged":                             {testHistory{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9).but(unheard), read(0, 9, 1, 2)}, ""},
+		"more went than the lowest bits show":             {testHistory{give(1, 1, 2, 1, 0, 9).but(large), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9), read(0, 9, 1, 3)}, ""},
+		"the last one wrong":                              {testHistory{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9), give(1, 3, 4, 1, 0, 9).but(last)}, "order:acknowledged-balance"},
+		"a wrong reading":                                 {testHistory{give(1, 1, 2, 1, 0, 9).but(gap), give(1, 2, 3, 1, 0, 9), read(0, 9, 1, 2).but(last)}, "snapshots:dirty-read"},
+		"an audit that read what was, not what was parts": {testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(last), read(0, 9, 1, 2)}, "order:acknowledged-balance"},
+		"an audit that read what was parts":               {testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 3, 1, 0, 9).but(last), read(0, 9, 1, 2).but(last)}, "order:acknowledged-balance"},
 	} {
-		results := c.story.run().without(Journal).results(t)
+		results := c.testHistory.run().without(Journal).results(t)
 		for name := range results {
 			if name != "order" && name != "snapshots" {
 				delete(results, name)
@@ -190,7 +190,7 @@ func TestBalancesAfterAGap(t *testing.T) {
 // A workload that moves money from an account to itself has no order there.
 func TestTransfersToItselfHaveNoOrder(t *testing.T) {
 	self := give(1, 1, 1, 1, 0, 9)
-	results := story{self, give(1, 2, 2, 1, 0, 9), give(3, 1, 2, 2, 10, 20), read(15, 30, 2, 2, 3, 1), readAll(10, 20, 6, 6000, 5)}.run().results(t)
+	results := testHistory{self, give(1, 2, 2, 1, 0, 9), give(3, 1, 2, 2, 10, 20), read(15, 30, 2, 2, 3, 1), readAll(10, 20, 6, 6000, 5)}.run().results(t)
 	if results["order"].Found+results["snapshots"].Found != 0 {
 		t.Errorf("%v, %v", results["order"], results["snapshots"])
 	}
@@ -200,7 +200,7 @@ func TestTransfersToItselfHaveNoOrder(t *testing.T) {
 // their number.
 func TestFullAuditsAreNotCountedWhereVersionsAreInDisorder(t *testing.T) {
 	all := readAll(15, 20, 6, 6000, 3)
-	for name, s := range map[string]story{
+	for name, s := range map[string]testHistory{
 		"given twice":  {give(1, 1, 2, 1, 0, 9), give(1, 1, 2, 2, 0, 9), all},
 		"missing":      {give(1, 1, 2, 1, 0, 9), give(1, 3, 2, 2, 0, 9), all},
 		"impossible":   {give(1, 1, 2, 1, 0, 9), give(1, 0, 2, 2, 0, 9), all},
@@ -211,7 +211,7 @@ func TestFullAuditsAreNotCountedWhereVersionsAreInDisorder(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, results["order"], results["snapshots"])
 		}
 	}
-	if got := (story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9), all}).run().results(t)["snapshots"]; got.Found != 1 {
+	if got := (testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9), all}).run().results(t)["snapshots"]; got.Found != 1 {
 		t.Errorf("in order: %v", got)
 	}
 }

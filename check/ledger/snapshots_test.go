@@ -13,138 +13,138 @@ func TestSnapshotTales(t *testing.T) {
 	pay := give(1, 1, 2, 1, 0, 20) // in flight while the audits go on
 	judgeTales(t, []tale{
 		{"the debit and not the credit",
-			story{pay, read(5, 10, 1, 1, 2, 0)},
-			story{pay, read(5, 10, 1, 1, 2, 1)},
+			testHistory{pay, read(5, 10, 1, 1, 2, 0)},
+			testHistory{pay, read(5, 10, 1, 1, 2, 1)},
 			"snapshots:read-skew",
 			"audit 0 of client 1 saw transfer 0 (client 0, operation 0) on account 1 (it gave version 1, version 1 was read) and not on account 2 (it gave version 1, version 0 was read): read skew (G-single)"},
 		{"the credit and not the debit",
-			story{pay, read(5, 10, 1, 0, 2, 1)},
-			story{pay, read(5, 10, 1, 0, 2, 0)},
+			testHistory{pay, read(5, 10, 1, 0, 2, 1)},
+			testHistory{pay, read(5, 10, 1, 0, 2, 0)},
 			"snapshots:read-skew", "on account 2 (it gave version 1, version 1 was read) and not on account 1 (it gave version 1, version 0 was read)"},
 		{"a transfer that is neither the last seen nor the first missed",
-			story{pay, give(1, 2, 3, 1, 0, 20), give(2, 2, 4, 1, 0, 20), give(5, 1, 2, 3, 0, 20), give(6, 1, 1, 3, 0, 20),
+			testHistory{pay, give(1, 2, 3, 1, 0, 20), give(2, 2, 4, 1, 0, 20), give(5, 1, 2, 3, 0, 20), give(6, 1, 1, 3, 0, 20),
 				give(2, 4, 1, 4, 0, 20), give(1, 5, 3, 2, 0, 20), read(5, 10, 1, 5, 2, 2)},
-			story{pay, give(1, 2, 3, 1, 0, 20), give(2, 2, 4, 1, 0, 20), give(5, 1, 2, 3, 0, 20), give(6, 1, 1, 3, 0, 20),
+			testHistory{pay, give(1, 2, 3, 1, 0, 20), give(2, 2, 4, 1, 0, 20), give(5, 1, 2, 3, 0, 20), give(6, 1, 1, 3, 0, 20),
 				give(2, 4, 1, 4, 0, 20), give(1, 5, 3, 2, 0, 20), read(5, 10, 1, 5, 2, 4)},
 			"snapshots:read-skew", "audit 0 of client 7 saw transfer 5497558138880 (client 5, operation 0) on account 1 (it gave version 4, version 5 was read) and not on account 2 (it gave version 4, version 2 was read)"},
 		{"what came later and not what came before it, over an account that was not audited",
-			story{give(1, 1, 3, 1, 0, 20), give(3, 2, 2, 1, 0, 20), read(5, 10, 1, 0, 2, 1)},
-			story{give(1, 1, 3, 2, 0, 20), give(3, 1, 2, 1, 0, 20), read(5, 10, 1, 0, 2, 1)},
+			testHistory{give(1, 1, 3, 1, 0, 20), give(3, 2, 2, 1, 0, 20), read(5, 10, 1, 0, 2, 1)},
+			testHistory{give(1, 1, 3, 2, 0, 20), give(3, 1, 2, 1, 0, 20), read(5, 10, 1, 0, 2, 1)},
 			"snapshots:read-skew", "an audit did not see what came before something that it saw (read skew, G-single): " +
 				"audit 0 of client 2 read account 1 at version 0 and did not see transfer 0 (client 0, operation 0), which gave it version 1; " +
 				"transfer 0 gave account 3 version 1 and transfer 1099511627776 (client 1, operation 0) gave it version 2; " +
 				"transfer 1099511627776 gave account 2 version 1 and audit 0 of client 2 saw that, reading version 1"},
 		{"two audits that saw two transfers in opposite orders",
-			story{pay, give(3, 1, 4, 1, 0, 20), read(5, 10, 1, 1, 3, 0), read(5, 10, 1, 0, 3, 1)},
-			story{pay, give(3, 1, 4, 1, 0, 20), read(5, 10, 1, 1, 3, 0), read(5, 10, 1, 1, 3, 1)},
+			testHistory{pay, give(3, 1, 4, 1, 0, 20), read(5, 10, 1, 1, 3, 0), read(5, 10, 1, 0, 3, 1)},
+			testHistory{pay, give(3, 1, 4, 1, 0, 20), read(5, 10, 1, 1, 3, 0), read(5, 10, 1, 1, 3, 1)},
 			"snapshots:long-fork", "audits saw transfers in orders that exclude each other (long fork, G-nonadjacent): audit 0 of client"},
 		{"a balance that nobody committed",
-			story{pay, read(5, 10, 1, 1, 2, 1).but(func(d *deed) { d.told = map[int]int64{0: -5} })},
-			story{pay, read(5, 10, 1, 1, 2, 1)},
+			testHistory{pay, read(5, 10, 1, 1, 2, 1).but(func(d *testOp) { d.told = map[int]int64{0: -5} })},
+			testHistory{pay, read(5, 10, 1, 1, 2, 1)},
 			"snapshots:dirty-read", "audit 0 of client 1 read 990 in account 1 at version 1, where the journal makes it 995: it read what was never committed (dirty read, G1a)"},
 		{"an opening balance that never was",
-			story{pay, read(5, 10, 3, 0).but(func(d *deed) { d.told = map[int]int64{0: 1 << 32} })},
-			story{pay, read(5, 10, 3, 0)},
+			testHistory{pay, read(5, 10, 3, 0).but(func(d *testOp) { d.told = map[int]int64{0: 1 << 32} })},
+			testHistory{pay, read(5, 10, 3, 0)},
 			"snapshots:dirty-read", "in account 3 at version 0, where the journal makes it 1000"},
 		{"a version that nobody gave",
-			story{pay, read(5, 10, 1, 2)},
-			story{pay, read(5, 10, 1, 1)},
+			testHistory{pay, read(5, 10, 1, 2)},
+			testHistory{pay, read(5, 10, 1, 1)},
 			"snapshots:no-such-version", "audit 0 of client 1 read 995 in account 1 at version 2, which no journal row gave it"},
 		{"a version below nought",
-			story{pay, read(5, 10, 1, -1)},
-			story{pay, read(5, 10, 1, 0)},
+			testHistory{pay, read(5, 10, 1, -1)},
+			testHistory{pay, read(5, 10, 1, 0)},
 			"snapshots:no-such-version", "at version -1"},
 		{"an audit that missed what had been acknowledged",
-			story{give(1, 1, 2, 1, 0, 9), read(10, 15, 1, 0, 2, 0)},
-			story{give(1, 1, 2, 1, 0, 10), read(10, 15, 1, 0, 2, 0)},
+			testHistory{give(1, 1, 2, 1, 0, 9), read(10, 15, 1, 0, 2, 0)},
+			testHistory{give(1, 1, 2, 1, 0, 10), read(10, 15, 1, 0, 2, 0)},
 			"snapshots:stale-read", "transfer 0 (client 0, operation 0) had ended at 0.000000 s when audit 0 of client 1 was started at 0.000000 s, and yet comes after it: audit 0 of client 1 read account"},
 		{"an audit that saw what was not yet started",
-			story{give(1, 1, 2, 1, 10, 20), read(1, 9, 1, 1, 2, 1)},
-			story{give(1, 1, 2, 1, 9, 20), read(1, 9, 1, 1, 2, 1)},
+			testHistory{give(1, 1, 2, 1, 10, 20), read(1, 9, 1, 1, 2, 1)},
+			testHistory{give(1, 1, 2, 1, 9, 20), read(1, 9, 1, 1, 2, 1)},
 			"snapshots:future-read", "audit 0 of client 1 had ended"},
 		{"an audit older than one before it",
-			story{pay, read(1, 5, 1, 1), read(6, 9, 1, 0)},
-			story{pay, read(1, 6, 1, 1), read(6, 9, 1, 0)},
+			testHistory{pay, read(1, 5, 1, 1), read(6, 9, 1, 0)},
+			testHistory{pay, read(1, 6, 1, 1), read(6, 9, 1, 0)},
 			"snapshots:stale-read", "audit 0 of client 1 had ended at 0.000000 s when audit 0 of client 2 was started"},
 		{"time runs backwards over an audit that both are in flight with",
-			story{give(1, 1, 2, 1, 20, 30), give(3, 1, 4, 1, 0, 9), read(5, 40, 1, 1, 3, 0)},
-			story{give(1, 1, 2, 1, 9, 30), give(3, 1, 4, 1, 0, 9), read(5, 40, 1, 1, 3, 0)},
+			testHistory{give(1, 1, 2, 1, 20, 30), give(3, 1, 4, 1, 0, 9), read(5, 40, 1, 1, 3, 0)},
+			testHistory{give(1, 1, 2, 1, 9, 30), give(3, 1, 4, 1, 0, 9), read(5, 40, 1, 1, 3, 0)},
 			"snapshots:stale-order", "transfer 1099511627776 (client 1, operation 0) had ended"},
 		{"time runs backwards over an audit and a transfer after it",
-			story{give(1, 1, 2, 1, 20, 30), give(3, 1, 4, 1, 0, 40), give(4, 2, 5, 1, 0, 9), read(5, 40, 1, 1, 3, 0)},
-			story{give(1, 1, 2, 1, 9, 30), give(3, 1, 4, 1, 0, 40), give(4, 2, 5, 1, 0, 9), read(5, 40, 1, 1, 3, 0)},
+			testHistory{give(1, 1, 2, 1, 20, 30), give(3, 1, 4, 1, 0, 40), give(4, 2, 5, 1, 0, 9), read(5, 40, 1, 1, 3, 0)},
+			testHistory{give(1, 1, 2, 1, 9, 30), give(3, 1, 4, 1, 0, 40), give(4, 2, 5, 1, 0, 9), read(5, 40, 1, 1, 3, 0)},
 			"snapshots:stale-order", "transfer 2199023255552 (client 2, operation 0) had ended"},
 		{"an audit that missed several is told once",
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9), give(1, 3, 3, 1, 0, 9), read(10, 15, 1, 0)},
-			story{give(1, 1, 2, 1, 0, 10), give(1, 2, 2, 2, 0, 10), give(1, 3, 3, 1, 0, 10), read(10, 15, 1, 0)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9), give(1, 3, 3, 1, 0, 9), read(10, 15, 1, 0)},
+			testHistory{give(1, 1, 2, 1, 0, 10), give(1, 2, 2, 2, 0, 10), give(1, 3, 3, 1, 0, 10), read(10, 15, 1, 0)},
 			"snapshots:stale-read", "transfer 0"},
 		{"an audit that saw several too early is told once",
-			story{give(1, 1, 2, 1, 10, 20), give(1, 2, 2, 2, 10, 20), give(5, 1, 6, 1, 0, 20), read(1, 9, 1, 2, 2, 2, 5, 0), read(1, 20, 5, 0)},
-			story{give(1, 1, 2, 1, 9, 20), give(1, 2, 2, 2, 9, 20), give(5, 1, 6, 1, 0, 20), read(1, 9, 1, 2, 2, 2, 5, 0), read(1, 20, 5, 0)},
+			testHistory{give(1, 1, 2, 1, 10, 20), give(1, 2, 2, 2, 10, 20), give(5, 1, 6, 1, 0, 20), read(1, 9, 1, 2, 2, 2, 5, 0), read(1, 20, 5, 0)},
+			testHistory{give(1, 1, 2, 1, 9, 20), give(1, 2, 2, 2, 9, 20), give(5, 1, 6, 1, 0, 20), read(1, 9, 1, 2, 2, 2, 5, 0), read(1, 20, 5, 0)},
 			"snapshots:future-read", "audit 0 of client 3 had ended"},
 		{"an audit between two transfers that the order has told already",
-			story{give(1, 1, 2, 1, 10, 20), give(1, 2, 3, 1, 0, 9), read(0, 20, 1, 1)},
-			story{give(1, 1, 2, 1, 9, 20), give(1, 2, 3, 1, 0, 9), read(0, 20, 1, 1)},
+			testHistory{give(1, 1, 2, 1, 10, 20), give(1, 2, 3, 1, 0, 9), read(0, 20, 1, 1)},
+			testHistory{give(1, 1, 2, 1, 9, 20), give(1, 2, 3, 1, 0, 9), read(0, 20, 1, 1)},
 			"order:stale-order", "transfer 1099511627776 (client 1, operation 0) had ended"},
 		{"a full audit with a sum that never was",
-			story{pay, readAll(5, 10, 6, 5995, 1)},
-			story{pay, readAll(5, 10, 6, 6000, 2)},
+			testHistory{pay, readAll(5, 10, 6, 5995, 1)},
+			testHistory{pay, readAll(5, 10, 6, 6000, 2)},
 			"snapshots:audit-sum", "full audit 0 of client 1 found 5995 in all accounts where 6000 were loaded: off by -5"},
 		{"a full audit without an account",
-			story{pay, readAll(5, 10, 5, 5000, 2)},
-			story{pay, readAll(5, 10, 6, 6000, 0)},
+			testHistory{pay, readAll(5, 10, 5, 5000, 2)},
+			testHistory{pay, readAll(5, 10, 6, 6000, 0)},
 			"snapshots:audit-count", "found 5 accounts where 6 were loaded"},
 		{"a full audit with half a transfer",
-			story{pay, readAll(5, 10, 6, 6000, 1)},
-			story{pay, readAll(5, 10, 6, 6000, 0)},
+			testHistory{pay, readAll(5, 10, 6, 6000, 1)},
+			testHistory{pay, readAll(5, 10, 6, 6000, 0)},
 			"snapshots:audit-versions", "versions that add up to 1; each of 1 transfers adds two"},
 		{"a full audit with more than all transfers",
-			story{pay, readAll(5, 10, 6, 6000, 4)},
-			story{pay, readAll(5, 10, 6, 6000, 2)},
+			testHistory{pay, readAll(5, 10, 6, 6000, 4)},
+			testHistory{pay, readAll(5, 10, 6, 6000, 2)},
 			"snapshots:audit-versions", "versions that add up to 4"},
 		{"a full audit below nought",
-			story{pay, readAll(5, 10, 6, 6000, -2)},
-			story{pay, readAll(5, 10, 6, 6000, 2)},
+			testHistory{pay, readAll(5, 10, 6, 6000, -2)},
+			testHistory{pay, readAll(5, 10, 6, 6000, 2)},
 			"snapshots:audit-versions", "add up to -2"},
 		{"a full audit that missed what had been acknowledged",
-			story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 11), readAll(10, 15, 6, 6000, 0), readAll(10, 16, 6, 6000, 2)},
-			story{give(1, 1, 2, 1, 0, 10), give(1, 2, 2, 2, 0, 11), readAll(10, 15, 6, 6000, 0), readAll(10, 16, 6, 6000, 2)},
+			testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 11), readAll(10, 15, 6, 6000, 0), readAll(10, 16, 6, 6000, 2)},
+			testHistory{give(1, 1, 2, 1, 0, 10), give(1, 2, 2, 2, 0, 11), readAll(10, 15, 6, 6000, 0), readAll(10, 16, 6, 6000, 2)},
 			"snapshots:stale-read", "full audit 0 of client 2 saw 0 transfers, though 1 had been acknowledged when it was started"},
 		{"a full audit that saw what was not yet started",
-			story{give(1, 1, 2, 1, 10, 20), give(1, 2, 2, 2, 0, 20), readAll(1, 9, 6, 6000, 4), readAll(1, 10, 6, 6000, 4)},
-			story{give(1, 1, 2, 1, 9, 20), give(1, 2, 2, 2, 0, 20), readAll(1, 9, 6, 6000, 4), readAll(1, 10, 6, 6000, 4)},
+			testHistory{give(1, 1, 2, 1, 10, 20), give(1, 2, 2, 2, 0, 20), readAll(1, 9, 6, 6000, 4), readAll(1, 10, 6, 6000, 4)},
+			testHistory{give(1, 1, 2, 1, 9, 20), give(1, 2, 2, 2, 0, 20), readAll(1, 9, 6, 6000, 4), readAll(1, 10, 6, 6000, 4)},
 			"snapshots:future-read", "saw 2 transfers, though only 1 had been started when it ended"},
 		{"an audit is told for the first thing only",
-			story{pay, read(25, 30, 1, 0, 2, 1).but(func(d *deed) { d.told = map[int]int64{0: 3, 2: 3} })},
-			story{pay, read(25, 30, 1, 1, 2, 1)},
+			testHistory{pay, read(25, 30, 1, 0, 2, 1).but(func(d *testOp) { d.told = map[int]int64{0: 3, 2: 3} })},
+			testHistory{pay, read(25, 30, 1, 1, 2, 1)},
 			"snapshots:dirty-read", "read 1003 in account 1"},
 	})
 }
 
 func TestAuditsThatCannotBeJudged(t *testing.T) {
 	for name, c := range map[string]struct {
-		story  story
-		change func(*run)
-		detail string
+		testHistory testHistory
+		change      func(*run)
+		detail      string
 	}{
-		"none was done":   {story{give(1, 1, 2, 1, 0, 9)}, nil, "no audit was done"},
-		"none came about": {story{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 0).but(unknown), readAll(5, 9, 0, 0, 0).but(unknown)}, nil, "no audit was done"},
-		"fewer values than accounts": {story{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)},
+		"none was done":   {testHistory{give(1, 1, 2, 1, 0, 9)}, nil, "no audit was done"},
+		"none came about": {testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 0).but(unknown), readAll(5, 9, 0, 0, 0).but(unknown)}, nil, "no audit was done"},
+		"fewer values than accounts": {testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)},
 			func(r *run) { r.ops[1].Values = r.ops[1].Values[:3] }, "audit 0 of client 1 has 3 values for 2 accounts"},
-		"an account twice":    {story{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 1, 1)}, nil, "cannot be understood"},
-		"an account too many": {story{give(1, 1, 2, 1, 0, 9), read(5, 9, 7, 1)}, nil, "cannot be understood"},
-		"no account":          {story{give(1, 1, 2, 1, 0, 9), read(5, 9)}, nil, "cannot be understood"},
-		"a full audit of two values": {story{give(1, 1, 2, 1, 0, 9), readAll(5, 9, 6, 6000, 0)},
+		"an account twice":    {testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 1, 1)}, nil, "cannot be understood"},
+		"an account too many": {testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 7, 1)}, nil, "cannot be understood"},
+		"no account":          {testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9)}, nil, "cannot be understood"},
+		"a full audit of two values": {testHistory{give(1, 1, 2, 1, 0, 9), readAll(5, 9, 6, 6000, 0)},
 			func(r *run) { r.ops[1].Values = r.ops[1].Values[:2] }, "full audit 0 of client 1 has 2 values instead of 3"},
-		"a version given twice was read": {story{give(1, 1, 2, 1, 0, 9), give(1, 1, 3, 1, 0, 9), read(5, 9, 1, 1, 2, 0)}, nil,
+		"a version given twice was read": {testHistory{give(1, 1, 2, 1, 0, 9), give(1, 1, 3, 1, 0, 9), read(5, 9, 1, 1, 2, 0)}, nil,
 			"1 of 1 audits read versions that were given twice"},
-		"two versions given twice were read": {story{give(1, 1, 2, 1, 0, 9), give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)}, nil,
+		"two versions given twice were read": {testHistory{give(1, 1, 2, 1, 0, 9), give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)}, nil,
 			"1 of 1 audits read versions that were given twice"},
-		"two versions given twice, one read each": {story{give(1, 1, 2, 1, 0, 9), give(1, 1, 3, 1, 0, 9), give(4, 1, 5, 1, 0, 9), give(4, 1, 6, 1, 0, 9),
+		"two versions given twice, one read each": {testHistory{give(1, 1, 2, 1, 0, 9), give(1, 1, 3, 1, 0, 9), give(4, 1, 5, 1, 0, 9), give(4, 1, 6, 1, 0, 9),
 			read(5, 9, 1, 1), read(5, 9, 4, 1), read(5, 9, 3, 1)}, nil, "2 of 3 audits read versions that were given twice"},
-		"nothing was read back": {story{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1)}, func(r *run) { r.rows, r.accounts = nil, nil }, ""},
+		"nothing was read back": {testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1)}, func(r *run) { r.rows, r.accounts = nil, nil }, ""},
 	} {
-		r := c.story.run()
+		r := c.testHistory.run()
 		if c.change != nil {
 			c.change(&r)
 		}
@@ -158,7 +158,7 @@ func TestAuditsThatCannotBeJudged(t *testing.T) {
 
 // What the isolation level does not forbid is told and does not convict.
 func TestAllowedKindsDoNotConvict(t *testing.T) {
-	torn := story{give(1, 1, 2, 1, 0, 20), read(5, 10, 1, 1, 2, 0)}
+	torn := testHistory{give(1, 1, 2, 1, 0, 20), read(5, 10, 1, 1, 2, 0)}
 	r := torn.run()
 	r.books.Allowed = []string{KindReadSkew}
 	got := r.results(t)["snapshots"]
@@ -209,7 +209,7 @@ func TestWhatFullAuditsCanHaveSeen(t *testing.T) {
 
 // A damaged journal or history convicts by what it holds only.
 func TestIncompletePartsDoNotConvictTheOrder(t *testing.T) {
-	whole := story{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 10, 19), give(1, 3, 2, 3, 20, 29), read(30, 40, 1, 3, 2, 3), readAll(30, 40, 6, 6000, 6)}
+	whole := testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 10, 19), give(1, 3, 2, 3, 20, 29), read(30, 40, 1, 3, 2, 3), readAll(30, 40, 6, 6000, 6)}
 	for name, change := range map[string]func(*run){
 		"a row missing in the middle":  func(r *run) { r.rows = append(r.rows[:1], r.rows[2]) },
 		"the first row missing":        func(r *run) { r.rows = r.rows[1:] },
@@ -234,7 +234,7 @@ func TestIncompletePartsDoNotConvictTheOrder(t *testing.T) {
 		}
 	}
 	// What is there and wrong still convicts.
-	knot := story{give(1, 1, 2, 2, 0, 9), give(1, 3, 2, 1, 0, 9), give(3, 3, 4, 7, 5, 6), give(3, 3, 5, 7, 5, 6), read(5, 9, 3, 3, 4, 6)}
+	knot := testHistory{give(1, 1, 2, 2, 0, 9), give(1, 3, 2, 1, 0, 9), give(3, 3, 4, 7, 5, 6), give(3, 3, 5, 7, 5, 6), read(5, 9, 3, 3, 4, 6)}
 	for _, part := range []Part{History, Journal} {
 		r := knot.run().without(part)
 		if part == History { // what the order is of needs no record
@@ -284,7 +284,7 @@ func TestAuditsNeedTheirBooks(t *testing.T) {
 // A search that is given up has found something, and nothing that hangs on it
 // is valid.
 func TestASearchThatIsGivenUp(t *testing.T) {
-	knots := story{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), give(3, 1, 4, 2, 0, 9), give(3, 2, 4, 1, 0, 9), read(5, 9, 5, 0)}
+	knots := testHistory{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), give(3, 1, 4, 2, 0, 9), give(3, 2, 4, 1, 0, 9), read(5, 9, 5, 0)}
 	j := knots.run().judge(t)
 	c := newVersionOrder(j, newFindings(orderKinds))
 	s := newTopologicalSort(c, nil)
@@ -308,7 +308,7 @@ func TestASearchThatIsGivenUp(t *testing.T) {
 
 // More rows than there is room for are not judged, and not valid.
 func TestMoreRowsThanCanBePutInOrder(t *testing.T) {
-	j := story{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)}.run().judge(t)
+	j := testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)}.run().judge(t)
 	j.entries.tooMany = 1
 	for _, r := range j.Results()[3:] {
 		if r.Verdict != check.Unknown || !strings.Contains(r.Detail, "1 journal rows are too many to be put in order") {

@@ -10,13 +10,13 @@ import (
 	"assay/history"
 )
 
-// A story is a few operations of clients of their own: deed n is operation 0
+// testHistory is a few operations of clients of their own: element n is operation 0
 // of client n. Accounts are 1 to 6 with 1000 each; balances at the end, and
 // what is acknowledged and read unless it is told otherwise, are what the
 // versions make them.
-type story []deed
+type testHistory []testOp
 
-type deed struct {
+type testOp struct {
 	source, destination, amount int64
 	versions                    [2]int64
 	outcome                     history.Outcome
@@ -33,29 +33,29 @@ type deed struct {
 }
 
 // give is a committed transfer of 5 that gave its accounts these versions.
-func give(source, version, destination, other int64, first, end int64) deed {
-	return deed{source: source, destination: destination, amount: 5, versions: [2]int64{version, other},
+func give(source, version, destination, other int64, first, end int64) testOp {
+	return testOp{source: source, destination: destination, amount: 5, versions: [2]int64{version, other},
 		outcome: history.Committed, first: first, end: end, kind: kindTransfer}
 }
 
 // read is an audit of accounts and versions, one after the other.
-func read(first, end int64, reads ...int64) deed {
-	return deed{outcome: history.Committed, first: first, end: end, reads: reads, kind: kindAudit}
+func read(first, end int64, reads ...int64) testOp {
+	return testOp{outcome: history.Committed, first: first, end: end, reads: reads, kind: kindAudit}
 }
 
 // readAll is an audit of all accounts.
-func readAll(first, end int64, count, balances, versions int64) deed {
-	return deed{outcome: history.Committed, first: first, end: end, reads: []int64{count, balances, versions}, kind: kindFullAudit}
+func readAll(first, end int64, count, balances, versions int64) testOp {
+	return testOp{outcome: history.Committed, first: first, end: end, reads: []int64{count, balances, versions}, kind: kindFullAudit}
 }
 
-func (d deed) but(change func(*deed)) deed {
+func (d testOp) but(change func(*testOp)) testOp {
 	change(&d)
 	return d
 }
 
 const storyAccounts = 6
 
-func (s story) run() run {
+func (s testHistory) run() run {
 	b := audited(books(storyAccounts))
 	b.Expect = func(id int64) (source, destination, amount int64) {
 		if client, _, _ := b.Split(id); client < len(s) && s[client].kind == kindTransfer {
@@ -107,7 +107,7 @@ func (s story) run() run {
 }
 
 // balance is an account's at a version.
-func (s story) balance(account, version int64) int64 {
+func (s testHistory) balance(account, version int64) int64 {
 	balance := int64(opening)
 	for _, d := range s {
 		if d.kind == kindTransfer && d.source == account && d.versions[0] <= version {
@@ -120,11 +120,11 @@ func (s story) balance(account, version int64) int64 {
 	return balance
 }
 
-// tale is a story in which something is wrong, and the nearest one in which
+// tale is a testHistory in which something is wrong, and the nearest one in which
 // all is in order.
 type tale struct {
 	name        string
-	wrong, twin story
+	wrong, twin testHistory
 	// convicted is "check:kind" for each kind of evidence.
 	convicted string
 	// text is part of the first piece of evidence.
