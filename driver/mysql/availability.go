@@ -19,7 +19,7 @@ func availabilityTables() []table {
 
 // availabilityStore implements availability.Store.
 type availabilityStore struct {
-	*place
+	*schema
 	// apart is true if reads go to another host than writes.
 	apart bool
 }
@@ -42,7 +42,7 @@ func OpenAvailability(ctx context.Context, target workload.Target) (availability
 		return nil, &workload.OptionError{Option: "--read", Value: target.Read,
 			Want: workload.ReadPrimary + ", " + workload.ReadSecondaryPreferred + ", " + workload.ReadNearest}
 	}
-	p, err := openPlace(ctx, target, "availability")
+	p, err := openSchema(ctx, target, "availability")
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func (s *availabilityStore) Read(ctx context.Context, row func(availability.Row)
 // another one for reads that go elsewhere.
 type availabilitySession struct {
 	store  *availabilityStore
-	writer *line
-	reader *line // the same, unless reads go elsewhere
+	writer *session
+	reader *session // the same, unless reads go elsewhere
 }
 
 // Session implements availability.Store.
@@ -157,12 +157,12 @@ func (s *availabilitySession) ready(ctx context.Context) error {
 
 // elsewhere opens a connection to another host than this one, which need not
 // take writes; nil if none answers.
-func (s *availabilityStore) elsewhere(ctx context.Context, not *host) *line {
+func (s *availabilityStore) elsewhere(ctx context.Context, not *host) *session {
 	for _, h := range s.order(true) {
 		if h == not {
 			continue
 		}
-		c, err := h.connect(ctx, s.schema)
+		c, err := h.connect(ctx, s.name)
 		if err != nil {
 			continue
 		}

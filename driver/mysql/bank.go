@@ -17,7 +17,7 @@ import (
 const bankSchema = schemaPrefix + "bank"
 
 // bankStore implements bank.Store.
-type bankStore struct{ *place }
+type bankStore struct{ *schema }
 
 // OpenBank connects to the target and returns the bank on it, in the database
 // assay_bank. Errors: *workload.OptionError for an address or an isolation level
@@ -31,7 +31,7 @@ type bankStore struct{ *place }
 // sent (see bankSession), ssl-mode, ssl-ca, ssl-cert and ssl-key encrypt (see
 // readEncryption), and all other options are session variables of the server.
 func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
-	p, err := openPlace(ctx, target, "bank")
+	p, err := openSchema(ctx, target, "bank")
 	if err != nil {
 		return nil, err
 	}
@@ -204,6 +204,6 @@ func (s *bankStore) auditing(ctx context.Context, work func(*conn) error) error 
 
 // waitsInAudits reports whether audits are to wait until their node has applied
 // what the cluster has committed.
-func (p *place) waitsInAudits() bool {
+func (p *schema) waitsInAudits() bool {
 	return p.server.galera && !slices.ContainsFunc(p.variables, func(v variable) bool { return v.name == "wsrep_sync_wait" })
 }

@@ -18,7 +18,7 @@ import (
 
 // bankSession implements bank.Session on one connection.
 type bankSession struct {
-	*line
+	*session
 	apart bool   // each statement is sent by itself
 	text  []byte // of the transfer, for the next one to use again
 }
@@ -29,7 +29,7 @@ func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bankSession{line: l, apart: s.apart()}, nil
+	return &bankSession{session: l, apart: s.apart()}, nil
 }
 
 // transferText is the whole transaction, one statement after the other. The
@@ -78,7 +78,7 @@ func appendVersion(b []byte, id int64) []byte {
 // moment can be missed, and the rest of the text is then done and committed
 // statement by statement (seen with MariaDB 10.11: journal rows without the
 // changes of accounts that came before them).
-func (p *place) apart() bool {
+func (p *schema) apart() bool {
 	if p.statements == "" {
 		return p.server.galera
 	}

@@ -21,12 +21,12 @@ func bulkUpdateTables() []table {
 }
 
 // bulkUpdateStore implements bulkupdate.Store.
-type bulkUpdateStore struct{ *place }
+type bulkUpdateStore struct{ *schema }
 
 // OpenBulkUpdate connects to the target and returns the Store on it, in the
 // database assay_bulkupdate. Errors and the address are as with OpenBank.
 func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
-	p, err := openPlace(ctx, target, "bulkupdate")
+	p, err := openSchema(ctx, target, "bulkupdate")
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (s *bulkUpdateStore) Waits(ctx context.Context) ([]bulkupdate.Wait, error) 
 }
 
 // bulkUpdateSession implements bulkupdate.Session on one connection.
-type bulkUpdateSession struct{ *line }
+type bulkUpdateSession struct{ *session }
 
 // Session implements bulkupdate.Store.
 func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, error) {

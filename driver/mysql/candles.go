@@ -34,13 +34,13 @@ func candleTables() []table {
 }
 
 // candleStore implements candles.Store.
-type candleStore struct{ *place }
+type candleStore struct{ *schema }
 
 // OpenCandles connects to the target and returns the Store on it, in the
 // database assay_candles. Errors and the address are as with OpenBank; an engine
 // in the address is the one that Create takes for none.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	p, err := openPlace(ctx, target, "candles")
+	p, err := openSchema(ctx, target, "candles")
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) 
 }
 
 // candleSession implements candles.Session on one connection.
-type candleSession struct{ *line }
+type candleSession struct{ *session }
 
 // Session implements candles.Store.
 func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {

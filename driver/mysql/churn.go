@@ -19,12 +19,12 @@ func churnTables() []table {
 }
 
 // churnStore implements churn.Store.
-type churnStore struct{ *place }
+type churnStore struct{ *schema }
 
 // OpenChurn connects to the target and returns the Store on it, in the database
 // assay_churn. Errors and the address are as with OpenBank.
 func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {
-	p, err := openPlace(ctx, target, "churn")
+	p, err := openSchema(ctx, target, "churn")
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error 
 }
 
 // churnSession implements churn.Session on one connection.
-type churnSession struct{ *line }
+type churnSession struct{ *session }
 
 // Session implements churn.Store.
 func (s *churnStore) Session(ctx context.Context) (churn.Session, error) {

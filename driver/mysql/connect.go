@@ -160,7 +160,7 @@ func (h *host) connectError(ctx context.Context, err error) error {
 }
 
 // order is the order in which hosts are tried.
-func (p *place) order(random bool) []*host {
+func (p *schema) order(random bool) []*host {
 	if !random {
 		return p.hosts
 	}
@@ -171,7 +171,7 @@ func (p *place) order(random bool) []*host {
 // firstThatWrites returns a connection to the first of the hosts that answers
 // and takes writes. open makes a connection, close takes one back that is not
 // wanted. An error that another host would give too ends the search.
-func (p *place) firstThatWrites(ctx context.Context, hosts []*host, open func(*host) (*conn, error), close func(*conn)) (*conn, error) {
+func (p *schema) firstThatWrites(ctx context.Context, hosts []*host, open func(*host) (*conn, error), close func(*conn)) (*conn, error) {
 	var refusals []error
 	for _, h := range hosts {
 		c, err := open(h)

@@ -106,7 +106,7 @@ func chooseEngine(ctx context.Context, c *conn, name string) (string, error) {
 
 // chooseLevel is the isolation level in force. MyRocks has two of the four
 // (MariaDB documentation, "MyRocks and CREATE TABLE", limitations).
-func (p *place) chooseLevel() (string, error) {
+func (p *schema) chooseLevel() (string, error) {
 	level := cmp.Or(p.isolation, p.server.level)
 	if !slices.Contains(levels(), level) {
 		return "", fmt.Errorf("the server's default isolation level is %q, of which nothing is known; name one with --isolation", level)
@@ -128,7 +128,7 @@ var described = []string{
 }
 
 // Describe asks the server what it is.
-func (p *place) Describe(ctx context.Context) (workload.Product, error) {
+func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 	product := workload.Product{Name: p.server.name, Version: p.server.version}
 	add := func(name, value string) {
 		product.Settings = append(product.Settings, workload.Setting{Name: name, Value: cmp.Or(value, "(none)")})

@@ -24,12 +24,12 @@ func entityTables() []table {
 }
 
 // entityStore implements entity.Store.
-type entityStore struct{ *place }
+type entityStore struct{ *schema }
 
 // OpenEntity connects to the target and returns the Store on it, in the
 // database assay_entity. Errors and the address are as with OpenBank.
 func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, error) {
-	p, err := openPlace(ctx, target, "entity")
+	p, err := openSchema(ctx, target, "entity")
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func entityOf(row []driver.Value) (e entity.Entity, err error) {
 }
 
 // entitySession implements entity.Session on one connection.
-type entitySession struct{ *line }
+type entitySession struct{ *session }
 
 // Session implements entity.Store.
 func (s *entityStore) Session(ctx context.Context) (entity.Session, error) {

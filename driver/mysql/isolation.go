@@ -29,7 +29,7 @@ func isolationTables() []table {
 
 // isolationStore implements isolation.Store.
 type isolationStore struct {
-	*place
+	*schema
 	promise string
 }
 
@@ -38,7 +38,7 @@ type isolationStore struct {
 // what the server gives its sessions now, and is then asked for by name. Errors
 // and the address are as with OpenBank.
 func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
-	p, err := openPlace(ctx, target, "isolation")
+	p, err := openSchema(ctx, target, "isolation")
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // isolationSession implements isolation.Session on one connection.
 type isolationSession struct {
-	*line
+	*session
 	// begun is true once START TRANSACTION was sent.
 	begun bool
 	list  []int64 // for lists that are rewritten
@@ -23,7 +23,7 @@ func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	return &isolationSession{line: l}, nil
+	return &isolationSession{session: l}, nil
 }
 
 // Do implements isolation.Session. Each statement is a round trip of its own,

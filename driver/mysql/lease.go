@@ -23,7 +23,7 @@ const leaseTries = 20
 // leaseUse is use for what changes or reads the lease. On Galera a statement sees
 // what the cluster has committed until now (wsrep_sync_wait, all kinds), so that
 // every node tells the same.
-func (p *place) leaseUse(ctx context.Context, doing string, work func(*conn) error) error {
+func (p *schema) leaseUse(ctx context.Context, doing string, work func(*conn) error) error {
 	err := p.use(ctx, func(c *conn) error {
 		if !c.look.galera {
 			return work(c)
@@ -41,10 +41,10 @@ func (p *place) leaseUse(ctx context.Context, doing string, work func(*conn) err
 }
 
 // leaseTable is the table's full name.
-func (p *place) leaseTable() string { return p.schema + ".assay_lease" }
+func (p *schema) leaseTable() string { return p.name + ".assay_lease" }
 
 // readLease returns the lease, nil if there is none.
-func (p *place) readLease(ctx context.Context, c *conn) (lease *workload.Lease, err error) {
+func (p *schema) readLease(ctx context.Context, c *conn) (lease *workload.Lease, err error) {
 	err = c.query(ctx, func(row []driver.Value) error {
 		var since, remaining int64
 		if err := numbers(row[2:], &since, &remaining); err != nil || text(row[0]) == "" {
@@ -60,7 +60,7 @@ func (p *place) readLease(ctx context.Context, c *conn) (lease *workload.Lease, 
 }
 
 // admit gives *workload.HeldError if another holds the lease.
-func (p *place) admit(ctx context.Context, c *conn) error {
+func (p *schema) admit(ctx context.Context, c *conn) error {
 	lease, err := p.readLease(ctx, c)
 	if err == nil && lease.Excludes(p.taken.Holder().Token) {
 		err = p.held(lease)
@@ -68,12 +68,12 @@ func (p *place) admit(ctx context.Context, c *conn) error {
 	return err
 }
 
-func (p *place) held(lease *workload.Lease) error {
-	return &workload.HeldError{Name: fmt.Sprintf("database %q", p.schema), Lease: *lease}
+func (p *schema) held(lease *workload.Lease) error {
+	return &workload.HeldError{Name: fmt.Sprintf("database %q", p.name), Lease: *lease}
 }
 
 // refuse says who has the lease, which has just been found to be another's.
-func (p *place) refuse(ctx context.Context, c *conn) error {
+func (p *schema) refuse(ctx context.Context, c *conn) error {
 	lease, err := p.readLease(ctx, c)
 	if err == nil && lease == nil {
 		err = p.missing()
@@ -85,7 +85,7 @@ func (p *place) refuse(ctx context.Context, c *conn) error {
 }
 
 // Lease reads the row.
-func (p *place) Lease(ctx context.Context) (lease *workload.Lease, err error) {
+func (p *schema) Lease(ctx context.Context) (lease *workload.Lease, err error) {
 	err = p.leaseUse(ctx, "look for a lease", func(c *conn) error {
 		lease, err = p.readLease(ctx, c)
 		return err
@@ -96,7 +96,7 @@ func (p *place) Lease(ctx context.Context) (lease *workload.Lease, err error) {
 // TakeLease makes sure that there is a row, of nobody and expired, and then takes
 // it with one UPDATE that the row itself must allow: of several that come at the
 // same time one changes it, and the others then find it alive.
-func (p *place) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (p *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
 	content, err := json.Marshal(holder)
 	if err != nil {
 		return operation("take the lease", err)
@@ -126,9 +126,9 @@ func (p *place) TakeLease(ctx context.Context, holder workload.Holder, ttl time.
 }
 
 // makeLease makes the database, the table and the row where they are missing.
-func (p *place) makeLease(ctx context.Context, c *conn) error {
+func (p *schema) makeLease(ctx context.Context, c *conn) error {
 	for _, statement := range []string{
-		`CREATE DATABASE IF NOT EXISTS ` + p.schema + ` CHARACTER SET utf8mb4`,
+		`CREATE DATABASE IF NOT EXISTS ` + p.name + ` CHARACTER SET utf8mb4`,
 		`CREATE TABLE IF NOT EXISTS ` + p.leaseTable() + ` (` + leaseColumns + `) ENGINE=` + p.engine,
 		`INSERT IGNORE INTO ` + p.leaseTable() + ` VALUES (1, '', '', UTC_TIMESTAMP(6), '1970-01-01')`,
 	} {
@@ -155,7 +155,7 @@ func clashing(ctx context.Context, work func() error) error {
 }
 
 // RenewLease moves the expiry on.
-func (p *place) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
+func (p *schema) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	return p.leaseUse(ctx, "renew the lease", func(c *conn) error {
 		return clashing(ctx, func() error {
 			n, err := c.affected(ctx, `UPDATE `+p.leaseTable()+` SET expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE token = ?`,
@@ -172,7 +172,7 @@ func (p *place) RenewLease(ctx context.Context, token string, ttl time.Duration)
 }
 
 // ReleaseLease deletes the row. The table stays, for whoever comes next.
-func (p *place) ReleaseLease(ctx context.Context, token string) error {
+func (p *schema) ReleaseLease(ctx context.Context, token string) error {
 	return p.leaseUse(ctx, "release the lease", func(c *conn) error {
 		return clashing(ctx, func() error {
 			err := c.exec(ctx, `DELETE FROM `+p.leaseTable()+` WHERE token = ?`, token)

@@ -78,7 +78,7 @@ func (h *host) take(ctx context.Context) (*conn, error) {
 // use runs work on a connection to the first host that takes writes. The
 // connection is kept for later; work must leave it outside of any transaction,
 // or closed.
-func (p *place) use(ctx context.Context, work func(*conn) error) error {
+func (p *schema) use(ctx context.Context, work func(*conn) error) error {
 	release, err := p.slot(ctx)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (p *place) use(ctx context.Context, work func(*conn) error) error {
 }
 
 // useHost is use with a connection to this host, whatever its part is.
-func (p *place) useHost(ctx context.Context, h *host, work func(*conn) error) error {
+func (p *schema) useHost(ctx context.Context, h *host, work func(*conn) error) error {
 	release, err := p.slot(ctx)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (p *place) useHost(ctx context.Context, h *host, work func(*conn) error) er
 	return work(c)
 }
 
-func (p *place) slot(ctx context.Context) (release func(), err error) {
+func (p *schema) slot(ctx context.Context) (release func(), err error) {
 	select {
 	case p.slots <- struct{}{}:
 		return func() { <-p.slots }, nil

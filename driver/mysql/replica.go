@@ -87,7 +87,7 @@ func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]er
 	return members, unreachable, nil
 }
 
-func (p *place) askHost(ctx context.Context, h *host) (m member, err error) {
+func (p *schema) askHost(ctx context.Context, h *host) (m member, err error) {
 	bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
 	defer cancel()
 	err = p.useHost(bounded, h, func(c *conn) (err error) {
@@ -97,7 +97,7 @@ func (p *place) askHost(ctx context.Context, h *host) (m member, err error) {
 	return m, err
 }
 
-func (p *place) hostOf(r bank.Replica) (*host, error) {
+func (p *schema) hostOf(r bank.Replica) (*host, error) {
 	for _, h := range p.hosts {
 		if h.name == r.Name {
 			return h, nil
@@ -126,7 +126,7 @@ func (s *bankStore) CatchUp(ctx context.Context, replica bank.Replica) error {
 }
 
 // goal is what the first host that takes writes has committed.
-func (p *place) goal(ctx context.Context) (m member, err error) {
+func (p *schema) goal(ctx context.Context) (m member, err error) {
 	err = p.use(ctx, func(c *conn) (err error) {
 		m, err = c.askMember(ctx)
 		return err
@@ -135,7 +135,7 @@ func (p *place) goal(ctx context.Context) (m member, err error) {
 }
 
 // catchUp waits until a host has committed as much as goal.
-func (p *place) catchUp(ctx context.Context, h *host, goal member) error {
+func (p *schema) catchUp(ctx context.Context, h *host, goal member) error {
 	ticker := time.NewTicker(catchUpInterval)
 	defer ticker.Stop()
 	var reason error
@@ -163,7 +163,7 @@ const everywhereBound = 30 * time.Second
 // everywhere returns when every node of the address's Galera cluster that can be
 // reached has committed what is committed until now, so that a session that
 // begins at another node finds it.
-func (p *place) everywhere(ctx context.Context) error {
+func (p *schema) everywhere(ctx context.Context) error {
 	if !p.server.galera || len(p.hosts) < 2 {
 		return nil
 	}

@@ -31,7 +31,7 @@ const (
 // its own connection, so that nobody else's is ended. A host that cannot be
 // reached has no session if nothing listens there, or if it is no part of the
 // Galera cluster that others see: then nothing of it can be committed any more.
-func (p *place) Settle(ctx context.Context) error {
+func (p *schema) Settle(ctx context.Context) error {
 	hosts := make([]settled, len(p.hosts))
 	var all sync.WaitGroup
 	for i, h := range p.hosts {
@@ -78,7 +78,7 @@ func outvoted(hosts []settled) bool {
 	return size > 0 && len(members) == size
 }
 
-func (p *place) settleHost(ctx context.Context, h *host) (s settled) {
+func (p *schema) settleHost(ctx context.Context, h *host) (s settled) {
 	s.away = true
 	s.err = p.useHost(ctx, h, func(c *conn) error {
 		s.away = false
@@ -100,7 +100,7 @@ func (p *place) settleHost(ctx context.Context, h *host) (s settled) {
 
 // endOrphans waits for the end of the sessions on the connection's server that
 // no session of this Store owns.
-func (p *place) endOrphans(ctx context.Context, c *conn) error {
+func (p *schema) endOrphans(ctx context.Context, c *conn) error {
 	terminate := time.Now().Add(settleGrace)
 	pause := time.NewTicker(settleInterval)
 	defer pause.Stop()
@@ -133,7 +133,7 @@ const (
 
 // orphans lists the sessions of the workload on this server that are not ours,
 // and what one of them does.
-func (p *place) orphans(ctx context.Context, c *conn) (ids []int64, state string, err error) {
+func (p *schema) orphans(ctx context.Context, c *conn) (ids []int64, state string, err error) {
 	own := p.ownSessions(c.host)
 	run, known, err := p.runOn(ctx, c)
 	if err != nil || !known {
@@ -154,11 +154,11 @@ func (p *place) orphans(ctx context.Context, c *conn) (ids []int64, state string
 }
 
 // ownSessions are the connections of the sessions that are open on a host.
-func (p *place) ownSessions(h *host) []int64 {
+func (p *schema) ownSessions(h *host) []int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ids := make([]int64, 0, len(p.lines))
-	for l := range p.lines {
+	ids := make([]int64, 0, len(p.sessions))
+	for l := range p.sessions {
 		if l.host == h {
 			ids = append(ids, l.look.id)
 		}

@@ -17,7 +17,7 @@ const availabilitySchema = "assay_availability"
 
 // availabilityStore implements availability.Store.
 type availabilityStore struct {
-	*place
+	*schema
 	// writers and readers are how sessions connect to insert and to read: with
 	// the time limit of the address or, as the library, with none.
 	writers, readers *pgx.ConnConfig
@@ -36,11 +36,11 @@ type availabilityStore struct {
 // connect_timeout. Without it, a host that went silent holds up the way to the
 // next one for as long as the operating system tries, or the caller waits.
 func OpenAvailability(ctx context.Context, target workload.Target) (availability.Store, error) {
-	p, err := openPlace(ctx, target, "availability")
+	p, err := openSchema(ctx, target, "availability")
 	if err != nil {
 		return nil, err
 	}
-	s := &availabilityStore{place: p, read: target.Read}
+	s := &availabilityStore{schema: p, read: target.Read}
 	if err := s.choose(target); err != nil {
 		p.pool.close()
 		return nil, err
@@ -90,7 +90,7 @@ func (s *availabilityStore) choose(target workload.Target) error {
 // is promised. CockroachDB promises it of every node, by its clocks: "skew
 // outside the configured clock offset bounds can result in violations of
 // single-key linearizability" (docs, "Transaction Layer"; see cockroachdb).
-func (p *place) current() bool { return len(p.servers) == 1 || !p.dialect.standbys }
+func (p *schema) current() bool { return len(p.servers) == 1 || !p.dialect.standbys }
 
 // Promise implements availability.Promising; see current.
 func (s *availabilityStore) Promise() string {
@@ -102,7 +102,7 @@ func (s *availabilityStore) Promise() string {
 
 // Describe implements availability.Store.
 func (s *availabilityStore) Describe(ctx context.Context) (workload.Product, error) {
-	product, err := s.place.Describe(ctx)
+	product, err := s.schema.Describe(ctx)
 	if err != nil {
 		return product, err
 	}

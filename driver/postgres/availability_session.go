@@ -28,7 +28,7 @@ func availabilityTexts() []text {
 type availabilitySession struct {
 	store *availabilityStore
 	// writing and reading are nil until they are needed.
-	writing, reading *line
+	writing, reading *connection
 }
 
 // Session implements availability.Store. Where another server than the primary
@@ -48,7 +48,7 @@ func (s *availabilityStore) Session(ctx context.Context) (availability.Session, 
 
 // connect makes sure that there is a connection; the reply says why there is
 // none, and nothing was sent then.
-func (n *availabilitySession) connect(ctx context.Context, to **line, config *pgx.ConnConfig) (refused workload.Reply, ok bool) {
+func (n *availabilitySession) connect(ctx context.Context, to **connection, config *pgx.ConnConfig) (refused workload.Reply, ok bool) {
 	if *to != nil {
 		return workload.Reply{}, true
 	}
@@ -96,7 +96,7 @@ func (n *availabilitySession) Get(ctx context.Context, key int64) availability.R
 
 // Close implements availability.Session.
 func (n *availabilitySession) Close() {
-	for _, l := range []*line{n.writing, n.reading} {
+	for _, l := range []*connection{n.writing, n.reading} {
 		if l != nil {
 			l.Close()
 		}

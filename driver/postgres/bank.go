@@ -11,7 +11,7 @@ import (
 const bankSchema = "assay_bank"
 
 // bankStore implements bank.Store.
-type bankStore struct{ *place }
+type bankStore struct{ *schema }
 
 // OpenBank connects to the target and returns the bank on it, in the schema
 // assay_bank of the address's database. Errors: *workload.OptionError for an
@@ -23,7 +23,7 @@ type bankStore struct{ *place }
 // statements, for connection poolers that cannot carry them; the transfer then
 // is still one round trip.
 func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
-	p, err := openPlace(ctx, target, "bank")
+	p, err := openSchema(ctx, target, "bank")
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func bankTexts() []text {
 }
 
 // bankSession implements bank.Session on one connection.
-type bankSession struct{ *line }
+type bankSession struct{ *connection }
 
 func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
 	l, err := s.dial(ctx, bankTexts()...)

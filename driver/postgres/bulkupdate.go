@@ -15,7 +15,7 @@ const bulkUpdateSchema = "assay_bulkupdate"
 
 // bulkUpdateStore implements bulkupdate.Store.
 type bulkUpdateStore struct {
-	*place
+	*schema
 	// sessions is how sessions connect.
 	sessions *pgx.ConnConfig
 }
@@ -24,11 +24,11 @@ type bulkUpdateStore struct {
 // schema assay_bulkupdate of the address's database. Errors are as with
 // OpenBank.
 func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
-	p, err := openPlace(ctx, target, "bulkupdate")
+	p, err := openSchema(ctx, target, "bulkupdate")
 	if err != nil {
 		return nil, err
 	}
-	s := &bulkUpdateStore{place: p, sessions: p.config.Copy()}
+	s := &bulkUpdateStore{schema: p, sessions: p.config.Copy()}
 	if p.isolation != "" {
 		s.sessions.RuntimeParams["default_transaction_isolation"] = p.isolation
 	}
@@ -141,7 +141,7 @@ func (s *bulkUpdateStore) Waits(ctx context.Context) ([]bulkupdate.Wait, error) 
 const updateDocuments = ownStatements
 
 // bulkUpdateSession implements bulkupdate.Session on one connection.
-type bulkUpdateSession struct{ *line }
+type bulkUpdateSession struct{ *connection }
 
 // Session implements bulkupdate.Store.
 func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, error) {

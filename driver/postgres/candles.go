@@ -14,7 +14,7 @@ import (
 const candleSchema = "assay_candles"
 
 // candleStore implements candles.Store.
-type candleStore struct{ *place }
+type candleStore struct{ *schema }
 
 // OpenCandles connects to the target and returns the Store on it, in the schema
 // assay_candles of the address's database. Errors are as with OpenBank.
@@ -24,7 +24,7 @@ type candleStore struct{ *place }
 // (PostgreSQL manual, "TOAST"), so that they change nothing of rows as small as
 // these.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	p, err := openPlace(ctx, target, "candles")
+	p, err := openSchema(ctx, target, "candles")
 	if err != nil {
 		return nil, err
 	}

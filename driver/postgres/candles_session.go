@@ -30,7 +30,7 @@ func candleTexts() []text {
 }
 
 // candleSession implements candles.Session on one connection.
-type candleSession struct{ *line }
+type candleSession struct{ *connection }
 
 // Session implements candles.Store.
 func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
@@ -47,7 +47,7 @@ func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
 func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
 	n.unreplicated = false
 	var err error
-	if n.place.dialect.copies {
+	if n.schema.dialect.copies {
 		_, err = n.conn.CopyFrom(ctx, bytes.NewReader(copyRows(batch)),
 			`COPY `+candleSchema+`.candle (`+candleColumns()+`) FROM STDIN WITH (FORMAT binary)`)
 	} else {

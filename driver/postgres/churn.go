@@ -17,7 +17,7 @@ const churnSchema = "assay_churn"
 
 // churnStore implements churn.Store.
 type churnStore struct {
-	*place
+	*schema
 	sessions *pgx.ConnConfig // how sessions connect
 }
 
@@ -25,7 +25,7 @@ type churnStore struct {
 // assay_churn of the address's database. Errors are as with OpenBank, and
 // *workload.OptionError for a dialect that has no repair.
 func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {
-	p, err := openPlace(ctx, target, "churn")
+	p, err := openSchema(ctx, target, "churn")
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error)
 		p.pool.close()
 		return nil, &workload.OptionError{Option: dialectParameter, Value: p.dialect.name, Want: p.dialect.noRepair}
 	}
-	s := &churnStore{place: p, sessions: p.config.Copy()}
+	s := &churnStore{schema: p, sessions: p.config.Copy()}
 	if p.isolation != "" {
 		s.sessions.RuntimeParams["default_transaction_isolation"] = p.isolation
 	}
@@ -86,7 +86,7 @@ func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error 
 }
 
 // churnSession implements churn.Session on one connection.
-type churnSession struct{ *line }
+type churnSession struct{ *connection }
 
 // Session implements churn.Store.
 func (s *churnStore) Session(ctx context.Context) (churn.Session, error) {

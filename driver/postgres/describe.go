@@ -14,7 +14,7 @@ import (
 
 // describe asks the server what it is, by its own words and not by the dialect
 // that it was told to be driven in.
-func (p *place) describe(ctx context.Context, conn *pgx.Conn) (workload.Product, error) {
+func (p *schema) describe(ctx context.Context, conn *pgx.Conn) (workload.Product, error) {
 	var banner string
 	err := conn.QueryRow(ctx, `SELECT version()`).Scan(&banner)
 	if err != nil {

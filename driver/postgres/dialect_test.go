@@ -208,7 +208,7 @@ func TestCockroachDBsOwnStatements(t *testing.T) {
 			}
 		}
 	}
-	p := &place{workload: "bank", dialect: d}
+	p := &schema{workload: "bank", dialect: d}
 	p.config, _, _ = parse(workload.Target{Address: "postgres://u@h/accounts"})
 	if got := p.sessionName("run-1"); got != "assay bank session run-1 in accounts" {
 		t.Errorf("sessions are called %q", got)

@@ -20,13 +20,13 @@ const entityColumns = "id, name, age, description, address, phone, email"
 
 // entityStore implements entity.Store.
 type entityStore struct {
-	*place
+	*schema
 }
 
 // OpenEntity connects to the target and returns the Store on it, in the schema
 // assay_entity of the address's database. Errors are as with OpenBank.
 func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, error) {
-	p, err := openPlace(ctx, target, "entity")
+	p, err := openSchema(ctx, target, "entity")
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func entityTexts() []text {
 }
 
 // entitySession implements entity.Session.
-type entitySession struct{ *line }
+type entitySession struct{ *connection }
 
 // Session implements entity.Store.
 func (s *entityStore) Session(ctx context.Context) (entity.Session, error) {

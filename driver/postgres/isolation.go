@@ -29,7 +29,7 @@ func isolationTables() []string {
 
 // isolationStore implements isolation.Store.
 type isolationStore struct {
-	*place
+	*schema
 	promise string
 }
 
@@ -39,7 +39,7 @@ type isolationStore struct {
 // (default_transaction_isolation), and is then asked for by name. Errors and the
 // parameter default_query_exec_mode are as with OpenBank.
 func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
-	p, err := openPlace(ctx, target, "isolation")
+	p, err := openSchema(ctx, target, "isolation")
 	if err != nil {
 		return nil, err
 	}

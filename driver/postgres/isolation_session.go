@@ -47,7 +47,7 @@ func isolationTexts() []text {
 
 // isolationSession implements isolation.Session on one connection.
 type isolationSession struct {
-	*line
+	*connection
 	// begun is true once BEGIN was sent.
 	begun bool
 	list  []int64 // for lists that are rewritten
@@ -58,7 +58,7 @@ func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	return &isolationSession{line: l}, nil
+	return &isolationSession{connection: l}, nil
 }
 
 // errNoTransaction means that BEGIN has begun nothing, so that what was done is

@@ -30,7 +30,7 @@ var leaseClashes = []string{
 
 // leaseTransaction does work in one transaction, again if it clashes with
 // another's.
-func (p *place) leaseTransaction(ctx context.Context, work func(pgx.Tx) error) error {
+func (p *schema) leaseTransaction(ctx context.Context, work func(pgx.Tx) error) error {
 	for try := 1; ; try++ {
 		err := p.pool.inTransaction(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, work)
 		if !hasCode(err, leaseClashes...) || try == leaseTries {
@@ -45,10 +45,10 @@ func (p *place) leaseTransaction(ctx context.Context, work func(pgx.Tx) error) e
 }
 
 // readLease returns the lease, nil if there is none.
-func (p *place) readLease(ctx context.Context, db querier) (*workload.Lease, error) {
+func (p *schema) readLease(ctx context.Context, db querier) (*workload.Lease, error) {
 	var there bool
 	err := db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n
-		ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'assay_lease')`, p.schema).Scan(&there)
+		ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'assay_lease')`, p.name).Scan(&there)
 	if err != nil || !there {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (p *place) readLease(ctx context.Context, db querier) (*workload.Lease, err
 	var since time.Time
 	var remaining float64
 	err = db.QueryRow(ctx, `SELECT token, holder, since, extract(epoch FROM expires - now())::float8 FROM `+
-		p.schema+`.assay_lease`).Scan(&token, &holder, &since, &remaining)
+		p.name+`.assay_lease`).Scan(&token, &holder, &since, &remaining)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -67,7 +67,7 @@ func (p *place) readLease(ctx context.Context, db querier) (*workload.Lease, err
 }
 
 // admit gives *workload.HeldError if another holds the lease.
-func (p *place) admit(ctx context.Context, db querier) error {
+func (p *schema) admit(ctx context.Context, db querier) error {
 	lease, err := p.readLease(ctx, db)
 	if err == nil && lease.Excludes(p.taken.Holder().Token) {
 		err = p.held(lease)
@@ -75,12 +75,12 @@ func (p *place) admit(ctx context.Context, db querier) error {
 	return err
 }
 
-func (p *place) held(lease *workload.Lease) error {
-	return &workload.HeldError{Name: fmt.Sprintf("schema %q", p.schema), Lease: *lease}
+func (p *schema) held(lease *workload.Lease) error {
+	return &workload.HeldError{Name: fmt.Sprintf("schema %q", p.name), Lease: *lease}
 }
 
 // Lease reads the row.
-func (p *place) Lease(ctx context.Context) (lease *workload.Lease, err error) {
+func (p *schema) Lease(ctx context.Context) (lease *workload.Lease, err error) {
 	err = p.pool.use(ctx, func(conn *pgx.Conn) error {
 		lease, err = p.readLease(ctx, conn)
 		return err
@@ -91,7 +91,7 @@ func (p *place) Lease(ctx context.Context) (lease *workload.Lease, err error) {
 // TakeLease inserts the row or replaces it, if the row itself allows that: of
 // several that come at the same time the others wait for the first one's row and
 // then find it alive.
-func (p *place) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (p *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
 	text, err := json.Marshal(holder)
 	if err != nil {
 		return operation("take the lease", err)
@@ -99,7 +99,7 @@ func (p *place) TakeLease(ctx context.Context, holder workload.Holder, ttl time.
 	err = p.makeLeaseTable(ctx)
 	if err == nil {
 		err = p.leaseTransaction(ctx, func(tx pgx.Tx) error {
-			tag, err := tx.Exec(ctx, `INSERT INTO `+p.schema+`.assay_lease AS l (id, token, holder, since, expires)
+			tag, err := tx.Exec(ctx, `INSERT INTO `+p.name+`.assay_lease AS l (id, token, holder, since, expires)
 				VALUES (1, $1, $2, now(), now() + $3::float8 * interval '1 second')
 				ON CONFLICT (id) DO UPDATE SET token = excluded.token, holder = excluded.holder, since = excluded.since, expires = excluded.expires
 				WHERE l.expires <= now() OR l.token = excluded.token OR l.token = $4`,
@@ -118,20 +118,20 @@ func (p *place) TakeLease(ctx context.Context, holder workload.Holder, ttl time.
 
 // makeLeaseTable makes the table, in a schema of its own name that is ours or not
 // there.
-func (p *place) makeLeaseTable(ctx context.Context) error {
+func (p *schema) makeLeaseTable(ctx context.Context) error {
 	return p.leaseTransaction(ctx, func(tx pgx.Tx) error {
 		if _, err := p.readMark(ctx, tx); err != nil {
 			return err
 		}
 		return all(ctx, tx, []string{
-			`CREATE SCHEMA IF NOT EXISTS ` + p.schema,
-			`CREATE TABLE IF NOT EXISTS ` + p.schema + `.assay_lease ` + leaseColumns,
+			`CREATE SCHEMA IF NOT EXISTS ` + p.name,
+			`CREATE TABLE IF NOT EXISTS ` + p.name + `.assay_lease ` + leaseColumns,
 		})
 	})
 }
 
 // refuse says who has the lease, which has just been found to be another's.
-func (p *place) refuse(ctx context.Context, db querier) error {
+func (p *schema) refuse(ctx context.Context, db querier) error {
 	lease, err := p.readLease(ctx, db)
 	if err == nil && lease == nil {
 		err = p.missing()
@@ -143,9 +143,9 @@ func (p *place) refuse(ctx context.Context, db querier) error {
 }
 
 // RenewLease moves the expiry on.
-func (p *place) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
+func (p *schema) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
-		tag, err := conn.Exec(ctx, `UPDATE `+p.schema+`.assay_lease SET expires = now() + $2::float8 * interval '1 second'
+		tag, err := conn.Exec(ctx, `UPDATE `+p.name+`.assay_lease SET expires = now() + $2::float8 * interval '1 second'
 			WHERE token = $1`, token, ttl.Seconds())
 		switch {
 		case hasCode(err, codeUndefinedTable, codeInvalidSchemaName):
@@ -159,9 +159,9 @@ func (p *place) RenewLease(ctx context.Context, token string, ttl time.Duration)
 }
 
 // ReleaseLease deletes the row. The table stays, for whoever comes next.
-func (p *place) ReleaseLease(ctx context.Context, token string) error {
+func (p *schema) ReleaseLease(ctx context.Context, token string) error {
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, `DELETE FROM `+p.schema+`.assay_lease WHERE token = $1`, token)
+		_, err := conn.Exec(ctx, `DELETE FROM `+p.name+`.assay_lease WHERE token = $1`, token)
 		if hasCode(err, codeUndefinedTable, codeInvalidSchemaName) {
 			return nil
 		}

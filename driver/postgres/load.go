@@ -18,7 +18,7 @@ const loadRows = 100
 // load puts rows into a table: by COPY, PostgreSQL's own way to load in bulk,
 // or, where the dialect wants it, by INSERT of at most loadRows at a time, each a
 // transaction of its own. after names them in errors.
-func (p *place) load(ctx context.Context, table string, columns []string, rows int, row func(int) []any) error {
+func (p *schema) load(ctx context.Context, table string, columns []string, rows int, row func(int) []any) error {
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
 		n, err := p.put(ctx, conn, table, columns, rows, row)
 		if err == nil && n != int64(rows) {
@@ -29,9 +29,9 @@ func (p *place) load(ctx context.Context, table string, columns []string, rows i
 	return operation("load "+table+"s", err)
 }
 
-func (p *place) put(ctx context.Context, conn *pgx.Conn, table string, columns []string, rows int, row func(int) []any) (n int64, err error) {
+func (p *schema) put(ctx context.Context, conn *pgx.Conn, table string, columns []string, rows int, row func(int) []any) (n int64, err error) {
 	if p.dialect.copies {
-		return conn.CopyFrom(ctx, pgx.Identifier{p.schema, table}, columns,
+		return conn.CopyFrom(ctx, pgx.Identifier{p.name, table}, columns,
 			pgx.CopyFromSlice(rows, func(i int) ([]any, error) { return row(i), nil }))
 	}
 	for first := 0; first < rows; first += loadRows {
@@ -40,7 +40,7 @@ func (p *place) put(ctx context.Context, conn *pgx.Conn, table string, columns [
 		for i := range some {
 			values = append(values, row(first+i)...)
 		}
-		tag, err := conn.Exec(ctx, insertText(p.schema+"."+table, columns, some), values...)
+		tag, err := conn.Exec(ctx, insertText(p.name+"."+table, columns, some), values...)
 		if err != nil {
 			return n, err
 		}
@@ -70,7 +70,7 @@ func insertText(table string, columns []string, rows int) string {
 
 // finishLoad makes what is better made late, sets the mark, and does now what
 // the server would else do in the middle of the run.
-func (p *place) finishLoad(ctx context.Context, table string, late ...string) error {
+func (p *schema) finishLoad(ctx context.Context, table string, late ...string) error {
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
 		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if err := all(ctx, tx, late); err != nil {
@@ -87,7 +87,7 @@ func (p *place) finishLoad(ctx context.Context, table string, late ...string) er
 }
 
 // refresh does what an administrator does after many rows came in.
-func (p *place) refresh(ctx context.Context, conn *pgx.Conn, table string) error {
-	_, err := conn.Exec(ctx, p.dialect.refresh+` `+p.schema+`.`+table)
+func (p *schema) refresh(ctx context.Context, conn *pgx.Conn, table string) error {
+	_, err := conn.Exec(ctx, p.dialect.refresh+` `+p.name+`.`+table)
 	return err
 }

@@ -24,7 +24,7 @@ func stopped(err error) error {
 // view has read look at a schema that carries our mark, in one read-only
 // transaction that sees one snapshot (PostgreSQL manual, "Repeatable Read
 // Isolation Level").
-func (p *place) view(ctx context.Context, from *pool, read func(*pgx.Conn) error) error {
+func (p *schema) view(ctx context.Context, from *pool, read func(*pgx.Conn) error) error {
 	err := from.use(ctx, func(conn *pgx.Conn) error {
 		tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: p.dialect.snapshot, AccessMode: pgx.ReadOnly})
 		if err != nil {

@@ -164,7 +164,7 @@ func (s *bankStore) CatchUp(ctx context.Context, member bank.Replica) error {
 // (synchronous_commit = off); so the end of the log is what is written after a
 // commit of our own, which is written and has all others before it. It locks the
 // mark and changes nothing.
-func (s *place) committed(ctx context.Context) (lsn string, err error) {
+func (s *schema) committed(ctx context.Context) (lsn string, err error) {
 	err = s.pool.use(ctx, func(conn *pgx.Conn) error {
 		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if err := s.mustMark(ctx, tx); err != nil {
@@ -173,7 +173,7 @@ func (s *place) committed(ctx context.Context) (lsn string, err error) {
 			if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit = local`); err != nil {
 				return err
 			}
-			_, err := tx.Exec(ctx, `SELECT FROM `+s.schema+`.assay_mark FOR UPDATE`)
+			_, err := tx.Exec(ctx, `SELECT FROM `+s.name+`.assay_mark FOR UPDATE`)
 			return err
 		})
 		if err != nil {

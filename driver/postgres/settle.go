@@ -28,7 +28,7 @@ const (
 // client sent before the network went silent may still be on its way to it. So
 // one that does not end within a second by itself is ended by the server; its
 // transaction is then rolled back or already committed.
-func (p *place) Settle(ctx context.Context) error {
+func (p *schema) Settle(ctx context.Context) error {
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
 		run, known, err := p.runOn(ctx, conn)
 		if err != nil || !known {
@@ -65,11 +65,11 @@ func (p *place) Settle(ctx context.Context) error {
 }
 
 // ownSessions are what the server calls the sessions that are open.
-func (p *place) ownSessions() []string {
+func (p *schema) ownSessions() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	names := make([]string, 0, len(p.lines))
-	for l := range p.lines {
+	names := make([]string, 0, len(p.connections))
+	for l := range p.connections {
 		names = append(names, l.id)
 	}
 	return names

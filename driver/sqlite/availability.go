@@ -51,7 +51,7 @@ func (s *availabilityStore) Read(ctx context.Context, row func(availability.Row)
 
 // availabilitySession is one client's of workload availability.
 type availabilitySession struct {
-	*line
+	*connection
 	insert, get *sql.Stmt
 }
 
@@ -61,7 +61,7 @@ func (s *availabilityStore) Session(ctx context.Context) (availability.Session, 
 	if err != nil {
 		return nil, err
 	}
-	return &availabilitySession{line: l, insert: l.statements[0], get: l.statements[1]}, nil
+	return &availabilitySession{connection: l, insert: l.statements[0], get: l.statements[1]}, nil
 }
 
 // Insert implements availability.Session.

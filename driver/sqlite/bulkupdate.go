@@ -123,7 +123,7 @@ func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Doc
 
 // bulkUpdateSession is one client's of workload bulkupdate.
 type bulkUpdateSession struct {
-	*line
+	*connection
 	update *sql.Stmt
 }
 
@@ -133,7 +133,7 @@ func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, erro
 	if err != nil {
 		return nil, err
 	}
-	return &bulkUpdateSession{line: l, update: l.statements[0]}, nil
+	return &bulkUpdateSession{connection: l, update: l.statements[0]}, nil
 }
 
 // Update implements bulkupdate.Session. The transaction keeps its count to

@@ -104,7 +104,7 @@ func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) 
 
 // candleSession is one client's of workload candles.
 type candleSession struct {
-	*line
+	*connection
 	insert, latest, interval, span *sql.Stmt
 }
 
@@ -119,7 +119,7 @@ func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &candleSession{line: l, insert: l.statements[0], latest: l.statements[1], interval: l.statements[2], span: l.statements[3]}, nil
+	return &candleSession{connection: l, insert: l.statements[0], latest: l.statements[1], interval: l.statements[2], span: l.statements[3]}, nil
 }
 
 // Insert implements candles.Session: one transaction.

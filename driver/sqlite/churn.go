@@ -84,7 +84,7 @@ func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error 
 
 // churnSession is one client's of workload churn.
 type churnSession struct {
-	*line
+	*connection
 	insert, remove *sql.Stmt
 }
 
@@ -94,7 +94,7 @@ func (s *churnStore) Session(ctx context.Context) (churn.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &churnSession{line: l, insert: l.statements[0], remove: l.statements[1]}, nil
+	return &churnSession{connection: l, insert: l.statements[0], remove: l.statements[1]}, nil
 }
 
 // Insert implements churn.Session: for a database in this process a prepared

@@ -67,7 +67,7 @@ func eachEntity(ctx context.Context, tx *sql.Tx, use func(entity.Entity) error) 
 
 // entitySession is one client's of workload entity.
 type entitySession struct {
-	*line
+	*connection
 	put, get *sql.Stmt
 }
 
@@ -78,7 +78,7 @@ func (s *entityStore) Session(ctx context.Context) (entity.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &entitySession{line: l, put: l.statements[0], get: l.statements[1]}, nil
+	return &entitySession{connection: l, put: l.statements[0], get: l.statements[1]}, nil
 }
 
 // Put implements entity.Session.

@@ -14,7 +14,7 @@ import (
 
 // isolationSession is one client's of workload isolation.
 type isolationSession struct {
-	*line
+	*connection
 	appendTo, readList, rewrite, write, readValue, insert, count, readPair, writePair *sql.Stmt
 }
 
@@ -38,7 +38,7 @@ func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error)
 		return nil, err
 	}
 	p := l.statements
-	return &isolationSession{line: l, appendTo: p[0], readList: p[1], rewrite: p[2], write: p[3],
+	return &isolationSession{connection: l, appendTo: p[0], readList: p[1], rewrite: p[2], write: p[3],
 		readValue: p[4], insert: p[5], count: p[6], readPair: p[7], writePair: p[8]}, nil
 }
 

@@ -12,7 +12,7 @@ import (
 
 // session is one client's of the bank.
 type session struct {
-	*line
+	*connection
 	known, exists, debit, credit, insert *sql.Stmt
 }
 
@@ -31,7 +31,7 @@ func (s *store) Session(ctx context.Context) (bank.Session, error) {
 		return nil, err
 	}
 	p := l.statements
-	return &session{line: l, known: p[0], exists: p[1], debit: p[2], credit: p[3], insert: p[4]}, nil
+	return &session{connection: l, known: p[0], exists: p[1], debit: p[2], credit: p[3], insert: p[4]}, nil
 }
 
 // Transfer implements bank.Session.

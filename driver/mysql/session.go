@@ -11,9 +11,9 @@ import (
 )
 
 // line is the connection of one session. It is used by one goroutine at a time.
-type line struct {
+type session struct {
 	*conn
-	place *place
+	schema *schema
 }
 
 // sessionRun is how much of a run's id is in the name of a session's lock. A name
@@ -22,14 +22,14 @@ const sessionRun = 12
 
 // sessionLock begins the name of the lock by which a session is known to all who
 // look for those of this run (see Settle); its connection's number follows.
-func (p *place) sessionLock(run string) string {
-	return p.schema + " " + run[:min(len(run), sessionRun)] + " "
+func (p *schema) sessionLock(run string) string {
+	return p.name + " " + run[:min(len(run), sessionRun)] + " "
 }
 
 // dial opens a session's connection.
-func (p *place) dial(ctx context.Context) (*line, error) {
+func (p *schema) dial(ctx context.Context) (*session, error) {
 	c, err := p.firstThatWrites(ctx, p.order(p.anyHost), func(h *host) (*conn, error) {
-		c, err := h.connect(ctx, p.schema)
+		c, err := h.connect(ctx, p.name)
 		if hasCode(err, codeUnknownDatabase) {
 			err = p.missing()
 		}
@@ -43,7 +43,7 @@ func (p *place) dial(ctx context.Context) (*line, error) {
 
 // adopt makes a connection that of a session: it takes the lock that tells what
 // it is, before it does anything else.
-func (p *place) adopt(ctx context.Context, c *conn) (*line, error) {
+func (p *schema) adopt(ctx context.Context, c *conn) (*session, error) {
 	bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
 	defer cancel()
 	var got int64
@@ -58,18 +58,18 @@ func (p *place) adopt(ctx context.Context, c *conn) (*line, error) {
 		c.hangUp()
 		return nil, operation("open session", err)
 	}
-	l := &line{conn: c, place: p}
+	l := &session{conn: c, schema: p}
 	p.mu.Lock()
-	p.lines[l] = struct{}{}
+	p.sessions[l] = struct{}{}
 	p.mu.Unlock()
 	return l, nil
 }
 
 // Close ends the session; what is in flight is abandoned.
-func (l *line) Close() {
-	l.place.mu.Lock()
-	delete(l.place.lines, l)
-	l.place.mu.Unlock()
+func (l *session) Close() {
+	l.schema.mu.Lock()
+	delete(l.schema.sessions, l)
+	l.schema.mu.Unlock()
 	l.hangUp()
 }
 
@@ -79,7 +79,7 @@ var errGone = fmt.Errorf("the server has closed the connection: %w", driver.ErrB
 // ready is nil if a transaction can be sent. It asks the socket, as database/sql
 // does before it uses a connection again: what is written to one that the server
 // has closed seems to be sent, and then nobody knows.
-func (l *line) ready(ctx context.Context) error {
+func (l *session) ready(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -94,14 +94,14 @@ func (l *line) ready(ctx context.Context) error {
 }
 
 // unsent is the reply to what ready, or the context, said: nothing was sent.
-func (l *line) unsent(err error) workload.Reply {
+func (l *session) unsent(err error) workload.Reply {
 	reply := classify(err, beforeCommit)
 	reply.Broken = !l.sound()
 	return reply
 }
 
 // executed is the reply to a statement that is a transaction by itself.
-func (l *line) executed(err error) workload.Reply {
+func (l *session) executed(err error) workload.Reply {
 	if err == nil {
 		return workload.Reply{Outcome: history.Committed, Broken: !l.sound()}
 	}
@@ -111,7 +111,7 @@ func (l *line) executed(err error) workload.Reply {
 }
 
 // insertedOne is executed for one row, which may be there already.
-func (l *line) insertedOne(err error) workload.Reply {
+func (l *session) insertedOne(err error) workload.Reply {
 	reply := l.executed(err)
 	if reply.Outcome == history.Failed && hasCode(err, codeDuplicateEntry) {
 		reply.Duplicate, reply.Class = true, workload.ClassDuplicate
@@ -121,7 +121,7 @@ func (l *line) insertedOne(err error) workload.Reply {
 
 // queried is the reply to a query. It has no effect, so that one without an answer
 // has failed.
-func (l *line) queried(err error) workload.Reply {
+func (l *session) queried(err error) workload.Reply {
 	reply := l.executed(err)
 	if err != nil {
 		reply.Outcome = history.Failed
@@ -132,6 +132,6 @@ func (l *line) queried(err error) workload.Reply {
 // leave ends a transaction that is not to be committed, and reports whether the
 // session can go on. After some errors there is no transaction any more; a
 // ROLLBACK then does nothing.
-func (l *line) leave(ctx context.Context) bool {
+func (l *session) leave(ctx context.Context) bool {
 	return l.exec(ctx, "ROLLBACK") == nil && l.sound()
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // line is one session's connection with its prepared statements.
-type line struct {
+type connection struct {
 	file *file
 	db   *sql.DB
 	conn *sql.Conn
@@ -26,7 +26,7 @@ type line struct {
 // dial opens a connection and prepares the statements. It queues with the
 // writers: with a rollback journal SQLite would have to poll for a gap between
 // them.
-func (f *file) dial(ctx context.Context, statements ...string) (*line, error) {
+func (f *file) dial(ctx context.Context, statements ...string) (*connection, error) {
 	if err := f.mustExist(ctx); err != nil {
 		return nil, err
 	}
@@ -38,14 +38,14 @@ func (f *file) dial(ctx context.Context, statements ...string) (*line, error) {
 	if err != nil {
 		return nil, f.explain("open session", err)
 	}
-	l := &line{file: f, db: db}
+	l := &connection{file: f, db: db}
 	if err := l.prepare(ctx, statements); err != nil {
 		return nil, f.explain("open session", errors.Join(err, l.release()))
 	}
 	return l, nil
 }
 
-func (l *line) prepare(ctx context.Context, statements []string) (err error) {
+func (l *connection) prepare(ctx context.Context, statements []string) (err error) {
 	if l.conn, err = l.db.Conn(ctx); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (l *line) prepare(ctx context.Context, statements []string) (err error) {
 
 // release closes the statements, without which SQLite keeps the file open, and
 // the connection.
-func (l *line) release() error {
+func (l *connection) release() error {
 	var err error
 	for _, s := range l.statements {
 		err = errors.Join(err, s.Close())
@@ -73,7 +73,7 @@ func (l *line) release() error {
 }
 
 // Close ends the session.
-func (l *line) Close() {
+func (l *connection) Close() {
 	if !l.abandoned {
 		// Nothing is open on the connection, and nobody is left to tell.
 		_ = l.release()
@@ -107,7 +107,7 @@ func (e ending) read() workload.Reply {
 }
 
 // insertOne inserts one row in a transaction of its own.
-func (l *line) insertOne(ctx context.Context, doing string, insert *sql.Stmt, values ...any) workload.Reply {
+func (l *connection) insertOne(ctx context.Context, doing string, insert *sql.Stmt, values ...any) workload.Reply {
 	e := l.do(ctx, &run{writes: true, doing: doing, work: func(ctx context.Context) (bool, error) {
 		_, err := insert.ExecContext(ctx, values...)
 		if codeOf(err) == codes.SQLITE_CONSTRAINT_PRIMARYKEY {
@@ -156,7 +156,7 @@ const (
 // With the write-ahead log "readers do not block writers and a writer does not
 // block readers" (https://www.sqlite.org/wal.html), so that who only reads does
 // not queue.
-func (l *line) do(ctx context.Context, x *run) ending {
+func (l *connection) do(ctx context.Context, x *run) ending {
 	if l.abandoned {
 		return failed(errors.New("sqlite: "+x.doing+": the session was abandoned before"), workload.ClassLost)
 	}
@@ -203,7 +203,7 @@ func (l *line) do(ctx context.Context, x *run) ending {
 // transact does the whole transaction. Whatever goes wrong before COMMIT is
 // sent has no effect: SQLite makes nothing permanent without it, and rolls
 // back when the connection is closed or the process dies.
-func (l *line) transact(ctx context.Context, x *run) ending {
+func (l *connection) transact(ctx context.Context, x *run) ending {
 	background := context.Background()
 	begin := "BEGIN"
 	if x.writes {
@@ -248,7 +248,7 @@ func (l *line) transact(ctx context.Context, x *run) ending {
 // place is overwritten, recovery finds the record and the transaction comes
 // back. With a rollback journal the same holds for an error while the journal
 // is deleted. So the outcome is unknown.
-func (l *line) uncommitted(ctx context.Context, err error) ending {
+func (l *connection) uncommitted(ctx context.Context, err error) ending {
 	e := ending{Reply: workload.Reply{Class: classOf(err), Err: l.file.explain("commit", err), Broken: true}}
 	if primary(err) != codes.SQLITE_BUSY {
 		return e

@@ -18,10 +18,10 @@ const schemaPrefix = "assay_"
 
 // place is one workload's database, and the way there. All that the workloads
 // have in common is here; the Store of each embeds one.
-type place struct {
+type schema struct {
 	*settings
 	workload string // as in the mark
-	schema   string // the database
+	name     string // the database
 	hosts    []*host
 	slots    chan struct{} // bounds the connections beside those of sessions
 	server   server
@@ -32,18 +32,18 @@ type place struct {
 	// created is the run whose database this Store has made last; nil for none.
 	created atomic.Pointer[string]
 
-	mu    sync.Mutex
-	lines map[*line]struct{} // the sessions' connections that are open
+	mu       sync.Mutex
+	sessions map[*session]struct{} // the sessions' connections that are open
 }
 
-// openPlace connects to the target. Its errors are those of OpenBank.
-func openPlace(ctx context.Context, target workload.Target, workloadName string) (*place, error) {
+// openSchema connects to the target. Its errors are those of OpenBank.
+func openSchema(ctx context.Context, target workload.Target, workloadName string) (*schema, error) {
 	s, err := parse(target)
 	if err != nil {
 		return nil, err
 	}
-	p := &place{settings: s, workload: workloadName, schema: schemaPrefix + workloadName,
-		slots: make(chan struct{}, poolSize), lines: make(map[*line]struct{})}
+	p := &schema{settings: s, workload: workloadName, name: schemaPrefix + workloadName,
+		slots: make(chan struct{}, poolSize), sessions: make(map[*session]struct{})}
 	for _, name := range s.hosts {
 		p.hosts = append(p.hosts, &host{name: name, settings: s, pool: new(pool)})
 	}
@@ -68,7 +68,7 @@ func openPlace(ctx context.Context, target workload.Target, workloadName string)
 }
 
 // Close closes what is not in use; a session is closed by whoever opened it.
-func (p *place) Close() error {
+func (p *schema) Close() error {
 	for _, h := range p.hosts {
 		h.pool.close()
 	}
@@ -81,7 +81,7 @@ func (p *place) Close() error {
 // when creation or removal ends at the wrong moment, since statements that
 // define data are no part of a transaction; it counts as nothing. So does a lease
 // alone.
-func (p *place) readMark(ctx context.Context, c *conn) (*workload.Marker, error) {
+func (p *schema) readMark(ctx context.Context, c *conn) (*workload.Marker, error) {
 	var things, tables, columns int64
 	err := c.one(ctx, `SELECT
 		(SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name <> 'assay_lease') +
@@ -89,12 +89,12 @@ func (p *place) readMark(ctx context.Context, c *conn) (*workload.Marker, error)
 		(SELECT count(*) FROM information_schema.events WHERE event_schema = ?),
 		(SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = 'assay_mark' AND table_type = 'BASE TABLE'),
 		(SELECT count(*) FROM information_schema.columns WHERE table_schema = ? AND table_name = 'assay_mark' AND column_name = 'mark')`,
-		[]any{p.schema, p.schema, p.schema, p.schema, p.schema}, &things, &tables, &columns)
+		[]any{p.name, p.name, p.name, p.name, p.name}, &things, &tables, &columns)
 	if err != nil || things == 0 {
 		return nil, err
 	}
 	foreign := &workload.ForeignError{
-		Name: fmt.Sprintf("database %q", p.schema),
+		Name: fmt.Sprintf("database %q", p.name),
 		Hint: "move its tables to a database of another name (RENAME TABLE), or drop it if nobody needs it, or use another server",
 	}
 	if tables == 0 || columns == 0 {
@@ -105,7 +105,7 @@ func (p *place) readMark(ctx context.Context, c *conn) (*workload.Marker, error)
 	err = c.query(ctx, func(row []driver.Value) error {
 		content = text(row[1])
 		return numbers(row[:1], &rows)
-	}, `SELECT count(*), min(mark) FROM `+p.schema+`.assay_mark`)
+	}, `SELECT count(*), min(mark) FROM `+p.name+`.assay_mark`)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (p *place) readMark(ctx context.Context, c *conn) (*workload.Marker, error)
 }
 
 // mustMark is readMark, with *workload.NoSchemaError if there is nothing.
-func (p *place) mustMark(ctx context.Context, c *conn) error {
+func (p *schema) mustMark(ctx context.Context, c *conn) error {
 	mark, err := p.readMark(ctx, c)
 	if err == nil && mark == nil {
 		err = p.missing()
@@ -129,12 +129,12 @@ func (p *place) mustMark(ctx context.Context, c *conn) error {
 	return err
 }
 
-func (p *place) missing() error {
-	return &workload.NoSchemaError{Name: fmt.Sprintf("database %q", p.schema)}
+func (p *schema) missing() error {
+	return &workload.NoSchemaError{Name: fmt.Sprintf("database %q", p.name)}
 }
 
 // find reads the mark and counts the rows of these tables together.
-func (p *place) find(ctx context.Context, tables ...string) (*workload.Leftover, error) {
+func (p *schema) find(ctx context.Context, tables ...string) (*workload.Leftover, error) {
 	var remains *workload.Leftover
 	err := p.use(ctx, func(c *conn) error {
 		mark, err := p.readMark(ctx, c)
@@ -144,7 +144,7 @@ func (p *place) find(ctx context.Context, tables ...string) (*workload.Leftover,
 		found := &workload.Leftover{Marker: *mark}
 		for _, table := range tables {
 			var n int64
-			err := c.one(ctx, `SELECT count(*) FROM `+p.schema+`.`+table, nil, &n)
+			err := c.one(ctx, `SELECT count(*) FROM `+p.name+`.`+table, nil, &n)
 			if err != nil && !hasCode(err, codeNoSuchTable) { // creation had not come so far
 				return err
 			}
@@ -164,7 +164,7 @@ type table struct{ name, columns string }
 
 // create makes the database. The mark comes first and goes last, so that at
 // whatever moment this ends, what is there is known as ours.
-func (p *place) create(ctx context.Context, mark workload.Marker, tables []table) error {
+func (p *schema) create(ctx context.Context, mark workload.Marker, tables []table) error {
 	mark.Created = mark.Created.UTC()
 	content, err := json.Marshal(mark)
 	if err != nil {
@@ -176,19 +176,19 @@ func (p *place) create(ctx context.Context, mark workload.Marker, tables []table
 		}
 		// The database may be there, empty: see readMark.
 		for _, statement := range []string{
-			`CREATE DATABASE IF NOT EXISTS ` + p.schema + ` CHARACTER SET utf8mb4`,
-			`CREATE TABLE IF NOT EXISTS ` + p.schema + `.assay_mark (id TINYINT PRIMARY KEY, mark TEXT NOT NULL) ENGINE=` + p.engine +
+			`CREATE DATABASE IF NOT EXISTS ` + p.name + ` CHARACTER SET utf8mb4`,
+			`CREATE TABLE IF NOT EXISTS ` + p.name + `.assay_mark (id TINYINT PRIMARY KEY, mark TEXT NOT NULL) ENGINE=` + p.engine +
 				` COMMENT 'Made by assay, which drops the database at its next run here'`,
 		} {
 			if err := c.exec(ctx, statement); err != nil {
 				return err
 			}
 		}
-		if err := c.exec(ctx, `INSERT INTO `+p.schema+`.assay_mark (id, mark) VALUES (1, ?)`, string(content)); err != nil {
+		if err := c.exec(ctx, `INSERT INTO `+p.name+`.assay_mark (id, mark) VALUES (1, ?)`, string(content)); err != nil {
 			return err
 		}
 		for _, t := range tables {
-			if err := c.exec(ctx, `CREATE TABLE `+p.schema+`.`+t.name+` (`+t.columns+`) ENGINE=`+p.engine); err != nil {
+			if err := c.exec(ctx, `CREATE TABLE `+p.name+`.`+t.name+` (`+t.columns+`) ENGINE=`+p.engine); err != nil {
 				return err
 			}
 		}
@@ -202,7 +202,7 @@ func (p *place) create(ctx context.Context, mark workload.Marker, tables []table
 }
 
 // owner is the run that this Store works for, empty if it does not know.
-func (p *place) owner() string {
+func (p *schema) owner() string {
 	if created := p.created.Load(); created != nil {
 		return *created
 	}
@@ -211,7 +211,7 @@ func (p *place) owner() string {
 
 // runOn is owner or, if that is not known, the run of the mark; known is false if
 // there is none.
-func (p *place) runOn(ctx context.Context, c *conn) (run string, known bool, err error) {
+func (p *schema) runOn(ctx context.Context, c *conn) (run string, known bool, err error) {
 	if run := p.owner(); run != "" {
 		return run, true, nil
 	}
@@ -223,7 +223,7 @@ func (p *place) runOn(ctx context.Context, c *conn) (run string, known bool, err
 }
 
 // setLoaded sets the mark's Loaded.
-func (p *place) setLoaded(ctx context.Context, c *conn) error {
+func (p *schema) setLoaded(ctx context.Context, c *conn) error {
 	mark, err := p.readMark(ctx, c)
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func (p *place) setLoaded(ctx context.Context, c *conn) error {
 	if err != nil {
 		return err
 	}
-	n, err := c.affected(ctx, `UPDATE `+p.schema+`.assay_mark SET mark = ? WHERE id = 1`, string(content))
+	n, err := c.affected(ctx, `UPDATE `+p.name+`.assay_mark SET mark = ? WHERE id = 1`, string(content))
 	if err == nil && n != 1 {
 		err = errors.New("the mark is gone")
 	}
@@ -245,7 +245,7 @@ func (p *place) setLoaded(ctx context.Context, c *conn) error {
 
 // clearOurs drops all tables but the lease's, if the database carries our mark and
 // no lease keeps us out. It reports whether there was a mark.
-func (p *place) clearOurs(ctx context.Context, c *conn, tables []table) (marked bool, err error) {
+func (p *schema) clearOurs(ctx context.Context, c *conn, tables []table) (marked bool, err error) {
 	mark, err := p.readMark(ctx, c)
 	if err != nil {
 		return false, err
@@ -254,7 +254,7 @@ func (p *place) clearOurs(ctx context.Context, c *conn, tables []table) (marked 
 		return false, err
 	}
 	for _, t := range append(tables[:len(tables):len(tables)], table{name: "assay_mark"}) {
-		if err := c.exec(ctx, `DROP TABLE IF EXISTS `+p.schema+`.`+t.name); err != nil {
+		if err := c.exec(ctx, `DROP TABLE IF EXISTS `+p.name+`.`+t.name); err != nil {
 			return true, err
 		}
 	}
@@ -263,7 +263,7 @@ func (p *place) clearOurs(ctx context.Context, c *conn, tables []table) (marked 
 
 // drop removes the database, with the lease, if it carries our mark or holds
 // nothing but a lease.
-func (p *place) drop(ctx context.Context, tables []table) error {
+func (p *schema) drop(ctx context.Context, tables []table) error {
 	return p.leaseUse(ctx, "drop database", func(c *conn) error {
 		marked, err := p.clearOurs(ctx, c, tables)
 		if err != nil {
@@ -276,12 +276,12 @@ func (p *place) drop(ctx context.Context, tables []table) error {
 		if err := c.exec(ctx, `DROP TABLE IF EXISTS `+p.leaseTable()); err != nil {
 			return err
 		}
-		return c.exec(ctx, `DROP DATABASE IF EXISTS `+p.schema)
+		return c.exec(ctx, `DROP DATABASE IF EXISTS `+p.name)
 	})
 }
 
 // Marker reads the mark.
-func (p *place) Marker(ctx context.Context) (mark *workload.Marker, err error) {
+func (p *schema) Marker(ctx context.Context) (mark *workload.Marker, err error) {
 	err = p.use(ctx, func(c *conn) error {
 		mark, err = p.readMark(ctx, c)
 		return err
@@ -290,16 +290,16 @@ func (p *place) Marker(ctx context.Context) (mark *workload.Marker, err error) {
 }
 
 // leaseThere reports whether there is a table for the lease.
-func (p *place) leaseThere(ctx context.Context, c *conn) (bool, error) {
+func (p *schema) leaseThere(ctx context.Context, c *conn) (bool, error) {
 	var n int64
-	err := c.one(ctx, `SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = 'assay_lease'`, []any{p.schema}, &n)
+	err := c.one(ctx, `SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = 'assay_lease'`, []any{p.name}, &n)
 	return n > 0, err
 }
 
 // size asks the server what these tables take on disk. It knows that from its
 // statistics, which are refreshed first, on this server alone; MySQL keeps even
 // what it has told for a day, unless it is told not to.
-func (p *place) size(ctx context.Context, tables []table) (workload.Size, error) {
+func (p *schema) size(ctx context.Context, tables []table) (workload.Size, error) {
 	size := workload.Size{Rows: make(map[string]int64)}
 	err := p.use(ctx, func(c *conn) error {
 		if err := p.mustMark(ctx, c); err != nil {
@@ -315,14 +315,14 @@ func (p *place) size(ctx context.Context, tables []table) (workload.Size, error)
 			}
 		}
 		for _, t := range tables {
-			if err := c.exec(ctx, `ANALYZE NO_WRITE_TO_BINLOG TABLE `+p.schema+`.`+t.name); err != nil {
+			if err := c.exec(ctx, `ANALYZE NO_WRITE_TO_BINLOG TABLE `+p.name+`.`+t.name); err != nil {
 				return err
 			}
 			var onDisk, indexes, rows int64
 			err := c.one(ctx, `SELECT coalesce(data_length, 0), coalesce(index_length, 0) FROM information_schema.tables
-				WHERE table_schema = ? AND table_name = ?`, []any{p.schema, t.name}, &onDisk, &indexes)
+				WHERE table_schema = ? AND table_name = ?`, []any{p.name, t.name}, &onDisk, &indexes)
 			if err == nil {
-				err = c.one(ctx, `SELECT count(*) FROM `+p.schema+`.`+t.name, nil, &rows)
+				err = c.one(ctx, `SELECT count(*) FROM `+p.name+`.`+t.name, nil, &rows)
 			}
 			if err != nil {
 				return err
@@ -345,7 +345,7 @@ func (p *place) size(ctx context.Context, tables []table) (workload.Size, error)
 // snapshot (MySQL manual, "Consistent Nonlocking Reads"; MyRocks takes one at
 // this level only). A Galera node first applies what the cluster has committed
 // until now (wsrep_sync_wait).
-func (p *place) view(ctx context.Context, from *host, read func(*conn) error) error {
+func (p *schema) view(ctx context.Context, from *host, read func(*conn) error) error {
 	work := func(c *conn) error {
 		before := `SET SESSION net_write_timeout = 3600; SET TRANSACTION ISOLATION LEVEL ` + repeatableRead
 		if c.look.galera {

@@ -17,9 +17,9 @@ import (
 
 // place is one workload's schema in a database, and the way there. All that
 // the workloads have in common is here; the Store of each embeds one.
-type place struct {
+type schema struct {
 	workload  string // as in the mark
-	schema    string
+	name      string
 	config    *pgx.ConnConfig
 	dialect   dialect
 	told      bool   // the dialect, by the address
@@ -33,12 +33,12 @@ type place struct {
 	// created is the run whose schema this Store has made last; nil for none.
 	created atomic.Pointer[string]
 
-	mu    sync.Mutex
-	lines map[*line]struct{} // the sessions' connections that are open
+	mu          sync.Mutex
+	connections map[*connection]struct{} // the sessions' connections that are open
 }
 
-// openPlace connects to the target. Its errors are those of OpenBank.
-func openPlace(ctx context.Context, target workload.Target, workloadName string) (*place, error) {
+// openSchema connects to the target. Its errors are those of OpenBank.
+func openSchema(ctx context.Context, target workload.Target, workloadName string) (*schema, error) {
 	config, named, err := parse(target)
 	if err != nil {
 		return nil, err
@@ -47,10 +47,10 @@ func openPlace(ctx context.Context, target workload.Target, workloadName string)
 	if err != nil {
 		return nil, err
 	}
-	p := &place{
-		workload: workloadName, schema: "assay_" + workloadName,
+	p := &schema{
+		workload: workloadName, name: "assay_" + workloadName,
 		config: config, address: workload.Redact(target.Address), isolation: isolation, told: named != "",
-		lines: make(map[*line]struct{}),
+		connections: make(map[*connection]struct{}),
 	}
 	p.pool, p.servers = newPool(config, p.address), serversOf(config)
 	err = p.pool.use(ctx, func(conn *pgx.Conn) (err error) {
@@ -73,7 +73,7 @@ func openPlace(ctx context.Context, target workload.Target, workloadName string)
 }
 
 // Close closes what is not in use; a session is closed by whoever opened it.
-func (p *place) Close() error {
+func (p *schema) Close() error {
 	p.pool.close()
 	for _, server := range p.servers {
 		server.pool.close()
@@ -82,7 +82,7 @@ func (p *place) Close() error {
 }
 
 // Describe asks the server what it is.
-func (p *place) Describe(ctx context.Context) (workload.Product, error) {
+func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 	var product workload.Product
 	err := p.pool.use(ctx, func(conn *pgx.Conn) (err error) {
 		product, err = p.describe(ctx, conn)
@@ -101,7 +101,7 @@ type querier interface {
 
 // readMark returns the mark, nil if there is no schema of the name or nothing in
 // it but a lease, and *workload.ForeignError if there is one that is not ours.
-func (p *place) readMark(ctx context.Context, db querier) (*workload.Marker, error) {
+func (p *schema) readMark(ctx context.Context, db querier) (*workload.Marker, error) {
 	const look = `SELECT
 		EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1),
 		EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -116,22 +116,22 @@ func (p *place) readMark(ctx context.Context, db querier) (*workload.Marker, err
 			WHERE n.nspname = $1 AND c.relkind <> 'i')`
 	var there, table, column, lease bool
 	var relations int
-	if err := db.QueryRow(ctx, look, p.schema).Scan(&there, &table, &column, &lease, &relations); err != nil {
+	if err := db.QueryRow(ctx, look, p.name).Scan(&there, &table, &column, &lease, &relations); err != nil {
 		return nil, err
 	}
 	if !there || lease && relations == 1 {
 		return nil, nil
 	}
 	foreign := &workload.ForeignError{
-		Name: fmt.Sprintf("schema %q", p.schema),
-		Hint: "rename it (ALTER SCHEMA " + p.schema + " RENAME TO ...), or name another database in the address",
+		Name: fmt.Sprintf("schema %q", p.name),
+		Hint: "rename it (ALTER SCHEMA " + p.name + " RENAME TO ...), or name another database in the address",
 	}
 	if !table || !column {
 		return nil, foreign
 	}
 	var rows int
 	var text string
-	err := db.QueryRow(ctx, `SELECT count(*), coalesce(min(mark::text), '') FROM `+p.schema+`.assay_mark`).Scan(&rows, &text)
+	err := db.QueryRow(ctx, `SELECT count(*), coalesce(min(mark::text), '') FROM `+p.name+`.assay_mark`).Scan(&rows, &text)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (p *place) readMark(ctx context.Context, db querier) (*workload.Marker, err
 }
 
 // mustMark is readMark, with *workload.NoSchemaError if there is nothing.
-func (p *place) mustMark(ctx context.Context, db querier) error {
+func (p *schema) mustMark(ctx context.Context, db querier) error {
 	mark, err := p.readMark(ctx, db)
 	if err == nil && mark == nil {
 		err = p.missing()
@@ -152,12 +152,12 @@ func (p *place) mustMark(ctx context.Context, db querier) error {
 	return err
 }
 
-func (p *place) missing() error {
-	return &workload.NoSchemaError{Name: fmt.Sprintf("schema %q", p.schema)}
+func (p *schema) missing() error {
+	return &workload.NoSchemaError{Name: fmt.Sprintf("schema %q", p.name)}
 }
 
 // find reads the mark and counts the rows of these tables together.
-func (p *place) find(ctx context.Context, tables ...string) (*workload.Leftover, error) {
+func (p *schema) find(ctx context.Context, tables ...string) (*workload.Leftover, error) {
 	var remains *workload.Leftover
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
 		mark, err := p.readMark(ctx, conn)
@@ -167,7 +167,7 @@ func (p *place) find(ctx context.Context, tables ...string) (*workload.Leftover,
 		remains = &workload.Leftover{Marker: *mark}
 		counts := make([]string, len(tables))
 		for i, table := range tables {
-			counts[i] = `(SELECT count(*) FROM ` + p.schema + `.` + table + `)`
+			counts[i] = `(SELECT count(*) FROM ` + p.name + `.` + table + `)`
 		}
 		err = conn.QueryRow(ctx, `SELECT `+strings.Join(counts, " + ")).Scan(&remains.Rows)
 		if p.dialect.stepwise && hasCode(err, codeUndefinedTable) {
@@ -193,16 +193,16 @@ type executor interface {
 // stepwise, the mark goes last and comes before the tables, so that what is there
 // if it ends halfway is known as ours; only if it ends before the mark, without a
 // lease, somebody has to drop an empty schema.
-func (p *place) create(ctx context.Context, mark workload.Marker, tables []string) error {
+func (p *schema) create(ctx context.Context, mark workload.Marker, tables []string) error {
 	mark.Created = mark.Created.UTC()
 	text, err := json.Marshal(mark)
 	if err != nil {
 		return operation("create schema", err)
 	}
 	made := []string{
-		`CREATE SCHEMA IF NOT EXISTS ` + p.schema,
-		`COMMENT ON SCHEMA ` + p.schema + ` IS 'Made by assay, which drops it at its next run here. The mark is in assay_mark.'`,
-		`CREATE TABLE ` + p.schema + `.assay_mark (mark jsonb NOT NULL)`,
+		`CREATE SCHEMA IF NOT EXISTS ` + p.name,
+		`COMMENT ON SCHEMA ` + p.name + ` IS 'Made by assay, which drops it at its next run here. The mark is in assay_mark.'`,
+		`CREATE TABLE ` + p.name + `.assay_mark (mark jsonb NOT NULL)`,
 	}
 	err = p.changeSchema(ctx, func(db executor) error {
 		if err := p.clearOurs(ctx, db); err != nil {
@@ -211,7 +211,7 @@ func (p *place) create(ctx context.Context, mark workload.Marker, tables []strin
 		if err := all(ctx, db, made); err != nil {
 			return err
 		}
-		_, err := db.Exec(ctx, `INSERT INTO `+p.schema+`.assay_mark (mark) VALUES ($1::text::jsonb)`, string(text))
+		_, err := db.Exec(ctx, `INSERT INTO `+p.name+`.assay_mark (mark) VALUES ($1::text::jsonb)`, string(text))
 		if err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (p *place) create(ctx context.Context, mark workload.Marker, tables []strin
 
 // runOn is owner or, if that is not known, the run of the mark; known is false if
 // there is none.
-func (p *place) runOn(ctx context.Context, db querier) (run string, known bool, err error) {
+func (p *schema) runOn(ctx context.Context, db querier) (run string, known bool, err error) {
 	if run := p.owner(); run != "" {
 		return run, true, nil
 	}
@@ -237,7 +237,7 @@ func (p *place) runOn(ctx context.Context, db querier) (run string, known bool, 
 }
 
 // owner is the run that this Store works for, empty if it does not know.
-func (p *place) owner() string {
+func (p *schema) owner() string {
 	if created := p.created.Load(); created != nil {
 		return *created
 	}
@@ -245,8 +245,8 @@ func (p *place) owner() string {
 }
 
 // setLoaded sets the mark's Loaded.
-func (p *place) setLoaded(ctx context.Context, tx pgx.Tx) error {
-	tag, err := tx.Exec(ctx, `UPDATE `+p.schema+`.assay_mark SET mark = jsonb_set(mark, '{loaded}', 'true')`)
+func (p *schema) setLoaded(ctx context.Context, tx pgx.Tx) error {
+	tag, err := tx.Exec(ctx, `UPDATE `+p.name+`.assay_mark SET mark = jsonb_set(mark, '{loaded}', 'true')`)
 	if err == nil && tag.RowsAffected() != 1 {
 		err = errors.New("the mark is gone")
 	}
@@ -255,7 +255,7 @@ func (p *place) setLoaded(ctx context.Context, tx pgx.Tx) error {
 
 // clearOurs drops all tables but the lease's, if the schema carries our mark and
 // no lease keeps us out. The mark's goes last.
-func (p *place) clearOurs(ctx context.Context, db executor) error {
+func (p *schema) clearOurs(ctx context.Context, db executor) error {
 	mark, err := p.readMark(ctx, db)
 	if err != nil {
 		return err
@@ -267,12 +267,12 @@ func (p *place) clearOurs(ctx context.Context, db executor) error {
 	err = db.QueryRow(ctx, `SELECT coalesce(array_agg(relname::text ORDER BY relname = 'assay_mark', relname), '{}')
 		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND relname <> 'assay_lease' AND (relkind = 'p' OR relkind = 'r' AND NOT EXISTS (
-			SELECT 1 FROM pg_catalog.pg_inherits i WHERE i.inhrelid = c.oid))`, p.schema).Scan(&tables)
+			SELECT 1 FROM pg_catalog.pg_inherits i WHERE i.inhrelid = c.oid))`, p.name).Scan(&tables)
 	if err != nil {
 		return err
 	}
 	for _, table := range tables {
-		if _, err := db.Exec(ctx, `DROP TABLE `+pgx.Identifier{p.schema, table}.Sanitize()+` CASCADE`); err != nil {
+		if _, err := db.Exec(ctx, `DROP TABLE `+pgx.Identifier{p.name, table}.Sanitize()+` CASCADE`); err != nil {
 			return err
 		}
 	}
@@ -281,19 +281,19 @@ func (p *place) clearOurs(ctx context.Context, db executor) error {
 
 // dropOurs drops the schema, with the lease, if it carries our mark or nothing but
 // a lease, and no lease keeps us out.
-func (p *place) dropOurs(ctx context.Context, db executor) error {
+func (p *schema) dropOurs(ctx context.Context, db executor) error {
 	if _, err := p.readMark(ctx, db); err != nil {
 		return err
 	}
 	if err := p.admit(ctx, db); err != nil {
 		return err
 	}
-	_, err := db.Exec(ctx, `DROP SCHEMA IF EXISTS `+p.schema+` CASCADE`)
+	_, err := db.Exec(ctx, `DROP SCHEMA IF EXISTS `+p.name+` CASCADE`)
 	return err
 }
 
 // Marker reads the mark.
-func (p *place) Marker(ctx context.Context) (mark *workload.Marker, err error) {
+func (p *schema) Marker(ctx context.Context) (mark *workload.Marker, err error) {
 	err = p.pool.use(ctx, func(conn *pgx.Conn) error {
 		mark, err = p.readMark(ctx, conn)
 		return err
@@ -302,14 +302,14 @@ func (p *place) Marker(ctx context.Context) (mark *workload.Marker, err error) {
 }
 
 // Drop removes the schema if it carries our mark.
-func (p *place) Drop(ctx context.Context) error {
+func (p *schema) Drop(ctx context.Context) error {
 	err := p.changeSchema(ctx, func(db executor) error { return p.dropOurs(ctx, db) })
 	return p.advise("drop schema", err)
 }
 
 // changeSchema runs work in one transaction or, where the dialect wants that, in
 // none, so that each of its statements is one.
-func (p *place) changeSchema(ctx context.Context, work func(executor) error) error {
+func (p *schema) changeSchema(ctx context.Context, work func(executor) error) error {
 	return p.pool.use(ctx, func(conn *pgx.Conn) error {
 		if p.dialect.stepwise {
 			return work(conn)
@@ -329,12 +329,12 @@ func all(ctx context.Context, db executor, statements []string) error {
 }
 
 // size asks the server what these tables take on disk.
-func (p *place) size(ctx context.Context, tables ...string) (workload.Size, error) {
+func (p *schema) size(ctx context.Context, tables ...string) (workload.Size, error) {
 	size := workload.Size{Rows: make(map[string]int64)}
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
 		for _, table := range tables {
 			var onDisk, indexes, rows int64
-			err := conn.QueryRow(ctx, fmt.Sprintf(p.dialect.size, p.schema, table)).Scan(&onDisk, &indexes, &rows)
+			err := conn.QueryRow(ctx, fmt.Sprintf(p.dialect.size, p.name, table)).Scan(&onDisk, &indexes, &rows)
 			switch {
 			case hasCode(err, codeUndefinedTable, codeInvalidSchemaName):
 				return p.missing()
@@ -357,7 +357,7 @@ func (p *place) size(ctx context.Context, tables ...string) (workload.Size, erro
 }
 
 // advise adds to an error what the user can do about it.
-func (p *place) advise(name string, err error) error {
+func (p *schema) advise(name string, err error) error {
 	switch {
 	case hasCode(err, codeInsufficientPrivilege):
 		err = fmt.Errorf("%w; %s", err, hintPrivilege)

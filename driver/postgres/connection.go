@@ -21,7 +21,7 @@ const maxSessionName = 63
 
 // sessionName is what the server shows (pg_stat_activity, SHOW SESSIONS) for the
 // connections that do the transactions of this run, and for them alone.
-func (p *place) sessionName(run string) string {
+func (p *schema) sessionName(run string) string {
 	name := "assay " + p.workload + " session " + run
 	name = name[:min(len(name), maxSessionName)]
 	if where := p.dialect.whereSessions; where != "" {
@@ -46,10 +46,10 @@ type text struct{ name, sql string }
 
 // line is the connection of one session, with its statements. It is used by
 // one goroutine at a time.
-type line struct {
-	place *place
-	conn  *pgconn.PgConn
-	texts []text
+type connection struct {
+	schema *schema
+	conn   *pgconn.PgConn
+	texts  []text
 	// id is what the server tells this session by.
 	id string
 	// prepared are the statements on the server; where it is nil they are sent
@@ -62,18 +62,18 @@ type line struct {
 
 // dial opens a line that can begin, commit and undo, and knows the workload's
 // own statements.
-func (p *place) dial(ctx context.Context, own ...text) (*line, error) {
+func (p *schema) dial(ctx context.Context, own ...text) (*connection, error) {
 	return p.dialTo(ctx, p.config, own...)
 }
 
 // dialTo is dial by another configuration, whose ConnectTimeout may be 0 for
 // none.
-func (p *place) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text) (*line, error) {
+func (p *schema) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text) (*connection, error) {
 	start := "BEGIN"
 	if p.isolation != "" {
 		start = "BEGIN ISOLATION LEVEL " + strings.ToUpper(p.isolation)
 	}
-	l := &line{place: p, texts: append([]text{
+	l := &connection{schema: p, texts: append([]text{
 		begin: {"assay_begin", start}, commit: {"assay_commit", "COMMIT"}, undo: {"assay_rollback", "ROLLBACK"},
 	}, own...)}
 	config = config.Copy()
@@ -108,34 +108,34 @@ func (p *place) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text)
 		}
 	}
 	p.mu.Lock()
-	p.lines[l] = struct{}{}
+	p.connections[l] = struct{}{}
 	p.mu.Unlock()
 	return l, nil
 }
 
 // identify sets the id, and the session's name if the Store does not know the run
 // that it works for.
-func (l *line) identify(ctx context.Context, run string) error {
+func (l *connection) identify(ctx context.Context, run string) error {
 	if run == "" {
-		find := `SELECT mark->>'run' FROM ` + l.place.schema + `.assay_mark`
+		find := `SELECT mark->>'run' FROM ` + l.schema.name + `.assay_mark`
 		result := l.conn.ExecParams(ctx, find, nil, nil, nil, nil).Read()
 		switch {
 		case hasCode(result.Err, codeUndefinedTable, codeInvalidSchemaName), result.Err == nil && len(result.Rows) == 0:
-			return l.place.missing()
+			return l.schema.missing()
 		case result.Err != nil:
 			return result.Err
 		}
-		name := l.place.sessionName(string(result.Rows[0][0]))
+		name := l.schema.sessionName(string(result.Rows[0][0]))
 		renamed := l.conn.ExecParams(ctx, `SELECT set_config('application_name', $1, false)`, [][]byte{[]byte(name)}, nil, nil, nil).Read()
 		if renamed.Err != nil {
 			return renamed.Err
 		}
 	}
-	if l.place.dialect.session == "" {
+	if l.schema.dialect.session == "" {
 		l.id = strconv.FormatUint(uint64(l.conn.PID()), 10)
 		return nil
 	}
-	result := l.conn.ExecParams(ctx, l.place.dialect.session, nil, nil, nil, nil).Read()
+	result := l.conn.ExecParams(ctx, l.schema.dialect.session, nil, nil, nil, nil).Read()
 	if result.Err != nil {
 		return result.Err
 	}
@@ -147,7 +147,7 @@ func (l *line) identify(ctx context.Context, run string) error {
 }
 
 // prepare prepares all statements in one round trip.
-func (l *line) prepare(ctx context.Context) error {
+func (l *connection) prepare(ctx context.Context) error {
 	p := l.conn.StartPipeline(ctx)
 	for _, t := range l.texts {
 		p.SendPrepare(t.name, t.sql, nil)
@@ -176,14 +176,14 @@ func (l *line) prepare(ctx context.Context) error {
 }
 
 // Close ends the session; what is in flight is abandoned.
-func (l *line) Close() {
-	l.place.mu.Lock()
-	delete(l.place.lines, l)
-	l.place.mu.Unlock()
+func (l *connection) Close() {
+	l.schema.mu.Lock()
+	delete(l.schema.connections, l)
+	l.schema.mu.Unlock()
 	l.hangUp()
 }
 
-func (l *line) hangUp() {
+func (l *connection) hangUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	_ = l.conn.Close(ctx) // it is gone either way
@@ -191,7 +191,7 @@ func (l *line) hangUp() {
 
 // send puts one statement with its parameters, all of them bigint, into the
 // pipeline.
-func (l *line) send(p *pgconn.Pipeline, which statement, parameters ...int64) {
+func (l *connection) send(p *pgconn.Pipeline, which statement, parameters ...int64) {
 	bytes := make([]byte, 0, 8*len(parameters))
 	data := make([][]byte, len(parameters))
 	types := make([]uint32, len(parameters))
@@ -203,7 +203,7 @@ func (l *line) send(p *pgconn.Pipeline, which statement, parameters ...int64) {
 }
 
 // sendBinary is send with parameters of these types in binary format.
-func (l *line) sendBinary(p *pgconn.Pipeline, which statement, parameters [][]byte, types []uint32) {
+func (l *connection) sendBinary(p *pgconn.Pipeline, which statement, parameters [][]byte, types []uint32) {
 	formats := []int16{binaryFormat}
 	if l.prepared != nil {
 		p.SendQueryStatement(l.prepared[which], parameters, formats, formats)
@@ -228,9 +228,9 @@ const (
 // "Extended Query"). An error that answers the statement itself is proof of no
 // effect, unless the dialect commits by then, and one that answers the Sync is
 // judged as that of a COMMIT; see classify.
-func (l *line) execute(doing string, p *pgconn.Pipeline) (tag pgconn.CommandTag, reply workload.Reply) {
+func (l *connection) execute(doing string, p *pgconn.Pipeline) (tag pgconn.CommandTag, reply workload.Reply) {
 	l.unreplicated = false
-	at, err := l.place.dialect.alone, p.Sync()
+	at, err := l.schema.dialect.alone, p.Sync()
 	if err == nil {
 		tag, err = readAnswer(p)
 	}
@@ -251,7 +251,7 @@ func (l *line) execute(doing string, p *pgconn.Pipeline) (tag pgconn.CommandTag,
 }
 
 // insertOne is execute for one row, which may be there already.
-func (l *line) insertOne(p *pgconn.Pipeline) workload.Reply {
+func (l *connection) insertOne(p *pgconn.Pipeline) workload.Reply {
 	_, reply := l.execute("insert", p)
 	if reply.Outcome == history.Failed && hasCode(reply.Err, codeUniqueViolation) {
 		reply.Duplicate, reply.Class = true, workload.ClassDuplicate
@@ -261,7 +261,7 @@ func (l *line) insertOne(p *pgconn.Pipeline) workload.Reply {
 
 // query ends a pipeline of one query, whose rows it gives to the callback. A read
 // has no effect, so that one without an answer has failed.
-func (l *line) query(doing string, p *pgconn.Pipeline, row func(values [][]byte) error) workload.Reply {
+func (l *connection) query(doing string, p *pgconn.Pipeline, row func(values [][]byte) error) workload.Reply {
 	err := p.Sync()
 	if err == nil {
 		_, err = readRows(p, row)
@@ -278,13 +278,13 @@ func (l *line) query(doing string, p *pgconn.Pipeline, row func(values [][]byte)
 
 // useless reports whether a session is to look for a server anew: its
 // connection is gone, or its server takes no writes or no more calls.
-func (l *line) useless(class string) bool {
+func (l *connection) useless(class string) bool {
 	return l.conn.IsClosed() || l.conn.TxStatus() != idle || class == workload.ClassReadOnly || class == workload.ClassShutdown
 }
 
 // leave ends a transaction that is not to be committed. An error means that the
 // session is of no further use.
-func (l *line) leave(ctx context.Context) error {
+func (l *connection) leave(ctx context.Context) error {
 	if l.conn.IsClosed() {
 		return pgconn.ErrConnClosed
 	}
