@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
@@ -13,8 +14,8 @@ import (
 // availabilitySchema is the database of workload availability.
 const availabilitySchema = schemaPrefix + "availability"
 
-func availabilityTables() []table {
-	return []table{{"entry", `id BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL`}}
+func availabilityKind() sqldb.Schema {
+	return sqldb.Schema{Workload: "availability", Tables: []sqldb.Table{{Name: "entry", Columns: []sqldb.Column{{Name: "id"}, {Name: "value"}}}}}
 }
 
 // availabilityStore implements availability.Store.
@@ -42,7 +43,7 @@ func OpenAvailability(ctx context.Context, target workload.Target) (availability
 		return nil, &workload.OptionError{Option: "--read", Value: target.Read,
 			Want: workload.ReadPrimary + ", " + workload.ReadSecondaryPreferred + ", " + workload.ReadNearest}
 	}
-	p, err := openSchema(ctx, target, "availability")
+	p, err := openSchema(ctx, target, availabilityKind())
 	if err != nil {
 		return nil, err
 	}
@@ -66,25 +67,6 @@ func (s *availabilityStore) Promise() string {
 	}
 	return ""
 }
-
-// Create implements availability.Store. Galera defines tables on all nodes at the
-// same place in the order of transactions.
-func (s *availabilityStore) Create(ctx context.Context, mark workload.Marker) error {
-	return s.create(ctx, mark, availabilityTables())
-}
-
-// Find implements availability.Store.
-func (s *availabilityStore) Find(ctx context.Context) (*workload.Leftover, error) {
-	return s.find(ctx, "entry")
-}
-
-// Size implements availability.Store.
-func (s *availabilityStore) Size(ctx context.Context) (workload.Size, error) {
-	return s.size(ctx, availabilityTables())
-}
-
-// Drop implements availability.Store.
-func (s *availabilityStore) Drop(ctx context.Context) error { return s.drop(ctx, availabilityTables()) }
 
 // Read implements availability.Store.
 func (s *availabilityStore) Read(ctx context.Context, row func(availability.Row) error) error {

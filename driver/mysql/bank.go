@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -31,42 +32,12 @@ type bankStore struct{ *schema }
 // sent (see bankSession), ssl-mode, ssl-ca, ssl-cert and ssl-key encrypt (see
 // readEncryption), and all other options are session variables of the server.
 func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
-	p, err := openSchema(ctx, target, "bank")
+	p, err := openSchema(ctx, target, sqldb.BankSchema())
 	if err != nil {
 		return nil, err
 	}
 	return &bankStore{p}, nil
 }
-
-// bankTables makes the tables. InnoDB and MyRocks keep a table in the order of
-// its primary key, which is therefore made with it. A transfer is known by its
-// one CHECK constraint, one unique key and columns without null.
-func bankTables() []table {
-	return []table{
-		{"account", `id BIGINT NOT NULL PRIMARY KEY, balance BIGINT NOT NULL, version BIGINT NOT NULL,
-			CONSTRAINT account_not_overdrawn CHECK (balance >= 0)`},
-		{"transfer", `id BIGINT NOT NULL PRIMARY KEY, source BIGINT NOT NULL, destination BIGINT NOT NULL, amount BIGINT NOT NULL,
-			source_version BIGINT NOT NULL, destination_version BIGINT NOT NULL`},
-	}
-}
-
-// Create implements bank.Store.
-func (s *bankStore) Create(ctx context.Context, mark workload.Marker) error {
-	return s.create(ctx, mark, bankTables())
-}
-
-// Find implements bank.Store.
-func (s *bankStore) Find(ctx context.Context) (*workload.Leftover, error) {
-	return s.find(ctx, "account")
-}
-
-// Size implements bank.Store.
-func (s *bankStore) Size(ctx context.Context) (workload.Size, error) {
-	return s.size(ctx, bankTables())
-}
-
-// Drop implements bank.Store.
-func (s *bankStore) Drop(ctx context.Context) error { return s.drop(ctx, bankTables()) }
 
 // LoadAccounts inserts all of a batch with one statement.
 func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) error {

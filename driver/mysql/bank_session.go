@@ -19,8 +19,8 @@ import (
 // bankSession implements bank.Session on one connection.
 type bankSession struct {
 	*session
-	apart bool   // each statement is sent by itself
-	text  []byte // of the transfer, for the next one to use again
+	separate bool   // each statement is sent by itself
+	text     []byte // of the transfer, for the next one to use again
 }
 
 // Session implements bank.Store.
@@ -29,7 +29,7 @@ func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bankSession{session: l, apart: s.apart()}, nil
+	return &bankSession{session: l, separate: s.schema.apart()}, nil
 }
 
 // transferText is the whole transaction, one statement after the other. The
@@ -71,20 +71,6 @@ func appendVersion(b []byte, id int64) []byte {
 	return append(strconv.AppendInt(b, id, 10), ')')
 }
 
-// apart reports whether each statement of a transfer is sent by itself: as the
-// address says (statements=together, apart), else on Galera alone. A MariaDB node
-// rolls a transaction back when another node's transaction wins over it, and the
-// client hears of that with its next command; among statements of one text that
-// moment can be missed, and the rest of the text is then done and committed
-// statement by statement (seen with MariaDB 10.11: journal rows without the
-// changes of accounts that came before them).
-func (p *schema) apart() bool {
-	if p.statements == "" {
-		return p.server.galera
-	}
-	return p.statements == statementsApart
-}
-
 // Transfer does the transaction, where it can be as one text: then locks are held
 // for no round trip but that of COMMIT.
 func (s *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
@@ -93,12 +79,12 @@ func (s *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply 
 	}
 	reply := bank.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 	send := s.transferTogether
-	if s.apart {
+	if s.separate {
 		send = s.transferApart
 	}
 	at, err := send(ctx, t, &reply)
 	if err != nil {
-		return s.refused(ctx, t, err, at)
+		return s.transferRefused(ctx, t, err, at)
 	}
 	reply.Broken = !s.sound()
 	return reply
@@ -193,7 +179,7 @@ func (s *bankSession) transferTogether(ctx context.Context, t bank.Transfer, rep
 
 // refused says how a transfer ended that did not commit, and leaves its
 // transaction.
-func (s *bankSession) refused(ctx context.Context, t bank.Transfer, err error, at stage) bank.Reply {
+func (s *bankSession) transferRefused(ctx context.Context, t bank.Transfer, err error, at stage) bank.Reply {
 	reply := bank.Reply{Reply: classify(err, at)}
 	if reply.Outcome != history.Failed {
 		return reply

@@ -26,8 +26,8 @@ func TestBulkUpdate(t *testing.T) {
 			drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{
 				Secret: secret, Waits: true,
 				Open:          func(t *testing.T) bulkupdate.Store { return openBulkUpdate(t, target(changes...)) },
-				MakeForeign:   func(t *testing.T) { makeForeign(t, bulkUpdateSchema, "document") },
-				ForeignIntact: func(t *testing.T) { foreignIntact(t, bulkUpdateSchema, "document") },
+				MakeForeign:   func(t *testing.T) { makeForeign(t, "assay_bulkupdate", "document") },
+				ForeignIntact: func(t *testing.T) { foreignIntact(t, "assay_bulkupdate", "document") },
 				Server:        node.HostPort(0),
 				OpenVia: func(t *testing.T, addr string) (bulkupdate.Store, error) {
 					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

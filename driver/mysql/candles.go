@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/candles"
 )
@@ -18,21 +19,6 @@ const candleSchema = schemaPrefix + "candles"
 // Table Compression").
 const compressed = "InnoDB-compressed"
 
-// candleTables is the table and its three indexes beside the primary key.
-func candleTables() []table {
-	var columns []string
-	for _, name := range candles.NumberNames() {
-		columns = append(columns, name+" BIGINT NOT NULL")
-	}
-	// MyRocks compares indexed text byte by byte, and no other way.
-	for i, name := range candles.TextNames() {
-		length := []int{8, 8, 32, 255}[i]
-		columns = append(columns, fmt.Sprintf("%s VARCHAR(%d) CHARACTER SET latin1 COLLATE latin1_bin NOT NULL", name, length))
-	}
-	columns = append(columns, "PRIMARY KEY (id)", "KEY candle_moment (moment)", "KEY candle_ticker (ticker, moment)", "KEY candle_market (market, moment)")
-	return []table{{"candle", strings.Join(columns, ", ")}}
-}
-
 // candleStore implements candles.Store.
 type candleStore struct{ *schema }
 
@@ -40,7 +26,7 @@ type candleStore struct{ *schema }
 // database assay_candles. Errors and the address are as with OpenBank; an engine
 // in the address is the one that Create takes for none.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	p, err := openSchema(ctx, target, "candles")
+	p, err := openSchema(ctx, target, sqldb.CandlesSchema())
 	if err != nil {
 		return nil, err
 	}
@@ -83,26 +69,14 @@ func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine s
 	if _, err := s.chooseLevel(); err != nil {
 		return err
 	}
-	if err := s.create(ctx, mark, candleTables()); err != nil || found != compressed {
+	s.sql = sqlOf(s.name, s.engine)
+	if err := s.schema.Create(ctx, mark); err != nil || found != compressed {
 		return err
 	}
 	return operation("compress the table", s.use(ctx, func(c *conn) error {
 		return c.exec(ctx, `ALTER TABLE `+candleSchema+`.candle ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8`)
 	}))
 }
-
-// Find implements candles.Store.
-func (s *candleStore) Find(ctx context.Context) (*workload.Leftover, error) {
-	return s.find(ctx, "candle")
-}
-
-// Size implements candles.Store.
-func (s *candleStore) Size(ctx context.Context) (workload.Size, error) {
-	return s.size(ctx, candleTables())
-}
-
-// Drop implements candles.Store.
-func (s *candleStore) Drop(ctx context.Context) error { return s.drop(ctx, candleTables()) }
 
 // FinishLoad implements candles.Store: the planner's statistics.
 func (s *candleStore) FinishLoad(ctx context.Context) error {

@@ -20,8 +20,8 @@ func TestChurn(t *testing.T) {
 					}
 					return store
 				},
-				MakeForeign:   func(t *testing.T) { makeForeign(t, churnSchema, "entry") },
-				ForeignIntact: func(t *testing.T) { foreignIntact(t, churnSchema, "entry") },
+				MakeForeign:   func(t *testing.T) { makeForeign(t, "assay_churn", "entry") },
+				ForeignIntact: func(t *testing.T) { foreignIntact(t, "assay_churn", "entry") },
 			})
 		})
 	}

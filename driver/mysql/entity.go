@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/entity"
 )
@@ -16,11 +17,13 @@ const entitySchema = schemaPrefix + "entity"
 
 const entityColumns = "id, name, age, description, address, phone, email"
 
-// entityTables hold what an entity may hold, and MySQL counts characters.
-func entityTables() []table {
-	return []table{{"entity", fmt.Sprintf(`id BINARY(16) NOT NULL PRIMARY KEY, name VARCHAR(%d) NOT NULL, age INT NOT NULL,
-		description VARCHAR(%d) NOT NULL, address VARCHAR(%d) NOT NULL, phone VARCHAR(%d) NOT NULL, email VARCHAR(%d) NOT NULL`,
-		entity.MaxName, entity.MaxDescription, entity.MaxAddress, entity.MaxPhone, entity.MaxEmail)}}
+// entityKind is what is kept of an entity. MySQL counts characters.
+func entityKind() sqldb.Schema {
+	return sqldb.Schema{Workload: "entity", Tables: []sqldb.Table{{Name: "entity", Columns: []sqldb.Column{
+		{Name: "id", Type: sqldb.UUID}, {Name: "name", Type: sqldb.String, Length: entity.MaxName}, {Name: "age"},
+		{Name: "description", Type: sqldb.String, Length: entity.MaxDescription}, {Name: "address", Type: sqldb.String, Length: entity.MaxAddress},
+		{Name: "phone", Type: sqldb.String, Length: entity.MaxPhone}, {Name: "email", Type: sqldb.String, Length: entity.MaxEmail},
+	}}}}
 }
 
 // entityStore implements entity.Store.
@@ -29,7 +32,7 @@ type entityStore struct{ *schema }
 // OpenEntity connects to the target and returns the Store on it, in the
 // database assay_entity. Errors and the address are as with OpenBank.
 func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, error) {
-	p, err := openSchema(ctx, target, "entity")
+	p, err := openSchema(ctx, target, entityKind())
 	if err != nil {
 		return nil, err
 	}
@@ -44,24 +47,6 @@ func (s *entityStore) Promise() string {
 	}
 	return ""
 }
-
-// Create implements entity.Store.
-func (s *entityStore) Create(ctx context.Context, mark workload.Marker) error {
-	return s.create(ctx, mark, entityTables())
-}
-
-// Find implements entity.Store.
-func (s *entityStore) Find(ctx context.Context) (*workload.Leftover, error) {
-	return s.find(ctx, "entity")
-}
-
-// Size implements entity.Store.
-func (s *entityStore) Size(ctx context.Context) (workload.Size, error) {
-	return s.size(ctx, entityTables())
-}
-
-// Drop implements entity.Store.
-func (s *entityStore) Drop(ctx context.Context) error { return s.drop(ctx, entityTables()) }
 
 // Read implements entity.Store.
 func (s *entityStore) Read(ctx context.Context, each func(entity.Entity) error) error {

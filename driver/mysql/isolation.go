@@ -7,25 +7,13 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/isolation"
 )
 
 // isolationSchema is the database of workload isolation.
 const isolationSchema = schemaPrefix + "isolation"
-
-// isolationTables makes the tables. A list is text, its elements separated by
-// commas: to append is to concatenate. The index lets a group be counted without
-// a look at all rows of the run; a count is still one by a predicate, and where
-// it locks, it locks a range of the index.
-func isolationTables() []table {
-	return []table{
-		{"list", `id BIGINT NOT NULL PRIMARY KEY, elements LONGTEXT CHARACTER SET latin1 NOT NULL`},
-		{"register", `id BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL`},
-		{"member", `id BIGINT NOT NULL PRIMARY KEY, grp BIGINT NOT NULL, KEY member_grp (grp)`},
-		{"pair", `id BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL`},
-	}
-}
 
 // isolationStore implements isolation.Store.
 type isolationStore struct {
@@ -38,7 +26,7 @@ type isolationStore struct {
 // what the server gives its sessions now, and is then asked for by name. Errors
 // and the address are as with OpenBank.
 func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
-	p, err := openSchema(ctx, target, "isolation")
+	p, err := openSchema(ctx, target, sqldb.IsolationSchema())
 	if err != nil {
 		return nil, err
 	}
@@ -90,24 +78,6 @@ func promised(level, engine string, s server) string {
 
 // Promise implements isolation.Store.
 func (s *isolationStore) Promise() string { return s.promise }
-
-// Create implements isolation.Store.
-func (s *isolationStore) Create(ctx context.Context, mark workload.Marker) error {
-	return s.create(ctx, mark, isolationTables())
-}
-
-// Find implements isolation.Store.
-func (s *isolationStore) Find(ctx context.Context) (*workload.Leftover, error) {
-	return s.find(ctx, "list", "register", "member", "pair")
-}
-
-// Size implements isolation.Store.
-func (s *isolationStore) Size(ctx context.Context) (workload.Size, error) {
-	return s.size(ctx, isolationTables())
-}
-
-// Drop implements isolation.Store.
-func (s *isolationStore) Drop(ctx context.Context) error { return s.drop(ctx, isolationTables()) }
 
 // Read implements isolation.Store.
 func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {

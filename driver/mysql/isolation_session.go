@@ -12,9 +12,9 @@ import (
 // isolationSession implements isolation.Session on one connection.
 type isolationSession struct {
 	*session
-	// begun is true once START TRANSACTION was sent.
-	begun bool
-	list  []int64 // for lists that are rewritten
+	// started is true once START TRANSACTION was sent.
+	started bool
+	list    []int64 // for lists that are rewritten
 }
 
 // Session implements isolation.Store.
@@ -41,20 +41,20 @@ func (s *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 	if err := s.ready(ctx); err != nil {
 		return s.unsent(err)
 	}
-	s.begun = false
+	s.started = false
 	for i := range ops {
 		if err := s.operate(ctx, &ops[i]); err != nil {
-			return s.failed(ctx, err)
+			return s.left(ctx, err)
 		}
 	}
-	if !s.begun {
+	if !s.started {
 		return isolation.Reply{Outcome: history.Committed} // of nothing
 	}
 	return s.commit(ctx)
 }
 
 // failed leaves a transaction that ends before its COMMIT.
-func (s *isolationSession) failed(ctx context.Context, err error) isolation.Reply {
+func (s *isolationSession) left(ctx context.Context, err error) isolation.Reply {
 	reply := classify(err, beforeCommit)
 	if hasCode(err, codeDuplicateEntry) {
 		reply.Class = classDuplicateKey
@@ -66,7 +66,7 @@ func (s *isolationSession) failed(ctx context.Context, err error) isolation.Repl
 // commit sends COMMIT and judges the answer as for a transfer.
 func (s *isolationSession) commit(ctx context.Context) isolation.Reply {
 	if err := ctx.Err(); err != nil { // COMMIT is not sent
-		return s.failed(ctx, err)
+		return s.left(ctx, err)
 	}
 	err := s.exec(ctx, "COMMIT")
 	if err == nil {
@@ -161,10 +161,10 @@ func (s *isolationSession) withdraw(ctx context.Context, op *isolation.Op) error
 
 // begin puts the beginning of the transaction before its first statement.
 func (s *isolationSession) begin(statement string) string {
-	if s.begun {
+	if s.started {
 		return statement
 	}
-	s.begun = true
+	s.started = true
 	return "START TRANSACTION;" + statement
 }
 

@@ -191,7 +191,7 @@ func TestLostUpdate(t *testing.T) {
 				if err == nil {
 					t.Fatal("the update was not refused")
 				}
-				d.wantOutcome(s, s.failed(d.ctx, err), history.Failed, c.class, false)
+				d.wantOutcome(s, s.left(d.ctx, err), history.Failed, c.class, false)
 				return
 			}
 			if err != nil {
@@ -226,7 +226,7 @@ func TestIsolationDeadlock(t *testing.T) {
 		go func() {
 			op := element(int64(4-2*i), 3)
 			if err := s.operate(d.ctx, &op); err != nil {
-				ends <- end{s, s.failed(d.ctx, err)}
+				ends <- end{s, s.left(d.ctx, err)}
 				return
 			}
 			ends <- end{s, s.commit(d.ctx)}
@@ -329,7 +329,7 @@ func TestIsolationContextOver(t *testing.T) {
 				cancel()
 			}
 			if err := s.operate(ctx, &op); err != nil {
-				r = s.failed(ctx, err)
+				r = s.left(ctx, err)
 				break
 			}
 		}

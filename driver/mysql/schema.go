@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 )
 
@@ -28,6 +29,9 @@ type schema struct {
 	engine   string // as the server spells it
 	level    string // that is in force, in SQL's words
 
+	tables []sqldb.Table
+	sql    sqldb.Dialect
+
 	taken workload.Taken
 	// created is the run whose database this Store has made last; nil for none.
 	created atomic.Pointer[string]
@@ -37,12 +41,12 @@ type schema struct {
 }
 
 // openSchema connects to the target. Its errors are those of OpenBank.
-func openSchema(ctx context.Context, target workload.Target, workloadName string) (*schema, error) {
+func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*schema, error) {
 	s, err := parse(target)
 	if err != nil {
 		return nil, err
 	}
-	p := &schema{settings: s, workload: workloadName, name: schemaPrefix + workloadName,
+	p := &schema{settings: s, workload: of.Workload, name: schemaPrefix + of.Workload, tables: of.Tables,
 		slots: make(chan struct{}, poolSize), sessions: make(map[*session]struct{})}
 	for _, name := range s.hosts {
 		p.hosts = append(p.hosts, &host{name: name, settings: s, pool: new(pool)})
@@ -57,6 +61,7 @@ func openSchema(ctx context.Context, target workload.Target, workloadName string
 		if p.engine, err = chooseEngine(ctx, c, s.engine); err != nil {
 			return err
 		}
+		p.sql = sqlOf(p.name, p.engine)
 		p.level, err = p.chooseLevel()
 		return err
 	})
@@ -159,19 +164,16 @@ func (p *schema) find(ctx context.Context, tables ...string) (*workload.Leftover
 	return remains, nil
 }
 
-// table is one of a workload's tables.
-type table struct{ name, columns string }
-
 // create makes the database. The mark comes first and goes last, so that at
 // whatever moment this ends, what is there is known as ours.
-func (p *schema) create(ctx context.Context, mark workload.Marker, tables []table) error {
+func (p *schema) create(ctx context.Context, mark workload.Marker, tables []string) error {
 	mark.Created = mark.Created.UTC()
 	content, err := json.Marshal(mark)
 	if err != nil {
 		return operation("create database", err)
 	}
 	err = p.leaseUse(ctx, "create database", func(c *conn) error {
-		if _, err := p.clearOurs(ctx, c, tables); err != nil {
+		if _, err := p.clearOurs(ctx, c); err != nil {
 			return err
 		}
 		// The database may be there, empty: see readMark.
@@ -187,8 +189,8 @@ func (p *schema) create(ctx context.Context, mark workload.Marker, tables []tabl
 		if err := c.exec(ctx, `INSERT INTO `+p.name+`.assay_mark (id, mark) VALUES (1, ?)`, string(content)); err != nil {
 			return err
 		}
-		for _, t := range tables {
-			if err := c.exec(ctx, `CREATE TABLE `+p.name+`.`+t.name+` (`+t.columns+`) ENGINE=`+p.engine); err != nil {
+		for _, statement := range tables {
+			if err := c.exec(ctx, statement); err != nil {
 				return err
 			}
 		}
@@ -231,6 +233,9 @@ func (p *schema) setLoaded(ctx context.Context, c *conn) error {
 	if mark == nil {
 		return p.missing()
 	}
+	if mark.Loaded {
+		return nil
+	}
 	mark.Loaded = true
 	content, err := json.Marshal(*mark)
 	if err != nil {
@@ -245,7 +250,7 @@ func (p *schema) setLoaded(ctx context.Context, c *conn) error {
 
 // clearOurs drops all tables but the lease's, if the database carries our mark and
 // no lease keeps us out. It reports whether there was a mark.
-func (p *schema) clearOurs(ctx context.Context, c *conn, tables []table) (marked bool, err error) {
+func (p *schema) clearOurs(ctx context.Context, c *conn) (marked bool, err error) {
 	mark, err := p.readMark(ctx, c)
 	if err != nil {
 		return false, err
@@ -253,19 +258,19 @@ func (p *schema) clearOurs(ctx context.Context, c *conn, tables []table) (marked
 	if err := p.admit(ctx, c); err != nil || mark == nil {
 		return false, err
 	}
-	for _, t := range append(tables[:len(tables):len(tables)], table{name: "assay_mark"}) {
-		if err := c.exec(ctx, `DROP TABLE IF EXISTS `+p.name+`.`+t.name); err != nil {
+	for _, t := range p.tables {
+		if err := c.exec(ctx, `DROP TABLE IF EXISTS `+p.sql.Table(t.Name)); err != nil {
 			return true, err
 		}
 	}
-	return true, nil
+	return true, c.exec(ctx, `DROP TABLE IF EXISTS `+p.name+`.assay_mark`)
 }
 
-// drop removes the database, with the lease, if it carries our mark or holds
+// Drop removes the database, with the lease, if it carries our mark or holds
 // nothing but a lease.
-func (p *schema) drop(ctx context.Context, tables []table) error {
+func (p *schema) Drop(ctx context.Context) error {
 	return p.leaseUse(ctx, "drop database", func(c *conn) error {
-		marked, err := p.clearOurs(ctx, c, tables)
+		marked, err := p.clearOurs(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -296,10 +301,10 @@ func (p *schema) leaseThere(ctx context.Context, c *conn) (bool, error) {
 	return n > 0, err
 }
 
-// size asks the server what these tables take on disk. It knows that from its
+// Size asks the server what the tables take on disk. It knows that from its
 // statistics, which are refreshed first, on this server alone; MySQL keeps even
 // what it has told for a day, unless it is told not to.
-func (p *schema) size(ctx context.Context, tables []table) (workload.Size, error) {
+func (p *schema) Size(ctx context.Context) (workload.Size, error) {
 	size := workload.Size{Rows: make(map[string]int64)}
 	err := p.use(ctx, func(c *conn) error {
 		if err := p.mustMark(ctx, c); err != nil {
@@ -314,22 +319,22 @@ func (p *schema) size(ctx context.Context, tables []table) (workload.Size, error
 				return err
 			}
 		}
-		for _, t := range tables {
-			if err := c.exec(ctx, `ANALYZE NO_WRITE_TO_BINLOG TABLE `+p.name+`.`+t.name); err != nil {
+		for _, t := range p.tables {
+			if err := c.exec(ctx, `ANALYZE NO_WRITE_TO_BINLOG TABLE `+p.sql.Table(t.Name)); err != nil {
 				return err
 			}
 			var onDisk, indexes, rows int64
 			err := c.one(ctx, `SELECT coalesce(data_length, 0), coalesce(index_length, 0) FROM information_schema.tables
-				WHERE table_schema = ? AND table_name = ?`, []any{p.name, t.name}, &onDisk, &indexes)
+				WHERE table_schema = ? AND table_name = ?`, []any{p.name, t.Name}, &onDisk, &indexes)
 			if err == nil {
-				err = c.one(ctx, `SELECT count(*) FROM `+p.name+`.`+t.name, nil, &rows)
+				err = c.one(ctx, `SELECT count(*) FROM `+p.sql.Table(t.Name), nil, &rows)
 			}
 			if err != nil {
 				return err
 			}
 			size.Tables += onDisk
 			size.Indexes += indexes
-			size.Rows[t.name] = rows
+			size.Rows[t.Name] = rows
 		}
 		size.Bytes = size.Tables + size.Indexes
 		return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 )
@@ -13,7 +14,10 @@ import (
 // line is the connection of one session. It is used by one goroutine at a time.
 type session struct {
 	*conn
-	schema *schema
+	schema     *schema
+	statements []sqldb.Statement
+	buffer     []byte // of the last text, to be used again
+	begun      bool   // START TRANSACTION of a Transaction was sent
 }
 
 // sessionRun is how much of a run's id is in the name of a session's lock. A name

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/availability"
 )
@@ -36,7 +37,7 @@ type availabilityStore struct {
 // connect_timeout. Without it, a host that went silent holds up the way to the
 // next one for as long as the operating system tries, or the caller waits.
 func OpenAvailability(ctx context.Context, target workload.Target) (availability.Store, error) {
-	p, err := openSchema(ctx, target, "availability")
+	p, err := openSchema(ctx, target, sqldb.Schema{Workload: "availability", Transactions: true})
 	if err != nil {
 		return nil, err
 	}

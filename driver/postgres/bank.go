@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -23,7 +24,7 @@ type bankStore struct{ *schema }
 // statements, for connection poolers that cannot carry them; the transfer then
 // is still one round trip.
 func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
-	p, err := openSchema(ctx, target, "bank")
+	p, err := openSchema(ctx, target, sqldb.Schema{Workload: "bank", Transactions: true})
 	if err != nil {
 		return nil, err
 	}

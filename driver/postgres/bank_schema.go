@@ -67,5 +67,5 @@ func (s *bankStore) FinishLoad(ctx context.Context) error {
 	if s.dialect.lateKeys {
 		late = []string{`ALTER TABLE ` + bankSchema + `.account ADD CONSTRAINT account_pkey PRIMARY KEY (id)`}
 	}
-	return s.finishLoad(ctx, "account", late...)
+	return s.finishLoad(ctx, []string{"account"}, late...)
 }

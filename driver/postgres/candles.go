@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/candles"
 )
@@ -24,7 +25,7 @@ type candleStore struct{ *schema }
 // (PostgreSQL manual, "TOAST"), so that they change nothing of rows as small as
 // these.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	p, err := openSchema(ctx, target, "candles")
+	p, err := openSchema(ctx, target, sqldb.Schema{Workload: "candles", Transactions: true})
 	if err != nil {
 		return nil, err
 	}

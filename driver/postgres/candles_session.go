@@ -18,8 +18,6 @@ const (
 	spanCandles
 )
 
-const oidText = 25
-
 func candleTexts() []text {
 	from := `SELECT ` + candleColumns() + ` FROM ` + candleSchema + `.candle WHERE `
 	return []text{
@@ -48,7 +46,7 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 	n.unreplicated = false
 	var err error
 	if n.schema.dialect.copies {
-		_, err = n.conn.CopyFrom(ctx, bytes.NewReader(copyRows(batch)),
+		_, err = n.conn.CopyFrom(ctx, bytes.NewReader(copyCandles(batch)),
 			`COPY `+candleSchema+`.candle (`+candleColumns()+`) FROM STDIN WITH (FORMAT binary)`)
 	} else {
 		err = n.insert(ctx, batch)
@@ -121,9 +119,9 @@ func candleParameters(batch []candles.Candle) (values [][]byte, types []uint32) 
 	return values, types
 }
 
-// copyRows are the rows in the binary format of COPY (PostgreSQL manual,
+// copyCandles are the rows in the binary format of COPY (PostgreSQL manual,
 // "COPY", "Binary Format").
-func copyRows(batch []candles.Candle) []byte {
+func copyCandles(batch []candles.Candle) []byte {
 	out := append(make([]byte, 0, 400*len(batch)+32), "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
 	for i := range batch {
 		numbers, texts := batch[i].Numbers(), batch[i].Texts()

@@ -41,9 +41,6 @@ const (
 	ownStatements
 )
 
-// text is one statement: its name when it is prepared, and what it says.
-type text struct{ name, sql string }
-
 // line is the connection of one session, with its statements. It is used by
 // one goroutine at a time.
 type connection struct {
@@ -55,6 +52,9 @@ type connection struct {
 	// prepared are the statements on the server; where it is nil they are sent
 	// as text.
 	prepared []*pgconn.StatementDescription
+	encoder  encoder
+	row      columns // the one that a callback looks at
+	begun    bool    // BEGIN of a Transaction was sent
 	// unreplicated is set when the server says, while it commits, that it gave
 	// up waiting for its standby.
 	unreplicated bool
@@ -204,12 +204,11 @@ func (l *connection) send(p *pgconn.Pipeline, which statement, parameters ...int
 
 // sendBinary is send with parameters of these types in binary format.
 func (l *connection) sendBinary(p *pgconn.Pipeline, which statement, parameters [][]byte, types []uint32) {
-	formats := []int16{binaryFormat}
 	if l.prepared != nil {
-		p.SendQueryStatement(l.prepared[which], parameters, formats, formats)
+		p.SendQueryStatement(l.prepared[which], parameters, binaryFormats, binaryFormats)
 		return
 	}
-	p.SendQueryParams(l.texts[which].sql, parameters, types, formats, formats)
+	p.SendQueryParams(l.texts[which].sql, parameters, types, binaryFormats, binaryFormats)
 }
 
 // idle is the state of a session outside of any transaction, open that of one

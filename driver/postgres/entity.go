@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/entity"
@@ -26,7 +27,7 @@ type entityStore struct {
 // OpenEntity connects to the target and returns the Store on it, in the schema
 // assay_entity of the address's database. Errors are as with OpenBank.
 func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, error) {
-	p, err := openSchema(ctx, target, "entity")
+	p, err := openSchema(ctx, target, sqldb.Schema{Workload: "entity", Transactions: true})
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +71,6 @@ func (s *entityStore) Read(ctx context.Context, each func(entity.Entity) error) 
 		})
 	})
 }
-
-// Object ids of types (pg_type).
-const (
-	oidUUID    = 2950
-	oidInteger = 23
-)
 
 // entityOf decodes a row of entityColumns in binary format: a uuid is its
 // sixteen bytes, an integer four, big-endian, and text its bytes

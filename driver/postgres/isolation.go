@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/isolation"
 )
@@ -39,7 +40,7 @@ type isolationStore struct {
 // (default_transaction_isolation), and is then asked for by name. Errors and the
 // parameter default_query_exec_mode are as with OpenBank.
 func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
-	p, err := openSchema(ctx, target, "isolation")
+	p, err := openSchema(ctx, target, sqldb.Schema{Workload: "isolation", Transactions: true})
 	if err != nil {
 		return nil, err
 	}

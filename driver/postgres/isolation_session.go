@@ -61,11 +61,6 @@ func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error)
 	return &isolationSession{connection: l}, nil
 }
 
-// errNoTransaction means that BEGIN has begun nothing, so that what was done is
-// done for good. Somebody on the way, such as a connection pooler, must have
-// kept it.
-var errNoTransaction = errors.New("the server is not in the transaction that was begun")
-
 // Do implements isolation.Session. Each statement is a round trip of its own,
 // BEGIN with the first of them and COMMIT alone, since statements that arrive
 // one by one leave the transactions of others room to come between them.

@@ -70,7 +70,7 @@ func insertText(table string, columns []string, rows int) string {
 
 // finishLoad makes what is better made late, sets the mark, and does now what
 // the server would else do in the middle of the run.
-func (p *schema) finishLoad(ctx context.Context, table string, late ...string) error {
+func (p *schema) finishLoad(ctx context.Context, tables []string, late ...string) error {
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
 		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if err := all(ctx, tx, late); err != nil {
@@ -81,7 +81,12 @@ func (p *schema) finishLoad(ctx context.Context, table string, late ...string) e
 		if err != nil {
 			return err
 		}
-		return p.refresh(ctx, conn, table)
+		for _, table := range tables {
+			if err := p.refresh(ctx, conn, table); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return operation("finish loading", err)
 }

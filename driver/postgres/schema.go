@@ -12,22 +12,27 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 )
 
 // place is one workload's schema in a database, and the way there. All that
 // the workloads have in common is here; the Store of each embeds one.
 type schema struct {
-	workload  string // as in the mark
-	name      string
-	config    *pgx.ConnConfig
-	dialect   dialect
-	told      bool   // the dialect, by the address
-	address   string // printable
-	isolation string // that is asked for, in SQL's words, "" for the server's default
-	level     string // that is in force, in SQL's words
-	pool      *pool
-	servers   []addressed // each server of the address by itself
+	workload string // as in the mark
+	name     string
+	config   *pgx.ConnConfig
+	dialect  dialect
+	sql      sqldb.Dialect
+	tables   []sqldb.Table
+	// transactions is whether sessions name their isolation level with BEGIN.
+	transactions bool
+	told         bool   // the dialect, by the address
+	address      string // printable
+	isolation    string // that is asked for, in SQL's words, "" for the server's default
+	level        string // that is in force, in SQL's words
+	pool         *pool
+	servers      []addressed // each server of the address by itself
 
 	taken workload.Taken
 	// created is the run whose schema this Store has made last; nil for none.
@@ -38,7 +43,7 @@ type schema struct {
 }
 
 // openSchema connects to the target. Its errors are those of OpenBank.
-func openSchema(ctx context.Context, target workload.Target, workloadName string) (*schema, error) {
+func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*schema, error) {
 	config, named, err := parse(target)
 	if err != nil {
 		return nil, err
@@ -48,7 +53,7 @@ func openSchema(ctx context.Context, target workload.Target, workloadName string
 		return nil, err
 	}
 	p := &schema{
-		workload: workloadName, name: "assay_" + workloadName,
+		workload: of.Workload, name: "assay_" + of.Workload, tables: of.Tables, transactions: of.Transactions,
 		config: config, address: workload.Redact(target.Address), isolation: isolation, told: named != "",
 		connections: make(map[*connection]struct{}),
 	}
@@ -57,6 +62,7 @@ func openSchema(ctx context.Context, target workload.Target, workloadName string
 		if p.dialect, err = findDialect(ctx, conn, named); err != nil {
 			return err
 		}
+		p.sql = p.dialect.sqlOf(p.name)
 		if p.level = isolation; p.level != "" {
 			return nil
 		}

@@ -3,6 +3,10 @@ package postgres
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
+	"strings"
+
+	"assay/driver/sqldb"
 )
 
 // The binary formats of bigint and bigint[], as the server's functions
@@ -16,8 +20,16 @@ import (
 const (
 	oidBigint      = 20
 	oidBigintArray = 1016
+	oidBool        = 16
+	oidInteger     = 23
+	oidText        = 25
+	oidUUID        = 2950
 	binaryFormat   = 1
 )
+
+// binaryFormats are the formats of all parameters, and of all columns of an
+// answer. It is never written to.
+var binaryFormats = []int16{binaryFormat}
 
 // bigints decodes a row, which must be of bigint columns.
 func bigints(row [][]byte, into ...*int64) error {
@@ -62,8 +74,10 @@ func bigintArray(data []byte, into []int64) ([]int64, error) {
 }
 
 // arrayBytes encodes an array that is not empty.
-func arrayBytes(elements []int64) []byte {
-	data := make([]byte, 0, arrayHeader+elementBytes*len(elements))
+func arrayBytes(elements []int64) []byte { return appendArray(nil, elements) }
+
+// appendArray appends an array that is not empty.
+func appendArray(data []byte, elements []int64) []byte {
 	for _, n := range []uint32{1, 0, oidBigint, uint32(len(elements)), 1} {
 		data = binary.BigEndian.AppendUint32(data, n)
 	}
@@ -72,4 +86,159 @@ func arrayBytes(elements []int64) []byte {
 		data = binary.BigEndian.AppendUint64(data, uint64(element))
 	}
 	return data
+}
+
+// appendValue appends a parameter in binary format; oid is the type that the
+// server wants, 0 for what the value is.
+func appendValue(data []byte, v sqldb.Value, oid uint32) []byte {
+	switch v.Kind {
+	case sqldb.Bool:
+		return append(data, byte(v.Number))
+	case sqldb.Text:
+		return append(data, v.Text...)
+	case sqldb.Bytes:
+		return append(data, v.Bytes...)
+	case sqldb.List, sqldb.Keys:
+		return appendArray(data, v.Numbers)
+	default:
+		if oid == oidInteger {
+			return binary.BigEndian.AppendUint32(data, uint32(v.Number))
+		}
+		return binary.BigEndian.AppendUint64(data, uint64(v.Number))
+	}
+}
+
+// typeOf is the type that a parameter is sent as where the server is not asked;
+// 0, for a value of bytes, leaves it to the server.
+func typeOf(k sqldb.Kind) uint32 {
+	switch k {
+	case sqldb.Bool:
+		return oidBool
+	case sqldb.Text:
+		return oidText
+	case sqldb.Bytes:
+		return 0
+	case sqldb.List, sqldb.Keys:
+		return oidBigintArray
+	default:
+		return oidBigint
+	}
+}
+
+// encoder encodes the parameters of one statement after the other in memory that
+// is used again: pgconn copies them when they are sent.
+type encoder struct {
+	buffer []byte
+	data   [][]byte
+	types  []uint32
+}
+
+// encode returns the parameters and their types, good until the next call. wanted
+// are the types that the server wants; nil if it was not asked.
+func (e *encoder) encode(parameters []sqldb.Value, wanted []uint32) (data [][]byte, types []uint32) {
+	e.buffer, e.data, e.types = e.buffer[:0], e.data[:0], e.types[:0]
+	for i := range parameters {
+		oid := typeOf(parameters[i].Kind)
+		if i < len(wanted) {
+			oid = wanted[i]
+		}
+		at := len(e.buffer)
+		e.buffer = appendValue(e.buffer, parameters[i], oid)
+		e.data = append(e.data, e.buffer[at:len(e.buffer):len(e.buffer)])
+		e.types = append(e.types, oid)
+	}
+	return e.data, e.types
+}
+
+// columns is a row in binary format, as a sqldb.Row.
+type columns [][]byte
+
+// Scan implements sqldb.Row.
+func (c *columns) Scan(into ...any) error {
+	values := *c
+	if len(values) != len(into) {
+		return fmt.Errorf("a row of %d columns came where %d were asked for", len(values), len(into))
+	}
+	for i, value := range values {
+		if err := scan(value, into[i]); err != nil {
+			return fmt.Errorf("column %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func scan(value []byte, into any) (err error) {
+	if value == nil {
+		return fmt.Errorf("it is null")
+	}
+	switch into := into.(type) {
+	case *int64:
+		*into, err = integerOf(value)
+	case *int:
+		var n int64
+		n, err = integerOf(value)
+		*into = int(n)
+	case *bool:
+		if len(value) != 1 {
+			return fmt.Errorf("%d bytes are not a boolean", len(value))
+		}
+		*into = value[0] != 0
+	case *string:
+		*into = string(value)
+	case *[]byte:
+		*into = append((*into)[:0], value...)
+	case *[]int64:
+		*into, err = bigintArray(value, (*into)[:0])
+	default:
+		return fmt.Errorf("nothing is scanned into %T", into)
+	}
+	return err
+}
+
+// integerOf decodes a bigint or an integer.
+func integerOf(value []byte) (int64, error) {
+	switch len(value) {
+	case 8:
+		return int64(binary.BigEndian.Uint64(value)), nil
+	case 4:
+		return int64(int32(binary.BigEndian.Uint32(value))), nil
+	default:
+		return 0, fmt.Errorf("%d bytes are not an integer", len(value))
+	}
+}
+
+// placeholder is a parameter in a statement.
+func placeholder(n int) string { return "$" + strconv.Itoa(n) }
+
+// arraysOf are the columns of rows, as arrays of these types, as PostgreSQL writes
+// them in text (manual, "Array Input and Output Syntax").
+func arraysOf(rows sqldb.Rows) (arrays [][]byte, types []string) {
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	arrays, types = make([][]byte, len(rows.Columns)), make([]string, len(rows.Columns))
+	var values []sqldb.Value
+	for i := range rows.Count {
+		values = rows.Row(i, values[:0])
+		for n, v := range values {
+			separator := byte(',')
+			if i == 0 {
+				separator = '{'
+			}
+			arrays[n] = append(arrays[n], separator)
+			switch v.Kind {
+			case sqldb.Text:
+				types[n] = "text"
+				arrays[n] = append(append(append(arrays[n], '"'), quoted.Replace(v.Text)...), '"')
+			case sqldb.Bool:
+				types[n] = "boolean"
+				arrays[n] = strconv.AppendBool(arrays[n], v.Number != 0)
+			default:
+				types[n] = "bigint"
+				arrays[n] = strconv.AppendInt(arrays[n], v.Number, 10)
+			}
+		}
+	}
+	for n := range arrays {
+		arrays[n] = append(arrays[n], '}')
+	}
+	return arrays, types
 }

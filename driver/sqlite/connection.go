@@ -8,6 +8,7 @@ import (
 
 	codes "modernc.org/sqlite/lib"
 
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 )
@@ -21,6 +22,8 @@ type connection struct {
 	// closes the connection when it ends.
 	abandoned  bool
 	statements []*sql.Stmt
+	names      []string             // of the statements
+	inserts    map[string]*sql.Stmt // by their texts
 }
 
 // dial opens a connection and prepares the statements. It queues with the
@@ -38,7 +41,7 @@ func (f *file) dial(ctx context.Context, statements ...string) (*connection, err
 	if err != nil {
 		return nil, f.explain("open session", err)
 	}
-	l := &connection{file: f, db: db}
+	l := &connection{file: f, db: db, inserts: make(map[string]*sql.Stmt)}
 	if err := l.prepare(ctx, statements); err != nil {
 		return nil, f.explain("open session", errors.Join(err, l.release()))
 	}
@@ -223,6 +226,7 @@ func (l *connection) transact(ctx context.Context, x *run) ending {
 	switch {
 	case err != nil:
 		e = failed(l.file.explain(x.doing, err), classOf(err))
+		e.Broken = violated(err) == sqldb.NoViolation
 	case commit && !x.stage.CompareAndSwap(stageOpen, stageCommitting):
 		e = failed(l.file.explain(x.doing, ctx.Err()), workload.ClassTimeout)
 	case commit:

@@ -14,6 +14,7 @@ import (
 
 	library "modernc.org/sqlite"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 )
 
@@ -37,6 +38,8 @@ type file struct {
 	// makes them. begin is how Describe tells of its transactions.
 	tables        []string
 	schema, begin string
+	kind          sqldb.Schema
+	sql           sqldb.Dialect
 	lockTimeout   time.Duration
 	// writer holds a token while somebody writes.
 	writer chan struct{}

@@ -1,0 +1,147 @@
+package mysql
+
+import (
+	"database/sql/driver"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"assay/driver/sqldb"
+)
+
+// appendStatement appends a statement with its parameters $1, $2, ... written into
+// it, which saves the round trip that preparing takes.
+func appendStatement(b []byte, text string, parameters []sqldb.Value) []byte {
+	for {
+		at := strings.IndexByte(text, '$')
+		if at < 0 || at+1 == len(text) {
+			return append(b, text...)
+		}
+		n, end := 0, at+1
+		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
+			n, end = 10*n+int(text[end]-'0'), end+1
+		}
+		if n == 0 || n > len(parameters) {
+			b, text = append(b, text[:end]...), text[end:]
+			continue
+		}
+		b = appendValue(append(b, text[:at]...), parameters[n-1])
+		text = text[end:]
+	}
+}
+
+// appendValue appends a value as a literal. Every connection's sql_mode is one in
+// which a backslash escapes (see prologue), and its characters are those of
+// UTF-8, in which no other character has the byte of a quote (MySQL manual,
+// "String Literals").
+func appendValue(b []byte, v sqldb.Value) []byte {
+	switch v.Kind {
+	case sqldb.Bool:
+		return strconv.AppendBool(b, v.Number != 0)
+	case sqldb.Text:
+		b = append(b, '\'')
+		for i := range len(v.Text) {
+			switch c := v.Text[i]; c {
+			case '\\', '\'':
+				b = append(b, '\\', c)
+			default:
+				b = append(b, c)
+			}
+		}
+		return append(b, '\'')
+	case sqldb.Bytes:
+		return append(hex.AppendEncode(append(b, "x'"...), v.Bytes), '\'')
+	case sqldb.List:
+		return append(appendNumbers(append(b, '\''), v.Numbers), '\'')
+	case sqldb.Keys:
+		return appendNumbers(b, v.Numbers)
+	default:
+		return strconv.AppendInt(b, v.Number, 10)
+	}
+}
+
+// appendNumbers appends a list as its elements separated by commas.
+func appendNumbers(b []byte, numbers []int64) []byte {
+	for i, n := range numbers {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return b
+}
+
+// appendInsert appends one INSERT of all rows.
+func appendInsert(b []byte, table string, rows sqldb.Rows) []byte {
+	b = append(b, "INSERT INTO "+table+" ("+strings.Join(rows.Columns, ", ")+") VALUES "...)
+	var values []sqldb.Value
+	for i := range rows.Count {
+		values = rows.Row(i, values[:0])
+		for n, v := range values {
+			switch {
+			case n > 0:
+				b = append(b, ',')
+			case i > 0:
+				b = append(b, ",("...)
+			default:
+				b = append(b, '(')
+			}
+			b = appendValue(b, v)
+		}
+		b = append(b, ')')
+	}
+	return b
+}
+
+// columns is a row as a sqldb.Row.
+type columns []driver.Value
+
+// scanner gives each row to a callback as a Row.
+func scanner(row func(sqldb.Row) error) func([]driver.Value) error {
+	var c columns
+	return func(values []driver.Value) error {
+		c = values
+		return row(&c)
+	}
+}
+
+// Scan implements sqldb.Row.
+func (c *columns) Scan(into ...any) error {
+	if len(*c) != len(into) {
+		return fmt.Errorf("a row of %d columns came where %d were asked for", len(*c), len(into))
+	}
+	for i, value := range *c {
+		if err := scan(value, into[i]); err != nil {
+			return fmt.Errorf("column %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func scan(value driver.Value, into any) (err error) {
+	if value == nil {
+		return errors.New("it is null")
+	}
+	var n int64
+	switch into := into.(type) {
+	case *int64:
+		*into, err = number(value)
+	case *int:
+		n, err = number(value)
+		*into = int(n)
+	case *bool:
+		n, err = number(value)
+		*into = n != 0
+	case *string:
+		*into = text(value)
+	case *[]byte:
+		*into = append((*into)[:0], text(value)...)
+	case *[]int64:
+		*into, err = readElements(value, (*into)[:0])
+	default:
+		err = fmt.Errorf("nothing is scanned into %T", into)
+	}
+	return err
+}

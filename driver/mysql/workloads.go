@@ -1,0 +1,142 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/driver/sqldb"
+	"assay/workload"
+	"assay/workload/bulkupdate"
+	"assay/workload/churn"
+)
+
+// OpenChurn connects to the target and returns the Store on it, in the database
+// assay_churn. Errors and the address are as with OpenBank.
+func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {
+	p, err := openSchema(ctx, target, sqldb.ChurnSchema())
+	if err != nil {
+		return nil, err
+	}
+	return sqldb.Churn(compactor{p}), nil
+}
+
+// compactor is a schema whose tables can be written anew.
+type compactor struct{ *schema }
+
+// Size implements sqldb.Compactor: what the tables use, and what is free in their
+// tablespaces (DATA_FREE; MySQL manual, "The INFORMATION_SCHEMA TABLES Table").
+func (s compactor) Size(ctx context.Context) (workload.Size, error) {
+	size, err := s.schema.Size(ctx)
+	if err != nil {
+		return size, err
+	}
+	var free int64
+	err = s.use(ctx, func(c *conn) error {
+		return c.one(ctx, `SELECT coalesce(sum(data_free), 0) FROM information_schema.tables
+			WHERE table_schema = ? AND table_name NOT IN ('assay_mark', 'assay_lease')`, []any{s.name}, &free)
+	})
+	if err != nil {
+		return workload.Size{}, operation("size", err)
+	}
+	size.Tables += free
+	size.Bytes += free
+	return size, nil
+}
+
+const repairOptimize = "OPTIMIZE TABLE"
+
+// Repairs implements sqldb.Compactor.
+func (s compactor) Repairs() []string { return []string{repairOptimize} }
+
+// Repair implements sqldb.Compactor. What went wrong is a row of the answer (MySQL
+// manual, "OPTIMIZE TABLE Statement").
+func (s compactor) Repair(ctx context.Context, name string) error {
+	if name != repairOptimize {
+		return fmt.Errorf("mysql: there is no repair %q", name)
+	}
+	return operation("optimize", s.use(ctx, func(c *conn) error {
+		for _, t := range s.tables {
+			var wrong error
+			err := c.query(ctx, func(row []driver.Value) error {
+				if len(row) == 4 && strings.EqualFold(text(row[2]), "error") {
+					wrong = errors.New(text(row[3]))
+				}
+				return nil
+			}, `OPTIMIZE NO_WRITE_TO_BINLOG TABLE `+s.sql.Table(t.Name))
+			if err == nil {
+				err = wrong
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// OpenBulkUpdate connects to the target and returns the Store on it, in the
+// database assay_bulkupdate. Errors and the address are as with OpenBank.
+func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
+	p, err := openSchema(ctx, target, sqldb.BulkUpdateSchema())
+	if err != nil {
+		return nil, err
+	}
+	return sqldb.BulkUpdate(p), nil
+}
+
+// waitStatus are the status variables of the engines that tell of waits for
+// locks (MySQL manual, "Server Status Variables"; MariaDB documentation,
+// "InnoDB Status Variables", "MyRocks Status Variables"). Row lock times are in
+// milliseconds.
+func waitStatus() []bulkupdate.Wait {
+	return []bulkupdate.Wait{
+		{Name: "Innodb_row_lock_waits", Unit: bulkupdate.Count},
+		{Name: "Innodb_row_lock_time", Unit: bulkupdate.Time},
+		{Name: "Innodb_row_lock_current_waits", Unit: bulkupdate.Gauge},
+		{Name: "Innodb_deadlocks", Unit: bulkupdate.Count},
+		{Name: "Innodb_log_waits", Unit: bulkupdate.Count},
+		{Name: "Innodb_buffer_pool_wait_free", Unit: bulkupdate.Count},
+		{Name: "Rocksdb_row_lock_deadlocks", Unit: bulkupdate.Count},
+		{Name: "Rocksdb_row_lock_wait_timeouts", Unit: bulkupdate.Count},
+		{Name: "Threads_running", Unit: bulkupdate.Gauge},
+	}
+}
+
+// Waits implements sqldb.Waiter, with those that the server has of the
+// table's engine, of the whole server.
+func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
+	status := map[string]string{}
+	err := p.use(ctx, func(c *conn) error {
+		pairs, err := c.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name LIKE 'innodb%wait%' OR Variable_name LIKE 'innodb%lock%'
+			OR Variable_name LIKE 'rocksdb_row_lock%' OR Variable_name = 'threads_running'`)
+		for name, value := range pairs {
+			status[strings.ToLower(name)] = value
+		}
+		return err
+	})
+	if err != nil {
+		return nil, operation("ask for waits", err)
+	}
+	other := "rocksdb_"
+	if p.engine == rocksdb {
+		other = "innodb_"
+	}
+	var known []bulkupdate.Wait
+	for _, w := range waitStatus() {
+		name := strings.ToLower(w.Name)
+		value, err := strconv.ParseInt(status[name], 10, 64)
+		if err != nil || strings.HasPrefix(name, other) {
+			continue
+		}
+		if w.Value = value; w.Unit == bulkupdate.Time {
+			w.Value *= int64(time.Millisecond)
+		}
+		known = append(known, w)
+	}
+	return known, nil
+}

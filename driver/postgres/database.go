@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/driver/sqldb"
+	"assay/workload"
+)
+
+// text is a statement's name when it is prepared, and what it says.
+type text struct{ name, sql string }
+
+// preparedPrefix begins the names of prepared statements.
+const preparedPrefix = "assay_"
+
+// sqlOf is the SQL of a schema in this dialect. Words that only PostgreSQL has
+// are in the dialect itself.
+func (d *dialect) sqlOf(schema string) sqldb.Dialect {
+	s := sqldb.Dialect{
+		Prefix: schema + ".",
+		Types: map[sqldb.Type]string{
+			sqldb.Integer: "bigint", sqldb.Boolean: "boolean", sqldb.String: "text", sqldb.ASCII: "text",
+			sqldb.UUID: "uuid", sqldb.Ints: "bigint[]",
+		},
+		NotNull: " NOT NULL", Derived: " " + d.notNull,
+		Key:            " CONSTRAINT %s_pkey PRIMARY KEY",
+		LateIndexes:    d.lateKeys,
+		UpdatedOptions: d.fillfactor,
+		Returning:      true,
+		In:             "= ANY (%s)",
+		Upsert:         " ON CONFLICT (%s) DO UPDATE SET ",
+		Sum:            "coalesce(sum(%s), 0)::bigint",
+		NewList:        "ARRAY[%[3]s::bigint]",
+		Append:         "%[2]s.%[1]s || %[3]s::bigint",
+	}
+	if d.lateKeys {
+		s.LateKey = "ALTER TABLE %[2]s ADD CONSTRAINT %[1]s_pkey PRIMARY KEY (%[3]s)"
+	}
+	return s
+}
+
+// Dialect implements sqldb.Database.
+func (p *schema) Dialect() *sqldb.Dialect { return &p.sql }
+
+// Create implements sqldb.Database.
+func (p *schema) Create(ctx context.Context, mark workload.Marker) error {
+	return p.create(ctx, mark, p.sql.Create(p.tables))
+}
+
+// tableNames are the names of the workload's tables.
+func (p *schema) tableNames() (names []string) {
+	for _, t := range p.tables {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// Find implements workload.Store, with the rows of all tables but those that a
+// run fills after others were loaded.
+func (p *schema) Find(ctx context.Context) (*workload.Leftover, error) {
+	return p.find(ctx, sqldb.Counted(p.tables)...)
+}
+
+// Size implements workload.Store. A table's size is that of its files, what is
+// free in them included.
+func (p *schema) Size(ctx context.Context) (workload.Size, error) {
+	return p.size(ctx, p.tableNames()...)
+}
+
+// Load implements sqldb.Database.
+func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
+	var values []sqldb.Value
+	return p.load(ctx, rows.Table, rows.Columns, rows.Count, func(i int) []any {
+		values = rows.Row(i, values[:0])
+		plain := make([]any, len(values))
+		for i, v := range values {
+			switch v.Kind {
+			case sqldb.Bool:
+				plain[i] = v.Number != 0
+			case sqldb.Text:
+				plain[i] = v.Text
+			case sqldb.Bytes:
+				plain[i] = v.Bytes
+			case sqldb.List, sqldb.Keys:
+				plain[i] = v.Numbers
+			default:
+				plain[i] = v.Number
+			}
+		}
+		return plain
+	})
+}
+
+// FinishLoad implements sqldb.Database.
+func (p *schema) FinishLoad(ctx context.Context) error {
+	var loaded []string
+	for _, t := range p.tables {
+		if t.Loaded {
+			loaded = append(loaded, t.Name)
+		}
+	}
+	return p.finishLoad(ctx, loaded, p.sql.Late(p.tables)...)
+}
+
+// Connect implements sqldb.Database.
+func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+	config := p.config
+	if p.isolation != "" && !p.transactions {
+		config = config.Copy()
+		config.RuntimeParams["default_transaction_isolation"] = p.isolation
+	}
+	texts := make([]text, len(statements))
+	for i, s := range statements {
+		texts[i] = text{preparedPrefix + s.Name, s.Text}
+	}
+	c, err := p.dialTo(ctx, config, texts...)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// View implements sqldb.Database.
+func (p *schema) View(ctx context.Context, read func(sqldb.Reader) error) error {
+	return p.viewFrom(ctx, p.pool, read)
+}
+
+func (p *schema) viewFrom(ctx context.Context, from *pool, read func(sqldb.Reader) error) error {
+	return p.view(ctx, from, func(conn *pgx.Conn) error { return read(reader{conn}) })
+}
+
+// reader runs queries on a connection that is in a transaction.
+type reader struct{ conn *pgx.Conn }
+
+// Query implements sqldb.Reader. Rows come from the socket as they are taken,
+// which holds the server back if the callback is slow. After an error of the
+// callback, which is returned, the connection is closed, because the alternative
+// is to receive all the rows that are left.
+func (r reader) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
+	ctx, abandon := context.WithCancel(ctx)
+	defer abandon()
+	var e encoder
+	data, types := e.encode(parameters, nil)
+	result := r.conn.PgConn().ExecParams(ctx, text, data, types, binaryFormats, binaryFormats)
+	var values columns
+	for result.NextRow() {
+		values = result.Values()
+		if err := row(&values); err != nil {
+			abandon()
+			_, _ = result.Close()
+			return err
+		}
+	}
+	_, err := result.Close()
+	return err
+}
+
+// violated is the constraint that an error tells of.
+func violated(err error) sqldb.Violation {
+	var answer *pgconn.PgError
+	if !errors.As(err, &answer) {
+		return sqldb.NoViolation
+	}
+	switch answer.Code {
+	case codeUniqueViolation:
+		return sqldb.Unique
+	case codeNotNullViolation:
+		return sqldb.Null
+	case codeCheckViolation:
+		if len(answer.ConstraintName) > len(knownPrefix) && answer.ConstraintName[:len(knownPrefix)] == knownPrefix {
+			return sqldb.Null
+		}
+		return sqldb.Check
+	}
+	return sqldb.NoViolation
+}
+
+// knownPrefix begins the names of the CHECK constraints that stand for NOT NULL
+// where a server tells no column of a null; see cockroachdb.
+const knownPrefix = "known_"

@@ -1,0 +1,162 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/driver/sqldb"
+	"assay/history"
+	"assay/workload"
+)
+
+// send puts one of the workload's statements into the pipeline.
+func (c *connection) sendCall(p *pgconn.Pipeline, which int, parameters []sqldb.Value) {
+	which += int(ownStatements)
+	if c.prepared != nil {
+		data, _ := c.encoder.encode(parameters, c.prepared[which].ParamOIDs)
+		p.SendQueryStatement(c.prepared[which], data, binaryFormats, binaryFormats)
+		return
+	}
+	data, types := c.encoder.encode(parameters, nil)
+	p.SendQueryParams(c.texts[which].sql, data, types, binaryFormats, binaryFormats)
+}
+
+// doing is a statement's name for errors.
+func (c *connection) doing(which int) string {
+	return strings.TrimPrefix(c.texts[which+int(ownStatements)].name, preparedPrefix)
+}
+
+// Execute implements sqldb.Connection.
+func (c *connection) Execute(ctx context.Context, which int, parameters ...sqldb.Value) sqldb.Reply {
+	p := c.conn.StartPipeline(ctx)
+	c.sendCall(p, which, parameters)
+	tag, reply := c.execute(c.doing(which), p)
+	return withViolation(sqldb.Reply{Reply: reply, Affected: tag.RowsAffected()})
+}
+
+// withViolation completes a reply.
+func withViolation(r sqldb.Reply) sqldb.Reply {
+	if r.Outcome == history.Failed {
+		r.Violated = violated(r.Err)
+	}
+	return r
+}
+
+// Query implements sqldb.Connection.
+func (c *connection) Query(ctx context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) workload.Reply {
+	p := c.conn.StartPipeline(ctx)
+	c.sendCall(p, which, parameters)
+	return c.query(c.doing(which), p, func(values [][]byte) error {
+		c.row = values
+		return row(&c.row)
+	})
+}
+
+// Insert implements sqldb.Connection: one statement, whose parameters are the
+// columns as arrays.
+func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
+	arrays, types := arraysOf(rows)
+	formats := make([]string, len(types))
+	for i, name := range types {
+		formats[i] = placeholder(i+1) + "::" + name + "[]"
+	}
+	p := c.conn.StartPipeline(ctx)
+	p.SendQueryParams(`INSERT INTO `+c.schema.sql.Table(rows.Table)+` (`+strings.Join(rows.Columns, ", ")+`) SELECT * FROM unnest(`+
+		strings.Join(formats, ", ")+`)`, arrays, nil, nil, nil)
+	tag, reply := c.execute("insert", p)
+	return withViolation(sqldb.Reply{Reply: reply, Affected: tag.RowsAffected()})
+}
+
+// Load implements sqldb.Connection by COPY or by INSERT, as the dialect has it, in
+// one transaction. What goes wrong is judged as an error of COMMIT, since the
+// server commits before it answers.
+func (c *connection) Load(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
+	c.unreplicated = false
+	var err error
+	if c.schema.dialect.copies {
+		_, err = c.conn.CopyFrom(ctx, bytes.NewReader(copyRows(rows)),
+			`COPY `+c.schema.sql.Table(rows.Table)+` (`+strings.Join(rows.Columns, ", ")+`) FROM STDIN WITH (FORMAT binary)`)
+	} else {
+		err = c.insertRows(ctx, rows)
+	}
+	switch {
+	case errors.Is(err, errRolledBack):
+		return sqldb.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: operation("insert", err), Broken: c.conn.IsClosed()}}
+	case err != nil:
+		reply := classify(err, committing)
+		reply.Broken = reply.Broken || c.leave(ctx) != nil || c.useless(reply.Class)
+		reply.Err = operation("insert", err)
+		return withViolation(sqldb.Reply{Reply: reply})
+	case c.unreplicated:
+		return sqldb.Reply{Reply: workload.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}}
+	default:
+		return sqldb.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: c.conn.IsClosed()}}
+	}
+}
+
+// maxParameters is the most parameters of one statement (manual, "Message
+// Formats", Bind), and maxInserted the most rows that one INSERT gets.
+const (
+	maxParameters = 65535
+	maxInserted   = 1000
+)
+
+// insertRows writes rows by INSERT, in one round trip. What is too much for one
+// statement gets a transaction around several.
+func (c *connection) insertRows(ctx context.Context, rows sqldb.Rows) error {
+	most := min(maxInserted, maxParameters/len(rows.Columns))
+	several := rows.Count > most
+	answers := (rows.Count + most - 1) / most
+	p := c.conn.StartPipeline(ctx)
+	if several {
+		answers++
+		c.send(p, begin)
+	}
+	for first := 0; first < rows.Count; first += most {
+		n := min(most, rows.Count-first)
+		var values []sqldb.Value
+		for i := range n {
+			values = rows.Row(first+i, values)
+		}
+		data, types := c.encoder.encode(values, nil)
+		p.SendQueryParams(insertText(c.schema.sql.Table(rows.Table), rows.Columns, n), data, types, binaryFormats, nil)
+	}
+	if several {
+		c.send(p, commit)
+	}
+	err := p.Sync()
+	for range answers {
+		if err == nil {
+			_, err = readAnswer(p)
+		}
+	}
+	if several && err == nil {
+		err = readCommit(p)
+	}
+	if ended := p.Close(); err == nil {
+		err = ended
+	}
+	return err
+}
+
+// copyRows are the rows in the binary format of COPY (manual, "COPY", "Binary
+// Format").
+func copyRows(rows sqldb.Rows) []byte {
+	out := append(make([]byte, 0, 400*rows.Count+32), "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
+	var values []sqldb.Value
+	for i := range rows.Count {
+		values = rows.Row(i, values[:0])
+		out = binary.BigEndian.AppendUint16(out, uint16(len(values)))
+		for _, v := range values {
+			at := len(out)
+			out = appendValue(append(out, 0, 0, 0, 0), v, 0)
+			binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4))
+		}
+	}
+	return binary.BigEndian.AppendUint16(out, 0xffff)
+}

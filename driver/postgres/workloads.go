@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/driver/sqldb"
+	"assay/workload"
+	"assay/workload/bulkupdate"
+	"assay/workload/churn"
+)
+
+// OpenChurn connects to the target and returns the Store on it, in the schema
+// assay_churn of the address's database. Errors are as with OpenBank, and
+// *workload.OptionError for a dialect that has no repair.
+func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {
+	p, err := openSchema(ctx, target, sqldb.ChurnSchema())
+	if err != nil {
+		return nil, err
+	}
+	if len(p.dialect.repairs) == 0 {
+		p.pool.close()
+		return nil, &workload.OptionError{Option: dialectParameter, Value: p.dialect.name, Want: p.dialect.noRepair}
+	}
+	return sqldb.Churn(p), nil
+}
+
+// Repairs implements sqldb.Compactor: the plain one makes room for new rows and
+// gives the system only what is at the end of a file, the full one writes the
+// table anew (manual, "VACUUM"). Autovacuum is left as the server has it: what it
+// gives back, or makes room for, is part of what is measured.
+func (p *schema) Repairs() []string { return p.dialect.repairs }
+
+// Repair implements sqldb.Compactor.
+func (p *schema) Repair(ctx context.Context, name string) error {
+	if !slices.Contains(p.dialect.repairs, name) {
+		return fmt.Errorf("postgres: there is no repair %q", name)
+	}
+	return operation(strings.ToLower(name), p.pool.use(ctx, func(conn *pgx.Conn) error {
+		for _, t := range p.tables {
+			if _, err := conn.Exec(ctx, name+" "+p.sql.Table(t.Name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// OpenBulkUpdate connects to the target and returns the Store on it, in the
+// schema assay_bulkupdate of the address's database. Errors are as with
+// OpenBank.
+func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
+	p, err := openSchema(ctx, target, sqldb.BulkUpdateSchema())
+	if err != nil {
+		return nil, err
+	}
+	return sqldb.BulkUpdate(p), nil
+}
+
+// waiting asks for the deadlocks of the database so far, and how many of the
+// workload's sessions wait at this moment, and for what (manual, "The
+// Cumulative Statistics System": pg_stat_database, pg_stat_activity,
+// "Wait Event Types").
+const waiting = `SELECT
+	(SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()),
+	count(*) FILTER (WHERE wait_event_type = 'Lock'),
+	count(*) FILTER (WHERE wait_event_type = 'LWLock'),
+	count(*) FILTER (WHERE wait_event_type = 'IO'),
+	count(*) FILTER (WHERE state = 'active')
+	FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`
+
+// Waits implements sqldb.Waiter.
+func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
+	if !p.dialect.waits {
+		return nil, nil
+	}
+	w := []bulkupdate.Wait{
+		{Name: "deadlocks", Unit: bulkupdate.Count},
+		{Name: "sessions in a Lock wait", Unit: bulkupdate.Gauge},
+		{Name: "sessions in an LWLock wait", Unit: bulkupdate.Gauge},
+		{Name: "sessions in an IO wait", Unit: bulkupdate.Gauge},
+		{Name: "sessions active", Unit: bulkupdate.Gauge},
+	}
+	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
+		run, _, err := p.runOn(ctx, conn)
+		if err != nil {
+			return err
+		}
+		return conn.QueryRow(ctx, waiting, p.sessionName(run)).Scan(&w[0].Value, &w[1].Value, &w[2].Value, &w[3].Value, &w[4].Value)
+	})
+	if err != nil {
+		return nil, operation("ask for waits", err)
+	}
+	return w, nil
+}

@@ -1,0 +1,83 @@
+package sqldb
+
+import (
+	"context"
+
+	"assay/workload/bulkupdate"
+)
+
+// BulkUpdateSchema is the Schema of workload bulkupdate. Every update writes a
+// new version of every row; the table is not given room for them beforehand
+// (Updated), which only somebody would do who knew what is coming.
+func BulkUpdateSchema() Schema {
+	return Schema{Workload: "bulkupdate", Tables: []Table{{
+		Name: "document",
+		Columns: []Column{
+			{Name: "id"}, {Name: "owner"}, {Name: "number"}, {Name: "flag", Type: Boolean}, {Name: "generation"},
+			{Name: "payload", Type: String, Length: 255},
+		},
+		Indexes: []Index{{Name: "document_owner", Columns: []string{"owner"}, Late: true}},
+		Loaded:  true, LateKey: true,
+	}}}
+}
+
+// Waiter is a Database that tells of waits for locks; see bulkupdate.Store.
+type Waiter interface {
+	Database
+	Waits(ctx context.Context) ([]bulkupdate.Wait, error)
+}
+
+// BulkUpdate is the Store on a Database of BulkUpdateSchema.
+func BulkUpdate(db Waiter) bulkupdate.Store { return &bulkUpdateStore{db} }
+
+type bulkUpdateStore struct{ Waiter }
+
+// Atomic is true of every SQL database: one statement is a transaction of its own,
+// which is "all-or-nothing" (PostgreSQL manual, "Transactions"), "forms a single
+// transaction on its own", and is rolled back if it fails (MySQL manual,
+// "autocommit, Commit, and Rollback"), or occurs "completely or not at all"
+// (https://www.sqlite.org/transactional.html).
+func (s *bulkUpdateStore) Atomic() bool { return true }
+
+func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document) error {
+	return s.Waiter.Load(ctx, Rows{
+		Table: "document", Columns: []string{"id", "owner", "number", "flag", "generation", "payload"}, Count: len(batch),
+		Row: func(i int, into []Value) []Value {
+			d := &batch[i]
+			return append(into, OfInt(d.ID), OfInt(d.User), OfInt(d.Number), OfBool(d.Flag), OfInt(d.Generation), OfText(d.Payload))
+		},
+	})
+}
+
+func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Document) error) error {
+	var p passed
+	text := "SELECT id, owner, number, flag, generation, payload FROM " + s.Dialect().Table("document")
+	return view(ctx, s.View, &p, query{text, func(found Row) error {
+		var d bulkupdate.Document
+		if err := found.Scan(&d.ID, &d.User, &d.Number, &d.Flag, &d.Generation, &d.Payload); err != nil {
+			return err
+		}
+		return p.give(document(d))
+	}})
+}
+
+const updateDocuments = 0
+
+func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, error) {
+	c, err := s.Connect(ctx, []Statement{
+		updateDocuments: {"update", "UPDATE " + s.Dialect().Table("document") + " SET flag = $2, generation = $3 WHERE owner = $1"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return bulkUpdateSession{c}, nil
+}
+
+type bulkUpdateSession struct{ connection Connection }
+
+func (s bulkUpdateSession) Close() { s.connection.Close() }
+
+func (s bulkUpdateSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
+	r := s.connection.Execute(ctx, updateDocuments, OfInt(user), OfBool(flag), OfInt(generation))
+	return bulkupdate.Reply{Reply: r.Reply, Changed: r.Affected}
+}

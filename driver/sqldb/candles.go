@@ -1,0 +1,147 @@
+package sqldb
+
+import (
+	"context"
+	"strings"
+
+	"assay/workload"
+	"assay/workload/candles"
+)
+
+// CandlesSchema is the Schema of workload candles. Its key and indexes are there
+// while rows are written, as in a database in use.
+func CandlesSchema() Schema {
+	var columns []Column
+	for _, name := range candles.NumberNames() {
+		columns = append(columns, Column{Name: name})
+	}
+	for i, name := range candles.TextNames() {
+		columns = append(columns, Column{Name: name, Type: ASCII, Length: []int{8, 8, 32, 255}[i]})
+	}
+	return Schema{Workload: "candles", Tables: []Table{{
+		Name: "candle", Columns: columns, Loaded: true,
+		Indexes: []Index{
+			{Name: "candle_moment", Columns: []string{"moment"}},
+			{Name: "candle_ticker", Columns: []string{"ticker", "moment"}},
+			{Name: "candle_market", Columns: []string{"market", "moment"}},
+		},
+	}}}
+}
+
+// EngineChooser is a Database that may store a table in several ways; see
+// candles.Store.
+type EngineChooser interface {
+	Database
+	Engines(ctx context.Context) ([]string, error)
+	// CreateBy is Create with this one of Engines; chosen is false if nobody asked
+	// for it.
+	CreateBy(ctx context.Context, mark workload.Marker, engine string, chosen bool) error
+}
+
+// Candles is the Store on a Database of CandlesSchema.
+func Candles(db EngineChooser) candles.Store { return &candleStore{db} }
+
+type candleStore struct{ EngineChooser }
+
+func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine string) error {
+	engines, err := s.Engines(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := candles.FindEngine(engine, engines)
+	if err != nil {
+		return err
+	}
+	return s.CreateBy(ctx, mark, found, engine != "")
+}
+
+// candleNames are all columns, numbers first.
+func candleNames() []string { return append(candles.NumberNames(), candles.TextNames()...) }
+
+// candleFields are where a row of candleNames goes.
+func candleFields(c *candles.Candle) (fields []any) {
+	for _, n := range c.Numbers() {
+		fields = append(fields, n)
+	}
+	for _, t := range c.Texts() {
+		fields = append(fields, t)
+	}
+	return fields
+}
+
+func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) error {
+	var p passed
+	var c candles.Candle
+	fields := candleFields(&c)
+	text := "SELECT " + strings.Join(candleNames(), ", ") + " FROM " + s.Dialect().Table("candle")
+	return view(ctx, s.View, &p, query{text, func(found Row) error {
+		if err := found.Scan(fields...); err != nil {
+			return err
+		}
+		return p.give(row(c))
+	}})
+}
+
+// The statements of a session.
+const (
+	latestCandles = iota
+	intervalCandles
+	spanCandles
+)
+
+func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
+	from := "SELECT " + strings.Join(candleNames(), ", ") + " FROM " + s.Dialect().Table("candle") + " WHERE "
+	c, err := s.Connect(ctx, []Statement{
+		latestCandles:   {"latest", from + "ticker = $1 ORDER BY moment DESC LIMIT $2"},
+		intervalCandles: {"interval", from + "ticker = $1 AND moment >= $2 AND moment < $3"},
+		spanCandles:     {"span", from + "moment >= $1 AND moment < $2"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return candleSession{c}, nil
+}
+
+type candleSession struct{ connection Connection }
+
+func (s candleSession) Close() { s.connection.Close() }
+
+func (s candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
+	r := s.connection.Load(ctx, Rows{Table: "candle", Columns: candleNames(), Count: len(batch), Row: func(i int, into []Value) []Value {
+		for _, n := range batch[i].Numbers() {
+			into = append(into, OfInt(*n))
+		}
+		for _, t := range batch[i].Texts() {
+			into = append(into, OfText(*t))
+		}
+		return into
+	}})
+	if r.Violated == Unique {
+		r.Class = workload.ClassDuplicate
+	}
+	return r.Reply
+}
+
+func (s candleSession) Latest(ctx context.Context, ticker string, limit int, row func(*candles.Candle)) candles.Reply {
+	return s.query(ctx, latestCandles, row, OfText(ticker), OfInt(int64(limit)))
+}
+
+func (s candleSession) Interval(ctx context.Context, ticker string, from, to int64, row func(*candles.Candle)) candles.Reply {
+	return s.query(ctx, intervalCandles, row, OfText(ticker), OfInt(from), OfInt(to))
+}
+
+func (s candleSession) Span(ctx context.Context, from, to int64, row func(*candles.Candle)) candles.Reply {
+	return s.query(ctx, spanCandles, row, OfInt(from), OfInt(to))
+}
+
+func (s candleSession) query(ctx context.Context, which int, row func(*candles.Candle), parameters ...Value) candles.Reply {
+	var c candles.Candle
+	fields := candleFields(&c)
+	return s.connection.Query(ctx, which, func(found Row) error {
+		err := found.Scan(fields...)
+		if err == nil {
+			row(&c)
+		}
+		return err
+	}, parameters...)
+}

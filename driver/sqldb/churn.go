@@ -1,0 +1,74 @@
+package sqldb
+
+import (
+	"context"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/churn"
+)
+
+// ChurnSchema is the Schema of workload churn.
+func ChurnSchema() Schema {
+	return Schema{Workload: "churn", Tables: []Table{{
+		Name: "entry", Columns: []Column{{Name: "id"}, {Name: "payload", Type: String, Length: 10000}},
+	}}}
+}
+
+// Compactor is a Database that can give back space; see churn.Store. Its Size is
+// with what is free in the files.
+type Compactor interface {
+	Database
+	Repairs() []string
+	Repair(ctx context.Context, name string) error
+}
+
+// Churn is the Store on a Database of ChurnSchema.
+func Churn(db Compactor) churn.Store { return &churnStore{db} }
+
+type churnStore struct{ Compactor }
+
+func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error {
+	var p passed
+	return view(ctx, s.View, &p, query{"SELECT id, payload FROM " + s.Dialect().Table("entry"), func(found Row) error {
+		var r churn.Row
+		if err := found.Scan(&r.ID, &r.Payload); err != nil {
+			return err
+		}
+		return p.give(row(r))
+	}})
+}
+
+const churnDelete = 0
+
+func (s *churnStore) Session(ctx context.Context) (churn.Session, error) {
+	d := s.Dialect()
+	c, err := s.Connect(ctx, []Statement{
+		churnDelete: {"delete", "DELETE FROM " + d.Table("entry") + " WHERE " + d.in("id", "$1")},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return churnSession{c}, nil
+}
+
+type churnSession struct{ connection Connection }
+
+func (s churnSession) Close() { s.connection.Close() }
+
+func (s churnSession) Insert(ctx context.Context, rows []churn.Row) churn.Reply {
+	if len(rows) == 0 {
+		return workload.Reply{Outcome: history.Committed}
+	}
+	return s.connection.Insert(ctx, Rows{
+		Table: "entry", Columns: []string{"id", "payload"}, Count: len(rows),
+		Row: func(i int, into []Value) []Value { return append(into, OfInt(rows[i].ID), OfText(rows[i].Payload)) },
+	}).Reply
+}
+
+func (s churnSession) Delete(ctx context.Context, ids []int64) churn.Reply {
+	if len(ids) == 0 {
+		return workload.Reply{Outcome: history.Committed}
+	}
+	return s.connection.Execute(ctx, churnDelete, OfKeys(ids)).Reply
+}

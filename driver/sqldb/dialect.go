@@ -1,0 +1,191 @@
+package sqldb
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Type is the type of a column.
+type Type uint8
+
+const (
+	// Integer has 64 bits.
+	Integer Type = iota
+	Boolean
+	// String is text of at most Column.Length characters.
+	String
+	// ASCII is a String that has no other characters, and is compared byte by byte.
+	ASCII
+	// UUID has 16 bytes.
+	UUID
+	// Ints is a list of integers.
+	Ints
+)
+
+// Column is one column, never null.
+type Column struct {
+	Name   string
+	Type   Type
+	Length int
+	// Derived is true if its value is computed by the statement that inserts it,
+	// whose refusal is then told by a null (Null).
+	Derived bool
+}
+
+// Index is one over columns of its table.
+type Index struct {
+	Name    string
+	Columns []string
+	// Late is true if it may be made when the table has been loaded.
+	Late bool
+}
+
+// Table is one table. Its first column is the primary key.
+type Table struct {
+	Name    string
+	Columns []Column
+	// Checks are CHECK constraints with their names, in SQL.
+	Checks  []string
+	Indexes []Index
+	// Loaded is true if rows are put in before FinishLoad, and LateKey if its key
+	// may be made then.
+	Loaded, LateKey bool
+	// Updated is true if its rows are changed all the time, in columns that no
+	// index has.
+	Updated bool
+}
+
+// Schema is what a workload keeps in a database.
+type Schema struct {
+	// Workload is as in the mark.
+	Workload string
+	Tables   []Table
+	// Transactions is true if sessions run transactions of several statements, which
+	// name their isolation level when they begin.
+	Transactions bool
+}
+
+// Dialect is where the SQL of the databases differs, as far as the workloads
+// notice. It is a value: a driver changes a copy of one.
+type Dialect struct {
+	// Prefix is put before each table's name: the schema's or database's with a
+	// dot.
+	Prefix string
+	// Types are what the types are called; %d takes Column.Length.
+	Types map[Type]string
+	// NotNull and Derived are behind a column's type; %s in Derived is the column's
+	// name.
+	NotNull, Derived string
+	// Key is behind the first column of a table; %s is the table. LateKey is the
+	// statement that makes it later, of table %[1]s with full name %[2]s and column
+	// %[3]s; empty if the key is always made at once.
+	Key, LateKey string
+	// LateIndexes is whether indexes are better made when the rows are in.
+	LateIndexes bool
+	// Table options: of each table, of one whose key is no Integer, and of one that
+	// is Updated.
+	Options, KeyedOptions, UpdatedOptions string
+	// IndexPrefix is put before an index's name.
+	IndexPrefix string
+
+	// Returning is whether UPDATE has RETURNING.
+	Returning bool
+	// In is a comparison with Keys, whose parameter is %s.
+	In string
+	// Upsert is behind an INSERT that changes the row if it is there, before the
+	// assignments; %s is the key's column.
+	Upsert string
+	// Sum is the sum of column %s as an Integer.
+	Sum string
+	// Append are, of a list's column %[1]s in table %[2]s and a parameter %[3]s, the
+	// list of it alone and the list with it at the end.
+	NewList, Append string
+}
+
+// Table is the full name of a table.
+func (d *Dialect) Table(name string) string { return d.Prefix + name }
+
+// Create are the statements that make these tables, each with its indexes.
+func (d *Dialect) Create(tables []Table) (statements []string) {
+	for i := range tables {
+		t := &tables[i]
+		late := t.LateKey && d.LateKey != ""
+		var lines []string
+		for n, c := range t.Columns {
+			lines = append(lines, c.Name+" "+d.column(&c))
+			if n == 0 && !late {
+				lines[0] += strings.ReplaceAll(d.Key, "%s", t.Name)
+			}
+		}
+		options := d.Options
+		if t.Columns[0].Type != Integer {
+			options += d.KeyedOptions
+		}
+		if t.Updated {
+			options += d.UpdatedOptions
+		}
+		statements = append(statements,
+			"CREATE TABLE "+d.Table(t.Name)+" ("+strings.Join(append(lines, t.Checks...), ", ")+")"+options)
+		for _, index := range t.Indexes {
+			if !index.Late || !d.LateIndexes {
+				statements = append(statements, d.index(t, &index))
+			}
+		}
+	}
+	return statements
+}
+
+func (d *Dialect) column(c *Column) string {
+	kind := d.Types[c.Type]
+	if strings.Contains(kind, "%d") {
+		kind = fmt.Sprintf(kind, c.Length)
+	}
+	if c.Derived {
+		return kind + strings.ReplaceAll(d.Derived, "%s", c.Name)
+	}
+	return kind + d.NotNull
+}
+
+func (d *Dialect) index(t *Table, i *Index) string {
+	return "CREATE INDEX " + d.IndexPrefix + i.Name + " ON " + d.Table(t.Name) + " (" + strings.Join(i.Columns, ", ") + ")"
+}
+
+// Late are the statements that make the keys and indexes which Create left out.
+func (d *Dialect) Late(tables []Table) (statements []string) {
+	for i := range tables {
+		t := &tables[i]
+		if t.LateKey && d.LateKey != "" {
+			statements = append(statements, fmt.Sprintf(d.LateKey, t.Name, d.Table(t.Name), t.Columns[0].Name))
+		}
+		for _, index := range t.Indexes {
+			if index.Late && d.LateIndexes {
+				statements = append(statements, d.index(t, &index))
+			}
+		}
+	}
+	return statements
+}
+
+// in is a condition that a column is one of the Keys of this parameter.
+func (d *Dialect) in(column, parameter string) string {
+	return column + " " + fmt.Sprintf(d.In, parameter)
+}
+
+// Counted are the names of the tables whose rows tell how much a run has left: those
+// that are loaded, or all if none is.
+func Counted(tables []Table) (counted []string) {
+	all := make([]string, len(tables))
+	for i, t := range tables {
+		all[i] = t.Name
+		if t.Loaded {
+			counted = append(counted, t.Name)
+		}
+	}
+	if counted == nil {
+		return all
+	}
+	return counted
+}
+
+// upsert is behind an INSERT, before the assignments, where column is the key.
+func (d *Dialect) upsert(column string) string { return strings.ReplaceAll(d.Upsert, "%s", column) }

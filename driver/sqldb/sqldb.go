@@ -1,0 +1,187 @@
+// Package sqldb holds the workloads for databases that speak SQL, written once:
+// their tables, their statements, what a session does with them. What a protocol
+// must do for that is Database and Connection, and where the products' SQL differs
+// is Dialect.
+//
+// A workload is one file: its Schema, the statements, a Store over Database and a
+// Session over Connection (churn.go is the shortest). Its statements are texts
+// with parameters $1, $2, ... and with table names from Dialect.Table; each
+// Connection turns them into what its protocol wants, prepared where that pays.
+// An opening function (Churn) makes the workload's Store out of a Database; each
+// driver's OpenChurn calls it. What only some databases can do (give back space,
+// tell of waits) the workload's file declares as an interface of its own over
+// Database, which the drivers implement.
+//
+// Rules for sessions:
+//
+//   - A Connection decides how an attempt ended (Reply), by its driver's own table
+//     of errors. A Session adds only what the workload means by a violated
+//     constraint.
+//   - A row is good until the callback returns. After a reply that is not Committed
+//     a callback may still be called for a moment, by another goroutine: what it
+//     writes must not be read then. Parameters may be read as long.
+//   - A session that is Broken is not used again.
+//
+// It must not know any driver.
+package sqldb
+
+import (
+	"context"
+
+	"assay/workload"
+)
+
+// Database is one workload's schema on a database, as a protocol implements it.
+// All methods are safe for concurrent use.
+type Database interface {
+	workload.Store
+
+	// Dialect is the SQL of this database.
+	Dialect() *Dialect
+
+	// Create makes the tables of the Schema; see workload.Store.
+	Create(ctx context.Context, mark workload.Marker) error
+
+	// Load puts rows into a table by the fastest way that the database has. It is
+	// called from several goroutines with disjoint rows.
+	Load(ctx context.Context, rows Rows) error
+
+	// FinishLoad makes the keys and indexes that are made late, refreshes the
+	// planner's statistics and, unless the mark says so already, sets
+	// Marker.Loaded.
+	FinishLoad(ctx context.Context) error
+
+	// Connect opens the connection of one session, which will use these statements;
+	// a Connection knows them by their place in this list. Without a schema of ours
+	// it gives *workload.NoSchemaError.
+	Connect(ctx context.Context, statements []Statement) (Connection, error)
+
+	// View has read look at one consistent state of a schema of ours. The error of
+	// read is wrapped, unless the caller keeps it; see view.
+	View(ctx context.Context, read func(Reader) error) error
+}
+
+// Reader runs queries in one transaction that sees one state.
+type Reader interface {
+	// Query gives each row to the callback, as it comes from the server. The error
+	// of the callback ends it.
+	Query(ctx context.Context, text string, row func(Row) error, parameters ...Value) error
+}
+
+// Connection is one session's. It is used by one goroutine at a time. No method
+// retries, and none has a time limit beside ctx.
+type Connection interface {
+	// Execute runs a statement that is a transaction of its own.
+	Execute(ctx context.Context, statement int, parameters ...Value) Reply
+
+	// Query runs a query that is a transaction of its own and gives each row to the
+	// callback. It has no effect, so that anything but Committed is Failed.
+	Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) workload.Reply
+
+	// Insert adds rows by an ordinary INSERT, and Load by the fastest way that the
+	// database has: all of them in one transaction, or none.
+	Insert(ctx context.Context, rows Rows) Reply
+	Load(ctx context.Context, rows Rows) Reply
+
+	// Batch runs statements that are all known beforehand in one transaction that
+	// writes, in as few round trips as the protocol can.
+	Batch(ctx context.Context, batch *Batch) Reply
+
+	// Transaction runs a transaction whose statements follow from one another, each
+	// in a round trip of its own, and COMMIT alone. writes is whether it may write.
+	// An error of work ends it without COMMIT, whatever work did. work may be
+	// running still, in another goroutine, when this returns; then the reply is not
+	// Committed.
+	Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) Reply
+
+	// Close ends the session. What is in flight is abandoned.
+	Close()
+}
+
+// Transaction is one that is under way. After an error it is to be left.
+type Transaction interface {
+	Execute(ctx context.Context, statement int, parameters ...Value) error
+	Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) error
+}
+
+// Row is one row of an answer.
+type Row interface {
+	// Scan decodes all columns into *int64, *int, *bool, *string, *[]byte or
+	// *[]int64 (Ints), whose capacity is used. It allocates nothing for numbers.
+	Scan(into ...any) error
+}
+
+// Statement is one that a Connection runs many times.
+type Statement struct {
+	// Name is one word, unique within the session: the statement's name where it is
+	// prepared, and what it does in errors.
+	Name string
+	Text string
+}
+
+// Rows are rows to be added.
+type Rows struct {
+	Table   string
+	Columns []string
+	Count   int
+	// Row appends the values of row i, of the same kinds in each row.
+	Row func(i int, into []Value) []Value
+}
+
+// Call is one statement of a Batch.
+type Call struct {
+	Statement  int
+	Parameters []Value
+	// Row gets the rows; it is nil if and only if the statement gives none. Want is
+	// how many rows must come, 0 for any number; if others come, the reply is not
+	// Committed.
+	Row  func(Row) error
+	Want int
+}
+
+// Batch is a transaction whose statements are known beforehand.
+type Batch struct {
+	Calls []Call
+	// Inquiry is a query that is made after Check or Null has refused the
+	// transaction and it was left; nil for none. Its rows tell the workload more of
+	// why. If it fails, the reply has its Class and Violated is not set.
+	Inquiry *Call
+}
+
+// Violation is the kind of constraint that refused a statement.
+type Violation uint8
+
+const (
+	// NoViolation: what went wrong is no constraint's doing.
+	NoViolation Violation = iota
+	// Unique: a key is there already.
+	Unique
+	// Check: a CHECK constraint.
+	Check
+	// Null: a column that must not be null; of a Column that is Derived.
+	Null
+)
+
+// Reply is how an attempt ended. All but Violated is as with workload.Reply, with
+// Class as the driver's table of errors has it.
+type Reply struct {
+	workload.Reply
+	// Violated is, with Failed, the constraint that refused it.
+	Violated Violation
+	// Affected is, with Committed, how many rows Execute changed, as the database
+	// counts them.
+	Affected int64
+}
+
+// Inserted is the reply of an insert: a key that is there already is a duplicate.
+func (r Reply) Inserted() workload.Reply {
+	if r.Violated == Unique {
+		r.Duplicate, r.Class = true, workload.ClassDuplicate
+	}
+	return r.Reply
+}
+
+// ClassDuplicateKey is the class of a row whose key is there already, where that
+// is not a repetition: inserted by a transaction that went before under the same
+// number or, at levels that do not see it, at the same time.
+const ClassDuplicateKey = "duplicate key"

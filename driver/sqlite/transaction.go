@@ -1,0 +1,149 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"assay/driver/sqldb"
+	"assay/history"
+	"assay/workload"
+)
+
+// reply is how a transaction that may write ended.
+func (e ending) reply() sqldb.Reply {
+	r := sqldb.Reply{Reply: e.Reply}
+	if r.Outcome == history.Failed {
+		r.Violated = violated(r.Err)
+	}
+	return r
+}
+
+// writing does a transaction that writes.
+func (l *connection) writing(ctx context.Context, doing string, work func(ctx context.Context) error) ending {
+	return l.do(ctx, &run{writes: true, doing: doing, work: func(ctx context.Context) (bool, error) {
+		err := work(ctx)
+		return err == nil, err
+	}})
+}
+
+// Execute implements sqldb.Connection. The transaction keeps its count to itself
+// until it has ended, since it may go on after the caller has left.
+func (l *connection) Execute(ctx context.Context, which int, parameters ...sqldb.Value) sqldb.Reply {
+	var changed int64
+	e := l.writing(ctx, l.names[which], func(ctx context.Context) error {
+		result, err := l.statements[which].ExecContext(ctx, arguments(nil, parameters)...)
+		if err == nil {
+			changed, err = result.RowsAffected()
+		}
+		return err
+	})
+	r := e.reply()
+	if !e.left && e.Outcome == history.Committed {
+		r.Affected = changed
+	}
+	return r
+}
+
+// Query implements sqldb.Connection.
+func (l *connection) Query(ctx context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) workload.Reply {
+	caller := ctx
+	return l.do(ctx, &run{doing: l.names[which], work: func(ctx context.Context) (bool, error) {
+		return true, l.query(ctx, which, parameters, func(r sqldb.Row) error {
+			if caller.Err() != nil { // nobody waits for the rest
+				return caller.Err()
+			}
+			return row(r)
+		})
+	}}).read()
+}
+
+func (l *connection) query(ctx context.Context, which int, parameters []sqldb.Value, row func(sqldb.Row) error) error {
+	rows, err := l.statements[which].QueryContext(ctx, arguments(nil, parameters)...)
+	if err != nil {
+		return err
+	}
+	return eachRow(rows, row)
+}
+
+// Insert implements sqldb.Connection: for a database in this process a prepared
+// statement for each row, all in one transaction, is what one statement is for a
+// server.
+func (l *connection) Insert(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
+	return l.writing(ctx, "insert", func(ctx context.Context) error {
+		text := l.file.insertText(rows)
+		insert := l.inserts[text]
+		if insert == nil {
+			var err error
+			if insert, err = l.conn.PrepareContext(ctx, text); err != nil {
+				return err
+			}
+			l.inserts[text] = insert
+			l.statements = append(l.statements, insert)
+		}
+		return insertRows(ctx, insert, rows)
+	}).reply()
+}
+
+// Load implements sqldb.Connection.
+func (l *connection) Load(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
+	return l.Insert(ctx, rows)
+}
+
+// Batch implements sqldb.Connection.
+func (l *connection) Batch(ctx context.Context, b *sqldb.Batch) sqldb.Reply {
+	r := l.writing(ctx, "transaction", func(ctx context.Context) error {
+		for i := range b.Calls {
+			if err := l.call(ctx, &b.Calls[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}).reply()
+	if b.Inquiry == nil || r.Broken || r.Violated != sqldb.Check && r.Violated != sqldb.Null {
+		return r
+	}
+	asked := l.Query(ctx, b.Inquiry.Statement, b.Inquiry.Row, b.Inquiry.Parameters...)
+	if asked.Outcome != history.Committed {
+		r.Class, r.Err, r.Broken, r.Violated = asked.Class, asked.Err, true, sqldb.NoViolation
+	}
+	return r
+}
+
+// call does one statement of a batch.
+func (l *connection) call(ctx context.Context, call *sqldb.Call) error {
+	if call.Row == nil {
+		_, err := l.statements[call.Statement].ExecContext(ctx, arguments(nil, call.Parameters)...)
+		return err
+	}
+	seen := 0
+	err := l.query(ctx, call.Statement, call.Parameters, func(row sqldb.Row) error {
+		seen++
+		return call.Row(row)
+	})
+	if err == nil && call.Want > 0 && seen != call.Want {
+		err = fmt.Errorf("%d rows came where %d were asked for", seen, call.Want)
+	}
+	return err
+}
+
+// Transaction implements sqldb.Connection.
+func (l *connection) Transaction(ctx context.Context, writes bool, work func(context.Context, sqldb.Transaction) error) sqldb.Reply {
+	return l.do(ctx, &run{doing: "transaction", writes: writes, work: func(ctx context.Context) (bool, error) {
+		err := work(ctx, transaction{l})
+		return err == nil, err
+	}}).reply()
+}
+
+// transaction is the one that a connection is in.
+type transaction struct{ l *connection }
+
+// Execute implements sqldb.Transaction.
+func (t transaction) Execute(ctx context.Context, which int, parameters ...sqldb.Value) error {
+	_, err := t.l.statements[which].ExecContext(ctx, arguments(nil, parameters)...)
+	return err
+}
+
+// Query implements sqldb.Transaction.
+func (t transaction) Query(ctx context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
+	return t.l.query(ctx, which, parameters, row)
+}
