@@ -1,9 +1,9 @@
-// Package check holds what all checkers share: the three verdicts, how they
-// combine, and the evidence that a result carries.
+// Package check has what all checkers share: the three verdicts, how they
+// combine, and the evidence of a result.
 //
 // A checker is a pure function from a history (and what was read back from the
-// database) to results. This package and those below it must not know any
-// database, load or workload package.
+// database) to results. This package and those below it import no database, load
+// or workload package.
 package check
 
 import "fmt"
@@ -13,7 +13,7 @@ import "fmt"
 type Verdict uint8
 
 const (
-	// Unknown means that nothing can be said: nothing was read, nothing was
+	// Unknown means that nothing can be concluded: nothing was read, nothing was
 	// done, the checker failed or ran out of time.
 	Unknown Verdict = iota
 	// Valid means that everything was looked at and nothing was wrong.
@@ -78,9 +78,9 @@ const MaxEvidence = 20
 type Evidence struct {
 	// Kind is a short stable word: "lost", "doubled", "altered".
 	Kind string `json:"kind"`
-	// Text says it in words, with the ids, the accounts and by how much.
+	// Text describes it in words, with the ids, the accounts and by how much.
 	Text string `json:"text"`
-	// Fields holds the same as data, by name.
+	// Fields is the same as data, by name.
 	Fields map[string]int64 `json:"fields,omitempty"`
 	// Cycle is the cycle of transactions that proves it, if that is what it is.
 	Cycle *Cycle `json:"cycle,omitempty"`
@@ -101,7 +101,7 @@ type Step struct {
 	// Kind is the dependency on which the next one follows: ww, wr, rw,
 	// process or realtime.
 	Kind string `json:"kind"`
-	// Why says the dependency in words.
+	// Why describes the dependency in words.
 	Why string `json:"why"`
 }
 
@@ -115,11 +115,10 @@ func (r *Result) Add(e Evidence) {
 	}
 }
 
-// Conclude gives a check that has found nothing wrong its verdict, once all was
-// looked at, and says in Detail why nothing can be said: because of what is
-// missing, or because there was nothing to look at, in the words of why. Then
-// the verdict stays Unknown.
-func (r *Result) Conclude(missing string, nothing bool, why string) {
+// Finish sets the verdict of a check that has found nothing wrong, once all was
+// examined. Otherwise the verdict stays Unknown, and the reason is added to
+// Detail: what is missing, or, if there was nothing to examine, the text in why.
+func (r *Result) Finish(missing string, nothing bool, why string) {
 	switch {
 	case missing != "":
 		r.Detail += "; " + missing

@@ -20,7 +20,7 @@ func TestConclude(t *testing.T) {
 		if c.found {
 			r.Add(Evidence{Kind: "lost"})
 		}
-		if r.Conclude(c.missing, c.nothing, "there was nothing"); r.Verdict != c.verdict || r.Detail != c.detail {
+		if r.Finish(c.missing, c.nothing, "there was nothing"); r.Verdict != c.verdict || r.Detail != c.detail {
 			t.Errorf("%+v: %s, %q", c, r.Verdict, r.Detail)
 		}
 	}

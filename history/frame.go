@@ -29,7 +29,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// FormatError says where a file is not what it should be.
+// FormatError describes where a file is not what it should be.
 type FormatError struct {
 	Path   string
 	Offset int64
@@ -40,7 +40,7 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s, at byte %d: %s", e.Path, e.Offset, e.Reason)
 }
 
-// WriteError says that a file of the run could not be written.
+// WriteError means that a file of the run could not be written.
 type WriteError struct {
 	Path string
 	Err  error

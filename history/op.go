@@ -14,7 +14,7 @@ type Op struct {
 	Attempt int
 	// Last is true for the attempt that ends the operation.
 	Last bool
-	// Kind says what was done, in the words of the workload.
+	// Kind describes what was done, in the words of the workload.
 	Kind uint8
 	// Outcome is what this attempt ended as.
 	Outcome Outcome
@@ -66,13 +66,13 @@ const (
 	EventMeasureStart = "measure-start"
 	// EventMeasureEnd ends the measured part; no operation starts after it.
 	EventMeasureEnd = "measure-end"
-	// EventQuiesced says that nothing of the run is in flight any more.
+	// EventQuiesced means that nothing of the run is in flight any more.
 	EventQuiesced = "quiesced"
-	// EventCut says that the run was ended before its time, and by what.
+	// EventCut means that the run was ended before its time, and by what.
 	EventCut = "cut"
 )
 
-// Reservation says that Client may have started any operation with a number
+// Reservation means that Client may have started any operation with a number
 // below UpTo. It is on disk before the first of them starts, so that after a
 // crash an operation without a record is known to be possible (unknown), and
 // one without a reservation is known to be foreign.

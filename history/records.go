@@ -12,7 +12,7 @@ import (
 // written as one frame.
 const recordFrame = 64 << 10
 
-// CutError says that a file of records is not whole.
+// CutError means that a file of records is not whole.
 type CutError struct{ Path string }
 
 func (e *CutError) Error() string {
@@ -138,7 +138,7 @@ func (r *RecordReader) Ints(dst []int64) bool {
 	return true
 }
 
-// Whole says that this record is the last.
+// Whole means that this record is the last.
 func (r *RecordReader) Whole() { r.whole = true }
 
 // Malformed is the error of a record that cannot be.

@@ -14,7 +14,7 @@ type Batch func(ctx context.Context, first int64) (n int, err error)
 // Batches has so many workers do the things numbered 1 to total, size of them
 // at a time, and calls done, from one goroutine at a time, with how many are
 // over. batch is called once for each worker, whose batches follow one another.
-// The first error ends all, and over says how many things were done until then.
+// The first error ends all, and over describes how many things were done until then.
 func Batches(ctx context.Context, workers int, total, size int64, batch func() Batch, done func(over, total int64)) (over int64, err error) {
 	group, working := errgroup.WithContext(ctx)
 	var next, sum atomic.Int64

@@ -1,6 +1,6 @@
 // Package load does the work: clients that follow one another's steps in a
 // closed loop or answer arrivals in an open one, warm-up, ramp, retries and
-// the end in order. It says how far the client itself stood in the way.
+// the end in order. It describes how far the client itself stood in the way.
 //
 // It must not know any workload, database or checker.
 package load
@@ -62,7 +62,7 @@ type Plan struct {
 	// comes back after it, unanswered, is unknown, of the class ClassHung. It
 	// cannot be used with Ops, which would let one attempt hold up the end.
 	Timeout time.Duration `yaml:"timeout" json:"timeout"`
-	// Retry says what follows an attempt that did not commit.
+	// Retry describes what follows an attempt that did not commit.
 	Retry RetryMode `yaml:"retry" json:"retry"`
 	// MaxAttempts bounds the attempts of one operation when retrying; 0 means
 	// until the run ends, and cannot be used with Ops. The pauses between

@@ -6,7 +6,7 @@ import "context"
 // so many operations, and the next round begins when the last of them has
 // ended.
 type Round struct {
-	// Name says what the round is, such as "15 workers"; it is unique in a run.
+	// Name describes what the round is, such as "15 workers"; it is unique in a run.
 	Name string
 	// Clients is how many work at once, Ops how many operations they do
 	// together.

@@ -11,7 +11,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// Usage says how far the tester itself used its machine. A client that is
+// Usage describes how far the tester itself used its machine. A client that is
 // short of processor measures itself instead of the database.
 type Usage struct {
 	// CPUShare is the processor time used, user and system, divided by what

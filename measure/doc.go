@@ -2,7 +2,7 @@
 // took, how it went over time, and whether the figures may be believed.
 //
 // Live counts while the run goes on. Survey and Summary read a history, in two
-// passes, and give Figures. Judge says whether these are a measurement at all,
+// passes, and give Figures. Judge reports whether these are a measurement at all,
 // and Threshold whether they keep a limit that the user set.
 //
 // Memory does not grow with the length of a run. Latencies are kept in HDR

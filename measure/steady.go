@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// SteadyState is what can be said of a steady state.
+// SteadyState is what can be concluded of a steady state.
 type SteadyState string
 
 const (
@@ -35,7 +35,7 @@ type Change struct {
 	Median float64
 }
 
-// Steadiness says whether the measured part had a steady state.
+// Steadiness reports whether the measured part had a steady state.
 type Steadiness struct {
 	State SteadyState
 	// Text is one sentence with figures.
@@ -82,7 +82,7 @@ const madScale = 1.4826
 // not shown, and less than 2 % are called not steady.
 //
 // In an open loop the throughput is what was asked for, and scatters as the
-// arrivals do: the latency alone must be shown to be steady, which tells that
+// arrivals do: the latency alone must be shown to be steady, which means that
 // the database keeps up.
 func judgeSteadiness(steps Steps, positions []int, openLoop bool, limits Limits) Steadiness {
 	out := Steadiness{State: NotJudged, Margin: limits.SteadyMargin, IntervalSeconds: steps.Seconds}
@@ -111,7 +111,7 @@ func judgeSteadiness(steps Steps, positions []int, openLoop bool, limits Limits)
 	return out
 }
 
-// against says what shows that there is no steady state, empty if nothing does.
+// against describes what shows that there is no steady state, empty if nothing does.
 func (s *Steadiness) against(steps Steps) []string {
 	var all []string
 	rates := make([]float64, len(steps.Committed))
@@ -136,7 +136,7 @@ func (s *Steadiness) against(steps Steps) []string {
 	return all
 }
 
-// conclude says whether the changes are shown to lie within the margin, over so
+// conclude reports whether the changes are shown to lie within the margin, over so
 // many seconds.
 func (s *Steadiness) conclude(length float64, openLoop bool) {
 	said := []string{s.Throughput.say("throughput", "/s"), s.Latency.say("typical latency", " ms")}

@@ -13,7 +13,7 @@ type Scope struct {
 	End int64
 	// Known is the last moment that the history knows of.
 	Known int64
-	// Cut says why the run ended before its time, empty if it did not.
+	// Cut describes why the run ended before its time, empty if it did not.
 	Cut string
 }
 

@@ -106,10 +106,10 @@ type OtherWork struct {
 	Perhaps, Unseen float64
 }
 
-// Validity says whether figures are a measurement.
+// Validity reports whether figures are a measurement.
 type Validity struct {
 	Valid bool
-	// Reasons say why not; each begins with a few stable words and a colon.
+	// Reasons describe why not; each begins with a few stable words and a colon.
 	Reasons []string
 	// Notes make nothing invalid.
 	Notes      []string
@@ -124,7 +124,7 @@ type Validity struct {
 // started latest need not be those that took longest.
 type OwnShares struct{ P50, P99 float64 }
 
-// Judge says whether the figures may be believed.
+// Judge reports whether the figures may be believed.
 func Judge(f Figures, c Conditions, limits Limits) Validity {
 	steps, positions := f.Steps.Quiet(f.Scope, c.Impacts)
 	var v Validity
@@ -155,7 +155,7 @@ func Judge(f Figures, c Conditions, limits Limits) Validity {
 	return v
 }
 
-// noteRamp says what the measured part has of clients that were still starting,
+// noteRamp describes what the measured part has of clients that were still starting,
 // and the throughput once all had.
 func (v *Validity) noteRamp(after Steps, allStarted int64) {
 	text := fmt.Sprintf("clients were still starting until %.4g s, within the measured part, whose figures hold that as well", float64(allStarted)/1e9)
@@ -216,7 +216,7 @@ func (v *Validity) judgeClient(c Conditions, limits Limits) {
 	}
 }
 
-// judgeOthers says whether somebody else took the processors.
+// judgeOthers reports whether somebody else took the processors.
 func (v *Validity) judgeOthers(o OtherWork, limits Limits) {
 	if o.Others > limits.MaxOthers {
 		v.refuse("machine busy: other processes used %.0f %% of its processors (%s), and %g %% are allowed", 100*o.Others, o.Busiest, 100*limits.MaxOthers)
@@ -237,7 +237,7 @@ func (v *Validity) judgeOthers(o OtherWork, limits Limits) {
 // database's own work, which needs the processors.
 const manyClients = 4
 
-// judgeScheduler says whether there were more clients than the client's own
+// judgeScheduler reports whether there were more clients than the client's own
 // machine can schedule: they then wait for a processor and not for the database.
 func (v *Validity) judgeScheduler(f Figures, c Conditions, limits Limits) {
 	waiting := min(c.Runnable, float64(c.Clients))
@@ -270,7 +270,7 @@ func (v *Validity) judgeSchedule(f Figures, c Conditions, limits Limits) {
 	}
 }
 
-// judgeOwnLateness says how much of the response time is the tester's own, and
+// judgeOwnLateness describes how much of the response time is the tester's own, and
 // refuses the figures if that is too much.
 func (v *Validity) judgeOwnLateness(l Latency, c Conditions, limits Limits) {
 	share := func(own, of float64) float64 {

@@ -8,7 +8,7 @@ import (
 	"assay/history"
 )
 
-// good is a run that nothing can be said against.
+// good is a run that nothing can be concluded against.
 func good() (Figures, Conditions) {
 	s := steps(20, flat(1000), flat(3))
 	return Figures{

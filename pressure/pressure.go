@@ -1,4 +1,4 @@
-// Package pressure says what else was at work on this machine while a run was
+// Package pressure describes what else was at work on this machine while a run was
 // measured: other processes, the host of a virtual machine, and how long tasks
 // stalled for want of something. It reads /proc, so that nothing is known on
 // other systems than Linux.
@@ -44,7 +44,7 @@ type Process struct {
 	Share float64
 }
 
-// Database says which processes belong to the database.
+// Database describes which processes belong to the database.
 type Database struct {
 	// Certain is true if Servers returns all of them.
 	Certain bool

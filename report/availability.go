@@ -70,7 +70,7 @@ func availabilityLine(a *Availability) string {
 	return text
 }
 
-// losses says what was lost, doubled or stale, or that nothing was.
+// losses describes what was lost, doubled or stale, or that nothing was.
 func losses(a *Availability) string {
 	var parts []string
 	if a.Lost > 0 {

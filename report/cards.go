@@ -118,7 +118,7 @@ func sizeCards(sized []Round) []card {
 	return append(figures, card{"on disk, at last", size(last.Size.Bytes), "after " + last.Name + sizeNote(last.Size)})
 }
 
-// sizeNote says how often the payload would fit in.
+// sizeNote describes how often the payload would fit in.
 func sizeNote(s *RoundSize) string {
 	if s.Payload <= 0 {
 		return ""

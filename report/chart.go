@@ -129,7 +129,7 @@ func chartTimesOf(s *Series) []chartTimes {
 	return append(lines, chartTimes{"max", s.Max[:n]})
 }
 
-// leftOut says which percentiles have no line, and why.
+// leftOut describes which percentiles have no line, and why.
 func leftOut(c *chart) string {
 	switch {
 	case len(c.Times) == 0 || len(c.Times) == 4:

@@ -13,7 +13,7 @@ import (
 // all reports: slices and maps that are always written are never nil, times
 // are in UTC, and a number that is not finite is replaced. Since a figure that
 // is no number cannot be believed, the copy's measurement is then invalid and
-// says which figure it was.
+// describes which figure it was.
 func clean(r *Result) *Result {
 	var odd []string
 	copied := copyValue(reflect.ValueOf(*r), "", &odd).Interface().(Result)

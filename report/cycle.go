@@ -29,7 +29,7 @@ func dependencies() []dependency {
 	}
 }
 
-// legend says what the dependencies of some cycles mean; what has no name is
+// legend describes what the dependencies of some cycles mean; what has no name is
 // left out.
 func legend(cycles ...*check.Cycle) []dependency {
 	return slices.DeleteFunc(dependencies(), func(d dependency) bool {
@@ -64,7 +64,7 @@ func said(e check.Evidence) string {
 	return inShort(c)
 }
 
-// inShort says what a cycle is.
+// inShort describes what a cycle is.
 func inShort(c *check.Cycle) string {
 	switch s := c.Steps; len(s) {
 	case 1:

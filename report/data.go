@@ -66,7 +66,7 @@ func dataSize(r *Result) string {
 // index, which are more than the rows of a short run.
 const leastGrowth = 1 << 20
 
-// growth says what each transfer added to the data since the accounts were
+// growth describes what each transfer added to the data since the accounts were
 // loaded, in rows and in whatever else the database keeps of it; empty if the size
 // after loading is not known or nothing was added.
 func growth(r *Result) string {

@@ -71,7 +71,7 @@ func (t *textWriter) evidence(c check.Result) {
 	}
 }
 
-// rest says where more evidence is than was shown, if there is more.
+// rest describes where more evidence is than was shown, if there is more.
 func rest(c check.Result, shown int) string {
 	listed := int64(len(c.Evidence))
 	switch {

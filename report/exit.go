@@ -26,7 +26,7 @@ type Exit struct {
 	Reasons []string `json:"reasons"`
 }
 
-// ExitOf says how assay ends with r.
+// ExitOf describes how assay ends with r.
 func ExitOf(r *Result) Exit {
 	e := Exit{Reasons: []string{}}
 	add := func(code int, reason string) {

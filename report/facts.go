@@ -113,7 +113,7 @@ func thresholdsLine(r *Result) string {
 	}
 }
 
-// setup says what was tested and how, in the order in which it is read.
+// setup describes what was tested and how, in the order in which it is read.
 func setup(r *Result) []Setting {
 	facts := []Setting{{"database", joined(", ", product(r), r.Database.Address)}}
 	add := func(name, value string) {
@@ -183,7 +183,7 @@ func readableText(text string) string {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// machines says what is known of the installation, nothing if that is nothing.
+// machines describes what is known of the installation, nothing if that is nothing.
 func machines(d *Database) string {
 	var parts, node, shared []string
 	whole := func(n *int, one, many string) {
@@ -220,7 +220,7 @@ func machines(d *Database) string {
 	return strings.Join(parts, ", ")
 }
 
-// retriesLine says what the retry policy did.
+// retriesLine describes what the retry policy did.
 func retriesLine(r *Result) string {
 	t := &r.Retries
 	if t.Retried == 0 {
@@ -241,7 +241,7 @@ func loadingLine(l *Loading) string {
 	return line
 }
 
-// errorsLine says what attempts failed of.
+// errorsLine describes what attempts failed of.
 func errorsLine(r *Result) string {
 	parts := make([]string, len(r.Errors))
 	for i, e := range r.Errors {
@@ -271,7 +271,7 @@ func rateLines(r *Result) []string {
 	return lines
 }
 
-// testerLine says how assay itself fared.
+// testerLine describes how assay itself fared.
 func testerLine(r *Result) string {
 	c := &r.Client
 	var parts []string
@@ -296,7 +296,7 @@ func testerLine(r *Result) string {
 	return strings.Join(parts, ", ")
 }
 
-// faultLine says when a fault acted and when work went on.
+// faultLine describes when a fault acted and when work went on.
 func faultLine(f *Fault) string {
 	if f.Skipped {
 		return "skipped at " + f.injected() + ": " + f.Problem

@@ -87,7 +87,7 @@ type page struct {
 	RoundFactTable    table
 	// RoundPicture is for wide windows, RoundNarrow the same for narrow ones.
 	RoundPicture, RoundNarrow *roundPicture
-	// IntervalText is the length of the charts' intervals, LeftOut says which
+	// IntervalText is the length of the charts' intervals, LeftOut describes which
 	// percentiles have no line.
 	IntervalText, LeftOut string
 	// Course is true if the charts over time are of the whole run.

@@ -21,7 +21,7 @@ const maxFile = 256 << 20
 type FileError struct {
 	// Path is the file as it was named.
 	Path string
-	// Problem says what is wrong and what can be done.
+	// Problem describes what is wrong and what can be done.
 	Problem string
 	// Err is the cause, if there is one.
 	Err error

@@ -1,14 +1,14 @@
 package report
 
-// Measurement says whether the figures may be believed.
+// Measurement reports whether the figures may be believed.
 type Measurement struct {
 	// Verdict is "valid" or "invalid".
 	Verdict string `json:"verdict"`
-	// Reasons says why not; empty if valid.
+	// Reasons describes why not; empty if valid.
 	Reasons []string `json:"reasons"`
 }
 
-// Steadiness says whether the measured part had a steady state.
+// Steadiness reports whether the measured part had a steady state.
 type Steadiness struct {
 	// State is "steady", "not steady", "not shown" or "not judged".
 	State string `json:"state"`

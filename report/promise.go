@@ -2,7 +2,7 @@ package report
 
 import "assay/check"
 
-// Promise says whether the database kept what its vendor promises. That is not
+// Promise reports whether the database kept what its vendor promises. That is not
 // always what the checks were held against: the user may ask for another
 // consistency model, and miss that alone.
 type Promise struct {
@@ -15,7 +15,7 @@ type Promise struct {
 	Asked string `json:"asked_model,omitempty"`
 	// Kept is nil if that is not decided.
 	Kept *bool `json:"kept"`
-	// Detail says why it was not kept, or is not decided; empty otherwise.
+	// Detail describes why it was not kept, or is not decided; empty otherwise.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -38,7 +38,7 @@ func promiseLine(r *Result) string {
 	return asked + "; " + p.fate()
 }
 
-// fate says what became of the vendor's promise.
+// fate describes what became of the vendor's promise.
 func (p *Promise) fate() string {
 	what := "what the vendor promises"
 	if p.Model != "" {
@@ -55,7 +55,7 @@ func (p *Promise) fate() string {
 	return what + " was broken"
 }
 
-// meaning says what a verdict says of the database.
+// meaning describes what a verdict says of the database.
 func meaning(r *Result) string {
 	p := r.Promise
 	asked := p != nil && p.Asked != ""

@@ -1,4 +1,4 @@
-// Package report says what a run found: as result.json for programs, as a
+// Package report describes what a run found: as result.json for programs, as a
 // summary for the terminal, as Markdown, and as one HTML page that works
 // offline. It is given finished figures and verdicts and adds none.
 //
@@ -48,7 +48,7 @@ type Result struct {
 	// that did not commit, so that a hang is never left out.
 	Uncommitted Latency `json:"latency_uncommitted"`
 	// Corrected estimates the response time of operations that come at the
-	// clients' usual pace also while the database stalls, and Correction says how;
+	// clients' usual pace also while the database stalls, and Correction describes how;
 	// null in an open loop, in rounds, and where nothing was committed.
 	Corrected  *Latency    `json:"latency_corrected,omitempty"`
 	Correction *Correction `json:"latency_correction,omitempty"`
@@ -210,13 +210,13 @@ type Data struct {
 	Indexes int64 `json:"indexes_bytes"`
 	// Rows counts rows by the name of their table.
 	Rows map[string]int64 `json:"rows"`
-	// Measured says what Bytes is where it is not the use of the disk; empty
+	// Measured describes what Bytes is where it is not the use of the disk; empty
 	// where it is.
 	Measured string `json:"measured,omitempty"`
 	// Loaded is Bytes as they were once the rows were loaded and before the work;
 	// nil where nobody asked.
 	Loaded *int64 `json:"loaded_bytes,omitempty"`
-	// Kept says where the data still is, empty if it was dropped.
+	// Kept describes where the data still is, empty if it was dropped.
 	Kept string `json:"kept,omitempty"`
 }
 
@@ -264,10 +264,10 @@ type Fault struct {
 	// RecoveredAfter is from injection to the first commit after the longest
 	// time without one.
 	RecoveredAfter float64 `json:"recovered_after_ms"`
-	// Proven is true if the fault was seen to take effect, Proof says how.
+	// Proven is true if the fault was seen to take effect, Proof describes how.
 	Proven bool   `json:"proven"`
 	Proof  string `json:"proof"`
-	// Healing says how it was seen to have ended.
+	// Healing describes how it was seen to have ended.
 	Healing string `json:"healing"`
 	// Problem is what went wrong with the fault itself, or why it was skipped.
 	Problem string `json:"problem,omitempty"`
@@ -293,14 +293,14 @@ type Fault struct {
 // Cluster is the servers that were started for the run.
 type Cluster struct {
 	Spec string `json:"spec"`
-	// Network says where the nodes live: "own", or why it is loopback.
+	// Network describes where the nodes live: "own", or why it is loopback.
 	Network string `json:"network"`
 	// StartSeconds is how long it took to start until it took work.
 	StartSeconds float64       `json:"start_s"`
 	Nodes        []ClusterNode `json:"nodes"`
 	// Events are what the cluster did by itself, such as a promotion.
 	Events []ClusterEvent `json:"events"`
-	// Settled says how long after the last fault all nodes held the same data
+	// Settled describes how long after the last fault all nodes held the same data
 	// again, or what stood in the way.
 	Settled string `json:"settled"`
 }

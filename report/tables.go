@@ -163,7 +163,7 @@ func (f *Fault) name() string {
 	return text
 }
 
-// proof says how the fault was seen to act and to end, and what went wrong.
+// proof describes how the fault was seen to act and to end, and what went wrong.
 func (f *Fault) proof() string {
 	var parts []string
 	if f.Skipped {
@@ -330,7 +330,7 @@ func processorsKnown(n *float64) string {
 	return processors(*n)
 }
 
-// sharedMark says that a figure is of all nodes together.
+// sharedMark means that a figure is of all nodes together.
 func sharedMark(shared bool) string {
 	if shared {
 		return " (shared)"

@@ -10,7 +10,7 @@ import (
 	"assay/check"
 )
 
-// TextOptions says how the terminal summary is written.
+// TextOptions describes how the terminal summary is written.
 type TextOptions struct {
 	// Width is the number of columns; 0 means 80, and less than 72 means 72.
 	Width int

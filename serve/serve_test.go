@@ -104,7 +104,7 @@ func TestWriteAndRead(t *testing.T) {
 	}
 }
 
-// TestRefusals: each is a problem that says what is wrong, and that nothing was
+// TestRefusals: each is a problem that describes what is wrong, and that nothing was
 // done.
 func TestRefusals(t *testing.T) {
 	r := start(t, "mem://", func(*Options) {})

@@ -1,4 +1,4 @@
-// Package spelling says which known word a user may have meant by one that is
+// Package spelling describes which known word a user may have meant by one that is
 // not known.
 //
 // It must not know what the words stand for.

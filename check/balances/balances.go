@@ -1,10 +1,10 @@
 // Package balances judges histories of a bank in which clients move money
 // between accounts and read all of them at once, as in Jepsen's bank workload:
 // whether each read shows the same total, and no account below zero. It is for
-// histories that others recorded; our own bank keeps books, which check/ledger
-// judges far more closely.
+// histories that others recorded. check/ledger checks workload bank far more
+// closely, by its journal.
 //
-// It must not know where histories come from, nor any database.
+// It does not depend on where histories come from, nor on any database.
 package balances
 
 import (
@@ -25,7 +25,7 @@ type Account struct {
 	// ID is the account's name as it is to be shown.
 	ID      string
 	Balance int64
-	// Missing says that the read had no balance for the account.
+	// Missing means that the read had no balance for the account.
 	Missing bool
 }
 
@@ -40,13 +40,13 @@ type Read struct {
 	Accounts []Account
 }
 
-// Options says what a history itself does not tell.
+// Options describes what a history itself does not tell.
 type Options struct {
 	// Total is what the balances must add up to. Without TotalKnown, it is the
 	// total that most reads saw.
 	Total      int64
 	TotalKnown bool
-	// NegativeAllowed says that accounts may go below zero.
+	// NegativeAllowed means that accounts may go below zero.
 	NegativeAllowed bool
 }
 
@@ -61,7 +61,7 @@ const (
 	// maxTotals bounds the different totals that are kept; a history with more
 	// is wrong whatever they are.
 	maxTotals = 4096
-	// perTotal bounds the reads that are told of each.
+	// perTotal bounds the reads that are listed of each.
 	perTotal = 3
 	// maxShown bounds the accounts that are listed of a read.
 	maxShown = 20
@@ -83,8 +83,8 @@ func (t total) big() *big.Int {
 	return v.Add(v, new(big.Int).SetUint64(t.low))
 }
 
-// seen is what is kept of the reads that saw one total.
-type seen struct {
+// readsOfTotal is what is kept of the reads that saw one total.
+type readsOfTotal struct {
 	total total
 	reads int64
 	first []example
@@ -105,16 +105,16 @@ type Judge struct {
 	reads, unanswered   int64
 	without             int64 // reads that missed a balance
 
-	totals map[total]*seen
-	order  []*seen // as they came up
-	beyond int64   // reads of totals that were not kept
+	totals map[total]*readsOfTotal
+	order  []*readsOfTotal // as they came up
+	beyond int64           // reads of totals that were not kept
 
 	negative, missing []check.Evidence
 	negatives         int64
 }
 
 // New returns a judge.
-func New(o Options) *Judge { return &Judge{o: o, totals: map[total]*seen{}} }
+func New(o Options) *Judge { return &Judge{o: o, totals: map[total]*readsOfTotal{}} }
 
 // Transfer takes note of a transfer.
 func (j *Judge) Transfer(outcome history.Outcome) {
@@ -156,18 +156,18 @@ func (j *Judge) Read(r *Read) {
 		}
 		return
 	}
-	j.note(r, sum)
+	j.addTotal(r, sum)
 }
 
-// note keeps the total of a read.
-func (j *Judge) note(r *Read, sum total) {
+// addTotal counts the total of a read.
+func (j *Judge) addTotal(r *Read, sum total) {
 	s := j.totals[sum]
 	if s == nil {
 		if len(j.order) == maxTotals {
 			j.beyond++
 			return
 		}
-		s = &seen{total: sum}
+		s = &readsOfTotal{total: sum}
 		j.totals[sum] = s
 		j.order = append(j.order, s)
 	}
@@ -190,7 +190,7 @@ func (r *Read) fields() map[string]int64 {
 	return f
 }
 
-// String says which read it is.
+// String identifies the read.
 func (r *Read) String() string {
 	when := ""
 	if r.Invoke != NoTime && r.Complete != NoTime {
@@ -200,17 +200,17 @@ func (r *Read) String() string {
 }
 
 func (r *Read) list() string {
-	var said []string
+	var parts []string
 	for i, a := range r.Accounts {
 		if i == maxShown {
-			said = append(said, "...")
+			parts = append(parts, "...")
 			break
 		}
 		if a.Missing {
-			said = append(said, a.ID+": none")
+			parts = append(parts, a.ID+": none")
 		} else {
-			said = append(said, fmt.Sprintf("%s: %d", a.ID, a.Balance))
+			parts = append(parts, fmt.Sprintf("%s: %d", a.ID, a.Balance))
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }

@@ -95,10 +95,10 @@ func TestNothingIsUnknown(t *testing.T) {
 	failed.Transfer(history.Failed)
 	failed.Transfer(history.Rejected)
 	for want, r := range map[string]check.Result{
-		"0 reads of all accounts, 0 transfers (none that may have taken effect); no read was answered, so nothing can be said":                                             judge(Options{}, 0),
-		"0 reads of all accounts, 1 transfer (1 that may have taken effect); no read was answered, so nothing can be said; 1 more read without accounts in the history":    unanswered.Result(),
-		"2 reads of all accounts, 2 transfers (none that may have taken effect); no money was moved, so nothing was put to the test":                                       failed.Result(),
-		"1 read of all accounts, 1 transfer (1 that may have taken effect); of one read alone nobody knows whether its total is right; give the total, or read more often": judge(Options{}, 1, see(1, 5)),
+		"0 reads of all accounts, 0 transfers (none that may have taken effect); no read was answered, so nothing can be said":                                           judge(Options{}, 0),
+		"0 reads of all accounts, 1 transfer (1 that may have taken effect); no read was answered, so nothing can be said; 1 more read without accounts in the history":  unanswered.Result(),
+		"2 reads of all accounts, 2 transfers (none that may have taken effect); no money was moved, so nothing was put to the test":                                     failed.Result(),
+		"1 read of all accounts, 1 transfer (1 that may have taken effect); one read alone does not show whether its total is right; give the total, or read more often": judge(Options{}, 1, see(1, 5)),
 	} {
 		if r.Verdict != check.Unknown || r.Detail != want || r.Found != 0 {
 			t.Errorf("got %v %q\nwant %q", r.Verdict, r.Detail, want)

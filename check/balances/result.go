@@ -29,11 +29,11 @@ func (j *Judge) Result() check.Result {
 		plural(j.reads, "read"), plural(j.transfers, "transfer"), check.CountOrNone(j.possible))
 	switch {
 	case r.Verdict == check.Violated:
-		r.Detail += j.whatIsWrong(should, wrong)
+		r.Detail += j.violationDetail(should, wrong)
 	case j.reads == 0:
 		r.Detail += "no read was answered, so nothing can be said"
 	case j.reads == 1 && !j.o.TotalKnown:
-		r.Detail += "of one read alone nobody knows whether its total is right; give the total, or read more often"
+		r.Detail += "one read alone does not show whether its total is right; give the total, or read more often"
 	case j.possible == 0:
 		r.Detail += "no money was moved, so nothing was put to the test"
 	default:
@@ -51,7 +51,7 @@ func (j *Judge) Result() check.Result {
 
 // usual returns the total that most reads saw, of equals the first.
 func (j *Judge) usual() total {
-	var most seen
+	var most readsOfTotal
 	for _, s := range j.order {
 		if s.reads > most.reads {
 			most = *s
@@ -85,7 +85,7 @@ func (j *Judge) wrong(r *check.Result, should total) int64 {
 	return wrong
 }
 
-// compare says by how much a total is off, and from what.
+// compare describes by how much a total is off, and from what.
 func (j *Judge) compare(is, should total) string {
 	off := new(big.Int).Sub(is.big(), should.big())
 	word := "more"
@@ -99,18 +99,18 @@ func (j *Judge) compare(is, should total) string {
 	return fmt.Sprintf("%s %s than the %s %s", off.Abs(off), word, should.big(), from)
 }
 
-func (j *Judge) whatIsWrong(should total, wrong int64) string {
-	var said []string
+func (j *Judge) violationDetail(should total, wrong int64) string {
+	var parts []string
 	if wrong > 0 {
-		said = append(said, fmt.Sprintf("%s saw another total than %s", check.Count(wrong), should.big()))
+		parts = append(parts, fmt.Sprintf("%s saw another total than %s", check.Count(wrong), should.big()))
 	}
 	if j.without > 0 {
-		said = append(said, check.Count(j.without)+" missed a balance")
+		parts = append(parts, check.Count(j.without)+" missed a balance")
 	}
 	if j.negatives > 0 {
-		said = append(said, check.Counted(j.negatives, "time", "times")+" an account was below zero")
+		parts = append(parts, check.Counted(j.negatives, "time", "times")+" an account was below zero")
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func plural(n int64, what string) string { return check.Counted(n, what, what+"s") }

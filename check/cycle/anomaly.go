@@ -8,8 +8,8 @@ import (
 // anomaly is a kind of anomaly, named as in the literature: the G names are
 // Adya's (PhD thesis, MIT 1999; G-nonadjacent after Cerone and Gotsman,
 // "Analysing Snapshot Isolation", PODC 2016), the words are those of Kingsbury
-// and Alvaro, "Elle", VLDB 2020. The suffix -item says that no predicate is
-// involved, which holds for everything found here; -process and -realtime say
+// and Alvaro, "Elle", VLDB 2020. The suffix -item means that no predicate is
+// involved, which is true of everything found here; -process and -realtime mean
 // that the cycle needs the order of one client's transactions, or real time.
 type anomaly uint8
 
@@ -61,8 +61,8 @@ type trait struct {
 }
 
 // traits returns the implications, which are those of Elle's lattice, narrowed
-// to what can be found here, but for two. A garbage read, of which Elle knows
-// nothing, is a read of what no committed transaction wrote, so G1a. And
+// to what can be found here, but for two. A garbage read, which Elle does not
+// have, is a read of what no committed transaction wrote, so G1a. And
 // cyclic versions of a register are information that flows in a circle, so
 // G1c: in Elle they rule out read uncommitted, but what shows them is that a
 // transaction writes after what it read, which read uncommitted does not

@@ -110,7 +110,7 @@ func (o *order) outcomes(t *Txn) []after {
 	return nil
 }
 
-// replay runs t on a state, entering what it writes into own, and says whether
+// replay runs t on a state, entering what it writes into own, and reports whether
 // it reads what it read.
 func replay(t *Txn, state, own map[int64][]int64) bool {
 	for i := range t.Ops {
@@ -204,7 +204,7 @@ func mutate(r *rand.Rand, op *Op, registers bool) {
 	op.Kind, op.List = ReadList, list
 }
 
-// unseenAtMostOne says whether at most one append of each key is in no read:
+// unseenAtMostOne reports whether at most one append of each key is in no read:
 // only then are the versions of each key totally ordered.
 func unseenAtMostOne(txns []Txn) bool {
 	unseen := map[int64]int{}

@@ -48,7 +48,7 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 		}
 	}
 	r.Size.Dependencies = in.edges.data
-	r.conclude(in, banned, whole)
+	r.summarize(in, banned, whole)
 	switch {
 	case whole:
 	case r.Verdict == check.Violated:
@@ -66,8 +66,8 @@ func timeReason(ctx context.Context) string {
 	return "the search was cancelled"
 }
 
-// conclude fills in the report from what was found.
-func (r *Report) conclude(in *inference, banned anomalySet, whole bool) {
+// summarize fills in the report from what was found.
+func (r *Report) summarize(in *inference, banned anomalySet, whole bool) {
 	found := in.cases.found()
 	bad := found & banned
 	r.Findings = in.findings.list(set(lostAppend, staleRead))

@@ -23,9 +23,9 @@ func (in *inference) classify(ctx context.Context, extra edgeKind, r *Report) bo
 		}
 		r.Size.Components++
 		n := &namer{search: newSearch(ctx, k.cut(members)), in: in, best: best}
-		n.name(0)
+		n.nameCycles(0)
 		if extra != 0 {
-			n.name(extra)
+			n.nameCycles(extra)
 		}
 		whole = !n.stopped
 	})
@@ -60,10 +60,10 @@ func variant(plain anomaly, extra edgeKind) anomaly {
 	}
 }
 
-// name looks for the five kinds of cycle, with edges of the kind extra allowed
+// nameCycles looks for the five kinds of cycle, with edges of the kind extra allowed
 // in them. With such, the cycles without were named before, so that any cycle
 // now found needs them.
-func (n *namer) name(extra edgeKind) {
+func (n *namer) nameCycles(extra edgeKind) {
 	look := func(plain anomaly, find func()) {
 		a := variant(plain, extra)
 		if n.stopped || n.found.has(a) {
@@ -99,7 +99,7 @@ func (n *namer) name(extra edgeKind) {
 // one.
 const effort = 1 << 21
 
-// enough says whether the search for a shorter cycle may end.
+// enough reports whether the search for a shorter cycle may end.
 func (n *namer) enough(since int64) bool {
 	return n.stopped || len(n.short.txns) == 2 || len(n.short.txns) > 0 && n.work-since > effort
 }
@@ -113,9 +113,9 @@ func (n *namer) limit(steps int) int {
 	return len(n.short.txns) - steps - 1
 }
 
-// starts calls visit for each edge from a transaction that is of kind and of
+// eachStart calls visit for each edge from a transaction that is of kind and of
 // none of the kinds in but.
-func (n *namer) starts(kind, but edgeKind, visit func(v, w int32)) {
+func (n *namer) eachStart(kind, but edgeKind, visit func(v, w int32)) {
 	since := n.work
 	for v := range n.c.txns {
 		for e := n.c.start[v]; e < n.c.start[v+1]; e++ {
@@ -133,7 +133,7 @@ func (n *namer) starts(kind, but edgeKind, visit func(v, w int32)) {
 func (n *namer) findDependent(deps, kind edgeKind) {
 	order, whole := n.c.order(n.ctx, deps)
 	n.stopped = n.stopped || !whole
-	n.starts(kind, 0, func(v, w int32) {
+	n.eachStart(kind, 0, func(v, w int32) {
 		if order[v] == order[w] {
 			n.try(query{from: w, deps: deps, avoid: -1, limit: n.limit(1)}, v, kind)
 		}
@@ -144,7 +144,7 @@ func (n *namer) findDependent(deps, kind edgeKind) {
 func (n *namer) findSingle(deps edgeKind, nonadjacent []int32) {
 	order, whole := n.c.order(n.ctx, deps)
 	n.stopped = n.stopped || !whole
-	n.starts(rw, dependencies, func(v, w int32) {
+	n.eachStart(rw, dependencies, func(v, w int32) {
 		if order[w] >= order[v] && nonadjacent[2*v] == nonadjacent[2*w+1] {
 			n.try(query{from: w, deps: deps, avoid: -1, limit: n.limit(1)}, v, rw)
 		}
@@ -156,7 +156,7 @@ func (n *namer) findSingle(deps edgeKind, nonadjacent []int32) {
 // cycle, it is put together from a cycle of dependencies and an adjacent pair,
 // and those are reported.
 func (n *namer) findNonadjacent(deps edgeKind, nonadjacent []int32) {
-	n.starts(rw, dependencies, func(v, w int32) {
+	n.eachStart(rw, dependencies, func(v, w int32) {
 		if nonadjacent[2*v] == nonadjacent[2*w+1] {
 			n.try(query{from: w, deps: deps, avoid: -1, nonadjacent: true, limit: n.limit(1)}, v, rw)
 		}
@@ -192,7 +192,7 @@ func (n *namer) findAdjacent(all edgeKind) {
 	back := n.c.reverse()
 	var goals []int32
 	from := int32(-1)
-	n.starts(rw, dependencies, func(b, w int32) {
+	n.eachStart(rw, dependencies, func(b, w int32) {
 		if b != from {
 			goals, from = n.entering(back, b, goals[:0]), b
 		}

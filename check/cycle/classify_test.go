@@ -203,9 +203,9 @@ func namesIn(t *testing.T, in *inference, extra edgeKind, table relation) []stri
 			return
 		}
 		n := &namer{search: newSearch(context.Background(), k.cut(members)), in: in, best: map[anomaly]loop{}}
-		n.name(0)
+		n.nameCycles(0)
 		if extra != 0 {
-			n.name(extra)
+			n.nameCycles(extra)
 		}
 		for a, l := range n.best {
 			names = append(names, a.String())

@@ -64,7 +64,7 @@ func (k *cutter) cut(members []int32) *component {
 	return c
 }
 
-// has says whether v, in the whole graph w, is of this component: local keeps
+// has reports whether v, in the whole graph w, is of this component: local keeps
 // the numbers of components that were cut before.
 func (c *component) has(v, w int32) bool {
 	return int(v) < len(c.global) && c.global[v] == w

@@ -1,7 +1,7 @@
 // Package cycle is the isolation checker: from what transactions appended,
 // wrote and read it infers which of them must come before which, finds the
-// contradictions, names them, and says which consistency models they rule out.
-// It must not know how a history was made or where it is kept.
+// contradictions, names them, and lists the consistency models that they rule
+// out. It does not depend on how a history was made or where it is kept.
 //
 // The method is that of Kingsbury and Alvaro, "Elle: Inferring Isolation
 // Anomalies from Experimental Observations", VLDB 2020. The names and the
@@ -11,7 +11,7 @@
 // # What is inferred
 //
 // Every append to a list, and every write to a register, must be of a value of
-// its own. Then a read says who wrote what it read (wr). A list is only ever
+// its own. Then a read describes who wrote what it read (wr). A list is only ever
 // appended to, so every read of it is a beginning of its final state, and the
 // longest read gives the order of the appends (ww); an append that is in no
 // read comes after all of these. Who read a state is before who appended next
@@ -37,12 +37,12 @@
 //
 // Of snapshot isolation the same holds if of each list at most one append is
 // unseen; otherwise the order of those can matter, which is not tried. Of
-// registers nobody innocent is convicted, but violations can be missed.
+// registers there are no false violations, but violations can be missed.
 //
 // A wrong read goes unfound if the history with it is right too: the only read
 // that long of its list, whose elements could have been appended in that
 // order; or a beginning of the list that is too short or too long by what was
-// appended while the transaction ran, if nothing else it did says when it ran.
+// appended while the transaction ran, if nothing else it did describes when it ran.
 // Any other wrong read of a list is found: one that is no beginning of another
 // read at least as long (incompatible-order, garbage-read, duplicate-elements),
 // and under strict serializability one that lacks what was acknowledged before
@@ -81,7 +81,7 @@
 // # Cost
 //
 // Linear in the operations for a valid history, a million transactions of
-// strict serializability in less than a second: dense numbers, flat arrays,
+// strict serializability in about a second: dense numbers, flat arrays,
 // and real time as a chain of O(n) edges. Of what is in cycles, existence of
 // write cycles and of what breaks snapshot isolation is decided in linear time
 // too; naming them is a search from each edge that can begin one, for the

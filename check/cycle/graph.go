@@ -2,7 +2,7 @@ package cycle
 
 import "context"
 
-// edgeKind says why one transaction is before another; a pair can have
+// edgeKind describes why one transaction is before another; a pair can have
 // several reasons, so the kinds are bits.
 type edgeKind uint8
 
@@ -23,7 +23,7 @@ const (
 	free edgeKind = 0
 )
 
-// dependencies are the kinds that say that the second saw, or built on, the
+// dependencies are the kinds that mean that the second saw, or built on, the
 // first.
 const dependencies = ww | wr
 
@@ -53,8 +53,8 @@ type edgeList struct {
 	txns     int32
 	nodes    int32
 	data     int // edges of kinds ww, wr and rw
-	mark     []int32
-	stamp    int32
+	side     []int32
+	round    int32
 }
 
 func newEdgeList(txns, room int) *edgeList {
@@ -129,28 +129,28 @@ func (l *edgeList) through(before, after []int32, kind edgeKind) {
 
 // split sorts transactions by the side on which they are; each is named once.
 func (l *edgeList) split(before, after []int32) (onlyBefore, both, onlyAfter []int32) {
-	if l.mark == nil {
-		l.mark = make([]int32, l.txns)
+	if l.side == nil {
+		l.side = make([]int32, l.txns)
 	}
-	l.stamp += 3
-	left, joined, right := l.stamp, l.stamp+1, l.stamp+2
+	l.round += 3
+	left, joined, right := l.round, l.round+1, l.round+2
 	for _, a := range before {
-		l.mark[a] = left
+		l.side[a] = left
 	}
 	for _, b := range after {
-		switch l.mark[b] {
+		switch l.side[b] {
 		case left:
-			l.mark[b] = joined
+			l.side[b] = joined
 			both = append(both, b)
 		case joined, right:
 		default:
-			l.mark[b] = right
+			l.side[b] = right
 			onlyAfter = append(onlyAfter, b)
 		}
 	}
 	for _, a := range before {
-		if l.mark[a] == left {
-			l.mark[a] = joined
+		if l.side[a] == left {
+			l.side[a] = joined
 			onlyBefore = append(onlyBefore, a)
 		}
 	}
@@ -172,7 +172,7 @@ func (l *edgeList) build() *graph {
 		to:    make([]int32, len(l.to)),
 		kind:  make([]edgeKind, len(l.to)),
 	}
-	// Counted two places up, summed one place up: while the edges are filled
+	// Counted two positions up, summed one position up: while the edges are filled
 	// in, start[v+1] is where the next of v goes, and ends as the end of v.
 	for _, f := range l.from {
 		g.start[f+2]++

@@ -57,18 +57,18 @@ type Txn struct {
 	// completed strictly before the other was invoked. Complete counts only
 	// for a committed transaction.
 	Invoke, Complete int64
-	// Outcome says whether it took effect. Of one that is not committed, only
+	// Outcome reports whether it took effect. Of one that is not committed, only
 	// the appends and writes are looked at.
 	Outcome history.Outcome
 	// Ops are its operations in their order.
 	Ops []Op
 }
 
-// InputError says why a transaction cannot be judged.
+// InputError describes why a transaction cannot be judged.
 type InputError struct {
 	// ID is the transaction's.
 	ID int64
-	// Reason says what is wrong with it.
+	// Reason describes what is wrong with it.
 	Reason string
 }
 
@@ -128,7 +128,7 @@ func (h *History) opsOf(txn int32) []op { return h.ops[h.first[txn]:h.first[txn+
 
 func (h *History) committed(txn int32) bool { return h.outcome[txn] == history.Committed }
 
-// possible says whether txn may have taken effect.
+// possible reports whether txn may have taken effect.
 func (h *History) possible(txn int32) bool {
 	return h.outcome[txn] == history.Committed || h.outcome[txn] == history.Unknown
 }
@@ -177,7 +177,7 @@ func (b *Builder) Symbol(s string) int64 {
 // Add appends one transaction, of which nothing is kept but copies. It returns
 // an *InputError, and adds nothing, if the transaction is not well-formed.
 func (b *Builder) Add(t Txn) error {
-	if err := b.vet(&t); err != nil {
+	if err := b.validate(&t); err != nil {
 		return err
 	}
 	h := &b.h
@@ -197,7 +197,7 @@ func (b *Builder) Add(t Txn) error {
 		kept := op{key: key, txn: txn, val: o.Value}
 		kind := o.plain()
 		if kind == ReadList {
-			kept.val = b.keep(key, o.List)
+			kept.val = b.storeList(key, o.List)
 			kept.size = uint32(len(o.List))
 		}
 		kept.size |= uint32(kind) << 29
@@ -220,7 +220,7 @@ func kindOfKey(k Kind) Kind {
 	}
 }
 
-func (b *Builder) vet(t *Txn) error {
+func (b *Builder) validate(t *Txn) error {
 	bad := func(format string, args ...any) error {
 		return &InputError{ID: t.ID, Reason: fmt.Sprintf(format, args...)}
 	}
@@ -250,11 +250,11 @@ func (b *Builder) vet(t *Txn) error {
 			}
 		}
 	}
-	return b.vetKinds(t, bad)
+	return b.validateKinds(t, bad)
 }
 
-// vetKinds sees to it that no key is a list here and a register there.
-func (b *Builder) vetKinds(t *Txn, bad func(string, ...any) error) error {
+// validateKinds sees to it that no key is a list here and a register there.
+func (b *Builder) validateKinds(t *Txn, bad func(string, ...any) error) error {
 	for i := range t.Ops {
 		used := kindOfKey(t.Ops[i].plain())
 		if key, known := b.lookup(t.Ops[i].Key); known {
@@ -312,9 +312,9 @@ func (b *Builder) key(number int64) int32 {
 	return key
 }
 
-// keep stores a list that was read from key and returns where it begins. What
+// storeList stores a list that was read from key and returns where it begins. What
 // it shares with the longest list read from that key so far is stored once.
-func (b *Builder) keep(key int32, list []int64) int64 {
+func (b *Builder) storeList(key int32, list []int64) int64 {
 	h, e := &b.h, &b.longest[key]
 	common := min(int(e.len), len(list))
 	known := h.elems[e.at : e.at+int64(common)]

@@ -126,29 +126,6 @@ func TestListsShare(t *testing.T) {
 	}
 }
 
-func TestByTime(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for _, spread := range []int64{1, 10, 1 << 20, 1 << 40, math.MaxInt64} {
-		times := make([]int64, 2000)
-		for i := range times {
-			times[i] = r.Int64N(spread) - r.Int64N(spread)
-		}
-		times[7], times[8] = math.MinInt64, math.MaxInt64
-		h := &History{}
-		got := h.byTime(times, func(v int32) bool { return v%3 != 0 })
-		var want []int32
-		for i := range int32(len(times)) {
-			if i%3 != 0 {
-				want = append(want, i)
-			}
-		}
-		slices.SortStableFunc(want, func(a, b int32) int { return compare(times[a], times[b]) })
-		if !slices.Equal(got, want) {
-			t.Errorf("spread %d: not sorted", spread)
-		}
-	}
-}
-
 func TestElemTable(t *testing.T) {
 	var table elemTable
 	r := rand.New(rand.NewPCG(5, 6))

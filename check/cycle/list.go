@@ -2,51 +2,51 @@ package cycle
 
 import "slices"
 
-// listState is what the reads of one list say of the order of its elements.
+// listState is what follows from the reads of one list for the order of its elements.
 type listState struct {
 	keyState
-	// spine is the longest list that a committed transaction read, of several
+	// longest is the longest list that a committed transaction read, of several
 	// the last, and the operation that read it, -1 if there is none. Every
 	// other read must be a prefix of it: a list is appended to and never
 	// changed otherwise.
-	spine   []int64
-	spineOp int32
-	// order has the entries of the spine's elements, each once.
+	longest   []int64
+	longestOp int32
+	// order has the entries of the longest's elements, each once.
 	order []int32
-	// at has for each operation the place of the element that it appended, or
+	// at has for each operation the position of the element that it appended, or
 	// of the last element that it read.
-	at []place
-	// prefix says for each operation that it read a prefix of the spine.
+	at []position
+	// prefix is true for each operation if it read a prefix of the longest.
 	prefix []bool
-	// clean is how much of the spine holds neither a repeated element, nor one
+	// clean is how much of the longest list has neither a repeated element, nor one
 	// of a failed transaction, nor one that nobody wrote.
 	clean int
-	// repeats is how much of it holds no repeated element.
+	// repeats is how much of it has no repeated element.
 	repeats int
-	// next and previous have for each place the writer of the nearest later
+	// next and previous have for each position the writer of the nearest later
 	// and earlier element whose transaction may have taken effect, or -1;
-	// next is shifted by one, for the place before all.
+	// next is shifted by one, for the position before all.
 	next, previous []int32
 	scratch        listScratch
 }
 
 // readList fills in.list for the key.
 //
-// An append whose element is in no committed read comes after the spine: the
-// read of the spine would have shown it otherwise.
+// An append whose element is in no committed read comes after the longest: the
+// read of the longest list would have shown it.
 func (in *inference) readList(key int32) *listState {
 	s := &in.list
 	s.open(key, in.opsOfKey(key))
-	s.spine, s.spineOp = nil, -1
-	s.at = append(s.at[:0], make([]place, len(s.ops))...)
+	s.longest, s.longestOp = nil, -1
+	s.at = append(s.at[:0], make([]position, len(s.ops))...)
 	s.prefix = append(s.prefix[:0], make([]bool, len(s.ops))...)
 	for i, o := range s.ops {
 		switch op := in.h.ops[o]; op.kind() {
 		case Append:
 			in.enterWriter(&s.keyState, int32(i))
 		case ReadList:
-			if op.len() >= len(s.spine) {
-				s.spine, s.spineOp = in.h.list(op), o
+			if op.len() >= len(s.longest) {
+				s.longest, s.longestOp = in.h.list(op), o
 			}
 		}
 	}
@@ -54,11 +54,11 @@ func (in *inference) readList(key int32) *listState {
 	for i, o := range s.ops {
 		switch op := in.h.ops[o]; op.kind() {
 		case Append:
-			s.at[i] = s.table.entries[s.table.find(op.val)].place
+			s.at[i] = s.table.entries[s.table.find(op.val)].position
 		case ReadList:
 			in.placeRead(s, i, in.h.list(op))
 		default:
-			s.at[i], s.prefix[i] = nowhere, true
+			s.at[i], s.prefix[i] = beforeAll, true
 		}
 	}
 	return s
@@ -66,19 +66,19 @@ func (in *inference) readList(key int32) *listState {
 
 func (in *inference) orderElements(s *listState) {
 	s.order = s.order[:0]
-	s.clean, s.repeats = len(s.spine), len(s.spine)
-	for i, elem := range s.spine {
+	s.clean, s.repeats = len(s.longest), len(s.longest)
+	for i, elem := range s.longest {
 		e := s.table.put(elem)
 		entry := &s.table.entries[e]
 		entry.seen = true
-		if entry.place != unplaced {
+		if entry.position != unplaced {
 			s.clean, s.repeats = min(s.clean, i), min(s.repeats, i)
 			continue
 		}
 		if entry.writer < 0 || !in.h.possible(in.writer(&s.keyState, e)) {
 			s.clean = min(s.clean, i)
 		}
-		entry.place = place(len(s.order))
+		entry.position = position(len(s.order))
 		s.order = append(s.order, e)
 	}
 	n := len(s.order)
@@ -100,10 +100,10 @@ func (in *inference) orderElements(s *listState) {
 }
 
 func (in *inference) placeRead(s *listState, i int, list []int64) {
-	if &list[0] == &s.spine[0] || slices.Equal(list, s.spine[:len(list)]) {
+	if &list[0] == &s.longest[0] || slices.Equal(list, s.longest[:len(list)]) {
 		s.prefix[i] = true
 		if len(list) <= s.repeats {
-			s.at[i] = place(len(list) - 1)
+			s.at[i] = position(len(list) - 1)
 			return
 		}
 	} else {
@@ -111,7 +111,7 @@ func (in *inference) placeRead(s *listState, i int, list []int64) {
 			s.table.entries[s.table.put(elem)].seen = true
 		}
 	}
-	s.at[i] = s.table.entries[s.table.put(list[len(list)-1])].place
+	s.at[i] = s.table.entries[s.table.put(list[len(list)-1])].position
 }
 
 // lastEntry returns the entry of the last element of what operation i read.
@@ -125,11 +125,11 @@ func (s *listState) lastEntry(i int, list []int64) int32 {
 // inferList adds what follows from one list to the edges and the cases.
 func (in *inference) inferList(key int32) {
 	s := in.readList(key)
-	if s.twice != nil {
-		in.noteTwice(key, s.twice[0], s.twice[1])
+	if s.sameWrites != nil {
+		in.setAmbiguous(key, s.sameWrites[0], s.sameWrites[1])
 		return
 	}
-	s.scratch.reset(len(s.ops), len(s.spine))
+	s.scratch.reset(len(s.ops), len(s.longest))
 	in.visits(s.ops, func(txn int32, from, to int) { in.lookInside(s, txn, from, to) })
 	for i, o := range s.ops {
 		if in.h.ops[o].kind() == ReadList {

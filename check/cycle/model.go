@@ -39,7 +39,7 @@ const (
 	strongSerializable              = "strong-serializable" // the same
 )
 
-// definition says which models a model includes and which anomalies it forbids
+// definition describes which models a model includes and which anomalies it forbids
 // beyond theirs.
 type definition struct {
 	model   Model
@@ -94,7 +94,7 @@ func Models() []Model {
 	return models
 }
 
-// ModelError says that a word is not the name of a model.
+// ModelError means that a word is not the name of a model.
 type ModelError struct{ Name string }
 
 func (e *ModelError) Error() string {

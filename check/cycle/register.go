@@ -1,16 +1,16 @@
 package cycle
 
-// registerState is what the operations on one register say of the order of its
-// values.
+// registerState is what follows from the operations on one register for the order
+// of its values.
 type registerState struct {
 	keyState
 	// read has for each operation that read the version that it read, noVersion
 	// for one that no transaction is known to have left behind.
 	read []version
-	// passing says for each write that its transaction wrote again.
-	passing []bool
-	updated []int32 // by version: the first transaction that read and wrote it, plus one
-	uses    []use
+	// intermediate is true for each write if its transaction wrote again.
+	intermediate []bool
+	updated      []int32 // by version: the first transaction that read and wrote it, plus one
+	uses         []use
 	// edges are sorted by where they come from.
 	edges []versionEdge
 	// readers has by version the first operation that read it, plus one, and
@@ -42,7 +42,7 @@ func (in *inference) readRegister(key int32) *registerState {
 	s := &in.register
 	s.open(key, in.opsOfKey(key))
 	s.read = append(s.read[:0], make([]version, len(s.ops))...)
-	s.passing = append(s.passing[:0], make([]bool, len(s.ops))...)
+	s.intermediate = append(s.intermediate[:0], make([]bool, len(s.ops))...)
 	s.edges, s.uses = s.edges[:0], s.uses[:0]
 	for i, o := range s.ops {
 		if in.h.ops[o].kind() == Write {
@@ -53,7 +53,7 @@ func (in *inference) readRegister(key int32) *registerState {
 		wrote := false
 		for i := to - 1; i >= from; i-- {
 			if in.h.ops[s.ops[i]].kind() == Write {
-				s.passing[i], wrote = wrote, true
+				s.intermediate[i], wrote = wrote, true
 			}
 		}
 	})
@@ -62,7 +62,7 @@ func (in *inference) readRegister(key int32) *registerState {
 			e := s.table.put(op.val)
 			s.table.entries[e].seen = true
 			s.read[i] = noVersion
-			if in.effective(&s.keyState, e) && !s.passing[s.table.entries[e].writer] {
+			if in.effective(&s.keyState, e) && !s.intermediate[s.table.entries[e].writer] {
 				s.read[i] = e + 1
 			}
 		}
@@ -86,7 +86,7 @@ func (in *inference) use(s *registerState, txn int32, from, to int) {
 	}
 	u := use{txn: txn, first: noVersion, last: noVersion, read: noVersion}
 	for i := from; i < to; i++ {
-		if op := in.h.ops[s.ops[i]]; op.kind() == Write && !s.passing[i] {
+		if op := in.h.ops[s.ops[i]]; op.kind() == Write && !s.intermediate[i] {
 			u.last, u.wrote = s.table.find(op.val)+1, true
 		}
 	}
@@ -105,8 +105,8 @@ func (in *inference) use(s *registerState, txn int32, from, to int) {
 // cases.
 func (in *inference) inferRegister(key int32) {
 	s := in.readRegister(key)
-	if s.twice != nil {
-		in.noteTwice(key, s.twice[0], s.twice[1])
+	if s.sameWrites != nil {
+		in.setAmbiguous(key, s.sameWrites[0], s.sameWrites[1])
 		return
 	}
 	s.updated = append(s.updated[:0], make([]int32, len(s.table.entries)+1)...)
@@ -124,7 +124,7 @@ func (in *inference) inferRegister(key int32) {
 		in.judgeRegisterUpdate(s, u)
 	}
 	in.orderVersions(s, func(cycle []versionEdge) {
-		in.cases.note(cyclicVersions, func() Evidence { return in.cyclicEvidence(s, cycle) })
+		in.cases.add(cyclicVersions, func() Evidence { return in.cyclicEvidence(s, cycle) })
 	})
 	in.linkRegister(s)
 }
@@ -141,7 +141,7 @@ func (in *inference) judgeRegister(s *registerState, txn int32, from, to int) {
 		}
 		if last >= 0 && !in.sameValue(last, o) {
 			before := last
-			in.cases.note(internal, func() Evidence { return in.internalRegisterEvidence(before, o) })
+			in.cases.add(internal, func() Evidence { return in.internalRegisterEvidence(before, o) })
 		}
 		last = o
 		if op.kind() != ReadValue {
@@ -149,12 +149,12 @@ func (in *inference) judgeRegister(s *registerState, txn int32, from, to int) {
 		}
 		w := s.table.entries[s.table.find(op.val)].writer
 		if w > int32(i) && w < int32(to) {
-			in.cases.note(futureRead, func() Evidence { return in.futureEvidence(txn, o, s.ops[w]) })
+			in.cases.add(futureRead, func() Evidence { return in.futureEvidence(txn, o, s.ops[w]) })
 		}
 	}
 }
 
-// sameValue says whether operation b read what a read or wrote.
+// sameValue reports whether operation b read what a read or wrote.
 func (in *inference) sameValue(a, b int32) bool {
 	x, y := in.h.ops[a], in.h.ops[b]
 	nothing := x.kind() == ReadNothing
@@ -169,12 +169,12 @@ func (in *inference) judgeValue(s *registerState, i int) {
 	w := s.table.entries[e].writer
 	switch {
 	case w < 0:
-		in.cases.note(garbageRead, func() Evidence { return in.garbageEvidence(o, op.val) })
+		in.cases.add(garbageRead, func() Evidence { return in.garbageEvidence(o, op.val) })
 	case !in.h.possible(in.writer(&s.keyState, e)):
-		in.cases.note(g1a, func() Evidence { return in.abortedEvidence(o, s.ops[w]) })
+		in.cases.add(g1a, func() Evidence { return in.abortedEvidence(o, s.ops[w]) })
 	default:
-		if s.passing[w] && in.writer(&s.keyState, e) != op.txn {
-			in.cases.note(g1b, func() Evidence { return in.intermediateEvidence(o, s.ops[w]) })
+		if s.intermediate[w] && in.writer(&s.keyState, e) != op.txn {
+			in.cases.add(g1b, func() Evidence { return in.intermediateEvidence(o, s.ops[w]) })
 		}
 		in.edges.add(in.writer(&s.keyState, e), op.txn, wr)
 	}
@@ -187,7 +187,7 @@ func (in *inference) judgeRegisterUpdate(s *registerState, u use) {
 		return
 	}
 	if other := s.updated[u.read]; other != 0 {
-		in.cases.note(lostUpdate, func() Evidence {
+		in.cases.add(lostUpdate, func() Evidence {
 			var value []int64
 			if u.read != initial {
 				value = []int64{s.table.entries[u.read-1].elem}
@@ -203,7 +203,7 @@ func (in *inference) judgeRegisterUpdate(s *registerState, u use) {
 // writers of those that come next, and the ww edges between the writers.
 //
 // That a version follows from a read and a write of one transaction gives no
-// ww edge: the wr edge from what was read says more, because it does not rest
+// ww edge: the wr edge from what was read proves more, because it does not rest
 // on any order of versions.
 func (in *inference) linkRegister(s *registerState) {
 	for from := 0; from < len(s.edges); {
@@ -241,7 +241,7 @@ func (in *inference) findStaleRegister(s *registerState, v version) {
 	for i := s.readers[v]; i != 0; i = s.nextReader[i-1] {
 		o := s.ops[i-1]
 		if in.h.complete[soonest] < in.h.invoke[in.h.ops[o].txn] {
-			in.findings.note(staleRead, func() Evidence { return in.staleEvidence(o, in.lastWrite(s, soonest)) })
+			in.findings.add(staleRead, func() Evidence { return in.staleEvidence(o, in.lastWrite(s, soonest)) })
 		}
 	}
 }
@@ -250,7 +250,7 @@ func (in *inference) findStaleRegister(s *registerState, v version) {
 // last.
 func (in *inference) lastWrite(s *registerState, txn int32) int32 {
 	for i, o := range s.ops {
-		if op := in.h.ops[o]; op.txn == txn && op.kind() == Write && !s.passing[i] {
+		if op := in.h.ops[o]; op.txn == txn && op.kind() == Write && !s.intermediate[i] {
 			return o
 		}
 	}

@@ -13,10 +13,10 @@ type Report struct {
 	Model Model `json:"model"`
 	// Verdict is Violated if the model is ruled out. It is Unknown if nothing
 	// was put to the test, if the time ran out before the end, or if the
-	// history cannot be judged; Reason then says why.
+	// history cannot be judged; Reason then describes why.
 	Verdict check.Verdict `json:"verdict"`
 	Reason  string        `json:"reason,omitempty"`
-	// Partial says that the time ran out after a violation was found: there
+	// Partial means that the time ran out after a violation was found: there
 	// may be more of them, and weaker models ruled out.
 	Partial bool `json:"partial,omitempty"`
 	// Anomalies are the names of those found that the model forbids, sorted.
@@ -33,11 +33,10 @@ type Report struct {
 	Evidence []Evidence `json:"evidence,omitempty"`
 	// Findings are acknowledged appends that are lost ("lost-append"), and
 	// reads that lack what was acknowledged before they began ("stale-read").
-	// They have no say in the verdict: models that are blind to real time
-	// allow both. They rule out strong snapshot isolation and strict
+	// They do not change the verdict: models without real time allow both. They rule out strong snapshot isolation and strict
 	// serializability, and there the same shows as a realtime anomaly.
 	Findings []Evidence `json:"findings,omitempty"`
-	// Size says what was looked at.
+	// Size describes what was looked at.
 	Size Size `json:"size"`
 }
 
@@ -89,12 +88,12 @@ type TxnView struct {
 // name is how a reader finds the transaction again.
 func (v *TxnView) name() string {
 	if v.ID < 0 {
-		return txnName(v.ID) // nobody's process
+		return txnName(v.ID) // of no process
 	}
 	return fmt.Sprintf("%s of process %d", txnName(v.ID), v.Process)
 }
 
-// Edge says why one transaction of a cycle comes before the next.
+// Edge describes why one transaction of a cycle comes before the next.
 type Edge struct {
 	From int `json:"from"`
 	To   int `json:"to"`
@@ -106,7 +105,7 @@ type Edge struct {
 	Key   string `json:"key,omitempty"`
 	Value string `json:"value,omitempty"`
 	Next  string `json:"next,omitempty"`
-	// Text says it in words.
+	// Text describes it in words.
 	Text string `json:"text"`
 }
 
@@ -163,15 +162,15 @@ func (r *Report) detail() string {
 	}
 }
 
-// casebook counts the cases of each anomaly and keeps the first, or one that
+// anomalyCases counts the cases of each anomaly and keeps the first, or one that
 // is shorter.
-type casebook struct {
+type anomalyCases struct {
 	count [anomalies]int64
 	kept  [anomalies]*Evidence
 }
 
-// note counts a case; evidence is called for the first.
-func (b *casebook) note(a anomaly, evidence func() Evidence) {
+// add counts a case; evidence is called for the first.
+func (b *anomalyCases) add(a anomaly, evidence func() Evidence) {
 	b.count[a]++
 	if b.kept[a] == nil {
 		e := evidence()
@@ -181,7 +180,7 @@ func (b *casebook) note(a anomaly, evidence func() Evidence) {
 }
 
 // found returns the anomalies that have a case.
-func (b *casebook) found() anomalySet {
+func (b *anomalyCases) found() anomalySet {
 	var s anomalySet
 	for a := range anomalies {
 		if b.count[a] > 0 {
@@ -192,7 +191,7 @@ func (b *casebook) found() anomalySet {
 }
 
 // list returns the evidence of those in s, in their order by severity.
-func (b *casebook) list(s anomalySet) []Evidence {
+func (b *anomalyCases) list(s anomalySet) []Evidence {
 	var all []Evidence
 	for a := range anomalies {
 		if s.has(a) && b.kept[a] != nil {

@@ -9,7 +9,7 @@ import (
 // versionOrder are the entries in the order of each account: entry by version.
 type versionOrder struct {
 	j *Judge
-	// bounds says where the slots of each account begin, by id-1; those of
+	// bounds describes where the slots of each account begin, by id-1; those of
 	// the last end where one more would begin. A slot stands for a version,
 	// from 1; an account has as many as its highest version, but if the journal
 	// is whole at most twice its entries.

@@ -10,7 +10,7 @@ import (
 	"assay/check"
 )
 
-// Options says what a history itself does not tell, and how much may be spent
+// Options describes what a history itself does not tell, and how much may be spent
 // on it.
 type Options struct {
 	// Initial is the value that each register has before the first write; empty
@@ -56,7 +56,7 @@ func Check(ctx context.Context, h *History, o Options) check.Result {
 		case f.found > 0:
 			bad++
 			found.found += f.found
-			found.keys = append(found.keys, tellAll(values, seq, &f, found.room()))
+			found.keys = append(found.keys, allEvidence(values, seq, &f, found.room()))
 		case !whole:
 			open.add(h.keys[i].name, s.stopped)
 		}
@@ -88,7 +88,7 @@ func (s *searcher) judge(k *keyed, initial int32) (seq *sequence, f findings, wh
 		return nil, f, false
 	}
 	seq = prepare(k, initial)
-	seq.rules(&f)
+	seq.directViolations(&f)
 	if f.found == 0 && seq.unique {
 		seq.conflicts(&f)
 		if !seq.sets {
@@ -101,13 +101,14 @@ func (s *searcher) judge(k *keyed, initial int32) (seq *sequence, f findings, wh
 	return seq, f, s.search(seq, &f)
 }
 
-func tellAll(values []string, seq *sequence, f *findings, room int) []check.Evidence {
-	t := teller{values: values, seq: seq}
-	var told []check.Evidence
-	for i, list := 0, f.inOrder(); i < len(list) && i < room; i++ {
-		told = append(told, t.tell(&list[i]))
+func allEvidence(values []string, seq *sequence, f *findings, room int) []check.Evidence {
+	t := evidenceText{values: values, seq: seq}
+	var all []check.Evidence
+	list := f.inOrder()
+	for i := range list[:max(0, min(len(list), room))] {
+		all = append(all, t.evidence(&list[i]))
 	}
-	return told
+	return all
 }
 
 // unjudged counts the keys without a verdict.

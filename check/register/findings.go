@@ -56,7 +56,7 @@ type evidence struct {
 	keys  [][]check.Evidence
 }
 
-// room says how many of a key's findings need to be put into words.
+// room describes how many of a key's findings need to be put into words.
 func (e *evidence) room() int { return max(1, check.MaxEvidence-len(e.keys)) }
 
 func (e *evidence) into(r *check.Result) {

@@ -46,12 +46,12 @@ type Op struct {
 	// InvokeTime and CompleteTime are nanoseconds since the history began, or
 	// NoTime; they are shown and not judged.
 	InvokeTime, CompleteTime int64
-	// Outcome says whether it took effect. One of unknown outcome may take
+	// Outcome reports whether it took effect. One of unknown outcome may take
 	// effect at any time after its invocation, or never.
 	Outcome history.Outcome
 }
 
-// InputError says why an operation cannot be judged.
+// InputError describes why an operation cannot be judged.
 type InputError struct {
 	ID     int64
 	Reason string
@@ -70,14 +70,14 @@ type op struct {
 	value, from              int32 // numbers of values
 	kind                     Kind
 	outcome                  history.Outcome
-	// seen says that the outcome was unknown, but that others saw the effect
+	// seen means that the outcome was unknown, but that others saw the effect
 	// before complete.
 	seen bool
-	// pending says to look at the operation as it was before it completed.
+	// pending is true for an operation looked at as it was before it completed.
 	pending bool
 }
 
-// certain says whether the operation took effect for sure.
+// certain reports whether the operation took effect for sure.
 func (o *op) certain() bool { return !o.pending && (o.outcome == history.Committed || o.seen) }
 
 // observes returns the value that the operation found, if that is certain.
@@ -108,7 +108,7 @@ type History struct {
 	counts counts
 }
 
-// counts says what is in a history.
+// counts describes what is in a history.
 type counts struct {
 	ops, reads, writes, sets, unknown, failed int
 	// observed counts the committed reads and compare-and-sets: without one,

@@ -88,9 +88,9 @@ func (s *searcher) model(initial int32, n int) porcupine.Model {
 	}
 }
 
-// possible says whether ops are linearizable from a register that holds
+// linearizable reports whether ops are linearizable from a register that has the value
 // initial. The answer is worth nothing once s is stopped.
-func (s *searcher) possible(ops []op, initial int32) bool {
+func (s *searcher) linearizable(ops []op, initial int32) bool {
 	if s.ctx.Err() != nil {
 		s.stopped = outOfTime
 	}
@@ -100,10 +100,10 @@ func (s *searcher) possible(ops []op, initial int32) bool {
 	return porcupine.CheckOperations(s.model(initial, len(ops)), operations(ops))
 }
 
-// possibleFrom says whether ops are linearizable from any of the values.
-func (s *searcher) possibleFrom(ops []op, initial []int32) (from int32, ok bool) {
+// linearizableFrom reports whether ops are linearizable from any of the values.
+func (s *searcher) linearizableFrom(ops []op, initial []int32) (from int32, ok bool) {
 	for _, v := range initial {
-		if s.possible(ops, v) {
+		if s.linearizable(ops, v) {
 			return v, true
 		}
 	}
@@ -161,7 +161,7 @@ func (s *searcher) segment(ops []op) int {
 }
 
 // search looks for an order that explains the sequence, one piece after the
-// other: what the register can hold after a piece is where the next begins. If
+// other: the values that the register can have after a piece are those with which the next begins. If
 // there is no such order it adds why. It returns false if a limit was reached.
 func (s *searcher) search(seq *sequence, f *findings) bool {
 	rest, holds := seq.ops, []int32{seq.initial}
@@ -171,7 +171,7 @@ func (s *searcher) search(seq *sequence, f *findings) bool {
 		rest = rest[n:]
 		var after []int32
 		if len(rest) == 0 {
-			if from, ok := s.possibleFrom(piece, holds); ok {
+			if from, ok := s.linearizableFrom(piece, holds); ok {
 				after = []int32{from}
 			}
 		} else {
@@ -213,7 +213,7 @@ func (s *searcher) finals(ops []op, initial []int32) []int32 {
 	var after []int32
 	for _, v := range candidates {
 		final := op{kind: Read, value: v, invoke: end, complete: end, seen: true}
-		if _, ok := s.possibleFrom(append(slices.Clip(ops), final), initial); ok {
+		if _, ok := s.linearizableFrom(append(slices.Clip(ops), final), initial); ok {
 			after = append(after, v)
 		}
 	}
@@ -232,7 +232,7 @@ func (s *searcher) explain(ops []op, holds []int32, f *findings) {
 	slices.Sort(ends)
 	ends = slices.Compact(ends)
 	n := sort.Search(len(ends), func(i int) bool {
-		_, ok := s.possibleFrom(until(ops, ends[i]), holds)
+		_, ok := s.linearizableFrom(until(ops, ends[i]), holds)
 		return !ok
 	})
 	found := finding{kind: kindUnexplained}
@@ -277,7 +277,7 @@ func until(ops []op, end int64) []op {
 func (s *searcher) alternatives(ops []op, at int, holds []int32, found *finding) {
 	const (
 		mostValues = 100
-		mostOps    = 2000 // porcupine takes long to tell an order of more
+		mostOps    = 2000 // porcupine takes long to return an order of more
 	)
 	values := slices.Clone(holds)
 	for i := range ops {
@@ -293,12 +293,12 @@ func (s *searcher) alternatives(ops []op, at int, holds []int32, found *finding)
 	}
 	for _, v := range values {
 		instead := op{kind: Read, value: v, invoke: ops[at].invoke, complete: ops[at].complete, seen: true}
-		if _, ok := s.possibleFrom(append(slices.Clip(before), instead), holds); ok {
+		if _, ok := s.linearizableFrom(append(slices.Clip(before), instead), holds); ok {
 			found.could = append(found.could, v)
 		}
 	}
 	if len(before) <= mostOps {
-		if from, ok := s.possibleFrom(before, holds); ok {
+		if from, ok := s.linearizableFrom(before, holds); ok {
 			found.order = s.order(before, from)
 		}
 	}

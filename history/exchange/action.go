@@ -49,11 +49,11 @@ func (t *tree) answer(e *event, op *Operation) error {
 	if e.value == none || t.is(e.value, nilNode) && op.Value.Kind != Nil {
 		return nil
 	}
-	var said Operation
-	if err := t.request(e, &said); err != nil {
+	var answered Operation
+	if err := t.request(e, &answered); err != nil {
 		return err
 	}
-	if said.Keyed != op.Keyed || said.Key != op.Key || said.Value != op.Value || said.From != op.From {
+	if answered.Keyed != op.Keyed || answered.Key != op.Key || answered.Value != op.Value || answered.From != op.From {
 		return e.bad("process %d is told that another %s than its own was done; its own began on line %d",
 			e.process, op.Function, op.Line)
 	}
@@ -70,7 +70,7 @@ func (t *tree) readAnswer(e *event, op *Operation) error {
 		if !ok {
 			return e.bad("a read of the key %s does not answer with [key value]", op.Key)
 		}
-		if said, known := t.atom(key); !known || said != op.Key {
+		if answered, known := t.atom(key); !known || answered != op.Key {
 			return e.bad("a read of the key %s answers for the key %s", op.Key, t.say(key))
 		}
 		return t.scalar(e, value, &op.Value)
@@ -109,7 +109,7 @@ func (t *tree) txnAnswer(e *event, op *Operation) error {
 	return nil
 }
 
-// same says whether both do the same, whatever they read.
+// same reports whether both do the same, whatever they read.
 func (m *MicroOp) same(other *MicroOp) bool {
 	if m.Key != other.Key || m.writes() != other.writes() {
 		return false

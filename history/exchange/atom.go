@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// AtomKind says what an Atom is.
+// AtomKind describes what an Atom is.
 type AtomKind uint8
 
 const (
@@ -55,7 +55,7 @@ func (a Atom) String() string {
 }
 
 // ParseAtom reads an atom as EDN writes it, and so as String does. Its error
-// says what was found instead of one.
+// describes what was found instead of one.
 func ParseAtom(text string) (Atom, error) {
 	in, t := newInput(strings.NewReader(text)), &tree{}
 	r := ednReader{in: in, tree: t}

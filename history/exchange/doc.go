@@ -6,7 +6,7 @@
 // A history is a sequence of events: a process invokes an operation, and later
 // it is ok (acknowledged), fail (it had certainly no effect) or info (nobody
 // knows). The reader pairs them into operations. It must not know any checker:
-// it says what was done and seen, not what follows from it.
+// it describes what was done and seen, not what follows from it.
 //
 // The format is described at https://github.com/jepsen-io/history and
 // https://github.com/edn-format/edn; docs/histories.md has an example of each.

@@ -289,7 +289,7 @@ func digits(b []byte, i int) int {
 	return n - i
 }
 
-// ednWhole says whether b is a whole number: 12, -3, +4, 5N.
+// ednWhole reports whether b is a whole number: 12, -3, +4, 5N.
 func ednWhole(b []byte) bool {
 	i := 0
 	if b[0] == '-' || b[0] == '+' {
@@ -299,7 +299,7 @@ func ednWhole(b []byte) bool {
 	return n > 0 && (i+n == len(b) || i+n == len(b)-1 && b[i+n] == 'N')
 }
 
-// ednInexact says whether b is another number: 1.5, 1e9, 2M, 2/3, 0x1f.
+// ednInexact reports whether b is another number: 1.5, 1e9, 2M, 2/3, 0x1f.
 func ednInexact(b []byte) bool {
 	for i, c := range b {
 		letter := 'a' <= c|0x20 && c|0x20 <= 'z'

@@ -16,7 +16,7 @@ type forms struct {
 	in     *input
 	tree   *tree
 	syntax syntax
-	// commas says that those of a list have commas between them.
+	// commas means that those of a list have commas between them.
 	commas bool
 
 	begun   bool

@@ -74,7 +74,7 @@ func forget(o *Operation) {
 	}
 }
 
-// distinct says whether no process does two operations at once.
+// distinct reports whether no process does two operations at once.
 func distinct(ops []Operation) bool {
 	for i := range ops {
 		for j := range i {

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// FormatError says where a history cannot be read, and why.
+// FormatError describes where a history cannot be read, and why.
 type FormatError struct {
 	// Line counts from 1.
 	Line   int

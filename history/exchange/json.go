@@ -186,7 +186,7 @@ func (r *jsonReader) text() error {
 	}
 }
 
-// jsonWhole says whether b is a whole number as JSON writes it.
+// jsonWhole reports whether b is a whole number as JSON writes it.
 func jsonWhole(b []byte) bool {
 	i := 0
 	if b[0] == '-' {
@@ -196,7 +196,7 @@ func jsonWhole(b []byte) bool {
 	return n > 0 && i+n == len(b) && (n == 1 || b[i] != '0')
 }
 
-// jsonInexact says whether b is another number of JSON's.
+// jsonInexact reports whether b is another number of JSON's.
 func jsonInexact(b []byte) bool {
 	i := 0
 	if b[0] == '-' {

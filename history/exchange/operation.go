@@ -73,7 +73,7 @@ type MicroOp struct {
 type Account struct {
 	ID      Atom
 	Balance int64
-	// Missing says that the read had no balance for it.
+	// Missing means that the read had no balance for it.
 	Missing bool
 }
 
@@ -194,7 +194,7 @@ func (k Kind) String() string {
 	}
 }
 
-// Transactions says whether the history is one of transactions.
+// Transactions reports whether the history is one of transactions.
 func (k Kind) Transactions() bool { return k == ListAppend || k == ReadWrite }
 
 // kind returns what a history is that has this operation, NoKind if that

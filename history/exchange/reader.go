@@ -32,7 +32,7 @@ type Reader struct {
 	left []*Operation
 	kind Kind
 	// begun is set with the first operation, which began on line since; txns
-	// says that it was a transaction.
+	// means that it was a transaction.
 	begun, txns bool
 	since       int
 

@@ -186,7 +186,7 @@ func (t *text) word(s string) {
 	t.quote(s)
 }
 
-// keywordText says whether a keyword of this text can be read again.
+// keywordText reports whether a keyword of this text can be read again.
 func keywordText(s string) bool {
 	return s != "" && utf8.ValidString(s) && strings.IndexFunc(s, func(c rune) bool {
 		return c < utf8.RuneSelf && ednDelimiter(byte(c))

@@ -10,7 +10,7 @@ import (
 	"assay/history"
 )
 
-// Output says how a Writer writes.
+// Output describes how a Writer writes.
 type Output struct {
 	// Format is EDN or JSON; either has one event on each line.
 	Format Format

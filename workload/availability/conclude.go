@@ -48,7 +48,7 @@ func (j *judge) conclude() {
 	default:
 		j.acknowledged.Detail += ", and all are there"
 	}
-	j.acknowledged.Conclude(j.missing, acknowledged == 0, "nothing was acknowledged")
+	j.acknowledged.Finish(j.missing, acknowledged == 0, "nothing was acknowledged")
 
 	j.rows.Detail = check.Counted(f.Rows, "row was", "rows were") + " read back, "
 	if j.rows.Found > 0 {
@@ -56,7 +56,7 @@ func (j *judge) conclude() {
 	} else {
 		j.rows.Detail += "none of them foreign or altered"
 	}
-	j.rows.Conclude(j.missing, f.Rows == 0, "there are no rows")
+	j.rows.Finish(j.missing, f.Rows == 0, "there are no rows")
 
 	answered := f.Reads.Committed - f.Probes
 	j.reads.Detail = fmt.Sprintf("%s of acknowledged rows, %s with what nobody had written",
@@ -74,7 +74,7 @@ func (j *judge) conclude() {
 	if f.Unsure > 0 {
 		why = fmt.Sprintf("%s missed a row, and it is not known whether that was lost: %s", check.Counted(f.Unsure, "read", "reads"), j.missing)
 	}
-	j.reads.Conclude(why, answered == 0, "no read of an acknowledged row was answered")
+	j.reads.Finish(why, answered == 0, "no read of an acknowledged row was answered")
 }
 
 // fresh reports whether no read may be stale.

@@ -73,12 +73,12 @@ func (j *judge) conclude() {
 	} else if j.missing == "" {
 		j.state.Detail += ", all as they should be"
 	}
-	j.state.Conclude(j.missing, j.acknowledged == 0, "nothing was acknowledged")
+	j.state.Finish(j.missing, j.acknowledged == 0, "nothing was acknowledged")
 	j.counts.Detail = check.Counted(j.acknowledged, "acknowledged update", "acknowledged updates") + " said how many documents had been changed, "
 	if j.counts.Found > 0 {
 		j.counts.Detail += check.Count(j.counts.Found) + " of them not all of their user's"
 	} else {
 		j.counts.Detail += "each all of its user's"
 	}
-	j.counts.Conclude("", j.acknowledged == 0, "nothing was acknowledged")
+	j.counts.Finish("", j.acknowledged == 0, "nothing was acknowledged")
 }

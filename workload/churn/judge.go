@@ -243,7 +243,7 @@ func (j *judge) conclude() {
 			r.Detail += " and none is missing"
 		}
 	}
-	r.Conclude(j.missing, committed == 0, "nothing was acknowledged")
+	r.Finish(j.missing, committed == 0, "nothing was acknowledged")
 }
 
 // readSizes takes what the rows took on disk.

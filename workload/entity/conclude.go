@@ -35,7 +35,7 @@ func (j *judge) conclude() {
 	if j.missing == "" && f.Acknowledged > 0 {
 		j.acknowledged.Detail += kept(f)
 	}
-	j.acknowledged.Conclude(j.missing, f.Acknowledged == 0, "nothing was acknowledged")
+	j.acknowledged.Finish(j.missing, f.Acknowledged == 0, "nothing was acknowledged")
 
 	j.rows.Detail = check.Counted(f.Rows, "entity was", "entities were") + " read back, "
 	if j.rows.Found > 0 {
@@ -43,7 +43,7 @@ func (j *judge) conclude() {
 	} else {
 		j.rows.Detail += "none of them foreign, doubled or altered"
 	}
-	j.rows.Conclude(j.missing, f.Rows == 0, "there are no entities")
+	j.rows.Finish(j.missing, f.Rows == 0, "there are no entities")
 
 	j.reads.Detail = fmt.Sprintf("%s of acknowledged entities compared field by field, %s with what nobody had written",
 		check.Counted(f.Answered, "answered read", "answered reads"), check.CountOrNone(f.Wrong))
@@ -60,7 +60,7 @@ func (j *judge) conclude() {
 	if f.Unsure > 0 {
 		why = fmt.Sprintf("%s missed an entity, and it is not known whether that was lost: %s", check.Counted(f.Unsure, "read", "reads"), j.missing)
 	}
-	j.reads.Conclude(why, f.Answered == 0, "no read was answered")
+	j.reads.Finish(why, f.Answered == 0, "no read was answered")
 }
 
 // kept says what became of the acknowledged entities.

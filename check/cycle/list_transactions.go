@@ -7,10 +7,10 @@ import (
 // listScratch is what is kept while the transactions of one list are looked
 // at.
 type listScratch struct {
-	// passing says for each append that its transaction appended to the list
+	// intermediate is true for each append if its transaction appended to the list
 	// again, so that nobody else may read a state that ends in it.
-	passing []bool
-	// updated has for each length of a prefix of the spine the first
+	intermediate []bool
+	// updated has for each length of a prefix of the longest the first
 	// transaction that read it and then appended, plus one; otherwise has the
 	// same for other lists.
 	updated   []int32
@@ -19,7 +19,7 @@ type listScratch struct {
 }
 
 func (s *listScratch) reset(ops, spine int) {
-	s.passing = append(s.passing[:0], make([]bool, ops)...)
+	s.intermediate = append(s.intermediate[:0], make([]bool, ops)...)
 	s.updated = append(s.updated[:0], make([]int32, spine+1)...)
 	s.otherwise = nil
 }
@@ -34,7 +34,7 @@ func (in *inference) lookInside(s *listState, txn int32, from, to int) {
 	appended := false
 	for i := to - 1; i >= from; i-- {
 		if h.ops[s.ops[i]].kind() == Append {
-			s.scratch.passing[i] = appended
+			s.scratch.intermediate[i] = appended
 			appended = true
 		}
 	}
@@ -69,7 +69,7 @@ func (in *inference) judgeInternal(s *listState, txn int32, from, to int) {
 			ok = ok && slices.Equal(list[:rest], base)
 		}
 		if !ok {
-			in.cases.note(internal, func() Evidence { return in.internalEvidence(txn, s.ops[i], base, known, own) })
+			in.cases.add(internal, func() Evidence { return in.internalEvidence(txn, s.ops[i], base, known, own) })
 			break
 		}
 		known, base, own = true, list, own[:0]
@@ -91,7 +91,7 @@ func (in *inference) judgeFuture(s *listState, txn int32, from, to int) {
 				continue // beyond the prefix that was read
 			}
 			if slices.Contains(in.h.list(read), op.val) {
-				in.cases.note(futureRead, func() Evidence { return in.futureEvidence(txn, s.ops[i], s.ops[j]) })
+				in.cases.add(futureRead, func() Evidence { return in.futureEvidence(txn, s.ops[i], s.ops[j]) })
 				return
 			}
 		}
@@ -112,7 +112,7 @@ func (in *inference) judgeUpdate(s *listState, txn int32, from, to int) {
 	list := in.h.list(in.h.ops[s.ops[first]])
 	if s.prefix[first] {
 		if other := s.scratch.updated[len(list)]; other != 0 {
-			in.cases.note(lostUpdate, func() Evidence { return in.updateEvidence(s.key, other-1, txn, list) })
+			in.cases.add(lostUpdate, func() Evidence { return in.updateEvidence(s.key, other-1, txn, list) })
 			return
 		}
 		s.scratch.updated[len(list)] = txn + 1
@@ -125,7 +125,7 @@ func (in *inference) judgeUpdate(s *listState, txn int32, from, to int) {
 	for _, first := range s.scratch.otherwise[sum] {
 		other := in.h.ops[first]
 		if slices.Equal(in.h.list(other), list) {
-			in.cases.note(lostUpdate, func() Evidence { return in.updateEvidence(s.key, other.txn, txn, list) })
+			in.cases.add(lostUpdate, func() Evidence { return in.updateEvidence(s.key, other.txn, txn, list) })
 			return
 		}
 	}

@@ -10,14 +10,14 @@ type inference struct {
 	h     *History
 	o     Options
 	edges *edgeList
-	cases casebook
+	cases anomalyCases
 	// byKey[start[k]:start[k+1]] are the operations of key k in the order of
 	// their transactions.
 	byKey, start []int32
-	// ambiguous says why the history cannot be judged, if it cannot.
+	// ambiguous describes why the history cannot be judged, if it cannot.
 	ambiguous string
 	// findings are what is not an anomaly but wrong all the same.
-	findings casebook
+	findings anomalyCases
 
 	list     listState
 	register registerState

@@ -25,7 +25,7 @@ func (c *cluster) ends() int64 {
 
 func (c *cluster) begins() int64 { return c.last.invoke }
 
-// forward says that something of the value ended before something else of it
+// forward means that something of the value ended before something else of it
 // began: it was the register's value all the while.
 func (c *cluster) forward() bool { return c.ends() < c.begins() }
 

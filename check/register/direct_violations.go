@@ -55,9 +55,9 @@ func (f sources) until(at int64) (latest int64, ok bool) {
 	return f.latest[n-1], true
 }
 
-// rules finds what is wrong without any search. Each finding alone proves that
+// directViolations finds what is wrong without any search. Each finding alone proves that
 // the history is not linearizable.
-func (s *sequence) rules(f *findings) {
+func (s *sequence) directViolations(f *findings) {
 	sources := s.sources()
 	seen := map[int32]bool{}
 	for i := range s.ops {
@@ -93,7 +93,7 @@ func (s *sequence) rules(f *findings) {
 	s.duplicates(f)
 }
 
-// unwritten tells of an observation of what nobody had written.
+// unwritten adds an observation of a value that was not written before.
 func (s *sequence) unwritten(f *findings, o *op, v int32, later bool) {
 	if later {
 		w := &s.ops[s.writers[v][0]]

@@ -1,6 +1,9 @@
 package cycle
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // search finds shortest paths in one component.
 type search struct {
@@ -63,7 +66,7 @@ func (s *search) path(q query, goals ...int32) []int32 {
 				return s.trace(state)
 			}
 		}
-		if steps == q.limit || s.out() {
+		if steps == q.limit || s.outOfTime() {
 			return nil
 		}
 		for _, state := range s.now {
@@ -98,8 +101,8 @@ func (s *search) visit(state, parent int32, list *[]int32) {
 	}
 }
 
-// out says whether the time is over.
-func (s *search) out() bool {
+// outOfTime reports whether ctx has ended.
+func (s *search) outOfTime() bool {
 	s.stopped = s.stopped || s.ctx.Err() != nil
 	return s.stopped
 }
@@ -109,9 +112,7 @@ func (s *search) trace(state int32) []int32 {
 	for ; state >= 0; state = s.parent[state] {
 		states = append(states, state)
 	}
-	for i, j := 0, len(states)-1; i < j; i, j = i+1, j-1 {
-		states[i], states[j] = states[j], states[i]
-	}
+	slices.Reverse(states)
 	return states
 }
 
@@ -155,7 +156,7 @@ func (c *component) between(v, w int32, deps edgeKind) edgeKind {
 	return free
 }
 
-// simple says whether no transaction occurs twice.
+// simple reports whether no transaction occurs twice.
 func (l loop) simple() bool {
 	seen := make(map[int32]bool, len(l.txns))
 	for _, t := range l.txns {

@@ -6,12 +6,12 @@ type keyState struct {
 	key   int32
 	ops   []int32 // the key's operations
 	table elemTable
-	// twice are two operations that wrote the same, or nil.
-	twice []int32
+	// sameWrites are two operations that wrote the same, or nil.
+	sameWrites []int32
 }
 
 func (s *keyState) open(key int32, ops []int32) {
-	s.key, s.ops, s.twice = key, ops, nil
+	s.key, s.ops, s.sameWrites = key, ops, nil
 	s.table.reset(len(ops))
 }
 
@@ -25,7 +25,7 @@ func (in *inference) enterWriter(s *keyState, i int32) {
 			return
 		}
 		if other := s.ops[e.writer]; in.h.possible(in.h.ops[other].txn) {
-			s.twice = []int32{other, s.ops[i]}
+			s.sameWrites = []int32{other, s.ops[i]}
 			return
 		}
 	}
@@ -37,7 +37,7 @@ func (in *inference) writer(s *keyState, e int32) int32 {
 	return in.h.ops[s.ops[s.table.entries[e].writer]].txn
 }
 
-// effective says whether a transaction that may have taken effect wrote e.
+// effective reports whether a transaction that may have taken effect wrote e.
 func (in *inference) effective(s *keyState, e int32) bool {
 	return s.table.entries[e].writer >= 0 && in.h.possible(in.writer(s, e))
 }

@@ -9,13 +9,13 @@ import (
 	"assay/history"
 )
 
-// teller puts findings about one key into words.
-type teller struct {
+// evidenceText formats findings about one key.
+type evidenceText struct {
 	values []string
 	seq    *sequence
 }
 
-func (t *teller) tell(f *finding) check.Evidence {
+func (t *evidenceText) evidence(f *finding) check.Evidence {
 	e := check.Evidence{Kind: f.kind, Fields: map[string]int64{
 		"operation": f.subject.id, "process": f.subject.process,
 	}}
@@ -38,7 +38,7 @@ func (t *teller) tell(f *finding) check.Evidence {
 	return e
 }
 
-func (t *teller) text(f *finding) string {
+func (t *evidenceText) text(f *finding) string {
 	value, subject := t.values[f.value], t.op(f.subject)
 	switch f.kind {
 	case kindGarbage:
@@ -66,23 +66,23 @@ func (t *teller) text(f *finding) string {
 	return t.unexplained(f)
 }
 
-// origin says where a stale value came from.
-func (t *teller) origin(f *finding) string {
+// origin describes where a stale value came from.
+func (t *evidenceText) origin(f *finding) string {
 	if len(f.with) < 2 {
 		return fmt.Sprintf("the initial value %s", t.values[f.value])
 	}
 	return fmt.Sprintf("%s, set before that by the %s", t.values[f.value], t.op(f.with[1]))
 }
 
-// done says what ended before a stale value was overwritten.
-func (t *teller) done(f *finding) string {
+// done describes what ended before a stale value was overwritten.
+func (t *evidenceText) done(f *finding) string {
 	if len(f.with) < 2 {
 		return "the beginning, when the register held " + t.values[f.value]
 	}
 	return "the end of the " + t.op(f.with[1])
 }
 
-func (t *teller) order(f *finding) string {
+func (t *evidenceText) order(f *finding) string {
 	value, other := t.values[f.value], t.values[f.other]
 	first := fmt.Sprintf("the %s ended before the %s began", t.op(f.with[0]), t.op(f.with[1]))
 	if f.with[0] == nil {
@@ -92,7 +92,7 @@ func (t *teller) order(f *finding) string {
 		value, other, first, t.op(f.with[2]), t.op(f.subject))
 }
 
-func (t *teller) unexplained(f *finding) string {
+func (t *evidenceText) unexplained(f *finding) string {
 	if len(f.with) > 0 { // the limit ended the search for the one
 		return fmt.Sprintf("no order explains the operations from the %s on, up to the %s", t.op(f.with[0]), t.op(f.subject))
 	}
@@ -111,16 +111,16 @@ func (t *teller) unexplained(f *finding) string {
 	return text
 }
 
-func (t *teller) ops(ops []*op) string {
-	said := make([]string, len(ops))
+func (t *evidenceText) ops(ops []*op) string {
+	parts := make([]string, len(ops))
 	for i, o := range ops {
-		said[i] = t.op(o)
+		parts[i] = t.op(o)
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }
 
-// op says what an operation did, who did it and when.
-func (t *teller) op(o *op) string {
+// op describes what an operation did, who did it and when.
+func (t *evidenceText) op(o *op) string {
 	if o == nil {
 		return "beginning"
 	}
@@ -159,7 +159,7 @@ func when(o *op) string {
 
 func seconds(ns int64) string { return fmt.Sprintf("%.6f s", float64(ns)/1e9) }
 
-// after says how long after the end of w the operation o began.
+// after describes how long after the end of w the operation o began.
 func after(w, o *op) string {
 	if w.completeTime == NoTime || o.invokeTime == NoTime || w.outcome != history.Committed || o.invokeTime < w.completeTime {
 		return "some time"
@@ -174,7 +174,7 @@ func times(n int) string {
 	return strconv.Itoa(n) + " times"
 }
 
-// untouched says whether no write was certainly done before at.
+// untouched reports whether no write was certainly done before at.
 func (s *sequence) untouched(at int64) bool {
 	for i := range s.ops {
 		if o := &s.ops[i]; o.kind != Read && o.certain() && o.complete < at {

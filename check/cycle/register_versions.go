@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"cmp"
 	"context"
 	"slices"
 )
@@ -20,7 +21,7 @@ const (
 	linearizableKey
 )
 
-// versionEdge says that one version comes before another.
+// versionEdge means that one version comes before another.
 type versionEdge struct {
 	from, to version
 	source   source
@@ -46,7 +47,7 @@ func (in *inference) orderVersions(s *registerState, onCycle func([]versionEdge)
 			continue
 		}
 		both := append(slices.Clip(s.edges), more...)
-		if circle := s.circle(in, both); circle != nil {
+		if circle := s.findCycle(in, both); circle != nil {
 			onCycle(circle)
 			continue
 		}
@@ -104,7 +105,7 @@ func (in *inference) followTime(s *registerState) []versionEdge {
 	begun := in.usesByTime(s)
 	acknowledged := slices.DeleteFunc(slices.Clone(begun), func(u use) bool { return !in.h.committed(u.txn) })
 	slices.SortStableFunc(acknowledged, func(a, b use) int {
-		return compare(in.h.complete[a.txn], in.h.complete[b.txn])
+		return cmp.Compare(in.h.complete[a.txn], in.h.complete[b.txn])
 	})
 	var front []use
 	for _, u := range begun {
@@ -134,23 +135,12 @@ func appendEdge(edges []versionEdge, a, b use, s source) []versionEdge {
 // those that neither saw nor left a known version.
 func (in *inference) usesByTime(s *registerState) []use {
 	uses := slices.Clone(s.uses)
-	slices.SortStableFunc(uses, func(a, b use) int { return compare(in.h.invoke[a.txn], in.h.invoke[b.txn]) })
+	slices.SortStableFunc(uses, func(a, b use) int { return cmp.Compare(in.h.invoke[a.txn], in.h.invoke[b.txn]) })
 	return slices.DeleteFunc(uses, func(u use) bool { return u.first == noVersion || u.last == noVersion })
 }
 
-func compare(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
-	}
-}
-
-// circle returns edges that lead in a circle, or nil.
-func (s *registerState) circle(in *inference, edges []versionEdge) []versionEdge {
+// findCycle returns edges that lead in a circle, or nil.
+func (s *registerState) findCycle(in *inference, edges []versionEdge) []versionEdge {
 	all := append(slices.Clip(edges), in.fromNothing(s, nil)...)
 	l := newEdgeList(0, len(all))
 	l.nodes = int32(len(s.table.entries) + 1)

@@ -2,26 +2,26 @@ package cycle
 
 import "math/bits"
 
-// place says where an element or a read stands in the order of a list's
+// place describes where an element or a read stands in the order of a list's
 // elements: 0 for the first.
-type place = int32
+type position = int32
 
 const (
-	// before all: the place of a read that found nothing.
-	nowhere place = -1
+	// beforeAll is the position of a read that found nothing.
+	beforeAll position = -1
 	// unplaced: an element that the longest read does not hold.
-	unplaced place = -2
+	unplaced position = -2
 )
 
 // entry is what is known of one element of one list, or one value of one
 // register.
 type entry struct {
 	elem int64
-	// writer is the operation that wrote it, by its place among the key's
+	// writer is the operation that wrote it, by its position among the key's
 	// operations, or -1.
-	writer int32
-	place  place
-	// seen says that some committed transaction read it.
+	writer   int32
+	position position
+	// seen means that some committed transaction read it.
 	seen bool
 }
 
@@ -73,7 +73,7 @@ func (t *elemTable) put(elem int64) int32 {
 		return t.put(elem)
 	}
 	e := int32(len(t.entries))
-	t.entries = append(t.entries, entry{elem: elem, writer: -1, place: unplaced})
+	t.entries = append(t.entries, entry{elem: elem, writer: -1, position: unplaced})
 	t.slots[i] = slot{t.round, e}
 	return e
 }

@@ -23,7 +23,7 @@ func (in *inference) cycleEvidence(l loop) Evidence {
 	return e
 }
 
-// explain says why a, the transaction number i of a cycle, is before b, its
+// explain describes why a, the transaction number i of a cycle, is before b, its
 // number j.
 func (in *inference) explain(kind edgeKind, a, b int32, i, j int) Edge {
 	x, y := fmt.Sprintf("T%d", i+1), fmt.Sprintf("T%d", j+1)
@@ -90,12 +90,12 @@ func (in *inference) wrote(s *keyState, e, txn int32) bool {
 	return e >= 0 && s.table.entries[e].writer >= 0 && in.writer(s, e) == txn
 }
 
-// explainAppend says that append i of the list comes right after one of a.
+// explainAppend means that append i of the list comes right after one of a.
 func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, y string) bool {
 	op := in.h.ops[s.ops[i]]
 	at := s.at[i]
 	if at == unplaced {
-		at = place(len(s.order))
+		at = position(len(s.order))
 	}
 	before := s.previous[at]
 	if !in.wrote(&s.keyState, before, a) {
@@ -103,14 +103,14 @@ func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, 
 	}
 	edge.Value, edge.Next = in.h.name(s.table.entries[before].elem), in.h.name(op.val)
 	key := in.h.keyName(s.key)
-	spine := in.h.ops[s.spineOp]
+	spine := in.h.ops[s.longestOp]
 	if s.at[i] == unplaced {
 		edge.Text = fmt.Sprintf("%s appended %s to key %s, and %s appended %s, which is not in %s, the longest state that was read (by %s), so it came later",
 			x, edge.Value, key, y, edge.Next, in.readText(spine), in.readerName(spine.txn))
 		return true
 	}
 	edge.Text = fmt.Sprintf("%s appended %s to key %s, and then %s appended %s: %s read %s",
-		x, edge.Value, key, y, edge.Next, in.readerName(spine.txn), in.listText(s.spine[:in.until(s, s.at[i])]))
+		x, edge.Value, key, y, edge.Next, in.readerName(spine.txn), in.listText(s.longest[:in.until(s, s.at[i])]))
 	return true
 }
 
@@ -126,17 +126,17 @@ func txnName(id int64) string {
 	return fmt.Sprintf("transaction %d", id)
 }
 
-// until returns how much of the spine there is up to a place.
-func (in *inference) until(s *listState, at place) int {
-	for i, elem := range s.spine {
+// until returns how much of the longest list there is up to a position.
+func (in *inference) until(s *listState, at position) int {
+	for i, elem := range s.longest {
 		if s.table.entries[s.order[at]].elem == elem {
 			return i + 1
 		}
 	}
-	return len(s.spine)
+	return len(s.longest)
 }
 
-// explainMissed says that a read the state before append i of the list.
+// explainMissed means that a read the state before append i of the list.
 func (in *inference) explainMissed(edge *Edge, s *listState, i int, a int32, x, y string) bool {
 	op := in.h.ops[s.ops[i]]
 	for j, o := range s.ops {
@@ -145,7 +145,7 @@ func (in *inference) explainMissed(edge *Edge, s *listState, i int, a int32, x, 
 			continue
 		}
 		next := s.next[s.at[j]+1]
-		if s.at[i] == unplaced && next >= 0 || s.at[i] != unplaced && (next < 0 || s.table.entries[next].place != s.at[i]) {
+		if s.at[i] == unplaced && next >= 0 || s.at[i] != unplaced && (next < 0 || s.table.entries[next].position != s.at[i]) {
 			continue
 		}
 		if list := in.h.list(read); list != nil {
@@ -201,13 +201,13 @@ func (in *inference) explainRegister(edge *Edge, kind edgeKind, key, a, b int32,
 				did = fmt.Sprintf("wrote %s to", edge.Value)
 			}
 		}
-		edge.Text = fmt.Sprintf("%s %s key %s, and %s wrote %s, which came later, because %s", x, did, name, y, edge.Next, e.why(who))
+		edge.Text = fmt.Sprintf("%s %s key %s, and %s wrote %s, which came later, because %s", x, did, name, y, edge.Next, e.reason(who))
 		return true
 	}
 	return false
 }
 
-// touched says whether a wrote, or with rw read, this version.
+// touched reports whether a wrote, or with rw read, this version.
 func (in *inference) touched(s *registerState, v version, a int32, kind edgeKind) bool {
 	if kind == ww {
 		return v != initial && in.wrote(&s.keyState, v-1, a)

@@ -11,15 +11,15 @@ func (in *inference) judgeRead(s *listState, i int) {
 	op := in.h.ops[o]
 	list := in.h.list(op)
 	if !s.prefix[i] {
-		in.cases.note(incompatibleOrder, func() Evidence { return in.incompatibleEvidence(o, s.spineOp) })
+		in.cases.add(incompatibleOrder, func() Evidence { return in.incompatibleEvidence(o, s.longestOp) })
 	}
 	if !s.prefix[i] || len(list) > s.clean {
 		in.judgeElements(s, o, list)
 	}
 	// The state that was read must be the last that its writer made.
 	e := s.lastEntry(i, list)
-	if w := s.table.entries[e].writer; w >= 0 && s.scratch.passing[w] && in.writer(&s.keyState, e) != op.txn {
-		in.cases.note(g1b, func() Evidence { return in.intermediateEvidence(o, s.ops[w]) })
+	if w := s.table.entries[e].writer; w >= 0 && s.scratch.intermediate[w] && in.writer(&s.keyState, e) != op.txn {
+		in.cases.add(g1b, func() Evidence { return in.intermediateEvidence(o, s.ops[w]) })
 	}
 }
 
@@ -29,14 +29,14 @@ func (in *inference) judgeElements(s *listState, o int32, list []int64) {
 	for _, elem := range list {
 		e := s.table.find(elem)
 		if seen[e] {
-			in.cases.note(duplicateElements, func() Evidence { return in.duplicateEvidence(o, elem) })
+			in.cases.add(duplicateElements, func() Evidence { return in.duplicateEvidence(o, elem) })
 		}
 		seen[e] = true
 		switch w := s.table.entries[e].writer; {
 		case w < 0:
-			in.cases.note(garbageRead, func() Evidence { return in.garbageEvidence(o, elem) })
+			in.cases.add(garbageRead, func() Evidence { return in.garbageEvidence(o, elem) })
 		case !in.h.possible(in.writer(&s.keyState, e)):
-			in.cases.note(g1a, func() Evidence { return in.abortedEvidence(o, s.ops[w]) })
+			in.cases.add(g1a, func() Evidence { return in.abortedEvidence(o, s.ops[w]) })
 		}
 	}
 }
@@ -58,12 +58,12 @@ func (in *inference) judgeOrder(s *listState) {
 			continue
 		case in.h.committed(txn) && failed >= 0:
 			before := failed
-			in.cases.note(dirtyUpdate, func() Evidence { return in.dirtyEvidence(s.spineOp, before, s.ops[w]) })
+			in.cases.add(dirtyUpdate, func() Evidence { return in.dirtyEvidence(s.longestOp, before, s.ops[w]) })
 			failed = -1
 		}
 		before := s.previous[p]
 		if before >= 0 && in.writer(&s.keyState, before) == txn && s.table.entries[before].writer > w {
-			in.cases.note(incompatibleOrder, func() Evidence { return in.reversedEvidence(s.spineOp, txn) })
+			in.cases.add(incompatibleOrder, func() Evidence { return in.reversedEvidence(s.longestOp, txn) })
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (in *inference) findStale(s *listState) {
 			begun, latest = h.invoke[op.txn], o
 		}
 	}
-	// The append that was acknowledged first among those from a place on.
+	// The append that was acknowledged first among those from a position on.
 	soonest := append(in.after[:0], make([]int32, len(s.order)+1)...)
 	in.after = soonest
 	soonest[len(s.order)] = -1
@@ -98,12 +98,12 @@ func (in *inference) findStale(s *listState) {
 		op := h.ops[o]
 		if op.kind() == Append && s.at[i] == unplaced && in.acknowledged(o) < begun &&
 			!s.table.entries[s.table.find(op.val)].seen {
-			in.findings.note(lostAppend, func() Evidence { return in.lostEvidence(o, latest) })
+			in.findings.add(lostAppend, func() Evidence { return in.lostEvidence(o, latest) })
 		}
 	}
 }
 
-// acknowledged returns when the transaction of an operation was, or never.
+// acknowledged returns when the transaction of an operation was acknowledged, or never.
 func (in *inference) acknowledged(o int32) int64 {
 	if o < 0 || !in.h.committed(in.h.ops[o].txn) {
 		return never
@@ -119,7 +119,7 @@ func (in *inference) noteStale(s *listState, soonest []int32) {
 		}
 		missed := soonest[s.at[i]+1]
 		if in.acknowledged(missed) < in.h.invoke[op.txn] {
-			in.findings.note(staleRead, func() Evidence { return in.staleEvidence(o, missed) })
+			in.findings.add(staleRead, func() Evidence { return in.staleEvidence(o, missed) })
 		}
 	}
 }

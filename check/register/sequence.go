@@ -18,7 +18,7 @@ type sequence struct {
 	failed []op
 	// writers are the operations that set a value, by value: places in ops.
 	writers map[int32][]int
-	// sets says that there are compare-and-sets, unique that each value is
+	// sets means that there are compare-and-sets, unique that each value is
 	// written at most once, and the initial one never.
 	sets, unique bool
 }
