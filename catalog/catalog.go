@@ -18,6 +18,7 @@ import (
 	"assay/driver/rest"
 	"assay/driver/sqlite"
 	"assay/spelling"
+	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -28,23 +29,24 @@ import (
 	"assay/workload/isolation"
 )
 
-// Workload is one workload that can be run.
-type Workload struct {
-	Name    string
-	Summary string
+// Workloads returns all workloads.
+func Workloads() []definition.Workload {
+	return []definition.Workload{
+		bank.Definition(), isolation.Definition(), availability.Definition(), entity.Definition(), candles.Definition(),
+		bulkupdate.Definition(), churn.Definition(),
+	}
 }
 
-// Workloads returns all workloads.
-func Workloads() []Workload {
-	return []Workload{
-		{Name: bank.Name, Summary: "money transfers between accounts; the ledger is checked to the last transfer"},
-		{Name: isolation.Name, Summary: "small transactions over shared lists, registers, groups and pairs; anomalies are named"},
-		{Name: availability.Name, Summary: "inserts and reads at a set rate under a client policy, while nodes fail; hangs, outages and losses are told"},
-		{Name: entity.Name, Summary: "entities of seven fields written and read by id, directly or through assay serve; every read is compared"},
-		{Name: candles.Name, Summary: "a day of trade candles under three more indexes; rate of writing, time of queries, size on disk, every answer checked"},
-		{Name: bulkupdate.Name, Summary: "all documents of a user updated at once, by more and more workers; task times, lock waits, every document checked"},
-		{Name: churn.Name, Summary: "rows deleted and filled in again; size on disk over time, and what a repair gives back"},
+// WorkloadOf returns the workload of this name, or a *workload.OptionError.
+func WorkloadOf(name string) (definition.Workload, error) {
+	var names []string
+	for _, w := range Workloads() {
+		if w.Name == name {
+			return w, nil
+		}
+		names = append(names, w.Name)
 	}
+	return definition.Workload{}, &workload.OptionError{Option: "workload", Value: name, Want: strings.Join(names, ", ")}
 }
 
 // Driver is one protocol.
@@ -57,9 +59,6 @@ type Driver struct {
 	Summary string
 	// Missing says why this build cannot open it at all; empty if it can.
 	Missing string
-	// RewritesLists is true if the isolation workload's appends read a list and
-	// write it anew, in the transaction.
-	RewritesLists bool
 	// Workloads are those that it serves, and those that it does not, with the
 	// reason.
 	Workloads []definition.Support
@@ -121,9 +120,9 @@ func Drivers() []Driver {
 		},
 		{
 			Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster", Summary: "FoundationDB, in builds with its client library (-tags foundationdb)",
-			Missing: foundationdb.Missing(), RewritesLists: true,
+			Missing: foundationdb.Missing(),
 			Workloads: []definition.Support{
-				bank.By(foundationdb.OpenBank), isolation.By(foundationdb.OpenIsolation), availability.By(foundationdb.OpenAvailability), entity.By(foundationdb.OpenEntity),
+				bank.By(foundationdb.OpenBank), isolation.By(foundationdb.OpenIsolation).Rewriting(), availability.By(foundationdb.OpenAvailability), entity.By(foundationdb.OpenEntity),
 				candles.By(foundationdb.OpenCandles), bulkupdate.By(foundationdb.OpenBulkUpdate),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
 			},

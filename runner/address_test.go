@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"assay/workload/bank"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,7 +25,7 @@ func TestOptionsGoIntoTheAddress(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "w", "=1", "w=", "a&b=1"} {
-		s := Defaults()
+		s := Defaults(bank.Definition())
 		s.Options = []string{bad}
 		if err := s.Validate(); err == nil {
 			t.Errorf("option %q was taken", bad)

@@ -8,21 +8,22 @@ import (
 	"testing"
 
 	"assay/check"
+	"assay/workload/definition"
 )
 
 // broken is a database that fails at the end of a run.
 type broken struct {
-	work
+	definition.Work
 	settle, save error
 }
 
-func (b broken) Settle(ctx context.Context) error { return errors.Join(b.settle, b.work.Settle(ctx)) }
+func (b broken) Settle(ctx context.Context) error { return errors.Join(b.settle, b.Work.Settle(ctx)) }
 
 func (b broken) Save(ctx context.Context, folder string, read func(int64)) error {
 	if b.save != nil {
 		return b.save
 	}
-	return b.work.Save(ctx, folder, read)
+	return b.Work.Save(ctx, folder, read)
 }
 
 // TestWhatIsNotReadBackIsUnknown: a database that cannot be settled or read in
@@ -40,7 +41,7 @@ func TestWhatIsNotReadBackIsUnknown(t *testing.T) {
 		if err := r.open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		b.work = r.store
+		b.Work = r.store
 		r.store = b
 		if err := r.load(t.Context()); err != nil {
 			t.Fatal(err)

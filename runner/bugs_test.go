@@ -9,6 +9,7 @@ import (
 	"assay/driver/mem"
 	"assay/load"
 	"assay/report"
+	"assay/workload/bank"
 )
 
 // conviction is what must be found of one bug of the reference database.
@@ -48,7 +49,7 @@ var convictions = map[string]conviction{
 // dry is a load under which accounts run dry, so that transfers are rejected.
 func dry(database string, seed uint64) Scenario {
 	s := small(database, seed, 20_000)
-	s.Bank.Payroll = 0
+	s.Config.(*bank.Config).Payroll = 0
 	return s
 }
 
@@ -56,7 +57,7 @@ func (c conviction) scenario(bug string, seed uint64) Scenario {
 	s := dry(fmt.Sprintf("mem://?bug=%s:%s", bug, c.probability), seed)
 	if c.slow {
 		s.Database += "&latency=50us"
-		s.Load.Ops, s.Bank.Audits = 5000, 1000
+		s.Load.Ops, s.Config.(*bank.Config).Audits = 5000, 1000
 	}
 	return s
 }

@@ -14,9 +14,9 @@ import (
 
 func bulkUpdates(database string, seed uint64) Scenario {
 	s := small(database, seed, 0)
-	s.Workload = bulkupdate.Name
-	s.BulkUpdate = bulkupdate.Config{Users: 30, Documents: 8, Workers: "1,3..4", Field: bulkupdate.FieldRandom, Loaders: 2}
-	s.Load = bulkupdate.Plan(s.BulkUpdate, s.Load)
+	become(&s, bulkupdate.Definition())
+	s.Config = &bulkupdate.Config{Users: 30, Documents: 8, Workers: "1,3..4", Field: bulkupdate.FieldRandom, Loaders: 2}
+	s.Plan()
 	return s
 }
 
@@ -48,13 +48,13 @@ func TestBulkUpdates(t *testing.T) {
 }
 
 func TestBulkUpdateRefusals(t *testing.T) {
-	for option, change := range map[string]func(*Scenario){
-		"--workers": func(s *Scenario) { s.BulkUpdate.Workers = "0" },
-		"--users":   func(s *Scenario) { s.BulkUpdate.Users = -1 },
-		"--field":   func(s *Scenario) { s.BulkUpdate.Field = "blue" },
+	for option, change := range map[string]func(*bulkupdate.Config){
+		"--workers": func(c *bulkupdate.Config) { c.Workers = "0" },
+		"--users":   func(c *bulkupdate.Config) { c.Users = -1 },
+		"--field":   func(c *bulkupdate.Config) { c.Field = "blue" },
 	} {
 		s := bulkUpdates("mem://", 1)
-		change(&s)
+		change(s.Config.(*bulkupdate.Config))
 		var refused *workload.OptionError
 		if err := s.Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v", option, err)

@@ -13,12 +13,10 @@ import (
 
 // smallCandles is a run of this workload that takes a moment.
 func smallCandles(database string) Scenario {
-	s := Defaults()
-	s.Workload, s.Database = candles.Name, database
-	s.Load = candles.LoadDefaults()
-	s.Load.Seed = 5
-	s.Candles.Candles, s.Candles.Tickers, s.Candles.Batch = 1000, 10, 100
-	s.Candles.Queries, s.Candles.Repeats = 50, 5
+	s := Defaults(candles.Definition())
+	s.Database, s.Load.Seed = database, 5
+	c := s.Config.(*candles.Config)
+	c.Candles, c.Tickers, c.Batch, c.Queries, c.Repeats = 1000, 10, 100, 50, 5
 	return s
 }
 
@@ -55,7 +53,7 @@ func TestCandlesThatAreCutShort(t *testing.T) {
 
 func TestCandlesOfNoSuchEngine(t *testing.T) {
 	s := smallCandles("mem://")
-	s.Candles.Engine = "zstd"
+	s.Config.(*candles.Config).Engine = "zstd"
 	folder := t.TempDir() + "/run"
 	_, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}})
 	if err == nil || !strings.Contains(err.Error(), "memory") {

@@ -12,9 +12,9 @@ import (
 
 func churning(database string, seed uint64) Scenario {
 	s := small(database, seed, 0)
-	s.Workload = churn.Name
-	s.Churn = churn.Config{Rows: 400, RowBytes: 50, DeleteShare: 0.4, Cycles: 3, Batch: 10, Repair: true}
-	s.Load = churn.Plan(s.Churn, s.Load)
+	become(&s, churn.Definition())
+	s.Config = &churn.Config{Rows: 400, RowBytes: 50, DeleteShare: 0.4, Cycles: 3, Batch: 10, Repair: true}
+	s.Plan()
 	return s
 }
 
@@ -66,9 +66,9 @@ func TestChurnRefusals(t *testing.T) {
 		"batch": func(c *churn.Config) { c.Batch = churn.MaxBatch + 1 }, "all": func(c *churn.Config) { c.Rows, c.Cycles = 50_000_000, 2 },
 	} {
 		s := churning("mem://", 1)
-		change(&s.Churn)
+		change(s.Config.(*churn.Config))
 		if s.Validate() == nil {
-			t.Errorf("%s was not refused: %+v", name, s.Churn)
+			t.Errorf("%s was not refused: %+v", name, s.Config)
 		}
 	}
 	s := churning("mem://", 1)
@@ -82,7 +82,8 @@ func TestChurnRefusals(t *testing.T) {
 // their times are not to be believed.
 func TestShortRoundsAreNoMeasurement(t *testing.T) {
 	tiny := churning("mem://", 1)
-	tiny.Churn.Rows, tiny.Churn.Cycles = 20, 1
+	c := tiny.Config.(*churn.Config)
+	c.Rows, c.Cycles = 20, 1
 	for name, s := range map[string]Scenario{"churn": tiny, "bulkupdate": bulkUpdates("mem://", 1), "candles": smallCandles("mem://")} {
 		r := carryOut(t, s).Result
 		if r.Verdict != check.Valid || r.Measurement.Verdict != invalid || !strings.Contains(reasons(r), "too short: ") {

@@ -14,7 +14,7 @@ import (
 	"assay/load"
 	"assay/report"
 	"assay/workload"
-	"assay/workload/bank"
+	"assay/workload/definition"
 )
 
 // conclude reads the database back, judges and measures the run, and writes
@@ -70,10 +70,10 @@ func (r *run) size(ctx context.Context) *workload.Size {
 	return &size
 }
 
-// sizeLoaded asks a bank's database what the accounts take on disk, so that what
-// the transfers add can be told. One that does not tell loses that figure alone.
+// sizeLoaded asks the database what the loaded rows take on disk, so that what the
+// work adds can be told. One that does not tell loses that figure alone.
 func (r *run) sizeLoaded(ctx context.Context) {
-	if r.scenario.Workload != bank.Name {
+	if !r.scenario.definition().SizeLoaded {
 		return
 	}
 	if size, err := r.store.Size(ctx); err == nil {
@@ -97,7 +97,7 @@ func (r *run) keep(ctx context.Context) error {
 			return nil
 		}
 		r.note(fmt.Sprintf("--drop could not be done: %v", err))
-		if exists(r.folder, r.scenario.kind().stateFile) {
+		if exists(r.folder, r.scenario.definition().State) {
 			return fmt.Errorf("drop assay's data: %w; the result is in %s", err, r.folder)
 		}
 	case r.scenario.Cluster != "":
@@ -129,31 +129,37 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	if err != nil {
 		return err
 	}
-	judged, err := s.kind().judge(ctx, folder, s, r.Database.Promise, f.inFlight)
+	state := s.definition().State
+	judged, err := s.Config.Judge(ctx, s.Load.Seed, definition.Evidence{
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, state), Promise: r.Database.Promise, InFlight: f.inFlight,
+	})
 	if err != nil {
 		return err
 	}
-	if !exists(folder, s.kind().stateFile) {
-		withhold(judged.results, cmp.Or(f.inFlight, noteNotRead))
-		withhold(judged.promised, cmp.Or(f.inFlight, noteNotRead))
+	if !exists(folder, state) {
+		withhold(judged.Results, cmp.Or(f.inFlight, noteNotRead))
+		withhold(judged.Promised, cmp.Or(f.inFlight, noteNotRead))
 	}
-	record := accounting(figures, judged.counted, &r.Client)
-	r.Checks = append(judged.results, record)
+	if judged.Emptied && judged.Counts.Committed >= enough {
+		withhold(judged.Results, (&EmptiedError{Expected: judged.Counts.Committed}).Error())
+	}
+	record := accounting(figures, judged.Counts, &r.Client)
+	r.Checks = append(judged.Results, record)
 	r.Promise = promiseOf(r, judged, record)
-	r.Availability, r.Entity = judged.availability, judged.entity
+	r.Availability, r.Entity = judged.Availability, judged.Entity
 	for i := range r.Rounds {
-		judged.enterRound(&r.Rounds[i])
+		enterRound(&r.Rounds[i], &judged)
 	}
 	r.Verdict = check.Combine(r.Checks)
-	r.Notes = slices.Concat(r.RunNotes, r.Notes, judged.notes)
+	r.Notes = slices.Concat(r.RunNotes, r.Notes, judged.Notes)
 	return nil
 }
 
 // enterRound enters what the judge knows of a round.
-func (j *judgement) enterRound(x *report.Round) {
-	x.Facts = append(x.Facts, j.facts[x.Name]...)
-	x.RowsPerSecond = j.rates[x.Name]
-	if size, known := j.sizes[x.Name]; known {
+func enterRound(x *report.Round, j *definition.Judgement) {
+	x.Facts = append(x.Facts, j.Facts[x.Name]...)
+	x.RowsPerSecond = j.Rates[x.Name]
+	if size, known := j.Sizes[x.Name]; known {
 		x.Size = &size
 	}
 }

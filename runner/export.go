@@ -132,15 +132,15 @@ func (e *export) choose() (err error) {
 	switch s.Workload {
 	case bank.Name:
 		e.kind = bank.KindTransfer
-		e.transfers, err = bank.NewTransfers(s.Bank, s.Load.Seed)
+		e.transfers, err = bank.NewTransfers(*s.Config.(*bank.Config), s.Load.Seed)
 		return err
 	case isolation.Name:
 		e.kind = isolation.KindAppend
-		switch s.Transactions.Test {
+		switch s.Config.(*isolation.Config).Test {
 		case "register":
 			e.kind = isolation.KindRegister
 		case "predicate", "pairs":
-			return &InputError{Path: e.folder, Err: fmt.Errorf("holds a run of test %s, for which other tools have no form", s.Transactions.Test)}
+			return &InputError{Path: e.folder, Err: fmt.Errorf("holds a run of test %s, for which other tools have no form", s.Config.(*isolation.Config).Test)}
 		}
 		return nil
 	default:
@@ -173,7 +173,7 @@ func (e *export) last(w *exchange.Writer) error {
 		Invoke: e.end + 1, Complete: e.end + 2, InvokeTime: e.end + 1, CompleteTime: e.end + 2,
 	}
 	var err error
-	path := filepath.Join(e.folder, e.scenario.kind().stateFile)
+	path := filepath.Join(e.folder, e.scenario.definition().State)
 	if e.transfers != nil {
 		out.Function = exchange.ReadAccounts
 		err = bank.Replay(path, func(a bank.Account) error {

@@ -14,6 +14,7 @@ import (
 	"assay/measure"
 	"assay/report"
 	"assay/workload"
+	"assay/workload/bank"
 )
 
 func faultEvent(t *testing.T, at time.Duration, f faultRecord) history.Event {
@@ -87,7 +88,7 @@ func TestFaultsThatCannotBeAskedFor(t *testing.T) {
 		{"no such cluster", func(s *Scenario) { s.Cluster = "mongodb:0" }, is[*cluster.SpecError]},
 		{"a database as well", func(s *Scenario) { s.Database = "mem:" }, is[*workload.OptionError]},
 	} {
-		s := Defaults()
+		s := Defaults(bank.Definition())
 		s.Cluster, s.Faults = "mongodb:3", []string{"kill primary at 2s"}
 		if err := s.Validate(); err != nil {
 			t.Fatal(err)

@@ -64,7 +64,7 @@ type ForeignOptions struct {
 func CheckForeign(ctx context.Context, path string, o ForeignOptions) (Foreign, error) {
 	if o.Model != "" {
 		if _, err := cycle.ParseModel(o.Model); err != nil {
-			return Foreign{}, &workload.OptionError{Option: "--model", Value: o.Model, Want: modelNames()}
+			return Foreign{}, &workload.OptionError{Option: "--model", Value: o.Model, Want: cycle.ModelNames()}
 		}
 	}
 	if o.Initial != "" {

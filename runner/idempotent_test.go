@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/catalog"
 	"assay/check"
 	"assay/cluster"
 	"assay/history"
@@ -31,7 +32,11 @@ func kill(t *testing.T, out Outcome, stateFile string) {
 		t.Fatal(err)
 	}
 	r := *out.Result
-	begun := begin(Scenario{Workload: r.Workload}, workload.Marker{Run: r.Run, Version: r.Version}, r.Started)
+	w, err := catalog.WorkloadOf(r.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := begin(Defaults(w), workload.Marker{Run: r.Run, Version: r.Version}, r.Started)
 	begun.Seed, begun.Load, begun.Retries, begun.Options = r.Seed, r.Load, r.Retries, r.Options
 	begun.Database, begun.Loading = r.Database, r.Loading
 	begun.Load.Unserved, begun.Load.Late = 0, report.Latency{}
@@ -68,7 +73,7 @@ func judgedAgainAndAgain(t *testing.T, s Scenario) {
 	for _, when := range []string{"after the run", "after it was killed"} {
 		before := result()
 		if when != "after the run" {
-			kill(t, out, s.kind().stateFile)
+			kill(t, out, s.definition().State)
 			again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Database: s.Database, Progress: &diary{}})
 			if err != nil {
 				t.Fatal(err)
@@ -116,7 +121,7 @@ func TestAJudgementIsNotLost(t *testing.T) {
 	}
 
 	s := small("mem://", 1, 2000)
-	s.Workload = isolation.Name
+	become(&s, isolation.Definition())
 	out = carryOut(t, s)
 	kept = string(read(t, filepath.Join(out.Folder, FileResult)))
 	other, err := Recheck(t.Context(), out.Folder, RecheckOptions{Model: "read-committed", Progress: &diary{}})

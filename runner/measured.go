@@ -38,11 +38,11 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	}
 	summary := measure.NewSummary(scope)
 	acted, places := faults.disturbances(scope.Known)
-	effect, counts := measure.NewEffect(acted), s.kind().counts
+	effect, measures := measure.NewEffect(acted), s.definition().Measures
 	byRound := measure.NewRounds(rounds.scopes)
 	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {
 		switch apart := byRound.Add(op); {
-		case !counts(op.Kind):
+		case measures != nil && !measures(op.Kind):
 			effect.Read(op)
 		case apart:
 			summary.Count(op)
@@ -61,7 +61,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	faults.enter(r, impacts, places)
 	enterRounds(r, byRound.Figures())
 	enterDegradation(r, figures, s)
-	enterValidity(r, figures, f, impacts, faults.unproven())
+	enterValidity(r, s, figures, f, impacts, faults.unproven())
 	enterCorrection(r, figures, len(impacts) > 0)
 	return figures, enterThresholds(r, figures, s)
 }
@@ -129,14 +129,14 @@ func lag(h *hdrhistogram.Histogram) report.Latency {
 	}
 }
 
-func enterValidity(r *report.Result, figures measure.Figures, f findings, impacts []measure.Impact, unproven []string) {
+func enterValidity(r *report.Result, s Scenario, figures measure.Figures, f findings, impacts []measure.Impact, unproven []string) {
 	v := measure.Judge(figures, measure.Conditions{
 		OpenLoop: r.Load.Loop == "open", Unserved: r.Load.Unserved,
 		OwnLagP50Millis: r.Client.OwnLag.P50, OwnLagP99Millis: r.Client.OwnLag.P99,
 		CPUShare: r.Client.CPUShare, Embedded: r.Database.Embedded, Impacts: impacts,
 		AllStarted: allStarted(r.Load), CPUs: r.Client.CPUs, Clients: clientsAtOnce(r),
 		SchedulerP99Millis: r.Client.SchedulerP99, Runnable: r.Client.Runnable, OtherWork: otherWork(r.Machine),
-	}, limits(r.Workload))
+	}, limits(s))
 	r.Client.OwnLagShareP50, r.Client.OwnLagShareP99 = nil, nil
 	if own := v.OwnShares; own != nil {
 		r.Client.OwnLagShareP50, r.Client.OwnLagShareP99 = &own.P50, &own.P99
@@ -150,7 +150,7 @@ func enterValidity(r *report.Result, figures measure.Figures, f findings, impact
 		r.Measurement.Verdict = invalid
 	}
 	r.Notes = append(r.Notes, v.Notes...)
-	enterSteadiness(r, v.Steadiness, limits(r.Workload))
+	enterSteadiness(r, v.Steadiness, limits(s))
 	if v.Steadiness.State == measure.Steady {
 		r.Notes = append(r.Notes, "steady state: "+v.Steadiness.Text)
 	}
@@ -192,9 +192,9 @@ func allStarted(l report.Load) int64 {
 }
 
 // limits are those that a measurement is held to.
-func limits(workload string) measure.Limits {
+func limits(s Scenario) measure.Limits {
 	l := measure.DefaultLimits()
-	if limit := kinds()[workload].limit; limit != nil {
+	if limit := s.definition().Limit; limit != nil {
 		limit(&l)
 	}
 	return l

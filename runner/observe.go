@@ -58,3 +58,10 @@ func (b *behind) Record(op *history.Op) error {
 	}
 	return b.within.Record(op)
 }
+
+// observed is a configuration that asks for observers.
+type observed interface {
+	// WithoutObservers changes it to that of a database that offers none, and
+	// returns what that means; empty if nothing.
+	WithoutObservers() (note string)
+}

@@ -6,6 +6,7 @@ import (
 
 	"assay/check"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // ReplacedError means that the database does not hold what this run made any
@@ -44,7 +45,7 @@ const enough = 20
 // told to be written. A database that loses rows loses those that a failure
 // caught, and its mark with them where it loses everything; that all rows are
 // gone and the mark beside them is not is what DELETE or TRUNCATE leaves.
-func notEmptied(ctx context.Context, store work, written int64) error {
+func notEmptied(ctx context.Context, store definition.Work, written int64) error {
 	loaded := store.Rows()
 	if max(loaded, written) < enough {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"assay/check"
 	"assay/load"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // defaultPatience is how long a phase of a run may make no progress before the
@@ -31,7 +32,7 @@ const (
 // does not rely on a driver to return when its context ends. A phase of any length is
 // waited for while it makes progress. It is safe for concurrent use.
 type bounded struct {
-	work
+	definition.Work
 	patience time.Duration
 	address  string // printable
 	// gone is true once the database did not answer. The calls that follow ask
@@ -39,11 +40,11 @@ type bounded struct {
 	gone atomic.Bool
 }
 
-func newBounded(w work, patience time.Duration, address string) *bounded {
+func newBounded(w definition.Work, patience time.Duration, address string) *bounded {
 	if patience <= 0 {
 		patience = defaultPatience
 	}
-	return &bounded{work: w, patience: patience, address: workload.Redact(address)}
+	return &bounded{Work: w, patience: patience, address: workload.Redact(address)}
 }
 
 // call is one call of the database. It says with progress that it goes on.
@@ -126,7 +127,7 @@ func (b *bounded) answers(ctx context.Context) bool {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := b.work.Describe(asking)
+		_, err := b.Work.Describe(asking)
 		ended <- err
 	}()
 	select {
@@ -148,37 +149,37 @@ func (b *bounded) unreachable(doing string, why error) error {
 
 // Describe implements work.
 func (b *bounded) Describe(ctx context.Context) (product workload.Product, err error) {
-	return bind(b, ctx, "describing it", func(ctx context.Context) (workload.Product, error) { return b.work.Describe(ctx) })
+	return bind(b, ctx, "describing it", func(ctx context.Context) (workload.Product, error) { return b.Work.Describe(ctx) })
 }
 
 // Find implements work.
 func (b *bounded) Find(ctx context.Context) (*workload.Leftover, error) {
-	return bind(b, ctx, "looking for the mark", func(ctx context.Context) (*workload.Leftover, error) { return b.work.Find(ctx) })
+	return bind(b, ctx, "looking for the mark", func(ctx context.Context) (*workload.Leftover, error) { return b.Work.Find(ctx) })
 }
 
 // Marker implements work.
 func (b *bounded) Marker(ctx context.Context) (*workload.Marker, error) {
-	return bind(b, ctx, "reading the mark", func(ctx context.Context) (*workload.Marker, error) { return b.work.Marker(ctx) })
+	return bind(b, ctx, "reading the mark", func(ctx context.Context) (*workload.Marker, error) { return b.Work.Marker(ctx) })
 }
 
 // Lease implements work. Renewing and releasing are bounded by who asks (attempt).
 func (b *bounded) Lease(ctx context.Context) (*workload.Lease, error) {
-	return bind(b, ctx, "looking for a lease", func(ctx context.Context) (*workload.Lease, error) { return b.work.Lease(ctx) })
+	return bind(b, ctx, "looking for a lease", func(ctx context.Context) (*workload.Lease, error) { return b.Work.Lease(ctx) })
 }
 
 // TakeLease implements work.
 func (b *bounded) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
-	return b.do(ctx, "taking the lease", func(ctx context.Context, _ func()) error { return b.work.TakeLease(ctx, holder, ttl, gone) })
+	return b.do(ctx, "taking the lease", func(ctx context.Context, _ func()) error { return b.Work.TakeLease(ctx, holder, ttl, gone) })
 }
 
 // Size implements work.
 func (b *bounded) Size(ctx context.Context) (workload.Size, error) {
-	return bind(b, ctx, "asking for the size on disk", func(ctx context.Context) (workload.Size, error) { return b.work.Size(ctx) })
+	return bind(b, ctx, "asking for the size on disk", func(ctx context.Context) (workload.Size, error) { return b.Work.Size(ctx) })
 }
 
 // Client implements work.
 func (b *bounded) Client(ctx context.Context, n int) (load.Client, error) {
-	return bind(b, ctx, "opening a session", func(ctx context.Context) (load.Client, error) { return b.work.Client(ctx, n) })
+	return bind(b, ctx, "opening a session", func(ctx context.Context) (load.Client, error) { return b.Work.Client(ctx, n) })
 }
 
 // bind bounds a call that returns something and has no progress to tell.
@@ -200,24 +201,24 @@ func bind[T any](b *bounded, ctx context.Context, doing string, c func(ctx conte
 
 // Create implements work.
 func (b *bounded) Create(ctx context.Context, mark workload.Marker) error {
-	return b.do(ctx, "making the schema", func(ctx context.Context, _ func()) error { return b.work.Create(ctx, mark) })
+	return b.do(ctx, "making the schema", func(ctx context.Context, _ func()) error { return b.Work.Create(ctx, mark) })
 }
 
 // Drop implements work.
 func (b *bounded) Drop(ctx context.Context) error {
-	return b.do(ctx, "dropping the schema", func(ctx context.Context, _ func()) error { return b.work.Drop(ctx) })
+	return b.do(ctx, "dropping the schema", func(ctx context.Context, _ func()) error { return b.Work.Drop(ctx) })
 }
 
 // Settle implements work.
 func (b *bounded) Settle(ctx context.Context) error {
-	return b.do(ctx, "waiting until nothing is in flight", func(ctx context.Context, _ func()) error { return b.work.Settle(ctx) })
+	return b.do(ctx, "waiting until nothing is in flight", func(ctx context.Context, _ func()) error { return b.Work.Settle(ctx) })
 }
 
 // Load implements work. What was loaded is progress.
 func (b *bounded) Load(ctx context.Context, loaded func(done, total int64)) error {
 	var rows atomic.Int64
 	err := b.do(ctx, "loading", func(ctx context.Context, progress func()) error {
-		return b.work.Load(ctx, func(done, total int64) {
+		return b.Work.Load(ctx, func(done, total int64) {
 			rows.Store(done)
 			progress()
 			loaded(done, total)
@@ -232,7 +233,7 @@ func (b *bounded) Load(ctx context.Context, loaded func(done, total int64)) erro
 // Save implements work. What was read is progress.
 func (b *bounded) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	return b.do(ctx, "reading everything back", func(ctx context.Context, progress func()) error {
-		return b.work.Save(ctx, folder, func(rows int64) {
+		return b.Work.Save(ctx, folder, func(rows int64) {
 			progress()
 			read(rows)
 		})
@@ -243,7 +244,7 @@ func (b *bounded) Save(ctx context.Context, folder string, read func(rows int64)
 // nothing to be closed.
 func (b *bounded) Close() error {
 	ended := make(chan error, 1)
-	go func() { ended <- b.work.Close() }()
+	go func() { ended <- b.Work.Close() }()
 	err, over := endedWithin(ended, b.patience)
 	switch {
 	case over && !b.gone.Load():
@@ -257,12 +258,12 @@ func (b *bounded) Close() error {
 
 // roundsOf are the rounds of a work, with their calls bounded, and whether it is
 // worked in rounds at all.
-func roundsOf(w work) ([]load.Round, bool) {
+func roundsOf(w definition.Work) ([]load.Round, bool) {
 	b, is := w.(*bounded)
 	if is {
-		w = b.work
+		w = b.Work
 	}
-	in, several := w.(inRounds)
+	in, several := w.(definition.Rounds)
 	if !several {
 		return nil, false
 	}

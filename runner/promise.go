@@ -6,16 +6,17 @@ import (
 
 	"assay/check"
 	"assay/report"
+	"assay/workload/definition"
 )
 
 // promiseOf says whether the vendor's promise was kept: by the checks of the
 // result, or, where the user asked for another model, by those held against the
 // promise. If the tester's own record is in doubt, a kept promise is undecided.
-func promiseOf(r *report.Result, judged judgement, record check.Result) *report.Promise {
-	p := &report.Promise{Model: r.Database.Promise, Asked: judged.asked}
+func promiseOf(r *report.Result, judged definition.Judgement, record check.Result) *report.Promise {
+	p := &report.Promise{Model: r.Database.Promise, Asked: judged.Asked}
 	checks := r.Checks
-	if judged.asked != "" {
-		checks = append(judged.promised, record)
+	if judged.Asked != "" {
+		checks = append(judged.Promised, record)
 	}
 	verdict := check.Combine(checks)
 	if verdict != check.Unknown {

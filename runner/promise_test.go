@@ -1,11 +1,13 @@
 package runner
 
 import (
+	"path/filepath"
 	"testing"
 
 	"assay/check"
 	"assay/cluster"
 	"assay/report"
+	"assay/workload/definition"
 	"assay/workload/isolation"
 )
 
@@ -37,8 +39,10 @@ func TestPromiseIsJudged(t *testing.T) {
 			report.Promise{Model: "strict-serializable", Kept: &kept}},
 	} {
 		s := small(test.database, 1, 6000)
-		s.Workload, s.Isolation = isolation.Name, test.isolation
-		s.Transactions.Model, s.Transactions.Test, s.Transactions.Keys = test.model, "append", 5
+		become(&s, isolation.Definition())
+		s.Isolation = test.isolation
+		c := s.Config.(*isolation.Config)
+		c.Model, c.Test, c.Keys = test.model, "append", 5
 		r := carryOut(t, s).Result
 		if r.Verdict != test.verdict {
 			t.Errorf("%s: the verdict is %v, want %v: %s", name, r.Verdict, test.verdict, details(r))
@@ -61,13 +65,16 @@ func TestPromiseIsJudged(t *testing.T) {
 // it, and the checks' own verdict is not taken for it.
 func TestUnknownPromiseIsUndecided(t *testing.T) {
 	s := small("mem://", 1, 1000)
-	s.Workload, s.Transactions.Model = isolation.Name, "serializable"
+	become(&s, isolation.Definition())
+	s.Config.(*isolation.Config).Model = "serializable"
 	folder := carryOut(t, s).Folder
-	j, err := judgeIsolation(t.Context(), folder, s, "", "")
+	j, err := s.Config.Judge(t.Context(), s.Load.Seed, definition.Evidence{
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, isolation.FileState),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := promiseOf(&report.Result{Checks: j.results}, j, check.Result{Name: "record", Verdict: check.Valid})
+	p := promiseOf(&report.Result{Checks: j.Results}, j, check.Result{Name: "record", Verdict: check.Valid})
 	if p.Kept != nil || p.Asked != "serializable" || p.Detail == "" {
 		t.Errorf("%+v", p)
 	}

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"assay/check"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // FileReadBack is the name of the file that tells, beside the saved state, how
@@ -35,12 +35,12 @@ type readBackRecord struct {
 // be taken for one that has lost its rows. So would one that somebody emptied;
 // written is how many operations were acknowledged. A state that was saved earlier is
 // replaced by a good one only.
-func readBack(ctx context.Context, store work, folder string, s Scenario, own *lease, written int64, p Progress) error {
+func readBack(ctx context.Context, store definition.Work, folder string, s Scenario, own *lease, written int64, p Progress) error {
 	p.Stage("reading everything back")
 	if err := own.confirm(ctx); err != nil {
 		return err
 	}
-	state := filepath.Join(folder, s.kind().stateFile)
+	state := filepath.Join(folder, s.definition().State)
 	earlier := state + ".earlier"
 	if err := os.Rename(state, earlier); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the state that was read earlier: %w", err)
@@ -72,7 +72,7 @@ func removed(path string) error {
 func writeReadBack(folder string, record readBackRecord) error {
 	text, err := json.MarshalIndent(record, "", "  ")
 	if err != nil {
-		return fmt.Errorf("runner: record of reading back: %w", err)
+		return fmt.Errorf("write the record of reading back: %w", err)
 	}
 	return writeFile(filepath.Join(folder, FileReadBack), append(text, '\n'))
 }
@@ -96,13 +96,4 @@ func loadReadBack(folder, run string) (record readBackRecord, known bool, err er
 		return record, false, &InputError{Path: path, Err: fmt.Errorf("is that of run %s, not %s", record.Run, run)}
 	}
 	return record, true, nil
-}
-
-// unknownNote says what became of operations that ended unknown, which what says
-// with their number, as far as the state that was read back tells.
-func unknownNote(folder string, s Scenario, what string, unknown, done int64) string {
-	if !exists(folder, s.kind().stateFile) {
-		return "it is not known what became of " + what + ": the database was not read back"
-	}
-	return fmt.Sprintf("of %s %s turned out done, %s not done", what, check.CountOrNone(done), check.CountOrNone(unknown-done))
 }

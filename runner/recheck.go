@@ -15,7 +15,7 @@ import (
 	"assay/history"
 	"assay/report"
 	"assay/workload"
-	"assay/workload/isolation"
+	"assay/workload/definition"
 )
 
 // RecheckOptions is how a saved run is judged again.
@@ -86,12 +86,14 @@ func (o *RecheckOptions) chooseModel(s *Scenario, r *report.Result) (own string,
 	if o.Model == "" {
 		return "", nil
 	}
-	if s.Workload != isolation.Name {
+	flag, has := definition.Lookup(s.Config, "model")
+	model, is := flag.Value.(*string)
+	if !has || !is {
 		return "", &workload.OptionError{Option: "--model", Value: o.Model,
 			Want: "left out: a run of " + s.Workload + " is judged by its own rules"}
 	}
-	own = cmp.Or(s.Transactions.Model, r.Database.Promise)
-	s.Transactions.Model = o.Model
+	own = cmp.Or(*model, r.Database.Promise)
+	*model = o.Model
 	if err := s.Validate(); err != nil {
 		return "", err
 	}
@@ -116,7 +118,7 @@ func undecidedNow(earlier, now []check.Result) string {
 // obtainState sees to it that the folder holds the state of the database, and
 // returns why operations may have been in flight when that was read.
 func obtainState(ctx context.Context, folder string, s Scenario, r *report.Result, end ending, o RecheckOptions) (inFlight string, err error) {
-	if o.Again || !exists(folder, s.kind().stateFile) {
+	if o.Again || !exists(folder, s.definition().State) {
 		return "", readNow(ctx, folder, s, r, o)
 	}
 	record, known, err := loadReadBack(folder, r.Run)
@@ -169,14 +171,21 @@ func changed(s Scenario, r *report.Result) string {
 	if s.Workload != r.Workload || s.Load.Seed != r.Seed {
 		return fmt.Sprintf("it is %s with seed %d, and the run was %s with seed %d", s.Workload, s.Load.Seed, r.Workload, r.Seed)
 	}
-	for _, now := range s.kind().options(s) {
+	for _, now := range s.settings() {
 		for _, then := range r.Options {
-			if now.Name == then.Name && strings.TrimSuffix(now.Value, rewritten) != strings.TrimSuffix(then.Value, rewritten) {
+			if now.Name == then.Name && withoutRemark(now.Value) != withoutRemark(then.Value) {
 				return fmt.Sprintf("%s is %s, and was %s", now.Name, now.Value, then.Value)
 			}
 		}
 	}
 	return ""
+}
+
+// withoutRemark is a setting's value without what is in parentheses behind it,
+// which runs of earlier versions lack.
+func withoutRemark(value string) string {
+	value, _, _ = strings.Cut(value, " (")
+	return value
 }
 
 // inputError is err as an *InputError of path, which err may name itself.
@@ -256,7 +265,7 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 }
 
 // readStore reads only if the database still holds this very run.
-func readStore(ctx context.Context, folder string, store work, s Scenario, r *report.Result, p Progress) error {
+func readStore(ctx context.Context, folder string, store definition.Work, s Scenario, r *report.Result, p Progress) error {
 	found, err := store.Find(ctx)
 	switch {
 	case err != nil:

@@ -142,7 +142,7 @@ func TestRecheckOfWhatIsNoRun(t *testing.T) {
 // TestTamperingIsFound changes one thing in the kept files of a valid run.
 func TestTamperingIsFound(t *testing.T) {
 	s := small("mem://", 1, 20_000)
-	s.Bank.Payroll = 0 // so that some are rejected
+	s.Config.(*bank.Config).Payroll = 0 // so that some are rejected
 	s.Load.Clients = 3
 	folder := carryOut(t, s).Folder
 	original := map[string][]byte{}

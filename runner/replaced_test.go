@@ -24,26 +24,28 @@ import (
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
+	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
 )
 
 // shortRuns is a run of a moment of every workload on a database that serves it.
 func shortRuns(database string) map[string]Scenario {
-	timed := func(workload string) Scenario {
+	timed := func(w definition.Workload) Scenario {
 		s := small(database, 3, 0)
-		s.Workload, s.Load.Duration, s.Load.Clients, s.Load.Timeout = workload, 1500*time.Millisecond, 4, 2*time.Second
+		become(&s, w)
+		s.Load.Duration, s.Load.Clients, s.Load.Timeout = 1500*time.Millisecond, 4, 2*time.Second
 		return s
 	}
 	all := map[string]Scenario{
 		churn.Name: churning(database, 3), bulkupdate.Name: bulkUpdates(database, 3), candles.Name: smallCandles(database),
 	}
-	for _, name := range []string{bank.Name, isolation.Name, availability.Name, entity.Name} {
-		all[name] = timed(name)
+	for _, w := range []definition.Workload{bank.Definition(), isolation.Definition(), availability.Definition(), entity.Definition()} {
+		all[w.Name] = timed(w)
 	}
 	in := all[availability.Name]
 	in.Load.Rate, in.Load.Arrivals = 100, availability.LoadDefaults().Arrivals
-	in.Load = availability.Plan(in.Availability, in.Load)
+	in.Plan()
 	all[availability.Name] = in
 	driver, err := catalog.DriverFor(database)
 	for name := range all {
@@ -83,12 +85,12 @@ func (i *intruder) Working(time.Duration, bool, measure.Snapshot) {
 }
 
 // intrusions are what somebody else may do to the schema of a run.
-func intrusions() map[string]func(ctx context.Context, other work, name string) error {
-	return map[string]func(context.Context, work, string) error{
-		"dropped": func(ctx context.Context, other work, _ string) error {
+func intrusions() map[string]func(ctx context.Context, other definition.Work, name string) error {
+	return map[string]func(context.Context, definition.Work, string) error{
+		"dropped": func(ctx context.Context, other definition.Work, _ string) error {
 			return regardless(ctx, other, func() error { return other.Drop(ctx) })
 		},
-		"replaced": func(ctx context.Context, other work, name string) error {
+		"replaced": func(ctx context.Context, other definition.Work, name string) error {
 			return regardless(ctx, other, func() error {
 				return other.Create(ctx, workload.Marker{Run: "another", Workload: name, Rows: 1})
 			})
@@ -97,7 +99,7 @@ func intrusions() map[string]func(ctx context.Context, other work, name string) 
 }
 
 // regardless does something as if nobody held a lease, and leaves none.
-func regardless(ctx context.Context, other work, do func() error) error {
+func regardless(ctx context.Context, other definition.Work, do func() error) error {
 	left, err := other.Lease(ctx)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func begin(s Scenario, mark workload.Marker, started time.Time) *report.Result {
 			RampPerSecond: s.Load.Ramp, TimeoutSeconds: s.Load.Timeout.Seconds(),
 		},
 		Retries: report.Retries{Policy: string(s.Load.Retry), MaxAttempts: s.Load.MaxAttempts},
-		Options: s.kind().options(s),
+		Options: s.settings(),
 		Client:  report.Client{CPUShare: -1},
 	}
 }

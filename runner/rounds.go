@@ -19,20 +19,6 @@ import (
 // last one of a name holds.
 const eventRound = "round"
 
-// A run whose rounds are long tasks has times of rounds as its figures, and no
-// percentiles over the whole. These are the least number of committed operations
-// and the least time of all its rounds together.
-const (
-	minTasks    = 10
-	minTaskTime = 500 * time.Millisecond
-)
-
-// inRounds is a workload that is worked in several rounds instead of one
-// stretch.
-type inRounds interface {
-	Rounds() []load.Round
-}
-
 // workRounds works the rounds one after the other. Each has clients of its own
 // in the history, behind those of the rounds before.
 func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load.Recorder, now func() int64) (load.Stats, error) {

@@ -19,7 +19,7 @@ import (
 	"assay/measure"
 	"assay/report"
 	"assay/workload"
-	"assay/workload/bank"
+	"assay/workload/definition"
 )
 
 // settleTimeout bounds the wait for what the database still has in flight
@@ -69,7 +69,7 @@ type run struct {
 	address  string // of the database, password included
 	driver   catalog.Driver
 	folder   string
-	store    work
+	store    definition.Work
 	id       string // of the run
 	lease    *lease
 	result   *report.Result
@@ -86,6 +86,10 @@ type run struct {
 // database that breaks its word, or a run that is cut, is a result. When ctx
 // ends, the run is ended in order: it is read back, judged and marked as cut.
 func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
+	if _, err := catalog.WorkloadOf(s.Workload); err != nil {
+		return Outcome{}, err
+	}
+	s.Plan()
 	if err := s.Validate(); err != nil {
 		return Outcome{}, err
 	}
@@ -168,16 +172,19 @@ func (r *run) reach(ctx context.Context) error {
 	}
 	r.store = store
 	r.offerRestart()
-	if observers, _ := store.Observers(); len(observers) == 0 && r.scenario.Workload == bank.Name && r.scenario.Bank.Audits > 0 {
-		r.scenario.Bank.Audits = 0
-		r.options.Progress.Note("this database offers no audits during the run; the check of snapshots is left out")
+	if c, asks := r.scenario.Config.(observed); asks {
+		if observers, _ := store.Observers(); len(observers) == 0 {
+			if note := c.WithoutObservers(); note != "" {
+				r.options.Progress.Note(note)
+			}
+		}
 	}
 	return nil
 }
 
 // own takes the lease on the schema, before anything is changed in it, and tells
 // what an earlier run left there.
-func (r *run) own(ctx context.Context, store work) (found *workload.Leftover, err error) {
+func (r *run) own(ctx context.Context, store definition.Work) (found *workload.Leftover, err error) {
 	if _, err := store.Marker(ctx); err != nil { // what is not ours gets no lease
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"assay/load"
 	"assay/report"
 	"assay/workload"
+	"assay/workload/bank"
 )
 
 func TestARunLeavesItsFolder(t *testing.T) {
@@ -285,7 +286,7 @@ func TestAccountingDoubtsTheTester(t *testing.T) {
 // TestSizeAfterLoading is measured before the first transfer.
 func TestSizeAfterLoading(t *testing.T) {
 	s := small("", 1, 500)
-	s.Bank.Accounts = 10_000
+	s.Config.(*bank.Config).Accounts = 10_000
 	d := carryOut(t, s).Result.Data
 	if d.Loaded == nil || *d.Loaded < 100_000 || *d.Loaded > d.Bytes {
 		t.Errorf("%+v", d)

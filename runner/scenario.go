@@ -7,26 +7,16 @@
 package runner
 
 import (
-	"errors"
-	"fmt"
-	"os"
 	"time"
-
-	"github.com/goccy/go-yaml"
 
 	"assay/catalog"
 	"assay/cluster"
 	"assay/fault"
 	"assay/load"
 	"assay/measure"
+	"assay/report"
 	"assay/workload"
-	"assay/workload/availability"
-	"assay/workload/bank"
-	"assay/workload/bulkupdate"
-	"assay/workload/candles"
-	"assay/workload/churn"
-	"assay/workload/entity"
-	"assay/workload/isolation"
+	"assay/workload/definition"
 )
 
 // Scenario is one run as asked for. It is kept in scenario.yaml, without any
@@ -50,33 +40,42 @@ type Scenario struct {
 	Isolation      string        `yaml:"isolation,omitempty"`
 	ConnectTimeout time.Duration `yaml:"connect_timeout"`
 	Load           load.Plan     `yaml:"load"`
-	Bank           bank.Config   `yaml:"bank,omitempty"`
-	// Transactions is the isolation workload's.
-	Transactions isolation.Config `yaml:"transactions,omitempty"`
-	// Availability is the availability workload's.
-	Availability availability.Config `yaml:"availability,omitempty"`
-	// Entity is the entity workload's.
-	Entity entity.Config `yaml:"entity,omitempty"`
-	// Candles is the candles workload's.
-	Candles candles.Config `yaml:"candles,omitempty"`
-	// BulkUpdate is the bulkupdate workload's.
-	BulkUpdate bulkupdate.Config `yaml:"bulkupdate,omitempty"`
-	// Churn is the churn workload\'s.
-	Churn      churn.Config `yaml:"churn,omitempty"`
-	Thresholds []string     `yaml:"thresholds,omitempty"`
+	// Config is the workload's own part, which copies of the scenario share. In a
+	// file it has the workload's key.
+	Config     definition.Config `yaml:"-"`
+	Thresholds []string          `yaml:"thresholds,omitempty"`
 	// Drop removes the data at the end of the run.
 	Drop bool `yaml:"drop,omitempty"`
 }
 
-// Defaults returns the scenario of a run without flags. The seed is 0 and is
-// to be set.
-func Defaults() Scenario {
-	return Scenario{
-		Workload: bank.Name, ConnectTimeout: 10 * time.Second,
-		Load: load.Defaults(), Bank: bank.Defaults(), Transactions: isolation.Defaults(),
-		Availability: availability.Defaults(), Entity: entity.Defaults(), Candles: candles.Defaults(),
-		BulkUpdate: bulkupdate.Defaults(), Churn: churn.Defaults(),
+// Defaults returns the scenario of a run of a workload without flags. The seed is
+// 0 and is to be set.
+func Defaults(w definition.Workload) Scenario {
+	s := Scenario{Workload: w.Name, ConnectTimeout: 10 * time.Second, Load: load.Defaults(), Config: w.Config()}
+	if w.Load != nil {
+		s.Load = w.Load()
 	}
+	return s
+}
+
+// Plan makes the load what the workload makes of it. What it cannot do of it stays
+// for Validate to refuse.
+func (s *Scenario) Plan() {
+	if p, err := s.Config.Plan(s.Load); err == nil {
+		s.Load = p
+	}
+}
+
+// settings are the workload's own, for the report.
+func (s Scenario) settings() []report.Setting {
+	driver, _ := catalog.DriverFor(s.Database) // none of a database that the run makes
+	return s.Config.Options(driver.Support(s.Workload))
+}
+
+// definition is the scenario's workload; the zero value if there is no such one.
+func (s Scenario) definition() definition.Workload {
+	w, _ := catalog.WorkloadOf(s.Workload)
+	return w
 }
 
 // Validate returns the first thing that cannot be run: a
@@ -84,7 +83,7 @@ func Defaults() Scenario {
 // *cluster.SpecError, *fault.ParseError, *fault.ScheduleError or
 // *measure.ThresholdError.
 func (s Scenario) Validate() error {
-	if err := s.validateWorkload(); err != nil {
+	if _, err := catalog.WorkloadOf(s.Workload); err != nil {
 		return err
 	}
 	if s.ConnectTimeout <= 0 {
@@ -108,7 +107,10 @@ func (s Scenario) Validate() error {
 	if err := s.Load.Validate(); err != nil {
 		return err
 	}
-	if err := s.kind().validate(s); err != nil {
+	if err := s.Config.Validate(); err != nil {
+		return err
+	}
+	if _, err := s.Config.Plan(s.Load); err != nil {
 		return err
 	}
 	_, err := s.thresholds()
@@ -135,17 +137,6 @@ func (s Scenario) validateCluster() error {
 	return fault.CheckSchedule(faults, measuredLength(s.Load))
 }
 
-func (s Scenario) validateWorkload() error {
-	var names []string
-	for _, w := range catalog.Workloads() {
-		if w.Name == s.Workload {
-			return nil
-		}
-		names = append(names, w.Name)
-	}
-	return &workload.OptionError{Option: "workload", Value: s.Workload, Want: fmt.Sprint(names)}
-}
-
 func (s Scenario) thresholds() ([]measure.Threshold, error) {
 	var all []measure.Threshold
 	for _, text := range s.Thresholds {
@@ -156,47 +147,4 @@ func (s Scenario) thresholds() ([]measure.Threshold, error) {
 		all = append(all, t)
 	}
 	return all, nil
-}
-
-// ScenarioError means that a scenario file cannot be used.
-type ScenarioError struct {
-	Path string
-	Err  error
-}
-
-func (e *ScenarioError) Error() string { return fmt.Sprintf("scenario %s: %v", e.Path, e.Err) }
-func (e *ScenarioError) Unwrap() error { return e.Err }
-
-// ReadScenario reads a scenario file. Fields that it does not name keep their
-// defaults; fields that do not exist, and values that cannot be run, give a
-// *ScenarioError.
-func ReadScenario(path string) (Scenario, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return Scenario{}, &ScenarioError{Path: path, Err: err}
-	}
-	s := Defaults()
-	if err := yaml.UnmarshalWithOptions(text, &s, yaml.DisallowUnknownField()); err != nil {
-		return Scenario{}, &ScenarioError{Path: path, Err: errors.New(yaml.FormatError(err, false, false))}
-	}
-	if err := s.Validate(); err != nil {
-		return Scenario{}, &ScenarioError{Path: path, Err: err}
-	}
-	return s, nil
-}
-
-func writeScenario(path string, s Scenario) error {
-	if s.Database != "" { // empty means an SQLite file in the run's folder
-		s.Database = workload.Redact(s.Database)
-	}
-	for name, other := range kinds() { // another workload's part means nothing
-		if name != s.Workload {
-			other.strip(&s)
-		}
-	}
-	text, err := yaml.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("runner: scenario: %w", err)
-	}
-	return writeFile(path, append([]byte("# assay run "+s.Workload+" --scenario THIS_FILE does this run again.\n"), text...))
 }

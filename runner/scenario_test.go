@@ -15,6 +15,7 @@ import (
 	"assay/load"
 	"assay/measure"
 	"assay/workload"
+	"assay/workload/bank"
 )
 
 func kept(t *testing.T, s Scenario) (path string) {
@@ -27,17 +28,17 @@ func kept(t *testing.T, s Scenario) (path string) {
 }
 
 func TestScenarioRoundTrip(t *testing.T) {
-	everything := Defaults()
+	everything := Defaults(bank.Definition())
 	everything.Database, everything.Isolation, everything.ConnectTimeout = "sqlite:a file.db?journal=delete", "serializable", 1500*time.Millisecond
 	everything.Load = load.Plan{
 		Clients: 17, Rate: 0.25, Arrivals: load.Uniform, Warmup: 3 * time.Second, Duration: 90 * time.Minute, Ops: 12,
 		Ramp: 2.5, Timeout: 250 * time.Microsecond, Retry: load.RetryIdempotent, MaxAttempts: 3, Seed: 1<<64 - 1,
 	}
 	everything.Thresholds, everything.Drop = []string{"p99 < 20ms", "throughput >= 500", "failed < 1%"}, true
-	everything.Bank.Keys, everything.Bank.Payroll, everything.Bank.Accounts, everything.Bank.Loaders = "zipf:0.99", 0, 77, 2
-	onServers := Defaults()
+	everything.Config = &bank.Config{Keys: "zipf:0.99", Accounts: 77, Loaders: 2, Audits: 10}
+	onServers := Defaults(bank.Definition())
 	onServers.Cluster = "mongodb:3"
-	for name, want := range map[string]Scenario{"everything": everything, "the defaults": Defaults(), "servers of its own": onServers} {
+	for name, want := range map[string]Scenario{"everything": everything, "the defaults": Defaults(bank.Definition()), "servers of its own": onServers} {
 		got, err := ReadScenario(kept(t, want))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -76,7 +77,7 @@ func TestNoPasswordIsKept(t *testing.T) {
 		"postgres://u:hunter2@localhost/db", "postgres://localhost/db?password=hunter2", "mongodb://u:hun/ter2@localhost/",
 		"mongodb://u:hunter2@a:1,b:2/?replicaSet=rs0",
 	} {
-		s := Defaults()
+		s := Defaults(bank.Definition())
 		s.Database = address
 		path := kept(t, s)
 		if text := string(read(t, path)); strings.Contains(text, "ter2") {
@@ -127,7 +128,7 @@ func TestWhatAScenarioDoesNotNameIsTheDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := ReadScenario(path)
-	want := Defaults()
+	want := Defaults(bank.Definition())
 	want.Load.Clients = 9
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %+v, want %+v", err, got, want)
@@ -153,11 +154,11 @@ func TestValidate(t *testing.T) {
 		"an unknown scheme":  {func(s *Scenario) { s.Database = "oracle://x" }, &scheme},
 		"no scheme":          {func(s *Scenario) { s.Database = "localhost" }, &scheme},
 		"no clients":         {func(s *Scenario) { s.Load.Clients = 0 }, &plan},
-		"too few accounts":   {func(s *Scenario) { s.Bank.Accounts = 1 }, &option},
+		"too few accounts":   {func(s *Scenario) { s.Config.(*bank.Config).Accounts = 1 }, &option},
 		"a threshold":        {func(s *Scenario) { s.Thresholds = []string{"p99 < 5ms", "p98 < 5ms"} }, &threshold},
 	}
 	for name, test := range tests {
-		s := Defaults()
+		s := Defaults(bank.Definition())
 		test.spoil(&s)
 		if err := s.Validate(); err == nil || !errors.As(err, test.want) {
 			t.Errorf("%s: got %v", name, err)
@@ -166,7 +167,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: the run said %v", name, err)
 		}
 	}
-	if err := Defaults().Validate(); err != nil {
+	if err := Defaults(bank.Definition()).Validate(); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
 	if _, err := os.Stat("never made"); !errors.Is(err, os.ErrNotExist) {

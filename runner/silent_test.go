@@ -17,6 +17,7 @@ import (
 	"assay/serve"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/definition"
 	"assay/workload/entity"
 )
 
@@ -127,20 +128,20 @@ func goneDuring(t *testing.T, c *cluster.Cluster, a absence, s Scenario, stage s
 }
 
 // calls are what a run asks of its database outside of the work, by name.
-func calls(s Scenario) map[string]func(ctx context.Context, w work, folder string) error {
-	return map[string]func(context.Context, work, string) error{
-		"describing": func(ctx context.Context, w work, _ string) error { _, err := w.Describe(ctx); return err },
-		"finding":    func(ctx context.Context, w work, _ string) error { _, err := w.Find(ctx); return err },
-		"settling":   func(ctx context.Context, w work, _ string) error { return w.Settle(ctx) },
-		"reading": func(ctx context.Context, w work, folder string) error {
+func calls(s Scenario) map[string]func(ctx context.Context, w definition.Work, folder string) error {
+	return map[string]func(context.Context, definition.Work, string) error{
+		"describing": func(ctx context.Context, w definition.Work, _ string) error { _, err := w.Describe(ctx); return err },
+		"finding":    func(ctx context.Context, w definition.Work, _ string) error { _, err := w.Find(ctx); return err },
+		"settling":   func(ctx context.Context, w definition.Work, _ string) error { return w.Settle(ctx) },
+		"reading": func(ctx context.Context, w definition.Work, folder string) error {
 			return w.Save(ctx, folder, func(int64) {})
 		},
-		"sizing":   func(ctx context.Context, w work, _ string) error { _, err := w.Size(ctx); return err },
-		"dropping": func(ctx context.Context, w work, _ string) error { return w.Drop(ctx) },
-		"making": func(ctx context.Context, w work, _ string) error {
+		"sizing":   func(ctx context.Context, w definition.Work, _ string) error { _, err := w.Size(ctx); return err },
+		"dropping": func(ctx context.Context, w definition.Work, _ string) error { return w.Drop(ctx) },
+		"making": func(ctx context.Context, w definition.Work, _ string) error {
 			return w.Create(ctx, workload.Marker{Run: "x", Workload: s.Workload})
 		},
-		"opening": func(ctx context.Context, w work, _ string) error { _, err := w.Client(ctx, 0); return err },
+		"opening": func(ctx context.Context, w definition.Work, _ string) error { _, err := w.Client(ctx, 0); return err },
 	}
 }
 
@@ -197,7 +198,8 @@ func TestAServiceGoesAway(t *testing.T) {
 		}
 	}()
 	s := small("", 3, 0)
-	s.Workload, s.Entity.Entities, s.ConnectTimeout = entity.Name, 20, 2*time.Second
+	become(&s, entity.Definition())
+	s.Config.(*entity.Config).Entities, s.ConnectTimeout = 20, 2*time.Second
 	proxy := drivertest.NewProxy(t, listener.Addr().String())
 	for _, leave := range []func(){proxy.Freeze, proxy.Cut} {
 		for doing := range calls(s) {

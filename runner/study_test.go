@@ -17,6 +17,8 @@ import (
 	"assay/check"
 	"assay/measure"
 	"assay/report"
+	"assay/workload/bank"
+	"assay/workload/definition"
 )
 
 // diary is a Progress that keeps what it was told.
@@ -44,13 +46,16 @@ func (d *diary) Working(time.Duration, bool, measure.Snapshot) {}
 // small is a scenario that takes a moment: 100 accounts, a number of
 // operations, no warm-up.
 func small(database string, seed, ops uint64) Scenario {
-	s := Defaults()
+	s := Defaults(bank.Definition())
 	s.Database = database
-	s.Bank.Accounts = 100
+	s.Config.(*bank.Config).Accounts = 100
 	s.Load.Seed, s.Load.Ops, s.Load.Warmup = seed, ops, 0
 	s.Load.Timeout = 10 * time.Second
 	return s
 }
+
+// become makes it a scenario of another workload, with the same load.
+func become(s *Scenario, w definition.Workload) { s.Workload, s.Config = w.Name, w.Config() }
 
 func carryOut(t *testing.T, s Scenario) Outcome {
 	t.Helper()

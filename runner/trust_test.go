@@ -167,14 +167,19 @@ func (x *trial) chance() string {
 
 func trustScenario(x *trial, seed, ops uint64) Scenario {
 	s := dry(fmt.Sprintf("mem://?latency=50us&bug=%s:%s", x.bug.Name, x.chance()), seed)
-	s.Workload, s.Load.Ops = x.workload, ops
-	s.Load.Clients, s.Transactions.Keys = 8, 3
-	s.Bank.Audits, s.Transactions.Model = trustAudits, x.bug.Model
+	s.Load.Ops, s.Load.Clients = ops, 8
+	if x.workload == bank.Name {
+		s.Config.(*bank.Config).Audits = trustAudits
+		return s
+	}
+	become(&s, isolation.Definition())
+	c := s.Config.(*isolation.Config)
+	c.Keys, c.Model = 3, x.bug.Model
 	switch {
 	case x.bug.Check == "predicate":
-		s.Transactions.Test = "predicate"
+		c.Test = "predicate"
 	case x.bug.Name == "lost-update": // needs a read before a write of the same key
-		s.Transactions.Test = "register"
+		c.Test = "register"
 	}
 	return s
 }
@@ -246,11 +251,12 @@ func TestTrustTheHonest(t *testing.T) {
 		retries := []load.RetryMode{load.RetryNone, load.RetryFailed, load.RetryIdempotent}
 		for _, workload := range []string{bank.Name, isolation.Name} {
 			s := dry("mem://?latency=50us&timeout=0.02", uint64(seed)+1)
-			s.Workload, s.Load.Ops = workload, 500
-			s.Load.Retry, s.Bank.Audits = retries[seed%3], trustAudits
+			s.Load.Ops = 500
+			s.Load.Retry, s.Config.(*bank.Config).Audits = retries[seed%3], trustAudits
 			want := []string{"total", "accounts", "transfers", "order", "snapshots", "replicas"}
 			if workload == isolation.Name {
-				s.Load.Retry, s.Transactions.Test = retries[seed%2], "all"
+				become(&s, isolation.Definition())
+				s.Load.Retry, s.Config.(*isolation.Config).Test = retries[seed%2], "all"
 				want = []string{"isolation", "durability", "predicate"}
 			}
 			r := trustRun(t, s)

@@ -13,6 +13,7 @@ import (
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
+	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
 )
@@ -32,18 +33,19 @@ func wordy() map[string]Scenario {
 	all := map[string]Scenario{
 		bank.Name: small("", 3, 1500), bulkupdate.Name: bulkUpdates("", 3), candles.Name: smallCandles(""), churn.Name: churning("", 3),
 	}
-	for _, name := range []string{isolation.Name, entity.Name, availability.Name} {
+	of := func(w definition.Workload) Scenario {
 		s := small("", 3, 1500)
-		s.Workload = name
-		all[name] = s
+		become(&s, w)
+		return s
 	}
-	s := all[availability.Name]
-	s.Load = availability.Plan(s.Availability, s.Load)
+	all[isolation.Name], all[entity.Name] = of(isolation.Definition()), of(entity.Definition())
+	s := of(availability.Definition())
+	s.Plan()
 	s.Load.Rate, s.Load.Arrivals = 3000, load.Poisson
 	all[availability.Name] = s
 	for _, test := range []string{"register", "all"} {
-		s = all[isolation.Name]
-		s.Transactions.Test = test
+		s = of(isolation.Definition())
+		s.Config.(*isolation.Config).Test = test
 		all[isolation.Name+" "+test] = s
 	}
 	return all

@@ -98,11 +98,16 @@ func Models() []Model {
 type ModelError struct{ Name string }
 
 func (e *ModelError) Error() string {
+	return fmt.Sprintf("%q is not a consistency model; choose one of %s", e.Name, ModelNames())
+}
+
+// ModelNames are the names of all models, for a message.
+func ModelNames() string {
 	names := make([]string, 0, len(Models()))
 	for _, m := range Models() {
 		names = append(names, string(m))
 	}
-	return fmt.Sprintf("%q is not a consistency model; choose one of %s", e.Name, strings.Join(names, ", "))
+	return strings.Join(names, ", ")
 }
 
 // ParseModel returns the model of that name. It returns a *ModelError for any

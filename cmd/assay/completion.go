@@ -11,9 +11,7 @@ import (
 	"assay/cluster"
 	"assay/fault"
 	"assay/load"
-	"assay/workload"
-	"assay/workload/availability"
-	"assay/workload/bulkupdate"
+	"assay/workload/definition"
 )
 
 // flagValues returns what can be written behind a flag, for flags whose values
@@ -32,21 +30,11 @@ func flagValues(flag string) (values []string, more bool) {
 		return []string{string(load.RetryNone), string(load.RetryFailed), string(load.RetryIdempotent)}, false
 	case "isolation":
 		return []string{"read uncommitted", "read committed", "repeatable read", "snapshot", "serializable"}, false
-	case "policy":
-		return []string{string(availability.PolicyNone), string(availability.PolicyTimeout), string(availability.PolicyRetry), string(availability.PolicyIdempotent)}, false
-	case "read":
-		return []string{workload.ReadPrimary, workload.ReadSecondaryPreferred, workload.ReadNearest}, false
-	case "test":
-		return []string{"append", "register", "predicate", "pairs", "all"}, false
 	case "model":
 		for _, m := range cycle.Models() {
 			values = append(values, string(m))
 		}
 		return values, false
-	case "keys":
-		return []string{"uniform", "zipf:"}, true
-	case "field":
-		return []string{bulkupdate.FieldOff, bulkupdate.FieldAlternate, bulkupdate.FieldRandom}, false
 	case "threshold":
 		return []string{"p50<", "p95<", "p99<", "p99.9<", "max<", "mean<", "throughput>=", "worst.p99<"}, true
 	}
@@ -57,7 +45,10 @@ func flagValues(flag string) (values []string, more bool) {
 func completeValues(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		values, more := flagValues(f.Name)
-		if f.Value.Type() == "int" || len(values) == 0 { // --keys of workload isolation is a number
+		if own := ownFlag(cmd.Name(), f.Name); len(own.Values) > 0 {
+			values, more = own.Values, own.Open
+		}
+		if len(values) == 0 {
 			return
 		}
 		directive := cobra.ShellCompDirectiveNoFileComp
@@ -70,6 +61,17 @@ func completeValues(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		completeValues(c)
 	}
+}
+
+// ownFlag is the flag of this name of a workload's own; the zero Flag if there is
+// none.
+func ownFlag(workload, name string) definition.Flag {
+	w, err := catalog.WorkloadOf(workload)
+	if err != nil {
+		return definition.Flag{}
+	}
+	f, _ := definition.Lookup(w.Config(), name)
+	return f
 }
 
 // clusterSpecs are all clusters that can be started.

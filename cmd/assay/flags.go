@@ -13,7 +13,7 @@ import (
 	"assay/load"
 	"assay/runner"
 	"assay/workload"
-	"assay/workload/availability"
+	"assay/workload/definition"
 )
 
 // perSecond is a flag value such as "100" or "100/s".
@@ -39,18 +39,12 @@ func (p perSecond) Type() string { return "per-second" }
 
 // runFlags are the flags that every workload shares.
 type runFlags struct {
+	workload     definition.Workload
 	scenario     runner.Scenario
 	scenarioFile string
 	db           string
 	out, servers string
 	json, quiet  bool
-}
-
-// newRunFlags returns the flags of a workload with their defaults.
-func newRunFlags(workload string) *runFlags {
-	f := &runFlags{scenario: runner.Defaults()}
-	f.scenario.Workload = workload
-	return f
 }
 
 // serversUsage says where server programs come from.
@@ -83,7 +77,25 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&s.Drop, "drop", s.Drop, "drop assay's own data from the database at the end")
 	flags.BoolVar(&f.json, "json", false, "print result.json on standard output instead of the summary")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
-	f.addWorkload(cmd)
+	for _, own := range s.Config.Flags() {
+		addFlag(flags, own)
+	}
+}
+
+// addFlag adds a flag of the workload's own.
+func addFlag(flags *pflag.FlagSet, f definition.Flag) {
+	switch v := f.Value.(type) {
+	case *string:
+		flags.StringVar(v, f.Name, *v, f.Usage)
+	case *int:
+		flags.IntVar(v, f.Name, *v, f.Usage)
+	case *int64:
+		flags.Int64Var(v, f.Name, *v, f.Usage)
+	case *float64:
+		flags.Float64Var(v, f.Name, *v, f.Usage)
+	case *bool:
+		flags.BoolVar(v, f.Name, *v, f.Usage)
+	}
 }
 
 // resolve turns the flags into the scenario. With --scenario, the file's values
@@ -108,9 +120,7 @@ func (f *runFlags) finish(cmd *cobra.Command, s runner.Scenario) (runner.Scenari
 	if s.Load.Rate > 0 && s.Load.Arrivals == load.Closed {
 		s.Load.Arrivals = load.Poisson
 	}
-	if s.Workload == availability.Name {
-		s.Load = availability.Plan(s.Availability, s.Load)
-	}
+	s.Plan()
 	if cmd.Flags().Changed("ops") && cmd.Flags().Changed("duration") {
 		return s, usageError{errors.New("--ops and --duration exclude each other: both say how much is measured")}
 	}
@@ -139,10 +149,10 @@ func (f *runFlags) fromFile(cmd *cobra.Command) (runner.Scenario, error) {
 	if err != nil {
 		return runner.Scenario{}, err
 	}
-	if base.Workload != f.scenario.Workload {
+	if base.Workload != f.workload.Name {
 		return runner.Scenario{}, usageError{fmt.Errorf("scenario %s is of workload %s; write assay run %s", f.scenarioFile, base.Workload, base.Workload)}
 	}
-	again := &runFlags{scenario: base}
+	again := &runFlags{workload: f.workload, scenario: base}
 	twin := &cobra.Command{Use: cmd.Use}
 	again.add(twin)
 	var failed error

@@ -10,7 +10,7 @@ import (
 	"assay/catalog"
 	"assay/report"
 	"assay/runner"
-	"assay/workload/bank"
+	"assay/workload/definition"
 )
 
 func newRun(version string) *cobra.Command {
@@ -34,55 +34,32 @@ assay is started in; the scenario.yaml that a run leaves holds the whole path.`,
 			return unknownWord(cmd, args[0], "there is no workload", "one of: "+known)
 		},
 	}
-	cmd.AddCommand(newRunBank(version), newRunIsolation(version), newRunAvailability(version), newRunEntity(version), newRunCandles(version), newRunBulkUpdate(version), newRunChurn(version))
+	for _, w := range catalog.Workloads() {
+		cmd.AddCommand(newRunOf(version, w))
+	}
 	return cmd
 }
 
-func newRunBank(version string) *cobra.Command {
-	f := newRunFlags(bank.Name)
+// newRunOf is the command that runs one workload.
+func newRunOf(version string, w definition.Workload) *cobra.Command {
+	f := &runFlags{workload: w, scenario: runner.Defaults(w)}
 	cmd := &cobra.Command{
-		Use:   bank.Name,
-		Short: "Money transfers between accounts, checked to the last one",
-		Long: `Money transfers between accounts.
-
-Loads accounts with opening balances, moves money between them from many
-clients, reads everything back and checks: the total, each account against the
-journal, and each single transfer against what the database had answered.`,
-		Example: `  assay run bank
-  assay run bank --db postgres://user@localhost/test --clients 16 --duration 1m
-  assay run bank --db 'mongodb://localhost/?replicaSet=rs0' --rate 200 --threshold 'p99<100ms'`,
-	}
-	return f.complete(cmd, version, useless{}, nil)
-}
-
-// useless are flags that a workload cannot use, and why it cannot.
-type useless struct {
-	flags []string
-	why   string
-}
-
-// complete has the command refuse the flags that are of no use to its workload
-// and run the scenario of the others. plan, if it is not nil, says what the
-// workload makes of it.
-func (f *runFlags) complete(cmd *cobra.Command, version string, no useless, plan func(*runner.Scenario)) *cobra.Command {
-	cmd.Args = cobra.NoArgs
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		for _, name := range no.flags {
-			if cmd.Flags().Changed(name) {
-				return usageError{fmt.Errorf("--%s %s", name, no.why)}
+		Use: w.Name, Short: w.Short, Long: w.Long, Example: w.Example, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range w.Unused {
+				if cmd.Flags().Changed(name) {
+					return usageError{fmt.Errorf("--%s %s", name, w.WhyUnused)}
+				}
 			}
-		}
-		s, err := f.resolve(cmd)
-		if err != nil {
-			return err
-		}
-		if plan != nil {
-			plan(&s)
-		}
-		return runScenario(cmd, version, s, f)
+			s, err := f.resolve(cmd)
+			if err != nil {
+				return err
+			}
+			return runScenario(cmd, version, s, f)
+		},
 	}
 	f.add(cmd)
-	for _, name := range no.flags {
+	for _, name := range w.Unused {
 		_ = cmd.Flags().MarkHidden(name) // refused above, with the reason; each is there
 	}
 	return cmd

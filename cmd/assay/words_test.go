@@ -50,7 +50,7 @@ func TestHelpListsWhatCanBeUsed(t *testing.T) {
 	t.Parallel()
 	for workload, refused := range map[string][]string{
 		"churn":        {"rate", "arrivals", "duration", "ops", "warmup", "ramp"},
-		"candles":      notOfRounds[:],
+		"candles":      {"rate", "arrivals", "duration", "ops", "warmup", "ramp", "retry", "max-attempts"},
 		"bulkupdate":   {"clients", "rate", "arrivals", "duration", "ops", "warmup", "ramp"},
 		"availability": {"retry", "max-attempts"},
 	} {

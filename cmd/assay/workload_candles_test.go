@@ -10,8 +10,8 @@ import (
 // TestFlagsOfRounds: what means nothing in a run of rounds is refused, with the
 // flag's name.
 func TestFlagsOfRounds(t *testing.T) {
-	for _, name := range notOfRounds {
-		cmd := newRunCandles("test")
+	for _, name := range candles.Definition().Unused {
+		cmd := newRunOf("test", candles.Definition())
 		flag := cmd.Flags().Lookup(name)
 		if flag == nil {
 			t.Errorf("there is no flag --%s", name)
@@ -26,7 +26,7 @@ func TestFlagsOfRounds(t *testing.T) {
 
 // TestCandleDefaults are those of the published experiment.
 func TestCandleDefaults(t *testing.T) {
-	cmd := newRunCandles("test")
+	cmd := newRunOf("test", candles.Definition())
 	for name, want := range map[string]string{"candles": "1400000", "tickers": "200", "queries": "10000", "intervals": "10", "clients": "1", "cold": "false"} {
 		if flag := cmd.Flags().Lookup(name); flag == nil || flag.DefValue != want {
 			t.Errorf("--%s: %+v, want %s", name, flag, want)

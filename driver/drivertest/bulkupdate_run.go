@@ -32,7 +32,7 @@ func (run BulkUpdateRun) Judge(ctx context.Context, t testing.TB, store bulkupda
 	}
 	e := bulkupdate.Evidence{Promise: w.Promise()}
 	folder, recorded := carryOut(ctx, t, "bulkupdate", w, func(writer *history.Writer) error { return run.work(ctx, w, writer) })
-	e.History, e.State, e.Waits = recorded, filepath.Join(folder, bulkupdate.FileState), filepath.Join(folder, bulkupdate.FileWaits)
+	e.History, e.State = recorded, filepath.Join(folder, bulkupdate.FileState)
 	judged, err := bulkupdate.Judge(run.Config, run.Seed, e)
 	if err != nil {
 		t.Fatalf("Judge: %v", err)

@@ -1,8 +1,15 @@
 package availability
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strconv"
 
+	"assay/check"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -13,4 +20,106 @@ const Name = "availability"
 // By is the support of the workload by a driver's function.
 func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
 	return definition.By(Name, open)
+}
+
+// Definition is the workload.
+func Definition() definition.Workload {
+	return definition.Workload{
+		Name: Name, Key: "availability",
+		Summary: "inserts and reads at a set rate under a client policy, while nodes fail; hangs, outages and losses are told",
+		Short:   "Inserts and reads at a set rate while nodes fail; hangs, outages and losses are told",
+		Long: `Inserts and reads at a set rate under a client's policy, while nodes fail.
+
+Writers insert rows, readers read back what was acknowledged. The policy is what
+the application does: none (no time limit), timeout, retry (repeat whatever did
+not succeed) or idempotent (repeat it under an id made by the client, and take a
+duplicate for success). Told are the longest call, how long writes and reads
+were away at each fault, acknowledged writes that are lost, rows that are there
+twice, and reads that came too late.`,
+		Example: `  assay run availability --cluster mongodb:3 --fault 'kill primary at 10s'
+  assay run availability --cluster mongodb:3 --policy none --fault 'isolate primary at 10s for 30s'
+  assay run availability --cluster postgres:3 --policy idempotent --read secondary-preferred \
+    --fault 'pause primary at 10s for 20s'`,
+		Config: func() definition.Config { c := Defaults(); return &c },
+		Load:   LoadDefaults,
+		Unused: []string{"retry", "max-attempts"}, WhyUnused: "is decided by --policy in this workload",
+		State:    FileState,
+		Measures: func(kind uint8) bool { return kind == KindInsert },
+		// Its figures are single times at few operations a second, not percentiles of
+		// a steady state.
+		Limit: func(l *measure.Limits) { l.MinCommitted, l.NoSteadyState = 10, true },
+	}
+}
+
+// Flags implements definition.Config.
+func (c *Config) Flags() []definition.Flag {
+	var policies []string
+	for _, p := range Policies() {
+		policies = append(policies, string(p))
+	}
+	return []definition.Flag{
+		{Name: "policy", Value: (*string)(&c.Policy), Usage: "what the client does about calls that fail or hang: none, timeout, retry or idempotent", Values: policies},
+		{Name: "read", Value: &c.Read, Usage: "which member answers reads: primary, secondary-preferred or nearest",
+			Values: []string{workload.ReadPrimary, workload.ReadSecondaryPreferred, workload.ReadNearest}},
+		{Name: "readers", Value: &c.Readers, Usage: "how many clients read beside the writers"},
+		{Name: "read-rate", Value: &c.ReadRate, Usage: "reads a second over all readers; 0 for none"},
+	}
+}
+
+// Plan implements definition.Config.
+func (c *Config) Plan(p load.Plan) (load.Plan, error) { return Plan(*c, p), nil }
+
+// ReadFrom implements definition.ReadFrom.
+func (c *Config) ReadFrom() string { return c.Read }
+
+// Options implements definition.Config.
+func (c *Config) Options(definition.Support) []report.Setting {
+	return []report.Setting{
+		{Name: "policy", Value: string(c.Policy)},
+		{Name: "read", Value: cmp.Or(c.Read, workload.ReadPrimary)},
+		{Name: "readers", Value: strconv.Itoa(c.Readers)},
+		{Name: "reads", Value: strconv.FormatFloat(c.ReadRate, 'g', -1, 64) + "/s"},
+	}
+}
+
+// Open implements definition.Config.
+func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
+	return NewWork(store.(Store), *c, seed)
+}
+
+// Judge implements definition.Config.
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	j, err := Judge(*c, seed, Evidence(e))
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	return definition.Judgement{
+		Results: j.Results, Availability: c.section(j.Figures), Notes: notes(e, j.Figures), Counts: j.Figures.Writes,
+	}, nil
+}
+
+func (c *Config) section(f Figures) *report.Availability {
+	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
+	return &report.Availability{
+		Policy: string(c.Policy), Read: cmp.Or(c.Read, workload.ReadPrimary),
+		Writes: f.Writes, Reads: f.Reads, Rows: f.Rows,
+		Lost: f.Lost, Duplicates: f.Duplicates, Surplus: f.Surplus, UnknownDone: f.UnknownDone, FailedDone: f.FailedDone,
+		Stale: f.Stale, StaleBy: ms(f.StaleBy), HungWrites: f.HungWrites, HungReads: f.HungReads,
+		LongestWrite: ms(f.LongestWrite), LongestRead: ms(f.LongestRead),
+		WriteOutage: ms(f.WriteOutage.Length()), ReadOutage: ms(f.ReadOutage.Length()),
+	}
+}
+
+func notes(e definition.Evidence, f Figures) (all []string) {
+	if f.Writes.Unknown > 0 {
+		all = append(all, e.UnknownNote(check.Counted(f.Writes.Unknown, "insert", "inserts")+" that ended unknown", f.Writes.Unknown, f.UnknownDone))
+	}
+	if f.Duplicates > 0 {
+		all = append(all, fmt.Sprintf("%s left more than one row (%s too many): the client repeated what it took for failed; "+
+			"with --policy idempotent it would not", check.Counted(f.Duplicates, "operation", "operations"), check.Counted(f.Surplus, "row", "rows")))
+	}
+	if hung := f.HungWrites + f.HungReads; hung > 0 {
+		all = append(all, check.Counted(hung, "call", "calls")+" without a time limit hung until the run ended")
+	}
+	return all
 }

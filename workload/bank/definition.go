@@ -2,7 +2,11 @@ package bank
 
 import (
 	"context"
+	"strconv"
 
+	"assay/check"
+	"assay/load"
+	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -13,4 +17,83 @@ const Name = "bank"
 // By is the support of the workload by a driver's function.
 func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
 	return definition.By(Name, open)
+}
+
+// Definition is the workload.
+func Definition() definition.Workload {
+	return definition.Workload{
+		Name: Name, Key: "bank",
+		Summary: "money transfers between accounts; the ledger is checked to the last transfer",
+		Short:   "Money transfers between accounts, checked to the last one",
+		Long: `Money transfers between accounts.
+
+Loads accounts with opening balances, moves money between them from many
+clients, reads everything back and checks: the total, each account against the
+journal, and each single transfer against what the database had answered.`,
+		Example: `  assay run bank
+  assay run bank --db postgres://user@localhost/test --clients 16 --duration 1m
+  assay run bank --db 'mongodb://localhost/?replicaSet=rs0' --rate 200 --threshold 'p99<100ms'`,
+		Config:     func() definition.Config { c := Defaults(); return &c },
+		State:      FileState,
+		Measures:   func(kind uint8) bool { return kind == KindTransfer },
+		SizeLoaded: true,
+	}
+}
+
+// Flags implements definition.Config.
+func (c *Config) Flags() []definition.Flag {
+	return []definition.Flag{
+		{Name: "accounts", Value: &c.Accounts, Usage: "how many accounts, 2 to 100000000"},
+		{Name: "keys", Value: &c.Keys, Usage: "how accounts are chosen: uniform or zipf:THETA, such as zipf:0.99", Values: []string{"uniform", "zipf:"}, Open: true},
+		{Name: "payroll", Value: &c.Payroll, Usage: "share of transfers out of the few corporate accounts, 0 to 1"},
+		{Name: "audits", Value: &c.Audits, Usage: "how many times a second accounts are read in one transaction meanwhile; 0 for none"},
+		{Name: "loaders", Value: &c.Loaders, Usage: "batches of accounts that are loaded at the same time"},
+	}
+}
+
+// Plan implements definition.Config.
+func (c *Config) Plan(p load.Plan) (load.Plan, error) {
+	if p.Retry == load.RetryBlind { // a transfer has one id, whatever its attempt
+		return p, &load.PlanError{Option: "--retry", Value: string(p.Retry), Want: "none, failed or idempotent"}
+	}
+	return p, nil
+}
+
+// Options implements definition.Config.
+func (c *Config) Options(definition.Support) []report.Setting {
+	return []report.Setting{
+		{Name: "accounts", Value: strconv.FormatInt(c.Accounts, 10)},
+		{Name: "keys", Value: c.Keys},
+		{Name: "payroll", Value: strconv.FormatFloat(c.Payroll, 'g', -1, 64)},
+		{Name: "audits", Value: strconv.FormatFloat(c.Audits, 'g', -1, 64) + "/s"},
+	}
+}
+
+// Open implements definition.Config.
+func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
+	return NewWork(store.(Store), *c, seed, clients)
+}
+
+// WithoutObservers leaves the audits out where the database offers none, and says
+// so.
+func (c *Config) WithoutObservers() (note string) {
+	if c.Audits == 0 {
+		return ""
+	}
+	c.Audits = 0
+	return "this database offers no audits during the run; the check of snapshots is left out"
+}
+
+// Judge implements definition.Config.
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	j, err := Judge(*c, seed, e)
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	t := j.Tally
+	out := definition.Judgement{Results: j.Results, Counts: t.Counts, Emptied: t.Rows == 0 && t.Accounts > 0}
+	if t.Unknown > 0 {
+		out.Notes = append(out.Notes, e.UnknownNote(check.Counted(t.Unknown, "unknown transfer", "unknown transfers"), t.Unknown, t.UnknownApplied))
+	}
+	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"assay/check"
 	"assay/check/ledger"
 	"assay/history"
+	"assay/workload/definition"
 )
 
 // Judgement is what the books of one run say.
@@ -16,15 +17,8 @@ type Judgement struct {
 	Tally ledger.Tally
 }
 
-// Evidence names the files that a run is judged by, and what is known to be
-// wrong with them.
-type Evidence struct {
-	// History and State are paths; State is what Save wrote.
-	History, State string
-	// InFlight, if not empty, says why transfers may have been in flight when
-	// the state was read.
-	InFlight string
-}
+// Evidence names the files that a run is judged by.
+type Evidence = definition.Evidence
 
 // Judge judges a run by its files alone, so that it can be done again at any
 // time. A missing or cut state gives verdicts of unknown; files that are

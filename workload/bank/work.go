@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"assay/load"
+	"assay/workload/definition"
 )
 
 // FileState is the name of the saved state in a run's folder.
@@ -14,6 +15,7 @@ const FileState = "state.bin"
 // by phase.
 type Work struct {
 	Store
+	definition.NoPromise
 	config    Config
 	transfers *Transfers
 	recent    *recent
@@ -56,10 +58,6 @@ func (w *Work) Observers() (clients []load.Client, perSecond float64) {
 		store: store, transfers: w.transfers, recent: w.recent, states: make([]State, MaxAudited),
 	}}, w.config.Audits
 }
-
-// Promise implements what a run asks of every workload: the ledger is judged
-// by its own rules, whatever the database promises.
-func (w *Work) Promise() string { return "" }
 
 // Save reads the database back into the run's folder.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {

@@ -52,19 +52,6 @@ func Defaults() Config {
 	return Config{Users: 200, Documents: 500, Workers: "1,4,8", Field: FieldOff, Loaders: 4}
 }
 
-// Plan returns the load of a run: all that says how many clients do how much is
-// left to the rounds.
-func Plan(c Config, p load.Plan) load.Plan {
-	p.Warmup, p.Ramp, p.Rate, p.Arrivals = 0, 0, 0, load.Closed
-	if workers, err := c.workers(); err == nil && c.Users > 0 {
-		p.Clients, p.Ops, p.Duration = 1, uint64(c.Users)*uint64(len(workers)), 0
-		for _, n := range workers {
-			p.Clients = max(p.Clients, n)
-		}
-	}
-	return p
-}
-
 // Validate returns a *workload.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
@@ -118,12 +105,4 @@ func (c Config) workers() ([]int, error) {
 // roundName is the name of the round of so many workers.
 func roundName(workers int) string {
 	return check.Counted(workers, "worker", "workers")
-}
-
-// CheckPlan returns a *load.PlanError for a plan that no round can be worked
-// by: one that could hold up its end for ever.
-func CheckPlan(p load.Plan) error {
-	p = Plan(Config{}, p)
-	p.Ops = 1
-	return p.Validate()
 }

@@ -3,10 +3,13 @@ package bulkupdate
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 
 	"assay/check"
 	"assay/history"
+	"assay/report"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // The checks of this workload, as in a result.
@@ -22,28 +25,15 @@ const (
 	CheckCounts = "counts"
 )
 
-// Evidence names the files that a run is judged by, and what is known beside
-// them.
-type Evidence struct {
-	// History, State and Waits are paths; State and Waits are what a Work has
-	// saved.
-	History, State, Waits string
-	// Promise is what Work.Promise said.
-	Promise string
-	// InFlight, if not empty, says why updates may have been in flight when the
-	// state was read, or why it may not be all.
-	InFlight string
-}
-
-// Fact is one figure of a round, in words.
-type Fact struct{ Name, Value string }
+// Evidence names the files that a run is judged by.
+type Evidence = definition.Evidence
 
 // Judgement is what the files of one run say.
 type Judgement struct {
 	// Results are those of CheckDocuments and CheckCounts.
 	Results []check.Result
 	// Facts are what the server said of its locks, by the names of the rounds.
-	Facts map[string][]Fact
+	Facts map[string][]report.Setting
 	// Problem says why facts are missing; empty if none are.
 	Problem string
 	// Outcomes are operations by what they ended as.
@@ -67,7 +57,7 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 	j := &judge{
 		config: config, documents: NewDocuments(config, seed), evidence: e, books: b,
 		state: check.Result{Name: CheckDocuments}, counts: check.Result{Name: CheckCounts},
-		out: Judgement{Facts: map[string][]Fact{}},
+		out: Judgement{Facts: map[string][]report.Setting{}},
 	}
 	for _, step := range []func() error{j.readHistory, j.readState, j.readWaits} {
 		if err := step(); err != nil {
@@ -187,7 +177,7 @@ func of(kind string, d stored, what string) check.Evidence {
 
 // readWaits takes what the server said of its locks.
 func (j *judge) readWaits() error {
-	rounds, err := readWaits(j.evidence.Waits)
+	rounds, err := readWaits(filepath.Join(filepath.Dir(j.evidence.State), FileWaits))
 	if err != nil {
 		return err
 	}
@@ -196,7 +186,7 @@ func (j *judge) readWaits() error {
 			j.out.Problem = r.Problem
 		}
 		for _, f := range r.Waits {
-			j.out.Facts[r.Round] = append(j.out.Facts[r.Round], Fact{f.Name, f.text(r.Workers, r.Seconds)})
+			j.out.Facts[r.Round] = append(j.out.Facts[r.Round], report.Setting{Name: f.Name, Value: f.text(r.Workers, r.Seconds)})
 		}
 	}
 	return nil

@@ -111,8 +111,7 @@ func (r *reader) Read(_ context.Context, document func(Document) error) error {
 func (s *story) judge(t *testing.T) (Judgement, error) {
 	t.Helper()
 	folder := t.TempDir()
-	e := Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState),
-		Waits: filepath.Join(folder, FileWaits), Promise: s.promise, InFlight: s.inFlight}
+	e := Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState), Promise: s.promise, InFlight: s.inFlight}
 	w, err := history.Create(e.History, history.Header{Run: "told"})
 	for client := range 3 {
 		err = errors.Join(err, w.Reserve(history.Reservation{Client: client, UpTo: 100}))

@@ -2,13 +2,13 @@ package bulkupdate
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"sync/atomic"
 
 	"assay/history"
 	"assay/load"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // FileState and FileWaits are the names of the saved documents and of what the
@@ -31,6 +31,7 @@ const PromiseAtomic = "atomic updates"
 // by phase.
 type Work struct {
 	Store
+	definition.InRounds
 	config  Config
 	seed    uint64
 	workers []int
@@ -57,14 +58,6 @@ func (w *Work) Rows() int64 { return NewDocuments(w.config, w.seed).Len() }
 func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	return Open(ctx, w.Store, w.config, w.seed, loaded)
 }
-
-// Client is not how this workload works; see Rounds.
-func (w *Work) Client(context.Context, int) (load.Client, error) {
-	return nil, errors.New("bulkupdate: the workload is worked in rounds")
-}
-
-// Observers are none.
-func (w *Work) Observers() (clients []load.Client, perSecond float64) { return nil, 0 }
 
 // Promise is PromiseAtomic, or empty.
 func (w *Work) Promise() string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"assay/load"
 	"assay/workload"
 )
 
@@ -129,14 +130,14 @@ func TestConfigIsValidated(t *testing.T) {
 		}
 	}
 	p := LoadDefaults()
-	if err := errors.Join(CheckPlan(p), p.Validate()); err != nil {
+	if err := errors.Join(refused(p), p.Validate()); err != nil {
 		t.Error(err)
 	}
-	if p.Rate = 5; CheckPlan(p) == nil {
+	if p.Rate = 5; refused(p) == nil {
 		t.Error("a rate is taken")
 	}
 	p.Rate, p.Retry = 0, "failed"
-	if CheckPlan(p) == nil {
+	if refused(p) == nil {
 		t.Error("repetitions are taken")
 	}
 }
@@ -149,4 +150,11 @@ func TestFindEngine(t *testing.T) {
 			t.Errorf("%q: %q, %v", given, got, err)
 		}
 	}
+}
+
+// refused is why the workload cannot do a plan.
+func refused(p load.Plan) error {
+	c := Defaults()
+	_, err := c.Plan(p)
+	return err
 }

@@ -85,18 +85,6 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// CheckPlan refuses what has no meaning in a run that is worked in rounds of
-// known length: a rate, repetitions.
-func CheckPlan(p load.Plan) error {
-	if p.Rate > 0 {
-		return &workload.OptionError{Option: "--rate", Value: strconv.FormatFloat(p.Rate, 'g', -1, 64), Want: "left out: every round is a closed loop of --clients"}
-	}
-	if p.Retry != load.RetryNone {
-		return &workload.OptionError{Option: "--retry", Value: string(p.Retry), Want: string(load.RetryNone) + ": a batch that is sent again would be written over itself"}
-	}
-	return nil
-}
-
 // batches is how many calls the writing takes.
 func (c Config) batches() int64 { return (c.Candles + int64(c.Batch) - 1) / int64(c.Batch) }
 

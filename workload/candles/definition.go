@@ -1,8 +1,15 @@
 package candles
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strconv"
 
+	"assay/check"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -13,4 +20,128 @@ const Name = "candles"
 // By is the support of the workload by a driver's function.
 func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
 	return definition.By(Name, open)
+}
+
+// Definition is the workload.
+func Definition() definition.Workload {
+	return definition.Workload{
+		Name: Name, Key: "candles",
+		Summary: "a day of trade candles under three more indexes; rate of writing, time of queries, size on disk, every answer checked",
+		Short:   "A day of trade candles: rate of writing, time of queries, size on disk, every answer checked",
+		Long: `A day of trade candles, to compare storage engines and compressors.
+
+Rows of about 280 bytes are written by --loaders clients into a table with three
+more indexes. Then --clients ask, in the same order whatever the database is:
+for the last candles of a ticker (quick), for those of a ticker in an interval,
+for all of a day. Each kind is asked twice, cold (or as the caches are: first)
+and warm. The row count and the checksum of every single answer are held
+against what was written, so that an answer that was cut short is a violation.
+With --cluster ...,memory=256MiB the data need not fit into memory.`,
+		Example: `  assay run candles --candles 100000
+  assay run candles --cluster mongodb:1 --engine zstd --cold
+  assay run candles --cluster mongodb:1,memory=512MiB --engine zlib --candles 5000000 --cold`,
+		Config:    func() definition.Config { c := Defaults(); return &c },
+		Load:      LoadDefaults,
+		Unused:    []string{"rate", "arrivals", "duration", "ops", "warmup", "ramp", "retry", "max-attempts"},
+		WhyUnused: "has no meaning in this workload, whose rounds are closed loops of a known length",
+		State:     FileState,
+		// Rounds of a known number of operations, each faster than the one before as
+		// caches fill.
+		Limit: func(l *measure.Limits) { l.NoSteadyState = true },
+	}
+}
+
+// Flags implements definition.Config.
+func (c *Config) Flags() []definition.Flag {
+	return []definition.Flag{
+		{Name: "candles", Value: &c.Candles, Usage: "how many candles are written, 1 to 100000000"},
+		{Name: "tickers", Value: &c.Tickers, Usage: "of how many tickers, 1 to 10000"},
+		{Name: "days", Value: &c.Days, Usage: "over how many days, 1 to 366"},
+		{Name: "engine", Value: &c.Engine, Usage: "storage engine or compressor, one that the database has; a wrong one names them"},
+		{Name: "loaders", Value: &c.Loaders, Usage: "clients that write at once"},
+		{Name: "batch", Value: &c.Batch, Usage: "candles in one call, 1 to 10000"},
+		{Name: "queries", Value: &c.Queries, Usage: "quick queries, each for the last candles of one ticker; 0 for none"},
+		{Name: "latest", Value: &c.Latest, Usage: "candles that a quick query asks for"},
+		{Name: "intervals", Value: &c.Intervals, Usage: "intervals of time to ask for; 0 for none"},
+		{Name: "repeats", Value: &c.Repeats, Usage: "how many times each interval is asked for, of one ticker each time"},
+		{Name: "cold", Value: &c.Cold, Usage: "empty the caches before the first round of each kind of query: restart the server of a --cluster, and empty the page cache of THE WHOLE MACHINE"},
+	}
+}
+
+// Plan implements definition.Config. It refuses what has no meaning in a run that
+// is worked in rounds of known length: a rate, repetitions.
+func (c *Config) Plan(p load.Plan) (load.Plan, error) {
+	if p.Rate > 0 {
+		return p, &workload.OptionError{Option: "--rate", Value: strconv.FormatFloat(p.Rate, 'g', -1, 64), Want: "left out: every round is a closed loop of --clients"}
+	}
+	if p.Retry != load.RetryNone {
+		return p, &workload.OptionError{Option: "--retry", Value: string(p.Retry), Want: string(load.RetryNone) + ": a batch that is sent again would be written over itself"}
+	}
+	return p, nil
+}
+
+// Options implements definition.Config.
+func (c *Config) Options(definition.Support) []report.Setting {
+	return []report.Setting{
+		{Name: "engine", Value: cmp.Or(c.Engine, "the database's own choice")},
+		{Name: "candles", Value: strconv.FormatInt(c.Candles, 10)},
+		{Name: "tickers", Value: strconv.Itoa(c.Tickers)},
+		{Name: "days", Value: strconv.Itoa(c.Days)},
+		{Name: "loaders", Value: strconv.Itoa(c.Loaders)},
+		{Name: "batch", Value: strconv.Itoa(c.Batch)},
+		{Name: "quick queries", Value: fmt.Sprintf("%d, each of the last %d of a ticker", c.Queries, c.Latest)},
+		{Name: "interval queries", Value: check.Counted(c.Intervals, "interval", "intervals") + ", " + check.Counted(c.Repeats, "time", "times") + " each"},
+	}
+}
+
+// Open implements definition.Config.
+func (c *Config) Open(ctx context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
+	return NewWork(ctx, store.(Store), *c, seed, clients)
+}
+
+// Judge implements definition.Config.
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	j, err := Judge(*c, seed, e)
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	out := definition.Judgement{Results: j.Results, Notes: c.notes(j.Figures), Counts: j.Figures.Outcomes,
+		Facts: map[string][]report.Setting{}, Rates: map[string]float64{}}
+	for name, r := range j.Figures.Rounds {
+		out.Facts[name] = r.facts()
+		if r.Nanos > 0 {
+			out.Rates[name] = float64(r.Rows) * 1e9 / float64(r.Nanos)
+		}
+	}
+	return out, nil
+}
+
+func (r RoundFigures) facts() []report.Setting {
+	facts := []report.Setting{{Name: "rows", Value: strconv.FormatInt(r.Rows, 10)}}
+	if r.Nanos > 0 {
+		facts = append(facts, report.Setting{Name: "rows/s", Value: strconv.FormatFloat(float64(r.Rows)*1e9/float64(r.Nanos), 'f', 0, 64)})
+	}
+	if r.Bytes > 0 {
+		facts = append(facts, report.Setting{Name: "bytes", Value: strconv.FormatInt(r.Bytes, 10)})
+	}
+	if r.Answers > 0 {
+		facts = append(facts, report.Setting{Name: "mean µs", Value: strconv.FormatFloat(float64(r.Busy)/1e3/float64(r.Answers), 'f', 0, 64)})
+	}
+	return facts
+}
+
+func (c *Config) notes(f Figures) (all []string) {
+	if raw := float64(f.RawBytes); raw > 0 && f.Size.Bytes > 0 {
+		note := fmt.Sprintf("%s of %s of bare values (%.0f each) take %s", check.Counted(f.Rows, "candle", "candles"),
+			check.Counted(f.RawBytes, "byte", "bytes"), raw/float64(f.Rows), check.Counted(f.Size.Bytes, "byte", "bytes"))
+		if f.Size.Indexes > 0 {
+			note += fmt.Sprintf(": %s of data (raw / data %.2f) and %s of indexes", check.Count(f.Size.Tables), raw/float64(max(f.Size.Tables, 1)), check.Count(f.Size.Indexes))
+		}
+		all = append(all, note+fmt.Sprintf("; raw / all %.2f", raw/float64(f.Size.Bytes)))
+	}
+	if c.Cold && !f.Cold {
+		all = append(all, "--cold could not be done, so that the first rounds of queries are called first and not cold: it takes the right to write "+
+			"/proc/sys/vm/drop_caches, and a database in this process or one server that --cluster has started")
+	}
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // The checks of this workload, as in a result.
@@ -18,17 +19,8 @@ const (
 	CheckAnswers = "answers"
 )
 
-// Evidence names the files that a run is judged by, and what is known beside
-// them.
-type Evidence struct {
-	// History and State are paths; State is what Save wrote.
-	History, State string
-	// Promise is what Work.Promise said.
-	Promise string
-	// InFlight, if not empty, says why writes may have been in flight when the
-	// state was read, or why it may not be all.
-	InFlight string
-}
+// Evidence names the files that a run is judged by.
+type Evidence = definition.Evidence
 
 // Figures are what is counted beside the verdicts.
 type Figures struct {

@@ -2,7 +2,6 @@ package candles
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"assay/load"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // FileState is the name of what was read back, in a run's folder.
@@ -24,6 +24,8 @@ const settleBound = time.Minute
 // by phase.
 type Work struct {
 	Store
+	definition.NoLoading
+	definition.InRounds
 	config  Config
 	queries queries
 	clients int
@@ -73,17 +75,11 @@ func (w *Work) RestartWith(restart func(ctx context.Context, meanwhile func() er
 	w.restart = restart
 }
 
-// Rows is how many rows Load creates: none, since writing them is a round.
-func (w *Work) Rows() int64 { return 0 }
-
 // Create makes the empty table. There is nothing to load, so it is loaded.
 func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
 	mark.Loaded = true
 	return w.Store.Create(ctx, mark, w.config.Engine)
 }
-
-// Load does nothing.
-func (w *Work) Load(context.Context, func(done, total int64)) error { return nil }
 
 // Describe is the Store's, with the engine.
 func (w *Work) Describe(ctx context.Context) (workload.Product, error) {
@@ -91,14 +87,6 @@ func (w *Work) Describe(ctx context.Context) (workload.Product, error) {
 	w.embedded = product.Embedded
 	return product, err
 }
-
-// Client is not how this workload works; see Rounds.
-func (w *Work) Client(context.Context, int) (load.Client, error) {
-	return nil, errors.New("candles: the workload is worked in rounds")
-}
-
-// Observers are none.
-func (w *Work) Observers() (clients []load.Client, perSecond float64) { return nil, 0 }
 
 // Promise is PromiseEventual or empty; see Eventual.
 func (w *Work) Promise() string {

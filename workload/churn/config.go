@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 
-	"assay/load"
 	"assay/workload"
 )
 
@@ -36,18 +35,6 @@ const (
 func Defaults() Config {
 	return Config{Rows: 20_000, RowBytes: 200, DeleteShare: 0.5, Cycles: 3, Batch: 200, Repair: true}
 }
-
-// Plan returns the load of a run: all that says how much is to be done is left
-// to the rounds.
-func Plan(c Config, p load.Plan) load.Plan {
-	p.Warmup, p.Ramp, p.Rate, p.Arrivals, p.Duration = 0, 0, 0, load.Closed, 0
-	p.Ops = uint64(max(c.tasks()*(2*c.Cycles+1), 1))
-	return p
-}
-
-// CheckPlan returns a *load.PlanError for a plan that no round can be worked
-// by: one that could hold up its end for ever.
-func CheckPlan(p load.Plan) error { return Plan(Defaults(), p).Validate() }
 
 // Validate returns a *workload.OptionError for the first value that cannot be
 // used.

@@ -2,7 +2,11 @@ package churn
 
 import (
 	"context"
+	"strconv"
 
+	"assay/check"
+	"assay/load"
+	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -13,4 +17,77 @@ const Name = "churn"
 // By is the support of the workload by a driver's function.
 func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
 	return definition.By(Name, open)
+}
+
+// Definition is the workload.
+func Definition() definition.Workload {
+	return definition.Workload{
+		Name: Name, Key: "churn",
+		Summary: "rows deleted and filled in again; size on disk over time, and what a repair gives back",
+		Short:   "Rows deleted and filled in again; size on disk over time, and what a repair gives back",
+		Long: `Rows deleted and filled in again, and what they take on disk meanwhile.
+
+The table is filled, a share of its rows is deleted and as many new ones are
+filled in, --cycles times over; then the database's own repair is run, in rounds
+of its own. The size on disk is asked for after each round. In the end exactly
+the rows that should be there must be there, as they were inserted.`,
+		Example: `  assay run churn
+  assay run churn --cluster mongodb:1 --rows 200000 --cycles 5
+  assay run churn --cluster postgres:1 --delete-share 0.9 --timeout 5m`,
+		Config:    func() definition.Config { c := Defaults(); return &c },
+		Unused:    []string{"rate", "arrivals", "duration", "ops", "warmup", "ramp"},
+		WhyUnused: "has no meaning in this workload: --rows and --cycles say how much there is to do",
+		State:     FileState,
+		Limit:     definition.LimitTasks,
+	}
+}
+
+// Flags implements definition.Config.
+func (c *Config) Flags() []definition.Flag {
+	return []definition.Flag{
+		{Name: "rows", Value: &c.Rows, Usage: "how many rows there are when the table is full"},
+		{Name: "row-bytes", Value: &c.RowBytes, Usage: "length of a row's payload"},
+		{Name: "delete-share", Value: &c.DeleteShare, Usage: "share of the rows that each deletion takes, more than 0, at most 1"},
+		{Name: "cycles", Value: &c.Cycles, Usage: "how many times rows are deleted and filled in again"},
+		{Name: "batch", Value: &c.Batch, Usage: "most rows that one statement inserts or deletes"},
+		{Name: "repair", Value: &c.Repair, Usage: "run the database's own repair at the end: vacuum, compact or optimize"},
+	}
+}
+
+// Plan implements definition.Config: all that says how much is to be done is left
+// to the rounds.
+func (c *Config) Plan(p load.Plan) (load.Plan, error) {
+	p.Warmup, p.Ramp, p.Rate, p.Arrivals, p.Duration = 0, 0, 0, load.Closed, 0
+	p.Ops = uint64(max(c.tasks()*(2*c.Cycles+1), 1))
+	return p, p.Validate()
+}
+
+// Options implements definition.Config.
+func (c *Config) Options(definition.Support) []report.Setting {
+	return []report.Setting{
+		{Name: "rows", Value: strconv.FormatInt(c.Rows, 10)},
+		{Name: "row bytes", Value: strconv.Itoa(c.RowBytes)},
+		{Name: "delete share", Value: strconv.FormatFloat(c.DeleteShare, 'g', -1, 64)},
+		{Name: "cycles", Value: strconv.FormatInt(c.Cycles, 10)},
+		{Name: "batch", Value: strconv.FormatInt(c.Batch, 10)},
+		{Name: "repair", Value: strconv.FormatBool(c.Repair)},
+	}
+}
+
+// Open implements definition.Config.
+func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
+	return NewWork(store.(Store), *c, seed, clients)
+}
+
+// Judge implements definition.Config.
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	j, err := Judge(*c, seed, e)
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	out := definition.Judgement{Results: []check.Result{j.Result}, Counts: j.Outcomes, Facts: j.Facts, Sizes: j.Sizes}
+	if j.Problem != "" {
+		out.Notes = append(out.Notes, "the size on disk is not known after every round: "+j.Problem)
+	}
+	return out, nil
 }

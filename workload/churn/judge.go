@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"assay/check"
 	"assay/history"
+	"assay/report"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // The rows after the run are kept in a file of records (history.SaveRecords):
@@ -44,34 +47,16 @@ func Save(ctx context.Context, store Store, path string, read func(rows int64)) 
 // was inserted.
 const CheckRows = "rows"
 
-// Evidence names the files that a run is judged by, and what is known beside
-// them.
-type Evidence struct {
-	// History, State and Sizes are paths; State and Sizes are what a Work has
-	// saved.
-	History, State, Sizes string
-	// InFlight, if not empty, says why statements may have been in flight when
-	// the state was read, or why it may not be all.
-	InFlight string
-}
-
-// Fact is one figure of a round, in words.
-type Fact struct{ Name, Value string }
-
-// Size is what the rows took after a round.
-type Size struct {
-	// Bytes is on disk, as the database counts them; Rows is how many rows there
-	// were, Payload the bytes that they held.
-	Bytes, Rows, Payload int64
-}
+// Evidence names the files that a run is judged by.
+type Evidence = definition.Evidence
 
 // Judgement is what the files of one run say.
 type Judgement struct {
 	Result check.Result
 	// Facts are what the rows took on disk after each round, by its name.
-	Facts map[string][]Fact
+	Facts map[string][]report.Setting
 	// Sizes are the same as numbers.
-	Sizes map[string]Size
+	Sizes map[string]report.RoundSize
 	// Problem says why some of that is not known; empty if all is.
 	Problem string
 	// Outcomes are operations by what they ended as.
@@ -88,7 +73,7 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 	j := &judge{
 		rows: rows{config, seed}, evidence: e, seen: make([]uint64, (config.Cycles+1)*config.Rows/64+1),
 		ends: map[stage]history.Outcome{},
-		out:  Judgement{Result: check.Result{Name: CheckRows}, Facts: map[string][]Fact{}, Sizes: map[string]Size{}},
+		out:  Judgement{Result: check.Result{Name: CheckRows}, Facts: map[string][]report.Setting{}, Sizes: map[string]report.RoundSize{}},
 	}
 	for _, step := range []func() error{j.readHistory, j.readState, j.readSizes} {
 		if err := step(); err != nil {
@@ -248,7 +233,8 @@ func (j *judge) conclude() {
 
 // readSizes takes what the rows took on disk.
 func (j *judge) readSizes() error {
-	text, err := os.ReadFile(j.evidence.Sizes)
+	path := filepath.Join(filepath.Dir(j.evidence.State), FileSizes)
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -257,19 +243,19 @@ func (j *judge) readSizes() error {
 		err = json.Unmarshal(text, &sizes)
 	}
 	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", j.evidence.Sizes, err)
+		return fmt.Errorf("%s cannot be read: %w", path, err)
 	}
 	for _, s := range sizes {
 		if s.Problem != "" {
 			j.out.Problem = s.Problem
 			continue
 		}
-		facts := []Fact{{"bytes on disk", strconv.FormatInt(s.Bytes, 10)}, {"rows there", strconv.FormatInt(s.Rows, 10)}}
+		facts := []report.Setting{{Name: "bytes on disk", Value: strconv.FormatInt(s.Bytes, 10)}, {Name: "rows there", Value: strconv.FormatInt(s.Rows, 10)}}
 		if s.Rows > 0 {
-			facts = append(facts, Fact{"bytes a row", strconv.FormatFloat(float64(s.Bytes)/float64(s.Rows), 'f', 1, 64)})
+			facts = append(facts, report.Setting{Name: "bytes a row", Value: strconv.FormatFloat(float64(s.Bytes)/float64(s.Rows), 'f', 1, 64)})
 		}
 		j.out.Facts[s.Round] = facts
-		j.out.Sizes[s.Round] = Size{s.Bytes, s.Rows, s.Rows * int64(j.rows.config.RowBytes)}
+		j.out.Sizes[s.Round] = report.RoundSize{Bytes: s.Bytes, Rows: s.Rows, Payload: s.Rows * int64(j.rows.config.RowBytes)}
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (s *story) end(op int, outcome history.Outcome) {
 func (s *story) judge(t *testing.T, inFlight string) (Judgement, error) {
 	t.Helper()
 	folder := t.TempDir()
-	e := Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState), Sizes: filepath.Join(folder, FileSizes), InFlight: inFlight}
+	e := Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState), InFlight: inFlight}
 	w, err := history.Create(e.History, history.Header{Run: "told"})
 	err = errors.Join(err, w.Reserve(history.Reservation{UpTo: 100}))
 	for i := range s.ops {

@@ -3,7 +3,6 @@ package churn
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // FileState and FileSizes are the names of the saved rows and of the sizes
@@ -35,6 +35,9 @@ const classRepair = "the repair did not end well"
 // by phase.
 type Work struct {
 	Store
+	definition.NoLoading
+	definition.InRounds
+	definition.NoPromise
 	rows    rows
 	clients int
 	// current is the round that goes on, sizes those after the rounds before.
@@ -60,28 +63,11 @@ func NewWork(store Store, config Config, seed uint64, clients int) (*Work, error
 	return &Work{Store: store, rows: rows{config, seed}, clients: max(clients, 1)}, nil
 }
 
-// Rows is how many rows Load creates: none, since filling is a round.
-func (w *Work) Rows() int64 { return 0 }
-
 // Create makes the empty table. There is nothing to load, so it is loaded.
 func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
 	mark.Loaded = true
 	return w.Store.Create(ctx, mark)
 }
-
-// Load does nothing.
-func (w *Work) Load(context.Context, func(done, total int64)) error { return nil }
-
-// Client is not how this workload works; see Rounds.
-func (w *Work) Client(context.Context, int) (load.Client, error) {
-	return nil, errors.New("churn: the workload is worked in rounds")
-}
-
-// Observers are none.
-func (w *Work) Observers() (clients []load.Client, perSecond float64) { return nil, 0 }
-
-// Promise is none beyond what every statement promises.
-func (w *Work) Promise() string { return "" }
 
 // Rounds are the filling, for each cycle a deletion and a refill, and the
 // repairs.

@@ -21,6 +21,9 @@ type Support struct {
 	Open func(ctx context.Context, target workload.Target) (workload.Store, error)
 	// Reason says why Open is nil.
 	Reason string
+	// RewritesLists is true if an append to a list reads it and writes it anew, in
+	// the transaction.
+	RewritesLists bool
 }
 
 // By is the support of a workload by a driver's function, which returns that
@@ -37,3 +40,10 @@ func By[S workload.Store](name string, open func(ctx context.Context, target wor
 
 // Not is the lack of support of a workload, for this reason.
 func Not(name, reason string) Support { return Support{Workload: name, Reason: reason} }
+
+// Rewriting is the support of a driver whose appends to a list read it and write
+// it anew, in the transaction.
+func (s Support) Rewriting() Support {
+	s.RewritesLists = true
+	return s
+}

@@ -2,7 +2,11 @@ package entity
 
 import (
 	"context"
+	"strconv"
 
+	"assay/check"
+	"assay/load"
+	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -13,4 +17,87 @@ const Name = "entity"
 // By is the support of the workload by a driver's function.
 func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
 	return definition.By(Name, open)
+}
+
+// Definition is the workload.
+func Definition() definition.Workload {
+	return definition.Workload{
+		Name: Name, Key: "entity",
+		Summary: "entities of seven fields written and read by id, directly or through assay serve; every read is compared",
+		Short:   "Entities of seven fields, written and read by their id, directly or through a web service",
+		Long: `Entities of seven fields, written and read by their id.
+
+Clients write entities with realistic values and read those that anybody was
+acknowledged, in the mix that --write-share says. Every read is compared with
+what was written, field by field, and every acknowledged entity must be there in
+the end as it was written. Told are writes and reads a second, and the point at
+which the throughput falls for good, if there is one. The database is met
+directly, or through the web service that assay serve offers (--db http://...).
+How many nodes have to answer is an option of the database's address.`,
+		Example: `  assay run entity
+  assay run entity --cluster cassandra:3 --option consistency=one --clients 100 --ramp 1/s --warmup 15s --duration 2m
+  assay run entity --db http://127.0.0.1:8080 --write-share 0`,
+		Config:      func() definition.Config { c := Defaults(); return &c },
+		Load:        LoadDefaults,
+		State:       FileState,
+		Measures:    func(kind uint8) bool { return kind == KindPut || kind == KindGet },
+		Degradation: true,
+	}
+}
+
+// Flags implements definition.Config.
+func (c *Config) Flags() []definition.Flag {
+	return []definition.Flag{
+		{Name: "write-share", Value: &c.WriteShare, Usage: "share of operations that write, 0 to 1; the others read"},
+		{Name: "entities", Value: &c.Entities, Usage: "how many entities are there before the run"},
+	}
+}
+
+// Plan implements definition.Config.
+func (c *Config) Plan(p load.Plan) (load.Plan, error) {
+	if p.Retry == load.RetryBlind { // an entity has one id, whatever the attempt
+		return p, &load.PlanError{Option: "--retry", Value: string(p.Retry), Want: "none, failed or idempotent"}
+	}
+	return p, nil
+}
+
+// Options implements definition.Config.
+func (c *Config) Options(definition.Support) []report.Setting {
+	return []report.Setting{
+		{Name: "write share", Value: strconv.FormatFloat(c.WriteShare, 'g', -1, 64)},
+		{Name: "entities", Value: strconv.FormatInt(c.Entities, 10)},
+	}
+}
+
+// Open implements definition.Config.
+func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
+	return NewWork(store.(Store), *c, seed)
+}
+
+// Judge implements definition.Config.
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	j, err := Judge(*c, seed, Evidence(e))
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	f := j.Figures
+	out := definition.Judgement{Results: j.Results, Entity: section(f), Counts: f.Writes.Outcomes.Plus(f.Reads.Outcomes)}
+	if unknown := f.Writes.Outcomes.Unknown; unknown > 0 {
+		out.Notes = []string{e.UnknownNote(check.Counted(unknown, "write", "writes")+" that ended unknown", unknown, f.UnknownDone)}
+	}
+	return out, nil
+}
+
+func section(f Figures) *report.Entity {
+	flow := func(x Flow) report.EntityFlow {
+		return report.EntityFlow{
+			Outcomes: x.Outcomes, PerSecond: x.PerSecond, Max: x.Max,
+			Mean: x.MeanMillis, P50: x.P50Millis, P95: x.P95Millis, P99: x.P99Millis, Longest: x.MaxMillis,
+		}
+	}
+	return &report.Entity{
+		Writes: flow(f.Writes), Reads: flow(f.Reads), Rows: f.Rows, Compared: f.Answered, Wrong: f.Wrong,
+		Lost: f.Lost, Altered: f.Altered, Stale: f.Stale, StaleBy: float64(max(f.StaleBy, 0)) / 1e6,
+		UnknownDone: f.UnknownDone, FailedDone: f.FailedDone,
+	}
 }

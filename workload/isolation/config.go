@@ -12,6 +12,7 @@ package isolation
 import (
 	"strconv"
 
+	"assay/check/cycle"
 	"assay/workload"
 )
 
@@ -43,10 +44,13 @@ func Defaults() Config {
 }
 
 // Validate returns a *workload.OptionError for the first value that cannot be
-// used. Model is not looked at: its names are check/cycle's.
+// used.
 func (c Config) Validate() error {
 	refuse := func(option string, value int, want string) error {
 		return &workload.OptionError{Option: option, Value: strconv.Itoa(value), Want: want}
+	}
+	if _, err := cycle.ParseModel(c.Model); c.Model != "" && err != nil {
+		return &workload.OptionError{Option: "--model", Value: c.Model, Want: cycle.ModelNames()}
 	}
 	switch c.Test {
 	case "append", "register", "predicate", "pairs", "all":

@@ -2,7 +2,17 @@ package isolation
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
+	"assay/check"
+	"assay/check/cycle"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -13,4 +23,112 @@ const Name = "isolation"
 // By is the support of the workload by a driver's function.
 func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
 	return definition.By(Name, open)
+}
+
+// Definition is the workload.
+func Definition() definition.Workload {
+	return definition.Workload{
+		Name: Name, Key: "transactions",
+		Summary: "small transactions over shared lists, registers, groups and pairs; anomalies are named",
+		Short:   "Small transactions over shared data; anomalies are found and named",
+		Long: `Small transactions over shared data.
+
+Clients append to and read lists (or write and read registers, count groups, keep
+a rule over two rows), each transaction at the database's isolation level. From
+what they were told, the dependencies between transactions are inferred, and
+every anomaly is named in the terms of the literature, with the transactions
+that prove it. The verdict is held against what the level promises, or --model.`,
+		Example: `  assay run isolation
+  assay run isolation --db postgres://user@localhost/test --isolation serializable
+  assay run isolation --cluster postgres:1 --rewrite --model snapshot-isolation`,
+		Config: func() definition.Config { c := Defaults(); return &c },
+		State:  FileState,
+		// Conflicts are what it is made for, so that they spoil nothing.
+		Limit: func(l *measure.Limits) { l.MaxErrorShare = 1 },
+	}
+}
+
+// Flags implements definition.Config.
+func (c *Config) Flags() []definition.Flag {
+	return []definition.Flag{
+		{Name: "test", Value: &c.Test, Usage: "what transactions are made of: append, register, predicate, pairs or all", Values: []string{"append", "register", "predicate", "pairs", "all"}},
+		{Name: "model", Value: &c.Model, Usage: "the consistency model that is judged; what the database promises if not given"},
+		{Name: "keys", Value: &c.Keys, Usage: "how many lists or registers are in use at the same time"},
+		{Name: "length", Value: &c.Length, Usage: "the most operations of one transaction"},
+		{Name: "per-key", Value: &c.PerKey, Usage: "transactions of one client before keys are replaced by new ones"},
+		{Name: "rewrite", Value: &c.Rewrite, Usage: "append by reading and writing the whole list, as applications often do"},
+	}
+}
+
+// Plan implements definition.Config.
+func (c *Config) Plan(p load.Plan) (load.Plan, error) { return p, CheckPlan(p) }
+
+// Options implements definition.Config. Runs of earlier versions lack what follows
+// "atomic" in parentheses.
+func (c *Config) Options(by definition.Support) []report.Setting {
+	style := "atomic"
+	if c.Rewrite {
+		style = "read and rewrite"
+	} else if by.RewritesLists {
+		style += " (read and written anew in the transaction)"
+	}
+	return []report.Setting{
+		{Name: "test", Value: c.Test},
+		{Name: "keys", Value: strconv.Itoa(c.Keys)},
+		{Name: "length", Value: strconv.Itoa(c.Length)},
+		{Name: "per key", Value: strconv.Itoa(c.PerKey)},
+		{Name: "appends", Value: style},
+	}
+}
+
+// Open implements definition.Config.
+func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
+	return NewWork(store.(Store), *c, seed)
+}
+
+// searchTimeout bounds the search for anomalies; what is not found by then is
+// unknown.
+const searchTimeout = 10 * time.Minute
+
+// Judge implements definition.Config.
+func (c *Config) Judge(ctx context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
+	j, err := Judge(ctx, *c, seed, e)
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	out := definition.Judgement{Results: j.Results, Notes: notes(j), Counts: j.Tally}
+	if asked := string(j.Model); c.Model != "" && asked != e.Promise {
+		out.Asked = asked
+		out.Promised, err = c.judgePromise(ctx, seed, e)
+	}
+	return out, err
+}
+
+// judgePromise judges a run against what the vendor promises, as if no other model
+// had been asked for. Where that is not known, one check says so.
+func (c *Config) judgePromise(ctx context.Context, seed uint64, e definition.Evidence) ([]check.Result, error) {
+	promised := *c
+	promised.Model = ""
+	j, err := Judge(ctx, promised, seed, e)
+	if unknown := (*cycle.ModelError)(nil); errors.As(err, &unknown) {
+		return []check.Result{{Name: "promise", Detail: "which model the vendor promises is not known"}}, nil
+	}
+	return j.Results, err
+}
+
+func notes(j Judgement) []string {
+	all := []string{fmt.Sprintf("judged against %s", j.Model)}
+	if j.Report == nil {
+		return all
+	}
+	if len(j.Report.Permitted) > 0 {
+		all = append(all, fmt.Sprintf("found, and allowed by %s: %s", j.Model, strings.Join(j.Report.Permitted, ", ")))
+	}
+	if len(j.Report.Anomalies) > 0 {
+		all = append(all, fmt.Sprintf("found, and forbidden by %s: %s; what was found rules out %v and all stronger models",
+			j.Model, strings.Join(j.Report.Anomalies, ", "), j.Report.Not))
+	}
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"assay/check"
 	"assay/check/cycle"
 	"assay/history"
+	"assay/workload/definition"
 )
 
 // Judgement is what the traces of one run say.
@@ -23,18 +24,8 @@ type Judgement struct {
 	Tally history.Counts
 }
 
-// Evidence names the files that a run is judged by, and what is known beside
-// them.
-type Evidence struct {
-	// History and State are paths; State is what Save wrote.
-	History, State string
-	// Promise is what Store.Promise said. It is the model of the judgement
-	// unless Config.Model names one.
-	Promise string
-	// InFlight, if not empty, says why transactions may have been in flight
-	// when the state was read.
-	InFlight string
-}
+// Evidence names the files that a run is judged by.
+type Evidence = definition.Evidence
 
 // Judge judges a run by its files alone, so that it can be done again at any
 // time. When ctx ends, the search ends, and what was not found by then is

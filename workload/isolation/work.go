@@ -6,6 +6,7 @@ import (
 
 	"assay/load"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // FileState is the name of the saved lists and registers in a run's folder.
@@ -15,6 +16,8 @@ const FileState = "isolation.bin"
 // by phase.
 type Work struct {
 	Store
+	definition.NoLoading
+	definition.NoObservers
 	transactions *Transactions
 	pace         Pace
 }
@@ -29,26 +32,16 @@ func NewWork(store Store, config Config, seed uint64) (*Work, error) {
 	return &Work{Store: store, transactions: transactions}, nil
 }
 
-// Rows is how many rows Load creates: none, since transactions make what they
-// need.
-func (w *Work) Rows() int64 { return 0 }
-
 // Create makes the empty schema. There is nothing to load, so it is loaded.
 func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
 	mark.Loaded = true
 	return w.Store.Create(ctx, mark)
 }
 
-// Load does nothing: a run begins with nothing.
-func (w *Work) Load(context.Context, func(done, total int64)) error { return nil }
-
 // Client opens a session for client number n.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	return NewClient(ctx, w.Store, w.transactions, &w.pace, n)
 }
-
-// Observers would read while the others write; the others do that here.
-func (w *Work) Observers() (clients []load.Client, perSecond float64) { return nil, 0 }
 
 // Save reads the database back into the run's folder.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {

@@ -1,0 +1,147 @@
+package definition
+
+import (
+	"context"
+
+	"assay/check"
+	"assay/history"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
+	"assay/workload"
+)
+
+// Workload is one workload: what the catalog, the runner and the commands know of
+// it.
+type Workload struct {
+	// Name is the word behind "assay run", Summary its line in "assay list".
+	Name, Summary string
+	// Short, Long and Example are the help of its command.
+	Short, Long, Example string
+	// Key is the key of its configuration in a scenario file.
+	Key string
+	// Config returns the configuration of a run without flags.
+	Config func() Config
+	// Load returns the load of a run without flags; nil for load.Defaults.
+	Load func() load.Plan
+	// Unused are the flags of all runs that this workload refuses, and WhyUnused
+	// what it says then, behind the flag.
+	Unused    []string
+	WhyUnused string
+	// State is the name of the file that Work.Save writes last into the run's
+	// folder.
+	State string
+	// Measures reports whether operations of a kind are the work that is measured.
+	// An audit or a reader's read is not; nil if all are.
+	Measures func(kind uint8) bool
+	// Limit changes what a measurement is held to; nil leaves it.
+	Limit func(l *measure.Limits)
+	// SizeLoaded has the size on disk asked for after loading too, so that what
+	// the work adds can be told.
+	SizeLoaded bool
+	// Degradation has the report say, too, that the throughput did not fall for
+	// good.
+	Degradation bool
+}
+
+// Config is what a user can set of a workload, and what is done with it. It is a
+// pointer to a struct with YAML tags, which copies of a scenario share.
+type Config interface {
+	// Flags are those of the workload's command, beside those of all runs.
+	Flags() []Flag
+	// Validate returns an error for the first value that cannot be used, such as
+	// *workload.OptionError.
+	Validate() error
+	// Plan returns the load as the workload changes it, which a second time
+	// changes nothing, or an error (*load.PlanError, *workload.OptionError) for
+	// what it cannot do.
+	Plan(p load.Plan) (load.Plan, error)
+	// Options are the settings for the report; by is the driver's support.
+	Options(by Support) []report.Setting
+	// Open begins the workload on a store that Support.Open has returned, and owns
+	// it unless there is an error. seed and clients are those of the load.
+	Open(ctx context.Context, store workload.Store, seed uint64, clients int) (Work, error)
+	// Judge judges a run by its files alone, so that it can be done again at any
+	// time.
+	Judge(ctx context.Context, seed uint64, e Evidence) (Judgement, error)
+}
+
+// ReadFrom is a Config that chooses the member that answers reads, as
+// workload.Target has it.
+type ReadFrom interface{ ReadFrom() string }
+
+// Flag is a flag of a workload's command.
+type Flag struct {
+	Name string
+	// Value points into the configuration: *string, *int, *int64, *float64 or
+	// *bool. What it holds is the default.
+	Value any
+	Usage string
+	// Values are what a shell completes; Open says that the user goes on writing
+	// behind them.
+	Values []string
+	Open   bool
+}
+
+// Work is a workload opened on one database: what a run does with it, phase by
+// phase.
+type Work interface {
+	workload.Store
+	// Rows is how many rows Load creates.
+	Rows() int64
+	// Create makes the empty schema under the mark; see workload.Store.
+	Create(ctx context.Context, mark workload.Marker) error
+	// Load makes the opening state in the schema that Create made, and says how
+	// far it is.
+	Load(ctx context.Context, loaded func(done, total int64)) error
+	// Client opens a session for client number n.
+	Client(ctx context.Context, n int) (load.Client, error)
+	// Observers are clients that read while the others write, perSecond times a
+	// second together; none if there are none.
+	Observers() (clients []load.Client, perSecond float64)
+	// Promise is the consistency model that the database promises at its
+	// isolation level; empty where the workload does not ask.
+	Promise() string
+	// Save reads the database back into the run's folder.
+	Save(ctx context.Context, folder string, read func(rows int64)) error
+}
+
+// Rounds is a Work that is worked in several rounds instead of one stretch.
+type Rounds interface{ Rounds() []load.Round }
+
+// Evidence names the files that a run is judged by, and what is known beside
+// them.
+type Evidence struct {
+	// History and State are paths; State is what Work.Save wrote. Other files that
+	// it wrote are beside it.
+	History, State string
+	// Promise is what Work.Promise returned.
+	Promise string
+	// InFlight, if not empty, says why operations may have been in flight when the
+	// state was read, or why it may not be complete.
+	InFlight string
+}
+
+// Judgement is what a workload's checks say of a run.
+type Judgement struct {
+	Results []check.Result
+	// Counts are the operations as the judge counted them. Unknown ones may be
+	// more than the history has: a killed run reserved them without a record.
+	Counts history.Counts
+	Notes  []string
+	// Asked is the model that the user asked for, where it is not what the vendor
+	// promises; Promised are then the checks judged against that promise.
+	Asked    string
+	Promised []check.Result
+	// Emptied is true if one table holds nothing though others are complete.
+	Emptied bool
+	// Facts are what there is to say of the rounds, by their names; Sizes what the
+	// rows took after them; Rates how many rows a second were written or returned.
+	Facts map[string][]report.Setting
+	Sizes map[string]report.RoundSize
+	Rates map[string]float64
+	// Availability and Entity are the report's sections of these workloads; nil of
+	// others.
+	Availability *report.Availability
+	Entity       *report.Entity
+}

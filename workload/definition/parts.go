@@ -1,0 +1,76 @@
+package definition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"assay/check"
+	"assay/load"
+	"assay/measure"
+)
+
+// NoLoading is the part of a Work that begins with an empty schema.
+type NoLoading struct{}
+
+// Rows implements Work: none.
+func (NoLoading) Rows() int64 { return 0 }
+
+// Load implements Work and does nothing.
+func (NoLoading) Load(context.Context, func(done, total int64)) error { return nil }
+
+// NoObservers is the part of a Work whose clients do all the reading.
+type NoObservers struct{}
+
+// Observers implements Work: none.
+func (NoObservers) Observers() (clients []load.Client, perSecond float64) { return nil, 0 }
+
+// NoPromise is the part of a Work that is judged by its own rules, whatever the
+// database promises.
+type NoPromise struct{}
+
+// Promise implements Work: none.
+func (NoPromise) Promise() string { return "" }
+
+// InRounds is the part of a Work whose clients belong to its rounds.
+type InRounds struct{ NoObservers }
+
+// Client implements Work: there are none outside rounds.
+func (InRounds) Client(context.Context, int) (load.Client, error) {
+	return nil, errors.New("the workload is worked in rounds")
+}
+
+// UnknownNote says what became of operations that ended unknown, which what names
+// with their number, as far as the state that was read back tells.
+func (e Evidence) UnknownNote(what string, unknown, done int64) string {
+	if _, err := os.Stat(e.State); err != nil {
+		return "it is not known what became of " + what + ": the database was not read back"
+	}
+	return fmt.Sprintf("of %s %s turned out done, %s not done", what, check.CountOrNone(done), check.CountOrNone(unknown-done))
+}
+
+// Lookup is the flag of this name, and whether the workload has it.
+func Lookup(c Config, name string) (Flag, bool) {
+	for _, f := range c.Flags() {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return Flag{}, false
+}
+
+// A run whose rounds are long tasks has times of rounds as its figures, and no
+// percentiles over the whole. These are the least number of committed operations
+// and the least time of all its rounds together.
+const (
+	minTasks    = 10
+	minTaskTime = 500 * time.Millisecond
+)
+
+// LimitTasks are the limits of a known number of long tasks that differ from round
+// to round; see Workload.Limit.
+func LimitTasks(l *measure.Limits) {
+	l.MinMeasured, l.MinCommitted, l.NoSteadyState = minTaskTime, minTasks, true
+}
