@@ -54,12 +54,17 @@ var mayImport = map[string][]string{
 	"cluster/machine":       {},
 	"quantity":              {},
 	"spelling":              {},
-	"cluster":               {"cluster/machine", "quantity", "spelling"},
-	"fault":                 {"cluster", "cluster/machine", "quantity", "spelling"},
+	"cluster/server":        {"cluster/machine"},
+	"cluster/postgres":      {"cluster/machine", "cluster/server"},
+	"cluster/mongodb":       {"cluster/machine", "cluster/server"},
+	"cluster/mariadb":       {"cluster/machine", "cluster/server"},
+	"cluster/cassandra":     {"cluster/machine", "cluster/server"},
+	"cluster":               {"cluster/...", "quantity", "spelling"},
+	"fault":                 {"cluster", "cluster/machine", "cluster/server", "quantity", "spelling"},
 	"report":                {"history", "measure", "check"},
 	"catalog":               {"spelling", "workload", "workload/...", "driver/..."},
 	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances", "quantity", "pressure"},
-	"cmd/assay":             {"spelling", "catalog", "runner", "report", "serve", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "fault"},
+	"cmd/assay":             {"spelling", "catalog", "runner", "report", "serve", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault"},
 }
 
 // What only tests may import beside that: a driver's own tests start servers
@@ -70,15 +75,15 @@ var testsMayImport = map[string][]string{
 	"driver/mem":          {"driver/drivertest", "check"},
 	"driver/sqlite":       {"driver/drivertest"},
 	"driver/encryption":   {"driver/drivertest"},
-	"driver/postgres":     {"driver/drivertest", "cluster"},
-	"driver/mongodb":      {"driver/drivertest", "cluster"},
-	"driver/mysql":        {"driver/drivertest", "cluster"},
+	"driver/postgres":     {"driver/drivertest", "cluster/postgres"},
+	"driver/mongodb":      {"driver/drivertest", "cluster/mongodb", "cluster/server"},
+	"driver/mysql":        {"driver/drivertest", "cluster/mariadb"},
 	"driver/rest":         {"driver/drivertest", "driver/sqlite", "serve"},
 	"serve":               {"driver/mem"},
-	"driver/cassandra":    {"driver/drivertest", "cluster"},
+	"driver/cassandra":    {"driver/drivertest", "cluster/cassandra", "cluster/server"},
 	"driver/foundationdb": {"driver/drivertest"},
-	"runner":              {"driver/mem", "driver/sqlite", "driver/drivertest", "serve"},
-	"cmd/assay":           {"cluster", "driver/drivertest"},
+	"runner":              {"driver/mem", "driver/sqlite", "driver/drivertest", "serve", "cluster/postgres"},
+	"cmd/assay":           {"cluster/...", "driver/drivertest"},
 }
 
 const (

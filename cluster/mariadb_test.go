@@ -1,270 +1,46 @@
 package cluster
 
 import (
-	"context"
-	"database/sql"
 	"errors"
-	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"github.com/go-sql-driver/mysql"
+	"assay/cluster/mariadb"
+	"assay/cluster/server"
 )
 
-func startMariaDB(t *testing.T, o MariaDBOptions) *MariaDB {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	m, err := StartMariaDB(ctx, o)
-	if err != nil {
-		t.Fatal(err)
+func TestSingleMariaDBBySpec(t *testing.T) {
+	c := startCluster(t, "mariadb:1,cache=32MiB,engines=innodb+rocksdb")
+	n := c.Node("n1")
+	if size := querySQL(t, n, "SELECT @@innodb_buffer_pool_size"); size != "33554432" {
+		t.Errorf("a cache of %s", size)
 	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return m
-}
-
-// shortly are the timeouts of a test's cluster.
-func shortly(o MariaDBOptions) MariaDBOptions {
-	o.Suspect, o.Inactive, o.Install = 2*time.Second, 4*time.Second, 4*time.Second
-	return o
-}
-
-// mariaDB is a client of one node as this user.
-func mariaDB(t *testing.T, m *MariaDB, i int, user, password string) *sql.DB {
-	t.Helper()
-	config := mysql.NewConfig()
-	config.User, config.Passwd, config.Net, config.Addr = user, password, "tcp", m.HostPort(i)
-	config.Logger = &mysql.NopLogger{}
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		t.Fatal(err)
+	if engine := querySQL(t, n, "SELECT support FROM information_schema.engines WHERE engine = 'ROCKSDB'"); engine != "YES" {
+		t.Errorf("RocksDB: %s", engine)
 	}
-	db := sql.OpenDB(connector)
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
-func mariaClient(t *testing.T, m *MariaDB, i int) *sql.DB {
-	t.Helper()
-	return mariaDB(t, m, i, mariadbUser, m.options.Password)
-}
-
-func mariaExec(t *testing.T, db *sql.DB, text string) {
-	t.Helper()
-	if _, err := db.ExecContext(patiently(t), text); err != nil {
-		t.Fatalf("%s: %v", text, err)
+	var fixed *server.FixedError
+	if _, err := c.Grow(patiently(t)); !errors.As(err, &fixed) || !strings.Contains(err.Error(), "mariadb:3") {
+		t.Errorf("Grow: %v", err)
+	}
+	if err := c.Remove(patiently(t), n); !errors.As(err, &fixed) {
+		t.Errorf("Remove: %v", err)
+	}
+	if len(c.Nodes()) != 1 || len(c.Machines().All()) != 1 {
+		t.Errorf("nodes %v", c.Nodes())
 	}
 }
 
-func mariaValue(t *testing.T, db *sql.DB, text string) (value string) {
-	t.Helper()
-	if err := db.QueryRowContext(patiently(t), text).Scan(&value); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return value
-}
-
-// commandLines are the arguments of all processes of this machine.
-func commandLines(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines []string
-	for _, file := range files {
-		if text, err := os.ReadFile(file); err == nil { // one that has just ended is not an error
-			lines = append(lines, strings.ReplaceAll(string(text), "\x00", " "))
+func TestMariaDBCacheFollowsTheMemory(t *testing.T) {
+	for memory, want := range map[int64]int64{0: 0, 400 << 20: 200 << 20, 10 << 20: mariadb.MinPoolSize} {
+		s := Spec{}
+		s.Limits.Memory = memory
+		if got := mariadbCache(s); got != want {
+			t.Errorf("of %d bytes the cache takes %d, want %d", memory, got, want)
 		}
 	}
-	return lines
-}
-
-// mustLeaveNothing closes and looks for processes and files of it.
-func mustLeaveNothing(t *testing.T, m *MariaDB) {
-	t.Helper()
-	dir := m.options.Dir
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for i := range m.Nodes() {
-		if err := syscall.Kill(m.PID(i), 0); err != syscall.ESRCH {
-			t.Errorf("node %d is still there: %v", i, err)
-		}
-	}
-	if exists(dir) {
-		t.Errorf("%s is still there", dir)
-	}
-	for _, line := range commandLines(t) {
-		if strings.Contains(line, dir) { // the scripts and rsync that copy a node's data name its folder
-			t.Errorf("still there: %s", line)
-		}
-	}
-	if err := m.Restart(patiently(t), 0); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Restart after Close: %v", err)
-	}
-	if err := m.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
-	}
-}
-
-func TestMariaDBStartsDurableAndPrivate(t *testing.T) {
-	const password = `p'w \"x"/@%`
-	m := startMariaDB(t, MariaDBOptions{Password: password, CacheSize: 64 << 20, Settings: []string{"max-connections=17"}})
-	db := mariaClient(t, m, 0)
-	for name, want := range map[string]string{
-		"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1", "bind_address": "127.0.0.1", "max_connections": "17",
-		"innodb_buffer_pool_size": "67108864", "innodb_doublewrite": "1", "wsrep_on": "0", "socket": "mariadb.sock",
-	} {
-		if got := mariaValue(t, db, "SELECT @@global."+name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
-	}
-	if users := mariaValue(t, db, "SELECT group_concat(User, '@', Host ORDER BY User) FROM mysql.global_priv"); users != "assay@%,mariadb.sys@localhost" {
-		t.Errorf("users %s", users)
-	}
-	for user, password := range map[string]string{"root": "", mariadbUser: "wrong", "mysql": "", "": ""} {
-		var refused *mysql.MySQLError
-		if err := mariaDB(t, m, 0, user, password).PingContext(patiently(t)); !errors.As(err, &refused) || refused.Number != 1045 {
-			t.Errorf("user %q: %v, want access denied", user, err)
-		}
-	}
-	u, err := url.Parse(m.Address())
-	if secret, _ := u.User.Password(); err != nil || secret != password || u.Host != m.HostPort(0) || u.Scheme != "mysql" {
-		t.Errorf("address %s, %v", m.Address(), err)
-	}
-	files, err := os.ReadDir(m.nodes[0].dir)
-	if err != nil || len(files) != 2 {
-		t.Errorf("the node's folder has %v (%v), want data and tmp", files, err)
-	}
-	for _, line := range commandLines(t) {
-		if strings.Contains(line, `p'w`) {
-			t.Errorf("the password is in the process list: %s", line)
-		}
-	}
-}
-
-func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
-	logs := t.TempDir()
-	m := startMariaDB(t, MariaDBOptions{MyRocks: true, LogDir: logs})
-	db := mariaClient(t, m, 0)
-	mariaExec(t, db, "CREATE DATABASE probe")
-	for _, engine := range []string{"InnoDB", "ROCKSDB"} {
-		mariaExec(t, db, "CREATE TABLE probe."+engine+" (id INT PRIMARY KEY) ENGINE="+engine)
-		mariaExec(t, db, "INSERT INTO probe."+engine+" VALUES (1)")
-	}
-	rows := func() string {
-		return mariaValue(t, db, "SELECT concat((SELECT count(*) FROM probe.InnoDB), ' ', (SELECT count(*) FROM probe.ROCKSDB))")
-	}
-	if err := m.Kill(0); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.PingContext(patiently(t)); err == nil {
-		t.Error("the killed node still answers")
-	}
-	for range 2 { // the second time it runs and is stopped first
-		before := m.PID(0)
-		if err := m.Restart(patiently(t), 0, "ASSAY_PROBE=yes"); err != nil {
-			t.Fatal(err)
-		}
-		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", m.PID(0)))
-		if err != nil || !strings.Contains(string(env), "ASSAY_PROBE=yes") || m.PID(0) == before {
-			t.Errorf("process %d after %d, environment %q, %v", m.PID(0), before, env, err)
-		}
-		if got := rows(); got != "1 1" {
-			t.Errorf("%s rows, want 1 1", got)
-		}
-	}
-	if err := m.Pause(0); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if err := m.Ready(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a paused node is ready: %v", err)
-	}
-	if err := m.Resume(0); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(m.Ready(patiently(t), 0), m.Settled(patiently(t))); err != nil {
-		t.Error(err)
-	}
-	if primary, err := m.Primary(patiently(t)); primary != 0 || err != nil {
-		t.Errorf("primary %d, %v", primary, err)
-	}
-	if err := m.Stop(patiently(t), 0); err != nil {
-		t.Fatal(err)
-	}
-	if text := tail(m.Log(0), 3); !strings.Contains(text, "Shutdown complete") || filepath.Dir(m.Log(0)) != logs {
-		t.Errorf("the log %s ends with %q", m.Log(0), text)
-	}
-	if err := m.Settled(patiently(t)); err == nil {
-		t.Error("settled without a node")
-	}
-	if err := m.Restart(patiently(t), 0); err != nil || rows() != "1 1" {
-		t.Errorf("after Stop: %v, %s rows", err, rows())
-	}
-	mustLeaveNothing(t, m)
-}
-
-func TestMariaDBThatCannotStartSaysWhy(t *testing.T) {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-mariadb", os.Getpid()))
-	for name, c := range map[string]struct {
-		options MariaDBOptions
-		want    string
-	}{
-		"setting":      {MariaDBOptions{Settings: []string{"nonsense=1"}}, "unknown variable 'nonsense=1'"},
-		"engine":       {MariaDBOptions{Settings: []string{"default-storage-engine=abacus"}}, "abacus"},
-		"provider":     {MariaDBOptions{Nodes: 2, Settings: []string{"wsrep-provider-options=evs.nonsense=1"}}, "evs.nonsense"},
-		"nodes":        {MariaDBOptions{Nodes: 10}, "1 to 9"},
-		"cache":        {MariaDBOptions{CacheSize: 1 << 20}, "1048576"},
-		"password":     {MariaDBOptions{Password: "a\nb"}, "more than one line"},
-		"galera rocks": {MariaDBOptions{Nodes: 3, MyRocks: true}, "InnoDB only"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.options.Dir = dir
-			_, err := StartMariaDB(patiently(t), c.options)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v; want it to speak of %q", err, c.want)
-			}
-			if exists(dir) {
-				t.Error("the folder is still there")
-			}
-		})
-	}
-}
-
-func TestMariaDBStartEndsWithItsContext(t *testing.T) {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-mariadb", os.Getpid()))
-	for _, after := range []time.Duration{0, time.Second} { // before anything, and in the middle
-		ctx, cancel := context.WithTimeout(t.Context(), after)
-		_, err := StartMariaDB(ctx, MariaDBOptions{Dir: dir, Nodes: 3})
-		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
-		if exists(dir) {
-			t.Error("the folder is still there")
-		}
-	}
-}
-
-func TestMariaDBMissing(t *testing.T) {
-	program := mariadbProgram()
-	program.Folders = nil
-	t.Setenv("PATH", t.TempDir())
-	t.Setenv("ASSAY_SERVERS", t.TempDir())
-	_, err := program.Find("")
-	if missing := (*MissingError)(nil); !errors.As(err, &missing) || !strings.Contains(err.Error(), "apt-get install mariadb-server") {
-		t.Errorf("got %v", err)
+	both := Spec{Options: map[string]string{"engines": bothEngines}}
+	both.Limits.Memory = 512 << 20
+	if got := mariadbCache(both); got != 128<<20 { // each of two
+		t.Errorf("with two engines each cache takes %d", got)
 	}
 }

@@ -1,263 +1,35 @@
 package cluster
 
 import (
-	"context"
-	"errors"
-	"os"
-	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
+	"github.com/shirou/gopsutil/v4/mem"
 )
 
-func startMongoDB(t *testing.T, o MongoDBOptions) *MongoDB {
-	t.Helper()
-	m, err := StartMongoDB(t.Context(), o)
+// TestMongoDBCache: as much as mongod would take of a machine of its own, since
+// less would measure assay's thrift and not the database.
+func TestMongoDBCache(t *testing.T) {
+	machine, err := mem.VirtualMemory()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return m
-}
-
-// patiently bounds what should take seconds.
-func patiently(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func mustPrimary(t *testing.T, m *MongoDB) int {
-	t.Helper()
-	primary, err := m.WaitPrimary(patiently(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return primary
-}
-
-// otherPrimary waits until the primary is another member than old.
-func otherPrimary(t *testing.T, m *MongoDB, old int) int {
-	t.Helper()
-	ctx := patiently(t)
-	for ctx.Err() == nil {
-		if primary := mustPrimary(t, m); primary != old {
-			return primary
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatalf("member %d stayed primary", old)
-	return 0
-}
-
-// insert writes one document that every running member has to confirm: one
-// that lags behind may take its time to replace the primary.
-func insert(t *testing.T, m *MongoDB, id int) {
-	t.Helper()
-	var reply struct {
-		N                 int      `bson:"n"`
-		WriteErrors       bson.Raw `bson:"writeErrors"`
-		WriteConcernError bson.Raw `bson:"writeConcernError"`
-	}
-	running := 0
-	for i := range m.options.Nodes {
-		if p := m.process(i); p.Running() && !p.paused {
-			running++
-		}
-	}
-	command := bson.D{{Key: "insert", Value: "probe"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: id}}}},
-		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: running}, {Key: "wtimeout", Value: 30_000}}}}
-	err := m.nodes[mustPrimary(t, m)].run(patiently(t), time.Minute, command, &reply)
-	if err != nil || reply.N != 1 || reply.WriteErrors != nil || reply.WriteConcernError != nil {
-		t.Fatalf("insert: %+v, %v", reply, err)
-	}
-}
-
-func count(t *testing.T, m *MongoDB) int {
-	t.Helper()
-	var reply struct {
-		N int `bson:"n"`
-	}
-	command := bson.D{{Key: "count", Value: "probe"}, {Key: "query", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: 0}}}}}}
-	if err := m.nodes[mustPrimary(t, m)].run(patiently(t), time.Minute, command, &reply); err != nil {
-		t.Fatal(err)
-	}
-	return reply.N
-}
-
-func TestMongoDBSetGoesThroughFaults(t *testing.T) {
-	logs := t.TempDir()
-	m := startMongoDB(t, MongoDBOptions{ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond, LogDir: logs})
-	first := mustPrimary(t, m)
-	insert(t, m, 1)
-
-	if err := m.Pause(first); err != nil {
-		t.Fatal(err)
-	}
-	second := otherPrimary(t, m, first)
-	insert(t, m, 2)
-	if err := m.Resume(first); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.nodes[first].await(patiently(t), func(r helloReply) bool { return r.Secondary }); err != nil {
-		t.Errorf("the paused primary did not give way: %v", err)
-	}
-	insert(t, m, 3)
-
-	if err := m.Kill(second); err != nil {
-		t.Fatal(err)
-	}
-	third := otherPrimary(t, m, second)
-	insert(t, m, 4)
-	before := m.PID(second)
-	if err := m.Restart(patiently(t), second); err != nil {
-		t.Fatal(err)
-	}
-	if m.PID(second) == before {
-		t.Error("Restart left the process as it was")
-	}
-	insert(t, m, 5)
-
-	if err := m.StepDown(patiently(t)); err != nil {
-		t.Fatal(err)
-	}
-	otherPrimary(t, m, third)
-	insert(t, m, 6)
-	if n := count(t, m); n != 6 {
-		t.Errorf("%d documents of 6 after all faults", n)
-	}
-	checkClose(t, m, logs)
-}
-
-// checkClose closes the set and fails the test unless only the logs are left.
-func checkClose(t *testing.T, m *MongoDB, logs string) {
-	t.Helper()
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for i := range m.Nodes() {
-		if err := syscall.Kill(m.PID(i), 0); err != syscall.ESRCH {
-			t.Errorf("member %d is still there: %v", i, err)
-		}
-		if info, err := os.Stat(m.Log(i)); err != nil || info.Size() == 0 || filepath.Dir(m.Log(i)) != logs {
-			t.Errorf("log of member %d: %v, %v", i, m.Log(i), err)
-		}
-	}
-	if exists(m.options.Dir) {
-		t.Errorf("folder %s is still there", m.options.Dir)
-	}
-	if err := m.Restart(patiently(t), 0); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Restart after Close: %v", err)
-	}
-	if err := m.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
-	}
-}
-
-func TestMongoDBOptionsReachTheSet(t *testing.T) {
-	m := startMongoDB(t, MongoDBOptions{Nodes: 2, Arbiters: 1, ReplicaSet: "tested", ElectionTimeout: 3 * time.Second,
-		Heartbeat: 700 * time.Millisecond, CacheSize: 300 << 20, OplogSize: 200 << 20,
-		Args: []string{"--setParameter", "transactionLifetimeLimitSeconds=17"}})
-	if want := "mongodb://" + m.HostPort(0) + "," + m.HostPort(1) + "/?replicaSet=tested"; m.Address() != want {
-		t.Errorf("address %s, want %s", m.Address(), want)
-	}
-	reply, err := m.nodes[2].hello(t.Context())
-	if err != nil || !reply.Arbiter {
-		t.Errorf("member 2 says %+v, %v; want an arbiter", reply, err)
-	}
-	ask := func(name string, into any) {
-		t.Helper()
-		if err := m.nodes[0].run(t.Context(), answerBound, bson.D{{Key: name, Value: 1}}, into); err != nil {
+	share := func(nodes int64) int64 { return max(256<<20, (int64(machine.Total)/nodes-1<<30)/2) }
+	for spec, want := range map[string]int64{
+		"mongodb:1":                        share(1),
+		"mongodb:3":                        share(3),
+		"mongodb:2+arbiter":                share(2),
+		"mongodb:1,memory=5GiB":            2 << 30,
+		"mongodb:3,memory=5GiB":            2 << 30,
+		"mongodb:1,memory=512MiB":          256 << 20,
+		"mongodb:1,cache=1GiB":             1 << 30,
+		"mongodb:1,memory=5GiB,cache=1GiB": 1 << 30,
+	} {
+		s, err := ParseSpec(spec)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	var config struct {
-		Config struct {
-			Settings struct {
-				Election  int `bson:"electionTimeoutMillis"`
-				Heartbeat int `bson:"heartbeatIntervalMillis"`
-			}
+		if got := mongodbCache(s); got != want {
+			t.Errorf("%s: a cache of %d bytes, want %d", spec, got, want)
 		}
-	}
-	ask("replSetGetConfig", &config)
-	if s := config.Config.Settings; s.Election != 3000 || s.Heartbeat != 700 {
-		t.Errorf("settings %+v", s)
-	}
-	var status struct {
-		WiredTiger struct {
-			Cache struct {
-				Size float64 `bson:"maximum bytes configured"`
-			}
-		} `bson:"wiredTiger"`
-	}
-	ask("serverStatus", &status)
-	if status.WiredTiger.Cache.Size != 300<<20 {
-		t.Errorf("cache of %v bytes", status.WiredTiger.Cache.Size)
-	}
-	var parameter struct {
-		Limit int `bson:"transactionLifetimeLimitSeconds"`
-	}
-	command := bson.D{{Key: "getParameter", Value: 1}, {Key: "transactionLifetimeLimitSeconds", Value: 1}}
-	if err := m.nodes[0].run(t.Context(), answerBound, command, &parameter); err != nil || parameter.Limit != 17 {
-		t.Errorf("parameter %+v, %v", parameter, err)
-	}
-	insert(t, m, 1)
-}
-
-func TestMongoDBThatCannotStartSaysWhy(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "set")
-	for _, c := range []struct {
-		name    string
-		options MongoDBOptions
-		want    string
-	}{
-		{"parameter", MongoDBOptions{Nodes: 1, Dir: dir, Args: []string{"--setParameter", "nonsense=1"}}, "nonsense"},
-		{"engine", MongoDBOptions{Nodes: 1, Dir: dir, Args: []string{"--storageEngine", "abacus"}}, "abacus"},
-		{"members", MongoDBOptions{Nodes: 6, Arbiters: 2, Dir: dir}, "at most 7"},
-		{"cache", MongoDBOptions{CacheSize: 1 << 20, Dir: dir}, "1048576"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := StartMongoDB(patiently(t), c.options)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v; want it to speak of %q", err, c.want)
-			}
-			if exists(dir) {
-				t.Error("the folder is still there")
-			}
-		})
-	}
-}
-
-func TestMongoDBStartEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	dir := filepath.Join(t.TempDir(), "set")
-	if _, err := StartMongoDB(ctx, MongoDBOptions{Dir: dir}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
-	if exists(dir) {
-		t.Error("the folder is still there")
-	}
-}
-
-func TestMongoDBWaitPrimaryEnds(t *testing.T) {
-	m := startMongoDB(t, MongoDBOptions{Nodes: 1})
-	if err := m.Kill(0); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if _, err := m.WaitPrimary(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
-	if err := m.StepDown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("StepDown: %v", err)
 	}
 }

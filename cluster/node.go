@@ -3,17 +3,16 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"net"
 	"slices"
-	"strconv"
 
 	"assay/cluster/machine"
+	"assay/cluster/server"
 )
 
 // Node is one server of a cluster. Its methods are safe for concurrent use.
 type Node struct {
 	cluster *Cluster
-	number  int
+	server  *server.Node
 	machine *machine.Machine
 	arbiter bool
 }
@@ -32,52 +31,42 @@ func (n *Node) Arbiter() bool { return n.arbiter }
 func (n *Node) Member() bool { return slices.Contains(n.cluster.Nodes(), n) }
 
 // Address is where its server listens, as host:port.
-func (n *Node) Address() string { return n.cluster.product.HostPort(n.number) }
-
-// host is the host of Address.
-func (n *Node) host() string {
-	host, _, _ := net.SplitHostPort(n.Address())
-	return host
-}
+func (n *Node) Address() string { return n.server.Address() }
 
 // Port is the port of Address.
-func (n *Node) Port() int {
-	_, port, _ := net.SplitHostPort(n.Address())
-	number, _ := strconv.Atoi(port) // the products make it of a number
-	return number
-}
+func (n *Node) Port() int { return n.server.Port }
 
 // PID is the id of its server's first process.
-func (n *Node) PID() int { return n.process().PID() }
+func (n *Node) PID() int { return n.server.PID() }
 
 // Processes are the server's first process and all its descendants, where they
 // can be seen (Linux); elsewhere the first one alone.
-func (n *Node) Processes() ([]ProcessID, error) { return n.process().family() }
+func (n *Node) Processes() ([]server.ProcessID, error) { return n.server.Process().Processes() }
 
 // Running reports whether the server has not ended; a paused one runs.
-func (n *Node) Running() bool { return n.process().Running() }
+func (n *Node) Running() bool { return n.server.Running() }
 
 // Log is the path of its log.
-func (n *Node) Log() string { return n.process().options.Log }
+func (n *Node) Log() string { return n.server.Log }
 
 // Tail returns the last lines of its log.
-func (n *Node) Tail(lines int) string { return n.process().Tail(lines) }
+func (n *Node) Tail(lines int) string { return n.server.Tail(lines) }
 
-// Kill ends the server as a power cut would; see Process.Kill.
-func (n *Node) Kill() error { return n.process().Kill() }
+// Kill ends the server as a power cut would; see server.Process.Kill.
+func (n *Node) Kill() error { return n.server.Kill() }
 
-// Stop ends the server in order; see Process.Stop.
-func (n *Node) Stop(ctx context.Context) error { return n.process().Stop(ctx) }
+// Stop ends the server in order; see server.Process.Stop.
+func (n *Node) Stop(ctx context.Context) error { return n.server.Stop(ctx) }
 
-// Pause stops the server where it is; see Process.Pause.
-func (n *Node) Pause() error { return n.process().Pause() }
+// Pause stops the server where it is; see server.Process.Pause.
+func (n *Node) Pause() error { return n.server.Pause() }
 
 // Resume lets a paused server go on.
-func (n *Node) Resume() error { return n.process().Resume() }
+func (n *Node) Resume() error { return n.server.Resume() }
 
 // Halted reports whether all processes of the server are stopped, as Pause
 // leaves them.
-func (n *Node) Halted() (bool, error) { return n.process().halted() }
+func (n *Node) Halted() (bool, error) { return n.server.Process().Halted() }
 
 // Start starts the server again with its data, stopping it first if it runs,
 // and returns when it serves or has its part in the cluster again. env is added
@@ -87,10 +76,8 @@ func (n *Node) Start(ctx context.Context, env ...string) error {
 	if !n.Member() {
 		return &MemberError{Node: n.Name()}
 	}
-	if err := n.cluster.product.Restart(ctx, n.number, env...); err != nil {
+	if err := n.cluster.product.Restart(ctx, n.server.Number, env...); err != nil {
 		return fmt.Errorf("%s: %w", n.Name(), err)
 	}
 	return n.cluster.record(n.cluster.kept())
 }
-
-func (n *Node) process() *Process { return n.cluster.product.process(n.number) }

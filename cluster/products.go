@@ -1,20 +1,27 @@
+// Package cluster runs clusters of real servers on this machine: it reads what is
+// asked for, starts the product's servers on machines of their own, records what
+// runs, and takes away what a killed assay left. Its folders run the products, on
+// one type of server (cluster/server).
+//
+// It must not know any workload, driver or other package of assay.
 package cluster
 
 import (
 	"context"
-	"fmt"
 
 	"assay/cluster/machine"
+	"assay/cluster/server"
 )
 
-// product is one database product's way of running a cluster. Nodes are
-// counted from 0, in the order of Spec.names. Its methods are safe for
-// concurrent use.
+// product is one database product's running cluster. Nodes are counted from 0,
+// in the order of Spec.names. Its methods are safe for concurrent use.
 type product interface {
 	// Address is the URL of the whole cluster, with user and password.
 	Address() string
+	// Node is node i, which stays the same one as long as the cluster lives.
+	Node(i int) *server.Node
 	// Primary is the number of the node that takes writes as soon as there is
-	// one, or a *NoPrimaryError where the product has none.
+	// one, or a *server.NoPrimaryError where the product has none.
 	Primary(ctx context.Context) (int, error)
 	// Restart starts node i again with its data, stopping it first if it runs,
 	// and returns when it serves or has its part in the cluster again. env is
@@ -25,38 +32,21 @@ type product interface {
 	Settled(ctx context.Context) error
 	// Close ends all nodes and removes their data.
 	Close() error
-
-	// process is node i's server; it changes with Restart.
-	process(i int) *Process
-	// HostPort is where node i's server listens.
-	HostPort(i int) string
 }
 
-// NoPrimaryError means that a product has no such thing as a primary: every
-// node takes writes.
-type NoPrimaryError struct{ Product string }
-
-func (e *NoPrimaryError) Error() string {
-	return fmt.Sprintf("%s has no primary, every node takes writes; name a node, or write any", e.Product)
-}
-
-// place is where a product is to put its nodes.
-type place struct {
-	spec     Spec
+// environment is what a product's cluster is started with.
+type environment struct {
 	machines []*machine.Machine
-	programs string
-	dir      string
-	logs     string
+	programs string // the folder of server programs to search first
+	dir      string // of the nodes' data, to be made
+	logs     string // the folder of the nodes' logs
 	announce func(text string)
 }
-
-// starter starts a product's cluster.
-type starter func(ctx context.Context, at place) (product, error)
 
 // entry is one product.
 type entry struct {
 	topology
-	start starter
+	start func(context.Context, Spec, environment) (product, error)
 	// clear takes away what killed servers with their data below folder have
 	// left outside of it; nil if they leave nothing.
 	clear func(ctx context.Context, folder string) error
@@ -65,10 +55,7 @@ type entry struct {
 // products is what can be built, by name.
 func products() map[string]entry {
 	return map[string]entry{
-		"postgres":  {topology: postgresTopology(), start: startPostgresCluster, clear: clearPostgres},
-		"mongodb":   {topology: mongodbTopology(), start: startMongoDBCluster},
-		"mariadb":   {topology: mariadbTopology(), start: startMariaDBCluster},
-		"cassandra": {topology: cassandraTopology(), start: startCassandraCluster},
+		"postgres": postgresEntry(), "mongodb": mongodbEntry(), "mariadb": mariadbEntry(), "cassandra": cassandraEntry(),
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"assay/cluster/server"
 )
 
 // recordFile is in each cluster's folder: by it a folder is known as ours.
@@ -23,7 +25,7 @@ type Record struct {
 	// Kept is true for a cluster that outlives the command that started it.
 	Kept bool `json:"kept"`
 	// Owner is the assay process that the servers belong to.
-	Owner ProcessID `json:"owner"`
+	Owner server.ProcessID `json:"owner"`
 	// Started is when, in UTC.
 	Started time.Time `json:"started"`
 	// Address is the database's URL with its password; empty until it works.
@@ -39,19 +41,11 @@ type Record struct {
 
 // NodeRecord is one node.
 type NodeRecord struct {
-	Name    string    `json:"name"`
-	Address string    `json:"address"`
-	Port    int       `json:"port"`
-	Process ProcessID `json:"process"`
-	Log     string    `json:"log"`
-}
-
-// ProcessID tells a process from a later one with the same id.
-type ProcessID struct {
-	PID int `json:"pid"`
-	// Started is the start in clock ticks since boot (proc(5)); 0 where the
-	// system does not tell.
-	Started uint64 `json:"started"`
+	Name    string           `json:"name"`
+	Address string           `json:"address"`
+	Port    int              `json:"port"`
+	Process server.ProcessID `json:"process"`
+	Log     string           `json:"log"`
 }
 
 // makeFolder makes the cluster's folder. Others may pass through it, since
@@ -74,7 +68,7 @@ func (c *Cluster) kept() bool {
 func (c *Cluster) record(kept bool) error {
 	c.recording.Lock()
 	defer c.recording.Unlock()
-	r := Record{ID: c.id, Spec: c.spec.String(), Kept: kept, Owner: identify(os.Getpid()), Started: c.started}
+	r := Record{ID: c.id, Spec: c.spec.String(), Kept: kept, Owner: server.Identify(os.Getpid()), Started: c.started}
 	if c.noNetwork != nil {
 		r.Network = c.noNetwork.Error()
 	}
@@ -84,7 +78,7 @@ func (c *Cluster) record(kept bool) error {
 	}
 	for _, n := range nodes {
 		r.Nodes = append(r.Nodes, NodeRecord{
-			Name: n.Name(), Address: n.host(), Port: n.Port(), Process: identify(n.PID()), Log: n.Log(),
+			Name: n.Name(), Address: n.server.Host, Port: n.Port(), Process: server.Identify(n.PID()), Log: n.Log(),
 		})
 	}
 	text, err := json.MarshalIndent(r, "", "  ")

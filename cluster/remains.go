@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/cluster/machine"
+	"assay/cluster/server"
 )
 
 // OwnedError means that a cluster still belongs to an assay that runs.
@@ -40,9 +41,9 @@ func RemoveOwn(ctx context.Context) error {
 	failed := []error{err}
 	records = slices.DeleteFunc(records, func(r Record) bool { return !r.Own() })
 	for _, r := range records {
-		failed = append(failed, killHomed(ctx, r.Folder))
+		failed = append(failed, server.KillHomed(ctx, r.Folder))
 	}
-	reapChildren() // nobody else asks how they ended, and they are taken for living
+	server.ReapChildren() // nobody else asks how they ended, and they are taken for living
 	for _, r := range records {
 		failed = append(failed, r.remove(ctx))
 	}
@@ -50,10 +51,10 @@ func RemoveOwn(ctx context.Context) error {
 }
 
 // Own reports whether the cluster belongs to this process.
-func (r Record) Own() bool { return r.Owner == identify(os.Getpid()) }
+func (r Record) Own() bool { return r.Owner == server.Identify(os.Getpid()) }
 
 func (r Record) remove(ctx context.Context) error {
-	if err := killHomed(ctx, r.Folder); err != nil {
+	if err := server.KillHomed(ctx, r.Folder); err != nil {
 		return fmt.Errorf("remove cluster %s: %w", r.ID, err)
 	}
 	err := errors.Join(r.clear(ctx), machine.Remove(r.ID))
@@ -121,10 +122,8 @@ func RemoveOrphan(ctx context.Context, id string) error {
 			return &InhabitedError{ID: id}
 		}
 		if look == 0 {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(secondLook):
+			if err := server.Pause(ctx, secondLook); err != nil {
+				return err
 			}
 		}
 	}
@@ -132,31 +131,4 @@ func RemoveOrphan(ctx context.Context, id string) error {
 		return fmt.Errorf("remove what is left of cluster %s: %w", id, err)
 	}
 	return nil
-}
-
-// killBound is how long killed processes may take to go.
-const killBound = 10 * time.Second
-
-// killHomed kills all processes whose home, as they were started with, is the
-// folder or lies in it. StartProcess gives every server such a home, and what a
-// server starts inherits it.
-func killHomed(ctx context.Context, folder string) error {
-	ctx, cancel := context.WithTimeout(ctx, killBound)
-	defer cancel()
-	for {
-		left, err := homed(folder)
-		if err != nil || len(left) == 0 {
-			return err
-		}
-		for _, pid := range left {
-			if process, err := os.FindProcess(pid); err == nil {
-				_ = process.Kill() // one that has just ended is as well
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("processes %v are still there: %w", left, ctx.Err())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 }

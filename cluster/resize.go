@@ -8,12 +8,14 @@ import (
 	"strconv"
 
 	"assay/cluster/machine"
+	"assay/cluster/server"
 )
 
 // resizable is a product whose clusters can get and lose members while they
 // run. Nodes keep their numbers for ever. The methods are called one at a time;
 // the product's other methods may be called meanwhile.
 type resizable interface {
+	product
 	// Fixed says why this cluster's members cannot change; nil if they can.
 	Fixed() error
 	// Grow starts one more node on the machine and returns its number when it
@@ -32,24 +34,17 @@ type resizable interface {
 	Membership(ctx context.Context, i int) (member bool, text string, err error)
 }
 
-// FixedError means that a cluster's members cannot change while it runs.
-type FixedError struct{ Product, Reason string }
-
-func (e *FixedError) Error() string {
-	return fmt.Sprintf("the members of a %s cluster cannot change while it runs: %s", e.Product, e.Reason)
-}
-
 // MemberError means that a node is not, or no longer, a member of its cluster.
 type MemberError struct{ Node string }
 
 func (e *MemberError) Error() string { return e.Node + " is no member of its cluster" }
 
 // Resizable is nil if nodes can be added to the cluster and removed from it,
-// and else a *FixedError.
+// and else a *server.FixedError.
 func (c *Cluster) Resizable() error {
 	r, is := c.product.(resizable)
 	if !is {
-		return &FixedError{Product: c.spec.Product, Reason: "assay knows no way to do it"}
+		return &server.FixedError{Product: c.spec.Product, Reason: "assay knows no way to do it"}
 	}
 	return r.Fixed()
 }
@@ -75,7 +70,7 @@ func (c *Cluster) resizing(ctx context.Context) (r resizable, done func(), err e
 // Grow adds a node on a machine of its own and returns it when it is a full
 // member that holds all data. Its name is new; names are never used again. The
 // cluster's Address stays as it is. One change of the members happens at a time;
-// a cluster that cannot change returns a *FixedError. After an error the
+// a cluster that cannot change returns a *server.FixedError. After an error the
 // members are as they were, unless the error says otherwise.
 func (c *Cluster) Grow(ctx context.Context) (*Node, error) {
 	r, done, err := c.resizing(ctx)
@@ -91,7 +86,7 @@ func (c *Cluster) Grow(ctx context.Context) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grow %s by %s: %w", c.spec, at.Name(), err)
 	}
-	n := &Node{cluster: c, number: number, machine: at}
+	n := &Node{cluster: c, server: r.Node(number), machine: at}
 	c.enter(n)
 	return n, c.record(c.kept())
 }
@@ -108,7 +103,7 @@ func (c *Cluster) Remove(ctx context.Context, n *Node) error {
 	if !n.Member() {
 		return &MemberError{Node: n.Name()}
 	}
-	if err := r.Shrink(ctx, n.number); err != nil {
+	if err := r.Shrink(ctx, n.server.Number); err != nil {
 		return fmt.Errorf("remove %s: %w", n.Name(), err)
 	}
 	c.leave(n)
@@ -123,7 +118,7 @@ func (c *Cluster) Rejoin(ctx context.Context, n *Node) error {
 		return err
 	}
 	defer done()
-	if err := r.Rejoin(ctx, n.number); err != nil {
+	if err := r.Rejoin(ctx, n.server.Number); err != nil {
 		return fmt.Errorf("rejoin %s: %w", n.Name(), err)
 	}
 	c.enter(n)
@@ -140,7 +135,7 @@ func (c *Cluster) Discard(n *Node) error {
 	if n.Member() {
 		return fmt.Errorf("discard %s: it is a member; remove it first", n.Name())
 	}
-	if err := errors.Join(r.Discard(n.number), ignoreMissing(os.Remove(n.Log()))); err != nil {
+	if err := errors.Join(r.Discard(n.server.Number), ignoreMissing(os.Remove(n.Log()))); err != nil {
 		return fmt.Errorf("discard %s: %w", n.Name(), err)
 	}
 	return nil
@@ -152,7 +147,7 @@ func (c *Cluster) Membership(ctx context.Context, n *Node) (member bool, text st
 	if err := c.Resizable(); err != nil {
 		return false, "", err
 	}
-	return c.product.(resizable).Membership(ctx, n.number)
+	return c.product.(resizable).Membership(ctx, n.server.Number)
 }
 
 func ignoreMissing(err error) error {

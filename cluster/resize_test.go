@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
+	"assay/cluster/server"
 )
 
 // mustMember wants the servers to say that the node is a member, or that it is
@@ -34,9 +34,9 @@ func mustMember(t *testing.T, c *Cluster, n *Node, want bool, says string) {
 
 func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	c := startCluster(t, "mongodb:3,election=2s,shutdown=200ms")
-	m := c.product.(*MongoDB)
 	address := c.Address()
-	insert(t, m, 1)
+	all := documents(t, address)
+	insertDocument(t, all, 1)
 	began := time.Now()
 	added, err := c.Grow(patiently(t))
 	if err != nil {
@@ -47,19 +47,12 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 		t.Errorf("%+v of %v, address %s", added, c.Nodes(), c.Address())
 	}
 	mustMember(t, c, added, true, "4 members")
-	config, err := m.config(patiently(t), m.node(mustPrimary(t, m)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := config.Members[config.index(m.node(3))]; config.voters() != 4 || n.Priority != 1 {
+	config := members(t, all)
+	if n := config[len(config)-1]; len(config) != 4 || n.Votes != 1 || n.Priority != 1 {
 		t.Errorf("the new member has no vote: %+v", config)
 	}
 	// It holds what was written before, itself.
-	var reply struct{ N int }
-	command := bson.D{{Key: "count", Value: "probe"}, {Key: "$readPreference", Value: bson.D{{Key: "mode", Value: "nearest"}}}}
-	if err := m.node(3).run(patiently(t), time.Minute, command, &reply); err != nil || reply.N != 1 {
-		t.Errorf("the new member holds %d documents of 1, %v", reply.N, err)
-	}
+	wantDocuments(t, documents(t, "mongodb://"+added.Address()+"/?directConnection=true&readPreference=nearest"), 1)
 
 	// A primary steps down before it is taken out.
 	primary, err := c.Primary(patiently(t))
@@ -83,7 +76,7 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	if second, err := c.Primary(patiently(t)); err != nil || second == primary {
 		t.Errorf("the next primary is %v, %v", second, err)
 	}
-	insertMajority(t, m, 2)
+	insertDocument(t, all, 2)
 	if err := c.Rejoin(patiently(t), primary); err != nil {
 		t.Fatal(err)
 	}
@@ -106,13 +99,11 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	if err := c.Rejoin(patiently(t), added); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("a discarded node joins: %v", err)
 	}
-	if exists(m.node(3).dir) {
+	if server.Exists(added.server.Dir) {
 		t.Error("its data is still there")
 	}
-	insertMajority(t, m, 3)
-	if n := count(t, m); n != 3 {
-		t.Errorf("%d documents of 3", n)
-	}
+	insertDocument(t, all, 3)
+	wantDocuments(t, all, 3)
 
 	// Names are not used again, and an end in the middle leaves the set as it
 	// was.
@@ -121,9 +112,8 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	if n, err := c.Grow(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("grown after its context's end: %v, %v", n, err)
 	}
-	config, err = m.config(patiently(t), m.node(mustPrimary(t, m)))
-	if err != nil || len(config.Members) != 3 || len(c.Nodes()) != 3 {
-		t.Errorf("%+v, %v, nodes %v", config, err, c.Nodes())
+	if config := members(t, all); len(config) != 3 || len(c.Nodes()) != 3 {
+		t.Errorf("%+v, nodes %v", config, c.Nodes())
 	}
 	again, err := c.Grow(patiently(t))
 	if err != nil || again.Name() != "n6" {
@@ -131,23 +121,9 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	}
 }
 
-// insertMajority writes one document that a majority has to confirm.
-func insertMajority(t *testing.T, m *MongoDB, id int) {
-	t.Helper()
-	command := bson.D{{Key: "insert", Value: "probe"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: id}}}},
-		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}, {Key: "wtimeout", Value: 30_000}}}}
-	var reply struct {
-		N                 int      `bson:"n"`
-		WriteConcernError bson.Raw `bson:"writeConcernError"`
-	}
-	if err := m.node(mustPrimary(t, m)).run(patiently(t), time.Minute, command, &reply); err != nil || reply.N != 1 || reply.WriteConcernError != nil {
-		t.Fatalf("insert: %+v, %v", reply, err)
-	}
-}
-
 func TestTheLastNodeIsNotRemoved(t *testing.T) {
 	c := startCluster(t, "mongodb:1,network=loopback,shutdown=200ms")
-	if err := c.Remove(patiently(t), c.Node("n1")); !errors.Is(err, errLastNode) {
+	if err := c.Remove(patiently(t), c.Node("n1")); !errors.Is(err, server.ErrLastNode) {
 		t.Errorf("%v", err)
 	}
 	mustMember(t, c, c.Node("n1"), true, "1 members")
@@ -169,12 +145,10 @@ func TestTheLastNodeIsNotRemoved(t *testing.T) {
 
 func TestGaleraGrowsAndShrinks(t *testing.T) {
 	c := startCluster(t, "mariadb:3,failover=2s,cache=32MiB")
-	m := c.product.(*MariaDB)
-	address := c.Address()
-	first := mariaClient(t, m, 0)
-	mariaExec(t, first, "CREATE DATABASE probe")
-	mariaExec(t, first, "CREATE TABLE probe.t (id INT PRIMARY KEY)")
-	insertUntil(t, m, 0, 1)
+	address, first := c.Address(), c.Node("n1")
+	executeSQL(t, first, "CREATE DATABASE probe")
+	executeSQL(t, first, "CREATE TABLE probe.t (id INT PRIMARY KEY)")
+	insertRow(t, first, 1)
 	began := time.Now()
 	added, err := c.Grow(patiently(t))
 	if err != nil {
@@ -185,25 +159,25 @@ func TestGaleraGrowsAndShrinks(t *testing.T) {
 		t.Errorf("%s, address %s", added.Name(), c.Address())
 	}
 	mustMember(t, c, added, true, "n1 counts 4 members")
-	insertUntil(t, m, 3, 2)
-	mustHold(t, m, "1,2")
+	insertRow(t, added, 2)
+	wantRows(t, c, "1,2")
 
 	second := c.Node("n2")
 	if err := c.Remove(patiently(t), second); err != nil {
 		t.Fatal(err)
 	}
 	mustMember(t, c, second, false, "n4 counts 3 members")
-	insertUntil(t, m, 3, 3)
-	mustHold(t, m, "1,2,3")
+	insertRow(t, added, 3)
+	wantRows(t, c, "1,2,3")
 	if err := c.Rejoin(patiently(t), second); err != nil {
 		t.Fatal(err)
 	}
 	mustMember(t, c, second, true, "n2 counts 4 members")
-	mustHold(t, m, "1,2,3")
+	wantRows(t, c, "1,2,3")
 	if err := c.Remove(patiently(t), added); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Discard(added); err != nil || exists(m.node(3).dir) {
+	if err := c.Discard(added); err != nil || server.Exists(added.server.Dir) {
 		t.Errorf("discarded: %v", err)
 	}
 	mustMember(t, c, added, false, "n1 counts 3 members")
@@ -224,19 +198,5 @@ func TestGaleraGrowsAndShrinks(t *testing.T) {
 		})
 	}
 	all.Wait()
-	mustHold(t, m, "1,2,3")
-}
-
-func TestWhatCannotGrow(t *testing.T) {
-	c := startCluster(t, "mariadb:1,cache=32MiB")
-	var fixed *FixedError
-	if _, err := c.Grow(patiently(t)); !errors.As(err, &fixed) || !strings.Contains(err.Error(), "mariadb:3") {
-		t.Errorf("Grow: %v", err)
-	}
-	if err := c.Remove(patiently(t), c.Node("n1")); !errors.As(err, &fixed) {
-		t.Errorf("Remove: %v", err)
-	}
-	if len(c.Nodes()) != 1 || len(c.Machines().All()) != 1 {
-		t.Errorf("nodes %v", c.Nodes())
-	}
+	wantRows(t, c, "1,2,3")
 }

@@ -58,7 +58,7 @@ type Cluster struct {
 // Start starts the cluster and returns when it takes work. What it needs on
 // this machine (folder, namespaces, processes) carries its id and is recorded,
 // so that Remains finds it after assay was killed. A missing program is a
-// *MissingError; a demand that this machine cannot meet is a
+// *server.MissingError; a demand that this machine cannot meet is a
 // *machine.UnsupportedError.
 func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	entry, known := products()[spec.Product]
@@ -69,19 +69,14 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	if err := c.open(o); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec, err)
 	}
-	at := place{spec: spec, machines: c.machines.All(), programs: o.Programs, dir: filepath.Join(c.folder, "nodes"), logs: c.folder}
-	at.announce = func(text string) {
-		if o.Announce != nil {
-			o.Announce(text)
-		}
-	}
-	started, err := entry.start(ctx, at)
+	started, err := entry.start(ctx, spec, environment{machines: c.machines.All(), programs: o.Programs,
+		dir: filepath.Join(c.folder, "nodes"), logs: c.folder, announce: o.Announce})
 	if err != nil { // started may be a typed nil
 		return nil, errors.Join(err, c.Close())
 	}
 	c.product = started
 	for i, m := range c.machines.All() {
-		c.enter(&Node{cluster: c, number: i, machine: m, arbiter: i >= spec.Nodes})
+		c.enter(&Node{cluster: c, server: started.Node(i), machine: m, arbiter: i >= spec.Nodes})
 	}
 	if err := c.record(o.Kept); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), c.Close())
@@ -159,7 +154,7 @@ func (c *Cluster) enter(n *Node) {
 	if slices.Contains(c.nodes, n) {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(c.nodes, n, func(a, b *Node) int { return a.number - b.number })
+	at, _ := slices.BinarySearchFunc(c.nodes, n, func(a, b *Node) int { return a.server.Number - b.server.Number })
 	c.nodes = slices.Insert(c.nodes, at, n)
 }
 
@@ -187,14 +182,14 @@ func (c *Cluster) NoNetwork() error { return c.noNetwork }
 func (c *Cluster) Machines() *machine.Set { return c.machines }
 
 // Primary returns the node that takes writes, as soon as there is one. Where
-// the product has none the error is a *NoPrimaryError.
+// the product has none the error is a *server.NoPrimaryError.
 func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
 	i, err := c.product.Primary(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range c.Nodes() {
-		if n.number == i {
+		if n.server.Number == i {
 			return n, nil
 		}
 	}
@@ -205,8 +200,9 @@ func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
 // and hold the same data. The error says which do not.
 func (c *Cluster) Settled(ctx context.Context) error { return c.product.Settled(ctx) }
 
-// Close ends all nodes and takes away all that the cluster made, the
-// nodes' logs too. It waits for a change of the members that is under way. Further calls return what the first returned.
+// Close ends all nodes and takes away all that the cluster made, the nodes' logs
+// too. It waits for a change of the members that is under way. Further calls
+// return what the first returned.
 func (c *Cluster) Close() error {
 	c.closing.Do(func() {
 		if c.unwatch != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"assay/cluster/server"
 )
 
 // startCluster starts a cluster of this spec, which the test's end closes.
@@ -114,7 +116,7 @@ func TestMissingProgramLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := Start(t.Context(), spec, Options{})
-	var missing *MissingError
+	var missing *server.MissingError
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "install-servers.sh") {
 		t.Errorf("%v, %v", c, err)
 	}

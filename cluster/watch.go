@@ -1,6 +1,10 @@
 package cluster
 
-import "time"
+import (
+	"time"
+
+	"assay/cluster/server"
+)
 
 // watchEvery is how often the servers are looked at. One that ended and was
 // started again in between is missed.
@@ -14,7 +18,7 @@ func (c *Cluster) watch(died func(node, how string)) (end func()) {
 		defer close(stopped)
 		ticker := time.NewTicker(watchEvery)
 		defer ticker.Stop()
-		told := map[string]*Process{} // by the node's name
+		told := map[string]*server.Process{} // by the node's name
 		for {
 			select {
 			case <-stop:
@@ -22,9 +26,9 @@ func (c *Cluster) watch(died func(node, how string)) (end func()) {
 			case <-ticker.C:
 			}
 			for _, n := range c.Nodes() {
-				if p := n.process(); p.died() && told[n.Name()] != p {
+				if p := n.server.Process(); p.Died() && told[n.Name()] != p {
 					told[n.Name()] = p
-					died(n.Name(), p.how())
+					died(n.Name(), p.How())
 				}
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"assay/cluster"
+	"assay/cluster/server"
 )
 
 // shifting starts servers again under libfaketime, which has them read another
@@ -25,7 +26,7 @@ type shifting struct {
 	env    []string
 
 	mu      sync.Mutex
-	shifted []cluster.ProcessID // all that run or ran under the library
+	shifted []server.ProcessID // all that run or ran under the library
 }
 
 func shiftClock(nodes []*cluster.Node, offset time.Duration) (deed, error) {
@@ -72,7 +73,7 @@ func (s *shifting) act(ctx context.Context) error {
 // remember keeps the node's processes if they run under the library, so that
 // what it leaves of them can be taken away.
 func (s *shifting) remember(n *cluster.Node) error {
-	processes := []cluster.ProcessID{{PID: n.PID()}}
+	processes := []server.ProcessID{{PID: n.PID()}}
 	if n.Running() {
 		var err error
 		if processes, err = n.Processes(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/cluster"
+	"assay/cluster/server"
 )
 
 // downing ends servers; healing starts them again.
@@ -16,11 +17,11 @@ type downing struct {
 	end   func(context.Context, *cluster.Node) error
 
 	mu     sync.Mutex
-	before map[string][]cluster.ProcessID // by node, before they were ended
+	before map[string][]server.ProcessID // by node, before they were ended
 }
 
 func (d *downing) act(ctx context.Context) error {
-	d.before = map[string][]cluster.ProcessID{}
+	d.before = map[string][]server.ProcessID{}
 	return each(d.nodes, func(n *cluster.Node) error {
 		processes, err := n.Processes()
 		if err != nil {
@@ -63,7 +64,7 @@ func (d *downing) proof(ctx context.Context, _ bool) (sight, error) {
 	return sight{proven: proven, text: text}, err
 }
 
-func gonePhrase(processes []cluster.ProcessID) string {
+func gonePhrase(processes []server.ProcessID) string {
 	if len(processes) == 1 {
 		return fmt.Sprintf("process %d is gone", processes[0].PID)
 	}

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 
-	"assay/cluster"
+	"assay/cluster/server"
 )
 
 // sharedFolder is where shared memory and semaphores are (shm_overview(7),
@@ -21,7 +21,7 @@ func sharedFiles(pid int) []string {
 }
 
 // tidy takes away what libfaketime has left of processes that are gone.
-func tidy(processes []cluster.ProcessID) error {
+func tidy(processes []server.ProcessID) error {
 	var failed []error
 	for _, p := range processes {
 		// Whoever has the id now may use the files.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/cluster"
+	"assay/cluster/server"
 )
 
 // inject does the deed, lets it last, and heals it. The watch that it returns
@@ -155,7 +155,7 @@ func (w *watch) look(s stage, old string, silences bool) primaryFound {
 	for ctx.Err() == nil {
 		acted, healed := isClosed(w.acted), isClosed(w.healed)
 		name, err := s.primary(ctx)
-		var none *cluster.NoPrimaryError
+		var none *server.NoPrimaryError
 		switch {
 		case errors.As(err, &none):
 			return primaryFound{}

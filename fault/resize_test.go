@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"assay/cluster"
+	"assay/cluster/server"
 )
 
 func TestGrowTakesHoldOfNoNode(t *testing.T) {
@@ -107,7 +107,7 @@ func TestWhoseMembersCannotChange(t *testing.T) {
 	c := startCluster(t, "postgres:1,network=loopback")
 	for _, text := range []string{"grow cluster", "remove n1"} {
 		err := Validate(t.Context(), parse(t, text), c)
-		var fixed *cluster.FixedError
+		var fixed *server.FixedError
 		var target *TargetError
 		if !errors.As(err, &fixed) && !errors.As(err, &target) {
 			t.Errorf("%s: %v", text, err)

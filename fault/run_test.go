@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"assay/cluster"
+	"assay/cluster/server"
 )
 
 // scene is a stage without servers: it writes down what is done.
@@ -304,7 +304,7 @@ func TestNewPrimary(t *testing.T) {
 func TestNoPrimary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(3)
-		s.leader = func(context.Context) (string, error) { return "", &cluster.NoPrimaryError{Product: "galera"} }
+		s.leader = func(context.Context) (string, error) { return "", &server.NoPrimaryError{Product: "galera"} }
 		done, _, err := play(t, s, Plan{}, "kill primary at 1s", "kill all at 2s", "partition one at 3s")
 		if err != nil || len(done) != 3 || !done[0].Skipped || !strings.Contains(done[0].Problem, "galera has no primary") {
 			t.Fatalf("%+v, %v", done, err)

@@ -66,7 +66,7 @@ func CheckSchedule(faults []Fault, duration time.Duration) error {
 }
 
 // Validate tells, before a run begins, which faults cannot be done to the
-// running cluster: by a *TargetError, a *cluster.NoPrimaryError or an
+// running cluster: by a *TargetError, a *server.NoPrimaryError or an
 // *UnavailableError each, joined. Limits of processor and disk are tried on the
 // first node, for a moment.
 func Validate(ctx context.Context, faults []Fault, c *cluster.Cluster) error {

@@ -9,7 +9,7 @@ import (
 
 	"assay/catalog"
 	"assay/check"
-	"assay/cluster"
+	"assay/cluster/postgres"
 	"assay/history"
 	"assay/report"
 	"assay/workload"
@@ -48,7 +48,7 @@ func kill(t *testing.T, out Outcome, stateFile string) {
 // TestJudgingIsIdempotent: however often a run is judged, it gives the same, and
 // a killed run is judged by what was read when it had settled.
 func TestJudgingIsIdempotent(t *testing.T) {
-	server, err := cluster.StartPostgres(t.Context(), cluster.PostgresOptions{})
+	server, err := postgres.Start(t.Context(), postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"assay/check"
-	"assay/cluster"
+	"assay/cluster/postgres"
 	"assay/report"
 	"assay/workload/definition"
 	"assay/workload/isolation"
@@ -14,7 +14,7 @@ import (
 // TestPromiseIsJudged: a database that keeps what its vendor promises and misses
 // the model that was asked for is told from one that breaks its promise.
 func TestPromiseIsJudged(t *testing.T) {
-	server, err := cluster.StartPostgres(t.Context(), cluster.PostgresOptions{})
+	server, err := postgres.Start(t.Context(), postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

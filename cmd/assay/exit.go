@@ -11,6 +11,7 @@ import (
 
 	"assay/catalog"
 	"assay/cluster"
+	"assay/cluster/server"
 	"assay/fault"
 	"assay/history"
 	"assay/load"
@@ -75,7 +76,7 @@ func codeOf(err error) int {
 		grammar   *fault.ParseError
 		goal      *fault.TargetError
 		schedule  *fault.ScheduleError
-		noPrimary *cluster.NoPrimaryError
+		noPrimary *server.NoPrimaryError
 		cut       *runner.InterruptedError
 	)
 	switch {

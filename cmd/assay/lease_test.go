@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"assay/check"
-	"assay/cluster"
+	"assay/cluster/mariadb"
 )
 
 // TestTwoRunsOnOneFile and its kin: see testTwoRuns.
@@ -20,7 +20,7 @@ func TestTwoRunsOnOneFile(t *testing.T) {
 
 func TestTwoRunsOnMariaDB(t *testing.T) {
 	t.Parallel()
-	server, err := cluster.StartMariaDB(patiently(t), cluster.MariaDBOptions{})
+	server, err := mariadb.Start(patiently(t), mariadb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

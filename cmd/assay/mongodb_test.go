@@ -13,14 +13,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"assay/cluster"
+	"assay/cluster/mongodb"
 )
 
 // TestMongoDB uses one replica set of three for all that comes, the death of
 // its primary last.
 func TestMongoDB(t *testing.T) {
 	t.Parallel()
-	set, err := cluster.StartMongoDB(patiently(t), cluster.MongoDBOptions{
+	set, err := mongodb.Start(patiently(t), mongodb.Options{
 		ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond,
 		// What a killed assay leaves in flight is not waited for as long.
 		Args: []string{"--setParameter", "transactionLifetimeLimitSeconds=5"},
@@ -54,7 +54,7 @@ func TestMongoDB(t *testing.T) {
 	t.Run("primary-killed", func(t *testing.T) { testPrimaryKilled(t, set) })
 }
 
-func testForeignDatabase(t *testing.T, set *cluster.MongoDB, database *mongo.Database) {
+func testForeignDatabase(t *testing.T, set *mongodb.ReplicaSet, database *mongo.Database) {
 	letters := database.Collection("letters")
 	if _, err := letters.InsertOne(patiently(t), bson.D{{Key: "_id", Value: "precious"}}); err != nil {
 		t.Fatal(err)
@@ -102,16 +102,16 @@ func inMongoDB(t *testing.T, database *mongo.Database) map[int64]bool {
 	return ids
 }
 
-func testPrimaryKilled(t *testing.T, set *cluster.MongoDB) {
+func testPrimaryKilled(t *testing.T, set *mongodb.ReplicaSet) {
 	dir := t.TempDir()
 	p := start(t, command{dir: dir, args: []string{"run", "bank", "--db", set.Address(), "--clients", "8", "--accounts", "1000",
 		"--warmup", "500ms", "--duration", "12s", "--timeout", "5s", "--out", "run"}})
 	p.until(working)
-	primary, err := set.WaitPrimary(patiently(t))
+	primary, err := set.Primary(patiently(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := set.Kill(primary); err != nil {
+	if err := set.Node(primary).Kill(); err != nil {
 		t.Fatal(err)
 	}
 	dead := time.Now()

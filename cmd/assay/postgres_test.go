@@ -14,7 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"assay/check"
-	"assay/cluster"
+	"assay/cluster/postgres"
+	"assay/cluster/server"
 	"assay/history"
 	"assay/workload/bank"
 )
@@ -31,9 +32,9 @@ func patiently(t *testing.T) context.Context {
 	return ctx
 }
 
-func startPostgres(t *testing.T) *cluster.Postgres {
+func startPostgres(t *testing.T) *postgres.Server {
 	t.Helper()
-	server, err := cluster.StartPostgres(patiently(t), cluster.PostgresOptions{Password: password})
+	server, err := postgres.Start(patiently(t), postgres.Options{Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func execute(t *testing.T, conn *pgx.Conn, sql string) {
 }
 
 // newDatabase makes a database on the server and returns its address.
-func newDatabase(t *testing.T, server *cluster.Postgres, name string) string {
+func newDatabase(t *testing.T, server *postgres.Server, name string) string {
 	t.Helper()
 	execute(t, connect(t, server.Address()), "CREATE DATABASE "+name)
 	return changed(t, server.Address(), func(u *url.URL) { u.Path = "/" + name })
@@ -107,13 +108,13 @@ func keepsSecret(t *testing.T, e ended, dir string) {
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	server := startPostgres(t)
-	for name, test := range map[string]func(*testing.T, *cluster.Postgres){
+	for name, test := range map[string]func(*testing.T, *postgres.Server){
 		"wrong-password":      testWrongPassword,
 		"secret-password":     testSecretPassword,
 		"foreign-schema":      testForeignSchema,
 		"killed":              testKilledOnPostgres,
 		"interrupted-loading": testInterruptedLoadingOnPostgres,
-		"two-runs": func(t *testing.T, server *cluster.Postgres) {
+		"two-runs": func(t *testing.T, server *postgres.Server) {
 			testTwoRuns(t, newDatabase(t, server, "two_runs"))
 		},
 	} {
@@ -121,7 +122,7 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
-func testWrongPassword(t *testing.T, server *cluster.Postgres) {
+func testWrongPassword(t *testing.T, server *postgres.Server) {
 	address := changed(t, server.Address(), func(u *url.URL) { u.User = url.UserPassword("assay", password+"wrong") })
 	for _, c := range []command{
 		{args: []string{"run", "bank", "--db", address}},
@@ -142,7 +143,7 @@ func testWrongPassword(t *testing.T, server *cluster.Postgres) {
 	}
 }
 
-func testSecretPassword(t *testing.T, server *cluster.Postgres) {
+func testSecretPassword(t *testing.T, server *postgres.Server) {
 	address := newDatabase(t, server, "secret")
 	dir := t.TempDir()
 	p := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
@@ -178,7 +179,7 @@ func testSecretPassword(t *testing.T, server *cluster.Postgres) {
 	keepsSecret(t, e, dir)
 }
 
-func testForeignSchema(t *testing.T, server *cluster.Postgres) {
+func testForeignSchema(t *testing.T, server *postgres.Server) {
 	address := newDatabase(t, server, "somebodys")
 	conn := connect(t, address)
 	execute(t, conn, "CREATE SCHEMA assay_bank")
@@ -222,13 +223,13 @@ func inPostgres(t *testing.T, address string) map[int64]bool {
 	return ids
 }
 
-func testKilledOnPostgres(t *testing.T, server *cluster.Postgres) {
+func testKilledOnPostgres(t *testing.T, server *postgres.Server) {
 	address, dir := newDatabase(t, server, "killed"), t.TempDir()
 	at := killed(t, dir, address)
 	judgeKilled(t, dir, address, at, func() map[int64]bool { return inPostgres(t, address) })
 }
 
-func testInterruptedLoadingOnPostgres(t *testing.T, server *cluster.Postgres) {
+func testInterruptedLoadingOnPostgres(t *testing.T, server *postgres.Server) {
 	address, dir := newDatabase(t, server, "interrupted"), t.TempDir()
 	interruptLoading(t, dir, address)
 	afterInterruptedLoading(t, dir, address)
@@ -301,7 +302,7 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close() // whoever connects waits in its queue
-	closed, err := new(cluster.Ports).Next()
+	closed, err := new(server.Ports).Next()
 	if err != nil {
 		t.Fatal(err)
 	}

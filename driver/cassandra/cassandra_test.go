@@ -9,7 +9,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
-	"assay/cluster"
+	cluster "assay/cluster/cassandra"
 	"assay/driver/drivertest"
 	"assay/workload"
 	"assay/workload/availability"
@@ -19,11 +19,11 @@ import (
 // minutes where many others work.
 const startBound = 8 * time.Minute
 
-func startRing(t *testing.T, nodes int) *cluster.Cassandra {
+func startRing(t *testing.T, nodes int) *cluster.Ring {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	c, err := cluster.StartCassandra(ctx, cluster.CassandraOptions{Nodes: nodes})
+	c, err := cluster.Start(ctx, cluster.Options{Nodes: nodes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func admin(t *testing.T, address string, statements ...string) {
 }
 
 // harness is what the conformance suite needs of a ring.
-func harness(c *cluster.Cassandra) drivertest.Availability {
+func harness(c *cluster.Ring) drivertest.Availability {
 	address := c.Address()
 	return drivertest.Availability{
 		Replaces: true,
@@ -118,7 +118,7 @@ func TestOneNode(t *testing.T) {
 	c := startRing(t, 1)
 	t.Run("Availability", func(t *testing.T) {
 		h := harness(c)
-		h.Server = c.HostPort(0)
+		h.Server = c.Node(0).Address()
 		h.OpenVia = func(t *testing.T, addr string) (availability.Store, error) {
 			return impatient(t, addr, defaultSilence)
 		}
@@ -126,7 +126,7 @@ func TestOneNode(t *testing.T) {
 	})
 	t.Run("Description", func(t *testing.T) { testDescription(t, c.Address()) })
 	t.Run("OwnTables", func(t *testing.T) { testOwnTables(t, c.Address()) })
-	t.Run("SilentNode", func(t *testing.T) { testSilentNode(t, c.HostPort(0)) })
+	t.Run("SilentNode", func(t *testing.T) { testSilentNode(t, c.Node(0).Address()) })
 	t.Run("Judged", func(t *testing.T) { testJudged(t, c.Address()) })
 }
 

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"assay/cluster"
+	cluster "assay/cluster/cassandra"
+	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/workload"
 )
@@ -19,7 +20,7 @@ import (
 // Its own certificate is for names.
 func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) (port int) {
 	t.Helper()
-	ports := new(cluster.Ports)
+	ports := new(server.Ports)
 	port, err := ports.Next()
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +35,7 @@ func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) (por
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	c, err := cluster.StartCassandra(ctx, cluster.CassandraOptions{Nodes: 1, Ports: ports, Settings: []string{
+	c, err := cluster.Start(ctx, cluster.Options{Nodes: 1, Ports: ports, Settings: []string{
 		fmt.Sprintf("native_transport_port_ssl: %d", port),
 		fmt.Sprintf("client_encryption_options: {enabled: true, optional: false, require_client_auth: true, ssl_context_factory: "+
 			"{class_name: org.apache.cassandra.security.PEMBasedSslContextFactory, parameters: {private_key: %s, trusted_certificates: %s}}}",

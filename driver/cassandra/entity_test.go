@@ -37,7 +37,7 @@ func TestEntity(t *testing.T) {
 				t.Errorf("what is not ours holds %d, %v", id, err)
 			}
 		},
-		Server: c.HostPort(0),
+		Server: c.Node(0).Address(),
 		OpenVia: func(t *testing.T, addr string) (entity.Store, error) {
 			to := "cassandra://" + addr
 			s, err := parse(workload.Target{Address: to, ConnectTimeout: 10 * time.Second})

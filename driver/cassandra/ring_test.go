@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/cluster"
+	cluster "assay/cluster/cassandra"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
@@ -76,7 +76,7 @@ func (w *crew) await(ctx context.Context, more int64) {
 	}
 }
 
-func testNodesDie(t *testing.T, c *cluster.Cassandra) {
+func testNodesDie(t *testing.T, c *cluster.Ring) {
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
 	store := closing(t, c.Address())
@@ -86,7 +86,7 @@ func testNodesDie(t *testing.T, c *cluster.Cassandra) {
 	w := &crew{t: t, store: store, book: drivertest.NewRows()}
 	w.start(4)
 	w.await(ctx, 50)
-	if err := c.Kill(1); err != nil {
+	if err := c.Node(1).Kill(); err != nil {
 		t.Fatal(err)
 	}
 	w.await(ctx, 100)
@@ -120,10 +120,10 @@ func testNodesDie(t *testing.T, c *cluster.Cassandra) {
 // twoDead kills two nodes of three: no insert is acknowledged, at first nobody
 // knows what became of it, and as soon as the last node knows of the others it
 // refuses.
-func (w *crew) twoDead(ctx context.Context, c *cluster.Cassandra) {
+func (w *crew) twoDead(ctx context.Context, c *cluster.Ring) {
 	t := w.t
 	for _, i := range []int{1, 2} {
-		if err := c.Kill(i); err != nil {
+		if err := c.Node(i).Kill(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +151,7 @@ func (w *crew) twoDead(ctx context.Context, c *cluster.Cassandra) {
 	if r := session.Get(ctx, 1); r.Outcome != history.Failed {
 		t.Errorf("a read of a quorum: %+v", r)
 	}
-	near, err := OpenAvailability(ctx, workload.Target{Address: "cassandra://" + c.HostPort(0) + "/", Read: workload.ReadNearest, ConnectTimeout: time.Minute})
+	near, err := OpenAvailability(ctx, workload.Target{Address: "cassandra://" + c.Node(0).Address() + "/", Read: workload.ReadNearest, ConnectTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

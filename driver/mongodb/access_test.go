@@ -15,7 +15,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"assay/cluster"
+	cluster "assay/cluster/mongodb"
+	"assay/cluster/server"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/bank"
@@ -26,7 +27,7 @@ const rightPassword = "Sesame-open-99"
 // startSecured starts a set of one node with access control and makes a
 // superuser "root" and a user "clerk" who may only read and write data, both
 // with rightPassword.
-func startSecured(t *testing.T) *cluster.MongoDB {
+func startSecured(t *testing.T) *cluster.ReplicaSet {
 	t.Helper()
 	key := filepath.Join(t.TempDir(), "members.key")
 	if err := os.WriteFile(key, []byte("c2VjcmV0IG9mIHRoZSBtZW1iZXJz"), 0o600); err != nil {
@@ -47,7 +48,7 @@ func startSecured(t *testing.T) *cluster.MongoDB {
 	return set
 }
 
-func withUser(set *cluster.MongoDB, user, password string) string {
+func withUser(set *cluster.ReplicaSet, user, password string) string {
 	return strings.Replace(set.Address(), "mongodb://", "mongodb://"+user+":"+password+"@", 1)
 }
 
@@ -58,7 +59,7 @@ func TestAccessControl(t *testing.T) {
 	t.Run("NoRights", func(t *testing.T) { testNoRights(t, set) })
 }
 
-func testRefused(t *testing.T, set *cluster.MongoDB) {
+func testRefused(t *testing.T, set *cluster.ReplicaSet) {
 	const wrong = "Wrong-and-secret-1"
 	for _, user := range []string{"root", "nobody"} {
 		_, err := OpenBank(t.Context(), workload.Target{Address: withUser(set, user, wrong), ConnectTimeout: 20 * time.Second})
@@ -74,7 +75,7 @@ func testRefused(t *testing.T, set *cluster.MongoDB) {
 
 // testFewRights has a user who may not ask for configuration, status or
 // checkpoints.
-func testFewRights(t *testing.T, set *cluster.MongoDB) {
+func testFewRights(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
 	store := closing(t, mustOpen(t, withUser(set, "clerk", rightPassword)))
 	if err := errors.Join(store.Create(ctx, workload.Marker{Run: "one", Workload: "bank"}),
@@ -110,7 +111,7 @@ func testFewRights(t *testing.T, set *cluster.MongoDB) {
 
 // testNoRights names no user at all, which the server accepts until the first
 // command.
-func testNoRights(t *testing.T, set *cluster.MongoDB) {
+func testNoRights(t *testing.T, set *cluster.ReplicaSet) {
 	store := closing(t, mustOpen(t, set.Address()))
 	if err := store.Create(patiently(t), workload.Marker{}); err == nil || classOf(err) != classUnauthorized {
 		t.Errorf("Create without a user: %v", err)
@@ -119,16 +120,16 @@ func testNoRights(t *testing.T, set *cluster.MongoDB) {
 
 // TestStandaloneIsRefused starts a server that is no replica set.
 func TestStandaloneIsRefused(t *testing.T) {
-	program, err := cluster.Program{Name: "mongod", Get: "scripts/install-servers.sh mongodb"}.Find("")
+	program, err := server.Program{Name: "mongod", Get: "scripts/install-servers.sh mongodb"}.Find("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, err := new(cluster.Ports).Next()
+	port, err := new(server.Ports).Next()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	process, err := cluster.StartProcess(cluster.ProcessOptions{Name: "standalone", Program: program, Dir: dir,
+	process, err := server.StartProcess(server.ProcessOptions{Name: "standalone", Program: program, Dir: dir,
 		Log: filepath.Join(dir, "log"), Args: []string{"--port", strconv.Itoa(port), "--bind_ip", "127.0.0.1",
 			"--nounixsocket", "--dbpath", dir, "--wiredTigerCacheSizeGB", "0.25"}})
 	if err != nil {

@@ -45,21 +45,21 @@ func TestAudits(t *testing.T) {
 	t.Run("NoMajority", func(t *testing.T) {
 		store, ledger := loaded(t, set, 100, 100)
 		mustCommit(t, mustSession(t, store), ledger, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10})
-		primary, err := set.WaitPrimary(patiently(t))
+		primary, err := set.Primary(patiently(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range set.Nodes() {
 			if i != primary {
-				if err := set.Pause(i); err != nil {
+				if err := set.Node(i).Pause(); err != nil {
 					t.Fatal(err)
 				}
-				defer set.Resume(i)
+				defer set.Node(i).Resume()
 			}
 		}
 		// What no majority has confirmed is on the primary now, and an audit that
 		// sees it must not be believed.
-		client := plainClient(t, "mongodb://"+set.HostPort(primary)+"/?directConnection=true&w=1")
+		client := plainClient(t, "mongodb://"+set.Node(primary).Address()+"/?directConnection=true&w=1")
 		_, err = client.Database(bankDatabase).Collection(accountCollection).UpdateByID(patiently(t), int64(1),
 			bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: int64(7)}}}})
 		if err != nil {

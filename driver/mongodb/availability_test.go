@@ -30,14 +30,14 @@ func openAvailability(t *testing.T, target workload.Target) *availabilityStore {
 // TestAvailability has the network break between assay and one node.
 func TestAvailability(t *testing.T) {
 	set := startSet(t, 1)
-	address := "mongodb://" + set.HostPort(0) + "/?directConnection=true"
+	address := "mongodb://" + set.Node(0).Address() + "/?directConnection=true"
 	client := plainClient(t, address)
 	database := client.Database("assay_availability")
 	drivertest.RunAvailability(t, drivertest.Availability{
 		Open:          func(t *testing.T) availability.Store { return openAvailability(t, workload.Target{Address: address}) },
 		MakeForeign:   func(t *testing.T) { makeForeign(t, database) },
 		ForeignIntact: func(t *testing.T) { foreignIntact(t, database) },
-		Server:        set.HostPort(0),
+		Server:        set.Node(0).Address(),
 		OpenVia: func(t *testing.T, addr string) (availability.Store, error) {
 			return OpenAvailability(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true", ConnectTimeout: 3 * time.Second})
 		},
@@ -96,7 +96,7 @@ func TestAvailabilityOfASet(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 		for i := range 2 {
-			if err := set.Kill(i); err != nil {
+			if err := set.Node(i).Kill(); err != nil {
 				t.Fatal(err)
 			}
 		}

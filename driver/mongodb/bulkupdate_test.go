@@ -26,14 +26,14 @@ func openBulkUpdate(t *testing.T, address string) *bulkUpdateStore {
 
 func TestBulkUpdate(t *testing.T) {
 	set := startSet(t, 1)
-	address := "mongodb://" + set.HostPort(0) + "/?directConnection=true"
+	address := "mongodb://" + set.Node(0).Address() + "/?directConnection=true"
 	database := plainClient(t, address).Database("assay_bulkupdate")
 	drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{
 		Waits:         true,
 		Open:          func(t *testing.T) bulkupdate.Store { return openBulkUpdate(t, address) },
 		MakeForeign:   func(t *testing.T) { makeForeign(t, database) },
 		ForeignIntact: func(t *testing.T) { foreignIntact(t, database) },
-		Server:        set.HostPort(0),
+		Server:        set.Node(0).Address(),
 		OpenVia: func(t *testing.T, addr string) (bulkupdate.Store, error) {
 			return OpenBulkUpdate(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true", ConnectTimeout: 3 * time.Second})
 		},

@@ -21,13 +21,13 @@ func openEntity(t *testing.T, address string) entity.Store {
 
 func TestEntity(t *testing.T) {
 	set := startSet(t, 1)
-	address := "mongodb://" + set.HostPort(0) + "/?directConnection=true"
+	address := "mongodb://" + set.Node(0).Address() + "/?directConnection=true"
 	database := plainClient(t, address).Database("assay_entity")
 	drivertest.RunEntity(t, drivertest.Entity{
 		Open:          func(t *testing.T) entity.Store { return openEntity(t, address) },
 		MakeForeign:   func(t *testing.T) { makeForeign(t, database) },
 		ForeignIntact: func(t *testing.T) { foreignIntact(t, database) },
-		Server:        set.HostPort(0),
+		Server:        set.Node(0).Address(),
 		OpenVia: func(t *testing.T, addr string) (entity.Store, error) {
 			return OpenEntity(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true", ConnectTimeout: 3 * time.Second})
 		},

@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"assay/cluster"
+	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload/bank"
@@ -85,12 +85,12 @@ func (c *crowd) awaitEach(t *testing.T, n int64) {
 
 // throughFault has eight clients work while something happens to the primary,
 // wants every one of them to work on, and every answer to fit the data.
-func throughFault(t *testing.T, set *cluster.MongoDB, fault func(primary int) error) {
+func throughFault(t *testing.T, set *cluster.ReplicaSet, fault func(primary int) error) {
 	store, ledger := loaded(t, set, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6)
 	crowd := startCrowd(t, store, ledger, 8)
 	for range 2 {
 		crowd.awaitEach(t, 3)
-		primary, err := set.WaitPrimary(patiently(t))
+		primary, err := set.Primary(patiently(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,13 +110,13 @@ func throughFault(t *testing.T, set *cluster.MongoDB, fault func(primary int) er
 	}
 }
 
-func testStepDown(t *testing.T, set *cluster.MongoDB) {
+func testStepDown(t *testing.T, set *cluster.ReplicaSet) {
 	throughFault(t, set, func(int) error { return set.StepDown(patiently(t)) })
 }
 
-func testKillPrimary(t *testing.T, set *cluster.MongoDB) {
+func testKillPrimary(t *testing.T, set *cluster.ReplicaSet) {
 	throughFault(t, set, func(primary int) error {
-		if err := set.Kill(primary); err != nil {
+		if err := set.Node(primary).Kill(); err != nil {
 			return err
 		}
 		return set.Restart(patiently(t), primary)
@@ -125,9 +125,9 @@ func testKillPrimary(t *testing.T, set *cluster.MongoDB) {
 
 // testCommitIsSentOnce loses the answer to a commit on a network that is well
 // again at once, so that a resent commit would arrive.
-func testCommitIsSentOnce(t *testing.T, set *cluster.MongoDB) {
+func testCommitIsSentOnce(t *testing.T, set *cluster.ReplicaSet) {
 	_, ledger := loaded(t, set, 1000, 1000)
-	proxy := drivertest.NewProxy(t, set.HostPort(0))
+	proxy := drivertest.NewProxy(t, set.Node(0).Address())
 	address := "mongodb://" + proxy.Addr() + "/?directConnection=true"
 	store := closing(t, mustOpen(t, address))
 	commits := commitCounter(t, set)
@@ -181,7 +181,7 @@ func testCommitIsSentOnce(t *testing.T, set *cluster.MongoDB) {
 }
 
 // commitCounter asks the server how many commitTransaction it has got.
-func commitCounter(t *testing.T, set *cluster.MongoDB) func() int64 {
+func commitCounter(t *testing.T, set *cluster.ReplicaSet) func() int64 {
 	t.Helper()
 	client := plainClient(t, set.Address())
 	return func() int64 {

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"assay/cluster"
+	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
@@ -61,7 +61,7 @@ func TestIsolation(t *testing.T) {
 // testOpenTransactionsShow asks for open transactions under every read concern
 // that an address can name: they are shown, or the server's lifetime limit
 // would have to be waited for.
-func testOpenTransactionsShow(t *testing.T, set *cluster.MongoDB) {
+func testOpenTransactionsShow(t *testing.T, set *cluster.ReplicaSet) {
 	for _, options := range []string{"", "&readConcernLevel=local", "&readConcernLevel=majority", "&readConcernLevel=snapshot"} {
 		d := sitDown(t, set, options)
 		s := d.session()
@@ -103,11 +103,11 @@ func TestIsolationPromise(t *testing.T) {
 type desk struct {
 	t     *testing.T
 	ctx   context.Context
-	set   *cluster.MongoDB
+	set   *cluster.ReplicaSet
 	store *isolationStore
 }
 
-func sitDown(t *testing.T, set *cluster.MongoDB, options string) *desk {
+func sitDown(t *testing.T, set *cluster.ReplicaSet, options string) *desk {
 	t.Helper()
 	d := &desk{t, patiently(t), set, mustOpenIsolation(t, set.Address()+options)}
 	t.Cleanup(func() {
@@ -335,7 +335,7 @@ func testAbortedByTheServer(t *testing.T, d *desk) {
 // and the commit, before and after the server gets them.
 func TestIsolationCommitWithoutAnswer(t *testing.T) {
 	set := startSet(t, 1)
-	proxy := drivertest.NewProxy(t, set.HostPort(0))
+	proxy := drivertest.NewProxy(t, set.Node(0).Address())
 	d := sitDown(t, set, "")
 	via := mustOpenIsolation(t, "mongodb://"+proxy.Addr()+"/?directConnection=true")
 	t.Cleanup(func() { via.Close() })

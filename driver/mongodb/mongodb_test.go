@@ -9,16 +9,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"assay/cluster"
+	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/workload"
 	"assay/workload/bank"
 )
 
 // startSet starts a replica set that elects and gives up transactions quickly.
-func startSet(t *testing.T, nodes int, args ...string) *cluster.MongoDB {
+func startSet(t *testing.T, nodes int, args ...string) *cluster.ReplicaSet {
 	t.Helper()
-	set, err := cluster.StartMongoDB(t.Context(), cluster.MongoDBOptions{
+	set, err := cluster.Start(t.Context(), cluster.Options{
 		Nodes: nodes, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond,
 		Args: append([]string{"--setParameter", "transactionLifetimeLimitSeconds=2"}, args...),
 	})
@@ -90,7 +90,7 @@ func TestReplicaSet(t *testing.T) {
 	})
 	for _, s := range []struct {
 		name string
-		run  func(*testing.T, *cluster.MongoDB)
+		run  func(*testing.T, *cluster.ReplicaSet)
 	}{
 		{"Describe", testDescribe},
 		{"InterruptedCreation", testInterruptedCreation},
@@ -152,10 +152,10 @@ func TestOneNode(t *testing.T) {
 				return OpenBank(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true",
 					ConnectTimeout: 3 * time.Second})
 			},
-			Server:       set.HostPort(0),
+			Server:       set.Node(0).Address(),
 			CommitMarker: []byte("commitTransaction"),
 			Restart: func(t *testing.T) {
-				if err := set.Kill(0); err != nil {
+				if err := set.Node(0).Kill(); err != nil {
 					t.Fatal(err)
 				}
 				if err := set.Restart(patiently(t), 0); err != nil {

@@ -10,7 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"assay/cluster"
+	cluster "assay/cluster/mongodb"
+	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
@@ -19,7 +20,7 @@ import (
 
 // loaded is a Store with accounts 1, 2, ... of these balances, dropped at the
 // end.
-func loaded(t *testing.T, set *cluster.MongoDB, balances ...int64) (*bankStore, *drivertest.Ledger) {
+func loaded(t *testing.T, set *cluster.ReplicaSet, balances ...int64) (*bankStore, *drivertest.Ledger) {
 	t.Helper()
 	store := closing(t, mustOpen(t, set.Address()))
 	t.Cleanup(func() {
@@ -96,7 +97,7 @@ func hold(t *testing.T, address, appName string) *mongo.Session {
 
 // testConcerns does a transfer, one without funds and a repetition with each
 // kind of concern.
-func testConcerns(t *testing.T, set *cluster.MongoDB) {
+func testConcerns(t *testing.T, set *cluster.ReplicaSet) {
 	for _, query := range []string{"&w=1&readConcernLevel=local", "&readConcernLevel=snapshot", "&w=2&journal=true", "&w=3&journal=false"} {
 		_, ledger := loaded(t, set, 100, 100)
 		store := closing(t, mustOpen(t, set.Address()+query))
@@ -114,7 +115,7 @@ func testConcerns(t *testing.T, set *cluster.MongoDB) {
 	}
 }
 
-func testWriteConflict(t *testing.T, set *cluster.MongoDB) {
+func testWriteConflict(t *testing.T, set *cluster.ReplicaSet) {
 	store, ledger := loaded(t, set, 100, 100)
 	session := mustSession(t, store)
 	other := hold(t, set.Address(), "another")
@@ -129,7 +130,7 @@ func testWriteConflict(t *testing.T, set *cluster.MongoDB) {
 	ledger.Check(patiently(t), t, store)
 }
 
-func testSettleWaits(t *testing.T, set *cluster.MongoDB) {
+func testSettleWaits(t *testing.T, set *cluster.ReplicaSet) {
 	store, _ := loaded(t, set, 100, 100)
 	foreign := hold(t, set.Address(), "another")
 	if err := store.Settle(patiently(t)); err != nil {
@@ -155,7 +156,7 @@ func testSettleWaits(t *testing.T, set *cluster.MongoDB) {
 
 // testAbandonedIsAborted leaves a transaction open, as a broken network does,
 // and wants the next session to close it before the server would.
-func testAbandonedIsAborted(t *testing.T, set *cluster.MongoDB) {
+func testAbandonedIsAborted(t *testing.T, set *cluster.ReplicaSet) {
 	store, ledger := loaded(t, set, 100, 100)
 	session := mustSession(t, store)
 	if err := session.begin(); err != nil {
@@ -179,7 +180,7 @@ func testAbandonedIsAborted(t *testing.T, set *cluster.MongoDB) {
 }
 
 // testLifetimeLimit has the server abort a transaction before its commit.
-func testLifetimeLimit(t *testing.T, set *cluster.MongoDB) {
+func testLifetimeLimit(t *testing.T, set *cluster.ReplicaSet) {
 	store, ledger := loaded(t, set, 100, 100)
 	session := mustSession(t, store)
 	if err := session.begin(); err != nil {
@@ -205,24 +206,24 @@ func testLifetimeLimit(t *testing.T, set *cluster.MongoDB) {
 
 // testUnconfirmedDuplicate commits on a primary that a majority does not
 // answer. The row that a repetition then meets there proves nothing.
-func testUnconfirmedDuplicate(t *testing.T, set *cluster.MongoDB) {
+func testUnconfirmedDuplicate(t *testing.T, set *cluster.ReplicaSet) {
 	store, ledger := loaded(t, set, 100, 100)
 	session := mustSession(t, store)
-	primary, err := set.WaitPrimary(patiently(t))
+	primary, err := set.Primary(patiently(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	others := func(do func(int) error) {
-		for i := range set.Nodes() {
+	others := func(do func(*server.Node) error) {
+		for i, node := range set.Nodes() {
 			if i == primary {
 				continue
 			}
-			if err := do(i); err != nil {
+			if err := do(node); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	others(set.Pause)
+	others((*server.Node).Pause)
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
 	try := func() bank.Reply {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
@@ -230,7 +231,7 @@ func testUnconfirmedDuplicate(t *testing.T, set *cluster.MongoDB) {
 		return do(ctx, session, ledger, tr)
 	}
 	first, second := try(), try()
-	others(set.Resume)
+	others((*server.Node).Resume)
 	if first.Outcome != history.Unknown {
 		t.Errorf("a commit that no majority confirmed: %+v", first)
 	}

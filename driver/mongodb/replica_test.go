@@ -16,14 +16,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"assay/cluster"
+	cluster "assay/cluster/mongodb"
+	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/workload/bank"
 )
 
 // troupe is a replica set with a loaded bank.
 type troupe struct {
-	set    *cluster.MongoDB
+	set    *cluster.ReplicaSet
 	dir    string
 	store  *bankStore
 	ledger *drivertest.Ledger
@@ -35,7 +36,7 @@ type troupe struct {
 func TestReplicas(t *testing.T) {
 	p := &troupe{dir: filepath.Join(t.TempDir(), "set")}
 	var err error
-	p.set, err = cluster.StartMongoDB(t.Context(), cluster.MongoDBOptions{
+	p.set, err = cluster.Start(t.Context(), cluster.Options{
 		Dir: p.dir, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond,
 		Args: []string{"--setParameter", "enableTestCommands=1"},
 	})
@@ -84,12 +85,12 @@ func (p *troupe) transfer(t *testing.T, n int) {
 // secondary is the number of a member that is not the primary.
 func (p *troupe) secondary(t *testing.T) (int, bank.Replica) {
 	t.Helper()
-	primary, err := p.set.WaitPrimary(patiently(t))
+	primary, err := p.set.Primary(patiently(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := (primary + 1) % p.set.Nodes()
-	return i, bank.Replica{Name: p.set.HostPort(i)}
+	i := (primary + 1) % len(p.set.Nodes())
+	return i, bank.Replica{Name: p.set.Node(i).Address()}
 }
 
 func (p *troupe) members(t *testing.T) ([]bank.Replica, map[string]error) {
@@ -131,13 +132,13 @@ func testAllTheSame(t *testing.T, p *troupe) {
 	if len(members) != 3 || len(unreachable) != 0 {
 		t.Fatalf("members %+v, unreachable %v", members, unreachable)
 	}
-	primary, err := p.set.WaitPrimary(patiently(t))
+	primary, err := p.set.Primary(patiently(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, member := range members {
-		if member.Primary != (member.Name == p.set.HostPort(primary)) {
-			t.Errorf("%+v, and the primary is %s", member, p.set.HostPort(primary))
+		if member.Primary != (member.Name == p.set.Node(primary).Address()) {
+			t.Errorf("%+v, and the primary is %s", member, p.set.Node(primary).Address())
 		}
 		if err := p.catchUp(t, member, time.Minute); err != nil {
 			t.Fatal(err)
@@ -182,7 +183,7 @@ func testApplyingHeldBack(t *testing.T, p *troupe) {
 
 func testPausedMember(t *testing.T, p *troupe) {
 	i, member := p.secondary(t)
-	if err := p.set.Pause(i); err != nil {
+	if err := p.set.Node(i).Pause(); err != nil {
 		t.Fatal(err)
 	}
 	p.transfer(t, 2)
@@ -192,7 +193,7 @@ func testPausedMember(t *testing.T, p *troupe) {
 	if members, unreachable := p.members(t); len(members) != 2 || len(unreachable) != 1 || unreachable[member.Name] == nil {
 		t.Errorf("members %+v, unreachable %v", members, unreachable)
 	}
-	if err := p.set.Resume(i); err != nil {
+	if err := p.set.Node(i).Resume(); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.catchUp(t, member, time.Minute); err != nil {
@@ -205,7 +206,7 @@ func testPausedMember(t *testing.T, p *troupe) {
 
 func testMemberDown(t *testing.T, p *troupe) {
 	i, member := p.secondary(t)
-	if err := p.set.Kill(i); err != nil {
+	if err := p.set.Node(i).Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if _, unreachable := p.members(t); len(unreachable) != 1 || unreachable[member.Name] == nil {
@@ -247,7 +248,7 @@ func testChangedBehindItsBack(t *testing.T, p *troupe) {
 	if err := direct.Database("admin").RunCommand(patiently(t), bson.D{{Key: "fsync", Value: 1}}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.set.Kill(i); err != nil {
+	if err := p.set.Node(i).Kill(); err != nil {
 		t.Fatal(err)
 	}
 	alone(t, filepath.Join(p.dir, "node-"+strconv.Itoa(i)), func(client *mongo.Client) {
@@ -277,15 +278,15 @@ func testChangedBehindItsBack(t *testing.T, p *troupe) {
 // alone runs a mongod on a member's folder that is not part of the set.
 func alone(t *testing.T, dir string, use func(*mongo.Client)) {
 	t.Helper()
-	program, err := cluster.Program{Name: "mongod", Get: "scripts/install-servers.sh mongodb"}.Find("")
+	program, err := server.Program{Name: "mongod", Get: "scripts/install-servers.sh mongodb"}.Find("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, err := new(cluster.Ports).Next()
+	port, err := new(server.Ports).Next()
 	if err != nil {
 		t.Fatal(err)
 	}
-	process, err := cluster.StartProcess(cluster.ProcessOptions{Name: "standalone", Program: program, Dir: dir,
+	process, err := server.StartProcess(server.ProcessOptions{Name: "standalone", Program: program, Dir: dir,
 		Log: filepath.Join(t.TempDir(), "log"), Args: []string{"--port", strconv.Itoa(port), "--bind_ip", "127.0.0.1",
 			"--nounixsocket", "--dbpath", dir, "--wiredTigerCacheSizeGB", "0.25"}})
 	if err != nil {
@@ -306,7 +307,7 @@ func alone(t *testing.T, dir string, use func(*mongo.Client)) {
 
 // TestReplicasWithoutArbiter has a member that holds no data.
 func TestReplicasWithoutArbiter(t *testing.T) {
-	set, err := cluster.StartMongoDB(t.Context(), cluster.MongoDBOptions{Nodes: 2, Arbiters: 1,
+	set, err := cluster.Start(t.Context(), cluster.Options{Nodes: 2, Arbiters: 1,
 		ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -322,7 +323,7 @@ func TestReplicasWithoutArbiter(t *testing.T) {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
 	for _, member := range members {
-		if member.Name == set.HostPort(2) {
+		if member.Name == set.Node(2).Address() {
 			t.Errorf("the arbiter is a member: %+v", members)
 		}
 		if err := store.CatchUp(patiently(t), member); err != nil {
@@ -337,7 +338,7 @@ func TestReplicasWithAccessControl(t *testing.T) {
 	ctx := patiently(t)
 	store := closing(t, mustOpen(t, withUser(set, "clerk", rightPassword)))
 	members, unreachable, err := store.Replicas(ctx)
-	if err != nil || !slices.Equal(members, []bank.Replica{{Name: set.HostPort(0), Primary: true}}) || len(unreachable) != 0 {
+	if err != nil || !slices.Equal(members, []bank.Replica{{Name: set.Node(0).Address(), Primary: true}}) || len(unreachable) != 0 {
 		t.Fatalf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
 	if err := store.CatchUp(ctx, members[0]); err != nil {

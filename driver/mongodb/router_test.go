@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"assay/cluster"
+	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
@@ -25,13 +25,13 @@ import (
 func TestStandIn(t *testing.T) {
 	set := startSet(t, 1)
 	t.Run("RefusedBySet", func(t *testing.T) {
-		refusedSharding(t, "mongodb://"+set.HostPort(0)+"/?directConnection=true&", "replica set rs0")
+		refusedSharding(t, "mongodb://"+set.Node(0).Address()+"/?directConnection=true&", "replica set rs0")
 	})
-	router := startStandIn(t, set.HostPort(0), 0)
+	router := startStandIn(t, set.Node(0).Address(), 0)
 	address := router.address() + "?shard=hashed"
 	for _, s := range []struct {
 		name string
-		run  func(*testing.T, *cluster.MongoDB, *standIn)
+		run  func(*testing.T, *cluster.ReplicaSet, *standIn)
 	}{
 		{"WhatIsSharded", testWhatIsSharded}, {"OlderVersion", testOlderVersion}, {"Unsharded", testUnsharded},
 		{"Description", testRouterDescription}, {"SettleWaits", testRouterSettleWaits}, {"RouterGone", testRouterGone}, {"Churn", testRouterChurn},
@@ -63,7 +63,7 @@ func TestStandIn(t *testing.T) {
 
 // testRouterChurn stands for the conformance suite of workload churn, which
 // wants repairs, of which a mongos has none.
-func testRouterChurn(t *testing.T, _ *cluster.MongoDB, router *standIn) {
+func testRouterChurn(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
 	store := opening(OpenChurn, router.address()+"?shard=hashed")(t)
 	if err := store.Create(ctx, workload.Marker{Loaded: true}); err != nil {
@@ -131,7 +131,7 @@ func wantSharding(t *testing.T, what string, got, want []bson.D) {
 	}
 }
 
-func testWhatIsSharded(t *testing.T, _ *cluster.MongoDB, router *standIn) {
+func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	target := workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
 	ctx := patiently(t)
 	for _, c := range []struct {
@@ -160,14 +160,14 @@ func testWhatIsSharded(t *testing.T, _ *cluster.MongoDB, router *standIn) {
 	wantSharding(t, "candles", router.sharding(), sharded("assay_candles.candle"))
 }
 
-func testOlderVersion(t *testing.T, set *cluster.MongoDB, _ *standIn) {
-	router := startStandIn(t, set.HostPort(0), 13)
+func testOlderVersion(t *testing.T, set *cluster.ReplicaSet, _ *standIn) {
+	router := startStandIn(t, set.Node(0).Address(), 13)
 	store, err := OpenChurn(t.Context(), workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second})
 	made(t, store, err)
 	wantSharding(t, "MongoDB 5.0", router.sharding(), append([]bson.D{enableSharding("assay_churn")}, sharded("assay_churn.row")...))
 }
 
-func testUnsharded(t *testing.T, _ *cluster.MongoDB, router *standIn) {
+func testUnsharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	store, err := OpenBank(t.Context(), workload.Target{Address: router.address(), ConnectTimeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func testUnsharded(t *testing.T, _ *cluster.MongoDB, router *standIn) {
 	wantSharding(t, "without the parameter", router.sharding(), nil)
 }
 
-func testRouterDescription(t *testing.T, _ *cluster.MongoDB, router *standIn) {
+func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
 	target := workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
 	want := map[string]string{"deployment": "sharded cluster, through its routers", "sharding": "hashed", "shards": "3",
@@ -226,7 +226,7 @@ func testRouterDescription(t *testing.T, _ *cluster.MongoDB, router *standIn) {
 
 // testRouterSettleWaits leaves a transaction open, which nobody aborts before
 // the server does.
-func testRouterSettleWaits(t *testing.T, _ *cluster.MongoDB, router *standIn) {
+func testRouterSettleWaits(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
 	store := closing(t, opening(OpenBank, router.address())(t))
 	if err := errors.Join(store.Create(ctx, workload.Marker{}), store.LoadAccounts(ctx, []bank.Account{{ID: 1}, {ID: 2}})); err != nil {
@@ -261,9 +261,9 @@ func testRouterSettleWaits(t *testing.T, _ *cluster.MongoDB, router *standIn) {
 }
 
 // testRouterGone names two routers, of which one ends: it is not waited for.
-func testRouterGone(t *testing.T, set *cluster.MongoDB, router *standIn) {
+func testRouterGone(t *testing.T, set *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
-	other := startStandIn(t, set.HostPort(0), 0)
+	other := startStandIn(t, set.Node(0).Address(), 0)
 	both := strings.TrimSuffix(router.address(), "/") + "," + strings.TrimPrefix(other.address(), "mongodb://")
 	store := opening(OpenAvailability, both)(t)
 	if err := store.Create(ctx, workload.Marker{}); err != nil {

@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"assay/cluster"
+	cluster "assay/cluster/mongodb"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -25,7 +25,7 @@ func setting(p workload.Product, name string) string {
 	return ""
 }
 
-func testDescribe(t *testing.T, set *cluster.MongoDB) {
+func testDescribe(t *testing.T, set *cluster.ReplicaSet) {
 	for _, c := range []struct {
 		options string
 		want    map[string]string
@@ -63,7 +63,7 @@ func testDescribe(t *testing.T, set *cluster.MongoDB) {
 
 // testInterruptedCreation meets what Create leaves when it ends at each of its
 // steps.
-func testInterruptedCreation(t *testing.T, set *cluster.MongoDB) {
+func testInterruptedCreation(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
 	store := closing(t, mustOpen(t, set.Address()))
 	plain := plainClient(t, set.Address()).Database(bankDatabase)
@@ -96,7 +96,7 @@ func testInterruptedCreation(t *testing.T, set *cluster.MongoDB) {
 }
 
 // testForeignMark has a collection of the mark's name that is not ours.
-func testForeignMark(t *testing.T, set *cluster.MongoDB) {
+func testForeignMark(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
 	store := closing(t, mustOpen(t, set.Address()))
 	plain := plainClient(t, set.Address()).Database(bankDatabase)
@@ -119,7 +119,7 @@ func testForeignMark(t *testing.T, set *cluster.MongoDB) {
 }
 
 // testOthersCollectionStays has somebody put a collection beside ours.
-func testOthersCollectionStays(t *testing.T, set *cluster.MongoDB) {
+func testOthersCollectionStays(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
 	store, _ := loaded(t, set, 1, 2)
 	other := plainClient(t, set.Address()).Database(bankDatabase).Collection("notes")
@@ -138,7 +138,7 @@ func testOthersCollectionStays(t *testing.T, set *cluster.MongoDB) {
 }
 
 // testReadsOnlyIntegers alters data behind the driver's back.
-func testReadsOnlyIntegers(t *testing.T, set *cluster.MongoDB) {
+func testReadsOnlyIntegers(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
 	store, _ := loaded(t, set, 100, 100)
 	read := func() (balances []int64, err error) {
@@ -166,7 +166,7 @@ func testReadsOnlyIntegers(t *testing.T, set *cluster.MongoDB) {
 }
 
 // testSnapshotTooOld reads for longer than the server keeps snapshots.
-func testSnapshotTooOld(t *testing.T, set *cluster.MongoDB) {
+func testSnapshotTooOld(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
 	store, _ := loaded(t, set)
 	all := bank.NewAccounts(readBatch + 1)

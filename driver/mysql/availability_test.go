@@ -29,7 +29,7 @@ func TestAvailability(t *testing.T) {
 				Open:          func(t *testing.T) availability.Store { return openAvailability(t, target(changes...)) },
 				MakeForeign:   func(t *testing.T) { makeForeign(t, availabilitySchema, "entry") },
 				ForeignIntact: func(t *testing.T) { foreignIntact(t, availabilitySchema, "entry") },
-				Server:        node.HostPort(0),
+				Server:        node.Node(0).Address(),
 				OpenVia: func(t *testing.T, addr string) (availability.Store, error) {
 					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 					defer cancel()

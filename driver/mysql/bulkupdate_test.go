@@ -28,7 +28,7 @@ func TestBulkUpdate(t *testing.T) {
 				Open:          func(t *testing.T) bulkupdate.Store { return openBulkUpdate(t, target(changes...)) },
 				MakeForeign:   func(t *testing.T) { makeForeign(t, "assay_bulkupdate", "document") },
 				ForeignIntact: func(t *testing.T) { foreignIntact(t, "assay_bulkupdate", "document") },
-				Server:        node.HostPort(0),
+				Server:        node.Node(0).Address(),
 				OpenVia: func(t *testing.T, addr string) (bulkupdate.Store, error) {
 					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 					defer cancel()

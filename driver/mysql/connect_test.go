@@ -73,7 +73,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestTheFirstHostThatAnswersIsUsed(t *testing.T) {
-	store := openBank(t, target(atHosts(deadHost(t), node.HostPort(0))))
+	store := openBank(t, target(atHosts(deadHost(t), node.Node(0).Address())))
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -84,7 +84,7 @@ func TestTheFirstHostThatAnswersIsUsed(t *testing.T) {
 	}
 	session.Close()
 	members, unreachable, err := store.Replicas(ctx)
-	if err != nil || len(unreachable) != 0 || len(members) != 1 || members[0] != (bank.Replica{Name: node.HostPort(0), Primary: true}) {
+	if err != nil || len(unreachable) != 0 || len(members) != 1 || members[0] != (bank.Replica{Name: node.Node(0).Address(), Primary: true}) {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
 	if err := errors.Join(store.Settle(ctx), store.Drop(ctx)); err != nil {

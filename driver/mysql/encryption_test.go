@@ -7,19 +7,19 @@ import (
 	"testing"
 	"time"
 
-	"assay/cluster"
+	cluster "assay/cluster/mariadb"
 	"assay/driver/drivertest"
 	"assay/workload"
 )
 
 // encryptedNode starts a server that takes encrypted connections only, and has
 // a user "certified" who must show a certificate. Its own is for names.
-func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) *cluster.MariaDB {
+func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) *cluster.Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	shown := ca.Server(names...)
-	n, err := cluster.StartMariaDB(ctx, cluster.MariaDBOptions{Password: secret, Settings: []string{
+	n, err := cluster.Start(ctx, cluster.Options{Password: secret, Settings: []string{
 		"ssl-ca=" + ca.File, "ssl-cert=" + shown.Certificate, "ssl-key=" + shown.Key}})
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) *clu
 			t.Error(err)
 		}
 	})
-	conn := connectTo(t, n.HostPort(0))
+	conn := connectTo(t, n.Node(0).Address())
 	exec(t, conn, `CREATE USER certified@'%' IDENTIFIED BY 'pass' REQUIRE X509`)
 	exec(t, conn, "GRANT ALL ON *.* TO certified@'%'")
 	exec(t, conn, `SET GLOBAL require_secure_transport = ON`)
@@ -63,7 +63,7 @@ func TestEncryptedConnections(t *testing.T) {
 	n := encryptedNode(t, ca, "127.0.0.1")
 	client, unknown := ca.Client("certified"), stranger.Client("certified")
 	options := func(pairs ...string) []func(*spot) {
-		changes := []func(*spot){atHosts(n.HostPort(0))}
+		changes := []func(*spot){atHosts(n.Node(0).Address())}
 		for i := 0; i < len(pairs); i += 2 {
 			changes = append(changes, parameter(pairs[i], pairs[i+1]))
 		}

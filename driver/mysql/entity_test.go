@@ -26,7 +26,7 @@ func TestEntity(t *testing.T) {
 		Open:          func(t *testing.T) entity.Store { return openEntity(t, target()) },
 		MakeForeign:   func(t *testing.T) { makeForeign(t, entitySchema, "entity") },
 		ForeignIntact: func(t *testing.T) { foreignIntact(t, entitySchema, "entity") },
-		Server:        node.HostPort(0),
+		Server:        node.Node(0).Address(),
 		OpenVia: func(t *testing.T, addr string) (entity.Store, error) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/cluster"
+	cluster "assay/cluster/mariadb"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
@@ -22,14 +22,14 @@ import (
 type troupe struct {
 	t   *testing.T
 	ctx context.Context
-	*cluster.MariaDB
+	*cluster.Cluster
 }
 
 // TestGalera shares one cluster, so each subtest leaves it healthy.
 func TestGalera(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	nodes, err := cluster.StartMariaDB(ctx, cluster.MariaDBOptions{Nodes: 3, Password: secret,
+	nodes, err := cluster.Start(ctx, cluster.Options{Nodes: 3, Password: secret,
 		Suspect: 2 * time.Second, Inactive: 4 * time.Second, Install: 4 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestGalera(t *testing.T) {
 }
 
 func (p *troupe) everywhere() func(*spot) {
-	return atHosts(p.HostPort(0), p.HostPort(1), p.HostPort(2))
+	return atHosts(p.Node(0).Address(), p.Node(1).Address(), p.Node(2).Address())
 }
 
 func (p *troupe) bank(changes ...func(*spot)) drivertest.Bank {
@@ -161,7 +161,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 	}
 	all.Wait()
 	members, unreachable, err := store.Replicas(p.ctx)
-	want := []bank.Replica{{Name: p.HostPort(0), Primary: true}, {Name: p.HostPort(1)}, {Name: p.HostPort(2)}}
+	want := []bank.Replica{{Name: p.Node(0).Address(), Primary: true}, {Name: p.Node(1).Address()}, {Name: p.Node(2).Address()}}
 	if err != nil || len(unreachable) != 0 || !slices.Equal(members, want) {
 		t.Fatalf("members %+v, unreachable %v, %v; want %+v", members, unreachable, err, want)
 	}
@@ -190,11 +190,11 @@ func testAllTheSame(t *testing.T, p *troupe) {
 // testCertification has a transaction of one node change what another node
 // commits meanwhile: it is rolled back, and hears of it at COMMIT.
 func testCertification(t *testing.T, p *troupe) {
-	d := &desk{t, p.ctx, openIsolation(t, target(atHosts(p.HostPort(1))))}
+	d := &desk{t, p.ctx, openIsolation(t, target(atHosts(p.Node(1).Address())))}
 	if err := d.store.Create(p.ctx, workload.Marker{Workload: "isolation"}); err != nil {
 		t.Fatal(err)
 	}
-	elsewhere := &desk{t, p.ctx, openIsolation(t, target(atHosts(p.HostPort(2)), parameter("wsrep_sync_wait", "7")))}
+	elsewhere := &desk{t, p.ctx, openIsolation(t, target(atHosts(p.Node(2).Address()), parameter("wsrep_sync_wait", "7")))}
 	d.commit(d.session(), element(2, 1))
 	s := elsewhere.session()
 	op := element(2, 2)
@@ -242,7 +242,7 @@ func testConflicts(t *testing.T, p *troupe) {
 	}
 	all.Wait()
 	committed := classes["committed "]
-	read := p.read(store, bank.Replica{Name: p.HostPort(0)})
+	read := p.read(store, bank.Replica{Name: p.Node(0).Address()})
 	if sum := read.Account(1).Balance + read.Account(2).Balance; sum != 2000 {
 		t.Errorf("the two accounts hold %d, want 2000", sum)
 	}
@@ -253,10 +253,10 @@ func testConflicts(t *testing.T, p *troupe) {
 
 func testPausedNode(t *testing.T, p *troupe) {
 	store := p.loaded()
-	if err := p.Pause(2); err != nil {
+	if err := p.Node(2).Pause(); err != nil {
 		t.Fatal(err)
 	}
-	paused := bank.Replica{Name: p.HostPort(2)}
+	paused := bank.Replica{Name: p.Node(2).Address()}
 	p.commit(store, 1)
 	if err := catchUp(p.ctx, store, paused, time.Second); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("CatchUp: %v", err)
@@ -270,7 +270,7 @@ func testPausedNode(t *testing.T, p *troupe) {
 	if err := store.Settle(p.ctx); err != nil { // the two are the whole cluster
 		t.Errorf("Settle: %v", err)
 	}
-	if err := p.Resume(2); err != nil {
+	if err := p.Node(2).Resume(); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(catchUp(p.ctx, store, paused, time.Minute), p.Settled(p.ctx)); err != nil {
@@ -289,7 +289,7 @@ func testKilledNode(t *testing.T, p *troupe) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	if err := p.Kill(0); err != nil {
+	if err := p.Node(0).Kill(); err != nil {
 		t.Fatal(err)
 	}
 	r := session.Transfer(p.ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 1})
@@ -298,7 +298,7 @@ func testKilledNode(t *testing.T, p *troupe) {
 	}
 	p.commit(store, 2)
 	members, unreachable, err := store.Replicas(p.ctx)
-	if err != nil || !errors.As(unreachable[p.HostPort(0)], new(*workload.UnreachableError)) || len(members) != 2 || !members[0].Primary {
+	if err != nil || !errors.As(unreachable[p.Node(0).Address()], new(*workload.UnreachableError)) || len(members) != 2 || !members[0].Primary {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
 	if err := store.Settle(p.ctx); err != nil {
@@ -307,7 +307,7 @@ func testKilledNode(t *testing.T, p *troupe) {
 	if err := p.Restart(p.ctx, 0); err != nil {
 		t.Fatal(err)
 	}
-	back := bank.Replica{Name: p.HostPort(0)}
+	back := bank.Replica{Name: p.Node(0).Address()}
 	if err := catchUp(p.ctx, store, back, time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 		t.Fatal(err)
 	}
 	session := s.(*availabilitySession)
-	if session.writer.host.name != p.HostPort(0) || session.reader.host == session.writer.host {
+	if session.writer.host.name != p.Node(0).Address() || session.reader.host == session.writer.host {
 		t.Errorf("writes go to %s, reads to %s", session.writer.host.name, session.reader.host.name)
 	}
 	row := availability.Row{Key: 5, Value: 6}
@@ -352,14 +352,14 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 
 // testNotAMember has a server in the address that is no node of the cluster.
 func testNotAMember(t *testing.T, p *troupe) {
-	store := openBank(t, target(atHosts(p.HostPort(1), node.HostPort(0), strings.Replace(p.HostPort(1), "127.0.0.1", "localhost", 1))))
+	store := openBank(t, target(atHosts(p.Node(1).Address(), node.Node(0).Address(), strings.Replace(p.Node(1).Address(), "127.0.0.1", "localhost", 1))))
 	defer store.Close()
 	members, unreachable, err := store.Replicas(p.ctx)
 	if err != nil || len(members) != 1 || !members[0].Primary || len(unreachable) != 1 ||
-		!strings.Contains(unreachable[node.HostPort(0)].Error(), "no node of the Galera cluster") {
+		!strings.Contains(unreachable[node.Node(0).Address()].Error(), "no node of the Galera cluster") {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
-	err = catchUp(p.ctx, store, bank.Replica{Name: node.HostPort(0)}, time.Second)
+	err = catchUp(p.ctx, store, bank.Replica{Name: node.Node(0).Address()}, time.Second)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no node") {
 		t.Errorf("CatchUp: %v", err)
 	}
@@ -384,11 +384,11 @@ func testNoQuorum(t *testing.T, p *troupe) {
 	}
 	defer inserter.Close()
 	for _, i := range []int{1, 2} {
-		if err := p.Kill(i); err != nil {
+		if err := p.Node(i).Kill(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	watcher := connectTo(t, p.HostPort(0))
+	watcher := connectTo(t, p.Node(0).Address())
 	for value(t, watcher, `SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'wsrep_ready'`) == "ON" {
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -418,7 +418,7 @@ func testNoQuorum(t *testing.T, p *troupe) {
 		t.Fatal(err)
 	}
 	p.commit(store, 2)
-	if read := p.read(store, bank.Replica{Name: p.HostPort(2)}); len(read.Entries) != 1 {
+	if read := p.read(store, bank.Replica{Name: p.Node(2).Address()}); len(read.Entries) != 1 {
 		t.Errorf("%d rows, want that of the second transfer", len(read.Entries))
 	}
 	session.Close()

@@ -351,7 +351,7 @@ func TestIsolationContextOver(t *testing.T) {
 // TestIsolationCommitWithoutAnswer cuts the network around COMMIT, before and
 // after the server gets it.
 func TestIsolationCommitWithoutAnswer(t *testing.T) {
-	proxy := drivertest.NewProxy(t, node.HostPort(0))
+	proxy := drivertest.NewProxy(t, node.Node(0).Address())
 	d := sitDown(t, target(atHosts(proxy.Addr())))
 	for key, deliver := range map[int64]bool{2: true, 4: false} {
 		s := d.session()

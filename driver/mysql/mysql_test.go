@@ -12,7 +12,7 @@ import (
 
 	library "github.com/go-sql-driver/mysql"
 
-	"assay/cluster"
+	cluster "assay/cluster/mariadb"
 	"assay/driver/drivertest"
 	"assay/workload"
 	"assay/workload/bank"
@@ -22,7 +22,7 @@ import (
 const secret = `s3cr:t/of@the#test?'\`
 
 // node is the one single node of this package's tests; it has MyRocks too.
-var node *cluster.MariaDB
+var node *cluster.Cluster
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
@@ -32,7 +32,7 @@ func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	var err error
-	node, err = cluster.StartMariaDB(ctx, cluster.MariaDBOptions{Password: secret, MyRocks: true})
+	node, err = cluster.Start(ctx, cluster.Options{Password: secret, MyRocks: true})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -57,7 +57,7 @@ func (s spot) address() string {
 
 // address is the test server's with these changes.
 func address(changes ...func(*spot)) string {
-	s := spot{hosts: node.HostPort(0), user: "assay", password: secret, query: url.Values{}}
+	s := spot{hosts: node.Node(0).Address(), user: "assay", password: secret, query: url.Values{}}
 	for _, change := range changes {
 		change(&s)
 	}
@@ -96,7 +96,7 @@ func openBank(t *testing.T, target workload.Target) *bankStore {
 // admin is a plain connection beside the driver.
 func admin(t *testing.T) *sql.Conn {
 	t.Helper()
-	return connectTo(t, node.HostPort(0))
+	return connectTo(t, node.Node(0).Address())
 }
 
 func connectTo(t *testing.T, hostPort string) *sql.Conn {
@@ -190,7 +190,7 @@ func TestNetwork(t *testing.T) {
 
 func network(change func(*spot)) drivertest.Network {
 	return drivertest.Network{
-		Server:       node.HostPort(0),
+		Server:       node.Node(0).Address(),
 		Secret:       secret,
 		CommitMarker: []byte("commit"),
 		OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
@@ -199,7 +199,7 @@ func network(change func(*spot)) drivertest.Network {
 			return OpenBank(ctx, target(atHosts(addr), change))
 		},
 		Restart: func(t *testing.T) {
-			if err := node.Kill(0); err != nil {
+			if err := node.Node(0).Kill(); err != nil {
 				t.Fatal(err)
 			}
 			if err := node.Restart(context.Background(), 0); err != nil {

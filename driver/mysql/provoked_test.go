@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/cluster"
+	cluster "assay/cluster/mariadb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/bank"
@@ -347,7 +347,7 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	m, err := cluster.StartMariaDB(ctx, cluster.MariaDBOptions{Password: secret})
+	m, err := cluster.Start(ctx, cluster.Options{Password: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +356,7 @@ func TestShutdown(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	store := openBank(t, target(atHosts(m.HostPort(0))))
+	store := openBank(t, target(atHosts(m.Node(0).Address())))
 	defer store.Close()
 	load(t, ctx, store)
 	session, err := store.Session(ctx)
@@ -364,7 +364,7 @@ func TestShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	rival := connectTo(t, m.HostPort(0))
+	rival := connectTo(t, m.Node(0).Address())
 	exec(t, rival, `START TRANSACTION`)
 	exec(t, rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
 	reply := make(chan bank.Reply, 1)
@@ -377,7 +377,7 @@ func TestShutdown(t *testing.T) {
 		}
 		time.Sleep(lockTableAge)
 	}
-	if err := m.Stop(ctx, 0); err != nil {
+	if err := m.Node(0).Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-reply; got.Outcome != history.Unknown || !got.Broken {
@@ -392,7 +392,7 @@ func TestShutdown(t *testing.T) {
 	if err := m.Restart(ctx, 0); err != nil {
 		t.Fatal(err)
 	}
-	rows := value(t, connectTo(t, m.HostPort(0)), fmt.Sprintf(`SELECT count(*) FROM %s.transfer`, bankSchema))
+	rows := value(t, connectTo(t, m.Node(0).Address()), fmt.Sprintf(`SELECT count(*) FROM %s.transfer`, bankSchema))
 	if rows != "0" {
 		t.Errorf("%s rows of a transfer that the shutdown ended", rows)
 	}

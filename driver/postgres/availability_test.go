@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/cluster"
+	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
@@ -156,7 +156,7 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	primary, err := cluster.StartPostgres(ctx, cluster.PostgresOptions{Password: secret})
+	primary, err := cluster.Start(ctx, cluster.Options{Password: secret})
 	if err != nil {
 		t.Fatal(err)
 	}

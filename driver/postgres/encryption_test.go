@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"assay/cluster"
+	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/workload"
 )
@@ -24,7 +24,7 @@ func encryptedServer(t *testing.T, ca *drivertest.Authority, names ...string) *u
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	s, err := cluster.StartPostgres(ctx, cluster.PostgresOptions{Password: secret})
+	s, err := cluster.Start(ctx, cluster.Options{Password: secret})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/cluster"
+	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
@@ -488,7 +488,7 @@ func TestIsolationWithoutTransaction(t *testing.T) {
 func TestIsolationStandbyGivenUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	node, err := cluster.StartPostgres(ctx, cluster.PostgresOptions{Settings: []string{"synchronous_standby_names=nobody"}})
+	node, err := cluster.Start(ctx, cluster.Options{Settings: []string{"synchronous_standby_names=nobody"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"assay/cluster"
+	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/workload"
 	"assay/workload/bank"
@@ -24,7 +24,7 @@ const secret = "s3cr:t/of@the#test?"
 const bankSessionName = "assay bank session provoked"
 
 // server is the one server of this package's tests.
-var server *cluster.Postgres
+var server *cluster.Server
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
@@ -34,7 +34,7 @@ func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var err error
-	server, err = cluster.StartPostgres(ctx, cluster.PostgresOptions{Password: secret})
+	server, err = cluster.Start(ctx, cluster.Options{Password: secret})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"assay/cluster"
+	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
@@ -260,7 +260,7 @@ func TestCommitAnsweredByRollback(t *testing.T) {
 func TestStandbyGivenUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	node, err := cluster.StartPostgres(ctx, cluster.PostgresOptions{Settings: []string{"synchronous_standby_names=nobody"}})
+	node, err := cluster.Start(ctx, cluster.Options{Settings: []string{"synchronous_standby_names=nobody"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/cluster"
+	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
@@ -25,8 +25,8 @@ import (
 type troupe struct {
 	t        *testing.T
 	ctx      context.Context
-	primary  *cluster.Postgres
-	standbys []*cluster.Postgres
+	primary  *cluster.Server
+	standbys []*cluster.Server
 	store    *bankStore
 	seq      uint64
 }
@@ -36,7 +36,7 @@ func gather(t *testing.T) *troupe {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	p := &troupe{t: t, ctx: ctx}
-	closing := func(node *cluster.Postgres, err error) *cluster.Postgres {
+	closing := func(node *cluster.Server, err error) *cluster.Server {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func gather(t *testing.T) *troupe {
 		})
 		return node
 	}
-	p.primary = closing(cluster.StartPostgres(ctx, cluster.PostgresOptions{Password: secret}))
+	p.primary = closing(cluster.Start(ctx, cluster.Options{Password: secret}))
 	for _, o := range []cluster.StandbyOptions{{Synchronous: true}, {}} {
 		p.standbys = append(p.standbys, closing(p.primary.StartStandby(ctx, o)))
 	}
@@ -64,7 +64,7 @@ func (p *troupe) open(address string) *bankStore {
 	return store
 }
 
-func hostOf(t *testing.T, node *cluster.Postgres) string {
+func hostOf(t *testing.T, node *cluster.Server) string {
 	t.Helper()
 	u, err := url.Parse(node.Address())
 	if err != nil {

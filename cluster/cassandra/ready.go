@@ -1,0 +1,140 @@
+package cassandra
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"assay/cluster/server"
+)
+
+// The probe is a table of which every node holds everything, so that a read
+// with consistency ALL tells how many nodes the one that is asked believes
+// alive. It stays empty.
+const probeKeyspace = "assay_cluster"
+
+// schemaBound is how long a change of the schema may take.
+const schemaBound = time.Minute
+
+// makeProbe makes the probe through the first node.
+func (c *Ring) makeProbe(ctx context.Context) error {
+	for _, statement := range []string{
+		fmt.Sprintf("CREATE KEYSPACE %s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", probeKeyspace, len(c.nodes)),
+		fmt.Sprintf("CREATE TABLE %s.probe (id int PRIMARY KEY)", probeKeyspace),
+	} {
+		if _, err := queryWithin(ctx, c.nodes[0], schemaBound, consistencyOne, statement); err != nil {
+			return fmt.Errorf("%s: %w", c.nodes[0].Name, err)
+		}
+	}
+	return nil
+}
+
+// until returns when nothing is missing any more.
+func (c *Ring) until(ctx context.Context, missing func(context.Context) error) error {
+	return server.Until(ctx, 200*time.Millisecond, "the nodes of Cassandra", missing)
+}
+
+// Settled returns when every node that runs answers its clients and believes
+// all nodes alive that run, and no others, and when none has hints on its disk
+// for one of them (system_views.pending_hints): writes that it keeps for nodes
+// that were away. Hints that are lost, or are not made since a node was away for
+// longer than max_hint_window, are not missed: only a repair, or reading with
+// consistency ALL, makes replicas equal.
+func (c *Ring) Settled(ctx context.Context) error {
+	settled := func(ctx context.Context) error {
+		if err := c.allSeen(ctx); err != nil {
+			return err
+		}
+		return c.ofAll(ctx, c.withoutHints)
+	}
+	if err := c.until(ctx, settled); err != nil || len(c.nodes) == 1 {
+		return err
+	}
+	if err := server.Pause(ctx, hintsSeen); err != nil {
+		return fmt.Errorf("wait until kept writes can be seen: %w", err)
+	}
+	return c.until(ctx, settled)
+}
+
+// hintsSeen is how long it may take until pending_hints shows the writes that a
+// node keeps: they are flushed each second (hints_flush_period, as we set it),
+// and the file is only counted when the dispatcher, which comes by every ten
+// seconds, has closed it (HintsDispatchTrigger of Cassandra's source).
+const hintsSeen = 12 * time.Second
+
+// allSeen is nil if all nodes that run see one another alive.
+func (c *Ring) allSeen(ctx context.Context) error {
+	running := 0
+	for i := range c.nodes {
+		if c.nodes[i].Running() {
+			running++
+		}
+	}
+	return c.ofAll(ctx, func(ctx context.Context, n *server.Node) error { return c.sees(ctx, n, running) })
+}
+
+// ofAll asks all nodes that run at the same time.
+func (c *Ring) ofAll(ctx context.Context, ask func(context.Context, *server.Node) error) error {
+	failures := make([]error, len(c.nodes))
+	asked := false
+	var all sync.WaitGroup
+	for i, node := range c.nodes {
+		if !c.nodes[i].Running() {
+			continue
+		}
+		asked = true
+		all.Go(func() {
+			if err := ask(ctx, node); err != nil {
+				failures[i] = fmt.Errorf("%s: %w", node.Name, err)
+			}
+		})
+	}
+	all.Wait()
+	if !asked {
+		return errors.New("no node runs")
+	}
+	return errors.Join(failures...)
+}
+
+// sees is nil if the node believes that so many nodes are alive, itself
+// included. If that is all of them, they have all answered it as well.
+func (c *Ring) sees(ctx context.Context, node *server.Node, want int) error {
+	alive := len(c.nodes)
+	_, err := query(ctx, node, consistencyAll, "SELECT JSON id FROM "+probeKeyspace+".probe WHERE id = 0")
+	refused := (*cqlError)(nil)
+	switch {
+	case errors.As(err, &refused) && refused.code == codeUnavailable:
+		alive = refused.alive
+	case err != nil:
+		return err
+	}
+	if alive != want {
+		return fmt.Errorf("it believes %d nodes alive, and %d run", alive, want)
+	}
+	return nil
+}
+
+// withoutHints is nil if the node keeps no writes for nodes that are up.
+func (c *Ring) withoutHints(ctx context.Context, node *server.Node) error {
+	rows, err := query(ctx, node, consistencyOne, "SELECT JSON address, status, files FROM system_views.pending_hints")
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		var hint struct {
+			Address string `json:"address"`
+			Status  string `json:"status"`
+			Files   int    `json:"files"`
+		}
+		if err := json.Unmarshal([]byte(row), &hint); err != nil {
+			return err
+		}
+		if hint.Files > 0 && hint.Status == "UP" {
+			return fmt.Errorf("it keeps %d files of writes for %s", hint.Files, hint.Address)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay/cluster/server"
+)
+
+// veryPatiently bounds what takes seconds on an idle machine. Three Javas that
+// start at once need minutes where many others work.
+func veryPatiently(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func startCassandra(t *testing.T, o Options) *Ring {
+	t.Helper()
+	c, err := Start(veryPatiently(t), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+const consistencyQuorum = 0x0004
+
+// cql runs a statement on node i, again until it is answered.
+func cql(t *testing.T, c *Ring, i int, consistency uint16, statement string) []string {
+	t.Helper()
+	ctx := veryPatiently(t)
+	for {
+		rows, err := queryWithin(ctx, c.nodes[i], time.Minute, consistency, statement)
+		if err == nil {
+			return rows
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// makeProbeTable makes the table probe.probe, which all nodes hold.
+func makeProbeTable(t *testing.T, c *Ring) {
+	t.Helper()
+	cql(t, c, 0, consistencyOne, fmt.Sprintf(
+		"CREATE KEYSPACE IF NOT EXISTS probe WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", len(c.Nodes())))
+	cql(t, c, 0, consistencyOne, "CREATE TABLE IF NOT EXISTS probe.probe (id int PRIMARY KEY)")
+}
+
+func put(t *testing.T, c *Ring, i, id int) {
+	t.Helper()
+	cql(t, c, i, consistencyQuorum, fmt.Sprintf("INSERT INTO probe.probe (id) VALUES (%d)", id))
+}
+
+// mustFind wants a node to find the rows 1 to n with this consistency.
+func mustFind(t *testing.T, c *Ring, i int, consistency uint16, n int) {
+	t.Helper()
+	if rows := cql(t, c, i, consistency, "SELECT JSON id FROM probe.probe"); len(rows) != n {
+		t.Errorf("node %d finds %v, want %d rows", i, rows, n)
+	}
+}
+
+func TestCassandraNodeGoesThroughItsLife(t *testing.T) {
+	logs := t.TempDir()
+	c := startCassandra(t, Options{Nodes: 1, LogDir: logs, CommitLog: "batch",
+		Settings: []string{"write_request_timeout: 777ms"}})
+	if want := "cassandra://" + c.Node(0).Address() + "/"; c.Address() != want || !strings.HasPrefix(c.Node(0).Address(), "127.0.0.1:") {
+		t.Errorf("address %s, want %s", c.Address(), want)
+	}
+	for name, want := range map[string]string{"write_request_timeout": "777ms", "commitlog_sync": "batch"} {
+		rows := cql(t, c, 0, consistencyOne, "SELECT JSON value FROM system_views.settings WHERE name = '"+name+"'")
+		if len(rows) != 1 || !strings.Contains(rows[0], want) {
+			t.Errorf("%s is %v, want %s", name, rows, want)
+		}
+	}
+	makeProbeTable(t, c)
+	put(t, c, 0, 1)
+
+	if err := c.Node(0).Pause(); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := queryWithin(t.Context(), c.nodes[0], 300*time.Millisecond, consistencyOne, "SELECT JSON id FROM probe.probe"); err == nil {
+		t.Errorf("a paused node answers %v", rows)
+	}
+	if err := c.Node(0).Resume(); err != nil {
+		t.Fatal(err)
+	}
+	mustFind(t, c, 0, consistencyOne, 1)
+	put(t, c, 0, 2)
+
+	before := c.Node(0).PID()
+	if err := c.Node(0).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := c.Settled(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no node runs") {
+		t.Errorf("Settled without a node: %v", err)
+	}
+	if err := c.Restart(veryPatiently(t), 0); err != nil {
+		t.Fatal(err)
+	}
+	if c.Node(0).PID() == before {
+		t.Error("Restart left the process as it was")
+	}
+	mustFind(t, c, 0, consistencyOne, 2)
+
+	if err := c.Node(0).Stop(veryPatiently(t)); err != nil {
+		t.Fatal(err)
+	}
+	if c.Node(0).Process().Running() {
+		t.Error("it runs after Stop")
+	}
+	if err := c.Restart(veryPatiently(t), 0, "ASSAY_TESTED=yes"); err != nil {
+		t.Fatal(err)
+	}
+	if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", c.Node(0).PID())); err == nil && !strings.Contains(string(env), "ASSAY_TESTED=yes") {
+		t.Error("the environment did not reach it")
+	}
+	mustFind(t, c, 0, consistencyOne, 2)
+	if err := c.Settled(veryPatiently(t)); err != nil {
+		t.Error(err)
+	}
+	checkClosed(t, c, logs)
+}
+
+// checkClosed closes the ring and fails the test unless only the logs are left.
+func checkClosed(t *testing.T, c *Ring, logs string) {
+	t.Helper()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Nodes() {
+		if err := syscall.Kill(c.Node(i).PID(), 0); err != syscall.ESRCH {
+			t.Errorf("node %d is still there: %v", i, err)
+		}
+		if info, err := os.Stat(c.Node(i).Log); err != nil || info.Size() == 0 || filepath.Dir(c.Node(i).Log) != logs {
+			t.Errorf("log of node %d: %v, %v", i, c.Node(i).Log, err)
+		}
+	}
+	if server.Exists(c.options.Dir) {
+		t.Errorf("folder %s is still there", c.options.Dir)
+	}
+	if err := c.Restart(t.Context(), 0); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Restart after Close: %v", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+}
+
+func TestCassandraRingGoesOnWithoutANode(t *testing.T) {
+	logs := t.TempDir()
+	c := startCassandra(t, Options{LogDir: logs})
+	if len(c.Nodes()) != 3 || c.Node(2).Address() != strings.Replace(c.Node(0).Address(), "127.0.0.1:", "127.0.0.3:", 1) {
+		t.Errorf("%d nodes at %s", len(c.Nodes()), c.Address())
+	}
+	makeProbeTable(t, c)
+	put(t, c, 0, 1)
+	if err := c.Node(1).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, c, 0, 2)
+	put(t, c, 2, 3)
+	mustFind(t, c, 2, consistencyQuorum, 3)
+	if err := c.Settled(veryPatiently(t)); err != nil {
+		t.Fatalf("two nodes of three: %v", err)
+	}
+	if err := c.Restart(veryPatiently(t), 1); err != nil {
+		t.Fatal(err)
+	}
+	put(t, c, 1, 4)
+	if err := c.Settled(veryPatiently(t)); err != nil {
+		t.Fatal(err)
+	}
+	// What was written without it has come to it, which it alone can tell.
+	mustFind(t, c, 1, consistencyOne, 4)
+	mustFind(t, c, 0, consistencyAll, 4)
+
+	if err := c.Node(2).Pause(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := c.Settled(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Settled with a paused node: %v", err)
+	}
+	put(t, c, 0, 5)
+	if err := c.Node(2).Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Settled(veryPatiently(t)); err != nil {
+		t.Fatal(err)
+	}
+	mustFind(t, c, 2, consistencyAll, 5)
+	checkClosed(t, c, logs)
+}
+
+func TestCassandraThatCannotStartSaysWhy(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ring")
+	for _, c := range []struct {
+		name    string
+		options Options
+		want    string
+	}{
+		{"setting", Options{Nodes: 1, Dir: dir, Settings: []string{"no_such_setting: 1"}}, "no_such_setting"},
+		{"nodes", Options{Nodes: -1, Dir: dir}, "-1 nodes"},
+		{"heap", Options{Heap: 1 << 20, Dir: dir}, "1048576"},
+		{"commit log", Options{CommitLog: "never", Dir: dir}, `"never"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Start(veryPatiently(t), c.options)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v; want it to speak of %q", err, c.want)
+			}
+			if server.Exists(dir) {
+				t.Error("the folder is still there")
+			}
+		})
+	}
+}
+
+func TestCassandraStartEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	dir := filepath.Join(t.TempDir(), "ring")
+	if _, err := Start(ctx, Options{Dir: dir}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if server.Exists(dir) {
+		t.Error("the folder is still there")
+	}
+}

@@ -1,0 +1,128 @@
+package cluster
+
+import (
+	"context"
+	"database/sql"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"assay/cluster/server"
+)
+
+// patiently bounds what should take seconds.
+func patiently(t *testing.T) context.Context { return patientlyFor(t, time.Minute) }
+
+func patientlyFor(t *testing.T, bound time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), bound)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// documents is the collection test.probe of the replica set, whose writes a
+// majority confirms.
+func documents(t *testing.T, address string) *mongo.Collection {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().ApplyURI(address).SetWriteConcern(writeconcern.Majority()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Disconnect(context.WithoutCancel(t.Context())) })
+	return client.Database("test").Collection("probe")
+}
+
+func insertDocument(t *testing.T, all *mongo.Collection, id int) {
+	t.Helper()
+	if _, err := all.InsertOne(patiently(t), bson.D{{Key: "_id", Value: id}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantDocuments(t *testing.T, all *mongo.Collection, want int64) {
+	t.Helper()
+	if n, err := all.CountDocuments(patiently(t), bson.D{}); err != nil || n != want {
+		t.Errorf("%d documents of %d, %v", n, want, err)
+	}
+}
+
+// members are those of the replica set's configuration.
+func members(t *testing.T, all *mongo.Collection) (members []struct{ Votes, Priority float64 }) {
+	t.Helper()
+	var reply struct {
+		Config struct {
+			Members []struct{ Votes, Priority float64 }
+		}
+	}
+	err := all.Database().Client().Database("admin").RunCommand(patiently(t), bson.D{{Key: "replSetGetConfig", Value: 1}}).Decode(&reply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply.Config.Members
+}
+
+// connectMariaDB is a client of one node.
+func connectMariaDB(t *testing.T, n *Node) *sql.DB {
+	t.Helper()
+	u, err := url.Parse(n.cluster.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := mysql.NewConfig()
+	config.User, config.Net, config.Addr = u.User.Username(), "tcp", n.Address()
+	config.Passwd, _ = u.User.Password()
+	config.Logger = &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func executeSQL(t *testing.T, n *Node, text string) {
+	t.Helper()
+	if _, err := connectMariaDB(t, n).ExecContext(patiently(t), text); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+}
+
+func querySQL(t *testing.T, n *Node, text string) (value string) {
+	t.Helper()
+	if err := connectMariaDB(t, n).QueryRowContext(patiently(t), text).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return value
+}
+
+// insertRow writes a row to a node as soon as that takes writes.
+func insertRow(t *testing.T, n *Node, id int) {
+	t.Helper()
+	db := connectMariaDB(t, n)
+	err := server.Until(patiently(t), 20*time.Millisecond, "a write", func(ctx context.Context) error {
+		_, err := db.ExecContext(ctx, "INSERT INTO probe.t VALUES (?) ON DUPLICATE KEY UPDATE id = id", id)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantRows wants all nodes to be in step, and to have the same rows.
+func wantRows(t *testing.T, c *Cluster, want string) {
+	t.Helper()
+	if err := c.Settled(patiently(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range c.Nodes() {
+		if got := querySQL(t, n, "SELECT group_concat(id ORDER BY id) FROM probe.t"); got != want {
+			t.Errorf("%s has the rows %s, want %s", n.Name(), got, want)
+		}
+	}
+}

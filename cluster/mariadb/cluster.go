@@ -1,0 +1,239 @@
+// Package mariadb runs single MariaDB servers and Galera clusters as local
+// processes.
+package mariadb
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/cluster/machine"
+	"assay/cluster/server"
+)
+
+// Options says how to run MariaDB. The zero value gives one node with
+// InnoDB as durable as it gets (each commit is on the disk before it is
+// answered), without a binary log, in a temporary folder.
+type Options struct {
+	// Programs is the folder that holds mariadbd and mariadb-install-db; empty
+	// means wherever server.Program.Find finds them.
+	Programs string
+	// Nodes is how many nodes there are; 0 means 1. From 2 on, at most 9, they
+	// are a Galera cluster, of which every node takes writes.
+	Nodes int
+	// Dir is the private folder of all nodes, new or empty; empty means a
+	// temporary one. Close removes it.
+	Dir string
+	// LogDir is the folder of the logs mariadb-0.log, mariadb-1.log and so on;
+	// empty means Dir. If it is given it must exist, and Close leaves it.
+	LogDir string
+	// Machines are where the nodes live; nil means that all are on 127.0.0.1. A
+	// machine with an address of its own has MariaDB's and Galera's usual ports.
+	Machines []*machine.Machine
+	// Ports gives out the ports on 127.0.0.1; nil means a new set.
+	Ports *server.Ports
+	// Password is that of the user "assay", who may do everything; empty means a
+	// random one. There is no other user.
+	Password string
+	// CacheSize is InnoDB's buffer pool on each node, and with MyRocks also
+	// RocksDB's block cache, in bytes; 0 means 128 MiB, InnoDB's default.
+	CacheSize int64
+	// MyRocks loads the storage engine RocksDB on each node. It is refused where
+	// the server has no such plugin, and for a Galera cluster, which replicates
+	// InnoDB only.
+	MyRocks bool
+	// Suspect, Inactive and Install are Galera's evs.suspect_timeout,
+	// evs.inactive_timeout and evs.install_timeout: how long the others wait for
+	// a node that went silent. 0 means Galera's own, 5, 15 and 7.5 seconds.
+	Suspect, Inactive, Install time.Duration
+	// Settings are server settings as name=value, after ours and so stronger
+	// than these. They are visible in the machine's process list.
+	Settings []string
+}
+
+// MinPoolSize is the least that InnoDB takes for its buffer pool, in bytes.
+const MinPoolSize = 8 << 20
+
+const (
+	maxNodes        = 9
+	userName        = "assay"
+	defaultPoolSize = 128 << 20
+	usualPort       = 3306
+	galeraPort      = 4567
+	galeraISTPort   = 4568
+	galeraSSTPort   = 4444
+	stopBound       = 60 * time.Second
+)
+
+// Cluster is one server or a Galera cluster on this machine. Nodes are counted
+// from 0. Its methods are safe for concurrent use.
+type Cluster struct {
+	options  Options
+	program  string
+	user     *server.User
+	provider string // of Galera; empty for a single server
+	nodes    server.List[member]
+
+	// restarting lets one Restart find out who may begin the cluster anew, and
+	// begin it. It is taken after a node's Changing.
+	restarting sync.Mutex
+}
+
+// member is one server. galera, ist and sst are its ports for the group, for
+// catching up with what was missed, and for a whole copy.
+type member struct {
+	*server.Node
+	galera, ist, sst int
+}
+
+func mariadbd() server.Program {
+	return server.Program{
+		Name: "mariadbd",
+		Folders: []string{"/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/mariadb*/bin",
+			"/opt/mariadb*/bin", "/opt/homebrew/opt/mariadb*/bin", "/usr/local/opt/mariadb*/bin"},
+		Get: "install MariaDB (apt-get install mariadb-server galera-4 rsync socat, or scripts/install-servers.sh mariadb)",
+	}
+}
+
+// Start makes new databases and starts servers on them; they take writes when
+// Start returns. They listen on 127.0.0.1, or their machine's address; their Unix
+// sockets are in their private folders. As root they run as user mysql, or nobody.
+// A missing program is a *server.MissingError.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	program, err := mariadbd().Find(o.Programs)
+	if err != nil {
+		return nil, err
+	}
+	m := &Cluster{options: o, program: program}
+	if err := m.fillIn(); err != nil {
+		if missing := (*server.MissingError)(nil); errors.As(err, &missing) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("start MariaDB: %w", err)
+	}
+	if err := m.startAll(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start MariaDB: %w", err), m.Close())
+	}
+	return m, nil
+}
+
+// fillIn replaces empty options, gives out the ports and makes the folders.
+func (m *Cluster) fillIn() (err error) {
+	o := &m.options
+	o.Nodes = cmp.Or(o.Nodes, 1)
+	o.CacheSize = cmp.Or(o.CacheSize, defaultPoolSize)
+	o.Password = cmp.Or(o.Password, rand.Text())
+	o.Ports = cmp.Or(o.Ports, new(server.Ports))
+	switch {
+	case o.Nodes < 1 || o.Nodes > maxNodes:
+		return fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxNodes)
+	case o.CacheSize < MinPoolSize:
+		return fmt.Errorf("a cache of %d bytes: want at least %d", o.CacheSize, MinPoolSize)
+	case o.MyRocks && o.Nodes > 1:
+		return errors.New("MyRocks in a Galera cluster: Galera replicates InnoDB only")
+	case strings.ContainsAny(o.Password, "\x00\n\r"):
+		return errors.New("a password of more than one line")
+	}
+	if o.Nodes > 1 {
+		if m.provider, err = galeraLibrary(o.Programs); err != nil {
+			return err
+		}
+	}
+	if m.user, err = server.Unprivileged("mysql", "nobody"); err != nil {
+		return err
+	}
+	if o.Dir, err = server.PrivateDir(o.Dir, m.user); err != nil {
+		return err
+	}
+	o.LogDir = cmp.Or(o.LogDir, o.Dir)
+	for i := range o.Nodes {
+		if _, err := m.makeNode(server.MachineAt(o.Machines, i)); err != nil {
+			return errors.Join(err, os.RemoveAll(o.Dir))
+		}
+	}
+	return nil
+}
+
+// makeNode gives one more node its ports and folders; at is nil for here.
+func (m *Cluster) makeNode(at *machine.Machine) (*member, error) {
+	o, i := m.options, len(m.nodes.All())
+	n := &member{Node: &server.Node{Number: i, Machine: at, User: m.user, Tells: isError,
+		Dir: filepath.Join(o.Dir, "node-"+strconv.Itoa(i)),
+		Log: filepath.Join(o.LogDir, fmt.Sprintf("mariadb-%d.log", i)),
+	}}
+	ports := []struct {
+		port  *int
+		usual int
+	}{{&n.Port, usualPort}, {&n.galera, galeraPort}, {&n.ist, galeraISTPort}, {&n.sst, galeraSSTPort}}
+	if m.provider == "" {
+		ports = ports[:1]
+	}
+	for _, p := range ports {
+		var err error
+		if n.Host, *p.port, err = o.Ports.For(at, p.usual); err != nil {
+			return nil, err
+		}
+	}
+	n.Name = fmt.Sprintf("mariadbd %d on port %d", i, n.Port)
+	for _, dir := range []string{n.Dir, n.data(), n.temporary()} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, err
+		}
+		if err := m.user.Chown(dir); err != nil {
+			return nil, err
+		}
+	}
+	m.nodes.Add(n)
+	return n, nil
+}
+
+// isError finds errors in a log: a server that gives up logs how it shuts down
+// after them.
+func isError(line string) bool { return strings.Contains(line, "[ERROR]") }
+
+func (n *member) data() string      { return filepath.Join(n.Dir, "data") }
+func (n *member) temporary() string { return filepath.Join(n.Dir, "tmp") }
+
+// Nodes are all nodes that there are or were.
+func (m *Cluster) Nodes() []*server.Node {
+	var all []*server.Node
+	for _, n := range m.nodes.All() {
+		all = append(all, n.Node)
+	}
+	return all
+}
+
+// Address is the URL of all nodes that the cluster began with, with the user
+// and the password.
+func (m *Cluster) Address() string {
+	u := url.URL{Scheme: "mysql", User: url.UserPassword(userName, m.options.Password),
+		Host: server.Hosts(m.Nodes()[:m.options.Nodes]), Path: "/"}
+	if m.options.Nodes > 1 { // a silent node must not use up the time of a whole call
+		u.RawQuery = "connect_timeout=2"
+	}
+	return u.String()
+}
+
+// Node is node i.
+func (m *Cluster) Node(i int) *server.Node { return m.nodes.At(i).Node }
+
+// Primary is 0 for a single server, once it is ready. A Galera cluster has none:
+// the error is a *server.NoPrimaryError.
+func (m *Cluster) Primary(ctx context.Context) (int, error) {
+	if m.provider != "" {
+		return 0, &server.NoPrimaryError{Product: "a Galera cluster"}
+	}
+	return 0, m.Ready(ctx, 0)
+}
+
+// Close kills all nodes, and what they started, and removes their folder.
+func (m *Cluster) Close() error { return server.Close(m.Nodes(), m.options.Dir) }

@@ -1,0 +1,247 @@
+package mariadb
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/cluster/server"
+)
+
+// galeraLibrary is the path of Galera's library, in the extra folder unless it
+// is empty, or where systems put it; else *server.MissingError.
+func galeraLibrary(extra string) (string, error) {
+	const name = "libgalera_smm.so"
+	folders := []string{"/usr/lib/galera", "/usr/lib64/galera-4", "/usr/lib64/galera", "/usr/local/lib/galera", "/usr/lib"}
+	if extra != "" {
+		folders = append([]string{extra, filepath.Join(extra, "lib"), filepath.Join(extra, "..", "lib")}, folders...)
+	}
+	for _, folder := range folders {
+		if path := filepath.Join(folder, name); server.Exists(path) {
+			return path, nil
+		}
+	}
+	return "", &server.MissingError{Program: name, Looked: folders, Get: "install Galera (apt-get install galera-4 rsync socat)"}
+}
+
+// galeraArguments make a node a member of the cluster. Row format and the
+// interleaved lock mode are what Galera demands (MariaDB documentation,
+// "Configuring MariaDB Galera Cluster").
+func (m *Cluster) galeraArguments(node *member) []string {
+	var group []string
+	for _, n := range m.nodes.All() {
+		if n.Left.Load() && n != node {
+			continue
+		}
+		group = append(group, net.JoinHostPort(n.Host, strconv.Itoa(n.galera)))
+	}
+	listen := net.JoinHostPort(node.Host, strconv.Itoa(node.galera))
+	provider := []string{
+		"base_host=" + node.Host, "base_port=" + strconv.Itoa(node.galera), "gmcast.listen_addr=tcp://" + listen,
+		"ist.recv_addr=" + net.JoinHostPort(node.Host, strconv.Itoa(node.ist)),
+	}
+	for _, t := range []struct {
+		name  string
+		value time.Duration
+	}{{"suspect", m.options.Suspect}, {"inactive", m.options.Inactive}, {"install", m.options.Install}} {
+		if t.value > 0 {
+			provider = append(provider, "evs."+t.name+"_timeout="+isoSeconds(t.value))
+		}
+	}
+	if suspect := m.options.Suspect; suspect > 0 && suspect < defaultSuspect {
+		// Galera refuses signs of life that are rarer than a third of it.
+		provider = append(provider, "evs.keepalive_period="+isoSeconds(suspect/5))
+	}
+	return []string{
+		"--wsrep-on=ON", "--wsrep-provider=" + m.provider, "--wsrep-cluster-name=assay",
+		"--wsrep-cluster-address=gcomm://" + strings.Join(group, ","),
+		"--wsrep-node-name=n" + strconv.Itoa(node.Number+1), "--wsrep-node-address=" + listen,
+		"--wsrep-provider-options=" + strings.Join(provider, ";"),
+		"--wsrep-sst-method=rsync", "--wsrep-sst-receive-address=" + net.JoinHostPort(node.Host, strconv.Itoa(node.sst)),
+		"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--default-storage-engine=InnoDB",
+	}
+}
+
+// defaultSuspect is Galera's own evs.suspect_timeout.
+const defaultSuspect = 5 * time.Second
+
+// isoSeconds is an ISO 8601 duration, as Galera reads it.
+func isoSeconds(d time.Duration) string {
+	return "PT" + strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "S"
+}
+
+// rejoin starts a node that has stopped: beside others that run, or as the
+// first of all. It tells the server how far its data goes, as the system's own
+// service does (galera_recovery): then what it missed is sent, and not
+// everything. It returns once the server is started, if that joins others.
+//
+// One node at a time is looked after: as long as it is not settled who begins
+// the cluster anew, nobody may start a server on data that others look into, or
+// begin another cluster.
+func (m *Cluster) rejoin(ctx context.Context, node *member, env []string) error {
+	m.restarting.Lock()
+	defer m.restarting.Unlock()
+	if node.Running() { // another Restart has begun the cluster with it
+		if len(env) == 0 {
+			return nil
+		}
+		if err := node.Halt(ctx); err != nil {
+			return err
+		}
+	}
+	own, err := m.position(ctx, node)
+	if err != nil {
+		return err
+	}
+	if !m.othersRun(node) {
+		best, most, err := m.mostRecent(ctx, node, own)
+		if err != nil {
+			return err
+		}
+		if err := best.allowBegin(); err != nil {
+			return err
+		}
+		begin := most.start()
+		begin.begin = true
+		if best == node {
+			begin.env = env
+			return m.start(ctx, node, begin)
+		}
+		if err := m.start(ctx, best, begin); err != nil {
+			return fmt.Errorf("%s has the most recent data and begins the cluster: %w", best.Name, err)
+		}
+	}
+	o := own.start()
+	o.env = env
+	return m.spawn(node, o)
+}
+
+// mostRecent is the member whose data goes farthest, of several the node. None
+// of them runs, and restarting is held.
+func (m *Cluster) mostRecent(ctx context.Context, node *member, own position) (*member, position, error) {
+	best, most := node, own
+	for _, other := range m.nodes.All() {
+		if other == node || other.Left.Load() {
+			continue
+		}
+		p, err := m.position(ctx, other)
+		if err != nil {
+			return nil, position{}, err
+		}
+		if p.uuid != "" && p.seqno > most.seqno {
+			best, most = other, p
+		}
+	}
+	return best, most, nil
+}
+
+func (m *Cluster) othersRun(node *member) bool {
+	return slices.ContainsFunc(m.nodes.All(), func(n *member) bool { return n != node && n.Running() })
+}
+
+// position is how far the data of a node goes: the history's id, and the number
+// of the last transaction in it. The zero position is no data at all.
+type position struct {
+	uuid  string
+	seqno int64
+}
+
+func (p position) start() startOptions {
+	if p.uuid == "" {
+		return startOptions{}
+	}
+	return startOptions{args: []string{fmt.Sprintf("--wsrep-start-position=%s:%d", p.uuid, p.seqno)}}
+}
+
+// noHistory is the id that stands for none.
+const noHistory = "00000000-0000-0000-0000-000000000000"
+
+var recoveredPosition = regexp.MustCompile(`WSREP: Recovered position:? ([0-9a-f-]{36}):(-?[0-9]+)`)
+
+// position reads the node's file grastate.dat, and where that does not know,
+// since the server was killed, has the server look into its data (option
+// wsrep-recover). The node must have stopped.
+func (m *Cluster) position(ctx context.Context, node *member) (position, error) {
+	saved, err := node.savedPosition()
+	if err != nil || saved.uuid == "" || saved.seqno >= 0 {
+		return saved, err
+	}
+	log := filepath.Join(node.Dir, "recover.log")
+	if err := os.Remove(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return position{}, err
+	}
+	process, err := node.Run(ctx, server.ProcessOptions{
+		Name: "mariadbd --wsrep-recover", Program: m.program, Args: append(m.arguments(node), "--wsrep-recover"),
+		Env: m.environment(nil), Log: log,
+	})
+	if err != nil {
+		return position{}, err
+	}
+	found := recoveredPosition.FindStringSubmatch(process.Tail(300))
+	if found == nil {
+		return position{}, fmt.Errorf("%s does not tell how far its data goes; its log ends with:\n%s", node.Name, process.Tail(10))
+	}
+	seqno, err := strconv.ParseInt(found[2], 10, 64)
+	if err != nil || found[1] == noHistory {
+		return position{}, err
+	}
+	return position{found[1], seqno}, nil
+}
+
+func (n *member) stateFile() string { return filepath.Join(n.data(), "grastate.dat") }
+
+// savedPosition is what grastate.dat says; seqno is -1 if it does not know.
+func (n *member) savedPosition() (position, error) {
+	file, err := os.Open(n.stateFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return position{}, nil
+	}
+	if err != nil {
+		return position{}, err
+	}
+	defer file.Close()
+	p := position{seqno: -1}
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		value = strings.TrimSpace(value)
+		switch name {
+		case "uuid":
+			p.uuid = value
+		case "seqno":
+			if p.seqno, err = strconv.ParseInt(value, 10, 64); err != nil {
+				return position{}, fmt.Errorf("%s: %w", n.stateFile(), err)
+			}
+		}
+	}
+	if p.uuid == noHistory {
+		// A copy that did not arrive as a whole, or was never begun.
+		return position{}, lines.Err()
+	}
+	return p, lines.Err()
+}
+
+// allowBegin marks the node as the one that may begin the cluster anew, as an
+// administrator does who has compared all nodes (Galera documentation,
+// "Restarting the Cluster").
+func (n *member) allowBegin() error {
+	text, err := os.ReadFile(n.stateFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	changed := strings.Replace(string(text), "safe_to_bootstrap: 0", "safe_to_bootstrap: 1", 1)
+	return os.WriteFile(n.stateFile(), []byte(changed), 0o660) // the file stays the server's
+}

@@ -1,0 +1,150 @@
+package mariadb
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"assay/cluster/server"
+)
+
+// answerBound is how long a node may take to answer; a paused one never does.
+const answerBound = time.Second
+
+// status is what a node reports of itself (MariaDB documentation, "Galera
+// Cluster Status Variables"). A single node has the zero state.
+type status struct {
+	galera    bool
+	state     string // wsrep_local_state_comment
+	component string // wsrep_cluster_status
+	accepting bool   // wsrep_ready
+	size      int    // wsrep_cluster_size
+	committed int64  // wsrep_last_committed
+}
+
+// ready is nil if the node takes part, and else says what keeps it.
+func (s status) ready() error {
+	if !s.galera || s.state == "Synced" && s.component == "Primary" && s.accepting {
+		return nil
+	}
+	return fmt.Errorf("it is %s in a component that is %s", cmp.Or(s.state, "nothing yet"), cmp.Or(s.component, "none"))
+}
+
+// ask has a node say how it is, over a connection of its own.
+func (m *Cluster) ask(ctx context.Context, node *member) (state status, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerBound)
+	defer cancel()
+	config := mysql.NewConfig()
+	config.User, config.Passwd, config.Net, config.Addr = userName, m.options.Password, "tcp", node.Address()
+	config.Logger = &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return state, errors.New("the library refuses the configuration") // its error may quote the password
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	rows, err := db.QueryContext(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_local_state_comment',
+		'wsrep_cluster_status', 'wsrep_ready', 'wsrep_cluster_size', 'wsrep_last_committed')`)
+	if err != nil {
+		return state, err
+	}
+	defer rows.Close()
+	state.galera = m.provider != ""
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return state, err
+		}
+		switch strings.ToLower(name) {
+		case "wsrep_local_state_comment":
+			state.state = value
+		case "wsrep_cluster_status":
+			state.component = value
+		case "wsrep_ready":
+			state.accepting = value == "ON"
+		case "wsrep_cluster_size":
+			state.size, _ = strconv.Atoi(value)
+		case "wsrep_last_committed":
+			state.committed, _ = strconv.ParseInt(value, 10, 64)
+		}
+	}
+	return state, rows.Err()
+}
+
+// Ready returns when node i takes writes: in a cluster it is a member in step
+// (wsrep_local_state_comment Synced) of the component that has the quorum
+// (wsrep_cluster_status Primary).
+func (m *Cluster) Ready(ctx context.Context, i int) error { return m.await(ctx, m.nodes.At(i)) }
+
+// await asks a node for its state until it is ready.
+func (m *Cluster) await(ctx context.Context, node *member) error {
+	return node.Await(ctx, func(ctx context.Context) error {
+		state, err := m.ask(ctx, node)
+		if err == nil {
+			err = state.ready()
+		}
+		return err
+	})
+}
+
+// Settled returns when all nodes that run are ready, are one cluster, and have
+// applied what any of them had when it was called.
+func (m *Cluster) Settled(ctx context.Context) error {
+	goal := int64(-1)
+	return server.Until(ctx, 50*time.Millisecond, "the nodes of MariaDB", func(ctx context.Context) error {
+		return m.inStep(ctx, &goal)
+	})
+}
+
+// inStep says which nodes are not; goal is set once all have answered.
+func (m *Cluster) inStep(ctx context.Context, goal *int64) error {
+	states, failures := make([]status, len(m.nodes.All())), make([]error, len(m.nodes.All()))
+	var all sync.WaitGroup
+	running := 0
+	for i, node := range m.nodes.All() {
+		if !node.Running() {
+			continue
+		}
+		running++
+		all.Go(func() {
+			if states[i], failures[i] = m.ask(ctx, node); failures[i] == nil {
+				failures[i] = states[i].ready()
+			}
+		})
+	}
+	all.Wait()
+	if running == 0 {
+		return errors.New("no node runs")
+	}
+	for i, err := range failures {
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.nodes.At(i).Name, err)
+		}
+	}
+	if m.provider == "" {
+		return nil
+	}
+	if *goal < 0 {
+		for _, s := range states {
+			*goal = max(*goal, s.committed)
+		}
+	}
+	for i, s := range states {
+		switch {
+		case !m.nodes.At(i).Running():
+		case s.size != running:
+			return fmt.Errorf("%s sees a cluster of %d nodes, and %d run", m.nodes.At(i).Name, s.size, running)
+		case s.committed < *goal:
+			return fmt.Errorf("%s has applied %d transactions of %d", m.nodes.At(i).Name, s.committed, *goal)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package mariadb
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"assay/cluster/server"
+)
+
+// startAll makes the first node's database and starts all nodes. The others of
+// a Galera cluster begin empty and copy everything from a node that is there,
+// one after the other, since a node that gives a copy gives only one.
+func (m *Cluster) startAll(ctx context.Context) error {
+	first := m.nodes.At(0)
+	if err := m.install(ctx, first); err != nil {
+		return err
+	}
+	users, err := m.writeUsers(first)
+	if err != nil {
+		return err
+	}
+	err = m.start(ctx, first, startOptions{begin: true, args: []string{"--init-file=" + users}})
+	if err := errors.Join(err, os.Remove(users)); err != nil {
+		return err
+	}
+	for _, node := range m.nodes.All()[1:] {
+		if err := m.start(ctx, node, startOptions{}); err != nil {
+			return err
+		}
+	}
+	return m.Settled(ctx)
+}
+
+// install makes the database of a node.
+func (m *Cluster) install(ctx context.Context, node *member) error {
+	script, err := server.Program{Name: "mariadb-install-db", Folders: []string{filepath.Dir(m.program),
+		"/usr/local/mysql/scripts"}, Get: mariadbd().Get}.Find(m.options.Programs)
+	if err != nil {
+		return err
+	}
+	args := []string{"--no-defaults", "--datadir=" + node.data(), "--tmpdir=" + node.temporary(),
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"}
+	if m.user != nil {
+		args = append(args, "--user="+m.user.Name)
+	}
+	_, err = server.Run(ctx, server.ProcessOptions{
+		Name: "mariadb-install-db", Program: script, Args: args, Dir: node.Dir, Log: node.Log, User: m.user,
+		Env: m.environment(nil),
+	})
+	return err
+}
+
+// environment lets the server's scripts find what an administrator has.
+func (m *Cluster) environment(further []string) []string {
+	return append([]string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/usr/bin:/sbin:/bin"}, further...)
+}
+
+// writeUsers writes the statements that replace all users by ours, which the
+// first start reads (init_file); a password in an argument could be seen by
+// everybody. The user mariadb.sys, who cannot log in, is the owner of views.
+func (m *Cluster) writeUsers(node *member) (path string, err error) {
+	quoted := "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(m.options.Password) + "'"
+	text := "CREATE USER " + userName + "@'%' IDENTIFIED BY " + quoted + ";\n" +
+		"GRANT ALL PRIVILEGES ON *.* TO " + userName + "@'%' WITH GRANT OPTION;\n" +
+		"DELETE FROM mysql.global_priv WHERE User NOT IN ('" + userName + "', 'mariadb.sys');\n" +
+		"FLUSH PRIVILEGES;\n"
+	path = filepath.Join(node.Dir, "users.sql")
+	if err := m.user.WriteFile(path, text); err != nil {
+		return "", errors.Join(err, os.RemoveAll(path))
+	}
+	return path, nil
+}
+
+// arguments are those of every start of a node, without Galera's.
+func (m *Cluster) arguments(node *member) []string {
+	o := m.options
+	args := []string{
+		"--no-defaults", "--datadir=" + node.data(), "--tmpdir=" + node.temporary(),
+		// Relative to the data folder: the path of a socket may not be long.
+		"--socket=mariadb.sock", "--pid-file=mariadb.pid",
+		"--bind-address=" + node.Host, "--port=" + strconv.Itoa(node.Port),
+		"--skip-name-resolve", "--character-set-server=utf8mb4", "--max-connections=2000",
+		"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1",
+		"--innodb-buffer-pool-size=" + strconv.FormatInt(o.CacheSize, 10),
+	}
+	if o.MyRocks {
+		args = append(args, "--plugin-load-add=ha_rocksdb", "--rocksdb-flush-log-at-trx-commit=1",
+			"--rocksdb-block-cache-size="+strconv.FormatInt(o.CacheSize, 10))
+	}
+	if m.provider != "" {
+		args = append(args, m.galeraArguments(node)...)
+	}
+	for _, setting := range o.Settings {
+		args = append(args, "--"+setting)
+	}
+	return args
+}
+
+// startOptions are those of one start.
+type startOptions struct {
+	// begin makes the node the first of a cluster, or the only one.
+	begin bool
+	args  []string
+	env   []string
+}
+
+// start starts a node and waits until it is ready.
+func (m *Cluster) start(ctx context.Context, node *member, o startOptions) error {
+	if err := m.spawn(node, o); err != nil {
+		return err
+	}
+	return m.await(ctx, node)
+}
+
+// spawn starts a node's server.
+func (m *Cluster) spawn(node *member, o startOptions) error {
+	args := m.arguments(node)
+	if o.begin && m.provider != "" {
+		args = append(args, "--wsrep-new-cluster")
+	}
+	return node.Spawn(server.ProcessOptions{
+		Program: m.program, Args: append(args, o.args...), Env: m.environment(o.env), StopBound: stopBound,
+	})
+}
+
+// Restart stops node i if it runs, starts it again with the same data and ports
+// and with env (NAME=value) added to its environment, and returns when it is
+// ready, which after Kill takes as long as recovery and, in a cluster, as long
+// as it takes to get what was missed.
+//
+// Where no node of a cluster runs, the one with the most recent data has to
+// begin it anew, and is started first if it is not node i itself; the others
+// would lose what only it has. A node that joins others that have no quorum
+// waits with them until there is one.
+func (m *Cluster) Restart(ctx context.Context, i int, env ...string) error {
+	node := m.nodes.At(i)
+	return node.Restart(ctx, func(ctx context.Context) error {
+		if m.provider == "" {
+			return m.start(ctx, node, startOptions{env: env})
+		}
+		if err := m.rejoin(ctx, node, env); err != nil {
+			return err
+		}
+		return m.await(ctx, node)
+	})
+}

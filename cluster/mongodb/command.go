@@ -1,0 +1,200 @@
+package mongodb
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"assay/cluster/server"
+)
+
+// answerBound is how long a member may take to answer a command; a paused one
+// never does. Initiation has the first contact of all members in it.
+const (
+	answerBound   = time.Second
+	initiateBound = 20 * time.Second
+)
+
+// stepDownPeriod is how long a primary that has stepped down does not stand
+// again, the default of replSetStepDown. Before it does, it waits up to
+// catchUpPeriod for another member to catch up, also the default.
+const (
+	stepDownPeriod = 60 * time.Second
+	catchUpPeriod  = 10 * time.Second
+)
+
+// helloReply is what a member says of itself (MongoDB manual, "hello").
+type helloReply struct {
+	Primary    bool          `bson:"isWritablePrimary"`
+	Secondary  bool          `bson:"secondary"`
+	Arbiter    bool          `bson:"arbiterOnly"`
+	ElectionID bson.ObjectID `bson:"electionId"`
+	// Leader is the address of the member that it takes for the primary.
+	Leader string `bson:"primary"`
+}
+
+// inStep reports whether the member has its part in the set: it is not
+// starting, recovering or copying its data.
+func (r helloReply) inStep() bool { return r.Primary || r.Secondary || r.Arbiter }
+
+// startAll starts all members and makes them a replica set.
+func (m *ReplicaSet) startAll(ctx context.Context) error {
+	for _, node := range m.nodes.All() {
+		if err := m.start(ctx, node); err != nil {
+			return err
+		}
+	}
+	first := m.nodes.At(0)
+	if err := run(ctx, first, initiateBound, m.initiation(), nil); err != nil {
+		return fmt.Errorf("initiate: %w", err)
+	}
+	// A set that has never had a primary waits for the election timeout like
+	// any other; so the first member is asked to stand at once, again until the
+	// others have heard of the set and vote for it.
+	if err := await(ctx, first, func(r helloReply) bool {
+		if r.Secondary {
+			// A refusal is not an error: time brings a primary too.
+			_ = run(ctx, first, answerBound, bson.D{{Key: "replSetStepUp", Value: 1}}, nil)
+		}
+		return r.Primary
+	}); err != nil {
+		return err
+	}
+	for _, node := range m.nodes.All() {
+		if err := await(ctx, node, helloReply.inStep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// initiation is the command that makes the members a set.
+func (m *ReplicaSet) initiation() bson.D {
+	members := bson.A{}
+	for _, node := range m.nodes.All() {
+		members = append(members, bson.D{{Key: "_id", Value: node.Number}, {Key: "host", Value: node.Address()},
+			{Key: "arbiterOnly", Value: m.isArbiter(node)}})
+	}
+	settings := bson.D{}
+	if t := m.options.ElectionTimeout; t > 0 {
+		settings = append(settings, bson.E{Key: "electionTimeoutMillis", Value: t.Milliseconds()})
+	}
+	if t := m.options.Heartbeat; t > 0 {
+		settings = append(settings, bson.E{Key: "heartbeatIntervalMillis", Value: t.Milliseconds()})
+	}
+	return bson.D{{Key: "replSetInitiate", Value: bson.D{{Key: "_id", Value: m.options.ReplicaSet},
+		{Key: "members", Value: members}, {Key: "settings", Value: settings}}}}
+}
+
+// StepDown makes the primary step down once another member has caught up with
+// it, and keeps it from standing again for a minute. It returns when it has
+// stepped down; the next primary comes with the next election. A set of one
+// data node refuses.
+func (m *ReplicaSet) StepDown(ctx context.Context) error {
+	i, err := m.Primary(ctx)
+	if err != nil {
+		return err
+	}
+	primary := m.nodes.At(i)
+	command := bson.D{{Key: "replSetStepDown", Value: int64(stepDownPeriod / time.Second)},
+		{Key: "secondaryCatchUpPeriodSecs", Value: int64(catchUpPeriod / time.Second)}}
+	if err := run(ctx, primary, catchUpPeriod+answerBound, command, nil); err != nil {
+		return fmt.Errorf("%s: step down: %w", primary.Name, err)
+	}
+	return nil
+}
+
+// hello asks a member for its state, which needs no user.
+func hello(ctx context.Context, n *server.Node) (reply helloReply, err error) {
+	err = run(ctx, n, answerBound, bson.D{{Key: "hello", Value: 1}}, &reply)
+	return reply, err
+}
+
+// run runs a command on the member's database admin and decodes the answer
+// into reply unless that is nil. It uses a connection of its own and no
+// driver, which would keep watching the member in the background.
+func run(ctx context.Context, n *server.Node, bound time.Duration, command bson.D, reply any) error {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", n.Address())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	request, err := opMsg(command)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Write(request); err != nil {
+		return err
+	}
+	answer, err := readOpMsg(conn)
+	if err != nil {
+		return err
+	}
+	var outcome struct {
+		OK      float64 `bson:"ok"`
+		Code    int32   `bson:"code"`
+		Message string  `bson:"errmsg"`
+	}
+	if err := bson.Unmarshal(answer, &outcome); err != nil {
+		return err
+	}
+	if outcome.OK != 1 {
+		return &commandError{outcome.Code, outcome.Message}
+	}
+	if reply == nil {
+		return nil
+	}
+	return bson.Unmarshal(answer, reply)
+}
+
+// commandError is a member's refusal of a command.
+type commandError struct {
+	code    int32
+	message string
+}
+
+func (e *commandError) Error() string { return fmt.Sprintf("error %d: %s", e.code, e.message) }
+
+// The layout of OP_MSG (MongoDB manual, "MongoDB Wire Protocol"): a header of
+// four int32 (length, request, response to, operation), the flags, and one
+// section of kind 0, which is the document.
+const (
+	opMsgCode   = 2013
+	opMsgPrefix = 16 + 4 + 1
+)
+
+func opMsg(command bson.D) ([]byte, error) {
+	body, err := bson.Marshal(append(command, bson.E{Key: "$db", Value: "admin"}))
+	if err != nil {
+		return nil, err
+	}
+	message := make([]byte, opMsgPrefix, opMsgPrefix+len(body))
+	binary.LittleEndian.PutUint32(message, uint32(opMsgPrefix+len(body)))
+	binary.LittleEndian.PutUint32(message[12:], opMsgCode)
+	return append(message, body...), nil
+}
+
+// readOpMsg reads one answer and returns its document.
+func readOpMsg(r io.Reader) (bson.Raw, error) {
+	prefix := make([]byte, opMsgPrefix)
+	if _, err := io.ReadFull(r, prefix); err != nil {
+		return nil, err
+	}
+	const most = 1 << 20 // far above any answer to our commands
+	length := binary.LittleEndian.Uint32(prefix)
+	if length < opMsgPrefix || length > most || binary.LittleEndian.Uint32(prefix[12:]) != opMsgCode || prefix[20] != 0 {
+		return nil, fmt.Errorf("whoever listens there is not MongoDB")
+	}
+	body := make([]byte, length-opMsgPrefix)
+	_, err := io.ReadFull(r, body)
+	return body, err
+}

@@ -1,0 +1,226 @@
+// Package mongodb runs MongoDB replica sets as local processes.
+package mongodb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/cluster/machine"
+	"assay/cluster/server"
+)
+
+// Options says how to run a replica set. The zero value gives three data nodes
+// with MongoDB's own timing, in temporary folders. There is no access control:
+// whoever is on this machine can connect.
+type Options struct {
+	// Programs is the folder that holds mongod; empty means wherever
+	// server.Program.Find finds it.
+	Programs string
+	// Nodes is how many members hold data; 0 means 3. One is enough for
+	// transactions.
+	Nodes int
+	// Arbiters is how many members only vote. Nodes and Arbiters together are
+	// at most 7, the most that may vote.
+	Arbiters int
+	// Dir is the private folder of all nodes, new or empty; empty means a
+	// temporary one. Close removes it.
+	Dir string
+	// LogDir is the folder of the logs mongodb-0.log, mongodb-1.log and so on;
+	// empty means Dir. If it is given it must exist, and Close leaves it.
+	LogDir string
+	// Machines are where the members live, data nodes first; nil means that all
+	// are on 127.0.0.1. A machine with an address of its own has MongoDB's usual
+	// port.
+	Machines []*machine.Machine
+	// Ports gives out the ports on 127.0.0.1; nil means a new set.
+	Ports *server.Ports
+	// ReplicaSet is the set's name; empty means "rs0".
+	ReplicaSet string
+	// ElectionTimeout is how long the set does without a primary before it
+	// elects another (settings.electionTimeoutMillis); 0 means MongoDB's
+	// default, 10 seconds.
+	ElectionTimeout time.Duration
+	// Heartbeat is the interval at which members look after one another
+	// (settings.heartbeatIntervalMillis); 0 means the default, 2 seconds.
+	Heartbeat time.Duration
+	// CacheSize is WiredTiger's cache on each node in bytes, at least
+	// MinCacheSize; 0 means that. MongoDB's own default is half of the machine,
+	// for every node.
+	CacheSize int64
+	// OplogSize is the size of the oplog in bytes; 0 means 128 MiB.
+	OplogSize int64
+	// Args are further arguments of every mongod, such as "--setParameter",
+	// "transactionLifetimeLimitSeconds=30". They are visible in the machine's
+	// process list. Arguments that turn access control on leave a set without
+	// users; StepDown is then refused.
+	Args []string
+}
+
+// MinCacheSize is the least that mongod takes for WiredTiger's cache, in bytes.
+const MinCacheSize = 256 << 20
+
+const (
+	maxVoters        = 7 // MongoDB manual, "Replica Set Members"
+	defaultOplogSize = 128 << 20
+	usualPort        = 27017
+)
+
+// ReplicaSet is a replica set on this machine. Data nodes have the numbers from 0
+// on, arbiters follow; a node that was added comes last. Its methods are safe for
+// concurrent use.
+type ReplicaSet struct {
+	options Options
+	program string
+	nodes   server.List[server.Node]
+}
+
+func mongod() server.Program {
+	return server.Program{
+		Name:    "mongod",
+		Folders: []string{"/opt/mongodb*/bin", "/opt/homebrew/opt/mongodb-community*/bin", "/usr/local/opt/mongodb-community*/bin"},
+		Get:     "install MongoDB, or run scripts/install-servers.sh mongodb",
+	}
+}
+
+// Start starts the members, makes them a replica set, and returns when it has a
+// primary and all members are in step. The members listen on 127.0.0.1, or their
+// machine's address, without Unix sockets. A missing program is a
+// *server.MissingError.
+func Start(ctx context.Context, o Options) (*ReplicaSet, error) {
+	program, err := mongod().Find(o.Programs)
+	if err != nil {
+		return nil, err
+	}
+	m := &ReplicaSet{options: o, program: program}
+	if err := m.fillIn(); err != nil {
+		return nil, fmt.Errorf("start MongoDB: %w", err)
+	}
+	if err := m.startAll(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start MongoDB: %w", err), m.Close())
+	}
+	return m, nil
+}
+
+// fillIn replaces empty options, gives out the ports and makes the folders.
+func (m *ReplicaSet) fillIn() (err error) {
+	o := &m.options
+	o.Nodes = cmp.Or(o.Nodes, 3)
+	o.CacheSize = cmp.Or(o.CacheSize, MinCacheSize)
+	o.OplogSize = cmp.Or(o.OplogSize, defaultOplogSize)
+	o.ReplicaSet = cmp.Or(o.ReplicaSet, "rs0")
+	o.Ports = cmp.Or(o.Ports, new(server.Ports))
+	if o.Nodes < 1 || o.Arbiters < 0 || o.Nodes+o.Arbiters > maxVoters {
+		return fmt.Errorf("%d data nodes and %d arbiters: want at least one data node and at most %d members",
+			o.Nodes, o.Arbiters, maxVoters)
+	}
+	if o.CacheSize < MinCacheSize {
+		return fmt.Errorf("a cache of %d bytes: mongod takes at least %d", o.CacheSize, MinCacheSize)
+	}
+	if o.Dir, err = server.PrivateDir(o.Dir, nil); err != nil {
+		return err
+	}
+	o.LogDir = cmp.Or(o.LogDir, o.Dir)
+	for i := range o.Nodes + o.Arbiters {
+		if _, err := m.makeNode(server.MachineAt(o.Machines, i)); err != nil {
+			return errors.Join(err, os.RemoveAll(o.Dir))
+		}
+	}
+	return nil
+}
+
+// makeNode makes one more member's folder; the member is not started.
+func (m *ReplicaSet) makeNode(at *machine.Machine) (*server.Node, error) {
+	i := len(m.nodes.All())
+	host, port, err := m.options.Ports.For(at, usualPort)
+	if err != nil {
+		return nil, err
+	}
+	node := &server.Node{
+		Number: i, Name: fmt.Sprintf("mongod %d on port %d", i, port), Machine: at, Host: host, Port: port,
+		Dir:   filepath.Join(m.options.Dir, "node-"+strconv.Itoa(i)),
+		Log:   filepath.Join(m.options.LogDir, fmt.Sprintf("mongodb-%d.log", i)),
+		Tells: isError,
+	}
+	if err := os.Mkdir(node.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	m.nodes.Add(node)
+	return node, nil
+}
+
+// isError finds errors (E) and fatal ones (F) in a log (MongoDB manual, "Log
+// Messages", severity): a mongod that gives up logs a page about its shutdown
+// after them.
+func isError(line string) bool {
+	return strings.Contains(line, `"s":"E"`) || strings.Contains(line, `"s":"F"`)
+}
+
+func (m *ReplicaSet) isArbiter(node *server.Node) bool {
+	return node.Number >= m.options.Nodes && node.Number < m.options.Nodes+m.options.Arbiters
+}
+
+// start starts one member and waits until it answers.
+func (m *ReplicaSet) start(ctx context.Context, node *server.Node, env ...string) error {
+	o := m.options
+	args := []string{
+		"--replSet", o.ReplicaSet, "--port", strconv.Itoa(node.Port), "--bind_ip", node.Host, "--nounixsocket",
+		"--dbpath", node.Dir, "--oplogSize", strconv.FormatInt(max(o.OplogSize>>20, 1), 10),
+		// mongod sees the machine's memory, not a limit set on the process.
+		"--wiredTigerCacheSizeGB", strconv.FormatFloat(float64(o.CacheSize)/(1<<30), 'f', -1, 64),
+	}
+	if err := node.Spawn(server.ProcessOptions{Program: m.program, Args: append(args, o.Args...), Env: env}); err != nil {
+		return err
+	}
+	return await(ctx, node, func(helloReply) bool { return true })
+}
+
+// await asks a member who it is until the answer is as wanted.
+func await(ctx context.Context, node *server.Node, want func(helloReply) bool) error {
+	return node.Await(ctx, func(ctx context.Context) error {
+		reply, err := hello(ctx, node)
+		if err == nil && !want(reply) {
+			err = fmt.Errorf("it answers %+v", reply)
+		}
+		return err
+	})
+}
+
+// Address is the URL of the whole set. It names the data nodes that the set
+// began with; clients hear of the others from them.
+func (m *ReplicaSet) Address() string {
+	u := url.URL{Scheme: "mongodb", Host: server.Hosts(m.nodes.All()[:m.options.Nodes]), Path: "/",
+		RawQuery: url.Values{"replicaSet": {m.options.ReplicaSet}}.Encode()}
+	return u.String()
+}
+
+// Nodes are all members that there are or were, arbiters included.
+func (m *ReplicaSet) Nodes() []*server.Node { return m.nodes.All() }
+
+// Node is member i.
+func (m *ReplicaSet) Node(i int) *server.Node { return m.nodes.At(i) }
+
+// Restart stops member i if it runs, starts it again with the same data and
+// port, with env added to its environment, and returns when it has its part in
+// the set again, which after Kill takes as long as recovery. A running member
+// that is stopped gives its clients 15 seconds to leave (MongoDB manual,
+// shutdownTimeoutMillisForSignaledShutdown).
+func (m *ReplicaSet) Restart(ctx context.Context, i int, env ...string) error {
+	node := m.nodes.At(i)
+	return node.Restart(ctx, func(ctx context.Context) error {
+		if err := m.start(ctx, node, env...); err != nil {
+			return err
+		}
+		return await(ctx, node, helloReply.inStep)
+	})
+}
+
+// Close kills all members and removes their folder.
+func (m *ReplicaSet) Close() error { return server.Close(m.nodes.All(), m.options.Dir) }

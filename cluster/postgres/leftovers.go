@@ -1,0 +1,95 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"assay/cluster/server"
+)
+
+// Clear takes away the shared memory of servers that were killed with
+// their data below folder: each is started once more, on loopback, and ended.
+// Data that was still being made (initdb) cannot be started; its segment is
+// taken away by its number.
+func Clear(ctx context.Context, folder string) error {
+	var left []string
+	for _, pattern := range []string{"nodes/data/postmaster.pid", "nodes/*/data/postmaster.pid"} {
+		found, err := filepath.Glob(filepath.Join(folder, pattern))
+		if err != nil {
+			return err
+		}
+		left = append(left, found...)
+	}
+	var failed []error
+	for _, file := range left {
+		lock, err := readLockFile(file)
+		switch {
+		case err != nil:
+			failed = append(failed, err)
+		case lock.pid < 0:
+			failed = append(failed, removeSegment(lock.shmKey, lock.shmID))
+		default:
+			failed = append(failed, clearOne(ctx, filepath.Dir(filepath.Dir(file)), lock.pid))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// lockFile is what a server's lock file tells (pidfile.h of PostgreSQL).
+type lockFile struct {
+	pid int // negative of a server without clients, such as initdb starts
+	// Of its shared memory (shmctl(2)); 0 until it has some.
+	shmKey uint64
+	shmID  int
+}
+
+func readLockFile(file string) (lockFile, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return lockFile{}, err
+	}
+	var lock lockFile
+	lines := strings.Split(string(text), "\n")
+	if lock.pid, err = strconv.Atoi(strings.TrimSpace(lines[0])); err != nil {
+		return lockFile{}, nil // PostgreSQL says what is wrong with it
+	}
+	const lineOfMemory = 7
+	if len(lines) >= lineOfMemory {
+		_, _ = fmt.Sscan(lines[lineOfMemory-1], &lock.shmKey, &lock.shmID) // empty, or whole
+	}
+	return lock, nil
+}
+
+func clearOne(ctx context.Context, dir string, pid int) error {
+	programs, err := findPrograms("")
+	if err != nil {
+		return fmt.Errorf("clear away what a killed server left: %w", err)
+	}
+	p := &Server{programs: programs, options: Options{User: "assay"}, Node: &server.Node{
+		Name: "a killed PostgreSQL", Host: "127.0.0.1", Dir: dir, Log: filepath.Join(dir, "clear.log")}}
+	if p.Port, err = new(server.Ports).Next(); err != nil {
+		return err
+	}
+	if p.User, err = server.Unprivileged("postgres", "nobody"); err != nil {
+		return err
+	}
+	// PostgreSQL takes a process that nobody has asked how it ended for a server
+	// that runs.
+	if err := server.AwaitReaped(ctx, pid); err != nil {
+		return err
+	}
+	if err = p.start(ctx, stateAnswers); err != nil {
+		err = fmt.Errorf("clear away what a killed server left: %w", err)
+	}
+	if process := p.Process(); process != nil {
+		if stopped := process.Stop(ctx); stopped != nil {
+			return errors.Join(err, stopped)
+		}
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}

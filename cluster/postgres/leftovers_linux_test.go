@@ -1,0 +1,53 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestHalfMadeDataIsCleared: a kill may come while initdb makes the data. What
+// it left cannot be started, and its shared memory goes all the same, but
+// nobody else's.
+func TestHalfMadeDataIsCleared(t *testing.T) {
+	for name, test := range map[string]struct{ used, another, stays bool }{
+		"left":             {},
+		"in use":           {used: true, stays: true},
+		"another's by now": {another: true, stays: true},
+	} {
+		key := os.Getpid()<<4 | len(name)&15
+		id, err := unix.SysvShmGet(key, 56, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) }) // the one that went
+		written := key
+		if test.another {
+			written++
+		}
+		if test.used {
+			memory, err := unix.SysvShmAttach(id, 0, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unix.SysvShmDetach(memory)
+		}
+		folder := t.TempDir()
+		data := filepath.Join(folder, "nodes", "n1", "data")
+		must(t, os.MkdirAll(data, 0o700))
+		lock := fmt.Sprintf("-4711\n%s\n1795329687\n5432\n\n\n%9d %9d\n", data, written, id)
+		must(t, os.WriteFile(filepath.Join(data, "postmaster.pid"), []byte(lock), 0o600))
+		if err := Clear(t.Context(), folder); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var segment unix.SysvShmDesc
+		_, err = unix.SysvShmCtl(id, unix.IPC_STAT, &segment)
+		if gone := errors.Is(err, unix.EINVAL); gone == test.stays {
+			t.Errorf("%s: gone is %v: %v", name, gone, err)
+		}
+	}
+}

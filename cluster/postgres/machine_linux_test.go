@@ -1,0 +1,121 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/cluster/machine"
+)
+
+// machines are computers with addresses of their own where this system has
+// them, else all on loopback. That they are is part of what is tested.
+func machines(t *testing.T, id string, names ...string) (set *machine.Set, own bool) {
+	t.Helper()
+	o := machine.Options{ID: id, Names: names, Dir: t.TempDir()}
+	set, err := machine.Open(o)
+	var unsupported *machine.UnsupportedError
+	if errors.As(err, &unsupported) {
+		t.Log(err)
+		set, err = machine.Loopback(o)
+	}
+	must(t, err)
+	t.Cleanup(func() {
+		if err := set.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return set, set.Own() == nil
+}
+
+// isolate cuts node i off from all others, or pauses it where it has no network
+// of its own.
+func isolate(t *testing.T, s *Set, place *machine.Set, i int) (heal func()) {
+	t.Helper()
+	if place.Own() != nil {
+		must(t, s.Node(i).Pause())
+		return func() {
+			if err := s.Node(i).Resume(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				t.Error(err)
+			}
+		}
+	}
+	cut, err := place.All()[i].Drop(machine.Rule{Direction: machine.Both, Share: 1})
+	must(t, err)
+	return func() { must(t, cut.Remove()) }
+}
+
+func TestPostgresSetOnMachines(t *testing.T) {
+	place, own := machines(t, fmt.Sprintf("%08x", os.Getpid()), "n1", "n2")
+	s, said := startSet(t, SetOptions{Machines: place.All()})
+	if len(s.Nodes()) != 2 {
+		t.Fatalf("%d nodes on two machines", len(s.Nodes()))
+	}
+	address, err := url.Parse(s.Address())
+	must(t, err)
+	for i, host := range strings.Split(address.Host, ",") {
+		at, err := netip.ParseAddrPort(host)
+		must(t, err)
+		if at.Addr() != place.All()[i].Address() || own != (at.Port() == 5432) {
+			t.Errorf("node %d is at %s, its machine at %s", i, host, place.All()[i].Address())
+		}
+	}
+	advice := address.Query()
+	if advice.Get("target_session_attrs") != "read-write" || advice.Get("connect_timeout") != "2" {
+		t.Errorf("clients are told %v", advice)
+	}
+	address.User = url.UserPassword("assay", "wrong")
+	_, err = pgx.Connect(t.Context(), address.String())
+	var refusal *pgconn.PgError
+	if !errors.As(err, &refusal) || refusal.Code != "28P01" {
+		t.Errorf("a wrong password gave %v", err)
+	}
+	table(t, s)
+	w := startWriter(t, s, 0)
+	w.more(t)
+	heal := isolate(t, s, place, 0)
+	said.await(t, "n1 does not answer", "its processes are killed")
+	said.await(t, "n2 is promoted")
+	w.more(t)
+	heal()
+	must(t, s.Restart(bounded(t), 0))
+	w.more(t)
+
+	// A standby that is silent is missed, and comes back by itself.
+	must(t, s.Settled(bounded(t)))
+	said.forget()
+	heal = isolate(t, s, place, 0)
+	said.await(t, "n1 has not streamed")
+	w.more(t)
+	heal()
+	said.await(t, "n1 streams")
+	w.end()
+	checkRows(t, s, w)
+}
+
+func TestPostgresStandbyOnMachines(t *testing.T) {
+	place, own := machines(t, fmt.Sprintf("%08x", os.Getpid()), "n1", "n2")
+	p := startPostgres(t, Options{Machine: place.All()[0], Checksums: true})
+	s := startStandby(t, p, StandbyOptions{Machine: place.All()[1], Synchronous: true})
+	for i, node := range []*Server{p, s} {
+		if node.Host != place.All()[i].Address().String() || own != (node.Port == 5432) {
+			t.Errorf("node %d is at %s, its machine at %s", i, node.Node.Address(), place.All()[i].Address())
+		}
+	}
+	conn := connect(t, p)
+	if got := query(t, conn, "SHOW data_checksums"); got != "on" {
+		t.Errorf("data_checksums is %s", got)
+	}
+	execute(t, conn, "CREATE TABLE seen AS SELECT 7 AS n")
+	awaitRow(t, connect(t, s), "SELECT n::text FROM seen", "7")
+	must(t, s.Kill())
+	must(t, s.Restart(t.Context(), "PGDATESTYLE=German"))
+	awaitRow(t, connect(t, s), "SELECT n::text FROM seen", "7")
+}

@@ -1,0 +1,267 @@
+// Package postgres runs PostgreSQL as local processes: single servers, and sets of
+// a primary with standbys, of which it promotes one when the primary is lost.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"assay/cluster/machine"
+	"assay/cluster/server"
+)
+
+// Options says how to run a single PostgreSQL node. The zero value gives a node
+// with PostgreSQL's own defaults (durable: fsync on) on a free port, in a
+// temporary folder, with a random password.
+type Options struct {
+	// Programs is the folder that holds the server's programs; empty means
+	// wherever server.Program.Find finds them.
+	Programs string
+	// Dir is the node's private folder, new or empty; empty means a temporary
+	// one. Close removes it.
+	Dir string
+	// Log is the file of the server's log; empty means postgres.log in Dir.
+	Log string
+	// Machine is where the node lives; nil means here. On a machine with an
+	// address of its own the server listens there, on port 5432 unless Port says
+	// otherwise, and lets in whoever is in the machine's network and knows the
+	// password. Anywhere else it listens on 127.0.0.1.
+	Machine *machine.Machine
+	// Port is the port on 127.0.0.1; 0 means a free one out of Ports.
+	Port int
+	// Ports gives out the port; nil means a new set.
+	Ports *server.Ports
+	// User is the superuser's name; empty means "assay".
+	User string
+	// Password is that user's; empty means a random one.
+	Password string
+	// Checksums has every page of data carry a checksum, which pg_rewind needs.
+	Checksums bool
+	// Settings are server settings as name=value, after ours and so stronger
+	// than these. They are visible in the machine's process list.
+	Settings []string
+}
+
+// Server is one PostgreSQL node. Its methods are safe for concurrent use.
+type Server struct {
+	*server.Node
+	options  Options
+	programs string
+	label    string // what its primary calls it, if not by its port
+
+	mu        sync.Mutex
+	waitedFor []string // names of the standbys that commits wait for
+}
+
+func serverProgram() server.Program {
+	return server.Program{
+		Name: "postgres",
+		Folders: []string{
+			"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin",
+			"/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin",
+		},
+		Get: "install PostgreSQL (apt-get install postgresql, or scripts/install-servers.sh postgres)",
+	}
+}
+
+// findPrograms returns the folder of the server's programs.
+func findPrograms(extra string) (string, error) {
+	program, err := serverProgram().Find(extra)
+	return filepath.Dir(program), err
+}
+
+// Start makes a new database folder and starts a server on it, which accepts
+// connections when Start returns. It listens on its machine's address only,
+// without a Unix socket, and asks for the password (SCRAM). As root the server
+// runs as user postgres, or nobody. A missing program is a *server.MissingError.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	programs, err := findPrograms(o.Programs)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newServer(programs, o)
+	if err != nil {
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	if err := p.initialize(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("initialize PostgreSQL: %w", err), os.RemoveAll(p.Dir))
+	}
+	if err := p.start(ctx, stateReady); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// newServer replaces empty options and makes the folder.
+func newServer(programs string, o Options) (p *Server, err error) {
+	n := &server.Node{Machine: o.Machine, Port: o.Port}
+	o.User, o.Password = cmp.Or(o.User, "assay"), cmp.Or(o.Password, rand.Text())
+	o.Ports = cmp.Or(o.Ports, new(server.Ports))
+	p = &Server{Node: n, options: o, programs: programs}
+	if n.Host, n.Port = "127.0.0.1", o.Port; o.Port == 0 || p.hasOwnAddress() {
+		var port int
+		if n.Host, port, err = o.Ports.For(o.Machine, usualPort); err != nil {
+			return nil, err
+		}
+		n.Port = cmp.Or(o.Port, port)
+	}
+	n.Name = fmt.Sprintf("PostgreSQL on port %d", n.Port)
+	if p.hasOwnAddress() {
+		n.Name = "PostgreSQL on " + n.Address()
+	}
+	if n.User, err = server.Unprivileged("postgres", "nobody"); err != nil {
+		return nil, err
+	}
+	if n.Dir, err = server.PrivateDir(o.Dir, n.User); err != nil {
+		return nil, err
+	}
+	n.Log = cmp.Or(o.Log, filepath.Join(n.Dir, "postgres.log"))
+	return p, nil
+}
+
+// usualPort is PostgreSQL's usual port.
+const usualPort = 5432
+
+func (p *Server) hasOwnAddress() bool { return p.Machine != nil && !p.Machine.Address().IsLoopback() }
+
+func (p *Server) data() string { return filepath.Join(p.Dir, "data") }
+
+// initialize runs initdb. The password goes through a file, which is removed,
+// since arguments are visible in the process list. The files are not synced one
+// by one: the server's first checkpoint does that.
+func (p *Server) initialize(ctx context.Context) error {
+	secret := filepath.Join(p.Dir, "initial-password")
+	defer os.Remove(secret)
+	if err := p.User.WriteFile(secret, p.options.Password+"\n"); err != nil {
+		return err
+	}
+	args := []string{"--pgdata=" + p.data(), "--username=" + p.options.User, "--pwfile=" + secret,
+		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"}
+	if p.options.Checksums {
+		args = append(args, "--data-checksums")
+	}
+	if err := p.runTool(ctx, "initdb", args); err != nil {
+		return err
+	}
+	return p.letNetworkIn()
+}
+
+// letNetworkIn has the server take connections from the networks that it is
+// itself in, if it listens on one (pg_hba.conf, "samenet").
+func (p *Server) letNetworkIn() error {
+	if !p.hasOwnAddress() {
+		return nil
+	}
+	file, err := os.OpenFile(filepath.Join(p.data(), "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString("\nhost all all samenet scram-sha-256\nhost replication all samenet scram-sha-256\n")
+	return errors.Join(err, file.Close())
+}
+
+// runTool runs one of PostgreSQL's programs on the node's machine to its end,
+// as the server's user. It goes by its name in errors.
+func (p *Server) runTool(ctx context.Context, name string, args []string, env ...string) error {
+	_, err := p.Run(ctx, server.ProcessOptions{Name: name, Program: filepath.Join(p.programs, name), Args: args, Env: env})
+	return err
+}
+
+// start starts the server on its folder and waits until it has come so far.
+func (p *Server) start(ctx context.Context, want serverState, env ...string) error {
+	args := []string{"-D", p.data(), "-p", strconv.Itoa(p.Port)}
+	settings := []string{"listen_addresses=" + p.Host, "unix_socket_directories=", "wal_level=replica", "fsync=on"}
+	for _, setting := range append(settings, p.options.Settings...) {
+		args = append(args, "-c", setting)
+	}
+	err := p.Spawn(server.ProcessOptions{
+		Program: filepath.Join(p.programs, "postgres"), Args: args, Env: env,
+		StopSignal: syscall.SIGINT, // fast shutdown; SIGTERM would wait for every client to leave
+	})
+	if err != nil {
+		return err
+	}
+	return p.await(ctx, want)
+}
+
+// await asks the server for its state until it is at least this far.
+func (p *Server) await(ctx context.Context, want serverState) error {
+	return p.Await(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		state, err := askState(ctx, p.Node.Address(), p.options.User)
+		if state >= want {
+			return nil
+		}
+		return err
+	})
+}
+
+// Ready returns when the server accepts connections.
+func (p *Server) Ready(ctx context.Context) error { return p.await(ctx, stateReady) }
+
+// Address is the URL of the server's database "postgres", with the user and
+// the password.
+func (p *Server) Address() string {
+	return p.options.url(p.Node.Address(), "sslmode=disable")
+}
+
+func (o Options) url(hosts, query string) string {
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(o.User, o.Password), Host: hosts, Path: "/postgres", RawQuery: query}
+	return u.String()
+}
+
+// Restart stops the server if it runs, starts it again with the same data and
+// port, and returns when it accepts connections. After Kill that takes as long
+// as recovery. env is added to the server's environment this once, as
+// NAME=value.
+func (p *Server) Restart(ctx context.Context, env ...string) error {
+	return p.Node.Restart(ctx, func(ctx context.Context) error { return p.start(ctx, stateReady, env...) })
+}
+
+// Close stops the server, without a checkpoint, and removes its folder.
+func (p *Server) Close() error {
+	p.Changing.Lock()
+	defer p.Changing.Unlock()
+	if p.Closed() {
+		return nil
+	}
+	return errors.Join(p.shutDown(), p.Discard())
+}
+
+// shutDown ends the server so that the system keeps nothing of it. A killed
+// server leaves shared memory behind (shmctl(2) segments, files in /dev/shm)
+// that only the next start on the same data clears away; so it is started once
+// more, which need not wait for recovery.
+func (p *Server) shutDown() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if p.Process() == nil {
+		return nil // it never started
+	}
+	if err := p.clearAway(ctx); err != nil {
+		return err
+	}
+	return p.Process().StopWith(ctx, syscall.SIGQUIT) // immediate shutdown
+}
+
+// clearAway starts a server that was killed once more, so that it finds what it
+// left.
+func (p *Server) clearAway(ctx context.Context) error {
+	if !p.Running() && server.Exists(filepath.Join(p.data(), "postmaster.pid")) {
+		if err := p.start(ctx, stateAnswers); err != nil {
+			return fmt.Errorf("clear away what the killed %s left: %w", p.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/cluster/server"
+)
+
+func TestPostgresCloseLeavesNothing(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-%v", os.Getpid(), killed))
+		log := filepath.Join(t.TempDir(), "kept.log")
+		p := startPostgres(t, Options{Dir: dir, Log: log})
+		pid := p.PID()
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared := regexp.MustCompile(`/dev/shm/\S+`).FindAllString(string(maps), -1)
+		if len(shared) == 0 || segmentsOf(t, pid) == 0 {
+			t.Errorf("files in /dev/shm %v, segments %d: the test looks in the wrong place", shared, segmentsOf(t, pid))
+		}
+		if killed {
+			if err := p.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range append(shared, dir) {
+			if server.Exists(path) {
+				t.Errorf("%s is still there (killed: %v)", path, killed)
+			}
+		}
+		if n := segmentsOf(t, pid); n != 0 {
+			t.Errorf("%d segments of shared memory are still there (killed: %v)", n, killed)
+		}
+		if !server.Exists(log) {
+			t.Error("a log outside of the folder was removed")
+		}
+		if err := p.Restart(t.Context()); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("Restart after Close: %v", err)
+		}
+	}
+}
+
+// segmentsOf counts the System V shared memory segments that a process made.
+func segmentsOf(t *testing.T, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile("/proc/sysvipc/shm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, line := range strings.Split(string(data), "\n") {
+		if fields := strings.Fields(line); len(fields) > 4 && fields[4] == fmt.Sprint(pid) {
+			count++
+		}
+	}
+	return count
+}
+
+// keepServer makes the test program start a server in this folder and wait to be
+// killed: the stand-in for an assay that dies.
+const keepServer = "ASSAY_TEST_KEEP_SERVER"
+
+const orphanPassword = "orphan"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(keepServer); dir != "" {
+		keep(dir)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// orphan is what the stand-in writes about its server.
+type orphan struct {
+	Port      int
+	Processes []server.ProcessID
+}
+
+func keep(dir string) {
+	p, err := Start(context.Background(), Options{Dir: dir, Password: orphanPassword})
+	if err != nil {
+		fmt.Println("error:", err)
+		return
+	}
+	processes, err := p.Process().Processes()
+	if err != nil {
+		fmt.Println("error:", err)
+	}
+	json.NewEncoder(os.Stdout).Encode(orphan{p.Port, processes})
+	select {}
+}
+
+// TestPostgresDiesWithAssay kills a stand-in for assay that has a server with a
+// session, and then clears away the folder and the shared memory, which a
+// killed server cannot do itself.
+func TestPostgresDiesWithAssay(t *testing.T) {
+	self, err := os.Executable()
+	must(t, err)
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-orphan", os.Getpid()))
+	parent := exec.Command(self)
+	parent.Env = append(os.Environ(), keepServer+"="+dir)
+	out, err := parent.StdoutPipe()
+	must(t, err)
+	must(t, parent.Start())
+	var left orphan
+	if err := json.NewDecoder(out).Decode(&left); err != nil {
+		t.Error(err)
+	}
+	programs, err := findPrograms("")
+	if err != nil {
+		t.Error(err)
+	}
+	user, err := server.Unprivileged("postgres", "nobody")
+	if err != nil {
+		t.Error(err)
+	}
+	p := &Server{programs: programs, options: Options{User: "assay", Password: orphanPassword}, Node: &server.Node{
+		Name: "the orphan", Host: "127.0.0.1", Port: left.Port, Dir: dir, Log: filepath.Join(dir, "postgres.log"), User: user}}
+	defer func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	connect(t, p)
+	if len(left.Processes) < 4 {
+		t.Errorf("a tree of %d processes; want the server and its children", len(left.Processes))
+	}
+	must(t, parent.Process.Kill())
+	if err := parent.Wait(); err == nil {
+		t.Error("the killed stand-in ended well")
+	}
+	for _, id := range left.Processes {
+		eventually(t, fmt.Sprintf("process %d is gone", id.PID), func() bool { return !id.Alive() })
+	}
+	// Dead, but a zombie until init has reaped it, it still holds its lock file
+	// in the eyes of the next server.
+	must(t, os.Remove(filepath.Join(p.data(), "postmaster.pid")))
+	must(t, p.start(context.Background(), stateReady))
+}
+
+// eventually waits until the condition holds; only a hang ends it otherwise.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}
+
+func gone(pid int) bool { return !server.Identify(pid).Alive() }

@@ -1,0 +1,64 @@
+package postgres
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func TestPostgresSetAsynchronous(t *testing.T) {
+	s, said := startSet(t, SetOptions{Asynchronous: true})
+	table(t, s)
+	must(t, s.Settled(bounded(t)))
+	if got := query(t, connect(t, s.nodes[0].Server), "SHOW synchronous_standby_names"); got != "" {
+		t.Errorf("commits wait for %s", got)
+	}
+	// n2 misses rows that n3 has, and n3 one that n1 has. n3 is silent when n1
+	// is lost, so n2 is promoted, and both lose what they had beyond it.
+	kept := startWriter(t, s, 0)
+	kept.more(t)
+	kept.end()
+	must(t, s.Settled(bounded(t)))
+	must(t, s.Node(1).Stop(t.Context()))
+	lost := startWriter(t, s, 1_000_000)
+	lost.more(t)
+	lost.end()
+	awaitRow(t, connect(t, s.nodes[2].Server), "SELECT count(*)::text FROM seen", fmt.Sprint(kept.count()+lost.count()))
+	must(t, s.Node(2).Pause())
+	execute(t, connect(t, s.nodes[0].Server), "INSERT INTO seen VALUES (-1)")
+	must(t, s.Node(0).Kill())
+	must(t, s.Restart(bounded(t), 1))
+	said.await(t, "n2 is promoted", "commits that it had not received are lost")
+	later := startWriter(t, s, 2_000_000)
+	later.more(t)
+	must(t, s.Node(2).Resume())
+	said.await(t, "n3 has what is not part of the database")
+	said.await(t, "n3 is rewound to n2")
+	must(t, s.Restart(bounded(t), 0))
+	later.end()
+	checkRows(t, s, kept, later)
+	rows := seenBy(t, s, 1)
+	for _, n := range append(lost.acknowledged, -1) {
+		if slices.Contains(rows, n) {
+			t.Errorf("row %d is there, which the promoted standby never had", n)
+		}
+	}
+
+	// The next promotion is interrupted, and the third node goes on: two nodes may
+	// then have used the same timeline for different things.
+	said.forget()
+	best := interruptPromotion(t, s, 1)
+	said.await(t, "is promoted and takes writes")
+	last := startWriter(t, s, 3_000_000)
+	last.more(t)
+	for _, i := range []int{best, 1} {
+		must(t, s.Restart(bounded(t), i))
+	}
+	last.end()
+	checkRows(t, s, kept, later, last)
+	for i := range s.Nodes() {
+		if !s.Node(i).Running() {
+			t.Errorf("%s does not run in the end", s.nodeName(i))
+		}
+	}
+}

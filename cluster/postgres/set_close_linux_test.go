@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/cluster/machine"
+	"assay/cluster/server"
+)
+
+// TestPostgresSetClose closes a set in each stage of a failover, and asserts that
+// nothing is left.
+func TestPostgresSetClose(t *testing.T) {
+	for _, stage := range []string{"a standby down", "fenced", "promoted", "a node comes back"} {
+		t.Run(stage, func(t *testing.T) {
+			dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-set", os.Getpid()))
+			logs := t.TempDir()
+			s, said := startSet(t, SetOptions{Nodes: 2, Dir: dir, LogDir: logs, FailoverAfter: 300 * time.Millisecond})
+			table(t, s)
+			var pids []int
+			for i := range s.Nodes() {
+				pids = append(pids, s.Node(i).PID())
+			}
+			back := make(chan error, 1)
+			back <- nil
+			switch stage {
+			case "fenced":
+				must(t, s.Node(0).Pause())
+				said.await(t, "is fenced")
+			case "promoted":
+				must(t, s.Node(0).Kill())
+				said.await(t, "is promoted")
+			case "a standby down":
+				must(t, s.Node(1).Kill())
+			case "a node comes back":
+				must(t, s.Node(0).Kill())
+				said.await(t, "is promoted")
+				<-back
+				go func() { back <- s.Restart(t.Context(), 0) }()
+				time.Sleep(50 * time.Millisecond)
+			}
+			must(t, s.Close())
+			if err := <-back; err != nil && !errors.Is(err, os.ErrClosed) {
+				t.Errorf("Restart while Close: %v", err)
+			}
+			checkNothingLeft(t, s, dir, pids)
+			if !server.Exists(filepath.Join(logs, "postgres-n2.log")) {
+				t.Error("a log outside of the folder was removed")
+			}
+			if err := s.Restart(t.Context(), 0); !errors.Is(err, os.ErrClosed) {
+				t.Errorf("Restart after Close: %v", err)
+			}
+			if _, err := s.Primary(t.Context()); !errors.Is(err, os.ErrClosed) {
+				t.Errorf("Primary after Close: %v", err)
+			}
+		})
+	}
+}
+
+func checkNothingLeft(t *testing.T, s *Set, dir string, pids []int) {
+	t.Helper()
+	if server.Exists(dir) {
+		t.Error("the folder is still there")
+	}
+	for i := range s.Nodes() {
+		pids = append(pids, s.Node(i).PID())
+	}
+	for _, pid := range pids {
+		if !gone(pid) || segmentsOf(t, pid) != 0 {
+			t.Errorf("process %d: gone %v, %d segments of shared memory", pid, gone(pid), segmentsOf(t, pid))
+		}
+	}
+}
+
+func TestPostgresSetRefuses(t *testing.T) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-refused", os.Getpid()))
+	place, err := machine.Loopback(machine.Options{ID: "0123abcd", Names: []string{"n1"}})
+	must(t, err)
+	for want, o := range map[string]SetOptions{
+		"-1 nodes":                  {Nodes: -1},
+		"2 nodes on 1 machines":     {Nodes: 2, Machines: place.All()},
+		"failover":                  {FailoverAfter: time.Millisecond},
+		"synchronous_standby_names": {Settings: []string{"synchronous_standby_names=x"}},
+		"max_connections":           {Nodes: 2, Settings: []string{"max_connections=none"}},
+	} {
+		o.Dir = dir
+		if _, err := StartSet(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if server.Exists(dir) {
+			t.Errorf("%s: the folder is still there", want)
+		}
+	}
+}

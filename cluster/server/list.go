@@ -1,0 +1,28 @@
+package server
+
+import "sync"
+
+// List are a cluster's nodes, of which more can come. They keep their numbers:
+// one that has left stays in the list. The zero value is empty. It is safe for
+// concurrent use.
+type List[N any] struct {
+	mu    sync.RWMutex
+	nodes []*N
+}
+
+// All returns the list as it is now; it is not to be changed.
+func (l *List[N]) All() []*N {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.nodes[:len(l.nodes):len(l.nodes)]
+}
+
+// At returns node i.
+func (l *List[N]) At(i int) *N { return l.All()[i] }
+
+// Add appends a node.
+func (l *List[N]) Add(n *N) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.nodes = append(l.nodes, n)
+}

@@ -1,0 +1,236 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"assay/cluster/machine"
+)
+
+// Node is one server of a cluster: where it listens, the files it has, and the
+// process that runs it at present. The exported fields do not change once the
+// node is in use. Its methods are safe for concurrent use.
+type Node struct {
+	// Number counts the nodes of a cluster from 0.
+	Number int
+	// Name is what errors call it, such as "mongod 0 on port 20001".
+	Name string
+	// Machine is where it lives; nil means here, without limits.
+	Machine *machine.Machine
+	// Host and Port are where its server listens.
+	Host string
+	Port int
+	// Dir is its private folder, Log the file that its server's log goes to.
+	Dir, Log string
+	// User runs its programs; nil means ourselves.
+	User *User
+	// Tells reports whether a line of the log tells why the server gave up; the
+	// error about a server that ended repeats such lines. Nil means that the last
+	// lines of the log say it.
+	Tells func(line string) bool
+
+	// Changing lets one restart, change of membership or end work at a time.
+	Changing sync.Mutex
+	// Left is true while the node is no member of its cluster.
+	Left atomic.Bool
+
+	process atomic.Pointer[Process] // nil until it is first started
+
+	spawning sync.Mutex // between the decision to start a process and process
+	closed   bool
+}
+
+// Address is where the server listens, as host:port.
+func (n *Node) Address() string { return net.JoinHostPort(n.Host, strconv.Itoa(n.Port)) }
+
+// Process is the server's present or last process; nil before the first start.
+func (n *Node) Process() *Process { return n.process.Load() }
+
+// Running reports whether the server was started and has not ended; a paused
+// one runs.
+func (n *Node) Running() bool {
+	process := n.process.Load()
+	return process != nil && process.Running()
+}
+
+// PID is the id of the server's first process.
+func (n *Node) PID() int { return n.Process().PID() }
+
+// Kill ends the server as a power cut would; see Process.Kill.
+func (n *Node) Kill() error { return n.Process().Kill() }
+
+// Stop ends the server in order; see Process.Stop.
+func (n *Node) Stop(ctx context.Context) error { return n.Process().Stop(ctx) }
+
+// Pause stops the server where it is; see Process.Pause.
+func (n *Node) Pause() error { return n.Process().Pause() }
+
+// Resume lets a paused server go on.
+func (n *Node) Resume() error { return n.Process().Resume() }
+
+// Tail returns the last lines of the server's log.
+func (n *Node) Tail(lines int) string { return tail(n.Log, lines) }
+
+// Spawn starts the node's server. Of the options, those that a node has are
+// taken from it. After End the error is os.ErrClosed.
+func (n *Node) Spawn(o ProcessOptions) error {
+	n.spawning.Lock()
+	defer n.spawning.Unlock()
+	if n.closed {
+		return os.ErrClosed
+	}
+	o.Name = n.Name
+	process, err := StartProcess(n.own(o))
+	if err != nil {
+		return err
+	}
+	n.process.Store(process)
+	return nil
+}
+
+// Run runs another program than the server, as the server would run, to its end.
+func (n *Node) Run(ctx context.Context, o ProcessOptions) (*Process, error) {
+	return Run(ctx, n.own(o))
+}
+
+func (n *Node) own(o ProcessOptions) ProcessOptions {
+	o.Dir, o.User, o.Machine = n.Dir, n.User, n.Machine
+	if o.Log == "" {
+		o.Log = n.Log
+	}
+	return o
+}
+
+// Await asks until nothing keeps the server that was spawned from being ready. A
+// server that ends meanwhile is an error at once.
+func (n *Node) Await(ctx context.Context, missing func(context.Context) error) error {
+	const every = 20 * time.Millisecond // an answer takes a fraction of a millisecond
+	process := n.Process()
+	err := Until(ctx, every, n.Name, func(ctx context.Context) error {
+		err := missing(ctx)
+		if err != nil && !process.Running() {
+			return Permanent(n.ended(process))
+		}
+		return err
+	})
+	if err != nil && process.Running() {
+		return fmt.Errorf("%w; its log ends with:\n%s", err, process.Tail(10))
+	}
+	return err
+}
+
+// ended describes an end that nobody asked for, with the reasons in the log: a
+// server that gives up may say why and then how it shuts down.
+func (n *Node) ended(process *Process) error {
+	const most = 8
+	var reasons []string
+	for line := range strings.Lines(process.Tail(400)) {
+		if line = strings.TrimSpace(line); n.Tells != nil && n.Tells(line) {
+			reasons = append(reasons, line)
+		}
+	}
+	if len(reasons) == 0 {
+		return process.Ended()
+	}
+	return fmt.Errorf("%w\nerrors in it:\n%s", process.Ended(), strings.Join(reasons[max(len(reasons)-most, 0):], "\n"))
+}
+
+// Halt stops the server if it runs. One that had to be killed is no error: its
+// next start recovers.
+func (n *Node) Halt(ctx context.Context) error {
+	process := n.Process()
+	if process == nil {
+		return nil
+	}
+	if err := process.Stop(ctx); err != nil && process.Running() {
+		return err
+	}
+	return nil
+}
+
+// Restart halts the server and has start start it again. After End the error is
+// os.ErrClosed.
+func (n *Node) Restart(ctx context.Context, start func(context.Context) error) error {
+	n.Changing.Lock()
+	defer n.Changing.Unlock()
+	err := os.ErrClosed
+	if !n.Closed() {
+		err = n.Halt(ctx)
+	}
+	if err == nil {
+		err = start(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("restart %s: %w", n.Name, err)
+	}
+	return nil
+}
+
+// End kills the server and keeps it from being started again.
+func (n *Node) End() error {
+	n.spawning.Lock()
+	n.closed = true
+	process := n.Process()
+	n.spawning.Unlock()
+	if process == nil {
+		return nil
+	}
+	return process.Kill()
+}
+
+// Closed reports whether the node has been ended for good.
+func (n *Node) Closed() bool {
+	n.spawning.Lock()
+	defer n.spawning.Unlock()
+	return n.closed
+}
+
+// Discard ends the node and removes its folder.
+func (n *Node) Discard() error {
+	if err := n.End(); err != nil {
+		return err
+	}
+	return os.RemoveAll(n.Dir)
+}
+
+// Close ends all nodes, waits until whoever is restarting one has given up, and
+// removes their folder.
+func Close(nodes []*Node, dir string) error {
+	var failed []error
+	for _, n := range nodes { // one that is about to start is not waited for
+		failed = append(failed, n.End())
+	}
+	if errors.Join(failed...) == nil {
+		for _, n := range nodes {
+			n.Changing.Lock()
+			defer n.Changing.Unlock()
+		}
+	}
+	return errors.Join(append(failed, os.RemoveAll(dir))...)
+}
+
+// Hosts are the addresses of the first nodes, separated by commas, as URLs have
+// them.
+func Hosts(nodes []*Node) string {
+	var hosts []string
+	for _, n := range nodes {
+		hosts = append(hosts, n.Address())
+	}
+	return strings.Join(hosts, ",")
+}
+
+// MachineAt returns machine i, or nil if there are not so many.
+func MachineAt(machines []*machine.Machine, i int) *machine.Machine {
+	if i < len(machines) {
+		return machines[i]
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync"
+
+	"assay/cluster/machine"
+)
+
+// Server ports are taken from below the range from which systems give clients
+// their own ports (32768 on Linux): a client that keeps dialling a closed port
+// of that range can be given the same port for its own end, connect to itself
+// and take that for the server.
+const (
+	lowestPort  = 20000
+	highestPort = 32000
+)
+
+// Ports gives out free ports on the loopback interface. The zero value is ready
+// to use. It is safe for concurrent use.
+type Ports struct {
+	mu    sync.Mutex
+	given map[int]bool
+}
+
+// Next returns a port between 20000 and 32000 that nobody listens on and that
+// was not given out before. It is drawn by chance, so that two programs that
+// look for ports at the same time hardly ever get the same.
+func (p *Ports) Next() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.given == nil {
+		p.given = make(map[int]bool)
+	}
+	var last error
+	for range 1000 {
+		port := lowestPort + rand.IntN(highestPort-lowestPort+1)
+		if p.given[port] {
+			continue
+		}
+		if last = bindable(port); last == nil {
+			p.given[port] = true
+			return port, nil
+		}
+	}
+	return 0, fmt.Errorf("no free port between %d and %d: %w", lowestPort, highestPort,
+		errors.Join(last, fmt.Errorf("%d were given out", len(p.given))))
+}
+
+// For returns where a server on the machine listens: with the product's usual
+// port if the machine has an address of its own, else with a free port on
+// 127.0.0.1. m is nil for here.
+func (p *Ports) For(m *machine.Machine, usual int) (host string, port int, err error) {
+	host = "127.0.0.1"
+	if m != nil {
+		host = m.Address().String()
+		if !m.Address().IsLoopback() {
+			return host, usual, nil
+		}
+	}
+	port, err = p.Next()
+	return host, port, err
+}
+
+func bindable(port int) error {
+	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return err
+	}
+	return listener.Close()
+}

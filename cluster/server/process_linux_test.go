@@ -1,0 +1,323 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// keepServer makes the test program start a long-lived process and wait to be
+// killed: the stand-in for an assay that dies.
+const keepServer = "ASSAY_TEST_KEEP_SERVER"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(keepServer); dir != "" {
+		keep(dir)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func keep(dir string) {
+	p, err := StartProcess(ProcessOptions{Name: "sleep", Program: shell(), Args: []string{"-c", "exec sleep 1000"},
+		Dir: dir, Log: filepath.Join(dir, "log")})
+	if err != nil {
+		fmt.Println("error:", err)
+		return
+	}
+	fmt.Println(p.PID())
+	select {}
+}
+
+func shell() string {
+	path, err := exec.LookPath("sh")
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
+
+// startShell runs a script as a Process, which the end of the test kills.
+func startShell(t *testing.T, script string, change ...func(*ProcessOptions)) *Process {
+	t.Helper()
+	dir := t.TempDir()
+	o := ProcessOptions{Name: "script", Program: shell(), Args: []string{"-c", script}, Dir: dir,
+		Log: filepath.Join(dir, "log")}
+	for _, f := range change {
+		f(&o)
+	}
+	p, err := StartProcess(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// eventually waits until the condition holds; only a hang ends it otherwise.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}
+
+func awaitLog(t *testing.T, p *Process, lines int) []string {
+	t.Helper()
+	var got []string
+	eventually(t, fmt.Sprintf("%d lines in the log", lines), func() bool {
+		got = strings.Fields(p.Tail(100))
+		return len(got) >= lines
+	})
+	return got
+}
+
+func gone(pid int) bool {
+	m, err := readMember(pid)
+	return err != nil || m.dead()
+}
+
+// family is a script whose descendants leave the process group, as
+// PostgreSQL's do: it writes the ids of a child, a grandchild and one in a
+// session of its own.
+const family = `
+sh -c 'echo $$; sleep 1000 & echo $!; wait' &
+setsid sh -c 'echo $$; exec sleep 1000' &
+wait`
+
+func TestKillEndsTheWholeTree(t *testing.T) {
+	p := startShell(t, family)
+	pids := awaitLog(t, p, 3)
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if p.Running() {
+		t.Error("still running after Kill")
+	}
+	for _, text := range pids {
+		pid, err := strconv.Atoi(text)
+		if err != nil || !gone(pid) {
+			t.Errorf("descendant %q is still there (%v)", text, err)
+		}
+	}
+	if err := p.Kill(); err != nil {
+		t.Errorf("second Kill: %v", err)
+	}
+	if err := p.Stop(t.Context()); err != nil {
+		t.Errorf("Stop after Kill: %v", err)
+	}
+	if err := p.Pause(); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("Pause after Kill: %v", err)
+	}
+	if err := p.Resume(); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("Resume after Kill: %v", err)
+	}
+}
+
+func TestPauseStopsTheWholeTree(t *testing.T) {
+	p := startShell(t, family)
+	awaitLog(t, p, 3)
+	for range 3 {
+		if err := p.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		tree, err := readTree(p.PID())
+		if err != nil || len(tree) != 4 {
+			t.Fatalf("tree of %d processes, %v; want 4", len(tree), err)
+		}
+		for _, m := range tree {
+			if m.state != 'T' {
+				t.Errorf("process %d is in state %c after Pause", m.pid, m.state)
+			}
+		}
+		if err := p.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "all run again", func() bool {
+			tree, err := readTree(p.PID())
+			for _, m := range tree {
+				if err != nil || m.halted() {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestKillOfAPausedProcess(t *testing.T) {
+	p := startShell(t, family)
+	awaitLog(t, p, 3)
+	if err := p.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil || p.Running() {
+		t.Errorf("Kill: %v, running %v", err, p.Running())
+	}
+}
+
+func TestStopAsksFirst(t *testing.T) {
+	const polite = `trap 'echo asked; kill $!; exit 0' USR1; sleep 1000 & echo ready; wait`
+	p := startShell(t, polite, func(o *ProcessOptions) { o.StopSignal = syscall.SIGUSR1 })
+	awaitLog(t, p, 1)
+	if err := p.Pause(); err != nil { // a paused server must be able to hear it
+		t.Fatal(err)
+	}
+	if err := p.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := p.Wait(t.Context()); err != nil {
+		t.Errorf("exit status of a process that ended as asked: %v", err)
+	}
+	if log := p.Tail(1); log != "asked" {
+		t.Errorf("log ends with %q", log)
+	}
+}
+
+func TestStopKillsWhoDoesNotListen(t *testing.T) {
+	const deaf = `trap '' TERM; echo ready; while :; do sleep 1000; done`
+	p := startShell(t, deaf, func(o *ProcessOptions) { o.StopBound = 50 * time.Millisecond })
+	awaitLog(t, p, 1)
+	err := p.Stop(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "killed") || p.Running() {
+		t.Errorf("Stop: %v, running %v", err, p.Running())
+	}
+
+	p = startShell(t, deaf)
+	awaitLog(t, p, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Stop(ctx); !errors.Is(err, context.Canceled) || p.Running() {
+		t.Errorf("Stop with a context that has ended: %v, running %v", err, p.Running())
+	}
+}
+
+func TestWait(t *testing.T) {
+	p := startShell(t, "echo one; echo two; echo three >&2; exit 7")
+	err := p.Wait(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "exit status 7") || !strings.HasSuffix(err.Error(), "one\ntwo\nthree") {
+		t.Errorf("Wait: %v", err)
+	}
+	if got := p.Tail(2); got != "two\nthree" {
+		t.Errorf("Tail(2) = %q", got)
+	}
+
+	p = startShell(t, "sleep 1000")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Wait(ctx); !errors.Is(err, context.Canceled) || !p.Running() {
+		t.Errorf("Wait: %v, running %v", err, p.Running())
+	}
+}
+
+func TestOnlyTheMinimalEnvironmentIsInherited(t *testing.T) {
+	t.Setenv("PGPASSWORD", "secret")
+	p := startShell(t, "env; exit 0", func(o *ProcessOptions) { o.Env = []string{"EXTRA=yes"} })
+	if err := p.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	env := p.Tail(100)
+	if strings.Contains(env, "secret") || !strings.Contains(env, "EXTRA=yes") || !strings.Contains(env, "HOME=") {
+		t.Errorf("environment:\n%s", env)
+	}
+}
+
+func TestTailOfAHugeLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte(strings.Repeat("x", 1<<20)+"\nlast\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := tail(path, 1); got != "last" {
+		t.Errorf("got %q", got)
+	}
+	if got := tail(path, 5); len(got) > 64<<10 {
+		t.Errorf("%d bytes of log", len(got))
+	}
+}
+
+func TestStartOfAMissingProgram(t *testing.T) {
+	dir := t.TempDir()
+	_, err := StartProcess(ProcessOptions{Name: "nothing", Program: filepath.Join(dir, "none"), Dir: dir,
+		Log: filepath.Join(dir, "log")})
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestServersDieWithAssay(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := exec.Command(self)
+	parent.Env = append(os.Environ(), keepServer+"="+t.TempDir())
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || gone(pid) {
+		t.Errorf("the stand-in said %q, gone %v", line, gone(pid))
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Wait(); err == nil {
+		t.Error("the killed stand-in ended well")
+	}
+	if pid > 0 {
+		eventually(t, "the server is gone too", func() bool { return gone(pid) })
+	}
+}
+
+func TestServersOutliveTheThreadThatAskedForThem(t *testing.T) {
+	type started struct {
+		p   *Process
+		tid int
+	}
+	result := make(chan started)
+	var start func()
+	start = func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if syscall.Gettid() == os.Getpid() {
+			go start() // the main thread never ends; now that it is taken, another one serves
+			return
+		}
+		p := startShell(t, `trap 'echo alive' USR1; echo ready; while :; do sleep 1000 & wait; kill $!; done`)
+		result <- started{p, syscall.Gettid()}
+	}
+	go start()
+	r := <-result
+	awaitLog(t, r.p, 1)
+	eventually(t, "the thread has ended", func() bool {
+		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", r.tid))
+		return errors.Is(err, os.ErrNotExist)
+	})
+	if err := r.p.process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "an answer, or an end", func() bool { return r.p.Tail(1) == "alive" || !r.p.Running() })
+	if !r.p.Running() {
+		t.Error("the server ended with the thread from which it was started")
+	}
+}

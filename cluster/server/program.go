@@ -1,0 +1,130 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Program is a server program and where it may be.
+type Program struct {
+	// Name is the name of the executable file.
+	Name string
+	// Folders are patterns (path/filepath.Match) of the folders in which
+	// systems put it apart from PATH, such as "/usr/lib/postgresql/*/bin".
+	Folders []string
+	// Get says how to get it; it is part of the error when it is missing.
+	Get string
+}
+
+// MissingError means that a server program is nowhere on this machine.
+type MissingError struct {
+	// Program is its name.
+	Program string
+	// Looked are the places, in the order in which they were searched.
+	Looked []string
+	// Get says how to get it.
+	Get string
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("no program %s in %s; %s", e.Program, strings.Join(e.Looked, ", "), e.Get)
+}
+
+// Find returns the program's path, symbolic links resolved, from the first of:
+// the extra folder (itself, or a bin below it) unless it is empty, PATH, the
+// system's folders with the highest version first, the folder of CacheDir. If
+// it is in none of them the error is a *MissingError.
+func (p Program) Find(extra string) (string, error) {
+	missing := &MissingError{Program: p.Name, Get: p.Get}
+	try := func(folder string) string {
+		missing.Looked = append(missing.Looked, folder)
+		return Executable(filepath.Join(folder, p.Name))
+	}
+	if extra != "" {
+		for _, folder := range []string{extra, filepath.Join(extra, "bin")} {
+			if found := try(folder); found != "" {
+				return found, nil
+			}
+		}
+	}
+	missing.Looked = append(missing.Looked, "PATH")
+	if path, err := exec.LookPath(p.Name); err == nil {
+		if found := Executable(path); found != "" {
+			return found, nil
+		}
+	}
+	for _, pattern := range p.Folders {
+		folders, err := filepath.Glob(pattern)
+		if err != nil {
+			return "", fmt.Errorf("find %s: %q: %w", p.Name, pattern, err)
+		}
+		if len(folders) == 0 {
+			missing.Looked = append(missing.Looked, pattern)
+		}
+		slices.SortStableFunc(folders, func(a, b string) int { return -CompareVersions(a, b) })
+		for _, folder := range folders {
+			if found := try(folder); found != "" {
+				return found, nil
+			}
+		}
+	}
+	cache, err := CacheDir()
+	if err != nil {
+		return "", missing // no home folder: then there is no cache in it
+	}
+	if found := try(filepath.Join(cache, "bin")); found != "" {
+		return found, nil
+	}
+	return "", missing
+}
+
+// CacheDir is the folder that scripts/install-servers.sh fills: $ASSAY_SERVERS
+// if it is set, else assay/servers in the user's cache folder. It may not
+// exist.
+func CacheDir() (string, error) {
+	if dir := os.Getenv("ASSAY_SERVERS"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "assay", "servers"), nil
+}
+
+// Executable returns the path with links resolved, or "" if it is not a file
+// that can be executed.
+func Executable(path string) string {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		return ""
+	}
+	return path
+}
+
+// CompareVersions orders paths by the numbers in them, so that 15 comes after
+// 9.6.
+func CompareVersions(a, b string) int {
+	digits := regexp.MustCompile(`\d+`)
+	return cmp.Or(slices.CompareFunc(digits.FindAllString(a, -1), digits.FindAllString(b, -1),
+		func(x, y string) int {
+			n, _ := strconv.ParseUint(x, 10, 64) // digits only; too large means the maximum
+			m, _ := strconv.ParseUint(y, 10, 64)
+			return cmp.Compare(n, m)
+		}), cmp.Compare(a, b))
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+)
+
+// User is a user of the system that a process can run as.
+type User struct {
+	Name     string
+	UID, GID uint32
+}
+
+// Unprivileged returns the user for a server that refuses to run as root: the
+// first of the names that exists. It returns nil, meaning ourselves, if we are
+// not root.
+func Unprivileged(names ...string) (*User, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	for _, name := range names {
+		entry, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.ParseUint(entry.Uid, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("user %s: %w", name, err)
+		}
+		gid, err := strconv.ParseUint(entry.Gid, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("user %s: %w", name, err)
+		}
+		return &User{Name: name, UID: uint32(uid), GID: uint32(gid)}, nil
+	}
+	return nil, fmt.Errorf("none of the users %v exists, and the server refuses to run as root", names)
+}
+
+// PrivateDir makes dir, or a new temporary folder if dir is empty, readable by
+// the user alone (nil: by ourselves), and returns its absolute path. A folder
+// that exists must be empty: it will be removed with all that the server put
+// into it.
+func PrivateDir(dir string, owner *User) (path string, err error) {
+	if dir == "" {
+		dir, err = os.MkdirTemp("", "assay-")
+		if err != nil {
+			return "", err
+		}
+		defer func() {
+			if err != nil {
+				os.Remove(dir)
+			}
+		}()
+	} else {
+		if dir, err = filepath.Abs(dir); err != nil {
+			return "", err
+		}
+		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+			return "", err
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
+			return "", err
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return "", err
+		}
+		if len(entries) > 0 {
+			return "", fmt.Errorf("folder %s is not empty; give a new one", dir)
+		}
+	}
+	if owner == nil {
+		return dir, os.Chmod(dir, 0o700)
+	}
+	if err := os.Chown(dir, int(owner.UID), int(owner.GID)); err != nil {
+		return "", err
+	}
+	return dir, owner.canEnter(filepath.Dir(dir))
+}
+
+// canEnter returns an error if the user may not pass through the folder or one
+// above it, which a server would report far less clearly.
+func (u *User) canEnter(dir string) error {
+	for ; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return err
+		}
+		if !u.mayEnter(info) {
+			return fmt.Errorf("user %s, as whom the server runs, may not enter %s; choose another folder, or run assay as a user other than root", u.Name, dir)
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
+func (u *User) mayEnter(info fs.FileInfo) bool {
+	uid, gid, known := ownerOf(info)
+	mode := info.Mode().Perm()
+	switch {
+	case !known:
+		return true
+	case uid == u.UID:
+		return mode&0o100 != 0
+	case gid == u.GID:
+		return mode&0o010 != 0
+	default:
+		return mode&0o001 != 0
+	}
+}
+
+// Chown gives a file to the user, if there is one.
+func (u *User) Chown(path string) error {
+	if u == nil {
+		return nil
+	}
+	return os.Chown(path, int(u.UID), int(u.GID))
+}
+
+// WriteFile writes a file that only the user, nil for ourselves, may read.
+func (u *User) WriteFile(path, text string) error {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return u.Chown(path)
+}
+
+// Exists reports whether there is such a file or folder.
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,51 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// permanentError ends Until.
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+
+// Permanent marks an error that no further attempt makes good: Until returns it,
+// without the mark, at once.
+func Permanent(err error) error { return &permanentError{err} }
+
+// Until asks again and again what is missing and returns when that is nothing.
+// When ctx ends first, the error says what was waited for and what was missing
+// last.
+func Until(ctx context.Context, every time.Duration, what string, missing func(context.Context) error) error {
+	var last error
+	for {
+		err := missing(ctx)
+		if err == nil {
+			return nil
+		}
+		if permanent := (*permanentError)(nil); errors.As(err, &permanent) {
+			return permanent.err
+		}
+		if last == nil || ctx.Err() == nil { // the last one that is more than the end of ctx
+			last = err
+		}
+		if err := Pause(ctx, every); err != nil {
+			return fmt.Errorf("wait for %s: %w: %w", what, err, last)
+		}
+	}
+}
+
+// Pause waits, or returns ctx's error when that ends first.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
