@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/cluster/server"
 )
@@ -17,7 +18,7 @@ func startCluster(t *testing.T, text string) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Start(patiently(t), spec, Options{})
+	c, err := Start(patientlyFor(t, 5*time.Minute), spec, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
