@@ -21,8 +21,8 @@ import (
 // the test: a new one is entered here on purpose.
 var mayImport = map[string][]string{
 	"history":               {},
-	"check":                 {},
-	"check/ledger":          {"check", "history"},
+	"check":                 {"quantity"},
+	"check/ledger":          {"check", "history", "quantity"},
 	"check/cycle":           {"check", "history", "history/exchange"},
 	"check/balances":        {"check", "history"},
 	"check/register":        {"check", "history"},
@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"workload/churn":        {"workload", "workload/definition", "load", "history", "check", "report"},
 	"workload/bulkupdate":   {"workload", "workload/definition", "load", "history", "check", "report"},
 	"workload/candles":      {"workload", "workload/definition", "load", "history", "check", "report", "measure"},
-	"measure":               {"history"},
+	"measure":               {"history", "check", "quantity"},
 	"load":                  {"history"},
 	"pressure":              {},
 	"workload/definition":   {"workload", "load", "history", "check", "measure", "report"},
@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"cluster/cassandra":     {"cluster/machine", "cluster/server"},
 	"cluster":               {"cluster/...", "quantity", "spelling"},
 	"fault":                 {"cluster", "cluster/machine", "cluster/server", "quantity", "spelling"},
-	"report":                {"history", "measure", "check"},
+	"report":                {"history", "measure", "check", "quantity"},
 	"catalog":               {"spelling", "workload", "workload/...", "driver/..."},
 	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances", "quantity", "pressure"},
 	"cmd/assay":             {"spelling", "catalog", "runner", "report", "serve", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault"},

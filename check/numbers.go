@@ -2,16 +2,17 @@ package check
 
 import (
 	"strconv"
-	"strings"
+
+	"assay/quantity"
 )
 
 // Count writes a whole number with a comma between each three digits, as all
 // reports and all evidence do: 23,837.
 func Count[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
 	if n < 0 {
-		return Grouped(strconv.FormatInt(int64(n), 10))
+		return quantity.Grouped(strconv.FormatInt(int64(n), 10))
 	}
-	return Grouped(strconv.FormatUint(uint64(n), 10))
+	return quantity.Grouped(strconv.FormatUint(uint64(n), 10))
 }
 
 // Counted puts a number before a word, in the form that belongs to it: "1
@@ -30,20 +31,4 @@ func CountOrNone[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
 		return "none"
 	}
 	return Count(n)
-}
-
-// Grouped puts commas into the whole part of a decimal number.
-func Grouped(number string) string {
-	sign := ""
-	if strings.HasPrefix(number, "-") {
-		sign, number = "-", number[1:]
-	}
-	whole, fraction, found := strings.Cut(number, ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if found {
-		whole += "." + fraction
-	}
-	return sign + whole
 }

@@ -14,7 +14,6 @@ func TestCounts(t *testing.T) {
 		Count(int64(-1234567)):        "-1,234,567",
 		Count(int64(math.MinInt64)):   "-9,223,372,036,854,775,808",
 		Count(uint64(math.MaxUint64)): "18,446,744,073,709,551,615",
-		Grouped("-12345.6789"):        "-12,345.6789",
 		Counted(0, "row", "rows"):     "0 rows",
 		Counted(1, "row", "rows"):     "1 row",
 		Counted(5405, "row", "rows"):  "5,405 rows",

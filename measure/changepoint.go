@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"assay/check"
+	"assay/quantity"
 )
 
 // Degradation is the point at which the throughput fell for good.
@@ -102,12 +105,12 @@ func (d Degradation) String() string {
 	if !d.Found {
 		if d.Intervals < minChangeIntervals {
 			return fmt.Sprintf("a point of degradation was not looked for: the measured part has %s, and %d are needed",
-				counted(int64(d.Intervals), "whole interval", "whole intervals"), minChangeIntervals)
+				check.Counted(d.Intervals, "whole interval", "whole intervals"), minChangeIntervals)
 		}
 		return fmt.Sprintf("no point of degradation: in %d intervals the throughput did not fall for good", d.Intervals)
 	}
 	return fmt.Sprintf("point of degradation: at %.4g s the throughput fell for good, from %s/s to %s/s (%+.0f %%, p < %.1g, %d intervals)",
-		d.AtSeconds, legible(d.Before), legible(d.After), 100*(d.After/d.Before-1), max(d.PValue, 1e-9), d.Intervals)
+		d.AtSeconds, quantity.Figure(d.Before), quantity.Figure(d.After), 100*(d.After/d.Before-1), max(d.PValue, 1e-9), d.Intervals)
 }
 
 // changePenalty times the noise's variance and the logarithm of the length is

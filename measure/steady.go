@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
+
+	"assay/quantity"
 )
 
 // SteadyState is what can be concluded of a steady state.
@@ -128,7 +128,7 @@ func (s *Steadiness) against(steps Steps) []string {
 		values     []float64
 	}{{"throughput", "/s", s.Throughput, rates}, {"typical latency", " ms", s.Latency, typical}} {
 		if from, to, found := jump(one.values, s.Margin*one.change.Median); found {
-			all = append(all, fmt.Sprintf("%s went from %s to %s%s", one.name, legible(from), legible(to), one.unit))
+			all = append(all, fmt.Sprintf("%s went from %s to %s%s", one.name, quantity.Figure(from), quantity.Figure(to), one.unit))
 		} else if one.change.Low > s.Margin || one.change.High < -s.Margin {
 			all = append(all, one.change.say(one.name, one.unit))
 		}
@@ -158,13 +158,13 @@ func (s *Steadiness) conclude(length float64, openLoop bool) {
 		advice = fmt.Sprintf("measure for %s or longer, on a machine with less else to do", atLeast(length*needed))
 	}
 	s.Text = fmt.Sprintf("not shown within %g %%: over %s s %s; %s between intervals of %.3g s; %s",
-		100*s.Margin, legible(math.Round(length)), strings.Join(said, ", "), spread, s.IntervalSeconds, advice)
+		100*s.Margin, quantity.Short(length), strings.Join(said, ", "), spread, s.IntervalSeconds, advice)
 }
 
-// atLeast is a length in whole seconds, rounded up to two digits that count.
-func atLeast(seconds float64) time.Duration {
+// atLeast is a length in whole seconds, rounded up to two significant digits.
+func atLeast(seconds float64) string {
 	step := math.Pow(10, math.Floor(math.Log10(max(seconds, 10)))-1)
-	return time.Duration(math.Ceil(seconds/step)*step) * time.Second
+	return quantity.Seconds(math.Ceil(seconds/step) * step)
 }
 
 func (c Change) within(margin float64) bool { return c.Low > -margin && c.High < margin }
@@ -185,15 +185,7 @@ func (c Change) needed(margin float64) float64 {
 func (c Change) say(what, unit string) string {
 	percent := func(share float64) float64 { return math.Round(1000*share)/10 + 0 } // no -0
 	return fmt.Sprintf("%s changed by %+.1f %% (90 %% confidence: %+.1f to %+.1f %%) of its median %s%s",
-		what, percent(c.Share), percent(c.Low), percent(c.High), legible(c.Median), unit)
-}
-
-// legible is a figure with four digits that count, and without an exponent.
-func legible(v float64) string {
-	if v >= 1000 && v < 1e15 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
+		what, percent(c.Share), percent(c.Low), percent(c.High), quantity.Figure(c.Median), unit)
 }
 
 // spread needs a median above 0.

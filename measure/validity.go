@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"assay/check"
 	"assay/history"
+	"assay/quantity"
 )
 
 // Limits are what a measurement must keep to be one.
@@ -130,7 +132,7 @@ func Judge(f Figures, c Conditions, limits Limits) Validity {
 	var v Validity
 	if disturbed := len(f.Steps.Committed) - len(positions); disturbed > 0 {
 		v.note("faults acted, or their outage lasted, in %d of %s of %g s; the steady state is judged by the others",
-			disturbed, counted(int64(len(f.Steps.Committed)), "interval", "intervals"), f.Steps.Seconds)
+			disturbed, check.Counted(len(f.Steps.Committed), "interval", "intervals"), f.Steps.Seconds)
 	}
 	if c.AllStarted > f.Scope.MeasureStart {
 		steps, positions = steps.from(positions, c.AllStarted-f.Scope.MeasureStart)
@@ -166,7 +168,7 @@ func (v *Validity) noteRamp(after Steps, allStarted int64) {
 		}
 		mean, _ := meanAndDeviation(rates)
 		text += fmt.Sprintf("; with all of them %s/s were committed, over %s of %g s, by which the steady state is judged",
-			legible(mean), counted(int64(len(rates)), "interval", "intervals"), after.Seconds)
+			quantity.Figure(mean), check.Counted(len(rates), "interval", "intervals"), after.Seconds)
 	}
 	v.note("%s", text)
 }
@@ -188,10 +190,10 @@ func (v *Validity) judgeLength(f Figures, limits Limits) {
 	}
 	switch {
 	case f.Measured.Committed == 0:
-		v.refuse("nothing committed: none of %s in the measured part was", counted(f.Measured.Total(), "operation", "operations"))
+		v.refuse("nothing committed: none of %s in the measured part was", check.Counted(f.Measured.Total(), "operation", "operations"))
 	case f.Measured.Committed < limits.MinCommitted:
 		v.refuse("too short: %s committed in the measured part, and %d are needed",
-			counted(f.Measured.Committed, "operation was", "operations were"), limits.MinCommitted)
+			check.Counted(f.Measured.Committed, "operation was", "operations were"), limits.MinCommitted)
 	}
 }
 
@@ -199,7 +201,7 @@ func (v *Validity) judgeErrors(o history.Counts, limits Limits) {
 	errors, total := o.Failed+o.Unknown, o.Total()
 	if float64(errors) > limits.MaxErrorShare*float64(total) {
 		v.refuse("too many errors: %d of %s (%.1f %%) failed or ended unknown, and %g %% are allowed",
-			errors, counted(total, "operation", "operations"), 100*float64(errors)/float64(total), 100*limits.MaxErrorShare)
+			errors, check.Counted(total, "operation", "operations"), 100*float64(errors)/float64(total), 100*limits.MaxErrorShare)
 	}
 }
 
@@ -260,10 +262,10 @@ func (v *Validity) judgeSchedule(f Figures, c Conditions, limits Limits) {
 	switch {
 	case float64(c.Unserved) <= limits.MaxUnservedShare*float64(arrivals):
 	case len(c.Impacts) > 0:
-		v.note("of %s %s never served, with faults acting", counted(arrivals, "arrival", "arrivals"), counted(c.Unserved, "was", "were"))
+		v.note("of %s %s never served, with faults acting", check.Counted(arrivals, "arrival", "arrivals"), check.Counted(c.Unserved, "was", "were"))
 	default:
 		v.refuse("schedule slipped: of %s %s never served (%.1f %%), and %g %% are allowed; lower the rate or add clients",
-			counted(arrivals, "arrival", "arrivals"), counted(c.Unserved, "was", "were"), 100*float64(c.Unserved)/float64(arrivals), 100*limits.MaxUnservedShare)
+			check.Counted(arrivals, "arrival", "arrivals"), check.Counted(c.Unserved, "was", "were"), 100*float64(c.Unserved)/float64(arrivals), 100*limits.MaxUnservedShare)
 	}
 	if f.Latency.Count > 0 {
 		v.judgeOwnLateness(f.Latency, c, limits)
@@ -280,9 +282,9 @@ func (v *Validity) judgeOwnLateness(l Latency, c Conditions, limits Limits) {
 		return min(own/of, 1)
 	}
 	v.OwnShares = &OwnShares{P50: share(c.OwnLagP50Millis, l.P50Millis), P99: share(c.OwnLagP99Millis, l.P99Millis)}
-	text := fmt.Sprintf("of p50 %v up to %v (%.0f %%) and of p99 %v up to %v (%.0f %%) are assay's own lateness",
-		shortTime(l.P50Millis), shortTime(c.OwnLagP50Millis), 100*v.OwnShares.P50,
-		shortTime(l.P99Millis), shortTime(c.OwnLagP99Millis), 100*v.OwnShares.P99)
+	text := fmt.Sprintf("of p50 %s up to %s (%.0f %%) and of p99 %s up to %s (%.0f %%) are assay's own lateness",
+		quantity.Milliseconds(l.P50Millis), quantity.Milliseconds(c.OwnLagP50Millis), 100*v.OwnShares.P50,
+		quantity.Milliseconds(l.P99Millis), quantity.Milliseconds(c.OwnLagP99Millis), 100*v.OwnShares.P99)
 	noted := millis(int64(limits.OwnLagNoted))
 	late50, late99 := v.OwnShares.P50 > limits.MaxOwnShareP50, v.OwnShares.P99 > limits.MaxOwnShareP99
 	switch {
@@ -294,23 +296,6 @@ func (v *Validity) judgeOwnLateness(l Latency, c Conditions, limits Limits) {
 	default:
 		v.note("%s", text)
 	}
-}
-
-// counted is a number with its word, in the right number.
-func counted(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// shortTime is a time of at least 0 with three significant digits.
-func shortTime(millis float64) time.Duration {
-	d, unit := time.Duration(millis*float64(time.Millisecond)), time.Duration(1)
-	for d >= 1000*unit {
-		unit *= 10
-	}
-	return d.Round(unit)
 }
 
 func (v *Validity) judgeSteadiness(limits Limits, disturbed bool) {

@@ -53,8 +53,8 @@ func TestJudge(t *testing.T) {
 		{"none", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Rejected: 7} }, []string{"nothing committed: none of 7"}, nil},
 		{"nothing", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{} }, []string{"nothing committed: none of 0"}, nil},
 		{"a tenth failed", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Committed: 900, Failed: 60, Unknown: 40} }, nil, nil},
-		{"more failed", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Committed: 899, Failed: 101} }, []string{"too many errors: 101 of 1000"}, nil},
-		{"more unknown", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Committed: 899, Unknown: 101} }, []string{"too many errors: 101 of 1000"}, nil},
+		{"more failed", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Committed: 899, Failed: 101} }, []string{"too many errors: 101 of 1,000"}, nil},
+		{"more unknown", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Committed: 899, Unknown: 101} }, []string{"too many errors: 101 of 1,000"}, nil},
 		{"rejections are business", func(f *Figures, _ *Conditions) { f.Measured = history.Counts{Committed: 900, Rejected: 9000} }, nil, nil},
 		{"busy", func(_ *Figures, c *Conditions) { c.CPUShare = 0.89 }, nil, nil},
 		{"saturated", func(_ *Figures, c *Conditions) { c.CPUShare = 0.9 }, []string{"client saturated: "}, nil},
@@ -91,29 +91,29 @@ func TestJudge(t *testing.T) {
 		{"nobody is blamed without certainty", func(_ *Figures, c *Conditions) { c.OtherWork = OtherWork{Perhaps: 0.5, Unseen: 0.3} }, nil,
 			[]string{"cannot be told", "cannot be seen"}},
 		{"a few unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 253 }, nil, []string{"(0 %) are assay's own lateness"}},
-		{"many unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 254 }, []string{"schedule slipped: of 25364 arrivals 254 were never served (1.0 %)"}, []string{"own lateness"}},
+		{"many unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 254 }, []string{"schedule slipped: of 25,364 arrivals 254 were never served (1.0 %)"}, []string{"own lateness"}},
 		{"all unserved", func(f *Figures, c *Conditions) { f.Measured = history.Counts{}; c.OpenLoop, c.Unserved = true, 9 },
 			[]string{"nothing committed", "schedule slipped: of 9 arrivals 9 were"}, []string{"own lateness"}},
-		{"own lateness of the response time", own(1, 0.1, 4, 1), nil, []string{"of p50 1ms up to 100µs (10 %) and of p99 4ms up to 1ms (25 %) are assay's own lateness"}},
-		{"half a millisecond of a millisecond", own(0.572, 0.567, 2.1, 0.2), []string{"schedule slipped: of p50 572µs up to 567µs (99 %)"}, nil},
-		{"much at p50", own(1, 0.11, 4, 1), []string{"schedule slipped: of p50 1ms up to 110µs (11 %)"}, nil},
-		{"much at p99", own(1, 0.1, 4, 1.1), []string{"schedule slipped: of p50 1ms "}, nil},
-		{"a slow database hides no lateness", own(20, 1, 100, 49), []string{"schedule slipped: of p50 20ms "}, nil},
-		{"ten milliseconds of a second", own(500, 9, 1000, 10), nil, []string{"of p50 500ms up to 9ms (2 %) and of p99 1s "}},
+		{"own lateness of the response time", own(1, 0.1, 4, 1), nil, []string{"of p50 1.00 ms up to 100 µs (10 %) and of p99 4.00 ms up to 1.00 ms (25 %) are assay's own lateness"}},
+		{"half a millisecond of a millisecond", own(0.572, 0.567, 2.1, 0.2), []string{"schedule slipped: of p50 572 µs up to 567 µs (99 %)"}, nil},
+		{"much at p50", own(1, 0.11, 4, 1), []string{"schedule slipped: of p50 1.00 ms up to 110 µs (11 %)"}, nil},
+		{"much at p99", own(1, 0.1, 4, 1.1), []string{"schedule slipped: of p50 1.00 ms "}, nil},
+		{"a slow database hides no lateness", own(20, 1, 100, 49), []string{"schedule slipped: of p50 20.0 ms "}, nil},
+		{"ten milliseconds of a second", own(500, 9, 1000, 10), nil, []string{"of p50 500 ms up to 9.00 ms (2 %) and of p99 1.00 s "}},
 		{"microseconds", own(0.03, 0.02, 0.06, 0.05), nil, []string{"response times of so few microseconds"}},
-		{"too many of them", own(0.03, 0.02, 0.1, 0.06), []string{"schedule slipped: of p50 30µs"}, nil},
-		{"never late", own(0.03, 0, 0.1, 0), nil, []string{"up to 0s (0 %) and"}},
+		{"too many of them", own(0.03, 0.02, 0.1, 0.06), []string{"schedule slipped: of p50 30.0 µs"}, nil},
+		{"never late", own(0.03, 0, 0.1, 0), nil, []string{"up to 0 ms (0 %) and"}},
 		{"no response time", own(0, 0, 0, 0), nil, []string{"(0 %)"}},
 		{"a closed loop has no schedule", func(_ *Figures, c *Conditions) { c.Unserved, c.OwnLagP99Millis = 999_999, 999 }, nil, nil},
 		{"no steady state", func(f *Figures, _ *Conditions) { f.Steps = steps(20, ramp(1000, 3000), flat(3)) }, []string{"no steady state: not steady over 20"}, nil},
 		{"clients start, and then it is steady", func(f *Figures, c *Conditions) {
 			f.Steps = steps(20, func(t float64) float64 { return min(2000*t, 1000) }, flat(3))
 			c.AllStarted = 11 * sec
-		}, nil, []string{"with all of them 1000/s were committed, over 10 intervals"}},
+		}, nil, []string{"with all of them 1,000/s were committed, over 10 intervals"}},
 		{"fast", func(f *Figures, c *Conditions) {
 			f.Steps = steps(20, flat(14_085), flat(3))
 			c.AllStarted = 5 * sec
-		}, nil, []string{"with all of them 14085/s were committed"}},
+		}, nil, []string{"with all of them 14,085/s were committed"}},
 		{"they have started before", func(f *Figures, c *Conditions) {
 			f.Steps = steps(20, ramp(1000, 3000), flat(3))
 			c.AllStarted = sec

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/quantity"
 )
 
 // What this file and tables.go say is said in the same words by the terminal
@@ -175,7 +176,7 @@ func readableText(text string) string {
 		number := strings.TrimRight(word, ",;")
 		whole, fraction, found := strings.Cut(number, ".")
 		if isDigits(whole) && (!found || isDigits(fraction)) {
-			words[i] = check.Grouped(number) + word[len(number):]
+			words[i] = quantity.Grouped(number) + word[len(number):]
 		}
 	}
 	return strings.Join(words, " ")

@@ -2,10 +2,10 @@ package runner
 
 import (
 	"fmt"
-	"time"
 
 	"assay/check"
 	"assay/measure"
+	"assay/quantity"
 	"assay/report"
 )
 
@@ -41,19 +41,9 @@ func enterCorrection(r *report.Result, f measure.Figures, faults bool) {
 	text := fmt.Sprintf("latency is that of a closed loop, whose clients ask for nothing while they wait: a stall counts once a client. "+
 		"For operations that come at the usual pace, one each %s a client, p99 is estimated as %s where %s was measured, with %s added (corrected, after HdrHistogram); "+
 		"--rate measures it",
-		rounded(f.Corrected.IntervalMillis), rounded(f.Corrected.P99Millis), rounded(f.Latency.P99Millis), check.Counted(f.Corrected.Added, "operation", "operations"))
+		quantity.Milliseconds(f.Corrected.IntervalMillis), quantity.Milliseconds(f.Corrected.P99Millis), quantity.Milliseconds(f.Latency.P99Millis), check.Counted(f.Corrected.Added, "operation", "operations"))
 	if hung := r.Client.Hung; hung > 0 {
 		text += fmt.Sprintf("; what %s that never came back would add cannot be told", check.Counted(int64(hung), "client", "clients"))
 	}
 	r.Notes = append(r.Notes, text)
-}
-
-// rounded is a number of milliseconds with three digits that count.
-func rounded(millis float64) string {
-	d := time.Duration(millis * 1e6)
-	step := time.Duration(1)
-	for d/step >= 1000 {
-		step *= 10
-	}
-	return d.Round(step).String()
 }

@@ -6,6 +6,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/quantity"
 )
 
 // Tally counts what was judged.
@@ -51,7 +52,7 @@ func (j *Judge) judgeTotal() check.Result {
 	found.addTo(&r)
 	if r.Verdict == check.Violated {
 		r.Detail = fmt.Sprintf("%s accounts were read where %s were loaded with %s in all: %v",
-			check.Count(j.accountsRead), check.Count(j.config.Accounts), check.Grouped(loaded.value().String()), found)
+			check.Count(j.accountsRead), check.Count(j.config.Accounts), quantity.Grouped(loaded.value().String()), found)
 		return r
 	}
 	if j.unproven(&r, Accounts) {
@@ -59,7 +60,7 @@ func (j *Judge) judgeTotal() check.Result {
 	}
 	r.Verdict = check.Valid
 	r.Detail = fmt.Sprintf("%s accounts hold %s, exactly what was loaded, and none is below zero",
-		check.Count(j.config.Accounts), check.Grouped(loaded.value().String()))
+		check.Count(j.config.Accounts), quantity.Grouped(loaded.value().String()))
 	return r
 }
 
