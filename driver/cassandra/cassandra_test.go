@@ -232,7 +232,7 @@ func testJudged(t *testing.T, address string) {
 			store := closing(t, address)
 			drivertest.AvailabilityRun{
 				Config: availability.Config{Policy: policy, Readers: 2, ReadRate: 100},
-				Seed:   7, Clients: 4, Each: 50, Attempts: 3, Limit: 30 * time.Second, Reads: 50,
+				Seed:   7, Clients: 4, Each: 50, Attempts: 3, Limit: 30 * time.Second,
 			}.Valid(t.Context(), t, store)
 			if err := store.Drop(t.Context()); err != nil {
 				t.Error(err)

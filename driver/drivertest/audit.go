@@ -2,12 +2,10 @@ package drivertest
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"sync"
 	"testing"
-	"time"
 
-	"assay/history"
 	"assay/workload/bank"
 )
 
@@ -18,56 +16,23 @@ func RunAudits(t *testing.T, h Bank) {
 	t.Run("while money moves", func(t *testing.T) { auditRace(t, h) })
 }
 
-// audited opens a store with a few accounts loaded.
-func audited(t *testing.T, h Bank, accounts int64) (bank.Store, bank.Auditor) {
+// audited has accounts 1 to n, with 1000 each.
+func audited(t *testing.T, h Bank, n int64) (*bankFixture, bank.Auditor) {
 	t.Helper()
-	store := h.Open(t)
-	auditor, ok := store.(bank.Auditor)
+	f := loadedBank(t, h, slices.Repeat([]int64{1000}, int(n))...)
+	auditor, ok := f.store.(bank.Auditor)
 	if !ok {
 		t.Fatal("the store is no bank.Auditor")
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := errors.Join(store.Drop(ctx), store.Close()); err != nil {
-			t.Errorf("leaving nothing behind: %v", err)
-		}
-	})
-	loadAll(t, store, accounts)
-	return store, auditor
-}
-
-// loadAll makes accounts 1 to n, with 1000 each.
-func loadAll(t *testing.T, store bank.Store, n int64) {
-	t.Helper()
-	batch := make([]bank.Account, n)
-	for i := range batch {
-		batch[i] = bank.Account{ID: int64(i) + 1, Balance: 1000}
-	}
-	if err := store.Create(t.Context(), bankMark("audits", int(n))); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.LoadAccounts(t.Context(), batch); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.FinishLoad(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	return f, auditor
 }
 
 func auditStates(t *testing.T, h Bank) {
-	store, auditor := audited(t, h, 4)
-	session, err := store.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
-	for id, x := range []bank.Transfer{{Source: 1, Destination: 2, Amount: 10}, {Source: 1, Destination: 3, Amount: 5}} {
-		x.ID = int64(id)
-		if r := session.Transfer(t.Context(), x); r.Outcome != history.Committed {
-			t.Fatalf("transfer %d: %+v", id, r)
-		}
-	}
+	f, auditor := audited(t, h, 4)
+	c := f.client(f.store, 0)
+	c.commit(f.ctx, c.next(1, 2, 10))
+	c.commit(f.ctx, c.next(1, 3, 5))
+	c.close()
 	ids := []int64{3, 1, 99, 2, 4} // in no order, one of them missing
 	want := []bank.State{{Balance: 1005, Version: 1}, {Balance: 985, Version: 2}, {}, {Balance: 1010, Version: 1}, {Balance: 1000}}
 	states := []bank.State{{Balance: 7, Version: 7}, {Balance: 7}, {Balance: 7}, {Balance: 7}, {Version: 7}}
@@ -105,29 +70,17 @@ func auditBounds(t *testing.T, h Bank) {
 // auditRace audits a pair between which money moves without end: the sum of
 // the two never changes, and each version belongs to one balance.
 func auditRace(t *testing.T, h Bank) {
-	store, auditor := audited(t, h, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	stop := make(chan struct{})
+	f, auditor := audited(t, h, 2)
+	ctx, stop := context.WithCancel(f.ctx)
 	var movers sync.WaitGroup
-	for client := range 3 {
-		session, err := store.Session(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+	defer movers.Wait()
+	defer stop()
+	for number := range 3 {
+		c := f.client(f.store, number)
 		movers.Go(func() {
-			defer session.Close()
-			for seq := uint64(0); ; seq++ {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				x := bank.Transfer{ID: bank.TransferID(client, seq), Source: 1, Destination: 2, Amount: 1}
-				if (uint64(client)+seq)%2 == 1 {
-					x.Source, x.Destination = 2, 1
-				}
-				session.Transfer(ctx, x)
+			defer c.close()
+			for n := int64(number); ctx.Err() == nil; n++ {
+				c.do(f.ctx, c.next(1+n%2, 2-n%2, 1))
 			}
 		})
 	}
@@ -148,8 +101,6 @@ func auditRace(t *testing.T, h Bank) {
 			break
 		}
 	}
-	close(stop)
-	movers.Wait()
 	if moved == 0 {
 		t.Error("no money moved meanwhile: the test has seen nothing")
 	}

@@ -4,102 +4,113 @@ import (
 	"context"
 	"testing"
 
+	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
 )
 
-// Availability is what a driver's test gives to have its availability.Store
-// tried. The fields that it shares with Bank mean the same.
-type Availability struct {
-	Open func(t *testing.T) availability.Store
-
-	MakeForeign   func(t *testing.T)
-	ForeignIntact func(t *testing.T)
-
-	Secret string
-
-	// Replaces is true for a database in which an insert replaces the row of
-	// the same key and is acknowledged, as in Cassandra.
-	Replaces bool
-
-	// OpenVia opens a Store on the place under test through this address, as
-	// "host:port": Server, or a proxy before it. The driver is to stay with
-	// this address (no discovery of other members). The suite closes the
-	// Store. Nil leaves out the subtests in which the network breaks.
-	OpenVia func(t *testing.T, addr string) (availability.Store, error)
-	// Server is the server's own address, as "host:port".
-	Server string
-}
-
-// RunAvailability tries everything that availability.Store promises. Its
-// subtests run one after the other on one place.
+// RunAvailability tests everything that availability.Store promises. Its
+// subtests run one after the other on one schema.
 func RunAvailability(t *testing.T, h Availability) {
+	on := func(t *testing.T) *availabilityFixture {
+		return &availabilityFixture{book: NewRows(), fixture: newFixture(t, h)}
+	}
+	runLifecycle(t, h, func(t *testing.T) schema[availability.Store] { return on(t) })
 	for _, s := range []struct {
 		name string
-		run  func(*shelf)
+		run  func(*availabilityFixture)
 	}{
-		{"Describe", (*shelf).describe},
-		{"FindNothing", (*shelf).findNothing},
-		{"CreateFind", (*shelf).testCreateFind},
-		{"CreateAgain", (*shelf).testCreateAgain},
-		{"Drop", (*shelf).testDrop},
-		{"ReadNothing", (*shelf).testReadNothing},
-		{"InsertGet", (*shelf).testInsertGet},
-		{"Duplicate", (*shelf).testDuplicate},
-		{"Read", (*shelf).testRead},
-		{"ReadCallbackErrors", (*shelf).testReadCallbackErrors},
-		{"Size", (*shelf).testSize},
-		{"Settle", (*shelf).testSettle},
-		{"ContextOverBefore", (*shelf).testContextOverBefore},
-		{"ContextOverDuring", (*shelf).testContextOverDuring},
-		{"Race", (*shelf).testRace},
-		{"RaceForOneKey", (*shelf).testRaceForOneKey},
+		{"InsertGet", (*availabilityFixture).testInsertGet},
+		{"Duplicate", (*availabilityFixture).testDuplicate},
+		{"Read", (*availabilityFixture).testRead},
+		{"ContextOver", (*availabilityFixture).testContextOver},
+		{"Race", (*availabilityFixture).testRace},
+		{"RaceForOneKey", (*availabilityFixture).testRaceForOneKey},
 	} {
-		t.Run(s.name, func(t *testing.T) { s.run(emptyShelf(t, h)) })
-	}
-	runLease(t, func(t *testing.T) *hold[availability.Store] { return emptyShelf(t, h).hold },
-		func(ctx context.Context, s availability.Store, run string) error {
-			return s.Create(ctx, availabilityMark(run))
+		t.Run(s.name, func(t *testing.T) {
+			f := on(t)
+			f.mustCreate()
+			s.run(f)
 		})
-	if h.MakeForeign != nil {
-		t.Run("Foreign", func(t *testing.T) { emptyShelf(t, h).testForeign() })
 	}
-	if h.OpenVia == nil {
-		return
+	if h.OpenVia != nil {
+		runKeyedNetwork(t, func(t *testing.T) *keyedNetwork[availability.Row] { return on(t).network() })
+		t.Run("CutAtAnyTime", func(t *testing.T) { on(t).testCutAtAnyTime() })
 	}
-	runKeyedNetwork(t, h.network)
-	t.Run("CutAtAnyTime", h.testCutAtAnyTime)
 }
 
-// shelf is one subtest's hold on the place under test.
-type shelf struct {
-	*hold[availability.Store]
-	h    Availability
+// availabilityFixture is a fixture with what was answered to inserts.
+type availabilityFixture struct {
+	*fixture[availability.Store]
 	book *Rows
 }
 
-func emptyShelf(t *testing.T, h Availability) *shelf {
-	t.Helper()
-	return &shelf{h: h, book: NewRows(), hold: empty(t, harness[availability.Store]{h.Open, h.MakeForeign, h.ForeignIntact, h.Secret})}
-}
-
-// create makes an empty table.
-func (s *shelf) create(store availability.Store, run string) {
-	s.t.Helper()
-	if err := store.Create(s.ctx, availabilityMark(run)); err != nil {
-		s.t.Fatalf("Create: %v", err)
+// mustCreate makes an empty table.
+func (f *availabilityFixture) mustCreate() {
+	f.t.Helper()
+	if err := f.create(f.store, f.marker("run-1")); err != nil {
+		f.t.Fatalf("Create: %v", err)
 	}
-	s.book = NewRows()
 }
 
-// check settles and compares what was answered with what is there.
-func (s *shelf) check() { s.t.Helper(); s.book.Check(s.ctx, s.t, s.store) }
+func (f *availabilityFixture) marker(run string) workload.Marker {
+	return loadedMarker("availability", run)
+}
 
-func availabilityMark(run string) workload.Marker { return loadedMark("availability", run) }
+func (f *availabilityFixture) create(store availability.Store, marker workload.Marker) error {
+	f.book = NewRows()
+	return store.Create(f.ctx, marker)
+}
 
-// readRows is a Store's Read.
-func readRows(store availability.Store) reading {
+func (f *availabilityFixture) load(availability.Store) {}
+
+func (f *availabilityFixture) write(store availability.Store, number int) {
+	x := f.client(store, int64(number))
+	defer x.close()
+	row := x.next()
+	if r := x.get(f.ctx, row.Key); r.Outcome != history.Committed || r.Found {
+		f.t.Errorf("get %d before it was inserted: %+v, want committed and not found", row.Key, r)
+	}
+	x.commitRow(f.ctx, row)
+	x.wantFound(f.ctx, row)
+	x.commit(f.ctx)
+	x.commit(f.ctx)
+}
+
+func (f *availabilityFixture) read(store availability.Store) reading {
 	return func(ctx context.Context, each func() error) error {
 		return store.Read(ctx, func(availability.Row) error { return each() })
 	}
+}
+
+// check settles and compares what was answered with what is there.
+func (f *availabilityFixture) check() { f.t.Helper(); f.book.Check(f.ctx, f.t, f.store) }
+
+func (f *availabilityFixture) found() int64 { return 3 }
+
+func (f *availabilityFixture) tables() []int64 { return []int64{3} }
+
+func (f *availabilityFixture) network() *keyedNetwork[availability.Row] {
+	f.t.Helper()
+	f.mustCreate()
+	proxy, via := f.openProxied()
+	return &keyedNetwork[availability.Row]{
+		t: f.t, ctx: f.ctx, proxy: proxy, rounds: 3, check: f.check,
+		via:    func(number int) keyed[availability.Row] { return f.client(via, int64(number)) },
+		beside: func(number int) keyed[availability.Row] { return f.client(f.store, int64(number)) },
+	}
+}
+
+// testCutAtAnyTime cuts while four clients insert.
+func (f *availabilityFixture) testCutAtAnyTime() {
+	n := f.network()
+	var clients []worker
+	for number := range 4 {
+		x := n.via(number)
+		clients = append(clients, worker{client: x, attempt: func(ctx context.Context) bool {
+			return x.write(ctx, x.next()).Outcome == history.Committed
+		}})
+	}
+	disturbed(f.ctx, f.t, clients, 20, cuts(n.proxy, 10)...)
+	n.check()
 }

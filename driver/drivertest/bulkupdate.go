@@ -10,64 +10,35 @@ import (
 	"assay/workload/bulkupdate"
 )
 
-// BulkUpdate is what a driver's test gives to have its bulkupdate.Store tried.
-// The fields that it shares with Availability mean the same.
-type BulkUpdate struct {
-	Open func(t *testing.T) bulkupdate.Store
-
-	MakeForeign   func(t *testing.T)
-	ForeignIntact func(t *testing.T)
-
-	Secret string
-
-	// Waits is true if the server tells of its locks.
-	Waits bool
-
-	OpenVia func(t *testing.T, addr string) (bulkupdate.Store, error)
-	Server  string
-}
-
-// RunBulkUpdate tries everything that bulkupdate.Store promises. Its subtests
-// run one after the other on one place.
+// RunBulkUpdate tests everything that bulkupdate.Store promises. Its subtests
+// run one after the other on one schema.
 func RunBulkUpdate(t *testing.T, h BulkUpdate) {
+	on := func(t *testing.T) *bulkUpdateFixture { return &bulkUpdateFixture{fixture: newFixture(t, h)} }
+	runLifecycle(t, h, func(t *testing.T) schema[bulkupdate.Store] { return on(t) })
 	for _, s := range []struct {
 		name string
-		run  func(*rack)
+		run  func(*bulkUpdateFixture)
 	}{
-		{"Describe", (*rack).describe},
-		{"FindNothing", (*rack).findNothing},
-		{"CreateLoadFind", (*rack).testCreateLoadFind},
-		{"CreateAgain", (*rack).testCreateAgain},
-		{"Drop", (*rack).testDrop},
-		{"ReadNothing", (*rack).testReadNothing},
-		{"Update", (*rack).testUpdate},
-		{"ReadCallbackErrors", (*rack).testReadCallbackErrors},
-		{"Size", (*rack).testSize},
-		{"Waits", (*rack).testWaits},
-		{"ContextOver", (*rack).testContextOver},
-		{"Race", (*rack).testRace},
-		{"RaceForOneUser", (*rack).testRaceForOneUser},
+		{"LoadAtOnce", (*bulkUpdateFixture).testLoadAtOnce},
+		{"Update", (*bulkUpdateFixture).testUpdate},
+		{"Waits", (*bulkUpdateFixture).testWaits},
+		{"ContextOver", (*bulkUpdateFixture).testContextOver},
+		{"Race", (*bulkUpdateFixture).testRace},
+		{"RaceForOneUser", (*bulkUpdateFixture).testRaceForOneUser},
 	} {
-		t.Run(s.name, func(t *testing.T) { s.run(emptyRack(t, h)) })
-	}
-	runLease(t, func(t *testing.T) *hold[bulkupdate.Store] { return emptyRack(t, h).hold },
-		func(ctx context.Context, s bulkupdate.Store, run string) error {
-			return s.Create(ctx, markOf("bulkupdate", run, 2))
-		})
-	if h.MakeForeign != nil {
-		t.Run("Foreign", func(t *testing.T) { emptyRack(t, h).testForeign() })
+		t.Run(s.name, func(t *testing.T) { s.run(on(t)) })
 	}
 	if h.OpenVia != nil {
-		t.Run("CutAtAnyTime", func(t *testing.T) { emptyRack(t, h).testCutAtAnyTime() })
+		t.Run("CutAtAnyTime", func(t *testing.T) { on(t).testCutAtAnyTime() })
 	}
 }
 
-// rack is one subtest's hold on the place under test.
-type rack struct {
-	*hold[bulkupdate.Store]
-	h         BulkUpdate
+// bulkUpdateFixture is a fixture with what was answered to updates.
+type bulkUpdateFixture struct {
+	*fixture[bulkupdate.Store]
 	config    bulkupdate.Config
 	documents bulkupdate.Documents
+	loaded    bool
 
 	mu sync.Mutex
 	// last has, by user, what the last acknowledged update set, and unsure what
@@ -76,42 +47,62 @@ type rack struct {
 	unsure map[int64][]int64
 }
 
-func emptyRack(t *testing.T, h BulkUpdate) *rack {
-	t.Helper()
-	return &rack{h: h, hold: empty(t, harness[bulkupdate.Store]{h.Open, h.MakeForeign, h.ForeignIntact, h.Secret})}
+// plan has so many users have so many documents each.
+func (r *bulkUpdateFixture) plan(users, each int64) {
+	r.config = bulkupdate.Config{Users: users, Documents: each, Workers: "1", Field: bulkupdate.FieldRandom, Loaders: 3}
+	r.documents = bulkupdate.NewDocuments(r.config, 1)
 }
 
-func (r *rack) mark(run string) workload.Marker {
-	return markOf("bulkupdate", run, int(r.documents.Len()))
+func (r *bulkUpdateFixture) marker(run string) workload.Marker {
+	if r.config.Users == 0 {
+		r.plan(4, 2)
+	}
+	return markerOf("bulkupdate", run, int(r.documents.Len()))
 }
 
-// readDocuments is a Store's Read.
-func readDocuments(store bulkupdate.Store) reading {
+func (r *bulkUpdateFixture) create(store bulkupdate.Store, marker workload.Marker) error {
+	r.last, r.unsure, r.loaded = map[int64]int64{}, map[int64][]int64{}, false
+	return store.Create(r.ctx, marker)
+}
+
+func (r *bulkUpdateFixture) load(store bulkupdate.Store) {
+	r.t.Helper()
+	if err := bulkupdate.Open(r.ctx, store, r.config, 1, func(int64, int64) {}); err != nil {
+		r.t.Fatalf("Load: %v", err)
+	}
+	r.loaded = true
+}
+
+func (r *bulkUpdateFixture) write(store bulkupdate.Store, number int) {
+	w := r.client(store)
+	defer w.close()
+	w.commit(r.ctx, int64(number)+1, int64(number)+7)
+}
+
+func (r *bulkUpdateFixture) read(store bulkupdate.Store) reading {
 	return func(ctx context.Context, each func() error) error {
 		return store.Read(ctx, func(bulkupdate.Document) error { return each() })
 	}
 }
 
+func (r *bulkUpdateFixture) found() int64 { return 8 }
+
+func (r *bulkUpdateFixture) tables() []int64 { return []int64{8} }
+
 // fill makes the documents of so many users.
-func (r *rack) fill(store bulkupdate.Store, run string, users, each int64) {
+func (r *bulkUpdateFixture) fill(users, each int64) {
 	r.t.Helper()
-	r.config = bulkupdate.Config{Users: users, Documents: each, Workers: "1", Field: bulkupdate.FieldRandom, Loaders: 3}
-	r.documents = bulkupdate.NewDocuments(r.config, 1)
-	r.last, r.unsure = map[int64]int64{}, map[int64][]int64{}
-	if err := store.Create(r.ctx, r.mark(run)); err != nil {
+	r.plan(users, each)
+	if err := r.create(r.store, r.marker("run-1")); err != nil {
 		r.t.Fatalf("Create: %v", err)
 	}
-	if err := bulkupdate.Open(r.ctx, store, r.config, 1, func(int64, int64) {}); err != nil {
-		r.t.Fatalf("Load: %v", err)
-	}
+	r.load(r.store)
 }
 
 // check settles and compares what was answered with what is there.
-func (r *rack) check() {
+func (r *bulkUpdateFixture) check() {
 	r.t.Helper()
-	if err := r.store.Settle(r.ctx); err != nil {
-		r.t.Fatalf("Settle: %v", err)
-	}
+	r.settle()
 	seen, of := map[int64]bool{}, map[int64]map[int64]bool{}
 	err := r.store.Read(r.ctx, func(d bulkupdate.Document) error {
 		if d.ID < 1 || d.ID > r.documents.Len() || seen[d.ID] {
@@ -142,8 +133,12 @@ func (r *rack) check() {
 	if err != nil {
 		r.t.Fatalf("Read: %v", err)
 	}
-	if int64(len(seen)) != r.documents.Len() {
-		r.t.Errorf("%d documents are there, want %d", len(seen), r.documents.Len())
+	want := int64(0)
+	if r.loaded {
+		want = r.documents.Len()
+	}
+	if int64(len(seen)) != want {
+		r.t.Errorf("%d documents are there, want %d", len(seen), want)
 	}
 	for user, generations := range of {
 		if len(generations) > 1 && r.store.Atomic() {
@@ -152,26 +147,25 @@ func (r *rack) check() {
 	}
 }
 
-// writer is one client: it replaces its session when it must, and every answer
-// goes into the book. It is used by one goroutine.
-type writer struct {
-	line[bulkupdate.Session]
-	r *rack
+// bulkUpdateClient is one client, every answer to which is recorded. It is used by
+// one goroutine.
+type bulkUpdateClient struct {
+	connection[bulkupdate.Session]
+	r *bulkUpdateFixture
 }
 
-func (r *rack) writer(store bulkupdate.Store) *writer {
-	w := &writer{line: line[bulkupdate.Session]{dial: store.Session}, r: r}
+func (r *bulkUpdateFixture) client(store bulkupdate.Store) *bulkUpdateClient {
+	w := &bulkUpdateClient{connection: newConnection(r.fixture, store.Session), r: r}
 	r.t.Cleanup(w.close)
 	return w
 }
 
-func (w *writer) update(ctx context.Context, user, generation int64) bulkupdate.Reply {
-	reply := bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}}
-	if reply.Err = w.connect(ctx); reply.Err == nil {
-		reply = w.session.Update(ctx, user, generation, generation%2 == 1)
-	}
-	a := answer{outcome: reply.Outcome, class: reply.Class, err: reply.Err, broken: reply.Broken}
-	a.inspect(w.r.t, w.r.h.Secret, func() string { return "update" })
+func (w *bulkUpdateClient) update(ctx context.Context, user, generation int64) bulkupdate.Reply {
+	var reply bulkupdate.Reply
+	reply.Reply = w.attempt(ctx, "update", func(session bulkupdate.Session) workload.Reply {
+		reply = session.Update(ctx, user, generation, generation%2 == 1)
+		return reply.Reply
+	})
 	if reply.Outcome == history.Rejected || reply.Outcome != history.Committed && reply.Changed != 0 {
 		w.r.t.Errorf("an update that was rejected, for which there is no rule, or has a count: %+v", reply)
 	}
@@ -183,20 +177,15 @@ func (w *writer) update(ctx context.Context, user, generation int64) bulkupdate.
 		w.r.unsure[user] = append(w.r.unsure[user], generation)
 	}
 	w.r.mu.Unlock()
-	w.replace(a)
 	return reply
 }
 
 // commit is update, and ends the test unless it is acknowledged for all
 // documents of the user. It is for the test's own goroutine.
-func (w *writer) commit(ctx context.Context, user, generation int64) {
+func (w *bulkUpdateClient) commit(ctx context.Context, user, generation int64) {
 	w.r.t.Helper()
 	var reply bulkupdate.Reply
-	for range tries {
-		if reply = w.update(ctx, user, generation); reply.Outcome != history.Failed || ctx.Err() != nil {
-			break
-		}
-	}
+	retry(ctx, func() workload.Reply { reply = w.update(ctx, user, generation); return reply.Reply })
 	if reply.Outcome != history.Committed || reply.Changed != w.r.config.Documents {
 		w.r.t.Fatalf("update of user %d to %d: %+v, want committed with %d changed", user, generation, reply, w.r.config.Documents)
 	}

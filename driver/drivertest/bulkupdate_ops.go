@@ -2,7 +2,6 @@ package drivertest
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -10,52 +9,28 @@ import (
 	"assay/workload/bulkupdate"
 )
 
-// testCreateLoadFind loads several batches at the same time.
-func (r *rack) testCreateLoadFind() {
-	r.config = bulkupdate.Config{Users: 3, Documents: 700}
-	r.documents = bulkupdate.NewDocuments(r.config, 1)
-	if err := r.store.Create(r.ctx, r.mark("run-1")); err != nil {
+// testLoadAtOnce loads several batches at the same time.
+func (r *bulkUpdateFixture) testLoadAtOnce() {
+	r.plan(3, 700)
+	marker := r.marker("run-1")
+	if err := r.create(r.store, marker); err != nil {
 		r.t.Fatalf("Create: %v", err)
 	}
 	if err := r.store.Load(r.ctx, []bulkupdate.Document{r.documents.At(5)}); err != nil {
 		r.t.Fatalf("Load: %v", err)
 	}
-	r.mustFind(r.mark("run-1"), 1)
-	r.fill(r.store, "run-2", 3, 700)
-	mark := r.mark("run-2")
-	mark.Loaded = true
-	r.mustFind(mark, 2100)
+	r.mustFind(marker, 1)
+	r.fill(3, 700)
+	marker.Loaded = true
+	r.mustFind(marker, 2100)
 	r.check()
 }
-
-func (r *rack) testCreateAgain() {
-	r.fill(r.store, "run-1", 2, 3)
-	w := r.writer(r.store)
-	w.commit(r.ctx, 1, 1)
-	w.close()
-	second := r.open()
-	r.fill(second, "run-2", 3, 2)
-	r.check()
-	w = r.writer(second)
-	w.commit(r.ctx, 3, 2)
-	w.close()
-	r.check()
-}
-
-func (r *rack) testDrop() {
-	r.fill(r.store, "run-1", 2, 2)
-	r.drop()
-	r.fill(r.store, "run-2", 2, 2)
-	r.check()
-}
-
-func (r *rack) testReadNothing() { r.readNothing(readDocuments(r.store)) }
 
 // testUpdate wants the documents of one user changed, all of them and no
 // others.
-func (r *rack) testUpdate() {
-	r.fill(r.store, "run-1", 4, 50)
-	w, x := r.writer(r.store), r.writer(r.open())
+func (r *bulkUpdateFixture) testUpdate() {
+	r.fill(4, 50)
+	w, x := r.client(r.store), r.client(r.open())
 	w.commit(r.ctx, 2, 1)
 	r.check()
 	x.commit(r.ctx, 2, 2)
@@ -69,28 +44,15 @@ func (r *rack) testUpdate() {
 	r.check()
 }
 
-func (r *rack) testReadCallbackErrors() {
-	r.fill(r.store, "run-1", 2, 2)
-	r.stopReading(readDocuments(r.store), 1, 2, 3, 4)
-	r.check()
-}
-
-func (r *rack) testSize() {
-	r.fill(r.store, "run-1", 3, 100)
-	if size, rows := r.size(); size.Bytes == 0 || rows != 300 {
-		r.t.Errorf("Size: %+v, want 300 rows", size)
-	}
-}
-
 // testWaits wants the same names each time, and nothing that shrinks but what
 // is of the moment.
-func (r *rack) testWaits() {
-	r.fill(r.store, "run-1", 2, 10)
+func (r *bulkUpdateFixture) testWaits() {
+	r.fill(2, 10)
 	before, err := r.store.Waits(r.ctx)
-	if err != nil || (len(before) > 0) != r.h.Waits {
+	if err != nil || (len(before) > 0) != r.harness.Waits {
 		r.t.Fatalf("Waits: %+v, %v", before, err)
 	}
-	w := r.writer(r.store)
+	w := r.client(r.store)
 	w.commit(r.ctx, 1, 1)
 	w.close()
 	after, err := r.store.Waits(r.ctx)
@@ -106,25 +68,23 @@ func (r *rack) testWaits() {
 }
 
 // testContextOver ends contexts before and at all moments of an update.
-func (r *rack) testContextOver() {
-	r.fill(r.store, "run-1", 2, 200)
-	w := r.writer(r.store)
+func (r *bulkUpdateFixture) testContextOver() {
+	r.fill(2, 200)
+	w := r.client(r.store)
 	w.commit(r.ctx, 1, 1)
-	over, cancel := context.WithCancel(r.ctx)
-	cancel()
-	for range 3 {
-		if reply := w.update(over, 1, 2); reply.Outcome == history.Committed {
+	start := time.Now()
+	w.commit(r.ctx, 1, 3)
+	generation := int64(3)
+	next := func(ctx context.Context) bulkupdate.Reply {
+		generation++
+		return w.update(ctx, 1, generation)
+	}
+	over := func(ctx context.Context) {
+		if reply := next(ctx); reply.Outcome == history.Committed {
 			r.t.Errorf("update in a context that was over: %+v", reply)
 		}
 	}
-	start := time.Now()
-	w.commit(r.ctx, 1, 3)
-	usual := time.Since(start)
-	for generation := int64(4); generation < 24; generation++ {
-		ctx, cancel := context.WithTimeout(r.ctx, rand.N(2*usual+time.Microsecond))
-		w.update(ctx, 1, generation)
-		cancel()
-	}
+	contextsOver(r.ctx, 20, time.Since(start), over, func(ctx context.Context) { next(ctx) })
 	// What was abandoned must not stand in the way for ever.
 	w.commit(r.ctx, 2, 3)
 	w.close()
@@ -132,11 +92,11 @@ func (r *rack) testContextOver() {
 }
 
 // testRace has four clients update users of their own.
-func (r *rack) testRace() {
-	r.fill(r.store, "run-1", 8, 60)
+func (r *bulkUpdateFixture) testRace() {
+	r.fill(8, 60)
 	var all sync.WaitGroup
 	for number := range int64(4) {
-		w := r.writer(r.store)
+		w := r.client(r.store)
 		all.Go(func() {
 			defer w.close()
 			for generation := int64(1); generation <= 6; generation++ {
@@ -152,11 +112,11 @@ func (r *rack) testRace() {
 
 // testRaceForOneUser has four clients update the same user: which is the last is
 // not known, and with updates that are atomic it is one for all documents.
-func (r *rack) testRaceForOneUser() {
-	r.fill(r.store, "run-1", 1, 100)
+func (r *bulkUpdateFixture) testRaceForOneUser() {
+	r.fill(1, 100)
 	var all sync.WaitGroup
 	for number := range int64(4) {
-		w := r.writer(r.store)
+		w := r.client(r.store)
 		all.Go(func() {
 			defer w.close()
 			for i := range int64(5) {
@@ -173,23 +133,18 @@ func (r *rack) testRaceForOneUser() {
 	r.check()
 }
 
-func (r *rack) testForeign() {
-	r.foreign(func(s bulkupdate.Store) error { return s.Create(r.ctx, r.mark("run-1")) })
-	r.foreignUnread(readDocuments(r.open()))
-}
-
 // testCutAtAnyTime cuts while three clients update, each users of its own.
-func (r *rack) testCutAtAnyTime() {
-	r.fill(r.store, "run-1", 3, 100)
-	proxy, via := r.through(r.h.Server, r.h.OpenVia)
-	var clients []cutClient
+func (r *bulkUpdateFixture) testCutAtAnyTime() {
+	r.fill(3, 100)
+	proxy, via := r.openProxied()
+	var clients []worker
 	for user := int64(1); user <= 3; user++ {
-		w, generation := r.writer(via), int64(0)
-		clients = append(clients, cutClient{close: w.close, attempt: func(ctx context.Context) bool {
+		w, generation := r.client(via), int64(0)
+		clients = append(clients, worker{client: w, attempt: func(ctx context.Context) bool {
 			generation++
 			return w.update(ctx, user, generation).Outcome == history.Committed
 		}})
 	}
-	cutAtAnyTime(r.ctx, r.t, proxy, 6, 8, clients)
+	disturbed(r.ctx, r.t, clients, 8, cuts(proxy, 6)...)
 	r.check()
 }

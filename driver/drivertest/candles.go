@@ -13,85 +13,109 @@ import (
 	"assay/workload/candles"
 )
 
-// Candles is what a driver's test gives to have its candles.Store tried. The
-// fields that it shares with Bank mean the same.
-type Candles struct {
-	Open func(t *testing.T) candles.Store
-
-	MakeForeign   func(t *testing.T)
-	ForeignIntact func(t *testing.T)
-
-	// Replaces is true for a database in which an insert replaces the row of
-	// the same key and is acknowledged, as in Cassandra.
-	Replaces bool
-	// Engines are those that are tried beside the first; all if it is nil.
-	Engines []string
-}
-
-// RunCandles tries everything that candles.Store promises. Its subtests run
-// one after the other on one place.
+// RunCandles tests everything that candles.Store promises. Its subtests run one
+// after the other on one schema.
 func RunCandles(t *testing.T, h Candles) {
+	runLifecycle(t, h, func(t *testing.T) schema[candles.Store] { return newCandles(t, h) })
 	for _, s := range []struct {
 		name string
-		run  func(*tape)
+		run  func(*candlesFixture)
 	}{
-		{"Nothing", (*tape).testNothing},
-		{"Queries", (*tape).testQueries},
-		{"Create", (*tape).testCreate},
-		{"Engines", (*tape).testEngines},
-		{"Again", (*tape).testAgain},
-		{"Read", (*tape).testRead},
-		{"ContextOver", (*tape).testContextOver},
-		{"Judged", (*tape).testJudged},
+		{"Queries", (*candlesFixture).testQueries},
+		{"Engines", (*candlesFixture).testEngines},
+		{"Again", (*candlesFixture).testAgain},
+		{"ContextOver", (*candlesFixture).testContextOver},
+		{"Judged", (*candlesFixture).testJudged},
 	} {
-		t.Run(s.name, func(t *testing.T) { s.run(newTape(t, h)) })
-	}
-	runLease(t, func(t *testing.T) *hold[candles.Store] { return newTape(t, h).hold },
-		func(ctx context.Context, s candles.Store, run string) error {
-			return s.Create(ctx, candleMark(run), "")
-		})
-	if h.MakeForeign != nil {
-		t.Run("Foreign", func(t *testing.T) { newTape(t, h).testForeign() })
+		t.Run(s.name, func(t *testing.T) { s.run(newCandles(t, h)) })
 	}
 }
 
-// tape is one subtest's hold on the place under test.
-type tape struct {
-	*hold[candles.Store]
-	h         Candles
+// candlesFixture is a fixture with the candles that are written to it.
+type candlesFixture struct {
+	*fixture[candles.Store]
 	config    candles.Config
 	generator *candles.Generator
+	// written are the numbers of those that were acknowledged.
+	written []int64
 }
 
-const tapeSeed = 7
+const candlesSeed = 7
 
-func newTape(t *testing.T, h Candles) *tape {
+func newCandles(t *testing.T, h Candles) *candlesFixture {
 	t.Helper()
 	c := candles.Defaults()
 	c.Candles, c.Tickers, c.Days, c.Batch, c.Loaders = 1203, 5, 3, 100, 3
 	c.Queries, c.Latest, c.Intervals, c.Repeats = 20, 17, 3, 4
-	return &tape{h: h, config: c, generator: candles.NewGenerator(c, tapeSeed),
-		hold: empty(t, harness[candles.Store]{open: h.Open, makeForeign: h.MakeForeign, foreignIntact: h.ForeignIntact})}
+	return &candlesFixture{fixture: newFixture(t, h), config: c, generator: candles.NewGenerator(c, candlesSeed)}
 }
 
-func candleMark(run string) workload.Marker { return loadedMark("candles", run) }
+func (a *candlesFixture) marker(run string) workload.Marker { return loadedMarker("candles", run) }
 
-// readCandles is a Store's Read.
-func readCandles(store candles.Store) reading {
+func (a *candlesFixture) create(store candles.Store, marker workload.Marker) error {
+	a.written = nil
+	return store.Create(a.ctx, marker, "")
+}
+
+func (a *candlesFixture) load(candles.Store) {}
+
+func (a *candlesFixture) write(store candles.Store, number int) {
+	session, err := store.Session(a.ctx)
+	if err != nil {
+		a.t.Fatalf("Session: %v", err)
+	}
+	defer session.Close()
+	first := 10 * int64(number)
+	if r := session.Insert(a.ctx, a.batch(first, first+5)); r.Outcome != history.Committed {
+		a.t.Fatalf("Insert: %+v, want committed", r)
+	}
+	for n := first; n < first+5; n++ {
+		a.written = append(a.written, n)
+	}
+	if err := store.FinishLoad(a.ctx); err != nil {
+		a.t.Fatalf("FinishLoad: %v", err)
+	}
+}
+
+func (a *candlesFixture) read(store candles.Store) reading {
 	return func(ctx context.Context, each func() error) error {
 		return store.Read(ctx, func(candles.Candle) error { return each() })
 	}
 }
 
-func (a *tape) create(engine string) {
+func (a *candlesFixture) found() int64 { return 5 }
+
+func (a *candlesFixture) tables() []int64 { return nil }
+
+// check settles and compares every row with what was written.
+func (a *candlesFixture) check() {
 	a.t.Helper()
-	if err := a.store.Create(a.ctx, candleMark("run-1"), engine); err != nil {
+	a.settle()
+	var got []int64
+	err := a.store.Read(a.ctx, func(c candles.Candle) error {
+		if c != a.generator.Candle(c.ID) {
+			a.t.Errorf("%+v was read, and not written so", c)
+		}
+		got = append(got, c.ID)
+		return nil
+	})
+	slices.Sort(got)
+	if err != nil || !slices.Equal(got, a.written) {
+		a.t.Errorf("%d rows were read, %v; want %d", len(got), err, len(a.written))
+	}
+}
+
+// mustCreate makes an empty table of this engine.
+func (a *candlesFixture) mustCreate(engine string) {
+	a.t.Helper()
+	a.written = nil
+	if err := a.store.Create(a.ctx, a.marker("run-1"), engine); err != nil {
 		a.t.Fatalf("Create with engine %q: %v", engine, err)
 	}
 }
 
 // session opens a session that is closed with the test.
-func (a *tape) session() candles.Session {
+func (a *candlesFixture) session() candles.Session {
 	a.t.Helper()
 	session, err := a.store.Session(a.ctx)
 	if err != nil {
@@ -101,7 +125,7 @@ func (a *tape) session() candles.Session {
 	return session
 }
 
-func (a *tape) batch(from, to int64) (batch []candles.Candle) {
+func (a *candlesFixture) batch(from, to int64) (batch []candles.Candle) {
 	for n := from; n < to; n++ {
 		batch = append(batch, a.generator.Candle(n))
 	}
@@ -109,7 +133,7 @@ func (a *tape) batch(from, to int64) (batch []candles.Candle) {
 }
 
 // fill writes these candles from two sessions at once.
-func (a *tape) fill(to int64) {
+func (a *candlesFixture) fill(to int64) {
 	a.t.Helper()
 	var all sync.WaitGroup
 	for _, half := range [][2]int64{{0, to / 2}, {to / 2, to}} {
@@ -127,55 +151,34 @@ func (a *tape) fill(to int64) {
 		})
 	}
 	all.Wait()
+	for n := range to {
+		a.written = append(a.written, n)
+	}
 	if err := errors.Join(a.store.Settle(a.ctx), a.store.FinishLoad(a.ctx)); err != nil {
 		a.t.Fatalf("Settle, FinishLoad: %v", err)
 	}
 }
 
-func (a *tape) testNothing() {
-	a.findNothing()
-	a.readNothing(readCandles(a.store))
-	a.describe()
-}
-
-func (a *tape) testCreate() {
-	a.create("")
-	a.fill(10)
-	a.mustFind(candleMark("run-1"), 10)
-	if err := a.store.Create(a.ctx, candleMark("run-2"), ""); err != nil {
-		a.t.Fatalf("Create again: %v", err)
-	}
-	a.mustFind(candleMark("run-2"), 0)
-	a.drop()
-}
-
 // testEngines has every engine hold rows, and one that does not exist refused
 // before anything is touched.
-func (a *tape) testEngines() {
+func (a *candlesFixture) testEngines() {
 	engines, err := a.store.Engines(a.ctx)
 	if err != nil || len(engines) == 0 {
 		a.t.Fatalf("Engines: %v, %v", engines, err)
 	}
 	tried := engines
-	if a.h.Engines != nil {
-		tried = append([]string{engines[0]}, a.h.Engines...)
+	if a.harness.Engines != nil {
+		tried = append([]string{engines[0]}, a.harness.Engines...)
 	}
 	for _, engine := range tried {
-		a.create(engine)
+		a.mustCreate(engine)
 		a.fill(300)
-		rows := map[int64]bool{}
-		err := a.store.Read(a.ctx, func(c candles.Candle) error {
-			rows[c.ID] = c == a.generator.Candle(c.ID)
-			return nil
-		})
-		if err != nil || len(rows) != 300 || slices.Contains(values(rows), false) {
-			a.t.Errorf("%s: %d rows, %v; want 300 as they were written", engine, len(rows), err)
-		}
+		a.check()
 		if size, _ := a.size(); size.Bytes == 0 {
 			a.t.Errorf("%s: Size: %+v", engine, size)
 		}
 	}
-	err = a.store.Create(a.ctx, candleMark("run-3"), "no such engine")
+	err = a.store.Create(a.ctx, a.marker("run-3"), "no such engine")
 	var refused *workload.OptionError
 	if !errors.As(err, &refused) || refused.Want == "" {
 		a.t.Errorf("an engine that does not exist: %v; want *workload.OptionError", err)
@@ -185,16 +188,9 @@ func (a *tape) testEngines() {
 	}
 }
 
-func values(m map[int64]bool) (all []bool) {
-	for _, v := range m {
-		all = append(all, v)
-	}
-	return all
-}
-
 // testQueries compares every answer row by row.
-func (a *tape) testQueries() {
-	a.create("")
+func (a *candlesFixture) testQueries() {
+	a.mustCreate("")
 	a.fill(a.config.Candles)
 	session := a.session()
 	first, last := a.generator.Candle(0).Moment, a.generator.Candle(a.config.Candles-1).Moment
@@ -226,7 +222,7 @@ func (a *tape) testQueries() {
 	}
 }
 
-func (a *tape) same(name string, span [2]int64, ask func(ctx context.Context, from, to int64, row func(*candles.Candle)) candles.Reply, belongs func(*candles.Candle) bool) {
+func (a *candlesFixture) same(name string, span [2]int64, ask func(ctx context.Context, from, to int64, row func(*candles.Candle)) candles.Reply, belongs func(*candles.Candle) bool) {
 	a.t.Helper()
 	var got, want candles.Tally
 	for n := range a.config.Candles {
@@ -240,19 +236,16 @@ func (a *tape) same(name string, span [2]int64, ask func(ctx context.Context, fr
 }
 
 // testAgain inserts rows again.
-func (a *tape) testAgain() {
-	a.create("")
+func (a *candlesFixture) testAgain() {
+	a.mustCreate("")
 	a.fill(50)
 	session := a.session()
 	r := session.Insert(a.ctx, a.batch(40, 60))
-	if a.h.Replaces && r.Outcome != history.Committed || !a.h.Replaces && r.Outcome == history.Committed {
+	if a.harness.Replaces && r.Outcome != history.Committed || !a.harness.Replaces && r.Outcome == history.Committed {
 		a.t.Errorf("rows that are there: %+v", r)
 	}
 	if r.Outcome == history.Failed {
-		n := 0
-		if err := a.store.Read(a.ctx, func(candles.Candle) error { n++; return nil }); err != nil || n != 50 {
-			a.t.Errorf("after an insert that failed: %d rows, %v; want 50", n, err)
-		}
+		a.check()
 	}
 	if r.Broken {
 		session = a.session()
@@ -262,14 +255,8 @@ func (a *tape) testAgain() {
 	}
 }
 
-func (a *tape) testRead() {
-	a.create("")
-	a.fill(a.config.Candles)
-	a.stopReading(readCandles(a.store), 2)
-}
-
-func (a *tape) testContextOver() {
-	a.create("")
+func (a *candlesFixture) testContextOver() {
+	a.mustCreate("")
 	a.fill(100)
 	over, cancel := context.WithCancel(a.ctx)
 	cancel()
@@ -293,14 +280,10 @@ func (a *tape) testContextOver() {
 }
 
 // testJudged does a whole run by the workload's own client.
-func (a *tape) testJudged() {
-	j := JudgeCandles(a.ctx, a.t, a.open(), a.config, tapeSeed)
+func (a *candlesFixture) testJudged() {
+	j := JudgeCandles(a.ctx, a.t, a.open(), a.config, candlesSeed)
 	mustBeValid(a.t, j.Results)
 	if j.Figures.Rows != a.config.Candles || len(j.Figures.Rounds) != 7 {
 		a.t.Errorf("%+v", j.Figures)
 	}
-}
-
-func (a *tape) testForeign() {
-	a.foreign(func(s candles.Store) error { return s.Create(a.ctx, candleMark("run-1"), "") })
 }

@@ -12,75 +12,65 @@ import (
 	"assay/workload/churn"
 )
 
-// Churn is what a driver's test gives to have its churn.Store tried. The fields
-// that it shares with Availability mean the same.
-type Churn struct {
-	Open          func(t *testing.T) churn.Store
-	MakeForeign   func(t *testing.T)
-	ForeignIntact func(t *testing.T)
-	Secret        string
-	// Shrinks is true if the last repair surely makes a small table smaller that
-	// is nearly empty.
-	Shrinks bool
-}
-
-// RunChurn tries everything that churn.Store promises. Its subtests run one
-// after the other on one place.
+// RunChurn tests everything that churn.Store promises. Its subtests run one
+// after the other on one schema.
 func RunChurn(t *testing.T, h Churn) {
+	on := func(t *testing.T) *churnFixture { return &churnFixture{fixture: newFixture(t, h)} }
+	runLifecycle(t, h, func(t *testing.T) schema[churn.Store] { return on(t) })
 	for _, s := range []struct {
 		name string
-		run  func(*heap)
+		run  func(*churnFixture)
 	}{
-		{"Nothing", (*heap).testNothing},
-		{"CreateDrop", (*heap).testCreateDrop},
-		{"InsertDelete", (*heap).testInsertDelete},
-		{"Duplicate", (*heap).testDuplicate},
-		{"Repair", (*heap).testRepair},
-		{"ReadCallbackErrors", (*heap).testReadCallbackErrors},
-		{"ContextOver", (*heap).testContextOver},
+		{"InsertDelete", (*churnFixture).testInsertDelete},
+		{"Duplicate", (*churnFixture).testDuplicate},
+		{"Repair", (*churnFixture).testRepair},
+		{"ContextOver", (*churnFixture).testContextOver},
 	} {
-		t.Run(s.name, func(t *testing.T) { s.run(emptyHeap(t, h)) })
-	}
-	runLease(t, func(t *testing.T) *hold[churn.Store] { return emptyHeap(t, h).hold },
-		func(ctx context.Context, s churn.Store, run string) error { return s.Create(ctx, churnMark(run)) })
-	if h.MakeForeign != nil {
-		t.Run("Foreign", func(t *testing.T) { emptyHeap(t, h).testForeign() })
+		t.Run(s.name, func(t *testing.T) {
+			f := on(t)
+			if err := f.create(f.store, f.marker("run-1")); err != nil {
+				t.Fatalf("Create: %v", err)
+			}
+			s.run(f)
+		})
 	}
 }
 
-// heap is one subtest's hold on the place under test.
-type heap struct {
-	*hold[churn.Store]
-	h    Churn
+// churnFixture is a fixture with the payloads that must be there, by id.
+type churnFixture struct {
+	*fixture[churn.Store]
 	want map[int64]string
 }
 
-func emptyHeap(t *testing.T, h Churn) *heap {
-	t.Helper()
-	return &heap{h: h, want: map[int64]string{}, hold: empty(t, harness[churn.Store]{h.Open, h.MakeForeign, h.ForeignIntact, h.Secret})}
+func (p *churnFixture) marker(run string) workload.Marker { return loadedMarker("churn", run) }
+
+func (p *churnFixture) create(store churn.Store, marker workload.Marker) error {
+	p.want = map[int64]string{}
+	return store.Create(p.ctx, marker)
 }
 
-func churnMark(run string) workload.Marker { return loadedMark("churn", run) }
+func (p *churnFixture) load(churn.Store) {}
 
-// readHeap is a Store's Read.
-func readHeap(store churn.Store) reading {
+func (p *churnFixture) write(store churn.Store, number int) {
+	s := p.session(store)
+	defer s.Close()
+	first := 10*int64(number) + 1
+	p.insert(s, first, first+1, first+2)
+}
+
+func (p *churnFixture) read(store churn.Store) reading {
 	return func(ctx context.Context, each func() error) error {
 		return store.Read(ctx, func(churn.Row) error { return each() })
 	}
 }
 
-func (p *heap) create() {
-	p.t.Helper()
-	if err := p.store.Create(p.ctx, churnMark("run-1")); err != nil {
-		p.t.Fatalf("Create: %v", err)
-	}
-	clear(p.want)
-	p.mustFind(churnMark("run-1"), 0)
-}
+func (p *churnFixture) found() int64 { return 3 }
 
-func (p *heap) session() churn.Session {
+func (p *churnFixture) tables() []int64 { return []int64{3} }
+
+func (p *churnFixture) session(store churn.Store) churn.Session {
 	p.t.Helper()
-	session, err := p.store.Session(p.ctx)
+	session, err := store.Session(p.ctx)
 	if err != nil {
 		p.t.Fatalf("Session: %v", err)
 	}
@@ -88,7 +78,7 @@ func (p *heap) session() churn.Session {
 }
 
 // insert adds rows of these ids and wants them acknowledged.
-func (p *heap) insert(s churn.Session, ids ...int64) {
+func (p *churnFixture) insert(s churn.Session, ids ...int64) {
 	p.t.Helper()
 	var rows []churn.Row
 	for _, id := range ids {
@@ -100,7 +90,7 @@ func (p *heap) insert(s churn.Session, ids ...int64) {
 	}
 }
 
-func (p *heap) remove(s churn.Session, ids ...int64) {
+func (p *churnFixture) remove(s churn.Session, ids ...int64) {
 	p.t.Helper()
 	if r := s.Delete(p.ctx, ids); r.Outcome != history.Committed || r.Err != nil || r.Class != "" {
 		p.t.Fatalf("delete: %+v", r)
@@ -111,11 +101,9 @@ func (p *heap) remove(s churn.Session, ids ...int64) {
 }
 
 // check wants exactly the rows that are wanted.
-func (p *heap) check() {
+func (p *churnFixture) check() {
 	p.t.Helper()
-	if err := p.store.Settle(p.ctx); err != nil {
-		p.t.Fatalf("Settle: %v", err)
-	}
+	p.settle()
 	got := map[int64]string{}
 	err := p.store.Read(p.ctx, func(r churn.Row) error {
 		if _, again := got[r.ID]; again {
@@ -132,29 +120,8 @@ func (p *heap) check() {
 	}
 }
 
-func (p *heap) testNothing() {
-	p.findNothing()
-	p.readNothing(readHeap(p.store))
-	p.describe()
-	if err := p.store.Repair(p.ctx, "no such repair"); err == nil {
-		p.t.Error("a repair that does not exist was run")
-	}
-}
-
-func (p *heap) testCreateDrop() {
-	for range 2 { // the second time over what the first has left
-		p.create()
-		s := p.session()
-		p.insert(s, 1, 2, 3)
-		s.Close()
-		p.check()
-	}
-	p.drop()
-}
-
-func (p *heap) testInsertDelete() {
-	p.create()
-	s, other := p.session(), p.session()
+func (p *churnFixture) testInsertDelete() {
+	s, other := p.session(p.store), p.session(p.store)
 	p.insert(s, 1, 2, 3, 4, 5)
 	p.insert(other, math.MaxInt64, 1<<53+1)
 	p.remove(other, 2, 4)
@@ -169,25 +136,23 @@ func (p *heap) testInsertDelete() {
 }
 
 // testDuplicate: an insert of which a row is there already is not acknowledged.
-func (p *heap) testDuplicate() {
-	p.create()
-	s := p.session()
+func (p *churnFixture) testDuplicate() {
+	s := p.session(p.store)
 	p.insert(s, 1, 2)
 	r := s.Insert(p.ctx, []churn.Row{{ID: 1, Payload: "another"}})
 	if r.Outcome == history.Committed || r.Class == "" {
 		p.t.Errorf("insert again: %+v", r)
 	}
-	if p.h.Secret != "" && r.Err != nil && strings.Contains(r.Err.Error(), p.h.Secret) {
-		p.t.Error("the reply tells the password")
+	if p.harness.Secret != "" && r.Err != nil && strings.Contains(r.Err.Error(), p.harness.Secret) {
+		p.t.Error("the reply gives the password")
 	}
 	s.Close()
 	p.check()
 }
 
 // testRepair deletes most rows and runs each repair, which changes none.
-func (p *heap) testRepair() {
-	p.create()
-	s := p.session()
+func (p *churnFixture) testRepair() {
+	s := p.session(p.store)
 	var gone []int64
 	for first := int64(0); first < 4000; first += 500 {
 		var ids []int64
@@ -208,6 +173,9 @@ func (p *heap) testRepair() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	if err := p.store.Repair(p.ctx, "no such repair"); err == nil {
+		p.t.Error("a repair that does not exist was run")
+	}
 	if len(p.store.Repairs()) == 0 {
 		p.t.Error("there are no repairs")
 	}
@@ -218,37 +186,24 @@ func (p *heap) testRepair() {
 		p.check()
 	}
 	after, err := p.store.Size(p.ctx)
-	if err != nil || p.h.Shrinks && 2*after.Bytes > before.Bytes {
+	if err != nil || p.harness.Shrinks && 2*after.Bytes > before.Bytes {
 		p.t.Errorf("%d bytes after the repair, %d before, %v", after.Bytes, before.Bytes, err)
 	}
 }
 
-func (p *heap) testReadCallbackErrors() {
-	p.create()
-	s := p.session()
-	p.insert(s, 1, 2, 3)
-	s.Close()
-	p.stopReading(readHeap(p.store), 2)
-}
-
-func (p *heap) testContextOver() {
-	p.create()
+func (p *churnFixture) testContextOver() {
 	over, cancel := context.WithCancel(p.ctx)
 	cancel()
-	s := p.session()
+	s := p.session(p.store)
 	r := s.Insert(over, []churn.Row{{ID: 1, Payload: "x"}})
 	if r.Outcome == history.Committed || r.Class == "" {
 		p.t.Errorf("insert in a context that was over: %+v", r)
 	}
 	s.Close()
-	s = p.session()
+	s = p.session(p.store)
 	p.insert(s, 2)
 	s.Close()
 	if r.Outcome == history.Failed {
 		p.check()
 	}
-}
-
-func (p *heap) testForeign() {
-	p.foreign(func(s churn.Store) error { return s.Create(p.ctx, churnMark("run-1")) })
 }

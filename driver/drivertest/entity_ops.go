@@ -2,7 +2,6 @@ package drivertest
 
 import (
 	"context"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -10,38 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"assay/history"
+	"assay/workload"
 	"assay/workload/entity"
 )
-
-func (c *cabinet) mustFindNothing() {
-	c.t.Helper()
-	c.findNothing()
-	c.readNothing(readEntities(c.store))
-}
-
-func (c *cabinet) testCreateFindDrop() {
-	c.mustFindNothing()
-	c.create(c.store, "run-1")
-	c.mustFind(entityMark("run-1"), 0)
-	x := c.filer(c.store, 1)
-	gone := x.commit(c.ctx)
-	x.commit(c.ctx)
-	x.close()
-	c.mustFind(entityMark("run-1"), 2)
-	c.check()
-	second := c.open()
-	c.create(second, "run-2")
-	c.mustFind(entityMark("run-2"), 0)
-	x = c.filer(second, 2)
-	if r := x.get(c.ctx, gone.ID); r.Outcome != history.Committed || r.Found {
-		c.t.Errorf("an entity of the run before: %+v", r)
-	}
-	x.commitThis(c.ctx, gone) // the id is free again
-	x.close()
-	c.check()
-	c.drop()
-	c.mustFindNothing()
-}
 
 // strange are entities whose fields a careless driver would spoil.
 func strange() []entity.Entity {
@@ -58,9 +28,8 @@ func strange() []entity.Entity {
 
 // testPutGet has entities seen by the session that wrote them and by another
 // Store's.
-func (c *cabinet) testPutGet() {
-	c.create(c.store, "run-1")
-	x, y := c.filer(c.store, 1), c.filer(c.open(), 2)
+func (c *entityFixture) testPutGet() {
+	x, y := c.client(c.store, 1), c.client(c.open(), 2)
 	long := x.next()
 	long.Description = strings.Repeat("d", entity.MaxDescription)
 	long.Address = strings.Repeat("a", entity.MaxAddress)
@@ -84,28 +53,26 @@ func (c *cabinet) testPutGet() {
 
 // testDuplicate writes an id again: it is refused, and the entity is as it was,
 // or it is replaced.
-func (c *cabinet) testDuplicate() {
-	c.create(c.store, "run-1")
-	x, y := c.filer(c.store, 1), c.filer(c.open(), 2)
+func (c *entityFixture) testDuplicate() {
+	x, y := c.client(c.store, 1), c.client(c.open(), 2)
 	e := x.commit(c.ctx)
-	for _, other := range []*filer{x, y} {
+	for _, other := range []*entityClient{x, y} {
 		again := e
 		again.Name += " again"
-		if err := other.connect(c.ctx); err != nil {
-			c.t.Fatalf("Session: %v", err)
-		}
-		r := other.session.Put(c.ctx, again)
-		answerOfEntity(r).inspect(c.t, c.h.Secret, func() string { return "put again" })
+		var r entity.Reply
+		other.attempt(c.ctx, "put again", func(session entity.Session) workload.Reply {
+			r = session.Put(c.ctx, again)
+			return r.Reply
+		})
 		switch {
-		case c.h.Replaces && (r.Outcome != history.Committed || r.Duplicate):
+		case c.harness.Replaces && (r.Outcome != history.Committed || r.Duplicate):
 			c.t.Errorf("put again: %+v, want committed", r)
-		case c.h.Replaces:
+		case c.harness.Replaces:
 			e = again
 			c.book.replaced(e)
 		case r.Outcome != history.Failed || !r.Duplicate:
 			c.t.Errorf("put again: %+v, want failed, a duplicate", r)
 		}
-		other.replace(answerOfEntity(r))
 		x.wantFound(c.ctx, e)
 		y.wantFound(c.ctx, other.commit(c.ctx)) // the session is as good as before
 	}
@@ -114,70 +81,41 @@ func (c *cabinet) testDuplicate() {
 	c.check()
 }
 
-// testRead reads more than one batch of any driver's, and stops early.
-func (c *cabinet) testRead() {
-	c.create(c.store, "run-1")
-	x := c.filer(c.store, 1)
+// testRead reads more than one batch of any driver's.
+func (c *entityFixture) testRead() {
+	x := c.client(c.store, 1)
 	for range 150 {
 		x.commit(c.ctx)
 	}
 	x.close()
 	c.check()
-	c.stopReading(readEntities(c.store), 1, 2, 150)
-	c.check()
-}
-
-func (c *cabinet) testSize() {
-	c.create(c.store, "run-1")
-	x := c.filer(c.store, 1)
-	for range 10 {
-		x.commit(c.ctx)
-	}
-	x.close()
-	if size, rows := c.size(); rows != 10 {
-		c.t.Errorf("Size: %+v, want 10 rows", size)
-	}
 }
 
 // testContextOver has contexts that are over before a call, and that end at all
 // moments of it.
-func (c *cabinet) testContextOver() {
-	c.create(c.store, "run-1")
-	x := c.filer(c.store, 1)
+func (c *entityFixture) testContextOver() {
+	x := c.client(c.store, 1)
 	e := x.commit(c.ctx)
 	start := time.Now()
 	x.commit(c.ctx)
 	usual := time.Since(start)
-	over, cancel := context.WithCancel(c.ctx)
-	cancel()
-	for range 3 {
-		if err := x.connect(c.ctx); err != nil {
-			c.t.Fatalf("Session: %v", err)
+	for _, attempt := range []func(ctx context.Context) entity.Reply{
+		func(ctx context.Context) entity.Reply { return x.put(ctx, x.next()) },
+		func(ctx context.Context) entity.Reply { return x.get(ctx, e.ID) },
+	} {
+		over := func(ctx context.Context) {
+			x.mustConnect(c.ctx)
+			if r := attempt(ctx); r.Outcome == history.Committed {
+				c.t.Errorf("in a context that was over: %+v", r)
+			}
 		}
-		if r := x.put(over, x.next()); r.Outcome == history.Committed {
-			c.t.Errorf("put in a context that was over: %+v", r)
+		ending := func(ctx context.Context) {
+			x.mustConnect(c.ctx)
+			if r := attempt(ctx); r.Duplicate || r.Found && r.Entity != e {
+				c.t.Errorf("in a context that ended: %+v", r)
+			}
 		}
-		if err := x.connect(c.ctx); err != nil {
-			c.t.Fatalf("Session: %v", err)
-		}
-		if r := x.get(over, e.ID); r.Outcome == history.Committed {
-			c.t.Errorf("get in a context that was over: %+v", r)
-		}
-	}
-	for range 40 {
-		if err := x.connect(c.ctx); err != nil {
-			c.t.Fatalf("Session: %v", err)
-		}
-		ctx, cancel := context.WithTimeout(c.ctx, rand.N(2*usual+time.Microsecond))
-		if r := x.put(ctx, x.next()); r.Duplicate {
-			c.t.Errorf("a context that ended: %+v", r)
-		}
-		cancel()
-		ctx, cancel = context.WithTimeout(c.ctx, rand.N(2*usual+time.Microsecond))
-		if r := x.get(ctx, e.ID); r.Outcome == history.Committed && r.Entity != e {
-			c.t.Errorf("get %v: %+v, want %+v", e.ID, r, e)
-		}
-		cancel()
+		contextsOver(c.ctx, 40, usual, over, ending)
 	}
 	x.wantFound(c.ctx, x.commit(c.ctx)) // what was abandoned must not stand in the way for ever
 	x.close()
@@ -185,11 +123,10 @@ func (c *cabinet) testContextOver() {
 }
 
 // testRace has eight clients write, and read what they wrote.
-func (c *cabinet) testRace() {
-	c.create(c.store, "run-1")
+func (c *entityFixture) testRace() {
 	var all sync.WaitGroup
 	for number := range 8 {
-		x := c.filer(c.store, number)
+		x := c.client(c.store, number)
 		all.Go(func() {
 			defer x.close()
 			for range 20 {
@@ -202,9 +139,4 @@ func (c *cabinet) testRace() {
 	}
 	all.Wait()
 	c.check()
-}
-
-func (c *cabinet) testForeign() {
-	c.foreign(func(s entity.Store) error { return s.Create(c.ctx, entityMark("run-1")) })
-	c.foreignUnread(readEntities(c.open()))
 }

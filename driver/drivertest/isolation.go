@@ -8,36 +8,19 @@ import (
 	"assay/workload/isolation"
 )
 
-// Isolation is what a driver's test gives to have its isolation.Store tried.
-// The fields mean what those of Bank mean.
-type Isolation struct {
-	Open func(t *testing.T) isolation.Store
-
-	MakeForeign   func(t *testing.T)
-	ForeignIntact func(t *testing.T)
-
-	Secret string
-}
-
-// RunIsolation tries everything that isolation.Store promises and that needs
+// RunIsolation tests everything that isolation.Store promises and that needs
 // no network, and then judges short runs by the store's own promise. Its
-// subtests run one after the other on one place.
+// subtests run one after the other on one schema.
 func RunIsolation(t *testing.T, h Isolation) {
-	subtests := []struct {
+	runLifecycle(t, h, func(t *testing.T) schema[isolation.Store] {
+		return &isolationFixture{fixture: newFixture(t, h)}
+	})
+	for _, s := range []struct {
 		name string
 		run  func(*testing.T, Isolation)
 	}{
-		{"Describe", func(t *testing.T, h Isolation) { emptyRoom(t, h).describe() }},
 		{"Promise", testPromise},
-		{"FindNothing", func(t *testing.T, h Isolation) { emptyRoom(t, h).findNothing() }},
-		{"CreateFind", testIsolationCreateFind},
-		{"CreateAgain", testIsolationCreateAgain},
-		{"Drop", testIsolationDrop},
 		{"Read", testIsolationRead},
-		{"ReadCallbackErrors", testIsolationReadCallbackErrors},
-		{"ReadNothing", testIsolationReadNothing},
-		{"Size", testIsolationSize},
-		{"Settle", testIsolationSettle},
 		{"Append", func(t *testing.T, h Isolation) { testAppend(t, h, isolation.Append) }},
 		{"AppendByRewrite", func(t *testing.T, h Isolation) { testAppend(t, h, isolation.AppendByRewrite) }},
 		{"Register", testRegister},
@@ -48,63 +31,93 @@ func RunIsolation(t *testing.T, h Isolation) {
 		{"OwnWrites", testOwnWrites},
 		{"LargeNumbers", testLargeNumbers},
 		{"LongList", testLongList},
-		{"ContextOverBefore", testIsolationContextOverBefore},
-		{"ContextOverDuring", testIsolationContextOverDuring},
+		{"ContextOver", testIsolationContextOver},
 		{"SessionAfterErrors", testIsolationSessionAfterErrors},
 		{"RaceOfTwo", func(t *testing.T, h Isolation) { testAppendRace(t, h, 2) }},
 		{"RaceOfEight", func(t *testing.T, h Isolation) { testAppendRace(t, h, 8) }},
 		{"RaceOfRewrites", testRewriteRace},
 		{"OppositeDirections", testIsolationOppositeDirections},
 		{"Judged", testJudged},
-	}
-	for _, s := range subtests {
+	} {
 		t.Run(s.name, func(t *testing.T) { s.run(t, h) })
 	}
-	runLease(t, func(t *testing.T) *hold[isolation.Store] { return emptyRoom(t, h).hold },
-		func(ctx context.Context, s isolation.Store, run string) error {
-			return s.Create(ctx, isolationMark(run))
-		})
-	if h.MakeForeign != nil {
-		t.Run("Foreign", func(t *testing.T) { testIsolationForeign(t, h) })
-	}
 }
 
-// room is one subtest's hold on the place under test.
-type room struct {
-	*hold[isolation.Store]
-	trace *Trace
-	h     Isolation
+// isolationFixture is a fixture with what was answered to transactions.
+type isolationFixture struct {
+	*fixture[isolation.Store]
+	transactions *Transactions
 }
 
-func emptyRoom(t *testing.T, h Isolation) *room {
+// newIsolation has an empty schema.
+func newIsolation(t *testing.T, h Isolation) *isolationFixture {
 	t.Helper()
-	return &room{h: h, trace: NewTrace(), hold: empty(t, harness[isolation.Store]{h.Open, h.MakeForeign, h.ForeignIntact, h.Secret})}
-}
-
-// newRoom is an emptyRoom with an empty schema.
-func newRoom(t *testing.T, h Isolation) *room {
-	t.Helper()
-	r := emptyRoom(t, h)
-	r.create(r.store, isolationMark("run-1"))
-	return r
-}
-
-func (r *room) create(store isolation.Store, mark workload.Marker) {
-	r.t.Helper()
-	if err := store.Create(r.ctx, mark); err != nil {
-		r.t.Fatalf("Create: %v", err)
+	f := &isolationFixture{fixture: newFixture(t, h)}
+	if err := f.create(f.store, f.marker("run-1")); err != nil {
+		t.Fatalf("Create: %v", err)
 	}
-	r.trace = NewTrace()
+	return f
 }
 
-// check settles and compares what was answered with what is there.
-func (r *room) check() { r.t.Helper(); r.trace.Check(r.ctx, r.t, r.store) }
+func (f *isolationFixture) marker(run string) workload.Marker { return loadedMarker("isolation", run) }
 
-func isolationMark(run string) workload.Marker { return loadedMark("isolation", run) }
+func (f *isolationFixture) create(store isolation.Store, marker workload.Marker) error {
+	f.transactions = &Transactions{}
+	return store.Create(f.ctx, marker)
+}
 
-// readThings is a Store's Read, of lists and registers alike.
-func readThings(store isolation.Store) reading {
+func (f *isolationFixture) load(isolation.Store) {}
+
+// write has keys of its own, which must not have been used.
+func (f *isolationFixture) write(store isolation.Store, number int) {
+	c := f.client(store, number)
+	defer c.close()
+	list, register, pair := 2*int64(number), 2*int64(number)+1, int64(number)
+	ops := c.commit(f.ctx, readList(list), readValue(register), count(pair), withdraw(pair, 0), appendTo(list), write(register), insert(pair))
+	if len(ops[0].List) != 0 || ops[1].Found || ops[2].Value != 0 || ops[3].Result != 3 {
+		f.t.Errorf("the schema is not empty: %+v", ops)
+	}
+	c.commit(f.ctx, appendTo(list), write(register), insert(pair))
+	c.commit(f.ctx, appendTo(list+1000), write(register+1000))
+}
+
+// read is of lists and registers alike.
+func (f *isolationFixture) read(store isolation.Store) reading {
 	return func(ctx context.Context, each func() error) error {
 		return store.Read(ctx, func(int64, []int64) error { return each() }, func(int64, int64) error { return each() })
+	}
+}
+
+func (f *isolationFixture) check() { f.t.Helper(); f.transactions.Check(f.ctx, f.t, f.store) }
+
+func (f *isolationFixture) found() int64 { return anyRows }
+
+func (f *isolationFixture) tables() []int64 { return nil }
+
+// testPromise wants the name of a model, the same at all times.
+func testPromise(t *testing.T, h Isolation) {
+	f := newIsolation(t, h)
+	promise := f.store.Promise()
+	if _, err := isolation.AllowsLostUpdates(promise); err != nil {
+		t.Error(err)
+	}
+	if again := f.open().Promise(); again != promise || f.store.Promise() != promise {
+		t.Errorf("the promise is %s, then %s", promise, again)
+	}
+}
+
+// testIsolationRead wants all lists and registers, and nothing of groups and
+// pairs, whatever the order in which they were made.
+func testIsolationRead(t *testing.T, h Isolation) {
+	f := newIsolation(t, h)
+	c := f.client(f.store, 0)
+	for _, n := range []int64{700, 3, 1 << 40, 50, 0, 9} {
+		c.commit(f.ctx, appendTo(2*n), write(2*n+1), insert(n), withdraw(n, 0), appendTo(2*n))
+	}
+	c.close()
+	f.check()
+	read, err := ReadContents(f.ctx, f.store)
+	if err != nil || len(read.Lists) != 6 || len(read.Registers) != 6 {
+		t.Errorf("%d lists and %d registers were read (%v), want 6 each", len(read.Lists), len(read.Registers), err)
 	}
 }

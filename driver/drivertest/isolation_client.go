@@ -2,88 +2,70 @@ package drivertest
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
-	"testing"
-	"time"
 
 	"assay/history"
 	"assay/workload"
 	"assay/workload/isolation"
 )
 
-// actor does transactions the way the workload's clients do: it replaces its
-// session when it must, and every answer goes into the trace. It is used by
-// one goroutine and never ends the test by itself.
-type actor struct {
-	line[isolation.Session]
-	t      *testing.T
-	trace  *Trace
-	number int
-	secret string
-	made   int64
+// isolationClient does transactions the way the workload's clients do; every
+// answer is recorded. It is used by one goroutine and, but for commit, never ends
+// the test by itself.
+type isolationClient struct {
+	connection[isolation.Session]
+	transactions *Transactions
+	number       int
+	made         int64
 }
 
-func (r *room) actor(store isolation.Store, number int) *actor {
-	a := &actor{line: line[isolation.Session]{dial: store.Session}, t: r.t, trace: r.trace, number: number, secret: r.harness.secret}
-	r.t.Cleanup(a.close)
-	return a
+func (f *isolationFixture) client(store isolation.Store, number int) *isolationClient {
+	c := &isolationClient{connection: newConnection(f.fixture, store.Session), transactions: f.transactions, number: number}
+	f.t.Cleanup(c.close)
+	return c
 }
 
 // element returns a number that nothing else in the test has.
-func (a *actor) element() int64 {
-	a.made++
-	return int64(a.number+1)<<32 | a.made
+func (c *isolationClient) element() int64 {
+	c.made++
+	return int64(c.number+1)<<32 | c.made
 }
 
 // do makes one attempt, with elements of its own for what adds or writes and
 // has none, and records it. It returns the operations as they came back.
-func (a *actor) do(ctx context.Context, template ...isolation.Op) ([]isolation.Op, isolation.Reply) {
+func (c *isolationClient) do(ctx context.Context, template ...isolation.Op) ([]isolation.Op, isolation.Reply) {
 	ops := slices.Clone(template)
 	for i := range ops {
 		switch ops[i].Kind {
 		case isolation.Append, isolation.AppendByRewrite, isolation.Write, isolation.Insert:
 			if ops[i].Value == 0 {
-				ops[i].Value = a.element()
+				ops[i].Value = c.element()
 			}
 		}
 	}
-	reply := isolation.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}
-	if reply.Err = a.connect(ctx); reply.Err == nil {
-		reply = a.session.Do(ctx, ops)
-	}
-	got := answer{outcome: reply.Outcome, class: reply.Class, err: reply.Err, broken: reply.Broken}
-	got.inspect(a.t, a.secret, func() string { return "transaction " + describeOps(ops) })
+	what := "transaction " + describeOps(ops)
+	reply := c.attempt(ctx, what, func(session isolation.Session) workload.Reply { return session.Do(ctx, ops) })
 	if reply.Outcome == history.Rejected {
-		a.t.Errorf("transaction %s: rejected, for which there is no rule", describeOps(ops))
+		c.t.Errorf("%s: rejected, for which there is no rule", what)
 	}
-	a.trace.Record(ops, reply.Outcome)
-	a.replace(got)
+	c.transactions.Record(ops, reply.Outcome)
 	return ops, reply
 }
 
 // insist repeats a transaction while it is Failed, with other elements each
 // time, and returns the last attempt.
-func (a *actor) insist(ctx context.Context, template ...isolation.Op) ([]isolation.Op, isolation.Reply) {
-	var ops []isolation.Op
-	var r isolation.Reply
-	for try := range tries {
-		ops, r = a.do(ctx, template...)
-		if r.Outcome != history.Failed || ctx.Err() != nil {
-			break
-		}
-		pause(ctx, time.Duration(rand.Int64N(int64(min(try+1, 20))*int64(time.Millisecond))))
-	}
+func (c *isolationClient) insist(ctx context.Context, template ...isolation.Op) (ops []isolation.Op, r isolation.Reply) {
+	retry(ctx, func() workload.Reply { ops, r = c.do(ctx, template...); return r })
 	return ops, r
 }
 
 // commit insists and ends the test unless the transaction is committed. It is
 // for the test's own goroutine.
-func (a *actor) commit(ctx context.Context, template ...isolation.Op) []isolation.Op {
-	a.t.Helper()
-	ops, r := a.insist(ctx, template...)
+func (c *isolationClient) commit(ctx context.Context, template ...isolation.Op) []isolation.Op {
+	c.t.Helper()
+	ops, r := c.insist(ctx, template...)
 	if r.Outcome != history.Committed {
-		a.t.Fatalf("transaction %s: %v (%s: %v), want committed", describeOps(ops), r.Outcome, r.Class, r.Err)
+		c.t.Fatalf("transaction %s: %v (%s: %v), want committed", describeOps(ops), r.Outcome, r.Class, r.Err)
 	}
 	return ops
 }
@@ -101,17 +83,17 @@ func withdraw(key, side int64) isolation.Op {
 }
 
 // wantList fails the test unless the operation read just these elements.
-func (a *actor) wantList(o isolation.Op, elements ...int64) {
-	a.t.Helper()
+func (c *isolationClient) wantList(o isolation.Op, elements ...int64) {
+	c.t.Helper()
 	if !slices.Equal(o.List, elements) {
-		a.t.Errorf("list %d was read as %v, want %v", o.Key, o.List, elements)
+		c.t.Errorf("list %d was read as %v, want %v", o.Key, o.List, elements)
 	}
 }
 
 // wantValue fails the test unless the operation read this value.
-func (a *actor) wantValue(o isolation.Op, value int64) {
-	a.t.Helper()
+func (c *isolationClient) wantValue(o isolation.Op, value int64) {
+	c.t.Helper()
 	if !o.Found || o.Value != value {
-		a.t.Errorf("register %d was read as %d (found %v), want %d", o.Key, o.Value, o.Found, value)
+		c.t.Errorf("register %d was read as %d (found %v), want %d", o.Key, o.Value, o.Found, value)
 	}
 }

@@ -2,7 +2,6 @@ package drivertest
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -13,39 +12,39 @@ import (
 
 // testAppend grows lists by one kind of append, seen by another session.
 func testAppend(t *testing.T, h Isolation, kind isolation.Kind) {
-	r := newRoom(t, h)
-	a, b := r.actor(r.store, 0), r.actor(r.open(), 1)
+	f := newIsolation(t, h)
+	a, b := f.client(f.store, 0), f.client(f.open(), 1)
 	add := func(key int64) isolation.Op { return isolation.Op{Kind: kind, Key: key} }
 	var first, second []int64
 	for range 4 {
-		ops := a.commit(r.ctx, add(2))
+		ops := a.commit(f.ctx, add(2))
 		first = append(first, ops[0].Value)
-		ops = b.commit(r.ctx, add(4), add(2), add(4))
+		ops = b.commit(f.ctx, add(4), add(2), add(4))
 		first = append(first, ops[1].Value)
 		second = append(second, ops[0].Value, ops[2].Value)
-		for _, reader := range []*actor{a, b} {
-			ops = reader.commit(r.ctx, readList(2), readList(4))
+		for _, reader := range []*isolationClient{a, b} {
+			ops = reader.commit(f.ctx, readList(2), readList(4))
 			reader.wantList(ops[0], first...)
 			reader.wantList(ops[1], second...)
 		}
 	}
 	a.close()
 	b.close()
-	r.check()
-	c, err := ReadContents(r.ctx, r.store)
+	f.check()
+	c, err := ReadContents(f.ctx, f.store)
 	if err != nil || !slices.Equal(c.Lists[2], first) || !slices.Equal(c.Lists[4], second) {
 		t.Errorf("read back %v (%v), want %v and %v", c.Lists, err, first, second)
 	}
 }
 
 func testRegister(t *testing.T, h Isolation) {
-	r := newRoom(t, h)
-	a, b := r.actor(r.store, 0), r.actor(r.open(), 1)
+	f := newIsolation(t, h)
+	a, b := f.client(f.store, 0), f.client(f.open(), 1)
 	for range 3 {
-		for _, writer := range []*actor{a, b} {
-			ops := writer.commit(r.ctx, write(3), write(5), write(3))
-			for _, reader := range []*actor{a, b} {
-				read := reader.commit(r.ctx, readValue(3), readValue(5), readValue(7))
+		for _, writer := range []*isolationClient{a, b} {
+			ops := writer.commit(f.ctx, write(3), write(5), write(3))
+			for _, reader := range []*isolationClient{a, b} {
+				read := reader.commit(f.ctx, readValue(3), readValue(5), readValue(7))
 				reader.wantValue(read[0], ops[2].Value)
 				reader.wantValue(read[1], ops[1].Value)
 				if read[2].Found {
@@ -55,20 +54,20 @@ func testRegister(t *testing.T, h Isolation) {
 		}
 	}
 	// Zero and negative values are values.
-	a.commit(r.ctx, isolation.Op{Kind: isolation.Write, Key: 7, Value: -5})
-	b.wantValue(b.commit(r.ctx, readValue(7))[0], -5)
+	a.commit(f.ctx, isolation.Op{Kind: isolation.Write, Key: 7, Value: -5})
+	b.wantValue(b.commit(f.ctx, readValue(7))[0], -5)
 	a.close()
 	b.close()
-	r.check()
+	f.check()
 }
 
 func testGroup(t *testing.T, h Isolation) {
-	r := newRoom(t, h)
-	a, b := r.actor(r.store, 0), r.actor(r.open(), 1)
+	f := newIsolation(t, h)
+	a, b := f.client(f.store, 0), f.client(f.open(), 1)
 	for n := range int64(4) {
-		a.commit(r.ctx, insert(1), insert(2), insert(1))
-		for _, reader := range []*actor{a, b} {
-			ops := reader.commit(r.ctx, count(1), count(2), count(3))
+		a.commit(f.ctx, insert(1), insert(2), insert(1))
+		for _, reader := range []*isolationClient{a, b} {
+			ops := reader.commit(f.ctx, count(1), count(2), count(3))
 			if ops[0].Value != 2*n+2 || ops[1].Value != n+1 || ops[2].Value != 0 {
 				t.Errorf("counted %d, %d and %d, want %d, %d and 0", ops[0].Value, ops[1].Value, ops[2].Value, 2*n+2, n+1)
 			}
@@ -76,13 +75,13 @@ func testGroup(t *testing.T, h Isolation) {
 	}
 	a.close()
 	b.close()
-	r.check()
+	f.check()
 }
 
 // testPair goes through the rule of two rows by hand.
 func testPair(t *testing.T, h Isolation) {
-	r := newRoom(t, h)
-	a, b := r.actor(r.store, 0), r.actor(r.open(), 1)
+	f := newIsolation(t, h)
+	a, b := f.client(f.store, 0), f.client(f.open(), 1)
 	steps := []struct{ side, want int64 }{
 		{0, 0b11}, // both are 1, so side 0 becomes 0
 		{1, 0b10}, // it is not touched: side 1 stays 1
@@ -96,23 +95,23 @@ func testPair(t *testing.T, h Isolation) {
 	}
 	for i, s := range steps {
 		for _, pair := range []int64{6, 7} { // neighbours: rows 12 to 15
-			actor := []*actor{a, b}[(int64(i)+pair)%2]
-			if ops := actor.commit(r.ctx, withdraw(pair, s.side)); ops[0].Result != s.want {
+			actor := []*isolationClient{a, b}[(int64(i)+pair)%2]
+			if ops := actor.commit(f.ctx, withdraw(pair, s.side)); ops[0].Result != s.want {
 				t.Errorf("step %d, pair %d: read %02b, want %02b", i, pair, ops[0].Result, s.want)
 			}
 		}
 	}
 	a.close()
 	b.close()
-	r.check()
+	f.check()
 }
 
 // testAbsent reads what was never made, and finds that reading makes nothing.
 func testAbsent(t *testing.T, h Isolation) {
-	r := newRoom(t, h)
-	a := r.actor(r.store, 0)
+	f := newIsolation(t, h)
+	a := f.client(f.store, 0)
 	for range 2 {
-		ops := a.commit(r.ctx, readList(2), readValue(3), count(1))
+		ops := a.commit(f.ctx, readList(2), readValue(3), count(1))
 		if len(ops[0].List) != 0 || ops[1].Found || ops[2].Value != 0 {
 			t.Errorf("nothing was read as %+v", ops)
 		}
@@ -122,24 +121,24 @@ func testAbsent(t *testing.T, h Isolation) {
 		{Kind: isolation.ReadList, Key: 2, List: []int64{1, 2, 3}}, {Kind: isolation.ReadValue, Key: 3, Value: 9, Found: true},
 		{Kind: isolation.Count, Key: 1, Value: 9}, {Kind: isolation.Withdraw, Key: 1, Value: 1, Result: 1},
 	}
-	ops := a.commit(r.ctx, used...)
+	ops := a.commit(f.ctx, used...)
 	if len(ops[0].List) != 0 || ops[1].Found || ops[2].Value != 0 || ops[3].Result != 3 {
 		t.Errorf("into used operations nothing was read as %+v", ops)
 	}
 	a.close()
-	r.check()
-	if c, err := ReadContents(r.ctx, r.store); err != nil || len(c.Lists)+len(c.Registers) != 0 {
+	f.check()
+	if c, err := ReadContents(f.ctx, f.store); err != nil || len(c.Lists)+len(c.Registers) != 0 {
 		t.Errorf("reading made %+v (%v)", c, err)
 	}
 }
 
 // testAllTogether has every kind in one transaction, and sees it as a whole.
 func testAllTogether(t *testing.T, h Isolation) {
-	r := newRoom(t, h)
-	a, b := r.actor(r.store, 0), r.actor(r.open(), 1)
+	f := newIsolation(t, h)
+	a, b := f.client(f.store, 0), f.client(f.open(), 1)
 	var list []int64
 	for n := range int64(3) {
-		made := a.commit(r.ctx, appendTo(2), write(3), insert(1), withdraw(1, 0), readList(2), readValue(3), count(1), rewrite(2))
+		made := a.commit(f.ctx, appendTo(2), write(3), insert(1), withdraw(1, 0), readList(2), readValue(3), count(1), rewrite(2))
 		list = append(list, made[0].Value)
 		a.wantList(made[4], list...)
 		a.wantValue(made[5], made[1].Value)
@@ -147,22 +146,22 @@ func testAllTogether(t *testing.T, h Isolation) {
 			t.Errorf("counted %d, want %d", made[6].Value, n+1)
 		}
 		list = append(list, made[7].Value)
-		seen := b.commit(r.ctx, count(1), readValue(3), readList(2))
+		seen := b.commit(f.ctx, count(1), readValue(3), readList(2))
 		b.wantList(seen[2], list...)
 		b.wantValue(seen[1], made[1].Value)
 	}
 	a.close()
 	b.close()
-	r.check()
+	f.check()
 }
 
 // testOwnWrites: a transaction sees what it has done itself, in its order.
 func testOwnWrites(t *testing.T, h Isolation) {
-	r := newRoom(t, h)
-	a := r.actor(r.store, 0)
+	f := newIsolation(t, h)
+	a := f.client(f.store, 0)
 	for range 2 {
-		before := a.commit(r.ctx, readList(2))[0].List
-		ops := a.commit(r.ctx, readList(2), appendTo(2), readList(2), rewrite(2), readList(2), appendTo(2), readList(2))
+		before := a.commit(f.ctx, readList(2))[0].List
+		ops := a.commit(f.ctx, readList(2), appendTo(2), readList(2), rewrite(2), readList(2), appendTo(2), readList(2))
 		a.wantList(ops[0], before...)
 		one := append(slices.Clone(before), ops[1].Value)
 		a.wantList(ops[2], one...)
@@ -170,16 +169,16 @@ func testOwnWrites(t *testing.T, h Isolation) {
 		a.wantList(ops[4], two...)
 		a.wantList(ops[6], append(slices.Clone(two), ops[5].Value)...)
 
-		ops = a.commit(r.ctx, write(3), readValue(3), write(3), readValue(3))
+		ops = a.commit(f.ctx, write(3), readValue(3), write(3), readValue(3))
 		a.wantValue(ops[1], ops[0].Value)
 		a.wantValue(ops[3], ops[2].Value)
 
-		ops = a.commit(r.ctx, count(1), insert(1), count(1), insert(2), insert(1), count(1))
+		ops = a.commit(f.ctx, count(1), insert(1), count(1), insert(2), insert(1), count(1))
 		if first := ops[0].Value; ops[2].Value != first+1 || ops[5].Value != first+2 {
 			t.Errorf("counted %d, then %d and %d with one and two more", first, ops[2].Value, ops[5].Value)
 		}
 
-		ops = a.commit(r.ctx, withdraw(1, 0), withdraw(1, 0), withdraw(1, 1), withdraw(1, 1))
+		ops = a.commit(f.ctx, withdraw(1, 0), withdraw(1, 0), withdraw(1, 1), withdraw(1, 1))
 		for i, want := range []int64{0b11, 0b10, 0b11, 0b01} {
 			if ops[i].Result != want {
 				t.Errorf("withdrawal %d read %02b, want %02b", i, ops[i].Result, want)
@@ -187,119 +186,103 @@ func testOwnWrites(t *testing.T, h Isolation) {
 		}
 	}
 	a.close()
-	r.check()
+	f.check()
 }
 
 // testLargeNumbers uses the largest elements and keys that a run can have,
 // which a floating-point number would not hold.
 func testLargeNumbers(t *testing.T, h Isolation) {
-	r := newRoom(t, h)
-	a := r.actor(r.store, 0)
+	f := newIsolation(t, h)
+	a := f.client(f.store, 0)
 	element := isolation.TransactionID(10_000, isolation.MaxSeq, isolation.MaxAttempt)
 	const key = 1 << 50
-	a.commit(r.ctx,
+	a.commit(f.ctx,
 		isolation.Op{Kind: isolation.Append, Key: key, Value: element}, isolation.Op{Kind: isolation.AppendByRewrite, Key: key, Value: element + 1},
 		isolation.Op{Kind: isolation.Write, Key: key + 1, Value: element + 2}, isolation.Op{Kind: isolation.Insert, Key: key, Value: element + 3},
 		withdraw(key, 0))
-	ops := a.commit(r.ctx, readList(key), readValue(key+1), count(key), withdraw(key, 0), readList(key+2))
+	ops := a.commit(f.ctx, readList(key), readValue(key+1), count(key), withdraw(key, 0), readList(key+2))
 	a.wantList(ops[0], element, element+1)
 	a.wantValue(ops[1], element+2)
 	if ops[2].Value != 1 || ops[3].Result != 0b10 || len(ops[4].List) != 0 {
 		t.Errorf("%+v", ops[2:])
 	}
 	a.close()
-	r.check()
+	f.check()
 }
 
 // testLongList keeps the order of a list that no single page or packet holds
 // comfortably.
 func testLongList(t *testing.T, h Isolation) {
-	r := newRoom(t, h)
-	a := r.actor(r.store, 0)
+	f := newIsolation(t, h)
+	a := f.client(f.store, 0)
 	var want []int64
 	for range 60 {
-		ops := a.commit(r.ctx, appendTo(2), appendTo(2), appendTo(2), appendTo(2), appendTo(2), appendTo(2), appendTo(2), appendTo(2))
+		ops := a.commit(f.ctx, appendTo(2), appendTo(2), appendTo(2), appendTo(2), appendTo(2), appendTo(2), appendTo(2), appendTo(2))
 		for _, o := range ops {
 			want = append(want, o.Value)
 		}
 	}
-	a.wantList(a.commit(r.ctx, readList(2))[0], want...)
-	ops := a.commit(r.ctx, rewrite(2), readList(2))
+	a.wantList(a.commit(f.ctx, readList(2))[0], want...)
+	ops := a.commit(f.ctx, rewrite(2), readList(2))
 	a.wantList(ops[1], append(want, ops[0].Value)...)
 	a.close()
-	r.check()
+	f.check()
 }
 
-func testIsolationContextOverBefore(t *testing.T, h Isolation) {
-	r := newRoom(t, h)
-	a := r.actor(r.store, 0)
-	over, cancel := context.WithCancel(r.ctx)
-	cancel()
-	for range 5 {
-		if err := a.connect(r.ctx); err != nil {
-			t.Fatalf("Session: %v", err)
-		}
-		if _, reply := a.do(over, appendTo(2), write(3), appendTo(4)); reply.Outcome == history.Committed {
-			t.Errorf("a context that was over: %+v, want failed or unknown", reply)
-		}
-	}
-	a.commit(r.ctx, appendTo(2), write(3), appendTo(4))
-	a.close()
-	r.check()
-}
-
-// testIsolationContextOverDuring ends contexts at all moments of a
-// transaction: there is all of it afterwards, or nothing.
-func testIsolationContextOverDuring(t *testing.T, h Isolation) {
-	r := newRoom(t, h)
-	a := r.actor(r.store, 0)
+// testIsolationContextOver has contexts that are over before a transaction, and
+// that end at all moments of it: there is all of it afterwards, or nothing.
+func testIsolationContextOver(t *testing.T, h Isolation) {
+	f := newIsolation(t, h)
+	c := f.client(f.store, 0)
 	ops := []isolation.Op{appendTo(2), readList(2), write(3), rewrite(4), insert(1), appendTo(6)}
-	a.commit(r.ctx, ops...)
+	c.commit(f.ctx, ops...)
 	start := time.Now()
-	a.commit(r.ctx, ops...)
-	usual := time.Since(start)
-	for range 60 {
-		if err := a.connect(r.ctx); err != nil {
-			t.Fatalf("Session: %v", err)
-		}
-		ctx, cancel := context.WithTimeout(r.ctx, rand.N(2*usual+time.Microsecond))
-		a.do(ctx, ops...)
-		cancel()
-	}
+	c.commit(f.ctx, ops...)
+	contextsOver(f.ctx, 60, time.Since(start),
+		func(over context.Context) {
+			c.mustConnect(f.ctx)
+			if _, r := c.do(over, ops...); r.Outcome == history.Committed {
+				t.Errorf("a context that was over: %+v, want failed or unknown", r)
+			}
+		},
+		func(ending context.Context) {
+			c.mustConnect(f.ctx)
+			c.do(ending, ops...)
+		})
 	// What was abandoned must not stand in the way for ever.
-	a.commit(r.ctx, ops...)
-	a.close()
-	r.check()
+	c.commit(f.ctx, ops...)
+	c.close()
+	f.check()
 }
 
 func testIsolationSessionAfterErrors(t *testing.T, h Isolation) {
-	r := newRoom(t, h)
-	a := r.actor(r.store, 0)
-	a.commit(r.ctx, appendTo(2))
+	f := newIsolation(t, h)
+	a := f.client(f.store, 0)
+	a.commit(f.ctx, appendTo(2))
 	for name, spoil := range map[string]func(){
 		"context over": func() {
-			ctx, cancel := context.WithCancel(r.ctx)
+			ctx, cancel := context.WithCancel(f.ctx)
 			cancel()
 			a.do(ctx, appendTo(2), write(3))
 		},
 		"time over": func() {
-			ctx, cancel := context.WithTimeout(r.ctx, time.Microsecond)
+			ctx, cancel := context.WithTimeout(f.ctx, time.Microsecond)
 			defer cancel()
 			a.do(ctx, appendTo(2), write(3))
 		},
 		"no such operation": func() {
-			if _, reply := a.do(r.ctx, appendTo(2), isolation.Op{Kind: 99, Key: 2}); reply.Outcome != history.Failed {
+			if _, reply := a.do(f.ctx, appendTo(2), isolation.Op{Kind: 99, Key: 2}); reply.Outcome != history.Failed {
 				t.Errorf("an operation that does not exist: %+v, want failed", reply)
 			}
 		},
 	} {
 		for range 2 {
 			spoil()
-			if _, reply := a.insist(r.ctx, appendTo(2), write(3)); reply.Outcome != history.Committed {
+			if _, reply := a.insist(f.ctx, appendTo(2), write(3)); reply.Outcome != history.Committed {
 				t.Errorf("after %s: %v (%s: %v), want committed", name, reply.Outcome, reply.Class, reply.Err)
 			}
 		}
 	}
 	a.close()
-	r.check()
+	f.check()
 }

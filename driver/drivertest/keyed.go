@@ -7,43 +7,44 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/workload"
 )
 
-// fates keeps what was answered to the writes of things, each of its own key,
+// writes keeps what was answered to the writes of things, each of its own key,
 // and compares it with what is there. It is safe for concurrent use.
-type fates[K, E comparable] struct {
+type writes[K, E comparable] struct {
 	key func(E) K
 	mu  sync.Mutex
-	of  map[K]fate[E]
+	of  map[K]written[E]
 }
 
-// fate is what is known of one thing.
-type fate[E any] struct {
+// written is what is known of one thing.
+type written[E any] struct {
 	thing   E
 	outcome history.Outcome
 }
 
 // record enters one attempt to write. All attempts of one key write the same.
-func (b *fates[K, E]) record(thing E, outcome history.Outcome) {
+func (b *writes[K, E]) record(thing E, outcome history.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := b.key(thing)
 	if f, again := b.of[key]; again {
 		outcome = f.outcome.Then(outcome)
 	}
-	b.of[key] = fate[E]{thing, outcome}
+	b.of[key] = written[E]{thing, outcome}
 }
 
 // replaced enters a thing that was written over the one of its key.
-func (b *fates[K, E]) replaced(thing E) {
+func (b *writes[K, E]) replaced(thing E) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.of[b.key(thing)] = fate[E]{thing, history.Committed}
+	b.of[b.key(thing)] = written[E]{thing, history.Committed}
 }
 
 // check settles and reads everything, and fails the test for a thing that is
 // missing, altered, doubled or there although it must not be.
-func (b *fates[K, E]) check(ctx context.Context, t testing.TB, settle func(context.Context) error, read func(context.Context, func(E) error) error) {
+func (b *writes[K, E]) check(ctx context.Context, t testing.TB, settle func(context.Context) error, read func(context.Context, func(E) error) error) {
 	t.Helper()
 	if err := settle(ctx); err != nil {
 		t.Fatalf("Settle: %v", err)
@@ -77,9 +78,16 @@ func (b *fates[K, E]) check(ctx context.Context, t testing.TB, settle func(conte
 	}
 }
 
+// answer is what the replies of both workloads have in common.
+type answer struct {
+	workload.Reply
+	found bool
+}
+
 // keyed is a client of a workload that writes things once and reads them by
 // their keys.
 type keyed[E any] interface {
+	client
 	// next returns a thing that nobody has written.
 	next() E
 	// write and look make one attempt to write a thing, and to read it.
@@ -89,7 +97,6 @@ type keyed[E any] interface {
 	// reads it.
 	commit(ctx context.Context) E
 	wantFound(ctx context.Context, thing E)
-	close()
 }
 
 // keyedNetwork is a place with a Store of its own behind a proxy.
@@ -147,13 +154,13 @@ func (n *keyedNetwork[E]) comeBack(x keyed[E]) {
 		thing := x.next()
 		a = x.write(ctx, thing)
 		cancel()
-		if a.outcome == history.Committed {
+		if a.Outcome == history.Committed {
 			x.wantFound(n.ctx, thing)
 			return
 		}
 		pause(n.ctx, 20*time.Millisecond)
 	}
-	n.t.Fatalf("no write commits any more: %v (%s: %v)", a.outcome, a.class, a.err)
+	n.t.Fatalf("no write commits any more: %v (%s: %v)", a.Outcome, a.Class, a.Err)
 }
 
 // there reports whether the thing is seen past the proxy.
@@ -162,7 +169,7 @@ func (n *keyedNetwork[E]) there(thing E) bool {
 	x := n.beside(1000)
 	defer x.close()
 	a := x.look(n.ctx, thing)
-	if a.outcome != history.Committed {
+	if a.Outcome != history.Committed {
 		n.t.Fatalf("get %+v: %+v", thing, a)
 	}
 	return a.found
@@ -172,7 +179,7 @@ func (n *keyedNetwork[E]) testCutBeforeSending() {
 	x := n.warm(1)
 	n.proxy.Cut()
 	thing := x.next()
-	if a := n.during(x, thing, 10*time.Second, func() {}); a.outcome == history.Committed || a.duplicate {
+	if a := n.during(x, thing, 10*time.Second, func() {}); a.Outcome == history.Committed || a.Duplicate {
 		n.t.Errorf("a write over a connection that was cut: %+v", a)
 	}
 	n.recover(x)
@@ -194,8 +201,8 @@ func (n *keyedNetwork[E]) testCutAfterSending() {
 			}
 			n.proxy.Cut()
 		})
-		if a.outcome != history.Unknown {
-			n.t.Errorf("the answer to a write was lost: %v (%s: %v), want unknown", a.outcome, a.class, a.err)
+		if a.Outcome != history.Unknown {
+			n.t.Errorf("the answer to a write was lost: %v (%s: %v), want unknown", a.Outcome, a.Class, a.Err)
 		}
 		n.recover(x)
 	}
@@ -207,14 +214,14 @@ func (n *keyedNetwork[E]) testFrozen() {
 	for number := range n.rounds {
 		x := n.warm(number)
 		n.proxy.Freeze()
-		if a := n.during(x, x.next(), 300*time.Millisecond, func() {}); a.outcome != history.Unknown {
-			n.t.Errorf("the network went silent: %v (%s: %v), want unknown", a.outcome, a.class, a.err)
+		if a := n.during(x, x.next(), 300*time.Millisecond, func() {}); a.Outcome != history.Unknown {
+			n.t.Errorf("the network went silent: %v (%s: %v), want unknown", a.Outcome, a.Class, a.Err)
 		}
 		n.recover(x)
 		x = n.warm(number + 10)
 		n.proxy.Freeze()
 		ctx, cancel := context.WithTimeout(n.ctx, 300*time.Millisecond)
-		if a := x.look(ctx, x.next()); a.outcome == history.Committed {
+		if a := x.look(ctx, x.next()); a.Outcome == history.Committed {
 			n.t.Errorf("get while the network was silent: %+v", a)
 		}
 		cancel()

@@ -1,21 +1,20 @@
 package drivertest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
-	"testing"
 	"time"
 
 	"assay/workload"
 )
 
 // The times that leases are taken for: one that does not end during a test, and
-// one that is waited for. Cassandra's are whole seconds.
+// one that is waited for; it is a second in Cassandra, whose times to live are
+// whole seconds.
 const (
 	longLease  = time.Hour
-	shortLease = time.Second
+	shortLease = 300 * time.Millisecond
 )
 
 // holderOf is the holder of a run, with characters that a careless driver trips
@@ -26,205 +25,184 @@ func holderOf(run string) workload.Holder {
 	}
 }
 
-// runLease tries what workload.Leaser promises, on the place that empty makes.
-// create makes the schema of a run.
-func runLease[S workload.Store](t *testing.T, empty func(t *testing.T) *hold[S], create func(ctx context.Context, s S, run string) error) {
-	t.Run("LeaseHeld", func(t *testing.T) { (&tenancy[S]{empty(t), create}).testHeld() })
-	t.Run("LeaseTakenOver", func(t *testing.T) { (&tenancy[S]{empty(t), create}).testTakenOver() })
-	t.Run("LeaseRace", func(t *testing.T) { (&tenancy[S]{empty(t), create}).testRace() })
-}
-
-// tenancy is one subtest's hold on a place whose lease is tried.
-type tenancy[S workload.Store] struct {
-	*hold[S]
-	create func(ctx context.Context, s S, run string) error
-}
-
-func (o *tenancy[S]) take(s S, run string, ttl time.Duration, gone string) {
-	o.t.Helper()
-	if err := s.TakeLease(o.ctx, holderOf(run), ttl, gone); err != nil {
-		o.t.Fatalf("TakeLease for %s: %v", run, err)
-	}
-}
-
-func (o *tenancy[S]) make(s S, run string) {
-	o.t.Helper()
-	if err := o.create(o.ctx, s, run); err != nil {
-		o.t.Fatalf("Create of %s: %v", run, err)
+func (l *lifecycle[S]) take(s S, run string, ttl time.Duration, gone string) {
+	l.t.Helper()
+	if err := s.TakeLease(l.ctx, holderOf(run), ttl, gone); err != nil {
+		l.t.Fatalf("TakeLease for %s: %v", run, err)
 	}
 }
 
 // heldBy wants an error that names this run.
-func (o *tenancy[S]) heldBy(doing string, err error, run string) {
-	o.t.Helper()
+func (l *lifecycle[S]) heldBy(doing string, err error, run string) {
+	l.t.Helper()
 	var held *workload.HeldError
 	if !errors.As(err, &held) {
-		o.t.Errorf("%s: %v; want *workload.HeldError", doing, err)
+		l.t.Errorf("%s: %v; want *workload.HeldError", doing, err)
 		return
 	}
 	if held.Name == "" || held.Lease.Holder != holderOf(run) {
-		o.t.Errorf("%s: %+v; want the lease of %s", doing, held, run)
+		l.t.Errorf("%s: %+v; want the lease of %s", doing, held, run)
 	}
 }
 
-// lease wants the lease of this run, alive; empty for none.
-func (o *tenancy[S]) lease(s S, run string) {
-	o.t.Helper()
-	l, err := s.Lease(o.ctx)
+// wantLease wants the lease of this run, alive; empty for none.
+func (l *lifecycle[S]) wantLease(s S, run string) {
+	l.t.Helper()
+	lease, err := s.Lease(l.ctx)
 	switch {
 	case err != nil:
-		o.t.Fatalf("Lease: %v", err)
-	case run == "" && l != nil:
-		o.t.Errorf("Lease: %+v; want none", l)
-	case run != "" && (l == nil || l.Holder != holderOf(run) || l.Remaining <= 0 || l.Remaining > longLease+time.Second):
-		o.t.Errorf("Lease: %+v; want that of %s", l, run)
-	case run != "" && time.Since(l.Since).Abs() > 24*time.Hour:
-		o.t.Errorf("Lease: taken at %v", l.Since)
+		l.t.Fatalf("Lease: %v", err)
+	case run == "" && lease != nil:
+		l.t.Errorf("Lease: %+v; want none", lease)
+	case run != "" && (lease == nil || lease.Holder != holderOf(run) || lease.Remaining <= 0 || lease.Remaining > longLease+time.Second):
+		l.t.Errorf("Lease: %+v; want that of %s", lease, run)
+	case run != "" && time.Since(lease.Since).Abs() > 24*time.Hour:
+		l.t.Errorf("Lease: taken at %v", lease.Since)
 	}
 }
 
-// mark wants the mark of this run; empty for none.
-func (o *tenancy[S]) mark(s S, run string) {
-	o.t.Helper()
-	m, err := s.Marker(o.ctx)
+// wantMarker wants the marker of this run; empty for none.
+func (l *lifecycle[S]) wantMarker(s S, run string) {
+	l.t.Helper()
+	m, err := s.Marker(l.ctx)
 	if err != nil || (m == nil) != (run == "") || m != nil && m.Run != run {
-		o.t.Errorf("Mark: %+v, %v; want that of %q", m, err, run)
+		l.t.Errorf("Marker: %+v, %v; want that of %q", m, err, run)
 	}
 }
 
-func (o *tenancy[S]) noLease(doing string, err error) {
-	o.t.Helper()
+func (l *lifecycle[S]) wantNoSchema(doing string, err error) {
+	l.t.Helper()
 	var missing *workload.NoSchemaError
 	if !errors.As(err, &missing) {
-		o.t.Errorf("%s: %v; want *workload.NoSchemaError", doing, err)
+		l.t.Errorf("%s: %v; want *workload.NoSchemaError", doing, err)
 	}
 }
 
-// testHeld has a second run meet the lease of a first.
-func (o *tenancy[S]) testHeld() {
-	first, second := o.store, o.open()
-	o.lease(first, "")
-	o.noLease("RenewLease on nothing", second.RenewLease(o.ctx, holderOf("two").Token, longLease))
-	if err := second.ReleaseLease(o.ctx, holderOf("two").Token); err != nil {
-		o.t.Errorf("ReleaseLease on nothing: %v", err)
+// testLeaseHeld has a second run meet the lease of a first.
+func (l *lifecycle[S]) testLeaseHeld() {
+	first, second := l.store, l.open()
+	l.wantLease(first, "")
+	l.wantNoSchema("RenewLease on nothing", second.RenewLease(l.ctx, holderOf("two").Token, longLease))
+	if err := second.ReleaseLease(l.ctx, holderOf("two").Token); err != nil {
+		l.t.Errorf("ReleaseLease on nothing: %v", err)
 	}
-	o.findNothing()
-	o.take(first, "one", longLease, "")
-	o.findNothing() // a lease alone is nothing
-	o.mark(second, "")
-	o.lease(second, "one")
-	o.make(first, "one")
-	o.lease(second, "one")
-	if _, rows := o.size(); rows != 0 {
-		o.t.Errorf("an empty schema has %d rows", rows)
+	l.findNothing()
+	l.take(first, "one", longLease, "")
+	l.findNothing() // a lease alone is nothing
+	l.wantMarker(second, "")
+	l.wantLease(second, "one")
+	l.create(first, "one")
+	l.wantLease(second, "one")
+	if _, rows := l.size(); rows != 0 {
+		l.t.Errorf("an empty schema has %d rows", rows)
 	}
 	for doing, try := range map[string]func() error{
-		"TakeLease":  func() error { return second.TakeLease(o.ctx, holderOf("two"), longLease, "of nobody") },
-		"Create":     func() error { return o.create(o.ctx, second, "two") },
-		"Drop":       func() error { return second.Drop(o.ctx) },
-		"RenewLease": func() error { return second.RenewLease(o.ctx, holderOf("two").Token, longLease) },
+		"TakeLease":  func() error { return second.TakeLease(l.ctx, holderOf("two"), longLease, "of nobody") },
+		"Create":     func() error { return l.schema.create(second, l.schema.marker("two")) },
+		"Drop":       func() error { return second.Drop(l.ctx) },
+		"RenewLease": func() error { return second.RenewLease(l.ctx, holderOf("two").Token, longLease) },
 	} {
-		o.heldBy(doing, try(), "one")
-		o.mark(second, "one")
+		l.heldBy(doing, try(), "one")
+		l.wantMarker(second, "one")
 	}
-	if err := second.ReleaseLease(o.ctx, holderOf("two").Token); err != nil {
-		o.t.Errorf("ReleaseLease of another's: %v", err)
+	if err := second.ReleaseLease(l.ctx, holderOf("two").Token); err != nil {
+		l.t.Errorf("ReleaseLease of another's: %v", err)
 	}
-	o.lease(second, "one")
-	if err := first.RenewLease(o.ctx, holderOf("one").Token, longLease); err != nil {
-		o.t.Errorf("RenewLease: %v", err)
+	l.wantLease(second, "one")
+	if err := first.RenewLease(l.ctx, holderOf("one").Token, longLease); err != nil {
+		l.t.Errorf("RenewLease: %v", err)
 	}
-	o.take(first, "one", longLease, "") // again
-	o.lease(second, "one")
-	if err := first.ReleaseLease(o.ctx, holderOf("one").Token); err != nil {
-		o.t.Errorf("ReleaseLease: %v", err)
+	l.take(first, "one", longLease, "") // again
+	l.wantLease(second, "one")
+	if err := first.ReleaseLease(l.ctx, holderOf("one").Token); err != nil {
+		l.t.Errorf("ReleaseLease: %v", err)
 	}
-	o.lease(second, "")
-	o.mark(second, "one")
-	o.noLease("RenewLease of a released one", first.RenewLease(o.ctx, holderOf("one").Token, longLease))
-	o.take(second, "two", longLease, "")
-	o.make(second, "two")
-	o.mark(first, "two")
-	if err := second.Drop(o.ctx); err != nil {
-		o.t.Errorf("Drop: %v", err)
+	l.wantLease(second, "")
+	l.wantMarker(second, "one")
+	l.wantNoSchema("RenewLease of a released one", first.RenewLease(l.ctx, holderOf("one").Token, longLease))
+	l.take(second, "two", longLease, "")
+	l.create(second, "two")
+	l.wantMarker(first, "two")
+	if err := second.Drop(l.ctx); err != nil {
+		l.t.Errorf("Drop: %v", err)
 	}
-	o.findNothing()
-	o.lease(first, "")
+	l.findNothing()
+	l.wantLease(first, "")
 }
 
-// testTakenOver has leases expire, and be taken from a holder that is gone.
-func (o *tenancy[S]) testTakenOver() {
-	first, second := o.store, o.open()
-	o.take(first, "one", longLease, "")
-	o.make(first, "one")
-	if err := first.RenewLease(o.ctx, holderOf("one").Token, shortLease); err != nil {
-		o.t.Fatalf("RenewLease: %v", err)
+// testLeaseTakenOver has leases expire, and be taken from a holder that is gone.
+func (l *lifecycle[S]) testLeaseTakenOver() {
+	first, second := l.store, l.open()
+	l.take(first, "one", longLease, "")
+	l.create(first, "one")
+	if err := first.RenewLease(l.ctx, holderOf("one").Token, shortLease); err != nil {
+		l.t.Fatalf("RenewLease: %v", err)
 	}
-	for err := second.TakeLease(o.ctx, holderOf("two"), shortLease, ""); err != nil; err = second.TakeLease(o.ctx, holderOf("two"), shortLease, "") {
-		o.heldBy("TakeLease before the expiry", err, "one")
-		if pause(o.ctx, 50*time.Millisecond); o.t.Failed() || o.ctx.Err() != nil {
-			o.t.FailNow()
+	for err := second.TakeLease(l.ctx, holderOf("two"), shortLease, ""); err != nil; err = second.TakeLease(l.ctx, holderOf("two"), shortLease, "") {
+		l.heldBy("TakeLease before the expiry", err, "one")
+		if pause(l.ctx, 20*time.Millisecond); l.t.Failed() || l.ctx.Err() != nil {
+			l.t.FailNow()
 		}
 	}
-	o.mark(second, "one")
-	for expired := false; !expired; pause(o.ctx, 50*time.Millisecond) {
-		l, err := first.Lease(o.ctx)
+	l.wantMarker(second, "one")
+	for expired := false; !expired; pause(l.ctx, 20*time.Millisecond) {
+		lease, err := first.Lease(l.ctx)
 		if err != nil {
-			o.t.Fatalf("Lease: %v", err)
+			l.t.Fatalf("Lease: %v", err)
 		}
-		expired = l == nil || l.Remaining <= 0
+		expired = lease == nil || lease.Remaining <= 0
 	}
-	if err := second.RenewLease(o.ctx, holderOf("two").Token, longLease); err != nil {
-		o.t.Fatalf("RenewLease of the own lease, expired: %v", err)
+	if err := second.RenewLease(l.ctx, holderOf("two").Token, longLease); err != nil {
+		l.t.Fatalf("RenewLease of the own lease, expired: %v", err)
 	}
-	o.heldBy("RenewLease after another has taken it", first.RenewLease(o.ctx, holderOf("one").Token, longLease), "two")
-	o.heldBy("Create after another has taken it", o.create(o.ctx, first, "one"), "two")
-	o.heldBy("Drop after another has taken it", first.Drop(o.ctx), "two")
-	o.make(second, "two")
-	third := o.open()
-	o.take(third, "three", longLease, holderOf("two").Token)
-	o.lease(first, "three")
-	o.heldBy("Drop by the one that is gone", second.Drop(o.ctx), "three")
-	o.mark(first, "two")
-	if err := third.ReleaseLease(o.ctx, holderOf("three").Token); err != nil {
-		o.t.Errorf("ReleaseLease: %v", err)
+	l.heldBy("RenewLease after another has taken it", first.RenewLease(l.ctx, holderOf("one").Token, longLease), "two")
+	l.heldBy("Create after another has taken it", l.schema.create(first, l.schema.marker("one")), "two")
+	l.heldBy("Drop after another has taken it", first.Drop(l.ctx), "two")
+	l.create(second, "two")
+	third := l.open()
+	l.take(third, "three", longLease, holderOf("two").Token)
+	l.wantLease(first, "three")
+	l.heldBy("Drop by the one that is gone", second.Drop(l.ctx), "three")
+	l.wantMarker(first, "two")
+	if err := third.ReleaseLease(l.ctx, holderOf("three").Token); err != nil {
+		l.t.Errorf("ReleaseLease: %v", err)
 	}
 }
 
-// testRace has several take the lease at the same time, of nothing and of what is
+// testLeaseRace has several take the lease at the same time, of nothing and of what is
 // there.
-func (o *tenancy[S]) testRace() {
-	stores := []S{o.store, o.open(), o.open(), o.open()}
+func (l *lifecycle[S]) testLeaseRace() {
+	stores := []S{l.store, l.open(), l.open(), l.open()}
 	for round := range 3 {
 		errs := make([]error, len(stores))
 		var all sync.WaitGroup
 		for i, s := range stores {
-			all.Go(func() { errs[i] = s.TakeLease(o.ctx, holderOf(fmt.Sprint(i)), longLease, "") })
+			all.Go(func() { errs[i] = s.TakeLease(l.ctx, holderOf(fmt.Sprint(i)), longLease, "") })
 		}
 		all.Wait()
 		winner := -1
 		for i, err := range errs {
 			if err == nil && winner >= 0 {
-				o.t.Fatalf("both %d and %d have taken the lease", winner, i)
+				l.t.Fatalf("both %d and %d have taken the lease", winner, i)
 			}
 			if err == nil {
 				winner = i
 			}
 		}
 		if winner < 0 {
-			o.t.Fatalf("nobody has taken the lease: %v", errs)
+			l.t.Fatalf("nobody has taken the lease: %v", errs)
 		}
 		for i, err := range errs {
 			if i != winner {
-				o.heldBy("TakeLease of a loser", err, fmt.Sprint(winner))
+				l.heldBy("TakeLease of a loser", err, fmt.Sprint(winner))
 			}
 		}
-		o.lease(o.store, fmt.Sprint(winner))
+		l.wantLease(l.store, fmt.Sprint(winner))
 		if round == 1 {
-			o.make(stores[winner], "one")
+			l.create(stores[winner], "one")
 		}
-		if err := stores[winner].ReleaseLease(o.ctx, holderOf(fmt.Sprint(winner)).Token); err != nil {
-			o.t.Fatalf("ReleaseLease: %v", err)
+		if err := stores[winner].ReleaseLease(l.ctx, holderOf(fmt.Sprint(winner)).Token); err != nil {
+			l.t.Fatalf("ReleaseLease: %v", err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,38 +12,165 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/workload"
+	"assay/workload/availability"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/entity"
+	"assay/workload/isolation"
 )
 
-// phases are those of a workload's Work that a short run goes through.
-type phases interface {
+// work is a workload's Work as far as a short run needs it.
+type work interface {
 	Rows() int64
-	Create(ctx context.Context, mark workload.Marker) error
+	Create(ctx context.Context, marker workload.Marker) error
 	Load(ctx context.Context, loaded func(done, total int64)) error
+	Client(ctx context.Context, n int) (load.Client, error)
+	Observers() (clients []load.Client, perSecond float64)
 	Settle(ctx context.Context) error
 	Save(ctx context.Context, folder string, read func(rows int64)) error
 }
 
-// carryOut makes the schema anew, does the work, recorded in a file of the
-// returned folder, and reads the database back into that folder.
-func carryOut(ctx context.Context, t testing.TB, name string, w phases, work func(*history.Writer) error) (folder, recorded string) {
+// planOf is a closed loop of so many clients that do so many operations each,
+// in at most so many attempts of what failed.
+func planOf(clients, each, attempts int, seed uint64) load.Plan {
+	p := load.Defaults()
+	p.Clients, p.Ops, p.Warmup, p.Seed = clients, uint64(clients)*uint64(each), 0, seed
+	if p.MaxAttempts = attempts; attempts > 1 {
+		p.Retry = load.RetryFailed
+	}
+	return p
+}
+
+// carryOut makes the schema anew, does the work by the load engine, in rounds if
+// it has them, recorded in a file of the returned folder, and reads the database
+// back into that folder.
+func carryOut(ctx context.Context, t testing.TB, name string, w work, plan load.Plan) (folder, recorded string) {
 	t.Helper()
+	folder = t.TempDir()
+	recorded = filepath.Join(folder, "history")
 	must := func(doing string, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatalf("%s: %v", doing, err)
 		}
 	}
-	folder = t.TempDir()
-	recorded = filepath.Join(folder, "history")
-	must("Create", w.Create(ctx, workload.Marker{Run: "judged", Workload: name, Created: time.Now().UTC(), Rows: w.Rows()}))
-	must("Load", w.Load(ctx, func(int64, int64) {}))
-	writer, err := history.Create(recorded, history.Header{Run: "judged", Workload: name})
-	must("create the history", err)
-	must("work", errors.Join(work(writer), writer.Close()))
+	must("do the work", do(ctx, name, w, plan, recorded))
 	must("Settle", w.Settle(ctx))
 	must("Save", w.Save(ctx, folder, func(int64) {}))
 	return folder, recorded
 }
+
+// do makes the schema anew and does the work, recorded in a new file at path.
+func do(ctx context.Context, name string, w work, plan load.Plan, path string) error {
+	if err := w.Create(ctx, workload.Marker{Run: "judged", Workload: name, Created: time.Now().UTC(), Rows: w.Rows()}); err != nil {
+		return err
+	}
+	if err := w.Load(ctx, func(int64, int64) {}); err != nil {
+		return err
+	}
+	writer, err := history.Create(path, history.Header{Run: "judged", Workload: name})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	now := func() int64 { return time.Since(began).Nanoseconds() }
+	rounds := []load.Round{{Clients: plan.Clients, Ops: plan.Ops, Client: w.Client}}
+	if r, ok := w.(interface{ Rounds() []load.Round }); ok {
+		rounds = r.Rounds()
+	}
+	stop := observe(ctx, w, &following{Writer: writer, first: plan.Clients}, now)
+	first := 0
+	for _, round := range rounds {
+		plan.Clients, plan.Ops = round.Clients, round.Ops
+		if err = doRound(ctx, round, plan, &following{Writer: writer, first: first}, now); err != nil {
+			break
+		}
+		first += round.Clients
+	}
+	return errors.Join(err, stop(), writer.Close())
+}
+
+// observe has the work's observers read until stop is called, and then a last
+// time each, so that the state at the end was seen.
+func observe(ctx context.Context, w work, recorder *following, now func() int64) (stop func() error) {
+	clients, _ := w.Observers()
+	if len(clients) == 0 {
+		return func() error { return nil }
+	}
+	plan := load.Defaults()
+	plan.Clients, plan.Warmup, plan.Duration = len(clients), 0, patience
+	plan.Arrivals, plan.Rate = load.Uniform, 5000
+	reading, end := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := load.Run(reading, plan, clients, recorder, now)
+		ended <- err
+	}()
+	return func() error {
+		enough := max(recorder.count.Load()+4*int64(len(clients)), 100*int64(len(clients)))
+		for recorder.count.Load() < enough && ctx.Err() == nil {
+			pause(ctx, time.Millisecond)
+		}
+		end()
+		return <-ended
+	}
+}
+
+func doRound(ctx context.Context, round load.Round, plan load.Plan, recorder load.Recorder, now func() int64) error {
+	if round.Ready != nil {
+		if err := round.Ready(ctx); err != nil {
+			return err
+		}
+	}
+	clients := make([]load.Client, round.Clients)
+	for n := range clients {
+		client, err := round.Client(ctx, n)
+		if err != nil {
+			for _, opened := range clients[:n] {
+				opened.Close()
+			}
+			return err
+		}
+		clients[n] = prompt{client}
+	}
+	_, err := load.Run(ctx, plan, clients, recorder, now)
+	return err
+}
+
+// prompt is a client for which the engine does not wait after a connection was
+// lost: the tests' databases are back at once.
+type prompt struct{ load.Client }
+
+// Attempt implements load.Client.
+func (p prompt) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
+	a := p.Client.Attempt(ctx, seq, attempt)
+	a.Disconnected = false
+	return a
+}
+
+// following records clients behind so many others, and nothing but what they do.
+type following struct {
+	*history.Writer
+	first int
+	count atomic.Int64
+}
+
+// Reserve implements load.Recorder.
+func (f *following) Reserve(r history.Reservation) error {
+	r.Client += f.first
+	return f.Writer.Reserve(r)
+}
+
+// Record implements load.Recorder.
+func (f *following) Record(op *history.Op) error {
+	f.count.Add(1)
+	moved := *op
+	moved.Client += f.first
+	return f.Writer.Record(&moved)
+}
+
+// Mark implements load.Recorder.
+func (f *following) Mark(history.Event) error { return nil }
 
 // mustBeValid fails the test unless every check is valid.
 func mustBeValid(t testing.TB, results []check.Result) {
@@ -54,69 +182,177 @@ func mustBeValid(t testing.TB, results []check.Result) {
 	}
 }
 
-// attemptOf does one attempt of an operation and enters its answer.
-type attemptOf func(ctx context.Context, op *history.Op) (done bool)
+// AvailabilityRun is a short run of the workload, for tests.
+type AvailabilityRun struct {
+	Config availability.Config
+	Seed   uint64
+	// Clients is how many insert at once, and Each how many operations each of
+	// them does, in at most Attempts attempts, of which none takes longer than
+	// Limit (0 for no limit).
+	Clients, Each, Attempts int
+	Limit                   time.Duration
+}
 
-func attemptBy(client load.Client) attemptOf {
-	return func(ctx context.Context, op *history.Op) bool {
-		a := client.Attempt(ctx, op.Seq, op.Attempt)
-		op.Kind, op.Outcome, op.Error, op.Values = a.Kind, a.Outcome, a.Class, a.Values
-		return a.Done
+// Judge makes the schema anew, does the run, with the readers reading all the
+// time and at its end, reads the database back and judges it.
+func (run AvailabilityRun) Judge(ctx context.Context, t testing.TB, store availability.Store) availability.Judgement {
+	t.Helper()
+	w, err := availability.NewWork(store, run.Config, run.Seed)
+	if err != nil {
+		t.Fatal(err)
 	}
+	plan := availability.Plan(run.Config, planOf(run.Clients, run.Each, run.Attempts, run.Seed))
+	if plan.Timeout = run.Limit; run.Limit == 0 {
+		plan.Timeout = patience // a run by operations needs a limit
+	}
+	folder, recorded := carryOut(ctx, t, "availability", w, plan)
+	judged, err := availability.Judge(run.Config, run.Seed, availability.Evidence{Promise: w.Promise(),
+		History: recorded, State: filepath.Join(folder, availability.FileState)})
+	if err != nil {
+		t.Fatalf("Judge: %v", err)
+	}
+	return judged
 }
 
-// turn is what one client does of a run: so many operations, each in at most so
-// many attempts, of which none takes longer than limit (0 for no limit).
-type turn struct {
-	client, operations, attempts int
-	limit                        time.Duration
-	attempt                      attemptOf
+// Valid is Judge, and fails the test unless every check is valid.
+func (run AvailabilityRun) Valid(ctx context.Context, t testing.TB, store availability.Store) availability.Judgement {
+	t.Helper()
+	j := run.Judge(ctx, t, store)
+	mustBeValid(t, j.Results)
+	return j
 }
 
-// do does and records all operations, in the time that now tells.
-func (x turn) do(ctx context.Context, writer *history.Writer, now func() int64) error {
-	if err := writer.Reserve(history.Reservation{Client: x.client, UpTo: uint64(x.operations)}); err != nil {
+// EntityRun is a short run of the workload, for tests.
+type EntityRun struct {
+	Config entity.Config
+	Seed   uint64
+	// Clients is how many work at once, and Each how many operations each of
+	// them does, in at most Attempts attempts.
+	Clients, Each, Attempts int
+}
+
+// Judge makes the schema anew, does the run, reads the database back and judges
+// it.
+func (run EntityRun) Judge(ctx context.Context, t testing.TB, store entity.Store) entity.Judgement {
+	t.Helper()
+	w, err := entity.NewWork(store, run.Config, run.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := planOf(run.Clients, run.Each, run.Attempts, run.Seed)
+	if run.Attempts > 1 {
+		plan.Retry = load.RetryIdempotent
+	}
+	folder, recorded := carryOut(ctx, t, "entity", w, plan)
+	judged, err := entity.Judge(run.Config, run.Seed, entity.Evidence{Promise: w.Promise(),
+		History: recorded, State: filepath.Join(folder, entity.FileState)})
+	if err != nil {
+		t.Fatalf("Judge: %v", err)
+	}
+	return judged
+}
+
+// Valid is Judge, and fails the test unless every check is valid.
+func (run EntityRun) Valid(ctx context.Context, t testing.TB, store entity.Store) entity.Judgement {
+	t.Helper()
+	j := run.Judge(ctx, t, store)
+	mustBeValid(t, j.Results)
+	return j
+}
+
+// IsolationRun is a short run of the workload, for tests.
+type IsolationRun struct {
+	Config isolation.Config
+	Seed   uint64
+	// Clients is how many work at once, and Each how many operations each of
+	// them does. One client alone makes a run that can be repeated exactly.
+	Clients, Each int
+	// Attempts is the most that are made of an operation that failed.
+	Attempts int
+}
+
+// Judge makes the schema anew, does the run, reads the database back and
+// judges it by the store's promise, or by Config.Model.
+func (run IsolationRun) Judge(ctx context.Context, t testing.TB, store isolation.Store) isolation.Judgement {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "history")
+	if err := run.Do(ctx, store, path); err != nil {
+		t.Fatal(err)
+	}
+	return run.JudgeDone(ctx, t, store, path)
+}
+
+// Do makes the schema anew and does the run, recorded in a new file at path.
+func (run IsolationRun) Do(ctx context.Context, store isolation.Store, path string) error {
+	w, err := isolation.NewWork(store, run.Config, run.Seed)
+	if err != nil {
 		return err
 	}
-	for seq := range uint64(x.operations) {
-		op := history.Op{Client: x.client, Seq: seq, First: now()}
-		op.Due = op.First
-		for op.Attempt = 1; !op.Last; op.Attempt++ {
-			limited, cancel := within(ctx, x.limit)
-			op.Start = now()
-			done := x.attempt(limited, &op)
-			op.End = now()
-			cancel()
-			switch {
-			case done:
-				op.Final = history.Committed
-			case op.Attempt == 1:
-				op.Final = op.Outcome
-			default:
-				op.Final = op.Final.Then(op.Outcome)
-			}
-			op.Last = op.Final == history.Committed || op.Attempt >= x.attempts
-			if err := writer.Record(&op); err != nil {
-				return err
-			}
-			if !op.Last {
-				pause(ctx, 2*time.Millisecond)
-			}
-		}
-	}
-	return nil
+	return do(ctx, "isolation", w, planOf(run.Clients, run.Each, run.Attempts, run.Seed), path)
 }
 
-// within bounds a context by a limit, 0 for none.
-func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	if limit == 0 {
-		return context.WithCancel(ctx)
+// JudgeDone reads the database back after Do, however that ended, and judges
+// the run whose history is at path.
+func (run IsolationRun) JudgeDone(ctx context.Context, t testing.TB, store isolation.Store, path string) isolation.Judgement {
+	t.Helper()
+	if err := store.Settle(ctx); err != nil {
+		t.Fatalf("Settle: %v", err)
 	}
-	return context.WithTimeout(ctx, limit)
+	e := isolation.Evidence{History: path, State: filepath.Join(t.TempDir(), isolation.FileState), Promise: store.Promise()}
+	if err := isolation.Save(ctx, store, e.State, func(int64) {}); err != nil {
+		t.Fatalf("Save: %v", err)
+	}
+	judged, err := isolation.Judge(ctx, run.Config, run.Seed, e)
+	if err != nil {
+		t.Fatalf("Judge: %v", err)
+	}
+	return judged
 }
 
-// sinceNow tells the nanoseconds since it was called.
-func sinceNow() func() int64 {
-	start := time.Now()
-	return func() int64 { return time.Since(start).Nanoseconds() }
+// BulkUpdateRun is a short run of the workload, for tests. Failed attempts are
+// made again, Attempts times at most.
+type BulkUpdateRun struct {
+	Config   bulkupdate.Config
+	Seed     uint64
+	Attempts int
+}
+
+// Judge makes the schema anew, does the rounds, reads the database back and
+// judges it.
+func (run BulkUpdateRun) Judge(ctx context.Context, t testing.TB, store bulkupdate.Store) bulkupdate.Judgement {
+	t.Helper()
+	w, err := bulkupdate.NewWork(store, run.Config, run.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, recorded := carryOut(ctx, t, "bulkupdate", w, planOf(1, 1, run.Attempts, run.Seed))
+	judged, err := bulkupdate.Judge(run.Config, run.Seed, bulkupdate.Evidence{Promise: w.Promise(),
+		History: recorded, State: filepath.Join(folder, bulkupdate.FileState)})
+	if err != nil {
+		t.Fatalf("Judge: %v", err)
+	}
+	return judged
+}
+
+// Valid is Judge, and fails the test unless every check is valid.
+func (run BulkUpdateRun) Valid(ctx context.Context, t testing.TB, store bulkupdate.Store) bulkupdate.Judgement {
+	t.Helper()
+	j := run.Judge(ctx, t, store)
+	mustBeValid(t, j.Results)
+	return j
+}
+
+// JudgeCandles does the rounds of a run on the store and judges its files.
+func JudgeCandles(ctx context.Context, t testing.TB, store candles.Store, config candles.Config, seed uint64) candles.Judgement {
+	t.Helper()
+	w, err := candles.NewWork(ctx, store, config, seed, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, recorded := carryOut(ctx, t, "candles", w, planOf(1, 1, 1, seed))
+	j, err := candles.Judge(config, seed, candles.Evidence{History: recorded, State: filepath.Join(folder, candles.FileState)})
+	if err != nil {
+		t.Fatalf("Judge: %v", err)
+	}
+	return j
 }

@@ -2,7 +2,6 @@ package drivertest
 
 import (
 	"context"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -12,8 +11,8 @@ import (
 )
 
 func testTransfer(t *testing.T, h Bank) {
-	p := loadedPlace(t, h, 1000, 1000, 1000)
-	c := p.client(p.store, 0)
+	f := loadedBank(t, h, 1000, 1000, 1000)
+	c := f.client(f.store, 0)
 	steps := []struct {
 		source, destination, amount int64
 		wantSource, wantDestination bank.State
@@ -26,13 +25,13 @@ func testTransfer(t *testing.T, h Bank) {
 	var last bank.Transfer
 	for i, s := range steps {
 		last = c.next(s.source, s.destination, s.amount)
-		r := c.commit(p.ctx, last)
+		r := c.commit(f.ctx, last)
 		if r.Source != s.wantSource || r.Destination != s.wantDestination {
 			t.Errorf("step %d: acknowledged %+v and %+v, want %+v and %+v", i, r.Source, r.Destination, s.wantSource, s.wantDestination)
 		}
 	}
 	c.close()
-	read := p.check()
+	read := f.snapshot()
 	want := bank.Entry{Transfer: last, SourceVersion: 4, DestinationVersion: 2}
 	if e, _ := read.Entry(last.ID); e != want {
 		t.Errorf("the last row is %+v, want %+v", e, want)
@@ -46,7 +45,7 @@ func testTransfer(t *testing.T, h Bank) {
 
 // settleFor repeats a transfer while it fails for reasons that pass, as a
 // database may refuse anything under its own load, and wants this end.
-func (c *client) settleFor(ctx context.Context, tr bank.Transfer, want history.Outcome, class string) {
+func (c *bankClient) settleFor(ctx context.Context, tr bank.Transfer, want history.Outcome, class string) {
 	c.t.Helper()
 	if r := c.insist(ctx, tr); r.Outcome != want || class != "" && r.Class != class || r.Duplicate {
 		c.t.Errorf("transfer %+v: %v (%q: %v), want %v (%q)", tr, r.Outcome, r.Class, r.Err, want, class)
@@ -54,63 +53,63 @@ func (c *client) settleFor(ctx context.Context, tr bank.Transfer, want history.O
 }
 
 func testNoFunds(t *testing.T, h Bank) {
-	p := loadedPlace(t, h, 100, 100, 0)
-	c := p.client(p.store, 0)
-	c.settleFor(p.ctx, c.next(1, 2, 101), history.Rejected, bank.ClassNoFunds)
-	c.settleFor(p.ctx, c.next(3, 1, 1), history.Rejected, bank.ClassNoFunds)
-	p.unchanged(100, 100, 0)
+	f := loadedBank(t, h, 100, 100, 0)
+	c := f.client(f.store, 0)
+	c.settleFor(f.ctx, c.next(1, 2, 101), history.Rejected, bank.ClassNoFunds)
+	c.settleFor(f.ctx, c.next(3, 1, 1), history.Rejected, bank.ClassNoFunds)
+	f.unchanged(100, 100, 0)
 	// The id of a rejected transfer is free: it left nothing.
 	again := c.next(3, 2, 40)
-	c.settleFor(p.ctx, again, history.Rejected, bank.ClassNoFunds)
-	c.commit(p.ctx, c.next(1, 3, 50))
-	c.commit(p.ctx, again)
+	c.settleFor(f.ctx, again, history.Rejected, bank.ClassNoFunds)
+	c.commit(f.ctx, c.next(1, 3, 50))
+	c.commit(f.ctx, again)
 	c.close()
-	p.check()
+	f.check()
 }
 
 func testExactBalance(t *testing.T, h Bank) {
-	p := loadedPlace(t, h, 100, 0)
-	c := p.client(p.store, 0)
-	if r := c.commit(p.ctx, c.next(1, 2, 100)); r.Source.Balance != 0 || r.Destination.Balance != 100 {
+	f := loadedBank(t, h, 100, 0)
+	c := f.client(f.store, 0)
+	if r := c.commit(f.ctx, c.next(1, 2, 100)); r.Source.Balance != 0 || r.Destination.Balance != 100 {
 		t.Errorf("all of the balance moved: %+v", r)
 	}
-	c.settleFor(p.ctx, c.next(1, 2, 1), history.Rejected, bank.ClassNoFunds)
+	c.settleFor(f.ctx, c.next(1, 2, 1), history.Rejected, bank.ClassNoFunds)
 	c.close()
-	p.check()
+	f.check()
 }
 
 func testMissingAccount(t *testing.T, h Bank) {
-	p := loadedPlace(t, h, 100, 100)
-	c := p.client(p.store, 0)
-	c.settleFor(p.ctx, c.next(1, 3, 10), history.Rejected, bank.ClassNoAccount)
-	c.settleFor(p.ctx, c.next(3, 1, 10), history.Rejected, bank.ClassNoAccount)
-	c.settleFor(p.ctx, c.next(8, 9, 10), history.Rejected, bank.ClassNoAccount)
-	p.unchanged(100, 100)
-	c.commit(p.ctx, c.next(1, 2, 10))
+	f := loadedBank(t, h, 100, 100)
+	c := f.client(f.store, 0)
+	c.settleFor(f.ctx, c.next(1, 3, 10), history.Rejected, bank.ClassNoAccount)
+	c.settleFor(f.ctx, c.next(3, 1, 10), history.Rejected, bank.ClassNoAccount)
+	c.settleFor(f.ctx, c.next(8, 9, 10), history.Rejected, bank.ClassNoAccount)
+	f.unchanged(100, 100)
+	c.commit(f.ctx, c.next(1, 2, 10))
 	c.close()
-	p.check()
+	f.check()
 }
 
 // unchanged wants the accounts as loaded and an empty journal.
-func (p *place) unchanged(balances ...int64) {
-	p.t.Helper()
-	read := p.check()
+func (f *bankFixture) unchanged(balances ...int64) {
+	f.t.Helper()
+	read := f.snapshot()
 	if len(read.Entries) != 0 {
-		p.t.Errorf("the journal has %d rows, want none", len(read.Entries))
+		f.t.Errorf("the journal has %d rows, want none", len(read.Entries))
 	}
 	for _, want := range accountsOf(balances...) {
 		if got := read.Account(want.ID); got != want {
-			p.t.Errorf("account %+v, want %+v", got, want)
+			f.t.Errorf("account %+v, want %+v", got, want)
 		}
 	}
 }
 
 func testRepeatedID(t *testing.T, h Bank) {
-	p := loadedPlace(t, h, 100, 100, 100)
-	c := p.client(p.store, 0)
+	f := loadedBank(t, h, 100, 100, 100)
+	c := f.client(f.store, 0)
 	first, second := c.next(1, 2, 60), c.next(2, 3, 1)
-	c.commit(p.ctx, first) // leaves 40: a repetition would lack funds
-	c.commit(p.ctx, second)
+	c.commit(f.ctx, first) // leaves 40: a repetition would lack funds
+	c.commit(f.ctx, second)
 	repetitions := []bank.Transfer{
 		first,
 		second,
@@ -118,10 +117,10 @@ func testRepeatedID(t *testing.T, h Bank) {
 		{ID: first.ID, Source: 3, Destination: 1, Amount: 60},
 		{ID: second.ID, Source: 2, Destination: 1, Amount: 1_000_000},
 	}
-	others := []*client{c, p.client(p.store, 1), p.client(p.open(), 2)}
+	others := []*bankClient{c, f.client(f.store, 1), f.client(f.open(), 2)}
 	for _, other := range others {
 		for _, tr := range repetitions {
-			if r := other.duplicate(p.ctx, tr); r.Outcome != history.Failed || !r.Duplicate || r.Class != workload.ClassDuplicate {
+			if r := other.repeated(f.ctx, tr); r.Outcome != history.Failed || !r.Duplicate || r.Class != workload.ClassDuplicate {
 				t.Errorf("repetition %+v: %+v, want a duplicate", tr, r)
 			}
 		}
@@ -129,33 +128,21 @@ func testRepeatedID(t *testing.T, h Bank) {
 	for _, other := range others {
 		other.close()
 	}
-	p.check()
-}
-
-// duplicate repeats an attempt, unrecorded, while it fails for reasons that
-// pass.
-func (c *client) duplicate(ctx context.Context, tr bank.Transfer) bank.Reply {
-	var r bank.Reply
-	for range tries {
-		if r = c.attempt(ctx, tr); r.Outcome != history.Failed || r.Duplicate || ctx.Err() != nil {
-			break
-		}
-	}
-	return r
+	f.check()
 }
 
 func testSessionAfterErrors(t *testing.T, h Bank) {
-	p := loadedPlace(t, h, 1000, 1000)
-	c := p.client(p.store, 0)
+	f := loadedBank(t, h, 1000, 1000)
+	c := f.client(f.store, 0)
 	good := c.next(1, 2, 1)
-	c.commit(p.ctx, good)
+	c.commit(f.ctx, good)
 	errors := map[string]func(){
-		"no funds":        func() { c.do(p.ctx, c.next(1, 2, 5000)) },
-		"missing account": func() { c.do(p.ctx, c.next(1, 9, 1)) },
-		"missing source":  func() { c.do(p.ctx, c.next(9, 1, 1)) },
-		"repeated id":     func() { c.do(p.ctx, good) },
+		"no funds":        func() { c.do(f.ctx, c.next(1, 2, 5000)) },
+		"missing account": func() { c.do(f.ctx, c.next(1, 9, 1)) },
+		"missing source":  func() { c.do(f.ctx, c.next(9, 1, 1)) },
+		"repeated id":     func() { c.do(f.ctx, good) },
 		"context over": func() {
-			ctx, cancel := context.WithCancel(p.ctx)
+			ctx, cancel := context.WithCancel(f.ctx)
 			cancel()
 			c.do(ctx, c.next(1, 2, 1))
 		},
@@ -163,53 +150,32 @@ func testSessionAfterErrors(t *testing.T, h Bank) {
 	for name, provoke := range errors {
 		for range 2 {
 			provoke()
-			if r := c.insist(p.ctx, c.next(1, 2, 1)); r.Outcome != history.Committed {
+			if r := c.insist(f.ctx, c.next(1, 2, 1)); r.Outcome != history.Committed {
 				t.Errorf("after %s: %v (%s: %v), want committed", name, r.Outcome, r.Class, r.Err)
 			}
 		}
 	}
 	c.close()
-	p.check()
+	f.check()
 }
 
-func testContextOverBefore(t *testing.T, h Bank) {
-	p := loadedPlace(t, h, 1000, 1000)
-	c := p.client(p.store, 0)
-	over, cancel := context.WithCancel(p.ctx)
-	cancel()
-	for range 5 {
-		if err := c.connect(p.ctx); err != nil {
-			t.Fatalf("Session: %v", err)
-		}
-		if r := c.do(over, c.next(1, 2, 1)); r.Outcome == history.Rejected || r.Duplicate {
-			t.Errorf("a context that was over: %+v, want failed or unknown", r)
-		}
-	}
-	c.commit(p.ctx, c.next(1, 2, 1))
-	c.close()
-	p.check()
-}
-
-// testContextOverDuring ends contexts at all moments of a transfer.
-func testContextOverDuring(t *testing.T, h Bank) {
-	p := loadedPlace(t, h, 100_000, 100_000)
-	c := p.client(p.store, 0)
-	c.commit(p.ctx, c.next(1, 2, 1))
+// testContextOver has contexts that are over before a transfer, and that end at
+// all moments of it.
+func testContextOver(t *testing.T, h Bank) {
+	f := loadedBank(t, h, 100_000, 100_000)
+	c := f.client(f.store, 0)
+	c.commit(f.ctx, c.next(1, 2, 1))
 	start := time.Now()
-	c.commit(p.ctx, c.next(1, 2, 1))
-	usual := time.Since(start)
-	for range 60 {
-		if err := c.connect(p.ctx); err != nil {
-			t.Fatalf("Session: %v", err)
-		}
-		ctx, cancel := context.WithTimeout(p.ctx, rand.N(2*usual+time.Microsecond))
+	c.commit(f.ctx, c.next(1, 2, 1))
+	ended := func(ctx context.Context) {
+		c.mustConnect(f.ctx)
 		if r := c.do(ctx, c.next(1, 2, 1)); r.Outcome == history.Rejected || r.Duplicate {
-			t.Errorf("a context that ended: %+v", r)
+			t.Errorf("a context that ended: %+v, want failed or unknown", r)
 		}
-		cancel()
 	}
+	contextsOver(f.ctx, 60, time.Since(start), ended, ended)
 	// What was abandoned must not stand in the way for ever.
-	c.commit(p.ctx, c.next(1, 2, 1))
+	c.commit(f.ctx, c.next(1, 2, 1))
 	c.close()
-	p.check()
+	f.check()
 }

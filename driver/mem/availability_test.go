@@ -70,7 +70,7 @@ func TestAvailabilityAddress(t *testing.T) {
 func availabilityRun(policy availability.Policy, seed uint64) drivertest.AvailabilityRun {
 	config := availability.Defaults()
 	config.Policy, config.Readers = policy, 2
-	return drivertest.AvailabilityRun{Config: config, Seed: seed, Clients: 3, Each: 200, Attempts: 50, Reads: 200}
+	return drivertest.AvailabilityRun{Config: config, Seed: seed, Clients: 3, Each: 200, Attempts: 50}
 }
 
 // TestEveryAvailabilityBugIsFound by the checks that the bug names, and by no

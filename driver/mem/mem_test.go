@@ -123,7 +123,7 @@ type bench struct {
 	*Database
 	store   bank.Store
 	session bank.Session
-	ledger  *drivertest.Ledger
+	ledger  *drivertest.Transfers
 	seq     uint64
 }
 
@@ -137,7 +137,7 @@ func newBench(t testing.TB, o Options, n int64) *bench {
 	for id := int64(1); id <= n; id++ {
 		accounts = append(accounts, bank.Account{ID: id, Balance: 1000})
 	}
-	b := &bench{Database: d, store: d.Bank(), ledger: drivertest.NewLedger(accounts)}
+	b := &bench{Database: d, store: d.Bank(), ledger: drivertest.NewTransfers(accounts)}
 	err = errors.Join(b.store.Create(t.Context(), workload.Marker{}), b.store.LoadAccounts(t.Context(), accounts), b.store.FinishLoad(t.Context()))
 	if err != nil {
 		t.Fatal(err)

@@ -21,13 +21,13 @@ import (
 // crowd is some clients that work whatever happens.
 type crowd struct {
 	store   *bankStore
-	ledger  *drivertest.Ledger
+	ledger  *drivertest.Transfers
 	commits []atomic.Int64
 	stop    context.CancelFunc
 	ended   sync.WaitGroup
 }
 
-func startCrowd(t *testing.T, store *bankStore, ledger *drivertest.Ledger, n int) *crowd {
+func startCrowd(t *testing.T, store *bankStore, ledger *drivertest.Transfers, n int) *crowd {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := &crowd{store: store, ledger: ledger, commits: make([]atomic.Int64, n), stop: cancel}
 	for i := range n {

@@ -147,7 +147,7 @@ func TestOneNode(t *testing.T) {
 	t.Run("SnapshotTooOld", func(t *testing.T) { testSnapshotTooOld(t, set) })
 	t.Run("CommitIsSentOnce", func(t *testing.T) { testCommitIsSentOnce(t, set) })
 	t.Run("Network", func(t *testing.T) {
-		drivertest.RunNetwork(t, drivertest.Network{
+		drivertest.RunNetwork(t, drivertest.Bank{
 			OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
 				return OpenBank(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true",
 					ConnectTimeout: 3 * time.Second})

@@ -20,7 +20,7 @@ import (
 
 // loaded is a Store with accounts 1, 2, ... of these balances, dropped at the
 // end.
-func loaded(t *testing.T, set *cluster.ReplicaSet, balances ...int64) (*bankStore, *drivertest.Ledger) {
+func loaded(t *testing.T, set *cluster.ReplicaSet, balances ...int64) (*bankStore, *drivertest.Transfers) {
 	t.Helper()
 	store := closing(t, mustOpen(t, set.Address()))
 	t.Cleanup(func() {
@@ -39,7 +39,7 @@ func loaded(t *testing.T, set *cluster.ReplicaSet, balances ...int64) (*bankStor
 		store.LoadAccounts(ctx, accounts), store.FinishLoad(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	return store, drivertest.NewLedger(accounts)
+	return store, drivertest.NewTransfers(accounts)
 }
 
 func mustSession(t *testing.T, store *bankStore) *bankSession {
@@ -53,14 +53,14 @@ func mustSession(t *testing.T, store *bankStore) *bankSession {
 }
 
 // do makes an attempt and records it.
-func do(ctx context.Context, session bank.Session, ledger *drivertest.Ledger, t bank.Transfer) bank.Reply {
+func do(ctx context.Context, session bank.Session, ledger *drivertest.Transfers, t bank.Transfer) bank.Reply {
 	r := session.Transfer(ctx, t)
 	ledger.Record(t, r)
 	return r
 }
 
 // mustCommit repeats a transfer until it is committed.
-func mustCommit(t *testing.T, session bank.Session, ledger *drivertest.Ledger, tr bank.Transfer) {
+func mustCommit(t *testing.T, session bank.Session, ledger *drivertest.Transfers, tr bank.Transfer) {
 	t.Helper()
 	ctx := patiently(t)
 	for {

@@ -27,7 +27,7 @@ type troupe struct {
 	set    *cluster.ReplicaSet
 	dir    string
 	store  *bankStore
-	ledger *drivertest.Ledger
+	ledger *drivertest.Transfers
 	seq    uint64
 }
 

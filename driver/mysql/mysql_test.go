@@ -188,8 +188,8 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-func network(change func(*spot)) drivertest.Network {
-	return drivertest.Network{
+func network(change func(*spot)) drivertest.Bank {
+	return drivertest.Bank{
 		Server:       node.Node(0).Address(),
 		Secret:       secret,
 		CommitMarker: []byte("commit"),

@@ -37,7 +37,7 @@ func TestAvailability(t *testing.T) {
 		store := openAvailability(t, target(t))
 		config := availability.Defaults()
 		config.Policy, config.Readers = policy, 2
-		run := drivertest.AvailabilityRun{Config: config, Seed: 1, Clients: 4, Each: 100, Attempts: 1000, Reads: 100, Limit: 5 * time.Second}
+		run := drivertest.AvailabilityRun{Config: config, Seed: 1, Clients: 4, Each: 100, Attempts: 1000, Limit: 5 * time.Second}
 		run.Valid(t.Context(), t, store)
 		if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
 			t.Error(err)

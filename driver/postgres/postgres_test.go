@@ -159,7 +159,7 @@ func TestNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drivertest.RunNetwork(t, drivertest.Network{
+	drivertest.RunNetwork(t, drivertest.Bank{
 		Server:       u.Host,
 		Secret:       secret,
 		CommitMarker: []byte("commit"),

@@ -31,7 +31,7 @@ func openStore(t *testing.T, address string) *store {
 }
 
 // load makes accounts 1 to n of 1000 each.
-func load(t *testing.T, s bank.Store, n int64) *drivertest.Ledger {
+func load(t *testing.T, s bank.Store, n int64) *drivertest.Transfers {
 	t.Helper()
 	var accounts []bank.Account
 	for id := int64(1); id <= n; id++ {
@@ -42,7 +42,7 @@ func load(t *testing.T, s bank.Store, n int64) *drivertest.Ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return drivertest.NewLedger(accounts)
+	return drivertest.NewTransfers(accounts)
 }
 
 func openSession(t *testing.T, s bank.Store) *session {

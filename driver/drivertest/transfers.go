@@ -12,10 +12,10 @@ import (
 	"assay/workload/bank"
 )
 
-// Ledger remembers what was sent and answered, and compares it with what a
+// Transfers remembers what was sent and answered, and compares it with what a
 // Store reads back. It keeps everything in memory. It is safe for concurrent
 // use.
-type Ledger struct {
+type Transfers struct {
 	mu       sync.Mutex
 	opening  map[int64]int64
 	sent     map[int64]*sent
@@ -30,19 +30,26 @@ type sent struct {
 	committed bank.Reply
 }
 
-// NewLedger returns a ledger of these opening accounts.
-func NewLedger(opening []bank.Account) *Ledger {
-	l := &Ledger{opening: map[int64]int64{}, sent: map[int64]*sent{}}
-	for _, a := range opening {
+// NewTransfers returns the record of these opening accounts.
+func NewTransfers(opening []bank.Account) *Transfers {
+	l := &Transfers{opening: map[int64]int64{}, sent: map[int64]*sent{}}
+	l.open(opening)
+	return l
+}
+
+// open adds accounts that were loaded.
+func (l *Transfers) open(accounts []bank.Account) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range accounts {
 		l.opening[a.ID] = a.Balance
 	}
-	return l
 }
 
 // Record adds one attempt of a transfer. Attempts of one id must be recorded
 // in their order and ask for the same. The zero Reply stands for a transfer
 // that may have been sent.
-func (l *Ledger) Record(t bank.Transfer, r bank.Reply) {
+func (l *Transfers) Record(t bank.Transfer, r bank.Reply) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, again := l.sent[t.ID]
@@ -70,12 +77,12 @@ func (l *Ledger) Record(t bank.Transfer, r bank.Reply) {
 	}
 }
 
-func (l *Ledger) problem(format string, args ...any) {
+func (l *Transfers) problem(format string, args ...any) {
 	l.problems = append(l.problems, fmt.Sprintf(format, args...))
 }
 
 // Count returns how many transfers ended in this outcome.
-func (l *Ledger) Count(outcome history.Outcome) int {
+func (l *Transfers) Count(outcome history.Outcome) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0
@@ -89,7 +96,7 @@ func (l *Ledger) Count(outcome history.Outcome) int {
 
 // Check settles, reads everything and fails the test for each thing that does
 // not fit. It returns what was read.
-func (l *Ledger) Check(ctx context.Context, t *testing.T, store bank.Store) Snapshot {
+func (l *Transfers) Check(ctx context.Context, t *testing.T, store bank.Store) Snapshot {
 	t.Helper()
 	if err := store.Settle(ctx); err != nil {
 		t.Fatalf("Settle: %v", err)
@@ -148,7 +155,7 @@ func (s Snapshot) Entry(id int64) (e bank.Entry, ok bool) {
 // answered: rows that are missing, too many, foreign or altered, states that
 // differ from those acknowledged, versions that are not 1, 2, 3 ..., balances
 // that do not follow from the journal.
-func (l *Ledger) Problems(read Snapshot) []string {
+func (l *Transfers) Problems(read Snapshot) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.problems
@@ -158,7 +165,7 @@ func (l *Ledger) Problems(read Snapshot) []string {
 	return l.problems
 }
 
-func (l *Ledger) judgeRows(read Snapshot) {
+func (l *Transfers) judgeRows(read Snapshot) {
 	rows := map[int64]int{}
 	for _, e := range read.Entries {
 		rows[e.ID]++
@@ -193,7 +200,7 @@ type change struct {
 	source              bool
 }
 
-func (l *Ledger) judgeAccounts(read Snapshot) {
+func (l *Transfers) judgeAccounts(read Snapshot) {
 	changes := map[int64][]change{}
 	for _, e := range read.Entries {
 		changes[e.Source] = append(changes[e.Source], change{e.SourceVersion, -e.Amount, e.ID, true})
@@ -220,7 +227,7 @@ func (l *Ledger) judgeAccounts(read Snapshot) {
 }
 
 // judgeAccount replays an account's changes in the order of their versions.
-func (l *Ledger) judgeAccount(a bank.Account, changes []change) {
+func (l *Transfers) judgeAccount(a bank.Account, changes []change) {
 	slices.SortFunc(changes, func(a, b change) int { return int(a.version - b.version) })
 	balance := l.opening[a.ID]
 	for i, c := range changes {

@@ -12,30 +12,27 @@ import (
 	"assay/workload/isolation"
 )
 
-// Trace remembers which transactions over lists and registers were sent and
+// Transactions remembers which transactions over lists and registers were sent and
 // what was answered, and compares that with what a Store reads back. It keeps
 // everything in memory. It is safe for concurrent use.
-type Trace struct {
+type Transactions struct {
 	mu      sync.Mutex
-	entries []traced
+	entries []transaction
 	// MayLose is true if committed appends may be missing.
 	MayLose bool
 }
 
-type traced struct {
+type transaction struct {
 	ops     []isolation.Op
 	outcome history.Outcome
 }
 
-// NewTrace returns an empty trace.
-func NewTrace() *Trace { return &Trace{} }
-
 // Record takes one attempt and its answer. Elements and values must be each
 // attempt's own.
-func (r *Trace) Record(ops []isolation.Op, outcome history.Outcome) {
+func (r *Transactions) Record(ops []isolation.Op, outcome history.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.entries = append(r.entries, traced{slices.Clone(ops), outcome})
+	r.entries = append(r.entries, transaction{slices.Clone(ops), outcome})
 }
 
 // Contents is what was read back.
@@ -72,7 +69,7 @@ func ReadContents(ctx context.Context, store isolation.Store) (Contents, error) 
 
 // Check waits until nothing is in flight and fails the test for each
 // contradiction between what was answered and what is there.
-func (r *Trace) Check(ctx context.Context, t testing.TB, store isolation.Store) Contents {
+func (r *Transactions) Check(ctx context.Context, t testing.TB, store isolation.Store) Contents {
 	t.Helper()
 	if err := store.Settle(ctx); err != nil {
 		t.Fatalf("Settle: %v", err)
@@ -87,10 +84,10 @@ func (r *Trace) Check(ctx context.Context, t testing.TB, store isolation.Store) 
 	return c
 }
 
-// Problems says in words what contradicts the answers: all or nothing of each
+// Problems describes what contradicts the answers: all or nothing of each
 // transaction, all of a committed one, nothing of a failed one, nothing twice
 // and nothing else.
-func (r *Trace) Problems(c Contents) []string {
+func (r *Transactions) Problems(c Contents) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var problems []string
@@ -154,7 +151,7 @@ func (r *Trace) Problems(c Contents) []string {
 
 // judge looks at one transaction, of whose appends some are there and some are
 // missing.
-func (e traced) judge(there, missing []string, mayLose bool) string {
+func (e transaction) judge(there, missing []string, mayLose bool) string {
 	var what string
 	switch {
 	case e.outcome == history.Failed && len(there) > 0:
@@ -169,7 +166,7 @@ func (e traced) judge(there, missing []string, mayLose bool) string {
 	return fmt.Sprintf("transaction %s: %s", describeOps(e.ops), what)
 }
 
-// describeOps says what a transaction does, for messages of failed tests.
+// describeOps describes what a transaction does, for messages of failed tests.
 func describeOps(ops []isolation.Op) string {
 	names := map[isolation.Kind]string{
 		isolation.Append: "append", isolation.AppendByRewrite: "rewrite", isolation.ReadList: "read list",
