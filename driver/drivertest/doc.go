@@ -2,5 +2,76 @@
 // workloads ask of a Store, tested on a real database, with cut, silent and
 // restarted servers for those that have one.
 //
-// It must not know any driver: a driver's test hands it a Harness.
+// # The test file of a new driver
+//
+// A driver's test says where the database is and how the driver opens the Store
+// of each workload; workloads that it does not serve are left out. This is
+// driver/sqlite/conformance_test.go:
+//
+//	package sqlite_test
+//
+//	import (
+//		"os"
+//		"path/filepath"
+//		"testing"
+//
+//		"assay/driver/drivertest"
+//		"assay/driver/sqlite"
+//		"assay/workload"
+//	)
+//
+//	// TestConformance runs what every driver passes.
+//	func TestConformance(t *testing.T) {
+//		path := filepath.Join(t.TempDir(), "conformance.db")
+//		drivertest.Run(t, drivertest.Driver{
+//			Target:       workload.Target{Address: "sqlite:" + path},
+//			Bank:         sqlite.OpenBank,
+//			Isolation:    sqlite.OpenIsolation,
+//			Availability: sqlite.OpenAvailability,
+//			Entity:       sqlite.OpenEntity,
+//			Candles:      sqlite.OpenCandles,
+//			BulkUpdate:   sqlite.OpenBulkUpdate,
+//			Churn:        sqlite.OpenChurn,
+//			MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
+//				const content = "another program's file"
+//				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+//					t.Fatal(err)
+//				}
+//				t.Cleanup(func() { os.Remove(path) })
+//				return func(t *testing.T) {
+//					if got, err := os.ReadFile(path); err != nil || string(got) != content {
+//						t.Errorf("the file holds %q, %v", got, err)
+//					}
+//				}
+//			},
+//		})
+//	}
+//
+// A driver whose database is a server has a TestMain that starts it, as
+// driver/postgres has, and fills in these fields too:
+//
+//	Secret       the password, which must turn up nowhere
+//	Server, Via  the server's address, and the Target by way of another one, so
+//	             that the suite can put a proxy between them
+//	CommitMarker what the client sends with a commit, such as "commit"
+//	Restart      kills the server and starts it again
+//	Replaces     if an insert replaces the row of the same key
+//	Waits        if the server reports lock waits
+//
+// # What is tested
+//
+// Each workload has the subtests of its life cycle: Nothing (describe, find,
+// read and drop where nothing is), Create (create, load, find, read, size,
+// settle), CreateAgain (another run's schema is replaced, then dropped),
+// LeaseHeld, LeaseTakenOver, LeaseRace and Foreign (what carries no marker of
+// assay's is refused and stays as it was). Beside them it has those of its own
+// operations: what they answer, when a context ends at any moment, when clients
+// race, when the network breaks. The answers are recorded and compared with what
+// is read back.
+//
+// Which errors mean which outcome is the driver's own knowledge: its tests
+// provoke each of them for real, and the suite cannot.
+//
+// It must not know any driver: a driver's test hands it a Driver, or a Harness
+// for one workload.
 package drivertest

@@ -1,0 +1,27 @@
+package drivertest
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDocumentedTestFile: the test file that the package comment shows is one
+// that is compiled and run.
+func TestDocumentedTestFile(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile("../sqlite/conformance_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown strings.Builder
+	for line := range strings.Lines(strings.TrimSpace(string(file))) {
+		shown.WriteString(strings.TrimSuffix("//\t"+strings.TrimSuffix(line, "\n"), "\t") + "\n")
+	}
+	if !strings.Contains(string(doc), shown.String()) {
+		t.Errorf("doc.go does not show driver/sqlite/conformance_test.go:\n%s", shown.String())
+	}
+}

@@ -1,0 +1,38 @@
+package sqlite_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"assay/driver/drivertest"
+	"assay/driver/sqlite"
+	"assay/workload"
+)
+
+// TestConformance runs what every driver passes.
+func TestConformance(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "conformance.db")
+	drivertest.Run(t, drivertest.Driver{
+		Target:       workload.Target{Address: "sqlite:" + path},
+		Bank:         sqlite.OpenBank,
+		Isolation:    sqlite.OpenIsolation,
+		Availability: sqlite.OpenAvailability,
+		Entity:       sqlite.OpenEntity,
+		Candles:      sqlite.OpenCandles,
+		BulkUpdate:   sqlite.OpenBulkUpdate,
+		Churn:        sqlite.OpenChurn,
+		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
+			const content = "another program's file"
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.Remove(path) })
+			return func(t *testing.T) {
+				if got, err := os.ReadFile(path); err != nil || string(got) != content {
+					t.Errorf("the file holds %q, %v", got, err)
+				}
+			}
+		},
+	})
+}
