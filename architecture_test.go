@@ -41,6 +41,7 @@ var mayImport = map[string][]string{
 	"workload/bank":         {"workload", "workload/definition", "load", "history", "check", "check/ledger", "report"},
 	"driver/encryption":     {"workload"},
 	"driver/mem":            {"workload", "workload/*", "history"},
+	"driver/bugs":           {"workload", "workload/*", "history"},
 	"driver/sqldb":          {"workload", "workload/*", "history"},
 	"driver/sqlite":         {"workload", "workload/*", "driver/sqldb", "history"},
 	"driver/postgres":       {"workload", "workload/*", "driver/sqldb", "driver/encryption", "history"},
@@ -73,6 +74,7 @@ var testsMayImport = map[string][]string{
 	"check/register":      {"history/exchange"},
 	"check/balances":      {"history/exchange"},
 	"driver/mem":          {"driver/drivertest", "check"},
+	"driver/bugs":         {"driver/drivertest", "driver/mem", "driver/sqlite", "check"},
 	"driver/sqlite":       {"driver/drivertest"},
 	"driver/encryption":   {"driver/drivertest"},
 	"driver/postgres":     {"driver/drivertest", "cluster/postgres"},
@@ -82,7 +84,7 @@ var testsMayImport = map[string][]string{
 	"serve":               {"driver/mem"},
 	"driver/cassandra":    {"driver/drivertest", "cluster/cassandra", "cluster/server"},
 	"driver/foundationdb": {"driver/drivertest"},
-	"runner":              {"driver/mem", "driver/sqlite", "driver/drivertest", "serve", "cluster/postgres"},
+	"runner":              {"driver/bugs", "driver/mem", "driver/sqlite", "driver/drivertest", "serve", "cluster/postgres"},
 	"cmd/assay":           {"cluster/...", "driver/drivertest"},
 }
 

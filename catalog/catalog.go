@@ -71,7 +71,7 @@ type Driver struct {
 func (d Driver) Support(name string) definition.Support {
 	for _, s := range d.Workloads {
 		if s.Workload == name {
-			return s
+			return withBugs(s)
 		}
 	}
 	return definition.Not(name, d.Otherwise)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"assay/check"
-	"assay/driver/mem"
+	"assay/driver/bugs"
 	"assay/load"
 	"assay/report"
 	"assay/workload/bank"
@@ -74,7 +74,7 @@ func convicting(r *report.Result) (names []string) {
 
 // TestEveryBugIsFound: by the checks that must find it, and by no others.
 func TestEveryBugIsFound(t *testing.T) {
-	for _, bug := range mem.Bugs() {
+	for _, bug := range bugs.For(bank.Name) {
 		want, known := convictions[bug.Name]
 		if !known {
 			t.Errorf("there is no conviction for %s", bug.Name)
@@ -102,7 +102,7 @@ func TestEveryBugIsFound(t *testing.T) {
 		if out.Result.Verdict != wantVerdict {
 			t.Errorf("%s: the verdict is %v, want %v", bug.Name, out.Result.Verdict, wantVerdict)
 		}
-		if out.Result.Data.Rows[mem.StrikesOf(bug.Name)] == 0 {
+		if out.Result.Data.Rows[bugs.StrikesOf(bug.Name)] == 0 {
 			t.Errorf("%s never struck", bug.Name)
 		}
 		for _, c := range out.Result.Checks {
@@ -114,8 +114,8 @@ func TestEveryBugIsFound(t *testing.T) {
 		again := recheck(t, out.Folder)
 		sameFigures(t, again.Result, out.Result)
 	}
-	if len(convictions) != len(mem.Bugs()) {
-		t.Errorf("%d convictions for %d bugs", len(convictions), len(mem.Bugs()))
+	if len(convictions) != len(bugs.For(bank.Name)) {
+		t.Errorf("%d convictions for %d bugs", len(convictions), len(bugs.For(bank.Name)))
 	}
 }
 

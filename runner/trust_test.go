@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 
 	"assay/check"
-	"assay/driver/mem"
+	"assay/driver/bugs"
 	"assay/load"
 	"assay/report"
 	"assay/workload/bank"
@@ -45,7 +45,7 @@ func trustSteps() []uint64 {
 // trial is one bug in one workload.
 type trial struct {
 	workload string
-	bug      mem.Bug
+	bug      bugs.Bug
 	// found is, for each seed that found it, after how many operations.
 	found []uint64
 	seeds int
@@ -64,10 +64,10 @@ type trial struct {
 // prints how soon.
 func TestTrust(t *testing.T) {
 	var trials []*trial
-	for _, bug := range mem.Bugs() {
+	for _, bug := range bugs.For(bank.Name) {
 		trials = append(trials, &trial{workload: bank.Name, bug: bug})
 	}
-	for _, bug := range mem.IsolationBugs() {
+	for _, bug := range bugs.For(isolation.Name) {
 		trials = append(trials, &trial{workload: isolation.Name, bug: bug})
 	}
 	t.Run("each", func(t *testing.T) {
@@ -116,7 +116,7 @@ func (x *trial) try(t *testing.T, seed uint64) {
 func (x *trial) count(t *testing.T, r *report.Result, seed, ops uint64) {
 	t.Helper()
 	found := len(convictedBy(r, x.bug)) > 0
-	strikes := r.Data.Rows[mem.StrikesOf(x.bug.Name)]
+	strikes := r.Data.Rows[bugs.StrikesOf(x.bug.Name)]
 	switch {
 	case strikes > 0 && found:
 		x.struck++
@@ -198,7 +198,7 @@ func trustRun(t *testing.T, s Scenario) *report.Result {
 }
 
 // convictedBy returns those checks that are named for the bug and are violated.
-func convictedBy(r *report.Result, bug mem.Bug) []check.Result {
+func convictedBy(r *report.Result, bug bugs.Bug) []check.Result {
 	return slices.DeleteFunc(slices.Clone(r.Checks), func(c check.Result) bool {
 		return c.Verdict != check.Violated || c.Name != bug.Check && c.Name != bug.Or
 	})
@@ -206,7 +206,7 @@ func convictedBy(r *report.Result, bug mem.Bug) []check.Result {
 
 // namedBy reports whether a check that is named for the bug found it, by one of
 // the names that it goes by.
-func namedBy(r *report.Result, bug mem.Bug) bool {
+func namedBy(r *report.Result, bug bugs.Bug) bool {
 	named := func(e check.Evidence) bool { return slices.Contains(bug.Kinds, e.Kind) }
 	return slices.ContainsFunc(convictedBy(r, bug), func(c check.Result) bool {
 		return len(bug.Kinds) == 0 || slices.ContainsFunc(c.Evidence, named)

@@ -25,13 +25,13 @@ type Shelves struct {
 }
 
 // update is what a client asks for.
-type update struct {
+type change struct {
 	user, generation int64
 	flag             bool
 }
 
 type lateUpdate struct {
-	update
+	change
 	due uint64
 }
 
@@ -73,7 +73,7 @@ func (d *Shelves) count() int64 { return int64(len(d.documents)) }
 func (d *Shelves) settle() { d.pass(d.calls + maxLate) }
 
 // update is one update, from the order to the answer.
-func (d *Shelves) update(u update) bulkupdate.Reply {
+func (d *Shelves) update(u change) bulkupdate.Reply {
 	d.calls++
 	d.pass(d.calls)
 	if d.hits(d.timeout) {
@@ -90,10 +90,10 @@ func (d *Shelves) update(u update) bulkupdate.Reply {
 	return d.apply(u)
 }
 
-func (d *Shelves) apply(u update) bulkupdate.Reply { return d.applyTo(u, d.of[u.user]) }
+func (d *Shelves) apply(u change) bulkupdate.Reply { return d.applyTo(u, d.of[u.user]) }
 
 // applyTo changes the documents at these places.
-func (d *Shelves) applyTo(u update, places []int) bulkupdate.Reply {
+func (d *Shelves) applyTo(u change, places []int) bulkupdate.Reply {
 	for _, at := range places {
 		d.documents[at].Flag, d.documents[at].Generation = u.flag, u.generation
 	}
@@ -104,7 +104,7 @@ func (d *Shelves) applyTo(u update, places []int) bulkupdate.Reply {
 func (d *Shelves) pass(call uint64) {
 	d.late = slices.DeleteFunc(d.late, func(l lateUpdate) bool {
 		if l.due <= call {
-			d.apply(l.update)
+			d.apply(l.change)
 		}
 		return l.due <= call
 	})
@@ -194,7 +194,7 @@ func (n *shelvesSession) Update(ctx context.Context, user, generation int64, fla
 		return bulkupdate.Reply{Reply: *no}
 	}
 	defer n.d.mu.Unlock()
-	return n.d.update(update{user, generation, flag})
+	return n.d.update(change{user, generation, flag})
 }
 
 // Close implements bulkupdate.Session.

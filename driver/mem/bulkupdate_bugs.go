@@ -11,7 +11,7 @@ import (
 type shelfBug struct {
 	Bug
 	// update is done instead of an update that would be acknowledged.
-	update func(d *Shelves, u update) bulkupdate.Reply
+	update func(d *Shelves, u change) bulkupdate.Reply
 	// cut decides how many of n documents a Read gives.
 	cut func(d *Shelves, n int) int
 }
@@ -33,21 +33,21 @@ func shelfBugs() []shelfBug {
 		{Bug: Bug{Name: "partial-update", Check: documents, Kinds: []string{"partial"}, Passing: true,
 			Doc: "an update is acknowledged as whole and has changed some of the documents only"}, update: updateSome},
 		{Bug: Bug{Name: "torn-update", Check: documents, Kinds: []string{"partial"}, Passing: true,
-			Doc: "unknown is answered, and the update has changed some of the documents only"}, update: func(d *Shelves, u update) bulkupdate.Reply {
+			Doc: "unknown is answered, and the update has changed some of the documents only"}, update: func(d *Shelves, u change) bulkupdate.Reply {
 			updateSome(d, u)
 			return bulkupdate.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
 		}},
 		{Bug: Bug{Name: "lost-ack", Check: documents, Kinds: []string{"lost"}, Passing: true,
-			Doc: "an update is acknowledged and nothing is changed"}, update: func(d *Shelves, u update) bulkupdate.Reply {
+			Doc: "an update is acknowledged and nothing is changed"}, update: func(d *Shelves, u change) bulkupdate.Reply {
 			return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed}, Changed: int64(len(d.of[u.user]))}
 		}},
 		{Bug: Bug{Name: "failed-but-applied", Check: documents, Kinds: []string{"failed"}, Passing: true,
-			Doc: "an update is done, and failed is answered"}, update: func(d *Shelves, u update) bulkupdate.Reply {
+			Doc: "an update is done, and failed is answered"}, update: func(d *Shelves, u change) bulkupdate.Reply {
 			d.apply(u)
 			return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}}
 		}},
 		{Bug: Bug{Name: "wrong-count", Check: counts, Kinds: []string{"count"},
-			Doc: "an update is said to have changed one document less than it has"}, update: func(d *Shelves, u update) bulkupdate.Reply {
+			Doc: "an update is said to have changed one document less than it has"}, update: func(d *Shelves, u change) bulkupdate.Reply {
 			reply := d.apply(u)
 			reply.Changed--
 			return reply
@@ -68,7 +68,7 @@ func shelfBugs() []shelfBug {
 }
 
 // updateSome changes at least one document and, if there are two, not all.
-func updateSome(d *Shelves, u update) bulkupdate.Reply {
+func updateSome(d *Shelves, u change) bulkupdate.Reply {
 	places := d.of[u.user]
 	if len(places) < 2 {
 		return d.apply(u)
@@ -77,7 +77,7 @@ func updateSome(d *Shelves, u update) bulkupdate.Reply {
 	return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed}, Changed: int64(len(places))}
 }
 
-func updateAltering(d *Shelves, u update) bulkupdate.Reply {
+func updateAltering(d *Shelves, u change) bulkupdate.Reply {
 	reply := d.apply(u)
 	if places := d.of[u.user]; len(places) > 0 {
 		d.documents[places[d.chance.IntN(len(places))]].Payload = "altered"
@@ -85,7 +85,7 @@ func updateAltering(d *Shelves, u update) bulkupdate.Reply {
 	return reply
 }
 
-func updateLeaving(d *Shelves, u update) bulkupdate.Reply {
+func updateLeaving(d *Shelves, u change) bulkupdate.Reply {
 	reply := d.apply(u)
 	if places := d.of[u.user]; len(places) > 0 {
 		d.documents[places[d.chance.IntN(len(places))]].Flag = !u.flag
@@ -95,14 +95,14 @@ func updateLeaving(d *Shelves, u update) bulkupdate.Reply {
 
 // updateAdding adds a document of an id that no run has. It belongs to nobody,
 // so that it is in no count.
-func updateAdding(d *Shelves, u update) bulkupdate.Reply {
+func updateAdding(d *Shelves, u change) bulkupdate.Reply {
 	reply := d.apply(u)
 	d.documents = append(d.documents, bulkupdate.Document{ID: 1<<40 + int64(d.calls), User: u.user, Generation: u.generation, Flag: u.flag})
 	return reply
 }
 
 // updateDoubling adds a copy that later updates do not find.
-func updateDoubling(d *Shelves, u update) bulkupdate.Reply {
+func updateDoubling(d *Shelves, u change) bulkupdate.Reply {
 	reply := d.apply(u)
 	if places := d.of[u.user]; len(places) > 0 {
 		d.documents = append(d.documents, d.documents[places[d.chance.IntN(len(places))]])
@@ -110,7 +110,7 @@ func updateDoubling(d *Shelves, u update) bulkupdate.Reply {
 	return reply
 }
 
-func updateLate(d *Shelves, u update) bulkupdate.Reply {
+func updateLate(d *Shelves, u change) bulkupdate.Reply {
 	d.late = append(d.late, lateUpdate{u, d.calls + 1 + d.chance.Uint64N(maxLate)})
 	return bulkupdate.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
 }

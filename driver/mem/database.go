@@ -1,165 +1,314 @@
-// Package mem is a reference database in memory. It is strictly serializable:
-// for the bank a mutex lets one transaction in at a time, for workload
-// isolation transactions run at the same time on many versions and are
-// validated when they commit. And it can be told to break its
-// word in one of many ways (Bugs), with a probability and a seed, so that the
-// checks can be shown to notice: a checker is believed only if it convicts.
+// Package mem is a reference database in memory: a small multi-version core, and
+// a thin Store of each workload on it. It is strictly serializable. With timeouts
+// and latency asked for in its address it behaves as a database on a bad day; with
+// bugs (driver/bugs) it is the patient on which the checks are tried.
 //
 // It must not know the load engine, the checks or any other driver.
 package mem
 
 import (
-	"time"
+	"context"
 
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 )
 
-// Options is what a Database does beside its duty.
-type Options struct {
-	// Seed feeds all chance: the same seed and the same order of calls give
-	// the same run.
-	Seed uint64
-	// Inject lists the bugs to switch on. A transaction or a Read suffers at
-	// most one of them; they are tried in the order of their list.
-	Inject []Injection
-	// Timeout is the probability, 0 to 1, that a transaction is answered as
-	// Unknown; with equal chance it is then applied or not. That is no bug.
-	Timeout float64
-	// Latency is how long each transaction takes before it is done.
-	Latency time.Duration
-}
-
-// Injection is one bug switched on.
-type Injection struct {
-	// Name is a Bug's.
-	Name string
-	// Probability is from 0 to 1, for each occasion.
-	Probability float64
-}
-
-// Database is one database of the bank's. It is safe for concurrent use. All
-// Stores that Bank returns share it.
-type Database struct {
+// database is tables of rows in several versions. Transactions read the state as
+// of their beginning, and commit only if all that they read is still current: so
+// they might as well have happened in that very moment, and are strictly
+// serializable (H. T. Kung, J. T. Robinson, "On Optimistic Methods for Concurrency
+// Control", ACM TODS 6(2), 1981, with backward validation). It is safe for
+// concurrent use.
+type database struct {
 	*site
-	bank books
-	// copy is the second member's; copied is how many of the rows it has.
-	copy   books
-	copied int64
-
-	// What bugs leave for later, and what they look back at.
-
-	late []late
-	// doomed takes back the last transfer, if that is to be lost.
-	doomed func()
-	ghosts []ghost
-	// trail and past are kept if looksBack.
-	looksBack bool
-	trail     trail
-	past      *past
-	// previous is what the last audit read.
-	previous seen
+	// clock numbers the commits that wrote something.
+	clock int64
+	// open counts the transactions that read the state as of a commit.
+	open map[int64]int
+	// deleted are versions to be forgotten when no transaction is open.
+	deleted []func()
+	// generation counts Create and Drop. What was begun before cannot commit.
+	generation int
+	// tables are all tables; the first one is what a Leftover counts.
+	tables []interface {
+		clear()
+		count() int64
+	}
 }
 
-// New returns an empty database of the bank's. It returns
-// *workload.OptionError for a bug that does not exist or a value out of range.
-func New(o Options) (*Database, error) {
-	s, err := newSite(o, Bugs())
+// open makes an empty database as its address asks for.
+func open(target workload.Target) (*database, error) {
+	o, err := parse(target, nil)
 	if err != nil {
 		return nil, err
 	}
-	d := &Database{site: s}
-	for _, bug := range s.armed {
-		d.looksBack = d.looksBack || bug.looksBack
+	s, err := newSite(o, nil)
+	if err != nil {
+		return nil, err
 	}
-	d.reset()
-	return d, nil
+	return &database{site: s, open: map[int64]int{}}, nil
 }
 
-// Bank returns a Store on this database.
-func (d *Database) Bank() bank.Store { return &store{newShell(d.site, d), d} }
-
-// reset empties the schema. The caller holds the lock, as for all methods
-// below.
-func (d *Database) reset() {
-	d.bank, d.copy, d.copied = books{}, books{}, 0
-	d.calls, d.late, d.doomed, d.ghosts = 0, nil, nil, nil
-	d.trail, d.past, d.previous = nil, newPast(1), seen{}
-	d.forgetStrikes()
-	if d.looksBack {
-		d.bank.watch = func(a applied) {
-			d.trail.add(a)
-			d.past.add(a)
-		}
+// reset empties the tables. The caller holds the lock, as for all functions below
+// that do not take it.
+func (d *database) reset() {
+	d.generation++
+	d.deleted = nil
+	for _, t := range d.tables {
+		t.clear()
 	}
 }
 
-func (d *Database) count() int64 { return d.bank.loaded }
+func (d *database) count() int64 { return d.tables[0].count() }
 
-func (d *Database) settle() { d.pass(d.calls + maxLate) }
+func (d *database) settle() {}
 
-// transfer is one transaction, from the order to the answer.
-func (d *Database) transfer(t bank.Transfer) bank.Reply {
-	d.calls++
-	d.pass(d.calls)
-	defer d.replicate()
-	refusal := d.bank.refusal(t)
-	if refusal.Duplicate {
-		return refusal
+// table is rows by their key, each in those versions that somebody may read.
+type table[K comparable, R any] struct {
+	d    *database
+	rows map[K]*version[R]
+}
+
+// version is a row as one commit left it, and the older ones. The number of the
+// commit is negative if it deleted the row.
+type version[R any] struct {
+	commit int64
+	row    R
+	older  *version[R]
+}
+
+func newTable[K comparable, R any](d *database) *table[K, R] {
+	t := &table[K, R]{d: d, rows: map[K]*version[R]{}}
+	d.tables = append(d.tables, t)
+	return t
+}
+
+func (t *table[K, R]) clear()       { t.rows = map[K]*version[R]{} }
+func (t *table[K, R]) count() int64 { return int64(len(t.rows)) }
+
+// current is the row as it is now.
+func (t *table[K, R]) current(key K) (row R, found bool) {
+	if v := t.rows[key]; v != nil && v.commit >= 0 {
+		return v.row, true
 	}
-	if d.hits(d.timeout) {
-		if refusal.Class == "" && d.chance.Uint64()&1 == 0 {
-			d.bank.apply(t)
+	return row, false
+}
+
+// commitOf is the number of the commit that wrote the row last, 0 if none did.
+func (t *table[K, R]) commitOf(key K) int64 {
+	if v := t.rows[key]; v != nil {
+		return v.commit
+	}
+	return 0
+}
+
+// each gives all rows as they are now, in any order, and looks at the context now
+// and then.
+func (t *table[K, R]) each(ctx context.Context, give func(K, R) error) error {
+	i := int64(0)
+	for key, v := range t.rows {
+		if err := interrupted(ctx, i); err != nil {
+			return err
 		}
-		return bank.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
-	}
-	for i := range d.armed {
-		bug := &d.armed[i]
-		if bug.transfer == nil || !bug.suits(d, t, refusal) || !d.hits(bug.probability) {
+		if i++; v.commit < 0 {
 			continue
 		}
-		if bug.audit == nil { // else it is none until somebody sees it
-			bug.strikes++
-		}
-		return bug.transfer(d, t, refusal)
-	}
-	if refusal.Class != "" {
-		return refusal
-	}
-	return d.bank.apply(t)
-}
-
-// suits reports whether the bug can strike at a transfer that would honestly
-// be answered so.
-func (b *Bug) suits(d *Database, t bank.Transfer, refusal bank.Reply) bool {
-	if refusal.Class != "" {
-		return b.refused && refusal.Class == bank.ClassNoFunds
-	}
-	return !b.onlyRefused && (b.occasion == nil || b.occasion(d, t))
-}
-
-// pass brings about what earlier transfers left for later, up to the given
-// call.
-func (d *Database) pass(call uint64) {
-	defer d.replicate()
-	if d.doomed != nil {
-		d.doomed()
-		d.doomed = nil
-	}
-	kept := d.late[:0]
-	for _, l := range d.late {
-		switch {
-		case l.due > call:
-			kept = append(kept, l)
-		case d.bank.refusal(l.transfer).Class == "":
-			d.bank.apply(l.transfer)
+		if err := give(key, v.row); err != nil {
+			return err
 		}
 	}
-	d.late = kept
+	return nil
 }
 
-// committed is the reply that acknowledges these states.
-func committed(source, destination bank.State) bank.Reply {
-	return bank.Reply{Reply: workload.Reply{Outcome: history.Committed}, Source: source, Destination: destination}
+// store puts a version in place of the last one and forgets those that nobody can
+// read.
+func (t *table[K, R]) store(key K, row R, deleted bool) {
+	next := &version[R]{commit: t.d.clock, row: row, older: t.rows[key]}
+	if deleted && len(t.d.open) == 0 {
+		delete(t.rows, key)
+		return
+	}
+	if deleted {
+		next.commit = -next.commit
+		t.d.deleted = append(t.d.deleted, func() {
+			if t.rows[key] == next {
+				delete(t.rows, key)
+			}
+		})
+	}
+	oldest := t.d.clock
+	for snapshot := range t.d.open {
+		oldest = min(oldest, snapshot)
+	}
+	for v := next; v != nil; v = v.older {
+		if max(v.commit, -v.commit) <= oldest {
+			v.older = nil
+		}
+	}
+	t.rows[key] = next
+}
+
+// transaction is one in progress. It keeps what it writes to itself until it
+// commits.
+type transaction struct {
+	d          *database
+	snapshot   int64
+	generation int
+	// valid say of each row that was read whether it is still current.
+	valid []func() bool
+	// own has the pending changes by cell, writes stores them.
+	own    map[any]any
+	writes []func()
+}
+
+// cell is a row of a table.
+type cell[K comparable, R any] struct {
+	t   *table[K, R]
+	key K
+}
+
+// pending is what a transaction has done to a row: changes to whatever it is at
+// the commit, unless it was written as a whole, or deleted.
+type pending[R any] struct {
+	whole, deleted bool
+	row            R
+	changes        []func(R) R
+}
+
+func (d *database) begin() *transaction {
+	d.open[d.clock]++
+	return &transaction{d: d, snapshot: d.clock, generation: d.generation, own: map[any]any{}}
+}
+
+// get reads a row.
+func get[K comparable, R any](x *transaction, t *table[K, R], key K) (row R, found bool) {
+	p, _ := x.own[cell[K, R]{t, key}].(*pending[R])
+	if p != nil && p.whole {
+		return p.row, !p.deleted
+	}
+	v := t.rows[key]
+	for v != nil && max(v.commit, -v.commit) > x.snapshot {
+		v = v.older
+	}
+	read := int64(0)
+	if v != nil {
+		read, row, found = v.commit, v.row, v.commit >= 0
+	}
+	x.valid = append(x.valid, func() bool { return t.commitOf(key) == read })
+	if p != nil {
+		row, found = p.changed(row), true
+	}
+	return row, found
+}
+
+func (p *pending[R]) changed(row R) R {
+	for _, change := range p.changes {
+		row = change(row)
+	}
+	return row
+}
+
+// mine is what a transaction has done to a row, nothing at first.
+func mine[K comparable, R any](x *transaction, t *table[K, R], key K) *pending[R] {
+	c := cell[K, R]{t, key}
+	if p, ok := x.own[c].(*pending[R]); ok {
+		return p
+	}
+	p := &pending[R]{}
+	x.own[c] = p
+	x.writes = append(x.writes, func() {
+		row := p.row
+		if !p.whole {
+			row, _ = t.current(key)
+			row = p.changed(row)
+		}
+		t.store(key, row, p.deleted)
+	})
+	return p
+}
+
+// put writes a row as a whole.
+func put[K comparable, R any](x *transaction, t *table[K, R], key K, row R) {
+	*mine(x, t, key) = pending[R]{whole: true, row: row}
+}
+
+// remove deletes a row.
+func remove[K comparable, R any](x *transaction, t *table[K, R], key K) {
+	*mine(x, t, key) = pending[R]{whole: true, deleted: true}
+}
+
+// update changes a row without reading it; one that is not there is the zero row.
+func update[K comparable, R any](x *transaction, t *table[K, R], key K, change func(R) R) {
+	if p := mine(x, t, key); p.whole {
+		p.row, p.deleted = change(p.row), false
+	} else {
+		p.changes = append(p.changes, change)
+	}
+}
+
+// end forgets a transaction. It must be called once, and leaves nothing behind
+// unless it was committed before.
+func (x *transaction) end() {
+	d := x.d
+	if d.open[x.snapshot]--; d.open[x.snapshot] <= 0 {
+		delete(d.open, x.snapshot)
+	}
+	if len(d.open) == 0 {
+		for _, forget := range d.deleted {
+			forget()
+		}
+		d.deleted = nil
+	}
+}
+
+// commit makes what was written visible, or reports that it may not.
+func (x *transaction) commit() bool {
+	if x.generation != x.d.generation {
+		return false
+	}
+	for _, valid := range x.valid {
+		if !valid() {
+			return false
+		}
+	}
+	if len(x.writes) > 0 {
+		x.d.clock++
+	}
+	for _, write := range x.writes {
+		write()
+	}
+	return true
+}
+
+// finish ends a transaction that is to be answered so. With the chance that was
+// asked for it is answered with unknown, and with equal chance applied or not.
+func (x *transaction) finish(reply workload.Reply) workload.Reply {
+	applies := reply.Outcome == history.Committed
+	if reply.Outcome != history.Failed && x.d.hits(x.d.timeout) {
+		reply = workload.Reply{Class: workload.ClassTimeout}
+		applies = applies && x.d.chance.Uint64()&1 == 0
+	}
+	defer x.end()
+	if applies && !x.commit() && reply.Outcome == history.Committed {
+		return workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}
+	}
+	return reply
+}
+
+// run does one transaction under the lock, after the latency. A context that ends
+// before ends it.
+func (d *database) run(ctx context.Context, doing string, do func(*transaction) workload.Reply) workload.Reply {
+	if no := d.enter(ctx, doing); no != nil {
+		return *no
+	}
+	defer d.mu.Unlock()
+	x := d.begin()
+	return x.finish(do(x))
+}
+
+// committed and duplicate are replies to what was done, and to what was there.
+func committed() workload.Reply { return workload.Reply{Outcome: history.Committed} }
+
+func duplicate() workload.Reply {
+	return workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}
 }

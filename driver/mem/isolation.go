@@ -1,101 +1,169 @@
 package mem
 
 import (
-	"cmp"
 	"context"
+	"fmt"
+	"maps"
+	"runtime"
 	"slices"
-	"unsafe"
+	"time"
 
+	"assay/history"
 	"assay/workload"
 	"assay/workload/isolation"
 )
 
-// versionStore is an isolation.Store on a Multiversion.
-type versionStore struct {
+// isolationStore is an isolation.Store.
+type isolationStore struct {
 	shell
-	d *Multiversion
+	d         *database
+	lists     *table[int64, []int64]
+	registers *table[int64, int64]
+	// groups are the numbers of their rows, sides those of pairs by pairSide.
+	groups, sides *table[int64, int64]
 }
 
 // OpenIsolation returns a Store on a new, empty database: two Stores opened so
-// share nothing. The address and the errors are OpenBank's, with the bugs of
-// IsolationBugs.
+// share nothing. The address and the errors are OpenBank's.
 func OpenIsolation(_ context.Context, target workload.Target) (isolation.Store, error) {
-	o, err := parse(target, IsolationBugs())
+	d, err := open(target)
 	if err != nil {
 		return nil, err
 	}
-	d, err := NewIsolation(o)
-	if err != nil {
-		return nil, err
-	}
-	return d.Isolation(), nil
+	s := &isolationStore{shell: newShell(d.site, d), d: d}
+	s.lists, s.registers = newTable[int64, []int64](d), newTable[int64, int64](d)
+	s.groups, s.sides = newTable[int64, int64](d), newTable[int64, int64](d)
+	return s, nil
 }
 
 // Promise implements isolation.Store.
-func (s *versionStore) Promise() string { return "strict-serializable" }
-
-// Session implements isolation.Store. Every second session is on the other
-// side, if there comes to be one.
-func (s *versionStore) Session(context.Context) (isolation.Session, error) {
-	if err := s.d.guard(true); err != nil {
-		return nil, err
-	}
-	defer s.d.mu.Unlock()
-	s.d.opened++
-	return &versionSession{d: s.d, side: s.d.opened % 2}, nil
-}
+func (s *isolationStore) Promise() string { return "strict-serializable" }
 
 // Read implements isolation.Store. It holds up all other calls while it lasts,
 // and the callbacks must make none.
-func (s *versionStore) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
-	if err := s.d.guard(true); err != nil {
-		return err
-	}
-	defer s.d.mu.Unlock()
-	lists, registers := s.d.sorted(spaceList), s.d.sorted(spaceRegister)
-	for i := range s.d.armed {
-		if bug := &s.d.armed[i]; bug.cut != nil && s.d.hits(bug.probability) {
-			lists, registers = bug.cut(s.d, lists, registers)
-			bug.strikes++
-			break
+func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
+	return s.locked(true, func() error {
+		if err := inOrder(ctx, s.lists, list); err != nil {
+			return err
 		}
-	}
-	err := each(ctx, lists, func(key int64) error {
-		return list(key, s.d.data.latest(thing{spaceList, key}).lists[0])
-	})
-	if err != nil {
-		return err
-	}
-	return each(ctx, registers, func(key int64) error {
-		return register(key, s.d.data.latest(thing{spaceRegister, key}).value)
+		return inOrder(ctx, s.registers, register)
 	})
 }
 
-// sorted returns the keys of a space in ascending order.
-func (d *Multiversion) sorted(in space) []int64 {
-	var keys []int64
-	for t := range d.data.things {
-		if t.space == in {
-			keys = append(keys, t.key)
+// inOrder gives all rows in ascending order of key.
+func inOrder[R any](ctx context.Context, t *table[int64, R], give func(int64, R) error) error {
+	for i, key := range slices.Sorted(maps.Keys(t.rows)) {
+		if err := interrupted(ctx, int64(i)); err != nil {
+			return err
+		}
+		if row, found := t.current(key); found {
+			if err := give(key, row); err != nil {
+				return err
+			}
 		}
 	}
-	slices.SortFunc(keys, cmp.Compare)
-	return keys
+	return nil
 }
 
-// Size implements isolation.Store. It is memory, there being no disk: the
-// versions and, once, the elements of the lists.
-func (s *versionStore) Size(context.Context) (size workload.Size, err error) {
+// Size implements isolation.Store. It is memory, there being no disk: the rows
+// and the elements of the lists.
+func (s *isolationStore) Size(ctx context.Context) (size workload.Size, err error) {
 	err = s.locked(true, func() error {
-		names := map[space]string{spaceList: "list", spaceRegister: "register", spaceGroup: "group", spaceRow: "pair_row"}
-		size.Rows = map[string]int64{}
-		for t, all := range s.d.data.things {
-			size.Rows[names[t.space]]++
-			size.Bytes += int64(len(all))*int64(unsafe.Sizeof(version{})) + 8*int64(len(s.d.data.latest(t).lists[0]))
+		size.Rows = map[string]int64{
+			"list": s.lists.count(), "register": s.registers.count(), "group": s.groups.count(), "pair_row": s.sides.count(),
 		}
+		for _, rows := range size.Rows {
+			size.Bytes += 40 * rows
+		}
+		err := s.lists.each(ctx, func(_ int64, elements []int64) error {
+			size.Bytes += 8 * int64(len(elements))
+			return nil
+		})
 		size.Tables = size.Bytes
-		s.d.countStrikes(size.Rows)
-		return nil
+		return err
 	})
 	return size, err
 }
+
+// isolationSession is one client's.
+type isolationSession struct{ *isolationStore }
+
+// Session implements isolation.Store.
+func (s *isolationStore) Session(context.Context) (isolation.Session, error) {
+	return &isolationSession{s}, s.ready()
+}
+
+// Do implements isolation.Session. The latency comes in parts before each
+// operation; a context that ends then ends the transaction without effect.
+// Others are let in before the transaction and after each operation, so that
+// transactions meet on any machine.
+func (n *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation.Reply {
+	for i := range ops {
+		if ops[i].Kind < isolation.Append || ops[i].Kind > isolation.Withdraw {
+			return isolation.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: fmt.Errorf("mem: no operation has the kind %d", ops[i].Kind)}
+		}
+	}
+	runtime.Gosched()
+	if err := n.d.guard(true); err != nil {
+		return isolation.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err, Broken: true}
+	}
+	x := n.d.begin()
+	n.d.mu.Unlock()
+	for i := range ops {
+		if err := rest(ctx, n.d.latency/time.Duration(len(ops))); err != nil {
+			n.d.mu.Lock()
+			defer n.d.mu.Unlock()
+			x.end()
+			return isolation.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: fmt.Errorf("mem: transaction: %w", err)}
+		}
+		n.d.mu.Lock()
+		n.operate(x, &ops[i])
+		n.d.mu.Unlock()
+		runtime.Gosched()
+	}
+	n.d.mu.Lock()
+	defer n.d.mu.Unlock()
+	return x.finish(committed())
+}
+
+func (n *isolationSession) operate(x *transaction, o *isolation.Op) {
+	switch o.Kind {
+	case isolation.Append:
+		element := o.Value // of a caller that may use its operations again
+		update(x, n.lists, o.Key, func(list []int64) []int64 { return append(slices.Clip(list), element) })
+	case isolation.AppendByRewrite:
+		list, _ := get(x, n.lists, o.Key)
+		put(x, n.lists, o.Key, append(slices.Clip(list), o.Value))
+	case isolation.ReadList:
+		list, _ := get(x, n.lists, o.Key)
+		o.List = append(o.List[:0], list...)
+	case isolation.Write:
+		put(x, n.registers, o.Key, o.Value)
+	case isolation.ReadValue:
+		o.Value, o.Found = get(x, n.registers, o.Key)
+	case isolation.Insert:
+		update(x, n.groups, o.Key, func(rows int64) int64 { return rows + 1 })
+	case isolation.Count:
+		o.Value, _ = get(x, n.groups, o.Key)
+	case isolation.Withdraw:
+		n.withdraw(x, o)
+	}
+}
+
+// withdraw reads both rows of a pair and writes one. A row that was never written
+// is 1.
+func (n *isolationSession) withdraw(x *transaction, o *isolation.Op) {
+	var sides [2]int64
+	for side := range sides {
+		value, found := get(x, n.sides, 2*o.Key+int64(side))
+		if sides[side] = value; !found {
+			sides[side] = 1
+		}
+	}
+	o.Result = sides[0] | sides[1]<<1
+	own := o.Value & 1
+	put(x, n.sides, 2*o.Key+own, isolation.Withdrawn(sides[own], sides[1-own]))
+}
+
+// Close implements isolation.Session.
+func (n *isolationSession) Close() {}

@@ -3,6 +3,7 @@ package mem
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"assay/history"
 	"assay/workload"
@@ -138,4 +139,26 @@ func each[R any](ctx context.Context, rows []R, do func(R) error) error {
 		}
 	}
 	return nil
+}
+
+// interrupted looks at the context now and then.
+func interrupted(ctx context.Context, i int64) error {
+	if i%4096 != 0 || ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("mem: read: %w", ctx.Err())
+}
+
+func rest(ctx context.Context, d time.Duration) error {
+	if d <= 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }

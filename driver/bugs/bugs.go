@@ -1,0 +1,154 @@
+// Package bugs breaks a database on purpose, so that the checks can be shown to
+// notice: a checker is believed only if it convicts. It wraps the Store of any
+// workload on any database and sees no more of it than the contract: what is
+// asked for and what is answered. A bug leaves a request out, sends another one,
+// answers otherwise than the database did, or keeps a difference from what the
+// database holds, which all later answers then show.
+//
+// While a bug is switched on, operations that the wrapper must know the order of
+// go to the database one at a time, whatever the number of clients. A run with a
+// bug measures nothing and says nothing of the database.
+//
+// What is remembered is bounded: maxDifferences differences from the database,
+// after which no bug takes effect any more; the last maxLog commits or transfers;
+// maxLate operations that are to be done later.
+//
+// It must not know the load engine, the checks or any driver.
+package bugs
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/isolation"
+)
+
+// Bug is one way of breaking a promise, in one workload.
+type Bug struct {
+	// Name is as in bug=NAME:PROBABILITY.
+	Name string
+	// Check names the check that must find it, the first if several do; empty
+	// if it is no violation and must be found valid.
+	Check string
+	// Or names a second check if the bug has a form that only this one finds;
+	// else it is empty.
+	Or string
+	// Kinds are what the check finds: one of these comes when the bug has taken
+	// effect often enough, though a single time may show as something else. Empty
+	// where the kind depends on what is left.
+	Kinds []string
+	// Model is the consistency model that a run must be judged against for
+	// Kinds to be named; empty for the one that the database promises.
+	Model string
+	// Passing is true if what the bug does can be over, or turn out right, before
+	// anybody looks, or if it can be where nobody looks.
+	// Of any other bug every run in which it has taken effect is found violated.
+	Passing bool
+	// Doc says what it does.
+	Doc string
+}
+
+// Seeded is one bug switched on.
+type Seeded struct {
+	// Name is a Bug's.
+	Name string
+	// Probability is from 0 to 1, for each occasion.
+	Probability float64
+}
+
+// String is as in an address.
+func (s Seeded) String() string {
+	return s.Name + ":" + strconv.FormatFloat(s.Probability, 'g', -1, 64)
+}
+
+// For returns all bugs of a workload, by the workload's name; none of a workload
+// that has none.
+func For(name string) []Bug {
+	switch name {
+	case bank.Name:
+		return described(bankBugs())
+	case isolation.Name:
+		return described(isolationBugs())
+	default:
+		return nil
+	}
+}
+
+// Take takes the parameter bug (NAME:PROBABILITY, several separated by commas or
+// by repeating the parameter) off a database's address, for a workload by its
+// name. The rest of the address is as it was. It returns *workload.OptionError
+// for a bug that the workload does not have and for a probability that is none.
+func Take(address, name string) (rest string, seeded []Seeded, err error) {
+	base, query, found := strings.Cut(address, "?")
+	if !found {
+		return address, nil, nil
+	}
+	var kept []string
+	for _, parameter := range strings.Split(query, "&") {
+		value, isBug := strings.CutPrefix(parameter, "bug=")
+		if !isBug {
+			kept = append(kept, parameter)
+			continue
+		}
+		if value, err = url.QueryUnescape(value); err != nil {
+			return "", nil, &workload.OptionError{Option: "bug", Value: parameter, Want: wanted(name)}
+		}
+		for _, item := range strings.Split(value, ",") {
+			one, err := parse(item, name)
+			if err != nil {
+				return "", nil, err
+			}
+			if slices.ContainsFunc(seeded, func(s Seeded) bool { return s.Name == one.Name }) {
+				return "", nil, &workload.OptionError{Option: "bug", Value: one.Name, Want: "each bug once"}
+			}
+			seeded = append(seeded, one)
+		}
+	}
+	if len(kept) > 0 {
+		base += "?" + strings.Join(kept, "&")
+	}
+	return base, seeded, nil
+}
+
+func parse(item, name string) (Seeded, error) {
+	bug, chance, _ := strings.Cut(item, ":")
+	p, err := strconv.ParseFloat(chance, 64)
+	switch {
+	case !slices.ContainsFunc(For(name), func(b Bug) bool { return b.Name == bug }):
+		return Seeded{}, &workload.OptionError{Option: "bug", Value: bug, Want: wanted(name)}
+	case err != nil || !(p >= 0 && p <= 1): // NaN is neither
+		return Seeded{}, &workload.OptionError{Option: "bug", Value: item, Want: "NAME:PROBABILITY, with a probability from 0 to 1"}
+	}
+	return Seeded{Name: bug, Probability: p}, nil
+}
+
+// wanted lists the bugs of a workload.
+func wanted(name string) string {
+	var names []string
+	for _, b := range For(name) {
+		names = append(names, b.Name)
+	}
+	if len(names) == 0 {
+		return "no bug in workload " + name
+	}
+	return strings.Join(names, ", ")
+}
+
+// Wrap returns a Store that does what the given one does, but for the bugs. The
+// given one is closed with it. The chance is drawn from seed: the same seed and
+// the same order of calls give the same run. The bugs must be as Take returns
+// them for the store's workload.
+func Wrap(store workload.Store, seeded []Seeded, seed uint64) (workload.Store, error) {
+	switch inner := store.(type) {
+	case bank.Store:
+		return newBank(inner, seeded, seed)
+	case isolation.Store:
+		return newIsolation(inner, seeded, seed), nil
+	default:
+		return nil, &workload.OptionError{Option: "bug", Value: seeded[0].Name, Want: "no bug in this workload"}
+	}
+}

@@ -1,0 +1,141 @@
+package bugs
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"assay/driver/drivertest"
+	"assay/driver/mem"
+	"assay/driver/sqlite"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/isolation"
+)
+
+func TestTake(t *testing.T) {
+	for address, want := range map[string]struct {
+		rest   string
+		seeded []Seeded
+	}{
+		"mem://":                  {"mem://", nil},
+		"mem://?latency=1ms":      {"mem://?latency=1ms", nil},
+		"mem://?bug=lost-ack:0.5": {"mem://", []Seeded{{"lost-ack", 0.5}}},
+		"mem://?bug=lost-ack:0":   {"mem://", []Seeded{{"lost-ack", 0}}},
+		"sqlite:a%20b.db?bug=lost-ack:1&synchronous=off": {"sqlite:a%20b.db?synchronous=off", []Seeded{{"lost-ack", 1}}},
+		"postgres://u:p%3F@h,i:5/d?sslmode=disable&bug=extra-row:1,torn-transfer:0.1&x=%20&bug=late-apply%3A1e-3": {
+			"postgres://u:p%3F@h,i:5/d?sslmode=disable&x=%20", []Seeded{{"extra-row", 1}, {"torn-transfer", 0.1}, {"late-apply", 0.001}}},
+	} {
+		rest, seeded, err := Take(address, bank.Name)
+		if rest != want.rest || !reflect.DeepEqual(seeded, want.seeded) || err != nil {
+			t.Errorf("%s: %s, %v, %v", address, rest, seeded, err)
+		}
+	}
+	for _, bug := range []string{"", "lost-ack", "lost-ack:", "lost-ack:x", "lost-ack:1.1", "lost-ack:-1", "lost-ack:NaN", "lost-ack:1,lost-ack:1", "no-such:1", "phantom:1", "%zz"} {
+		_, _, err := Take("mem://?bug="+bug, bank.Name)
+		var refused *workload.OptionError
+		if !errors.As(err, &refused) || refused.Option != "bug" {
+			t.Errorf("%s: %v", bug, err)
+		}
+		if strings.HasPrefix(bug, "no-such") && !strings.Contains(refused.Want, "partial-rollback, ") {
+			t.Errorf("%s: %v does not list the bugs", bug, err)
+		}
+	}
+}
+
+func TestBugsAreDescribed(t *testing.T) {
+	for name, count := range map[string]int{bank.Name: 19, isolation.Name: 18} {
+		seen := map[string]bool{}
+		for _, bug := range For(name) {
+			if bug.Name == "" || bug.Doc == "" || seen[bug.Name] || (bug.Check == "") != (bug.Name == "late-apply") {
+				t.Errorf("%s: bug %+v", name, bug)
+			}
+			seen[bug.Name] = true
+		}
+		if len(seen) != count {
+			t.Errorf("%s has %d bugs, want %d", name, len(seen), count)
+		}
+	}
+}
+
+// engine opens databases of one kind.
+type engine struct {
+	name      string
+	bank      func(context.Context, workload.Target) (bank.Store, error)
+	isolation func(context.Context, workload.Target) (isolation.Store, error)
+	address   func(t testing.TB) string
+}
+
+func inMemory() engine {
+	return engine{"mem", mem.OpenBank, mem.OpenIsolation, func(testing.TB) string { return "mem://" }}
+}
+
+func onSQLite() engine {
+	return engine{"sqlite", sqlite.OpenBank, sqlite.OpenIsolation, func(t testing.TB) string {
+		return "sqlite:" + filepath.Join(t.TempDir(), "bugs.db") + "?synchronous=off"
+	}}
+}
+
+// opened is a Store of an engine with bugs; it is closed with the test.
+func opened[S workload.Store](t testing.TB, e engine, open func(context.Context, workload.Target) (S, error), seed uint64, seeded ...Seeded) workload.Store {
+	t.Helper()
+	store, err := open(t.Context(), workload.Target{Address: e.address(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrapped, err := Wrap(store, seeded, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := wrapped.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return wrapped
+}
+
+// never is a bug that does nothing.
+var never = Seeded{"late-apply", 1e-300}
+
+// TestAWrapperConforms: a Store whose bugs do not strike is as any other.
+func TestAWrapperConforms(t *testing.T) {
+	drivertest.RunAudits(t, drivertest.Bank{Open: func(t *testing.T) bank.Store {
+		return opened(t, inMemory(), mem.OpenBank, 1, never).(bank.Store)
+	}})
+	e := inMemory()
+	for seed := range uint64(3) {
+		store := opened(t, e, e.isolation, seed, never).(isolation.Store)
+		c := isolation.Defaults()
+		c.Test = "all"
+		j := drivertest.IsolationRun{Config: c, Seed: seed, Clients: 8, Each: 200, Attempts: 3}.Judge(t.Context(), t, store)
+		for _, r := range j.Results {
+			if r.Verdict.String() != "valid" {
+				t.Errorf("seed %d: %s is %v: %s", seed, r.Name, r.Verdict, r.Detail)
+			}
+		}
+	}
+}
+
+// TestEverybodyIsTold that there is a bug, and how often it has taken effect.
+func TestEverybodyIsTold(t *testing.T) {
+	b := newBench(t, onSQLite(), 1, Seeded{"torn-transfer", 1})
+	p, err := b.Describe(t.Context())
+	if err != nil || p.Name != "SQLite" || !strings.HasSuffix(p.Version, " with seeded bugs (torn-transfer:1)") ||
+		p.Settings[len(p.Settings)-1] != (workload.Setting{Name: Setting, Value: "torn-transfer:1"}) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	b.do(1, 2, 100)
+	b.do(1, 9, 100)
+	if n := b.strikes(t); n != 1 {
+		t.Errorf("%d strikes, want 1", n)
+	}
+	b = newBench(t, inMemory(), 1, Seeded{"torn-transfer", 1})
+	b.do(1, 2, 100)
+	if err := b.Create(t.Context(), workload.Marker{}); err != nil || b.strikes(t) != 0 || len(b.primary.accounts) != 0 {
+		t.Errorf("%d strikes in an empty database, %v", b.strikes(t), err)
+	}
+}

@@ -1,0 +1,288 @@
+package bugs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/isolation"
+)
+
+// isolationStore is an isolation.Store with bugs. One transaction at a time goes
+// to the database, so that it is known what each found and left; those that it
+// would be together with are played by the last commits, which are remembered.
+type isolationStore struct {
+	*trial[isolationActions]
+	inner isolation.Store
+	shown differences
+	log   commits
+	// opened counts the sessions.
+	opened uint64
+	// events counts the calls of clients, before they have the turn.
+	events  atomic.Uint64
+	lingers bool
+
+	late []lateTransaction
+	// failover loses all commits from one on; nil if none is due.
+	failover *failover
+	// ghosts are what failed transactions wrote, each for the next one that reads
+	// it.
+	ghosts map[object]ghost
+}
+
+// ghost is a write that never was, and the bug that brings it.
+type ghost struct {
+	write
+	bug *active[isolationActions]
+}
+
+// lateTransaction will be done at the call numbered due.
+type lateTransaction struct {
+	ops []isolation.Op
+	due uint64
+}
+
+// failover loses all commits from one on, at the call numbered due.
+type failover struct {
+	from int64
+	due  uint64
+}
+
+// isolationActions is how a bug acts on transactions. One of its fields is set.
+type isolationActions struct {
+	// begin changes how a transaction that has just begun will go; false means
+	// that it had no occasion and did nothing.
+	begin func(*transaction) bool
+	// truncates is true if a Read ends early as well.
+	truncates bool
+	// lingers is true if transactions are answered only after others have had the
+	// turn, some sooner than others, so that they overlap in what they know.
+	lingers bool
+}
+
+// maxTurns bounds for how many turns a transaction lingers.
+const maxTurns = 4
+
+func newIsolation(inner isolation.Store, seeded []Seeded, seed uint64) *isolationStore {
+	s := &isolationStore{trial: newTrial(inner, isolationBugs(), seeded, seed), inner: inner}
+	s.reset = func() {
+		s.shown, s.log = newDifferences(), commits{}
+		s.late, s.failover, s.ghosts = nil, nil, map[object]ghost{}
+	}
+	s.reset()
+	s.lingers = slices.ContainsFunc(s.active, func(b *active[isolationActions]) bool { return b.acts.lingers })
+	return s
+}
+
+// Promise implements isolation.Store.
+func (s *isolationStore) Promise() string { return s.inner.Promise() }
+
+// Create implements isolation.Store.
+func (s *isolationStore) Create(ctx context.Context, marker workload.Marker) error {
+	return s.anew(ctx, func() error { return s.inner.Create(ctx, marker) })
+}
+
+// Settle implements isolation.Store: what was to happen later happens before.
+func (s *isolationStore) Settle(ctx context.Context) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.done()
+	if len(s.late) > 0 || s.failover != nil {
+		session, err := s.inner.Session(ctx)
+		if err != nil {
+			return fmt.Errorf("bugs: settle: %w", err)
+		}
+		s.pass(ctx, session, s.calls+maxLate)
+		session.Close()
+	}
+	return s.inner.Settle(ctx)
+}
+
+// isolationSession is one client's.
+type isolationSession struct {
+	isolation.Session
+	s *isolationStore
+	// side is which of two copies it is shown once they differ.
+	side int
+	// wrote is its last commit, seen the last whose state it knows.
+	wrote, seen int64
+	// answered is commit.answered of the commit whose client has not come back;
+	// nil if there is none. finished is the number of the last event when the
+	// session's last transaction ended.
+	answered *uint64
+	finished uint64
+}
+
+// Session implements isolation.Store. Every second session is on the other
+// side, if there comes to be one.
+func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error) {
+	session, err := s.inner.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.take(ctx); err != nil {
+		session.Close()
+		return nil, err
+	}
+	defer s.done()
+	s.opened++
+	return &isolationSession{Session: session, s: s, side: int(s.opened % 2)}, nil
+}
+
+// Do implements isolation.Session.
+func (n *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation.Reply {
+	s := n.s
+	came := s.events.Add(1)
+	if err := s.take(ctx); err != nil {
+		return unsent(err)
+	}
+	reply := n.do(ctx, ops, came)
+	turns := 0
+	if s.lingers {
+		turns = s.chance.IntN(maxTurns)
+	}
+	s.done()
+	for ; turns > 0 && s.take(ctx) == nil; turns-- {
+		s.done()
+	}
+	n.finished = s.events.Load()
+	return reply
+}
+
+// do is Do of a client that has come at this event, and has the turn.
+func (n *isolationSession) do(ctx context.Context, ops []isolation.Op, came uint64) isolation.Reply {
+	s := n.s
+	s.calls++
+	if n.answered != nil {
+		*n.answered, n.answered = came, nil
+	}
+	s.pass(ctx, n.Session, s.calls)
+	x := &transaction{s: s, session: n, ops: ops, snapshot: s.log.clock}
+	for _, b := range s.active {
+		if b.acts.begin == nil {
+			continue
+		}
+		if struck := *x; b.acts.begin(&struck) && s.hits(b) {
+			*x, x.bug = struck, b
+			break
+		}
+	}
+	before := s.log.clock
+	reply := x.do(ctx)
+	if reply.Outcome != history.Committed {
+		n.answered = nil
+	}
+	// What was refused has read and written nothing.
+	if x.bug != nil && (reply.Outcome != history.Failed || s.log.clock > before) {
+		x.bug.strikes++
+	}
+	return reply
+}
+
+// pass brings about what earlier transactions left for later, up to the given
+// call. Whoever calls has the turn, as for all below.
+func (s *isolationStore) pass(ctx context.Context, session isolation.Session, until uint64) {
+	if s.failover != nil && s.failover.due <= until {
+		for c := range s.log.back() {
+			if c.at < s.failover.from {
+				break
+			}
+			s.undo(c.writes)
+		}
+		s.log.truncate(s.failover.from)
+		s.failover = nil
+	}
+	s.late = slices.DeleteFunc(s.late, func(l lateTransaction) bool {
+		if l.due > until {
+			return false
+		}
+		x := &transaction{s: s, session: &isolationSession{Session: session, s: s}, ops: l.ops, snapshot: s.log.clock}
+		ctx, cancel := own(ctx)
+		defer cancel()
+		x.do(ctx)
+		return true
+	})
+}
+
+// undo shows the data as they were before these writes, which were the last.
+func (s *isolationStore) undo(writes []write) {
+	for _, w := range writes {
+		s.differences += 1 + len(w.elements)
+		switch w.space {
+		case spaceList:
+			s.shown.hide(w.elements, everybody)
+		case spaceRegister:
+			s.shown.registers[w.key] = w.before
+		case spaceGroup:
+			s.shown.groups[w.key] -= w.rows
+		case spaceSide:
+			s.shown.sides[w.key] = w.before.number
+		}
+	}
+}
+
+// Read implements isolation.Store.
+func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.done()
+	lists, registers := int64(-1), int64(-1)
+	for _, b := range s.active {
+		if b.acts.truncates && s.hits(b) {
+			var err error
+			if lists, registers, err = s.truncated(ctx); err != nil {
+				return err
+			}
+			b.strikes++
+			break
+		}
+	}
+	return s.read(ctx,
+		func(key int64, elements []int64) error {
+			if lists == 0 {
+				return nil
+			}
+			lists--
+			return list(key, elements)
+		},
+		func(key, value int64) error {
+			if registers == 0 {
+				return nil
+			}
+			registers--
+			return register(key, value)
+		})
+}
+
+// read is Read as the first side is shown it.
+func (s *isolationStore) read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
+	return s.inner.Read(ctx,
+		func(key int64, elements []int64) error {
+			if elements = s.shown.list(slices.Clone(elements), 0); len(elements) == 0 {
+				return nil
+			}
+			return list(key, elements)
+		},
+		func(key, number int64) error {
+			v := s.shown.register(key, value{number, true})
+			if !v.found {
+				return nil
+			}
+			return register(key, v.number)
+		})
+}
+
+// truncated counts the lists and registers, and says how many of them a read that
+// ends early gives: it leaves out at least the last of either.
+func (s *isolationStore) truncated(ctx context.Context) (lists, registers int64, err error) {
+	err = s.read(ctx, func(int64, []int64) error { lists++; return nil }, func(int64, int64) error { registers++; return nil })
+	if lists > 0 {
+		return s.chance.Int64N(lists), registers, err
+	}
+	return 0, s.chance.Int64N(max(registers, 1)), err
+}

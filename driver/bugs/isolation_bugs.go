@@ -1,0 +1,223 @@
+package bugs
+
+import (
+	"context"
+	"slices"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/isolation"
+)
+
+// Bugs in what transactions of workload isolation do to the data, and in what is
+// answered to them.
+
+// willWrite says that one of the transaction's operations writes an object.
+func (x *transaction) willWrite(o object) bool { return writesOne(x.ops, o) }
+
+func writesOne(ops []isolation.Op, o object) bool {
+	return slices.ContainsFunc(ops, func(op isolation.Op) bool {
+		to, writes := written(&op)
+		return writes && to == o
+	})
+}
+
+// does says that one of the operations is of one of these kinds.
+func (x *transaction) does(kinds ...isolation.Kind) bool {
+	return slices.ContainsFunc(x.ops, func(o isolation.Op) bool { return slices.Contains(kinds, o.Kind) })
+}
+
+// appends says that the transaction appends to a list.
+func (x *transaction) appends() bool { return x.does(isolation.Append, isolation.AppendByRewrite) }
+
+// anyWrite says that the transaction writes at all.
+func (x *transaction) anyWrite() bool {
+	return slices.ContainsFunc(x.ops, func(o isolation.Op) bool { _, writes := written(&o); return writes })
+}
+
+// pure returns what the transaction reads and does not write.
+func (x *transaction) pure() []object {
+	var pure []object
+	for i := range x.ops {
+		for _, o := range read(&x.ops[i]) {
+			if !x.willWrite(o) && !slices.Contains(pure, o) {
+				pure = append(pure, o)
+			}
+		}
+	}
+	return pure
+}
+
+// appendTwice sends the appends again.
+func appendTwice(x *transaction) bool {
+	x.end = func(ctx context.Context, x *transaction) isolation.Reply {
+		x.record()
+		var again []isolation.Op
+		for _, w := range x.writes {
+			for _, e := range w.elements {
+				again = append(again, isolation.Op{Kind: isolation.Append, Key: w.key, Value: e})
+			}
+		}
+		ctx, cancel := own(ctx)
+		defer cancel()
+		if x.session.Session.Do(ctx, again).Outcome != history.Committed {
+			x.bug = nil
+		}
+		return isolation.Reply{Outcome: history.Committed}
+	}
+	return x.appends()
+}
+
+// loseUpdate looks for something that the transaction reads and then writes, and
+// that the last transaction to write it had read as well. It then reads what that
+// one read, and of a list what that one appended is shown no more.
+func loseUpdate(x *transaction) bool {
+	log := &x.s.log
+	for i := range x.ops {
+		if x.ops[i].Kind != isolation.ReadList && x.ops[i].Kind != isolation.ReadValue {
+			continue
+		}
+		o := read(&x.ops[i])[0]
+		if writesOne(x.ops[:i], o) || !writesOne(x.ops[i:], o) {
+			continue
+		}
+		for c := range log.back() {
+			w := c.wrote(o)
+			if w == nil {
+				continue
+			}
+			if !c.read(o) {
+				break
+			}
+			elements := w.elements
+			x.old = append(x.old, reading{o, c.at - 1})
+			x.committed = func(x *transaction) {
+				x.s.shown.hide(elements, everybody)
+				x.s.differences += len(elements)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// split shows the appends to one side only.
+func split(x *transaction) bool {
+	x.end = func(_ context.Context, x *transaction) isolation.Reply {
+		x.record()
+		for _, o := range x.ops {
+			if o.Kind == isolation.Append {
+				x.s.shown.hide([]int64{o.Value}, 1<<(1-x.session.side))
+				x.s.differences++
+			}
+		}
+		return isolation.Reply{Outcome: history.Committed}
+	}
+	return x.does(isolation.Append)
+}
+
+// abortTransaction makes the transaction fail and leaves the first object that it
+// would write as a ghost.
+func abortTransaction(x *transaction) bool {
+	x.instead = func(x *transaction) isolation.Reply {
+		var g write
+		for i := range x.ops {
+			o, writes := written(&x.ops[i])
+			if !writes || o.space != spaceList && o.space != spaceRegister || g.times > 0 && o != g.object {
+				continue
+			}
+			g.object, g.after = o, value{x.ops[i].Value, true}
+			g.elements = append(g.elements, x.ops[i].Value)
+			g.times++
+		}
+		if len(x.s.ghosts) < maxGhosts {
+			x.s.ghosts[g.object] = ghost{g, x.bug}
+		}
+		return made()
+	}
+	return x.appends() || x.does(isolation.Write)
+}
+
+// readMiddle looks for what the transaction reads and the last commit wrote more
+// than once, and shows it as it was in the middle.
+func readMiddle(x *transaction) bool {
+	for _, o := range x.pure() {
+		for w := range x.s.log.since(x.s.log.latest(o)-1, o) {
+			if o.space == spaceList && len(w.elements) > 1 || o.space == spaceRegister && w.times > 1 && w.first != w.after {
+				x.middle = &o
+				return true
+			}
+			break
+		}
+	}
+	return false
+}
+
+// forgetOwn looks for a read of what was written before.
+func forgetOwn(x *transaction) bool {
+	for i := range x.ops {
+		if k := x.ops[i].Kind; k != isolation.ReadList && k != isolation.ReadValue {
+			continue
+		}
+		if writesOne(x.ops[:i], read(&x.ops[i])[0]) {
+			x.forgetful = true
+			return true
+		}
+	}
+	return false
+}
+
+func loseSoon(x *transaction) bool {
+	x.end = func(_ context.Context, x *transaction) isolation.Reply {
+		x.record()
+		if x.s.failover == nil {
+			x.s.failover = &failover{from: x.s.log.clock, due: x.s.later(maxLoss)}
+		}
+		return isolation.Reply{Outcome: history.Committed}
+	}
+	return x.anyWrite()
+}
+
+func loseWrites(x *transaction) bool {
+	x.end = func(_ context.Context, x *transaction) isolation.Reply {
+		x.s.undo(x.writes)
+		return isolation.Reply{Outcome: history.Committed}
+	}
+	return x.anyWrite()
+}
+
+func denyCommit(x *transaction) bool {
+	x.end = func(_ context.Context, x *transaction) isolation.Reply {
+		x.record()
+		return made()
+	}
+	return x.anyWrite()
+}
+
+func commitLater(x *transaction) bool {
+	x.instead = func(x *transaction) isolation.Reply {
+		ops := make([]isolation.Op, len(x.ops))
+		for i, o := range x.ops {
+			ops[i] = isolation.Op{Kind: o.Kind, Key: o.Key, Value: o.Value}
+		}
+		x.s.late = append(x.s.late, lateTransaction{ops, x.s.later(maxLate)})
+		return isolation.Reply{Class: workload.ClassTimeout}
+	}
+	return true
+}
+
+// appendBeside appends an element of a client that no run has.
+func appendBeside(x *transaction) bool {
+	for _, o := range x.ops {
+		if o.Kind == isolation.Append || o.Kind == isolation.AppendByRewrite {
+			x.beside = []isolation.Op{{Kind: isolation.Append, Key: o.Key, Value: isolation.TransactionID(isolation.MaxClient, x.s.calls, 1)}}
+			return true
+		}
+	}
+	return false
+}
+
+func cutList(x *transaction) bool {
+	x.short = x.does(isolation.ReadList)
+	return x.short
+}
