@@ -17,7 +17,7 @@ func TestCandles(t *testing.T) {
 			}
 			return store
 		},
-		MakeForeign:   func(t *testing.T) { makeForeign(t, candleSchema, "candle") },
-		ForeignIntact: func(t *testing.T) { foreignIntact(t, candleSchema, "candle") },
+		MakeForeign:   func(t *testing.T) { makeForeign(t, "assay_candles", "candle") },
+		ForeignIntact: func(t *testing.T) { foreignIntact(t, "assay_candles", "candle") },
 	})
 }

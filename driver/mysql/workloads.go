@@ -12,6 +12,7 @@ import (
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bulkupdate"
+	"assay/workload/candles"
 	"assay/workload/churn"
 )
 
@@ -139,4 +140,53 @@ func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 		known = append(known, w)
 	}
 	return known, nil
+}
+
+// compressed is InnoDB with pages compressed by zlib (MySQL manual, "InnoDB
+// Table Compression").
+const compressed = "InnoDB-compressed"
+
+// OpenCandles connects to the target and returns the Store on it, in the
+// database assay_candles. Errors and the address are as with OpenBank; an engine
+// in the address is the one that Create takes for none.
+func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
+	p, err := openSchema(ctx, target, sqldb.CandlesSchema())
+	if err != nil {
+		return nil, err
+	}
+	return sqldb.Candles(p), nil
+}
+
+// Engines implements sqldb.EngineChooser: those with transactions that the server
+// has loaded, and InnoDB with compressed rows unless it copies them to others by
+// Galera.
+func (p *schema) Engines(ctx context.Context) (names []string, err error) {
+	err = p.use(ctx, func(c *conn) error {
+		names = []string{p.engine}
+		for _, engine := range []string{innodb, rocksdb} {
+			found, err := chooseEngine(ctx, c, engine)
+			if err == nil && !strings.EqualFold(found, p.engine) {
+				names = append(names, found)
+			}
+			if refused := (*workload.OptionError)(nil); err != nil && !errors.As(err, &refused) {
+				return err
+			}
+		}
+		return nil
+	})
+	return append(names, compressed), operation("ask for the engines", err)
+}
+
+// CreateBy implements sqldb.EngineChooser.
+func (p *schema) CreateBy(ctx context.Context, mark workload.Marker, engine string, _ bool) error {
+	if p.engine = engine; engine == compressed {
+		p.engine = innodb
+	}
+	if _, err := p.chooseLevel(); err != nil {
+		return err
+	}
+	if p.sql = sqlOf(p.name, p.engine); engine == compressed {
+		p.sql.Options += " ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8"
+	}
+	return p.Create(ctx, mark)
 }

@@ -210,7 +210,7 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch := make([]candles.Candle, 2*candleRows+1)
+	batch := make([]candles.Candle, 2*maxInserted+1)
 	for i := range batch {
 		batch[i].ID = int64(i)
 	}
@@ -219,12 +219,12 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 		t.Errorf("with a row twice: %+v", r)
 	}
 	batch = batch[:len(batch)-1]
-	if r := session.Insert(t.Context(), batch[:candleRows+1]); r.Outcome != history.Committed || r.Broken {
+	if r := session.Insert(t.Context(), batch[:maxInserted+1]); r.Outcome != history.Committed || r.Broken {
 		t.Errorf("got %+v", r)
 	}
 	var rows, transactions int
 	err = admin(t).QueryRow(t.Context(), `SELECT count(*), count(DISTINCT xmin::text) FROM assay_candles.candle`).Scan(&rows, &transactions)
-	if err != nil || rows != candleRows+1 || transactions != 1 {
+	if err != nil || rows != maxInserted+1 || transactions != 1 {
 		t.Errorf("%d rows in %d transactions, %v", rows, transactions, err)
 	}
 	session.Close()

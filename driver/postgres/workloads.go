@@ -11,6 +11,7 @@ import (
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bulkupdate"
+	"assay/workload/candles"
 	"assay/workload/churn"
 )
 
@@ -96,4 +97,47 @@ func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 		return nil, operation("ask for waits", err)
 	}
 	return w, nil
+}
+
+// OpenCandles connects to the target and returns the Store on it, in the schema
+// assay_candles of the address's database. Errors are as with OpenBank.
+func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
+	p, err := openSchema(ctx, target, sqldb.CandlesSchema())
+	if err != nil {
+		return nil, err
+	}
+	return sqldb.Candles(p), nil
+}
+
+// Engines implements sqldb.EngineChooser: the compressors of values that are
+// stored out of line (default_toast_compression). Only rows of more than two
+// kilobytes have such (manual, "TOAST"), so that they change nothing of smaller
+// ones.
+func (p *schema) Engines(ctx context.Context) (names []string, err error) {
+	if p.dialect.engine != "" {
+		return []string{p.dialect.engine}, nil
+	}
+	err = p.pool.use(ctx, func(conn *pgx.Conn) error {
+		// An empty answer: a server before 14, which has no choice.
+		rows, err := conn.Query(ctx, `SELECT v FROM pg_settings, unnest(enumvals) v
+			WHERE name = 'default_toast_compression' AND v IN ('pglz', 'lz4') ORDER BY v <> boot_val, v`)
+		if err != nil {
+			return err
+		}
+		names, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	if err == nil && len(names) == 0 {
+		names = []string{"pglz"}
+	}
+	return names, operation("ask for the compressors", err)
+}
+
+// CreateBy implements sqldb.EngineChooser.
+func (p *schema) CreateBy(ctx context.Context, mark workload.Marker, engine string, chosen bool) error {
+	sql := p.dialect.sqlOf(p.name)
+	if chosen && p.dialect.engine == "" {
+		sql.Types[sqldb.ASCII] += " COMPRESSION " + engine
+	}
+	return p.create(ctx, mark, sql.Create(p.tables))
 }

@@ -34,7 +34,7 @@ type EngineChooser interface {
 	Database
 	Engines(ctx context.Context) ([]string, error)
 	// CreateBy is Create with this one of Engines; chosen is false if nobody asked
-	// for it.
+	// for it or there is no other.
 	CreateBy(ctx context.Context, mark workload.Marker, engine string, chosen bool) error
 }
 
@@ -52,7 +52,7 @@ func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine s
 	if err != nil {
 		return err
 	}
-	return s.CreateBy(ctx, mark, found, engine != "")
+	return s.CreateBy(ctx, mark, found, engine != "" && len(engines) > 1)
 }
 
 // candleNames are all columns, numbers first.

@@ -9,6 +9,7 @@ import (
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bulkupdate"
+	"assay/workload/candles"
 	"assay/workload/churn"
 )
 
@@ -105,3 +106,25 @@ func OpenBulkUpdate(_ context.Context, target workload.Target) (bulkupdate.Store
 // Waits implements sqldb.Waiter. SQLite counts none; its writers stand in a queue
 // of this driver's own.
 func (f *file) Waits(context.Context) ([]bulkupdate.Wait, error) { return nil, nil }
+
+// engine is what SQLite stores tables in; it has no other.
+const engine = "btree"
+
+// OpenCandles returns the Store of the file that target.Address names, which
+// must not hold another workload's run. Address and errors are as with
+// OpenBank.
+func OpenCandles(_ context.Context, target workload.Target) (candles.Store, error) {
+	f, err := open(target, sqldb.CandlesSchema(), "begin immediate, a batch each; begin, if it only reads")
+	if err != nil {
+		return nil, err
+	}
+	return sqldb.Candles(f), nil
+}
+
+// Engines implements sqldb.EngineChooser.
+func (f *file) Engines(context.Context) ([]string, error) { return []string{engine}, nil }
+
+// CreateBy implements sqldb.EngineChooser.
+func (f *file) CreateBy(ctx context.Context, mark workload.Marker, _ string, _ bool) error {
+	return f.Create(ctx, mark)
+}
