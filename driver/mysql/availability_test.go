@@ -77,7 +77,7 @@ func TestIdleConnectionsThatEnd(t *testing.T) {
 	session := s.(*availabilitySession)
 	scene := setScene(t, target())
 	killer := admin(t)
-	for _, id := range []int64{session.writer.look.id, scene.session.look.id} {
+	for _, id := range []int64{session.writer.look.id, scene.look.id} {
 		exec(t, killer, `KILL CONNECTION ?`, id)
 		for value(t, killer, `SELECT count(*) FROM information_schema.processlist WHERE id = ?`, id) != "0" {
 			time.Sleep(time.Millisecond)

@@ -74,8 +74,6 @@ const (
 
 // Classes beside those of package workload.
 const (
-	// classDuplicateKey: a row whose key is there already.
-	classDuplicateKey = "duplicate key"
 	// classNotPrepared: a Galera node that is in no component with a quorum.
 	classNotPrepared = "node not prepared"
 	// classDuringCommit: the server failed in the middle of a COMMIT; a Galera

@@ -190,11 +190,11 @@ func testAllTheSame(t *testing.T, p *troupe) {
 // testCertification has a transaction of one node change what another node
 // commits meanwhile: it is rolled back, and hears of it at COMMIT.
 func testCertification(t *testing.T, p *troupe) {
-	d := &desk{t, p.ctx, openIsolation(t, target(atHosts(p.Node(1).Address())))}
+	d := &desk{t, p.ctx, newIsolation(t, target(atHosts(p.Node(1).Address())))}
 	if err := d.store.Create(p.ctx, workload.Marker{Workload: "isolation"}); err != nil {
 		t.Fatal(err)
 	}
-	elsewhere := &desk{t, p.ctx, openIsolation(t, target(atHosts(p.Node(2).Address()), parameter("wsrep_sync_wait", "7")))}
+	elsewhere := &desk{t, p.ctx, newIsolation(t, target(atHosts(p.Node(2).Address()), parameter("wsrep_sync_wait", "7")))}
 	d.commit(d.session(), element(2, 1))
 	s := elsewhere.session()
 	op := element(2, 2)

@@ -6,20 +6,11 @@ import (
 	"time"
 
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/isolation"
 )
-
-func openIsolation(t *testing.T, to workload.Target) *isolationStore {
-	t.Helper()
-	store, err := OpenIsolation(context.Background(), to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store.(*isolationStore)
-}
 
 func TestIsolation(t *testing.T) {
 	for _, level := range []string{"", "read uncommitted", "read committed", "serializable"} {
@@ -43,8 +34,8 @@ func isolationHarness(level string, changes ...func(*spot)) drivertest.Isolation
 			}
 			return store
 		},
-		MakeForeign:   func(t *testing.T) { makeForeign(t, isolationSchema, "list") },
-		ForeignIntact: func(t *testing.T) { foreignIntact(t, isolationSchema, "list") },
+		MakeForeign:   func(t *testing.T) { makeForeign(t, "assay_isolation", "list") },
+		ForeignIntact: func(t *testing.T) { foreignIntact(t, "assay_isolation", "list") },
 	}
 }
 
@@ -67,6 +58,58 @@ func TestPromises(t *testing.T) {
 	}
 }
 
+// steps is an isolation session whose transactions a test may do one operation at
+// a time.
+type steps struct {
+	isolation.Session
+	c *session
+}
+
+// operate does one operation, the first of a transaction with its beginning.
+func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
+	session := s.Session.(interface {
+		Operate(context.Context, sqldb.Transaction, *isolation.Op) error
+	})
+	return session.Operate(ctx, transaction{s.c}, op)
+}
+
+func (s *steps) failed(ctx context.Context, err error) isolation.Reply {
+	return s.c.failed(ctx, err).Reply
+}
+
+func (s *steps) commit(ctx context.Context) isolation.Reply { return s.c.commit(ctx).Reply }
+
+// isolationStore is the Store, and the schema below it, which keeps the connection
+// of the last session.
+type isolationStore struct {
+	isolation.Store
+	below *connects
+}
+
+type connects struct {
+	*isolationSchema
+	last *session
+}
+
+func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+	c, err := s.isolationSchema.Connect(ctx, statements)
+	if err == nil {
+		s.last = c.(*session)
+	}
+	return c, err
+}
+
+func newIsolation(t *testing.T, to workload.Target) *isolationStore {
+	t.Helper()
+	s, err := openIsolation(context.Background(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	below := &connects{isolationSchema: s}
+	return &isolationStore{sqldb.Isolation(below), below}
+}
+
 // desk is an empty isolation database, and sessions on it at one level.
 type desk struct {
 	t     *testing.T
@@ -80,7 +123,7 @@ func sitDown(t *testing.T, to workload.Target) *desk {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	engine := parameter("engine", "InnoDB")
-	maker := openIsolation(t, target(engine))
+	maker := newIsolation(t, target(engine))
 	if err := maker.Create(ctx, workload.Marker{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
@@ -92,21 +135,21 @@ func sitDown(t *testing.T, to workload.Target) *desk {
 			t.Error(err)
 		}
 	})
-	return &desk{t, ctx, openIsolation(t, to)}
+	return &desk{t, ctx, newIsolation(t, to)}
 }
 
-func (d *desk) session() *isolationSession {
+func (d *desk) session() *steps {
 	d.t.Helper()
 	session, err := d.store.Session(d.ctx)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(session.Close)
-	return session.(*isolationSession)
+	return &steps{session, d.store.below.last}
 }
 
 // commit does a transaction that must commit.
-func (d *desk) commit(s *isolationSession, ops ...isolation.Op) []isolation.Op {
+func (d *desk) commit(s *steps, ops ...isolation.Op) []isolation.Op {
 	d.t.Helper()
 	if r := s.Do(d.ctx, ops); r.Outcome != history.Committed || r.Class != "" || r.Err != nil {
 		d.t.Fatalf("%+v: %+v, want committed", ops, r)
@@ -124,7 +167,7 @@ func (d *desk) list(key int64) []int64 {
 }
 
 // wantOutcome also wants the session to be as usable as the reply says.
-func (d *desk) wantOutcome(s *isolationSession, r isolation.Reply, outcome history.Outcome, class string, broken bool) {
+func (d *desk) wantOutcome(s *steps, r isolation.Reply, outcome history.Outcome, class string, broken bool) {
 	d.t.Helper()
 	if r.Outcome != outcome || r.Class != class || r.Broken != broken || r.Err == nil {
 		d.t.Errorf("got %+v, want %v (%s), broken %t", r, outcome, class, broken)
@@ -153,7 +196,7 @@ func TestLevelsAreInForce(t *testing.T) {
 		d.commit(writer, isolation.Op{Kind: isolation.Write, Key: 1, Value: 1})
 		var got [3]int64
 		got[0] = read()
-		writer.begun = false
+		writer.c.begun = false
 		if err := writer.operate(d.ctx, &isolation.Op{Kind: isolation.Write, Key: 1, Value: 2}); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +205,7 @@ func TestLevelsAreInForce(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 		got[2] = read()
-		reader.leave(d.ctx) // its table can be dropped
+		reader.c.leave(d.ctx) // its table can be dropped
 		if got != want {
 			t.Errorf("%s: read %v, want %v", level, got, want)
 		}
@@ -191,7 +234,7 @@ func TestLostUpdate(t *testing.T) {
 				if err == nil {
 					t.Fatal("the update was not refused")
 				}
-				d.wantOutcome(s, s.left(d.ctx, err), history.Failed, c.class, false)
+				d.wantOutcome(s, s.failed(d.ctx, err), history.Failed, c.class, false)
 				return
 			}
 			if err != nil {
@@ -211,11 +254,11 @@ func TestIsolationDeadlock(t *testing.T) {
 	d := sitDown(t, target())
 	d.commit(d.session(), element(2, 1), element(4, 1))
 	type end struct {
-		session *isolationSession
+		session *steps
 		reply   isolation.Reply
 	}
 	ends := make(chan end, 2)
-	sessions := []*isolationSession{d.session(), d.session()}
+	sessions := []*steps{d.session(), d.session()}
 	for i, s := range sessions {
 		op := element(int64(2+2*i), 2)
 		if err := s.operate(d.ctx, &op); err != nil {
@@ -226,7 +269,7 @@ func TestIsolationDeadlock(t *testing.T) {
 		go func() {
 			op := element(int64(4-2*i), 3)
 			if err := s.operate(d.ctx, &op); err != nil {
-				ends <- end{s, s.left(d.ctx, err)}
+				ends <- end{s, s.failed(d.ctx, err)}
 				return
 			}
 			ends <- end{s, s.commit(d.ctx)}
@@ -258,7 +301,7 @@ func TestIsolationLockTimeout(t *testing.T) {
 	}
 	s := d.session()
 	r := s.Do(d.ctx, []isolation.Op{element(2, 7), element(4, 7)})
-	if !holder.leave(d.ctx) {
+	if !holder.c.leave(d.ctx) {
 		t.Error("the holder cannot leave")
 	}
 	d.wantOutcome(s, r, history.Failed, workload.ClassLockTimeout, false)
@@ -272,7 +315,7 @@ func TestIsolationDuplicateRow(t *testing.T) {
 	s := d.session()
 	row := isolation.Op{Kind: isolation.Insert, Key: 1, Value: 5}
 	d.commit(s, row)
-	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), history.Failed, classDuplicateKey, false)
+	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), history.Failed, sqldb.ClassDuplicateKey, false)
 	if list := d.list(2); len(list) != 0 {
 		t.Errorf("a failed transaction left %v", list)
 	}
@@ -301,8 +344,8 @@ func TestIsolationLostBeforeCommit(t *testing.T) {
 	s := d.session()
 	reply := make(chan isolation.Reply, 1)
 	go func() { reply <- s.Do(d.ctx, []isolation.Op{element(4, 1), element(2, 2)}) }()
-	awaitLockWait(t, d.ctx, s.look.id)
-	exec(t, admin(t), `KILL CONNECTION ?`, s.look.id)
+	awaitLockWait(t, d.ctx, s.c.look.id)
+	exec(t, admin(t), `KILL CONNECTION ?`, s.c.look.id)
 	r := <-reply
 	exec(t, rival, `ROLLBACK`)
 	if r.Outcome != history.Failed || !r.Broken || r.Err == nil {
@@ -329,7 +372,7 @@ func TestIsolationContextOver(t *testing.T) {
 				cancel()
 			}
 			if err := s.operate(ctx, &op); err != nil {
-				r = s.left(ctx, err)
+				r = s.failed(ctx, err)
 				break
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	cluster "assay/cluster/mariadb"
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -84,13 +85,37 @@ func at(level string, changes ...func(*spot)) workload.Target {
 	return to
 }
 
+// bankStore is the Store, and the schema below it, which keeps the connection of
+// the last session.
+type bankStore struct {
+	bank.Store
+	bank.Auditor
+	bank.Replicated
+	below *bankConnects
+}
+
+type bankConnects struct {
+	*schema
+	last *session
+}
+
+func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+	c, err := s.schema.Connect(ctx, statements)
+	if err == nil {
+		s.last = c.(*session)
+	}
+	return c, err
+}
+
 func openBank(t *testing.T, target workload.Target) *bankStore {
 	t.Helper()
-	store, err := OpenBank(context.Background(), target)
+	p, err := openSchema(context.Background(), target, sqldb.BankSchema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.(*bankStore)
+	below := &bankConnects{schema: p}
+	store := sqldb.Bank(below)
+	return &bankStore{store, store.(bank.Auditor), store.(bank.Replicated), below}
 }
 
 // admin is a plain connection beside the driver.
@@ -149,8 +174,8 @@ func harness(level string, changes ...func(*spot)) drivertest.Bank {
 	return drivertest.Bank{
 		Secret:        secret,
 		Open:          func(t *testing.T) bank.Store { return openBank(t, at(level, changes...)) },
-		MakeForeign:   func(t *testing.T) { makeForeign(t, bankSchema, "account") },
-		ForeignIntact: func(t *testing.T) { foreignIntact(t, bankSchema, "account") },
+		MakeForeign:   func(t *testing.T) { makeForeign(t, "assay_bank", "account") },
+		ForeignIntact: func(t *testing.T) { foreignIntact(t, "assay_bank", "account") },
 	}
 }
 

@@ -19,7 +19,8 @@ type scene struct {
 	t       *testing.T
 	ctx     context.Context
 	store   *bankStore
-	session *bankSession
+	session bank.Session
+	look    look // of the session
 	rival   *sql.Conn
 	seq     uint64
 }
@@ -46,7 +47,7 @@ func setScene(t *testing.T, to workload.Target) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.session = session.(*bankSession)
+	s.session, s.look = session, sessions.below.last.look
 	t.Cleanup(s.session.Close)
 	return s
 }
@@ -137,7 +138,7 @@ func TestDeadlock(t *testing.T) {
 	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
 	tr := s.next(2, 1)
 	reply := s.start(s.ctx, tr)
-	awaitLockWait(t, s.ctx, s.session.look.id)
+	awaitLockWait(t, s.ctx, s.look.id)
 	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 1`)
 	got := <-reply
 	exec(t, s.rival, `ROLLBACK`)
@@ -164,8 +165,8 @@ func TestKilledBeforeItsCommitWasSent(t *testing.T) {
 	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
 	tr := s.next(1, 2)
 	reply := s.start(s.ctx, tr)
-	awaitLockWait(t, s.ctx, s.session.look.id)
-	exec(t, admin(t), `KILL CONNECTION ?`, s.session.look.id)
+	awaitLockWait(t, s.ctx, s.look.id)
+	exec(t, admin(t), `KILL CONNECTION ?`, s.look.id)
 	got := <-reply
 	exec(t, s.rival, `ROLLBACK`)
 	if got.Outcome != history.Failed || !got.Broken || got.Err == nil || s.rows(tr) != "0" {
@@ -241,14 +242,14 @@ func TestEndedByTheServer(t *testing.T) {
 
 	tr := s.next(1, 2)
 	reply := s.start(s.ctx, tr)
-	awaitLockWait(t, s.ctx, s.session.look.id)
-	exec(t, watcher, `KILL QUERY ?`, s.session.look.id)
+	awaitLockWait(t, s.ctx, s.look.id)
+	exec(t, watcher, `KILL QUERY ?`, s.look.id)
 	s.wantFailed(tr, <-reply, workload.ClassTimeout)
 
 	tr = s.next(1, 2)
 	reply = s.start(s.ctx, tr)
-	awaitLockWait(t, s.ctx, s.session.look.id)
-	exec(t, watcher, `KILL CONNECTION ?`, s.session.look.id)
+	awaitLockWait(t, s.ctx, s.look.id)
+	exec(t, watcher, `KILL CONNECTION ?`, s.look.id)
 	got := <-reply
 	if got.Outcome != history.Unknown || !got.Broken || got.Err == nil {
 		t.Errorf("got %+v, want unknown, broken", got)
@@ -275,7 +276,7 @@ func TestCancelledWhileItWaits(t *testing.T) {
 			ctx, cancel := context.WithCancel(s.ctx)
 			tr := s.next(1, 2)
 			reply := s.start(ctx, tr)
-			awaitLockWait(t, s.ctx, s.session.look.id)
+			awaitLockWait(t, s.ctx, s.look.id)
 			cancel()
 			got := <-reply
 			if got.Outcome != history.Unknown || got.Class != workload.ClassTimeout || !got.Broken {
@@ -324,7 +325,7 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 	if err := s.store.Settle(s.ctx); err != nil {
 		t.Fatal(err)
 	}
-	if value(t, stranger, `SELECT DATABASE()`) != bankSchema {
+	if value(t, stranger, `SELECT DATABASE()`) != "assay_bank" {
 		t.Error("the stranger was sent away")
 	}
 	if r := own.Transfer(s.ctx, s.next(1, 2)); r.Outcome != history.Committed {
@@ -392,7 +393,7 @@ func TestShutdown(t *testing.T) {
 	if err := m.Restart(ctx, 0); err != nil {
 		t.Fatal(err)
 	}
-	rows := value(t, connectTo(t, m.Node(0).Address()), fmt.Sprintf(`SELECT count(*) FROM %s.transfer`, bankSchema))
+	rows := value(t, connectTo(t, m.Node(0).Address()), fmt.Sprintf(`SELECT count(*) FROM %s.transfer`, "assay_bank"))
 	if rows != "0" {
 		t.Errorf("%s rows of a transfer that the shutdown ended", rows)
 	}

@@ -8,10 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"assay/driver/sqldb"
 	"assay/workload/bank"
 )
 
-var _ bank.Replicated = (*bankStore)(nil)
+var _ sqldb.ReplicatedDatabase = (*schema)(nil)
 
 // member is what a Galera node says of itself (Galera documentation, "Galera
 // Status Variables").
@@ -38,15 +39,15 @@ func (c *conn) askMember(ctx context.Context) (m member, err error) {
 		status["wsrep_local_state_comment"], committed}, nil
 }
 
-// Replicas implements bank.Replicated. The members of a Galera cluster are known
+// Replicas implements sqldb.ReplicatedDatabase. The members of a Galera cluster are known
 // by the addresses at which they talk to one another; so replicas are the hosts of
 // the address that belong to the cluster. The one that sessions go to first is
 // called primary, though all take writes. A server without Galera has none:
 // nothing is known here of copies that are made in other ways.
-func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error) {
+func (p *schema) Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error) {
 	var first member
 	var name string
-	err := s.use(ctx, func(c *conn) (err error) {
+	err := p.use(ctx, func(c *conn) (err error) {
 		name = c.host.name
 		first, err = c.askMember(ctx)
 		return err
@@ -57,10 +58,10 @@ func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]er
 	if !first.galera {
 		return []bank.Replica{{Name: name, Primary: true}}, nil, nil
 	}
-	looks, failures := make([]member, len(s.hosts)), make([]error, len(s.hosts))
+	looks, failures := make([]member, len(p.hosts)), make([]error, len(p.hosts))
 	var all sync.WaitGroup
-	for i, h := range s.hosts {
-		all.Go(func() { looks[i], failures[i] = s.askHost(ctx, h) })
+	for i, h := range p.hosts {
+		all.Go(func() { looks[i], failures[i] = p.askHost(ctx, h) })
 	}
 	all.Wait()
 	if ctx.Err() != nil {
@@ -70,7 +71,7 @@ func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]er
 	unreachable := make(map[string]error)
 	known := make(map[string]bool)
 	for i, l := range looks {
-		h := s.hosts[i].name
+		h := p.hosts[i].name
 		switch {
 		case failures[i] != nil:
 			unreachable[h] = failures[i]
@@ -109,20 +110,20 @@ func (p *schema) hostOf(r bank.Replica) (*host, error) {
 // catchUpInterval is the pause between two looks at a node.
 const catchUpInterval = 20 * time.Millisecond
 
-// CatchUp implements bank.Replicated: the node has committed, in the order that
+// CatchUp implements sqldb.ReplicatedDatabase: the node has committed, in the order that
 // is the same for all, up to what the first that takes writes had committed when
 // this was called. A node that cannot be reached may come back, and is asked
 // until ctx ends.
-func (s *bankStore) CatchUp(ctx context.Context, replica bank.Replica) error {
-	h, err := s.hostOf(replica)
+func (p *schema) CatchUp(ctx context.Context, replica bank.Replica) error {
+	h, err := p.hostOf(replica)
 	if err != nil {
 		return err
 	}
-	goal, err := s.goal(ctx)
+	goal, err := p.goal(ctx)
 	if err != nil || !goal.galera {
 		return operation("ask what is committed", err)
 	}
-	return s.catchUp(ctx, h, goal)
+	return p.catchUp(ctx, h, goal)
 }
 
 // goal is what the first host that takes writes has committed.
@@ -198,11 +199,11 @@ func (m member) reached(goal member) error {
 	return nil
 }
 
-// ReadReplica implements bank.Replicated.
-func (s *bankStore) ReadReplica(ctx context.Context, replica bank.Replica, account func(bank.Account) error, entry func(bank.Entry) error) error {
-	h, err := s.hostOf(replica)
+// ViewReplica implements sqldb.ReplicatedDatabase.
+func (p *schema) ViewReplica(ctx context.Context, replica bank.Replica, read func(sqldb.Reader) error) error {
+	h, err := p.hostOf(replica)
 	if err != nil {
 		return err
 	}
-	return s.readFrom(ctx, h, account, entry)
+	return p.viewFrom(ctx, h, read)
 }

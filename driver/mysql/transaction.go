@@ -253,6 +253,11 @@ func (l *session) Transaction(ctx context.Context, _ bool, work func(context.Con
 	if !l.begun {
 		return sqldb.Reply{Reply: workload.Reply{Outcome: history.Committed}} // of nothing
 	}
+	return l.commit(ctx)
+}
+
+// commit sends COMMIT and judges the answer.
+func (l *session) commit(ctx context.Context) sqldb.Reply {
 	if err := ctx.Err(); err != nil { // COMMIT is not sent
 		return l.failed(ctx, err)
 	}

@@ -95,6 +95,22 @@ func appendInsert(b []byte, table string, rows sqldb.Rows) []byte {
 	return b
 }
 
+// readElements appends the elements of a list to into.
+func readElements(value driver.Value, into []int64) ([]int64, error) {
+	list := text(value)
+	if list == "" {
+		return into, nil
+	}
+	for element := range strings.SplitSeq(list, ",") {
+		n, err := strconv.ParseInt(element, 10, 64)
+		if err != nil {
+			return into, err
+		}
+		into = append(into, n)
+	}
+	return into, nil
+}
+
 // columns is a row as a sqldb.Row.
 type columns []driver.Value
 

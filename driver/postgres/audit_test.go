@@ -5,9 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/bank"
@@ -33,12 +32,12 @@ func TestAuditLevel(t *testing.T) {
 
 func checkAuditLevel(t *testing.T, to workload.Target, want string) {
 	t.Helper()
-	store := openBank(t, to).(*bankStore)
+	store := openBank(t, to)
 	defer store.Close()
 	var level, readOnly string
-	err := store.reading(context.Background(), func(tx pgx.Tx) error {
-		return tx.QueryRow(context.Background(), `SELECT current_setting('transaction_isolation'),
-			current_setting('transaction_read_only')`).Scan(&level, &readOnly)
+	err := store.below.AuditView(context.Background(), func(r sqldb.Reader) error {
+		return r.Query(context.Background(), `SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only')`,
+			func(row sqldb.Row) error { return row.Scan(&level, &readOnly) })
 	})
 	if err != nil || level != want || readOnly != "on" {
 		t.Errorf("%q: an audit is at %q, read only %s, %v; want %q", to.Isolation, level, readOnly, err, want)
@@ -48,10 +47,11 @@ func checkAuditLevel(t *testing.T, to workload.Target, want string) {
 // TestAuditSeesOneMoment has a transfer commit between two reads of an audit.
 func TestAuditSeesOneMoment(t *testing.T) {
 	s := setScene(t, target(t))
-	err := s.store.(*bankStore).reading(s.ctx, func(tx pgx.Tx) error {
+	err := s.store.below.AuditView(s.ctx, func(r sqldb.Reader) error {
 		for id := range int64(2) {
 			var version int64
-			err := tx.QueryRow(s.ctx, `SELECT version FROM assay_bank.account WHERE id = $1`, id+1).Scan(&version)
+			err := r.Query(s.ctx, `SELECT version FROM assay_bank.account WHERE id = $1`,
+				func(row sqldb.Row) error { return row.Scan(&version) }, sqldb.OfInt(id+1))
 			if err != nil || version != 0 {
 				t.Errorf("account %d was read at version %d, %v", id+1, version, err)
 			}
@@ -68,7 +68,7 @@ func TestAuditSeesOneMoment(t *testing.T) {
 
 func TestAuditEnds(t *testing.T) {
 	s := setScene(t, target(t))
-	store := s.store.(*bankStore)
+	store := s.store
 	exec(t, s.rival, `BEGIN`)
 	exec(t, s.rival, `LOCK TABLE assay_bank.account IN ACCESS EXCLUSIVE MODE`)
 	for name, audit := range map[string]func(context.Context) error{
@@ -94,7 +94,7 @@ func TestAuditEnds(t *testing.T) {
 }
 
 func TestAuditWithoutSchema(t *testing.T) {
-	store := openBank(t, target(t)).(*bankStore)
+	store := openBank(t, target(t))
 	defer store.Close()
 	_, err := store.AuditAll(context.Background())
 	for _, err := range []error{err, store.Audit(context.Background(), []int64{1}, make([]bank.State, 1))} {

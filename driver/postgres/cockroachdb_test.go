@@ -72,7 +72,7 @@ func TestWhatCockroachDBLacks(t *testing.T) {
 	if err := open["isolation"](to); err == nil || !strings.Contains(err.Error(), "--isolation") {
 		t.Errorf("of a default of which nothing is known: %v", err)
 	}
-	b := openBank(t, target(t, inDialect)).(*bankStore)
+	b := openBank(t, target(t, inDialect))
 	defer b.Close()
 	if members, unreachable, err := b.Replicas(t.Context()); len(members)+len(unreachable) != 0 || err != nil {
 		t.Errorf("replicas %v, %v, %v", members, unreachable, err)
@@ -151,7 +151,7 @@ func TestErrorsOfAStatementAlone(t *testing.T) {
 func TestErrorsInATransaction(t *testing.T) {
 	const failed, unknown = history.Failed, history.Unknown
 	d := sitDown(t, target(t, inDialect))
-	refuse(t, isolationSchema, "40001")
+	refuse(t, "assay_isolation", "40001")
 	for kind, outcomes := range map[string]map[string]history.Outcome{
 		"TRIGGER refuse BEFORE INSERT ON assay_isolation.register": {"40001": failed, "40003": failed, "57014": failed},
 		"CONSTRAINT TRIGGER refuse AFTER INSERT ON assay_isolation.register DEFERRABLE INITIALLY DEFERRED": {
@@ -159,7 +159,7 @@ func TestErrorsInATransaction(t *testing.T) {
 	} {
 		exec(t, admin(t), `CREATE `+kind+` FOR EACH ROW EXECUTE FUNCTION assay_isolation.refuse()`)
 		for code, want := range outcomes {
-			refuse(t, isolationSchema, code)
+			refuse(t, "assay_isolation", code)
 			s := d.session()
 			r := s.Do(d.ctx, []isolation.Op{{Kind: isolation.Write, Key: 1, Value: 1}})
 			if r.Outcome != want || r.Broken != (want == unknown) || code == "40001" && r.Class != workload.ClassSerialization {
@@ -236,8 +236,8 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 // TestMadeHalfway has a creation end after the mark: what is there is ours, and
 // the next creation begins anew.
 func TestMadeHalfway(t *testing.T) {
-	store := openBank(t, target(t, inDialect)).(*bankStore)
-	err := store.create(t.Context(), workload.Marker{Workload: "bank", Rows: 3}, []string{
+	store := openBank(t, target(t, inDialect))
+	err := store.below.create(t.Context(), workload.Marker{Workload: "bank", Rows: 3}, []string{
 		`CREATE TABLE assay_bank.account (id bigint)`, `CREATE TABLE assay_bank.transfer AS nonsense`})
 	if err == nil {
 		t.Fatal("nonsense was created")
@@ -303,7 +303,7 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	defer cancel()
 	mark := func(name string) workload.Marker { return workload.Marker{Workload: name} }
 
-	b := openBank(t, target(t, via, inDialect)).(*bankStore)
+	b := openBank(t, target(t, via, inDialect))
 	must(t, b.Create(ctx, mark("bank")), b.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 5}, {ID: 2, Balance: 5}}), b.FinishLoad(ctx))
 	s, err := b.Session(ctx)
 	must(t, err)

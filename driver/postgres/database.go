@@ -2,10 +2,8 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
 	"assay/workload"
@@ -158,27 +156,3 @@ func (r reader) Query(ctx context.Context, text string, row func(sqldb.Row) erro
 	_, err := result.Close()
 	return err
 }
-
-// violated is the constraint that an error tells of.
-func violated(err error) sqldb.Violation {
-	var answer *pgconn.PgError
-	if !errors.As(err, &answer) {
-		return sqldb.NoViolation
-	}
-	switch answer.Code {
-	case codeUniqueViolation:
-		return sqldb.Unique
-	case codeNotNullViolation:
-		return sqldb.Null
-	case codeCheckViolation:
-		if len(answer.ConstraintName) > len(knownPrefix) && answer.ConstraintName[:len(knownPrefix)] == knownPrefix {
-			return sqldb.Null
-		}
-		return sqldb.Check
-	}
-	return sqldb.NoViolation
-}
-
-// knownPrefix begins the names of the CHECK constraints that stand for NOT NULL
-// where a server tells no column of a null; see cockroachdb.
-const knownPrefix = "known_"

@@ -32,11 +32,19 @@ type dialect struct {
 	// copies is whether COPY is the way to load. Without it rows are loaded by
 	// INSERT, and each statement is its own transaction.
 	copies bool
-	// lateKeys is whether keys and indexes are better made when the rows are in.
+	// lateKeys is whether keys and indexes are better made when the rows are in:
+	// sorting once beats a hundred million insertions.
 	lateKeys bool
-	// fillfactor is behind a table's columns, to leave room in its pages.
+	// fillfactor is behind the columns of a table whose rows are updated all the
+	// time, so that an update can stay on its page and leave the indexes alone (a
+	// heap-only tuple; manual, "Heap-Only Tuples") if the page has room. 90 keeps
+	// room for some fifteen new versions among the 140 rows of a page; when it is
+	// used up, the page is pruned and the room is back. Over 300,000 updates of
+	// 100,000 accounts by eight sessions, 95 % stayed on their page at fillfactor
+	// 100, 98 to 99.7 % at 90, 99.9 % at 80, at no difference in speed: 90 has
+	// nearly all of it for half of the space.
 	fillfactor string
-	// notNull is behind a column that must not be null, %[1]s, so that the
+	// notNull is behind a column that must not be null, %s, so that the
 	// server's error names what was violated.
 	notNull string
 	// refresh is what is done to a table after loading.
@@ -137,7 +145,7 @@ func cockroachdb() dialect {
 		levels:        []string{"read committed", serializable},
 		snapshot:      pgx.Serializable,
 		alone:         committing,
-		notNull:       "CONSTRAINT known_%[1]s CHECK (%[1]s IS NOT NULL)",
+		notNull:       "CONSTRAINT " + knownPrefix + "%s CHECK (%s IS NOT NULL)",
 		refresh:       "ANALYZE",
 		noRepair:      "postgresql; CockroachDB gives space back by itself when gc.ttlseconds have passed, and has no repair to be asked for",
 		engine:        "pebble",
@@ -223,15 +231,6 @@ func findDialect(ctx context.Context, conn *pgx.Conn, name string) (dialect, err
 		d.own, d.whereSessions = postgresql().own, ""
 	}
 	return d, nil
-}
-
-// key is behind the column id of a table: its primary key, or what it is until
-// the key is made.
-func (d dialect) key(table string) string {
-	if d.lateKeys {
-		return "NOT NULL"
-	}
-	return "CONSTRAINT " + table + "_pkey PRIMARY KEY"
 }
 
 // productOf returns the name and the version in what a server says of itself.

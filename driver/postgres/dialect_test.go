@@ -112,7 +112,7 @@ func TestDialectIsFound(t *testing.T) {
 		"told where none hides":  {target(t, parameter("dialect", "cockroachdb")), "cockroachdb", "cockroachdb", "PostgreSQL"},
 		"told what it is anyway": {target(t, parameter("dialect", "postgresql")), "postgresql", "postgresql", "PostgreSQL"},
 	} {
-		store := openBank(t, c.to).(*bankStore)
+		store := openBank(t, c.to)
 		product, err := store.Describe(t.Context())
 		store.Close()
 		at := slices.IndexFunc(product.Settings, func(s workload.Setting) bool { return s.Name == "dialect" })
@@ -120,8 +120,8 @@ func TestDialectIsFound(t *testing.T) {
 		if at >= 0 {
 			said = product.Settings[at].Value
 		}
-		if err != nil || store.dialect.name != c.dialect || said != c.said || product.Name != c.product {
-			t.Errorf("%s: %s, said to be %q, %+v, %v", name, store.dialect.name, said, product, err)
+		if err != nil || store.below.dialect.name != c.dialect || said != c.said || product.Name != c.product {
+			t.Errorf("%s: %s, said to be %q, %+v, %v", name, store.below.dialect.name, said, product, err)
 		}
 		if c.product == "CockroachDB" && product.Version != "v25.2.1" {
 			t.Errorf("%s: version %q", name, product.Version)

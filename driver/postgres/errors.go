@@ -3,10 +3,12 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 )
@@ -136,4 +138,43 @@ func classOf(answer *pgconn.PgError) string {
 // nothing; the name of the function that says it is the same in all languages.
 func abandonedReplication(notice *pgconn.Notice) bool {
 	return notice.Routine == "SyncRepWaitForLSN"
+}
+
+// violated is the constraint of these tables that an error tells of. What others
+// have put on a table, such as a constraint or a trigger of somebody's own, is none
+// of them; nor is the key of a table that sessions do not insert into.
+func violated(err error, tables []sqldb.Table) sqldb.Violation {
+	var answer *pgconn.PgError
+	if !errors.As(err, &answer) {
+		return sqldb.NoViolation
+	}
+	for i := range tables {
+		t := &tables[i]
+		switch answer.Code {
+		case codeUniqueViolation:
+			if answer.ConstraintName == t.Name+"_pkey" && !t.LateKey {
+				return sqldb.Unique
+			}
+		case codeCheckViolation:
+			if slices.ContainsFunc(t.Checks, func(c sqldb.Constraint) bool { return c.Name == answer.ConstraintName }) {
+				return sqldb.Check
+			}
+			if column, is := strings.CutPrefix(answer.ConstraintName, knownPrefix); is && isDerived(t, column) {
+				return sqldb.Null
+			}
+		case codeNotNullViolation:
+			if answer.TableName == t.Name && isDerived(t, answer.ColumnName) {
+				return sqldb.Null
+			}
+		}
+	}
+	return sqldb.NoViolation
+}
+
+// knownPrefix begins the names of the CHECK constraints that stand for NOT NULL
+// where a server tells no column of a null; see cockroachdb.
+const knownPrefix = "known_"
+
+func isDerived(t *sqldb.Table, column string) bool {
+	return slices.ContainsFunc(t.Columns, func(c sqldb.Column) bool { return c.Derived && c.Name == column })
 }

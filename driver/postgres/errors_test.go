@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
-	"assay/workload/bank"
 )
 
 type notSent struct{ error }
@@ -79,27 +79,28 @@ func TestRule(t *testing.T) {
 	}
 }
 
-func TestRefusalOf(t *testing.T) {
-	cases := map[string]error{
-		workload.ClassDuplicate: &pgconn.PgError{Code: "23505", ConstraintName: "transfer_pkey"},
-		bank.ClassNoFunds:       &pgconn.PgError{Code: "23514", ConstraintName: "account_not_overdrawn"},
-		bank.ClassNoAccount:     &pgconn.PgError{Code: "23502", TableName: "transfer", ColumnName: "destination_version"},
-	}
-	for want, err := range cases {
-		if got := refusalOf(fmt.Errorf("wrapped: %w", err)); got != want {
-			t.Errorf("%v: %q, want %q", err, got, want)
-		}
-	}
-	for _, err := range []error{
-		errors.New("23505 transfer_pkey"),
-		&pgconn.PgError{Code: "23505", ConstraintName: "account_pkey"},
-		&pgconn.PgError{Code: "23514", ConstraintName: "made_by_somebody"},
-		&pgconn.PgError{Code: "23502", TableName: "transfer", ColumnName: "amount"},
-		&pgconn.PgError{Code: "23502", TableName: "account", ColumnName: "source_version"},
-		&pgconn.PgError{Code: "40001", ConstraintName: "transfer_pkey"},
+func TestViolated(t *testing.T) {
+	tables := sqldb.BankSchema().Tables
+	for want, errs := range map[sqldb.Violation][]error{
+		sqldb.Unique: {&pgconn.PgError{Code: "23505", ConstraintName: "transfer_pkey"}},
+		sqldb.Check:  {&pgconn.PgError{Code: "23514", ConstraintName: "account_not_overdrawn"}},
+		sqldb.Null: {
+			&pgconn.PgError{Code: "23502", TableName: "transfer", ColumnName: "destination_version"},
+			&pgconn.PgError{Code: "23514", ConstraintName: "known_source_version"},
+		},
+		sqldb.NoViolation: {
+			errors.New("23505 transfer_pkey"),
+			&pgconn.PgError{Code: "23505", ConstraintName: "account_pkey"},
+			&pgconn.PgError{Code: "23514", ConstraintName: "made_by_somebody"},
+			&pgconn.PgError{Code: "23502", TableName: "transfer", ColumnName: "amount"},
+			&pgconn.PgError{Code: "23502", TableName: "account", ColumnName: "source_version"},
+			&pgconn.PgError{Code: "40001", ConstraintName: "transfer_pkey"},
+		},
 	} {
-		if got := refusalOf(err); got != "" {
-			t.Errorf("%v passes for %q", err, got)
+		for _, err := range errs {
+			if got := violated(fmt.Errorf("wrapped: %w", err), tables); got != want {
+				t.Errorf("%v: %d, want %d", err, got, want)
+			}
 		}
 	}
 }

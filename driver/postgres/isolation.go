@@ -5,34 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/isolation"
 )
-
-// isolationSchema is the place of workload isolation in the database.
-const isolationSchema = "assay_isolation"
-
-// isolationTables makes the tables. The index lets a group be counted without a
-// look at all rows of the run; a count is still one by a predicate, and under
-// serializable what it locks is a part of the index.
-func isolationTables() []string {
-	return []string{
-		`CREATE TABLE ` + isolationSchema + `.list (key bigint PRIMARY KEY, elements bigint[] NOT NULL)`,
-		`CREATE TABLE ` + isolationSchema + `.register (key bigint PRIMARY KEY, value bigint NOT NULL)`,
-		`CREATE TABLE ` + isolationSchema + `.member (id bigint PRIMARY KEY, grp bigint NOT NULL)`,
-		`CREATE INDEX member_grp ON ` + isolationSchema + `.member (grp)`,
-		`CREATE TABLE ` + isolationSchema + `.pair (id bigint PRIMARY KEY, value bigint NOT NULL)`,
-	}
-}
-
-// isolationStore implements isolation.Store.
-type isolationStore struct {
-	*schema
-	promise string
-}
 
 // OpenIsolation connects to the target and returns the Store on it, in the
 // schema assay_isolation of the address's database. The isolation level, where
@@ -40,7 +16,24 @@ type isolationStore struct {
 // (default_transaction_isolation), and is then asked for by name. Errors and the
 // parameter default_query_exec_mode are as with OpenBank.
 func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
-	p, err := openSchema(ctx, target, sqldb.Schema{Workload: "isolation", Transactions: true})
+	s, err := openIsolation(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	return sqldb.Isolation(s), nil
+}
+
+// isolationSchema is a schema that promises a consistency model.
+type isolationSchema struct {
+	*schema
+	promise string
+}
+
+// Promise implements sqldb.Promiser.
+func (s *isolationSchema) Promise() string { return s.promise }
+
+func openIsolation(ctx context.Context, target workload.Target) (*isolationSchema, error) {
+	p, err := openSchema(ctx, target, sqldb.IsolationSchema())
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +43,7 @@ func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store
 		return nil, operation("connect", err)
 	}
 	p.isolation = p.level
-	return &isolationStore{p, promise}, nil
+	return &isolationSchema{p, promise}, nil
 }
 
 // promised is the consistency model that PostgreSQL's manual promises for a
@@ -91,49 +84,4 @@ func promised(d dialect, level string) (string, error) {
 		return "serializable", nil
 	}
 	return "", fmt.Errorf("the server's default isolation level is %q, of which nothing is known; name one with --isolation", level)
-}
-
-func (s *isolationStore) Promise() string { return s.promise }
-
-func (s *isolationStore) Create(ctx context.Context, mark workload.Marker) error {
-	return s.create(ctx, mark, isolationTables())
-}
-
-func (s *isolationStore) Find(ctx context.Context) (*workload.Leftover, error) {
-	return s.find(ctx, "list", "register", "member", "pair")
-}
-
-func (s *isolationStore) Size(ctx context.Context) (workload.Size, error) {
-	return s.size(ctx, "list", "register", "member", "pair")
-}
-
-const (
-	readLists     = `SELECT key, elements FROM ` + isolationSchema + `.list ORDER BY key`
-	readRegisters = `SELECT key, value FROM ` + isolationSchema + `.register ORDER BY key`
-)
-
-func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
-	return s.view(ctx, s.pool, func(conn *pgx.Conn) error {
-		err := stream(ctx, conn, readLists, func(row [][]byte) error {
-			var key int64
-			if err := bigints(row[:1], &key); err != nil {
-				return err
-			}
-			elements, err := bigintArray(row[1], nil)
-			if err != nil {
-				return fmt.Errorf("list %d: %w", key, err)
-			}
-			return stopped(list(key, elements))
-		})
-		if err != nil {
-			return err
-		}
-		return stream(ctx, conn, readRegisters, func(row [][]byte) error {
-			var key, value int64
-			if err := bigints(row, &key, &value); err != nil {
-				return err
-			}
-			return stopped(register(key, value))
-		})
-	})
 }

@@ -10,6 +10,7 @@ import (
 
 	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/isolation"
@@ -17,21 +18,63 @@ import (
 
 const isolationSessionName = "assay isolation session desk"
 
-func openIsolation(t *testing.T, to workload.Target) *isolationStore {
-	t.Helper()
-	store, err := OpenIsolation(context.Background(), to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store.(*isolationStore)
-}
-
 func at(t *testing.T, level string, changes ...func(*url.URL)) workload.Target {
 	t.Helper()
 	to := target(t, changes...)
 	to.Isolation = level
 	return to
+}
+
+// steps is an isolation session whose transactions a test may do one operation at
+// a time.
+type steps struct {
+	isolation.Session
+	c *connection
+}
+
+// operate does one operation, the first of a transaction with its beginning.
+func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
+	session := s.Session.(interface {
+		Operate(context.Context, sqldb.Transaction, *isolation.Op) error
+	})
+	return session.Operate(ctx, transaction{s.c}, op)
+}
+
+func (s *steps) failed(ctx context.Context, err error) isolation.Reply {
+	return s.c.failed(ctx, err).Reply
+}
+
+func (s *steps) commit(ctx context.Context) isolation.Reply { return s.c.commit(ctx) }
+
+// isolationStore is the Store, and the schema below it, which keeps the connection
+// of the last session.
+type isolationStore struct {
+	isolation.Store
+	below *connects
+}
+
+type connects struct {
+	*isolationSchema
+	last *connection
+}
+
+func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+	c, err := s.isolationSchema.Connect(ctx, statements)
+	if err == nil {
+		s.last = c.(*connection)
+	}
+	return c, err
+}
+
+func newIsolation(t *testing.T, to workload.Target) *isolationStore {
+	t.Helper()
+	s, err := openIsolation(context.Background(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	below := &connects{isolationSchema: s}
+	return &isolationStore{sqldb.Isolation(below), below}
 }
 
 // desk is an empty isolation schema, and sessions on it at one level.
@@ -46,7 +89,7 @@ func sitDown(t *testing.T, to workload.Target) *desk {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	maker := openIsolation(t, target(t))
+	maker := newIsolation(t, target(t))
 	if err := maker.Create(ctx, workload.Marker{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,21 +101,21 @@ func sitDown(t *testing.T, to workload.Target) *desk {
 			t.Error(err)
 		}
 	})
-	return &desk{t, ctx, openIsolation(t, to)}
+	return &desk{t, ctx, newIsolation(t, to)}
 }
 
-func (d *desk) session() *isolationSession {
+func (d *desk) session() *steps {
 	d.t.Helper()
 	session, err := d.store.Session(d.ctx)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(session.Close)
-	return session.(*isolationSession)
+	return &steps{session, d.store.below.last}
 }
 
 // commit does a transaction that must commit.
-func (d *desk) commit(s *isolationSession, ops ...isolation.Op) []isolation.Op {
+func (d *desk) commit(s *steps, ops ...isolation.Op) []isolation.Op {
 	d.t.Helper()
 	if r := s.Do(d.ctx, ops); r.Outcome != history.Committed || r.Class != "" || r.Err != nil {
 		d.t.Fatalf("%+v: %+v, want committed", ops, r)
@@ -146,14 +189,14 @@ func TestIsolationPromise(t *testing.T) {
 		"": "read-committed", "read committed": "read-committed",
 		"repeatable-read": "snapshot-isolation", "serializable": "serializable",
 	} {
-		if got := openIsolation(t, at(t, level)).Promise(); got != want {
+		if got := newIsolation(t, at(t, level)).Promise(); got != want {
 			t.Errorf("%q promises %q, want %q", level, got, want)
 		}
 	}
 	for level, want := range map[string]string{
 		"read uncommitted": "read-committed", "repeatable read": "snapshot-isolation", "serializable": "serializable",
 	} {
-		store := openIsolation(t, target(t, parameter("default_transaction_isolation", level)))
+		store := newIsolation(t, target(t, parameter("default_transaction_isolation", level)))
 		product, err := store.Describe(context.Background())
 		if got := store.Promise(); got != want || err != nil || product.Settings[0].Value != level {
 			t.Errorf("by default %s: promises %q, described as %+v, %v", level, got, product.Settings[0], err)
@@ -178,12 +221,14 @@ func TestIsolationLevelIsInForce(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got string
-		p := s.conn.StartPipeline(d.ctx)
-		p.SendQueryParams("SELECT current_setting('transaction_isolation')", nil, nil, nil, nil)
-		if err := s.read(p, func(row [][]byte) error { got = string(row[0]); return nil }); err != nil || got != level {
-			t.Errorf("%q, %v; want %q", got, err, level)
+		result := s.c.conn.ExecParams(d.ctx, "SELECT current_setting('transaction_isolation')", nil, nil, nil, nil).Read()
+		if result.Err == nil {
+			got = string(result.Rows[0][0])
 		}
-		if err := s.leave(d.ctx); err != nil {
+		if result.Err != nil || got != level {
+			t.Errorf("%q, %v; want %q", got, result.Err, level)
+		}
+		if err := s.c.leave(d.ctx); err != nil {
 			t.Error(err)
 		}
 	}
@@ -249,7 +294,7 @@ func TestWriteSkew(t *testing.T) {
 	for level, skews := range map[string]bool{"read committed": true, "repeatable read": true, "serializable": false} {
 		t.Run(level, func(t *testing.T) {
 			d := sitDown(t, at(t, level))
-			sessions := []*isolationSession{d.session(), d.session()}
+			sessions := []*steps{d.session(), d.session()}
 			var failures []isolation.Reply
 			done := func(r isolation.Reply) {
 				if r.Outcome != history.Committed {
@@ -265,7 +310,7 @@ func TestWriteSkew(t *testing.T) {
 				}
 			}
 			for _, s := range sessions {
-				if s.conn.TxStatus() == open {
+				if s.c.conn.TxStatus() == open {
 					done(s.commit(d.ctx))
 				}
 			}
@@ -302,7 +347,7 @@ func TestPhantom(t *testing.T) {
 }
 
 // wantOutcome also wants the session to be as usable as the reply says.
-func (d *desk) wantOutcome(s *isolationSession, r isolation.Reply, outcome history.Outcome, class string, broken bool) {
+func (d *desk) wantOutcome(s *steps, r isolation.Reply, outcome history.Outcome, class string, broken bool) {
 	d.t.Helper()
 	if r.Outcome != outcome || r.Class != class || r.Broken != broken || r.Err == nil {
 		d.t.Errorf("got %+v, want %v (%s), broken %t", r, outcome, class, broken)
@@ -316,11 +361,11 @@ func TestIsolationDeadlock(t *testing.T) {
 	d := sitDown(t, at(t, "", parameter("deadlock_timeout", "100ms")))
 	d.commit(d.session(), element(2, 1), element(4, 1))
 	type end struct {
-		session *isolationSession
+		session *steps
 		reply   isolation.Reply
 	}
 	ends := make(chan end, 2)
-	sessions := []*isolationSession{d.session(), d.session()}
+	sessions := []*steps{d.session(), d.session()}
 	for i, s := range sessions {
 		op := element(int64(2+2*i), 2)
 		if err := s.operate(d.ctx, &op); err != nil {
@@ -354,7 +399,7 @@ func TestIsolationDuplicateRow(t *testing.T) {
 	s := d.session()
 	row := isolation.Op{Kind: isolation.Insert, Key: 1, Value: 5}
 	d.commit(s, row)
-	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), history.Failed, classDuplicateKey, false)
+	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), history.Failed, sqldb.ClassDuplicateKey, false)
 	if lists, _ := d.state(); len(lists[2]) != 0 {
 		t.Errorf("a failed transaction left %v", lists)
 	}
@@ -469,7 +514,7 @@ func TestIsolationErrorsOfCommitItself(t *testing.T) {
 	d.wantOutcome(s, s.Do(d.ctx, write(5)), history.Unknown, workload.ClassOther, true)
 
 	s = d.session()
-	s.texts[commit].sql = "ROLLBACK"
+	s.c.texts[commit].sql = "ROLLBACK"
 	r := s.Do(d.ctx, []isolation.Op{element(2, 1)})
 	if lists, _ := d.state(); r.Outcome != history.Failed || r.Broken || len(lists[2]) != 0 {
 		t.Errorf("got %+v and %v", r, lists)
@@ -481,7 +526,7 @@ func TestIsolationErrorsOfCommitItself(t *testing.T) {
 func TestIsolationWithoutTransaction(t *testing.T) {
 	d := sitDown(t, target(t, parameter("default_query_exec_mode", "exec")))
 	s := d.session()
-	s.texts[begin].sql = "SELECT 1"
+	s.c.texts[begin].sql = "SELECT 1"
 	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), element(2, 2)}), history.Unknown, workload.ClassOther, true)
 }
 
@@ -502,11 +547,11 @@ func TestIsolationStandbyGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	parameter("synchronous_commit", "local")(local)
-	loader := openIsolation(t, workload.Target{Address: local.String()})
+	loader := newIsolation(t, workload.Target{Address: local.String()})
 	if err := loader.Create(ctx, workload.Marker{Run: "desk", Workload: "isolation"}); err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{t, ctx, openIsolation(t, workload.Target{Address: node.Address()})}
+	d := &desk{t, ctx, newIsolation(t, workload.Target{Address: node.Address()})}
 	s := d.session()
 	reply := make(chan isolation.Reply, 1)
 	go func() { reply <- s.Do(ctx, []isolation.Op{element(2, 1)}) }()

@@ -13,6 +13,7 @@ import (
 
 	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -81,13 +82,37 @@ func target(t *testing.T, changes ...func(*url.URL)) workload.Target {
 	return workload.Target{Address: address(t, changes...), ConnectTimeout: 3 * time.Second}
 }
 
-func openBank(t *testing.T, target workload.Target) bank.Store {
+// bankStore is the Store, and the schema below it, which keeps the connection of
+// the last session.
+type bankStore struct {
+	bank.Store
+	bank.Auditor
+	bank.Replicated
+	below *bankConnects
+}
+
+type bankConnects struct {
+	*schema
+	last *connection
+}
+
+func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+	c, err := s.schema.Connect(ctx, statements)
+	if err == nil {
+		s.last = c.(*connection)
+	}
+	return c, err
+}
+
+func openBank(t *testing.T, target workload.Target) *bankStore {
 	t.Helper()
-	store, err := OpenBank(context.Background(), target)
+	p, err := openSchema(context.Background(), target, sqldb.BankSchema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store
+	below := &bankConnects{schema: p}
+	store := sqldb.Bank(below)
+	return &bankStore{store, store.(bank.Auditor), store.(bank.Replicated), below}
 }
 
 // admin is a plain connection beside the driver.

@@ -20,10 +20,12 @@ import (
 type scene struct {
 	t       *testing.T
 	ctx     context.Context
-	store   bank.Store
+	store   *bankStore
 	session bank.Session
-	rival   *pgx.Conn
-	seq     uint64
+	// connection is that of the session.
+	connection *connection
+	rival      *pgx.Conn
+	seq        uint64
 }
 
 // stage loads four accounts of 1000 and opens a session on the target.
@@ -47,6 +49,7 @@ func setScene(t *testing.T, to workload.Target) *scene {
 	if s.session, err = sessions.Session(ctx); err != nil {
 		t.Fatal(err)
 	}
+	s.connection = sessions.below.last
 	t.Cleanup(s.session.Close)
 	return s
 }
@@ -247,7 +250,7 @@ func TestErrorsOfCommitItself(t *testing.T) {
 
 func TestCommitAnsweredByRollback(t *testing.T) {
 	s := setScene(t, target(t, parameter("default_query_exec_mode", "exec")))
-	s.session.(*bankSession).texts[commit].sql = "ROLLBACK"
+	s.connection.texts[commit].sql = "ROLLBACK"
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
 	if got.Outcome != history.Failed || got.Broken || s.rows(tr) != 0 {

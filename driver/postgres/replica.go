@@ -12,10 +12,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"assay/driver/sqldb"
 	"assay/workload/bank"
 )
 
-var _ bank.Replicated = (*bankStore)(nil)
+var _ sqldb.ReplicatedDatabase = (*schema)(nil)
 
 // addressed is one of the servers that the address names, with connections to it
 // alone.
@@ -61,20 +62,20 @@ func lookAt(ctx context.Context, p *pool) (l look, err error) {
 	return l, err
 }
 
-// Replicas implements bank.Replicated. A primary does not know at which
+// Replicas implements sqldb.ReplicatedDatabase. A primary does not know at which
 // addresses clients reach its standbys (pg_stat_replication has the other end of
 // their connections), so replicas are the hosts of the address that replay a
 // log. A host that does not, and is not the primary, has gone its own way. In a
 // dialect without standbys no host has a state of its own to be compared.
-func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error) {
-	if !s.dialect.standbys {
+func (p *schema) Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error) {
+	if !p.dialect.standbys {
 		return nil, nil, nil
 	}
-	primary, err := lookAt(ctx, s.pool)
+	primary, err := lookAt(ctx, p.pool)
 	if err != nil {
 		return nil, nil, operation("look for replicas", err)
 	}
-	looks, failures := lookAtAll(ctx, s.servers)
+	looks, failures := lookAtAll(ctx, p.servers)
 	if ctx.Err() != nil {
 		return nil, nil, operation("look for replicas", ctx.Err())
 	}
@@ -82,7 +83,7 @@ func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]er
 	unreachable := make(map[string]error)
 	known := make(map[string]bool)
 	for i, l := range looks {
-		name := s.servers[i].name
+		name := p.servers[i].name
 		isPrimary := l.identity == primary.identity
 		switch {
 		case failures[i] != nil:
@@ -113,8 +114,8 @@ func lookAtAll(ctx context.Context, servers []addressed) ([]look, []error) {
 	return looks, failures
 }
 
-func (s *bankStore) member(member bank.Replica) (*pool, error) {
-	for _, server := range s.servers {
+func (p *schema) member(member bank.Replica) (*pool, error) {
+	for _, server := range p.servers {
 		if server.name == member.Name {
 			return server.pool, nil
 		}
@@ -125,14 +126,14 @@ func (s *bankStore) member(member bank.Replica) (*pool, error) {
 // catchUpInterval is the pause between two looks at a standby.
 const catchUpInterval = 20 * time.Millisecond
 
-// CatchUp implements bank.Replicated. A standby that cannot be reached may come
+// CatchUp implements sqldb.ReplicatedDatabase. A standby that cannot be reached may come
 // back, and is asked until ctx ends.
-func (s *bankStore) CatchUp(ctx context.Context, member bank.Replica) error {
-	standby, err := s.member(member)
+func (p *schema) CatchUp(ctx context.Context, member bank.Replica) error {
+	standby, err := p.member(member)
 	if err != nil || member.Primary {
 		return err
 	}
-	target, err := s.committed(ctx)
+	target, err := p.committed(ctx)
 	if err != nil {
 		return operation("ask the primary how far its log goes", err)
 	}
@@ -164,16 +165,16 @@ func (s *bankStore) CatchUp(ctx context.Context, member bank.Replica) error {
 // (synchronous_commit = off); so the end of the log is what is written after a
 // commit of our own, which is written and has all others before it. It locks the
 // mark and changes nothing.
-func (s *schema) committed(ctx context.Context) (lsn string, err error) {
-	err = s.pool.use(ctx, func(conn *pgx.Conn) error {
+func (p *schema) committed(ctx context.Context) (lsn string, err error) {
+	err = p.pool.use(ctx, func(conn *pgx.Conn) error {
 		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			if err := s.mustMark(ctx, tx); err != nil {
+			if err := p.mustMark(ctx, tx); err != nil {
 				return err
 			}
 			if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit = local`); err != nil {
 				return err
 			}
-			_, err := tx.Exec(ctx, `SELECT FROM `+s.name+`.assay_mark FOR UPDATE`)
+			_, err := tx.Exec(ctx, `SELECT FROM `+p.name+`.assay_mark FOR UPDATE`)
 			return err
 		})
 		if err != nil {
@@ -212,11 +213,11 @@ func replayedBy(ctx context.Context, standby *pool, target string) (replayed boo
 	return replayed, err
 }
 
-// ReadReplica implements bank.Replicated.
-func (s *bankStore) ReadReplica(ctx context.Context, member bank.Replica, account func(bank.Account) error, entry func(bank.Entry) error) error {
-	from, err := s.member(member)
+// ViewReplica implements sqldb.ReplicatedDatabase.
+func (p *schema) ViewReplica(ctx context.Context, member bank.Replica, read func(sqldb.Reader) error) error {
+	from, err := p.member(member)
 	if err != nil {
 		return err
 	}
-	return s.readFrom(ctx, from, account, entry)
+	return p.viewFrom(ctx, from, read)
 }

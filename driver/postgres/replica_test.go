@@ -59,7 +59,7 @@ func gather(t *testing.T) *troupe {
 
 func (p *troupe) open(address string) *bankStore {
 	p.t.Helper()
-	store := openBank(p.t, workload.Target{Address: address, ConnectTimeout: time.Second}).(*bankStore)
+	store := openBank(p.t, workload.Target{Address: address, ConnectTimeout: time.Second})
 	p.t.Cleanup(func() { store.Close() })
 	return store
 }
@@ -386,7 +386,7 @@ func TestPrimaryIsLookedFor(t *testing.T) {
 	store := openBank(t, target(t, both))
 	defer store.Close()
 	load(t, ctx, store)
-	members, unreachable, err := store.(*bankStore).Replicas(ctx)
+	members, unreachable, err := store.Replicas(ctx)
 	want := []bank.Replica{{Name: hostOf(t, standby)}, {Name: hostOf(t, server), Primary: true}}
 	if err != nil || len(unreachable) != 0 || !slices.Equal(members, want) {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)

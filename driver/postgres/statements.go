@@ -36,13 +36,13 @@ func (c *connection) Execute(ctx context.Context, which int, parameters ...sqldb
 	p := c.conn.StartPipeline(ctx)
 	c.sendCall(p, which, parameters)
 	tag, reply := c.execute(c.doing(which), p)
-	return withViolation(sqldb.Reply{Reply: reply, Affected: tag.RowsAffected()})
+	return c.withViolation(sqldb.Reply{Reply: reply, Affected: tag.RowsAffected()})
 }
 
 // withViolation completes a reply.
-func withViolation(r sqldb.Reply) sqldb.Reply {
+func (c *connection) withViolation(r sqldb.Reply) sqldb.Reply {
 	if r.Outcome == history.Failed {
-		r.Violated = violated(r.Err)
+		r.Violated = violated(r.Err, c.schema.tables)
 	}
 	return r
 }
@@ -69,7 +69,7 @@ func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
 	p.SendQueryParams(`INSERT INTO `+c.schema.sql.Table(rows.Table)+` (`+strings.Join(rows.Columns, ", ")+`) SELECT * FROM unnest(`+
 		strings.Join(formats, ", ")+`)`, arrays, nil, nil, nil)
 	tag, reply := c.execute("insert", p)
-	return withViolation(sqldb.Reply{Reply: reply, Affected: tag.RowsAffected()})
+	return c.withViolation(sqldb.Reply{Reply: reply, Affected: tag.RowsAffected()})
 }
 
 // Load implements sqldb.Connection by COPY or by INSERT, as the dialect has it, in
@@ -91,7 +91,7 @@ func (c *connection) Load(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
 		reply := classify(err, committing)
 		reply.Broken = reply.Broken || c.leave(ctx) != nil || c.useless(reply.Class)
 		reply.Err = operation("insert", err)
-		return withViolation(sqldb.Reply{Reply: reply})
+		return c.withViolation(sqldb.Reply{Reply: reply})
 	case c.unreplicated:
 		return sqldb.Reply{Reply: workload.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}}
 	default:

@@ -79,7 +79,7 @@ func (c *connection) refused(ctx context.Context, b *sqldb.Batch, err error, at 
 	if errors.Is(err, errRolledBack) {
 		return sqldb.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err, Broken: c.conn.IsClosed()}}
 	}
-	reply := withViolation(sqldb.Reply{Reply: classify(err, at)})
+	reply := c.withViolation(sqldb.Reply{Reply: classify(err, at)})
 	switch {
 	case reply.Outcome != history.Failed:
 	case b.Inquiry == nil || reply.Violated != sqldb.Check && reply.Violated != sqldb.Null:
@@ -126,7 +126,7 @@ func (c *connection) Transaction(ctx context.Context, _ bool, work func(context.
 	if !c.begun {
 		return sqldb.Reply{Reply: workload.Reply{Outcome: history.Committed}} // of nothing
 	}
-	return withViolation(sqldb.Reply{Reply: c.commit(ctx)})
+	return c.withViolation(sqldb.Reply{Reply: c.commit(ctx)})
 }
 
 // failed leaves a transaction that ends before its COMMIT.
@@ -136,7 +136,7 @@ func (c *connection) failed(ctx context.Context, err error) sqldb.Reply {
 	}
 	reply := workload.Reply{Outcome: history.Failed, Class: classify(err, working).Class, Err: err}
 	reply.Broken = c.leave(ctx) != nil
-	return withViolation(sqldb.Reply{Reply: reply})
+	return c.withViolation(sqldb.Reply{Reply: reply})
 }
 
 // commit sends COMMIT and judges the answer.

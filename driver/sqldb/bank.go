@@ -1,5 +1,12 @@
 package sqldb
 
+import (
+	"context"
+	"fmt"
+
+	"assay/workload/bank"
+)
+
 // BankSchema is the Schema of workload bank. The tables have one unique key that a
 // transfer can violate, one CHECK constraint, and one reason for a null, by which a
 // transfer knows what refused it. No index covers balance or version.
@@ -7,7 +14,7 @@ func BankSchema() Schema {
 	return Schema{Workload: "bank", Transactions: true, Tables: []Table{
 		{
 			Name: "account", Columns: []Column{{Name: "id"}, {Name: "balance"}, {Name: "version"}},
-			Checks: []string{"CONSTRAINT account_not_overdrawn CHECK (balance >= 0)"},
+			Checks: []Constraint{{"account_not_overdrawn", "balance >= 0"}},
 			Loaded: true, LateKey: true, Updated: true,
 		},
 		{
@@ -17,4 +24,125 @@ func BankSchema() Schema {
 			},
 		},
 	}}
+}
+
+// BankDatabase is a Database that can be audited.
+type BankDatabase interface {
+	Database
+	// AuditView is View for an audit that runs beside the transfers, at a level that
+	// shows a state between two commits of theirs. It does not look for the mark. A
+	// schema that is gone gives *workload.NoSchemaError.
+	AuditView(ctx context.Context, read func(Reader) error) error
+}
+
+// ReplicatedDatabase is one with replicas; see bank.Replicated.
+type ReplicatedDatabase interface {
+	BankDatabase
+	Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error)
+	CatchUp(ctx context.Context, replica bank.Replica) error
+	// ViewReplica is View on a replica.
+	ViewReplica(ctx context.Context, replica bank.Replica, read func(Reader) error) error
+}
+
+// Bank is the Store on a Database of BankSchema; it is bank.Replicated if the
+// Database is a ReplicatedDatabase.
+func Bank(db BankDatabase) bank.Store {
+	store := &bankStore{db}
+	if replicated, is := db.(ReplicatedDatabase); is {
+		return &replicatedBank{store, replicated}
+	}
+	return store
+}
+
+type bankStore struct{ BankDatabase }
+
+var _ bank.Auditor = (*bankStore)(nil)
+
+func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) error {
+	return s.Load(ctx, Rows{
+		Table: "account", Columns: []string{"id", "balance", "version"}, Count: len(batch),
+		Row: func(i int, into []Value) []Value {
+			return append(into, OfInt(batch[i].ID), OfInt(batch[i].Balance), OfInt(batch[i].Version))
+		},
+	})
+}
+
+func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, entry func(bank.Entry) error) error {
+	return s.readFrom(ctx, s.View, account, entry)
+}
+
+func (s *bankStore) readFrom(ctx context.Context, from func(context.Context, func(Reader) error) error,
+	account func(bank.Account) error, entry func(bank.Entry) error) error {
+	var p passed
+	var a bank.Account
+	var e bank.Entry
+	intoAccount := []any{&a.ID, &a.Balance, &a.Version}
+	intoEntry := []any{&e.ID, &e.Source, &e.Destination, &e.Amount, &e.SourceVersion, &e.DestinationVersion}
+	return view(ctx, from, &p,
+		query{"SELECT id, balance, version FROM " + s.Dialect().Table("account") + " ORDER BY id", func(found Row) error {
+			if err := found.Scan(intoAccount...); err != nil {
+				return err
+			}
+			return p.give(account(a))
+		}},
+		query{"SELECT id, source, destination, amount, source_version, destination_version FROM " + s.Dialect().Table("transfer"),
+			func(found Row) error {
+				if err := found.Scan(intoEntry...); err != nil {
+					return err
+				}
+				return p.give(entry(e))
+			}})
+}
+
+// Audit reads the accounts by a statement each, since it is the snapshot that
+// makes them agree.
+func (s *bankStore) Audit(ctx context.Context, ids []int64, states []bank.State) error {
+	if len(ids) > bank.MaxAudited || len(states) < len(ids) {
+		return fmt.Errorf("audit of %d accounts into %d states; at most %d", len(ids), len(states), bank.MaxAudited)
+	}
+	text := "SELECT balance, version FROM " + s.Dialect().Table("account") + " WHERE id = $1"
+	return s.AuditView(ctx, func(r Reader) error {
+		for i, id := range ids {
+			states[i] = bank.State{}
+			err := r.Query(ctx, text, func(found Row) error { return found.Scan(&states[i].Balance, &states[i].Version) }, OfInt(id))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *bankStore) AuditAll(ctx context.Context) (t bank.Totals, err error) {
+	d := s.Dialect()
+	err = s.AuditView(ctx, func(r Reader) error {
+		return r.Query(ctx, "SELECT count(*), "+d.sum("balance")+", "+d.sum("version")+" FROM "+d.Table("account"),
+			func(found Row) error { return found.Scan(&t.Accounts, &t.Balance, &t.Versions) })
+	})
+	if err != nil {
+		return bank.Totals{}, err
+	}
+	return t, nil
+}
+
+type replicatedBank struct {
+	*bankStore
+	replicated ReplicatedDatabase
+}
+
+var _ bank.Replicated = (*replicatedBank)(nil)
+
+func (s *replicatedBank) Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error) {
+	return s.replicated.Replicas(ctx)
+}
+
+func (s *replicatedBank) CatchUp(ctx context.Context, replica bank.Replica) error {
+	return s.replicated.CatchUp(ctx, replica)
+}
+
+func (s *replicatedBank) ReadReplica(ctx context.Context, replica bank.Replica, account func(bank.Account) error, entry func(bank.Entry) error) error {
+	from := func(ctx context.Context, read func(Reader) error) error {
+		return s.replicated.ViewReplica(ctx, replica, read)
+	}
+	return s.readFrom(ctx, from, account, entry)
 }

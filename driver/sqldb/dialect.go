@@ -40,12 +40,14 @@ type Index struct {
 	Late bool
 }
 
+// Constraint is a CHECK constraint.
+type Constraint struct{ Name, Condition string }
+
 // Table is one table. Its first column is the primary key.
 type Table struct {
 	Name    string
 	Columns []Column
-	// Checks are CHECK constraints with their names, in SQL.
-	Checks  []string
+	Checks  []Constraint
 	Indexes []Index
 	// Loaded is true if rows are put in before FinishLoad, and LateKey if its key
 	// may be made then.
@@ -117,6 +119,9 @@ func (d *Dialect) Create(tables []Table) (statements []string) {
 				lines[0] += strings.ReplaceAll(d.Key, "%s", t.Name)
 			}
 		}
+		for _, c := range t.Checks {
+			lines = append(lines, "CONSTRAINT "+c.Name+" CHECK ("+c.Condition+")")
+		}
 		options := d.Options
 		if t.Columns[0].Type != Integer {
 			options += d.KeyedOptions
@@ -125,7 +130,7 @@ func (d *Dialect) Create(tables []Table) (statements []string) {
 			options += d.UpdatedOptions
 		}
 		statements = append(statements,
-			"CREATE TABLE "+d.Table(t.Name)+" ("+strings.Join(append(lines, t.Checks...), ", ")+")"+options)
+			"CREATE TABLE "+d.Table(t.Name)+" ("+strings.Join(lines, ", ")+")"+options)
 		for _, index := range t.Indexes {
 			if !index.Late || !d.LateIndexes {
 				statements = append(statements, d.index(t, &index))
@@ -189,3 +194,6 @@ func Counted(tables []Table) (counted []string) {
 
 // upsert is behind an INSERT, before the assignments, where column is the key.
 func (d *Dialect) upsert(column string) string { return strings.ReplaceAll(d.Upsert, "%s", column) }
+
+// sum is the sum of a column.
+func (d *Dialect) sum(column string) string { return fmt.Sprintf(d.Sum, column) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"assay/history"
 	"assay/workload/isolation"
 )
 
@@ -112,7 +113,7 @@ func (s *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 	}
 	r := s.connection.Transaction(ctx, slices.ContainsFunc(ops, writes), func(ctx context.Context, t Transaction) error {
 		for i := range own {
-			if err := s.operate(ctx, t, &own[i]); err != nil {
+			if err := s.Operate(ctx, t, &own[i]); err != nil {
 				return err
 			}
 		}
@@ -121,7 +122,7 @@ func (s *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 	if r.Violated == Unique {
 		r.Class = ClassDuplicateKey
 	}
-	if r.Broken || r.Err != nil { // the transaction may go on
+	if r.Outcome != history.Committed { // it may still go on
 		return r.Reply
 	}
 	for i := range ops {
@@ -142,7 +143,8 @@ func writes(o isolation.Op) bool {
 	}
 }
 
-func (s *isolationSession) operate(ctx context.Context, t Transaction, op *isolation.Op) error {
+// Operate does one operation in a transaction.
+func (s *isolationSession) Operate(ctx context.Context, t Transaction, op *isolation.Op) error {
 	switch op.Kind {
 	case isolation.Append:
 		return t.Execute(ctx, appendElement, OfInt(op.Key), OfInt(op.Value))

@@ -106,8 +106,11 @@ func (f *file) FinishLoad(ctx context.Context) error {
 	}
 	defer f.done()
 	late := f.sql.Late(f.kind.Tables)
+	if slices.ContainsFunc(f.kind.Tables, func(t sqldb.Table) bool { return t.Loaded && t.Indexes != nil }) {
+		late = append(late, "ANALYZE") // of the indexes; there is nothing to tell of a table
+	}
 	err := using(f.writing, func(db *sql.DB) error {
-		for _, statement := range append(late, "ANALYZE", "UPDATE assay_mark SET loaded = 1", "PRAGMA wal_checkpoint(TRUNCATE)") {
+		for _, statement := range append(late, "UPDATE assay_mark SET loaded = 1", "PRAGMA wal_checkpoint(TRUNCATE)") {
 			if _, err := db.ExecContext(ctx, statement); err != nil {
 				return err
 			}

@@ -10,23 +10,45 @@ import (
 	"time"
 
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/isolation"
 )
 
-func openIsolation(t *testing.T, address string) *isolationStore {
+// isolationStore is the Store, and the file below it, which keeps the connection
+// of the last session.
+type isolationStore struct {
+	isolation.Store
+	*connects
+}
+
+type connects struct {
+	isolationFile
+	last *connection
+}
+
+func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+	c, err := s.isolationFile.Connect(ctx, statements)
+	if err == nil {
+		s.last = c.(*connection)
+	}
+	return c, err
+}
+
+func openIsolation(t *testing.T, address string) isolationStore {
 	t.Helper()
-	opened, err := OpenIsolation(t.Context(), workload.Target{Address: address})
+	f, err := open(workload.Target{Address: address}, sqldb.IsolationSchema(), beginEither)
 	if err != nil {
 		t.Fatal(err)
 	}
+	below := &connects{isolationFile: isolationFile{f}}
 	t.Cleanup(func() {
-		if err := opened.Close(); err != nil {
+		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return opened.(*isolationStore)
+	return isolationStore{sqldb.Isolation(below), below}
 }
 
 func TestIsolation(t *testing.T) {
@@ -122,7 +144,7 @@ func TestReadersDoNotQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer writer.Close()
-	conn := writer.(*isolationSession).conn
+	conn := s.last.conn
 	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE; INSERT INTO assay_register VALUES (1, 2)"); err != nil {
 		t.Fatal(err)
 	}

@@ -10,24 +10,47 @@ import (
 	"time"
 
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/bank"
 )
 
+// store is the Store, and the file below it, which keeps the connection of the last
+// session.
+type store struct {
+	bank.Store
+	below *bankFile
+}
+
 // openStore opens a Store on this address and closes it with the test.
 func openStore(t *testing.T, address string) *store {
 	t.Helper()
-	opened, err := OpenBank(t.Context(), workload.Target{Address: address})
+	f, err := open(workload.Target{Address: address}, sqldb.BankSchema(), beginWriting)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := &bankFile{file: f}
+	opened := sqldb.Bank(s)
 	t.Cleanup(func() {
 		if err := opened.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return opened.(*store)
+	return &store{opened, s}
+}
+
+type bankFile struct {
+	*file
+	last *connection
+}
+
+func (s *bankFile) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+	c, err := s.file.Connect(ctx, statements)
+	if err == nil {
+		s.last = c.(*connection)
+	}
+	return c, err
 }
 
 // load makes accounts 1 to n of 1000 each.
@@ -45,14 +68,14 @@ func load(t *testing.T, s bank.Store, n int64) *drivertest.Transfers {
 	return drivertest.NewTransfers(accounts)
 }
 
-func openSession(t *testing.T, s bank.Store) *session {
+func openSession(t *testing.T, s bank.Store) bank.Session {
 	t.Helper()
 	n, err := s.Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(n.Close)
-	return n.(*session)
+	return n
 }
 
 func TestBank(t *testing.T) {
@@ -202,10 +225,10 @@ func TestSettingsAreThoseInForce(t *testing.T) {
 	} {
 		s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db")+parameters)
 		load(t, s, 2)
-		n := openSession(t, s)
+		openSession(t, s)
 		var journal, synchronous string
-		err := errors.Join(n.conn.QueryRowContext(t.Context(), "PRAGMA journal_mode").Scan(&journal),
-			n.conn.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&synchronous))
+		err := errors.Join(s.below.last.conn.QueryRowContext(t.Context(), "PRAGMA journal_mode").Scan(&journal),
+			s.below.last.conn.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&synchronous))
 		level := map[string]string{"0": "off", "1": "normal", "2": "full", "3": "extra"}[synchronous]
 		if err != nil || journal != want[0] || level != want[1] {
 			t.Errorf("%s: journal %s, synchronous %s, %v", parameters, journal, level, err)
@@ -237,7 +260,7 @@ func TestLookAtShortFile(t *testing.T) {
 	if err := os.WriteFile(short, content[:4096], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if ours, err := openStore(t, "sqlite:"+short).look(t.Context()); !ours || err != nil {
+	if ours, err := openStore(t, "sqlite:"+short).below.look(t.Context()); !ours || err != nil {
 		t.Errorf("ours %v, %v", ours, err)
 	}
 }
@@ -256,10 +279,11 @@ func TestMissingDirectory(t *testing.T) {
 func TestForeignWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	s, other := openStore(t, "sqlite:"+path), openStore(t, "sqlite:"+path)
-	s.lockTimeout = 50 * time.Millisecond
+	s.below.lockTimeout = 50 * time.Millisecond
 	ledger := load(t, other, 2)
-	n, holder := openSession(t, s), openSession(t, other)
-	if _, err := holder.conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+	n := openSession(t, s)
+	openSession(t, other)
+	if _, err := other.below.last.conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
@@ -268,7 +292,7 @@ func TestForeignWriter(t *testing.T) {
 	if r.Outcome != history.Failed || r.Class != workload.ClassLockTimeout || r.Broken {
 		t.Errorf("while another writes: %+v, want a lock timeout", r)
 	}
-	if _, err := holder.conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+	if _, err := other.below.last.conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
 	r = n.Transfer(t.Context(), tr)
@@ -285,10 +309,11 @@ func TestReaderHoldsUpCommit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	address := "sqlite:" + path + "?journal=delete"
 	s, other := openStore(t, address), openStore(t, address)
-	s.lockTimeout = 50 * time.Millisecond
+	s.below.lockTimeout = 50 * time.Millisecond
 	ledger := load(t, other, 2)
-	n, reader := openSession(t, s), openSession(t, other)
-	if _, err := reader.conn.ExecContext(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
+	n := openSession(t, s)
+	openSession(t, other)
+	if _, err := other.below.last.conn.ExecContext(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
 		t.Fatal(err)
 	}
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
@@ -297,7 +322,7 @@ func TestReaderHoldsUpCommit(t *testing.T) {
 	if r.Outcome != history.Failed || r.Class != workload.ClassLockTimeout || r.Broken {
 		t.Errorf("while another reads: %+v, want a lock timeout", r)
 	}
-	if _, err := reader.conn.ExecContext(t.Context(), "COMMIT"); err != nil {
+	if _, err := other.below.last.conn.ExecContext(t.Context(), "COMMIT"); err != nil {
 		t.Fatal(err)
 	}
 	r = n.Transfer(t.Context(), tr)
@@ -316,8 +341,9 @@ func TestCallerLeaves(t *testing.T) {
 	address := "sqlite:" + path + "?journal=delete"
 	s, other := openStore(t, address), openStore(t, address)
 	ledger := load(t, other, 2)
-	n, reader := openSession(t, s), openSession(t, other)
-	if _, err := reader.conn.ExecContext(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
+	n := openSession(t, s)
+	openSession(t, other)
+	if _, err := other.below.last.conn.ExecContext(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -336,7 +362,7 @@ func TestCallerLeaves(t *testing.T) {
 	if err := s.Settle(over); !errors.Is(err, context.Canceled) {
 		t.Errorf("Settle while a transaction is in flight: %v", err)
 	}
-	if _, err := reader.conn.ExecContext(t.Context(), "COMMIT"); err != nil {
+	if _, err := other.below.last.conn.ExecContext(t.Context(), "COMMIT"); err != nil {
 		t.Fatal(err)
 	}
 	ledger.Check(t.Context(), t, s)
@@ -348,7 +374,7 @@ func TestDiskFull(t *testing.T) {
 	s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
 	ledger := load(t, s, 2)
 	n := openSession(t, s)
-	if _, err := n.conn.ExecContext(t.Context(), "PRAGMA max_page_count = 1"); err != nil { // it stays at what there is
+	if _, err := s.below.last.conn.ExecContext(t.Context(), "PRAGMA max_page_count = 1"); err != nil { // it stays at what there is
 		t.Fatal(err)
 	}
 	for id := int64(1); id < 100_000; id++ {
@@ -371,7 +397,7 @@ func TestDiskFull(t *testing.T) {
 func TestDropInUse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	s, other := openStore(t, "sqlite:"+path), openStore(t, "sqlite:"+path)
-	s.lockTimeout = 50 * time.Millisecond
+	s.below.lockTimeout = 50 * time.Millisecond
 	ledger := load(t, other, 2)
 	n := openSession(t, other)
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
