@@ -31,7 +31,8 @@ type settings struct {
 	database       string   // in which connections begin that are not sessions
 	connectTimeout time.Duration
 
-	engine string // as given; "" for InnoDB
+	engine  string // as given; "" for InnoDB
+	dialect string // as given; "" for what the server is
 	// statements is how a transfer is sent: statementsTogether, statementsApart,
 	// or "" for what suits the server.
 	statements string
@@ -155,7 +156,7 @@ var (
 )
 
 // ownOptions are the options of an address that are assay's.
-const ownOptions = "engine, balance, connect_timeout, statements, ssl-mode, ssl-ca, ssl-cert, ssl-key, tls"
+const ownOptions = "engine, dialect, balance, connect_timeout, statements, ssl-mode, ssl-ca, ssl-cert, ssl-key, tls"
 
 // ownVariables are those that a transfer relies on.
 func ownVariables() map[string]string {
@@ -189,6 +190,9 @@ func (s *settings) readOptions(values url.Values) error {
 	}
 	s.anyHost = balance == "random"
 	if s.statements, err = choose("statements", statementsTogether, statementsApart); err != nil {
+		return err
+	}
+	if s.dialect, err = choose(dialectOption, dialectNames()...); err != nil {
 		return err
 	}
 	if s.encryption, err = readEncryption(values, choose); err != nil {

@@ -107,7 +107,7 @@ func TestVersionsThatKeepConstraints(t *testing.T) {
 		"8.0.16": true, "8.0.15": false, "9.7.1": true, "8.4.0-commercial": true, "5.7.44-log": false, "new": false, "": false,
 	} {
 		s := server{name: "x", version: version, mariadb: strings.Contains(version, "MariaDB")}
-		if err := s.sufficient(); (err == nil) != want {
+		if err := dialectOf("", s.version).sufficient(s); (err == nil) != want {
 			t.Errorf("%q: %v", version, err)
 		}
 	}

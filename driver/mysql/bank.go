@@ -47,7 +47,7 @@ func (p *schema) AuditView(ctx context.Context, read func(sqldb.Reader) error) e
 		if err := c.exec(ctx, before); err != nil {
 			return err
 		}
-		return c.inTransaction(ctx, `START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY`, func() error { return read(reader{c}) })
+		return c.inTransaction(ctx, p.dialect.snapshot, func() error { return read(reader{c}) })
 	})
 	if hasCode(err, codeNoSuchTable, codeUnknownDatabase) {
 		err = p.missing()

@@ -27,13 +27,15 @@ type server struct {
 	// syncWait is true if a read waits until the node has applied what the
 	// cluster has committed (wsrep_sync_wait, bit 1).
 	syncWait bool
+	// checks is the value of tidb_enable_check_constraint.
+	checks string
 }
 
 // askServer asks for it. tx_isolation has been called transaction_isolation
 // since MySQL 8.0 and MariaDB 11.1.
 func askServer(ctx context.Context, c *conn) (s server, err error) {
 	values, err := c.pairs(ctx, `SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'tx_isolation', 'transaction_isolation',
-		'innodb_snapshot_isolation', 'wsrep_sync_wait')`)
+		'innodb_snapshot_isolation', 'wsrep_sync_wait', 'tidb_enable_check_constraint')`)
 	if err != nil {
 		return s, err
 	}
@@ -48,31 +50,11 @@ func askServer(ctx context.Context, c *conn) (s server, err error) {
 	wait, _ := strconv.Atoi(values["wsrep_sync_wait"]) // 0 where there is no such variable
 	s.syncWait = wait&1 != 0
 	s.snapshots = values["innodb_snapshot_isolation"] == "ON"
+	s.checks = values["tidb_enable_check_constraint"]
 	return s, nil
 }
 
 var versionNumbers = regexp.MustCompile(`^(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)`)
-
-// sufficient refuses servers that take CHECK constraints and do not keep them:
-// then accounts could be overdrawn.
-func (s server) sufficient() error {
-	least := [3]int{8, 0, 16} // MySQL manual, "CHECK Constraints"
-	if s.mariadb {
-		least = [3]int{10, 2, 1} // MariaDB documentation, "CONSTRAINT"
-	}
-	found := versionNumbers.FindStringSubmatch(s.version)
-	if found == nil {
-		return fmt.Errorf("the server calls its version %q, which tells nothing", s.version)
-	}
-	var version [3]int
-	for i := range version {
-		version[i], _ = strconv.Atoi(found[1+i]) // digits; too many are the maximum
-	}
-	if slices.Compare(version[:], least[:]) < 0 {
-		return fmt.Errorf("%s %s does not keep CHECK constraints; want %s %d.%d.%d or later", s.name, s.version, s.name, least[0], least[1], least[2])
-	}
-	return nil
-}
 
 const innodb, rocksdb = "InnoDB", "ROCKSDB"
 
@@ -136,6 +118,9 @@ func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 	err := p.use(ctx, func(c *conn) error {
 		add("engine", p.engine)
 		add("isolation", strings.ToLower(p.level))
+		if p.settings.dialect != "" || p.dialect.name != dialects()[0].name {
+			add("dialect", p.dialect.name)
+		}
 		add(encryption.Setting, p.encryption.describe(c))
 		if p.workload == "bank" {
 			add("statements", map[bool]string{false: statementsTogether, true: statementsApart}[p.apart()])

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -26,6 +27,7 @@ type schema struct {
 	hosts    []*host
 	slots    chan struct{} // bounds the connections beside those of sessions
 	server   server
+	dialect  dialect
 	engine   string // as the server spells it
 	level    string // that is in force, in SQL's words
 
@@ -55,7 +57,11 @@ func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*
 		if p.server, err = askServer(ctx, c); err != nil {
 			return err
 		}
-		if err := p.server.sufficient(); err != nil {
+		p.dialect = dialectOf(s.dialect, p.server.version)
+		if p.dialect.product != "" && strings.Contains(p.server.version, p.dialect.product) {
+			p.server.name = p.dialect.product
+		}
+		if err := errors.Join(p.dialect.sufficient(p.server), p.dialect.admits(p.isolation)); err != nil {
 			return err
 		}
 		if p.engine, err = chooseEngine(ctx, c, s.engine); err != nil {
@@ -359,7 +365,7 @@ func (p *schema) view(ctx context.Context, from *host, read func(*conn) error) e
 		if err := c.exec(ctx, before); err != nil {
 			return err
 		}
-		return c.inTransaction(ctx, `START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY`, func() error {
+		return c.inTransaction(ctx, p.dialect.snapshot, func() error {
 			if err := p.mustMark(ctx, c); err != nil {
 				return err
 			}

@@ -149,7 +149,7 @@ func (p *schema) orphans(ctx context.Context, c *conn) (ids []int64, state strin
 			state = strings.TrimSpace(text(row[1]) + " " + text(row[2]))
 		}
 		return nil
-	}, `SELECT id, command, state FROM information_schema.processlist WHERE IS_USED_LOCK(CONCAT(?, id)) = id`, p.sessionLock(run))
+	}, `SELECT id, command, state FROM `+p.dialect.sessions+` WHERE IS_USED_LOCK(CONCAT(?, id)) = id`, p.sessionLock(run))
 	return ids, state, err
 }
 

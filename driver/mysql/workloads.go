@@ -17,11 +17,17 @@ import (
 )
 
 // OpenChurn connects to the target and returns the Store on it, in the database
-// assay_churn. Errors and the address are as with OpenBank.
+// assay_churn. Errors and the address are as with OpenBank, and
+// *workload.OptionError for a dialect that has no repair.
 func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {
 	p, err := openSchema(ctx, target, sqldb.ChurnSchema())
 	if err != nil {
 		return nil, err
+	}
+	if !p.dialect.optimizes {
+		_ = p.Close()
+		return nil, &workload.OptionError{Option: dialectOption, Value: p.dialect.name,
+			Want: dialects()[0].name + "; others give space back by themselves, and have no OPTIMIZE TABLE"}
 	}
 	return sqldb.Churn(compactor{p}), nil
 }

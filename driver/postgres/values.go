@@ -45,8 +45,6 @@ func bigints(row [][]byte, into ...*int64) error {
 	return nil
 }
 
-func bigintBytes(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
-
 const (
 	arrayPrefix  = 12 // of an array without dimensions
 	arrayHeader  = 20 // of one with one dimension

@@ -1,0 +1,120 @@
+package mysql
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/workload"
+)
+
+// dialectOption is the address's option that names the dialect.
+const dialectOption = "dialect"
+
+// dialect is where the products that speak MySQL's protocol differ, as far as this
+// driver notices. MariaDB and MySQL are one, since a server tells all that is not
+// the same of them.
+type dialect struct {
+	// name is as in the address.
+	name string
+	// product is the server's name, empty if its version tells that.
+	product string
+	// levels are the isolation levels that there are, in SQL's words.
+	levels []string
+	// checks is the variable that must be ON for CHECK constraints to be kept;
+	// empty if the version decides.
+	checks string
+	// snapshot begins a read-only transaction that sees one state.
+	snapshot string
+	// sessions is the table of the sessions.
+	sessions string
+	// optimizes is whether OPTIMIZE TABLE gives back space.
+	optimizes bool
+}
+
+// dialects are all of them, the one of MySQL and MariaDB first.
+//
+// What TiDB does is by its documentation ("TiDB Docs", v8.5); no TiDB was at hand
+// when it was written, and the dialect is not yet tested against a real one:
+//
+//   - "TiDB implements Snapshot Isolation consistency, which it advertises as
+//     REPEATABLE-READ", and read committed; not serializable ("TiDB Transaction
+//     Isolation Levels"). A pessimistic transaction changes what is committed last
+//     and not what its snapshot shows ("Difference between TiDB and MySQL Repeatable
+//     Read"), so that no more than read committed is promised, as of InnoDB.
+//   - CHECK constraints are kept only with tidb_enable_check_constraint ("Constraints").
+//   - READ ONLY transactions are refused by default ("START TRANSACTION"), so that a
+//     snapshot is asked for without.
+//   - A server lists its own sessions in PROCESSLIST, and those of all in
+//     CLUSTER_PROCESSLIST.
+//   - OPTIMIZE TABLE is not supported ("MySQL Compatibility"); space comes back by
+//     garbage collection and compaction.
+func dialects() []dialect {
+	return []dialect{
+		{name: "mysql", levels: levels(), snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+			sessions: "information_schema.processlist", optimizes: true},
+		{name: "tidb", product: "TiDB", levels: []string{readCommitted, repeatableRead}, checks: "tidb_enable_check_constraint",
+			snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT", sessions: "information_schema.cluster_processlist"},
+	}
+}
+
+// dialectNames are the values of dialectOption.
+func dialectNames() (names []string) {
+	for _, d := range dialects() {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// dialectOf is the dialect of this name or, if that is empty, of a server whose
+// version says this.
+func dialectOf(name, version string) dialect {
+	all := dialects()
+	for _, d := range all[1:] {
+		if d.name == name || name == "" && strings.Contains(version, d.product) {
+			if !strings.Contains(version, d.product) {
+				// It is being tried on MySQL or MariaDB, which have no such table.
+				d.sessions, d.checks = all[0].sessions, ""
+			}
+			return d
+		}
+	}
+	return all[0]
+}
+
+// sufficient refuses servers that take CHECK constraints and do not keep them:
+// then accounts could be overdrawn.
+func (d dialect) sufficient(s server) error {
+	if d.checks != "" {
+		if s.checks == "ON" {
+			return nil
+		}
+		return fmt.Errorf("%s %s does not keep CHECK constraints; turn them on (SET GLOBAL %s = ON)", s.name, s.version, d.checks)
+	}
+	least := [3]int{8, 0, 16} // MySQL manual, "CHECK Constraints"
+	if s.mariadb {
+		least = [3]int{10, 2, 1} // MariaDB documentation, "CONSTRAINT"
+	}
+	found := versionNumbers.FindStringSubmatch(s.version)
+	if found == nil {
+		return fmt.Errorf("the server calls its version %q, which tells nothing", s.version)
+	}
+	var version [3]int
+	for i := range version {
+		version[i], _ = strconv.Atoi(found[1+i]) // digits; too many are the maximum
+	}
+	if slices.Compare(version[:], least[:]) < 0 {
+		return fmt.Errorf("%s %s does not keep CHECK constraints; want %s %d.%d.%d or later", s.name, s.version, s.name, least[0], least[1], least[2])
+	}
+	return nil
+}
+
+// admits refuses an isolation level that the dialect lacks.
+func (d dialect) admits(level string) error {
+	if level == "" || slices.Contains(d.levels, level) {
+		return nil
+	}
+	return &workload.OptionError{Option: "isolation level", Value: strings.ToLower(level),
+		Want: strings.ToLower(strings.Join(d.levels, ", ")) + "; dialect " + d.name + " has no other"}
+}

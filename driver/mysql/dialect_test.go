@@ -1,0 +1,73 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+func TestDialectOfAServer(t *testing.T) {
+	for _, c := range []struct{ named, version, want string }{
+		{"", "10.11.14-MariaDB-0+deb12u2", "mysql"}, {"", "8.4.2", "mysql"}, {"", "8.0.11-TiDB-v8.5.0", "tidb"},
+		{"mysql", "8.0.11-TiDB-v8.5.0", "mysql"}, {"tidb", "10.11.14-MariaDB", "tidb"},
+	} {
+		if got := dialectOf(c.named, c.version); got.name != c.want {
+			t.Errorf("%+v: %s", c, got.name)
+		}
+	}
+	tidb := server{name: "TiDB", version: "8.0.11-TiDB-v8.5.0"}
+	if err := dialectOf("", tidb.version).sufficient(tidb); err == nil {
+		t.Error("a TiDB that keeps no CHECK constraints is sufficient")
+	}
+	tidb.checks = "ON"
+	if err := dialectOf("", tidb.version).sufficient(tidb); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDialectOfTiDB tries the dialect on MariaDB, which takes its statements too.
+func TestDialectOfTiDB(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	to := target(parameter("dialect", "tidb"))
+	var refused *workload.OptionError
+	if _, err := OpenChurn(ctx, to); !errors.As(err, &refused) || refused.Option != "dialect" {
+		t.Errorf("churn: %v", err)
+	}
+	serial := to
+	serial.Isolation = "serializable"
+	if _, err := OpenBank(ctx, serial); !errors.As(err, &refused) || refused.Option != "isolation level" {
+		t.Errorf("serializable: %v", err)
+	}
+	if _, err := OpenBank(ctx, target(parameter("dialect", "oracle"))); !errors.As(err, &refused) || refused.Want != "mysql, tidb" {
+		t.Errorf("an unknown one: %v", err)
+	}
+	store := openBank(t, to)
+	err := errors.Join(store.Create(ctx, workload.Marker{Run: "r", Workload: "bank", Created: time.Now()}),
+		store.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 5}, {ID: 2, Balance: 5}}), store.FinishLoad(ctx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := store.Session(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := session.Transfer(ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 2}); r.Outcome != history.Committed || r.Source.Balance != 3 {
+		t.Errorf("got %+v", r)
+	}
+	totals, err := store.AuditAll(ctx)
+	if err != nil || totals.Balance != 10 || totals.Versions != 2 {
+		t.Errorf("audit: %+v, %v", totals, err)
+	}
+	journal := 0
+	err = store.Read(ctx, func(bank.Account) error { return nil }, func(bank.Entry) error { journal++; return nil })
+	session.Close()
+	if err = errors.Join(err, store.Settle(ctx), store.Drop(ctx), store.Close()); err != nil || journal != 1 {
+		t.Errorf("%d rows, %v", journal, err)
+	}
+}
