@@ -28,7 +28,7 @@ func (t *textWriter) checks(r *Result) {
 	for _, c := range r.Checks {
 		if len(c.Evidence) > 0 {
 			t.gap()
-			t.evidence(c)
+			t.evidence(c, shownKinds)
 		}
 	}
 }
@@ -46,14 +46,15 @@ func answer(c check.Result) string {
 	}
 }
 
-// evidence writes the first piece of each kind, and how to see the rest.
-func (t *textWriter) evidence(c check.Result) {
+// evidence writes the first piece of each of so many kinds, and how to see the
+// rest.
+func (t *textWriter) evidence(c check.Result, kinds int) {
 	const indent = "  "
 	t.line(bold, "evidence of "+c.Name)
 	shown := map[string]bool{}
 	var cycles []*check.Cycle
 	for _, e := range c.Evidence {
-		if shown[e.Kind] || len(shown) == shownKinds {
+		if shown[e.Kind] || len(shown) == kinds {
 			continue
 		}
 		shown[e.Kind] = true
@@ -67,20 +68,20 @@ func (t *textWriter) evidence(c check.Result) {
 		t.block(noColor, indent, "("+d.Kind+") ", d.Meaning)
 	}
 	if more := c.Found - int64(len(shown)); more > 0 {
-		t.block(noColor, indent, "", "and "+check.Count(more)+" more"+rest(c, len(shown)))
+		t.block(noColor, indent, "", "and "+check.Count(more)+" more"+t.rest(c, len(shown)))
 	}
 }
 
 // rest describes where more evidence is than was shown, if there is more.
-func rest(c check.Result, shown int) string {
+func (t *textWriter) rest(c check.Result, shown int) string {
 	listed := int64(len(c.Evidence))
 	switch {
 	case listed <= int64(shown):
 		return ""
 	case listed < c.Found:
-		return fmt.Sprintf("; of all %s the report lists %s", check.Count(c.Found), check.Count(listed))
+		return fmt.Sprintf("; of all %s %s lists %s", check.Count(c.Found), t.complete, check.Count(listed))
 	}
-	return "; the report lists all " + check.Count(listed)
+	return "; " + t.complete + " lists all " + check.Count(listed)
 }
 
 // cycle draws the steps below each other, with a line on their left that leads
@@ -96,7 +97,7 @@ func (t *textWriter) cycle(c *check.Cycle, indent string) {
 		last := i == len(c.Steps)-1
 		if hidden := len(c.Steps) - shownSteps; hidden > 0 && i >= shownSteps-1 && !last {
 			if i == shownSteps-1 {
-				t.railed(rail, rail, check.Counted(int64(hidden), "more transaction", "more transactions")+", in the report")
+				t.railed(rail, rail, check.Counted(int64(hidden), "more transaction", "more transactions")+", in "+t.complete)
 			}
 			continue
 		}

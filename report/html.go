@@ -44,10 +44,10 @@ type Page struct {
 func HTML(w io.Writer, r *Result, p Page) error {
 	parsed, err := template.New("page").Parse(pageTemplate)
 	if err != nil {
-		return fmt.Errorf("report: write page: %w", err)
+		return fmt.Errorf("write the page: %w", err)
 	}
 	if err := parsed.Execute(w, newPage(clean(r), p)); err != nil {
-		return fmt.Errorf("report: write page: %w", err)
+		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil
 }

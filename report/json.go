@@ -38,10 +38,10 @@ func (e *FileError) Unwrap() error { return e.Err }
 func WriteJSON(w io.Writer, r *Result) error {
 	text, err := json.MarshalIndent(clean(r), "", "  ")
 	if err != nil {
-		return fmt.Errorf("report: write result: %w", err)
+		return fmt.Errorf("write the result: %w", err)
 	}
 	if _, err := w.Write(append(text, '\n')); err != nil {
-		return fmt.Errorf("report: write result: %w", err)
+		return fmt.Errorf("write the result: %w", err)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func Line(w io.Writer, r *Result) error {
 	}
 	line = plain(line)
 	if _, err := io.WriteString(w, strings.ReplaceAll(line, nbsp, " ")+"\n"); err != nil {
-		return fmt.Errorf("report: write line: %w", err)
+		return fmt.Errorf("write the line: %w", err)
 	}
 	return nil
 }

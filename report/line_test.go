@@ -98,7 +98,7 @@ func TestWritersReturnTheError(t *testing.T) {
 		"Line": Line(full{}, r), "Text": Text(full{}, r, TextOptions{}), "Markdown": Markdown(full{}, r),
 		"HTML": HTML(full{}, r, Page{}), "WriteJSON": WriteJSON(full{}, r),
 	} {
-		if !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "report: write ") {
+		if !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "write ") {
 			t.Errorf("%s returns %v", name, err)
 		}
 	}

@@ -70,7 +70,7 @@ type markdown struct{ blocks []string }
 func (m *markdown) to(w io.Writer) error {
 	text := strings.ReplaceAll(strings.Join(m.blocks, "\n\n"), nbsp, " ") + "\n"
 	if _, err := io.WriteString(w, text); err != nil {
-		return fmt.Errorf("report: write Markdown: %w", err)
+		return fmt.Errorf("write Markdown: %w", err)
 	}
 	return nil
 }

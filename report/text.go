@@ -26,10 +26,7 @@ type TextOptions struct {
 // What goes without saying is left out; the other reports have it.
 func Text(w io.Writer, r *Result, o TextOptions) error {
 	r = clean(r)
-	t := &textWriter{width: max(72, o.Width), color: o.Color}
-	if o.Width == 0 {
-		t.width = 80
-	}
+	t := newTextWriter(o)
 	t.line(bold, subject(r))
 	t.setup(r)
 	if len(r.Rounds) > 0 {
@@ -52,10 +49,7 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	if o.Report != "" {
 		t.field("report", o.Report)
 	}
-	if _, err := io.WriteString(w, strings.ReplaceAll(t.b.String(), nbsp, " ")); err != nil {
-		return fmt.Errorf("report: write summary: %w", err)
-	}
-	return nil
+	return t.writeTo(w)
 }
 
 // setup writes how the run was set up, without what is as it mostly is.

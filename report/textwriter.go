@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,6 +16,24 @@ type textWriter struct {
 	b     strings.Builder
 	width int
 	color bool
+	// complete names what holds all of which the terminal shows a part.
+	complete string
+}
+
+func newTextWriter(o TextOptions) *textWriter {
+	t := &textWriter{width: max(72, o.Width), color: o.Color, complete: "the report"}
+	if o.Width == 0 {
+		t.width = 80
+	}
+	return t
+}
+
+// writeTo writes all that was laid out.
+func (t *textWriter) writeTo(w io.Writer) error {
+	if _, err := io.WriteString(w, strings.ReplaceAll(t.b.String(), nbsp, " ")); err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return nil
 }
 
 // line writes one line of its own.

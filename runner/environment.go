@@ -57,7 +57,7 @@ func environment(ctx context.Context, version, folder string) Environment {
 func writeEnvironment(path string, e Environment) error {
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
-		return fmt.Errorf("runner: environment: %w", err)
+		return fmt.Errorf("write the environment: %w", err)
 	}
 	return writeFile(path, append(text, '\n'))
 }

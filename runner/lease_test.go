@@ -207,3 +207,22 @@ func wantOther(t *testing.T, first Outcome, o RecheckOptions, by string) {
 		t.Errorf("got %v, want an error that names %s", err, by)
 	}
 }
+
+// TestClientsDoNotContendForTheClock: looking again at once writes nothing, also
+// when the wall clock was set back meanwhile, and hides no pause.
+func TestClientsDoNotContendForTheClock(t *testing.T) {
+	var p pauses
+	start := time.Now()
+	p.look(start)
+	p.look(start.Add(lookInterval))
+	if got := p.last.Load(); got != start.UnixNano() {
+		t.Errorf("a look after %v moved the time by %v", lookInterval, time.Duration(got-start.UnixNano()))
+	}
+	if n := p.look(start.Add(lookInterval + leaseTTL + 1)); n != 1 {
+		t.Errorf("%d pauses were seen, want 1", n)
+	}
+	p.look(start)
+	if n := p.look(start.Add(leaseTTL + 1)); n != 2 {
+		t.Errorf("after the clock was set back, %d pauses were seen, want 2", n)
+	}
+}

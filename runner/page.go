@@ -15,7 +15,7 @@ import (
 func writePage(path, folder string, s Scenario, r *report.Result) error {
 	scenario, err := os.ReadFile(filepath.Join(folder, FileScenario))
 	if err != nil {
-		return fmt.Errorf("runner: page: %w", err)
+		return fmt.Errorf("read the scenario for the page: %w", err)
 	}
 	var page bytes.Buffer
 	err = report.HTML(&page, r, report.Page{

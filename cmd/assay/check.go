@@ -1,18 +1,15 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"assay/check"
+	"assay/report"
 	"assay/runner"
 )
 
@@ -99,7 +96,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	if f.db != "" {
 		return usageError{fmt.Errorf("--db goes with a run's folder; %s is a file", path)}
 	}
-	o := runner.ForeignOptions{Model: f.model, Initial: f.initial, Timeout: f.timeout}
+	o := runner.HistoryOptions{Model: f.model, Initial: f.initial, Timeout: f.timeout}
 	if cmd.Flags().Changed("initial") && f.initial == "" {
 		return usageError{errors.New(`--initial "" cannot be used; want a value as EDN writes it, such as nil, 0 or :word`)}
 	}
@@ -110,73 +107,24 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 		}
 		o.Total = &total
 	}
-	answer, err := runner.CheckForeign(cmd.Context(), path, o)
+	history, err := runner.CheckHistory(cmd.Context(), path, o)
 	if err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
 	switch {
 	case f.asJSON:
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(answer)
+		err = history.JSON(out)
 	case f.mute:
-		_, err = fmt.Fprintf(out, "%s: %s\n", path, foreignVerdict(answer, answer.Verdict.String()))
+		err = history.Line(out)
 	default:
-		err = foreignText(out, path, answer)
+		err = history.Text(out, report.TextOptions{Width: textWidth(out)})
 	}
 	if err != nil {
 		return fmt.Errorf("print the answer: %w", err)
 	}
-	switch answer.Verdict {
-	case check.Valid:
-		return nil
-	case check.Violated:
-		return resultError{exitViolated}
-	default:
-		return resultError{exitNoVerdict}
+	if code := history.Exit(); code != exitValid {
+		return resultError{code}
 	}
-}
-
-func foreignText(out io.Writer, path string, a runner.Foreign) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: a history of kind %s, written as %s\n%s\n", path, a.Kind, a.Format, a.Detail)
-	for _, e := range a.Evidence {
-		fmt.Fprintf(&b, "\n%s\n  %s\n", e.Kind, e.Text)
-		if e.Cycle == nil {
-			continue
-		}
-		for i, step := range e.Cycle.Steps {
-			fmt.Fprintf(&b, "  %s  %s\n      then T%d by %s: %s\n", step.Name, step.Text, (i+1)%len(e.Cycle.Steps)+1, step.Kind, step.Why)
-		}
-	}
-	list := func(title string, names []string) {
-		if len(names) > 0 {
-			fmt.Fprintf(&b, "%-12s %s\n", title, strings.Join(names, ", "))
-		}
-	}
-	b.WriteString("\n")
-	list("anomalies", a.Anomalies)
-	list("allowed", a.Permitted)
-	list("ruled out", a.RuledOut)
-	list("also not", a.AlsoNot)
-	fmt.Fprintf(&b, "%-12s %s\n", "verdict", foreignVerdict(a, strings.ToUpper(a.Verdict.String())))
-	_, err := io.WriteString(out, b.String())
-	return err
-}
-
-// foreignVerdict says what was missed. That the vendor promises it is not known
-// of another tool's history.
-func foreignVerdict(a runner.Foreign, verdict string) string {
-	if a.Reason != "" {
-		verdict += ": " + a.Reason
-	}
-	held := "held against " + a.Model
-	if a.Asked {
-		held += ", as was asked"
-	}
-	if a.Verdict == check.Violated {
-		held = "not " + a.Model + "; " + held + "; what the vendor promises is not known"
-	}
-	return verdict + " (" + held + ")"
+	return nil
 }

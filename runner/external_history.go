@@ -16,35 +16,8 @@ import (
 	"assay/workload"
 )
 
-// Foreign is the judgement of another tool's history.
-type Foreign struct {
-	// Format and Kind are how it is written and what it is a history of.
-	Format string `json:"format"`
-	Kind   string `json:"kind"`
-	// Model is what it was held against; Asked is true if the user named it.
-	Model string `json:"model"`
-	Asked bool   `json:"asked"`
-	// Promise is what the vendor of the database promises: nobody knows, of a
-	// history that another tool recorded.
-	Promise report.Promise `json:"promise"`
-	Verdict check.Verdict  `json:"verdict"`
-	// Reason says why the verdict is unknown; empty otherwise.
-	Reason string `json:"reason,omitempty"`
-	// Anomalies are the names of those found that the model forbids, Permitted
-	// of those that it allows.
-	Anomalies []string `json:"anomalies"`
-	Permitted []string `json:"permitted"`
-	// RuledOut are the weakest models that are ruled out, AlsoNot those above.
-	RuledOut []string `json:"ruled_out"`
-	AlsoNot  []string `json:"also_not"`
-	// Evidence proves the anomalies, one of each.
-	Evidence []check.Evidence `json:"evidence"`
-	// Detail is one sentence with figures.
-	Detail string `json:"detail"`
-}
-
-// ForeignOptions is how another tool's history is judged.
-type ForeignOptions struct {
+// HistoryOptions is how a history that another tool recorded is judged.
+type HistoryOptions struct {
 	// Model is a consistency model by name; empty means the strictest that
 	// fits the history.
 	Model string
@@ -58,71 +31,72 @@ type ForeignOptions struct {
 	Timeout time.Duration
 }
 
-// CheckForeign judges the history in a file. A file that is missing or
+// CheckHistory judges the history in a file. A file that is missing or
 // malformed, or that an option does not fit, gives an *InputError, an option
 // that cannot be understood a *workload.OptionError.
-func CheckForeign(ctx context.Context, path string, o ForeignOptions) (Foreign, error) {
+func CheckHistory(ctx context.Context, path string, o HistoryOptions) (report.History, error) {
 	if o.Model != "" {
 		if _, err := cycle.ParseModel(o.Model); err != nil {
-			return Foreign{}, &workload.OptionError{Option: "--model", Value: o.Model, Want: cycle.ModelNames()}
+			return report.History{}, &workload.OptionError{Option: "--model", Value: o.Model, Want: cycle.ModelNames()}
 		}
 	}
 	if o.Initial != "" {
 		value, err := exchange.ParseAtom(o.Initial)
 		if err != nil {
-			return Foreign{}, &workload.OptionError{Option: "--initial", Value: o.Initial, Want: `one value as EDN writes it, such as nil, 0, true, "text" or :word`}
+			return report.History{}, &workload.OptionError{Option: "--initial", Value: o.Initial, Want: `one value as EDN writes it, such as nil, 0, true, "text" or :word`}
 		}
 		o.Initial = value.String()
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return Foreign{}, &InputError{Path: path, Err: fmt.Errorf("cannot be read: %w", errors.Unwrap(err))}
+		return report.History{}, &InputError{Path: path, Err: fmt.Errorf("cannot be read: %w", errors.Unwrap(err))}
 	}
-	f, err := judgeForeign(ctx, file, o)
+	h, err := judgeHistory(ctx, file, o)
+	h.Path = path
 	if err != nil {
 		err = &InputError{Path: path, Err: err}
 	}
-	return f, errors.Join(err, file.Close())
+	return h, errors.Join(err, file.Close())
 }
 
-func judgeForeign(ctx context.Context, source io.Reader, o ForeignOptions) (Foreign, error) {
+func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (report.History, error) {
 	reader, err := exchange.NewReader(source)
 	if err != nil {
-		return Foreign{}, err
+		return report.History{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	kind, err := reader.Decide()
 	if err != nil {
-		return Foreign{}, err
+		return report.History{}, err
 	}
 	first, err := reader.Next()
 	if errors.Is(err, io.EOF) {
-		return Foreign{
+		return report.History{
 			Format: reader.Format().String(), Verdict: check.Unknown, Reason: "the history has no operations",
-		}.filled(), nil
+		}, nil
 	}
 	if err != nil {
-		return Foreign{}, err
+		return report.History{}, err
 	}
-	var f Foreign
+	var f report.History
 	if err := o.fit(kind); err != nil {
-		return Foreign{}, err
+		return report.History{}, err
 	}
 	switch kind {
 	case exchange.Register:
-		f, err = foreignRegisters(ctx, reader, first, o)
+		f, err = judgeRegisters(ctx, reader, first, o)
 	case exchange.Bank:
-		f, err = foreignBank(reader, first, o)
+		f, err = judgeBalances(reader, first, o)
 	default:
-		f, err = foreignTransactions(ctx, reader, first, o)
+		f, err = judgeTransactions(ctx, reader, first, o)
 	}
 	f.Format, f.Kind, f.Asked = reader.Format().String(), reader.Kind().String(), o.Model != ""
-	return f.filled(), err
+	return f, err
 }
 
 // fit refuses what says nothing about a history of this kind.
-func (o *ForeignOptions) fit(kind exchange.Kind) error {
+func (o *HistoryOptions) fit(kind exchange.Kind) error {
 	switch {
 	case o.Model != "" && (kind == exchange.Register || kind == exchange.Bank):
 		return fmt.Errorf("holds a history of kind %s, which is judged by its own rule; leave --model out", kind)
@@ -134,35 +108,22 @@ func (o *ForeignOptions) fit(kind exchange.Kind) error {
 	return nil
 }
 
-// filled has no list that is nil, so that JSON has [].
-func (f Foreign) filled() Foreign {
-	for _, list := range []*[]string{&f.Anomalies, &f.Permitted, &f.RuledOut, &f.AlsoNot} {
-		if *list == nil {
-			*list = []string{}
-		}
-	}
-	if f.Evidence == nil {
-		f.Evidence = []check.Evidence{}
-	}
-	return f
-}
-
-// foreignTransactions judges transactions over lists or registers.
-func foreignTransactions(ctx context.Context, reader *exchange.Reader, first *exchange.Operation, o ForeignOptions) (Foreign, error) {
+// judgeTransactions judges transactions over lists or registers.
+func judgeTransactions(ctx context.Context, reader *exchange.Reader, first *exchange.Operation, o HistoryOptions) (report.History, error) {
 	model := cycle.StrictSerializable
 	if o.Model != "" {
 		var err error
 		if model, err = cycle.ParseModel(o.Model); err != nil {
-			return Foreign{}, err
+			return report.History{}, err
 		}
 	}
 	var transactions cycle.Reader
 	if err := each(reader, first, transactions.Add); err != nil {
-		return Foreign{}, err
+		return report.History{}, err
 	}
 	found := cycle.Check(ctx, transactions.History(), model, cycle.Options{})
 	result := found.Result()
-	return Foreign{
+	return report.History{
 		Model: string(model), Verdict: found.Verdict, Reason: found.Reason, Anomalies: found.Anomalies,
 		Permitted: found.Permitted, RuledOut: names(found.Not), AlsoNot: names(found.AlsoNot),
 		Evidence: result.Evidence, Detail: result.Detail,

@@ -11,6 +11,7 @@ import (
 	"assay/check/register"
 	"assay/history"
 	"assay/history/exchange"
+	"assay/report"
 )
 
 // The names under which histories without transactions are judged.
@@ -34,8 +35,8 @@ func each(reader *exchange.Reader, first *exchange.Operation, visit func(*exchan
 	}
 }
 
-// foreignRegisters judges single registers for linearizability.
-func foreignRegisters(ctx context.Context, reader *exchange.Reader, first *exchange.Operation, o ForeignOptions) (Foreign, error) {
+// judgeRegisters judges single registers for linearizability.
+func judgeRegisters(ctx context.Context, reader *exchange.Reader, first *exchange.Operation, o HistoryOptions) (report.History, error) {
 	var h register.History
 	kinds := map[exchange.Function]register.Kind{
 		exchange.Read: register.Read, exchange.Write: register.Write, exchange.CompareAndSet: register.CompareAndSet,
@@ -52,13 +53,13 @@ func foreignRegisters(ctx context.Context, reader *exchange.Reader, first *excha
 		return h.Add(out)
 	})
 	if err != nil {
-		return Foreign{}, err
+		return report.History{}, err
 	}
 	return single(modelLinearizable, register.Check(ctx, &h, register.Options{Initial: o.Initial})), nil
 }
 
-// foreignBank judges reads of all accounts by their total.
-func foreignBank(reader *exchange.Reader, first *exchange.Operation, o ForeignOptions) (Foreign, error) {
+// judgeBalances judges reads of all accounts by their total.
+func judgeBalances(reader *exchange.Reader, first *exchange.Operation, o HistoryOptions) (report.History, error) {
 	known := balances.Options{TotalKnown: o.Total != nil}
 	if known.TotalKnown {
 		known.Total = *o.Total
@@ -87,14 +88,14 @@ func foreignBank(reader *exchange.Reader, first *exchange.Operation, o ForeignOp
 		return nil
 	})
 	if err != nil {
-		return Foreign{}, err
+		return report.History{}, err
 	}
 	return single(modelBank, judge.Result()), nil
 }
 
 // single is the answer of one check that has no lattice of models.
-func single(model string, r check.Result) Foreign {
-	f := Foreign{Model: model, Verdict: r.Verdict, Evidence: r.Evidence, Detail: r.Detail}
+func single(model string, r check.Result) report.History {
+	f := report.History{Model: model, Verdict: r.Verdict, Evidence: r.Evidence, Detail: r.Detail}
 	if r.Verdict == check.Unknown {
 		f.Reason = r.Detail
 	}
