@@ -66,8 +66,8 @@ type Driver struct {
 	Otherwise string
 }
 
-// Support says whether the driver serves a workload. Whether this build can open it at
-// all is in Missing.
+// Support is whether the driver serves a workload. Missing has whether this build
+// can open it at all.
 func (d Driver) Support(name string) definition.Support {
 	for _, s := range d.Workloads {
 		if s.Workload == name {

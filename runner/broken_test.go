@@ -50,7 +50,7 @@ func TestWhatIsNotReadBackIsUnknown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := r.conclude(t.Context(), stats)
+		out, err := r.summarize(t.Context(), stats)
 		if err != nil {
 			t.Fatal(err)
 		}

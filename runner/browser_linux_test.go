@@ -27,7 +27,7 @@ type shown struct {
 	Drawn bool `json:"drawn"`
 	// Beyond is how many pixels of the page lie to the right of the window.
 	Beyond float64 `json:"beyond"`
-	// Charts are the charts that were drawn, Empty the places and legends of those
+	// Charts are the charts that were drawn, Empty the indexes and legends of those
 	// that have no line.
 	Charts int      `json:"charts"`
 	Empty  []string `json:"empty"`

@@ -105,9 +105,9 @@ type announcements struct {
 
 // announce is told what the cluster, or a server, does by itself.
 func (r *run) announce(event, text string) {
-	r.said.mu.Lock()
-	mark := r.said.mark
-	r.said.mu.Unlock()
+	r.announcements.mu.Lock()
+	mark := r.announcements.mark
+	r.announcements.mu.Unlock()
 	if mark != nil {
 		mark(event, text)
 	}
@@ -121,13 +121,13 @@ func limitedTo(memory int64) string {
 	return "; it may use " + quantity.FormatBinary(memory) + " of memory, beyond which the kernel ends it"
 }
 
-// hear has announcements written into the history from now on, until the
+// recordAnnouncements has announcements written into the history from now on, until the
 // returned function is called.
-func (r *run) hear(file *history.Writer, now func() int64) (stop func()) {
+func (r *run) recordAnnouncements(file *history.Writer, now func() int64) (stop func()) {
 	set := func(mark func(event, text string)) {
-		r.said.mu.Lock()
-		defer r.said.mu.Unlock()
-		r.said.mark = mark
+		r.announcements.mu.Lock()
+		defer r.announcements.mu.Unlock()
+		r.announcements.mark = mark
 	}
 	set(func(event, text string) {
 		_ = file.Mark(history.Event{At: now(), Name: event, Detail: text}) // a failure stays with the writer

@@ -45,8 +45,8 @@ type faultRecord struct {
 	NewPrimaryAfter int64  `json:"new_primary_after,omitempty"`
 }
 
-// disturbed is what a history tells of faults and of the cluster.
-type disturbed struct {
+// faultLog is what a history has of faults and of the cluster.
+type faultLog struct {
 	faults  []faultRecord // by number
 	events  []report.ClusterEvent
 	died    []string // reasons not to believe the figures
@@ -54,34 +54,34 @@ type disturbed struct {
 }
 
 // event takes one event of the history.
-func (d *disturbed) event(e history.Event) error {
+func (l *faultLog) event(e history.Event) error {
 	switch e.Name {
 	case eventFault:
 		var f faultRecord
 		if err := json.Unmarshal([]byte(e.Detail), &f); err != nil {
 			return fmt.Errorf("the history's record of a fault cannot be read: %w", err)
 		}
-		i := slices.IndexFunc(d.faults, func(old faultRecord) bool { return old.Number == f.Number })
+		i := slices.IndexFunc(l.faults, func(old faultRecord) bool { return old.Number == f.Number })
 		if i < 0 {
-			d.faults = append(d.faults, f)
+			l.faults = append(l.faults, f)
 		} else {
-			d.faults[i] = f
+			l.faults[i] = f
 		}
 	case eventCluster:
-		d.events = append(d.events, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
+		l.events = append(l.events, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
 	case eventDied:
-		d.events = append(d.events, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
-		d.died = append(d.died, fmt.Sprintf("a server died: at %.1f s %s; its log is in the run's folder", float64(e.At)/1e9, e.Detail))
+		l.events = append(l.events, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
+		l.died = append(l.died, fmt.Sprintf("a server died: at %.1f s %s; its log is in the run's folder", float64(e.At)/1e9, e.Detail))
 	case eventSettled:
-		d.settled = e.Detail
+		l.settled = e.Detail
 	}
 	return nil
 }
 
-// disturbances are the faults that acted, as measure wants them; each with its
-// place in faults. One that never healed acted until the end.
-func (d *disturbed) disturbances(end int64) (acted []measure.Disturbance, places []int) {
-	for i, f := range d.faults {
+// acted are the faults that acted, as measure wants them; each with its
+// index in faults. One that never healed acted until the end.
+func (l *faultLog) acted(end int64) (acted []measure.Disturbance, indexes []int) {
+	for i, f := range l.faults {
 		if f.Skipped {
 			continue
 		}
@@ -90,15 +90,15 @@ func (d *disturbed) disturbances(end int64) (acted []measure.Disturbance, places
 			healed = end
 		}
 		acted = append(acted, measure.Disturbance{Injected: f.Injected, Healed: healed})
-		places = append(places, i)
+		indexes = append(indexes, i)
 	}
-	return acted, places
+	return acted, indexes
 }
 
 // enter puts the faults with what they did to the work into the result.
-func (d *disturbed) enter(r *report.Result, impacts []measure.Impact, places []int) {
+func (l *faultLog) enter(r *report.Result, impacts []measure.Impact, indexes []int) {
 	r.Faults = nil
-	for _, f := range d.faults {
+	for _, f := range l.faults {
 		out := report.Fault{
 			Action: f.Action, Target: f.Target, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
 			Problem: f.Problem, Skipped: f.Skipped, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6,
@@ -115,10 +115,10 @@ func (d *disturbed) enter(r *report.Result, impacts []measure.Impact, places []i
 		r.Faults = append(r.Faults, out)
 	}
 	for i, impact := range impacts {
-		enterImpact(&r.Faults[places[i]], impact)
+		enterImpact(&r.Faults[indexes[i]], impact)
 	}
 	if r.Cluster != nil {
-		r.Cluster.Events, r.Cluster.Settled = d.events, d.settled
+		r.Cluster.Events, r.Cluster.Settled = l.events, l.settled
 	}
 }
 
@@ -140,9 +140,9 @@ func enterImpact(f *report.Fault, impact measure.Impact) {
 
 // unproven says which faults make the measurement one of something else than
 // was asked for.
-func (d *disturbed) unproven() []string {
-	reasons := slices.Clone(d.died)
-	for _, f := range d.faults {
+func (l *faultLog) unproven() []string {
+	reasons := slices.Clone(l.died)
+	for _, f := range l.faults {
 		switch {
 		case f.Skipped:
 		case !f.Proven:

@@ -29,7 +29,7 @@ func faultEvent(t *testing.T, at time.Duration, f faultRecord) history.Event {
 // TestFaultsAreReadBack: what the history says last of a fault holds, and what
 // the cluster said of itself is kept.
 func TestFaultsAreReadBack(t *testing.T) {
-	var d disturbed
+	var d faultLog
 	began := faultRecord{Number: 1, Action: "kill", Target: "primary", Nodes: []string{"n2"}, Injected: int64(6 * time.Second)}
 	ended := began
 	ended.Healed, ended.Proven, ended.Proof = int64(9*time.Second), true, "process 4711 is gone"
@@ -45,14 +45,14 @@ func TestFaultsAreReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	acted, places := d.disturbances(int64(15 * time.Second))
-	if len(acted) != 2 || acted[0].Healed != int64(9*time.Second) || acted[1].Healed != int64(15*time.Second) || !slices.Equal(places, []int{0, 2}) {
-		t.Fatalf("acted %+v at %v", acted, places)
+	acted, indexes := d.acted(int64(15 * time.Second))
+	if len(acted) != 2 || acted[0].Healed != int64(9*time.Second) || acted[1].Healed != int64(15*time.Second) || !slices.Equal(indexes, []int{0, 2}) {
+		t.Fatalf("acted %+v at %v", acted, indexes)
 	}
 	r := &report.Result{Started: time.Unix(1000, 0), Cluster: &report.Cluster{}}
 	impact := measure.Impact{Disturbance: acted[0], LongestCall: int64(2 * time.Second),
 		Writes: measure.Gap{From: int64(5 * time.Second), To: int64(8 * time.Second), Known: true}}
-	d.enter(r, []measure.Impact{impact, {Disturbance: acted[1]}}, places)
+	d.enter(r, []measure.Impact{impact, {Disturbance: acted[1]}}, indexes)
 	first := r.Faults[0]
 	if !first.Proven || first.HealedSecond != 9 || first.WriteOutage != 3000 || first.ReadOutage != -1 || first.RecoveredAfter != 2000 ||
 		first.LongestCall != 2000 || !first.HealedAt.Equal(time.Unix(1009, 0)) {
@@ -107,7 +107,7 @@ func is[E error](err error) bool {
 
 // TestADeadServerSpoilsTheFigures: they are of a cluster that nobody asked for.
 func TestADeadServerSpoilsTheFigures(t *testing.T) {
-	var d disturbed
+	var d faultLog
 	text := "n1 ended by itself (signal: killed)" + limitedTo(256<<20)
 	if err := d.event(history.Event{At: int64(48 * time.Second), Name: eventDied, Detail: text}); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestADeadServerSpoilsTheFigures(t *testing.T) {
 // TestFaultsAreToldOnOneClock: times count from the start of the run, and beside
 // them stands the time that was asked for, which counts from the measured part.
 func TestFaultsAreToldOnOneClock(t *testing.T) {
-	d := disturbed{faults: []faultRecord{{Number: 1, Action: "kill", Target: "primary", Nodes: []string{"n1"}, Injected: 11e9, Healed: 12e9, Proven: true}}}
+	d := faultLog{faults: []faultRecord{{Number: 1, Action: "kill", Target: "primary", Nodes: []string{"n1"}, Injected: 11e9, Healed: 12e9, Proven: true}}}
 	r := report.Result{Series: report.Series{MeasureStart: 1, MeasureEnd: 30}}
 	d.enter(&r, nil, nil)
 	if f := r.Faults[0]; f.InjectedSecond != 11 || f.InjectedMeasured == nil || *f.InjectedMeasured != 10 {

@@ -18,26 +18,26 @@ import (
 func measured(folder string, s Scenario, r *report.Result, f findings) (measure.Figures, error) {
 	path := filepath.Join(folder, FileHistory)
 	var (
-		survey measure.Survey
-		faults disturbed
+		scan   measure.Survey
+		faults faultLog
 		rounds roundReader
 	)
 	ending, err := history.Read(path, history.Visitor{
-		Op: func(op *history.Op) error { survey.Op(op); return nil },
+		Op: func(op *history.Op) error { scan.Op(op); return nil },
 		Event: func(e history.Event) error {
-			survey.Event(e)
+			scan.Event(e)
 			return errors.Join(faults.event(e), rounds.event(e))
 		},
 	})
 	if err != nil {
 		return measure.Figures{}, err
 	}
-	scope := survey.Scope()
+	scope := scan.Scope()
 	if f.cut && scope.Cut == "" || !ending.Whole {
 		scope.Cut = "assay or its machine was stopped before the run had ended"
 	}
 	summary := measure.NewSummary(scope)
-	acted, places := faults.disturbances(scope.Known)
+	acted, indexes := faults.acted(scope.Known)
 	effect, measures := measure.NewEffect(acted), s.definition().Measures
 	byRound := measure.NewRounds(rounds.scopes)
 	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {
@@ -58,7 +58,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	figures := summary.Figures()
 	impacts := effect.Impacts(scope.MeasureEnd)
 	enterFigures(r, figures, s)
-	faults.enter(r, impacts, places)
+	faults.enter(r, impacts, indexes)
 	enterRounds(r, byRound.Figures())
 	enterDegradation(r, figures, s)
 	enterValidity(r, s, figures, f, impacts, faults.unproven())
@@ -191,7 +191,7 @@ func allStarted(l report.Load) int64 {
 	return int64(float64(l.Clients-1) / l.RampPerSecond * 1e9)
 }
 
-// limits are those that a measurement is held to.
+// limits are those that a measurement has to keep.
 func limits(s Scenario) measure.Limits {
 	l := measure.DefaultLimits()
 	if limit := s.definition().Limit; limit != nil {

@@ -23,16 +23,16 @@ func (r *run) observe(ctx context.Context, file *history.Writer, now func() int6
 		Clients: len(observers), Rate: perSecond, Arrivals: load.Uniform, Duration: forever, Timeout: r.scenario.Load.Timeout,
 		Retry: load.RetryNone, MaxAttempts: 1, Seed: r.scenario.Load.Seed,
 	}
-	place := &behind{within: within{Recorder: file, offset: r.scenario.Load.Clients}}
+	recorder := &behind{within: within{Recorder: file, offset: r.scenario.Load.Clients}}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := load.Run(watching, plan, observers, place, now)
+		_, err := load.Run(watching, plan, observers, recorder, now)
 		ended <- err
 	}()
 	return func() error {
 		cancel()
 		err := <-ended
-		if err != nil || place.committed.Load() > 0 {
+		if err != nil || recorder.committed.Load() > 0 {
 			return err
 		}
 		plan.Clients, plan.Rate, plan.Arrivals, plan.Ops = 1, 0, load.Closed, 1

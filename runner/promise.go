@@ -10,7 +10,7 @@ import (
 )
 
 // promiseOf says whether the vendor's promise was kept: by the checks of the
-// result, or, where the user asked for another model, by those held against the
+// result, or, where the user asked for another model, by those judged against the
 // promise. If the tester's own record is in doubt, a kept promise is undecided.
 func promiseOf(r *report.Result, judged definition.Judgement, record check.Result) *report.Promise {
 	p := &report.Promise{Model: r.Database.Promise, Asked: judged.Asked}

@@ -141,7 +141,7 @@ func mustNotConvict(t *testing.T, s Scenario, stage string, act func()) {
 	}
 }
 
-// intrude has every workload on a database disturbed in every way, at these
+// intrude has every workload on a database faultLog in every way, at these
 // stages.
 func intrude(t *testing.T, database func(t *testing.T) string, stages ...string) {
 	for _, stage := range stages {

@@ -35,7 +35,7 @@ type Options struct {
 	Out string
 	// Servers is a folder that holds server programs, searched first.
 	Servers string
-	// Progress is told how the run goes; it must not be nil.
+	// Progress receives how the run goes; it must not be nil.
 	Progress Progress
 	// Patience is how long a phase other than the work may make no progress
 	// before the database is asked whether it is still there, and how long it
@@ -43,7 +43,7 @@ type Options struct {
 	Patience time.Duration
 }
 
-// Progress is told how a run goes. It is called from one goroutine at a time.
+// Progress receives how a run goes. It is called from one goroutine at a time.
 type Progress interface {
 	// Stage begins a stage of the run.
 	Stage(text string)
@@ -77,9 +77,9 @@ type run struct {
 	inFlight string
 
 	// Of a run that started its own servers.
-	cluster *cluster.Cluster
-	nodes   *report.Cluster
-	said    announcements
+	cluster       *cluster.Cluster
+	nodes         *report.Cluster
+	announcements announcements
 }
 
 // Run carries out one scenario. The error says why there is no result; a
@@ -114,7 +114,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 		return Outcome{}, err
 	}
 	// From here on the run ends in order, however often it was asked to end.
-	return r.conclude(context.WithoutCancel(ctx), stats)
+	return r.summarize(context.WithoutCancel(ctx), stats)
 }
 
 // open reaches the database and makes the run's folder, in an order that
@@ -140,14 +140,14 @@ func (r *run) open(ctx context.Context) (err error) {
 		r.address = withOptions(embeddedAddress(r.folder, r.scenario.Workload), r.scenario.Options)
 	}
 	if err = r.reach(ctx); err != nil && missing != nil {
-		r.forget()
+		r.removeEmptyFolder()
 	}
 	return err
 }
 
-// forget removes the run's folder, which was made for it, if nothing is in it
+// removeEmptyFolder removes the run's folder, which was made for it, if nothing is in it
 // yet, and the folder of all runs if there are no others.
-func (r *run) forget() {
+func (r *run) removeEmptyFolder() {
 	if os.Remove(r.folder) == nil && r.options.Out == "" {
 		_ = os.Remove(filepath.Dir(r.folder)) // fails if there are others
 	}
@@ -280,23 +280,23 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	r.live = measure.NewLive(r.scenario.Load.Clients)
 	recorder := &tee{Writer: file, live: r.live}
 	now := func() int64 { return int64(time.Since(start)) }
-	quiet := r.watch(start)
-	unhear := r.hear(file, now)
-	heal := r.disturb(ctx, file, start)
-	unobserve := r.observe(ctx, file, now)
-	unwatch := r.watchMachine(ctx, start, several)
+	stopProgress := r.reportProgress(start)
+	stopAnnouncing := r.recordAnnouncements(file, now)
+	stopFaults := r.injectFaults(ctx, file, start)
+	stopObserving := r.observe(ctx, file, now)
+	stopWatching := r.watchMachine(ctx, start, several)
 	var stats load.Stats
 	if several {
 		stats, err = r.workRounds(ctx, rounds, recorder, now)
 	} else {
 		stats, err = load.Run(ctx, r.scenario.Load, clients, recorder, now)
 	}
-	unwatch()
-	err = errors.Join(err, unobserve())
-	quiet()
-	heal()
+	stopWatching()
+	err = errors.Join(err, stopObserving())
+	stopProgress()
+	stopFaults()
 	r.catchUp(context.WithoutCancel(ctx), file, now)
-	unhear()
+	stopAnnouncing()
 	if err != nil {
 		_ = file.Close() // fails for the same reason
 		return stats, err
@@ -351,8 +351,8 @@ func (r *run) settle(ctx context.Context, stats load.Stats) {
 	}
 }
 
-// watch reports progress once a second until the returned function is called.
-func (r *run) watch(start time.Time) (stop func()) {
+// reportProgress reports progress once a second until the returned function is called.
+func (r *run) reportProgress(start time.Time) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)

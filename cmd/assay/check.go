@@ -18,7 +18,7 @@ type checkFlags struct {
 	db, model      string
 	initial, total string
 	timeout        time.Duration
-	asJSON, mute   bool
+	asJSON, quiet  bool
 }
 
 func newCheck(version string) *cobra.Command {
@@ -37,7 +37,7 @@ scenario or from --db. What was acknowledged is judged; what was in flight is
 unknown. The database is only read, and only if it still holds this run.
 
 The answer replaces result.json and report.html in the folder, which is the same
-however often it is done. It is only shown, and says so, if it is held against
+however often it is done. It is only shown, and says so, if it is judged against
 another --model than the run's own, or if it decides less than the judgement in
 the folder.`,
 		Example: `  assay check runs/20261121T095107Z-bank-sqlite
@@ -62,7 +62,7 @@ the folder.`,
 	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "of a FILE: the longest search; what is not found by then is unknown")
 	flags.BoolVar(&f.asJSON, "json", false, "print the answer as JSON on standard output")
-	flags.BoolVar(&f.mute, "quiet", false, "no progress; the summary is one line")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
 	return cmd
 }
 
@@ -77,7 +77,7 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 	if err != nil {
 		return err
 	}
-	progress := newProgress(cmd.ErrOrStderr(), f.mute)
+	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
 	outcome, err := runner.Recheck(cmd.Context(), path, runner.RecheckOptions{
 		Version: version, Database: db, Again: cmd.Flags().Changed("db"), Model: f.model, Progress: progress,
 	})
@@ -85,7 +85,7 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 	if err != nil {
 		return err
 	}
-	return show(cmd.OutOrStdout(), outcome, f.asJSON, f.mute)
+	return show(cmd.OutOrStdout(), outcome, f.asJSON, f.quiet)
 }
 
 // file judges another tool's history.
@@ -115,7 +115,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	switch {
 	case f.asJSON:
 		err = history.JSON(out)
-	case f.mute:
+	case f.quiet:
 		err = history.Line(out)
 	default:
 		err = history.Text(out, report.TextOptions{Width: textWidth(out)})

@@ -47,7 +47,7 @@ assay/servers in the user's cache folder if it is not set; make servers fills it
 			return usageError{errors.New("what with the cluster? up, status or down")}
 		},
 	}
-	cmd.AddCommand(newClusterUp(), newClusterHold(), newClusterStatus(), newClusterDown(), newClusterRemoveOwn())
+	cmd.AddCommand(newClusterUp(), newClusterKeep(), newClusterStatus(), newClusterDown(), newClusterRemoveOwn())
 	return cmd
 }
 
@@ -180,7 +180,7 @@ func down(ctx context.Context, out io.Writer, records []cluster.Record) error {
 			fmt.Fprintf(out, "%s  %s belongs to a run that goes on (process %d) and is left alone\n", r.ID, r.Spec, r.Owner.PID)
 			continue
 		case r.Owner.Alive():
-			if err := endHolder(ctx, r); err != nil {
+			if err := endKeeper(ctx, r); err != nil {
 				failed = append(failed, err)
 				continue
 			}
@@ -222,8 +222,8 @@ func downOrphans(ctx context.Context, out io.Writer, records int) error {
 // endBound is how long a kept cluster may take to end in order.
 const endBound = 2 * time.Minute
 
-// endHolder asks the process that keeps a cluster to end it, and waits.
-func endHolder(ctx context.Context, r cluster.Record) error {
+// endKeeper asks the process that keeps a cluster to end it, and waits.
+func endKeeper(ctx context.Context, r cluster.Record) error {
 	process, err := os.FindProcess(r.Owner.PID)
 	if err != nil {
 		return err

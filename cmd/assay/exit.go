@@ -72,7 +72,7 @@ func codeOf(err error) int {
 		format    *history.FormatError
 		input     *runner.InputError
 		spec      *cluster.SpecError
-		holder    holderError
+		holder    keeperError
 		grammar   *fault.ParseError
 		goal      *fault.TargetError
 		schedule  *fault.ScheduleError

@@ -21,13 +21,13 @@ type progress struct {
 	terminal bool
 	bar      *progressbar.ProgressBar
 	began    time.Time
-	said     time.Time
+	shown    time.Time
 	last     time.Duration // when the latest line of work was shown
 	headed   bool
 	warming  bool // the latest line was of the warm-up
 }
 
-// silence is the progress of --quiet; what the user must know is still said.
+// silence is the progress of --quiet; what the user must know is still shown.
 type silence struct{ out io.Writer }
 
 func (silence) Stage(string)                                  {}
@@ -61,7 +61,7 @@ func textWidth(out io.Writer) int {
 
 func (p *progress) Stage(text string) {
 	p.close()
-	p.began, p.said, p.last, p.headed, p.warming = time.Now(), time.Now(), 0, false, false
+	p.began, p.shown, p.last, p.headed, p.warming = time.Now(), time.Now(), 0, false, false
 	fmt.Fprintln(p.out, text)
 }
 
@@ -102,10 +102,10 @@ func (p *progress) Rows(done, total int64) {
 		p.showBar(done, total)
 		return
 	}
-	if time.Since(p.said) < 2*time.Second {
+	if time.Since(p.shown) < 2*time.Second {
 		return
 	}
-	p.said = time.Now()
+	p.shown = time.Now()
 	rate := float64(done) / time.Since(p.began).Seconds()
 	if total <= 0 {
 		fmt.Fprintf(p.out, "  %d rows, %.0f/s\n", done, rate)

@@ -26,15 +26,15 @@ func By(open func(ctx context.Context, target workload.Target) (Store, error)) d
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: "availability",
-		Summary: "inserts and reads at a set rate under a client policy, while nodes fail; hangs, outages and losses are told",
-		Short:   "Inserts and reads at a set rate while nodes fail; hangs, outages and losses are told",
+		Summary: "inserts and reads at a set rate under a client policy, while nodes fail; hangs, outages and losses are reported",
+		Short:   "Inserts and reads at a set rate while nodes fail; hangs, outages and losses are reported",
 		Long: `Inserts and reads at a set rate under a client's policy, while nodes fail.
 
 Writers insert rows, readers read back what was acknowledged. The policy is what
 the application does: none (no time limit), timeout, retry (repeat whatever did
 not succeed) or idempotent (repeat it under an id made by the client, and take a
-duplicate for success). Told are the longest call, how long writes and reads
-were away at each fault, acknowledged writes that are lost, rows that are there
+duplicate for success). The report has the longest call, how long writes and
+reads were away at each fault, acknowledged writes that are lost, rows that are there
 twice, and reads that came too late.`,
 		Example: `  assay run availability --cluster mongodb:3 --fault 'kill primary at 10s'
   assay run availability --cluster mongodb:3 --policy none --fault 'isolate primary at 10s for 30s'

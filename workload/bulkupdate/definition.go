@@ -29,8 +29,8 @@ func Definition() definition.Workload {
 		Long: `All documents of a user updated by one statement, by more and more workers.
 
 In each round there is one task for each user: set a boolean in all of the
-user's documents. So many workers share the tasks; told are the time of each
-task, of all of them, and what the server says of its locks and queues
+user's documents. So many workers share the tasks; the report has the time of
+each task, of all of them, and what the server says of its locks and queues
 meanwhile. Every document is checked afterwards: it must be as the last update
 that was acknowledged has left it, and none may have reached a part only.`,
 		Example: `  assay run bulkupdate

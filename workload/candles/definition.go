@@ -34,8 +34,8 @@ Rows of about 280 bytes are written by --loaders clients into a table with three
 more indexes. Then --clients ask, in the same order whatever the database is:
 for the last candles of a ticker (quick), for those of a ticker in an interval,
 for all of a day. Each kind is asked twice, cold (or as the caches are: first)
-and warm. The row count and the checksum of every single answer are held
-against what was written, so that an answer that was cut short is a violation.
+and warm. The row count and the checksum of every single answer are
+compared with what was written, so that an answer that was cut short is a violation.
 With --cluster ...,memory=256MiB the data need not fit into memory.`,
 		Example: `  assay run candles --candles 100000
   assay run candles --cluster mongodb:1 --engine zstd --cold

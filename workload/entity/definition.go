@@ -30,8 +30,8 @@ func Definition() definition.Workload {
 Clients write entities with realistic values and read those that anybody was
 acknowledged, in the mix that --write-share says. Every read is compared with
 what was written, field by field, and every acknowledged entity must be there in
-the end as it was written. Told are writes and reads a second, and the point at
-which the throughput falls for good, if there is one. The database is met
+the end as it was written. The report has writes and reads a second, and the point
+at which the throughput falls for good, if there is one. The database is reached
 directly, or through the web service that assay serve offers (--db http://...).
 How many nodes have to answer is an option of the database's address.`,
 		Example: `  assay run entity

@@ -37,7 +37,7 @@ Clients append to and read lists (or write and read registers, count groups, kee
 a rule over two rows), each transaction at the database's isolation level. From
 what they were told, the dependencies between transactions are inferred, and
 every anomaly is named in the terms of the literature, with the transactions
-that prove it. The verdict is held against what the level promises, or --model.`,
+that prove it. The run is judged against what the level promises, or --model.`,
 		Example: `  assay run isolation
   assay run isolation --db postgres://user@localhost/test --isolation serializable
   assay run isolation --cluster postgres:1 --rewrite --model snapshot-isolation`,

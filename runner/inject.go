@@ -26,10 +26,10 @@ func (s Scenario) faults() ([]fault.Fault, error) {
 	return all, nil
 }
 
-// disturb does the faults to the cluster, beside the load, until the returned
+// injectFaults injects the scenario's faults beside the load until the returned
 // function is called, which returns when all of them are healed. start is the
 // zero of the run's clock.
-func (r *run) disturb(ctx context.Context, file *history.Writer, start time.Time) (heal func()) {
+func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time.Time) (stop func()) {
 	faults, err := r.scenario.faults()
 	if err != nil || len(faults) == 0 || r.cluster == nil { // the error was seen when the scenario was validated
 		return func() {}

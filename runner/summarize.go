@@ -17,9 +17,9 @@ import (
 	"assay/workload/definition"
 )
 
-// conclude reads the database back, judges and measures the run, and writes
+// summarize reads the database back, judges and measures the run, and writes
 // its result and report.
-func (r *run) conclude(ctx context.Context, stats load.Stats) (Outcome, error) {
+func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) {
 	err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, r.options.Progress)
 	if lost := r.lease.isLost(); lost != nil {
 		return Outcome{}, r.overtaken(lost)

@@ -17,9 +17,9 @@ import (
 	"assay/cluster"
 )
 
-// held is what the process that keeps a cluster tells the one that started it:
+// keeperReport is what the process that keeps a cluster reports to the one that started it:
 // one line of JSON.
-type held struct {
+type keeperReport struct {
 	Record  cluster.Record `json:"record"`
 	Folder  string         `json:"folder"`
 	Seconds float64        `json:"seconds"`
@@ -38,12 +38,12 @@ func newClusterUp() *cobra.Command {
 			if _, err := cluster.ParseSpec(args[0]); err != nil {
 				return err
 			}
-			h, err := startHolder(cmd.Context(), args[0], servers)
+			h, err := startKeeper(cmd.Context(), args[0], servers)
 			if err != nil {
 				return err
 			}
 			if h.Error != "" {
-				return holderError{text: h.Error, code: h.Code}
+				return keeperError{text: h.Error, code: h.Code}
 			}
 			return printUp(cmd.OutOrStdout(), h)
 		},
@@ -52,42 +52,42 @@ func newClusterUp() *cobra.Command {
 	return cmd
 }
 
-// holderError is an error of the process that was to keep the cluster.
-type holderError struct {
+// keeperError is an error of the process that was to keep the cluster.
+type keeperError struct {
 	text string
 	code int
 }
 
-func (e holderError) Error() string { return e.text }
+func (e keeperError) Error() string { return e.text }
 
-// startHolder starts a process of our own program that keeps the cluster after
+// startKeeper starts a process of our own program that keeps the cluster after
 // we have ended, and waits until the cluster works. When ctx ends first, the
 // process is asked to end as well, and nothing is left.
-func startHolder(ctx context.Context, spec, servers string) (held, error) {
+func startKeeper(ctx context.Context, spec, servers string) (keeperReport, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return held{}, fmt.Errorf("find assay's own program: %w", err)
+		return keeperReport{}, fmt.Errorf("find assay's own program: %w", err)
 	}
 	cmd := exec.Command(self, "cluster", "hold", spec, "--servers", servers)
 	cmd.SysProcAttr = detached()
 	// It outlives us, so that nothing of ours may be its standard error.
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return held{}, err
+		return keeperReport{}, err
 	}
 	if err := cmd.Start(); err != nil {
-		return held{}, fmt.Errorf("start the process that keeps the cluster: %w", err)
+		return keeperReport{}, fmt.Errorf("start the process that keeps the cluster: %w", err)
 	}
 	// Our terminal's signals do not reach it.
 	unasked := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) }) // fails if it has ended
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if !unasked() {
 		_ = cmd.Wait() // it was asked to end, however it did
-		return held{}, fmt.Errorf("start %s: %w; what was started has been taken away again", spec, ctx.Err())
+		return keeperReport{}, fmt.Errorf("start %s: %w; what was started has been taken away again", spec, ctx.Err())
 	}
-	var h held
+	var h keeperReport
 	if err != nil || json.Unmarshal(line, &h) != nil {
-		return held{}, errors.Join(fmt.Errorf("the process that was to keep the cluster ended without a word: %w", err), cmd.Wait())
+		return keeperReport{}, errors.Join(fmt.Errorf("the process that was to keep the cluster ended without a word: %w", err), cmd.Wait())
 	}
 	if h.Error != "" {
 		_ = cmd.Wait() // its exit code says the same
@@ -96,7 +96,7 @@ func startHolder(ctx context.Context, spec, servers string) (held, error) {
 	return h, cmd.Process.Release()
 }
 
-func printUp(out io.Writer, h held) error {
+func printUp(out io.Writer, h keeperReport) error {
 	fmt.Fprintf(out, "%s is up after %.1f s, id %s\n", h.Record.Spec, h.Seconds, h.Record.ID)
 	if h.Record.Network != "" {
 		fmt.Fprintf(out, "on loopback: %s\n", h.Record.Network)
@@ -108,18 +108,18 @@ func printUp(out io.Writer, h held) error {
 	return err
 }
 
-// newClusterHold is the process behind up; it is not for people.
-func newClusterHold() *cobra.Command {
+// newClusterKeep is the process behind up; it is not for people.
+func newClusterKeep() *cobra.Command {
 	var servers string
 	cmd := &cobra.Command{
 		Use: "hold SPEC", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Not cmd.OutOrStdout(), which hides that nobody reads: a cluster
-			// that up did not hear of is nobody's, and ends.
-			say := json.NewEncoder(os.Stdout)
-			err := hold(cmd, args[0], servers, say)
+			// that up does not know of is nobody's, and ends.
+			reports := json.NewEncoder(os.Stdout)
+			err := keepCluster(cmd, args[0], servers, reports)
 			if err != nil {
-				_ = say.Encode(held{Error: oneLine(err), Code: codeOf(err)}) // nobody may be listening
+				_ = reports.Encode(keeperReport{Error: oneLine(err), Code: codeOf(err)}) // nobody may be listening
 				return resultError{codeOf(err)}
 			}
 			return nil
@@ -129,8 +129,8 @@ func newClusterHold() *cobra.Command {
 	return cmd
 }
 
-// hold keeps a cluster until the context ends.
-func hold(cmd *cobra.Command, text, servers string, say *json.Encoder) error {
+// keepCluster keeps a cluster until the context ends.
+func keepCluster(cmd *cobra.Command, text, servers string, reports *json.Encoder) error {
 	spec, err := cluster.ParseSpec(text)
 	if err != nil {
 		return err
@@ -140,16 +140,16 @@ func hold(cmd *cobra.Command, text, servers string, say *json.Encoder) error {
 	if err != nil {
 		return err
 	}
-	err = announce(c, time.Since(began), say)
+	err = announce(c, time.Since(began), reports)
 	if err == nil {
 		<-cmd.Context().Done()
 	}
 	return errors.Join(err, c.Close())
 }
 
-// announce writes the address where its user finds it, and says that the
+// announce writes the address where its user finds it, and reports that the
 // cluster works.
-func announce(c *cluster.Cluster, took time.Duration, say *json.Encoder) error {
+func announce(c *cluster.Cluster, took time.Duration, reports *json.Encoder) error {
 	r, err := c.Record()
 	if err != nil {
 		return err
@@ -157,5 +157,5 @@ func announce(c *cluster.Cluster, took time.Duration, say *json.Encoder) error {
 	if err := os.WriteFile(addressFile(r.Folder), []byte(r.Address+"\n"), 0o600); err != nil {
 		return err
 	}
-	return say.Encode(held{Record: r, Folder: r.Folder, Seconds: took.Seconds()})
+	return reports.Encode(keeperReport{Record: r, Folder: r.Folder, Seconds: took.Seconds()})
 }
