@@ -46,7 +46,7 @@ unit:
 FUZZTIME ?= 5000x
 fuzz:
 	@$(GO) list ./... | while read -r package; do \
-		dir=$${package#assay}; dir=.$$dir; \
+		dir=.$${package#$$($(GO) list -m)}; \
 		for name in $$(grep -hos '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go | sed 's/^func //'); do \
 			echo "fuzz $$package $$name"; \
 			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \

@@ -13,7 +13,7 @@ import (
 )
 
 func TestAvailability(t *testing.T) {
-	for _, parameters := range []string{"", "?journal=delete&synchronous=off"} {
+	for _, parameters := range []string{"?journal=delete&synchronous=off"} {
 		t.Run("parameters "+parameters, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "availability.db")
 			foreign := &foreignFile{path: path}

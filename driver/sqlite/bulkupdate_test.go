@@ -12,7 +12,7 @@ import (
 )
 
 func TestBulkUpdate(t *testing.T) {
-	for _, parameters := range []string{"", "?journal=delete&synchronous=off"} {
+	for _, parameters := range []string{"?journal=delete&synchronous=off"} {
 		t.Run("parameters "+parameters, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "bulkupdate.db")
 			foreign := &foreignFile{path: path}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestChurn(t *testing.T) {
-	for _, parameters := range []string{"", "?journal=delete&synchronous=off"} {
+	for _, parameters := range []string{"?journal=delete&synchronous=off"} {
 		t.Run("parameters "+parameters, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "churn.db")
 			foreign := &foreignFile{path: path}
