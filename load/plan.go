@@ -2,7 +2,7 @@
 // closed loop or answer arrivals in an open one, warm-up, ramp, retries and
 // the end in order. It describes how far the client itself stood in the way.
 //
-// It must not know any workload, database or checker.
+// It imports no workload, database driver or checker.
 package load
 
 import (

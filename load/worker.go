@@ -90,7 +90,7 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 		op.End = w.now()
 		op.Kind, op.Values, op.Error, op.Outcome = answer.Kind, answer.Values, answer.Class, answer.Outcome
 		op.Final = final(op, answer)
-		op.Last = !w.again(&op)
+		op.Last = !w.repeats(&op)
 		if op.Last && w.plan.Ops > 0 {
 			w.noteEnd(op.End)
 		}
@@ -137,7 +137,7 @@ func final(op history.Op, answer Answer) history.Outcome {
 }
 
 // again decides by the retry policy.
-func (w *worker) again(op *history.Op) bool {
+func (w *worker) repeats(op *history.Op) bool {
 	if w.plan.MaxAttempts > 0 && op.Attempt >= w.plan.MaxAttempts || w.stopped() {
 		return false
 	}

@@ -1,7 +1,7 @@
 // Package measure turns histories into figures: how much was done, how long it
 // took, how it went over time, and whether the figures may be believed.
 //
-// Live counts while the run goes on. Survey and Summary read a history, in two
+// Live counts while the run goes on. ScopeFinder and Summary read a history, in two
 // passes, and give Figures. Judge reports whether these are a measurement at all,
 // and Threshold whether they keep a limit that the user set.
 //

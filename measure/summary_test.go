@@ -33,7 +33,7 @@ func TestSurvey(t *testing.T) {
 		"in warm-up":        {[]history.Event{event(sec, history.EventCut, "interrupt"), end}, Scope{8 * sec, 8 * sec, 8 * sec, 8 * sec, "interrupt"}},
 		"ends at its start": {[]history.Event{end, event(8*sec, history.EventMeasureStart, "")}, Scope{8 * sec, 8 * sec, 8 * sec, 8 * sec, ""}},
 	} {
-		var s Survey
+		var s ScopeFinder
 		s.Op(ended(0, history.Committed, 0, 0, 8*sec))
 		s.Op(ended(0, history.Committed, 0, 0, 3*sec))
 		for _, e := range c.events {
@@ -43,7 +43,7 @@ func TestSurvey(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
-	if s := (&Survey{}).Scope(); s.Seconds() != 0 || s.Cut == "" {
+	if s := (&ScopeFinder{}).Scope(); s.Seconds() != 0 || s.Cut == "" {
 		t.Errorf("an empty history: %+v", s)
 	}
 }

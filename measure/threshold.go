@@ -125,7 +125,7 @@ type ThresholdResult struct {
 	Detail string
 }
 
-// Judge holds the threshold against the figures.
+// Judge compares the threshold with the figures.
 func (t Threshold) Judge(f Figures) ThresholdResult {
 	out := ThresholdResult{Text: t.text, Unit: t.metric.unit}
 	if t.percent {

@@ -23,7 +23,7 @@ type Limits struct {
 	// client stands in its own way.
 	MaxCPUShare float64
 	// MinWait is the wait for a processor, 99th percentile, from which on it is
-	// held against the response time; it may be MaxWaitShare of that at the same
+	// compared with the response time; it may be MaxWaitShare of that at the same
 	// percentile. MaxWaitingClients is the largest share of the clients that may
 	// wait for a processor at a time.
 	MinWait                         time.Duration
@@ -128,7 +128,7 @@ type OwnShares struct{ P50, P99 float64 }
 
 // Judge reports whether the figures may be believed.
 func Judge(f Figures, c Conditions, limits Limits) Validity {
-	steps, positions := f.Steps.Quiet(f.Scope, c.Impacts)
+	steps, positions := f.Steps.WithoutFaults(f.Scope, c.Impacts)
 	var v Validity
 	if disturbed := len(f.Steps.Committed) - len(positions); disturbed > 0 {
 		v.note("faults acted, or their outage lasted, in %d of %s of %g s; the steady state is judged by the others",

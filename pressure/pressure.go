@@ -3,7 +3,7 @@
 // stalled for want of something. It reads /proc, so that nothing is known on
 // other systems than Linux.
 //
-// It must not know any other package.
+// It imports no other package of assay.
 package pressure
 
 import (

@@ -59,9 +59,9 @@ func availabilityTable(a *Availability) table {
 
 // availabilityLine is the same in short.
 func availabilityLine(a *Availability) string {
-	text := "policy " + a.Policy + ": " + losses(a) + "; writes away " + millis(a.WriteOutage)
+	text := "policy " + a.Policy + ": " + losses(a) + "; write outage " + millis(a.WriteOutage)
 	if a.Reads.Total() > 0 {
-		text += ", reads " + millis(a.ReadOutage)
+		text += ", read outage " + millis(a.ReadOutage)
 	}
 	text += "; longest call " + millis(max(a.LongestWrite, a.LongestRead))
 	if hung := a.HungWrites + a.HungReads; hung > 0 {

@@ -53,8 +53,8 @@ func outageCards(r *Result) []card {
 		name string
 		of   func(*Fault) (ms float64, toTheEnd bool)
 	}{
-		{"writes away", func(f *Fault) (float64, bool) { return f.WriteOutage, f.WritesAway }},
-		{"reads away", func(f *Fault) (float64, bool) { return f.ReadOutage, f.ReadsAway }},
+		{"write outage", func(f *Fault) (float64, bool) { return f.WriteOutage, f.WritesAway }},
+		{"read outage", func(f *Fault) (float64, bool) { return f.ReadOutage, f.ReadsAway }},
 	} {
 		var longest float64
 		var c card

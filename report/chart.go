@@ -129,8 +129,8 @@ func chartTimesOf(s *Series) []chartTimes {
 	return append(lines, chartTimes{"max", s.Max[:n]})
 }
 
-// leftOut describes which percentiles have no line, and why.
-func leftOut(c *chart) string {
+// omittedPercentiles describes which percentiles have no line, and why.
+func omittedPercentiles(c *chart) string {
 	switch {
 	case len(c.Times) == 0 || len(c.Times) == 4:
 		return ""

@@ -8,8 +8,8 @@ import (
 	"assay/check"
 )
 
-// What this file says of a cycle of transactions is said in the same words by
-// the terminal summary, Markdown and HTML.
+// The text about a cycle of transactions, the same in the terminal summary,
+// Markdown and HTML.
 
 // dependency is a reason for which one transaction comes before another.
 type dependency struct{ Kind, Meaning string }
@@ -48,10 +48,10 @@ func cycleOf(e check.Evidence) *check.Cycle {
 	return e.Cycle
 }
 
-// said is a piece of evidence in words. The steps of a cycle are listed below
-// it, so a text that does no more than say all of them in one sentence is
+// evidenceText is the text of a piece of evidence. The steps of a cycle are
+// listed below it, so a text that only repeats all of them in one sentence is
 // replaced by a shorter one.
-func said(e check.Evidence) string {
+func evidenceText(e check.Evidence) string {
 	c := cycleOf(e)
 	if c == nil || !strings.HasPrefix(e.Text, c.Steps[0].Name) {
 		return e.Text

@@ -31,7 +31,7 @@ func TestSaid(t *testing.T) {
 		"two":                {cycleEvidence("G0", 1, twoWrites()), "T1 comes before T2, and T2 before T1: no order of the two exists"},
 		"one":                {cycleEvidence("G0", 1, longCycle(1)), "T1 would have to come before itself"},
 	} {
-		if got := said(c.e); got != c.want {
+		if got := evidenceText(c.e); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

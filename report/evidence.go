@@ -58,7 +58,7 @@ func (t *textWriter) evidence(c check.Result, kinds int) {
 			continue
 		}
 		shown[e.Kind] = true
-		t.block(noColor, indent, e.Kind+": ", said(e))
+		t.block(noColor, indent, e.Kind+": ", evidenceText(e))
 		if cycle := cycleOf(e); cycle != nil {
 			t.cycle(cycle, indent+"  ")
 			cycles = append(cycles, cycle)

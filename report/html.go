@@ -68,7 +68,7 @@ type page struct {
 	ThresholdsLine       string
 	Missed               int64
 	Cards                []card
-	Judged               []judged
+	CheckViews           []checkView
 	// Glance is true if the checks are listed by name first, because evidence
 	// parts them.
 	Glance            bool
@@ -108,8 +108,8 @@ func newPage(r *Result, p Page) *page {
 		Policy: policyOf(style, plotScript, pageScript),
 		Style:  template.CSS(style), PlotScript: template.JS(plotScript), Script: template.JS(pageScript),
 		Subject: subject(r), VerdictLine: verdictLine(r), Mark: checkMark(r.Verdict), Meaning: meaning(r),
-		Believable: believable(r), ThresholdsLine: thresholdsLine(r), Missed: missed(r),
-		Cards: cards(r), Judged: judgements(r), Chart: chartOf(r),
+		Believable: measurementLine(r), ThresholdsLine: thresholdsLine(r), Missed: missed(r),
+		Cards: cards(r), CheckViews: checkViews(r), Chart: chartOf(r),
 		Throughput: throughputFacts(r), Latencies: latencies(r, true), Outcomes: outcomes(r),
 		ErrorClasses: errorClasses(r), ThresholdTable: thresholdTable(r), FaultTable: faultTable(r),
 		Setup:            named("How it was run", "setting", setup(r)),
@@ -118,7 +118,7 @@ func newPage(r *Result, p Page) *page {
 		EnvironmentTable: named("Environment", "fact", p.Environment),
 		SeriesTable:      seriesTable(r), CurveTable: curveTable(r),
 	}
-	v.IntervalText, v.LeftOut = seconds(v.Chart.Interval), leftOut(&v.Chart)
+	v.IntervalText, v.LeftOut = seconds(v.Chart.Interval), omittedPercentiles(&v.Chart)
 	v.Course = !slices.ContainsFunc(r.Rounds, func(x Round) bool { return x.Apart })
 	if len(r.Rounds) > 0 {
 		v.RoundTable, v.RoundFactTable = roundTable(r), roundFactTable(r)
@@ -156,8 +156,8 @@ func policyOf(style string, scripts ...string) string {
 	return policy + "; base-uri 'none'; form-action 'none'"
 }
 
-// judged is a check as the page shows it.
-type judged struct {
+// checkView is a check as the page shows it.
+type checkView struct {
 	check.Result
 	// ID is unique in the page.
 	ID    string
@@ -168,7 +168,7 @@ type judged struct {
 // shownEvidence is a piece of evidence, with its cycle if it has one.
 type shownEvidence struct {
 	check.Evidence
-	Said    string
+	Summary string
 	Steps   []shownStep
 	Picture *picture
 	Legend  []dependency
@@ -180,12 +180,12 @@ type shownStep struct {
 	Class, Next string
 }
 
-func judgements(r *Result) []judged {
-	var all []judged
+func checkViews(r *Result) []checkView {
+	var all []checkView
 	for i, c := range r.Checks {
-		j := judged{Result: c, ID: fmt.Sprintf("check-%d", i+1), Mark: checkMark(c.Verdict)}
+		j := checkView{Result: c, ID: fmt.Sprintf("check-%d", i+1), Mark: checkMark(c.Verdict)}
 		for k, e := range c.Evidence {
-			s := shownEvidence{Evidence: e, Said: said(e)}
+			s := shownEvidence{Evidence: e, Summary: evidenceText(e)}
 			if cycle := cycleOf(e); cycle != nil {
 				s.Picture, s.Legend = draw(cycle, fmt.Sprintf("cycle-%d-%d", i+1, k+1)), legend(cycle)
 				for n, step := range cycle.Steps {

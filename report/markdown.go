@@ -15,7 +15,7 @@ func Markdown(w io.Writer, r *Result) error {
 	m := &markdown{}
 	m.line("# " + escape(subject(r)))
 	m.line("**" + escape(verdictLine(r)) + "**")
-	m.line("Measurement: " + escape(believable(r)))
+	m.line("Measurement: " + escape(measurementLine(r)))
 	m.items(r.Measurement.Reasons)
 	if len(r.Thresholds) > 0 {
 		m.line("Thresholds: " + escape(thresholdsLine(r)))
@@ -123,7 +123,7 @@ func (m *markdown) checks(r *Result) {
 		var lines []string
 		var cycles []*check.Cycle
 		for _, e := range c.Evidence {
-			lines = append(lines, "- "+escape(e.Kind+": "+said(e)))
+			lines = append(lines, "- "+escape(e.Kind+": "+evidenceText(e)))
 			if cycle := cycleOf(e); cycle != nil {
 				lines = append(lines, stepLines(cycle)...)
 				cycles = append(cycles, cycle)

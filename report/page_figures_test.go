@@ -82,8 +82,8 @@ func TestCardsOfOutages(t *testing.T) {
 	r.Faults[1].WriteOutage, r.Faults[1].WritesAway = 11_100, true
 	got := cards(r)
 	for _, want := range []card{
-		{"writes away", "11.1" + nbsp + "s", "pause any (n2), to the end of the run"},
-		{"reads away", "10.4" + nbsp + "s", "kill primary (n1)"},
+		{"write outage", "11.1" + nbsp + "s", "pause any (n2), to the end of the run"},
+		{"read outage", "10.4" + nbsp + "s", "kill primary (n1)"},
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no card %q in %q", want, got)

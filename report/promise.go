@@ -3,14 +3,14 @@ package report
 import "assay/check"
 
 // Promise reports whether the database kept what its vendor promises. That is not
-// always what the checks were held against: the user may ask for another
+// always what the checks were judged against: the user may ask for another
 // consistency model, and miss that alone.
 type Promise struct {
 	// Model is the consistency model that the vendor promises at the isolation
 	// level in force; empty where the workload has none, and its checks are what
 	// every database promises.
 	Model string `json:"model"`
-	// Asked is the model that the checks were held against, if the user named
+	// Asked is the model that the checks were judged against, if the user named
 	// another than Model; empty otherwise.
 	Asked string `json:"asked_model,omitempty"`
 	// Kept is nil if that is not decided.
@@ -20,7 +20,7 @@ type Promise struct {
 }
 
 // promiseLine tells a missed model that was asked for from a broken promise. It
-// is empty where the checks were held against the promise itself.
+// is empty where the checks were judged against the promise itself.
 func promiseLine(r *Result) string {
 	p := r.Promise
 	if p == nil || p.Asked == "" {
@@ -35,11 +35,11 @@ func promiseLine(r *Result) string {
 	default:
 		asked = p.Asked + " was asked"
 	}
-	return asked + "; " + p.fate()
+	return asked + "; " + p.outcome()
 }
 
-// fate describes what became of the vendor's promise.
-func (p *Promise) fate() string {
+// outcome describes whether the vendor's promise was kept.
+func (p *Promise) outcome() string {
 	what := "what the vendor promises"
 	if p.Model != "" {
 		what += " (" + p.Model + ")"
@@ -55,13 +55,13 @@ func (p *Promise) fate() string {
 	return what + " was broken"
 }
 
-// meaning describes what a verdict says of the database.
+// meaning describes what a verdict means for the database.
 func meaning(r *Result) string {
 	p := r.Promise
 	asked := p != nil && p.Asked != ""
 	switch {
 	case r.Verdict == check.Violated && asked && p.Kept == nil:
-		return "The database is not " + p.Asked + ", which was asked for. " + sentence(p.fate()) + " What was found is listed with each check below."
+		return "The database is not " + p.Asked + ", which was asked for. " + sentence(p.outcome()) + " What was found is listed with each check below."
 	case r.Verdict == check.Violated && asked && *p.Kept:
 		return "The database kept what its vendor promises (" + p.Model + "). It is not " + p.Asked +
 			", which was asked for. What was found is listed with each check below."
@@ -72,5 +72,5 @@ func meaning(r *Result) string {
 	case r.Verdict == check.Valid:
 		return "Everything that the checks below name was looked at, and nothing was wrong."
 	}
-	return "Nothing can be said about whether the database kept its word. That is not the same as valid."
+	return "It is not known whether the database kept its promise. That is not the same as valid."
 }

@@ -2,7 +2,7 @@
 // summary for the terminal, as Markdown, and as one HTML page that works
 // offline. It is given finished figures and verdicts and adds none.
 //
-// It must not know any driver, workload or load package.
+// It imports no driver, workload or load package.
 package report
 
 import (

@@ -128,11 +128,11 @@ func checkTable(r *Result) table {
 
 // faultTable shows when faults acted and what they did to the work.
 func faultTable(r *Result) table {
-	t := table{Title: "Faults", Head: []string{"fault", "injected at", "healed at (of the run)", "writes away", "reads away", "longest call",
+	t := table{Title: "Faults", Head: []string{"fault", "injected at", "healed at (of the run)", "write outage", "read outage", "longest call",
 		"new primary", "errors", "proof"}, Words: []int{0, 6, 7, 8}}
 	for i := range r.Faults {
 		f := &r.Faults[i]
-		row := []string{f.name(), f.injected(), "never", away(f.WriteOutage, f.WritesAway), away(f.ReadOutage, f.ReadsAway),
+		row := []string{f.name(), f.injected(), "never", outageText(f.WriteOutage, f.WritesAway), outageText(f.ReadOutage, f.ReadsAway),
 			none, none, none, f.proof()}
 		if f.healed() {
 			row[2] = seconds(f.HealedSecond)
@@ -180,8 +180,8 @@ func (f *Fault) proof() string {
 	return strings.Join(parts, "; ")
 }
 
-// away is how long something was away.
-func away(ms float64, toTheEnd bool) string {
+// outageText is how long no operation of a kind succeeded.
+func outageText(ms float64, toTheEnd bool) string {
 	switch {
 	case ms < 0:
 		return none
@@ -283,7 +283,7 @@ func installation(r *Result) table {
 		Rows: [][]string{{"1", product(r),
 			processorsKnown(d.CPUsPerNode) + sharedMark(d.SharedCPUs), bytesKnown(d.MemoryPerNode, memory) + sharedMark(d.SharedMemory), bytesKnown(d.DiskPerNode, size),
 			known(d.Shards), known(d.Replicas), check.Count(int64(r.Load.Clients)), known(d.Nodes),
-			millions(rowsOf(r, accountNames())), millions(transfers(r)), figure(r.Throughput.PerSecond), standing(r)}},
+			millions(rowsOf(r, accountNames())), millions(transfers(r)), figure(r.Throughput.PerSecond), verdictText(r)}},
 	}
 }
 
@@ -311,8 +311,8 @@ func sizes(r *Result) table {
 		Words: []int{1}, Rows: [][]string{row}}
 }
 
-// standing is the verdict in few words, for a column.
-func standing(r *Result) string {
+// verdictText is the verdict in few words, for a column.
+func verdictText(r *Result) string {
 	text := r.Verdict.String()
 	if r.Verdict != check.Valid {
 		text = strings.ToUpper(text)

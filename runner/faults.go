@@ -80,7 +80,7 @@ func (l *faultLog) event(e history.Event) error {
 
 // acted are the faults that acted, as measure wants them; each with its
 // index in faults. One that never healed acted until the end.
-func (l *faultLog) acted(end int64) (acted []measure.Disturbance, indexes []int) {
+func (l *faultLog) acted(end int64) (acted []measure.FaultPeriod, indexes []int) {
 	for i, f := range l.faults {
 		if f.Skipped {
 			continue
@@ -89,7 +89,7 @@ func (l *faultLog) acted(end int64) (acted []measure.Disturbance, indexes []int)
 		if healed == 0 {
 			healed = end
 		}
-		acted = append(acted, measure.Disturbance{Injected: f.Injected, Healed: healed})
+		acted = append(acted, measure.FaultPeriod{Injected: f.Injected, Healed: healed})
 		indexes = append(indexes, i)
 	}
 	return acted, indexes

@@ -18,7 +18,7 @@ import (
 func measured(folder string, s Scenario, r *report.Result, f findings) (measure.Figures, error) {
 	path := filepath.Join(folder, FileHistory)
 	var (
-		scan   measure.Survey
+		scan   measure.ScopeFinder
 		faults faultLog
 		rounds roundReader
 	)
@@ -38,7 +38,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	}
 	summary := measure.NewSummary(scope)
 	acted, indexes := faults.acted(scope.Known)
-	effect, measures := measure.NewEffect(acted), s.definition().Measures
+	effect, measures := measure.NewImpactFinder(acted), s.definition().Measures
 	byRound := measure.NewRounds(rounds.scopes)
 	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {
 		switch apart := byRound.Add(op); {

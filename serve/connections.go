@@ -16,8 +16,7 @@ import (
 // whatever may still have been under way on it.
 const HeaderClient = "Assay-Client"
 
-// connections knows the connections that are open. It is safe for concurrent
-// use.
+// connections is the set of open connections. It is safe for concurrent use.
 type connections struct {
 	mu   sync.Mutex
 	open map[net.Conn]*connection
@@ -95,6 +94,6 @@ func (c *connections) gone(ctx context.Context, client string) error {
 	}
 }
 
-func nothing() *log.Logger { return log.New(io.Discard, "", 0) }
+func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -15,7 +15,7 @@ import (
 // buckets are the upper bounds of response times, in seconds.
 var buckets = [...]float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 
-// metrics counts what the service does, and tells it in the text format of
+// metrics counts what the service does, and writes it in the text format of
 // Prometheus (its documentation, "Exposition formats", version 0.0.4). It is
 // safe for concurrent use, and its memory does not grow with the requests:
 // routes, methods and codes are few, and classes of failures are bounded.

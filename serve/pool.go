@@ -11,21 +11,21 @@ import (
 // safe for concurrent use.
 type pool struct {
 	store  entity.Store
-	places chan struct{} // holds a token for each session that is lent
+	tokens chan struct{} // holds a token for each session that is lent
 
 	mu   sync.Mutex
 	idle []entity.Session
 }
 
 func newPool(store entity.Store, size int) *pool {
-	return &pool{store: store, places: make(chan struct{}, size)}
+	return &pool{store: store, tokens: make(chan struct{}, size)}
 }
 
 // take waits for a session; the caller gives it back. Nothing was sent if it
 // returns an error: ctx's if it waited too long.
 func (p *pool) take(ctx context.Context) (entity.Session, error) {
 	select {
-	case p.places <- struct{}{}:
+	case p.tokens <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -39,7 +39,7 @@ func (p *pool) take(ctx context.Context) (entity.Session, error) {
 	p.mu.Unlock()
 	session, err := p.store.Session(ctx)
 	if err != nil {
-		<-p.places
+		<-p.tokens
 		return nil, err
 	}
 	return session, nil
@@ -54,7 +54,7 @@ func (p *pool) give(session entity.Session, useless bool) {
 		p.idle = append(p.idle, session)
 		p.mu.Unlock()
 	}
-	<-p.places
+	<-p.tokens
 }
 
 // drain closes the sessions that nobody has.

@@ -134,8 +134,8 @@ func readJSON(w http.ResponseWriter, r *http.Request, v any) *Problem {
 	return nil
 }
 
-// given is an entity as a client sends it, where what is missing can be told.
-type given struct {
+// entityBody is an entity as a client sends it, where what is missing can be told.
+type entityBody struct {
 	ID          *string `json:"id"`
 	Name        *string `json:"name"`
 	Age         *int    `json:"age"`
@@ -145,8 +145,8 @@ type given struct {
 	Email       *string `json:"email"`
 }
 
-// entity returns the entity; one without an id is given one.
-func (g given) entity() (e entity.Entity, p *Problem) {
+// entity returns the entity; one without an id is entityBody one.
+func (g entityBody) entity() (e entity.Entity, p *Problem) {
 	for _, f := range []struct {
 		name  string
 		value *string

@@ -4,7 +4,7 @@
 // driver/rest speaks to.
 //
 // It has no users and no encryption, and is meant for a test's own network. It
-// must not know any driver, and needs of the database nothing but its Store.
+// imports no driver, and uses nothing of the database but its Store.
 package serve
 
 import (
@@ -109,14 +109,14 @@ func New(ctx context.Context, store entity.Store, o Options) (*Service, error) {
 }
 
 // Serve answers what comes in at the listener, which it closes, until ctx ends;
-// what is being answered then is given the time of a request to end. It returns
+// what is being answered then is entityBody the time of a request to end. It returns
 // nil if ctx ended it.
 func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout,
 		WriteTimeout: bodyTimeout + s.options.Timeout + headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ConnContext: s.clients.opened, ConnState: s.clients.changed,
-		ErrorLog: nothing(), // it tells of connections that clients cut, which is what tests do
+		ErrorLog: discardLog(), // it tells of connections that clients cut, which is what tests do
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

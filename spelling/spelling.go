@@ -1,7 +1,7 @@
 // Package spelling describes which known word a user may have meant by one that is
 // not known.
 //
-// It must not know what the words stand for.
+// It does not depend on what the words stand for.
 package spelling
 
 import (

@@ -70,7 +70,7 @@ func ParseAtom(text string) (Atom, error) {
 	}
 	a, ok := t.atom(0)
 	if !ok {
-		return Atom{}, errors.New(t.say(0) + " is no key or value; these are whole numbers, words or nil")
+		return Atom{}, errors.New(t.describe(0) + " is no key or value; these are whole numbers, words or nil")
 	}
 	if err := r.blank(0); err != nil {
 		return Atom{}, err

@@ -58,20 +58,20 @@ func (t *tree) event(line int) (event, error) {
 		return e, nil
 	}
 	if !t.is(process, intNode) || t.nodes[process].num < 0 {
-		return bad("the process " + t.say(process) + " is neither a whole number from 0 on nor nemesis")
+		return bad("the process " + t.describe(process) + " is neither a whole number from 0 on nor nemesis")
 	}
 	e.client, e.process = true, t.nodes[process].num
 	if fields[0] == 0 {
 		return bad("an operation without a type (invoke, ok, fail, info)")
 	}
 	if e.kind = t.eventType(fields[0]); e.kind == 0 {
-		return bad("the type " + t.say(fields[0]) + " is none of invoke, ok, fail, info")
+		return bad("the type " + t.describe(fields[0]) + " is none of invoke, ok, fail, info")
 	}
 	if fields[2] == 0 {
 		return bad("an operation without a function (f)")
 	}
 	if e.function = t.function(fields[2]); e.function == 0 {
-		return bad("operations of the function " + t.say(fields[2]) +
+		return bad("operations of the function " + t.describe(fields[2]) +
 			" cannot be judged; known are txn, transfer, read, write and cas")
 	}
 	if fields[3] != 0 {
@@ -79,10 +79,10 @@ func (t *tree) event(line int) (event, error) {
 	}
 	var ok bool
 	if e.index, ok = t.counter(fields[4]); !ok {
-		return bad("the index " + t.say(fields[4]) + " is not a whole number")
+		return bad("the index " + t.describe(fields[4]) + " is not a whole number")
 	}
 	if e.time, ok = t.counter(fields[5]); !ok {
-		return bad("the time " + t.say(fields[5]) + " is not a whole number of nanoseconds")
+		return bad("the time " + t.describe(fields[5]) + " is not a whole number of nanoseconds")
 	}
 	return e, nil
 }
@@ -100,7 +100,7 @@ func (t *tree) fields(line int, found *[6]int) error {
 		}
 		if place >= 0 {
 			if found[place] != 0 {
-				return &FormatError{Line: line, Reason: "an operation that names " + t.say(key) + " twice"}
+				return &FormatError{Line: line, Reason: "an operation that names " + t.describe(key) + " twice"}
 			}
 			found[place] = value
 		}

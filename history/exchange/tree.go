@@ -199,8 +199,8 @@ func (t *tree) atom(at int) (Atom, bool) {
 	return Atom{}, false
 }
 
-// say names a form in an error, in a few words.
-func (t *tree) say(at int) string {
+// describe names a form in an error, in a few words.
+func (t *tree) describe(at int) string {
 	switch n := t.nodes[at]; n.kind {
 	case nilNode:
 		return "nil"

@@ -71,7 +71,7 @@ func minus(a, b int64) int64 {
 type Writer struct {
 	out     *bufio.Writer
 	o       Output
-	text    text
+	text    eventText
 	events  pendingEvents
 	seq     int64
 	written int64 // events so far, the next index
@@ -96,14 +96,14 @@ func NewWriter(w io.Writer, o Output) (*Writer, error) {
 		return nil, fmt.Errorf("exchange: %d processes and a window of %d make no history", o.Processes, o.Window)
 	}
 	return &Writer{
-		out: bufio.NewWriterSize(w, 1<<16), o: o, text: text{edn: o.Format == EDN},
+		out: bufio.NewWriterSize(w, 1<<16), o: o, text: eventText{edn: o.Format == EDN},
 		front: math.MinInt64, current: map[int64]*written{},
 	}, nil
 }
 
 // Add writes one operation, sooner or later. Of op, only a copy is kept.
 func (w *Writer) Add(op *Operation) error {
-	if err := w.vet(op); err != nil {
+	if err := w.validate(op); err != nil {
 		return err
 	}
 	kept := &written{op: op.Clone()}
@@ -128,7 +128,7 @@ func (w *Writer) Add(op *Operation) error {
 	return nil
 }
 
-func (w *Writer) vet(op *Operation) error {
+func (w *Writer) validate(op *Operation) error {
 	switch {
 	case op.Function < Transaction || op.Function > ReadAccounts:
 		return fmt.Errorf("exchange: operation %d has no function", op.ID())

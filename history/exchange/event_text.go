@@ -8,13 +8,13 @@ import (
 
 // text writes events as EDN or as JSON, which differ in their separators and
 // in that JSON has strings where EDN has keywords.
-type text struct {
+type eventText struct {
 	edn bool
 	buf []byte
 }
 
 // event writes one line.
-func (t *text) event(op *Operation, kind eventType, index, time int64) {
+func (t *eventText) event(op *Operation, kind eventType, index, time int64) {
 	t.raw("{")
 	t.field("index", true)
 	t.number(index)
@@ -32,7 +32,7 @@ func (t *text) event(op *Operation, kind eventType, index, time int64) {
 }
 
 // value writes what was asked for, and with answered what was answered.
-func (t *text) value(op *Operation, answered bool) {
+func (t *eventText) value(op *Operation, answered bool) {
 	switch op.Function {
 	case Transaction:
 		t.txn(op.Txn, answered)
@@ -64,7 +64,7 @@ func (t *text) value(op *Operation, answered bool) {
 	}
 }
 
-func (t *text) register(op *Operation, answered bool) {
+func (t *eventText) register(op *Operation, answered bool) {
 	switch {
 	case op.Function == CompareAndSet:
 		t.raw("[")
@@ -79,7 +79,7 @@ func (t *text) register(op *Operation, answered bool) {
 	}
 }
 
-func (t *text) txn(ops []MicroOp, answered bool) {
+func (t *eventText) txn(ops []MicroOp, answered bool) {
 	t.raw("[")
 	for i := range ops {
 		if i > 0 {
@@ -111,7 +111,7 @@ func (t *text) txn(ops []MicroOp, answered bool) {
 	t.raw("]")
 }
 
-func (t *text) list(list []Atom) {
+func (t *eventText) list(list []Atom) {
 	t.raw("[")
 	for i := range list {
 		if i > 0 {
@@ -122,7 +122,7 @@ func (t *text) list(list []Atom) {
 	t.raw("]")
 }
 
-func (t *text) accounts(accounts []Account) {
+func (t *eventText) accounts(accounts []Account) {
 	t.raw("{")
 	for i, a := range accounts {
 		if i > 0 {
@@ -148,11 +148,11 @@ func (t *text) accounts(accounts []Account) {
 	t.raw("}")
 }
 
-func (t *text) raw(s string)   { t.buf = append(t.buf, s...) }
-func (t *text) number(v int64) { t.buf = strconv.AppendInt(t.buf, v, 10) }
+func (t *eventText) raw(s string)   { t.buf = append(t.buf, s...) }
+func (t *eventText) number(v int64) { t.buf = strconv.AppendInt(t.buf, v, 10) }
 
 // next separates the elements of a list.
-func (t *text) next() {
+func (t *eventText) next() {
 	if t.edn {
 		t.raw(" ")
 	} else {
@@ -161,7 +161,7 @@ func (t *text) next() {
 }
 
 // field writes the name of a map's entry.
-func (t *text) field(name string, first bool) {
+func (t *eventText) field(name string, first bool) {
 	switch {
 	case t.edn && !first:
 		t.raw(", ")
@@ -177,7 +177,7 @@ func (t *text) field(name string, first bool) {
 }
 
 // word writes a keyword, in JSON a string.
-func (t *text) word(s string) {
+func (t *eventText) word(s string) {
 	if t.edn && keywordText(s) {
 		t.raw(":")
 		t.raw(s)
@@ -193,7 +193,7 @@ func keywordText(s string) bool {
 	}) < 0
 }
 
-func (t *text) atom(a Atom) {
+func (t *eventText) atom(a Atom) {
 	switch a.Kind {
 	case Number:
 		t.number(a.Int)
@@ -218,7 +218,7 @@ func (t *text) atom(a Atom) {
 }
 
 // quote writes a string such that EDN and JSON read the same.
-func (t *text) quote(s string) {
+func (t *eventText) quote(s string) {
 	t.raw(`"`)
 	for _, c := range s { // what is not UTF-8 becomes U+FFFD
 		switch {

@@ -36,8 +36,8 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 		t.table(delays(r))
 	}
 	t.operations(r)
-	t.noted(r)
-	t.judged(r)
+	t.remarks(r)
+	t.judgements(r)
 	t.gap()
 	t.painted(verdictColor(r.Verdict), "verdict", verdictLine(r))
 	if r.Measurement.Verdict != "valid" {
@@ -59,14 +59,14 @@ func (t *textWriter) setup(r *Result) {
 		brief.Load.TimeoutSeconds = 0 // nobody waited so long
 	}
 	for _, s := range setup(&brief) {
-		if remarkable(s) {
+		if inSummary(s) {
 			t.field(s.Name, s.Value)
 		}
 	}
 }
 
-// remarkable reports whether a setting belongs into the summary.
-func remarkable(s Setting) bool {
+// inSummary reports whether a setting belongs into the summary.
+func inSummary(s Setting) bool {
 	switch s.Name {
 	case "loaded", "started", "run":
 		return false
@@ -142,8 +142,8 @@ func (t *textWriter) operations(r *Result) {
 	}
 }
 
-// noted writes what is worth knowing beside the figures.
-func (t *textWriter) noted(r *Result) {
+// remarks writes what is worth knowing beside the figures.
+func (t *textWriter) remarks(r *Result) {
 	if len(r.Errors) > 0 {
 		t.field("errors", errorsLine(r))
 	}
@@ -166,7 +166,7 @@ func (t *textWriter) noted(r *Result) {
 	}
 }
 
-// manyFaults is how many faults are told one by one; the report has them all.
+// manyFaults is how many faults are listed one by one; the report has them all.
 const manyFaults = 8
 
 func (t *textWriter) faults(r *Result) {
@@ -186,9 +186,9 @@ func (t *textWriter) faults(r *Result) {
 	}
 }
 
-// judged writes what was judged: measurement, thresholds, checks.
-func (t *textWriter) judged(r *Result) {
-	t.painted(goodOrBad(r.Measurement.Verdict == "valid"), "measurement", believable(r))
+// judgements writes what was judged: measurement, thresholds, checks.
+func (t *textWriter) judgements(r *Result) {
+	t.painted(goodOrBad(r.Measurement.Verdict == "valid"), "measurement", measurementLine(r))
 	for _, reason := range r.Measurement.Reasons {
 		t.item("- ", reason)
 	}

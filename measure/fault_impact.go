@@ -8,22 +8,22 @@ import (
 	"assay/history"
 )
 
-// Disturbance is a stretch of the run in which a fault acted, in nanoseconds
+// FaultPeriod is a faultImpact of the run in which a fault acted, in nanoseconds
 // since the start of the run.
-type Disturbance struct {
+type FaultPeriod struct {
 	Injected, Healed int64
 }
 
-// overlaps reports whether [from, to) and the stretch have a moment in common.
-// The moment of healing is no part of the stretch, unless it is the only one.
-func (d Disturbance) overlaps(from, to int64) bool {
+// overlaps reports whether [from, to) and the faultImpact have a moment in common.
+// The moment of healing is no part of the faultImpact, unless it is the only one.
+func (d FaultPeriod) overlaps(from, to int64) bool {
 	return from < max(d.Healed, d.Injected+1) && to > d.Injected
 }
 
 // Impact is what a disturbance did to the work. Times are nanoseconds since the
 // start of the run.
 type Impact struct {
-	Disturbance
+	FaultPeriod
 	// Writes and Reads are the longest times without a success that overlap
 	// the disturbance.
 	Writes, Reads Gap
@@ -58,48 +58,48 @@ func (i Impact) RecoveredAfter() int64 {
 	return max(i.Writes.To-i.Injected, 0)
 }
 
-// Effect finds the impact of each disturbance in one pass over the history, in
+// ImpactFinder finds the impact of each disturbance in one pass over the history, in
 // the order in which it was recorded: by the end of the attempts, give or take
 // the moment that recording takes. Its memory does not grow with the run. It is
 // not safe for concurrent use.
-type Effect struct {
-	stretches     []*stretch
-	writes, reads pulse
+type ImpactFinder struct {
+	stretches     []*faultImpact
+	writes, reads lastSuccess
 }
 
-// pulse is when one kind of operation last succeeded.
-type pulse struct {
+// lastSuccess is when one kind of operation last succeeded.
+type lastSuccess struct {
 	last  int64
 	known bool
 }
 
-type stretch struct {
-	Disturbance
+type faultImpact struct {
+	FaultPeriod
 	writes, reads Gap
 	longest       int64
 	errors        map[errorKey]int64
 }
 
-// NewEffect returns an Effect for these disturbances.
-func NewEffect(disturbances []Disturbance) *Effect {
-	e := &Effect{}
+// NewImpactFinder returns an ImpactFinder for these disturbances.
+func NewImpactFinder(disturbances []FaultPeriod) *ImpactFinder {
+	e := &ImpactFinder{}
 	for _, d := range disturbances {
-		e.stretches = append(e.stretches, &stretch{Disturbance: d, errors: map[errorKey]int64{}})
+		e.stretches = append(e.stretches, &faultImpact{FaultPeriod: d, errors: map[errorKey]int64{}})
 	}
 	return e
 }
 
 // Write takes an attempt of an operation that writes.
-func (e *Effect) Write(op *history.Op) {
-	e.add(op, &e.writes, func(s *stretch) *Gap { return &s.writes })
+func (e *ImpactFinder) Write(op *history.Op) {
+	e.add(op, &e.writes, func(s *faultImpact) *Gap { return &s.writes })
 }
 
 // Read takes an attempt of an operation that only reads.
-func (e *Effect) Read(op *history.Op) {
-	e.add(op, &e.reads, func(s *stretch) *Gap { return &s.reads })
+func (e *ImpactFinder) Read(op *history.Op) {
+	e.add(op, &e.reads, func(s *faultImpact) *Gap { return &s.reads })
 }
 
-func (e *Effect) add(op *history.Op, p *pulse, gap func(*stretch) *Gap) {
+func (e *ImpactFinder) add(op *history.Op, p *lastSuccess, gap func(*faultImpact) *Gap) {
 	success := op.Outcome == history.Committed || op.Outcome == history.Rejected
 	for _, s := range e.stretches {
 		s.attempt(op, success)
@@ -111,12 +111,12 @@ func (e *Effect) add(op *history.Op, p *pulse, gap func(*stretch) *Gap) {
 	found := Gap{From: p.last, To: op.End, Known: true}
 	p.last = op.End
 	for _, s := range e.stretches {
-		s.take(found, gap(s))
+		s.keepLongest(found, gap(s))
 	}
 }
 
-// take keeps the gap if it overlaps the stretch and is the longest so far.
-func (s *stretch) take(found Gap, longest *Gap) {
+// take keeps the gap if it overlaps the faultImpact and is the longest so far.
+func (s *faultImpact) keepLongest(found Gap, longest *Gap) {
 	if !s.overlaps(found.From, found.To) {
 		return
 	}
@@ -127,7 +127,7 @@ func (s *stretch) take(found Gap, longest *Gap) {
 
 // attempt takes one attempt that was under way while the fault acted or while
 // the work had not gone on yet.
-func (s *stretch) attempt(op *history.Op, success bool) {
+func (s *faultImpact) attempt(op *history.Op, success bool) {
 	if !s.overlaps(op.Start, op.End) {
 		return
 	}
@@ -145,10 +145,10 @@ func (s *stretch) attempt(op *history.Op, success bool) {
 // Impacts returns what was found, in the order of the disturbances. end is the
 // last moment at which operations could still start; a time without a success
 // that lasted until then stays open.
-func (e *Effect) Impacts(end int64) []Impact {
+func (e *ImpactFinder) Impacts(end int64) []Impact {
 	var all []Impact
 	for _, s := range e.stretches {
-		i := Impact{Disturbance: s.Disturbance, LongestCall: s.longest, Errors: sortedErrors(s.errors)}
+		i := Impact{FaultPeriod: s.FaultPeriod, LongestCall: s.longest, Errors: sortedErrors(s.errors)}
 		i.Writes = e.writes.close(s, s.writes, end)
 		i.Reads = e.reads.close(s, s.reads, end)
 		all = append(all, i)
@@ -156,9 +156,9 @@ func (e *Effect) Impacts(end int64) []Impact {
 	return all
 }
 
-// close adds the gap that is still open at the end, if it overlaps the stretch
+// close adds the gap that is still open at the end, if it overlaps the faultImpact
 // and is the longest.
-func (p pulse) close(s *stretch, longest Gap, end int64) Gap {
+func (p lastSuccess) close(s *faultImpact, longest Gap, end int64) Gap {
 	longest.Known = p.known
 	rest := Gap{From: p.last, To: end, Open: true, Known: true}
 	if p.known && s.overlaps(rest.From, end) && rest.Length() > longest.Length() {
@@ -178,9 +178,9 @@ func sortedErrors(errors map[errorKey]int64) []ErrorCount {
 	return out
 }
 
-// Quiet returns the steps of the measured part without those in which a fault
+// WithoutFaults returns the steps of the measured part without those in which a fault
 // acted or its outage lasted, each with the position it had.
-func (s Steps) Quiet(scope Scope, impacts []Impact) (quiet Steps, positions []int) {
+func (s Steps) WithoutFaults(scope Scope, impacts []Impact) (quiet Steps, positions []int) {
 	quiet.Seconds = s.Seconds
 	width := int64(math.Round(s.Seconds * 1e9))
 	for i := range s.Committed {
@@ -213,5 +213,5 @@ func (s Steps) from(positions []int, start int64) (rest Steps, at []int) {
 // touches reports whether the fault, or what it did to the writes, lay in
 // [from, to).
 func (i Impact) touches(from, to int64) bool {
-	return Disturbance{i.Injected, max(i.Healed, i.Writes.To)}.overlaps(from, to)
+	return FaultPeriod{i.Injected, max(i.Healed, i.Writes.To)}.overlaps(from, to)
 }

@@ -102,17 +102,17 @@ func judgeSteadiness(steps Steps, positions []int, openLoop bool, limits Limits)
 	out.Throughput = changeOf(all.times, all.rates, length)
 	out.Latency = changeOf(all.latencyTimes, all.latencies, length)
 	out.SpreadShare, out.DeviationShare = spread(all.rates)
-	if against := out.against(steps); len(against) > 0 {
+	if against := out.evidenceAgainst(steps); len(against) > 0 {
 		out.State = NotSteady
 		out.Text = fmt.Sprintf("not steady over %d intervals of %.3g s: %s", out.Intervals, out.IntervalSeconds, strings.Join(against, " and "))
 		return out
 	}
-	out.conclude(length, openLoop)
+	out.summarize(length, openLoop)
 	return out
 }
 
-// against describes what shows that there is no steady state, empty if nothing does.
-func (s *Steadiness) against(steps Steps) []string {
+// evidenceAgainst describes what shows that there is no steady state; empty if nothing does.
+func (s *Steadiness) evidenceAgainst(steps Steps) []string {
 	var all []string
 	rates := make([]float64, len(steps.Committed))
 	var typical []float64
@@ -130,16 +130,16 @@ func (s *Steadiness) against(steps Steps) []string {
 		if from, to, found := jump(one.values, s.Margin*one.change.Median); found {
 			all = append(all, fmt.Sprintf("%s went from %s to %s%s", one.name, quantity.Figure(from), quantity.Figure(to), one.unit))
 		} else if one.change.Low > s.Margin || one.change.High < -s.Margin {
-			all = append(all, one.change.say(one.name, one.unit))
+			all = append(all, one.change.describe(one.name, one.unit))
 		}
 	}
 	return all
 }
 
-// conclude reports whether the changes are shown to lie within the margin, over so
+// summarize sets the state and the text: whether the changes are shown to lie within the margin, over so
 // many seconds.
-func (s *Steadiness) conclude(length float64, openLoop bool) {
-	said := []string{s.Throughput.say("throughput", "/s"), s.Latency.say("typical latency", " ms")}
+func (s *Steadiness) summarize(length float64, openLoop bool) {
+	changes := []string{s.Throughput.describe("throughput", "/s"), s.Latency.describe("typical latency", " ms")}
 	spread := fmt.Sprintf("spread %.1f %%", 100*s.SpreadShare)
 	within, needed := s.Latency.within(s.Margin), s.Latency.needed(s.Margin)
 	if !openLoop {
@@ -149,7 +149,7 @@ func (s *Steadiness) conclude(length float64, openLoop bool) {
 	if within {
 		s.State = Steady
 		s.Text = fmt.Sprintf("steady within %g %% over %d intervals of %.3g s: %s; %s", 100*s.Margin, s.Intervals, s.IntervalSeconds,
-			strings.Join(said, ", "), spread)
+			strings.Join(changes, ", "), spread)
 		return
 	}
 	s.State = NotShown
@@ -158,7 +158,7 @@ func (s *Steadiness) conclude(length float64, openLoop bool) {
 		advice = fmt.Sprintf("measure for %s or longer, on a machine with less else to do", atLeast(length*needed))
 	}
 	s.Text = fmt.Sprintf("not shown within %g %%: over %s s %s; %s between intervals of %.3g s; %s",
-		100*s.Margin, quantity.Short(length), strings.Join(said, ", "), spread, s.IntervalSeconds, advice)
+		100*s.Margin, quantity.Short(length), strings.Join(changes, ", "), spread, s.IntervalSeconds, advice)
 }
 
 // atLeast is a length in whole seconds, rounded up to two significant digits.
@@ -182,7 +182,7 @@ func (c Change) needed(margin float64) float64 {
 	return max(math.Pow(1.78*half/margin, 2), 1.2)
 }
 
-func (c Change) say(what, unit string) string {
+func (c Change) describe(what, unit string) string {
 	percent := func(share float64) float64 { return math.Round(1000*share)/10 + 0 } // no -0
 	return fmt.Sprintf("%s changed by %+.1f %% (90 %% confidence: %+.1f to %+.1f %%) of its median %s%s",
 		what, percent(c.Share), percent(c.Low), percent(c.High), quantity.Figure(c.Median), unit)

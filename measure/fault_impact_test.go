@@ -13,7 +13,7 @@ func call(from, to int64, outcome history.Outcome, class string) *history.Op {
 }
 
 func TestImpactOfAFault(t *testing.T) {
-	e := NewEffect([]Disturbance{{Injected: 1000 * ms, Healed: 2000 * ms}, {Injected: 9000 * ms, Healed: 9500 * ms}})
+	e := NewImpactFinder([]FaultPeriod{{Injected: 1000 * ms, Healed: 2000 * ms}, {Injected: 9000 * ms, Healed: 9500 * ms}})
 	for at := int64(100); at <= 900; at += 100 {
 		e.Write(call(at-5, at, history.Committed, ""))
 		e.Read(call(at-5, at+1, history.Committed, ""))
@@ -48,7 +48,7 @@ func TestImpactOfAFault(t *testing.T) {
 }
 
 func TestImpactThatNeverEnds(t *testing.T) {
-	e := NewEffect([]Disturbance{{Injected: 1000 * ms, Healed: 2000 * ms}})
+	e := NewImpactFinder([]FaultPeriod{{Injected: 1000 * ms, Healed: 2000 * ms}})
 	e.Write(call(800, 900, history.Committed, ""))
 	e.Write(call(1000, 1500, history.Unknown, "timeout"))
 	got := e.Impacts(5000 * ms)[0]
@@ -75,7 +75,7 @@ func TestWhatFaultsDoMakesNothingInvalid(t *testing.T) {
 	if plain.Valid {
 		t.Error("half of the operations failed, and the measurement is valid")
 	}
-	impact := Impact{Disturbance: Disturbance{Injected: int64(20 * time.Second), Healed: int64(30 * time.Second)},
+	impact := Impact{FaultPeriod: FaultPeriod{Injected: int64(20 * time.Second), Healed: int64(30 * time.Second)},
 		Writes: Gap{From: int64(20 * time.Second), To: int64(38 * time.Second), Known: true}}
 	v := Judge(s.Figures(), Conditions{Impacts: []Impact{impact}}, DefaultLimits())
 	if !v.Valid || v.Steadiness.State != Steady {
@@ -100,33 +100,33 @@ func TestAnotherPaceAfterAFault(t *testing.T) {
 	if v := Judge(s.Figures(), Conditions{}, DefaultLimits()); v.Valid {
 		t.Error("the pace changed by itself, and the measurement is valid")
 	}
-	impact := Impact{Disturbance: Disturbance{Injected: int64(20 * time.Second), Healed: int64(21 * time.Second)}}
+	impact := Impact{FaultPeriod: FaultPeriod{Injected: int64(20 * time.Second), Healed: int64(21 * time.Second)}}
 	v := Judge(s.Figures(), Conditions{Impacts: []Impact{impact}}, DefaultLimits())
 	if !v.Valid || v.Steadiness.State == Steady || len(v.Notes) < 2 {
 		t.Errorf("with a fault at the change: %+v", v)
 	}
 }
 
-// A stretch holds the moment of its injection and not that of its healing.
+// A faultImpact holds the moment of its injection and not that of its healing.
 func TestDisturbanceIsHalfOpen(t *testing.T) {
 	for _, c := range []struct {
-		d        Disturbance
+		d        FaultPeriod
 		from, to int64
 		want     bool
 	}{
-		{Disturbance{10, 20}, 0, 10, false},
-		{Disturbance{10, 20}, 0, 11, true},
-		{Disturbance{10, 20}, 10, 20, true},
-		{Disturbance{10, 20}, 19, 30, true},
-		{Disturbance{10, 20}, 20, 30, false},
-		{Disturbance{10, 10}, 0, 10, false},
-		{Disturbance{10, 10}, 10, 20, true},
-		{Disturbance{10, 10}, 11, 20, false},
+		{FaultPeriod{10, 20}, 0, 10, false},
+		{FaultPeriod{10, 20}, 0, 11, true},
+		{FaultPeriod{10, 20}, 10, 20, true},
+		{FaultPeriod{10, 20}, 19, 30, true},
+		{FaultPeriod{10, 20}, 20, 30, false},
+		{FaultPeriod{10, 10}, 0, 10, false},
+		{FaultPeriod{10, 10}, 10, 20, true},
+		{FaultPeriod{10, 10}, 11, 20, false},
 	} {
 		if got := c.d.overlaps(c.from, c.to); got != c.want {
 			t.Errorf("%v and [%d, %d): %v", c.d, c.from, c.to, got)
 		}
-		if got := (Impact{Disturbance: c.d}).touches(c.from, c.to); got != c.want {
+		if got := (Impact{FaultPeriod: c.d}).touches(c.from, c.to); got != c.want {
 			t.Errorf("an impact of %v on [%d, %d): %v", c.d, c.from, c.to, got)
 		}
 	}

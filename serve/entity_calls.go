@@ -45,7 +45,7 @@ func (s *Service) routes() []route {
 		{http.MethodDelete, "/admin/schema", s.drop, true},
 		{http.MethodPost, "/admin/settle", s.settle, true},
 		{http.MethodGet, "/admin/size", s.size, true},
-		{http.MethodGet, "/admin/entities", s.everything, true},
+		{http.MethodGet, "/admin/entities", s.entities, true},
 	}
 }
 
@@ -118,7 +118,7 @@ func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 // write is POST /entities. A client that goes away meanwhile does not stop the
 // database, which would leave the session of no use.
 func (s *Service) write(w http.ResponseWriter, r *http.Request) {
-	var body given
+	var body entityBody
 	if p := readJSON(w, r, &body); p != nil {
 		answerProblem(w, p)
 		return

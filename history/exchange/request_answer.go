@@ -16,7 +16,7 @@ func (t *tree) request(e *event, op *Operation) error {
 		}
 		key, _, ok := t.pair(e.value)
 		if !ok {
-			return e.bad("a read is invoked with %s; it should be nil, or [key nil]", t.say(e.value))
+			return e.bad("a read is invoked with %s; it should be nil, or [key nil]", t.describe(e.value))
 		}
 		return t.key(e, key, op)
 	case Write:
@@ -71,7 +71,7 @@ func (t *tree) readAnswer(e *event, op *Operation) error {
 			return e.bad("a read of the key %s does not answer with [key value]", op.Key)
 		}
 		if answered, known := t.atom(key); !known || answered != op.Key {
-			return e.bad("a read of the key %s answers for the key %s", op.Key, t.say(key))
+			return e.bad("a read of the key %s answers for the key %s", op.Key, t.describe(key))
 		}
 		return t.scalar(e, value, &op.Value)
 	}
@@ -137,7 +137,7 @@ func (t *tree) microOp(e *event, at int, m *MicroOp) error {
 	end := t.after(at)
 	f := at + 1
 	if !t.is(at, listNode) || f >= end || t.after(f) >= end {
-		return e.bad("%s where an operation of a transaction was expected, such as [:r 1 nil]", t.say(at))
+		return e.bad("%s where an operation of a transaction was expected, such as [:r 1 nil]", t.describe(at))
 	}
 	key := t.after(f)
 	value := t.after(key)
@@ -159,7 +159,7 @@ func (t *tree) microOp(e *event, at int, m *MicroOp) error {
 	case "r":
 		return t.microRead(e, value, m)
 	default:
-		return e.bad("%s is not an operation of a transaction; known are r, append and w", t.say(f))
+		return e.bad("%s is not an operation of a transaction; known are r, append and w", t.describe(f))
 	}
 	return t.scalar(e, value, &m.Value)
 }
@@ -201,7 +201,7 @@ func (t *tree) transfer(e *event, op *Operation) error {
 			seen[1], err = true, t.scalar(e, value, &op.Movement.To)
 		case "amount":
 			if seen[2] = true; !t.is(value, intNode) {
-				err = e.bad("the amount %s is not a whole number of 64 bits", t.say(value))
+				err = e.bad("the amount %s is not a whole number of 64 bits", t.describe(value))
 			}
 			op.Movement.Amount = t.nodes[value].num
 		}
@@ -260,7 +260,7 @@ func (t *tree) balance(e *event, at int, a *Account) error {
 		a.Balance = t.nodes[at].num
 		return nil
 	}
-	return e.bad("the balance %s of account %s is not a whole number of 64 bits", t.say(at), a.ID)
+	return e.bad("the balance %s of account %s is not a whole number of 64 bits", t.describe(at), a.ID)
 }
 
 // cas reads [from to], or [key [from to]].
@@ -276,7 +276,7 @@ func (t *tree) cas(e *event, op *Operation) error {
 		from, to, ok = t.pair(to)
 	}
 	if !ok {
-		return e.bad("a cas of %s; it should be [from to], or [key [from to]]", t.say(e.value))
+		return e.bad("a cas of %s; it should be [from to], or [key [from to]]", t.describe(e.value))
 	}
 	if err := t.scalar(e, from, &op.From); err != nil {
 		return err
@@ -292,7 +292,7 @@ func (t *tree) key(e *event, at int, op *Operation) error {
 func (t *tree) scalar(e *event, at int, into *Atom) error {
 	a, ok := t.atom(at)
 	if !ok {
-		return e.bad("%s is no key or value; these are whole numbers, words or nil", t.say(at))
+		return e.bad("%s is no key or value; these are whole numbers, words or nil", t.describe(at))
 	}
 	*into = a
 	return nil

@@ -9,13 +9,13 @@ import (
 	"assay/quantity"
 )
 
-// What this file and tables.go say is said in the same words by the terminal
-// summary, Markdown and HTML. All of it expects a clean result.
+// The sentences that the terminal summary, Markdown and HTML share. All of them
+// expect a clean result.
 
 // timeForm is how moments are written in all reports.
 const timeForm = "2006-01-02 15:04:05 UTC"
 
-// subject names what was tested: "bank on PostgreSQL 17.5".
+// subject is what was tested: "bank on PostgreSQL 17.5".
 func subject(r *Result) string {
 	return strings.TrimSpace(r.Workload + " on " + product(r))
 }
@@ -61,8 +61,8 @@ func verdictLine(r *Result) string {
 	return "UNKNOWN: the checks give no verdict"
 }
 
-// believable says in one line whether the figures may be believed.
-func believable(r *Result) string {
+// measurementLine reports in one line whether the measurement is valid.
+func measurementLine(r *Result) string {
 	switch {
 	case r.Measurement.Verdict == "valid":
 		return "valid, nothing stood in the way of the figures"
@@ -72,7 +72,7 @@ func believable(r *Result) string {
 	return "INVALID, do not believe the figures, because"
 }
 
-// reasonsLine is believable in a few words, for the end of the summary.
+// reasonsLine is measurementLine in a few words, for the end of the summary.
 func reasonsLine(r *Result) string {
 	if n := int64(len(r.Measurement.Reasons)); n > 0 {
 		return "INVALID, for " + check.Counted(n, "reason", "reasons") + " given above"
@@ -125,7 +125,7 @@ func setup(r *Result) []Setting {
 	add("settings", pairs(r.Database.Settings))
 	add("promises", r.Database.Promise)
 	if r.Promise != nil && r.Promise.Asked != "" {
-		add("held against", r.Promise.Asked+", as was asked")
+		add("judged against", r.Promise.Asked+", as was asked")
 	}
 	add("machines", machines(&r.Database))
 	add("load", loadLine(r))
@@ -309,10 +309,10 @@ func faultLine(f *Fault) string {
 		line += ", never healed"
 	}
 	if f.WriteOutage >= 0 {
-		line += "; writes away " + away(f.WriteOutage, f.WritesAway)
+		line += "; write outage " + outageText(f.WriteOutage, f.WritesAway)
 	}
 	if f.ReadOutage >= 0 {
-		line += ", reads " + away(f.ReadOutage, f.ReadsAway)
+		line += ", read outage " + outageText(f.ReadOutage, f.ReadsAway)
 	}
 	if f.LongestCall > 0 {
 		line += ", longest call " + millis(f.LongestCall)

@@ -88,12 +88,12 @@ func (s *Service) create(w http.ResponseWriter, r *http.Request) {
 		answerProblem(w, badRequest("a mark names its run, and workload entity"))
 		return
 	}
-	s.alone(w, r, s.unlessHeld(r, func(ctx context.Context) error { return s.store.Create(ctx, mark) }))
+	s.exclusively(w, r, s.unlessHeld(r, func(ctx context.Context) error { return s.store.Create(ctx, mark) }))
 }
 
 // drop is DELETE /admin/schema.
 func (s *Service) drop(w http.ResponseWriter, r *http.Request) {
-	s.alone(w, r, s.unlessHeld(r, s.store.Drop))
+	s.exclusively(w, r, s.unlessHeld(r, s.store.Drop))
 }
 
 // unlessHeld does something if the lease is that of the request, whose token is
@@ -112,8 +112,8 @@ func (s *Service) unlessHeld(r *http.Request, do func(context.Context) error) fu
 	}
 }
 
-// alone does something while no request works and no session is open.
-func (s *Service) alone(w http.ResponseWriter, r *http.Request, do func(context.Context) error) {
+// exclusively runs do while no request works and no session is open.
+func (s *Service) exclusively(w http.ResponseWriter, r *http.Request, do func(context.Context) error) {
 	ctx, cancel := s.administration(w, r)
 	defer cancel()
 	s.schema.Lock()
@@ -136,7 +136,7 @@ func (s *Service) settle(w http.ResponseWriter, r *http.Request) {
 		answerProblem(w, problem(http.StatusServiceUnavailable, classBusy, "connections of this client are still open"))
 		return
 	}
-	s.alone(w, r, s.store.Settle)
+	s.exclusively(w, r, s.store.Settle)
 }
 
 // size is GET /admin/size.
@@ -153,13 +153,13 @@ func (s *Service) size(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, http.StatusOK, size)
 }
 
-// stepEntities is how many entities are given before the time limit of the
+// stepEntities is how many entities are entityBody before the time limit of the
 // reader is moved on.
 const stepEntities = 256
 
 // everything is GET /admin/entities: all entities, a JSON object a line, and in
 // the last line their count, without which something is missing.
-func (s *Service) everything(w http.ResponseWriter, r *http.Request) {
+func (s *Service) entities(w http.ResponseWriter, r *http.Request) {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
 	control := http.NewResponseController(w)

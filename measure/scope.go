@@ -23,30 +23,30 @@ func (s Scope) Seconds() float64 { return float64(s.MeasureEnd-s.MeasureStart) /
 // measured reports whether a moment belongs to the measured part.
 func (s Scope) measured(at int64) bool { return at >= s.MeasureStart && at < s.MeasureEnd }
 
-// Survey is a first pass over a history, which finds its scope. The zero value
+// ScopeFinder is a first pass over a history, which finds its scope. The zero value
 // is ready. It is not safe for concurrent use.
-type Survey struct {
+type ScopeFinder struct {
 	scope          Scope
 	started, ended bool
 }
 
 // Op takes one attempt.
-func (s *Survey) Op(op *history.Op) { s.worked(op.End) }
+func (s *ScopeFinder) Op(op *history.Op) { s.extend(op.End) }
 
-func (s *Survey) worked(at int64) {
+func (s *ScopeFinder) extend(at int64) {
 	s.scope.End, s.scope.Known = max(s.scope.End, at), max(s.scope.Known, at)
 }
 
 // Event takes one event.
-func (s *Survey) Event(e history.Event) {
+func (s *ScopeFinder) Event(e history.Event) {
 	s.scope.Known = max(s.scope.Known, e.At)
 	switch e.Name {
 	case history.EventMeasureStart:
 		s.scope.MeasureStart, s.started = e.At, true
-		s.worked(e.At)
+		s.extend(e.At)
 	case history.EventMeasureEnd:
 		s.scope.MeasureEnd, s.ended = e.At, true
-		s.worked(e.At)
+		s.extend(e.At)
 	case history.EventCut:
 		s.scope.Cut = e.Detail
 		if e.Detail == "" {
@@ -58,7 +58,7 @@ func (s *Survey) Event(e history.Event) {
 // Scope returns what was found. Where the measured part has no end, because
 // the run was killed, it ends with the history, and the run was cut; where it
 // has no start, it is empty.
-func (s *Survey) Scope() Scope {
+func (s *ScopeFinder) Scope() Scope {
 	out := s.scope
 	if !s.started {
 		out.MeasureStart = out.End
