@@ -99,23 +99,3 @@ func TestPostgresSetOnMachines(t *testing.T) {
 	w.end()
 	checkRows(t, s, w)
 }
-
-func TestPostgresStandbyOnMachines(t *testing.T) {
-	place, own := machines(t, fmt.Sprintf("%08x", os.Getpid()), "n1", "n2")
-	p := startPostgres(t, Options{Machine: place.All()[0], Checksums: true})
-	s := startStandby(t, p, StandbyOptions{Machine: place.All()[1], Synchronous: true})
-	for i, node := range []*Server{p, s} {
-		if node.Host != place.All()[i].Address().String() || own != (node.Port == 5432) {
-			t.Errorf("node %d is at %s, its machine at %s", i, node.Node.Address(), place.All()[i].Address())
-		}
-	}
-	conn := connect(t, p)
-	if got := query(t, conn, "SHOW data_checksums"); got != "on" {
-		t.Errorf("data_checksums is %s", got)
-	}
-	execute(t, conn, "CREATE TABLE seen AS SELECT 7 AS n")
-	awaitRow(t, connect(t, s), "SELECT n::text FROM seen", "7")
-	must(t, s.Kill())
-	must(t, s.Restart(t.Context(), "PGDATESTYLE=German"))
-	awaitRow(t, connect(t, s), "SELECT n::text FROM seen", "7")
-}

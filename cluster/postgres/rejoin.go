@@ -18,11 +18,6 @@ const (
 	againAfter = 2 * time.Second
 	// checkpointBound is how long a checkpoint may take.
 	checkpointBound = time.Minute
-	// copierName is what a primary calls a copy that is being made of it.
-	copierName = "assay_copy"
-	// patience has the primary bear a copier that is silent for a while, which
-	// standbys may not be.
-	patience = "PGOPTIONS=-c wal_sender_timeout=0"
 )
 
 // followAll points the running standbys that do not follow the primary at it.
@@ -299,7 +294,7 @@ func (s *Set) takeOver(ctx context.Context, i int, primary *Server, anew bool) e
 	if err := os.RemoveAll(node.data()); err != nil {
 		return err
 	}
-	if err := node.copyData(ctx, primary, copierName, patience); err != nil {
+	if err := node.copyData(ctx, primary); err != nil {
 		return err
 	}
 	s.announce("%s is copied anew from %s in %d ms", s.nodeName(i), primary.label, time.Since(began).Milliseconds())

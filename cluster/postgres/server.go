@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
@@ -57,10 +56,7 @@ type Server struct {
 	*server.Node
 	options  Options
 	programs string
-	label    string // what its primary calls it, if not by its port
-
-	mu        sync.Mutex
-	waitedFor []string // names of the standbys that commits wait for
+	label    string // its name in a set
 }
 
 func serverProgram() server.Program {

@@ -115,7 +115,7 @@ func (p *Server) connectionTo(primary *Server) string {
 	var b strings.Builder
 	for _, item := range [][2]string{
 		{"host", primary.Host}, {"port", strconv.Itoa(primary.Port)}, {"user", primary.options.User},
-		{"passfile", p.passwordFile()}, {"application_name", p.standbyName()},
+		{"passfile", p.passwordFile()}, {"application_name", p.label},
 		{"sslmode", "disable"}, {"connect_timeout", "2"},
 	} {
 		fmt.Fprintf(&b, "%s='%s' ", item[0], quote.Replace(item[1]))

@@ -47,6 +47,8 @@ type SetOptions struct {
 	LogDir string
 	// Ports gives out the ports of nodes on 127.0.0.1; nil means a new set.
 	Ports *server.Ports
+	// Password is that of the superuser "assay"; empty means a random one.
+	Password string
 	// Settings are server settings of every node, as in Options. Those
 	// by which the set is led cannot be among them.
 	Settings []string
@@ -135,7 +137,7 @@ func StartSet(ctx context.Context, o SetOptions) (*Set, error) {
 	if s.options.Programs, err = findPrograms(o.Programs); err != nil {
 		return nil, err
 	}
-	if err := (&Server{programs: s.options.Programs}).canCopy(); err != nil {
+	if err := canCopy(s.options.Programs); err != nil {
 		return nil, err
 	}
 	if err := s.fillIn(); err != nil {
@@ -193,7 +195,7 @@ func (s *Set) nodeOptions(i int) Options {
 	// both sides: TCP alone would take minutes.
 	silence := fmt.Sprintf("%dms", max(s.options.FailoverAfter, time.Second).Milliseconds())
 	return Options{
-		Programs: s.options.Programs, Machine: place, Ports: s.options.Ports, Checksums: true,
+		Programs: s.options.Programs, Machine: place, Ports: s.options.Ports, Password: s.options.Password, Checksums: true,
 		Dir: filepath.Join(s.options.Dir, name), Log: filepath.Join(s.options.LogDir, "postgres-"+name+".log"),
 		Settings: append([]string{
 			"wal_sender_timeout=" + silence, "wal_receiver_timeout=" + silence, "wal_receiver_status_interval=1s",
@@ -237,7 +239,7 @@ func (s *Set) startAll(ctx context.Context) error {
 		if i == 0 {
 			continue
 		}
-		if err := node.copyData(ctx, first, copierName, patience); err != nil {
+		if err := node.copyData(ctx, first); err != nil {
 			return fmt.Errorf("copy %s for %s: %w", s.nodeName(0), s.nodeName(i), err)
 		}
 		if err := s.startStandby(ctx, i, first, nil); err != nil {

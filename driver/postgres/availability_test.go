@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
@@ -106,16 +105,8 @@ func TestAvailabilityHasNoTimeLimitOfOurs(t *testing.T) {
 func TestAvailabilityReadsWhereAsked(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	standby, err := server.StartStandby(ctx, cluster.StandbyOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := standby.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	to := target(t, host(hostOf(t, standby)+","+hostOf(t, server)))
+	set := startSet(t, ctx, 2)
+	to := workload.Target{Address: atNodes(t, set, set.Node(1).Address(), set.Node(0).Address()), ConnectTimeout: 3 * time.Second}
 	for _, test := range []struct {
 		read    string
 		standby bool
@@ -156,26 +147,14 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	primary, err := cluster.Start(ctx, cluster.Options{Password: secret})
-	if err != nil {
-		t.Fatal(err)
-	}
-	standby, err := primary.StartStandby(ctx, cluster.StandbyOptions{})
-	if err != nil {
-		t.Fatal(errors.Join(err, primary.Close()))
-	}
-	defer func() {
-		if err := errors.Join(standby.Close(), primary.Close()); err != nil {
-			t.Error(err)
-		}
-	}()
-	to := workload.Target{Address: primary.AddressWith(standby), ConnectTimeout: 3 * time.Second, Read: workload.ReadSecondaryPreferred}
+	set := startSet(t, ctx, 2)
+	to := workload.Target{Address: set.Address(), ConnectTimeout: 3 * time.Second, Read: workload.ReadSecondaryPreferred}
 	store := openAvailability(t, to)
 	defer store.Close()
 	if err := store.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	if err := primary.Kill(); err != nil {
+	if err := set.Node(0).Kill(); err != nil {
 		t.Fatal(err)
 	}
 	session := mustSession(t, store)

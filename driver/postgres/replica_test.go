@@ -21,56 +21,65 @@ import (
 	"assay/workload/bank"
 )
 
-// troupe is a primary with two standbys and a bank on them.
+// troupe is a primary with two standbys, of which one confirms each commit, and
+// a bank on them.
 type troupe struct {
-	t        *testing.T
-	ctx      context.Context
-	primary  *cluster.Server
-	standbys []*cluster.Server
-	store    *bankStore
-	seq      uint64
+	t     *testing.T
+	ctx   context.Context
+	set   *cluster.Set
+	store *bankStore
+	seq   uint64
+}
+
+// startSet starts a primary with standbys, of which none is promoted within an
+// hour.
+func startSet(t *testing.T, ctx context.Context, nodes int) *cluster.Set {
+	t.Helper()
+	set, err := cluster.StartSet(ctx, cluster.SetOptions{Nodes: nodes, FailoverAfter: time.Hour, Password: secret,
+		Settings: []string{"ignore_checksum_failure=on"}}) // for the test that changes a file
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := set.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return set
+}
+
+// atNodes is the set's address with these nodes, or other hosts, in this order.
+func atNodes(t *testing.T, set *cluster.Set, hosts ...string) string {
+	t.Helper()
+	u, err := url.Parse(set.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = strings.Join(hosts, ",")
+	if len(hosts) == 1 {
+		u.RawQuery = "sslmode=disable"
+	}
+	return u.String()
 }
 
 func gather(t *testing.T) *troupe {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
-	p := &troupe{t: t, ctx: ctx}
-	closing := func(node *cluster.Server, err error) *cluster.Server {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := node.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return node
-	}
-	p.primary = closing(cluster.Start(ctx, cluster.Options{Password: secret}))
-	for _, o := range []cluster.StandbyOptions{{Synchronous: true}, {}} {
-		p.standbys = append(p.standbys, closing(p.primary.StartStandby(ctx, o)))
-	}
-	p.store = p.open(p.primary.AddressWith(p.standbys...))
+	p := &troupe{t: t, ctx: ctx, set: startSet(t, ctx, 3)}
+	p.store = p.open(p.set.Address())
 	load(t, ctx, p.store)
 	return p
 }
+
+// at is the address of one node.
+func (p *troupe) at(node int) string { return atNodes(p.t, p.set, p.set.Node(node).Address()) }
 
 func (p *troupe) open(address string) *bankStore {
 	p.t.Helper()
 	store := openBank(p.t, workload.Target{Address: address, ConnectTimeout: time.Second})
 	p.t.Cleanup(func() { store.Close() })
 	return store
-}
-
-func hostOf(t *testing.T, node *cluster.Server) string {
-	t.Helper()
-	u, err := url.Parse(node.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u.Host
 }
 
 func (p *troupe) members() ([]bank.Replica, map[string]error) {
@@ -83,7 +92,7 @@ func (p *troupe) members() ([]bank.Replica, map[string]error) {
 }
 
 // member is standby i as Replicas names it.
-func (p *troupe) member(i int) bank.Replica { return bank.Replica{Name: hostOf(p.t, p.standbys[i])} }
+func (p *troupe) member(i int) bank.Replica { return bank.Replica{Name: p.set.Node(i + 1).Address()} }
 
 // transfer does n transfers, and some clients at the same time.
 func (p *troupe) transfer(store bank.Store, n int) {
@@ -163,7 +172,7 @@ func TestReplicas(t *testing.T) {
 func testAllTheSame(t *testing.T, p *troupe) {
 	p.transfer(p.store, 40)
 	members, unreachable := p.members()
-	want := []bank.Replica{{Name: hostOf(t, p.primary), Primary: true}, p.member(0), p.member(1)}
+	want := []bank.Replica{{Name: p.set.Node(0).Address(), Primary: true}, p.member(0), p.member(1)}
 	if !slices.Equal(members, want) || len(unreachable) != 0 {
 		t.Fatalf("members %+v, unreachable %v; want %+v", members, unreachable, want)
 	}
@@ -179,7 +188,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 
 // testCommitsNotYetWritten has commits answered before they are on the disk.
 func testCommitsNotYetWritten(t *testing.T, p *troupe) {
-	u, err := url.Parse(p.primary.Address())
+	u, err := url.Parse(p.at(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +208,7 @@ func testCommitsNotYetWritten(t *testing.T, p *troupe) {
 
 // testReplayHeldBack has a standby receive the log and not replay it.
 func testReplayHeldBack(t *testing.T, p *troupe) {
-	standby := connectTo(t, p.standbys[1].Address())
+	standby := connectTo(t, p.at(2))
 	before := p.read(p.member(1))
 	exec(t, standby, `SELECT pg_wal_replay_pause()`)
 	p.transfer(p.store, 5)
@@ -214,13 +223,13 @@ func testReplayHeldBack(t *testing.T, p *troupe) {
 	if err := p.catchUp(p.member(1), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if read := p.read(p.member(1)); same(read, before) || !same(read, p.read(bank.Replica{Name: hostOf(t, p.primary), Primary: true})) {
+	if read := p.read(p.member(1)); same(read, before) || !same(read, p.read(bank.Replica{Name: p.set.Node(0).Address(), Primary: true})) {
 		t.Errorf("%d rows afterwards", len(read.Entries))
 	}
 }
 
 func testPausedStandby(t *testing.T, p *troupe) {
-	if err := p.standbys[1].Pause(); err != nil {
+	if err := p.set.Node(2).Pause(); err != nil {
 		t.Fatal(err)
 	}
 	p.transfer(p.store, 2)
@@ -233,7 +242,7 @@ func testPausedStandby(t *testing.T, p *troupe) {
 	} else {
 		quiet(t, why)
 	}
-	if err := p.standbys[1].Resume(); err != nil {
+	if err := p.set.Node(2).Resume(); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.catchUp(p.member(1), time.Minute); err != nil {
@@ -245,7 +254,7 @@ func testPausedStandby(t *testing.T, p *troupe) {
 }
 
 func testStandbyDown(t *testing.T, p *troupe) {
-	if err := p.standbys[1].Kill(); err != nil {
+	if err := p.set.Node(2).Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if _, unreachable := p.members(); !errors.As(unreachable[p.member(1).Name], new(*workload.UnreachableError)) {
@@ -254,7 +263,7 @@ func testStandbyDown(t *testing.T, p *troupe) {
 	caughtUp := make(chan error, 1)
 	go func() { caughtUp <- p.catchUp(p.member(1), time.Minute) }()
 	p.transfer(p.store, 2)
-	if err := p.standbys[1].Restart(p.ctx); err != nil {
+	if err := p.set.Restart(p.ctx, 2); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-caughtUp; err != nil {
@@ -263,15 +272,15 @@ func testStandbyDown(t *testing.T, p *troupe) {
 }
 
 func testOneHost(t *testing.T, p *troupe) {
-	members, unreachable, err := p.open(p.primary.Address()).Replicas(p.ctx)
-	if err != nil || len(unreachable) != 0 || !slices.Equal(members, []bank.Replica{{Name: hostOf(t, p.primary), Primary: true}}) {
+	members, unreachable, err := p.open(p.at(0)).Replicas(p.ctx)
+	if err != nil || len(unreachable) != 0 || !slices.Equal(members, []bank.Replica{{Name: p.set.Node(0).Address(), Primary: true}}) {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
 }
 
 func testOneServerTwoNames(t *testing.T, p *troupe) {
-	address := strings.Replace(p.primary.AddressWith(p.standbys[0], p.standbys[0]),
-		","+hostOf(t, p.standbys[0]), ","+strings.Replace(hostOf(t, p.standbys[0]), "127.0.0.1", "localhost", 1), 1)
+	one := p.set.Node(1).Address()
+	address := atNodes(t, p.set, p.set.Node(0).Address(), strings.Replace(one, "127.0.0.1", "localhost", 1), one)
 	members, unreachable, err := p.open(address).Replicas(p.ctx)
 	if err != nil || len(unreachable) != 0 || len(members) != 2 {
 		t.Errorf("%s: members %+v, unreachable %v, %v", workload.Redact(address), members, unreachable, err)
@@ -281,8 +290,12 @@ func testOneServerTwoNames(t *testing.T, p *troupe) {
 // testAnotherPrimary has a host in the address that replicates from nobody, as
 // an old primary that came back does.
 func testAnotherPrimary(t *testing.T, p *troupe) {
-	other := hostOf(t, server)
-	address := strings.Replace(p.primary.AddressWith(p.standbys[0]), hostOf(t, p.standbys[0]), hostOf(t, p.standbys[0])+","+other, 1)
+	alone, err := url.Parse(server.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := alone.Host
+	address := atNodes(t, p.set, p.set.Node(0).Address(), p.set.Node(1).Address(), other)
 	members, unreachable, err := p.open(address).Replicas(p.ctx)
 	if err != nil || len(members) != 2 || len(unreachable) != 1 || unreachable[other] == nil ||
 		!strings.Contains(unreachable[other].Error(), "writes of its own") {
@@ -305,23 +318,26 @@ func testUnknownMember(t *testing.T, p *troupe) {
 // is down, where no log can tell.
 func testChangedBehindItsBack(t *testing.T, p *troupe) {
 	const before, after = 0x123456789abcdef, 0x123456789abcde0
-	conn := connectTo(t, p.primary.Address())
+	conn := connectTo(t, p.at(0))
 	exec(t, conn, `UPDATE assay_bank.account SET balance = $1 WHERE id = 3`, int64(before))
+	// With checksums the first read of a changed row changes its page once more
+	// (hint bits), which must not reach the standby afterwards.
+	exec(t, conn, `SELECT count(*) FROM assay_bank.account`)
 	exec(t, conn, `CHECKPOINT`)
 	if err := p.catchUp(p.member(1), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	standby := connectTo(t, p.standbys[1].Address())
+	standby := connectTo(t, p.at(2))
 	exec(t, standby, `CHECKPOINT`) // so that the file has it, and replay does not write it again
 	var file string
 	if err := standby.QueryRow(p.ctx, `SELECT pg_relation_filepath('assay_bank.account')`).Scan(&file); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.standbys[1].Stop(p.ctx); err != nil {
+	if err := p.set.Node(2).Stop(p.ctx); err != nil {
 		t.Fatal(err)
 	}
-	patch(t, filepath.Join(p.standbys[1].Data(), file), before, after)
-	if err := p.standbys[1].Restart(p.ctx); err != nil {
+	patch(t, filepath.Join(p.set.Node(2).Dir, "data", file), before, after)
+	if err := p.set.Restart(p.ctx, 2); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.catchUp(p.member(1), time.Minute); err != nil {
@@ -359,7 +375,7 @@ func patch(t *testing.T, path string, before, after uint64) {
 }
 
 func testPromoted(t *testing.T, p *troupe) {
-	exec(t, connectTo(t, p.standbys[1].Address()), `SELECT pg_promote()`)
+	exec(t, connectTo(t, p.at(2)), `SELECT pg_promote()`)
 	if err := p.catchUp(p.member(1), time.Minute); !errors.As(err, new(*promotedError)) {
 		t.Errorf("CatchUp: %v", err)
 	}
@@ -373,28 +389,20 @@ func testPromoted(t *testing.T, p *troupe) {
 func TestPrimaryIsLookedFor(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	standby, err := server.StartStandby(ctx, cluster.StandbyOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := standby.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	both := host(hostOf(t, standby) + "," + hostOf(t, server))
-	store := openBank(t, target(t, both))
+	set := startSet(t, ctx, 2)
+	primary, standby := set.Node(0).Address(), set.Node(1).Address()
+	store := openBank(t, workload.Target{Address: atNodes(t, set, standby, primary), ConnectTimeout: 3 * time.Second})
 	defer store.Close()
 	load(t, ctx, store)
 	members, unreachable, err := store.Replicas(ctx)
-	want := []bank.Replica{{Name: hostOf(t, standby)}, {Name: hostOf(t, server), Primary: true}}
+	want := []bank.Replica{{Name: standby}, {Name: primary, Primary: true}}
 	if err != nil || len(unreachable) != 0 || !slices.Equal(members, want) {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
 	if err := store.Drop(ctx); err != nil {
 		t.Error(err)
 	}
-	_, err = OpenBank(ctx, workload.Target{Address: standby.AddressWith(standby), ConnectTimeout: time.Second})
+	_, err = OpenBank(ctx, workload.Target{Address: atNodes(t, set, standby, standby), ConnectTimeout: time.Second})
 	if err != nil {
 		quiet(t, err)
 	}
