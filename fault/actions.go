@@ -2,7 +2,7 @@ package fault
 
 import "slices"
 
-// part is what of a node a fault takes hold of. Two faults cannot have the same
+// part is what of a node a fault acts on. Two faults cannot have the same
 // part of a node at once.
 type part string
 

@@ -29,9 +29,9 @@ type choice struct {
 	detail string
 }
 
-// concerned are the nodes that a fault takes hold of: those that it is done to,
+// affected are the nodes that a fault acts on: those that it is done to,
 // and those that a partition parts them from.
-func (c choice) concerned() []string {
+func (c choice) affected() []string {
 	all := slices.Clone(c.nodes)
 	for _, cut := range c.cuts {
 		all = append(all, without(cut.from, all)...)
@@ -51,10 +51,10 @@ func choose(f Fault, members []member, primary string, random *rand.Rand) (choic
 	if f.Action == Partition {
 		return partition(f.Target, names(members), primary, random)
 	}
-	var holders []string
+	var withData []string
 	for _, m := range members {
 		if !m.arbiter {
-			holders = append(holders, m.name)
+			withData = append(withData, m.name)
 		}
 	}
 	switch f.Target {
@@ -71,13 +71,13 @@ func choose(f Fault, members []member, primary string, random *rand.Rand) (choic
 		if primary == "" {
 			return choice{}, errors.New("there is no primary, and so no secondary")
 		}
-		holders = slices.DeleteFunc(holders, func(name string) bool { return name == primary })
+		withData = slices.DeleteFunc(withData, func(name string) bool { return name == primary })
 		fallthrough
 	case TargetAny:
-		if len(holders) == 0 {
+		if len(withData) == 0 {
 			return choice{}, fmt.Errorf("there is no node to choose as %s", f.Target)
 		}
-		return choice{nodes: []string{holders[random.IntN(len(holders))]}}, nil
+		return choice{nodes: []string{withData[random.IntN(len(withData))]}}, nil
 	}
 	if !slices.Contains(names(members), f.Target) {
 		return choice{}, fmt.Errorf("there is no node %s", f.Target)

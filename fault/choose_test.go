@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-func nodes(holders, arbiters int) []member {
+func nodes(withData, arbiters int) []member {
 	var all []member
-	for i := range holders + arbiters {
-		all = append(all, member{name: fmt.Sprintf("n%d", i+1), arbiter: i >= holders})
+	for i := range withData + arbiters {
+		all = append(all, member{name: fmt.Sprintf("n%d", i+1), arbiter: i >= withData})
 	}
 	return all
 }
@@ -101,7 +101,7 @@ func TestPartitions(t *testing.T) {
 					}
 				}
 			}
-			if got := slices.Sorted(slices.Values(halves.concerned())); !slices.Equal(got, all) {
+			if got := slices.Sorted(slices.Values(halves.affected())); !slices.Equal(got, all) {
 				t.Errorf("halves take hold of %v", got)
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"assay/cluster"
@@ -20,22 +19,29 @@ import (
 // shifting starts servers again under libfaketime, which has them read another
 // time of day. Their monotonic clock stays right: what waits for a time to pass
 // waits as long as it should.
-type shifting struct {
-	nodes  []*cluster.Node
+type clockShift struct {
+	nodes  []*shiftedNode
 	offset time.Duration
 	env    []string
-
-	mu      sync.Mutex
-	shifted []server.ProcessID // all that run or ran under the library
 }
 
-func shiftClock(nodes []*cluster.Node, offset time.Duration) (deed, error) {
+// shiftedNode is a node with all its processes that run or ran under the library.
+type shiftedNode struct {
+	*cluster.Node
+	shifted []server.ProcessID
+}
+
+func shiftClock(nodes []*cluster.Node, offset time.Duration) (injector, error) {
 	library, err := findFaketime()
 	if err != nil {
 		return nil, err
 	}
 	offset = cmp.Or(offset, DefaultOffset)
-	return &shifting{nodes: nodes, offset: offset, env: faketimeEnv(library, offset)}, nil
+	s := &clockShift{offset: offset, env: faketimeEnv(library, offset)}
+	for _, n := range nodes {
+		s.nodes = append(s.nodes, &shiftedNode{Node: n})
+	}
+	return s, nil
 }
 
 func faketimeEnv(library string, offset time.Duration) []string {
@@ -60,59 +66,43 @@ func findFaketime() (string, error) {
 		Instead: "install the package faketime, or run scripts/install-servers.sh faketime"}
 }
 
-func (s *shifting) act(ctx context.Context) error {
-	return each(s.nodes, func(n *cluster.Node) error {
+func (s *clockShift) inject(ctx context.Context) error {
+	return forEach(s.nodes, func(n *shiftedNode) error {
 		if err := n.Stop(ctx); err != nil {
 			return err
 		}
 		err := n.Start(ctx, s.env...)
-		return errors.Join(err, s.remember(n))
+		return errors.Join(err, n.recordShifted())
 	})
 }
 
-// remember keeps the node's processes if they run under the library, so that
+// recordShifted keeps the node's processes if they run under the library, so that
 // what it leaves of them can be taken away.
-func (s *shifting) remember(n *cluster.Node) error {
-	processes := []server.ProcessID{{PID: n.PID()}}
+func (n *shiftedNode) recordShifted() error {
+	processes, err := []server.ProcessID{{PID: n.PID()}}, error(nil)
 	if n.Running() {
-		var err error
-		if processes, err = n.Processes(); err != nil {
-			return err
-		}
+		processes, err = n.Processes()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.shifted = append(s.shifted, processes...)
-	return nil
+	n.shifted = append(n.shifted, processes...)
+	return err
 }
 
-// proof is that the server's process was told the offset and has the library
+// verify is that the server's process was told the offset and has the library
 // in its memory. What its clock says only the server itself knows.
-func (s *shifting) proof(context.Context, bool) (sight, error) {
-	var mu sync.Mutex
-	proven := true
-	text, err := looked(s.nodes, func(n *cluster.Node) (string, error) {
-		var shifted string
-		var err error
-		running := n.Running()
-		if running {
-			shifted, err = underFaketime(n.PID())
+func (s *clockShift) verify(context.Context, bool) (observation, error) {
+	return observeEach(s.nodes, func(n *shiftedNode) (observation, error) {
+		if !n.Running() {
+			return observation{text: "the server is down"}, nil
 		}
-		mu.Lock()
-		proven = proven && shifted != ""
-		mu.Unlock()
-		if !running {
-			return "the server is down", nil
-		}
+		offset, err := underFaketime(n.PID())
 		if err != nil {
-			return "", err
+			return observation{}, err
 		}
-		if shifted == "" {
-			return fmt.Sprintf("process %d does not run under libfaketime", n.PID()), nil
+		if offset == "" {
+			return observation{text: fmt.Sprintf("process %d does not run under libfaketime", n.PID())}, nil
 		}
-		return fmt.Sprintf("process %d runs under libfaketime with %s", n.PID(), shifted), nil
+		return observation{proven: true, text: fmt.Sprintf("process %d runs under libfaketime with %s", n.PID(), offset)}, nil
 	})
-	return sight{proven: proven && err == nil, text: text}, err
 }
 
 // underFaketime returns the process's FAKETIME variable if it has the library
@@ -138,28 +128,25 @@ func underFaketime(pid int) (string, error) {
 	return "", nil
 }
 
-func (s *shifting) undo(context.Context) error { return nil }
+func (s *clockShift) undo(context.Context) error { return nil }
 
-// confirm also takes away what the library has left of processes that were
-// killed.
-func (s *shifting) confirm(ctx context.Context) (string, error) {
-	text, err := s.right(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return text, errors.Join(err, tidy(s.shifted))
-}
-
-// right starts the servers with the right clock.
-func (s *shifting) right(ctx context.Context) (string, error) {
-	return looked(s.nodes, func(n *cluster.Node) (string, error) {
-		text, err := startAgain(ctx, n)
+// restore starts the servers with the right clock, and takes away what the
+// library has left of processes that were killed.
+func (s *clockShift) restore(ctx context.Context) (string, error) {
+	text, err := describeEach(s.nodes, func(n *shiftedNode) (string, error) {
+		text, err := startAgain(ctx, n.Node)
 		if err != nil {
 			return "", err
 		}
-		shifted, err := underFaketime(n.PID())
-		if err == nil && shifted != "" {
+		offset, err := underFaketime(n.PID())
+		if err == nil && offset != "" {
 			err = fmt.Errorf("process %d still runs under libfaketime", n.PID())
 		}
 		return text + " with its clock right", err
 	})
+	failed := []error{err}
+	for _, n := range s.nodes {
+		failed = append(failed, removeSharedFiles(n.shifted))
+	}
+	return text, errors.Join(failed...)
 }

@@ -4,81 +4,73 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"assay/cluster"
 	"assay/cluster/server"
 )
 
-// downing ends servers; healing starts them again.
-type downing struct {
-	nodes []*cluster.Node
+// shutdown ends servers; healing starts them again.
+type shutdown struct {
+	nodes []*endedNode
 	end   func(context.Context, *cluster.Node) error
-
-	mu     sync.Mutex
-	before map[string][]server.ProcessID // by node, before they were ended
 }
 
-func (d *downing) act(ctx context.Context) error {
-	d.before = map[string][]server.ProcessID{}
-	return each(d.nodes, func(n *cluster.Node) error {
-		processes, err := n.Processes()
-		if err != nil {
+// endedNode is a node with the processes that its server had before it ended.
+type endedNode struct {
+	*cluster.Node
+	before []server.ProcessID
+}
+
+func newShutdown(nodes []*cluster.Node, end func(context.Context, *cluster.Node) error) *shutdown {
+	s := &shutdown{end: end}
+	for _, n := range nodes {
+		s.nodes = append(s.nodes, &endedNode{Node: n})
+	}
+	return s
+}
+
+func (s *shutdown) inject(ctx context.Context) error {
+	return forEach(s.nodes, func(n *endedNode) (err error) {
+		if n.before, err = n.Processes(); err != nil {
 			return err
 		}
-		d.mu.Lock()
-		d.before[n.Name()] = processes
-		d.mu.Unlock()
-		return d.end(ctx, n)
+		return s.end(ctx, n.Node)
 	})
 }
 
-// proof asks for every process that the servers had before: all must be gone,
+// verify looks for every process that the servers had before: all must be gone,
 // and the ports closed.
-func (d *downing) proof(ctx context.Context, _ bool) (sight, error) {
-	var mu sync.Mutex
-	proven := true
-	text, err := looked(d.nodes, func(n *cluster.Node) (string, error) {
-		d.mu.Lock()
-		before := d.before[n.Name()]
-		d.mu.Unlock()
+func (s *shutdown) verify(ctx context.Context, _ bool) (observation, error) {
+	return observeEach(s.nodes, func(n *endedNode) (observation, error) {
 		alive := 0
-		for _, p := range before {
+		for _, p := range n.before {
 			if p.Alive() {
 				alive++
 			}
 		}
-		gone := len(before) > 0 && alive == 0 && !n.Running()
-		mu.Lock()
-		proven = proven && gone
-		mu.Unlock()
-		switch {
-		case !gone:
-			return fmt.Sprintf("%d of %d processes still run", alive, len(before)), nil
-		case refuses(ctx, n):
-			return fmt.Sprintf("%s, port %d refuses connections", gonePhrase(before), n.Port()), nil
+		if len(n.before) == 0 || alive > 0 || n.Running() {
+			return observation{text: fmt.Sprintf("%d of %d processes still run", alive, len(n.before))}, nil
 		}
-		return gonePhrase(before), nil
+		text := fmt.Sprintf("process %d and its %d descendants are gone", n.before[0].PID, len(n.before)-1)
+		if len(n.before) == 1 {
+			text = fmt.Sprintf("process %d is gone", n.before[0].PID)
+		}
+		if refuses(ctx, n.Node) {
+			text += fmt.Sprintf(", port %d refuses connections", n.Port())
+		}
+		return observation{proven: true, text: text}, nil
 	})
-	return sight{proven: proven, text: text}, err
 }
 
-func gonePhrase(processes []server.ProcessID) string {
-	if len(processes) == 1 {
-		return fmt.Sprintf("process %d is gone", processes[0].PID)
-	}
-	return fmt.Sprintf("process %d and its %d descendants are gone", processes[0].PID, len(processes)-1)
-}
+func (s *shutdown) undo(context.Context) error { return nil }
 
-func (d *downing) undo(context.Context) error { return nil }
-
-func (d *downing) confirm(ctx context.Context) (string, error) {
-	return looked(d.nodes, func(n *cluster.Node) (string, error) {
+func (s *shutdown) restore(ctx context.Context) (string, error) {
+	return describeEach(s.nodes, func(n *endedNode) (string, error) {
 		if n.Running() { // it could not be ended
 			return "it runs", nil
 		}
-		return startAgain(ctx, n)
+		return startAgain(ctx, n.Node)
 	})
 }
 
@@ -90,28 +82,22 @@ const (
 	startPause = time.Second
 )
 
-// tried starts a server by start, and tells how often it tried.
-func tried(ctx context.Context, start func() error) (tries int, err error) {
+// retry starts a server by start. tries says for the user that the first start
+// failed; it is empty else.
+func retry(ctx context.Context, start func() error) (tries string, err error) {
 	err = start()
-	for tries = 1; err != nil && tries < startTries && sleepUntil(ctx, time.Now().Add(startPause)); tries++ {
+	for n := 2; err != nil && n <= startTries && sleepUntil(ctx, time.Now().Add(startPause)); n++ {
 		err = start()
+		tries = fmt.Sprintf(", at the attempt number %d", n)
 	}
 	return tries, err
 }
 
-// attempt is empty for the first.
-func attempt(tries int) string {
-	if tries == 1 {
-		return ""
-	}
-	return fmt.Sprintf(", at the attempt number %d", tries)
-}
-
 // startAgain starts the node's server; the error has the end of its log.
 func startAgain(ctx context.Context, n *cluster.Node) (string, error) {
-	tries, err := tried(ctx, func() error { return n.Start(ctx) })
+	tries, err := retry(ctx, func() error { return n.Start(ctx) })
 	if err == nil {
-		return fmt.Sprintf("serves again as process %d%s", n.PID(), attempt(tries)), nil
+		return fmt.Sprintf("serves again as process %d%s", n.PID(), tries), nil
 	}
 	const lines = 10
 	log := n.Tail(lines)

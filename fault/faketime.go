@@ -20,8 +20,8 @@ func sharedFiles(pid int) []string {
 	return []string{fmt.Sprintf("%sfaketime_shm_%d", sharedFolder, pid), fmt.Sprintf("%ssem.faketime_sem_%d", sharedFolder, pid)}
 }
 
-// tidy takes away what libfaketime has left of processes that are gone.
-func tidy(processes []server.ProcessID) error {
+// removeSharedFiles takes away what libfaketime has left of processes that are gone.
+func removeSharedFiles(processes []server.ProcessID) error {
 	var failed []error
 	for _, p := range processes {
 		// Whoever has the id now may use the files.

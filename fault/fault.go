@@ -1,10 +1,11 @@
-// Package fault hurts a running cluster on purpose and by a schedule: it kills,
-// stops and pauses servers, cuts and thins their networks, slows them down,
-// shifts their clocks, and changes who is a member. Each fault is proven to have taken effect, is healed in
-// the end whatever happens, and its healing is proven too. One file a fault.
+// Package fault injects faults into a running cluster by a schedule: it kills,
+// stops and pauses servers, drops packets between them, slows them down, shifts
+// their clocks, and changes who is a member. Each fault is proven to have taken
+// effect, is healed in the end whatever happens, and its healing is proven too.
+// One file a fault.
 //
-// It must not know any workload, driver, history or report: whoever runs it
-// says through Recorder what is to be kept.
+// It must not know any workload, driver, history or report: the caller's Recorder
+// keeps what is to be kept.
 package fault
 
 import (
@@ -192,7 +193,7 @@ type Injection struct {
 
 // Recorder is told of injections at the moment they happen. Its methods may be
 // called from several goroutines at once and should return soon: Injected
-// stands before the deed.
+// is called before the fault is brought about.
 type Recorder interface {
 	// Injected is called when the fault begins, at i.InjectedAt. What is proven
 	// is not known yet.

@@ -4,85 +4,75 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"assay/cluster"
 )
 
-// growing adds a node to the cluster; healing removes it for good.
-type growing struct {
+// addition adds a node to the cluster; healing removes it for good.
+type addition struct {
 	cluster *cluster.Cluster
-	take    taker
-
-	mu   sync.Mutex
-	node *cluster.Node // the one that was added, nil before
-	took time.Duration
+	acquire acquirer
+	node    *cluster.Node // the one that was added, nil before
+	took    time.Duration
 }
 
-// adder is a deed that adds nodes.
+// adder is an injector that adds nodes.
 type adder interface {
 	// added are the names of those that it has added so far.
 	added() []string
 }
 
-func (g *growing) act(ctx context.Context) error {
+func (a *addition) inject(ctx context.Context) (err error) {
 	began := time.Now()
-	n, err := g.cluster.Grow(ctx)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.node, g.took = n, time.Since(began)
+	a.node, err = a.cluster.Grow(ctx)
+	a.took = time.Since(began)
 	return err
 }
 
-func (g *growing) added() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.node == nil {
+func (a *addition) added() []string {
+	if a.node == nil {
 		return nil
 	}
-	return []string{g.node.Name()}
+	return []string{a.node.Name()}
 }
 
-// proof is that the servers count the node as a member in step.
-func (g *growing) proof(ctx context.Context, _ bool) (sight, error) {
-	if g.node == nil {
-		return sight{text: "no node was added"}, nil
+// verify is that the servers count the node as a member in step.
+func (a *addition) verify(ctx context.Context, _ bool) (observation, error) {
+	if a.node == nil {
+		return observation{text: "no node was added"}, nil
 	}
-	member, text, err := membership(ctx, g.cluster, g.node)
-	if err != nil {
-		return sight{}, err
-	}
-	return sight{proven: member, text: fmt.Sprintf("%s was added in %.1f s: %s", g.node.Name(), g.took.Seconds(), text)}, nil
+	member, text, err := membership(ctx, a.cluster, a.node)
+	return observation{proven: member, text: fmt.Sprintf("%s was added in %.1f s: %s", a.node.Name(), a.took.Seconds(), text)}, err
 }
 
-func (g *growing) undo(context.Context) error { return nil }
+func (a *addition) undo(context.Context) error { return nil }
 
-func (g *growing) confirm(ctx context.Context) (string, error) {
-	n := g.node
+func (a *addition) restore(ctx context.Context) (string, error) {
+	n := a.node
 	if n == nil {
 		return "there is no node to remove", nil
 	}
-	release, err := seize(ctx, g.take, n.Name())
+	release, err := awaitAcquired(ctx, a.acquire, n.Name())
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	if err := g.cluster.Remove(ctx, n); err != nil {
+	if err := a.cluster.Remove(ctx, n); err != nil {
 		return "", err
 	}
-	member, text, err := membership(ctx, g.cluster, n)
+	member, text, err := membership(ctx, a.cluster, n)
 	if err == nil && member {
 		err = fmt.Errorf("%s is still a member: %s", n.Name(), text)
 	}
-	return n.Name() + " was removed: " + text, errors.Join(err, g.cluster.Discard(n))
+	return n.Name() + " was removed: " + text, errors.Join(err, a.cluster.Discard(n))
 }
 
-// seize waits until no other fault has the node's server, which ends when that
-// is healed.
-func seize(ctx context.Context, take taker, node string) (release func(), err error) {
+// awaitAcquired waits until no other fault has the node's server, which ends
+// when that is healed.
+func awaitAcquired(ctx context.Context, acquire acquirer, node string) (release func(), err error) {
 	for {
-		if release, free := take(node); free {
+		if release, free := acquire(node); free {
 			return release, nil
 		}
 		if !sleepUntil(ctx, time.Now().Add(50*time.Millisecond)) {

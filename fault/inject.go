@@ -10,11 +10,11 @@ import (
 	"assay/cluster/server"
 )
 
-// inject does the deed, lets it last, and heals it. The watch that it returns
+// inject brings the fault about, lets it last, and heals it. The watch that it returns
 // is to be ended.
 func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 	var err error
-	if i.deed, err = r.stage.prepare(i.Fault, i.choice, r.taker(i)); err != nil {
+	if i.injector, err = r.system.prepare(i.Fault, i.choice, r.acquirer(i)); err != nil {
 		close(i.undone)
 		i.problem(err)
 		return &watch{}
@@ -24,15 +24,15 @@ func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 	defer close(w.healed)
 	defer r.heal(ctx, i)
 	r.recorder.Injected(i.Injection)
-	err = guard(func() error { return i.deed.act(ctx) })
+	err = guard(func() error { return i.injector.inject(ctx) })
 	close(w.acted)
-	if a, is := i.deed.(adder); is {
+	if a, is := i.injector.(adder); is {
 		i.Nodes = a.added()
 	}
 	acted := time.Now() // a server that ends in order takes its time
 	switch {
 	case err != nil && ctx.Err() != nil:
-		i.note("the run ended while it was being done")
+		i.addDetail("the run ended while it was being done")
 	case err != nil:
 		i.problem(err)
 	default:
@@ -42,7 +42,7 @@ func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 	return w
 }
 
-func (i *injecting) note(text string) {
+func (i *injecting) addDetail(text string) {
 	if i.Detail != "" {
 		text = i.Detail + "; " + text
 	}
@@ -52,9 +52,9 @@ func (i *injecting) note(text string) {
 // look keeps what is seen of the fault. That it cannot be looked at is a
 // problem only the last time.
 func (i *injecting) look(ctx context.Context, last bool) {
-	var seen sight
+	var seen observation
 	err := guard(func() (err error) {
-		seen, err = i.deed.proof(ctx, last)
+		seen, err = i.injector.verify(ctx, last)
 		return err
 	})
 	if err == nil {
@@ -67,23 +67,23 @@ func (i *injecting) look(ctx context.Context, last bool) {
 	}
 }
 
-// heal undoes the deed and sees the nodes back. It does both whatever happened
+// heal undoes the fault and sees the nodes back. It does both whatever happened
 // before.
 func (r *runner) heal(ctx context.Context, i *injecting) {
 	if ctx.Err() != nil {
-		r.turn(i)
+		r.awaitLater(i)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.plan.HealWithin)
 	defer cancel()
 	i.look(ctx, true)
-	err := guard(func() error { return i.deed.undo(ctx) })
+	err := guard(func() error { return i.injector.undo(ctx) })
 	close(i.undone)
 	i.problem(err)
 	if !i.about.restarts {
 		r.healed(i, err == nil)
 	}
 	err = guard(func() (err error) {
-		i.Healing, err = i.deed.confirm(ctx)
+		i.Healing, err = i.injector.restore(ctx)
 		return err
 	})
 	i.problem(err)
@@ -128,7 +128,7 @@ func (r *runner) watch(i *injecting) *watch {
 		var found primaryFound
 		// A panic in the product's answer is not the watch's to report.
 		_ = guard(func() error {
-			found = w.look(r.stage, old, silences)
+			found = w.look(r.system, old, silences)
 			return nil
 		})
 		w.found <- found
@@ -140,7 +140,7 @@ func (r *runner) watch(i *injecting) *watch {
 // old one is seen to take writes again. A node that the fault does not silence
 // may say that it is the primary all the while, not knowing better; so it is
 // believed only once all is healed, and then as one that has stayed.
-func (w *watch) look(s stage, old string, silences bool) primaryFound {
+func (w *watch) look(s system, old string, silences bool) primaryFound {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {

@@ -7,6 +7,6 @@ import (
 )
 
 // kill ends servers as a power cut would.
-func kill(nodes []*cluster.Node) deed {
-	return &downing{nodes: nodes, end: func(_ context.Context, n *cluster.Node) error { return n.Kill() }}
+func kill(nodes []*cluster.Node) injector {
+	return newShutdown(nodes, func(_ context.Context, n *cluster.Node) error { return n.Kill() })
 }

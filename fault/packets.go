@@ -5,79 +5,49 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"time"
 
 	"assay/cluster"
 	"assay/cluster/machine"
 )
 
-// dropping has the kernel drop packets by rules, one a node.
-type dropping struct {
-	rules []*dropRule
-	take  taker
+// packetDrop has the kernel drop packets by rules, one a node.
+type packetDrop struct {
+	rules   []*dropRule
+	acquire acquirer
 }
 
 type dropRule struct {
-	node *cluster.Node
+	*cluster.Node
 	rule machine.Rule
 	// dial sends a packet that the rule concerns, and makes a connection once
 	// it is gone.
 	dial func(context.Context) error
 
-	mu       sync.Mutex
 	dropping *machine.Dropping // nil until it is in force
 }
 
-func (d *dropping) nodes() []*cluster.Node {
-	var all []*cluster.Node
-	for _, r := range d.rules {
-		all = append(all, r.node)
-	}
-	return all
-}
-
-func (d *dropping) of(n *cluster.Node) *dropRule {
-	for _, r := range d.rules {
-		if r.node == n {
-			return r
-		}
-	}
-	return nil
-}
-
-func (d *dropping) act(context.Context) error {
-	return each(d.nodes(), func(n *cluster.Node) error {
-		r := d.of(n)
-		put, err := n.Machine().Drop(r.rule)
-		r.mu.Lock()
-		r.dropping = put
-		r.mu.Unlock()
+func (d *packetDrop) inject(context.Context) error {
+	return forEach(d.rules, func(r *dropRule) (err error) {
+		r.dropping, err = r.Machine().Drop(r.rule)
 		return err
 	})
 }
 
-// proof is that each rule has dropped packets. If nobody has sent any, the last
+// verify is that each rule has dropped packets. If nobody has sent any, the last
 // look does.
-func (d *dropping) proof(ctx context.Context, last bool) (sight, error) {
-	var mu sync.Mutex
-	proven := true
-	text, err := looked(d.nodes(), func(n *cluster.Node) (string, error) {
-		packets, probed, err := d.of(n).count(ctx, last)
-		mu.Lock()
-		proven = proven && packets > 0
-		mu.Unlock()
+func (d *packetDrop) verify(ctx context.Context, last bool) (observation, error) {
+	return observeEach(d.rules, func(r *dropRule) (observation, error) {
+		packets, probed, err := r.count(ctx, last)
+		text := fmt.Sprintf("%d packets dropped", packets)
 		switch {
-		case err != nil:
-			return "", err
 		case probed:
-			return fmt.Sprintf("nobody sent packets but us, %d dropped", packets), nil
+			text = fmt.Sprintf("nobody sent packets but us, %d dropped", packets)
 		case packets == 1:
-			return "1 packet dropped", nil
+			text = "1 packet dropped"
 		}
-		return fmt.Sprintf("%d packets dropped", packets), nil
+		return observation{proven: packets > 0, text: text}, err
 	})
-	return sight{proven: proven && err == nil, text: text}, err
 }
 
 // probes is how often a packet is sent through a rule that has dropped none: by
@@ -89,14 +59,11 @@ const (
 )
 
 func (r *dropRule) count(ctx context.Context, probe bool) (packets int64, probed bool, err error) {
-	r.mu.Lock()
-	put := r.dropping
-	r.mu.Unlock()
-	if put == nil {
+	if r.dropping == nil {
 		return 0, false, errors.New("the rule was not put in force")
 	}
 	for range probes {
-		packets, err = put.Packets()
+		packets, err = r.dropping.Packets()
 		if err != nil || packets > 0 || !probe || ctx.Err() != nil {
 			return packets, probed, err
 		}
@@ -105,15 +72,12 @@ func (r *dropRule) count(ctx context.Context, probe bool) (packets int64, probed
 		_ = r.dial(bounded) // that it fails is the purpose
 		cancel()
 	}
-	packets, err = put.Packets()
+	packets, err = r.dropping.Packets()
 	return packets, probed, err
 }
 
-func (d *dropping) undo(context.Context) error {
-	return each(d.nodes(), func(n *cluster.Node) error {
-		r := d.of(n)
-		r.mu.Lock()
-		defer r.mu.Unlock()
+func (d *packetDrop) undo(context.Context) error {
+	return forEach(d.rules, func(r *dropRule) error {
 		if r.dropping == nil {
 			return nil
 		}
@@ -121,12 +85,12 @@ func (d *dropping) undo(context.Context) error {
 	})
 }
 
-func (d *dropping) confirm(ctx context.Context) (string, error) {
-	return looked(d.nodes(), func(n *cluster.Node) (string, error) {
-		text, err := back(ctx, n, d.take, func() error {
+func (d *packetDrop) restore(ctx context.Context) (string, error) {
+	return describeEach(d.rules, func(r *dropRule) (string, error) {
+		text, err := awaitBack(ctx, r.Node, d.acquire, func() error {
 			bounded, cancel := context.WithTimeout(ctx, dialBound)
 			defer cancel()
-			return d.of(n).dial(bounded)
+			return r.dial(bounded)
 		})
 		return "the rule is gone, " + text, err
 	})
@@ -159,7 +123,7 @@ func dialHere(ctx context.Context, n *cluster.Node) error {
 	if deadline, has := ctx.Deadline(); has {
 		bound = min(bound, time.Until(deadline))
 	}
-	conn, err := net.DialTimeout("tcp4", hostPort(n), bound)
+	conn, err := net.DialTimeout("tcp4", n.Address(), bound)
 	if err != nil {
 		return err
 	}

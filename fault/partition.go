@@ -4,9 +4,9 @@ import (
 	"assay/cluster/machine"
 )
 
-// separate cuts nodes off from other nodes; assay still reaches all of them.
-func separate(s servers, cuts []cut, take taker) (deed, error) {
-	d := &dropping{take: take}
+// partitionNodes cuts nodes off from other nodes; assay still reaches all of them.
+func partitionNodes(s servers, cuts []cut, acquire acquirer) (injector, error) {
+	d := &packetDrop{acquire: acquire}
 	for _, c := range cuts {
 		node, err := s.nodes([]string{c.node})
 		if err != nil {
@@ -23,7 +23,7 @@ func separate(s servers, cuts []cut, take taker) (deed, error) {
 		for _, p := range peers {
 			rule.Peers = append(rule.Peers, p.Machine().Address())
 		}
-		d.rules = append(d.rules, &dropRule{node: node[0], rule: rule, dial: fromPeers(node[0], peers)})
+		d.rules = append(d.rules, &dropRule{Node: node[0], rule: rule, dial: fromPeers(node[0], peers)})
 	}
 	return d, nil
 }

@@ -14,7 +14,7 @@ import (
 
 func TestGrowTakesHoldOfNoNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScene(3)
+		s := newFakeSystem(3)
 		done, kept, err := play(t, s, Plan{}, "kill all at 1s for 10s", "grow cluster at 2s for 3s", "remove n1 at 3s", "remove n2 at 20s for 5s", "kill n2 at 21s for 1s")
 		if err != nil || len(done) != 5 || len(kept.injected) != 3 {
 			t.Fatalf("%+v, %v", done, err)
@@ -34,25 +34,25 @@ func TestGrowTakesHoldOfNoNode(t *testing.T) {
 // The node that grow has added is not removed while another fault has it.
 func TestAnAddedNodeIsRemovedAfterOtherFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &runner{held: map[hold]*injecting{{"n4", partProcess}: {}}}
-		take := r.taker(&injecting{})
+		r := &runner{inUse: map[resource]*injecting{{"n4", partProcess}: {}}}
+		take := r.acquirer(&injecting{})
 		time.AfterFunc(10*time.Second, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			delete(r.held, hold{"n4", partProcess})
+			delete(r.inUse, resource{"n4", partProcess})
 		})
 		start := time.Now()
-		release, err := seize(t.Context(), take, "n4")
+		release, err := awaitAcquired(t.Context(), take, "n4")
 		if took := time.Since(start); err != nil || took < 10*time.Second {
 			t.Fatalf("after %v: %v", took, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := seize(ctx, r.taker(&injecting{}), "n4"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := awaitAcquired(ctx, r.acquirer(&injecting{}), "n4"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("two have it: %v", err)
 		}
 		release()
-		if _, err := seize(t.Context(), r.taker(&injecting{}), "n4"); err != nil {
+		if _, err := awaitAcquired(t.Context(), r.acquirer(&injecting{}), "n4"); err != nil {
 			t.Error(err)
 		}
 	})

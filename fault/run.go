@@ -34,64 +34,65 @@ const (
 // ended, that a fault was skipped, and that one was not proven are not errors;
 // the injections tell.
 func Run(ctx context.Context, c *cluster.Cluster, faults []Fault, plan Plan, to Recorder) ([]Injection, error) {
-	r := &runner{stage: servers{c}, faults: faults, plan: plan, recorder: to}
+	r := &runner{system: servers{c}, faults: faults, plan: plan, recorder: to}
 	return r.run(ctx)
 }
 
-// stage is what the runner needs of a cluster.
-type stage interface {
+// system is what the runner needs of a cluster.
+type system interface {
 	members() []member
 	// primary returns the name of the node that takes writes as soon as there
 	// is one.
 	primary(ctx context.Context) (string, error)
 	// running reports whether the node's server has not ended.
 	running(name string) bool
-	// prepare returns the fault's deed without doing it. Before the deed starts
-	// a server that it has not ended, it asks take.
-	prepare(f Fault, c choice, take taker) (deed, error)
+	// prepare returns the fault's injector, which has not done anything yet.
+	// Before it starts a server that it has not ended, it calls acquire.
+	prepare(f Fault, c choice, acquire acquirer) (injector, error)
 }
 
-// taker takes hold of a node's server until release is called; free is false if
-// another fault has it.
-type taker func(node string) (release func(), free bool)
+// acquirer gives a node's server to the caller until release is called; free is
+// false if another fault has it.
+type acquirer func(node string) (release func(), free bool)
 
-// deed is what a fault does to nodes. Its methods are called in this order,
-// each once but for proof.
-type deed interface {
-	// act brings it about. After an error, undo and confirm are called all the
-	// same: a part of it may have happened.
-	act(ctx context.Context) error
-	// proof looks whether it has taken effect. It is called after act and once
-	// more, last, before undo; only then may it bring about what it looks for.
-	proof(ctx context.Context, last bool) (sight, error)
+// injector brings about a fault and ends it. Its methods are called in this
+// order, one after the other, each once but for verify.
+type injector interface {
+	// inject brings the fault about. After an error, undo and restore are called
+	// all the same: a part of it may have happened.
+	inject(ctx context.Context) error
+	// verify looks whether it has taken effect. It is called after inject and
+	// once more, last, before undo; only then may it bring about what it looks
+	// for.
+	verify(ctx context.Context, last bool) (observation, error)
 	// undo takes it back if that is quick. Starting servers is not.
 	undo(ctx context.Context) error
-	// confirm waits until the nodes are back, having started the servers that
-	// were ended, and says how that was seen.
-	confirm(ctx context.Context) (string, error)
+	// restore waits until the nodes are back, having started the servers that
+	// were ended, and describes how that was seen.
+	restore(ctx context.Context) (string, error)
 }
 
-// sight is what a look at a fault has shown.
-type sight struct {
+// observation is what a look at a fault has shown.
+type observation struct {
 	proven bool
 	text   string
 }
 
 type runner struct {
-	stage    stage
+	system   system
 	faults   []Fault
 	plan     Plan
 	recorder Recorder
 
 	mu     sync.Mutex
-	held   map[hold]*injecting
+	inUse  map[resource]*injecting
 	acting []*injecting // in the order of their numbers
 	done   []Injection
 	failed []error
 }
 
-// hold is a part of a node.
-type hold struct {
+// resource is a part of a node, of which one fault at a time disposes.
+type resource struct {
 	node string
 	part part
 }
@@ -102,18 +103,18 @@ type injecting struct {
 	about      Description
 	occurrence Occurrence
 	choice     choice
-	deed       deed
+	injector   injector
 	undone     chan struct{} // closed when undo has returned
-	// aimed is closed when the nodes are chosen and taken, before is that of
-	// the one due at the same time and first in the list; nil if there is none.
-	aimed  chan struct{}
-	before <-chan struct{}
-	left   bool // nothing is to be kept of it
-	errors []error
+	// selected is closed when the nodes are chosen and taken; previous is that
+	// of the one due at the same time and first in the list, nil if there is none.
+	selected chan struct{}
+	previous <-chan struct{}
+	dropped  bool // nothing is to be kept of it
+	errors   []error
 }
 
 func (r *runner) run(ctx context.Context) ([]Injection, error) {
-	r.held = map[hold]*injecting{}
+	r.inUse = map[resource]*injecting{}
 	if r.plan.Start.IsZero() {
 		r.plan.Start = time.Now()
 	}
@@ -137,9 +138,9 @@ func (r *runner) run(ctx context.Context) ([]Injection, error) {
 			break
 		}
 		number++
-		i := &injecting{occurrence: o, undone: make(chan struct{}), aimed: make(chan struct{})}
+		i := &injecting{occurrence: o, undone: make(chan struct{}), selected: make(chan struct{})}
 		if last != nil && last.occurrence.At == o.At {
-			i.before = last.aimed
+			i.previous = last.selected
 		}
 		last = i
 		i.Injection = Injection{Number: number, Fault: r.faults[o.Fault], Due: due}
@@ -152,7 +153,7 @@ func (r *runner) run(ctx context.Context) ([]Injection, error) {
 			})
 		default:
 			i.skip(fmt.Sprintf("%d faults act already", mostAtOnce))
-			close(i.aimed)
+			close(i.selected)
 			r.keep(i)
 		}
 	}
@@ -204,7 +205,7 @@ func (r *runner) keep(i *injecting) {
 		r.failed = append(r.failed, err)
 		r.mu.Unlock()
 	}
-	if i.left {
+	if i.dropped {
 		return
 	}
 	r.mu.Lock()
@@ -217,34 +218,34 @@ func (r *runner) keep(i *injecting) {
 func (r *runner) one(ctx context.Context, i *injecting) {
 	defer r.keep(i)
 	i.problem(guard(func() error {
-		if !r.aim(ctx, i) {
+		if !r.selectNodes(ctx, i) {
 			return nil
 		}
-		r.hurt(ctx, i).end(i)
+		r.injectAndHeal(ctx, i).end(i)
 		return nil
 	}))
 }
 
-// hurt injects and heals; the nodes are free for other faults afterwards, even
+// injectAndHeal injects and heals; the nodes are free for other faults afterwards, even
 // if a new primary is still waited for.
-func (r *runner) hurt(ctx context.Context, i *injecting) *watch {
+func (r *runner) injectAndHeal(ctx context.Context, i *injecting) *watch {
 	defer r.release(i)
 	return r.inject(ctx, i)
 }
 
-// aim chooses the nodes and takes hold of them; false if nothing is to be done.
-func (r *runner) aim(ctx context.Context, i *injecting) bool {
-	defer close(i.aimed)
-	if i.before != nil {
-		<-i.before
+// selectNodes chooses the nodes and reserves them; false if nothing is to be done.
+func (r *runner) selectNodes(ctx context.Context, i *injecting) bool {
+	defer close(i.selected)
+	if i.previous != nil {
+		<-i.previous
 	}
 	primary, err := r.findPrimary(ctx, i.Fault)
 	if ctx.Err() != nil {
-		i.left = true
+		i.dropped = true
 		return false
 	}
 	if err == nil {
-		i.choice, err = choose(i.Fault, r.stage.members(), primary, randomness(r.plan.Seed, i.occurrence))
+		i.choice, err = choose(i.Fault, r.system.members(), primary, randomness(r.plan.Seed, i.occurrence))
 	}
 	if err != nil {
 		i.skip(err.Error())
@@ -264,24 +265,24 @@ func (r *runner) findPrimary(ctx context.Context, f Fault) (string, error) {
 	}
 	asking, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	primary, err := r.stage.primary(asking)
+	primary, err := r.system.primary(asking)
 	if err != nil && needed {
 		return "", fmt.Errorf("no primary: %w", err)
 	}
 	return primary, nil
 }
 
-// claim takes hold of the nodes. Of all nodes, those that cannot be had are
+// claim reserves the nodes. Of all nodes, those that cannot be had are
 // left out; any other fault is skipped.
 func (r *runner) claim(ctx context.Context, i *injecting) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if ctx.Err() != nil {
-		i.left = true
+		i.dropped = true
 		return false
 	}
 	var free, taken []string
-	for _, name := range i.choice.concerned() {
+	for _, name := range i.choice.affected() {
 		if why := r.unavailable(name, i.about); why != "" {
 			taken = append(taken, why)
 		} else {
@@ -297,8 +298,8 @@ func (r *runner) claim(ctx context.Context, i *injecting) bool {
 		i.choice.nodes, i.choice.detail = free, "left out: "+joined(taken)
 	}
 	i.Nodes, i.Detail = i.choice.nodes, i.choice.detail
-	for _, name := range i.choice.concerned() {
-		r.held[hold{name, i.about.part}] = i
+	for _, name := range i.choice.affected() {
+		r.inUse[resource{name, i.about.part}] = i
 	}
 	at, _ := slices.BinarySearchFunc(r.acting, i.Number, func(a *injecting, n int) int { return a.Number - n })
 	r.acting = slices.Insert(r.acting, at, i)
@@ -307,30 +308,30 @@ func (r *runner) claim(ctx context.Context, i *injecting) bool {
 
 // unavailable says why a fault cannot be done to the node, empty if it can.
 func (r *runner) unavailable(name string, about Description) string {
-	if holder := r.held[hold{name, about.part}]; holder != nil {
+	if holder := r.inUse[resource{name, about.part}]; holder != nil {
 		return name + " is " + holder.about.state + " already"
 	}
-	if about.part == partProcess && !r.stage.running(name) {
+	if about.part == partProcess && !r.system.running(name) {
 		return name + " is down already"
 	}
 	return ""
 }
 
-// taker lets an injection take hold of a server that has ended under it.
-func (r *runner) taker(i *injecting) taker {
+// acquirer lets an injection reserve a server that has ended under it.
+func (r *runner) acquirer(i *injecting) acquirer {
 	return func(node string) (release func(), free bool) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		server := hold{node, partProcess}
-		switch r.held[server] {
+		server := resource{node, partProcess}
+		switch r.inUse[server] {
 		case i:
 			return func() {}, true
 		case nil:
-			r.held[server] = i
+			r.inUse[server] = i
 			return func() {
 				r.mu.Lock()
 				defer r.mu.Unlock()
-				delete(r.held, server)
+				delete(r.inUse, server)
 			}, true
 		}
 		return nil, false
@@ -340,14 +341,14 @@ func (r *runner) taker(i *injecting) taker {
 func (r *runner) release(i *injecting) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, name := range i.choice.concerned() {
-		delete(r.held, hold{name, i.about.part})
+	for _, name := range i.choice.affected() {
+		delete(r.inUse, resource{name, i.about.part})
 	}
 	r.acting = slices.DeleteFunc(r.acting, func(a *injecting) bool { return a == i })
 }
 
-// turn waits until all later injections are undone.
-func (r *runner) turn(i *injecting) {
+// awaitLater waits until all later injections are undone.
+func (r *runner) awaitLater(i *injecting) {
 	r.mu.Lock()
 	var later []*injecting
 	for _, a := range r.acting {

@@ -14,51 +14,51 @@ import (
 	"assay/cluster/server"
 )
 
-// scene is a stage without servers: it writes down what is done.
-type scene struct {
+// fakeSystem is a system without servers: it records what is done.
+type fakeSystem struct {
 	mu      sync.Mutex
 	all     []member
 	leader  func(ctx context.Context) (string, error)
 	down    map[string]bool
-	deeds   []string
+	steps   []string
 	acting  map[string]int // deeds in force, by node
 	fail    map[string]error
 	panics  string        // the step that panics
 	slowEnd time.Duration // how long confirm takes
 }
 
-func newScene(holders int) *scene {
-	return &scene{all: nodes(holders, 0), down: map[string]bool{}, acting: map[string]int{}, fail: map[string]error{},
+func newFakeSystem(withData int) *fakeSystem {
+	return &fakeSystem{all: nodes(withData, 0), down: map[string]bool{}, acting: map[string]int{}, fail: map[string]error{},
 		leader: func(context.Context) (string, error) { return "n1", nil }}
 }
 
-func (s *scene) members() []member                           { return s.all }
-func (s *scene) primary(ctx context.Context) (string, error) { return s.leader(ctx) }
+func (s *fakeSystem) members() []member                           { return s.all }
+func (s *fakeSystem) primary(ctx context.Context) (string, error) { return s.leader(ctx) }
 
-func (s *scene) running(name string) bool {
+func (s *fakeSystem) running(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.down[name]
 }
 
-func (s *scene) prepare(f Fault, c choice, _ taker) (deed, error) {
-	return &act{scene: s, fault: f, nodes: c.nodes}, s.fail["prepare"]
+func (s *fakeSystem) prepare(f Fault, c choice, _ acquirer) (injector, error) {
+	return &fakeInjector{fakeSystem: s, fault: f, nodes: c.nodes}, s.fail["prepare"]
 }
 
-type act struct {
-	scene *scene
-	fault Fault
-	nodes []string
+type fakeInjector struct {
+	fakeSystem *fakeSystem
+	fault      Fault
+	nodes      []string
 }
 
-func (a *act) step(name string) error {
-	s := a.scene
+func (a *fakeInjector) step(name string) error {
+	s := a.fakeSystem
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deeds = append(s.deeds, fmt.Sprintf("%s %s %s", name, a.fault.Action, strings.Join(a.nodes, ",")))
+	s.steps = append(s.steps, fmt.Sprintf("%s %s %s", name, a.fault.Action, strings.Join(a.nodes, ",")))
 	for _, n := range a.nodes {
 		switch name {
-		case "act":
+		case "inject":
 			s.acting[n]++
 		case "undo":
 			s.acting[n]--
@@ -70,23 +70,23 @@ func (a *act) step(name string) error {
 	return s.fail[name]
 }
 
-func (a *act) act(context.Context) error { return a.step("act") }
-func (a *act) proof(_ context.Context, last bool) (sight, error) {
-	return sight{proven: last, text: "seen"}, a.scene.fail["proof"]
+func (a *fakeInjector) inject(context.Context) error { return a.step("inject") }
+func (a *fakeInjector) verify(_ context.Context, last bool) (observation, error) {
+	return observation{proven: last, text: "seen"}, a.fakeSystem.fail["verify"]
 }
-func (a *act) undo(context.Context) error { return a.step("undo") }
-func (a *act) confirm(ctx context.Context) (string, error) {
-	if !sleepUntil(ctx, time.Now().Add(a.scene.slowEnd)) {
+func (a *fakeInjector) undo(context.Context) error { return a.step("undo") }
+func (a *fakeInjector) restore(ctx context.Context) (string, error) {
+	if !sleepUntil(ctx, time.Now().Add(a.fakeSystem.slowEnd)) {
 		return "", ctx.Err()
 	}
-	return "back", a.step("confirm")
+	return "back", a.step("restore")
 }
 
 // play runs the faults on a scene; time in it costs nothing (testing/synctest).
-func play(t *testing.T, s *scene, plan Plan, texts ...string) ([]Injection, *recording, error) {
+func play(t *testing.T, s *fakeSystem, plan Plan, texts ...string) ([]Injection, *recording, error) {
 	t.Helper()
 	kept := &recording{}
-	r := &runner{stage: s, faults: parse(t, texts...), plan: plan, recorder: kept}
+	r := &runner{system: s, faults: parse(t, texts...), plan: plan, recorder: kept}
 	done, err := r.run(t.Context())
 	for n, times := range s.acting {
 		if times != 0 {
@@ -110,7 +110,7 @@ func brief(all []Injection) []string {
 
 func TestOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScene(3)
+		s := newFakeSystem(3)
 		s.down["n3"] = true
 		done, kept, err := play(t, s, Plan{Duration: time.Minute},
 			"pause n1 at 1s for 10s", "kill n1 at 2s for 5s", "isolate n1 at 3s for 20s", "kill n3 at 4s", "stop n2 at 5s for 30s",
@@ -141,7 +141,7 @@ func TestSameSeedSameChoices(t *testing.T) {
 	var first []string
 	for range 3 {
 		synctest.Test(t, func(t *testing.T) {
-			done, _, err := play(t, newScene(5), Plan{Duration: time.Hour, Seed: 42}, "kill any every 20s for 7s", "pause secondary every 30s for 7s", "partition halves every 45s for 7s")
+			done, _, err := play(t, newFakeSystem(5), Plan{Duration: time.Hour, Seed: 42}, "kill any every 20s for 7s", "pause secondary every 30s for 7s", "partition halves every 45s for 7s")
 			if err != nil || len(done) < 200 {
 				t.Fatalf("%d, %v", len(done), err)
 			}
@@ -154,7 +154,7 @@ func TestSameSeedSameChoices(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		done, _, _ := play(t, newScene(5), Plan{Duration: time.Hour, Seed: 43}, "kill any every 20s for 7s", "pause secondary every 30s for 7s", "partition halves every 45s for 7s")
+		done, _, _ := play(t, newFakeSystem(5), Plan{Duration: time.Hour, Seed: 43}, "kill any every 20s for 7s", "pause secondary every 30s for 7s", "partition halves every 45s for 7s")
 		if slices.Equal(brief(done), first) {
 			t.Error("another seed chose the same")
 		}
@@ -163,14 +163,14 @@ func TestSameSeedSameChoices(t *testing.T) {
 
 func TestTheEndHealsTheLatestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScene(3)
+		s := newFakeSystem(3)
 		start := time.Now()
 		done, _, err := play(t, s, Plan{Duration: 10 * time.Second}, "isolate n1 at 1s for 1h", "kill n2 at 2s for 1h", "flaky n3 at 3s for 1h", "slowcpu n3 at 4s for 2s")
 		if err != nil || len(done) != 4 {
 			t.Fatalf("%v, %v", done, err)
 		}
 		var undone []string
-		for _, d := range s.deeds {
+		for _, d := range s.steps {
 			if rest, is := strings.CutPrefix(d, "undo "); is {
 				undone = append(undone, rest)
 			}
@@ -189,13 +189,13 @@ func TestTheEndHealsTheLatestFirst(t *testing.T) {
 
 func TestFailuresDoNotKeepOthersFromHealing(t *testing.T) {
 	broken := errors.New("broken")
-	for _, step := range []string{"act", "proof", "undo", "confirm", "prepare"} {
+	for _, step := range []string{"inject", "verify", "undo", "restore", "prepare"} {
 		for _, panics := range []bool{false, true} {
-			if panics && (step == "proof" || step == "prepare") {
+			if panics && (step == "verify" || step == "prepare") {
 				continue
 			}
 			synctest.Test(t, func(t *testing.T) {
-				s := newScene(3)
+				s := newFakeSystem(3)
 				s.fail[step] = broken
 				if panics {
 					delete(s.fail, step)
@@ -209,7 +209,7 @@ func TestFailuresDoNotKeepOthersFromHealing(t *testing.T) {
 					if i.Problem == "" || !strings.Contains(err.Error(), i.Fault.String()) {
 						t.Errorf("%s: %+v\n%v", step, i, err)
 					}
-					if i.Healed == (step == "undo" && i.Fault.Action == Isolate || step == "confirm" || step == "prepare") {
+					if i.Healed == (step == "undo" && i.Fault.Action == Isolate || step == "restore" || step == "prepare") {
 						t.Errorf("%s: healed %v", step, i.Healed)
 					}
 				}
@@ -223,7 +223,7 @@ func TestFailuresDoNotKeepOthersFromHealing(t *testing.T) {
 
 func TestHealingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScene(3)
+		s := newFakeSystem(3)
 		s.slowEnd = time.Hour
 		start := time.Now()
 		done, _, err := play(t, s, Plan{HealWithin: 20 * time.Second}, "kill n2 at 1s for 1s")
@@ -277,7 +277,7 @@ func TestNewPrimary(t *testing.T) {
 		}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newScene(3)
+			s := newFakeSystem(3)
 			start := time.Now()
 			s.leader = func(ctx context.Context) (string, error) {
 				for wait := time.Microsecond; ; wait = 10 * time.Millisecond {
@@ -303,7 +303,7 @@ func TestNewPrimary(t *testing.T) {
 
 func TestNoPrimary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScene(3)
+		s := newFakeSystem(3)
 		s.leader = func(context.Context) (string, error) { return "", &server.NoPrimaryError{Product: "galera"} }
 		done, _, err := play(t, s, Plan{}, "kill primary at 1s", "kill all at 2s", "partition one at 3s")
 		if err != nil || len(done) != 3 || !done[0].Skipped || !strings.Contains(done[0].Problem, "galera has no primary") {
@@ -314,7 +314,7 @@ func TestNoPrimary(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		s := newScene(3)
+		s := newFakeSystem(3)
 		s.leader = func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
 		done, _, err := play(t, s, Plan{Duration: 2 * time.Minute}, "kill primary at 1s", "kill n1 at 5s for 1s")
 		if err != nil || !done[0].Skipped || done[1].Skipped || done[1].Primary != "" {
@@ -325,7 +325,7 @@ func TestNoPrimary(t *testing.T) {
 
 func TestTooManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScene(7)
+		s := newFakeSystem(7)
 		s.leader = func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
 		done, _, err := play(t, s, Plan{Duration: time.Minute}, "kill primary every 100ms")
 		skipped := 0
@@ -344,10 +344,10 @@ func TestAnEndBeforeAnythingIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		s := newScene(3)
-		r := &runner{stage: s, faults: parse(t, "kill any at 10s", "pause any every 1m"), recorder: &recording{}}
-		if done, err := r.run(ctx); err != nil || len(done) != 0 || len(s.deeds) != 0 {
-			t.Errorf("%v, %v, %v", done, err, s.deeds)
+		s := newFakeSystem(3)
+		r := &runner{system: s, faults: parse(t, "kill any at 10s", "pause any every 1m"), recorder: &recording{}}
+		if done, err := r.run(ctx); err != nil || len(done) != 0 || len(s.steps) != 0 {
+			t.Errorf("%v, %v, %v", done, err, s.steps)
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"assay/cluster"
 )
 
-// servers is the stage of real ones.
+// servers is the system of a real cluster.
 type servers struct{ cluster *cluster.Cluster }
 
 func (s servers) members() []member {
@@ -39,16 +39,16 @@ func (s servers) running(name string) bool {
 	return n != nil && n.Running()
 }
 
-func (s servers) prepare(f Fault, c choice, take taker) (deed, error) {
+func (s servers) prepare(f Fault, c choice, acquire acquirer) (injector, error) {
 	nodes, err := s.nodes(c.nodes)
 	if err != nil {
 		return nil, err
 	}
 	switch f.Action {
 	case Grow:
-		return &growing{cluster: s.cluster, take: take}, nil
+		return &addition{cluster: s.cluster, acquire: acquire}, nil
 	case Remove:
-		return &removing{cluster: s.cluster, node: nodes[0]}, nil
+		return &removal{cluster: s.cluster, node: nodes[0]}, nil
 	case Kill:
 		return kill(nodes), nil
 	case Stop:
@@ -56,17 +56,17 @@ func (s servers) prepare(f Fault, c choice, take taker) (deed, error) {
 	case Restart:
 		return restart(nodes), nil
 	case Pause:
-		return &pausing{nodes: nodes, take: take}, nil
+		return newPause(nodes, acquire), nil
 	case Isolate:
-		return isolate(s, nodes, f.Clients, take), nil
+		return isolate(s, nodes, f.Clients, acquire), nil
 	case Partition:
-		return separate(s, c.cuts, take)
+		return partitionNodes(s, c.cuts, acquire)
 	case Flaky:
-		return flaky(nodes, f.Share, take), nil
+		return flaky(nodes, f.Share, acquire), nil
 	case SlowDisk:
-		return slowDisk(nodes, f.Rate, take), nil
+		return slowDisk(nodes, f.Rate, acquire), nil
 	case SlowCPU:
-		return slowCPU(nodes, f.Share, take), nil
+		return slowCPU(nodes, f.Share, acquire), nil
 	case Clock:
 		return shiftClock(nodes, f.Offset)
 	}
@@ -85,8 +85,11 @@ func (s servers) nodes(names []string) ([]*cluster.Node, error) {
 	return all, nil
 }
 
-// each does something to all nodes at the same time; the errors name the node.
-func each(nodes []*cluster.Node, do func(*cluster.Node) error) error {
+// named is a node, with what a fault has to remember of it.
+type named interface{ Name() string }
+
+// forEach does something to all nodes at the same time; the errors name the node.
+func forEach[N named](nodes []N, do func(N) error) error {
 	failed := make([]error, len(nodes))
 	var wait sync.WaitGroup
 	for i, n := range nodes {
@@ -101,22 +104,34 @@ func each(nodes []*cluster.Node, do func(*cluster.Node) error) error {
 	return errors.Join(failed...)
 }
 
-// looked is like each for something that has a text to tell of every node.
-func looked(nodes []*cluster.Node, do func(*cluster.Node) (string, error)) (string, error) {
-	texts := make([]string, len(nodes))
-	err := each(nodes, func(n *cluster.Node) error {
-		text, err := do(n)
-		if text != "" {
-			texts[slices.Index(nodes, n)] = n.Name() + ": " + text
-		}
+// observeEach is forEach for a look at every node: a fault is proven if it is at
+// each of them. Texts are joined, with the node's name before each.
+func observeEach[N named](nodes []N, look func(N) (observation, error)) (observation, error) {
+	seen := make([]observation, len(nodes))
+	err := forEach(nodes, func(n N) (err error) {
+		i := slices.IndexFunc(nodes, func(other N) bool { return other.Name() == n.Name() })
+		seen[i], err = look(n)
 		return err
 	})
-	told := slices.DeleteFunc(texts, func(text string) bool { return text == "" })
-	return strings.Join(told, "; "), err
+	all := observation{proven: err == nil}
+	var texts []string
+	for i, o := range seen {
+		all.proven = all.proven && o.proven
+		if o.text != "" {
+			texts = append(texts, nodes[i].Name()+": "+o.text)
+		}
+	}
+	all.text = strings.Join(texts, "; ")
+	return all, err
 }
 
-func hostPort(n *cluster.Node) string {
-	return n.Address()
+// describeEach is observeEach where nothing is to be proven.
+func describeEach[N named](nodes []N, do func(N) (string, error)) (string, error) {
+	all, err := observeEach(nodes, func(n N) (observation, error) {
+		text, err := do(n)
+		return observation{text: text}, err
+	})
+	return all.text, err
 }
 
 // dialBound is how long a connection may take before it counts as not made.
@@ -124,12 +139,11 @@ func hostPort(n *cluster.Node) string {
 // repetition comes after a second).
 const dialBound = 1500 * time.Millisecond
 
-// dial tries once to reach the node from here, and from a machine if one is
-// given.
+// dial tries once to reach the node from here.
 func dial(ctx context.Context, n *cluster.Node, bound time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", hostPort(n))
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", n.Address())
 	if err != nil {
 		return err
 	}
@@ -142,18 +156,18 @@ func refuses(ctx context.Context, n *cluster.Node) bool {
 	return errors.Is(dial(ctx, n, dialBound), syscall.ECONNREFUSED)
 }
 
-// back waits until a connection to the node can be made by dial. A server that
-// has ended under a fault that does not end servers is started again, as the
+// awaitBack waits until a connection to the node can be made by dial. A server
+// that has ended under a fault that does not end servers is started again, as the
 // one who looks after the machines would: a cluster may kill a node that is
 // silent, so that it takes no more writes. One that another fault has ended is
 // left to that, and one that is no member any more is not wanted back.
-func back(ctx context.Context, n *cluster.Node, take taker, dial func() error) (string, error) {
+func awaitBack(ctx context.Context, n *cluster.Node, acquire acquirer, dial func() error) (string, error) {
 	for {
 		if !n.Running() {
 			if !n.Member() {
 				return "it has left the cluster", nil
 			}
-			release, free := take(n.Name())
+			release, free := acquire(n.Name())
 			if !free {
 				return "its server is down for another fault", nil
 			}
@@ -171,7 +185,7 @@ func back(ctx context.Context, n *cluster.Node, take taker, dial func() error) (
 	}
 }
 
-// backHere is back with connections from here.
-func backHere(ctx context.Context, n *cluster.Node, take taker) (string, error) {
-	return back(ctx, n, take, func() error { return dial(ctx, n, dialBound) })
+// awaitReachable is awaitBack with connections from here.
+func awaitReachable(ctx context.Context, n *cluster.Node, acquire acquirer) (string, error) {
+	return awaitBack(ctx, n, acquire, func() error { return dial(ctx, n, dialBound) })
 }

@@ -3,131 +3,114 @@ package fault
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"assay/cluster"
 	"assay/cluster/machine"
 )
 
-// slowing sets limits on the machines of nodes that run.
-type slowing struct {
-	nodes  []*cluster.Node
+// slowdown sets limits on the machines of nodes that run.
+type slowdown struct {
+	nodes  []*slowedNode
 	limits machine.Limits
-	// tell is a limit in words.
-	tell func(limit float64) string
+	// format is a limit in words.
+	format func(limit float64) string
 	// controller is the limit's name in cgroups of version 1, read what is in
 	// force there and what that has done.
 	controller string
 	read       func(cgroup) (pressure, error)
-	take       taker
-
-	mu      sync.Mutex
-	restore map[string]func() error
-	groups  map[string]cgroup // those that were found; they outlive the servers
-	before  map[string]pressure
+	acquire    acquirer
 }
 
-// pressure is what the kernel tells of a limit.
+type slowedNode struct {
+	*cluster.Node
+	removeLimit func() error // nil until there is one
+	group       cgroup       // once it is found; it outlives the server
+	before      pressure
+}
+
+// pressure is what the kernel reports about a limit.
 type pressure struct {
 	// limit is in the unit of machine.Limits; 0 means none.
 	limit float64
 	// throttled is how often somebody had to wait for it; counted is false if
-	// the kernel does not tell.
+	// the kernel does not count it.
 	throttled int64
 	counted   bool
 }
 
-func (s *slowing) act(context.Context) error {
-	s.restore, s.groups, s.before = map[string]func() error{}, map[string]cgroup{}, map[string]pressure{}
-	return each(s.nodes, func(n *cluster.Node) error {
-		restore, err := n.Machine().SetLimits(s.limits)
-		s.mu.Lock()
-		s.restore[n.Name()] = restore
-		s.mu.Unlock()
-		if err != nil {
+func slowedNodes(nodes []*cluster.Node) (all []*slowedNode) {
+	for _, n := range nodes {
+		all = append(all, &slowedNode{Node: n})
+	}
+	return all
+}
+
+func (s *slowdown) inject(context.Context) error {
+	return forEach(s.nodes, func(n *slowedNode) (err error) {
+		if n.removeLimit, err = n.Machine().SetLimits(s.limits); err != nil {
 			return err
 		}
-		before, err := s.look(n)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.before[n.Name()] = before
+		n.before, err = s.readPressure(n)
 		return err
 	})
 }
 
-// look reads what the kernel tells of a node's limit. A server that is down
-// has the zero pressure until it was seen once.
-func (s *slowing) look(n *cluster.Node) (pressure, error) {
-	s.mu.Lock()
-	group, found := s.groups[n.Name()]
-	s.mu.Unlock()
-	if !found {
+// readPressure reads what the kernel reports about a node's limit. A server that
+// is down has the zero pressure until it was seen once.
+func (s *slowdown) readPressure(n *slowedNode) (pressure, error) {
+	if n.group.folder == "" {
 		if !n.Running() {
 			return pressure{}, nil
 		}
 		var err error
-		if group, err = cgroupOf(n.PID(), s.controller); err != nil {
+		if n.group, err = cgroupOf(n.PID(), s.controller); err != nil {
 			return pressure{}, err
 		}
-		s.mu.Lock()
-		s.groups[n.Name()] = group
-		s.mu.Unlock()
 	}
-	return s.read(group)
+	return s.read(n.group)
 }
 
-// proof is that the kernel holds the limit, and that somebody had to wait for
-// it where that is counted.
-func (s *slowing) proof(context.Context, bool) (sight, error) {
-	var mu sync.Mutex
-	proven := true
-	text, err := looked(s.nodes, func(n *cluster.Node) (string, error) {
-		now, err := s.look(n)
+// verify is that the kernel has the limit in force, and that somebody had to
+// wait for it where that is counted.
+func (s *slowdown) verify(context.Context, bool) (observation, error) {
+	return observeEach(s.nodes, func(n *slowedNode) (observation, error) {
+		now, err := s.readPressure(n)
 		if err != nil {
-			return "", err
+			return observation{}, err
 		}
-		s.mu.Lock()
-		throttled := now.throttled - s.before[n.Name()].throttled
-		s.mu.Unlock()
+		throttled := now.throttled - n.before.throttled
 		wanted := s.limits.CPU + float64(s.limits.DiskWrite) // one of them is 0
-		held := now.limit == wanted
-		mu.Lock()
-		proven = proven && held && (!now.counted || throttled > 0)
-		mu.Unlock()
 		switch {
-		case !held:
-			return fmt.Sprintf("the kernel's limit is %s, not %s", s.tell(now.limit), s.tell(wanted)), nil
+		case now.limit != wanted:
+			return observation{text: fmt.Sprintf("the kernel's limit is %s, not %s", s.format(now.limit), s.format(wanted))}, nil
 		case !now.counted:
-			return "the kernel holds the limit of " + s.tell(wanted), nil
+			return observation{proven: true, text: "the kernel holds the limit of " + s.format(wanted)}, nil
 		}
-		return fmt.Sprintf("the kernel holds the limit of %s and has throttled the server %d times", s.tell(wanted), throttled), nil
+		return observation{proven: throttled > 0,
+			text: fmt.Sprintf("the kernel holds the limit of %s and has throttled the server %d times", s.format(wanted), throttled)}, nil
 	})
-	return sight{proven: proven && err == nil, text: text}, err
 }
 
-func (s *slowing) undo(context.Context) error {
-	return each(s.nodes, func(n *cluster.Node) error {
-		s.mu.Lock()
-		restore := s.restore[n.Name()]
-		s.mu.Unlock()
-		if restore == nil {
+func (s *slowdown) undo(context.Context) error {
+	return forEach(s.nodes, func(n *slowedNode) error {
+		if n.removeLimit == nil {
 			return nil
 		}
-		return restore()
+		return n.removeLimit()
 	})
 }
 
-func (s *slowing) confirm(ctx context.Context) (string, error) {
-	return looked(s.nodes, func(n *cluster.Node) (string, error) {
-		now, err := s.look(n)
+func (s *slowdown) restore(ctx context.Context) (string, error) {
+	return describeEach(s.nodes, func(n *slowedNode) (string, error) {
+		now, err := s.readPressure(n)
 		if err != nil {
 			return "", err
 		}
 		limit := "the limit is gone, "
 		if now.limit != 0 {
-			limit = "the limit is " + s.tell(now.limit) + " again, "
+			limit = "the limit is " + s.format(now.limit) + " again, "
 		}
-		text, err := backHere(ctx, n, s.take)
+		text, err := awaitReachable(ctx, n.Node, s.acquire)
 		return limit + text, err
 	})
 }

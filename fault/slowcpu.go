@@ -12,9 +12,9 @@ import (
 )
 
 // slowCPU leaves nodes a share of a processor.
-func slowCPU(nodes []*cluster.Node, share float64, take taker) deed {
-	return &slowing{nodes: nodes, limits: machine.Limits{CPU: cmp.Or(share, DefaultCPU)}, controller: "cpu", read: cpuPressure, take: take,
-		tell: func(limit float64) string { return strconv.FormatFloat(limit, 'f', -1, 64) + " processors" }}
+func slowCPU(nodes []*cluster.Node, share float64, acquire acquirer) *slowdown {
+	return &slowdown{nodes: slowedNodes(nodes), limits: machine.Limits{CPU: cmp.Or(share, DefaultCPU)}, controller: "cpu", read: cpuPressure, acquire: acquire,
+		format: func(limit float64) string { return strconv.FormatFloat(limit, 'f', -1, 64) + " processors" }}
 }
 
 // cpuPressure reads the quota and how many periods ended throttled

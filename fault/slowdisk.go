@@ -12,9 +12,9 @@ import (
 )
 
 // slowDisk leaves nodes so many bytes a second to write.
-func slowDisk(nodes []*cluster.Node, rate int64, take taker) deed {
-	return &slowing{nodes: nodes, limits: machine.Limits{DiskWrite: cmp.Or(rate, DefaultRate)}, controller: "blkio", read: diskPressure, take: take,
-		tell: func(limit float64) string { return quantity.Format(int64(limit)) + " a second" }}
+func slowDisk(nodes []*cluster.Node, rate int64, acquire acquirer) *slowdown {
+	return &slowdown{nodes: slowedNodes(nodes), limits: machine.Limits{DiskWrite: cmp.Or(rate, DefaultRate)}, controller: "blkio", read: diskPressure, acquire: acquire,
+		format: func(limit float64) string { return quantity.Format(int64(limit)) + " a second" }}
 }
 
 // diskPressure reads the limit on writes of the one device that has one; the

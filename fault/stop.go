@@ -7,6 +7,6 @@ import (
 )
 
 // stop has servers end in order, as an administrator would.
-func stop(nodes []*cluster.Node) deed {
-	return &downing{nodes: nodes, end: func(ctx context.Context, n *cluster.Node) error { return n.Stop(ctx) }}
+func stop(nodes []*cluster.Node) injector {
+	return newShutdown(nodes, func(ctx context.Context, n *cluster.Node) error { return n.Stop(ctx) })
 }

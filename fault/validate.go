@@ -90,10 +90,10 @@ func checkTarget(f Fault, members []member) error {
 		return &UnavailableError{Action: f.Action, Reason: "there is no such action"}
 	}
 	all := names(members)
-	holders := 0
+	withData := 0
 	for _, m := range members {
 		if !m.arbiter {
-			holders++
+			withData++
 		}
 	}
 	switch {
@@ -106,10 +106,10 @@ func checkTarget(f Fault, members []member) error {
 				Want: fmt.Sprintf("at least %d nodes, or another shape", least)}
 		}
 	case slices.Contains(about.Targets, f.Target):
-		if f.Target == TargetSecondary && holders < 2 {
+		if f.Target == TargetSecondary && withData < 2 {
 			return &TargetError{Fault: f, Problem: "there is only one node with data", Want: TargetPrimary + " or more nodes"}
 		}
-		if f.Action == Remove && holders < 2 {
+		if f.Action == Remove && withData < 2 {
 			return &TargetError{Fault: f, Problem: "there is only one node with data, and it cannot leave", Want: "more nodes"}
 		}
 	case !slices.Contains(all, f.Target):
@@ -145,9 +145,9 @@ func checkMeans(f Fault, c *cluster.Cluster) error {
 		_, err := findFaketime()
 		return err
 	case SlowDisk:
-		return tryLimit(f, c, slowDisk(nil, f.Rate, nil).(*slowing).limits)
+		return tryLimit(f, c, slowDisk(nil, f.Rate, nil).limits)
 	case SlowCPU:
-		return tryLimit(f, c, slowCPU(nil, f.Share, nil).(*slowing).limits)
+		return tryLimit(f, c, slowCPU(nil, f.Share, nil).limits)
 	}
 	return nil
 }
