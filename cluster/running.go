@@ -57,7 +57,7 @@ type Cluster struct {
 
 // Start starts the cluster and returns when it takes work. What it needs on
 // this machine (folder, namespaces, processes) carries its id and is recorded,
-// so that Remains finds it after assay was killed. A missing program is a
+// so that Records finds it after assay was killed. A missing program is a
 // *server.MissingError; a demand that this machine cannot meet is a
 // *machine.UnsupportedError.
 func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
@@ -219,7 +219,7 @@ func (c *Cluster) Close() error {
 			failed = append(failed, c.machines.Close())
 		}
 		if err := errors.Join(failed...); err != nil {
-			// The record stays, so that the remains can be found.
+			// The record stays, so that what is left can be found.
 			c.closed = fmt.Errorf("close %s: %w", c.spec, err)
 			return
 		}

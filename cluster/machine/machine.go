@@ -4,7 +4,7 @@
 // between them can be dropped. Elsewhere all of them are the loopback interface
 // of this machine, and what needs a network is refused with the reason.
 //
-// All that it makes carries the cluster's id in its name, so that remains are
+// All that it makes carries the cluster's id in its name, so that leftovers are
 // found and taken away after assay was killed.
 //
 // It must not know any database product, process, workload or other package of

@@ -315,8 +315,8 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Errorf("no %s among\n%s", want, seen)
 		}
 	}
-	if ids, err := Remains(); err != nil || !slices.Contains(ids, id) {
-		t.Errorf("Remains: %v, %v", ids, err)
+	if ids, err := Leftovers(); err != nil || !slices.Contains(ids, id) {
+		t.Errorf("Leftovers: %v, %v", ids, err)
 	}
 	for range 2 {
 		if err := s.Close(); err != nil {
@@ -326,8 +326,8 @@ func TestNothingIsLeft(t *testing.T) {
 	if left := remainsOf(t, id); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	if ids, err := Remains(); err != nil || slices.Contains(ids, id) {
-		t.Errorf("Remains: %v, %v", ids, err)
+	if ids, err := Leftovers(); err != nil || slices.Contains(ids, id) {
+		t.Errorf("Leftovers: %v, %v", ids, err)
 	}
 	if restore != nil {
 		if err := restore(); err != nil {

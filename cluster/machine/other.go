@@ -46,7 +46,7 @@ func (*group) remove() error              { return nil }
 
 func identify(pid int) (process, error) { return process{pid: pid}, nil }
 
-func remains(map[string]bool) error { return nil }
+func leftovers(map[string]bool) error { return nil }
 func removeNetwork(string) error    { return nil }
 func removeGroups(string) error     { return nil }
 

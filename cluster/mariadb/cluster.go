@@ -39,8 +39,6 @@ type Options struct {
 	// Machines are where the nodes live; nil means that all are on 127.0.0.1. A
 	// machine with an address of its own has MariaDB's and Galera's usual ports.
 	Machines []*machine.Machine
-	// Ports gives out the ports on 127.0.0.1; nil means a new set.
-	Ports *server.Ports
 	// Password is that of the user "assay", who may do everything; empty means a
 	// random one. There is no other user.
 	Password string
@@ -82,6 +80,7 @@ type Cluster struct {
 	user     *server.User
 	provider string // of Galera; empty for a single server
 	nodes    server.List[member]
+	ports    server.Ports
 
 	// restarting lets one Restart find out who may begin the cluster anew, and
 	// begin it. It is taken after a node's Changing.
@@ -132,7 +131,6 @@ func (m *Cluster) fillIn() (err error) {
 	o.Nodes = cmp.Or(o.Nodes, 1)
 	o.CacheSize = cmp.Or(o.CacheSize, defaultPoolSize)
 	o.Password = cmp.Or(o.Password, rand.Text())
-	o.Ports = cmp.Or(o.Ports, new(server.Ports))
 	switch {
 	case o.Nodes < 1 || o.Nodes > maxNodes:
 		return fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxNodes)
@@ -179,7 +177,7 @@ func (m *Cluster) makeNode(at *machine.Machine) (*member, error) {
 	}
 	for _, p := range ports {
 		var err error
-		if n.Host, *p.port, err = o.Ports.For(at, p.usual); err != nil {
+		if n.Host, *p.port, err = m.ports.For(at, p.usual); err != nil {
 			return nil, err
 		}
 	}

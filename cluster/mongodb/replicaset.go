@@ -40,8 +40,6 @@ type Options struct {
 	// are on 127.0.0.1. A machine with an address of its own has MongoDB's usual
 	// port.
 	Machines []*machine.Machine
-	// Ports gives out the ports on 127.0.0.1; nil means a new set.
-	Ports *server.Ports
 	// ReplicaSet is the set's name; empty means "rs0".
 	ReplicaSet string
 	// ElectionTimeout is how long the set does without a primary before it
@@ -80,6 +78,7 @@ type ReplicaSet struct {
 	options Options
 	program string
 	nodes   server.List[server.Node]
+	ports   server.Ports
 }
 
 func mongod() server.Program {
@@ -116,7 +115,6 @@ func (m *ReplicaSet) fillIn() (err error) {
 	o.CacheSize = cmp.Or(o.CacheSize, MinCacheSize)
 	o.OplogSize = cmp.Or(o.OplogSize, defaultOplogSize)
 	o.ReplicaSet = cmp.Or(o.ReplicaSet, "rs0")
-	o.Ports = cmp.Or(o.Ports, new(server.Ports))
 	if o.Nodes < 1 || o.Arbiters < 0 || o.Nodes+o.Arbiters > maxVoters {
 		return fmt.Errorf("%d data nodes and %d arbiters: want at least one data node and at most %d members",
 			o.Nodes, o.Arbiters, maxVoters)
@@ -139,7 +137,7 @@ func (m *ReplicaSet) fillIn() (err error) {
 // makeNode makes one more member's folder; the member is not started.
 func (m *ReplicaSet) makeNode(at *machine.Machine) (*server.Node, error) {
 	i := len(m.nodes.All())
-	host, port, err := m.options.Ports.For(at, usualPort)
+	host, port, err := m.ports.For(at, usualPort)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 // supervise looks after the set until Close.
 func (s *Set) supervise() {
-	ticker := time.NewTicker(min(lookEvery, s.options.FailoverAfter/4))
+	ticker := time.NewTicker(min(probeEvery, s.options.FailoverAfter/4))
 	defer ticker.Stop()
 	for {
 		select {
@@ -25,19 +25,19 @@ func (s *Set) supervise() {
 		case <-s.wake:
 		case <-ticker.C:
 		}
-		s.lookAfter(s.alive)
+		s.checkPrimary(s.alive)
 	}
 }
 
-// soon has supervise look after the set at once.
-func (s *Set) soon() {
+// superviseNow has supervise check the set at once.
+func (s *Set) superviseNow() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (s *Set) lookAfter(ctx context.Context) {
+func (s *Set) checkPrimary(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	silence := s.watch.Load().silence()
@@ -45,8 +45,8 @@ func (s *Set) lookAfter(ctx context.Context) {
 	case s.starting:
 	case s.lost || silence >= s.options.FailoverAfter:
 		s.failOver(ctx)
-	case silence < 2*lookEvery: // else it may not answer what leading would ask
-		s.lead(ctx)
+	case silence < 2*probeEvery: // else it may not answer what leading would ask
+		s.maintain(ctx)
 	}
 }
 
@@ -55,35 +55,35 @@ func (s *Set) lookAfter(ctx context.Context) {
 func (s *Set) failOver(ctx context.Context) {
 	if !s.lost {
 		if err := s.fence(); err != nil {
-			s.say("%s does not answer, and cannot be fenced, so nobody is promoted: %v", s.nodeName(s.primary), err)
+			s.announceOnce("%s does not answer, and cannot be fenced, so nobody is promoted: %v", s.nodeName(s.primary), err)
 			return
 		}
 		s.lost, s.since = true, time.Now()
 		s.quorum.disconnect()
 	}
-	heard, silent := s.hear(ctx)
+	frozen, silent := s.freezeCandidates(ctx)
 	if ctx.Err() != nil {
 		return
 	}
-	best, why := s.choose(heard, silent)
+	best, why := s.choose(frozen, silent)
 	if why != "" {
-		s.say("nobody is promoted: %s", why)
+		s.announceOnce("nobody is promoted: %s", why)
 		return
 	}
 	// A restart that was given up half way may have left it running.
 	if err := s.nodes[s.primary].Kill(); err != nil {
-		s.say("nobody is promoted: %v", err)
+		s.announceOnce("nobody is promoted: %v", err)
 		return
 	}
-	if s.appoint(ctx, best, heard) && s.ensurePromoted(ctx) {
+	if s.appoint(ctx, best, frozen) && s.ensurePromoted(ctx) {
 		s.followAll(ctx)
 	}
 }
 
-// say announces why something cannot be done, once.
-func (s *Set) say(format string, values ...any) {
-	if text := fmt.Sprintf(format, values...); text != s.said {
-		s.said = text
+// announceOnce announces why something cannot be done, once.
+func (s *Set) announceOnce(format string, values ...any) {
+	if text := fmt.Sprintf(format, values...); text != s.lastReason {
+		s.lastReason = text
 		s.announce("%s", text)
 	}
 }
@@ -114,11 +114,11 @@ func (s *Set) candidates() []int {
 	return s.quorum.sure
 }
 
-// hear freezes the candidates and returns the ends of their logs by node, and
-// why the others have none to tell. Only those are heard whose log is a part of
+// freezeCandidates freezes the candidates and returns the ends of their logs by node, and
+// why the others cannot report one. Only those count whose log is a part of
 // the database's, so that the furthest of them has all that the others have.
-func (s *Set) hear(ctx context.Context) (heard map[int]lsn, silent map[int]string) {
-	heard, silent = make(map[int]lsn), make(map[int]string)
+func (s *Set) freezeCandidates(ctx context.Context) (frozen map[int]lsn, silent map[int]string) {
+	frozen, silent = make(map[int]lsn), make(map[int]string)
 	var asking sync.WaitGroup
 	var mu sync.Mutex
 	for _, i := range s.candidates() {
@@ -138,20 +138,20 @@ func (s *Set) hear(ctx context.Context) (heard map[int]lsn, silent map[int]strin
 			case errors.Is(err, errNoSession):
 				silent[i] = "does not answer"
 			case err != nil:
-				silent[i] = "cannot say how far it is (" + err.Error() + ")"
+				silent[i] = "cannot report how far it is (" + err.Error() + ")"
 			case !s.admit(node, end):
 				silent[i] = "went another way"
 			default:
-				heard[i] = end
+				frozen[i] = end
 			}
 		})
 	}
 	asking.Wait()
-	return heard, silent
+	return frozen, silent
 }
 
 // admit reports whether a frozen node's log is a part of the database's: it
-// must not go beyond the place where a later primary was promoted.
+// must not go beyond the position where a later primary was promoted.
 func (s *Set) admit(node *member, end lsn) bool {
 	if node.rewind || node.copy {
 		return false
@@ -168,13 +168,13 @@ func (s *Set) admit(node *member, end lsn) bool {
 
 // choose returns the standby that is furthest, or why none may be promoted.
 //
-// A client was told of a commit when the primary and at least one of the nodes
+// A commit was acknowledged when the primary and at least one of the nodes
 // in quorum.sure had it on disk. Logs are the same as far as they go, so the
 // furthest of several nodes has what any of them has: if all of quorum.sure are
-// heard, the furthest heard one has every such commit. If one of them is not
-// heard, it may be the only one that has the last, however far the others are.
-// If quorum.sure is empty, commits were told that only the primary has.
-func (s *Set) choose(heard map[int]lsn, silent map[int]string) (best int, why string) {
+// frozen, the furthest of them has every such commit. If one of them is not
+// frozen, it may be the only one that has the last, however far the others are.
+// If quorum.sure is empty, acknowledged commits may be on the primary alone.
+func (s *Set) choose(frozen map[int]lsn, silent map[int]string) (best int, why string) {
 	old := s.nodeName(s.primary)
 	switch certain := !s.options.Asynchronous; {
 	case certain && len(s.quorum.sure) == 0:
@@ -182,14 +182,14 @@ func (s *Set) choose(heard map[int]lsn, silent map[int]string) (best int, why st
 	case certain && len(silent) > 0:
 		return 0, fmt.Sprintf("%s: the last commits may be only there and on %s; bring back %s, or all of these",
 			s.listSilent(silent), old, old)
-	case len(heard) == 0 && len(silent) == 0:
+	case len(frozen) == 0 && len(silent) == 0:
 		return 0, "there is no standby; bring back " + old
-	case len(heard) == 0:
+	case len(frozen) == 0:
 		return 0, fmt.Sprintf("%s; bring back %s, or any of these", s.listSilent(silent), old)
 	}
 	best = -1
-	for i, end := range heard { // of equals the first
-		if best < 0 || end > heard[best] || end == heard[best] && i < best {
+	for i, end := range frozen { // of equals the first
+		if best < 0 || end > frozen[best] || end == frozen[best] && i < best {
 			best = i
 		}
 	}
@@ -206,14 +206,14 @@ func (s *Set) listSilent(silent map[int]string) string {
 	return strings.Join(all, ", ")
 }
 
-// appoint makes a frozen standby the primary in our books, after which no other
+// appoint records a frozen standby as the primary, after which no other
 // can be promoted that does not follow it. It is not promoted yet. It reports
 // whether that worked.
-func (s *Set) appoint(ctx context.Context, best int, heard map[int]lsn) bool {
+func (s *Set) appoint(ctx context.Context, best int, frozen map[int]lsn) bool {
 	var others []int
 	if !s.options.Asynchronous {
 		for i := range s.nodes {
-			if _, found := heard[i]; found && i != best {
+			if _, found := frozen[i]; found && i != best {
 				others = append(others, i)
 			}
 		}
@@ -224,16 +224,16 @@ func (s *Set) appoint(ctx context.Context, best int, heard map[int]lsn) bool {
 	// a little later; it only waits for fewer.
 	names := s.names(others)
 	if err := s.setNames(ctx, best, names); err != nil {
-		s.say("%s cannot be prepared for promotion: %v", s.nodeName(best), err)
+		s.announceOnce("%s cannot be prepared for promotion: %v", s.nodeName(best), err)
 		return false
 	}
 	s.nodes[s.primary].rewind = true
-	s.primary, s.promoted, s.lost, s.said = best, false, false, ""
-	s.ends = append(s.ends, heard[best])
+	s.primary, s.promoted, s.lost, s.lastReason = best, false, false, ""
+	s.ends = append(s.ends, frozen[best])
 	for _, node := range s.nodes {
 		node.following = false
 	}
-	for i := range heard {
+	for i := range frozen {
 		s.nodes[i].term = len(s.ends)
 		s.nodes[i].seen = time.Now()
 	}
@@ -249,7 +249,7 @@ func (s *Set) setNames(ctx context.Context, i int, names string) error {
 	node := s.nodes[i].Server
 	ctx, cancel := context.WithTimeout(ctx, 5*askBound)
 	defer cancel()
-	err := node.talk(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
+	err := node.inSession(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
 		return alter(ctx, conn, standbyNames, names)
 	})
 	if err != nil {
@@ -268,7 +268,7 @@ func (s *Set) ensurePromoted(ctx context.Context) bool {
 	node, began := s.nodes[s.primary], time.Now()
 	timeline := uint64(0)
 	for timeline == 0 {
-		err := node.talk(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) (err error) {
+		err := node.inSession(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) (err error) {
 			timeline, err = promote(ctx, conn)
 			return err
 		})
@@ -280,7 +280,7 @@ func (s *Set) ensurePromoted(ctx context.Context) bool {
 		}
 	}
 	s.promoted = true
-	s.took(timeline)
+	s.recordTimeline(timeline)
 	text := fmt.Sprintf("%s is promoted and takes writes %d ms after the fencing (the promotion itself took %d ms)",
 		s.nodeName(s.primary), time.Since(s.since).Milliseconds(), time.Since(began).Milliseconds())
 	switch {
@@ -321,10 +321,10 @@ func promote(ctx context.Context, conn *pgx.Conn) (timeline uint64, err error) {
 	}
 }
 
-// took notes the timeline that the new primary took. Where that number may have
+// recordTimeline notes the timeline that the new primary took. Where that number may have
 // been another primary's before, nodes cannot tell the two apart, and all must
 // be copied anew; it takes two losses in a row, asynchronously.
-func (s *Set) took(timeline uint64) {
+func (s *Set) recordTimeline(timeline uint64) {
 	if timeline >= s.timeline {
 		s.timeline = timeline
 		return

@@ -19,14 +19,14 @@ const freezeBound = 10 * time.Second
 // when it has replayed all of it. From then on its log stays as it is: bytes of
 // a dead primary that are still on their way do not change the outcome.
 func (p *Server) freeze(ctx context.Context) (end lsn, err error) {
-	err = p.talk(ctx, freezeBound, func(ctx context.Context, conn *pgx.Conn) error {
+	err = p.inSession(ctx, freezeBound, func(ctx context.Context, conn *pgx.Conn) error {
 		if err := alter(ctx, conn, primaryConninfo, ""); err != nil {
 			return err
 		}
 		var before receiving
 		still := time.Now() // since when nothing has changed
 		for {
-			now, err := askReceiving(ctx, conn)
+			now, err := queryReceiving(ctx, conn)
 			if err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ type receiving struct {
 // errNoStandby means that a node of which it was expected takes writes.
 var errNoStandby = errors.New("it is no standby")
 
-func askReceiving(ctx context.Context, conn *pgx.Conn) (receiving, error) {
+func queryReceiving(ctx context.Context, conn *pgx.Conn) (receiving, error) {
 	var r receiving
 	var standby bool
 	var received, replayed string

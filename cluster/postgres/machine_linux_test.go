@@ -37,9 +37,9 @@ func machines(t *testing.T, id string, names ...string) (set *machine.Set, own b
 
 // isolate cuts node i off from all others, or pauses it where it has no network
 // of its own.
-func isolate(t *testing.T, s *Set, place *machine.Set, i int) (heal func()) {
+func isolate(t *testing.T, s *Set, set *machine.Set, i int) (heal func()) {
 	t.Helper()
-	if place.Own() != nil {
+	if set.Own() != nil {
 		must(t, s.Node(i).Pause())
 		return func() {
 			if err := s.Node(i).Resume(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -47,14 +47,14 @@ func isolate(t *testing.T, s *Set, place *machine.Set, i int) (heal func()) {
 			}
 		}
 	}
-	cut, err := place.All()[i].Drop(machine.Rule{Direction: machine.Both, Share: 1})
+	cut, err := set.All()[i].Drop(machine.Rule{Direction: machine.Both, Share: 1})
 	must(t, err)
 	return func() { must(t, cut.Remove()) }
 }
 
 func TestPostgresSetOnMachines(t *testing.T) {
-	place, own := machines(t, fmt.Sprintf("%08x", os.Getpid()), "n1", "n2")
-	s, said := startSet(t, SetOptions{Machines: place.All()})
+	set, own := machines(t, fmt.Sprintf("%08x", os.Getpid()), "n1", "n2")
+	s, events := startSet(t, SetOptions{Machines: set.All()})
 	if len(s.Nodes()) != 2 {
 		t.Fatalf("%d nodes on two machines", len(s.Nodes()))
 	}
@@ -63,8 +63,8 @@ func TestPostgresSetOnMachines(t *testing.T) {
 	for i, host := range strings.Split(address.Host, ",") {
 		at, err := netip.ParseAddrPort(host)
 		must(t, err)
-		if at.Addr() != place.All()[i].Address() || own != (at.Port() == 5432) {
-			t.Errorf("node %d is at %s, its machine at %s", i, host, place.All()[i].Address())
+		if at.Addr() != set.All()[i].Address() || own != (at.Port() == 5432) {
+			t.Errorf("node %d is at %s, its machine at %s", i, host, set.All()[i].Address())
 		}
 	}
 	advice := address.Query()
@@ -80,9 +80,9 @@ func TestPostgresSetOnMachines(t *testing.T) {
 	table(t, s)
 	w := startWriter(t, s, 0)
 	w.more(t)
-	heal := isolate(t, s, place, 0)
-	said.await(t, "n1 does not answer", "its processes are killed")
-	said.await(t, "n2 is promoted")
+	heal := isolate(t, s, set, 0)
+	events.await(t, "n1 does not answer", "its processes are killed")
+	events.await(t, "n2 is promoted")
 	w.more(t)
 	heal()
 	must(t, s.Restart(bounded(t), 0))
@@ -90,12 +90,12 @@ func TestPostgresSetOnMachines(t *testing.T) {
 
 	// A standby that is silent is missed, and comes back by itself.
 	must(t, s.Settled(bounded(t)))
-	said.forget()
-	heal = isolate(t, s, place, 0)
-	said.await(t, "n1 has not streamed")
+	events.forget()
+	heal = isolate(t, s, set, 0)
+	events.await(t, "n1 has not streamed")
 	w.more(t)
 	heal()
-	said.await(t, "n1 streams")
+	events.await(t, "n1 streams")
 	w.end()
 	checkRows(t, s, w)
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,9 +21,9 @@ type quorum struct {
 	named     []int
 	unsettled bool
 	// sure are the nodes of which the furthest certainly has every commit that a
-	// client was told of. Empty means that only the primary has.
+	// client has an acknowledgement of. Empty means that only the primary has.
 	sure []int
-	// session is a session with the primary, kept for the next look; it may be
+	// session is a session with the primary, kept for the next check; it may be
 	// nil.
 	session *pgx.Conn
 	// of is whose session it is.
@@ -40,7 +41,7 @@ func (q *quorum) reset(named []int) {
 
 func (q *quorum) disconnect() {
 	if q.session != nil {
-		hangUp(q.session)
+		closeSession(q.session)
 		q.session = nil
 	}
 }
@@ -68,9 +69,9 @@ func (s *Set) others(than int) []int {
 	return all
 }
 
-// lead has the standbys follow a primary that answers, and commits wait for
+// maintain has the standbys follow a primary that answers, and commits wait for
 // those that do. s.mu is held.
-func (s *Set) lead(ctx context.Context) {
+func (s *Set) maintain(ctx context.Context) {
 	if !s.ensurePromoted(ctx) {
 		return
 	}
@@ -78,26 +79,26 @@ func (s *Set) lead(ctx context.Context) {
 	if len(s.nodes) == 1 || ctx.Err() != nil {
 		return
 	}
-	streams, err := s.lookAtStreams(ctx)
+	streams, err := s.queryPrimary(ctx)
 	if err == nil && !s.options.Asynchronous {
-		err = s.agree(ctx, streams)
+		err = s.updateQuorum(ctx, streams)
 	}
 	if err == nil {
 		s.quorum.failed = 0
-		s.lookBehind(ctx)
+		s.copyOutdated(ctx)
 		return
 	}
 	s.quorum.disconnect()
-	if s.quorum.failed++; s.quorum.failed == mostFailed {
+	if s.quorum.failed++; s.quorum.failed == mostFailures {
 		s.announce("%s answers, but cannot be asked whom commits wait for: %v", s.nodeName(s.primary), err)
 	}
 }
 
-// mostFailed is how many looks at an answering primary may fail in silence.
-const mostFailed = 20
+// mostFailures is how many looks at an answering primary may fail in silence.
+const mostFailures = 20
 
-// lookAtStreams asks the primary who streams, and how far.
-func (s *Set) lookAtStreams(ctx context.Context) (map[int]lsn, error) {
+// queryPrimary asks the primary who streams, and how far.
+func (s *Set) queryPrimary(ctx context.Context) (map[int]lsn, error) {
 	q := &s.quorum
 	if q.of != s.primary {
 		q.disconnect()
@@ -111,17 +112,17 @@ func (s *Set) lookAtStreams(ctx context.Context) (map[int]lsn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askBound)
 	defer cancel()
-	streams, err := s.askStreams(ctx, q.session)
+	streams, err := s.queryStreams(ctx, q.session)
 	for i := range streams {
 		s.nodes[i].seen = time.Now()
 	}
 	return streams, err
 }
 
-// agree changes whom commits wait for where a standby came or was lost. An
-// error means that the primary did not answer as it should: the next look tries
+// updateQuorum changes whom commits wait for where a standby came or was lost. An
+// error means that the primary did not answer as it should: the next check tries
 // again.
-func (s *Set) agree(ctx context.Context, streams map[int]lsn) error {
+func (s *Set) updateQuorum(ctx context.Context, streams map[int]lsn) error {
 	q := &s.quorum
 	var want []int
 	for i, node := range s.nodes {
@@ -136,9 +137,9 @@ func (s *Set) agree(ctx context.Context, streams map[int]lsn) error {
 	return s.waitFor(ctx, want)
 }
 
-// askStreams returns how far each node that has caught up with the primary has
+// queryStreams returns how far each node that has caught up with the primary has
 // its log on disk.
-func (s *Set) askStreams(ctx context.Context, conn *pgx.Conn) (map[int]lsn, error) {
+func (s *Set) queryStreams(ctx context.Context, conn *pgx.Conn) (map[int]lsn, error) {
 	rows, err := conn.Query(ctx, `SELECT application_name, max(flush_lsn)::text FROM pg_stat_replication
 		WHERE state = 'streaming' AND flush_lsn IS NOT NULL GROUP BY application_name`)
 	if err != nil {
@@ -223,7 +224,7 @@ func union(sets ...[]int) []int {
 
 // awaitCheckpointer returns when the checkpointer has taken over the settings
 // that new sessions see: it is this process that has commits begin to wait
-// (SyncRepUpdateSyncStandbysDefined). It was told before those sessions were
+// (SyncRepUpdateSyncStandbysDefined). It was notified before those sessions were
 // forked, and does it whenever it waits for work or spreads its writes.
 func (s *Set) awaitCheckpointer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*askBound)
@@ -231,17 +232,18 @@ func (s *Set) awaitCheckpointer(ctx context.Context) error {
 	if err := server.Pause(ctx, 100*time.Millisecond); err != nil { // it may not have been scheduled yet
 		return err
 	}
-	for {
+	return server.Until(ctx, 20*time.Millisecond, "the checkpointer", func(ctx context.Context) error {
 		var idle bool
 		err := s.quorum.session.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
 			WHERE backend_type = 'checkpointer' AND wait_event IN ('CheckpointerMain', 'CheckpointWriteDelay'))`).Scan(&idle)
-		if err != nil || idle {
-			return err
+		if err != nil {
+			return server.Permanent(err)
 		}
-		if err := server.Pause(ctx, 20*time.Millisecond); err != nil {
-			return err
+		if !idle {
+			return errors.New("it works")
 		}
-	}
+		return nil
+	})
 }
 
 // dropStreams ends the streams of standbys that no longer count: one that is
@@ -275,7 +277,7 @@ func (s *Set) awaitFlush(ctx context.Context, nodes []int) (bool, error) {
 		return false, err
 	}
 	for {
-		streams, err := s.askStreams(ctx, s.quorum.session)
+		streams, err := s.queryStreams(ctx, s.quorum.session)
 		if err != nil {
 			return false, err
 		}
@@ -285,7 +287,7 @@ func (s *Set) awaitFlush(ctx context.Context, nodes []int) (bool, error) {
 			}
 		}
 		if err := server.Pause(ctx, 5*time.Millisecond); err != nil {
-			return false, nil // it is slow; the next look tries again
+			return false, nil // it is slow; the next check tries again
 		}
 	}
 }

@@ -2,13 +2,12 @@ package postgres
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // serverState is how far a server has come.
@@ -41,60 +40,27 @@ func askState(ctx context.Context, address, user string) (serverState, error) {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if _, err := conn.Write(startupMessage(user)); err != nil {
+	frontend := pgproto3.NewFrontend(conn, conn)
+	frontend.SetMaxBodyLen(16 << 10) // whoever answers with more is not a server that greets us
+	frontend.Send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+		Parameters: map[string]string{"user": user, "database": "postgres"}})
+	if err := frontend.Flush(); err != nil {
 		return stateSilent, err
 	}
-	kind, body, err := readMessage(conn)
+	message, err := frontend.Receive()
 	if err != nil {
 		return stateSilent, err
 	}
-	switch kind {
-	case 'R': // a request for authentication
+	switch m := message.(type) {
+	case pgproto3.AuthenticationResponseMessage:
 		return stateReady, nil
-	case 'E':
-		code, text := errorFields(body)
-		if code == cannotConnectNow {
-			return stateAnswers, errors.New(text)
+	case *pgproto3.ErrorResponse:
+		if m.Code == cannotConnectNow {
+			return stateAnswers, errors.New(m.Message)
 		}
 		// Any other refusal (too many clients) comes from a server that is up.
 		return stateReady, nil
 	default:
 		return stateSilent, fmt.Errorf("whoever listens on %s is not PostgreSQL", address)
 	}
-}
-
-func startupMessage(user string) []byte {
-	const protocol = 3 << 16
-	message := binary.BigEndian.AppendUint32(make([]byte, 4), protocol)
-	message = append(message, "user\x00"+user+"\x00database\x00postgres\x00\x00"...)
-	binary.BigEndian.PutUint32(message, uint32(len(message)))
-	return message
-}
-
-func readMessage(r io.Reader) (kind byte, body []byte, err error) {
-	header := make([]byte, 5)
-	if _, err := io.ReadFull(r, header); err != nil {
-		return 0, nil, err
-	}
-	const most = 16 << 10 // whoever answers with more is not a server that greets us
-	length := binary.BigEndian.Uint32(header[1:])
-	if length < 4 || length > most {
-		return header[0], nil, nil
-	}
-	body = make([]byte, length-4)
-	_, err = io.ReadFull(r, body)
-	return header[0], body, err
-}
-
-// errorFields returns the SQLSTATE and the text of an ErrorResponse.
-func errorFields(body []byte) (code, text string) {
-	for _, field := range strings.Split(string(body), "\x00") {
-		switch {
-		case strings.HasPrefix(field, "C"):
-			code = field[1:]
-		case strings.HasPrefix(field, "M"):
-			text = field[1:]
-		}
-	}
-	return code, text
 }

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// againAfter is how long to leave a node alone with which something failed.
-	againAfter = 2 * time.Second
+	// retryAfter is how long to leave a node alone with which something failed.
+	retryAfter = 2 * time.Second
 	// checkpointBound is how long a checkpoint may take.
 	checkpointBound = time.Minute
 )
@@ -29,10 +29,10 @@ func (s *Set) followAll(ctx context.Context) {
 		}
 		err := s.follow(ctx, i)
 		if node.rewind || node.copy {
-			s.bringBackLater(i, "has what is not part of the database, since another was promoted")
+			s.rejoinLater(i, "has what is not part of the database, since another was promoted")
 		}
 		if err != nil || node.rewind || node.copy {
-			node.again = time.Now().Add(againAfter)
+			node.again = time.Now().Add(retryAfter)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func (s *Set) follow(ctx context.Context, i int) error {
 	if node.rewind || node.copy {
 		return nil
 	}
-	err := node.talk(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
+	err := node.inSession(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
 		return alter(ctx, conn, primaryConninfo, node.connectionTo(primary.Server))
 	})
 	if err == nil {
@@ -58,13 +58,13 @@ func (s *Set) follow(ctx context.Context, i int) error {
 	return err
 }
 
-func (s *Set) bringBackLater(i int, why string) {
-	s.routines.Go(func() { s.bringBack(s.alive, i, why) })
+func (s *Set) rejoinLater(i int, why string) {
+	s.routines.Go(func() { s.rejoinNow(s.alive, i, why) })
 }
 
-// bringBack stops a node that cannot follow as it is, and has it join again. A
+// rejoinNow stops a node that cannot follow as it is, and has it join again. A
 // node that somebody is restarting is left to them.
-func (s *Set) bringBack(ctx context.Context, i int, why string) {
+func (s *Set) rejoinNow(ctx context.Context, i int, why string) {
 	node := s.nodes[i]
 	if !node.Changing.TryLock() {
 		return
@@ -117,9 +117,9 @@ func (s *Set) restart(ctx context.Context, i int, env []string) error {
 	return s.rejoin(ctx, i, env)
 }
 
-// errMoved means that there was a promotion while a node was made ready to
+// errPrimaryChanged means that there was a promotion while a node was made ready to
 // follow the primary before it.
-var errMoved = errors.New("the primary was lost meanwhile")
+var errPrimaryChanged = errors.New("the primary was lost meanwhile")
 
 // rejoin does the work of Restart. node.life is held, and s.mu is not: a
 // promotion need not wait for it.
@@ -132,10 +132,10 @@ func (s *Set) rejoin(ctx context.Context, i int, env []string) error {
 			return err
 		}
 		err := s.rejoinStandby(ctx, i, env)
-		if !errors.Is(err, errMoved) {
+		if !errors.Is(err, errPrimaryChanged) {
 			return err
 		}
-		if err := server.Pause(ctx, lookEvery); err != nil {
+		if err := server.Pause(ctx, probeEvery); err != nil {
 			return err
 		}
 	}
@@ -151,7 +151,7 @@ func (s *Set) claimPrimary(i int) bool {
 }
 
 // restartPrimary starts the primary again. Its log may hold commits that no
-// client was told of and no standby has, and now shows them to readers; so
+// client has an acknowledgement of and no standby has, and now shows them to readers; so
 // nobody else is certain to have all until one has caught up.
 func (s *Set) restartPrimary(ctx context.Context, i int, env []string) error {
 	err := s.startPrimary(ctx, i, env)
@@ -167,12 +167,12 @@ func (s *Set) restartPrimary(ctx context.Context, i int, env []string) error {
 	if s.lost {
 		s.announce("%s is back, and is the primary again", s.nodeName(i))
 	}
-	s.lost, s.said = false, ""
+	s.lost, s.lastReason = false, ""
 	s.watch.Store(newMonitor(s.nodes[i].Server))
 	for _, other := range s.nodes {
 		other.seen = time.Now()
 	}
-	s.soon()
+	s.superviseNow()
 	return nil
 }
 
@@ -204,11 +204,11 @@ func (s *Set) rejoinStandby(ctx context.Context, i int, env []string) error {
 			return fmt.Errorf("it must first take over what it missed from %s, which is down; restart that one before", s.nodeName(at))
 		}
 		if !primary.Running() {
-			return errMoved // or will be: wait for the decision
+			return errPrimaryChanged // or will be: wait for the decision
 		}
 		if err := s.takeOver(ctx, i, primary, again); err != nil {
-			if s.hasMoved(term) || !primary.Running() {
-				return fmt.Errorf("%w: %w", errMoved, err)
+			if s.primaryChanged(term) || !primary.Running() {
+				return fmt.Errorf("%w: %w", errPrimaryChanged, err)
 			}
 			return err
 		}
@@ -216,7 +216,7 @@ func (s *Set) rejoinStandby(ctx context.Context, i int, env []string) error {
 	s.mu.Lock()
 	if len(s.ends) != term {
 		s.mu.Unlock()
-		return errMoved
+		return errPrimaryChanged
 	}
 	if rewind || again {
 		node.term, node.rewind, node.copy = term, false, false
@@ -229,11 +229,11 @@ func (s *Set) rejoinStandby(ctx context.Context, i int, env []string) error {
 		primary = nil
 	}
 	s.mu.Unlock()
-	defer s.soon()
+	defer s.superviseNow()
 	return s.startStandby(ctx, i, primary, env)
 }
 
-func (s *Set) hasMoved(term int) bool {
+func (s *Set) primaryChanged(term int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.ends) != term
@@ -253,7 +253,7 @@ func (s *Set) startStandby(ctx context.Context, i int, primary *Server, env []st
 	if err := node.writeSettings(conninfo, names); err != nil {
 		return err
 	}
-	if err := node.markStandby(); err != nil {
+	if err := node.makeStandby(); err != nil {
 		return err
 	}
 	return node.start(ctx, stateReady, env...)
@@ -266,7 +266,7 @@ func (s *Set) takeOver(ctx context.Context, i int, primary *Server, anew bool) e
 	node := s.nodes[i]
 	// pg_rewind reads from the control file which timeline the primary is on,
 	// where PostgreSQL before version 16 notes it with the next checkpoint only.
-	err := primary.talk(ctx, checkpointBound, func(ctx context.Context, conn *pgx.Conn) error {
+	err := primary.inSession(ctx, checkpointBound, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "CHECKPOINT")
 		return err
 	})
@@ -321,7 +321,7 @@ func (p *Server) clearAwayAsStandby(ctx context.Context) error {
 	if !server.Exists(p.data()) {
 		return nil
 	}
-	if err := p.markStandby(); err != nil {
+	if err := p.makeStandby(); err != nil {
 		return err
 	}
 	if err := p.clearAway(ctx); err != nil {

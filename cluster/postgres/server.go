@@ -32,12 +32,9 @@ type Options struct {
 	// Log is the file of the server's log; empty means postgres.log in Dir.
 	Log string
 	// Machine is where the node lives; nil means here. On a machine with an
-	// address of its own the server listens there, on port 5432 unless Port says
-	// otherwise, and lets in whoever is in the machine's network and knows the
+	// address of its own the server listens there, on port 5432, and lets in whoever is in the machine's network and knows the
 	// password. Anywhere else it listens on 127.0.0.1.
 	Machine *machine.Machine
-	// Port is the port on 127.0.0.1; 0 means a free one out of Ports.
-	Port int
 	// Ports gives out the port; nil means a new set.
 	Ports *server.Ports
 	// User is the superuser's name; empty means "assay".
@@ -100,16 +97,12 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 
 // newServer replaces empty options and makes the folder.
 func newServer(programs string, o Options) (p *Server, err error) {
-	n := &server.Node{Machine: o.Machine, Port: o.Port}
+	n := &server.Node{Machine: o.Machine}
 	o.User, o.Password = cmp.Or(o.User, "assay"), cmp.Or(o.Password, rand.Text())
 	o.Ports = cmp.Or(o.Ports, new(server.Ports))
 	p = &Server{Node: n, options: o, programs: programs}
-	if n.Host, n.Port = "127.0.0.1", o.Port; o.Port == 0 || p.hasOwnAddress() {
-		var port int
-		if n.Host, port, err = o.Ports.For(o.Machine, usualPort); err != nil {
-			return nil, err
-		}
-		n.Port = cmp.Or(o.Port, port)
+	if n.Host, n.Port, err = o.Ports.For(o.Machine, usualPort); err != nil {
+		return nil, err
 	}
 	n.Name = fmt.Sprintf("PostgreSQL on port %d", n.Port)
 	if p.hasOwnAddress() {

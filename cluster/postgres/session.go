@@ -21,16 +21,16 @@ const (
 	standbyNames    = "synchronous_standby_names"
 )
 
-// lsn is a place in the log (log sequence number).
+// lsn is a position in the log (log sequence number).
 type lsn uint64
 
-// parseLSN reads a place as the server writes it, two hexadecimal halves.
+// parseLSN reads a position as the server writes it, two hexadecimal halves.
 func parseLSN(text string) (lsn, error) {
 	high, low, found := strings.Cut(text, "/")
 	h, err1 := strconv.ParseUint(high, 16, 32)
 	l, err2 := strconv.ParseUint(low, 16, 32)
 	if !found || err1 != nil || err2 != nil {
-		return 0, fmt.Errorf("%q is no place in a log", text)
+		return 0, fmt.Errorf("%q is no position in a log", text)
 	}
 	return lsn(h<<32 | l), nil
 }
@@ -53,23 +53,23 @@ func (p *Server) connect(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// hangUp ends a session, also with a server that does not answer.
-func hangUp(conn *pgx.Conn) {
+// closeSession ends a session, also with a server that does not answer.
+func closeSession(conn *pgx.Conn) {
 	const bound = 200 * time.Millisecond
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
 	_ = conn.Close(ctx) // nothing depends on how it ends
 }
 
-// talk runs f in a session of its own. The whole of it may take bound.
-func (p *Server) talk(ctx context.Context, bound time.Duration, f func(context.Context, *pgx.Conn) error) error {
+// inSession runs f in a session of its own. The whole of it may take bound.
+func (p *Server) inSession(ctx context.Context, bound time.Duration, f func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	conn, err := p.connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer hangUp(conn)
+	defer closeSession(conn)
 	return f(ctx, conn)
 }
 
@@ -89,7 +89,7 @@ func alter(ctx context.Context, conn *pgx.Conn, name, value string) error {
 func (p *Server) awaitSetting(ctx context.Context, name, value string) error {
 	return server.Until(ctx, 10*time.Millisecond, name+" of "+p.Name, func(ctx context.Context) error {
 		var got string
-		err := p.talk(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
+		err := p.inSession(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&got)
 		})
 		if err == nil && got != value {
@@ -123,25 +123,25 @@ func (p *Server) connectionTo(primary *Server) string {
 	return strings.TrimSpace(b.String())
 }
 
-// keptLog is how much log a node keeps for one that was away, and for pg_rewind,
+// walKeepSize is how much log a node keeps for one that was away, and for pg_rewind,
 // which needs its own log back to where it went another way. It is not on the
 // command line, since pg_rewind has a killed server recover without that, and
 // recovery throws away what need not be kept. A node that misses more is copied
 // anew.
-const keptLog = "1GB"
+const walKeepSize = "1GB"
 
 // writeSettings replaces what ALTER SYSTEM ever set, in a server that does not
 // run.
 func (p *Server) writeSettings(conninfo, standbys string) error {
 	quote := strings.NewReplacer(`\`, `\\`, "'", "''")
-	text := fmt.Sprintf("wal_keep_size = '%s'\n%s = '%s'\n%s = '%s'\n", keptLog,
+	text := fmt.Sprintf("wal_keep_size = '%s'\n%s = '%s'\n%s = '%s'\n", walKeepSize,
 		primaryConninfo, quote.Replace(conninfo), standbyNames, quote.Replace(standbys))
 	return p.writeData("postgresql.auto.conf", text)
 }
 
-// markStandby has the server start as a standby, and never take writes before
+// makeStandby has the server start as a standby, and never take writes before
 // it is promoted.
-func (p *Server) markStandby() error { return p.writeData("standby.signal", "") }
+func (p *Server) makeStandby() error { return p.writeData("standby.signal", "") }
 
 func (p *Server) writeData(name, text string) error {
 	return p.User.WriteFile(filepath.Join(p.data(), name), text)
@@ -151,7 +151,7 @@ func (p *Server) writeData(name, text string) error {
 // once more to be cleared away takes no writes then.
 func (p *Server) closeAsStandby() error {
 	if server.Exists(p.data()) && p.Process() != nil {
-		if err := p.markStandby(); err != nil {
+		if err := p.makeStandby(); err != nil {
 			return err
 		}
 	}

@@ -45,14 +45,12 @@ type SetOptions struct {
 	// LogDir is the folder of the logs postgres-n1.log and so on; empty means
 	// Dir. If it is given it must exist, and Close leaves it.
 	LogDir string
-	// Ports gives out the ports of nodes on 127.0.0.1; nil means a new set.
-	Ports *server.Ports
 	// Password is that of the superuser "assay"; empty means a random one.
 	Password string
 	// Settings are server settings of every node, as in Options. Those
 	// by which the set is led cannot be among them.
 	Settings []string
-	// Announce is told what the set does by itself: fencing, promotion, whom
+	// Announce is called with what the set does by itself: fencing, promotion, whom
 	// commits wait for. It must not block; nil means nobody wants to know.
 	Announce func(text string)
 }
@@ -61,7 +59,7 @@ type SetOptions struct {
 // promotes a standby: here assay does, and announces it, in the way of the
 // usual programs for that (Patroni, repmgr). It fences first: the old primary's
 // processes are killed, so that never two nodes take writes. It promotes only a
-// standby that is certain to have every commit that a client was told of (but
+// standby that is certain to have every commit that was acknowledged (but
 // for Asynchronous). Nodes are counted from 0. Methods are safe for concurrent
 // use.
 //
@@ -73,7 +71,8 @@ type SetOptions struct {
 type Set struct {
 	options SetOptions
 	nodes   []*member
-	wake    chan struct{} // asks for a look at the nodes now
+	ports   server.Ports
+	wake    chan struct{} // asks for a check of the nodes now
 
 	alive    context.Context // ends with Close
 	end      context.CancelFunc
@@ -94,8 +93,8 @@ type Set struct {
 	lost bool
 	// since is when the primary was given up.
 	since time.Time
-	// said is the last reason for which nobody could be promoted.
-	said string
+	// lastReason is the last reason for which nobody could be promoted.
+	lastReason string
 	// ends has an entry for each promotion: the end of the log that the new
 	// primary had then. What others have beyond it is not part of the database.
 	ends []lsn
@@ -109,7 +108,7 @@ type member struct {
 	*Server
 	// term is the number of promotions whose outcome the node's log contains.
 	term int
-	// following is true if the running server was told to follow the primary.
+	// following is true if the running server was configured to follow the primary.
 	following bool
 	// rewind: its log has, or may have, what is not part of the database.
 	rewind bool
@@ -155,7 +154,6 @@ func (s *Set) fillIn() error {
 	o := &s.options
 	o.Nodes = cmp.Or(o.Nodes, len(o.Machines), 3)
 	o.FailoverAfter = cmp.Or(o.FailoverAfter, defaultFailoverAfter)
-	o.Ports = cmp.Or(o.Ports, new(server.Ports))
 	if o.Announce == nil {
 		o.Announce = func(string) {}
 	}
@@ -186,16 +184,16 @@ func (s *Set) fillIn() error {
 // nodeOptions are those of node i.
 func (s *Set) nodeOptions(i int) Options {
 	name := "n" + strconv.Itoa(i+1)
-	var place *machine.Machine
+	var at *machine.Machine
 	if s.options.Machines != nil {
-		place = s.options.Machines[i]
-		name = place.Name()
+		at = s.options.Machines[i]
+		name = at.Name()
 	}
 	// A connection on which the other side is silent is given up for lost, on
 	// both sides: TCP alone would take minutes.
 	silence := fmt.Sprintf("%dms", max(s.options.FailoverAfter, time.Second).Milliseconds())
 	return Options{
-		Programs: s.options.Programs, Machine: place, Ports: s.options.Ports, Password: s.options.Password, Checksums: true,
+		Programs: s.options.Programs, Machine: at, Ports: &s.ports, Password: s.options.Password, Checksums: true,
 		Dir: filepath.Join(s.options.Dir, name), Log: filepath.Join(s.options.LogDir, "postgres-"+name+".log"),
 		Settings: append([]string{
 			"wal_sender_timeout=" + silence, "wal_receiver_timeout=" + silence, "wal_receiver_status_interval=1s",
@@ -216,8 +214,8 @@ func (s *Set) startAll(ctx context.Context) error {
 	}
 	first.label = filepath.Base(first.Dir)
 	s.nodes = []*member{{Server: first}}
-	err = first.talk(ctx, 5*askBound, func(ctx context.Context, conn *pgx.Conn) error {
-		return alter(ctx, conn, "wal_keep_size", keptLog)
+	err = first.inSession(ctx, 5*askBound, func(ctx context.Context, conn *pgx.Conn) error {
+		return alter(ctx, conn, "wal_keep_size", walKeepSize)
 	})
 	if err != nil {
 		return err
@@ -249,7 +247,7 @@ func (s *Set) startAll(ctx context.Context) error {
 	}
 	s.timeline, s.promoted = 1, true
 	s.watch.Store(newMonitor(first))
-	s.routines.Go(s.lookOut)
+	s.routines.Go(s.probePrimary)
 	s.routines.Go(s.supervise)
 	if err := s.Settled(ctx); err != nil {
 		return err

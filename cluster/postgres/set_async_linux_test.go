@@ -7,7 +7,7 @@ import (
 )
 
 func TestPostgresSetAsynchronous(t *testing.T) {
-	s, said := startSet(t, SetOptions{Asynchronous: true})
+	s, events := startSet(t, SetOptions{Asynchronous: true})
 	table(t, s)
 	must(t, s.Settled(bounded(t)))
 	if got := query(t, connect(t, s.nodes[0].Server), "SHOW synchronous_standby_names"); got != "" {
@@ -28,12 +28,12 @@ func TestPostgresSetAsynchronous(t *testing.T) {
 	execute(t, connect(t, s.nodes[0].Server), "INSERT INTO seen VALUES (-1)")
 	must(t, s.Node(0).Kill())
 	must(t, s.Restart(bounded(t), 1))
-	said.await(t, "n2 is promoted", "commits that it had not received are lost")
+	events.await(t, "n2 is promoted", "commits that it had not received are lost")
 	later := startWriter(t, s, 2_000_000)
 	later.more(t)
 	must(t, s.Node(2).Resume())
-	said.await(t, "n3 has what is not part of the database")
-	said.await(t, "n3 is rewound to n2")
+	events.await(t, "n3 has what is not part of the database")
+	events.await(t, "n3 is rewound to n2")
 	must(t, s.Restart(bounded(t), 0))
 	later.end()
 	checkRows(t, s, kept, later)
@@ -46,9 +46,9 @@ func TestPostgresSetAsynchronous(t *testing.T) {
 
 	// The next promotion is interrupted, and the third node goes on: two nodes may
 	// then have used the same timeline for different things.
-	said.forget()
+	events.forget()
 	best := interruptPromotion(t, s, 1)
-	said.await(t, "is promoted and takes writes")
+	events.await(t, "is promoted and takes writes")
 	last := startWriter(t, s, 3_000_000)
 	last.more(t)
 	for _, i := range []int{best, 1} {

@@ -20,7 +20,7 @@ func TestPostgresSetClose(t *testing.T) {
 		t.Run(stage, func(t *testing.T) {
 			dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-set", os.Getpid()))
 			logs := t.TempDir()
-			s, said := startSet(t, SetOptions{Nodes: 2, Dir: dir, LogDir: logs, FailoverAfter: 300 * time.Millisecond})
+			s, events := startSet(t, SetOptions{Nodes: 2, Dir: dir, LogDir: logs, FailoverAfter: 300 * time.Millisecond})
 			table(t, s)
 			var pids []int
 			for i := range s.Nodes() {
@@ -31,15 +31,15 @@ func TestPostgresSetClose(t *testing.T) {
 			switch stage {
 			case "fenced":
 				must(t, s.Node(0).Pause())
-				said.await(t, "is fenced")
+				events.await(t, "is fenced")
 			case "promoted":
 				must(t, s.Node(0).Kill())
-				said.await(t, "is promoted")
+				events.await(t, "is promoted")
 			case "a standby down":
 				must(t, s.Node(1).Kill())
 			case "a node comes back":
 				must(t, s.Node(0).Kill())
-				said.await(t, "is promoted")
+				events.await(t, "is promoted")
 				<-back
 				go func() { back <- s.Restart(t.Context(), 0) }()
 				time.Sleep(50 * time.Millisecond)
@@ -79,11 +79,11 @@ func checkNothingLeft(t *testing.T, s *Set, dir string, pids []int) {
 
 func TestPostgresSetRefuses(t *testing.T) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-refused", os.Getpid()))
-	place, err := machine.Loopback(machine.Options{ID: "0123abcd", Names: []string{"n1"}})
+	set, err := machine.Loopback(machine.Options{ID: "0123abcd", Names: []string{"n1"}})
 	must(t, err)
 	for want, o := range map[string]SetOptions{
 		"-1 nodes":                  {Nodes: -1},
-		"2 nodes on 1 machines":     {Nodes: 2, Machines: place.All()},
+		"2 nodes on 1 machines":     {Nodes: 2, Machines: set.All()},
 		"failover":                  {FailoverAfter: time.Millisecond},
 		"synchronous_standby_names": {Settings: []string{"synchronous_standby_names=x"}},
 		"max_connections":           {Nodes: 2, Settings: []string{"max_connections=none"}},

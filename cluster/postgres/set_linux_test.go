@@ -56,10 +56,10 @@ func (a *announced) await(t *testing.T, parts ...string) {
 // startSet starts a set that promotes soon and tells what it does.
 func startSet(t *testing.T, o SetOptions) (*Set, *announced) {
 	t.Helper()
-	said := new(announced)
+	events := new(announced)
 	began := time.Now()
 	o.Announce = func(text string) {
-		said.add(text)
+		events.add(text)
 		t.Logf("%6.2f s: %s", time.Since(began).Seconds(), text)
 	}
 	if o.FailoverAfter == 0 {
@@ -78,7 +78,7 @@ func startSet(t *testing.T, o SetOptions) (*Set, *announced) {
 		}
 		checkSharedMemory(t, o.LogDir, began)
 	})
-	return s, said
+	return s, events
 }
 
 // checkSharedMemory asserts that no process which wrote to one of the logs left
@@ -143,7 +143,7 @@ func startWriter(t *testing.T, s *Set, from int) *writer {
 			select {
 			case <-w.stop:
 				if conn != nil {
-					hangUp(conn)
+					closeSession(conn)
 				}
 				return
 			default:
@@ -166,7 +166,7 @@ func (w *writer) write(s *Set, conn *pgx.Conn, n int) *pgx.Conn {
 		}
 	}
 	if _, err := conn.Exec(ctx, "INSERT INTO seen VALUES ($1)", n); err != nil {
-		hangUp(conn)
+		closeSession(conn)
 		return nil
 	}
 	w.mu.Lock()
@@ -237,41 +237,41 @@ func table(t *testing.T, s *Set) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.Address())
 	must(t, err)
-	defer hangUp(conn)
+	defer closeSession(conn)
 	execute(t, conn, "CREATE TABLE seen (n integer)")
 }
 
 func TestPostgresSetOfTwo(t *testing.T) {
-	s, said := startSet(t, SetOptions{Nodes: 2})
+	s, events := startSet(t, SetOptions{Nodes: 2})
 	table(t, s)
 	w := startWriter(t, s, 0)
 	w.more(t)
 	must(t, s.Node(0).Kill())
-	said.await(t, "n2 is promoted", "commits wait for nobody")
+	events.await(t, "n2 is promoted", "commits wait for nobody")
 	w.more(t)
 	must(t, s.Restart(bounded(t), 0))
-	said.await(t, "n1 streams: commits wait for n1")
+	events.await(t, "n1 streams: commits wait for n1")
 	must(t, s.Settled(bounded(t)))
 	must(t, s.Node(0).Kill())
-	said.await(t, "n1 has not streamed", "commits wait for nobody")
+	events.await(t, "n1 has not streamed", "commits wait for nobody")
 	w.more(t)
 
 	// Now the primary alone has the last commits.
 	must(t, s.Node(1).Kill())
 	must(t, s.Restart(bounded(t), 0))
-	said.await(t, "nobody is promoted: only n2 is certain")
+	events.await(t, "nobody is promoted: only n2 is certain")
 	must(t, s.Restart(bounded(t), 1))
-	said.await(t, "n2 is back, and is the primary again")
+	events.await(t, "n2 is back, and is the primary again")
 	w.more(t)
 	w.end()
 	checkRows(t, s, w)
 }
 
 func TestPostgresSetRestartInOrderKeepsThePrimary(t *testing.T) {
-	s, said := startSet(t, SetOptions{Nodes: 2, FailoverAfter: 20 * time.Second})
+	s, events := startSet(t, SetOptions{Nodes: 2, FailoverAfter: 20 * time.Second})
 	table(t, s)
 	must(t, s.Restart(bounded(t), 0, "PGDATESTYLE=German"))
-	if i := primaryOf(t, s); i != 0 || said.has("promoted") {
+	if i := primaryOf(t, s); i != 0 || events.has("promoted") {
 		t.Errorf("%d is the primary", i)
 	}
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.Node(0).PID()))
@@ -285,7 +285,7 @@ func TestPostgresSetRestartInOrderKeepsThePrimary(t *testing.T) {
 	time.Sleep(time.Second)
 	must(t, s.Node(0).Resume())
 	w.more(t)
-	if said.has("does not answer") {
+	if events.has("does not answer") {
 		t.Error("a slow primary was given up")
 	}
 	w.end()

@@ -9,13 +9,13 @@ import (
 
 // scenario is a test of a settled set of three whose primary is first. writes
 // are going on.
-type scenario func(t *testing.T, s *Set, said *announced, w *writer, first int)
+type scenario func(t *testing.T, s *Set, events *announced, w *writer, first int)
 
 // TestPostgresSetOfThree has one set go through all that can befall three nodes.
 // Each time no acknowledged row may be lost, and all nodes must hold the same in
 // the end.
 func TestPostgresSetOfThree(t *testing.T) {
-	s, said := startSet(t, SetOptions{})
+	s, events := startSet(t, SetOptions{})
 	table(t, s)
 	if got := query(t, connect(t, s.nodes[0].Server), "SHOW synchronous_standby_names"); got != `ANY 1 ("n2", "n3")` {
 		t.Errorf("commits wait for %s", got)
@@ -40,10 +40,10 @@ func TestPostgresSetOfThree(t *testing.T) {
 		{"away for too long", awayForTooLong},
 	} {
 		ok := t.Run(step.name, func(t *testing.T) {
-			said.forget()
+			events.forget()
 			w := startWriter(t, s, i*1_000_000)
 			w.more(t)
-			step.run(t, s, said, w, primaryOf(t, s))
+			step.run(t, s, events, w, primaryOf(t, s))
 			w.more(t)
 			w.end()
 			checkRows(t, s, w)
@@ -62,73 +62,73 @@ func TestPostgresSetOfThree(t *testing.T) {
 // standbysOf are the two other nodes.
 func standbysOf(primary int) (int, int) { return (primary + 1) % 3, (primary + 2) % 3 }
 
-func primaryKilled(t *testing.T, s *Set, said *announced, w *writer, first int) {
+func primaryKilled(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	must(t, s.Node(first).Kill())
-	said.await(t, s.nodeName(first)+" does not answer for 1s: it is gone")
+	events.await(t, s.nodeName(first)+" does not answer for 1s: it is gone")
 	next := primaryOf(t, s)
 	if next == first {
 		t.Fatal("the killed primary is the primary")
 	}
-	said.await(t, s.nodeName(next)+" is promoted and takes writes", "commits wait for "+s.nodeName(3-first-next))
+	events.await(t, s.nodeName(next)+" is promoted and takes writes", "commits wait for "+s.nodeName(3-first-next))
 	w.more(t)
 	must(t, s.Restart(bounded(t), first))
-	said.await(t, s.nodeName(first)+" is rewound")
+	events.await(t, s.nodeName(first)+" is rewound")
 	if got := query(t, connect(t, s.nodes[first].Server), "SELECT pg_is_in_recovery()::text"); got != "true" {
 		t.Error("the old primary is one again")
 	}
 }
 
-func primaryPaused(t *testing.T, s *Set, said *announced, w *writer, first int) {
+func primaryPaused(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	old := s.Node(first).PID()
 	must(t, s.Node(first).Pause())
-	said.await(t, s.nodeName(first)+" does not answer", "its processes are killed")
+	events.await(t, s.nodeName(first)+" does not answer", "its processes are killed")
 	if !gone(old) || s.Node(first).Running() {
 		t.Error("the fenced primary is still there")
 	}
 	if err := s.Node(first).Resume(); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("Resume of a fenced node: %v", err)
 	}
-	said.await(t, "is promoted")
+	events.await(t, "is promoted")
 	w.more(t)
 	must(t, s.Restart(bounded(t), first))
 }
 
-func primaryStopped(t *testing.T, s *Set, said *announced, w *writer, first int) {
+func primaryStopped(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	must(t, s.Node(first).Stop(t.Context()))
-	said.await(t, "is promoted")
+	events.await(t, "is promoted")
 	w.more(t)
 	must(t, s.Restart(bounded(t), first))
 }
 
-func standbySilent(t *testing.T, s *Set, said *announced, w *writer, first int) {
+func standbySilent(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	next, away := standbysOf(first)
 	must(t, s.Node(away).Pause()) // silent, and not gone
-	said.await(t, s.nodeName(away)+" has not streamed", "commits wait for "+s.nodeName(next))
+	events.await(t, s.nodeName(away)+" has not streamed", "commits wait for "+s.nodeName(next))
 	w.more(t)
 	must(t, s.Node(first).Kill())
-	said.await(t, s.nodeName(next)+" is promoted", "wait for nobody")
+	events.await(t, s.nodeName(next)+" is promoted", "wait for nobody")
 	w.more(t)
 	must(t, s.Node(away).Resume()) // it follows the new primary by itself
 	must(t, s.Settled(bounded(t)))
 	must(t, s.Restart(bounded(t), first))
 }
 
-func noCertainty(t *testing.T, s *Set, said *announced, w *writer, first int) {
+func noCertainty(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	_, away := standbysOf(first)
 	must(t, s.Node(away).Kill())
 	must(t, s.Node(first).Kill()) // before the other is missed
-	said.await(t, "nobody is promoted: "+s.nodeName(away)+" is down: the last commits may be only there and on "+s.nodeName(first))
+	events.await(t, "nobody is promoted: "+s.nodeName(away)+" is down: the last commits may be only there and on "+s.nodeName(first))
 	must(t, s.Restart(bounded(t), away))
-	said.await(t, "is promoted")
+	events.await(t, "is promoted")
 	w.more(t)
 	must(t, s.Restart(bounded(t), first))
 }
 
-func bothStandbysKilled(t *testing.T, s *Set, said *announced, w *writer, first int) {
+func bothStandbysKilled(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	one, other := standbysOf(first)
 	must(t, s.Node(one).Kill())
 	must(t, s.Node(other).Kill())
-	said.await(t, "commits wait for nobody, since no standby is left")
+	events.await(t, "commits wait for nobody, since no standby is left")
 	w.more(t)
 	for _, i := range []int{one, other} {
 		must(t, s.Restart(bounded(t), i))
@@ -140,32 +140,32 @@ func bothStandbysKilled(t *testing.T, s *Set, said *announced, w *writer, first 
 	}
 }
 
-func killAll(t *testing.T, s *Set, said *announced, first int) {
+func killAll(t *testing.T, s *Set, events *announced, first int) {
 	t.Helper()
 	for i := range s.Nodes() {
 		must(t, s.Node(i).Kill())
 	}
-	said.await(t, "nobody is promoted: ", "bring back "+s.nodeName(first)+", or all of these")
+	events.await(t, "nobody is promoted: ", "bring back "+s.nodeName(first)+", or all of these")
 }
 
-func allKilledPrimaryFirst(t *testing.T, s *Set, said *announced, _ *writer, first int) {
-	killAll(t, s, said, first)
+func allKilledPrimaryFirst(t *testing.T, s *Set, events *announced, _ *writer, first int) {
+	killAll(t, s, events, first)
 	one, other := standbysOf(first)
 	for _, i := range []int{first, one, other} {
 		must(t, s.Restart(bounded(t), i))
 	}
-	if primaryOf(t, s) != first || !said.has(s.nodeName(first)+" is back, and is the primary again") {
+	if primaryOf(t, s) != first || !events.has(s.nodeName(first)+" is back, and is the primary again") {
 		t.Error("the last primary is not the primary again")
 	}
 }
 
-func allKilledPrimaryLast(t *testing.T, s *Set, said *announced, _ *writer, first int) {
-	killAll(t, s, said, first)
+func allKilledPrimaryLast(t *testing.T, s *Set, events *announced, _ *writer, first int) {
+	killAll(t, s, events, first)
 	one, other := standbysOf(first)
 	for _, i := range []int{one, other, first} {
 		must(t, s.Restart(bounded(t), i))
 	}
-	said.await(t, "is promoted")
+	events.await(t, "is promoted")
 	if primaryOf(t, s) == first {
 		t.Error("the last primary is the primary though a standby was promoted")
 	}
@@ -179,26 +179,26 @@ func interruptPromotion(t *testing.T, s *Set, first int) (best int) {
 	defer s.mu.Unlock()
 	must(t, s.fence())
 	s.lost = true
-	heard, silent := s.hear(t.Context())
-	best, why := s.choose(heard, silent)
-	if why != "" || best == first || !s.appoint(t.Context(), best, heard) {
+	frozen, silent := s.freezeCandidates(t.Context())
+	best, why := s.choose(frozen, silent)
+	if why != "" || best == first || !s.appoint(t.Context(), best, frozen) {
 		t.Fatalf("%s is not appointed: %s", s.nodeName(best), why)
 	}
 	must(t, s.Node(best).Kill())
 	return best
 }
 
-func promotionInterrupted(t *testing.T, s *Set, said *announced, w *writer, first int) {
+func promotionInterrupted(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	best := interruptPromotion(t, s, first)
-	said.await(t, "nobody is promoted: only "+s.nodeName(best)+" is certain")
+	events.await(t, "nobody is promoted: only "+s.nodeName(best)+" is certain")
 	must(t, s.Restart(bounded(t), best))
-	said.await(t, s.nodeName(best)+" is promoted")
+	events.await(t, s.nodeName(best)+" is promoted")
 	w.more(t)
 	must(t, s.Restart(bounded(t), first))
 }
 
 // cannotBeRewound has the programs of one node lack pg_rewind.
-func cannotBeRewound(t *testing.T, s *Set, said *announced, w *writer, first int) {
+func cannotBeRewound(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	whole, without := s.nodes[first].programs, t.TempDir()
 	must(t, os.Chmod(filepath.Dir(without), 0o755))
 	must(t, os.Chmod(without, 0o755))
@@ -206,16 +206,16 @@ func cannotBeRewound(t *testing.T, s *Set, said *announced, w *writer, first int
 		must(t, os.Symlink(filepath.Join(whole, name), filepath.Join(without, name)))
 	}
 	must(t, s.Node(first).Kill())
-	said.await(t, "is promoted")
+	events.await(t, "is promoted")
 	w.more(t)
 	s.nodes[first].programs = without
 	must(t, s.Restart(bounded(t), first))
-	said.await(t, s.nodeName(first)+" cannot be rewound, and is copied anew")
+	events.await(t, s.nodeName(first)+" cannot be rewound, and is copied anew")
 	s.nodes[first].programs = whole
 }
 
 // awayForTooLong has the primary throw away log that a standby needs.
-func awayForTooLong(t *testing.T, s *Set, said *announced, w *writer, first int) {
+func awayForTooLong(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	_, away := standbysOf(first)
 	must(t, s.Node(away).Kill())
 	conn := connect(t, s.nodes[first].Server)
@@ -226,9 +226,9 @@ func awayForTooLong(t *testing.T, s *Set, said *announced, w *writer, first int)
 		execute(t, conn, "SELECT pg_switch_wal()")
 		execute(t, conn, "CHECKPOINT")
 	}
-	execute(t, conn, "ALTER SYSTEM SET wal_keep_size = '"+keptLog+"'")
+	execute(t, conn, "ALTER SYSTEM SET wal_keep_size = '"+walKeepSize+"'")
 	execute(t, conn, "SELECT pg_reload_conf()")
 	must(t, s.Restart(bounded(t), away))
-	said.await(t, s.nodeName(away)+" was away for too long")
-	said.await(t, s.nodeName(away)+" is copied anew")
+	events.await(t, s.nodeName(away)+" was away for too long")
+	events.await(t, s.nodeName(away)+" is copied anew")
 }

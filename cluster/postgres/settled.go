@@ -15,43 +15,45 @@ import (
 	"assay/cluster/server"
 )
 
-// Primary returns the node that takes writes, as the nodes themselves say, as
-// soon as there is one.
-func (s *Set) Primary(ctx context.Context) (int, error) {
-	for {
-		if i, found := s.askPrimary(ctx); found {
-			return i, nil
-		}
-		if err := s.wait(ctx); err != nil {
-			return 0, fmt.Errorf("no node of PostgreSQL takes writes: %w", err)
-		}
-	}
+// Primary returns the node that takes writes, as the nodes themselves report, as
+// superviseNow as there is one.
+func (s *Set) Primary(ctx context.Context) (primary int, err error) {
+	err = s.until(ctx, "a node of PostgreSQL that takes writes", func(ctx context.Context) (err error) {
+		primary, err = s.askPrimary(ctx)
+		return err
+	})
+	return primary, err
 }
 
-// wait waits a little, unless ctx or the set ends.
-func (s *Set) wait(ctx context.Context) error {
-	if s.alive.Err() != nil {
-		return os.ErrClosed
-	}
-	return server.Pause(ctx, 20*time.Millisecond)
+// until is server.Until, which the end of the set ends with os.ErrClosed.
+func (s *Set) until(ctx context.Context, what string, missing func(context.Context) error) error {
+	return server.Until(ctx, 20*time.Millisecond, what, func(ctx context.Context) error {
+		err := missing(ctx)
+		if err != nil && s.alive.Err() != nil {
+			return server.Permanent(os.ErrClosed)
+		}
+		return err
+	})
 }
 
 // askPrimary asks all running nodes at the same time.
-func (s *Set) askPrimary(ctx context.Context) (int, bool) {
+func (s *Set) askPrimary(ctx context.Context) (int, error) {
 	writes := make([]bool, len(s.nodes))
 	var asking sync.WaitGroup
 	for i, node := range s.nodes {
 		if node.Running() {
-			asking.Go(func() { writes[i], _ = node.takesWrites(ctx) })
+			asking.Go(func() { writes[i], _ = node.isPrimary(ctx) })
 		}
 	}
 	asking.Wait()
-	i := slices.Index(writes, true)
-	return max(i, 0), i >= 0
+	if i := slices.Index(writes, true); i >= 0 {
+		return i, nil
+	}
+	return 0, errors.New("there is none")
 }
 
-func (p *Server) takesWrites(ctx context.Context) (yes bool, err error) {
-	err = p.talk(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
+func (p *Server) isPrimary(ctx context.Context) (yes bool, err error) {
+	err = p.inSession(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, "SELECT NOT pg_is_in_recovery()").Scan(&yes)
 	})
 	return yes, err
@@ -63,18 +65,10 @@ func (p *Server) takesWrites(ctx context.Context) (yes bool, err error) {
 // which do not.
 func (s *Set) Settled(ctx context.Context) error {
 	var goal walGoal
-	for {
-		err := s.behind(ctx, &goal)
-		if err == nil {
-			return nil
-		}
-		if ended := s.wait(ctx); ended != nil {
-			return fmt.Errorf("PostgreSQL is not settled: %w: %w", ended, err)
-		}
-	}
+	return s.until(ctx, "the nodes of PostgreSQL", func(ctx context.Context) error { return s.behind(ctx, &goal) })
 }
 
-// walGoal is what standbys are to reach: a place in the primary's log.
+// walGoal is what standbys are to reach: a position in the primary's log.
 type walGoal struct {
 	primary  int
 	timeline uint64 // 0: not asked yet
@@ -91,7 +85,7 @@ func (s *Set) behind(ctx context.Context, goal *walGoal) error {
 		return errors.New("there is no primary")
 	}
 	if goal.timeline == 0 || goal.primary != primary {
-		if err := s.nodes[primary].askGoal(ctx, goal); err != nil {
+		if err := s.nodes[primary].queryGoal(ctx, goal); err != nil {
 			return err
 		}
 		goal.primary = primary
@@ -116,8 +110,8 @@ func (s *Set) behind(ctx context.Context, goal *walGoal) error {
 	return nil
 }
 
-func (p *Server) askGoal(ctx context.Context, goal *walGoal) error {
-	return p.talk(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
+func (p *Server) queryGoal(ctx context.Context, goal *walGoal) error {
+	return p.inSession(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
 		var hex string
 		err := conn.QueryRow(ctx, "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), pg_current_wal_lsn()::text").
 			Scan(&hex, &goal.end)
@@ -133,7 +127,7 @@ func (p *Server) askGoal(ctx context.Context, goal *walGoal) error {
 // replayed that far. The timeline matters: a node that went another way may be
 // as far in numbers.
 func (p *Server) reached(ctx context.Context, goal walGoal) (there bool, err error) {
-	err = p.talk(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
+	err = p.inSession(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, `SELECT coalesce(pg_last_wal_replay_lsn() >= $1::text::pg_lsn, false) AND EXISTS
 			(SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming' AND received_tli = $2)`,
 			goal.end, int64(goal.timeline)).Scan(&there)
@@ -145,7 +139,7 @@ func (p *Server) reached(ctx context.Context, goal walGoal) (there bool, err err
 // primary that it could stream from.
 func (s *Set) awaitPart(ctx context.Context, i int) error {
 	node := s.nodes[i]
-	for {
+	err := s.until(ctx, "the stream of "+s.nodeName(i), func(ctx context.Context) error {
 		s.mu.Lock()
 		primary, promoted, lost := s.primary, s.promoted, s.lost
 		s.mu.Unlock()
@@ -154,7 +148,7 @@ func (s *Set) awaitPart(ctx context.Context, i int) error {
 			return nil
 		case i != primary && promoted:
 			var goal walGoal
-			if s.nodes[primary].askGoal(ctx, &goal) != nil {
+			if s.nodes[primary].queryGoal(ctx, &goal) != nil {
 				break
 			}
 			goal.end = "0/0" // it need not have caught up
@@ -163,13 +157,14 @@ func (s *Set) awaitPart(ctx context.Context, i int) error {
 			}
 		}
 		if node.ended() {
-			return node.Process().Ended()
+			return server.Permanent(node.Process().Ended())
 		}
-		if err := s.wait(ctx); err != nil {
-			return fmt.Errorf("it does not stream from %s: %w; its log ends with:\n%s",
-				s.nodeName(primary), err, node.Process().Tail(10))
-		}
+		return fmt.Errorf("it does not stream from %s", s.nodeName(primary))
+	})
+	if err != nil && node.Running() {
+		return fmt.Errorf("%w; its log ends with:\n%s", err, node.Tail(10))
 	}
+	return err
 }
 
 // ended reports whether the server ended and nobody is starting it again.

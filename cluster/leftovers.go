@@ -82,7 +82,7 @@ func (r Record) clear(ctx context.Context) error {
 // Orphans returns the ids of clusters of which only namespaces or limits are
 // left, without a record. One that is just being started has a record first.
 func Orphans() ([]string, error) {
-	ids, err := machine.Remains()
+	ids, err := machine.Leftovers()
 	if err != nil {
 		return nil, err
 	}

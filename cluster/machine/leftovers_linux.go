@@ -17,8 +17,8 @@ var (
 	groupForm = regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})$`)
 )
 
-// remains enters the ids that it finds, as many as it can.
-func remains(found map[string]bool) error {
+// leftovers enters the ids that it finds, as many as it can.
+func leftovers(found map[string]bool) error {
 	spaces, err := spacesOf("")
 	failed := []error{err}
 	for _, name := range spaces {

@@ -74,12 +74,12 @@ func TestRemoveTouchesNobodyElse(t *testing.T) {
 	}
 	id, other := newID(), newID()
 	there := lookalikes(t, id, other)
-	ids, err := Remains()
+	ids, err := Leftovers()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if slices.Contains(ids, id) || !slices.Contains(ids, other) {
-		t.Errorf("Remains: %v; there is something of %s, and only likenesses of %s", ids, other, id)
+		t.Errorf("Leftovers: %v; there is something of %s, and only likenesses of %s", ids, other, id)
 	}
 	if err := Remove(id); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestRemainsOfAKilledProcess(t *testing.T) {
 	if left := remainsOf(t, id); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	if ids, err := Remains(); err != nil || slices.Contains(ids, id) {
-		t.Errorf("Remains: %v, %v", ids, err)
+	if ids, err := Leftovers(); err != nil || slices.Contains(ids, id) {
+		t.Errorf("Leftovers: %v, %v", ids, err)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// Remains returns the ids, sorted, of which namespaces, interfaces or cgroups
+// Leftovers returns the ids, sorted, of which namespaces, interfaces or cgroups
 // exist: those of sets in use, by whatever process, and those that a killed one
 // left. What does not have the form of our names is not looked at further.
-func Remains() ([]string, error) {
+func Leftovers() ([]string, error) {
 	found := map[string]bool{}
-	err := remains(found)
+	err := leftovers(found)
 	var ids []string
 	for id := range found {
 		ids = append(ids, id)

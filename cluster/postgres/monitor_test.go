@@ -40,12 +40,12 @@ func TestPgWatchCountsALateAnswer(t *testing.T) {
 	w.last = time.Now().Add(-time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	looks := make(chan struct{})
-	look := func() {
-		w.look(ctx, time.Minute)
+	probe := func() {
+		w.probe(ctx, time.Minute)
 		looks <- struct{}{}
 	}
-	go look()
-	go look()
+	go probe()
+	go probe()
 	select {
 	case <-looks:
 		t.Fatal("a look ended without an answer")
@@ -62,7 +62,7 @@ func TestPgWatchCountsALateAnswer(t *testing.T) {
 	}
 	cancel()
 	w.last = time.Now().Add(-time.Hour)
-	w.look(ctx, time.Minute)
+	w.probe(ctx, time.Minute)
 	if w.silence() < time.Hour {
 		t.Error("an attempt that could not be made was taken for an answer")
 	}
@@ -82,7 +82,7 @@ func TestLSN(t *testing.T) {
 	}
 	for _, text := range []string{"", "1", "1/", "/1", "G/1", "100000000/0"} {
 		if _, err := parseLSN(text); err == nil {
-			t.Errorf("%q was taken for a place", text)
+			t.Errorf("%q was taken for a position", text)
 		}
 	}
 }
@@ -93,17 +93,17 @@ func TestChoose(t *testing.T) {
 	for name, c := range map[string]struct {
 		asynchronous bool
 		sure         []int
-		heard        map[int]lsn
+		frozen       map[int]lsn
 		silent       map[int]string
 		best         int
 		why          string
 	}{
-		"the furthest":                {sure: []int{1, 2}, heard: map[int]lsn{1: 5, 2: 9}, best: 2},
-		"the first of equals":         {sure: []int{1, 2}, heard: map[int]lsn{1: 9, 2: 9}, best: 1},
-		"one is all":                  {sure: []int{2}, heard: map[int]lsn{2: 9}, best: 2},
-		"one is silent":               {sure: []int{1, 2}, heard: map[int]lsn{2: 9}, silent: map[int]string{1: down}, why: "n2 is down: the last commits may be only there and on n1; bring back n1, or all of these"},
+		"the furthest":                {sure: []int{1, 2}, frozen: map[int]lsn{1: 5, 2: 9}, best: 2},
+		"the first of equals":         {sure: []int{1, 2}, frozen: map[int]lsn{1: 9, 2: 9}, best: 1},
+		"one is all":                  {sure: []int{2}, frozen: map[int]lsn{2: 9}, best: 2},
+		"one is silent":               {sure: []int{1, 2}, frozen: map[int]lsn{2: 9}, silent: map[int]string{1: down}, why: "n2 is down: the last commits may be only there and on n1; bring back n1, or all of these"},
 		"nobody is sure":              {why: "only n1 is certain to have the last commits; bring it back"},
-		"asynchronous, one is silent": {asynchronous: true, heard: map[int]lsn{2: 3}, silent: map[int]string{1: down}, best: 2},
+		"asynchronous, one is silent": {asynchronous: true, frozen: map[int]lsn{2: 3}, silent: map[int]string{1: down}, best: 2},
 		"asynchronous, all are":       {asynchronous: true, silent: map[int]string{1: down, 2: down}, why: "n2 is down, n3 is down; bring back n1, or any of these"},
 		"asynchronous and alone":      {asynchronous: true, why: "there is no standby; bring back n1"},
 	} {
@@ -111,7 +111,7 @@ func TestChoose(t *testing.T) {
 		for _, label := range []string{"n1", "n2", "n3"} {
 			s.nodes = append(s.nodes, &member{Server: &Server{label: label}})
 		}
-		if best, why := s.choose(c.heard, c.silent); best != c.best || why != c.why {
+		if best, why := s.choose(c.frozen, c.silent); best != c.best || why != c.why {
 			t.Errorf("%s: %d, %q; want %d, %q", name, best, why, c.best, c.why)
 		}
 	}

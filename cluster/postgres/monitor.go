@@ -31,24 +31,24 @@ func (w *monitor) silence() time.Duration {
 }
 
 const (
-	// lookEvery is how often the primary is tried, and the set looked after.
-	lookEvery = 250 * time.Millisecond
-	// longestLook is how long an attempt may take at most.
-	longestLook = 4 * time.Second
-	// mostLooks is how many attempts may be open at the same time: enough that
+	// probeEvery is how often the primary is tried, and the set looked after.
+	probeEvery = 250 * time.Millisecond
+	// longestProbe is how long an attempt may take at most.
+	longestProbe = 4 * time.Second
+	// mostProbes is how many attempts may be open at the same time: enough that
 	// there is always a fresh one.
-	mostLooks = int(longestLook / lookEvery)
+	mostProbes = int(longestProbe / probeEvery)
 )
 
-// lookOut keeps opening connections to the primary. A new one starts each
-// lookEvery, whether or not those before were answered, and each may take almost
+// probePrimary keeps opening connections to the primary. A new one starts each
+// probeEvery, whether or not those before were answered, and each may take almost
 // as long as the primary may be silent: so a primary that takes two seconds for
 // every answer is slow and not lost.
-func (s *Set) lookOut() {
+func (s *Set) probePrimary() {
 	var attempts sync.WaitGroup
 	defer attempts.Wait()
-	open := make(chan struct{}, mostLooks)
-	ticker := time.NewTicker(min(lookEvery, s.options.FailoverAfter/4))
+	open := make(chan struct{}, mostProbes)
+	ticker := time.NewTicker(min(probeEvery, s.options.FailoverAfter/4))
 	defer ticker.Stop()
 	for before := time.Now(); ; {
 		select {
@@ -57,7 +57,7 @@ func (s *Set) lookOut() {
 		case <-ticker.C:
 		}
 		w := s.watch.Load()
-		if time.Since(before) > 4*lookEvery {
+		if time.Since(before) > 4*probeEvery {
 			w.answered() // it was assay that stood still, so nobody has asked
 		}
 		before = time.Now()
@@ -65,16 +65,16 @@ func (s *Set) lookOut() {
 		case open <- struct{}{}:
 			attempts.Go(func() {
 				defer func() { <-open }()
-				w.look(s.alive, min(max(s.options.FailoverAfter, askBound), longestLook))
+				w.probe(s.alive, min(max(s.options.FailoverAfter, askBound), longestProbe))
 			})
 		default:
 		}
 	}
 }
 
-// look opens one connection. Any answer counts, even that of a server which
+// probe opens one connection. Any answer counts, even that of a server which
 // starts up or shuts down.
-func (w *monitor) look(ctx context.Context, bound time.Duration) {
+func (w *monitor) probe(ctx context.Context, bound time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	state, _ := askState(ctx, w.server.Node.Address(), w.server.options.User)
