@@ -47,8 +47,8 @@ func (*group) remove() error              { return nil }
 func identify(pid int) (process, error) { return process{pid: pid}, nil }
 
 func leftovers(map[string]bool) error { return nil }
-func removeNetwork(string) error    { return nil }
-func removeGroups(string) error     { return nil }
+func removeNetwork(string) error      { return nil }
+func removeGroups(string) error       { return nil }
 
 // Inhabited is false here: there are no namespaces to live in.
 func Inhabited(string) (bool, error) { return false, nil }
