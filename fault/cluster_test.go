@@ -182,7 +182,7 @@ func TestTheEndInTheMiddleHeals(t *testing.T) {
 func TestManyFaultsOnOneCluster(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, quickMongo)
-	faults := parse(t, "kill all at 0s for 4s", "flaky=5% all at 0s", "slowdisk=1MiB all at 100ms for 1h",
+	faults := parse(t, "kill all at 0s for 4s", "flaky=5% all at 0s", "slowdisk=8MiB all at 100ms for 1h",
 		"pause n1 at 2s", "isolate primary at 20s for 4s", "kill any at 21s for 1s")
 	done, err := Run(t.Context(), c, faults, Plan{Seed: 11, Duration: 30 * time.Second}, &recording{})
 	if err != nil || len(done) != len(faults) {
