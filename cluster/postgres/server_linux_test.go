@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -136,8 +137,10 @@ func TestPostgresDiesWithAssay(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	connect(t, p)
-	if len(left.Processes) < 4 {
+	session, err := strconv.Atoi(query(t, connect(t, p), "SELECT pg_backend_pid()::text"))
+	must(t, err)
+	left.Processes = append(left.Processes, server.Identify(session))
+	if len(left.Processes) < 5 {
 		t.Errorf("a tree of %d processes; want the server and its children", len(left.Processes))
 	}
 	must(t, parent.Process.Kill())
