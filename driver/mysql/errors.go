@@ -10,6 +10,7 @@ import (
 
 	library "github.com/go-sql-driver/mysql"
 
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 )
@@ -203,6 +204,19 @@ func classOf(answer *library.MySQLError) string {
 func hasCode(err error, codes ...uint16) bool {
 	var answer *library.MySQLError
 	return errors.As(err, &answer) && slices.Contains(codes, answer.Number)
+}
+
+// violated is the constraint that an error tells of.
+func violated(err error) sqldb.Violation {
+	switch {
+	case hasCode(err, codeDuplicateEntry):
+		return sqldb.Unique
+	case hasCode(err, codeConstraintFailed, codeCheckViolatedMySQL):
+		return sqldb.Check
+	case hasCode(err, codeBadNull):
+		return sqldb.Null
+	}
+	return sqldb.NoViolation
 }
 
 // hintPrivilege names the databases of all workloads by what they have in

@@ -18,7 +18,7 @@ import (
 // workload's name follows.
 const schemaPrefix = "assay_"
 
-// place is one workload's database, and the way there. All that the workloads
+// schema is one workload's database, and the way there. All that the workloads
 // have in common is here; the Store of each embeds one.
 type schema struct {
 	*settings

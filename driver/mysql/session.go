@@ -11,7 +11,7 @@ import (
 	"assay/workload"
 )
 
-// line is the connection of one session. It is used by one goroutine at a time.
+// session is the connection of one session. It is used by one goroutine at a time.
 type session struct {
 	*conn
 	schema     *schema

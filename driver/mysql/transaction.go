@@ -14,19 +14,6 @@ import (
 	"assay/workload"
 )
 
-// violated is the constraint that an error tells of.
-func violated(err error) sqldb.Violation {
-	switch {
-	case hasCode(err, codeDuplicateEntry):
-		return sqldb.Unique
-	case hasCode(err, codeConstraintFailed, codeCheckViolatedMySQL):
-		return sqldb.Check
-	case hasCode(err, codeBadNull):
-		return sqldb.Null
-	}
-	return sqldb.NoViolation
-}
-
 // withViolation completes a reply.
 func withViolation(reply workload.Reply) sqldb.Reply {
 	r := sqldb.Reply{Reply: reply}

@@ -41,7 +41,7 @@ const (
 	ownStatements
 )
 
-// line is the connection of one session, with its statements. It is used by
+// connection is that of one session, with its statements. It is used by
 // one goroutine at a time.
 type connection struct {
 	schema *schema
@@ -60,7 +60,7 @@ type connection struct {
 	unreplicated bool
 }
 
-// dial opens a line that can begin, commit and undo, and knows the workload's
+// dial opens a connection that can begin, commit and undo, and knows the workload's
 // own statements.
 func (p *schema) dial(ctx context.Context, own ...text) (*connection, error) {
 	return p.dialTo(ctx, p.config, own...)

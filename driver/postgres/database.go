@@ -69,41 +69,6 @@ func (p *schema) Size(ctx context.Context) (workload.Size, error) {
 	return p.size(ctx, p.tableNames()...)
 }
 
-// Load implements sqldb.Database.
-func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
-	var values []sqldb.Value
-	return p.load(ctx, rows.Table, rows.Columns, rows.Count, func(i int) []any {
-		values = rows.Row(i, values[:0])
-		plain := make([]any, len(values))
-		for i, v := range values {
-			switch v.Kind {
-			case sqldb.Bool:
-				plain[i] = v.Number != 0
-			case sqldb.Text:
-				plain[i] = v.Text
-			case sqldb.Bytes:
-				plain[i] = v.Bytes
-			case sqldb.List, sqldb.Keys:
-				plain[i] = v.Numbers
-			default:
-				plain[i] = v.Number
-			}
-		}
-		return plain
-	})
-}
-
-// FinishLoad implements sqldb.Database.
-func (p *schema) FinishLoad(ctx context.Context) error {
-	var loaded []string
-	for _, t := range p.tables {
-		if t.Loaded {
-			loaded = append(loaded, t.Name)
-		}
-	}
-	return p.finishLoad(ctx, loaded, p.sql.Late(p.tables)...)
-}
-
 // Connect implements sqldb.Database.
 func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	config := p.config

@@ -1,12 +1,16 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/driver/sqldb"
 )
 
 // loadRows is the most rows that one INSERT loads. CockroachDB's documentation
@@ -15,38 +19,46 @@ import (
 // kilobytes.
 const loadRows = 100
 
-// load puts rows into a table: by COPY, PostgreSQL's own way to load in bulk,
+// Load implements sqldb.Database: by COPY, PostgreSQL's own way to load in bulk,
 // or, where the dialect wants it, by INSERT of at most loadRows at a time, each a
-// transaction of its own. after names them in errors.
-func (p *schema) load(ctx context.Context, table string, columns []string, rows int, row func(int) []any) error {
+// transaction of its own.
+func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
-		n, err := p.put(ctx, conn, table, columns, rows, row)
-		if err == nil && n != int64(rows) {
-			err = fmt.Errorf("the server took %d of %d rows of %s", n, rows, table)
+		n, err := p.put(ctx, conn.PgConn(), rows)
+		if err == nil && n != int64(rows.Count) {
+			err = fmt.Errorf("the server took %d of %d rows of %s", n, rows.Count, rows.Table)
 		}
 		return err
 	})
-	return operation("load "+table+"s", err)
+	return operation("load "+rows.Table+"s", err)
 }
 
-func (p *schema) put(ctx context.Context, conn *pgx.Conn, table string, columns []string, rows int, row func(int) []any) (n int64, err error) {
+func (p *schema) put(ctx context.Context, conn *pgconn.PgConn, rows sqldb.Rows) (n int64, err error) {
 	if p.dialect.copies {
-		return conn.CopyFrom(ctx, pgx.Identifier{p.name, table}, columns,
-			pgx.CopyFromSlice(rows, func(i int) ([]any, error) { return row(i), nil }))
+		tag, err := conn.CopyFrom(ctx, bytes.NewReader(copyRows(rows)), p.copyText(rows))
+		return tag.RowsAffected(), err
 	}
-	for first := 0; first < rows; first += loadRows {
-		some := min(loadRows, rows-first)
-		values := make([]any, 0, some*len(columns))
+	var e encoder
+	var values []sqldb.Value
+	for first := 0; first < rows.Count; first += loadRows {
+		values = values[:0]
+		some := min(loadRows, rows.Count-first)
 		for i := range some {
-			values = append(values, row(first+i)...)
+			values = rows.Row(first+i, values)
 		}
-		tag, err := conn.Exec(ctx, insertText(p.name+"."+table, columns, some), values...)
-		if err != nil {
-			return n, err
+		data, types := e.encode(values, nil)
+		result := conn.ExecParams(ctx, insertText(p.sql.Table(rows.Table), rows.Columns, some), data, types, binaryFormats, nil).Read()
+		if result.Err != nil {
+			return n, result.Err
 		}
-		n += tag.RowsAffected()
+		n += result.CommandTag.RowsAffected()
 	}
 	return n, nil
+}
+
+// copyText is the COPY of rows in the format of copyRows.
+func (p *schema) copyText(rows sqldb.Rows) string {
+	return `COPY ` + p.sql.Table(rows.Table) + ` (` + strings.Join(rows.Columns, ", ") + `) FROM STDIN WITH (FORMAT binary)`
 }
 
 // insertText is an INSERT of so many rows.
@@ -68,31 +80,22 @@ func insertText(table string, columns []string, rows int) string {
 	return b.String()
 }
 
-// finishLoad makes what is better made late, sets the mark, and does now what
-// the server would else do in the middle of the run.
-func (p *schema) finishLoad(ctx context.Context, tables []string, late ...string) error {
+// FinishLoad implements sqldb.Database: it makes what is better made late, sets the
+// mark, and does now what the server would else do in the middle of the run.
+func (p *schema) FinishLoad(ctx context.Context) error {
 	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
 		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			if err := all(ctx, tx, late); err != nil {
+			if err := all(ctx, tx, p.sql.Late(p.tables)); err != nil {
 				return err
 			}
 			return p.setLoaded(ctx, tx)
 		})
-		if err != nil {
-			return err
-		}
-		for _, table := range tables {
-			if err := p.refresh(ctx, conn, table); err != nil {
-				return err
+		for _, t := range p.tables {
+			if err == nil && t.Loaded {
+				_, err = conn.Exec(ctx, p.dialect.refresh+` `+p.sql.Table(t.Name))
 			}
 		}
-		return nil
+		return err
 	})
 	return operation("finish loading", err)
-}
-
-// refresh does what an administrator does after many rows came in.
-func (p *schema) refresh(ctx context.Context, conn *pgx.Conn, table string) error {
-	_, err := conn.Exec(ctx, p.dialect.refresh+` `+p.name+`.`+table)
-	return err
 }

@@ -160,7 +160,7 @@ func (p *schema) CatchUp(ctx context.Context, member bank.Replica) error {
 	}
 }
 
-// committed is a place in the primary's log that has all commits until now
+// committed is a position in the primary's log that has all commits until now
 // before it. A commit may have been answered before its record was written
 // (synchronous_commit = off); so the end of the log is what is written after a
 // commit of our own, which is written and has all others before it. It locks the

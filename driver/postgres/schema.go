@@ -16,7 +16,7 @@ import (
 	"assay/workload"
 )
 
-// place is one workload's schema in a database, and the way there. All that
+// schema is one workload's schema in a database, and the way there. All that
 // the workloads have in common is here; the Store of each embeds one.
 type schema struct {
 	workload string // as in the mark

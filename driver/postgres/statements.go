@@ -80,7 +80,7 @@ func (c *connection) Load(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
 	var err error
 	if c.schema.dialect.copies {
 		_, err = c.conn.CopyFrom(ctx, bytes.NewReader(copyRows(rows)),
-			`COPY `+c.schema.sql.Table(rows.Table)+` (`+strings.Join(rows.Columns, ", ")+`) FROM STDIN WITH (FORMAT binary)`)
+			c.schema.copyText(rows))
 	} else {
 		err = c.insertRows(ctx, rows)
 	}

@@ -52,7 +52,7 @@ type Database interface {
 	FinishLoad(ctx context.Context) error
 
 	// Connect opens the connection of one session, which will use these statements;
-	// a Connection knows them by their place in this list. Without a schema of ours
+	// a Connection knows them by their index in this list. Without a schema of ours
 	// it gives *workload.NoSchemaError.
 	Connect(ctx context.Context, statements []Statement) (Connection, error)
 

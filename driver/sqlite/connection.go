@@ -13,7 +13,7 @@ import (
 	"assay/workload"
 )
 
-// line is one session's connection with its prepared statements.
+// connection is one session's, with its prepared statements.
 type connection struct {
 	file *file
 	db   *sql.DB
@@ -153,7 +153,7 @@ const (
 )
 
 // do does a transaction. SQLite cannot be interrupted while it waits for the
-// disk, so the transaction has its own goroutine and keeps the writer's place
+// disk, so the transaction has its own goroutine and is the writer
 // until it is over; the caller leaves when ctx ends.
 //
 // With the write-ahead log "readers do not block writers and a writer does not
@@ -249,7 +249,7 @@ func (l *connection) transact(ctx context.Context, x *run) ending {
 // disk is full or fails, the record that makes the transaction valid may
 // already be in the write-ahead log, followed by a write or a sync that
 // failed. This process then goes on without it, but if it dies before the
-// place is overwritten, recovery finds the record and the transaction comes
+// record is overwritten, recovery finds the record and the transaction comes
 // back. With a rollback journal the same holds for an error while the journal
 // is deleted. So the outcome is unknown.
 func (l *connection) uncommitted(ctx context.Context, err error) ending {

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	codes "modernc.org/sqlite/lib"
-
 	"assay/driver/sqldb"
 )
 
@@ -235,17 +233,4 @@ func (c columns) Scan(into ...any) error {
 func isList(to any) bool {
 	_, is := to.(*[]int64)
 	return is
-}
-
-// violated is the constraint that an error tells of.
-func violated(err error) sqldb.Violation {
-	switch codeOf(err) {
-	case codes.SQLITE_CONSTRAINT_PRIMARYKEY, codes.SQLITE_CONSTRAINT_ROWID, codes.SQLITE_CONSTRAINT_UNIQUE:
-		return sqldb.Unique
-	case codes.SQLITE_CONSTRAINT_CHECK:
-		return sqldb.Check
-	case codes.SQLITE_CONSTRAINT_NOTNULL:
-		return sqldb.Null
-	}
-	return sqldb.NoViolation
 }

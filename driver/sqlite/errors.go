@@ -8,6 +8,7 @@ import (
 	library "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 )
 
@@ -53,6 +54,19 @@ func classOf(err error) string {
 	default:
 		return workload.ClassOther
 	}
+}
+
+// violated is the constraint that an error tells of.
+func violated(err error) sqldb.Violation {
+	switch codeOf(err) {
+	case codes.SQLITE_CONSTRAINT_PRIMARYKEY, codes.SQLITE_CONSTRAINT_ROWID, codes.SQLITE_CONSTRAINT_UNIQUE:
+		return sqldb.Unique
+	case codes.SQLITE_CONSTRAINT_CHECK:
+		return sqldb.Check
+	case codes.SQLITE_CONSTRAINT_NOTNULL:
+		return sqldb.Null
+	}
+	return sqldb.NoViolation
 }
 
 // explain wraps an error with what was being done and what the user can do.

@@ -29,8 +29,8 @@ const lockTimeout = 5 * time.Second
 //
 // SQLite has one writer at a time, and who waits for it polls, with pauses
 // that grow: under many clients some starve. So the writers of one file queue
-// for a place, which a channel gives in the order of asking, and only the one
-// that has it talks to SQLite. Writers of other processes are met by SQLite's
+// for their turn, which a channel gives in the order of asking, and only the one
+// whose turn it is talks to SQLite. Writers of other processes are met by SQLite's
 // own lock, up to lockTimeout.
 type file struct {
 	options
@@ -44,7 +44,7 @@ type file struct {
 	// writer holds a token while somebody writes.
 	writer chan struct{}
 	// leftovers are the transactions whose callers have left. Those that write
-	// keep the writer's place as well; those that only read have none.
+	// keep the writer's turn as well; those that only read have none.
 	leftovers *leftovers
 	// loader is the connection that loads, kept from the first batch to
 	// FinishLoad because closing the last connection empties the write-ahead
@@ -59,7 +59,7 @@ func newFile(o options, f file) *file {
 	return &f
 }
 
-// write waits for the writer's place. The caller gives it back with done.
+// write waits for the writer's turn. The caller ends it with done.
 func (f *file) write(ctx context.Context) error {
 	// A select with both ready picks either; a context that is over is over.
 	if err := ctx.Err(); err != nil {
