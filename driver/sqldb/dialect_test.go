@@ -1,0 +1,53 @@
+package sqldb
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func testDialect() Dialect {
+	return Dialect{
+		Prefix: "s.", IndexPrefix: "i_",
+		Types:   map[Type]string{Integer: "INT", String: "CHAR(%d)", UUID: "UID"},
+		NotNull: " NOT NULL", Derived: " CHECK (%s <> NULL)",
+		Key: " CONSTRAINT %s_key PRIMARY KEY", LateKey: "KEY %[1]s ON %[2]s (%[3]s)", LateIndexes: true,
+		Options: " O", KeyedOptions: " K", UpdatedOptions: " U",
+	}
+}
+
+func TestTables(t *testing.T) {
+	tables := []Table{
+		{
+			Name: "a", Columns: []Column{{Name: "id"}, {Name: "n", Type: String, Length: 7}, {Name: "v", Derived: true}},
+			Checks:  []Constraint{{"positive", "n > 0"}},
+			Indexes: []Index{{Name: "early", Columns: []string{"n"}}, {Name: "late", Columns: []string{"n", "v"}, Late: true}},
+			LateKey: true, Updated: true,
+		},
+		{Name: "b", Columns: []Column{{Name: "id", Type: UUID}}},
+	}
+	d := testDialect()
+	check := func(got []string, want ...string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	const columns = "n CHAR(7) NOT NULL, v INT CHECK (v <> NULL), CONSTRAINT positive CHECK (n > 0)) O U"
+	const early, b = "CREATE INDEX i_early ON s.a (n)", "CREATE TABLE s.b (id UID NOT NULL CONSTRAINT b_key PRIMARY KEY) O K"
+	const late = "CREATE INDEX i_late ON s.a (n, v)"
+	check(d.Create(tables), "CREATE TABLE s.a (id INT NOT NULL, "+columns, early, b)
+	check(d.Late(tables), "KEY a ON s.a (id)", late)
+	d.LateKey, d.LateIndexes = "", false
+	check(d.Create(tables), "CREATE TABLE s.a (id INT NOT NULL CONSTRAINT a_key PRIMARY KEY, "+columns, early, late, b)
+	check(d.Late(tables))
+}
+
+func TestCounted(t *testing.T) {
+	if got := Counted(BankSchema().Tables); !slices.Equal(got, []string{"account"}) {
+		t.Errorf("bank: %v", got)
+	}
+	if got := Counted(IsolationSchema().Tables); !slices.Equal(got, []string{"list", "register", "member", "pair"}) {
+		t.Errorf("isolation: %v", got)
+	}
+}
