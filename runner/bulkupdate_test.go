@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"assay/check"
-	"assay/driver/mem"
+	"assay/driver/bugs"
 	"assay/load"
 	"assay/workload"
 	"assay/workload/bulkupdate"
@@ -24,7 +24,7 @@ func bulkUpdates(database string, seed uint64) Scenario {
 // honest one, and both again from the folder alone.
 func TestBulkUpdates(t *testing.T) {
 	databases := map[string]string{"": "", "mem://?timeout=0.1": ""}
-	for _, bug := range mem.BulkUpdateBugs() {
+	for _, bug := range bugs.For(bulkupdate.Name) {
 		chance := ":0.3"
 		if bug.Name == "truncated-read" {
 			chance = ":1"

@@ -24,6 +24,9 @@ import (
 
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
 	"assay/workload/isolation"
 )
 
@@ -73,6 +76,12 @@ func For(name string) []Bug {
 		return described(bankBugs())
 	case isolation.Name:
 		return described(isolationBugs())
+	case bulkupdate.Name:
+		return described(bulkUpdateBugs())
+	case candles.Name:
+		return described(candleBugs())
+	case churn.Name:
+		return described(churnBugs())
 	default:
 		return nil
 	}
@@ -148,6 +157,12 @@ func Wrap(store workload.Store, seeded []Seeded, seed uint64) (workload.Store, e
 		return newBank(inner, seeded, seed)
 	case isolation.Store:
 		return newIsolation(inner, seeded, seed), nil
+	case bulkupdate.Store:
+		return newBulkUpdate(inner, seeded, seed), nil
+	case candles.Store:
+		return newCandles(inner, seeded, seed), nil
+	case churn.Store:
+		return newChurn(inner, seeded, seed), nil
 	default:
 		return nil, &workload.OptionError{Option: "bug", Value: seeded[0].Name, Want: "no bug in this workload"}
 	}

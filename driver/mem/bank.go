@@ -81,7 +81,7 @@ func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, 
 				return err
 			}
 		}
-		return s.journal.each(ctx, func(id int64, r row) error {
+		return s.journal.eachKey(ctx, func(id int64, r row) error {
 			return entry(bank.Entry{
 				Transfer:      bank.Transfer{ID: id, Source: int64(r.source), Destination: int64(r.destination), Amount: r.amount},
 				SourceVersion: int64(r.sourceVersion), DestinationVersion: int64(r.destinationVersion),
@@ -107,7 +107,7 @@ func (s *bankStore) Audit(_ context.Context, ids []int64, states []bank.State) e
 func (s *bankStore) AuditAll(ctx context.Context) (t bank.Totals, err error) {
 	err = s.locked(true, func() error {
 		t.Accounts = s.accounts.count()
-		return s.accounts.each(ctx, func(_ int64, a bank.State) error {
+		return s.accounts.each(ctx, func(a bank.State) error {
 			t.Balance += a.Balance
 			t.Versions += a.Version
 			return nil

@@ -104,7 +104,11 @@ func (t *table[K, R]) commitOf(key K) int64 {
 
 // each gives all rows as they are now, in any order, and looks at the context now
 // and then.
-func (t *table[K, R]) each(ctx context.Context, give func(K, R) error) error {
+func (t *table[K, R]) each(ctx context.Context, give func(R) error) error {
+	return t.eachKey(ctx, func(_ K, row R) error { return give(row) })
+}
+
+func (t *table[K, R]) eachKey(ctx context.Context, give func(K, R) error) error {
 	i := int64(0)
 	for key, v := range t.rows {
 		if err := interrupted(ctx, i); err != nil {

@@ -75,7 +75,7 @@ func (s *isolationStore) Size(ctx context.Context) (size workload.Size, err erro
 		for _, rows := range size.Rows {
 			size.Bytes += 40 * rows
 		}
-		err := s.lists.each(ctx, func(_ int64, elements []int64) error {
+		err := s.lists.each(ctx, func(elements []int64) error {
 			size.Bytes += 8 * int64(len(elements))
 			return nil
 		})

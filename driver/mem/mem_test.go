@@ -36,8 +36,20 @@ func another(store workload.Store) workload.Store {
 		o := *s
 		o.shell = newShell(s.d.site, s.d)
 		return &o
+	case *bulkUpdateStore:
+		o := *s
+		o.shell = newShell(s.d.site, s.d)
+		return &o
+	case *candleStore:
+		o := *s
+		o.shell = newShell(s.d.site, s.d)
+		return &o
+	case *churnStore:
+		o := *s
+		o.shell = newShell(s.d.site, s.d)
+		return &o
 	}
-	return store
+	return nil
 }
 
 // foreign has a database be somebody else's, until the test ends.

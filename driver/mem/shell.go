@@ -110,6 +110,18 @@ func (s *shell) Drop(context.Context) error {
 	})
 }
 
+// sized is the Size of a Store with one table, whose bytes are counted under the
+// lock.
+func (s *shell) sized(table string, bytes func(rows int64) int64) (size workload.Size, err error) {
+	err = s.locked(true, func() error {
+		n := s.held.count()
+		size.Bytes, size.Rows = bytes(n), map[string]int64{table: n}
+		size.Tables = size.Bytes
+		return nil
+	})
+	return size, err
+}
+
 // Close implements the Stores.
 func (s *shell) Close() error { return nil }
 

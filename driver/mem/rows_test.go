@@ -1,0 +1,72 @@
+package mem
+
+import (
+	"testing"
+
+	"assay/driver/drivertest"
+	"assay/workload"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+)
+
+func TestBulkUpdate(t *testing.T) {
+	open := shared(t, "mem://", OpenBulkUpdate)
+	d := open(t).(*bulkUpdateStore).d
+	drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
+}
+
+func TestCandles(t *testing.T) {
+	open := shared(t, "mem://", OpenCandles)
+	d := open(t).(*candleStore).d
+	drivertest.RunCandles(t, drivertest.Candles{Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
+}
+
+func TestChurn(t *testing.T) {
+	open := shared(t, "mem://", OpenChurn)
+	d := open(t).(*churnStore).d
+	drivertest.RunChurn(t, drivertest.Churn{Shrinks: true, Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
+}
+
+// TestUpdatesWithTimeouts: whether an update took effect of which that is not known
+// is nothing against the database.
+func TestUpdatesWithTimeouts(t *testing.T) {
+	for seed := range uint64(5) {
+		store, err := OpenBulkUpdate(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := drivertest.BulkUpdateRun{Attempts: 1, Seed: seed,
+			Config: bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}
+		if j := run.Valid(t.Context(), t, store); j.Outcomes.Total() != 120 || j.UnknownDone == 0 || len(j.Facts) != 0 || j.Problem != "" {
+			t.Errorf("seed %d: %+v", seed, j)
+		}
+	}
+}
+
+// TestCandleTimeouts: batches without an answer, of which any row may be there,
+// are nothing against the database.
+func TestCandleTimeouts(t *testing.T) {
+	config := candles.Defaults()
+	config.Candles, config.Tickers, config.Batch, config.Loaders = 900, 6, 50, 2
+	config.Queries, config.Latest, config.Intervals, config.Repeats = 60, 10, 3, 5
+	unsure := false
+	for seed := range uint64(8) {
+		store, err := OpenCandles(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := drivertest.JudgeCandles(t.Context(), t, store, config, seed)
+		for _, r := range j.Results {
+			if r.Verdict.String() == "violated" {
+				t.Errorf("seed %d: %s: %s", seed, r.Name, r.Evidence[0].Text)
+			}
+		}
+		unsure = unsure || j.Figures.Unsure > 0
+		if j.Figures.Unsure > 0 && j.Results[1].Verdict.String() != "unknown" {
+			t.Errorf("seed %d: %d answers are unsure and the verdict is %s", seed, j.Figures.Unsure, j.Results[1].Verdict)
+		}
+	}
+	if !unsure {
+		t.Error("no answer was ever unsure")
+	}
+}
