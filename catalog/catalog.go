@@ -18,7 +18,6 @@ import (
 	"assay/driver/rest"
 	"assay/driver/sqlite"
 	"assay/spelling"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -28,26 +27,6 @@ import (
 	"assay/workload/entity"
 	"assay/workload/isolation"
 )
-
-// Workloads returns all workloads.
-func Workloads() []definition.Workload {
-	return []definition.Workload{
-		bank.Definition(), isolation.Definition(), availability.Definition(), entity.Definition(), candles.Definition(),
-		bulkupdate.Definition(), churn.Definition(),
-	}
-}
-
-// WorkloadOf returns the workload of this name, or a *workload.OptionError.
-func WorkloadOf(name string) (definition.Workload, error) {
-	var names []string
-	for _, w := range Workloads() {
-		if w.Name == name {
-			return w, nil
-		}
-		names = append(names, w.Name)
-	}
-	return definition.Workload{}, &workload.OptionError{Option: "workload", Value: name, Want: strings.Join(names, ", ")}
-}
 
 // Driver is one protocol.
 type Driver struct {

@@ -15,7 +15,7 @@ import (
 )
 
 // How long a lease lasts, how often it is renewed, and how long one request for it
-// may take.
+// may take at most.
 const (
 	leaseTTL     = 15 * time.Second
 	leaseRenewal = 5 * time.Second
@@ -26,6 +26,8 @@ const (
 type lease struct {
 	store  workload.Store
 	holder workload.Holder
+	// limit is how long one request may take.
+	limit time.Duration
 
 	mu   sync.Mutex
 	lost error
@@ -42,10 +44,20 @@ func newHolder(run string) workload.Holder {
 	return h
 }
 
+// newLease is a lease of this process's for a run. One request takes no longer than
+// the patience that there is with the store.
+func newLease(store workload.Store, run string) *lease {
+	l := &lease{store: store, holder: newHolder(run), limit: leaseAttempt}
+	if b, is := store.(*bounded); is {
+		l.limit = min(l.limit, b.patience)
+	}
+	return l
+}
+
 // attempt makes one request of the database for the lease, and does not rely on
 // the driver to return when its time is over.
-func attempt(ctx context.Context, request func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, leaseAttempt)
+func (l *lease) attempt(ctx context.Context, request func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, l.limit)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- request(ctx) }()
@@ -74,7 +86,7 @@ func ended(h workload.Holder) bool {
 // killed on this machine is taken over, with a word; while another run lives, or
 // may, there is *workload.HeldError.
 func takeLease(ctx context.Context, store workload.Store, run string, p Progress) (*lease, error) {
-	l := &lease{store: store, holder: newHolder(run)}
+	l := newLease(store, run)
 	left, err := store.Lease(ctx)
 	if err != nil {
 		return nil, err
@@ -130,7 +142,7 @@ func (l *lease) keep(ctx context.Context) context.Context {
 // ours until another run takes it, which is remembered.
 func (l *lease) renew(ctx context.Context) error {
 	before := l.pauses.look(time.Now())
-	err := attempt(ctx, func(ctx context.Context) error { return l.store.RenewLease(ctx, l.holder.Token, leaseTTL) })
+	err := l.attempt(ctx, func(ctx context.Context) error { return l.store.RenewLease(ctx, l.holder.Token, leaseTTL) })
 	if l.pauses.look(time.Now()); err == nil {
 		l.pauses.settle(before)
 	}
@@ -167,7 +179,7 @@ func (l *lease) release(ctx context.Context, p Progress) {
 	if l.stop != nil {
 		l.stop()
 	}
-	err := attempt(context.WithoutCancel(ctx), func(ctx context.Context) error { return l.store.ReleaseLease(ctx, l.holder.Token) })
+	err := l.attempt(context.WithoutCancel(ctx), func(ctx context.Context) error { return l.store.ReleaseLease(ctx, l.holder.Token) })
 	if err != nil {
 		p.Note(fmt.Sprintf("the lease on the database could not be released (%v); it expires in %v", err, leaseTTL))
 	}
@@ -188,7 +200,7 @@ func (l *lease) confirm(ctx context.Context) error {
 	if missing := (*workload.NoSchemaError)(nil); err != nil && !errors.As(err, &missing) {
 		return fmt.Errorf("ask who holds the database: %w", err)
 	}
-	return attempt(ctx, func(ctx context.Context) error { return holdsRun(ctx, l.store, l.holder.Run) })
+	return l.attempt(ctx, func(ctx context.Context) error { return holdsRun(ctx, l.store, l.holder.Run) })
 }
 
 // overtaken is the error of a run whose schema another has taken, and enters it in

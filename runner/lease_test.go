@@ -129,7 +129,7 @@ func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
 		"another took over": {leaseTTL + time.Second, []error{held, held}, []history.Outcome{history.Failed, history.Failed}},
 	} {
 		store := &renewals{answers: c.answers}
-		l := &lease{store: store, holder: newHolder("this")}
+		l := newLease(store, "this")
 		l.pauses.look(time.Now().Add(-c.pause))
 		sent := &attemptCounter{}
 		client := leased{sent, l}

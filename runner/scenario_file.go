@@ -12,7 +12,6 @@ import (
 
 	"assay/catalog"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/definition"
 )
 
@@ -47,7 +46,7 @@ func ReadScenario(path string) (Scenario, error) {
 // has its workload's key, and reads the rest into the Scenario. The part of
 // another workload than the scenario's must be well formed and means nothing.
 func parseScenario(text []byte) (Scenario, error) {
-	s := Defaults(bank.Definition()) // of a file that names no workload
+	s := Defaults(catalog.Workloads()[0]) // of a file that names none
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil || len(file.Docs) == 0 || file.Docs[0].Body == nil {
 		return s, err
