@@ -131,8 +131,7 @@ func (f *file) readMark(ctx context.Context, db querier, rows string) (*workload
 		return nil, f.foreign()
 	}
 	if own == 0 {
-		return nil, &workload.OptionError{Option: "file", Value: f.name,
-			Want: "a file of this workload's own; this one holds a run of another workload of assay's and was left untouched"}
+		return nil, f.another()
 	}
 	var r workload.Leftover
 	var created string
@@ -145,10 +144,19 @@ func (f *file) readMark(ctx context.Context, db querier, rows string) (*workload
 	if err != nil {
 		return nil, err
 	}
+	// Tables of two workloads may have one name.
+	if named := r.Marker.Workload; named != "" && named != f.kind.Workload && f.kind.Workload != "" {
+		return nil, f.another()
+	}
 	if r.Marker.Created, err = time.Parse(time.RFC3339Nano, created); err != nil {
 		return nil, fmt.Errorf("the mark's time: %w", err)
 	}
 	return &r, nil
+}
+
+func (f *file) another() error {
+	return &workload.OptionError{Option: "file", Value: f.name,
+		Want: "a file of this workload's own; this one holds a run of another workload of assay's and was left untouched"}
 }
 
 // Create makes the file anew.

@@ -265,6 +265,25 @@ func TestLookAtShortFile(t *testing.T) {
 	}
 }
 
+// TestFileOfAnotherWorkload: a workload does not take another one's file for its
+// own, though a table of it has the same name.
+func TestFileOfAnotherWorkload(t *testing.T) {
+	address := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
+	load(t, openStore(t, address), 2)
+	kind := sqldb.BankSchema()
+	kind.Workload = "ledger"
+	other, err := open(workload.Target{Address: address}, kind, beginWriting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, finding := other.Find(t.Context())
+	for name, err := range map[string]error{"Find": finding, "Create": other.Create(t.Context(), workload.Marker{}), "Drop": other.Drop(t.Context())} {
+		if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) || refused.Option != "file" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestMissingDirectory(t *testing.T) {
 	s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "no", "x.db"))
 	if err := s.Create(t.Context(), workload.Marker{}); err == nil {
