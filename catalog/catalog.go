@@ -57,7 +57,10 @@ func (d Driver) Support(name string) definition.Support {
 }
 
 // Drivers returns all drivers.
-func Drivers() []Driver {
+func Drivers() []Driver { return append(sqlDrivers(), otherDrivers()...) }
+
+// sqlDrivers are those of databases that speak SQL.
+func sqlDrivers() []Driver {
 	return []Driver{
 		{
 			Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH", Summary: "SQLite, embedded in assay",
@@ -80,6 +83,11 @@ func Drivers() []Driver {
 				candles.By(mysql.OpenCandles), bulkupdate.By(mysql.OpenBulkUpdate), churn.By(mysql.OpenChurn),
 			},
 		},
+	}
+}
+
+func otherDrivers() []Driver {
+	return []Driver{
 		{
 			Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0", Summary: "MongoDB replica sets, and sharded clusters through a mongos",
 			Workloads: []definition.Support{

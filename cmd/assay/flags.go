@@ -60,7 +60,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&s.Options, "option", s.Options, "a parameter of the address, such as w=1; repeatable, and of use with --cluster")
 	flags.IntVar(&l.Clients, "clients", l.Clients, "how many clients work at once")
 	flags.Var(perSecond{&l.Rate}, "rate", "open loop: arrivals a second over all clients, timed from due")
-	flags.StringVar((*string)(&l.Arrivals), "arrivals", string(l.Arrivals), "with --rate: poisson (unless said otherwise) or uniform")
+	flags.StringVar((*string)(&l.Arrivals), "arrivals", string(l.Arrivals), "with --rate: poisson (the default) or uniform")
 	flags.DurationVar(&l.Duration, "duration", l.Duration, "how long is measured")
 	flags.Uint64Var(&l.Ops, "ops", l.Ops, "measure this many operations, however long they take")
 	flags.DurationVar(&l.Warmup, "warmup", l.Warmup, "work before the measured part (checked, not measured); 0s with --ops")

@@ -1,5 +1,5 @@
 // Command assay puts a database under real work, accounts for every single
-// operation, and says how fast it was and whether it kept its word.
+// operation, and reports how fast it was and whether it kept its guarantees.
 //
 // This package is wiring: each command in its own file reads its flags, calls
 // the packages that do the work, and turns what comes back into words and an
@@ -37,9 +37,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func newRoot(version string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assay",
-		Short: "Test whether a database keeps its word under load, and how fast it is",
+		Short: "Test whether a database keeps its guarantees under load, and how fast it is",
 		Long: `assay puts a database under real work, accounts for every single operation,
-and says how fast it was and whether it kept its word.
+and reports how fast it was and whether it kept its guarantees.
 
   assay run bank                       an embedded SQLite file
   assay run bank --db postgres://...   your PostgreSQL
