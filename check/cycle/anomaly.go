@@ -40,6 +40,18 @@ const (
 	internal
 	lostUpdate
 
+	// These are the cycles that some order of the versions of each key has,
+	// whichever it is, where the model that is named with each is broken.
+	gCursor            // cursor stability
+	gMonotonic         // monotonic view
+	gUpdate            // update serializability
+	mavViolation       // monotonic atomic view
+	fracturedRead      // read atomic
+	updateConflict     // update atomic
+	causalityViolation // causal, even without the order of each client
+	causalityProcess   // causal
+	longFork           // prefix
+
 	// g1 is any of g1a, g1b and g1c, by which models are defined.
 	g1
 
@@ -78,7 +90,7 @@ func traits() *[anomalies]trait {
 		g1cProcess:               {"G1c-process", set(g1cRealtime)},
 		g1cRealtime:              {"G1c-realtime", 0},
 		g1:                       {"G1", 0},
-		gSingleItem:              {"G-single-item", set(gNonadjacentItem, gSingleItemProcess)},
+		gSingleItem:              {"G-single-item", set(gNonadjacentItem, gSingleItemProcess, gUpdate)},
 		gSingleItemProcess:       {"G-single-item-process", set(gNonadjacentItemProcess, gSingleItemRealtime)},
 		gSingleItemRealtime:      {"G-single-item-realtime", set(gNonadjacentItemRealtime)},
 		gNonadjacentItem:         {"G-nonadjacent-item", set(g2Item, gNonadjacentItemProcess)},
@@ -94,7 +106,16 @@ func traits() *[anomalies]trait {
 		dirtyUpdate:              {"dirty-update", set(g1a)},
 		futureRead:               {"future-read", set(g1c)},
 		internal:                 {"internal", 0},
-		lostUpdate:               {"lost-update", 0},
+		lostUpdate:               {"lost-update", set(gCursor)},
+		gCursor:                  {"G-cursor", set(gSingleItem, updateConflict)},
+		gMonotonic:               {"G-monotonic", set(gSingleItem)},
+		gUpdate:                  {"G-update-item", set(g2Item)},
+		mavViolation:             {"monotonic-atomic-view-violation", set(gMonotonic, fracturedRead)},
+		fracturedRead:            {"fractured-read", set(updateConflict, causalityViolation)},
+		updateConflict:           {"update-conflict", set(gSingleItem)},
+		causalityViolation:       {"causality-violation", set(gSingleItem, longFork, causalityProcess)},
+		causalityProcess:         {"causality-violation-process", set(gSingleItemProcess)},
+		longFork:                 {"long-fork", set(gNonadjacentItem)},
 		lostAppend:               {"lost-append", 0},
 		staleRead:                {"stale-read", 0},
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"assay/check"
+	"assay/check/cycle/acyclic"
 )
 
 // Options are assumptions beyond what a history itself proves. They concern
@@ -48,11 +49,16 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 		}
 	}
 	r.Size.Dependencies = in.edges.data
+	if whole && in.ambiguous == "" && in.cases.found()&banned == 0 {
+		whole = in.decideAll(ctx, model, r.Size.Components) != acyclic.Undecided
+	}
 	r.summarize(in, banned, whole)
 	switch {
 	case whole:
 	case r.Verdict == check.Violated:
 		r.Partial = true
+	case ctx.Err() == nil:
+		r.Reason = "the search for an order of the versions needed more memory than it is given; judge a shorter history"
 	default:
 		r.Reason = timeReason(ctx)
 	}
@@ -82,12 +88,31 @@ func (r *Report) summarize(in *inference, banned anomalySet, whole bool) {
 		r.Verdict = check.Violated
 		r.Not, r.AlsoNot = ruledOut(found)
 	case !whole:
-	case in.edges.data == 0:
+	case r.Size.Transactions == 0:
+		r.Reason = "the history has no transactions: nothing was put to the test"
+	case !in.h.reads() || in.edges.data == 0 && r.Size.Transactions > shortHistory:
 		r.Reason = "no transaction depends on another, as far as can be told: nothing was put to the test; " +
 			"let transactions share keys, and read what others wrote"
+	case judgementOf(r.Model).rule == open:
+		r.Reason = "nothing found of what was looked for: G0, G1a, G1b and G1c; " + string(r.Model) + " forbids more, " +
+			"which a history does not show"
 	default:
 		r.Verdict = check.Valid
 	}
+}
+
+// shortHistory is how many transactions are judged though none depends on
+// another: all that can be said of them is said by their reads.
+const shortHistory = 20
+
+// reads says whether a committed transaction read anything.
+func (h *History) reads() bool {
+	for _, o := range h.ops {
+		if k := o.kind(); k != Append && k != Write && h.committed(o.txn) {
+			return true
+		}
+	}
+	return false
 }
 
 func (h *History) size() Size {

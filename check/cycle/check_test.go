@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,10 +27,10 @@ func TestUnknown(t *testing.T) {
 		txns   []string
 		reason string
 	}{
-		{"nothing was done", background, Serializable, nil, "nothing was put to the test"},
+		{"nothing was done", background, Serializable, nil, "the history has no transactions"},
 		{"nothing was read", background, Serializable, []string{"ax1", "ax2", "wy1"}, "nothing was put to the test"},
-		{"nothing was written", background, Serializable, []string{"rx_", "ry_"}, "nothing was put to the test"},
-		{"nothing was shared", background, Serializable, []string{"ax1 rx1", "ay1 ry1"}, "nothing was put to the test"},
+		{"nothing was written", background, Serializable, slices.Repeat([]string{"rx_"}, 21), "nothing was put to the test"},
+		{"nothing was shared", background, Serializable, append(slices.Repeat([]string{"rx_"}, 20), "ay1 ry1"), "nothing was put to the test"},
 		{"nobody was committed", background, Serializable, []string{"? ax1 rx_", "! rx_ ax2"}, "nothing was put to the test"},
 		{"appended twice", background, Serializable, []string{"ax1", "ax1", "rx1"},
 			"1 was written to key 120 by transaction 1 and by transaction 2"},

@@ -18,6 +18,10 @@ type inference struct {
 	ambiguous string
 	// findings are what is not an anomaly but wrong all the same.
 	findings anomalyCases
+	// registers says that there are any, and unseen is the most appends to one
+	// list that nobody saw.
+	registers bool
+	unseen    int
 
 	list     listState
 	register registerState
@@ -54,6 +58,7 @@ func (in *inference) run(ctx context.Context) bool {
 			return false
 		}
 		if in.h.kinds[key] == Write {
+			in.registers = true
 			in.inferRegister(key)
 		} else {
 			in.inferList(key)

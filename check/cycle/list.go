@@ -163,6 +163,7 @@ func (in *inference) linkList(s *listState) {
 			}
 		}
 	}
+	in.unseen = max(in.unseen, len(in.after))
 	in.edges.join(in.before, in.after, rw)
 }
 

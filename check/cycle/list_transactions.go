@@ -31,11 +31,15 @@ func (in *inference) lookInside(s *listState, txn int32, from, to int) {
 		return
 	}
 	h := in.h
-	appended := false
+	appended, shown := false, false
 	for i := to - 1; i >= from; i-- {
 		if h.ops[s.ops[i]].kind() == Append {
 			s.scratch.intermediate[i] = appended
 			appended = true
+			if shown && s.at[i] == unplaced && h.possible(txn) {
+				in.cases.note(incompatibleOrder, func() Evidence { return in.reversedEvidence(s.spineOp, txn) })
+			}
+			shown = shown || s.at[i] != unplaced
 		}
 	}
 	if !appended || !h.committed(txn) {

@@ -72,6 +72,10 @@ type Evidence struct {
 	// is not a cycle; strings are in quotes.
 	Key    string   `json:"key,omitempty"`
 	Values []string `json:"values,omitempty"`
+	// Reasons say why versions whose order no read shows must be in the order
+	// on which the edges rest. They are there if the cycle is one of any order
+	// of the versions; Txns then has others after those of the cycle.
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 // TxnView is a transaction in an Evidence.

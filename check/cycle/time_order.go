@@ -7,10 +7,16 @@ import (
 
 // addProcess joins each committed transaction to the next of its client.
 func (l *edgeList) addProcess(h *History) {
+	h.eachSession(func(before, t int32) { l.add(before, t, process) })
+}
+
+// eachSession calls visit with each committed transaction and the next of its
+// client.
+func (h *History) eachSession(visit func(before, t int32)) {
 	last := map[int32]int32{}
 	for _, t := range h.byTime(h.invoke, func(t int32) bool { return h.possible(t) }) {
 		if before, some := last[h.process[t]]; some && h.complete[before] <= h.invoke[t] {
-			l.add(before, t, process)
+			visit(before, t)
 		}
 		if h.committed(t) {
 			last[h.process[t]] = t
@@ -23,7 +29,15 @@ func (l *edgeList) addProcess(h *History) {
 // which somebody is begun after somebody was acknowledged makes them O(n)
 // edges: who was acknowledged leads to the next such moment, each moment leads
 // to the next, and to those that are begun from then on.
+//
+// Of one client, a transaction precedes the next even if it was acknowledged at
+// the moment at which that was begun.
 func (l *edgeList) addRealtime(h *History) {
+	h.eachSession(func(before, t int32) {
+		if h.complete[before] == h.invoke[t] {
+			l.add(before, t, realtime)
+		}
+	})
 	begun := h.byTime(h.invoke, func(t int32) bool { return h.possible(t) })
 	acknowledged := h.byTime(h.complete, h.committed)
 	const none = int32(-1)

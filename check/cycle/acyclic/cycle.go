@@ -1,0 +1,164 @@
+package acyclic
+
+import "context"
+
+// effort is how many edges are looked at for a shorter cycle once there is one.
+const effort = 1 << 22
+
+// finder looks for cycles in edges sorted by where they come from.
+type finder struct {
+	ctx   context.Context
+	edges []Edge
+	start []int32
+	next  []int32 // indices of edges, sorted by From
+	all   []int32 // component of all edges, by node
+	order []int32 // component of public edges, such that what can be reached has no larger a number
+	round int32
+	seen  []int32
+	via   []int32 // edge by which a node was reached
+	queue []int32
+	work  int
+	best  []Edge
+}
+
+// Cycle returns a forbidden cycle of these edges, nil if there is none or ctx
+// ended first. It is short, though not always the shortest: its first edge is
+// private if one is.
+func Cycle(ctx context.Context, nodes int, edges []Edge) []Edge {
+	f := &finder{ctx: ctx, edges: edges, seen: make([]int32, nodes), via: make([]int32, nodes)}
+	f.arrange(nodes)
+	f.all = f.components(func(Edge) bool { return true })
+	f.order = f.components(func(e Edge) bool { return !e.Private })
+	for i, e := range edges {
+		if f.all[e.From] != f.all[e.To] || e.From == e.To {
+			continue
+		}
+		if e.Private && f.order[e.To] < f.order[e.From] || !e.Private && f.order[e.To] != f.order[e.From] {
+			continue
+		}
+		f.close(int32(i))
+		if len(f.best) == 2 || f.best != nil && f.work > effort || ctx.Err() != nil {
+			break
+		}
+	}
+	return f.best
+}
+
+func (f *finder) arrange(nodes int) {
+	f.start = make([]int32, nodes+1)
+	for _, e := range f.edges {
+		f.start[e.From+1]++
+	}
+	for v := range nodes {
+		f.start[v+1] += f.start[v]
+	}
+	at := append([]int32(nil), f.start[:nodes]...)
+	f.next = make([]int32, len(f.edges))
+	for i, e := range f.edges {
+		f.next[at[e.From]] = int32(i)
+		at[e.From]++
+	}
+}
+
+// close looks for the shortest public way from the end of an edge to its
+// beginning.
+func (f *finder) close(first int32) {
+	e := f.edges[first]
+	f.round++
+	f.queue = append(f.queue[:0], e.To)
+	f.seen[e.To], f.via[e.To] = f.round, -1
+	depth, end := 1, 1
+	for i := 0; i < len(f.queue); i++ {
+		if i == end {
+			depth, end = depth+1, len(f.queue)
+			if f.best != nil && depth >= len(f.best) {
+				return
+			}
+		}
+		v := f.queue[i]
+		if v == e.From {
+			f.keep(first)
+			return
+		}
+		for _, n := range f.next[f.start[v]:f.start[v+1]] {
+			f.work++
+			if f.work%65536 == 0 && f.ctx.Err() != nil {
+				return
+			}
+			w := f.edges[n].To
+			if f.edges[n].Private || f.seen[w] == f.round || f.order[w] < f.order[e.From] {
+				continue
+			}
+			f.seen[w], f.via[w] = f.round, n
+			f.queue = append(f.queue, w)
+		}
+	}
+}
+
+func (f *finder) keep(first int32) {
+	cycle := []Edge{f.edges[first]}
+	var back []Edge
+	for v := f.edges[first].From; f.via[v] >= 0; v = f.edges[f.via[v]].From {
+		back = append(back, f.edges[f.via[v]])
+	}
+	for i := len(back) - 1; i >= 0; i-- {
+		cycle = append(cycle, back[i])
+	}
+	if f.best == nil || len(cycle) < len(f.best) {
+		f.best = cycle
+	}
+}
+
+// components numbers the strongly connected components of the edges that are
+// wanted, a component after all that can be reached from it (Tarjan, SIAM J.
+// Comput. 1972, without recursion).
+func (f *finder) components(wanted func(Edge) bool) []int32 {
+	n := len(f.start) - 1
+	number, index, low := make([]int32, n), make([]int32, n), make([]int32, n)
+	at := append([]int32(nil), f.start[:n]...)
+	var path, open []int32
+	seen, count := int32(0), int32(0)
+	enter := func(v int32) {
+		seen++
+		index[v], low[v] = seen, seen
+		path, open = append(path, v), append(open, v)
+	}
+	for root := range int32(n) {
+		if index[root] != 0 {
+			continue
+		}
+		enter(root)
+		for len(path) > 0 {
+			v := path[len(path)-1]
+			if at[v] < f.start[v+1] {
+				e := f.edges[f.next[at[v]]]
+				at[v]++
+				switch {
+				case !wanted(e):
+				case index[e.To] == 0:
+					enter(e.To)
+				case number[e.To] == 0:
+					low[v] = min(low[v], index[e.To])
+				}
+				continue
+			}
+			path = path[:len(path)-1]
+			if len(path) > 0 {
+				parent := path[len(path)-1]
+				low[parent] = min(low[parent], low[v])
+			}
+			if low[v] == index[v] {
+				count++
+				for {
+					w := open[len(open)-1]
+					open = open[:len(open)-1]
+					number[w] = count
+					if w == v {
+						break
+					}
+				}
+			}
+		}
+	}
+	return number
+}

@@ -1,0 +1,291 @@
+package acyclic
+
+import (
+	"container/heap"
+	"slices"
+)
+
+// arc is an edge as one of its ends sees it.
+type arc struct {
+	node    int32
+	literal Literal
+}
+
+// graph keeps the edges that are there now, and a topological order of the
+// public ones. An order outlives the edges that are taken back.
+type graph struct {
+	out, in               [][]arc // public
+	privateOut, privateIn [][]arc
+	position              []int32 // by node
+	moved                 []int32 // nodes, since Moved was called
+	log                   []Edge  // what was inserted, in its order
+
+	mark   []int32 // by node: the round in which it was seen
+	via    []arc   // by node: from where
+	round  int32
+	ahead  []int32
+	behind []int32
+}
+
+func newGraph(nodes int, edges []Edge) graph {
+	g := graph{
+		out: make([][]arc, nodes), in: make([][]arc, nodes),
+		position: make([]int32, nodes), mark: make([]int32, nodes), via: make([]arc, nodes),
+	}
+	outs, ins := make([]int32, nodes), make([]int32, nodes)
+	private := false
+	for _, e := range edges {
+		if e.Private {
+			private = true
+			continue
+		}
+		outs[e.From]++
+		ins[e.To]++
+	}
+	total := int32(0)
+	for v := range outs {
+		total += outs[v]
+	}
+	room, other := make([]arc, total), make([]arc, total)
+	for v := range outs {
+		g.out[v], room = room[:0:outs[v]], room[outs[v]:]
+		g.in[v], other = other[:0:ins[v]], other[ins[v]:]
+	}
+	if private {
+		g.privateOut, g.privateIn = make([][]arc, nodes), make([][]arc, nodes)
+	}
+	for _, e := range edges {
+		g.link(e, static)
+	}
+	return g
+}
+
+// Position is the place of a node in the order of the moment.
+func (g *graph) Position(node int32) int32 { return g.position[node] }
+
+// Moved returns the nodes whose position changed since the last call.
+func (g *graph) Moved() []int32 {
+	moved := g.moved
+	g.moved = nil
+	return moved
+}
+
+func (g *graph) link(e Edge, l Literal) {
+	if e.Private {
+		if g.privateOut == nil {
+			g.privateOut, g.privateIn = make([][]arc, len(g.out)), make([][]arc, len(g.out))
+		}
+		g.privateOut[e.From] = append(g.privateOut[e.From], arc{e.To, l})
+		g.privateIn[e.To] = append(g.privateIn[e.To], arc{e.From, l})
+		return
+	}
+	g.out[e.From] = append(g.out[e.From], arc{e.To, l})
+	g.in[e.To] = append(g.in[e.To], arc{e.From, l})
+}
+
+// undo takes back what was inserted after a moment.
+func (g *graph) undo(mark int) {
+	for i := len(g.log) - 1; i >= mark; i-- {
+		e := g.log[i]
+		out, in := g.out, g.in
+		if e.Private {
+			out, in = g.privateOut, g.privateIn
+		}
+		out[e.From] = out[e.From][:len(out[e.From])-1]
+		in[e.To] = in[e.To][:len(in[e.To])-1]
+	}
+	g.log = g.log[:mark]
+}
+
+// insert adds an edge. If it closes a forbidden cycle, it returns the literals
+// of its edges, at least l, and adds nothing.
+func (g *graph) insert(e Edge, l Literal) []Literal {
+	var broken []Literal
+	switch {
+	case e.Private:
+		broken = g.closed(e)
+	case g.position[e.From] > g.position[e.To]:
+		broken = g.reorder(e)
+	}
+	if broken == nil && !e.Private && g.privateOut != nil {
+		broken = g.closesPrivate(e)
+	}
+	if broken != nil {
+		return append(broken, l)
+	}
+	g.log = append(g.log, e)
+	g.link(e, l)
+	return nil
+}
+
+// closed returns the literals of a way from e.To to e.From, nil if there is
+// none.
+func (g *graph) closed(e Edge) []Literal {
+	if g.position[e.To] > g.position[e.From] {
+		return nil
+	}
+	if !g.reach(e.To, e.From) {
+		return nil
+	}
+	return g.way(make([]Literal, 0, 8), e.From)
+}
+
+// reach looks along public edges for a way from one node to another, no
+// further than the other's position. What was seen is in ahead.
+func (g *graph) reach(from, to int32) bool {
+	limit := g.position[to]
+	g.round++
+	g.ahead = append(g.ahead[:0], from)
+	g.mark[from], g.via[from] = g.round, arc{-1, static}
+	for i := 0; i < len(g.ahead); i++ {
+		v := g.ahead[i]
+		if v == to {
+			return true
+		}
+		for _, a := range g.out[v] {
+			if g.mark[a.node] != g.round && g.position[a.node] <= limit {
+				g.mark[a.node], g.via[a.node] = g.round, arc{v, a.literal}
+				g.ahead = append(g.ahead, a.node)
+			}
+		}
+	}
+	return false
+}
+
+// way appends the literals of the way by which a node was reached.
+func (g *graph) way(literals []Literal, to int32) []Literal {
+	for v := to; g.via[v].node >= 0; v = g.via[v].node {
+		if l := g.via[v].literal; l != static {
+			literals = append(literals, l)
+		}
+	}
+	return literals
+}
+
+// reorder makes the order allow a public edge against it, or returns the
+// literals of a way back.
+func (g *graph) reorder(e Edge) []Literal {
+	if g.reach(e.To, e.From) {
+		return g.way(make([]Literal, 0, 8), e.From)
+	}
+	limit := g.position[e.To]
+	g.round++
+	g.behind = append(g.behind[:0], e.From)
+	g.mark[e.From] = g.round
+	for i := 0; i < len(g.behind); i++ {
+		for _, a := range g.in[g.behind[i]] {
+			if g.mark[a.node] != g.round && g.position[a.node] > limit {
+				g.mark[a.node] = g.round
+				g.behind = append(g.behind, a.node)
+			}
+		}
+	}
+	by := func(a, b int32) int { return int(g.position[a] - g.position[b]) }
+	slices.SortFunc(g.ahead, by)
+	slices.SortFunc(g.behind, by)
+	nodes := append(g.behind, g.ahead...)
+	places := make([]int32, len(nodes))
+	for i, v := range nodes {
+		places[i] = g.position[v]
+	}
+	slices.Sort(places)
+	for i, v := range nodes {
+		g.position[v] = places[i]
+	}
+	g.behind = nodes[:len(g.behind)]
+	g.moved = append(g.moved, nodes...)
+	return nil
+}
+
+// closesPrivate looks for a private edge from a node behind a new public edge
+// to one before it.
+func (g *graph) closesPrivate(e Edge) []Literal {
+	g.round++
+	g.behind = append(g.behind[:0], e.From)
+	g.mark[e.From] = g.round
+	back := map[int32]arc{e.From: {-1, static}}
+	for i := 0; i < len(g.behind); i++ {
+		for _, a := range g.in[g.behind[i]] {
+			if g.mark[a.node] != g.round {
+				g.mark[a.node] = g.round
+				back[a.node] = arc{g.behind[i], a.literal}
+				g.behind = append(g.behind, a.node)
+			}
+		}
+	}
+	before := g.round
+	g.round++
+	g.ahead = append(g.ahead[:0], e.To)
+	g.via[e.To] = arc{-1, static}
+	seen := map[int32]bool{e.To: true}
+	for i := 0; i < len(g.ahead); i++ {
+		v := g.ahead[i]
+		for _, p := range g.privateOut[v] {
+			if g.mark[p.node] != before {
+				continue
+			}
+			literals := g.way(make([]Literal, 0, 8), v)
+			if p.literal != static {
+				literals = append(literals, p.literal)
+			}
+			for w := p.node; back[w].node >= 0; w = back[w].node {
+				if l := back[w].literal; l != static {
+					literals = append(literals, l)
+				}
+			}
+			return literals
+		}
+		for _, a := range g.out[v] {
+			if !seen[a.node] {
+				seen[a.node] = true
+				g.via[a.node] = arc{v, a.literal}
+				g.ahead = append(g.ahead, a.node)
+			}
+		}
+	}
+	return nil
+}
+
+// sort makes the first topological order: of the nodes that can come next, the
+// one with the lowest rank. It returns false if there is a cycle.
+func (g *graph) sort(rank []int64) bool {
+	waiting := make([]int32, len(g.out))
+	ready := &byRank{rank: rank}
+	for v := range g.in {
+		if waiting[v] = int32(len(g.in[v])); waiting[v] == 0 {
+			ready.nodes = append(ready.nodes, int32(v))
+		}
+	}
+	heap.Init(ready)
+	place := int32(0)
+	for len(ready.nodes) > 0 {
+		v := heap.Pop(ready).(int32)
+		g.position[v] = place
+		place++
+		for _, a := range g.out[v] {
+			if waiting[a.node]--; waiting[a.node] == 0 {
+				heap.Push(ready, a.node)
+			}
+		}
+	}
+	return int(place) == len(g.out)
+}
+
+// byRank is a heap of nodes.
+type byRank struct {
+	rank  []int64
+	nodes []int32
+}
+
+func (h *byRank) Len() int { return len(h.nodes) }
+func (h *byRank) Less(i, j int) bool {
+	a, b := h.nodes[i], h.nodes[j]
+	return h.rank[a] < h.rank[b] || h.rank[a] == h.rank[b] && a < b
+}
+func (h *byRank) Swap(i, j int) { h.nodes[i], h.nodes[j] = h.nodes[j], h.nodes[i] }
+func (h *byRank) Push(x any)    { h.nodes = append(h.nodes, x.(int32)) }
+func (h *byRank) Pop() any {
+	last := h.nodes[len(h.nodes)-1]
+	h.nodes = h.nodes[:len(h.nodes)-1]
+	return last
+}

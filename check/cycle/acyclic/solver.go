@@ -1,0 +1,233 @@
+// Package acyclic decides whether a direction can be chosen for each of a set
+// of alternatives such that a graph stays free of forbidden cycles. It knows
+// nothing of transactions.
+//
+// An edge is public or private. A cycle is forbidden if at most one of its
+// edges is private: with public edges alone the graph must have a topological
+// order, and a private edge must not be closed by public ones.
+//
+// The search is conflict-driven clause learning (Marques-Silva and Sakallah,
+// "GRASP", IEEE Trans. Computers 1999) with the graph as its theory: the public
+// edges are kept in a topological order as they come (Pearce and Kelly, "A
+// Dynamic Topological Sort Algorithm for Directed Acyclic Graphs", JEA 2006),
+// and a cycle becomes a clause. Alternatives are made while the search goes on,
+// where the order of the moment breaks a rule, so that their number is that of
+// the doubtful cases and not of all pairs.
+package acyclic
+
+import (
+	"context"
+	"slices"
+)
+
+// Edge says that one node comes before another. Tag is the caller's.
+type Edge struct {
+	From, To int32
+	Tag      int32
+	Private  bool
+}
+
+// Literal is one side of an alternative: twice its number for the first, plus
+// one for the second.
+type Literal int32
+
+// Not is the other side.
+func (l Literal) Not() Literal { return l ^ 1 }
+
+// Alternative is the number of the alternative.
+func (l Literal) Alternative() int32 { return int32(l >> 1) }
+
+// Result is how a search ended.
+type Result uint8
+
+const (
+	// Undecided: the context or the memory that a search may use ended first.
+	Undecided Result = iota
+	// Possible: no rule is broken in the order of the moment; see Position.
+	Possible
+	// Impossible: whatever is chosen closes a cycle; see Core.
+	Impossible
+)
+
+// maxLiterals bounds the memory of what is learned.
+const maxLiterals = 1 << 26
+
+const (
+	noReason = int32(-1)
+	static   = Literal(-1) // of an edge that does not depend on a choice
+)
+
+// Solver is one search. It is not safe for concurrent use.
+type Solver struct {
+	graph
+	edges    [][]Edge // by literal
+	value    []int8   // by alternative: 1 for the first side, -1 for the second
+	saved    []int8   // the last value
+	level    []int32
+	reason   []int32 // a clause, or noReason
+	trail    []Literal
+	limits   []int32 // of the trail, by level
+	marks    []int32 // of the graph's edges, by level
+	head     int     // what of the trail was propagated
+	clauses  []clause
+	watchers [][]int32 // by literal that became false
+	literals int       // in all clauses
+	core     []int32
+	seen     []bool
+}
+
+// New makes a solver of a graph without forbidden cycles. Nodes are ordered by
+// rank where the edges leave a choice. It returns nil if the public edges have
+// a cycle.
+func New(nodes int, edges []Edge, rank []int64) *Solver {
+	s := &Solver{graph: newGraph(nodes, edges)}
+	if !s.sort(rank) {
+		return nil
+	}
+	return s
+}
+
+// Add makes an alternative: either all edges of first are there or all of
+// second. The edges must not lead from a node to itself.
+func (s *Solver) Add(first, second []Edge) int32 {
+	v := int32(len(s.value))
+	s.edges = append(s.edges, first, second)
+	s.value, s.saved = append(s.value, 0), append(s.saved, 0)
+	s.level, s.reason = append(s.level, 0), append(s.reason, noReason)
+	s.watchers = append(s.watchers, nil, nil)
+	s.seen = append(s.seen, false)
+	return v
+}
+
+// Saved is the side of an alternative that was chosen last, if any.
+func (s *Solver) Saved(v int32) (Literal, bool) {
+	if s.saved[v] == 0 {
+		return 0, false
+	}
+	return sideOf(v, s.saved[v]), true
+}
+
+// Chosen is the side of an alternative that is chosen now, if any.
+func (s *Solver) Chosen(v int32) (Literal, bool) {
+	if s.value[v] == 0 {
+		return 0, false
+	}
+	return sideOf(v, s.value[v]), true
+}
+
+func sideOf(v int32, value int8) Literal {
+	if value > 0 {
+		return Literal(2 * v)
+	}
+	return Literal(2*v + 1)
+}
+
+// Edges returns the edges of one side.
+func (s *Solver) Edges(l Literal) []Edge { return s.edges[l] }
+
+// Core returns, after Impossible, the alternatives that together have no way
+// out, sorted.
+func (s *Solver) Core() []int32 { return s.core }
+
+// Solve searches. Whenever all that follows from the choices so far was done,
+// it asks next for another choice of an alternative that is not decided; next
+// returns false if the order of the moment breaks no rule.
+func (s *Solver) Solve(ctx context.Context, next func() (Literal, bool)) Result {
+	conflicts, budget, round := 0, 0, 0
+	for {
+		if c := s.propagate(); c >= 0 {
+			if len(s.limits) == 0 {
+				s.explain(c)
+				return Impossible
+			}
+			conflicts++
+			s.learn(c)
+			if s.literals > maxLiterals || conflicts%64 == 0 && ctx.Err() != nil {
+				return Undecided
+			}
+			continue
+		}
+		if conflicts > budget {
+			round++
+			budget = conflicts + 128*luby(round)
+			s.cancel(0)
+			continue
+		}
+		if ctx.Err() != nil {
+			return Undecided
+		}
+		l, some := next()
+		if !some {
+			return Possible
+		}
+		s.limits = append(s.limits, int32(len(s.trail)))
+		s.marks = append(s.marks, int32(len(s.log)))
+		s.assign(l, noReason)
+	}
+}
+
+// luby is the sequence 1 1 2 1 1 2 4 ... of Luby, Sinclair and Zuckerman.
+func luby(i int) int {
+	for {
+		k := 1
+		for 1<<k-1 < i {
+			k++
+		}
+		if 1<<k-1 == i {
+			return 1 << (k - 1)
+		}
+		i -= 1<<(k-1) - 1
+	}
+}
+
+func (s *Solver) truth(l Literal) int8 {
+	if l&1 != 0 {
+		return -s.value[l>>1]
+	}
+	return s.value[l>>1]
+}
+
+func (s *Solver) assign(l Literal, reason int32) {
+	v := l.Alternative()
+	s.value[v] = 1 - 2*int8(l&1)
+	s.level[v], s.reason[v] = int32(len(s.limits)), reason
+	s.trail = append(s.trail, l)
+}
+
+// cancel takes back all choices above a level.
+func (s *Solver) cancel(level int) {
+	if len(s.limits) <= level {
+		return
+	}
+	for _, l := range s.trail[s.limits[level]:] {
+		v := l.Alternative()
+		s.saved[v], s.value[v] = s.value[v], 0
+	}
+	s.trail = s.trail[:s.limits[level]]
+	s.undo(int(s.marks[level]))
+	s.limits, s.marks = s.limits[:level], s.marks[:level]
+	s.head = min(s.head, len(s.trail))
+}
+
+// propagate does what follows from the choices, and returns a clause that they
+// break, or -1.
+func (s *Solver) propagate() int32 {
+	for s.head < len(s.trail) {
+		l := s.trail[s.head]
+		s.head++
+		if c := s.propagateClauses(l); c >= 0 {
+			return c
+		}
+		for _, e := range s.edges[l] {
+			if broken := s.insert(e, l); broken != nil {
+				slices.Sort(broken)
+				broken = slices.Compact(broken)
+				for i := range broken {
+					broken[i] = broken[i].Not()
+				}
+				return s.addClause(clause{literals: broken})
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,235 @@
+package cycle
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"assay/check/cycle/acyclic"
+)
+
+// versionPair are two versions of one key, of which either may come first; a
+// is the lower number.
+type versionPair struct{ key, a, b int32 }
+
+// arrangement is the search for an order of the versions of all keys that
+// satisfies a rule. A pair of versions becomes an alternative only where the
+// order of the moment breaks the rule.
+type arrangement struct {
+	c     *constraints
+	s     *acyclic.Solver
+	ctx   context.Context
+	known map[versionPair]int32 // to its alternative
+	pairs []versionPair         // by alternative
+	// dirty are the keys whose order is to be looked at, each once.
+	dirty []int32
+	queue []bool
+	// keysOf has by transaction the keys with free versions that it uses.
+	keysOf [][]int32
+	order  []int32 // versions, for a moment
+}
+
+// arrange searches. If there is no such order, it returns the pairs of versions
+// that show it.
+func (c *constraints) arrange(ctx context.Context) (acyclic.Result, []versionPair) {
+	s := acyclic.New(int(c.nodes), c.edges, c.ranks())
+	if s == nil {
+		return acyclic.Impossible, nil
+	}
+	r := &arrangement{c: c, s: s, ctx: ctx, known: map[versionPair]int32{}}
+	next := r.nextByCycle
+	if c.rule == serial || c.rule == snapshot || c.rule == prefix {
+		next = r.nextByPosition
+		r.watch()
+	} else if acyclic.Cycle(ctx, int(c.nodes), c.edges) != nil {
+		return acyclic.Impossible, nil
+	}
+	result := s.Solve(ctx, next)
+	if result == acyclic.Possible && ctx.Err() != nil {
+		result = acyclic.Undecided // next had no time to look
+	}
+	var core []versionPair
+	for _, v := range s.Core() {
+		core = append(core, r.pairs[v])
+	}
+	return result, core
+}
+
+// ranks orders the nodes by time as far as the edges leave a choice: where the
+// database keeps the rule, that is close to the order in which it worked.
+func (c *constraints) ranks() []int64 {
+	ranks := make([]int64, c.nodes)
+	for i := range ranks {
+		ranks[i] = math.MinInt64
+	}
+	for t := range c.txns {
+		end := c.h.complete[t]
+		if !c.h.committed(t) {
+			end = c.h.invoke[t]
+		}
+		ranks[t] = end
+		if c.commit(t) != t {
+			ranks[t], ranks[c.commit(t)] = c.h.invoke[t], end
+		}
+	}
+	return ranks
+}
+
+// watch looks at all keys with free versions, and from then on at those of
+// transactions that move.
+func (r *arrangement) watch() {
+	r.queue = make([]bool, len(r.c.keys))
+	r.keysOf = make([][]int32, r.c.txns)
+	for i := range r.c.keys {
+		k := &r.c.keys[i]
+		if k.free() < 2 || r.c.rule != snapshot && len(k.reads) == int(k.first[k.chain+1]) {
+			continue // nothing depends on the order
+		}
+		r.dirty, r.queue[i] = append(r.dirty, int32(i)), true
+		use := func(t int32) {
+			if n := len(r.keysOf[t]); n == 0 || r.keysOf[t][n-1] != int32(i) {
+				r.keysOf[t] = append(r.keysOf[t], int32(i))
+			}
+		}
+		for _, t := range k.writers[k.chain+1:] {
+			use(t)
+		}
+		for _, a := range k.reads[k.first[k.chain+1]:] {
+			use(a.txn)
+		}
+	}
+}
+
+// nextByPosition returns a choice for two versions whose order of the moment is
+// broken by a read or, under snapshot, by overlapping transactions.
+func (r *arrangement) nextByPosition() (acyclic.Literal, bool) {
+	for _, node := range r.s.Moved() {
+		t := r.c.owner(node)
+		if t == noTxn {
+			continue
+		}
+		for _, k := range r.keysOf[t] {
+			if !r.queue[k] {
+				r.queue[k] = true
+				r.dirty = append(r.dirty, k)
+			}
+		}
+	}
+	for len(r.dirty) > 0 {
+		key := r.dirty[len(r.dirty)-1]
+		if l, some := r.broken(key); some {
+			return l, true
+		}
+		r.queue[key] = false
+		r.dirty = r.dirty[:len(r.dirty)-1]
+	}
+	return 0, false
+}
+
+// byPosition returns the free versions of a key in the order of the moment.
+func (r *arrangement) byPosition(key int32) []int32 {
+	k := &r.c.keys[key]
+	at := func(v int32) int32 { return r.s.Position(r.c.commit(k.writers[v])) }
+	r.order = r.order[:0]
+	for v := k.chain + 1; v < int32(len(k.writers)); v++ {
+		r.order = append(r.order, v)
+	}
+	slices.SortFunc(r.order, func(a, b int32) int { return int(at(a) - at(b)) })
+	return r.order
+}
+
+func (r *arrangement) broken(key int32) (acyclic.Literal, bool) {
+	k := &r.c.keys[key]
+	order := r.byPosition(key)
+	for i := 0; i+1 < len(order); i++ {
+		a, b := order[i], order[i+1]
+		x, y := k.writers[a], k.writers[b]
+		if r.c.rule == snapshot && r.s.Position(r.c.commit(x)) > r.s.Position(y) {
+			return r.choose(key, a, b, true), true
+		}
+		for _, read := range k.readsOf(a) {
+			if read.txn == y || r.s.Position(read.txn) < r.s.Position(r.c.commit(y)) {
+				continue
+			}
+			// Either the read is earlier than b, or b is earlier than a.
+			late := r.c.h.committed(y) && r.c.h.complete[y] <= r.c.h.invoke[read.txn]
+			return r.choose(key, a, b, !late), true
+		}
+	}
+	return 0, false
+}
+
+// choose returns the side of the pair on which a comes before b, or the other,
+// unless the search has been there before.
+func (r *arrangement) choose(key, a, b int32, before bool) acyclic.Literal {
+	p := versionPair{key, min(a, b), max(a, b)}
+	v, some := r.known[p]
+	if !some {
+		v = r.s.Add(r.c.pair(key, p.a, p.b), r.c.pair(key, p.b, p.a))
+		r.known[p] = v
+		r.pairs = append(r.pairs, p)
+	}
+	if l, saved := r.s.Saved(v); saved {
+		return l
+	}
+	if before == (a < b) {
+		return acyclic.Literal(2 * v)
+	}
+	return acyclic.Literal(2*v + 1)
+}
+
+// nextByCycle looks for a forbidden cycle if the versions are in the order of
+// the moment, and returns a choice for two of them on which it rests.
+func (r *arrangement) nextByCycle() (acyclic.Literal, bool) {
+	c := r.c
+	tags := len(c.why)
+	edges := c.collect(func() {
+		for key := range int32(len(c.keys)) {
+			if c.keys[key].free() > 1 {
+				c.orderAll(key, r.byPosition(key))
+			}
+		}
+	})
+	edges = append(slices.Clip(c.edges), edges...)
+	cycle := acyclic.Cycle(r.ctx, int(c.nodes), edges)
+	var found *reason
+	for _, e := range cycle {
+		why := c.why[e.Tag]
+		if why.kind&(ww|rw) == 0 || why.edge != nil || why.a <= c.keys[why.key].chain {
+			continue
+		}
+		v, some := r.known[versionPair{why.key, min(why.a, why.b), max(why.a, why.b)}]
+		if some {
+			if _, chosen := r.s.Chosen(v); chosen {
+				continue
+			}
+		}
+		found = &why
+		break
+	}
+	c.why = c.why[:tags]
+	if found == nil {
+		return 0, false
+	}
+	return r.choose(found.key, found.a, found.b, true), true
+}
+
+// orderAll links all versions in an order.
+func (c *constraints) orderAll(key int32, order []int32) {
+	for i := range order {
+		last := len(order) - 1
+		if c.transitive() {
+			last = min(i+1, last)
+		}
+		for j := i + 1; j <= last; j++ {
+			c.order(key, order[i], order[j], nil, noTxn)
+		}
+		if c.transitive() && i+2 < len(order) {
+			c.skipOwn(key, order[i], order[i+1], order[i+2])
+		}
+	}
+}
+
+// shortcut is how long a rule may be looked for that implies another.
+const shortcut = 10 * time.Second

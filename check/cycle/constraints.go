@@ -1,0 +1,420 @@
+package cycle
+
+import "assay/check/cycle/acyclic"
+
+// reason is why an edge of constraints is there, for the evidence.
+type reason struct {
+	kind edgeKind
+	key  int32 // among constraints.keys, -1 for none
+	// from and to are transactions.
+	from, to int32
+	// a and b are versions of key that ww and rw rest on being in this order.
+	a, b int32
+	// edge says why, if the order is known; via is who shows it by what it
+	// read, noTxn if nobody does.
+	edge *versionEdge
+	via  int32
+}
+
+// constraints are a rule on a history as a graph that must have no cycle of
+// certain kinds. Which nodes there are depends on the rule:
+//
+//	serial, singleItem, updates  each transaction
+//	snapshot, prefix             the start of each, then the commit of each
+//	monotonicView                each transaction, then each operation
+//	updateAtomic                 each transaction, then as who is seen, then as who sees
+//	cursor                       each transaction, then each version as it is
+//	                             overwritten, then as it is written upon a read
+//
+// and then auxiliary nodes.
+type constraints struct {
+	h     *History
+	rule  rule
+	keys  []keyOrder
+	txns  int32
+	nodes int32
+	edges []acyclic.Edge
+	why   []reason // by tag
+	// only has by transaction that it writes nothing.
+	only []bool
+	// offset has by key the number of versions of those before it; upon has by
+	// key and version that who wrote it had read another.
+	offset []int32
+	total  int32
+	upon   []bool
+}
+
+// newConstraints puts down all that does not depend on a choice.
+func (in *inference) newConstraints(keys []keyOrder, j judgement) *constraints {
+	h := in.h
+	c := &constraints{h: h, rule: j.rule, keys: keys, txns: int32(h.Len()), nodes: int32(h.Len())}
+	c.number()
+	switch j.rule {
+	case snapshot, prefix:
+		c.nodes += c.txns
+		for t := range c.txns {
+			c.link(t, c.commit(t), false, c.tag(reason{key: -1}))
+		}
+	case monotonicView:
+		c.nodes += int32(len(h.ops))
+		for i := 1; i < len(h.ops); i++ {
+			if h.ops[i].txn == h.ops[i-1].txn {
+				c.link(c.event(int32(i-1)), c.event(int32(i)), false, c.tag(reason{key: -1}))
+			}
+		}
+	case updateAtomic:
+		c.nodes += 2 * c.txns
+	case cursor:
+		c.nodes += 2 * c.total
+	}
+	for i := range keys {
+		c.addKey(int32(i))
+	}
+	c.addOutside(j.extra)
+	return c
+}
+
+func (c *constraints) number() {
+	c.only = make([]bool, c.txns)
+	for t := range c.only {
+		c.only[t] = true
+	}
+	c.offset = make([]int32, len(c.keys))
+	for i := range c.keys {
+		c.offset[i] = c.total
+		c.total += int32(len(c.keys[i].writers))
+		for _, t := range c.keys[i].writers[1:] {
+			c.only[t] = false
+		}
+	}
+	if c.rule != cursor {
+		return
+	}
+	c.upon = make([]bool, c.total)
+	for i := range c.keys {
+		k := &c.keys[i]
+		for _, r := range k.reads {
+			if v := k.versionOf(r.txn); v > 0 {
+				c.upon[c.offset[i]+v] = true
+			}
+		}
+	}
+}
+
+// versionOf returns the version that a transaction wrote, or 0.
+func (k *keyOrder) versionOf(txn int32) int32 {
+	for v := int32(1); v < int32(len(k.writers)); v++ {
+		if k.writers[v] == txn {
+			return v
+		}
+	}
+	return 0
+}
+
+func (c *constraints) commit(t int32) int32 {
+	if c.rule == snapshot || c.rule == prefix {
+		return c.txns + t
+	}
+	return t
+}
+
+func (c *constraints) event(op int32) int32 { return c.txns + op }
+func (c *constraints) seen(t int32) int32   { return c.txns + t }
+func (c *constraints) seer(t int32) int32   { return 2*c.txns + t }
+
+func (c *constraints) overwritten(key, v int32) int32 { return c.txns + c.offset[key] + v }
+func (c *constraints) written(key, v int32) int32     { return c.txns + c.total + c.offset[key] + v }
+
+// owner returns the transaction to which a node belongs, noTxn for an auxiliary
+// one.
+func (c *constraints) owner(node int32) int32 {
+	n := c.txns
+	switch {
+	case node < n:
+		return node
+	case (c.rule == snapshot || c.rule == prefix) && node < 2*n:
+		return node - n
+	case c.rule == updateAtomic && node < 3*n:
+		return node % n
+	case c.rule == monotonicView && node < n+int32(len(c.h.ops)):
+		return c.h.ops[node-n].txn
+	case c.rule == cursor && node < n+2*c.total:
+		at := (node - n) % c.total
+		key := len(c.offset) - 1
+		for c.offset[key] > at {
+			key--
+		}
+		return c.keys[key].writers[at-c.offset[key]]
+	default:
+		return noTxn
+	}
+}
+
+func (c *constraints) tag(r reason) int32 {
+	c.why = append(c.why, r)
+	return int32(len(c.why) - 1)
+}
+
+func (c *constraints) link(from, to int32, private bool, tag int32) {
+	if from != to {
+		c.edges = append(c.edges, acyclic.Edge{From: from, To: to, Private: private, Tag: tag})
+	}
+}
+
+// collect returns what add links, without keeping it.
+func (c *constraints) collect(add func()) []acyclic.Edge {
+	kept := c.edges
+	c.edges = nil
+	add()
+	edges := c.edges
+	c.edges = kept
+	return edges
+}
+
+// pair returns the edges that say that version a comes before version b.
+func (c *constraints) pair(key, a, b int32) []acyclic.Edge {
+	return c.collect(func() { c.order(key, a, b, nil, noTxn) })
+}
+
+// order links what follows if version a comes before version b.
+func (c *constraints) order(key, a, b int32, edge *versionEdge, via int32) {
+	k := &c.keys[key]
+	if a > 0 {
+		c.overwrite(key, a, b, edge, via)
+	}
+	for _, r := range k.readsOf(a) {
+		c.miss(key, r, a, b, edge)
+	}
+}
+
+// overwrite links what follows for the writers of two versions.
+func (c *constraints) overwrite(key, a, b int32, edge *versionEdge, via int32) {
+	k := &c.keys[key]
+	x, y := k.writers[a], k.writers[b]
+	t := c.tag(reason{kind: ww, key: key, from: x, to: y, a: a, b: b, edge: edge, via: via})
+	switch c.rule {
+	case snapshot:
+		c.link(c.commit(x), y, false, t)
+	case prefix:
+		c.link(c.commit(x), c.commit(y), false, t)
+	case monotonicView:
+		c.link(x, y, false, t)
+		c.link(x, c.event(k.writes[b]), false, t)
+	case updateAtomic:
+		c.link(x, y, false, t)
+		c.link(c.seen(x), c.seer(y), false, t)
+	case cursor:
+		c.link(x, y, false, t)
+		if c.upon[c.offset[key]+b] {
+			c.link(c.overwritten(key, a), c.written(key, b), false, t)
+		}
+	default:
+		c.link(x, y, false, t)
+	}
+}
+
+// miss links what follows for who read version a and the writer of the later
+// version b.
+func (c *constraints) miss(key int32, r access, a, b int32, edge *versionEdge) {
+	k := &c.keys[key]
+	y := k.writers[b]
+	if r.txn == y {
+		return
+	}
+	from, to, private := c.missing(key, r, b)
+	if from < 0 {
+		return
+	}
+	c.link(from, to, private, c.tag(reason{kind: rw, key: key, from: r.txn, to: y, a: a, b: b, edge: edge, via: noTxn}))
+}
+
+// missing returns the nodes of an rw edge and whether it is private, or -1 if
+// the rule has none.
+func (c *constraints) missing(key int32, r access, b int32) (from, to int32, private bool) {
+	k := &c.keys[key]
+	y := k.writers[b]
+	switch c.rule {
+	case snapshot, prefix:
+		return r.txn, c.commit(y), false
+	case singleItem:
+		return r.txn, y, true
+	case updates:
+		return r.txn, y, c.only[r.txn]
+	case monotonicView:
+		return c.event(r.op), y, true
+	case updateAtomic:
+		return c.seer(r.txn), c.seen(y), true
+	case cursor:
+		own := k.versionOf(r.txn)
+		if own == 0 {
+			return -1, -1, false
+		}
+		return c.written(key, own), c.overwritten(key, b), true
+	case serial:
+		return r.txn, y, false
+	default:
+		return -1, -1, false
+	}
+}
+
+// read links who wrote a version to who read it.
+func (c *constraints) read(key int32, r access) {
+	x := c.keys[key].writers[r.version]
+	t := c.tag(reason{kind: wr, key: key, from: x, to: r.txn, a: r.version, b: r.version, via: noTxn})
+	c.link(c.commit(x), r.txn, false, t)
+	switch c.rule {
+	case monotonicView:
+		c.link(x, c.event(r.op), false, t)
+	case updateAtomic:
+		c.link(c.seen(x), c.seer(r.txn), false, t)
+	}
+}
+
+// transitive says that the rule follows ways over several transactions, so that
+// neighbours are enough to say that one version comes before another.
+func (c *constraints) transitive() bool { return c.rule != updateAtomic && c.rule != cursor }
+
+// addKey links what is known of one key.
+func (c *constraints) addKey(key int32) {
+	k := &c.keys[key]
+	for _, r := range k.reads {
+		if r.version > 0 {
+			c.read(key, r)
+		}
+	}
+	for a := int32(0); a <= k.chain; a++ {
+		last := k.chain
+		if c.transitive() {
+			last = min(a+1, k.chain)
+		}
+		for b := a + 1; b <= last; b++ {
+			c.order(key, a, b, nil, noTxn)
+			if c.rule == updateAtomic && a > 0 {
+				c.seeAll(key, a, b)
+			}
+		}
+		if c.transitive() && a+2 <= k.chain {
+			c.skipOwn(key, a, a+1, a+2)
+		}
+	}
+	c.addFree(key)
+	for i := range k.known {
+		p := &k.known[i]
+		c.order(key, p.a, p.b, &p.edge, noTxn)
+	}
+}
+
+// skipOwn links who read version a and wrote version b to the version after
+// that: to itself there is no edge.
+func (c *constraints) skipOwn(key, a, b, next int32) {
+	k := &c.keys[key]
+	for _, r := range k.readsOf(a) {
+		if r.txn == k.writers[b] {
+			c.miss(key, r, a, next, nil)
+		}
+	}
+}
+
+// seeAll links the writer of version a of a list to those who read version b
+// or what is beyond: a list shows all that was appended to it.
+func (c *constraints) seeAll(key, a, b int32) {
+	k := &c.keys[key]
+	for _, r := range k.readsOf(b) {
+		if x := k.writers[a]; x != r.txn {
+			c.link(c.seen(x), c.seer(r.txn), false,
+				c.tag(reason{kind: wr, key: key, from: x, to: r.txn, a: a, b: b, via: noTxn}))
+		}
+	}
+}
+
+// addFree links the chain, and those who read its end, to the versions that
+// come in no known order after it.
+func (c *constraints) addFree(key int32) {
+	k := &c.keys[key]
+	last := k.chain
+	if k.free() == 0 {
+		return
+	}
+	end := int32(len(k.writers))
+	earliest := last
+	if !c.transitive() {
+		earliest = 0
+	}
+	for b := last + 1; b < end; b++ {
+		for a := max(earliest, 1); a <= last; a++ {
+			c.overwrite(key, a, b, nil, noTxn)
+		}
+	}
+	readers := k.readsOf(last)
+	if !c.transitive() {
+		readers = k.reads[:k.first[last+1]]
+	} else if last > 0 {
+		for _, r := range k.readsOf(last - 1) {
+			if r.txn == k.writers[last] {
+				readers = append(readers[:len(readers):len(readers)], r)
+			}
+		}
+	}
+	if c.transitive() && len(readers)*k.free() > fewPairs+4*(len(readers)+k.free()) {
+		readers = c.through(key, readers)
+	}
+	for _, r := range readers {
+		for b := last + 1; b < end; b++ {
+			c.miss(key, r, r.version, b, nil)
+		}
+	}
+}
+
+// through links readers to all free versions by way of an auxiliary node, and
+// returns those that wrote one of these themselves.
+func (c *constraints) through(key int32, readers []access) []access {
+	k := &c.keys[key]
+	node := c.nodes
+	c.nodes++
+	var writers []access
+	wrote := map[int32]bool{}
+	for _, t := range k.writers[k.chain+1:] {
+		wrote[t] = true
+	}
+	for _, r := range readers {
+		if wrote[r.txn] {
+			writers = append(writers, r)
+			continue
+		}
+		from, _, private := c.missing(key, r, k.chain+1)
+		c.link(from, node, private, c.tag(reason{kind: rw, key: key, from: r.txn, to: noTxn, a: r.version, via: noTxn}))
+	}
+	for b := k.chain + 1; b < int32(len(k.writers)); b++ {
+		to := k.writers[b]
+		c.link(node, c.commit(to), false, c.tag(reason{key: key, to: to, b: b, via: noTxn}))
+	}
+	return writers
+}
+
+// addOutside links the order of each client, or real time.
+func (c *constraints) addOutside(extra edgeKind) {
+	if extra == 0 {
+		return
+	}
+	l := newEdgeList(int(c.txns), 3*int(c.txns))
+	if extra == process {
+		l.addProcess(c.h)
+	} else {
+		l.addRealtime(c.h)
+	}
+	shift := c.nodes - c.txns
+	for i, from := range l.from {
+		to := l.to[i]
+		r := reason{kind: l.kind[i], key: -1, from: from, to: to, via: noTxn}
+		if from < c.txns {
+			from = c.commit(from)
+		} else {
+			from += shift
+		}
+		if to >= c.txns {
+			to += shift
+		}
+		c.link(from, to, false, c.tag(r))
+	}
+	c.nodes += l.nodes - c.txns
+}
