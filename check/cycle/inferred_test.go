@@ -1,0 +1,67 @@
+package cycle_test
+
+import . "assay/check/cycle"
+
+// inferred has histories that show something in every order of the versions,
+// with twins as in minimal.
+var inferred = []struct {
+	name       string
+	model      Model
+	found, not string
+	bad, good  []string
+}{
+	{"a part of a transaction, then not the rest", MonotonicAtomicView, "monotonic-atomic-view-violation", "monotonic-atomic-view monotonic-view",
+		[]string{"ax1 ay1", "rx1 ry_", "ry1"},
+		[]string{"ax1 ay1", "ry_ rx1", "ry1"}},
+	{"its own append on top of what it saw", MonotonicAtomicView, "monotonic-atomic-view-violation", "monotonic-atomic-view monotonic-view",
+		[]string{"ry_ ax2 rx12 ry_", "ax1 ay1", "ry1"},
+		[]string{"ry_ ax2 ry_ rx12", "ax1 ay1", "ry1"}},
+	{"two writers in both orders, one after the other", MonotonicAtomicView, "monotonic-atomic-view-violation", "monotonic-atomic-view monotonic-view",
+		[]string{"wx1 wy1", "wx2 wy2", "rx=1 ry=2", "rx=2 ry=1"},
+		[]string{"wx1 wy1", "wx2 wy2", "rx=1 ry=2", "rx=2 ry=2"}},
+	{"a part of a transaction", ReadAtomic, "fractured-read", "consistent-view read-atomic repeatable-read",
+		[]string{"ax1 ay1", "ry_ rx1", "rx1 ry1"},
+		[]string{"ax1 ay1", "ry_ rx_", "rx1 ry1"}},
+	{"parts of two transactions", ReadAtomic, "fractured-read", "consistent-view read-atomic repeatable-read",
+		[]string{"wx1 wy1", "wx2 wy2", "rx=1 ry=2", "ry=1 rx=2"},
+		[]string{"wx1 wy1", "wx2 wy2", "rx=1 ry=1", "ry=2 rx=2"}},
+	{"what a transaction led to, then not that", MonotonicView, "G-monotonic", "monotonic-view repeatable-read",
+		[]string{"ax1", "rx1 ay1", "ry1 rx_"},
+		[]string{"ax1", "rx1 ay1", "rx_ ry1"}},
+	{"overwritten between a read and a write", CursorStability, "G-cursor", "cursor-stability update-atomic",
+		[]string{"rx_ ax1", "ax2", "rx21"},
+		[]string{"rx_ ax1", "ax2", "rx12"}},
+	{"written in between by one that saw the first and was seen", CursorStability, "G-cursor", "cursor-stability update-atomic",
+		[]string{"wx1 wa1", "rx=1 rc=1 wx2", "ra=1 wx3 wc1"},
+		[]string{"wx1 wa1", "rx=1 rc=1 wx2", "wx3 wc1"}},
+	{"write skew", UpdateSerializable, "G-update-item", "repeatable-read update-serializable",
+		[]string{"rx_ ay1", "ry_ ax1", "rx1 ry1"},
+		[]string{"ax1", "ay1", "rx1 ry_", "rx_ ry1"}},
+	{"overwrites a transaction of which it missed a part", UpdateAtomic, "update-conflict", "consistent-view repeatable-read update-atomic",
+		[]string{"rx_ ay1", "ax1 ay2", "ry21"},
+		[]string{"rx_ ay1", "ax1 ay2", "ry12"}},
+	{"an answer without the question", Causal, "causality-violation", "causal-cerone consistent-view prefix repeatable-read",
+		[]string{"ax1", "rx1 ay1", "ry1 rx_"},
+		[]string{"ax1", "rx1 ay1", "ry1 rx1"}},
+	{"an answer with an older question", Causal, "monotonic-atomic-view-violation", "monotonic-atomic-view monotonic-view",
+		[]string{"wx1 wa1", "ra=1 wx2 wy1", "ry=1 rx=1"},
+		[]string{"wx1 wa1", "ra=1 wx2 wy1", "ry=1 rx=2"}},
+	{"the second of a client without the first", Causal, "causality-violation-process", "causal-cerone",
+		[]string{"p1 @0-10 ax1", "p1 @20-30 ay1", "ry1 rx_"},
+		[]string{"p1 @0-10 ax1", "p2 @20-30 ay1", "ry1 rx_"}},
+	{"two in both orders", Prefix, "long-fork", "prefix repeatable-read",
+		[]string{"ax1", "ay1", "rx1 ry_", "rx_ ry1"},
+		[]string{"ax1", "ay1", "rx1 ry_", "rx1 ry1"}},
+	{"both missed by the other, and nobody saw what both appended to", SnapshotIsolation, "update-conflict", "consistent-view repeatable-read update-atomic",
+		[]string{"rz_ ay1 ax1", "ry_ az1 ax2", "ry1 rz1"},
+		[]string{"rz_ ay1 ax1", "ry_ az1 aw2", "ry1 rz1"}},
+	{"blind writes in no serial order", Serializable, "G-update-item", "repeatable-read update-serializable",
+		[]string{"rx_ wy1 wz1", "ry=1 wx1 wz2", "rz=1 wy2"},
+		[]string{"rx_ wy1 wz1", "ry=1 wx1 wz2", "rz=2 wy2"}},
+	{"a client that reads what it replaced", StrictSerializable, "causality-violation-process", "causal-cerone",
+		[]string{"p1 @0-10 wx1", "p1 @20-30 wx2", "p1 @40-50 rx=1"},
+		[]string{"p1 @0-10 wx1", "p1 @20-30 wx2", "p1 @40-50 rx=2"}},
+	{"a read of what was replaced before it began", StrictSerializable, "G-nonadjacent-item-realtime", "strong-snapshot-isolation",
+		[]string{"@0-10 wx1", "@20-30 wx2", "@40-50 rx=1"},
+		[]string{"@0-10 wx1", "@5-30 wx2", "@40-50 rx=1"}},
+}
