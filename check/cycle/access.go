@@ -125,7 +125,7 @@ func (in *inference) accessRegister(k *keyOrder) {
 	s := in.readRegister(k.key)
 	number := make([]int32, len(s.table.entries)+1)
 	for e := range int32(len(s.table.entries)) {
-		if w := s.table.entries[e].writer; in.effective(&s.keyState, e) && !s.passing[w] {
+		if w := s.table.entries[e].writer; in.effective(&s.keyState, e) && !s.intermediate[w] {
 			number[e+1] = k.add(in.writer(&s.keyState, e), s.table.entries[e].elem, s.ops[w])
 		}
 	}
@@ -167,7 +167,7 @@ func (in *inference) accessList(k *keyOrder) {
 				continue
 			}
 			v := int32(0)
-			if s.at[i] != nowhere {
+			if s.at[i] != beforeAll {
 				v = place[s.at[i]]
 			}
 			if v > 0 && k.writers[v] == op.txn {

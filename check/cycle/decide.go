@@ -136,7 +136,7 @@ func (in *inference) decideAll(ctx context.Context, model Model, components int)
 	}
 	for a, why := range shown {
 		if !implied(a, shown) {
-			in.cases.note(a, func() Evidence { return *why })
+			in.cases.add(a, func() Evidence { return *why })
 		}
 	}
 	return result

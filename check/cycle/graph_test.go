@@ -71,7 +71,7 @@ func TestRealtimeNodes(t *testing.T) {
 		for id := range int64(n) {
 			at := r.Int64N(40)
 			if err := b.Add(Txn{
-				ID: id, Invoke: at, Complete: at + r.Int64N(15), Outcome: history.Outcome(r.IntN(4)),
+				ID: id, Process: int32(id), Invoke: at, Complete: at + r.Int64N(15), Outcome: history.Outcome(r.IntN(4)),
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -37,7 +37,7 @@ func (in *inference) lookInside(s *listState, txn int32, from, to int) {
 			s.scratch.intermediate[i] = appended
 			appended = true
 			if shown && s.at[i] == unplaced && h.possible(txn) {
-				in.cases.note(incompatibleOrder, func() Evidence { return in.reversedEvidence(s.spineOp, txn) })
+				in.cases.add(incompatibleOrder, func() Evidence { return in.reversedEvidence(s.longestOp, txn) })
 			}
 			shown = shown || s.at[i] != unplaced
 		}

@@ -7,14 +7,20 @@ import (
 
 // addProcess joins each committed transaction to the next of its client.
 func (l *edgeList) addProcess(h *History) {
-	h.eachSession(func(before, t int32) { l.add(before, t, process) })
+	h.eachSession(h.begun(), func(before, t int32) { l.add(before, t, process) })
+}
+
+// begun returns the transactions that may have taken effect, in the order in
+// which they were invoked.
+func (h *History) begun() []int32 {
+	return h.byTime(h.invoke, func(t int32) bool { return h.possible(t) })
 }
 
 // eachSession calls visit with each committed transaction and the next of its
-// client.
-func (h *History) eachSession(visit func(before, t int32)) {
+// client. It is given those of all clients in their order.
+func (h *History) eachSession(begun []int32, visit func(before, t int32)) {
 	last := map[int32]int32{}
-	for _, t := range h.byTime(h.invoke, func(t int32) bool { return h.possible(t) }) {
+	for _, t := range begun {
 		if before, some := last[h.process[t]]; some && h.complete[before] <= h.invoke[t] {
 			visit(before, t)
 		}
@@ -33,12 +39,12 @@ func (h *History) eachSession(visit func(before, t int32)) {
 // Of one client, a transaction precedes the next even if it was acknowledged at
 // the moment at which that was begun.
 func (l *edgeList) addRealtime(h *History) {
-	h.eachSession(func(before, t int32) {
+	begun := h.begun()
+	h.eachSession(begun, func(before, t int32) {
 		if h.complete[before] == h.invoke[t] {
 			l.add(before, t, realtime)
 		}
 	})
-	begun := h.byTime(h.invoke, func(t int32) bool { return h.possible(t) })
 	acknowledged := h.byTime(h.complete, h.committed)
 	const none = int32(-1)
 	moment, next := none, 0
@@ -72,6 +78,9 @@ func (h *History) byTime(times []int64, wanted func(int32) bool) []int32 {
 			order = append(order, t)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(times[a], times[b]) })
+	by := func(a, b int32) int { return cmp.Compare(times[a], times[b]) }
+	if !slices.IsSortedFunc(order, by) {
+		slices.SortStableFunc(order, by)
+	}
 	return order
 }

@@ -11,7 +11,7 @@ import (
 
 // forbidsSkew says that model forbids write skew over two rows (G2-item).
 func forbidsSkew(model cycle.Model) bool {
-	return model == cycle.RepeatableRead || serializable(model)
+	return model == cycle.RepeatableRead || model == cycle.UpdateSerializable || serializable(model)
 }
 
 // forbidsPhantoms says that model forbids a transaction to count a group
@@ -35,19 +35,6 @@ func forbidsLostUpdates(model cycle.Model) bool {
 
 func serializable(model cycle.Model) bool {
 	return slices.Contains([]cycle.Model{cycle.Serializable, cycle.SessionSerializable, cycle.StrictSerializable}, model)
-}
-
-// registerOrder says what model promises of the order of one register's
-// values, which their reads alone do not show.
-func registerOrder(model cycle.Model) cycle.Options {
-	switch model {
-	case cycle.StrictSerializable, cycle.StrongSnapshotIsolation:
-		return cycle.Options{SequentialKeys: true, LinearizableKeys: true}
-	case cycle.SessionSerializable, cycle.SessionSnapshotIsolation:
-		return cycle.Options{SequentialKeys: true}
-	default:
-		return cycle.Options{}
-	}
 }
 
 // AllowsLostUpdates says whether a database that promises this model may let

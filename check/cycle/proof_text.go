@@ -51,7 +51,7 @@ func (p *proof) later(r reason, known []derived) string {
 	k := &p.c.keys[r.key]
 	switch {
 	case r.edge != nil:
-		return ", which came later, because " + r.edge.why(p.who)
+		return ", which came later, because " + r.edge.reason(p.who)
 	case r.via != noTxn:
 		return fmt.Sprintf(", which came later, because %s read %s, and it sees what %s wrote",
 			p.who(r.via), p.in.h.name(k.values[r.b]), p.who(r.from))

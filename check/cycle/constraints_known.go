@@ -1,0 +1,118 @@
+package cycle
+
+// addKey links what is known of one key.
+func (c *constraints) addKey(key int32) {
+	k := &c.keys[key]
+	for _, r := range k.reads {
+		if r.version > 0 {
+			c.read(key, r)
+		}
+	}
+	for a := int32(0); a <= k.chain; a++ {
+		last := k.chain
+		if c.transitive() {
+			last = min(a+1, k.chain)
+		}
+		for b := a + 1; b <= last; b++ {
+			c.order(key, a, b, nil, noTxn)
+			if c.rule == updateAtomic && a > 0 {
+				c.seeAll(key, a, b)
+			}
+		}
+		if c.transitive() && a+2 <= k.chain {
+			c.skipOwn(key, a, a+1, a+2)
+		}
+	}
+	c.addFree(key)
+	for i := range k.known {
+		p := &k.known[i]
+		c.order(key, p.a, p.b, &p.edge, noTxn)
+	}
+}
+
+// skipOwn links who read version a and wrote version b to the version after
+// that: to itself there is no edge.
+func (c *constraints) skipOwn(key, a, b, next int32) {
+	k := &c.keys[key]
+	for _, r := range k.readsOf(a) {
+		if r.txn == k.writers[b] {
+			c.miss(key, r, a, next, nil)
+		}
+	}
+}
+
+// seeAll links the writer of version a of a list to those who read version b
+// or what is beyond: a list shows all that was appended to it.
+func (c *constraints) seeAll(key, a, b int32) {
+	k := &c.keys[key]
+	for _, r := range k.readsOf(b) {
+		if x := k.writers[a]; x != r.txn {
+			c.link(c.seen(x), c.seer(r.txn), false,
+				c.tag(reason{kind: wr, key: key, from: x, to: r.txn, a: a, b: b, via: noTxn}))
+		}
+	}
+}
+
+// addFree links the chain, and those who read its end, to the versions that
+// come in no known order after it.
+func (c *constraints) addFree(key int32) {
+	k := &c.keys[key]
+	last := k.chain
+	if k.free() == 0 {
+		return
+	}
+	end := int32(len(k.writers))
+	earliest := last
+	if !c.transitive() {
+		earliest = 0
+	}
+	for b := last + 1; b < end; b++ {
+		for a := max(earliest, 1); a <= last; a++ {
+			c.overwrite(key, a, b, nil, noTxn)
+		}
+	}
+	readers := k.readsOf(last)
+	if !c.transitive() {
+		readers = k.reads[:k.first[last+1]]
+	} else if last > 0 {
+		for _, r := range k.readsOf(last - 1) {
+			if r.txn == k.writers[last] {
+				readers = append(readers[:len(readers):len(readers)], r)
+			}
+		}
+	}
+	if c.transitive() && len(readers)*k.free() > fewPairs+4*(len(readers)+k.free()) {
+		readers = c.through(key, readers)
+	}
+	for _, r := range readers {
+		for b := last + 1; b < end; b++ {
+			c.miss(key, r, r.version, b, nil)
+		}
+	}
+}
+
+// through links readers to all free versions by way of an auxiliary node, and
+// returns those that wrote one of these themselves.
+func (c *constraints) through(key int32, readers []access) []access {
+	k := &c.keys[key]
+	node := c.nodes
+	c.nodes++
+	var writers []access
+	wrote := map[int32]bool{}
+	for _, t := range k.writers[k.chain+1:] {
+		wrote[t] = true
+	}
+	for _, r := range readers {
+		if wrote[r.txn] {
+			writers = append(writers, r)
+			continue
+		}
+		from, _, private := c.missing(key, r, k.chain+1)
+		c.link(from, node, private, c.tag(reason{kind: rw, key: key, from: r.txn, to: noTxn, a: r.version, via: noTxn}))
+	}
+	for b := k.chain + 1; b < int32(len(k.writers)); b++ {
+		to := k.writers[b]
+		c.link(node, c.commit(to), false, c.tag(reason{key: key, to: to, b: b, via: noTxn}))
+	}
+	return writers
+}
