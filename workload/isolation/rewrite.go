@@ -20,8 +20,8 @@ func onlyLostUpdates(r cycle.Report) cycle.Report {
 		return r
 	}
 	named := len(r.Anomalies)
-	i := slices.Index(r.Anomalies, lostUpdate)
-	if i < 0 {
+	i := slices.IndexFunc(r.Evidence, func(e cycle.Evidence) bool { return e.Anomaly == lostUpdate })
+	if i < 0 || i >= named {
 		r.Verdict, r.Reason = check.Unknown, "appends were made by rewriting lists, and what was found does not show how"
 		r.Anomalies, r.Evidence, r.Findings, r.Not, r.AlsoNot = nil, r.Evidence[named:], nil, nil, nil
 		return r
