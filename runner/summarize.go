@@ -151,7 +151,18 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 		enterRound(&r.Rounds[i], &judged)
 	}
 	r.Verdict = check.Combine(r.Checks)
-	r.Notes = slices.Concat(r.RunNotes, r.Notes, judged.Notes)
+	r.Notes = slices.Concat(seededNote(r), r.RunNotes, r.Notes, judged.Notes)
+	return nil
+}
+
+// seededNote says that the database was broken on purpose; nothing if it was not.
+func seededNote(r *report.Result) []string {
+	for _, s := range r.Database.Settings {
+		if s.Name == workload.SettingBugs {
+			return []string{fmt.Sprintf("bugs were seeded on purpose (%s), with operations one at a time: what is found is their doing, and neither the verdict nor the figures say anything about %s",
+				s.Value, r.Database.Product)}
+		}
+	}
 	return nil
 }
 

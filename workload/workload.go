@@ -87,6 +87,10 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
+// SettingBugs names the setting that lists the bugs that the database was opened
+// with on purpose (driver/bugs). What is found then says nothing of the product.
+const SettingBugs = "seeded bugs"
+
 // Topology is the size of the installation as far as the database tells; zero
 // means unknown.
 type Topology struct {

@@ -125,7 +125,7 @@ func TestEverybodyIsTold(t *testing.T) {
 	b := newBench(t, onSQLite(), 1, Seeded{"torn-transfer", 1})
 	p, err := b.Describe(t.Context())
 	if err != nil || p.Name != "SQLite" || !strings.HasSuffix(p.Version, " with seeded bugs (torn-transfer:1)") ||
-		p.Settings[len(p.Settings)-1] != (workload.Setting{Name: Setting, Value: "torn-transfer:1"}) {
+		p.Settings[len(p.Settings)-1] != (workload.Setting{Name: workload.SettingBugs, Value: "torn-transfer:1"}) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	b.do(1, 2, 100)

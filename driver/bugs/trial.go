@@ -132,13 +132,9 @@ func (t *trial[A]) Describe(ctx context.Context) (workload.Product, error) {
 	}
 	list := strings.Join(names, ", ")
 	p.Version = strings.TrimSpace(p.Version + " with seeded bugs (" + list + ")")
-	p.Settings = append(p.Settings, workload.Setting{Name: Setting, Value: list})
+	p.Settings = append(p.Settings, workload.Setting{Name: workload.SettingBugs, Value: list})
 	return p, nil
 }
-
-// Setting is the name of the setting that lists the bugs of a database that has
-// some.
-const Setting = "seeded bugs"
 
 // Size implements workload.Store. The rows have how often each bug has taken
 // effect, as if it were a table.
