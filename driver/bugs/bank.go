@@ -233,7 +233,7 @@ func (s *bankStore) truncated(ctx context.Context) (accounts, entries int64, err
 	err = s.primary.read(s.inner.Read, ctx,
 		func(bank.Account) error { accounts++; return nil }, func(bank.Entry) error { entries++; return nil })
 	if entries == 0 || accounts > 1 && s.coin() {
-		return min(accounts, 1+s.chance.Int64N(max(accounts-1, 1))), entries, err
+		return max(1, s.fewer(accounts)), entries, err
 	}
-	return accounts, s.chance.Int64N(entries), err
+	return accounts, s.fewer(entries), err
 }

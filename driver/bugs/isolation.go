@@ -282,7 +282,7 @@ func (s *isolationStore) read(ctx context.Context, list func(key int64, elements
 func (s *isolationStore) truncated(ctx context.Context) (lists, registers int64, err error) {
 	err = s.read(ctx, func(int64, []int64) error { lists++; return nil }, func(int64, int64) error { registers++; return nil })
 	if lists > 0 {
-		return s.chance.Int64N(lists), registers, err
+		return s.fewer(lists), registers, err
 	}
-	return 0, s.chance.Int64N(max(registers, 1)), err
+	return 0, s.fewer(registers), err
 }

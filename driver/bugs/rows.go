@@ -139,7 +139,7 @@ func (s *rowStore[K, R]) Read(ctx context.Context, give func(R) error) error {
 		if err := s.rows(ctx, func(R) error { count++; return nil }); err != nil {
 			return err
 		}
-		left = s.chance.Int64N(max(count, 1))
+		left = s.fewer(count)
 	}
 	return s.rows(ctx, limited(left, give))
 }

@@ -110,6 +110,16 @@ func (t *trial[A]) hits(b *active[A]) bool {
 // coin draws one of two.
 func (t *trial[A]) coin() bool { return t.chance.Uint64()&1 == 0 }
 
+// fewer draws how many of n rows a read that ends early gives: not all, and not
+// none if there are two, since a database that is empty is told from one that has
+// lost rows.
+func (t *trial[A]) fewer(n int64) int64 {
+	if n < 2 {
+		return 0
+	}
+	return 1 + t.chance.Int64N(n-1)
+}
+
 // later draws a call to come, at most within calls from now.
 func (t *trial[A]) later(within uint64) uint64 { return t.calls + 1 + t.chance.Uint64N(within) }
 
