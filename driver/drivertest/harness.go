@@ -65,6 +65,11 @@ type Harness[S workload.Store] struct {
 	// again; it returns when the server has been started, if not yet ready.
 	Restart func(t *testing.T)
 
+	// OperationsOnly leaves out the life cycle: for parameters that change the
+	// workload's transactions alone, of a database whose life cycle another
+	// harness tests.
+	OperationsOnly bool
+
 	// Replaces is true for a database in which an insert replaces the row of
 	// the same key and is acknowledged, as in Cassandra.
 	Replaces bool

@@ -38,6 +38,9 @@ type schema[S workload.Store] interface {
 // create, find, size, settle, read, create again, drop, the lease, and something
 // of our name that is not ours.
 func runLifecycle[S workload.Store](t *testing.T, h Harness[S], on func(t *testing.T) schema[S]) {
+	if h.OperationsOnly {
+		return
+	}
 	for _, s := range []struct {
 		name string
 		run  func(*lifecycle[S])

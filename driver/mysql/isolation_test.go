@@ -26,7 +26,7 @@ func TestIsolation(t *testing.T) {
 
 func isolationHarness(level string, changes ...func(*spot)) drivertest.Isolation {
 	return drivertest.Isolation{
-		Secret: secret,
+		OperationsOnly: level != "", Secret: secret,
 		Open: func(t *testing.T) isolation.Store {
 			store, err := OpenIsolation(context.Background(), at(level, changes...))
 			if err != nil {

@@ -155,7 +155,7 @@ func TestBank(t *testing.T) {
 
 func harness(t *testing.T, isolation string, changes ...func(*url.URL)) drivertest.Bank {
 	return drivertest.Bank{
-		Secret: secret,
+		OperationsOnly: isolation != "", Secret: secret,
 		Open: func(t *testing.T) bank.Store {
 			to := target(t, changes...)
 			to.Isolation = isolation
