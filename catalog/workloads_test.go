@@ -1,0 +1,56 @@
+package catalog
+
+import (
+	"errors"
+	"testing"
+
+	"assay/load"
+	"assay/workload"
+	"assay/workload/definition"
+)
+
+// TestDefinitionsAreComplete: whatever a command, a scenario or a report asks of a
+// workload is there, and a run without flags can be done.
+func TestDefinitionsAreComplete(t *testing.T) {
+	keys := map[string]string{}
+	for _, w := range Workloads() {
+		if w.Short == "" || w.Long == "" || w.Example == "" || w.State == "" || w.Key == "" || (len(w.Unused) > 0) != (w.WhyUnused != "") {
+			t.Errorf("%s is not complete: %+v", w.Name, w)
+		}
+		if other := keys[w.Key]; other != "" {
+			t.Errorf("%s and %s have the key %s", w.Name, other, w.Key)
+		}
+		keys[w.Key] = w.Name
+		c, p := w.Config(), load.Defaults()
+		if w.Load != nil {
+			p = w.Load()
+		}
+		p, err := c.Plan(p)
+		if err = errors.Join(err, p.Validate(), c.Validate()); err != nil {
+			t.Errorf("%s: a run without flags: %v", w.Name, err)
+		}
+		if again, err := c.Plan(p); err != nil || again != p {
+			t.Errorf("%s: planned twice, %+v became %+v (%v)", w.Name, p, again, err)
+		}
+		if len(c.Options(definition.Support{})) == 0 {
+			t.Errorf("%s has no settings for the report", w.Name)
+		}
+		for _, f := range c.Flags() {
+			switch f.Value.(type) {
+			case *string, *int, *int64, *float64, *bool:
+			default:
+				t.Errorf("%s --%s has a value of type %T, which no command knows", w.Name, f.Name, f.Value)
+			}
+			if f.Usage == "" {
+				t.Errorf("%s --%s has no help", w.Name, f.Name)
+			}
+		}
+	}
+}
+
+func TestUnknownWorkload(t *testing.T) {
+	var unknown *workload.OptionError
+	if _, err := WorkloadOf("bnak"); !errors.As(err, &unknown) || unknown.Value != "bnak" {
+		t.Errorf("got %v", err)
+	}
+}
