@@ -21,11 +21,11 @@ type Options struct {
 	Programs string
 	// Kept marks a cluster that is to outlive the command that started it.
 	Kept bool
-	// Announce is told what the cluster does by itself, such as a promotion.
+	// Announce is called with what the cluster does by itself, such as a promotion.
 	// It may be called from several goroutines and must not block; nil means
 	// nobody wants to know.
 	Announce func(text string)
-	// Died is told of a server that ended though nobody had it end, such as one
+	// Died is called for a server that ended though nobody had it end, such as one
 	// that ran out of memory, and how; in the way of Announce.
 	Died func(node, how string)
 }

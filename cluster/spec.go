@@ -230,7 +230,7 @@ func (s Spec) size(name string) int64 {
 }
 
 // memory is what each node has, in bytes: its limit, or its share of this
-// machine's; 0 where the system does not tell.
+// machine's; 0 where the system does not report it.
 func (s Spec) memory() int64 {
 	if s.Limits.Memory > 0 {
 		return s.Limits.Memory

@@ -10,7 +10,7 @@ import (
 // started again in between is missed.
 const watchEvery = 100 * time.Millisecond
 
-// watch tells of every server that ends though nobody here had it end, once,
+// watch reports every server that ends though nobody here had it end, once,
 // until the returned function is called, which waits for the last call.
 func (c *Cluster) watch(died func(node, how string)) (end func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -18,7 +18,7 @@ func (c *Cluster) watch(died func(node, how string)) (end func()) {
 		defer close(stopped)
 		ticker := time.NewTicker(watchEvery)
 		defer ticker.Stop()
-		told := map[string]*server.Process{} // by the node's name
+		reported := map[string]*server.Process{} // by the node's name
 		for {
 			select {
 			case <-stop:
@@ -26,8 +26,8 @@ func (c *Cluster) watch(died func(node, how string)) (end func()) {
 			case <-ticker.C:
 			}
 			for _, n := range c.Nodes() {
-				if p := n.server.Process(); p.Died() && told[n.Name()] != p {
-					told[n.Name()] = p
+				if p := n.server.Process(); p.Died() && reported[n.Name()] != p {
+					reported[n.Name()] = p
 					died(n.Name(), p.How())
 				}
 			}

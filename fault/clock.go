@@ -87,8 +87,8 @@ func (n *shiftedNode) recordShifted() error {
 	return err
 }
 
-// verify is that the server's process was told the offset and has the library
-// in its memory. What its clock says only the server itself knows.
+// verify is that the server's process has the offset in its environment and the
+// library in its memory. What its clock shows only the server itself knows.
 func (s *clockShift) verify(context.Context, bool) (observation, error) {
 	return observeEach(s.nodes, func(n *shiftedNode) (observation, error) {
 		if !n.Running() {

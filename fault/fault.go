@@ -191,7 +191,7 @@ type Injection struct {
 	NewPrimaryAfter time.Duration
 }
 
-// Recorder is told of injections at the moment they happen. Its methods may be
+// Recorder receives injections at the moment they happen. Its methods may be
 // called from several goroutines at once and should return soon: Injected
 // is called before the fault is brought about.
 type Recorder interface {

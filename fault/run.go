@@ -32,7 +32,7 @@ const (
 // when all is healed or cannot be: every injection in the order in which they
 // were due, and what went wrong with the faults themselves, joined. That ctx has
 // ended, that a fault was skipped, and that one was not proven are not errors;
-// the injections tell.
+// the injections report it.
 func Run(ctx context.Context, c *cluster.Cluster, faults []Fault, plan Plan, to Recorder) ([]Injection, error) {
 	r := &runner{system: servers{c}, faults: faults, plan: plan, recorder: to}
 	return r.run(ctx)

@@ -189,7 +189,7 @@ func (m *Cluster) position(ctx context.Context, node *member) (position, error) 
 	}
 	found := recoveredPosition.FindStringSubmatch(process.Tail(300))
 	if found == nil {
-		return position{}, fmt.Errorf("%s does not tell how far its data goes; its log ends with:\n%s", node.Name, process.Tail(10))
+		return position{}, fmt.Errorf("%s does not report how far its data goes; its log ends with:\n%s", node.Name, process.Tail(10))
 	}
 	seqno, err := strconv.ParseInt(found[2], 10, 64)
 	if err != nil || found[1] == noHistory {

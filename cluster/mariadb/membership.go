@@ -86,7 +86,7 @@ func (m *Cluster) Discard(i int) error {
 }
 
 // Membership reports whether node i is a member in step, by the sizes of the cluster (wsrep_cluster_size)
-// that the nodes tell: all of them have to count those that run, and the node
+// that the nodes report: all of them have to count those that run, and the node
 // has to be one of these or not.
 func (m *Cluster) Membership(ctx context.Context, i int) (bool, string, error) {
 	node := m.nodes.At(i)
@@ -97,7 +97,7 @@ func (m *Cluster) Membership(ctx context.Context, i int) (bool, string, error) {
 		}
 	}
 	member := node.Running()
-	var told []string
+	var counts []string
 	var differ error
 	for _, n := range m.nodes.All() {
 		if !n.Running() {
@@ -107,9 +107,9 @@ func (m *Cluster) Membership(ctx context.Context, i int) (bool, string, error) {
 		if err != nil {
 			return false, "", fmt.Errorf("%s: %w", n.Name, err)
 		}
-		told = append(told, fmt.Sprintf("n%d counts %d members", n.Number+1, state.size))
+		counts = append(counts, fmt.Sprintf("n%d counts %d members", n.Number+1, state.size))
 		if state.size != running {
-			differ = fmt.Errorf("%d nodes run, but %s", running, strings.Join(told, ", "))
+			differ = fmt.Errorf("%d nodes run, but %s", running, strings.Join(counts, ", "))
 		}
 		if n == node {
 			member = state.ready() == nil
@@ -118,7 +118,7 @@ func (m *Cluster) Membership(ctx context.Context, i int) (bool, string, error) {
 	if differ != nil {
 		return false, "", differ
 	}
-	text := strings.Join(told, ", ")
+	text := strings.Join(counts, ", ")
 	if member {
 		return true, text + fmt.Sprintf("; %s is one of them and in step", node.Address()), nil
 	}

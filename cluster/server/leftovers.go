@@ -13,7 +13,7 @@ import (
 type ProcessID struct {
 	PID int `json:"pid"`
 	// Started is the start in clock ticks since boot (proc(5)); 0 where the
-	// system does not tell.
+	// system does not report it.
 	Started uint64 `json:"started"`
 }
 
