@@ -84,8 +84,8 @@ type Dialect struct {
 	Key, LateKey string
 	// LateIndexes is whether indexes are better made when the rows are in.
 	LateIndexes bool
-	// Table options: of each table, of one whose key is no Integer, and of one that
-	// is Updated.
+	// Options are behind the columns of each table, KeyedOptions of one whose key is
+	// no Integer, and UpdatedOptions of one that is Updated.
 	Options, KeyedOptions, UpdatedOptions string
 	// IndexPrefix is put before an index's name.
 	IndexPrefix string
@@ -99,8 +99,8 @@ type Dialect struct {
 	Upsert string
 	// Sum is the sum of column %s as an Integer.
 	Sum string
-	// Append are, of a list's column %[1]s in table %[2]s and a parameter %[3]s, the
-	// list of it alone and the list with it at the end.
+	// NewList is the list of parameter %[3]s alone, and Append the list in column
+	// %[1]s of table %[2]s with that parameter at its end.
 	NewList, Append string
 }
 
