@@ -65,21 +65,21 @@ func sqlDrivers() []Driver {
 		{
 			Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH", Summary: "SQLite, embedded in assay",
 			Workloads: []definition.Support{
-				bank.By(sqlite.OpenBank), isolation.By(sqlite.OpenIsolation), availability.By(sqlite.OpenAvailability), entity.By(sqlite.OpenEntity),
+				bank.By(sqlite.OpenBank), isolation.By(sqlite.OpenIsolation), availability.By(sqlite.OpenKeyValue), entity.By(sqlite.OpenKeyValue),
 				candles.By(sqlite.OpenCandles), bulkupdate.By(sqlite.OpenBulkUpdate), churn.By(sqlite.OpenChurn),
 			},
 		},
 		{
 			Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database", Summary: "PostgreSQL, and CockroachDB by its dialect",
 			Workloads: []definition.Support{
-				bank.By(postgres.OpenBank), isolation.By(postgres.OpenIsolation), availability.By(postgres.OpenAvailability), entity.By(postgres.OpenEntity),
+				bank.By(postgres.OpenBank), isolation.By(postgres.OpenIsolation), availability.By(postgres.OpenKeyValue), entity.By(postgres.OpenKeyValue),
 				candles.By(postgres.OpenCandles), bulkupdate.By(postgres.OpenBulkUpdate), churn.By(postgres.OpenChurn),
 			},
 		},
 		{
 			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone or as a Galera cluster",
 			Workloads: []definition.Support{
-				bank.By(mysql.OpenBank), isolation.By(mysql.OpenIsolation), availability.By(mysql.OpenAvailability), entity.By(mysql.OpenEntity),
+				bank.By(mysql.OpenBank), isolation.By(mysql.OpenIsolation), availability.By(mysql.OpenKeyValue), entity.By(mysql.OpenKeyValue),
 				candles.By(mysql.OpenCandles), bulkupdate.By(mysql.OpenBulkUpdate), churn.By(mysql.OpenChurn),
 			},
 		},
@@ -91,14 +91,14 @@ func otherDrivers() []Driver {
 		{
 			Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0", Summary: "MongoDB replica sets, and sharded clusters through a mongos",
 			Workloads: []definition.Support{
-				bank.By(mongodb.OpenBank), isolation.By(mongodb.OpenIsolation), availability.By(mongodb.OpenAvailability), entity.By(mongodb.OpenEntity),
+				bank.By(mongodb.OpenBank), isolation.By(mongodb.OpenIsolation), availability.By(mongodb.OpenKeyValue), entity.By(mongodb.OpenKeyValue),
 				candles.By(mongodb.OpenCandles), bulkupdate.By(mongodb.OpenBulkUpdate), churn.By(mongodb.OpenChurn),
 			},
 		},
 		{
 			Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum", Summary: "Apache Cassandra",
 			Workloads: []definition.Support{
-				availability.By(cassandra.OpenAvailability), entity.By(cassandra.OpenEntity), candles.By(cassandra.OpenCandles),
+				availability.By(cassandra.OpenKeyValue), entity.By(cassandra.OpenKeyValue), candles.By(cassandra.OpenCandles),
 				definition.Not(bank.Name, "Cassandra has no transaction over several partitions: a transfer could be half done"),
 				definition.Not(isolation.Name, "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"),
 				definition.Not(bulkupdate.Name, "Cassandra has no update of all rows of a partition: each row must be named by its whole key, and a batch of such updates is another thing"),
@@ -109,7 +109,7 @@ func otherDrivers() []Driver {
 			Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster", Summary: "FoundationDB, in builds with its client library (-tags foundationdb)",
 			Missing: foundationdb.Missing(),
 			Workloads: []definition.Support{
-				bank.By(foundationdb.OpenBank), isolation.By(foundationdb.OpenIsolation).Rewriting(), availability.By(foundationdb.OpenAvailability), entity.By(foundationdb.OpenEntity),
+				bank.By(foundationdb.OpenBank), isolation.By(foundationdb.OpenIsolation).Rewriting(), availability.By(foundationdb.OpenKeyValue), entity.By(foundationdb.OpenKeyValue),
 				candles.By(foundationdb.OpenCandles), bulkupdate.By(foundationdb.OpenBulkUpdate),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
 			},
@@ -117,14 +117,14 @@ func otherDrivers() []Driver {
 		{
 			Name: "rest", Schemes: []string{"http", "https"}, Example: "http://127.0.0.1:8080", Summary: "any of them through the web service of assay serve",
 			Workloads: []definition.Support{
-				entity.By(rest.OpenEntity),
+				entity.By(rest.OpenKeyValue),
 			},
 			Otherwise: "the service behind the address has two calls, to write an entity and to read one",
 		},
 		{
 			Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001", Summary: "a reference database in memory with bugs to switch on, to test the tester",
 			Workloads: []definition.Support{
-				bank.By(mem.OpenBank), isolation.By(mem.OpenIsolation), availability.By(mem.OpenAvailability), entity.By(mem.OpenEntity),
+				bank.By(mem.OpenBank), isolation.By(mem.OpenIsolation), availability.By(mem.OpenKeyValue), entity.By(mem.OpenKeyValue),
 				candles.By(mem.OpenCandles), bulkupdate.By(mem.OpenBulkUpdate), churn.By(mem.OpenChurn),
 			},
 		},

@@ -9,6 +9,7 @@ import (
 
 	"assay/workload"
 	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // administration gives a request more time than others have.
@@ -34,14 +35,10 @@ func (s *Service) database(w http.ResponseWriter, r *http.Request) {
 		workload.Setting{Name: "service's sessions", Value: itoa(s.options.Sessions)},
 		workload.Setting{Name: "service's time limit", Value: s.options.Timeout.String()})
 	product.Embedded = false // not in the process that asks
-	promise := ""
-	if p, ok := s.store.(entity.Promising); ok {
-		promise = p.Promise()
-	}
 	answerJSON(w, http.StatusOK, struct {
 		Product workload.Product `json:"product"`
 		Promise string           `json:"promise"`
-	}{product, promise})
+	}{product, keyvalue.PromiseOf(s.store)})
 }
 
 // mark is GET /admin/mark: what is there, and who made it. With rows=no rows are
@@ -166,7 +163,7 @@ func (s *Service) entities(w http.ResponseWriter, r *http.Request) {
 	out := bufio.NewWriterSize(w, 64<<10)
 	encoder := json.NewEncoder(out)
 	n := int64(0)
-	err := s.store.Read(r.Context(), func(e entity.Entity) error {
+	err := s.store.Read(r.Context(), func(record keyvalue.Record) error {
 		if n%stepEntities == 0 {
 			_ = control.SetWriteDeadline(time.Now().Add(stepTimeout)) // as in administration
 			if n == 0 {
@@ -174,7 +171,7 @@ func (s *Service) entities(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		n++
-		return encoder.Encode(e)
+		return encoder.Encode(entity.FromRecord(record))
 	})
 	switch {
 	case err != nil && n == 0:

@@ -13,6 +13,7 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // openAPI describes the service (OpenAPI 3.1).
@@ -128,7 +129,7 @@ func (s *Service) write(w http.ResponseWriter, r *http.Request) {
 		answerProblem(w, p)
 		return
 	}
-	reply := s.call(context.WithoutCancel(r.Context()), func(ctx context.Context, n entity.Session) entity.Reply { return n.Put(ctx, e) })
+	reply := s.call(context.WithoutCancel(r.Context()), func(ctx context.Context, n keyvalue.Session) keyvalue.Reply { return n.Insert(ctx, e.Record()) })
 	switch {
 	case reply.Outcome == history.Committed:
 		w.Header().Set("Location", "/entities/"+e.ID.String())
@@ -147,7 +148,7 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request) {
 		answerProblem(w, p)
 		return
 	}
-	reply := s.call(r.Context(), func(ctx context.Context, n entity.Session) entity.Reply { return n.Get(ctx, id) })
+	reply := s.call(r.Context(), func(ctx context.Context, n keyvalue.Session) keyvalue.Reply { return n.Get(ctx, id) })
 	switch {
 	case reply.Outcome != history.Committed:
 		reply.Outcome = history.Failed // it has no effect
@@ -155,13 +156,13 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request) {
 	case !reply.Found:
 		answerProblem(w, problem(http.StatusNotFound, classNotFound, "there is no entity of this id"))
 	default:
-		answerJSON(w, http.StatusOK, reply.Entity)
+		answerJSON(w, http.StatusOK, entity.FromRecord(reply.Record))
 	}
 }
 
 // health is GET /healthz: the database answers a read.
 func (s *Service) health(w http.ResponseWriter, r *http.Request) {
-	reply := s.call(r.Context(), func(ctx context.Context, n entity.Session) entity.Reply { return n.Get(ctx, uuid.UUID{}) })
+	reply := s.call(r.Context(), func(ctx context.Context, n keyvalue.Session) keyvalue.Reply { return n.Get(ctx, uuid.UUID{}) })
 	if reply.Outcome != history.Committed {
 		reply.Outcome = history.Failed
 		answerProblem(w, s.unavailable(reply))
@@ -177,7 +178,7 @@ func describe(w http.ResponseWriter, _ *http.Request) {
 
 // call does something with a session, within the time limit. What has not come
 // so far as to have a session has certainly failed.
-func (s *Service) call(ctx context.Context, do func(context.Context, entity.Session) entity.Reply) entity.Reply {
+func (s *Service) call(ctx context.Context, do func(context.Context, keyvalue.Session) keyvalue.Reply) keyvalue.Reply {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
@@ -188,7 +189,7 @@ func (s *Service) call(ctx context.Context, do func(context.Context, entity.Sess
 		if ctx.Err() != nil {
 			class = classBusy
 		}
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: err}}
+		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: err}}
 	}
 	reply := do(ctx, session)
 	s.pool.give(session, reply.Broken || reply.Outcome == history.Unknown)
@@ -197,7 +198,7 @@ func (s *Service) call(ctx context.Context, do func(context.Context, entity.Sess
 
 // unavailable is the answer where the database gave none. Its class alone is
 // told, since its words are for whoever runs it.
-func (s *Service) unavailable(reply entity.Reply) *Problem {
+func (s *Service) unavailable(reply keyvalue.Reply) *Problem {
 	p := problem(http.StatusServiceUnavailable, reply.Class, "the database did not do it: "+reply.Class)
 	if reply.Outcome != history.Failed {
 		p.Outcome, p.Detail = outcomeUnknown, "it is not known whether the database did it: "+reply.Class

@@ -4,26 +4,26 @@ import (
 	"context"
 	"sync"
 
-	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // pool lends the Store's sessions to requests, at most so many at a time. It is
 // safe for concurrent use.
 type pool struct {
-	store  entity.Store
+	store  keyvalue.Store
 	tokens chan struct{} // holds a token for each session that is lent
 
 	mu   sync.Mutex
-	idle []entity.Session
+	idle []keyvalue.Session
 }
 
-func newPool(store entity.Store, size int) *pool {
+func newPool(store keyvalue.Store, size int) *pool {
 	return &pool{store: store, tokens: make(chan struct{}, size)}
 }
 
 // take waits for a session; the caller gives it back. Nothing was sent if it
 // returns an error: ctx's if it waited too long.
-func (p *pool) take(ctx context.Context) (entity.Session, error) {
+func (p *pool) take(ctx context.Context) (keyvalue.Session, error) {
 	select {
 	case p.tokens <- struct{}{}:
 	case <-ctx.Done():
@@ -46,7 +46,7 @@ func (p *pool) take(ctx context.Context) (entity.Session, error) {
 }
 
 // give takes a session back, and closes it if it is of no further use.
-func (p *pool) give(session entity.Session, useless bool) {
+func (p *pool) give(session keyvalue.Session, useless bool) {
 	if useless {
 		session.Close()
 	} else {

@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"assay/workload"
-	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // Options is how the service runs.
@@ -74,7 +74,7 @@ const (
 // Service answers requests out of one Store, which it does not close.
 type Service struct {
 	options Options
-	store   entity.Store
+	store   keyvalue.Store
 	pool    *pool
 	metrics *metrics
 	clients *connections
@@ -88,7 +88,7 @@ type Service struct {
 // is made, under a mark of its own; what an earlier service or run left under
 // our mark is used as it is. It returns Options.Validate's error and the
 // Store's, among them *workload.ForeignError.
-func New(ctx context.Context, store entity.Store, o Options) (*Service, error) {
+func New(ctx context.Context, store keyvalue.Store, o Options) (*Service, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}

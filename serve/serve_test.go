@@ -28,7 +28,7 @@ type running struct {
 
 func start(t *testing.T, address string, change func(*Options)) *running {
 	t.Helper()
-	store, err := mem.OpenEntity(t.Context(), workload.Target{Address: address})
+	store, err := mem.OpenKeyValue(t.Context(), workload.Target{Address: address}, entity.Table())
 	if err != nil {
 		t.Fatal(err)
 	}

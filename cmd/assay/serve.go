@@ -15,6 +15,7 @@ import (
 	"assay/serve"
 	"assay/workload"
 	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // serveFlags are the flags of assay serve.
@@ -100,7 +101,7 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
 	return service.Serve(ctx, listener)
 }
 
-func (f *serveFlags) open(ctx context.Context) (entity.Store, error) {
+func (f *serveFlags) open(ctx context.Context) (keyvalue.Store, error) {
 	driver, err := catalog.DriverFor(f.db)
 	if err != nil {
 		return nil, err
@@ -116,5 +117,5 @@ func (f *serveFlags) open(ctx context.Context) (entity.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.(entity.Store), nil // as entity.By says
+	return store.(keyvalue.Store), nil // as entity.By says
 }

@@ -33,6 +33,7 @@ type settings struct {
 	hosts          []string // host:port
 	user, password string
 	keyspace       string
+	named          bool // the keyspace, in the address
 	// consistency is that of writes, and of reads unless nearest is asked for.
 	consistency gocql.Consistency
 	// reads is that of the reads during a run.
@@ -95,7 +96,7 @@ func parse(target workload.Target) (*settings, error) {
 		return nil, s.malformed()
 	}
 	if keyspace != "" {
-		s.keyspace = keyspace
+		s.keyspace, s.named = keyspace, true
 	}
 	if !keyspaceForm.MatchString(s.keyspace) {
 		return nil, &workload.OptionError{Option: "keyspace", Value: s.keyspace,

@@ -2,14 +2,10 @@ package cassandra
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
-
-	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"assay/workload"
 	"assay/workload/candles"
@@ -33,19 +29,20 @@ type candleStore struct {
 	*keyspace
 	inserts                [2]string // into tickerTable, hourTable
 	latest, interval, span string
-	// unsure is when a write last ended without an answer, in nanoseconds since
-	// 1970; 0 for never.
-	unsure atomic.Int64
 }
 
 // OpenCandles connects to the cluster that target.Address names and returns the
 // Store of its keyspace. The address and the errors are as with
-// OpenAvailability.
+// OpenKeyValue.
 //
 // The engines are the compressors of Cassandra's tables. A row is two inserts,
 // one for each table, which no transaction holds together.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	k, err := openKeyspace(ctx, target, candleTables()...)
+	o, err := parse(target)
+	if err != nil {
+		return nil, err
+	}
+	k, err := openKeyspace(ctx, o, candleTables()...)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +59,8 @@ func candleTables() []table {
 	}
 	all := strings.Join(columns, ", ")
 	return []table{
-		{tickerTable, all + ", PRIMARY KEY (ticker, moment, id)"},
-		{hourTable, "hour bigint, " + all + ", PRIMARY KEY (hour, moment, id)"},
+		{tickerTable, all + ", PRIMARY KEY (ticker, moment, id)", "id"},
+		{hourTable, "hour bigint, " + all + ", PRIMARY KEY (hour, moment, id)", "id"},
 	}
 }
 
@@ -144,110 +141,24 @@ func (s *candleStore) Create(ctx context.Context, m workload.Marker, engine stri
 // reading and writing, a read may miss what was acknowledged.
 func (s *candleStore) Eventual() bool { return !s.quorums() && len(s.session.GetHosts()) > 1 }
 
-// Find implements candles.Store.
-func (s *candleStore) Find(ctx context.Context) (*workload.Leftover, error) {
-	m, err := s.mark(ctx)
-	if m == nil || err != nil {
-		return nil, err
-	}
-	rows, err := s.rowsIn(ctx, tickerTable)
-	if err != nil {
-		return nil, err
-	}
-	return &workload.Leftover{Marker: *m, Rows: rows}, nil
-}
-
-// rowsIn counts by pages: a count(*) of a large table takes longer than a
-// coordinator waits.
-func (s *candleStore) rowsIn(ctx context.Context, table string) (n int64, err error) {
-	var id int64
-	err = s.readPages(ctx, "count table "+table, "SELECT id FROM "+s.full(table), []any{&id}, func() error {
-		n++
-		return nil
-	})
-	return n, err
-}
-
-// readPages reads a whole table as keyspace.scan does, and calls row for each
-// row with what scan has filled.
-func (s *candleStore) readPages(ctx context.Context, doing, statement string, scan []any, row func() error) error {
-	var state []byte
-	level := gocql.All
-	for {
-		iter := s.session.Query(statement).Consistency(level).PageSize(pageSize).PageState(state).IterContext(ctx)
-		next := iter.PageState()
-		// All rows of a page have come when the first can be had.
-		for range iter.NumRows() {
-			if !iter.Scan(scan...) {
-				break
-			}
-			if err := row(); err != nil {
-				return errors.Join(err, iter.Close())
-			}
-		}
-		err := iter.Close()
-		switch {
-		case err != nil && level == gocql.All && ctx.Err() == nil && iter.NumRows() == 0:
-			level = gocql.Quorum
-			continue
-		case err != nil:
-			return failed(doing, err)
-		case len(next) == 0:
-			return nil
-		}
-		state = next
-	}
-}
-
 // FinishLoad implements candles.Store. What is in memory is as good as what is
 // on the disk, and compaction goes by itself.
 func (s *candleStore) FinishLoad(context.Context) error { return nil }
 
-// Read implements candles.Store, of the table by ticker; see keyspace.scan for
-// what is seen.
+// Read implements candles.Store, of the table by ticker; see readPages for what
+// is seen.
 func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) error {
 	if err := s.mustMark(ctx); err != nil {
 		return err
 	}
 	var c candles.Candle
-	var stop error
-	err := s.readPages(ctx, "read the candles", "SELECT "+candleColumns()+" FROM "+s.full(tickerTable), candleFields(&c), func() error {
-		stop = row(c)
-		return stop
-	})
-	if stop != nil {
-		return stop
-	}
-	return err
+	return s.readPages(ctx, "read the candles", "SELECT "+candleColumns()+" FROM "+s.full(tickerTable), candleFields(&c),
+		func() error { return row(c) })
 }
 
-// Size implements candles.Store; see keyspace.Size. Both tables are data.
-func (s *candleStore) Size(ctx context.Context) (workload.Size, error) {
-	return s.sizeBy(ctx, s.rowsIn)
-}
-
-// Settle implements candles.Store, on the grounds on which
-// availabilityStore.Settle does.
+// Settle implements candles.Store; see settle.
 func (s *candleStore) Settle(ctx context.Context) error {
-	if at := s.unsure.Load(); at != 0 {
-		limit := defaultWriteTimeout
-		if told, err := time.ParseDuration(s.settingsOf(ctx)["write_request_timeout"]); err == nil {
-			limit = told
-		}
-		if err := pause(ctx, time.Until(time.Unix(0, at).Add(limit))); err != nil {
-			return failed("settle", err)
-		}
-	}
-	for {
-		var id int64
-		err := s.session.Query("SELECT id FROM "+s.full(tickerTable)+" WHERE ticker = ? LIMIT 1", "").Consistency(s.consistency).ScanContext(ctx, &id)
-		if err == nil || errors.Is(err, gocql.ErrNotFound) || classOf(err) == classRefused {
-			return nil
-		}
-		if stopped := pause(ctx, pagePause/4); stopped != nil {
-			return failed("settle", errors.Join(stopped, err))
-		}
-	}
+	return s.settle(ctx, "SELECT id FROM "+s.full(tickerTable)+" WHERE ticker = ? LIMIT 1", "")
 }
 
 // candleSession is one client's. It has nothing of its own, since all share

@@ -6,12 +6,13 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/workload"
+	"assay/workload/availability"
 	"assay/workload/candles"
 )
 
 func TestCandles(t *testing.T) {
 	c := startRing(t, 1)
-	foreign := harness(c)
+	foreign := harness(c, availability.Table())
 	drivertest.RunCandles(t, drivertest.Candles{
 		Replaces: true, Engines: []string{"zstd"},
 		Open: func(t *testing.T) candles.Store {

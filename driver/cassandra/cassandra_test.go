@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"assay/driver/drivertest"
 	"assay/workload"
 	"assay/workload/availability"
+	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // startBound is how long a ring may take to start: seconds on an idle machine,
@@ -35,17 +38,22 @@ func startRing(t *testing.T, nodes int) *cluster.Ring {
 	return c
 }
 
-func open(t *testing.T, address string) *availabilityStore {
+func open(t *testing.T, address string) *keyValueStore {
 	t.Helper()
-	store, err := OpenAvailability(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute})
+	return openTable(t, address, availability.Table())
+}
+
+func openTable(t *testing.T, address string, table keyvalue.Table) *keyValueStore {
+	t.Helper()
+	store, err := OpenKeyValue(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute}, table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.(*availabilityStore)
+	return store.(*keyValueStore)
 }
 
 // closing is open, and closes the Store at the end of the test.
-func closing(t *testing.T, address string) *availabilityStore {
+func closing(t *testing.T, address string) *keyValueStore {
 	t.Helper()
 	store := open(t, address)
 	t.Cleanup(func() {
@@ -59,17 +67,13 @@ func closing(t *testing.T, address string) *availabilityStore {
 // impatient opens a Store on one host that gives up silent connections after
 // this time and tries a host that it takes for down again every second: nobody
 // else tells it when a proxy lets it through again.
-func impatient(t *testing.T, host string, silence time.Duration) (*availabilityStore, error) {
+func impatient(t *testing.T, host string, silence time.Duration, table keyvalue.Table) (keyvalue.Store, error) {
 	s, err := parse(workload.Target{Address: "cassandra://" + host, ConnectTimeout: 10 * time.Second})
 	if err != nil {
 		return nil, err
 	}
 	s.silence, s.revisit = silence, time.Second
-	c, err := connect(t.Context(), s)
-	if err != nil {
-		return nil, err
-	}
-	return newAvailability(&keyspace{connection: c, name: s.keyspace, tables: availabilityTables()}), nil
+	return openKeyValue(t.Context(), s, table)
 }
 
 // admin runs statements as somebody else would.
@@ -94,20 +98,23 @@ func admin(t *testing.T, address string, statements ...string) {
 }
 
 // harness is what the conformance suite needs of a ring.
-func harness(c *cluster.Ring) drivertest.Availability {
-	address := c.Address()
-	return drivertest.Availability{
+func harness(c *cluster.Ring, table keyvalue.Table) drivertest.KeyValue {
+	address, keyspace := c.Address(), map[string]string{"availability": "assay"}[table.Workload]
+	if keyspace == "" {
+		keyspace = "assay_" + table.Workload
+	}
+	return drivertest.KeyValue{
 		Replaces: true,
-		Open:     func(t *testing.T) availability.Store { return open(t, address) },
+		Open:     func(t *testing.T) keyvalue.Store { return openTable(t, address, table) },
 		MakeForeign: func(t *testing.T) {
-			admin(t, address, "CREATE KEYSPACE assay WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
-				"CREATE TABLE assay.theirs (id int PRIMARY KEY)", "INSERT INTO assay.theirs (id) VALUES (7)")
-			t.Cleanup(func() { admin(t, address, "DROP KEYSPACE assay") })
+			admin(t, address, "CREATE KEYSPACE "+keyspace+" WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+				"CREATE TABLE "+keyspace+".theirs (id int PRIMARY KEY)", "INSERT INTO "+keyspace+".theirs (id) VALUES (7)")
+			t.Cleanup(func() { admin(t, address, "DROP KEYSPACE "+keyspace) })
 		},
 		ForeignIntact: func(t *testing.T) {
 			store := closing(t, address)
 			var id int
-			if err := store.session.Query("SELECT id FROM assay.theirs").ScanContext(t.Context(), &id); err != nil || id != 7 {
+			if err := store.session.Query("SELECT id FROM "+keyspace+".theirs").ScanContext(t.Context(), &id); err != nil || id != 7 {
 				t.Errorf("what is not ours holds %d, %v", id, err)
 			}
 		},
@@ -116,18 +123,21 @@ func harness(c *cluster.Ring) drivertest.Availability {
 
 func TestOneNode(t *testing.T) {
 	c := startRing(t, 1)
-	t.Run("Availability", func(t *testing.T) {
-		h := harness(c)
-		h.Server = c.Node(0).Address()
-		h.OpenVia = func(t *testing.T, addr string) (availability.Store, error) {
-			return impatient(t, addr, defaultSilence)
-		}
-		drivertest.RunAvailability(t, h)
-	})
+	for _, table := range drivertest.KeyValueTables() {
+		t.Run(table.Workload, func(t *testing.T) {
+			h := harness(c, table)
+			h.Server = c.Node(0).Address()
+			h.OpenVia = func(t *testing.T, addr string) (keyvalue.Store, error) {
+				return impatient(t, addr, defaultSilence, table)
+			}
+			drivertest.RunKeyValue(t, table, h)
+		})
+	}
 	t.Run("Description", func(t *testing.T) { testDescription(t, c.Address()) })
 	t.Run("OwnTables", func(t *testing.T) { testOwnTables(t, c.Address()) })
 	t.Run("SilentNode", func(t *testing.T) { testSilentNode(t, c.Node(0).Address()) })
 	t.Run("Judged", func(t *testing.T) { testJudged(t, c.Address()) })
+	t.Run("JudgedEntity", func(t *testing.T) { testJudgedEntity(t, c.Address()) })
 }
 
 func testDescription(t *testing.T, address string) {
@@ -185,7 +195,7 @@ func testOwnTables(t *testing.T, address string) {
 func testSilentNode(t *testing.T, server string) {
 	proxy := drivertest.NewProxy(t, server)
 	// More than gocql's 5 seconds between signs of life.
-	store, err := impatient(t, proxy.Addr(), 7*time.Second)
+	store, err := impatient(t, proxy.Addr(), 7*time.Second, availability.Table())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,17 +212,17 @@ func testSilentNode(t *testing.T, server string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := session.Insert(t.Context(), availability.Row{Key: 1, Value: 1}); r.Err != nil {
+	if r := session.Insert(t.Context(), availability.Row(1, 1)); r.Err != nil {
 		t.Fatal(r.Err)
 	}
 	proxy.Freeze()
-	r := session.Insert(context.Background(), availability.Row{Key: 2, Value: 2})
+	r := session.Insert(context.Background(), availability.Row(1, 2))
 	if r.Outcome.String() != "unknown" || r.Class != "connection lost" || !r.Broken {
 		t.Errorf("an insert into silence: %+v", r)
 	}
 	proxy.Pass()
 	for key := int64(3); ; key++ {
-		r := session.Insert(t.Context(), availability.Row{Key: key, Value: key})
+		r := session.Insert(t.Context(), availability.Row(1, key))
 		if r.Err == nil {
 			break
 		}
@@ -238,6 +248,22 @@ func testJudged(t *testing.T, address string) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func testJudgedEntity(t *testing.T, address string) {
+	store := openTable(t, address+"?consistency=one", entity.Table())
+	config := entity.Defaults()
+	config.Entities = 20
+	run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}
+	if f := run.Valid(t.Context(), t, store).Figures; f.Writes.Outcomes.Committed+f.Reads.Outcomes.Committed != 180 {
+		t.Errorf("%+v", f)
+	}
+	if promise := store.Promise(); promise != "" {
+		t.Errorf("with consistency one %q is promised", promise)
+	}
+	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/workload"
+	"assay/workload/availability"
 )
 
 // encryptedNode starts a node with a second port that takes encrypted
@@ -85,11 +86,11 @@ func TestEncryptedConnections(t *testing.T) {
 // describedTLS opens a Store and returns what it says of its connections.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
-	opened, err := OpenAvailability(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute})
+	opened, err := OpenKeyValue(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute}, availability.Table())
 	if err != nil {
 		return "", err
 	}
-	store := opened.(*availabilityStore)
+	store := opened.(*keyValueStore)
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
@@ -28,17 +29,16 @@ type keyspace struct {
 	// tables are all that are ours beside the mark, with their columns.
 	tables []table
 	taken  workload.Taken
+	// unsure is when a write last ended without an answer, in nanoseconds since
+	// 1970; 0 for never.
+	unsure atomic.Int64
 }
 
-type table struct{ name, columns string }
+// table is one table; its rows are counted by the column counted.
+type table struct{ name, columns, counted string }
 
-// openKeyspace connects to the target. The workload has these tables beside the
-// mark.
-func openKeyspace(ctx context.Context, target workload.Target, tables ...table) (*keyspace, error) {
-	s, err := parse(target)
-	if err != nil {
-		return nil, err
-	}
+// openKeyspace connects. The workload has these tables beside the mark.
+func openKeyspace(ctx context.Context, s *settings, tables ...table) (*keyspace, error) {
 	c, err := connect(ctx, s)
 	if err != nil {
 		return nil, err
@@ -119,6 +119,19 @@ func (k *keyspace) mustMark(ctx context.Context) error {
 		err = &workload.NoSchemaError{Name: "keyspace " + k.name}
 	}
 	return err
+}
+
+// Find reads the mark and counts the rows of the first table.
+func (k *keyspace) Find(ctx context.Context) (*workload.Leftover, error) {
+	m, err := k.mark(ctx)
+	if m == nil || err != nil {
+		return nil, err
+	}
+	rows, err := k.count(ctx, k.tables[0])
+	if err != nil {
+		return nil, err
+	}
+	return &workload.Leftover{Marker: *m, Rows: rows}, nil
 }
 
 // Marker reads the mark.
@@ -273,16 +286,13 @@ const (
 // memtable_flush_period_in_ms, unless a node is down, which would hold up the
 // change of the table. A node that does not write is counted as it is, one that
 // is down not at all.
-func (k *keyspace) Size(ctx context.Context) (workload.Size, error) { return k.sizeBy(ctx, k.count) }
-
-// sizeBy is Size with another way to count a table's rows.
-func (k *keyspace) sizeBy(ctx context.Context, count func(ctx context.Context, table string) (int64, error)) (workload.Size, error) {
+func (k *keyspace) Size(ctx context.Context) (workload.Size, error) {
 	if err := k.mustMark(ctx); err != nil {
 		return workload.Size{}, err
 	}
 	size := workload.Size{Rows: map[string]int64{}}
 	for _, t := range k.tables {
-		rows, err := count(ctx, t.name)
+		rows, err := k.count(ctx, t)
 		if err != nil {
 			return workload.Size{}, err
 		}

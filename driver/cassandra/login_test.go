@@ -14,6 +14,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/workload"
+	"assay/workload/availability"
 )
 
 // guarded is a server that asks everybody for a user and refuses all of them,
@@ -77,7 +78,7 @@ func TestRefusedUsers(t *testing.T) {
 		"cassandra://" + server + "/":                  {"", "the address names none"},
 		"cassandra://somebody:hunter2@" + server + "/": {"somebody", ""},
 	} {
-		_, err := OpenAvailability(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute})
+		_, err := OpenKeyValue(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute}, availability.Table())
 		var refused *workload.AuthError
 		if !errors.As(err, &refused) || refused.User != words[0] || !strings.Contains(refused.Reason, words[1]) {
 			t.Errorf("%s: %v; want *workload.AuthError", address, err)
@@ -99,7 +100,7 @@ func TestNobodyThere(t *testing.T) {
 	silent.Freeze()
 	for name, host := range map[string]string{"closed": closed, "silent": silent.Addr(), "no such name": "nowhere.invalid:9042"} {
 		t.Run(name, func(t *testing.T) {
-			_, err := OpenAvailability(t.Context(), workload.Target{Address: "cassandra://u:hunter2@" + host, ConnectTimeout: 500 * time.Millisecond})
+			_, err := OpenKeyValue(t.Context(), workload.Target{Address: "cassandra://u:hunter2@" + host, ConnectTimeout: 500 * time.Millisecond}, availability.Table())
 			var unreachable *workload.UnreachableError
 			if !errors.As(err, &unreachable) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("got %v; want *workload.UnreachableError", err)
@@ -108,7 +109,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := OpenAvailability(ctx, workload.Target{Address: "cassandra://" + silent.Addr()}); err == nil {
+	if _, err := OpenKeyValue(ctx, workload.Target{Address: "cassandra://" + silent.Addr()}, availability.Table()); err == nil {
 		t.Error("opened although the context was over")
 	}
 }

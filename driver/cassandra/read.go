@@ -17,69 +17,89 @@ const (
 	pagePause = time.Second
 )
 
-// scan reads a whole table by pages and gives each row of two numbers, in any
-// order. It is not one snapshot, which Cassandra does not have; rows that are
-// there before it begins are seen.
+// readPages reads a whole table by pages, in any order, and calls row for each
+// row with what scan has filled. It returns row's error as it is. It is not one
+// snapshot, which Cassandra does not have; rows that are there before it begins
+// are seen.
 //
 // Each page is read with consistency ALL, so that a row that a single replica
 // holds is found, whatever the consistency was that it was written with. While
 // not all replicas answer, pages are read with QUORUM.
-func (k *keyspace) scan(ctx context.Context, doing, statement string, row func(a, b int64) error) error {
+func (k *keyspace) readPages(ctx context.Context, doing, statement string, scan []any, row func() error) error {
 	var state []byte
 	level := gocql.All
-	for {
-		page, next, err := k.page(ctx, statement, state, level)
-		if err != nil && level == gocql.All && ctx.Err() == nil {
-			level = gocql.Quorum
-			page, next, err = k.page(ctx, statement, state, level)
-		}
-		if err != nil {
-			return failed(doing, err)
-		}
-		for _, r := range page {
-			if err := row(r[0], r[1]); err != nil {
+	for try := 1; ; try++ {
+		iter := k.session.Query(statement).Consistency(level).PageSize(pageSize).PageState(state).IterContext(ctx)
+		next := iter.PageState()
+		// All rows of a page have come when the first can be had.
+		for range iter.NumRows() {
+			if !iter.Scan(scan...) {
+				break
+			}
+			if err := row(); err != nil {
+				_ = iter.Close() // the rest is not read
 				return err
 			}
 		}
-		if len(next) == 0 {
+		err := iter.Close()
+		switch {
+		case err == nil && len(next) == 0:
 			return nil
-		}
-		state = next
-	}
-}
-
-// page reads the page that begins at state.
-func (k *keyspace) page(ctx context.Context, statement string, state []byte, level gocql.Consistency) (rows [][2]int64, next []byte, err error) {
-	for try := range pageTries {
-		if try > 0 {
+		case err == nil:
+			state, try = next, 0
+		case ctx.Err() != nil || iter.NumRows() > 0 || classOf(err) == classRefused:
+			return failed(doing, err)
+		case try < pageTries:
 			if stopped := pause(ctx, pagePause); stopped != nil {
-				return nil, nil, errors.Join(stopped, err)
+				return failed(doing, errors.Join(stopped, err))
 			}
-		}
-		iter := k.session.Query(statement).Consistency(level).PageSize(pageSize).PageState(state).IterContext(ctx)
-		rows, next = rows[:0], iter.PageState()
-		var r [2]int64
-		for range iter.NumRows() {
-			if !iter.Scan(&r[0], &r[1]) {
-				break
-			}
-			rows = append(rows, r)
-		}
-		if err = iter.Close(); err == nil {
-			return rows, next, nil
-		}
-		if ctx.Err() != nil || classOf(err) == classRefused {
-			break
+		case level == gocql.All:
+			level, try = gocql.Quorum, 0
+		default:
+			return failed(doing, err)
 		}
 	}
-	return nil, nil, err
 }
 
-// count counts a table's rows.
-func (k *keyspace) count(ctx context.Context, table string) (n int64, err error) {
-	err = k.scan(ctx, "count table "+table, "SELECT key, value FROM "+k.full(table), func(int64, int64) error {
+// count counts a table's rows by pages: a count(*) of a large table takes longer
+// than a coordinator waits.
+func (k *keyspace) count(ctx context.Context, t table) (n int64, err error) {
+	err = k.readPages(ctx, "count table "+t.name, "SELECT "+t.counted+" FROM "+k.full(t.name), []any{nil}, func() error {
 		n++
 		return nil
 	})
 	return n, err
+}
+
+// defaultWriteTimeout is Cassandra's write_request_timeout.
+const defaultWriteTimeout = 2 * time.Second
+
+// settle waits, after the last write without an answer, for as long as a
+// coordinator and the replicas work on a write (write_request_timeout), and
+// until a write's consistency can be had again for this query. Cassandra does
+// not show what is in flight.
+//
+// What is not over by then are hints: writes that a coordinator keeps for a
+// replica that was away, and delivers when it is back. So a write that ended
+// without an answer may come to light later still. That is no surprise for
+// whoever judges: such a row may be there or not.
+func (k *keyspace) settle(ctx context.Context, query string, values ...any) error {
+	if at := k.unsure.Load(); at != 0 {
+		limit := defaultWriteTimeout
+		if set, err := time.ParseDuration(k.settingsOf(ctx)["write_request_timeout"]); err == nil {
+			limit = set
+		}
+		if err := pause(ctx, time.Until(time.Unix(0, at).Add(limit))); err != nil {
+			return failed("settle", err)
+		}
+	}
+	for {
+		err := k.session.Query(query, values...).Consistency(k.consistency).ScanContext(ctx, nil)
+		if err == nil || errors.Is(err, gocql.ErrNotFound) || classOf(err) == classRefused {
+			return nil
+		}
+		if stopped := pause(ctx, pagePause/4); stopped != nil {
+			return failed("settle", errors.Join(stopped, err))
+		}
+	}
 }

@@ -12,19 +12,21 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
+	"assay/workload/keyvalue"
 )
 
 func TestRing(t *testing.T) {
 	c := startRing(t, 3)
-	t.Run("Availability", func(t *testing.T) { drivertest.RunAvailability(t, harness(c)) })
+	table := availability.Table()
+	t.Run("Availability", func(t *testing.T) { drivertest.RunKeyValue(t, table, harness(c, table)) })
 	t.Run("NodesDie", func(t *testing.T) { testNodesDie(t, c) })
 }
 
 // crew inserts until it is told to stop, and keeps what was answered.
 type crew struct {
 	t         *testing.T
-	store     *availabilityStore
-	book      *drivertest.Rows
+	store     *keyValueStore
+	book      *drivertest.Records
 	keys      atomic.Int64
 	committed atomic.Int64
 	stop      chan struct{}
@@ -53,13 +55,13 @@ func (w *crew) start(clients int) {
 	}
 }
 
-func (w *crew) insert(session availability.Session) availability.Reply {
+func (w *crew) insert(session keyvalue.Session) keyvalue.Reply {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 	defer cancel()
 	key := w.keys.Add(1)
-	row := availability.Row{Key: key, Value: -key}
+	row := keyvalue.Record{Key: key, Values: []keyvalue.Value{-key}}
 	r := session.Insert(ctx, row)
-	w.book.Record(row, r.Outcome)
+	w.book.Add(row, r.Outcome)
 	if r.Outcome == history.Committed {
 		w.committed.Add(1)
 	}
@@ -83,7 +85,7 @@ func testNodesDie(t *testing.T, c *cluster.Ring) {
 	if err := store.Create(ctx, workload.Marker{Run: "dies", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
-	w := &crew{t: t, store: store, book: drivertest.NewRows()}
+	w := &crew{t: t, store: store, book: drivertest.NewRecords()}
 	w.start(4)
 	w.await(ctx, 50)
 	if err := c.Node(1).Kill(); err != nil {
@@ -148,10 +150,11 @@ func (w *crew) twoDead(ctx context.Context, c *cluster.Ring) {
 			t.Fatalf("it refuses nothing: %+v", r)
 		}
 	}
-	if r := session.Get(ctx, 1); r.Outcome != history.Failed {
+	if r := session.Get(ctx, int64(1)); r.Outcome != history.Failed {
 		t.Errorf("a read of a quorum: %+v", r)
 	}
-	near, err := OpenAvailability(ctx, workload.Target{Address: "cassandra://" + c.Node(0).Address() + "/", Read: workload.ReadNearest, ConnectTimeout: time.Minute})
+	near, err := OpenKeyValue(ctx, workload.Target{Address: "cassandra://" + c.Node(0).Address() + "/", Read: workload.ReadNearest,
+		ConnectTimeout: time.Minute}, availability.Table())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +162,7 @@ func (w *crew) twoDead(ctx context.Context, c *cluster.Ring) {
 	if session, err = near.Session(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if r := session.Get(ctx, 1); r.Outcome != history.Committed || !r.Found || r.Row.Value != -1 {
+	if r := session.Get(ctx, int64(1)); r.Outcome != history.Committed || !r.Found || r.Record.Values[0] != int64(-1) {
 		t.Errorf("a read of the one replica that is left: %+v", r)
 	}
 }

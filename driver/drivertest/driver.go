@@ -5,13 +5,12 @@ import (
 	"testing"
 
 	"assay/workload"
-	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
-	"assay/workload/entity"
 	"assay/workload/isolation"
+	"assay/workload/keyvalue"
 )
 
 // Opener is how a driver opens the Store of one workload.
@@ -29,13 +28,12 @@ type Driver struct {
 	// fails the test unless all is as it was. Nil leaves the test out.
 	MakeForeign func(t *testing.T, workload string) (intact func(t *testing.T))
 
-	Bank         Opener[bank.Store]
-	Isolation    Opener[isolation.Store]
-	Availability Opener[availability.Store]
-	Entity       Opener[entity.Store]
-	Candles      Opener[candles.Store]
-	BulkUpdate   Opener[bulkupdate.Store]
-	Churn        Opener[churn.Store]
+	Bank       Opener[bank.Store]
+	Isolation  Opener[isolation.Store]
+	KeyValue   keyvalue.Opener
+	Candles    Opener[candles.Store]
+	BulkUpdate Opener[bulkupdate.Store]
+	Churn      Opener[churn.Store]
 
 	// Replaces is true for a database in which an insert replaces the row of
 	// the same key and is acknowledged, as in Cassandra.
@@ -70,8 +68,12 @@ func Run(t *testing.T, d Driver) {
 		}
 	})
 	suite(t, d, "isolation", d.Isolation, RunIsolation)
-	suite(t, d, "availability", d.Availability, RunAvailability)
-	suite(t, d, "entity", d.Entity, RunEntity)
+	if d.KeyValue != nil {
+		for _, table := range KeyValueTables() {
+			suite(t, d, table.Workload, Opener[keyvalue.Store](d.KeyValue.On(table)),
+				func(t *testing.T, h KeyValue) { RunKeyValue(t, table, h) })
+		}
+	}
 	suite(t, d, "candles", d.Candles, RunCandles)
 	suite(t, d, "bulkupdate", d.BulkUpdate, RunBulkUpdate)
 	suite(t, d, "churn", d.Churn, RunChurn)

@@ -5,24 +5,22 @@ import (
 	"time"
 
 	"assay/workload"
-	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
-	"assay/workload/entity"
 	"assay/workload/isolation"
+	"assay/workload/keyvalue"
 )
 
 // The harness of each workload.
 type (
-	Bank         = Harness[bank.Store]
-	Isolation    = Harness[isolation.Store]
-	Availability = Harness[availability.Store]
-	Entity       = Harness[entity.Store]
-	Candles      = Harness[candles.Store]
-	BulkUpdate   = Harness[bulkupdate.Store]
-	Churn        = Harness[churn.Store]
+	Bank       = Harness[bank.Store]
+	Isolation  = Harness[isolation.Store]
+	KeyValue   = Harness[keyvalue.Store]
+	Candles    = Harness[candles.Store]
+	BulkUpdate = Harness[bulkupdate.Store]
+	Churn      = Harness[churn.Store]
 )
 
 // Harness is what a driver's test gives to have the Store of one workload

@@ -17,6 +17,7 @@ import (
 	"assay/workload/candles"
 	"assay/workload/entity"
 	"assay/workload/isolation"
+	"assay/workload/keyvalue"
 )
 
 // work is a workload's Work as far as a short run needs it.
@@ -195,7 +196,7 @@ type AvailabilityRun struct {
 
 // Judge makes the schema anew, does the run, with the readers reading all the
 // time and at its end, reads the database back and judges it.
-func (run AvailabilityRun) Judge(ctx context.Context, t testing.TB, store availability.Store) availability.Judgement {
+func (run AvailabilityRun) Judge(ctx context.Context, t testing.TB, store keyvalue.Store) availability.Judgement {
 	t.Helper()
 	w, err := availability.NewWork(store, run.Config, run.Seed)
 	if err != nil {
@@ -206,7 +207,7 @@ func (run AvailabilityRun) Judge(ctx context.Context, t testing.TB, store availa
 		plan.Timeout = patience // a run by operations needs a limit
 	}
 	folder, recorded := carryOut(ctx, t, "availability", w, plan)
-	judged, err := availability.Judge(run.Config, run.Seed, availability.Evidence{Promise: w.Promise(),
+	judged, err := availability.Judge(run.Config, run.Seed, keyvalue.Evidence{Promise: w.Promise(),
 		History: recorded, State: filepath.Join(folder, availability.FileState)})
 	if err != nil {
 		t.Fatalf("Judge: %v", err)
@@ -215,7 +216,7 @@ func (run AvailabilityRun) Judge(ctx context.Context, t testing.TB, store availa
 }
 
 // Valid is Judge, and fails the test unless every check is valid.
-func (run AvailabilityRun) Valid(ctx context.Context, t testing.TB, store availability.Store) availability.Judgement {
+func (run AvailabilityRun) Valid(ctx context.Context, t testing.TB, store keyvalue.Store) availability.Judgement {
 	t.Helper()
 	j := run.Judge(ctx, t, store)
 	mustBeValid(t, j.Results)
@@ -233,7 +234,7 @@ type EntityRun struct {
 
 // Judge makes the schema anew, does the run, reads the database back and judges
 // it.
-func (run EntityRun) Judge(ctx context.Context, t testing.TB, store entity.Store) entity.Judgement {
+func (run EntityRun) Judge(ctx context.Context, t testing.TB, store keyvalue.Store) entity.Judgement {
 	t.Helper()
 	w, err := entity.NewWork(store, run.Config, run.Seed)
 	if err != nil {
@@ -244,7 +245,7 @@ func (run EntityRun) Judge(ctx context.Context, t testing.TB, store entity.Store
 		plan.Retry = load.RetryIdempotent
 	}
 	folder, recorded := carryOut(ctx, t, "entity", w, plan)
-	judged, err := entity.Judge(run.Config, run.Seed, entity.Evidence{Promise: w.Promise(),
+	judged, err := entity.Judge(run.Config, run.Seed, keyvalue.Evidence{Promise: w.Promise(),
 		History: recorded, State: filepath.Join(folder, entity.FileState)})
 	if err != nil {
 		t.Fatalf("Judge: %v", err)
@@ -253,7 +254,7 @@ func (run EntityRun) Judge(ctx context.Context, t testing.TB, store entity.Store
 }
 
 // Valid is Judge, and fails the test unless every check is valid.
-func (run EntityRun) Valid(ctx context.Context, t testing.TB, store entity.Store) entity.Judgement {
+func (run EntityRun) Valid(ctx context.Context, t testing.TB, store keyvalue.Store) entity.Judgement {
 	t.Helper()
 	j := run.Judge(ctx, t, store)
 	mustBeValid(t, j.Results)

@@ -6,12 +6,11 @@ import (
 	"context"
 
 	"assay/workload"
-	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
-	"assay/workload/entity"
 	"assay/workload/isolation"
+	"assay/workload/keyvalue"
 )
 
 // Missing says why this build cannot open FoundationDB; empty if it can.
@@ -43,20 +42,12 @@ func OpenIsolation(_ context.Context, target workload.Target) (isolation.Store, 
 	return nil, refuse(target, "isolation")
 }
 
-// OpenAvailability returns the same errors as OpenBank.
-func OpenAvailability(_ context.Context, target workload.Target) (availability.Store, error) {
+// OpenKeyValue returns the same errors as OpenBank.
+func OpenKeyValue(_ context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
 	if err := primaryOnly(target); err != nil {
 		return nil, err
 	}
-	return nil, refuse(target, "availability")
-}
-
-// OpenEntity returns the same errors as OpenBank.
-func OpenEntity(_ context.Context, target workload.Target) (entity.Store, error) {
-	if err := primaryOnly(target); err != nil {
-		return nil, err
-	}
-	return nil, refuse(target, "entity")
+	return nil, refuse(target, table.Workload)
 }
 
 // OpenBulkUpdate returns the same errors as OpenBank.

@@ -9,16 +9,18 @@ import (
 	"testing"
 
 	"assay/workload"
+	"assay/workload/entity"
 )
 
 func TestBuiltWithout(t *testing.T) {
 	for name, open := range map[string]func(workload.Target) (any, error){
-		"bank":         func(target workload.Target) (any, error) { return OpenBank(context.Background(), target) },
-		"isolation":    func(target workload.Target) (any, error) { return OpenIsolation(context.Background(), target) },
-		"availability": func(target workload.Target) (any, error) { return OpenAvailability(context.Background(), target) },
-		"entity":       func(target workload.Target) (any, error) { return OpenEntity(context.Background(), target) },
-		"bulkupdate":   func(target workload.Target) (any, error) { return OpenBulkUpdate(context.Background(), target) },
-		"candles":      func(target workload.Target) (any, error) { return OpenCandles(context.Background(), target) },
+		"bank":      func(target workload.Target) (any, error) { return OpenBank(context.Background(), target) },
+		"isolation": func(target workload.Target) (any, error) { return OpenIsolation(context.Background(), target) },
+		"entity": func(target workload.Target) (any, error) {
+			return OpenKeyValue(context.Background(), target, entity.Table())
+		},
+		"bulkupdate": func(target workload.Target) (any, error) { return OpenBulkUpdate(context.Background(), target) },
+		"candles":    func(target workload.Target) (any, error) { return OpenCandles(context.Background(), target) },
 	} {
 		store, err := open(workload.Target{Address: "fdb:///etc/foundationdb/fdb.cluster"})
 		var absent *NotBuiltError

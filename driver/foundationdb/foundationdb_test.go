@@ -23,6 +23,7 @@ import (
 	"assay/workload/candles"
 	"assay/workload/entity"
 	"assay/workload/isolation"
+	"assay/workload/keyvalue"
 )
 
 // addressVariable names the database of these tests. They use the prefix
@@ -103,34 +104,32 @@ func TestIsolation(t *testing.T) {
 	drivertest.RunIsolation(t, h)
 }
 
-func TestAvailability(t *testing.T) {
-	h := drivertest.Availability{Open: func(t *testing.T) availability.Store { return opened(t, OpenAvailability) }}
-	h.MakeForeign, h.ForeignIntact = foreign("availability")
-	drivertest.RunAvailability(t, h)
-}
-
-func TestEntity(t *testing.T) {
-	h := drivertest.Entity{Open: func(t *testing.T) entity.Store { return opened(t, OpenEntity) }}
-	h.MakeForeign, h.ForeignIntact = foreign("entity")
-	drivertest.RunEntity(t, h)
-}
-
-// TestEntityWithRiskyReads: nothing is promised of reads, and all else is as it
-// was.
-func TestEntityWithRiskyReads(t *testing.T) {
-	open := func(t *testing.T) entity.Store {
-		return opened(t, func(ctx context.Context, target workload.Target) (entity.Store, error) {
-			target.Address += "&" + causalReadRisky + "=true"
-			return OpenEntity(ctx, target)
+func TestKeyValue(t *testing.T) {
+	for _, table := range drivertest.KeyValueTables() {
+		t.Run(table.Workload, func(t *testing.T) {
+			h := drivertest.KeyValue{Open: func(t *testing.T) keyvalue.Store { return opened(t, keyvalue.Opener(OpenKeyValue).On(table)) }}
+			h.MakeForeign, h.ForeignIntact = foreign(table.Workload)
+			drivertest.RunKeyValue(t, table, h)
 		})
 	}
-	if promise := open(t).(entity.Promising).Promise(); promise != "" {
+}
+
+// TestKeyValueWithRiskyReads: nothing is promised of reads, and all else is as it
+// was.
+func TestKeyValueWithRiskyReads(t *testing.T) {
+	open := func(t *testing.T) keyvalue.Store {
+		return opened(t, func(ctx context.Context, target workload.Target) (keyvalue.Store, error) {
+			target.Address += "&" + causalReadRisky + "=true"
+			return OpenKeyValue(ctx, target, entity.Table())
+		})
+	}
+	if promise := keyvalue.PromiseOf(open(t)); promise != "" {
 		t.Errorf("the promise is %q, want none", promise)
 	}
-	if promise := opened(t, OpenEntity).(entity.Promising).Promise(); promise != entity.PromiseLinearizable {
+	if promise := keyvalue.PromiseOf(opened(t, keyvalue.Opener(OpenKeyValue).On(entity.Table()))); promise != keyvalue.PromiseLinearizable {
 		t.Errorf("without the option the promise is %q", promise)
 	}
-	drivertest.RunEntity(t, drivertest.Entity{Open: open})
+	drivertest.RunKeyValue(t, entity.Table(), drivertest.KeyValue{Open: open})
 }
 
 func TestBulkUpdate(t *testing.T) {
@@ -209,7 +208,7 @@ func TestKeysAreThoseOfTheTupleLayer(t *testing.T) {
 	}
 	id := entity.IDOf(1, 2)
 	want := tuple.Tuple{"assay", "isolation", "entity", tuple.UUID(id)}.Pack()
-	if got := l.uuidKey(tableEntity, id); string(got) != string(want) {
+	if got := l.uuidKey("entity", id); string(got) != string(want) {
 		t.Errorf("the key of %v is %x, the tuple layer's %x", id, got, want)
 	}
 }
@@ -272,7 +271,7 @@ func TestBarrier(t *testing.T) {
 			}
 			continue
 		}
-		late.Set(fdb.Key(store.key(tableRow, 1)), nil)
+		late.Set(fdb.Key(store.key("row", 1)), nil)
 		if err := store.Settle(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -282,11 +281,15 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
+func numbered(key, value int64) keyvalue.Record {
+	return keyvalue.Record{Key: key, Values: []keyvalue.Value{value}}
+}
+
 // TestReadInSeveralTransactions has Read go on where a transaction became too
 // old, and notice what changes meanwhile.
 func TestReadInSeveralTransactions(t *testing.T) {
 	ctx := t.Context()
-	store := opened(t, OpenAvailability).(*availabilityStore)
+	store := opened(t, keyvalue.Opener(OpenKeyValue).On(availability.Table())).(*keyValueStore)
 	t.Cleanup(func() {
 		if err := store.Drop(context.Background()); err != nil {
 			t.Error(err)
@@ -299,7 +302,7 @@ func TestReadInSeveralTransactions(t *testing.T) {
 	for first := int64(0); first < rows; first += batch {
 		_, err := store.change(ctx, "fill", func(tr *transaction) error {
 			for n := first; n < first+batch; n++ {
-				tr.Set(fdb.Key(store.key(tableRow, n)), appendWords(nil, n))
+				tr.Set(fdb.Key(store.key("row", n)), recordValue(numbered(n, n)))
 			}
 			return nil
 		})
@@ -309,8 +312,8 @@ func TestReadInSeveralTransactions(t *testing.T) {
 	}
 	for _, changes := range []bool{false, true} {
 		next := int64(0)
-		err := store.Read(ctx, func(r availability.Row) error {
-			if r != (availability.Row{Key: next, Value: next}) {
+		err := store.Read(ctx, func(r keyvalue.Record) error {
+			if !r.Equal(numbered(next, next)) {
 				t.Fatalf("row %+v, want %d", r, next)
 			}
 			next++
@@ -319,7 +322,7 @@ func TestReadInSeveralTransactions(t *testing.T) {
 					return err
 				}
 				if changes {
-					beside(t, func(tr fdb.Transaction) { tr.Set(fdb.Key(store.key(tableRow, 50)), appendWords(nil, 51)) })
+					beside(t, func(tr fdb.Transaction) { tr.Set(fdb.Key(store.key("row", 50)), recordValue(numbered(50, 51))) })
 				}
 			}
 			return nil

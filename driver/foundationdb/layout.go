@@ -16,7 +16,6 @@ const (
 	tableAccount  = "account"
 	tableCandle   = "candle"
 	tableDocument = "document"
-	tableEntity   = "entity"
 	tableJournal  = "journal"
 	tableList     = "list"
 	tableMarket   = "market"
@@ -24,7 +23,6 @@ const (
 	tableMoment   = "moment"
 	tablePair     = "pair"
 	tableRegister = "register"
-	tableRow      = "row"
 	tableTicker   = "ticker"
 )
 

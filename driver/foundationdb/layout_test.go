@@ -76,8 +76,8 @@ func TestPrefixesAreApart(t *testing.T) {
 			layouts = append(layouts, newLayout(root, work))
 		}
 	}
-	tables := []string{tableMark, tableAccount, tableCandle, tableDocument, tableEntity, tableJournal, tableList, tableMarket, tableMember,
-		tableMoment, tablePair, tableRegister, tableRow, tableTicker}
+	tables := []string{tableMark, tableAccount, tableCandle, tableDocument, "entity", tableJournal, tableList, tableMarket, tableMember,
+		tableMoment, tablePair, tableRegister, "row", tableTicker}
 	for i, l := range layouts {
 		begin, end := l.bounds()
 		for j, other := range layouts {

@@ -20,25 +20,25 @@ import (
 func TestUUIDKeysAreTuples(t *testing.T) {
 	id := uuid.MustParse("00ff10f0-0102-8304-8506-0708090a0b00")
 	want := "\x02assay\x00\x02entity\x00\x02entity\x00\x30\x00\xff\x10\xf0\x01\x02\x83\x04\x85\x06\x07\x08\x09\x0a\x0b\x00"
-	if got := newLayout("assay", "entity").uuidKey(tableEntity, id); string(got) != want {
+	if got := newLayout("assay", "entity").uuidKey("entity", id); string(got) != want {
 		t.Errorf("the key of %v is %q, want %q", id, got, want)
 	}
 }
 
 func TestUUIDKeys(t *testing.T) {
 	l := newLayout("assay", "entity")
-	begin, end := l.rows(tableEntity)
+	begin, end := l.rows("entity")
 	for _, id := range []uuid.UUID{{}, uuid.Max, entity.IDOf(1, 7), {15: 1}, {0: 0xff}} {
-		key := l.uuidKey(tableEntity, id)
+		key := l.uuidKey("entity", id)
 		if bytes.Compare(key, begin) < 0 || bytes.Compare(key, end) >= 0 {
 			t.Errorf("the key of %v is not within its table", id)
 		}
-		if got, err := l.uuid(tableEntity, key); err != nil || got != id {
+		if got, err := l.uuid("entity", key); err != nil || got != id {
 			t.Errorf("the key of %v is read as %v (%v)", id, got, err)
 		}
-		for _, wrong := range [][]byte{nil, l.mark(), key[:len(key)-1], append(slices.Clone(key), 0), l.key(tableEntity, 7),
-			l.key(tableEntity), l.uuidKey(tableRow, id), newLayout("assay", "entitz").uuidKey(tableEntity, id)} {
-			if got, err := l.uuid(tableEntity, wrong); err == nil {
+		for _, wrong := range [][]byte{nil, l.mark(), key[:len(key)-1], append(slices.Clone(key), 0), l.key("entity", 7),
+			l.key("entity"), l.uuidKey("row", id), newLayout("assay", "entitz").uuidKey("entity", id)} {
+			if got, err := l.uuid("entity", wrong); err == nil {
 				t.Errorf("%x was read as the id %v", wrong, got)
 			}
 		}
@@ -46,34 +46,35 @@ func TestUUIDKeys(t *testing.T) {
 }
 
 func TestEntityValues(t *testing.T) {
+	l, table := newLayout("assay", "entity"), entity.Table()
 	long := entity.Make(1, 2)
 	long.Description = strings.Repeat("Ж", entity.MaxDescription/2)
 	for _, e := range []entity.Entity{entity.Make(1, 1), long, {}, {Age: math.MinInt64, Name: "\x00", Email: "\xff"}, {Age: math.MaxInt64}} {
-		value := entityValue(e)
-		got, err := entityOf(e.ID, value)
-		if err != nil || got != e {
+		key, value := l.recordKey(table, e.ID), recordValue(e.Record())
+		got, err := l.record(table, key, value)
+		if err != nil || !got.Equal(e.Record()) {
 			t.Errorf("%+v was read back as %+v (%v)", e, got, err)
 		}
 		if len(value) > maxValue {
 			t.Errorf("an entity takes %d bytes", len(value))
 		}
 		for end := range value {
-			if got, err := entityOf(e.ID, value[:end]); err == nil {
+			if got, err := l.record(table, key, value[:end]); err == nil {
 				t.Errorf("%d bytes of %d were read as %+v", end, len(value), got)
 			}
 		}
-		if _, err := entityOf(e.ID, append(slices.Clone(value), 0)); err == nil {
+		if _, err := l.record(table, key, append(slices.Clone(value), 0)); err == nil {
 			t.Error("a value with one byte too many was read")
 		}
 		other := slices.Clone(value)
 		other[0]++
-		if _, err := entityOf(e.ID, other); err == nil || !strings.Contains(err.Error(), "version") {
+		if _, err := l.record(table, key, other); err == nil || !strings.Contains(err.Error(), "version") {
 			t.Errorf("a value of another version: %v", err)
 		}
 	}
 	largest := entity.Entity{Name: strings.Repeat("x", entity.MaxName), Description: strings.Repeat("x", entity.MaxDescription),
 		Address: strings.Repeat("x", entity.MaxAddress), Phone: strings.Repeat("x", entity.MaxPhone), Email: strings.Repeat("x", entity.MaxEmail)}
-	if size := len(entityValue(largest)); size > 6000 {
+	if size := len(recordValue(largest.Record())); size > 6000 {
 		t.Errorf("the largest entity takes %d bytes", size)
 	}
 }
@@ -110,7 +111,7 @@ func TestCandleValues(t *testing.T) {
 		if err := l.candle(key, value[:len(value)-1], &got); err == nil {
 			t.Error("a value that is cut short was read as a candle's")
 		}
-		if err := l.candle(l.key(tableRow, c.ID), value, &got); err == nil {
+		if err := l.candle(l.key("row", c.ID), value, &got); err == nil {
 			t.Error("a key of another table was read as a candle's")
 		}
 	}
@@ -147,7 +148,7 @@ func TestIndexEntries(t *testing.T) {
 		t.Error("there are keys from 7 to before 7")
 	}
 	prefix := l.key(tableMoment)
-	for _, wrong := range [][]byte{nil, prefix, l.key(tableMoment, 1), l.key(tableMoment, 1, 2, 3), l.textKey(tableMoment, "x", 1), l.key(tableRow, 1, 2)} {
+	for _, wrong := range [][]byte{nil, prefix, l.key(tableMoment, 1), l.key(tableMoment, 1, 2, 3), l.textKey(tableMoment, "x", 1), l.key("row", 1, 2)} {
 		if id, err := idOfEntry(prefix, wrong); err == nil {
 			t.Errorf("%x was read as an entry of candle %d", wrong, id)
 		}
@@ -182,7 +183,7 @@ func FuzzRecords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value []byte) {
 		var a, b int64
 		var x, y string
-		if err := readRecord(tableEntity, value, []*int64{&a, &b}, &x, &y); err == nil && !bytes.Equal(appendRecord(nil, []int64{a, b}, x, y), value) {
+		if err := readRecord("entity", value, []*int64{&a, &b}, &x, &y); err == nil && !bytes.Equal(appendRecord(nil, []int64{a, b}, x, y), value) {
 			t.Errorf("%x was read as %d, %d, %q, %q, which is written otherwise", value, a, b, x, y)
 		}
 	})

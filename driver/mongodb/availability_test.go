@@ -15,33 +15,17 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
+	"assay/workload/keyvalue"
 )
 
-func openAvailability(t *testing.T, target workload.Target) *availabilityStore {
+func openAvailability(t *testing.T, target workload.Target) *keyValueStore {
 	t.Helper()
 	target.ConnectTimeout = 20 * time.Second
-	store, err := OpenAvailability(t.Context(), target)
+	store, err := OpenKeyValue(t.Context(), target, availability.Table())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.(*availabilityStore)
-}
-
-// TestAvailability has the network break between assay and one node.
-func TestAvailability(t *testing.T) {
-	set := startSet(t, 1)
-	address := "mongodb://" + set.Node(0).Address() + "/?directConnection=true"
-	client := plainClient(t, address)
-	database := client.Database("assay_availability")
-	drivertest.RunAvailability(t, drivertest.Availability{
-		Open:          func(t *testing.T) availability.Store { return openAvailability(t, workload.Target{Address: address}) },
-		MakeForeign:   func(t *testing.T) { makeForeign(t, database) },
-		ForeignIntact: func(t *testing.T) { foreignIntact(t, database) },
-		Server:        set.Node(0).Address(),
-		OpenVia: func(t *testing.T, addr string) (availability.Store, error) {
-			return OpenAvailability(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true", ConnectTimeout: 3 * time.Second})
-		},
-	})
+	return store.(*keyValueStore)
 }
 
 // TestAvailabilityOfASet judges runs by each policy and from each member.
@@ -62,7 +46,7 @@ func TestAvailabilityOfASet(t *testing.T) {
 		if j.Figures.Reads.Committed < 50 || j.Figures.Writes.Committed != 90 {
 			t.Errorf("%+v", j.Figures)
 		}
-		if promised := store.Promise() == availability.PromiseLinearizable; promised != linearizable {
+		if promised := store.Promise() == keyvalue.PromiseLinearizable; promised != linearizable {
 			t.Errorf("read %q: the promise is %q", reads, store.Promise())
 		}
 		product, err := store.Describe(patiently(t))
@@ -92,7 +76,7 @@ func TestAvailabilityOfASet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := session.Insert(ctx, availability.Row{Key: 1, Value: 2}); r.Outcome != history.Committed {
+		if r := session.Insert(ctx, availability.Row(1, 1)); r.Outcome != history.Committed {
 			t.Fatalf("%+v", r)
 		}
 		for i := range 2 {
@@ -101,7 +85,7 @@ func TestAvailabilityOfASet(t *testing.T) {
 			}
 		}
 		for { // until the library knows
-			if r := session.Get(ctx, 1); r.Outcome == history.Committed {
+			if r := session.Get(ctx, int64(1)); r.Outcome == history.Committed {
 				break
 			} else if ctx.Err() != nil {
 				t.Fatalf("get without a primary: %+v", r)
@@ -109,7 +93,7 @@ func TestAvailabilityOfASet(t *testing.T) {
 		}
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		if r := session.Insert(limited, availability.Row{Key: 2}); r.Outcome == history.Committed || r.Class == "" {
+		if r := session.Insert(limited, availability.Row(1, 2)); r.Outcome == history.Committed || r.Class == "" {
 			t.Errorf("insert without a primary: %+v", r)
 		}
 	})
@@ -136,7 +120,7 @@ func testAvailabilitySettles(t *testing.T, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := session.Get(t.Context(), 1); r.Outcome != history.Committed {
+	if r := session.Get(t.Context(), int64(1)); r.Outcome != history.Committed {
 		t.Errorf("a session after Settle: %+v", r)
 	}
 }
@@ -148,7 +132,7 @@ func TestAvailabilityOptions(t *testing.T) {
 		{Address: "mongodb://127.0.0.1:1/?readConcernLevel=wrong"},
 	} {
 		var refused *workload.OptionError
-		if _, err := OpenAvailability(t.Context(), target); !errors.As(err, &refused) {
+		if _, err := OpenKeyValue(t.Context(), target, availability.Table()); !errors.As(err, &refused) {
 			t.Errorf("%+v: %v", target, err)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/history"
@@ -20,9 +19,8 @@ import (
 //
 //	document {_id, owner, number, flag, generation, payload}
 //
-// Its sessions share one client, as those of workload availability do; so it
-// stands on that workload's Store, with another collection.
-type bulkUpdateStore struct{ *availabilityStore }
+// Its sessions share one client.
+type bulkUpdateStore struct{ *sharedClientStore }
 
 var _ bulkupdate.Store = (*bulkUpdateStore)(nil)
 
@@ -30,11 +28,8 @@ var _ bulkupdate.Store = (*bulkUpdateStore)(nil)
 // write concern of the address, or majority. The library's retries are off.
 // Errors are as with OpenBank.
 func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
-	if target.Isolation != "" {
-		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
-			Want: "none: an update of several documents is no transaction"}
-	}
-	s, err := openCrowd(ctx, target, "bulkupdate", "document")
+	s, err := openCrowd(ctx, target, "bulkupdate", "document",
+		"none: an update of several documents is no transaction")
 	if err != nil {
 		return nil, err
 	}
@@ -43,18 +38,16 @@ func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Sto
 
 // openCrowd opens a workload whose sessions share one client, on one
 // collection. Writes have the write concern of the address, or majority.
-func openCrowd(ctx context.Context, target workload.Target, workloadName, collection string) (*availabilityStore, error) {
-	common := target
-	common.Address = withoutReadConcern(target.Address)
-	p, err := openPlace(ctx, common, workloadName, collection)
+func openCrowd(ctx context.Context, target workload.Target, workloadName, collection, why string) (*sharedClientStore, error) {
+	s, err := openShared(ctx, target, workloadName, collection, why)
 	if err != nil {
 		return nil, err
 	}
-	o := p.sessions(target.Address).SetMaxPoolSize(maxPoolSize).SetMaxConnecting(maxConnecting)
+	o := s.application.SetMaxPoolSize(maxPoolSize).SetMaxConnecting(maxConnecting)
 	if o.WriteConcern == nil {
 		o.SetWriteConcern(writeconcern.Majority())
 	}
-	return &availabilityStore{place: p, rows: p.collections[0], application: o, preference: readpref.Primary()}, nil
+	return s, nil
 }
 
 // Atomic implements bulkupdate.Store: "the modification of each document is

@@ -7,7 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"assay/history"
 	"assay/workload"
@@ -20,7 +19,7 @@ import (
 //
 // Sessions share one client of the library, and are settled and described, as
 // those of workload availability.
-type candleStore struct{ *availabilityStore }
+type candleStore struct{ *sharedClientStore }
 
 // OpenCandles connects to the server and returns its Store. Concerns are those
 // of the address, or the server's defaults; the library's retries are off.
@@ -28,18 +27,12 @@ type candleStore struct{ *availabilityStore }
 //
 // The engines are WiredTiger's compressors of blocks.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	if target.Isolation != "" {
-		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
-			Want: "none: writing and reading here are no transactions; the address's readConcernLevel and w choose"}
-	}
-	common := target
-	common.Address = withoutReadConcern(target.Address)
-	p, err := openPlace(ctx, common, "candles", "candle")
+	s, err := openShared(ctx, target, "candles", "candle",
+		"none: writing and reading here are no transactions; the address's readConcernLevel and w choose")
 	if err != nil {
 		return nil, err
 	}
-	return &candleStore{&availabilityStore{place: p, rows: p.collections[0], preference: readpref.Primary(),
-		application: p.sessions(target.Address)}}, nil
+	return &candleStore{s}, nil
 }
 
 // Engines implements candles.Store. snappy is what WiredTiger takes if nothing

@@ -19,18 +19,15 @@ import (
 //	row {_id, payload}
 //
 // Its sessions share one client, as with bulkUpdateStore.
-type churnStore struct{ *availabilityStore }
+type churnStore struct{ *sharedClientStore }
 
 var _ churn.Store = (*churnStore)(nil)
 
 // OpenChurn connects to the server and returns its Store. Concerns and errors
 // are as with OpenBulkUpdate.
 func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {
-	if target.Isolation != "" {
-		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
-			Want: "none: inserts and deletions of several documents are no transactions"}
-	}
-	s, err := openCrowd(ctx, target, "churn", "row")
+	s, err := openCrowd(ctx, target, "churn", "row",
+		"none: inserts and deletions of several documents are no transactions")
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +38,7 @@ const repairCompact = "compact"
 
 // Describe implements churn.Store.
 func (s *churnStore) Describe(ctx context.Context) (workload.Product, error) {
-	product, err := s.availabilityStore.Describe(ctx)
+	product, err := s.sharedClientStore.Describe(ctx)
 	if err == nil && s.sharded {
 		product.Settings = append(product.Settings, workload.Setting{Name: repairCompact,
 			Value: "not run: a mongos does not have it, and it must be run on each shard's members"})

@@ -16,8 +16,11 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
+	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/churn"
+	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // TestStandIn has the driver work through what stands in for a mongos. It is no
@@ -47,12 +50,11 @@ func TestStandIn(t *testing.T) {
 	t.Run("Isolation", func(t *testing.T) {
 		drivertest.RunIsolation(t, drivertest.Isolation{Open: opening(OpenIsolation, address)})
 	})
-	t.Run("Availability", func(t *testing.T) {
-		drivertest.RunAvailability(t, drivertest.Availability{Open: opening(OpenAvailability, address)})
-	})
-	t.Run("Entity", func(t *testing.T) {
-		drivertest.RunEntity(t, drivertest.Entity{Open: opening(OpenEntity, address)})
-	})
+	for _, table := range drivertest.KeyValueTables() {
+		t.Run(table.Workload, func(t *testing.T) {
+			drivertest.RunKeyValue(t, table, drivertest.KeyValue{Open: opening(keyvalue.Opener(OpenKeyValue).On(table), address)})
+		})
+	}
 	t.Run("Candles", func(t *testing.T) {
 		drivertest.RunCandles(t, drivertest.Candles{Open: opening(OpenCandles, address), Engines: []string{"zlib"}})
 	})
@@ -141,8 +143,8 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 		{func() (creator, error) { return OpenBank(ctx, target) }, []string{"assay_bank.account", "assay_bank.transfer"}},
 		{func() (creator, error) { return OpenIsolation(ctx, target) },
 			[]string{"assay_isolation.list", "assay_isolation.register", "assay_isolation.member", "assay_isolation.pair"}},
-		{func() (creator, error) { return OpenAvailability(ctx, target) }, []string{"assay_availability.row"}},
-		{func() (creator, error) { return OpenEntity(ctx, target) }, []string{"assay_entity.entity"}},
+		{func() (creator, error) { return OpenKeyValue(ctx, target, availability.Table()) }, []string{"assay_availability.row"}},
+		{func() (creator, error) { return OpenKeyValue(ctx, target, entity.Table()) }, []string{"assay_entity.entity"}},
 		{func() (creator, error) { return OpenBulkUpdate(ctx, target) }, []string{"assay_bulkupdate.document"}},
 		{func() (creator, error) { return OpenChurn(ctx, target) }, []string{"assay_churn.row"}},
 	} {
@@ -265,7 +267,7 @@ func testRouterGone(t *testing.T, set *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
 	other := startStandIn(t, set.Node(0).Address(), 0)
 	both := strings.TrimSuffix(router.address(), "/") + "," + strings.TrimPrefix(other.address(), "mongodb://")
-	store := opening(OpenAvailability, both)(t)
+	store := opening(keyvalue.Opener(OpenKeyValue).On(availability.Table()), both)(t)
 	if err := store.Create(ctx, workload.Marker{}); err != nil {
 		t.Fatal(err)
 	}

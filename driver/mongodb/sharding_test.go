@@ -14,6 +14,9 @@ import (
 
 	"assay/history"
 	"assay/workload"
+	"assay/workload/availability"
+	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 func TestShardParameter(t *testing.T) {
@@ -184,8 +187,8 @@ func refusedSharding(t *testing.T, address, found string) {
 // openers open and close the workloads' stores.
 func openers() map[string]func(context.Context, workload.Target) error {
 	return map[string]func(context.Context, workload.Target) error{
-		"bank": opener(OpenBank), "isolation": opener(OpenIsolation), "availability": opener(OpenAvailability),
-		"entity": opener(OpenEntity), "candles": opener(OpenCandles), "bulkupdate": opener(OpenBulkUpdate), "churn": opener(OpenChurn),
+		"bank": opener(OpenBank), "isolation": opener(OpenIsolation), "availability": opener(keyvalue.Opener(OpenKeyValue).On(availability.Table())),
+		"entity": opener(keyvalue.Opener(OpenKeyValue).On(entity.Table())), "candles": opener(OpenCandles), "bulkupdate": opener(OpenBulkUpdate), "churn": opener(OpenChurn),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/isolation"
+	"assay/workload/keyvalue"
 )
 
 // troupe is a Galera cluster of three nodes.
@@ -47,11 +48,11 @@ func TestGalera(t *testing.T) {
 	})
 	t.Run("Isolation", func(t *testing.T) { drivertest.RunIsolation(t, p.isolation()) })
 	t.Run("Availability", func(t *testing.T) {
-		drivertest.RunAvailability(t, drivertest.Availability{Secret: secret,
-			Open: func(t *testing.T) availability.Store {
+		drivertest.RunKeyValue(t, availability.Table(), drivertest.KeyValue{Secret: secret,
+			Open: func(t *testing.T) keyvalue.Store {
 				to := target(p.everywhere(), parameter("wsrep_sync_wait", "1"))
 				to.Read = workload.ReadNearest
-				return openAvailability(t, to)
+				return openKeyValue(t, to, availability.Table())
 			}})
 	})
 	for _, s := range []struct {
@@ -319,29 +320,34 @@ func testKilledNode(t *testing.T, p *troupe) {
 func testReadElsewhere(t *testing.T, p *troupe) {
 	to := target(p.everywhere(), parameter("wsrep_sync_wait", "1"))
 	to.Read = workload.ReadSecondaryPreferred
-	store := openAvailability(t, to).(*availabilityStore)
+	store, schema := openAvailability(t, to)
 	defer store.Close()
-	plain := openAvailability(t, target(p.everywhere())).(*availabilityStore)
+	plain, unsynced := openAvailability(t, target(p.everywhere()))
 	defer plain.Close()
-	if store.Promise() != availability.PromiseLinearizable || plain.Promise() != "" {
-		t.Errorf("promises %q and %q", store.Promise(), plain.Promise())
+	if schema.Promise() != keyvalue.PromiseLinearizable || unsynced.Promise() != "" {
+		t.Errorf("promises %q and %q", schema.Promise(), unsynced.Promise())
 	}
 	if err := store.Create(p.ctx, workload.Marker{Workload: "availability"}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Session(p.ctx)
+	session, err := store.Session(p.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := s.(*availabilitySession)
-	if session.writer.host.name != p.Node(0).Address() || session.reader.host == session.writer.host {
-		t.Errorf("writes go to %s, reads to %s", session.writer.host.name, session.reader.host.name)
+	onFirst := 0
+	for c := range schema.sessions {
+		if c.host.name == p.Node(0).Address() {
+			onFirst++
+		}
 	}
-	row := availability.Row{Key: 5, Value: 6}
+	if len(schema.sessions) != 2 || onFirst != 1 {
+		t.Errorf("of %d connections %d are to the first node", len(schema.sessions), onFirst)
+	}
+	row := availability.Row(1, 5)
 	if r := session.Insert(p.ctx, row); r.Outcome != history.Committed {
 		t.Errorf("%+v", r)
 	}
-	if r := session.Get(p.ctx, 5); r.Outcome != history.Committed || !r.Found || r.Row != row {
+	if r := session.Get(p.ctx, int64(5)); r.Outcome != history.Committed || !r.Found || !r.Record.Equal(row) {
 		t.Errorf("%+v", r)
 	}
 	session.Close()
@@ -373,7 +379,7 @@ func testNoQuorum(t *testing.T, p *troupe) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	rows := openAvailability(t, target(p.everywhere())).(*availabilityStore)
+	rows, _ := openAvailability(t, target(p.everywhere()))
 	defer rows.Close()
 	if err := rows.Create(p.ctx, workload.Marker{Workload: "availability"}); err != nil {
 		t.Fatal(err)
@@ -396,7 +402,7 @@ func testNoQuorum(t *testing.T, p *troupe) {
 	if r.Outcome != history.Failed || r.Class != classNotPrepared || !r.Broken {
 		t.Errorf("got %+v, want failed (%s), broken", r, classNotPrepared)
 	}
-	inserted := inserter.Insert(p.ctx, availability.Row{Key: 1, Value: 1})
+	inserted := inserter.Insert(p.ctx, availability.Row(1, 1))
 	if inserted.Outcome != history.Failed || inserted.Class != classNotPrepared || !inserted.Broken {
 		t.Errorf("got %+v, want failed (%s), broken", inserted, classNotPrepared)
 	}

@@ -378,23 +378,5 @@ func (p *schema) view(ctx context.Context, from *host, read func(*conn) error) e
 	} else {
 		err = p.useHost(ctx, from, work)
 	}
-	var callback *callbackError
-	if errors.As(err, &callback) {
-		return callback.err
-	}
 	return operation("read", err)
-}
-
-// callbackError carries what a reader's callback returned past the wrapping, so
-// that it goes back as it came.
-type callbackError struct{ err error }
-
-func (e *callbackError) Error() string { return e.err.Error() }
-
-// stopped is the error of a callback, if there is one.
-func stopped(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &callbackError{err}
 }

@@ -114,15 +114,6 @@ func (l *session) executed(err error) workload.Reply {
 	return reply
 }
 
-// insertedOne is executed for one row, which may be there already.
-func (l *session) insertedOne(err error) workload.Reply {
-	reply := l.executed(err)
-	if reply.Outcome == history.Failed && hasCode(err, codeDuplicateEntry) {
-		reply.Duplicate, reply.Class = true, workload.ClassDuplicate
-	}
-	return reply
-}
-
 // queried is the reply to a query. It has no effect, so that one without an answer
 // has failed.
 func (l *session) queried(err error) workload.Reply {

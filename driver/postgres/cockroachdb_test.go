@@ -20,6 +20,7 @@ import (
 	"assay/workload/candles"
 	"assay/workload/entity"
 	"assay/workload/isolation"
+	"assay/workload/keyvalue"
 )
 
 // TestCockroachDBsDialect runs the conformance suites in CockroachDB's dialect.
@@ -34,8 +35,9 @@ func TestCockroachDBsDialect(t *testing.T) {
 	})
 	t.Run("audits", func(t *testing.T) { drivertest.RunAudits(t, harness(t, "", inDialect)) })
 	t.Run("isolation", func(t *testing.T) { drivertest.RunIsolation(t, isolationHarness(t, "serializable", inDialect)) })
-	t.Run("availability", func(t *testing.T) { drivertest.RunAvailability(t, availabilityHarness(t, inDialect)) })
-	t.Run("entity", func(t *testing.T) { drivertest.RunEntity(t, entityHarness(t, inDialect)) })
+	for _, table := range drivertest.KeyValueTables() {
+		t.Run(table.Workload, func(t *testing.T) { drivertest.RunKeyValue(t, table, keyValueHarness(t, table, inDialect)) })
+	}
 	t.Run("candles", func(t *testing.T) { drivertest.RunCandles(t, candlesHarness(inDialect)) })
 	t.Run("candles without prepared statements", func(t *testing.T) {
 		drivertest.RunCandles(t, candlesHarness(inDialect, textOnly))
@@ -93,17 +95,13 @@ func TestWhatCockroachDBPromises(t *testing.T) {
 	}
 	two := host(u.Host + "," + u.Host[:strings.LastIndex(u.Host, ":")] + ":1")
 	for want, to := range map[string]workload.Target{
-		availability.PromiseLinearizable: target(t, two, inDialect), "": target(t, two),
+		keyvalue.PromiseLinearizable: target(t, two, inDialect), "": target(t, two),
 	} {
-		a := openAvailability(t, to)
-		if got := a.(availability.Promising).Promise(); got != want {
-			t.Errorf("availability over two hosts promises %q, want %q", got, want)
+		store := openAvailability(t, to)
+		if got := keyvalue.PromiseOf(store); got != want {
+			t.Errorf("over two hosts %q is promised, want %q", got, want)
 		}
-		e := openEntity(t, to)
-		if got := e.(entity.Promising).Promise(); got != want {
-			t.Errorf("entity over two hosts promises %q, want %q", got, want)
-		}
-		if err := errors.Join(a.Close(), e.Close()); err != nil {
+		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -129,14 +127,14 @@ func TestErrorsOfAStatementAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for code, want := range outcomes {
-			refuse(t, availabilitySchema, code)
+			refuse(t, "assay_availability", code)
 			exec(t, admin(t), `CREATE OR REPLACE TRIGGER refuse BEFORE INSERT ON assay_availability.entry
 				FOR EACH ROW EXECUTE FUNCTION assay_availability.refuse()`)
 			session, err := store.Session(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := session.Insert(t.Context(), availability.Row{Key: 1, Value: 1})
+			r := session.Insert(t.Context(), availability.Row(1, 1))
 			if session.Close(); r.Outcome != want || code == "40001" && r.Class != workload.ClassSerialization {
 				t.Errorf("%s, %s: %+v; want %v", name, code, r, want)
 			}
@@ -320,7 +318,7 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	a := openAvailability(t, target(t, via, inDialect))
 	_, err = a.Describe(ctx)
 	must(t, err, a.Create(ctx, mark("availability")), a.Drop(ctx), a.Close())
-	e := openEntity(t, target(t, via, inDialect))
+	e := openKeyValue(t, target(t, via, inDialect), entity.Table())
 	must(t, e.Create(ctx, mark("entity")), e.Drop(ctx), e.Close())
 	c := openCandles(t, target(t, via, inDialect))
 	must(t, c.Create(ctx, mark("candles"), ""))

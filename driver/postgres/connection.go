@@ -60,13 +60,8 @@ type connection struct {
 	unreplicated bool
 }
 
-// dial opens a connection that can begin, commit and undo, and knows the workload's
-// own statements.
-func (p *schema) dial(ctx context.Context, own ...text) (*connection, error) {
-	return p.dialTo(ctx, p.config, own...)
-}
-
-// dialTo is dial by another configuration, whose ConnectTimeout may be 0 for
+// dialTo opens a connection that can begin, commit and undo, and knows the
+// workload's own statements, by a configuration whose ConnectTimeout may be 0 for
 // none.
 func (p *schema) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text) (*connection, error) {
 	start := "BEGIN"
@@ -247,15 +242,6 @@ func (l *connection) execute(doing string, p *pgconn.Pipeline) (tag pgconn.Comma
 	default:
 		return tag, workload.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}
 	}
-}
-
-// insertOne is execute for one row, which may be there already.
-func (l *connection) insertOne(p *pgconn.Pipeline) workload.Reply {
-	_, reply := l.execute("insert", p)
-	if reply.Outcome == history.Failed && hasCode(reply.Err, codeUniqueViolation) {
-		reply.Duplicate, reply.Class = true, workload.ClassDuplicate
-	}
-	return reply
 }
 
 // query ends a pipeline of one query, whose rows it gives to the callback. A read

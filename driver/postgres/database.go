@@ -76,15 +76,20 @@ func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sql
 		config = config.Copy()
 		config.RuntimeParams["default_transaction_isolation"] = p.isolation
 	}
+	c, err := p.connectBy(ctx, config, statements)
+	if err != nil {
+		return nil, err // and not a typed nil
+	}
+	return c, nil
+}
+
+// connectBy is Connect with this configuration.
+func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, statements []sqldb.Statement) (*connection, error) {
 	texts := make([]text, len(statements))
 	for i, s := range statements {
 		texts[i] = text{preparedPrefix + s.Name, s.Text}
 	}
-	c, err := p.dialTo(ctx, config, texts...)
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
+	return p.dialTo(ctx, config, texts...)
 }
 
 // View implements sqldb.Database.

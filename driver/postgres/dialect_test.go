@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"assay/workload"
+	"assay/workload/availability"
+	"assay/workload/entity"
 )
 
 func TestTakeDialect(t *testing.T) {
@@ -51,8 +53,8 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 	return map[string]func(workload.Target) error{
 		"bank":         func(to workload.Target) error { return closed(OpenBank(ctx, to)) },
 		"isolation":    func(to workload.Target) error { return closed(OpenIsolation(ctx, to)) },
-		"availability": func(to workload.Target) error { return closed(OpenAvailability(ctx, to)) },
-		"entity":       func(to workload.Target) error { return closed(OpenEntity(ctx, to)) },
+		"availability": func(to workload.Target) error { return closed(OpenKeyValue(ctx, to, availability.Table())) },
+		"entity":       func(to workload.Target) error { return closed(OpenKeyValue(ctx, to, entity.Table())) },
 		"candles":      func(to workload.Target) error { return closed(OpenCandles(ctx, to)) },
 		"bulkupdate":   func(to workload.Target) error { return closed(OpenBulkUpdate(ctx, to)) },
 		"churn":        func(to workload.Target) error { return closed(OpenChurn(ctx, to)) },

@@ -31,20 +31,6 @@ const (
 // answer. It is never written to.
 var binaryFormats = []int16{binaryFormat}
 
-// bigints decodes a row, which must be of bigint columns.
-func bigints(row [][]byte, into ...*int64) error {
-	if len(row) != len(into) {
-		return fmt.Errorf("a row of %d columns came where %d were asked for", len(row), len(into))
-	}
-	for i, value := range row {
-		if len(value) != 8 {
-			return fmt.Errorf("column %d holds %d bytes and not a bigint", i+1, len(value))
-		}
-		*into[i] = int64(binary.BigEndian.Uint64(value))
-	}
-	return nil
-}
-
 const (
 	arrayPrefix  = 12 // of an array without dimensions
 	arrayHeader  = 20 // of one with one dimension

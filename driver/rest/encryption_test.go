@@ -20,7 +20,7 @@ import (
 // and returns its port. Its certificate is for names.
 func startEncrypted(t *testing.T, ca *drivertest.Authority, names ...string) (port string) {
 	t.Helper()
-	store, err := sqlite.OpenEntity(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")})
+	store, err := sqlite.OpenKeyValue(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestEncryptedConnections(t *testing.T) {
 // what the Store says of its connections.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
-	store, err := OpenEntity(t.Context(), workload.Target{Address: address})
+	store, err := OpenKeyValue(t.Context(), workload.Target{Address: address}, entity.Table())
 	if err != nil {
 		return "", err
 	}

@@ -21,7 +21,7 @@ type leaseTerms struct {
 // asHolder is the query that says whose lease a request comes under.
 func (s *store) asHolder() string { return "?lease=" + url.QueryEscape(s.taken.Holder().Token) }
 
-// Lease implements entity.Store: the lease is kept by the database behind the
+// Lease implements keyvalue.Store: the lease is kept by the database behind the
 // service.
 func (s *store) Lease(ctx context.Context) (*workload.Lease, error) {
 	var got struct {
@@ -31,7 +31,7 @@ func (s *store) Lease(ctx context.Context) (*workload.Lease, error) {
 	return got.Lease, err
 }
 
-// TakeLease implements entity.Store.
+// TakeLease implements keyvalue.Store.
 func (s *store) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
 	err := s.answer(ctx, http.MethodPut, leasePath, leaseTerms{holder, ttl, gone}, nil)
 	if err == nil {
@@ -40,12 +40,12 @@ func (s *store) TakeLease(ctx context.Context, holder workload.Holder, ttl time.
 	return err
 }
 
-// RenewLease implements entity.Store.
+// RenewLease implements keyvalue.Store.
 func (s *store) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	return s.answer(ctx, http.MethodPost, leasePath, leaseTerms{Holder: workload.Holder{Token: token}, TTL: ttl}, nil)
 }
 
-// ReleaseLease implements entity.Store.
+// ReleaseLease implements keyvalue.Store.
 func (s *store) ReleaseLease(ctx context.Context, token string) error {
 	return s.answer(ctx, http.MethodDelete, leasePath+"?token="+url.QueryEscape(token), nil, nil)
 }

@@ -20,13 +20,14 @@ import (
 	"assay/serve"
 	"assay/workload"
 	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // start runs a service over an SQLite file until the test ends, and returns its
 // address.
-func start(t *testing.T, allowReset bool) (hostPort string, store entity.Store) {
+func start(t *testing.T, allowReset bool) (hostPort string, store keyvalue.Store) {
 	t.Helper()
-	store, err := sqlite.OpenEntity(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")})
+	store, err := sqlite.OpenKeyValue(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +53,9 @@ func start(t *testing.T, allowReset bool) (hostPort string, store entity.Store) 
 	return listener.Addr().String(), store
 }
 
-func open(t *testing.T, hostPort string) entity.Store {
+func open(t *testing.T, hostPort string) keyvalue.Store {
 	t.Helper()
-	store, err := OpenEntity(t.Context(), workload.Target{Address: "http://" + hostPort})
+	store, err := OpenKeyValue(t.Context(), workload.Target{Address: "http://" + hostPort}, entity.Table())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +64,11 @@ func open(t *testing.T, hostPort string) entity.Store {
 
 func TestEntityThroughTheService(t *testing.T) {
 	hostPort, _ := start(t, true)
-	drivertest.RunEntity(t, drivertest.Entity{
-		Open:   func(t *testing.T) entity.Store { return open(t, hostPort) },
+	drivertest.RunKeyValue(t, entity.Table(), drivertest.KeyValue{
+		Open:   func(t *testing.T) keyvalue.Store { return open(t, hostPort) },
 		Server: hostPort,
-		OpenVia: func(t *testing.T, addr string) (entity.Store, error) {
-			return OpenEntity(t.Context(), workload.Target{Address: "http://" + addr, ConnectTimeout: 3 * time.Second})
+		OpenVia: func(t *testing.T, addr string) (keyvalue.Store, error) {
+			return OpenKeyValue(t.Context(), workload.Target{Address: "http://" + addr, ConnectTimeout: 3 * time.Second}, entity.Table())
 		},
 	})
 	store := open(t, hostPort)
@@ -78,7 +79,7 @@ func TestEntityThroughTheService(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	product, err := store.Describe(t.Context())
-	if err != nil || product.Name != "SQLite" || product.Embedded || store.(entity.Promising).Promise() != entity.PromiseLinearizable {
+	if err != nil || product.Name != "SQLite" || product.Embedded || store.(keyvalue.Promising).Promise() != keyvalue.PromiseLinearizable {
 		t.Errorf("behind the service is %+v, %v", product, err)
 	}
 	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
@@ -89,7 +90,7 @@ func TestEntityThroughTheService(t *testing.T) {
 func TestAServiceThatAllowsNoReset(t *testing.T) {
 	hostPort, behind := start(t, false)
 	var refused *workload.OptionError
-	if _, err := OpenEntity(t.Context(), workload.Target{Address: "http://" + hostPort}); !errors.As(err, &refused) || !strings.Contains(refused.Want, "--allow-reset") {
+	if _, err := OpenKeyValue(t.Context(), workload.Target{Address: "http://" + hostPort}, entity.Table()); !errors.As(err, &refused) || !strings.Contains(refused.Want, "--allow-reset") {
 		t.Errorf("got %v", err)
 	}
 	found, err := behind.Find(t.Context())
@@ -101,7 +102,7 @@ func TestAServiceThatAllowsNoReset(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	for _, wrong := range []string{"http://", "http://u:hunter2@host", "http://host?x=1", "ftp://host",
 		"http://host?tlsCAFile=x", "https://host?tlsCAFile=none.pem", "https://host?sslmode=x", "https://host?tlsInsecure=1", "http://host/#a", "http:host"} {
-		_, err := OpenEntity(t.Context(), workload.Target{Address: wrong})
+		_, err := OpenKeyValue(t.Context(), workload.Target{Address: wrong}, entity.Table())
 		var refused *workload.OptionError
 		if !errors.As(err, &refused) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", wrong, err)
@@ -114,7 +115,7 @@ func TestAddresses(t *testing.T) {
 	nobody := listener.Addr().String()
 	listener.Close()
 	var unreachable *workload.UnreachableError
-	if _, err := OpenEntity(t.Context(), workload.Target{Address: "http://" + nobody}); !errors.As(err, &unreachable) {
+	if _, err := OpenKeyValue(t.Context(), workload.Target{Address: "http://" + nobody}, entity.Table()); !errors.As(err, &unreachable) {
 		t.Errorf("nobody there: %v", err)
 	}
 	for address, want := range map[string]settings{
@@ -194,10 +195,10 @@ func TestTheEndOfAContextMeetsTheAnswer(t *testing.T) {
 			cancel()
 			return s.conn.Read(p)
 		}))
-		if r := s.Put(ctx, entity.Make(1, 2)); !r.Broken || r.Outcome == history.Failed {
+		if r := s.Insert(ctx, entity.Make(1, 2).Record()); !r.Broken || r.Outcome == history.Failed {
 			t.Fatalf("%+v", r)
 		}
-		if r := s.Put(t.Context(), entity.Make(1, 3)); !errors.Is(r.Err, errClosed) || r.Outcome != history.Failed {
+		if r := s.Insert(t.Context(), entity.Make(1, 3).Record()); !errors.Is(r.Err, errClosed) || r.Outcome != history.Failed {
 			t.Fatalf("on a session that is over: %+v", r)
 		}
 	}
@@ -241,7 +242,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		s, asked := answering(t, test.answer)
-		r := s.Put(ctx, entity.Make(1, 2))
+		r := s.Insert(ctx, entity.Make(1, 2).Record())
 		if r.Outcome != test.put || r.Class != test.class || r.Broken == test.again || (r.Err == nil) != (r.Class == "") {
 			t.Errorf("%s: put %+v", name, r)
 		}
@@ -272,10 +273,10 @@ func TestNothingIsSentTwice(t *testing.T) {
 	}
 	defer s.Close()
 	e := entity.Make(1, 2)
-	if r := s.Put(t.Context(), e); r.Outcome != history.Committed {
+	if r := s.Insert(t.Context(), e.Record()); r.Outcome != history.Committed {
 		t.Fatalf("%+v", r)
 	}
-	if r := s.Get(t.Context(), e.ID); r.Entity != e {
+	if r := s.Get(t.Context(), e.ID); !r.Record.Equal(e.Record()) {
 		t.Fatalf("%+v", r)
 	}
 	proxy.Cut()
@@ -283,7 +284,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 	if r := s.Get(t.Context(), e.ID); r.Outcome != history.Failed || !r.Broken {
 		t.Errorf("a get over a connection that was cut: %+v", r)
 	}
-	if r := s.Put(t.Context(), e); r.Outcome != history.Failed || !r.Broken {
+	if r := s.Insert(t.Context(), e.Record()); r.Outcome != history.Failed || !r.Broken {
 		t.Errorf("a put after it, on a session that is over: %+v", r)
 	}
 }

@@ -17,20 +17,21 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // headerClient tells the service whose connection it is.
 const headerClient = "Assay-Client"
 
-// session implements entity.Session on one connection.
+// session implements keyvalue.Session on one connection.
 type session struct {
 	store *store
 	conn  net.Conn
 	in    *bufio.Reader
 }
 
-// Session implements entity.Store.
-func (s *store) Session(ctx context.Context) (entity.Session, error) {
+// Session implements keyvalue.Store.
+func (s *store) Session(ctx context.Context) (keyvalue.Session, error) {
 	conn, err := s.dialSession(ctx)
 	if err != nil {
 		return nil, &workload.UnreachableError{Address: s.base, Err: plain(err)}
@@ -38,7 +39,7 @@ func (s *store) Session(ctx context.Context) (entity.Session, error) {
 	return &session{store: s, conn: conn, in: bufio.NewReader(conn)}, nil
 }
 
-// Close implements entity.Session.
+// Close implements keyvalue.Session.
 func (n *session) Close() {
 	if n.conn != nil {
 		_ = n.conn.Close() // nothing is left to be said
@@ -137,7 +138,7 @@ func (c *counting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Put implements entity.Session:
+// Insert implements keyvalue.Session:
 //
 //	201                                     Committed
 //	409                                     Failed, Duplicate
@@ -146,45 +147,46 @@ func (c *counting) Write(p []byte) (int, error) {
 //	anything else                           Unknown: a problem of outcome
 //	                                        "unknown", an answer that is not the
 //	                                        service's, a lost connection
-func (n *session) Put(ctx context.Context, e entity.Entity) entity.Reply {
-	body, err := json.Marshal(e)
+func (n *session) Insert(ctx context.Context, record keyvalue.Record) keyvalue.Reply {
+	body, err := json.Marshal(entity.FromRecord(record))
 	if err != nil {
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: failed("put", err)}}
+		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: failed("insert", err)}}
 	}
 	x := n.exchange(ctx, http.MethodPost, "/entities", body)
 	defer n.after(x)
 	if x.err == nil && x.code == http.StatusCreated {
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
+		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
 	}
-	r := x.refused("put")
+	r := x.refused("insert")
 	if !x.sent {
 		r.Outcome = history.Failed
 	}
 	if r.Outcome == history.Failed && x.err == nil && x.code == http.StatusConflict {
 		r.Duplicate, r.Class = true, workload.ClassDuplicate
 	}
-	return entity.Reply{Reply: r}
+	return keyvalue.Reply{Reply: r}
 }
 
-// Get implements entity.Session. Not found is a 404 in the service's own words;
+// Get implements keyvalue.Session. Not found is a 404 in the service's own words;
 // any other may be that of a wrong address.
-func (n *session) Get(ctx context.Context, id uuid.UUID) entity.Reply {
+func (n *session) Get(ctx context.Context, key keyvalue.Value) keyvalue.Reply {
+	id, _ := key.(uuid.UUID)
 	x := n.exchange(ctx, http.MethodGet, "/entities/"+id.String(), nil)
 	defer n.after(x)
 	switch p, ok := problemOf(x.body); {
 	case x.err != nil:
 	case x.code == http.StatusNotFound && ok && p.Class == "not found":
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
+		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
 	case x.code == http.StatusOK:
 		e, err := entityOf(x.body)
 		if err == nil {
-			return entity.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}, Found: true, Entity: e}
+			return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}, Found: true, Record: e.Record()}
 		}
-		return entity.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classUnexpected, Err: failed("get", err), Broken: x.lost}}
+		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classUnexpected, Err: failed("get", err), Broken: x.lost}}
 	}
 	r := x.refused("get")
 	r.Outcome = history.Failed // it has no effect
-	return entity.Reply{Reply: r}
+	return keyvalue.Reply{Reply: r}
 }
 
 // after closes a connection that is of no further use.

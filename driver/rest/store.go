@@ -26,9 +26,10 @@ import (
 	"assay/driver/encryption"
 	"assay/workload"
 	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
-// store implements entity.Store.
+// store implements keyvalue.Store.
 type store struct {
 	*settings
 	// name tells the service which connections are those of this Store.
@@ -38,11 +39,15 @@ type store struct {
 	taken   workload.Taken
 }
 
-// OpenEntity reaches the service at target.Address, http://HOST:PORT or
+// OpenKeyValue reaches the service at target.Address, http://HOST:PORT or
 // https://HOST:PORT with an optional path before those of the service and the
-// parameters of readEncryption, and returns its Store. The service must have been started with --allow-reset,
-// else *workload.OptionError; nobody there is *workload.UnreachableError.
-func OpenEntity(ctx context.Context, target workload.Target) (entity.Store, error) {
+// parameters of readEncryption, and returns its Store. The table must be
+// entity.Table, and the service started with --allow-reset, else
+// *workload.OptionError; nobody there is *workload.UnreachableError.
+func OpenKeyValue(ctx context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
+	if table.Workload != entity.Table().Workload {
+		return nil, &workload.OptionError{Option: "workload", Value: table.Workload, Want: entity.Table().Workload + "; the service has no other table"}
+	}
 	o, err := parse(target)
 	if err != nil {
 		return nil, err
@@ -168,7 +173,7 @@ func (s *store) describe(ctx context.Context) (workload.Product, error) {
 	return got.Product, err
 }
 
-// Describe implements entity.Store: what is behind the service.
+// Describe implements keyvalue.Store: what is behind the service.
 func (s *store) Describe(ctx context.Context) (workload.Product, error) {
 	product, err := s.describe(ctx)
 	if err == nil {
@@ -178,17 +183,17 @@ func (s *store) Describe(ctx context.Context) (workload.Product, error) {
 	return product, err
 }
 
-// Promise implements entity.Promising: what the database behind the service
+// Promise implements keyvalue.Promising: what the database behind the service
 // promises, since each request waits for it.
 func (s *store) Promise() string {
 	promise, _ := s.promise.Load().(string)
 	return promise
 }
 
-// Find implements entity.Store.
+// Find implements keyvalue.Store.
 func (s *store) Find(ctx context.Context) (*workload.Leftover, error) { return s.find(ctx, "") }
 
-// Marker implements entity.Store.
+// Marker implements keyvalue.Store.
 func (s *store) Marker(ctx context.Context) (*workload.Marker, error) {
 	remains, err := s.find(ctx, "?rows=no")
 	if remains == nil || err != nil {
@@ -209,30 +214,30 @@ func (s *store) find(ctx context.Context, query string) (*workload.Leftover, err
 	return &workload.Leftover{Marker: got.Mark, Rows: got.Rows}, nil
 }
 
-// Create implements entity.Store.
+// Create implements keyvalue.Store.
 func (s *store) Create(ctx context.Context, mark workload.Marker) error {
 	return s.answer(ctx, http.MethodPut, "/admin/schema"+s.asHolder(), mark, nil)
 }
 
-// Drop implements entity.Store.
+// Drop implements keyvalue.Store.
 func (s *store) Drop(ctx context.Context) error {
 	return s.answer(ctx, http.MethodDelete, "/admin/schema"+s.asHolder(), nil, nil)
 }
 
-// Settle implements entity.Store. The sessions are closed by now; the service
+// Settle implements keyvalue.Store. The sessions are closed by now; the service
 // waits until it has seen the end of each of their connections, and with it of
 // all that was under way on them, and then for its database.
 func (s *store) Settle(ctx context.Context) error {
 	return s.answer(ctx, http.MethodPost, "/admin/settle?client="+s.name, nil, nil)
 }
 
-// Size implements entity.Store.
+// Size implements keyvalue.Store.
 func (s *store) Size(ctx context.Context) (size workload.Size, err error) {
 	return size, s.answer(ctx, http.MethodGet, "/admin/size", nil, &size)
 }
 
-// Read implements entity.Store.
-func (s *store) Read(ctx context.Context, each func(entity.Entity) error) error {
+// Read implements keyvalue.Store.
+func (s *store) Read(ctx context.Context, use func(keyvalue.Record) error) error {
 	const doing = "read everything"
 	response, err := s.ask(ctx, http.MethodGet, "/admin/entities", nil)
 	if err != nil {
@@ -257,7 +262,7 @@ func (s *store) Read(ctx context.Context, each func(entity.Entity) error) error 
 			return failed(doing, err)
 		}
 		n++
-		if err := each(e); err != nil {
+		if err := use(e.Record()); err != nil {
 			return err
 		}
 	}
@@ -277,7 +282,7 @@ func entityOf(text []byte) (e entity.Entity, err error) {
 	return e, nil
 }
 
-// Close implements entity.Store.
+// Close implements keyvalue.Store.
 func (s *store) Close() error {
 	s.admin.CloseIdleConnections()
 	return nil

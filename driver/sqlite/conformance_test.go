@@ -14,14 +14,13 @@ import (
 func TestConformance(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "conformance.db")
 	drivertest.Run(t, drivertest.Driver{
-		Target:       workload.Target{Address: "sqlite:" + path},
-		Bank:         sqlite.OpenBank,
-		Isolation:    sqlite.OpenIsolation,
-		Availability: sqlite.OpenAvailability,
-		Entity:       sqlite.OpenEntity,
-		Candles:      sqlite.OpenCandles,
-		BulkUpdate:   sqlite.OpenBulkUpdate,
-		Churn:        sqlite.OpenChurn,
+		Target:     workload.Target{Address: "sqlite:" + path},
+		Bank:       sqlite.OpenBank,
+		Isolation:  sqlite.OpenIsolation,
+		KeyValue:   sqlite.OpenKeyValue,
+		Candles:    sqlite.OpenCandles,
+		BulkUpdate: sqlite.OpenBulkUpdate,
+		Churn:      sqlite.OpenChurn,
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 			const content = "another program's file"
 			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

@@ -109,21 +109,6 @@ func (e ending) read() workload.Reply {
 	return e.Reply
 }
 
-// insertOne inserts one row in a transaction of its own.
-func (l *connection) insertOne(ctx context.Context, doing string, insert *sql.Stmt, values ...any) workload.Reply {
-	e := l.do(ctx, &run{writes: true, doing: doing, work: func(ctx context.Context) (bool, error) {
-		_, err := insert.ExecContext(ctx, values...)
-		if codeOf(err) == codes.SQLITE_CONSTRAINT_PRIMARYKEY {
-			return false, nil
-		}
-		return err == nil, err
-	}})
-	if e.refused {
-		return workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate, Broken: e.Broken}
-	}
-	return e.Reply
-}
-
 // run is one transaction, shared by its caller and the goroutine that does it.
 type run struct {
 	// writes is true if it may write.

@@ -3,16 +3,10 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strings"
 
 	"assay/workload"
 )
-
-// callbackError carries what a callback of Read returned past the wrapping.
-type callbackError struct{ err error }
-
-func (e *callbackError) Error() string { return e.err.Error() }
 
 // view calls read in one read transaction, which sees one snapshot. With a
 // rollback journal instead of the write-ahead log it holds up writers while it
@@ -22,10 +16,6 @@ func (f *file) view(ctx context.Context, read func(tx *sql.Tx) error) error {
 		return err
 	}
 	err := f.reading(ctx, read)
-	var stopped *callbackError
-	if errors.As(err, &stopped) {
-		return stopped.err
-	}
 	return f.explain("read", err)
 }
 
@@ -57,27 +47,6 @@ func (f *file) mustExist(ctx context.Context) error {
 		err = &workload.NoSchemaError{Name: f.name}
 	}
 	return err
-}
-
-func stopped(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &callbackError{err}
-}
-
-func each(ctx context.Context, tx *sql.Tx, query string, row func(*sql.Rows) error) error {
-	rows, err := tx.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := row(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // Size empties the write-ahead log first, so that

@@ -11,6 +11,7 @@ import (
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
+	"assay/workload/keyvalue"
 )
 
 // beginWriting is how Describe tells of transactions that write, and beginEither of
@@ -127,4 +128,30 @@ func (f *file) Engines(context.Context) ([]string, error) { return []string{engi
 // CreateBy implements sqldb.EngineChooser.
 func (f *file) CreateBy(ctx context.Context, mark workload.Marker, _ string, _ bool) error {
 	return f.Create(ctx, mark)
+}
+
+// OpenKeyValue returns the Store of the file that target.Address names, which must
+// not hold another workload's run. Address and errors are as with OpenBank; there
+// is no member but one to answer reads.
+func OpenKeyValue(_ context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
+	if target.Read != "" && target.Read != workload.ReadPrimary {
+		return nil, &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary}
+	}
+	f, err := open(target, sqldb.KeyValueSchema(table, nil), beginEither)
+	if err != nil {
+		return nil, err
+	}
+	return sqldb.KeyValue(keyValueFile{f}, table, nil), nil
+}
+
+// keyValueFile is a file with a table of records.
+type keyValueFile struct{ *file }
+
+// Promise implements sqldb.KeyValueDatabase, on the grounds on which
+// isolationStore.Promise does.
+func (keyValueFile) Promise() string { return keyvalue.PromiseLinearizable }
+
+// ConnectKeyValue implements sqldb.KeyValueDatabase.
+func (f keyValueFile) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
+	return f.Connect(ctx, statements)
 }

@@ -12,6 +12,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/workload"
+	"assay/workload/keyvalue"
 )
 
 func TestKeys(t *testing.T) {
@@ -35,12 +36,8 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%+v has a key", k)
 		}
 	}
-	if _, _, _, ok := SplitKey(impossible); ok {
-		t.Error("the impossible key is possible")
-	}
-	one, _ := PolicyIdempotent.key(3, 4, 5)
-	if want, _ := Key(3, 4, 0); one != want {
-		t.Errorf("idempotent, attempt 5 has key %d, want %d", one, want)
+	if _, _, _, ok := SplitKey(keyvalue.Impossible); ok {
+		t.Error("the keyvalue.Impossible key is possible")
 	}
 }
 
@@ -113,7 +110,16 @@ func TestConfigIsValidated(t *testing.T) {
 	}
 }
 
-func mustWork(t *testing.T, store Store, change func(*Config)) *Work {
+// keyOf is the key of an attempt under a policy.
+func keyOf(p Policy, client int, seq uint64, attempt int) int64 {
+	if p == PolicyIdempotent {
+		attempt = 0
+	}
+	key, _ := Key(client, seq, attempt)
+	return key
+}
+
+func mustWork(t *testing.T, store keyvalue.Store, change func(*Config)) *Work {
 	t.Helper()
 	c := Defaults()
 	change(&c)
@@ -135,38 +141,38 @@ func mustClient(t *testing.T, w *Work, n int) load.Client {
 
 // TestAnswers has an operation's attempts answered by a script.
 func TestAnswers(t *testing.T) {
-	committed := Reply{Reply: workload.Reply{Outcome: history.Committed}}
-	failed := Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "deadlock"}}
-	unknown := Reply{Reply: workload.Reply{Class: "timeout"}}
-	duplicate := Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: "duplicate transfer id"}}
-	rejected := Reply{Reply: workload.Reply{Outcome: history.Rejected}}
+	committed := keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+	failed := keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "deadlock"}}
+	unknown := keyvalue.Reply{Reply: workload.Reply{Class: "timeout"}}
+	duplicate := keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: "duplicate transfer id"}}
+	rejected := keyvalue.Reply{Reply: workload.Reply{Outcome: history.Rejected}}
 	done := load.Answer{Outcome: history.Failed, Done: true}
 	outcome := func(o history.Outcome) load.Answer { return load.Answer{Outcome: o} }
 	tests := []struct {
 		policy Policy
-		script []Reply
+		script []keyvalue.Reply
 		want   load.Answer // of the last
 		acked  bool
 	}{
-		{PolicyTimeout, []Reply{committed}, outcome(history.Committed), true},
-		{PolicyTimeout, []Reply{failed}, outcome(history.Failed), false},
-		{PolicyTimeout, []Reply{unknown}, outcome(history.Unknown), false},
-		{PolicyTimeout, []Reply{rejected}, outcome(history.Unknown), false},
-		{PolicyTimeout, []Reply{duplicate}, outcome(history.Unknown), false},
-		{PolicyRetry, []Reply{unknown, committed}, outcome(history.Committed), true},
-		{PolicyRetry, []Reply{unknown, duplicate}, outcome(history.Unknown), false}, // another row: nobody has its key
-		{PolicyIdempotent, []Reply{duplicate}, outcome(history.Unknown), false},
-		{PolicyIdempotent, []Reply{unknown, duplicate}, done, true},
-		{PolicyIdempotent, []Reply{unknown, failed, duplicate}, done, true},
-		{PolicyIdempotent, []Reply{duplicate, duplicate}, done, true},
-		{PolicyIdempotent, []Reply{failed, duplicate}, outcome(history.Failed), false},
-		{PolicyIdempotent, []Reply{failed, committed}, outcome(history.Committed), true},
+		{PolicyTimeout, []keyvalue.Reply{committed}, outcome(history.Committed), true},
+		{PolicyTimeout, []keyvalue.Reply{failed}, outcome(history.Failed), false},
+		{PolicyTimeout, []keyvalue.Reply{unknown}, outcome(history.Unknown), false},
+		{PolicyTimeout, []keyvalue.Reply{rejected}, outcome(history.Unknown), false},
+		{PolicyTimeout, []keyvalue.Reply{duplicate}, outcome(history.Unknown), false},
+		{PolicyRetry, []keyvalue.Reply{unknown, committed}, outcome(history.Committed), true},
+		{PolicyRetry, []keyvalue.Reply{unknown, duplicate}, outcome(history.Unknown), false}, // another row: nobody has its key
+		{PolicyIdempotent, []keyvalue.Reply{duplicate}, outcome(history.Unknown), false},
+		{PolicyIdempotent, []keyvalue.Reply{unknown, duplicate}, done, true},
+		{PolicyIdempotent, []keyvalue.Reply{unknown, failed, duplicate}, done, true},
+		{PolicyIdempotent, []keyvalue.Reply{duplicate, duplicate}, done, true},
+		{PolicyIdempotent, []keyvalue.Reply{failed, duplicate}, outcome(history.Failed), false},
+		{PolicyIdempotent, []keyvalue.Reply{failed, committed}, outcome(history.Committed), true},
 	}
 	for i, test := range tests {
 		store := &fake{}
-		var asked []Row
-		store.insert = func(row Row) Reply {
-			asked = append(asked, row)
+		var asked []row
+		store.insert = func(r row) keyvalue.Reply {
+			asked = append(asked, r)
 			return test.script[len(asked)-1]
 		}
 		w := mustWork(t, store, func(c *Config) { c.Policy = test.policy })
@@ -175,16 +181,16 @@ func TestAnswers(t *testing.T) {
 		for attempt := range test.script {
 			answer = client.Attempt(t.Context(), 8, attempt+1)
 		}
-		if answer.Outcome != test.want.Outcome || answer.Done != test.want.Done || answer.Kind != KindInsert || len(answer.Values) != 0 {
+		if answer.Outcome != test.want.Outcome || answer.Done != test.want.Done || answer.Kind != keyvalue.KindInsert || len(answer.Values) != 0 {
 			t.Errorf("case %d: %+v, want %+v", i, answer, test.want)
 		}
-		for attempt, row := range asked {
-			key, _ := test.policy.key(3, 8, attempt+1)
-			if row != (Row{Key: key, Value: Value(seed, key)}) {
-				t.Errorf("case %d: attempt %d inserted %+v", i, attempt+1, row)
+		for attempt, got := range asked {
+			key := keyOf(test.policy, 3, 8, attempt+1)
+			if got != (row{Key: key, Value: Value(seed, key)}) {
+				t.Errorf("case %d: attempt %d inserted %+v", i, attempt+1, got)
 			}
 		}
-		if acked, ok := w.recent.choose(rand.New(rand.NewPCG(1, 1))); ok != test.acked || ok && acked.key != asked[len(asked)-1].Key {
+		if acked, ok := w.recent.Choose(rand.New(rand.NewPCG(1, 1)), maxRecent); ok != test.acked || ok && acked.Number != asked[len(asked)-1].Key {
 			t.Errorf("case %d: acknowledged is %v, %+v", i, ok, acked)
 		}
 		client.Close()
@@ -196,8 +202,8 @@ func TestAnswers(t *testing.T) {
 
 // TestUnsureIsOfOneOperation: what is unknown of one says nothing of the next.
 func TestUnsureIsOfOneOperation(t *testing.T) {
-	replies := []Reply{{Reply: workload.Reply{Class: "timeout"}}, {Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: "duplicate"}}}
-	store := &fake{insert: func(Row) Reply { r := replies[0]; replies = replies[1:]; return r }}
+	replies := []keyvalue.Reply{{Reply: workload.Reply{Class: "timeout"}}, {Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: "duplicate"}}}
+	store := &fake{insert: func(row) keyvalue.Reply { r := replies[0]; replies = replies[1:]; return r }}
 	client := mustClient(t, mustWork(t, store, func(c *Config) { c.Policy = PolicyIdempotent }), 0)
 	client.Attempt(t.Context(), 0, 1)
 	if a := client.Attempt(t.Context(), 1, 1); a.Done || a.Outcome != history.Unknown {
@@ -207,15 +213,15 @@ func TestUnsureIsOfOneOperation(t *testing.T) {
 
 func TestSessionsAreReplaced(t *testing.T) {
 	for name, test := range map[string]struct {
-		reply    Reply
+		reply    keyvalue.Reply
 		sessions int
 	}{
-		"committed": {Reply{Reply: workload.Reply{Outcome: history.Committed}}, 1},
-		"failed":    {Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "deadlock"}}, 1},
-		"unknown":   {Reply{Reply: workload.Reply{Class: "timeout"}}, 2},
-		"broken":    {Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "connection lost", Broken: true}}, 2},
+		"committed": {keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}}, 1},
+		"failed":    {keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "deadlock"}}, 1},
+		"unknown":   {keyvalue.Reply{Reply: workload.Reply{Class: "timeout"}}, 2},
+		"broken":    {keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "connection lost", Broken: true}}, 2},
 	} {
-		store := &fake{insert: func(Row) Reply { return test.reply }, get: func(int64) Reply { return test.reply }}
+		store := &fake{insert: func(row) keyvalue.Reply { return test.reply }, get: func(int64) keyvalue.Reply { return test.reply }}
 		w := mustWork(t, store, func(c *Config) { c.Readers = 1 })
 		readers, _ := w.Observers()
 		for _, client := range []load.Client{mustClient(t, w, 0), readers[0]} {
@@ -241,7 +247,7 @@ func TestSessionsAreReplaced(t *testing.T) {
 
 // TestWithoutASessionNothingIsSent: the client goes on all the same.
 func TestWithoutASessionNothingIsSent(t *testing.T) {
-	store := &fake{insert: func(Row) Reply { return Reply{Reply: workload.Reply{Class: "timeout"}} }}
+	store := &fake{insert: func(row) keyvalue.Reply { return keyvalue.Reply{Reply: workload.Reply{Class: "timeout"}} }}
 	store.connect = func(n int) error {
 		if n == 1 {
 			return errors.New("nobody there")
@@ -268,10 +274,10 @@ func TestWithoutASessionNothingIsSent(t *testing.T) {
 }
 
 func TestBeyondTheLastNumberNothingIsSent(t *testing.T) {
-	store := &fake{insert: func(Row) Reply { t.Error("something was sent"); return Reply{} }}
+	store := &fake{insert: func(row) keyvalue.Reply { t.Error("something was sent"); return keyvalue.Reply{} }}
 	client := mustClient(t, mustWork(t, store, func(c *Config) { c.Policy = PolicyRetry }), 0)
 	for _, a := range []load.Answer{client.Attempt(t.Context(), MaxSeq+1, 1), client.Attempt(t.Context(), 0, MaxAttempt+1)} {
-		if a.Outcome != history.Failed || a.Class != workload.ClassBeyond || a.Kind != KindInsert {
+		if a.Outcome != history.Failed || a.Class != workload.ClassBeyond || a.Kind != keyvalue.KindInsert {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -284,7 +290,7 @@ func TestReadersAskForWhatWasAcknowledged(t *testing.T) {
 	if len(readers) != 2 || rate != 7 {
 		t.Fatalf("%d readers at %v", len(readers), rate)
 	}
-	if a := readers[0].Attempt(t.Context(), 0, 1); a.Kind != KindProbe || a.Outcome != history.Committed || !slices.Equal(a.Values, []int64{impossible, 0}) {
+	if a := readers[0].Attempt(t.Context(), 0, 1); a.Kind != keyvalue.KindProbe || a.Outcome != history.Committed || !slices.Equal(a.Values, []int64{keyvalue.Impossible, 0}) {
 		t.Errorf("with nothing acknowledged: %+v", a)
 	}
 	client := mustClient(t, w, 0)
@@ -294,7 +300,7 @@ func TestReadersAskForWhatWasAcknowledged(t *testing.T) {
 	asked := map[int64]bool{}
 	for n := range 2000 {
 		a := readers[n%2].Attempt(t.Context(), uint64(n), 1)
-		if a.Kind != KindGet || a.Outcome != history.Committed || len(a.Values) != 4 || a.Values[0] != a.Values[2] ||
+		if a.Kind != keyvalue.KindGet || a.Outcome != history.Committed || len(a.Values) != 4 || a.Values[0] != a.Values[2] ||
 			a.Values[3] != Value(seed, a.Values[0]) || a.Values[1] <= 0 || a.Values[1] > int64(time.Minute) {
 			t.Fatalf("read %d: %+v", n, a)
 		}
@@ -313,7 +319,7 @@ func TestReadersAskForWhatWasAcknowledged(t *testing.T) {
 	if a := readers[0].Attempt(t.Context(), 5, 1); len(a.Values) != 2 || a.Outcome != history.Committed {
 		t.Errorf("of a row that is not there: %+v", a)
 	}
-	store.get = func(int64) Reply { return Reply{Reply: workload.Reply{Class: "timeout"}} }
+	store.get = func(int64) keyvalue.Reply { return keyvalue.Reply{Reply: workload.Reply{Class: "timeout"}} }
 	if a := readers[0].Attempt(t.Context(), 6, 1); a.Outcome != history.Failed || a.Class != "timeout" || a.Values != nil {
 		t.Errorf("without an answer: %+v", a)
 	}
@@ -325,15 +331,15 @@ func TestWork(t *testing.T) {
 			t.Errorf("%d readers at %v", len(readers), rate)
 		}
 	}
-	store := &fake{promise: PromiseLinearizable, rows: []Row{{1, 2}, {3, -4}}}
+	store := &fake{promise: keyvalue.PromiseLinearizable, rows: []row{{1, 2}, {3, -4}}}
 	w := mustWork(t, store, func(*Config) {})
 	if err := w.Create(t.Context(), workload.Marker{Run: "r"}); err != nil || !store.mark.Loaded || store.mark.Run != "r" {
 		t.Errorf("created %+v, %v", store.mark, err)
 	}
-	if w.Promise() != PromiseLinearizable || w.Rows() != 0 || w.Load(t.Context(), nil) != nil {
+	if w.Promise() != keyvalue.PromiseLinearizable || w.Rows() != 0 || w.Load(t.Context(), nil) != nil {
 		t.Error("the work is not what the store is")
 	}
-	plain := mustWork(t, struct{ Store }{store}, func(*Config) {})
+	plain := mustWork(t, struct{ keyvalue.Store }{store}, func(*Config) {})
 	if plain.Promise() != "" {
 		t.Errorf("the promise of a store that makes none is %q", plain.Promise())
 	}
@@ -341,35 +347,35 @@ func TestWork(t *testing.T) {
 	if err := w.Save(t.Context(), folder, func(int64) {}); err != nil {
 		t.Fatal(err)
 	}
-	var rows []Row
-	err := Replay(folder+"/"+FileState, func(r Row) error { rows = append(rows, r); return nil })
+	var rows []row
+	err := keyvalue.Replay(folder+"/"+FileState, w.preset, func(o keyvalue.Observed) error { rows = append(rows, row{o.Number, o.Digest[0]}); return nil })
 	if err != nil || !slices.Equal(rows, store.rows) {
 		t.Errorf("read back %v, %v", rows, err)
 	}
 	sentinel := errors.New("enough")
-	if err := Replay(folder+"/"+FileState, func(Row) error { return sentinel }); !errors.Is(err, sentinel) {
+	if err := keyvalue.Replay(folder+"/"+FileState, preset(Defaults(), seed), func(keyvalue.Observed) error { return sentinel }); !errors.Is(err, sentinel) {
 		t.Errorf("the callback's error came back as %v", err)
 	}
 }
 
-// refusing is a Store that cannot be read to its end.
+// refusing is a keyvalue.Store that cannot be read to its end.
 type refusing struct{ fake }
 
-func (r *refusing) Read(_ context.Context, row func(Row) error) error {
-	return errors.Join(row(Row{1, 1}), errors.New("the server is gone"))
+func (r *refusing) Read(_ context.Context, use func(keyvalue.Record) error) error {
+	return errors.Join(use(Row(seed, 1)), errors.New("the server is gone"))
 }
 
 // TestOnlyAWholeStateReplaces what was saved before.
 func TestOnlyAWholeStateReplaces(t *testing.T) {
 	path := t.TempDir() + "/" + FileState
-	if err := Save(t.Context(), &fake{rows: []Row{{7, 8}}}, path, func(int64) {}); err != nil {
+	if err := keyvalue.Save(t.Context(), &fake{rows: []row{{7, 8}}}, preset(Defaults(), seed), path, func(int64) {}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Save(t.Context(), &refusing{}, path, func(int64) {}); err == nil {
+	if err := keyvalue.Save(t.Context(), &refusing{}, preset(Defaults(), seed), path, func(int64) {}); err == nil {
 		t.Error("a state that could not be read was saved")
 	}
 	n := 0
-	if err := Replay(path, func(Row) error { n++; return nil }); err != nil || n != 1 {
+	if err := keyvalue.Replay(path, preset(Defaults(), seed), func(keyvalue.Observed) error { n++; return nil }); err != nil || n != 1 {
 		t.Errorf("%d rows, %v", n, err)
 	}
 }

@@ -12,14 +12,15 @@ import (
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
+	"assay/workload/keyvalue"
 )
 
 // Name is the workload's name.
 const Name = "availability"
 
 // By is the support of the workload by a driver's function.
-func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
-	return definition.By(Name, open)
+func By(open keyvalue.Opener) definition.Support {
+	return definition.By(Name, open.On(Table()))
 }
 
 // Definition is the workload.
@@ -44,7 +45,7 @@ twice, and reads that came too late.`,
 		Load:   LoadDefaults,
 		Unused: []string{"retry", "max-attempts"}, WhyUnused: "is decided by --policy in this workload",
 		State:    FileState,
-		Measures: func(kind uint8) bool { return kind == KindInsert },
+		Measures: func(kind uint8) bool { return kind == keyvalue.KindInsert },
 		// Its figures are single times at few operations a second, not percentiles of
 		// a steady state.
 		Limit: func(l *measure.Limits) { l.MinCommitted, l.NoSteadyState = 10, true },
@@ -84,12 +85,12 @@ func (c *Config) Options(definition.Support) []report.Setting {
 
 // Open implements definition.Config.
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(store.(Store), *c, seed)
+	return NewWork(store.(keyvalue.Store), *c, seed)
 }
 
 // Judge implements definition.Config.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	j, err := Judge(*c, seed, Evidence(e))
+	j, err := Judge(*c, seed, keyvalue.Evidence(e))
 	if err != nil {
 		return definition.Judgement{}, err
 	}

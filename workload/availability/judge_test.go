@@ -11,6 +11,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/workload"
+	"assay/workload/keyvalue"
 )
 
 const (
@@ -25,7 +26,7 @@ type story struct {
 	inFlight string
 	ops      []history.Op
 	reserved map[int]uint64
-	rows     []Row
+	rows     []row
 	after    []history.Op // after the measured part has ended
 	cut      bool         // the history has no end
 	noState  bool
@@ -44,8 +45,7 @@ func told(policy Policy) *story {
 }
 
 func (s *story) key(seq uint64, attempt int) int64 {
-	key, _ := s.config.Policy.key(0, seq, attempt)
-	return key
+	return keyOf(s.config.Policy, 0, seq, attempt)
 }
 
 // insert adds an attempt of client 0, which takes the nine milliseconds up to
@@ -58,7 +58,7 @@ func (s *story) insert(seq uint64, attempt int, outcome history.Outcome, last bo
 			final = op.Final.Then(outcome)
 		}
 	}
-	op := history.Op{Client: 0, Seq: seq, Attempt: attempt, Last: last, Kind: KindInsert, Outcome: outcome, Final: final,
+	op := history.Op{Client: 0, Seq: seq, Attempt: attempt, Last: last, Kind: keyvalue.KindInsert, Outcome: outcome, Final: final,
 		Start: end - 9*ms, First: end - 9*ms, Due: end - 9*ms, End: end}
 	if outcome != history.Committed {
 		op.Error = "timeout"
@@ -69,7 +69,7 @@ func (s *story) insert(seq uint64, attempt int, outcome history.Outcome, last bo
 
 // get adds a read of client 9, which takes a millisecond.
 func (s *story) get(seq uint64, at, key, age int64, found bool) *history.Op {
-	op := history.Op{Client: 9, Seq: seq, Attempt: 1, Last: true, Kind: KindGet, Outcome: history.Committed, Final: history.Committed,
+	op := history.Op{Client: 9, Seq: seq, Attempt: 1, Last: true, Kind: keyvalue.KindGet, Outcome: history.Committed, Final: history.Committed,
 		Start: at, First: at, Due: at, End: at + ms, Values: []int64{key, age}}
 	if found {
 		op.Values = append(op.Values, key, Value(seed, key))
@@ -78,17 +78,17 @@ func (s *story) get(seq uint64, at, key, age int64, found bool) *history.Op {
 	return &s.ops[len(s.ops)-1]
 }
 
-func (s *story) row(key int64) { s.rows = append(s.rows, Row{Key: key, Value: Value(seed, key)}) }
+func (s *story) row(key int64) { s.rows = append(s.rows, row{Key: key, Value: Value(seed, key)}) }
 
 // without takes the row of a key away.
 func (s *story) without(key int64) {
-	s.rows = slices.DeleteFunc(s.rows, func(r Row) bool { return r.Key == key })
+	s.rows = slices.DeleteFunc(s.rows, func(r row) bool { return r.Key == key })
 }
 
-func (s *story) write(t *testing.T) Evidence {
+func (s *story) write(t *testing.T) keyvalue.Evidence {
 	t.Helper()
 	folder := t.TempDir()
-	e := Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState), Promise: s.promise, InFlight: s.inFlight}
+	e := keyvalue.Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState), Promise: s.promise, InFlight: s.inFlight}
 	w, err := history.Create(e.History, history.Header{Run: "told"})
 	for client, upTo := range s.reserved {
 		err = errors.Join(err, w.Reserve(history.Reservation{Client: client, UpTo: upTo}))
@@ -107,7 +107,7 @@ func (s *story) write(t *testing.T) Evidence {
 		err = errors.Join(err, w.Close())
 	}
 	if !s.noState {
-		err = errors.Join(err, Save(t.Context(), &fake{rows: s.rows}, e.State, func(int64) {}))
+		err = errors.Join(err, keyvalue.Save(t.Context(), &fake{rows: s.rows}, preset(s.config, seed), e.State, func(int64) {}))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func findings(t *testing.T, j Judgement) map[string][]string {
 // TestEveryRuleConvictsAndItsNearMissDoesNot has each wrong next to what is
 // all but the same and right.
 func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
-	linearizable := func(s *story) { s.promise = PromiseLinearizable }
+	linearizable := func(s *story) { s.promise = keyvalue.PromiseLinearizable }
 	tests := []struct {
 		name   string
 		policy Policy
@@ -156,41 +156,41 @@ func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
 	}{
 		{"nothing is wrong", PolicyTimeout, func(*story) {}, "", ""},
 
-		{"an acknowledged row is lost", PolicyTimeout, func(s *story) { s.without(s.key(1, 1)) }, CheckAcknowledged, "lost"},
+		{"an acknowledged row is lost", PolicyTimeout, func(s *story) { s.without(s.key(1, 1)) }, keyvalue.CheckAcknowledged, "lost"},
 		{"an unknown one is not there", PolicyTimeout, func(s *story) { s.insert(3, 1, history.Unknown, true) }, "", ""},
 		{"an unknown one is there", PolicyTimeout, func(s *story) { s.insert(3, 1, history.Unknown, true); s.row(s.key(3, 1)) }, "", ""},
 		{"a failed one is not there", PolicyTimeout, func(s *story) { s.insert(3, 1, history.Failed, true) }, "", ""},
-		{"a failed one is there", PolicyTimeout, func(s *story) { s.insert(3, 1, history.Failed, true); s.row(s.key(3, 1)) }, CheckRows, "failed"},
-		{"a rejected one is there", PolicyTimeout, func(s *story) { s.insert(3, 1, history.Rejected, true); s.row(s.key(3, 1)) }, CheckRows, "failed"},
+		{"a failed one is there", PolicyTimeout, func(s *story) { s.insert(3, 1, history.Failed, true); s.row(s.key(3, 1)) }, keyvalue.CheckRows, "failed"},
+		{"a rejected one is there", PolicyTimeout, func(s *story) { s.insert(3, 1, history.Rejected, true); s.row(s.key(3, 1)) }, keyvalue.CheckRows, "failed"},
 
-		{"a row is there twice", PolicyTimeout, func(s *story) { s.row(s.key(1, 1)) }, CheckRows, "doubled"},
-		{"a row is altered", PolicyTimeout, func(s *story) { s.rows[1].Value++ }, CheckRows, "altered"},
-		{"a row of another client", PolicyTimeout, func(s *story) { key, _ := Key(5, 0, 1); s.row(key) }, CheckRows, "foreign"},
-		{"a row of the reader's number", PolicyTimeout, func(s *story) { key, _ := Key(9, 0, 1); s.row(key) }, CheckRows, "foreign"},
-		{"a row of nobody's", PolicyTimeout, func(s *story) { s.row(-5) }, CheckRows, "foreign"},
-		{"a row of an attempt that was not made", PolicyTimeout, func(s *story) { s.row(s.key(1, 2)) }, CheckRows, "foreign"},
-		{"a row of no attempt", PolicyTimeout, func(s *story) { key, _ := Key(0, 1, 0); s.row(key) }, CheckRows, "foreign"},
-		{"a row of an attempt, where none has its own", PolicyIdempotent, func(s *story) { key, _ := Key(0, 1, 1); s.row(key) }, CheckRows, "foreign"},
+		{"a row is there twice", PolicyTimeout, func(s *story) { s.row(s.key(1, 1)) }, keyvalue.CheckRows, "doubled"},
+		{"a row is altered", PolicyTimeout, func(s *story) { s.rows[1].Value++ }, keyvalue.CheckRows, "altered"},
+		{"a row of another client", PolicyTimeout, func(s *story) { key, _ := Key(5, 0, 1); s.row(key) }, keyvalue.CheckRows, "foreign"},
+		{"a row of the reader's number", PolicyTimeout, func(s *story) { key, _ := Key(9, 0, 1); s.row(key) }, keyvalue.CheckRows, "foreign"},
+		{"a row of nobody's", PolicyTimeout, func(s *story) { s.row(-5) }, keyvalue.CheckRows, "foreign"},
+		{"a row of an attempt that was not made", PolicyTimeout, func(s *story) { s.row(s.key(1, 2)) }, keyvalue.CheckRows, "foreign"},
+		{"a row of no attempt", PolicyTimeout, func(s *story) { key, _ := Key(0, 1, 0); s.row(key) }, keyvalue.CheckRows, "foreign"},
+		{"a row of an attempt, where none has its own", PolicyIdempotent, func(s *story) { key, _ := Key(0, 1, 1); s.row(key) }, keyvalue.CheckRows, "foreign"},
 
 		// What has no record because its client never came back.
 		{"the next operation, which hung", PolicyTimeout, func(s *story) { s.row(s.key(3, 1)) }, "", ""},
-		{"the one after it", PolicyTimeout, func(s *story) { s.row(s.key(4, 1)) }, CheckRows, "foreign"},
-		{"the next one, beyond what was reserved", PolicyTimeout, func(s *story) { s.reserved[0] = 3; s.row(s.key(3, 1)) }, CheckRows, "foreign"},
-		{"the next one, twice", PolicyTimeout, func(s *story) { s.row(s.key(3, 1)); s.row(s.key(3, 1)) }, CheckRows, "doubled"},
-		{"the next one, altered", PolicyTimeout, func(s *story) { s.row(s.key(3, 1)); s.rows[3].Value++ }, CheckRows, "altered"},
-		{"the second attempt of the next one", PolicyRetry, func(s *story) { s.row(s.key(3, 2)) }, CheckRows, "foreign"},
+		{"the one after it", PolicyTimeout, func(s *story) { s.row(s.key(4, 1)) }, keyvalue.CheckRows, "foreign"},
+		{"the next one, beyond what was reserved", PolicyTimeout, func(s *story) { s.reserved[0] = 3; s.row(s.key(3, 1)) }, keyvalue.CheckRows, "foreign"},
+		{"the next one, twice", PolicyTimeout, func(s *story) { s.row(s.key(3, 1)); s.row(s.key(3, 1)) }, keyvalue.CheckRows, "doubled"},
+		{"the next one, altered", PolicyTimeout, func(s *story) { s.row(s.key(3, 1)); s.rows[3].Value++ }, keyvalue.CheckRows, "altered"},
+		{"the second attempt of the next one", PolicyRetry, func(s *story) { s.row(s.key(3, 2)) }, keyvalue.CheckRows, "foreign"},
 		{"the next attempt, which hung", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(3, 2)) }, "", ""},
-		{"the attempt after it", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(3, 3)) }, CheckRows, "foreign"},
-		{"the next attempt of what has ended", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, true); s.row(s.key(3, 2)) }, CheckRows, "foreign"},
-		{"the same number of attempt of an operation before", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(1, 2)) }, CheckRows, "foreign"},
-		{"an operation after one that goes on", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(4, 1)) }, CheckRows, "foreign"},
+		{"the attempt after it", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(3, 3)) }, keyvalue.CheckRows, "foreign"},
+		{"the next attempt of what has ended", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, true); s.row(s.key(3, 2)) }, keyvalue.CheckRows, "foreign"},
+		{"the same number of attempt of an operation before", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(1, 2)) }, keyvalue.CheckRows, "foreign"},
+		{"an operation after one that goes on", PolicyRetry, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(4, 1)) }, keyvalue.CheckRows, "foreign"},
 		{"the next attempt of the same row, which hung", PolicyIdempotent, func(s *story) { s.insert(3, 1, history.Failed, false); s.row(s.key(3, 2)) }, "", ""},
-		{"no next attempt of the same row", PolicyIdempotent, func(s *story) { s.insert(3, 1, history.Failed, true); s.row(s.key(3, 2)) }, CheckRows, "failed"},
+		{"no next attempt of the same row", PolicyIdempotent, func(s *story) { s.insert(3, 1, history.Failed, true); s.row(s.key(3, 2)) }, keyvalue.CheckRows, "failed"},
 
 		// What has no record because the run was killed.
 		{"killed, an operation after the next", PolicyTimeout, func(s *story) { s.cut = true; s.row(s.key(50, 1)) }, "", ""},
-		{"killed, beyond what was reserved", PolicyTimeout, func(s *story) { s.cut = true; s.row(s.key(100, 1)) }, CheckRows, "foreign"},
-		{"killed, an attempt that is not made", PolicyTimeout, func(s *story) { s.cut = true; s.row(s.key(50, 2)) }, CheckRows, "foreign"},
+		{"killed, beyond what was reserved", PolicyTimeout, func(s *story) { s.cut = true; s.row(s.key(100, 1)) }, keyvalue.CheckRows, "foreign"},
+		{"killed, an attempt that is not made", PolicyTimeout, func(s *story) { s.cut = true; s.row(s.key(50, 2)) }, keyvalue.CheckRows, "foreign"},
 		{"killed, an attempt that may be", PolicyRetry, func(s *story) { s.cut = true; s.row(s.key(50, 2)) }, "", ""},
 		{"killed, further attempts", PolicyRetry, func(s *story) {
 			s.cut = true
@@ -211,14 +211,14 @@ func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
 			s.insert(3, 1, history.Unknown, false)
 			s.insert(3, 2, history.Committed, true)
 			s.row(s.key(3, 1))
-		}, CheckAcknowledged, "lost"},
+		}, keyvalue.CheckAcknowledged, "lost"},
 		{"a failed attempt has a row beside", PolicyRetry, func(s *story) {
 			s.insert(3, 1, history.Failed, false)
 			s.insert(3, 2, history.Committed, true)
 			s.insert(4, 1, history.Unknown, true)
 			s.row(s.key(3, 1))
 			s.row(s.key(3, 2))
-		}, CheckRows, "failed"},
+		}, keyvalue.CheckRows, "failed"},
 		{"the attempts of one row", PolicyIdempotent, func(s *story) {
 			s.insert(3, 1, history.Failed, false)
 			s.insert(3, 2, history.Unknown, false)
@@ -230,12 +230,12 @@ func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
 		{"a duplicate, of which the row is lost", PolicyIdempotent, func(s *story) {
 			s.insert(3, 1, history.Unknown, false)
 			s.insert(3, 2, history.Failed, true).Final = history.Committed
-		}, CheckAcknowledged, "lost"},
+		}, keyvalue.CheckAcknowledged, "lost"},
 		{"all attempts of one row failed", PolicyIdempotent, func(s *story) {
 			s.insert(3, 1, history.Failed, false)
 			s.insert(3, 2, history.Failed, true)
 			s.row(s.key(3, 1))
-		}, CheckRows, "failed"},
+		}, keyvalue.CheckRows, "failed"},
 		{"one of them did not", PolicyIdempotent, func(s *story) {
 			s.insert(3, 1, history.Unknown, false)
 			s.insert(3, 2, history.Failed, true)
@@ -243,29 +243,29 @@ func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
 		}, "", ""},
 
 		// Reads.
-		{"a wrong value was read", PolicyTimeout, func(s *story) { s.get(1, 50*ms, s.key(1, 1), ms, true).Values[3]++ }, CheckReads, "altered"},
+		{"a wrong value was read", PolicyTimeout, func(s *story) { s.get(1, 50*ms, s.key(1, 1), ms, true).Values[3]++ }, keyvalue.CheckReads, "altered"},
 		{"another row was read", PolicyTimeout, func(s *story) {
 			op := s.get(1, 50*ms, s.key(1, 1), ms, true)
 			op.Values[2], op.Values[3] = s.key(2, 1), Value(seed, s.key(2, 1))
-		}, CheckReads, "other row"},
+		}, keyvalue.CheckReads, "other row"},
 		{"nobody's row was read", PolicyTimeout, func(s *story) {
 			op := s.get(1, 50*ms, s.key(1, 1), ms, true)
 			op.Values[2], op.Values[3] = -1, Value(seed, -1)
-		}, CheckReads, "foreign"},
-		{"a key that cannot exist was read", PolicyTimeout, func(s *story) { s.get(1, 50*ms, impossible, 0, true).Kind = KindProbe }, CheckReads, "foreign"},
-		{"a key that cannot exist was not found", PolicyTimeout, func(s *story) { s.get(1, 50*ms, impossible, 0, false).Kind = KindProbe }, "", ""},
-		{"a row was read before it was written", PolicyTimeout, func(s *story) { s.get(1, 19*ms, s.key(2, 1), 0, true) }, CheckReads, "too early"},
+		}, keyvalue.CheckReads, "foreign"},
+		{"a key that cannot exist was read", PolicyTimeout, func(s *story) { s.get(1, 50*ms, keyvalue.Impossible, 0, true).Kind = keyvalue.KindProbe }, keyvalue.CheckReads, "foreign"},
+		{"a key that cannot exist was not found", PolicyTimeout, func(s *story) { s.get(1, 50*ms, keyvalue.Impossible, 0, false).Kind = keyvalue.KindProbe }, "", ""},
+		{"a row was read before it was written", PolicyTimeout, func(s *story) { s.get(1, 19*ms, s.key(2, 1), 0, true) }, keyvalue.CheckReads, "too early"},
 		{"a row was read while it was written", PolicyTimeout, func(s *story) { s.get(1, 20*ms, s.key(2, 1), 0, true) }, "", ""},
 		{"a failed row was read, which is gone", PolicyTimeout, func(s *story) {
 			s.insert(3, 1, history.Failed, true)
 			s.get(1, 50*ms, s.key(3, 1), 0, true)
-		}, CheckReads, "failed"},
+		}, keyvalue.CheckReads, "failed"},
 		{"an unknown row was read, which is gone", PolicyTimeout, func(s *story) {
 			s.insert(3, 1, history.Unknown, true)
 			s.get(1, 50*ms, s.key(3, 1), 0, true)
 		}, "", ""},
 		{"a row without a record was read", PolicyTimeout, func(s *story) { s.get(1, 50*ms, s.key(3, 1), 0, true) }, "", ""},
-		{"a row is missed against the promise", PolicyTimeout, func(s *story) { linearizable(s); s.get(1, 50*ms, s.key(1, 1), 30*ms, false) }, CheckReads, "stale"},
+		{"a row is missed against the promise", PolicyTimeout, func(s *story) { linearizable(s); s.get(1, 50*ms, s.key(1, 1), 30*ms, false) }, keyvalue.CheckReads, "stale"},
 		{"a row is missed by a secondary", PolicyTimeout, func(s *story) {
 			linearizable(s)
 			s.config.Read = workload.ReadSecondaryPreferred
@@ -276,12 +276,12 @@ func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
 			linearizable(s)
 			s.without(s.key(1, 1))
 			s.get(1, 50*ms, s.key(1, 1), 30*ms, false)
-		}, CheckAcknowledged, "lost"},
+		}, keyvalue.CheckAcknowledged, "lost"},
 		{"a row without a record is missed", PolicyTimeout, func(s *story) {
 			linearizable(s)
 			s.row(s.key(3, 1))
 			s.get(1, 50*ms, s.key(3, 1), ms, false)
-		}, CheckReads, "stale"},
+		}, keyvalue.CheckReads, "stale"},
 		{"a read that failed is none", PolicyTimeout, func(s *story) {
 			linearizable(s)
 			op := s.get(1, 50*ms, s.key(1, 1), ms, false)
@@ -297,7 +297,7 @@ func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
 		if test.check != "" {
 			want[test.check] = []string{test.kind}
 		}
-		for _, name := range []string{CheckAcknowledged, CheckRows, CheckReads} {
+		for _, name := range []string{keyvalue.CheckAcknowledged, keyvalue.CheckRows, keyvalue.CheckReads} {
 			if !slices.Equal(got[name], want[name]) {
 				t.Errorf("%s: %s found %v, want %v", test.name, name, got[name], want[name])
 			}
@@ -327,11 +327,11 @@ func TestNothingIsNotValid(t *testing.T) {
 		}, u, v, u},
 		{"nothing was read", func(s *story) { s.ops = s.ops[:3] }, v, v, u},
 		{"nothing but what cannot be was read", func(s *story) {
-			s.ops[3].Kind, s.ops[3].Values = KindProbe, []int64{impossible, 0}
+			s.ops[3].Kind, s.ops[3].Values = keyvalue.KindProbe, []int64{keyvalue.Impossible, 0}
 		}, v, v, u},
 		{"not read back", func(s *story) { s.noState = true }, u, u, v},
 		{"not read back, and a row was missed", func(s *story) {
-			s.noState, s.promise = true, PromiseLinearizable
+			s.noState, s.promise = true, keyvalue.PromiseLinearizable
 			s.get(1, 50*ms, s.key(1, 1), ms, false)
 		}, u, u, u},
 		{"not settled", func(s *story) { s.inFlight = "a session is still there" }, u, u, v},
@@ -362,8 +362,8 @@ func TestACutStateConvictsByWhatIsThere(t *testing.T) {
 	key, _ := Key(5, 0, 1)
 	s.row(key)
 	e := s.write(t)
-	err := history.SaveRecords(e.State, stateMagic, func() {}, func(w *history.RecordWriter) error {
-		return w.Put(tagRow, key, Value(seed, key))
+	err := history.SaveRecords(e.State, preset(s.config, seed).Magic, func() {}, func(w *history.RecordWriter) error {
+		return w.Put(1, key, Value(seed, key))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -393,15 +393,17 @@ func TestFigures(t *testing.T) {
 	s.get(1, 50*ms, s.key(0, 1), 40*ms, false)
 	s.get(2, 52*ms, s.key(1, 1), 32*ms, false)
 	s.get(3, 54*ms, s.key(2, 1), 4*ms, false)
-	s.get(4, 56*ms, impossible, 0, false).Kind = KindProbe
+	s.get(4, 56*ms, keyvalue.Impossible, 0, false).Kind = keyvalue.KindProbe
 	late := s.get(5, 58*ms, s.key(0, 1), 0, false)
 	late.Outcome, late.Final, late.Values, late.End, late.Error = history.Unknown, history.Unknown, nil, 90*ms, load.ClassHung
 	got := s.judge(t).Figures
 	want := Figures{
 		Writes: history.Counts{Committed: 4, Unknown: 2, Failed: 2}, Attempts: 10,
-		Reads: history.Counts{Committed: 5, Failed: 1}, Rows: 7,
-		Lost: 1, Duplicates: 1, Surplus: 1, UnknownDone: 1, FailedDone: 1, Unrecorded: 1,
-		Stale: 2, StaleBy: 40 * ms, Missed: 1, Probes: 1,
+		Reads: history.Counts{Committed: 5, Failed: 1}, Probes: 1,
+		Figures: keyvalue.Figures{
+			Rows: 7, Acknowledged: 4, Lost: 1, Duplicates: 1, Surplus: 1, UnknownDone: 1, FailedDone: 1, Unrecorded: 1,
+			Answered: 4, Stale: 2, StaleBy: 40 * ms, Missed: 1,
+		},
 		HungWrites: 1, HungReads: 1, LongestWrite: 9 * ms, LongestRead: 32 * ms,
 		WriteOutage: Gap{60 * ms, 100 * ms}, ReadOutage: Gap{57 * ms, 100 * ms},
 	}
@@ -477,8 +479,8 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	}
 	s := told(PolicyTimeout)
 	e := s.write(t)
-	err := history.SaveRecords(e.State, stateMagic, func() {}, func(w *history.RecordWriter) error {
-		return errors.Join(w.Put(tagRow, 1, 1), w.Put(tagCount, 2))
+	err := history.SaveRecords(e.State, preset(s.config, seed).Magic, func() {}, func(w *history.RecordWriter) error {
+		return errors.Join(w.Put(1, 1, 1), w.Put(2, 2))
 	})
 	var malformed *history.FormatError
 	if _, judged := Judge(s.config, seed, e); err != nil || !errors.As(judged, &malformed) {

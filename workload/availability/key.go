@@ -1,7 +1,5 @@
 package availability
 
-import "assay/workload"
-
 // A row's key carries who wrote it: the client in the upper bits, the client's
 // operation number, and in the lower ones the attempt, which is 0 where all
 // attempts of an operation write the same row.
@@ -31,19 +29,4 @@ func SplitKey(key int64) (client int, seq uint64, attempt int, ok bool) {
 		return 0, 0, 0, false
 	}
 	return int(key >> (seqBits + attemptBits)), uint64(key) >> attemptBits & MaxSeq, int(key & MaxAttempt), true
-}
-
-// key returns the key under which an attempt of an operation inserts.
-func (p Policy) key(client int, seq uint64, attempt int) (key int64, ok bool) {
-	if p == PolicyIdempotent {
-		attempt = 0
-	}
-	return Key(client, seq, attempt)
-}
-
-// Value is what the row of a key holds: the finalizer of SplitMix64 (G.
-// Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators",
-// 2014), a bijection, over the key and the seed.
-func Value(seed uint64, key int64) int64 {
-	return int64(workload.Mix(uint64(key) ^ workload.Mix(seed)))
 }

@@ -1,57 +1,104 @@
+// Package availability is the workload of failover: writers insert rows and
+// readers read back what was acknowledged, at a set rate, under a policy of the
+// client (no timeout; timeout; timeout and retry; the same with an id made by
+// the client), while nodes die or go silent. It measures how long calls hang,
+// how long writes and reads are away, and accounts for every acknowledged
+// write: lost, doubled, read too late.
+//
+// It is a preset of package keyvalue. What is kept to judge a run is about five
+// bytes for each row that may be there: one of what became of it, four of when
+// its insert began. An operation that needed several attempts under several keys
+// takes sixteen more. A run of a million operations so takes five megabytes, ten
+// while the slices grow.
+//
+// It must not know any driver, cluster or fault.
 package availability
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 
 	"assay/load"
 	"assay/workload"
+	"assay/workload/keyvalue"
 )
 
 // FileState is the name of the saved rows in a run's folder.
 const FileState = "availability.bin"
 
-// Work is the workload opened on one database: what a run does with it, phase
-// by phase.
-type Work struct {
-	Store
-	config Config
-	seed   uint64
-	recent recent
+// Table is the table of the workload. A row's value is a pure function of the
+// seed and the key, so that it can be judged without storing what was sent.
+func Table() keyvalue.Table {
+	return keyvalue.Table{Workload: Name, Name: "row",
+		Key:     keyvalue.Column{Name: "key", Type: keyvalue.Bigint},
+		Columns: []keyvalue.Column{{Name: "value", Type: keyvalue.Bigint}}}
 }
 
-// NewWork returns the work of this configuration and seed on a store, which it
-// owns from then on. It returns Config.Validate's error.
-func NewWork(store Store, config Config, seed uint64) (*Work, error) {
+// Row is the row of a key under a seed.
+func Row(seed uint64, key int64) keyvalue.Record {
+	return keyvalue.Record{Key: key, Values: []keyvalue.Value{Value(seed, key)}}
+}
+
+// Value is what the row of a key holds: the finalizer of SplitMix64 (G.
+// Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators",
+// 2014), a bijection, over the key and the seed.
+func Value(seed uint64, key int64) int64 {
+	return int64(workload.Mix(uint64(key) ^ workload.Mix(seed)))
+}
+
+// preset is the workload of this configuration and seed.
+func preset(c Config, seed uint64) *keyvalue.Preset {
+	return &keyvalue.Preset{
+		Table: Table(), Number: Key, Split: SplitKey, MaxClient: MaxClient, Loader: -1,
+		PerAttempt: c.Policy != PolicyIdempotent, Repeats: c.Policy == PolicyRetry,
+		ReadersApart: true, Starts: true, Linearizable: c.primary(),
+		Key:    func(number int64) keyvalue.Value { return number },
+		Record: func(number int64) keyvalue.Record { return Row(seed, number) },
+		Observe: func(r keyvalue.Record) keyvalue.Observed {
+			key, _ := r.Key.(int64)
+			value, _ := r.Values[0].(int64)
+			return keyvalue.Observed{Number: key, Digest: keyvalue.Digest{value}}
+		},
+		Magic: "ASSAYA02",
+		Words: keyvalue.Words{One: "row", Many: "rows", Digest: "value"},
+		Difference: func(got, want keyvalue.Digest) string {
+			return fmt.Sprintf("with value %d, and %d was written", got[0], want[0])
+		},
+	}
+}
+
+// maxRecent bounds how many acknowledged keys readers choose from. At the
+// default rate they are those of the last half minute.
+const maxRecent = 256
+
+// Work is the workload opened on one database: what a run does with it, phase
+// by phase. There is nothing to load, since a run begins with nothing.
+type Work struct {
+	*keyvalue.Work
+	config Config
+	preset *keyvalue.Preset
+	seed   uint64
+	recent *keyvalue.Recent
+}
+
+// NewWork returns the work of this configuration and seed on a store of Table,
+// which it owns from then on. It returns Config.Validate's error.
+func NewWork(store keyvalue.Store, config Config, seed uint64) (*Work, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Work{Store: store, config: config, seed: seed}, nil
+	p := preset(config, seed)
+	return &Work{keyvalue.NewWork(store, p, FileState), config, p, seed, keyvalue.NewRecent(maxRecent)}, nil
 }
-
-// Rows is how many rows Load creates: none, since a run begins with nothing.
-func (w *Work) Rows() int64 { return 0 }
-
-// Create makes the empty table. There is nothing to load, so it is loaded.
-func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
-	mark.Loaded = true
-	return w.Store.Create(ctx, mark)
-}
-
-// Load does nothing.
-func (w *Work) Load(context.Context, func(done, total int64)) error { return nil }
 
 // Client opens a session for client number n, which inserts.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	session, err := w.Store.Session(ctx)
-	if err != nil {
+	c := keyvalue.NewClient(w.Store, w.preset, n, w.recent)
+	if err := c.Connect(ctx); err != nil {
 		return nil, err
 	}
-	return &writer{
-		connection: connection{store: w.Store, session: session},
-		policy:     w.config.Policy, seed: w.seed, number: n, recent: &w.recent,
-	}, nil
+	return &writer{c}, nil
 }
 
 // Observers are the clients that read while the others insert, and how many
@@ -63,22 +110,37 @@ func (w *Work) Observers() (clients []load.Client, perSecond float64) {
 	}
 	for n := range w.config.Readers {
 		clients = append(clients, &reader{
-			connection: connection{store: w.Store}, recent: &w.recent,
-			random: rand.New(rand.NewPCG(w.seed, uint64(n))),
+			Client: keyvalue.NewClient(w.Store, w.preset, n, w.recent),
+			recent: w.recent, random: rand.New(rand.NewPCG(w.seed, uint64(n))),
 		})
 	}
 	return clients, w.config.ReadRate
 }
 
-// Promise is what the database promises of reads; see Promising.
-func (w *Work) Promise() string {
-	if p, ok := w.Store.(Promising); ok {
-		return p.Promise()
-	}
-	return ""
+// writer is a client that inserts.
+type writer struct{ *keyvalue.Client }
+
+// Attempt implements load.Client.
+func (w *writer) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
+	return w.Insert(ctx, seq, attempt)
 }
 
-// Save reads the database back into the run's folder.
-func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
-	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
+// reader is a client that reads.
+type reader struct {
+	*keyvalue.Client
+	recent *keyvalue.Recent
+	random *rand.Rand
+}
+
+// Attempt implements load.Client. Every second time the key is one of the last
+// few that were acknowledged, on which a member that lags shows first.
+func (r *reader) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
+	last := maxRecent
+	if r.random.Uint64()&1 == 0 {
+		last = 4
+	}
+	if target, ok := r.recent.Choose(r.random, last); ok {
+		return r.Get(ctx, keyvalue.KindGet, target)
+	}
+	return r.Get(ctx, keyvalue.KindProbe, keyvalue.Acknowledged{Number: keyvalue.Impossible})
 }

@@ -9,14 +9,15 @@ import (
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
+	"assay/workload/keyvalue"
 )
 
 // Name is the workload's name.
 const Name = "entity"
 
 // By is the support of the workload by a driver's function.
-func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
-	return definition.By(Name, open)
+func By(open keyvalue.Opener) definition.Support {
+	return definition.By(Name, open.On(Table()))
 }
 
 // Definition is the workload.
@@ -40,7 +41,7 @@ How many nodes have to answer is an option of the database's address.`,
 		Config:      func() definition.Config { c := Defaults(); return &c },
 		Load:        LoadDefaults,
 		State:       FileState,
-		Measures:    func(kind uint8) bool { return kind == KindPut || kind == KindGet },
+		Measures:    func(kind uint8) bool { return kind == keyvalue.KindInsert || kind == keyvalue.KindGet },
 		Degradation: true,
 	}
 }
@@ -71,12 +72,12 @@ func (c *Config) Options(definition.Support) []report.Setting {
 
 // Open implements definition.Config.
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(store.(Store), *c, seed)
+	return NewWork(store.(keyvalue.Store), *c, seed)
 }
 
 // Judge implements definition.Config.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	j, err := Judge(*c, seed, Evidence(e))
+	j, err := Judge(*c, seed, keyvalue.Evidence(e))
 	if err != nil {
 		return definition.Judgement{}, err
 	}

@@ -6,28 +6,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"assay/history"
+	"assay/workload/keyvalue"
 )
 
 // Figures are what is counted beside the verdicts.
 type Figures struct {
+	keyvalue.Figures
 	// Writes and Reads are the two kinds of operations.
 	Writes, Reads Flow
-	// Rows is how many entities were read back, Acknowledged how many were
-	// acknowledged, those that were loaded included. Of these Lost are not
-	// there and Altered not as they were written.
-	Rows, Acknowledged, Lost, Altered int64
-	// Answered counts the reads that were answered, Wrong those of them with
-	// what nobody had written.
-	Answered, Wrong int64
-	// Stale counts reads that missed an entity acknowledged before they began
-	// and there in the end; StaleBy is the longest that one had then been
-	// acknowledged, in nanoseconds. Missed counts reads that missed one that
-	// was lost, and Unsure those of which that cannot be told apart.
-	Stale, StaleBy, Missed, Unsure int64
-	// UnknownDone counts writes that ended unknown and are there, FailedDone
-	// those that ended as failed and are there all the same, and Unrecorded
-	// entities whose write has no record.
-	UnknownDone, FailedDone, Unrecorded int64
 }
 
 // Flow is what operations of one kind came to.
@@ -107,3 +93,5 @@ func (s *perSecond) count(second int64) {
 	*n++
 	s.most = max(s.most, *n)
 }
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

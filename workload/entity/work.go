@@ -1,122 +1,183 @@
+// Package entity is the workload of a web service's storage: entities of seven
+// fields with realistic values are written and read by their id, in a mix that
+// can be chosen, directly or through a service. Every read is compared with
+// what was written, and every acknowledged entity must be there in the end as
+// it was written.
+//
+// It is a preset of package keyvalue. What is kept to judge a run is a byte for
+// each operation: a run of a million takes a megabyte, two while the slices grow.
+//
+// It must not know any driver, or the service.
 package entity
 
 import (
 	"context"
-	"fmt"
+	"encoding/binary"
 	"math/rand/v2"
-	"path/filepath"
-	"sync"
-	"sync/atomic"
+	"strings"
 
-	"assay/history"
+	"github.com/google/uuid"
+
 	"assay/load"
 	"assay/workload"
+	"assay/workload/keyvalue"
 )
 
 // FileState is the name of the saved entities in a run's folder.
 const FileState = "entity.bin"
 
-// loaders is how many sessions load at the same time.
-const loaders = 8
+// Table is the table of the workload.
+func Table() keyvalue.Table {
+	return keyvalue.Table{Workload: Name, Name: "entity",
+		Key: keyvalue.Column{Name: "id", Type: keyvalue.UUID},
+		Columns: []keyvalue.Column{
+			{Name: "name", Type: keyvalue.Text, Max: MaxName},
+			{Name: "age", Type: keyvalue.Integer, Max: MaxAge},
+			{Name: "description", Type: keyvalue.Text, Max: MaxDescription},
+			{Name: "address", Type: keyvalue.Text, Max: MaxAddress},
+			{Name: "phone", Type: keyvalue.Text, Max: MaxPhone},
+			{Name: "email", Type: keyvalue.Text, Max: MaxEmail},
+		}}
+}
+
+// Record is the entity as a record of Table.
+func (e Entity) Record() keyvalue.Record {
+	return keyvalue.Record{Key: e.ID, Values: []keyvalue.Value{e.Name, int64(e.Age), e.Description, e.Address, e.Phone, e.Email}}
+}
+
+// FromRecord is the inverse of Record, for records of Table.
+func FromRecord(r keyvalue.Record) (e Entity) {
+	e.ID, _ = r.Key.(uuid.UUID)
+	age, _ := r.Values[1].(int64)
+	e.Age = int(age)
+	for i, into := range []*string{&e.Name, nil, &e.Description, &e.Address, &e.Phone, &e.Email} {
+		if into != nil {
+			*into, _ = r.Values[i].(string)
+		}
+	}
+	return e
+}
+
+// preset is the workload of this configuration and seed.
+func preset(c Config, seed uint64) *keyvalue.Preset {
+	return &keyvalue.Preset{
+		Table: Table(), MaxClient: loader - 1, Loader: loader, Loaded: c.Entities, AsWritten: true, Linearizable: true,
+		Number: func(client int, seq uint64, _ int) (int64, bool) { return Key(client, seq) },
+		Split: func(number int64) (client int, seq uint64, attempt int, ok bool) {
+			if number < 0 || number >= 1<<keyBits {
+				return 0, 0, 0, false
+			}
+			client, seq = SplitKey(number)
+			return client, seq, 0, true
+		},
+		Key:    func(number int64) keyvalue.Value { return IDOf(seed, number) },
+		Record: func(number int64) keyvalue.Record { return Make(seed, number).Record() },
+		Observe: func(r keyvalue.Record) keyvalue.Observed {
+			e := FromRecord(r)
+			sum := SumOf(e)
+			number, ok := KeyOf(seed, e.ID)
+			if !ok {
+				number = keyvalue.Impossible
+			}
+			return keyvalue.Observed{Number: number, Digest: keyvalue.Digest{sum.All, sum.Parts}}
+		},
+		Hashed: true,
+		Unnumbered: func(key keyvalue.Value) keyvalue.Digest {
+			id, _ := key.(uuid.UUID)
+			return keyvalue.Digest{int64(binary.BigEndian.Uint64(id[:8])), int64(binary.BigEndian.Uint64(id[8:]))}
+		},
+		Magic: "ASSAYE02",
+		Words: keyvalue.Words{One: "entity", Many: "entities", Digest: "sum"},
+		Difference: func(got, want keyvalue.Digest) string {
+			return "with another " + strings.Join(differing(got[1], want[1]), ", ") + " than was written"
+		},
+	}
+}
+
+// maxRecent bounds how many acknowledged keys are remembered to be read.
+const maxRecent = 4096
 
 // Work is the workload opened on one database: what a run does with it, phase
 // by phase.
 type Work struct {
-	Store
+	*keyvalue.Work
 	config Config
+	preset *keyvalue.Preset
 	seed   uint64
-	recent recent
+	recent *keyvalue.Recent
 }
 
-// NewWork returns the work of this configuration and seed on a store, which it
-// owns from then on. It returns Config.Validate's error.
-func NewWork(store Store, config Config, seed uint64) (*Work, error) {
+// NewWork returns the work of this configuration and seed on a store of Table,
+// which it owns from then on. It returns Config.Validate's error.
+func NewWork(store keyvalue.Store, config Config, seed uint64) (*Work, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Work{Store: store, config: config, seed: seed}, nil
-}
-
-// Rows is how many entities Load creates.
-func (w *Work) Rows() int64 { return w.config.Entities }
-
-// Create makes the empty table.
-func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
-	mark.Loaded = true
-	return w.Store.Create(ctx, mark)
-}
-
-// Load writes the entities that are to be there before the run. The first
-// error ends it.
-func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
-	total := w.config.Entities
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var next, done atomic.Int64
-	var telling sync.Mutex
-	var all sync.WaitGroup
-	for range min(loaders, total) {
-		all.Go(func() {
-			session, err := w.Session(ctx)
-			if err != nil {
-				stop(err)
-				return
-			}
-			defer session.Close()
-			for seq := next.Add(1) - 1; seq < total && ctx.Err() == nil; seq = next.Add(1) - 1 {
-				if err := w.loadOne(ctx, session, uint64(seq)); err != nil {
-					stop(err)
-					return
-				}
-				if n := done.Add(1); n%256 == 0 || n == total {
-					telling.Lock()
-					loaded(n, total)
-					telling.Unlock()
-				}
-			}
-		})
-	}
-	all.Wait()
-	return context.Cause(ctx)
-}
-
-func (w *Work) loadOne(ctx context.Context, session Session, seq uint64) error {
-	key, _ := Key(loader, seq)
-	reply := session.Put(ctx, Make(w.seed, key))
-	switch {
-	case reply.Outcome == history.Committed:
-		return nil
-	case reply.Err != nil:
-		return fmt.Errorf("load entity %d: %w", seq, reply.Err)
-	default:
-		return fmt.Errorf("load entity %d: it ended %v (%s)", seq, reply.Outcome, reply.Class)
-	}
+	p := preset(config, seed)
+	return &Work{keyvalue.NewWork(store, p, FileState), config, p, seed, keyvalue.NewRecent(maxRecent)}, nil
 }
 
 // Client opens a session for client number n.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	session, err := w.Session(ctx)
-	if err != nil {
+	c := keyvalue.NewClient(w.Store, w.preset, n, w.recent)
+	if err := c.Connect(ctx); err != nil {
 		return nil, err
 	}
-	return &client{
-		store: w.Store, session: session, config: w.config, seed: w.seed, number: n, recent: &w.recent,
-		random: rand.New(rand.NewPCG(w.seed, uint64(n))),
-	}, nil
+	return &client{Client: c, config: w.config, seed: w.seed, number: n, recent: w.recent,
+		random: rand.New(rand.NewPCG(w.seed, uint64(n)))}, nil
 }
 
 // Observers are none: the clients themselves read.
 func (w *Work) Observers() (clients []load.Client, perSecond float64) { return nil, 0 }
 
-// Promise is what the database promises of reads; see Promising.
-func (w *Work) Promise() string {
-	if p, ok := w.Store.(Promising); ok {
-		return p.Promise()
-	}
-	return ""
+// client is one client: it writes entities of its own and reads those of all.
+type client struct {
+	*keyvalue.Client
+	config Config
+	seed   uint64
+	number int
+	recent *keyvalue.Recent
+	random *rand.Rand
+
+	// Of the operation that is going on, for its next attempts.
+	put    bool
+	target keyvalue.Acknowledged
 }
 
-// Save reads the database back into the run's folder.
-func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
-	return Save(ctx, w.Store, w.seed, filepath.Join(folder, FileState), read)
+// Attempt implements load.Client.
+func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
+	if attempt == 1 {
+		c.choose(seq)
+	}
+	if c.put {
+		return c.Insert(ctx, seq, attempt)
+	}
+	return c.Get(ctx, keyvalue.KindGet, c.target)
+}
+
+// choose decides what an operation does: whether it writes by the seed and its
+// number alone, unless there is nothing to read; what is read also by what was
+// acknowledged so far.
+func (c *client) choose(seq uint64) {
+	draw := float64(workload.Mix(workload.Mix(c.seed^uint64(c.number)<<seqBits)^seq)>>11) / (1 << 53)
+	if c.put = draw < c.config.WriteShare; c.put {
+		return
+	}
+	// What was loaded and what was written since are read alike often, so that
+	// a run does not end reading from the cache alone.
+	if c.config.Entities > 0 && c.random.Uint64()&1 == 0 {
+		c.target = c.loaded()
+		return
+	}
+	target, ok := c.recent.Choose(c.random, maxRecent)
+	if !ok && c.config.Entities > 0 {
+		target, ok = c.loaded(), true
+	}
+	c.target, c.put = target, !ok
+}
+
+// loaded chooses an entity that was there before the run.
+func (c *client) loaded() keyvalue.Acknowledged {
+	key, _ := Key(loader, c.random.Uint64N(uint64(c.config.Entities)))
+	return keyvalue.Acknowledged{Number: key}
 }

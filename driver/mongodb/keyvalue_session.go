@@ -1,0 +1,127 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/keyvalue"
+)
+
+// keyValueSession is a keyvalue.Session over the client that all share. It has
+// nothing of its own to be replaced.
+type keyValueSession struct {
+	store *keyValueStore
+	rows  *mongo.Collection
+}
+
+// Session implements keyvalue.Store. It contacts nobody.
+func (s *keyValueStore) Session(context.Context) (keyvalue.Session, error) {
+	client, err := s.share()
+	if err != nil {
+		return nil, err
+	}
+	rows := client.Database(s.database.Name(), options.Database().SetReadPreference(s.preference)).Collection(s.rows.Name())
+	return &keyValueSession{s, rows}, nil
+}
+
+// Insert implements keyvalue.Session; see judgeInsert for how it ends.
+func (n *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) keyvalue.Reply {
+	counted, sent := counting(ctx)
+	_, err := n.rows.InsertOne(counted, n.store.document(record))
+	return keyvalue.Reply{Reply: judgeInsert(err, sent.commands)}
+}
+
+// labelNoWrites is the server's word for an answer before anything was written
+// (retryable writes specification, "NoWritesPerformed").
+const labelNoWrites = "NoWritesPerformed"
+
+// judgeInsert says how an insert ended with err, which may be nil. sent is how
+// often the library has begun to send it.
+//
+//	never sent                                  Failed
+//	acknowledged, write concern met             Committed
+//	a document of the key is there              Failed, Duplicate
+//	the same, and the write concern not met:    Failed: that document may be
+//	                                            rolled back
+//	refused by who is not the primary, for      Failed
+//	want of rights, by a router that finds no
+//	primary, or labelled NoWritesPerformed,
+//	without a word of the write concern
+//	anything else                               Unknown
+//
+// A server that is not the primary refuses an insert before it writes (the
+// server's src/mongo/db/ops/write_ops_exec.cpp, assertCanWrite_inlock). One that
+// steps down while it works says PrimarySteppedDown or
+// InterruptedDueToReplStateChange instead, also after it has written, and those
+// prove nothing.
+//
+// A router sends one document to one shard, and without retryable writes sends
+// it again only after that shard has refused it as wrongly routed (the server's
+// src/mongo/s/write_ops/batch_write_exec.cpp, RetryPolicy::kNoRetry). So the
+// shard's refusal is a refusal here too, and so is the router's own word that it
+// has found no primary to send to. That the network between them failed, or was
+// too slow, proves nothing.
+func judgeInsert(err error, sent int) workload.Reply {
+	if err == nil {
+		return workload.Reply{Outcome: history.Committed}
+	}
+	r := workload.Reply{Class: classOf(err), Err: failed("insert", err)}
+	r.Broken = broken(err, r.Class)
+	code, answered := serverCode(err)
+	switch {
+	case sent == 0:
+		r.Outcome = history.Failed
+		if !answered && unreached(err) {
+			r.Class = workload.ClassConnect
+		}
+	case sent > 1 || !answered:
+	case code == codeDuplicateKey:
+		r.Outcome, r.Duplicate = history.Failed, !hasWriteConcernError(err)
+		if !r.Duplicate {
+			r.Class = classUnconfirmed
+		}
+	case hasWriteConcernError(err):
+	case refusesUnwritten(code) || code == codeNoPrimaryFound || serverSaid(err, labelNoWrites):
+		r.Outcome = history.Failed
+	}
+	return r
+}
+
+// refusesUnwritten reports whether a server says so only before it writes.
+func refusesUnwritten(code int) bool {
+	switch code {
+	case 10107, // NotWritablePrimary
+		10058, // its predecessor
+		13435, // NotPrimaryNoSecondaryOk
+		codeUnauthorized:
+		return true
+	default:
+		return false
+	}
+}
+
+// Get implements keyvalue.Session.
+func (n *keyValueSession) Get(ctx context.Context, key keyvalue.Value) keyvalue.Reply {
+	counted, sent := counting(ctx)
+	document, err := n.rows.FindOne(counted, bson.D{{Key: "_id", Value: encoded(n.store.table.Key, key)}}).Raw()
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+	}
+	r := keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}, Found: true}
+	if err == nil {
+		r.Record, err = n.store.record(document)
+	}
+	if err == nil {
+		return r
+	}
+	return keyvalue.Reply{Reply: withoutEffect("get", err, sent)}
+}
+
+// Close implements keyvalue.Session.
+func (n *keyValueSession) Close() {}

@@ -1,0 +1,233 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"assay/workload"
+)
+
+// sharedClientStore is the part of a Store whose sessions share one client of the
+// library, as those of an application do, which has the library's own time limits
+// and the address's concerns. All else goes over the place's client.
+type sharedClientStore struct {
+	*place
+	rows *mongo.Collection // over the place's client
+
+	application *options.ClientOptions
+	preference  *readpref.ReadPref
+
+	sharing sync.Mutex
+	// shared is the sessions' client, nil before the first of them and after
+	// Settle.
+	shared *mongo.Client
+}
+
+// openShared connects to the server, for a workload of one collection. Inserts
+// have the write concern and reads the read concern of the address (w, journal,
+// wtimeoutMS; readConcernLevel), or the server's defaults; target.Read chooses
+// the member that answers reads. The library's retries are off, and its time
+// limits are its own unless the address names others. There is no isolation level
+// to choose; why says so. Errors are as with OpenBank.
+func openShared(ctx context.Context, target workload.Target, workloadName, collection, why string) (*sharedClientStore, error) {
+	preference, err := preferenceOf(target.Read)
+	if err != nil {
+		return nil, err
+	}
+	if target.Isolation != "" {
+		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation, Want: why}
+	}
+	common := target
+	common.Address = withoutReadConcern(target.Address)
+	p, err := openPlace(ctx, common, workloadName, collection)
+	if err != nil {
+		return nil, err
+	}
+	o := p.sessions(target.Address)
+	if o.MaxPoolSize == nil {
+		o.SetMaxPoolSize(maxPoolSize)
+	}
+	return &sharedClientStore{place: p, rows: p.collections[0], preference: preference, application: o}, nil
+}
+
+// applicationSuffix tells the sessions' client from the place's.
+const applicationSuffix = " sessions"
+
+func preferenceOf(read string) (*readpref.ReadPref, error) {
+	switch read {
+	case "", workload.ReadPrimary:
+		return readpref.Primary(), nil
+	case workload.ReadSecondaryPreferred:
+		return readpref.SecondaryPreferred(), nil
+	case workload.ReadNearest:
+		return readpref.Nearest(), nil
+	default:
+		return nil, &workload.OptionError{Option: "--read", Value: read, Want: "primary, secondary-preferred, nearest"}
+	}
+}
+
+// withoutReadConcern leaves out of an address a read concern that transactions
+// do not have, which the place's client must not use either.
+func withoutReadConcern(address string) string {
+	return without(address, func(name, value string) bool {
+		return strings.EqualFold(name, "readConcernLevel") && (value == "linearizable" || value == "available")
+	})
+}
+
+// share returns the client that the sessions share. It contacts nobody yet.
+func (s *sharedClientStore) share() (*mongo.Client, error) {
+	s.sharing.Lock()
+	defer s.sharing.Unlock()
+	if s.shared != nil {
+		return s.shared, nil
+	}
+	client, err := mongo.Connect(s.application)
+	if err != nil {
+		return nil, s.malformed(err)
+	}
+	s.shared = client
+	return client, nil
+}
+
+// hangUp closes the client that the sessions share.
+func (s *sharedClientStore) hangUp() error {
+	s.sharing.Lock()
+	defer s.sharing.Unlock()
+	if s.shared == nil {
+		return nil
+	}
+	client := s.shared
+	s.shared = nil
+	return disconnect(client)
+}
+
+// Describe implements workload.Store: of the place's settings those that
+// are of transactions give way to those in force here.
+func (s *sharedClientStore) Describe(ctx context.Context) (workload.Product, error) {
+	product, err := s.place.Describe(ctx)
+	if err != nil {
+		return product, err
+	}
+	var kept []workload.Setting
+	for _, set := range product.Settings {
+		switch set.Name {
+		case "isolation", "read concern", "write concern", "journal asked for", "connections at most", "transaction lifetime limit":
+		default:
+			kept = append(kept, set)
+		}
+	}
+	product.Settings = append(kept, s.inForce()...)
+	return product, nil
+}
+
+// The library's defaults (its options.ClientOptions, and the constants of its
+// topology package).
+const (
+	defaultServerSelection = 30 * time.Second
+	defaultConnect         = 30 * time.Second
+	defaultHeartbeat       = 10 * time.Second
+)
+
+// inForce tells what the shared client does.
+func (s *sharedClientStore) inForce() []workload.Setting {
+	o := s.application
+	limit := func(d *time.Duration, library time.Duration) string {
+		if d == nil {
+			return library.String() + " (the library's default)"
+		}
+		return d.String()
+	}
+	readConcern := "the server's default"
+	if o.ReadConcern != nil {
+		readConcern = o.ReadConcern.Level
+	}
+	return []workload.Setting{
+		{Name: "write concern", Value: described(o.WriteConcern)},
+		{Name: "read concern", Value: readConcern},
+		{Name: "reads are answered by", Value: s.preference.Mode().String()},
+		{Name: "time limit to find a server", Value: limit(o.ServerSelectionTimeout, defaultServerSelection)},
+		{Name: "time limit to connect", Value: limit(o.ConnectTimeout, defaultConnect)},
+		{Name: "time between looks at a server", Value: limit(o.HeartbeatInterval, defaultHeartbeat)},
+		{Name: "time limit to answer", Value: "none beside the attempt's"},
+	}
+}
+
+// described is a write concern in words.
+func described(w *writeconcern.WriteConcern) string {
+	if w == nil {
+		return "the server's default"
+	}
+	text := "the server's default"
+	if w.W != nil {
+		text = fmt.Sprint(w.W)
+	}
+	if w.Journal != nil {
+		text += fmt.Sprintf(", journal %v", *w.Journal)
+	}
+	return text
+}
+
+// Find implements workload.Store.
+func (s *sharedClientStore) Find(ctx context.Context) (*workload.Leftover, error) {
+	return s.find(ctx, s.rows)
+}
+
+// Settle implements workload.Store. What a session sent may still be under
+// way to the server, or wait there; so the sessions' client hangs up, and the
+// primary is asked until none of its connections is left, nor a write of any
+// other to our rows. Behind routers it is they who have the connections, and the
+// shards who have the writes. Then what is there is confirmed, as in
+// place.Settle.
+func (s *sharedClientStore) Settle(ctx context.Context) error {
+	if err := s.hangUp(); err != nil {
+		return err
+	}
+	for {
+		err := s.noneConnected(ctx)
+		if err == nil {
+			return s.place.Settle(ctx)
+		}
+		if !passing(err) {
+			return failed("look for connections", err)
+		}
+		timer := time.NewTimer(settleInterval)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("mongodb: settle: %w, and still: %w", ctx.Err(), plainly(err))
+		}
+	}
+}
+
+// noneConnected returns an *openError while there are connections of the
+// sessions' client, or writes to our rows. Where the server shows neither (some
+// hosted ones have no $currentOp), there is no telling.
+func (s *sharedClientStore) noneConnected(ctx context.Context) error {
+	application, database, name := s.appName+applicationSuffix, s.rows.Database().Name(), s.rows.Name()
+	last := openConnections(application, database, name)
+	if s.sharded {
+		if err := s.atRouters(ctx, openRows, openConnections(application, database, name, yes("localOps"))); err != nil {
+			return err
+		}
+		last = shardWrites(database, name)
+	}
+	if err := none(ctx, s.admin, openRows, last); err != nil && !hidesOperations(err) {
+		return err
+	}
+	return nil
+}
+
+// Close implements workload.Store.
+func (s *sharedClientStore) Close() error {
+	return errors.Join(s.hangUp(), s.place.Close())
+}

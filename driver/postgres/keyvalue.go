@@ -1,0 +1,254 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/driver/sqldb"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/keyvalue"
+)
+
+// keyValueSchema is a schema with a table of records, whose reads may go to
+// another server than its inserts.
+type keyValueSchema struct {
+	*schema
+	// writers and readers are how sessions connect to insert and to read: with
+	// the time limit of the address or, as the library, with none.
+	writers, readers *pgx.ConnConfig
+	read             string
+}
+
+// renamed are the names that SQL reserves.
+func renamed() map[string]string { return map[string]string{"row": "entry"} }
+
+// OpenKeyValue connects to the target and returns the Store on it, in the schema
+// assay_ and the workload's name of the address's database. Which server answers
+// reads is chosen by the library out of the hosts of the address: for
+// target.Read secondary-preferred as by target_session_attrs=prefer-standby,
+// for nearest as by any (PostgreSQL manual, "Database Connection Control
+// Functions"); an address of one host has no choice. Other errors are as with
+// OpenBank.
+//
+// A session's connections have no time limit but the address's
+// connect_timeout. Without it, a host that went silent holds up the way to the
+// next one for as long as the operating system tries, or the caller waits.
+func OpenKeyValue(ctx context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
+	s, err := openKeyValueSchema(ctx, target, table)
+	if err != nil {
+		return nil, err
+	}
+	return sqldb.KeyValue(s, table, renamed()), nil
+}
+
+func openKeyValueSchema(ctx context.Context, target workload.Target, table keyvalue.Table) (*keyValueSchema, error) {
+	p, err := openSchema(ctx, target, sqldb.KeyValueSchema(table, renamed()))
+	if err != nil {
+		return nil, err
+	}
+	s := &keyValueSchema{schema: p, read: target.Read}
+	if err := s.choose(target); err != nil {
+		p.pool.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// choose sets how sessions connect.
+func (s *keyValueSchema) choose(target workload.Target) error {
+	address, _, err := takeDialect(target.Address)
+	if err != nil {
+		return err
+	}
+	plain, err := pgx.ParseConfig(address)
+	if err != nil { // it was read before
+		return malformed(target.Address, err)
+	}
+	s.writers, s.readers = s.config.Copy(), s.config.Copy()
+	s.writers.ConnectTimeout, s.readers.ConnectTimeout = plain.ConnectTimeout, plain.ConnectTimeout
+	if s.isolation != "" { // not for readers: a standby has no serializable
+		s.writers.RuntimeParams["default_transaction_isolation"] = s.isolation
+	}
+	switch {
+	case s.read == "" || s.read == workload.ReadPrimary:
+		s.read = workload.ReadPrimary
+	case !s.dialect.standbys:
+		return &workload.OptionError{Option: "--read", Value: s.read,
+			Want: "primary; in this dialect no server is a standby of another"}
+	case len(s.servers) < 2:
+		return &workload.OptionError{Option: "--read", Value: s.read,
+			Want: "primary; for others the address is to name more than one host"}
+	case s.read == workload.ReadSecondaryPreferred:
+		s.readers.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPreferStandby
+	case s.read == workload.ReadNearest:
+		s.readers.ValidateConnect = nil
+	default:
+		return &workload.OptionError{Option: "--read", Value: s.read, Want: "primary, secondary-preferred, nearest"}
+	}
+	return nil
+}
+
+// current reports whether a statement sees all that was acknowledged before it
+// was sent. One server alone shows a statement all that was "committed before
+// the query began" (manual, "Read Committed Isolation Level"), and has committed
+// what it acknowledged. Where several may take the primary's part, one that does
+// not know yet that another has taken it answers with an old state, and nothing
+// is promised. CockroachDB promises it of every node, by its clocks: "skew
+// outside the configured clock offset bounds can result in violations of
+// single-key linearizability" (docs, "Transaction Layer"; see cockroachdb).
+func (p *schema) current() bool { return len(p.servers) == 1 || !p.dialect.standbys }
+
+// Promise implements sqldb.KeyValueDatabase; see current.
+func (s *keyValueSchema) Promise() string {
+	if s.current() {
+		return keyvalue.PromiseLinearizable
+	}
+	return ""
+}
+
+// Describe implements sqldb.KeyValueDatabase.
+func (s *keyValueSchema) Describe(ctx context.Context) (workload.Product, error) {
+	product, err := s.schema.Describe(ctx)
+	if err != nil {
+		return product, err
+	}
+	limit := "none, the library's default; connect_timeout in the address sets one"
+	if t := s.writers.ConnectTimeout; t > 0 {
+		limit = t.String() + " a host"
+	}
+	reads := "the primary"
+	switch {
+	case !s.dialect.standbys:
+		reads = "the node that the session is connected to, which asks the leaseholder"
+	case s.read == workload.ReadSecondaryPreferred:
+		reads = "a standby if there is one (prefer-standby)"
+	case s.read == workload.ReadNearest:
+		reads = "the first of the address's hosts that can be reached (any)"
+	}
+	product.Settings = append(product.Settings,
+		workload.Setting{Name: "reads are answered by", Value: reads},
+		workload.Setting{Name: "session's time limit to connect", Value: limit},
+		workload.Setting{Name: "session's time limit to answer", Value: "none beside the attempt's"},
+	)
+	return product, nil
+}
+
+// Create implements sqldb.KeyValueDatabase: it returns when the standbys have the
+// table.
+func (s *keyValueSchema) Create(ctx context.Context, mark workload.Marker) error {
+	err := s.schema.Create(ctx, mark)
+	if err != nil || !s.dialect.standbys {
+		return err
+	}
+	return s.everywhere(ctx)
+}
+
+// everywhereBound is how long the standbys may take to have the table.
+const everywhereBound = 30 * time.Second
+
+// behind counts the standbys that have not replayed the log up to a place, and
+// names one. Of a user who may not see it the state is null, and nothing
+// counts.
+const behind = `SELECT count(*), coalesce(min(application_name), '') FROM pg_stat_replication
+	WHERE state <> 'backup' AND (replay_lsn IS NULL OR replay_lsn < $1::text::pg_lsn)`
+
+// everywhere returns when every standby that is connected has replayed what
+// was written until now, as far as the primary tells.
+func (s *keyValueSchema) everywhere(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, everywhereBound)
+	defer cancel()
+	end, err := s.committed(ctx)
+	if err != nil {
+		return operation("ask the primary how far its log goes", err)
+	}
+	err = s.pool.use(ctx, func(conn *pgx.Conn) error {
+		pause := time.NewTicker(catchUpInterval)
+		defer pause.Stop()
+		for {
+			var left int
+			var who string
+			if err := conn.QueryRow(ctx, behind, end).Scan(&left, &who); err != nil {
+				return err
+			}
+			if left == 0 {
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("%d standbys, %q for one, have not replayed it: %w", left, who, ctx.Err())
+			case <-pause.C:
+			}
+		}
+	})
+	return operation("have the standbys make the schema", err)
+}
+
+// ConnectKeyValue implements sqldb.KeyValueDatabase. Where another server than the
+// primary answers reads, a session connects only when it is used, so that who
+// reads does not wait for a primary.
+func (s *keyValueSchema) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
+	c := &routed{schema: s, statements: statements}
+	if s.read != workload.ReadPrimary {
+		return c, nil
+	}
+	var err error
+	c.writing, err = s.connectBy(ctx, s.writers, statements)
+	return c, err
+}
+
+// routed is one connection to insert and, unless the primary answers reads as
+// well, one to read.
+type routed struct {
+	schema     *keyValueSchema
+	statements []sqldb.Statement
+	// writing and reading are nil until they are needed.
+	writing, reading *connection
+}
+
+// open makes sure that there is a connection; the reply says why there is none,
+// and nothing was sent then.
+func (r *routed) open(ctx context.Context, to **connection, config *pgx.ConnConfig) (refused workload.Reply, ok bool) {
+	if *to != nil {
+		return workload.Reply{}, true
+	}
+	c, err := r.schema.connectBy(ctx, config, r.statements)
+	if err != nil {
+		return workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: err, Broken: true}, false
+	}
+	*to = c
+	return workload.Reply{}, true
+}
+
+// Execute implements sqldb.Executor.
+func (r *routed) Execute(ctx context.Context, statement int, parameters ...sqldb.Value) sqldb.Reply {
+	if refused, ok := r.open(ctx, &r.writing, r.schema.writers); !ok {
+		return sqldb.Reply{Reply: refused}
+	}
+	return r.writing.Execute(ctx, statement, parameters...)
+}
+
+// Query implements sqldb.Executor.
+func (r *routed) Query(ctx context.Context, statement int, row func(sqldb.Row) error, parameters ...sqldb.Value) workload.Reply {
+	to, config := &r.writing, r.schema.writers
+	if r.schema.read != workload.ReadPrimary {
+		to, config = &r.reading, r.schema.readers
+	}
+	if refused, ok := r.open(ctx, to, config); !ok {
+		return refused
+	}
+	return (*to).Query(ctx, statement, row, parameters...)
+}
+
+// Close implements sqldb.Executor.
+func (r *routed) Close() {
+	for _, c := range []*connection{r.writing, r.reading} {
+		if c != nil {
+			c.Close()
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/keyvalue"
+)
+
+// KeyValueSchema is the Schema of a table of records. Names are changed by
+// renamed, where a product reserves them.
+func KeyValueSchema(table keyvalue.Table, renamed map[string]string) Schema {
+	types := map[keyvalue.Type]Type{keyvalue.Text: String, keyvalue.UUID: UUID}
+	of := Table{Name: rename(table.Name, renamed)}
+	for _, c := range table.All() {
+		of.Columns = append(of.Columns, Column{Name: rename(c.Name, renamed), Type: types[c.Type], Length: c.Max})
+	}
+	return Schema{Workload: table.Workload, Tables: []Table{of}}
+}
+
+func rename(name string, renamed map[string]string) string {
+	if other, ok := renamed[name]; ok {
+		return other
+	}
+	return name
+}
+
+// Executor is what a session of a KeyValueDatabase needs of a Connection, and of
+// several where reads go elsewhere.
+type Executor interface {
+	Execute(ctx context.Context, statement int, parameters ...Value) Reply
+	Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) workload.Reply
+	Close()
+}
+
+// KeyValueDatabase is a Database of a KeyValueSchema.
+type KeyValueDatabase interface {
+	Database
+	keyvalue.Promising
+
+	// ConnectKeyValue is Connect, to the servers that take inserts and answer
+	// reads: statement InsertRecord is for Execute, GetRecord for Query.
+	ConnectKeyValue(ctx context.Context, statements []Statement) (Executor, error)
+}
+
+// The statements of a session.
+const (
+	InsertRecord = iota
+	GetRecord
+)
+
+// KeyValue is the Store on a Database of this table's schema.
+func KeyValue(db KeyValueDatabase, table keyvalue.Table, renamed map[string]string) keyvalue.Store {
+	s := &keyValueStore{KeyValueDatabase: db, table: table}
+	of := KeyValueSchema(table, renamed).Tables[0]
+	var columns, parameters []string
+	for i, c := range of.Columns {
+		columns, parameters = append(columns, c.Name), append(parameters, fmt.Sprintf("$%d", i+1))
+	}
+	full, list := db.Dialect().Table(of.Name), strings.Join(columns, ", ")
+	s.all = "SELECT " + list + " FROM " + full
+	s.statements = []Statement{
+		InsertRecord: {"insert", "INSERT INTO " + full + " (" + list + ") VALUES (" + strings.Join(parameters, ", ") + ")"},
+		GetRecord:    {"get", s.all + " WHERE " + columns[0] + " = $1"},
+	}
+	return s
+}
+
+type keyValueStore struct {
+	KeyValueDatabase
+	table      keyvalue.Table
+	all        string
+	statements []Statement
+}
+
+// valueOf is a value as a parameter.
+func valueOf(v keyvalue.Value) Value {
+	switch v := v.(type) {
+	case string:
+		return OfText(v)
+	case uuid.UUID:
+		return OfBytes(v[:])
+	default:
+		n, _ := v.(int64)
+		return OfInt(n)
+	}
+}
+
+// record reads a row of all columns.
+func (s *keyValueStore) record(row Row) (keyvalue.Record, error) {
+	columns := s.table.All()
+	into, values := make([]any, len(columns)), make([]keyvalue.Value, len(columns))
+	for i, c := range columns {
+		switch c.Type {
+		case keyvalue.Text:
+			into[i] = new(string)
+		case keyvalue.UUID:
+			into[i] = new([]byte)
+		default:
+			into[i] = new(int64)
+		}
+	}
+	if err := row.Scan(into...); err != nil {
+		return keyvalue.Record{}, err
+	}
+	for i, from := range into {
+		switch from := from.(type) {
+		case *string:
+			values[i] = *from
+		case *[]byte:
+			id, err := uuid.FromBytes(*from)
+			if err != nil {
+				return keyvalue.Record{}, err
+			}
+			values[i] = id
+		case *int64:
+			values[i] = *from
+		}
+	}
+	return keyvalue.Record{Key: values[0], Values: values[1:]}, nil
+}
+
+func (s *keyValueStore) Read(ctx context.Context, use func(keyvalue.Record) error) error {
+	var p passed
+	return view(ctx, s.View, &p, query{s.all, func(found Row) error {
+		r, err := s.record(found)
+		if err != nil {
+			return err
+		}
+		return p.give(use(r))
+	}})
+}
+
+func (s *keyValueStore) Session(ctx context.Context) (keyvalue.Session, error) {
+	c, err := s.ConnectKeyValue(ctx, s.statements)
+	if err != nil {
+		return nil, err
+	}
+	return &keyValueSession{Executor: c, store: s}, nil
+}
+
+type keyValueSession struct {
+	Executor
+	store *keyValueStore
+}
+
+func (s *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) keyvalue.Reply {
+	parameters := make([]Value, 1, 1+len(record.Values))
+	parameters[0] = valueOf(record.Key)
+	for _, v := range record.Values {
+		parameters = append(parameters, valueOf(v))
+	}
+	return keyvalue.Reply{Reply: s.Execute(ctx, InsertRecord, parameters...).Inserted()}
+}
+
+// Get keeps what it found to itself until the query has ended, since that may go
+// on after it has been given up.
+func (s *keyValueSession) Get(ctx context.Context, key keyvalue.Value) keyvalue.Reply {
+	var found keyvalue.Reply
+	reply := s.Query(ctx, GetRecord, func(row Row) (err error) {
+		found.Record, err = s.store.record(row)
+		found.Found = err == nil
+		return err
+	}, valueOf(key))
+	if reply.Outcome != history.Committed {
+		return keyvalue.Reply{Reply: reply}
+	}
+	found.Reply = reply
+	return found
+}

@@ -1,0 +1,192 @@
+package keyvalue
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"assay/history"
+	"assay/load"
+	"assay/workload"
+)
+
+// The kinds of operations in the history.
+const (
+	// KindInsert inserted a record. It has no Values: the number follows from
+	// the client, the operation and the attempt, the record from the number.
+	KindInsert uint8 = 1
+	// KindGet read a record that had been acknowledged before. Its Values are
+	// its number and how many nanoseconds before the read it was acknowledged
+	// (-1 if it was there before the run); if one was found two more: its
+	// digest, or its number and its digest, as Preset.Hashed says.
+	KindGet uint8 = 2
+	// KindProbe read a key that cannot exist, nothing having been acknowledged
+	// yet. Its Values are as those of KindGet, with 0 nanoseconds.
+	KindProbe uint8 = 3
+)
+
+// Impossible is the number of a record that no client can insert.
+const Impossible = -1
+
+// Acknowledged is the number of a record and when it was acknowledged, after the
+// answer had come; the zero time if it was there before the run.
+type Acknowledged struct {
+	Number int64
+	At     time.Time
+}
+
+// Recent knows the records that were acknowledged last, whoever inserted them.
+// It is safe for concurrent use.
+type Recent struct {
+	mu    sync.Mutex
+	ring  []Acknowledged
+	count uint64
+}
+
+// NewRecent remembers so many records.
+func NewRecent(size int) *Recent { return &Recent{ring: make([]Acknowledged, size)} }
+
+func (r *Recent) add(number int64) {
+	at := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ring[r.count%uint64(len(r.ring))] = Acknowledged{number, at}
+	r.count++
+}
+
+// Choose returns one of the last so many; ok is false if there is none.
+func (r *Recent) Choose(random *rand.Rand, last int) (a Acknowledged, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	size := uint64(len(r.ring))
+	span := min(r.count, size, uint64(last))
+	if span == 0 {
+		return Acknowledged{}, false
+	}
+	return r.ring[(r.count-1-random.Uint64N(span))%size], true
+}
+
+// Client is what the clients of all workloads have in common: a session, which
+// is replaced when it cannot be trusted any more. It is used by one goroutine.
+type Client struct {
+	store   Store
+	session Session
+	preset  *Preset
+	number  int
+	recent  *Recent
+	// unsure is true if an earlier attempt to insert the same record is
+	// unknown.
+	unsure bool
+	values [4]int64
+}
+
+// NewClient returns client number n, which enters into recent what is
+// acknowledged. It connects when it is used first.
+func NewClient(store Store, preset *Preset, n int, recent *Recent) *Client {
+	return &Client{store: store, preset: preset, number: n, recent: recent}
+}
+
+// Connect opens the session.
+func (c *Client) Connect(ctx context.Context) (err error) {
+	c.session, err = c.store.Session(ctx)
+	return err
+}
+
+// connected makes sure that there is a session.
+func (c *Client) connected(ctx context.Context) (failed Reply, ok bool) {
+	if c.session != nil {
+		return Reply{}, true
+	}
+	session, err := c.store.Session(ctx)
+	if err != nil { // nothing was sent
+		return Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: err, Broken: true}}, false
+	}
+	c.session = session
+	return Reply{}, true
+}
+
+// Close implements load.Client.
+func (c *Client) Close() {
+	if c.session != nil {
+		c.session.Close()
+		c.session = nil
+	}
+}
+
+// Insert makes one attempt of an operation that inserts.
+func (c *Client) Insert(ctx context.Context, seq uint64, attempt int) load.Answer {
+	again := !c.preset.PerAttempt && attempt > 1
+	if !again {
+		c.unsure = false
+	}
+	number, ok := c.preset.number(c.number, seq, attempt)
+	if !ok || c.number > c.preset.MaxClient {
+		return load.Answer{Kind: KindInsert, Outcome: history.Failed, Class: workload.ClassBeyond}
+	}
+	record := c.preset.Record(number)
+	reply, ok := c.connected(ctx)
+	if ok {
+		reply = c.session.Insert(ctx, record)
+	}
+	answer := reply.Answer(KindInsert)
+	switch {
+	case reply.Outcome == history.Rejected:
+		// No driver may say so: there is no rule that could refuse a record.
+		answer.Outcome = history.Unknown
+	case reply.Duplicate && c.unsure:
+		answer.Done = true
+	case reply.Duplicate && !again:
+		// Nobody but this attempt uses its key, so something between here and
+		// the database has sent it twice. This says nothing against the
+		// database, and the record is there.
+		answer.Outcome = history.Unknown
+	}
+	// What is left is a duplicate after attempts that all failed: one that had
+	// certainly no effect has left a record. It stays failed, and the judge will
+	// find the record.
+	c.unsure = c.unsure || answer.Outcome == history.Unknown
+	if answer.Outcome == history.Committed || answer.Done {
+		c.recent.add(number)
+	}
+	if reply.Broken || answer.Outcome == history.Unknown {
+		c.Close()
+	}
+	return answer
+}
+
+// Get makes one attempt to read a record. A read has no effect, so that one
+// without an answer has failed. What the answer holds is overwritten by the next
+// call.
+func (c *Client) Get(ctx context.Context, kind uint8, target Acknowledged) load.Answer {
+	age := int64(-1)
+	switch {
+	case kind == KindProbe:
+		age = 0
+	case !target.At.IsZero():
+		age = int64(time.Since(target.At))
+	}
+	reply, ok := c.connected(ctx)
+	if ok {
+		reply = c.session.Get(ctx, c.preset.Key(target.Number))
+	}
+	if reply.Broken || reply.Outcome == history.Unknown {
+		c.Close()
+	}
+	answer := reply.Answer(kind)
+	if reply.Outcome != history.Committed {
+		answer.Outcome = history.Failed
+		return answer
+	}
+	c.values = [4]int64{target.Number, age}
+	answer.Values = c.values[:2]
+	if reply.Found {
+		got := c.preset.Observe(reply.Record)
+		c.values[2], c.values[3] = got.Digest[0], got.Digest[1]
+		if !c.preset.Hashed {
+			c.values[2], c.values[3] = got.Number, got.Digest[0]
+		}
+		answer.Values = c.values[:]
+	}
+	return answer
+}

@@ -1,0 +1,173 @@
+package keyvalue
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"assay/history"
+	"assay/workload"
+)
+
+// Digest is what is kept of a record beside its number, to compare it by: the
+// only value itself, or hashes of all of them.
+type Digest [2]int64
+
+// Observed is a record as it was read.
+type Observed struct {
+	// Number is that of the record's key; Impossible if the key has none.
+	Number int64
+	Digest Digest
+}
+
+// Preset is what a workload writes and how it is known again, for one run. All
+// functions are pure and safe for concurrent use.
+type Preset struct {
+	Table Table
+
+	// Every record has a number of 63 bits, which says who inserts it: Number
+	// gives that of an attempt of operation seq of a client, Split is its
+	// inverse; both say no if there is no such number. Attempt is 0 where all
+	// attempts of an operation insert the same record.
+	Number func(client int, seq uint64, attempt int) (number int64, ok bool)
+	Split  func(number int64) (client int, seq uint64, attempt int, ok bool)
+	// MaxClient is the highest client whose inserts have numbers.
+	MaxClient int
+	// PerAttempt is true if each attempt of an operation inserts a record of
+	// its own, and Repeats if an operation can then have several.
+	PerAttempt, Repeats bool
+	// ReadersApart is true if a client either inserts or reads.
+	ReadersApart bool
+	// Starts is true if it is kept when each insert began, four bytes a record.
+	Starts bool
+	// Loaded is how many records there are before the run. Loader is the client
+	// whose first operations they are, above MaxClient; it is -1 if there can
+	// be none.
+	Loaded int64
+	Loader int
+
+	// Key and Record give what is written under a number, Observe the number
+	// and the digest of what was read.
+	Key     func(number int64) Value
+	Record  func(number int64) Record
+	Observe func(Record) Observed
+	// Hashed is true if a digest covers the key and has two words; else it has
+	// one, and the number is kept beside it.
+	Hashed bool
+	// Unnumbered is what is kept of a key that has no number; nil if every key
+	// has one.
+	Unnumbered func(key Value) Digest
+	// Magic begins the file of the records that were read back.
+	Magic string
+
+	// Words are those of evidence. Difference says in which way a digest is not
+	// the one wanted: "with ...".
+	Words      Words
+	Difference func(got, want Digest) string
+	// AsWritten is true if an acknowledged record that was altered is a finding
+	// of CheckAcknowledged as well.
+	AsWritten bool
+	// Linearizable is true if no read may miss what was acknowledged before,
+	// where the database promises that.
+	Linearizable bool
+}
+
+// Words are a workload's own.
+type Words struct {
+	// One and Many name records: "row", "rows".
+	One, Many string
+	// Digest is the name of a digest's first word in the fields of evidence.
+	Digest string
+}
+
+// number is Number, for any attempt.
+func (p *Preset) number(client int, seq uint64, attempt int) (int64, bool) {
+	if !p.PerAttempt {
+		attempt = 0
+	}
+	return p.Number(client, seq, attempt)
+}
+
+// want is the digest of the record of a number as it was written.
+func (p *Preset) want(number int64) Digest { return p.Observe(p.Record(number)).Digest }
+
+// Work is a preset opened on one database: what all workloads do with it in the
+// same way.
+type Work struct {
+	Store
+	preset *Preset
+	file   string
+}
+
+// NewWork returns the work of a preset on a store, which it owns from then on.
+// The records that are read back go into a file of this name.
+func NewWork(store Store, preset *Preset, file string) *Work { return &Work{store, preset, file} }
+
+// Rows is how many records Load creates.
+func (w *Work) Rows() int64 { return w.preset.Loaded }
+
+// Create makes the empty table.
+func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
+	mark.Loaded = true
+	return w.Store.Create(ctx, mark)
+}
+
+// Promise is what the database promises of reads; see Promising.
+func (w *Work) Promise() string { return PromiseOf(w.Store) }
+
+// Save reads the database back into the run's folder.
+func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+	return Save(ctx, w.Store, w.preset, filepath.Join(folder, w.file), read)
+}
+
+// loaders is how many sessions load at the same time.
+const loaders = 8
+
+// Load inserts the records that are to be there before the run. The first error
+// ends it.
+func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
+	total := w.preset.Loaded
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next, done atomic.Int64
+	var progress sync.Mutex
+	var all sync.WaitGroup
+	for range min(loaders, total) {
+		all.Go(func() {
+			session, err := w.Session(ctx)
+			if err != nil {
+				stop(err)
+				return
+			}
+			defer session.Close()
+			for seq := next.Add(1) - 1; seq < total && ctx.Err() == nil; seq = next.Add(1) - 1 {
+				if err := w.loadOne(ctx, session, uint64(seq)); err != nil {
+					stop(err)
+					return
+				}
+				if n := done.Add(1); n%256 == 0 || n == total {
+					progress.Lock()
+					loaded(n, total)
+					progress.Unlock()
+				}
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+func (w *Work) loadOne(ctx context.Context, session Session, seq uint64) error {
+	number, _ := w.preset.number(w.preset.Loader, seq, 0)
+	reply := session.Insert(ctx, w.preset.Record(number))
+	switch {
+	case reply.Outcome == history.Committed:
+		return nil
+	case reply.Err != nil:
+		return fmt.Errorf("load %s %d: %w", w.preset.Words.One, seq, reply.Err)
+	default:
+		return fmt.Errorf("load %s %d: it ended %v (%s)", w.preset.Words.One, seq, reply.Outcome, reply.Class)
+	}
+}
