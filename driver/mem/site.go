@@ -29,8 +29,6 @@ type site struct {
 type armed struct {
 	Bug
 	probability float64
-	// strikes counts since Create how often the bug has broken a promise.
-	strikes int64
 }
 
 // newSite returns *workload.OptionError for a bug that is not among bugs or a
@@ -82,41 +80,23 @@ func (s *site) odds(bug string) float64 {
 	return 0
 }
 
-// forgetStrikes begins to count anew.
-func (s *site) forgetStrikes() {
-	for i := range s.armed {
-		s.armed[i].strikes = 0
-	}
-}
-
-// countStrikes enters how often each bug has struck, as if it were a table.
-func (s *site) countStrikes(rows map[string]int64) {
-	for _, b := range s.armed {
-		rows[StrikesOf(b.Name)] = b.strikes
-	}
-}
-
-// StrikesOf is the name under which workload.Size has how often a bug has
-// struck since Create. It is there while the bug is switched on.
-func StrikesOf(bug string) string { return "strikes of " + bug }
-
 func (s *site) describe() workload.Product {
 	bugs := make([]string, len(s.armed))
 	for i, b := range s.armed {
 		bugs[i] = b.Name + ":" + probability(b.probability)
 	}
-	if len(bugs) == 0 {
-		bugs = []string{"none"}
-	}
-	return workload.Product{
+	p := workload.Product{
 		Name: "assay's reference database", Version: "1", Embedded: true,
 		Settings: []workload.Setting{
 			{Name: "isolation", Value: level},
 			{Name: "durability", Value: "none, in memory"},
-			{Name: "bugs", Value: strings.Join(bugs, ", ")},
 			{Name: "timeouts", Value: probability(s.timeout)},
 			{Name: "latency", Value: s.latency.String()},
 		},
 		Topology: workload.Topology{Nodes: 1},
 	}
+	if len(bugs) > 0 {
+		p.Settings = append(p.Settings, workload.Setting{Name: workload.SettingBugs, Value: strings.Join(bugs, ", ")})
+	}
+	return p
 }

@@ -30,7 +30,8 @@ type Injection struct {
 	Probability float64
 }
 
-// Bug is one way of breaking a promise, in one workload.
+// Bug is one way of breaking a promise, in one of the workloads whose bugs are not
+// yet in driver/bugs.
 type Bug struct {
 	Name, Check, Or string
 	Kinds           []string
