@@ -33,7 +33,7 @@ func (p *puzzle) double() {
 // for; and each must still be found.
 func TestWhatIsToldIsSo(t *testing.T) {
 	count := map[string]int{}
-	for seed := range uint64(1500) {
+	for seed := range uint64(2500) {
 		for _, c := range []struct {
 			doubled bool
 			looks   int64
