@@ -22,7 +22,7 @@ import (
 //	("journal", id) = source, destination, amount, source version, destination version
 //
 // each integer as eight bytes, big endian.
-type bankStore struct{ *place }
+type bankStore struct{ *schema }
 
 var (
 	_ bank.Store   = (*bankStore)(nil)
@@ -32,7 +32,7 @@ var (
 // OpenBank connects to the cluster and returns its Store. It returns
 // *workload.OptionError or *workload.UnreachableError.
 func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
-	p, err := openPlace(ctx, target, "bank", tableAccount, tableJournal)
+	p, err := openSchema(ctx, target, "bank", tableAccount, tableJournal)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 // the value as appendRecord makes it. The documents of one user are one range
 // of keys, so that there is no index to build: FoundationDB's own order of keys
 // is it.
-type bulkUpdateStore struct{ *place }
+type bulkUpdateStore struct{ *schema }
 
 var _ bulkupdate.Store = (*bulkUpdateStore)(nil)
 
@@ -32,7 +32,7 @@ func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Sto
 	if err := primaryOnly(target); err != nil {
 		return nil, err
 	}
-	p, err := openPlace(ctx, target, "bulkupdate", tableDocument)
+	p, err := openSchema(ctx, target, "bulkupdate", tableDocument)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document)
 func (s *bulkUpdateStore) FinishLoad(ctx context.Context) error { return s.finishLoad(ctx) }
 
 // Read implements bulkupdate.Store. A document's generation never goes back, as
-// place.read takes for granted: an update that comes late conflicts with those
+// schema.read takes for granted: an update that comes late conflicts with those
 // that were done meanwhile.
 func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Document) error) error {
 	return s.read(ctx, span{tableDocument, func(key, value []byte) error {

@@ -29,7 +29,7 @@ import (
 // that the data and indexes stay in sync" ("Design Recipes", "Simple Indexes").
 // A query reads one of them and then the rows that it names.
 type candleStore struct {
-	*place
+	*schema
 	// page is how many rows of a query are on their way at once, and renew how
 	// old a transaction may be that the next page is read in; see
 	// candleSession.ask.
@@ -52,11 +52,11 @@ func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, er
 	if err := primaryOnly(target); err != nil {
 		return nil, err
 	}
-	p, err := openPlace(ctx, target, "candles", append([]string{tableCandle}, candleIndexes()...)...)
+	p, err := openSchema(ctx, target, "candles", append([]string{tableCandle}, candleIndexes()...)...)
 	if err != nil {
 		return nil, err
 	}
-	return &candleStore{place: p, page: pageRows, renew: renewAfter}, nil
+	return &candleStore{schema: p, page: pageRows, renew: renewAfter}, nil
 }
 
 // candleIndexes are the tables that stand for indexes.
@@ -84,13 +84,13 @@ func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine s
 			return err
 		}
 	}
-	return s.place.Create(ctx, mark)
+	return s.schema.Create(ctx, mark)
 }
 
 // FinishLoad implements candles.Store. There are no statistics of a planner.
 func (s *candleStore) FinishLoad(context.Context) error { return nil }
 
-// Read implements candles.Store. A candle is never written twice, as place.read
+// Read implements candles.Store. A candle is never written twice, as schema.read
 // takes for granted.
 func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) error {
 	return s.read(ctx, span{tableCandle, func(key, value []byte) error {
@@ -102,7 +102,7 @@ func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) 
 	}})
 }
 
-// Size implements candles.Store: what place.Size says, of the rows and of the
+// Size implements candles.Store: what schema.Size says, of the rows and of the
 // indexes by themselves.
 func (s *candleStore) Size(ctx context.Context) (workload.Size, error) {
 	if _, err := s.look(ctx, "size", s.ours); err != nil {

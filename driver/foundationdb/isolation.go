@@ -22,14 +22,14 @@ import (
 //	("pair", id) = value
 //
 // each integer as eight bytes, big endian.
-type isolationStore struct{ *place }
+type isolationStore struct{ *schema }
 
 var _ isolation.Store = (*isolationStore)(nil)
 
 // OpenIsolation connects to the cluster and returns its Store. Errors are as
 // with OpenBank.
 func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
-	p, err := openPlace(ctx, target, "isolation", tableList, tableMember, tablePair, tableRegister)
+	p, err := openSchema(ctx, target, "isolation", tableList, tableMember, tablePair, tableRegister)
 	if err != nil {
 		return nil, err
 	}

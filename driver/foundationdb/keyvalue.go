@@ -21,7 +21,7 @@ import (
 // appendRecord makes it. A record that is longer than a value may be (maxValue) is
 // refused by the client (codeValueTooBig) and so failed.
 type keyValueStore struct {
-	*place
+	*schema
 	table keyvalue.Table
 }
 
@@ -40,7 +40,7 @@ func OpenKeyValue(ctx context.Context, target workload.Target, table keyvalue.Ta
 	if err := primaryOnly(target); err != nil {
 		return nil, err
 	}
-	p, err := openPlace(ctx, target, table.Workload, table.Name)
+	p, err := openSchema(ctx, target, table.Workload, table.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *keyValueStore) Promise() string {
 	return keyvalue.PromiseLinearizable
 }
 
-// Read implements keyvalue.Store. A record is never written twice, as place.read
+// Read implements keyvalue.Store. A record is never written twice, as schema.read
 // takes for granted.
 func (s *keyValueStore) Read(ctx context.Context, use func(keyvalue.Record) error) error {
 	return s.read(ctx, span{s.table.Name, func(key, value []byte) error {

@@ -32,7 +32,7 @@ func versions(d time.Duration) int64 { return int64(d / (time.Second / versionsP
 
 // readLease returns the lease, nil if there is none, and the version at which it
 // was read.
-func (p *place) readLease(t *transaction) (*workload.Lease, *lease, int64, error) {
+func (p *schema) readLease(t *transaction) (*workload.Lease, *lease, int64, error) {
 	now, err := t.GetReadVersion().Get()
 	if err != nil {
 		return nil, nil, 0, err
@@ -49,7 +49,7 @@ func (p *place) readLease(t *transaction) (*workload.Lease, *lease, int64, error
 		Remaining: time.Duration(l.Expires-now) * (time.Second / versionsPerSecond)}, &l, now, nil
 }
 
-func (p *place) setLease(t *transaction, l lease) error {
+func (p *schema) setLease(t *transaction, l lease) error {
 	value, err := json.Marshal(l)
 	if err == nil {
 		t.Set(fdb.Key(p.lease()), value)
@@ -58,7 +58,7 @@ func (p *place) setLease(t *transaction, l lease) error {
 }
 
 // admit gives *workload.HeldError if another holds the lease.
-func (p *place) admit(t *transaction) error {
+func (p *schema) admit(t *transaction) error {
 	l, _, _, err := p.readLease(t)
 	if err == nil && l.Excludes(p.taken.Holder().Token) {
 		err = p.held(l)
@@ -66,12 +66,12 @@ func (p *place) admit(t *transaction) error {
 	return err
 }
 
-func (p *place) held(l *workload.Lease) error {
+func (p *schema) held(l *workload.Lease) error {
 	return &workload.HeldError{Name: p.name, Lease: *l}
 }
 
 // Lease reads the lease.
-func (p *place) Lease(ctx context.Context) (*workload.Lease, error) {
+func (p *schema) Lease(ctx context.Context) (*workload.Lease, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil {
 		return nil, explain(ctx, "look for a lease", err)
@@ -86,7 +86,7 @@ func (p *place) Lease(ctx context.Context) (*workload.Lease, error) {
 
 // TakeLease takes the lease in one transaction: of several at the same time one
 // commits, and the others conflict, try again and find it alive.
-func (p *place) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (p *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
 	_, err := p.change(ctx, "take the lease", func(t *transaction) error {
 		if _, err := p.readMark(t); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (p *place) TakeLease(ctx context.Context, holder workload.Holder, ttl time.
 }
 
 // RenewLease moves the expiry on.
-func (p *place) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
+func (p *schema) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	_, err := p.change(ctx, "renew the lease", func(t *transaction) error {
 		l, kept, now, err := p.readLease(t)
 		switch {
@@ -125,7 +125,7 @@ func (p *place) RenewLease(ctx context.Context, token string, ttl time.Duration)
 }
 
 // ReleaseLease clears the key.
-func (p *place) ReleaseLease(ctx context.Context, token string) error {
+func (p *schema) ReleaseLease(ctx context.Context, token string) error {
 	_, err := p.change(ctx, "release the lease", func(t *transaction) error {
 		l, _, _, err := p.readLease(t)
 		if err == nil && l != nil && l.Token == token {

@@ -47,7 +47,7 @@ type span struct {
 //
 // The rows are given during the first reading; the error of the second comes
 // after them.
-func (p *place) read(ctx context.Context, spans ...span) error {
+func (p *schema) read(ctx context.Context, spans ...span) error {
 	first, transactions, err := p.pass(ctx, spans)
 	if err == nil && transactions > 1 {
 		again := make([]span, len(spans))
@@ -72,7 +72,7 @@ func (p *place) read(ctx context.Context, spans ...span) error {
 
 // pass reads the mark and the tables once, and returns a digest of all and how
 // many transactions it took.
-func (p *place) pass(ctx context.Context, spans []span) (digest [sha256.Size]byte, transactions int, err error) {
+func (p *schema) pass(ctx context.Context, spans []span) (digest [sha256.Size]byte, transactions int, err error) {
 	r := reader{ctx: ctx, db: p.db, hash: sha256.New()}
 	defer r.close()
 	if err := r.open(); err != nil {
@@ -99,7 +99,7 @@ func (p *place) pass(ctx context.Context, spans []span) (digest [sha256.Size]byt
 
 // count returns how many rows a table has and the bytes of their keys and
 // values. It is no consistent view if it takes more than one transaction.
-func (p *place) count(ctx context.Context, table string) (rows, bytes int64, err error) {
+func (p *schema) count(ctx context.Context, table string) (rows, bytes int64, err error) {
 	r := reader{ctx: ctx, db: p.db}
 	defer r.close()
 	if err := r.open(); err != nil {

@@ -78,7 +78,7 @@ func (s *bankStore) AuditAll(ctx context.Context) (bank.Totals, error) {
 // "Transactions and Read Concern"; the Jepsen report on MongoDB 4.2.6 shows
 // that this is so for transactions that only read).
 func (s *bankStore) reading(ctx context.Context, work func(context.Context) error) error {
-	x := &transactor{place: s.place, readConcern: readconcern.Snapshot(), writeConcern: writeconcern.Majority()}
+	x := &transactor{schema: s.schema, readConcern: readconcern.Snapshot(), writeConcern: writeconcern.Majority()}
 	defer x.Close()
 	if err := x.begin(); err != nil {
 		return failed("begin an audit", err)

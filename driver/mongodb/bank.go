@@ -25,7 +25,7 @@ const (
 //
 // All numbers are int64. The collections' only index is that of _id.
 type bankStore struct {
-	*place
+	*schema
 	accounts, transfers *mongo.Collection
 }
 
@@ -40,18 +40,18 @@ var _ bank.Store = (*bankStore)(nil)
 // *workload.OptionError, and plain ones for an address that cannot be read, a
 // standalone server and one older than MongoDB 5.0.
 func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
-	p, err := openPlace(ctx, target, "bank", accountCollection, transferCollection)
+	p, err := openSchema(ctx, target, "bank", accountCollection, transferCollection)
 	if err != nil {
 		return nil, err
 	}
-	return &bankStore{place: p, accounts: p.collections[0], transfers: p.collections[1]}, nil
+	return &bankStore{schema: p, accounts: p.collections[0], transfers: p.collections[1]}, nil
 }
 
 // Describe implements bank.Store. Why the members of shards are not compared is
 // among the settings, for where there are no replicas there is no check of them
 // that could say so.
 func (s *bankStore) Describe(ctx context.Context) (workload.Product, error) {
-	product, err := s.place.Describe(ctx)
+	product, err := s.schema.Describe(ctx)
 	if err == nil && s.sharded {
 		product.Settings = append(product.Settings, workload.Setting{Name: "check of replicas",
 			Value: "not checked: the members of a shard hold a part of the ledger, which cannot be held against the whole one by one"})

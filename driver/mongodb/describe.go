@@ -13,7 +13,7 @@ import (
 )
 
 // Describe asks the installation what it is. What the user may not ask for is left out.
-func (s *place) Describe(ctx context.Context) (workload.Product, error) {
+func (s *schema) Describe(ctx context.Context) (workload.Product, error) {
 	d := &description{connection: s.connection, product: workload.Product{Name: "MongoDB"}}
 	if err := d.basics(ctx); err != nil {
 		return workload.Product{}, failed("describe", err)

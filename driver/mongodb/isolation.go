@@ -20,7 +20,7 @@ import (
 //	member   {_id: id, grp}
 //	pair     {_id: id, value}
 type isolationStore struct {
-	*place
+	*schema
 	lists, registers, members, pairs *mongo.Collection
 }
 
@@ -31,14 +31,14 @@ var _ isolation.Store = (*isolationStore)(nil)
 // there are, unless the address names others (readConcernLevel, w, journal).
 // target.Isolation and the errors are as with OpenBank.
 func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
-	p, err := openPlace(ctx, target, "isolation", "list", "register", "member", "pair")
+	p, err := openSchema(ctx, target, "isolation", "list", "register", "member", "pair")
 	if err != nil {
 		return nil, err
 	}
 	if !p.namedReadConcern {
 		p.readConcern = readconcern.Snapshot()
 	}
-	return &isolationStore{place: p, lists: p.collections[0], registers: p.collections[1],
+	return &isolationStore{schema: p, lists: p.collections[0], registers: p.collections[1],
 		members: p.collections[2], pairs: p.collections[3]}, nil
 }
 
@@ -86,7 +86,7 @@ func (s *isolationStore) Find(ctx context.Context) (*workload.Leftover, error) {
 // Create implements isolation.Store. The index lets a group be counted without
 // a look at all rows of the run.
 func (s *isolationStore) Create(ctx context.Context, m workload.Marker) error {
-	if err := s.place.Create(ctx, m); err != nil {
+	if err := s.schema.Create(ctx, m); err != nil {
 		return err
 	}
 	_, err := s.members.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "grp", Value: 1}}})

@@ -51,15 +51,15 @@ func (s *keyValueStore) Promise() string {
 // everywhereBound is how long the members may take to have the collection.
 const everywhereBound = 30 * time.Second
 
-// Create implements keyvalue.Store. The place writes with a majority; then
+// Create implements keyvalue.Store. The schema is written with a majority; then
 // every member that can be reached is waited for, so that reads find the
 // collection wherever they go. Without it they would find no row, which is no
 // error.
 func (s *keyValueStore) Create(ctx context.Context, m workload.Marker) error {
-	if err := s.place.Create(ctx, m); err != nil {
+	if err := s.schema.Create(ctx, m); err != nil {
 		return err
 	}
-	members := &bankStore{place: s.place}
+	members := &bankStore{schema: s.schema}
 	replicas, _, err := members.Replicas(ctx)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func (l *lease) told() *workload.Lease {
 }
 
 // leases is the lease's collection, written and read with a majority.
-func (s *place) leases() *mongo.Collection { return s.database.Collection(leaseCollection) }
+func (s *schema) leases() *mongo.Collection { return s.database.Collection(leaseCollection) }
 
 // later is the server's clock and so long (MongoDB manual, "$$NOW": the same for
 // the whole pipeline).
@@ -45,7 +45,7 @@ func later(d time.Duration) bson.D {
 func literal(v any) bson.D { return bson.D{{Key: "$literal", Value: v}} }
 
 // Lease reads the document, with the server's clock.
-func (s *place) Lease(ctx context.Context) (*workload.Lease, error) {
+func (s *schema) Lease(ctx context.Context) (*workload.Lease, error) {
 	cursor, err := s.leases().Aggregate(ctx, bson.A{
 		bson.D{{Key: "$match", Value: bson.D{{Key: "_id", Value: leaseID}}}},
 		bson.D{{Key: "$set", Value: bson.D{{Key: "now", Value: "$$NOW"}}}},
@@ -64,7 +64,7 @@ func (s *place) Lease(ctx context.Context) (*workload.Lease, error) {
 }
 
 // admit gives *workload.HeldError if another holds the lease.
-func (s *place) admit(ctx context.Context) error {
+func (s *schema) admit(ctx context.Context) error {
 	l, err := s.Lease(ctx)
 	if err == nil && l.Excludes(s.taken.Holder().Token) {
 		err = s.held(l)
@@ -72,12 +72,12 @@ func (s *place) admit(ctx context.Context) error {
 	return err
 }
 
-func (s *place) held(l *workload.Lease) error {
+func (s *schema) held(l *workload.Lease) error {
 	return &workload.HeldError{Name: "database " + s.database.Name(), Lease: *l}
 }
 
 // refuse says who has the lease, which has just been found to be another's.
-func (s *place) refuse(ctx context.Context) error {
+func (s *schema) refuse(ctx context.Context) error {
 	l, err := s.Lease(ctx)
 	if err == nil && l == nil {
 		err = s.missing()
@@ -91,7 +91,7 @@ func (s *place) refuse(ctx context.Context) error {
 // TakeLease replaces the document, or makes it, in one atomic step that leaves it
 // as it is if another's is alive: of several that come at the same time one is
 // first, and the others find its.
-func (s *place) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (s *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
 	text, err := json.Marshal(holder)
 	if err != nil {
 		return failed("take the lease", err)
@@ -126,7 +126,7 @@ func (s *place) TakeLease(ctx context.Context, holder workload.Holder, ttl time.
 }
 
 // RenewLease moves the expiry on.
-func (s *place) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
+func (s *schema) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	result, err := s.leases().UpdateOne(ctx, bson.D{{Key: "_id", Value: leaseID}, {Key: "token", Value: token}},
 		bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: later(ttl)}}}}})
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *place) RenewLease(ctx context.Context, token string, ttl time.Duration)
 }
 
 // ReleaseLease deletes the document.
-func (s *place) ReleaseLease(ctx context.Context, token string) error {
+func (s *schema) ReleaseLease(ctx context.Context, token string) error {
 	_, err := s.leases().DeleteOne(ctx, bson.D{{Key: "_id", Value: leaseID}, {Key: "token", Value: token}})
 	if err != nil {
 		return failed("release the lease", err)
@@ -148,10 +148,10 @@ func (s *place) ReleaseLease(ctx context.Context, token string) error {
 }
 
 // Marker reads the mark.
-func (s *place) Marker(ctx context.Context) (*workload.Marker, error) { return s.mark(ctx) }
+func (s *schema) Marker(ctx context.Context) (*workload.Marker, error) { return s.mark(ctx) }
 
 // dropLease drops the collection of the lease.
-func (s *place) dropLease(ctx context.Context) error {
+func (s *schema) dropLease(ctx context.Context) error {
 	if err := s.leases().Drop(ctx); err != nil {
 		return failed("drop collection "+leaseCollection, err)
 	}

@@ -27,7 +27,7 @@ const confirmBound = 30 * time.Second
 // A snapshot holds what a majority has. So that nothing is missing that was
 // acknowledged with less, the majority is waited for first; without one there is
 // an error after confirmBound, and not an old state.
-func (s *place) view(ctx context.Context, read func(context.Context) error) error {
+func (s *schema) view(ctx context.Context, read func(context.Context) error) error {
 	if err := s.mustMark(ctx); err != nil {
 		return err
 	}

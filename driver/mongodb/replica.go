@@ -33,8 +33,8 @@ func (s *settings) direct(host string) *options.ClientOptions {
 	return d
 }
 
-// member returns the client of one member, which lives as long as the place.
-func (s *place) member(name string) (*mongo.Client, error) {
+// member returns the client of one member, which lives as long as the schema.
+func (s *schema) member(name string) (*mongo.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if client := s.members[name]; client != nil {
@@ -91,7 +91,7 @@ func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]er
 
 // ask has a member say where it is; one that has no part in the set now, since
 // it starts, recovers or copies its data, gives an error.
-func (s *place) ask(ctx context.Context, name string) (reply helloReply, err error) {
+func (s *schema) ask(ctx context.Context, name string) (reply helloReply, err error) {
 	client, err := s.member(name)
 	if err != nil {
 		return reply, err

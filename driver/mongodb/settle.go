@@ -38,7 +38,7 @@ const defaultLifetime = 60 * time.Second
 // all of them have prepared, which ends as its coordinator decides.
 //
 // While the set has no primary, Settle waits for one.
-func (s *place) Settle(ctx context.Context) error {
+func (s *schema) Settle(ctx context.Context) error {
 	for {
 		doing, err := s.settle(ctx)
 		if err == nil {
@@ -93,7 +93,7 @@ func passing(err error) bool {
 	}
 }
 
-func (s *place) settle(ctx context.Context) (doing string, err error) {
+func (s *schema) settle(ctx context.Context) (doing string, err error) {
 	s.abortAbandoned(ctx)
 	if err := s.noneOpen(ctx); err != nil {
 		return "look for open transactions", err
@@ -104,7 +104,7 @@ func (s *place) settle(ctx context.Context) (doing string, err error) {
 const confirming = "have a majority confirm the last writes"
 
 // confirm returns when a majority has all that the primary has.
-func (s *place) confirm(ctx context.Context) error {
+func (s *schema) confirm(ctx context.Context) error {
 	marks := s.marks.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
 	err := unlessMissing(marks.FindOne(ctx, bson.D{{Key: "_id", Value: markID}}).Err())
 	if err != nil || !s.sharded {
@@ -127,7 +127,7 @@ func (s *place) confirm(ctx context.Context) error {
 
 // noneOpen returns an *openError if the server knows of open transactions of
 // this workload's clients, ours or those of a run that ended before.
-func (s *place) noneOpen(ctx context.Context) error {
+func (s *schema) noneOpen(ctx context.Context) error {
 	if s.sharded {
 		// First the routers: what one of them is doing now may reach the shards
 		// later.
@@ -169,7 +169,7 @@ func none(ctx context.Context, admin *mongo.Database, what string, pipeline bson
 // blind waits, where the server does not show its transactions (some hosted
 // ones have no $currentOp), for as long as one can stay open. Behind a router,
 // which does not know the shards' limit, that is the default.
-func (s *place) blind(ctx context.Context, err error) error {
+func (s *schema) blind(ctx context.Context, err error) error {
 	if !hidesOperations(err) {
 		return err
 	}
@@ -196,7 +196,7 @@ func hidesOperations(err error) bool {
 }
 
 // lifetime is how long a transaction can stay open on the server.
-func (s *place) lifetime(ctx context.Context) time.Duration {
+func (s *schema) lifetime(ctx context.Context) time.Duration {
 	const name = "transactionLifetimeLimitSeconds"
 	var reply struct {
 		Seconds int64 `bson:"transactionLifetimeLimitSeconds"`

@@ -18,10 +18,10 @@ import (
 
 // sharedClientStore is the part of a Store whose sessions share one client of the
 // library, as those of an application do, which has the library's own time limits
-// and the address's concerns. All else goes over the place's client.
+// and the address's concerns. All else goes over the schema's client.
 type sharedClientStore struct {
-	*place
-	rows *mongo.Collection // over the place's client
+	*schema
+	rows *mongo.Collection // over the schema's client
 
 	application *options.ClientOptions
 	preference  *readpref.ReadPref
@@ -48,7 +48,7 @@ func openShared(ctx context.Context, target workload.Target, workloadName, colle
 	}
 	common := target
 	common.Address = withoutReadConcern(target.Address)
-	p, err := openPlace(ctx, common, workloadName, collection)
+	p, err := openSchema(ctx, common, workloadName, collection)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +56,10 @@ func openShared(ctx context.Context, target workload.Target, workloadName, colle
 	if o.MaxPoolSize == nil {
 		o.SetMaxPoolSize(maxPoolSize)
 	}
-	return &sharedClientStore{place: p, rows: p.collections[0], preference: preference, application: o}, nil
+	return &sharedClientStore{schema: p, rows: p.collections[0], preference: preference, application: o}, nil
 }
 
-// applicationSuffix tells the sessions' client from the place's.
+// applicationSuffix tells the sessions' client from the schema's.
 const applicationSuffix = " sessions"
 
 func preferenceOf(read string) (*readpref.ReadPref, error) {
@@ -76,7 +76,7 @@ func preferenceOf(read string) (*readpref.ReadPref, error) {
 }
 
 // withoutReadConcern leaves out of an address a read concern that transactions
-// do not have, which the place's client must not use either.
+// do not have, which the schema's client must not use either.
 func withoutReadConcern(address string) string {
 	return without(address, func(name, value string) bool {
 		return strings.EqualFold(name, "readConcernLevel") && (value == "linearizable" || value == "available")
@@ -110,10 +110,10 @@ func (s *sharedClientStore) hangUp() error {
 	return disconnect(client)
 }
 
-// Describe implements workload.Store: of the place's settings those that
+// Describe implements workload.Store: of the schema's settings those that
 // are of transactions give way to those in force here.
 func (s *sharedClientStore) Describe(ctx context.Context) (workload.Product, error) {
-	product, err := s.place.Describe(ctx)
+	product, err := s.schema.Describe(ctx)
 	if err != nil {
 		return product, err
 	}
@@ -186,7 +186,7 @@ func (s *sharedClientStore) Find(ctx context.Context) (*workload.Leftover, error
 // primary is asked until none of its connections is left, nor a write of any
 // other to our rows. Behind routers it is they who have the connections, and the
 // shards who have the writes. Then what is there is confirmed, as in
-// place.Settle.
+// schema.Settle.
 func (s *sharedClientStore) Settle(ctx context.Context) error {
 	if err := s.hangUp(); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (s *sharedClientStore) Settle(ctx context.Context) error {
 	for {
 		err := s.noneConnected(ctx)
 		if err == nil {
-			return s.place.Settle(ctx)
+			return s.schema.Settle(ctx)
 		}
 		if !passing(err) {
 			return failed("look for connections", err)
@@ -229,5 +229,5 @@ func (s *sharedClientStore) noneConnected(ctx context.Context) error {
 
 // Close implements workload.Store.
 func (s *sharedClientStore) Close() error {
-	return errors.Join(s.hangUp(), s.place.Close())
+	return errors.Join(s.hangUp(), s.schema.Close())
 }

@@ -19,7 +19,7 @@ import (
 // take. Until it knows, what the transaction has written is closed to all others.
 const abortBound = time.Second
 
-// maxAbandoned bounds place.abandoned. What does not fit is aborted by the
+// maxAbandoned bounds schema.abandoned. What does not fit is aborted by the
 // server after transactionLifetimeLimitSeconds.
 const maxAbandoned = 4096
 
@@ -27,7 +27,7 @@ const maxAbandoned = 4096
 // connection of its own, but one of the pool at each command; the pool is large
 // enough for all.
 type transactor struct {
-	place        *place
+	schema       *schema
 	readConcern  *readconcern.ReadConcern
 	writeConcern *writeconcern.WriteConcern
 	// session is the session with the server, nil until the next transaction.
@@ -35,12 +35,12 @@ type transactor struct {
 }
 
 // transactor makes sure that there is a primary.
-func (s *place) transactor(ctx context.Context) (*transactor, error) {
+func (s *schema) transactor(ctx context.Context) (*transactor, error) {
 	if err := s.admin.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err(); err != nil {
 		return nil, failed("open a session", err)
 	}
 	s.abortAbandoned(ctx)
-	return &transactor{place: s, readConcern: s.readConcern, writeConcern: s.writeConcern}, nil
+	return &transactor{schema: s, readConcern: s.readConcern, writeConcern: s.writeConcern}, nil
 }
 
 // Close ends the session.
@@ -62,7 +62,7 @@ func (x *transactor) begin() (err error) {
 	if x.session == nil {
 		// Causal consistency would only order a transaction after what its own
 		// session has seen; on the primary that is so anyway.
-		if x.session, err = x.place.client.StartSession(options.Session().SetCausalConsistency(false)); err != nil {
+		if x.session, err = x.schema.client.StartSession(options.Session().SetCausalConsistency(false)); err != nil {
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func (x *transactor) commit(ctx context.Context) workload.Reply {
 	}
 	counted, sent := counting(ctx)
 	command := bson.D{{Key: "commitTransaction", Value: 1}, {Key: "writeConcern", Value: concern(x.writeConcern)}}
-	err := x.place.admin.RunCommand(mongo.NewSessionContext(counted, x.session), command).Err()
+	err := x.schema.admin.RunCommand(mongo.NewSessionContext(counted, x.session), command).Err()
 	if err == nil {
 		forget(ctx, x.session)
 		return workload.Reply{Outcome: history.Committed}
@@ -159,7 +159,7 @@ func sendAbort(ctx context.Context, session *mongo.Session) bool {
 func (x *transactor) leave(open bool) {
 	session := x.session
 	x.session = nil
-	s := x.place
+	s := x.schema
 	s.mu.Lock()
 	kept := open && !s.sharded && len(s.abandoned) < maxAbandoned
 	if kept {
@@ -175,7 +175,7 @@ func (x *transactor) leave(open bool) {
 // abortAbandoned tells the server which transactions are over, until it does
 // not answer. It changes no outcome: those attempts are Failed, since they
 // were never committed, or Unknown, and stay so.
-func (s *place) abortAbandoned(ctx context.Context) {
+func (s *schema) abortAbandoned(ctx context.Context) {
 	s.mu.Lock()
 	sessions := s.abandoned
 	s.abandoned = nil

@@ -23,9 +23,9 @@ import (
 // markCollection holds the mark, in the database of every workload.
 const markCollection = "assay_mark"
 
-// place is one workload's database, and the way there. All that the workloads
+// schema is one workload's database, and the way there. All that the workloads
 // have in common is here; the Store of each embeds one.
-type place struct {
+type schema struct {
 	*connection
 	workload string
 	// database and collections as used outside of the workload's transactions:
@@ -43,15 +43,15 @@ type place struct {
 	members map[string]*mongo.Client
 }
 
-// openPlace connects to the target. The workload has these collections beside
+// openSchema connects to the target. The workload has these collections beside
 // the mark, in the database assay_ and its name, whatever database the address
 // names. The errors are those of OpenBank.
-func openPlace(ctx context.Context, target workload.Target, workloadName string, collections ...string) (*place, error) {
+func openSchema(ctx context.Context, target workload.Target, workloadName string, collections ...string) (*schema, error) {
 	c, err := connect(ctx, target, workloadName)
 	if err != nil {
 		return nil, err
 	}
-	p := &place{connection: c, workload: workloadName}
+	p := &schema{connection: c, workload: workloadName}
 	p.database = c.client.Database("assay_"+workloadName, options.Database().SetReadConcern(readconcern.Majority()).
 		SetWriteConcern(writeconcern.Majority()).SetReadPreference(readpref.Primary()))
 	p.marks = p.database.Collection(markCollection)
@@ -79,7 +79,7 @@ const markID = "assay"
 // *workload.ForeignError if there is something without a mark. An empty
 // collection for marks, alone, is what is left when creation ends at its very
 // first step; it counts as nothing. So does a lease.
-func (s *place) mark(ctx context.Context) (*workload.Marker, error) {
+func (s *schema) mark(ctx context.Context) (*workload.Marker, error) {
 	names, err := s.database.ListCollectionNames(ctx, bson.D{})
 	if err != nil {
 		return nil, failed("list the collections", err)
@@ -117,7 +117,7 @@ func (s *place) mark(ctx context.Context) (*workload.Marker, error) {
 }
 
 // mustMark is mark, with *workload.NoSchemaError if there is nothing.
-func (s *place) mustMark(ctx context.Context) error {
+func (s *schema) mustMark(ctx context.Context) error {
 	m, err := s.mark(ctx)
 	if err == nil && m == nil {
 		err = s.missing()
@@ -126,12 +126,12 @@ func (s *place) mustMark(ctx context.Context) error {
 }
 
 // missing says that there is nothing of ours.
-func (s *place) missing() error {
+func (s *schema) missing() error {
 	return &workload.NoSchemaError{Name: "database " + s.database.Name()}
 }
 
 // find reads the mark and counts the documents of these collections together.
-func (s *place) find(ctx context.Context, counted ...*mongo.Collection) (*workload.Leftover, error) {
+func (s *schema) find(ctx context.Context, counted ...*mongo.Collection) (*workload.Leftover, error) {
 	m, err := s.mark(ctx)
 	if m == nil || err != nil {
 		return nil, err
@@ -152,10 +152,10 @@ func (s *place) find(ctx context.Context, counted ...*mongo.Collection) (*worklo
 // interrupted at, what is there is known as ours. The collections are made
 // beforehand since not every transaction can make them, and are sharded, where
 // that is asked for, while they are empty. The mark is never sharded.
-func (s *place) Create(ctx context.Context, m workload.Marker) error { return s.create(ctx, m) }
+func (s *schema) Create(ctx context.Context, m workload.Marker) error { return s.create(ctx, m) }
 
 // create is Create, of collections with these options.
-func (s *place) create(ctx context.Context, m workload.Marker, o ...options.Lister[options.CreateCollectionOptions]) error {
+func (s *schema) create(ctx context.Context, m workload.Marker, o ...options.Lister[options.CreateCollectionOptions]) error {
 	if err := s.clear(ctx); err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (s *place) create(ctx context.Context, m workload.Marker, o ...options.List
 
 // Drop drops our collections if there is our mark, and the lease's. It does not
 // drop the database, which ends with its last collection.
-func (s *place) Drop(ctx context.Context) error {
+func (s *schema) Drop(ctx context.Context) error {
 	if err := s.clear(ctx); err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (s *place) Drop(ctx context.Context) error {
 
 // clear drops all collections but the lease's, if there is our mark and no lease
 // keeps us out.
-func (s *place) clear(ctx context.Context) error {
+func (s *schema) clear(ctx context.Context) error {
 	m, err := s.mark(ctx)
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func (s *place) clear(ctx context.Context) error {
 // checkpoint, up to a minute ago; so it is asked for one first, which not every
 // user may. Collections are counted one by one, since the server's own counter
 // may be wrong after it was killed (MongoDB manual, "$collStats", count).
-func (s *place) Size(ctx context.Context) (workload.Size, error) {
+func (s *schema) Size(ctx context.Context) (workload.Size, error) {
 	if err := s.mustMark(ctx); err != nil {
 		return workload.Size{}, err
 	}
@@ -266,7 +266,7 @@ func added(parts []storagePart) (data, indexes int64) {
 
 // Close releases the connections, those to members that are gone as well; all
 // at once, since each of these takes its time.
-func (s *place) Close() error {
+func (s *schema) Close() error {
 	s.mu.Lock()
 	clients := append(slices.Collect(maps.Values(s.members)), s.client)
 	s.members = nil

@@ -14,8 +14,8 @@ import (
 	"assay/workload"
 )
 
-// place is the prefix of one workload, as all workloads use it.
-type place struct {
+// schema is the prefix of one workload, as all workloads use it.
+type schema struct {
 	layout
 	db fdb.Database
 	// tables are those that Size counts; the first is the one whose rows Find
@@ -26,9 +26,9 @@ type place struct {
 	taken      *workload.Taken
 }
 
-// openPlace connects to the database. Its errors are those of parse and
+// openSchema connects to the database. Its errors are those of parse and
 // connect.
-func openPlace(ctx context.Context, target workload.Target, work string, tables ...string) (*place, error) {
+func openSchema(ctx context.Context, target workload.Target, work string, tables ...string) (*schema, error) {
 	o, err := parseFor(target, work)
 	if err != nil {
 		return nil, err
@@ -37,21 +37,21 @@ func openPlace(ctx context.Context, target workload.Target, work string, tables 
 	if err != nil {
 		return nil, err
 	}
-	return &place{layout: newLayout(o.root, work), db: db, tables: tables, riskyReads: o.riskyReads, taken: new(workload.Taken)}, nil
+	return &schema{layout: newLayout(o.root, work), db: db, tables: tables, riskyReads: o.riskyReads, taken: new(workload.Taken)}, nil
 }
 
 func keyRange(begin, end []byte) fdb.KeyRange {
 	return fdb.KeyRange{Begin: fdb.Key(begin), End: fdb.Key(end)}
 }
 
-func (p *place) foreign() error {
+func (p *schema) foreign() error {
 	return &workload.ForeignError{Name: p.name,
 		Hint: "choose another one with ?prefix=NAME in the address, or clear its keys yourself"}
 }
 
 // readMark returns nil if there is no key under the prefix but the lease's, and
 // *workload.ForeignError if there are others and no mark.
-func (p *place) readMark(t *transaction) (*workload.Marker, error) {
+func (p *schema) readMark(t *transaction) (*workload.Marker, error) {
 	value, err := t.Get(fdb.Key(p.mark())).Get()
 	if err != nil {
 		return nil, err
@@ -77,14 +77,14 @@ func (p *place) readMark(t *transaction) (*workload.Marker, error) {
 }
 
 // clear clears everything under the prefix but the lease.
-func (p *place) clear(t *transaction) {
+func (p *schema) clear(t *transaction) {
 	begin, end := p.bounds()
 	t.ClearRange(keyRange(begin, p.lease()))
 	t.ClearRange(keyRange(append(p.lease(), 0), end))
 }
 
 // ours is readMark, with *workload.NoSchemaError if there is nothing.
-func (p *place) ours(t *transaction) (*workload.Marker, error) {
+func (p *schema) ours(t *transaction) (*workload.Marker, error) {
 	mark, err := p.readMark(t)
 	if err == nil && mark == nil {
 		err = &workload.NoSchemaError{Name: p.name}
@@ -110,7 +110,7 @@ const (
 // has read the mark's key, which Create, FinishLoad and Drop write and a barrier
 // conflicts with, so that what is late comes to nothing before the first session
 // is opened.
-func (p *place) change(ctx context.Context, doing string, work func(t *transaction) error) (int64, error) {
+func (p *schema) change(ctx context.Context, doing string, work func(t *transaction) error) (int64, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		version, err := p.attempt(ctx, work)
 		if err == nil {
@@ -125,7 +125,7 @@ func (p *place) change(ctx context.Context, doing string, work func(t *transacti
 	}
 }
 
-func (p *place) attempt(ctx context.Context, work func(t *transaction) error) (int64, error) {
+func (p *schema) attempt(ctx context.Context, work func(t *transaction) error) (int64, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil {
 		return 0, err
@@ -164,7 +164,7 @@ func wait(ctx context.Context, d time.Duration) error {
 
 // Create clears the prefix, but for the lease, and sets the mark, in one
 // transaction. Clearing a range costs the same whatever it holds.
-func (p *place) Create(ctx context.Context, mark workload.Marker) error {
+func (p *schema) Create(ctx context.Context, mark workload.Marker) error {
 	value, err := encodeMark(mark)
 	if err != nil {
 		return fmt.Errorf("foundationdb: create: %w", err)
@@ -184,7 +184,7 @@ func (p *place) Create(ctx context.Context, mark workload.Marker) error {
 }
 
 // finishLoad sets Mark.Loaded.
-func (p *place) finishLoad(ctx context.Context) error {
+func (p *schema) finishLoad(ctx context.Context) error {
 	_, err := p.change(ctx, "finish loading", func(t *transaction) error {
 		mark, err := p.ours(t)
 		if err != nil {
@@ -203,7 +203,7 @@ func (p *place) finishLoad(ctx context.Context) error {
 
 // Drop clears the prefix, with the lease, if it carries the mark or nothing but a
 // lease.
-func (p *place) Drop(ctx context.Context) error {
+func (p *schema) Drop(ctx context.Context) error {
 	_, err := p.change(ctx, "drop", func(t *transaction) error {
 		if _, err := p.readMark(t); err != nil {
 			return err
@@ -218,7 +218,7 @@ func (p *place) Drop(ctx context.Context) error {
 }
 
 // Find looks for the mark and counts the rows of the first table.
-func (p *place) Find(ctx context.Context) (*workload.Leftover, error) {
+func (p *schema) Find(ctx context.Context) (*workload.Leftover, error) {
 	mark, err := p.look(ctx, "find", p.readMark)
 	if mark == nil || err != nil {
 		return nil, err
@@ -231,12 +231,12 @@ func (p *place) Find(ctx context.Context) (*workload.Leftover, error) {
 }
 
 // Mark looks for the mark.
-func (p *place) Marker(ctx context.Context) (*workload.Marker, error) {
+func (p *schema) Marker(ctx context.Context) (*workload.Marker, error) {
 	return p.look(ctx, "find", p.readMark)
 }
 
 // look reads the mark in a transaction of its own.
-func (p *place) look(ctx context.Context, doing string, read func(*transaction) (*workload.Marker, error)) (*workload.Marker, error) {
+func (p *schema) look(ctx context.Context, doing string, read func(*transaction) (*workload.Marker, error)) (*workload.Marker, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil {
 		return nil, explain(ctx, doing, err)
@@ -264,7 +264,7 @@ func (p *place) look(ctx context.Context, doing string, read func(*transaction) 
 // gained by waiting those five seconds. The client library makes sure by the
 // same means that what it calls commit_unknown_result is not in flight
 // (NativeAPI.actor.cpp, tryCommit and commitDummyTransaction).
-func (p *place) Settle(ctx context.Context) error {
+func (p *schema) Settle(ctx context.Context) error {
 	version, err := p.change(ctx, "settle", func(t *transaction) error {
 		return t.AddWriteConflictKey(fdb.Key(p.mark()))
 	})
@@ -282,7 +282,7 @@ func (p *place) Settle(ctx context.Context) error {
 const statusKey = "\xff\xff/status/json"
 
 // Describe reads the machine-readable status.
-func (p *place) Describe(ctx context.Context) (workload.Product, error) {
+func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil {
 		return workload.Product{}, explain(ctx, "describe", err)
@@ -308,7 +308,7 @@ const measured = "keys and values of one copy, without the storage engine's own 
 // Size counts the rows of each table and the bytes of their keys and values. The
 // estimate that FoundationDB has of a range is not asked for: it is some tenth
 // above what is there, and no use of a disk either.
-func (p *place) Size(ctx context.Context) (workload.Size, error) {
+func (p *schema) Size(ctx context.Context) (workload.Size, error) {
 	if _, err := p.look(ctx, "size", p.ours); err != nil {
 		return workload.Size{}, err
 	}
@@ -326,4 +326,4 @@ func (p *place) Size(ctx context.Context) (workload.Size, error) {
 }
 
 // Close closes nothing: the connection is the process's (connect).
-func (p *place) Close() error { return nil }
+func (p *schema) Close() error { return nil }
