@@ -149,7 +149,7 @@ func calls(s Scenario) map[string]func(ctx context.Context, w definition.Work, f
 // that have gone away.
 func goneBefore(t *testing.T, address string, s Scenario, doing string, leave func()) {
 	t.Helper()
-	w, err := openWork(t.Context(), s, address, impatient)
+	w, err := openWork(t.Context(), s, address, 0) // servers that are there may take their time
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,6 +160,7 @@ func goneBefore(t *testing.T, address string, s Scenario, doing string, leave fu
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.(*bounded).patience = impatient
 	leave()
 	// Nothing is in flight on servers that are gone, and a session may connect
 	// when it is used first.
