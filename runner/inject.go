@@ -34,7 +34,7 @@ func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time
 	if err != nil || len(faults) == 0 || r.cluster == nil { // the error was seen when the scenario was validated
 		return func() {}
 	}
-	acting, stop := context.WithCancel(ctx)
+	acting, cancel := context.WithCancel(ctx)
 	keeper := &faultKeeper{file: file, start: start, note: r.options.Progress.Note}
 	ended := make(chan struct{})
 	go func() {
@@ -51,7 +51,7 @@ func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time
 	}()
 	return func() {
 		r.options.Progress.Stage("healing")
-		stop()
+		cancel()
 		<-ended
 	}
 }
