@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
@@ -24,6 +25,15 @@ const (
 	classUnauthorized = "not authorized"
 	classBusy         = "no stream free"
 )
+
+// isUnknownTable reports whether a node does not know the table of a statement.
+// The code is that of all invalid statements; the texts are those of Cassandra
+// from 4.0 on, and before.
+func isUnknownTable(err error) bool {
+	var answer gocql.RequestError
+	return errors.As(err, &answer) && answer.Code() == gocql.ErrCodeInvalid &&
+		(strings.HasSuffix(answer.Message(), "does not exist") || strings.HasPrefix(answer.Message(), "unconfigured table"))
+}
 
 // classOf gives the class of an error.
 func classOf(err error) string {

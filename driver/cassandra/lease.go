@@ -65,15 +65,26 @@ func (k *keyspace) held(l *workload.Lease) error {
 	return &workload.HeldError{Name: "keyspace " + k.name, Lease: *l}
 }
 
-// repeat does a lightweight transaction, again if its end is not known: each has
-// the same effect however often it is done.
+// schemaLag bounds how long a table that one node has made may be missing at
+// another that answers. Nodes agree on a schema within a second or so, and a
+// statement may go to any of them before.
+const schemaLag = 10 * time.Second
+
+// repeat does a lightweight transaction on the lease's table, which is known to
+// be there. It does it again if its end is not known, since each has the same
+// effect however often it is done, and if the node that it went to does not have
+// the table yet.
 func (k *keyspace) repeat(ctx context.Context, do func() error) error {
+	began := time.Now()
 	for try := 1; ; try++ {
 		err := do()
-		if class := classOf(err); class != classWriteTimeout && class != classReadTimeout || try == leaseTries {
+		switch class := classOf(err); {
+		case isUnknownTable(err) && time.Since(began) < schemaLag:
+		case (class == classWriteTimeout || class == classReadTimeout) && try < leaseTries:
+		default:
 			return err
 		}
-		if stopped := pause(ctx, time.Duration(try)*20*time.Millisecond); stopped != nil {
+		if stopped := pause(ctx, time.Duration(min(try, leaseTries))*20*time.Millisecond); stopped != nil {
 			return stopped
 		}
 	}
