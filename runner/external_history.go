@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/check"
@@ -21,6 +22,10 @@ type HistoryOptions struct {
 	// Model is a consistency model by name; empty means the strictest that
 	// fits the history.
 	Model string
+	// Assume are assumptions about the order in which registers were written,
+	// by name; see cycle.Assumptions. They are refused for a history without
+	// transactions.
+	Assume []string
 	// Initial is what each register held before the first write, as EDN writes
 	// it; empty means nil. Total is what the accounts of a bank must add up to;
 	// nil means the total that most reads saw. Both are refused for a history
@@ -38,6 +43,11 @@ func CheckHistory(ctx context.Context, path string, o HistoryOptions) (report.Hi
 	if o.Model != "" {
 		if _, err := cycle.ParseModel(o.Model); err != nil {
 			return report.History{}, &workload.OptionError{Option: "--model", Value: o.Model, Want: cycle.ModelNames()}
+		}
+	}
+	for _, name := range o.Assume {
+		if !new(cycle.Options).Assume(name) {
+			return report.History{}, &workload.OptionError{Option: "--assume", Value: name, Want: strings.Join(cycle.Assumptions(), ", ")}
 		}
 	}
 	if o.Initial != "" {
@@ -73,7 +83,7 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 	first, err := reader.Next()
 	if errors.Is(err, io.EOF) {
 		return report.History{
-			Format: reader.Format().String(), Verdict: check.Unknown, Reason: "the history has no operations",
+			Format: reader.Format().String(), Verdict: check.Unknown, Reason: "the history has no operations: nothing was put to the test",
 		}, nil
 	}
 	if err != nil {
@@ -100,6 +110,8 @@ func (o *HistoryOptions) fit(kind exchange.Kind) error {
 	switch {
 	case o.Model != "" && (kind == exchange.Register || kind == exchange.Bank):
 		return fmt.Errorf("holds a history of kind %s, which is judged by its own rule; leave --model out", kind)
+	case len(o.Assume) > 0 && (kind == exchange.Register || kind == exchange.Bank):
+		return fmt.Errorf("holds a history of kind %s; --assume goes with transactions over registers, leave it out", kind)
 	case o.Initial != "" && kind != exchange.Register:
 		return fmt.Errorf("holds a history of kind %s; --initial goes with one of kind %s, leave it out", kind, exchange.Register)
 	case o.Total != nil && kind != exchange.Bank:
@@ -121,8 +133,15 @@ func judgeTransactions(ctx context.Context, reader *exchange.Reader, first *exch
 	if err := each(reader, first, transactions.Add); err != nil {
 		return report.History{}, err
 	}
-	found := cycle.Check(ctx, transactions.History(), model, cycle.Options{})
+	var assumed cycle.Options
+	for _, name := range o.Assume {
+		assumed.Assume(name)
+	}
+	found := cycle.Check(ctx, transactions.History(), model, assumed)
 	result := found.Result()
+	if len(o.Assume) > 0 {
+		result.Detail += "; assumed: " + strings.Join(o.Assume, ", ")
+	}
 	return report.History{
 		Model: string(model), Verdict: found.Verdict, Reason: found.Reason, Anomalies: found.Anomalies,
 		Permitted: found.Permitted, RuledOut: names(found.Not), AlsoNot: names(found.AlsoNot),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"time"
 
 	"assay/check/cycle/acyclic"
 )
@@ -28,11 +27,16 @@ type arrangement struct {
 	// keysOf has by transaction the keys with free versions that it uses.
 	keysOf [][]int32
 	order  []int32 // versions, for a moment
+	// doubtful are pairs on which cycles rest, in the order that makes them.
+	doubtful []versionPair
 }
 
 // arrange searches. If there is no such order, it returns the pairs of versions
 // that show it.
 func (c *constraints) arrange(ctx context.Context) (acyclic.Result, []versionPair) {
+	if c.full {
+		return acyclic.Undecided, nil
+	}
 	s := acyclic.New(int(c.nodes), c.edges, c.ranks())
 	if s == nil {
 		return acyclic.Impossible, nil
@@ -42,12 +46,12 @@ func (c *constraints) arrange(ctx context.Context) (acyclic.Result, []versionPai
 	if c.rule == serial || c.rule == snapshot || c.rule == prefix {
 		next = r.nextByPosition
 		r.watch()
-	} else if acyclic.Cycle(ctx, int(c.nodes), c.edges) != nil {
+	} else if acyclic.Cycles(ctx, int(c.nodes), c.edges, 1) != nil {
 		return acyclic.Impossible, nil
 	}
 	result := s.Solve(ctx, next)
-	if result == acyclic.Possible && ctx.Err() != nil {
-		result = acyclic.Undecided // next had no time to look
+	if c.full || result == acyclic.Possible && ctx.Err() != nil {
+		result = acyclic.Undecided // next had no room or no time to look
 	}
 	var core []versionPair
 	for _, v := range s.Core() {
@@ -179,9 +183,29 @@ func (r *arrangement) choose(key, a, b int32, before bool) acyclic.Literal {
 	return acyclic.Literal(2*v + 1)
 }
 
-// nextByCycle looks for a forbidden cycle if the versions are in the order of
-// the moment, and returns a choice for two of them on which it rests.
+// batch is how many cycles are looked for at a time.
+const batch = 64
+
+// nextByCycle looks for forbidden cycles if the versions are in the order of the
+// moment, and returns a choice for two of them on which one rests.
 func (r *arrangement) nextByCycle() (acyclic.Literal, bool) {
+	for {
+		for len(r.doubtful) > 0 {
+			p := r.doubtful[0]
+			r.doubtful = r.doubtful[1:]
+			if !r.chosen(p) {
+				return r.choose(p.key, p.a, p.b, true), true
+			}
+		}
+		if !r.lookForCycles() {
+			return 0, false
+		}
+	}
+}
+
+// lookForCycles enters the undecided pairs of versions on which cycles rest,
+// one of each cycle, in the order of the moment.
+func (r *arrangement) lookForCycles() bool {
 	c := r.c
 	tags := len(c.why)
 	edges := c.collect(func() {
@@ -191,28 +215,32 @@ func (r *arrangement) nextByCycle() (acyclic.Literal, bool) {
 			}
 		}
 	})
+	if c.full {
+		return false
+	}
 	edges = append(slices.Clip(c.edges), edges...)
-	cycle := acyclic.Cycle(r.ctx, int(c.nodes), edges)
-	var found *reason
-	for _, e := range cycle {
-		why := c.why[e.Tag]
-		if why.kind&(ww|rw) == 0 || why.edge != nil || why.a <= c.keys[why.key].chain {
-			continue
-		}
-		v, some := r.known[versionPair{why.key, min(why.a, why.b), max(why.a, why.b)}]
-		if some {
-			if _, chosen := r.s.Chosen(v); chosen {
-				continue
+	for _, cycle := range acyclic.Cycles(r.ctx, int(c.nodes), edges, batch) {
+		for _, e := range cycle {
+			why := c.why[e.Tag]
+			p := versionPair{why.key, why.a, why.b}
+			if why.kind&(ww|rw) != 0 && why.edge == nil && why.a > c.keys[why.key].chain && !r.chosen(p) {
+				r.doubtful = append(r.doubtful, p)
+				break
 			}
 		}
-		found = &why
-		break
 	}
 	c.why = c.why[:tags]
-	if found == nil {
-		return 0, false
+	return len(r.doubtful) > 0
+}
+
+// chosen says whether the order of two versions was chosen.
+func (r *arrangement) chosen(p versionPair) bool {
+	v, some := r.known[versionPair{p.key, min(p.a, p.b), max(p.a, p.b)}]
+	if !some {
+		return false
 	}
-	return r.choose(found.key, found.a, found.b, true), true
+	_, is := r.s.Chosen(v)
+	return is
 }
 
 // orderAll links all versions in an order.
@@ -222,7 +250,7 @@ func (c *constraints) orderAll(key int32, order []int32) {
 		if c.transitive() {
 			last = min(i+1, last)
 		}
-		for j := i + 1; j <= last; j++ {
+		for j := i + 1; j <= last && !c.full; j++ {
 			c.order(key, order[i], order[j], nil, noTxn)
 		}
 		if c.transitive() && i+2 < len(order) {
@@ -230,6 +258,3 @@ func (c *constraints) orderAll(key int32, order []int32) {
 		}
 	}
 }
-
-// shortcut is how long a rule may be looked for that implies another.
-const shortcut = 10 * time.Second

@@ -20,6 +20,28 @@ type Options struct {
 	LinearizableKeys bool
 }
 
+// Assumptions returns the names of what Options.Assume takes.
+func Assumptions() []string { return []string{"linearizable-keys", "sequential-keys", "wfr-keys"} }
+
+// Assume adds an assumption by its name. It returns false for any other word.
+//
+// That writes follow reads (wfr-keys), so that a transaction that read one value
+// of a key and wrote another put it after the first, needs no assumption: from
+// read committed upwards the opposite would be G1c, and below that reads promise
+// nothing.
+func (o *Options) Assume(name string) bool {
+	switch name {
+	case "linearizable-keys":
+		o.LinearizableKeys = true
+	case "sequential-keys":
+		o.SequentialKeys = true
+	case "wfr-keys":
+	default:
+		return false
+	}
+	return true
+}
+
 // Check judges a history by a model. It is a pure function but for ctx: when
 // that ends, the search ends, and the verdict is Unknown unless a violation
 // was already found. The search is linear for a valid history, but the naming
@@ -49,8 +71,12 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 		}
 	}
 	r.Size.Dependencies = in.edges.data
-	if whole && in.ambiguous == "" && in.cases.found()&banned == 0 {
+	if found := in.cases.found(); !whole || in.ambiguous != "" {
+	} else if found&banned == 0 {
 		whole = in.decideAll(ctx, model, r.Size.Components) != acyclic.Undecided
+	} else if in.registers && found&forbidden(ReadCommitted) == 0 {
+		// The order of a register's versions may hide what is worse.
+		in.decideBelow(ctx, model, r.Size.Components, nil)
 	}
 	r.summarize(in, banned, whole)
 	switch {

@@ -35,6 +35,10 @@ type constraints struct {
 	nodes int32
 	edges []acyclic.Edge
 	why   []reason // by tag
+	// room is how many edges there may be. Once it is used up, full is set, and
+	// nothing can be said.
+	room int
+	full bool
 	// only has by transaction that it writes nothing.
 	only []bool
 	// offset has by key the number of versions of those before it; upon has by
@@ -47,7 +51,9 @@ type constraints struct {
 // newConstraints puts down all that does not depend on a choice.
 func (in *inference) newConstraints(keys []keyOrder, j judgement) *constraints {
 	h := in.h
-	c := &constraints{h: h, rule: j.rule, keys: keys, txns: int32(h.Len()), nodes: int32(h.Len())}
+	c := &constraints{
+		h: h, rule: j.rule, keys: keys, txns: int32(h.Len()), nodes: int32(h.Len()), room: edgeRoom + 16*len(h.ops),
+	}
 	c.number()
 	switch j.rule {
 	case snapshot, prefix:
@@ -150,13 +156,19 @@ func (c *constraints) owner(node int32) int32 {
 	}
 }
 
+// edgeRoom is how many edges there may be beside some for each operation.
+const edgeRoom = 1 << 22
+
 func (c *constraints) tag(r reason) int32 {
+	if c.full {
+		return 0
+	}
 	c.why = append(c.why, r)
 	return int32(len(c.why) - 1)
 }
 
 func (c *constraints) link(from, to int32, private bool, tag int32) {
-	if from != to {
+	if c.full = c.full || len(c.why) > c.room; from != to && !c.full {
 		c.edges = append(c.edges, acyclic.Edge{From: from, To: to, Private: private, Tag: tag})
 	}
 }

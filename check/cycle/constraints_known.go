@@ -8,7 +8,7 @@ func (c *constraints) addKey(key int32) {
 			c.read(key, r)
 		}
 	}
-	for a := int32(0); a <= k.chain; a++ {
+	for a := int32(0); a <= k.chain && !c.full; a++ {
 		last := k.chain
 		if c.transitive() {
 			last = min(a+1, k.chain)
@@ -66,7 +66,7 @@ func (c *constraints) addFree(key int32) {
 	if !c.transitive() {
 		earliest = 0
 	}
-	for b := last + 1; b < end; b++ {
+	for b := last + 1; b < end && !c.full; b++ {
 		for a := max(earliest, 1); a <= last; a++ {
 			c.overwrite(key, a, b, nil, noTxn)
 		}
@@ -85,7 +85,7 @@ func (c *constraints) addFree(key int32) {
 		readers = c.through(key, readers)
 	}
 	for _, r := range readers {
-		for b := last + 1; b < end; b++ {
+		for b := last + 1; b < end && !c.full; b++ {
 			c.miss(key, r, r.version, b, nil)
 		}
 	}

@@ -2,6 +2,7 @@ package cycle
 
 import (
 	"context"
+	"time"
 
 	"assay/check/cycle/acyclic"
 )
@@ -27,13 +28,8 @@ func (in *inference) decide(ctx context.Context, j judgement, components int) (a
 		return in.decideVisibility(ctx, keys, j)
 	case serial, snapshot, prefix:
 	default:
-		if in.h.Len() > shortcutFrom {
-			hurried, cancel := context.WithTimeout(ctx, shortcut)
-			result, _ := in.newConstraints(keys, judgement{rule: serial}).arrange(hurried)
-			cancel()
-			if result == acyclic.Possible {
-				return result, nil // and whatever is serializable keeps the rule
-			}
+		if in.serializable(ctx, keys) {
+			return acyclic.Possible, nil // whatever is serializable keeps the rule
 		}
 	}
 	c := in.newConstraints(keys, j)
@@ -44,9 +40,31 @@ func (in *inference) decide(ctx context.Context, j judgement, components int) (a
 	return result, in.prove(ctx, c, core, nil)
 }
 
-// shortcutFrom is how many transactions make it worth looking for a serial
-// order first.
-const shortcutFrom = 1000
+// Bounds of what is looked for beside the verdict itself.
+const (
+	// shortcutFrom is how many transactions make it worth looking for a serial
+	// order first, for so long.
+	shortcutFrom = 1000
+	shortcutTime = 10 * time.Second
+	// belowTime is how long the models below a broken one are looked at.
+	belowTime = 3 * time.Second
+)
+
+// serializable says that there is a serial order, and is known to be; it is
+// looked for once.
+func (in *inference) serializable(ctx context.Context, keys []keyOrder) bool {
+	if in.h.Len() < shortcutFrom {
+		return false
+	}
+	if !in.serialTried {
+		in.serialTried = true
+		hurried, cancel := context.WithTimeout(ctx, shortcutTime)
+		defer cancel()
+		result, _ := in.newConstraints(keys, judgement{rule: serial}).arrange(hurried)
+		in.serial = result == acyclic.Possible
+	}
+	return in.serial
+}
 
 // settled says that what classify has not found is not there: of lists, of
 // which all but one append each are seen, the order of all versions is known.
@@ -78,7 +96,7 @@ func (in *inference) decideVisibility(ctx context.Context, keys []keyOrder, j ju
 	switch {
 	case cycle != nil:
 		return acyclic.Impossible, in.prove(ctx, v.c, nil, cycle)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil || v.c.full:
 		return acyclic.Undecided, nil
 	default:
 		return acyclic.Possible, nil
@@ -102,17 +120,26 @@ func (in *inference) inCycles(ctx context.Context, extra edgeKind) []bool {
 	return cyclic
 }
 
-// decideAll decides a model. If it is broken, it looks for the weakest models
-// below it that are broken too, and enters what it found into the cases.
+// decideAll decides a model, of which classify found nothing that it forbids. If
+// it is broken, the weakest models below it that are broken too are looked for,
+// and what was found is entered into the cases.
 func (in *inference) decideAll(ctx context.Context, model Model, components int) acyclic.Result {
 	j := judgementOf(model)
 	if j.rule == decided || j.rule == open {
 		return acyclic.Possible
 	}
 	result, evidence := in.decide(ctx, j, components)
-	if result != acyclic.Impossible {
-		return result
+	if result == acyclic.Impossible {
+		in.decideBelow(ctx, model, components, evidence)
 	}
+	return result
+}
+
+// decideBelow decides the models below one that is broken. The evidence against
+// that itself is entered if nothing worse is found; it may be nil.
+func (in *inference) decideBelow(ctx context.Context, model Model, components int, evidence *Evidence) {
+	ctx, cancel := context.WithTimeout(ctx, belowTime)
+	defer cancel()
 	shown := map[anomaly]*Evidence{}
 	known := in.cases.found()
 	look := func(j judgement, a anomaly) {
@@ -128,10 +155,11 @@ func (in *inference) decideAll(ctx context.Context, model Model, components int)
 		look(j, j.anomaly)
 		return known.implied().has(j.anomaly)
 	})
+	j := judgementOf(model)
 	if j.rule == causal {
 		look(judgement{rule: causal}, causalityViolation)
 	}
-	if !known.implied().has(j.anomaly) {
+	if evidence != nil && !known.implied().has(j.anomaly) {
 		shown[j.anomaly] = evidence
 	}
 	for a, why := range shown {
@@ -139,7 +167,6 @@ func (in *inference) decideAll(ctx context.Context, model Model, components int)
 			in.cases.add(a, func() Evidence { return *why })
 		}
 	}
-	return result
 }
 
 // implied says that a follows from another of those that are shown.

@@ -100,7 +100,7 @@ func TestAssumptions(t *testing.T) {
 			[]string{"wx1", "wx2", "@0-10 rx=1", "@20-45 rx=2", "@40-50 rx=2"}},
 		{"written blindly crosswise", Options{LinearizableKeys: true}, ReadCommitted, "G0",
 			[]string{"@0-100 wx1 wy2", "@0-100 wx2 wy1", "@50-55 rx=1", "@60-65 rx=2", "@50-55 ry=1", "@60-65 ry=2"}},
-		{"read skew over blind writes", Options{LinearizableKeys: true}, Serializable, "G-single-item",
+		{"read skew over blind writes", Options{LinearizableKeys: true}, Serializable, "G-single-item fractured-read",
 			[]string{"@0-10 wx1", "@20-30 wx2 wy1", "@0-100 rx=1 ry=1"}},
 		{"no skew without the assumption", Options{}, Serializable, "",
 			[]string{"@0-10 wx1", "@20-30 wx2 wy1", "@0-100 rx=1 ry=1"}},

@@ -22,6 +22,8 @@ type inference struct {
 	// list that nobody saw.
 	registers bool
 	unseen    int
+	// serial says that there is a serial order, if it was tried to find one.
+	serial, serialTried bool
 
 	list     listState
 	register registerState

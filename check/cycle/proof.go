@@ -55,7 +55,7 @@ func (in *inference) prove(ctx context.Context, c *constraints, core []versionPa
 			return p.evidence(contradiction, known)
 		}
 		if text := p.cases(known, open, 0); text != "" && ctx.Err() == nil {
-			return p.summary("Neither order of two versions is possible. "+text, core)
+			return p.summary("Neither order of two versions is possible. "+strings.TrimSuffix(text, "."), core)
 		}
 	}
 	return p.summary(fmt.Sprintf("Of %d pairs of versions whose order no read shows, every choice leads to a cycle", len(core)), core)
@@ -115,7 +115,7 @@ func (p *proof) cases(known []derived, open []versionPair, depth int) string {
 		then, contradiction, left := p.saturate(p.c.edges, open[1:], more)
 		line := fmt.Sprintf("Suppose that %s.", p.order(d))
 		if contradiction != nil {
-			line += " Then " + p.words(contradiction, then)
+			line += " Then " + p.words(contradiction, then) + "."
 		} else if rest := p.cases(then, left, depth+1); rest != "" {
 			line += " " + rest
 		} else {
@@ -147,42 +147,43 @@ func (p *proof) summary(text string, core []versionPair) *Evidence {
 		p.who(p.c.keys[v.key].writers[v.a])
 		p.who(p.c.keys[v.key].writers[v.b])
 	}
-	e := &Evidence{Text: text, Reasons: p.reasons}
-	if len(p.reasons) > 0 {
-		e.Text += " " + strings.Join(p.reasons, " ")
-	}
-	p.views(e, nil)
+	e := &Evidence{Text: text, AnyOrder: true}
+	p.finish(e, 0, nil)
 	return e
 }
 
-func (p *proof) views(e *Evidence, keys []string) {
+// finish adds the transactions and the reasons to evidence that shows so many
+// of them itself.
+func (p *proof) finish(e *Evidence, shown int, keys []string) {
 	for _, t := range p.txns {
 		e.Txns = append(e.Txns, p.in.view(t, keys...))
+	}
+	e.Reasons = p.reasons
+	for i := shown; i < len(e.Txns); i++ {
+		e.Reasons = append(e.Reasons, fmt.Sprintf("T%d is %s: %s", i+1, e.Txns[i].name(), e.Txns[i].Text))
+	}
+	if len(e.Reasons) > 0 {
+		e.Text = strings.Join(append([]string{e.Text}, e.Reasons...), ". ")
 	}
 }
 
 // evidence is that of one cycle, with the reasons for the orders of versions on
 // which it rests.
 func (p *proof) evidence(cycle []acyclic.Edge, known []derived) *Evidence {
-	e := &Evidence{}
+	e := &Evidence{AnyOrder: true}
 	steps := p.steps(cycle)
 	for _, s := range steps {
 		p.who(s.from)
 	}
+	shown := len(p.txns)
 	var keys []string
 	for _, s := range steps {
 		edge := p.explain(s, known)
 		e.Edges, keys = append(e.Edges, edge), append(keys, edge.Key)
 	}
-	e.Text = sentences(e.Edges) + " No order of these transactions can satisfy all of that."
-	e.Reasons = p.reasons
-	if e.Reasons == nil {
-		e.Reasons = []string{"The order of the versions follows from what was read."}
-	}
-	if len(p.reasons) > 0 {
-		e.Text += " " + strings.Join(p.reasons, " ")
-	}
-	p.views(e, keys)
+	e.Text = sentences(e.Edges)
+	p.finish(e, shown, keys)
+	e.Text += ". No order of these transactions can satisfy all of that."
 	return e
 }
 
@@ -200,7 +201,7 @@ func sentences(edges []Edge) string {
 	for i, e := range edges {
 		lines[i] = fmt.Sprintf("T%d is before T%d (%s): %s", e.From+1, e.To+1, e.Kind, e.Text)
 	}
-	return strings.Join(lines, ". ") + "."
+	return strings.Join(lines, ". ")
 }
 
 // step is an edge of a cycle of transactions.

@@ -72,10 +72,12 @@ type Evidence struct {
 	// is not a cycle; strings are in quotes.
 	Key    string   `json:"key,omitempty"`
 	Values []string `json:"values,omitempty"`
-	// Reasons say why versions whose order no read shows must be in the order
-	// on which the edges rest. They are there if the cycle is one of any order
-	// of the versions; Txns then has others after those of the cycle.
-	Reasons []string `json:"reasons,omitempty"`
+	// AnyOrder means that the cycle rests on an order of versions that no read
+	// shows, but that every order has one. Reasons are why they must be in the
+	// order on which the edges rest, and which the transactions are that are in
+	// Txns after those of the cycle.
+	AnyOrder bool     `json:"any_order,omitempty"`
+	Reasons  []string `json:"reasons,omitempty"`
 }
 
 // TxnView is a transaction in an Evidence.
@@ -140,6 +142,8 @@ func (e *Evidence) cycle() *check.Cycle {
 			Kind: edge.Kind, Why: edge.Text,
 		})
 	}
+	last := &c.Steps[len(c.Steps)-1]
+	last.Why = strings.Join(append([]string{last.Why}, e.Reasons...), ". ")
 	return c
 }
 

@@ -31,7 +31,7 @@ type keyVersion struct{ key, version, op int32 }
 // newVisibility puts down who read from whom and which versions are in order.
 func (in *inference) newVisibility(ctx context.Context, keys []keyOrder, j judgement) *visibility {
 	n := int32(in.h.Len())
-	c := &constraints{h: in.h, rule: j.rule, keys: keys, txns: n, nodes: n}
+	c := &constraints{h: in.h, rule: j.rule, keys: keys, txns: n, nodes: n, room: edgeRoom + 16*len(in.h.ops)}
 	v := &visibility{
 		c: c, ctx: ctx, reads: make([][]keyVersion, n), writes: make([][]keyVersion, n), forced: map[versionPair]bool{},
 	}
@@ -81,7 +81,7 @@ func (v *visibility) judge(only []bool) []acyclic.Edge {
 // that are known to be in no cycle, if it is not nil.
 func (v *visibility) judgeAtomic(only []bool) {
 	for t := range v.c.txns {
-		if v.cycle != nil || t%4096 == 0 && v.ctx.Err() != nil {
+		if v.cycle != nil || v.c.full || t%4096 == 0 && v.ctx.Err() != nil {
 			return
 		}
 		if len(v.reads[t]) < 2 || only != nil && !only[t] {
@@ -166,7 +166,7 @@ func (v *visibility) judgeCausal(only []bool) {
 				f.follow(batch, only)
 				batch = batch[:0]
 			}
-			if v.cycle != nil || v.ctx.Err() != nil {
+			if v.cycle != nil || v.c.full || v.ctx.Err() != nil {
 				return
 			}
 		}

@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"assay/check/cycle"
 	"assay/report"
 	"assay/runner"
 )
@@ -17,6 +19,8 @@ import (
 type checkFlags struct {
 	db, model      string
 	initial, total string
+	assume         []string
+	models         bool
 	timeout        time.Duration
 	asJSON, quiet  bool
 }
@@ -43,10 +47,20 @@ the folder.`,
 		Example: `  assay check runs/20261121T095107Z-bank-sqlite
   assay check history.edn --model serializable
   assay check history.jsonl --json
+  assay check rw-register.edn --model serializable --assume linearizable-keys
+  assay check --models
   assay check register.edn --initial 0
   assay check bank.edn --total 100`,
-		Args: oneArgument("the run's folder, or a history"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.models && len(args) == 0 {
+				return nil
+			}
+			return oneArgument("the run's folder, or a history")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.models {
+				return printModels(cmd.OutOrStdout())
+			}
 			info, err := os.Stat(args[0])
 			if err == nil && !info.IsDir() {
 				return f.file(cmd, args[0])
@@ -58,6 +72,8 @@ the folder.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.db, "db", "", "read the run's database again: "+databaseUsage)
 	flags.StringVar(&f.model, "model", "", "the consistency model that is judged, such as serializable; of a folder for this answer alone; of a FILE strict-serializable if not given")
+	flags.BoolVar(&f.models, "models", false, "print the consistency models, weaker ones first, with what a verdict on each rests on, and judge nothing")
+	flags.StringSliceVar(&f.assume, "assume", nil, "of a FILE of transactions over registers: what else orders the writes of a key: linearizable-keys, sequential-keys, wfr-keys; what is found then breaks the model or the assumption")
 	flags.StringVar(&f.initial, "initial", "", "of a FILE of registers: what each held before the first write, as EDN writes it (0, true, \"text\", :word); nil if not given")
 	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "of a FILE: the longest search; what is not found by then is unknown")
@@ -68,7 +84,7 @@ the folder.`,
 
 // folder judges a saved run.
 func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
-	for _, name := range []string{"initial", "total"} {
+	for _, name := range []string{"initial", "total", "assume"} {
 		if cmd.Flags().Changed(name) {
 			return usageError{fmt.Errorf("--%s goes with a history of another tool; %s is a folder", name, path)}
 		}
@@ -96,7 +112,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	if f.db != "" {
 		return usageError{fmt.Errorf("--db goes with a run's folder; %s is a file", path)}
 	}
-	o := runner.HistoryOptions{Model: f.model, Initial: f.initial, Timeout: f.timeout}
+	o := runner.HistoryOptions{Model: f.model, Assume: f.assume, Initial: f.initial, Timeout: f.timeout}
 	if cmd.Flags().Changed("initial") && f.initial == "" {
 		return usageError{errors.New(`--initial "" cannot be used; want a value as EDN writes it, such as nil, 0 or :word`)}
 	}
@@ -125,6 +141,16 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	}
 	if code := history.Exit(); code != exitValid {
 		return resultError{code}
+	}
+	return nil
+}
+
+// printModels lists the models with what a verdict on each rests on.
+func printModels(out io.Writer) error {
+	for _, m := range cycle.Models() {
+		if _, err := fmt.Fprintf(out, "%-34s %s\n", m, cycle.Basis(m)); err != nil {
+			return fmt.Errorf("print the models: %w", err)
+		}
 	}
 	return nil
 }

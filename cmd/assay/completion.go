@@ -35,6 +35,8 @@ func flagValues(flag string) (values []string, more bool) {
 			values = append(values, string(m))
 		}
 		return values, false
+	case "assume":
+		return cycle.Assumptions(), false
 	case "threshold":
 		return []string{"p50<", "p95<", "p99<", "p99.9<", "max<", "mean<", "throughput>=", "worst.p99<"}, true
 	}

@@ -25,23 +25,47 @@ type finder struct {
 // ended first. It is short, though not always the shortest: its first edge is
 // private if one is.
 func Cycle(ctx context.Context, nodes int, edges []Edge) []Edge {
+	var best []Edge
+	newFinder(ctx, nodes, edges).each(func(f *finder) bool {
+		best = f.best
+		return len(best) == 2 || f.work > effort
+	})
+	return best
+}
+
+// Cycles returns forbidden cycles that begin with different edges, at most so
+// many. There are none only if there is no forbidden cycle or ctx ended first.
+func Cycles(ctx context.Context, nodes int, edges []Edge, most int) [][]Edge {
+	var all [][]Edge
+	newFinder(ctx, nodes, edges).each(func(f *finder) bool {
+		all = append(all, f.best)
+		f.best = nil
+		return len(all) == most
+	})
+	return all
+}
+
+func newFinder(ctx context.Context, nodes int, edges []Edge) *finder {
 	f := &finder{ctx: ctx, edges: edges, seen: make([]int32, nodes), via: make([]int32, nodes)}
 	f.arrange(nodes)
 	f.all = f.components(func(Edge) bool { return true })
 	f.order = f.components(func(e Edge) bool { return !e.Private })
-	for i, e := range edges {
+	return f
+}
+
+// each calls visit whenever best was replaced by a cycle, until it returns true.
+func (f *finder) each(visit func(*finder) bool) {
+	for i, e := range f.edges {
 		if f.all[e.From] != f.all[e.To] || e.From == e.To {
 			continue
 		}
 		if e.Private && f.order[e.To] < f.order[e.From] || !e.Private && f.order[e.To] != f.order[e.From] {
 			continue
 		}
-		f.close(int32(i))
-		if len(f.best) == 2 || f.best != nil && f.work > effort || ctx.Err() != nil {
-			break
+		if f.close(int32(i)) && visit(f) || f.ctx.Err() != nil {
+			return
 		}
 	}
-	return f.best
 }
 
 func (f *finder) arrange(nodes int) {
@@ -61,8 +85,8 @@ func (f *finder) arrange(nodes int) {
 }
 
 // close looks for the shortest public way from the end of an edge to its
-// beginning.
-func (f *finder) close(first int32) {
+// beginning, if that makes a shorter cycle than the best.
+func (f *finder) close(first int32) bool {
 	e := f.edges[first]
 	f.round++
 	f.queue = append(f.queue[:0], e.To)
@@ -72,18 +96,17 @@ func (f *finder) close(first int32) {
 		if i == end {
 			depth, end = depth+1, len(f.queue)
 			if f.best != nil && depth >= len(f.best) {
-				return
+				return false
 			}
 		}
 		v := f.queue[i]
 		if v == e.From {
-			f.keep(first)
-			return
+			return f.keep(first)
 		}
 		for _, n := range f.next[f.start[v]:f.start[v+1]] {
 			f.work++
 			if f.work%65536 == 0 && f.ctx.Err() != nil {
-				return
+				return false
 			}
 			w := f.edges[n].To
 			if f.edges[n].Private || f.seen[w] == f.round || f.order[w] < f.order[e.From] {
@@ -93,9 +116,10 @@ func (f *finder) close(first int32) {
 			f.queue = append(f.queue, w)
 		}
 	}
+	return false
 }
 
-func (f *finder) keep(first int32) {
+func (f *finder) keep(first int32) bool {
 	cycle := []Edge{f.edges[first]}
 	var back []Edge
 	for v := f.edges[first].From; f.via[v] >= 0; v = f.edges[f.via[v]].From {
@@ -104,9 +128,11 @@ func (f *finder) keep(first int32) {
 	for i := len(back) - 1; i >= 0; i-- {
 		cycle = append(cycle, back[i])
 	}
-	if f.best == nil || len(cycle) < len(f.best) {
-		f.best = cycle
+	if f.best != nil && len(cycle) >= len(f.best) {
+		return false
 	}
+	f.best = cycle
+	return true
 }
 
 // components numbers the strongly connected components of the edges that are
