@@ -56,6 +56,8 @@ fuzz:
 .PHONY: trust
 trust:
 	$(GO) test ./runner -count=1 -timeout 2h -run TestTrust -v -trust.seeds=100 -trust.honest=500
+	$(GO) test ./check/cycle -count=1 -timeout 2h -run 'AgreesWith|TestHonest' -v \
+		-cycle.histories=3000 -cycle.longer=200 -cycle.honest=5000
 
 figures:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

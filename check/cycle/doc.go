@@ -20,8 +20,27 @@
 // saw.
 //
 // Of a register, the initial state comes before all, and what a transaction
-// wrote after what it read. Two blind writes stay unordered, unless Options
-// assume more.
+// wrote after what it read. In which order two blind writes come no read shows:
+// Options may assume more, and strict and session models imply some of it.
+//
+// # How a model is decided
+//
+// What follows from the history in any order of the versions is looked for
+// first, and named (classify.go). If the model forbids none of that, it is
+// decided whether some order of the versions of each key satisfies its
+// definition (decide.go; rules.go has the definitions).
+//
+// Read atomic, monotonic atomic view and causal take no search: whom a
+// transaction sees does not hang on the order of versions, so each read puts
+// some of them in order, and a cycle of these is the violation (visible.go;
+// Biswas and Enea, OOPSLA 2019). The others are NP-complete, or not known to be
+// easier. Their search has the order of two versions as an alternative, and a
+// cycle as a clause (arrange.go, package acyclic; as PolySI, VLDB 2023, does
+// with a solver). It begins with an order close to real time, and makes
+// alternatives only where that breaks the rule: of a database that keeps the
+// model there are few. If there is no order, the evidence is derived again by
+// saturation, in words: the orders that follow because their opposite closes a
+// cycle, up to the last (proof.go).
 //
 // # What can be found, and what cannot
 //
@@ -35,9 +54,15 @@
 // failed and foreign elements) settle. Appends that nobody saw can stand in
 // any order. A test compares with a search through all orders.
 //
-// Of snapshot isolation the same holds if of each list at most one append is
-// unseen; otherwise the order of those can matter, which is not tried. Of
-// registers there are no false violations, but violations can be missed.
+// Of lists of which all but one append each are seen, the order of all versions
+// is known, and the same holds of snapshot isolation and of all models with
+// G-single. Everything else is decided by search, until its time or room is
+// over; then the verdict is unknown. A test compares every model with its
+// definition over all orders of the versions of small histories.
+//
+// A transaction of unknown outcome that nobody saw is left out: without it, all
+// else is as possible. Of monotonic-snapshot-read a history does not show
+// enough. Values that were written twice are not told apart.
 //
 // A wrong read goes unfound if the history with it is right too: the only read
 // that long of its list, whose elements could have been appended in that
@@ -77,6 +102,12 @@
 //     no ww edge, so that no G0 rests on it. Read uncommitted promises nothing
 //     about reads.
 //   - What Elle prints as strong-serializable is called strict-serializable.
+//   - The order of blind writes is searched for, so that more is found. What is
+//     so found has names of its own: G-cursor, G-monotonic, G-update-item,
+//     fractured-read, update-conflict, causality-violation, long-fork,
+//     monotonic-atomic-view-violation.
+//   - Causal heeds the order of each client; parallel snapshot isolation
+//     includes consistent view.
 //
 // # Cost
 //

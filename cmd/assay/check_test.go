@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assay/check/cycle"
 )
 
 // histories are small ones that other tools might have recorded.
@@ -27,6 +29,19 @@ var histories = map[string]string{
 	"lists.edn": `{:type :invoke, :process 0, :f :txn, :value [[:append 1 1]]}
 {:type :ok, :process 0, :f :txn, :value [[:append 1 1]]}
 `,
+	// Two writes, one after the other, and a read of the first.
+	"blind.edn": `{:type :invoke, :process 0, :f :txn, :value [[:w 1 1]]}
+{:type :ok, :process 0, :f :txn, :value [[:w 1 1]]}
+{:type :invoke, :process 1, :f :txn, :value [[:w 1 2]]}
+{:type :ok, :process 1, :f :txn, :value [[:w 1 2]]}
+{:type :invoke, :process 2, :f :txn, :value [[:r 1 nil] [:r 2 nil]]}
+{:type :ok, :process 2, :f :txn, :value [[:r 1 1] [:r 2 nil]]}
+{:type :invoke, :process 2, :f :txn, :value [[:r 1 nil]]}
+{:type :ok, :process 2, :f :txn, :value [[:r 1 2]]}
+{:type :invoke, :process 2, :f :txn, :value [[:r 1 nil]]}
+{:type :ok, :process 2, :f :txn, :value [[:r 1 1]]}
+`,
+	"empty.edn":       "",
 	"run/result.json": "{}",
 }
 
@@ -65,6 +80,13 @@ func TestWhatAHistoryDoesNotTell(t *testing.T) {
 		{[]string{"bank.edn", "--total", "99"}, exitViolated, "1 more than the 99 that there are"},
 		{[]string{"bank.edn", "--total", "-1"}, exitViolated, "101 more than the -1 that there are"},
 		{[]string{"bank.edn", "--total", "0"}, exitViolated, "100 more than the 0 that there are"},
+		{[]string{"blind.edn", "--model", "serializable"}, exitValid, "nothing that serializable forbids"},
+		{[]string{"blind.edn", "--model", "serializable", "--assume", "wfr-keys"}, exitValid, "assumed: wfr-keys"},
+		{[]string{"blind.edn", "--model", "serializable", "--assume", "sequential-keys"}, exitViolated, "assumed: sequential-keys"},
+		{[]string{"blind.edn", "--model", "serializable", "--assume", "wfr-keys,linearizable-keys"}, exitViolated, "assumed: wfr-keys, linearizable-keys"},
+		{[]string{"blind.edn", "--model", "strong-session-serializable"}, exitViolated, "causality-violation-process"},
+		{[]string{"blind.edn", "--model", "monotonic-snapshot-read"}, exitNoVerdict, "nothing found of what was looked for: G0, G1a, G1b and G1c"},
+		{[]string{"empty.edn"}, exitNoVerdict, "the history has no operations: nothing was put to the test"},
 	} {
 		e := assay(t, dir, append([]string{"check"}, test.args...)...).want(t, test.code)
 		if !strings.Contains(unwrapped(e.stdout), test.says) {
@@ -92,6 +114,10 @@ func TestWhatAHistoryDoesNotTellIsRefused(t *testing.T) {
 		{[]string{"bank.edn", "--initial", "0"}, []string{"bank.edn", "bank", "--initial", "register"}},
 		{[]string{"lists.edn", "--initial", "0"}, []string{"lists.edn", "list-append", "--initial"}},
 		{[]string{"lists.edn", "--total", "0"}, []string{"lists.edn", "list-append", "--total"}},
+		{[]string{"blind.edn", "--assume", "keys"}, []string{"--assume", "keys", "linearizable-keys"}},
+		{[]string{"registers.edn", "--assume", "wfr-keys"}, []string{"registers.edn", "register", "--assume"}},
+		{[]string{"run", "--assume", "wfr-keys"}, []string{"run", "--assume", "folder"}},
+		{[]string{"--assume", "wfr-keys"}, []string{"an argument is missing"}},
 		{[]string{"run", "--initial", "0"}, []string{"run", "--initial", "folder"}},
 		{[]string{"run", "--total", "0"}, []string{"run", "--total", "folder"}},
 	} {
@@ -101,6 +127,25 @@ func TestWhatAHistoryDoesNotTellIsRefused(t *testing.T) {
 			if !strings.Contains(said, part) {
 				t.Errorf("%v: %q does not say %q", test.args, said, part)
 			}
+		}
+	}
+}
+
+// TestModelsAreListed: the list of what verdicts rest on is that of the manual.
+func TestModelsAreListed(t *testing.T) {
+	e := assay(t, t.TempDir(), "check", "--models").want(t, exitValid)
+	manual, err := os.ReadFile(filepath.Join("..", "..", "docs", "histories.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(e.stdout), "\n")
+	if len(lines) != len(cycle.Models()) {
+		t.Errorf("%d lines for %d models", len(lines), len(cycle.Models()))
+	}
+	for _, line := range lines {
+		model, basis, _ := strings.Cut(line, " ")
+		if row := "| `" + model + "` | " + strings.TrimSpace(basis) + " |\n"; !strings.Contains(string(manual), row) {
+			t.Errorf("docs/histories.md lacks %s", row)
 		}
 	}
 }
