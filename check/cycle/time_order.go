@@ -40,19 +40,15 @@ func (h *History) eachSession(begun []int32, visit func(before, t int32)) {
 // the moment at which that was begun.
 func (l *edgeList) addRealtime(h *History) {
 	begun := h.begun()
-	h.eachSession(begun, func(before, t int32) {
-		if h.complete[before] == h.invoke[t] {
-			l.add(before, t, realtime)
-		}
-	})
 	acknowledged := h.byTime(h.complete, h.committed)
 	const none = int32(-1)
-	moment, next := none, 0
+	moment, next, same := none, 0, false
 	for _, t := range begun {
 		from := next
 		for next < len(acknowledged) && h.complete[acknowledged[next]] < h.invoke[t] {
 			next++
 		}
+		same = same || next < len(acknowledged) && h.complete[acknowledged[next]] == h.invoke[t]
 		if next > from {
 			before := moment
 			moment = l.node()
@@ -67,6 +63,14 @@ func (l *edgeList) addRealtime(h *History) {
 			l.add(moment, t, free)
 		}
 	}
+	if !same {
+		return
+	}
+	h.eachSession(begun, func(before, t int32) {
+		if h.complete[before] == h.invoke[t] {
+			l.add(before, t, realtime)
+		}
+	})
 }
 
 // byTime returns the transactions that are wanted, sorted by the given times;
