@@ -99,7 +99,9 @@ func (in *inference) decideVisibility(ctx context.Context, keys []keyOrder, j ju
 	cycle := v.judge(only)
 	switch {
 	case cycle != nil:
-		return acyclic.Impossible, in.prove(ctx, v.c, nil, cycle)
+		e := in.prove(ctx, v.c, nil, cycle)
+		e.Found = max(1, v.cases)
+		return acyclic.Impossible, e
 	case ctx.Err() != nil || v.c.full:
 		return acyclic.Undecided, nil
 	default:
@@ -169,6 +171,7 @@ func (in *inference) decideBelow(ctx context.Context, model Model, components in
 	for a, why := range shown {
 		if !implied(a, shown) {
 			in.cases.add(a, func() Evidence { return *why })
+			in.cases.count[a] = max(in.cases.count[a], why.Found)
 		}
 	}
 }

@@ -21,8 +21,10 @@ type visibility struct {
 	forced map[versionPair]bool
 	// session has the order of each client, if that counts.
 	session *edgeList
-	// cycle is a contradiction that does not need any order.
+	// cycle is a contradiction that does not need any order, and cases is in how
+	// many transactions there is one, if that was counted.
 	cycle []acyclic.Edge
+	cases int64
 }
 
 // keyVersion is a version of a key and the operation concerned.
@@ -81,43 +83,54 @@ func (v *visibility) judge(only []bool) []acyclic.Edge {
 // that are known to be in no cycle, if it is not nil.
 func (v *visibility) judgeAtomic(only []bool) {
 	for t := range v.c.txns {
-		if v.cycle != nil || v.c.full || t%4096 == 0 && v.ctx.Err() != nil {
+		if v.c.full || t%4096 == 0 && v.ctx.Err() != nil {
 			return
 		}
 		if len(v.reads[t]) < 2 || only != nil && !only[t] {
 			continue
 		}
-		for _, by := range v.reads[t] {
-			k := &v.c.keys[by.key]
-			first := max(by.version, 1)
-			if by.version <= k.chain {
-				first = 1 // a list shows all that was appended before
-			}
-			for version := first; version <= by.version; version++ {
-				if seen := k.writers[version]; seen != t {
-					v.compare(t, seen, keyVersion{by.key, version, by.op})
-				}
-			}
+		if v.missed(t) {
+			v.cases++
 		}
 	}
 }
 
-// compare holds what t reads against what seen wrote, of which t sees by.
-func (v *visibility) compare(t, seen int32, by keyVersion) {
+// missed says that t missed a part of what it sees.
+func (v *visibility) missed(t int32) bool {
+	for _, by := range v.reads[t] {
+		k := &v.c.keys[by.key]
+		first := max(by.version, 1)
+		if by.version <= k.chain {
+			first = 1 // a list shows all that was appended before
+		}
+		for version := first; version <= by.version; version++ {
+			seen := k.writers[version]
+			if seen != t && v.compare(t, seen, keyVersion{by.key, version, by.op}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// compare holds what t reads against what seen wrote, of which t sees by. It
+// returns true, and keeps the first case, if t missed some of that.
+func (v *visibility) compare(t, seen int32, by keyVersion) bool {
 	for _, w := range v.writes[seen] {
 		for _, r := range v.reads[t] {
-			if r.key != w.key || v.c.rule == monotonicAtomic && r.op <= by.op {
+			if r.key != w.key || v.c.rule == monotonicAtomic && r.op <= by.op || !v.late(t, r, w.version) {
 				continue
 			}
-			if v.late(t, r, w.version) {
+			if v.cycle == nil {
 				v.cycle = []acyclic.Edge{
 					v.edge(reason{kind: rw, key: r.key, from: t, to: seen, a: r.version, b: w.version, via: noTxn}),
 					v.edge(reason{kind: wr, key: by.key, from: seen, to: t, a: by.version, b: by.version, via: noTxn}),
 				}
-				return
 			}
+			return true
 		}
 	}
+	return false
 }
 
 func (v *visibility) edge(r reason) acyclic.Edge {
