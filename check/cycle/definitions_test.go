@@ -1,0 +1,139 @@
+package cycle_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"assay/check"
+	. "assay/check/cycle"
+	"assay/history"
+)
+
+// wild returns a history of two to five transactions that any database might
+// have made, and most made by none.
+func wild(seed uint64, registers bool) []Txn {
+	r := rand.New(rand.NewPCG(seed, 99))
+	n, keys := 2+r.IntN(4), 2+r.IntN(2)
+	txns := make([]Txn, n)
+	written := map[int64][]int64{}
+	var free [3]int64
+	for t := range txns {
+		client := r.IntN(3)
+		from := free[client] + int64(r.IntN(4))
+		free[client] = from + 1 + int64(r.IntN(4))
+		txns[t] = Txn{ID: int64(t), Process: int32(client), Invoke: from, Complete: free[client], Outcome: history.Committed}
+		if r.IntN(6) == 0 {
+			txns[t].Outcome = history.Unknown
+		}
+		for range 1 + r.IntN(3) {
+			op := Op{Kind: ReadNothing, Key: int64(r.IntN(keys))}
+			if r.IntN(2) == 0 {
+				op.Kind, op.Value = Append, int64(len(written[op.Key])+1)
+				if registers {
+					op.Kind = Write
+				}
+				written[op.Key] = append(written[op.Key], op.Value)
+			}
+			txns[t].Ops = append(txns[t].Ops, op)
+		}
+	}
+	for k := range written {
+		r.Shuffle(len(written[k]), func(i, j int) { written[k][i], written[k][j] = written[k][j], written[k][i] })
+		slices.Sort(written[k][:len(written[k])/2])
+	}
+	for t := range txns {
+		for i := range txns[t].Ops {
+			op := &txns[t].Ops[i]
+			if op.Kind != ReadNothing {
+				continue
+			}
+			if at := r.IntN(len(written[op.Key]) + 1); at > 0 {
+				if op.Kind, op.Value = ReadValue, written[op.Key][at-1]; !registers {
+					op.Kind, op.Value, op.List = ReadList, 0, written[op.Key][:at]
+				}
+			}
+		}
+	}
+	return txns
+}
+
+// consistent says that the reads of each list fit into one order: what does not
+// is judged for read uncommitted as if the longest were right.
+func (o *oracle) consistent() bool {
+	for _, x := range o.txns {
+		for _, op := range x.Ops {
+			if x.Outcome == history.Committed && len(op.List) > 0 && o.writers[op.Key] == nil {
+				return false
+			}
+		}
+	}
+	for key, writers := range o.writers {
+		if !permute(writers, func(order []int) bool { return o.fits(key, order) }) {
+			return false
+		}
+	}
+	return true
+}
+
+var definitionHistories = flag.Int("cycle.histories", 150, "how many histories of each kind are compared with exhaustive search")
+
+// TestAgreesWithDefinitions compares the verdict on every model with an
+// exhaustive search by its definition.
+func TestAgreesWithDefinitions(t *testing.T) {
+	histories := *definitionHistories
+	counts := map[string]int{}
+	for seed := range uint64(histories) {
+		for _, registers := range []bool{false, true} {
+			for _, txns := range [][]Txn{wild(seed, registers), small(t, seed+100000, registers)} {
+				compareDefinitions(t, seed, txns, counts)
+			}
+		}
+	}
+	for _, m := range Models() {
+		if m == MonotonicSnapshotRead {
+			continue
+		}
+		for _, verdict := range []string{"valid", "violated"} {
+			if n := counts[fmt.Sprintf("%s %s", m, verdict)]; n < histories/400 {
+				t.Errorf("%s: only %d %s", m, n, verdict)
+			}
+		}
+	}
+	t.Log(counts)
+}
+
+func compareDefinitions(t *testing.T, seed uint64, txns []Txn, counts map[string]int) {
+	t.Helper()
+	o := newOracle(txns)
+	var want map[Model]bool
+	if o.consistent() {
+		want = map[Model]bool{}
+		o.each(func(f *facts) bool {
+			for _, m := range Models() {
+				want[m] = want[m] || f.allowed(m)
+			}
+			return false
+		})
+	}
+	h := build(t, txns)
+	for _, m := range Models() {
+		weak := m == ReadUncommitted || m == SessionReadUncommitted || m == StrongReadUncommitted
+		if m == MonotonicSnapshotRead || want == nil && weak {
+			continue
+		}
+		r := Check(context.Background(), h, m, Options{})
+		checkReport(t, fmt.Sprint(seed, m), r)
+		if r.Verdict == check.Unknown {
+			counts["unknown"]++
+			continue
+		}
+		if (r.Verdict == check.Valid) != want[m] {
+			t.Fatalf("seed %d, %s: %v %v, by definition %v%s", seed, m, r.Verdict, r.Anomalies, want[m], show(txns))
+		}
+		counts[fmt.Sprintf("%s %v", m, r.Verdict)]++
+	}
+}
