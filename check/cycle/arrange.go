@@ -253,8 +253,5 @@ func (c *constraints) orderAll(key int32, order []int32) {
 		for j := i + 1; j <= last && !c.full; j++ {
 			c.order(key, order[i], order[j], nil, noTxn)
 		}
-		if c.transitive() && i+2 < len(order) {
-			c.skipOwn(key, order[i], order[i+1], order[i+2])
-		}
 	}
 }

@@ -283,7 +283,9 @@ func (c *constraints) read(key int32, r access) {
 }
 
 // transitive says that the rule follows ways over several transactions, so that
-// neighbours are enough to say that one version comes before another.
+// neighbours are enough to say that one version comes before another. That one
+// who read a version and wrote the next has no edge to itself does not matter:
+// who overwrites that follows by ww, and must not lead back anyway.
 func (c *constraints) transitive() bool { return c.rule != updateAtomic && c.rule != cursor }
 
 // addOutside links the order of each client, or real time.

@@ -19,25 +19,11 @@ func (c *constraints) addKey(key int32) {
 				c.seeAll(key, a, b)
 			}
 		}
-		if c.transitive() && a+2 <= k.chain {
-			c.skipOwn(key, a, a+1, a+2)
-		}
 	}
 	c.addFree(key)
 	for i := range k.known {
 		p := &k.known[i]
 		c.order(key, p.a, p.b, &p.edge, noTxn)
-	}
-}
-
-// skipOwn links who read version a and wrote version b to the version after
-// that: to itself there is no edge.
-func (c *constraints) skipOwn(key, a, b, next int32) {
-	k := &c.keys[key]
-	for _, r := range k.readsOf(a) {
-		if r.txn == k.writers[b] {
-			c.miss(key, r, a, next, nil)
-		}
 	}
 }
 
@@ -74,12 +60,6 @@ func (c *constraints) addFree(key int32) {
 	readers := k.readsOf(last)
 	if !c.transitive() {
 		readers = k.reads[:k.first[last+1]]
-	} else if last > 0 {
-		for _, r := range k.readsOf(last - 1) {
-			if r.txn == k.writers[last] {
-				readers = append(readers[:len(readers):len(readers)], r)
-			}
-		}
 	}
 	if c.transitive() && len(readers)*k.free() > fewPairs+4*(len(readers)+k.free()) {
 		readers = c.through(key, readers)

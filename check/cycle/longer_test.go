@@ -177,6 +177,9 @@ func TestLongerAgreesWithSchedules(t *testing.T) {
 				want := rule.exists()
 				r := Check(context.Background(), h, m, Options{})
 				checkReport(t, fmt.Sprint(seed, m), r)
+				if !readsAnything(txns) {
+					continue // nothing was put to the test
+				}
 				if r.Verdict == check.Unknown || (r.Verdict == check.Valid) != want {
 					t.Fatalf("seed %d, registers %v, %s: %v %v %s, but a schedule exists: %v%s", seed, registers, m, r.Verdict, r.Anomalies, r.Reason, want, show(txns))
 				}
