@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
@@ -183,7 +182,7 @@ func (r *refusals) handshakeOf(err error) string {
 
 // isClosed reports whether an error is the other side's end of a connection.
 func isClosed(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || strings.HasSuffix(err.Error(), io.EOF.Error())
+	return encryption.IsClosed(err) || strings.HasSuffix(err.Error(), io.EOF.Error())
 }
 
 // noteClosed keeps that a node closed an encrypted connection before it
@@ -192,8 +191,7 @@ func (r *refusals) noteClosed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.handshake == "" {
-		r.handshake = "it closes the connection right after the TLS handshake, as a node does that does not trust the client's certificate: " +
-			"give one that it trusts as " + encryption.TakenAdvice("").Certificate
+		r.handshake = encryption.ClosedAfterHandshake(encryption.TakenAdvice(""))
 	}
 }
 

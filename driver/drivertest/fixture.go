@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/workload"
 )
@@ -29,7 +30,12 @@ func newFixture[S workload.Store](t *testing.T, h Harness[S]) *fixture[S] {
 		t.Fatalf("Drop before the test: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := f.store.Drop(ctx); err != nil {
+		err := f.store.Drop(ctx)
+		for try := 0; err != nil && try < 5; try++ { // a replica set on a busy machine may be electing
+			pause(ctx, time.Second)
+			err = f.store.Drop(ctx)
+		}
+		if err != nil {
 			t.Errorf("Drop after the test: %v", err)
 		}
 	})

@@ -5,9 +5,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Advice is how the parameters of an address are named to the user.
@@ -45,6 +47,20 @@ func Reason(err error, advice Advice) (text string, ok bool) {
 		return alert(remote.Err.Error(), advice), true
 	}
 	return "", false
+}
+
+// IsClosed reports whether an error is the other side's end of a connection.
+func IsClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// ClosedAfterHandshake says what it may mean that a server ends a connection
+// after the client's side of the handshake and before it has answered anything.
+// With TLS 1.3 a server refuses a client's certificate then, and its alert is lost
+// if it closes with bytes of the client's unread, which resets the connection.
+func ClosedAfterHandshake(advice Advice) string {
+	return "it closes the connection right after the TLS handshake, as a server does that does not trust the client's certificate: " +
+		"give one that it trusts as " + advice.Certificate
 }
 
 // namesOf are the names and addresses of a certificate.

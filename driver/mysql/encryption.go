@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"crypto/tls"
+	"database/sql/driver"
 	"errors"
 	"net/url"
 	"slices"
@@ -128,6 +129,9 @@ func (h *handshake) failure(err error) error {
 		if text, ok := encryption.Reason(cause, advice); ok {
 			return errors.New(text)
 		}
+	}
+	if h.done && (errors.Is(err, driver.ErrBadConn) || encryption.IsClosed(err)) {
+		return errors.New(encryption.ClosedAfterHandshake(advice))
 	}
 	if errors.Is(err, library.ErrNoTLS) {
 		return errors.New("it has no TLS, which the address asks for; " + advice.Off + " connects without")

@@ -2,8 +2,12 @@ package mysql
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -116,6 +120,19 @@ func TestServersWithoutTLS(t *testing.T) {
 		_, err := describedTLS(t, target(parameter("ssl-mode", mode)))
 		if !errors.As(err, new(*workload.UnreachableError)) || !strings.Contains(err.Error(), "ssl-mode=DISABLED") {
 			t.Errorf("%s: %v; want *workload.UnreachableError", mode, err)
+		}
+	}
+}
+
+// TestAConnectionThatEndsAfterTheHandshake: what a server says of a client's
+// certificate may be lost with the connection.
+func TestAConnectionThatEndsAfterTheHandshake(t *testing.T) {
+	for _, err := range []error{driver.ErrBadConn, fmt.Errorf("read: %w", syscall.ECONNRESET), io.EOF} {
+		if got := (&handshake{done: true}).failure(err); !strings.Contains(got.Error(), "ssl-cert=FILE") {
+			t.Errorf("%v is explained as %q", err, got)
+		}
+		if got := new(handshake).failure(err); got != err {
+			t.Errorf("%v before the handshake is explained as %q", err, got)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,13 +89,13 @@ type isolationStore struct {
 
 type connects struct {
 	*isolationSchema
-	last *session
+	last atomic.Pointer[session] // sessions are opened at the same time
 }
 
 func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	c, err := s.isolationSchema.Connect(ctx, statements)
 	if err == nil {
-		s.last = c.(*session)
+		s.last.Store(c.(*session))
 	}
 	return c, err
 }
@@ -145,7 +146,7 @@ func (d *desk) session() *steps {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(session.Close)
-	return &steps{session, d.store.below.last}
+	return &steps{session, d.store.below.last.Load()}
 }
 
 // commit does a transaction that must commit.

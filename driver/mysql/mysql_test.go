@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,13 +97,13 @@ type bankStore struct {
 
 type bankConnects struct {
 	*schema
-	last *session
+	last atomic.Pointer[session] // sessions are opened at the same time
 }
 
 func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	c, err := s.schema.Connect(ctx, statements)
 	if err == nil {
-		s.last = c.(*session)
+		s.last.Store(c.(*session))
 	}
 	return c, err
 }

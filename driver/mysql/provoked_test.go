@@ -47,7 +47,7 @@ func setScene(t *testing.T, to workload.Target) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.session, s.look = session, sessions.below.last.look
+	s.session, s.look = session, sessions.below.last.Load().look
 	t.Cleanup(s.session.Close)
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,13 +56,13 @@ type isolationStore struct {
 
 type connects struct {
 	*isolationSchema
-	last *connection
+	last atomic.Pointer[connection] // sessions are opened at the same time
 }
 
 func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	c, err := s.isolationSchema.Connect(ctx, statements)
 	if err == nil {
-		s.last = c.(*connection)
+		s.last.Store(c.(*connection))
 	}
 	return c, err
 }
@@ -111,7 +112,7 @@ func (d *desk) session() *steps {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(session.Close)
-	return &steps{session, d.store.below.last}
+	return &steps{session, d.store.below.last.Load()}
 }
 
 // commit does a transaction that must commit.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,13 +94,13 @@ type bankStore struct {
 
 type bankConnects struct {
 	*schema
-	last *connection
+	last atomic.Pointer[connection] // sessions are opened at the same time
 }
 
 func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	c, err := s.schema.Connect(ctx, statements)
 	if err == nil {
-		s.last = c.(*connection)
+		s.last.Store(c.(*connection))
 	}
 	return c, err
 }

@@ -49,7 +49,7 @@ func setScene(t *testing.T, to workload.Target) *scene {
 	if s.session, err = sessions.Session(ctx); err != nil {
 		t.Fatal(err)
 	}
-	s.connection = sessions.below.last
+	s.connection = sessions.below.last.Load()
 	t.Cleanup(s.session.Close)
 	return s
 }
