@@ -26,7 +26,7 @@ func withBugs(by definition.Support) definition.Support {
 		if err != nil || len(seeded) == 0 {
 			return store, err
 		}
-		wrapped, err := bugs.Wrap(store, seeded, target.Seed)
+		wrapped, err := bugs.Wrap(store, by.Workload, seeded, target.Seed)
 		if err != nil {
 			return nil, errors.Join(err, store.Close())
 		}

@@ -2,7 +2,6 @@ package bugs
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"assay/history"
@@ -21,9 +20,6 @@ type bankStore struct {
 	// made counts the transfers of the wrapper's own.
 	made uint64
 
-	late []lateTransfer
-	// doomed is the last transfer, if that is to be lost at the next call.
-	doomed *loss
 	ghosts []bank.Transfer
 	// trail and past are kept if looksBack.
 	looksBack bool
@@ -33,39 +29,19 @@ type bankStore struct {
 	previous seen
 }
 
-// lateTransfer is to be done at the call numbered due.
-type lateTransfer struct {
-	bank.Transfer
-	due uint64
-}
-
-// loss is a committed transfer that is to be lost, and the bug that loses it.
-type loss struct {
-	applied
-	bug *active[bankActions]
-}
-
 func newBank(inner bank.Store, seeded []Seeded, seed uint64) (workload.Store, error) {
 	auditor, ok := inner.(bank.Auditor)
 	if !ok {
 		return nil, &workload.OptionError{Option: "bug", Value: seeded[0].Name, Want: "no bug on a database without audits"}
 	}
-	s := &bankStore{trial: newTrial(inner, bankBugs(), seeded, seed), inner: inner, auditor: auditor}
-	for _, b := range s.active {
-		s.looksBack = s.looksBack || b.acts.looksBack
-	}
+	s := &bankStore{trial: newTrial(inner, inner.Create, bankBugs(), seeded, seed), inner: inner, auditor: auditor}
+	s.looksBack = slices.ContainsFunc(s.active, func(b *active[bankActions]) bool { return b.acts.looksBack })
 	s.reset = func() {
 		s.primary, s.other = newView(), newView()
-		s.late, s.doomed, s.ghosts = nil, nil, nil
-		s.trail, s.past, s.previous = nil, newPast(1), seen{}
+		s.ghosts, s.trail, s.past, s.previous = nil, nil, newPast(1), seen{}
 	}
 	s.reset()
 	return s, nil
-}
-
-// Create implements bank.Store.
-func (s *bankStore) Create(ctx context.Context, marker workload.Marker) error {
-	return s.anew(ctx, func() error { return s.inner.Create(ctx, marker) })
 }
 
 // LoadAccounts implements bank.Store.
@@ -75,23 +51,6 @@ func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) erro
 
 // FinishLoad implements bank.Store.
 func (s *bankStore) FinishLoad(ctx context.Context) error { return s.inner.FinishLoad(ctx) }
-
-// Settle implements bank.Store: what was to happen later happens before.
-func (s *bankStore) Settle(ctx context.Context) error {
-	if err := s.take(ctx); err != nil {
-		return err
-	}
-	defer s.done()
-	if len(s.late) > 0 || s.doomed != nil {
-		session, err := s.inner.Session(ctx)
-		if err != nil {
-			return fmt.Errorf("bugs: settle: %w", err)
-		}
-		s.pass(ctx, session, s.calls+maxLate)
-		session.Close()
-	}
-	return s.inner.Settle(ctx)
-}
 
 // bankSession is one client's.
 type bankSession struct {
@@ -113,12 +72,10 @@ func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
 // Transfer implements bank.Session.
 func (n *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
 	s := n.s
-	if err := s.take(ctx); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return bank.Reply{Reply: unsent(err)}
 	}
 	defer s.done()
-	s.calls++
-	s.pass(ctx, n.Session, s.calls)
 	s.past.acknowledged(n.last)
 	reply := s.transfer(ctx, n.Session, t)
 	if n.last = (done{}); s.looksBack && reply.Outcome == history.Committed {
@@ -130,10 +87,8 @@ func (n *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply 
 // transfer is one transfer, from the request to the answer. Whoever calls has the
 // turn, as for all below.
 func (s *bankStore) transfer(ctx context.Context, session bank.Session, t bank.Transfer) bank.Reply {
-	for _, b := range s.active {
-		if b.acts.instead != nil && s.hits(b) {
-			return b.acts.instead(s, b, t)
-		}
+	if b := s.draw(func(a bankActions) bool { return a.instead != nil }); b != nil {
+		return bank.Reply{Reply: b.acts.instead(s, b, t)}
 	}
 	reply := session.Transfer(ctx, t)
 	c := &call{bankStore: s, ctx: ctx, session: session, applied: applied{Transfer: t}, reply: &reply}
@@ -150,13 +105,8 @@ func (s *bankStore) transfer(ctx context.Context, session bank.Session, t bank.T
 		s.moved(t, reply.Outcome)
 		return reply
 	}
-	for _, b := range s.active {
-		if b.acts.suits(c) && s.hits(b) {
-			if c.bug = b; b.acts.after(c) {
-				b.strikes++
-			}
-			break
-		}
+	if c.bug = s.draw(func(a bankActions) bool { return a.suits(c) }); c.bug != nil && c.bug.acts.after(c) {
+		c.bug.strikes++
 	}
 	s.moved(t, reply.Outcome)
 	if c.raw != [2]bank.State{} && s.looksBack {
@@ -174,27 +124,6 @@ func (s *bankStore) moved(t bank.Transfer, outcome history.Outcome) {
 	s.ghosts = slices.DeleteFunc(s.ghosts, func(g bank.Transfer) bool { return g.Source == t.Source || g.Source == t.Destination })
 }
 
-// pass brings about what earlier transfers left for later, up to the given call.
-func (s *bankStore) pass(ctx context.Context, session bank.Session, until uint64) {
-	if l := s.doomed; l != nil {
-		s.doomed = nil
-		c := &call{bankStore: s, ctx: ctx, session: session, applied: l.applied}
-		if c.lose(s.primary, s.other) {
-			l.bug.strikes++
-		}
-	}
-	s.late = slices.DeleteFunc(s.late, func(l lateTransfer) bool {
-		if l.due > until {
-			return false
-		}
-		ctx, cancel := own(ctx)
-		defer cancel()
-		reply := session.Transfer(ctx, l.Transfer)
-		s.moved(l.Transfer, reply.Outcome)
-		return true
-	})
-}
-
 // Read implements bank.Store.
 func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, entry func(bank.Entry) error) error {
 	if err := s.take(ctx); err != nil {
@@ -202,15 +131,12 @@ func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, 
 	}
 	defer s.done()
 	accounts, entries := int64(-1), int64(-1)
-	for _, b := range s.active {
-		if b.acts.truncates && s.hits(b) {
-			var err error
-			if accounts, entries, err = s.truncated(ctx); err != nil {
-				return err
-			}
-			b.strikes++
-			break
+	if b := s.draw(func(a bankActions) bool { return a.truncates }); b != nil {
+		var err error
+		if accounts, entries, err = s.truncated(ctx); err != nil {
+			return err
 		}
+		b.strikes++
 	}
 	return s.primary.read(s.inner.Read, ctx, limited(accounts, account), limited(entries, entry))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -49,11 +50,9 @@ func (s *bankStore) AuditAll(ctx context.Context) (bank.Totals, error) {
 
 // audited lets at most one bug change what an audit read.
 func (s *bankStore) audited(change func(bankActions) bool) {
-	for _, b := range s.active {
-		if (b.acts.audit != nil || b.acts.total != nil) && s.hits(b) && change(b.acts) {
-			b.strikes++
-			break
-		}
+	b := s.draw(func(a bankActions) bool { return a.audit != nil || a.total != nil })
+	if b != nil && change(b.acts) {
+		b.strikes++
 	}
 	if s.looksBack {
 		s.past = s.past.audited()
@@ -154,12 +153,12 @@ const maxGhosts = 64
 
 // abort makes a transfer fail after its debit, which is none until somebody sees
 // it.
-func abort(s *bankStore, _ *active[bankActions], t bank.Transfer) bank.Reply {
+func abort(s *bankStore, _ *active[bankActions], t bank.Transfer) workload.Reply {
 	if len(s.ghosts) == maxGhosts {
 		s.ghosts = slices.Delete(s.ghosts, 0, 1)
 	}
 	s.ghosts = append(s.ghosts, t)
-	return bank.Reply{Reply: made()}
+	return failed()
 }
 
 // auditOfAborted sees the debit of a transfer that was rolled back. It sees

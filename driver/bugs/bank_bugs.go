@@ -12,7 +12,7 @@ import (
 // that the bug is in are set.
 type bankActions struct {
 	// instead answers a transfer that is not sent.
-	instead func(s *bankStore, b *active[bankActions], t bank.Transfer) bank.Reply
+	instead func(s *bankStore, b *active[bankActions], t bank.Transfer) workload.Reply
 	// after changes what a transfer has done and its reply; false means that it
 	// could not. It is called for what suits allows.
 	after func(c *call) bool
@@ -64,7 +64,7 @@ type call struct {
 }
 
 // suits reports whether the bug can be in a transfer that was answered so.
-func (a *bankActions) suits(c *call) bool {
+func (a bankActions) suits(c *call) bool {
 	switch {
 	case a.after == nil:
 		return false
@@ -139,7 +139,7 @@ func (c *call) lose(views ...*view) bool {
 }
 
 // fail answers that a transfer failed.
-func (c *call) fail() { *c.reply = bank.Reply{Reply: made()} }
+func (c *call) fail() { *c.reply = bank.Reply{Reply: failed()} }
 
 func tearTransfer(c *call) bool {
 	c.change(c.Destination, -c.Amount, 0, 0)
@@ -242,14 +242,21 @@ func overdraw(c *call) bool {
 	c.change(c.Destination, c.Amount, 1, raw[1].Version+1)
 	source, destination := c.primary.state(c.Source, raw[0]), c.primary.state(c.Destination, raw[1])
 	c.enter(source.Version, destination.Version)
-	*c.reply = bank.Reply{Reply: workload.Reply{Outcome: history.Committed}, Source: source, Destination: destination}
+	*c.reply = bank.Reply{Reply: committed(), Source: source, Destination: destination}
 	return true
 }
 
 // loseNext is a failover that loses what only the old primary had: nothing comes
 // between the commit and its loss, so that taking it back is exact.
 func loseNext(c *call) bool {
-	c.doomed = &loss{c.applied, c.bug}
+	c.postpone(1, func(ctx context.Context) {
+		through(ctx, c.inner.Session, func(session bank.Session) {
+			later := &call{bankStore: c.bankStore, ctx: ctx, session: session, applied: c.applied}
+			if later.lose(c.primary, c.other) {
+				c.bug.strikes++
+			}
+		})
+	})
 	return false // it is none until it is lost
 }
 
@@ -260,10 +267,12 @@ func denyApplied(c *call) bool {
 	return true
 }
 
-func applyLater(s *bankStore, b *active[bankActions], t bank.Transfer) bank.Reply {
-	s.late = append(s.late, lateTransfer{t, s.later(maxLate)})
+func applyLater(s *bankStore, b *active[bankActions], t bank.Transfer) workload.Reply {
+	s.postpone(maxLate, func(ctx context.Context) {
+		through(ctx, s.inner.Session, func(session bank.Session) { s.moved(t, session.Transfer(ctx, t).Outcome) })
+	})
 	b.strikes++
-	return bank.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
+	return unknown()
 }
 
 func alterRow(c *call) bool {

@@ -2,6 +2,7 @@ package bugs
 
 import (
 	"context"
+	"slices"
 
 	"assay/workload/bank"
 )
@@ -25,12 +26,7 @@ func (s *bankStore) Replicas(ctx context.Context) (members []bank.Replica, unrea
 }
 
 func (s *bankStore) splits() bool {
-	for _, b := range s.active {
-		if b.Check == checkReplicas {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.active, func(b *active[bankActions]) bool { return b.Check == checkReplicas })
 }
 
 // CatchUp implements bank.Replicated.

@@ -25,7 +25,7 @@ const opening = 1000
 
 func newBench(t testing.TB, e engine, seed uint64, seeded ...Seeded) *bench {
 	t.Helper()
-	b := &bench{bankStore: opened(t, e, e.bank, seed, seeded...).(*bankStore)}
+	b := &bench{bankStore: opened(t, e, bank.Name, e.bank, seed, seeded...).(*bankStore)}
 	var accounts []bank.Account
 	for id := int64(1); id <= 4; id++ {
 		accounts = append(accounts, bank.Account{ID: id, Balance: opening})

@@ -23,11 +23,14 @@ import (
 	"strings"
 
 	"assay/workload"
+	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
+	"assay/workload/entity"
 	"assay/workload/isolation"
+	"assay/workload/keyvalue"
 )
 
 // Bug is one way of breaking a promise, in one workload.
@@ -72,6 +75,8 @@ func (s Seeded) String() string {
 // that has none.
 func For(name string) []Bug {
 	switch name {
+	case availability.Name, entity.Name:
+		return described(keyValueBugs(name))
 	case bank.Name:
 		return described(bankBugs())
 	case isolation.Name:
@@ -147,11 +152,11 @@ func wanted(name string) string {
 	return strings.Join(names, ", ")
 }
 
-// Wrap returns a Store that does what the given one does, but for the bugs. The
-// given one is closed with it. The chance is drawn from seed: the same seed and
-// the same order of calls give the same run. The bugs must be as Take returns
-// them for the store's workload.
-func Wrap(store workload.Store, seeded []Seeded, seed uint64) (workload.Store, error) {
+// Wrap returns a Store that does what the given one of a workload does, but for
+// the bugs. The given one is closed with it. The chance is drawn from seed: the same
+// seed and the same order of calls give the same run. The bugs must be as Take
+// returns them for the workload.
+func Wrap(store workload.Store, name string, seeded []Seeded, seed uint64) (workload.Store, error) {
 	switch inner := store.(type) {
 	case bank.Store:
 		return newBank(inner, seeded, seed)
@@ -163,7 +168,9 @@ func Wrap(store workload.Store, seeded []Seeded, seed uint64) (workload.Store, e
 		return newCandles(inner, seeded, seed), nil
 	case churn.Store:
 		return newChurn(inner, seeded, seed), nil
+	case keyvalue.Store:
+		return newKeyValue(inner, name, seeded, seed), nil
 	default:
-		return nil, &workload.OptionError{Option: "bug", Value: seeded[0].Name, Want: "no bug in this workload"}
+		return nil, &workload.OptionError{Option: "bug", Value: seeded[0].Name, Want: wanted(name)}
 	}
 }

@@ -12,8 +12,14 @@ import (
 	"assay/driver/mem"
 	"assay/driver/sqlite"
 	"assay/workload"
+	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/entity"
 	"assay/workload/isolation"
+	"assay/workload/keyvalue"
 )
 
 func TestTake(t *testing.T) {
@@ -47,10 +53,10 @@ func TestTake(t *testing.T) {
 }
 
 func TestBugsAreDescribed(t *testing.T) {
-	for name, count := range map[string]int{bank.Name: 19, isolation.Name: 18} {
+	for name, count := range map[string]int{bank.Name: 19, isolation.Name: 18, bulkupdate.Name: 11, candles.Name: 6, churn.Name: 8, availability.Name: 10, entity.Name: 11} {
 		seen := map[string]bool{}
 		for _, bug := range For(name) {
-			if bug.Name == "" || bug.Doc == "" || seen[bug.Name] || (bug.Check == "") != (bug.Name == "late-apply") {
+			if bug.Name == "" || bug.Doc == "" || seen[bug.Name] || (bug.Check == "") != (bug.Name == lateApply) {
 				t.Errorf("%s: bug %+v", name, bug)
 			}
 			seen[bug.Name] = true
@@ -80,13 +86,13 @@ func onSQLite() engine {
 }
 
 // opened is a Store of an engine with bugs; it is closed with the test.
-func opened[S workload.Store](t testing.TB, e engine, open func(context.Context, workload.Target) (S, error), seed uint64, seeded ...Seeded) workload.Store {
+func opened[S workload.Store](t testing.TB, e engine, name string, open func(context.Context, workload.Target) (S, error), seed uint64, seeded ...Seeded) workload.Store {
 	t.Helper()
 	store, err := open(t.Context(), workload.Target{Address: e.address(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrapped, err := Wrap(store, seeded, seed)
+	wrapped, err := Wrap(store, name, seeded, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +110,16 @@ var never = Seeded{"late-apply", 1e-300}
 // TestAWrapperConforms: a Store whose bugs do not strike is as any other.
 func TestAWrapperConforms(t *testing.T) {
 	drivertest.RunAudits(t, drivertest.Bank{Open: func(t *testing.T) bank.Store {
-		return opened(t, inMemory(), mem.OpenBank, 1, never).(bank.Store)
+		return opened(t, inMemory(), bank.Name, mem.OpenBank, 1, never).(bank.Store)
 	}})
+	config := entity.Defaults()
+	config.Entities = 50
+	open := keyvalue.Opener(mem.OpenKeyValue).On(entity.Table())
+	run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 4, Each: 300, Attempts: 1}
+	run.Valid(t.Context(), t, opened(t, inMemory(), entity.Name, open, 1, never).(keyvalue.Store))
 	e := inMemory()
 	for seed := range uint64(3) {
-		store := opened(t, e, e.isolation, seed, never).(isolation.Store)
+		store := opened(t, e, isolation.Name, e.isolation, seed, never).(isolation.Store)
 		c := isolation.Defaults()
 		c.Test = "all"
 		j := drivertest.IsolationRun{Config: c, Seed: seed, Clients: 8, Each: 200, Attempts: 3}.Judge(t.Context(), t, store)

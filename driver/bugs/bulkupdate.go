@@ -33,25 +33,37 @@ func bulkUpdateBugs() []definition[place] {
 			Doc: "a document is there twice after an update"}, inUpdate},
 		{Bug{Name: "truncated-read", Check: documents, Kinds: []string{"missing"},
 			Doc: "a read of everything ends early and without an error"}, inRead},
-		{Bug{Name: "late-apply",
+		{Bug{Name: lateApply,
 			Doc: "unknown is answered and the update done up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"}, inUpdate},
 	}
 }
 
+// bulkUpdateRows is the rowStore of workload bulkupdate.
+type bulkUpdateRows = rowStore[bulkupdate.Session, int64, bulkupdate.Document]
+
 // bulkUpdateStore is a bulkupdate.Store with bugs.
 type bulkUpdateStore struct {
-	*rowStore[int64, bulkupdate.Document]
+	*bulkUpdateRows
 	inner bulkupdate.Store
 }
 
-func newBulkUpdate(inner bulkupdate.Store, seeded []Seeded, seed uint64) *bulkUpdateStore {
-	t := newTrial(inner, bulkUpdateBugs(), seeded, seed)
-	return &bulkUpdateStore{newRowStore(t, func(d bulkupdate.Document) int64 { return d.ID }, inner.Read), inner}
-}
+// foreignID is the first id of a row that no run has.
+const foreignID = 1 << 40
 
-// Create implements bulkupdate.Store.
-func (s *bulkUpdateStore) Create(ctx context.Context, marker workload.Marker) error {
-	return s.anew(ctx, func() error { return s.inner.Create(ctx, marker) })
+func newBulkUpdate(inner bulkupdate.Store, seeded []Seeded, seed uint64) *bulkUpdateStore {
+	t := newTrial(inner, inner.Create, bulkUpdateBugs(), seeded, seed)
+	return &bulkUpdateStore{newRowStore(t, rowAccess[bulkupdate.Session, int64, bulkupdate.Document]{
+		session: inner.Session, read: inner.Read,
+		key: func(d bulkupdate.Document) int64 { return d.ID },
+		altered: func(d bulkupdate.Document) bulkupdate.Document {
+			d.Payload = "altered"
+			return d
+		},
+		foreign: func(d bulkupdate.Document) bulkupdate.Document {
+			d.ID, d.Payload = foreignID+int64(t.calls), ""
+			return d
+		},
+	}), inner}
 }
 
 // Load implements bulkupdate.Store.
@@ -85,59 +97,51 @@ func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, erro
 	return &bulkUpdateSession{session, s}, nil
 }
 
-// documents are those of one user, as they are shown.
-func (s *bulkUpdateStore) documents(ctx context.Context, user int64) (found []bulkupdate.Document, err error) {
-	err = s.stored(ctx, func(d bulkupdate.Document) error {
+// Update implements bulkupdate.Session.
+func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, flag bool) (reply bulkupdate.Reply) {
+	s := n.s
+	var before []bulkupdate.Document
+	send := func(ctx context.Context, session bulkupdate.Session, bug string) workload.Reply {
+		if bug != "" {
+			before = s.documents(ctx, user)
+		}
+		if reply = session.Update(ctx, user, generation, flag); reply.Outcome == history.Committed {
+			s.follow(user, generation, flag)
+		}
+		return reply.Reply
+	}
+	reply.Reply = s.write(ctx, inUpdate, n.Session, send, func(b *active[place]) workload.Reply {
+		if len(before) < 2 {
+			b.strikes--
+			return reply.Reply
+		}
+		if b.Name == "wrong-count" {
+			reply.Changed--
+		}
+		return s.spoilUpdate(b.Name, before, generation, flag)
+	})
+	if reply.Outcome != history.Committed {
+		reply.Changed = 0
+	}
+	return reply
+}
+
+// documents are those of one user, as they are shown; none if they cannot be read.
+func (s *bulkUpdateStore) documents(ctx context.Context, user int64) (found []bulkupdate.Document) {
+	err := s.stored(ctx, func(d bulkupdate.Document) error {
 		if d.User == user {
 			found = append(found, d)
 		}
 		return nil
 	})
-	return found, err
+	if err != nil {
+		return nil
+	}
+	return found
 }
 
-// foreignDocuments is the first id that no run has.
-const foreignDocuments = 1 << 40
-
-// Update implements bulkupdate.Session.
-func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
-	s := n.s
-	if err := s.begin(ctx); err != nil {
-		return bulkupdate.Reply{Reply: unsent(err)}
-	}
-	defer s.done()
-	b := drawn(s.trial, inUpdate)
-	var before []bulkupdate.Document
-	var err error
-	if b != nil {
-		before, err = s.documents(ctx, user)
-	}
-	if b == nil || err != nil || len(before) < 2 {
-		return s.updated(n.Session.Update(ctx, user, generation, flag), user, generation, flag)
-	}
-	switch b.Name {
-	case "lost-ack":
-		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed}, Changed: int64(len(before))}
-	case "late-apply":
-		return bulkupdate.Reply{Reply: s.postpone(func(ctx context.Context) workload.Reply {
-			return through(ctx, s.inner.Session, func(n bulkupdate.Session) workload.Reply {
-				return s.updated(n.Update(ctx, user, generation, flag), user, generation, flag).Reply
-			})
-		})}
-	}
-	reply := s.updated(n.Session.Update(ctx, user, generation, flag), user, generation, flag)
-	if reply.Outcome != history.Committed {
-		b.strikes--
-		return reply
-	}
-	return s.spoil(b.Name, reply, before, generation, flag)
-}
-
-// updated has documents that are shown otherwise follow an update.
-func (s *bulkUpdateStore) updated(reply bulkupdate.Reply, user, generation int64, flag bool) bulkupdate.Reply {
-	if reply.Outcome != history.Committed {
-		return reply
-	}
+// follow has documents that are shown otherwise follow an update.
+func (s *bulkUpdateStore) follow(user, generation int64, flag bool) {
 	for _, rows := range s.shown {
 		for i := range rows {
 			if rows[i].User == user {
@@ -145,36 +149,29 @@ func (s *bulkUpdateStore) updated(reply bulkupdate.Reply, user, generation int64
 			}
 		}
 	}
-	return reply
 }
 
-// spoil does what a bug does to an update that is done.
-func (s *bulkUpdateStore) spoil(bug string, reply bulkupdate.Reply, before []bulkupdate.Document, generation int64, flag bool) bulkupdate.Reply {
-	one := before[s.chance.IntN(len(before))]
-	one.Generation, one.Flag = generation, flag
+// spoilUpdate does what a bug does to an update of documents that is done.
+func (s *bulkUpdateStore) spoilUpdate(bug string, before []bulkupdate.Document, generation int64, flag bool) workload.Reply {
+	first := 0
 	switch bug {
-	case "partial-update", "torn-update":
-		// At least one is changed, and not all.
-		for _, d := range before[1+s.chance.IntN(len(before)-1):] {
+	case "partial-update", "torn-update": // at least one is changed, and not all
+		first = 1 + s.chance.IntN(len(before)-1)
+		fallthrough
+	case "lost-ack":
+		for _, d := range before[first:] {
 			s.show(d.ID, d)
 		}
 		if bug == "torn-update" {
-			return bulkupdate.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
+			return unknown()
 		}
-	case "failed-but-applied":
-		return bulkupdate.Reply{Reply: made()}
-	case "wrong-count":
-		reply.Changed--
-	case "altered-row":
-		one.Payload = "altered"
-		s.show(one.ID, one)
-	case "flag-left":
+		return committed()
+	}
+	one := before[s.chance.IntN(len(before))]
+	one.Generation, one.Flag = generation, flag
+	if bug == "flag-left" {
 		one.Flag = !flag
 		s.show(one.ID, one)
-	case "extra-row":
-		s.beside(bulkupdate.Document{ID: foreignDocuments + int64(s.calls), User: one.User, Generation: generation, Flag: flag})
-	case "duplicate-row":
-		s.beside(one)
 	}
-	return reply
+	return s.spoil(bug, one)
 }

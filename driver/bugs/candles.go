@@ -34,7 +34,7 @@ type candleStore struct {
 }
 
 func newCandles(inner candles.Store, seeded []Seeded, seed uint64) *candleStore {
-	t := newTrial(inner, candleBugs(), seeded, seed)
+	t := newTrial(inner, nil, candleBugs(), seeded, seed)
 	t.reset = func() {}
 	return &candleStore{t, inner}
 }
@@ -83,11 +83,14 @@ func (s *candleStore) draw(ctx context.Context, in place) (b *active[place], one
 		return nil, 0 // the call ends with its context
 	}
 	defer s.done()
-	return drawn(s.trial, in), s.chance.Uint64()
+	if b = drawn(s.trial, in); b != nil {
+		b.strikes++
+	}
+	return b, s.chance.Uint64()
 }
 
-// failed takes back that a bug took effect.
-func (s *candleStore) failed(b *active[place]) {
+// missed takes back that a bug took effect.
+func (s *candleStore) missed(b *active[place]) {
 	s.turn <- struct{}{}
 	b.strikes--
 	s.done()
@@ -112,9 +115,9 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 	}
 	reply := n.Session.Insert(ctx, sent)
 	if reply.Outcome != history.Committed {
-		n.s.failed(b)
+		n.s.missed(b)
 	} else if b.Name == "failed-but-applied" {
-		return candles.Reply{Outcome: history.Failed, Class: workload.ClassOther}
+		return failed()
 	}
 	return reply
 }
@@ -128,7 +131,7 @@ func (n *candleSession) query(ctx context.Context, row func(*candles.Candle), as
 	var rows []candles.Candle
 	reply := ask(func(c *candles.Candle) { rows = append(rows, *c) })
 	if reply.Outcome != history.Committed || len(rows) == 0 { // if not, other goroutines may add rows still
-		n.s.failed(b)
+		n.s.missed(b)
 		return reply
 	}
 	one := int(number % uint64(len(rows)))

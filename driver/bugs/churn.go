@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"assay/history"
 	"assay/workload"
 	"assay/workload/churn"
 )
@@ -26,26 +25,32 @@ func churnBugs() []definition[place] {
 			Doc: "a row that nobody inserted is there beside those of an insert"}, inInsert},
 		{Bug{Name: "truncated-read", Check: check, Kinds: []string{"lost"},
 			Doc: "a read of everything ends early and without an error"}, inRead},
-		{Bug{Name: "late-apply",
+		{Bug{Name: lateApply,
 			Doc: "unknown is answered and the insert or deletion done up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"},
 			inInsert | inDelete},
 	}
 }
 
+// churnRows is the rowStore of workload churn.
+type churnRows = rowStore[churn.Session, int64, churn.Row]
+
 // churnStore is a churn.Store with bugs.
 type churnStore struct {
-	*rowStore[int64, churn.Row]
+	*churnRows
 	inner churn.Store
 }
 
 func newChurn(inner churn.Store, seeded []Seeded, seed uint64) *churnStore {
-	t := newTrial(inner, churnBugs(), seeded, seed)
-	return &churnStore{newRowStore(t, func(r churn.Row) int64 { return r.ID }, inner.Read), inner}
-}
-
-// Create implements churn.Store.
-func (s *churnStore) Create(ctx context.Context, marker workload.Marker) error {
-	return s.anew(ctx, func() error { return s.inner.Create(ctx, marker) })
+	t := newTrial(inner, inner.Create, churnBugs(), seeded, seed)
+	return &churnStore{newRowStore(t, rowAccess[churn.Session, int64, churn.Row]{
+		session: inner.Session, read: inner.Read,
+		key: func(r churn.Row) int64 { return r.ID },
+		altered: func(r churn.Row) churn.Row {
+			r.Payload = "?" + r.Payload[min(1, len(r.Payload)):]
+			return r
+		},
+		foreign: func(r churn.Row) churn.Row { return churn.Row{ID: foreignID + int64(t.calls), Payload: r.Payload} },
+	}), inner}
 }
 
 // Repairs implements churn.Store.
@@ -71,70 +76,26 @@ func (s *churnStore) Session(ctx context.Context) (churn.Session, error) {
 
 // Insert implements churn.Session.
 func (n *churnSession) Insert(ctx context.Context, rows []churn.Row) churn.Reply {
-	s := n.s
-	if err := s.begin(ctx); err != nil {
-		return unsent(err)
-	}
-	defer s.done()
-	b := drawn(s.trial, inInsert)
-	if b == nil || len(rows) == 0 {
-		return n.Session.Insert(ctx, rows)
-	}
 	rows = slices.Clone(rows)
-	one := s.chance.IntN(len(rows))
-	row := rows[one]
-	switch b.Name {
-	case "late-apply":
-		return s.postpone(func(ctx context.Context) workload.Reply {
-			return through(ctx, s.inner.Session, func(n churn.Session) workload.Reply { return n.Insert(ctx, rows) })
-		})
-	case "lost-ack":
-		if rows = slices.Delete(rows, one, one+1); len(rows) == 0 {
-			return churn.Reply{Outcome: history.Committed}
-		}
-	case "altered-row":
-		rows[one].Payload = "?" + row.Payload[min(1, len(row.Payload)):]
-	}
-	reply := n.Session.Insert(ctx, rows)
-	switch {
-	case reply.Outcome != history.Committed:
-		b.strikes--
-	case b.Name == "failed-but-applied":
-		return unacknowledged(reply)
-	case b.Name == "duplicate-row":
-		s.beside(row)
-	case b.Name == "extra-row":
-		s.beside(churn.Row{ID: 1<<40 + int64(s.calls), Payload: row.Payload})
-	}
-	return reply
+	return n.s.write(ctx, inInsert, n.Session, func(ctx context.Context, session churn.Session, _ string) workload.Reply {
+		return session.Insert(ctx, rows)
+	}, func(b *active[place]) workload.Reply {
+		return n.s.spoil(b.Name, rows[n.s.chance.IntN(len(rows))])
+	})
 }
 
 // Delete implements churn.Session.
 func (n *churnSession) Delete(ctx context.Context, ids []int64) churn.Reply {
-	s := n.s
-	if err := s.begin(ctx); err != nil {
-		return unsent(err)
-	}
-	defer s.done()
-	b := drawn(s.trial, inDelete)
-	if b == nil || len(ids) == 0 {
-		return n.Session.Delete(ctx, ids)
-	}
 	ids = slices.Clone(ids)
-	switch b.Name {
-	case "late-apply":
-		return s.postpone(func(ctx context.Context) workload.Reply {
-			return through(ctx, s.inner.Session, func(n churn.Session) workload.Reply { return n.Delete(ctx, ids) })
-		})
-	case "undeleted":
-		one := s.chance.IntN(len(ids))
-		if ids = slices.Delete(ids, one, one+1); len(ids) == 0 {
-			return churn.Reply{Outcome: history.Committed}
+	return n.s.write(ctx, inDelete, n.Session, func(ctx context.Context, session churn.Session, bug string) workload.Reply {
+		if bug == "undeleted" {
+			one := n.s.chance.IntN(len(ids))
+			if ids = slices.Delete(ids, one, one+1); len(ids) == 0 {
+				return committed()
+			}
 		}
-	}
-	reply := n.Session.Delete(ctx, ids)
-	if b.Name == "failed-but-applied" {
-		return unacknowledged(reply)
-	}
-	return reply
+		return session.Delete(ctx, ids)
+	}, func(b *active[place]) workload.Reply {
+		return n.s.spoil(b.Name, churn.Row{})
+	})
 }

@@ -2,12 +2,10 @@ package bugs
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 
 	"assay/history"
-	"assay/workload"
 	"assay/workload/isolation"
 )
 
@@ -25,9 +23,8 @@ type isolationStore struct {
 	events  atomic.Uint64
 	lingers bool
 
-	late []lateTransaction
-	// failover loses all commits from one on; nil if none is due.
-	failover *failover
+	// failover is true while all commits from one on are to be lost.
+	failover bool
 	// ghosts are what failed transactions wrote, each for the next one that reads
 	// it.
 	ghosts map[object]ghost
@@ -37,18 +34,6 @@ type isolationStore struct {
 type ghost struct {
 	write
 	bug *active[isolationActions]
-}
-
-// lateTransaction will be done at the call numbered due.
-type lateTransaction struct {
-	ops []isolation.Op
-	due uint64
-}
-
-// failover loses all commits from one on, at the call numbered due.
-type failover struct {
-	from int64
-	due  uint64
 }
 
 // isolationActions is how a bug acts on transactions. One of its fields is set.
@@ -67,10 +52,10 @@ type isolationActions struct {
 const maxTurns = 4
 
 func newIsolation(inner isolation.Store, seeded []Seeded, seed uint64) *isolationStore {
-	s := &isolationStore{trial: newTrial(inner, isolationBugs(), seeded, seed), inner: inner}
+	s := &isolationStore{trial: newTrial(inner, inner.Create, isolationBugs(), seeded, seed), inner: inner}
 	s.reset = func() {
 		s.shown, s.log = newDifferences(), commits{}
-		s.late, s.failover, s.ghosts = nil, nil, map[object]ghost{}
+		s.failover, s.ghosts = false, map[object]ghost{}
 	}
 	s.reset()
 	s.lingers = slices.ContainsFunc(s.active, func(b *active[isolationActions]) bool { return b.acts.lingers })
@@ -79,28 +64,6 @@ func newIsolation(inner isolation.Store, seeded []Seeded, seed uint64) *isolatio
 
 // Promise implements isolation.Store.
 func (s *isolationStore) Promise() string { return s.inner.Promise() }
-
-// Create implements isolation.Store.
-func (s *isolationStore) Create(ctx context.Context, marker workload.Marker) error {
-	return s.anew(ctx, func() error { return s.inner.Create(ctx, marker) })
-}
-
-// Settle implements isolation.Store: what was to happen later happens before.
-func (s *isolationStore) Settle(ctx context.Context) error {
-	if err := s.take(ctx); err != nil {
-		return err
-	}
-	defer s.done()
-	if len(s.late) > 0 || s.failover != nil {
-		session, err := s.inner.Session(ctx)
-		if err != nil {
-			return fmt.Errorf("bugs: settle: %w", err)
-		}
-		s.pass(ctx, session, s.calls+maxLate)
-		session.Close()
-	}
-	return s.inner.Settle(ctx)
-}
 
 // isolationSession is one client's.
 type isolationSession struct {
@@ -137,7 +100,7 @@ func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error)
 func (n *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation.Reply {
 	s := n.s
 	came := s.events.Add(1)
-	if err := s.take(ctx); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return unsent(err)
 	}
 	reply := n.do(ctx, ops, came)
@@ -156,20 +119,13 @@ func (n *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 // do is Do of a client that has come at this event, and has the turn.
 func (n *isolationSession) do(ctx context.Context, ops []isolation.Op, came uint64) isolation.Reply {
 	s := n.s
-	s.calls++
 	if n.answered != nil {
 		*n.answered, n.answered = came, nil
 	}
-	s.pass(ctx, n.Session, s.calls)
 	x := &transaction{s: s, session: n, ops: ops, snapshot: s.log.clock}
-	for _, b := range s.active {
-		if b.acts.begin == nil {
-			continue
-		}
-		if struck := *x; b.acts.begin(&struck) && s.hits(b) {
-			*x, x.bug = struck, b
-			break
-		}
+	struck := *x
+	if b := s.draw(func(a isolationActions) bool { struck = *x; return a.begin != nil && a.begin(&struck) }); b != nil {
+		*x, x.bug = struck, b
 	}
 	before := s.log.clock
 	reply := x.do(ctx)
@@ -181,31 +137,6 @@ func (n *isolationSession) do(ctx context.Context, ops []isolation.Op, came uint
 		x.bug.strikes++
 	}
 	return reply
-}
-
-// pass brings about what earlier transactions left for later, up to the given
-// call. Whoever calls has the turn, as for all below.
-func (s *isolationStore) pass(ctx context.Context, session isolation.Session, until uint64) {
-	if s.failover != nil && s.failover.due <= until {
-		for c := range s.log.back() {
-			if c.at < s.failover.from {
-				break
-			}
-			s.undo(c.writes)
-		}
-		s.log.truncate(s.failover.from)
-		s.failover = nil
-	}
-	s.late = slices.DeleteFunc(s.late, func(l lateTransaction) bool {
-		if l.due > until {
-			return false
-		}
-		x := &transaction{s: s, session: &isolationSession{Session: session, s: s}, ops: l.ops, snapshot: s.log.clock}
-		ctx, cancel := own(ctx)
-		defer cancel()
-		x.do(ctx)
-		return true
-	})
 }
 
 // undo shows the data as they were before these writes, which were the last.
@@ -232,15 +163,12 @@ func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements
 	}
 	defer s.done()
 	lists, registers := int64(-1), int64(-1)
-	for _, b := range s.active {
-		if b.acts.truncates && s.hits(b) {
-			var err error
-			if lists, registers, err = s.truncated(ctx); err != nil {
-				return err
-			}
-			b.strikes++
-			break
+	if b := s.draw(func(a isolationActions) bool { return a.truncates }); b != nil {
+		var err error
+		if lists, registers, err = s.truncated(ctx); err != nil {
+			return err
 		}
+		b.strikes++
 	}
 	return s.read(ctx,
 		func(key int64, elements []int64) error {

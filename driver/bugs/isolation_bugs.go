@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"assay/history"
-	"assay/workload"
 	"assay/workload/isolation"
 )
 
@@ -63,7 +62,7 @@ func appendTwice(x *transaction) bool {
 		if x.session.Session.Do(ctx, again).Outcome != history.Committed {
 			x.bug = nil
 		}
-		return isolation.Reply{Outcome: history.Committed}
+		return committed()
 	}
 	return x.appends()
 }
@@ -111,7 +110,7 @@ func split(x *transaction) bool {
 				x.s.differences++
 			}
 		}
-		return isolation.Reply{Outcome: history.Committed}
+		return committed()
 	}
 	return x.does(isolation.Append)
 }
@@ -133,7 +132,7 @@ func abortTransaction(x *transaction) bool {
 		if len(x.s.ghosts) < maxGhosts {
 			x.s.ghosts[g.object] = ghost{g, x.bug}
 		}
-		return made()
+		return failed()
 	}
 	return x.appends() || x.does(isolation.Write)
 }
@@ -170,10 +169,20 @@ func forgetOwn(x *transaction) bool {
 func loseSoon(x *transaction) bool {
 	x.end = func(_ context.Context, x *transaction) isolation.Reply {
 		x.record()
-		if x.s.failover == nil {
-			x.s.failover = &failover{from: x.s.log.clock, due: x.s.later(maxLoss)}
+		if s, from := x.s, x.s.log.clock; !s.failover {
+			s.failover = true
+			s.postpone(maxLoss, func(context.Context) {
+				for c := range s.log.back() {
+					if c.at < from {
+						break
+					}
+					s.undo(c.writes)
+				}
+				s.log.truncate(from)
+				s.failover = false
+			})
 		}
-		return isolation.Reply{Outcome: history.Committed}
+		return committed()
 	}
 	return x.anyWrite()
 }
@@ -181,7 +190,7 @@ func loseSoon(x *transaction) bool {
 func loseWrites(x *transaction) bool {
 	x.end = func(_ context.Context, x *transaction) isolation.Reply {
 		x.s.undo(x.writes)
-		return isolation.Reply{Outcome: history.Committed}
+		return committed()
 	}
 	return x.anyWrite()
 }
@@ -189,19 +198,24 @@ func loseWrites(x *transaction) bool {
 func denyCommit(x *transaction) bool {
 	x.end = func(_ context.Context, x *transaction) isolation.Reply {
 		x.record()
-		return made()
+		return failed()
 	}
 	return x.anyWrite()
 }
 
 func commitLater(x *transaction) bool {
 	x.instead = func(x *transaction) isolation.Reply {
-		ops := make([]isolation.Op, len(x.ops))
+		s, ops := x.s, make([]isolation.Op, len(x.ops))
 		for i, o := range x.ops {
 			ops[i] = isolation.Op{Kind: o.Kind, Key: o.Key, Value: o.Value}
 		}
-		x.s.late = append(x.s.late, lateTransaction{ops, x.s.later(maxLate)})
-		return isolation.Reply{Class: workload.ClassTimeout}
+		s.postpone(maxLate, func(ctx context.Context) {
+			through(ctx, s.inner.Session, func(session isolation.Session) {
+				later := &transaction{s: s, session: &isolationSession{Session: session, s: s}, ops: ops, snapshot: s.log.clock}
+				later.do(ctx)
+			})
+		})
+		return unknown()
 	}
 	return true
 }

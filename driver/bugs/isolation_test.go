@@ -15,7 +15,7 @@ func judged(t *testing.T, e engine, seed uint64, test, model string, each int, s
 	c := isolation.Defaults()
 	c.Test, c.Model = test, model
 	run := drivertest.IsolationRun{Config: c, Seed: seed, Clients: 8, Each: each, Attempts: 3}
-	return run.Judge(t.Context(), t, opened(t, e, e.isolation, seed, seeded...).(isolation.Store))
+	return run.Judge(t.Context(), t, opened(t, e, isolation.Name, e.isolation, seed, seeded...).(isolation.Store))
 }
 
 // kinds returns the kinds of evidence that violated checks have, as "check: kind".

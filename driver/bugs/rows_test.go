@@ -16,7 +16,7 @@ import (
 )
 
 // onBoth is a Store with a bug, in memory or in a file.
-func onBoth[S workload.Store](t *testing.T, inMemory bool, seed uint64, bug Seeded, inMem, inFile func(context.Context, workload.Target) (S, error)) S {
+func onBoth[S workload.Store](t *testing.T, name string, inMemory bool, seed uint64, bug Seeded, inMem, inFile func(context.Context, workload.Target) (S, error)) S {
 	t.Helper()
 	open, address := inFile, "sqlite:"+filepath.Join(t.TempDir(), "bugs.db")+"?synchronous=off"
 	if inMemory {
@@ -26,7 +26,7 @@ func onBoth[S workload.Store](t *testing.T, inMemory bool, seed uint64, bug Seed
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrapped, err := Wrap(store, []Seeded{bug}, seed)
+	wrapped, err := Wrap(store, name, []Seeded{bug}, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestEveryBulkUpdateBugIsFound(t *testing.T) {
 		}
 		for i, inMemory := range []bool{true, true, false} {
 			seed := uint64(i)
-			store := onBoth(t, inMemory, seed, Seeded{bug.Name, chance}, mem.OpenBulkUpdate, sqlite.OpenBulkUpdate)
+			store := onBoth(t, bulkupdate.Name, inMemory, seed, Seeded{bug.Name, chance}, mem.OpenBulkUpdate, sqlite.OpenBulkUpdate)
 			j := drivertest.BulkUpdateRun{Attempts: 1, Seed: seed,
 				Config: bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}.Judge(t.Context(), t, store)
 			strikes := strikesOf(t, store, bug)
@@ -93,7 +93,7 @@ func TestEveryCandleBugIsFound(t *testing.T) {
 	for _, bug := range For(candles.Name) {
 		struck := int64(0)
 		for seed := range uint64(6) {
-			store := onBoth(t, seed < 5, seed, Seeded{bug.Name, 0.05}, mem.OpenCandles, sqlite.OpenCandles)
+			store := onBoth(t, candles.Name, seed < 5, seed, Seeded{bug.Name, 0.05}, mem.OpenCandles, sqlite.OpenCandles)
 			j := drivertest.JudgeCandles(t.Context(), t, store, config, seed)
 			strikes := strikesOf(t, store, bug)
 			named(t, bug, strikes, j.Results)

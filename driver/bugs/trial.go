@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,8 +49,8 @@ type active[A any] struct {
 }
 
 // trial is what the wrappers of all workloads have in common: the bugs that are
-// switched on, whose turn it is, and the chance. It implements workload.Store but
-// for Settle, on the Store of the database.
+// switched on, whose turn it is, the chance, and what is to be done later. It
+// implements workload.Store on the Store of the database.
 type trial[A any] struct {
 	workload.Store
 	active []*active[A]
@@ -59,14 +60,23 @@ type trial[A any] struct {
 	chance *rand.Rand
 	// calls counts since Create, for what is to happen later.
 	calls uint64
+	late  []delayed
 	// differences counts those that are kept.
 	differences int
+	// create is the Store's Create, whose parameters differ.
+	create func(context.Context, workload.Marker) error
 	// reset forgets everything that a workload's wrapper knows of the data.
 	reset func()
 }
 
-func newTrial[A any](store workload.Store, all []definition[A], seeded []Seeded, seed uint64) *trial[A] {
-	t := &trial[A]{Store: store, turn: make(chan struct{}, 1), chance: rand.New(rand.NewPCG(seed, 0x6173736179))}
+// delayed is to be done at the call numbered due.
+type delayed struct {
+	due uint64
+	do  func(context.Context)
+}
+
+func newTrial[A any](store workload.Store, create func(context.Context, workload.Marker) error, all []definition[A], seeded []Seeded, seed uint64) *trial[A] {
+	t := &trial[A]{Store: store, create: create, turn: make(chan struct{}, 1), chance: rand.New(rand.NewPCG(seed, 0x6173736179))}
 	for _, d := range all {
 		for _, s := range seeded {
 			if s.Name == d.Name && s.Probability > 0 {
@@ -92,19 +102,79 @@ func (t *trial[A]) take(ctx context.Context) error {
 
 func (t *trial[A]) done() { <-t.turn }
 
+// begin waits for the turn and does what is due. The caller is done after.
+func (t *trial[A]) begin(ctx context.Context) error {
+	if err := t.take(ctx); err != nil {
+		return err
+	}
+	t.calls++
+	t.catchUp(ctx, t.calls)
+	return nil
+}
+
+// postpone has something done at a call to come, at most within calls from now,
+// and at the latest before Settle returns.
+func (t *trial[A]) postpone(within uint64, do func(context.Context)) {
+	t.late = append(t.late, delayed{t.calls + 1 + t.chance.Uint64N(within), do})
+}
+
+// catchUp does what is due up to a call.
+func (t *trial[A]) catchUp(ctx context.Context, call uint64) {
+	if len(t.late) == 0 {
+		return
+	}
+	ctx, cancel := own(ctx)
+	defer cancel()
+	t.late = slices.DeleteFunc(t.late, func(l delayed) bool {
+		if l.due <= call {
+			l.do(ctx)
+		}
+		return l.due <= call
+	})
+}
+
+// Settle implements workload.Store: what was to happen later happens before.
+func (t *trial[A]) Settle(ctx context.Context) error {
+	if err := t.take(ctx); err != nil {
+		return err
+	}
+	defer t.done()
+	t.catchUp(ctx, t.calls+maxLate)
+	return t.Store.Settle(ctx)
+}
+
 // unsent is the reply to what was not sent, as its context ended before.
 func unsent(err error) workload.Reply {
 	return workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err}
 }
 
-// made is the reply to what a bug makes fail.
-func made() workload.Reply {
+// failed is the reply to what a bug makes fail, or says has failed.
+func failed() workload.Reply {
 	return workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}
 }
 
-// hits draws once.
-func (t *trial[A]) hits(b *active[A]) bool {
-	return t.differences < maxDifferences && t.chance.Float64() < b.probability
+func committed() workload.Reply { return workload.Reply{Outcome: history.Committed} }
+
+// unknown is the reply to what is done later.
+func unknown() workload.Reply { return workload.Reply{Class: workload.ClassTimeout} }
+
+// through sends something through a session of its own.
+func through[N interface{ Close() }](ctx context.Context, open func(context.Context) (N, error), send func(N)) {
+	if session, err := open(ctx); err == nil { // else it is as if the database had not done it
+		defer session.Close()
+		send(session)
+	}
+}
+
+// draw returns the bug that takes effect: the first of those that suit which the
+// chance hits; nil if none does.
+func (t *trial[A]) draw(suits func(A) bool) *active[A] {
+	for _, b := range t.active {
+		if suits(b.acts) && t.differences < maxDifferences && t.chance.Float64() < b.probability {
+			return b
+		}
+	}
+	return nil
 }
 
 // coin draws one of two.
@@ -119,9 +189,6 @@ func (t *trial[A]) fewer(n int64) int64 {
 	}
 	return 1 + t.chance.Int64N(n-1)
 }
-
-// later draws a call to come, at most within calls from now.
-func (t *trial[A]) later(within uint64) uint64 { return t.calls + 1 + t.chance.Uint64N(within) }
 
 // own is the context of a request of the wrapper's own, which an operation that
 // was cut short must not leave half done.
@@ -170,6 +237,11 @@ func (t *trial[A]) Size(ctx context.Context) (workload.Size, error) {
 // effect since Create. It is there while the bug is switched on.
 func StrikesOf(bug string) string { return "strikes of " + bug }
 
+// Create implements the Stores.
+func (t *trial[A]) Create(ctx context.Context, marker workload.Marker) error {
+	return t.anew(ctx, func() error { return t.create(ctx, marker) })
+}
+
 // Drop implements workload.Store.
 func (t *trial[A]) Drop(ctx context.Context) error {
 	return t.anew(ctx, func() error { return t.Store.Drop(ctx) })
@@ -184,7 +256,7 @@ func (t *trial[A]) anew(ctx context.Context, do func() error) error {
 	if err := do(); err != nil {
 		return err
 	}
-	t.calls, t.differences = 0, 0
+	t.calls, t.differences, t.late = 0, 0, nil
 	for _, b := range t.active {
 		b.strikes = 0
 	}
