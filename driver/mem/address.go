@@ -1,8 +1,8 @@
 package mem
 
 import (
+	"math/rand/v2"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,97 +10,61 @@ import (
 	"assay/workload"
 )
 
-const parameterNames = "bug, timeout and latency"
+const (
+	// level is what all transactions have; plain "serializable" is understood as
+	// well.
+	level = "strict serializable"
 
-// parse reads mem://?bug=NAME:PROBABILITY&timeout=PROBABILITY&latency=DURATION.
-func parse(target workload.Target, bugs []Bug) (Options, error) {
-	o := Options{Seed: target.Seed}
+	parameterNames = "timeout and latency"
+)
+
+// open makes an empty database as its address asks for:
+// mem://?timeout=PROBABILITY&latency=DURATION.
+func open(target workload.Target) (*database, error) {
 	rest, found := strings.CutPrefix(target.Address, "mem:")
-	place, query, _ := strings.Cut(rest, "?")
-	if !found || strings.Trim(place, "/") != "" {
-		return o, &workload.OptionError{Option: "address", Value: workload.Redact(target.Address),
-			Want: "mem:// or mem://?bug=NAME:PROBABILITY"}
+	host, query, _ := strings.Cut(rest, "?")
+	if !found || strings.Trim(host, "/") != "" {
+		return nil, &workload.OptionError{Option: "address", Value: workload.Redact(target.Address), Want: "mem://"}
 	}
 	switch target.Isolation {
 	case "", level, "serializable":
 	default:
-		return o, &workload.OptionError{Option: "isolation", Value: target.Isolation, Want: level}
+		return nil, &workload.OptionError{Option: "isolation", Value: target.Isolation, Want: level}
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return o, &workload.OptionError{Option: "parameters", Value: query, Want: parameterNames}
+		return nil, &workload.OptionError{Option: "parameters", Value: query, Want: parameterNames}
 	}
+	d := &database{chance: rand.New(rand.NewPCG(target.Seed, 0x6173736179)), open: map[int64]int{}}
 	for key, given := range values {
-		if err := o.parameter(key, given, bugs); err != nil {
-			return o, err
+		if err := d.set(key, given); err != nil {
+			return nil, err
 		}
 	}
-	return o, o.validate(bugs)
+	return d, nil
 }
 
-func (o *Options) parameter(key string, given []string, bugs []Bug) (err error) {
-	if key != "bug" && len(given) != 1 {
-		return &workload.OptionError{Option: "parameter", Value: key, Want: "each of " + parameterNames + ", only bug repeated"}
+// set takes one parameter of an address.
+func (d *database) set(key string, given []string) (err error) {
+	if len(given) != 1 {
+		return &workload.OptionError{Option: "parameter", Value: key, Want: "each of " + parameterNames + " once"}
 	}
+	want := ""
 	switch key {
-	case "bug":
-		for _, item := range strings.Split(strings.Join(given, ","), ",") {
-			bug, chance, _ := strings.Cut(item, ":")
-			p, err := strconv.ParseFloat(chance, 64)
-			if err != nil {
-				return &workload.OptionError{Option: "bug", Value: item, Want: "NAME:PROBABILITY, with NAME one of " + bugNames(bugs)}
-			}
-			o.Inject = append(o.Inject, Injection{Name: bug, Probability: p})
-		}
 	case "timeout":
-		if o.Timeout, err = strconv.ParseFloat(given[0], 64); err != nil {
-			return &workload.OptionError{Option: "timeout", Value: given[0], Want: wantProbability}
+		d.timeout, err = strconv.ParseFloat(given[0], 64)
+		if err != nil || !(d.timeout >= 0 && d.timeout <= 1) { // NaN is neither
+			want = "a probability from 0 to 1"
 		}
 	case "latency":
-		if o.Latency, err = time.ParseDuration(given[0]); err != nil {
-			return &workload.OptionError{Option: "latency", Value: given[0], Want: wantLatency}
+		if d.latency, err = time.ParseDuration(given[0]); err != nil || d.latency < 0 {
+			want = "a duration of 0 or more, such as 2ms"
 		}
 	default:
 		return &workload.OptionError{Option: "parameter", Value: key, Want: parameterNames}
 	}
-	return nil
-}
-
-const (
-	wantProbability = "a probability from 0 to 1"
-	wantLatency     = "a duration of 0 or more, such as 2ms"
-)
-
-func (o Options) validate(bugs []Bug) error {
-	var seen []string
-	for _, i := range o.Inject {
-		known := slices.ContainsFunc(bugs, func(b Bug) bool { return b.Name == i.Name })
-		switch {
-		case !known:
-			return &workload.OptionError{Option: "bug", Value: i.Name, Want: bugNames(bugs)}
-		case slices.Contains(seen, i.Name):
-			return &workload.OptionError{Option: "bug", Value: i.Name, Want: "each bug once"}
-		case !isProbability(i.Probability):
-			return &workload.OptionError{Option: "bug", Value: i.Name + ":" + probability(i.Probability), Want: wantProbability}
-		}
-		seen = append(seen, i.Name)
-	}
-	if !isProbability(o.Timeout) {
-		return &workload.OptionError{Option: "timeout", Value: probability(o.Timeout), Want: wantProbability}
-	}
-	if o.Latency < 0 {
-		return &workload.OptionError{Option: "latency", Value: o.Latency.String(), Want: wantLatency}
+	if want != "" {
+		return &workload.OptionError{Option: key, Value: given[0], Want: want}
 	}
 	return nil
-}
-
-// isProbability also refuses NaN.
-func isProbability(p float64) bool { return p >= 0 && p <= 1 }
-
-func bugNames(bugs []Bug) string {
-	var names []string
-	for _, b := range bugs {
-		names = append(names, b.Name)
-	}
-	return strings.Join(names, ", ")
 }

@@ -14,8 +14,7 @@ import (
 
 // bankStore is a bank.Store.
 type bankStore struct {
-	shell
-	d        *database
+	baseStore
 	accounts *table[int64, bank.State]
 	journal  *table[int64, row]
 }
@@ -37,16 +36,16 @@ func OpenBank(_ context.Context, target workload.Target) (bank.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &bankStore{shell: newShell(d.site, d), d: d}
+	s := &bankStore{baseStore: newBaseStore(d)}
 	s.accounts, s.journal = newTable[int64, bank.State](d), newTable[int64, row](d)
 	return s, nil
 }
 
 // Describe implements bank.Store.
-func (s *bankStore) Describe(context.Context) (workload.Product, error) {
-	p := s.d.describe()
+func (s *bankStore) Describe(ctx context.Context) (workload.Product, error) {
+	p, err := s.baseStore.Describe(ctx)
 	p.Topology = workload.Topology{Nodes: 2, Replicas: 2}
-	return p, nil
+	return p, err
 }
 
 // LoadAccounts implements bank.Store.
@@ -64,9 +63,6 @@ func (s *bankStore) LoadAccounts(_ context.Context, batch []bank.Account) error 
 		return nil
 	})
 }
-
-// FinishLoad implements bank.Store.
-func (s *bankStore) FinishLoad(context.Context) error { return s.finishLoad() }
 
 // Read implements bank.Store. It holds up all other calls while it lasts, and
 // the callbacks must make none.
@@ -144,15 +140,11 @@ func (s *bankStore) ReadReplica(ctx context.Context, member bank.Replica, accoun
 	return s.Read(ctx, account, entry)
 }
 
-// Size implements bank.Store. It is memory, there being no disk.
-func (s *bankStore) Size(context.Context) (size workload.Size, err error) {
-	err = s.locked(true, func() error {
-		size.Rows = map[string]int64{"account": s.accounts.count(), "transfer": s.journal.count()}
-		size.Bytes = s.accounts.count()*int64(unsafe.Sizeof(version[bank.State]{})) + s.journal.count()*int64(unsafe.Sizeof(version[row]{}))
-		size.Tables = size.Bytes
-		return nil
-	})
-	return size, err
+// Size implements bank.Store.
+func (s *bankStore) Size(context.Context) (workload.Size, error) {
+	return s.size(func() int64 {
+		return s.accounts.count()*int64(unsafe.Sizeof(version[bank.State]{})) + s.journal.count()*int64(unsafe.Sizeof(version[row]{}))
+	}, "account", "transfer")
 }
 
 // bankSession is one client's.

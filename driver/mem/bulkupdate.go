@@ -11,8 +11,7 @@ import (
 
 // bulkUpdateStore is a bulkupdate.Store.
 type bulkUpdateStore struct {
-	shell
-	d         *database
+	baseStore
 	documents *table[int64, bulkupdate.Document]
 	// of has the documents of each user.
 	of *table[int64, []int64]
@@ -25,7 +24,7 @@ func OpenBulkUpdate(_ context.Context, target workload.Target) (bulkupdate.Store
 	if err != nil {
 		return nil, err
 	}
-	s := &bulkUpdateStore{shell: newShell(d.site, d), d: d}
+	s := &bulkUpdateStore{baseStore: newBaseStore(d)}
 	s.documents, s.of = newTable[int64, bulkupdate.Document](d), newTable[int64, []int64](d)
 	return s, nil
 }
@@ -50,18 +49,17 @@ func (s *bulkUpdateStore) Load(_ context.Context, batch []bulkupdate.Document) e
 	})
 }
 
-// FinishLoad implements bulkupdate.Store.
-func (s *bulkUpdateStore) FinishLoad(context.Context) error { return s.finishLoad() }
-
 // Read implements bulkupdate.Store. It holds up all other calls while it lasts,
 // and the callback must make none.
 func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Document) error) error {
 	return s.locked(true, func() error { return s.documents.each(ctx, document) })
 }
 
-// Size implements bulkupdate.Store. It is memory, there being no disk.
+// Size implements bulkupdate.Store.
 func (s *bulkUpdateStore) Size(context.Context) (workload.Size, error) {
-	return s.sized("document", func(n int64) int64 { return n * int64(unsafe.Sizeof(bulkupdate.Document{})+bulkupdate.PayloadBytes) })
+	return s.size(func() int64 {
+		return s.documents.count() * int64(unsafe.Sizeof(bulkupdate.Document{})+bulkupdate.PayloadBytes)
+	}, "document")
 }
 
 // bulkUpdateSession is one client's.

@@ -13,8 +13,7 @@ const candleEngine = "memory"
 
 // candleStore is a candles.Store. Queries go through every row.
 type candleStore struct {
-	shell
-	d    *database
+	baseStore
 	rows *table[int64, candles.Candle]
 }
 
@@ -25,18 +24,18 @@ func OpenCandles(_ context.Context, target workload.Target) (candles.Store, erro
 	if err != nil {
 		return nil, err
 	}
-	return &candleStore{newShell(d.site, d), d, newTable[int64, candles.Candle](d)}, nil
+	return &candleStore{newBaseStore(d), newTable[int64, candles.Candle](d)}, nil
 }
 
 // Engines implements candles.Store.
 func (s *candleStore) Engines(context.Context) ([]string, error) { return []string{candleEngine}, nil }
 
 // Create implements candles.Store.
-func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine string) error {
+func (s *candleStore) Create(ctx context.Context, marker workload.Marker, engine string) error {
 	if _, err := candles.FindEngine(engine, []string{candleEngine}); err != nil {
 		return err
 	}
-	return s.shell.Create(ctx, mark)
+	return s.baseStore.Create(ctx, marker)
 }
 
 // FinishLoad implements candles.Store.
@@ -48,14 +47,14 @@ func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) 
 	return s.locked(true, func() error { return s.rows.each(ctx, row) })
 }
 
-// Size implements candles.Store. It is memory, there being no disk.
+// Size implements candles.Store.
 func (s *candleStore) Size(context.Context) (workload.Size, error) {
-	return s.sized("candle", func(int64) (bytes int64) {
+	return s.size(func() (bytes int64) {
 		for _, v := range s.rows.rows {
 			bytes += v.row.Bytes()
 		}
 		return bytes
-	})
+	}, "candle")
 }
 
 // candleSession is one client's.
@@ -81,8 +80,8 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 
 // query gives the rows that are wanted, the last ones first, at most limit.
 func (n *candleSession) query(ctx context.Context, row func(*candles.Candle), limit int, wanted func(*candles.Candle) bool) candles.Reply {
-	if no := n.d.enter(ctx, "query"); no != nil {
-		return *no
+	if failed := n.d.enter(ctx, "query"); failed != nil {
+		return *failed
 	}
 	var found []candles.Candle
 	for _, v := range n.rows.rows {

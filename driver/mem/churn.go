@@ -10,15 +10,14 @@ import (
 
 // churnStore is a churn.Store.
 type churnStore struct {
-	shell
-	d    *database
+	baseStore
 	rows *table[int64, churn.Row]
-	*room
+	*disk
 }
 
-// room is what the rows of workload churn take: how many there is room for, which
+// disk is what the rows of workload churn take: how many there is space for, which
 // compaction gives back, and the length of the longest payload.
-type room struct {
+type disk struct {
 	reserved int64
 	longest  int
 }
@@ -30,7 +29,7 @@ func OpenChurn(_ context.Context, target workload.Target) (churn.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &churnStore{shell: newShell(d.site, d), d: d, rows: newTable[int64, churn.Row](d), room: &room{}}, nil
+	return &churnStore{baseStore: newBaseStore(d), rows: newTable[int64, churn.Row](d), disk: &disk{}}, nil
 }
 
 const compaction = "repair"
@@ -47,11 +46,11 @@ func (s *churnStore) Repair(_ context.Context, name string) error {
 }
 
 // Create implements churn.Store.
-func (s *churnStore) Create(ctx context.Context, mark workload.Marker) error {
+func (s *churnStore) Create(ctx context.Context, marker workload.Marker) error {
 	s.d.mu.Lock()
-	*s.room = room{}
+	*s.disk = disk{}
 	s.d.mu.Unlock()
-	return s.shell.Create(ctx, mark)
+	return s.baseStore.Create(ctx, marker)
 }
 
 // Read implements churn.Store. It holds up all other calls while it lasts, and
@@ -60,10 +59,10 @@ func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error 
 	return s.locked(true, func() error { return s.rows.each(ctx, row) })
 }
 
-// Size implements churn.Store. It is memory, there being no disk: the room that
-// rows have taken and no compaction has given back, of the longest row.
+// Size implements churn.Store: the space that rows have taken and no compaction has
+// given back, of the longest row.
 func (s *churnStore) Size(context.Context) (workload.Size, error) {
-	return s.sized("row", func(n int64) int64 { return max(s.reserved, n) * int64(s.longest+8) })
+	return s.size(func() int64 { return max(s.reserved, s.rows.count()) * int64(s.longest+8) }, "row")
 }
 
 // churnSession is one client's.

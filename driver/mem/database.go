@@ -8,6 +8,10 @@ package mem
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
 
 	"assay/history"
 	"assay/workload"
@@ -20,7 +24,14 @@ import (
 // Control", ACM TODS 6(2), 1981, with backward validation). It is safe for
 // concurrent use.
 type database struct {
-	*site
+	timeout float64
+	latency time.Duration
+
+	mu      sync.Mutex // for all below
+	chance  *rand.Rand
+	foreign bool             // somebody else's: for tests of the refusal
+	marker  *workload.Marker // nil while there is no schema
+	lease   *lease           // nil while nobody has it
 	// clock numbers the commits that wrote something.
 	clock int64
 	// open counts the transactions that read the state as of a commit.
@@ -36,17 +47,34 @@ type database struct {
 	}
 }
 
-// open makes an empty database as its address asks for.
-func open(target workload.Target) (*database, error) {
-	o, err := parse(target, nil)
-	if err != nil {
-		return nil, err
+// lock takes the lock, checks that what is there is ours, and that there is
+// something if that is required. The caller unlocks if there is no error.
+func (d *database) lock(required bool) error {
+	d.mu.Lock()
+	var err error
+	switch {
+	case d.foreign:
+		err = &workload.ForeignError{Name: name, Hint: "open another one"}
+	case required && d.marker == nil:
+		err = &workload.NoSchemaError{Name: name}
+	default:
+		return nil
 	}
-	s, err := newSite(o, nil)
-	if err != nil {
-		return nil, err
+	d.mu.Unlock()
+	return err
+}
+
+// enter takes the lock for a session's call, after the latency. If it gives a
+// reply, the call does nothing and the lock is not held: the context has ended
+// before, or there is no schema.
+func (d *database) enter(ctx context.Context, doing string) *workload.Reply {
+	if err := wait(ctx, d.latency); err != nil {
+		return &workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: fmt.Errorf("mem: %s: %w", doing, err)}
 	}
-	return &database{site: s, open: map[int64]int{}}, nil
+	if err := d.lock(true); err != nil {
+		return &workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err, Broken: true}
+	}
+	return nil
 }
 
 // reset empties the tables. The caller holds the lock, as for all functions below
@@ -58,10 +86,6 @@ func (d *database) reset() {
 		t.clear()
 	}
 }
-
-func (d *database) count() int64 { return d.tables[0].count() }
-
-func (d *database) settle() {}
 
 // table is rows by their key, each in those versions that somebody may read.
 type table[K comparable, R any] struct {
@@ -288,7 +312,7 @@ func (x *transaction) commit() bool {
 // asked for it is answered with unknown, and with equal chance applied or not.
 func (x *transaction) finish(reply workload.Reply) workload.Reply {
 	applies := reply.Outcome == history.Committed
-	if reply.Outcome != history.Failed && x.d.hits(x.d.timeout) {
+	if reply.Outcome != history.Failed && x.d.timeout > 0 && x.d.chance.Float64() < x.d.timeout {
 		reply = workload.Reply{Class: workload.ClassTimeout}
 		applies = applies && x.d.chance.Uint64()&1 == 0
 	}
@@ -302,8 +326,8 @@ func (x *transaction) finish(reply workload.Reply) workload.Reply {
 // run does one transaction under the lock, after the latency. A context that ends
 // before ends it.
 func (d *database) run(ctx context.Context, doing string, do func(*transaction) workload.Reply) workload.Reply {
-	if no := d.enter(ctx, doing); no != nil {
-		return *no
+	if failed := d.enter(ctx, doing); failed != nil {
+		return *failed
 	}
 	defer d.mu.Unlock()
 	x := d.begin()
@@ -315,4 +339,27 @@ func committed() workload.Reply { return workload.Reply{Outcome: history.Committ
 
 func duplicate() workload.Reply {
 	return workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}
+}
+
+// interrupted looks at the context now and then.
+func interrupted(ctx context.Context, i int64) error {
+	if i%4096 != 0 || ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("mem: read: %w", ctx.Err())
+}
+
+// wait waits so long, or until the context ends.
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }

@@ -15,8 +15,7 @@ import (
 
 // isolationStore is an isolation.Store.
 type isolationStore struct {
-	shell
-	d         *database
+	baseStore
 	lists     *table[int64, []int64]
 	registers *table[int64, int64]
 	// groups are the numbers of their rows, sides those of pairs by pairSide.
@@ -30,7 +29,7 @@ func OpenIsolation(_ context.Context, target workload.Target) (isolation.Store, 
 	if err != nil {
 		return nil, err
 	}
-	s := &isolationStore{shell: newShell(d.site, d), d: d}
+	s := &isolationStore{baseStore: newBaseStore(d)}
 	s.lists, s.registers = newTable[int64, []int64](d), newTable[int64, int64](d)
 	s.groups, s.sides = newTable[int64, int64](d), newTable[int64, int64](d)
 	return s, nil
@@ -65,24 +64,17 @@ func inOrder[R any](ctx context.Context, t *table[int64, R], give func(int64, R)
 	return nil
 }
 
-// Size implements isolation.Store. It is memory, there being no disk: the rows
-// and the elements of the lists.
-func (s *isolationStore) Size(ctx context.Context) (size workload.Size, err error) {
-	err = s.locked(true, func() error {
-		size.Rows = map[string]int64{
-			"list": s.lists.count(), "register": s.registers.count(), "group": s.groups.count(), "pair_row": s.sides.count(),
+// Size implements isolation.Store: the rows and the elements of the lists.
+func (s *isolationStore) Size(context.Context) (workload.Size, error) {
+	return s.size(func() (bytes int64) {
+		for _, t := range s.d.tables {
+			bytes += 40 * t.count()
 		}
-		for _, rows := range size.Rows {
-			size.Bytes += 40 * rows
+		for _, v := range s.lists.rows {
+			bytes += 8 * int64(len(v.row))
 		}
-		err := s.lists.each(ctx, func(elements []int64) error {
-			size.Bytes += 8 * int64(len(elements))
-			return nil
-		})
-		size.Tables = size.Bytes
-		return err
-	})
-	return size, err
+		return bytes
+	}, "list", "register", "group", "pair_row")
 }
 
 // isolationSession is one client's.
@@ -104,13 +96,13 @@ func (n *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 		}
 	}
 	runtime.Gosched()
-	if err := n.d.guard(true); err != nil {
+	if err := n.d.lock(true); err != nil {
 		return isolation.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err, Broken: true}
 	}
 	x := n.d.begin()
 	n.d.mu.Unlock()
 	for i := range ops {
-		if err := rest(ctx, n.d.latency/time.Duration(len(ops))); err != nil {
+		if err := wait(ctx, n.d.latency/time.Duration(len(ops))); err != nil {
 			n.d.mu.Lock()
 			defer n.d.mu.Unlock()
 			x.end()

@@ -3,7 +3,6 @@ package mem
 import (
 	"context"
 	"errors"
-	"reflect"
 	"runtime"
 	"testing"
 	"time"
@@ -30,23 +29,27 @@ func another(store workload.Store) workload.Store {
 	switch s := store.(type) {
 	case *bankStore:
 		o := *s
-		o.shell = newShell(s.d.site, s.d)
+		o.baseStore = newBaseStore(s.d)
 		return &o
 	case *isolationStore:
 		o := *s
-		o.shell = newShell(s.d.site, s.d)
+		o.baseStore = newBaseStore(s.d)
 		return &o
 	case *bulkUpdateStore:
 		o := *s
-		o.shell = newShell(s.d.site, s.d)
+		o.baseStore = newBaseStore(s.d)
 		return &o
 	case *candleStore:
 		o := *s
-		o.shell = newShell(s.d.site, s.d)
+		o.baseStore = newBaseStore(s.d)
 		return &o
 	case *churnStore:
 		o := *s
-		o.shell = newShell(s.d.site, s.d)
+		o.baseStore = newBaseStore(s.d)
+		return &o
+	case *keyValueStore:
+		o := *s
+		o.baseStore = newBaseStore(s.d)
 		return &o
 	}
 	return nil
@@ -69,7 +72,7 @@ func foreign(d *database) func(*testing.T) {
 func untouched(d *database) func(*testing.T) {
 	return func(t *testing.T) {
 		for i, table := range d.tables {
-			if n := table.count(); n != 0 || d.mark != nil {
+			if n := table.count(); n != 0 || d.marker != nil {
 				t.Errorf("what is foreign was changed: table %d has %d rows", i, n)
 			}
 		}
@@ -115,12 +118,11 @@ func TestEachOpenIsItsOwnDatabase(t *testing.T) {
 }
 
 func TestAddress(t *testing.T) {
-	for address, want := range map[string]Options{
-		"mem:": {}, "mem://": {}, "mem:///": {}, "mem://?timeout=0.25": {Timeout: 0.25}, "mem://?latency=2ms&timeout=0": {Latency: 2 * time.Millisecond},
+	for address, want := range map[string]*database{
+		"mem:": {}, "mem://": {}, "mem:///": {}, "mem://?timeout=0.25": {timeout: 0.25}, "mem://?latency=2ms&timeout=0": {latency: 2 * time.Millisecond},
 	} {
-		want.Seed = 9
-		got, err := parse(workload.Target{Address: address, Seed: 9}, nil)
-		if err != nil || !reflect.DeepEqual(got, want) {
+		got, err := open(workload.Target{Address: address, Seed: 9})
+		if err != nil || got.timeout != want.timeout || got.latency != want.latency {
 			t.Errorf("%s: %+v, %v", address, got, err)
 		}
 	}
