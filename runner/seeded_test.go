@@ -10,7 +10,9 @@ import (
 	"assay/cluster/postgres"
 	"assay/driver/bugs"
 	"assay/workload"
+	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/entity"
 	"assay/workload/isolation"
 )
 
@@ -30,7 +32,8 @@ func TestBugsOnRealDatabases(t *testing.T) {
 	for _, seeded := range []struct{ workload, bug string }{
 		{bank.Name, "torn-transfer"}, {bank.Name, "lost-ack"}, {bank.Name, "moved-twice"}, {bank.Name, "lost-update"}, {bank.Name, "split-brain"},
 		{bank.Name, "read-skew"}, {bank.Name, "late-apply"}, {isolation.Name, "dirty-read"}, {isolation.Name, "duplicate-apply"}, {isolation.Name, "lost-ack"},
-		{isolation.Name, "late-apply"},
+		{isolation.Name, "late-apply"}, {availability.Name, "lost-ack"}, {availability.Name, "duplicate-apply"}, {entity.Name, "altered-field"},
+		{entity.Name, "late-apply"},
 	} {
 		bug := bugs.For(seeded.workload)[slices.IndexFunc(bugs.For(seeded.workload), func(b bugs.Bug) bool { return b.Name == seeded.bug })]
 		for _, address := range []string{"sqlite:" + t.TempDir() + "/seeded.db", server.Address()} {
@@ -43,9 +46,13 @@ func TestBugsOnRealDatabases(t *testing.T) {
 					t.Fatal(err)
 				}
 				become(&s, w)
-				s.Config.(*isolation.Config).Keys = 3
 			}
-			s.Isolation, s.Drop = "serializable", true
+			if c, ok := s.Config.(*isolation.Config); ok {
+				c.Keys = 3
+			}
+			if s.Drop = true; seeded.workload == bank.Name || seeded.workload == isolation.Name {
+				s.Isolation = "serializable"
+			}
 			if s.Database, err = WithOptions(address, []string{"bug=" + seeded.bug + ":0.2"}); err != nil {
 				t.Fatal(err)
 			}

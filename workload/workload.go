@@ -29,7 +29,8 @@ type Target struct {
 	// ReadNearest. A driver whose database has no such choice returns
 	// *OptionError for any but ReadPrimary.
 	Read string
-	// Seed feeds whatever the driver draws by chance (the bugs of driver/mem).
+	// Seed feeds whatever the driver draws by chance (the timeouts
+	// of driver/mem, the bugs of driver/bugs).
 	Seed uint64
 }
 

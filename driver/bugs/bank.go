@@ -143,12 +143,18 @@ func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, 
 
 // limited gives the first n rows and leaves out the others; all if n is negative.
 func limited[R any](n int64, give func(R) error) func(R) error {
-	return func(row R) error {
+	pairs := limitedPairs(n, func(row R, _ struct{}) error { return give(row) })
+	return func(row R) error { return pairs(row, struct{}{}) }
+}
+
+// limitedPairs is limited of rows in two parts.
+func limitedPairs[K, V any](n int64, give func(K, V) error) func(K, V) error {
+	return func(key K, value V) error {
 		if n == 0 {
 			return nil
 		}
 		n--
-		return give(row)
+		return give(key, value)
 	}
 }
 

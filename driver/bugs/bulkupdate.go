@@ -38,23 +38,19 @@ func bulkUpdateBugs() []definition[place] {
 	}
 }
 
-// bulkUpdateRows is the rowStore of workload bulkupdate.
-type bulkUpdateRows = rowStore[bulkupdate.Session, int64, bulkupdate.Document]
-
 // bulkUpdateStore is a bulkupdate.Store with bugs.
 type bulkUpdateStore struct {
-	*bulkUpdateRows
+	*rowStore[bulkupdate.Session, int64, bulkupdate.Document]
 	inner bulkupdate.Store
 }
 
-// foreignID is the first id of a row that no run has.
-const foreignID = 1 << 40
-
 func newBulkUpdate(inner bulkupdate.Store, seeded []Seeded, seed uint64) *bulkUpdateStore {
+	s := &bulkUpdateStore{inner: inner}
 	t := newTrial(inner, inner.Create, bulkUpdateBugs(), seeded, seed)
-	return &bulkUpdateStore{newRowStore(t, rowAccess[bulkupdate.Session, int64, bulkupdate.Document]{
+	s.rowStore = newRowStore(t, rowAccess[bulkupdate.Session, int64, bulkupdate.Document]{
 		session: inner.Session, read: inner.Read,
-		key: func(d bulkupdate.Document) int64 { return d.ID },
+		wrap: func(session bulkupdate.Session) bulkupdate.Session { return &bulkUpdateSession{session, s} },
+		key:  func(d bulkupdate.Document) int64 { return d.ID },
 		altered: func(d bulkupdate.Document) bulkupdate.Document {
 			d.Payload = "altered"
 			return d
@@ -63,7 +59,8 @@ func newBulkUpdate(inner bulkupdate.Store, seeded []Seeded, seed uint64) *bulkUp
 			d.ID, d.Payload = foreignID+int64(t.calls), ""
 			return d
 		},
-	}), inner}
+	})
+	return s
 }
 
 // Load implements bulkupdate.Store.
@@ -86,15 +83,6 @@ func (s *bulkUpdateStore) Atomic() bool { return s.inner.Atomic() }
 type bulkUpdateSession struct {
 	bulkupdate.Session
 	s *bulkUpdateStore
-}
-
-// Session implements bulkupdate.Store.
-func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, error) {
-	session, err := s.inner.Session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &bulkUpdateSession{session, s}, nil
 }
 
 // Update implements bulkupdate.Session.

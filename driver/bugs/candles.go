@@ -2,7 +2,6 @@ package bugs
 
 import (
 	"context"
-	"slices"
 
 	"assay/history"
 	"assay/workload"
@@ -26,17 +25,24 @@ func candleBugs() []definition[place] {
 	}
 }
 
-// candleStore is a candles.Store with bugs. Calls go to the database at the same
-// time, since no bug has to know their order.
+// candleStore is a candles.Store with bugs.
 type candleStore struct {
-	*trial[place]
+	*rowStore[candles.Session, int64, candles.Candle]
 	inner candles.Store
 }
 
 func newCandles(inner candles.Store, seeded []Seeded, seed uint64) *candleStore {
-	t := newTrial(inner, nil, candleBugs(), seeded, seed)
-	t.reset = func() {}
-	return &candleStore{t, inner}
+	s := &candleStore{inner: inner}
+	s.rowStore = newRowStore(newTrial(inner, nil, candleBugs(), seeded, seed), rowAccess[candles.Session, int64, candles.Candle]{
+		session: inner.Session, read: inner.Read,
+		wrap: func(session candles.Session) candles.Session { return &candleSession{session, s} },
+		key:  func(c candles.Candle) int64 { return c.ID },
+		altered: func(c candles.Candle) candles.Candle {
+			c.Closing++
+			return c
+		},
+	})
+	return s
 }
 
 // Engines implements candles.Store.
@@ -50,11 +56,6 @@ func (s *candleStore) Create(ctx context.Context, marker workload.Marker, engine
 // FinishLoad implements candles.Store.
 func (s *candleStore) FinishLoad(ctx context.Context) error { return s.inner.FinishLoad(ctx) }
 
-// Read implements candles.Store.
-func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) error {
-	return s.inner.Read(ctx, row)
-}
-
 // Eventual implements candles.Eventual.
 func (s *candleStore) Eventual() bool {
 	e, ok := s.inner.(candles.Eventual)
@@ -67,81 +68,44 @@ type candleSession struct {
 	s *candleStore
 }
 
-// Session implements candles.Store.
-func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
-	session, err := s.inner.Session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &candleSession{session, s}, nil
-}
-
-// draw is drawn for those who do not have the turn, and a number that says which
-// of the rows the bug is about.
-func (s *candleStore) draw(ctx context.Context, in place) (b *active[place], one uint64) {
-	if s.take(ctx) != nil {
-		return nil, 0 // the call ends with its context
-	}
-	defer s.done()
-	if b = drawn(s.trial, in); b != nil {
-		b.strikes++
-	}
-	return b, s.chance.Uint64()
-}
-
-// missed takes back that a bug took effect.
-func (s *candleStore) missed(b *active[place]) {
-	s.turn <- struct{}{}
-	b.strikes--
-	s.done()
-}
-
 // Insert implements candles.Session.
 func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
-	if len(batch) < 2 {
-		return n.Session.Insert(ctx, batch)
-	}
-	b, number := n.s.draw(ctx, inInsert)
-	if b == nil {
-		return n.Session.Insert(ctx, batch)
-	}
-	sent := slices.Clone(batch)
-	one := int(number % uint64(len(sent)))
-	switch b.Name {
-	case "lost-ack":
-		sent = slices.Delete(sent, one, one+1)
-	case "altered-write":
-		sent[one].Closing++
-	}
-	reply := n.Session.Insert(ctx, sent)
-	if reply.Outcome != history.Committed {
-		n.s.missed(b)
-	} else if b.Name == "failed-but-applied" {
-		return failed()
-	}
-	return reply
+	return n.s.write(ctx, inInsert, n.Session, func(ctx context.Context, session candles.Session, _ string) workload.Reply {
+		return session.Insert(ctx, batch)
+	}, func(b *active[place]) workload.Reply {
+		return n.s.spoil(b.Name, batch[n.s.chance.IntN(len(batch))])
+	})
 }
 
 // query gives the answer to a query, and its rows in what may be the wrong way.
 func (n *candleSession) query(ctx context.Context, row func(*candles.Candle), ask func(row func(*candles.Candle)) candles.Reply) candles.Reply {
-	b, number := n.s.draw(ctx, inGet)
-	if b == nil {
-		return ask(row)
+	s := n.s
+	if err := s.begin(ctx); err != nil {
+		return unsent(err)
 	}
+	defer s.done()
 	var rows []candles.Candle
-	reply := ask(func(c *candles.Candle) { rows = append(rows, *c) })
-	if reply.Outcome != history.Committed || len(rows) == 0 { // if not, other goroutines may add rows still
-		n.s.missed(b)
+	reply := ask(func(c *candles.Candle) {
+		if shown, differs := s.shown[c.ID]; differs {
+			rows = append(rows, shown...)
+		} else {
+			rows = append(rows, *c)
+		}
+	})
+	if reply.Outcome != history.Committed { // other goroutines may add rows still
 		return reply
 	}
-	one := int(number % uint64(len(rows)))
-	switch b.Name {
-	case "truncated-read":
-		rows = rows[:one]
-	case "altered-row":
-		rows[one].Volume++
-	case "extra-row":
-		rows = append(rows, rows[0])
+	if b := drawn(s.trial, inGet); b != nil && len(rows) > 0 {
+		b.strikes++
+		one := s.chance.IntN(len(rows))
+		switch b.Name {
+		case "truncated-read":
+			rows = rows[:one]
+		case "altered-row":
+			rows[one].Volume++
+		case "extra-row":
+			rows = append(rows, rows[0])
+		}
 	}
 	for i := range rows {
 		row(&rows[i])

@@ -31,26 +31,26 @@ func churnBugs() []definition[place] {
 	}
 }
 
-// churnRows is the rowStore of workload churn.
-type churnRows = rowStore[churn.Session, int64, churn.Row]
-
 // churnStore is a churn.Store with bugs.
 type churnStore struct {
-	*churnRows
+	*rowStore[churn.Session, int64, churn.Row]
 	inner churn.Store
 }
 
 func newChurn(inner churn.Store, seeded []Seeded, seed uint64) *churnStore {
+	s := &churnStore{inner: inner}
 	t := newTrial(inner, inner.Create, churnBugs(), seeded, seed)
-	return &churnStore{newRowStore(t, rowAccess[churn.Session, int64, churn.Row]{
+	s.rowStore = newRowStore(t, rowAccess[churn.Session, int64, churn.Row]{
 		session: inner.Session, read: inner.Read,
-		key: func(r churn.Row) int64 { return r.ID },
+		wrap: func(session churn.Session) churn.Session { return &churnSession{session, s} },
+		key:  func(r churn.Row) int64 { return r.ID },
 		altered: func(r churn.Row) churn.Row {
 			r.Payload = "?" + r.Payload[min(1, len(r.Payload)):]
 			return r
 		},
 		foreign: func(r churn.Row) churn.Row { return churn.Row{ID: foreignID + int64(t.calls), Payload: r.Payload} },
-	}), inner}
+	})
+	return s
 }
 
 // Repairs implements churn.Store.
@@ -63,15 +63,6 @@ func (s *churnStore) Repair(ctx context.Context, name string) error { return s.i
 type churnSession struct {
 	churn.Session
 	s *churnStore
-}
-
-// Session implements churn.Store.
-func (s *churnStore) Session(ctx context.Context) (churn.Session, error) {
-	session, err := s.inner.Session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &churnSession{session, s}, nil
 }
 
 // Insert implements churn.Session.

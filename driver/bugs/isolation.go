@@ -36,11 +36,16 @@ type ghost struct {
 	bug *active[isolationActions]
 }
 
-// isolationActions is how a bug acts on transactions. One of its fields is set.
+// isolationActions is how a bug acts on transactions.
 type isolationActions struct {
 	// begin changes how a transaction that has just begun will go; false means
-	// that it had no occasion and did nothing.
+	// that there is no occasion and nothing was changed.
 	begin func(*transaction) bool
+	// instead answers a transaction that is not sent; nil if it is.
+	instead func(*transaction) isolation.Reply
+	// end records and answers a transaction that was committed; nil if that is as
+	// ever.
+	end func(context.Context, *transaction) isolation.Reply
 	// truncates is true if a Read ends early as well.
 	truncates bool
 	// lingers is true if transactions are answered only after others have had the
@@ -170,21 +175,8 @@ func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements
 		}
 		b.strikes++
 	}
-	return s.read(ctx,
-		func(key int64, elements []int64) error {
-			if lists == 0 {
-				return nil
-			}
-			lists--
-			return list(key, elements)
-		},
-		func(key, value int64) error {
-			if registers == 0 {
-				return nil
-			}
-			registers--
-			return register(key, value)
-		})
+	list, register = limitedPairs(lists, list), limitedPairs(registers, register)
+	return s.read(ctx, list, register)
 }
 
 // read is Read as the first side is shown it.

@@ -29,6 +29,15 @@ func (x *transaction) does(kinds ...isolation.Kind) bool {
 // appends says that the transaction appends to a list.
 func (x *transaction) appends() bool { return x.does(isolation.Append, isolation.AppendByRewrite) }
 
+// appendsBlindly says that the transaction appends to a list without reading it.
+func (x *transaction) appendsBlindly() bool { return x.does(isolation.Append) }
+
+// remains says that the transaction writes what is read back at the end.
+func (x *transaction) remains() bool { return x.appends() || x.does(isolation.Write) }
+
+// always is any transaction.
+func (x *transaction) always() bool { return true }
+
 // anyWrite says that the transaction writes at all.
 func (x *transaction) anyWrite() bool {
 	return slices.ContainsFunc(x.ops, func(o isolation.Op) bool { _, writes := written(&o); return writes })
@@ -48,23 +57,20 @@ func (x *transaction) pure() []object {
 }
 
 // appendTwice sends the appends again.
-func appendTwice(x *transaction) bool {
-	x.end = func(ctx context.Context, x *transaction) isolation.Reply {
-		x.record()
-		var again []isolation.Op
-		for _, w := range x.writes {
-			for _, e := range w.elements {
-				again = append(again, isolation.Op{Kind: isolation.Append, Key: w.key, Value: e})
-			}
+func appendTwice(ctx context.Context, x *transaction) isolation.Reply {
+	x.record()
+	var again []isolation.Op
+	for _, w := range x.writes {
+		for _, e := range w.elements {
+			again = append(again, isolation.Op{Kind: isolation.Append, Key: w.key, Value: e})
 		}
-		ctx, cancel := own(ctx)
-		defer cancel()
-		if x.session.Session.Do(ctx, again).Outcome != history.Committed {
-			x.bug = nil
-		}
-		return committed()
 	}
-	return x.appends()
+	ctx, cancel := own(ctx)
+	defer cancel()
+	if x.session.Session.Do(ctx, again).Outcome != history.Committed {
+		x.bug = nil
+	}
+	return committed()
 }
 
 // loseUpdate looks for something that the transaction reads and then writes, and
@@ -101,40 +107,34 @@ func loseUpdate(x *transaction) bool {
 }
 
 // split shows the appends to one side only.
-func split(x *transaction) bool {
-	x.end = func(_ context.Context, x *transaction) isolation.Reply {
-		x.record()
-		for _, o := range x.ops {
-			if o.Kind == isolation.Append {
-				x.s.shown.hide([]int64{o.Value}, 1<<(1-x.session.side))
-				x.s.differences++
-			}
+func split(_ context.Context, x *transaction) isolation.Reply {
+	x.record()
+	for _, o := range x.ops {
+		if o.Kind == isolation.Append {
+			x.s.shown.hide([]int64{o.Value}, 1<<(1-x.session.side))
+			x.s.differences++
 		}
-		return committed()
 	}
-	return x.does(isolation.Append)
+	return committed()
 }
 
 // abortTransaction makes the transaction fail and leaves the first object that it
 // would write as a ghost.
-func abortTransaction(x *transaction) bool {
-	x.instead = func(x *transaction) isolation.Reply {
-		var g write
-		for i := range x.ops {
-			o, writes := written(&x.ops[i])
-			if !writes || o.space != spaceList && o.space != spaceRegister || g.times > 0 && o != g.object {
-				continue
-			}
-			g.object, g.after = o, value{x.ops[i].Value, true}
-			g.elements = append(g.elements, x.ops[i].Value)
-			g.times++
+func abortTransaction(x *transaction) isolation.Reply {
+	var g write
+	for i := range x.ops {
+		o, writes := written(&x.ops[i])
+		if !writes || o.space != spaceList && o.space != spaceRegister || g.times > 0 && o != g.object {
+			continue
 		}
-		if len(x.s.ghosts) < maxGhosts {
-			x.s.ghosts[g.object] = ghost{g, x.bug}
-		}
-		return failed()
+		g.object, g.after = o, value{x.ops[i].Value, true}
+		g.elements = append(g.elements, x.ops[i].Value)
+		g.times++
 	}
-	return x.appends() || x.does(isolation.Write)
+	if len(x.s.ghosts) < maxGhosts {
+		x.s.ghosts[g.object] = ghost{g, x.bug}
+	}
+	return failed()
 }
 
 // readMiddle looks for what the transaction reads and the last commit wrote more
@@ -166,58 +166,53 @@ func forgetOwn(x *transaction) bool {
 	return false
 }
 
-func loseSoon(x *transaction) bool {
-	x.end = func(_ context.Context, x *transaction) isolation.Reply {
-		x.record()
-		if s, from := x.s, x.s.log.clock; !s.failover {
-			s.failover = true
-			s.postpone(maxLoss, func(context.Context) {
-				for c := range s.log.back() {
-					if c.at < from {
-						break
-					}
-					s.undo(c.writes)
+// loseSoon loses the transaction, with all that are committed until then, at a call
+// to come.
+func loseSoon(_ context.Context, x *transaction) isolation.Reply {
+	x.record()
+	if s, from := x.s, x.s.log.clock; !s.failover {
+		s.failover = true
+		s.postpone(maxLoss, func(context.Context) {
+			for c := range s.log.back() {
+				if c.at < from {
+					break
 				}
-				s.log.truncate(from)
-				s.failover = false
-			})
-		}
-		return committed()
-	}
-	return x.anyWrite()
-}
-
-func loseWrites(x *transaction) bool {
-	x.end = func(_ context.Context, x *transaction) isolation.Reply {
-		x.s.undo(x.writes)
-		return committed()
-	}
-	return x.anyWrite()
-}
-
-func denyCommit(x *transaction) bool {
-	x.end = func(_ context.Context, x *transaction) isolation.Reply {
-		x.record()
-		return failed()
-	}
-	return x.anyWrite()
-}
-
-func commitLater(x *transaction) bool {
-	x.instead = func(x *transaction) isolation.Reply {
-		s, ops := x.s, make([]isolation.Op, len(x.ops))
-		for i, o := range x.ops {
-			ops[i] = isolation.Op{Kind: o.Kind, Key: o.Key, Value: o.Value}
-		}
-		s.postpone(maxLate, func(ctx context.Context) {
-			through(ctx, s.inner.Session, func(session isolation.Session) {
-				later := &transaction{s: s, session: &isolationSession{Session: session, s: s}, ops: ops, snapshot: s.log.clock}
-				later.do(ctx)
-			})
+				s.undo(c.writes)
+			}
+			s.log.truncate(from)
+			s.failover = false
 		})
-		return unknown()
 	}
-	return true
+	return committed()
+}
+
+func loseWrites(_ context.Context, x *transaction) isolation.Reply {
+	x.s.undo(x.writes)
+	return committed()
+}
+
+func denyCommit(_ context.Context, x *transaction) isolation.Reply {
+	x.record()
+	return failed()
+}
+
+func commitLater(x *transaction) isolation.Reply {
+	s, ops := x.s, asked(x.ops)
+	s.postpone(maxLate, func(ctx context.Context) {
+		through(ctx, s.inner.Session, func(session isolation.Session) {
+			later := &transaction{s: s, session: &isolationSession{Session: session, s: s}, ops: ops, snapshot: s.log.clock}
+			later.do(ctx)
+		})
+	})
+	return unknown()
+}
+
+// asked returns operations without what was answered.
+func asked(ops []isolation.Op) (plain []isolation.Op) {
+	for _, o := range ops {
+		plain = append(plain, isolation.Op{Kind: o.Kind, Key: o.Key, Value: o.Value})
+	}
+	return plain
 }
 
 // appendBeside appends an element of a client that no run has.

@@ -32,18 +32,19 @@ type transaction struct {
 	short bool
 	// beside is sent with the operations.
 	beside []isolation.Op
-	// instead answers a transaction that is not sent.
-	instead func(*transaction) isolation.Reply
 	// committed is called when the database has committed, before the answers are
-	// made; end in place of record when they are.
+	// made.
 	committed func(*transaction)
-	end       func(context.Context, *transaction) isolation.Reply
 }
 
 // do sends the transaction and answers it.
 func (x *transaction) do(ctx context.Context) isolation.Reply {
-	if x.instead != nil {
-		return x.instead(x)
+	acts := isolationActions{}
+	if x.bug != nil {
+		acts = x.bug.acts
+	}
+	if acts.instead != nil {
+		return acts.instead(x)
 	}
 	// What registers held before they are written is asked for as well, so that
 	// they can be shown so later.
@@ -53,10 +54,8 @@ func (x *transaction) do(ctx context.Context) isolation.Reply {
 			sent = append(sent, isolation.Op{Kind: isolation.ReadValue, Key: o.Key})
 		}
 	}
-	asked := len(sent)
-	for _, o := range x.ops {
-		sent = append(sent, isolation.Op{Kind: o.Kind, Key: o.Key, Value: o.Value})
-	}
+	first := len(sent)
+	sent = append(sent, asked(x.ops)...)
 	reply := x.session.Session.Do(ctx, append(sent, x.beside...))
 	if reply.Outcome != history.Committed {
 		return reply
@@ -65,11 +64,11 @@ func (x *transaction) do(ctx context.Context) isolation.Reply {
 		x.committed(x)
 	}
 	before := map[int64]value{}
-	for _, o := range sent[:asked] {
+	for _, o := range sent[:first] {
 		before[o.Key] = x.s.shown.register(o.Key, value{o.Value, o.Found})
 	}
 	for i := range x.ops {
-		x.answer(&x.ops[i], &sent[asked+i], before)
+		x.answer(&x.ops[i], &sent[first+i], before)
 	}
 	for i := range x.beside {
 		x.append(&x.beside[i])
@@ -77,8 +76,8 @@ func (x *transaction) do(ctx context.Context) isolation.Reply {
 	if x.bug != nil && x.short {
 		x.bug = nil // there was nothing to be cut
 	}
-	if x.end != nil {
-		return x.end(ctx, x)
+	if acts.end != nil {
+		return acts.end(ctx, x)
 	}
 	x.record()
 	return reply

@@ -20,7 +20,7 @@ func keyValueBugs(name string) []definition[place] {
 			Doc: "one of the fields is written otherwise than was asked (found in all checks that see it)"}, inInsert},
 		{Bug{Name: "altered-read", Check: reads, Kinds: []string{"altered"},
 			Doc: "a read returns a field otherwise than it was written"}, inGet},
-		{Bug{Name: swappedRead, Check: reads, Kinds: []string{"altered"},
+		{Bug{Name: "swapped-read", Check: reads, Kinds: []string{"altered"},
 			Doc: "a read returns another record than the one asked for"}, inGet},
 	}
 	if name == availability.Name {
@@ -32,7 +32,7 @@ func keyValueBugs(name string) []definition[place] {
 		}
 	}
 	return append([]definition[place]{
-		{Bug{Name: lostSoon, Check: acknowledged, Kinds: []string{"lost"},
+		{Bug{Name: "lost-ack", Check: acknowledged, Kinds: []string{"lost"},
 			Doc: "an acknowledged record is there for up to eight more calls, and then lost"}, inInsert},
 		{Bug{Name: "reported-never-applied", Check: acknowledged, Kinds: []string{"lost"},
 			Doc: "an insert is acknowledged and nothing stays"}, inInsert},
@@ -51,17 +51,9 @@ func keyValueBugs(name string) []definition[place] {
 	}, altered...)
 }
 
-const (
-	lostSoon    = "lost-ack"
-	swappedRead = "swapped-read"
-)
-
-// keyValueRows is the rowStore of a workload of keys and values.
-type keyValueRows = rowStore[keyvalue.Session, keyvalue.Value, keyvalue.Record]
-
 // keyValueStore is a keyvalue.Store with bugs.
 type keyValueStore struct {
-	*keyValueRows
+	*rowStore[keyvalue.Session, keyvalue.Value, keyvalue.Record]
 	inner keyvalue.Store
 	// swaps is true if a read that goes wrong returns another record where it can.
 	swaps bool
@@ -72,8 +64,9 @@ type keyValueStore struct {
 func newKeyValue(inner keyvalue.Store, name string, seeded []Seeded, seed uint64) *keyValueStore {
 	s := &keyValueStore{inner: inner, swaps: name == availability.Name}
 	t := newTrial(inner, inner.Create, keyValueBugs(name), seeded, seed)
-	s.keyValueRows = newRowStore(t, rowAccess[keyvalue.Session, keyvalue.Value, keyvalue.Record]{
+	s.rowStore = newRowStore(t, rowAccess[keyvalue.Session, keyvalue.Value, keyvalue.Record]{
 		session: inner.Session, read: inner.Read,
+		wrap:    func(session keyvalue.Session) keyvalue.Session { return &keyValueSession{session, s} },
 		key:     func(r keyvalue.Record) keyvalue.Value { return r.Key },
 		altered: s.alter, foreign: foreignRecord,
 	})
@@ -123,15 +116,6 @@ type keyValueSession struct {
 	s *keyValueStore
 }
 
-// Session implements keyvalue.Store.
-func (s *keyValueStore) Session(ctx context.Context) (keyvalue.Session, error) {
-	session, err := s.inner.Session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &keyValueSession{session, s}, nil
-}
-
 // Insert implements keyvalue.Session.
 func (n *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) (reply keyvalue.Reply) {
 	s := n.s
@@ -143,7 +127,7 @@ func (n *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) (r
 		}
 		return reply
 	}, func(b *active[place]) workload.Reply {
-		if b.Name == lostSoon {
+		if b.Name == "lost-ack" {
 			s.postpone(maxLoss, func(context.Context) { s.show(record.Key) })
 			return committed()
 		}
@@ -184,7 +168,7 @@ func (s *keyValueStore) misread(bug string, record keyvalue.Record) (got keyvalu
 	switch {
 	case bug == "stale-read":
 		return keyvalue.Record{}, false
-	case (s.swaps || bug == swappedRead) && s.previous.Key != nil && s.previous.Key != record.Key:
+	case (s.swaps || bug == "swapped-read") && s.previous.Key != nil && s.previous.Key != record.Key:
 		return s.previous, true
 	default:
 		return s.alter(record), true

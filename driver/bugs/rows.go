@@ -19,6 +19,9 @@ const (
 	inRead // of everything
 )
 
+// foreignID is the first id of a row that no run has.
+const foreignID = 1 << 40
+
 // lateApply is the bug that is in all workloads where it is in any.
 const lateApply = "late-apply"
 
@@ -40,8 +43,10 @@ type rowStore[N interface{ Close() }, K comparable, R any] struct {
 
 // rowAccess is what a rowStore must know of a workload.
 type rowAccess[N interface{ Close() }, K comparable, R any] struct {
-	// session and read are the Store's Session and Read.
+	// session and read are the Store's Session and Read, and wrap makes a session
+	// with bugs of one.
 	session func(context.Context) (N, error)
+	wrap    func(N) N
 	read    func(ctx context.Context, give func(R) error) error
 	key     func(R) K
 	// altered is a row with other contents, foreign one that nobody wrote.
@@ -53,6 +58,15 @@ func newRowStore[N interface{ Close() }, K comparable, R any](t *trial[place], a
 	t.reset = func() { s.shown, s.added = map[K][]R{}, nil }
 	t.reset()
 	return s
+}
+
+// Session implements the Stores.
+func (s *rowStore[N, K, R]) Session(ctx context.Context) (N, error) {
+	session, err := s.session(ctx)
+	if err != nil {
+		return session, err
+	}
+	return s.wrap(session), nil
 }
 
 // write is a call that writes. Send sends it through a session and is told the
@@ -89,7 +103,7 @@ func (s *rowStore[N, K, R]) spoil(bug string, row R) workload.Reply {
 	switch bug {
 	case "lost-ack", "reported-never-applied":
 		s.show(s.key(row))
-	case "altered-row", "altered-field":
+	case "altered-row", "altered-field", "altered-write":
 		s.show(s.key(row), s.altered(row))
 	case "duplicate-row", "duplicate-apply":
 		s.beside(row)
