@@ -5,9 +5,9 @@
 // answers otherwise than the database did, or keeps a difference from what the
 // database holds, which all later answers then show.
 //
-// While a bug is switched on, operations that the wrapper must know the order of
-// go to the database one at a time, whatever the number of clients. A run with a
-// bug measures nothing and says nothing of the database.
+// While a bug is switched on, operations go to the database one at a time, whatever
+// the number of clients, so that the wrapper knows their order. A run with a bug
+// measures nothing and says nothing of the database.
 //
 // What is remembered is bounded: maxDifferences differences from the database,
 // after which no bug takes effect any more; the last maxLog commits or transfers;

@@ -10,9 +10,9 @@ import (
 
 // An update that a later one of the same user has replaced is seen no more; so
 // what a bug does in the rounds before the last is passing.
-func bulkUpdateBugs() []definition[place] {
+func bulkUpdateBugs() []definition[callKinds] {
 	const documents, counts = bulkupdate.CheckDocuments, bulkupdate.CheckCounts
-	return []definition[place]{
+	return []definition[callKinds]{
 		{Bug{Name: "partial-update", Check: documents, Kinds: []string{"partial"}, Passing: true,
 			Doc: "an update is acknowledged as whole and has changed some of the documents only"}, inUpdate},
 		{Bug{Name: "torn-update", Check: documents, Kinds: []string{"partial"}, Passing: true,
@@ -98,7 +98,7 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 		}
 		return reply.Reply
 	}
-	reply.Reply = s.write(ctx, inUpdate, n.Session, send, func(b *active[place]) workload.Reply {
+	reply.Reply = s.write(ctx, inUpdate, n.Session, send, func(b *active[callKinds]) workload.Reply {
 		if len(before) < 2 {
 			b.strikes--
 			return reply.Reply

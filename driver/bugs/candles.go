@@ -8,8 +8,8 @@ import (
 	"assay/workload/candles"
 )
 
-func candleBugs() []definition[place] {
-	return []definition[place]{
+func candleBugs() []definition[callKinds] {
+	return []definition[callKinds]{
 		{Bug{Name: "truncated-read", Check: candles.CheckAnswers, Kinds: []string{"cut short"},
 			Doc: "an answer to a query ends early and without an error"}, inGet},
 		{Bug{Name: "altered-row", Check: candles.CheckAnswers, Kinds: []string{"altered"},
@@ -72,7 +72,7 @@ type candleSession struct {
 func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
 	return n.s.write(ctx, inInsert, n.Session, func(ctx context.Context, session candles.Session, _ string) workload.Reply {
 		return session.Insert(ctx, batch)
-	}, func(b *active[place]) workload.Reply {
+	}, func(b *active[callKinds]) workload.Reply {
 		return n.s.spoil(b.Name, batch[n.s.chance.IntN(len(batch))])
 	})
 }

@@ -8,9 +8,9 @@ import (
 	"assay/workload/churn"
 )
 
-func churnBugs() []definition[place] {
+func churnBugs() []definition[callKinds] {
 	const check = churn.CheckRows
-	return []definition[place]{
+	return []definition[callKinds]{
 		{Bug{Name: "lost-ack", Check: check, Kinds: []string{"lost"}, Passing: true,
 			Doc: "one row of an insert that is acknowledged is not there"}, inInsert},
 		{Bug{Name: "undeleted", Check: check, Kinds: []string{"undeleted"}, Passing: true,
@@ -70,7 +70,7 @@ func (n *churnSession) Insert(ctx context.Context, rows []churn.Row) churn.Reply
 	rows = slices.Clone(rows)
 	return n.s.write(ctx, inInsert, n.Session, func(ctx context.Context, session churn.Session, _ string) workload.Reply {
 		return session.Insert(ctx, rows)
-	}, func(b *active[place]) workload.Reply {
+	}, func(b *active[callKinds]) workload.Reply {
 		return n.s.spoil(b.Name, rows[n.s.chance.IntN(len(rows))])
 	})
 }
@@ -86,7 +86,7 @@ func (n *churnSession) Delete(ctx context.Context, ids []int64) churn.Reply {
 			}
 		}
 		return session.Delete(ctx, ids)
-	}, func(b *active[place]) workload.Reply {
+	}, func(b *active[callKinds]) workload.Reply {
 		return n.s.spoil(b.Name, churn.Row{})
 	})
 }

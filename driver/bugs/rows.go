@@ -7,12 +7,12 @@ import (
 	"assay/workload"
 )
 
-// place is in which calls of a workload of rows a bug is; those that a workload
-// does not have are never asked for.
-type place uint8
+// callKinds are the calls of a workload of rows in which a bug is; those that a
+// workload does not have are never asked for.
+type callKinds uint8
 
 const (
-	inInsert place = 1 << iota
+	inInsert callKinds = 1 << iota
 	inDelete
 	inUpdate
 	inGet
@@ -27,14 +27,14 @@ const lateApply = "late-apply"
 
 // drawn is the bug that takes effect in a call; nil if none does. Whoever calls
 // has the turn.
-func drawn(t *trial[place], in place) *active[place] {
-	return t.draw(func(acts place) bool { return acts&in != 0 })
+func drawn(t *trial[callKinds], in callKinds) *active[callKinds] {
+	return t.draw(func(acts callKinds) bool { return acts&in != 0 })
 }
 
 // rowStore is what the wrappers of workloads have in common that write rows,
 // through sessions N, and read them all back.
 type rowStore[N interface{ Close() }, K comparable, R any] struct {
-	*trial[place]
+	*trial[callKinds]
 	rowAccess[N, K, R]
 	// shown are in place of the rows of these keys, added are shown beside.
 	shown map[K][]R
@@ -53,7 +53,7 @@ type rowAccess[N interface{ Close() }, K comparable, R any] struct {
 	altered, foreign func(R) R
 }
 
-func newRowStore[N interface{ Close() }, K comparable, R any](t *trial[place], access rowAccess[N, K, R]) *rowStore[N, K, R] {
+func newRowStore[N interface{ Close() }, K comparable, R any](t *trial[callKinds], access rowAccess[N, K, R]) *rowStore[N, K, R] {
 	s := &rowStore[N, K, R]{trial: t, rowAccess: access}
 	t.reset = func() { s.shown, s.added = map[K][]R{}, nil }
 	t.reset()
@@ -72,8 +72,8 @@ func (s *rowStore[N, K, R]) Session(ctx context.Context) (N, error) {
 // write is a call that writes. Send sends it through a session and is told the
 // bug that takes effect, empty if none does; spoil is called if the database has
 // committed it, and does what the bug does.
-func (s *rowStore[N, K, R]) write(ctx context.Context, in place, session N,
-	send func(ctx context.Context, session N, bug string) workload.Reply, spoil func(b *active[place]) workload.Reply) workload.Reply {
+func (s *rowStore[N, K, R]) write(ctx context.Context, in callKinds, session N,
+	send func(ctx context.Context, session N, bug string) workload.Reply, spoil func(b *active[callKinds]) workload.Reply) workload.Reply {
 	if err := s.begin(ctx); err != nil {
 		return unsent(err)
 	}
