@@ -180,10 +180,11 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 func documentedFiles(t *testing.T, dir, line string) string {
 	t.Helper()
 	for name, text := range map[string]string{
-		"history.edn":   "{:type :invoke, :process 0, :f :txn, :value [[:append 2 1]]}\n{:type :ok, :process 0, :f :txn, :value [[:append 2 1]]}\n{:type :invoke, :process 0, :f :txn, :value [[:r 2 nil]]}\n{:type :ok, :process 0, :f :txn, :value [[:r 2 [1]]]}\n",
-		"history.jsonl": `{"index":0,"type":"invoke","process":0,"f":"txn","value":[["append",2,1]]}` + "\n" + `{"index":1,"type":"ok","process":0,"f":"txn","value":[["append",2,1]]}` + "\n",
-		"register.edn":  "{:type :invoke, :process 0, :f :read, :value nil}\n{:type :ok, :process 0, :f :read, :value 0}\n",
-		"bank.edn":      "{:type :invoke, :process 1, :f :read, :value nil}\n{:type :ok, :process 1, :f :read, :value {1 90, 2 10}}\n",
+		"history.edn":     "{:type :invoke, :process 0, :f :txn, :value [[:append 2 1]]}\n{:type :ok, :process 0, :f :txn, :value [[:append 2 1]]}\n{:type :invoke, :process 0, :f :txn, :value [[:r 2 nil]]}\n{:type :ok, :process 0, :f :txn, :value [[:r 2 [1]]]}\n",
+		"history.jsonl":   `{"index":0,"type":"invoke","process":0,"f":"txn","value":[["append",2,1]]}` + "\n" + `{"index":1,"type":"ok","process":0,"f":"txn","value":[["append",2,1]]}` + "\n",
+		"rw-register.edn": "{:type :invoke, :process 0, :f :txn, :value [[:w 2 1] [:r 2 nil]]}\n{:type :ok, :process 0, :f :txn, :value [[:w 2 1] [:r 2 1]]}\n",
+		"register.edn":    "{:type :invoke, :process 0, :f :read, :value nil}\n{:type :ok, :process 0, :f :read, :value 0}\n",
+		"bank.edn":        "{:type :invoke, :process 1, :f :read, :value nil}\n{:type :ok, :process 1, :f :read, :value {1 90, 2 10}}\n",
 	} {
 		if strings.Contains(line, "--out "+name) {
 			continue
