@@ -90,13 +90,17 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 	s := n.s
 	var before []bulkupdate.Document
 	send := func(ctx context.Context, session bulkupdate.Session, bug string) workload.Reply {
-		if bug != "" {
+		if bug != "" && bug != lateApply {
 			before = s.documents(ctx, user)
 		}
-		if reply = session.Update(ctx, user, generation, flag); reply.Outcome == history.Committed {
+		answer := session.Update(ctx, user, generation, flag)
+		if answer.Outcome == history.Committed {
 			s.follow(user, generation, flag)
 		}
-		return reply.Reply
+		if bug != lateApply { // which is sent when this call has long returned
+			reply = answer
+		}
+		return answer.Reply
 	}
 	reply.Reply = s.write(ctx, inUpdate, n.Session, send, func(b *active[callKinds]) workload.Reply {
 		if len(before) < 2 {

@@ -69,9 +69,10 @@ func (s *rowStore[N, K, R]) Session(ctx context.Context) (N, error) {
 	return s.wrap(session), nil
 }
 
-// write is a call that writes. Send sends it through a session and is told the
-// bug that takes effect, empty if none does; spoil is called if the database has
-// committed it, and does what the bug does.
+// write is a call that writes. Send sends it through a session and is given the
+// bug that takes effect, empty if none does; with lateApply it is called when write
+// has returned. Spoil is called if the database has committed it, and does what the
+// bug does.
 func (s *rowStore[N, K, R]) write(ctx context.Context, in callKinds, session N,
 	send func(ctx context.Context, session N, bug string) workload.Reply, spoil func(b *active[callKinds]) workload.Reply) workload.Reply {
 	if err := s.begin(ctx); err != nil {
@@ -85,7 +86,7 @@ func (s *rowStore[N, K, R]) write(ctx context.Context, in callKinds, session N,
 	case b.Name == lateApply:
 		b.strikes++
 		s.postpone(maxLate, func(ctx context.Context) {
-			through(ctx, s.session, func(session N) { send(ctx, session, "") })
+			through(ctx, s.session, func(session N) { send(ctx, session, lateApply) })
 		})
 		return unknown()
 	}
