@@ -32,11 +32,11 @@
 //
 // Read atomic, monotonic atomic view and causal take no search: whom a
 // transaction sees does not hang on the order of versions, so each read puts
-// some of them in order, and a cycle of these is the violation (visible.go;
+// some of them in order, and a cycle of these is the violation (visibility.go;
 // Biswas and Enea, OOPSLA 2019). The others are NP-complete, or not known to be
 // easier. Their search has the order of two versions as an alternative, and a
-// cycle as a clause (arrange.go, package acyclic; as PolySI, VLDB 2023, does
-// with a solver). It begins with an order close to real time, and makes
+// cycle as a clause (version_order_search.go, package acyclic; as PolySI, VLDB
+// 2023, does with a solver). It begins with an order close to real time, and makes
 // alternatives only where that breaks the rule: of a database that keeps the
 // model there are few. If there is no order, the evidence is derived again by
 // saturation, in words: the orders that follow because their opposite closes a

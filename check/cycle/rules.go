@@ -2,8 +2,8 @@ package cycle
 
 // rule is how a model orders transactions by the versions that they read and
 // wrote, beyond the cycles that classify names. Each is a graph without certain
-// cycles for some order of the versions of each key; the sources are in
-// rules.
+// cycles for some order of the versions of each key; the sources are at
+// judgementOf.
 type rule uint8
 
 const (

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 )
@@ -47,7 +48,7 @@ type connection struct {
 	schema *schema
 	conn   *pgconn.PgConn
 	texts  []text
-	// id is what the server tells this session by.
+	// id is by what the server knows this session.
 	id string
 	// prepared are the statements on the server; where it is nil they are sent
 	// as text.
@@ -246,10 +247,10 @@ func (l *connection) execute(doing string, p *pgconn.Pipeline) (tag pgconn.Comma
 
 // query ends a pipeline of one query, whose rows it gives to the callback. A read
 // has no effect, so that one without an answer has failed.
-func (l *connection) query(doing string, p *pgconn.Pipeline, row func(values [][]byte) error) workload.Reply {
+func (l *connection) query(doing string, p *pgconn.Pipeline, row func(sqldb.Row) error) workload.Reply {
 	err := p.Sync()
 	if err == nil {
-		_, err = readRows(p, row)
+		_, err = readRows(p, &l.row, row)
 	}
 	if ended := p.Close(); err == nil {
 		err = ended
@@ -312,12 +313,12 @@ func readCommit(p *pgconn.Pipeline) error {
 
 // readAnswer reads the answer to one statement and leaves out its rows.
 func readAnswer(p *pgconn.Pipeline) (pgconn.CommandTag, error) {
-	return readRows(p, nil)
+	return readRows(p, nil, nil)
 }
 
-// readRows reads the answer to one statement and gives each row, with its
-// columns in binary format, to the callback, unless that is nil.
-func readRows(p *pgconn.Pipeline, row func(values [][]byte) error) (pgconn.CommandTag, error) {
+// readRows reads the answer to one statement, puts each row into into and gives
+// it to the callback, unless that is nil. A row's columns are in binary format.
+func readRows(p *pgconn.Pipeline, into *columns, row func(sqldb.Row) error) (pgconn.CommandTag, error) {
 	answer, err := p.GetResults()
 	if err != nil {
 		return pgconn.CommandTag{}, err
@@ -327,7 +328,8 @@ func readRows(p *pgconn.Pipeline, row func(values [][]byte) error) (pgconn.Comma
 		return pgconn.CommandTag{}, unexpected(answer)
 	}
 	for row != nil && result.NextRow() {
-		if err := row(result.Values()); err != nil {
+		*into = result.Values()
+		if err := row(into); err != nil {
 			_, _ = result.Close()
 			return pgconn.CommandTag{}, err
 		}

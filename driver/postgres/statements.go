@@ -51,10 +51,7 @@ func (c *connection) withViolation(r sqldb.Reply) sqldb.Reply {
 func (c *connection) Query(ctx context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) workload.Reply {
 	p := c.conn.StartPipeline(ctx)
 	c.sendCall(p, which, parameters)
-	return c.query(c.doing(which), p, func(values [][]byte) error {
-		c.row = values
-		return row(&c.row)
-	})
+	return c.query(c.doing(which), p, row)
 }
 
 // Insert implements sqldb.Connection: one statement, whose parameters are the

@@ -44,32 +44,11 @@ func (c *connection) readBatch(p *pgconn.Pipeline, calls []sqldb.Call) (at stage
 		return working, err
 	}
 	for i := range calls {
-		if _, err = c.readCall(p, calls[i].Row); err != nil {
+		if _, err = readRows(p, &c.row, calls[i].Row); err != nil {
 			return working, err
 		}
 	}
 	return committing, readCommit(p)
-}
-
-// readCall reads the answer to one statement and gives each row to the callback,
-// unless that is nil.
-func (c *connection) readCall(p *pgconn.Pipeline, row func(sqldb.Row) error) (pgconn.CommandTag, error) {
-	answer, err := p.GetResults()
-	if err != nil {
-		return pgconn.CommandTag{}, err
-	}
-	result, ok := answer.(*pgconn.ResultReader)
-	if !ok {
-		return pgconn.CommandTag{}, unexpected(answer)
-	}
-	for row != nil && result.NextRow() {
-		c.row = result.Values()
-		if err := row(&c.row); err != nil {
-			_, _ = result.Close()
-			return pgconn.CommandTag{}, err
-		}
-	}
-	return result.Close()
 }
 
 // refused says how a batch ended that did not commit, and leaves its transaction.
@@ -100,7 +79,7 @@ func (c *connection) leaveAndAsk(ctx context.Context, inquiry *sqldb.Call) error
 	err := p.Sync()
 	if err == nil {
 		if _, err = readAnswer(p); err == nil {
-			_, err = c.readCall(p, inquiry.Row)
+			_, err = readRows(p, &c.row, inquiry.Row)
 		}
 	}
 	return errors.Join(err, p.Close())
@@ -185,7 +164,7 @@ func (t transaction) Query(ctx context.Context, which int, row func(sqldb.Row) e
 		_, err = readAnswer(p)
 	}
 	if err == nil {
-		_, err = c.readCall(p, row)
+		_, err = readRows(p, &c.row, row)
 	}
 	if ended := p.Close(); err == nil {
 		err = ended

@@ -57,9 +57,6 @@ func bigintArray(data []byte, into []int64) ([]int64, error) {
 	return into, nil
 }
 
-// arrayBytes encodes an array that is not empty.
-func arrayBytes(elements []int64) []byte { return appendArray(nil, elements) }
-
 // appendArray appends an array that is not empty.
 func appendArray(data []byte, elements []int64) []byte {
 	for _, n := range []uint32{1, 0, oidBigint, uint32(len(elements)), 1} {

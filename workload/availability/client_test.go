@@ -190,7 +190,7 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("case %d: attempt %d inserted %+v", i, attempt+1, got)
 			}
 		}
-		if acked, ok := w.recent.Choose(rand.New(rand.NewPCG(1, 1)), maxRecent); ok != test.acked || ok && acked.Number != asked[len(asked)-1].Key {
+		if acked, ok := w.Recent.Choose(rand.New(rand.NewPCG(1, 1)), maxRecent); ok != test.acked || ok && acked.Number != asked[len(asked)-1].Key {
 			t.Errorf("case %d: acknowledged is %v, %+v", i, ok, acked)
 		}
 		client.Close()
@@ -348,7 +348,7 @@ func TestWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows []row
-	err := keyvalue.Replay(folder+"/"+FileState, w.preset, func(o keyvalue.Observed) error { rows = append(rows, row{o.Number, o.Digest[0]}); return nil })
+	err := keyvalue.Replay(folder+"/"+FileState, preset(w.config, w.seed), func(o keyvalue.Observed) error { rows = append(rows, row{o.Number, o.Digest[0]}); return nil })
 	if err != nil || !slices.Equal(rows, store.rows) {
 		t.Errorf("read back %v, %v", rows, err)
 	}

@@ -77,9 +77,7 @@ const maxRecent = 256
 type Work struct {
 	*keyvalue.Work
 	config Config
-	preset *keyvalue.Preset
 	seed   uint64
-	recent *keyvalue.Recent
 }
 
 // NewWork returns the work of this configuration and seed on a store of Table,
@@ -88,13 +86,12 @@ func NewWork(store keyvalue.Store, config Config, seed uint64) (*Work, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	p := preset(config, seed)
-	return &Work{keyvalue.NewWork(store, p, FileState), config, p, seed, keyvalue.NewRecent(maxRecent)}, nil
+	return &Work{keyvalue.NewWork(store, preset(config, seed), FileState, maxRecent), config, seed}, nil
 }
 
 // Client opens a session for client number n, which inserts.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	c := keyvalue.NewClient(w.Store, w.preset, n, w.recent)
+	c := w.NewClient(n)
 	if err := c.Connect(ctx); err != nil {
 		return nil, err
 	}
@@ -110,8 +107,8 @@ func (w *Work) Observers() (clients []load.Client, perSecond float64) {
 	}
 	for n := range w.config.Readers {
 		clients = append(clients, &reader{
-			Client: keyvalue.NewClient(w.Store, w.preset, n, w.recent),
-			recent: w.recent, random: rand.New(rand.NewPCG(w.seed, uint64(n))),
+			Client: w.NewClient(n),
+			recent: w.Recent, random: rand.New(rand.NewPCG(w.seed, uint64(n))),
 		})
 	}
 	return clients, w.config.ReadRate

@@ -52,12 +52,7 @@ func (c *Config) Flags() []definition.Flag {
 }
 
 // Plan implements definition.Config.
-func (c *Config) Plan(p load.Plan) (load.Plan, error) {
-	if p.Retry == load.RetryBlind { // a transfer has one id, whatever its attempt
-		return p, &load.PlanError{Option: "--retry", Value: string(p.Retry), Want: "none, failed or idempotent"}
-	}
-	return p, nil
-}
+func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
 
 // Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {

@@ -42,6 +42,15 @@ func (InRounds) Client(context.Context, int) (load.Client, error) {
 	return nil, errors.New("the workload is worked in rounds")
 }
 
+// OneIDEach refuses the plan of a workload whose operations have one id, whatever
+// the attempt, if it would try again under another.
+func OneIDEach(p load.Plan) (load.Plan, error) {
+	if p.Retry == load.RetryBlind {
+		return p, &load.PlanError{Option: "--retry", Value: string(p.Retry), Want: "none, failed or idempotent"}
+	}
+	return p, nil
+}
+
 // UnknownNote says what became of operations that ended unknown, which what names
 // with their number, as far as the state that was read back tells.
 func (e Evidence) UnknownNote(what string, unknown, done int64) string {

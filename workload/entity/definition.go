@@ -55,12 +55,7 @@ func (c *Config) Flags() []definition.Flag {
 }
 
 // Plan implements definition.Config.
-func (c *Config) Plan(p load.Plan) (load.Plan, error) {
-	if p.Retry == load.RetryBlind { // an entity has one id, whatever the attempt
-		return p, &load.PlanError{Option: "--retry", Value: string(p.Retry), Want: "none, failed or idempotent"}
-	}
-	return p, nil
-}
+func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
 
 // Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {

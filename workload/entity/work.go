@@ -20,6 +20,7 @@ import (
 
 	"assay/load"
 	"assay/workload"
+	"assay/workload/definition"
 	"assay/workload/keyvalue"
 )
 
@@ -101,10 +102,9 @@ const maxRecent = 4096
 // by phase.
 type Work struct {
 	*keyvalue.Work
-	config Config
-	preset *keyvalue.Preset
-	seed   uint64
-	recent *keyvalue.Recent
+	definition.NoObservers // the clients themselves read
+	config                 Config
+	seed                   uint64
 }
 
 // NewWork returns the work of this configuration and seed on a store of Table,
@@ -113,22 +113,18 @@ func NewWork(store keyvalue.Store, config Config, seed uint64) (*Work, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	p := preset(config, seed)
-	return &Work{keyvalue.NewWork(store, p, FileState), config, p, seed, keyvalue.NewRecent(maxRecent)}, nil
+	return &Work{Work: keyvalue.NewWork(store, preset(config, seed), FileState, maxRecent), config: config, seed: seed}, nil
 }
 
 // Client opens a session for client number n.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	c := keyvalue.NewClient(w.Store, w.preset, n, w.recent)
+	c := w.NewClient(n)
 	if err := c.Connect(ctx); err != nil {
 		return nil, err
 	}
-	return &client{Client: c, config: w.config, seed: w.seed, number: n, recent: w.recent,
+	return &client{Client: c, config: w.config, seed: w.seed, number: n, recent: w.Recent,
 		random: rand.New(rand.NewPCG(w.seed, uint64(n)))}, nil
 }
-
-// Observers are none: the clients themselves read.
-func (w *Work) Observers() (clients []load.Client, perSecond float64) { return nil, 0 }
 
 // client is one client: it writes entities of its own and reads those of all.
 type client struct {

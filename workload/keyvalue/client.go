@@ -81,12 +81,6 @@ type Client struct {
 	values [4]int64
 }
 
-// NewClient returns client number n, which enters into recent what is
-// acknowledged. It connects when it is used first.
-func NewClient(store Store, preset *Preset, n int, recent *Recent) *Client {
-	return &Client{store: store, preset: preset, number: n, recent: recent}
-}
-
 // Connect opens the session.
 func (c *Client) Connect(ctx context.Context) (err error) {
 	c.session, err = c.store.Session(ctx)

@@ -97,13 +97,24 @@ func (p *Preset) want(number int64) Digest { return p.Observe(p.Record(number)).
 // same way.
 type Work struct {
 	Store
+	// Recent has what the clients were acknowledged last.
+	Recent *Recent
 	preset *Preset
 	file   string
 }
 
 // NewWork returns the work of a preset on a store, which it owns from then on.
-// The records that are read back go into a file of this name.
-func NewWork(store Store, preset *Preset, file string) *Work { return &Work{store, preset, file} }
+// The records that are read back go into a file of this name, and so many
+// acknowledged ones are remembered to be read.
+func NewWork(store Store, preset *Preset, file string, recent int) *Work {
+	return &Work{Store: store, Recent: NewRecent(recent), preset: preset, file: file}
+}
+
+// NewClient returns client number n, which enters into Recent what is
+// acknowledged. It connects when it is used first.
+func (w *Work) NewClient(n int) *Client {
+	return &Client{store: w.Store, preset: w.preset, number: n, recent: w.Recent}
+}
 
 // Rows is how many records Load creates.
 func (w *Work) Rows() int64 { return w.preset.Loaded }

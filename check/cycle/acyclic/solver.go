@@ -122,9 +122,6 @@ func sideOf(v int32, value int8) Literal {
 	return Literal(2*v + 1)
 }
 
-// Edges returns the edges of one side.
-func (s *Solver) Edges(l Literal) []Edge { return s.edges[l] }
-
 // Core returns, after Impossible, the alternatives that together have no way
 // out, sorted.
 func (s *Solver) Core() []int32 { return s.core }
