@@ -42,8 +42,8 @@ type Availability struct {
 }
 
 // availabilityTable shows what became of writes and reads.
-func availabilityTable(a *Availability) table {
-	t := table{Title: "Availability", Head: []string{"policy " + a.Policy + ", reads from " + a.Read, "writes", "reads"}}
+func availabilityTable(a *Availability) Table {
+	t := Table{Title: "Availability", Head: []string{"policy " + a.Policy + ", reads from " + a.Read, "writes", "reads"}}
 	row := func(name, writes, reads string) { t.Rows = append(t.Rows, []string{name, writes, reads}) }
 	row("succeeded", check.Count(a.Writes.Committed), check.Count(a.Reads.Committed))
 	row("failed", check.Count(a.Writes.Failed), check.Count(a.Reads.Failed))

@@ -160,9 +160,9 @@ func curves(r *Result) []chartCurve {
 }
 
 // seriesTable holds the figures of the charts over time.
-func seriesTable(r *Result) table {
+func seriesTable(r *Result) Table {
 	s, end := drawnSeries(r), seriesEnd(r)
-	t := table{Title: "Figures over time", Head: []string{"from", "part", "committed/s", "rejected/s", "failed/s", "unknown/s",
+	t := Table{Title: "Figures over time", Head: []string{"from", "part", "committed/s", "rejected/s", "failed/s", "unknown/s",
 		"p50", "p95", "p99", "max"}, Words: []int{1}}
 	for i := range s.points() {
 		part := "measured"
@@ -196,8 +196,8 @@ func perSecond(n int64, interval float64) string {
 }
 
 // curveTable holds the figures of the chart of percentiles.
-func curveTable(r *Result) table {
-	t := table{Title: "Figures by percentile", Head: []string{"percentile"}}
+func curveTable(r *Result) Table {
+	t := Table{Title: "Figures by percentile", Head: []string{"percentile"}}
 	var quantiles []float64
 	var all []chartCurve
 	for _, c := range curves(r) {

@@ -45,8 +45,8 @@ type EntityFlow struct {
 }
 
 // entityTable shows writes and reads side by side.
-func entityTable(e *Entity) table {
-	t := table{Title: "Writes and reads", Head: []string{"", "writes", "reads"}}
+func entityTable(e *Entity) Table {
+	t := Table{Title: "Writes and reads", Head: []string{"", "writes", "reads"}}
 	row := func(name, writes, reads string) { t.Rows = append(t.Rows, []string{name, writes, reads}) }
 	both := func(name string, of func(*EntityFlow) string) { row(name, of(&e.Writes), of(&e.Reads)) }
 	both("per second", func(f *EntityFlow) string { return figure(f.PerSecond) })

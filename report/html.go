@@ -73,18 +73,18 @@ type page struct {
 	// parts them.
 	Glance            bool
 	Chart             chart
-	Throughput        table
-	Latencies         table
-	Outcomes          table
-	ErrorClasses      table
-	ThresholdTable    table
-	FaultTable        table
-	ClusterTable      table
-	EventTable        table
-	AvailabilityTable table
-	EntityTable       table
-	RoundTable        table
-	RoundFactTable    table
+	Throughput        Table
+	Latencies         Table
+	Outcomes          Table
+	ErrorClasses      Table
+	ThresholdTable    Table
+	FaultTable        Table
+	ClusterTable      Table
+	EventTable        Table
+	AvailabilityTable Table
+	EntityTable       Table
+	RoundTable        Table
+	RoundFactTable    Table
 	// RoundPicture is for wide windows, RoundNarrow the same for narrow ones.
 	RoundPicture, RoundNarrow *roundPicture
 	// IntervalText is the length of the charts' intervals, LeftOut describes which
@@ -92,12 +92,12 @@ type page struct {
 	IntervalText, LeftOut string
 	// Course is true if the charts over time are of the whole run.
 	Course           bool
-	Setup            table
-	DatabaseSettings table
-	Further          table
-	EnvironmentTable table
-	SeriesTable      table
-	CurveTable       table
+	Setup            Table
+	DatabaseSettings Table
+	Further          Table
+	EnvironmentTable Table
+	SeriesTable      Table
+	CurveTable       Table
 	AnyUncommitted   bool
 }
 

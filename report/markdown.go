@@ -87,7 +87,7 @@ func (m *markdown) items(texts []string) {
 	}
 }
 
-func (m *markdown) table(t table) {
+func (m *markdown) table(t Table) {
 	m.line("## " + escape(t.Title))
 	var b strings.Builder
 	row := func(cells []string) {

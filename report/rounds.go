@@ -44,8 +44,8 @@ type RoundSize struct {
 }
 
 // roundTable shows the stretches of a run that is worked in several.
-func roundTable(r *Result) table {
-	t := table{Title: "Rounds", Head: []string{"round", "clients", "took", "committed", "per second", "mean", "p50", "p95", "p99", "max"}}
+func roundTable(r *Result) Table {
+	t := Table{Title: "Rounds", Head: []string{"round", "clients", "took", "committed", "per second", "mean", "p50", "p95", "p99", "max"}}
 	for _, x := range r.Rounds {
 		row := []string{x.Name, check.Count(x.Clients), seconds(x.Seconds), check.Count(x.Outcomes.Committed), figure(x.PerSecond)}
 		row = append(row, times(&x.Service, x.Service.Mean, x.Service.P50, x.Service.P95, x.Service.P99, x.Service.Max)...)
@@ -56,9 +56,9 @@ func roundTable(r *Result) table {
 
 // roundFactTable shows what the workload and the server say of the rounds. Beside
 // the times it would be wider than a window.
-func roundFactTable(r *Result) table {
+func roundFactTable(r *Result) Table {
 	facts := roundFacts(r.Rounds)
-	t := table{Title: "What else is known of the rounds", Head: append([]string{"round"}, facts...)}
+	t := Table{Title: "What else is known of the rounds", Head: append([]string{"round"}, facts...)}
 	sized := len(sizedRounds(r)) > 0
 	if sized {
 		t.Head = append(t.Head, "payload", "ended at")
@@ -126,8 +126,8 @@ func factOf(facts []Setting, name string) string {
 
 // narrowRounds shows the rounds without their facts, so narrow that it fits into a
 // terminal.
-func narrowRounds(r *Result) table {
-	t := table{Head: []string{"round", "clients", "took", "committed", "mean", "p50", "p99", "max"}}
+func narrowRounds(r *Result) Table {
+	t := Table{Head: []string{"round", "clients", "took", "committed", "mean", "p50", "p99", "max"}}
 	for _, x := range r.Rounds {
 		row := []string{x.Name, check.Count(x.Clients), seconds(x.Seconds), check.Count(x.Outcomes.Committed)}
 		row = append(row, times(&x.Service, x.Service.Mean, x.Service.P50, x.Service.P99, x.Service.Max)...)

@@ -8,9 +8,9 @@ import (
 	"assay/check"
 )
 
-// table is a table for any report. The first column names the row, the others
+// Table is a table for any report. The first column names the row, the others
 // are figures, except for those listed in Words.
-type table struct {
+type Table struct {
 	Title string
 	Head  []string
 	Rows  [][]string
@@ -20,12 +20,12 @@ type table struct {
 }
 
 // Left reports whether a column is aligned left.
-func (t table) Left(column int) bool { return column == 0 || slices.Contains(t.Words, column) }
+func (t Table) Left(column int) bool { return column == 0 || slices.Contains(t.Words, column) }
 
 // latencies shows the distributions of the result; counted adds how many
 // operations each holds.
-func latencies(r *Result, counted bool) table {
-	t := table{Title: "Latency", Head: []string{"latency", "mean", "p50", "p95", "p99", "p99.9", "max"}}
+func latencies(r *Result, counted bool) Table {
+	t := Table{Title: "Latency", Head: []string{"latency", "mean", "p50", "p95", "p99", "p99.9", "max"}}
 	if counted {
 		t.Head = slices.Insert(t.Head, 1, "operations")
 	}
@@ -54,8 +54,8 @@ func latencies(r *Result, counted bool) table {
 }
 
 // outcomes shows how operations ended.
-func outcomes(r *Result) table {
-	t := table{Title: "Outcomes", Head: []string{"operations", "measured", "share", "whole run", "share"}}
+func outcomes(r *Result) Table {
+	t := Table{Title: "Outcomes", Head: []string{"operations", "measured", "share", "whole run", "share"}}
 	m, all := &r.Measured, &r.Outcomes
 	for _, line := range []struct {
 		name          string
@@ -75,8 +75,8 @@ func outcomes(r *Result) table {
 }
 
 // errorClasses shows what attempts failed of.
-func errorClasses(r *Result) table {
-	t := table{Title: "Errors", Head: []string{"errors", "ended as", "attempts", "share"}, Words: []int{1}}
+func errorClasses(r *Result) Table {
+	t := Table{Title: "Errors", Head: []string{"errors", "ended as", "attempts", "share"}, Words: []int{1}}
 	for _, e := range r.Errors {
 		t.Rows = append(t.Rows, []string{e.Class, e.Outcome, check.Count(e.Attempts), percent(e.Attempts, r.Retries.Attempts)})
 	}
@@ -84,9 +84,9 @@ func errorClasses(r *Result) table {
 }
 
 // throughputFacts shows how much was committed, and how evenly.
-func throughputFacts(r *Result) table {
+func throughputFacts(r *Result) Table {
 	p := &r.Throughput
-	t := table{Title: "Throughput", Head: []string{"throughput", "figure"}}
+	t := Table{Title: "Throughput", Head: []string{"throughput", "figure"}}
 	add := func(name, value string) { t.Rows = append(t.Rows, []string{name, value}) }
 	add("committed per second", figure(p.PerSecond))
 	if p.Offered > 0 {
@@ -105,8 +105,8 @@ func throughputFacts(r *Result) table {
 }
 
 // thresholdTable shows each limit beside what was measured.
-func thresholdTable(r *Result) table {
-	t := table{Title: "Thresholds", Head: []string{"threshold", "measured", "kept"}, Words: []int{2}}
+func thresholdTable(r *Result) Table {
+	t := Table{Title: "Thresholds", Head: []string{"threshold", "measured", "kept"}, Words: []int{2}}
 	for _, h := range r.Thresholds {
 		word := "✓ yes"
 		if !h.Kept {
@@ -118,8 +118,8 @@ func thresholdTable(r *Result) table {
 }
 
 // checkTable shows each check's answer.
-func checkTable(r *Result) table {
-	t := table{Title: "Checks", Head: []string{"check", "verdict", "detail"}, Words: []int{1, 2}}
+func checkTable(r *Result) Table {
+	t := Table{Title: "Checks", Head: []string{"check", "verdict", "detail"}, Words: []int{1, 2}}
 	for _, c := range r.Checks {
 		t.Rows = append(t.Rows, []string{c.Name, checkMark(c.Verdict) + " " + c.Verdict.String(), c.Detail})
 	}
@@ -127,8 +127,8 @@ func checkTable(r *Result) table {
 }
 
 // faultTable shows when faults acted and what they did to the work.
-func faultTable(r *Result) table {
-	t := table{Title: "Faults", Head: []string{"fault", "injected at", "healed at (of the run)", "write outage", "read outage", "longest call",
+func faultTable(r *Result) Table {
+	t := Table{Title: "Faults", Head: []string{"fault", "injected at", "healed at (of the run)", "write outage", "read outage", "longest call",
 		"new primary", "errors", "proof"}, Words: []int{0, 6, 7, 8}}
 	for i := range r.Faults {
 		f := &r.Faults[i]
@@ -205,8 +205,8 @@ func errorCounts(errors []ErrorCount) string {
 }
 
 // clusterTable shows the servers that were started for the run.
-func clusterTable(c *Cluster) table {
-	t := table{Title: "Nodes", Head: []string{"node", "address", "memory", "processors", "disk writes"}, Words: []int{0, 1}}
+func clusterTable(c *Cluster) Table {
+	t := Table{Title: "Nodes", Head: []string{"node", "address", "memory", "processors", "disk writes"}, Words: []int{0, 1}}
 	for _, n := range c.Nodes {
 		row := []string{n.Name, n.Address, "no limit", "no limit", "no limit"}
 		if n.Arbiter {
@@ -227,8 +227,8 @@ func clusterTable(c *Cluster) table {
 }
 
 // eventTable shows what the cluster did by itself.
-func eventTable(c *Cluster) table {
-	t := table{Title: "What the cluster did by itself", Head: []string{"at", "what"}, Words: []int{1}}
+func eventTable(c *Cluster) Table {
+	t := Table{Title: "What the cluster did by itself", Head: []string{"at", "what"}, Words: []int{1}}
 	for _, e := range c.Events {
 		t.Rows = append(t.Rows, []string{seconds(e.Second), e.Text})
 	}
@@ -236,8 +236,8 @@ func eventTable(c *Cluster) table {
 }
 
 // named shows settings or facts in two columns of words.
-func named(title, what string, settings []Setting) table {
-	t := table{Title: title, Head: []string{what, "value"}, Words: []int{1}}
+func named(title, what string, settings []Setting) Table {
+	t := Table{Title: title, Head: []string{what, "value"}, Words: []int{1}}
 	for _, s := range settings {
 		t.Rows = append(t.Rows, []string{s.Name, s.Value})
 	}
@@ -273,9 +273,9 @@ func rowsOf(r *Result, names []string) (int64, bool) {
 
 // installation, waits and sizes are the tables of one row in which the results of
 // several runs can be put side by side.
-func installation(r *Result) table {
+func installation(r *Result) Table {
 	d := &r.Database
-	return table{
+	return Table{
 		Title: "Throughput by installation",
 		Head: []string{"No.", "vendor", "vCPU/node", "RAM/node", "disk/node", "shards", "replicas", "clients", "nodes",
 			"accounts (M)", "transfers (M)", "transactions/s", "verdict"},
@@ -287,16 +287,16 @@ func installation(r *Result) table {
 	}
 }
 
-func waits(r *Result) table {
+func waits(r *Result) Table {
 	row := []string{"1", product(r), none, none, none}
 	if l := &r.Latency; l.Count > 0 {
 		row = []string{row[0], row[1], figure(l.Mean), figure(l.Max), figure(l.P99)}
 	}
-	return table{Title: "Latency of committed operations, in ms", Head: []string{"No.", "vendor", "mean", "max", "p99"},
+	return Table{Title: "Latency of committed operations, in ms", Head: []string{"No.", "vendor", "mean", "max", "p99"},
 		Words: []int{1}, Rows: [][]string{row}}
 }
 
-func sizes(r *Result) table {
+func sizes(r *Result) Table {
 	row := []string{"1", product(r), none, none, none}
 	if n, known := rowsOf(r, accountNames()); known {
 		row[2] = check.Count(n)
@@ -307,7 +307,7 @@ func sizes(r *Result) table {
 	if r.Data.Bytes > 0 {
 		row[4] = size(r.Data.Bytes)
 	}
-	return table{Title: "Size on disk, data and indexes", Head: []string{"No.", "vendor", "accounts", "transfers", "size on disk"},
+	return Table{Title: "Size on disk, data and indexes", Head: []string{"No.", "vendor", "accounts", "transfers", "size on disk"},
 		Words: []int{1}, Rows: [][]string{row}}
 }
 

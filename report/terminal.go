@@ -81,7 +81,7 @@ func inSummary(s Setting) bool {
 // delays are the latencies without what adds nothing: service times that are
 // the response times, as is the rule in a closed loop, and what did not commit,
 // unless something of it took longer than all that did.
-func delays(r *Result) table {
+func delays(r *Result) Table {
 	t := latencies(r, false)
 	response := t.Rows[0][1:]
 	t.Rows = slices.DeleteFunc(t.Rows, func(row []string) bool {

@@ -103,7 +103,7 @@ const widest = 26
 
 // table writes the table with its figures aligned right. A first column that
 // is too wide is wrapped.
-func (t *textWriter) table(tb table) {
+func (t *textWriter) table(tb Table) {
 	lines := [][]string{fitted(tb.Head)}
 	for _, row := range tb.Rows {
 		lines = append(lines, fitted(row))
