@@ -245,14 +245,18 @@ func (b *bounded) Save(ctx context.Context, folder string, read func(rows int64)
 func (b *bounded) Close() error {
 	ended := make(chan error, 1)
 	go func() { ended <- b.Work.Close() }()
-	err, over := endedWithin(ended, b.patience)
+	bound := b.patience
+	if !b.gone.Load() {
+		bound = max(bound, closingGrace) // a driver may have found out by itself, and bounds its farewell
+	}
+	err, over := endedWithin(ended, bound)
 	switch {
 	case over && !b.gone.Load():
 		return err
 	case b.gone.Load():
 		return nil
 	default:
-		return b.abandoned("closing the connections", fmt.Errorf("no answer for %v", b.patience))
+		return b.abandoned("closing the connections", fmt.Errorf("no answer for %v", bound))
 	}
 }
 

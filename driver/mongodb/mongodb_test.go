@@ -101,6 +101,7 @@ func TestReplicaSet(t *testing.T) {
 		{"WriteConflict", testWriteConflict},
 		{"SettleWaits", testSettleWaits},
 		{"AbandonedIsAborted", testAbandonedIsAborted},
+		{"DroppedOverOpenTransactions", testDroppedOverOpenTransactions},
 		{"LifetimeLimit", testLifetimeLimit},
 		{"UnconfirmedDuplicate", testUnconfirmedDuplicate},
 		{"KillPrimary", testKillPrimary},

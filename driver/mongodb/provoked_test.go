@@ -179,6 +179,32 @@ func testAbandonedIsAborted(t *testing.T, set *cluster.ReplicaSet) {
 	ledger.Check(patiently(t), t, store)
 }
 
+// testDroppedOverOpenTransactions has a client of an earlier run leave a
+// transaction open, of which the server itself would rid the collection in an
+// hour.
+func testDroppedOverOpenTransactions(t *testing.T, set *cluster.ReplicaSet) {
+	store, _ := loaded(t, set, 100, 100)
+	limit := func(seconds int) {
+		t.Helper()
+		if err := store.admin.RunCommand(patiently(t), bson.D{{Key: "setParameter", Value: 1},
+			{Key: "transactionLifetimeLimitSeconds", Value: seconds}}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(3600)
+	defer limit(2)
+	ours := hold(t, set.Address(), appNamePrefix("bank")+"of an earlier run")
+	if err := store.Create(patiently(t), workload.Marker{Run: "later", Workload: "bank"}); err != nil {
+		t.Fatalf("Create: %v", err)
+	}
+	if err := ours.CommitTransaction(patiently(t)); err == nil {
+		t.Error("the transaction on the collection that was dropped is committed")
+	}
+	if err := store.noneOpen(patiently(t)); err != nil {
+		t.Errorf("after Create: %v", err)
+	}
+}
+
 // testLifetimeLimit has the server abort a transaction before its commit.
 func testLifetimeLimit(t *testing.T, set *cluster.ReplicaSet) {
 	store, ledger := loaded(t, set, 100, 100)

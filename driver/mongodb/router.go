@@ -47,13 +47,12 @@ func total() bson.D {
 	}}}
 }
 
-// openTransactions counts a workload's open transactions on a primary.
+// openTransactions are a workload's open transactions on a primary.
 func openTransactions(workloadName string) bson.A {
 	return bson.A{
 		currentOp(bson.E{Key: "allUsers", Value: false}, yes("idleSessions")),
 		match(bson.D{{Key: "appName", Value: bson.D{{Key: "$regex", Value: "^" + appNamePrefix(workloadName)}}},
 			{Key: "transaction.parameters.autocommit", Value: false}}),
-		total(),
 	}
 }
 

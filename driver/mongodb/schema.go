@@ -194,15 +194,9 @@ func (s *schema) clear(ctx context.Context) error {
 	if err := s.admit(ctx); err != nil || m == nil {
 		return err
 	}
-	for _, c := range slices.Backward(s.collections) {
-		if err := c.Drop(ctx); err != nil {
-			return failed("drop collection "+c.Name(), err)
-		}
-	}
-	if err := s.marks.Drop(ctx); err != nil {
-		return failed("drop collection "+markCollection, err)
-	}
-	return nil
+	all := slices.Clone(s.collections)
+	slices.Reverse(all)
+	return s.dropCollections(ctx, append(all, s.marks))
 }
 
 // Size asks the server what the collections take. It knows the sizes as of its last

@@ -135,7 +135,7 @@ func (s *schema) noneOpen(ctx context.Context) error {
 			return err
 		}
 	}
-	pipeline := openTransactions(s.workload)
+	pipeline := append(openTransactions(s.workload), total())
 	if s.sharded {
 		pipeline = shardTransactions(s.workload)
 	}

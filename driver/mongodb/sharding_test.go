@@ -72,7 +72,7 @@ func TestShardingCommands(t *testing.T) {
 	total := `{"$group":{"_id":null,"count":{"$sum":1},"micros":{"$max":"$transaction.timeOpenMicros"}}}`
 	ours := `"$or":[{"appName":{"$regex":"^assay bank "}},{"clientMetadata.application.name":{"$regex":"^assay bank "}}]`
 	sameBSON(t, "of a primary", openTransactions("bank"), `[{"$currentOp":{"allUsers":false,"idleSessions":true}},`+
-		`{"$match":{"appName":{"$regex":"^assay bank "},"transaction.parameters.autocommit":false}},`+total+`]`)
+		`{"$match":{"appName":{"$regex":"^assay bank "},"transaction.parameters.autocommit":false}}]`)
 	sameBSON(t, "of a router", routerTransactions("bank"), `[{"$currentOp":{"allUsers":false,"localOps":true}},`+
 		`{"$match":{`+ours+`,"active":true,"command.autocommit":false}},`+total+`]`)
 	sameBSON(t, "of shards", shardTransactions("bank"), `[{"$currentOp":{"allUsers":true,"idleSessions":true}},`+

@@ -171,23 +171,3 @@ func (x *transactor) leave(open bool) {
 		session.EndSession(context.Background())
 	}
 }
-
-// abortAbandoned tells the server which transactions are over, until it does
-// not answer. It changes no outcome: those attempts are Failed, since they
-// were never committed, or Unknown, and stay so.
-func (s *schema) abortAbandoned(ctx context.Context) {
-	s.mu.Lock()
-	sessions := s.abandoned
-	s.abandoned = nil
-	s.mu.Unlock()
-	for i, session := range sessions {
-		if !sendAbort(ctx, session) {
-			s.mu.Lock()
-			s.abandoned = append(s.abandoned, sessions[i:]...)
-			s.mu.Unlock()
-			return
-		}
-		forget(ctx, session)
-		session.EndSession(ctx)
-	}
-}
