@@ -84,6 +84,9 @@ type Evidence struct {
 	Fields map[string]int64 `json:"fields,omitempty"`
 	// Cycle is the cycle of transactions that proves it, if that is what it is.
 	Cycle *Cycle `json:"cycle,omitempty"`
+	// Smallest is the smallest part of the history that proves the same; nil if
+	// that was not looked for or not found in time.
+	Smallest *Excerpt `json:"smallest,omitempty"`
 }
 
 // Cycle is transactions each of which comes before the next, and the last

@@ -78,6 +78,9 @@ type Evidence struct {
 	// Txns after those of the cycle.
 	AnyOrder bool     `json:"any_order,omitempty"`
 	Reasons  []string `json:"reasons,omitempty"`
+	// Smallest is the smallest part of the history that shows the anomaly, if
+	// FindSmallest was asked for it.
+	Smallest *check.Excerpt `json:"smallest,omitempty"`
 }
 
 // TxnView is a transaction in an Evidence.
@@ -123,6 +126,7 @@ func (r *Report) Result() check.Result {
 		if len(result.Evidence) < check.MaxEvidence {
 			result.Evidence = append(result.Evidence, check.Evidence{
 				Kind: e.Anomaly, Text: e.Text, Fields: map[string]int64{"found": e.Found}, Cycle: e.cycle(),
+				Smallest: e.Smallest,
 			})
 		}
 	}

@@ -1,0 +1,354 @@
+package cycle
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"assay/check"
+	"assay/check/reduce"
+	"assay/history/exchange"
+)
+
+// SmallestTime bounds the search for the smallest part of a history where nobody
+// has asked for it.
+const SmallestTime = 5 * time.Second
+
+// maxReduced bounds the operations of the part of a history from which a
+// reduction starts. It takes some 100 bytes for each.
+const maxReduced = 1 << 20
+
+// Smallest is the smallest part of a history that is convicted of an anomaly.
+type Smallest struct {
+	Anomaly string
+	Excerpt check.Excerpt
+	part    *History
+}
+
+// FindSmallest looks for the smallest part of a history that Check convicts, by
+// the same model and options, of each anomaly for which r violates it. What is
+// not found before ctx ends is missing, or is larger than it could be. It begins
+// with the transactions of the evidence, so that it does not take longer for a
+// long history, unless others are needed as well.
+//
+// A part is some of the transactions with some of their operations, each with its
+// times, its client and its outcome. No value is rewritten. Of a value that was
+// written by an operation that is left out, a read would be garbage: such an
+// element is left out of the lists that were read, and such a read of a register
+// is left out. A value of which only some of the writes are left out is treated
+// like that as well, with the whole read.
+//
+// That convicts no innocent. Of a history that satisfies a model, such a part
+// satisfies it too: an order of the transactions that explains all reads, or
+// an order of the versions of each key, remains one if transactions and their
+// versions are taken out of it. In terms of dependencies, each ww or rw edge of
+// the part stands for a path of the whole that begins with an edge of that kind
+// and goes on with ww, and each wr edge for ww edges and then a wr edge; so a
+// cycle of the part is one of the whole, with as many rw edges, and as far
+// apart.
+func FindSmallest(ctx context.Context, h *History, o Options, r *Report) []Smallest {
+	if r.Verdict != check.Violated {
+		return nil
+	}
+	var all []Smallest
+	for i := range r.Evidence[:len(r.Anomalies)] {
+		e := &r.Evidence[i]
+		red := reduction{ctx: ctx, h: h, o: o, model: r.Model, anomaly: e.Anomaly, taken: make([]bool, len(h.ops))}
+		if s, found := red.run(e); found {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Attach enters the excerpts into the evidence of the report.
+func (r *Report) Attach(found []Smallest) {
+	for i := range r.Evidence {
+		for j := range found {
+			if found[j].Anomaly == r.Evidence[i].Anomaly {
+				r.Evidence[i].Smallest = &found[j].Excerpt
+			}
+		}
+	}
+}
+
+// reduction reduces a history for one anomaly. A part of it is a list of
+// operations, by their numbers, ascending.
+type reduction struct {
+	ctx     context.Context
+	h       *History
+	o       Options
+	model   Model
+	anomaly string
+	// writers are, of each value that the part reads from which the reduction
+	// starts, the operations that wrote it.
+	writers map[written][]int32
+	taken   []bool // by operation, while a part is made
+	cut     bool   // a list was made shorter
+}
+
+type written struct {
+	key   int32
+	value int64
+}
+
+func (r *reduction) run(e *Evidence) (Smallest, bool) {
+	part := r.start(e)
+	if part == nil {
+		return Smallest{}, false
+	}
+	byTxn := r.transactions(part)
+	kept, whole := reduce.Minimize(r.ctx, len(byTxn), func(parts []int) bool { return r.convicted(join(byTxn, parts)) })
+	part = join(byTxn, kept)
+	if whole {
+		kept, whole = reduce.Minimize(r.ctx, len(part), func(parts []int) bool { return r.convicted(choose(part, parts)) })
+		part = choose(part, kept)
+	}
+	return r.finish(part, whole)
+}
+
+// start returns a part that is convicted, as small as can be guessed: the
+// transactions of the evidence, those and whoever wrote what they read, all that
+// was done to the keys that they use, everything. It returns nil if none is.
+func (r *reduction) start(e *Evidence) []int32 {
+	wanted := map[int64]bool{}
+	for i := range e.Txns {
+		wanted[e.Txns[i].ID] = true
+	}
+	inPart := make([]bool, r.h.Len())
+	for t, id := range r.h.ids {
+		inPart[t] = wanted[id]
+	}
+	of := func(op op) bool { return inPart[op.txn] }
+	if part := r.attempt(of); part != nil {
+		return part
+	}
+	for _, ops := range r.writers {
+		for _, o := range ops {
+			inPart[r.h.ops[o].txn] = true
+		}
+	}
+	if part := r.attempt(of); part != nil {
+		return part
+	}
+	keys := make([]bool, len(r.h.keys))
+	for _, o := range r.h.ops {
+		if inPart[o.txn] {
+			keys[o.key] = true
+		}
+	}
+	if part := r.attempt(func(o op) bool { return keys[o.key] }); part != nil {
+		return part
+	}
+	return r.attempt(func(op) bool { return true })
+}
+
+// attempt returns the part of those operations that are wanted, nil if it is too
+// large or not convicted.
+func (r *reduction) attempt(wanted func(op) bool) []int32 {
+	var part []int32
+	for i, o := range r.h.ops {
+		if wanted(o) {
+			if len(part) == maxReduced || r.ctx.Err() != nil {
+				return nil
+			}
+			part = append(part, int32(i))
+		}
+	}
+	r.index(part)
+	if !r.convicted(part) {
+		return nil
+	}
+	return part
+}
+
+// index finds who wrote what the part reads.
+func (r *reduction) index(part []int32) {
+	r.writers = map[written][]int32{}
+	for _, i := range part {
+		switch o := r.h.ops[i]; o.kind() {
+		case ReadValue:
+			r.writers[written{o.key, o.val}] = nil
+		case ReadList:
+			for _, v := range r.h.list(o) {
+				r.writers[written{o.key, v}] = nil
+			}
+		}
+	}
+	for i, o := range r.h.ops {
+		if kind := o.kind(); kind == Append || kind == Write {
+			if before, read := r.writers[written{o.key, o.val}]; read {
+				r.writers[written{o.key, o.val}] = append(before, int32(i))
+			}
+		}
+	}
+}
+
+// transactions are the operations of a part, by transaction.
+func (r *reduction) transactions(part []int32) [][]int32 {
+	var all [][]int32
+	for from := 0; from < len(part); {
+		to := from + 1
+		for to < len(part) && r.h.ops[part[to]].txn == r.h.ops[part[from]].txn {
+			to++
+		}
+		all = append(all, part[from:to])
+		from = to
+	}
+	return all
+}
+
+func join(of [][]int32, which []int) []int32 {
+	var all []int32
+	for _, i := range which {
+		all = append(all, of[i]...)
+	}
+	return all
+}
+
+func choose(of []int32, which []int) []int32 {
+	all := make([]int32, len(which))
+	for i, n := range which {
+		all[i] = of[n]
+	}
+	return all
+}
+
+// convicted says that the part is, of the same anomaly.
+func (r *reduction) convicted(part []int32) bool {
+	judged := Check(r.ctx, r.build(part), r.model, r.o)
+	return slices.Contains(judged.Anomalies, r.anomaly)
+}
+
+// build makes a history of a part.
+func (r *reduction) build(part []int32) *History {
+	for _, i := range part {
+		r.taken[i] = true
+	}
+	b := Builder{h: History{symbols: r.h.symbols}}
+	r.cut = false
+	for _, ops := range r.transactions(part) {
+		txn := r.h.ops[ops[0]].txn
+		t := Txn{ID: r.h.ids[txn], Process: r.h.process[txn], Invoke: r.h.invoke[txn], Complete: r.h.complete[txn], Outcome: r.h.outcome[txn]}
+		for _, i := range ops {
+			if op, readable := r.op(r.h.ops[i]); readable {
+				t.Ops = append(t.Ops, op)
+			}
+		}
+		// What the whole history holds is well-formed, so this is.
+		_ = b.Add(t)
+	}
+	for _, i := range part {
+		r.taken[i] = false
+	}
+	return b.History()
+}
+
+// op is an operation as it is in the part. It returns false for a read of what
+// is not in it.
+func (r *reduction) op(o op) (Op, bool) {
+	out := Op{Kind: o.kind(), Key: r.h.keys[o.key], Value: o.val}
+	switch out.Kind {
+	case ReadValue:
+		present, partly := r.present(written{o.key, o.val})
+		return out, present && !partly
+	case ReadList:
+		out.Value = 0
+		for _, v := range r.h.list(o) {
+			present, partly := r.present(written{o.key, v})
+			if partly {
+				return out, false
+			}
+			if present {
+				out.List = append(out.List, v)
+			}
+		}
+		r.cut = r.cut || len(out.List) < o.len()
+	case ReadNothing:
+		out.Value = 0
+	}
+	return out, true
+}
+
+// present says whether all who wrote a value are in the part, which is so if
+// nobody did, or only some of them.
+func (r *reduction) present(w written) (all, partly bool) {
+	writers := r.writers[w]
+	count := 0
+	for _, i := range writers {
+		if r.taken[i] {
+			count++
+		}
+	}
+	return count == len(writers), count > 0 && count < len(writers)
+}
+
+// finish describes the part.
+func (r *reduction) finish(part []int32, whole bool) (Smallest, bool) {
+	h := r.build(part)
+	ctx := r.ctx
+	if ctx.Err() != nil { // the time is over, and the part is small or was judged before
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+	}
+	judged := Check(ctx, h, r.model, r.o)
+	at := slices.IndexFunc(judged.Evidence, func(e Evidence) bool { return e.Anomaly == r.anomaly })
+	if at < 0 {
+		return Smallest{}, false
+	}
+	s := Smallest{Anomaly: r.anomaly, part: h, Excerpt: check.Excerpt{Of: int64(r.h.Len()), Minimal: whole, Shortened: r.cut}}
+	s.describe(&judged.Evidence[at])
+	return s, true
+}
+
+// History returns the part as operations of a history, in the order in which they
+// were invoked. Their times are those of the whole history, which may have
+// counted events.
+func (s *Smallest) History() []exchange.Operation {
+	h := s.part
+	atom := func(v int64) exchange.Atom {
+		if i := v - math.MinInt64; v < firstNumber && i < int64(len(h.symbols)) {
+			a, err := exchange.ParseAtom(h.symbols[i])
+			if err == nil {
+				return a
+			}
+			return exchange.Atom{Kind: exchange.String, Text: h.symbols[i]}
+		}
+		return exchange.Int64(v)
+	}
+	var all []exchange.Operation
+	for _, t := range s.order() {
+		o := exchange.Operation{
+			Index: exchange.NoIndex, Process: int64(h.process[t]), Function: exchange.Transaction, Outcome: h.outcome[t],
+			Invoke: h.invoke[t], Complete: h.complete[t], InvokeTime: exchange.NoTime, CompleteTime: exchange.NoTime,
+		}
+		for _, op := range h.opsOf(t) {
+			m := exchange.MicroOp{Key: atom(h.keys[op.key])}
+			switch op.kind() {
+			case Append:
+				m.Kind, m.Value = exchange.Append, atom(op.val)
+			case Write:
+				m.Kind, m.Value = exchange.Put, atom(op.val)
+			case ReadValue:
+				m.Kind, m.Value = exchange.GetValue, atom(op.val)
+			case ReadList:
+				m.Kind = exchange.GetList
+				for _, v := range h.list(op) {
+					m.List = append(m.List, atom(v))
+				}
+			default:
+				m.Kind = exchange.GetNothing
+			}
+			o.Txn = append(o.Txn, m)
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// order is by invocation.
+func (s *Smallest) order() []int32 {
+	return s.part.byTime(s.part.invoke, func(int32) bool { return true })
+}

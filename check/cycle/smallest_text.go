@@ -1,0 +1,76 @@
+package cycle
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"assay/check"
+	"assay/history"
+)
+
+// describe puts the part into words, with T1, T2 and so on for its transactions
+// in the order in which they were invoked.
+func (s *Smallest) describe(e *Evidence) {
+	in := newInference(s.part, Options{})
+	names := map[int64]string{}
+	for i, t := range s.order() {
+		h := s.part
+		o := check.Operation{
+			Name: fmt.Sprintf("T%d", i+1), ID: h.ids[t], Process: int64(h.process[t]),
+			Invoke: h.invoke[t], Complete: -1, Outcome: h.outcome[t].String(),
+		}
+		// What never ended is known by its outcome alone: nobody asks for its end.
+		if h.committed(t) || h.outcome[t] == history.Failed || h.outcome[t] == history.Rejected {
+			o.Complete = h.complete[t]
+		}
+		for _, op := range h.opsOf(t) {
+			o.Steps = append(o.Steps, in.opText(op))
+		}
+		names[o.ID] = o.Name
+		s.Excerpt.Operations = append(s.Excerpt.Operations, o)
+	}
+	text := e.Text
+	if len(e.Reasons) > 0 {
+		text = strings.TrimSuffix(text, ".") + ". " + strings.Join(e.Reasons, ". ") + "."
+	}
+	// Who the transactions are is told by the excerpt.
+	if who := strings.LastIndex(text, " (T1 is "); who >= 0 && len(e.Edges) == 0 {
+		text = text[:who]
+	}
+	s.Excerpt.Why = renamed(text, e.Txns, names)
+}
+
+// transactionNames finds what evidence calls transactions by, and strings, in which there
+// may be the same letters.
+var transactionNames = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\bT\d+\b|\btransaction -?\d+\b|\bthe read at the end\b`)
+
+// renamed is the text of evidence with the names of an excerpt.
+func renamed(text string, txns []TxnView, names map[int64]string) string {
+	return transactionNames.ReplaceAllStringFunc(text, func(word string) string {
+		var id int64
+		switch {
+		case word[0] == '"':
+			return word
+		case word[0] == 'T':
+			n, err := strconv.Atoi(word[1:])
+			if err != nil || n < 1 || n > len(txns) {
+				return word
+			}
+			id = txns[n-1].ID
+		case strings.HasPrefix(word, "transaction "):
+			n, err := strconv.ParseInt(strings.TrimPrefix(word, "transaction "), 10, 64)
+			if err != nil {
+				return word
+			}
+			id = n
+		default:
+			id = -1
+		}
+		if name, known := names[id]; known {
+			return name
+		}
+		return word
+	})
+}

@@ -1,0 +1,37 @@
+package check
+
+// Excerpt is the smallest part of a history that is convicted of the same
+// anomaly as the whole: what is shown to somebody who has little time, and
+// written to a file of its own.
+type Excerpt struct {
+	// Operations are in the order in which they were invoked.
+	Operations []Operation `json:"operations"`
+	// Of is how many operations the history has.
+	Of int64 `json:"of"`
+	// Why says in words, with the names of the operations, why they cannot all be.
+	Why string `json:"why,omitempty"`
+	// Minimal is true if nothing of it can be left out, false if the time for the
+	// search was over before that was known.
+	Minimal bool `json:"minimal"`
+	// Shortened is true if lists were longer when they were read: what operations
+	// wrote that are not in the excerpt is left out of them.
+	Shortened bool `json:"shortened,omitempty"`
+}
+
+// Operation is one transaction, or one operation of any other kind, of an
+// Excerpt.
+type Operation struct {
+	// Name is short, "T1".
+	Name string `json:"name"`
+	// ID is its number in the history. One below 0 was done by assay itself when
+	// the run was over.
+	ID      int64 `json:"id"`
+	Process int64 `json:"process"`
+	// Invoke and Complete are moments of one clock: nanoseconds, or numbers of
+	// events. Complete is -1 if it is not known to have come to an end.
+	Invoke   int64  `json:"invoke"`
+	Complete int64  `json:"complete"`
+	Outcome  string `json:"outcome"`
+	// Steps are what it did, one after the other, in words: "append 1 to key 5".
+	Steps []string `json:"steps"`
+}
