@@ -16,7 +16,19 @@ type Excerpt struct {
 	// Shortened is true if lists were longer when they were read: what operations
 	// wrote that are not in the excerpt is left out of them.
 	Shortened bool `json:"shortened,omitempty"`
+	// Clock is what the times of the operations count.
+	Clock Clock `json:"clock"`
 }
+
+// Clock is a unit of time.
+type Clock string
+
+// A run's own clock counts nanoseconds. The history of another tool orders its
+// events, and they are counted.
+const (
+	Nanoseconds Clock = "ns"
+	Events      Clock = "event"
+)
 
 // Operation is one transaction, or one operation of any other kind, of an
 // Excerpt.
@@ -27,11 +39,11 @@ type Operation struct {
 	// the run was over.
 	ID      int64 `json:"id"`
 	Process int64 `json:"process"`
-	// Invoke and Complete are moments of one clock: nanoseconds, or numbers of
-	// events. Complete is -1 if it is not known to have come to an end.
+	// Invoke and Complete are moments of the excerpt's clock. Complete is -1 if it is not known to have come to an end.
 	Invoke   int64  `json:"invoke"`
 	Complete int64  `json:"complete"`
 	Outcome  string `json:"outcome"`
-	// Steps are what it did, one after the other, in words: "append 1 to key 5".
+	// Steps are what it did, one after the other, in words that begin with the
+	// verb: "append 1 to key 5".
 	Steps []string `json:"steps"`
 }

@@ -26,10 +26,15 @@ func (t *textWriter) checks(r *Result) {
 		t.block(verdictColor(c.Verdict), "", pad(checkMark(c.Verdict)+" "+plain(c.Name), width), answer(c))
 	}
 	for _, c := range r.Checks {
-		if len(c.Evidence) > 0 {
-			t.gap()
-			t.evidence(c, shownKinds)
+		if len(c.Evidence) == 0 {
+			continue
 		}
+		t.gap()
+		if t.explain {
+			t.explanation(c)
+			continue
+		}
+		t.evidence(c, shownKinds)
 	}
 }
 

@@ -78,11 +78,18 @@ func (h *History) Text(w io.Writer, o TextOptions) error {
 	t.complete = "--json"
 	t.line(bold, fmt.Sprintf("%s: a history of kind %s, written as %s", h.Path, h.Kind, h.Format))
 	t.line(noColor, h.Detail)
-	if len(h.Evidence) > 0 {
+	evidence := check.Result{Name: h.Kind, Evidence: h.Evidence, Found: int64(len(h.Evidence))}
+	switch {
+	case len(h.Evidence) > 0 && o.Explain:
 		t.gap()
-		t.evidence(check.Result{Name: h.Kind, Evidence: h.Evidence, Found: int64(len(h.Evidence))}, len(h.Evidence))
+		t.explanation(evidence)
+	case len(h.Evidence) > 0:
+		t.gap()
+		t.evidence(evidence, len(h.Evidence))
+		t.gap()
+	default:
+		t.gap()
 	}
-	t.gap()
 	for _, list := range []struct {
 		label string
 		names []string

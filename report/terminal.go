@@ -19,6 +19,8 @@ type TextOptions struct {
 	// Report is where the full report is, named in the last line; empty leaves
 	// that line out.
 	Report string
+	// Explain tells the evidence in the order of time, with a picture.
+	Explain bool
 }
 
 // Text writes the summary for the terminal: what a user wants to know at the

@@ -18,10 +18,12 @@ type textWriter struct {
 	color bool
 	// complete names what holds all of which the terminal shows a part.
 	complete string
+	// explain tells evidence in the order of time.
+	explain bool
 }
 
 func newTextWriter(o TextOptions) *textWriter {
-	t := &textWriter{width: max(72, o.Width), color: o.Color, complete: "the report"}
+	t := &textWriter{width: max(72, o.Width), color: o.Color, explain: o.Explain, complete: "the report"}
 	if o.Width == 0 {
 		t.width = 80
 	}

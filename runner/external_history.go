@@ -89,20 +89,31 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 	if err != nil {
 		return report.History{}, err
 	}
-	var f report.History
 	if err := o.fit(kind); err != nil {
 		return report.History{}, err
 	}
-	switch kind {
-	case exchange.Register:
-		f, err = judgeRegisters(ctx, reader, first, o)
-	case exchange.Bank:
-		f, err = judgeBalances(reader, first, o)
-	default:
-		f, err = judgeTransactions(ctx, reader, first, o)
-	}
+	f, err := judgeKind(ctx, kind, reader, first, o)
 	f.Format, f.Kind, f.Asked = reader.Format().String(), reader.Kind().String(), o.Model != ""
 	return f, err
+}
+
+// operations are those of a history, one after the other, with io.EOF after the
+// last. What Next returns is valid until its next call.
+type operations interface {
+	Next() (*exchange.Operation, error)
+}
+
+// judgeKind judges operations by the rules of their kind; the first was taken
+// already.
+func judgeKind(ctx context.Context, kind exchange.Kind, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+	switch kind {
+	case exchange.Register:
+		return judgeRegisters(ctx, rest, first, o)
+	case exchange.Bank:
+		return judgeBalances(rest, first, o)
+	default:
+		return judgeTransactions(ctx, rest, first, o)
+	}
 }
 
 // fit refuses what says nothing about a history of this kind.
@@ -121,32 +132,50 @@ func (o *HistoryOptions) fit(kind exchange.Kind) error {
 }
 
 // judgeTransactions judges transactions over lists or registers.
-func judgeTransactions(ctx context.Context, reader *exchange.Reader, first *exchange.Operation, o HistoryOptions) (report.History, error) {
-	model := cycle.StrictSerializable
-	if o.Model != "" {
-		var err error
-		if model, err = cycle.ParseModel(o.Model); err != nil {
-			return report.History{}, err
-		}
-	}
-	var transactions cycle.Reader
-	if err := each(reader, first, transactions.Add); err != nil {
+func judgeTransactions(ctx context.Context, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+	h, found, err := checkTransactions(ctx, rest, first, o)
+	if err != nil {
 		return report.History{}, err
 	}
-	var assumed cycle.Options
-	for _, name := range o.Assume {
-		assumed.Assume(name)
+	if found.Verdict == check.Violated {
+		ctx, cancel := context.WithTimeout(ctx, cycle.SmallestTime)
+		defer cancel()
+		found.Attach(cycle.FindSmallest(ctx, h, o.assumed(), &found), check.Events)
 	}
-	found := cycle.Check(ctx, transactions.History(), model, assumed)
 	result := found.Result()
 	if len(o.Assume) > 0 {
 		result.Detail += "; assumed: " + strings.Join(o.Assume, ", ")
 	}
 	return report.History{
-		Model: string(model), Verdict: found.Verdict, Reason: found.Reason, Anomalies: found.Anomalies,
+		Model: string(found.Model), Verdict: found.Verdict, Reason: found.Reason, Anomalies: found.Anomalies,
 		Permitted: found.Permitted, RuledOut: names(found.Not), AlsoNot: names(found.AlsoNot),
 		Evidence: result.Evidence, Detail: result.Detail,
 	}, nil
+}
+
+// checkTransactions judges transactions and keeps them.
+func checkTransactions(ctx context.Context, rest operations, first *exchange.Operation, o HistoryOptions) (*cycle.History, cycle.Report, error) {
+	model := cycle.StrictSerializable
+	if o.Model != "" {
+		var err error
+		if model, err = cycle.ParseModel(o.Model); err != nil {
+			return nil, cycle.Report{}, err
+		}
+	}
+	var transactions cycle.Reader
+	if err := each(rest, first, transactions.Add); err != nil {
+		return nil, cycle.Report{}, err
+	}
+	h := transactions.History()
+	return h, cycle.Check(ctx, h, model, o.assumed()), nil
+}
+
+func (o *HistoryOptions) assumed() cycle.Options {
+	var assumed cycle.Options
+	for _, name := range o.Assume {
+		assumed.Assume(name)
+	}
+	return assumed
 }
 
 func names(models []cycle.Model) []string {

@@ -21,8 +21,8 @@ const (
 )
 
 // each hands on an operation that was read already and then all others.
-func each(reader *exchange.Reader, first *exchange.Operation, visit func(*exchange.Operation) error) error {
-	for op, err := first, error(nil); ; op, err = reader.Next() {
+func each(rest operations, first *exchange.Operation, visit func(*exchange.Operation) error) error {
+	for op, err := first, error(nil); ; op, err = rest.Next() {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -36,12 +36,12 @@ func each(reader *exchange.Reader, first *exchange.Operation, visit func(*exchan
 }
 
 // judgeRegisters judges single registers for linearizability.
-func judgeRegisters(ctx context.Context, reader *exchange.Reader, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+func judgeRegisters(ctx context.Context, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
 	var h register.History
 	kinds := map[exchange.Function]register.Kind{
 		exchange.Read: register.Read, exchange.Write: register.Write, exchange.CompareAndSet: register.CompareAndSet,
 	}
-	err := each(reader, first, func(op *exchange.Operation) error {
+	err := each(rest, first, func(op *exchange.Operation) error {
 		out := register.Op{
 			ID: op.ID(), Process: op.Process, Kind: kinds[op.Function], Value: op.Value.String(), From: op.From.String(),
 			Invoke: op.Invoke, Complete: op.Complete, InvokeTime: op.InvokeTime, CompleteTime: op.CompleteTime,
@@ -59,14 +59,14 @@ func judgeRegisters(ctx context.Context, reader *exchange.Reader, first *exchang
 }
 
 // judgeBalances judges reads of all accounts by their total.
-func judgeBalances(reader *exchange.Reader, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+func judgeBalances(rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
 	known := balances.Options{TotalKnown: o.Total != nil}
 	if known.TotalKnown {
 		known.Total = *o.Total
 	}
 	judge := balances.New(known)
 	var read balances.Read
-	err := each(reader, first, func(op *exchange.Operation) error {
+	err := each(rest, first, func(op *exchange.Operation) error {
 		switch op.Function {
 		case exchange.Transfer:
 			judge.Transfer(op.Outcome)

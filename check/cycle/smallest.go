@@ -62,11 +62,13 @@ func FindSmallest(ctx context.Context, h *History, o Options, r *Report) []Small
 	return all
 }
 
-// Attach enters the excerpts into the evidence of the report.
-func (r *Report) Attach(found []Smallest) {
+// Attach enters the excerpts into the evidence of the report. The history's times
+// are of that clock.
+func (r *Report) Attach(found []Smallest, clock check.Clock) {
 	for i := range r.Evidence {
 		for j := range found {
 			if found[j].Anomaly == r.Evidence[i].Anomaly {
+				found[j].Excerpt.Clock = clock
 				r.Evidence[i].Smallest = &found[j].Excerpt
 			}
 		}
@@ -299,7 +301,7 @@ func (r *reduction) finish(part []int32, whole bool) (Smallest, bool) {
 		return Smallest{}, false
 	}
 	s := Smallest{Anomaly: r.anomaly, part: h, Excerpt: check.Excerpt{Of: int64(r.h.Len()), Minimal: whole, Shortened: r.cut}}
-	s.describe(&judged.Evidence[at])
+	s.describe(&judged.Evidence[at], r.model)
 	return s, true
 }
 

@@ -12,7 +12,7 @@ import (
 
 // describe puts the part into words, with T1, T2 and so on for its transactions
 // in the order in which they were invoked.
-func (s *Smallest) describe(e *Evidence) {
+func (s *Smallest) describe(e *Evidence, model Model) {
 	in := newInference(s.part, Options{})
 	names := map[int64]string{}
 	for i, t := range s.order() {
@@ -39,7 +39,9 @@ func (s *Smallest) describe(e *Evidence) {
 	if who := strings.LastIndex(text, " (T1 is "); who >= 0 && len(e.Edges) == 0 {
 		text = text[:who]
 	}
-	s.Excerpt.Why = renamed(text, e.Txns, names)
+	// The whole history may have such a read, which is not in the part.
+	text = strings.ReplaceAll(text, "which no read shows", "which no read here shows")
+	s.Excerpt.Why = fmt.Sprintf("%s. %s forbids that (%s).", strings.TrimSuffix(renamed(text, e.Txns, names), "."), model, s.Anomaly)
 }
 
 // transactionNames finds what evidence calls transactions by, and strings, in which there

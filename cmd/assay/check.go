@@ -21,6 +21,7 @@ type checkFlags struct {
 	initial, total string
 	assume         []string
 	models         bool
+	explain        bool
 	timeout        time.Duration
 	asJSON, quiet  bool
 }
@@ -47,6 +48,7 @@ the folder.`,
 		Example: `  assay check runs/20261121T095107Z-bank-sqlite
   assay check history.edn --model serializable
   assay check history.jsonl --json
+  assay check history.edn --explain
   assay check rw-register.edn --model serializable --assume linearizable-keys
   assay check --models
   assay check register.edn --initial 0
@@ -61,6 +63,9 @@ the folder.`,
 			if f.models {
 				return printModels(cmd.OutOrStdout())
 			}
+			if f.explain && f.quiet {
+				return usageError{errors.New("--explain tells more, and --quiet less; leave one of them out")}
+			}
 			info, err := os.Stat(args[0])
 			if err == nil && !info.IsDir() {
 				return f.file(cmd, args[0])
@@ -73,6 +78,7 @@ the folder.`,
 	flags.StringVar(&f.db, "db", "", "read the run's database again: "+databaseUsage)
 	flags.StringVar(&f.model, "model", "", "the consistency model that is judged, such as serializable; of a folder for this answer alone; of a FILE strict-serializable if not given")
 	flags.BoolVar(&f.models, "models", false, "print the consistency models, weaker ones first, with what a verdict on each rests on, and judge nothing")
+	flags.BoolVar(&f.explain, "explain", false, "tell what was wrong in the order of time, with a picture of the smallest part of the history that shows it")
 	flags.StringSliceVar(&f.assume, "assume", nil, "of a FILE of transactions over registers: what else orders the writes of a key: linearizable-keys, sequential-keys, wfr-keys; what is found then breaks the model or the assumption")
 	flags.StringVar(&f.initial, "initial", "", "of a FILE of registers: what each held before the first write, as EDN writes it (0, true, \"text\", :word); nil if not given")
 	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
@@ -101,7 +107,7 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 	if err != nil {
 		return err
 	}
-	return show(cmd.OutOrStdout(), outcome, f.asJSON, f.quiet)
+	return show(cmd.OutOrStdout(), outcome, shown{asJSON: f.asJSON, quiet: f.quiet, explain: f.explain})
 }
 
 // file judges another tool's history.
@@ -134,7 +140,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	case f.quiet:
 		err = history.Line(out)
 	default:
-		err = history.Text(out, report.TextOptions{Width: textWidth(out)})
+		err = history.Text(out, report.TextOptions{Width: textWidth(out), Explain: f.explain})
 	}
 	if err != nil {
 		return fmt.Errorf("print the answer: %w", err)

@@ -179,3 +179,45 @@ func TestAskedModelIsNoBrokenPromise(t *testing.T) {
 
 // unwrapped is text without its line breaks and columns.
 func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// TestExplain: the story of a write skew among other work, in the order of time,
+// at 80 columns, with what the model forbids.
+func TestExplain(t *testing.T) {
+	dir := t.TempDir()
+	skewed := `{:type :invoke, :process 0, :f :txn, :value [[:append 3 1]]}
+{:type :ok, :process 0, :f :txn, :value [[:append 3 1]]}
+{:type :invoke, :process 0, :f :txn, :value [[:r 1 nil] [:append 2 1]]}
+{:type :invoke, :process 1, :f :txn, :value [[:r 2 nil] [:append 1 1]]}
+{:type :ok, :process 0, :f :txn, :value [[:r 1 []] [:append 2 1]]}
+{:type :ok, :process 1, :f :txn, :value [[:r 2 []] [:append 1 1]]}
+{:type :invoke, :process 0, :f :txn, :value [[:r 1 nil] [:r 2 nil]]}
+{:type :ok, :process 0, :f :txn, :value [[:r 1 [1]] [:r 2 [1]]]}
+`
+	if err := os.WriteFile(filepath.Join(dir, "skew.edn"), []byte(skewed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := assay(t, dir, "check", "skew.edn", "--model", "serializable", "--explain").want(t, exitViolated)
+	for _, says := range []string{
+		"2 operations of 4, the smallest part of the history that shows it.",
+		"event process 0 process 1", "┌ T1", "└ committed",
+		"T2, of process 1, begins while T1 runs. It reads [] from key 2, then appends 1 to key 1. It is acknowledged.",
+		"serializable forbids that (G2-item).",
+	} {
+		if !strings.Contains(unwrapped(e.stdout), says) {
+			t.Errorf("%v does not say %q", e, says)
+		}
+	}
+	for _, line := range strings.Split(e.stdout, "\n") {
+		if len([]rune(line)) > 80 {
+			t.Errorf("%q is wider than 80 columns", line)
+		}
+	}
+	e = assay(t, dir, "check", "skew.edn", "--explain", "--quiet").want(t, exitUsage)
+	if said := e.complaint(t); !strings.Contains(said, "--quiet") {
+		t.Error(said)
+	}
+	e = assay(t, dir, "check", "skew.edn", "--json").want(t, exitViolated)
+	if !strings.Contains(e.stdout, `"smallest": {`) {
+		t.Error(e)
+	}
+}

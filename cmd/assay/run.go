@@ -74,20 +74,23 @@ func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFl
 	if err != nil {
 		return err
 	}
-	return show(cmd.OutOrStdout(), outcome, f.json, f.quiet)
+	return show(cmd.OutOrStdout(), outcome, shown{asJSON: f.json, quiet: f.quiet})
 }
+
+// shown is the form in which a result is printed.
+type shown struct{ asJSON, quiet, explain bool }
 
 // show prints a result in the form that was asked for and returns the error
 // that carries its exit code.
-func show(out io.Writer, o runner.Outcome, asJSON, quiet bool) error {
+func show(out io.Writer, o runner.Outcome, form shown) error {
 	var err error
 	switch {
-	case asJSON:
+	case form.asJSON:
 		err = report.WriteJSON(out, o.Result)
-	case quiet:
+	case form.quiet:
 		err = report.Line(out, o.Result)
 	default:
-		err = report.Text(out, o.Result, report.TextOptions{Width: textWidth(out), Report: o.Report})
+		err = report.Text(out, o.Result, report.TextOptions{Width: textWidth(out), Report: o.Report, Explain: form.explain})
 	}
 	if err != nil {
 		return fmt.Errorf("print the result: %w", err)

@@ -72,7 +72,12 @@ func Judge(ctx context.Context, config Config, seed uint64, e Evidence) (Judgeme
 func checkCycles(ctx context.Context, h *cycle.History, model cycle.Model, rewrites bool) cycle.Report {
 	report := cycle.Check(ctx, h, model, cycle.Options{})
 	if rewrites {
-		return onlyLostUpdates(report)
+		report = onlyLostUpdates(report)
+	}
+	if report.Verdict == check.Violated {
+		ctx, cancel := context.WithTimeout(ctx, cycle.SmallestTime)
+		defer cancel()
+		report.Attach(cycle.FindSmallest(ctx, h, cycle.Options{}, &report), check.Nanoseconds)
 	}
 	return report
 }

@@ -1,0 +1,58 @@
+package report
+
+import (
+	"fmt"
+
+	"assay/check"
+)
+
+// explanation tells the evidence of a check in the order of time, one piece of
+// each kind: a picture of the smallest part of the history that shows it, what
+// was done, and why that cannot be.
+func (t *textWriter) explanation(c check.Result) {
+	shown := map[string]bool{}
+	for _, e := range c.Evidence {
+		if shown[e.Kind] {
+			continue
+		}
+		shown[e.Kind] = true
+		t.line(bold, fmt.Sprintf("%s: %s", c.Name, e.Kind))
+		if e.Smallest == nil {
+			t.line(noColor, e.Text)
+			if cycle := cycleOf(e); cycle != nil {
+				t.cycle(cycle, "  ")
+			}
+			t.gap()
+			continue
+		}
+		t.excerpt(e.Smallest)
+		t.block(noColor, "  ", "", "That cannot be: "+e.Smallest.Why)
+		t.gap()
+	}
+	if more := c.Found - int64(len(shown)); more > 0 {
+		t.line(noColor, "And "+check.Count(more)+" more of these kinds"+t.rest(c, len(shown))+".")
+		t.gap()
+	}
+}
+
+// excerpt draws the smallest part of a history and tells it.
+func (t *textWriter) excerpt(x *check.Excerpt) {
+	size := fmt.Sprintf("%s of %s, the smallest part of the history that shows it", check.Counted(int64(len(x.Operations)), "operation", "operations"), check.Count(x.Of))
+	if !x.Minimal {
+		size = fmt.Sprintf("%s of %s show it; the time was over before the smallest part was found", check.Counted(int64(len(x.Operations)), "operation", "operations"), check.Count(x.Of))
+	}
+	if x.Shortened {
+		size += ". Lists were longer: what others wrote is left out of them"
+	}
+	t.line(noColor, size+".")
+	t.gap()
+	if picture := drawLanes(x, t.width); picture != nil {
+		for _, line := range picture {
+			t.b.WriteString(line + "\n")
+		}
+		t.gap()
+	}
+	for _, line := range story(x) {
+		t.block(noColor, "  ", "", line)
+	}
+}
