@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"assay/check"
+	"assay/quantity"
 )
 
 // The picture of an excerpt in text: time goes down, each process has a column,
@@ -137,7 +138,7 @@ func (l *lanes) time(at int64) string {
 	if l.excerpt.Clock == check.Events {
 		return strconv.FormatInt(at, 10)
 	}
-	return plain(millis(float64(at-l.excerpt.Operations[0].Invoke) / 1e6))
+	return quantity.Milliseconds(float64(at-l.excerpt.Operations[0].Invoke) / 1e6)
 }
 
 // begin draws an invocation with all that was done.
