@@ -35,8 +35,11 @@ type event struct {
 	kind        eventType
 	process     int64
 	function    Function
-	value       int // the node in the tree, or none
+	word        string // of a function that is not known
+	value       int    // the node in the tree, or none
 	index, time int64
+	// position and link are those of a causal register, or none.
+	position, link int
 }
 
 // none is a node that is not there: the same as nil.
@@ -44,8 +47,8 @@ const none = -1
 
 // event reads the event in the map that is the tree's first form.
 func (t *tree) event(line int) (event, error) {
-	e := event{line: line, value: none, index: NoIndex, time: NoTime}
-	var fields [6]int // the nodes of type, process, f, value, index, time
+	e := event{line: line, value: none, index: NoIndex, time: NoTime, position: none, link: none}
+	var fields [8]int // the nodes of type, process, f, value, index, time, position, link
 	if err := t.fields(line, &fields); err != nil {
 		return e, err
 	}
@@ -71,11 +74,20 @@ func (t *tree) event(line int) (event, error) {
 		return bad("an operation without a function (f)")
 	}
 	if e.function = t.function(fields[2]); e.function == 0 {
-		return bad("operations of the function " + t.describe(fields[2]) +
-			" cannot be judged; known are txn, transfer, read, write and cas")
+		word, _ := t.word(fields[2])
+		if word == "" {
+			return bad("the function " + t.describe(fields[2]) + " is no word")
+		}
+		e.function, e.word = Other, word
 	}
 	if fields[3] != 0 {
 		e.value = fields[3]
+	}
+	if fields[6] != 0 {
+		e.position = fields[6]
+	}
+	if fields[7] != 0 {
+		e.link = fields[7]
 	}
 	var ok bool
 	if e.index, ok = t.counter(fields[4]); !ok {
@@ -88,7 +100,7 @@ func (t *tree) event(line int) (event, error) {
 }
 
 // fields finds the values of an event's fields, 0 for what is not there.
-func (t *tree) fields(line int, found *[6]int) error {
+func (t *tree) fields(line int, found *[8]int) error {
 	if len(t.nodes) == 0 || !t.is(0, mapNode) {
 		return &FormatError{Line: line, Reason: "an operation that is not a map"}
 	}
@@ -123,6 +135,10 @@ func fieldPlace(name []byte) int {
 		return 4
 	case "time":
 		return 5
+	case "position":
+		return 6
+	case "link":
+		return 7
 	}
 	return -1
 }

@@ -25,7 +25,11 @@ func (t *eventText) event(op *Operation, kind eventType, index, time int64) {
 	t.field("process", false)
 	t.number(op.Process)
 	t.field("f", false)
-	t.word(op.Function.String())
+	if op.Function == Other {
+		t.word(op.Word)
+	} else {
+		t.word(op.Function.String())
+	}
 	t.field("value", false)
 	t.value(op, kind == acknowledged)
 	t.raw("}\n")
@@ -34,6 +38,12 @@ func (t *eventText) event(op *Operation, kind eventType, index, time int64) {
 // value writes what was asked for, and with answered what was answered.
 func (t *eventText) value(op *Operation, answered bool) {
 	switch op.Function {
+	case Other:
+		if answered {
+			t.anyValue(&op.Answer)
+		} else {
+			t.anyValue(&op.Request)
+		}
 	case Transaction:
 		t.txn(op.Txn, answered)
 	case Transfer:

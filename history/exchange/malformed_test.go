@@ -43,7 +43,9 @@ func TestMalformedHistories(t *testing.T) {
 		{"no type", `{:process 0, :f :read}`, 1, "without a type", invoke},
 		{"an unknown type", `{:process 0, :type :maybe, :f :read}`, 1, ":maybe", invoke},
 		{"no function", `{:process 0, :type :invoke}`, 1, "function", invoke},
-		{"an unknown function", `{:process 0, :type :invoke, :f :enqueue, :value 1}`, 1, ":enqueue cannot be judged", invoke},
+		{"an unknown function", `{:process 1, :type :invoke, :f :cas, :value [1 2]}
+{:process 0, :type :invoke, :f :enqueue, :value 1}`, 2, ":enqueue cannot be judged", `{:process 0, :type :invoke, :f :enqueue, :value 1}`},
+		{"a function that is no word", `{:process 0, :type :invoke, :f 7}`, 1, "7 is no word", invoke},
 		{"an index that is none", `{:process 0, :type :invoke, :f :read, :index 1.5}`, 1, "1.5 is not a whole number", invoke},
 		{"a time that is none", `{:process 0, :type :invoke, :f :read, :time "x"}`, 1, "nanoseconds", invoke},
 		{"indices out of order", `{:process 0, :type :invoke, :f :read, :index 3}

@@ -24,6 +24,9 @@ const (
 	Transfer
 	// ReadAccounts read the accounts of a bank and saw Accounts.
 	ReadAccounts
+	// Other is any other function, or one that was read as written: Word,
+	// Request and Answer tell it.
+	Other
 )
 
 // String returns Jepsen's word for the function.
@@ -122,6 +125,13 @@ type Operation struct {
 	Key, Value, From Atom
 	Movement         Movement
 	Accounts         []Account
+
+	// Word is the function of an operation that is read as written, Request and
+	// Answer are the values of its invocation and of its acknowledgement.
+	// Position and Link are fields of the acknowledgement beside its value.
+	Word            string
+	Request, Answer Value
+	Position, Link  Value
 }
 
 // ID is how a reader of a report finds the operation again: its index, or else
@@ -176,6 +186,8 @@ const (
 	Bank
 	// Register are reads, writes and compare-and-sets of single registers.
 	Register
+	// AsWritten are operations of any other kind.
+	AsWritten
 )
 
 // String returns Jepsen's name of the workload.
@@ -189,6 +201,8 @@ func (k Kind) String() string {
 		return "bank"
 	case Register:
 		return "register"
+	case AsWritten:
+		return "other"
 	default:
 		return "unknown"
 	}
@@ -212,6 +226,8 @@ func (o *Operation) kind() Kind {
 		}
 	case Transfer, ReadAccounts:
 		return Bank
+	case Other:
+		return AsWritten
 	case Write, CompareAndSet:
 		return Register
 	case Read:

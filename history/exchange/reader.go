@@ -36,6 +36,13 @@ type Reader struct {
 	begun, txns bool
 	since       int
 
+	reading reading
+	// held are events that were read ahead. primed means that the tree holds
+	// the next one already, which began on primedLine.
+	held       []heldEvent
+	primed     bool
+	primedLine int
+
 	events int64
 	index  int64
 	err    error
@@ -162,14 +169,20 @@ func (r *Reader) leftOver() (*Operation, error) {
 
 // step reads one event. It returns the operation that it completes, or nil.
 func (r *Reader) step() (*Operation, error) {
-	r.tree.reset()
-	line, err := r.source.next()
+	line, err := r.nextEvent()
 	if err != nil {
 		return nil, err
 	}
 	e, err := r.tree.event(line)
 	if err != nil {
 		return nil, err
+	}
+	switch {
+	case r.reading == asWritten && e.function != Other:
+		e.word, e.function = e.function.String(), Other
+	case r.reading != asWritten && e.function == Other:
+		return nil, e.bad("operations of the function :%s cannot be judged in a history of transactions, registers or a bank; "+
+			"known are txn, transfer, read, write and cas", e.word)
 	}
 	at := r.events
 	r.events++
@@ -225,7 +238,7 @@ func (r *Reader) complete(e *event, at int64) (*Operation, error) {
 	if !busy {
 		return nil, e.bad("process %d completes (%s) what it has not invoked", e.process, e.kind)
 	}
-	if op.Function != e.function {
+	if op.Function != e.function || op.Word != e.word {
 		return nil, e.bad("process %d completes a %s, but what it invoked on line %d is a %s",
 			e.process, e.function, op.Line, op.Function)
 	}

@@ -6,6 +6,9 @@ import "slices"
 func (t *tree) request(e *event, op *Operation) error {
 	op.Function = e.function
 	switch e.function {
+	case Other:
+		op.Word, op.Request = e.word, t.value(e.value)
+		return nil
 	case Transaction:
 		return t.txn(e, op)
 	case Transfer:
@@ -39,6 +42,9 @@ func (t *tree) request(e *event, op *Operation) error {
 // answer reads what an acknowledgement says into op, which has its request.
 func (t *tree) answer(e *event, op *Operation) error {
 	switch op.Function {
+	case Other:
+		op.Answer, op.Position, op.Link = t.value(e.value), t.value(e.position), t.value(e.link)
+		return nil
 	case Transaction:
 		return t.txnAnswer(e, op)
 	case Read:

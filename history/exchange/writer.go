@@ -130,7 +130,7 @@ func (w *Writer) Add(op *Operation) error {
 
 func (w *Writer) validate(op *Operation) error {
 	switch {
-	case op.Function < Transaction || op.Function > ReadAccounts:
+	case op.Function < Transaction || op.Function > Other:
 		return fmt.Errorf("exchange: operation %d has no function", op.ID())
 	case op.Process < 0 || op.Process >= w.o.Processes:
 		return fmt.Errorf("exchange: operation %d is of process %d, but there are %d processes", op.ID(), op.Process, w.o.Processes)

@@ -1,0 +1,138 @@
+package exchange
+
+import (
+	"slices"
+)
+
+// reading is how the operations of a history are read.
+type reading uint8
+
+const (
+	// undecided means that no operation has told it yet.
+	undecided reading = iota
+	// ofKnownForm are transactions, registers and banks.
+	ofKnownForm
+	// asWritten are all others, and those for which Untyped was called: each
+	// with its function's word and its values.
+	asWritten
+)
+
+// heldEvent is an event that was read while it was not known how to read it.
+type heldEvent struct {
+	line int
+	tree tree
+	err  error
+}
+
+// Untyped makes the reader give every operation with its word and its values as
+// they were written, whatever they look like. It is called before anything was read.
+func (r *Reader) Untyped() { r.reading = asWritten }
+
+// Typed makes the reader take the operations for transactions, registers or a
+// bank. It is called before anything was read.
+func (r *Reader) Typed() { r.reading = ofKnownForm }
+
+// decideReading reads ahead until an operation tells how the history is to be
+// read: its function, or the form of its value. Where none does, it is read as
+// one of a known form.
+func (r *Reader) decideReading() {
+	wrote := false
+	for r.reading == undecided {
+		r.tree.reset()
+		line, err := r.source.next()
+		if err == nil {
+			if e, bad := r.tree.event(line); bad == nil && e.client {
+				r.reading = r.tree.reading(&e, wrote)
+				wrote = wrote || e.function == Write
+			}
+		}
+		if err == nil && r.reading == ofKnownForm && len(r.held) == 0 {
+			r.primed, r.primedLine = true, line
+			return
+		}
+		r.held = append(r.held, heldEvent{line: line, err: err, tree: tree{nodes: slices.Clone(r.tree.nodes), text: slices.Clone(r.tree.text)}})
+		if err != nil || len(r.held) >= lookAhead {
+			break
+		}
+	}
+	if r.reading == undecided {
+		r.reading = ofKnownForm
+	}
+}
+
+// nextEvent reads the next event into the tree and returns its line.
+func (r *Reader) nextEvent() (int, error) {
+	if r.reading == undecided {
+		r.decideReading()
+	}
+	if r.primed {
+		r.primed = false
+		return r.primedLine, nil
+	}
+	if len(r.held) > 0 {
+		h := &r.held[0]
+		line, err := h.line, h.err
+		r.tree.nodes, r.tree.text = h.tree.nodes, h.tree.text
+		*h = heldEvent{}
+		r.held = r.held[1:]
+		return line, err
+	}
+	r.tree.reset()
+	line, err := r.source.next()
+	return line, err
+}
+
+// reading returns how a history is read that has this event; undecided if
+// others have it as well. wrote means that something was written before.
+func (t *tree) reading(e *event, wrote bool) reading {
+	switch e.function {
+	case Other:
+		return asWritten
+	case Transfer, CompareAndSet:
+		return ofKnownForm
+	case Transaction:
+		return t.readingOfTransaction(e)
+	}
+	if e.value == none {
+		return undecided
+	}
+	switch {
+	case t.is(e.value, mapNode):
+		return ofKnownForm
+	case !t.is(e.value, listNode):
+		if e.function == Read && wrote && e.kind == acknowledged && !t.is(e.value, nilNode) {
+			return ofKnownForm
+		}
+		return undecided
+	}
+	_, second, pair := t.pair(e.value)
+	switch {
+	case pair && !t.is(second, listNode) && wrote && e.kind == acknowledged && e.function == Read && !t.is(second, nilNode):
+		return ofKnownForm
+	case t.after(e.value) == e.value+1:
+	case t.is(e.value+1, listNode), pair && t.is(second, listNode), t.is(e.value+1, mapNode):
+		return asWritten // [[:w 1 2]], [3 [1 2]], [{:val 1}]
+	case wrote && !pair && e.function == Read:
+		return asWritten
+	}
+	return undecided
+}
+
+// readingOfTransaction looks at the operations of a transaction.
+func (t *tree) readingOfTransaction(e *event) reading {
+	if e.value == none || !t.is(e.value, listNode) {
+		return ofKnownForm // which is malformed
+	}
+	how := undecided
+	t.children(e.value, func(child int) bool {
+		how = ofKnownForm
+		if f := child + 1; t.is(child, listNode) && f < t.after(child) {
+			switch word, _ := t.word(f); word {
+			case "send", "poll":
+				how = asWritten
+			}
+		}
+		return false
+	})
+	return how
+}

@@ -1,0 +1,161 @@
+package exchange
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Form is what a Value is made of.
+type Form uint8
+
+const (
+	// Scalar is one atom, nil included.
+	Scalar Form = iota
+	// List is a vector, a list or a set.
+	List
+	// Map has its keys and values in turn.
+	Map
+	// Inexact is a decimal, a ratio or another number that is not whole, or a
+	// symbol; Atom.Text is what was written.
+	Inexact
+)
+
+// Value is a value of an operation as it was written. The zero value is nil.
+type Value struct {
+	Form  Form
+	Atom  Atom
+	Items []Value
+}
+
+// IsNil reports whether there is nothing.
+func (v *Value) IsNil() bool { return v.Form == Scalar && v.Atom.Kind == Nil }
+
+// Pair returns both elements of a list of two; ok is false for anything else.
+func (v *Value) Pair() (first, second *Value, ok bool) {
+	if v.Form != List || len(v.Items) != 2 {
+		return nil, nil, false
+	}
+	return &v.Items[0], &v.Items[1], true
+}
+
+// Field returns the value of a map under a keyword or a string, nil if there is
+// none.
+func (v *Value) Field(name string) *Value {
+	if v.Form != Map {
+		return nil
+	}
+	for i := 0; i+1 < len(v.Items); i += 2 {
+		key := &v.Items[i]
+		if key.Form == Scalar && (key.Atom.Kind == Keyword || key.Atom.Kind == String) && key.Atom.Text == name {
+			return &v.Items[i+1]
+		}
+	}
+	return nil
+}
+
+// Word returns the text of a keyword or a string, "" for anything else.
+func (v *Value) Word() string {
+	if v.Form == Scalar && (v.Atom.Kind == Keyword || v.Atom.Kind == String) {
+		return v.Atom.Text
+	}
+	return ""
+}
+
+// String writes the value as EDN does, and of a long list its beginning.
+func (v *Value) String() string {
+	const most = 20
+	open, end := "[", "]"
+	switch v.Form {
+	case Scalar:
+		return v.Atom.String()
+	case Inexact:
+		return v.Atom.Text
+	case Map:
+		open, end = "{", "}"
+	}
+	var parts []string
+	for i := range v.Items {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("and %d more", len(v.Items)-most))
+			break
+		}
+		parts = append(parts, v.Items[i].String())
+	}
+	return open + strings.Join(parts, " ") + end
+}
+
+// value returns the form as a Value that shares nothing with the tree.
+func (t *tree) value(at int) Value {
+	if at == none {
+		return Value{}
+	}
+	if a, ok := t.atom(at); ok {
+		return Value{Atom: a}
+	}
+	v := Value{Form: List}
+	switch t.nodes[at].kind {
+	case mapNode:
+		v.Form = Map
+	case listNode:
+	default:
+		return Value{Form: Inexact, Atom: Atom{Kind: String, Text: string(t.bytes(at))}}
+	}
+	for child, end := at+1, t.after(at); child < end; child = t.after(child) {
+		v.Items = append(v.Items, t.value(child))
+	}
+	return v
+}
+
+// anyValue writes a value of any form.
+func (t *eventText) anyValue(v *Value) {
+	switch v.Form {
+	case Scalar:
+		t.atom(v.Atom)
+	case Inexact:
+		if t.edn && symbolText(v.Atom.Text) {
+			t.raw(v.Atom.Text)
+		} else {
+			t.quote(v.Atom.Text)
+		}
+	case Map:
+		t.mapValue(v)
+	default:
+		t.raw("[")
+		for i := range v.Items {
+			if i > 0 {
+				t.next()
+			}
+			t.anyValue(&v.Items[i])
+		}
+		t.raw("]")
+	}
+}
+
+func (t *eventText) mapValue(v *Value) {
+	t.raw("{")
+	for i := 0; i+1 < len(v.Items); i += 2 {
+		if i > 0 {
+			t.next()
+		}
+		key := &v.Items[i]
+		switch {
+		case t.edn:
+			t.anyValue(key)
+			t.raw(" ")
+		case key.Word() != "":
+			t.quote(key.Word())
+			t.raw(":")
+		default:
+			t.quote(key.String())
+			t.raw(":")
+		}
+		t.anyValue(&v.Items[i+1])
+	}
+	t.raw("}")
+}
+
+// symbolText reports whether this text is read again as the same number or
+// symbol.
+func symbolText(s string) bool {
+	return keywordText(s) && s[0] != ':' && s[0] != '\\' && s[0] != '#' && (ednInexact([]byte(s)) && digit(s[0]) || !digit(s[0]) && s[0] != '-' && s[0] != '+' && symbolStart(s[0]))
+}
