@@ -28,6 +28,9 @@ var mayImport = map[string][]string{
 	"check/cycle/acyclic":   {},
 	"check/balances":        {"check", "history"},
 	"check/register":        {"check", "history"},
+	"check/operation":       {"check", "history", "history/exchange"},
+	"check/simulated":       {"history", "history/exchange"},
+	"check/collections":     {"check", "check/operation", "history", "history/exchange"},
 	"history/exchange":      {"history"},
 	"workload/isolation":    {"workload", "workload/definition", "load", "history", "check", "check/cycle", "report", "measure"},
 	"workload/keyvalue":     {"workload", "load", "history", "check"},
@@ -67,7 +70,7 @@ var mayImport = map[string][]string{
 	"fault":                 {"cluster", "cluster/machine", "cluster/server", "quantity", "spelling"},
 	"report":                {"history", "measure", "check", "quantity"},
 	"catalog":               {"spelling", "workload", "workload/...", "driver/..."},
-	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances", "quantity", "pressure"},
+	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances", "check/collections", "quantity", "pressure"},
 	"cmd/assay":             {"spelling", "catalog", "runner", "report", "serve", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault"},
 }
 
@@ -77,6 +80,7 @@ var testsMayImport = map[string][]string{
 	"catalog":             {"load"},
 	"check/register":      {"history/exchange"},
 	"check/balances":      {"history/exchange"},
+	"check/collections":   {"check/simulated"},
 	"driver/mem":          {"driver/drivertest", "check"},
 	"driver/bugs":         {"driver/drivertest", "driver/mem", "driver/sqlite", "check"},
 	"driver/sqlite":       {"driver/drivertest"},
@@ -88,7 +92,7 @@ var testsMayImport = map[string][]string{
 	"serve":               {"driver/mem"},
 	"driver/cassandra":    {"driver/drivertest", "cluster/cassandra", "cluster/server"},
 	"driver/foundationdb": {"driver/drivertest"},
-	"runner":              {"driver/bugs", "driver/mem", "driver/sqlite", "driver/drivertest", "serve", "cluster/postgres"},
+	"runner":              {"check/simulated", "driver/bugs", "driver/mem", "driver/sqlite", "driver/drivertest", "serve", "cluster/postgres"},
 	"cmd/assay":           {"cluster/...", "driver/drivertest"},
 }
 

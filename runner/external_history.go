@@ -19,6 +19,9 @@ import (
 
 // HistoryOptions is how a history that another tool recorded is judged.
 type HistoryOptions struct {
+	// Test is the kind of the history by name, one of TestNames; empty means
+	// that its operations tell it.
+	Test string
 	// Model is a consistency model by name; empty means the strictest that
 	// fits the history.
 	Model string
@@ -40,7 +43,10 @@ type HistoryOptions struct {
 // malformed, or that an option does not fit, gives an *InputError, an option
 // that cannot be understood a *workload.OptionError.
 func CheckHistory(ctx context.Context, path string, o HistoryOptions) (report.History, error) {
-	if o.Model != "" {
+	if o.Test != "" && !slices.Contains(TestNames(), o.Test) {
+		return report.History{}, &workload.OptionError{Option: "--test", Value: o.Test, Want: allTests()}
+	}
+	if o.Model != "" && o.Model != modelLinearizable {
 		if _, err := cycle.ParseModel(o.Model); err != nil {
 			return report.History{}, &workload.OptionError{Option: "--model", Value: o.Model, Want: cycle.ModelNames()}
 		}
@@ -74,6 +80,12 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 	if err != nil {
 		return report.History{}, err
 	}
+	switch {
+	case slices.Contains(typedTests(), o.Test):
+		reader.Typed()
+	case o.Test != "":
+		reader.Untyped()
+	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	kind, err := reader.Decide()
@@ -93,7 +105,10 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 		return report.History{}, err
 	}
 	f, err := judgeKind(ctx, kind, reader, first, o)
-	f.Format, f.Kind, f.Asked = reader.Format().String(), reader.Kind().String(), o.Model != ""
+	if f.Kind == "" {
+		f.Kind = reader.Kind().String()
+	}
+	f.Format, f.Asked = reader.Format().String(), o.Model != ""
 	return f, err
 }
 
@@ -111,6 +126,8 @@ func judgeKind(ctx context.Context, kind exchange.Kind, rest operations, first *
 		return judgeRegisters(ctx, rest, first, o)
 	case exchange.Bank:
 		return judgeBalances(rest, first, o)
+	case exchange.AsWritten:
+		return judgeAsWritten(ctx, rest, first, o)
 	default:
 		return judgeTransactions(ctx, rest, first, o)
 	}
@@ -118,10 +135,16 @@ func judgeKind(ctx context.Context, kind exchange.Kind, rest operations, first *
 
 // fit refuses what says nothing about a history of this kind.
 func (o *HistoryOptions) fit(kind exchange.Kind) error {
+	own := kind == exchange.Register || kind == exchange.Bank || kind == exchange.AsWritten
+	name := kind.String()
 	switch {
-	case o.Model != "" && (kind == exchange.Register || kind == exchange.Bank):
+	case o.Test != "" && kind != exchange.AsWritten && o.Test != name:
+		return fmt.Errorf("holds a history of kind %s, not of kind %s; leave --test out", name, o.Test)
+	case o.Model == modelLinearizable && kind != exchange.AsWritten && kind != exchange.Register:
+		return fmt.Errorf("holds a history of kind %s, for which --model is one of %s", name, cycle.ModelNames())
+	case o.Model != "" && o.Model != modelLinearizable && (kind == exchange.Register || kind == exchange.Bank):
 		return fmt.Errorf("holds a history of kind %s, which is judged by its own rule; leave --model out", kind)
-	case len(o.Assume) > 0 && (kind == exchange.Register || kind == exchange.Bank):
+	case len(o.Assume) > 0 && own:
 		return fmt.Errorf("holds a history of kind %s; --assume goes with transactions over registers, leave it out", kind)
 	case o.Initial != "" && kind != exchange.Register:
 		return fmt.Errorf("holds a history of kind %s; --initial goes with one of kind %s, leave it out", kind, exchange.Register)

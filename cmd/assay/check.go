@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 // checkFlags are the flags of assay check.
 type checkFlags struct {
 	db, model      string
+	test           string
 	initial, total string
 	assume         []string
 	models         bool
@@ -79,6 +81,7 @@ the folder.`,
 	flags.StringVar(&f.model, "model", "", "the consistency model that is judged, such as serializable; of a folder for this answer alone; of a FILE strict-serializable if not given")
 	flags.BoolVar(&f.models, "models", false, "print the consistency models, weaker ones first, with what a verdict on each rests on, and judge nothing")
 	flags.BoolVar(&f.explain, "explain", false, "tell what was wrong in the order of time, with a picture of the smallest part of the history that shows it")
+	flags.StringVar(&f.test, "test", "", "of a FILE: the kind of its history, where its operations do not tell it: "+strings.Join(runner.TestNames(), ", "))
 	flags.StringSliceVar(&f.assume, "assume", nil, "of a FILE of transactions over registers: what else orders the writes of a key: linearizable-keys, sequential-keys, wfr-keys; what is found then breaks the model or the assumption")
 	flags.StringVar(&f.initial, "initial", "", "of a FILE of registers: what each held before the first write, as EDN writes it (0, true, \"text\", :word); nil if not given")
 	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
@@ -90,7 +93,7 @@ the folder.`,
 
 // folder judges a saved run.
 func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
-	for _, name := range []string{"initial", "total", "assume"} {
+	for _, name := range []string{"test", "initial", "total", "assume"} {
 		if cmd.Flags().Changed(name) {
 			return usageError{fmt.Errorf("--%s goes with a history of another tool; %s is a folder", name, path)}
 		}
@@ -118,7 +121,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	if f.db != "" {
 		return usageError{fmt.Errorf("--db goes with a run's folder; %s is a file", path)}
 	}
-	o := runner.HistoryOptions{Model: f.model, Assume: f.assume, Initial: f.initial, Timeout: f.timeout}
+	o := runner.HistoryOptions{Test: f.test, Model: f.model, Assume: f.assume, Initial: f.initial, Timeout: f.timeout}
 	if cmd.Flags().Changed("initial") && f.initial == "" {
 		return usageError{errors.New(`--initial "" cannot be used; want a value as EDN writes it, such as nil, 0 or :word`)}
 	}

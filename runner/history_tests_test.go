@@ -1,0 +1,82 @@
+package runner
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/check/simulated"
+)
+
+// otherHistory writes a history and judges it.
+func otherHistory(t *testing.T, text string, o HistoryOptions) (verdict, kind, detail string, err error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "history.edn")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Timeout = time.Minute
+	h, err := CheckHistory(t.Context(), path, o)
+	return h.Verdict.String(), h.Kind, h.Detail, err
+}
+
+// What a history is a history of is found out from its operations, or is said.
+func TestKindsOfHistories(t *testing.T) {
+	const add = "0 invoke add 1; 0 ok add 1;"
+	for _, c := range []struct {
+		events, test, model string
+		kind, verdict, says string
+	}{
+		{add + "1 invoke read; 1 ok read [1]", "", "", "set", "valid", "1 last read"},
+		{add + "1 invoke read; 1 ok read [1]", "set-full", "", "set-full", "valid", "1 stable"},
+		{add + "1 invoke read; 1 ok read []; 1 invoke read; 1 ok read [1]", "set-full", "", "set-full", "valid", "1 stale"},
+		{add + "1 invoke read; 1 ok read []; 1 invoke read; 1 ok read [1]", "", "linearizable", "set-full", "violated", "1 stale"},
+		{"1 invoke read; 1 ok read []; " + add + "1 invoke read; 1 ok read [1]", "", "", "set-full", "valid", "1 stable"},
+		{add + "1 invoke read; 1 ok read 1", "", "", "counter", "valid", "each saw what was acknowledged"},
+		{add, "set", "", "set", "unknown", "never read"},
+		{add, "counter", "", "counter", "unknown", "never read"},
+		{"0 invoke enqueue 1; 0 ok enqueue 1; 1 invoke dequeue; 1 ok dequeue 1", "", "", "queue", "valid", ""},
+		{"0 invoke enqueue 1; 0 ok enqueue 1; 1 invoke dequeue; 1 ok dequeue 2", "total-queue", "", "total-queue", "violated", "1 lost, 1 unexpected"},
+		{"0 invoke enqueue 1; 0 ok enqueue 1; 1 invoke drain; 1 ok drain []", "", "", "total-queue", "violated", "1 lost"},
+		{"0 invoke generate; 0 ok generate :a; 0 invoke generate; 0 ok generate :a", "", "", "unique-ids", "violated", "1 given before"},
+		{"0 invoke add [:a 1]; 0 ok add [:a 1]; 0 invoke add [:b 1]; 0 ok add [:b 1]; 1 invoke read [:a nil]; 1 ok read [:a [1]]; 1 invoke read [:b nil]; 1 ok read [:b []]",
+			"", "", "set", "violated", "2 keys, each judged by itself: 1 valid, 1 violated, none unknown; key :b: 1 addition"},
+		{"0 invoke add [1 1]; 0 ok add [1 1]; 1 invoke read [1 nil]; 1 ok read [1 [1]]; 0 invoke add [2 1]; 0 ok add [2 1]", "set", "", "set", "unknown", "1 valid, none violated, 1 unknown; key 2"},
+	} {
+		verdict, kind, detail, err := otherHistory(t, simulated.Events(c.events), HistoryOptions{Test: c.test, Model: c.model})
+		if err != nil || verdict != c.verdict || kind != c.kind || !strings.Contains(detail, c.says) {
+			t.Errorf("%s: %v %s %s: %s\nwant %s %s: %s", c.events, err, kind, verdict, detail, c.kind, c.verdict, c.says)
+		}
+	}
+}
+
+func TestKindsThatDoNotFit(t *testing.T) {
+	const add = "0 invoke add 1; 0 ok add 1;"
+	for _, c := range []struct{ events, test, model, says string }{
+		{add, "", "", "say with --test which it is: counter, set, set-full"},
+		{add, "nonsense", "", "--test"},
+		{add, "queue", "", "line 1: operations of the function :add; known are enqueue, dequeue and drain"},
+		{add, "register", "", "line 1: operations of the function :add cannot be judged"},
+		{add + "1 invoke read; 1 ok read [1]", "", "serializable", "leave --model out"},
+		{add + "1 invoke read; 1 ok read 1", "", "linearizable", "holds a history of kind counter"},
+		{add + "1 invoke enqueue 5", "", "", "line 3: operations of the function :enqueue"},
+		{add + "1 invoke read; 1 ok read {1 2}", "", "", "line 3: a read of nil, answered with {1 2}"},
+		{"0 invoke fetch 1", "", "", "of the function :fetch with the value 1 are of no kind that is known; name it with --test"},
+		{"0 invoke add [1 1]; 0 ok add [2 1]; 1 invoke read; 1 ok read [1]", "", "", "line 1"},
+		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "set", "", "function :txn"},
+		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "rw-register", "", "holds a history of kind list-append"},
+		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "", "linearizable", "--model is one of"},
+	} {
+		_, _, _, err := otherHistory(t, simulated.Events(c.events), HistoryOptions{Test: c.test, Model: c.model})
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s --test %q --model %q: %v, want %s", c.events, c.test, c.model, err, c.says)
+		}
+		var input *InputError
+		if c.test != "nonsense" && !errors.As(err, &input) {
+			t.Errorf("%s: %T is no error of the input", c.events, err)
+		}
+	}
+}
