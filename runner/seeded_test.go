@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"assay/check"
 	"assay/cluster/postgres"
 	"assay/driver/bugs"
+	"assay/report"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -68,10 +71,35 @@ func TestBugsOnRealDatabases(t *testing.T) {
 			if r.Data.Rows[bugs.StrikesOf(seeded.bug)] == 0 {
 				t.Errorf("%s: it never struck", name)
 			}
+			if want := fmt.Sprintf("bug %s took effect %s", bug.Name, check.Counted(r.Data.Rows[bugs.StrikesOf(bug.Name)], "time", "times")); !slices.Contains(r.Notes, want) {
+				t.Errorf("%s: the notes %q lack %q", name, r.Notes, want)
+			}
 			settings := r.Database.Settings
 			if len(r.Notes) == 0 || !strings.HasPrefix(r.Notes[0], "bugs were seeded on purpose ("+seeded.bug+":0.2)") ||
 				settings[len(settings)-1].Name != workload.SettingBugs || !strings.Contains(r.Database.Version, "with seeded bugs") {
 				t.Errorf("%s: the run does not say that there is a bug: %q, %+v", name, r.Notes, r.Database)
+			}
+		}
+	}
+}
+
+// TestABugThatNeverStrikes: the run says so where everybody looks, and what was
+// found stays the same when it is judged again.
+func TestABugThatNeverStrikes(t *testing.T) {
+	s := small("mem://?bug=phantom:1,lost-update:1", 1, 300)
+	become(&s, isolation.Definition())
+	s.Config.(*isolation.Config).Test = "register"
+	out := carryOut(t, s)
+	for _, r := range []*report.Result{out.Result, recheck(t, out.Folder).Result} {
+		var terminal, markdown strings.Builder
+		if err := errors.Join(report.Text(&terminal, r, report.TextOptions{Width: 400}), report.Markdown(&markdown, r)); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{terminal.String(), strings.Join(r.Notes, "\n"), markdown.String()} {
+			if !strings.Contains(text, "bug phantom NEVER TOOK EFFECT, so this run proves nothing about the checks") ||
+				!strings.Contains(text, "bug lost-update took effect "+check.Counted(r.Data.Rows[bugs.StrikesOf("lost-update")], "time", "times")) ||
+				strings.Contains(text, " in strikes of") {
+				t.Errorf("it does not say how often the bugs struck: %s", text)
 			}
 		}
 	}

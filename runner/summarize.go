@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/check"
@@ -159,11 +161,27 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 func seededNote(r *report.Result) []string {
 	for _, s := range r.Database.Settings {
 		if s.Name == workload.SettingBugs {
-			return []string{fmt.Sprintf("bugs were seeded on purpose (%s), with operations one at a time: what is found is their doing, and neither the verdict nor the figures say anything about %s",
-				s.Value, r.Database.Product)}
+			note := fmt.Sprintf("bugs were seeded on purpose (%s), with operations one at a time: what is found is their doing, and neither the verdict nor the figures say anything about %s",
+				s.Value, r.Database.Product)
+			return append([]string{note}, strikeNotes(r.Data.Rows)...)
 		}
 	}
 	return nil
+}
+
+// strikeNotes say how often each seeded bug has taken effect, by the rows of a Size.
+func strikeNotes(rows map[string]int64) (notes []string) {
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		bug, counts := strings.CutPrefix(name, workload.StrikesPrefix)
+		switch {
+		case !counts:
+		case rows[name] == 0:
+			notes = append(notes, fmt.Sprintf("bug %s NEVER TOOK EFFECT, so this run proves nothing about the checks: it had no occasion, or its probability is too low (docs/trust.md names the tests in which each bug can take effect)", bug))
+		default:
+			notes = append(notes, fmt.Sprintf("bug %s took effect %s", bug, check.Counted(rows[name], "time", "times")))
+		}
+	}
+	return notes
 }
 
 // enterRound enters what the judge knows of a round.

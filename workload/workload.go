@@ -92,6 +92,10 @@ type Setting struct {
 // with on purpose (driver/bugs). What is found then says nothing of the product.
 const SettingBugs = "seeded bugs"
 
+// StrikesPrefix and the name of a seeded bug are the name under which Size.Rows has
+// how often the bug has taken effect.
+const StrikesPrefix = "strikes of "
+
 // Topology is the size of the installation as far as the database tells; zero
 // means unknown.
 type Topology struct {

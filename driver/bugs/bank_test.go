@@ -340,7 +340,7 @@ func TestEveryBugIsConvicted(t *testing.T) {
 					continue // there is but one read
 				}
 				b := newBench(t, e, 11, Seeded{bug.Name, chance})
-				b.mixed(500)
+				b.mixed(200)
 				if err := b.Settle(t.Context()); err != nil {
 					t.Fatal(err)
 				}

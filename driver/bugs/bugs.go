@@ -50,13 +50,22 @@ type Bug struct {
 	// Model is the consistency model that a run must be judged against for
 	// Kinds to be named; empty for the one that the database promises.
 	Model string
+	// Tests are the tests of workload isolation in which the bug can take effect,
+	// beside "all"; empty for other workloads.
+	Tests []string
 	// Passing is true if what the bug does can be over, or turn out right, before
 	// anybody looks, or if it can be where nobody looks.
 	// Of any other bug every run in which it has taken effect is found violated.
 	Passing bool
+	// PassingIn are the tests of workload isolation in which it is as Passing says.
+	PassingIn []string
 	// Doc says what it does.
 	Doc string
 }
+
+// MayPass reports whether the bug can take effect and leave nothing to be found, in
+// a test of workload isolation, or in the workload that it is for if test is empty.
+func (b Bug) MayPass(test string) bool { return b.Passing || slices.Contains(b.PassingIn, test) }
 
 // Seeded is one bug switched on.
 type Seeded struct {

@@ -41,11 +41,6 @@ type isolationActions struct {
 	// begin changes how a transaction that has just begun will go; false means
 	// that there is no occasion and nothing was changed.
 	begin func(*transaction) bool
-	// instead answers a transaction that is not sent; nil if it is.
-	instead func(*transaction) isolation.Reply
-	// end records and answers a transaction that was committed; nil if that is as
-	// ever.
-	end func(context.Context, *transaction) isolation.Reply
 	// truncates is true if a Read ends early as well.
 	truncates bool
 	// lingers is true if transactions are answered only after others have had the
@@ -127,10 +122,11 @@ func (n *isolationSession) do(ctx context.Context, ops []isolation.Op, came uint
 	if n.answered != nil {
 		*n.answered, n.answered = came, nil
 	}
-	x := &transaction{s: s, session: n, ops: ops, snapshot: s.log.clock}
-	struck := *x
-	if b := s.draw(func(a isolationActions) bool { struck = *x; return a.begin != nil && a.begin(&struck) }); b != nil {
-		*x, x.bug = struck, b
+	x := s.transaction(n, ops)
+	if b := s.draw(func(a isolationActions) bool { x = s.transaction(n, ops); return a.begin(x) }); b != nil {
+		x.bug = b
+	} else {
+		x = s.transaction(n, ops)
 	}
 	before := s.log.clock
 	reply := x.do(ctx)
@@ -144,6 +140,11 @@ func (n *isolationSession) do(ctx context.Context, ops []isolation.Op, came uint
 	return reply
 }
 
+// transaction is one of a session that begins now.
+func (s *isolationStore) transaction(n *isolationSession, ops []isolation.Op) *transaction {
+	return &transaction{s: s, session: n, ops: ops, snapshot: s.log.clock}
+}
+
 // undo shows the data as they were before these writes, which were the last.
 func (s *isolationStore) undo(writes []write) {
 	for _, w := range writes {
@@ -152,7 +153,7 @@ func (s *isolationStore) undo(writes []write) {
 		case spaceList:
 			s.shown.hide(w.elements, everybody)
 		case spaceRegister:
-			s.shown.registers[w.key] = w.before
+			s.shown.put(w.key, w.before)
 		case spaceGroup:
 			s.shown.groups[w.key] -= w.rows
 		case spaceSide:
@@ -173,7 +174,9 @@ func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements
 		if lists, registers, err = s.truncated(ctx); err != nil {
 			return err
 		}
-		b.strikes++
+		if lists >= 0 {
+			b.strikes++
+		}
 	}
 	list, register = limitedPairs(lists, list), limitedPairs(registers, register)
 	return s.read(ctx, list, register)
@@ -189,7 +192,7 @@ func (s *isolationStore) read(ctx context.Context, list func(key int64, elements
 			return list(key, elements)
 		},
 		func(key, number int64) error {
-			v := s.shown.register(key, value{number, true})
+			v := s.shown.register(key, 0, value{number, true})
 			if !v.found {
 				return nil
 			}
@@ -198,11 +201,16 @@ func (s *isolationStore) read(ctx context.Context, list func(key int64, elements
 }
 
 // truncated counts the lists and registers, and says how many of them a read that
-// ends early gives: it leaves out at least the last of either.
+// ends early gives: it leaves out at least the last of either. It is -1 of either
+// if there are none.
 func (s *isolationStore) truncated(ctx context.Context) (lists, registers int64, err error) {
 	err = s.read(ctx, func(int64, []int64) error { lists++; return nil }, func(int64, int64) error { registers++; return nil })
-	if lists > 0 {
+	switch {
+	case lists > 0:
 		return s.fewer(lists), registers, err
+	case registers > 0:
+		return 0, s.fewer(registers), err
+	default:
+		return -1, -1, err
 	}
-	return 0, s.fewer(registers), err
 }

@@ -26,29 +26,50 @@ func (x *transaction) does(kinds ...isolation.Kind) bool {
 	return slices.ContainsFunc(x.ops, func(o isolation.Op) bool { return slices.Contains(kinds, o.Kind) })
 }
 
-// appends says that the transaction appends to a list.
-func (x *transaction) appends() bool { return x.does(isolation.Append, isolation.AppendByRewrite) }
-
-// appendsBlindly says that the transaction appends to a list without reading it.
-func (x *transaction) appendsBlindly() bool { return x.does(isolation.Append) }
-
 // remains says that the transaction writes what is read back at the end.
-func (x *transaction) remains() bool { return x.appends() || x.does(isolation.Write) }
+func (x *transaction) remains() bool {
+	return x.does(isolation.Append, isolation.AppendByRewrite, isolation.Write)
+}
 
-// always is any transaction.
-func (x *transaction) always() bool { return true }
+// knows says that the transaction comes after a commit for everybody: its client
+// made that commit, or had not yet asked for this transaction when the answer to
+// that commit had arrived.
+func (x *transaction) knows(c *commit) bool {
+	return c.at == x.session.wrote && !c.silent() || *c.answered > 0 && *c.answered <= x.session.finished
+}
+
+// readsFirst returns the registers that the transaction reads before it writes
+// them.
+func (x *transaction) readsFirst() (registers []object) {
+	for i, op := range x.ops {
+		if o := (object{spaceRegister, op.Key}); op.Kind == isolation.ReadValue && !writesOne(x.ops[:i], o) {
+			registers = append(registers, o)
+		}
+	}
+	return registers
+}
+
+// showRegister has everybody, this transaction first, read another value of a
+// register until it is written again.
+func (x *transaction) showRegister(o object, v value) {
+	x.committed = func(x *transaction) {
+		x.s.shown.put(o.key, v)
+		x.s.differences++
+	}
+}
 
 // anyWrite says that the transaction writes at all.
 func (x *transaction) anyWrite() bool {
 	return slices.ContainsFunc(x.ops, func(o isolation.Op) bool { _, writes := written(&o); return writes })
 }
 
-// pure returns what the transaction reads and does not write.
+// pure returns the lists and registers that the transaction reads and does not
+// write.
 func (x *transaction) pure() []object {
 	var pure []object
 	for i := range x.ops {
 		for _, o := range read(&x.ops[i]) {
-			if !x.willWrite(o) && !slices.Contains(pure, o) {
+			if (o.space == spaceList || o.space == spaceRegister) && !x.willWrite(o) && !slices.Contains(pure, o) {
 				pure = append(pure, o)
 			}
 		}
@@ -56,7 +77,34 @@ func (x *transaction) pure() []object {
 	return pure
 }
 
-// appendTwice sends the appends again.
+// applyWritesTwice sends the appends of a transaction again. A register that the
+// transaction reads is written again by the write before the last, if the last one
+// is known to come after that one and before this transaction.
+func applyWritesTwice(x *transaction) bool {
+	if x.does(isolation.Append, isolation.AppendByRewrite) {
+		x.end = appendTwice
+		return true
+	}
+	for _, o := range x.readsFirst() {
+		if _, already := x.s.shown.registers[copyOf{o.key, x.session.side}]; already {
+			continue
+		}
+		for c := range x.s.log.back() {
+			w := c.wrote(o)
+			if w == nil {
+				continue
+			}
+			if w.before.found && c.read(o) && x.knows(c) {
+				x.old = append(x.old, reading{o, c.at - 1})
+				x.showRegister(o, w.before)
+				return true
+			}
+			break
+		}
+	}
+	return false
+}
+
 func appendTwice(ctx context.Context, x *transaction) isolation.Reply {
 	x.record()
 	var again []isolation.Op
@@ -106,21 +154,34 @@ func loseUpdate(x *transaction) bool {
 	return false
 }
 
-// split shows the appends to one side only.
-func split(_ context.Context, x *transaction) isolation.Reply {
-	x.record()
-	for _, o := range x.ops {
-		if o.Kind == isolation.Append {
-			x.s.shown.hide([]int64{o.Value}, 1<<(1-x.session.side))
-			x.s.differences++
+// splitBrain shows the appends and the writes to one side only.
+func splitBrain(x *transaction) bool {
+	x.end = func(_ context.Context, x *transaction) isolation.Reply {
+		x.record()
+		shown, other := &x.s.shown, 1-x.session.side
+		for _, o := range x.ops {
+			switch o.Kind {
+			case isolation.Append:
+				shown.hide([]int64{o.Value}, 1<<other)
+				x.s.differences++
+			case isolation.Write:
+				shown.registers[copyOf{o.Key, other}] = x.mine(object{spaceRegister, o.Key}).before
+				x.s.differences++
+			}
 		}
+		return committed()
 	}
-	return committed()
+	return x.does(isolation.Append, isolation.Write)
 }
 
 // abortTransaction makes the transaction fail and leaves the first object that it
 // would write as a ghost.
-func abortTransaction(x *transaction) isolation.Reply {
+func abortTransaction(x *transaction) bool {
+	x.instead = leaveGhost
+	return x.remains()
+}
+
+func leaveGhost(x *transaction) isolation.Reply {
 	var g write
 	for i := range x.ops {
 		o, writes := written(&x.ops[i])
@@ -168,7 +229,12 @@ func forgetOwn(x *transaction) bool {
 
 // loseSoon loses the transaction, with all that are committed until then, at a call
 // to come.
-func loseSoon(_ context.Context, x *transaction) isolation.Reply {
+func loseSoon(x *transaction) bool {
+	x.end = loseFrom
+	return x.remains()
+}
+
+func loseFrom(_ context.Context, x *transaction) isolation.Reply {
 	x.record()
 	if s, from := x.s, x.s.log.clock; !s.failover {
 		s.failover = true
@@ -186,22 +252,32 @@ func loseSoon(_ context.Context, x *transaction) isolation.Reply {
 	return committed()
 }
 
-func loseWrites(_ context.Context, x *transaction) isolation.Reply {
-	x.s.undo(x.writes)
-	return committed()
+func loseWrites(x *transaction) bool {
+	x.end = func(_ context.Context, x *transaction) isolation.Reply {
+		x.s.undo(x.writes)
+		return committed()
+	}
+	return x.remains()
 }
 
-func denyCommit(_ context.Context, x *transaction) isolation.Reply {
-	x.record()
-	return failed()
+func denyCommit(x *transaction) bool {
+	x.end = func(_ context.Context, x *transaction) isolation.Reply {
+		x.record()
+		return failed()
+	}
+	return x.remains()
 }
 
-func commitLater(x *transaction) isolation.Reply {
+func commitLater(x *transaction) bool {
+	x.instead = postponed
+	return true
+}
+
+func postponed(x *transaction) isolation.Reply {
 	s, ops := x.s, asked(x.ops)
 	s.postpone(maxLate, func(ctx context.Context) {
 		through(ctx, s.inner.Session, func(session isolation.Session) {
-			later := &transaction{s: s, session: &isolationSession{Session: session, s: s}, ops: ops, snapshot: s.log.clock}
-			later.do(ctx)
+			s.transaction(&isolationSession{Session: session, s: s}, ops).do(ctx)
 		})
 	})
 	return unknown()
@@ -215,18 +291,24 @@ func asked(ops []isolation.Op) (plain []isolation.Op) {
 	return plain
 }
 
-// appendBeside appends an element of a client that no run has.
-func appendBeside(x *transaction) bool {
+// addWrite appends an element of a client that no run has beside, or has such a
+// value in a register that is read.
+func addWrite(x *transaction) bool {
+	added := isolation.TransactionID(isolation.MaxClient, x.s.calls, 1)
 	for _, o := range x.ops {
 		if o.Kind == isolation.Append || o.Kind == isolation.AppendByRewrite {
-			x.beside = []isolation.Op{{Kind: isolation.Append, Key: o.Key, Value: isolation.TransactionID(isolation.MaxClient, x.s.calls, 1)}}
+			x.beside = []isolation.Op{{Kind: isolation.Append, Key: o.Key, Value: added}}
 			return true
 		}
+	}
+	for _, o := range x.readsFirst() {
+		x.showRegister(o, value{added, true})
+		return true
 	}
 	return false
 }
 
-func cutList(x *transaction) bool {
-	x.short = x.does(isolation.ReadList)
+func cutRead(x *transaction) bool {
+	x.short = x.does(isolation.ReadList, isolation.ReadValue)
 	return x.short
 }

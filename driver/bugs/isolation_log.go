@@ -126,6 +126,16 @@ func (l *commits) truncate(from int64) {
 	l.last = slices.DeleteFunc(l.last, func(c commit) bool { return c.at >= from })
 }
 
+// any says whether a commit that is remembered is so.
+func (l *commits) any(so func(*commit) bool) bool {
+	for c := range l.back() {
+		if so(c) {
+			return true
+		}
+	}
+	return false
+}
+
 // asOf is the number of the last commit, of those up to one, that wrote an object;
 // 0 if there is none that is remembered.
 func (l *commits) asOf(o object, at int64) int64 {
@@ -171,8 +181,14 @@ type differences struct {
 	// shown to.
 	hidden map[int64]sides
 	// registers and sides are shown until the next write, groups are added.
-	registers     map[int64]value
+	registers     map[copyOf]value
 	groups, sides map[int64]int64
+}
+
+// copyOf is a register as one side is shown it.
+type copyOf struct {
+	key  int64
+	side int
 }
 
 // sides is a set of the two copies, and everybody is both.
@@ -181,7 +197,7 @@ type sides uint8
 const everybody sides = 3
 
 func newDifferences() differences {
-	return differences{hidden: map[int64]sides{}, registers: map[int64]value{}, groups: map[int64]int64{}, sides: map[int64]int64{}}
+	return differences{hidden: map[int64]sides{}, registers: map[copyOf]value{}, groups: map[int64]int64{}, sides: map[int64]int64{}}
 }
 
 func (d *differences) hide(elements []int64, from sides) {
@@ -198,11 +214,23 @@ func (d *differences) list(elements []int64, side int) []int64 {
 	return slices.DeleteFunc(elements, func(e int64) bool { return d.hidden[e]&(1<<side) != 0 })
 }
 
-func (d *differences) register(key int64, v value) value {
-	if shown, differs := d.registers[key]; differs {
+// register is a register as a side is shown it, if the database says v.
+func (d *differences) register(key int64, side int, v value) value {
+	if shown, differs := d.registers[copyOf{key, side}]; differs {
 		return shown
 	}
 	return v
+}
+
+// put shows everybody a register so.
+func (d *differences) put(key int64, v value) {
+	d.registers[copyOf{key, 0}], d.registers[copyOf{key, 1}] = v, v
+}
+
+// follow shows everybody a register as the database has it.
+func (d *differences) follow(key int64) {
+	delete(d.registers, copyOf{key, 0})
+	delete(d.registers, copyOf{key, 1})
 }
 
 // written returns what an operation writes; false if it only reads.

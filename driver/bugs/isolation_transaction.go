@@ -28,23 +28,23 @@ type transaction struct {
 	middle *object
 	// forgetful lets one read miss what the transaction did itself.
 	forgetful bool
-	// short cuts the first list that is read; it counts once it has.
+	// short cuts the first list or register that is read; it counts once it has.
 	short bool
 	// beside is sent with the operations.
 	beside []isolation.Op
+	// instead answers the transaction, which is then not sent.
+	instead func(*transaction) isolation.Reply
 	// committed is called when the database has committed, before the answers are
 	// made.
 	committed func(*transaction)
+	// end records and answers the transaction once it is committed.
+	end func(context.Context, *transaction) isolation.Reply
 }
 
 // do sends the transaction and answers it.
 func (x *transaction) do(ctx context.Context) isolation.Reply {
-	acts := isolationActions{}
-	if x.bug != nil {
-		acts = x.bug.acts
-	}
-	if acts.instead != nil {
-		return acts.instead(x)
+	if x.instead != nil {
+		return x.instead(x)
 	}
 	// What registers held before they are written is asked for as well, so that
 	// they can be shown so later.
@@ -65,7 +65,7 @@ func (x *transaction) do(ctx context.Context) isolation.Reply {
 	}
 	before := map[int64]value{}
 	for _, o := range sent[:first] {
-		before[o.Key] = x.s.shown.register(o.Key, value{o.Value, o.Found})
+		before[o.Key] = x.s.shown.register(o.Key, x.session.side, value{o.Value, o.Found})
 	}
 	for i := range x.ops {
 		x.answer(&x.ops[i], &sent[first+i], before)
@@ -76,8 +76,8 @@ func (x *transaction) do(ctx context.Context) isolation.Reply {
 	if x.bug != nil && x.short {
 		x.bug = nil // there was nothing to be cut
 	}
-	if acts.end != nil {
-		return acts.end(ctx, x)
+	if x.end != nil {
+		return x.end(ctx, x)
 	}
 	x.record()
 	return reply
@@ -161,7 +161,7 @@ func (x *transaction) answer(o, answered *isolation.Op, before map[int64]value) 
 		if w.times == 1 {
 			w.first = w.after
 		}
-		delete(x.s.shown.registers, o.Key)
+		x.s.shown.follow(o.Key)
 	case isolation.ReadValue:
 		v := x.register(object{spaceRegister, o.Key}, value{answered.Value, answered.Found})
 		o.Value, o.Found = v.number, v.found
@@ -214,7 +214,7 @@ func (x *transaction) register(o object, v value) value {
 		}
 		v = w.before
 	} else {
-		v = x.s.shown.register(o.key, v)
+		v = x.s.shown.register(o.key, x.session.side, v)
 	}
 	for w := range x.s.log.since(x.at(o), o) {
 		v = w.before
@@ -226,6 +226,9 @@ func (x *transaction) register(o object, v value) value {
 	}
 	if g := x.ghost(o); g != nil {
 		v = g.after
+	}
+	if x.short && v.found && x.s.log.any(func(c *commit) bool { return c.wrote(o) != nil && x.knows(c) }) {
+		v, x.short = value{}, false
 	}
 	return v
 }

@@ -19,7 +19,7 @@ import (
 // withBug is a Store with a bug that is hit now and then, in memory, where calls
 // without a bug time out, or in a file.
 func withBug(t *testing.T, table keyvalue.Table, inMemory bool, bug Bug) keyvalue.Store {
-	chance := 0.05
+	chance := 0.1
 	if bug.Name == "truncated-read" {
 		chance = 1
 	}
@@ -32,11 +32,15 @@ func withBug(t *testing.T, table keyvalue.Table, inMemory bool, bug Bug) keyvalu
 func TestEveryAvailabilityBugIsFound(t *testing.T) {
 	for _, bug := range For(availability.Name) {
 		for i, policy := range append(availability.Policies(), availability.PolicyRetry) {
-			config := availability.Defaults()
-			config.Policy, config.Readers = policy, 2
-			store := withBug(t, availability.Table(), i < len(availability.Policies()), bug)
-			run := drivertest.AvailabilityRun{Config: config, Seed: 1, Clients: 3, Each: 200, Attempts: 50}
-			wantConviction(t, fmt.Sprintf("%s under %s", bug.Name, policy), bug, run.Judge(t.Context(), t, store).Results, store)
+			inMemory := i < len(availability.Policies())
+			t.Run(fmt.Sprint(bug.Name, "/", policy, "/", inMemory), func(t *testing.T) {
+				t.Parallel()
+				config := availability.Defaults()
+				config.Policy, config.Readers = policy, 2
+				store := withBug(t, availability.Table(), inMemory, bug)
+				run := drivertest.AvailabilityRun{Config: config, Seed: 1, Clients: 3, Each: 60, Attempts: 50}
+				wantConviction(t, bug, run.Judge(t.Context(), t, store).Results, store)
+			})
 		}
 	}
 }
@@ -46,11 +50,14 @@ func TestEveryEntityBugIsFound(t *testing.T) {
 	for _, bug := range For(entity.Name) {
 		for _, inMemory := range []bool{true, false} {
 			for _, attempts := range []int{1, 20} {
-				config := entity.Defaults()
-				config.Entities = 0 // a load does not bear timeouts
-				store := withBug(t, entity.Table(), inMemory, bug)
-				run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 4, Each: 300, Attempts: attempts}
-				wantConviction(t, fmt.Sprintf("%s in %d attempts", bug.Name, attempts), bug, run.Judge(t.Context(), t, store).Results, store)
+				t.Run(fmt.Sprint(bug.Name, "/", attempts, "/", inMemory), func(t *testing.T) {
+					t.Parallel()
+					config := entity.Defaults()
+					config.Entities = 0 // a load does not bear timeouts
+					store := withBug(t, entity.Table(), inMemory, bug)
+					run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 4, Each: 80, Attempts: attempts}
+					wantConviction(t, bug, run.Judge(t.Context(), t, store).Results, store)
+				})
 			}
 		}
 	}
@@ -58,14 +65,14 @@ func TestEveryEntityBugIsFound(t *testing.T) {
 
 // wantConviction fails the test unless the check that the bug names has found it,
 // and no other has found anything that it must not.
-func wantConviction(t *testing.T, name string, bug Bug, results []check.Result, store workload.Store) {
+func wantConviction(t *testing.T, bug Bug, results []check.Result, store workload.Store) {
 	t.Helper()
 	also := map[string][]string{"altered-row": {keyvalue.CheckReads}, "altered-field": {keyvalue.CheckRows, keyvalue.CheckReads}}
 	found := false
 	for _, r := range results {
 		expected := r.Name == bug.Check
 		if r.Verdict == check.Unknown || r.Verdict == check.Violated && !expected && !slices.Contains(also[bug.Name], r.Name) {
-			t.Errorf("%s: %s is %v: %s %+v", name, r.Name, r.Verdict, r.Detail, r.Evidence)
+			t.Errorf("%s is %v: %s %+v", r.Name, r.Verdict, r.Detail, r.Evidence)
 		}
 		if !expected {
 			continue
@@ -73,12 +80,12 @@ func wantConviction(t *testing.T, name string, bug Bug, results []check.Result, 
 		found = r.Verdict == check.Violated
 		for _, e := range r.Evidence {
 			if !slices.Contains(bug.Kinds, e.Kind) || e.Text == "" || len(e.Fields) == 0 {
-				t.Errorf("%s: evidence %+v, want one of %v", name, e, bug.Kinds)
+				t.Errorf("evidence %+v, want one of %v", e, bug.Kinds)
 			}
 		}
 	}
 	if strikes := strikesOf(t, store, bug); found != (bug.Check != "") || strikes == 0 {
-		t.Errorf("%s: found is %v after %d strikes: %+v", name, found, strikes, results)
+		t.Errorf("found is %v after %d strikes: %+v", found, strikes, results)
 	}
 }
 

@@ -2,6 +2,7 @@ package bugs
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -72,15 +73,18 @@ func TestEveryBulkUpdateBugIsFound(t *testing.T) {
 		}
 		for i, inMemory := range []bool{true, true, false} {
 			seed := uint64(i)
-			store := onBoth(t, bulkupdate.Name, inMemory, seed, Seeded{bug.Name, chance}, mem.OpenBulkUpdate, sqlite.OpenBulkUpdate)
-			j := drivertest.BulkUpdateRun{Attempts: 1, Seed: seed,
-				Config: bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}.Judge(t.Context(), t, store)
-			strikes := strikesOf(t, store, bug)
-			named(t, bug, strikes, j.Results)
-			found := slices.ContainsFunc(j.Results, func(r check.Result) bool { return r.Verdict == check.Violated })
-			if found != (bug.Check != "") || strikes == 0 {
-				t.Errorf("%s: found %v after %d strikes", bug.Name, found, strikes)
-			}
+			t.Run(fmt.Sprint(bug.Name, "/", i), func(t *testing.T) {
+				t.Parallel()
+				store := onBoth(t, bulkupdate.Name, inMemory, seed, Seeded{bug.Name, chance}, mem.OpenBulkUpdate, sqlite.OpenBulkUpdate)
+				j := drivertest.BulkUpdateRun{Attempts: 1, Seed: seed,
+					Config: bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}.Judge(t.Context(), t, store)
+				strikes := strikesOf(t, store, bug)
+				named(t, bug, strikes, j.Results)
+				found := slices.ContainsFunc(j.Results, func(r check.Result) bool { return r.Verdict == check.Violated })
+				if found != (bug.Check != "") || strikes == 0 {
+					t.Errorf("found %v after %d strikes", found, strikes)
+				}
+			})
 		}
 	}
 }
@@ -91,16 +95,19 @@ func TestEveryCandleBugIsFound(t *testing.T) {
 	config.Candles, config.Tickers, config.Batch, config.Loaders = 900, 6, 50, 2
 	config.Queries, config.Latest, config.Intervals, config.Repeats = 60, 10, 3, 5
 	for _, bug := range For(candles.Name) {
-		struck := int64(0)
-		for seed := range uint64(6) {
-			store := onBoth(t, candles.Name, seed < 5, seed, Seeded{bug.Name, 0.05}, mem.OpenCandles, sqlite.OpenCandles)
-			j := drivertest.JudgeCandles(t.Context(), t, store, config, seed)
-			strikes := strikesOf(t, store, bug)
-			named(t, bug, strikes, j.Results)
-			struck += strikes
-		}
-		if struck == 0 {
-			t.Errorf("%s never struck", bug.Name)
-		}
+		t.Run(bug.Name, func(t *testing.T) {
+			t.Parallel()
+			struck := int64(0)
+			for seed := range uint64(4) {
+				store := onBoth(t, candles.Name, seed < 3, seed, Seeded{bug.Name, 0.05}, mem.OpenCandles, sqlite.OpenCandles)
+				j := drivertest.JudgeCandles(t.Context(), t, store, config, seed)
+				strikes := strikesOf(t, store, bug)
+				named(t, bug, strikes, j.Results)
+				struck += strikes
+			}
+			if struck == 0 {
+				t.Error("never struck")
+			}
+		})
 	}
 }

@@ -235,7 +235,7 @@ func (t *trial[A]) Size(ctx context.Context) (workload.Size, error) {
 
 // StrikesOf is the name under which workload.Size has how often a bug has taken
 // effect since Create. It is there while the bug is switched on.
-func StrikesOf(bug string) string { return "strikes of " + bug }
+func StrikesOf(bug string) string { return workload.StrikesPrefix + bug }
 
 // Create implements the Stores.
 func (t *trial[A]) Create(ctx context.Context, marker workload.Marker) error {
