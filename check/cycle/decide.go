@@ -28,9 +28,13 @@ func (in *inference) decide(ctx context.Context, j judgement, components int) (a
 	case atomic, monotonicAtomic, causal:
 		return in.decideVisibility(ctx, keys, j)
 	case serial, snapshot, prefix:
+	case updates:
+		if in.keeps(ctx, keys, serial) {
+			return acyclic.Possible, nil
+		}
 	default:
-		if in.serializable(ctx, keys) {
-			return acyclic.Possible, nil // whatever is serializable keeps the rule
+		if in.keeps(ctx, keys, snapshot) {
+			return acyclic.Possible, nil
 		}
 	}
 	c := in.newConstraints(keys, j)
@@ -43,28 +47,28 @@ func (in *inference) decide(ctx context.Context, j judgement, components int) (a
 
 // Bounds of what is looked for beside the verdict itself.
 const (
-	// shortcutFrom is how many transactions make it worth looking for a serial
-	// order first, for so long.
+	// shortcutFrom is how many transactions make it worth trying a stronger rule
+	// first, for so long.
 	shortcutFrom = 1000
 	shortcutTime = 10 * time.Second
 	// belowTime is how long the models below a broken one are looked at.
 	belowTime = 3 * time.Second
 )
 
-// serializable says that there is a serial order, and is known to be; it is
-// looked for once.
-func (in *inference) serializable(ctx context.Context, keys []keyOrder) bool {
+// keeps says that a stronger rule is kept, and is known to be; that is looked for
+// once. Its search is quick, since it follows the order of the moment.
+func (in *inference) keeps(ctx context.Context, keys []keyOrder, stronger rule) bool {
 	if in.h.Len() < shortcutFrom {
 		return false
 	}
-	if !in.serialTried {
-		in.serialTried = true
+	result, tried := in.stronger[stronger]
+	if !tried {
 		hurried, cancel := context.WithTimeout(ctx, shortcutTime)
 		defer cancel()
-		result, _ := in.newConstraints(keys, judgement{rule: serial}).arrange(hurried)
-		in.serial = result == acyclic.Possible
+		result, _ = in.newConstraints(keys, judgement{rule: stronger}).arrange(hurried)
+		in.stronger[stronger] = result
 	}
-	return in.serial
+	return result == acyclic.Possible
 }
 
 // settled says that what classify has not found is not there: of lists, of

@@ -2,6 +2,8 @@ package cycle
 
 import (
 	"context"
+
+	"assay/check/cycle/acyclic"
 )
 
 // inference derives from a history which transactions depend on which, and the
@@ -22,8 +24,8 @@ type inference struct {
 	// list that nobody saw.
 	registers bool
 	unseen    int
-	// serial says that there is a serial order, if it was tried to find one.
-	serial, serialTried bool
+	// stronger has how the search for an order by a stronger rule ended.
+	stronger map[rule]acyclic.Result
 
 	list     listState
 	register registerState
@@ -32,7 +34,7 @@ type inference struct {
 }
 
 func newInference(h *History, o Options) *inference {
-	in := &inference{h: h, o: o}
+	in := &inference{h: h, o: o, stronger: map[rule]acyclic.Result{}}
 	in.start = make([]int32, len(h.keys)+1)
 	next := make([]int32, len(h.keys))
 	for k, n := range h.keyOps {

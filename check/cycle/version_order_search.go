@@ -27,8 +27,8 @@ type arrangement struct {
 	// keysOf has by transaction the keys with free versions that it uses.
 	keysOf [][]int32
 	order  []int32 // versions, for a moment
-	// doubtful are pairs on which cycles rest, in the order that makes them.
-	doubtful []versionPair
+	// last is the alternative that was chosen last.
+	last int32
 }
 
 // arrange searches. If there is no such order, it returns the pairs of versions
@@ -46,7 +46,7 @@ func (c *constraints) arrange(ctx context.Context) (acyclic.Result, []versionPai
 	if c.rule == serial || c.rule == snapshot || c.rule == prefix {
 		next = r.nextByPosition
 		r.watch()
-	} else if acyclic.Cycles(ctx, int(c.nodes), c.edges, 1) != nil {
+	} else if acyclic.Cycles(ctx, int(c.nodes), c.edges, c.ranks(), 1) != nil {
 		return acyclic.Impossible, nil
 	}
 	result := s.Solve(ctx, next)
@@ -167,6 +167,18 @@ func (r *arrangement) broken(key int32) (acyclic.Literal, bool) {
 // choose returns the side of the pair on which a comes before b, or the other,
 // unless the search has been there before.
 func (r *arrangement) choose(key, a, b int32, before bool) acyclic.Literal {
+	l := r.side(key, a, b)
+	if saved, some := r.s.Saved(l.Alternative()); some {
+		return saved
+	}
+	if !before {
+		return l.Not()
+	}
+	return l
+}
+
+// side returns the side on which version a comes before b.
+func (r *arrangement) side(key, a, b int32) acyclic.Literal {
 	p := versionPair{key, min(a, b), max(a, b)}
 	v, some := r.known[p]
 	if !some {
@@ -174,38 +186,31 @@ func (r *arrangement) choose(key, a, b int32, before bool) acyclic.Literal {
 		r.known[p] = v
 		r.pairs = append(r.pairs, p)
 	}
-	if l, saved := r.s.Saved(v); saved {
-		return l
-	}
-	if before == (a < b) {
+	if a < b {
 		return acyclic.Literal(2 * v)
 	}
 	return acyclic.Literal(2*v + 1)
 }
 
 // batch is how many cycles are looked for at a time.
-const batch = 64
+const batch = 1024
 
-// nextByCycle looks for forbidden cycles if the versions are in the order of the
-// moment, and returns a choice for two of them on which one rests.
+// nextByCycle returns a choice for two versions that were in doubt before, or
+// forbids what closes cycles if the versions are in the order of the moment.
 func (r *arrangement) nextByCycle() (acyclic.Literal, bool) {
-	for {
-		for len(r.doubtful) > 0 {
-			p := r.doubtful[0]
-			r.doubtful = r.doubtful[1:]
-			if !r.chosen(p) {
-				return r.choose(p.key, p.a, p.b, true), true
-			}
-		}
-		if !r.lookForCycles() {
-			return 0, false
-		}
+	if v, some := r.s.Undecided(r.last); some {
+		r.last = v
+		p := r.pairs[v]
+		k := &r.c.keys[p.key]
+		return r.choose(p.key, p.a, p.b, r.s.Position(k.writers[p.a]) < r.s.Position(k.writers[p.b])), true
 	}
+	r.forbid()
+	return 0, false
 }
 
-// lookForCycles enters the undecided pairs of versions on which cycles rest,
-// one of each cycle, in the order of the moment.
-func (r *arrangement) lookForCycles() bool {
+// forbid looks for cycles, and forbids of each the orders of undecided pairs of
+// versions on which it rests.
+func (r *arrangement) forbid() {
 	c := r.c
 	tags := len(c.why)
 	edges := c.collect(func() {
@@ -216,31 +221,47 @@ func (r *arrangement) lookForCycles() bool {
 		}
 	})
 	if c.full {
-		return false
+		return
 	}
 	edges = append(slices.Clip(c.edges), edges...)
-	for _, cycle := range acyclic.Cycles(r.ctx, int(c.nodes), edges, batch) {
-		for _, e := range cycle {
-			why := c.why[e.Tag]
-			p := versionPair{why.key, why.a, why.b}
-			if why.kind&(ww|rw) != 0 && why.edge == nil && why.a > c.keys[why.key].chain && !r.chosen(p) {
-				r.doubtful = append(r.doubtful, p)
-				break
-			}
-		}
+	rank := make([]int64, c.nodes)
+	for v := range rank {
+		rank[v] = int64(r.s.Position(int32(v)))
+	}
+	var all [][]versionPair
+	for _, cycle := range acyclic.Cycles(r.ctx, int(c.nodes), edges, rank, batch) {
+		all = append(all, c.restsOn(cycle))
 	}
 	c.why = c.why[:tags]
-	return len(r.doubtful) > 0
+	for _, pairs := range all {
+		sides := make([]acyclic.Literal, len(pairs))
+		for i, p := range pairs {
+			sides[i] = r.side(p.key, p.a, p.b)
+		}
+		r.s.Forbid(sides)
+	}
 }
 
-// chosen says whether the order of two versions was chosen.
-func (r *arrangement) chosen(p versionPair) bool {
-	v, some := r.known[versionPair{p.key, min(p.a, p.b), max(p.a, p.b)}]
-	if !some {
-		return false
+// restsOn returns the pairs of versions, the first before the second, whose order
+// no read shows and that a cycle rests on.
+func (c *constraints) restsOn(cycle []acyclic.Edge) []versionPair {
+	var pairs []versionPair
+	run := -1 // where an unbroken sequence of versions of one key begins
+	for i, e := range cycle {
+		why := c.why[e.Tag]
+		if why.kind&(ww|rw) == 0 || why.edge != nil || why.a <= c.keys[why.key].chain {
+			run = -1
+			continue
+		}
+		if n := len(pairs); run >= 0 && pairs[n-1].key == why.key && pairs[n-1].b == why.a && c.transitive() &&
+			(c.why[cycle[run].Tag].kind == ww || e.To < c.txns) && c.owner(e.To) != c.owner(cycle[run].From) {
+			pairs[n-1].b = why.b // the order of the ends is enough for an edge between these transactions
+			continue
+		}
+		run = i
+		pairs = append(pairs, versionPair{why.key, why.a, why.b})
 	}
-	_, is := r.s.Chosen(v)
-	return is
+	return pairs
 }
 
 // orderAll links all versions in an order.

@@ -7,7 +7,7 @@ import "slices"
 type clause struct {
 	literals []Literal
 	// from are the clauses from which this one was learned, none if it is a
-	// cycle.
+	// cycle or forbidden.
 	from []int32
 }
 
@@ -43,6 +43,33 @@ func (s *Solver) propagateClauses(l Literal) int32 {
 		s.assign(lits[0], c)
 	}
 	s.watchers[wrong] = kept
+	return -1
+}
+
+// attach takes back all choices and adds what is forbidden. It returns a clause
+// that is broken without any choice, or -1.
+func (s *Solver) attach() int32 {
+	s.cancel(0)
+	for _, lits := range s.forbidden {
+		free := 0
+		for i, l := range lits {
+			if s.truth(l) >= 0 {
+				lits[free], lits[i] = l, lits[free]
+				free++
+			}
+		}
+		c := s.addClause(clause{literals: lits})
+		switch {
+		case free == 0:
+			return c
+		case free > 1:
+			s.watchers[lits[0]] = append(s.watchers[lits[0]], c)
+			s.watchers[lits[1]] = append(s.watchers[lits[1]], c)
+		case s.truth(lits[0]) == 0:
+			s.assign(lits[0], c)
+		}
+	}
+	s.forbidden = s.forbidden[:0]
 	return -1
 }
 

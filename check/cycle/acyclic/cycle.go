@@ -1,6 +1,9 @@
 package acyclic
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // effort is how many edges are looked at for a shorter cycle once there is one.
 const effort = 1 << 22
@@ -35,13 +38,36 @@ func Cycle(ctx context.Context, nodes int, edges []Edge) []Edge {
 
 // Cycles returns forbidden cycles that begin with different edges, at most so
 // many. There are none only if there is no forbidden cycle or ctx ended first.
-func Cycles(ctx context.Context, nodes int, edges []Edge, most int) [][]Edge {
+//
+// It is quick if the public edges have an order that is close to that of rank:
+// what closes a private edge is between its ends there.
+func Cycles(ctx context.Context, nodes int, edges []Edge, rank []int64, most int) [][]Edge {
 	var all [][]Edge
-	newFinder(ctx, nodes, edges).each(func(f *finder) bool {
-		all = append(all, f.best)
-		f.best = nil
-		return len(all) == most
-	})
+	g := newGraph(nodes, edges, func(i int) Literal { return Literal(i) })
+	if !g.sort(rank) {
+		newFinder(ctx, nodes, edges).each(func(f *finder) bool {
+			all = append(all, f.best)
+			f.best = nil
+			return len(all) == most
+		})
+		return all
+	}
+	for i, e := range edges {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return all
+		}
+		if !e.Private || g.position[e.To] > g.position[e.From] || e.From == e.To || !g.reach(e.To, e.From) {
+			continue
+		}
+		cycle := []Edge{e}
+		for v := e.From; v != e.To; v = g.via[v].node {
+			cycle = append(cycle, edges[g.via[v].literal])
+		}
+		slices.Reverse(cycle[1:])
+		if all = append(all, cycle); len(all) == most {
+			return all
+		}
+	}
 	return all
 }
 

@@ -11,14 +11,13 @@ type arc struct {
 	literal Literal
 }
 
-// graph keeps the edges that are there now, and a topological order of the
-// public ones. An order outlives the edges that are taken back.
+// graph keeps the public edges that are there now, in a topological order. An
+// order outlives the edges that are taken back.
 type graph struct {
-	out, in               [][]arc // public
-	privateOut, privateIn [][]arc
-	position              []int32 // by node
-	moved                 []int32 // nodes, since Moved was called
-	log                   []Edge  // what was inserted, in its order
+	out, in  [][]arc // public
+	position []int32 // by node
+	moved    []int32 // nodes, since Moved was called
+	log      []Edge  // what was inserted, in its order
 
 	mark   []int32 // by node: the round in which it was seen
 	via    []arc   // by node: from where
@@ -27,20 +26,18 @@ type graph struct {
 	behind []int32
 }
 
-func newGraph(nodes int, edges []Edge) graph {
+// newGraph gives the arc of edge i what literal says.
+func newGraph(nodes int, edges []Edge, literal func(i int) Literal) graph {
 	g := graph{
 		out: make([][]arc, nodes), in: make([][]arc, nodes),
 		position: make([]int32, nodes), mark: make([]int32, nodes), via: make([]arc, nodes),
 	}
 	outs, ins := make([]int32, nodes), make([]int32, nodes)
-	private := false
 	for _, e := range edges {
-		if e.Private {
-			private = true
-			continue
+		if !e.Private {
+			outs[e.From]++
+			ins[e.To]++
 		}
-		outs[e.From]++
-		ins[e.To]++
 	}
 	total := int32(0)
 	for v := range outs {
@@ -51,11 +48,10 @@ func newGraph(nodes int, edges []Edge) graph {
 		g.out[v], room = room[:0:outs[v]], room[outs[v]:]
 		g.in[v], other = other[:0:ins[v]], other[ins[v]:]
 	}
-	if private {
-		g.privateOut, g.privateIn = make([][]arc, nodes), make([][]arc, nodes)
-	}
-	for _, e := range edges {
-		g.link(e, static)
+	for i, e := range edges {
+		if !e.Private {
+			g.link(e, literal(i))
+		}
 	}
 	return g
 }
@@ -71,14 +67,6 @@ func (g *graph) Moved() []int32 {
 }
 
 func (g *graph) link(e Edge, l Literal) {
-	if e.Private {
-		if g.privateOut == nil {
-			g.privateOut, g.privateIn = make([][]arc, len(g.out)), make([][]arc, len(g.out))
-		}
-		g.privateOut[e.From] = append(g.privateOut[e.From], arc{e.To, l})
-		g.privateIn[e.To] = append(g.privateIn[e.To], arc{e.From, l})
-		return
-	}
 	g.out[e.From] = append(g.out[e.From], arc{e.To, l})
 	g.in[e.To] = append(g.in[e.To], arc{e.From, l})
 }
@@ -87,47 +75,23 @@ func (g *graph) link(e Edge, l Literal) {
 func (g *graph) undo(mark int) {
 	for i := len(g.log) - 1; i >= mark; i-- {
 		e := g.log[i]
-		out, in := g.out, g.in
-		if e.Private {
-			out, in = g.privateOut, g.privateIn
-		}
-		out[e.From] = out[e.From][:len(out[e.From])-1]
-		in[e.To] = in[e.To][:len(in[e.To])-1]
+		g.out[e.From] = g.out[e.From][:len(g.out[e.From])-1]
+		g.in[e.To] = g.in[e.To][:len(g.in[e.To])-1]
 	}
 	g.log = g.log[:mark]
 }
 
-// insert adds an edge. If it closes a forbidden cycle, it returns the literals
-// of its edges, at least l, and adds nothing.
+// insert adds a public edge. If it closes a cycle, it returns the literals of its
+// edges, at least l, and adds nothing.
 func (g *graph) insert(e Edge, l Literal) []Literal {
-	var broken []Literal
-	switch {
-	case e.Private:
-		broken = g.closed(e)
-	case g.position[e.From] > g.position[e.To]:
-		broken = g.reorder(e)
-	}
-	if broken == nil && !e.Private && g.privateOut != nil {
-		broken = g.closesPrivate(e)
-	}
-	if broken != nil {
-		return append(broken, l)
+	if g.position[e.From] > g.position[e.To] {
+		if broken := g.reorder(e); broken != nil {
+			return append(broken, l)
+		}
 	}
 	g.log = append(g.log, e)
 	g.link(e, l)
 	return nil
-}
-
-// closed returns the literals of a way from e.To to e.From, nil if there is
-// none.
-func (g *graph) closed(e Edge) []Literal {
-	if g.position[e.To] > g.position[e.From] {
-		return nil
-	}
-	if !g.reach(e.To, e.From) {
-		return nil
-	}
-	return g.way(make([]Literal, 0, 8), e.From)
 }
 
 // reach looks along public edges for a way from one node to another, no
@@ -194,55 +158,6 @@ func (g *graph) reorder(e Edge) []Literal {
 	}
 	g.behind = nodes[:len(g.behind)]
 	g.moved = append(g.moved, nodes...)
-	return nil
-}
-
-// closesPrivate looks for a private edge from a node behind a new public edge
-// to one before it.
-func (g *graph) closesPrivate(e Edge) []Literal {
-	g.round++
-	g.behind = append(g.behind[:0], e.From)
-	g.mark[e.From] = g.round
-	back := map[int32]arc{e.From: {-1, static}}
-	for i := 0; i < len(g.behind); i++ {
-		for _, a := range g.in[g.behind[i]] {
-			if g.mark[a.node] != g.round {
-				g.mark[a.node] = g.round
-				back[a.node] = arc{g.behind[i], a.literal}
-				g.behind = append(g.behind, a.node)
-			}
-		}
-	}
-	before := g.round
-	g.round++
-	g.ahead = append(g.ahead[:0], e.To)
-	g.via[e.To] = arc{-1, static}
-	seen := map[int32]bool{e.To: true}
-	for i := 0; i < len(g.ahead); i++ {
-		v := g.ahead[i]
-		for _, p := range g.privateOut[v] {
-			if g.mark[p.node] != before {
-				continue
-			}
-			literals := g.way(make([]Literal, 0, 8), v)
-			if p.literal != static {
-				literals = append(literals, p.literal)
-			}
-			for w := p.node; back[w].node >= 0; w = back[w].node {
-				if l := back[w].literal; l != static {
-					literals = append(literals, l)
-				}
-			}
-			return literals
-		}
-		for _, a := range g.out[v] {
-			if !seen[a.node] {
-				seen[a.node] = true
-				g.via[a.node] = arc{v, a.literal}
-				g.ahead = append(g.ahead, a.node)
-			}
-		}
-	}
 	return nil
 }
 

@@ -72,15 +72,17 @@ type Solver struct {
 	clauses  []clause
 	watchers [][]int32 // by literal that became false
 	literals int       // in all clauses
-	core     []int32
-	seen     []bool
+	// forbidden are the clauses of Forbid that no watcher has yet.
+	forbidden [][]Literal
+	core      []int32
+	seen      []bool
 }
 
 // New makes a solver of a graph without forbidden cycles. Nodes are ordered by
 // rank where the edges leave a choice. It returns nil if the public edges have
 // a cycle.
 func New(nodes int, edges []Edge, rank []int64) *Solver {
-	s := &Solver{graph: newGraph(nodes, edges)}
+	s := &Solver{graph: newGraph(nodes, edges, func(int) Literal { return static })}
 	if !s.sort(rank) {
 		return nil
 	}
@@ -88,15 +90,39 @@ func New(nodes int, edges []Edge, rank []int64) *Solver {
 }
 
 // Add makes an alternative: either all edges of first are there or all of
-// second. The edges must not lead from a node to itself.
+// second. The edges must not lead from a node to itself. Private ones are the
+// caller's to look after, by Forbid.
 func (s *Solver) Add(first, second []Edge) int32 {
 	v := int32(len(s.value))
-	s.edges = append(s.edges, first, second)
+	private := func(e Edge) bool { return e.Private }
+	s.edges = append(s.edges, slices.DeleteFunc(first, private), slices.DeleteFunc(second, private))
 	s.value, s.saved = append(s.value, 0), append(s.saved, 0)
 	s.level, s.reason = append(s.level, 0), append(s.reason, noReason)
 	s.watchers = append(s.watchers, nil, nil)
 	s.seen = append(s.seen, false)
 	return v
+}
+
+// Forbid says that these sides cannot all be chosen, since their edges close a
+// forbidden cycle. It is called by what Solve asks.
+func (s *Solver) Forbid(sides []Literal) {
+	for i := range sides {
+		sides[i] = sides[i].Not()
+	}
+	slices.Sort(sides)
+	s.forbidden = append(s.forbidden, slices.Compact(sides))
+}
+
+// Undecided returns an alternative of which no side is chosen now, looking from
+// one on and then from the first.
+func (s *Solver) Undecided(from int32) (v int32, some bool) {
+	n := int32(len(s.value))
+	if len(s.trail) == int(n) {
+		return 0, false
+	}
+	for v = from % n; s.value[v] != 0; v = (v + 1) % n {
+	}
+	return v, true
 }
 
 // Saved is the side of an alternative that was chosen last, if any.
@@ -127,8 +153,9 @@ func sideOf(v int32, value int8) Literal {
 func (s *Solver) Core() []int32 { return s.core }
 
 // Solve searches. Whenever all that follows from the choices so far was done,
-// it asks next for another choice of an alternative that is not decided; next
-// returns false if the order of the moment breaks no rule.
+// it asks next for another choice of an alternative that is not decided, or to
+// call Forbid; next returns false if it did, or if the order of the moment breaks
+// no rule.
 func (s *Solver) Solve(ctx context.Context, next func() (Literal, bool)) Result {
 	conflicts, budget, round := 0, 0, 0
 	for {
@@ -154,6 +181,16 @@ func (s *Solver) Solve(ctx context.Context, next func() (Literal, bool)) Result 
 			return Undecided
 		}
 		l, some := next()
+		if len(s.forbidden) > 0 {
+			if c := s.attach(); c >= 0 {
+				s.explain(c)
+				return Impossible
+			}
+			if s.literals > maxLiterals {
+				return Undecided
+			}
+			continue
+		}
 		if !some {
 			return Possible
 		}
