@@ -241,7 +241,7 @@ func shown(txns []Txn, write Op) bool {
 // snapshot isolation it can matter, and a register's reads do not show the
 // order of its versions, so there it must only never convict the innocent.
 func TestAgreesWithAllOrders(t *testing.T) {
-	const histories = 6000
+	histories := 8 * *definitionHistories
 	counts := map[string]int{}
 	for seed := range uint64(histories) {
 		for _, registers := range []bool{false, true} {

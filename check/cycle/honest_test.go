@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	honestHistories = flag.Int("cycle.honest", 40, "how many honest histories are judged by each model")
+	honestHistories = flag.Int("cycle.honest", 20, "how many honest histories are judged by each model")
 	honestTxns      = flag.Int("cycle.txns", 60, "how long these are")
 )
 

@@ -62,7 +62,8 @@ func (c *constraints) addFree(key int32) {
 		readers = k.reads[:k.first[last+1]]
 	}
 	if c.transitive() && len(readers)*k.free() > fewPairs+4*(len(readers)+k.free()) {
-		readers = c.through(key, readers)
+		c.through(key, readers)
+		return
 	}
 	for _, r := range readers {
 		for b := last + 1; b < end && !c.full; b++ {
@@ -71,28 +72,38 @@ func (c *constraints) addFree(key int32) {
 	}
 }
 
-// through links readers to all free versions by way of an auxiliary node, and
-// returns those that wrote one of these themselves.
-func (c *constraints) through(key int32, readers []access) []access {
+// through links readers to all free versions but their own by way of auxiliary
+// nodes: one for each version and all before it, one for each and all after it.
+func (c *constraints) through(key int32, readers []access) {
 	k := &c.keys[key]
-	node := c.nodes
-	c.nodes++
-	var writers []access
-	wrote := map[int32]bool{}
-	for _, t := range k.writers[k.chain+1:] {
-		wrote[t] = true
+	free := k.writers[k.chain+1:]
+	before, after := c.nodes-1, c.nodes+int32(len(free))
+	c.nodes += 2 * int32(len(free))
+	own := make(map[int32]int32, len(free))
+	for i, t := range free {
+		n := int32(i)
+		own[t] = n + 1
+		why := c.tag(reason{key: key, to: t, b: k.chain + 1 + n, via: noTxn})
+		c.link(before+n+1, c.commit(t), false, why)
+		c.link(after+n, c.commit(t), false, why)
+		if n > 0 {
+			c.link(before+n+1, before+n, false, c.tag(reason{key: -1}))
+			c.link(after+n-1, after+n, false, c.tag(reason{key: -1}))
+		}
 	}
 	for _, r := range readers {
-		if wrote[r.txn] {
-			writers = append(writers, r)
-			continue
-		}
 		from, _, private := c.missing(key, r, k.chain+1)
-		c.link(from, node, private, c.tag(reason{kind: rw, key: key, from: r.txn, to: noTxn, a: r.version, via: noTxn}))
+		why := c.tag(reason{kind: rw, key: key, from: r.txn, to: noTxn, a: r.version, via: noTxn})
+		switch n := own[r.txn]; {
+		case n == 0:
+			c.link(from, after, private, why)
+		default:
+			if n > 1 {
+				c.link(from, before+n-1, private, why)
+			}
+			if int(n) < len(free) {
+				c.link(from, after+n, private, why)
+			}
+		}
 	}
-	for b := k.chain + 1; b < int32(len(k.writers)); b++ {
-		to := k.writers[b]
-		c.link(node, c.commit(to), false, c.tag(reason{key: key, to: to, b: b, via: noTxn}))
-	}
-	return writers
 }

@@ -148,7 +148,7 @@ func (s *schedule) commit(i int) bool {
 	return false
 }
 
-var longerHistories = flag.Int("cycle.longer", 40, "how many histories of up to 20 transactions are compared with exhaustive search")
+var longerHistories = flag.Int("cycle.longer", 15, "how many histories of up to 20 transactions are compared with exhaustive search")
 
 // TestLongerAgreesWithSchedules compares histories of up to 20 transactions, one
 // read of most of which is changed, with a search through all schedules.
