@@ -76,8 +76,12 @@ func (h *History) Line(w io.Writer) error {
 func (h *History) Text(w io.Writer, o TextOptions) error {
 	t := newTextWriter(o)
 	t.complete = "--json"
-	t.line(bold, fmt.Sprintf("%s: a history of kind %s, written as %s", h.Path, h.Kind, h.Format))
-	t.line(noColor, h.Detail)
+	if h.Kind == "" {
+		t.line(bold, h.Path+": a history without operations")
+	} else {
+		t.line(bold, fmt.Sprintf("%s: a history of kind %s, written as %s", h.Path, h.Kind, h.Format))
+		t.line(noColor, h.Detail)
+	}
 	evidence := check.Result{Name: h.Kind, Evidence: h.Evidence, Found: int64(len(h.Evidence))}
 	switch {
 	case len(h.Evidence) > 0 && o.Explain:
@@ -107,6 +111,9 @@ func (h *History) Text(w io.Writer, o TextOptions) error {
 func (h *History) verdict(word string) string {
 	if h.Reason != "" {
 		word += ": " + h.Reason
+	}
+	if h.Model == "" {
+		return word // nothing was judged
 	}
 	model := "judged against " + h.Model
 	if h.Asked {

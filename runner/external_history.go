@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -35,44 +34,57 @@ type HistoryOptions struct {
 	// of another kind.
 	Initial string
 	Total   *int64
+	// Accounts are those of a bank, as EDN writes them; a..b are the whole
+	// numbers from a to b. Every read must show each of them, and no other.
+	// NegativeBalances means that they may go below zero. Both are refused for
+	// a history of another kind.
+	Accounts         []string
+	NegativeBalances bool
 	// Timeout bounds the search; what is not found by then is unknown.
 	Timeout time.Duration
 }
 
-// CheckHistory judges the history in a file. A file that is missing or
-// malformed, or that an option does not fit, gives an *InputError, an option
-// that cannot be understood a *workload.OptionError.
+// CheckHistory judges the history in a file, or on standard input if path is
+// StandardInput. A file that is missing or malformed, or that an option does not
+// fit, gives an *InputError, an option that cannot be understood a
+// *workload.OptionError, and the end of ctx before the history was read an
+// *InterruptedError. A read of standard input that waits then stays behind.
 func CheckHistory(ctx context.Context, path string, o HistoryOptions) (report.History, error) {
+	if err := o.parse(); err != nil {
+		return report.History{}, err
+	}
+	file, err := openHistory(ctx, path)
+	if err != nil {
+		return report.History{}, historyError(ctx, path, err)
+	}
+	h, err := judgeHistory(ctx, file, o)
+	h.Path = nameOf(path)
+	return h, errors.Join(historyError(ctx, path, err), file.Close())
+}
+
+// parse checks the options and brings values and names into their one form.
+func (o *HistoryOptions) parse() error {
 	if o.Test != "" && !slices.Contains(TestNames(), o.Test) {
-		return report.History{}, &workload.OptionError{Option: "--test", Value: o.Test, Want: allTests()}
+		return &workload.OptionError{Option: "--test", Value: o.Test, Want: allTests()}
 	}
 	if o.Model != "" && o.Model != modelLinearizable {
 		if _, err := cycle.ParseModel(o.Model); err != nil {
-			return report.History{}, &workload.OptionError{Option: "--model", Value: o.Model, Want: cycle.ModelNames()}
+			return &workload.OptionError{Option: "--model", Value: o.Model, Want: cycle.ModelNames()}
 		}
 	}
 	for _, name := range o.Assume {
 		if !new(cycle.Options).Assume(name) {
-			return report.History{}, &workload.OptionError{Option: "--assume", Value: name, Want: strings.Join(cycle.Assumptions(), ", ")}
+			return &workload.OptionError{Option: "--assume", Value: name, Want: strings.Join(cycle.Assumptions(), ", ")}
 		}
 	}
 	if o.Initial != "" {
 		value, err := exchange.ParseAtom(o.Initial)
 		if err != nil {
-			return report.History{}, &workload.OptionError{Option: "--initial", Value: o.Initial, Want: `one value as EDN writes it, such as nil, 0, true, "text" or :word`}
+			return &workload.OptionError{Option: "--initial", Value: o.Initial, Want: `one value as EDN writes it, such as nil, 0, true, "text" or :word`}
 		}
 		o.Initial = value.String()
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return report.History{}, &InputError{Path: path, Err: fmt.Errorf("cannot be read: %w", errors.Unwrap(err))}
-	}
-	h, err := judgeHistory(ctx, file, o)
-	h.Path = path
-	if err != nil {
-		err = &InputError{Path: path, Err: err}
-	}
-	return h, errors.Join(err, file.Close())
+	return o.parseAccounts()
 }
 
 func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (report.History, error) {
@@ -86,8 +98,6 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 	case o.Test != "":
 		reader.Untyped()
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
-	defer cancel()
 	kind, err := reader.Decide()
 	if err != nil {
 		return report.History{}, err
@@ -148,8 +158,13 @@ func (o *HistoryOptions) fit(kind exchange.Kind) error {
 		return fmt.Errorf("holds a history of kind %s; --assume goes with transactions over registers, leave it out", kind)
 	case o.Initial != "" && kind != exchange.Register:
 		return fmt.Errorf("holds a history of kind %s; --initial goes with one of kind %s, leave it out", kind, exchange.Register)
-	case o.Total != nil && kind != exchange.Bank:
+	case kind == exchange.Bank:
+	case o.Total != nil:
 		return fmt.Errorf("holds a history of kind %s; --total goes with one of kind %s, leave it out", kind, exchange.Bank)
+	case len(o.Accounts) > 0:
+		return fmt.Errorf("holds a history of kind %s; --accounts goes with one of kind %s, leave it out", kind, exchange.Bank)
+	case o.NegativeBalances:
+		return fmt.Errorf("holds a history of kind %s; --negative-balances goes with one of kind %s, leave it out", kind, exchange.Bank)
 	}
 	return nil
 }
@@ -189,6 +204,8 @@ func checkTransactions(ctx context.Context, rest operations, first *exchange.Ope
 	if err := each(rest, first, transactions.Add); err != nil {
 		return nil, cycle.Report{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
 	h := transactions.History()
 	return h, cycle.Check(ctx, h, model, o.assumed()), nil
 }

@@ -55,12 +55,14 @@ func judgeRegisters(ctx context.Context, rest operations, first *exchange.Operat
 	if err != nil {
 		return report.History{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
 	return single(modelLinearizable, register.Check(ctx, &h, register.Options{Initial: o.Initial})), nil
 }
 
 // judgeBalances judges reads of all accounts by their total.
 func judgeBalances(rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
-	known := balances.Options{TotalKnown: o.Total != nil}
+	known := balances.Options{TotalKnown: o.Total != nil, NegativeAllowed: o.NegativeBalances, Accounts: o.Accounts}
 	if known.TotalKnown {
 		known.Total = *o.Total
 	}
@@ -70,6 +72,10 @@ func judgeBalances(rest operations, first *exchange.Operation, o HistoryOptions)
 		switch op.Function {
 		case exchange.Transfer:
 			judge.Transfer(op.Outcome)
+			if op.Outcome == history.Committed {
+				judge.Account(op.Movement.From.String())
+				judge.Account(op.Movement.To.String())
+			}
 		case exchange.ReadAccounts:
 			if op.Outcome != history.Committed {
 				judge.Unanswered()

@@ -70,6 +70,8 @@ func judgeAsWritten(ctx context.Context, reader operations, first *exchange.Oper
 	if o.Model != "" && !slices.Contains(left[0].test.models, o.Model) {
 		return report.History{}, errors.New("holds a history of kind " + namesOf(left) + ", which is judged by its own rule; leave --model out")
 	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
 	r := left[0].judge.Result(ctx)
 	h := single(r.Name, r)
 	h.Kind = r.Name

@@ -48,6 +48,10 @@ type Options struct {
 	TotalKnown bool
 	// NegativeAllowed means that accounts may go below zero.
 	NegativeAllowed bool
+	// Accounts are the names of all accounts, each of which a read must show,
+	// and no other. Without them, nobody knows whether an account that a read
+	// lacks was there.
+	Accounts []string
 }
 
 // The kinds of evidence.
@@ -55,6 +59,8 @@ const (
 	kindTotal    = "total"
 	kindNegative = "negative"
 	kindMissing  = "missing-balance"
+	kindLacking  = "missing-account"
+	kindForeign  = "unexpected-account"
 )
 
 const (
@@ -96,8 +102,8 @@ type example struct {
 	fields map[string]int64
 }
 
-// Judge judges one history. What it keeps does not grow with it. It is not safe
-// for concurrent use.
+// Judge judges one history. What it keeps grows with the number of accounts
+// only. It is not safe for concurrent use.
 type Judge struct {
 	o Options
 
@@ -111,10 +117,18 @@ type Judge struct {
 
 	negative, missing []check.Evidence
 	negatives         int64
+
+	accounts knownAccounts
 }
 
 // New returns a judge.
-func New(o Options) *Judge { return &Judge{o: o, totals: map[total]*readsOfTotal{}} }
+func New(o Options) *Judge {
+	return &Judge{o: o, totals: map[total]*readsOfTotal{}, accounts: newKnownAccounts(o.Accounts)}
+}
+
+// Account takes note that there is an account, because a transfer that took
+// effect names it.
+func (j *Judge) Account(id string) { j.accounts.add(id) }
 
 // Transfer takes note of a transfer.
 func (j *Judge) Transfer(outcome history.Outcome) {
@@ -130,6 +144,7 @@ func (j *Judge) Unanswered() { j.unanswered++ }
 // Read judges one read. Nothing of it is kept but words.
 func (j *Judge) Read(r *Read) {
 	j.reads++
+	j.accounts.read(r)
 	var sum total
 	whole := true
 	for _, a := range r.Accounts {

@@ -113,6 +113,39 @@ func TestNothingIsUnknown(t *testing.T) {
 	}
 }
 
+// A read without an account that others have says nothing, until it is known
+// which accounts there are.
+func TestReadsThatLackAnAccount(t *testing.T) {
+	two := []string{"a", "b"}
+	for _, c := range []struct {
+		o         Options
+		transfers []string
+		reads     []Read
+		verdict   check.Verdict
+		says      string
+	}{
+		{Options{}, nil, []Read{see(1, 5, 15), see(2, 20)}, check.Unknown, "1 read lacks an account that other reads or transfers name (read by process 2 (operation 2, 0.002000 s to 0.003000 s) has no account b)"},
+		{Options{}, []string{"a", "c"}, []Read{see(1, 5, 15), see(2, 15, 5)}, check.Unknown, "2 reads lack an account that other reads or transfers name (read by process 1 (operation 1, 0.001000 s to 0.002000 s) has no account c)"},
+		{Options{}, []string{"a", "b"}, []Read{see(1, 5, 15), see(2, 15, 5)}, check.Valid, "each read saw a total of 20"},
+		{Options{}, nil, []Read{see(1, 5, 15), see(2, 20), see(3, 5, 14)}, check.Violated, "another total"},
+		{Options{Accounts: two}, nil, []Read{see(1, 5, 15), see(2, 20)}, check.Violated, "1 lacked an account"},
+		{Options{Accounts: two}, []string{"c"}, []Read{see(1, 5, 15), see(2, 20, 0)}, check.Valid, "each read saw a total of 20"},
+		{Options{Accounts: two}, nil, []Read{see(1, 5, 15), see(2, 5, 10, 5)}, check.Violated, "1 saw an account that is none of the bank's"},
+	} {
+		j := New(c.o)
+		j.Transfer(history.Committed)
+		for _, id := range c.transfers {
+			j.Account(id)
+		}
+		for i := range c.reads {
+			j.Read(&c.reads[i])
+		}
+		if got := j.Result(); got.Verdict != c.verdict || !strings.Contains(got.Detail, c.says) {
+			t.Errorf("got %v %q\nwant %v ...%s...", got.Verdict, got.Detail, c.verdict, c.says)
+		}
+	}
+}
+
 // What is kept is bounded, what is counted is not, and each wrong total is
 // heard before any has its second.
 func TestFloods(t *testing.T) {

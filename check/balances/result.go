@@ -22,8 +22,11 @@ func (j *Judge) Result() check.Result {
 	for _, e := range j.negative {
 		r.Add(e)
 	}
+	for _, e := range j.accounts.evidence {
+		r.Add(e)
+	}
 	if r.Found > 0 { // what was not listed counts as well
-		r.Found = wrong + j.without + j.negatives
+		r.Found = wrong + j.without + j.negatives + j.accounts.lacking + j.accounts.foreign
 	}
 	r.Detail = fmt.Sprintf("%s of all accounts, %s (%s that may have taken effect); ",
 		plural(j.reads, "read"), plural(j.transfers, "transfer"), check.CountOrNone(j.possible))
@@ -36,6 +39,8 @@ func (j *Judge) Result() check.Result {
 		r.Detail += "one read alone does not show whether its total is right; give the total, or read more often"
 	case j.possible == 0:
 		r.Detail += "no money was moved, so nothing was put to the test"
+	case j.accounts.undecided() != "":
+		r.Detail += j.accounts.undecided()
 	default:
 		r.Verdict = check.Valid
 		r.Detail += fmt.Sprintf("each read saw a total of %s", should.big())
@@ -106,6 +111,12 @@ func (j *Judge) violationDetail(should total, wrong int64) string {
 	}
 	if j.without > 0 {
 		parts = append(parts, check.Count(j.without)+" missed a balance")
+	}
+	if j.accounts.lacking > 0 {
+		parts = append(parts, check.Count(j.accounts.lacking)+" lacked an account")
+	}
+	if j.accounts.foreign > 0 {
+		parts = append(parts, check.Count(j.accounts.foreign)+" saw an account that is none of the bank's")
 	}
 	if j.negatives > 0 {
 		parts = append(parts, check.Counted(j.negatives, "time", "times")+" an account was below zero")

@@ -22,6 +22,8 @@ type checkFlags struct {
 	test           string
 	initial, total string
 	assume         []string
+	accounts       []string
+	negative       bool
 	models         bool
 	explain        bool
 	timeout        time.Duration
@@ -34,9 +36,11 @@ func newCheck(version string) *cobra.Command {
 		Use:   "check DIR|FILE",
 		Short: "Judge a saved run again, or another tool's history",
 		Long: `Judge a saved run again, from the files in its folder, or the history of another
-tool: Jepsen's EDN, JSON lines or log (docs/histories.md). What such a history
-itself does not tell can be given: the value that its registers began with, or
-the total of the accounts of its bank.
+tool: Jepsen's EDN, JSON lines or log, as it is or compressed with gzip or zstd
+(docs/histories.md); of FILE - it is read from standard input. What such a
+history itself does not tell can be given: the value that its registers began
+with, or the accounts of its bank, their total, and whether they may be below
+zero.
 
 A run that was cut before it had read its database (assay or its machine was
 killed) is judged too: its database is read now, from the address in the run's
@@ -54,7 +58,8 @@ the folder.`,
   assay check rw-register.edn --model serializable --assume linearizable-keys
   assay check --models
   assay check register.edn --initial 0
-  assay check bank.edn --total 100`,
+  assay check bank.edn --total 100 --accounts 0..7
+  zcat history.edn.gz | assay check -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.models && len(args) == 0 {
 				return nil
@@ -69,8 +74,11 @@ the folder.`,
 				return usageError{errors.New("--explain tells more, and --quiet less; leave one of them out")}
 			}
 			info, err := os.Stat(args[0])
-			if err == nil && !info.IsDir() {
+			switch {
+			case args[0] == runner.StandardInput, err == nil && !info.IsDir():
 				return f.file(cmd, args[0])
+			case errors.Is(err, os.ErrNotExist):
+				return usageError{fmt.Errorf("%s does not exist; name a history, the folder of a run, or - for standard input", args[0])}
 			}
 			return f.folder(cmd, version, args[0])
 		},
@@ -85,6 +93,8 @@ the folder.`,
 	flags.StringSliceVar(&f.assume, "assume", nil, "of a FILE of transactions over registers: what else orders the writes of a key: linearizable-keys, sequential-keys, wfr-keys; what is found then breaks the model or the assumption")
 	flags.StringVar(&f.initial, "initial", "", "of a FILE of registers: what each held before the first write, as EDN writes it (0, true, \"text\", :word); nil if not given")
 	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
+	flags.StringSliceVar(&f.accounts, "accounts", nil, "of a FILE of a bank: its accounts, such as 0..7 or 1,2,:savings: each read must show all of them and no other; all that are named anywhere if not given, and then a read that lacks one leaves the verdict unknown")
+	flags.BoolVar(&f.negative, "negative-balances", false, "of a FILE of a bank: accounts may go below zero")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "of a FILE: the longest search; what is not found by then is unknown")
 	flags.BoolVar(&f.asJSON, "json", false, "print the answer as JSON on standard output")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
@@ -93,7 +103,7 @@ the folder.`,
 
 // folder judges a saved run.
 func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
-	for _, name := range []string{"test", "initial", "total", "assume"} {
+	for _, name := range []string{"test", "initial", "total", "assume", "accounts", "negative-balances"} {
 		if cmd.Flags().Changed(name) {
 			return usageError{fmt.Errorf("--%s goes with a history of another tool; %s is a folder", name, path)}
 		}
@@ -121,9 +131,13 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	if f.db != "" {
 		return usageError{fmt.Errorf("--db goes with a run's folder; %s is a file", path)}
 	}
-	o := runner.HistoryOptions{Test: f.test, Model: f.model, Assume: f.assume, Initial: f.initial, Timeout: f.timeout}
+	o := runner.HistoryOptions{Test: f.test, Model: f.model, Assume: f.assume, Initial: f.initial, Timeout: f.timeout,
+		Accounts: f.accounts, NegativeBalances: f.negative}
 	if cmd.Flags().Changed("initial") && f.initial == "" {
 		return usageError{errors.New(`--initial "" cannot be used; want a value as EDN writes it, such as nil, 0 or :word`)}
+	}
+	if cmd.Flags().Changed("accounts") && len(f.accounts) == 0 {
+		return usageError{errors.New(`--accounts "" cannot be used; want accounts as EDN writes them, such as 0..7 or 1,2,:savings`)}
 	}
 	if cmd.Flags().Changed("total") {
 		total, err := strconv.ParseInt(f.total, 10, 64)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"assay/check/cycle"
@@ -26,6 +27,19 @@ var histories = map[string]string{
 {:type :invoke, :process 0, :f :read, :value nil}
 {:type :ok, :process 0, :f :read, :value {1 45, 2 55}}
 `,
+	// A read that lacks the account which the money went to, and one below zero.
+	"lacking.edn": `{:type :invoke, :process 0, :f :transfer, :value {:from 1, :to 2, :amount 5}}
+{:type :ok, :process 0, :f :transfer, :value {:from 1, :to 2, :amount 5}}
+{:type :invoke, :process 0, :f :read, :value nil}
+{:type :ok, :process 0, :f :read, :value {1 100}}
+`,
+	"overdrawn.edn": `{:type :invoke, :process 0, :f :transfer, :value {:from 1, :to 2, :amount 50}}
+{:type :ok, :process 0, :f :transfer, :value {:from 1, :to 2, :amount 50}}
+{:type :invoke, :process 0, :f :read, :value nil}
+{:type :ok, :process 0, :f :read, :value {1 -45, 2 50}}
+`,
+	"zeroed.edn": "{:type :invoke, :process 0, :f :read, :value nil}\n\x00\x00",
+	"wide.edn":   "\xff\xfe{\x00}\x00",
 	"lists.edn": `{:type :invoke, :process 0, :f :txn, :value [[:append 1 1]]}
 {:type :ok, :process 0, :f :txn, :value [[:append 1 1]]}
 `,
@@ -86,7 +100,14 @@ func TestWhatAHistoryDoesNotTell(t *testing.T) {
 		{[]string{"blind.edn", "--model", "serializable", "--assume", "wfr-keys,linearizable-keys"}, exitViolated, "assumed: wfr-keys, linearizable-keys"},
 		{[]string{"blind.edn", "--model", "strong-session-serializable"}, exitViolated, "causality-violation-process"},
 		{[]string{"blind.edn", "--model", "monotonic-snapshot-read"}, exitNoVerdict, "nothing found of what was looked for: G0, G1a, G1b and G1c"},
-		{[]string{"empty.edn"}, exitNoVerdict, "the history has no operations: nothing was put to the test"},
+		{[]string{"bank.edn", "--total", "100", "--accounts", "1..2"}, exitValid, "each read saw a total of 100"},
+		{[]string{"bank.edn", "--total", "100", "--accounts", "1,2,:savings"}, exitViolated, "has no account :savings"},
+		{[]string{"bank.edn", "--total", "100", "--accounts", "2"}, exitViolated, "has account 1, which is none of the bank's"},
+		{[]string{"lacking.edn", "--total", "100"}, exitNoVerdict, "1 read lacks an account that other reads or transfers name"},
+		{[]string{"lacking.edn", "--total", "100", "--accounts", "1..2"}, exitViolated, "missing-account"},
+		{[]string{"overdrawn.edn", "--total", "5"}, exitViolated, "saw account 1 at -45, below zero"},
+		{[]string{"overdrawn.edn", "--total", "5", "--negative-balances"}, exitValid, "each read saw a total of 5"},
+		{[]string{"empty.edn"}, exitNoVerdict, "empty.edn: a history without operations verdict UNKNOWN: the history has no operations: nothing was put to the test"},
 	} {
 		e := assay(t, dir, append([]string{"check"}, test.args...)...).want(t, test.code)
 		if !strings.Contains(unwrapped(e.stdout), test.says) {
@@ -114,6 +135,16 @@ func TestWhatAHistoryDoesNotTellIsRefused(t *testing.T) {
 		{[]string{"bank.edn", "--initial", "0"}, []string{"bank.edn", "bank", "--initial", "register"}},
 		{[]string{"lists.edn", "--initial", "0"}, []string{"lists.edn", "list-append", "--initial"}},
 		{[]string{"lists.edn", "--total", "0"}, []string{"lists.edn", "list-append", "--total"}},
+		{[]string{"bank.edn", "--accounts", "7..0"}, []string{"--accounts", "7..0", "0..7"}},
+		{[]string{"bank.edn", "--accounts", "[1]"}, []string{"--accounts", "[1]", "0..7"}},
+		{[]string{"bank.edn", "--accounts", ""}, []string{"--accounts", "0..7"}},
+		{[]string{"lists.edn", "--accounts", "1"}, []string{"lists.edn", "list-append", "--accounts", "bank"}},
+		{[]string{"registers.edn", "--negative-balances"}, []string{"registers.edn", "register", "--negative-balances", "bank"}},
+		{[]string{"run", "--accounts", "1"}, []string{"run", "--accounts", "folder"}},
+		{[]string{"run", "--negative-balances"}, []string{"run", "--negative-balances", "folder"}},
+		{[]string{"nothing.edn"}, []string{"nothing.edn does not exist", "history"}},
+		{[]string{"zeroed.edn"}, []string{"zeroed.edn", "line 2", "byte 50", "crash"}},
+		{[]string{"wide.edn"}, []string{"wide.edn", "UTF-16", "iconv"}},
 		{[]string{"blind.edn", "--assume", "keys"}, []string{"--assume", "keys", "linearizable-keys"}},
 		{[]string{"registers.edn", "--assume", "wfr-keys"}, []string{"registers.edn", "register", "--assume"}},
 		{[]string{"run", "--assume", "wfr-keys"}, []string{"run", "--assume", "folder"}},
@@ -128,6 +159,44 @@ func TestWhatAHistoryDoesNotTellIsRefused(t *testing.T) {
 				t.Errorf("%v: %q does not say %q", test.args, said, part)
 			}
 		}
+	}
+}
+
+// A history may come from another program, through standard input or a pipe.
+func TestHistoryFromStandardInput(t *testing.T) {
+	dir := writeHistories(t)
+	e := start(t, command{dir: dir, args: []string{"check", "-"}, shell: `gzip -c <bank.edn | "$0" "$@" --total 100`}).wait().want(t, exitValid)
+	if !strings.Contains(unwrapped(e.stdout), "standard input: a history of kind bank") {
+		t.Errorf("%v", e)
+	}
+	e = start(t, command{dir: dir, args: []string{"check", "-"}, shell: `printf '{:a' | "$0" "$@"`}).wait().want(t, exitUsage)
+	if said := e.complaint(t); !strings.Contains(said, "standard input line 1") {
+		t.Errorf("%q", said)
+	}
+}
+
+// One interrupt ends the wait for a pipe that nobody writes to.
+func TestInterruptWhileAPipeIsSilent(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "history.pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, command{dir: dir, args: []string{"check", pipe}})
+	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until assay has opened it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writer.WriteString(histories["bank.edn"][:100]); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(syscall.SIGINT)
+	e := p.wait().want(t, exitNoVerdict)
+	if !strings.Contains(e.stderr, "interrupted while reading "+pipe) {
+		t.Errorf("%v", e)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

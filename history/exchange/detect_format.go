@@ -39,7 +39,8 @@ func (f Format) String() string {
 func detect(in *input) (Format, error) {
 	head := in.ahead(len(in.buf))
 	if in.err != nil && in.err != io.EOF {
-		return 0, fmt.Errorf("exchange: read a history: %w", in.err)
+		in.pos = in.end // what was read is of no use
+		return 0, in.broken()
 	}
 	head = trimBlank(head)
 	if len(head) > 0 && (head[0] == '[' || head[0] == '(') {

@@ -1,5 +1,7 @@
 package exchange
 
+import "strconv"
+
 // ednReader reads forms of the extensible data notation. Tags are passed over,
 // and what they tag is read as it stands, so that records (#jepsen.history.Op)
 // read like maps. Beyond the specification it reads what Clojure prints into
@@ -21,6 +23,9 @@ func (r *ednReader) blank(depth int) error {
 			r.in.skip()
 		case c == ';':
 			for ok && c != '\n' {
+				if c == 0 {
+					return r.in.unexpected(c, "a comment")
+				}
 				r.in.skip()
 				c, ok = r.in.peek()
 			}
@@ -93,7 +98,7 @@ func (r *ednReader) sequence(kind nodeKind, closing byte, depth int) error {
 			r.tree.close(at)
 			return nil
 		case c == '}' || c == ']' || c == ')':
-			return r.in.bad("found %q where %q was expected", c, closing)
+			return r.in.unexpected(c, strconv.QuoteRune(rune(closing)))
 		}
 		if err := r.value(depth + 1); err != nil {
 			return err
@@ -199,7 +204,7 @@ func (r *ednReader) token() error {
 	word := t.text[start:]
 	if len(word) == 0 {
 		c, _ := r.in.peek()
-		return r.in.bad("found %q where a value was expected", c)
+		return r.in.unexpected(c, "a value")
 	}
 	if c := word[0]; digit(c) || len(word) > 1 && (c == '-' || c == '+') && digit(word[1]) {
 		if !t.addNumber(start, ednWhole, ednInexact) {
@@ -260,14 +265,18 @@ func (r *ednReader) text(regexp bool) error {
 	}
 }
 
-func ednSpace(c byte) bool { return c <= ' ' || c == ',' }
+// ednSpace reports whether c is white space as Clojure's reader has it (Java's,
+// and the comma). Other control characters, zero among them, are none.
+func ednSpace(c byte) bool {
+	return c == ' ' || c == ',' || '\t' <= c && c <= '\r' || 0x1c <= c && c <= 0x1f
+}
 
 func ednDelimiter(c byte) bool {
 	switch c {
 	case '{', '}', '[', ']', '(', ')', '"', ';':
 		return true
 	}
-	return ednSpace(c)
+	return c <= ' ' || c == ','
 }
 
 func symbolStart(c byte) bool {

@@ -34,9 +34,9 @@ type event struct {
 	client      bool
 	kind        eventType
 	process     int64
-	function    Function
-	word        string // of a function that is not known
-	value       int    // the node in the tree, or none
+	function    Function // 0 if the event names none, and has no value that tells it
+	word        string   // of a function that is not known
+	value       int      // the node in the tree, or none
 	index, time int64
 	// position and link are those of a causal register, or none.
 	position, link int
@@ -70,8 +70,11 @@ func (t *tree) event(line int) (event, error) {
 	if e.kind = t.eventType(fields[0]); e.kind == 0 {
 		return bad("the type " + t.describe(fields[0]) + " is none of invoke, ok, fail, info")
 	}
-	if fields[2] == 0 {
-		return bad("an operation without a function (f)")
+	if fields[2] == 0 || t.is(fields[2], nilNode) {
+		if fields[3] != 0 && t.looksLikeTransaction(fields[3]) {
+			e.function = Transaction
+		}
+		return e, t.valueAndOrder(&e, &fields)
 	}
 	if e.function = t.function(fields[2]); e.function == 0 {
 		word, _ := t.word(fields[2])
@@ -80,6 +83,11 @@ func (t *tree) event(line int) (event, error) {
 		}
 		e.function, e.word = Other, word
 	}
+	return e, t.valueAndOrder(&e, &fields)
+}
+
+// valueAndOrder finds what an event carries, and its index and time.
+func (t *tree) valueAndOrder(e *event, fields *[8]int) error {
 	if fields[3] != 0 {
 		e.value = fields[3]
 	}
@@ -91,12 +99,31 @@ func (t *tree) event(line int) (event, error) {
 	}
 	var ok bool
 	if e.index, ok = t.counter(fields[4]); !ok {
-		return bad("the index " + t.describe(fields[4]) + " is not a whole number")
+		return e.bad("the index %s is not a whole number", t.describe(fields[4]))
 	}
 	if e.time, ok = t.counter(fields[5]); !ok {
-		return bad("the time " + t.describe(fields[5]) + " is not a whole number of nanoseconds")
+		return e.bad("the time %s is not a whole number of nanoseconds", t.describe(fields[5]))
 	}
-	return e, nil
+	return nil
+}
+
+// errWithoutFunction is the error of an event that names no function, and is none of a
+// transaction.
+func (e *event) errWithoutFunction() error {
+	return e.bad("an operation without a function (f), whose value is not a list of operations such as [:r 1 nil]")
+}
+
+// looksLikeTransaction reports whether a value is a list whose first element is
+// a list that begins with an operation of transactions.
+func (t *tree) looksLikeTransaction(at int) bool {
+	if !t.is(at, listNode) || t.nodes[at].size < 3 || !t.is(at+1, listNode) || t.nodes[at+1].size < 2 {
+		return false
+	}
+	switch word, _ := t.word(at + 2); word {
+	case "r", "append", "w":
+		return true
+	}
+	return false
 }
 
 // fields finds the values of an event's fields, 0 for what is not there.

@@ -86,6 +86,8 @@ func (r *Reader) nextEvent() (int, error) {
 // others have it as well. wrote means that something was written before.
 func (t *tree) reading(e *event, wrote bool) reading {
 	switch e.function {
+	case 0:
+		return undecided
 	case Other:
 		return asWritten
 	case Transfer, CompareAndSet:

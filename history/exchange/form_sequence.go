@@ -67,12 +67,14 @@ func (f *forms) inList(c byte, ok bool) (more bool, err error) {
 		if err := f.syntax.blank(0); err != nil {
 			return false, err
 		}
-		if _, ok := f.in.peek(); ok {
+		if c, ok := f.in.peek(); ok && c == 0 {
+			return false, f.in.unexpected(c, "nothing more")
+		} else if ok {
 			return false, f.in.bad("something follows the list of operations")
 		}
 		return false, io.EOF
 	case f.commas && f.count > 0 && c != ',':
-		return false, f.in.bad("found %q where a comma or the end of the list was expected", c)
+		return false, f.in.unexpected(c, "a comma or the end of the list")
 	case f.commas && f.count > 0:
 		f.in.skip()
 	}

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"errors"
 	"fmt"
 	"io"
 )
@@ -22,6 +23,7 @@ type input struct {
 	src      io.Reader
 	buf      []byte
 	pos, end int
+	base     int64 // where in the source buf begins
 	line     int
 	err      error // why no more can be read, io.EOF included
 }
@@ -33,6 +35,7 @@ func newInput(src io.Reader) *input {
 // fill makes buf[pos] the next byte. It returns false if there is none.
 func (in *input) fill() bool {
 	if in.pos == in.end && in.err == nil {
+		in.base += int64(in.pos)
 		in.pos, in.end = 0, 0
 		in.read()
 	}
@@ -59,6 +62,7 @@ func (in *input) ahead(n int) []byte {
 	n = min(n, len(in.buf))
 	if in.end-in.pos < n {
 		copy(in.buf, in.buf[in.pos:in.end])
+		in.base += int64(in.pos)
 		in.end, in.pos = in.end-in.pos, 0
 		for in.end < n && in.err == nil {
 			in.read()
@@ -99,12 +103,31 @@ func (in *input) bad(format string, args ...any) error {
 	return &FormatError{Line: in.line, Reason: fmt.Sprintf(format, args...)}
 }
 
+// unexpected returns an error about the next byte, which is c: it stands where
+// something else was wanted.
+func (in *input) unexpected(c byte, wanted string) error {
+	if c == 0 {
+		return in.zero(in.base + int64(in.pos))
+	}
+	return in.bad("found %q where %s was expected", c, wanted)
+}
+
+// zero returns the error of a zero byte outside a text.
+func (in *input) zero(at int64) error {
+	return in.bad("byte %d of the history (from 0) is zero, and so is no part of one; "+
+		"zeros at the end are what a crash leaves of a file: cut them off, and judge what is before them", at)
+}
+
 // broken returns the error of the source, if it was one, and not its end.
 func (in *input) broken() error {
-	if in.pos == in.end && in.err != nil && in.err != io.EOF {
-		return fmt.Errorf("exchange: read a history: %w", in.err)
+	var bad *FormatError
+	switch {
+	case in.pos < in.end || in.err == nil || in.err == io.EOF:
+		return nil
+	case errors.As(in.err, &bad):
+		return &FormatError{Line: in.line, Reason: bad.Reason}
 	}
-	return nil
+	return fmt.Errorf("exchange: read a history: %w", in.err)
 }
 
 // tooShort is the error of a form that does not end.

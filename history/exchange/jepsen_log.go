@@ -48,8 +48,11 @@ func (l *logReader) readLine() (more bool, err error) {
 		if !ok {
 			return false, l.in.broken()
 		}
-		if c == '\n' {
+		switch c {
+		case '\n':
 			return true, nil
+		case 0:
+			return false, l.in.zero(l.in.base + int64(l.in.pos) - 1)
 		}
 		if l.line = append(l.line, c); len(l.line) > maxText {
 			return false, l.in.bad("a line longer than %d bytes", maxText)

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -66,7 +67,7 @@ func (r *jsonReader) sequence(kind nodeKind, closing byte, depth int) error {
 			r.tree.close(at)
 			return nil
 		case !first && c != ',':
-			return r.in.bad("found %q where a comma or %q was expected", c, closing)
+			return r.in.unexpected(c, "a comma or "+strconv.QuoteRune(rune(closing)))
 		case !first:
 			r.in.skip()
 		}
@@ -145,7 +146,7 @@ func (r *jsonReader) literal() error {
 		r.tree.add(boolNode, 0)
 	case "":
 		c, _ := r.in.peek()
-		return r.in.bad("found %q where a value was expected", c)
+		return r.in.unexpected(c, "a value")
 	default:
 		return r.in.bad("%q is not JSON", short([]byte(word)))
 	}

@@ -48,10 +48,14 @@ type Reader struct {
 	err    error
 }
 
-// NewReader finds out in which format src is. It returns a *FormatError if it
-// is in none, and any error of src.
+// NewReader finds out in which format src is, which may be compressed with
+// gzip or zstd. It returns a *FormatError if it is in none, and any error of src.
 func NewReader(src io.Reader) (*Reader, error) {
-	in, t := newInput(src), &tree{}
+	in, err := plainText(newInput(src))
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{}
 	format, err := detect(in)
 	if err != nil {
 		return nil, err
@@ -178,6 +182,8 @@ func (r *Reader) step() (*Operation, error) {
 		return nil, err
 	}
 	switch {
+	case r.reading == asWritten && e.client && e.function == 0:
+		return nil, e.errWithoutFunction()
 	case r.reading == asWritten && e.function != Other:
 		e.word, e.function = e.function.String(), Other
 	case r.reading != asWritten && e.function == Other:
@@ -209,6 +215,9 @@ func (r *Reader) invoke(e *event, at int64) error {
 	if len(r.open) >= maxOpen {
 		return e.bad("more than %d operations are in flight at once", maxOpen)
 	}
+	if e.function == 0 {
+		return e.errWithoutFunction()
+	}
 	op := r.unused()
 	op.Line, op.Index, op.Process = e.line, e.index, e.process
 	op.Invoke, op.InvokeTime = at, e.time
@@ -237,6 +246,12 @@ func (r *Reader) complete(e *event, at int64) (*Operation, error) {
 	op, busy := r.open[e.process]
 	if !busy {
 		return nil, e.bad("process %d completes (%s) what it has not invoked", e.process, e.kind)
+	}
+	if e.function == 0 {
+		if op.Function != Transaction {
+			return nil, e.errWithoutFunction()
+		}
+		e.function = Transaction
 	}
 	if op.Function != e.function || op.Word != e.word {
 		return nil, e.bad("process %d completes a %s, but what it invoked on line %d is a %s",

@@ -146,6 +146,19 @@ func TestReadsWhatJepsenWrites(t *testing.T) {
 {:process 0, :type :invoke, :f :read, :value nil}
 {:process 0, :type :fail, :f :read, :value nil}
 `, EDN, Bank, []string{"0 read 0=10 1=11 2=? committed", "0 read nil failed"}},
+		{"transactions without a function", `
+{:process 0, :type :invoke, :value [[:append 1 5] [:r 2 nil]]}
+{:process 1, :type :invoke, :f nil, :value [[:r 1 nil]]}
+{:process 0, :type :ok, :value [[:append 1 5] [:r 2 nil]]}
+{:process 1, :type :info}
+`, EDN, ListAppend, []string{"0 txn append 1 5 r 2 committed", "1 txn r 1 unknown"}},
+		{"reads that are invoked with what they will see", `
+{:process 0, :type :invoke, :f :read, :value 4}
+{:process 1, :type :invoke, :f :read, :value [1 2 3]}
+{:process 1, :type :fail, :f :read, :value 9}
+{:process 0, :type :ok, :f :read, :value 5}
+`, EDN, Register, []string{"1 read nil failed", "0 read 5 committed"}},
+		{"behind a byte order mark", "\xef\xbb\xbf" + `{"process":0,"type":"invoke","f":"write","value":1}`, JSON, Register, []string{"0 write 1 unknown"}},
 		{"what EDN has else", `{:value [[:r 99999999999999999999 nil] [:w -7 -9223372036854775808] [:w true 5]], :process 0, :type :invoke, :f :txn, :more [#inst "2020-01-01" #uuid "x" ##NaN ##-Inf
  0x1F 1e9 2M -0.5 \newline \, \( #"a\"b" #:ns{:a 1} :ns/key a/b + - <= true false 99999999999999999999]}
 {:value [[:r 99999999999999999999 nil] [:w -7 -9223372036854775808] [:w true +5]], :process 0, :type :ok, :f :txn}`,

@@ -14,12 +14,14 @@ func (t *tree) request(e *event, op *Operation) error {
 	case Transfer:
 		return t.transfer(e, op)
 	case Read:
-		if e.value == none || t.is(e.value, nilNode) {
+		// What a read is invoked with means nothing, but for the key in [key nil]:
+		// some tools put there what the read will see.
+		if e.value == none {
 			return nil
 		}
 		key, _, ok := t.pair(e.value)
 		if !ok {
-			return e.bad("a read is invoked with %s; it should be nil, or [key nil]", t.describe(e.value))
+			return nil
 		}
 		return t.key(e, key, op)
 	case Write:
@@ -195,31 +197,31 @@ func (t *tree) transfer(e *event, op *Operation) error {
 	if e.value == none || !t.is(e.value, mapNode) {
 		return e.bad("a transfer whose value is not a map such as {:from 1, :to 2, :amount 5}")
 	}
-	var seen [3]bool
+	parts := [3]string{"from", "to", "amount"}
+	var found [3]int // the nodes of the parts
 	for key, end := e.value+1, t.after(e.value); key < end; {
 		value := t.after(key)
 		word, _ := t.word(key)
-		var err error
-		switch word {
-		case "from":
-			seen[0], err = true, t.scalar(e, value, &op.Movement.From)
-		case "to":
-			seen[1], err = true, t.scalar(e, value, &op.Movement.To)
-		case "amount":
-			if seen[2] = true; !t.is(value, intNode) {
-				err = e.bad("the amount %s is not a whole number of 64 bits", t.describe(value))
+		if part := slices.Index(parts[:], word); part >= 0 {
+			if found[part] != 0 {
+				return e.bad("a transfer that names %s twice", t.describe(key))
 			}
-			op.Movement.Amount = t.nodes[value].num
-		}
-		if err != nil {
-			return err
+			found[part] = value
 		}
 		key = t.after(value)
 	}
-	if seen != [3]bool{true, true, true} {
+	from, to, amount := found[0], found[1], found[2]
+	if from == 0 || to == 0 || amount == 0 {
 		return e.bad("a transfer without from, to or amount")
 	}
-	return nil
+	if !t.is(amount, intNode) {
+		return e.bad("the amount %s is not a whole number of 64 bits", t.describe(amount))
+	}
+	op.Movement.Amount = t.nodes[amount].num
+	if err := t.scalar(e, from, &op.Movement.From); err != nil {
+		return err
+	}
+	return t.scalar(e, to, &op.Movement.To)
 }
 
 // accounts reads a map from account to balance. In JSON the accounts are
@@ -241,6 +243,22 @@ func (t *tree) accounts(e *event, op *Operation) error {
 		}
 		op.Accounts = append(op.Accounts, a)
 		key = t.after(value)
+	}
+	return t.distinctAccounts(e, op.Accounts)
+}
+
+// distinctAccounts refuses a map with one key twice: which of the balances was
+// read, nobody can tell.
+func (t *tree) distinctAccounts(e *event, accounts []Account) error {
+	clear(t.accountsSeen)
+	if t.accountsSeen == nil {
+		t.accountsSeen = map[Atom]struct{}{}
+	}
+	for i := range accounts {
+		t.accountsSeen[accounts[i].ID] = struct{}{}
+		if len(t.accountsSeen) == i {
+			return e.bad("a read that names account %s twice", accounts[i].ID)
+		}
 	}
 	return nil
 }

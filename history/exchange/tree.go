@@ -45,6 +45,8 @@ type tree struct {
 	text  []byte
 	// asked is what the transaction that was read last was invoked with.
 	asked []MicroOp
+	// accountsSeen are the accounts of the read that was read last.
+	accountsSeen map[Atom]struct{}
 }
 
 func (t *tree) reset() { t.nodes, t.text = t.nodes[:0], t.text[:0] }

@@ -139,6 +139,12 @@ func randomAction(r *rand.Rand, kind Kind, plain bool, o *Operation) {
 			if r.IntN(3) == 0 {
 				o.Accounts = append(o.Accounts, Account{ID: atom(), Missing: true})
 			}
+			named := map[Atom]bool{}
+			o.Accounts = slices.DeleteFunc(o.Accounts, func(a Account) bool {
+				twice := named[a.ID]
+				named[a.ID] = true
+				return twice
+			})
 		default:
 			o.Function = Read
 		}

@@ -1,0 +1,188 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"assay/history/exchange"
+	"assay/workload"
+)
+
+// StandardInput is the path of a history that is read from standard input.
+const StandardInput = "-"
+
+// openHistory opens a file so that reads of it end with ctx, and so does the
+// wait for somebody to open the other end of a named pipe.
+func openHistory(ctx context.Context, path string) (io.ReadCloser, error) {
+	if path == StandardInput {
+		return newCancellable(ctx, os.Stdin, io.NopCloser(nil)), nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if info.Mode()&fs.ModeType == 0 {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		return interruptible{ctx, file}, nil
+	}
+	type opened struct {
+		file *os.File
+		err  error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		file, err := os.Open(path)
+		done <- opened{file, err}
+	}()
+	select {
+	case o := <-done:
+		if o.err != nil {
+			return nil, unreadable(o.err)
+		}
+		return newCancellable(ctx, o.file, o.file), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// unreadable describes a file that cannot be opened; the path is named by whoever
+// wraps it.
+func unreadable(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("does not exist")
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return fmt.Errorf("cannot be read: %w", err)
+}
+
+// nameOf is how a history is called in words.
+func nameOf(path string) string {
+	if path == StandardInput {
+		return "standard input"
+	}
+	return path
+}
+
+// historyError is err, which came up while a history was read or judged, with its
+// path; if ctx has ended, that is the reason.
+func historyError(ctx context.Context, path string, err error) error {
+	path = nameOf(path)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return &InterruptedError{During: "reading " + path, Left: "the history is as it was", Err: err}
+	default:
+		return &InputError{Path: path, Err: err}
+	}
+}
+
+// interruptible is a file whose reads do not wait. The first read after the end of
+// ctx returns its error.
+type interruptible struct {
+	ctx context.Context
+	*os.File
+}
+
+// Read implements io.Reader.
+func (i interruptible) Read(p []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return i.File.Read(p)
+}
+
+// cancellable is a source whose reads end with a context. A read that waits
+// when that happens stays behind, with its buffer, until the source has
+// something for it or is closed.
+type cancellable struct {
+	io.Closer
+	ctx    context.Context
+	wanted chan struct{} // one for each block that is to be read
+	blocks chan block
+	now    block
+}
+
+// block is what one read returned.
+type block struct {
+	data []byte
+	err  error
+}
+
+func newCancellable(ctx context.Context, source io.Reader, closer io.Closer) *cancellable {
+	c := &cancellable{Closer: closer, ctx: ctx, wanted: make(chan struct{}, 1), blocks: make(chan block, 1)}
+	go func() {
+		buffer := make([]byte, 256<<10)
+		for {
+			select {
+			case <-c.wanted:
+			case <-ctx.Done():
+				return
+			}
+			n, err := source.Read(buffer)
+			c.blocks <- block{buffer[:n], err} // has room: one was wanted
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return c
+}
+
+// Read implements io.Reader.
+func (c *cancellable) Read(p []byte) (int, error) {
+	if len(c.now.data) == 0 && c.now.err == nil {
+		c.wanted <- struct{}{}
+		select {
+		case c.now = <-c.blocks:
+		case <-c.ctx.Done():
+			c.now.err = c.ctx.Err()
+		}
+	}
+	n := copy(p, c.now.data)
+	if c.now.data = c.now.data[n:]; n > 0 {
+		return n, nil
+	}
+	return 0, c.now.err
+}
+
+// parseAccounts replaces the accounts by their names, and ranges by what is in
+// them.
+func (o *HistoryOptions) parseAccounts() error {
+	const most = 1 << 20
+	var names []string
+	for _, text := range o.Accounts {
+		bad := &workload.OptionError{Option: "--accounts", Value: text,
+			Want: `accounts as EDN writes them, or ranges, such as 0..7 or 1,2,:savings`}
+		if from, to, ok := strings.Cut(text, ".."); ok {
+			first, err1 := strconv.ParseInt(from, 10, 64)
+			last, err2 := strconv.ParseInt(to, 10, 64)
+			if err1 != nil || err2 != nil || first > last || last-first >= most || last-first < 0 {
+				return bad
+			}
+			for id := first; id <= last; id++ {
+				names = append(names, exchange.Int64(id).String())
+			}
+			continue
+		}
+		account, err := exchange.ParseAtom(text)
+		if err != nil {
+			return bad
+		}
+		names = append(names, account.String())
+	}
+	o.Accounts = names
+	return nil
+}

@@ -1,0 +1,67 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A named pipe that nobody opens at its other end holds nobody up for longer
+// than the context lasts.
+func TestPipeThatNobodyOpens(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "history.pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		_, err := CheckHistory(ctx, pipe, HistoryOptions{Timeout: time.Minute})
+		done <- err
+	}()
+	cancel()
+	var interrupted *InterruptedError
+	if err := <-done; !errors.As(err, &interrupted) || !strings.Contains(err.Error(), pipe) {
+		t.Errorf("got %v", err)
+	}
+	if writer, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // ends the wait, if it had begun
+		writer.Close()
+	}
+}
+
+// What comes through a pipe is what was written, and a read that waits ends with
+// the context.
+func TestCancellableReads(t *testing.T) {
+	source, out := io.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	c := newCancellable(ctx, source, source)
+	go func() {
+		for _, part := range []string{"one", "", "two"} {
+			if _, err := io.WriteString(out, part); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	got := make([]byte, 6)
+	if _, err := io.ReadFull(c, got[:2]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(c, got[2:]); err != nil || string(got) != "onetwo" {
+		t.Errorf("%q, %v", got, err)
+	}
+	go cancel()
+	for range 2 {
+		if n, err := c.Read(got); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
