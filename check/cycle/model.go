@@ -143,6 +143,18 @@ func includes(defs []definition, model Model) []bool {
 	return in
 }
 
+// Includes reports whether every history that the model allows is allowed by the
+// other too.
+func (m Model) Includes(other Model) bool {
+	defs := definitions()
+	for i, in := range includes(defs, m) {
+		if in && defs[i].model == other {
+			return true
+		}
+	}
+	return false
+}
+
 // forbidden returns all anomalies that show that model does not hold: those
 // that it or a weaker one forbids, and all that imply one of them.
 func forbidden(model Model) anomalySet {

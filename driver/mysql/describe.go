@@ -24,12 +24,17 @@ type server struct {
 	// snapshots is true if InnoDB refuses to change what another transaction
 	// changed since it was read (MariaDB's innodb_snapshot_isolation).
 	snapshots bool
+	// hasSnapshots is true if there is such a setting.
+	hasSnapshots bool
 	// syncWait is true if a read waits until the node has applied what the
 	// cluster has committed (wsrep_sync_wait, bit 1).
 	syncWait bool
 	// checks is the value of tidb_enable_check_constraint.
 	checks string
 }
+
+// snapshotIsolation is MariaDB's setting; see server.snapshots.
+const snapshotIsolation = "innodb_snapshot_isolation"
 
 // askServer asks for it. tx_isolation has been called transaction_isolation
 // since MySQL 8.0 and MariaDB 11.1.
@@ -49,7 +54,8 @@ func askServer(ctx context.Context, c *conn) (s server, err error) {
 	s.level = strings.ReplaceAll(cmp.Or(values["transaction_isolation"], values["tx_isolation"]), "-", " ")
 	wait, _ := strconv.Atoi(values["wsrep_sync_wait"]) // 0 where there is no such variable
 	s.syncWait = wait&1 != 0
-	s.snapshots = values["innodb_snapshot_isolation"] == "ON"
+	s.snapshots = values[snapshotIsolation] == "ON"
+	s.hasSnapshots = values[snapshotIsolation] != ""
 	s.checks = values["tidb_enable_check_constraint"]
 	return s, nil
 }

@@ -2,9 +2,12 @@ package mysql
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"assay/driver/sqldb"
 	"assay/workload"
+	"assay/workload/interleaving"
 	"assay/workload/isolation"
 )
 
@@ -25,6 +28,49 @@ type isolationSchema struct{ *schema }
 
 // Promise implements sqldb.Promiser.
 func (s *isolationSchema) Promise() string { return promised(s.level, s.engine, s.server) }
+
+// Levels implements sqldb.Promiser. Repeatable read comes twice where InnoDB can
+// refuse what a snapshot does not allow (MariaDB, innodb_snapshot_isolation).
+func (s *isolationSchema) Levels() (levels []interleaving.Level) {
+	for _, name := range s.dialect.levels {
+		level := interleaving.Level{Name: strings.ToLower(name), Isolation: name}
+		switch {
+		case s.engine == rocksdb && (name == readUncommitted || name == serializable):
+			// MyRocks has neither (MariaDB documentation, "MyRocks Transactional Isolation").
+		case s.engine != rocksdb && name == repeatableRead && s.server.hasSnapshots:
+			strict := interleaving.Level{Name: level.Name + " (snapshot)", Isolation: name, Options: []string{snapshotIsolation + "=ON"}}
+			level.Options = []string{snapshotIsolation + "=OFF"}
+			levels = append(levels, level, strict)
+		default:
+			levels = append(levels, level)
+		}
+	}
+	return levels
+}
+
+// transactionsCache is how long InnoDB gives the same answer of its transactions
+// (MySQL manual, "Persistence and Consistency of InnoDB Transaction and Locking
+// Information": it is read anew if it was not read for 0.1 s).
+const transactionsCache = 110 * time.Millisecond
+
+// Waiting implements sqldb.LockWaiter, by information_schema.innodb_trx (MySQL
+// manual). Other engines have no such account.
+func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) {
+	if l.schema.engine == rocksdb {
+		return false, false, nil
+	}
+	select {
+	case <-time.After(transactionsCache):
+	case <-ctx.Done():
+		return false, true, ctx.Err()
+	}
+	var waits int64
+	err = l.schema.useHost(ctx, l.host, func(c *conn) error {
+		return c.one(ctx, `SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id = ?`,
+			[]any{l.look.id}, &waits)
+	})
+	return waits > 0, true, operation("ask for waits", err)
+}
 
 func openIsolation(ctx context.Context, target workload.Target) (*isolationSchema, error) {
 	p, err := openSchema(ctx, target, sqldb.IsolationSchema())

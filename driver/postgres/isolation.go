@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
+
 	"assay/driver/sqldb"
 	"assay/workload"
+	"assay/workload/interleaving"
 	"assay/workload/isolation"
 )
 
@@ -31,6 +34,26 @@ type isolationSchema struct {
 
 // Promise implements sqldb.Promiser.
 func (s *isolationSchema) Promise() string { return s.promise }
+
+// Levels implements sqldb.Promiser.
+func (s *isolationSchema) Levels() (levels []interleaving.Level) {
+	for _, name := range s.dialect.levels {
+		levels = append(levels, interleaving.Level{Name: name, Isolation: name})
+	}
+	return levels
+}
+
+// Waiting implements sqldb.LockWaiter, by pg_blocking_pids (manual, "System
+// Information Functions"). CockroachDB has no such account.
+func (c *connection) Waiting(ctx context.Context) (waiting, known bool, err error) {
+	if c.schema.dialect.session != "" {
+		return false, false, nil
+	}
+	err = c.schema.pool.use(ctx, func(conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, `SELECT cardinality(pg_blocking_pids($1)) > 0`, int32(c.conn.PID())).Scan(&waiting)
+	})
+	return waiting, true, operation("ask for waits", err)
+}
 
 func openIsolation(ctx context.Context, target workload.Target) (*isolationSchema, error) {
 	p, err := openSchema(ctx, target, sqldb.IsolationSchema())

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"assay/history"
+	"assay/workload/interleaving"
 	"assay/workload/isolation"
 )
 
@@ -21,10 +22,12 @@ func IsolationSchema() Schema {
 	}}
 }
 
-// Promiser is a Database that promises a consistency model; see isolation.Store.
+// Promiser is a Database that promises a consistency model at each of its levels;
+// see isolation.Store and interleaving.Store.
 type Promiser interface {
 	Database
 	Promise() string
+	Levels() []interleaving.Level
 }
 
 // Isolation is the Store on a Database of IsolationSchema.

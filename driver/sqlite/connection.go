@@ -24,6 +24,7 @@ type connection struct {
 	statements []*sql.Stmt
 	names      []string             // of the statements
 	inserts    map[string]*sql.Stmt // by their texts
+	queued     atomic.Bool          // it waits for the writer's turn
 }
 
 // dial opens a connection and prepares the statements. It queues with the
@@ -150,7 +151,9 @@ func (l *connection) do(ctx context.Context, x *run) ending {
 	}
 	queue := x.writes || l.file.journal != "wal"
 	if queue {
-		if err := l.file.write(ctx); err != nil { // nothing was begun
+		l.queued.Store(true)
+		err := l.file.write(ctx)
+		if l.queued.Store(false); err != nil { // nothing was begun
 			e := failed(l.file.explain("wait to write", err), workload.ClassTimeout)
 			e.Broken = false
 			return e

@@ -5,6 +5,7 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/workload"
+	"assay/workload/interleaving"
 	"assay/workload/isolation"
 )
 
@@ -31,3 +32,12 @@ type isolationFile struct{ *file }
 // (https://www.sqlite.org/wal.html), so it sees all that was committed by
 // then. With a rollback journal readers and writers lock each other out.
 func (isolationFile) Promise() string { return "strict-serializable" }
+
+// Levels implements sqldb.Promiser.
+func (isolationFile) Levels() []interleaving.Level { return []interleaving.Level{{Name: level}} }
+
+// Waiting implements sqldb.LockWaiter: those who write queue for their turn, in this
+// process.
+func (l *connection) Waiting(context.Context) (waiting, known bool, err error) {
+	return l.queued.Load(), true, nil
+}

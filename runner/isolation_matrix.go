@@ -1,0 +1,177 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assay/catalog"
+	"assay/workload"
+	"assay/workload/definition"
+	"assay/workload/interleaving"
+	"assay/workload/isolation"
+)
+
+// MatrixScenario is what an isolation matrix is made of.
+type MatrixScenario struct {
+	// Database is the address, Cluster the servers to start; both empty for an
+	// embedded file.
+	Database, Cluster string
+	Options           []string
+	// Levels are the names of the levels to play; none for all.
+	Levels         []string
+	ConnectTimeout time.Duration
+}
+
+// matrix is an isolation matrix that is being made.
+type matrix struct {
+	run
+	timeout time.Duration
+	support definition.Support
+	cells   interleaving.Matrix
+	// dropped is false while a schema of this matrix is there.
+	dropped bool
+}
+
+// IsolationMatrix plays the scripts of package interleaving at each isolation level,
+// in the schema of workload isolation, which is dropped afterwards. When ctx ends,
+// it is dropped as well, and the error is an *InterruptedError.
+func IsolationMatrix(ctx context.Context, s MatrixScenario, o Options) (cells interleaving.Matrix, err error) {
+	if err := validOptions(s.Options); err != nil {
+		return nil, err
+	}
+	o.Progress = &inTurn{progress: o.Progress}
+	m := &matrix{run: run{scenario: Scenario{Cluster: s.Cluster}, options: o, address: s.Database}, timeout: s.ConnectTimeout, dropped: true}
+	stop, err := m.provide(ctx)
+	if err != nil {
+		return nil, m.interrupted(ctx, err, "the servers were being started")
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	if m.address == "" {
+		folder, err := os.MkdirTemp("", "assay-isolation-matrix-")
+		if err != nil {
+			return nil, fmt.Errorf("make a folder for an SQLite file: %w", err)
+		}
+		defer os.RemoveAll(folder)
+		m.address = schemeSQLite + filepath.Join(folder, isolation.Name+fileSQLite)
+	}
+	m.address = withOptions(m.address, s.Options)
+	if m.driver, err = catalog.DriverFor(m.address); err != nil {
+		return nil, err
+	}
+	m.support = m.driver.Support(isolation.Name)
+	if m.support.Open == nil {
+		return nil, &workload.OptionError{Option: "workload", Value: isolation.Name, Want: m.support.Reason}
+	}
+	err = m.play(ctx, s.Levels)
+	if err != nil && ctx.Err() != nil && m.dropped {
+		err = &InterruptedError{During: "playing the scripts", Left: "assay's schema was dropped again", Err: err}
+	}
+	return m.cells, err
+}
+
+// play plays all levels that were asked for.
+func (m *matrix) play(ctx context.Context, wanted []string) error {
+	m.options.Progress.Stage("connecting")
+	store, err := m.store(ctx, interleaving.Level{})
+	if err != nil {
+		return err
+	}
+	levels := store.Levels()
+	if err := store.Close(); err != nil {
+		return err
+	}
+	levels, err = chosen(levels, wanted)
+	if err != nil {
+		return err
+	}
+	for _, level := range levels {
+		m.options.Progress.Stage("playing " + level.Name)
+		if err := m.level(ctx, level); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chosen are the levels with these names, all if there are none.
+func chosen(levels []interleaving.Level, wanted []string) (some []interleaving.Level, err error) {
+	var names []string
+	for _, l := range levels {
+		names = append(names, l.Name)
+		if slices.Contains(wanted, l.Name) {
+			some = append(some, l)
+		}
+	}
+	for _, w := range wanted {
+		if !slices.Contains(names, w) {
+			return nil, &workload.OptionError{Option: "--level", Value: w, Want: strings.Join(names, "; ")}
+		}
+	}
+	if len(wanted) == 0 {
+		return levels, nil
+	}
+	return some, nil
+}
+
+// store opens the database at a level.
+func (m *matrix) store(ctx context.Context, level interleaving.Level) (interleaving.Store, error) {
+	opened, err := m.support.Open(ctx, workload.Target{
+		Address: withOptions(m.address, level.Options), ConnectTimeout: m.timeout, Isolation: level.Isolation,
+	})
+	if err != nil {
+		return nil, err
+	}
+	store, can := opened.(interleaving.Store)
+	if !can {
+		err := &workload.OptionError{Option: "database", Value: workload.Redact(m.address), Reason: "its sessions cannot be played step by step",
+			Want: "sqlite:, postgres:, mysql:, mongodb: or mem:, without seeded bugs"}
+		return nil, errors.Join(err, opened.Close())
+	}
+	return store, nil
+}
+
+// level plays one level in a schema of its own, which it drops.
+func (m *matrix) level(ctx context.Context, level interleaving.Level) (err error) {
+	store, err := m.store(ctx, level)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if _, err := store.Marker(ctx); err != nil { // what is not ours gets no lease
+		return err
+	}
+	id := uuid.NewString()
+	lease, err := takeLease(ctx, store, id, m.options.Progress)
+	if err != nil {
+		return err
+	}
+	working := lease.keep(ctx)
+	defer lease.release(ctx, m.options.Progress)
+	mark := workload.Marker{Run: id, Workload: isolation.Name, Version: m.options.Version, Created: time.Now().UTC().Truncate(time.Second)}
+	m.dropped = false
+	if err := store.Create(working, mark); err != nil {
+		return err
+	}
+	product, err := store.Describe(working)
+	if err == nil {
+		err = interleaving.Play(working, store, product.Name+" "+product.Version, level.Name, func(c interleaving.Cell) {
+			m.cells = append(m.cells, c)
+		})
+	}
+	if lost := lease.isLost(); lost != nil { // what is there now is another's
+		return fmt.Errorf("another run has taken the database from this one: %w", lost)
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	settled, dropped := store.Settle(ending), store.Drop(ending)
+	m.dropped = dropped == nil
+	return errors.Join(err, settled, dropped)
+}

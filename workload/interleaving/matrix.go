@@ -1,0 +1,102 @@
+package interleaving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/check/cycle"
+	"assay/history"
+	"assay/workload"
+)
+
+// Result is what a level does with an anomaly.
+type Result string
+
+// The results. NotReached is the zero judgement: nobody knows.
+const (
+	Shown      Result = "shown"
+	Prevented  Result = "prevented"
+	NotReached Result = "not reached"
+)
+
+// Cell is one level and one anomaly.
+type Cell struct {
+	Database string `json:"database"`
+	Level    string `json:"level"`
+	// Promise is the model that the vendor promises at the level.
+	Promise string `json:"promise"`
+	Anomaly string `json:"anomaly"`
+	Title   string `json:"title"`
+	Result  Result `json:"result"`
+	// How is how it was prevented: "blocked", the class of an error, both, or that
+	// an old version was read; or why it was not reached.
+	How string `json:"how"`
+	// Forbidden is whether the promise rules the anomaly out, and Broken whether it
+	// was shown all the same.
+	Forbidden bool `json:"forbidden"`
+	Broken    bool `json:"broken"`
+	// Trace has what each step did, in the order of their ends.
+	Trace []string `json:"trace"`
+}
+
+// Play plays all scripts on a store whose schema was created, and gives each cell
+// when it is known. The error says that the database could not be used, or that ctx
+// has ended.
+func Play(ctx context.Context, store Store, database, level string, give func(Cell)) error {
+	model, err := cycle.ParseModel(store.Promise())
+	if err != nil {
+		return err
+	}
+	for _, script := range Scripts() {
+		p, err := playScript(ctx, store, &script)
+		if err != nil {
+			return fmt.Errorf("anomaly %s at %s: %w", script.Anomaly, level, err)
+		}
+		c := Cell{Database: database, Level: level, Promise: string(model), Anomaly: script.Anomaly, Title: script.Title,
+			Forbidden: script.Forbidden(model), Trace: p.trace}
+		c.Result, c.How = p.judge(&script)
+		c.Broken = c.Forbidden && c.Result == Shown
+		give(c)
+	}
+	return nil
+}
+
+// conflicts are the classes of errors by which a database keeps transactions apart.
+func conflicts() []string {
+	return []string{workload.ClassSerialization, workload.ClassDeadlock, workload.ClassLockTimeout}
+}
+
+// judge says what the script came to.
+func (p *play) judge(script *Script) (Result, string) {
+	if script.shown(&p.seen) {
+		return Shown, ""
+	}
+	var how []string
+	add := func(word string) {
+		if !slices.Contains(how, word) {
+			how = append(how, word)
+		}
+	}
+	for i, a := range p.actors {
+		switch {
+		case a == nil:
+		case !a.ended:
+			return NotReached, fmt.Sprintf("T%d did not end", i+1)
+		case a.reply.Outcome == history.Committed, errors.Is(a.reply.Err, errAborted):
+		case a.reply.Outcome == history.Failed && slices.Contains(conflicts(), a.reply.Class):
+			add(a.reply.Class)
+		default:
+			return NotReached, fmt.Sprintf("T%d: %s: %v", i+1, a.reply.Class, a.reply.Err)
+		}
+	}
+	if p.any(func(a *actor) bool { return a.waited }) {
+		how = slices.Insert(how, 0, "blocked")
+	}
+	if len(how) == 0 {
+		return Prevented, "old version"
+	}
+	return Prevented, strings.Join(how, ", ")
+}

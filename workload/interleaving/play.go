@@ -1,0 +1,335 @@
+package interleaving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/history"
+	"assay/workload"
+)
+
+const (
+	// firstLook is how long a step may take before the database is asked whether it
+	// waits, and looks is how often it is asked then.
+	firstLook = 5 * time.Millisecond
+	looks     = 20 * time.Millisecond
+	// patience is how long a step may take, where the database does not tell of
+	// waits, until it counts as waiting.
+	patience = 3 * time.Second
+	// endBound is how long, after the last step, the sessions may take to end. It
+	// is longer than MySQL waits for a lock (innodb_lock_wait_timeout, 50 s).
+	endBound = 75 * time.Second
+	// closingBound is how long they may take once they were told to end.
+	closingBound = 10 * time.Second
+	// setups is how often the rows of a script are tried to be written.
+	setups = 5
+)
+
+// errAborted ends a transaction that a script aborts.
+var errAborted = errors.New("interleaving: aborted by the script")
+
+// errStopped ends a transaction that has steps left when the play is over.
+var errStopped = errors.New("interleaving: the script was not played to its end")
+
+// answer is what came of a step, or the end of a session's transaction.
+type answer struct {
+	session int
+	rows    []Row
+	ended   bool
+	reply   workload.Reply
+}
+
+// actor is one session of a script.
+type actor struct {
+	session Session
+	given   chan step
+	// latest is the step that was given last, busy is true until its answer.
+	latest  step
+	busy    bool
+	queue   []step // for when it is not
+	ended   bool
+	reply   workload.Reply
+	waiting bool // as far as known now
+	waited  bool // at some time
+}
+
+// play is one script under way.
+type play struct {
+	actors  [sessions]*actor
+	answers chan answer
+	seen    observation
+	trace   []string
+	moved   time.Time // when the last step was given or answered
+}
+
+// playScript plays a script. The error says that the database could not be used.
+func playScript(ctx context.Context, store Store, script *Script) (*play, error) {
+	if err := setUp(ctx, store); err != nil {
+		return nil, err
+	}
+	p := &play{answers: make(chan answer, 2*sessions)}
+	for _, s := range script.steps {
+		if p.actors[s.session] != nil {
+			continue
+		}
+		session, err := store.Interleaved(ctx)
+		if err != nil {
+			p.close()
+			return nil, err
+		}
+		p.actors[s.session] = &actor{session: session, given: make(chan step, 1)}
+	}
+	err := p.conduct(ctx, script)
+	p.close()
+	if err != nil {
+		return nil, err
+	}
+	final, err := transact(ctx, store, []Operation{{Action: ReadAll}})
+	p.seen.final = final
+	return p, err
+}
+
+// setUp writes the rows with which each script begins. What is left of the
+// transactions of the script before may still be in the way for a moment.
+func setUp(ctx context.Context, store Store) (err error) {
+	for range setups {
+		_, err = transact(ctx, store, []Operation{{Action: DeleteAll}, {Insert, 1, 10}, {Insert, 2, 20}})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// transact does a transaction by itself and returns the rows of its last operation.
+func transact(ctx context.Context, store Store, operations []Operation) (rows []Row, err error) {
+	session, err := store.Interleaved(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	r := session.Transact(ctx, operations[0].Writes(), func(do Do) (err error) {
+		for _, o := range operations {
+			if rows, err = do(ctx, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if r.Outcome != history.Committed {
+		return nil, fmt.Errorf("interleaving: prepare or read the rows: %s: %w", r.Class, r.Err)
+	}
+	return rows, nil
+}
+
+// conduct gives all steps in their order. A session whose step waits gets those that
+// follow when it is done, and the others go on.
+func (p *play) conduct(ctx context.Context, script *Script) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for i, a := range p.actors {
+		if a != nil {
+			go a.act(ctx, i, script.writes(i), p.answers)
+		}
+	}
+	err := p.giveAll(ctx, script)
+	if err == nil {
+		bounded, done := context.WithTimeout(ctx, endBound)
+		p.end(bounded)
+		done()
+		err = ctx.Err()
+	}
+	cancel()
+	closing, done := context.WithTimeout(context.WithoutCancel(ctx), closingBound)
+	defer done()
+	p.end(closing)
+	return err
+}
+
+func (p *play) giveAll(ctx context.Context, script *Script) error {
+	for _, s := range script.steps {
+		p.give(s)
+		if err := p.settle(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writes is whether a session of the script changes anything.
+func (s *Script) writes(session int) bool {
+	for _, step := range s.steps {
+		if step.session == session && step.end == goesOn && step.Writes() {
+			return true
+		}
+	}
+	return false
+}
+
+// act does the transaction of one session, whose steps come one by one.
+func (a *actor) act(ctx context.Context, session int, writes bool, answers chan<- answer) {
+	reply := a.session.Transact(ctx, writes, func(do Do) error {
+		for {
+			var s step
+			select {
+			case s = <-a.given:
+			case <-ctx.Done():
+				return errStopped
+			}
+			switch s.end {
+			case commits:
+				return nil
+			case aborts:
+				return errAborted
+			}
+			rows, err := do(ctx, s.Operation)
+			if err != nil {
+				return err
+			}
+			answers <- answer{session: session, rows: rows}
+		}
+	})
+	answers <- answer{session: session, ended: true, reply: reply}
+}
+
+// give gives a step to its session, or keeps it until the session is free.
+func (p *play) give(s step) {
+	a := p.actors[s.session]
+	switch {
+	case a.ended:
+	case a.busy:
+		a.queue = append(a.queue, s)
+	default:
+		a.latest, a.busy, a.waiting = s, true, false
+		a.given <- s
+		p.moved = time.Now()
+	}
+}
+
+// take takes an answer, and gives the session the step that was kept for it.
+func (p *play) take(r answer) {
+	a := p.actors[r.session]
+	s := a.latest
+	a.waiting, p.moved = false, time.Now()
+	waited := ""
+	if a.waited && a.busy {
+		waited = ", after it had waited"
+	}
+	if r.ended {
+		a.ended, a.reply, a.busy, a.queue = true, r.reply, false, nil
+		p.seen.committed[r.session] = r.reply.Outcome == history.Committed
+		p.trace = append(p.trace, ended(s, r.reply)+waited)
+		return
+	}
+	a.busy = false
+	text := s.String()
+	if !s.Writes() {
+		p.seen.reads[r.session] = append(p.seen.reads[r.session], r.rows)
+		text += ": " + format(r.rows)
+	}
+	p.trace = append(p.trace, text+waited)
+	if len(a.queue) > 0 {
+		next := a.queue[0]
+		a.queue = a.queue[1:]
+		p.give(next)
+	}
+}
+
+// ended describes how a transaction ended with its latest step.
+func ended(s step, r workload.Reply) string {
+	switch {
+	case r.Outcome == history.Committed, errors.Is(r.Err, errAborted):
+		return s.String()
+	case r.Outcome == history.Failed:
+		return s.String() + ": refused, " + r.Class
+	default:
+		return s.String() + ": outcome unknown, " + r.Class
+	}
+}
+
+// settle returns when each session is free, has ended, or waits for another.
+func (p *play) settle(ctx context.Context) error {
+	pause := firstLook
+	for p.any(func(a *actor) bool { return a.busy }) {
+		select {
+		case r := <-p.answers:
+			if p.take(r); r.ended {
+				p.forget()
+			}
+			pause = firstLook
+			continue
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+			pause = looks
+		}
+		if err := p.lookForWaits(ctx); err != nil {
+			return err
+		}
+		// An answer may have come meanwhile.
+		if len(p.answers) == 0 && !p.any(func(a *actor) bool { return a.busy && !a.waiting }) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// forget has it found out anew who waits: locks are given back when a transaction
+// ends.
+func (p *play) forget() {
+	for _, a := range p.actors {
+		if a != nil {
+			a.waiting = false
+		}
+	}
+}
+
+// lookForWaits asks which of the busy sessions wait.
+func (p *play) lookForWaits(ctx context.Context) error {
+	for _, a := range p.actors {
+		if a == nil || !a.busy || a.waiting {
+			continue
+		}
+		waiting, known, err := a.session.Waiting(ctx)
+		if err != nil {
+			return err
+		}
+		if !known {
+			waiting = time.Since(p.moved) >= patience
+		}
+		a.waiting = waiting
+		a.waited = a.waited || waiting
+	}
+	return nil
+}
+
+// end takes answers until all sessions have ended, or ctx has.
+func (p *play) end(ctx context.Context) {
+	for p.any(func(a *actor) bool { return !a.ended }) {
+		select {
+		case r := <-p.answers:
+			p.take(r)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (p *play) any(is func(*actor) bool) bool {
+	for _, a := range p.actors {
+		if a != nil && is(a) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *play) close() {
+	for _, a := range p.actors {
+		if a != nil {
+			a.session.Close()
+		}
+	}
+}
