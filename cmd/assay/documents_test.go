@@ -69,6 +69,8 @@ var documented = []documentedRule{
 	{pattern: `^assay cluster (up|status|down) `, far: notRun, why: "TestClusterIsKept goes through the three with a smaller cluster"},
 	{where: "tls.md", pattern: `db\.example`, far: untilUnreachable, codes: []int{exitCannotRun}},
 	{pattern: `^assay cluster status$`, far: toItsEnd, codes: []int{exitValid}},
+	{pattern: `^assay isolation-matrix$`, far: toItsEnd, codes: []int{exitValid}},
+	{pattern: `^assay isolation-matrix --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay (check|export|report|list|version|completion)\b`, far: toItsEnd, codes: []int{exitValid, exitViolated, exitNoVerdict}},
 	{pattern: `--duration 1m$`, far: untilWork},
 	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict}},

@@ -39,7 +39,7 @@ reached.
 The schema is that of workload isolation, with assay's mark and lease; it is
 dropped afterwards. Without --db and --cluster it is an embedded SQLite file.`,
 		Example: `  assay isolation-matrix --cluster postgres:1
-  assay isolation-matrix --db mysql://user@localhost --level 'repeatable read'
+  assay isolation-matrix --cluster mariadb:1 --level 'repeatable read'
   assay isolation-matrix --cluster mongodb:1 --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, version) },
 	}

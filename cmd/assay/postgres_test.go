@@ -112,6 +112,7 @@ func TestPostgres(t *testing.T) {
 		"wrong-password":      testWrongPassword,
 		"secret-password":     testSecretPassword,
 		"foreign-schema":      testForeignSchema,
+		"isolation-matrix":    testIsolationMatrix,
 		"killed":              testKilledOnPostgres,
 		"interrupted-loading": testInterruptedLoadingOnPostgres,
 		"two-runs": func(t *testing.T, server *postgres.Server) {

@@ -56,6 +56,7 @@ func TestIsolation(t *testing.T) {
 	} {
 		t.Run(s.name, func(t *testing.T) { s.run(t, sitDown(t, set, "")) })
 	}
+	t.Run("Interleaving", func(t *testing.T) { testInterleaving(t, set.Address()) })
 	t.Run("OpenTransactionsShow", func(t *testing.T) { testOpenTransactionsShow(t, set) })
 }
 

@@ -50,8 +50,10 @@ func Play(ctx context.Context, store Store, database, level string, give func(Ce
 	if err != nil {
 		return err
 	}
+	sessions := &pool{store: store}
+	defer sessions.close()
 	for _, script := range Scripts() {
-		p, err := playScript(ctx, store, &script)
+		p, err := sessions.play(ctx, &script)
 		if err != nil {
 			return fmt.Errorf("anomaly %s at %s: %w", script.Anomaly, level, err)
 		}

@@ -64,38 +64,71 @@ type play struct {
 	moved   time.Time // when the last step was given or answered
 }
 
-// playScript plays a script. The error says that the database could not be used.
-func playScript(ctx context.Context, store Store, script *Script) (*play, error) {
-	if err := setUp(ctx, store); err != nil {
-		return nil, err
-	}
-	p := &play{answers: make(chan answer, 2*sessions)}
-	for _, s := range script.steps {
-		if p.actors[s.session] != nil {
-			continue
-		}
-		session, err := store.Interleaved(ctx)
-		if err != nil {
-			p.close()
+// pool keeps the sessions from one script to the next.
+type pool struct {
+	store Store
+	open  [sessions]Session // nil for one that is not open
+}
+
+// session opens a session, unless it is open.
+func (p *pool) session(ctx context.Context, i int) (session Session, err error) {
+	if p.open[i] == nil {
+		if session, err = p.store.Interleaved(ctx); err != nil {
 			return nil, err
 		}
-		p.actors[s.session] = &actor{session: session, given: make(chan step, 1)}
+		p.open[i] = session
 	}
-	err := p.conduct(ctx, script)
-	p.close()
+	return p.open[i], nil
+}
+
+// drop closes a session.
+func (p *pool) drop(i int) {
+	if p.open[i] != nil {
+		p.open[i].Close()
+		p.open[i] = nil
+	}
+}
+
+func (p *pool) close() {
+	for i := range p.open {
+		p.drop(i)
+	}
+}
+
+// play plays a script. The error says that the database could not be used.
+func (p *pool) play(ctx context.Context, script *Script) (*play, error) {
+	if err := p.setUp(ctx); err != nil {
+		return nil, err
+	}
+	x := &play{answers: make(chan answer, 2*sessions)}
+	for _, s := range script.steps {
+		if x.actors[s.session] != nil {
+			continue
+		}
+		session, err := p.session(ctx, s.session)
+		if err != nil {
+			return nil, err
+		}
+		x.actors[s.session] = &actor{session: session, given: make(chan step, 1)}
+	}
+	err := x.conduct(ctx, script)
+	for i, a := range x.actors {
+		if a != nil && (!a.ended || a.reply.Broken || a.reply.Outcome == history.Unknown) {
+			p.drop(i)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	final, err := transact(ctx, store, []Operation{{Action: ReadAll}})
-	p.seen.final = final
-	return p, err
+	x.seen.final, err = p.transact(ctx, []Operation{{Action: ReadAll}})
+	return x, err
 }
 
 // setUp writes the rows with which each script begins. What is left of the
 // transactions of the script before may still be in the way for a moment.
-func setUp(ctx context.Context, store Store) (err error) {
+func (p *pool) setUp(ctx context.Context) (err error) {
 	for range setups {
-		_, err = transact(ctx, store, []Operation{{Action: DeleteAll}, {Insert, 1, 10}, {Insert, 2, 20}})
+		_, err = p.transact(ctx, []Operation{{Action: DeleteAll}, {Insert, 1, 10}, {Insert, 2, 20}})
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -104,12 +137,11 @@ func setUp(ctx context.Context, store Store) (err error) {
 }
 
 // transact does a transaction by itself and returns the rows of its last operation.
-func transact(ctx context.Context, store Store, operations []Operation) (rows []Row, err error) {
-	session, err := store.Interleaved(ctx)
+func (p *pool) transact(ctx context.Context, operations []Operation) (rows []Row, err error) {
+	session, err := p.session(ctx, t1)
 	if err != nil {
 		return nil, err
 	}
-	defer session.Close()
 	r := session.Transact(ctx, operations[0].Writes(), func(do Do) (err error) {
 		for _, o := range operations {
 			if rows, err = do(ctx, o); err != nil {
@@ -119,6 +151,7 @@ func transact(ctx context.Context, store Store, operations []Operation) (rows []
 		return nil
 	})
 	if r.Outcome != history.Committed {
+		p.drop(t1)
 		return nil, fmt.Errorf("interleaving: prepare or read the rows: %s: %w", r.Class, r.Err)
 	}
 	return rows, nil
@@ -324,12 +357,4 @@ func (p *play) any(is func(*actor) bool) bool {
 		}
 	}
 	return false
-}
-
-func (p *play) close() {
-	for _, a := range p.actors {
-		if a != nil {
-			a.session.Close()
-		}
-	}
 }

@@ -1,0 +1,23 @@
+package mongodb
+
+import (
+	"strings"
+	"testing"
+
+	"assay/driver/drivertest"
+	"assay/workload/interleaving"
+	"assay/workload/isolation"
+)
+
+// testInterleaving: on a replica set every transaction reads from one snapshot,
+// whatever its concerns are (manual, "Transactions", "Read Concern/Write
+// Concern/Read Preference").
+func testInterleaving(t *testing.T, address string) {
+	const skew = "G2-item G2 G2-two-edges"
+	drivertest.RunInterleaving(t, func(t *testing.T, level interleaving.Level) isolation.Store {
+		return mustOpenIsolation(t, address+"&"+strings.Join(level.Options, "&"))
+	}, []drivertest.Shown{
+		{Level: "local, w=1", Anomalies: skew}, {Level: "local, w=majority", Anomalies: skew},
+		{Level: "majority, w=majority", Anomalies: skew}, {Level: "snapshot, w=majority", Anomalies: skew},
+	})
+}
