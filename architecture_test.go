@@ -72,13 +72,17 @@ var mayImport = map[string][]string{
 	"report":                {"history", "measure", "check", "quantity"},
 	"catalog":               {"spelling", "workload", "workload/...", "driver/..."},
 	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances", "check/collections", "quantity", "pressure"},
-	"cmd/assay":             {"spelling", "catalog", "runner", "report", "serve", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault"},
+	"cmd/assay":             {"spelling", "catalog", "runner", "series", "compare", "report", "serve", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault"},
+	"compare":               {"check", "quantity", "report"},
+	"series":                {"report", "runner"},
 }
 
 // What only tests may import beside that: a driver's own tests start servers
 // and run the conformance suite.
 var testsMayImport = map[string][]string{
 	"catalog":             {"load"},
+	"compare":             {"history"},
+	"series":              {"catalog", "check"},
 	"check/register":      {"history/exchange"},
 	"check/balances":      {"history/exchange"},
 	"check/collections":   {"check/simulated"},

@@ -80,18 +80,26 @@ func parseScenario(text []byte) (Scenario, error) {
 	return s, nil
 }
 
-func writeScenario(path string, s Scenario) error {
+// Text is the scenario as a file has it: without any password.
+func (s Scenario) Text() ([]byte, error) {
 	if s.Database != "" { // empty means an SQLite file in the run's folder
 		s.Database = workload.Redact(s.Database)
 	}
 	common, err := yaml.Marshal(s)
 	if err != nil {
-		return fmt.Errorf("write the scenario: %w", err)
+		return nil, fmt.Errorf("write the scenario: %w", err)
 	}
 	own, err := yaml.Marshal(map[string]any{s.definition().Key: s.Config})
 	if err != nil {
-		return fmt.Errorf("write the scenario: %w", err)
+		return nil, fmt.Errorf("write the scenario: %w", err)
 	}
-	head := []byte("# assay run " + s.Workload + " --scenario THIS_FILE does this run again.\n")
-	return writeFile(path, slices.Concat(head, common, own))
+	return slices.Concat(common, own), nil
+}
+
+func writeScenario(path string, s Scenario) error {
+	text, err := s.Text()
+	if err != nil {
+		return err
+	}
+	return writeFile(path, slices.Concat([]byte("# assay run "+s.Workload+" --scenario THIS_FILE does this run again.\n"), text))
 }

@@ -73,6 +73,8 @@ var documented = []documentedRule{
 	{pattern: `^assay isolation-matrix --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay (check|export|report|list|version|completion)\b`, far: toItsEnd, codes: []int{exitValid, exitViolated, exitNoVerdict}},
 	{pattern: `--duration 1m$`, far: untilWork},
+	{pattern: `^assay run bank .*--repeat `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict}},
+	{pattern: `^assay compare `, far: toItsEnd, codes: []int{exitValid, exitThreshold}},
 	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict}},
 	{where: "README.md", pattern: `^(ASSAY_DB=\S+ )?assay run `, far: toItsEnd},
 	{pattern: `^assay run .* --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
@@ -146,6 +148,9 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 	if strings.HasPrefix(line, "assay check ") || strings.HasPrefix(line, "assay export ") || strings.HasPrefix(line, "assay report ") {
 		line = documentedFiles(t, dir, line)
 	}
+	if strings.HasPrefix(line, "assay compare ") {
+		documentedSeries(t, dir, line)
+	}
 	if far == untilUnreachable {
 		documentedCertificates(t, dir)
 	}
@@ -205,6 +210,25 @@ func documentedFiles(t *testing.T, dir, line string) string {
 		line = folder.ReplaceAllLiteralString(line, "saved")
 	}
 	return line
+}
+
+// documentedSeries makes the series and the baseline that a line names, of few and
+// quick runs.
+func documentedSeries(t *testing.T, dir, line string) {
+	t.Helper()
+	made := func(name, clients string) {
+		assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "30", "--accounts", "100", "--clients", clients, "--repeat", "5", "--out", name, "--quiet").
+			want(t, exitValid, exitNoVerdict)
+	}
+	for name, clients := range map[string]string{"series": "1,4", "before": "2", "after": "2"} {
+		if slices.Contains(strings.Fields(line), name) {
+			made(name, clients)
+		}
+	}
+	if strings.Contains(line, "assay compare baseline.json") {
+		made("old", "2")
+		assay(t, dir, "compare", "old", "--keep", "baseline.json").want(t, exitValid)
+	}
 }
 
 // documentedCertificates makes the certificates and keys that docs/tls.md names.

@@ -12,12 +12,14 @@ import (
 	"assay/catalog"
 	"assay/cluster"
 	"assay/cluster/server"
+	"assay/compare"
 	"assay/fault"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
 	"assay/runner"
+	"assay/series"
 	"assay/workload"
 )
 
@@ -77,6 +79,12 @@ func codeOf(err error) int {
 		goal      *fault.TargetError
 		schedule  *fault.ScheduleError
 		noPrimary *server.NoPrimaryError
+		unlike    *compare.DifferentError
+		gate      *compare.GateError
+		compared  *compare.InputError
+		plural    *series.PlanError
+		holding   *series.FolderError
+		file      *report.FileError
 		cut       *runner.InterruptedError
 	)
 	switch {
@@ -89,7 +97,9 @@ func codeOf(err error) int {
 	case errors.As(err, &usage), errors.As(err, &option), errors.As(err, &plan), errors.As(err, &scheme),
 		errors.As(err, &threshold), errors.As(err, &scenario), errors.As(err, &folder),
 		errors.As(err, &format), errors.As(err, &input), errors.As(err, &spec),
-		errors.As(err, &grammar), errors.As(err, &goal), errors.As(err, &schedule), errors.As(err, &noPrimary), strings.HasPrefix(err.Error(), "unknown command"):
+		errors.As(err, &grammar), errors.As(err, &goal), errors.As(err, &schedule), errors.As(err, &noPrimary),
+		errors.As(err, &unlike), errors.As(err, &gate), errors.As(err, &compared), errors.As(err, &plural), errors.As(err, &holding),
+		errors.As(err, &file), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage
 	default:
 		return exitCannotRun

@@ -10,8 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assay/load"
+	"assay/report"
 	"assay/runner"
+	"assay/series"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -42,9 +43,13 @@ type runFlags struct {
 	workload     definition.Workload
 	scenario     runner.Scenario
 	scenarioFile string
-	db           string
 	out, servers string
 	json, quiet  bool
+	// What may have several values, one for each configuration of a series.
+	databases, clusters []string
+	clients             numbers
+	rates               numbers
+	repeat              int
 }
 
 // serversUsage says where server programs come from.
@@ -53,13 +58,18 @@ const serversUsage = "a folder that holds server programs, searched first; then 
 func (f *runFlags) add(cmd *cobra.Command) {
 	s, l, flags := &f.scenario, &f.scenario.Load, cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.db, "db", "", databaseUsage)
-	flags.StringVar(&s.Cluster, "cluster", s.Cluster, "start servers on this machine for the run, such as mongodb:3; assay cluster --help has all")
-	flags.StringArrayVar(&s.Faults, "fault", s.Faults, "with --cluster: a fault, such as 'kill primary every 20s'; repeatable")
+	flags.StringArrayVar(&f.databases, "db", nil, databaseUsage+"; several make a series")
+	flags.StringArrayVar(&f.clusters, "cluster", nil, "start servers on this machine for the run, such as mongodb:3; assay cluster --help has all; several make a series")
+	flags.StringArrayVar(&s.Faults, "fault", s.Faults, "with --cluster: a fault, such as 'kill primary every 20s'; repeatable; 'none | kill primary at 5s' makes a series")
 	flags.StringVar(&f.servers, "servers", "", "with --cluster: "+serversUsage)
-	flags.StringArrayVar(&s.Options, "option", s.Options, "a parameter of the address, such as w=1; repeatable, and of use with --cluster")
-	flags.IntVar(&l.Clients, "clients", l.Clients, "how many clients work at once")
-	flags.Var(perSecond{&l.Rate}, "rate", "open loop: arrivals a second over all clients, timed from due")
+	flags.StringArrayVar(&s.Options, "option", s.Options, "a parameter of the address, such as w=1; repeatable, and of use with --cluster; 'w=1 | w=majority' makes a series")
+	f.clients.set(float64(l.Clients))
+	flags.Var(&f.clients, "clients", "how many clients work at once; 1,2,4 or 1..64 (doubled each time) makes a series")
+	if l.Rate > 0 {
+		f.rates.set(l.Rate)
+	}
+	flags.Var(&f.rates, "rate", "open loop: arrivals a second over all clients, timed from due; several, as with --clients, make a series")
+	flags.IntVar(&f.repeat, "repeat", 1, "make the run so often, with seeds that count up: a series, whose folder goes on if it was interrupted")
 	flags.StringVar((*string)(&l.Arrivals), "arrivals", string(l.Arrivals), "with --rate: poisson (the default) or uniform")
 	flags.DurationVar(&l.Duration, "duration", l.Duration, "how long is measured")
 	flags.Uint64Var(&l.Ops, "ops", l.Ops, "measure this many operations, however long they take")
@@ -69,7 +79,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&l.MaxAttempts, "max-attempts", l.MaxAttempts, "with --retry: attempts of one operation")
 	flags.DurationVar(&l.Timeout, "timeout", l.Timeout, "longest time of one attempt")
 	flags.DurationVar(&s.ConnectTimeout, "connect-timeout", s.ConnectTimeout, "longest time to reach the database")
-	flags.StringVar(&s.Isolation, "isolation", s.Isolation, "one of the database's own isolation levels")
+	flags.StringVar(&s.Isolation, "isolation", s.Isolation, "one of the database's own isolation levels; several, parted by |, make a series")
 	flags.Uint64Var(&l.Seed, "seed", l.Seed, "source of all randomness; chosen and printed if not given")
 	flags.StringArrayVar(&s.Thresholds, "threshold", s.Thresholds, "a limit to keep, such as 'p99<50ms'; repeatable")
 	flags.StringVar(&f.out, "out", "", "the run's folder; it must be new or empty (default runs/<time>-...)")
@@ -98,9 +108,9 @@ func addFlag(flags *pflag.FlagSet, f definition.Flag) {
 	}
 }
 
-// resolve turns the flags into the scenario. With --scenario, the file's values
-// stand where no flag was given.
-func (f *runFlags) resolve(cmd *cobra.Command) (runner.Scenario, error) {
+// resolve turns the flags into the plan of a series, mostly of one run. With
+// --scenario, the file's values stand where no flag was given.
+func (f *runFlags) resolve(cmd *cobra.Command) (series.Plan, error) {
 	set := cmd.Flags().Changed
 	if f.scenarioFile != "" {
 		return f.fromFile(cmd)
@@ -110,47 +120,66 @@ func (f *runFlags) resolve(cmd *cobra.Command) (runner.Scenario, error) {
 		s.Load.Warmup = 0
 	}
 	if !set("seed") {
-		s.Load.Seed = rand.Uint64N(1_000_000_000)
+		s.Load.Seed = seedOf(f.out)
 	}
 	return f.finish(cmd, s)
 }
 
-// finish fills what does not come from one flag alone.
-func (f *runFlags) finish(cmd *cobra.Command, s runner.Scenario) (runner.Scenario, error) {
-	if s.Load.Rate > 0 && s.Load.Arrivals == load.Closed {
-		s.Load.Arrivals = load.Poisson
+// seedOf is the seed of the series that goes on in a folder, or else a new one.
+func seedOf(folder string) uint64 {
+	if folder != "" {
+		if before, err := report.ReadSeries(folder); err == nil {
+			return before.Seed
+		}
 	}
-	s.Plan()
+	return rand.Uint64N(1_000_000_000)
+}
+
+// finish fills what does not come from one flag alone.
+func (f *runFlags) finish(cmd *cobra.Command, s runner.Scenario) (series.Plan, error) {
+	p := series.Plan{Repeats: f.repeat}
 	if cmd.Flags().Changed("ops") && cmd.Flags().Changed("duration") {
-		return s, usageError{errors.New("--ops and --duration exclude each other: both say how much is measured")}
+		return p, usageError{errors.New("--ops and --duration exclude each other: both say how much is measured")}
 	}
 	if cmd.Flags().Changed("ops") && s.Load.Ops == 0 {
-		return s, usageError{errors.New("--ops 0 would measure nothing; want 1 or more")}
+		return p, usageError{errors.New("--ops 0 would measure nothing; want 1 or more")}
 	}
-	if f.db != "" && s.Cluster != "" {
-		return s, usageError{errors.New("--db and --cluster exclude each other: one names a database that runs, the other starts one")}
+	if f.repeat < 1 {
+		return p, usageError{fmt.Errorf("--repeat %d makes no run; want 1 or more", f.repeat)}
 	}
-	if s.Cluster != "" { // whatever the environment says
-		s.Database = ""
-	} else if given, err := databaseAddress(f.db, cmd.ErrOrStderr()); err != nil {
-		return s, err
-	} else if given != "" {
-		s.Database = given
+	if len(f.databases) > 0 && (s.Cluster != "" || len(f.clusters) > 0) {
+		return p, usageError{errors.New("--db and --cluster exclude each other: one names a database that runs, the other starts one")}
 	}
+	axes, err := f.axes(cmd, s)
+	if err != nil {
+		return p, err
+	}
+	for _, axis := range axes {
+		if len(axis.Choices) == 1 {
+			axis.Choices[0].Apply(&s)
+		} else {
+			p.Axes = append(p.Axes, axis)
+		}
+	}
+	s.Plan()
 	if workload.Redacted(s.Database) {
-		return s, usageError{fmt.Errorf("the scenario's address is kept without its password; give the whole one with --db or %s", databaseVariable)}
+		return p, usageError{fmt.Errorf("the scenario's address is kept without its password; give the whole one with --db or %s", databaseVariable)}
 	}
-	return s, s.Validate()
+	p.Base = s
+	if len(p.Axes) > 0 {
+		return p, nil // each combination is validated
+	}
+	return p, s.Validate()
 }
 
 // fromFile sets the given flags again, on top of the file's values.
-func (f *runFlags) fromFile(cmd *cobra.Command) (runner.Scenario, error) {
+func (f *runFlags) fromFile(cmd *cobra.Command) (series.Plan, error) {
 	base, err := runner.ReadScenario(f.scenarioFile)
 	if err != nil {
-		return runner.Scenario{}, err
+		return series.Plan{}, err
 	}
 	if base.Workload != f.workload.Name {
-		return runner.Scenario{}, usageError{fmt.Errorf("scenario %s is of workload %s; write assay run %s", f.scenarioFile, base.Workload, base.Workload)}
+		return series.Plan{}, usageError{fmt.Errorf("scenario %s is of workload %s; write assay run %s", f.scenarioFile, base.Workload, base.Workload)}
 	}
 	again := &runFlags{workload: f.workload, scenario: base}
 	twin := &cobra.Command{Use: cmd.Use}
@@ -168,10 +197,10 @@ func (f *runFlags) fromFile(cmd *cobra.Command) (runner.Scenario, error) {
 		failed = target.Value.Set(flag.Value.String())
 	})
 	if failed != nil {
-		return runner.Scenario{}, usageError{failed}
+		return series.Plan{}, usageError{failed}
 	}
 	if cmd.Flags().Changed("duration") {
 		again.scenario.Load.Ops = 0
 	}
-	return f.finish(cmd, again.scenario)
+	return again.finish(cmd, again.scenario)
 }

@@ -51,11 +51,14 @@ func newRunOf(version string, w definition.Workload) *cobra.Command {
 					return usageError{fmt.Errorf("--%s %s", name, w.WhyUnused)}
 				}
 			}
-			s, err := f.resolve(cmd)
-			if err != nil {
+			p, err := f.resolve(cmd)
+			switch {
+			case err != nil:
 				return err
+			case len(p.Axes) > 0 || p.Repeats > 1:
+				return runSeries(cmd, version, p, f)
 			}
-			return runScenario(cmd, version, s, f)
+			return runScenario(cmd, version, p.Base, f)
 		},
 	}
 	f.add(cmd)

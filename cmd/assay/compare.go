@@ -1,0 +1,177 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assay/compare"
+	"assay/report"
+)
+
+// compareFlags are those of assay compare.
+type compareFlags struct {
+	gates, allow       []string
+	format, page, keep string
+	json               bool
+}
+
+func newCompare() *cobra.Command {
+	f := &compareFlags{format: "text"}
+	cmd := &cobra.Command{
+		Use:   "compare A B...",
+		Short: "Compare runs or series, and hold a pipeline's gate",
+		Long: `Compare runs, series or a kept baseline: for each figure the medians, how far they
+spread, the change, and whether chance alone would make it (Mann-Whitney U test).
+A is what the others are compared with. One series of several configurations can
+stand alone: its first configuration is compared with each other one.
+
+What cannot be compared is refused with exit code 2 and what differs: workload,
+load, seed, isolation, durability, faults or machine.`,
+		Example: `  assay run bank --ops 2000 --repeat 5 --out before
+  assay run bank --ops 2000 --repeat 5 --out after
+  assay compare before after --allow seed --gate 'throughput>-5%'
+  assay compare before --keep baseline.json
+  assay compare baseline.json after --allow seed`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.gates, "gate", nil, "a limit on a change, such as 'throughput>-5%' or 'p99<+10%'; repeatable; exit code 3 if one is missed")
+	flags.StringSliceVar(&f.allow, "allow", nil, "conditions in which the runs may differ: "+strings.Join(compare.Conditions(), ", ")+", or all")
+	flags.StringVar(&f.format, "format", f.format, "text, markdown or csv")
+	flags.StringVar(&f.page, "html", "", "write a page with charts to this file, too")
+	flags.StringVar(&f.keep, "keep", "", "write A to this file, as a baseline for later comparisons")
+	flags.BoolVar(&f.json, "json", false, "print the comparison as JSON")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(documentFormats(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	return cmd
+}
+
+func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usageError{errors.New("what is to be compared? name two folders of runs or series, or one series of several configurations")}
+	}
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	var groups [][]compare.Group
+	for _, arg := range args {
+		read, err := compare.Read(arg)
+		if err != nil {
+			return err
+		}
+		groups = append(groups, read)
+	}
+	if f.keep != "" {
+		if err := keepBaseline(f.keep, groups[0]); err != nil || len(args) == 1 && len(groups[0]) == 1 {
+			return err
+		}
+	}
+	pairs, err := compare.Pairs(groups)
+	if err != nil {
+		return err
+	}
+	var all []*compare.Comparison
+	for _, pair := range pairs {
+		c, err := compare.Compare(pair[0], pair[1], o)
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+	}
+	return f.show(cmd, all, "assay compare "+strings.Join(quoted(args), " "))
+}
+
+func (f *compareFlags) options() (compare.Options, error) {
+	o := compare.Options{Allow: f.allow}
+	if !slices.Contains(documentFormats(), f.format) {
+		return o, usageError{fmt.Errorf("--format %q is none of %s", f.format, strings.Join(documentFormats(), ", "))}
+	}
+	for _, name := range f.allow {
+		if name != "all" && !slices.Contains(compare.Conditions(), name) {
+			return o, usageError{fmt.Errorf("--allow %q is none of %s, all", name, strings.Join(compare.Conditions(), ", "))}
+		}
+	}
+	for _, text := range f.gates {
+		g, err := compare.ParseGate(text)
+		if err != nil {
+			return o, err
+		}
+		o.Gates = append(o.Gates, g)
+	}
+	return o, nil
+}
+
+// show prints the comparisons, writes the page, and returns the error that carries
+// the exit code.
+func (f *compareFlags) show(cmd *cobra.Command, all []*compare.Comparison, command string) error {
+	out, d := cmd.OutOrStdout(), compare.Document(all, command)
+	if f.page != "" {
+		if err := writeTo(f.page, d.HTML); err != nil {
+			return err
+		}
+	}
+	err := error(nil)
+	if f.json {
+		err = compare.WriteJSON(out, all)
+	} else {
+		err = showDocument(out, d, f.format, f.page)
+	}
+	if err != nil {
+		return fmt.Errorf("print the comparison: %w", err)
+	}
+	if compare.Missed(all) {
+		return resultError{exitThreshold}
+	}
+	return nil
+}
+
+func documentFormats() []string { return []string{"text", "markdown", "csv"} }
+
+// showDocument prints a document in one of the formats.
+func showDocument(out io.Writer, d report.Document, format, page string) error {
+	switch format {
+	case "markdown":
+		return d.Markdown(out)
+	case "csv":
+		return d.CSV(out)
+	}
+	return d.Text(out, report.TextOptions{Width: textWidth(out), Report: page})
+}
+
+func keepBaseline(path string, groups []compare.Group) error {
+	if len(groups) != 1 {
+		return usageError{fmt.Errorf("--keep keeps one group of runs; the first argument has %d", len(groups))}
+	}
+	return writeTo(path, func(w io.Writer) error { return compare.WriteBaseline(w, groups[0]) })
+}
+
+// writeTo writes a file with what write gives; one that could not be written whole
+// is removed.
+func writeTo(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return usageError{fmt.Errorf("cannot write %s: %w", path, errors.Unwrap(err))}
+	}
+	if err := errors.Join(write(file), file.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(path))
+	}
+	return nil
+}
+
+// quoted are arguments as a shell takes them.
+func quoted(args []string) []string {
+	var all []string
+	for _, arg := range args {
+		if strings.ContainsAny(arg, " \t'\"\\$`*?<>|&;()[]{}~#!") {
+			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+		all = append(all, arg)
+	}
+	return all
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/compare"
+	"assay/report"
+	"assay/runner"
+	"assay/series"
+)
+
+// runSeries makes the runs of a plan and shows them together.
+func runSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) error {
+	stderr := cmd.ErrOrStderr()
+	o := series.Options{Version: version, Out: f.out, Progress: &seriesProgress{out: stderr, quiet: f.quiet},
+		Run: func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error) {
+			progress := newProgress(stderr, true)
+			outcome, err := runner.Run(ctx, s, runner.Options{Version: version, Out: folder, Servers: f.servers, Progress: progress})
+			return outcome.Result, err
+		}}
+	s, folder, err := series.Run(cmd.Context(), p, o)
+	if s == nil {
+		return err
+	}
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			fmt.Fprintf(stderr, "interrupted; the same command with --out %s goes on\n", folder)
+			return resultError{exitNoVerdict}
+		}
+		return err
+	}
+	return showSeries(cmd.OutOrStdout(), s, folder, f)
+}
+
+// showSeries prints what the runs of a series found, and returns the error that
+// carries the exit code.
+func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags) error {
+	code := exitOfSeries(s)
+	end := error(nil)
+	if code != exitValid {
+		end = resultError{code}
+	}
+	if f.json {
+		text, err := json.MarshalIndent(s, "", "  ")
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s\n", text)
+		}
+		return errors.Join(err, end)
+	}
+	groups, err := compare.Read(folder)
+	if err != nil {
+		for _, r := range s.Runs {
+			fmt.Fprintf(out, "%s, repeat %d: could not be made: %s\n", r.Configuration, r.Repeat, r.Problem)
+		}
+		return end
+	}
+	d := compare.Summary(s.Workload, groups)
+	page := filepath.Join(folder, runner.FileReport)
+	if err := writeTo(page, d.HTML); err != nil {
+		return err
+	}
+	if f.quiet {
+		_, err = fmt.Fprintf(out, "%s: %d runs, exit %d; %s\n", s.Workload, len(s.Runs), code, page)
+	} else {
+		err = showDocument(out, d, "text", page)
+	}
+	if err != nil {
+		return fmt.Errorf("print the series: %w", err)
+	}
+	return end
+}
+
+// exitOfSeries is the gravest code of its runs: a violation, then a run that could
+// not be made, then no verdict, then a missed threshold.
+func exitOfSeries(s *report.RunSeries) int {
+	had := map[int]bool{}
+	for _, r := range s.Runs {
+		if r.Exit == nil {
+			had[exitCannotRun] = true
+		} else {
+			had[r.Exit.Code] = true
+		}
+	}
+	for _, code := range []int{exitViolated, exitCannotRun, exitNoVerdict, exitThreshold} {
+		if had[code] {
+			return code
+		}
+	}
+	return exitValid
+}
+
+// seriesProgress writes a line before each run and one after it.
+type seriesProgress struct {
+	out   io.Writer
+	quiet bool
+}
+
+// Begins implements series.Progress.
+func (p *seriesProgress) Begins(number, total int, r report.SeriesRun, left time.Duration) {
+	if p.quiet {
+		return
+	}
+	parts := []string{fmt.Sprintf("run %d of %d", number, total)}
+	if r.Configuration != "" {
+		parts = append(parts, r.Configuration)
+	}
+	parts = append(parts, fmt.Sprintf("repeat %d", r.Repeat))
+	if left > 0 {
+		parts = append(parts, "about "+left.Round(time.Second).String()+" left")
+	}
+	fmt.Fprintln(p.out, wrapped(strings.Join(parts, ", "), textWidth(p.out), "  "))
+}
+
+// Ended implements series.Progress.
+func (p *seriesProgress) Ended(r report.SeriesRun, result *report.Result) {
+	switch {
+	case result == nil:
+		fmt.Fprintln(p.out, wrapped("  could not be made: "+r.Problem, textWidth(p.out), "    "))
+	case !p.quiet:
+		var line strings.Builder
+		_ = report.Line(&line, result) // a Builder takes everything
+		fmt.Fprintln(p.out, "  "+wrapped(strings.TrimSpace(line.String()), textWidth(p.out)-2, "    "))
+	}
+}

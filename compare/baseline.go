@@ -1,0 +1,78 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"assay/check"
+	"assay/report"
+)
+
+// baseline is a group of runs in a file of its own, small enough to be kept beside
+// the source of what is tested.
+type baseline struct {
+	// Format is the version of this form, now 1.
+	Format int    `json:"baseline_format"`
+	Name   string `json:"name"`
+	Runs   []Run  `json:"runs"`
+}
+
+const baselineFormat = 1
+
+// maxBaseline bounds what a baseline may take in memory, in bytes.
+const maxBaseline = 64 << 20
+
+// WriteBaseline writes a group as a baseline. The course of its runs over time and
+// the evidence of their checks are left out: their folders have them.
+func WriteBaseline(w io.Writer, g Group) error {
+	b := baseline{Format: baselineFormat, Name: g.Name}
+	for _, run := range g.Runs {
+		r := *run.Result
+		r.Series, r.Merged = report.Series{}, nil
+		r.Checks = nil
+		for _, c := range run.Result.Checks {
+			r.Checks = append(r.Checks, check.Result{Name: c.Name, Verdict: c.Verdict, Detail: c.Detail, Found: c.Found})
+		}
+		run.Result = &r
+		b.Runs = append(b.Runs, run)
+	}
+	text, err := json.MarshalIndent(b, "", " ")
+	if err == nil {
+		_, err = w.Write(append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write the baseline: %w", err)
+	}
+	return nil
+}
+
+func readBaseline(path string) ([]Group, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, &InputError{path, "cannot be read: " + err.Error(), err}
+	}
+	defer file.Close() // nothing was written; an error here loses nothing
+	text, err := io.ReadAll(io.LimitReader(file, maxBaseline+1))
+	if err != nil {
+		return nil, &InputError{path, "cannot be read: " + err.Error(), err}
+	}
+	var b baseline
+	switch err := json.Unmarshal(text, &b); {
+	case len(text) > maxBaseline:
+		return nil, &InputError{path, "is too large to be a baseline", nil}
+	case err != nil:
+		return nil, &InputError{path, "is neither a folder nor a baseline: " + err.Error(), err}
+	case b.Format != baselineFormat:
+		return nil, &InputError{path, fmt.Sprintf("is no baseline of format %d, which this assay reads; assay compare --keep FILE writes one", baselineFormat), nil}
+	case len(b.Runs) == 0:
+		return nil, &InputError{path, "is a baseline without a run", nil}
+	}
+	for _, run := range b.Runs {
+		if run.Result == nil || run.Result.Workload == "" {
+			return nil, &InputError{path, "was altered: a run of this baseline has no result", nil}
+		}
+	}
+	return []Group{{Name: b.Name, Runs: b.Runs}}, nil
+}

@@ -1,0 +1,163 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+
+	"assay/check"
+)
+
+// alpha is the error of the first kind that is allowed: how often a difference is
+// claimed of two groups that do not differ.
+const alpha = 0.05
+
+// confidence is that of the interval in which a group's median lies.
+const confidence = 0.95
+
+// Options of a comparison.
+type Options struct {
+	// Allow names the conditions in which the groups may differ.
+	Allow []string
+	// Gates are limits on changes.
+	Gates []Gate
+}
+
+// Comparison is group B seen against group A.
+type Comparison struct {
+	A, B Group
+	Rows []Row
+	// Differences are those that were allowed.
+	Differences []Difference
+	Gates       []GateResult
+}
+
+// Row is one metric of both groups.
+type Row struct {
+	Metric string
+	Unit   string
+	// A and B are medians over the runs of a group.
+	A, B Spread
+	// Change is B divided by A, less 1; not finite where A is 0 and B is not.
+	Change float64
+	// P is how likely groups that do not differ are to differ as much by chance.
+	P float64
+	// Significant is true if P is below 0.05; it cannot be with fewer than four
+	// runs on each side.
+	Significant bool
+	// Better is true if the change, if there is one, is to the good.
+	Better bool
+	metric metric
+}
+
+// Spread is a median over runs, and where it lies.
+type Spread struct {
+	Median float64
+	// Low and High are the 95 % confidence interval of the median if there are
+	// enough runs for one, and otherwise the smallest and the largest value.
+	Low, High float64
+	// Confident is true if they are a confidence interval.
+	Confident bool
+	Runs      int
+}
+
+// Share is half the width of the interval, of the median; 0 if that is 0.
+func (s Spread) Share() float64 {
+	if s.Median == 0 {
+		return 0
+	}
+	return (s.High - s.Low) / 2 / math.Abs(s.Median)
+}
+
+// Compare lays b beside a. It returns *DifferentError if they must not be compared,
+// and *GateError if a gate cannot be judged by so few runs or names a figure that
+// they do not have.
+func Compare(a, b Group, o Options) (*Comparison, error) {
+	found := differences(a, b)
+	refused := slices.DeleteFunc(slices.Clone(found), func(d Difference) bool {
+		return slices.Contains(o.Allow, d.Condition) || slices.Contains(o.Allow, "all")
+	})
+	if len(refused) > 0 {
+		return nil, &DifferentError{A: a.Name, B: b.Name, Differences: refused}
+	}
+	c := &Comparison{A: a, B: b, Differences: found}
+	for _, m := range metricsOf([]Group{a, b}) {
+		c.Rows = append(c.Rows, newRow(m, a, b))
+	}
+	for _, g := range o.Gates {
+		result, err := g.judge(c, len(o.Gates))
+		if err != nil {
+			return nil, err
+		}
+		c.Gates = append(c.Gates, result)
+	}
+	return c, nil
+}
+
+func newRow(m metric, a, b Group) Row {
+	x, y := valuesOf(m, a), valuesOf(m, b)
+	row := Row{Metric: m.name, Unit: m.unit, metric: m, A: spreadOf(x), B: spreadOf(y), P: probability(x, y)}
+	switch {
+	case row.A.Median == row.B.Median:
+	case row.A.Median == 0:
+		row.Change = math.Inf(int(math.Copysign(1, row.B.Median)))
+	default:
+		row.Change = row.B.Median/row.A.Median - 1
+	}
+	row.Significant = row.P < alpha
+	row.Better = (row.B.Median > row.A.Median) == m.moreIsBetter && row.A.Median != row.B.Median
+	return row
+}
+
+func valuesOf(m metric, g Group) []float64 {
+	var all []float64
+	for _, r := range g.Runs {
+		if v, ok := m.of(r.Result); ok {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+func spreadOf(values []float64) Spread {
+	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(values, thresholds()), confidence)
+	spread := Spread{Median: s.Center, Low: s.Lo, High: s.Hi, Confident: true, Runs: len(values)}
+	if math.IsInf(s.Lo, 0) || math.IsInf(s.Hi, 0) {
+		spread.Low, spread.High, spread.Confident = slices.Min(values), slices.Max(values), false
+	}
+	return spread
+}
+
+// probability is the two-sided P of the Mann-Whitney U test; 1 if all values are
+// the same.
+func probability(x, y []float64) float64 {
+	c := benchmath.AssumeNothing.Compare(benchmath.NewSample(x, thresholds()), benchmath.NewSample(y, thresholds()))
+	if math.IsNaN(c.P) {
+		return 1
+	}
+	return c.P
+}
+
+func thresholds() *benchmath.Thresholds { return &benchmath.Thresholds{CompareAlpha: alpha} }
+
+// Violated is how many runs of a group have a database that broke its word, Invalid
+// how many have figures that the run itself calls invalid.
+func (g Group) Violated() (n int) {
+	for _, r := range g.Runs {
+		if r.Result.Verdict == check.Violated {
+			n++
+		}
+	}
+	return n
+}
+
+// Invalid is how many runs of a group have an invalid measurement.
+func (g Group) Invalid() (n int) {
+	for _, r := range g.Runs {
+		if r.Result.Measurement.Verdict != "valid" {
+			n++
+		}
+	}
+	return n
+}

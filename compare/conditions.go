@@ -1,0 +1,208 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/report"
+)
+
+// The conditions under which two groups must have run alike to be compared.
+const (
+	condWorkload   = "workload"
+	condLoad       = "load"
+	condSeed       = "seed"
+	condIsolation  = "isolation"
+	condDurability = "durability"
+	condFaults     = "faults"
+	condMachine    = "machine"
+)
+
+// Conditions are their names, as Options.Allow takes them.
+func Conditions() []string {
+	return []string{condWorkload, condLoad, condSeed, condIsolation, condDurability, condFaults, condMachine}
+}
+
+// Difference is a condition in which two groups, or the runs of one, are not
+// alike.
+type Difference struct {
+	Condition string `json:"condition"`
+	A         string `json:"a"`
+	B         string `json:"b"`
+}
+
+// DifferentError means that groups must not be compared.
+type DifferentError struct {
+	A, B        string
+	Differences []Difference
+}
+
+func (e *DifferentError) Error() string {
+	var parts, names []string
+	for _, d := range e.Differences {
+		parts = append(parts, fmt.Sprintf("%s (%s against %s)", d.Condition, d.A, d.B))
+		names = append(names, d.Condition)
+	}
+	return fmt.Sprintf("%s and %s cannot be compared: they differ in %s; --allow %s compares them nevertheless, and says so",
+		e.A, e.B, strings.Join(parts, ", "), strings.Join(names, ","))
+}
+
+// conditionsOf are the conditions of one run, by name. Those that are not known are
+// empty, and differ from none.
+func conditionsOf(r Run) map[string]string {
+	x := r.Result
+	return map[string]string{
+		condWorkload:   joined(x.Workload, settings(x.Options)),
+		condLoad:       load(x),
+		condIsolation:  value(x.Database.Settings, "isolation"),
+		condDurability: durability(x),
+		condFaults:     faults(x),
+		condMachine:    machine(r.Machine),
+	}
+}
+
+func settings(all []report.Setting) string {
+	var parts []string
+	for _, s := range all {
+		parts = append(parts, s.Name+"="+s.Value)
+	}
+	return strings.Join(parts, " ")
+}
+
+func value(all []report.Setting, name string) string {
+	for _, s := range all {
+		if s.Name == name {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
+}
+
+// load is what was asked for. How long it is measured does not make figures
+// incomparable, so that is not in it.
+func load(r *report.Result) string {
+	text := fmt.Sprintf("clients=%d %s", r.Load.Clients, r.Load.Loop)
+	if r.Load.Loop == "open" {
+		text += fmt.Sprintf(" %g/s %s", r.Load.Rate, r.Load.Arrivals)
+	}
+	if r.Retries.Policy != "" && r.Retries.Policy != "none" {
+		text += " retry=" + r.Retries.Policy
+	}
+	return text
+}
+
+// durabilitySettings are those settings of all products that decide when a
+// transaction is acknowledged and what is lost by a crash: PostgreSQL's manual,
+// "Write Ahead Log"; MariaDB's, "InnoDB System Variables" and "Binary Log"; MongoDB's,
+// "Write Concern"; Cassandra's, "Commit log"; SQLite's, "PRAGMA synchronous".
+func durabilitySettings() []string {
+	return []string{
+		"fsync", "synchronous_commit", "full_page_writes", "synchronous_standby_names",
+		"innodb_flush_log_at_trx_commit", "innodb_doublewrite", "rocksdb_flush_log_at_trx_commit", "log_bin", "sync_binlog",
+		"rpl_semi_sync_master_enabled", "write concern", "consistency of writes", "commitlog_sync", "durable_writes",
+		"synchronous", "journal_mode", "durability", "redundancy_mode",
+	}
+}
+
+// durability holds the product too, since one product's settings cannot be told
+// from another's by their text.
+func durability(r *report.Result) string {
+	var found []report.Setting
+	for _, s := range r.Database.Settings {
+		if slices.Contains(durabilitySettings(), s.Name) {
+			found = append(found, s)
+		}
+	}
+	return joined(r.Database.Product+":", settings(found))
+}
+
+func faults(r *report.Result) string {
+	var all []string
+	for _, f := range r.Faults {
+		all = append(all, f.Action+" "+f.Target)
+	}
+	slices.Sort(all)
+	return cmp.Or(strings.Join(slices.Compact(all), ", "), "none")
+}
+
+func machine(m Machine) string {
+	if m == (Machine{}) {
+		return ""
+	}
+	// Memory is rounded: a kernel's own part differs from boot to boot.
+	return fmt.Sprintf("%s/%s %s, %d processors, %d GiB", m.OS, m.Architecture, m.CPU, m.CPUs, (m.MemoryBytes+1<<29)>>30)
+}
+
+// varies tells which condition a name that a series varies belongs to.
+func varies(name string) []string {
+	switch name {
+	case "clients", "rate":
+		return []string{condLoad}
+	case "isolation":
+		return []string{condIsolation, condDurability}
+	case "db", "cluster", "option":
+		return []string{condDurability, condIsolation}
+	case "fault":
+		return []string{condFaults}
+	}
+	return []string{condWorkload}
+}
+
+// differences of two groups in the conditions that neither varies on purpose. What
+// differs within a group is a difference of that group from itself.
+func differences(a, b Group) []Difference {
+	var all []Difference
+	ofA, ofB := inGroup(a, &all), inGroup(b, &all)
+	deliberate := func(condition string) bool {
+		return slices.ContainsFunc(slices.Concat(a.Varied, b.Varied), func(name string) bool { return slices.Contains(varies(name), condition) })
+	}
+	for _, name := range Conditions() {
+		x, y := ofA[name], ofB[name]
+		if x != y && x != "" && y != "" && !deliberate(name) {
+			all = append(all, Difference{name, x, y})
+		}
+	}
+	// A run that failed is missing on one side only.
+	if x, y := seeds(a), seeds(b); !within(x, y) && !within(y, x) {
+		all = append(all, Difference{condSeed, fmt.Sprint(x), fmt.Sprint(y)})
+	}
+	slices.SortStableFunc(all, func(x, y Difference) int {
+		return cmp.Compare(slices.Index(Conditions(), x.Condition), slices.Index(Conditions(), y.Condition))
+	})
+	return all
+}
+
+// inGroup returns the conditions of the runs of one group, and adds those in which
+// they differ.
+func inGroup(g Group, all *[]Difference) map[string]string {
+	first := conditionsOf(g.Runs[0])
+	for _, name := range Conditions() {
+		for _, r := range g.Runs[1:] {
+			if other := conditionsOf(r)[name]; other != first[name] {
+				*all = append(*all, Difference{name, g.Name + ": " + first[name], other})
+				break
+			}
+		}
+	}
+	return first
+}
+
+// seeds are those of a group, in order: repeats of one workload have several.
+func seeds(g Group) []uint64 {
+	var all []uint64
+	for _, r := range g.Runs {
+		all = append(all, r.Result.Seed)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func within(some, all []uint64) bool {
+	return !slices.ContainsFunc(some, func(seed uint64) bool { return !slices.Contains(all, seed) })
+}

@@ -1,0 +1,215 @@
+package compare
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"assay/report"
+)
+
+// Group is runs of the same, which are one side of a comparison.
+type Group struct {
+	// Name is what tables call it.
+	Name string
+	// Varied are the names of what the series of the group varies on purpose, such
+	// as "clients": a difference there refuses nothing.
+	Varied []string
+	Runs   []Run
+	// Failed is how many runs of the series could not be made, Waiting how many were
+	// not made yet.
+	Failed, Waiting int
+}
+
+// Run is one run, as far as a comparison needs it.
+type Run struct {
+	Folder  string         `json:"folder"`
+	Machine Machine        `json:"machine"`
+	Result  *report.Result `json:"result"`
+}
+
+// Machine is the machine that assay ran on, from environment.json. It is empty if
+// that file is not there.
+type Machine struct {
+	OS           string `json:"os"`
+	Architecture string `json:"architecture"`
+	CPU          string `json:"cpu_model"`
+	CPUs         int    `json:"cpus"`
+	MemoryBytes  uint64 `json:"memory_bytes"`
+}
+
+// InputError means that an argument of a comparison is none: no run, series or
+// baseline, or one without a finished run.
+type InputError struct {
+	Path, Problem string
+	Err           error
+}
+
+func (e *InputError) Error() string { return e.Path + ": " + e.Problem }
+func (e *InputError) Unwrap() error { return e.Err }
+
+const fileEnvironment = "environment.json"
+
+// Read returns the groups of an argument: the configurations of a series' folder,
+// the run of a run's folder or result.json, all runs of a folder that holds such
+// folders, or a baseline that WriteBaseline wrote. Errors are *InputError or
+// *report.FileError.
+func Read(path string) ([]Group, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &InputError{path, "there is no such file or folder; name the folder of a run or a series, or a baseline", err}
+	case err != nil:
+		return nil, &InputError{path, "cannot be read: " + errors.Unwrap(err).Error(), err}
+	case !info.IsDir() && filepath.Base(path) == "result.json":
+		return readRun(filepath.Dir(path))
+	case !info.IsDir():
+		return readBaseline(path)
+	case isFile(filepath.Join(path, report.FileSeries)):
+		return readSeries(path)
+	case isFile(filepath.Join(path, "result.json")):
+		return readRun(path)
+	}
+	return readFolders(path)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+func nameOf(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		return filepath.Base(whole)
+	}
+	return filepath.Base(path)
+}
+
+func readRun(folder string) ([]Group, error) {
+	run, err := runOf(folder)
+	if err != nil {
+		return nil, err
+	}
+	return []Group{{Name: nameOf(folder), Runs: []Run{run}}}, nil
+}
+
+func runOf(folder string) (Run, error) {
+	result, err := report.ReadJSON(filepath.Join(folder, "result.json"))
+	if err != nil {
+		return Run{}, err
+	}
+	run := Run{Folder: folder, Result: result}
+	text, err := os.ReadFile(filepath.Join(folder, fileEnvironment))
+	if err == nil { // what is not known is not compared
+		_ = json.Unmarshal(text, &run.Machine)
+	}
+	return run, nil
+}
+
+func readSeries(folder string) ([]Group, error) {
+	series, err := report.ReadSeries(folder)
+	if err != nil {
+		return nil, err
+	}
+	var groups []Group
+	for _, c := range series.Configurations {
+		g := Group{Name: cmp.Or(c.Name, nameOf(folder))}
+		for _, v := range c.Values {
+			g.Varied = append(g.Varied, v.Name)
+		}
+		for _, r := range series.Runs {
+			switch {
+			case r.Configuration != c.Name:
+			case r.State == report.StateFailed:
+				g.Failed++
+			case r.State != report.StateDone:
+				g.Waiting++
+			default:
+				run, err := runOf(filepath.Join(folder, r.Folder))
+				if err != nil {
+					return nil, err
+				}
+				g.Runs = append(g.Runs, run)
+			}
+		}
+		groups = append(groups, g)
+	}
+	if !slices.ContainsFunc(groups, func(g Group) bool { return len(g.Runs) > 0 }) {
+		return nil, &InputError{folder, "no run of this series has a result yet; assay run goes on with it, given the same flags and --out", nil}
+	}
+	return groups, nil
+}
+
+// readFolders takes all runs that a folder holds as one group.
+func readFolders(folder string) ([]Group, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, &InputError{folder, "cannot be read: " + errors.Unwrap(err).Error(), err}
+	}
+	g := Group{Name: nameOf(folder)}
+	for _, entry := range entries {
+		path := filepath.Join(folder, entry.Name())
+		if !isFile(filepath.Join(path, "result.json")) {
+			continue
+		}
+		run, err := runOf(path)
+		if err != nil {
+			return nil, err
+		}
+		g.Runs = append(g.Runs, run)
+	}
+	if len(g.Runs) == 0 {
+		return nil, &InputError{folder, "is neither a run, a series nor a folder of runs: it has no result.json or series.json", nil}
+	}
+	return []Group{g}, nil
+}
+
+// Pairs returns what is to be compared with what: the first group of all arguments
+// with each other one. If several arguments are series of the same configurations,
+// each configuration is compared with its namesake.
+func Pairs(arguments [][]Group) ([][2]Group, error) {
+	if len(arguments) > 1 && len(arguments[0]) > 1 && sameNames(arguments) {
+		var pairs [][2]Group
+		for i := range arguments[0] {
+			for _, other := range arguments[1:] {
+				pairs = append(pairs, [2]Group{arguments[0][i], other[i]})
+			}
+		}
+		return withRuns(pairs)
+	}
+	all := slices.Concat(arguments...)
+	if len(all) < 2 {
+		return nil, &InputError{all[0].Name, "is one group of runs alone; name a second one to compare it with", nil}
+	}
+	var pairs [][2]Group
+	for i, other := range all[1:] {
+		if other.Name == all[0].Name {
+			other.Name = fmt.Sprintf("%s (%d)", other.Name, i+2)
+		}
+		pairs = append(pairs, [2]Group{all[0], other})
+	}
+	return withRuns(pairs)
+}
+
+func sameNames(arguments [][]Group) bool {
+	for _, other := range arguments[1:] {
+		if !slices.EqualFunc(arguments[0], other, func(a, b Group) bool { return a.Name == b.Name }) {
+			return false
+		}
+	}
+	return true
+}
+
+// withRuns leaves out pairs of which one side has no run, unless that is all.
+func withRuns(pairs [][2]Group) ([][2]Group, error) {
+	had := slices.DeleteFunc(slices.Clone(pairs), func(p [2]Group) bool { return len(p[0].Runs) == 0 || len(p[1].Runs) == 0 })
+	if len(had) == 0 {
+		return nil, &InputError{pairs[0][0].Name, "nothing to compare: one side has no run with a result", nil}
+	}
+	return had, nil
+}

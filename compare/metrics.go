@@ -1,0 +1,154 @@
+package compare
+
+import (
+	"assay/quantity"
+	"assay/report"
+)
+
+// Units of metrics.
+const (
+	perSecond    = "/s"
+	milliseconds = "ms"
+	microseconds = "µs"
+	sizeBytes    = "B"
+	percent      = "%"
+	seconds      = "s"
+)
+
+// metric is one figure of a run.
+type metric struct {
+	// name is as in thresholds (package measure) where there is the same one.
+	name, unit string
+	// moreIsBetter is false of times, sizes and errors.
+	moreIsBetter bool
+	// of takes it of a run; ok is false if the run does not have it.
+	of func(r *report.Result) (value float64, ok bool)
+}
+
+// metrics are those that any run may have, in the order of tables. Those of rounds
+// depend on the run (roundMetrics).
+func metrics() []metric {
+	latency := func(name string, of func(l *report.Latency) float64) metric {
+		return metric{name, milliseconds, false, func(r *report.Result) (float64, bool) { return of(&r.Latency), r.Latency.Count > 0 }}
+	}
+	return []metric{
+		{"throughput", perSecond, true, func(r *report.Result) (float64, bool) { return r.Throughput.PerSecond, r.Throughput.Seconds > 0 }},
+		latency("mean", func(l *report.Latency) float64 { return l.Mean }),
+		latency("p50", func(l *report.Latency) float64 { return l.P50 }),
+		latency("p95", func(l *report.Latency) float64 { return l.P95 }),
+		latency("p99", func(l *report.Latency) float64 { return l.P99 }),
+		latency("p99.9", func(l *report.Latency) float64 { return l.P999 }),
+		latency("max", func(l *report.Latency) float64 { return l.Max }),
+		{"errors", percent, false, errorShare},
+		{"outage", milliseconds, false, outage},
+		{"loading", perSecond, true, func(r *report.Result) (float64, bool) {
+			return r.Loading.PerSecond, r.Loading.Rows > 0 && r.Loading.Seconds > 0
+		}},
+		{"size", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Bytes), r.Data.Bytes > 0 }},
+		{"client cpu", microseconds, false, clientProcessor},
+	}
+}
+
+// errorShare is how many of the measured operations failed or ended unknown, in
+// percent. A run in which none did has the share 0.
+func errorShare(r *report.Result) (float64, bool) {
+	all := r.Measured.Committed + r.Measured.Rejected + r.Measured.Failed + r.Measured.Unknown
+	if all == 0 {
+		return 0, false
+	}
+	return 100 * float64(r.Measured.Failed+r.Measured.Unknown) / float64(all), true
+}
+
+// outage is the longest time without a successful write that a fault, or any time
+// of workload availability, had.
+func outage(r *report.Result) (float64, bool) {
+	longest, known := 0.0, false
+	for _, f := range r.Faults {
+		if !f.Skipped {
+			longest, known = max(longest, f.WriteOutage), true
+		}
+	}
+	if r.Availability != nil {
+		longest, known = max(longest, r.Availability.WriteOutage), true
+	}
+	return longest, known
+}
+
+// clientProcessor is the processor time of assay itself for each operation that
+// ended in the measured part, in microseconds. An embedded database's own work is
+// in it.
+func clientProcessor(r *report.Result) (float64, bool) {
+	all := r.Measured.Committed + r.Measured.Rejected + r.Measured.Failed + r.Measured.Unknown
+	if all == 0 || r.Client.CPUShare < 0 || r.Throughput.Seconds <= 0 {
+		return 0, false
+	}
+	return r.Client.CPUShare * float64(r.Client.CPUs) * r.Throughput.Seconds / float64(all) * 1e6, true
+}
+
+// roundMetrics are those of the rounds of a run that is worked in several.
+func roundMetrics(r *report.Result) []metric {
+	var all []metric
+	for _, round := range r.Rounds {
+		of := func(get func(x *report.Round) float64) func(*report.Result) (float64, bool) {
+			return func(r *report.Result) (float64, bool) {
+				for i := range r.Rounds {
+					if r.Rounds[i].Name == round.Name {
+						return get(&r.Rounds[i]), true
+					}
+				}
+				return 0, false
+			}
+		}
+		all = append(all, metric{round.Name + ": took", seconds, false, of(func(x *report.Round) float64 { return x.Seconds })})
+		if round.RowsPerSecond > 0 {
+			all = append(all, metric{round.Name + ": rows", perSecond, true, of(func(x *report.Round) float64 { return x.RowsPerSecond })})
+		}
+		if round.Service.Count > 1 {
+			all = append(all, metric{round.Name + ": p50", milliseconds, false, of(func(x *report.Round) float64 { return x.Service.P50 })})
+		}
+	}
+	return all
+}
+
+// metricsOf are the metrics that the runs of all groups have.
+func metricsOf(groups []Group) []metric {
+	all := metrics()
+	if first := groups[0].Runs; len(first) > 0 {
+		all = append(all, roundMetrics(first[0].Result)...)
+	}
+	var had []metric
+	for _, m := range all {
+		if everyRunHas(groups, m) {
+			had = append(had, m)
+		}
+	}
+	return had
+}
+
+func everyRunHas(groups []Group, m metric) bool {
+	for _, g := range groups {
+		for _, r := range g.Runs {
+			if _, ok := m.of(r.Result); !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// format writes a value with its unit, as reports do.
+func (m metric) format(v float64) string {
+	switch m.unit {
+	case perSecond:
+		return quantity.Figure(v) + "/s"
+	case milliseconds:
+		return quantity.Milliseconds(v)
+	case microseconds:
+		return quantity.Milliseconds(v / 1000)
+	case seconds:
+		return quantity.Seconds(v)
+	case sizeBytes:
+		return quantity.Bytes(int64(v))
+	}
+	return quantity.Figure(v) + " " + m.unit
+}

@@ -1,0 +1,135 @@
+package report
+
+import (
+	_ "embed"
+	"encoding/csv"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+)
+
+//go:embed assets/document.html
+var documentTemplate string
+
+//go:embed assets/document.css
+var documentStyle string
+
+// Document is a report over several runs: what it is about, tables, charts and
+// remarks, in every form that a single run's report has.
+type Document struct {
+	Title string
+	// Verdicts are lines that say how it ends, the gravest first.
+	Verdicts []DocumentVerdict
+	Tables   []Table
+	Charts   []LineChart
+	Notes    []string
+	// Command makes the same again; without secrets.
+	Command string
+}
+
+// DocumentVerdict is one line of a document, marked as good or bad.
+type DocumentVerdict struct {
+	Text string
+	Good bool
+}
+
+// Text writes the document for the terminal, without its charts.
+func (d Document) Text(w io.Writer, o TextOptions) error {
+	t := newTextWriter(o)
+	t.line(bold, d.Title)
+	for _, table := range d.Tables {
+		if table.Title != "" {
+			t.gap()
+			t.line(noColor, table.Title)
+		}
+		t.table(table)
+	}
+	if len(d.Notes) > 0 {
+		t.gap()
+	}
+	for _, note := range d.Notes {
+		t.block(noColor, "- ", "", note)
+	}
+	if len(d.Verdicts) > 0 {
+		t.gap()
+	}
+	for _, v := range d.Verdicts {
+		color := red
+		if v.Good {
+			color = green
+		}
+		t.line(color, v.Text)
+	}
+	if o.Report != "" {
+		t.field("report", o.Report)
+	}
+	return t.writeTo(w)
+}
+
+// Markdown writes the document without its charts.
+func (d Document) Markdown(w io.Writer) error {
+	m := &markdown{}
+	m.line("# " + escape(d.Title))
+	for _, v := range d.Verdicts {
+		m.line("**" + escape(v.Text) + "**")
+	}
+	for _, t := range d.Tables {
+		m.table(t)
+	}
+	if len(d.Notes) > 0 {
+		m.line("## Notes")
+		m.items(d.Notes)
+	}
+	return m.to(w)
+}
+
+// CSV writes the first table, whose figures keep their units.
+func (d Document) CSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	for _, t := range d.Tables[:min(1, len(d.Tables))] {
+		for _, row := range append([][]string{t.Head}, t.Rows...) {
+			cells := make([]string, len(row))
+			for i, cell := range row {
+				cells[i] = strings.ReplaceAll(plain(cell), nbsp, " ")
+			}
+			if err := out.Write(cells); err != nil {
+				return fmt.Errorf("write the table: %w", err)
+			}
+		}
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write the table: %w", err)
+	}
+	return nil
+}
+
+// documentPage is what the template of documents is given.
+type documentPage struct {
+	Document
+	Policy string
+	Style  template.CSS
+	Drawn  []drawnChart
+}
+
+// HTML writes the document as one page that needs nothing beside it and holds no
+// script. Every figure of a chart stands in a table too.
+func (d Document) HTML(w io.Writer) error {
+	parsed, err := template.New("page").Parse(pageTemplate)
+	if err == nil {
+		parsed, err = parsed.New("document").Parse(documentTemplate)
+	}
+	if err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	style := pageStyle + "\n" + documentStyle
+	page := documentPage{Document: d, Policy: policyOf(style), Style: template.CSS(style)}
+	for i, c := range d.Charts {
+		page.Drawn = append(page.Drawn, c.draw(fmt.Sprintf("chart-%d", i+1)))
+	}
+	if err := parsed.Execute(w, page); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+)
+
+// FileSeries is in the folder of a series of runs.
+const FileSeries = "series.json"
+
+// RunSeries is what series.json holds: several runs of one workload that belong
+// together. Its form is fixed as that of Result is.
+type RunSeries struct {
+	// Format is the version of this form, now 1.
+	Format   int       `json:"format"`
+	Version  string    `json:"version"`
+	Workload string    `json:"workload"`
+	Started  time.Time `json:"started"`
+	// Seed is that of the first repeat; repeat n has Seed+n-1, in every
+	// configuration.
+	Seed    uint64 `json:"seed"`
+	Repeats int    `json:"repeats"`
+	// Common is what all runs share, as one text: a series is gone on with only if
+	// it is the same.
+	Common string `json:"common"`
+	// Configurations are what is compared; one without values is the only one.
+	Configurations []Configuration `json:"configurations"`
+	// Runs are in the order in which they are made: each configuration once, then
+	// each again.
+	Runs []SeriesRun `json:"runs"`
+}
+
+// Configuration is one combination of the values that vary in a series.
+type Configuration struct {
+	// Name is unique in the series, such as "clients=8, option=w=1".
+	Name   string    `json:"name"`
+	Values []Setting `json:"values"`
+}
+
+// SeriesRun is one run of a series.
+type SeriesRun struct {
+	// Folder is within the series' own.
+	Folder        string `json:"folder"`
+	Configuration string `json:"configuration"`
+	// Repeat counts from 1.
+	Repeat int    `json:"repeat"`
+	Seed   uint64 `json:"seed"`
+	// State is StateWaiting, StateDone or StateFailed. A run that could not be made
+	// has failed; one that has a result is done, whatever its verdict.
+	State string `json:"state"`
+	// Seconds is how long it took, judging included.
+	Seconds float64 `json:"seconds,omitempty"`
+	// Exit is how assay would have ended with this run alone.
+	Exit *Exit `json:"exit,omitempty"`
+	// Problem is why a run failed.
+	Problem string `json:"problem,omitempty"`
+}
+
+// The states of a run in a series.
+const (
+	StateWaiting = "waiting"
+	StateDone    = "done"
+	StateFailed  = "failed"
+)
+
+// ReadSeries reads the series.json of a folder. It returns a *FileError if there is
+// none, or it is none that this version reads.
+func ReadSeries(folder string) (*RunSeries, error) {
+	path := filepath.Join(folder, FileSeries)
+	text, err := readBounded(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &FileError{path, "there is no such file; name the folder of a series", err}
+	case err != nil:
+		return nil, &FileError{path, "cannot be read: " + cause(err), err}
+	}
+	var s RunSeries
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, &FileError{path, "is not a series of assay, or was cut: " + err.Error(), err}
+	}
+	switch {
+	case s.Format != Format:
+		return nil, &FileError{path, fmt.Sprintf("has format version %d, and this assay reads version %d; use the assay that wrote it", s.Format, Format), nil}
+	case s.Workload == "" || len(s.Configurations) == 0:
+		return nil, &FileError{path, "is not a series of assay: it names no workload or no configuration", nil}
+	}
+	for _, r := range s.Runs {
+		if !filepath.IsLocal(r.Folder) {
+			return nil, &FileError{path, fmt.Sprintf("was altered: the folder %q of a run is not within the series", r.Folder), nil}
+		}
+	}
+	return &s, nil
+}

@@ -1,0 +1,141 @@
+// Package series makes several runs that belong together: repeats of one scenario,
+// and scenarios that differ in a few values. It decides their order, keeps what is
+// done in the series' folder, and goes on where an interrupted series stopped.
+//
+// It must not know the command line or the terminal, nor judge or compare what the
+// runs found; package compare does.
+package series
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/report"
+	"assay/runner"
+)
+
+// Axis is one thing that varies in a series.
+type Axis struct {
+	// Name is as the user knows it, such as "clients".
+	Name    string
+	Choices []Choice
+}
+
+// Choice is one value of an axis.
+type Choice struct {
+	// Text is the value, without any password.
+	Text string
+	// Apply sets it.
+	Apply func(*runner.Scenario)
+}
+
+// Plan is a series as asked for.
+type Plan struct {
+	// Base is what all runs share. Its seed is that of the first repeat.
+	Base runner.Scenario
+	// Axes vary; the last one varies fastest. Every combination is made.
+	Axes []Axis
+	// Repeats is how often each combination is made, at least 1.
+	Repeats int
+}
+
+// MaxRuns bounds a series: it is more than a year of short runs.
+const MaxRuns = 100_000
+
+// PlanError is a series that cannot be made.
+type PlanError struct{ Problem string }
+
+func (e *PlanError) Error() string { return e.Problem }
+
+// configuration is one combination of values.
+type configuration struct {
+	report.Configuration
+	scenario runner.Scenario
+}
+
+// configurations are all combinations, each of which can be run. It returns a
+// *PlanError if there are too many or two are alike, and what Scenario.Validate
+// returns.
+func (p Plan) configurations() ([]configuration, error) {
+	all := []configuration{{scenario: p.Base}}
+	for _, axis := range p.Axes {
+		if len(all)*len(axis.Choices)*max(1, p.Repeats) > MaxRuns {
+			return nil, &PlanError{fmt.Sprintf("the series has more than %d runs", MaxRuns)}
+		}
+		var more []configuration
+		for _, c := range all {
+			for _, choice := range axis.Choices {
+				next := configuration{scenario: c.scenario}
+				next.Values = append(append(next.Values, c.Values...), report.Setting{Name: axis.Name, Value: choice.Text})
+				choice.Apply(&next.scenario)
+				more = append(more, next)
+			}
+		}
+		all = more
+	}
+	seen := map[string]bool{}
+	for i := range all {
+		c := &all[i]
+		c.Name = nameOf(c.Values)
+		if seen[c.Name] {
+			return nil, &PlanError{fmt.Sprintf("the series has %s twice", c.Name)}
+		}
+		seen[c.Name] = true
+		c.scenario.Plan()
+		if err := c.scenario.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// nameOf names a configuration. An address and a cluster speak for themselves.
+func nameOf(values []report.Setting) string {
+	var parts []string
+	for _, v := range values {
+		if v.Name == "db" || v.Name == "cluster" {
+			parts = append(parts, v.Value)
+		} else {
+			parts = append(parts, v.Name+"="+v.Value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// newSeries lays out the runs: each configuration once, then each again, so that a
+// machine that changes while the series runs changes for all alike.
+func (p Plan) newSeries(version string) (*report.RunSeries, []configuration, error) {
+	if p.Repeats < 1 {
+		return nil, nil, &PlanError{"a series has one repeat or more"}
+	}
+	all, err := p.configurations()
+	if err != nil {
+		return nil, nil, err
+	}
+	common, err := p.common()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &report.RunSeries{Format: report.Format, Version: version, Workload: p.Base.Workload, Seed: p.Base.Load.Seed,
+		Repeats: p.Repeats, Common: common, Configurations: []report.Configuration{}, Runs: []report.SeriesRun{}}
+	for _, c := range all {
+		s.Configurations = append(s.Configurations, c.Configuration)
+	}
+	for repeat := 1; repeat <= p.Repeats; repeat++ {
+		for i, c := range all {
+			s.Runs = append(s.Runs, report.SeriesRun{
+				Folder: fmt.Sprintf("%03d-%03d", repeat, i+1), Configuration: c.Name, Repeat: repeat,
+				Seed: p.Base.Load.Seed + uint64(repeat) - 1, State: report.StateWaiting,
+			})
+		}
+	}
+	return s, all, nil
+}
+
+// common is the scenario that all runs share, as a file has it, without the seed.
+func (p Plan) common() (string, error) {
+	base := p.Base
+	base.Load.Seed = 0
+	text, err := base.Text()
+	return string(text), err
+}

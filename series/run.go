@@ -1,0 +1,223 @@
+package series
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/report"
+	"assay/runner"
+)
+
+// Options is how a series is carried out.
+type Options struct {
+	// Version is assay's own.
+	Version string
+	// Out is the series' folder; one that holds an unfinished series of the same
+	// plan is gone on with. Empty means a new one below runs.
+	Out string
+	// Run makes one run in a folder that is not there yet.
+	Run func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error)
+	// Progress is told of each run before and after it; it must not be nil.
+	Progress Progress
+}
+
+// Progress is told how a series goes, from one goroutine.
+type Progress interface {
+	// Begins says which run comes next. Left is how long the rest is likely to take;
+	// 0 if that is not known yet.
+	Begins(number, total int, r report.SeriesRun, left time.Duration)
+	// Ended says how it ended.
+	Ended(r report.SeriesRun, result *report.Result)
+}
+
+// FolderError means that a series' folder cannot be used.
+type FolderError struct{ Path, Problem string }
+
+func (e *FolderError) Error() string {
+	return fmt.Sprintf("folder %s %s; choose another --out", e.Path, e.Problem)
+}
+
+// Run makes all runs of a plan that are not made yet, and returns the series as it
+// stands and its folder. A run that cannot be made is noted, and the others go on. If
+// ctx ends, the run that is under way is made again when the series goes on, and the
+// error is ctx's. Other errors are *PlanError, *FolderError, *report.FileError, what
+// Scenario.Validate returns, and those of writing.
+func Run(ctx context.Context, p Plan, o Options) (*report.RunSeries, string, error) {
+	s, all, folder, err := open(p, o)
+	if err != nil {
+		return nil, "", err
+	}
+	var took []float64
+	for i := range s.Runs {
+		r := &s.Runs[i]
+		if r.State == report.StateDone {
+			took = append(took, r.Seconds)
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return s, folder, err
+		}
+		o.Progress.Begins(i+1, len(s.Runs), *r, left(took, len(s.Runs)-i))
+		if r.Folder, err = freeFolder(folder, r.Folder); err != nil {
+			return s, folder, err
+		}
+		at := slices.IndexFunc(all, func(c configuration) bool { return c.Name == r.Configuration })
+		scenario := all[at].scenario
+		scenario.Load.Seed = r.Seed
+		began := time.Now()
+		result, err := o.Run(ctx, scenario, filepath.Join(folder, r.Folder))
+		if ctx.Err() != nil { // it was cut, whatever it says
+			return s, folder, errors.Join(ctx.Err(), write(folder, s))
+		}
+		r.Seconds = time.Since(began).Seconds()
+		note(r, result, err)
+		took = append(took, r.Seconds)
+		o.Progress.Ended(*r, result)
+		if err := write(folder, s); err != nil {
+			return s, folder, err
+		}
+	}
+	return s, folder, nil
+}
+
+func note(r *report.SeriesRun, result *report.Result, err error) {
+	r.State, r.Problem, r.Exit = report.StateDone, "", nil
+	if err != nil {
+		r.Problem = err.Error()
+	}
+	if result == nil {
+		r.State = report.StateFailed
+		return
+	}
+	exit := report.ExitOf(result)
+	r.Exit = &exit
+}
+
+// left guesses from the runs that are done, by their median, how long the others
+// take.
+func left(took []float64, runs int) time.Duration {
+	if len(took) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(took))
+	return time.Duration(sorted[len(sorted)/2] * float64(runs) * float64(time.Second))
+}
+
+// open makes the series' folder, or reads the series that is in it.
+func open(p Plan, o Options) (s *report.RunSeries, all []configuration, folder string, err error) {
+	if before, err := report.ReadSeries(o.Out); err == nil && o.Out != "" {
+		planned, all, err := p.newSeries(o.Version)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		if problem := differs(before, planned); problem != "" {
+			return nil, nil, "", &FolderError{o.Out, "holds a series of another plan: " + problem}
+		}
+		return before, all, o.Out, nil
+	} else if _, missing := os.Stat(filepath.Join(o.Out, report.FileSeries)); o.Out != "" && missing == nil {
+		return nil, nil, "", err // it is there, and cannot be read
+	}
+	if s, all, err = p.newSeries(o.Version); err != nil {
+		return nil, nil, "", err
+	}
+	s.Started = time.Now().UTC()
+	if folder, err = create(o.Out, s); err != nil {
+		return nil, nil, "", err
+	}
+	return s, all, folder, write(folder, s)
+}
+
+// differs names the first thing in which the plan of a series is another one. More
+// repeats are the same plan: the series grows.
+func differs(before, planned *report.RunSeries) string {
+	switch {
+	case before.Common != planned.Common:
+		return differingLine(before.Common, planned.Common)
+	case before.Seed != planned.Seed:
+		return fmt.Sprintf("its seed is %d", before.Seed)
+	case !slices.EqualFunc(before.Configurations, planned.Configurations, func(a, b report.Configuration) bool { return a.Name == b.Name }):
+		return "its configurations are others"
+	case before.Repeats > planned.Repeats:
+		return fmt.Sprintf("it has %d repeats", before.Repeats)
+	case before.Repeats < planned.Repeats:
+		before.Runs = append(before.Runs, planned.Runs[len(before.Runs):]...)
+		before.Repeats = planned.Repeats
+	}
+	return ""
+}
+
+func differingLine(before, planned string) string {
+	was, is := strings.Split(before, "\n"), strings.Split(planned, "\n")
+	for i, line := range was {
+		if i >= len(is) || is[i] != line {
+			return fmt.Sprintf("it has %q", strings.TrimSpace(line))
+		}
+	}
+	return "it has fewer settings"
+}
+
+// create makes a folder that is new or empty.
+func create(path string, s *report.RunSeries) (string, error) {
+	if path == "" {
+		path = filepath.Join("runs", s.Started.Format("20060102T150405Z")+"-"+s.Workload+"-series")
+		for n, first := 2, path; exists(path); n++ {
+			path = fmt.Sprintf("%s-%d", first, n)
+		}
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return "", &FolderError{path, "cannot be made: " + errors.Unwrap(err).Error()}
+	}
+	entries, err := os.ReadDir(path)
+	switch {
+	case err != nil:
+		return "", &FolderError{path, "cannot be read: " + errors.Unwrap(err).Error()}
+	case len(entries) > 0:
+		return "", &FolderError{path, "is in use (it is not empty, and holds no series)"}
+	}
+	return path, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, os.ErrNotExist)
+}
+
+// freeFolder is the name of a run's folder, or one like it if an earlier attempt
+// left that.
+func freeFolder(series, name string) (string, error) {
+	first := strings.SplitN(name, "-again", 2)[0]
+	for n := 1; n < 1000; n++ {
+		if n > 1 {
+			name = fmt.Sprintf("%s-again-%d", first, n)
+		} else {
+			name = first
+		}
+		if !exists(filepath.Join(series, name)) {
+			return name, nil
+		}
+	}
+	return "", &FolderError{filepath.Join(series, first), "was begun a thousand times"}
+}
+
+// write writes series.json whole or not at all.
+func write(folder string, s *report.RunSeries) error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the series: %w", err)
+	}
+	path := filepath.Join(folder, report.FileSeries)
+	if err := os.WriteFile(path+".partial", append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write the series: %w", err)
+	}
+	if err := os.Rename(path+".partial", path); err != nil {
+		return fmt.Errorf("write the series: %w", err)
+	}
+	return nil
+}
