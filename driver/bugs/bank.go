@@ -21,12 +21,13 @@ type bankStore struct {
 	made uint64
 
 	ghosts []bank.Transfer
-	// trail and past are kept if looksBack.
+	// log has the last transfers if looksBack.
 	looksBack bool
-	trail     trail
-	past      *past
-	// previous is what the last audit read.
+	log       commits
+	// previous is what the last audit read, and audited the number of the last call
+	// before it ended.
 	previous seen
+	audited  uint64
 }
 
 func newBank(inner bank.Store, seeded []Seeded, seed uint64) (workload.Store, error) {
@@ -38,7 +39,7 @@ func newBank(inner bank.Store, seeded []Seeded, seed uint64) (workload.Store, er
 	s.looksBack = slices.ContainsFunc(s.active, func(b *active[bankActions]) bool { return b.acts.looksBack })
 	s.reset = func() {
 		s.primary, s.other = newView(), newView()
-		s.ghosts, s.trail, s.past, s.previous = nil, nil, newPast(1), seen{}
+		s.ghosts, s.log, s.previous, s.audited = nil, commits{}, seen{}, 0
 	}
 	s.reset()
 	return s, nil
@@ -56,8 +57,8 @@ func (s *bankStore) FinishLoad(ctx context.Context) error { return s.inner.Finis
 type bankSession struct {
 	bank.Session
 	s *bankStore
-	// last is its last committed transfer.
-	last done
+	// answered is commit.answered of its last transfer, until it comes back; else nil.
+	answered *uint64
 }
 
 // Session implements bank.Store.
@@ -76,22 +77,21 @@ func (n *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply 
 		return bank.Reply{Reply: unsent(err)}
 	}
 	defer s.done()
-	s.past.acknowledged(n.last)
-	reply := s.transfer(ctx, n.Session, t)
-	if n.last = (done{}); s.looksBack && reply.Outcome == history.Committed {
-		n.last = done{source: t.Source, destination: t.Destination, moment: s.past.number}
+	if n.answered != nil {
+		*n.answered, n.answered = s.calls, nil
 	}
-	return reply
+	return n.transfer(ctx, t)
 }
 
 // transfer is one transfer, from the request to the answer. Whoever calls has the
 // turn, as for all below.
-func (s *bankStore) transfer(ctx context.Context, session bank.Session, t bank.Transfer) bank.Reply {
+func (n *bankSession) transfer(ctx context.Context, t bank.Transfer) bank.Reply {
+	s := n.s
 	if b := s.draw(func(a bankActions) bool { return a.instead != nil }); b != nil {
 		return bank.Reply{Reply: b.acts.instead(s, b, t)}
 	}
-	reply := session.Transfer(ctx, t)
-	c := &call{bankStore: s, ctx: ctx, session: session, applied: applied{Transfer: t}, reply: &reply}
+	reply := n.Session.Transfer(ctx, t)
+	c := &call{bankStore: s, ctx: ctx, session: n.Session, applied: applied{Transfer: t}, reply: &reply}
 	switch {
 	case reply.Outcome == history.Committed:
 		c.raw = [2]bank.State{reply.Source, reply.Destination}
@@ -110,8 +110,15 @@ func (s *bankStore) transfer(ctx context.Context, session bank.Session, t bank.T
 	}
 	s.moved(t, reply.Outcome)
 	if c.raw != [2]bank.State{} && s.looksBack {
-		s.trail.add(c.applied)
-		s.past.add(c.applied)
+		s.log.clock++
+		done := commit{at: s.log.clock, answered: new(uint64)}
+		for side, id := range [2]int64{t.Source, t.Destination} {
+			done.writes = append(done.writes, write{object: accountOf(id), before: valueOf(c.was[side]), after: valueOf(c.became[side]), times: 1})
+		}
+		s.log.add(done)
+		if reply.Outcome == history.Committed {
+			n.answered = done.answered
+		}
 	}
 	return reply
 }

@@ -27,7 +27,7 @@ func (s *bankStore) Audit(ctx context.Context, ids []int64, states []bank.State)
 	for i, id := range ids {
 		states[i] = s.primary.state(id, states[i])
 	}
-	s.audited(func(a bankActions) bool { return a.audit != nil && a.audit(s, ids, states) })
+	s.spoilAudit(func(a bankActions) bool { return a.audit != nil && a.audit(s, ids, states) })
 	s.previous = seen{append(s.previous.ids[:0], ids...), append(s.previous.states[:0], states[:len(ids)]...)}
 	return nil
 }
@@ -44,107 +44,109 @@ func (s *bankStore) AuditAll(ctx context.Context) (bank.Totals, error) {
 	}
 	t.Balance += s.primary.sum.Balance
 	t.Versions += s.primary.sum.Version
-	s.audited(func(a bankActions) bool { return a.total != nil && a.total(s, &t) })
+	s.spoilAudit(func(a bankActions) bool { return a.total != nil && a.total(s, &t) })
 	return t, nil
 }
 
-// audited lets at most one bug change what an audit read.
-func (s *bankStore) audited(change func(bankActions) bool) {
+// spoilAudit lets at most one bug change what an audit read.
+func (s *bankStore) spoilAudit(change func(bankActions) bool) {
 	b := s.draw(func(a bankActions) bool { return a.audit != nil || a.total != nil })
 	if b != nil && change(b.acts) {
 		b.strikes++
 	}
-	if s.looksBack {
-		s.past = s.past.audited()
-	}
+	s.audited = s.calls
 }
 
-// both returns where the two accounts of a transfer are among ids, and false if
-// one of them is not.
-func both(ids []int64, t bank.Transfer) (source, destination int, ok bool) {
-	source, destination = slices.Index(ids, t.Source), slices.Index(ids, t.Destination)
-	return source, destination, source >= 0 && destination >= 0
+// both returns where two accounts are among ids, and false if one of them is not.
+func both(ids []int64, source, destination int64) (i, k int, ok bool) {
+	i, k = slices.Index(ids, source), slices.Index(ids, destination)
+	return i, k, i >= 0 && k >= 0
 }
 
-// between returns the last transfers between two accounts that are audited.
-func (s *bankStore) between(ids []int64) (at, source, destination int, ok bool) {
-	for i := len(s.trail) - 1; i >= max(0, len(s.trail)-occasions); i-- {
-		if source, destination, ok := both(ids, s.trail[i].Transfer); ok {
-			return i, source, destination, true
+// between returns the last transfer between two accounts that are audited.
+func (s *bankStore) between(ids []int64) (last *commit, source, destination int, ok bool) {
+	for c := range s.log.recent(occasions) {
+		if source, destination, ok := both(ids, c.writes[0].key, c.writes[1].key); ok {
+			return c, source, destination, true
 		}
 	}
-	return 0, 0, 0, false
+	return nil, 0, 0, false
 }
 
 // auditInTheMiddle sees the last transfer between two accounts that it reads in
 // the middle: the debit done and the credit not; or the debit itself half done,
 // with the balance changed and not yet the version.
 func auditInTheMiddle(s *bankStore, ids []int64, states []bank.State) bool {
-	at, source, destination, ok := s.between(ids)
+	last, source, destination, ok := s.between(ids)
 	if !ok {
 		return false
 	}
-	a := &s.trail[at]
+	debit := last.writes[0]
 	if s.coin() {
-		states[source] = bank.State{Balance: a.became[0].Balance, Version: a.was[0].Version}
+		states[source] = bank.State{Balance: debit.after.number, Version: debit.before.version}
 	} else {
-		states[source], states[destination] = a.became[0], a.was[1]
+		states[source], states[destination] = debit.after.state(), last.writes[1].before.state()
 	}
 	return true
 }
 
+// lastAmount is what the last transfer moved; 0 if none is remembered.
+func (s *bankStore) lastAmount() int64 {
+	for c := range s.log.recent(1) {
+		return c.writes[0].before.number - c.writes[0].after.number
+	}
+	return 0
+}
+
 // totalInTheMiddle sees the last transfer without its credit.
 func totalInTheMiddle(s *bankStore, t *bank.Totals) bool {
-	if len(s.trail) == 0 {
-		return false
+	amount := s.lastAmount()
+	if amount != 0 {
+		t.Balance -= amount
+		t.Versions--
 	}
-	t.Balance -= s.trail[len(s.trail)-1].Amount
-	t.Versions--
-	return true
+	return amount != 0
 }
 
 // auditWithoutSnapshot reads the accounts one after the other, as they are at
 // that moment, and a transfer comes after the first of its two accounts and
 // before the second.
 func auditWithoutSnapshot(s *bankStore, ids []int64, states []bank.State) bool {
-	at, source, destination, ok := s.between(ids)
-	if !ok {
-		return false
+	last, source, destination, ok := s.between(ids)
+	if ok {
+		first := max(source, destination)
+		s.showBefore(last.at, ids[:first], states[:first])
 	}
-	for k := range ids[:max(source, destination)] {
-		states[k] = s.trail.before(at, ids[k], states[k])
+	return ok
+}
+
+// showBefore has accounts as they were before a transfer.
+func (s *bankStore) showBefore(at int64, ids []int64, states []bank.State) {
+	for i, id := range ids {
+		states[i] = s.log.before(at, accountOf(id), valueOf(states[i])).state()
 	}
-	return true
 }
 
 // totalWithoutSnapshot comes to the source of the last transfer before it and
 // to the destination after it, or the other way round.
 func totalWithoutSnapshot(s *bankStore, t *bank.Totals) bool {
-	if len(s.trail) == 0 {
-		return false
-	}
-	amount := s.trail[len(s.trail)-1].Amount
 	if s.coin() {
-		amount = -amount
+		t.Balance += 2 * s.lastAmount()
 	}
-	t.Balance += amount
-	t.Versions--
-	return true
+	return totalInTheMiddle(s, t)
 }
 
-// auditOfThePast sees all accounts as they were at an earlier moment, if one of
-// them has changed since by a transfer whose client knew that before the audit
-// began.
+// auditOfThePast sees all accounts as they were before a transfer of one of them,
+// whose client knew of it before the audit began.
 func auditOfThePast(s *bankStore, ids []int64, states []bank.State) bool {
-	if !slices.ContainsFunc(ids, func(id int64) bool { return s.past.due[id] }) {
-		return false
-	}
-	for i, id := range ids {
-		if was, changed := s.past.was[id]; changed {
-			states[i] = was
+	for c := range s.log.back() {
+		changed := slices.ContainsFunc(ids, func(id int64) bool { return c.wrote(accountOf(id)) != nil })
+		if changed && *c.answered > 0 && *c.answered <= s.audited {
+			s.showBefore(c.at, ids, states)
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // maxGhosts bounds how many transfers that were rolled back wait for somebody to
@@ -166,7 +168,7 @@ func abort(s *bankStore, _ *active[bankActions], t bank.Transfer) workload.Reply
 // transfer is then done.
 func auditOfAborted(s *bankStore, ids []int64, states []bank.State) bool {
 	for i, g := range s.ghosts {
-		source, _, ok := both(ids, g)
+		source, _, ok := both(ids, g.Source, g.Destination)
 		if !ok || states[source].Balance < g.Amount {
 			continue
 		}
@@ -207,22 +209,25 @@ func (s *seen) of(id int64) (bank.State, bool) {
 // before has not seen. It sees the second and not the first.
 func auditOfAFork(s *bankStore, ids []int64, states []bank.State) bool {
 	for i, id := range ids {
-		first, side, ok := s.trail.last(id)
-		other := [2]int64{first.Destination, first.Source}[side]
-		same, _, _ := s.trail.last(other)
-		if earlier, known := s.previous.of(id); !ok || !known || earlier != states[i] || first.became[side] != states[i] || same.ID != first.ID {
+		c, first := s.log.last(accountOf(id))
+		earlier, known := s.previous.of(id)
+		if first == nil || !known || earlier != states[i] || first.after.state() != states[i] {
 			continue
+		}
+		other := &c.writes[0]
+		if other.key == id {
+			other = &c.writes[1]
 		}
 		news := slices.ContainsFunc(ids, func(id int64) bool {
 			earlier, known := s.previous.of(id)
-			return known && first.side(id) < 0 && states[slices.Index(ids, id)].Version > earlier.Version
+			return known && c.wrote(accountOf(id)) == nil && states[slices.Index(ids, id)].Version > earlier.Version
 		})
-		if !news {
+		if !news || s.log.latest(other.object) != c.at {
 			continue
 		}
-		states[i] = first.was[side]
-		if k := slices.Index(ids, other); k >= 0 {
-			states[k] = first.was[1-side]
+		states[i] = first.before.state()
+		if k := slices.Index(ids, other.key); k >= 0 {
+			states[k] = other.before.state()
 		}
 		return true
 	}

@@ -26,7 +26,7 @@ type bankActions struct {
 	// means that there was no occasion and nothing was changed.
 	audit func(s *bankStore, ids []int64, states []bank.State) bool
 	total func(s *bankStore, t *bank.Totals) bool
-	// looksBack is true if the bug needs bankStore.trail or bankStore.past.
+	// looksBack is true if the bug needs bankStore.log.
 	looksBack bool
 	// truncates is true if a Read ends early.
 	truncates bool
@@ -38,19 +38,6 @@ type bankActions struct {
 type applied struct {
 	bank.Transfer
 	was, became, raw [2]bank.State
-}
-
-// side is which of the two an account was: 0 the source, 1 the destination, -1
-// neither.
-func (a *applied) side(id int64) int {
-	switch id {
-	case a.Source:
-		return 0
-	case a.Destination:
-		return 1
-	default:
-		return -1
-	}
 }
 
 // call is one transfer that was answered.
@@ -206,9 +193,9 @@ func moveTwice(c *call) bool {
 // funds.
 func (c *call) overwritten() (side int, last bank.State, ok bool) {
 	for side, id := range [2]int64{c.Source, c.Destination} {
-		last, as, ok := c.trail.last(id)
-		if ok && last.became[as] == c.was[side] && (side == 1 || last.was[as].Balance >= c.Amount) {
-			return side, last.was[as], true
+		_, w := c.log.last(accountOf(id))
+		if w != nil && w.after.state() == c.was[side] && (side == 1 || w.before.number >= c.Amount) {
+			return side, w.before.state(), true
 		}
 	}
 	return 0, bank.State{}, false

@@ -362,10 +362,10 @@ func TestDifferencesAreBounded(t *testing.T) {
 	if n := b.strikes(t); n != 0 {
 		t.Errorf("%d strikes", n)
 	}
-	for range 5 * maxTrail {
-		b.trail.add(applied{Transfer: bank.Transfer{Source: 1, Destination: 2}})
+	for range 5 * maxLog {
+		b.log.add(commit{})
 	}
-	if n := len(b.trail); n < maxTrail || n > 2*maxTrail {
-		t.Errorf("the trail has %d transfers", n)
+	if n := len(b.log.entries); n < maxLog || n > 2*maxLog {
+		t.Errorf("the log has %d transfers", n)
 	}
 }

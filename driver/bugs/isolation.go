@@ -192,7 +192,7 @@ func (s *isolationStore) read(ctx context.Context, list func(key int64, elements
 			return list(key, elements)
 		},
 		func(key, number int64) error {
-			v := s.shown.register(key, 0, value{number, true})
+			v := s.shown.register(key, 0, value{number: number, found: true})
 			if !v.found {
 				return nil
 			}

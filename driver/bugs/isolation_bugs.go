@@ -89,17 +89,10 @@ func applyWritesTwice(x *transaction) bool {
 		if _, already := x.s.shown.registers[copyOf{o.key, x.session.side}]; already {
 			continue
 		}
-		for c := range x.s.log.back() {
-			w := c.wrote(o)
-			if w == nil {
-				continue
-			}
-			if w.before.found && c.read(o) && x.knows(c) {
-				x.old = append(x.old, reading{o, c.at - 1})
-				x.showRegister(o, w.before)
-				return true
-			}
-			break
+		if c, w := x.s.log.last(o); w != nil && w.before.found && c.read(o) && x.knows(c) {
+			x.old = append(x.old, reading{o, c.at - 1})
+			x.showRegister(o, w.before)
+			return true
 		}
 	}
 	return false
@@ -125,7 +118,6 @@ func appendTwice(ctx context.Context, x *transaction) isolation.Reply {
 // that the last transaction to write it had read as well. It then reads what that
 // one read, and of a list what that one appended is shown no more.
 func loseUpdate(x *transaction) bool {
-	log := &x.s.log
 	for i := range x.ops {
 		if x.ops[i].Kind != isolation.ReadList && x.ops[i].Kind != isolation.ReadValue {
 			continue
@@ -134,22 +126,17 @@ func loseUpdate(x *transaction) bool {
 		if writesOne(x.ops[:i], o) || !writesOne(x.ops[i:], o) {
 			continue
 		}
-		for c := range log.back() {
-			w := c.wrote(o)
-			if w == nil {
-				continue
-			}
-			if !c.read(o) {
-				break
-			}
-			elements := w.elements
-			x.old = append(x.old, reading{o, c.at - 1})
-			x.committed = func(x *transaction) {
-				x.s.shown.hide(elements, everybody)
-				x.s.differences += len(elements)
-			}
-			return true
+		c, w := x.s.log.last(o)
+		if w == nil || !c.read(o) {
+			continue
 		}
+		elements := w.elements
+		x.old = append(x.old, reading{o, c.at - 1})
+		x.committed = func(x *transaction) {
+			x.s.shown.hide(elements, everybody)
+			x.s.differences += len(elements)
+		}
+		return true
 	}
 	return false
 }
@@ -188,7 +175,7 @@ func leaveGhost(x *transaction) isolation.Reply {
 		if !writes || o.space != spaceList && o.space != spaceRegister || g.times > 0 && o != g.object {
 			continue
 		}
-		g.object, g.after = o, value{x.ops[i].Value, true}
+		g.object, g.after = o, value{number: x.ops[i].Value, found: true}
 		g.elements = append(g.elements, x.ops[i].Value)
 		g.times++
 	}
@@ -302,7 +289,7 @@ func addWrite(x *transaction) bool {
 		}
 	}
 	for _, o := range x.readsFirst() {
-		x.showRegister(o, value{added, true})
+		x.showRegister(o, value{number: added, found: true})
 		return true
 	}
 	return false

@@ -65,7 +65,7 @@ func (x *transaction) do(ctx context.Context) isolation.Reply {
 	}
 	before := map[int64]value{}
 	for _, o := range sent[:first] {
-		before[o.Key] = x.s.shown.register(o.Key, x.session.side, value{o.Value, o.Found})
+		before[o.Key] = x.s.shown.register(o.Key, x.session.side, value{number: o.Value, found: o.Found})
 	}
 	for i := range x.ops {
 		x.answer(&x.ops[i], &sent[first+i], before)
@@ -157,13 +157,13 @@ func (x *transaction) answer(o, answered *isolation.Op, before map[int64]value) 
 		o.List = append(o.List[:0], x.list(object{spaceList, o.Key}, answered.List)...)
 	case isolation.Write:
 		w := x.write(object{spaceRegister, o.Key}, before[o.Key])
-		w.after = value{o.Value, true}
+		w.after = value{number: o.Value, found: true}
 		if w.times == 1 {
 			w.first = w.after
 		}
 		x.s.shown.follow(o.Key)
 	case isolation.ReadValue:
-		v := x.register(object{spaceRegister, o.Key}, value{answered.Value, answered.Found})
+		v := x.register(object{spaceRegister, o.Key}, value{number: answered.Value, found: answered.Found})
 		o.Value, o.Found = v.number, v.found
 	case isolation.Insert:
 		x.write(object{spaceGroup, o.Key}, value{}).rows++
@@ -254,8 +254,8 @@ func (x *transaction) withdraw(o *isolation.Op, result int64) {
 	o.Result = then[0] | then[1]<<1
 	side := o.Value & 1
 	key := 2*o.Key + side
-	w := x.write(object{spaceSide, key}, value{now[side], true})
-	w.after = value{isolation.Withdrawn(then[side], then[1-side]), true}
+	w := x.write(object{spaceSide, key}, value{number: now[side], found: true})
+	w.after = value{number: isolation.Withdrawn(then[side], then[1-side]), found: true}
 	if w.after.number == isolation.Withdrawn(held[side], held[1-side]) {
 		delete(x.s.shown.sides, key)
 	} else {

@@ -19,7 +19,8 @@ func RunAudits(t *testing.T, h Bank) {
 // audited has accounts 1 to n, with 1000 each.
 func audited(t *testing.T, h Bank, n int64) (*bankFixture, bank.Auditor) {
 	t.Helper()
-	f := loadedBank(t, h, slices.Repeat([]int64{1000}, int(n))...)
+	f := newBank(t, h)
+	f.loaded(slices.Repeat([]int64{1000}, int(n))...)
 	auditor, ok := f.store.(bank.Auditor)
 	if !ok {
 		t.Fatal("the store is no bank.Auditor")

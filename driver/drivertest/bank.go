@@ -17,28 +17,23 @@ import (
 // Its subtests run one after the other on one schema.
 func RunBank(t *testing.T, h Bank) {
 	runLifecycle(t, h, func(t *testing.T) schema[bank.Store] { return newBank(t, h) })
-	for _, s := range []struct {
-		name string
-		run  func(*testing.T, Bank)
-	}{
-		{"LoadAtOnce", testLoadAtOnce},
-		{"InterruptedLoad", testInterruptedLoad},
-		{"Read", testRead},
-		{"Transfer", testTransfer},
-		{"NoFunds", testNoFunds},
-		{"ExactBalance", testExactBalance},
-		{"MissingAccount", testMissingAccount},
-		{"RepeatedID", testRepeatedID},
-		{"SessionAfterErrors", testSessionAfterErrors},
-		{"ContextOver", testContextOver},
-		{"RaceOfTwo", func(t *testing.T, h Bank) { testRace(t, h, 2) }},
-		{"RaceOfEight", func(t *testing.T, h Bank) { testRace(t, h, 8) }},
-		{"RaceForLastFunds", testRaceForLastFunds},
-		{"RaceOfOneID", testRaceOfOneID},
-		{"OppositeDirections", testOppositeDirections},
-	} {
-		t.Run(s.name, func(t *testing.T) { s.run(t, h) })
-	}
+	operations(t, func(t *testing.T) *bankFixture { return newBank(t, h) }, []operation[*bankFixture]{
+		{"LoadAtOnce", (*bankFixture).testLoadAtOnce},
+		{"Read", (*bankFixture).testRead},
+		{"Transfer", (*bankFixture).testTransfer},
+		{"NoFunds", (*bankFixture).testNoFunds},
+		{"ExactBalance", (*bankFixture).testExactBalance},
+		{"MissingAccount", (*bankFixture).testMissingAccount},
+		{"RepeatedID", (*bankFixture).testRepeatedID},
+		{"SessionAfterErrors", (*bankFixture).testSessionAfterErrors},
+		{"ContextOver", (*bankFixture).testContextOver},
+		{"RaceOfTwo", func(f *bankFixture) { f.testRace(2) }},
+		{"RaceOfEight", func(f *bankFixture) { f.testRace(8) }},
+		{"RaceForLastFunds", (*bankFixture).testRaceForLastFunds},
+		{"RaceOfOneID", (*bankFixture).testRaceOfOneID},
+		{"OppositeDirections", (*bankFixture).testOppositeDirections},
+	})
+	t.Run("InterruptedLoad", func(t *testing.T) { newBank(t, h).testInterruptedLoad() })
 }
 
 // bankFixture is a fixture with what was answered to transfers.
@@ -52,22 +47,22 @@ func newBank(t *testing.T, h Bank) *bankFixture {
 	return &bankFixture{fixture: newFixture(t, h)}
 }
 
-// loadedBank has accounts 1, 2, ... of these balances.
-func loadedBank(t *testing.T, h Bank, balances ...int64) *bankFixture {
-	t.Helper()
-	f := newBank(t, h)
-	f.loadAccounts(f.store, accountsOf(balances...))
-	return f
-}
-
-// loadAccounts makes the schema with these accounts, in one batch.
-func (f *bankFixture) loadAccounts(store bank.Store, accounts []bank.Account) {
+// begin makes a schema for so many accounts.
+func (f *bankFixture) begin(accounts int) workload.Marker {
 	f.t.Helper()
-	if err := f.create(store, markerOf("bank", "run-1", len(accounts))); err != nil {
+	marker := markerOf("bank", "run-1", accounts)
+	if err := f.create(f.store, marker); err != nil {
 		f.t.Fatalf("Create: %v", err)
 	}
-	f.insert(store, accounts...)
-	f.finishLoad(store)
+	return marker
+}
+
+// loaded makes accounts 1, 2, ... of these balances.
+func (f *bankFixture) loaded(balances ...int64) {
+	f.t.Helper()
+	f.begin(len(balances))
+	f.insert(f.store, accountsOf(balances...)...)
+	f.finishLoad(f.store)
 }
 
 func (f *bankFixture) insert(store bank.Store, accounts ...bank.Account) {
@@ -117,9 +112,10 @@ func (f *bankFixture) found() int64 { return 3 }
 
 func (f *bankFixture) tables() []int64 { return []int64{3, 4} }
 
-// snapshot is check, and returns what was read.
+// snapshot ends the clients' sessions, and is check that returns what was read.
 func (f *bankFixture) snapshot() Snapshot {
 	f.t.Helper()
+	f.closeClients()
 	return f.transfers.Check(f.ctx, f.t, f.store)
 }
 
@@ -142,9 +138,7 @@ type bankClient struct {
 }
 
 func (f *bankFixture) client(store bank.Store, number int) *bankClient {
-	c := &bankClient{connection: newConnection(f.fixture, store.Session), transfers: f.transfers, number: number}
-	f.t.Cleanup(c.close)
-	return c
+	return opened(f.fixture, &bankClient{connection: newConnection(f.fixture, store.Session), transfers: f.transfers, number: number})
 }
 
 // next returns a transfer with a fresh id.
@@ -198,14 +192,10 @@ func (c *bankClient) commit(ctx context.Context, tr bank.Transfer) bank.Reply {
 }
 
 // testLoadAtOnce loads more than one batch at the same time.
-func testLoadAtOnce(t *testing.T, h Bank) {
-	f := newBank(t, h)
+func (f *bankFixture) testLoadAtOnce() {
 	const n = 2*bank.MaxBatch + 345
 	accounts := bank.NewAccounts(n)
-	marker := markerOf("bank", "run-1", n)
-	if err := f.create(f.store, marker); err != nil {
-		t.Fatalf("Create: %v", err)
-	}
+	marker := f.begin(n)
 	loaders, ctx := errgroup.WithContext(f.ctx)
 	for first := int64(1); first <= n; first += bank.MaxBatch {
 		batch := accounts.Batch(first, make([]bank.Account, 0, bank.MaxBatch))
@@ -213,33 +203,24 @@ func testLoadAtOnce(t *testing.T, h Bank) {
 		loaders.Go(func() error { return f.store.LoadAccounts(ctx, batch) })
 	}
 	if err := loaders.Wait(); err != nil {
-		t.Fatalf("LoadAccounts: %v", err)
+		f.t.Fatalf("LoadAccounts: %v", err)
 	}
 	f.mustFind(marker, n)
 	f.finishLoad(f.store)
 	marker.Loaded = true
 	f.mustFind(marker, n)
-	f.check()
 }
 
-func testInterruptedLoad(t *testing.T, h Bank) {
-	f := newBank(t, h)
-	marker := markerOf("bank", "run-1", 1000)
-	first := f.open()
-	if err := f.create(first, marker); err != nil {
-		t.Fatalf("Create: %v", err)
-	}
-	f.insert(first, accountsOf(1, 2, 3)...)
+func (f *bankFixture) testInterruptedLoad() {
+	marker := f.begin(1000)
+	f.insert(f.open(), accountsOf(1, 2, 3)...)
 	f.mustFind(marker, 3)
 }
 
 // testRead loads in descending order and reads in ascending order.
-func testRead(t *testing.T, h Bank) {
-	f := newBank(t, h)
+func (f *bankFixture) testRead() {
 	const n = 1500
-	if err := f.create(f.store, markerOf("bank", "run-1", n)); err != nil {
-		t.Fatalf("Create: %v", err)
-	}
+	f.begin(n)
 	all := bank.NewAccounts(n).Batch(1, make([]bank.Account, 0, n))
 	for last := n; last > 0; last -= 500 {
 		batch := slices.Clone(all[last-500 : last])
@@ -251,8 +232,7 @@ func testRead(t *testing.T, h Bank) {
 	for i := int64(0); i < 50; i++ {
 		c.commit(f.ctx, c.next(n-i, 1+i, 1+i))
 	}
-	c.close()
 	if read := f.snapshot(); len(read.Entries) != 50 {
-		t.Errorf("%d rows read, want 50", len(read.Entries))
+		f.t.Errorf("%d rows read, want 50", len(read.Entries))
 	}
 }

@@ -15,22 +15,18 @@ import (
 func RunBulkUpdate(t *testing.T, h BulkUpdate) {
 	on := func(t *testing.T) *bulkUpdateFixture { return &bulkUpdateFixture{fixture: newFixture(t, h)} }
 	runLifecycle(t, h, func(t *testing.T) schema[bulkupdate.Store] { return on(t) })
-	for _, s := range []struct {
-		name string
-		run  func(*bulkUpdateFixture)
-	}{
+	all := []operation[*bulkUpdateFixture]{
 		{"LoadAtOnce", (*bulkUpdateFixture).testLoadAtOnce},
 		{"Update", (*bulkUpdateFixture).testUpdate},
 		{"Waits", (*bulkUpdateFixture).testWaits},
 		{"ContextOver", (*bulkUpdateFixture).testContextOver},
 		{"Race", (*bulkUpdateFixture).testRace},
 		{"RaceForOneUser", (*bulkUpdateFixture).testRaceForOneUser},
-	} {
-		t.Run(s.name, func(t *testing.T) { s.run(on(t)) })
 	}
 	if h.OpenVia != nil {
-		t.Run("CutAtAnyTime", func(t *testing.T) { on(t).testCutAtAnyTime() })
+		all = append(all, operation[*bulkUpdateFixture]{"CutAtAnyTime", (*bulkUpdateFixture).testCutAtAnyTime})
 	}
+	operations(t, on, all)
 }
 
 // bulkUpdateFixture is a fixture with what was answered to updates.
@@ -79,11 +75,7 @@ func (r *bulkUpdateFixture) write(store bulkupdate.Store, number int) {
 	w.commit(r.ctx, int64(number)+1, int64(number)+7)
 }
 
-func (r *bulkUpdateFixture) read(store bulkupdate.Store) reading {
-	return func(ctx context.Context, each func() error) error {
-		return store.Read(ctx, func(bulkupdate.Document) error { return each() })
-	}
-}
+func (r *bulkUpdateFixture) read(store bulkupdate.Store) reading { return each(store.Read) }
 
 func (r *bulkUpdateFixture) found() int64 { return 8 }
 
@@ -155,9 +147,7 @@ type bulkUpdateClient struct {
 }
 
 func (r *bulkUpdateFixture) client(store bulkupdate.Store) *bulkUpdateClient {
-	w := &bulkUpdateClient{connection: newConnection(r.fixture, store.Session), r: r}
-	r.t.Cleanup(w.close)
-	return w
+	return opened(r.fixture, &bulkUpdateClient{connection: newConnection(r.fixture, store.Session), r: r})
 }
 
 func (w *bulkUpdateClient) update(ctx context.Context, user, generation int64) bulkupdate.Reply {

@@ -23,7 +23,6 @@ func (r *bulkUpdateFixture) testLoadAtOnce() {
 	r.fill(3, 700)
 	marker.Loaded = true
 	r.mustFind(marker, 2100)
-	r.check()
 }
 
 // testUpdate wants the documents of one user changed, all of them and no
@@ -39,9 +38,6 @@ func (r *bulkUpdateFixture) testUpdate() {
 	if reply := w.update(r.ctx, 99, 1); reply.Outcome != history.Committed || reply.Changed != 0 {
 		r.t.Errorf("update of a user without documents: %+v, want committed with none changed", reply)
 	}
-	w.close()
-	x.close()
-	r.check()
 }
 
 // testWaits wants the same names each time, and nothing that shrinks but what
@@ -54,7 +50,6 @@ func (r *bulkUpdateFixture) testWaits() {
 	}
 	w := r.client(r.store)
 	w.commit(r.ctx, 1, 1)
-	w.close()
 	after, err := r.store.Waits(r.ctx)
 	if err != nil || len(after) != len(before) {
 		r.t.Fatalf("Waits again: %+v, %v; before %+v", after, err, before)
@@ -87,8 +82,6 @@ func (r *bulkUpdateFixture) testContextOver() {
 	contextsOver(r.ctx, 20, time.Since(start), over, func(ctx context.Context) { next(ctx) })
 	// What was abandoned must not stand in the way for ever.
 	w.commit(r.ctx, 2, 3)
-	w.close()
-	r.check()
 }
 
 // testRace has four clients update users of their own.
@@ -107,7 +100,6 @@ func (r *bulkUpdateFixture) testRace() {
 		})
 	}
 	all.Wait()
-	r.check()
 }
 
 // testRaceForOneUser has four clients update the same user: which is the last is
@@ -130,7 +122,6 @@ func (r *bulkUpdateFixture) testRaceForOneUser() {
 		})
 	}
 	all.Wait()
-	r.check()
 }
 
 // testCutAtAnyTime cuts while three clients update, each users of its own.
@@ -146,5 +137,4 @@ func (r *bulkUpdateFixture) testCutAtAnyTime() {
 		}})
 	}
 	disturbed(r.ctx, r.t, clients, 8, cuts(proxy, 6)...)
-	r.check()
 }

@@ -77,11 +77,7 @@ func (a *candlesFixture) write(store candles.Store, number int) {
 	}
 }
 
-func (a *candlesFixture) read(store candles.Store) reading {
-	return func(ctx context.Context, each func() error) error {
-		return store.Read(ctx, func(candles.Candle) error { return each() })
-	}
-}
+func (a *candlesFixture) read(store candles.Store) reading { return each(store.Read) }
 
 func (a *candlesFixture) found() int64 { return 5 }
 

@@ -58,11 +58,7 @@ func (p *churnFixture) write(store churn.Store, number int) {
 	p.insert(s, first, first+1, first+2)
 }
 
-func (p *churnFixture) read(store churn.Store) reading {
-	return func(ctx context.Context, each func() error) error {
-		return store.Read(ctx, func(churn.Row) error { return each() })
-	}
-}
+func (p *churnFixture) read(store churn.Store) reading { return each(store.Read) }
 
 func (p *churnFixture) found() int64 { return 3 }
 

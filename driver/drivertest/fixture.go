@@ -17,6 +17,8 @@ type fixture[S workload.Store] struct {
 	ctx     context.Context
 	harness Harness[S]
 	store   S
+	// clients are all that were opened.
+	clients []client
 }
 
 // newFixture drops the schema under test, now and at the end of the test.
@@ -40,6 +42,42 @@ func newFixture[S workload.Store](t *testing.T, h Harness[S]) *fixture[S] {
 		}
 	})
 	return f
+}
+
+// opened is a client of the fixture, which is closed with the test at the latest.
+func opened[S workload.Store, C client](f *fixture[S], c C) C {
+	f.clients = append(f.clients, c)
+	f.t.Cleanup(c.close)
+	return c
+}
+
+// closeClients ends the sessions of all clients.
+func (f *fixture[S]) closeClients() {
+	for _, c := range f.clients {
+		c.close()
+	}
+}
+
+// operation is a subtest of what a workload does on its Store.
+type operation[F any] struct {
+	name string
+	run  func(F)
+}
+
+// operations runs subtests, each on a fixture of its own, and compares after each
+// what was answered with what is there.
+func operations[F interface {
+	closeClients()
+	check()
+}](t *testing.T, on func(t *testing.T) F, all []operation[F]) {
+	for _, o := range all {
+		t.Run(o.name, func(t *testing.T) {
+			f := on(t)
+			o.run(f)
+			f.closeClients()
+			f.check()
+		})
+	}
 }
 
 func (f *fixture[S]) base() *fixture[S] { return f }
@@ -152,6 +190,13 @@ func (f *fixture[S]) settle() {
 
 // reading is a Store's Read that calls back with each row, whatever the row.
 type reading func(ctx context.Context, each func() error) error
+
+// each is the reading of a Read that calls back with rows R.
+func each[R any](read func(ctx context.Context, row func(R) error) error) reading {
+	return func(ctx context.Context, each func() error) error {
+		return read(ctx, func(R) error { return each() })
+	}
+}
 
 func (f *fixture[S]) readNothing(read reading) {
 	f.t.Helper()

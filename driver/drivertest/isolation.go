@@ -15,32 +15,27 @@ func RunIsolation(t *testing.T, h Isolation) {
 	runLifecycle(t, h, func(t *testing.T) schema[isolation.Store] {
 		return &isolationFixture{fixture: newFixture(t, h)}
 	})
-	for _, s := range []struct {
-		name string
-		run  func(*testing.T, Isolation)
-	}{
-		{"Promise", testPromise},
-		{"Read", testIsolationRead},
-		{"Append", func(t *testing.T, h Isolation) { testAppend(t, h, isolation.Append) }},
-		{"AppendByRewrite", func(t *testing.T, h Isolation) { testAppend(t, h, isolation.AppendByRewrite) }},
-		{"Register", testRegister},
-		{"Group", testGroup},
-		{"Pair", testPair},
-		{"Absent", testAbsent},
-		{"AllTogether", testAllTogether},
-		{"OwnWrites", testOwnWrites},
-		{"LargeNumbers", testLargeNumbers},
-		{"LongList", testLongList},
-		{"ContextOver", testIsolationContextOver},
-		{"SessionAfterErrors", testIsolationSessionAfterErrors},
-		{"RaceOfTwo", func(t *testing.T, h Isolation) { testAppendRace(t, h, 2) }},
-		{"RaceOfEight", func(t *testing.T, h Isolation) { testAppendRace(t, h, 8) }},
-		{"RaceOfRewrites", testRewriteRace},
-		{"OppositeDirections", testIsolationOppositeDirections},
-		{"Judged", testJudged},
-	} {
-		t.Run(s.name, func(t *testing.T) { s.run(t, h) })
-	}
+	operations(t, func(t *testing.T) *isolationFixture { return newIsolation(t, h) }, []operation[*isolationFixture]{
+		{"Promise", (*isolationFixture).testPromise},
+		{"Read", (*isolationFixture).testRead},
+		{"Append", func(f *isolationFixture) { f.testAppend(isolation.Append) }},
+		{"AppendByRewrite", func(f *isolationFixture) { f.testAppend(isolation.AppendByRewrite) }},
+		{"Register", (*isolationFixture).testRegister},
+		{"Group", (*isolationFixture).testGroup},
+		{"Pair", (*isolationFixture).testPair},
+		{"Absent", (*isolationFixture).testAbsent},
+		{"AllTogether", (*isolationFixture).testAllTogether},
+		{"OwnWrites", (*isolationFixture).testOwnWrites},
+		{"LargeNumbers", (*isolationFixture).testLargeNumbers},
+		{"LongList", (*isolationFixture).testLongList},
+		{"ContextOver", (*isolationFixture).testContextOver},
+		{"SessionAfterErrors", (*isolationFixture).testSessionAfterErrors},
+		{"RaceOfTwo", func(f *isolationFixture) { f.testAppendRace(2) }},
+		{"RaceOfEight", func(f *isolationFixture) { f.testAppendRace(8) }},
+		{"RaceOfRewrites", (*isolationFixture).testRewriteRace},
+		{"OppositeDirections", (*isolationFixture).testOppositeDirections},
+	})
+	t.Run("Judged", func(t *testing.T) { testJudged(t, h) })
 }
 
 // isolationFixture is a fixture with what was answered to transactions.
@@ -88,36 +83,43 @@ func (f *isolationFixture) read(store isolation.Store) reading {
 	}
 }
 
-func (f *isolationFixture) check() { f.t.Helper(); f.transactions.Check(f.ctx, f.t, f.store) }
+func (f *isolationFixture) check() { f.t.Helper(); f.contents() }
 
 func (f *isolationFixture) found() int64 { return anyRows }
 
 func (f *isolationFixture) tables() []int64 { return nil }
 
+// contents ends the clients' sessions, and is check that returns what is there.
+func (f *isolationFixture) contents() Contents {
+	f.t.Helper()
+	f.closeClients()
+	return f.transactions.Check(f.ctx, f.t, f.store)
+}
+
+// two are clients over two Stores.
+func (f *isolationFixture) two() (a, b *isolationClient) {
+	return f.client(f.store, 0), f.client(f.open(), 1)
+}
+
 // testPromise wants the name of a model, the same at all times.
-func testPromise(t *testing.T, h Isolation) {
-	f := newIsolation(t, h)
+func (f *isolationFixture) testPromise() {
 	promise := f.store.Promise()
 	if _, err := isolation.AllowsLostUpdates(promise); err != nil {
-		t.Error(err)
+		f.t.Error(err)
 	}
 	if again := f.open().Promise(); again != promise || f.store.Promise() != promise {
-		t.Errorf("the promise is %s, then %s", promise, again)
+		f.t.Errorf("the promise is %s, then %s", promise, again)
 	}
 }
 
-// testIsolationRead wants all lists and registers, and nothing of groups and
-// pairs, whatever the order in which they were made.
-func testIsolationRead(t *testing.T, h Isolation) {
-	f := newIsolation(t, h)
+// testRead wants all lists and registers, and nothing of groups and pairs, whatever
+// the order in which they were made.
+func (f *isolationFixture) testRead() {
 	c := f.client(f.store, 0)
 	for _, n := range []int64{700, 3, 1 << 40, 50, 0, 9} {
 		c.commit(f.ctx, appendTo(2*n), write(2*n+1), insert(n), withdraw(n, 0), appendTo(2*n))
 	}
-	c.close()
-	f.check()
-	read, err := ReadContents(f.ctx, f.store)
-	if err != nil || len(read.Lists) != 6 || len(read.Registers) != 6 {
-		t.Errorf("%d lists and %d registers were read (%v), want 6 each", len(read.Lists), len(read.Registers), err)
+	if read := f.contents(); len(read.Lists) != 6 || len(read.Registers) != 6 {
+		f.t.Errorf("%d lists and %d registers were read, want 6 each", len(read.Lists), len(read.Registers))
 	}
 }

@@ -20,9 +20,7 @@ type isolationClient struct {
 }
 
 func (f *isolationFixture) client(store isolation.Store, number int) *isolationClient {
-	c := &isolationClient{connection: newConnection(f.fixture, store.Session), transactions: f.transactions, number: number}
-	f.t.Cleanup(c.close)
-	return c
+	return opened(f.fixture, &isolationClient{connection: newConnection(f.fixture, store.Session), transactions: f.transactions, number: number})
 }
 
 // element returns a number that nothing else in the test has.
@@ -68,6 +66,14 @@ func (c *isolationClient) commit(ctx context.Context, template ...isolation.Op) 
 		c.t.Fatalf("transaction %s: %v (%s: %v), want committed", describeOps(ops), r.Outcome, r.Class, r.Err)
 	}
 	return ops
+}
+
+// wantCommitted insists, and fails the test unless the transaction is committed.
+func (c *isolationClient) wantCommitted(ctx context.Context, template ...isolation.Op) {
+	c.t.Helper()
+	if ops, r := c.insist(ctx, template...); r.Outcome != history.Committed {
+		c.t.Errorf("transaction %s: %v (%s: %v), want committed", describeOps(ops), r.Outcome, r.Class, r.Err)
+	}
 }
 
 // The operations, without their elements.

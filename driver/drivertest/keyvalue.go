@@ -1,7 +1,6 @@
 package drivertest
 
 import (
-	"context"
 	"testing"
 
 	"assay/workload"
@@ -22,37 +21,22 @@ func RunKeyValue(t *testing.T, table keyvalue.Table, h KeyValue) {
 		return &keyValueFixture{make: recordMaker{table}, written: NewRecords(), fixture: newFixture(t, h)}
 	}
 	runLifecycle(t, h, func(t *testing.T) schema[keyvalue.Store] { return on(t) })
-	for _, s := range []struct {
-		name string
-		run  func(*keyValueFixture)
-	}{
+	operations(t, func(t *testing.T) *keyValueFixture { f := on(t); f.mustCreate(); return f }, []operation[*keyValueFixture]{
 		{"InsertGet", (*keyValueFixture).testInsertGet},
 		{"Duplicate", (*keyValueFixture).testDuplicate},
 		{"Read", (*keyValueFixture).testRead},
 		{"ContextOver", (*keyValueFixture).testContextOver},
 		{"Race", (*keyValueFixture).testRace},
 		{"RaceForOneKey", (*keyValueFixture).testRaceForOneKey},
-	} {
-		t.Run(s.name, func(t *testing.T) {
-			f := on(t)
-			f.mustCreate()
-			s.run(f)
-		})
-	}
+	})
 	if h.OpenVia == nil {
 		return
 	}
-	for _, s := range []struct {
-		name string
-		run  func(*keyValueNetwork)
-	}{
-		{"CutBeforeSending", (*keyValueNetwork).testCutBeforeSending},
-		{"CutAfterSending", (*keyValueNetwork).testCutAfterSending},
-		{"Frozen", (*keyValueNetwork).testFrozen},
-		{"CutAtAnyTime", (*keyValueNetwork).testCutAtAnyTime},
-	} {
-		t.Run(s.name, func(t *testing.T) { s.run(newKeyValueNetwork(on(t))) })
-	}
+	t.Run("CutBeforeSending", func(t *testing.T) { keyValueNetwork(on(t)).testCutBeforeSending() })
+	t.Run("CutAfterSending", func(t *testing.T) { on(t).testCutAfterSending() })
+	t.Run("Frozen", func(t *testing.T) { keyValueNetwork(on(t)).testSilent((*Proxy).Freeze) })
+	t.Run("FrozenRead", func(t *testing.T) { on(t).testFrozenRead() })
+	t.Run("CutAtAnyTime", func(t *testing.T) { keyValueNetwork(on(t)).testCutAtAnyTime() })
 }
 
 // keyValueFixture is a fixture with what was answered to inserts.
@@ -91,11 +75,7 @@ func (f *keyValueFixture) write(store keyvalue.Store, number int) {
 	x.commit(f.ctx)
 }
 
-func (f *keyValueFixture) read(store keyvalue.Store) reading {
-	return func(ctx context.Context, each func() error) error {
-		return store.Read(ctx, func(keyvalue.Record) error { return each() })
-	}
-}
+func (f *keyValueFixture) read(store keyvalue.Store) reading { return each(store.Read) }
 
 // check settles and compares what was answered with what is there.
 func (f *keyValueFixture) check() { f.t.Helper(); f.written.Check(f.ctx, f.t, f.store) }

@@ -21,10 +21,8 @@ type keyValueClient struct {
 }
 
 func (f *keyValueFixture) client(store keyvalue.Store, number int) *keyValueClient {
-	x := &keyValueClient{connection: newConnection(f.fixture, store.Session), replaces: f.harness.Replaces,
-		make: f.make, written: f.written, number: int64(number)}
-	f.t.Cleanup(x.close)
-	return x
+	return opened(f.fixture, &keyValueClient{connection: newConnection(f.fixture, store.Session), replaces: f.harness.Replaces,
+		make: f.make, written: f.written, number: int64(number)})
 }
 
 // next returns a record with a fresh key.

@@ -23,9 +23,6 @@ func (f *keyValueFixture) testInsertGet() {
 	x.wantMissing(f.ctx, f.make.impossible())
 	y.wantFound(f.ctx, x.commit(f.ctx))
 	x.wantFound(f.ctx, y.commit(f.ctx))
-	x.close()
-	y.close()
-	f.check()
 }
 
 // testDuplicate inserts a key again: it is refused, and the record is as it was,
@@ -49,9 +46,6 @@ func (f *keyValueFixture) testDuplicate() {
 		x.wantFound(f.ctx, record)
 		y.wantFound(f.ctx, other.commit(f.ctx)) // the session is as good as before
 	}
-	x.close()
-	y.close()
-	f.check()
 }
 
 // testRead reads more records than one batch of any driver's, and stops early.
@@ -67,7 +61,6 @@ func (f *keyValueFixture) testRead() {
 		f.t.Errorf("%d records were read, %v; want 300", n, err)
 	}
 	f.stopReading(f.read(f.store), 1, 2, 300)
-	f.check()
 }
 
 // testContextOver has contexts that are over before a call, and that end at all
@@ -98,8 +91,6 @@ func (f *keyValueFixture) testContextOver() {
 		}
 	})
 	x.wantFound(f.ctx, x.commit(f.ctx)) // what was abandoned must not be in the way for ever
-	x.close()
-	f.check()
 }
 
 // testRace has eight clients insert and read what they inserted.
@@ -112,7 +103,6 @@ func (f *keyValueFixture) testRace() {
 			}
 		}
 	})
-	f.check()
 }
 
 // testRaceForOneKey has eight clients insert the same record: one of them gets
@@ -133,5 +123,4 @@ func (f *keyValueFixture) testRaceForOneKey() {
 			f.t.Errorf("of eight inserts of one key %d were acknowledged and %d duplicates", c, d)
 		}
 	}
-	f.check()
 }

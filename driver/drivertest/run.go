@@ -42,23 +42,30 @@ func planOf(clients, each, attempts int, seed uint64) load.Plan {
 	return p
 }
 
-// carryOut makes the schema anew, does the work by the load engine, in rounds if
-// it has them, recorded in a file of the returned folder, and reads the database
-// back into that folder.
-func carryOut(ctx context.Context, t testing.TB, name string, w work, plan load.Plan) (folder, recorded string) {
+// judged makes the schema anew, does the work by the load engine, in rounds if it has
+// them, reads the database back and has that judged: by the files of the history and
+// of the state, which is named file in its folder.
+func judged[J any](ctx context.Context, t testing.TB, name string, w work, plan load.Plan, file string, judge func(recorded, state string) (J, error)) J {
 	t.Helper()
-	folder = t.TempDir()
-	recorded = filepath.Join(folder, "history")
-	must := func(doing string, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatalf("%s: %v", doing, err)
-		}
+	folder := t.TempDir()
+	recorded := filepath.Join(folder, "history")
+	if err := do(ctx, name, w, plan, recorded); err != nil {
+		t.Fatalf("do the work: %v", err)
 	}
-	must("do the work", do(ctx, name, w, plan, recorded))
-	must("Settle", w.Settle(ctx))
-	must("Save", w.Save(ctx, folder, func(int64) {}))
-	return folder, recorded
+	return judgedBack(ctx, t, w, folder, func() (J, error) { return judge(recorded, filepath.Join(folder, file)) })
+}
+
+// judgedBack is the second half of judged: the work is done.
+func judgedBack[J any](ctx context.Context, t testing.TB, w work, folder string, judge func() (J, error)) J {
+	t.Helper()
+	if err := errors.Join(w.Settle(ctx), w.Save(ctx, folder, func(int64) {})); err != nil {
+		t.Fatalf("Settle, Save: %v", err)
+	}
+	j, err := judge()
+	if err != nil {
+		t.Fatalf("Judge: %v", err)
+	}
+	return j
 }
 
 // do makes the schema anew and does the work, recorded in a new file at path.
@@ -206,13 +213,9 @@ func (run AvailabilityRun) Judge(ctx context.Context, t testing.TB, store keyval
 	if plan.Timeout = run.Limit; run.Limit == 0 {
 		plan.Timeout = patience // a run by operations needs a limit
 	}
-	folder, recorded := carryOut(ctx, t, "availability", w, plan)
-	judged, err := availability.Judge(run.Config, run.Seed, keyvalue.Evidence{Promise: w.Promise(),
-		History: recorded, State: filepath.Join(folder, availability.FileState)})
-	if err != nil {
-		t.Fatalf("Judge: %v", err)
-	}
-	return judged
+	return judged(ctx, t, availability.Name, w, plan, availability.FileState, func(recorded, state string) (availability.Judgement, error) {
+		return availability.Judge(run.Config, run.Seed, keyvalue.Evidence{Promise: w.Promise(), History: recorded, State: state})
+	})
 }
 
 // Valid is Judge, and fails the test unless every check is valid.
@@ -244,13 +247,9 @@ func (run EntityRun) Judge(ctx context.Context, t testing.TB, store keyvalue.Sto
 	if run.Attempts > 1 {
 		plan.Retry = load.RetryIdempotent
 	}
-	folder, recorded := carryOut(ctx, t, "entity", w, plan)
-	judged, err := entity.Judge(run.Config, run.Seed, keyvalue.Evidence{Promise: w.Promise(),
-		History: recorded, State: filepath.Join(folder, entity.FileState)})
-	if err != nil {
-		t.Fatalf("Judge: %v", err)
-	}
-	return judged
+	return judged(ctx, t, entity.Name, w, plan, entity.FileState, func(recorded, state string) (entity.Judgement, error) {
+		return entity.Judge(run.Config, run.Seed, keyvalue.Evidence{Promise: w.Promise(), History: recorded, State: state})
+	})
 }
 
 // Valid is Judge, and fails the test unless every check is valid.
@@ -296,18 +295,15 @@ func (run IsolationRun) Do(ctx context.Context, store isolation.Store, path stri
 // the run whose history is at path.
 func (run IsolationRun) JudgeDone(ctx context.Context, t testing.TB, store isolation.Store, path string) isolation.Judgement {
 	t.Helper()
-	if err := store.Settle(ctx); err != nil {
-		t.Fatalf("Settle: %v", err)
-	}
-	e := isolation.Evidence{History: path, State: filepath.Join(t.TempDir(), isolation.FileState), Promise: store.Promise()}
-	if err := isolation.Save(ctx, store, e.State, func(int64) {}); err != nil {
-		t.Fatalf("Save: %v", err)
-	}
-	judged, err := isolation.Judge(ctx, run.Config, run.Seed, e)
+	w, err := isolation.NewWork(store, run.Config, run.Seed)
 	if err != nil {
-		t.Fatalf("Judge: %v", err)
+		t.Fatal(err)
 	}
-	return judged
+	folder := t.TempDir()
+	return judgedBack(ctx, t, w, folder, func() (isolation.Judgement, error) {
+		return isolation.Judge(ctx, run.Config, run.Seed,
+			isolation.Evidence{History: path, State: filepath.Join(folder, isolation.FileState), Promise: store.Promise()})
+	})
 }
 
 // BulkUpdateRun is a short run of the workload, for tests. Failed attempts are
@@ -326,13 +322,10 @@ func (run BulkUpdateRun) Judge(ctx context.Context, t testing.TB, store bulkupda
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, recorded := carryOut(ctx, t, "bulkupdate", w, planOf(1, 1, run.Attempts, run.Seed))
-	judged, err := bulkupdate.Judge(run.Config, run.Seed, bulkupdate.Evidence{Promise: w.Promise(),
-		History: recorded, State: filepath.Join(folder, bulkupdate.FileState)})
-	if err != nil {
-		t.Fatalf("Judge: %v", err)
-	}
-	return judged
+	plan := planOf(1, 1, run.Attempts, run.Seed)
+	return judged(ctx, t, bulkupdate.Name, w, plan, bulkupdate.FileState, func(recorded, state string) (bulkupdate.Judgement, error) {
+		return bulkupdate.Judge(run.Config, run.Seed, bulkupdate.Evidence{Promise: w.Promise(), History: recorded, State: state})
+	})
 }
 
 // Valid is Judge, and fails the test unless every check is valid.
@@ -350,10 +343,7 @@ func JudgeCandles(ctx context.Context, t testing.TB, store candles.Store, config
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, recorded := carryOut(ctx, t, "candles", w, planOf(1, 1, 1, seed))
-	j, err := candles.Judge(config, seed, candles.Evidence{History: recorded, State: filepath.Join(folder, candles.FileState)})
-	if err != nil {
-		t.Fatalf("Judge: %v", err)
-	}
-	return j
+	return judged(ctx, t, candles.Name, w, planOf(1, 1, 1, seed), candles.FileState, func(recorded, state string) (candles.Judgement, error) {
+		return candles.Judge(config, seed, candles.Evidence{History: recorded, State: state})
+	})
 }

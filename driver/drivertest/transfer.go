@@ -2,7 +2,6 @@ package drivertest
 
 import (
 	"context"
-	"testing"
 	"time"
 
 	"assay/history"
@@ -10,8 +9,8 @@ import (
 	"assay/workload/bank"
 )
 
-func testTransfer(t *testing.T, h Bank) {
-	f := loadedBank(t, h, 1000, 1000, 1000)
+func (f *bankFixture) testTransfer() {
+	f.loaded(1000, 1000, 1000)
 	c := f.client(f.store, 0)
 	steps := []struct {
 		source, destination, amount int64
@@ -27,18 +26,17 @@ func testTransfer(t *testing.T, h Bank) {
 		last = c.next(s.source, s.destination, s.amount)
 		r := c.commit(f.ctx, last)
 		if r.Source != s.wantSource || r.Destination != s.wantDestination {
-			t.Errorf("step %d: acknowledged %+v and %+v, want %+v and %+v", i, r.Source, r.Destination, s.wantSource, s.wantDestination)
+			f.t.Errorf("step %d: acknowledged %+v and %+v, want %+v and %+v", i, r.Source, r.Destination, s.wantSource, s.wantDestination)
 		}
 	}
-	c.close()
 	read := f.snapshot()
 	want := bank.Entry{Transfer: last, SourceVersion: 4, DestinationVersion: 2}
 	if e, _ := read.Entry(last.ID); e != want {
-		t.Errorf("the last row is %+v, want %+v", e, want)
+		f.t.Errorf("the last row is %+v, want %+v", e, want)
 	}
 	for id, want := range map[int64]bank.Account{1: {ID: 1, Balance: 950, Version: 4}, 2: {ID: 2, Balance: 1050, Version: 2}, 3: {ID: 3, Balance: 1000, Version: 2}} {
 		if got := read.Account(id); got != want {
-			t.Errorf("account %+v, want %+v", got, want)
+			f.t.Errorf("account %+v, want %+v", got, want)
 		}
 	}
 }
@@ -52,8 +50,8 @@ func (c *bankClient) settleFor(ctx context.Context, tr bank.Transfer, want histo
 	}
 }
 
-func testNoFunds(t *testing.T, h Bank) {
-	f := loadedBank(t, h, 100, 100, 0)
+func (f *bankFixture) testNoFunds() {
+	f.loaded(100, 100, 0)
 	c := f.client(f.store, 0)
 	c.settleFor(f.ctx, c.next(1, 2, 101), history.Rejected, bank.ClassNoFunds)
 	c.settleFor(f.ctx, c.next(3, 1, 1), history.Rejected, bank.ClassNoFunds)
@@ -63,31 +61,25 @@ func testNoFunds(t *testing.T, h Bank) {
 	c.settleFor(f.ctx, again, history.Rejected, bank.ClassNoFunds)
 	c.commit(f.ctx, c.next(1, 3, 50))
 	c.commit(f.ctx, again)
-	c.close()
-	f.check()
 }
 
-func testExactBalance(t *testing.T, h Bank) {
-	f := loadedBank(t, h, 100, 0)
+func (f *bankFixture) testExactBalance() {
+	f.loaded(100, 0)
 	c := f.client(f.store, 0)
 	if r := c.commit(f.ctx, c.next(1, 2, 100)); r.Source.Balance != 0 || r.Destination.Balance != 100 {
-		t.Errorf("all of the balance moved: %+v", r)
+		f.t.Errorf("all of the balance moved: %+v", r)
 	}
 	c.settleFor(f.ctx, c.next(1, 2, 1), history.Rejected, bank.ClassNoFunds)
-	c.close()
-	f.check()
 }
 
-func testMissingAccount(t *testing.T, h Bank) {
-	f := loadedBank(t, h, 100, 100)
+func (f *bankFixture) testMissingAccount() {
+	f.loaded(100, 100)
 	c := f.client(f.store, 0)
 	c.settleFor(f.ctx, c.next(1, 3, 10), history.Rejected, bank.ClassNoAccount)
 	c.settleFor(f.ctx, c.next(3, 1, 10), history.Rejected, bank.ClassNoAccount)
 	c.settleFor(f.ctx, c.next(8, 9, 10), history.Rejected, bank.ClassNoAccount)
 	f.unchanged(100, 100)
 	c.commit(f.ctx, c.next(1, 2, 10))
-	c.close()
-	f.check()
 }
 
 // unchanged wants the accounts as loaded and an empty journal.
@@ -104,8 +96,8 @@ func (f *bankFixture) unchanged(balances ...int64) {
 	}
 }
 
-func testRepeatedID(t *testing.T, h Bank) {
-	f := loadedBank(t, h, 100, 100, 100)
+func (f *bankFixture) testRepeatedID() {
+	f.loaded(100, 100, 100)
 	c := f.client(f.store, 0)
 	first, second := c.next(1, 2, 60), c.next(2, 3, 1)
 	c.commit(f.ctx, first) // leaves 40: a repetition would lack funds
@@ -121,18 +113,14 @@ func testRepeatedID(t *testing.T, h Bank) {
 	for _, other := range others {
 		for _, tr := range repetitions {
 			if r := other.repeated(f.ctx, tr); r.Outcome != history.Failed || !r.Duplicate || r.Class != workload.ClassDuplicate {
-				t.Errorf("repetition %+v: %+v, want a duplicate", tr, r)
+				f.t.Errorf("repetition %+v: %+v, want a duplicate", tr, r)
 			}
 		}
 	}
-	for _, other := range others {
-		other.close()
-	}
-	f.check()
 }
 
-func testSessionAfterErrors(t *testing.T, h Bank) {
-	f := loadedBank(t, h, 1000, 1000)
+func (f *bankFixture) testSessionAfterErrors() {
+	f.loaded(1000, 1000)
 	c := f.client(f.store, 0)
 	good := c.next(1, 2, 1)
 	c.commit(f.ctx, good)
@@ -151,18 +139,16 @@ func testSessionAfterErrors(t *testing.T, h Bank) {
 		for range 2 {
 			provoke()
 			if r := c.insist(f.ctx, c.next(1, 2, 1)); r.Outcome != history.Committed {
-				t.Errorf("after %s: %v (%s: %v), want committed", name, r.Outcome, r.Class, r.Err)
+				f.t.Errorf("after %s: %v (%s: %v), want committed", name, r.Outcome, r.Class, r.Err)
 			}
 		}
 	}
-	c.close()
-	f.check()
 }
 
 // testContextOver has contexts that are over before a transfer, and that end at
 // all moments of it.
-func testContextOver(t *testing.T, h Bank) {
-	f := loadedBank(t, h, 100_000, 100_000)
+func (f *bankFixture) testContextOver() {
+	f.loaded(100_000, 100_000)
 	c := f.client(f.store, 0)
 	c.commit(f.ctx, c.next(1, 2, 1))
 	start := time.Now()
@@ -170,12 +156,10 @@ func testContextOver(t *testing.T, h Bank) {
 	ended := func(ctx context.Context) {
 		c.mustConnect(f.ctx)
 		if r := c.do(ctx, c.next(1, 2, 1)); r.Outcome == history.Rejected || r.Duplicate {
-			t.Errorf("a context that ended: %+v, want failed or unknown", r)
+			f.t.Errorf("a context that ended: %+v, want failed or unknown", r)
 		}
 	}
 	contextsOver(f.ctx, 60, time.Since(start), ended, ended)
 	// What was abandoned must not stand in the way for ever.
 	c.commit(f.ctx, c.next(1, 2, 1))
-	c.close()
-	f.check()
 }

@@ -3,11 +3,12 @@ package bugs
 import (
 	"slices"
 
+	"assay/workload/bank"
 	"assay/workload/isolation"
 )
 
-// object is what a transaction of workload isolation reads and writes: a list,
-// a register, a group, or one of the two sides of a pair.
+// object is what a transaction reads and writes: a list, a register, a group, or one
+// of the two sides of a pair; in the bank an account.
 type object struct {
 	space space
 	key   int64
@@ -20,13 +21,23 @@ const (
 	spaceRegister
 	spaceGroup
 	spaceSide // the key is 2*pair+side
+	spaceAccount
 )
 
-// value is what a register holds, or a side.
+func accountOf(id int64) object { return object{spaceAccount, id} }
+
+// value is what a register holds, or a side; of an account the balance.
 type value struct {
 	number int64
 	found  bool
+	// version is an account's.
+	version int64
 }
+
+func valueOf(s bank.State) value { return value{s.Balance, true, s.Version} }
+
+// state is what an account holds.
+func (v value) state() bank.State { return bank.State{Balance: v.number, Version: v.version} }
 
 // write is what one transaction has done to one object, and enough of what was
 // there before to show it as it was.
@@ -34,7 +45,7 @@ type write struct {
 	object
 	// elements are those that were appended, of a list.
 	elements []int64
-	// before and after are a register's or a side's values, and first is the
+	// before and after are the values of what has one, and first is the
 	// first one that was written.
 	before, after, first value
 	// rows is how many a group has got.
@@ -93,18 +104,18 @@ func (c *commit) touches(other *commit) bool {
 // commits are the last ones, at least maxLog of them if there were as many.
 type commits struct {
 	// clock numbers those that wrote something.
-	clock int64
-	last  []commit
+	clock   int64
+	entries []commit
 	// forgotten is the last one that is remembered no more.
 	forgotten int64
 }
 
 func (l *commits) add(c commit) {
-	if len(l.last) >= 2*maxLog {
-		l.forgotten = l.last[maxLog-1].at
-		l.last = slices.Clone(l.last[maxLog:])
+	if len(l.entries) >= 2*maxLog {
+		l.forgotten = l.entries[maxLog-1].at
+		l.entries = slices.Clone(l.entries[maxLog:])
 	}
-	l.last = append(l.last, c)
+	l.entries = append(l.entries, c)
 }
 
 // back gives the commits, the latest first.
@@ -113,8 +124,8 @@ func (l *commits) back() func(yield func(*commit) bool) { return l.recent(2 * ma
 // recent gives the last n commits, the latest first.
 func (l *commits) recent(n int) func(yield func(*commit) bool) {
 	return func(yield func(*commit) bool) {
-		for i := len(l.last) - 1; i >= max(0, len(l.last)-n); i-- {
-			if !yield(&l.last[i]) {
+		for i := len(l.entries) - 1; i >= max(0, len(l.entries)-n); i-- {
+			if !yield(&l.entries[i]) {
 				return
 			}
 		}
@@ -123,7 +134,7 @@ func (l *commits) recent(n int) func(yield func(*commit) bool) {
 
 // truncate forgets all commits from one on.
 func (l *commits) truncate(from int64) {
-	l.last = slices.DeleteFunc(l.last, func(c commit) bool { return c.at >= from })
+	l.entries = slices.DeleteFunc(l.entries, func(c commit) bool { return c.at >= from })
 }
 
 // any says whether a commit that is remembered is so.
@@ -159,6 +170,25 @@ func (l *commits) since(at int64, o object) func(yield func(*write) bool) {
 			}
 		}
 	}
+}
+
+// last is the last commit that wrote an object, and what it did to it; nil if there
+// is none that is remembered.
+func (l *commits) last(o object) (*commit, *write) {
+	for c := range l.back() {
+		if w := c.wrote(o); w != nil {
+			return c, w
+		}
+	}
+	return nil, nil
+}
+
+// before is an object as it was before a commit, if it is now so.
+func (l *commits) before(at int64, o object, now value) value {
+	for w := range l.since(at-1, o) {
+		now = w.before
+	}
+	return now
 }
 
 func (l *commits) latest(o object) int64 { return l.asOf(o, l.clock) }
