@@ -229,7 +229,7 @@ func TestNobodyIsNoMember(t *testing.T) {
 // TestMemoryPerTransfer: ten million transfers must fit well under a GiB.
 func TestMemoryPerTransfer(t *testing.T) {
 	b := newBench(t, "mem://", 2)
-	const n = 400_000
+	const n = 100_000
 	before := heap()
 	for seq := range uint64(n) {
 		tr := bank.Transfer{ID: bank.TransferID(int(seq%8), seq/8), Source: 1 + int64(seq%2), Destination: 2 - int64(seq%2), Amount: 1}

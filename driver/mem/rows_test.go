@@ -50,7 +50,7 @@ func TestCandleTimeouts(t *testing.T) {
 	config.Candles, config.Tickers, config.Batch, config.Loaders = 900, 6, 50, 2
 	config.Queries, config.Latest, config.Intervals, config.Repeats = 60, 10, 3, 5
 	unsure := false
-	for seed := range uint64(8) {
+	for seed := range uint64(4) {
 		store, err := OpenCandles(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed})
 		if err != nil {
 			t.Fatal(err)
