@@ -7,6 +7,9 @@ import (
 
 	"assay/check"
 	"assay/check/collections"
+	"assay/check/locks"
+	"assay/check/multiregister"
+	"assay/check/visibility"
 	"assay/history/exchange"
 )
 
@@ -46,6 +49,15 @@ func historyTests() []historyTest {
 		{names: []string{"queue", "total-queue"}, keyed: true, open: openQueue},
 		{names: []string{"counter"}, keyed: true, open: func(_, _ string) historyJudge { return collections.NewCounter() }},
 		{names: []string{"unique-ids"}, keyed: true, open: func(_, _ string) historyJudge { return collections.NewUniqueIDs() }},
+		{names: []string{"long-fork"}, open: func(_, _ string) historyJudge { return visibility.NewLongFork() }},
+		{names: []string{"monotonic"}, keyed: true, open: func(_, _ string) historyJudge { return visibility.NewMonotonic() }},
+		{names: []string{"sequential"}, open: func(_, _ string) historyJudge { return visibility.NewSequential() }},
+		{names: []string{"comments"}, keyed: true, open: func(_, _ string) historyJudge { return visibility.NewComments() }},
+		{names: []string{"adya-g2"}, open: func(_, _ string) historyJudge { return visibility.NewAdyaG2() }},
+		{names: []string{"causal"}, keyed: true, open: func(_, _ string) historyJudge { return visibility.NewCausal() }},
+		{names: []string{"mutex"}, keyed: true, open: func(_, _ string) historyJudge { return locks.NewMutex() }},
+		{names: []string{"owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex"}, keyed: true, asked: true, open: openOwned},
+		{names: []string{"multi-register"}, open: func(_, _ string) historyJudge { return multiregister.New() }},
 	}
 }
 
@@ -58,6 +70,10 @@ func openSet(name, model string) historyJudge {
 		o.Reads = collections.AllReads
 	}
 	return collections.NewSet(o)
+}
+
+func openOwned(name, _ string) historyJudge {
+	return locks.NewOwned(locks.OwnedOptions{Reentrant: strings.HasPrefix(name, "reentrant"), Fenced: strings.Contains(name, "fenced")})
 }
 
 func openQueue(name, _ string) historyJudge {

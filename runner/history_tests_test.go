@@ -45,6 +45,23 @@ func TestKindsOfHistories(t *testing.T) {
 		{"0 invoke add [:a 1]; 0 ok add [:a 1]; 0 invoke add [:b 1]; 0 ok add [:b 1]; 1 invoke read [:a nil]; 1 ok read [:a [1]]; 1 invoke read [:b nil]; 1 ok read [:b []]",
 			"", "", "set", "violated", "2 keys, each judged by itself: 1 valid, 1 violated, none unknown; key :b: 1 addition"},
 		{"0 invoke add [1 1]; 0 ok add [1 1]; 1 invoke read [1 nil]; 1 ok read [1 [1]]; 0 invoke add [2 1]; 0 ok add [2 1]", "set", "", "set", "unknown", "1 valid, none violated, 1 unknown; key 2"},
+		{"0 invoke acquire; 0 ok acquire; 1 invoke acquire; 1 ok acquire", "", "", "mutex", "violated", "1 two-holders"},
+		{"0 invoke acquire; 0 ok acquire; 1 invoke release; 1 ok release", "", "", "mutex", "valid", ""},
+		{"0 invoke acquire; 0 ok acquire; 1 invoke release; 1 ok release", "owner-mutex", "", "owner-mutex", "violated", "1 release-of-free"},
+		{"0 invoke acquire; 0 ok acquire 1; 0 invoke release; 0 ok release; 1 invoke acquire; 1 ok acquire 1", "fenced-mutex", "", "fenced-mutex", "violated", "1 fence-not-increasing"},
+		{"0 invoke acquire [:a nil]; 0 ok acquire [:a nil]; 1 invoke acquire [:b nil]; 1 ok acquire [:b nil]", "", "", "mutex", "valid", "2 keys"},
+		{"0 invoke write [[:w 0 1]]; 0 ok write [[:w 0 1]]; 1 invoke read [[:r 0 nil] [:r 1 nil]]; 1 ok read [[:r 0 1] [:r 1 nil]]", "", "", "long-fork", "valid", "1 group"},
+		{"0 invoke txn [[:w 0 1]]; 0 ok txn [[:w 0 1]]; 1 invoke txn [[:r 0 nil]]; 1 ok txn [[:r 0 1]]", "long-fork", "", "long-fork", "valid", ""},
+		{"0 invoke txn [[:w 0 1]]; 0 ok txn [[:w 0 1]]; 1 invoke txn [[:r 0 nil]]; 1 ok txn [[:r 0 1]]", "multi-register", "", "multi-register", "valid", ""},
+		{"0 invoke txn [[:write 0 1]]; 0 ok txn [[:write 0 1]]; 1 invoke txn [[:read 0 nil]]; 1 ok txn [[:read 0 2]]", "", "", "multi-register", "violated", "not linearizable"},
+		{"0 invoke write [1 5]; 0 ok write [1 5]; 1 invoke read [1 nil]; 1 ok read [1 [5 6 7]]", "", "", "comments", "violated", "2 unexpected"},
+		{"0 invoke write 1; 0 ok write 1; 1 invoke read 1; 1 ok read [1 [2 nil 0]]", "", "", "sequential", "violated", "1 earlier-write-missing"},
+		{"0 invoke insert [1 [1 nil]]; 0 ok insert [1 [1 nil]]; 1 invoke insert [1 [nil 2]]; 1 ok insert [1 [nil 2]]", "", "", "adya-g2", "violated", "1 more than one"},
+		{"0 invoke read-init [1 nil]; 0 ok read-init [1 0]; 0 invoke write [1 1]; 0 ok write [1 1]; 0 invoke read [1 nil]; 0 ok read [1 0]", "", "", "causal", "violated", "1 causality-violation"},
+		{"0 invoke add; 0 ok add {:val 1 :sts 5}; 1 invoke read; 1 ok read [{:val 1 :sts 5}]", "", "", "monotonic", "valid", "1 row"},
+		{"0 invoke write 1; 0 ok write 1; 1 invoke read; 1 ok read 1", "", "", "register", "valid", "linearizable"},
+		{"0 invoke write 1; 0 ok write 1; 1 invoke read; 1 ok read 1", "register", "linearizable", "register", "valid", "linearizable"},
+		{"0 invoke txn [[:append 0 1]]; 0 ok txn [[:append 0 1]]; 1 invoke txn [[:r 0 nil]]; 1 ok txn [[:r 0 [1]]]", "", "PL-3", "list-append", "valid", "serializable"},
 	} {
 		verdict, kind, detail, err := otherHistory(t, simulated.Events(c.events), HistoryOptions{Test: c.test, Model: c.model})
 		if err != nil || verdict != c.verdict || kind != c.kind || !strings.Contains(detail, c.says) {

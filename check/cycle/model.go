@@ -113,11 +113,25 @@ func ModelNames() string {
 	return strings.Join(names, ", ")
 }
 
-// ParseModel returns the model of that name. It returns a *ModelError for any
-// other word.
+// adyaLevels are the models by their names in Adya's thesis ("Weak Consistency: A
+// Generalized Theory and Optimistic Implementations for Distributed
+// Transactions", MIT 1999).
+func adyaLevels() map[string]Model {
+	return map[string]Model{
+		"PL-1": ReadUncommitted, "PL-2": ReadCommitted, "PL-2L": MonotonicView, "PL-MSR": MonotonicSnapshotRead,
+		"PL-CS": CursorStability, "PL-2+": ConsistentView, "PL-FCV": ForwardConsistentView, "PL-2.99": RepeatableRead,
+		"PL-SI": SnapshotIsolation, "PL-3U": UpdateSerializable, "PL-3": Serializable, "PL-SS": StrictSerializable,
+	}
+}
+
+// ParseModel returns the model of that name, or of that name of Adya's (PL-3). It
+// returns a *ModelError for any other word.
 func ParseModel(name string) (Model, error) {
 	if name == strongSerializable {
 		return StrictSerializable, nil
+	}
+	if m, ok := adyaLevels()[strings.ToUpper(name)]; ok {
+		return m, nil
 	}
 	if m := Model(name); slices.Contains(Models(), m) {
 		return m, nil

@@ -12,6 +12,11 @@ func TestParseModel(t *testing.T) {
 			t.Errorf("%s: %s, %v", m, got, err)
 		}
 	}
+	for name, want := range map[string]Model{"PL-3": Serializable, "PL-SI": SnapshotIsolation, "pl-2.99": RepeatableRead, "PL-2+": ConsistentView, "PL-SS": StrictSerializable} {
+		if got, err := ParseModel(name); got != want || err != nil {
+			t.Errorf("%s is %v, %v", name, got, err)
+		}
+	}
 	if got, err := ParseModel("strong-serializable"); got != StrictSerializable || err != nil {
 		t.Errorf("strong-serializable: %s, %v", got, err)
 	}

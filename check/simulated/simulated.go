@@ -139,7 +139,7 @@ func Events(short string) string {
 		if words[0] == "" {
 			continue
 		}
-		words = append(words, "nil")
+		words = append(words, "nil", "nil", "nil")
 		fmt.Fprintf(&b, "{:process %s, :type :%s, :f :%s, :value %s}\n", words[0], words[1], words[2], words[3])
 	}
 	return b.String()

@@ -130,7 +130,7 @@ func (t *tree) readingOfTransaction(e *event) reading {
 		how = ofKnownForm
 		if f := child + 1; t.is(child, listNode) && f < t.after(child) {
 			switch word, _ := t.word(f); word {
-			case "send", "poll":
+			case "send", "poll", "read", "write":
 				how = asWritten
 			}
 		}
