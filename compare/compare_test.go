@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -373,5 +374,27 @@ func TestDocuments(t *testing.T) {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the summary lacks %q:\n%s", want, text.String())
 		}
+	}
+}
+
+// TestRuns: a line for each run, in words and in plain numbers.
+func TestRuns(t *testing.T) {
+	groups := []Group{group("a", 1000, 2000), group("b", 3000)}
+	var text, table bytes.Buffer
+	if err := errors.Join(Runs(groups).Text(&text, report.TextOptions{}), RunsCSV(&table, groups)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"3 runs", "1 bank", "3 bank", "3,000", "2: a1, of a"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text lacks %q:\n%s", want, text.String())
+		}
+	}
+	lines, err := csv.NewReader(&table).ReadAll()
+	if err != nil || len(lines) != 4 {
+		t.Fatal(lines, err)
+	}
+	at := slices.Index(lines[0], "throughput /s")
+	if at < 0 || lines[3][at] != "3000" || lines[1][0] != "a0" || lines[1][slices.Index(lines[0], "outage ms")] != "" {
+		t.Errorf("the lines are %q", lines)
 	}
 }

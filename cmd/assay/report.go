@@ -3,25 +3,40 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"assay/compare"
 	"assay/report"
 	"assay/runner"
 )
 
 func newReport() *cobra.Command {
 	format := "text"
+	formats := []string{"text", "markdown", "json", "html", "csv"}
 	cmd := &cobra.Command{
-		Use:   "report DIR",
-		Short: "Show the report of a saved run and make its page again",
+		Use:   "report DIR...",
+		Short: "Show the report of a saved run and make its page again, or tables of several runs",
 		Long: `Show the report of a saved run from its result.json, and make its report.html
-again. Nothing is measured or judged anew; for that see assay check.`,
-		Args: oneArgument("the run's folder"),
+again. Nothing is measured or judged anew; for that see assay check.
+
+Of several folders, and of one that holds a series or several runs, it shows
+tables with a line for each run; --format html then prints the page, and csv one
+table with plain numbers.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains([]string{"text", "markdown", "json", "html"}, format) {
-				return usageError{fmt.Errorf("--format %q is none of text, markdown, json, html", format)}
+			if !slices.Contains(formats, format) {
+				return usageError{fmt.Errorf("--format %q is none of %s", format, strings.Join(formats, ", "))}
+			}
+			if len(args) == 0 {
+				return usageError{errors.New("an argument is missing: the run's folder")}
+			}
+			if len(args) > 1 || format == "csv" || holdsRuns(args[0]) {
+				return reportRuns(cmd.OutOrStdout(), args, format)
 			}
 			outcome, unwritten := runner.Report(args[0])
 			if outcome.Result == nil {
@@ -42,9 +57,47 @@ again. Nothing is measured or judged anew; for that see assay check.`,
 			return errors.Join(err, unwritten)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", format, "text, markdown, json, or html (which prints where the page is)")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "markdown", "json", "html"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	cmd.Flags().StringVar(&format, "format", format, "text, markdown, json, html (which prints where the page is) or csv")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
+}
+
+// holdsRuns reports whether a folder is none of a single run, and may hold several.
+func holdsRuns(folder string) bool {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return false
+	}
+	series := false
+	for _, entry := range entries {
+		if entry.Name() == runner.FileResult {
+			return false
+		}
+		_, missing := os.Stat(filepath.Join(folder, entry.Name(), runner.FileResult))
+		series = series || missing == nil || entry.Name() == report.FileSeries
+	}
+	return series
+}
+
+// reportRuns shows tables with a line for each run.
+func reportRuns(out io.Writer, folders []string, format string) error {
+	var groups []compare.Group
+	for _, folder := range folders {
+		read, err := compare.Read(folder)
+		if err != nil {
+			return err
+		}
+		groups = append(groups, read...)
+	}
+	switch format {
+	case "csv":
+		return compare.RunsCSV(out, groups)
+	case "html":
+		return compare.Runs(groups).HTML(out)
+	case "json":
+		return usageError{errors.New("--format json shows one run; the runs of several folders are in csv")}
+	}
+	return showDocument(out, compare.Runs(groups), format, "")
 }
 
 // oneArgument wants exactly one argument and says which.

@@ -54,6 +54,12 @@ func TestSeriesAndCompare(t *testing.T) {
 		t.Errorf("again: exit %d, %s", code, diagnostics)
 	}
 
+	if code, out, _ := commandLine(t, "report", folder); code != exitValid || !strings.Contains(out, "8 runs") || !strings.Contains(out, "Response time") {
+		t.Errorf("tables: exit %d, %s", code, out)
+	}
+	if code, out, _ := commandLine(t, "report", folder, "--format", "csv"); code != exitValid || strings.Count(out, "\n") != 9 {
+		t.Errorf("csv: exit %d, %s", code, out)
+	}
 	code, out, diagnostics = commandLine(t, "compare", folder, "--json", "--gate", "throughput>-100%")
 	var read struct {
 		Rows []struct {
