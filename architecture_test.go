@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	"fault":                 {"cluster", "cluster/machine", "cluster/server", "quantity", "spelling"},
 	"report":                {"history", "measure", "check", "quantity"},
 	"catalog":               {"spelling", "workload", "workload/...", "driver/..."},
-	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "history/exchange", "report", "check/balances", "check/collections", "check/locks", "check/multiregister", "check/visibility", "quantity", "pressure"},
+	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "check/balances", "check/collections", "check/locks", "check/multiregister", "check/visibility", "quantity", "pressure"},
 	"cmd/assay":             {"spelling", "catalog", "runner", "series", "compare", "report", "serve", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault"},
 	"compare":               {"check", "quantity", "report"},
 	"series":                {"report", "runner"},

@@ -2,9 +2,17 @@ package report
 
 import (
 	"fmt"
+	"io"
 
 	"assay/check"
 )
+
+// Explain writes a result's evidence as a story, for the terminal.
+func Explain(w io.Writer, c check.Result, o TextOptions) error {
+	t := newTextWriter(o)
+	t.explanation(c)
+	return t.writeTo(w)
+}
 
 // explanation tells the evidence of a check in the order of time, one piece of
 // each kind: a picture of the smallest part of the history that shows it, what

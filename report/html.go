@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strings"
 
 	"assay/check"
 )
@@ -172,6 +173,8 @@ type shownEvidence struct {
 	Steps   []shownStep
 	Picture *picture
 	Legend  []dependency
+	// Lanes is a picture in text of the smallest part of the history.
+	Lanes string
 }
 
 // shownStep is a step of a cycle in words.
@@ -191,6 +194,9 @@ func checkViews(r *Result) []checkView {
 				for n, step := range cycle.Steps {
 					s.Steps = append(s.Steps, shownStep{Step: step, Class: class(step.Kind), Next: after(cycle, n).Name})
 				}
+			}
+			if e.Smallest != nil {
+				s.Lanes = strings.Join(drawLanes(e.Smallest, 80), "\n")
 			}
 			j.Shown = append(j.Shown, s)
 		}

@@ -138,7 +138,8 @@ func (l *lanes) time(at int64) string {
 	if l.excerpt.Clock == check.Events {
 		return strconv.FormatInt(at, 10)
 	}
-	return quantity.Milliseconds(float64(at-l.excerpt.Operations[0].Invoke) / 1e6)
+	microseconds := (at - l.excerpt.Operations[0].Invoke + 500) / 1000
+	return quantity.Milliseconds(float64(microseconds) / 1000)
 }
 
 // begin draws an invocation with all that was done.

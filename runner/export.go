@@ -42,11 +42,11 @@ func Export(folder string, w io.Writer, format exchange.Format) error {
 	if err != nil {
 		return err
 	}
-	if err = e.opening(out); err == nil {
-		err = e.each(func(op *history.Op) error { return e.write(out, op) })
+	if err = e.opening(out.Add); err == nil {
+		err = e.each(func(op *history.Op) error { return e.write(out.Add, op) })
 	}
 	if err == nil {
-		err = e.last(out)
+		err = e.last(out.Add)
 	}
 	return errors.Join(err, out.Close())
 }
@@ -59,6 +59,30 @@ type export struct {
 	clients, end int64
 	steps        []isolation.Op
 	out          exchange.Operation
+}
+
+// add takes the next operation of an export.
+type add = func(*exchange.Operation) error
+
+// extremes hands on how a bank was opened, the first transfer that may have
+// taken effect, and the last read.
+func (e *export) extremes(to add) error {
+	if err := e.opening(to); err != nil {
+		return err
+	}
+	moved := false
+	err := e.each(func(op *history.Op) error {
+		e.clients, e.end = max(e.clients, int64(op.Client)+1), max(e.end, op.End)
+		if moved || op.Outcome != history.Committed && op.Outcome != history.Unknown {
+			return nil
+		}
+		moved = true
+		return e.write(to, op)
+	})
+	if err != nil {
+		return err
+	}
+	return e.last(to)
 }
 
 func (e *export) each(visit func(*history.Op) error) error {
@@ -75,7 +99,7 @@ func (e *export) each(visit func(*history.Op) error) error {
 }
 
 // write hands on one attempt.
-func (e *export) write(w *exchange.Writer, op *history.Op) error {
+func (e *export) write(to add, op *history.Op) error {
 	e.out = exchange.Operation{
 		Index: exchange.NoIndex, Process: int64(op.Client), Outcome: op.Outcome,
 		Invoke: op.Start, Complete: op.End, InvokeTime: op.Start, CompleteTime: op.End, Txn: e.out.Txn[:0],
@@ -87,7 +111,7 @@ func (e *export) write(w *exchange.Writer, op *history.Op) error {
 		t := e.transfers.At(bank.TransferID(op.Client, op.Seq))
 		e.out.Function = exchange.Transfer
 		e.out.Movement = exchange.Movement{From: exchange.Int64(t.Source), To: exchange.Int64(t.Destination), Amount: t.Amount}
-		return w.Add(&e.out)
+		return to(&e.out)
 	}
 	steps, results, err := isolation.Decode(op.Values, e.steps)
 	if err != nil {
@@ -98,7 +122,7 @@ func (e *export) write(w *exchange.Writer, op *history.Op) error {
 	for i := range steps {
 		e.out.Txn = append(e.out.Txn, microOp(&steps[i], results))
 	}
-	return w.Add(&e.out)
+	return to(&e.out)
 }
 
 func microOp(o *isolation.Op, results bool) exchange.MicroOp {
@@ -150,7 +174,7 @@ func (e *export) choose() (err error) {
 
 // opening writes what a bank was loaded with as a read before all transfers,
 // so that its total is known.
-func (e *export) opening(w *exchange.Writer) error {
+func (e *export) opening(to add) error {
 	if e.transfers == nil {
 		return nil
 	}
@@ -162,12 +186,12 @@ func (e *export) opening(w *exchange.Writer) error {
 	for id := int64(1); id <= accounts.Len(); id++ {
 		out.Accounts = append(out.Accounts, exchange.Account{ID: exchange.Int64(id), Balance: accounts.Opening(id)})
 	}
-	return w.Add(&out)
+	return to(&out)
 }
 
 // last writes what was read back at the end as one operation after all others.
 // A run that was not read back has none.
-func (e *export) last(w *exchange.Writer) error {
+func (e *export) last(to add) error {
 	out := exchange.Operation{
 		Index: exchange.NoIndex, Process: e.clients, Outcome: history.Committed,
 		Invoke: e.end + 1, Complete: e.end + 2, InvokeTime: e.end + 1, CompleteTime: e.end + 2,
@@ -190,7 +214,7 @@ func (e *export) last(w *exchange.Writer) error {
 	if err != nil || len(out.Accounts)+len(out.Txn) == 0 {
 		return err
 	}
-	return w.Add(&out)
+	return to(&out)
 }
 
 func (e *export) lastTransaction(path string, out *exchange.Operation) error {

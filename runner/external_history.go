@@ -42,6 +42,24 @@ type HistoryOptions struct {
 	NegativeBalances bool
 	// Timeout bounds the search; what is not found by then is unknown.
 	Timeout time.Duration
+	// Explain looks for the smallest part of a history of single operations that
+	// shows each anomaly. Of transactions that is always done.
+	Explain bool
+
+	keep *keptParts // where the smallest parts go; nil for nowhere
+}
+
+// keptParts are the smallest parts that were found.
+type keptParts struct {
+	smallest []smallest
+	kind     exchange.Kind
+}
+
+// add takes parts, unless nobody wants them.
+func (k *keptParts) add(found []smallest, kind exchange.Kind) {
+	if k != nil {
+		k.smallest, k.kind = found, kind
+	}
 }
 
 // CheckHistory judges the history in a file, or on standard input if path is
@@ -114,7 +132,7 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 	if err := o.fit(kind); err != nil {
 		return report.History{}, err
 	}
-	f, err := judgeKind(ctx, kind, reader, first, o)
+	f, err := judgeAndReduce(ctx, kind, reader, first, o)
 	if f.Kind == "" {
 		f.Kind = reader.Kind().String()
 	}
@@ -126,6 +144,29 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 // last. What Next returns is valid until its next call.
 type operations interface {
 	Next() (*exchange.Operation, error)
+}
+
+// judgeAndReduce judges a history and, if that is asked for, finds the smallest
+// part of it that shows each anomaly.
+func judgeAndReduce(ctx context.Context, kind exchange.Kind, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+	if kind.Transactions() || kind == exchange.NoKind || !o.Explain && o.keep == nil {
+		return judgeKind(ctx, kind, rest, first, o)
+	}
+	kept := recorder{operations: rest, room: maxKept}
+	kept.keep(first)
+	f, err := judgeKind(ctx, kind, &kept, first, o)
+	if err != nil || f.Verdict != check.Violated {
+		return f, err
+	}
+	if o.keep == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, cycle.SmallestTime)
+		defer cancel()
+	}
+	found := reduceOperations(ctx, kind, kept.kept, &f, o)
+	attach(&f, found)
+	o.keep.add(found, kind)
+	return f, nil
 }
 
 // judgeKind judges operations by the rules of their kind; the first was taken
@@ -176,9 +217,14 @@ func judgeTransactions(ctx context.Context, rest operations, first *exchange.Ope
 		return report.History{}, err
 	}
 	if found.Verdict == check.Violated {
-		ctx, cancel := context.WithTimeout(ctx, cycle.SmallestTime)
-		defer cancel()
-		found.Attach(cycle.FindSmallest(ctx, h, o.assumed(), &found), check.Events)
+		if o.keep == nil {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, cycle.SmallestTime)
+			defer cancel()
+		}
+		parts := cycle.FindSmallest(ctx, h, o.assumed(), &found)
+		found.Attach(parts, check.Events)
+		o.keep.add(ofTransactions(parts, check.Events), exchange.ListAppend)
 	}
 	result := found.Result()
 	if len(o.Assume) > 0 {

@@ -123,28 +123,37 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 	return show(cmd.OutOrStdout(), outcome, shown{asJSON: f.asJSON, quiet: f.quiet, explain: f.explain})
 }
 
-// file judges another tool's history.
-func (f *checkFlags) file(cmd *cobra.Command, path string) error {
+// historyOptions are what the flags say of another tool's history.
+func (f *checkFlags) historyOptions(cmd *cobra.Command) (runner.HistoryOptions, error) {
 	if f.timeout <= 0 {
-		return usageError{fmt.Errorf("--timeout %v cannot be used; want more than 0, such as 10m", f.timeout)}
-	}
-	if f.db != "" {
-		return usageError{fmt.Errorf("--db goes with a run's folder; %s is a file", path)}
+		return runner.HistoryOptions{}, usageError{fmt.Errorf("--timeout %v cannot be used; want more than 0, such as 10m", f.timeout)}
 	}
 	o := runner.HistoryOptions{Test: f.test, Model: f.model, Assume: f.assume, Initial: f.initial, Timeout: f.timeout,
-		Accounts: f.accounts, NegativeBalances: f.negative}
+		Accounts: f.accounts, NegativeBalances: f.negative, Explain: f.explain}
 	if cmd.Flags().Changed("initial") && f.initial == "" {
-		return usageError{errors.New(`--initial "" cannot be used; want a value as EDN writes it, such as nil, 0 or :word`)}
+		return runner.HistoryOptions{}, usageError{errors.New(`--initial "" cannot be used; want a value as EDN writes it, such as nil, 0 or :word`)}
 	}
 	if cmd.Flags().Changed("accounts") && len(f.accounts) == 0 {
-		return usageError{errors.New(`--accounts "" cannot be used; want accounts as EDN writes them, such as 0..7 or 1,2,:savings`)}
+		return runner.HistoryOptions{}, usageError{errors.New(`--accounts "" cannot be used; want accounts as EDN writes them, such as 0..7 or 1,2,:savings`)}
 	}
 	if cmd.Flags().Changed("total") {
 		total, err := strconv.ParseInt(f.total, 10, 64)
 		if err != nil {
-			return usageError{fmt.Errorf("--total %q cannot be used; want a whole number of 64 bits, such as 100", f.total)}
+			return runner.HistoryOptions{}, usageError{fmt.Errorf("--total %q cannot be used; want a whole number of 64 bits, such as 100", f.total)}
 		}
 		o.Total = &total
+	}
+	return o, nil
+}
+
+// file judges another tool's history.
+func (f *checkFlags) file(cmd *cobra.Command, path string) error {
+	if f.db != "" {
+		return usageError{fmt.Errorf("--db goes with a run's folder; %s is a file", path)}
+	}
+	o, err := f.historyOptions(cmd)
+	if err != nil {
+		return err
 	}
 	history, err := runner.CheckHistory(cmd.Context(), path, o)
 	if err != nil {

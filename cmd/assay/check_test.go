@@ -249,11 +249,8 @@ func TestAskedModelIsNoBrokenPromise(t *testing.T) {
 // unwrapped is text without its line breaks and columns.
 func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// TestExplain: the story of a write skew among other work, in the order of time,
-// at 80 columns, with what the model forbids.
-func TestExplain(t *testing.T) {
-	dir := t.TempDir()
-	skewed := `{:type :invoke, :process 0, :f :txn, :value [[:append 3 1]]}
+// skewed is a write skew among other work.
+const skewed = `{:type :invoke, :process 0, :f :txn, :value [[:append 3 1]]}
 {:type :ok, :process 0, :f :txn, :value [[:append 3 1]]}
 {:type :invoke, :process 0, :f :txn, :value [[:r 1 nil] [:append 2 1]]}
 {:type :invoke, :process 1, :f :txn, :value [[:r 2 nil] [:append 1 1]]}
@@ -262,6 +259,11 @@ func TestExplain(t *testing.T) {
 {:type :invoke, :process 0, :f :txn, :value [[:r 1 nil] [:r 2 nil]]}
 {:type :ok, :process 0, :f :txn, :value [[:r 1 [1]] [:r 2 [1]]]}
 `
+
+// TestExplain: the story of a write skew among other work, in the order of time,
+// at 80 columns, with what the model forbids.
+func TestExplain(t *testing.T) {
+	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "skew.edn"), []byte(skewed), 0o600); err != nil {
 		t.Fatal(err)
 	}

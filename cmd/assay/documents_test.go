@@ -71,7 +71,7 @@ var documented = []documentedRule{
 	{pattern: `^assay cluster status$`, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `^assay isolation-matrix$`, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `^assay isolation-matrix --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
-	{pattern: `^assay (check|export|report|list|version|completion)\b`, far: toItsEnd, codes: []int{exitValid, exitViolated, exitNoVerdict}},
+	{pattern: `^assay (check|repro|export|report|list|version|completion)\b`, far: toItsEnd, codes: []int{exitValid, exitViolated, exitNoVerdict}},
 	{pattern: `--duration 1m$`, far: untilWork},
 	{pattern: `^assay run bank .*--repeat `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict}},
 	{pattern: `^assay compare `, far: toItsEnd, codes: []int{exitValid, exitThreshold}},
@@ -145,7 +145,7 @@ func TestDocumentedCommands(t *testing.T) {
 func runDocumented(t *testing.T, line string, far howFar) ended {
 	t.Helper()
 	dir := t.TempDir()
-	if strings.HasPrefix(line, "assay check ") || strings.HasPrefix(line, "assay export ") || strings.HasPrefix(line, "assay report ") {
+	if strings.HasPrefix(line, "assay check ") || strings.HasPrefix(line, "assay repro ") || strings.HasPrefix(line, "assay export ") || strings.HasPrefix(line, "assay report ") {
 		line = documentedFiles(t, dir, line)
 	}
 	if strings.HasPrefix(line, "assay compare ") {
@@ -190,6 +190,7 @@ func documentedFiles(t *testing.T, dir, line string) string {
 		"history.edn":     "{:type :invoke, :process 0, :f :txn, :value [[:append 2 1]]}\n{:type :ok, :process 0, :f :txn, :value [[:append 2 1]]}\n{:type :invoke, :process 0, :f :txn, :value [[:r 2 nil]]}\n{:type :ok, :process 0, :f :txn, :value [[:r 2 [1]]]}\n",
 		"history.jsonl":   `{"index":0,"type":"invoke","process":0,"f":"txn","value":[["append",2,1]]}` + "\n" + `{"index":1,"type":"ok","process":0,"f":"txn","value":[["append",2,1]]}` + "\n",
 		"rw-register.edn": "{:type :invoke, :process 0, :f :txn, :value [[:w 2 1] [:r 2 nil]]}\n{:type :ok, :process 0, :f :txn, :value [[:w 2 1] [:r 2 1]]}\n",
+		"skew.edn":        skewed,
 		"register.edn":    "{:type :invoke, :process 0, :f :read, :value nil}\n{:type :ok, :process 0, :f :read, :value 0}\n",
 		"bank.edn":        "{:type :invoke, :process 1, :f :read, :value nil}\n{:type :ok, :process 1, :f :read, :value {1 90, 2 10}}\n",
 	} {

@@ -86,10 +86,11 @@ func codeOf(err error) int {
 		holding   *series.FolderError
 		file      *report.FileError
 		cut       *runner.InterruptedError
+		nothing   *runner.NothingError
 	)
 	switch {
-	case errors.As(err, &cut):
-		return exitNoVerdict // it could run, and was not let
+	case errors.As(err, &cut), errors.As(err, &nothing):
+		return exitNoVerdict // it could run, and was not let, or there is nothing to show
 	case errors.As(err, &holder):
 		return holder.code
 	case errors.As(err, &folder) && folder.Err != nil && !errors.Is(folder.Err, os.ErrNotExist) && !errors.Is(folder.Err, syscall.ENOTDIR):

@@ -18,8 +18,10 @@ func (t *eventText) event(op *Operation, kind eventType, index, time int64) {
 	t.raw("{")
 	t.field("index", true)
 	t.number(index)
-	t.field("time", false)
-	t.number(time)
+	if time != NoTime {
+		t.field("time", false)
+		t.number(time)
+	}
 	t.field("type", false)
 	t.word(kind.String())
 	t.field("process", false)

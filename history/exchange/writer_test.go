@@ -37,7 +37,7 @@ func TestWritesWhatJepsenReads(t *testing.T) {
 {:index 7, :time 61, :type :ok, :process 1, :f :read, :value {1 7, "a" nil}}
 {:index 8, :time 70, :type :invoke, :process 3, :f :cas, :value [4 [nil 9]]}
 {:index 9, :time 71, :type :ok, :process 3, :f :cas, :value [4 [nil 9]]}
-{:index 10, :time -1, :type :invoke, :process 1, :f :read, :value nil}
+{:index 10, :type :invoke, :process 1, :f :read, :value nil}
 `,
 		JSON: `{"index":0,"time":5,"type":"invoke","process":0,"f":"txn","value":[["r",8,null],["w",2,1]]}
 {"index":1,"time":10,"type":"invoke","process":2,"f":"txn","value":[["r",8,null],["append",2,1],["r","x",null]]}
@@ -49,7 +49,7 @@ func TestWritesWhatJepsenReads(t *testing.T) {
 {"index":7,"time":61,"type":"ok","process":1,"f":"read","value":{"1":7, "a":null}}
 {"index":8,"time":70,"type":"invoke","process":3,"f":"cas","value":[4,[null,9]]}
 {"index":9,"time":71,"type":"ok","process":3,"f":"cas","value":[4,[null,9]]}
-{"index":10,"time":-1,"type":"invoke","process":1,"f":"read","value":null}
+{"index":10,"type":"invoke","process":1,"f":"read","value":null}
 `} {
 		got := write(t, Output{Format: format, Processes: 3, Window: span(ops)}, ops)
 		if got != want {

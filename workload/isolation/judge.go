@@ -17,6 +17,8 @@ type Judgement struct {
 	// Report is all that check/cycle found; nil for a run without lists and
 	// registers.
 	Report *cycle.Report
+	// Smallest are the smallest parts of the history that show what Report found.
+	Smallest []cycle.Smallest
 	// Model is what the run was held against.
 	Model cycle.Model
 	// Tally counts the operations by what they ended as. Unknown ones may be more
@@ -54,8 +56,8 @@ func Judge(ctx context.Context, config Config, seed uint64, e Evidence) (Judgeme
 	}
 	j := Judgement{Model: model, Tally: b.tally}
 	if has(config.Test, "append", "register") {
-		report := checkCycles(ctx, b.cycle.History(), model, config.Rewrite)
-		j.Report = &report
+		report, smallest := checkCycles(ctx, b.cycle.History(), model, config.Rewrite)
+		j.Report, j.Smallest = &report, smallest
 		j.Results = append(j.Results, report.Result(), b.kept.result())
 	}
 	if has(config.Test, "predicate") {
@@ -69,17 +71,19 @@ func Judge(ctx context.Context, config Config, seed uint64, e Evidence) (Judgeme
 
 // checkCycles holds the history against the model. Where the tester rewrote what
 // others appended, only lost updates count.
-func checkCycles(ctx context.Context, h *cycle.History, model cycle.Model, rewrites bool) cycle.Report {
+func checkCycles(ctx context.Context, h *cycle.History, model cycle.Model, rewrites bool) (cycle.Report, []cycle.Smallest) {
 	report := cycle.Check(ctx, h, model, cycle.Options{})
 	if rewrites {
 		report = onlyLostUpdates(report)
 	}
-	if report.Verdict == check.Violated {
-		ctx, cancel := context.WithTimeout(ctx, cycle.SmallestTime)
-		defer cancel()
-		report.Attach(cycle.FindSmallest(ctx, h, cycle.Options{}, &report), check.Nanoseconds)
+	if report.Verdict != check.Violated {
+		return report, nil
 	}
-	return report
+	ctx, cancel := context.WithTimeout(ctx, cycle.SmallestTime)
+	defer cancel()
+	smallest := cycle.FindSmallest(ctx, h, cycle.Options{}, &report)
+	report.Attach(smallest, check.Nanoseconds)
+	return report, smallest
 }
 
 // has says whether a run of this test does one of these.

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRepro: what is written is judged violated by the command that is printed,
+// is the same each time, and cannot be made smaller.
+func TestRepro(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"skew.edn": skewed, "broken.edn": skewed[:len(skewed)-20], "register.edn": histories["registers.edn"],
+		"blind.edn": histories["blind.edn"], "lists.edn": histories["lists.edn"]} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		args []string
+		file string
+	}{
+		{[]string{"skew.edn", "--model", "serializable"}, "repro.edn"},
+		{[]string{"skew.edn", "--model", "serializable", "--out", "it's.edn"}, "it's.edn"},
+		{[]string{"skew.edn", "--format", "json"}, "repro.jsonl"},
+		{[]string{"blind.edn", "--model", "serializable", "--assume", "sequential-keys", "--out", "blind-repro.edn"}, "blind-repro.edn"},
+		{[]string{"register.edn", "--out", "register-repro.edn"}, "register-repro.edn"},
+		{[]string{"register.edn", "--initial", "2", "--out", "initial.edn"}, "initial.edn"},
+		{[]string{"repro.edn", "--model", "serializable", "--out", "again.edn"}, "again.edn"},
+	} {
+		e := assay(t, dir, append([]string{"repro"}, test.args...)...).want(t, exitValid)
+		_, command, found := strings.Cut(e.stdout, "judge it with\n\n  assay check ")
+		if !found || !strings.Contains(e.stdout, "That cannot be: ") {
+			t.Fatal(e)
+		}
+		words := strings.Fields(strings.ReplaceAll(command, `'it'\''s.edn'`, "it's.edn"))
+		if words[0] != test.file {
+			t.Errorf("%v: %q", test.args, command)
+		}
+		assay(t, dir, append([]string{"check"}, words...)...).want(t, exitViolated)
+	}
+	first, again := readFile(t, dir, "repro.edn"), readFile(t, dir, "again.edn")
+	if first != again || strings.Count(first, ":invoke") != 2 || strings.Contains(first, ":append 3") {
+		t.Errorf("of its own smallest history, the smallest is\n%sand not\n%s", again, first)
+	}
+}
+
+// TestReproRefuses: what there is nothing to reproduce of, and what cannot be
+// read, leaves no file.
+func TestReproRefuses(t *testing.T) {
+	dir := writeHistories(t)
+	for name, text := range map[string]string{"skew.edn": skewed, "broken.edn": skewed[:len(skewed)-20]} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"skew.edn", "--model", "read-committed"}, exitNoVerdict, "nothing to reproduce: the verdict is valid"},
+		{[]string{"empty.edn"}, exitNoVerdict, "nothing to reproduce: the verdict is unknown (the history has no operations"},
+		{[]string{"broken.edn"}, exitUsage, "broken.edn line"},
+		{[]string{"none.edn"}, exitUsage, "none.edn"},
+		{[]string{"run"}, exitUsage, "run"},
+		{[]string{"skew.edn", "--model", "best"}, exitUsage, "--model"},
+		{[]string{"skew.edn", "--format", "xml"}, exitUsage, "--format"},
+		{[]string{"skew.edn", "--timeout", "0s"}, exitUsage, "--timeout"},
+		{[]string{"skew.edn", "--total", "5"}, exitUsage, "--total"},
+		{[]string{"skew.edn", "--out", "lists.edn"}, exitUsage, "lists.edn exists"},
+		{[]string{}, exitUsage, "an argument is missing"},
+	} {
+		e := assay(t, dir, append([]string{"repro"}, test.args...)...).want(t, test.code)
+		if said := e.complaint(t); !strings.Contains(said, test.says) {
+			t.Errorf("%v: %q does not say %q", test.args, said, test.says)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "repro.edn")); err == nil {
+		t.Error("a file was written")
+	}
+}

@@ -1,0 +1,334 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/check"
+	"assay/check/cycle"
+	"assay/check/reduce"
+	"assay/history"
+	"assay/history/exchange"
+	"assay/report"
+)
+
+// maxKept bounds the operations, and the accounts in their reads, of a history
+// that is reduced operation by operation. Transactions have no such bound: see
+// cycle.FindSmallest.
+const maxKept = 1 << 20
+
+// recorder keeps the operations that it hands on.
+type recorder struct {
+	operations
+	kept []*exchange.Operation
+	room int
+}
+
+func (r *recorder) Next() (*exchange.Operation, error) {
+	op, err := r.operations.Next()
+	if err == nil {
+		r.keep(op)
+	}
+	return op, err
+}
+
+// keep drops all if there is no room for them.
+func (r *recorder) keep(op *exchange.Operation) {
+	if r.room -= 1 + len(op.Accounts); r.room < 0 {
+		r.kept = nil
+		return
+	}
+	r.kept = append(r.kept, op.Clone())
+}
+
+// replay hands out operations again.
+type replay struct{ rest []*exchange.Operation }
+
+func (r *replay) Next() (*exchange.Operation, error) {
+	if len(r.rest) == 0 {
+		return nil, io.EOF
+	}
+	op := r.rest[0]
+	r.rest = r.rest[1:]
+	return op, nil
+}
+
+// smallest is a small history that is convicted of the same anomaly as a larger
+// one.
+type smallest struct {
+	anomaly    string
+	operations []exchange.Operation
+	excerpt    *check.Excerpt
+}
+
+// reduction reduces a history of single operations for one anomaly. Operations
+// are left out whole. What is left is judged in the same way as the whole; it
+// must be convicted of that anomaly, and of none that the whole is not: a read of
+// what was written by an operation that is left out would be one.
+type reduction struct {
+	ctx     context.Context
+	kind    exchange.Kind
+	o       HistoryOptions
+	all     []*exchange.Operation
+	allowed []string
+	anomaly string
+	// writers are the operations that write what a register holds, by its key and
+	// value.
+	writers map[[2]string][]int
+}
+
+// reduceOperations returns a small history for each anomaly that was found.
+func reduceOperations(ctx context.Context, kind exchange.Kind, all []*exchange.Operation, judged *report.History, o HistoryOptions) []smallest {
+	o.Explain, o.keep = false, nil
+	if kind == exchange.AsWritten {
+		o.Test = judged.Kind // some of the operations alone may be of several kinds
+	}
+	var found []smallest
+	for _, anomaly := range judged.Anomalies {
+		r := &reduction{ctx: ctx, kind: kind, o: o, all: all, allowed: judged.Anomalies, anomaly: anomaly}
+		r.index()
+		parts, whole := reduce.Minimize(ctx, len(all), func(parts []int) bool { return r.judge(parts) != nil })
+		if e := r.judge(parts); e != nil {
+			found = append(found, r.describe(r.closed(parts), e, whole))
+		}
+	}
+	return found
+}
+
+// index finds who writes what.
+func (r *reduction) index() {
+	r.writers = map[[2]string][]int{}
+	if r.kind != exchange.Register {
+		return
+	}
+	for i, op := range r.all {
+		if op.Function == exchange.Write || op.Function == exchange.CompareAndSet {
+			w := [2]string{op.Key.String(), op.Value.String()}
+			r.writers[w] = append(r.writers[w], i)
+		}
+	}
+}
+
+// closed leaves out of registers whoever saw a value of which not all writes are
+// there. Without that rule an honest history could be convicted: the value may
+// have been written by one that is left out.
+func (r *reduction) closed(parts []int) []int {
+	if r.kind != exchange.Register {
+		return parts
+	}
+	in := make(map[int]bool, len(parts))
+	for _, i := range parts {
+		in[i] = true
+	}
+	kept := slices.Clone(parts)
+	for before := -1; before != len(kept); {
+		before = len(kept)
+		kept = slices.DeleteFunc(kept, func(i int) bool {
+			for _, w := range r.writers[seenBy(r.all[i])] {
+				if !in[w] {
+					in[i] = false
+					return true
+				}
+			}
+			return false
+		})
+	}
+	return kept
+}
+
+// seenBy is the key and the value that an operation saw, if it saw any.
+func seenBy(op *exchange.Operation) [2]string {
+	possible := op.Outcome == history.Committed || op.Outcome == history.Unknown
+	switch {
+	case op.Function == exchange.Read && op.Outcome == history.Committed:
+		return [2]string{op.Key.String(), op.Value.String()}
+	case op.Function == exchange.CompareAndSet && possible:
+		return [2]string{op.Key.String(), op.From.String()}
+	default:
+		return [2]string{"", "nothing"}
+	}
+}
+
+// judge returns the evidence of the anomaly, nil if there is none, or more.
+func (r *reduction) judge(parts []int) *check.Evidence {
+	parts = r.closed(parts)
+	if len(parts) == 0 {
+		return nil
+	}
+	f, err := r.verdict(parts)
+	if err != nil || f.Verdict != check.Violated {
+		return nil
+	}
+	for _, name := range f.Anomalies {
+		if !slices.Contains(r.allowed, name) {
+			return nil
+		}
+	}
+	for i := range f.Evidence {
+		if f.Evidence[i].Kind == r.anomaly {
+			return &f.Evidence[i]
+		}
+	}
+	return nil
+}
+
+// verdict judges some operations; such as are kept as they were written, which
+// several kinds of histories have, from their text.
+func (r *reduction) verdict(parts []int) (report.History, error) {
+	rest := make([]*exchange.Operation, len(parts))
+	for i, n := range parts {
+		rest[i] = r.all[n]
+	}
+	if r.kind != exchange.AsWritten {
+		return judgeKind(r.ctx, r.kind, &replay{rest[1:]}, rest[0], r.o)
+	}
+	written := make([]exchange.Operation, len(rest))
+	for i, op := range rest {
+		written[i] = *op
+	}
+	var text bytes.Buffer
+	if err := encodeOperations(&text, exchange.EDN, written); err != nil {
+		return report.History{}, err
+	}
+	return judgeHistory(r.ctx, &text, r.o)
+}
+
+// operationNumber is how evidence names an operation.
+var operationNumber = regexp.MustCompile(`\boperation (\d+)`)
+
+func (r *reduction) describe(parts []int, e *check.Evidence, whole bool) smallest {
+	s := smallest{anomaly: r.anomaly, excerpt: &check.Excerpt{Of: int64(len(r.all)), Minimal: whole, Clock: check.Events}}
+	names := map[string]string{}
+	if r.kind == exchange.AsWritten { // its numbers are those of a part
+		names = nil
+	}
+	for _, i := range parts {
+		s.operations = append(s.operations, *r.all[i])
+	}
+	slices.SortStableFunc(s.operations, func(a, b exchange.Operation) int { return int(a.Invoke - b.Invoke) })
+	for i := range s.operations {
+		op := &s.operations[i]
+		x := check.Operation{
+			Name: fmt.Sprintf("T%d", i+1), ID: op.ID(), Process: op.Process, Invoke: op.Invoke, Complete: -1,
+			Outcome: op.Outcome.String(), Steps: []string{stepText(op)},
+		}
+		if op.Complete != exchange.Never && op.Outcome != history.Unknown {
+			x.Complete = op.Complete
+		}
+		if names != nil {
+			names["operation "+strconv.FormatInt(x.ID, 10)] = x.Name
+		}
+		s.excerpt.Operations = append(s.excerpt.Operations, x)
+	}
+	s.excerpt.Why = operationNumber.ReplaceAllStringFunc(e.Text, func(word string) string {
+		if name, known := names[word]; known {
+			return name
+		}
+		return word
+	}) + "."
+	return s
+}
+
+// stepText says what an operation did, beginning with the verb.
+func stepText(op *exchange.Operation) string {
+	key := ""
+	if op.Keyed {
+		key = " of key " + op.Key.String()
+	}
+	switch op.Function {
+	case exchange.Read:
+		if op.Outcome != history.Committed {
+			return "read the register" + key
+		}
+		return "read " + op.Value.String() + key
+	case exchange.Write:
+		return "write " + op.Value.String() + key
+	case exchange.CompareAndSet:
+		return "compare-and-set " + op.From.String() + " to " + op.Value.String() + key
+	case exchange.Transfer:
+		return fmt.Sprintf("transfer %d from %s to %s", op.Movement.Amount, op.Movement.From, op.Movement.To)
+	case exchange.ReadAccounts:
+		return "read " + accountsText(op.Accounts)
+	case exchange.Other:
+		value := &op.Request
+		if op.Outcome == history.Committed && !op.Answer.IsNil() {
+			value = &op.Answer
+		}
+		return op.Word + " " + value.String()
+	default:
+		return op.Function.String()
+	}
+}
+
+// accountsText writes the first balances of a read.
+func accountsText(accounts []exchange.Account) string {
+	const most = 8
+	var parts []string
+	for _, a := range accounts[:min(len(accounts), most)] {
+		balance := strconv.FormatInt(a.Balance, 10)
+		if a.Missing {
+			balance = "no balance"
+		}
+		parts = append(parts, a.ID.String()+": "+balance)
+	}
+	text := strings.Join(parts, ", ")
+	if left := len(accounts) - most; left > 0 {
+		text += " and " + check.Counted(int64(left), "more account", "more accounts")
+	}
+	return text
+}
+
+// attach enters the excerpts into the evidence.
+func attach(f *report.History, found []smallest) {
+	for i := range f.Evidence {
+		for _, s := range found {
+			if s.anomaly == f.Evidence[i].Kind {
+				f.Evidence[i].Smallest = s.excerpt
+			}
+		}
+	}
+}
+
+// ofTransactions are parts of a history of transactions, whose times are of that
+// clock.
+func ofTransactions(parts []cycle.Smallest, clock check.Clock) []smallest {
+	var all []smallest
+	for i := range parts {
+		s := smallest{anomaly: parts[i].Anomaly, operations: parts[i].History(), excerpt: &parts[i].Excerpt}
+		for k := range s.operations {
+			// What has no end that anybody knows may take effect at any time.
+			op := &s.operations[k]
+			if op.Outcome == history.Unknown && op.Complete < op.Invoke {
+				op.Complete = exchange.Never
+			}
+			if clock == check.Nanoseconds {
+				op.InvokeTime, op.CompleteTime = op.Invoke, op.Complete
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// best is the one with the fewest operations, of equals the first.
+func best(all []smallest) *smallest {
+	var least *smallest
+	size := math.MaxInt
+	for i := range all {
+		steps := 0
+		for k := range all[i].operations {
+			steps += 1 + len(all[i].operations[k].Txn)
+		}
+		if n := 1000*len(all[i].operations) + steps; n < size {
+			least, size = &all[i], n
+		}
+	}
+	return least
+}

@@ -1,0 +1,315 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/check"
+	"assay/check/cycle"
+	"assay/history"
+	"assay/history/exchange"
+	"assay/report"
+	"assay/workload/bank"
+	"assay/workload/isolation"
+)
+
+// ReproOptions is how the smallest history is looked for and written.
+type ReproOptions struct {
+	// HistoryOptions is how it is judged. Timeout bounds the whole search. Of a
+	// run's folder only that and Model may be set.
+	HistoryOptions
+	// Out is the file to write, which must not exist, and Format its form.
+	Out    string
+	Format exchange.Format
+}
+
+// Reproduction is a smallest history that was written, and judged again from its
+// file.
+type Reproduction struct {
+	// Kind and Anomaly are what it is a history of, and what of.
+	Kind, Anomaly string
+	// Evidence is that against the whole, with the excerpt that was written.
+	Evidence check.Evidence
+	// Arguments are those of assay check that judge the file.
+	Arguments []string
+}
+
+// NothingError means that there is no history to write.
+type NothingError struct {
+	Path, Reason string
+}
+
+func (e *NothingError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Reason) }
+
+// Reproduce writes the smallest history that is convicted as the history in a
+// file, or the run in a folder, is. If that is not violated, or if there is no
+// smaller history of what violates it, it returns a *NothingError and writes
+// nothing; other errors are those of CheckHistory, and a *history.WriteError.
+func Reproduce(ctx context.Context, path string, o ReproOptions) (Reproduction, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	var (
+		found []smallest
+		kind  string
+		err   error
+	)
+	if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
+		kind, found, err = reduceRun(ctx, path, &o)
+	} else {
+		kind, found, err = reduceFile(ctx, path, &o)
+	}
+	if err != nil {
+		return Reproduction{}, err
+	}
+	s := best(found)
+	switch {
+	case s == nil && ctx.Err() != nil:
+		return Reproduction{}, &NothingError{path, "is violated, and the time was over, or assay interrupted, before a smaller history was found; allow more with --timeout"}
+	case s == nil:
+		return Reproduction{}, &NothingError{path, "is violated, and no smaller history was found that shows it"}
+	}
+	r := Reproduction{Kind: kind, Anomaly: s.anomaly, Evidence: check.Evidence{Kind: s.anomaly, Text: s.excerpt.Why, Smallest: s.excerpt}}
+	r.Arguments = append([]string{o.Out}, o.arguments()...)
+	if err := writeOperations(o.Out, o.Format, s.operations); err != nil {
+		return Reproduction{}, err
+	}
+	if err := verifyWritten(ctx, s.anomaly, o); err != nil {
+		return Reproduction{}, errors.Join(err, os.Remove(o.Out))
+	}
+	return r, nil
+}
+
+// arguments are the flags that judge the history as it was judged.
+func (o *ReproOptions) arguments() []string {
+	var flags []string
+	if o.Test != "" {
+		flags = append(flags, "--test", o.Test)
+	}
+	if o.Model != "" {
+		flags = append(flags, "--model", o.Model)
+	}
+	if len(o.Assume) > 0 {
+		flags = append(flags, "--assume", strings.Join(o.Assume, ","))
+	}
+	if o.Initial != "" {
+		flags = append(flags, "--initial", o.Initial)
+	}
+	if len(o.Accounts) > 0 {
+		flags = append(flags, "--accounts", strings.Join(o.Accounts, ","))
+	}
+	if o.NegativeBalances {
+		flags = append(flags, "--negative-balances")
+	}
+	if o.Total != nil {
+		flags = append(flags, "--total", strconv.FormatInt(*o.Total, 10))
+	}
+	return flags
+}
+
+// reduceFile reduces the history of another tool.
+func reduceFile(ctx context.Context, path string, o *ReproOptions) (string, []smallest, error) {
+	o.keep = &keptParts{}
+	judged, err := CheckHistory(ctx, path, o.HistoryOptions)
+	if err != nil {
+		return "", nil, err
+	}
+	if judged.Verdict != check.Violated {
+		return "", nil, nothing(path, judged.Verdict, judged.Reason)
+	}
+	if o.keep.kind.Transactions() {
+		o.Model = judged.Model
+	}
+	if o.keep.kind == exchange.AsWritten {
+		o.Test = judged.Kind
+	}
+	return judged.Kind, o.keep.smallest, nil
+}
+
+// nothing says that there is nothing to reproduce.
+func nothing(path string, verdict check.Verdict, reason string) error {
+	text := "nothing to reproduce: the verdict is " + verdict.String()
+	if reason != "" {
+		text += " (" + reason + ")"
+	}
+	return &NothingError{path, text}
+}
+
+// reduceRun reduces a run of assay's own.
+func reduceRun(ctx context.Context, folder string, o *ReproOptions) (string, []smallest, error) {
+	if o.Test != "" || len(o.Assume) > 0 || o.Initial != "" || o.Total != nil || len(o.Accounts) > 0 || o.NegativeBalances {
+		return "", nil, &InputError{Path: folder, Err: errors.New("is a run's folder; --test, --assume, --initial, --total, --accounts and --negative-balances go with a history of another tool")}
+	}
+	s, r, err := readRun(folder)
+	if err != nil {
+		return "", nil, err
+	}
+	switch {
+	case s.Workload == isolation.Name:
+		return reduceIsolation(ctx, folder, s, r, o)
+	case o.Model != "":
+		return "", nil, &InputError{Path: folder, Err: fmt.Errorf("holds a run of workload %s, which is judged by its own rules; leave --model out", s.Workload)}
+	case r.Verdict != check.Violated:
+		return "", nil, nothing(folder, r.Verdict, "")
+	case s.Workload == bank.Name:
+		return reduceBank(ctx, folder, s, r, o)
+	}
+	return "", nil, noSmaller(folder, r.Checks, fmt.Sprintf("the checks of workload %s judge the state that was read back, not a history that other tools know", s.Workload))
+}
+
+// noSmaller says what the evidence names instead of a history.
+func noSmaller(folder string, checks []check.Result, why string) error {
+	var named []string
+	for _, c := range checks {
+		if c.Verdict == check.Violated && len(c.Evidence) > 0 {
+			named = append(named, fmt.Sprintf("%s: %s", c.Name, strings.TrimSuffix(c.Evidence[0].Text, ".")))
+		}
+	}
+	return &NothingError{folder, fmt.Sprintf("is violated, and has no smaller history: %s. The evidence names what is wrong itself: %s", why, strings.Join(named, "; "))}
+}
+
+// reduceIsolation reduces the transactions of workload isolation. What is lost
+// without breaking the run's model is judged against strict serializability,
+// which forbids it.
+func reduceIsolation(ctx context.Context, folder string, s Scenario, r *report.Result, o *ReproOptions) (string, []smallest, error) {
+	end, err := readEnding(folder, r)
+	if err != nil {
+		return "", nil, err
+	}
+	config := *s.Config.(*isolation.Config)
+	if o.Model != "" {
+		if _, err := (&RecheckOptions{Model: o.Model}).chooseModel(&s, r); err != nil {
+			return "", nil, err
+		}
+		config.Model = o.Model
+	}
+	e := isolation.Evidence{
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, s.definition().State), Promise: r.Database.Promise,
+	}
+	if !end.whole {
+		e.InFlight = "the run was cut"
+	}
+	judged, err := isolation.Judge(ctx, config, s.Load.Seed, e)
+	if err != nil {
+		return "", nil, err
+	}
+	violated := slices.DeleteFunc(slices.Clone(judged.Results), func(c check.Result) bool { return c.Verdict != check.Violated })
+	lost := len(violated) > 0 && !slices.ContainsFunc(violated, func(c check.Result) bool { return c.Name != "durability" })
+	if lost && o.Model == "" && !config.Rewrite {
+		config.Model = string(cycle.StrictSerializable)
+		if judged, err = isolation.Judge(ctx, config, s.Load.Seed, e); err != nil {
+			return "", nil, err
+		}
+	}
+	switch {
+	case len(judged.Smallest) > 0:
+		o.Model = string(judged.Model)
+		return "transactions", ofTransactions(judged.Smallest, check.Nanoseconds), nil
+	case len(violated) == 0:
+		return "", nil, nothing(folder, check.Combine(judged.Results), "")
+	case ctx.Err() != nil:
+		return "", nil, nil
+	}
+	return "", nil, noSmaller(folder, violated, "what is wrong is not in transactions over lists or registers")
+}
+
+// reduceBank writes the opening of a bank, a transfer and the last read, if that
+// has another total.
+func reduceBank(ctx context.Context, folder string, s Scenario, r *report.Result, o *ReproOptions) (string, []smallest, error) {
+	const why = "the total of all accounts at the end is right, and other tools know a bank by its total alone"
+	if s.Config.(*bank.Config).Accounts > maxKept/2 {
+		return "", nil, noSmaller(folder, r.Checks, "a read of so many accounts is not small")
+	}
+	e := export{folder: folder, scenario: s}
+	if err := e.choose(); err != nil {
+		return "", nil, err
+	}
+	kept := recorder{room: maxKept}
+	keep := func(op *exchange.Operation) error {
+		kept.keep(op)
+		return nil
+	}
+	if err := e.extremes(keep); err != nil {
+		return "", nil, err
+	}
+	var total int64
+	if len(kept.kept) < 3 {
+		return "", nil, noSmaller(folder, r.Checks, why)
+	}
+	for _, a := range kept.kept[0].Accounts {
+		total += a.Balance
+	}
+	o.Total = &total
+	judged, err := judgeKind(ctx, exchange.Bank, &replay{kept.kept[1:]}, kept.kept[0], o.HistoryOptions)
+	if err != nil {
+		return "", nil, err
+	}
+	if judged.Verdict != check.Violated {
+		return "", nil, noSmaller(folder, r.Checks, why)
+	}
+	found := reduceOperations(ctx, exchange.Bank, kept.kept, &judged, o.HistoryOptions)
+	for i := range found {
+		found[i].excerpt.Of, found[i].excerpt.Clock = int64(r.Outcomes.Total()), check.Nanoseconds
+	}
+	return exchange.Bank.String(), found, nil
+}
+
+// writeOperations writes a small history to a new file.
+func writeOperations(path string, format exchange.Format, ops []exchange.Operation) (err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return &history.WriteError{Path: path, Err: err}
+	}
+	if err = errors.Join(encodeOperations(file, format, ops), file.Close()); err != nil {
+		return errors.Join(&history.WriteError{Path: path, Err: err}, os.Remove(path))
+	}
+	return nil
+}
+
+func encodeOperations(w io.Writer, format exchange.Format, ops []exchange.Operation) error {
+	var (
+		span    exchange.Span
+		highest int64
+	)
+	for i := range ops {
+		span.See(ops[i].Invoke, ops[i].Complete)
+		highest = max(highest, ops[i].Process)
+	}
+	out, err := exchange.NewWriter(w, exchange.Output{Format: format, Processes: highest + 2, Window: span.Window()})
+	if err != nil {
+		return err
+	}
+	for i := range ops {
+		op := ops[i]
+		if op.Process < 0 { // the read at the end, which no client did
+			op.Process = highest + 1
+		}
+		if op.Outcome == history.Rejected { // other tools know three outcomes; it had no effect
+			op.Outcome = history.Failed
+		}
+		if err := out.Add(&op); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// verifyWritten judges the file that was written.
+func verifyWritten(ctx context.Context, anomaly string, o ReproOptions) error {
+	o.keep = nil
+	judged, err := CheckHistory(ctx, o.Out, o.HistoryOptions)
+	if err != nil {
+		return err
+	}
+	if judged.Verdict != check.Violated || !slices.Contains(judged.Anomalies, anomaly) {
+		return &NothingError{o.Out, fmt.Sprintf("was to show %s and is judged %s when it is read again, so it was not kept; "+
+			"allow more time with --timeout, or report this as a fault of assay", anomaly, judged.Verdict)}
+	}
+	return nil
+}

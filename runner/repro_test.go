@@ -1,0 +1,170 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/check"
+	"assay/driver/bugs"
+	"assay/history/exchange"
+	"assay/workload/isolation"
+)
+
+// reproduced writes the smallest history of a run or a file.
+func reproduced(t *testing.T, path string, o ReproOptions) (Reproduction, string, error) {
+	t.Helper()
+	o.Format, o.Timeout = exchange.EDN, time.Minute
+	o.Out = filepath.Join(t.TempDir(), "repro.edn")
+	r, err := Reproduce(t.Context(), path, o)
+	text, readErr := os.ReadFile(o.Out)
+	if (err == nil) != (readErr == nil) {
+		t.Fatalf("error %v, and reading what was written: %v", err, readErr)
+	}
+	return r, string(text), err
+}
+
+// TestSmallestHistoriesOfSeededBugs: of each bug that breaks the isolation of
+// the database in memory, the smallest history is written, is judged violated, and is
+// small. It prints the sizes.
+func TestSmallestHistoriesOfSeededBugs(t *testing.T) {
+	var all []int
+	for _, bug := range bugs.For(isolation.Name) {
+		if bug.Check != "isolation" {
+			continue
+		}
+		x := &trial{workload: isolation.Name, bug: bug}
+		var sizes []int
+		for seed := range uint64(1) {
+			out := carryOut(t, trustScenario(x, seed+1, 300))
+			r, text, err := reproduced(t, out.Folder, ReproOptions{})
+			if out.Result.Verdict != check.Violated {
+				if nothing := (*NothingError)(nil); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "nothing to reproduce") {
+					t.Errorf("%s, seed %d: valid, and repro says %v", bug.Name, seed, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s, seed %d: %v", bug.Name, seed, err)
+				continue
+			}
+			n := len(r.Evidence.Smallest.Operations)
+			if lines := strings.Count(text, ":type :invoke"); lines != n {
+				t.Errorf("%s: %d operations are written of %d", bug.Name, lines, n)
+			}
+			if _, again, err := reproduced(t, out.Folder, ReproOptions{}); err != nil || again != text {
+				t.Errorf("%s: written again, it is\n%s(%v), and was\n%s", bug.Name, again, err, text)
+			}
+			sizes = append(sizes, n)
+		}
+		slices.Sort(sizes)
+		t.Logf("%-24s %v", bug.Name, sizes)
+		all = append(all, sizes...)
+	}
+	slices.Sort(all)
+	if len(all) < 8 || all[len(all)/2] > 4 {
+		t.Errorf("sizes %v: want a median of at most 4", all)
+	}
+}
+
+// TestReproduceBank: a bank with a wrong total has a history of one read; one
+// with a lost transfer has none, and what is lost is named.
+func TestReproduceBank(t *testing.T) {
+	scenario := func(bug string) Scenario { return dry("mem://?bug="+bug+":0.2", 1) }
+	s := scenario("torn-transfer")
+	s.Load.Ops = 200
+	out := carryOut(t, s)
+	r, text, err := reproduced(t, out.Folder, ReproOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Kind != "bank" || r.Anomaly != "total" || len(r.Evidence.Smallest.Operations) != 1 || !slices.Contains(r.Arguments, "--total") {
+		t.Errorf("%+v\n%s", r, text)
+	}
+	s = scenario("lost-ack")
+	s.Load.Ops = 200
+	out = carryOut(t, s)
+	_, _, err = reproduced(t, out.Folder, ReproOptions{})
+	if nothing := (*NothingError)(nil); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "has no smaller history") || !strings.Contains(err.Error(), "transfers: transfer") {
+		t.Errorf("a lost transfer: %v", err)
+	}
+	s = small("mem://", 1, 100)
+	out = carryOut(t, s)
+	if _, _, err = reproduced(t, out.Folder, ReproOptions{}); err == nil || !strings.Contains(err.Error(), "nothing to reproduce") {
+		t.Errorf("an honest bank: %v", err)
+	}
+	var bad *InputError
+	if _, _, err = reproduced(t, out.Folder, ReproOptions{HistoryOptions: HistoryOptions{Model: "serializable"}}); !errors.As(err, &bad) {
+		t.Errorf("a bank with a model: %v", err)
+	}
+	if _, _, err = reproduced(t, out.Folder, ReproOptions{HistoryOptions: HistoryOptions{Initial: "0"}}); !errors.As(err, &bad) {
+		t.Errorf("a bank with an initial value: %v", err)
+	}
+}
+
+// wrongRegisters are histories of a single register, each with how many of its
+// operations are needed.
+var wrongRegisters = []struct {
+	name, anomaly, text string
+	needed              int
+}{
+	{"stale read", "stale-read", "w1 w2 r2 w3 r3 r2 r2", 4},
+	{"garbage", "garbage-read", "w1 r1 w2 r9 r2", 1},
+	{"written twice", "stale-read", "w1 w2 w1 r1 r2 w4 r4", 5},
+}
+
+// TestReproduceRegisters: of a register, what is needed stays; and a value that
+// was written twice is never explained by leaving one of the writes out.
+func TestReproduceRegisters(t *testing.T) {
+	for _, test := range wrongRegisters {
+		path := filepath.Join(t.TempDir(), "register.edn")
+		if err := os.WriteFile(path, []byte(oneAfterTheOther(test.text)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, text, err := reproduced(t, path, ReproOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if n := len(r.Evidence.Smallest.Operations); n > test.needed || !r.Evidence.Smallest.Minimal {
+			t.Errorf("%s: %d operations, want %d: %s", test.name, n, test.needed, text)
+		}
+	}
+}
+
+// oneAfterTheOther is a history of reads and writes, w1 and r1, by one process.
+func oneAfterTheOther(text string) string {
+	var b strings.Builder
+	for _, w := range strings.Fields(text) {
+		f, asked := "write", w[1:]
+		if w[0] == 'r' {
+			f, asked = "read", "nil"
+		}
+		fmt.Fprintf(&b, "{:type :invoke, :process 0, :f :%s, :value %s}\n{:type :ok, :process 0, :f :%s, :value %s}\n", f, asked, f, w[1:])
+	}
+	return b.String()
+}
+
+// TestReproduceInterrupted: an interrupt leaves no file.
+func TestReproduceInterrupted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "register.edn")
+	if err := os.WriteFile(path, []byte(oneAfterTheOther(strings.Repeat("w1 w2 r1 ", 200))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	out := filepath.Join(t.TempDir(), "repro.edn")
+	_, err := Reproduce(ctx, path, ReproOptions{HistoryOptions: HistoryOptions{Timeout: time.Minute}, Out: out, Format: exchange.EDN})
+	if err == nil {
+		t.Error("an interrupted search says that it has written a history")
+	}
+	if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an interrupted search left a file: %v", err)
+	}
+}
