@@ -58,6 +58,11 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 	banned := forbidden(model)
 	in := newInference(h, o)
 	whole := in.run(ctx)
+	if in.ambiguous != "" {
+		if told, decided := checkDuplicates(ctx, h, model, o); decided {
+			return told
+		}
+	}
 	if whole && in.ambiguous == "" {
 		// A model that forbids any cycle of a suffix forbids that of writes.
 		if banned.has(g0Realtime) {

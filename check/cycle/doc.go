@@ -10,7 +10,7 @@
 //
 // # What is inferred
 //
-// Every append to a list, and every write to a register, must be of a value of
+// Every append to a list, and every write to a register, should be of a value of
 // its own. Then a read describes who wrote what it read (wr). A list is only ever
 // appended to, so every read of it is a beginning of its final state, and the
 // longest read gives the order of the appends (ww); an append that is in no
@@ -62,7 +62,9 @@
 //
 // A transaction of unknown outcome that nobody saw is left out: without it, all
 // else is as possible. Of monotonic-snapshot-read a history does not show
-// enough. Values that were written twice are not told apart.
+// enough. Elements that were appended twice are not told apart. Of a register,
+// every writer of a value is tried that was written more than once, if these are
+// not too many choices (duplicates.go).
 //
 // A wrong read goes unfound if the history with it is right too: the only read
 // that long of its list, whose elements could have been appended in that

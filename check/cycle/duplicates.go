@@ -1,0 +1,172 @@
+package cycle
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"assay/check"
+)
+
+// maxReadings bounds how many combinations of writers are tried where values
+// were written more than once.
+const maxReadings = 1 << 12
+
+// duplicateRead is a read of a value of a register that was written more than
+// once, and the values that stand for those of its writers from whom it may be.
+type duplicateRead struct {
+	op   int32
+	from []int64
+}
+
+// checkDuplicates judges a history in which values of registers were written more
+// than once: it is valid if it is so with some choice of the writer of each read,
+// and violated if it is so with every choice. It returns false if there are more
+// choices than it tries, or nothing to choose.
+func checkDuplicates(ctx context.Context, h *History, model Model, o Options) (Report, bool) {
+	told, reads := h.tellApart()
+	if told == nil {
+		return Report{}, false
+	}
+	choice := make([]int, len(reads))
+	var best Report
+	var out []Model // what every choice rules out
+	for n := range maxReadings {
+		for i, r := range reads {
+			told.ops[r.op].val = r.from[choice[i]]
+		}
+		r := Check(ctx, told, model, o)
+		r.Findings, r.Permitted, r.Evidence = nil, nil, r.Evidence[:len(r.Anomalies)] // with this choice alone
+		if r.Verdict != check.Violated {
+			return r, true
+		}
+		ruled := append(slices.Clone(r.Not), r.AlsoNot...)
+		if n == 0 || len(ruled) < len(best.Not)+len(best.AlsoNot) {
+			best = r
+		}
+		if n == 0 {
+			out = ruled
+		}
+		out = slices.DeleteFunc(out, func(m Model) bool { return !slices.Contains(ruled, m) })
+		if !advance(choice, reads) {
+			best.Not, best.AlsoNot = weakest(out)
+			if n > 0 {
+				for i := range best.Evidence {
+					best.Evidence[i].Text += fmt.Sprintf(" (So it is if each value that was written more than once was read of the writer named here; "+
+						"%s is broken with all %s of their writers.)", model, check.Counted(n+1, "choice", "choices"))
+				}
+			}
+			return best, true
+		}
+	}
+	return Report{}, false
+}
+
+// advance goes to the next choice of writers; false means that there is none.
+func advance(choice []int, reads []duplicateRead) bool {
+	for i := range choice {
+		if choice[i]++; choice[i] < len(reads[i].from) {
+			return true
+		}
+		choice[i] = 0
+	}
+	return false
+}
+
+// weakest splits models into those that include no other of them and the rest.
+func weakest(models []Model) (least, others []Model) {
+	defs := definitions()
+	for _, m := range models {
+		below := includes(defs, m)
+		if slices.ContainsFunc(defs, func(d definition) bool {
+			return d.model != m && below[slices.IndexFunc(defs, func(o definition) bool { return o.model == d.model })] && slices.Contains(models, d.model)
+		}) {
+			others = append(others, m)
+		} else {
+			least = append(least, m)
+		}
+	}
+	slices.Sort(least)
+	slices.Sort(others)
+	return least, others
+}
+
+// tellApart returns a copy of the history in which each write of a value that was
+// written to a register more than once has a value of its own, and the reads
+// whose values are to be chosen. It returns nil if there is no such write.
+func (h *History) tellApart() (*History, []duplicateRead) {
+	type content struct {
+		key int32
+		val int64
+	}
+	writes := map[content][]int32{} // by what may have taken effect
+	duplicates := false
+	for i, o := range h.ops {
+		if o.kind() == Write && h.possible(o.txn) {
+			c := content{o.key, o.val}
+			writes[c] = append(writes[c], int32(i))
+			duplicates = duplicates || len(writes[c]) > 1
+		}
+	}
+	if !duplicates {
+		return nil, nil
+	}
+	told := *h
+	told.ops, told.symbols = slices.Clone(h.ops), slices.Clone(h.symbols)
+	for c, by := range writes {
+		for _, i := range by {
+			if len(by) > 1 {
+				told.ops[i].val = int64(math.MinInt64) + int64(len(told.symbols))
+				told.symbols = append(told.symbols, fmt.Sprintf("%s of %s", h.name(c.val), txnName(h.ids[h.ops[i].txn])))
+			}
+		}
+	}
+	var reads []duplicateRead
+	for i, o := range h.ops {
+		by := writes[content{o.key, o.val}]
+		if o.kind() != ReadValue || len(by) < 2 {
+			continue
+		}
+		r := duplicateRead{op: int32(i)}
+		for _, w := range h.writersFor(int32(i), by) {
+			r.from = append(r.from, told.ops[w].val)
+		}
+		reads = append(reads, r)
+	}
+	return &told, reads
+}
+
+// writersFor returns of the operations that wrote what another read those from
+// which it may be, the likeliest first: its own transaction's, if that wrote there
+// last, else those that others left behind.
+func (h *History) writersFor(read int32, by []int32) []int32 {
+	o := h.ops[read]
+	last := func(from, to int32) int32 { // the last write of the key, or -1
+		for i := to - 1; i >= from; i-- {
+			if h.ops[i].key == o.key && h.ops[i].kind() == Write {
+				return i
+			}
+		}
+		return -1
+	}
+	if own := last(h.first[o.txn], read); slices.Contains(by, own) {
+		return []int32{own}
+	}
+	var left []int32
+	for _, w := range by {
+		if t := h.ops[w].txn; t != o.txn && last(h.first[t], h.first[t+1]) == w {
+			left = append(left, w)
+		}
+	}
+	if left == nil {
+		return by[:1] // whichever it is, it should not have been read
+	}
+	distance := func(w int32) int64 {
+		d := h.invoke[h.ops[w].txn] - h.invoke[o.txn]
+		return max(d, -d)
+	}
+	slices.SortStableFunc(left, func(a, b int32) int { return cmp.Compare(distance(a), distance(b)) })
+	return left
+}

@@ -1,0 +1,59 @@
+package cycle_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"assay/check"
+	. "assay/check/cycle"
+)
+
+// TestDuplicatesAgreeWithSchedules writes few values to each register, so that
+// most are written more than once, and compares with searches through all orders
+// and schedules, which need not know whose value was read.
+func TestDuplicatesAgreeWithSchedules(t *testing.T) {
+	realtime := func(a, b *Txn) bool {
+		return a.Complete < b.Invoke || a.Process == b.Process && a.Complete == b.Invoke
+	}
+	counts := map[string]int{}
+	for seed := range uint64(*definitionHistories) {
+		txns := wild(seed, true)
+		for i := range txns {
+			for j := range txns[i].Ops {
+				txns[i].Ops[j].Value %= 2
+			}
+		}
+		if !readsAnything(txns) {
+			continue
+		}
+		h := build(t, txns)
+		for m, rule := range map[Model]schedule{
+			Serializable:            {},
+			StrictSerializable:      {first: realtime},
+			SnapshotIsolation:       {apart: true, conflicts: true},
+			StrongSnapshotIsolation: {apart: true, conflicts: true, first: realtime},
+			Prefix:                  {apart: true},
+		} {
+			rule.txns = txns
+			want := rule.exists()
+			r := Check(context.Background(), h, m, Options{})
+			checkReport(t, fmt.Sprint(seed, m), r)
+			if r.Verdict == check.Unknown || (r.Verdict == check.Valid) != want {
+				t.Fatalf("seed %d, %s: %v %v %s, but a schedule exists: %v%s", seed, m, r.Verdict, r.Anomalies, r.Reason, want, show(txns))
+			}
+			for _, not := range append(r.Not, r.AlsoNot...) {
+				if weaker := Check(context.Background(), h, not, Options{}); weaker.Verdict != check.Violated {
+					t.Fatalf("seed %d: %s rules out %s, which is %v%s", seed, m, not, weaker.Verdict, show(txns))
+				}
+			}
+			counts[fmt.Sprint(m, " ", r.Verdict)]++
+		}
+	}
+	t.Log(counts)
+	for name, n := range counts {
+		if n < *definitionHistories/10 {
+			t.Errorf("%s: only %d", name, n)
+		}
+	}
+}
