@@ -102,6 +102,14 @@ func (t *Taken) Holder() Holder {
 	return Holder{}
 }
 
+// Admit gives *HeldError if the lease of what is called this is another's and alive.
+func (t *Taken) Admit(name string, lease *Lease) error {
+	if lease.Excludes(t.Holder().Token) {
+		return &HeldError{Name: name, Lease: *lease}
+	}
+	return nil
+}
+
 // HeldError means that another run holds the lease. Nothing was changed.
 type HeldError struct {
 	// Name is the schema, database, file or prefix.

@@ -234,6 +234,16 @@ func isolationLevel(name string) (string, error) {
 	return level, nil
 }
 
+// given is the value that the address gives a variable, empty if it does not.
+func (s *settings) given(name string) string {
+	for _, v := range s.variables {
+		if v.name == name {
+			return v.value
+		}
+	}
+	return ""
+}
+
 // assignment is the variable as SET takes it.
 func (v variable) assignment() string {
 	if decimal.MatchString(v.value) {

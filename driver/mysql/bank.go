@@ -2,9 +2,6 @@ package mysql
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 
 	"assay/driver/sqldb"
 	"assay/workload"
@@ -28,38 +25,4 @@ func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
 		return nil, err
 	}
 	return sqldb.Bank(p), nil
-}
-
-// AuditView implements sqldb.BankDatabase: one read-only transaction that sees one
-// snapshot. That is a state between two commits also where transfers are
-// serializable, which InnoDB does by locks: they commit in an order in which they
-// could have run one by one.
-//
-// An audit is judged by what was acknowledged before it, on any node. A Galera
-// node shows that where it is asked to (wsrep_sync_wait), and promises nothing
-// where it is not; so it is asked, unless the address says something else.
-func (p *schema) AuditView(ctx context.Context, read func(sqldb.Reader) error) error {
-	err := p.use(ctx, func(c *conn) error {
-		before := `SET TRANSACTION ISOLATION LEVEL ` + repeatableRead
-		if p.waitsInAudits() {
-			before = `SET SESSION wsrep_sync_wait = 1; ` + before
-		}
-		if err := c.exec(ctx, before); err != nil {
-			return err
-		}
-		return c.inTransaction(ctx, p.dialect.snapshot, func() error { return read(reader{c}) })
-	})
-	if hasCode(err, codeNoSuchTable, codeUnknownDatabase) {
-		err = p.missing()
-	}
-	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) && err != nil {
-		err = fmt.Errorf("%w: %w", ctx.Err(), err)
-	}
-	return operation("audit", err)
-}
-
-// waitsInAudits reports whether audits are to wait until their node has applied
-// what the cluster has committed.
-func (p *schema) waitsInAudits() bool {
-	return p.server.galera && !slices.ContainsFunc(p.variables, func(v variable) bool { return v.name == "wsrep_sync_wait" })
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	library "github.com/go-sql-driver/mysql"
+
+	"assay/driver/sqldb"
 )
 
 // conn is one connection, used by one goroutine at a time. It goes to the
@@ -25,34 +27,46 @@ type conn struct {
 	encrypted bool
 }
 
-// exec runs statements and leaves out their rows. Of several statements in one
-// text, none is run after the first error.
-func (c *conn) exec(ctx context.Context, text string, args ...any) error {
-	_, err := c.raw.(driver.ExecerContext).ExecContext(ctx, text, named(args))
-	return err
+var _ sqldb.Conn = (*conn)(nil)
+
+// Query implements sqldb.Reader.
+func (c *conn) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
+	return c.query(ctx, scanner(row), string(appendStatement(nil, text, parameters)))
 }
 
-// affected runs one statement and returns how many rows it changed.
-func (c *conn) affected(ctx context.Context, text string, args ...any) (int64, error) {
-	result, err := c.raw.(driver.ExecerContext).ExecContext(ctx, text, named(args))
+// Change implements sqldb.Conn.
+func (c *conn) Change(ctx context.Context, text string, parameters ...sqldb.Value) (int64, error) {
+	return c.affected(ctx, string(appendStatement(nil, text, parameters)))
+}
+
+// affected runs statements and returns how many rows they changed. Of several in one
+// text, none is run after the first error.
+func (c *conn) affected(ctx context.Context, text string) (int64, error) {
+	result, err := c.raw.(driver.ExecerContext).ExecContext(ctx, text, nil)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
+// exec is affected without the number.
+func (c *conn) exec(ctx context.Context, text string) error {
+	_, err := c.affected(ctx, text)
+	return err
+}
+
 // query runs statements and gives each row of the first of them that has rows
 // to the callback. Rows come from the socket as they are taken, which holds the
 // server back if the callback is slow. After an error of the callback the
 // connection is closed, because the alternative is to receive all that is left.
-func (c *conn) query(ctx context.Context, row func(values []driver.Value) error, text string, args ...any) error {
-	rows, err := c.raw.(driver.QueryerContext).QueryContext(ctx, text, named(args))
+func (c *conn) query(ctx context.Context, row func(values []driver.Value) error, text string) error {
+	rows, err := c.raw.(driver.QueryerContext).QueryContext(ctx, text, nil)
 	if err != nil {
 		return err
 	}
 	if err := eachRow(rows, row); err != nil {
 		if callback := (*rowError)(nil); errors.As(err, &callback) {
-			c.hangUp()
+			c.HangUp()
 			err = callback.err
 		}
 		_ = rows.Close() // the first error is the one that matters
@@ -82,39 +96,11 @@ func eachRow(rows driver.Rows, row func(values []driver.Value) error) error {
 	}
 }
 
-// named are the arguments as the library takes them; it puts them into the
-// text (interpolateParams).
-func named(args []any) []driver.NamedValue {
-	if len(args) == 0 {
-		return nil
-	}
-	values := make([]driver.NamedValue, len(args))
-	for i, arg := range args {
-		values[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
-	}
-	return values
-}
+// Sound implements sqldb.Conn: it reports whether the connection can be used again.
+func (c *conn) Sound() bool { return c.raw.(driver.Validator).IsValid() }
 
-// sound reports whether the connection can be used again.
-func (c *conn) sound() bool { return c.raw.(driver.Validator).IsValid() }
-
-// hangUp closes the connection. The error is of no use: it is gone either way.
-func (c *conn) hangUp() { _ = c.raw.Close() }
-
-// numbers reads a row of integers, none of them null.
-func numbers(row []driver.Value, into ...*int64) error {
-	if len(row) != len(into) {
-		return fmt.Errorf("a row of %d columns came where %d were asked for", len(row), len(into))
-	}
-	for i, value := range row {
-		n, err := number(value)
-		if err != nil {
-			return fmt.Errorf("column %d: %w", i+1, err)
-		}
-		*into[i] = n
-	}
-	return nil
-}
+// HangUp implements sqldb.Conn: it closes the connection. The error is of no use: it is gone either way.
+func (c *conn) HangUp() { _ = c.raw.Close() }
 
 // number reads a value as an integer: the library gives columns of integer types
 // as numbers, and sums, which are decimals, as text.
@@ -148,21 +134,8 @@ func text(value driver.Value) string {
 	}
 }
 
-// one runs a query of one row of integers.
-func (c *conn) one(ctx context.Context, query string, args []any, into ...*int64) error {
-	found := false
-	err := c.query(ctx, func(row []driver.Value) error {
-		found = true
-		return numbers(row, into...)
-	}, query, args...)
-	if err == nil && !found {
-		err = errors.New("no row came where one was asked for")
-	}
-	return err
-}
-
 // pairs runs a query whose rows are a name and a value, such as SHOW VARIABLES.
-func (c *conn) pairs(ctx context.Context, query string, args ...any) (map[string]string, error) {
+func (c *conn) pairs(ctx context.Context, query string) (map[string]string, error) {
 	values := make(map[string]string)
 	err := c.query(ctx, func(row []driver.Value) error {
 		if len(row) != 2 {
@@ -170,7 +143,7 @@ func (c *conn) pairs(ctx context.Context, query string, args ...any) (map[string
 		}
 		values[text(row[0])] = text(row[1])
 		return nil
-	}, query, args...)
+	}, query)
 	return values, err
 }
 

@@ -17,6 +17,7 @@ import (
 
 	library "github.com/go-sql-driver/mysql"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 )
 
@@ -24,7 +25,13 @@ import (
 type host struct {
 	name     string // host:port
 	settings *settings
-	pool     *pool
+	pool     *sqldb.Pool[*conn]
+}
+
+func newHost(name string, s *settings) *host {
+	h := &host{name: name, settings: s}
+	h.pool = sqldb.NewPool(s.connectTimeout, func(ctx context.Context) (*conn, error) { return h.connect(ctx, h.settings.database) })
+	return h
 }
 
 // look is what a server says of itself when a connection begins.
@@ -67,12 +74,7 @@ func (c *conn) lookAround(ctx context.Context) (look, error) {
 }
 
 func readLook(rows driver.Rows) (l look, err error) {
-	err = eachRow(rows, func(row []driver.Value) error {
-		var readOnly int64
-		err := numbers(row, &l.id, &readOnly)
-		l.readOnly = readOnly != 0
-		return err
-	})
+	err = eachRow(rows, scanner(func(row sqldb.Row) error { return row.Scan(&l.id, &l.readOnly) }))
 	for _, into := range []*bool{&l.galera, &l.prepared} {
 		if err == nil {
 			err = rows.(driver.RowsNextResultSet).NextResultSet()
@@ -125,7 +127,7 @@ func (h *host) connect(ctx context.Context, database string) (*conn, error) {
 		c.look, err = c.lookAround(bounded)
 	}
 	if err != nil {
-		c.hangUp()
+		c.HangUp()
 		return nil, h.connectError(ctx, err)
 	}
 	return c, nil

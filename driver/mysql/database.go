@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"assay/driver/sqldb"
-	"assay/workload"
 )
 
 // sqlOf is the SQL for tables in this database and of this engine.
@@ -35,17 +34,33 @@ func sqlOf(database, engine string) sqldb.Dialect {
 	}
 }
 
-// Dialect implements sqldb.Database.
-func (p *schema) Dialect() *sqldb.Dialect { return &p.sql }
-
-// Create implements sqldb.Database.
-func (p *schema) Create(ctx context.Context, mark workload.Marker) error {
-	return p.create(ctx, mark, p.sql.Create(p.tables))
-}
-
-// Find implements workload.Store.
-func (p *schema) Find(ctx context.Context) (*workload.Leftover, error) {
-	return p.find(ctx, sqldb.Counted(p.tables)...)
+// catalogOf is how the server keeps a database of this name. Statements that define
+// data are no part of a transaction.
+func catalogOf(database, engine string, d dialect) sqldb.Catalog {
+	privilege := hintPrivilege()
+	return sqldb.Catalog{
+		Noun:    "database",
+		Foreign: "move its tables to a database of another name (RENAME TABLE), or drop it if nobody needs it, or use another server",
+		Advice:  map[sqldb.ErrorKind]string{sqldb.NotAllowed: privilege, sqldb.NoWrites: "give the address of a server that takes writes"},
+		Inspect: `SELECT (SELECT count(*) FROM information_schema.tables WHERE table_schema = $1 AND table_name <> 'assay_lease') +
+			(SELECT count(*) FROM information_schema.routines WHERE routine_schema = $1) +
+			(SELECT count(*) FROM information_schema.events WHERE event_schema = $1),
+			(SELECT count(*) FROM information_schema.tables t JOIN information_schema.columns c USING (table_schema, table_name)
+				WHERE table_schema = $1 AND table_name = 'assay_mark' AND table_type = 'BASE TABLE' AND column_name = 'mark'),
+			(SELECT count(*) FROM information_schema.tables WHERE table_schema = $1 AND table_name = 'assay_lease')`,
+		Make: []string{`CREATE DATABASE IF NOT EXISTS ` + database + ` CHARACTER SET utf8mb4`},
+		Mark: []string{`CREATE TABLE IF NOT EXISTS ` + database + `.assay_mark (id TINYINT PRIMARY KEY DEFAULT 1, mark TEXT NOT NULL) ENGINE=` + engine +
+			` COMMENT 'Made by assay, which drops the database at its next run here'`},
+		Drop:     []string{`DROP DATABASE IF EXISTS ` + database},
+		ReadMark: "mark", WriteMark: "$1",
+		Moment: "DATETIME(6)", Now: "UTC_TIMESTAMP(6)", After: "UTC_TIMESTAMP(6) + INTERVAL %s MICROSECOND",
+		Microseconds: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', %s)",
+		Refresh:      "ANALYZE NO_WRITE_TO_BINLOG TABLE",
+		Size: `SELECT coalesce(max(data_length), 0), coalesce(max(index_length), 0), (SELECT count(*) FROM %[1]s.%[2]s)
+			FROM information_schema.tables WHERE table_schema = '%[1]s' AND table_name = '%[2]s'`,
+		Sessions:   `SELECT id, concat_ws(' ', command, state) FROM ` + d.sessions + ` WHERE IS_USED_LOCK(CONCAT($1, id)) = id`,
+		EndSession: `KILL CONNECTION %s`,
+	}
 }
 
 // Load implements sqldb.Database by one INSERT.
@@ -54,41 +69,13 @@ func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
 		return nil
 	}
 	err := p.use(ctx, func(c *conn) error {
-		n, err := c.affected(ctx, string(appendInsert(nil, p.sql.Table(rows.Table), rows)))
+		n, err := c.affected(ctx, string(appendInsert(nil, p.SQL.Table(rows.Table), rows)))
 		if err == nil && n != int64(rows.Count) {
 			err = fmt.Errorf("the server took %d of %d rows of %s", n, rows.Count, rows.Table)
 		}
 		return err
 	})
-	return advise("load "+rows.Table+"s", err)
-}
-
-// FinishLoad implements sqldb.Database. It brings the statistics up to date now,
-// which the server would else do in the middle of the run.
-func (p *schema) FinishLoad(ctx context.Context) error {
-	err := p.use(ctx, func(c *conn) error {
-		for _, statement := range p.sql.Late(p.tables) {
-			if err := c.exec(ctx, statement); err != nil {
-				return err
-			}
-		}
-		if err := p.setLoaded(ctx, c); err != nil {
-			return err
-		}
-		for _, t := range p.tables {
-			if !t.Loaded {
-				continue
-			}
-			if err := c.exec(ctx, `ANALYZE NO_WRITE_TO_BINLOG TABLE `+p.sql.Table(t.Name)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		err = p.everywhere(ctx)
-	}
-	return operation("finish loading", err)
+	return p.Operation("load "+rows.Table+"s", err)
 }
 
 // Connect implements sqldb.Database.
@@ -99,21 +86,4 @@ func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sql
 	}
 	l.statements = statements
 	return l, nil
-}
-
-// View implements sqldb.Database.
-func (p *schema) View(ctx context.Context, read func(sqldb.Reader) error) error {
-	return p.viewFrom(ctx, nil, read)
-}
-
-func (p *schema) viewFrom(ctx context.Context, from *host, read func(sqldb.Reader) error) error {
-	return p.view(ctx, from, func(c *conn) error { return read(reader{c}) })
-}
-
-// reader runs queries on a connection that is in a transaction.
-type reader struct{ c *conn }
-
-// Query implements sqldb.Reader.
-func (r reader) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
-	return r.c.query(ctx, scanner(row), string(appendStatement(nil, text, parameters)))
 }

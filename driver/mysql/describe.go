@@ -128,7 +128,7 @@ func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 			add("dialect", p.dialect.name)
 		}
 		add(encryption.Setting, p.encryption.describe(c))
-		if p.workload == "bank" {
+		if p.Workload == "bank" {
 			add("statements", map[bool]string{false: statementsTogether, true: statementsApart}[p.apart()])
 		}
 		values, err := c.pairs(ctx, `SHOW VARIABLES`)
@@ -156,7 +156,7 @@ func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 		if err != nil {
 			return errors.New("the Galera node does not tell the size of its cluster")
 		}
-		if p.workload == "bank" && p.waitsInAudits() {
+		if p.Workload == "bank" && p.waitsInAudits() {
 			add("audits", "wsrep_sync_wait=1")
 		}
 		add("wsrep_cluster_size", strconv.Itoa(size))
@@ -164,7 +164,7 @@ func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 		return nil
 	})
 	if err != nil {
-		return workload.Product{}, operation("describe", err)
+		return workload.Product{}, p.Operation("describe", err)
 	}
 	return product, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -27,6 +26,8 @@ const (
 	codeUnknownDatabase       = 1049
 	codeServerShutdown        = 1053
 	codeDuplicateEntry        = 1062
+	codeNoSuchThread          = 1094 // of KILL: the session is gone
+	codeKillDenied            = 1095 // of KILL: it is another user's
 	codeUnknownError          = 1105
 	codeHostBlocked           = 1129
 	codeHostDenied            = 1130
@@ -226,21 +227,18 @@ func hintPrivilege() string {
 		" (GRANT ALL ON `" + strings.ReplaceAll(schemaPrefix, "_", `\_`) + "%`.* TO ...)"
 }
 
-// advise adds to an error what the user can do about it.
-func advise(name string, err error) error {
+// Kind implements sqldb.Server. A Galera node answers a change that lost against
+// another node's with a deadlock.
+func (p *schema) Kind(err error) sqldb.ErrorKind {
 	switch {
-	case hasCode(err, codeDatabaseDenied, codeTableDenied):
-		err = fmt.Errorf("%w; %s", err, hintPrivilege())
+	case hasCode(err, codeNoSuchTable, codeUnknownDatabase, codeNoSuchThread):
+		return sqldb.NotThere
+	case hasCode(err, codeDeadlock, codeLockWaitTimeout, codeDuplicateEntry):
+		return sqldb.Clash
+	case hasCode(err, codeDatabaseDenied, codeTableDenied, codeKillDenied):
+		return sqldb.NotAllowed
 	case hasCode(err, codeOptionPrevents, codeReadOnlyTransaction, codeReadOnlyMode):
-		err = fmt.Errorf("%w; give the address of a server that takes writes", err)
+		return sqldb.NoWrites
 	}
-	return operation(name, err)
-}
-
-// operation puts the name of what was done before an error, if there is one.
-func operation(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("mysql: %s: %w", name, err)
+	return sqldb.OtherError
 }

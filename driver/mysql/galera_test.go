@@ -335,13 +335,14 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 		t.Fatal(err)
 	}
 	onFirst := 0
-	for c := range schema.sessions {
-		if c.host.name == p.Node(0).Address() {
+	open := schema.Sessions.All()
+	for _, s := range open {
+		if s.Server == p.Node(0).Address() {
 			onFirst++
 		}
 	}
-	if len(schema.sessions) != 2 || onFirst != 1 {
-		t.Errorf("of %d connections %d are to the first node", len(schema.sessions), onFirst)
+	if len(open) != 2 || onFirst != 1 {
+		t.Errorf("of %d connections %d are to the first node", len(open), onFirst)
 	}
 	row := availability.Row(1, 5)
 	if r := session.Insert(p.ctx, row); r.Outcome != history.Committed {

@@ -147,12 +147,12 @@ func (s *keyValueSchema) elsewhere(ctx context.Context, not *host) *session {
 		if h == not {
 			continue
 		}
-		c, err := h.connect(ctx, s.name)
+		c, err := h.connect(ctx, s.Name)
 		if err != nil {
 			continue
 		}
 		if c.look.galera && !c.look.prepared {
-			c.hangUp()
+			c.HangUp()
 			continue
 		}
 		if l, err := s.adopt(ctx, c); err == nil {

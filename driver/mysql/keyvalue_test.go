@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -102,9 +103,9 @@ func TestIdleConnectionsThatEnd(t *testing.T) {
 	}
 	scene := setScene(t, target())
 	killer := admin(t)
-	ids := []int64{scene.look.id}
-	for s := range schema.sessions {
-		ids = append(ids, s.look.id)
+	ids := []string{strconv.FormatInt(scene.look.id, 10)}
+	for _, s := range schema.Sessions.All() {
+		ids = append(ids, s.ID)
 	}
 	for _, id := range ids {
 		exec(t, killer, `KILL CONNECTION ?`, id)

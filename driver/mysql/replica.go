@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"assay/driver/sqldb"
@@ -53,46 +52,35 @@ func (p *schema) Replicas(ctx context.Context) ([]bank.Replica, map[string]error
 		return err
 	})
 	if err != nil {
-		return nil, nil, operation("look for the nodes", err)
+		return nil, nil, p.Operation("look for the nodes", err)
 	}
 	if !first.galera {
 		return []bank.Replica{{Name: name, Primary: true}}, nil, nil
 	}
-	looks, failures := make([]member, len(p.hosts)), make([]error, len(p.hosts))
-	var all sync.WaitGroup
-	for i, h := range p.hosts {
-		all.Go(func() { looks[i], failures[i] = p.askHost(ctx, h) })
-	}
-	all.Wait()
+	looks, failures := sqldb.AskAll(ctx, p.hosts, p.askHost)
 	if ctx.Err() != nil {
-		return nil, nil, operation("look for the nodes", ctx.Err())
+		return nil, nil, p.Operation("look for the nodes", ctx.Err())
 	}
-	var members []bank.Replica
-	unreachable := make(map[string]error)
-	known := make(map[string]bool)
+	members := make([]sqldb.Member, len(looks))
 	for i, l := range looks {
-		h := p.hosts[i].name
+		members[i] = sqldb.Member{Name: p.hosts[i].name, Identity: l.identity, Err: failures[i]}
 		switch {
 		case failures[i] != nil:
-			unreachable[h] = failures[i]
 		case !l.galera || l.history != first.history:
-			unreachable[h] = errors.New("it is no node of the Galera cluster that the run used")
+			members[i].Err = errors.New("it is no node of the Galera cluster that the run used")
 		case l.component != "Primary":
-			unreachable[h] = fmt.Errorf("it is in a component that is %s", l.component)
-		case known[l.identity]: // the same node by another name
-		default:
-			known[l.identity] = true
-			members = append(members, bank.Replica{Name: h, Primary: l.identity == first.identity})
+			members[i].Err = fmt.Errorf("it is in a component that is %s", l.component)
 		}
 	}
-	return members, unreachable, nil
+	replicas, unreachable := sqldb.Replicas(first.identity, members)
+	return replicas, unreachable, nil
 }
 
 func (p *schema) askHost(ctx context.Context, h *host) (m member, err error) {
-	bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.connectTimeout)
 	defer cancel()
-	err = p.useHost(bounded, h, func(c *conn) (err error) {
-		m, err = c.askMember(bounded)
+	err = h.pool.Use(ctx, func(c *conn) (err error) {
+		m, err = c.askMember(ctx)
 		return err
 	})
 	return m, err
@@ -107,13 +95,9 @@ func (p *schema) hostOf(r bank.Replica) (*host, error) {
 	return nil, fmt.Errorf("mysql: the address names no host %s", r.Name)
 }
 
-// catchUpInterval is the pause between two looks at a node.
-const catchUpInterval = 20 * time.Millisecond
-
 // CatchUp implements sqldb.ReplicatedDatabase: the node has committed, in the order that
 // is the same for all, up to what the first that takes writes had committed when
-// this was called. A node that cannot be reached may come back, and is asked
-// until ctx ends.
+// this was called.
 func (p *schema) CatchUp(ctx context.Context, replica bank.Replica) error {
 	h, err := p.hostOf(replica)
 	if err != nil {
@@ -121,7 +105,7 @@ func (p *schema) CatchUp(ctx context.Context, replica bank.Replica) error {
 	}
 	goal, err := p.goal(ctx)
 	if err != nil || !goal.galera {
-		return operation("ask what is committed", err)
+		return p.Operation("ask what is committed", err)
 	}
 	return p.catchUp(ctx, h, goal)
 }
@@ -137,34 +121,23 @@ func (p *schema) goal(ctx context.Context) (m member, err error) {
 
 // catchUp waits until a host has committed as much as goal.
 func (p *schema) catchUp(ctx context.Context, h *host, goal member) error {
-	ticker := time.NewTicker(catchUpInterval)
-	defer ticker.Stop()
-	var reason error
-	for {
+	doing := fmt.Sprintf("mysql: wait for %s to commit up to %d", h.name, goal.committed)
+	return sqldb.CatchUp(ctx, doing, func(ctx context.Context) (final bool, err error) {
 		m, err := p.askHost(ctx, h)
 		if err == nil {
-			if err = m.reached(goal); err == nil {
-				return nil
-			}
+			err = m.reached(goal)
 		}
-		if reason == nil || ctx.Err() == nil { // the last one that is more than the end of ctx
-			reason = err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("mysql: wait for %s to commit up to %d: %w, and still: %w", h.name, goal.committed, ctx.Err(), reason)
-		case <-ticker.C:
-		}
-	}
+		return false, err
+	})
 }
 
 // everywhereBound is how long the nodes may take to have what was made.
 const everywhereBound = 30 * time.Second
 
-// everywhere returns when every node of the address's Galera cluster that can be
-// reached has committed what is committed until now, so that a session that
-// begins at another node finds it.
-func (p *schema) everywhere(ctx context.Context) error {
+// Replicate implements sqldb.Server: it returns when every node of the address's
+// Galera cluster that can be reached has committed what is committed until now, so
+// that a session that begins at another node finds it.
+func (p *schema) Replicate(ctx context.Context) error {
 	if !p.server.galera || len(p.hosts) < 2 {
 		return nil
 	}
@@ -174,16 +147,12 @@ func (p *schema) everywhere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	failures := make([]error, len(p.hosts))
-	var all sync.WaitGroup
-	for i, h := range p.hosts {
-		all.Go(func() {
-			if m, err := p.askHost(ctx, h); err == nil && m.history == goal.history && m.component == "Primary" {
-				failures[i] = p.catchUp(ctx, h, goal)
-			}
-		})
-	}
-	all.Wait()
+	_, failures := sqldb.AskAll(ctx, p.hosts, func(ctx context.Context, h *host) (m member, err error) {
+		if m, err := p.askHost(ctx, h); err != nil || m.history != goal.history || m.component != "Primary" {
+			return m, nil
+		}
+		return m, p.catchUp(ctx, h, goal)
+	})
 	return errors.Join(failures...)
 }
 
@@ -205,5 +174,7 @@ func (p *schema) ViewReplica(ctx context.Context, replica bank.Replica, read fun
 	if err != nil {
 		return err
 	}
-	return p.viewFrom(ctx, h, read)
+	return p.ViewBy(ctx, func(ctx context.Context, work func(sqldb.Conn) error) error {
+		return h.pool.Use(ctx, func(c *conn) error { return work(c) })
+	}, read)
 }

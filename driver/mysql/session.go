@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"assay/driver/sqldb"
 	"assay/history"
@@ -24,23 +25,23 @@ type session struct {
 // has at most 64 characters (MySQL manual, "Locking Functions").
 const sessionRun = 12
 
-// sessionLock begins the name of the lock by which a session is known to all who
+// SessionName implements sqldb.Server: it begins the name of the lock by which a session is known to all who
 // look for those of this run (see Settle); its connection's number follows.
-func (p *schema) sessionLock(run string) string {
-	return p.name + " " + run[:min(len(run), sessionRun)] + " "
+func (p *schema) SessionName(run string) string {
+	return p.Name + " " + run[:min(len(run), sessionRun)] + " "
 }
 
 // dial opens a session's connection.
 func (p *schema) dial(ctx context.Context) (*session, error) {
 	c, err := p.firstThatWrites(ctx, p.order(p.anyHost), func(h *host) (*conn, error) {
-		c, err := h.connect(ctx, p.name)
+		c, err := h.connect(ctx, p.Name)
 		if hasCode(err, codeUnknownDatabase) {
-			err = p.missing()
+			err = p.Missing()
 		}
 		return c, err
-	}, (*conn).hangUp)
+	}, (*conn).HangUp)
 	if err != nil {
-		return nil, operation("open session", err)
+		return nil, p.Operation("open session", err)
 	}
 	return p.adopt(ctx, c)
 }
@@ -50,31 +51,32 @@ func (p *schema) dial(ctx context.Context) (*session, error) {
 func (p *schema) adopt(ctx context.Context, c *conn) (*session, error) {
 	bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
 	defer cancel()
-	var got int64
-	run, known, err := p.runOn(bounded, c)
-	if err == nil && !known {
-		err = p.missing()
+	run, err := p.Run(bounded, c)
+	if err == nil && run == "" {
+		err = p.Missing()
 	}
 	if err == nil {
-		err = c.one(bounded, `SELECT GET_LOCK(?, 0)`, []any{fmt.Sprint(p.sessionLock(run), c.look.id)}, &got)
+		var got int64
+		err = sqldb.One(bounded, c, `SELECT GET_LOCK($1, 0)`, []sqldb.Value{sqldb.OfText(fmt.Sprint(p.SessionName(run), c.look.id))}, &got)
 	}
 	if err != nil {
-		c.hangUp()
-		return nil, operation("open session", err)
+		c.HangUp()
+		return nil, p.Operation("open session", err)
 	}
 	l := &session{conn: c, schema: p}
-	p.mu.Lock()
-	p.sessions[l] = struct{}{}
-	p.mu.Unlock()
+	p.Sessions.Add(l.known())
 	return l, nil
 }
 
 // Close ends the session; what is in flight is abandoned.
 func (l *session) Close() {
-	l.schema.mu.Lock()
-	delete(l.schema.sessions, l)
-	l.schema.mu.Unlock()
-	l.hangUp()
+	l.schema.Sessions.Remove(l.known())
+	l.HangUp()
+}
+
+// known is by what the server knows the session.
+func (l *session) known() sqldb.Session {
+	return sqldb.Session{Server: l.host.name, ID: strconv.FormatInt(l.look.id, 10)}
 }
 
 // errGone is a connection that was found closed before anything was sent.
@@ -88,7 +90,7 @@ func (l *session) ready(ctx context.Context) error {
 		return err
 	}
 	if err := l.raw.(driver.SessionResetter).ResetSession(ctx); err != nil {
-		l.hangUp()
+		l.HangUp()
 		if errors.Is(err, driver.ErrBadConn) {
 			return errGone
 		}
@@ -100,17 +102,17 @@ func (l *session) ready(ctx context.Context) error {
 // unsent is the reply to what ready, or the context, said: nothing was sent.
 func (l *session) unsent(err error) workload.Reply {
 	reply := classify(err, beforeCommit)
-	reply.Broken = !l.sound()
+	reply.Broken = !l.Sound()
 	return reply
 }
 
 // executed is the reply to a statement that is a transaction by itself.
 func (l *session) executed(err error) workload.Reply {
 	if err == nil {
-		return workload.Reply{Outcome: history.Committed, Broken: !l.sound()}
+		return workload.Reply{Outcome: history.Committed, Broken: !l.Sound()}
 	}
 	reply := classify(err, alone)
-	reply.Broken = !l.sound() || elsewhere(err)
+	reply.Broken = !l.Sound() || elsewhere(err)
 	return reply
 }
 
@@ -128,5 +130,5 @@ func (l *session) queried(err error) workload.Reply {
 // session can go on. After some errors there is no transaction any more; a
 // ROLLBACK then does nothing.
 func (l *session) leave(ctx context.Context) bool {
-	return l.exec(ctx, "ROLLBACK") == nil && l.sound()
+	return l.exec(ctx, "ROLLBACK") == nil && l.Sound()
 }

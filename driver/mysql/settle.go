@@ -2,22 +2,12 @@ package mysql
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"syscall"
-	"time"
-)
 
-// settleGrace is how long an abandoned session may finish what it does before
-// the server is told to end it; settleInterval the pause between two looks.
-const (
-	settleGrace    = time.Second
-	settleInterval = 20 * time.Millisecond
+	"assay/driver/sqldb"
 )
 
 // Settle waits until no abandoned session of this run is left, whichever Store
@@ -32,12 +22,7 @@ const (
 // reached has no session if nothing listens there, or if it is no part of the
 // Galera cluster that others see: then nothing of it can be committed any more.
 func (p *schema) Settle(ctx context.Context) error {
-	hosts := make([]settled, len(p.hosts))
-	var all sync.WaitGroup
-	for i, h := range p.hosts {
-		all.Go(func() { hosts[i] = p.settleHost(ctx, h) })
-	}
-	all.Wait()
+	hosts, _ := sqldb.AskAll(ctx, p.hosts, func(ctx context.Context, h *host) (settled, error) { return p.settleHost(ctx, h), nil })
 	if ctx.Err() == nil && outvoted(hosts) {
 		return nil
 	}
@@ -47,7 +32,7 @@ func (p *schema) Settle(ctx context.Context) error {
 			failures = append(failures, fmt.Errorf("%s: %w", p.hosts[i].name, s.err))
 		}
 	}
-	return operation("settle", errors.Join(failures...))
+	return p.Operation("settle", errors.Join(failures...))
 }
 
 // settled is what came of one host.
@@ -80,9 +65,9 @@ func outvoted(hosts []settled) bool {
 
 func (p *schema) settleHost(ctx context.Context, h *host) (s settled) {
 	s.away = true
-	s.err = p.useHost(ctx, h, func(c *conn) error {
+	s.err = h.pool.Use(ctx, func(c *conn) error {
 		s.away = false
-		if err := p.endOrphans(ctx, c); err != nil || !c.look.galera {
+		if err := p.SettleOn(ctx, c, h.name); err != nil || !c.look.galera {
 			return err
 		}
 		status, err := c.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_gcomm_uuid', 'wsrep_cluster_size', 'wsrep_cluster_status')`)
@@ -96,72 +81,4 @@ func (p *schema) settleHost(ctx context.Context, h *host) (s settled) {
 		s.err = nil // nobody listens: the server is gone, and its sessions with it
 	}
 	return s
-}
-
-// endOrphans waits for the end of the sessions on the connection's server that
-// no session of this Store owns.
-func (p *schema) endOrphans(ctx context.Context, c *conn) error {
-	terminate := time.Now().Add(settleGrace)
-	pause := time.NewTicker(settleInterval)
-	defer pause.Stop()
-	for {
-		orphans, state, err := p.orphans(ctx, c)
-		if err != nil || len(orphans) == 0 {
-			return err
-		}
-		if time.Now().After(terminate) {
-			for _, id := range orphans {
-				if err := c.exec(ctx, fmt.Sprintf("KILL CONNECTION %d", id)); err != nil && !hasCode(err, codeNoSuchThread, codeKillDenied) {
-					return err
-				}
-			}
-			terminate = time.Now().Add(settleGrace)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%d abandoned sessions are still in the database (%s): %w", len(orphans), state, ctx.Err())
-		case <-pause.C:
-		}
-	}
-}
-
-// The numbers of the answers to KILL: the session is gone, or another user's.
-const (
-	codeNoSuchThread = 1094
-	codeKillDenied   = 1095
-)
-
-// orphans lists the sessions of the workload on this server that are not ours,
-// and what one of them does.
-func (p *schema) orphans(ctx context.Context, c *conn) (ids []int64, state string, err error) {
-	own := p.ownSessions(c.host)
-	run, known, err := p.runOn(ctx, c)
-	if err != nil || !known {
-		return nil, "", err
-	}
-	err = c.query(ctx, func(row []driver.Value) error {
-		var id int64
-		if err := numbers(row[:1], &id); err != nil {
-			return err
-		}
-		if !slices.Contains(own, id) {
-			ids = append(ids, id)
-			state = strings.TrimSpace(text(row[1]) + " " + text(row[2]))
-		}
-		return nil
-	}, `SELECT id, command, state FROM `+p.dialect.sessions+` WHERE IS_USED_LOCK(CONCAT(?, id)) = id`, p.sessionLock(run))
-	return ids, state, err
-}
-
-// ownSessions are the connections of the sessions that are open on a host.
-func (p *schema) ownSessions(h *host) []int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	ids := make([]int64, 0, len(p.sessions))
-	for l := range p.sessions {
-		if l.host == h {
-			ids = append(ids, l.look.id)
-		}
-	}
-	return ids
 }

@@ -41,7 +41,7 @@ func (l *session) change(ctx context.Context, doing, statement string) sqldb.Rep
 		return sqldb.Reply{Reply: l.unsent(err)}
 	}
 	n, err := l.affected(ctx, statement)
-	r := withViolation(l.executed(operation(doing, err)))
+	r := withViolation(l.executed(l.schema.Operation(doing, err)))
 	r.Affected = n
 	return r
 }
@@ -52,12 +52,12 @@ func (l *session) Query(ctx context.Context, which int, row func(sqldb.Row) erro
 		return l.unsent(err)
 	}
 	err := l.query(ctx, scanner(row), l.statement("", which, parameters))
-	return l.queried(operation(l.statements[which].Name, err))
+	return l.queried(l.schema.Operation(l.statements[which].Name, err))
 }
 
 // Insert implements sqldb.Connection: one statement, committed by itself.
 func (l *session) Insert(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
-	l.buffer = appendInsert(l.buffer[:0], l.schema.sql.Table(rows.Table), rows)
+	l.buffer = appendInsert(l.buffer[:0], l.schema.SQL.Table(rows.Table), rows)
 	return l.change(ctx, "insert", string(l.buffer))
 }
 
@@ -79,7 +79,7 @@ func (l *session) Batch(ctx context.Context, b *sqldb.Batch) sqldb.Reply {
 	if err != nil {
 		return l.refused(ctx, b, err, at)
 	}
-	return sqldb.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !l.sound()}}
+	return sqldb.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !l.Sound()}}
 }
 
 // apart reports whether each statement of a batch is sent by itself: as the
@@ -181,7 +181,7 @@ func (l *session) together(ctx context.Context, calls []sqldb.Call) (at stage, e
 		}
 		if err != nil {
 			if answer := (*library.MySQLError)(nil); !errors.As(err, &answer) {
-				l.hangUp() // COMMIT is on its way all the same
+				l.HangUp() // COMMIT is on its way all the same
 			}
 			return working, err
 		}
@@ -190,7 +190,7 @@ func (l *session) together(ctx context.Context, calls []sqldb.Call) (at stage, e
 	if err := rows.(driver.RowsNextResultSet).NextResultSet(); !errors.Is(err, io.EOF) {
 		if err == nil {
 			err = errors.New("COMMIT was answered by rows")
-			l.hangUp()
+			l.HangUp()
 		}
 		return committing, err
 	}
@@ -250,7 +250,7 @@ func (l *session) commit(ctx context.Context) sqldb.Reply {
 	}
 	err := l.exec(ctx, "COMMIT")
 	if err == nil {
-		return sqldb.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !l.sound()}}
+		return sqldb.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !l.Sound()}}
 	}
 	reply := withViolation(classify(err, committing))
 	if reply.Outcome == history.Failed {

@@ -44,11 +44,11 @@ func (s compactor) Size(ctx context.Context) (workload.Size, error) {
 	}
 	var free int64
 	err = s.use(ctx, func(c *conn) error {
-		return c.one(ctx, `SELECT coalesce(sum(data_free), 0) FROM information_schema.tables
-			WHERE table_schema = ? AND table_name NOT IN ('assay_mark', 'assay_lease')`, []any{s.name}, &free)
+		return sqldb.One(ctx, c, `SELECT coalesce(sum(data_free), 0) FROM information_schema.tables
+			WHERE table_schema = $1 AND table_name NOT IN ('assay_mark', 'assay_lease')`, []sqldb.Value{sqldb.OfText(s.Name)}, &free)
 	})
 	if err != nil {
-		return workload.Size{}, operation("size", err)
+		return workload.Size{}, s.Operation("size", err)
 	}
 	size.Tables += free
 	size.Bytes += free
@@ -66,15 +66,15 @@ func (s compactor) Repair(ctx context.Context, name string) error {
 	if name != repairOptimize {
 		return fmt.Errorf("mysql: there is no repair %q", name)
 	}
-	return operation("optimize", s.use(ctx, func(c *conn) error {
-		for _, t := range s.tables {
+	return s.Operation("optimize", s.use(ctx, func(c *conn) error {
+		for _, t := range s.Tables {
 			var wrong error
 			err := c.query(ctx, func(row []driver.Value) error {
 				if len(row) == 4 && strings.EqualFold(text(row[2]), "error") {
 					wrong = errors.New(text(row[3]))
 				}
 				return nil
-			}, `OPTIMIZE NO_WRITE_TO_BINLOG TABLE `+s.sql.Table(t.Name))
+			}, `OPTIMIZE NO_WRITE_TO_BINLOG TABLE `+s.SQL.Table(t.Name))
 			if err == nil {
 				err = wrong
 			}
@@ -127,7 +127,7 @@ func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 		return err
 	})
 	if err != nil {
-		return nil, operation("ask for waits", err)
+		return nil, p.Operation("ask for waits", err)
 	}
 	other := "rocksdb_"
 	if p.engine == rocksdb {
@@ -180,19 +180,19 @@ func (p *schema) Engines(ctx context.Context) (names []string, err error) {
 		}
 		return nil
 	})
-	return append(names, compressed), operation("ask for the engines", err)
+	return append(names, compressed), p.Operation("ask for the engines", err)
 }
 
-// CreateBy implements sqldb.EngineChooser.
-func (p *schema) CreateBy(ctx context.Context, mark workload.Marker, engine string, _ bool) error {
+// CreateOn implements sqldb.EngineChooser.
+func (p *schema) CreateOn(ctx context.Context, mark workload.Marker, engine string, _ bool) error {
 	if p.engine = engine; engine == compressed {
 		p.engine = innodb
 	}
 	if _, err := p.chooseLevel(); err != nil {
 		return err
 	}
-	if p.sql = sqlOf(p.name, p.engine); engine == compressed {
-		p.sql.Options += " ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8"
+	if p.SQL = sqlOf(p.Name, p.engine); engine == compressed {
+		p.SQL.Options += " ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8"
 	}
 	return p.Create(ctx, mark)
 }

@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bank"
@@ -25,22 +23,4 @@ func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
 		return nil, err
 	}
 	return sqldb.Bank(p), nil
-}
-
-// AuditView implements sqldb.BankDatabase. An audit can fail with a serialization
-// failure where transfers are serializable, for then so is this: a snapshot alone
-// can show a state that no serial order of the transfers has (the read-only
-// transaction anomaly; Fekete, O'Neil and O'Neil, SIGMOD Record 33/3, 2004).
-func (p *schema) AuditView(ctx context.Context, read func(sqldb.Reader) error) error {
-	options := pgx.TxOptions{IsoLevel: p.dialect.snapshot, AccessMode: pgx.ReadOnly}
-	if p.level == serializable {
-		options.IsoLevel = pgx.Serializable
-	}
-	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
-		return pgx.BeginTxFunc(ctx, conn, options, func(pgx.Tx) error { return read(reader{conn}) })
-	})
-	if hasCode(err, codeUndefinedTable, codeInvalidSchemaName) {
-		err = p.missing()
-	}
-	return operation("audit", err)
 }

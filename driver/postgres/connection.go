@@ -16,21 +16,6 @@ import (
 	"assay/workload"
 )
 
-// maxSessionName is how much PostgreSQL keeps of an application's name (manual,
-// "application_name"). The longest workload's name and a run's id fill it.
-const maxSessionName = 63
-
-// sessionName is what the server shows (pg_stat_activity, SHOW SESSIONS) for the
-// connections that do the transactions of this run, and for them alone.
-func (p *schema) sessionName(run string) string {
-	name := "assay " + p.workload + " session " + run
-	name = name[:min(len(name), maxSessionName)]
-	if where := p.dialect.whereSessions; where != "" {
-		name += fmt.Sprintf(where, p.config.Database)
-	}
-	return name
-}
-
 // statement numbers the statements of a session; after these come the
 // workload's own.
 type statement int
@@ -47,9 +32,9 @@ const (
 type connection struct {
 	schema *schema
 	conn   *pgconn.PgConn
-	texts  []text
-	// id is by what the server knows this session.
-	id string
+	texts  []sqldb.Statement
+	// known is by what the server knows this session.
+	known sqldb.Session
 	// prepared are the statements on the server; where it is nil they are sent
 	// as text.
 	prepared []*pgconn.StatementDescription
@@ -61,20 +46,20 @@ type connection struct {
 	unreplicated bool
 }
 
-// dialTo opens a connection that can begin, commit and undo, and knows the
+// connectBy opens a connection that can begin, commit and undo, and knows the
 // workload's own statements, by a configuration whose ConnectTimeout may be 0 for
 // none.
-func (p *schema) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text) (*connection, error) {
+func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sqldb.Statement) (*connection, error) {
 	start := "BEGIN"
 	if p.isolation != "" {
 		start = "BEGIN ISOLATION LEVEL " + strings.ToUpper(p.isolation)
 	}
-	l := &connection{schema: p, texts: append([]text{
-		begin: {"assay_begin", start}, commit: {"assay_commit", "COMMIT"}, undo: {"assay_rollback", "ROLLBACK"},
+	l := &connection{schema: p, texts: append([]sqldb.Statement{
+		begin: {Name: "begin", Text: start}, commit: {Name: "commit", Text: "COMMIT"}, undo: {Name: "rollback", Text: "ROLLBACK"},
 	}, own...)}
 	config = config.Copy()
-	run := p.owner()
-	config.RuntimeParams["application_name"] = p.sessionName(run)
+	run := p.Owner()
+	config.RuntimeParams["application_name"] = p.SessionName(run)
 	config.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) {
 		if abandonedReplication(notice) {
 			l.unreplicated = true
@@ -82,7 +67,7 @@ func (p *schema) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text
 	}
 	conn, err := pgconn.ConnectConfig(ctx, &config.Config)
 	if err != nil {
-		return nil, operation("open session", connectError(ctx, config, p.address, err))
+		return nil, p.Operation("open session", connectError(ctx, config, p.address, err))
 	}
 	l.conn = conn
 	if config.ConnectTimeout > 0 {
@@ -92,61 +77,49 @@ func (p *schema) dialTo(ctx context.Context, config *pgx.ConnConfig, own ...text
 	}
 	if err := l.identify(ctx, run); err != nil {
 		l.hangUp()
-		return nil, operation("open session", err)
+		return nil, p.Operation("open session", err)
 	}
 	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 		if err := l.prepare(ctx); err != nil {
 			l.hangUp()
 			if hasCode(err, codeUndefinedTable, codeInvalidSchemaName) {
-				err = p.missing()
+				err = p.Missing()
 			}
-			return nil, operation("open session", err)
+			return nil, p.Operation("open session", err)
 		}
 	}
-	p.mu.Lock()
-	p.connections[l] = struct{}{}
-	p.mu.Unlock()
+	p.Sessions.Add(l.known)
 	return l, nil
 }
 
-// identify sets the id, and the session's name if the Store does not know the run
-// that it works for.
-func (l *connection) identify(ctx context.Context, run string) error {
+// identify sets what the server knows the session by, and the session's name if the
+// Store does not know the run that it works for.
+func (l *connection) identify(ctx context.Context, run string) (err error) {
+	c := conn{l.conn}
 	if run == "" {
-		find := `SELECT mark->>'run' FROM ` + l.schema.name + `.assay_mark`
-		result := l.conn.ExecParams(ctx, find, nil, nil, nil, nil).Read()
-		switch {
-		case hasCode(result.Err, codeUndefinedTable, codeInvalidSchemaName), result.Err == nil && len(result.Rows) == 0:
-			return l.schema.missing()
-		case result.Err != nil:
-			return result.Err
+		if run, err = l.schema.Run(ctx, c); err != nil {
+			return err
 		}
-		name := l.schema.sessionName(string(result.Rows[0][0]))
-		renamed := l.conn.ExecParams(ctx, `SELECT set_config('application_name', $1, false)`, [][]byte{[]byte(name)}, nil, nil, nil).Read()
-		if renamed.Err != nil {
-			return renamed.Err
+		if run == "" {
+			return l.schema.Missing()
+		}
+		var name string
+		if err := sqldb.One(ctx, c, `SELECT set_config('application_name', $1, false)`, []sqldb.Value{sqldb.OfText(l.schema.SessionName(run))}, &name); err != nil {
+			return err
 		}
 	}
 	if l.schema.dialect.session == "" {
-		l.id = strconv.FormatUint(uint64(l.conn.PID()), 10)
+		l.known.ID = strconv.FormatUint(uint64(l.conn.PID()), 10)
 		return nil
 	}
-	result := l.conn.ExecParams(ctx, l.schema.dialect.session, nil, nil, nil, nil).Read()
-	if result.Err != nil {
-		return result.Err
-	}
-	if len(result.Rows) != 1 || len(result.Rows[0]) != 1 {
-		return errors.New("the server does not say which session this is")
-	}
-	l.id = string(result.Rows[0][0])
-	return nil
+	return sqldb.One(ctx, c, l.schema.dialect.session, nil, &l.known.ID)
 }
 
 // prepare prepares all statements in one round trip.
 func (l *connection) prepare(ctx context.Context) error {
 	p := l.conn.StartPipeline(ctx)
 	for _, t := range l.texts {
-		p.SendPrepare(t.name, t.sql, nil)
+		p.SendPrepare(preparedPrefix+t.Name, t.Text, nil)
 	}
 	err := p.Sync()
 	prepared := make([]*pgconn.StatementDescription, len(l.texts))
@@ -161,7 +134,7 @@ func (l *connection) prepare(ctx context.Context) error {
 				err = unexpected(result)
 				break
 			}
-			description.Name = t.name
+			description.Name = preparedPrefix + t.Name
 			prepared[i] = description
 		}
 	}
@@ -173,17 +146,11 @@ func (l *connection) prepare(ctx context.Context) error {
 
 // Close ends the session; what is in flight is abandoned.
 func (l *connection) Close() {
-	l.schema.mu.Lock()
-	delete(l.schema.connections, l)
-	l.schema.mu.Unlock()
+	l.schema.Sessions.Remove(l.known)
 	l.hangUp()
 }
 
-func (l *connection) hangUp() {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	_ = l.conn.Close(ctx) // it is gone either way
-}
+func (l *connection) hangUp() { conn{l.conn}.HangUp() }
 
 // send puts one statement with its parameters, all of them bigint, into the
 // pipeline.
@@ -204,7 +171,7 @@ func (l *connection) sendBinary(p *pgconn.Pipeline, which statement, parameters 
 		p.SendQueryStatement(l.prepared[which], parameters, binaryFormats, binaryFormats)
 		return
 	}
-	p.SendQueryParams(l.texts[which].sql, parameters, types, binaryFormats, binaryFormats)
+	p.SendQueryParams(l.texts[which].Text, parameters, types, binaryFormats, binaryFormats)
 }
 
 // idle is the state of a session outside of any transaction, open that of one
@@ -235,7 +202,7 @@ func (l *connection) execute(doing string, p *pgconn.Pipeline) (tag pgconn.Comma
 	switch {
 	case err != nil:
 		reply = classify(err, at)
-		reply.Err = operation(doing, err)
+		reply.Err = l.schema.Operation(doing, err)
 		reply.Broken = reply.Broken || l.useless(reply.Class)
 		return tag, reply
 	case l.unreplicated:
@@ -257,7 +224,7 @@ func (l *connection) query(doing string, p *pgconn.Pipeline, row func(sqldb.Row)
 	}
 	if err != nil {
 		class := classify(err, working).Class
-		return workload.Reply{Outcome: history.Failed, Class: class, Err: operation(doing, err), Broken: l.useless(class)}
+		return workload.Reply{Outcome: history.Failed, Class: class, Err: l.schema.Operation(doing, err), Broken: l.useless(class)}
 	}
 	return workload.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}
 }

@@ -1,16 +1,6 @@
 package postgres
 
-import (
-	"context"
-
-	"github.com/jackc/pgx/v5"
-
-	"assay/driver/sqldb"
-	"assay/workload"
-)
-
-// text is a statement's name when it is prepared, and what it says.
-type text struct{ name, sql string }
+import "assay/driver/sqldb"
 
 // preparedPrefix begins the names of prepared statements.
 const preparedPrefix = "assay_"
@@ -41,88 +31,35 @@ func (d *dialect) sqlOf(schema string) sqldb.Dialect {
 	return s
 }
 
-// Dialect implements sqldb.Database.
-func (p *schema) Dialect() *sqldb.Dialect { return &p.sql }
-
-// Create implements sqldb.Database.
-func (p *schema) Create(ctx context.Context, mark workload.Marker) error {
-	return p.create(ctx, mark, p.sql.Create(p.tables))
-}
-
-// tableNames are the names of the workload's tables.
-func (p *schema) tableNames() (names []string) {
-	for _, t := range p.tables {
-		names = append(names, t.Name)
+// catalogOf is how this dialect keeps a schema of this name.
+func (d *dialect) catalogOf(schema string) sqldb.Catalog {
+	c := sqldb.Catalog{
+		Noun:    "schema",
+		Foreign: "rename it (ALTER SCHEMA " + schema + " RENAME TO ...), or name another database in the address",
+		Advice:  map[sqldb.ErrorKind]string{sqldb.NotAllowed: hintPrivilege, sqldb.NoWrites: hintReadOnly},
+		Inspect: `SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1) THEN 0
+				WHEN count(*) > 0 AND count(*) = count(*) FILTER (WHERE lease) THEN 0 ELSE greatest(1, count(*) FILTER (WHERE NOT lease)) END,
+			count(*) FILTER (WHERE mark), count(*) FILTER (WHERE lease)
+			FROM (SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid
+					AND c.relname = 'assay_mark' AND c.relkind = 'r' AND a.attname = 'mark') AS mark,
+				EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid
+					AND c.relname = 'assay_lease' AND a.attname = 'token') AS lease
+				FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+				WHERE n.nspname = $1 AND c.relkind <> 'i') AS r`,
+		Begin: "BEGIN",
+		Make:  []string{`CREATE SCHEMA IF NOT EXISTS ` + schema},
+		Mark: []string{
+			`COMMENT ON SCHEMA ` + schema + ` IS 'Made by assay, which drops it at its next run here. The mark is in assay_mark.'`,
+			`CREATE TABLE IF NOT EXISTS ` + schema + `.assay_mark (mark jsonb NOT NULL)`,
+		},
+		Drop:     []string{`DROP SCHEMA IF EXISTS ` + schema + ` CASCADE`},
+		ReadMark: "mark::text", WriteMark: "$1::text::jsonb",
+		Moment: "timestamptz", Now: "now()", After: "now() + %s * interval '1 microsecond'",
+		Microseconds: "(extract(epoch FROM %s) * 1000000)::bigint",
+		Refresh:      d.refresh, Size: d.size, Sessions: d.sessions, EndSession: d.end,
 	}
-	return names
-}
-
-// Find implements workload.Store, with the rows of all tables but those that a
-// run fills after others were loaded.
-func (p *schema) Find(ctx context.Context) (*workload.Leftover, error) {
-	return p.find(ctx, sqldb.Counted(p.tables)...)
-}
-
-// Size implements workload.Store. A table's size is that of its files, what is
-// free in them included.
-func (p *schema) Size(ctx context.Context) (workload.Size, error) {
-	return p.size(ctx, p.tableNames()...)
-}
-
-// Connect implements sqldb.Database.
-func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	config := p.config
-	if p.isolation != "" && !p.transactions {
-		config = config.Copy()
-		config.RuntimeParams["default_transaction_isolation"] = p.isolation
+	if d.stepwise {
+		c.Begin = ""
 	}
-	c, err := p.connectBy(ctx, config, statements)
-	if err != nil {
-		return nil, err // and not a typed nil
-	}
-	return c, nil
-}
-
-// connectBy is Connect with this configuration.
-func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, statements []sqldb.Statement) (*connection, error) {
-	texts := make([]text, len(statements))
-	for i, s := range statements {
-		texts[i] = text{preparedPrefix + s.Name, s.Text}
-	}
-	return p.dialTo(ctx, config, texts...)
-}
-
-// View implements sqldb.Database.
-func (p *schema) View(ctx context.Context, read func(sqldb.Reader) error) error {
-	return p.viewFrom(ctx, p.pool, read)
-}
-
-func (p *schema) viewFrom(ctx context.Context, from *pool, read func(sqldb.Reader) error) error {
-	return p.view(ctx, from, func(conn *pgx.Conn) error { return read(reader{conn}) })
-}
-
-// reader runs queries on a connection that is in a transaction.
-type reader struct{ conn *pgx.Conn }
-
-// Query implements sqldb.Reader. Rows come from the socket as they are taken,
-// which holds the server back if the callback is slow. After an error of the
-// callback, which is returned, the connection is closed, because the alternative
-// is to receive all the rows that are left.
-func (r reader) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
-	ctx, abandon := context.WithCancel(ctx)
-	defer abandon()
-	var e encoder
-	data, types := e.encode(parameters, nil)
-	result := r.conn.PgConn().ExecParams(ctx, text, data, types, binaryFormats, binaryFormats)
-	var values columns
-	for result.NextRow() {
-		values = result.Values()
-		if err := row(&values); err != nil {
-			abandon()
-			_, _ = result.Close()
-			return err
-		}
-	}
-	_, err := result.Close()
-	return err
+	return c
 }

@@ -6,32 +6,38 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
 	"assay/driver/encryption"
+	"assay/driver/sqldb"
 	"assay/workload"
 )
 
-// describe asks the server what it is, by its own words and not by the dialect
+// Describe asks the server what it is, by its own words and not by the dialect
 // that it was told to be driven in.
-func (p *schema) describe(ctx context.Context, conn *pgx.Conn) (workload.Product, error) {
+func (p *schema) Describe(ctx context.Context) (product workload.Product, err error) {
+	err = p.pool.Use(ctx, func(c conn) error {
+		product, err = p.describe(ctx, c)
+		return err
+	})
+	if err != nil {
+		return workload.Product{}, p.Operation("describe", err)
+	}
+	return product, nil
+}
+
+func (p *schema) describe(ctx context.Context, c conn) (workload.Product, error) {
 	var banner string
-	err := conn.QueryRow(ctx, `SELECT version()`).Scan(&banner)
+	err := sqldb.One(ctx, c, `SELECT version()`, nil, &banner)
 	if err != nil {
 		return workload.Product{}, err
 	}
 	var product workload.Product
-	product.Name, product.Version = productOf(banner, conn.PgConn().ParameterStatus("server_version"))
+	product.Name, product.Version = productOf(banner, c.ParameterStatus("server_version"))
 	add := func(name, value string) {
 		product.Settings = append(product.Settings, workload.Setting{Name: name, Value: cmp.Or(value, "(none)")})
 	}
-	show := func(setting string) (string, error) {
-		var value *string // null: another product without this setting
-		err := conn.QueryRow(ctx, `SELECT current_setting($1, true)`, setting).Scan(&value)
-		if err != nil || value == nil {
-			return "unknown", err
-		}
-		return *value, nil
+	show := func(setting string) (value string, err error) { // null: another product without this setting
+		err = sqldb.One(ctx, c, `SELECT coalesce(current_setting($1, true), 'unknown')`, []sqldb.Value{sqldb.OfText(setting)}, &value)
+		return value, err
 	}
 	isolation := p.isolation
 	if isolation == "" {
@@ -40,7 +46,7 @@ func (p *schema) describe(ctx context.Context, conn *pgx.Conn) (workload.Product
 		}
 	}
 	add("isolation", isolation)
-	add(encryption.Setting, protection(conn))
+	add(encryption.Setting, protection(p.config, c))
 	if p.told || p.dialect.name != postgresql().name {
 		add("dialect", p.dialect.name)
 	}
@@ -52,21 +58,24 @@ func (p *schema) describe(ctx context.Context, conn *pgx.Conn) (workload.Product
 		add(setting, value)
 	}
 	if !p.dialect.standbys { // its nodes are not asked for
-		inForce, err := levelInForce(ctx, conn, isolation)
+		inForce, err := levelInForce(ctx, c, isolation)
 		if err == nil && !strings.EqualFold(inForce, isolation) {
 			add("isolation in force", inForce)
 		}
 		return product, err
 	}
 	var recovering bool
-	if err := conn.QueryRow(ctx, `SELECT pg_is_in_recovery()`).Scan(&recovering); err != nil {
+	if err := sqldb.One(ctx, c, `SELECT pg_is_in_recovery()`, nil, &recovering); err != nil {
 		return workload.Product{}, err
 	}
 	add("in_recovery", strconv.FormatBool(recovering))
 	if recovering {
 		return product, nil // a standby does not know the others
 	}
-	standbys, err := countStandbys(ctx, conn)
+	// Without the role pg_read_all_stats the state is hidden and a running base
+	// backup counts as a standby.
+	var standbys int
+	err = sqldb.One(ctx, c, `SELECT count(*) FROM pg_stat_replication WHERE state IS NULL OR state <> 'backup'`, nil, &standbys)
 	if err != nil {
 		return workload.Product{}, err
 	}
@@ -80,18 +89,9 @@ func (p *schema) describe(ctx context.Context, conn *pgx.Conn) (workload.Product
 // CockroachDB runs read committed as serializable where the cluster setting
 // sql.txn.read_committed_isolation.enabled is off (docs, "Read Committed
 // Transactions").
-func levelInForce(ctx context.Context, conn *pgx.Conn, wanted string) (level string, err error) {
-	options := pgx.TxOptions{IsoLevel: pgx.TxIsoLevel(wanted), AccessMode: pgx.ReadOnly}
-	err = pgx.BeginTxFunc(ctx, conn, options, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT current_setting('transaction_isolation')`).Scan(&level)
+func levelInForce(ctx context.Context, c conn, wanted string) (level string, err error) {
+	err = sqldb.InTransaction(ctx, c, []string{"BEGIN ISOLATION LEVEL " + strings.ToUpper(wanted) + " READ ONLY"}, func() error {
+		return sqldb.One(ctx, c, `SELECT current_setting('transaction_isolation')`, nil, &level)
 	})
 	return level, err
-}
-
-// countStandbys counts the servers that receive this one's log. Without the
-// role pg_read_all_stats the state is hidden and a running base backup counts
-// as a standby.
-func countStandbys(ctx context.Context, conn *pgx.Conn) (n int, err error) {
-	err = conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_replication WHERE state IS NULL OR state <> 'backup'`).Scan(&n)
-	return n, err
 }

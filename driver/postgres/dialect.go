@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 )
 
@@ -25,7 +25,7 @@ type dialect struct {
 	// levels are the isolation levels that there are, and snapshot is one at
 	// which a read-only transaction sees one state.
 	levels   []string
-	snapshot pgx.TxIsoLevel
+	snapshot string
 	// alone is the stage at which a statement is that is its own transaction,
 	// when the server answers it with an error; see classify.
 	alone stage
@@ -78,9 +78,9 @@ type own struct {
 	// session asks a session for what tells it from others; where it is empty
 	// the process id does.
 	session string
-	// orphans counts the sessions of the name $2 that are not among $1, and gives
-	// the state of one; end ends them.
-	orphans, end string
+	// sessions lists the sessions of the name $1 in this database, and end ends one
+	// of them, of the id %s.
+	sessions, end string
 	// size asks for the bytes of a table and of its indexes, and its rows.
 	size string
 	// hintSize is what to do if the user may not ask for it.
@@ -89,10 +89,11 @@ type own struct {
 
 // postgresql is PostgreSQL itself.
 func postgresql() dialect {
+	const sessions = ` FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()`
 	return dialect{
 		name:     "postgresql",
 		levels:   []string{"read committed", "repeatable read", serializable},
-		snapshot: pgx.RepeatableRead,
+		snapshot: "repeatable read",
 		alone:    working,
 		copies:   true, lateKeys: true,
 		fillfactor: " WITH (fillfactor = 90)",
@@ -104,7 +105,7 @@ func postgresql() dialect {
 			"fsync", "synchronous_commit", "full_page_writes", "wal_level", "shared_buffers", "max_connections",
 			"synchronous_standby_names",
 		},
-		own: own{orphans: countOrphans, end: endOrphans, size: `SELECT pg_table_size('%[1]s.%[2]s'::regclass),
+		own: own{sessions: `SELECT pid::text, coalesce(state, 'in an unknown state')` + sessions, end: `SELECT pg_terminate_backend(pid)` + sessions + ` AND pid = %s`, size: `SELECT pg_table_size('%[1]s.%[2]s'::regclass),
 			pg_indexes_size('%[1]s.%[2]s'::regclass), (SELECT count(*) FROM %[1]s.%[2]s)`},
 	}
 }
@@ -138,12 +139,12 @@ func postgresql() dialect {
 //   - Sizes are of all replicas, after compression, and approximate (docs, "SHOW
 //     RANGES", "Span Statistics").
 func cockroachdb() dialect {
-	const sessions = `WITH s AS (SHOW CLUSTER SESSIONS) `
-	const orphans = ` FROM s WHERE application_name = $2 AND status <> 'CLOSED' AND session_id <> ALL ($1::text[])`
+	const sessions = `WITH s AS (SHOW CLUSTER SESSIONS) SELECT session_id`
+	const named = ` FROM s WHERE application_name = $1 AND status <> 'CLOSED'`
 	return dialect{
 		name:          "cockroachdb",
 		levels:        []string{"read committed", serializable},
-		snapshot:      pgx.Serializable,
+		snapshot:      serializable,
 		alone:         committing,
 		notNull:       "CONSTRAINT " + knownPrefix + "%s CHECK (%s IS NOT NULL)",
 		refresh:       "ANALYZE",
@@ -152,9 +153,9 @@ func cockroachdb() dialect {
 		stepwise:      true,
 		whereSessions: " in %[1]s",
 		own: own{
-			session: `SELECT current_setting('session_id')`,
-			orphans: sessions + `SELECT count(*), coalesce(min(status), '')` + orphans,
-			end:     `CANCEL SESSIONS IF EXISTS (` + sessions + `SELECT session_id` + orphans + `)`,
+			session:  `SELECT current_setting('session_id')`,
+			sessions: sessions + `, coalesce(status, '')` + named,
+			end:      `CANCEL SESSIONS IF EXISTS (` + sessions + named + ` AND session_id = '%s')`,
 			size: `WITH r AS (SHOW RANGES FROM TABLE %[1]s.%[2]s WITH INDEXES, DETAILS),
 				b AS (SELECT index_name, (span_stats->>'approximate_disk_bytes')::int8 AS bytes FROM r
 					WHERE schema_name = '%[1]s' AND table_name = '%[2]s')
@@ -211,13 +212,13 @@ func dialectOf(banner string) dialect {
 
 // findDialect returns the dialect of the name or, if that is empty, the one that
 // the server's version tells.
-func findDialect(ctx context.Context, conn *pgx.Conn, name string) (dialect, error) {
+func findDialect(ctx context.Context, c conn, name string) (dialect, error) {
 	if name == postgresql().name {
 		return postgresql(), nil
 	}
 	var banner string
-	var session *string // no product but CockroachDB has this setting
-	err := conn.QueryRow(ctx, `SELECT version(), current_setting('session_id', true)`).Scan(&banner, &session)
+	var session bool // no product but CockroachDB has this setting
+	err := sqldb.One(ctx, c, `SELECT version(), current_setting('session_id', true) IS NOT NULL`, nil, &banner, &session)
 	if err != nil {
 		return dialect{}, err
 	}
@@ -225,7 +226,7 @@ func findDialect(ctx context.Context, conn *pgx.Conn, name string) (dialect, err
 		return dialectOf(banner), nil
 	}
 	d := cockroachdb()
-	if session == nil {
+	if !session {
 		// The dialect is being tried on PostgreSQL, which does not parse some of
 		// its statements.
 		d.own, d.whereSessions = postgresql().own, ""

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/entity"
@@ -194,10 +195,10 @@ func greet(listener net.Listener) error {
 func TestCockroachDBsOwnStatements(t *testing.T) {
 	d := cockroachdb()
 	for text, words := range map[string][]string{
-		d.session: {"current_setting('session_id')"},
-		d.orphans: {"SHOW CLUSTER SESSIONS", "count(*)", "application_name = $2", "session_id <> ALL ($1::text[])"},
-		d.end:     {"CANCEL SESSIONS IF EXISTS (", "SHOW CLUSTER SESSIONS", "application_name = $2", "session_id <> ALL ($1::text[])"},
-		d.size:    {"SHOW RANGES FROM TABLE %[1]s.%[2]s WITH INDEXES, DETAILS", "approximate_disk_bytes", "%[2]s_pkey"},
+		d.session:  {"current_setting('session_id')"},
+		d.sessions: {"SHOW CLUSTER SESSIONS", "SELECT session_id, coalesce(status, '')", "application_name = $1"},
+		d.end:      {"CANCEL SESSIONS IF EXISTS (", "SHOW CLUSTER SESSIONS", "application_name = $1", "session_id = '%s')"},
+		d.size:     {"SHOW RANGES FROM TABLE %[1]s.%[2]s WITH INDEXES, DETAILS", "approximate_disk_bytes", "%[2]s_pkey"},
 	} {
 		for _, word := range words {
 			if !strings.Contains(text, word) {
@@ -210,9 +211,9 @@ func TestCockroachDBsOwnStatements(t *testing.T) {
 			}
 		}
 	}
-	p := &schema{workload: "bank", dialect: d}
+	p := &schema{Namespace: &sqldb.Namespace{Workload: "bank"}, dialect: d}
 	p.config, _, _ = parse(workload.Target{Address: "postgres://u@h/accounts"})
-	if got := p.sessionName("run-1"); got != "assay bank session run-1 in accounts" {
+	if got := p.SessionName("run-1"); got != "assay bank session run-1 in accounts" {
 		t.Errorf("sessions are called %q", got)
 	}
 }

@@ -44,11 +44,10 @@ func checkFiles(address string) error {
 
 // protection says how a connection is protected. With sslmode=prefer and allow
 // it depends on the server; all hosts of an address have the same mode.
-func protection(conn *pgx.Conn) string {
-	if _, encrypted := conn.PgConn().Conn().(*tls.Conn); !encrypted {
+func protection(config *pgx.ConnConfig, c conn) string {
+	if _, encrypted := c.Conn().(*tls.Conn); !encrypted {
 		return encryption.State(nil)
 	}
-	config := conn.Config()
 	for _, way := range append([]*pgconn.FallbackConfig{{TLSConfig: config.TLSConfig}}, config.Fallbacks...) {
 		if way.TLSConfig != nil {
 			return encryption.State(way.TLSConfig)

@@ -131,6 +131,23 @@ func classOf(answer *pgconn.PgError) string {
 	return workload.ClassOther
 }
 
+// Kind implements sqldb.Server. The last ones of a clash, duplicate schema, duplicate
+// table and "tuple concurrently updated", are of those who make or drop the same
+// schema at the same time.
+func (p *schema) Kind(err error) sqldb.ErrorKind {
+	switch {
+	case hasCode(err, codeUndefinedTable, codeInvalidSchemaName):
+		return sqldb.NotThere
+	case hasCode(err, codeUniqueViolation, codeSerializationFailure, codeDeadlockDetected, "42P06", "42P07", "XX000"):
+		return sqldb.Clash
+	case hasCode(err, codeInsufficientPrivilege):
+		return sqldb.NotAllowed
+	case hasCode(err, codeReadOnlyTransaction):
+		return sqldb.NoWrites
+	}
+	return sqldb.OtherError
+}
+
 // abandonedReplication reports whether a notice says that the server stopped
 // waiting for its synchronous standby ("The transaction has already committed
 // locally, but might not have been replicated to the standby"; manual,

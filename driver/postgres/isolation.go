@@ -62,8 +62,8 @@ func openIsolation(ctx context.Context, target workload.Target) (*isolationSchem
 	}
 	promise, err := promised(p.dialect, p.level)
 	if err != nil {
-		p.pool.close()
-		return nil, operation("connect", err)
+		p.pool.Close()
+		return nil, p.Operation("connect", err)
 	}
 	p.isolation = p.level
 	return &isolationSchema{p, promise}, nil

@@ -519,7 +519,7 @@ func TestIsolationErrorsOfCommitItself(t *testing.T) {
 	d.wantOutcome(s, s.Do(d.ctx, write(5)), history.Unknown, workload.ClassOther, true)
 
 	s = d.session()
-	s.c.texts[commit].sql = "ROLLBACK"
+	s.c.texts[commit].Text = "ROLLBACK"
 	r := s.Do(d.ctx, []isolation.Op{element(2, 1)})
 	if lists, _ := d.state(); r.Outcome != history.Failed || r.Broken || len(lists[2]) != 0 {
 		t.Errorf("got %+v and %v", r, lists)
@@ -531,7 +531,7 @@ func TestIsolationErrorsOfCommitItself(t *testing.T) {
 func TestIsolationWithoutTransaction(t *testing.T) {
 	d := sitDown(t, target(t, parameter("default_query_exec_mode", "exec")))
 	s := d.session()
-	s.c.texts[begin].sql = "SELECT 1"
+	s.c.texts[begin].Text = "SELECT 1"
 	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), element(2, 2)}), history.Unknown, workload.ClassOther, true)
 }
 

@@ -51,9 +51,10 @@ func openKeyValueSchema(ctx context.Context, target workload.Target, table keyva
 	if err != nil {
 		return nil, err
 	}
+	p.replicates = true
 	s := &keyValueSchema{schema: p, read: target.Read}
 	if err := s.choose(target); err != nil {
-		p.pool.close()
+		p.pool.Close()
 		return nil, err
 	}
 	return s, nil
@@ -138,16 +139,6 @@ func (s *keyValueSchema) Describe(ctx context.Context) (workload.Product, error)
 	return product, nil
 }
 
-// Create implements sqldb.KeyValueDatabase: it returns when the standbys have the
-// table.
-func (s *keyValueSchema) Create(ctx context.Context, mark workload.Marker) error {
-	err := s.schema.Create(ctx, mark)
-	if err != nil || !s.dialect.standbys {
-		return err
-	}
-	return s.everywhere(ctx)
-}
-
 // everywhereBound is how long the standbys may take to have the table.
 const everywhereBound = 30 * time.Second
 
@@ -159,33 +150,24 @@ const behind = `SELECT count(*), coalesce(min(application_name), '') FROM pg_sta
 
 // everywhere returns when every standby that is connected has replayed what
 // was written until now, as far as the primary tells.
-func (s *keyValueSchema) everywhere(ctx context.Context) error {
+func (p *schema) everywhere(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, everywhereBound)
 	defer cancel()
-	end, err := s.committed(ctx)
+	end, err := p.committed(ctx)
 	if err != nil {
-		return operation("ask the primary how far its log goes", err)
+		return fmt.Errorf("ask the primary how far its log goes: %w", err)
 	}
-	err = s.pool.use(ctx, func(conn *pgx.Conn) error {
-		pause := time.NewTicker(catchUpInterval)
-		defer pause.Stop()
-		for {
+	return p.pool.Use(ctx, func(c conn) error {
+		return sqldb.CatchUp(ctx, "have the standbys make the schema", func(ctx context.Context) (final bool, err error) {
 			var left int
 			var who string
-			if err := conn.QueryRow(ctx, behind, end).Scan(&left, &who); err != nil {
-				return err
+			err = sqldb.One(ctx, c, behind, []sqldb.Value{sqldb.OfText(end)}, &left, &who)
+			if err == nil && left > 0 {
+				return false, fmt.Errorf("%d standbys, %q for one, have not replayed it", left, who)
 			}
-			if left == 0 {
-				return nil
-			}
-			select {
-			case <-ctx.Done():
-				return fmt.Errorf("%d standbys, %q for one, have not replayed it: %w", left, who, ctx.Err())
-			case <-pause.C:
-			}
-		}
+			return true, err
+		})
 	})
-	return operation("have the standbys make the schema", err)
 }
 
 // ConnectKeyValue implements sqldb.KeyValueDatabase. Where another server than the

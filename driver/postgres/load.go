@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
@@ -23,14 +22,14 @@ const loadRows = 100
 // or, where the dialect wants it, by INSERT of at most loadRows at a time, each a
 // transaction of its own.
 func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
-	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
-		n, err := p.put(ctx, conn.PgConn(), rows)
+	err := p.pool.Use(ctx, func(c conn) error {
+		n, err := p.put(ctx, c.PgConn, rows)
 		if err == nil && n != int64(rows.Count) {
 			err = fmt.Errorf("the server took %d of %d rows of %s", n, rows.Count, rows.Table)
 		}
 		return err
 	})
-	return operation("load "+rows.Table+"s", err)
+	return p.Operation("load "+rows.Table+"s", err)
 }
 
 func (p *schema) put(ctx context.Context, conn *pgconn.PgConn, rows sqldb.Rows) (n int64, err error) {
@@ -47,7 +46,7 @@ func (p *schema) put(ctx context.Context, conn *pgconn.PgConn, rows sqldb.Rows) 
 			values = rows.Row(first+i, values)
 		}
 		data, types := e.encode(values, nil)
-		result := conn.ExecParams(ctx, insertText(p.sql.Table(rows.Table), rows.Columns, some), data, types, binaryFormats, nil).Read()
+		result := conn.ExecParams(ctx, insertText(p.SQL.Table(rows.Table), rows.Columns, some), data, types, binaryFormats, nil).Read()
 		if result.Err != nil {
 			return n, result.Err
 		}
@@ -58,7 +57,7 @@ func (p *schema) put(ctx context.Context, conn *pgconn.PgConn, rows sqldb.Rows) 
 
 // copyText is the COPY of rows in the format of copyRows.
 func (p *schema) copyText(rows sqldb.Rows) string {
-	return `COPY ` + p.sql.Table(rows.Table) + ` (` + strings.Join(rows.Columns, ", ") + `) FROM STDIN WITH (FORMAT binary)`
+	return `COPY ` + p.SQL.Table(rows.Table) + ` (` + strings.Join(rows.Columns, ", ") + `) FROM STDIN WITH (FORMAT binary)`
 }
 
 // insertText is an INSERT of so many rows.
@@ -78,24 +77,4 @@ func insertText(table string, columns []string, rows int) string {
 	}
 	b.WriteString(")")
 	return b.String()
-}
-
-// FinishLoad implements sqldb.Database: it makes what is better made late, sets the
-// mark, and does now what the server would else do in the middle of the run.
-func (p *schema) FinishLoad(ctx context.Context) error {
-	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
-		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			if err := all(ctx, tx, p.sql.Late(p.tables)); err != nil {
-				return err
-			}
-			return p.setLoaded(ctx, tx)
-		})
-		for _, t := range p.tables {
-			if err == nil && t.Loaded {
-				_, err = conn.Exec(ctx, p.dialect.refresh+` `+p.sql.Table(t.Name))
-			}
-		}
-		return err
-	})
-	return operation("finish loading", err)
 }

@@ -2,130 +2,79 @@ package postgres
 
 import (
 	"context"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/driver/sqldb"
 )
 
-// poolSize bounds the connections beside those of sessions. More streams of
-// COPY into one table gain nothing: they wait for one another's pages.
-const poolSize = 16
-
-// pool lends connections for everything but transfers.
-type pool struct {
-	config  *pgx.ConnConfig
-	address string // printable
-	slots   chan struct{}
-
-	mu     sync.Mutex
-	idle   []*pgx.Conn
-	closed bool
-}
+// pool lends connections to the servers of a configuration.
+type pool = sqldb.Pool[conn]
 
 func newPool(config *pgx.ConnConfig, address string) *pool {
-	return &pool{config: config, address: address, slots: make(chan struct{}, poolSize)}
-}
-
-// use runs work on a connection of its own. The connection is kept for later
-// unless it is closed or inside a transaction afterwards.
-func (p *pool) use(ctx context.Context, work func(*pgx.Conn) error) error {
-	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	conn, err := p.take(ctx)
-	if err != nil {
-		return err
-	}
-	defer p.giveBack(conn)
-	return work(conn)
-}
-
-// take returns an idle connection that still answers, or a new one: since the
-// last use the server may have been killed and started again.
-func (p *pool) take(ctx context.Context) (*pgx.Conn, error) {
-	for {
-		conn := p.pop()
-		if conn == nil {
-			break
+	return sqldb.NewPool(config.ConnectTimeout, func(ctx context.Context) (conn, error) {
+		raw, err := pgconn.ConnectConfig(ctx, &config.Copy().Config)
+		if err != nil {
+			return conn{}, connectError(ctx, config, address, err)
 		}
-		bounded, cancel := context.WithTimeout(ctx, p.config.ConnectTimeout)
-		err := conn.Ping(bounded)
-		cancel()
-		if err == nil {
-			return conn, nil
+		return conn{raw}, nil
+	})
+}
+
+// conn is a connection for everything but the operations of sessions. What it sends
+// is not prepared, so that a connection pooler may be in between.
+type conn struct{ *pgconn.PgConn }
+
+var _ sqldb.Conn = conn{}
+
+// Query implements sqldb.Reader. Rows come from the socket as they are taken, which
+// holds the server back if the callback is slow. After an error of the callback,
+// which is returned, the connection is closed, because the alternative is to receive
+// all the rows that are left.
+func (c conn) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
+	ctx, abandon := context.WithCancel(ctx)
+	defer abandon()
+	result := c.send(ctx, text, parameters)
+	var values columns
+	for result.NextRow() {
+		values = result.Values()
+		if err := row(&values); err != nil {
+			abandon()
+			_, _ = result.Close()
+			return err
 		}
-		discard(conn)
 	}
-	conn, err := pgx.ConnectConfig(ctx, p.config)
-	if err != nil {
-		return nil, connectError(ctx, p.config, p.address, err)
-	}
-	return conn, nil
+	_, err := result.Close()
+	return err
 }
 
-func (p *pool) pop() *pgx.Conn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.idle) == 0 {
-		return nil
+// Change implements sqldb.Conn.
+func (c conn) Change(ctx context.Context, text string, parameters ...sqldb.Value) (int64, error) {
+	tag, err := c.send(ctx, text, parameters).Close()
+	if err == nil && text == "COMMIT" && tag.String() != text {
+		err = errRolledBack
 	}
-	last := len(p.idle) - 1
-	conn := p.idle[last]
-	p.idle = p.idle[:last]
-	return conn
+	return tag.RowsAffected(), err
 }
 
-func (p *pool) giveBack(conn *pgx.Conn) {
-	sound := !conn.IsClosed() && !conn.PgConn().IsBusy() && conn.PgConn().TxStatus() == 'I'
-	p.mu.Lock()
-	keep := sound && !p.closed
-	if keep {
-		p.idle = append(p.idle, conn)
-	}
-	p.mu.Unlock()
-	if !keep {
-		discard(conn)
-	}
+func (c conn) send(ctx context.Context, text string, parameters []sqldb.Value) *pgconn.ResultReader {
+	var e encoder
+	data, types := e.encode(parameters, nil)
+	return c.ExecParams(ctx, text, data, types, binaryFormats, binaryFormats)
 }
 
-// close closes what is idle now, and the rest when it is given back.
-func (p *pool) close() {
-	p.mu.Lock()
-	idle := p.idle
-	p.closed, p.idle = true, nil
-	p.mu.Unlock()
-	for _, conn := range idle {
-		discard(conn)
-	}
-}
+// Sound implements sqldb.Conn.
+func (c conn) Sound() bool { return !c.IsClosed() && !c.IsBusy() && c.TxStatus() == idle }
 
 // closeTimeout bounds how long the server is told that a connection ends.
 const closeTimeout = time.Second
 
-// discard closes a connection within a bounded time. The error is of no use:
-// the connection is gone either way.
-func discard(conn *pgx.Conn) {
+// HangUp implements sqldb.Conn. The error is of no use: the connection is gone
+// either way.
+func (c conn) HangUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	_ = conn.Close(ctx)
-}
-
-// inTransaction runs work in one transaction with these options.
-func (p *pool) inTransaction(ctx context.Context, options pgx.TxOptions, work func(pgx.Tx) error) error {
-	return p.use(ctx, func(conn *pgx.Conn) error {
-		return pgx.BeginTxFunc(ctx, conn, options, work)
-	})
-}
-
-// operation puts the name of what was done before an error, if there is one.
-func operation(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("postgres: %s: %w", name, err)
+	_ = c.Close(ctx)
 }

@@ -250,7 +250,7 @@ func TestErrorsOfCommitItself(t *testing.T) {
 
 func TestCommitAnsweredByRollback(t *testing.T) {
 	s := setScene(t, target(t, parameter("default_query_exec_mode", "exec")))
-	s.connection.texts[commit].sql = "ROLLBACK"
+	s.connection.texts[commit].Text = "ROLLBACK"
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
 	if got.Outcome != history.Failed || got.Broken || s.rows(tr) != 0 {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -54,10 +52,13 @@ type look struct {
 	identity   string
 }
 
-func lookAt(ctx context.Context, p *pool) (l look, err error) {
-	err = p.use(ctx, func(conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, `SELECT pg_is_in_recovery(), concat_ws(' ', inet_server_addr(), inet_server_port(),
-			pg_postmaster_start_time())`).Scan(&l.recovering, &l.identity)
+// lookAt asks a server, for as long as a connection may take.
+func (p *schema) lookAt(ctx context.Context, from *pool) (l look, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.config.ConnectTimeout)
+	defer cancel()
+	err = from.Use(ctx, func(c conn) error {
+		return sqldb.One(ctx, c, `SELECT pg_is_in_recovery(), concat_ws(' ', inet_server_addr(), inet_server_port(),
+			pg_postmaster_start_time())`, nil, &l.recovering, &l.identity)
 	})
 	return l, err
 }
@@ -71,47 +72,23 @@ func (p *schema) Replicas(ctx context.Context) ([]bank.Replica, map[string]error
 	if !p.dialect.standbys {
 		return nil, nil, nil
 	}
-	primary, err := lookAt(ctx, p.pool)
+	primary, err := p.lookAt(ctx, p.pool)
 	if err != nil {
-		return nil, nil, operation("look for replicas", err)
+		return nil, nil, p.Operation("look for replicas", err)
 	}
-	looks, failures := lookAtAll(ctx, p.servers)
+	looks, failures := sqldb.AskAll(ctx, p.servers, func(ctx context.Context, s addressed) (look, error) { return p.lookAt(ctx, s.pool) })
 	if ctx.Err() != nil {
-		return nil, nil, operation("look for replicas", ctx.Err())
+		return nil, nil, p.Operation("look for replicas", ctx.Err())
 	}
-	var members []bank.Replica
-	unreachable := make(map[string]error)
-	known := make(map[string]bool)
+	members := make([]sqldb.Member, len(looks))
 	for i, l := range looks {
-		name := p.servers[i].name
-		isPrimary := l.identity == primary.identity
-		switch {
-		case failures[i] != nil:
-			unreachable[name] = failures[i]
-		case known[l.identity]: // the same server by another name
-		case isPrimary || l.recovering:
-			known[l.identity] = true
-			members = append(members, bank.Replica{Name: name, Primary: isPrimary})
-		default:
-			unreachable[name] = errors.New("it takes writes of its own, and is no standby of the server that the run used")
+		members[i] = sqldb.Member{Name: p.servers[i].name, Identity: l.identity, Err: failures[i]}
+		if failures[i] == nil && !l.recovering && l.identity != primary.identity {
+			members[i].Err = errors.New("it takes writes of its own, and is no standby of the server that the run used")
 		}
 	}
-	return members, unreachable, nil
-}
-
-// lookAtAll asks all servers at once, each for as long as a connection may take.
-func lookAtAll(ctx context.Context, servers []addressed) ([]look, []error) {
-	looks, failures := make([]look, len(servers)), make([]error, len(servers))
-	var all sync.WaitGroup
-	for i, server := range servers {
-		all.Go(func() {
-			bounded, cancel := context.WithTimeout(ctx, server.pool.config.ConnectTimeout)
-			defer cancel()
-			looks[i], failures[i] = lookAt(bounded, server.pool)
-		})
-	}
-	all.Wait()
-	return looks, failures
+	replicas, unreachable := sqldb.Replicas(primary.identity, members)
+	return replicas, unreachable, nil
 }
 
 func (p *schema) member(member bank.Replica) (*pool, error) {
@@ -123,9 +100,6 @@ func (p *schema) member(member bank.Replica) (*pool, error) {
 	return nil, fmt.Errorf("postgres: the address names no host %s", member.Name)
 }
 
-// catchUpInterval is the pause between two looks at a standby.
-const catchUpInterval = 20 * time.Millisecond
-
 // CatchUp implements sqldb.ReplicatedDatabase. A standby that cannot be reached may come
 // back, and is asked until ctx ends.
 func (p *schema) CatchUp(ctx context.Context, member bank.Replica) error {
@@ -135,29 +109,15 @@ func (p *schema) CatchUp(ctx context.Context, member bank.Replica) error {
 	}
 	target, err := p.committed(ctx)
 	if err != nil {
-		return operation("ask the primary how far its log goes", err)
+		return p.Operation("ask the primary how far its log goes", err)
 	}
-	ticker := time.NewTicker(catchUpInterval)
-	defer ticker.Stop()
-	var reason error
-	for {
-		replayed, err := replayedBy(ctx, standby, target)
-		if replayed {
-			return nil
-		}
-		if promoted := (*promotedError)(nil); errors.As(err, &promoted) {
-			return fmt.Errorf("postgres: wait for %s: %w", member.Name, err)
-		}
-		if reason == nil || ctx.Err() == nil { // the last one that is more than the end of ctx
-			reason = err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("postgres: wait for %s to replay the log up to %s: %w, and still: %w",
-				member.Name, target, ctx.Err(), reason)
-		case <-ticker.C:
-		}
-	}
+	return sqldb.CatchUp(ctx, "postgres: wait for "+member.Name+" to replay the log up to "+target, func(ctx context.Context) (promoted bool, err error) {
+		err = standby.Use(ctx, func(c conn) (err error) {
+			promoted, err = replayed(ctx, c, target)
+			return err
+		})
+		return promoted, err
+	})
 }
 
 // committed is a position in the primary's log that has all commits until now
@@ -166,51 +126,41 @@ func (p *schema) CatchUp(ctx context.Context, member bank.Replica) error {
 // commit of our own, which is written and has all others before it. It locks the
 // mark and changes nothing.
 func (p *schema) committed(ctx context.Context) (lsn string, err error) {
-	err = p.pool.use(ctx, func(conn *pgx.Conn) error {
-		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			if err := p.mustMark(ctx, tx); err != nil {
+	err = p.pool.Use(ctx, func(c conn) error {
+		err := sqldb.InTransaction(ctx, c, []string{"BEGIN", "SET LOCAL synchronous_commit = local"}, func() error {
+			if _, err := p.MustMark(ctx, c); err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit = local`); err != nil {
-				return err
-			}
-			_, err := tx.Exec(ctx, `SELECT FROM `+p.name+`.assay_mark FOR UPDATE`)
+			_, err := c.Change(ctx, `SELECT FROM `+p.SQL.Table("assay_mark")+` FOR UPDATE`)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		return conn.QueryRow(ctx, `SELECT pg_current_wal_flush_lsn()::text`).Scan(&lsn)
+		return sqldb.One(ctx, c, `SELECT pg_current_wal_flush_lsn()::text`, nil, &lsn)
 	})
 	return lsn, err
 }
 
-// promotedError says that a server is no standby any more, and will never
-// replay what its primary writes.
-type promotedError struct{}
+var errPromoted = errors.New("it replays no log any more: it was promoted")
 
-func (*promotedError) Error() string { return "it replays no log any more: it was promoted" }
-
-// replayedBy reports whether a standby has replayed the log up to target;
-// unless it has, the error says why not.
-func replayedBy(ctx context.Context, standby *pool, target string) (replayed bool, err error) {
-	err = standby.use(ctx, func(conn *pgx.Conn) error {
-		var recovering bool
-		var last string
-		err := conn.QueryRow(ctx, `SELECT pg_is_in_recovery(), coalesce(pg_last_wal_replay_lsn() >= $1::text::pg_lsn, false),
-			coalesce(pg_last_wal_replay_lsn()::text, 'nothing')`, target).Scan(&recovering, &replayed, &last)
-		switch {
-		case err != nil:
-			return err
-		case !recovering:
-			replayed = false
-			return &promotedError{}
-		case !replayed:
-			return fmt.Errorf("it has replayed it up to %s", last)
-		}
-		return nil
-	})
-	return replayed, err
+// replayed is nil if a standby has replayed the log up to target, and else says why
+// not. A server that is no standby any more will never replay what its primary
+// writes.
+func replayed(ctx context.Context, c conn, target string) (promoted bool, err error) {
+	var recovering, done bool
+	var last string
+	err = sqldb.One(ctx, c, `SELECT pg_is_in_recovery(), coalesce(pg_last_wal_replay_lsn() >= $1::text::pg_lsn, false),
+		coalesce(pg_last_wal_replay_lsn()::text, 'nothing')`, []sqldb.Value{sqldb.OfText(target)}, &recovering, &done, &last)
+	switch {
+	case err != nil:
+		return false, err
+	case !recovering:
+		return true, errPromoted
+	case !done:
+		return false, fmt.Errorf("it has replayed it up to %s", last)
+	}
+	return false, nil
 }
 
 // ViewReplica implements sqldb.ReplicatedDatabase.
@@ -219,5 +169,5 @@ func (p *schema) ViewReplica(ctx context.Context, member bank.Replica, read func
 	if err != nil {
 		return err
 	}
-	return p.viewFrom(ctx, from, read)
+	return p.ViewBy(ctx, p.useOf(from), read)
 }

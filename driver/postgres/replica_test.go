@@ -376,7 +376,7 @@ func patch(t *testing.T, path string, before, after uint64) {
 
 func testPromoted(t *testing.T, p *troupe) {
 	exec(t, connectTo(t, p.at(2)), `SELECT pg_promote()`)
-	if err := p.catchUp(p.member(1), time.Minute); !errors.As(err, new(*promotedError)) {
+	if err := p.catchUp(p.member(1), time.Minute); !errors.Is(err, errPromoted) {
 		t.Errorf("CatchUp: %v", err)
 	}
 	members, unreachable := p.members()

@@ -23,12 +23,12 @@ func (c *connection) sendCall(p *pgconn.Pipeline, which int, parameters []sqldb.
 		return
 	}
 	data, types := c.encoder.encode(parameters, nil)
-	p.SendQueryParams(c.texts[which].sql, data, types, binaryFormats, binaryFormats)
+	p.SendQueryParams(c.texts[which].Text, data, types, binaryFormats, binaryFormats)
 }
 
 // doing is a statement's name for errors.
 func (c *connection) doing(which int) string {
-	return strings.TrimPrefix(c.texts[which+int(ownStatements)].name, preparedPrefix)
+	return c.texts[which+int(ownStatements)].Name
 }
 
 // Execute implements sqldb.Connection.
@@ -42,7 +42,7 @@ func (c *connection) Execute(ctx context.Context, which int, parameters ...sqldb
 // withViolation completes a reply.
 func (c *connection) withViolation(r sqldb.Reply) sqldb.Reply {
 	if r.Outcome == history.Failed {
-		r.Violated = violated(r.Err, c.schema.tables)
+		r.Violated = violated(r.Err, c.schema.Tables)
 	}
 	return r
 }
@@ -63,7 +63,7 @@ func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
 		formats[i] = placeholder(i+1) + "::" + name + "[]"
 	}
 	p := c.conn.StartPipeline(ctx)
-	p.SendQueryParams(`INSERT INTO `+c.schema.sql.Table(rows.Table)+` (`+strings.Join(rows.Columns, ", ")+`) SELECT * FROM unnest(`+
+	p.SendQueryParams(`INSERT INTO `+c.schema.SQL.Table(rows.Table)+` (`+strings.Join(rows.Columns, ", ")+`) SELECT * FROM unnest(`+
 		strings.Join(formats, ", ")+`)`, arrays, nil, nil, nil)
 	tag, reply := c.execute("insert", p)
 	return c.withViolation(sqldb.Reply{Reply: reply, Affected: tag.RowsAffected()})
@@ -83,11 +83,11 @@ func (c *connection) Load(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
 	}
 	switch {
 	case errors.Is(err, errRolledBack):
-		return sqldb.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: operation("insert", err), Broken: c.conn.IsClosed()}}
+		return sqldb.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: c.schema.Operation("insert", err), Broken: c.conn.IsClosed()}}
 	case err != nil:
 		reply := classify(err, committing)
 		reply.Broken = reply.Broken || c.leave(ctx) != nil || c.useless(reply.Class)
-		reply.Err = operation("insert", err)
+		reply.Err = c.schema.Operation("insert", err)
 		return c.withViolation(sqldb.Reply{Reply: reply})
 	case c.unreplicated:
 		return sqldb.Reply{Reply: workload.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}}
@@ -121,7 +121,7 @@ func (c *connection) insertRows(ctx context.Context, rows sqldb.Rows) error {
 			values = rows.Row(first+i, values)
 		}
 		data, types := c.encoder.encode(values, nil)
-		p.SendQueryParams(insertText(c.schema.sql.Table(rows.Table), rows.Columns, n), data, types, binaryFormats, nil)
+		p.SendQueryParams(insertText(c.schema.SQL.Table(rows.Table), rows.Columns, n), data, types, binaryFormats, nil)
 	}
 	if several {
 		c.send(p, commit)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bulkupdate"
@@ -24,7 +22,7 @@ func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error)
 		return nil, err
 	}
 	if len(p.dialect.repairs) == 0 {
-		p.pool.close()
+		p.pool.Close()
 		return nil, &workload.OptionError{Option: dialectParameter, Value: p.dialect.name, Want: p.dialect.noRepair}
 	}
 	return sqldb.Churn(p), nil
@@ -41,9 +39,9 @@ func (p *schema) Repair(ctx context.Context, name string) error {
 	if !slices.Contains(p.dialect.repairs, name) {
 		return fmt.Errorf("postgres: there is no repair %q", name)
 	}
-	return operation(strings.ToLower(name), p.pool.use(ctx, func(conn *pgx.Conn) error {
-		for _, t := range p.tables {
-			if _, err := conn.Exec(ctx, name+" "+p.sql.Table(t.Name)); err != nil {
+	return p.Operation(strings.ToLower(name), p.pool.Use(ctx, func(c conn) error {
+		for _, t := range p.Tables {
+			if _, err := c.Change(ctx, name+" "+p.SQL.Table(t.Name)); err != nil {
 				return err
 			}
 		}
@@ -86,15 +84,16 @@ func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 		{Name: "sessions in an IO wait", Unit: bulkupdate.Gauge},
 		{Name: "sessions active", Unit: bulkupdate.Gauge},
 	}
-	err := p.pool.use(ctx, func(conn *pgx.Conn) error {
-		run, _, err := p.runOn(ctx, conn)
+	err := p.pool.Use(ctx, func(c conn) error {
+		run, err := p.Run(ctx, c)
 		if err != nil {
 			return err
 		}
-		return conn.QueryRow(ctx, waiting, p.sessionName(run)).Scan(&w[0].Value, &w[1].Value, &w[2].Value, &w[3].Value, &w[4].Value)
+		return sqldb.One(ctx, c, waiting, []sqldb.Value{sqldb.OfText(p.SessionName(run))},
+			&w[0].Value, &w[1].Value, &w[2].Value, &w[3].Value, &w[4].Value)
 	})
 	if err != nil {
-		return nil, operation("ask for waits", err)
+		return nil, p.Operation("ask for waits", err)
 	}
 	return w, nil
 }
@@ -117,27 +116,25 @@ func (p *schema) Engines(ctx context.Context) (names []string, err error) {
 	if p.dialect.engine != "" {
 		return []string{p.dialect.engine}, nil
 	}
-	err = p.pool.use(ctx, func(conn *pgx.Conn) error {
+	err = p.pool.Use(ctx, func(c conn) error {
 		// An empty answer: a server before 14, which has no choice.
-		rows, err := conn.Query(ctx, `SELECT v FROM pg_settings, unnest(enumvals) v
-			WHERE name = 'default_toast_compression' AND v IN ('pglz', 'lz4') ORDER BY v <> boot_val, v`)
-		if err != nil {
-			return err
-		}
-		names, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		return err
+		return c.Query(ctx, `SELECT v FROM pg_settings, unnest(enumvals) v
+			WHERE name = 'default_toast_compression' AND v IN ('pglz', 'lz4') ORDER BY v <> boot_val, v`, func(row sqldb.Row) error {
+			names = append(names, "")
+			return row.Scan(&names[len(names)-1])
+		})
 	})
 	if err == nil && len(names) == 0 {
 		names = []string{"pglz"}
 	}
-	return names, operation("ask for the compressors", err)
+	return names, p.Operation("ask for the compressors", err)
 }
 
-// CreateBy implements sqldb.EngineChooser.
-func (p *schema) CreateBy(ctx context.Context, mark workload.Marker, engine string, chosen bool) error {
-	sql := p.dialect.sqlOf(p.name)
+// CreateOn implements sqldb.EngineChooser.
+func (p *schema) CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error {
+	sql := p.dialect.sqlOf(p.Name)
 	if chosen && p.dialect.engine == "" {
 		sql.Types[sqldb.ASCII] += " COMPRESSION " + engine
 	}
-	return p.create(ctx, mark, sql.Create(p.tables))
+	return p.CreateBy(ctx, mark, &sql)
 }

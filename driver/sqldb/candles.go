@@ -33,9 +33,9 @@ func CandlesSchema() Schema {
 type EngineChooser interface {
 	Database
 	Engines(ctx context.Context) ([]string, error)
-	// CreateBy is Create with this one of Engines; chosen is false if nobody asked
+	// CreateOn is Create with this one of Engines; chosen is false if nobody asked
 	// for it or there is no other.
-	CreateBy(ctx context.Context, mark workload.Marker, engine string, chosen bool) error
+	CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error
 }
 
 // Candles is the Store on a Database of CandlesSchema.
@@ -52,7 +52,7 @@ func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine s
 	if err != nil {
 		return err
 	}
-	return s.CreateBy(ctx, mark, found, engine != "" && len(engines) > 1)
+	return s.CreateOn(ctx, mark, found, engine != "" && len(engines) > 1)
 }
 
 // candleNames are all columns, numbers first.

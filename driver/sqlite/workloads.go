@@ -125,8 +125,8 @@ func OpenCandles(_ context.Context, target workload.Target) (candles.Store, erro
 // Engines implements sqldb.EngineChooser.
 func (f *file) Engines(context.Context) ([]string, error) { return []string{engine}, nil }
 
-// CreateBy implements sqldb.EngineChooser.
-func (f *file) CreateBy(ctx context.Context, mark workload.Marker, _ string, _ bool) error {
+// CreateOn implements sqldb.EngineChooser.
+func (f *file) CreateOn(ctx context.Context, mark workload.Marker, _ string, _ bool) error {
 	return f.Create(ctx, mark)
 }
 

@@ -1,0 +1,403 @@
+package sqldb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"assay/workload"
+)
+
+// Namespace is one workload's schema on a database server: the workload's tables
+// and, beside them, the table assay_mark with the marker and assay_lease with the
+// lease. A protocol's schema embeds it and has from it all of workload.Store but
+// Describe, Settle and Close, and of Database all but Load and Connect.
+type Namespace struct {
+	// Product begins errors.
+	Product string
+	// Workload is as in the marker, and Name what the server calls the schema.
+	Workload, Name string
+	Tables         []Table
+	SQL            Dialect
+	Catalog        Catalog
+	// Server is the protocol's own part.
+	Server   Server
+	Sessions Sessions
+
+	taken workload.Taken
+	// created is the run whose schema this Store has made last; nil for none.
+	created atomic.Pointer[string]
+}
+
+// Server is what a Namespace needs of a protocol. Its methods are safe for
+// concurrent use.
+type Server interface {
+	// Use lends a connection to a server that takes writes, which sees what was
+	// committed before on any server. work leaves it outside of any transaction, or
+	// closed.
+	Use(ctx context.Context, work func(Conn) error) error
+	// Kind is what a Namespace has to know of an error.
+	Kind(err error) ErrorKind
+	// Snapshot are the statements that begin a read-only transaction of one state;
+	// see BankDatabase for one of an audit.
+	Snapshot(audit bool) []string
+	// SessionName is by what Catalog.Sessions knows the sessions of a run.
+	SessionName(run string) string
+	// Measure brings up to date what the server knows of the sizes of tables.
+	Measure(ctx context.Context, c Conn) error
+	// Replicate returns when what was made is on all servers that sessions go to.
+	Replicate(ctx context.Context) error
+}
+
+// ErrorKind is what a Namespace has to know of an error.
+type ErrorKind uint8
+
+const (
+	// OtherError is none of the following.
+	OtherError ErrorKind = iota
+	// NotThere: there is no such table, schema or session.
+	NotThere
+	// Clash: another changed the same at the same time; it can be tried again.
+	Clash
+	// NotAllowed: the user lacks a privilege.
+	NotAllowed
+	// NoWrites: the server takes no writes.
+	NoWrites
+)
+
+// Catalog is how a product keeps schemas, in its SQL.
+type Catalog struct {
+	// Noun is what the product calls a schema.
+	Noun string
+	// Foreign is what to do about one that is not ours, and Advice about errors of
+	// these kinds.
+	Foreign string
+	Advice  map[ErrorKind]string
+	// Inspect counts, in the schema of the name $1: all there is but the lease, and
+	// the schema itself where an empty one is somebody's; the tables that can hold
+	// the marker; those that can hold the lease.
+	Inspect string
+	// Begin begins the transaction in which a schema is changed. It is empty where
+	// each statement that changes one is a transaction of its own.
+	Begin string
+	// Make makes the schema, and Mark the table assay_mark, unless they are there;
+	// its column mark is read by ReadMark and written by WriteMark with parameter $1.
+	// Drop drops the schema with all that is in it.
+	Make, Mark, Drop    []string
+	ReadMark, WriteMark string
+	// Moment is the type of the lease's moments, Now the server's clock, After the
+	// moment that many (%s) microseconds from now, and Microseconds a moment %s in
+	// microseconds since 1970.
+	Moment, Now, After, Microseconds string
+	// Refresh, before a table's name, brings the planner's statistics up to date.
+	Refresh string
+	// Size asks for the bytes of a table, of its indexes, and its rows; %[1]s is the
+	// schema, %[2]s the table.
+	Size string
+	// Sessions lists the ids and the states of the sessions of the name $1
+	// (Server.SessionName) on the connection's server; EndSession ends that of the
+	// name $1 with the id %s.
+	Sessions, EndSession string
+}
+
+// errRows is the error of One.
+var errRows = errors.New("one row was asked for, and others came")
+
+// Dialect implements Database.
+func (n *Namespace) Dialect() *Dialect { return &n.SQL }
+
+// Operation puts the name of what was done before an error, if there is one, and
+// what the user can do about it behind.
+func (n *Namespace) Operation(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if advice := n.Catalog.Advice[n.Server.Kind(err)]; advice != "" {
+		err = fmt.Errorf("%w; %s", err, advice)
+	}
+	return fmt.Errorf("%s: %s: %w", n.Product, name, err)
+}
+
+// use is Server.Use, whose error is wrapped.
+func (n *Namespace) use(ctx context.Context, doing string, work func(Conn) error) error {
+	return n.Operation(doing, n.Server.Use(ctx, work))
+}
+
+// change is use with a transaction around work, where the schema is changed in one.
+func (n *Namespace) change(ctx context.Context, doing string, work func(Conn) error) error {
+	return n.use(ctx, doing, func(c Conn) error { return n.inOne(ctx, c, work) })
+}
+
+func (n *Namespace) inOne(ctx context.Context, c Conn, work func(Conn) error) error {
+	if n.Catalog.Begin == "" {
+		return work(c)
+	}
+	return InTransaction(ctx, c, []string{n.Catalog.Begin}, func() error { return work(c) })
+}
+
+func (n *Namespace) table(name string) string { return n.SQL.Table(name) }
+
+func (n *Namespace) title() string { return fmt.Sprintf("%s %q", n.Catalog.Noun, n.Name) }
+
+// Missing says that there is nothing of ours.
+func (n *Namespace) Missing() error { return &workload.NoSchemaError{Name: n.title()} }
+
+// inspect is Catalog.Inspect.
+func (n *Namespace) inspect(ctx context.Context, c Conn) (things, marks, leases int64, err error) {
+	err = One(ctx, c, n.Catalog.Inspect, []Value{OfText(n.Name)}, &things, &marks, &leases)
+	return things, marks, leases, err
+}
+
+// marker returns the marker, nil if there is nothing of the name or nothing but a
+// lease, and *workload.ForeignError if there is something that is not ours. An empty
+// table for the marker alone is what is left where a schema is changed statement by
+// statement and that ended at the wrong moment; it counts as nothing.
+func (n *Namespace) marker(ctx context.Context, c Conn) (*workload.Marker, error) {
+	things, marks, _, err := n.inspect(ctx, c)
+	if err != nil || things == 0 {
+		return nil, err
+	}
+	foreign := &workload.ForeignError{Name: n.title(), Hint: n.Catalog.Foreign}
+	if marks == 0 {
+		return nil, foreign
+	}
+	var rows int64
+	var content string
+	query := "SELECT count(*), coalesce(min(" + n.Catalog.ReadMark + "), '') FROM " + n.table("assay_mark")
+	if err := One(ctx, c, query, nil, &rows, &content); err != nil {
+		return nil, err
+	}
+	if rows == 0 && things == 1 && n.Catalog.Begin == "" {
+		return nil, nil
+	}
+	var mark workload.Marker
+	if rows != 1 || json.Unmarshal([]byte(content), &mark) != nil || mark.Workload != n.Workload {
+		return nil, foreign
+	}
+	mark.Created = mark.Created.UTC()
+	return &mark, nil
+}
+
+// MustMark is the marker, with *workload.NoSchemaError if there is nothing.
+func (n *Namespace) MustMark(ctx context.Context, c Conn) (*workload.Marker, error) {
+	mark, err := n.marker(ctx, c)
+	if err == nil && mark == nil {
+		err = n.Missing()
+	}
+	return mark, err
+}
+
+// Marker implements workload.Store.
+func (n *Namespace) Marker(ctx context.Context) (mark *workload.Marker, err error) {
+	err = n.use(ctx, "look for an earlier run", func(c Conn) (err error) {
+		mark, err = n.marker(ctx, c)
+		return err
+	})
+	return mark, err
+}
+
+// Find implements workload.Store.
+func (n *Namespace) Find(ctx context.Context) (*workload.Leftover, error) {
+	var found *workload.Leftover
+	err := n.use(ctx, "look for an earlier run", func(c Conn) error {
+		mark, err := n.marker(ctx, c)
+		if err != nil || mark == nil {
+			return err
+		}
+		found = &workload.Leftover{Marker: *mark}
+		for _, table := range Counted(n.Tables) {
+			var rows int64
+			err := One(ctx, c, "SELECT count(*) FROM "+n.table(table), nil, &rows)
+			if err != nil && n.Server.Kind(err) != NotThere { // creation had not come so far
+				return err
+			}
+			found.Rows += rows
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// Create implements Database.
+func (n *Namespace) Create(ctx context.Context, mark workload.Marker) error {
+	return n.CreateBy(ctx, mark, &n.SQL)
+}
+
+// CreateBy is Create with the tables as this Dialect has them. Where a schema is
+// changed in one transaction, it is there with its marker or not at all; else the
+// marker comes first and goes last, so that at whatever moment this ends, what is
+// there is known as ours.
+func (n *Namespace) CreateBy(ctx context.Context, mark workload.Marker, sql *Dialect) error {
+	doing := "create " + n.Catalog.Noun
+	mark.Created = mark.Created.UTC()
+	content, err := json.Marshal(mark)
+	if err != nil {
+		return n.Operation(doing, err)
+	}
+	err = n.change(ctx, doing, func(c Conn) error {
+		if _, err := n.clear(ctx, c); err != nil {
+			return err
+		}
+		if err := all(ctx, c, slices.Concat(n.Catalog.Make, n.Catalog.Mark)); err != nil {
+			return err
+		}
+		if _, err := c.Change(ctx, "INSERT INTO "+n.table("assay_mark")+" (mark) VALUES ("+n.Catalog.WriteMark+")", OfText(string(content))); err != nil {
+			return err
+		}
+		return all(ctx, c, sql.Create(n.Tables))
+	})
+	if err != nil {
+		return err
+	}
+	n.created.Store(&mark.Run)
+	return n.Operation(doing, n.Server.Replicate(ctx))
+}
+
+// clear drops our tables but the lease's, the marker's last, if there is a marker
+// and no lease keeps us out. It reports whether there was one.
+func (n *Namespace) clear(ctx context.Context, c Conn) (marked bool, err error) {
+	mark, err := n.marker(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	if err := n.admit(ctx, c); err != nil || mark == nil {
+		return false, err
+	}
+	for _, t := range n.Tables {
+		if err := n.dropTable(ctx, c, t.Name); err != nil {
+			return true, err
+		}
+	}
+	return true, n.dropTable(ctx, c, "assay_mark")
+}
+
+func (n *Namespace) dropTable(ctx context.Context, c Conn, name string) error {
+	_, err := c.Change(ctx, "DROP TABLE IF EXISTS "+n.table(name)+" CASCADE")
+	return err
+}
+
+// Drop implements workload.Store: the schema with all that is in it, if it carries
+// our marker or holds nothing but a lease.
+func (n *Namespace) Drop(ctx context.Context) error {
+	return n.change(ctx, "drop "+n.Catalog.Noun, func(c Conn) error {
+		marked, err := n.clear(ctx, c)
+		if err != nil {
+			return err
+		}
+		_, _, leases, err := n.inspect(ctx, c)
+		if err != nil || leases == 0 && !marked {
+			return err
+		}
+		if err := n.dropTable(ctx, c, "assay_lease"); err != nil {
+			return err
+		}
+		return all(ctx, c, n.Catalog.Drop)
+	})
+}
+
+// FinishLoad implements Database. It does now what the server would else do in the
+// middle of the run.
+func (n *Namespace) FinishLoad(ctx context.Context) error {
+	const doing = "finish loading"
+	err := n.use(ctx, doing, func(c Conn) error {
+		err := n.inOne(ctx, c, func(c Conn) error {
+			if err := all(ctx, c, n.SQL.Late(n.Tables)); err != nil {
+				return err
+			}
+			return n.setLoaded(ctx, c)
+		})
+		for _, t := range n.Tables {
+			if err == nil && t.Loaded {
+				_, err = c.Change(ctx, n.Catalog.Refresh+" "+n.table(t.Name))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return n.Operation(doing, n.Server.Replicate(ctx))
+}
+
+// setLoaded sets the marker's Loaded.
+func (n *Namespace) setLoaded(ctx context.Context, c Conn) error {
+	mark, err := n.MustMark(ctx, c)
+	if err != nil || mark.Loaded {
+		return err
+	}
+	mark.Loaded = true
+	content, err := json.Marshal(*mark)
+	if err != nil {
+		return err
+	}
+	changed, err := c.Change(ctx, "UPDATE "+n.table("assay_mark")+" SET mark = "+n.Catalog.WriteMark, OfText(string(content)))
+	if err == nil && changed != 1 {
+		err = n.Missing()
+	}
+	return err
+}
+
+// Size implements workload.Store.
+func (n *Namespace) Size(ctx context.Context) (workload.Size, error) {
+	size := workload.Size{Rows: make(map[string]int64)}
+	err := n.use(ctx, "size", func(c Conn) error {
+		if _, err := n.MustMark(ctx, c); err != nil {
+			return err
+		}
+		if err := n.Server.Measure(ctx, c); err != nil {
+			return err
+		}
+		for _, t := range n.Tables {
+			var table, indexes, rows int64
+			if err := One(ctx, c, fmt.Sprintf(n.Catalog.Size, n.Name, t.Name), nil, &table, &indexes, &rows); err != nil {
+				return err
+			}
+			size.Tables += table
+			size.Indexes += indexes
+			size.Rows[t.Name] = rows
+		}
+		return nil
+	})
+	if err != nil {
+		return workload.Size{}, err
+	}
+	size.Bytes = size.Tables + size.Indexes
+	return size, nil
+}
+
+// View implements Database.
+func (n *Namespace) View(ctx context.Context, read func(Reader) error) error {
+	return n.ViewBy(ctx, n.Server.Use, read)
+}
+
+// ViewBy is View on the connection that use lends.
+func (n *Namespace) ViewBy(ctx context.Context, use func(context.Context, func(Conn) error) error, read func(Reader) error) error {
+	return n.Operation("read", use(ctx, func(c Conn) error {
+		return InTransaction(ctx, c, n.Server.Snapshot(false), func() error {
+			if _, err := n.MustMark(ctx, c); err != nil {
+				return err
+			}
+			return read(c)
+		})
+	}))
+}
+
+// AuditView implements BankDatabase.
+func (n *Namespace) AuditView(ctx context.Context, read func(Reader) error) error {
+	err := n.Server.Use(ctx, func(c Conn) error {
+		return InTransaction(ctx, c, n.Server.Snapshot(true), func() error { return read(c) })
+	})
+	if err != nil && n.Server.Kind(err) == NotThere {
+		err = n.Missing()
+	}
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return n.Operation("audit", err)
+}

@@ -1,0 +1,160 @@
+package sqldb
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Conn is a connection for everything but the operations of sessions. It is used by
+// one goroutine at a time.
+type Conn interface {
+	Reader
+	// Change runs a statement without rows, and says how many rows it has changed.
+	Change(ctx context.Context, text string, parameters ...Value) (int64, error)
+	// Ping reports whether the server still answers.
+	Ping(ctx context.Context) error
+	// Sound reports whether the connection can be used again: it is open, and outside
+	// of any transaction as far as the client knows.
+	Sound() bool
+	// HangUp closes it, within a bounded time.
+	HangUp()
+}
+
+// poolSize bounds the connections to one server beside those of sessions.
+const poolSize = 16
+
+// Pool lends connections to one server. It is safe for concurrent use.
+type Pool[C Conn] struct {
+	connect func(context.Context) (C, error)
+	timeout time.Duration
+	slots   chan struct{}
+
+	mu     sync.Mutex
+	idle   []C
+	closed bool
+}
+
+// NewPool returns a Pool whose connections are made by connect. timeout bounds how
+// long one that was idle may take to answer.
+func NewPool[C Conn](timeout time.Duration, connect func(context.Context) (C, error)) *Pool[C] {
+	return &Pool[C]{connect: connect, timeout: timeout, slots: make(chan struct{}, poolSize)}
+}
+
+// Use runs work on a connection of its own. The connection is kept for later if it
+// is sound afterwards.
+func (p *Pool[C]) Use(ctx context.Context, work func(C) error) error {
+	c, err := p.Take(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.Return(c)
+	return work(c)
+}
+
+// Take returns an idle connection that still answers, or a new one: since the last
+// use the server may have been killed and started again. The caller gives it back
+// by Return.
+func (p *Pool[C]) Take(ctx context.Context) (c C, err error) {
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return c, ctx.Err()
+	}
+	for {
+		c, found := p.pop()
+		if !found {
+			break
+		}
+		bounded, cancel := context.WithTimeout(ctx, p.timeout)
+		err := c.Ping(bounded)
+		cancel()
+		if err == nil && c.Sound() {
+			return c, nil
+		}
+		c.HangUp()
+	}
+	if c, err = p.connect(ctx); err != nil {
+		<-p.slots
+	}
+	return c, err
+}
+
+func (p *Pool[C]) pop() (c C, found bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.idle) - 1
+	if last < 0 {
+		return c, false
+	}
+	c, p.idle = p.idle[last], p.idle[:last]
+	return c, true
+}
+
+// Return takes a connection back that Take gave.
+func (p *Pool[C]) Return(c C) {
+	sound := c.Sound()
+	p.mu.Lock()
+	keep := sound && !p.closed
+	if keep {
+		p.idle = append(p.idle, c)
+	}
+	p.mu.Unlock()
+	if !keep {
+		c.HangUp()
+	}
+	<-p.slots
+}
+
+// Close closes what is idle now, and the rest when it is given back.
+func (p *Pool[C]) Close() {
+	p.mu.Lock()
+	idle := p.idle
+	p.closed, p.idle = true, nil
+	p.mu.Unlock()
+	for _, c := range idle {
+		c.HangUp()
+	}
+}
+
+// InTransaction runs work between these statements, of which the last begins a
+// transaction, and COMMIT. The connection is outside of it afterwards, or closed.
+func InTransaction(ctx context.Context, c Conn, begin []string, work func() error) error {
+	err := all(ctx, c, begin)
+	if err == nil {
+		err = work()
+	}
+	if err == nil {
+		_, err = c.Change(ctx, "COMMIT")
+	}
+	if err == nil {
+		return nil
+	}
+	if _, undone := c.Change(ctx, "ROLLBACK"); undone != nil {
+		c.HangUp() // the first error is the one that matters
+	}
+	return err
+}
+
+// all runs these statements, up to the first that fails.
+func all(ctx context.Context, c Conn, statements []string) error {
+	for _, statement := range statements {
+		if _, err := c.Change(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// One runs a query of one row and scans it.
+func One(ctx context.Context, r Reader, text string, parameters []Value, into ...any) error {
+	rows := 0
+	err := r.Query(ctx, text, func(row Row) error {
+		rows++
+		return row.Scan(into...)
+	}, parameters...)
+	if err == nil && rows != 1 {
+		err = errRows
+	}
+	return err
+}

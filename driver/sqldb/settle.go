@@ -1,0 +1,133 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Session is an open session as its server knows it.
+type Session struct {
+	// Server is the server's name where several count their sessions each for
+	// itself, else empty.
+	Server string
+	ID     string
+}
+
+// Sessions are those that a Store has open. The zero value has none. It is safe for
+// concurrent use.
+type Sessions struct {
+	mu   sync.Mutex
+	open map[Session]int
+}
+
+// Add enters a session.
+func (s *Sessions) Add(session Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = make(map[Session]int)
+	}
+	s.open[session]++
+}
+
+// Remove takes it out.
+func (s *Sessions) Remove(session Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[session]--; s.open[session] == 0 {
+		delete(s.open, session)
+	}
+}
+
+// All are the sessions that are open now.
+func (s *Sessions) All() (all []Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for session := range s.open {
+		all = append(all, session)
+	}
+	return all
+}
+
+// Owner is the run that this Store works for, empty if it does not know.
+func (n *Namespace) Owner() string {
+	if created := n.created.Load(); created != nil {
+		return *created
+	}
+	return n.taken.Holder().Run
+}
+
+// Run is Owner or, if that is not known, the run of the marker, empty if there is
+// none.
+func (n *Namespace) Run(ctx context.Context, c Conn) (string, error) {
+	if run := n.Owner(); run != "" {
+		return run, nil
+	}
+	mark, err := n.marker(ctx, c)
+	if mark == nil || err != nil {
+		return "", err
+	}
+	return mark.Run, nil
+}
+
+// settleGrace is how long an abandoned session may finish what it does before the
+// server is told to end it; settleInterval the pause between two looks.
+const (
+	settleGrace    = time.Second
+	settleInterval = 10 * time.Millisecond
+)
+
+// SettleOn waits until no abandoned session of this run is left on the connection's
+// server, whichever Store opened it. It is not enough that a session is idle: what
+// a client sent before the network went silent may still be on its way to it, and
+// somebody else's locks can keep one at work long after it was closed. So one that
+// does not end within a second by itself is ended by the server; its transaction is
+// then rolled back or already committed.
+func (n *Namespace) SettleOn(ctx context.Context, c Conn, server string) error {
+	run, err := n.Run(ctx, c)
+	if err != nil || run == "" {
+		return err
+	}
+	name := OfText(n.Server.SessionName(run))
+	terminate := time.Now().Add(settleGrace)
+	pause := time.NewTicker(settleInterval)
+	defer pause.Stop()
+	for {
+		orphans, state, err := n.orphans(ctx, c, server, name)
+		if err != nil || len(orphans) == 0 {
+			return err
+		}
+		if time.Now().After(terminate) {
+			for _, id := range orphans {
+				err := c.Query(ctx, fmt.Sprintf(n.Catalog.EndSession, id), func(Row) error { return nil }, name)
+				if kind := n.Server.Kind(err); err != nil && kind != NotThere && kind != NotAllowed {
+					return err
+				}
+			}
+			terminate = time.Now().Add(settleGrace)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d abandoned sessions are still in the database (%s): %w", len(orphans), state, ctx.Err())
+		case <-pause.C:
+		}
+	}
+}
+
+// orphans are the ids of the sessions of this name that this Store has not open,
+// and what one of them does.
+func (n *Namespace) orphans(ctx context.Context, c Conn, server string, name Value) (ids []string, state string, err error) {
+	own := n.Sessions.All()
+	err = c.Query(ctx, n.Catalog.Sessions, func(row Row) error {
+		var id, does string
+		err := row.Scan(&id, &does)
+		if err == nil && !slices.Contains(own, Session{server, id}) {
+			ids, state = append(ids, id), does
+		}
+		return err
+	}, name)
+	return ids, state, err
+}
