@@ -80,10 +80,9 @@ func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
 
 // Connect implements sqldb.Database.
 func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	l, err := p.dial(ctx)
+	l, err := p.dial(ctx, statements)
 	if err != nil {
 		return nil, err
 	}
-	l.statements = statements
-	return l, nil
+	return sqldb.NewSession(p.Product, statements, l), nil
 }

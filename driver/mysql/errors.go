@@ -59,21 +59,6 @@ const (
 	codeClientInteractionTime = 4031 // MySQL: the session was idle for too long
 )
 
-// stage is what was going on when an error came.
-type stage int
-
-const (
-	// working: a statement before COMMIT, of a transaction that was sent as one
-	// text, COMMIT included.
-	working stage = iota
-	// beforeCommit: a statement of a transaction whose COMMIT was not sent.
-	beforeCommit
-	// committing: COMMIT itself.
-	committing
-	// alone: a statement that is a transaction by itself.
-	alone
-)
-
 // Classes beside those of package workload.
 const (
 	// classNotPrepared: a Galera node that is in no component with a quorum.
@@ -122,9 +107,9 @@ const (
 // reports after it has sent something. What it knows not to have been sent
 // (driver.ErrBadConn: "should be returned ... only if the server has not
 // performed the query", database/sql/driver) is Failed.
-func classify(err error, at stage) workload.Reply {
+func classify(err error, at sqldb.Stage) workload.Reply {
 	r := workload.Reply{Class: workload.ClassLost, Err: err}
-	proven := at == beforeCommit
+	proven := at == sqldb.BeforeCommit
 	var answer *library.MySQLError
 	switch {
 	case errors.As(err, &answer):
@@ -141,17 +126,17 @@ func classify(err error, at stage) workload.Reply {
 	return r
 }
 
-func proves(answer *library.MySQLError, at stage) bool {
+func proves(answer *library.MySQLError, at sqldb.Stage) bool {
 	code := answer.Number
 	switch {
 	case code >= 2000 && code < 3000:
 		return false
-	case at == working:
+	case at == sqldb.Working:
 		return !slices.Contains([]uint16{codeServerShutdown, codeConnectionKilled, codeUnknownError, codeErrorDuringCommit,
 			codeClientInteractionTime}, code)
 	case code == codeDeadlock || code == codeRolledBackAtCommit:
 		return true
-	case at == committing:
+	case at == sqldb.Committing:
 		return false
 	default:
 		return slices.Contains([]uint16{codeDuplicateEntry, codeLockWaitTimeout, codeOptionPrevents, codeReadOnlyTransaction,
@@ -165,13 +150,6 @@ func proves(answer *library.MySQLError, at stage) bool {
 // unknown command.
 func notPrepared(answer *library.MySQLError) bool {
 	return answer.Number == codeUnknownCommand && strings.Contains(answer.Message, "WSREP")
-}
-
-// elsewhere reports whether a server refuses for a reason that lasts and that
-// another host of the address may not have, so that the session is better
-// replaced.
-func elsewhere(err error) bool {
-	return hasCode(err, codeUnknownCommand, codeOptionPrevents, codeReadOnlyMode, codeServerShutdown)
 }
 
 func classOf(answer *library.MySQLError) string {

@@ -9,6 +9,7 @@ import (
 
 	library "github.com/go-sql-driver/mysql"
 
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 )
@@ -47,7 +48,7 @@ func TestWhatAnErrorProves(t *testing.T) {
 		{errors.New("anything"), [4]history.Outcome{u, f, u, u}, workload.ClassLost},
 	} {
 		for at, want := range c.want {
-			got := classify(fmt.Errorf("doing: %w", c.err), stage(at))
+			got := classify(fmt.Errorf("doing: %w", c.err), sqldb.Stage(at))
 			if got.Outcome != want || got.Class != c.class {
 				t.Errorf("%v at stage %d: %+v, want %v (%s)", c.err, at, got, want, c.class)
 			}

@@ -63,7 +63,8 @@ func TestPromises(t *testing.T) {
 // a time.
 type steps struct {
 	isolation.Session
-	c *session
+	t *sqldb.Session
+	c *session // below it
 }
 
 // operate does one operation, the first of a transaction with its beginning.
@@ -71,14 +72,14 @@ func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
 	session := s.Session.(interface {
 		Operate(context.Context, sqldb.Transaction, *isolation.Op) error
 	})
-	return session.Operate(ctx, transaction{s.c}, op)
+	return session.Operate(ctx, s.t.Steps(), op)
 }
 
 func (s *steps) failed(ctx context.Context, err error) isolation.Reply {
-	return s.c.failed(ctx, err).Reply
+	return s.t.End(ctx, err).Reply
 }
 
-func (s *steps) commit(ctx context.Context) isolation.Reply { return s.c.commit(ctx).Reply }
+func (s *steps) commit(ctx context.Context) isolation.Reply { return s.t.End(ctx, nil).Reply }
 
 // isolationStore is the Store, and the schema below it, which keeps the connection
 // of the last session.
@@ -89,13 +90,13 @@ type isolationStore struct {
 
 type connects struct {
 	*isolationSchema
-	last atomic.Pointer[session] // sessions are opened at the same time
+	last atomic.Pointer[sqldb.Session] // sessions are opened at the same time
 }
 
 func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	c, err := s.isolationSchema.Connect(ctx, statements)
 	if err == nil {
-		s.last.Store(c.(*session))
+		s.last.Store(c.(*sqldb.Session))
 	}
 	return c, err
 }
@@ -141,12 +142,13 @@ func sitDown(t *testing.T, to workload.Target) *desk {
 
 func (d *desk) session() *steps {
 	d.t.Helper()
-	session, err := d.store.Session(d.ctx)
+	opened, err := d.store.Session(d.ctx)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.t.Cleanup(session.Close)
-	return &steps{session, d.store.below.last.Load()}
+	d.t.Cleanup(opened.Close)
+	last := d.store.below.last.Load()
+	return &steps{opened, last, last.Wire.(*session)}
 }
 
 // commit does a transaction that must commit.
@@ -197,7 +199,6 @@ func TestLevelsAreInForce(t *testing.T) {
 		d.commit(writer, isolation.Op{Kind: isolation.Write, Key: 1, Value: 1})
 		var got [3]int64
 		got[0] = read()
-		writer.c.begun = false
 		if err := writer.operate(d.ctx, &isolation.Op{Kind: isolation.Write, Key: 1, Value: 2}); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +207,7 @@ func TestLevelsAreInForce(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 		got[2] = read()
-		reader.c.leave(d.ctx) // its table can be dropped
+		reader.t.End(d.ctx, context.Canceled) // its table can be dropped
 		if got != want {
 			t.Errorf("%s: read %v, want %v", level, got, want)
 		}
@@ -302,7 +303,7 @@ func TestIsolationLockTimeout(t *testing.T) {
 	}
 	s := d.session()
 	r := s.Do(d.ctx, []isolation.Op{element(2, 7), element(4, 7)})
-	if !holder.c.leave(d.ctx) {
+	if holder.t.End(d.ctx, context.Canceled).Broken {
 		t.Error("the holder cannot leave")
 	}
 	d.wantOutcome(s, r, history.Failed, workload.ClassLockTimeout, false)

@@ -92,17 +92,13 @@ type routed struct {
 // open connects where there is no connection.
 func (r *routed) open(ctx context.Context) (err error) {
 	if r.writer == nil {
-		writer, err := r.schema.dial(ctx)
-		if err != nil {
+		if r.writer, err = r.schema.dial(ctx, r.statements); err != nil {
+			r.writer = nil
 			return err
 		}
-		r.writer = writer
-		r.writer.statements = r.statements
 	}
 	if r.reader == nil && r.schema.apart {
-		if r.reader = r.schema.elsewhere(ctx, r.writer.host); r.reader != nil {
-			r.reader.statements = r.statements
-		}
+		r.reader = r.schema.elsewhere(ctx, r.writer.host, r.statements)
 	}
 	if r.reader == nil {
 		r.reader = r.writer
@@ -119,11 +115,11 @@ func (r *routed) ready(ctx context.Context) (refused workload.Reply, ok bool) {
 		return workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err, Broken: true}, false
 	}
 	same := r.reader == r.writer
-	if r.reader != nil && !same && r.reader.ready(ctx) != nil {
+	if r.reader != nil && !same && r.reader.Ready(ctx) != nil {
 		r.reader.Close()
 		r.reader = nil
 	}
-	if r.writer != nil && r.writer.ready(ctx) != nil {
+	if r.writer != nil && r.writer.Ready(ctx) != nil {
 		r.writer.Close()
 		r.writer = nil
 		if same {
@@ -142,7 +138,7 @@ func (r *routed) ready(ctx context.Context) (refused workload.Reply, ok bool) {
 
 // elsewhere opens a connection to another host than this one, which need not
 // take writes; nil if none answers.
-func (s *keyValueSchema) elsewhere(ctx context.Context, not *host) *session {
+func (s *keyValueSchema) elsewhere(ctx context.Context, not *host, statements []sqldb.Statement) *session {
 	for _, h := range s.order(true) {
 		if h == not {
 			continue
@@ -155,7 +151,7 @@ func (s *keyValueSchema) elsewhere(ctx context.Context, not *host) *session {
 			c.HangUp()
 			continue
 		}
-		if l, err := s.adopt(ctx, c); err == nil {
+		if l, err := s.adopt(ctx, c, statements); err == nil {
 			return l
 		}
 	}
@@ -172,12 +168,17 @@ func (r *routed) Close() {
 	}
 }
 
+// on is a connection as a session's.
+func (r *routed) on(wire *session) *sqldb.Session {
+	return sqldb.NewSession(r.schema.Product, r.statements, wire)
+}
+
 // Execute implements sqldb.Executor.
 func (r *routed) Execute(ctx context.Context, statement int, parameters ...sqldb.Value) sqldb.Reply {
 	if refused, ok := r.ready(ctx); !ok {
 		return sqldb.Reply{Reply: refused}
 	}
-	return r.writer.Execute(ctx, statement, parameters...)
+	return r.on(r.writer).Execute(ctx, statement, parameters...)
 }
 
 // Query implements sqldb.Executor.
@@ -185,5 +186,5 @@ func (r *routed) Query(ctx context.Context, statement int, row func(sqldb.Row) e
 	if refused, ok := r.ready(ctx); !ok {
 		return refused
 	}
-	return r.reader.Query(ctx, statement, row, parameters...)
+	return r.on(r.reader).Query(ctx, statement, row, parameters...)
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"assay/driver/sqldb"
-	"assay/history"
 	"assay/workload"
 )
 
@@ -18,7 +17,6 @@ type session struct {
 	schema     *schema
 	statements []sqldb.Statement
 	buffer     []byte // of the last text, to be used again
-	begun      bool   // START TRANSACTION of a Transaction was sent
 }
 
 // sessionRun is how much of a run's id is in the name of a session's lock. A name
@@ -32,7 +30,7 @@ func (p *schema) SessionName(run string) string {
 }
 
 // dial opens a session's connection.
-func (p *schema) dial(ctx context.Context) (*session, error) {
+func (p *schema) dial(ctx context.Context, statements []sqldb.Statement) (*session, error) {
 	c, err := p.firstThatWrites(ctx, p.order(p.anyHost), func(h *host) (*conn, error) {
 		c, err := h.connect(ctx, p.Name)
 		if hasCode(err, codeUnknownDatabase) {
@@ -43,12 +41,12 @@ func (p *schema) dial(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, p.Operation("open session", err)
 	}
-	return p.adopt(ctx, c)
+	return p.adopt(ctx, c, statements)
 }
 
 // adopt makes a connection that of a session: it takes the lock that tells what
 // it is, before it does anything else.
-func (p *schema) adopt(ctx context.Context, c *conn) (*session, error) {
+func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statement) (*session, error) {
 	bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
 	defer cancel()
 	run, err := p.Run(bounded, c)
@@ -63,7 +61,7 @@ func (p *schema) adopt(ctx context.Context, c *conn) (*session, error) {
 		c.HangUp()
 		return nil, p.Operation("open session", err)
 	}
-	l := &session{conn: c, schema: p}
+	l := &session{conn: c, schema: p, statements: statements}
 	p.Sessions.Add(l.known())
 	return l, nil
 }
@@ -75,17 +73,17 @@ func (l *session) Close() {
 }
 
 // known is by what the server knows the session.
-func (l *session) known() sqldb.Session {
-	return sqldb.Session{Server: l.host.name, ID: strconv.FormatInt(l.look.id, 10)}
+func (l *session) known() sqldb.SessionID {
+	return sqldb.SessionID{Server: l.host.name, ID: strconv.FormatInt(l.look.id, 10)}
 }
 
 // errGone is a connection that was found closed before anything was sent.
 var errGone = fmt.Errorf("the server has closed the connection: %w", driver.ErrBadConn)
 
-// ready is nil if a transaction can be sent. It asks the socket, as database/sql
+// Ready implements sqldb.Wire. It asks the socket, as database/sql
 // does before it uses a connection again: what is written to one that the server
 // has closed seems to be sent, and then nobody knows.
-func (l *session) ready(ctx context.Context) error {
+func (l *session) Ready(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -99,36 +97,27 @@ func (l *session) ready(ctx context.Context) error {
 	return nil
 }
 
-// unsent is the reply to what ready, or the context, said: nothing was sent.
-func (l *session) unsent(err error) workload.Reply {
-	reply := classify(err, beforeCommit)
-	reply.Broken = !l.Sound()
-	return reply
+// Usable implements sqldb.Wire. A server that refuses for a reason that lasts, which
+// another host of the address may not have, is better replaced.
+func (l *session) Usable(err error) bool {
+	return l.Sound() && !hasCode(err, codeUnknownCommand, codeOptionPrevents, codeReadOnlyMode, codeServerShutdown)
 }
 
-// executed is the reply to a statement that is a transaction by itself.
-func (l *session) executed(err error) workload.Reply {
-	if err == nil {
-		return workload.Reply{Outcome: history.Committed, Broken: !l.Sound()}
-	}
-	reply := classify(err, alone)
-	reply.Broken = !l.Sound() || elsewhere(err)
-	return reply
-}
+// Classify implements sqldb.Wire.
+func (l *session) Classify(err error, at sqldb.Stage) workload.Reply { return classify(err, at) }
 
-// queried is the reply to a query. It has no effect, so that one without an answer
-// has failed.
-func (l *session) queried(err error) workload.Reply {
-	reply := l.executed(err)
-	if err != nil {
-		reply.Outcome = history.Failed
-	}
-	return reply
-}
+// Violated implements sqldb.Wire.
+func (l *session) Violated(err error) sqldb.Violation { return violated(err) }
 
-// leave ends a transaction that is not to be committed, and reports whether the
-// session can go on. After some errors there is no transaction any more; a
+// Leave implements sqldb.Wire. After some errors there is no transaction any more; a
 // ROLLBACK then does nothing.
-func (l *session) leave(ctx context.Context) bool {
-	return l.exec(ctx, "ROLLBACK") == nil && l.Sound()
+func (l *session) Leave(ctx context.Context, inquiry *sqldb.Call) error {
+	err := l.exec(ctx, "ROLLBACK")
+	if err == nil && inquiry != nil {
+		err = l.query(ctx, scanner(inquiry.Row), l.statement("", inquiry.Statement, inquiry.Parameters))
+	}
+	if err == nil && !l.Sound() {
+		err = errGone
+	}
+	return err
 }

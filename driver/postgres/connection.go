@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
-	"assay/history"
 	"assay/workload"
 )
 
@@ -34,13 +33,12 @@ type connection struct {
 	conn   *pgconn.PgConn
 	texts  []sqldb.Statement
 	// known is by what the server knows this session.
-	known sqldb.Session
+	known sqldb.SessionID
 	// prepared are the statements on the server; where it is nil they are sent
 	// as text.
 	prepared []*pgconn.StatementDescription
 	encoder  encoder
 	row      columns // the one that a callback looks at
-	begun    bool    // BEGIN of a Transaction was sent
 	// unreplicated is set when the server says, while it commits, that it gave
 	// up waiting for its standby.
 	unreplicated bool
@@ -182,85 +180,52 @@ const (
 	open = 'T'
 )
 
-// execute ends a pipeline of one statement that is its own transaction, and says
-// how it ended.
-//
-// The server commits at the Sync that follows the statement; only what it says
-// after that ends it ("ReadyForQuery"; manual, "Frontend/Backend Protocol",
-// "Extended Query"). An error that answers the statement itself is proof of no
-// effect, unless the dialect commits by then, and one that answers the Sync is
-// judged as that of a COMMIT; see classify.
-func (l *connection) execute(doing string, p *pgconn.Pipeline) (tag pgconn.CommandTag, reply workload.Reply) {
-	l.unreplicated = false
-	at, err := l.schema.dialect.alone, p.Sync()
-	if err == nil {
-		tag, err = readAnswer(p)
-	}
-	if ended := p.Close(); err == nil && ended != nil {
-		at, err = committing, ended
-	}
-	switch {
-	case err != nil:
-		reply = classify(err, at)
-		reply.Err = l.schema.Operation(doing, err)
-		reply.Broken = reply.Broken || l.useless(reply.Class)
-		return tag, reply
-	case l.unreplicated:
-		return tag, workload.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}
-	default:
-		return tag, workload.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}
-	}
+// Ready implements sqldb.Wire: what pgconn cannot send it says itself.
+func (c *connection) Ready(context.Context) error { return nil }
+
+// Usable implements sqldb.Wire.
+func (c *connection) Usable(err error) bool {
+	return !c.conn.IsClosed() && c.conn.TxStatus() == idle &&
+		!hasCode(err, codeReadOnlyTransaction, codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeDatabaseDropped)
 }
 
-// query ends a pipeline of one query, whose rows it gives to the callback. A read
-// has no effect, so that one without an answer has failed.
-func (l *connection) query(doing string, p *pgconn.Pipeline, row func(sqldb.Row) error) workload.Reply {
-	err := p.Sync()
-	if err == nil {
-		_, err = readRows(p, &l.row, row)
+// Classify implements sqldb.Wire.
+func (c *connection) Classify(err error, at sqldb.Stage) workload.Reply {
+	if at == sqldb.Alone && c.schema.dialect.commitsFirst {
+		at = sqldb.Committing
 	}
-	if ended := p.Close(); err == nil {
-		err = ended
-	}
-	if err != nil {
-		class := classify(err, working).Class
-		return workload.Reply{Outcome: history.Failed, Class: class, Err: l.schema.Operation(doing, err), Broken: l.useless(class)}
-	}
-	return workload.Reply{Outcome: history.Committed, Broken: l.conn.IsClosed()}
+	return classify(err, at)
 }
 
-// useless reports whether a session is to look for a server anew: its
-// connection is gone, or its server takes no writes or no more calls.
-func (l *connection) useless(class string) bool {
-	return l.conn.IsClosed() || l.conn.TxStatus() != idle || class == workload.ClassReadOnly || class == workload.ClassShutdown
-}
+// Violated implements sqldb.Wire.
+func (c *connection) Violated(err error) sqldb.Violation { return violated(err, c.schema.Tables) }
 
-// leave ends a transaction that is not to be committed. An error means that the
-// session is of no further use.
-func (l *connection) leave(ctx context.Context) error {
-	if l.conn.IsClosed() {
+// Leave implements sqldb.Wire, in one round trip.
+func (c *connection) Leave(ctx context.Context, inquiry *sqldb.Call) error {
+	if c.conn.IsClosed() {
 		return pgconn.ErrConnClosed
 	}
-	if l.conn.TxStatus() == idle {
-		return nil // the error came before BEGIN, or nothing was sent
+	// In idle the error came before BEGIN, or nothing was sent.
+	undoing := c.conn.TxStatus() != idle
+	if !undoing && inquiry == nil {
+		return nil
 	}
-	p := l.conn.StartPipeline(ctx)
-	l.send(p, undo)
+	p := c.conn.StartPipeline(ctx)
+	if undoing {
+		c.send(p, undo)
+	}
+	if inquiry != nil {
+		c.sendCall(p, inquiry.Statement, inquiry.Parameters)
+	}
 	err := p.Sync()
-	if err == nil {
+	if err == nil && undoing {
 		_, err = readAnswer(p)
+	}
+	if err == nil && inquiry != nil {
+		_, err = readRows(p, &c.row, inquiry.Row)
 	}
 	return errors.Join(err, p.Close())
 }
-
-// errRolledBack is a COMMIT answered by ROLLBACK: the server's way to end a
-// transaction that had failed before.
-var errRolledBack = errors.New("the server answered COMMIT by ROLLBACK")
-
-// errNotReplicated is a commit whose standby the server gave up waiting for:
-// here and now it is committed; the standby may not have it and may be the
-// primary next.
-var errNotReplicated = errors.New("committed locally, but the server gave up waiting for its synchronous standby")
 
 // readCommit reads the answer to COMMIT.
 func readCommit(p *pgconn.Pipeline) error {

@@ -26,9 +26,9 @@ type dialect struct {
 	// which a read-only transaction sees one state.
 	levels   []string
 	snapshot string
-	// alone is the stage at which a statement is that is its own transaction,
-	// when the server answers it with an error; see classify.
-	alone stage
+	// commitsFirst is whether a statement that is its own transaction is committed
+	// before it is answered; see classify.
+	commitsFirst bool
 	// copies is whether COPY is the way to load. Without it rows are loaded by
 	// INSERT, and each statement is its own transaction.
 	copies bool
@@ -94,7 +94,6 @@ func postgresql() dialect {
 		name:     "postgresql",
 		levels:   []string{"read committed", "repeatable read", serializable},
 		snapshot: "repeatable read",
-		alone:    working,
 		copies:   true, lateKeys: true,
 		fillfactor: " WITH (fillfactor = 90)",
 		notNull:    "NOT NULL",
@@ -145,7 +144,7 @@ func cockroachdb() dialect {
 		name:          "cockroachdb",
 		levels:        []string{"read committed", serializable},
 		snapshot:      serializable,
-		alone:         committing,
+		commitsFirst:  true,
 		notNull:       "CONSTRAINT " + knownPrefix + "%s CHECK (%s IS NOT NULL)",
 		refresh:       "ANALYZE",
 		noRepair:      "postgresql; CockroachDB gives space back by itself when gc.ttlseconds have passed, and has no repair to be asked for",

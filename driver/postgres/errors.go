@@ -13,23 +13,12 @@ import (
 	"assay/workload"
 )
 
-// stage is what a transaction was about when something went wrong.
-type stage int
-
-const (
-	// working: the answer to COMMIT was not yet due.
-	working stage = iota
-	// committing: what failed is COMMIT itself.
-	committing
-)
-
 // classNotReplicated is the class of a commit that the server made locally
 // while giving up the wait for its synchronous standby.
 const classNotReplicated = "not replicated"
 
-// classify gives the reply to a transaction in which an error came up: Failed
-// with proof of no effect, else Unknown. Broken is then true; after Failed it is
-// the caller's to say. The rules, and where they come from:
+// classify gives the reply to a transaction in which an error came up; see
+// sqldb.Wire. The rules, and where they come from:
 //
 // The whole transaction is one pipeline, closed by one Sync. "When an error is
 // detected while processing any extended-query message, the backend issues
@@ -68,22 +57,44 @@ const classNotReplicated = "not replicated"
 //     Errors"): Unknown.
 //   - A statement outside of a transaction commits before it is answered, so that
 //     any error of it may be the commit's, and is judged as such
-//     (dialect.alone). In PostgreSQL it commits at the Sync that follows.
+//     (dialect.commitsFirst). In PostgreSQL it commits at the Sync that follows.
 //   - "If a connection drops during a transaction that has not yet tried to
 //     commit, the transaction will definitely be aborted" ("Common Errors").
 //
 // What pgx knows not to have been sent (pgconn.SafeToRetry) is Failed.
-func classify(err error, at stage) workload.Reply {
+func classify(err error, at sqldb.Stage) workload.Reply {
+	switch {
+	case errors.Is(err, errNoTransaction):
+		return unsuccessful(err, workload.ClassOther, false)
+	case errors.Is(err, errNotReplicated):
+		return unsuccessful(err, classNotReplicated, false)
+	case errors.Is(err, errRolledBack):
+		return unsuccessful(err, workload.ClassOther, true)
+	}
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
-		return unsuccessful(err, classOf(answer), proves(answer, at))
+		return unsuccessful(err, classOf(answer), at == sqldb.BeforeCommit || proves(answer, at))
 	}
 	class := workload.ClassLost
 	if pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		class = workload.ClassTimeout
 	}
-	return unsuccessful(err, class, pgconn.SafeToRetry(err))
+	return unsuccessful(err, class, at == sqldb.BeforeCommit || pgconn.SafeToRetry(err))
 }
+
+// errRolledBack is a COMMIT answered by ROLLBACK: the server's way to end a
+// transaction that had failed before.
+var errRolledBack = errors.New("the server answered COMMIT by ROLLBACK")
+
+// errNotReplicated is a commit whose standby the server gave up waiting for:
+// here and now it is committed; the standby may not have it and may be the
+// primary next.
+var errNotReplicated = errors.New("committed locally, but the server gave up waiting for its synchronous standby")
+
+// errNoTransaction means that BEGIN has begun nothing, so that what was done is
+// done for good. Somebody on the way, such as a connection pooler, must have
+// kept it.
+var errNoTransaction = errors.New("the server is not in the transaction that was begun")
 
 func unsuccessful(err error, class string, proven bool) workload.Reply {
 	if proven {
@@ -92,7 +103,7 @@ func unsuccessful(err error, class string, proven bool) workload.Reply {
 	return workload.Reply{Class: class, Err: err, Broken: true}
 }
 
-func proves(answer *pgconn.PgError, at stage) bool {
+func proves(answer *pgconn.PgError, at sqldb.Stage) bool {
 	severity := answer.SeverityUnlocalized
 	if severity == "" {
 		severity = answer.Severity // servers before 9.6, poolers
@@ -102,7 +113,7 @@ func proves(answer *pgconn.PgError, at stage) bool {
 		return false
 	case strings.HasPrefix(answer.Code, classConnectionException) || answer.Code == codeStatementUnknown:
 		return false
-	case at == working:
+	case at != sqldb.Committing:
 		return true
 	default:
 		return answer.Code == codeSerializationFailure || answer.Code == codeDeadlockDetected ||

@@ -71,7 +71,7 @@ func TestRule(t *testing.T) {
 		{errors.New("something that nobody has thought of"), unknown, unknown, workload.ClassLost},
 	}
 	for _, c := range cases {
-		for at, want := range map[stage]history.Outcome{working: c.work, committing: c.atCommit} {
+		for at, want := range map[sqldb.Stage]history.Outcome{sqldb.Working: c.work, sqldb.Alone: c.work, sqldb.Committing: c.atCommit} {
 			if got := classify(c.err, at); got.Outcome != want || got.Class != c.class {
 				t.Errorf("%v at stage %d: %v (%s), want %v (%s)", c.err, at, got.Outcome, got.Class, want, c.class)
 			}

@@ -30,7 +30,8 @@ func at(t *testing.T, level string, changes ...func(*url.URL)) workload.Target {
 // a time.
 type steps struct {
 	isolation.Session
-	c *connection
+	t *sqldb.Session
+	c *connection // below it
 }
 
 // operate does one operation, the first of a transaction with its beginning.
@@ -38,14 +39,14 @@ func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
 	session := s.Session.(interface {
 		Operate(context.Context, sqldb.Transaction, *isolation.Op) error
 	})
-	return session.Operate(ctx, transaction{s.c}, op)
+	return session.Operate(ctx, s.t.Steps(), op)
 }
 
 func (s *steps) failed(ctx context.Context, err error) isolation.Reply {
-	return s.c.failed(ctx, err).Reply
+	return s.t.End(ctx, err).Reply
 }
 
-func (s *steps) commit(ctx context.Context) isolation.Reply { return s.c.commit(ctx) }
+func (s *steps) commit(ctx context.Context) isolation.Reply { return s.t.End(ctx, nil).Reply }
 
 // isolationStore is the Store, and the schema below it, which keeps the connection
 // of the last session.
@@ -56,13 +57,13 @@ type isolationStore struct {
 
 type connects struct {
 	*isolationSchema
-	last atomic.Pointer[connection] // sessions are opened at the same time
+	last atomic.Pointer[sqldb.Session] // sessions are opened at the same time
 }
 
 func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	c, err := s.isolationSchema.Connect(ctx, statements)
 	if err == nil {
-		s.last.Store(c.(*connection))
+		s.last.Store(c.(*sqldb.Session))
 	}
 	return c, err
 }
@@ -112,7 +113,8 @@ func (d *desk) session() *steps {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(session.Close)
-	return &steps{session, d.store.below.last.Load()}
+	last := d.store.below.last.Load()
+	return &steps{session, last, last.Wire.(*connection)}
 }
 
 // commit does a transaction that must commit.
@@ -233,7 +235,7 @@ func TestIsolationLevelIsInForce(t *testing.T) {
 		if result.Err != nil || got != level {
 			t.Errorf("%q, %v; want %q", got, result.Err, level)
 		}
-		if err := s.c.leave(d.ctx); err != nil {
+		if err := s.c.Leave(d.ctx, nil); err != nil {
 			t.Error(err)
 		}
 	}

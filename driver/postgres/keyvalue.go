@@ -179,7 +179,7 @@ func (s *keyValueSchema) ConnectKeyValue(ctx context.Context, statements []sqldb
 		return c, nil
 	}
 	var err error
-	c.writing, err = s.connectBy(ctx, s.writers, statements)
+	c.writing, err = c.connect(ctx, s.writers)
 	return c, err
 }
 
@@ -189,16 +189,24 @@ type routed struct {
 	schema     *keyValueSchema
 	statements []sqldb.Statement
 	// writing and reading are nil until they are needed.
-	writing, reading *connection
+	writing, reading *sqldb.Session
+}
+
+func (r *routed) connect(ctx context.Context, config *pgx.ConnConfig) (*sqldb.Session, error) {
+	c, err := r.schema.connectBy(ctx, config, r.statements)
+	if err != nil {
+		return nil, err
+	}
+	return sqldb.NewSession(r.schema.Product, r.statements, c), nil
 }
 
 // open makes sure that there is a connection; the reply says why there is none,
 // and nothing was sent then.
-func (r *routed) open(ctx context.Context, to **connection, config *pgx.ConnConfig) (refused workload.Reply, ok bool) {
+func (r *routed) open(ctx context.Context, to **sqldb.Session, config *pgx.ConnConfig) (refused workload.Reply, ok bool) {
 	if *to != nil {
 		return workload.Reply{}, true
 	}
-	c, err := r.schema.connectBy(ctx, config, r.statements)
+	c, err := r.connect(ctx, config)
 	if err != nil {
 		return workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: err, Broken: true}, false
 	}
@@ -228,7 +236,7 @@ func (r *routed) Query(ctx context.Context, statement int, row func(sqldb.Row) e
 
 // Close implements sqldb.Executor.
 func (r *routed) Close() {
-	for _, c := range []*connection{r.writing, r.reading} {
+	for _, c := range []*sqldb.Session{r.writing, r.reading} {
 		if c != nil {
 			c.Close()
 		}

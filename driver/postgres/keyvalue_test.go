@@ -157,11 +157,11 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 			t.Errorf("read %q: insert: %+v", test.read, r)
 		}
 		all, onStandby := 0, 0
-		for _, c := range []*connection{connects.last.writing, connects.last.reading} {
+		for _, c := range []*sqldb.Session{connects.last.writing, connects.last.reading} {
 			if c == nil {
 				continue
 			}
-			if all++; c.conn.ParameterStatus("in_hot_standby") == "on" {
+			if all++; c.Wire.(*connection).conn.ParameterStatus("in_hot_standby") == "on" {
 				onStandby++
 			}
 		}

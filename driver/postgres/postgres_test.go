@@ -100,7 +100,7 @@ type bankConnects struct {
 func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	c, err := s.schema.Connect(ctx, statements)
 	if err == nil {
-		s.last.Store(c.(*connection))
+		s.last.Store(c.(*sqldb.Session).Wire.(*connection))
 	}
 	return c, err
 }

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
-	"assay/history"
-	"assay/workload"
 )
 
 // send puts one of the workload's statements into the pipeline.
@@ -26,37 +23,43 @@ func (c *connection) sendCall(p *pgconn.Pipeline, which int, parameters []sqldb.
 	p.SendQueryParams(c.texts[which].Text, data, types, binaryFormats, binaryFormats)
 }
 
-// doing is a statement's name for errors.
-func (c *connection) doing(which int) string {
-	return c.texts[which+int(ownStatements)].Name
-}
-
-// Execute implements sqldb.Connection.
-func (c *connection) Execute(ctx context.Context, which int, parameters ...sqldb.Value) sqldb.Reply {
+// Run implements sqldb.Wire.
+func (c *connection) Run(ctx context.Context, which int, row func(sqldb.Row) error, parameters []sqldb.Value) (int64, sqldb.Stage, error) {
 	p := c.conn.StartPipeline(ctx)
 	c.sendCall(p, which, parameters)
-	tag, reply := c.execute(c.doing(which), p)
-	return c.withViolation(sqldb.Reply{Reply: reply, Affected: tag.RowsAffected()})
+	return c.alone(p, row)
 }
 
-// withViolation completes a reply.
-func (c *connection) withViolation(r sqldb.Reply) sqldb.Reply {
-	if r.Outcome == history.Failed {
-		r.Violated = violated(r.Err, c.schema.Tables)
+// alone ends a pipeline of one statement that is its own transaction. The server
+// commits at the Sync that follows the statement; only what it says after that ends
+// it ("ReadyForQuery"; manual, "Frontend/Backend Protocol", "Extended Query"). An
+// error that answers the statement itself is proof of no effect, unless the dialect
+// commits by then, and one that answers the Sync is judged as that of a COMMIT.
+func (c *connection) alone(p *pgconn.Pipeline, row func(sqldb.Row) error) (changed int64, at sqldb.Stage, err error) {
+	c.unreplicated = false
+	at, err = sqldb.Alone, p.Sync()
+	if err == nil {
+		var tag pgconn.CommandTag
+		tag, err = readRows(p, &c.row, row)
+		changed = tag.RowsAffected()
 	}
-	return r
+	if ended := p.Close(); err == nil {
+		at, err = sqldb.Committing, ended
+	}
+	return changed, at, c.replicated(err)
 }
 
-// Query implements sqldb.Connection.
-func (c *connection) Query(ctx context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) workload.Reply {
-	p := c.conn.StartPipeline(ctx)
-	c.sendCall(p, which, parameters)
-	return c.query(c.doing(which), p, row)
+// replicated is err or, without one, that of a commit that was not replicated.
+func (c *connection) replicated(err error) error {
+	if err == nil && c.unreplicated {
+		return errNotReplicated
+	}
+	return err
 }
 
-// Insert implements sqldb.Connection: one statement, whose parameters are the
-// columns as arrays.
-func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
+// Insert implements sqldb.Wire: one statement, whose parameters are the columns as
+// arrays.
+func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) (at sqldb.Stage, err error) {
 	arrays, types := arraysOf(rows)
 	formats := make([]string, len(types))
 	for i, name := range types {
@@ -65,35 +68,21 @@ func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
 	p := c.conn.StartPipeline(ctx)
 	p.SendQueryParams(`INSERT INTO `+c.schema.SQL.Table(rows.Table)+` (`+strings.Join(rows.Columns, ", ")+`) SELECT * FROM unnest(`+
 		strings.Join(formats, ", ")+`)`, arrays, nil, nil, nil)
-	tag, reply := c.execute("insert", p)
-	return c.withViolation(sqldb.Reply{Reply: reply, Affected: tag.RowsAffected()})
+	_, at, err = c.alone(p, nil)
+	return at, err
 }
 
-// Load implements sqldb.Connection by COPY or by INSERT, as the dialect has it, in
-// one transaction. What goes wrong is judged as an error of COMMIT, since the
-// server commits before it answers.
-func (c *connection) Load(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
+// Load implements sqldb.Wire by COPY or by INSERT, as the dialect has it, in one
+// transaction. What goes wrong is judged as an error of COMMIT, since the server
+// commits before it answers.
+func (c *connection) Load(ctx context.Context, rows sqldb.Rows) (at sqldb.Stage, err error) {
 	c.unreplicated = false
-	var err error
 	if c.schema.dialect.copies {
-		_, err = c.conn.CopyFrom(ctx, bytes.NewReader(copyRows(rows)),
-			c.schema.copyText(rows))
+		_, err = c.conn.CopyFrom(ctx, bytes.NewReader(copyRows(rows)), c.schema.copyText(rows))
 	} else {
 		err = c.insertRows(ctx, rows)
 	}
-	switch {
-	case errors.Is(err, errRolledBack):
-		return sqldb.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: c.schema.Operation("insert", err), Broken: c.conn.IsClosed()}}
-	case err != nil:
-		reply := classify(err, committing)
-		reply.Broken = reply.Broken || c.leave(ctx) != nil || c.useless(reply.Class)
-		reply.Err = c.schema.Operation("insert", err)
-		return c.withViolation(sqldb.Reply{Reply: reply})
-	case c.unreplicated:
-		return sqldb.Reply{Reply: workload.Reply{Class: classNotReplicated, Err: errNotReplicated, Broken: true}}
-	default:
-		return sqldb.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: c.conn.IsClosed()}}
-	}
+	return sqldb.Committing, c.replicated(err)
 }
 
 // maxParameters is the most parameters of one statement (manual, "Message

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Session is an open session as its server knows it.
-type Session struct {
+// SessionID is an open session as its server knows it.
+type SessionID struct {
 	// Server is the server's name where several count their sessions each for
 	// itself, else empty.
 	Server string
@@ -20,21 +20,21 @@ type Session struct {
 // concurrent use.
 type Sessions struct {
 	mu   sync.Mutex
-	open map[Session]int
+	open map[SessionID]int
 }
 
 // Add enters a session.
-func (s *Sessions) Add(session Session) {
+func (s *Sessions) Add(session SessionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
-		s.open = make(map[Session]int)
+		s.open = make(map[SessionID]int)
 	}
 	s.open[session]++
 }
 
 // Remove takes it out.
-func (s *Sessions) Remove(session Session) {
+func (s *Sessions) Remove(session SessionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open[session]--; s.open[session] == 0 {
@@ -43,7 +43,7 @@ func (s *Sessions) Remove(session Session) {
 }
 
 // All are the sessions that are open now.
-func (s *Sessions) All() (all []Session) {
+func (s *Sessions) All() (all []SessionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for session := range s.open {
@@ -124,7 +124,7 @@ func (n *Namespace) orphans(ctx context.Context, c Conn, server string, name Val
 	err = c.Query(ctx, n.Catalog.Sessions, func(row Row) error {
 		var id, does string
 		err := row.Scan(&id, &does)
-		if err == nil && !slices.Contains(own, Session{server, id}) {
+		if err == nil && !slices.Contains(own, SessionID{server, id}) {
 			ids, state = append(ids, id), does
 		}
 		return err
