@@ -20,9 +20,5 @@ import (
 // sent (see Batch), ssl-mode, ssl-ca, ssl-cert and ssl-key encrypt (see
 // readEncryption), and all other options are session variables of the server.
 func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
-	p, err := openSchema(ctx, target, sqldb.BankSchema())
-	if err != nil {
-		return nil, err
-	}
-	return sqldb.Bank(p), nil
+	return sqldb.Opened(sqldb.Bank)(openSchema(ctx, target, sqldb.BankSchema()))
 }

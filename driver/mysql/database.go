@@ -49,11 +49,13 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 				WHERE table_schema = $1 AND table_name = 'assay_mark' AND table_type = 'BASE TABLE' AND column_name = 'mark'),
 			(SELECT count(*) FROM information_schema.tables WHERE table_schema = $1 AND table_name = 'assay_lease')`,
 		Make: []string{`CREATE DATABASE IF NOT EXISTS ` + database + ` CHARACTER SET utf8mb4`},
-		Mark: []string{`CREATE TABLE IF NOT EXISTS ` + database + `.assay_mark (id TINYINT PRIMARY KEY DEFAULT 1, mark TEXT NOT NULL) ENGINE=` + engine +
+		Mark: []string{`CREATE TABLE IF NOT EXISTS ` + database + `.assay_mark (id TINYINT PRIMARY KEY, mark TEXT NOT NULL) ENGINE=` + engine +
 			` COMMENT 'Made by assay, which drops the database at its next run here'`},
-		Drop:     []string{`DROP DATABASE IF EXISTS ` + database},
-		ReadMark: "mark", WriteMark: "$1",
-		Moment: "DATETIME(6)", Now: "UTC_TIMESTAMP(6)", After: "UTC_TIMESTAMP(6) + INTERVAL %s MICROSECOND",
+		Drop:       []string{`DROP DATABASE IF EXISTS ` + database},
+		ReadMark:   "mark",
+		InsertMark: `INSERT INTO ` + database + `.assay_mark (id, mark) VALUES (1, $1)`,
+		UpdateMark: `UPDATE ` + database + `.assay_mark SET mark = $1`,
+		Moment:     "DATETIME(6)", Now: "UTC_TIMESTAMP(6)", After: "UTC_TIMESTAMP(6) + INTERVAL %s MICROSECOND",
 		Microseconds: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', %s)",
 		Refresh:      "ANALYZE NO_WRITE_TO_BINLOG TABLE",
 		Size: `SELECT coalesce(max(data_length), 0), coalesce(max(index_length), 0), (SELECT count(*) FROM %[1]s.%[2]s)
@@ -82,7 +84,7 @@ func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
 func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	l, err := p.dial(ctx, statements)
 	if err != nil {
-		return nil, err
+		return nil, err // and not a typed nil
 	}
-	return sqldb.NewSession(p.Product, statements, l), nil
+	return l, nil
 }

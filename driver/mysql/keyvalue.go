@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"assay/driver/sqldb"
-	"assay/history"
 	"assay/workload"
 	"assay/workload/keyvalue"
 )
@@ -73,72 +72,33 @@ func (s *keyValueSchema) Promise() string {
 
 // ConnectKeyValue implements sqldb.KeyValueDatabase.
 func (s *keyValueSchema) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
-	r := &routed{schema: s, statements: statements}
-	if err := r.open(ctx); err != nil {
+	var writes *host // the one that takes inserts
+	r := &sqldb.Routed{Apart: s.apart, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {
+		if read {
+			if l := s.elsewhere(ctx, writes, statements); l != nil {
+				return l, nil
+			}
+		}
+		l, err := s.dial(ctx, statements)
+		if err == nil && !read {
+			writes = l.Wire.(*session).host
+		}
+		return l, err
+	}}
+	_, err := r.Open(ctx, false)
+	if err == nil {
+		_, err = r.Open(ctx, true)
+	}
+	if err != nil {
+		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-// routed is one connection to insert, and another one for reads that go
-// elsewhere.
-type routed struct {
-	schema     *keyValueSchema
-	statements []sqldb.Statement
-	writer     *session
-	reader     *session // the same, unless reads go elsewhere
-}
-
-// open connects where there is no connection.
-func (r *routed) open(ctx context.Context) (err error) {
-	if r.writer == nil {
-		if r.writer, err = r.schema.dial(ctx, r.statements); err != nil {
-			r.writer = nil
-			return err
-		}
-	}
-	if r.reader == nil && r.schema.apart {
-		r.reader = r.schema.elsewhere(ctx, r.writer.host, r.statements)
-	}
-	if r.reader == nil {
-		r.reader = r.writer
-	}
-	return nil
-}
-
-// ready makes sure of the connections, of which some may have been closed by a
-// server while nothing was to be done. They are replaced, as database/sql does
-// for an ordinary application, before anything is sent. The reply says why there
-// is none.
-func (r *routed) ready(ctx context.Context) (refused workload.Reply, ok bool) {
-	if err := ctx.Err(); err != nil {
-		return workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err, Broken: true}, false
-	}
-	same := r.reader == r.writer
-	if r.reader != nil && !same && r.reader.Ready(ctx) != nil {
-		r.reader.Close()
-		r.reader = nil
-	}
-	if r.writer != nil && r.writer.Ready(ctx) != nil {
-		r.writer.Close()
-		r.writer = nil
-		if same {
-			r.reader = nil
-		}
-	}
-	if err := r.open(ctx); err != nil {
-		class := workload.ClassConnect
-		if ctx.Err() != nil {
-			class = workload.ClassTimeout
-		}
-		return workload.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: true}, false
-	}
-	return workload.Reply{}, true
-}
-
-// elsewhere opens a connection to another host than this one, which need not
-// take writes; nil if none answers.
-func (s *keyValueSchema) elsewhere(ctx context.Context, not *host, statements []sqldb.Statement) *session {
+// elsewhere opens a session to another host than this one, which need not take
+// writes; nil if none answers.
+func (s *keyValueSchema) elsewhere(ctx context.Context, not *host, statements []sqldb.Statement) *sqldb.Session {
 	for _, h := range s.order(true) {
 		if h == not {
 			continue
@@ -156,35 +116,4 @@ func (s *keyValueSchema) elsewhere(ctx context.Context, not *host, statements []
 		}
 	}
 	return nil
-}
-
-// Close implements sqldb.Executor.
-func (r *routed) Close() {
-	if r.reader != nil && r.reader != r.writer {
-		r.reader.Close()
-	}
-	if r.writer != nil {
-		r.writer.Close()
-	}
-}
-
-// on is a connection as a session's.
-func (r *routed) on(wire *session) *sqldb.Session {
-	return sqldb.NewSession(r.schema.Product, r.statements, wire)
-}
-
-// Execute implements sqldb.Executor.
-func (r *routed) Execute(ctx context.Context, statement int, parameters ...sqldb.Value) sqldb.Reply {
-	if refused, ok := r.ready(ctx); !ok {
-		return sqldb.Reply{Reply: refused}
-	}
-	return r.on(r.writer).Execute(ctx, statement, parameters...)
-}
-
-// Query implements sqldb.Executor.
-func (r *routed) Query(ctx context.Context, statement int, row func(sqldb.Row) error, parameters ...sqldb.Value) workload.Reply {
-	if refused, ok := r.ready(ctx); !ok {
-		return refused
-	}
-	return r.on(r.reader).Query(ctx, statement, row, parameters...)
 }

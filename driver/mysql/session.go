@@ -30,7 +30,7 @@ func (p *schema) SessionName(run string) string {
 }
 
 // dial opens a session's connection.
-func (p *schema) dial(ctx context.Context, statements []sqldb.Statement) (*session, error) {
+func (p *schema) dial(ctx context.Context, statements []sqldb.Statement) (*sqldb.Session, error) {
 	c, err := p.firstThatWrites(ctx, p.order(p.anyHost), func(h *host) (*conn, error) {
 		c, err := h.connect(ctx, p.Name)
 		if hasCode(err, codeUnknownDatabase) {
@@ -46,13 +46,10 @@ func (p *schema) dial(ctx context.Context, statements []sqldb.Statement) (*sessi
 
 // adopt makes a connection that of a session: it takes the lock that tells what
 // it is, before it does anything else.
-func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statement) (*session, error) {
+func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statement) (*sqldb.Session, error) {
 	bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
 	defer cancel()
 	run, err := p.Run(bounded, c)
-	if err == nil && run == "" {
-		err = p.Missing()
-	}
 	if err == nil {
 		var got int64
 		err = sqldb.One(bounded, c, `SELECT GET_LOCK($1, 0)`, []sqldb.Value{sqldb.OfText(fmt.Sprint(p.SessionName(run), c.look.id))}, &got)
@@ -63,7 +60,7 @@ func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statemen
 	}
 	l := &session{conn: c, schema: p, statements: statements}
 	p.Sessions.Add(l.known())
-	return l, nil
+	return sqldb.NewSession(p.Product, statements, l), nil
 }
 
 // Close ends the session; what is in flight is abandoned.

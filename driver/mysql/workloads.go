@@ -89,11 +89,7 @@ func (s compactor) Repair(ctx context.Context, name string) error {
 // OpenBulkUpdate connects to the target and returns the Store on it, in the
 // database assay_bulkupdate. Errors and the address are as with OpenBank.
 func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
-	p, err := openSchema(ctx, target, sqldb.BulkUpdateSchema())
-	if err != nil {
-		return nil, err
-	}
-	return sqldb.BulkUpdate(p), nil
+	return sqldb.Opened(sqldb.BulkUpdate)(openSchema(ctx, target, sqldb.BulkUpdateSchema()))
 }
 
 // waitStatus are the status variables of the engines that tell of waits for
@@ -156,11 +152,7 @@ const compressed = "InnoDB-compressed"
 // database assay_candles. Errors and the address are as with OpenBank; an engine
 // in the address is the one that Create takes for none.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	p, err := openSchema(ctx, target, sqldb.CandlesSchema())
-	if err != nil {
-		return nil, err
-	}
-	return sqldb.Candles(p), nil
+	return sqldb.Opened(sqldb.Candles)(openSchema(ctx, target, sqldb.CandlesSchema()))
 }
 
 // Engines implements sqldb.EngineChooser: those with transactions that the server

@@ -18,9 +18,5 @@ import (
 // statements, for connection poolers that cannot carry them; the transfer then
 // is still one round trip.
 func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
-	p, err := openSchema(ctx, target, sqldb.BankSchema())
-	if err != nil {
-		return nil, err
-	}
-	return sqldb.Bank(p), nil
+	return sqldb.Opened(sqldb.Bank)(openSchema(ctx, target, sqldb.BankSchema()))
 }

@@ -47,7 +47,7 @@ type connection struct {
 // connectBy opens a connection that can begin, commit and undo, and knows the
 // workload's own statements, by a configuration whose ConnectTimeout may be 0 for
 // none.
-func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sqldb.Statement) (*connection, error) {
+func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sqldb.Statement) (*sqldb.Session, error) {
 	start := "BEGIN"
 	if p.isolation != "" {
 		start = "BEGIN ISOLATION LEVEL " + strings.ToUpper(p.isolation)
@@ -87,7 +87,7 @@ func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sq
 		}
 	}
 	p.Sessions.Add(l.known)
-	return l, nil
+	return sqldb.NewSession(p.Product, own, l), nil
 }
 
 // identify sets what the server knows the session by, and the session's name if the
@@ -97,9 +97,6 @@ func (l *connection) identify(ctx context.Context, run string) (err error) {
 	if run == "" {
 		if run, err = l.schema.Run(ctx, c); err != nil {
 			return err
-		}
-		if run == "" {
-			return l.schema.Missing()
 		}
 		var name string
 		if err := sqldb.One(ctx, c, `SELECT set_config('application_name', $1, false)`, []sqldb.Value{sqldb.OfText(l.schema.SessionName(run))}, &name); err != nil {

@@ -33,7 +33,7 @@ func (d *dialect) sqlOf(schema string) sqldb.Dialect {
 
 // catalogOf is how this dialect keeps a schema of this name.
 func (d *dialect) catalogOf(schema string) sqldb.Catalog {
-	c := sqldb.Catalog{
+	return sqldb.Catalog{
 		Noun:    "schema",
 		Foreign: "rename it (ALTER SCHEMA " + schema + " RENAME TO ...), or name another database in the address",
 		Advice:  map[sqldb.ErrorKind]string{sqldb.NotAllowed: hintPrivilege, sqldb.NoWrites: hintReadOnly},
@@ -46,20 +46,18 @@ func (d *dialect) catalogOf(schema string) sqldb.Catalog {
 					AND c.relname = 'assay_lease' AND a.attname = 'token') AS lease
 				FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 				WHERE n.nspname = $1 AND c.relkind <> 'i') AS r`,
-		Begin: "BEGIN",
-		Make:  []string{`CREATE SCHEMA IF NOT EXISTS ` + schema},
+		Begin: "BEGIN ISOLATION LEVEL READ COMMITTED", Stepwise: d.stepwise,
+		Make: []string{`CREATE SCHEMA IF NOT EXISTS ` + schema},
 		Mark: []string{
 			`COMMENT ON SCHEMA ` + schema + ` IS 'Made by assay, which drops it at its next run here. The mark is in assay_mark.'`,
 			`CREATE TABLE IF NOT EXISTS ` + schema + `.assay_mark (mark jsonb NOT NULL)`,
 		},
-		Drop:     []string{`DROP SCHEMA IF EXISTS ` + schema + ` CASCADE`},
-		ReadMark: "mark::text", WriteMark: "$1::text::jsonb",
-		Moment: "timestamptz", Now: "now()", After: "now() + %s * interval '1 microsecond'",
+		Drop:       []string{`DROP SCHEMA IF EXISTS ` + schema + ` CASCADE`},
+		ReadMark:   "mark::text",
+		InsertMark: `INSERT INTO ` + schema + `.assay_mark (mark) VALUES ($1::text::jsonb)`,
+		UpdateMark: `UPDATE ` + schema + `.assay_mark SET mark = $1::text::jsonb`,
+		Moment:     "timestamptz", Now: "now()", After: "now() + %s * interval '1 microsecond'",
 		Microseconds: "(extract(epoch FROM %s) * 1000000)::bigint",
 		Refresh:      d.refresh, Size: d.size, Sessions: d.sessions, EndSession: d.end,
 	}
-	if d.stepwise {
-		c.Begin = ""
-	}
-	return c
 }

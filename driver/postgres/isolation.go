@@ -19,11 +19,7 @@ import (
 // (default_transaction_isolation), and is then asked for by name. Errors and the
 // parameter default_query_exec_mode are as with OpenBank.
 func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
-	s, err := openIsolation(ctx, target)
-	if err != nil {
-		return nil, err
-	}
-	return sqldb.Isolation(s), nil
+	return sqldb.Opened(sqldb.Isolation)(openIsolation(ctx, target))
 }
 
 // isolationSchema is a schema that promises a consistency model.

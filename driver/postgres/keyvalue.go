@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
-	"assay/history"
 	"assay/workload"
 	"assay/workload/keyvalue"
 )
@@ -174,71 +173,15 @@ func (p *schema) everywhere(ctx context.Context) error {
 // primary answers reads, a session connects only when it is used, so that who
 // reads does not wait for a primary.
 func (s *keyValueSchema) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
-	c := &routed{schema: s, statements: statements}
-	if s.read != workload.ReadPrimary {
-		return c, nil
-	}
-	var err error
-	c.writing, err = c.connect(ctx, s.writers)
-	return c, err
-}
-
-// routed is one connection to insert and, unless the primary answers reads as
-// well, one to read.
-type routed struct {
-	schema     *keyValueSchema
-	statements []sqldb.Statement
-	// writing and reading are nil until they are needed.
-	writing, reading *sqldb.Session
-}
-
-func (r *routed) connect(ctx context.Context, config *pgx.ConnConfig) (*sqldb.Session, error) {
-	c, err := r.schema.connectBy(ctx, config, r.statements)
-	if err != nil {
-		return nil, err
-	}
-	return sqldb.NewSession(r.schema.Product, r.statements, c), nil
-}
-
-// open makes sure that there is a connection; the reply says why there is none,
-// and nothing was sent then.
-func (r *routed) open(ctx context.Context, to **sqldb.Session, config *pgx.ConnConfig) (refused workload.Reply, ok bool) {
-	if *to != nil {
-		return workload.Reply{}, true
-	}
-	c, err := r.connect(ctx, config)
-	if err != nil {
-		return workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: err, Broken: true}, false
-	}
-	*to = c
-	return workload.Reply{}, true
-}
-
-// Execute implements sqldb.Executor.
-func (r *routed) Execute(ctx context.Context, statement int, parameters ...sqldb.Value) sqldb.Reply {
-	if refused, ok := r.open(ctx, &r.writing, r.schema.writers); !ok {
-		return sqldb.Reply{Reply: refused}
-	}
-	return r.writing.Execute(ctx, statement, parameters...)
-}
-
-// Query implements sqldb.Executor.
-func (r *routed) Query(ctx context.Context, statement int, row func(sqldb.Row) error, parameters ...sqldb.Value) workload.Reply {
-	to, config := &r.writing, r.schema.writers
-	if r.schema.read != workload.ReadPrimary {
-		to, config = &r.reading, r.schema.readers
-	}
-	if refused, ok := r.open(ctx, to, config); !ok {
-		return refused
-	}
-	return (*to).Query(ctx, statement, row, parameters...)
-}
-
-// Close implements sqldb.Executor.
-func (r *routed) Close() {
-	for _, c := range []*sqldb.Session{r.writing, r.reading} {
-		if c != nil {
-			c.Close()
+	r := &sqldb.Routed{Apart: s.read != workload.ReadPrimary, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {
+		if read {
+			return s.connectBy(ctx, s.readers, statements)
 		}
+		return s.connectBy(ctx, s.writers, statements)
+	}}
+	if r.Apart {
+		return r, nil
 	}
+	_, err := r.Open(ctx, false)
+	return r, err
 }

@@ -157,7 +157,7 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 			t.Errorf("read %q: insert: %+v", test.read, r)
 		}
 		all, onStandby := 0, 0
-		for _, c := range []*sqldb.Session{connects.last.writing, connects.last.reading} {
+		for _, c := range []*sqldb.Session{connects.last.Writer, connects.last.Reader} {
 			if c == nil {
 				continue
 			}
@@ -202,13 +202,13 @@ func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 // keyValueConnects keeps the connections of its last session.
 type keyValueConnects struct {
 	*keyValueSchema
-	last *routed
+	last *sqldb.Routed
 }
 
 func (s *keyValueConnects) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
 	e, err := s.keyValueSchema.ConnectKeyValue(ctx, statements)
 	if err == nil {
-		s.last = e.(*routed)
+		s.last = e.(*sqldb.Routed)
 	}
 	return e, err
 }

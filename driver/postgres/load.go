@@ -38,14 +38,9 @@ func (p *schema) put(ctx context.Context, conn *pgconn.PgConn, rows sqldb.Rows) 
 		return tag.RowsAffected(), err
 	}
 	var e encoder
-	var values []sqldb.Value
 	for first := 0; first < rows.Count; first += loadRows {
-		values = values[:0]
 		some := min(loadRows, rows.Count-first)
-		for i := range some {
-			values = rows.Row(first+i, values)
-		}
-		data, types := e.encode(values, nil)
+		data, types := e.encode(someRows(rows, first, some), nil)
 		result := conn.ExecParams(ctx, insertText(p.SQL.Table(rows.Table), rows.Columns, some), data, types, binaryFormats, nil).Read()
 		if result.Err != nil {
 			return n, result.Err

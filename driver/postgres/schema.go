@@ -143,7 +143,7 @@ func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sql
 	if err != nil {
 		return nil, err // and not a typed nil
 	}
-	return sqldb.NewSession(p.Product, statements, c), nil
+	return c, nil
 }
 
 // Replicate implements sqldb.Server; see replicates.

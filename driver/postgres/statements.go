@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -57,31 +56,15 @@ func (c *connection) replicated(err error) error {
 	return err
 }
 
-// Insert implements sqldb.Wire: one statement, whose parameters are the columns as
-// arrays.
-func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) (at sqldb.Stage, err error) {
-	arrays, types := arraysOf(rows)
-	formats := make([]string, len(types))
-	for i, name := range types {
-		formats[i] = placeholder(i+1) + "::" + name + "[]"
+// Load implements sqldb.Wire by COPY, or by INSERT where the dialect has it so. What
+// goes wrong with COPY is judged as an error of COMMIT, since the server commits
+// before it answers.
+func (c *connection) Load(ctx context.Context, rows sqldb.Rows) (sqldb.Stage, error) {
+	if !c.schema.dialect.copies {
+		return c.Insert(ctx, rows)
 	}
-	p := c.conn.StartPipeline(ctx)
-	p.SendQueryParams(`INSERT INTO `+c.schema.SQL.Table(rows.Table)+` (`+strings.Join(rows.Columns, ", ")+`) SELECT * FROM unnest(`+
-		strings.Join(formats, ", ")+`)`, arrays, nil, nil, nil)
-	_, at, err = c.alone(p, nil)
-	return at, err
-}
-
-// Load implements sqldb.Wire by COPY or by INSERT, as the dialect has it, in one
-// transaction. What goes wrong is judged as an error of COMMIT, since the server
-// commits before it answers.
-func (c *connection) Load(ctx context.Context, rows sqldb.Rows) (at sqldb.Stage, err error) {
 	c.unreplicated = false
-	if c.schema.dialect.copies {
-		_, err = c.conn.CopyFrom(ctx, bytes.NewReader(copyRows(rows)), c.schema.copyText(rows))
-	} else {
-		err = c.insertRows(ctx, rows)
-	}
+	_, err := c.conn.CopyFrom(ctx, bytes.NewReader(copyRows(rows)), c.schema.copyText(rows))
 	return sqldb.Committing, c.replicated(err)
 }
 
@@ -92,42 +75,48 @@ const (
 	maxInserted   = 1000
 )
 
-// insertRows writes rows by INSERT, in one round trip. What is too much for one
-// statement gets a transaction around several.
-func (c *connection) insertRows(ctx context.Context, rows sqldb.Rows) error {
+// Insert implements sqldb.Wire, in one round trip. What is too much for one statement
+// gets a transaction around several.
+func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) (at sqldb.Stage, err error) {
 	most := min(maxInserted, maxParameters/len(rows.Columns))
-	several := rows.Count > most
-	answers := (rows.Count + most - 1) / most
 	p := c.conn.StartPipeline(ctx)
-	if several {
-		answers++
-		c.send(p, begin)
+	if rows.Count <= most {
+		c.sendInsert(p, rows, 0, rows.Count)
+		_, at, err = c.alone(p, nil)
+		return at, err
 	}
+	c.unreplicated = false
+	c.send(p, begin)
+	answers := 1
 	for first := 0; first < rows.Count; first += most {
-		n := min(most, rows.Count-first)
-		var values []sqldb.Value
-		for i := range n {
-			values = rows.Row(first+i, values)
-		}
-		data, types := c.encoder.encode(values, nil)
-		p.SendQueryParams(insertText(c.schema.SQL.Table(rows.Table), rows.Columns, n), data, types, binaryFormats, nil)
+		c.sendInsert(p, rows, first, min(most, rows.Count-first))
+		answers++
 	}
-	if several {
-		c.send(p, commit)
-	}
-	err := p.Sync()
+	c.send(p, commit)
+	at, err = sqldb.Working, p.Sync()
 	for range answers {
 		if err == nil {
 			_, err = readAnswer(p)
 		}
 	}
-	if several && err == nil {
-		err = readCommit(p)
+	if err == nil {
+		at, err = sqldb.Committing, readCommit(p)
 	}
-	if ended := p.Close(); err == nil {
-		err = ended
+	return at, c.close(p, err)
+}
+
+// sendInsert puts an INSERT of n rows into the pipeline.
+func (c *connection) sendInsert(p *pgconn.Pipeline, rows sqldb.Rows, first, n int) {
+	data, types := c.encoder.encode(someRows(rows, first, n), nil)
+	p.SendQueryParams(insertText(c.schema.SQL.Table(rows.Table), rows.Columns, n), data, types, binaryFormats, nil)
+}
+
+// someRows are the values of n rows.
+func someRows(rows sqldb.Rows, first, n int) (values []sqldb.Value) {
+	for i := range n {
+		values = rows.Row(first+i, values)
 	}
-	return err
+	return values
 }
 
 // copyRows are the rows in the binary format of COPY (manual, "COPY", "Binary

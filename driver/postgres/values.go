@@ -3,8 +3,6 @@ package postgres
 import (
 	"encoding/binary"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"assay/driver/sqldb"
 )
@@ -186,40 +184,4 @@ func integerOf(value []byte) (int64, error) {
 	default:
 		return 0, fmt.Errorf("%d bytes are not an integer", len(value))
 	}
-}
-
-// placeholder is a parameter in a statement.
-func placeholder(n int) string { return "$" + strconv.Itoa(n) }
-
-// arraysOf are the columns of rows, as arrays of these types, as PostgreSQL writes
-// them in text (manual, "Array Input and Output Syntax").
-func arraysOf(rows sqldb.Rows) (arrays [][]byte, types []string) {
-	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-	arrays, types = make([][]byte, len(rows.Columns)), make([]string, len(rows.Columns))
-	var values []sqldb.Value
-	for i := range rows.Count {
-		values = rows.Row(i, values[:0])
-		for n, v := range values {
-			separator := byte(',')
-			if i == 0 {
-				separator = '{'
-			}
-			arrays[n] = append(arrays[n], separator)
-			switch v.Kind {
-			case sqldb.Text:
-				types[n] = "text"
-				arrays[n] = append(append(append(arrays[n], '"'), quoted.Replace(v.Text)...), '"')
-			case sqldb.Bool:
-				types[n] = "boolean"
-				arrays[n] = strconv.AppendBool(arrays[n], v.Number != 0)
-			default:
-				types[n] = "bigint"
-				arrays[n] = strconv.AppendInt(arrays[n], v.Number, 10)
-			}
-		}
-	}
-	for n := range arrays {
-		arrays[n] = append(arrays[n], '}')
-	}
-	return arrays, types
 }

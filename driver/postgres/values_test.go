@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-
-	"assay/driver/sqldb"
 )
 
 func TestBigintArray(t *testing.T) {
@@ -53,29 +51,4 @@ func FuzzBigintArray(f *testing.F) {
 			t.Errorf("%d elements out of %d bytes", len(elements), len(data))
 		}
 	})
-}
-
-// TestArraysOf has the server read columns that are written as arrays.
-func TestArraysOf(t *testing.T) {
-	texts := []string{"", "plain", `it's "quoted"`, `back\slash`, "{,}", "NULL", "line\nend", "é€𝄞"}
-	arrays, types := arraysOf(sqldb.Rows{Columns: []string{"n", "s", "b"}, Count: len(texts), Row: func(i int, into []sqldb.Value) []sqldb.Value {
-		return append(into, sqldb.OfInt(int64(-i)), sqldb.OfText(texts[i]), sqldb.OfBool(i%2 == 1))
-	}})
-	if !slices.Equal(types, []string{"bigint", "text", "boolean"}) {
-		t.Errorf("types %v", types)
-	}
-	result := admin(t).PgConn().ExecParams(t.Context(), `SELECT * FROM unnest($1::bigint[], $2::text[], $3::boolean[])`,
-		arrays, nil, nil, binaryFormats).Read()
-	if result.Err != nil || len(result.Rows) != len(texts) {
-		t.Fatalf("%d rows, %v", len(result.Rows), result.Err)
-	}
-	for i, row := range result.Rows {
-		var n int64
-		var s string
-		var b bool
-		c := columns(row)
-		if err := c.Scan(&n, &s, &b); err != nil || n != int64(-i) || s != texts[i] || b != (i%2 == 1) {
-			t.Errorf("row %d: %d, %q, %t, %v", i, n, s, b, err)
-		}
-	}
 }

@@ -53,11 +53,7 @@ func (p *schema) Repair(ctx context.Context, name string) error {
 // schema assay_bulkupdate of the address's database. Errors are as with
 // OpenBank.
 func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
-	p, err := openSchema(ctx, target, sqldb.BulkUpdateSchema())
-	if err != nil {
-		return nil, err
-	}
-	return sqldb.BulkUpdate(p), nil
+	return sqldb.Opened(sqldb.BulkUpdate)(openSchema(ctx, target, sqldb.BulkUpdateSchema()))
 }
 
 // waiting asks for the deadlocks of the database so far, and how many of the
@@ -101,11 +97,7 @@ func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 // OpenCandles connects to the target and returns the Store on it, in the schema
 // assay_candles of the address's database. Errors are as with OpenBank.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	p, err := openSchema(ctx, target, sqldb.CandlesSchema())
-	if err != nil {
-		return nil, err
-	}
-	return sqldb.Candles(p), nil
+	return sqldb.Opened(sqldb.Candles)(openSchema(ctx, target, sqldb.CandlesSchema()))
 }
 
 // Engines implements sqldb.EngineChooser: the compressors of values that are

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,7 +98,7 @@ func (n *Namespace) TakeLease(ctx context.Context, holder workload.Holder, ttl t
 	}
 	parameters := []Value{OfText(holder.Token), OfText(string(content)), microseconds(ttl), OfText(gone)}
 	err = n.leaseUse(ctx, "take the lease", func(c Conn) error {
-		if err := n.inOne(ctx, c, func(c Conn) error { return n.makeLeaseTable(ctx, c) }); err != nil {
+		if err := n.makeLeaseTable(ctx, c); err != nil {
 			return err
 		}
 		changed, err := c.Change(ctx, "UPDATE "+n.leaseTable()+" SET token = $1, holder = $2, since = "+n.Catalog.Now+", expires = "+n.later("$3")+
@@ -124,16 +125,19 @@ func (n *Namespace) TakeLease(ctx context.Context, holder workload.Holder, ttl t
 
 // makeLeaseTable makes the schema and the table where they are missing.
 func (n *Namespace) makeLeaseTable(ctx context.Context, c Conn) error {
-	if _, err := n.marker(ctx, c); err != nil {
-		return err
-	}
-	if err := all(ctx, c, n.Catalog.Make); err != nil {
-		return err
-	}
 	moment := n.Catalog.Moment + " NOT NULL"
-	_, err := c.Change(ctx, "CREATE TABLE IF NOT EXISTS "+n.leaseTable()+" (id SMALLINT PRIMARY KEY, token VARCHAR(100) NOT NULL, "+
-		"holder TEXT NOT NULL, since "+moment+", expires "+moment+")"+n.SQL.Options)
-	return err
+	table := "CREATE TABLE IF NOT EXISTS " + n.leaseTable() + " (id SMALLINT PRIMARY KEY, token VARCHAR(100) NOT NULL, " +
+		"holder TEXT NOT NULL, since " + moment + ", expires " + moment + ")" + n.SQL.Options
+	work := func() error {
+		if _, err := n.marker(ctx, c); err != nil {
+			return err
+		}
+		return all(ctx, c, append(slices.Clone(n.Catalog.Make), table))
+	}
+	if n.Catalog.Begin == "" {
+		return work()
+	}
+	return InTransaction(ctx, c, []string{n.Catalog.Begin}, work)
 }
 
 // RenewLease implements workload.Store.

@@ -81,16 +81,14 @@ func (s *Session) ended(ctx context.Context, doing string, at Stage, err error, 
 	if r.Violated = s.Violated(err); r.Violated != Check && r.Violated != Null {
 		inquiry = nil
 	}
-	r.Broken = !s.Usable(err)
-	if at == Alone {
-		return r
+	var left error
+	if at != Alone {
+		left = s.Leave(ctx, inquiry)
 	}
-	if left := s.Leave(ctx, inquiry); left != nil {
-		r.Broken = true
-		if inquiry != nil {
-			r.Class, r.Err, r.Violated = s.Classify(left, Working).Class, left, NoViolation
-		}
+	if left != nil && inquiry != nil {
+		r.Class, r.Err, r.Violated = s.Classify(left, Working).Class, left, NoViolation
 	}
+	r.Broken = left != nil || !s.Usable(err)
 	return r
 }
 

@@ -2,10 +2,13 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"assay/workload"
 )
 
 // SessionID is an open session as its server knows it.
@@ -60,14 +63,14 @@ func (n *Namespace) Owner() string {
 	return n.taken.Holder().Run
 }
 
-// Run is Owner or, if that is not known, the run of the marker, empty if there is
-// none.
+// Run is Owner or, if that is not known, the run of the marker. Without a marker it
+// gives *workload.NoSchemaError.
 func (n *Namespace) Run(ctx context.Context, c Conn) (string, error) {
 	if run := n.Owner(); run != "" {
 		return run, nil
 	}
-	mark, err := n.marker(ctx, c)
-	if mark == nil || err != nil {
+	mark, err := n.MustMark(ctx, c)
+	if err != nil {
 		return "", err
 	}
 	return mark.Run, nil
@@ -88,7 +91,10 @@ const (
 // then rolled back or already committed.
 func (n *Namespace) SettleOn(ctx context.Context, c Conn, server string) error {
 	run, err := n.Run(ctx, c)
-	if err != nil || run == "" {
+	if nothing := (*workload.NoSchemaError)(nil); errors.As(err, &nothing) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	name := OfText(n.Server.SessionName(run))

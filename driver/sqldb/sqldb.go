@@ -61,6 +61,17 @@ type Database interface {
 	View(ctx context.Context, read func(Reader) error) error
 }
 
+// Opened makes a workload's Store of a Database that a driver has opened, or returns
+// the error of that.
+func Opened[D, S any](store func(D) S) func(D, error) (S, error) {
+	return func(db D, err error) (opened S, _ error) {
+		if err != nil {
+			return opened, err
+		}
+		return store(db), nil
+	}
+}
+
 // Reader runs queries in one transaction that sees one state.
 type Reader interface {
 	// Query gives each row to the callback, as it comes from the server. The error

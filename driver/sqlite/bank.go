@@ -15,11 +15,7 @@ import (
 // committed is on disk. It opens nothing yet. It returns
 // *workload.OptionError.
 func OpenBank(_ context.Context, target workload.Target) (bank.Store, error) {
-	f, err := open(target, sqldb.BankSchema(), beginWriting)
-	if err != nil {
-		return nil, err
-	}
-	return sqldb.Bank(f), nil
+	return sqldb.Opened(sqldb.Bank)(open(target, sqldb.BankSchema(), beginWriting))
 }
 
 // AuditView implements sqldb.BankDatabase: one read transaction, which sees one

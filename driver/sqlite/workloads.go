@@ -97,11 +97,7 @@ func (s compactor) Repair(ctx context.Context, name string) error {
 // must not hold another workload's run. Address and errors are as with
 // OpenBank.
 func OpenBulkUpdate(_ context.Context, target workload.Target) (bulkupdate.Store, error) {
-	f, err := open(target, sqldb.BulkUpdateSchema(), beginWriting)
-	if err != nil {
-		return nil, err
-	}
-	return sqldb.BulkUpdate(f), nil
+	return sqldb.Opened(sqldb.BulkUpdate)(open(target, sqldb.BulkUpdateSchema(), beginWriting))
 }
 
 // Waits implements sqldb.Waiter. SQLite counts none; its writers stand in a queue
@@ -115,11 +111,7 @@ const engine = "btree"
 // must not hold another workload's run. Address and errors are as with
 // OpenBank.
 func OpenCandles(_ context.Context, target workload.Target) (candles.Store, error) {
-	f, err := open(target, sqldb.CandlesSchema(), "begin immediate, a batch each; begin, if it only reads")
-	if err != nil {
-		return nil, err
-	}
-	return sqldb.Candles(f), nil
+	return sqldb.Opened(sqldb.Candles)(open(target, sqldb.CandlesSchema(), "begin immediate, a batch each; begin, if it only reads"))
 }
 
 // Engines implements sqldb.EngineChooser.

@@ -1,0 +1,79 @@
+package sqldb
+
+import "context"
+
+// Server is what a Namespace needs of a protocol. Its methods are safe for
+// concurrent use.
+type Server interface {
+	// Use lends a connection to a server that takes writes, which sees what was
+	// committed before on any server. work leaves it outside of any transaction, or
+	// closed.
+	Use(ctx context.Context, work func(Conn) error) error
+	// Kind is what a Namespace has to know of an error.
+	Kind(err error) ErrorKind
+	// Snapshot are the statements that begin a read-only transaction of one state;
+	// see BankDatabase for one of an audit.
+	Snapshot(audit bool) []string
+	// SessionName is by what Catalog.Sessions knows the sessions of a run.
+	SessionName(run string) string
+	// Measure brings up to date what the server knows of the sizes of tables.
+	Measure(ctx context.Context, c Conn) error
+	// Replicate returns when what was made is on all servers that sessions go to.
+	Replicate(ctx context.Context) error
+}
+
+// ErrorKind is what a Namespace has to know of an error.
+type ErrorKind uint8
+
+const (
+	// OtherError is none of the following.
+	OtherError ErrorKind = iota
+	// NotThere: there is no such table, schema or session.
+	NotThere
+	// Clash: another changed the same at the same time; it can be tried again.
+	Clash
+	// NotAllowed: the user lacks a privilege.
+	NotAllowed
+	// NoWrites: the server takes no writes.
+	NoWrites
+)
+
+// Catalog is how a product keeps schemas, in its SQL.
+type Catalog struct {
+	// Noun is what the product calls a schema.
+	Noun string
+	// Foreign is what to do about one that is not ours, and Advice about errors of
+	// these kinds.
+	Foreign string
+	Advice  map[ErrorKind]string
+	// Inspect counts, in the schema of the name $1: all there is but the lease, and
+	// the schema itself where an empty one is somebody's; the tables that can hold
+	// the marker; those that can hold the lease.
+	Inspect string
+	// Begin begins a transaction in which schema and tables can be made. It is empty
+	// where each statement that makes one is a transaction of its own. Stepwise is
+	// whether what is more than the lease's table is made and dropped a statement at a
+	// time nevertheless.
+	Begin    string
+	Stepwise bool
+	// Make makes the schema, and Mark the table assay_mark, unless they are there;
+	// its column mark is read as text by ReadMark; InsertMark and UpdateMark write $1 to
+	// its only row. Drop drops the schema with all that is in it.
+	Make, Mark, Drop                 []string
+	ReadMark, InsertMark, UpdateMark string
+	// Moment is the type of the lease's moments, Now the server's clock, After the
+	// moment that many (%s) microseconds from now, and Microseconds a moment %s in
+	// microseconds since 1970.
+	Moment, Now, After, Microseconds string
+	// Refresh, before a table's name, brings the planner's statistics up to date.
+	Refresh string
+	// Size asks for the bytes of a table, of its indexes, and its rows; %[1]s is the
+	// schema, %[2]s the table.
+	Size string
+	// Sessions lists the ids and the states of the sessions of the name $1
+	// (Server.SessionName) on the connection's server; EndSession ends that of the
+	// name $1 with the id %s.
+	Sessions, EndSession string
+}
+
+func (c *Catalog) stepwise() bool { return c.Begin == "" || c.Stepwise }
