@@ -87,6 +87,36 @@ func (l *Lease) Excludes(token string) bool {
 	return l != nil && l.Remaining > 0 && l.Token != token
 }
 
+// Admit gives *HeldError if the lease, of what is called name, keeps out whoever has
+// this token. It, and the two below, are what drivers say of a lease that they have
+// read.
+func (l *Lease) Admit(name, token string) error {
+	if l.Excludes(token) {
+		return &HeldError{Name: name, Lease: *l}
+	}
+	return nil
+}
+
+// MayTake is Admit for one that takes the lease, whose process of this token is gone.
+func (l *Lease) MayTake(name string, holder Holder, gone string) error {
+	if l != nil && l.Token == gone {
+		return nil
+	}
+	return l.Admit(name, holder.Token)
+}
+
+// MayRenew gives *HeldError if the lease has another token, alive or not, and
+// *NoSchemaError if there is none.
+func (l *Lease) MayRenew(name, token string) error {
+	switch {
+	case l == nil:
+		return &NoSchemaError{Name: name}
+	case l.Token != token:
+		return &HeldError{Name: name, Lease: *l}
+	}
+	return nil
+}
+
 // Taken is the holder for whom a Store has taken the lease last, for drivers; the
 // zero Holder before. It is safe for concurrent use.
 type Taken struct{ holder atomic.Pointer[Holder] }
@@ -100,14 +130,6 @@ func (t *Taken) Holder() Holder {
 		return *h
 	}
 	return Holder{}
-}
-
-// Admit gives *HeldError if the lease of what is called this is another's and alive.
-func (t *Taken) Admit(name string, lease *Lease) error {
-	if lease.Excludes(t.Holder().Token) {
-		return &HeldError{Name: name, Lease: *lease}
-	}
-	return nil
 }
 
 // HeldError means that another run holds the lease. Nothing was changed.

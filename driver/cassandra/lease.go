@@ -55,15 +55,14 @@ func (k *keyspace) Lease(ctx context.Context) (*workload.Lease, error) {
 // admit gives *workload.HeldError if another holds the lease.
 func (k *keyspace) admit(ctx context.Context) error {
 	l, err := k.Lease(ctx)
-	if err == nil && l.Excludes(k.taken.Holder().Token) {
-		err = k.held(l)
+	if err != nil {
+		return err
 	}
-	return err
+	return l.Admit(k.title(), k.taken.Holder().Token)
 }
 
-func (k *keyspace) held(l *workload.Lease) error {
-	return &workload.HeldError{Name: "keyspace " + k.name, Lease: *l}
-}
+// title is what the keyspace is called in errors.
+func (k *keyspace) title() string { return "keyspace " + k.name }
 
 // schemaLag bounds how long a table that one node has made may be missing at
 // another that answers. Nodes agree on a schema within a second or so, and a
@@ -144,10 +143,11 @@ func (k *keyspace) TakeLease(ctx context.Context, holder workload.Holder, ttl ti
 			k.taken.Set(holder)
 			return nil
 		}
-		if l, err := k.Lease(ctx); err != nil || l.Excludes(holder.Token) && l.Token != gone {
-			if err == nil {
-				err = k.held(l)
-			}
+		l, err := k.Lease(ctx)
+		if err == nil {
+			err = l.MayTake(k.title(), holder, gone)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -181,21 +181,21 @@ func (k *keyspace) makeLeaseTable(ctx context.Context) error {
 func (k *keyspace) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	for range leaseTries {
 		l, err := k.Lease(ctx)
+		if err == nil {
+			err = l.Admit(k.title(), token)
+		}
 		if err != nil {
 			return err
-		}
-		if l.Excludes(token) {
-			return k.held(l)
 		}
 		var applied bool
 		switch holder := k.taken.Holder(); {
 		case l != nil:
 			applied, _, err = k.giveLease(ctx, token, l.Holder, l.Since, ttl)
 		case holder.Token != token:
-			return &workload.NoSchemaError{Name: "keyspace " + k.name}
+			return &workload.NoSchemaError{Name: k.title()}
 		default:
 			if there, err := k.leaseThere(ctx); err != nil || !there {
-				return errorsOr(err, &workload.NoSchemaError{Name: "keyspace " + k.name})
+				return errorsOr(err, &workload.NoSchemaError{Name: k.title()})
 			}
 			applied, _, err = k.giveLease(ctx, nil, holder, time.Time{}, ttl)
 		}

@@ -60,14 +60,10 @@ func (p *schema) setLease(t *transaction, l lease) error {
 // admit gives *workload.HeldError if another holds the lease.
 func (p *schema) admit(t *transaction) error {
 	l, _, _, err := p.readLease(t)
-	if err == nil && l.Excludes(p.taken.Holder().Token) {
-		err = p.held(l)
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-func (p *schema) held(l *workload.Lease) error {
-	return &workload.HeldError{Name: p.name, Lease: *l}
+	return l.Admit(p.name, p.taken.Holder().Token)
 }
 
 // Lease reads the lease.
@@ -95,8 +91,8 @@ func (p *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time
 		if err != nil {
 			return err
 		}
-		if l.Excludes(holder.Token) && l.Token != gone {
-			return p.held(l)
+		if err := l.MayTake(p.name, holder, gone); err != nil {
+			return err
 		}
 		return p.setLease(t, lease{Holder: holder, Since: time.Now().UnixNano(), Expires: now + versions(ttl)})
 	})
@@ -110,13 +106,11 @@ func (p *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time
 func (p *schema) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	_, err := p.change(ctx, "renew the lease", func(t *transaction) error {
 		l, kept, now, err := p.readLease(t)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case l == nil:
-			return &workload.NoSchemaError{Name: p.name}
-		case l.Token != token:
-			return p.held(l)
+		}
+		if err := l.MayRenew(p.name, token); err != nil {
+			return err
 		}
 		kept.Expires = now + versions(ttl)
 		return p.setLease(t, *kept)

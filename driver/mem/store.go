@@ -79,8 +79,8 @@ func (s *baseStore) Drop(context.Context) error {
 // anew empties the schema, unless another holds the lease.
 func (s *baseStore) anew(then func()) error {
 	return s.locked(false, func() error {
-		if l := s.d.lease.current(); l.Excludes(s.taken.Holder().Token) {
-			return &workload.HeldError{Name: name, Lease: *l}
+		if err := s.d.lease.current().Admit(name, s.taken.Holder().Token); err != nil {
+			return err
 		}
 		s.d.reset()
 		then()
@@ -143,8 +143,8 @@ func (s *baseStore) Lease(context.Context) (l *workload.Lease, err error) {
 // TakeLease implements the Stores.
 func (s *baseStore) TakeLease(_ context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
 	return s.locked(false, func() error {
-		if l := s.d.lease.current(); l.Excludes(holder.Token) && l.Token != gone {
-			return &workload.HeldError{Name: name, Lease: *l}
+		if err := s.d.lease.current().MayTake(name, holder, gone); err != nil {
+			return err
 		}
 		now := time.Now()
 		s.d.lease = &lease{holder: holder, since: now, expires: now.Add(ttl)}
@@ -156,11 +156,8 @@ func (s *baseStore) TakeLease(_ context.Context, holder workload.Holder, ttl tim
 // RenewLease implements the Stores.
 func (s *baseStore) RenewLease(_ context.Context, token string, ttl time.Duration) error {
 	return s.locked(false, func() error {
-		switch l := s.d.lease.current(); {
-		case l == nil:
-			return &workload.NoSchemaError{Name: name}
-		case l.Token != token:
-			return &workload.HeldError{Name: name, Lease: *l}
+		if err := s.d.lease.current().MayRenew(name, token); err != nil {
+			return err
 		}
 		s.d.lease.expires = time.Now().Add(ttl)
 		return nil

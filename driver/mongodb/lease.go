@@ -66,26 +66,22 @@ func (s *schema) Lease(ctx context.Context) (*workload.Lease, error) {
 // admit gives *workload.HeldError if another holds the lease.
 func (s *schema) admit(ctx context.Context) error {
 	l, err := s.Lease(ctx)
-	if err == nil && l.Excludes(s.taken.Holder().Token) {
-		err = s.held(l)
+	if err != nil {
+		return err
 	}
-	return err
+	return l.Admit(s.title(), s.taken.Holder().Token)
 }
 
-func (s *schema) held(l *workload.Lease) error {
-	return &workload.HeldError{Name: "database " + s.database.Name(), Lease: *l}
-}
+// title is what the database is called in errors.
+func (s *schema) title() string { return "database " + s.database.Name() }
 
 // refuse says who has the lease, which has just been found to be another's.
 func (s *schema) refuse(ctx context.Context) error {
 	l, err := s.Lease(ctx)
-	if err == nil && l == nil {
-		err = s.missing()
-	}
 	if err != nil {
 		return err
 	}
-	return s.held(l)
+	return l.MayRenew(s.title(), "") // which is nobody's
 }
 
 // TakeLease replaces the document, or makes it, in one atomic step that leaves it

@@ -127,7 +127,7 @@ func (s *schema) mustMark(ctx context.Context) error {
 
 // missing says that there is nothing of ours.
 func (s *schema) missing() error {
-	return &workload.NoSchemaError{Name: "database " + s.database.Name()}
+	return &workload.NoSchemaError{Name: s.title()}
 }
 
 // find reads the mark and counts the documents of these collections together.

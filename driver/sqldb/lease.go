@@ -78,7 +78,7 @@ func (n *Namespace) admit(ctx context.Context, c Conn) error {
 	if err != nil {
 		return err
 	}
-	return n.taken.Admit(n.title(), lease)
+	return lease.Admit(n.title(), n.taken.Holder().Token)
 }
 
 // Lease implements workload.Store.
@@ -155,13 +155,10 @@ func (n *Namespace) RenewLease(ctx context.Context, token string, ttl time.Durat
 			return err
 		}
 		lease, err := n.readLease(ctx, c)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case lease == nil:
-			return n.Missing()
 		}
-		return &workload.HeldError{Name: n.title(), Lease: *lease}
+		return lease.MayRenew(n.title(), token)
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	codes "modernc.org/sqlite/lib"
@@ -115,65 +114,65 @@ func (f *file) foreignLease() error {
 	return &workload.ForeignError{Name: f.name + leaseSuffix, Hint: "name another file, or move that one away"}
 }
 
-// readLease returns nil if there is none.
-func readLease(ctx context.Context, conn *sql.Conn) (*workload.Lease, error) {
-	var token, holder string
-	var since, expires int64
-	err := conn.QueryRowContext(ctx, "SELECT token, holder, since, expires FROM assay_lease").Scan(&token, &holder, &since, &expires)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+// leaseDo reads the lease, nil if there is none, and calls work in the same
+// transaction; without the file it gives errNoLease.
+func (f *file) leaseDo(ctx context.Context, doing, mode string, work func(conn *sql.Conn, lease *workload.Lease) error) error {
+	return f.explainOthers(doing, f.leaseFile(ctx, mode, func(conn *sql.Conn) error {
+		var token, holder string
+		var since, expires int64
+		err := conn.QueryRowContext(ctx, "SELECT token, holder, since, expires FROM assay_lease").Scan(&token, &holder, &since, &expires)
+		if errors.Is(err, sql.ErrNoRows) {
+			return work(conn, nil)
+		}
+		if err != nil {
+			return err
+		}
+		return work(conn, workload.NewLease(token, []byte(holder), time.UnixMilli(since), time.Until(time.UnixMilli(expires))))
+	}))
+}
+
+// orNoLease is err, unless it says that there is none.
+func orNoLease(err error) error {
+	if errors.Is(err, errNoLease) {
+		return nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return workload.NewLease(token, []byte(holder), time.UnixMilli(since), time.Until(time.UnixMilli(expires))), nil
+	return err
 }
 
 // Lease returns the lease in the file beside the workload's.
-func (f *file) Lease(ctx context.Context) (lease *workload.Lease, err error) {
-	err = f.leaseFile(ctx, "rw", func(conn *sql.Conn) error {
-		lease, err = readLease(ctx, conn)
-		return err
+func (f *file) Lease(ctx context.Context) (found *workload.Lease, err error) {
+	err = f.leaseDo(ctx, "look for a lease", "rw", func(_ *sql.Conn, lease *workload.Lease) error {
+		found = lease
+		return nil
 	})
-	if errors.Is(err, errNoLease) {
-		return nil, nil
-	}
-	return lease, f.explainOthers("look for a lease", err)
+	return found, orNoLease(err)
 }
 
 // admit gives *workload.HeldError if another holds the lease.
 func (f *file) admit(ctx context.Context) error {
 	lease, err := f.Lease(ctx)
-	if err == nil && lease.Excludes(f.taken.Holder().Token) {
-		err = f.held(lease)
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-func (f *file) held(lease *workload.Lease) error {
-	return &workload.HeldError{Name: f.name, Lease: *lease}
+	return lease.Admit(f.name, f.taken.Holder().Token)
 }
 
 // TakeLease takes the lease, in an exclusive transaction.
 func (f *file) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+	const doing = "take the lease"
 	if _, err := f.look(ctx); err != nil {
 		return err
 	}
-	directory := filepath.Dir(f.path)
-	if info, err := os.Stat(directory); err != nil || !info.IsDir() {
-		return fmt.Errorf("sqlite: take the lease: there is no directory %s; make it or name another file", directory)
+	if err := f.inDirectory(doing); err != nil {
+		return err
 	}
 	text, err := json.Marshal(holder)
 	if err != nil {
-		return fmt.Errorf("sqlite: take the lease: %w", err)
+		return f.explain(doing, err)
 	}
-	err = f.leaseFile(ctx, "rwc", func(conn *sql.Conn) error {
-		lease, err := readLease(ctx, conn)
-		if err != nil {
+	err = f.leaseDo(ctx, doing, "rwc", func(conn *sql.Conn, lease *workload.Lease) error {
+		if err := lease.MayTake(f.name, holder, gone); err != nil {
 			return err
-		}
-		if lease.Excludes(holder.Token) && lease.Token != gone {
-			return f.held(lease)
 		}
 		now := time.Now()
 		_, err = conn.ExecContext(ctx, "INSERT OR REPLACE INTO assay_lease (id, token, holder, since, expires) VALUES (1, ?, ?, ?, ?)",
@@ -183,45 +182,34 @@ func (f *file) TakeLease(ctx context.Context, holder workload.Holder, ttl time.D
 	if err == nil {
 		f.taken.Set(holder)
 	}
-	return f.explainOthers("take the lease", err)
+	return err
 }
 
 // RenewLease moves the expiry on.
 func (f *file) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
-	err := f.leaseFile(ctx, "rw", func(conn *sql.Conn) error {
-		lease, err := readLease(ctx, conn)
-		switch {
-		case err != nil:
+	err := f.leaseDo(ctx, "renew the lease", "rw", func(conn *sql.Conn, lease *workload.Lease) error {
+		if err := lease.MayRenew(f.name, token); err != nil {
 			return err
-		case lease == nil:
-			return errNoLease
-		case lease.Token != token:
-			return f.held(lease)
 		}
-		_, err = conn.ExecContext(ctx, "UPDATE assay_lease SET expires = ?", time.Now().Add(ttl).UnixMilli())
+		_, err := conn.ExecContext(ctx, "UPDATE assay_lease SET expires = ?", time.Now().Add(ttl).UnixMilli())
 		return err
 	})
 	if errors.Is(err, errNoLease) {
 		return &workload.NoSchemaError{Name: f.name}
 	}
-	return f.explainOthers("renew the lease", err)
+	return err
 }
 
 // ReleaseLease removes the file of the lease, if it is this one. Whoever has
 // opened it meanwhile is refused its write (SQLITE_READONLY_DBMOVED) and opens it
 // anew.
 func (f *file) ReleaseLease(ctx context.Context, token string) error {
-	err := f.leaseFile(ctx, "rw", func(conn *sql.Conn) error {
-		lease, err := readLease(ctx, conn)
-		if err != nil || lease == nil || lease.Token != token {
-			return err
+	return orNoLease(f.leaseDo(ctx, "release the lease", "rw", func(_ *sql.Conn, lease *workload.Lease) error {
+		if lease == nil || lease.Token != token {
+			return nil
 		}
 		return f.removeLease()
-	})
-	if errors.Is(err, errNoLease) {
-		return nil
-	}
-	return f.explainOthers("release the lease", err)
+	}))
 }
 
 // removeLease is for whoever has the lease's file to itself.
@@ -234,18 +222,10 @@ func (f *file) removeLease() error {
 
 // dropLease removes the file of the lease that admit has let pass.
 func (f *file) dropLease(ctx context.Context) error {
-	err := f.leaseFile(ctx, "rw", func(conn *sql.Conn) error {
-		lease, err := readLease(ctx, conn)
-		switch {
-		case err != nil:
+	return orNoLease(f.leaseDo(ctx, "drop the lease", "rw", func(_ *sql.Conn, lease *workload.Lease) error {
+		if err := lease.Admit(f.name, f.taken.Holder().Token); err != nil {
 			return err
-		case lease.Excludes(f.taken.Holder().Token):
-			return f.held(lease)
 		}
 		return f.removeLease()
-	})
-	if errors.Is(err, errNoLease) {
-		return nil
-	}
-	return f.explainOthers("drop the lease", err)
+	}))
 }

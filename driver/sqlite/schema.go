@@ -103,7 +103,8 @@ func (f *file) explainOthers(doing string, err error) error {
 	var foreign *workload.ForeignError
 	var option *workload.OptionError
 	var held *workload.HeldError
-	if errors.As(err, &foreign) || errors.As(err, &option) || errors.As(err, &held) {
+	var missing *workload.NoSchemaError
+	if errors.As(err, &foreign) || errors.As(err, &option) || errors.As(err, &held) || errors.As(err, &missing) {
 		return err
 	}
 	return f.explain(doing, err)
@@ -171,14 +172,22 @@ func (f *file) Create(ctx context.Context, mark workload.Marker) error {
 	if err := f.remove(ctx); err != nil {
 		return err
 	}
-	directory := filepath.Dir(f.path)
-	if info, err := os.Stat(directory); err != nil || !info.IsDir() {
-		return fmt.Errorf("sqlite: create: there is no directory %s; make it or name another file", directory)
+	if err := f.inDirectory("create"); err != nil {
+		return err
 	}
 	err := using(func() (*sql.DB, error) { return connect(f.dsn("rwc", f.pragmas()...)) }, func(db *sql.DB) error {
 		return f.make(ctx, db, mark)
 	})
 	return f.explainOthers("create", err)
+}
+
+// inDirectory gives an error if the file's directory is not there.
+func (f *file) inDirectory(doing string) error {
+	directory := filepath.Dir(f.path)
+	if info, err := os.Stat(directory); err != nil || !info.IsDir() {
+		return fmt.Errorf("sqlite: %s: there is no directory %s; make it or name another file", doing, directory)
+	}
+	return nil
 }
 
 // make puts everything into the file in one transaction, still with a rollback
