@@ -181,6 +181,9 @@ func classOf(answer *library.MySQLError) string {
 // hasCode reports whether err is an answer of the server with one of the
 // numbers.
 func hasCode(err error, codes ...uint16) bool {
+	if err == nil {
+		return false // and nothing is allocated
+	}
 	var answer *library.MySQLError
 	return errors.As(err, &answer) && slices.Contains(codes, answer.Number)
 }

@@ -159,6 +159,9 @@ func plain(err error) error {
 
 // hasCode reports whether err is an answer of the server with one of the codes.
 func hasCode(err error, codes ...string) bool {
+	if err == nil {
+		return false // and nothing is allocated
+	}
 	var answer *pgconn.PgError
 	return errors.As(err, &answer) && slices.Contains(codes, answer.Code)
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -147,26 +146,14 @@ func (l *connection) Close() {
 
 func (l *connection) hangUp() { conn{l.conn}.HangUp() }
 
-// send puts one statement with its parameters, all of them bigint, into the
-// pipeline.
-func (l *connection) send(p *pgconn.Pipeline, which statement, parameters ...int64) {
-	bytes := make([]byte, 0, 8*len(parameters))
-	data := make([][]byte, len(parameters))
-	types := make([]uint32, len(parameters))
-	for i, parameter := range parameters {
-		bytes = binary.BigEndian.AppendUint64(bytes, uint64(parameter))
-		data[i], types[i] = bytes[8*i:], oidBigint
-	}
-	l.sendBinary(p, which, data, types)
-}
-
-// sendBinary is send with parameters of these types in binary format.
-func (l *connection) sendBinary(p *pgconn.Pipeline, which statement, parameters [][]byte, types []uint32) {
+// send puts one of the connection's own statements, which have no parameters, into
+// the pipeline.
+func (l *connection) send(p *pgconn.Pipeline, which statement) {
 	if l.prepared != nil {
-		p.SendQueryStatement(l.prepared[which], parameters, binaryFormats, binaryFormats)
+		p.SendQueryStatement(l.prepared[which], nil, binaryFormats, binaryFormats)
 		return
 	}
-	p.SendQueryParams(l.texts[which].Text, parameters, types, binaryFormats, binaryFormats)
+	p.SendQueryParams(l.texts[which].Text, nil, nil, binaryFormats, binaryFormats)
 }
 
 // idle is the state of a session outside of any transaction, open that of one
