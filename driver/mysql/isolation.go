@@ -61,11 +61,11 @@ func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) 
 		return false, true, ctx.Err()
 	}
 	var waits int64
-	err = l.schema.useHost(ctx, l.host, func(c *conn) error {
-		return c.one(ctx, `SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id = ?`,
-			[]any{l.look.id}, &waits)
+	err = l.host.pool.Use(ctx, func(c *conn) error {
+		return sqldb.One(ctx, c, `SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id = $1`,
+			[]sqldb.Value{sqldb.OfInt(l.look.id)}, &waits)
 	})
-	return waits > 0, true, operation("ask for waits", err)
+	return waits > 0, true, l.schema.Operation("ask for waits", err)
 }
 
 func openIsolation(ctx context.Context, target workload.Target) (*isolationSchema, error) {

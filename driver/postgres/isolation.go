@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/interleaving"
@@ -45,10 +43,10 @@ func (c *connection) Waiting(ctx context.Context) (waiting, known bool, err erro
 	if c.schema.dialect.session != "" {
 		return false, false, nil
 	}
-	err = c.schema.pool.use(ctx, func(conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, `SELECT cardinality(pg_blocking_pids($1)) > 0`, int32(c.conn.PID())).Scan(&waiting)
+	err = c.schema.pool.Use(ctx, func(by conn) error {
+		return sqldb.One(ctx, by, `SELECT cardinality(pg_blocking_pids($1::bigint::int)) > 0`, []sqldb.Value{sqldb.OfInt(int64(c.conn.PID()))}, &waiting)
 	})
-	return waiting, true, operation("ask for waits", err)
+	return waiting, true, c.schema.Operation("ask for waits", err)
 }
 
 func openIsolation(ctx context.Context, target workload.Target) (*isolationSchema, error) {

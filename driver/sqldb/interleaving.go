@@ -8,10 +8,9 @@ import (
 	"assay/workload/interleaving"
 )
 
-// LockWaiter is a Connection that can tell whether what it does waits for another
+// LockWaiter is a Connection, or a Wire, that can tell whether what it does waits for another
 // session; see interleaving.Session.
 type LockWaiter interface {
-	Connection
 	Waiting(ctx context.Context) (waiting, known bool, err error)
 }
 

@@ -184,6 +184,14 @@ func (s *Session) End(ctx context.Context, err error) Reply {
 	return s.ended(ctx, "transaction", at, err, nil)
 }
 
+// Waiting implements LockWaiter, if the Wire does.
+func (s *Session) Waiting(ctx context.Context) (waiting, known bool, err error) {
+	if w, can := s.Wire.(LockWaiter); can {
+		return w.Waiting(ctx)
+	}
+	return false, false, nil
+}
+
 // steps is the transaction that a session is in.
 type steps struct{ *Session }
 

@@ -12,6 +12,10 @@
 // tell of waits) the workload's file declares as an interface of its own over
 // Database, which the drivers implement.
 //
+// For servers most of Database and Connection is here too. A protocol's schema embeds
+// a Namespace, which has marker, lease, creation, views and settling over a Server, a
+// Conn and a Catalog; and its Connection is a Session over a Wire.
+//
 // Rules for sessions:
 //
 //   - A Connection decides how an attempt ended (Reply), by its driver's own table
