@@ -21,9 +21,7 @@ type bankStore struct {
 	made uint64
 
 	ghosts []bank.Transfer
-	// log has the last transfers if looksBack.
-	looksBack bool
-	log       commits
+	log    commits
 	// previous is what the last audit read, and audited the number of the last call
 	// before it ended.
 	previous seen
@@ -36,7 +34,6 @@ func newBank(inner bank.Store, seeded []Seeded, seed uint64) (workload.Store, er
 		return nil, &workload.OptionError{Option: "bug", Value: seeded[0].Name, Want: "no bug on a database without audits"}
 	}
 	s := &bankStore{trial: newTrial(inner, inner.Create, bankBugs(), seeded, seed), inner: inner, auditor: auditor}
-	s.looksBack = slices.ContainsFunc(s.active, func(b *active[bankActions]) bool { return b.acts.looksBack })
 	s.reset = func() {
 		s.primary, s.other = newView(), newView()
 		s.ghosts, s.log, s.previous, s.audited = nil, commits{}, seen{}, 0
@@ -109,7 +106,7 @@ func (n *bankSession) transfer(ctx context.Context, t bank.Transfer) bank.Reply 
 		c.bug.strikes++
 	}
 	s.moved(t, reply.Outcome)
-	if c.raw != [2]bank.State{} && s.looksBack {
+	if c.raw != [2]bank.State{} {
 		s.log.clock++
 		done := commit{at: s.log.clock, answered: new(uint64)}
 		for side, id := range [2]int64{t.Source, t.Destination} {

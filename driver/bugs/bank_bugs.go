@@ -26,8 +26,6 @@ type bankActions struct {
 	// means that there was no occasion and nothing was changed.
 	audit func(s *bankStore, ids []int64, states []bank.State) bool
 	total func(s *bankStore, t *bank.Totals) bool
-	// looksBack is true if the bug needs bankStore.log.
-	looksBack bool
 	// truncates is true if a Read ends early.
 	truncates bool
 }

@@ -70,7 +70,7 @@ func (r *bulkUpdateFixture) load(store bulkupdate.Store) {
 }
 
 func (r *bulkUpdateFixture) write(store bulkupdate.Store, number int) {
-	w := r.client(store)
+	w := r.client(store, number)
 	defer w.close()
 	w.commit(r.ctx, int64(number)+1, int64(number)+7)
 }
@@ -143,11 +143,12 @@ func (r *bulkUpdateFixture) check() {
 // one goroutine.
 type bulkUpdateClient struct {
 	connection[bulkupdate.Session]
-	r *bulkUpdateFixture
+	r      *bulkUpdateFixture
+	number int64
 }
 
-func (r *bulkUpdateFixture) client(store bulkupdate.Store) *bulkUpdateClient {
-	return opened(r.fixture, &bulkUpdateClient{connection: newConnection(r.fixture, store.Session), r: r})
+func (r *bulkUpdateFixture) client(store bulkupdate.Store, number int) *bulkUpdateClient {
+	return opened(r.fixture, &bulkUpdateClient{connection: newConnection(r.fixture, store.Session), r: r, number: int64(number)})
 }
 
 func (w *bulkUpdateClient) update(ctx context.Context, user, generation int64) bulkupdate.Reply {
@@ -168,6 +169,17 @@ func (w *bulkUpdateClient) update(ctx context.Context, user, generation int64) b
 	}
 	w.r.mu.Unlock()
 	return reply
+}
+
+// updater is a client that updates a user of its own.
+type updater struct {
+	*bulkUpdateClient
+	generation int64
+}
+
+func (u *updater) write(ctx context.Context) (id any, reply workload.Reply) {
+	u.generation++
+	return u.generation, u.update(ctx, u.number+1, u.generation).Reply
 }
 
 // commit is update, and ends the test unless it is acknowledged for all

@@ -2,7 +2,6 @@ package drivertest
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"assay/history"
@@ -29,7 +28,7 @@ func (r *bulkUpdateFixture) testLoadAtOnce() {
 // others.
 func (r *bulkUpdateFixture) testUpdate() {
 	r.fill(4, 50)
-	w, x := r.client(r.store), r.client(r.open())
+	w, x := r.client(r.store, 0), r.client(r.open(), 1)
 	w.commit(r.ctx, 2, 1)
 	r.check()
 	x.commit(r.ctx, 2, 2)
@@ -48,7 +47,7 @@ func (r *bulkUpdateFixture) testWaits() {
 	if err != nil || (len(before) > 0) != r.harness.Waits {
 		r.t.Fatalf("Waits: %+v, %v", before, err)
 	}
-	w := r.client(r.store)
+	w := r.client(r.store, 0)
 	w.commit(r.ctx, 1, 1)
 	after, err := r.store.Waits(r.ctx)
 	if err != nil || len(after) != len(before) {
@@ -65,7 +64,7 @@ func (r *bulkUpdateFixture) testWaits() {
 // testContextOver ends contexts before and at all moments of an update.
 func (r *bulkUpdateFixture) testContextOver() {
 	r.fill(2, 200)
-	w := r.client(r.store)
+	w := r.client(r.store, 0)
 	w.commit(r.ctx, 1, 1)
 	start := time.Now()
 	w.commit(r.ctx, 1, 3)
@@ -87,54 +86,35 @@ func (r *bulkUpdateFixture) testContextOver() {
 // testRace has four clients update users of their own.
 func (r *bulkUpdateFixture) testRace() {
 	r.fill(8, 60)
-	var all sync.WaitGroup
-	for number := range int64(4) {
-		w := r.client(r.store)
-		all.Go(func() {
-			defer w.close()
-			for generation := int64(1); generation <= 6; generation++ {
-				for _, user := range []int64{2*number + 1, 2*number + 2} {
-					w.update(r.ctx, user, generation)
-				}
+	together(connected(r.fixture, 4, r.client), func(w *bulkUpdateClient) {
+		for generation := int64(1); generation <= 6; generation++ {
+			for _, user := range []int64{2*w.number + 1, 2*w.number + 2} {
+				w.update(r.ctx, user, generation)
 			}
-		})
-	}
-	all.Wait()
+		}
+	})
 }
 
 // testRaceForOneUser has four clients update the same user: which is the last is
 // not known, and with updates that are atomic it is one for all documents.
 func (r *bulkUpdateFixture) testRaceForOneUser() {
 	r.fill(1, 100)
-	var all sync.WaitGroup
-	for number := range int64(4) {
-		w := r.client(r.store)
-		all.Go(func() {
-			defer w.close()
-			for i := range int64(5) {
-				generation := 4*i + number + 1
-				if reply := w.update(r.ctx, 1, generation); reply.Outcome == history.Committed {
-					r.mu.Lock()
-					r.unsure[1] = append(r.unsure[1], generation)
-					r.mu.Unlock()
-				}
+	together(connected(r.fixture, 4, r.client), func(w *bulkUpdateClient) {
+		for i := range int64(5) {
+			generation := 4*i + w.number + 1
+			if reply := w.update(r.ctx, 1, generation); reply.Outcome == history.Committed {
+				r.mu.Lock()
+				r.unsure[1] = append(r.unsure[1], generation)
+				r.mu.Unlock()
 			}
-		})
-	}
-	all.Wait()
+		}
+	})
 }
 
 // testCutAtAnyTime cuts while three clients update, each users of its own.
 func (r *bulkUpdateFixture) testCutAtAnyTime() {
 	r.fill(3, 100)
 	proxy, via := r.openProxied()
-	var clients []worker
-	for user := int64(1); user <= 3; user++ {
-		w, generation := r.client(via), int64(0)
-		clients = append(clients, worker{client: w, attempt: func(ctx context.Context) bool {
-			generation++
-			return w.update(ctx, user, generation).Outcome == history.Committed
-		}})
-	}
-	disturbed(r.ctx, r.t, clients, 8, cuts(proxy, 6)...)
+	updaters := workers(via, 3, func(store bulkupdate.Store, number int) writer { return &updater{r.client(store, number), 0} })
+	disturbed(r.ctx, r.t, updaters, 8, cuts(proxy, 6)...)
 }

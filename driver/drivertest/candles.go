@@ -57,14 +57,9 @@ func (a *candlesFixture) create(store candles.Store, marker workload.Marker) err
 	return store.Create(a.ctx, marker, "")
 }
 
-func (a *candlesFixture) load(candles.Store) {}
-
 func (a *candlesFixture) write(store candles.Store, number int) {
-	session, err := store.Session(a.ctx)
-	if err != nil {
-		a.t.Fatalf("Session: %v", err)
-	}
-	defer session.Close()
+	session := sessionOf(a.fixture, store.Session)
+	defer a.closeClients()
 	first := 10 * int64(number)
 	if r := session.Insert(a.ctx, a.batch(first, first+5)); r.Outcome != history.Committed {
 		a.t.Fatalf("Insert: %+v, want committed", r)
@@ -80,8 +75,6 @@ func (a *candlesFixture) write(store candles.Store, number int) {
 func (a *candlesFixture) read(store candles.Store) reading { return each(store.Read) }
 
 func (a *candlesFixture) found() int64 { return 5 }
-
-func (a *candlesFixture) tables() []int64 { return nil }
 
 // check settles and compares every row with what was written.
 func (a *candlesFixture) check() {
@@ -110,15 +103,9 @@ func (a *candlesFixture) mustCreate(engine string) {
 	}
 }
 
-// session opens a session that is closed with the test.
 func (a *candlesFixture) session() candles.Session {
 	a.t.Helper()
-	session, err := a.store.Session(a.ctx)
-	if err != nil {
-		a.t.Fatalf("Session: %v", err)
-	}
-	a.t.Cleanup(session.Close)
-	return session
+	return sessionOf(a.fixture, a.store.Session)
 }
 
 func (a *candlesFixture) batch(from, to int64) (batch []candles.Candle) {
@@ -133,12 +120,8 @@ func (a *candlesFixture) fill(to int64) {
 	a.t.Helper()
 	var all sync.WaitGroup
 	for _, half := range [][2]int64{{0, to / 2}, {to / 2, to}} {
-		session, err := a.store.Session(a.ctx)
-		if err != nil {
-			a.t.Fatalf("Session: %v", err)
-		}
+		session := a.session()
 		all.Go(func() {
-			defer session.Close()
 			for from := half[0]; from < half[1]; from += 200 {
 				if r := session.Insert(a.ctx, a.batch(from, min(from+200, half[1]))); r.Outcome != history.Committed {
 					a.t.Errorf("Insert: %+v, want committed", r)
@@ -147,6 +130,7 @@ func (a *candlesFixture) fill(to int64) {
 		})
 	}
 	all.Wait()
+	a.closeClients()
 	for n := range to {
 		a.written = append(a.written, n)
 	}

@@ -80,6 +80,21 @@ func operations[F interface {
 	}
 }
 
+// sessionOf opens a session, which closeClients or the end of the test closes.
+func sessionOf[S workload.Store, N interface{ Close() }](f *fixture[S], dial func(ctx context.Context) (N, error)) N {
+	f.t.Helper()
+	c := newConnection(f, dial)
+	c.mustConnect(f.ctx)
+	opened(f, &c)
+	return c.session
+}
+
+// The schema of a workload that loads nothing, and whose numbers of rows are not fixed.
+
+func (f *fixture[S]) load(S)          {}
+func (f *fixture[S]) found() int64    { return anyRows }
+func (f *fixture[S]) tables() []int64 { return nil }
+
 func (f *fixture[S]) base() *fixture[S] { return f }
 
 func (f *fixture[S]) open() S {

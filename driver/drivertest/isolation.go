@@ -61,8 +61,6 @@ func (f *isolationFixture) create(store isolation.Store, marker workload.Marker)
 	return store.Create(f.ctx, marker)
 }
 
-func (f *isolationFixture) load(isolation.Store) {}
-
 // write has keys of its own, which must not have been used.
 func (f *isolationFixture) write(store isolation.Store, number int) {
 	c := f.client(store, number)
@@ -84,10 +82,6 @@ func (f *isolationFixture) read(store isolation.Store) reading {
 }
 
 func (f *isolationFixture) check() { f.t.Helper(); f.contents() }
-
-func (f *isolationFixture) found() int64 { return anyRows }
-
-func (f *isolationFixture) tables() []int64 { return nil }
 
 // contents ends the clients' sessions, and is check that returns what is there.
 func (f *isolationFixture) contents() Contents {

@@ -63,8 +63,6 @@ func (f *keyValueFixture) create(store keyvalue.Store, marker workload.Marker) e
 	return store.Create(f.ctx, marker)
 }
 
-func (f *keyValueFixture) load(keyvalue.Store) {}
-
 func (f *keyValueFixture) write(store keyvalue.Store, number int) {
 	x := f.client(store, number)
 	defer x.close()
