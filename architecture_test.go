@@ -262,6 +262,28 @@ func TestHouseRules(t *testing.T) {
 	}
 }
 
+// TestTheChecksAreSequential: `make test` has the race detector not watch them.
+func TestTheChecksAreSequential(t *testing.T) {
+	for _, s := range sources(t) {
+		if !strings.HasPrefix(s.path, "check/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			starts := false
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				starts = true
+			case *ast.SelectorExpr:
+				starts = n.Sel.Name == "Go" || n.Sel.Name == "AfterFunc"
+			}
+			if starts {
+				t.Errorf("%v: it runs something beside; take %s out of UNWATCHED in the Makefile", s.set.Position(n.Pos()), path.Dir(s.path))
+			}
+			return true
+		})
+	}
+}
+
 func isName(x ast.Expr, names ...string) bool {
 	id, ok := x.(*ast.Ident)
 	return ok && slices.Contains(names, id.Name)
