@@ -87,7 +87,7 @@ func auditRace(t *testing.T, h Bank) {
 	}
 	moved := int64(0)
 	states := make([]bank.State, 2)
-	for n := 0; (n < 200 || moved == 0) && ctx.Err() == nil; n++ {
+	for n := 0; (n < 60 || moved == 0) && ctx.Err() == nil; n++ {
 		if err := auditor.Audit(ctx, []int64{1, 2}, states); err != nil {
 			t.Error(err)
 			break

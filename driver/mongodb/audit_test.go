@@ -8,13 +8,13 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload/bank"
 )
 
-func TestAudits(t *testing.T) {
-	set := startSet(t, 3)
+func testAudits(t *testing.T, set *cluster.ReplicaSet) {
 	for _, options := range []string{"", "&readConcernLevel=local&w=1"} {
 		t.Run("options="+options, func(t *testing.T) {
 			drivertest.RunAudits(t, drivertest.Bank{Open: func(t *testing.T) bank.Store { return mustOpen(t, set.Address()+options) }})

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
@@ -24,8 +25,7 @@ func openBulkUpdate(t *testing.T, address string) *bulkUpdateStore {
 	return store.(*bulkUpdateStore)
 }
 
-func TestBulkUpdate(t *testing.T) {
-	set := startSet(t, 1)
+func testBulkUpdate(t *testing.T, set *cluster.ReplicaSet) {
 	address := "mongodb://" + set.Node(0).Address() + "/?directConnection=true"
 	database := plainClient(t, address).Database("assay_bulkupdate")
 	drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{

@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
+	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/workload"
 	"assay/workload/candles"
 )
 
-func TestCandles(t *testing.T) {
-	set := startSet(t, 1)
+func testCandles(t *testing.T, set *cluster.ReplicaSet) {
 	database := plainClient(t, set.Address()).Database("assay_candles")
 	drivertest.RunCandles(t, drivertest.Candles{
 		Open: func(t *testing.T) candles.Store {

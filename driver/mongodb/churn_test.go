@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
+	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/workload"
 	"assay/workload/churn"
 )
 
-func TestChurn(t *testing.T) {
-	set := startSet(t, 1)
+func testChurn(t *testing.T, set *cluster.ReplicaSet) {
 	database := plainClient(t, set.Address()).Database("assay_churn")
 	drivertest.RunChurn(t, drivertest.Churn{
 		Open: func(t *testing.T) churn.Store {

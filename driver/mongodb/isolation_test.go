@@ -26,10 +26,7 @@ func mustOpenIsolation(t *testing.T, address string) *isolationStore {
 	return store.(*isolationStore)
 }
 
-// TestIsolation shares one set of three nodes, so each subtest leaves it
-// healthy and empty.
-func TestIsolation(t *testing.T) {
-	set := startSet(t, 3)
+func testIsolation(t *testing.T, set *cluster.ReplicaSet) {
 	for _, options := range []string{"", "&readConcernLevel=local&w=1"} {
 		t.Run("options="+options, func(t *testing.T) {
 			plain := plainClient(t, set.Address()).Database("assay_isolation")
@@ -80,8 +77,7 @@ func testOpenTransactionsShow(t *testing.T, set *cluster.ReplicaSet) {
 	}
 }
 
-func TestIsolationPromise(t *testing.T) {
-	set := startSet(t, 1)
+func testIsolationPromise(t *testing.T, set *cluster.ReplicaSet) {
 	for options, want := range map[string]string{
 		"": "snapshot-isolation", "&readConcernLevel=snapshot&w=majority": "snapshot-isolation",
 		"&readConcernLevel=majority": "read-committed", "&readConcernLevel=local": "read-uncommitted",
@@ -333,10 +329,9 @@ func testAbortedByTheServer(t *testing.T, d *desk) {
 	}
 }
 
-// TestIsolationCommitWithoutAnswer cuts the network around the first statement
+// testIsolationCommitWithoutAnswer cuts the network around the first statement
 // and the commit, before and after the server gets them.
-func TestIsolationCommitWithoutAnswer(t *testing.T) {
-	set := startSet(t, 1)
+func testIsolationCommitWithoutAnswer(t *testing.T, set *cluster.ReplicaSet) {
 	proxy := drivertest.NewProxy(t, set.Node(0).Address())
 	d := sitDown(t, set, "")
 	via := mustOpenIsolation(t, "mongodb://"+proxy.Addr()+"/?directConnection=true")

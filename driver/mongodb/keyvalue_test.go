@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
+	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/workload"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
 )
 
-// TestKeyValue has the network break between assay and one node.
-func TestKeyValue(t *testing.T) {
-	set := startSet(t, 1)
+// testKeyValue has the network break between assay and one node.
+func testKeyValue(t *testing.T, set *cluster.ReplicaSet) {
 	address := "mongodb://" + set.Node(0).Address() + "/?directConnection=true"
 	client := plainClient(t, address)
 	for _, table := range drivertest.KeyValueTables() {

@@ -92,6 +92,8 @@ func TestReplicaSet(t *testing.T) {
 		name string
 		run  func(*testing.T, *cluster.ReplicaSet)
 	}{
+		{"Audits", testAudits},
+		{"Isolation", testIsolation},
 		{"Describe", testDescribe},
 		{"InterruptedCreation", testInterruptedCreation},
 		{"ForeignMark", testForeignMark},
@@ -145,6 +147,19 @@ func foreignIntact(t *testing.T, database *mongo.Database) {
 // directly, survives under the same address.
 func TestOneNode(t *testing.T) {
 	set := startSet(t, 1)
+	for _, s := range []struct {
+		name string
+		run  func(*testing.T, *cluster.ReplicaSet)
+	}{
+		{"KeyValue", testKeyValue},
+		{"BulkUpdate", testBulkUpdate},
+		{"Candles", testCandles},
+		{"Churn", testChurn},
+		{"IsolationPromise", testIsolationPromise},
+		{"IsolationCommitWithoutAnswer", testIsolationCommitWithoutAnswer},
+	} {
+		t.Run(s.name, func(t *testing.T) { s.run(t, set) })
+	}
 	t.Run("SnapshotTooOld", func(t *testing.T) { testSnapshotTooOld(t, set) })
 	t.Run("CommitIsSentOnce", func(t *testing.T) { testCommitIsSentOnce(t, set) })
 	t.Run("Network", func(t *testing.T) {
