@@ -268,7 +268,7 @@ func (c *Ring) arguments(node *server.Node, further []string) []string {
 	args = append(args, "-Xms"+heap, "-Xmx"+heap, "-Djava.io.tmpdir="+path(node, "tmp"), "-Djna.tmpdir="+path(node, "tmp"),
 		"-Dcassandra.storagedir="+node.Dir, "-Dcassandra.ring_delay_ms=2000",
 		"-Dlogback.configurationFile=logback.xml")
-	args = append(args, further...)
+	args = slices.Concat(args, c.options.Java, further)
 	return append(args, "-cp", path(node, "conf")+string(os.PathListSeparator)+filepath.Join(c.jars, "*"),
 		"org.apache.cassandra.service.CassandraDaemon")
 }

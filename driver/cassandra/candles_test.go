@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
+	cluster "assay/cluster/cassandra"
 	"assay/driver/drivertest"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/candles"
 )
 
-func TestCandles(t *testing.T) {
-	c := startRing(t, 1)
+func testCandles(t *testing.T, c *cluster.Ring) {
 	foreign := harness(c, availability.Table())
 	drivertest.RunCandles(t, drivertest.Candles{
 		Replaces: true, Engines: []string{"zstd"},

@@ -22,11 +22,15 @@ import (
 // minutes where many others work.
 const startBound = 8 * time.Minute
 
+// quickJava are arguments with which Java compiles once and does not try for
+// better code, which takes most of a node's first minutes.
+func quickJava() []string { return []string{"-XX:TieredStopAtLevel=1"} }
+
 func startRing(t *testing.T, nodes int) *cluster.Ring {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	c, err := cluster.Start(ctx, cluster.Options{Nodes: nodes})
+	c, err := cluster.Start(ctx, cluster.Options{Nodes: nodes, Java: quickJava()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,6 +137,7 @@ func TestOneNode(t *testing.T) {
 			drivertest.RunKeyValue(t, table, h)
 		})
 	}
+	t.Run("Candles", func(t *testing.T) { testCandles(t, c) })
 	t.Run("Description", func(t *testing.T) { testDescription(t, c.Address()) })
 	t.Run("OwnTables", func(t *testing.T) { testOwnTables(t, c.Address()) })
 	t.Run("SilentNode", func(t *testing.T) { testSilentNode(t, c.Node(0).Address()) })
