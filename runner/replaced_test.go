@@ -198,14 +198,24 @@ func TestAFileThatIsRemoved(t *testing.T) {
 
 // TestServers disturbs runs on real servers, which are started once for all of
 // it. Cassandra answers a schema that is changed under load with tables that some
-// of its threads still have, and is left in peace while clients work.
+// of its threads still have, and is left in peace while clients work. A replica
+// set of three elects another primary when the machine is slow, which ends runs;
+// where that is not wanted there is one node.
 func TestServers(t *testing.T) {
-	for text, stages := range map[string][]string{
-		"postgres:1": {"", atReading}, "mariadb:1": {"", atReading}, "cassandra:1": {atReading},
-		"mongodb:3,election=2s,shutdown=100ms": {"", atReading},
+	for _, servers := range []struct {
+		spec     string
+		goAway   bool
+		replaced []string // at these stages
+	}{
+		{"mongodb:3,election=2s,shutdown=100ms", true, nil},
+		{"mongodb:1", false, []string{"", atReading}},
+		{"postgres:1", true, []string{"", atReading}},
+		{"mariadb:1", true, []string{"", atReading}},
+		{"cassandra:1", true, []string{atReading}},
 	} {
-		t.Run(text, func(t *testing.T) {
-			spec, err := cluster.ParseSpec(text)
+		t.Run(servers.spec, func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			spec, err := cluster.ParseSpec(servers.spec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,14 +228,16 @@ func TestServers(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			t.Run("GoAway", func(t *testing.T) { silence(t, c) })
+			if servers.goAway {
+				t.Run("GoAway", func(t *testing.T) { silence(t, c) })
+			}
 			t.Run("Replaced", func(t *testing.T) {
 				intrude(t, func(t *testing.T) string {
 					if strings.HasPrefix(c.Address(), "mongodb:") {
 						dropAll(t, c.Address())
 					}
 					return c.Address()
-				}, stages...)
+				}, servers.replaced...)
 			})
 		})
 	}

@@ -3,10 +3,12 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,8 +23,12 @@ import (
 	"assay/workload/entity"
 )
 
-// impatient is the patience of these tests.
-const impatient = time.Second
+// impatient is the patience of these tests with servers that have gone away.
+const impatient = 500 * time.Millisecond
+
+// tries is how often a run is begun whose servers were too slow for that patience
+// before they went away, with twice the patience each time.
+const tries = 7
 
 // absence is how servers go away, and how they come back.
 type absence struct {
@@ -61,6 +67,7 @@ func goAway(t *testing.T, c *cluster.Cluster, a absence, s Scenario) {
 
 // forgetLease releases the lease of a run that has ended without doing so.
 func forgetLease(ctx context.Context, s Scenario, address string) error {
+	s.ConnectTimeout = time.Minute
 	w, err := openWork(ctx, s, address, 0)
 	if err != nil {
 		return err
@@ -107,10 +114,26 @@ func silence(t *testing.T, c *cluster.Cluster) {
 // goneDuring wants a run to end: with an error before the work, and after it
 // with a result that judges nothing.
 func goneDuring(t *testing.T, c *cluster.Cluster, a absence, s Scenario, stage string) {
-	progress := &intruder{stage: stage, act: func() { goAway(t, c, a, s) }}
-	out, err := Run(t.Context(), s, Options{
-		Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: progress, Patience: impatient,
-	})
+	var gone atomic.Bool
+	progress := &intruder{stage: stage, act: func() { gone.Store(true); goAway(t, c, a, s) }}
+	var out Outcome
+	var err error
+	for try := 0; try < tries && !gone.Load(); try++ {
+		run := s
+		run.ConnectTimeout <<= try
+		out, err = Run(t.Context(), run, Options{
+			Version: "test", Out: filepath.Join(t.TempDir(), fmt.Sprint("run", try)), Progress: progress, Patience: impatient << try,
+		})
+		if gone.Load() || !errors.As(err, new(*workload.UnreachableError)) {
+			break
+		}
+		if err := forgetLease(t.Context(), s, c.Address()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !gone.Load() {
+		t.Fatalf("the run has ended before it came to %q: %v", stage, err)
+	}
 	if stage == "loading" || stage == "rows" || stage == "opening" && err != nil {
 		if err == nil {
 			t.Errorf("it went on to %v: %s", out.Result.Verdict, details(out.Result))
@@ -150,6 +173,9 @@ func calls(s Scenario) map[string]func(ctx context.Context, w definition.Work, f
 func goneBefore(t *testing.T, address string, s Scenario, doing string, leave func()) {
 	t.Helper()
 	w, err := openWork(t.Context(), s, address, 0) // servers that are there may take their time
+	for try := 1; try < tries && errors.As(err, new(*workload.UnreachableError)); try++ {
+		w, err = openWork(t.Context(), s, address, 0)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
