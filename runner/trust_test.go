@@ -62,6 +62,8 @@ type trial struct {
 	struck, convicted int
 	// others are the further checks that found it, too.
 	others map[string]bool
+	// smallest are the sizes of the smallest histories that show what was found.
+	smallest []int
 }
 
 // TestTrust runs every bug of the reference database over many seeds: the
@@ -87,6 +89,27 @@ func TestTrust(t *testing.T) {
 		}
 	})
 	printTrust(trials)
+	printSmallest(t, trials)
+}
+
+// printSmallest prints how many transactions the smallest histories have; half of
+// all must have at most four.
+func printSmallest(t *testing.T, trials []*trial) {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "bug\ttest\tsmallest histories\ttransactions: median\tworst")
+	var all []int
+	for _, x := range trials {
+		if n := len(x.smallest); n > 0 {
+			slices.Sort(x.smallest)
+			all = append(all, x.smallest...)
+			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\n", x.bug.Name, x.test, n, x.smallest[n/2], x.smallest[n-1])
+		}
+	}
+	_ = w.Flush() // to standard output, which a test has no way to mend
+	slices.Sort(all)
+	if n := len(all); n > 0 && all[n/2] > 4 {
+		t.Errorf("half of the smallest histories have %d transactions or more; want at most 4", all[n/2])
+	}
 }
 
 func (x *trial) run(t *testing.T) {
@@ -155,6 +178,13 @@ func told(r *report.Result) string {
 }
 
 func (x *trial) note(r *report.Result) {
+	for _, c := range convictedBy(r, x.bug) {
+		for _, e := range c.Evidence {
+			if e.Smallest != nil {
+				x.smallest = append(x.smallest, len(e.Smallest.Operations))
+			}
+		}
+	}
 	for _, c := range r.Checks {
 		if c.Verdict == check.Violated && c.Name != x.bug.Check && c.Name != x.bug.Or {
 			if x.others == nil {
