@@ -13,9 +13,11 @@ import (
 type phantoms struct {
 	repeated int64 // counts of a group that the transaction had counted before
 	found    check.Result
+	cycles   predicateCycles
 }
 
 func (p *phantoms) look(op *history.Op, ops []Op) {
+	p.cycles.look(op, ops)
 	for i := range ops {
 		if ops[i].Kind != Count {
 			continue
@@ -53,8 +55,22 @@ func (p *phantoms) add(op *history.Op, again *Op, want, own int64) {
 }
 
 func (p *phantoms) result(model cycle.Model) check.Result {
-	return conclude("predicate", p.found, p.repeated, "repeated count of a group", "repeated counts of a group", forbidsPhantoms(model),
+	r := conclude("predicate", p.found, p.repeated, "repeated count of a group", "repeated counts of a group", forbidsPhantoms(model),
 		check.Counted(p.found.Found, "differs", "differ")+" from the first", model)
+	cycles := p.cycles.result()
+	if cycles.Found == 0 {
+		return r
+	}
+	what := check.Counted(cycles.Found, "set of transactions has", "sets of transactions have") + " no order, by what was counted and inserted (G2)"
+	if !serializable(model) {
+		r.Detail += fmt.Sprintf("; %s, which %s allows", what, model)
+		return r
+	}
+	r.Verdict, r.Found = check.Violated, r.Found+cycles.Found
+	r.Evidence = append(r.Evidence[:min(len(r.Evidence), check.MaxEvidence/2)], cycles.Evidence...)
+	r.Evidence = r.Evidence[:min(len(r.Evidence), check.MaxEvidence)]
+	r.Detail += fmt.Sprintf("; %s, which %s forbids", what, model)
+	return r
 }
 
 // skews looks for pairs of which both sides were seen at 0.

@@ -1,0 +1,247 @@
+package isolation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"assay/check"
+	"assay/history"
+)
+
+// predicateCycles looks for transactions that have no order, by what they counted of
+// groups and inserted into them (G2, Adya: anti-dependencies by predicates).
+//
+// Groups only grow. So if A comes before B, and both count a group, B finds at least
+// the rows that A found and those that A inserted. If it does not, B comes before A,
+// and where that leads back to B there is no order. Who counts what nobody can have
+// left behind is found by this as well; real time is not used.
+type predicateCycles struct {
+	transactions []counter
+	counts       []count
+}
+
+// counter is a transaction that counts groups.
+type counter struct {
+	client, attempt int
+	seq             uint64
+	start, end      int64
+}
+
+// count is one group as a transaction has found it, without its own rows, of which it
+// inserted so many.
+type count struct {
+	group       int64
+	found, own  int64
+	transaction int32
+}
+
+func (p *predicateCycles) look(op *history.Op, ops []Op) {
+	counts := false
+	number := int32(len(p.transactions))
+	for i := range ops {
+		if ops[i].Kind != Count {
+			continue
+		}
+		c := count{group: ops[i].Key, found: ops[i].Value, transaction: number}
+		for j := range ops {
+			if ops[j].Kind != Insert || ops[j].Key != c.group {
+				continue
+			}
+			if c.own++; j < i {
+				c.found--
+			}
+		}
+		p.counts = append(p.counts, c)
+		counts = true
+	}
+	if counts {
+		p.transactions = append(p.transactions, counter{op.Client, op.Attempt, op.Seq, op.Start, op.End})
+	}
+}
+
+// before is the graph of which transaction comes before which: from a count to those
+// that found more or inserted what it lacks. Behind the transactions come nodes, one
+// for each number that was found of a group: from a transaction to the node of what
+// it found, from a node to that of the next larger number, and from the largest that
+// is smaller than what a transaction found and inserted to that transaction.
+func (p *predicateCycles) before() [][]int32 {
+	slices.SortFunc(p.counts, func(a, b count) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.found, b.found), cmp.Compare(a.transaction, b.transaction))
+	})
+	next := make([][]int32, len(p.transactions))
+	for i := 0; i < len(p.counts); {
+		end := i
+		var found []int64 // the numbers, of which the first has node first
+		first := int32(len(next))
+		for ; end < len(p.counts) && p.counts[end].group == p.counts[i].group; end++ {
+			c := &p.counts[end]
+			if len(found) == 0 || found[len(found)-1] != c.found {
+				if len(found) > 0 {
+					next[len(next)-1] = append(next[len(next)-1], int32(len(next)))
+				}
+				found = append(found, c.found)
+				next = append(next, nil)
+			}
+			next[c.transaction] = append(next[c.transaction], int32(len(next)-1))
+		}
+		for ; i < end; i++ {
+			c := &p.counts[i]
+			if at, _ := slices.BinarySearch(found, c.found+c.own); at > 0 {
+				node := first + int32(at) - 1
+				next[node] = append(next[node], c.transaction)
+			}
+		}
+	}
+	return next
+}
+
+// result adds a finding for each set of transactions that come before one another.
+func (p *predicateCycles) result() (found check.Result) {
+	for _, members := range components(p.before()) {
+		members = slices.DeleteFunc(members, func(n int32) bool { return int(n) >= len(p.transactions) })
+		if len(members) < 2 {
+			continue
+		}
+		e := check.Evidence{Kind: "G2", Fields: map[string]int64{"transactions": int64(len(members))}}
+		if found.Found < check.MaxEvidence {
+			p.explain(&e, members)
+		}
+		found.Add(e)
+	}
+	return found
+}
+
+// most is how many transactions of a component are looked at for a short cycle.
+const most = 400
+
+// explain describes the shortest cycle among these transactions.
+func (p *predicateCycles) explain(e *check.Evidence, members []int32) {
+	slices.Sort(members)
+	members = members[:min(len(members), most)]
+	counts := make([][]count, len(members))
+	for _, c := range p.counts {
+		if i, is := slices.BinarySearch(members, c.transaction); is {
+			counts[i] = append(counts[i], c)
+		}
+	}
+	cycle := shortestCycle(len(members), func(a, b int) bool { _, _, lacks := lacking(counts[a], counts[b]); return lacks })
+	e.Text = fmt.Sprintf("%d transactions each come before the others by what they counted and inserted", len(members))
+	if cycle == nil {
+		return
+	}
+	e.Cycle = &check.Cycle{}
+	e.Text = ""
+	for i, m := range cycle {
+		t := p.transactions[members[m]]
+		after := cycle[(i+1)%len(cycle)]
+		a, b, _ := lacking(counts[m], counts[after])
+		op := history.Op{Client: t.client, Seq: t.seq, Attempt: t.attempt, Start: t.start, End: t.end}
+		name, other := fmt.Sprintf("T%d", i+1), fmt.Sprintf("T%d", (i+1)%len(cycle)+1)
+		why := fmt.Sprintf("%s found %s of group %d, where %s found %s and inserted %s: %s comes before %s",
+			name, check.Counted(a.found, "row", "rows"), a.group, other, check.Count(b.found), check.Count(b.own), name, other)
+		e.Cycle.Steps = append(e.Cycle.Steps, check.Step{Name: name, Kind: "rw", Why: why,
+			Text: fmt.Sprintf("%s, from %s to %s", attempt(&op), seconds(t.start), seconds(t.end))})
+		if i > 0 {
+			e.Text += "; "
+		}
+		e.Text += fmt.Sprintf("%s is %s; %s", name, attempt(&op), why)
+	}
+	e.Text += "; no order of them exists"
+}
+
+// lacking is a group of which a found less than b has found and inserted, so that a
+// comes before b.
+func lacking(a, b []count) (of, than count, lacks bool) {
+	for _, x := range a {
+		for _, y := range b {
+			if x.group == y.group && x.found < y.found+y.own {
+				return x, y, true
+			}
+		}
+	}
+	return count{}, count{}, false
+}
+
+// shortestCycle is one of two or more of n nodes, nil if there is none.
+func shortestCycle(n int, edge func(a, b int) bool) (best []int) {
+	for from := range n {
+		came := slices.Repeat([]int{-1}, n)
+		queue := []int{from}
+		for len(queue) > 0 {
+			at := queue[0]
+			queue = queue[1:]
+			if at != from && edge(at, from) {
+				var cycle []int
+				for x := at; x != from; x = came[x] {
+					cycle = append(cycle, x)
+				}
+				cycle = append(cycle, from)
+				if best == nil || len(cycle) < len(best) {
+					slices.Reverse(cycle)
+					best = cycle
+				}
+				break
+			}
+			for to := range n {
+				if to != from && came[to] < 0 && to != at && edge(at, to) {
+					came[to] = at
+					queue = append(queue, to)
+				}
+			}
+		}
+		if len(best) == 2 {
+			break
+		}
+	}
+	return best
+}
+
+// components are the strongly connected components of a graph (R. Tarjan,
+// "Depth-first search and linear graph algorithms", 1972), without recursion.
+func components(next [][]int32) (all [][]int32) {
+	index, low := make([]int32, len(next)), make([]int32, len(next)) // from 1; 0 is not seen
+	done := make([]bool, len(next))
+	edge := make([]int, len(next))
+	var open, path []int32
+	seen := int32(0)
+	for root := range next {
+		if index[root] > 0 {
+			continue
+		}
+		path = append(path, int32(root))
+		for len(path) > 0 {
+			v := path[len(path)-1]
+			if index[v] == 0 {
+				seen++
+				index[v], low[v] = seen, seen
+				open = append(open, v)
+			}
+			if edge[v] < len(next[v]) {
+				w := next[v][edge[v]]
+				edge[v]++
+				if index[w] == 0 {
+					path = append(path, w)
+				} else if !done[w] {
+					low[v] = min(low[v], index[w])
+				}
+				continue
+			}
+			path = path[:len(path)-1]
+			if len(path) > 0 {
+				parent := path[len(path)-1]
+				low[parent] = min(low[parent], low[v])
+			}
+			if low[v] == index[v] {
+				at := len(open)
+				for at == len(open) || open[at] != v {
+					at--
+					done[open[at]] = true
+				}
+				all = append(all, slices.Clone(open[at:]))
+				open = open[:at]
+			}
+		}
+	}
+	return all
+}
