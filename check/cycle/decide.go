@@ -174,6 +174,9 @@ func (in *inference) decideBelow(ctx context.Context, model Model, components in
 	}
 	for a, why := range shown {
 		if !implied(a, shown) {
+			if a == mavViolation { // the name that Bailis et al., VLDB 2014, and Hermitage have for it
+				why.Text += "; what was seen of a transaction, a later read misses (observed transaction vanishes, OTV)"
+			}
 			in.cases.add(a, func() Evidence { return *why })
 			in.cases.count[a] = max(in.cases.count[a], why.Found)
 		}

@@ -145,3 +145,21 @@ func countPhantom(x *transaction) bool {
 	}
 	return false
 }
+
+// countSkewed looks for a commit that counted a group and inserted into it, as the
+// transaction does. The transaction reads the state from before it.
+func countSkewed(x *transaction) bool {
+	for w := range x.s.log.recent(occasions) {
+		for i := range x.ops {
+			if x.ops[i].Kind != isolation.Count {
+				continue
+			}
+			group := object{spaceGroup, x.ops[i].Key}
+			if x.willWrite(group) && w.wrote(group) != nil && w.read(group) {
+				x.snapshot = w.at - 1
+				return true
+			}
+		}
+	}
+	return false
+}

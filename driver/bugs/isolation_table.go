@@ -64,6 +64,9 @@ func isolationBugs() []definition[isolationActions] {
 			items, splitBrain),
 		bug(Bug{Name: "phantom", Check: checkPredicate, Kinds: []string{"phantom"},
 			Doc: "a group that is counted twice is counted first as it was before its last change"}, []string{"predicate"}, countPhantom),
+		bug(Bug{Name: "predicate-skew", Check: checkPredicate, Kinds: []string{"G2"},
+			Doc: "a transaction counts groups as they were before the last one that counted and inserted into the same as it does, as under snapshot isolation"},
+			[]string{"predicate"}, countSkewed),
 		bug(Bug{Name: "internal", Check: checkIsolation, Kinds: []string{"internal"},
 			Doc: "a transaction does not see what it wrote itself"}, items, forgetOwn),
 	}
