@@ -218,6 +218,9 @@ func TestEachAnomaly(t *testing.T) {
 	for _, c := range append(minimal, inferred...) {
 		r := judge(t, c.name, c.model, c.bad)
 		wantFound(t, c.name, r, c.found, c.not)
+		if named := strings.Contains(r.Evidence[0].Text, "OTV"); named != (c.found == "monotonic-atomic-view-violation") {
+			t.Errorf("%s: the evidence says %q", c.name, r.Evidence[0].Text)
+		}
 		wantValid(t, c.name, judge(t, c.name, c.model, c.good))
 		for _, a := range r.Anomalies {
 			seen[a] = true

@@ -19,8 +19,8 @@ import (
 // Config is what a user can set of the workload.
 type Config struct {
 	// Test is what the transactions are made of: "append" (lists), "register"
-	// (read-write registers), "predicate" (repeated counts of a group that
-	// grows), "pairs" (a rule over two rows), or "all", which mixes them over
+	// (read-write registers), "predicate" (counts of groups, and inserts into
+	// them), "pairs" (a rule over two rows), or "all", which mixes them over
 	// separate keys.
 	Test string `yaml:"test" json:"test"`
 	// Keys is how many lists, or registers, are in use at the same time.

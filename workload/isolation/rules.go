@@ -9,7 +9,8 @@ import (
 )
 
 // phantoms looks for committed transactions that counted a group twice and
-// found other numbers, apart from the rows that they inserted themselves.
+// found other numbers, apart from the rows that they inserted themselves, and for
+// those that have no order (cycles).
 type phantoms struct {
 	repeated int64 // counts of a group that the transaction had counted before
 	found    check.Result
