@@ -8,6 +8,7 @@ import (
 	"assay/check"
 	"assay/check/collections"
 	"assay/check/locks"
+	"assay/check/logs"
 	"assay/check/multiregister"
 	"assay/check/visibility"
 	"assay/history/exchange"
@@ -55,6 +56,7 @@ func historyTests() []historyTest {
 		{names: []string{"comments"}, keyed: true, open: func(_, _ string) historyJudge { return visibility.NewComments() }},
 		{names: []string{"adya-g2"}, open: func(_, _ string) historyJudge { return visibility.NewAdyaG2() }},
 		{names: []string{"causal"}, keyed: true, open: func(_, _ string) historyJudge { return visibility.NewCausal() }},
+		{names: []string{"kafka"}, open: func(_, _ string) historyJudge { return logs.New() }},
 		{names: []string{"mutex"}, keyed: true, open: func(_, _ string) historyJudge { return locks.NewMutex() }},
 		{names: []string{"owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex"}, keyed: true, asked: true, open: openOwned},
 		{names: []string{"multi-register"}, open: func(_, _ string) historyJudge { return multiregister.New() }},
