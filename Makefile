@@ -62,8 +62,8 @@ fuzz:
 .PHONY: trust
 trust:
 	$(GO) test ./runner -count=1 -timeout 2h -run TestTrust -v -trust.seeds=100 -trust.honest=500
-	$(GO) test ./check/cycle -count=1 -timeout 2h -run 'AgreesWith|TestHonest' -v \
-		-cycle.histories=3000 -cycle.longer=200 -cycle.honest=5000
+	$(GO) test ./check/cycle -count=1 -timeout 2h -run 'Agrees?With|TestHonest|UnknownIsRare' -v \
+		-cycle.histories=3000 -cycle.longer=200 -cycle.honest=5000 -cycle.rare=20 -cycle.raretxns=2000
 
 figures:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

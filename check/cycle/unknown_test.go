@@ -1,0 +1,58 @@
+package cycle_test
+
+import (
+	"context"
+	"flag"
+	"testing"
+	"time"
+
+	"assay/check"
+	. "assay/check/cycle"
+)
+
+var (
+	rareHistories = flag.Int("cycle.rare", 2, "how many histories of each kind TestUnknownIsRare judges by each model")
+	rareTxns      = flag.Int("cycle.raretxns", 100, "how long these are")
+)
+
+// TestUnknownIsRare judges random histories of databases that keep much, little
+// and nothing by every model that has a definition: fewer than one in a hundred
+// verdicts may be unknown.
+func TestUnknownIsRare(t *testing.T) {
+	judged, unknown := map[Model]int{}, map[Model]int{}
+	all, open := 0, 0
+	for level := simulateStrict; level <= simulateNothing; level++ {
+		for _, registers := range []bool{false, true} {
+			for seed := range uint64(*rareHistories) {
+				h, err := simulatedHistory(simulation{
+					Level: level, Seed: seed, Txns: *rareTxns, Clients: 2 + int(seed%9), Keys: 2 + int(seed%11), Writes: 8 << (seed % 5),
+					Registers: registers, Crash: float64(seed%3) * 0.05,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range without(Models(), MonotonicSnapshotRead) {
+					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+					r := Check(ctx, h, m, Options{})
+					cancel()
+					judged[m]++
+					all++
+					if r.Verdict == check.Unknown {
+						unknown[m]++
+						open++
+						t.Logf("level %d, registers %v, seed %d, %s: %s", level, registers, seed, m, r.Reason)
+					}
+				}
+			}
+		}
+	}
+	for _, m := range Models() {
+		if unknown[m] > 0 {
+			t.Logf("%s: %d of %d unknown", m, unknown[m], judged[m])
+		}
+	}
+	t.Logf("%d of %d unknown", open, all)
+	if 100*open >= all {
+		t.Errorf("%d of %d verdicts are unknown", open, all)
+	}
+}
