@@ -132,6 +132,9 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 	if err := o.fit(kind); err != nil {
 		return report.History{}, err
 	}
+	if kind.Transactions() {
+		reader.CompactLists()
+	}
 	f, err := judgeAndReduce(ctx, kind, reader, first, o)
 	if f.Kind == "" {
 		f.Kind = reader.Kind().String()

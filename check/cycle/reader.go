@@ -40,6 +40,10 @@ func (r *Reader) op(m *exchange.MicroOp) Op {
 		out.Kind = ReadNothing
 	case exchange.GetList:
 		out.Kind = ReadList
+		if m.Numbers != nil {
+			out.List = m.Numbers
+			break
+		}
 		begin := len(r.lists)
 		for _, element := range m.List {
 			r.lists = append(r.lists, r.number(element))

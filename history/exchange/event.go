@@ -40,6 +40,10 @@ type event struct {
 	index, time int64
 	// position and link are those of a causal register, or none.
 	position, link int
+	// plain is set if the event was decoded ahead, as one of chunk; value is
+	// none then.
+	plain *plainEvent
+	chunk *chunk
 }
 
 // none is a node that is not there: the same as nil.

@@ -70,6 +70,9 @@ type MicroOp struct {
 	Key   Atom
 	Value Atom
 	List  []Atom
+	// Numbers are, if not nil, the elements of the list in place of List. Only
+	// a Reader that was told so by CompactLists sets it.
+	Numbers []int64
 }
 
 // Account is what a read of a bank saw of one account.
@@ -149,7 +152,7 @@ func (o *Operation) Clone() *Operation {
 	c.Accounts = slices.Clone(o.Accounts)
 	c.Txn = slices.Clone(o.Txn)
 	for i := range c.Txn {
-		c.Txn[i].List = slices.Clone(c.Txn[i].List)
+		c.Txn[i].List, c.Txn[i].Numbers = slices.Clone(c.Txn[i].List), slices.Clone(c.Txn[i].Numbers)
 	}
 	return &c
 }

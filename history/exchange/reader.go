@@ -23,6 +23,7 @@ type Reader struct {
 	format Format
 	tree   *tree
 	source source
+	forms  *forms // the source, of EDN and JSON
 	open   map[int64]*Operation
 	// given is what Next returned last; free are operations to use again.
 	given *Operation
@@ -63,14 +64,22 @@ func NewReader(src io.Reader) (*Reader, error) {
 	r := &Reader{format: format, tree: t, open: map[int64]*Operation{}, index: NoIndex}
 	switch format {
 	case EDN:
-		r.source = &forms{in: in, tree: t, syntax: &ednReader{in: in, tree: t}}
+		in = in.inChunks(true)
+		r.forms = &forms{in: in, tree: t, syntax: &ednReader{in: in, tree: t}}
+		r.source = r.forms
 	case JSON:
-		r.source = &forms{in: in, tree: t, syntax: &jsonReader{in: in, tree: t}, commas: true}
+		in = in.inChunks(false)
+		r.forms = &forms{in: in, tree: t, syntax: &jsonReader{in: in, tree: t}, commas: true}
+		r.source = r.forms
 	default:
 		r.source = newLogReader(in, t)
 	}
 	return r, nil
 }
+
+// CompactLists makes Next put lists of whole numbers into MicroOp.Numbers where that
+// is cheaper.
+func (r *Reader) CompactLists() { r.tree.compact = true }
 
 // Format returns the format of the history.
 func (r *Reader) Format() Format { return r.format }
@@ -171,13 +180,26 @@ func (r *Reader) leftOver() (*Operation, error) {
 	return op, nil
 }
 
-// step reads one event. It returns the operation that it completes, or nil.
-func (r *Reader) step() (*Operation, error) {
+// event reads the next event.
+func (r *Reader) event() (event, error) {
+	if r.forms != nil && r.reading == ofKnownForm && !r.primed && len(r.held) == 0 {
+		if p, line := r.forms.plain(); p != nil {
+			return event{
+				line: line, client: true, kind: p.kind, process: p.process, function: Transaction, index: p.index, time: p.time,
+				value: none, position: none, link: none, plain: p, chunk: r.forms.in.chunk,
+			}, nil
+		}
+	}
 	line, err := r.nextEvent()
 	if err != nil {
-		return nil, err
+		return event{}, err
 	}
-	e, err := r.tree.event(line)
+	return r.tree.event(line)
+}
+
+// step reads one event. It returns the operation that it completes, or nil.
+func (r *Reader) step() (*Operation, error) {
+	e, err := r.event()
 	if err != nil {
 		return nil, err
 	}

@@ -130,6 +130,10 @@ func (m *MicroOp) writes() bool { return m.Kind == Append || m.Kind == Put }
 // txn reads the micro-operations of a transaction.
 func (t *tree) txn(e *event, op *Operation) error {
 	op.Txn = op.Txn[:0]
+	if e.plain != nil {
+		t.plainTransaction(e, op)
+		return nil
+	}
 	if e.value == none || !t.is(e.value, listNode) {
 		return e.bad("a transaction whose value is not a list of operations such as [:r 1 nil]")
 	}

@@ -45,6 +45,9 @@ type tree struct {
 	text  []byte
 	// asked is what the transaction that was read last was invoked with.
 	asked []MicroOp
+	// compact means that lists of whole numbers go into MicroOp.Numbers where
+	// that is cheaper.
+	compact bool
 	// accountsSeen are the accounts of the read that was read last.
 	accountsSeen map[Atom]struct{}
 }

@@ -1,0 +1,114 @@
+package exchange
+
+import (
+	"bytes"
+	"io"
+)
+
+const (
+	// chunkSize is how much of a file is decoded by one goroutine.
+	chunkSize = 256 << 10
+	// chunksAhead is how many are read and decoded while another is used: one
+	// for each of a few processors, and no more, since they are the memory that
+	// reading takes.
+	chunksAhead = 3
+)
+
+// chunk is a piece of a file, and the events of it that were decoded ahead. It
+// begins where the one before ended, which is behind a line if one ends in it.
+type chunk struct {
+	text []byte
+	err  error // why nothing follows, io.EOF included
+
+	events  []plainEvent // in their order
+	ops     []plainOp    // of the events
+	numbers []int64      // of the lists that the operations read
+	passed  int          // events that the reader has passed
+
+	read, decoded chan struct{}
+}
+
+// chunks reads a file ahead and decodes it on several processors. Each goroutine ends
+// by itself once it has one chunk, so that nothing has to be closed: after an
+// error of the file, or if nobody asks for more, at most chunksAhead are read.
+type chunks struct {
+	src    io.Reader
+	edn    bool
+	ahead  []*chunk // in the order of the file
+	spare  []*chunk
+	used   *chunk        // what next returned
+	turn   chan struct{} // closed when the chunk read last is in
+	behind []byte        // what was read behind the last line's end
+	err    error
+}
+
+// newChunks begins to read.
+func newChunks(src io.Reader, edn bool) *chunks {
+	begun := make(chan struct{})
+	close(begun)
+	c := &chunks{src: src, edn: edn, turn: begun}
+	c.begin()
+	return c
+}
+
+// begin reads one more chunk, when the one before it is read.
+func (c *chunks) begin() {
+	next := &chunk{}
+	if n := len(c.spare); n > 0 {
+		next, c.spare = c.spare[n-1], c.spare[:n-1]
+	}
+	before := c.turn
+	next.read, next.decoded = make(chan struct{}), make(chan struct{})
+	c.turn = next.read
+	c.ahead = append(c.ahead, next)
+	go func() {
+		defer close(next.decoded)
+		<-before
+		c.fill(next)
+		close(next.read)
+		next.decode(c.edn)
+	}()
+}
+
+// next returns the next chunk, which is valid until the next call. It is not
+// called after a chunk with an error.
+func (c *chunks) next() *chunk {
+	if c.used != nil {
+		c.spare = append(c.spare, c.used)
+	}
+	c.used = c.ahead[0]
+	c.ahead = append(c.ahead[:0], c.ahead[1:]...)
+	<-c.used.decoded
+	for c.used.err == nil && len(c.ahead) < chunksAhead {
+		c.begin()
+	}
+	return c.used
+}
+
+// fill reads a chunk up to the end of its last line, or to its end if no line
+// ends in it.
+func (c *chunks) fill(into *chunk) {
+	if cap(into.text) < chunkSize {
+		into.text = make([]byte, 0, chunkSize)
+	}
+	into.passed, into.events, into.ops, into.numbers = 0, into.events[:0], into.ops[:0], into.numbers[:0]
+	text := append(into.text[:0], c.behind...)
+	c.behind = c.behind[:0]
+	idle := 0
+	for len(text) < chunkSize && c.err == nil {
+		var n int
+		n, c.err = c.src.Read(text[len(text):chunkSize])
+		text = text[:len(text)+n]
+		if idle++; n > 0 {
+			idle = 0
+		} else if idle == maxIdleReads && c.err == nil {
+			c.err = io.ErrNoProgress
+		}
+	}
+	into.err = c.err
+	if end := bytes.LastIndexByte(text, '\n') + 1; c.err == nil && end > 0 {
+		c.behind = append(c.behind, text[end:]...)
+		text = text[:end]
+	}
+	into.text = text
+}

@@ -1,0 +1,164 @@
+package exchange
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// readBoth reads a history with and without decoding ahead, and wants the same
+// operations and the same error of both. It returns how many operations there are.
+func readBoth(t *testing.T, text []byte) int {
+	t.Helper()
+	read := func(how string) (ops []Operation, err error) {
+		r, err := NewReader(bytes.NewReader(text))
+		if err != nil {
+			return nil, err
+		}
+		switch how {
+		case "general":
+			r.forms = nil
+		case "compact":
+			r.CompactLists()
+		}
+		for {
+			op, err := r.Next()
+			if err != nil {
+				return ops, err
+			}
+			op = op.Clone()
+			for i := range op.Txn {
+				m := &op.Txn[i]
+				for _, v := range m.Numbers {
+					m.List = append(m.List, Int64(v))
+				}
+				if m.Numbers = nil; len(m.List) == 0 {
+					m.List = nil
+				}
+			}
+			op.Accounts = append([]Account{}, op.Accounts...)
+			op.Txn = append([]MicroOp{}, op.Txn...)
+			ops = append(ops, *op)
+		}
+	}
+	want, wantErr := read("general")
+	for _, how := range []string{"plain", "compact"} {
+		got, err := read(how)
+		if err.Error() != wantErr.Error() {
+			t.Fatalf("%s: %v; want %v\nin:\n%s", how, err, wantErr, text)
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%s: %d operations; want %d\nin:\n%s", how, len(got), len(want), text)
+		}
+		for i := range got {
+			if !reflect.DeepEqual(got[i], want[i]) {
+				t.Fatalf("%s: got\n%+v\nwant\n%+v\nin:\n%s", how, got[i], want[i], text)
+			}
+		}
+	}
+	return len(want)
+}
+
+const plainEDN = `{:index 0, :time 5, :type :invoke, :process 0, :f :txn, :value [[:r 8 nil] [:append 2 1]]}
+{:type :invoke :f :txn :value [[:w 8 -3] [:r 9 nil]] :process 1 :time 6 :index 1}
+{:index 2, :time 7, :type :info, :process :nemesis, :f :kill, :value {:a "}"}}
+  {:index 3, :time 8, :type :ok, :process 0, :f :txn, :value [[:r 8 [1 22 -333]] [:append 2 1]]},
+{:index 4, :time 9, :type :ok, :process 1, :f :txn, :value [[:w 8 -3], [:r 9 999999999999999999]]}
+{:index 5, :time nil, :type :invoke, :process 0, :f :txn, :value [[:r :x nil] [:append 2 1]]} ; why
+{:index 6, :time 11, :type :fail, :process 0, :f :txn, :value [[:r :x nil] [:append 2 1]], :error "a
+b"}
+{:index 7, :type :invoke, :process 0, :f :txn, :value []} {:index 8, :type :info, :process 0, :f :txn, :value nil}
+`
+
+const plainJSON = `{"index":0,"time":5,"type":"invoke","process":0,"f":"txn","value":[["r",8,null],["append",2,1]]}
+{"type":"invoke","f":"txn","value":[["w",8,-3],["r",9,null]],"process":1,"time":6,"index":1}
+{"index":2,"type":"info","process":"nemesis","f":"kill","value":{"a":"}"}}
+ { "index" : 3 , "type" : "ok", "process" : 0 , "f" : "txn" , "value" : [ [ "r" , 8 , [ 1 , 22 , -333 ] ] , ["append",2,1]] }
+{"index":4,"time":9,"type":"ok","process":1,"f":"txn","value":[["w",8,-3],["r",9,999999999999999999]]}
+{"index":5,"type":"invoke","process":0,"f":"txn","value":[["r","x",null],["append",2,1]]}
+{"index":6,"type":"fail","process":0,"f":"txn","value":[["r","x",null],["append",2,1]],"error":"a\nb"}
+{"index":7,"type":"invoke","process":0,"f":"txn","value":[]} {"index":8,"type":"info","process":0,"f":"txn","value":null}
+`
+
+// What is decoded ahead is read as it is without that, and so is what is
+// malformed, whatever is changed in a history.
+func TestPlainEventsAreReadLikeOthers(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const letters = "{}[]():\",;# \n\t\r\x00-+0179nilr_wN.\\x"
+	for _, seed := range []string{plainEDN, plainJSON, "[" + plainEDN + "]", "[" + strings.NewReplacer("\n", " ", "; why", "").Replace(strings.TrimSpace(plainEDN)) + "]",
+		"[" + strings.ReplaceAll(strings.TrimSpace(strings.ReplaceAll(plainJSON, "} {", "}\n{")), "}\n", "},\n") + "]"} {
+		if n := readBoth(t, []byte(seed)); n != 4 {
+			t.Errorf("%d operations in\n%s", n, seed)
+		}
+		for range 200 {
+			text := []byte(seed)
+			for range 1 + r.IntN(3) {
+				at := r.IntN(len(text))
+				switch r.IntN(4) {
+				case 0:
+					text[at] = letters[r.IntN(len(letters))]
+				case 1:
+					text = append(text[:at], text[at+1:]...)
+				case 2: // something that stands elsewhere in it
+					from := r.IntN(len(text))
+					piece := bytes.Clone(text[from:min(len(text), from+1+r.IntN(30))])
+					text = append(text[:at:at], append(piece, text[at:]...)...)
+				default:
+					text = text[:len(text)-r.IntN(min(len(text), 20))]
+				}
+			}
+			readBoth(t, text)
+		}
+	}
+}
+
+// A history is read through many chunks, with events and strings across their
+// borders.
+func TestManyChunks(t *testing.T) {
+	const each = 9000
+	for _, format := range []Format{EDN, JSON} {
+		var ops []Operation
+		for i := range int64(each) {
+			ops = append(ops, Operation{Process: i % 5, Index: NoIndex, Function: Transaction, Outcome: 1, Invoke: 2 * i, Complete: 2*i + 1,
+				Txn: []MicroOp{{Kind: Append, Key: Int64(i % 7), Value: Int64(i)}, {Kind: GetList, Key: Int64(1), List: []Atom{Int64(i), Int64(7)}}}})
+		}
+		text := []byte(write(t, Output{Format: format, Processes: 5, Window: 10}, ops))
+		if len(text) < 4*chunkSize {
+			t.Fatalf("only %d bytes", len(text))
+		}
+		if n := readBoth(t, text); n != each {
+			t.Errorf("%d operations in %s", n, format)
+		}
+		if format == JSON {
+			continue
+		}
+		oneLine := append([]byte("["), bytes.ReplaceAll(text, []byte("\n"), []byte(" "))...)
+		if n := readBoth(t, append(oneLine, ']')); n != each {
+			t.Errorf("%d operations in one line", n)
+		}
+		long := append([]byte(`{:process :nemesis :type :info :f :a :value "`), bytes.Repeat([]byte("{:process 0}\n"), chunkSize/6)...)
+		if n := readBoth(t, append(append(long, "\"}\n"...), text...)); n != each {
+			t.Errorf("%d operations behind a long string", n)
+		}
+	}
+}
+
+// FuzzPlainEvents compares the two ways of reading.
+func FuzzPlainEvents(f *testing.F) {
+	f.Add([]byte(plainEDN))
+	f.Add([]byte(plainJSON))
+	f.Fuzz(func(t *testing.T, text []byte) { readBoth(t, text) })
+}
+
+// Of nearly all events of a usual history, nothing is left to the general reader.
+func TestUsualEventsArePlain(t *testing.T) {
+	for text, want := range map[string]int{plainEDN: 5, plainJSON: 5} {
+		c := &chunk{text: []byte(text)}
+		c.decode(text == plainEDN)
+		if len(c.events) != want {
+			t.Errorf("%d events are plain in\n%s", len(c.events), text)
+		}
+	}
+}
