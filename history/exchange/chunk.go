@@ -6,8 +6,11 @@ import (
 )
 
 const (
-	// chunkSize is how much of a file is decoded by one goroutine.
-	chunkSize = 256 << 10
+	// chunkSize is how much of a file is decoded by one goroutine. The first chunk
+	// is smaller, each further one twice as large, so that short histories take
+	// little memory.
+	chunkSize      = 256 << 10
+	firstChunkSize = 16 << 10
 	// chunksAhead is how many are read and decoded while another is used: one
 	// for each of a few processors, and no more, since they are the memory that
 	// reading takes.
@@ -39,6 +42,7 @@ type chunks struct {
 	used   *chunk        // what next returned
 	turn   chan struct{} // closed when the chunk read last is in
 	behind []byte        // what was read behind the last line's end
+	size   int           // of the next chunk
 	err    error
 }
 
@@ -46,7 +50,7 @@ type chunks struct {
 func newChunks(src io.Reader, edn bool) *chunks {
 	begun := make(chan struct{})
 	close(begun)
-	c := &chunks{src: src, edn: edn, turn: begun}
+	c := &chunks{src: src, edn: edn, turn: begun, size: firstChunkSize}
 	c.begin()
 	return c
 }
@@ -88,16 +92,18 @@ func (c *chunks) next() *chunk {
 // fill reads a chunk up to the end of its last line, or to its end if no line
 // ends in it.
 func (c *chunks) fill(into *chunk) {
-	if cap(into.text) < chunkSize {
-		into.text = make([]byte, 0, chunkSize)
+	size := c.size
+	c.size = min(2*size, chunkSize)
+	if cap(into.text) < size {
+		into.text = make([]byte, 0, size)
 	}
 	into.passed, into.events, into.ops, into.numbers = 0, into.events[:0], into.ops[:0], into.numbers[:0]
 	text := append(into.text[:0], c.behind...)
 	c.behind = c.behind[:0]
 	idle := 0
-	for len(text) < chunkSize && c.err == nil {
+	for len(text) < size && c.err == nil {
 		var n int
-		n, c.err = c.src.Read(text[len(text):chunkSize])
+		n, c.err = c.src.Read(text[len(text):size])
 		text = text[:len(text)+n]
 		if idle++; n > 0 {
 			idle = 0

@@ -92,7 +92,7 @@ func TestPlainEventsAreReadLikeOthers(t *testing.T) {
 		if n := readBoth(t, []byte(seed)); n != 4 {
 			t.Errorf("%d operations in\n%s", n, seed)
 		}
-		for range 200 {
+		for range 60 {
 			text := []byte(seed)
 			for range 1 + r.IntN(3) {
 				at := r.IntN(len(text))
