@@ -28,7 +28,7 @@ const impatient = 500 * time.Millisecond
 
 // tries is how often a run is begun whose servers were too slow for that patience
 // before they went away, with twice the patience each time.
-const tries = 7
+const tries = 5
 
 // absence is how servers go away, and how they come back.
 type absence struct {
@@ -119,10 +119,13 @@ func goneDuring(t *testing.T, c *cluster.Cluster, a absence, s Scenario, stage s
 	var out Outcome
 	var err error
 	for try := 0; try < tries && !gone.Load(); try++ {
-		run := s
+		run, patience := s, 4*impatient<<try
+		if s.Workload != bank.Name { // Cassandra changes its schema in seconds
+			patience *= 2
+		}
 		run.ConnectTimeout <<= try
 		out, err = Run(t.Context(), run, Options{
-			Version: "test", Out: filepath.Join(t.TempDir(), fmt.Sprint("run", try)), Progress: progress, Patience: impatient << try,
+			Version: "test", Out: filepath.Join(t.TempDir(), fmt.Sprint("run", try)), Progress: progress, Patience: patience,
 		})
 		if gone.Load() || !errors.As(err, new(*workload.UnreachableError)) {
 			break
