@@ -20,7 +20,7 @@ func Document(all []*Comparison, command string) report.Document {
 		d.Title = fmt.Sprintf("%s: %s against %s", c.A.Runs[0].Result.Workload, c.B.Name, c.A.Name)
 		d.Tables = []report.Table{pairTable(c)}
 	} else {
-		d.Title = fmt.Sprintf("%s: %d comparisons", all[0].A.Runs[0].Result.Workload, len(all))
+		d.Title = fmt.Sprintf("%s: %d comparisons with %s", all[0].A.Runs[0].Result.Workload, len(all), all[0].A.Name)
 		d.Tables = metricTables(all)
 	}
 	d.Notes = notes(all)
