@@ -65,7 +65,7 @@ func Run(ctx context.Context, p Plan, o Options) (*report.RunSeries, string, err
 			return s, folder, err
 		}
 		o.Progress.Begins(i+1, len(s.Runs), *r, left(took, len(s.Runs)-i))
-		if r.Folder, err = freeFolder(folder, r.Folder); err != nil {
+		if r.Folder, err = FreeFolder(folder, r.Folder); err != nil {
 			return s, folder, err
 		}
 		at := slices.IndexFunc(all, func(c configuration) bool { return c.Name == r.Configuration })
@@ -189,9 +189,9 @@ func exists(path string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// freeFolder is the name of a run's folder, or one like it if an earlier attempt
-// left that.
-func freeFolder(series, name string) (string, error) {
+// FreeFolder is the name of a run's folder within a series, or one like it if an
+// earlier attempt left that. It returns a *FolderError.
+func FreeFolder(series, name string) (string, error) {
 	first := strings.SplitN(name, "-again", 2)[0]
 	for n := 1; n < 1000; n++ {
 		if n > 1 {

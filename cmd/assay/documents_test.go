@@ -74,6 +74,7 @@ var documented = []documentedRule{
 	{pattern: `^assay (check|repro|export|report|list|version|completion)\b`, far: toItsEnd, codes: []int{exitValid, exitViolated, exitNoVerdict}},
 	{pattern: `--duration 1m$`, far: untilWork},
 	{pattern: `^assay run bank .*--repeat `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict}},
+	{pattern: `^assay sweep `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict, exitThreshold}},
 	{pattern: `^assay compare `, far: toItsEnd, codes: []int{exitValid, exitThreshold}},
 	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict}},
 	{where: "README.md", pattern: `^(ASSAY_DB=\S+ )?assay run `, far: toItsEnd},

@@ -20,25 +20,27 @@ import (
 
 // runSeries makes the runs of a plan and shows them together.
 func runSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) error {
-	stderr := cmd.ErrOrStderr()
-	o := series.Options{Version: version, Out: f.out, Progress: &seriesProgress{out: stderr, quiet: f.quiet},
-		Run: func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error) {
-			progress := newProgress(stderr, true)
-			outcome, err := runner.Run(ctx, s, runner.Options{Version: version, Out: folder, Servers: f.servers, Progress: progress})
-			return outcome.Result, err
-		}}
-	s, folder, err := series.Run(cmd.Context(), p, o)
-	if s == nil {
-		return err
-	}
+	s, folder, err := makeSeries(cmd, version, p, f)
 	if err != nil {
-		if errors.Is(err, context.Canceled) {
-			fmt.Fprintf(stderr, "interrupted; the same command with --out %s goes on\n", folder)
-			return resultError{exitNoVerdict}
-		}
 		return err
 	}
 	return showSeries(cmd.OutOrStdout(), s, folder, f)
+}
+
+// makeSeries makes the runs of a plan that are not made yet.
+func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) (*report.RunSeries, string, error) {
+	stderr := cmd.ErrOrStderr()
+	o := series.Options{Version: version, Out: f.out, Progress: &seriesProgress{out: stderr, quiet: f.quiet},
+		Run: func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error) {
+			outcome, err := runner.Run(ctx, s, runner.Options{Version: version, Out: folder, Servers: f.servers, Progress: newProgress(stderr, true)})
+			return outcome.Result, err
+		}}
+	s, folder, err := series.Run(cmd.Context(), p, o)
+	if s != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintf(stderr, "interrupted; the same command with --out %s goes on\n", folder)
+		return s, folder, resultError{exitNoVerdict}
+	}
+	return s, folder, err
 }
 
 // showSeries prints what the runs of a series found, and returns the error that

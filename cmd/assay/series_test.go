@@ -146,3 +146,40 @@ func commandLine(t *testing.T, args ...string) (code int, out, diagnostics strin
 	e := assay(t, t.TempDir(), args...)
 	return e.code, e.stdout, e.stderr
 }
+
+// TestSweep sweeps as a user does, with an objective that is kept and one that no
+// database keeps.
+func TestSweep(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "sweep")
+	args := []string{"sweep", "bank", "--db", "mem://", "--ops", "100", "--clients", "1,2,3,4", "--accounts", "100", "--out", folder, "--slo"}
+	code, out, diagnostics := commandLine(t, append(args, "max<1h")...)
+	if code != exitNoVerdict && code != exitValid {
+		t.Fatalf("exit %d: %s", code, diagnostics)
+	}
+	for _, want := range []string{"peak", "Universal Scalability Law", "contention", "objective max<1h is kept at"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "sweep.json"))
+	var saved savedSweep
+	if err == nil {
+		err = json.Unmarshal(text, &saved)
+	}
+	if err != nil || saved.Law == nil || saved.Rate <= 0 || len(saved.Tries) < 2 || saved.Peak == 0 {
+		t.Errorf("%+v, %v", saved, err)
+	}
+	// The runs of the sweep are there; only the search is made again.
+	code, out, diagnostics = commandLine(t, append(args, "max<1ns")...)
+	if code == exitValid || !strings.Contains(out, "no rate was found") || strings.Contains(diagnostics, "run 1 of 4") {
+		t.Errorf("exit %d: %s %s", code, out, diagnostics)
+	}
+	for _, args := range [][]string{
+		{"sweep"}, {"sweep", "candles"}, {"sweep", "bank", "--rate", "5"}, {"sweep", "bank", "--slo", "x"}, {"sweep", "bank", "--clients", "4"},
+		{"sweep", "bank", "--db", "mem://", "--db", "sqlite:x"},
+	} {
+		if code, _, diagnostics := commandLine(t, args...); code != exitUsage || diagnostics == "" {
+			t.Errorf("%q: exit %d, %s", args, code, diagnostics)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/compare"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
+	"assay/runner"
+	"assay/scalability"
+	"assay/series"
+	"assay/workload/definition"
+)
+
+func newSweep(version string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sweep WORKLOAD",
+		Short: "Measure throughput and response time against load, and find the highest rate that keeps an objective",
+		Long: `Measure throughput and response time against load.
+
+A sweep is a series over --clients (1..64 if that is not given), to whose throughput
+the Universal Scalability Law is fitted. With --slo it then searches the highest
+rate of arrivals, in an open loop, that keeps an objective such as 'p99<100ms',
+and confirms it by a second run.`,
+		Example: `  assay sweep bank --ops 2000 --clients 1..8 --slo 'p99<100ms'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("which workload? assay list has them")}
+			}
+			return unknownWord(cmd, args[0], "there is no workload to sweep", "assay list has them")
+		},
+	}
+	for _, w := range catalog.Workloads() {
+		if !slices.Contains(w.Unused, "rate") {
+			cmd.AddCommand(newSweepOf(version, w))
+		}
+	}
+	return cmd
+}
+
+// sweepClients is what is swept unless --clients says otherwise.
+const sweepClients = "1..64"
+
+// sweepFlags are those of a sweep of one workload.
+type sweepFlags struct {
+	runFlags
+	objective string
+}
+
+func newSweepOf(version string, w definition.Workload) *cobra.Command {
+	f := &sweepFlags{runFlags: runFlags{workload: w, scenario: runner.Defaults(w)}}
+	cmd := &cobra.Command{
+		Use: w.Name, Short: "Sweep workload " + w.Name, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, version) },
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.objective, "slo", "", "find the highest rate that keeps this, such as 'p99<100ms'")
+	for _, name := range append(w.Unused, "rate", "arrivals") {
+		_ = cmd.Flags().MarkHidden(name) // each is there
+	}
+	return cmd
+}
+
+func (f *sweepFlags) run(cmd *cobra.Command, version string) error {
+	if cmd.Flags().Changed("rate") {
+		return usageError{errors.New("--rate is what --slo searches; a sweep itself varies --clients")}
+	}
+	if _, err := measure.ParseThreshold(f.objective); f.objective != "" && err != nil {
+		return err
+	}
+	if !cmd.Flags().Changed("clients") {
+		if err := cmd.Flags().Set("clients", sweepClients); err != nil {
+			return err
+		}
+	}
+	p, err := f.resolve(cmd)
+	if err != nil {
+		return err
+	}
+	if len(p.Axes) != 1 || p.Axes[0].Name != "clients" {
+		return usageError{errors.New("a sweep varies --clients, several of them, and nothing else; assay run makes a series of the rest")}
+	}
+	s, folder, err := makeSeries(cmd, version, p, &f.runFlags)
+	if err != nil {
+		return err
+	}
+	groups, err := compare.Read(folder)
+	if err != nil {
+		return err
+	}
+	sweep, err := compare.NewSweep(s.Workload, groups, s.Seed)
+	if err != nil {
+		return err
+	}
+	tries, err := f.search(cmd, version, sweep, p, folder)
+	if err != nil {
+		return err
+	}
+	return f.show(cmd, s, sweep, tries, folder)
+}
+
+// search finds the highest rate that keeps the objective.
+func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.Sweep, p series.Plan, folder string) ([]series.Try, error) {
+	if f.objective == "" {
+		return nil, nil
+	}
+	_, most := sweep.Best()
+	scenario := p.Base
+	scenario.Thresholds = append(slices.Clone(scenario.Thresholds), f.objective)
+	scenario.Load.Clients = sweep.Largest()
+	scenario.Load.Arrivals = load.Poisson
+	stderr := cmd.ErrOrStderr()
+	rate, tries, err := series.HighestRate(cmd.Context(), most, func(ctx context.Context, number int, rate float64) (bool, error) {
+		scenario.Load.Rate = rate
+		scenario.Load.Seed = p.Base.Load.Seed + uint64(number)
+		at, err := series.FreeFolder(folder, fmt.Sprintf("rate-%03d", number))
+		if err != nil {
+			return false, err
+		}
+		out, err := runner.Run(ctx, scenario, runner.Options{Version: version, Out: filepath.Join(folder, at), Servers: f.servers, Progress: newProgress(stderr, true)})
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return false, err
+		}
+		kept := keeps(out.Result)
+		if !f.quiet {
+			fmt.Fprintf(stderr, "rate %.0f/s: %s\n", rate, map[bool]string{true: "kept", false: "missed"}[kept])
+		}
+		return kept, nil
+	})
+	sweep.Objective, sweep.Rate, sweep.Tried = f.objective, rate, len(tries)
+	return tries, err
+}
+
+// keeps reports whether a run in an open loop kept its thresholds, and began all that
+// was due.
+func keeps(r *report.Result) bool {
+	missed := slices.ContainsFunc(r.Thresholds, func(t report.Threshold) bool { return !t.Kept })
+	return !missed && r.Load.Unserved == 0 && r.Verdict != check.Violated
+}
+
+// savedSweep is sweep.json. Fields are added, never renamed.
+type savedSweep struct {
+	Format    int              `json:"format"`
+	Workload  string           `json:"workload"`
+	Law       *scalability.Law `json:"law"`
+	Peak      int              `json:"measured_peak_clients"`
+	Knee      int              `json:"knee_clients"`
+	Objective string           `json:"slo,omitempty"`
+	Rate      float64          `json:"slo_rate_per_second,omitempty"`
+	Tries     []series.Try     `json:"slo_tries,omitempty"`
+}
+
+// show writes the page and sweep.json, prints the sweep, and returns the error that
+// carries the exit code: of an objective that no rate keeps, that of a threshold.
+func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compare.Sweep, tries []series.Try, folder string) error {
+	out, d := cmd.OutOrStdout(), sweep.Document("")
+	peak, _ := sweep.Best()
+	saved, err := json.MarshalIndent(savedSweep{Format: report.Format, Workload: s.Workload, Law: sweep.Law, Peak: peak, Knee: sweep.Knee(),
+		Objective: f.objective, Rate: sweep.Rate, Tries: tries}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the sweep: %w", err)
+	}
+	page := filepath.Join(folder, runner.FileReport)
+	err = errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(folder, "sweep.json"), func(w io.Writer) error {
+		_, err := w.Write(append(saved, '\n'))
+		return err
+	}))
+	if err != nil {
+		return err
+	}
+	if f.json {
+		_, err = fmt.Fprintf(out, "%s\n", saved)
+	} else {
+		err = showDocument(out, d, "text", page)
+	}
+	if err != nil {
+		return fmt.Errorf("print the sweep: %w", err)
+	}
+	code := exitOfSeries(s)
+	if code == exitValid && f.objective != "" && sweep.Rate == 0 {
+		code = exitThreshold
+	}
+	if code != exitValid {
+		return resultError{code}
+	}
+	return nil
+}
