@@ -168,6 +168,11 @@ func (k *keyspace) makeLeaseTable(ctx context.Context) error {
 		if err := k.makeKeyspace(ctx); err != nil {
 			return err
 		}
+		// Another may have made it just now, and the next statement may go to a node
+		// that has not heard of it.
+		if err := k.agree(ctx); err != nil {
+			return err
+		}
 	}
 	if err := k.run(ctx, "make the lease's table", fmt.Sprintf(
 		"CREATE TABLE IF NOT EXISTS %s (id int PRIMARY KEY, owner text, holder text, since timestamp)", k.full(leaseTable))); err != nil {

@@ -82,7 +82,7 @@ type Harness[S workload.Store] struct {
 
 // patience bounds what should be quick. It is long, because it is there to end
 // a hanging test and not to measure.
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 // markerOf has characters that a careless driver trips over, and a time that
 // every database can hold.
