@@ -2,6 +2,8 @@ package visibility
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -162,6 +164,24 @@ func TestUnfitOperations(t *testing.T) {
 			if err == nil {
 				t.Errorf("%s takes %s", kind, text)
 			}
+		}
+	}
+}
+
+// The same history gives the same evidence, also where not all of it is listed.
+func TestEvidenceIsTheSameAgain(t *testing.T) {
+	events := "9 invoke read; 9 ok read [{:val 99 :sts 9}]; "
+	for v := range 30 {
+		events = fmt.Sprintf("0 invoke add; 0 ok add {:val %d :sts %d}; ", v, v) + events
+	}
+	ops, err := simulated.Read(simulated.Events(events))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := judged(t, "monotonic", ops)
+	for range 5 {
+		if again := judged(t, "monotonic", ops); !reflect.DeepEqual(first, again) {
+			t.Fatalf("%+v\n%+v", first, again)
 		}
 	}
 }

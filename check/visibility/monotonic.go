@@ -3,7 +3,9 @@ package visibility
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
 
 	"assay/check"
 	"assay/check/operation"
@@ -127,7 +129,10 @@ func (m *Monotonic) Result(context.Context) check.Result {
 			})
 		}
 	}
-	for value, by := range m.added {
+	values := slices.Collect(maps.Keys(m.added))
+	slices.SortFunc(values, compareAtoms)
+	for _, value := range values {
+		by := m.added[value]
 		if m.reads > 0 && !seen[value.Int] && by.Before(&m.last) {
 			f.Add(kindLost, func() check.Evidence {
 				return operation.With(by.Evidence(kindLost, "added the value %d, which was acknowledged, but %s, begun later, did not find it", value.Int, &m.last), &m.last)
