@@ -1,12 +1,17 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"assay/check"
 	"assay/history"
 	"assay/history/exchange"
 	"assay/workload/bank"
@@ -17,19 +22,36 @@ import (
 // and a last read of all accounts of a bank, transactions over lists (or else
 // over registers) and a last read of them of the isolation workload. Every
 // attempt is an operation of its own. A folder that holds no run, or nothing
-// that can be written so, gives an *InputError.
-func Export(folder string, w io.Writer, format exchange.Format) error {
+// that can be written so, gives an *InputError. It returns what it has left out, in
+// words; nothing if that is empty.
+func Export(folder string, w io.Writer, o ExportOptions) (leftOut string, err error) {
 	s, _, err := readRun(folder)
 	if err != nil {
-		return err
+		return "", err
 	}
-	e := export{folder: folder, scenario: s}
-	if err := e.choose(); err != nil {
-		return err
+	e := export{folder: folder, scenario: s, left: map[uint8]int64{}}
+	if err := e.choose(o.Test); err != nil {
+		return "", err
 	}
+	if err := e.to(w, o.Format); err != nil {
+		return "", err
+	}
+	return e.leftOut(), nil
+}
+
+// ExportOptions says how a run is written.
+type ExportOptions struct {
+	Format exchange.Format
+	// Test is "append" or "register": which transactions of a run of all tests of
+	// workload isolation are written. Empty means those over lists.
+	Test string
+}
+
+// to writes the whole history.
+func (e *export) to(w io.Writer, format exchange.Format) error {
 	var span exchange.Span
 	span.See(0, 1) // the opening
-	err = e.each(func(op *history.Op) error {
+	err := e.each(func(op *history.Op) error {
 		span.See(op.Start, op.End)
 		e.clients, e.end = max(e.clients, int64(op.Client)+1), max(e.end, op.End)
 		return nil
@@ -37,6 +59,7 @@ func Export(folder string, w io.Writer, format exchange.Format) error {
 	if err != nil {
 		return err
 	}
+	counted := maps.Clone(e.left) // the history is read once more
 	// One process more, for the last read.
 	out, err := exchange.NewWriter(w, exchange.Output{Format: format, Processes: e.clients + 1, Window: span.Window()})
 	if err != nil {
@@ -48,7 +71,26 @@ func Export(folder string, w io.Writer, format exchange.Format) error {
 	if err == nil {
 		err = e.last(out.Add)
 	}
+	e.left = counted
 	return errors.Join(err, out.Close())
+}
+
+// leftOut says what the run has that is not written, in the order of the kinds.
+func (e *export) leftOut() string {
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(e.left)) {
+		what := "audits of accounts"
+		if e.transfers == nil {
+			what = map[uint8]string{
+				isolation.KindAppend:    "transactions over lists, which --test append writes",
+				isolation.KindRegister:  "transactions over registers, which --test register writes",
+				isolation.KindPredicate: "transactions over counted groups, for which other tools have no form",
+				isolation.KindPairs:     "transactions over pairs of rows, for which other tools have no form",
+			}[kind]
+		}
+		parts = append(parts, check.Count(e.left[kind])+" "+what)
+	}
+	return strings.Join(parts, "; ")
 }
 
 type export struct {
@@ -57,8 +99,10 @@ type export struct {
 	kind         uint8
 	transfers    *bank.Transfers
 	clients, end int64
-	steps        []isolation.Op
-	out          exchange.Operation
+	// left counts the attempts of other kinds, by kind.
+	left  map[uint8]int64
+	steps []isolation.Op
+	out   exchange.Operation
 }
 
 // add takes the next operation of an export.
@@ -88,6 +132,9 @@ func (e *export) extremes(to add) error {
 func (e *export) each(visit func(*history.Op) error) error {
 	_, err := history.Read(filepath.Join(e.folder, FileHistory), history.Visitor{Op: func(op *history.Op) error {
 		if op.Kind != e.kind {
+			if e.left != nil {
+				e.left[op.Kind]++
+			}
 			return nil
 		}
 		return visit(op)
@@ -150,9 +197,12 @@ func atoms(values []int64) []exchange.Atom {
 	return out
 }
 
-// choose sets the kind of operation that is written.
-func (e *export) choose() (err error) {
+// choose sets the kind of operation that is written; test is that of ExportOptions.
+func (e *export) choose(test string) (err error) {
 	s := e.scenario
+	if i, is := s.Config.(*isolation.Config); test != "" && (!is || i.Test != "all" && i.Test != test) {
+		return &InputError{Path: e.folder, Err: fmt.Errorf("holds no transactions of test %s", test)}
+	}
 	switch s.Workload {
 	case bank.Name:
 		e.kind = bank.KindTransfer
@@ -160,7 +210,7 @@ func (e *export) choose() (err error) {
 		return err
 	case isolation.Name:
 		e.kind = isolation.KindAppend
-		switch s.Config.(*isolation.Config).Test {
+		switch cmp.Or(test, s.Config.(*isolation.Config).Test) {
 		case "register":
 			e.kind = isolation.KindRegister
 		case "predicate", "pairs":

@@ -227,7 +227,7 @@ func reduceBank(ctx context.Context, folder string, s Scenario, r *report.Result
 		return "", nil, noSmaller(folder, r.Checks, "a read of so many accounts is not small")
 	}
 	e := export{folder: folder, scenario: s}
-	if err := e.choose(); err != nil {
+	if err := e.choose(""); err != nil {
 		return "", nil, err
 	}
 	kept := recorder{room: maxKept}
