@@ -253,20 +253,33 @@ func (b *Builder) validate(t *Txn) error {
 	return b.validateKinds(t, bad)
 }
 
+// fewOperations is up to how many operations of a transaction are compared with
+// each other; a transaction that reads everything has hundreds of thousands.
+const fewOperations = 16
+
 // validateKinds sees to it that no key is a list here and a register there.
 func (b *Builder) validateKinds(t *Txn, bad func(string, ...any) error) error {
+	var own map[int64]Kind // of a long transaction, by key
+	if len(t.Ops) > fewOperations {
+		own = make(map[int64]Kind, len(t.Ops))
+	}
 	for i := range t.Ops {
-		used := kindOfKey(t.Ops[i].plain())
-		if key, known := b.lookup(t.Ops[i].Key); known {
+		number, used := t.Ops[i].Key, kindOfKey(t.Ops[i].plain())
+		if key, known := b.lookup(number); known {
 			used |= b.h.kinds[key]
 		}
-		for j := range i {
-			if t.Ops[j].Key == t.Ops[i].Key {
-				used |= kindOfKey(t.Ops[j].plain())
+		if own != nil {
+			used |= own[number]
+			own[number] = used
+		} else {
+			for j := range i {
+				if t.Ops[j].Key == number {
+					used |= kindOfKey(t.Ops[j].plain())
+				}
 			}
 		}
 		if used == Append|Write {
-			return bad("operation %d uses key %s as a list and as a register", i, b.h.name(t.Ops[i].Key))
+			return bad("operation %d uses key %s as a list and as a register", i, b.h.name(number))
 		}
 	}
 	return nil

@@ -25,6 +25,10 @@ func TestBuilderErrors(t *testing.T) {
 		{"value", Txn{Ops: []Op{{Kind: Append, Value: math.MinInt64 + 5}}}, "has a number below"},
 		{"element", Txn{Ops: []Op{{Kind: ReadList, List: []int64{1, math.MinInt64 + 5}}}}, "read the element"},
 		{"a list and a register", Txn{Ops: []Op{{Kind: Append, Key: 7}, {Kind: Write, Key: 7}}}, "as a list and as a register"},
+		{"a list and a register, far apart", Txn{Ops: append(slices.Repeat([]Op{{Kind: Append, Key: 7}}, 2*fewOperations), Op{Kind: Write, Key: 7})},
+			"operation 32 uses key 7 as a list and as a register"},
+		{"a list before, of many operations", Txn{Ops: append(slices.Repeat([]Op{{Kind: Append, Key: 7}}, 2*fewOperations), Op{Kind: Write, Key: 1})},
+			"operation 32 uses key 1 as a list and as a register"},
 		{"a list before", Txn{Ops: []Op{{Kind: ReadValue, Key: 1}}}, "key 1 as a list and as a register"},
 		{"a register before", Txn{Ops: []Op{{Kind: ReadList, Key: 2, List: []int64{1}}}}, "key 2 as a list and as a register"},
 	} {
