@@ -23,7 +23,7 @@ type metric struct {
 
 func metrics() []metric {
 	all := []metric{{
-		name: "throughput", unit: unitPerSecond, lowIsBad: true,
+		name: "throughput", alias: "committed_per_second", unit: unitPerSecond, lowIsBad: true,
 		whole: func(f *Figures) (float64, bool) { return f.Throughput.PerSecond, f.Throughput.Seconds > 0 },
 		point: func(s *Series, i int) (float64, bool) { return float64(s.Committed[i]) / s.IntervalSeconds, true },
 	}}
@@ -53,8 +53,14 @@ func metrics() []metric {
 			},
 		})
 	}
-	return all
+	return append(all, metric{
+		name: nameOutage, unit: unitMillis,
+		whole: func(f *Figures) (float64, bool) { return millis(f.Outage.Length()), f.Outage.Known },
+	})
 }
+
+// nameOutage is the metric that has no windows: it is a time, not of operations.
+const nameOutage = "outage"
 
 type latencyMetric struct {
 	name, alias string

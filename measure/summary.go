@@ -39,6 +39,12 @@ type Figures struct {
 	// Steps cut the measured part, from its very start, into equal intervals
 	// of a tenth of a second or more.
 	Steps Steps
+	// Outage is the longest time without a successful write in the measured part.
+	// It is not known unless whoever made the Figures has entered it.
+	Outage Gap
+	// ByFaults are the figures before, during and after faults, for thresholds; nil
+	// of a run without faults.
+	ByFaults map[faultWindow]Figures
 }
 
 // ErrorCount is how many attempts ended with one error class and outcome.

@@ -17,7 +17,12 @@ type Threshold struct {
 	// limit is in the metric's unit, or in percent.
 	limit   float64
 	percent bool
+	window  faultWindow
 }
+
+// OfFaults reports whether the threshold is on a time before, during or after
+// faults, so that a run without faults has nothing to measure it by.
+func (t Threshold) OfFaults() bool { return t.window != wholeRun }
 
 // ThresholdError is a threshold that cannot be understood.
 type ThresholdError struct {
@@ -27,7 +32,7 @@ type ThresholdError struct {
 
 func (e *ThresholdError) Error() string {
 	return fmt.Sprintf("threshold %q: %s; write METRIC OPERATOR VALUE, such as %q, %q or %q; metrics are %s, and most with \"worst.\" before them",
-		e.Text, e.Problem, "p99 < 20ms", "throughput >= 500", "failed < 1%", strings.Join(metricNames(), ", "))
+		e.Text, e.Problem, "p99 < 20ms", "throughput >= 500", "p99 < 1s during faults", strings.Join(metricNames(), ", "))
 }
 
 // ParseThreshold reads METRIC OPERATOR VALUE; spaces are optional. Operators
@@ -39,6 +44,11 @@ func (e *ThresholdError) Error() string {
 //   - service.mean to service.max: the same of their service time
 //   - rejected, failed, unknown, errors (failed and unknown): operations that
 //     ended so; VALUE is a number, or a share of all operations such as 1%
+//   - outage: the longest time without a successful write; VALUE is a time
+//
+// Behind the value may stand "before faults", "during faults" or "after faults": the
+// threshold is then on that time alone (FaultWindows), whatever the metric but
+// outage.
 //
 // With "worst." before it, a metric other than a service time is taken of each
 // interval of the series that lies wholly in the measured part, and the worst
@@ -76,11 +86,29 @@ func ParseThreshold(text string) (Threshold, error) {
 	case worst && t.metric.point == nil:
 		return refuse("%q is not kept interval by interval", plain)
 	}
-	problem := t.parseValue(strings.TrimSpace(value))
-	if problem != "" {
+	value = t.cutWindow(strings.TrimSpace(value))
+	switch {
+	case t.OfFaults() && worst:
+		return refuse("\"worst.\" is of the whole measured part, not of the time around faults")
+	case t.OfFaults() && t.metric.name == nameOutage:
+		return refuse("an outage is of the whole measured part")
+	}
+	if problem := t.parseValue(value); problem != "" {
 		return refuse("%s", problem)
 	}
 	return t, nil
+}
+
+// cutWindow takes "before faults" and the like from behind the value.
+func (t *Threshold) cutWindow(value string) string {
+	words := strings.Fields(value)
+	if n := len(words); n > 2 && words[n-1] == "faults" {
+		if window, known := faultWindows()[words[n-2]]; known {
+			t.window = window
+			return strings.Join(words[:n-2], " ")
+		}
+	}
+	return value
 }
 
 // parseValue sets the limit, or returns what is wrong with the value.
@@ -131,7 +159,11 @@ func (t Threshold) Judge(f Figures) ThresholdResult {
 	if t.percent {
 		out.Unit = "%"
 	}
-	measured, ok := t.measure(&f)
+	of := f
+	if t.OfFaults() {
+		of = f.ByFaults[t.window] // empty of a run without faults
+	}
+	measured, ok := t.measure(&of)
 	if !ok {
 		out.Detail = "nothing to measure it by: no such operations in the measured part"
 		if t.worst {

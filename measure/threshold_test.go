@@ -12,7 +12,8 @@ import (
 // sample has three whole intervals, of which the second committed nothing and
 // the third was bad.
 func sample() Figures {
-	return Figures{
+	f := Figures{
+		Outage:      Gap{From: 1, To: 5e9, Known: true},
 		Measured:    history.Counts{Committed: 900, Rejected: 60, Failed: 30, Unknown: 10},
 		Throughput:  Throughput{PerSecond: 450, Seconds: 2},
 		Latency:     Latency{Count: 900, MeanMillis: 5, P50Millis: 4, P95Millis: 9, P99Millis: 20, P999Millis: 80, MaxMillis: 120},
@@ -32,6 +33,12 @@ func sample() Figures {
 			MaxMillis:       []float64{999, 10, -1, 120, 1},
 		},
 	}
+	part := f
+	f.ByFaults = map[faultWindow]Figures{}
+	for _, window := range faultWindows() {
+		f.ByFaults[window] = part
+	}
+	return f
 }
 
 func TestThresholds(t *testing.T) {
@@ -150,6 +157,14 @@ func TestThresholdsThatCannotBeUnderstood(t *testing.T) {
 		"failed < %":            "not a number",
 		"failed < 101%":         "more than 100%",
 		"failed < 1%%":          "not a number",
+
+		"p99 < during faults":           "is not a time",
+		"p99 < 5ms while faults":        "is not a time",
+		"p99 < 5ms faults":              "is not a time",
+		"worst.p99 < 5ms during faults": "not of the time around faults",
+		"outage < 5s after faults":      "of the whole measured part",
+		"worst.outage < 5s":             "not kept interval by interval",
+		"outage < 5":                    "is not a time",
 	} {
 		_, err := ParseThreshold(text)
 		var typed *ThresholdError
@@ -172,11 +187,11 @@ func TestEveryMetricHasItsOwnName(t *testing.T) {
 			t.Errorf("%s is listed twice", m.name)
 		}
 		seen[m.name], seen[m.alias] = true, true
-		if (m.point == nil) != strings.HasPrefix(m.name, "service.") {
+		if (m.point == nil) != (strings.HasPrefix(m.name, "service.") || m.name == nameOutage) {
 			t.Errorf("%s: by interval or not", m.name)
 		}
 	}
-	if len(seen) != 1+1+7+7+4 {
+	if len(seen) != 1+2+7+7+4+1 {
 		t.Errorf("%d names", len(seen))
 	}
 }
@@ -184,7 +199,7 @@ func TestEveryMetricHasItsOwnName(t *testing.T) {
 // FuzzThreshold: whatever is understood can be judged, and its opposite fares
 // the opposite way.
 func FuzzThreshold(f *testing.F) {
-	for _, text := range []string{"p99 < 20ms", "worst.throughput>=5", "failed <= 1 %", "service.p99.9 > 1.5s", "errors < 0", "worst.p50<", ">="} {
+	for _, text := range []string{"p99 < 20ms", "worst.throughput>=5", "failed <= 1 %", "service.p99.9 > 1.5s", "errors < 0", "worst.p50<", ">=", "p99<1s during faults", "outage < 10s", "failed<1% after faults"} {
 		f.Add(text)
 	}
 	opposite := map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}

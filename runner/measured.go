@@ -39,6 +39,8 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	summary := measure.NewSummary(scope)
 	acted, indexes := faults.acted(scope.Known)
 	effect, measures := measure.NewImpactFinder(acted), s.definition().Measures
+	whole := measure.NewImpactFinder([]measure.FaultPeriod{{Injected: scope.MeasureStart, Healed: scope.MeasureEnd}})
+	windows := measure.NewFaultWindows(scope, acted)
 	byRound := measure.NewRounds(rounds.scopes)
 	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {
 		switch apart := byRound.Add(op); {
@@ -48,7 +50,9 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 			summary.Count(op)
 		default:
 			summary.Add(op)
+			windows.Add(op)
 			effect.Write(op)
+			whole.Write(op)
 		}
 		return nil
 	}})
@@ -56,6 +60,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 		return measure.Figures{}, err
 	}
 	figures := summary.Figures()
+	figures.Outage, figures.ByFaults = whole.Impacts(scope.MeasureEnd)[0].Writes, windows.Figures()
 	impacts := effect.Impacts(scope.MeasureEnd)
 	enterFigures(r, figures, s)
 	faults.enter(r, impacts, indexes)

@@ -144,6 +144,9 @@ func (s Scenario) thresholds() ([]measure.Threshold, error) {
 		if err != nil {
 			return nil, err
 		}
+		if t.OfFaults() && len(s.Faults) == 0 {
+			return nil, &workload.OptionError{Option: "--threshold", Value: text, Want: "with --fault: the run has no faults"}
+		}
 		all = append(all, t)
 	}
 	return all, nil

@@ -96,7 +96,8 @@ func TestFaultsInARun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e := assay(t, dir, "run", "bank", "--cluster", "mongodb:3,election=2s", "--accounts", "200", "--clients", "4", "--seed", "3",
-		"--warmup", "500ms", "--duration", "14s", "--out", "run", "--fault", "kill primary at 1s for 2s", "--fault", "pause secondary at 9s for 1s")
+		"--warmup", "500ms", "--duration", "14s", "--out", "run", "--fault", "kill primary at 1s for 2s", "--fault", "pause secondary at 9s for 1s",
+		"--threshold", "outage<1h", "--threshold", "max<1h during faults", "--threshold", "committed_per_second>0.1 after faults")
 	e.want(t, exitValid, exitNoVerdict)
 	narrow(t, e.stdout)
 	r := resultOf(t, filepath.Join(dir, "run"))
@@ -106,6 +107,11 @@ func TestFaultsInARun(t *testing.T) {
 	for _, f := range r.Faults {
 		if !f.Proven || f.Proof == "" || f.Healing == "" || len(f.Nodes) != 1 || f.HealedSecond <= f.InjectedSecond || f.Problem != "" {
 			t.Errorf("%+v", f)
+		}
+	}
+	for _, threshold := range r.Thresholds {
+		if !threshold.Kept || threshold.Measured <= 0 {
+			t.Errorf("%+v", threshold)
 		}
 	}
 	if kill := r.Faults[0]; kill.NewPrimary == "" || kill.NewPrimary == kill.Nodes[0] || kill.WriteOutage <= 0 || kill.RecoveredAfter <= 0 || kill.WritesAway {

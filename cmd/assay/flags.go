@@ -81,7 +81,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&s.ConnectTimeout, "connect-timeout", s.ConnectTimeout, "longest time to reach the database")
 	flags.StringVar(&s.Isolation, "isolation", s.Isolation, "one of the database's own isolation levels; several, parted by |, make a series")
 	flags.Uint64Var(&l.Seed, "seed", l.Seed, "source of all randomness; chosen and printed if not given")
-	flags.StringArrayVar(&s.Thresholds, "threshold", s.Thresholds, "a limit to keep, such as 'p99<50ms'; repeatable")
+	flags.StringArrayVar(&s.Thresholds, "threshold", s.Thresholds, "a limit to keep, such as 'p99<50ms', 'p99<1s during faults' or 'outage<10s'; repeatable")
 	flags.StringVar(&f.out, "out", "", "the run's folder; it must be new or empty (default runs/<time>-...)")
 	flags.StringVar(&f.scenarioFile, "scenario", "", "a scenario.yaml to start from; other flags change it")
 	flags.BoolVar(&s.Drop, "drop", s.Drop, "drop assay's own data from the database at the end")

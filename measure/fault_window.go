@@ -1,0 +1,139 @@
+package measure
+
+import (
+	"slices"
+
+	"assay/history"
+)
+
+// faultWindow is a part of the run by its faults.
+type faultWindow uint8
+
+const (
+	// wholeRun is the whole measured part.
+	wholeRun faultWindow = iota
+	// beforeFaults is before the first injection, afterFaults from the moment on at
+	// which the last fault was healed, duringFaults while any acted. What lies between
+	// two faults is in none of them.
+	beforeFaults
+	duringFaults
+	afterFaults
+)
+
+// faultWindows are their names, as thresholds have them.
+func faultWindows() map[string]faultWindow {
+	return map[string]faultWindow{"before": beforeFaults, "during": duringFaults, "after": afterFaults}
+}
+
+// FaultWindows collects the figures of the measured part before, during and after
+// the faults of a run, in one pass. An operation is of the time during faults if any
+// acted between the moment it was due and its end, and else of the window in which it
+// was due; throughput counts operations by their end. It is not safe for concurrent
+// use, and its memory does not grow with the run.
+type FaultWindows struct {
+	scope   Scope
+	periods []FaultPeriod
+	of      [afterFaults + 1]*windowSummary
+}
+
+type windowSummary struct {
+	latency, service *distribution
+	measured         history.Counts
+	committed        int64
+}
+
+// NewFaultWindows returns empty windows of a run of this scope with these faults.
+func NewFaultWindows(scope Scope, periods []FaultPeriod) *FaultWindows {
+	w := &FaultWindows{scope: scope, periods: periods}
+	if len(periods) == 0 {
+		return w
+	}
+	for i := range w.of {
+		w.of[i] = &windowSummary{latency: newDistribution(fine), service: newDistribution(fine)}
+	}
+	return w
+}
+
+// Add takes one attempt. The op is not kept.
+func (w *FaultWindows) Add(op *history.Op) {
+	if len(w.periods) == 0 || !op.Last {
+		return
+	}
+	committed := op.Final == history.Committed
+	if committed && w.scope.measured(op.End) {
+		w.of[w.window(op.End, op.End+1)].committed++
+	}
+	if !w.scope.measured(op.Due) {
+		return
+	}
+	s := w.of[w.window(op.Due, max(op.End, op.Due+1))]
+	s.measured.Add(op.Final, 1)
+	if committed {
+		s.latency.record(op.Latency())
+		s.service.record(op.ServiceTime())
+	}
+}
+
+// window is that of [from, to); wholeRun stands for none of the three.
+func (w *FaultWindows) window(from, to int64) faultWindow {
+	if slices.ContainsFunc(w.periods, func(p FaultPeriod) bool { return p.overlaps(from, to) }) {
+		return duringFaults
+	}
+	first, last := w.ends()
+	switch {
+	case from < first:
+		return beforeFaults
+	case from >= last:
+		return afterFaults
+	}
+	return wholeRun
+}
+
+// ends are the first injection and the last healing.
+func (w *FaultWindows) ends() (first, last int64) {
+	first, last = w.periods[0].Injected, w.periods[0].Healed
+	for _, p := range w.periods[1:] {
+		first, last = min(first, p.Injected), max(last, p.Healed)
+	}
+	return first, last
+}
+
+// length is how long a window lasts within the measured part, in nanoseconds.
+func (w *FaultWindows) length(of faultWindow) int64 {
+	first, last := w.ends()
+	within := func(from, to int64) int64 {
+		return max(0, min(to, w.scope.MeasureEnd)-max(from, w.scope.MeasureStart))
+	}
+	switch of {
+	case beforeFaults:
+		return within(w.scope.MeasureStart, first)
+	case afterFaults:
+		return within(last, w.scope.MeasureEnd)
+	}
+	sorted := slices.SortedFunc(slices.Values(w.periods), func(a, b FaultPeriod) int { return int(a.Injected - b.Injected) })
+	total, end := int64(0), int64(0)
+	for _, p := range sorted { // faults may overlap
+		total += within(max(p.Injected, end), p.Healed)
+		end = max(end, p.Healed)
+	}
+	return total
+}
+
+// Figures are those of each window that thresholds can be set on: outcomes,
+// response and service time, throughput. They are nil of a run without faults.
+func (w *FaultWindows) Figures() map[faultWindow]Figures {
+	if len(w.periods) == 0 {
+		return nil
+	}
+	all := map[faultWindow]Figures{}
+	for _, of := range faultWindows() {
+		s := w.of[of]
+		f := Figures{Scope: w.scope, Measured: s.measured, Latency: s.latency.latency(), ServiceTime: s.service.latency()}
+		f.Throughput.Seconds = float64(w.length(of)) / 1e9
+		if f.Throughput.Seconds > 0 {
+			f.Throughput.PerSecond = float64(s.committed) / f.Throughput.Seconds
+		}
+		all[of] = f
+	}
+	return all
+}
