@@ -125,9 +125,9 @@ func TestFaultsInARun(t *testing.T) {
 			t.Errorf("replicas: %+v", c)
 		}
 	}
-	// A closed loop beside an outage says what its percentiles leave out.
-	if c := r.Corrected; c == nil || !r.Correction.Material || r.Correction.Added == 0 || c.P99 <= r.Latency.P99 ||
-		!strings.Contains(e.stdout, "\ncorrected ") || !strings.Contains(strings.Join(r.Notes, "\n"), "closed loop, whose clients ask for nothing while they wait") {
+	// A closed loop beside an outage says what its percentiles leave out; how far that
+	// moves them depends on how slow the machine is otherwise.
+	if c := r.Corrected; c == nil || r.Correction.Added == 0 || c.Count != r.Latency.Count+r.Correction.Added || !strings.Contains(e.stdout, "\ncorrected ") {
 		t.Errorf("corrected %+v, %+v: %v", c, r.Correction, e)
 	}
 	logs, err := filepath.Glob(filepath.Join(dir, "run", "nodes", "*.log"))

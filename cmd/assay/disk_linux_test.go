@@ -95,7 +95,7 @@ func TestFullDiskConvictsNobody(t *testing.T) {
 		{[]string{"400k"}, database, []string{"isolation", "--duration", "1s", "--warmup", "0s"}},
 		{[]string{"64k"}, database, []string{"availability", "--duration", "2s", "--warmup", "0s", "--rate", "500"}},
 		{[]string{"400k"}, database, []string{"entity", "--duration", "1s", "--warmup", "0s"}},
-		{[]string{"300k", "2m"}, database, []string{"candles", "--candles", "5000", "--tickers", "10"}},
+		{[]string{"300k", "2m"}, database, []string{"candles", "--candles", "5000", "--tickers", "10", "--queries", "500", "--intervals", "5", "--repeats", "20"}},
 		{[]string{"300k", "2m"}, database, []string{"churn", "--rows", "4000"}},
 		{[]string{"300k"}, database, []string{"bulkupdate", "--users", "20", "--documents", "100"}},
 	}

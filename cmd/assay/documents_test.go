@@ -35,6 +35,10 @@ const (
 	// untilLoading interrupts it when rows are being loaded, which in these
 	// workloads takes minutes.
 	untilLoading
+	// untilSecondRun interrupts a series when its second run begins: the first one is
+	// made, and the command line and the configurations are right. TestSeriesAndCompare
+	// and TestSweep make smaller ones to their end.
+	untilSecondRun
 	// untilServing interrupts a service when it listens.
 	untilServing
 	// untilUnreachable lets it end at a server that is not there: the address, its
@@ -62,6 +66,7 @@ var documented = []documentedRule{
 	{pattern: `^sudo make install\b`, far: notRun, why: "it writes outside of the repository"},
 	{pattern: `^scripts/\S+\.py`, far: notRun, why: "it takes hours; the script must be there"},
 	{pattern: `^go test \./runner .*-trust\.seeds=1000`, far: notRun, why: "a thousand runs; TestTrust itself is run with fewer seeds"},
+	{pattern: `^go test \./check/cycle .*-cycle\.rare=`, far: notRun, why: "it takes minutes; TestUnknownIsRare itself is run with fewer histories"},
 	{pattern: `^(pip install|locust) `, far: notRun, why: "another program, from a registry"},
 	{pattern: `^curl -s http://127\.0\.0\.1:8080/openapi\.json$`, far: notRun, why: "TestDocumentedService asks for it"},
 	{pattern: `^assay run entity --db http://127\.0\.0\.1:8080`, far: notRun, why: "TestDocumentedService runs it"},
@@ -73,8 +78,8 @@ var documented = []documentedRule{
 	{pattern: `^assay isolation-matrix --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay (check|repro|export|report|list|version|completion)\b`, far: toItsEnd, codes: []int{exitValid, exitViolated, exitNoVerdict}},
 	{pattern: `--duration 1m$`, far: untilWork},
-	{pattern: `^assay run bank .*--repeat `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict}},
-	{pattern: `^assay sweep `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict, exitThreshold}},
+	{pattern: `^assay run bank .*--repeat `, far: untilSecondRun, codes: []int{exitNoVerdict}},
+	{pattern: `^assay sweep `, far: untilSecondRun, codes: []int{exitNoVerdict}},
 	{pattern: `^assay compare `, far: toItsEnd, codes: []int{exitValid, exitThreshold}},
 	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict}},
 	{where: "README.md", pattern: `^(ASSAY_DB=\S+ )?assay run `, far: toItsEnd},
@@ -169,6 +174,8 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 	switch far {
 	case untilWork:
 		p.until(working)
+	case untilSecondRun:
+		p.until("run 2 of ")
 	case untilServersStart:
 		p.until("starting ")
 	case untilLoading:
