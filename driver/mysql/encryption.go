@@ -120,6 +120,10 @@ func (h *handshake) Print(values ...any) {
 	}
 }
 
+// nothingWritten is the library's error, which has no other name outside of it, of a
+// connection that was closed before a packet could be written.
+const nothingWritten = "bad connection"
+
 // failure returns err, in words for users if TLS is its cause.
 func (h *handshake) failure(err error) error {
 	h.mu.Lock()
@@ -130,7 +134,7 @@ func (h *handshake) failure(err error) error {
 			return errors.New(text)
 		}
 	}
-	if h.done && (errors.Is(err, driver.ErrBadConn) || encryption.IsClosed(err)) {
+	if h.done && (errors.Is(err, driver.ErrBadConn) || errors.Is(err, library.ErrInvalidConn) || err.Error() == nothingWritten || encryption.IsClosed(err)) {
 		return errors.New(encryption.ClosedAfterHandshake(advice))
 	}
 	if errors.Is(err, library.ErrNoTLS) {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	library "github.com/go-sql-driver/mysql"
+
 	cluster "assay/cluster/mariadb"
 	"assay/driver/drivertest"
 	"assay/workload"
@@ -127,7 +129,7 @@ func TestServersWithoutTLS(t *testing.T) {
 // TestAConnectionThatEndsAfterTheHandshake: what a server says of a client's
 // certificate may be lost with the connection.
 func TestAConnectionThatEndsAfterTheHandshake(t *testing.T) {
-	for _, err := range []error{driver.ErrBadConn, fmt.Errorf("read: %w", syscall.ECONNRESET), io.EOF} {
+	for _, err := range []error{driver.ErrBadConn, library.ErrInvalidConn, errors.New("bad connection"), fmt.Errorf("read: %w", syscall.ECONNRESET), io.EOF} {
 		if got := (&handshake{done: true}).failure(err); !strings.Contains(got.Error(), "ssl-cert=FILE") {
 			t.Errorf("%v is explained as %q", err, got)
 		}
