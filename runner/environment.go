@@ -59,5 +59,5 @@ func writeEnvironment(path string, e Environment) error {
 	if err != nil {
 		return fmt.Errorf("write the environment: %w", err)
 	}
-	return writeFile(path, append(text, '\n'))
+	return WriteFile(path, append(text, '\n'))
 }

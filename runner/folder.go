@@ -24,7 +24,7 @@ const (
 	fileSQLite = ".sqlite"
 )
 
-// FolderError means that a run's folder cannot be used.
+// FolderError means that the folder of a run or of a series cannot be used.
 type FolderError struct {
 	Path   string
 	Reason string
@@ -41,11 +41,12 @@ func (e *FolderError) Error() string {
 
 func (e *FolderError) Unwrap() error { return e.Err }
 
-// createFolder makes the run's folder. One that exists must be empty. Without
-// a path it is runs/<UTC time>-<workload>-<database>.
-func createFolder(path string, now time.Time, workload, driver string) (string, error) {
+// CreateFolder makes the folder of a run or of a series. One that exists must be
+// empty. Without a path it is runs/<UTC time>-<workload>-<suffix>; the suffix of a run
+// is its database. It returns a *FolderError.
+func CreateFolder(path string, now time.Time, workload, suffix string) (string, error) {
 	if path == "" {
-		return createDefaultFolder(now, workload, driver)
+		return createDefaultFolder(now, workload, suffix)
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return "", &FolderError{Path: path, Reason: "cannot be made", Err: errors.Unwrap(err)}
@@ -60,12 +61,12 @@ func createFolder(path string, now time.Time, workload, driver string) (string, 
 	return path, nil
 }
 
-func createDefaultFolder(now time.Time, workload, driver string) (string, error) {
+func createDefaultFolder(now time.Time, workload, suffix string) (string, error) {
 	const parent = "runs"
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", &FolderError{Path: parent, Reason: "cannot be made", Err: errors.Unwrap(err)}
 	}
-	base := filepath.Join(parent, strings.Join([]string{now.UTC().Format("20060102T150405Z"), workload, driver}, "-"))
+	base := filepath.Join(parent, strings.Join([]string{now.UTC().Format("20060102T150405Z"), workload, suffix}, "-"))
 	path := base
 	for n := 2; ; n++ {
 		err := os.Mkdir(path, 0o755)
@@ -79,8 +80,9 @@ func createDefaultFolder(now time.Time, workload, driver string) (string, error)
 	}
 }
 
-// writeFile writes a whole file or none, so that a reader never sees half.
-func writeFile(path string, data []byte) error {
+// WriteFile writes a whole file or none, so that a reader never sees half. It returns
+// a *history.WriteError.
+func WriteFile(path string, data []byte) error {
 	partial := path + ".partial"
 	if err := os.WriteFile(partial, data, 0o644); err != nil {
 		_ = os.Remove(partial) // what matters is the error at hand

@@ -41,14 +41,14 @@ func TestFoldersThatAreMade(t *testing.T) {
 	empty := t.TempDir()
 	deep := filepath.Join(t.TempDir(), "a", "b", "c")
 	for _, path := range []string{empty, deep} {
-		if got, err := createFolder(path, time.Now(), "bank", "mem"); err != nil || got != path {
+		if got, err := CreateFolder(path, time.Now(), "bank", "mem"); err != nil || got != path {
 			t.Errorf("%s: %s, %v", path, got, err)
 		}
 	}
 	t.Chdir(t.TempDir())
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("east", 3600))
 	for _, want := range []string{"runs/20260102T020405Z-bank-mem", "runs/20260102T020405Z-bank-mem-2", "runs/20260102T020405Z-bank-mem-3"} {
-		if got, err := createFolder("", now, "bank", "mem"); err != nil || got != filepath.FromSlash(want) {
+		if got, err := CreateFolder("", now, "bank", "mem"); err != nil || got != filepath.FromSlash(want) {
 			t.Errorf("got %s, %v, want %s", got, err, want)
 		}
 	}
@@ -57,7 +57,7 @@ func TestFoldersThatAreMade(t *testing.T) {
 func TestWriteFileWritesAllOrNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "result.json")
 	for _, text := range []string{"first", "second"} {
-		if err := writeFile(path, []byte(text)); err != nil {
+		if err := WriteFile(path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 		if got := string(read(t, path)); got != text {
@@ -68,7 +68,7 @@ func TestWriteFileWritesAllOrNothing(t *testing.T) {
 		t.Errorf("%v, %v", entries, err)
 	}
 	var failed *history.WriteError
-	if err := writeFile(filepath.Join(path, "below"), nil); !errors.As(err, &failed) {
+	if err := WriteFile(filepath.Join(path, "below"), nil); !errors.As(err, &failed) {
 		t.Errorf("got %v", err)
 	}
 }

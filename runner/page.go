@@ -26,7 +26,7 @@ func writePage(path, folder string, s Scenario, r *report.Result) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, page.Bytes())
+	return WriteFile(path, page.Bytes())
 }
 
 // readEnvironment returns the kept environment in the order of its fields, or

@@ -74,7 +74,7 @@ func writeReadBack(folder string, record readBackRecord) error {
 	if err != nil {
 		return fmt.Errorf("write the record of reading back: %w", err)
 	}
-	return writeFile(filepath.Join(folder, FileReadBack), append(text, '\n'))
+	return WriteFile(filepath.Join(folder, FileReadBack), append(text, '\n'))
 }
 
 // loadReadBack reads the record; known is false if the folder has none, as

@@ -99,5 +99,5 @@ func writeResult(folder string, r *report.Result) error {
 	if err := report.WriteJSON(&text, r); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(folder, FileResult), text.Bytes())
+	return WriteFile(filepath.Join(folder, FileResult), text.Bytes())
 }

@@ -133,7 +133,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		return &FolderError{Path: r.options.Out, Reason: "cannot hold an SQLite file, in whose address parameters follow the question mark"}
 	}
 	_, missing := os.Stat(r.options.Out)
-	if r.folder, err = createFolder(r.options.Out, time.Now(), r.scenario.Workload, r.driver.Name); err != nil {
+	if r.folder, err = CreateFolder(r.options.Out, time.Now(), r.scenario.Workload, r.driver.Name); err != nil {
 		return err
 	}
 	if embedded {

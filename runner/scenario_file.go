@@ -101,5 +101,5 @@ func writeScenario(path string, s Scenario) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, slices.Concat([]byte("# assay run "+s.Workload+" --scenario THIS_FILE does this run again.\n"), text))
+	return WriteFile(path, slices.Concat([]byte("# assay run "+s.Workload+" --scenario THIS_FILE does this run again.\n"), text))
 }

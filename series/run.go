@@ -37,17 +37,10 @@ type Progress interface {
 	Ended(r report.SeriesRun, result *report.Result)
 }
 
-// FolderError means that a series' folder cannot be used.
-type FolderError struct{ Path, Problem string }
-
-func (e *FolderError) Error() string {
-	return fmt.Sprintf("folder %s %s; choose another --out", e.Path, e.Problem)
-}
-
 // Run makes all runs of a plan that are not made yet, and returns the series as it
 // stands and its folder. A run that cannot be made is noted, and the others go on. If
 // ctx ends, the run that is under way is made again when the series goes on, and the
-// error is ctx's. Other errors are *PlanError, *FolderError, *report.FileError, what
+// error is ctx's. Other errors are *PlanError, *runner.FolderError, *report.FileError, what
 // Scenario.Validate returns, and those of writing.
 func Run(ctx context.Context, p Plan, o Options) (*report.RunSeries, string, error) {
 	s, all, folder, err := open(p, o)
@@ -118,7 +111,7 @@ func open(p Plan, o Options) (s *report.RunSeries, all []configuration, folder s
 			return nil, nil, "", err
 		}
 		if problem := differs(before, planned); problem != "" {
-			return nil, nil, "", &FolderError{o.Out, "holds a series of another plan: " + problem}
+			return nil, nil, "", &runner.FolderError{Path: o.Out, Reason: "holds a series of another plan: " + problem}
 		}
 		return before, all, o.Out, nil
 	} else if _, missing := os.Stat(filepath.Join(o.Out, report.FileSeries)); o.Out != "" && missing == nil {
@@ -128,7 +121,7 @@ func open(p Plan, o Options) (s *report.RunSeries, all []configuration, folder s
 		return nil, nil, "", err
 	}
 	s.Started = time.Now().UTC()
-	if folder, err = create(o.Out, s); err != nil {
+	if folder, err = runner.CreateFolder(o.Out, s.Started, s.Workload, "series"); err != nil {
 		return nil, nil, "", err
 	}
 	return s, all, folder, write(folder, s)
@@ -163,34 +156,13 @@ func differingLine(before, planned string) string {
 	return "it has fewer settings"
 }
 
-// create makes a folder that is new or empty.
-func create(path string, s *report.RunSeries) (string, error) {
-	if path == "" {
-		path = filepath.Join("runs", s.Started.Format("20060102T150405Z")+"-"+s.Workload+"-series")
-		for n, first := 2, path; exists(path); n++ {
-			path = fmt.Sprintf("%s-%d", first, n)
-		}
-	}
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		return "", &FolderError{path, "cannot be made: " + errors.Unwrap(err).Error()}
-	}
-	entries, err := os.ReadDir(path)
-	switch {
-	case err != nil:
-		return "", &FolderError{path, "cannot be read: " + errors.Unwrap(err).Error()}
-	case len(entries) > 0:
-		return "", &FolderError{path, "is in use (it is not empty, and holds no series)"}
-	}
-	return path, nil
-}
-
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, os.ErrNotExist)
 }
 
 // FreeFolder is the name of a run's folder within a series, or one like it if an
-// earlier attempt left that. It returns a *FolderError.
+// earlier attempt left that. It returns a *runner.FolderError.
 func FreeFolder(series, name string) (string, error) {
 	first := strings.SplitN(name, "-again", 2)[0]
 	for n := 1; n < 1000; n++ {
@@ -203,7 +175,7 @@ func FreeFolder(series, name string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", &FolderError{filepath.Join(series, first), "was begun a thousand times"}
+	return "", &runner.FolderError{Path: filepath.Join(series, first), Reason: "was begun a thousand times"}
 }
 
 // write writes series.json whole or not at all.
@@ -212,12 +184,5 @@ func write(folder string, s *report.RunSeries) error {
 	if err != nil {
 		return fmt.Errorf("write the series: %w", err)
 	}
-	path := filepath.Join(folder, report.FileSeries)
-	if err := os.WriteFile(path+".partial", append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write the series: %w", err)
-	}
-	if err := os.Rename(path+".partial", path); err != nil {
-		return fmt.Errorf("write the series: %w", err)
-	}
-	return nil
+	return runner.WriteFile(filepath.Join(folder, report.FileSeries), append(text, '\n'))
 }

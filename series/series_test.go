@@ -132,7 +132,7 @@ func TestAnotherPlanIsRefused(t *testing.T) {
 	} {
 		p := plan(t)
 		change(&p)
-		if _, _, err := Run(t.Context(), p, o); !errors.As(err, new(*FolderError)) || !strings.Contains(err.Error(), want) {
+		if _, _, err := Run(t.Context(), p, o); !errors.As(err, new(*runner.FolderError)) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestAnotherPlanIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(o.Out, "x"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Run(t.Context(), plan(t), o); !errors.As(err, new(*FolderError)) {
+	if _, _, err := Run(t.Context(), plan(t), o); !errors.As(err, new(*runner.FolderError)) {
 		t.Errorf("a folder in use: %v", err)
 	}
 }

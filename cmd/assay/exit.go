@@ -83,7 +83,6 @@ func codeOf(err error) int {
 		gate      *compare.GateError
 		compared  *compare.InputError
 		plural    *series.PlanError
-		holding   *series.FolderError
 		file      *report.FileError
 		cut       *runner.InterruptedError
 		nothing   *runner.NothingError
@@ -99,7 +98,7 @@ func codeOf(err error) int {
 		errors.As(err, &threshold), errors.As(err, &scenario), errors.As(err, &folder),
 		errors.As(err, &format), errors.As(err, &input), errors.As(err, &spec),
 		errors.As(err, &grammar), errors.As(err, &goal), errors.As(err, &schedule), errors.As(err, &noPrimary),
-		errors.As(err, &unlike), errors.As(err, &gate), errors.As(err, &compared), errors.As(err, &plural), errors.As(err, &holding),
+		errors.As(err, &unlike), errors.As(err, &gate), errors.As(err, &compared), errors.As(err, &plural),
 		errors.As(err, &file), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage
 	default:
