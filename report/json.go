@@ -50,14 +50,9 @@ func WriteJSON(w io.Writer, r *Result) error {
 // file is missing, cannot be read, is not a result or is of another format
 // version. Fields that a newer version added are passed over.
 func ReadJSON(path string) (*Result, error) {
-	text, err := readBounded(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, &FileError{path, "there is no such file; name the folder of a run that has ended, or its result.json", err}
-	case err != nil:
-		return nil, &FileError{path, "cannot be read: " + cause(err), err}
-	case len(text) > maxFile:
-		return nil, &FileError{path, "is too large to be a result of assay", nil}
+	text, err := readFile(path, "result", "name the folder of a run that has ended, or its result.json")
+	if err != nil {
+		return nil, err
 	}
 	var head struct {
 		Format *int `json:"format"`
@@ -82,6 +77,21 @@ func ReadJSON(path string) (*Result, error) {
 		return nil, &FileError{path, "was altered: the lists of \"series\" differ in length", nil}
 	}
 	return &r, nil
+}
+
+// readFile reads a file that assay wrote, of maxFile bytes at most. It returns a
+// *FileError, which says what to do if there is no such file.
+func readFile(path, kind, missing string) ([]byte, error) {
+	text, err := readBounded(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &FileError{path, "there is no such file; " + missing, err}
+	case err != nil:
+		return nil, &FileError{path, "cannot be read: " + cause(err), err}
+	case len(text) > maxFile:
+		return nil, &FileError{path, "is too large to be a " + kind + " of assay", nil}
+	}
+	return text, nil
 }
 
 // readBounded reads at most one byte more than maxFile.

@@ -2,9 +2,7 @@ package report
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"time"
 )
@@ -68,15 +66,12 @@ const (
 )
 
 // ReadSeries reads the series.json of a folder. It returns a *FileError if there is
-// none, or it is none that this version reads.
+// none, it is too large, or it is none that this version reads.
 func ReadSeries(folder string) (*RunSeries, error) {
 	path := filepath.Join(folder, FileSeries)
-	text, err := readBounded(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, &FileError{path, "there is no such file; name the folder of a series", err}
-	case err != nil:
-		return nil, &FileError{path, "cannot be read: " + cause(err), err}
+	text, err := readFile(path, "series", "name the folder of a series")
+	if err != nil {
+		return nil, err
 	}
 	var s RunSeries
 	if err := json.Unmarshal(text, &s); err != nil {
