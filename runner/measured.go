@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -38,8 +39,9 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	}
 	summary := measure.NewSummary(scope)
 	acted, indexes := faults.acted(scope.Known)
-	effect, measures := measure.NewImpactFinder(acted), s.definition().Measures
-	whole := measure.NewImpactFinder([]measure.FaultPeriod{{Injected: scope.MeasureStart, Healed: scope.MeasureEnd}})
+	// The measured part is the last period: its impact is the longest outage.
+	periods := slices.Concat(acted, []measure.FaultPeriod{{Injected: scope.MeasureStart, Healed: scope.MeasureEnd}})
+	effect, measures := measure.NewImpactFinder(periods), s.definition().Measures
 	windows := measure.NewFaultWindows(scope, acted)
 	byRound := measure.NewRounds(rounds.scopes)
 	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {
@@ -52,7 +54,6 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 			summary.Add(op)
 			windows.Add(op)
 			effect.Write(op)
-			whole.Write(op)
 		}
 		return nil
 	}})
@@ -60,8 +61,9 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 		return measure.Figures{}, err
 	}
 	figures := summary.Figures()
-	figures.Outage, figures.ByFaults = whole.Impacts(scope.MeasureEnd)[0].Writes, windows.Figures()
 	impacts := effect.Impacts(scope.MeasureEnd)
+	figures.Outage, figures.ByFaults = impacts[len(acted)].Writes, windows.Figures()
+	impacts = impacts[:len(acted)]
 	enterFigures(r, figures, s)
 	faults.enter(r, impacts, indexes)
 	enterRounds(r, byRound.Figures())
