@@ -33,10 +33,7 @@ func Export(folder string, w io.Writer, o ExportOptions) (leftOut string, err er
 	if err := e.choose(o.Test); err != nil {
 		return "", err
 	}
-	if err := e.to(w, o.Format); err != nil {
-		return "", err
-	}
-	return e.leftOut(), nil
+	return e.to(w, o.Format)
 }
 
 // ExportOptions says how a run is written.
@@ -47,23 +44,23 @@ type ExportOptions struct {
 	Test string
 }
 
-// to writes the whole history.
-func (e *export) to(w io.Writer, format exchange.Format) error {
+// to writes the whole history, and returns what it has left out.
+func (e *export) to(w io.Writer, format exchange.Format) (leftOut string, err error) {
 	var span exchange.Span
 	span.See(0, 1) // the opening
-	err := e.each(func(op *history.Op) error {
+	err = e.each(func(op *history.Op) error {
 		span.See(op.Start, op.End)
 		e.clients, e.end = max(e.clients, int64(op.Client)+1), max(e.end, op.End)
 		return nil
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
-	counted := maps.Clone(e.left) // the history is read once more
+	leftOut, e.left = e.leftOut(), nil // the next pass would count them again
 	// One process more, for the last read.
 	out, err := exchange.NewWriter(w, exchange.Output{Format: format, Processes: e.clients + 1, Window: span.Window()})
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err = e.opening(out.Add); err == nil {
 		err = e.each(func(op *history.Op) error { return e.write(out.Add, op) })
@@ -71,8 +68,7 @@ func (e *export) to(w io.Writer, format exchange.Format) error {
 	if err == nil {
 		err = e.last(out.Add)
 	}
-	e.left = counted
-	return errors.Join(err, out.Close())
+	return leftOut, errors.Join(err, out.Close())
 }
 
 // leftOut says what the run has that is not written, in the order of the kinds.
@@ -99,7 +95,7 @@ type export struct {
 	kind         uint8
 	transfers    *bank.Transfers
 	clients, end int64
-	// left counts the attempts of other kinds, by kind.
+	// left counts the attempts of other kinds, by kind; nil while nothing is counted.
 	left  map[uint8]int64
 	steps []isolation.Op
 	out   exchange.Operation
