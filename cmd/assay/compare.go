@@ -84,7 +84,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		all = append(all, c)
 	}
-	return f.show(cmd, all, "assay compare "+strings.Join(quoted(args), " "))
+	return f.show(cmd, all, "assay compare "+shellWords(args))
 }
 
 func (f *compareFlags) options() (compare.Options, error) {
@@ -162,16 +162,4 @@ func writeTo(path string, write func(io.Writer) error) error {
 		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(path))
 	}
 	return nil
-}
-
-// quoted are arguments as a shell takes them.
-func quoted(args []string) []string {
-	var all []string
-	for _, arg := range args {
-		if strings.ContainsAny(arg, " \t'\"\\$`*?<>|&;()[]{}~#!") {
-			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-		all = append(all, arg)
-	}
-	return all
 }

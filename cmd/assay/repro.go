@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,11 +83,7 @@ func showReproduction(cmd *cobra.Command, r runner.Reproduction) error {
 	told := check.Result{Name: r.Kind, Verdict: check.Violated, Evidence: []check.Evidence{r.Evidence}, Found: 1}
 	err := report.Explain(out, told, report.TextOptions{Width: textWidth(out)})
 	if err == nil {
-		words := make([]string, len(r.Arguments))
-		for i, word := range r.Arguments {
-			words[i] = shellWord(word)
-		}
-		_, err = fmt.Fprintf(out, "written to %s, and judged again; judge it with\n\n  assay check %s\n", r.Arguments[0], strings.Join(words, " "))
+		_, err = fmt.Fprintf(out, "written to %s, and judged again; judge it with\n\n  assay check %s\n", r.Arguments[0], shellWords(r.Arguments))
 	}
 	if err != nil {
 		return fmt.Errorf("print the answer: %w", err)
@@ -94,13 +91,16 @@ func showReproduction(cmd *cobra.Command, r runner.Reproduction) error {
 	return nil
 }
 
-// shellWord is a word of a command line as a shell takes it.
-func shellWord(word string) string {
+// shellWords are arguments as a shell takes them.
+func shellWords(args []string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_./,:+", c)
 	}
-	if word != "" && strings.IndexFunc(word, func(c rune) bool { return !plain(c) }) < 0 {
-		return word
+	words := slices.Clone(args)
+	for i, word := range words {
+		if word == "" || strings.ContainsFunc(word, func(c rune) bool { return !plain(c) }) {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return strings.Join(words, " ")
 }
