@@ -179,7 +179,7 @@ func judgeKind(ctx context.Context, kind exchange.Kind, rest operations, first *
 	case exchange.Register:
 		return judgeRegisters(ctx, rest, first, o)
 	case exchange.Bank:
-		return judgeBalances(rest, first, o)
+		return judgeBalances(ctx, rest, first, o)
 	case exchange.AsWritten:
 		return judgeAsWritten(ctx, rest, first, o)
 	default:
@@ -211,67 +211,4 @@ func (o *HistoryOptions) fit(kind exchange.Kind) error {
 		return fmt.Errorf("holds a history of kind %s; --negative-balances goes with one of kind %s, leave it out", kind, exchange.Bank)
 	}
 	return nil
-}
-
-// judgeTransactions judges transactions over lists or registers.
-func judgeTransactions(ctx context.Context, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
-	h, found, err := checkTransactions(ctx, rest, first, o)
-	if err != nil {
-		return report.History{}, err
-	}
-	if found.Verdict == check.Violated {
-		if o.keep == nil {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, cycle.SmallestTime)
-			defer cancel()
-		}
-		parts := cycle.FindSmallest(ctx, h, o.assumed(), &found)
-		found.Attach(parts, check.Events)
-		o.keep.add(ofTransactions(parts, check.Events), exchange.ListAppend)
-	}
-	result := found.Result()
-	if len(o.Assume) > 0 {
-		result.Detail += "; assumed: " + strings.Join(o.Assume, ", ")
-	}
-	return report.History{
-		Model: string(found.Model), Verdict: found.Verdict, Reason: found.Reason, Anomalies: found.Anomalies,
-		Permitted: found.Permitted, RuledOut: names(found.Not), AlsoNot: names(found.AlsoNot),
-		Evidence: result.Evidence, Detail: result.Detail,
-	}, nil
-}
-
-// checkTransactions judges transactions and keeps them.
-func checkTransactions(ctx context.Context, rest operations, first *exchange.Operation, o HistoryOptions) (*cycle.History, cycle.Report, error) {
-	model := cycle.StrictSerializable
-	if o.Model != "" {
-		var err error
-		if model, err = cycle.ParseModel(o.Model); err != nil {
-			return nil, cycle.Report{}, err
-		}
-	}
-	var transactions cycle.Reader
-	if err := each(rest, first, transactions.Add); err != nil {
-		return nil, cycle.Report{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
-	defer cancel()
-	h := transactions.History()
-	return h, cycle.Check(ctx, h, model, o.assumed()), nil
-}
-
-func (o *HistoryOptions) assumed() cycle.Options {
-	var assumed cycle.Options
-	for _, name := range o.Assume {
-		assumed.Assume(name)
-	}
-	return assumed
-}
-
-func names(models []cycle.Model) []string {
-	var out []string
-	for _, m := range models {
-		out = append(out, string(m))
-	}
-	slices.Sort(out)
-	return out
 }

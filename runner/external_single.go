@@ -60,43 +60,51 @@ func judgeRegisters(ctx context.Context, rest operations, first *exchange.Operat
 	return single(modelLinearizable, register.Check(ctx, &h, register.Options{Initial: o.Initial})), nil
 }
 
-// judgeBalances judges reads of all accounts by their total.
-func judgeBalances(rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+// bankJudge judges reads of all accounts by their total.
+type bankJudge struct {
+	*balances.Judge
+	read balances.Read
+}
+
+// Add takes the next transfer or read.
+func (j *bankJudge) Add(op *exchange.Operation) error {
+	switch {
+	case op.Keyed:
+		return errKeyed(op)
+	case op.Function == exchange.Transfer:
+		j.Transfer(op.Outcome)
+		if op.Outcome == history.Committed {
+			j.Account(op.Movement.From.String())
+			j.Account(op.Movement.To.String())
+		}
+	case op.Function == exchange.ReadAccounts && op.Outcome == history.Committed:
+		j.read = balances.Read{
+			ID: op.ID(), Process: op.Process, Invoke: op.InvokeTime, Complete: op.CompleteTime, Accounts: j.read.Accounts[:0],
+		}
+		for _, a := range op.Accounts {
+			j.read.Accounts = append(j.read.Accounts, balances.Account{ID: a.ID.String(), Balance: a.Balance, Missing: a.Missing})
+		}
+		j.Read(&j.read)
+	default: // a read that did not come back with any account
+		j.Unanswered()
+	}
+	return nil
+}
+
+// Result returns the answer over all reads.
+func (j *bankJudge) Result(context.Context) check.Result { return j.Judge.Result() }
+
+// judgeBalances judges a bank, or one for each independent key.
+func judgeBalances(ctx context.Context, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
 	known := balances.Options{TotalKnown: o.Total != nil, NegativeAllowed: o.NegativeBalances, Accounts: o.Accounts}
 	if known.TotalKnown {
 		known.Total = *o.Total
 	}
-	judge := balances.New(known)
-	var read balances.Read
-	err := each(rest, first, func(op *exchange.Operation) error {
-		switch op.Function {
-		case exchange.Transfer:
-			judge.Transfer(op.Outcome)
-			if op.Outcome == history.Committed {
-				judge.Account(op.Movement.From.String())
-				judge.Account(op.Movement.To.String())
-			}
-		case exchange.ReadAccounts:
-			if op.Outcome != history.Committed {
-				judge.Unanswered()
-				return nil
-			}
-			read = balances.Read{
-				ID: op.ID(), Process: op.Process, Invoke: op.InvokeTime, Complete: op.CompleteTime, Accounts: read.Accounts[:0],
-			}
-			for _, a := range op.Accounts {
-				read.Accounts = append(read.Accounts, balances.Account{ID: a.ID.String(), Balance: a.Balance, Missing: a.Missing})
-			}
-			judge.Read(&read)
-		default: // a read that did not come back with any account
-			judge.Unanswered()
-		}
-		return nil
-	})
-	if err != nil {
+	judge := judgeOf(first, func() historyJudge { return &bankJudge{Judge: balances.New(known)} })
+	if err := each(rest, first, judge.Add); err != nil {
 		return report.History{}, err
 	}
-	return single(modelBank, judge.Result()), nil
+	return single(modelBank, judge.Result(ctx)), nil
 }
 
 // single is the answer of one check that has no lattice of models.

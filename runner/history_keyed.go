@@ -26,27 +26,56 @@ func newKeyedJudge(open func() historyJudge) *keyedJudge {
 
 // Add hands an operation on to the judge of its key.
 func (k *keyedJudge) Add(o *exchange.Operation) error {
+	key, inner, err := ofKey(o)
+	if err != nil {
+		return err
+	}
+	n, known := k.byKey[key]
+	if !known {
+		n = len(k.keys)
+		k.byKey[key] = n
+		k.keys = append(k.keys, key)
+		k.of = append(k.of, k.open())
+	}
+	return k.of[n].Add(&inner)
+}
+
+// ofKey returns the key of an operation, and the operation without it.
+func ofKey(o *exchange.Operation) (exchange.Atom, exchange.Operation, error) {
+	inner := *o
+	if o.Function != exchange.Other {
+		if inner.Keyed = false; !o.Keyed {
+			return exchange.Atom{}, inner, errors.New("a value that is no pair of a key and a value, in a history of independent keys")
+		}
+		return o.Key, inner, nil
+	}
 	key, request, ok := o.Request.Pair()
 	if !ok || key.Form != exchange.Scalar {
-		return errors.New("a value that is no pair of a key and a value")
+		return exchange.Atom{}, inner, errors.New("a value that is no pair of a key and a value")
 	}
-	inner := *o
 	inner.Request, inner.Answer = *request, exchange.Value{}
 	if o.Outcome == history.Committed && !o.Answer.IsNil() {
 		answered, answer, ok := o.Answer.Pair()
 		if !ok || answered.Form != exchange.Scalar || answered.Atom != key.Atom {
-			return fmt.Errorf("an answer %s that is not of the key %s", o.Answer.String(), key.Atom)
+			return exchange.Atom{}, inner, fmt.Errorf("an answer %s that is not of the key %s", o.Answer.String(), key.Atom)
 		}
 		inner.Answer = *answer
 	}
-	n, known := k.byKey[key.Atom]
-	if !known {
-		n = len(k.keys)
-		k.byKey[key.Atom] = n
-		k.keys = append(k.keys, key.Atom)
-		k.of = append(k.of, k.open())
+	return key.Atom, inner, nil
+}
+
+// errKeyed is the error of a judge of histories without independent keys.
+func errKeyed(o *exchange.Operation) error {
+	return fmt.Errorf("a value of the independent key %s, in a history that began without such keys", o.Key)
+}
+
+// judgeOf returns the judge of a history that begins with an operation: one, or one
+// for each independent key.
+func judgeOf(first *exchange.Operation, open func() historyJudge) historyJudge {
+	if first.Keyed {
+		return newKeyedJudge(open)
 	}
-	return k.of[n].Add(&inner)
+	return open()
 }
 
 // Result returns the answer over all keys: violated if one is, valid if all are.
@@ -105,7 +134,7 @@ func (k *keyedJudge) ofKey(n int, evidence []check.Evidence) []check.Evidence {
 	named := slices.Clone(evidence)
 	for i := range named {
 		named[i].Text = "key " + k.keys[n].String() + ": " + named[i].Text
-		if k.keys[n].Kind == exchange.Number {
+		if k.keys[n].Kind == exchange.Number && named[i].Fields != nil {
 			named[i].Fields["key"] = k.keys[n].Int
 		}
 	}

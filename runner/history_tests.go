@@ -59,7 +59,7 @@ func historyTests() []historyTest {
 		{names: []string{"kafka"}, open: func(_, _ string) historyJudge { return logs.New() }},
 		{names: []string{"mutex"}, keyed: true, open: func(_, _ string) historyJudge { return locks.NewMutex() }},
 		{names: []string{"owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex"}, keyed: true, asked: true, open: openOwned},
-		{names: []string{"multi-register"}, open: func(_, _ string) historyJudge { return multiregister.New() }},
+		{names: []string{"multi-register"}, keyed: true, open: func(_, _ string) historyJudge { return multiregister.New() }},
 	}
 }
 

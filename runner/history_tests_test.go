@@ -64,6 +64,20 @@ func TestKindsOfHistories(t *testing.T) {
 		{"0 invoke write 1; 0 ok write 1; 1 invoke read; 1 ok read 1", "", "", "register", "valid", "linearizable"},
 		{"0 invoke write 1; 0 ok write 1; 1 invoke read; 1 ok read 1", "register", "linearizable", "register", "valid", "linearizable"},
 		{"0 invoke txn [[:append 0 1]]; 0 ok txn [[:append 0 1]]; 1 invoke txn [[:r 0 nil]]; 1 ok txn [[:r 0 [1]]]", "", "PL-3", "list-append", "valid", "serializable"},
+		// Of independent keys, each is a history of its own: the two appends are to
+		// lists of one name and not to one list.
+		{"0 invoke txn [7 [[:append 0 1]]]; 0 ok txn [7 [[:append 0 1]]]; 1 invoke txn [8 [[:append 0 1] [:r 0 nil]]]; 1 ok txn [8 [[:append 0 1] [:r 0 [1]]]]; 0 invoke txn [7 [[:r 0 nil]]]; 0 ok txn [7 [[:r 0 [1]]]]",
+			"", "", "list-append", "valid", "2 keys, each judged by itself: 2 valid"},
+		{"0 invoke txn [7 [[:append 0 1]]]; 0 ok txn [7 [[:append 0 1]]]; 1 invoke txn [8 [[:append 0 2] [:r 0 nil]]]; 1 ok txn [8 [[:append 0 2] [:r 0 [2]]]]; 0 invoke txn [7 [[:r 0 nil]]]; 0 ok txn [7 [[:r 0 []]]]",
+			"", "", "list-append", "violated", "1 valid, 1 violated, none unknown; key 7: 2 transactions"},
+		{"0 invoke txn [:a [[:w 0 1]]]; 0 ok txn [:a [[:w 0 1]]]; 0 invoke txn [:a [[:r 0 nil]]]; 0 ok txn [:a [[:r 0 2]]]",
+			"", "read-committed", "rw-register", "violated", "1 key, each judged by itself: none valid, 1 violated"},
+		{"0 invoke txn [7 []]; 0 ok txn [7 []]; 0 invoke txn [8 [[:append 0 1]]]; 0 ok txn [8 [[:append 0 1]]]", "", "", "list-append", "unknown", "2 unknown; key 7: 1 transaction with 0 operations"},
+		{"0 invoke txn [7 [[:write 0 1]]]; 0 ok txn [7 [[:write 0 1]]]; 1 invoke txn [7 [[:read 0 nil]]]; 1 ok txn [7 [[:read 0 2]]]", "", "", "multi-register", "violated", "1 key, each"},
+		{"0 invoke transfer [3 {:from 1 :to 2 :amount 5}]; 0 ok transfer [3 {:from 1 :to 2 :amount 5}]; 1 invoke read [3 nil]; 1 ok read [3 {1 5 2 10}]; 1 invoke read [3 nil]; 1 ok read [3 {1 10 2 5}]; 1 invoke read [3 nil]; 1 ok read [3 {1 10 2 10}]",
+			"", "", "bank", "violated", "1 key, each judged by itself: none valid, 1 violated"},
+		{"1 invoke read [3 nil]; 1 ok read [3 [10 5]]; 0 invoke transfer [3 {:from 0 :to 1 :amount 5}]; 0 ok transfer [3 {:from 0 :to 1 :amount 5}]; 1 invoke read [3 nil]; 1 ok read [3 [5 10]]; 1 invoke read [4 nil]; 1 ok read [4 [1 1]]",
+			"", "", "bank", "unknown", "2 keys, each judged by itself: 1 valid, none violated, 1 unknown; key 4"},
 	} {
 		verdict, kind, detail, err := otherHistory(t, simulated.Events(c.events), HistoryOptions{Test: c.test, Model: c.model})
 		if err != nil || verdict != c.verdict || kind != c.kind || !strings.Contains(detail, c.says) {
@@ -86,6 +100,11 @@ func TestKindsThatDoNotFit(t *testing.T) {
 		{"0 invoke fetch 1", "", "", "of the function :fetch with the value 1 are of no kind that is known; name it with --test"},
 		{"0 invoke add [1 1]; 0 ok add [2 1]; 1 invoke read; 1 ok read [1]", "", "", "line 1"},
 		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "set", "", "function :txn"},
+		{"0 invoke txn [7 [[:r 1 nil]]]; 0 ok txn [8 [[:r 1 [1]]]]", "", "", "line 2: process 0 invoked a transaction on line 1 and is answered with one of another independent key"},
+		{"0 invoke txn [7 [[:r 1 nil]]]; 0 ok txn [[:r 1 [1]]]", "", "", "another independent key"},
+		{"0 invoke txn [7 [[:r 1 nil]]]; 0 ok txn [7 [[:r 1 [1]]]]; 0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "", "", "line 3: a value that is no pair"},
+		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]; 0 invoke txn [7 [[:r 1 nil]]]; 0 ok txn [7 [[:r 1 [1]]]]", "", "", "line 3: a value of the independent key 7"},
+		{"0 invoke transfer {:from 1 :to 2 :amount 5}; 0 ok transfer {:from 1 :to 2 :amount 5}; 1 invoke read [3 nil]; 1 ok read [3 {1 5 2 10}]", "", "", "line 3: a value of the independent key 3"},
 		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "rw-register", "", "holds a history of kind list-append"},
 		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "", "linearizable", "--model is one of"},
 	} {

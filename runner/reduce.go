@@ -253,9 +253,9 @@ func stepText(op *exchange.Operation) string {
 	case exchange.CompareAndSet:
 		return "compare-and-set " + op.From.String() + " to " + op.Value.String() + key
 	case exchange.Transfer:
-		return fmt.Sprintf("transfer %d from %s to %s", op.Movement.Amount, op.Movement.From, op.Movement.To)
+		return fmt.Sprintf("transfer %d from %s to %s", op.Movement.Amount, op.Movement.From, op.Movement.To) + key
 	case exchange.ReadAccounts:
-		return "read " + accountsText(op.Accounts)
+		return "read " + accountsText(op.Accounts) + key
 	case exchange.Other:
 		value := &op.Request
 		if op.Outcome == history.Committed && !op.Answer.IsNil() {

@@ -11,8 +11,9 @@ import (
 // is the same each time, and cannot be made smaller.
 func TestRepro(t *testing.T) {
 	dir := t.TempDir()
+	keyed := strings.NewReplacer(":value [", ":value [7 [", "]}", "]]}", ":value {", ":value [7 {", "}}", "}]}", ":value nil", ":value [7 nil]")
 	for name, text := range map[string]string{"skew.edn": skewed, "broken.edn": skewed[:len(skewed)-20], "register.edn": histories["registers.edn"],
-		"blind.edn": histories["blind.edn"], "lists.edn": histories["lists.edn"]} {
+		"keyed.edn": keyed.Replace(skewed), "banks.edn": keyed.Replace(histories["overdrawn.edn"]), "blind.edn": histories["blind.edn"], "lists.edn": histories["lists.edn"]} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -27,6 +28,8 @@ func TestRepro(t *testing.T) {
 		{[]string{"blind.edn", "--model", "serializable", "--assume", "sequential-keys", "--out", "blind-repro.edn"}, "blind-repro.edn"},
 		{[]string{"register.edn", "--out", "register-repro.edn"}, "register-repro.edn"},
 		{[]string{"register.edn", "--initial", "2", "--out", "initial.edn"}, "initial.edn"},
+		{[]string{"keyed.edn", "--model", "serializable", "--out", "keyed-repro.edn"}, "keyed-repro.edn"},
+		{[]string{"banks.edn", "--total", "5", "--out", "bank-repro.edn"}, "bank-repro.edn"},
 		{[]string{"repro.edn", "--model", "serializable", "--out", "again.edn"}, "again.edn"},
 	} {
 		e := assay(t, dir, append([]string{"repro"}, test.args...)...).want(t, exitValid)
@@ -39,6 +42,9 @@ func TestRepro(t *testing.T) {
 			t.Errorf("%v: %q", test.args, command)
 		}
 		assay(t, dir, append([]string{"check"}, words...)...).want(t, exitViolated)
+	}
+	if bank := readFile(t, dir, "bank-repro.edn"); !strings.Contains(bank, ":value [7 {1 -45, 2 50}]") || strings.Contains(bank, "transfer") {
+		t.Errorf("of a bank of an independent key, the smallest history is\n%s", bank)
 	}
 	first, again := readFile(t, dir, "repro.edn"), readFile(t, dir, "again.edn")
 	if first != again || strings.Count(first, ":invoke") != 2 || strings.Contains(first, ":append 3") {

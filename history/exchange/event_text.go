@@ -37,8 +37,21 @@ func (t *eventText) event(op *Operation, kind eventType, index, time int64) {
 	t.raw("}\n")
 }
 
-// value writes what was asked for, and with answered what was answered.
+// value writes what was asked for, and with answered what was answered; of an
+// independent key, both in a pair.
 func (t *eventText) value(op *Operation, answered bool) {
+	if !op.Keyed {
+		t.valueOfKey(op, answered)
+		return
+	}
+	t.raw("[")
+	t.atom(op.Key)
+	t.next()
+	t.valueOfKey(op, answered)
+	t.raw("]")
+}
+
+func (t *eventText) valueOfKey(op *Operation, answered bool) {
 	switch op.Function {
 	case Other:
 		if answered {
@@ -64,15 +77,7 @@ func (t *eventText) value(op *Operation, answered bool) {
 			t.atom(Atom{})
 		}
 	default:
-		if op.Keyed {
-			t.raw("[")
-			t.atom(op.Key)
-			t.next()
-		}
 		t.register(op, answered)
-		if op.Keyed {
-			t.raw("]")
-		}
 	}
 }
 

@@ -109,6 +109,10 @@ func (t *tree) reading(e *event, wrote bool) reading {
 	}
 	_, second, pair := t.pair(e.value)
 	switch {
+	case pair && e.function == Read && t.is(second, mapNode) && !t.is(e.value+1, mapNode):
+		return ofKnownForm // [3 {1 10, 2 15}], a bank of an independent key
+	case pair && e.function == Read && !wrote && t.balances(second):
+		return undecided
 	case pair && !t.is(second, listNode) && wrote && e.kind == acknowledged && e.function == Read && !t.is(second, nilNode):
 		return ofKnownForm
 	case t.after(e.value) == e.value+1:
@@ -120,13 +124,31 @@ func (t *tree) reading(e *event, wrote bool) reading {
 	return undecided
 }
 
+// balances reports whether a value may be the balances of accounts, or the elements
+// of a set.
+func (t *tree) balances(at int) bool {
+	if !t.is(at, listNode) {
+		return false
+	}
+	whole := true
+	t.children(at, func(child int) bool {
+		whole = t.is(child, intNode) || t.is(child, nilNode)
+		return whole
+	})
+	return whole
+}
+
 // readingOfTransaction looks at the operations of a transaction.
 func (t *tree) readingOfTransaction(e *event) reading {
-	if e.value == none || !t.is(e.value, listNode) {
+	at := e.value
+	if at == none || !t.is(at, listNode) {
 		return ofKnownForm // which is malformed
 	}
+	if _, second, pair := t.pair(at); pair && t.is(second, listNode) && !t.is(at+1, listNode) {
+		at = second // of an independent key
+	}
 	how := undecided
-	t.children(e.value, func(child int) bool {
+	t.children(at, func(child int) bool {
 		how = ofKnownForm
 		if f := child + 1; t.is(child, listNode) && f < t.after(child) {
 			switch word, _ := t.word(f); word {

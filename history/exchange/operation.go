@@ -122,8 +122,9 @@ type Operation struct {
 	// Txn is the answer of a transaction that was committed, and the request
 	// of any other.
 	Txn []MicroOp
-	// Key, Value and From are a register's. Keyed is false if the history has
-	// only one register, which then has no key.
+	// Key is that of an independent history (jepsen.independent): values were
+	// pairs of it and what the operation itself had. Keyed is false if there was
+	// none. Value and From are a register's.
 	Keyed            bool
 	Key, Value, From Atom
 	Movement         Movement
@@ -234,7 +235,7 @@ func (o *Operation) kind() Kind {
 	case Write, CompareAndSet:
 		return Register
 	case Read:
-		if o.Keyed || o.Outcome == history.Committed && o.Value.Kind != Nil {
+		if o.Outcome == history.Committed && o.Value.Kind != Nil {
 			return Register
 		}
 	}

@@ -70,10 +70,11 @@ func (t *tree) answer(e *event, op *Operation) error {
 
 // readAnswer reads what a read of a register, or of a bank's accounts, saw.
 func (t *tree) readAnswer(e *event, op *Operation) error {
+	value := e.value
 	if op.Keyed {
-		key, value, ok := 0, 0, false
+		key, second, ok := 0, 0, false
 		if e.value != none {
-			key, value, ok = t.pair(e.value)
+			key, second, ok = t.pair(e.value)
 		}
 		if !ok {
 			return e.bad("a read of the key %s does not answer with [key value]", op.Key)
@@ -81,20 +82,20 @@ func (t *tree) readAnswer(e *event, op *Operation) error {
 		if answered, known := t.atom(key); !known || answered != op.Key {
 			return e.bad("a read of the key %s answers for the key %s", op.Key, t.describe(key))
 		}
-		return t.scalar(e, value, &op.Value)
+		value = second
 	}
-	if e.value == none {
+	if value == none {
 		return nil
 	}
-	switch t.nodes[e.value].kind {
+	switch t.nodes[value].kind {
 	case mapNode:
 		op.Function = ReadAccounts
-		return t.accounts(e, op)
+		return t.accounts(e, value, op)
 	case listNode:
 		op.Function = ReadAccounts
-		return t.accountList(e, op)
+		return t.accountList(e, value, op)
 	}
-	return t.scalar(e, e.value, &op.Value)
+	return t.scalar(e, value, &op.Value)
 }
 
 // txnAnswer reads what an acknowledged transaction did into op, which has what
@@ -102,8 +103,13 @@ func (t *tree) readAnswer(e *event, op *Operation) error {
 // malformed: nobody can tell which of the two is true.
 func (t *tree) txnAnswer(e *event, op *Operation) error {
 	t.asked, op.Txn = op.Txn, t.asked
+	key, keyed := op.Key, op.Keyed
+	op.Key, op.Keyed = Atom{}, false
 	if err := t.txn(e, op); err != nil {
 		return err
+	}
+	if op.Key != key || op.Keyed != keyed {
+		return e.bad("process %d invoked a transaction on line %d and is answered with one of another independent key", e.process, op.Line)
 	}
 	if len(t.asked) != len(op.Txn) {
 		return e.bad("process %d invoked a transaction of %d operations on line %d and is answered with %d",
@@ -134,15 +140,31 @@ func (t *tree) txn(e *event, op *Operation) error {
 		t.plainTransaction(e, op)
 		return nil
 	}
-	if e.value == none || !t.is(e.value, listNode) {
+	value, err := t.independent(e, op, listNode)
+	if err != nil {
+		return err
+	}
+	if value == none || !t.is(value, listNode) {
 		return e.bad("a transaction whose value is not a list of operations such as [:r 1 nil]")
 	}
-	var err error
-	t.children(e.value, func(child int) bool {
+	t.children(value, func(child int) bool {
 		err = t.microOp(e, child, op.grow())
 		return err == nil
 	})
 	return err
+}
+
+// independent returns the value of an event without the independent key that it
+// may have, which it enters into op: a pair of an atom and a value of this kind.
+func (t *tree) independent(e *event, op *Operation, kind nodeKind) (int, error) {
+	if e.value == none {
+		return none, nil
+	}
+	key, value, ok := t.pair(e.value)
+	if !ok || t.is(key, listNode) || !t.is(value, kind) {
+		return e.value, nil
+	}
+	return value, t.key(e, key, op)
 }
 
 func (t *tree) microOp(e *event, at int, m *MicroOp) error {
@@ -198,12 +220,16 @@ func (t *tree) microRead(e *event, value int, m *MicroOp) error {
 }
 
 func (t *tree) transfer(e *event, op *Operation) error {
-	if e.value == none || !t.is(e.value, mapNode) {
+	value, err := t.independent(e, op, mapNode)
+	if err != nil {
+		return err
+	}
+	if value == none || !t.is(value, mapNode) {
 		return e.bad("a transfer whose value is not a map such as {:from 1, :to 2, :amount 5}")
 	}
 	parts := [3]string{"from", "to", "amount"}
 	var found [3]int // the nodes of the parts
-	for key, end := e.value+1, t.after(e.value); key < end; {
+	for key, end := value+1, t.after(value); key < end; {
 		value := t.after(key)
 		word, _ := t.word(key)
 		if part := slices.Index(parts[:], word); part >= 0 {
@@ -230,8 +256,8 @@ func (t *tree) transfer(e *event, op *Operation) error {
 
 // accounts reads a map from account to balance. In JSON the accounts are
 // strings, so a string that is a whole number is taken for that number.
-func (t *tree) accounts(e *event, op *Operation) error {
-	for key, end := e.value+1, t.after(e.value); key < end; {
+func (t *tree) accounts(e *event, at int, op *Operation) error {
+	for key, end := at+1, t.after(at); key < end; {
 		value := t.after(key)
 		a := Account{}
 		if err := t.scalar(e, key, &a.ID); err != nil {
@@ -268,9 +294,9 @@ func (t *tree) distinctAccounts(e *event, accounts []Account) error {
 }
 
 // accountList reads a list of balances, of the accounts 0, 1, 2 and so on.
-func (t *tree) accountList(e *event, op *Operation) error {
+func (t *tree) accountList(e *event, at int, op *Operation) error {
 	var err error
-	t.children(e.value, func(child int) bool {
+	t.children(at, func(child int) bool {
 		a := Account{ID: Int64(int64(len(op.Accounts)))}
 		err = t.balance(e, child, &a)
 		op.Accounts = append(op.Accounts, a)

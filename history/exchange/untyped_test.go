@@ -11,6 +11,7 @@ import (
 func TestHowAHistoryIsRead(t *testing.T) {
 	const (
 		read  = `{:process 0, :type :invoke, :f :read} `
+		keyed = `{:process 0, :type :invoke, :f :read, :value [7 nil]} `
 		write = `{:process 1, :type :invoke, :f :write, :value 1} `
 	)
 	for _, c := range []struct {
@@ -30,6 +31,12 @@ func TestHowAHistoryIsRead(t *testing.T) {
 		{`{:process 0, :type :invoke, :f :txn, :value [[:w 4 1]]}`, ReadWrite},
 		{`{:process 0, :type :invoke, :f :txn, :value [[:poll]]}`, AsWritten},
 		{`{:process 0, :type :invoke, :f :txn, :value []} {:process 1, :type :invoke, :f :txn, :value [[:send 1 2]]}`, AsWritten},
+		{`{:process 0, :type :invoke, :f :txn, :value [7 [[:w 4 1]]]}`, ReadWrite},
+		{`{:process 0, :type :invoke, :f :txn, :value [7 [[:write 4 1]]]}`, AsWritten},
+		{keyed + `{:process 0, :type :ok, :f :read, :value [7 {3 4}]}`, Bank},
+		{keyed + `{:process 0, :type :ok, :f :read, :value [7 [3 4]]} {:process 0, :type :invoke, :f :transfer, :value [7 {:from 1 :to 2 :amount 3}]}`, Bank},
+		{keyed + `{:process 0, :type :ok, :f :read, :value [7 []]} {:process 0, :type :invoke, :f :add, :value [7 3]}`, AsWritten},
+		{keyed + `{:process 0, :type :ok, :f :read, :value [7 [nil :a]]}`, AsWritten},
 	} {
 		r, err := NewReader(strings.NewReader(c.text))
 		if err != nil {

@@ -105,6 +105,9 @@ func randomAtom(r *rand.Rand, plain bool) Atom {
 
 func randomAction(r *rand.Rand, kind Kind, plain bool, o *Operation) {
 	atom := func() Atom { return randomAtom(r, plain) }
+	if o.Keyed = r.IntN(2) == 0; o.Keyed {
+		o.Key = atom()
+	}
 	switch kind {
 	case ListAppend, ReadWrite:
 		o.Function = Transaction
@@ -150,9 +153,6 @@ func randomAction(r *rand.Rand, kind Kind, plain bool, o *Operation) {
 		}
 	case Register:
 		o.Function = []Function{Read, Write, CompareAndSet}[r.IntN(3)]
-		if o.Keyed = r.IntN(2) == 0; o.Keyed {
-			o.Key = atom()
-		}
 		if o.Function != Read || o.Outcome == history.Committed {
 			o.Value = atom()
 		}

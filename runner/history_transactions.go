@@ -1,0 +1,134 @@
+package runner
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/check"
+	"assay/check/cycle"
+	"assay/history/exchange"
+	"assay/report"
+)
+
+// transactionJudge judges transactions over lists or registers by a consistency
+// model. The judges of several independent keys share what is found.
+type transactionJudge struct {
+	found        *transactionFindings
+	transactions cycle.Reader
+}
+
+// transactionFindings is what was found in all histories of one file, and how they
+// are judged.
+type transactionFindings struct {
+	o       HistoryOptions
+	assumed cycle.Options
+	model   cycle.Model
+	// until is when the judgement ends; reducing is the time that is left for the
+	// smallest parts.
+	until    time.Time
+	reducing time.Duration
+
+	anomalies, permitted []string
+	ruledOut             []cycle.Model
+	parts                []cycle.Smallest
+	reason               string
+}
+
+// Add takes the next transaction.
+func (j *transactionJudge) Add(o *exchange.Operation) error {
+	if o.Keyed {
+		return errKeyed(o)
+	}
+	return j.transactions.Add(o)
+}
+
+// Result returns the answer over all transactions, and enters it into what was
+// found.
+func (j *transactionJudge) Result(ctx context.Context) check.Result {
+	f := j.found
+	timed, cancel := context.WithDeadline(ctx, f.until)
+	defer cancel()
+	h := j.transactions.History()
+	r := cycle.Check(timed, h, f.model, f.assumed)
+	if r.Verdict == check.Violated {
+		f.reduce(ctx, h, &r)
+	}
+	f.anomalies, f.permitted = append(f.anomalies, r.Anomalies...), append(f.permitted, r.Permitted...)
+	f.ruledOut = append(append(f.ruledOut, r.Not...), r.AlsoNot...)
+	f.reason = r.Reason
+	return r.Result()
+}
+
+// reduce finds the smallest parts that show what was found. It ends with ctx, and
+// unless they are to be kept, when the time for that is over.
+func (f *transactionFindings) reduce(ctx context.Context, h *cycle.History, r *cycle.Report) {
+	if f.o.keep == nil {
+		began := time.Now()
+		limited, cancel := context.WithTimeout(ctx, f.reducing)
+		defer cancel()
+		defer func() { f.reducing -= time.Since(began) }()
+		ctx = limited
+	}
+	parts := cycle.FindSmallest(ctx, h, f.assumed, r)
+	r.Attach(parts, check.Events)
+	f.parts = append(f.parts, parts...)
+}
+
+// judgeTransactions judges transactions over lists or registers, those of each
+// independent key by themselves.
+func judgeTransactions(ctx context.Context, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+	f := transactionFindings{o: o, model: cycle.StrictSerializable, reducing: cycle.SmallestTime}
+	for _, name := range o.Assume {
+		f.assumed.Assume(name)
+	}
+	if o.Model != "" {
+		var err error
+		if f.model, err = cycle.ParseModel(o.Model); err != nil {
+			return report.History{}, err
+		}
+	}
+	judge := judgeOf(first, func() historyJudge { return &transactionJudge{found: &f} })
+	if err := each(rest, first, judge.Add); err != nil {
+		return report.History{}, err
+	}
+	f.until = time.Now().Add(o.Timeout)
+	result := judge.Result(ctx)
+	o.keep.add(ofTransactions(f.parts, check.Events), exchange.ListAppend)
+	if first.Keyed && result.Verdict == check.Unknown {
+		f.reason = result.Detail
+	}
+	if result.Verdict != check.Unknown {
+		f.reason = ""
+	}
+	if len(o.Assume) > 0 {
+		result.Detail += "; assumed: " + strings.Join(o.Assume, ", ")
+	}
+	h := report.History{
+		Model: string(f.model), Verdict: result.Verdict, Reason: f.reason, Anomalies: sorted(f.anomalies),
+		Evidence: result.Evidence, Detail: result.Detail,
+	}
+	h.Permitted = slices.DeleteFunc(sorted(f.permitted), func(a string) bool { return slices.Contains(h.Anomalies, a) })
+	h.RuledOut, h.AlsoNot = weakest(f.ruledOut)
+	return h, nil
+}
+
+// weakest returns the names of the models that include no other of them, and of the
+// rest, each sorted.
+func weakest(models []cycle.Model) (least, others []string) {
+	for _, m := range models {
+		if slices.ContainsFunc(models, func(other cycle.Model) bool { return other != m && m.Includes(other) }) {
+			others = append(others, string(m))
+		} else {
+			least = append(least, string(m))
+		}
+	}
+	return sorted(least), sorted(others)
+}
+
+// sorted returns each word once, in order.
+func sorted(words []string) []string {
+	slices.Sort(words)
+	return slices.Compact(words)
+}
