@@ -77,6 +77,12 @@ extras: build
 	./assay completion zsh > extras/completions/_assay
 	./assay completion fish > extras/completions/assay.fish
 
+# docs/reference, which a test compares with the program.
+.PHONY: reference
+reference: build
+	rm -rf docs/reference
+	./assay reference docs/reference
+
 install: extras
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 assay $(DESTDIR)$(PREFIX)/bin/assay

@@ -76,7 +76,7 @@ var mayImport = map[string][]string{
 	"report":                {"history", "measure", "check", "quantity"},
 	"catalog":               {"spelling", "workload", "workload/...", "driver/..."},
 	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "check/balances", "check/collections", "check/locks", "check/logs", "check/multiregister", "check/visibility", "quantity", "pressure"},
-	"cmd/assay":             {"spelling", "catalog", "runner", "series", "compare", "scalability", "report", "serve", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault"},
+	"cmd/assay":             {"spelling", "catalog", "runner", "series", "compare", "scalability", "report", "serve", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault", "driver/bugs"},
 	"scalability":           {},
 	"compare":               {"check", "quantity", "report", "scalability"},
 	"series":                {"report", "runner"},

@@ -36,6 +36,8 @@ type Driver struct {
 	// Example is an address as a user would write it.
 	Example string
 	Summary string
+	// Parameters are what an address may have behind its question mark, in words.
+	Parameters string
 	// Missing says why this build cannot open it at all; empty if it can.
 	Missing string
 	// Workloads are those that it serves, and those that it does not, with the
@@ -64,6 +66,7 @@ func sqlDrivers() []Driver {
 	return []Driver{
 		{
 			Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH", Summary: "SQLite, embedded in assay",
+			Parameters: "journal and synchronous, with the values of SQLite's pragmas journal_mode and synchronous",
 			Workloads: []definition.Support{
 				bank.By(sqlite.OpenBank), isolation.By(sqlite.OpenIsolation), availability.By(sqlite.OpenKeyValue), entity.By(sqlite.OpenKeyValue),
 				candles.By(sqlite.OpenCandles), bulkupdate.By(sqlite.OpenBulkUpdate), churn.By(sqlite.OpenChurn),
@@ -71,6 +74,7 @@ func sqlDrivers() []Driver {
 		},
 		{
 			Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database", Summary: "PostgreSQL, and CockroachDB by its dialect",
+			Parameters: "dialect (postgresql, cockroachdb); sslmode, sslrootcert, sslcert and sslkey; the others of libpq; and any setting of the server, for the session",
 			Workloads: []definition.Support{
 				bank.By(postgres.OpenBank), isolation.By(postgres.OpenIsolation), availability.By(postgres.OpenKeyValue), entity.By(postgres.OpenKeyValue),
 				candles.By(postgres.OpenCandles), bulkupdate.By(postgres.OpenBulkUpdate), churn.By(postgres.OpenChurn),
@@ -78,6 +82,7 @@ func sqlDrivers() []Driver {
 		},
 		{
 			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone or as a Galera cluster",
+			Parameters: "engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, tls; and any variable of the server, for the session",
 			Workloads: []definition.Support{
 				bank.By(mysql.OpenBank), isolation.By(mysql.OpenIsolation), availability.By(mysql.OpenKeyValue), entity.By(mysql.OpenKeyValue),
 				candles.By(mysql.OpenCandles), bulkupdate.By(mysql.OpenBulkUpdate), churn.By(mysql.OpenChurn),
@@ -90,6 +95,7 @@ func otherDrivers() []Driver {
 	return []Driver{
 		{
 			Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0", Summary: "MongoDB replica sets, and sharded clusters through a mongos",
+			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, tls, tlsCAFile and tlsCertificateKeyFile; and shard=hashed through a mongos",
 			Workloads: []definition.Support{
 				bank.By(mongodb.OpenBank), isolation.By(mongodb.OpenIsolation), availability.By(mongodb.OpenKeyValue), entity.By(mongodb.OpenKeyValue),
 				candles.By(mongodb.OpenCandles), bulkupdate.By(mongodb.OpenBulkUpdate), churn.By(mongodb.OpenChurn),
@@ -97,6 +103,7 @@ func otherDrivers() []Driver {
 		},
 		{
 			Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum", Summary: "Apache Cassandra",
+			Parameters: "consistency, replication (the copies of each row), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
 			Workloads: []definition.Support{
 				availability.By(cassandra.OpenKeyValue), entity.By(cassandra.OpenKeyValue), candles.By(cassandra.OpenCandles),
 				definition.Not(bank.Name, "Cassandra has no transaction over several partitions: a transfer could be half done"),
@@ -107,7 +114,8 @@ func otherDrivers() []Driver {
 		},
 		{
 			Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster", Summary: "FoundationDB, in builds with its client library (-tags foundationdb)",
-			Missing: foundationdb.Missing(),
+			Parameters: "prefix (of all keys) and causal_read_risky",
+			Missing:    foundationdb.Missing(),
 			Workloads: []definition.Support{
 				bank.By(foundationdb.OpenBank), isolation.By(foundationdb.OpenIsolation).Rewriting(), availability.By(foundationdb.OpenKeyValue), entity.By(foundationdb.OpenKeyValue),
 				candles.By(foundationdb.OpenCandles), bulkupdate.By(foundationdb.OpenBulkUpdate),
@@ -116,6 +124,7 @@ func otherDrivers() []Driver {
 		},
 		{
 			Name: "rest", Schemes: []string{"http", "https"}, Example: "http://127.0.0.1:8080", Summary: "any of them through the web service of assay serve",
+			Parameters: "with https tlsCAFile, tlsCertFile and tlsKeyFile",
 			Workloads: []definition.Support{
 				entity.By(rest.OpenKeyValue),
 			},
@@ -123,6 +132,7 @@ func otherDrivers() []Driver {
 		},
 		{
 			Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001", Summary: "a reference database in memory with bugs to switch on, to test the tester",
+			Parameters: "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
 			Workloads: []definition.Support{
 				bank.By(mem.OpenBank), isolation.By(mem.OpenIsolation), availability.By(mem.OpenKeyValue), entity.By(mem.OpenKeyValue),
 				candles.By(mem.OpenCandles), bulkupdate.By(mem.OpenBulkUpdate), churn.By(mem.OpenChurn),

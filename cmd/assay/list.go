@@ -46,9 +46,8 @@ func listText(out io.Writer) error {
 	for _, d := range catalog.Drivers() {
 		hang(&b, fmt.Sprintf("  %-13s", d.Name), d.Summary)
 		fmt.Fprintf(&b, "%15s%s\n", "", d.Example)
+		hang(&b, fmt.Sprintf("%15s", ""), "parameters: "+d.Parameters)
 	}
-	hang(&b, fmt.Sprintf("  %-13s", "(TLS)"), "parameters of the address: sslmode, sslrootcert, sslcert, sslkey (postgres); ssl-mode, ssl-ca, ssl-cert, ssl-key (mysql); "+
-		"tls, tlsCAFile, tlsCertificateKeyFile (mongodb); tls, tlsCAFile, tlsCertFile, tlsKeyFile (cassandra; rest with https)")
 	b.WriteString("\nclusters that assay starts itself\n")
 	b.WriteString(specLines() + "\n")
 	b.WriteString("\nfaults\n")

@@ -41,6 +41,11 @@ twice, and reads that came too late.`,
   assay run availability --cluster mongodb:3 --policy none --fault 'isolate primary at 10s for 30s'
   assay run availability --cluster postgres:3 --policy idempotent --read secondary-preferred \
     --fault 'pause primary at 10s for 20s'`,
+		Checks: []definition.Check{
+			{Name: keyvalue.CheckAcknowledged, Asserts: "Every record that was acknowledged is there in the end, as it was written."},
+			{Name: keyvalue.CheckRows, Asserts: "Every record that is there was written by an operation of this run that did not fail, once."},
+			{Name: keyvalue.CheckReads, Asserts: "A read returns a record that this run had begun to write before the read ended. Where the database promises it, no read misses what was acknowledged before it began."},
+		},
 		Config: func() definition.Config { c := Defaults(); return &c },
 		Load:   LoadDefaults,
 		Unused: []string{"retry", "max-attempts"}, WhyUnused: "is decided by --policy in this workload",

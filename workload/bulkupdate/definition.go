@@ -36,6 +36,10 @@ that was acknowledged has left it, and none may have reached a part only.`,
 		Example: `  assay run bulkupdate
   assay run bulkupdate --cluster mongodb:1 --users 200 --documents 1000 --workers 1,5,15,30
   assay run bulkupdate --cluster mariadb:1 --users 1000 --documents 5000 --workers 1..30`,
+		Checks: []definition.Check{
+			{Name: CheckDocuments, Asserts: "Every document is there once, as it was loaded but for what the last acknowledged update of its user has set. No acknowledged update reached a part of its user's documents only; where the database promises it, no update at all did."},
+			{Name: CheckCounts, Asserts: "Every acknowledged update was said to have changed all documents of its user."},
+		},
 		Config:    func() definition.Config { c := Defaults(); return &c },
 		Unused:    []string{"clients", "rate", "arrivals", "duration", "ops", "warmup", "ramp"},
 		WhyUnused: "has no meaning in this workload: --workers says how many work, --users how much there is to do",

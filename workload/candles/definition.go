@@ -40,6 +40,10 @@ With --cluster ...,memory=256MiB the data need not fit into memory.`,
 		Example: `  assay run candles --candles 100000
   assay run candles --cluster mongodb:1 --engine zstd --cold
   assay run candles --cluster mongodb:1,memory=512MiB --engine zlib --candles 5000000 --cold`,
+		Checks: []definition.Check{
+			{Name: CheckIngest, Asserts: "Every candle that was acknowledged is there, once and as it was written, and none that was not."},
+			{Name: CheckAnswers, Asserts: "Every answer to a query has all rows that were acknowledged and belong to it, as they were written, and no others."},
+		},
 		Config:    func() definition.Config { c := Defaults(); return &c },
 		Load:      LoadDefaults,
 		Unused:    []string{"rate", "arrivals", "duration", "ops", "warmup", "ramp", "retry", "max-attempts"},

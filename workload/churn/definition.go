@@ -34,6 +34,9 @@ the rows that should be there must be there, as they were inserted.`,
 		Example: `  assay run churn
   assay run churn --cluster mongodb:1 --rows 200000 --cycles 5
   assay run churn --cluster postgres:1 --delete-share 0.9 --timeout 5m`,
+		Checks: []definition.Check{
+			{Name: CheckRows, Asserts: "Exactly the rows that must be there are there, each once and as it was inserted."},
+		},
 		Config:    func() definition.Config { c := Defaults(); return &c },
 		Unused:    []string{"rate", "arrivals", "duration", "ops", "warmup", "ramp"},
 		WhyUnused: "has no meaning in this workload: --rows and --cycles say how much there is to do",

@@ -20,6 +20,9 @@ type Workload struct {
 	Short, Long, Example string
 	// Key is the key of its configuration in a scenario file.
 	Key string
+	// Checks are those that its judgement consists of, in their order. A run may
+	// leave some out, where a database or an option offers nothing to judge.
+	Checks []Check
 	// Config returns the configuration of a run without flags.
 	Config func() Config
 	// Load returns the load of a run without flags; nil for load.Defaults.
@@ -42,6 +45,14 @@ type Workload struct {
 	// Degradation has the report say, too, that the throughput did not fall for
 	// good.
 	Degradation bool
+}
+
+// Check says what one of a workload's checks asserts.
+type Check struct {
+	// Name is that of its check.Result.
+	Name string
+	// Asserts is what is true of a run that it finds valid, as whole sentences.
+	Asserts string
 }
 
 // Config is what a user can set of a workload, and what is done with it. It is a

@@ -38,6 +38,11 @@ How many nodes have to answer is an option of the database's address.`,
 		Example: `  assay run entity
   assay run entity --cluster cassandra:3 --option consistency=one --clients 100 --ramp 1/s --warmup 15s --duration 2m
   assay run entity --db http://127.0.0.1:8080 --write-share 0`,
+		Checks: []definition.Check{
+			{Name: keyvalue.CheckAcknowledged, Asserts: "Every entity that was acknowledged is there in the end, as it was written."},
+			{Name: keyvalue.CheckRows, Asserts: "Every entity that is there was written by an operation of this run that did not fail, once."},
+			{Name: keyvalue.CheckReads, Asserts: "A read returns an entity that this run had begun to write before the read ended. Where the database promises it, no read misses what was acknowledged before it began."},
+		},
 		Config:      func() definition.Config { c := Defaults(); return &c },
 		Load:        LoadDefaults,
 		State:       FileState,
