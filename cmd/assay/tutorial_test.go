@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTutorial runs the commands of docs/tutorial.md in their order in one folder, as
+// its reader does. The machine may be too busy for a valid measurement.
+func TestTutorial(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sound := []int{exitValid, exitNoVerdict}
+	want := map[string][]int{
+		"run bank": sound, "run bank --ops 2000 --out first": sound, "check first": sound,
+		"run bank --option bug=lost-ack:0.01 --ops 2000 --out lost":      {exitViolated},
+		"run isolation --option bug=read-skew:0.2 --ops 2000 --out skew": {exitViolated},
+		"check skew --explain": {exitViolated}, "repro skew": {exitValid, exitViolated},
+		"compare durability --html comparison.html": {exitValid}, "compare durability --gate 'throughput>-5%'": {exitValid},
+	}
+	commands := 0
+	for i, block := range strings.Split(readFile(t, "..", "..", "docs", "tutorial.md"), "\n```") {
+		if i%2 == 0 {
+			continue
+		}
+		for _, c := range commandsIn("tutorial.md", block) {
+			line, ours := strings.CutPrefix(strings.Replace(c.line, "go run ./cmd/assay ", "assay ", 1), "assay ")
+			if !ours {
+				continue // TestDocumentedCommands knows why
+			}
+			commands++
+			codes := want[line]
+			if codes == nil {
+				codes = sound
+			}
+			p := start(t, command{dir: dir, shell: "exec assay " + line, env: []string{"PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}})
+			<-p.done
+			p.wait().want(t, codes...)
+		}
+	}
+	if commands < len(want) {
+		t.Errorf("%d commands were run, and %d are expected", commands, len(want))
+	}
+	for _, file := range []string{"repro.edn", "comparison.html"} {
+		if text := readFile(t, dir, file); text == "" {
+			t.Errorf("%s is empty", file)
+		}
+	}
+}
