@@ -34,6 +34,9 @@ type DocumentVerdict struct {
 	Good bool
 }
 
+// Mark is the tick or cross before the text.
+func (v DocumentVerdict) Mark() string { return mark(v.Good) }
+
 // Text writes the document for the terminal, without its charts.
 func (d Document) Text(w io.Writer, o TextOptions) error {
 	t := newTextWriter(o)
@@ -59,7 +62,7 @@ func (d Document) Text(w io.Writer, o TextOptions) error {
 		if v.Good {
 			color = green
 		}
-		t.line(color, v.Text)
+		t.line(color, v.Mark()+" "+v.Text)
 	}
 	if o.Report != "" {
 		t.field("report", o.Report)
@@ -72,7 +75,7 @@ func (d Document) Markdown(w io.Writer) error {
 	m := &markdown{}
 	m.line("# " + escape(d.Title))
 	for _, v := range d.Verdicts {
-		m.line("**" + escape(v.Text) + "**")
+		m.line(v.Mark() + " **" + escape(v.Text) + "**")
 	}
 	for _, t := range d.Tables {
 		m.table(t)

@@ -22,6 +22,25 @@ type Table struct {
 // Left reports whether a column is aligned left.
 func (t Table) Left(column int) bool { return column == 0 || slices.Contains(t.Words, column) }
 
+// Mark is the tick or cross that a cell begins with, empty if it has none. Pages hide
+// it from screen readers, since words beside it say the same.
+func (t Table) Mark(cell string) string {
+	for _, m := range []string{mark(true), mark(false)} {
+		if strings.HasPrefix(cell, m+" ") {
+			return m
+		}
+	}
+	return ""
+}
+
+// Unmarked is a cell without its Mark.
+func (t Table) Unmarked(cell string) string {
+	if m := t.Mark(cell); m != "" {
+		return strings.TrimPrefix(cell, m+" ")
+	}
+	return cell
+}
+
 // latencies shows the distributions of the result; counted adds how many
 // operations each holds.
 func latencies(r *Result, counted bool) Table {
@@ -106,13 +125,9 @@ func throughputFacts(r *Result) Table {
 
 // thresholdTable shows each limit beside what was measured.
 func thresholdTable(r *Result) Table {
-	t := Table{Title: "Thresholds", Head: []string{"threshold", "measured", "kept"}, Words: []int{2}}
+	t := Table{Title: "Thresholds", Head: []string{"threshold", "measured", "result"}, Words: []int{2}}
 	for _, h := range r.Thresholds {
-		word := "✓ yes"
-		if !h.Kept {
-			word = "✗ NO"
-		}
-		t.Rows = append(t.Rows, []string{h.Text, measuredValue(&h), word})
+		t.Rows = append(t.Rows, []string{h.Text, mark(h.Kept) + " " + measuredValue(&h), thresholdWord(h.Kept)})
 	}
 	return t
 }

@@ -199,7 +199,7 @@ func (t *textWriter) judgements(r *Result) {
 		if i == 0 {
 			label = "thresholds"
 		}
-		t.painted(goodOrBad(h.Kept), label, thresholdMark(h.Kept)+" "+h.Text+"   measured "+measuredValue(&h))
+		t.painted(goodOrBad(h.Kept), label, mark(h.Kept)+" "+measuredValue(&h)+"   "+h.Text+"   "+thresholdWord(h.Kept))
 	}
 	if len(r.Checks) > 0 {
 		t.gap()
@@ -209,19 +209,26 @@ func (t *textWriter) judgements(r *Result) {
 
 func checkMark(v check.Verdict) string {
 	switch v {
-	case check.Valid:
-		return "✓"
-	case check.Violated:
-		return "✗"
+	case check.Valid, check.Violated:
+		return mark(v == check.Valid)
 	}
 	return "?"
 }
 
-func thresholdMark(kept bool) string {
-	if kept {
+// mark is a tick or a cross.
+func mark(good bool) string {
+	if good {
 		return "✓"
 	}
 	return "✗"
+}
+
+// thresholdWord says beside the mark what it means, for those who do not see it.
+func thresholdWord(kept bool) string {
+	if kept {
+		return "kept"
+	}
+	return "MISSED"
 }
 
 func measuredValue(h *Threshold) string {
