@@ -78,7 +78,7 @@ var mayImport = map[string][]string{
 	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "check/balances", "check/collections", "check/locks", "check/logs", "check/multiregister", "check/visibility", "quantity", "pressure"},
 	"cmd/assay":             {"spelling", "catalog", "runner", "series", "compare", "scalability", "report", "serve", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault", "driver/bugs"},
 	"scalability":           {},
-	"compare":               {"check", "quantity", "report", "scalability"},
+	"compare":               {"check", "measure", "quantity", "report", "scalability"},
 	"series":                {"report", "runner"},
 }
 

@@ -53,8 +53,6 @@ type InputError struct {
 func (e *InputError) Error() string { return e.Path + ": " + e.Problem }
 func (e *InputError) Unwrap() error { return e.Err }
 
-const fileEnvironment = "environment.json"
-
 // Read returns the groups of an argument: the configurations of a series' folder,
 // the run of a run's folder or result.json, all runs of a folder that holds such
 // folders, or a baseline that WriteBaseline wrote. Errors are *InputError or
@@ -66,13 +64,13 @@ func Read(path string) ([]Group, error) {
 		return nil, &InputError{path, "there is no such file or folder; name the folder of a run or a series, or a baseline", err}
 	case err != nil:
 		return nil, &InputError{path, "cannot be read: " + errors.Unwrap(err).Error(), err}
-	case !info.IsDir() && filepath.Base(path) == "result.json":
+	case !info.IsDir() && filepath.Base(path) == report.FileResult:
 		return readRun(filepath.Dir(path))
 	case !info.IsDir():
 		return readBaseline(path)
 	case isFile(filepath.Join(path, report.FileSeries)):
 		return readSeries(path)
-	case isFile(filepath.Join(path, "result.json")):
+	case isFile(filepath.Join(path, report.FileResult)):
 		return readRun(path)
 	}
 	return readFolders(path)
@@ -99,12 +97,12 @@ func readRun(folder string) ([]Group, error) {
 }
 
 func runOf(folder string) (Run, error) {
-	result, err := report.ReadJSON(filepath.Join(folder, "result.json"))
+	result, err := report.ReadJSON(filepath.Join(folder, report.FileResult))
 	if err != nil {
 		return Run{}, err
 	}
 	run := Run{Folder: folder, Result: result}
-	text, err := os.ReadFile(filepath.Join(folder, fileEnvironment))
+	text, err := os.ReadFile(filepath.Join(folder, report.FileEnvironment))
 	if err == nil { // what is not known is not compared
 		_ = json.Unmarshal(text, &run.Machine)
 	}
@@ -154,7 +152,7 @@ func readFolders(folder string) ([]Group, error) {
 	g := Group{Name: nameOf(folder)}
 	for _, entry := range entries {
 		path := filepath.Join(folder, entry.Name())
-		if !isFile(filepath.Join(path, "result.json")) {
+		if !isFile(filepath.Join(path, report.FileResult)) {
 			continue
 		}
 		run, err := runOf(path)

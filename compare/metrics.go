@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"assay/measure"
 	"assay/quantity"
 	"assay/report"
 )
@@ -28,17 +29,13 @@ type metric struct {
 // metrics are those that any run may have, in the order of tables. Those of rounds
 // depend on the run (roundMetrics).
 func metrics() []metric {
-	latency := func(name string, of func(l *report.Latency) float64) metric {
-		return metric{name, milliseconds, false, func(r *report.Result) (float64, bool) { return of(&r.Latency), r.Latency.Count > 0 }}
-	}
-	return []metric{
+	all := []metric{
 		{"throughput", perSecond, true, func(r *report.Result) (float64, bool) { return r.Throughput.PerSecond, r.Throughput.Seconds > 0 }},
-		latency("mean", func(l *report.Latency) float64 { return l.Mean }),
-		latency("p50", func(l *report.Latency) float64 { return l.P50 }),
-		latency("p95", func(l *report.Latency) float64 { return l.P95 }),
-		latency("p99", func(l *report.Latency) float64 { return l.P99 }),
-		latency("p99.9", func(l *report.Latency) float64 { return l.P999 }),
-		latency("max", func(l *report.Latency) float64 { return l.Max }),
+	}
+	for _, l := range measure.LatencyMetrics() {
+		all = append(all, metric{l.Name, milliseconds, false, func(r *report.Result) (float64, bool) { return l.Of(&r.Latency), r.Latency.Count > 0 }})
+	}
+	return append(all, []metric{
 		{"errors", percent, false, errorShare},
 		{"outage", milliseconds, false, outage},
 		{"loading", perSecond, true, func(r *report.Result) (float64, bool) {
@@ -46,13 +43,13 @@ func metrics() []metric {
 		}},
 		{"size", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Bytes), r.Data.Bytes > 0 }},
 		{"client cpu", microseconds, false, clientProcessor},
-	}
+	}...)
 }
 
 // errorShare is how many of the measured operations failed or ended unknown, in
 // percent. A run in which none did has the share 0.
 func errorShare(r *report.Result) (float64, bool) {
-	all := r.Measured.Committed + r.Measured.Rejected + r.Measured.Failed + r.Measured.Unknown
+	all := r.Measured.Total()
 	if all == 0 {
 		return 0, false
 	}
@@ -78,7 +75,7 @@ func outage(r *report.Result) (float64, bool) {
 // ended in the measured part, in microseconds. An embedded database's own work is
 // in it.
 func clientProcessor(r *report.Result) (float64, bool) {
-	all := r.Measured.Committed + r.Measured.Rejected + r.Measured.Failed + r.Measured.Unknown
+	all := r.Measured.Total()
 	if all == 0 || r.Client.CPUShare < 0 || r.Throughput.Seconds <= 0 {
 		return 0, false
 	}

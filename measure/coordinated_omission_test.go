@@ -33,13 +33,13 @@ func TestCorrectionIsTheLibrarys(t *testing.T) {
 	if math.Abs(float64(got.Count-want.TotalCount())) > 0.002*float64(got.Count) || got.Added != got.Count-5000 {
 		t.Errorf("%d operations, %d of them added, want %d", got.Count, got.Added, want.TotalCount())
 	}
-	for percent, have := range map[float64]float64{50: got.P50Millis, 95: got.P95Millis, 99: got.P99Millis, 99.9: got.P999Millis} {
+	for percent, have := range map[float64]float64{50: got.P50, 95: got.P95, 99: got.P99, 99.9: got.P999} {
 		if w := float64(want.ValueAtPercentile(percent)) / 1e6; math.Abs(have-w) > 0.01*w {
 			t.Errorf("percentile %g: %v, want %v", percent, have, w)
 		}
 	}
-	if math.Abs(got.MeanMillis-want.Mean()/1e6) > 0.01*got.MeanMillis || got.MaxMillis != committed.latency().MaxMillis {
-		t.Errorf("mean %v, want %v; maximum %v", got.MeanMillis, want.Mean()/1e6, got.MaxMillis)
+	if math.Abs(got.Mean-want.Mean()/1e6) > 0.01*got.Mean || got.Max != committed.latency().Max {
+		t.Errorf("mean %v, want %v; maximum %v", got.Mean, want.Mean()/1e6, got.Max)
 	}
 }
 
@@ -69,11 +69,11 @@ func TestAnOutageUnderAClosedLoop(t *testing.T) {
 			}
 		}
 		f := s.Figures()
-		if f.Latency.P99Millis > 21 || math.Abs(f.Corrected.IntervalMillis-20) > 0.1 {
-			t.Errorf("%s: p99 %v, usual interval %v", name, f.Latency.P99Millis, f.Corrected.IntervalMillis)
+		if f.Latency.P99 > 21 || math.Abs(f.Corrected.IntervalMillis-20) > 0.1 {
+			t.Errorf("%s: p99 %v, usual interval %v", name, f.Latency.P99, f.Corrected.IntervalMillis)
 		}
 		want := percentile(open, 0.99)
-		if got := f.Corrected.P99Millis; math.Abs(got-want) > 0.03*want {
+		if got := f.Corrected.P99; math.Abs(got-want) > 0.03*want {
 			t.Errorf("%s: corrected p99 %v, an open loop feels %v", name, got, want)
 		}
 	}
@@ -95,7 +95,7 @@ func TestCorrectionOfNothing(t *testing.T) {
 	for range 1000 {
 		d.record(3 * ms)
 	}
-	if got := corrected(d, none); got.Added != 0 || got.P99Millis != d.latency().P99Millis {
+	if got := corrected(d, none); got.Added != 0 || got.P99 != d.latency().P99 {
 		t.Errorf("without a stall: %+v", got)
 	}
 	for range 1000 { // an hour at microseconds does not take long

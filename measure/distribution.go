@@ -85,24 +85,25 @@ func (d *distribution) atRank(rank int64) int64 {
 	return min(d.histogram.ValueAtPercentile(100*float64(rank)/float64(n)), d.max)
 }
 
-// Latency is a distribution of times in milliseconds.
+// Latency is a distribution of times in milliseconds. Its keys are those of
+// result.json.
 type Latency struct {
-	Count      int64
-	MeanMillis float64
-	P50Millis  float64
-	P95Millis  float64
-	P99Millis  float64
-	P999Millis float64
-	MaxMillis  float64
+	Count int64   `json:"count"`
+	Mean  float64 `json:"mean_ms"`
+	P50   float64 `json:"p50_ms"`
+	P95   float64 `json:"p95_ms"`
+	P99   float64 `json:"p99_ms"`
+	P999  float64 `json:"p999_ms"`
+	Max   float64 `json:"max_ms"`
 	// OutOfRange counts the values that were negative or above MaxTrackable.
-	// They count as 0 and as MaxTrackable in the percentiles; MeanMillis and
-	// MaxMillis take those above at their true length.
-	OutOfRange int64
+	// They count as 0 and as MaxTrackable in the percentiles; Mean and
+	// Max take those above at their true length.
+	OutOfRange int64 `json:"-"`
 	// Curve is the distribution for drawing: pairs of a share of the
 	// operations (above 0, the last 1) and the milliseconds that this share
 	// did not exceed, ascending in both, at most curvePoints+1 pairs, denser
 	// toward 1. It is empty in a Snapshot and where Count is 0.
-	Curve [][2]float64
+	Curve [][2]float64 `json:"curve,omitempty"`
 }
 
 const curvePoints = 100
@@ -111,15 +112,15 @@ func millis(nanos int64) float64 { return float64(nanos) / 1e6 }
 
 // latency returns the figures without the curve.
 func (d *distribution) latency() Latency {
-	out := Latency{Count: d.count(), OutOfRange: d.outside, MaxMillis: millis(d.max)}
+	out := Latency{Count: d.count(), OutOfRange: d.outside, Max: millis(d.max)}
 	if out.Count == 0 {
 		return out
 	}
-	out.MeanMillis = d.sum / float64(out.Count) / 1e6
-	out.P50Millis = millis(d.quantile(0.50))
-	out.P95Millis = millis(d.quantile(0.95))
-	out.P99Millis = millis(d.quantile(0.99))
-	out.P999Millis = millis(d.quantile(0.999))
+	out.Mean = d.sum / float64(out.Count) / 1e6
+	out.P50 = millis(d.quantile(0.50))
+	out.P95 = millis(d.quantile(0.95))
+	out.P99 = millis(d.quantile(0.99))
+	out.P999 = millis(d.quantile(0.999))
 	return out
 }
 
@@ -139,7 +140,7 @@ func (d *distribution) withCurve() Latency {
 		out.Curve = append(out.Curve, [2]float64{float64(rank) / n, millis(d.atRank(rank))})
 	}
 	if out.Count > 0 {
-		out.Curve = append(out.Curve, [2]float64{1, out.MaxMillis})
+		out.Curve = append(out.Curve, [2]float64{1, out.Max})
 	}
 	return out
 }

@@ -53,11 +53,11 @@ func TestQuantilesAgreeWithSortedSamples(t *testing.T) {
 					}
 				}
 				l := d.latency()
-				if l.Count != int64(n) || l.MaxMillis != float64(values[n-1])/1e6 {
-					t.Errorf("%s: count %d, max %v; want %d, %v", name, l.Count, l.MaxMillis, n, values[n-1])
+				if l.Count != int64(n) || l.Max != float64(values[n-1])/1e6 {
+					t.Errorf("%s: count %d, max %v; want %d, %v", name, l.Count, l.Max, n, values[n-1])
 				}
-				if want := sum / float64(n) / 1e6; math.Abs(l.MeanMillis-want) > 1e-9*want {
-					t.Errorf("%s: mean %v, want %v", name, l.MeanMillis, want)
+				if want := sum / float64(n) / 1e6; math.Abs(l.Mean-want) > 1e-9*want {
+					t.Errorf("%s: mean %v, want %v", name, l.Mean, want)
 				}
 			}
 		}
@@ -89,11 +89,11 @@ func TestOutOfRangeIsClampedAndCounted(t *testing.T) {
 		t.Errorf("count %d, out of range %d", l.Count, l.OutOfRange)
 	}
 	hour := float64(MaxTrackable / time.Millisecond)
-	if l.MaxMillis != 3*hour || l.P50Millis < hour || l.P50Millis > hour*1.001 {
-		t.Errorf("max %v, p50 %v ms", l.MaxMillis, l.P50Millis)
+	if l.Max != 3*hour || l.P50 < hour || l.P50 > hour*1.001 {
+		t.Errorf("max %v, p50 %v ms", l.Max, l.P50)
 	}
-	if want := 4 * hour / 3; math.Abs(l.MeanMillis-want) > 1e-6 {
-		t.Errorf("mean %v, want %v", l.MeanMillis, want)
+	if want := 4 * hour / 3; math.Abs(l.Mean-want) > 1e-6 {
+		t.Errorf("mean %v, want %v", l.Mean, want)
 	}
 	if last := d.quantile(1); last != int64(3*MaxTrackable) {
 		t.Errorf("greatest %d", last)
@@ -104,7 +104,7 @@ func TestOutOfRangeIsClampedAndCounted(t *testing.T) {
 }
 
 func TestNothingIsZero(t *testing.T) {
-	if l := newDistribution(fine).withCurve(); l.Count != 0 || l.P999Millis != 0 || l.MaxMillis != 0 || len(l.Curve) != 0 {
+	if l := newDistribution(fine).withCurve(); l.Count != 0 || l.P999 != 0 || l.Max != 0 || len(l.Curve) != 0 {
 		t.Errorf("got %+v", l)
 	}
 }
@@ -122,15 +122,15 @@ func TestMergeIsTheSameAsRecordingAllInOne(t *testing.T) {
 		parts.merge(part)
 	}
 	a, b := whole.latency(), parts.latency()
-	if math.Abs(a.MeanMillis-b.MeanMillis) > 1e-9*a.MeanMillis {
-		t.Errorf("means %v and %v", a.MeanMillis, b.MeanMillis)
+	if math.Abs(a.Mean-b.Mean) > 1e-9*a.Mean {
+		t.Errorf("means %v and %v", a.Mean, b.Mean)
 	}
-	a.MeanMillis, b.MeanMillis = 0, 0
-	if a.P99Millis != b.P99Millis || a.MaxMillis != b.MaxMillis || a.OutOfRange != b.OutOfRange || a.Count != b.Count || a.OutOfRange == 0 {
+	a.Mean, b.Mean = 0, 0
+	if a.P99 != b.P99 || a.Max != b.Max || a.OutOfRange != b.OutOfRange || a.Count != b.Count || a.OutOfRange == 0 {
 		t.Errorf("in one: %+v\nmerged: %+v", a, b)
 	}
 	parts.reset()
-	if l := parts.latency(); l.Count != 0 || l.MaxMillis != 0 || l.OutOfRange != 0 || parts.sum != 0 {
+	if l := parts.latency(); l.Count != 0 || l.Max != 0 || l.OutOfRange != 0 || parts.sum != 0 {
 		t.Errorf("after reset: %+v", l)
 	}
 }

@@ -18,7 +18,7 @@ func Example() {
 			Due: due, First: due, Start: due, End: due + 2*ms - 1})
 	}
 	f := s.Figures()
-	fmt.Printf("%.0f/s, p99 %.1f ms\n", f.Throughput.PerSecond, f.Latency.P99Millis)
+	fmt.Printf("%.0f/s, p99 %.1f ms\n", f.Throughput.PerSecond, f.Latency.P99)
 	threshold, err := measure.ParseThreshold("p99 < 20ms")
 	if err != nil {
 		fmt.Println(err)

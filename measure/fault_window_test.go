@@ -34,7 +34,7 @@ func TestFaultWindows(t *testing.T) {
 		"before": {20, 20, 20, 500}, "during": {30, 31, 31, 5000}, "after": {30, 30, 30, 500},
 	} {
 		f := all[faultWindows()[name]]
-		if f.Throughput.Seconds != want.seconds || f.Measured.Committed != want.committed || math.Abs(f.Throughput.PerSecond*want.seconds-want.ended) > 1e-9 || f.Latency.MaxMillis != want.max {
+		if f.Throughput.Seconds != want.seconds || f.Measured.Committed != want.committed || math.Abs(f.Throughput.PerSecond*want.seconds-want.ended) > 1e-9 || f.Latency.Max != want.max {
 			t.Errorf("%s: %+v of %+v in %+v", name, f.Latency, f.Measured, f.Throughput)
 		}
 	}
@@ -49,7 +49,7 @@ func TestFaultWindows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole := Figures{Measured: history.Counts{Committed: 101, Failed: 1}, Latency: Latency{Count: 101, MaxMillis: 5000}, ByFaults: all}
+		whole := Figures{Measured: history.Counts{Committed: 101, Failed: 1}, Latency: Latency{Count: 101, Max: 5000}, ByFaults: all}
 		if got := threshold.Judge(whole); got.Kept != kept || got.Detail != "" {
 			t.Errorf("%s: %+v", text, got)
 		}

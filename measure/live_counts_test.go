@@ -27,7 +27,7 @@ func TestLiveTellsRecentFromAll(t *testing.T) {
 	if first.Outcomes != want || first.Recent != want || first.Attempts != 12 || first.RecentAttempts != 12 {
 		t.Errorf("first snapshot: %+v", first)
 	}
-	if first.Latency.Count != 10 || first.Latency.MaxMillis != 2 {
+	if first.Latency.Count != 10 || first.Latency.Max != 2 {
 		t.Errorf("latency of committed operations only: %+v", first.Latency)
 	}
 	for range 30 {
@@ -40,15 +40,15 @@ func TestLiveTellsRecentFromAll(t *testing.T) {
 		second.Outcomes != (history.Counts{Committed: 40, Rejected: 1, Failed: 1, Unknown: 1}) || second.Attempts != 44 {
 		t.Errorf("second snapshot: %+v", second)
 	}
-	if r := second.RecentLatency; r.Count != 30 || !within(int64(r.P50Millis*1e6), 50*ms, fine) {
+	if r := second.RecentLatency; r.Count != 30 || !within(int64(r.P50*1e6), 50*ms, fine) {
 		t.Errorf("recent latency: %+v", r)
 	}
-	if a := second.Latency; a.Count != 40 || !within(int64(a.P50Millis*1e6), 50*ms, fine) || a.MeanMillis != 38 {
+	if a := second.Latency; a.Count != 40 || !within(int64(a.P50*1e6), 50*ms, fine) || a.Mean != 38 {
 		t.Errorf("latency: %+v", a)
 	}
 	third := l.Snapshot()
-	if third.Recent.Total() != 0 || third.RecentLatency.Count != 0 || third.RecentLatency.P99Millis != 0 ||
-		third.Outcomes != second.Outcomes || third.Latency.P99Millis != second.Latency.P99Millis {
+	if third.Recent.Total() != 0 || third.RecentLatency.Count != 0 || third.RecentLatency.P99 != 0 ||
+		third.Outcomes != second.Outcomes || third.Latency.P99 != second.Latency.P99 {
 		t.Errorf("third snapshot: %+v", third)
 	}
 }

@@ -46,15 +46,15 @@ func TestFewOperationsAreMerged(t *testing.T) {
 		if committed != want || m.StartSeconds[i] != float64(i)*2 {
 			t.Errorf("from %v s on %d were committed, want %d", m.StartSeconds[i], committed, want)
 		}
-		if highest := slices.Max(f.Series.MaxMillis[i*20 : (i+1)*20]); m.MaxMillis[i] != highest {
-			t.Errorf("from %v s on the maximum is %v, want %v", m.StartSeconds[i], m.MaxMillis[i], highest)
+		if highest := slices.Max(f.Series.Max[i*20 : (i+1)*20]); m.Max[i] != highest {
+			t.Errorf("from %v s on the maximum is %v, want %v", m.StartSeconds[i], m.Max[i], highest)
 		}
-		if m.P50Millis[i] < 3 && m.MaxMillis[i] == 40 {
+		if m.P50[i] < 3 && m.Max[i] == 40 {
 			apart++
 		}
 	}
 	if apart != len(m.Committed) {
-		t.Errorf("median and maximum are apart in %d of %d intervals: %v, %v", apart, len(m.Committed), m.P50Millis, m.MaxMillis)
+		t.Errorf("median and maximum are apart in %d of %d intervals: %v, %v", apart, len(m.Committed), m.P50, m.Max)
 	}
 	// A tenth of a second has one operation or none, which is no measure of evenness.
 	if x := f.Throughput; x.IntervalSeconds != 2 || x.Intervals != 9 || x.Min != 5 || x.Median != 10 || x.Max != 10 {
@@ -76,8 +76,8 @@ func TestManyOperationsAreNotMerged(t *testing.T) {
 	}
 	// The outage stays one: nothing was committed, and nothing has a time.
 	for i, start := range m.StartSeconds {
-		if away := start >= 5 && start < 7; away != (m.Committed[i] == 0) || away != (m.P99Millis[i] == -1) {
-			t.Errorf("from %v s on %d were committed, p99 %v", start, m.Committed[i], m.P99Millis[i])
+		if away := start >= 5 && start < 7; away != (m.Committed[i] == 0) || away != (m.P99[i] == -1) {
+			t.Errorf("from %v s on %d were committed, p99 %v", start, m.Committed[i], m.P99[i])
 		}
 	}
 	if empty := NewSummary(Scope{End: sec}).Figures(); empty.Merged != nil {

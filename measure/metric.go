@@ -29,15 +29,15 @@ func metrics() []metric {
 	}}
 	for _, l := range latencies() {
 		all = append(all, metric{
-			name: l.name, alias: l.alias, unit: unitMillis,
-			whole: func(f *Figures) (float64, bool) { return l.of(&f.Latency), f.Latency.Count > 0 },
+			name: l.Name, alias: l.alias, unit: unitMillis,
+			whole: func(f *Figures) (float64, bool) { return l.Of(&f.Latency), f.Latency.Count > 0 },
 			point: func(s *Series, i int) (float64, bool) { v := l.at(s)[i]; return v, v >= 0 },
 		})
 	}
 	for _, l := range latencies() {
 		m := metric{
-			name: "service." + l.name, unit: unitMillis,
-			whole: func(f *Figures) (float64, bool) { return l.of(&f.ServiceTime), f.ServiceTime.Count > 0 },
+			name: "service." + l.Name, unit: unitMillis,
+			whole: func(f *Figures) (float64, bool) { return l.Of(&f.ServiceTime), f.ServiceTime.Count > 0 },
 		}
 		if l.alias != "" {
 			m.alias = "service." + l.alias
@@ -62,20 +62,36 @@ func metrics() []metric {
 // nameOutage is the metric that has no windows: it is a time, not of operations.
 const nameOutage = "outage"
 
+// LatencyMetric is one figure of a Latency, under the name that thresholds, gates and
+// tables have for it.
+type LatencyMetric struct {
+	Name string
+	Of   func(l *Latency) float64
+}
+
+// LatencyMetrics are those of every Latency, in the order of tables.
+func LatencyMetrics() []LatencyMetric {
+	var all []LatencyMetric
+	for _, l := range latencies() {
+		all = append(all, l.LatencyMetric)
+	}
+	return all
+}
+
 type latencyMetric struct {
-	name, alias string
-	of          func(l *Latency) float64
-	at          func(s *Series) []float64
+	LatencyMetric
+	alias string
+	at    func(s *Series) []float64
 }
 
 func latencies() []latencyMetric {
 	return []latencyMetric{
-		{"mean", "", func(l *Latency) float64 { return l.MeanMillis }, func(s *Series) []float64 { return s.MeanMillis }},
-		{"p50", "", func(l *Latency) float64 { return l.P50Millis }, func(s *Series) []float64 { return s.P50Millis }},
-		{"p95", "", func(l *Latency) float64 { return l.P95Millis }, func(s *Series) []float64 { return s.P95Millis }},
-		{"p99", "", func(l *Latency) float64 { return l.P99Millis }, func(s *Series) []float64 { return s.P99Millis }},
-		{"p99.9", "p999", func(l *Latency) float64 { return l.P999Millis }, func(s *Series) []float64 { return s.P999Millis }},
-		{"max", "", func(l *Latency) float64 { return l.MaxMillis }, func(s *Series) []float64 { return s.MaxMillis }},
+		{LatencyMetric{"mean", func(l *Latency) float64 { return l.Mean }}, "", func(s *Series) []float64 { return s.Mean }},
+		{LatencyMetric{"p50", func(l *Latency) float64 { return l.P50 }}, "", func(s *Series) []float64 { return s.P50 }},
+		{LatencyMetric{"p95", func(l *Latency) float64 { return l.P95 }}, "", func(s *Series) []float64 { return s.P95 }},
+		{LatencyMetric{"p99", func(l *Latency) float64 { return l.P99 }}, "", func(s *Series) []float64 { return s.P99 }},
+		{LatencyMetric{"p99.9", func(l *Latency) float64 { return l.P999 }}, "p999", func(s *Series) []float64 { return s.P999 }},
+		{LatencyMetric{"max", func(l *Latency) float64 { return l.Max }}, "", func(s *Series) []float64 { return s.Max }},
 	}
 }
 

@@ -25,7 +25,7 @@ type Series struct {
 	// Response times of the committed operations that ended in the interval,
 	// -1 where there was none. Percentiles are true within 1 %, or within a
 	// microsecond.
-	MeanMillis, P50Millis, P95Millis, P99Millis, P999Millis, MaxMillis []float64
+	Mean, P50, P95, P99, P999, Max []float64
 }
 
 // niceInterval returns the least of 1, 2, 5, 10, 20, 50 ... times unit that
@@ -102,7 +102,7 @@ func (s *Series) addPoint(points []point, together *distribution) {
 			together.merge(p.latency)
 		}
 	}
-	l := Latency{MeanMillis: -1, P50Millis: -1, P95Millis: -1, P99Millis: -1, P999Millis: -1, MaxMillis: -1}
+	l := Latency{Mean: -1, P50: -1, P95: -1, P99: -1, P999: -1, Max: -1}
 	if o.Committed > 0 {
 		l = together.latency()
 	}
@@ -110,12 +110,12 @@ func (s *Series) addPoint(points []point, together *distribution) {
 	s.Rejected = append(s.Rejected, o.Rejected)
 	s.Failed = append(s.Failed, o.Failed)
 	s.Unknown = append(s.Unknown, o.Unknown)
-	s.MeanMillis = append(s.MeanMillis, l.MeanMillis)
-	s.P50Millis = append(s.P50Millis, l.P50Millis)
-	s.P95Millis = append(s.P95Millis, l.P95Millis)
-	s.P99Millis = append(s.P99Millis, l.P99Millis)
-	s.P999Millis = append(s.P999Millis, l.P999Millis)
-	s.MaxMillis = append(s.MaxMillis, l.MaxMillis)
+	s.Mean = append(s.Mean, l.Mean)
+	s.P50 = append(s.P50, l.P50)
+	s.P95 = append(s.P95, l.P95)
+	s.P99 = append(s.P99, l.P99)
+	s.P999 = append(s.P999, l.P999)
+	s.Max = append(s.Max, l.Max)
 }
 
 const (

@@ -65,16 +65,16 @@ func TestFiguresAreOfTheMeasuredPart(t *testing.T) {
 	if f.Outcomes != (history.Counts{Committed: 6, Rejected: 1, Failed: 1, Unknown: 2}) || f.Measured != (history.Counts{Committed: 3, Rejected: 1, Failed: 0, Unknown: 2}) {
 		t.Errorf("outcomes %+v, measured %+v", f.Outcomes, f.Measured)
 	}
-	if f.Latency.Count != 3 || f.Latency.MaxMillis != 601 || f.Latency.MeanMillis != (10+30+601)/3.0 {
+	if f.Latency.Count != 3 || f.Latency.Max != 601 || f.Latency.Mean != (10+30+601)/3.0 {
 		t.Errorf("latency %+v", f.Latency)
 	}
-	if f.ServiceTime.Count != 3 || f.ServiceTime.MeanMillis != (10+10+601)/3.0 {
+	if f.ServiceTime.Count != 3 || f.ServiceTime.Mean != (10+10+601)/3.0 {
 		t.Errorf("service time %+v", f.ServiceTime)
 	}
-	if f.Uncommitted.Count != 3 || f.Uncommitted.MaxMillis != 800 {
+	if f.Uncommitted.Count != 3 || f.Uncommitted.Max != 800 {
 		t.Errorf("uncommitted %+v", f.Uncommitted)
 	}
-	if f.Lag.Count != 6 || f.Lag.MaxMillis != 20 || f.Lag.MeanMillis != 35.0/6 {
+	if f.Lag.Count != 6 || f.Lag.Max != 20 || f.Lag.Mean != 35.0/6 {
 		t.Errorf("lag %+v", f.Lag)
 	}
 	// Three committed ones ended within the two seconds.
@@ -173,12 +173,12 @@ func TestSeries(t *testing.T) {
 		got  []float64
 		want [6]float64
 	}{
-		{"mean", got.MeanMillis, [6]float64{0, -1, 24.75, -1, 410, -1}},
-		{"p50", got.P50Millis, [6]float64{0, -1, 24.5, -1, 410, -1}},
-		{"p95", got.P95Millis, [6]float64{0, -1, 47, -1, 410, -1}},
-		{"p99", got.P99Millis, [6]float64{0, -1, 49, -1, 410, -1}},
-		{"p99.9", got.P999Millis, [6]float64{0, -1, 49.5, -1, 410, -1}},
-		{"max", got.MaxMillis, [6]float64{0, -1, 49.5, -1, 410, -1}},
+		{"mean", got.Mean, [6]float64{0, -1, 24.75, -1, 410, -1}},
+		{"p50", got.P50, [6]float64{0, -1, 24.5, -1, 410, -1}},
+		{"p95", got.P95, [6]float64{0, -1, 47, -1, 410, -1}},
+		{"p99", got.P99, [6]float64{0, -1, 49, -1, 410, -1}},
+		{"p99.9", got.P999, [6]float64{0, -1, 49.5, -1, 410, -1}},
+		{"max", got.Max, [6]float64{0, -1, 49.5, -1, 410, -1}},
 	} {
 		for i, want := range c.want {
 			if !within(int64(c.got[i]*1e6), int64(want*1e6), coarse) && c.got[i] != want {
@@ -276,15 +276,15 @@ func TestStallShowsInLatencyNotInServiceTime(t *testing.T) {
 		s.Add(ended(0, history.Committed, due, first, free))
 	}
 	f := s.Figures()
-	if f.ServiceTime.P99Millis > 1.01 || f.ServiceTime.MaxMillis != 1000 {
-		t.Errorf("service time p99 %v, max %v", f.ServiceTime.P99Millis, f.ServiceTime.MaxMillis)
+	if f.ServiceTime.P99 > 1.01 || f.ServiceTime.Max != 1000 {
+		t.Errorf("service time p99 %v, max %v", f.ServiceTime.P99, f.ServiceTime.Max)
 	}
 	// 111 operations waited, so that 1 % waited for more than 900 ms.
-	if f.Latency.P99Millis < 900 || f.Latency.P95Millis < 500 || f.Latency.P50Millis > 1.01 {
-		t.Errorf("latency p50 %v, p95 %v, p99 %v", f.Latency.P50Millis, f.Latency.P95Millis, f.Latency.P99Millis)
+	if f.Latency.P99 < 900 || f.Latency.P95 < 500 || f.Latency.P50 > 1.01 {
+		t.Errorf("latency p50 %v, p95 %v, p99 %v", f.Latency.P50, f.Latency.P95, f.Latency.P99)
 	}
-	if f.Lag.P99Millis < 900 {
-		t.Errorf("lag p99 %v", f.Lag.P99Millis)
+	if f.Lag.P99 < 900 {
+		t.Errorf("lag p99 %v", f.Lag.P99)
 	}
 }
 

@@ -16,8 +16,8 @@ func sample() Figures {
 		Outage:      Gap{From: 1, To: 5e9, Known: true},
 		Measured:    history.Counts{Committed: 900, Rejected: 60, Failed: 30, Unknown: 10},
 		Throughput:  Throughput{PerSecond: 450, Seconds: 2},
-		Latency:     Latency{Count: 900, MeanMillis: 5, P50Millis: 4, P95Millis: 9, P99Millis: 20, P999Millis: 80, MaxMillis: 120},
-		ServiceTime: Latency{Count: 900, MeanMillis: 2, P50Millis: 1, P95Millis: 3, P99Millis: 6, P999Millis: 7, MaxMillis: 8},
+		Latency:     Latency{Count: 900, Mean: 5, P50: 4, P95: 9, P99: 20, P999: 80, Max: 120},
+		ServiceTime: Latency{Count: 900, Mean: 2, P50: 1, P95: 3, P99: 6, P999: 7, Max: 8},
 		Series: Series{
 			IntervalSeconds: 0.5,
 			Whole:           []bool{false, true, true, true, false},
@@ -25,12 +25,12 @@ func sample() Figures {
 			Rejected:        []int64{999, 10, 0, 50, 0},
 			Failed:          []int64{999, 0, 0, 30, 0},
 			Unknown:         []int64{999, 0, 6, 4, 0},
-			MeanMillis:      []float64{999, 3, -1, 11, 1},
-			P50Millis:       []float64{999, 3, -1, 10, 1},
-			P95Millis:       []float64{999, 6, -1, 30, 1},
-			P99Millis:       []float64{999, 8, -1, 50, 1},
-			P999Millis:      []float64{999, 9, -1, 90, 1},
-			MaxMillis:       []float64{999, 10, -1, 120, 1},
+			Mean:            []float64{999, 3, -1, 11, 1},
+			P50:             []float64{999, 3, -1, 10, 1},
+			P95:             []float64{999, 6, -1, 30, 1},
+			P99:             []float64{999, 8, -1, 50, 1},
+			P999:            []float64{999, 9, -1, 90, 1},
+			Max:             []float64{999, 10, -1, 120, 1},
 		},
 	}
 	part := f
@@ -116,7 +116,7 @@ func TestNothingMeasuredKeepsNoThreshold(t *testing.T) {
 	empty := sample()
 	empty.Series.Committed, empty.Series.Rejected = make([]int64, 5), make([]int64, 5)
 	empty.Series.Failed, empty.Series.Unknown = make([]int64, 5), make([]int64, 5)
-	empty.Series.P99Millis = []float64{-1, -1, -1, -1, -1}
+	empty.Series.P99 = []float64{-1, -1, -1, -1, -1}
 	for _, text := range []string{"worst.failed < 1%", "worst.p99 < 1s"} {
 		threshold, err := ParseThreshold(text)
 		if err != nil {

@@ -243,13 +243,13 @@ const manyClients = 4
 // machine can schedule: they then wait for a processor and not for the database.
 func (v *Validity) judgeScheduler(f Figures, c Conditions, limits Limits) {
 	waiting := min(c.Runnable, float64(c.Clients))
-	long := c.SchedulerP99Millis > limits.MaxWaitShare*f.Latency.P99Millis
+	long := c.SchedulerP99Millis > limits.MaxWaitShare*f.Latency.P99
 	many := waiting > limits.MaxWaitingClients*float64(c.Clients)
 	if c.Clients <= c.CPUs || c.SchedulerP99Millis < millis(int64(limits.MinWait)) || f.Latency.Count == 0 || !long && !many {
 		return
 	}
 	text := fmt.Sprintf("its %d clients waited up to %.3g ms (p99) for one of %d processors, %.0f of them at a time, where p99 of the response time is %.3g ms",
-		c.Clients, c.SchedulerP99Millis, c.CPUs, waiting, f.Latency.P99Millis)
+		c.Clients, c.SchedulerP99Millis, c.CPUs, waiting, f.Latency.P99)
 	if c.Embedded && c.Clients <= manyClients*c.CPUs {
 		v.note("the processors were short, with the database inside the client's process: %s", text)
 		return
@@ -281,10 +281,10 @@ func (v *Validity) judgeOwnLateness(l Latency, c Conditions, limits Limits) {
 		}
 		return min(own/of, 1)
 	}
-	v.OwnShares = &OwnShares{P50: share(c.OwnLagP50Millis, l.P50Millis), P99: share(c.OwnLagP99Millis, l.P99Millis)}
+	v.OwnShares = &OwnShares{P50: share(c.OwnLagP50Millis, l.P50), P99: share(c.OwnLagP99Millis, l.P99)}
 	text := fmt.Sprintf("of p50 %s up to %s (%.0f %%) and of p99 %s up to %s (%.0f %%) are assay's own lateness",
-		quantity.Milliseconds(l.P50Millis), quantity.Milliseconds(c.OwnLagP50Millis), 100*v.OwnShares.P50,
-		quantity.Milliseconds(l.P99Millis), quantity.Milliseconds(c.OwnLagP99Millis), 100*v.OwnShares.P99)
+		quantity.Milliseconds(l.P50), quantity.Milliseconds(c.OwnLagP50Millis), 100*v.OwnShares.P50,
+		quantity.Milliseconds(l.P99), quantity.Milliseconds(c.OwnLagP99Millis), 100*v.OwnShares.P99)
 	noted := millis(int64(limits.OwnLagNoted))
 	late50, late99 := v.OwnShares.P50 > limits.MaxOwnShareP50, v.OwnShares.P99 > limits.MaxOwnShareP99
 	switch {

@@ -14,8 +14,8 @@ func good() (Figures, Conditions) {
 	return Figures{
 		Scope:       Scope{MeasureStart: sec, MeasureEnd: 21 * sec, End: 22 * sec},
 		Measured:    history.Counts{Committed: 20_000, Rejected: 5000, Failed: 100, Unknown: 10},
-		Latency:     Latency{Count: 20_000, P99Millis: 5},
-		ServiceTime: Latency{Count: 20_000, P99Millis: 4},
+		Latency:     Latency{Count: 20_000, P99: 5},
+		ServiceTime: Latency{Count: 20_000, P99: 4},
 		Steps:       s,
 	}, Conditions{CPUShare: 0.4}
 }
@@ -24,7 +24,7 @@ func good() (Figures, Conditions) {
 // milliseconds.
 func own(p50, own50, p99, own99 float64) func(*Figures, *Conditions) {
 	return func(f *Figures, c *Conditions) {
-		f.Latency = Latency{Count: 20_000, P50Millis: p50, P99Millis: p99}
+		f.Latency = Latency{Count: 20_000, P50: p50, P99: p99}
 		c.OpenLoop, c.OwnLagP50Millis, c.OwnLagP99Millis = true, own50, own99
 	}
 }
@@ -64,15 +64,15 @@ func TestJudge(t *testing.T) {
 		{"clients wait for processors", func(_ *Figures, c *Conditions) { c.Clients, c.CPUs, c.SchedulerP99Millis = 200, 2, 3 },
 			[]string{"client saturated: its 200 clients waited up to 3 ms (p99) for one of 2 processors"}, nil},
 		{"more than half of them at a time", func(f *Figures, c *Conditions) {
-			f.Latency.P99Millis = 562
+			f.Latency.P99 = 562
 			c.Clients, c.CPUs, c.SchedulerP99Millis, c.Runnable, c.Embedded = 10_000, 2, 168, 9900, true
 		}, []string{"client saturated: its 10000 clients waited up to 168 ms (p99) for one of 2 processors, 9900 of them at a time"}, nil},
 		{"a short wait beside the response", func(f *Figures, c *Conditions) {
-			f.Latency.P99Millis = 562
+			f.Latency.P99 = 562
 			c.Clients, c.CPUs, c.SchedulerP99Millis, c.Runnable = 200, 2, 168, 60
 		}, nil, nil},
 		{"microseconds", func(f *Figures, c *Conditions) {
-			f.Latency.P99Millis = 0.01
+			f.Latency.P99 = 0.01
 			c.Clients, c.CPUs, c.SchedulerP99Millis = 200, 2, 0.9
 		}, nil, nil},
 		{"few clients of a database inside", func(_ *Figures, c *Conditions) {

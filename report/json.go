@@ -9,6 +9,12 @@ import (
 	"os"
 )
 
+// The files of a run's folder that other packages read, too.
+const (
+	FileResult      = "result.json"
+	FileEnvironment = "environment.json"
+)
+
 // Format is the version of the form of result.json that this package writes
 // and reads.
 const Format = 1

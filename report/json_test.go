@@ -130,6 +130,9 @@ func compareFields(t *testing.T, root, s *jsonschema.Schema, typ reflect.Type, p
 	known := map[string]bool{}
 	for i := range typ.NumField() {
 		name, option, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+		if name == "-" { // kept in memory only
+			continue
+		}
 		known[name] = true
 		p := s.Properties[name]
 		if p == nil {

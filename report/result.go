@@ -10,6 +10,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/measure"
 )
 
 // Result is what result.json holds. Its form is fixed: fields are added, never
@@ -111,18 +112,7 @@ type Throughput struct {
 }
 
 // Latency is a distribution of times in milliseconds.
-type Latency struct {
-	Count int64   `json:"count"`
-	Mean  float64 `json:"mean_ms"`
-	P50   float64 `json:"p50_ms"`
-	P95   float64 `json:"p95_ms"`
-	P99   float64 `json:"p99_ms"`
-	P999  float64 `json:"p999_ms"`
-	Max   float64 `json:"max_ms"`
-	// Curve is the distribution for drawing: quantile (0 to 1) and
-	// milliseconds, ascending; omitted where Count is 0.
-	Curve [][2]float64 `json:"curve,omitempty"`
-}
+type Latency = measure.Latency
 
 // ErrorCount is how many attempts ended with one error class and outcome.
 type ErrorCount struct {

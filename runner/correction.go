@@ -29,11 +29,11 @@ func enterCorrection(r *report.Result, f measure.Figures, faults bool) {
 		}
 		return
 	}
-	all := latency(f.Corrected.Latency)
+	all := f.Corrected.Latency
 	r.Corrected = &all
 	r.Correction = &report.Correction{
 		Interval: f.Corrected.IntervalMillis, Added: f.Corrected.Added,
-		Material: faults || f.Corrected.P99Millis > materialRatio*f.Latency.P99Millis,
+		Material: faults || f.Corrected.P99 > materialRatio*f.Latency.P99,
 	}
 	if !r.Correction.Material {
 		return
@@ -41,7 +41,7 @@ func enterCorrection(r *report.Result, f measure.Figures, faults bool) {
 	text := fmt.Sprintf("latency is that of a closed loop, whose clients ask for nothing while they wait: a stall counts once a client. "+
 		"For operations that come at the usual pace, one each %s a client, p99 is estimated as %s where %s was measured, with %s added (corrected, after HdrHistogram); "+
 		"--rate measures it",
-		quantity.Milliseconds(f.Corrected.IntervalMillis), quantity.Milliseconds(f.Corrected.P99Millis), quantity.Milliseconds(f.Latency.P99Millis), check.Counted(f.Corrected.Added, "operation", "operations"))
+		quantity.Milliseconds(f.Corrected.IntervalMillis), quantity.Milliseconds(f.Corrected.P99), quantity.Milliseconds(f.Latency.P99), check.Counted(f.Corrected.Added, "operation", "operations"))
 	if hung := r.Client.Hung; hung > 0 {
 		text += fmt.Sprintf("; what %s that never came back would add cannot be told", check.Counted(int64(hung), "client", "clients"))
 	}

@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/report"
 )
 
 // The files of a run's folder.
 const (
-	FileResult      = "result.json"
+	FileResult      = report.FileResult
 	FileReport      = "report.html"
 	FileScenario    = "scenario.yaml"
-	FileEnvironment = "environment.json"
+	FileEnvironment = report.FileEnvironment
 	FileHistory     = "history.bin"
 	// fileSQLite ends the name of an embedded database, which begins with the
 	// workload.

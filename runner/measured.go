@@ -79,7 +79,7 @@ func enterFigures(r *report.Result, f measure.Figures, s Scenario) {
 		PerSecond: t.PerSecond, Seconds: t.Seconds, Min: t.Min, Median: t.Median, Max: t.Max,
 		Deviation: t.Deviation, IntervalSeconds: t.IntervalSeconds, Offered: s.Load.Rate,
 	}
-	r.Latency, r.ServiceTime, r.Uncommitted = latency(f.Latency), latency(f.ServiceTime), latency(f.Uncommitted)
+	r.Latency, r.ServiceTime, r.Uncommitted = f.Latency, f.ServiceTime, f.Uncommitted
 	r.Outcomes, r.Measured = f.Outcomes, f.Measured
 	r.Retries.Attempts, r.Retries.Retried, r.Retries.Settled = f.Attempts, f.Retried, f.Settled
 	r.Errors = nil
@@ -87,7 +87,7 @@ func enterFigures(r *report.Result, f measure.Figures, s Scenario) {
 		r.Errors = append(r.Errors, report.ErrorCount{Class: e.Class, Outcome: e.Outcome.String(), Attempts: e.Attempts})
 	}
 	if s.Load.Rate > 0 {
-		r.Load.Late = latency(f.Lag)
+		r.Load.Late = f.Lag
 	}
 	r.Series, r.Merged = *seriesOf(&f.Series, f.Scope), seriesOf(f.Merged, f.Scope)
 }
@@ -101,14 +101,7 @@ func seriesOf(x *measure.Series, scope measure.Scope) *report.Series {
 		IntervalSeconds: x.IntervalSeconds, Start: x.StartSeconds,
 		MeasureStart: float64(scope.MeasureStart) / 1e9, MeasureEnd: float64(scope.MeasureEnd) / 1e9,
 		Committed: x.Committed, Rejected: x.Rejected, Failed: x.Failed, Unknown: x.Unknown,
-		P50: x.P50Millis, P95: x.P95Millis, P99: x.P99Millis, Max: x.MaxMillis,
-	}
-}
-
-func latency(l measure.Latency) report.Latency {
-	return report.Latency{
-		Count: l.Count, Mean: l.MeanMillis, P50: l.P50Millis, P95: l.P95Millis, P99: l.P99Millis,
-		P999: l.P999Millis, Max: l.MaxMillis, Curve: l.Curve,
+		P50: x.P50, P95: x.P95, P99: x.P99, Max: x.Max,
 	}
 }
 

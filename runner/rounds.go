@@ -187,7 +187,7 @@ func enterRounds(r *report.Result, figures []measure.RoundFigures) {
 		r.Rounds = append(r.Rounds, report.Round{
 			Facts: facts,
 			Name:  f.Name, Clients: f.Clients, Apart: f.Apart, StartSecond: time.Duration(f.Start).Seconds(), Seconds: f.Seconds,
-			Outcomes: f.Outcomes, PerSecond: f.PerSecond, Service: latency(f.Service),
+			Outcomes: f.Outcomes, PerSecond: f.PerSecond, Service: f.Service,
 		})
 	}
 }

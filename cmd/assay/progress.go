@@ -144,7 +144,7 @@ func (p *progress) Working(elapsed time.Duration, measuring bool, now measure.Sn
 	fmt.Fprintf(p.out, "%6.0fs %8.0f %8.0f %6d %6d %7d %7s %7s %7s %7s\n", elapsed.Seconds(),
 		float64(recent.Committed)/(elapsed-p.last).Seconds(), float64(now.Outcomes.Committed)/elapsed.Seconds(),
 		recent.Rejected, recent.Failed, recent.Unknown,
-		short(l.P50Millis), short(l.P95Millis), short(l.P99Millis), short(l.MaxMillis))
+		short(l.P50), short(l.P95), short(l.P99), short(l.Max))
 	p.last = elapsed
 }
 
