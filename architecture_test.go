@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"check/simulated":       {"history", "history/exchange"},
 	"check/locks":           {"check", "check/operation", "history", "history/exchange"},
 	"check/visibility":      {"check", "check/operation", "history", "history/exchange"},
-	"check/logs":            {"check", "check/operation", "history", "history/exchange"},
+	"check/logs":            {"check", "check/cycle/acyclic", "check/operation", "history", "history/exchange"},
 	"check/multiregister":   {"check", "check/operation", "history", "history/exchange"},
 	"check/collections":     {"check", "check/operation", "history", "history/exchange"},
 	"history/exchange":      {"history"},

@@ -45,6 +45,10 @@ type HistoryOptions struct {
 	// Explain looks for the smallest part of a history of single operations that
 	// shows each anomaly. Of transactions that is always done.
 	Explain bool
+	// Read is told now and then how many bytes of the file were read, of how many, 0
+	// if nobody knows; nil if nobody wants to know. It may be called from another
+	// goroutine, never from two at once.
+	Read func(done, total int64)
 
 	keep *keptParts // where the smallest parts go; nil for nowhere
 }
@@ -75,7 +79,7 @@ func CheckHistory(ctx context.Context, path string, o HistoryOptions) (report.Hi
 	if err != nil {
 		return report.History{}, historyError(ctx, path, err)
 	}
-	h, err := judgeHistory(ctx, file, o)
+	h, err := judgeHistory(ctx, counted(file, path, o.Read), o)
 	h.Path = nameOf(path)
 	return h, errors.Join(historyError(ctx, path, err), file.Close())
 }
@@ -86,9 +90,11 @@ func (o *HistoryOptions) parse() error {
 		return &workload.OptionError{Option: "--test", Value: o.Test, Want: allTests()}
 	}
 	if o.Model != "" && o.Model != modelLinearizable {
-		if _, err := cycle.ParseModel(o.Model); err != nil {
+		model, err := cycle.ParseModel(o.Model)
+		if err != nil {
 			return &workload.OptionError{Option: "--model", Value: o.Model, Want: cycle.ModelNames()}
 		}
+		o.Model = string(model)
 	}
 	for _, name := range o.Assume {
 		if !new(cycle.Options).Assume(name) {

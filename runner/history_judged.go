@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"assay/check"
 	"assay/history/exchange"
@@ -67,8 +68,12 @@ func judgeAsWritten(ctx context.Context, reader operations, first *exchange.Oper
 	if len(left) > 1 {
 		return report.History{}, fmt.Errorf("holds operations that several kinds of histories have; say with --test which it is: %s", namesOf(left))
 	}
-	if o.Model != "" && !slices.Contains(left[0].test.models, o.Model) {
-		return report.History{}, errors.New("holds a history of kind " + namesOf(left) + ", which is judged by its own rule; leave --model out")
+	if models := left[0].test.models; o.Model != "" && !slices.Contains(models, o.Model) {
+		text := "holds a history of kind " + namesOf(left) + ", which is judged by its own rule; leave --model out"
+		if len(models) > 0 {
+			text += ", or give " + strings.Join(models, " or ")
+		}
+		return report.History{}, errors.New(text)
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()

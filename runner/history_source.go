@@ -54,6 +54,32 @@ func openHistory(ctx context.Context, path string) (io.ReadCloser, error) {
 	}
 }
 
+// countedReader reports how much was read of a source.
+type countedReader struct {
+	io.Reader
+	done, total int64
+	read        func(done, total int64)
+}
+
+func counted(source io.Reader, path string, read func(done, total int64)) io.Reader {
+	if read == nil {
+		return source
+	}
+	c := &countedReader{Reader: source, read: read}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		c.total = info.Size()
+	}
+	return c
+}
+
+// Read implements io.Reader.
+func (c *countedReader) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.done += int64(n)
+	c.read(c.done, c.total)
+	return n, err
+}
+
 // unreadable describes a file that cannot be opened; the path is named by whoever
 // wraps it.
 func unreadable(err error) error {

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"assay/check/simulated"
 )
 
 // A named pipe that nobody opens at its other end holds nobody up for longer
@@ -32,6 +34,23 @@ func TestPipeThatNobodyOpens(t *testing.T) {
 	}
 	if writer, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // ends the wait, if it had begun
 		writer.Close()
+	}
+}
+
+// How much was read of a file is told, up to its end.
+func TestBytesRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.edn")
+	text := simulated.Events("0 invoke add 1; 0 ok add 1; 1 invoke read; 1 ok read [1]")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var done, total int64
+	o := HistoryOptions{Timeout: time.Minute, Read: func(d, all int64) { done, total = d, all }}
+	if h, err := CheckHistory(t.Context(), path, o); err != nil || h.Kind != "set" {
+		t.Errorf("%+v, %v", h, err)
+	}
+	if done != int64(len(text)) || total != done {
+		t.Errorf("%d of %d bytes were read, of %d", done, total, len(text))
 	}
 }
 

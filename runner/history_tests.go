@@ -7,6 +7,7 @@ import (
 
 	"assay/check"
 	"assay/check/collections"
+	"assay/check/cycle"
 	"assay/check/locks"
 	"assay/check/logs"
 	"assay/check/multiregister"
@@ -56,7 +57,7 @@ func historyTests() []historyTest {
 		{names: []string{"comments"}, keyed: true, open: func(_, _ string) historyJudge { return visibility.NewComments() }},
 		{names: []string{"adya-g2"}, open: func(_, _ string) historyJudge { return visibility.NewAdyaG2() }},
 		{names: []string{"causal"}, keyed: true, open: func(_, _ string) historyJudge { return visibility.NewCausal() }},
-		{names: []string{"kafka"}, open: func(_, _ string) historyJudge { return logs.New() }},
+		{names: []string{"kafka"}, models: []string{string(cycle.ReadUncommitted), string(cycle.ReadCommitted)}, open: openLog},
 		{names: []string{"mutex"}, keyed: true, open: func(_, _ string) historyJudge { return locks.NewMutex() }},
 		{names: []string{"owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex"}, keyed: true, asked: true, open: openOwned},
 		{names: []string{"multi-register"}, keyed: true, open: func(_, _ string) historyJudge { return multiregister.New() }},
@@ -72,6 +73,17 @@ func openSet(name, model string) historyJudge {
 		o.Reads = collections.AllReads
 	}
 	return collections.NewSet(o)
+}
+
+func openLog(_, model string) historyJudge {
+	switch cycle.Model(model) {
+	case cycle.ReadUncommitted:
+		return logs.New(logs.Sends)
+	case cycle.ReadCommitted:
+		return logs.New(logs.SendsAndPolls)
+	default:
+		return logs.New(logs.Polls)
+	}
 }
 
 func openOwned(name, _ string) historyJudge {

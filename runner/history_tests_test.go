@@ -47,6 +47,8 @@ func TestKindsOfHistories(t *testing.T) {
 		{"0 invoke add [1 1]; 0 ok add [1 1]; 1 invoke read [1 nil]; 1 ok read [1 [1]]; 0 invoke add [2 1]; 0 ok add [2 1]", "set", "", "set", "unknown", "1 valid, none violated, 1 unknown; key 2"},
 		{"0 invoke send [[:send 1 2]]; 0 ok send [[:send 1 [0 2]]]; 0 invoke poll [[:poll]]; 0 ok poll [[:poll {1 [[0 2]]}]]", "", "", "kafka", "valid", "1 poll of 1 value"},
 		{"0 invoke txn [[:send 1 2] [:poll]]; 0 ok txn [[:send 1 [0 2]] [:poll {1 [[0 2]]}]]", "", "", "kafka", "violated", "1 precommitted-read"},
+		{"0 invoke txn [[:send 1 10] [:send 2 20]]; 1 invoke txn [[:send 1 11] [:send 2 21]]; 0 ok txn [[:send 1 [0 10]] [:send 2 [1 20]]]; 1 ok txn [[:send 1 [1 11]] [:send 2 [0 21]]]; 9 invoke poll [[:poll]]; 9 ok poll [[:poll {1 [[0 10] [1 11]] 2 [[0 21] [1 20]]}]]", "", "", "kafka", "valid", "allowed, and found: a cycle G0"},
+		{"0 invoke txn [[:send 1 10] [:send 2 20]]; 1 invoke txn [[:send 1 11] [:send 2 21]]; 0 ok txn [[:send 1 [0 10]] [:send 2 [1 20]]]; 1 ok txn [[:send 1 [1 11]] [:send 2 [0 21]]]; 9 invoke poll [[:poll]]; 9 ok poll [[:poll {1 [[0 10] [1 11]] 2 [[0 21] [1 20]]}]]", "", "PL-1", "kafka", "violated", "1 G0"},
 		{"0 invoke acquire; 0 ok acquire; 1 invoke acquire; 1 ok acquire", "", "", "mutex", "violated", "1 two-holders"},
 		{"0 invoke acquire; 0 ok acquire; 1 invoke release; 1 ok release", "", "", "mutex", "valid", ""},
 		{"0 invoke acquire; 0 ok acquire; 1 invoke release; 1 ok release", "owner-mutex", "", "owner-mutex", "violated", "1 release-of-free"},

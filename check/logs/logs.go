@@ -1,8 +1,8 @@
 // Package logs judges histories of logs such as Kafka's that other tools recorded:
 // clients send values to keys (partitions), where each gets an offset, and poll
 // them. The anomalies and their names are those of jepsen.tests.kafka
-// (https://jepsen-io.github.io/jepsen/jepsen.tests.kafka.html). Not judged are cycles
-// of transactions (G0, G1c, G2).
+// (https://jepsen-io.github.io/jepsen/jepsen.tests.kafka.html), cycles of transactions
+// included.
 //
 // The judge keeps what was sent and polled in memory and needs time n log n.
 package logs
@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"assay/check"
 	"assay/check/operation"
@@ -32,6 +33,9 @@ const (
 	kindInnerPollBack = "int-nonmonotonic-poll"
 	kindSendBack      = "nonmonotonic-send"
 	kindPrecommitted  = "precommitted-read"
+	kindG0            = "G0"
+	kindG1c           = "G1c"
+	kindG1cRealtime   = "G1c-realtime"
 )
 
 // noOffset is the offset of a send that was not told one.
@@ -39,6 +43,8 @@ const noOffset = -1
 
 // Judge judges one history. It is not safe for concurrent use.
 type Judge struct {
+	promise Promise
+
 	keys  map[exchange.Atom]*partition
 	order []*partition
 	all   []action // in the order in which they completed
@@ -85,8 +91,10 @@ type message struct {
 	again        bool // it was sent more than once
 }
 
-// New returns a judge.
-func New() *Judge { return &Judge{keys: map[exchange.Atom]*partition{}} }
+// New returns a judge of a log with that promise.
+func New(promise Promise) *Judge {
+	return &Judge{promise: promise, keys: map[exchange.Atom]*partition{}}
+}
 
 // Add takes one operation: :send, :poll and :txn of [[:send k v] [:poll]], answered
 // with [[:send k [offset v]] [:poll {k [[offset v] ...]}]]; :assign and
@@ -228,23 +236,31 @@ func (p *partition) message(value exchange.Atom) int32 {
 	return n
 }
 
-// Result returns the answer over all operations.
-func (j *Judge) Result(context.Context) check.Result {
+// Result returns the answer over all operations, unknown if ctx ends first.
+func (j *Judge) Result(ctx context.Context) check.Result {
 	r := check.Result{Name: "kafka"}
 	f := operation.NewFindings(kindLost, kindAborted, kindUnexpected, kindFuture, kindDuplicate, kindOffsets, kindPollBack, kindPollSkip,
-		kindInnerPollBack, kindInnerPollSkip, kindSendBack, kindPrecommitted)
+		kindInnerPollBack, kindInnerPollSkip, kindSendBack, kindPrecommitted, kindG0, kindG1c, kindG1cRealtime)
 	for i := range j.all {
 		j.values(int32(i), f)
 	}
 	unseen := j.lost(f)
 	j.positions(f)
+	permitted := j.cycles(ctx, f)
 	f.Into(&r)
 	r.Detail = fmt.Sprintf("%s to %s, %s of %s; %s acknowledged and behind all that was polled", operation.Plural(j.sends, "send"), operation.Plural(len(j.order), "key"),
 		operation.Plural(j.polls, "poll"), operation.Plural(j.polled, "value"), check.CountOrNone(unseen))
 	if found := f.Summary(); found != "" {
 		r.Detail += "; " + found
 	}
-	r.Finish("", j.polled == 0, "nothing was polled, so nothing can be said")
+	if len(permitted) > 0 {
+		r.Detail += "; allowed, and found: a cycle " + strings.Join(permitted, ", ")
+	}
+	missing := ""
+	if ctx.Err() != nil {
+		missing = "the time limit ended before the search for cycles; allow more time, or judge a shorter history"
+	}
+	r.Finish(missing, j.polled == 0, "nothing was polled, so nothing can be said")
 	return r
 }
 

@@ -155,7 +155,12 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	bar := newReading(cmd.ErrOrStderr(), f.quiet)
+	if bar != nil {
+		o.Read = bar.show
+	}
 	history, err := runner.CheckHistory(cmd.Context(), path, o)
+	bar.close()
 	if err != nil {
 		return err
 	}

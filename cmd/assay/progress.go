@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -45,8 +46,78 @@ func newProgress(out io.Writer, quiet bool) closingProgress {
 	if quiet {
 		return silence{out}
 	}
+	return &progress{out: out, terminal: isTerminal(out)}
+}
+
+func isTerminal(out io.Writer) bool {
 	file, ok := out.(descriptor)
-	return &progress{out: out, terminal: ok && term.IsTerminal(int(file.Fd()))}
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// reading shows on a terminal how far a history of another tool was read. A small
+// one shows nothing. The nil value shows nothing either.
+type reading struct {
+	out   io.Writer
+	began time.Time
+	mu    sync.Mutex // what reads the file may still be at it when all is over
+	bar   *progressbar.ProgressBar
+	shown bool
+	over  bool
+}
+
+// Write shows what the bar draws, but for what comes early.
+func (r *reading) Write(p []byte) (int, error) {
+	if time.Since(r.began) < barAfter {
+		return len(p), nil
+	}
+	r.shown = true
+	return r.out.Write(p)
+}
+
+// newReading returns nil where nothing is to be shown: if out is no terminal, so
+// that files and pipes stay free of it.
+func newReading(out io.Writer, quiet bool) *reading {
+	if quiet || !isTerminal(out) {
+		return nil
+	}
+	return &reading{out: out, began: time.Now()}
+}
+
+// show takes how many bytes were read, of how many; 0 if nobody knows.
+func (r *reading) show(done, total int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.over:
+	case total > 0 && done >= total:
+		if r.finish(); r.shown {
+			fmt.Fprintln(r.out, "the history was read, and is judged")
+		}
+		r.over = true
+	default:
+		if r.bar == nil {
+			r.bar = newBar(r, total, progressbar.OptionShowCount(), progressbar.OptionShowBytes(true), progressbar.OptionUseIECUnits(true))
+		}
+		_ = r.bar.Set64(done) // a bar that cannot be drawn is no reason to end
+	}
+}
+
+// close ends the display.
+func (r *reading) close() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.finish()
+	r.over = true
+}
+
+func (r *reading) finish() {
+	if r.bar != nil {
+		_ = r.bar.Finish() // as above
+		r.bar = nil
+	}
 }
 
 // textWidth is how many columns the summary may have.
@@ -117,15 +188,19 @@ func (p *progress) Rows(done, total int64) {
 
 func (p *progress) showBar(done, total int64) {
 	if p.bar == nil {
-		if total <= 0 {
-			total = -1
-		}
-		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(p.out), progressbar.OptionShowCount(),
-			progressbar.OptionShowIts(), progressbar.OptionSetItsString("rows"), progressbar.OptionSetWidth(24),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetPredictTime(true),
-			progressbar.OptionClearOnFinish())
+		p.bar = newBar(p.out, total, progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("rows"))
 	}
 	_ = p.bar.Set64(done) // a bar that cannot be drawn is no reason to end
+}
+
+// newBar returns a bar that clears itself at the end; total is at most 0 if nobody
+// knows it.
+func newBar(out io.Writer, total int64, what ...progressbar.Option) *progressbar.ProgressBar {
+	if total <= 0 {
+		total = -1
+	}
+	return progressbar.NewOptions64(total, append(what, progressbar.OptionSetWriter(out), progressbar.OptionSetWidth(24),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())...)
 }
 
 // Working prints one line a second: sysbench's habit, with percentiles. It is

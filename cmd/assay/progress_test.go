@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestReading: on a terminal a bar says how far a large history was read, and goes
+// when that is over; a small one, a pipe and a file see nothing of it.
+func TestReading(t *testing.T) {
+	var out bytes.Buffer
+	if newReading(&out, false) != nil {
+		t.Error("progress is shown where no terminal is")
+	}
+	large := &reading{out: &out, began: time.Now().Add(-time.Hour)}
+	large.show(50<<20, 100<<20)
+	if text := out.String(); !strings.Contains(text, "50%") || !strings.Contains(text, "50/100 MiB") {
+		t.Errorf("half of 100 MiB is shown as %q", text)
+	}
+	large.show(100<<20, 100<<20)
+	if text := out.String(); !strings.HasSuffix(text, "\rthe history was read, and is judged\n") {
+		t.Errorf("at the end, there is %q", text)
+	}
+	out.Reset()
+	large.show(100<<20, 100<<20)
+	large.close()
+	small := &reading{out: &out, began: time.Now()}
+	small.show(1, 1)
+	small.close()
+	var none *reading
+	none.close()
+	if out.Len() > 0 {
+		t.Errorf("what was over, or short, is shown as %q", out.String())
+	}
+}
