@@ -3,7 +3,7 @@
 // stalled for want of something. It reads /proc, so that nothing is known on
 // other systems than Linux.
 //
-// It imports no other package of assay.
+// It knows nothing of runs and databases.
 package pressure
 
 import (
@@ -116,23 +116,24 @@ func (w *watcher) look(first bool) {
 	}
 	fresh := make(map[identity]int64, len(all))
 	for _, p := range all {
-		fresh[p.identity] = p.ticks
-		used := p.ticks - w.seen[p.identity]
+		id := identity{p.PID, p.Started}
+		fresh[id] = p.Ticks
+		used := p.Ticks - w.seen[id]
 		if first || used <= 0 {
 			continue
 		}
 		switch {
-		case p.pid == w.self:
+		case p.PID == w.self:
 			w.tester += used
-		case p.kernel:
+		case p.Kernel:
 			w.kernel += used
-		case servers[p.pid]:
+		case servers[p.PID]:
 			w.servers += used
-		case !w.of.Certain && (isServer(p.name) || isRelay(p.name)):
+		case !w.of.Certain && (isServer(p.Name) || isRelay(p.Name)):
 			w.perhaps += used
 		default:
 			w.other += used
-			w.byName[p.name] += used
+			w.byName[p.Name] += used
 		}
 	}
 	w.seen = fresh

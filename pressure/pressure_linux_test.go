@@ -138,19 +138,9 @@ func TestAProxyIsNotTheServer(t *testing.T) {
 	}
 }
 
-func TestNamesOfProcesses(t *testing.T) {
-	const rest = " S 7 1 1 0 -1 4194560 1 0 0 0 250 30 9 9 20 0 1 0 4711 1 1"
-	p, whole := parseProcess(12, "12 (a) b (\x1b[2J)"+rest)
-	if !whole || p.name != "a) b (?[2J" || p.parent != 7 || p.ticks != 280 || p.start != "4711" || p.kernel {
-		t.Errorf("%+v, %v", p, whole)
-	}
-	if p, _ := parseProcess(2, "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0"); !p.kernel {
-		t.Errorf("a thread of the kernel: %+v", p)
-	}
-	for _, text := range []string{"", "12", "12 (x", "12 (x) S 1"} {
-		if _, whole := parseProcess(12, text); whole {
-			t.Errorf("%q is a process", text)
-		}
+func TestNamesAndStalls(t *testing.T) {
+	if got := printable("a) b (\x1b[2J"); got != "a) b (?[2J" {
+		t.Errorf("printed as %q", got)
 	}
 	if n, found := parseStall("some avg10=1.00 avg60=0.00 avg300=0.00 total=1234\nfull avg10=0.00 total=5\n"); n != 1234 || !found {
 		t.Errorf("stalled for %d, %v", n, found)

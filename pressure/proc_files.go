@@ -6,68 +6,23 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"assay/procfs"
 )
 
 // identity tells a process from a later one of the same number.
 type identity struct {
-	pid   int
-	start string
+	pid     int
+	started uint64
 }
 
-type process struct {
-	identity
-	parent int
-	name   string
-	kernel bool
-	// ticks is the time in user and system mode, without that of children.
-	ticks int64
-}
-
-// kernelThread is PF_KTHREAD (include/linux/sched.h).
-const kernelThread = 0x00200000
-
-// readProcesses returns the processes that can be seen.
-func readProcesses() []process {
-	folders, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	var all []process
-	for _, folder := range folders {
-		pid, err := strconv.Atoi(folder.Name())
-		if err != nil {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join("/proc", folder.Name(), "stat"))
-		if err != nil {
-			continue // it has ended
-		}
-		if p, whole := parseProcess(pid, string(text)); whole {
-			all = append(all, p)
-		}
+// readProcesses returns the processes that can be seen, with names that can be shown.
+func readProcesses() []procfs.Process {
+	all := procfs.All()
+	for i := range all {
+		all[i].Name = printable(all[i].Name)
 	}
 	return all
-}
-
-// parseProcess reads /proc/PID/stat (proc(5)).
-func parseProcess(pid int, text string) (process, bool) {
-	opened, closed := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
-	if opened < 0 || closed < opened {
-		return process{}, false
-	}
-	fields := strings.Fields(text[closed+1:]) // from field 3, the state, on
-	const first = 3
-	if len(fields) <= 22-first {
-		return process{}, false
-	}
-	number := func(field int) int64 {
-		n, _ := strconv.ParseInt(fields[field-first], 10, 64) // 0 where it is none
-		return n
-	}
-	return process{
-		identity: identity{pid: pid, start: fields[22-first]}, parent: int(number(4)),
-		name: printable(text[opened+1 : closed]), kernel: number(9)&kernelThread != 0, ticks: number(14) + number(15),
-	}, true
 }
 
 // printable is a process's name, which it gives itself, without what would

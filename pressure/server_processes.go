@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"assay/procfs"
 )
 
 // Listening returns what listens on these addresses, each host:port, as far as
@@ -30,9 +32,9 @@ func Listening(addresses []string) Database {
 		holders := portHolders(port)
 		certain = certain && len(holders) > 0
 		for _, p := range all {
-			if slices.Contains(holders, p.pid) {
-				owners, names = append(owners, p.pid), append(names, p.name)
-				certain = certain && isServer(p.name)
+			if slices.Contains(holders, p.PID) {
+				owners, names = append(owners, p.PID), append(names, p.Name)
+				certain = certain && isServer(p.Name)
 			}
 		}
 	}
@@ -40,13 +42,13 @@ func Listening(addresses []string) Database {
 }
 
 // family is the owners, what descends from them, and what has one of the names.
-func family(all []process, owners []int, names []string) []int {
+func family(all []procfs.Process, owners []int, names []string) []int {
 	children := map[int][]int{}
 	var found []int
 	for _, p := range all {
-		children[p.parent] = append(children[p.parent], p.pid)
-		if slices.Contains(owners, p.pid) || slices.Contains(names, p.name) {
-			found = append(found, p.pid)
+		children[p.Parent] = append(children[p.Parent], p.PID)
+		if slices.Contains(owners, p.PID) || slices.Contains(names, p.Name) {
+			found = append(found, p.PID)
 		}
 	}
 	seen := map[int]bool{}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/procfs"
 )
 
 const mebibyte = 1 << 20
@@ -166,7 +168,7 @@ func TestProcessesAreUnderTheLimits(t *testing.T) {
 	}
 	// One that has just ended, and was not waited for.
 	dead := shell(t, "exit 0")
-	eventually(t, "it has ended", func() bool { s, err := readState(dead.Process.Pid); return err == nil && s.ended })
+	eventually(t, "it has ended", func() bool { p, err := procfs.Read(dead.Process.Pid); return err == nil && p.Ended() })
 	if err := m.Adopt(dead.Process.Pid); err != nil {
 		t.Errorf("one that has ended: %v", err)
 	}
@@ -247,7 +249,7 @@ func TestTheMemoryLimitHolds(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the shell ends", func() bool { s, err := readState(cmd.Process.Pid); return err != nil || s.ended })
+	eventually(t, "the shell ends", func() bool { p, err := procfs.Read(cmd.Process.Pid); return err != nil || p.Ended() })
 	if _, err := os.Stat(filepath.Join(folder, "done")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it had its 256 MiB: %v", err)
 	}

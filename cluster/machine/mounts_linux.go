@@ -1,8 +1,6 @@
 package machine
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"assay/procfs"
 )
 
 // hierarchy is a mounted tree of cgroups that can limit something of ours.
@@ -147,53 +147,19 @@ func wholeDisk(blocks, device string) (string, error) {
 
 // identify tells a process from a later one of the same id.
 func identify(pid int) (process, error) {
-	s, err := readState(pid)
-	return process{pid: pid, started: s.started}, err
+	p, err := procfs.Read(pid)
+	return process{pid: pid, started: p.Started}, err
 }
 
 // tree returns the ids of a process and its descendants, parents first, without
 // those that have ended: they are in no cgroup any more.
 func tree(root int) []int {
-	entries, _ := filepath.Glob("/proc/[0-9]*") // fails for a malformed pattern only
-	children := map[int][]int{}
-	ended := map[int]bool{}
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(filepath.Base(entry))
-		if err != nil {
-			continue
-		}
-		if s, err := readState(pid); err == nil { // else it is gone
-			children[s.parent] = append(children[s.parent], pid)
-			ended[pid] = s.ended
+	all, _ := procfs.Tree(root) // none if it has ended
+	var pids []int
+	for _, p := range all {
+		if !p.Ended() {
+			pids = append(pids, p.PID)
 		}
 	}
-	all := []int{root}
-	for i := 0; i < len(all); i++ {
-		all = append(all, children[all[i]]...)
-	}
-	return slices.DeleteFunc(all, func(pid int) bool { return ended[pid] })
-}
-
-// state is what /proc/PID/stat tells of a process; see proc_pid_stat(5).
-type state struct {
-	parent  int
-	started uint64 // clock ticks since boot
-	ended   bool
-}
-
-func readState(pid int) (state, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return state{}, err
-	}
-	// The program's name, in parentheses, may hold anything: go by the last one.
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(fields) < 20 {
-		return state{}, fmt.Errorf("cannot read the state of process %d", pid)
-	}
-	s := state{ended: strings.Contains("ZXx", string(fields[0]))}
-	var parentErr, startedErr error
-	s.parent, parentErr = strconv.Atoi(string(fields[1]))
-	s.started, startedErr = strconv.ParseUint(string(fields[19]), 10, 64)
-	return s, errors.Join(parentErr, startedErr)
+	return pids
 }

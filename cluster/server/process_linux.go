@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"assay/procfs"
 )
 
 func processAttributes(user *User) *syscall.SysProcAttr {
@@ -38,17 +40,17 @@ func stopTree(root *os.Process) error {
 		return err
 	}
 	for deadline := time.Now().Add(treeBound); ; time.Sleep(time.Millisecond) {
-		tree, err := readTree(root.Pid)
+		tree, err := procfs.Tree(root.Pid)
 		if err != nil {
 			return err
 		}
 		running := 0
 		for _, member := range tree {
-			if member.halted() {
+			if member.Stopped() {
 				continue
 			}
 			running++
-			if err := syscall.Kill(member.pid, syscall.SIGSTOP); err != nil && err != syscall.ESRCH {
+			if err := syscall.Kill(member.PID, syscall.SIGSTOP); err != nil && err != syscall.ESRCH {
 				return err
 			}
 		}
@@ -64,12 +66,12 @@ func stopTree(root *os.Process) error {
 // continueTree undoes stopTree, descendants first: while the root is stopped
 // their ids cannot be reused.
 func continueTree(root *os.Process) error {
-	tree, err := readTree(root.Pid)
+	tree, err := procfs.Tree(root.Pid)
 	if err != nil {
 		return err
 	}
 	for i := len(tree) - 1; i > 0; i-- {
-		if err := syscall.Kill(tree[i].pid, syscall.SIGCONT); err != nil && err != syscall.ESRCH {
+		if err := syscall.Kill(tree[i].PID, syscall.SIGCONT); err != nil && err != syscall.ESRCH {
 			return err
 		}
 	}
@@ -84,12 +86,12 @@ func killTree(root *os.Process) error {
 	if errors.Is(stopErr, os.ErrProcessDone) {
 		return stopErr
 	}
-	tree, err := readTree(root.Pid)
+	tree, err := procfs.Tree(root.Pid)
 	if err != nil {
 		return err
 	}
 	for i := len(tree) - 1; i > 0; i-- {
-		if err := syscall.Kill(tree[i].pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+		if err := syscall.Kill(tree[i].PID, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 			return err
 		}
 	}
@@ -99,8 +101,8 @@ func killTree(root *os.Process) error {
 	for deadline := time.Now().Add(treeBound); ; time.Sleep(time.Millisecond) {
 		left := 0
 		for _, member := range tree[min(1, len(tree)):] {
-			now, err := readMember(member.pid)
-			if err == nil && now.started == member.started && !now.dead() {
+			now, err := procfs.Read(member.PID)
+			if err == nil && now.Started == member.Started && !now.Ended() {
 				left++
 			}
 		}
@@ -115,12 +117,12 @@ func killTree(root *os.Process) error {
 
 // Halted reports whether the process and all its descendants are stopped.
 func (p *Process) Halted() (bool, error) {
-	tree, err := readTree(p.PID())
+	tree, err := procfs.Tree(p.PID())
 	if err != nil {
 		return false, fmt.Errorf("look at %s: %w", p.options.Name, err)
 	}
 	for _, member := range tree {
-		if !member.halted() {
+		if !member.Stopped() {
 			return false, nil
 		}
 	}
@@ -129,14 +131,14 @@ func (p *Process) Halted() (bool, error) {
 
 // Processes returns the process and all its descendants.
 func (p *Process) Processes() ([]ProcessID, error) {
-	tree, err := readTree(p.PID())
+	tree, err := procfs.Tree(p.PID())
 	if err != nil {
 		return nil, fmt.Errorf("look at %s: %w", p.options.Name, err)
 	}
 	var all []ProcessID
 	for _, m := range tree {
-		if !m.dead() {
-			all = append(all, ProcessID{PID: m.pid, Started: m.started})
+		if !m.Ended() {
+			all = append(all, ProcessID{PID: m.PID, Started: m.Started})
 		}
 	}
 	return all, nil
@@ -144,80 +146,17 @@ func (p *Process) Processes() ([]ProcessID, error) {
 
 // Identify returns the process's id with its start, which tells a reused id.
 func Identify(pid int) ProcessID {
-	m, err := readMember(pid)
+	m, err := procfs.Read(pid)
 	if err != nil {
 		return ProcessID{PID: pid}
 	}
-	return ProcessID{PID: pid, Started: m.started}
+	return ProcessID{PID: pid, Started: m.Started}
 }
 
 // Alive reports whether this very process still runs.
 func (id ProcessID) Alive() bool {
-	m, err := readMember(id.PID)
-	return err == nil && !m.dead() && m.started == id.Started
-}
-
-// member is what /proc/PID/stat tells of a process; see proc(5).
-type member struct {
-	pid, parent int
-	state       byte
-	started     uint64 // clock ticks since boot; tells a reused id
-}
-
-// halted reports whether the process can do nothing: stopped (T), stopped by a
-// tracer (t), or ended.
-func (m member) halted() bool { return m.state == 'T' || m.state == 't' || m.dead() }
-
-// dead reports whether the process has ended: a zombie (Z) or going (X).
-func (m member) dead() bool { return m.state == 'Z' || m.state == 'X' || m.state == 'x' }
-
-// readTree returns the process and its descendants, parents before children.
-func readTree(root int) ([]member, error) {
-	first, err := readMember(root)
-	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, os.ErrProcessDone
-		}
-		return nil, err
-	}
-	folders, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		return nil, err
-	}
-	children := make(map[int][]member)
-	for _, folder := range folders {
-		pid, err := strconv.Atoi(filepath.Base(folder))
-		if err != nil {
-			continue
-		}
-		if m, err := readMember(pid); err == nil { // one that has just ended is not an error
-			children[m.parent] = append(children[m.parent], m)
-		}
-	}
-	tree := []member{first}
-	for i := 0; i < len(tree); i++ {
-		tree = append(tree, children[tree[i].pid]...)
-	}
-	return tree, nil
-}
-
-func readMember(pid int) (member, error) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return member{}, err
-	}
-	// The program's name, in parentheses, may hold anything: go by the last one.
-	end := bytes.LastIndexByte(data, ')')
-	fields := bytes.Fields(data[end+1:])
-	if end < 0 || len(fields) < 20 {
-		return member{}, fmt.Errorf("cannot read the state of process %d", pid)
-	}
-	m := member{pid: pid, state: fields[0][0]}
-	if m.parent, err = strconv.Atoi(string(fields[1])); err != nil {
-		return member{}, err
-	}
-	m.started, err = strconv.ParseUint(string(fields[19]), 10, 64)
-	return m, err
+	m, err := procfs.Read(id.PID)
+	return err == nil && !m.Ended() && m.Started == id.Started
 }
 
 // homed returns the processes whose environment, as they were started with, has
@@ -239,7 +178,7 @@ func homed(folder string) ([]int, error) {
 				continue
 			}
 			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
-				if m, err := readMember(pid); err == nil && !m.dead() {
+				if m, err := procfs.Read(pid); err == nil && !m.Ended() {
 					found = append(found, pid)
 				}
 			}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"assay/procfs"
 )
 
 // keepServer makes the test program start a long-lived process and wait to be
@@ -89,8 +91,8 @@ func awaitLog(t *testing.T, p *Process, lines int) []string {
 }
 
 func gone(pid int) bool {
-	m, err := readMember(pid)
-	return err != nil || m.dead()
+	m, err := procfs.Read(pid)
+	return err != nil || m.Ended()
 }
 
 // family is a script whose descendants leave the process group, as
@@ -137,22 +139,22 @@ func TestPauseStopsTheWholeTree(t *testing.T) {
 		if err := p.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		tree, err := readTree(p.PID())
+		tree, err := procfs.Tree(p.PID())
 		if err != nil || len(tree) != 4 {
 			t.Fatalf("tree of %d processes, %v; want 4", len(tree), err)
 		}
 		for _, m := range tree {
-			if m.state != 'T' {
-				t.Errorf("process %d is in state %c after Pause", m.pid, m.state)
+			if m.State != 'T' {
+				t.Errorf("process %d is in state %c after Pause", m.PID, m.State)
 			}
 		}
 		if err := p.Resume(); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "all run again", func() bool {
-			tree, err := readTree(p.PID())
+			tree, err := procfs.Tree(p.PID())
 			for _, m := range tree {
-				if err != nil || m.halted() {
+				if err != nil || m.Stopped() {
 					return false
 				}
 			}
