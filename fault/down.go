@@ -106,3 +106,16 @@ func startAgain(ctx context.Context, n *cluster.Node) (string, error) {
 	}
 	return "", fmt.Errorf("start it again: %w; its log %s ends with:\n%s", err, n.Log(), log)
 }
+
+// kill ends servers as a power cut would.
+func kill(nodes []*cluster.Node) injector {
+	return newShutdown(nodes, func(_ context.Context, n *cluster.Node) error { return n.Kill() })
+}
+
+// stop has servers end in order, as an administrator would.
+func stop(nodes []*cluster.Node) injector {
+	return newShutdown(nodes, func(ctx context.Context, n *cluster.Node) error { return n.Stop(ctx) })
+}
+
+// restart is a stop that is healed at once: see Description.Lasts.
+func restart(nodes []*cluster.Node) injector { return stop(nodes) }

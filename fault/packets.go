@@ -1,10 +1,12 @@
 package fault
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"time"
 
 	"assay/cluster"
@@ -128,4 +130,53 @@ func dialHere(ctx context.Context, n *cluster.Node) error {
 		return err
 	}
 	return conn.Close()
+}
+
+// isolate cuts nodes off from everybody, or from assay alone. Nothing answers
+// for what is dropped, as when a machine loses its network or its power.
+func isolate(s servers, nodes []*cluster.Node, clients bool, acquire acquirer) injector {
+	d := &packetDrop{acquire: acquire}
+	rule := machine.Rule{Direction: machine.Both, Share: 1}
+	if clients {
+		rule.Peers = []netip.Addr{s.cluster.Machines().Client()}
+	}
+	for _, n := range nodes {
+		d.rules = append(d.rules, &dropRule{Node: n, rule: rule, dial: fromHere(n)})
+	}
+	return d
+}
+
+// partitionNodes cuts nodes off from other nodes; assay still reaches all of them.
+func partitionNodes(s servers, cuts []cut, acquire acquirer) (injector, error) {
+	d := &packetDrop{acquire: acquire}
+	for _, c := range cuts {
+		node, err := s.nodes([]string{c.node})
+		if err != nil {
+			return nil, err
+		}
+		peers, err := s.nodes(c.from)
+		if err != nil {
+			return nil, err
+		}
+		rule := machine.Rule{Direction: machine.Both, Share: 1}
+		if c.inOnly {
+			rule.Direction = machine.In
+		}
+		for _, p := range peers {
+			rule.Peers = append(rule.Peers, p.Machine().Address())
+		}
+		d.rules = append(d.rules, &dropRule{Node: node[0], rule: rule, dial: fromPeers(node[0], peers)})
+	}
+	return d, nil
+}
+
+// flaky drops a share of the packets that reach or leave nodes, each packet by
+// its own chance.
+func flaky(nodes []*cluster.Node, share float64, acquire acquirer) injector {
+	d := &packetDrop{acquire: acquire}
+	rule := machine.Rule{Direction: machine.Both, Share: cmp.Or(share, DefaultLoss)}
+	for _, n := range nodes {
+		d.rules = append(d.rules, &dropRule{Node: n, rule: rule, dial: fromHere(n)})
+	}
+	return d
 }

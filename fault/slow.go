@@ -1,11 +1,16 @@
 package fault
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"assay/cluster"
 	"assay/cluster/machine"
+	"assay/quantity"
 )
 
 // slowdown sets limits on the machines of nodes that run.
@@ -113,4 +118,105 @@ func (s *slowdown) restore(ctx context.Context) (string, error) {
 		text, err := awaitReachable(ctx, n.Node, s.acquire)
 		return limit + text, err
 	})
+}
+
+// slowCPU leaves nodes a share of a processor.
+func slowCPU(nodes []*cluster.Node, share float64, acquire acquirer) *slowdown {
+	return &slowdown{nodes: slowedNodes(nodes), limits: machine.Limits{CPU: cmp.Or(share, DefaultCPU)}, controller: "cpu", read: cpuPressure, acquire: acquire,
+		format: func(limit float64) string { return strconv.FormatFloat(limit, 'f', -1, 64) + " processors" }}
+}
+
+// cpuPressure reads the quota and how many periods ended throttled
+// (Documentation/admin-guide/cgroup-v2.rst, "CPU Interface Files"; version 1:
+// Documentation/scheduler/sched-bwc.rst).
+func cpuPressure(group cgroup) (p pressure, err error) {
+	var quota, period string
+	if group.v2 {
+		text, err := group.read("cpu.max")
+		if err != nil {
+			return p, err
+		}
+		quota, period, _ = strings.Cut(strings.TrimSpace(text), " ")
+	} else {
+		var failed [2]error
+		quota, failed[0] = group.read("cpu.cfs_quota_us")
+		period, failed[1] = group.read("cpu.cfs_period_us")
+		if err := errors.Join(failed[:]...); err != nil {
+			return p, err
+		}
+	}
+	if p.limit, err = quotient(strings.TrimSpace(quota), strings.TrimSpace(period)); err != nil {
+		return p, err
+	}
+	stat, err := group.read("cpu.stat")
+	if err != nil {
+		return p, err
+	}
+	for line := range strings.Lines(stat) {
+		if name, value, _ := strings.Cut(strings.TrimSpace(line), " "); name == "nr_throttled" {
+			p.counted = true
+			p.throttled, err = strconv.ParseInt(value, 10, 64)
+		}
+	}
+	return p, err
+}
+
+// quotient is 0 for no quota, which the kernel writes as "max" or -1.
+func quotient(quota, period string) (float64, error) {
+	if quota == "max" || quota == "-1" {
+		return 0, nil
+	}
+	q, err := strconv.ParseFloat(quota, 64)
+	if err != nil {
+		return 0, fmt.Errorf("quota of the processor: %w", err)
+	}
+	d, err := strconv.ParseFloat(period, 64)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("period of the processor's quota: %q", period)
+	}
+	return q / d, nil
+}
+
+// slowDisk leaves nodes so many bytes a second to write.
+func slowDisk(nodes []*cluster.Node, rate int64, acquire acquirer) *slowdown {
+	return &slowdown{nodes: slowedNodes(nodes), limits: machine.Limits{DiskWrite: cmp.Or(rate, DefaultRate)}, controller: "blkio", read: diskPressure, acquire: acquire,
+		format: func(limit float64) string { return quantity.Format(int64(limit)) + " a second" }}
+}
+
+// diskPressure reads the limit on writes of the one device that has one; the
+// kernel does not count who waits for it (Documentation/admin-guide/cgroup-v2.rst,
+// "IO Interface Files"; version 1: cgroup-v1/blkio-controller.rst).
+func diskPressure(group cgroup) (p pressure, err error) {
+	file := "blkio.throttle.write_bps_device"
+	if group.v2 {
+		file = "io.max"
+	}
+	text, err := group.read(file)
+	if err != nil {
+		return p, err
+	}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		value := fields[1]
+		if group.v2 {
+			value = ""
+			for _, field := range fields[1:] {
+				if v, is := strings.CutPrefix(field, "wbps="); is && v != "max" {
+					value = v
+				}
+			}
+		}
+		if value == "" {
+			continue
+		}
+		limit, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return p, fmt.Errorf("limit of the disk: %w", err)
+		}
+		p.limit = limit
+	}
+	return p, nil
 }

@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"testing"
+	"time"
 
 	"assay/workload"
 	"assay/workload/bank"
@@ -104,4 +105,91 @@ func suite[S workload.Store](t *testing.T, d Driver, name string, open Opener[S]
 		h.OpenVia = func(t *testing.T, addr string) (S, error) { return open(context.Background(), d.Via(addr)) }
 	}
 	t.Run(name, func(t *testing.T) { run(t, h) })
+}
+
+// The harness of each workload.
+type (
+	Bank       = Harness[bank.Store]
+	Isolation  = Harness[isolation.Store]
+	KeyValue   = Harness[keyvalue.Store]
+	Candles    = Harness[candles.Store]
+	BulkUpdate = Harness[bulkupdate.Store]
+	Churn      = Harness[churn.Store]
+)
+
+// Harness is what a driver's test gives to have the Store of one workload
+// tested. Only Open is needed; a subtest whose field is nil is left out.
+type Harness[S workload.Store] struct {
+	// Open returns a Store on the schema under test: in the same server or file
+	// at every call. The schema does not exist at first, and the suite drops it
+	// before and after each subtest. The suite closes the Store; t is the
+	// subtest's, for whatever else is to be released. Open may be called several
+	// times in one subtest.
+	Open func(t *testing.T) S
+
+	// MakeForeign makes something of another maker under the name that the
+	// driver uses (a schema without the marker, holding some data), while the
+	// schema under test does not exist. It registers its own removal with
+	// t.Cleanup.
+	MakeForeign func(t *testing.T)
+	// ForeignIntact fails the test unless what MakeForeign made is exactly as
+	// it was.
+	ForeignIntact func(t *testing.T)
+
+	// Secret is the password that the harness connects with, empty if none. It
+	// must turn up in nothing that a Store returns.
+	Secret string
+
+	// OpenVia opens a Store on the schema under test through this address, as
+	// "host:port": Server, a proxy before it, or a port where nobody listens or
+	// answers. The driver is to stay with this address (no discovery of other
+	// members) and to have a ConnectTimeout of a few seconds. The suite closes
+	// the Store.
+	OpenVia func(t *testing.T, addr string) (S, error)
+	// Server is the server's own address, as "host:port".
+	Server string
+
+	// CommitMarker, for RunNetwork, is in what the client sends when it commits
+	// and in nothing that it sends earlier in a transfer: "commit". Upper or
+	// lower case.
+	CommitMarker []byte
+	// Restart, for RunNetwork, kills the server as by kill -9 and starts it
+	// again; it returns when the server has been started, if not yet ready.
+	Restart func(t *testing.T)
+
+	// OperationsOnly leaves out the life cycle: for parameters that change the
+	// workload's transactions alone, of a database whose life cycle another
+	// harness tests.
+	OperationsOnly bool
+
+	// Replaces is true for a database in which an insert replaces the row of
+	// the same key and is acknowledged, as in Cassandra.
+	Replaces bool
+	// Engines are those that candles try beside the first; all if it is nil.
+	Engines []string
+	// Waits is true if the server reports its lock waits to bulkupdate.
+	Waits bool
+	// Shrinks is true if the last compaction of churn surely makes a small table
+	// smaller that is nearly empty.
+	Shrinks bool
+}
+
+// patience bounds what should be quick. It is long, because it is there to end
+// a hanging test and not to measure.
+const patience = 10 * time.Minute
+
+// markerOf has characters that a careless driver trips over, and a time that
+// every database can hold.
+func markerOf(name, run string, rows int) workload.Marker {
+	return workload.Marker{
+		Run: run, Workload: name, Version: `v1'";--é`, Rows: int64(rows),
+		Created: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC),
+	}
+}
+
+// loadedMarker is the marker of a workload that has nothing to load.
+func loadedMarker(name, run string) workload.Marker {
+	marker := markerOf(name, run, 0)
+	marker.Loaded = true
+	return marker
 }

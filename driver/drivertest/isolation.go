@@ -2,8 +2,11 @@ package drivertest
 
 import (
 	"context"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"assay/history"
 	"assay/workload"
 	"assay/workload/isolation"
 )
@@ -115,5 +118,156 @@ func (f *isolationFixture) testRead() {
 	}
 	if read := f.contents(); len(read.Lists) != 6 || len(read.Registers) != 6 {
 		f.t.Errorf("%d lists and %d registers were read, want 6 each", len(read.Lists), len(read.Registers))
+	}
+}
+
+// isolationClient does transactions the way the workload's clients do; every
+// answer is recorded. It is used by one goroutine and, but for commit, never ends
+// the test by itself.
+type isolationClient struct {
+	connection[isolation.Session]
+	transactions *Transactions
+	number       int
+	made         int64
+}
+
+func (f *isolationFixture) client(store isolation.Store, number int) *isolationClient {
+	return opened(f.fixture, &isolationClient{connection: newConnection(f.fixture, store.Session), transactions: f.transactions, number: number})
+}
+
+// element returns a number that nothing else in the test has.
+func (c *isolationClient) element() int64 {
+	c.made++
+	return int64(c.number+1)<<32 | c.made
+}
+
+// do makes one attempt, with elements of its own for what adds or writes and
+// has none, and records it. It returns the operations as they came back.
+func (c *isolationClient) do(ctx context.Context, template ...isolation.Op) ([]isolation.Op, isolation.Reply) {
+	ops := slices.Clone(template)
+	for i := range ops {
+		switch ops[i].Kind {
+		case isolation.Append, isolation.AppendByRewrite, isolation.Write, isolation.Insert:
+			if ops[i].Value == 0 {
+				ops[i].Value = c.element()
+			}
+		}
+	}
+	what := "transaction " + describeOps(ops)
+	reply := c.attempt(ctx, what, func(session isolation.Session) workload.Reply { return session.Do(ctx, ops) })
+	if reply.Outcome == history.Rejected {
+		c.t.Errorf("%s: rejected, for which there is no rule", what)
+	}
+	c.transactions.Record(ops, reply.Outcome)
+	return ops, reply
+}
+
+// insist repeats a transaction while it is Failed, with other elements each
+// time, and returns the last attempt.
+func (c *isolationClient) insist(ctx context.Context, template ...isolation.Op) (ops []isolation.Op, r isolation.Reply) {
+	retry(ctx, func() workload.Reply { ops, r = c.do(ctx, template...); return r })
+	return ops, r
+}
+
+// commit insists and ends the test unless the transaction is committed. It is
+// for the test's own goroutine.
+func (c *isolationClient) commit(ctx context.Context, template ...isolation.Op) []isolation.Op {
+	c.t.Helper()
+	ops, r := c.insist(ctx, template...)
+	if r.Outcome != history.Committed {
+		c.t.Fatalf("transaction %s: %v (%s: %v), want committed", describeOps(ops), r.Outcome, r.Class, r.Err)
+	}
+	return ops
+}
+
+// wantCommitted insists, and fails the test unless the transaction is committed.
+func (c *isolationClient) wantCommitted(ctx context.Context, template ...isolation.Op) {
+	c.t.Helper()
+	if ops, r := c.insist(ctx, template...); r.Outcome != history.Committed {
+		c.t.Errorf("transaction %s: %v (%s: %v), want committed", describeOps(ops), r.Outcome, r.Class, r.Err)
+	}
+}
+
+// The operations, without their elements.
+func appendTo(key int64) isolation.Op  { return isolation.Op{Kind: isolation.Append, Key: key} }
+func rewrite(key int64) isolation.Op   { return isolation.Op{Kind: isolation.AppendByRewrite, Key: key} }
+func readList(key int64) isolation.Op  { return isolation.Op{Kind: isolation.ReadList, Key: key} }
+func write(key int64) isolation.Op     { return isolation.Op{Kind: isolation.Write, Key: key} }
+func readValue(key int64) isolation.Op { return isolation.Op{Kind: isolation.ReadValue, Key: key} }
+func insert(key int64) isolation.Op    { return isolation.Op{Kind: isolation.Insert, Key: key} }
+func count(key int64) isolation.Op     { return isolation.Op{Kind: isolation.Count, Key: key} }
+func withdraw(key, side int64) isolation.Op {
+	return isolation.Op{Kind: isolation.Withdraw, Key: key, Value: side}
+}
+
+// wantList fails the test unless the operation read just these elements.
+func (c *isolationClient) wantList(o isolation.Op, elements ...int64) {
+	c.t.Helper()
+	if !slices.Equal(o.List, elements) {
+		c.t.Errorf("list %d was read as %v, want %v", o.Key, o.List, elements)
+	}
+}
+
+// wantValue fails the test unless the operation read this value.
+func (c *isolationClient) wantValue(o isolation.Op, value int64) {
+	c.t.Helper()
+	if !o.Found || o.Value != value {
+		c.t.Errorf("register %d was read as %d (found %v), want %d", o.Key, o.Value, o.Found, value)
+	}
+}
+
+// testAppendRace has clients append to one list, beside others: at no level of
+// isolation may an atomic append be lost or be there twice.
+func (f *isolationFixture) testAppendRace(n int) {
+	const each = 25
+	together(connected(f.fixture, n, f.client), func(a *isolationClient) {
+		for i := range int64(each) {
+			a.wantCommitted(f.ctx, appendTo(2), appendTo(4+2*(i%4)), readList(2))
+		}
+	})
+	if c := f.contents(); len(c.Lists[2]) != n*each {
+		f.t.Errorf("%d elements after %d appends", len(c.Lists[2]), n*each)
+	}
+}
+
+// testRewriteRace has clients write one list as a whole. What is lost must be
+// allowed by the promise.
+func (f *isolationFixture) testRewriteRace() {
+	var err error
+	if f.transactions.MayLose, err = isolation.AllowsLostUpdates(f.store.Promise()); err != nil {
+		f.t.Fatal(err)
+	}
+	together(connected(f.fixture, 4, f.client), func(a *isolationClient) {
+		for range 20 {
+			a.wantCommitted(f.ctx, rewrite(2))
+		}
+	})
+}
+
+// testOppositeDirections takes two lists in both orders at once, which deadlocks
+// whoever locks in the order of asking and does not look for it.
+func (f *isolationFixture) testOppositeDirections() {
+	together(connected(f.fixture, 8, f.client), func(a *isolationClient) {
+		first := int64(2 + 2*(a.number%2))
+		for range 10 {
+			a.wantCommitted(f.ctx, appendTo(first), appendTo(6-first))
+		}
+	})
+}
+
+// testJudged does a short run of each test and has it judged by the promise.
+func testJudged(t *testing.T, h Isolation) {
+	f := newFixture(t, h)
+	for _, test := range []string{"append", "register", "predicate", "pairs", "all", "rewrite"} {
+		c := isolation.Defaults()
+		c.Test, c.Keys = test, 4
+		if c.Rewrite = test == "rewrite"; c.Rewrite {
+			c.Test = "append"
+		}
+		judged := IsolationRun{Config: c, Seed: rand.Uint64(), Clients: 4, Each: 60, Attempts: 5}.Judge(f.ctx, t, f.store)
+		mustBeValid(t, judged.Results)
+		if judged.Tally.Committed == 0 {
+			t.Errorf("%s: nothing was committed: %+v", test, judged.Tally)
+		}
 	}
 }

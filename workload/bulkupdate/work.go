@@ -2,9 +2,11 @@ package bulkupdate
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"sync/atomic"
 
+	"assay/check"
 	"assay/history"
 	"assay/load"
 	"assay/workload"
@@ -170,4 +172,38 @@ func (c *client) Close() {
 		c.session.Close()
 		c.session = nil
 	}
+}
+
+// LoadError says how far loading came before it ended.
+type LoadError struct {
+	Loaded, Total int64
+	Err           error
+}
+
+func (e *LoadError) Error() string {
+	return fmt.Sprintf("loading ended after %s of %s: %v; what is there carries assay's mark, and the next run starts clean",
+		check.Count(e.Loaded), check.Counted(e.Total, "document", "documents"), e.Err)
+}
+
+func (e *LoadError) Unwrap() error { return e.Err }
+
+// Open loads all documents, config.Loaders batches at a time, and calls loaded,
+// from one goroutine at a time, with the number of those that are in. Any
+// failure gives a *LoadError.
+func Open(ctx context.Context, store Store, config Config, seed uint64, loaded func(done, total int64)) error {
+	documents := NewDocuments(config, seed)
+	done, err := load.Batches(ctx, config.Loaders, documents.Len(), MaxBatch, func() load.Batch {
+		batch := make([]Document, 0, MaxBatch)
+		return func(ctx context.Context, first int64) (int, error) {
+			batch = documents.Batch(first, batch)
+			return len(batch), store.Load(ctx, batch)
+		}
+	}, loaded)
+	if err == nil {
+		err = store.FinishLoad(ctx)
+	}
+	if err != nil {
+		return &LoadError{Loaded: done, Total: documents.Len(), Err: err}
+	}
+	return nil
 }
