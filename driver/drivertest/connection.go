@@ -17,29 +17,20 @@ import (
 // connection is one client's session on a Store, which it replaces as the
 // workloads' clients do. It is used by one goroutine.
 type connection[N interface{ Close() }] struct {
-	t         testing.TB
-	secret    string
-	dial      func(ctx context.Context) (N, error)
-	session   N
-	connected bool
+	workload.Connection[N]
+	t      testing.TB
+	secret string
 }
 
 // newConnection gives a connection that is closed with the test.
 func newConnection[S workload.Store, N interface{ Close() }](f *fixture[S], dial func(ctx context.Context) (N, error)) connection[N] {
-	return connection[N]{t: f.t, secret: f.harness.Secret, dial: dial}
+	return connection[N]{Connection: workload.Connection[N]{Open: dial}, t: f.t, secret: f.harness.Secret}
 }
 
 // connect makes sure that there is a session.
 func (c *connection[N]) connect(ctx context.Context) error {
-	if c.connected {
-		return nil
-	}
-	session, err := c.dial(ctx)
-	if err != nil {
-		return err
-	}
-	c.session, c.connected = session, true
-	return nil
+	_, err := c.Session(ctx)
+	return err
 }
 
 // mustConnect is connect, and ends the test unless there is a session.
@@ -50,21 +41,17 @@ func (c *connection[N]) mustConnect(ctx context.Context) {
 	}
 }
 
-func (c *connection[N]) close() {
-	if c.connected {
-		c.session.Close()
-		c.connected = false
-	}
-}
+func (c *connection[N]) close() { c.Close() }
 
 // attempt makes one attempt of what it is for, over a new session if need be. It
 // fails the test for a reply that contradicts itself or gives the password, and
 // gives the session up if it cannot be used any more.
 func (c *connection[N]) attempt(ctx context.Context, what string, do func(session N) workload.Reply) workload.Reply {
 	c.t.Helper()
-	r := workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}
-	if r.Err = c.connect(ctx); r.Err == nil {
-		r = do(c.session)
+	session, err := c.Session(ctx)
+	r := workload.Unsent(err)
+	if err == nil {
+		r = do(session)
 	}
 	switch {
 	case !r.Outcome.Valid():
@@ -79,9 +66,7 @@ func (c *connection[N]) attempt(ctx context.Context, what string, do func(sessio
 	if c.secret != "" && (strings.Contains(r.Class, c.secret) || r.Err != nil && strings.Contains(r.Err.Error(), c.secret)) {
 		c.t.Errorf("%s: the reply gives the password", what)
 	}
-	if r.Broken || r.Outcome == history.Unknown {
-		c.close()
-	}
+	c.After(r.Outcome, r.Broken)
 	return r
 }
 

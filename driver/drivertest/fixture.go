@@ -84,9 +84,12 @@ func operations[F interface {
 func sessionOf[S workload.Store, N interface{ Close() }](f *fixture[S], dial func(ctx context.Context) (N, error)) N {
 	f.t.Helper()
 	c := newConnection(f, dial)
-	c.mustConnect(f.ctx)
+	session, err := c.Session(f.ctx)
+	if err != nil {
+		f.t.Fatalf("Session: %v", err)
+	}
 	opened(f, &c)
-	return c.session
+	return session
 }
 
 // The schema of a workload that loads nothing, and whose numbers of rows are not fixed.

@@ -15,11 +15,10 @@ const KindTransfer uint8 = 1
 
 // client is one client of the run. Its transfers are those of its number.
 type client struct {
-	store     Store
+	workload.Connection[Session]
 	transfers *Transfers
 	number    int
 	recent    *recent
-	session   Session
 	values    [4]int64
 	// unsure is true if an earlier attempt of the operation is unknown.
 	unsure bool
@@ -29,11 +28,11 @@ var _ load.Client = (*client)(nil)
 
 // newClient opens a session for client number n and returns the client.
 func newClient(ctx context.Context, store Store, transfers *Transfers, r *recent, n int) (load.Client, error) {
-	session, err := store.Session(ctx)
+	connection, err := workload.Connect(ctx, store.Session)
 	if err != nil {
 		return nil, err
 	}
-	return &client{store: store, transfers: transfers, number: n, recent: r, session: session}, nil
+	return &client{Connection: connection, transfers: transfers, number: n, recent: r}, nil
 }
 
 // Attempt implements load.Client.
@@ -42,14 +41,12 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 		c.unsure = false
 		c.recent.began(c.number, seq)
 	}
-	if c.session == nil {
-		session, err := c.store.Session(ctx)
-		if err != nil { // nothing was sent
-			return load.Answer{Kind: KindTransfer, Outcome: history.Failed, Class: workload.ClassConnect, Disconnected: true}
-		}
-		c.session = session
+	session, err := c.Session(ctx)
+	if err != nil {
+		unsent := workload.Unsent(err)
+		return unsent.Answer(KindTransfer)
 	}
-	reply := c.session.Transfer(ctx, c.transfers.At(TransferID(c.number, seq)))
+	reply := session.Transfer(ctx, c.transfers.At(TransferID(c.number, seq)))
 	answer := reply.Answer(KindTransfer)
 	switch {
 	case reply.Outcome == history.Committed:
@@ -69,17 +66,6 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	if answer.Outcome == history.Unknown {
 		c.unsure = true
 	}
-	if reply.Broken || answer.Outcome == history.Unknown {
-		c.session.Close()
-		c.session = nil
-	}
+	c.After(answer.Outcome, reply.Broken)
 	return answer
-}
-
-// Close implements load.Client.
-func (c *client) Close() {
-	if c.session != nil {
-		c.session.Close()
-		c.session = nil
-	}
 }

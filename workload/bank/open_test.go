@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"assay/workload/definition"
 )
 
 func open(t *testing.T, ctx context.Context, store *fake, accounts int64, loaders int) (progress []int64, err error) {
@@ -87,7 +89,7 @@ func TestOpenSaysHowFarItCame(t *testing.T) {
 		return nil
 	}}
 	progress, err := open(t, t.Context(), store, 10*MaxBatch, 2)
-	var failed *LoadError
+	var failed *definition.LoadError
 	if !errors.As(err, &failed) || !errors.Is(err, full) {
 		t.Fatalf("got %v", err)
 	}
@@ -108,7 +110,7 @@ func TestOpenThatCannotFinish(t *testing.T) {
 	broken := errors.New("no index")
 	store := &fake{finish: func() error { return broken }}
 	_, err := open(t, t.Context(), store, 10, 1)
-	var failed *LoadError
+	var failed *definition.LoadError
 	if !errors.As(err, &failed) || !errors.Is(err, broken) || failed.Loaded != 10 {
 		t.Errorf("got %v", err)
 	}
@@ -128,7 +130,7 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 		return nil
 	}}
 	_, err := open(t, ctx, store, MaxAccounts, 2)
-	var failed *LoadError
+	var failed *definition.LoadError
 	if !errors.As(err, &failed) || !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
@@ -142,7 +144,7 @@ func TestOpenWithAnEndedContextLoadsNothing(t *testing.T) {
 	cancel()
 	store := &fake{}
 	_, err := open(t, ctx, store, 10*MaxBatch, 3)
-	var failed *LoadError
+	var failed *definition.LoadError
 	if !errors.As(err, &failed) || failed.Loaded != 0 || len(store.accounts) != 0 || store.finished != 0 {
 		t.Errorf("got %v, with %d accounts", err, len(store.accounts))
 	}

@@ -2,11 +2,9 @@ package bulkupdate
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"sync/atomic"
 
-	"assay/check"
 	"assay/history"
 	"assay/load"
 	"assay/workload"
@@ -117,19 +115,19 @@ type round struct {
 }
 
 func (r *round) client(ctx context.Context, _ int) (load.Client, error) {
-	session, err := r.work.Session(ctx)
+	connection, err := workload.Connect(ctx, r.work.Session)
 	if err != nil {
 		return nil, err
 	}
-	return &client{round: r, session: session}, nil
+	return &client{Connection: connection, round: r}, nil
 }
 
 // client is one worker.
 type client struct {
-	round   *round
-	session Session
-	user    int64
-	values  [3]int64
+	workload.Connection[Session]
+	round  *round
+	user   int64
+	values [3]int64
 }
 
 var _ load.Client = (*client)(nil)
@@ -141,24 +139,18 @@ func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer
 		c.user = c.round.taken.Add(1)
 	}
 	generation := c.round.generation
-	reply := Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}}
-	if c.session == nil {
-		if session, err := c.round.work.Session(ctx); err == nil {
-			c.session = session
-		}
-	}
-	if c.session != nil {
+	session, err := c.Session(ctx)
+	reply := Reply{Reply: workload.Unsent(err)}
+	if err == nil {
 		c.round.busy.Add(1)
-		reply = c.session.Update(ctx, c.user, generation, flagOf(generation))
+		reply = session.Update(ctx, c.user, generation, flagOf(generation))
 		c.round.busy.Add(-1)
 	}
 	if reply.Outcome == history.Rejected {
 		// No driver may say so: there is no rule that could refuse an update.
 		reply.Outcome = history.Unknown
 	}
-	if reply.Broken || reply.Outcome == history.Unknown {
-		c.Close()
-	}
+	c.After(reply.Outcome, reply.Broken)
 	c.values = [3]int64{c.user, generation}
 	if reply.Outcome == history.Committed {
 		c.values[2] = reply.Changed
@@ -166,44 +158,17 @@ func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer
 	return load.Answer{Kind: KindUpdate, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken, Values: c.values[:]}
 }
 
-// Close implements load.Client.
-func (c *client) Close() {
-	if c.session != nil {
-		c.session.Close()
-		c.session = nil
-	}
-}
-
-// LoadError says how far loading came before it ended.
-type LoadError struct {
-	Loaded, Total int64
-	Err           error
-}
-
-func (e *LoadError) Error() string {
-	return fmt.Sprintf("loading ended after %s of %s: %v; what is there carries assay's mark, and the next run starts clean",
-		check.Count(e.Loaded), check.Counted(e.Total, "document", "documents"), e.Err)
-}
-
-func (e *LoadError) Unwrap() error { return e.Err }
-
 // Open loads all documents, config.Loaders batches at a time, and calls loaded,
 // from one goroutine at a time, with the number of those that are in. Any
-// failure gives a *LoadError.
+// failure gives a *definition.LoadError.
 func Open(ctx context.Context, store Store, config Config, seed uint64, loaded func(done, total int64)) error {
 	documents := NewDocuments(config, seed)
-	done, err := load.Batches(ctx, config.Loaders, documents.Len(), MaxBatch, func() load.Batch {
+	of := definition.Loading{Loaders: config.Loaders, Rows: documents.Len(), Batch: MaxBatch, One: "document", Many: "documents", Finish: store.FinishLoad}
+	return of.Load(ctx, func() load.Batch {
 		batch := make([]Document, 0, MaxBatch)
 		return func(ctx context.Context, first int64) (int, error) {
 			batch = documents.Batch(first, batch)
 			return len(batch), store.Load(ctx, batch)
 		}
 	}, loaded)
-	if err == nil {
-		err = store.FinishLoad(ctx)
-	}
-	if err != nil {
-		return &LoadError{Loaded: done, Total: documents.Len(), Err: err}
-	}
-	return nil
 }

@@ -134,11 +134,11 @@ func (w *Work) round(kind uint8, pass, tasks int64, clients int) load.Round {
 	return load.Round{
 		Name: roundName(kind, pass), Clients: int(min(int64(clients), tasks)), Ops: uint64(tasks), Apart: kind != KindLatest,
 		Client: func(ctx context.Context, _ int) (load.Client, error) {
-			session, err := w.Store.Session(ctx)
+			connection, err := workload.Connect(ctx, w.Store.Session)
 			if err != nil {
 				return nil, err
 			}
-			return &client{work: w, kind: kind, pass: pass, next: next, session: session}, nil
+			return &client{Connection: connection, work: w, kind: kind, pass: pass, next: next}, nil
 		},
 	}
 }
@@ -210,11 +210,11 @@ func (w *Work) Size(ctx context.Context) (workload.Size, error) {
 // client is one client of one round. All of a round draw their tasks from one
 // counter, so that the tasks begin in one order however many clients there are.
 type client struct {
-	work    *Work
-	kind    uint8
-	pass    int64
-	next    *atomic.Int64
-	session Session // nil after it broke
+	workload.Connection[Session]
+	work *Work
+	kind uint8
+	pass int64
+	next *atomic.Int64
 }
 
 var _ load.Client = (*client)(nil)
@@ -227,39 +227,33 @@ func (c *client) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
 	if c.kind != KindInsert {
 		answer.Values = []int64{c.pass, task}
 	}
-	if c.session == nil {
-		session, err := c.work.Store.Session(ctx)
-		if err != nil { // nothing was sent
-			answer.Outcome, answer.Class, answer.Disconnected = history.Failed, workload.ClassConnect, true
-			return answer
-		}
-		c.session = session
-	}
+	session, err := c.Session(ctx)
 	var reply Reply
-	if c.kind == KindInsert {
-		reply = c.insert(ctx, task)
-	} else {
+	switch {
+	case err != nil:
+		reply = workload.Unsent(err)
+	case c.kind == KindInsert:
+		reply = c.insert(ctx, session, task)
+	default:
 		tally := new(Tally) // the session may keep it for longer than the call
-		if reply = c.ask(ctx, task, tally); reply.Outcome == history.Committed {
+		if reply = c.ask(ctx, session, task, tally); reply.Outcome == history.Committed {
 			answer.Values = append(answer.Values, tally.Rows, int64(tally.Sum), tally.Bytes)
 		} else {
 			reply.Outcome = history.Failed
 		}
 	}
 	answer.Outcome, answer.Class, answer.Disconnected = reply.Outcome, reply.Class, reply.Broken
-	if reply.Broken || reply.Outcome == history.Unknown {
-		c.Close()
-	}
+	c.After(reply.Outcome, reply.Broken)
 	return answer
 }
 
-func (c *client) insert(ctx context.Context, task int64) Reply {
+func (c *client) insert(ctx context.Context, session Session, task int64) Reply {
 	first, end := c.work.config.batch(task)
 	batch := make([]Candle, 0, end-first)
 	for n := first; n < end; n++ {
 		batch = append(batch, c.work.queries.Candle(n))
 	}
-	reply := c.session.Insert(ctx, batch)
+	reply := session.Insert(ctx, batch)
 	if reply.Outcome == history.Rejected {
 		// No driver may say so: there is no rule that could refuse a row.
 		reply.Outcome = history.Unknown
@@ -267,22 +261,14 @@ func (c *client) insert(ctx context.Context, task int64) Reply {
 	return reply
 }
 
-func (c *client) ask(ctx context.Context, task int64, tally *Tally) Reply {
+func (c *client) ask(ctx context.Context, session Session, task int64, tally *Tally) Reply {
 	q := c.work.queries.at(c.kind, task)
 	switch c.kind {
 	case KindLatest:
-		return c.session.Latest(ctx, c.work.queries.Ticker(q.ticker), q.limit, tally.Add)
+		return session.Latest(ctx, c.work.queries.Ticker(q.ticker), q.limit, tally.Add)
 	case KindInterval:
-		return c.session.Interval(ctx, c.work.queries.Ticker(q.ticker), q.from, q.to, tally.Add)
+		return session.Interval(ctx, c.work.queries.Ticker(q.ticker), q.from, q.to, tally.Add)
 	default:
-		return c.session.Span(ctx, q.from, q.to, tally.Add)
-	}
-}
-
-// Close implements load.Client.
-func (c *client) Close() {
-	if c.session != nil {
-		c.session.Close()
-		c.session = nil
+		return session.Span(ctx, q.from, q.to, tally.Add)
 	}
 }

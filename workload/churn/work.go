@@ -92,11 +92,11 @@ func (w *Work) round(name string, kind uint8, cycle int64) load.Round {
 	return load.Round{
 		Name: name, Clients: int(min(int64(w.clients), tasks)), Ops: uint64(tasks), Ready: w.ready(name),
 		Client: func(ctx context.Context, _ int) (load.Client, error) {
-			session, err := w.Session(ctx)
+			connection, err := workload.Connect(ctx, w.Session)
 			if err != nil {
 				return nil, err
 			}
-			return &client{work: w, kind: kind, cycle: cycle, next: next, session: session}, nil
+			return &client{Connection: connection, work: w, kind: kind, cycle: cycle, next: next}, nil
 		},
 	}
 }
@@ -153,13 +153,13 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 
 // client is one that inserts or deletes.
 type client struct {
-	work    *Work
-	kind    uint8
-	cycle   int64
-	next    *atomic.Int64
-	session Session
-	task    int64
-	values  [2]int64
+	workload.Connection[Session]
+	work   *Work
+	kind   uint8
+	cycle  int64
+	next   *atomic.Int64
+	task   int64
+	values [2]int64
 }
 
 // Attempt implements load.Client. A task stays with who took it until it is
@@ -168,43 +168,29 @@ func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer
 	if attempt == 1 {
 		c.task = c.next.Add(1) - 1
 	}
-	reply := Reply{Outcome: history.Failed, Class: workload.ClassConnect, Broken: true}
-	if c.session == nil {
-		if session, err := c.work.Session(ctx); err == nil {
-			c.session = session
-		}
-	}
-	if c.session != nil {
-		reply = c.do(ctx)
-	}
+	reply := c.do(ctx)
 	if reply.Outcome == history.Rejected { // there is no rule that could refuse it
 		reply.Outcome = history.Unknown
 	}
-	if reply.Broken || reply.Outcome == history.Unknown {
-		c.Close()
-	}
+	c.After(reply.Outcome, reply.Broken)
 	c.values = [2]int64{c.cycle, c.task}
 	return load.Answer{Kind: c.kind, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken, Values: c.values[:]}
 }
 
 // do does the task. One that nothing falls to, by the seed, is done.
 func (c *client) do(ctx context.Context) Reply {
+	session, err := c.Session(ctx)
+	if err != nil {
+		return workload.Unsent(err)
+	}
 	if c.kind == KindInsert {
 		if all := c.work.rows.inserted(c.cycle, c.task); len(all) > 0 {
-			return c.session.Insert(ctx, all)
+			return session.Insert(ctx, all)
 		}
 	} else if ids := c.work.rows.deleted(c.cycle, c.task); len(ids) > 0 {
-		return c.session.Delete(ctx, ids)
+		return session.Delete(ctx, ids)
 	}
 	return Reply{Outcome: history.Committed}
-}
-
-// Close implements load.Client.
-func (c *client) Close() {
-	if c.session != nil {
-		c.session.Close()
-		c.session = nil
-	}
 }
 
 // repairer runs one repair.

@@ -42,6 +42,46 @@ func (InRounds) Client(context.Context, int) (load.Client, error) {
 	return nil, errors.New("the workload is worked in rounds")
 }
 
+// LoadError says how far loading came before it ended.
+type LoadError struct {
+	Loaded, Total int64
+	// One and Many are what the rows are called.
+	One, Many string
+	Err       error
+}
+
+func (e *LoadError) Error() string {
+	return fmt.Sprintf("loading ended after %s of %s: %v; what is there carries assay's mark, and the next run starts clean",
+		check.Count(e.Loaded), check.Counted(e.Total, e.One, e.Many), e.Err)
+}
+
+func (e *LoadError) Unwrap() error { return e.Err }
+
+// Loading is how the rows of a workload are loaded.
+type Loading struct {
+	// Loaders is how many batches are loaded at the same time, Rows how many rows
+	// there are, and Batch how many a batch has.
+	Loaders     int
+	Rows, Batch int64
+	// One and Many are what the rows are called.
+	One, Many string
+	// Finish is called when all are in.
+	Finish func(ctx context.Context) error
+}
+
+// Load loads all rows and calls loaded, as load.Batches does. Any failure gives a
+// *LoadError.
+func (l Loading) Load(ctx context.Context, batch func() load.Batch, loaded func(done, total int64)) error {
+	done, err := load.Batches(ctx, l.Loaders, l.Rows, l.Batch, batch, loaded)
+	if err == nil {
+		err = l.Finish(ctx)
+	}
+	if err != nil {
+		return &LoadError{Loaded: done, Total: l.Rows, One: l.One, Many: l.Many, Err: err}
+	}
+	return nil
+}
+
 // OneIDEach refuses the plan of a workload whose operations have one id, whatever
 // the attempt, if it would try again under another.
 func OneIDEach(p load.Plan) (load.Plan, error) {

@@ -119,7 +119,7 @@ func NewWork(store keyvalue.Store, config Config, seed uint64) (*Work, error) {
 // Client opens a session for client number n.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	c := w.NewClient(n)
-	if err := c.Connect(ctx); err != nil {
+	if _, err := c.Session(ctx); err != nil {
 		return nil, err
 	}
 	return &client{Client: c, config: w.config, seed: w.seed, number: n, recent: w.Recent,

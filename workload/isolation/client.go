@@ -36,11 +36,10 @@ func CheckPlan(p load.Plan) error {
 
 // client is one client of the run. Its transactions are those of its number.
 type client struct {
-	store        Store
+	workload.Connection[Session]
 	transactions *Transactions
 	pace         *Pace
 	number       int
-	session      Session
 	ops          []Op
 	values       []int64
 }
@@ -50,11 +49,11 @@ var _ load.Client = (*client)(nil)
 // NewClient opens a session for client number n and returns the client. All
 // clients of a run share one pace. The plan must be one that CheckPlan accepts.
 func NewClient(ctx context.Context, store Store, transactions *Transactions, pace *Pace, n int) (load.Client, error) {
-	session, err := store.Session(ctx)
+	connection, err := workload.Connect(ctx, store.Session)
 	if err != nil {
 		return nil, err
 	}
-	return &client{store: store, transactions: transactions, pace: pace, number: n, session: session}, nil
+	return &client{Connection: connection, transactions: transactions, pace: pace, number: n}, nil
 }
 
 // Attempt implements load.Client. Each attempt is a transaction of its own,
@@ -78,37 +77,23 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 		c.values, _ = Encode(c.values[:0], ops, false)
 	}
 	answer.Values = c.values
-	if c.session != nil && (reply.Broken || reply.Outcome == history.Unknown) {
-		c.session.Close()
-		c.session = nil
-	}
+	c.After(reply.Outcome, reply.Broken)
 	return answer
 }
 
 // do sends c.ops.
 func (c *client) do(ctx context.Context) Reply {
-	if c.session == nil {
-		session, err := c.store.Session(ctx)
-		if err != nil { // nothing was sent
-			return Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: err, Broken: true}
-		}
-		c.session = session
+	session, err := c.Session(ctx)
+	if err != nil {
+		return workload.Unsent(err)
 	}
-	reply := c.session.Do(ctx, c.ops)
+	reply := session.Do(ctx, c.ops)
 	if reply.Outcome == history.Rejected {
 		// No driver may say so: there is no rule that could refuse a
 		// transaction of this workload.
 		reply = Reply{Class: reply.Class, Err: errors.Join(errors.New("isolation: rejected by the driver"), reply.Err)}
 	}
 	return reply
-}
-
-// Close implements load.Client.
-func (c *client) Close() {
-	if c.session != nil {
-		c.session.Close()
-		c.session = nil
-	}
 }
 
 // FileState is the name of the saved lists and registers in a run's folder.

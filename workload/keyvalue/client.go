@@ -70,42 +70,14 @@ func (r *Recent) Choose(random *rand.Rand, last int) (a Acknowledged, ok bool) {
 // Client is what the clients of all workloads have in common: a session, which
 // is replaced when it cannot be trusted any more. It is used by one goroutine.
 type Client struct {
-	store   Store
-	session Session
-	preset  *Preset
-	number  int
-	recent  *Recent
+	workload.Connection[Session]
+	preset *Preset
+	number int
+	recent *Recent
 	// unsure is true if an earlier attempt to insert the same record is
 	// unknown.
 	unsure bool
 	values [4]int64
-}
-
-// Connect opens the session.
-func (c *Client) Connect(ctx context.Context) (err error) {
-	c.session, err = c.store.Session(ctx)
-	return err
-}
-
-// connected makes sure that there is a session.
-func (c *Client) connected(ctx context.Context) (failed Reply, ok bool) {
-	if c.session != nil {
-		return Reply{}, true
-	}
-	session, err := c.store.Session(ctx)
-	if err != nil { // nothing was sent
-		return Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: err, Broken: true}}, false
-	}
-	c.session = session
-	return Reply{}, true
-}
-
-// Close implements load.Client.
-func (c *Client) Close() {
-	if c.session != nil {
-		c.session.Close()
-		c.session = nil
-	}
 }
 
 // Insert makes one attempt of an operation that inserts.
@@ -119,9 +91,10 @@ func (c *Client) Insert(ctx context.Context, seq uint64, attempt int) load.Answe
 		return load.Answer{Kind: KindInsert, Outcome: history.Failed, Class: workload.ClassBeyond}
 	}
 	record := c.preset.Record(number)
-	reply, ok := c.connected(ctx)
-	if ok {
-		reply = c.session.Insert(ctx, record)
+	session, err := c.Session(ctx)
+	reply := Reply{Reply: workload.Unsent(err)}
+	if err == nil {
+		reply = session.Insert(ctx, record)
 	}
 	answer := reply.Answer(KindInsert)
 	switch {
@@ -143,9 +116,7 @@ func (c *Client) Insert(ctx context.Context, seq uint64, attempt int) load.Answe
 	if answer.Outcome == history.Committed || answer.Done {
 		c.recent.add(number)
 	}
-	if reply.Broken || answer.Outcome == history.Unknown {
-		c.Close()
-	}
+	c.After(answer.Outcome, reply.Broken)
 	return answer
 }
 
@@ -160,13 +131,12 @@ func (c *Client) Get(ctx context.Context, kind uint8, target Acknowledged) load.
 	case !target.At.IsZero():
 		age = int64(time.Since(target.At))
 	}
-	reply, ok := c.connected(ctx)
-	if ok {
-		reply = c.session.Get(ctx, c.preset.Key(target.Number))
+	session, err := c.Session(ctx)
+	reply := Reply{Reply: workload.Unsent(err)}
+	if err == nil {
+		reply = session.Get(ctx, c.preset.Key(target.Number))
 	}
-	if reply.Broken || reply.Outcome == history.Unknown {
-		c.Close()
-	}
+	c.After(reply.Outcome, reply.Broken)
 	answer := reply.Answer(kind)
 	if reply.Outcome != history.Committed {
 		answer.Outcome = history.Failed

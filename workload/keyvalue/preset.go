@@ -113,7 +113,7 @@ func NewWork(store Store, preset *Preset, file string, recent int) *Work {
 // NewClient returns client number n, which enters into Recent what is
 // acknowledged. It connects when it is used first.
 func (w *Work) NewClient(n int) *Client {
-	return &Client{store: w.Store, preset: w.preset, number: n, recent: w.Recent}
+	return &Client{Connection: workload.Connection[Session]{Open: w.Session}, preset: w.preset, number: n, recent: w.Recent}
 }
 
 // Rows is how many records Load creates.
