@@ -27,8 +27,6 @@ type resizable interface {
 	// Rejoin makes node i a full member again, whatever Shrink has left of its
 	// membership, and returns when it holds all data.
 	Rejoin(ctx context.Context, i int) error
-	// Discard removes the data of a node that has left.
-	Discard(i int) error
 	// Membership asks the servers whether node i is a member, in step with the
 	// others; text is what they say.
 	Membership(ctx context.Context, i int) (member bool, text string, err error)
@@ -127,7 +125,7 @@ func (c *Cluster) Rejoin(ctx context.Context, n *Node) error {
 
 // Discard removes the data of a node that was removed. It is gone for good.
 func (c *Cluster) Discard(n *Node) error {
-	r, done, err := c.resizing(context.Background())
+	_, done, err := c.resizing(context.Background())
 	if err != nil {
 		return err
 	}
@@ -135,7 +133,9 @@ func (c *Cluster) Discard(n *Node) error {
 	if n.Member() {
 		return fmt.Errorf("discard %s: it is a member; remove it first", n.Name())
 	}
-	if err := errors.Join(r.Discard(n.server.Number), ignoreMissing(os.Remove(n.Log()))); err != nil {
+	n.server.Changing.Lock()
+	defer n.server.Changing.Unlock()
+	if err := errors.Join(n.server.Discard(), ignoreMissing(os.Remove(n.Log()))); err != nil {
 		return fmt.Errorf("discard %s: %w", n.Name(), err)
 	}
 	return nil

@@ -19,59 +19,66 @@ func (s *Service) administration(w http.ResponseWriter, r *http.Request) (contex
 	return context.WithTimeout(r.Context(), adminTimeout)
 }
 
-// database is GET /admin/database: what the database says of itself.
-func (s *Service) database(w http.ResponseWriter, r *http.Request) {
+// asked answers with what ask returns, as JSON; nothing if that is nil.
+func (s *Service) asked(w http.ResponseWriter, r *http.Request, ask func(ctx context.Context) (any, error)) {
 	ctx, cancel := s.administration(w, r)
 	defer cancel()
 	s.schema.RLock()
 	defer s.schema.RUnlock()
+	switch answer, err := ask(ctx); {
+	case err != nil:
+		answerProblem(w, problemOf(err))
+	case answer == nil:
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		answerJSON(w, http.StatusOK, answer)
+	}
+}
+
+// database is GET /admin/database: what the database says of itself.
+func (s *Service) database(w http.ResponseWriter, r *http.Request) { s.asked(w, r, s.describe) }
+
+func (s *Service) describe(ctx context.Context) (any, error) {
 	product, err := s.store.Describe(ctx)
 	if err != nil {
-		answerProblem(w, problemOf(err))
-		return
+		return nil, err
 	}
 	product.Settings = append(product.Settings,
 		workload.Setting{Name: "service", Value: "assay serve " + s.options.Version},
 		workload.Setting{Name: "service's sessions", Value: itoa(s.options.Sessions)},
 		workload.Setting{Name: "service's time limit", Value: s.options.Timeout.String()})
 	product.Embedded = false // not in the process that asks
-	answerJSON(w, http.StatusOK, struct {
+	return struct {
 		Product workload.Product `json:"product"`
 		Promise string           `json:"promise"`
-	}{product, keyvalue.PromiseOf(s.store)})
+	}{product, keyvalue.PromiseOf(s.store)}, nil
 }
 
 // mark is GET /admin/mark: what is there, and who made it. With rows=no rows are
 // not counted.
 func (s *Service) mark(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := s.administration(w, r)
-	defer cancel()
-	s.schema.RLock()
-	defer s.schema.RUnlock()
-	find := s.store.Find
-	if r.URL.Query().Get("rows") == "no" {
-		find = func(ctx context.Context) (*workload.Leftover, error) {
-			mark, err := s.store.Marker(ctx)
-			if mark == nil || err != nil {
-				return nil, err
-			}
-			return &workload.Leftover{Marker: *mark}, nil
-		}
-	}
-	found, err := find(ctx)
-	if err != nil {
-		answerProblem(w, problemOf(err))
-		return
-	}
+	counting := r.URL.Query().Get("rows") != "no"
+	s.asked(w, r, func(ctx context.Context) (any, error) { return s.marked(ctx, counting) })
+}
+
+func (s *Service) marked(ctx context.Context, counting bool) (any, error) {
 	var answer struct {
 		Found bool            `json:"found"`
 		Mark  workload.Marker `json:"mark"`
 		Rows  int64           `json:"rows"`
 	}
+	if !counting {
+		mark, err := s.store.Marker(ctx)
+		if mark != nil {
+			answer.Found, answer.Mark = true, *mark
+		}
+		return answer, err
+	}
+	found, err := s.store.Find(ctx)
 	if found != nil {
 		answer.Found, answer.Mark, answer.Rows = true, found.Marker, found.Rows
 	}
-	answerJSON(w, http.StatusOK, answer)
+	return answer, err
 }
 
 // create is PUT /admin/schema: an empty table under the mark in the body.
@@ -138,16 +145,7 @@ func (s *Service) settle(w http.ResponseWriter, r *http.Request) {
 
 // size is GET /admin/size.
 func (s *Service) size(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := s.administration(w, r)
-	defer cancel()
-	s.schema.RLock()
-	defer s.schema.RUnlock()
-	size, err := s.store.Size(ctx)
-	if err != nil {
-		answerProblem(w, problemOf(err))
-		return
-	}
-	answerJSON(w, http.StatusOK, size)
+	s.asked(w, r, func(ctx context.Context) (any, error) { return s.store.Size(ctx) })
 }
 
 // stepEntities is how many entities are entityBody before the time limit of the
@@ -183,4 +181,56 @@ func (s *Service) entities(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	// An error later on leaves the answer without its count.
+}
+
+// lease is GET /admin/lease: who holds the lease, null if nobody does.
+func (s *Service) lease(w http.ResponseWriter, r *http.Request) {
+	s.asked(w, r, func(ctx context.Context) (any, error) {
+		found, err := s.store.Lease(ctx)
+		return struct {
+			Lease *workload.Lease `json:"lease"`
+		}{found}, err
+	})
+}
+
+// leaseTerms is the body of what takes a lease or renews one.
+type leaseTerms struct {
+	Holder workload.Holder `json:"holder"`
+	TTL    time.Duration   `json:"ttl_ns"`
+	Gone   string          `json:"gone"`
+}
+
+// changeLease does something with the lease that the body speaks of.
+func (s *Service) changeLease(w http.ResponseWriter, r *http.Request, change func(ctx context.Context, t leaseTerms) error) {
+	var terms leaseTerms
+	if p := readJSON(w, r, &terms); p != nil {
+		answerProblem(w, p)
+		return
+	}
+	if terms.Holder.Token == "" || terms.TTL <= 0 {
+		answerProblem(w, badRequest("a lease has a holder with a token, and a time to live"))
+		return
+	}
+	s.asked(w, r, func(ctx context.Context) (any, error) { return nil, change(ctx, terms) })
+}
+
+// takeLease is PUT /admin/lease.
+func (s *Service) takeLease(w http.ResponseWriter, r *http.Request) {
+	s.changeLease(w, r, func(ctx context.Context, t leaseTerms) error {
+		return s.store.TakeLease(ctx, t.Holder, t.TTL, t.Gone)
+	})
+}
+
+// renewLease is POST /admin/lease.
+func (s *Service) renewLease(w http.ResponseWriter, r *http.Request) {
+	s.changeLease(w, r, func(ctx context.Context, t leaseTerms) error {
+		return s.store.RenewLease(ctx, t.Holder.Token, t.TTL)
+	})
+}
+
+// releaseLease is DELETE /admin/lease.
+func (s *Service) releaseLease(w http.ResponseWriter, r *http.Request) {
+	s.asked(w, r, func(ctx context.Context) (any, error) {
+		return nil, s.store.ReleaseLease(ctx, r.URL.Query().Get("token"))
+	})
 }

@@ -35,7 +35,7 @@ func (s *Service) routes() []route {
 		{http.MethodGet, "/entities/{id}", s.read, false},
 		{http.MethodGet, "/healthz", s.health, false},
 		{http.MethodGet, "/metrics", s.metrics.answer, false},
-		{http.MethodGet, "/openapi.json", describe, false},
+		{http.MethodGet, "/openapi.json", openapi, false},
 		{http.MethodGet, "/admin/database", s.database, true},
 		{http.MethodGet, "/admin/mark", s.mark, true},
 		{http.MethodGet, "/admin/lease", s.lease, true},
@@ -171,7 +171,7 @@ func (s *Service) health(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-func describe(w http.ResponseWriter, _ *http.Request) {
+func openapi(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(openAPI) // nobody is left to tell if the client has gone
 }

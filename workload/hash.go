@@ -1,10 +1,15 @@
 package workload
 
+import "math/bits"
+
+// golden is the increment of SplitMix64.
+const golden = 0x9e3779b97f4a7c15
+
 // Mix is the finalizer of SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast
 // Splittable Pseudorandom Number Generators", OOPSLA 2014), a bijection: what
 // follows from a seed and an id alone is drawn with it.
 func Mix(z uint64) uint64 {
-	z += 0x9e3779b97f4a7c15
+	z += golden
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31
@@ -19,3 +24,36 @@ func Sum(payload string) int64 {
 	}
 	return int64(h)
 }
+
+// Random is a SplitMix64 stream, keyed by a seed and an id, so that what belongs to one
+// id depends on no other. It is written out here because a saved run must be
+// understood by any later version.
+type Random struct{ state uint64 }
+
+// NewRandom begins the stream of an id.
+func NewRandom(seed, id uint64) Random {
+	r := Random{seed}
+	r.state = r.Next() ^ id
+	r.state = r.Next()
+	return r
+}
+
+// Next returns the next 64 bits.
+func (r *Random) Next() uint64 {
+	z := Mix(r.state)
+	r.state += golden
+	return z
+}
+
+// Below returns a number from 0 to n-1; n must be positive. The bias of taking
+// the high word of the product is below n/2^64.
+func (r *Random) Below(n uint64) uint64 {
+	high, _ := bits.Mul64(r.Next(), n)
+	return high
+}
+
+// Float returns a number in [0, 1).
+func (r *Random) Float() float64 { return float64(r.Next()>>11) / (1 << 53) }
+
+// Coin draws one of two.
+func (r *Random) Coin() bool { return r.Next()>>63 == 0 }

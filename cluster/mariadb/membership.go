@@ -77,14 +77,6 @@ func (m *Cluster) Rejoin(ctx context.Context, i int) error {
 	return nil
 }
 
-// Discard ends a node that has left and removes its data.
-func (m *Cluster) Discard(i int) error {
-	node := m.nodes.At(i)
-	node.Changing.Lock()
-	defer node.Changing.Unlock()
-	return node.Discard()
-}
-
 // Membership reports whether node i is a member in step, by the sizes of the cluster (wsrep_cluster_size)
 // that the nodes report: all of them have to count those that run, and the node
 // has to be one of these or not.

@@ -80,14 +80,6 @@ func (m *ReplicaSet) Rejoin(ctx context.Context, i int) error {
 	return nil
 }
 
-// Discard ends a node that has left and removes its data.
-func (m *ReplicaSet) Discard(i int) error {
-	node := m.nodes.At(i)
-	node.Changing.Lock()
-	defer node.Changing.Unlock()
-	return node.Discard()
-}
-
 // Membership reports whether member i is in step, by the configuration that the
 // primary reports as in force and what the member reports of itself.
 func (m *ReplicaSet) Membership(ctx context.Context, i int) (bool, string, error) {

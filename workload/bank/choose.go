@@ -1,6 +1,10 @@
 package bank
 
-import "math"
+import (
+	"math"
+
+	"assay/workload"
+)
 
 // chooser draws from 0 to n-1, uniformly or by a Zipf law whose favourites are
 // spread over the whole range. It is a value without state, so that a draw is
@@ -26,9 +30,9 @@ func newChooser(n int64, theta float64) chooser {
 	return c
 }
 
-func (c *chooser) choose(r *random) int64 {
+func (c *chooser) choose(r *workload.Random) int64 {
 	if c.theta == 0 {
-		return int64(r.below(uint64(c.n)))
+		return int64(r.Below(uint64(c.n)))
 	}
 	return (c.rank(r) - 1) % c.n * c.stride % c.n
 }
@@ -37,9 +41,9 @@ func (c *chooser) choose(r *random) int64 {
 // rejection-inversion: W. Hörmann, G. Derflinger, "Rejection-inversion to
 // generate variates from monotone discrete distributions", ACM TOMACS 6(3),
 // 1996. It needs no table, so that a hundred million keys cost nothing.
-func (c *chooser) rank(r *random) int64 {
+func (c *chooser) rank(r *workload.Random) int64 {
 	for {
-		u := c.hIntegralN + r.float()*(c.hIntegralX1-c.hIntegralN)
+		u := c.hIntegralN + r.Float()*(c.hIntegralX1-c.hIntegralN)
 		x := c.hIntegralInverse(u)
 		k := min(max(math.Floor(x+0.5), 1), float64(c.n))
 		if k-x <= c.s || u >= c.hIntegral(k+0.5)-c.h(k) {

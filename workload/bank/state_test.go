@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/workload"
 )
 
 // rows are what a replay gave.
@@ -29,13 +30,13 @@ func replay(path string) (rows, error) {
 
 // example is a state with every kind of number in it.
 func example(n int) *fake {
-	r := newRandom(1, 1)
+	r := workload.NewRandom(1, 1)
 	numbers := []int64{0, 1, -1, math.MaxInt64, math.MinInt64}
 	draw := func() int64 {
-		if i := r.below(20); i < uint64(len(numbers)) {
+		if i := r.Below(20); i < uint64(len(numbers)) {
 			return numbers[i]
 		}
-		return int64(r.next()) >> r.below(63)
+		return int64(r.Next()) >> r.Below(63)
 	}
 	f := &fake{}
 	for range n {

@@ -1,6 +1,6 @@
 package bank
 
-import "math/bits"
+import "assay/workload"
 
 // Transfer is one transfer of money, as asked for.
 type Transfer struct {
@@ -75,12 +75,12 @@ func (t *Transfers) Accounts() Accounts { return t.accounts }
 // one with the chance of Config.Payroll, else between two personal accounts.
 // Source and destination always differ.
 func (t *Transfers) At(id int64) Transfer {
-	r := newRandom(t.seed, uint64(id))
+	r := workload.NewRandom(t.seed, uint64(id))
 	first := t.accounts.Corporate() + 1
 	out := Transfer{ID: id, Destination: first + t.personal.choose(&r)}
-	if t.payroll > 0 && (t.payroll == ^uint64(0) || r.next() < t.payroll) {
-		out.Source = 1 + int64(r.below(uint64(t.accounts.Corporate())))
-		out.Amount = minPayrollAmount + int64(r.below(maxPayrollAmount-minPayrollAmount+1))
+	if t.payroll > 0 && (t.payroll == ^uint64(0) || r.Next() < t.payroll) {
+		out.Source = 1 + int64(r.Below(uint64(t.accounts.Corporate())))
+		out.Amount = minPayrollAmount + int64(r.Below(maxPayrollAmount-minPayrollAmount+1))
 		return out
 	}
 	out.Source = first + t.personal.choose(&r)
@@ -88,7 +88,7 @@ func (t *Transfers) At(id int64) Transfer {
 		// The next personal account, around the end.
 		out.Source = first + (out.Source-first+1)%t.personal.n
 	}
-	out.Amount = 1 + int64(r.below(maxPersonalAmount))
+	out.Amount = 1 + int64(r.Below(maxPersonalAmount))
 	return out
 }
 
@@ -99,33 +99,3 @@ func share(p float64) uint64 {
 	}
 	return uint64(p * (1 << 63) * 2)
 }
-
-// random is a SplitMix64 stream (G. Steele, D. Lea, C. Flood, "Fast splittable
-// pseudorandom number generators", 2014), keyed by the seed and an id, so that
-// the values of one id do not depend on any other.
-type random struct{ state uint64 }
-
-func newRandom(seed, id uint64) random {
-	r := random{state: seed}
-	r.state = r.next() ^ id
-	r.state = r.next()
-	return r
-}
-
-func (r *random) next() uint64 {
-	r.state += 0x9e3779b97f4a7c15
-	z := r.state
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
-// below returns a number from 0 to n-1; n must be positive. The bias of taking
-// the high word of the product is below n/2^64.
-func (r *random) below(n uint64) uint64 {
-	high, _ := bits.Mul64(r.next(), n)
-	return high
-}
-
-// float returns a number in [0, 1).
-func (r *random) float() float64 { return float64(r.next()>>11) / (1 << 53) }

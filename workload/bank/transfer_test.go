@@ -67,7 +67,7 @@ func TestZipfFollowsItsLaw(t *testing.T) {
 	for _, theta := range []float64{0.5, 0.99, 1.2} {
 		c := newChooser(n, theta)
 		counts := make([]int, n)
-		r := newRandom(1, 1)
+		r := workload.NewRandom(1, 1)
 		for range draws {
 			counts[c.choose(&r)]++
 		}

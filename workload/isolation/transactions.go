@@ -2,8 +2,9 @@ package isolation
 
 import (
 	"fmt"
-	"math/bits"
 	"sync/atomic"
+
+	"assay/workload"
 )
 
 // An element of a list, a value of a register and the id of a row in a group
@@ -88,7 +89,7 @@ func (t *Transactions) At(client int, seq uint64, attempt int, window int64, dst
 	}
 	m := maker{
 		Transactions: t, ops: dst[:0], id: TransactionID(client, seq, attempt), window: window,
-		random: newRandom(t.seed, uint64(TransactionID(client, seq, 0))),
+		random: workload.NewRandom(t.seed, uint64(TransactionID(client, seq, 0))),
 	}
 	switch t.test(&m.random) {
 	case "append":
@@ -98,7 +99,7 @@ func (t *Transactions) At(client int, seq uint64, attempt int, window int64, dst
 	case "predicate":
 		m.groups()
 	default:
-		m.add(Withdraw, m.few(), int64(m.random.below(2)))
+		m.add(Withdraw, m.few(), int64(m.random.Below(2)))
 	}
 	return m.ops, nil
 }
@@ -124,11 +125,11 @@ func (p *Pace) window(seq uint64, perKey int) int64 {
 }
 
 // test draws what a transaction is made of.
-func (t *Transactions) test(r *random) string {
+func (t *Transactions) test(r *workload.Random) string {
 	if t.config.Test != "all" {
 		return t.config.Test
 	}
-	switch n := r.below(20); {
+	switch n := r.Below(20); {
 	case n < 8:
 		return "append"
 	case n < 14:
@@ -146,11 +147,11 @@ type maker struct {
 	ops    []Op
 	id     int64
 	window int64
-	random random
+	random workload.Random
 }
 
 func (m *maker) list() int64 {
-	return 2 * (m.window*int64(m.config.Keys) + int64(m.random.below(uint64(m.config.Keys))))
+	return 2 * (m.window*int64(m.config.Keys) + int64(m.random.Below(uint64(m.config.Keys))))
 }
 
 func (m *maker) register() int64 { return m.list() + 1 }
@@ -158,11 +159,11 @@ func (m *maker) register() int64 { return m.list() + 1 }
 // few draws a group or a pair.
 func (m *maker) few() int64 {
 	n := m.Transactions.few
-	return m.window*int64(n) + int64(m.random.below(n))
+	return m.window*int64(n) + int64(m.random.Below(n))
 }
 
 // length draws how many operations the transaction has.
-func (m *maker) length() int { return 1 + int(m.random.below(uint64(m.config.Length))) }
+func (m *maker) length() int { return 1 + int(m.random.Below(uint64(m.config.Length))) }
 
 func (m *maker) add(kind Kind, key, value int64) {
 	i := len(m.ops)
@@ -184,7 +185,7 @@ func (m *maker) lists() {
 		write = AppendByRewrite
 	}
 	for range m.length() {
-		if m.random.coin() {
+		if m.random.Coin() {
 			m.make(write, m.list())
 		} else {
 			m.add(ReadList, m.list(), 0)
@@ -198,10 +199,10 @@ func (m *maker) registers() {
 	for n := m.length(); len(m.ops) < n; {
 		key := m.register()
 		switch {
-		case n-len(m.ops) >= 2 && m.random.coin():
+		case n-len(m.ops) >= 2 && m.random.Coin():
 			m.add(ReadValue, key, 0)
 			m.make(Write, key)
-		case m.random.coin():
+		case m.random.Coin():
 			m.add(ReadValue, key, 0)
 		default:
 			m.make(Write, key)
@@ -212,16 +213,16 @@ func (m *maker) registers() {
 // groups counts a group twice, with other operations between, or makes groups
 // grow.
 func (m *maker) groups() {
-	if m.random.coin() {
-		for range 1 + m.random.below(uint64(max(1, m.config.Length/2))) {
+	if m.random.Coin() {
+		for range 1 + m.random.Below(uint64(max(1, m.config.Length/2))) {
 			m.make(Insert, m.few())
 		}
 		return
 	}
 	group := m.few()
 	m.add(Count, group, 0)
-	for range m.random.below(uint64(m.config.Length - 1)) {
-		if m.random.coin() {
+	for range m.random.Below(uint64(m.config.Length - 1)) {
+		if m.random.Coin() {
 			m.make(Insert, m.few())
 		} else {
 			m.add(Count, m.few(), 0)
@@ -229,33 +230,3 @@ func (m *maker) groups() {
 	}
 	m.add(Count, group, 0)
 }
-
-// random is a SplitMix64 stream (G. Steele, D. Lea, C. Flood, "Fast splittable
-// pseudorandom number generators", 2014), keyed by the seed and an id, so that
-// what one operation does depends on no other. It is written out here because
-// a saved run must be understood by any later version.
-type random struct{ state uint64 }
-
-func newRandom(seed, id uint64) random {
-	r := random{state: seed}
-	r.state = r.next() ^ id
-	r.state = r.next()
-	return r
-}
-
-func (r *random) next() uint64 {
-	r.state += 0x9e3779b97f4a7c15
-	z := r.state
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
-// below returns a number from 0 to n-1; n must be positive. The bias of taking
-// the high word of the product is below n/2^64.
-func (r *random) below(n uint64) uint64 {
-	high, _ := bits.Mul64(r.next(), n)
-	return high
-}
-
-func (r *random) coin() bool { return r.next()>>63 == 0 }
