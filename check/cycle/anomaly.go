@@ -44,6 +44,7 @@ const (
 	// whichever it is, where the model that is named with each is broken.
 	gCursor            // cursor stability
 	gMonotonic         // monotonic view
+	gMSR               // monotonic snapshot reads
 	gUpdate            // update serializability
 	mavViolation       // monotonic atomic view
 	fracturedRead      // read atomic
@@ -109,8 +110,9 @@ func traits() *[anomalies]trait {
 		lostUpdate:               {"lost-update", set(gCursor)},
 		gCursor:                  {"G-cursor", set(gSingleItem, updateConflict)},
 		gMonotonic:               {"G-monotonic", set(gSingleItem)},
+		gMSR:                     {"G-MSR", set(gNonadjacentItem)},
 		gUpdate:                  {"G-update-item", set(g2Item)},
-		mavViolation:             {"monotonic-atomic-view-violation", set(gMonotonic, fracturedRead)},
+		mavViolation:             {"monotonic-atomic-view-violation", set(gMonotonic, gMSR, fracturedRead)},
 		fracturedRead:            {"fractured-read", set(updateConflict, causalityViolation)},
 		updateConflict:           {"update-conflict", set(gSingleItem)},
 		causalityViolation:       {"causality-violation", set(gSingleItem, longFork, causalityProcess)},

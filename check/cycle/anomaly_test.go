@@ -148,6 +148,9 @@ var minimal = []struct {
 	{"future read of a register", ReadCommitted, "future-read", "read-committed",
 		[]string{"rx=1 wx1"},
 		[]string{"rx=2 wx1", "wx2"}},
+	{"two writers in both orders, read by read", MonotonicSnapshotRead, "G-MSR", "monotonic-snapshot-read repeatable-read",
+		[]string{"ax1", "ay1", "rx1 ry_", "ry1 rx_"},
+		[]string{"ax1", "ay1", "rx1 ry_", "ry1 rx1"}},
 	{"garbage", Serializable, "garbage-read", "read-committed",
 		[]string{"rx9"},
 		[]string{"rx9", "ax9"}},
@@ -247,6 +250,17 @@ func TestEachAnomaly(t *testing.T) {
 			t.Errorf("no history shows %s", a)
 		}
 	}
+}
+
+// TestStatementsOfWrites: whether a write has to see what it overwrites is open, and
+// so is what rests on that.
+func TestStatementsOfWrites(t *testing.T) {
+	r := judge(t, "a write", MonotonicSnapshotRead, []string{"ax1 ay1", "ax2 ry_", "rx12"})
+	if r.Verdict != check.Unknown || !strings.Contains(r.Reason, "nothing found of what was looked for: G0, G1a, G1b, G1c and") {
+		t.Errorf("%v: %s", r.Verdict, r.Reason)
+	}
+	wantValid(t, "a read before it", judge(t, "a read before it", MonotonicSnapshotRead, []string{"ax1 ay1", "ry_ ax2", "rx12"}))
+	wantValid(t, "a write before that", judge(t, "a write before that", MonotonicSnapshotRead, []string{"ax1", "rx1 ax2 ry_", "ay1", "rx12"}))
 }
 
 // separate gives each transaction a client of its own.

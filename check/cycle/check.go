@@ -124,9 +124,9 @@ func (r *Report) summarize(in *inference, banned anomalySet, whole bool) {
 	case !in.h.reads() || in.edges.data == 0 && r.Size.Transactions > shortHistory:
 		r.Reason = "no transaction depends on another, as far as can be told: nothing was put to the test; " +
 			"let transactions share keys, and read what others wrote"
-	case judgementOf(r.Model).rule == open:
-		r.Reason = "nothing found of what was looked for: G0, G1a, G1b and G1c; " + string(r.Model) + " forbids more, " +
-			"which a history does not show"
+	case in.open && r.Model == MonotonicSnapshotRead:
+		r.Reason = "nothing found of what was looked for: G0, G1a, G1b, G1c and reads without a moment of their own (G-MSR); " +
+			"there is no such moment for every write, which may be forbidden too"
 	default:
 		r.Verdict = check.Valid
 	}

@@ -21,7 +21,7 @@ type reason struct {
 //
 //	serial, singleItem, updates  each transaction
 //	snapshot, prefix             the start of each, then the commit of each
-//	monotonicView                each transaction, then each operation
+//	monotonicView, statements    each transaction, then each operation
 //	updateAtomic                 each transaction, then as who is seen, then as who sees
 //	cursor                       each transaction, then each version as it is
 //	                             overwritten, then as it is written upon a read
@@ -61,13 +61,8 @@ func (in *inference) newConstraints(keys []keyOrder, j judgement) *constraints {
 		for t := range c.txns {
 			c.link(t, c.commit(t), false, c.tag(reason{key: -1}))
 		}
-	case monotonicView:
-		c.nodes += int32(len(h.ops))
-		for i := 1; i < len(h.ops); i++ {
-			if h.ops[i].txn == h.ops[i-1].txn {
-				c.link(c.event(int32(i-1)), c.event(int32(i)), false, c.tag(reason{key: -1}))
-			}
-		}
+	case monotonicView, statements, allStatements:
+		c.addEvents()
 	case updateAtomic:
 		c.nodes += 2 * c.txns
 	case cursor:
@@ -78,6 +73,37 @@ func (in *inference) newConstraints(keys []keyOrder, j judgement) *constraints {
 	}
 	c.addOutside(j.extra)
 	return c
+}
+
+// addEvents has a node for each operation, in the order of its transaction.
+func (c *constraints) addEvents() {
+	ops := c.h.ops
+	c.nodes += int32(len(ops))
+	for i := range int32(len(ops)) {
+		if i > 0 && ops[i].txn == ops[i-1].txn {
+			c.link(c.event(i-1), c.event(i), false, c.tag(reason{key: -1}))
+		}
+		if c.rule != monotonicView && (int(i) == len(ops)-1 || ops[i+1].txn != ops[i].txn) {
+			c.link(c.event(i), c.commit(ops[i].txn), false, c.tag(reason{key: -1}))
+		}
+	}
+}
+
+// firstWrite is the first write of a key in the transaction that has this one.
+func (c *constraints) firstWrite(op int32) int32 {
+	ops := c.h.ops
+	first := op
+	for i := op; i >= 0 && ops[i].txn == ops[op].txn; i-- {
+		if kind := ops[i].kind(); ops[i].key == ops[op].key && (kind == Append || kind == Write) {
+			first = i
+		}
+	}
+	return first
+}
+
+// events says that operations have nodes.
+func (c *constraints) events() bool {
+	return c.rule == monotonicView || c.rule == statements || c.rule == allStatements
 }
 
 func (c *constraints) number() {
@@ -142,7 +168,7 @@ func (c *constraints) owner(node int32) int32 {
 		return node - n
 	case c.rule == updateAtomic && node < 3*n:
 		return node % n
-	case c.rule == monotonicView && node < n+int32(len(c.h.ops)):
+	case c.events() && node < n+int32(len(c.h.ops)):
 		return c.h.ops[node-n].txn
 	case c.rule == cursor && node < n+2*c.total:
 		at := (node - n) % c.total
@@ -212,6 +238,9 @@ func (c *constraints) overwrite(key, a, b int32, edge *versionEdge, via int32) {
 	case monotonicView:
 		c.link(x, y, false, t)
 		c.link(x, c.event(k.writes[b]), false, t)
+	case allStatements:
+		c.link(x, y, false, t)
+		c.link(x, c.event(c.firstWrite(k.writes[b])), false, t)
 	case updateAtomic:
 		c.link(x, y, false, t)
 		c.link(c.seen(x), c.seer(y), false, t)
@@ -254,6 +283,8 @@ func (c *constraints) missing(key int32, r access, b int32) (from, to int32, pri
 		return r.txn, y, c.only[r.txn]
 	case monotonicView:
 		return c.event(r.op), y, true
+	case statements, allStatements:
+		return c.event(r.op), y, false
 	case updateAtomic:
 		return c.seer(r.txn), c.seen(y), true
 	case cursor:
@@ -275,7 +306,7 @@ func (c *constraints) read(key int32, r access) {
 	t := c.tag(reason{kind: wr, key: key, from: x, to: r.txn, a: r.version, b: r.version, via: noTxn})
 	c.link(c.commit(x), r.txn, false, t)
 	switch c.rule {
-	case monotonicView:
+	case monotonicView, statements, allStatements:
 		c.link(x, c.event(r.op), false, t)
 	case updateAtomic:
 		c.link(c.seen(x), c.seer(r.txn), false, t)

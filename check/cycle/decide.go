@@ -37,9 +37,15 @@ func (in *inference) decide(ctx context.Context, j judgement, components int) (a
 			return acyclic.Possible, nil
 		}
 	}
+	if j.rule == statements {
+		if result, _ := in.newConstraints(keys, judgement{rule: allStatements}).arrange(ctx); result != acyclic.Impossible {
+			return result, nil
+		}
+	}
 	c := in.newConstraints(keys, j)
 	result, core := c.arrange(ctx)
 	if result != acyclic.Impossible {
+		in.open = in.open || j.rule == statements && result == acyclic.Possible
 		return result, nil
 	}
 	return result, in.prove(ctx, c, core, nil)
@@ -135,7 +141,7 @@ func (in *inference) inCycles(ctx context.Context, extra edgeKind) []bool {
 // and what was found is entered into the cases.
 func (in *inference) decideAll(ctx context.Context, model Model, components int) acyclic.Result {
 	j := judgementOf(model)
-	if j.rule == decided || j.rule == open {
+	if j.rule == decided {
 		return acyclic.Possible
 	}
 	result, evidence := in.decide(ctx, j, components)
@@ -161,6 +167,9 @@ func (in *inference) decideBelow(ctx context.Context, model Model, components in
 		}
 	}
 	weakerThan(model, func(m Model) bool {
+		if m == MonotonicSnapshotRead { // which takes the longest, and has one model above it
+			return false
+		}
 		j := judgementOf(m)
 		look(j, j.anomaly)
 		return known.implied().has(j.anomaly)
@@ -168,6 +177,9 @@ func (in *inference) decideBelow(ctx context.Context, model Model, components in
 	j := judgementOf(model)
 	if j.rule == causal {
 		look(judgement{rule: causal}, causalityViolation)
+	}
+	if model != MonotonicSnapshotRead && model.Includes(MonotonicSnapshotRead) {
+		look(judgementOf(MonotonicSnapshotRead), gMSR)
 	}
 	if evidence != nil && !known.implied().has(j.anomaly) {
 		shown[j.anomaly] = evidence
@@ -207,7 +219,7 @@ func weakerThan(model Model, broken func(Model) bool) {
 		for k := range i {
 			out[i] = out[i] || weaker[k] && out[k]
 		}
-		if rule := judgementOf(d.model).rule; !out[i] && rule != decided && rule != open {
+		if rule := judgementOf(d.model).rule; !out[i] && rule != decided {
 			out[i] = broken(d.model)
 		}
 	}

@@ -61,8 +61,8 @@
 // definition over all orders of the versions of small histories.
 //
 // A transaction of unknown outcome that nobody saw is left out: without it, all
-// else is as possible. Of monotonic-snapshot-read a history does not show
-// enough. Elements that were appended twice are not told apart. Of a register,
+// else is as possible. What monotonic-snapshot-read says of writes is looked for and
+// convicts nobody. Elements that were appended twice are not told apart. Of a register,
 // every writer of a value is tried that was written more than once, if these are
 // not too many choices (duplicates.go).
 //
@@ -105,7 +105,7 @@
 //     about reads.
 //   - What Elle prints as strong-serializable is called strict-serializable.
 //   - The order of blind writes is searched for, so that more is found. What is
-//     so found has names of its own: G-cursor, G-monotonic, G-update-item,
+//     so found has names of its own: G-cursor, G-monotonic, G-MSR, G-update-item,
 //     fractured-read, update-conflict, causality-violation, long-fork,
 //     monotonic-atomic-view-violation.
 //   - Causal heeds the order of each client; parallel snapshot isolation

@@ -26,6 +26,8 @@ type inference struct {
 	unseen    int
 	// stronger has how the search for an order by a stronger rule ended.
 	stronger map[rule]acyclic.Result
+	// open says that rule statements is kept and allStatements is not.
+	open bool
 
 	list     listState
 	register registerState

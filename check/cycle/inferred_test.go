@@ -10,13 +10,13 @@ var inferred = []struct {
 	found, not string
 	bad, good  []string
 }{
-	{"a part of a transaction, then not the rest", MonotonicAtomicView, "monotonic-atomic-view-violation", "monotonic-atomic-view monotonic-view",
+	{"a part of a transaction, then not the rest", MonotonicAtomicView, "monotonic-atomic-view-violation", "monotonic-atomic-view monotonic-snapshot-read monotonic-view",
 		[]string{"ax1 ay1", "rx1 ry_", "ry1"},
 		[]string{"ax1 ay1", "ry_ rx1", "ry1"}},
-	{"its own append on top of what it saw", MonotonicAtomicView, "monotonic-atomic-view-violation", "monotonic-atomic-view monotonic-view",
+	{"its own append on top of what it saw", MonotonicAtomicView, "monotonic-atomic-view-violation", "monotonic-atomic-view monotonic-snapshot-read monotonic-view",
 		[]string{"ry_ ax2 rx12 ry_", "ax1 ay1", "ry1"},
 		[]string{"ry_ ax2 ry_ rx12", "ax1 ay1", "ry1"}},
-	{"two writers in both orders, one after the other", MonotonicAtomicView, "monotonic-atomic-view-violation", "monotonic-atomic-view monotonic-view",
+	{"two writers in both orders, one after the other", MonotonicAtomicView, "monotonic-atomic-view-violation", "monotonic-atomic-view monotonic-snapshot-read monotonic-view",
 		[]string{"wx1 wy1", "wx2 wy2", "rx=1 ry=2", "rx=2 ry=1"},
 		[]string{"wx1 wy1", "wx2 wy2", "rx=1 ry=2", "rx=2 ry=2"}},
 	{"a part of a transaction", ReadAtomic, "fractured-read", "consistent-view read-atomic repeatable-read",
@@ -46,7 +46,7 @@ var inferred = []struct {
 	{"an answer without the question", Causal, "causality-violation", "causal-cerone consistent-view prefix repeatable-read",
 		[]string{"ax1", "rx1 ay1", "ry1 rx_"},
 		[]string{"ax1", "rx1 ay1", "ry1 rx1"}},
-	{"an answer with an older question", Causal, "monotonic-atomic-view-violation", "monotonic-atomic-view monotonic-view",
+	{"an answer with an older question", Causal, "monotonic-atomic-view-violation", "monotonic-atomic-view monotonic-snapshot-read monotonic-view",
 		[]string{"wx1 wa1", "ra=1 wx2 wy1", "ry=1 rx=1"},
 		[]string{"wx1 wa1", "ra=1 wx2 wy1", "ry=1 rx=2"}},
 	{"the second of a client without the first", Causal, "causality-violation-process", "causal-cerone",

@@ -62,7 +62,7 @@ func definitions() []definition {
 		{ReadUncommitted, nil, set(g0, duplicateElements)},
 		{ReadCommitted, []Model{ReadUncommitted}, set(g1)},
 		{MonotonicView, []Model{ReadCommitted}, set(gMonotonic)},
-		{MonotonicSnapshotRead, []Model{ReadCommitted}, 0},
+		{MonotonicSnapshotRead, []Model{ReadCommitted}, set(gMSR)},
 		{MonotonicAtomicView, []Model{ReadCommitted}, set(mavViolation)},
 		{CursorStability, []Model{ReadCommitted}, set(gCursor)},
 		{ConsistentView, []Model{CursorStability, MonotonicView}, set(gSingleItem)},

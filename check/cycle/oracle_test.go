@@ -345,6 +345,8 @@ func (f *facts) allowed(m Model) bool {
 		return f.monotonic(d.closure(), true)
 	case MonotonicAtomicView:
 		return f.monotonic(nil, false)
+	case MonotonicSnapshotRead:
+		return f.statements(false)
 	case CursorStability:
 		return f.cursor()
 	case ConsistentView, ForwardConsistentView:
@@ -386,6 +388,50 @@ func (f *facts) extra(m Model, r relation) relation {
 	default:
 		return r
 	}
+}
+
+// statements says that there is one order of commits and of moments of operations: a
+// read sees what was committed at its moment, which comes after that of the operation
+// before it, and before its transaction's commit. With writes, what a transaction
+// overwrites was committed at the moment of its first write there.
+func (f *facts) statements(writes bool) bool {
+	o := f.o
+	first := make([]int, o.n)
+	nodes := o.n
+	for t := range o.txns {
+		first[t] = nodes
+		nodes += len(o.txns[t].Ops)
+	}
+	before := newRelation(nodes)
+	for t := range o.txns {
+		for i := range o.txns[t].Ops {
+			if next := first[t] + i + 1; i+1 < len(o.txns[t].Ops) {
+				before[next-1][next] = true
+			} else {
+				before[next-1][t] = true
+			}
+		}
+		for _, r := range o.external[t] {
+			if r.writer >= 0 {
+				before[r.writer][first[t]+r.op] = true
+			}
+			for _, later := range f.later(r) {
+				if later != t {
+					before[first[t]+r.op][later] = true
+				}
+			}
+		}
+	}
+	for key, order := range o.order {
+		for i, a := range order {
+			for _, b := range order[i+1:] {
+				before[a][b] = true
+				at := slices.IndexFunc(o.txns[b].Ops, func(op Op) bool { return op.Key == key && (op.Kind == Append || op.Kind == Write) })
+				before[a][first[b]+at] = before[a][first[b]+at] || writes
+			}
+		}
+	}
+	return before.acyclic()
 }
 
 // monotonic says that no read misses what the transaction had seen before it:

@@ -9,8 +9,6 @@ type rule uint8
 const (
 	// decided: what classify finds is all that there is.
 	decided rule = iota
-	// open: the history does not show enough to look for all that is forbidden.
-	open
 	// serial: no cycle of ww, wr and rw.
 	serial
 	// snapshot: each transaction has a start and a later commit in one order;
@@ -26,6 +24,11 @@ const (
 	// monotonicView: no cycle with one rw, from a read to what the transaction
 	// had seen, or what it saw depends on, before that read.
 	monotonicView
+	// statements: each read has a moment at which it saw what was committed, not
+	// before the moment of the read before it, nor after its transaction's commit.
+	statements
+	// allStatements: so has each write, and what it overwrites was committed by then.
+	allStatements
 	// cursor: between the version that a transaction read of a key and the one
 	// that it wrote there is no other.
 	cursor
@@ -66,7 +69,7 @@ func judgementOf(m Model) judgement {
 	case MonotonicView:
 		return judgement{monotonicView, 0, gMonotonic, "exact: no order of the versions is without G-monotonic (Adya 1999, PL-2L)"}
 	case MonotonicSnapshotRead:
-		return judgement{open, 0, 0, "not decided: which snapshot a statement read is not in a history; what read committed forbids is looked for"}
+		return judgement{statements, 0, gMSR, "each read taken for a statement: moments in its transaction's order at which reads saw all that was committed; valid if there are moments for writes too, violated if there are none for the reads alone, else unknown: nothing found of what was looked for (Adya 1999, PL-MSR)"}
 	case MonotonicAtomicView:
 		return judgement{monotonicAtomic, 0, mavViolation, "exact: who has seen one write of a transaction sees all of them from then on (Bailis 2014)"}
 	case CursorStability:

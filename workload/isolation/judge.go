@@ -181,6 +181,13 @@ func forbidsPhantoms(model cycle.Model) bool {
 	}, model)
 }
 
+// forbidsForks says that under model the snapshots of transactions come one after the
+// other, and no more than that: of two transactions, one finds in every group at
+// least what the other finds there.
+func forbidsForks(model cycle.Model) bool {
+	return slices.Contains([]cycle.Model{cycle.SnapshotIsolation, cycle.SessionSnapshotIsolation, cycle.StrongSnapshotIsolation}, model)
+}
+
 // forbidsLostUpdates says that under model a transaction that reads a list and
 // writes it back overwrites nothing that it did not read.
 func forbidsLostUpdates(model cycle.Model) bool {

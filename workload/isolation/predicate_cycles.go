@@ -16,6 +16,13 @@ import (
 // the rows that A found and those that A inserted. If it does not, B comes before A,
 // and where that leads back to B there is no order. Who counts what nobody can have
 // left behind is found by this as well; real time is not used.
+//
+// Under snapshot isolation that may be: B's own rows are missed by whoever took its
+// snapshot before. But snapshots come one after the other, so that of two the later
+// one has at least the rows of the earlier in each group: there the same holds of what
+// was found alone, and a cycle has no two anti-dependencies in a row (G-nonadjacent;
+// Cerone and Gotsman, PODC 2016). Models whose snapshots may be of any transactions
+// (PL-2+, parallel snapshot isolation) allow that.
 type predicateCycles struct {
 	transactions []counter
 	counts       []count
@@ -60,12 +67,28 @@ func (p *predicateCycles) look(op *history.Op, ops []Op) {
 	}
 }
 
+// The kinds of cycles.
+const (
+	kindSerial   = "G2"
+	kindSnapshot = "G-nonadjacent"
+)
+
+// finds is what whoever comes after the transaction of a count finds at least, of a
+// serial order or of one of snapshots.
+func (c *count) finds(kind string) int64 {
+	if kind == kindSnapshot {
+		return c.found
+	}
+	return c.found + c.own
+}
+
 // before is the graph of which transaction comes before which: from a count to those
 // that found more or inserted what it lacks. Behind the transactions come nodes, one
 // for each number that was found of a group: from a transaction to the node of what
 // it found, from a node to that of the next larger number, and from the largest that
-// is smaller than what a transaction found and inserted to that transaction.
-func (p *predicateCycles) before() [][]int32 {
+// is smaller than what a transaction found and inserted, of snapshots found, to that
+// transaction.
+func (p *predicateCycles) before(kind string) [][]int32 {
 	slices.SortFunc(p.counts, func(a, b count) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.found, b.found), cmp.Compare(a.transaction, b.transaction))
 	})
@@ -87,7 +110,7 @@ func (p *predicateCycles) before() [][]int32 {
 		}
 		for ; i < end; i++ {
 			c := &p.counts[i]
-			if at, _ := slices.BinarySearch(found, c.found+c.own); at > 0 {
+			if at, _ := slices.BinarySearch(found, c.finds(kind)); at > 0 {
 				node := first + int32(at) - 1
 				next[node] = append(next[node], c.transaction)
 			}
@@ -97,13 +120,13 @@ func (p *predicateCycles) before() [][]int32 {
 }
 
 // result adds a finding for each set of transactions that come before one another.
-func (p *predicateCycles) result() (found check.Result) {
-	for _, members := range components(p.before()) {
+func (p *predicateCycles) result(kind string) (found check.Result) {
+	for _, members := range components(p.before(kind)) {
 		members = slices.DeleteFunc(members, func(n int32) bool { return int(n) >= len(p.transactions) })
 		if len(members) < 2 {
 			continue
 		}
-		e := check.Evidence{Kind: "G2", Fields: map[string]int64{"transactions": int64(len(members))}}
+		e := check.Evidence{Kind: kind, Fields: map[string]int64{"transactions": int64(len(members))}}
 		if found.Found < check.MaxEvidence {
 			p.explain(&e, members)
 		}
@@ -125,7 +148,7 @@ func (p *predicateCycles) explain(e *check.Evidence, members []int32) {
 			counts[i] = append(counts[i], c)
 		}
 	}
-	cycle := shortestCycle(len(members), func(a, b int) bool { _, _, lacks := lacking(counts[a], counts[b]); return lacks })
+	cycle := shortestCycle(len(members), func(a, b int) bool { _, _, lacks := lacking(counts[a], counts[b], e.Kind); return lacks })
 	e.Text = fmt.Sprintf("%d transactions each come before the others by what they counted and inserted", len(members))
 	if cycle == nil {
 		return
@@ -135,11 +158,15 @@ func (p *predicateCycles) explain(e *check.Evidence, members []int32) {
 	for i, m := range cycle {
 		t := p.transactions[members[m]]
 		after := cycle[(i+1)%len(cycle)]
-		a, b, _ := lacking(counts[m], counts[after])
+		a, b, _ := lacking(counts[m], counts[after], e.Kind)
 		op := history.Op{Client: t.client, Seq: t.seq, Attempt: t.attempt, Start: t.start, End: t.end}
 		name, other := fmt.Sprintf("T%d", i+1), fmt.Sprintf("T%d", (i+1)%len(cycle)+1)
-		why := fmt.Sprintf("%s found %s of group %d, where %s found %s and inserted %s: %s comes before %s",
-			name, check.Counted(a.found, "row", "rows"), a.group, other, check.Count(b.found), check.Count(b.own), name, other)
+		inserted := ""
+		if e.Kind == kindSerial {
+			inserted = " and inserted " + check.Count(b.own)
+		}
+		why := fmt.Sprintf("%s found %s of group %d, where %s found %s%s: %s comes before %s",
+			name, check.Counted(a.found, "row", "rows"), a.group, other, check.Count(b.found), inserted, name, other)
 		e.Cycle.Steps = append(e.Cycle.Steps, check.Step{Name: name, Kind: "rw", Why: why,
 			Text: fmt.Sprintf("%s, from %s to %s", attempt(&op), seconds(t.start), seconds(t.end))})
 		if i > 0 {
@@ -150,12 +177,12 @@ func (p *predicateCycles) explain(e *check.Evidence, members []int32) {
 	e.Text += "; no order of them exists"
 }
 
-// lacking is a group of which a found less than b has found and inserted, so that a
-// comes before b.
-func lacking(a, b []count) (of, than count, lacks bool) {
+// lacking is a group of which a found less than who comes after b, so that a comes
+// before b.
+func lacking(a, b []count, kind string) (of, than count, lacks bool) {
 	for _, x := range a {
 		for _, y := range b {
-			if x.group == y.group && x.found < y.found+y.own {
+			if x.group == y.group && x.found < y.finds(kind) {
 				return x, y, true
 			}
 		}
