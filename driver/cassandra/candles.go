@@ -107,7 +107,6 @@ func compressors() []compressor {
 	}
 }
 
-// Engines implements candles.Store.
 func (s *candleStore) Engines(context.Context) (names []string, err error) {
 	for _, c := range compressors() {
 		names = append(names, c.name)
@@ -115,7 +114,6 @@ func (s *candleStore) Engines(context.Context) (names []string, err error) {
 	return names, nil
 }
 
-// Create implements candles.Store.
 func (s *candleStore) Create(ctx context.Context, m workload.Marker, engine string) error {
 	engines, _ := s.Engines(ctx)
 	found, err := candles.FindEngine(engine, engines)
@@ -165,10 +163,8 @@ func (s *candleStore) Settle(ctx context.Context) error {
 // the connections.
 type candleSession struct{ store *candleStore }
 
-// Session implements candles.Store.
 func (s *candleStore) Session(context.Context) (candles.Session, error) {
 	return &candleSession{store: s}, nil
 }
 
-// Close implements candles.Session.
 func (n *candleSession) Close() {}

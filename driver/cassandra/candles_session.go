@@ -62,12 +62,10 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 	return reply
 }
 
-// Latest implements candles.Session.
 func (n *candleSession) Latest(ctx context.Context, ticker string, limit int, row func(*candles.Candle)) candles.Reply {
 	return n.ask(ctx, "latest", row, n.store.latest, ticker, limit)
 }
 
-// Interval implements candles.Session.
 func (n *candleSession) Interval(ctx context.Context, ticker string, from, to int64, row func(*candles.Candle)) candles.Reply {
 	return n.ask(ctx, "interval", row, n.store.interval, ticker, from, to)
 }

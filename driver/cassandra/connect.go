@@ -123,7 +123,6 @@ func (s *settings) refused(err error, seen *refusals) error {
 	return &workload.UnreachableError{Address: s.printable, Err: err}
 }
 
-// Close implements the Stores.
 func (c *connection) Close() error {
 	c.session.Close()
 	return nil
@@ -135,7 +134,6 @@ var errNoUser = errors.New("it asks for a user, and the address names none")
 // login gives user and password to a server that asks.
 type login struct{ user, password string }
 
-// Challenge implements gocql.Authenticator.
 func (l login) Challenge(request []byte) ([]byte, gocql.Authenticator, error) {
 	if l.user == "" {
 		return nil, nil, errNoUser
@@ -143,7 +141,6 @@ func (l login) Challenge(request []byte) ([]byte, gocql.Authenticator, error) {
 	return gocql.PasswordAuthenticator{Username: l.user, Password: l.password}.Challenge(request)
 }
 
-// Success implements gocql.Authenticator.
 func (l login) Success([]byte) error { return nil }
 
 // watched is a connection from which something must come now and then.
@@ -159,7 +156,6 @@ var errSilent = errors.New("the node has said nothing for too long")
 // away with it.
 func (w *watched) SetReadDeadline(time.Time) error { return nil }
 
-// Read implements net.Conn.
 func (w *watched) Read(p []byte) (int, error) {
 	if err := w.Conn.SetReadDeadline(time.Now().Add(w.silence)); err != nil {
 		return 0, err
@@ -187,7 +183,6 @@ func watching(ctx context.Context) (context.Context, *sending) {
 // is noticed here is its execution.
 type streams struct{}
 
-// StreamContext implements gocql.StreamObserver.
 func (streams) StreamContext(ctx context.Context) gocql.StreamObserverContext {
 	if s, ok := ctx.Value(sendingKey{}).(*sending); ok {
 		return s
@@ -195,11 +190,8 @@ func (streams) StreamContext(ctx context.Context) gocql.StreamObserverContext {
 	return nil
 }
 
-// StreamStarted implements gocql.StreamObserverContext.
 func (s *sending) StreamStarted(gocql.ObservedStream) { s.begun.Store(true) }
 
-// StreamAbandoned implements gocql.StreamObserverContext.
 func (s *sending) StreamAbandoned(gocql.ObservedStream) {}
 
-// StreamFinished implements gocql.StreamObserverContext.
 func (s *sending) StreamFinished(gocql.ObservedStream) {}

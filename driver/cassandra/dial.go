@@ -33,7 +33,6 @@ type dialer struct {
 	names map[string]string
 }
 
-// DialHost implements gocql.HostDialer.
 func (d *dialer) DialHost(ctx context.Context, host *gocql.HostInfo) (*gocql.DialedHost, error) {
 	address := host.ConnectAddressAndPort()
 	raw, err := (&net.Dialer{Timeout: d.timeout}).DialContext(ctx, "tcp", address)
@@ -67,7 +66,6 @@ type explained struct {
 	answered atomic.Bool // a byte has come from the node
 }
 
-// Read implements net.Conn.
 func (e *explained) Read(p []byte) (int, error) {
 	n, err := e.Conn.Read(p)
 	if n > 0 {
@@ -77,7 +75,6 @@ func (e *explained) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn.
 func (e *explained) Write(p []byte) (int, error) {
 	n, err := e.Conn.Write(p)
 	e.note(err)
@@ -139,7 +136,6 @@ type refusals struct {
 	handshake string
 }
 
-// ObserveConnect implements gocql.ConnectObserver.
 func (r *refusals) ObserveConnect(o gocql.ObservedConnect) {
 	var answer gocql.RequestError
 	reason, handshake := "", ""

@@ -150,12 +150,10 @@ func (s *keyValueStore) Settle(ctx context.Context) error {
 // the connections.
 type keyValueSession struct{ *keyValueStore }
 
-// Session implements keyvalue.Store.
 func (s *keyValueStore) Session(context.Context) (keyvalue.Session, error) {
 	return keyValueSession{s}, nil
 }
 
-// Insert implements keyvalue.Session.
 func (n keyValueSession) Insert(ctx context.Context, record keyvalue.Record) keyvalue.Reply {
 	values := []any{encoded(record.Key)}
 	for _, v := range record.Values {
@@ -170,7 +168,6 @@ func (n keyValueSession) Insert(ctx context.Context, record keyvalue.Record) key
 	return keyvalue.Reply{Reply: reply}
 }
 
-// Get implements keyvalue.Session.
 func (n keyValueSession) Get(ctx context.Context, key keyvalue.Value) keyvalue.Reply {
 	scan := n.row()
 	err := n.session.Query(n.get, encoded(key)).Consistency(n.reads).ScanContext(ctx, scan...)

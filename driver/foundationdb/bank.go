@@ -64,7 +64,6 @@ func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) erro
 // FinishLoad implements bank.Store. There is nothing to build.
 func (s *bankStore) FinishLoad(ctx context.Context) error { return s.finishLoad(ctx) }
 
-// Read implements bank.Store.
 func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, entry func(bank.Entry) error) error {
 	accounts := func(key, value []byte) error {
 		var a bank.Account
@@ -160,7 +159,6 @@ func (s *bankStore) AuditAll(ctx context.Context) (bank.Totals, error) {
 // connection for all.
 type bankSession struct{ store *bankStore }
 
-// Session implements bank.Store.
 func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
 	if _, err := s.look(ctx, "open a session", s.ours); err != nil {
 		return nil, err
@@ -168,7 +166,6 @@ func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
 	return &bankSession{s}, nil
 }
 
-// Close implements bank.Session.
 func (n *bankSession) Close() {}
 
 // Transfer implements bank.Session. What it refuses it has read at one version,

@@ -87,7 +87,6 @@ func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Doc
 // bulkUpdateSession is a bulkupdate.Session.
 type bulkUpdateSession struct{ store *bulkUpdateStore }
 
-// Session implements bulkupdate.Store.
 func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, error) {
 	if _, err := s.look(ctx, "open a session", s.ours); err != nil {
 		return nil, err
@@ -95,7 +94,6 @@ func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, erro
 	return &bulkUpdateSession{s}, nil
 }
 
-// Close implements bulkupdate.Session.
 func (n *bulkUpdateSession) Close() {}
 
 // maxTransaction is the most bytes that a transaction may affect: what it

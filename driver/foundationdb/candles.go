@@ -73,7 +73,6 @@ func (s *candleStore) Engines(ctx context.Context) ([]string, error) {
 	return engines(product), nil
 }
 
-// Create implements candles.Store.
 func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine string) error {
 	if engine != "" {
 		there, err := s.Engines(ctx)
@@ -128,7 +127,6 @@ func (s *candleStore) Size(ctx context.Context) (workload.Size, error) {
 // candleSession is a candles.Session.
 type candleSession struct{ store *candleStore }
 
-// Session implements candles.Store.
 func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
 	if _, err := s.look(ctx, "open a session", s.ours); err != nil {
 		return nil, err
@@ -136,7 +134,6 @@ func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
 	return &candleSession{s}, nil
 }
 
-// Close implements candles.Session.
 func (n *candleSession) Close() {}
 
 // candlesWritten is how many rows one transaction writes at most. With their
@@ -201,21 +198,18 @@ func (n *candleSession) insert(ctx context.Context, part []candles.Candle) candl
 	return candles.Reply{Outcome: history.Committed}
 }
 
-// Latest implements candles.Session.
 func (n *candleSession) Latest(ctx context.Context, ticker string, limit int, row func(*candles.Candle)) candles.Reply {
 	prefix := n.store.textKey(tableTicker, ticker)
 	begin, end := within(prefix)
 	return n.ask(ctx, "latest", &query{prefix: prefix, begin: begin, end: end, backwards: true, left: limit, limited: true, row: row})
 }
 
-// Interval implements candles.Session.
 func (n *candleSession) Interval(ctx context.Context, ticker string, from, to int64, row func(*candles.Candle)) candles.Reply {
 	prefix := n.store.textKey(tableTicker, ticker)
 	begin, end := between(prefix, from, to)
 	return n.ask(ctx, "interval", &query{prefix: prefix, begin: begin, end: end, row: row})
 }
 
-// Span implements candles.Session.
 func (n *candleSession) Span(ctx context.Context, from, to int64, row func(*candles.Candle)) candles.Reply {
 	prefix := n.store.key(tableMoment)
 	begin, end := between(prefix, from, to)

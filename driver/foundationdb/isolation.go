@@ -41,7 +41,6 @@ func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store
 // Store", SIGMOD 2021).
 func (s *isolationStore) Promise() string { return level }
 
-// Read implements isolation.Store.
 func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
 	lists := func(row, value []byte) error {
 		var key int64
@@ -64,7 +63,6 @@ func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements
 // isolationSession is an isolation.Session.
 type isolationSession struct{ store *isolationStore }
 
-// Session implements isolation.Store.
 func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error) {
 	if _, err := s.look(ctx, "open a session", s.ours); err != nil {
 		return nil, err
@@ -72,7 +70,6 @@ func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error)
 	return &isolationSession{s}, nil
 }
 
-// Close implements isolation.Session.
 func (n *isolationSession) Close() {}
 
 // Do implements isolation.Session. A transaction that only reads is committed

@@ -74,7 +74,6 @@ func (s *keyValueStore) Read(ctx context.Context, use func(keyvalue.Record) erro
 // keyValueSession is a keyvalue.Session.
 type keyValueSession struct{ store *keyValueStore }
 
-// Session implements keyvalue.Store.
 func (s *keyValueStore) Session(ctx context.Context) (keyvalue.Session, error) {
 	if _, err := s.look(ctx, "open a session", s.ours); err != nil {
 		return nil, err
@@ -82,7 +81,6 @@ func (s *keyValueStore) Session(ctx context.Context) (keyvalue.Session, error) {
 	return &keyValueSession{s}, nil
 }
 
-// Close implements keyvalue.Session.
 func (n *keyValueSession) Close() {}
 
 // Insert implements keyvalue.Session. The key is looked for in the transaction

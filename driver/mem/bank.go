@@ -41,14 +41,12 @@ func OpenBank(_ context.Context, target workload.Target) (bank.Store, error) {
 	return s, nil
 }
 
-// Describe implements bank.Store.
 func (s *bankStore) Describe(ctx context.Context) (workload.Product, error) {
 	p, err := s.baseStore.Describe(ctx)
 	p.Topology = workload.Topology{Nodes: 2, Replicas: 2}
 	return p, err
 }
 
-// LoadAccounts implements bank.Store.
 func (s *bankStore) LoadAccounts(_ context.Context, batch []bank.Account) error {
 	return s.locked(true, func() error {
 		x := s.d.begin()
@@ -86,7 +84,6 @@ func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, 
 	})
 }
 
-// Audit implements bank.Auditor.
 func (s *bankStore) Audit(_ context.Context, ids []int64, states []bank.State) error {
 	if len(ids) > bank.MaxAudited || len(states) < len(ids) {
 		return fmt.Errorf("mem: audit of %d accounts into %d states; at most %d", len(ids), len(states), bank.MaxAudited)
@@ -99,7 +96,6 @@ func (s *bankStore) Audit(_ context.Context, ids []int64, states []bank.State) e
 	})
 }
 
-// AuditAll implements bank.Auditor.
 func (s *bankStore) AuditAll(ctx context.Context) (t bank.Totals, err error) {
 	err = s.locked(true, func() error {
 		t.Accounts = s.accounts.count()
@@ -119,12 +115,10 @@ const (
 	secondMember = "mem:2"
 )
 
-// Replicas implements bank.Replicated.
 func (s *bankStore) Replicas(context.Context) ([]bank.Replica, map[string]error, error) {
 	return []bank.Replica{{Name: firstMember, Primary: true}, {Name: secondMember}}, nil, nil
 }
 
-// CatchUp implements bank.Replicated.
 func (s *bankStore) CatchUp(ctx context.Context, member bank.Replica) error {
 	if member.Name != firstMember && member.Name != secondMember {
 		return fmt.Errorf("mem: there is no member %q", member.Name)
@@ -132,7 +126,6 @@ func (s *bankStore) CatchUp(ctx context.Context, member bank.Replica) error {
 	return ctx.Err()
 }
 
-// ReadReplica implements bank.Replicated.
 func (s *bankStore) ReadReplica(ctx context.Context, member bank.Replica, account func(bank.Account) error, entry func(bank.Entry) error) error {
 	if err := s.CatchUp(ctx, member); err != nil {
 		return err
@@ -140,7 +133,6 @@ func (s *bankStore) ReadReplica(ctx context.Context, member bank.Replica, accoun
 	return s.Read(ctx, account, entry)
 }
 
-// Size implements bank.Store.
 func (s *bankStore) Size(context.Context) (workload.Size, error) {
 	return s.size(func() int64 {
 		return s.accounts.count()*int64(unsafe.Sizeof(version[bank.State]{})) + s.journal.count()*int64(unsafe.Sizeof(version[row]{}))
@@ -150,7 +142,6 @@ func (s *bankStore) Size(context.Context) (workload.Size, error) {
 // bankSession is one client's.
 type bankSession struct{ *bankStore }
 
-// Session implements bank.Store.
 func (s *bankStore) Session(context.Context) (bank.Session, error) {
 	return &bankSession{s}, s.ready()
 }
@@ -186,5 +177,4 @@ func (n *bankSession) Transfer(ctx context.Context, t bank.Transfer) (reply bank
 	return reply
 }
 
-// Close implements bank.Session.
 func (n *bankSession) Close() {}

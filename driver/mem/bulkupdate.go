@@ -29,13 +29,11 @@ func OpenBulkUpdate(_ context.Context, target workload.Target) (bulkupdate.Store
 	return s, nil
 }
 
-// Atomic implements bulkupdate.Store.
 func (s *bulkUpdateStore) Atomic() bool { return true }
 
 // Waits implements bulkupdate.Store: nothing is counted.
 func (s *bulkUpdateStore) Waits(context.Context) ([]bulkupdate.Wait, error) { return nil, nil }
 
-// Load implements bulkupdate.Store.
 func (s *bulkUpdateStore) Load(_ context.Context, batch []bulkupdate.Document) error {
 	return s.locked(true, func() error {
 		x := s.d.begin()
@@ -55,7 +53,6 @@ func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Doc
 	return s.locked(true, func() error { return s.documents.each(ctx, document) })
 }
 
-// Size implements bulkupdate.Store.
 func (s *bulkUpdateStore) Size(context.Context) (workload.Size, error) {
 	return s.size(func() int64 {
 		return s.documents.count() * int64(unsafe.Sizeof(bulkupdate.Document{})+bulkupdate.PayloadBytes)
@@ -65,7 +62,6 @@ func (s *bulkUpdateStore) Size(context.Context) (workload.Size, error) {
 // bulkUpdateSession is one client's.
 type bulkUpdateSession struct{ *bulkUpdateStore }
 
-// Session implements bulkupdate.Store.
 func (s *bulkUpdateStore) Session(context.Context) (bulkupdate.Session, error) {
 	return &bulkUpdateSession{s}, s.ready()
 }
@@ -90,5 +86,4 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 	return reply
 }
 
-// Close implements bulkupdate.Session.
 func (n *bulkUpdateSession) Close() {}

@@ -27,10 +27,8 @@ func OpenCandles(_ context.Context, target workload.Target) (candles.Store, erro
 	return &candleStore{newBaseStore(d), newTable[int64, candles.Candle](d)}, nil
 }
 
-// Engines implements candles.Store.
 func (s *candleStore) Engines(context.Context) ([]string, error) { return []string{candleEngine}, nil }
 
-// Create implements candles.Store.
 func (s *candleStore) Create(ctx context.Context, marker workload.Marker, engine string) error {
 	if _, err := candles.FindEngine(engine, []string{candleEngine}); err != nil {
 		return err
@@ -38,7 +36,6 @@ func (s *candleStore) Create(ctx context.Context, marker workload.Marker, engine
 	return s.baseStore.Create(ctx, marker)
 }
 
-// FinishLoad implements candles.Store.
 func (s *candleStore) FinishLoad(context.Context) error { return nil }
 
 // Read implements candles.Store. It holds up all other calls while it lasts,
@@ -47,7 +44,6 @@ func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) 
 	return s.locked(true, func() error { return s.rows.each(ctx, row) })
 }
 
-// Size implements candles.Store.
 func (s *candleStore) Size(context.Context) (workload.Size, error) {
 	return s.size(func() (bytes int64) {
 		for _, v := range s.rows.rows {
@@ -60,12 +56,10 @@ func (s *candleStore) Size(context.Context) (workload.Size, error) {
 // candleSession is one client's.
 type candleSession struct{ *candleStore }
 
-// Session implements candles.Store.
 func (s *candleStore) Session(context.Context) (candles.Session, error) {
 	return &candleSession{s}, s.ready()
 }
 
-// Insert implements candles.Session.
 func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
 	return n.d.run(ctx, "insert", func(x *transaction) workload.Reply {
 		for _, c := range batch {
@@ -99,20 +93,16 @@ func (n *candleSession) query(ctx context.Context, row func(*candles.Candle), li
 
 const all = 1<<31 - 1
 
-// Latest implements candles.Session.
 func (n *candleSession) Latest(ctx context.Context, ticker string, limit int, row func(*candles.Candle)) candles.Reply {
 	return n.query(ctx, row, limit, func(c *candles.Candle) bool { return c.Ticker == ticker })
 }
 
-// Interval implements candles.Session.
 func (n *candleSession) Interval(ctx context.Context, ticker string, from, to int64, row func(*candles.Candle)) candles.Reply {
 	return n.query(ctx, row, all, func(c *candles.Candle) bool { return c.Ticker == ticker && c.Moment >= from && c.Moment < to })
 }
 
-// Span implements candles.Session.
 func (n *candleSession) Span(ctx context.Context, from, to int64, row func(*candles.Candle)) candles.Reply {
 	return n.query(ctx, row, all, func(c *candles.Candle) bool { return c.Moment >= from && c.Moment < to })
 }
 
-// Close implements candles.Session.
 func (n *candleSession) Close() {}

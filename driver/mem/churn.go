@@ -34,10 +34,8 @@ func OpenChurn(_ context.Context, target workload.Target) (churn.Store, error) {
 
 const compaction = "repair"
 
-// Repairs implements churn.Store.
 func (s *churnStore) Repairs() []string { return []string{compaction} }
 
-// Repair implements churn.Store.
 func (s *churnStore) Repair(_ context.Context, name string) error {
 	if name != compaction {
 		return fmt.Errorf("mem: there is no repair %q", name)
@@ -45,7 +43,6 @@ func (s *churnStore) Repair(_ context.Context, name string) error {
 	return s.locked(true, func() error { s.reserved = s.rows.count(); return nil })
 }
 
-// Create implements churn.Store.
 func (s *churnStore) Create(ctx context.Context, marker workload.Marker) error {
 	s.d.mu.Lock()
 	*s.disk = disk{}
@@ -68,12 +65,10 @@ func (s *churnStore) Size(context.Context) (workload.Size, error) {
 // churnSession is one client's.
 type churnSession struct{ *churnStore }
 
-// Session implements churn.Store.
 func (s *churnStore) Session(context.Context) (churn.Session, error) {
 	return &churnSession{s}, s.ready()
 }
 
-// Insert implements churn.Session.
 func (n *churnSession) Insert(ctx context.Context, rows []churn.Row) churn.Reply {
 	return n.d.run(ctx, "insert", func(x *transaction) workload.Reply {
 		n.reserved = max(n.reserved, n.rows.count()+int64(len(rows)))
@@ -88,7 +83,6 @@ func (n *churnSession) Insert(ctx context.Context, rows []churn.Row) churn.Reply
 	})
 }
 
-// Delete implements churn.Session.
 func (n *churnSession) Delete(ctx context.Context, ids []int64) churn.Reply {
 	return n.d.run(ctx, "delete", func(x *transaction) workload.Reply {
 		n.reserved = max(n.reserved, n.rows.count())
@@ -101,5 +95,4 @@ func (n *churnSession) Delete(ctx context.Context, ids []int64) churn.Reply {
 	})
 }
 
-// Close implements churn.Session.
 func (n *churnSession) Close() {}

@@ -11,19 +11,16 @@ import (
 
 var _ interleaving.Store = (*isolationStore)(nil)
 
-// Levels implements interleaving.Store.
 func (s *isolationStore) Levels() []interleaving.Level {
 	return []interleaving.Level{{Name: level}}
 }
 
-// Interleaved implements interleaving.Store.
 func (s *isolationStore) Interleaved(context.Context) (interleaving.Session, error) {
 	return &interleavedSession{s}, s.ready()
 }
 
 type interleavedSession struct{ *isolationStore }
 
-// Close implements interleaving.Session.
 func (n *interleavedSession) Close() {}
 
 // Waiting implements interleaving.Session: nothing ever waits.
@@ -31,7 +28,6 @@ func (n *interleavedSession) Waiting(context.Context) (waiting, known bool, err 
 	return false, true, nil
 }
 
-// Transact implements interleaving.Session.
 func (n *interleavedSession) Transact(ctx context.Context, _ bool, work func(interleaving.Do) error) workload.Reply {
 	if err := n.d.lock(true); err != nil {
 		return workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err, Broken: true}

@@ -35,7 +35,6 @@ func OpenIsolation(_ context.Context, target workload.Target) (isolation.Store, 
 	return s, nil
 }
 
-// Promise implements isolation.Store.
 func (s *isolationStore) Promise() string { return "strict-serializable" }
 
 // Read implements isolation.Store. It holds up all other calls while it lasts,
@@ -80,7 +79,6 @@ func (s *isolationStore) Size(context.Context) (workload.Size, error) {
 // isolationSession is one client's.
 type isolationSession struct{ *isolationStore }
 
-// Session implements isolation.Store.
 func (s *isolationStore) Session(context.Context) (isolation.Session, error) {
 	return &isolationSession{s}, s.ready()
 }
@@ -157,5 +155,4 @@ func (n *isolationSession) withdraw(x *transaction, o *isolation.Op) {
 	put(x, n.sides, 2*o.Key+own, isolation.Withdrawn(sides[own], sides[1-own]))
 }
 
-// Close implements isolation.Session.
 func (n *isolationSession) Close() {}

@@ -66,12 +66,10 @@ func bytesOf(v keyvalue.Value) int64 {
 // keyValueSession is one client's.
 type keyValueSession struct{ *keyValueStore }
 
-// Session implements keyvalue.Store.
 func (s *keyValueStore) Session(context.Context) (keyvalue.Session, error) {
 	return &keyValueSession{s}, s.ready()
 }
 
-// Insert implements keyvalue.Session.
 func (n *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) keyvalue.Reply {
 	return keyvalue.Reply{Reply: n.d.run(ctx, "insert", func(x *transaction) workload.Reply {
 		if _, there := get(x, n.records, record.Key); there {
@@ -82,7 +80,6 @@ func (n *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) ke
 	})}
 }
 
-// Get implements keyvalue.Session.
 func (n *keyValueSession) Get(ctx context.Context, key keyvalue.Value) (reply keyvalue.Reply) {
 	if failed := n.d.enter(ctx, "get"); failed != nil {
 		return keyvalue.Reply{Reply: *failed}
@@ -93,5 +90,4 @@ func (n *keyValueSession) Get(ctx context.Context, key keyvalue.Value) (reply ke
 	return reply
 }
 
-// Close implements keyvalue.Session.
 func (n *keyValueSession) Close() {}

@@ -32,7 +32,6 @@ func (s *baseStore) locked(required bool, do func() error) error {
 // ready returns an error unless there is a schema of ours.
 func (s *baseStore) ready() error { return s.locked(true, func() error { return nil }) }
 
-// Describe implements the Stores.
 func (s *baseStore) Describe(context.Context) (workload.Product, error) {
 	return workload.Product{
 		Name: "assay's reference database", Version: "1", Embedded: true,
@@ -46,7 +45,6 @@ func (s *baseStore) Describe(context.Context) (workload.Product, error) {
 	}, nil
 }
 
-// Find implements the Stores.
 func (s *baseStore) Find(context.Context) (leftover *workload.Leftover, err error) {
 	err = s.locked(false, func() error {
 		if s.d.marker != nil {
@@ -57,7 +55,6 @@ func (s *baseStore) Find(context.Context) (leftover *workload.Leftover, err erro
 	return leftover, err
 }
 
-// Marker implements the Stores.
 func (s *baseStore) Marker(ctx context.Context) (*workload.Marker, error) {
 	leftover, err := s.Find(ctx)
 	if leftover == nil {
@@ -66,12 +63,10 @@ func (s *baseStore) Marker(ctx context.Context) (*workload.Marker, error) {
 	return &leftover.Marker, nil
 }
 
-// Create implements the Stores.
 func (s *baseStore) Create(_ context.Context, marker workload.Marker) error {
 	return s.anew(func() { s.d.marker = &marker })
 }
 
-// Drop implements the Stores.
 func (s *baseStore) Drop(context.Context) error {
 	return s.anew(func() { s.d.marker, s.d.lease = nil, nil })
 }
@@ -88,7 +83,6 @@ func (s *baseStore) anew(then func()) error {
 	})
 }
 
-// FinishLoad implements the Stores that have it.
 func (s *baseStore) FinishLoad(context.Context) error {
 	return s.locked(true, func() error {
 		s.d.marker.Loaded = true
@@ -114,7 +108,6 @@ func (s *baseStore) size(bytes func() int64, tables ...string) (size workload.Si
 	return size, err
 }
 
-// Close implements the Stores.
 func (s *baseStore) Close() error { return nil }
 
 // lease is the lease of a database, whose clock is the process's own.
@@ -131,7 +124,6 @@ func (l *lease) current() *workload.Lease {
 	return &workload.Lease{Holder: l.holder, Since: l.since.UTC(), Remaining: time.Until(l.expires)}
 }
 
-// Lease implements the Stores.
 func (s *baseStore) Lease(context.Context) (l *workload.Lease, err error) {
 	err = s.locked(false, func() error {
 		l = s.d.lease.current()
@@ -140,7 +132,6 @@ func (s *baseStore) Lease(context.Context) (l *workload.Lease, err error) {
 	return l, err
 }
 
-// TakeLease implements the Stores.
 func (s *baseStore) TakeLease(_ context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
 	return s.locked(false, func() error {
 		if err := s.d.lease.current().MayTake(name, holder, gone); err != nil {
@@ -153,7 +144,6 @@ func (s *baseStore) TakeLease(_ context.Context, holder workload.Holder, ttl tim
 	})
 }
 
-// RenewLease implements the Stores.
 func (s *baseStore) RenewLease(_ context.Context, token string, ttl time.Duration) error {
 	return s.locked(false, func() error {
 		if err := s.d.lease.current().MayRenew(name, token); err != nil {
@@ -164,7 +154,6 @@ func (s *baseStore) RenewLease(_ context.Context, token string, ttl time.Duratio
 	})
 }
 
-// ReleaseLease implements the Stores.
 func (s *baseStore) ReleaseLease(_ context.Context, token string) error {
 	return s.locked(false, func() error {
 		if s.d.lease != nil && s.d.lease.holder.Token == token {

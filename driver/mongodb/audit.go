@@ -17,7 +17,6 @@ import (
 
 var _ bank.Auditor = (*bankStore)(nil)
 
-// Audit implements bank.Auditor.
 func (s *bankStore) Audit(ctx context.Context, ids []int64, states []bank.State) error {
 	if len(ids) > bank.MaxAudited || len(states) < len(ids) {
 		return fmt.Errorf("mongodb: audit of %d accounts into %d states; at most %d", len(ids), len(states), bank.MaxAudited)

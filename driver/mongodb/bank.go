@@ -59,12 +59,10 @@ func (s *bankStore) Describe(ctx context.Context) (workload.Product, error) {
 	return product, err
 }
 
-// Find implements bank.Store.
 func (s *bankStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, s.accounts)
 }
 
-// LoadAccounts implements bank.Store.
 func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) error {
 	if len(batch) == 0 {
 		return nil

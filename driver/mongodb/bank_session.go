@@ -20,7 +20,6 @@ type bankSession struct {
 	store *bankStore
 }
 
-// Session implements bank.Store.
 func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
 	x, err := s.transactor(ctx)
 	if err != nil {

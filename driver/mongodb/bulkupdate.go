@@ -55,7 +55,6 @@ func openCrowd(ctx context.Context, target workload.Target, workloadName, collec
 // "Atomicity and Transactions", of updateMany).
 func (s *bulkUpdateStore) Atomic() bool { return false }
 
-// Load implements bulkupdate.Store.
 func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document) error {
 	if len(batch) == 0 {
 		return nil
@@ -71,7 +70,6 @@ func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document)
 	return nil
 }
 
-// FinishLoad implements bulkupdate.Store.
 func (s *bulkUpdateStore) FinishLoad(ctx context.Context) error {
 	if _, err := s.rows.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "owner", Value: 1}}}); err != nil {
 		return failed("make the index", err)
@@ -233,5 +231,4 @@ func judgeUpdate(err error, sent int, sharded bool) workload.Reply {
 	return r
 }
 
-// Close implements bulkupdate.Session.
 func (n *bulkUpdateSession) Close() {}

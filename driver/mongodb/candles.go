@@ -41,7 +41,6 @@ func (s *candleStore) Engines(context.Context) ([]string, error) {
 	return []string{"snappy", "none", "zlib", "zstd"}, nil
 }
 
-// Create implements candles.Store.
 func (s *candleStore) Create(ctx context.Context, m workload.Marker, engine string) error {
 	engines, _ := s.Engines(ctx)
 	found, err := candles.FindEngine(engine, engines)
@@ -161,18 +160,15 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 	return r
 }
 
-// Latest implements candles.Session.
 func (n *candleSession) Latest(ctx context.Context, ticker string, limit int, row func(*candles.Candle)) candles.Reply {
 	return n.ask(ctx, "latest", bson.D{{Key: "ticker", Value: ticker}},
 		options.Find().SetSort(bson.D{{Key: "moment", Value: -1}}).SetLimit(int64(limit)), row)
 }
 
-// Interval implements candles.Session.
 func (n *candleSession) Interval(ctx context.Context, ticker string, from, to int64, row func(*candles.Candle)) candles.Reply {
 	return n.ask(ctx, "interval", bson.D{{Key: "ticker", Value: ticker}, {Key: "moment", Value: between(from, to)}}, options.Find(), row)
 }
 
-// Span implements candles.Session.
 func (n *candleSession) Span(ctx context.Context, from, to int64, row func(*candles.Candle)) candles.Reply {
 	return n.ask(ctx, "span", bson.D{{Key: "moment", Value: between(from, to)}}, options.Find(), row)
 }
@@ -201,5 +197,4 @@ func (n *candleSession) ask(ctx context.Context, doing string, filter bson.D, o 
 	return candles.Reply{Outcome: history.Committed}
 }
 
-// Close implements candles.Session.
 func (n *candleSession) Close() {}

@@ -36,7 +36,6 @@ func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error)
 
 const repairCompact = "compact"
 
-// Describe implements churn.Store.
 func (s *churnStore) Describe(ctx context.Context) (workload.Product, error) {
 	product, err := s.sharedClientStore.Describe(ctx)
 	if err == nil && s.sharded {
@@ -130,5 +129,4 @@ func (n *churnSession) judged(err error, sent int) churn.Reply {
 	return judgeUpdate(err, sent, n.sharded)
 }
 
-// Close implements churn.Session.
 func (n *churnSession) Close() {}

@@ -78,7 +78,6 @@ func (s *isolationStore) Promise() string {
 	}
 }
 
-// Find implements isolation.Store.
 func (s *isolationStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, s.collections...)
 }

@@ -25,7 +25,6 @@ type isolationSession struct {
 	list  []int64 // for lists that are rewritten
 }
 
-// Session implements isolation.Store.
 func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error) {
 	x, err := s.transactor(ctx)
 	if err != nil {

@@ -106,7 +106,6 @@ func refusesUnwritten(code int) bool {
 	}
 }
 
-// Get implements keyvalue.Session.
 func (n *keyValueSession) Get(ctx context.Context, key keyvalue.Value) keyvalue.Reply {
 	counted, sent := counting(ctx)
 	document, err := n.rows.FindOne(counted, bson.D{{Key: "_id", Value: encoded(n.store.table.Key, key)}}).Raw()
@@ -123,5 +122,4 @@ func (n *keyValueSession) Get(ctx context.Context, key keyvalue.Value) keyvalue.
 	return keyvalue.Reply{Reply: withoutEffect("get", err, sent)}
 }
 
-// Close implements keyvalue.Session.
 func (n *keyValueSession) Close() {}

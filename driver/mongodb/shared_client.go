@@ -176,7 +176,6 @@ func described(w *writeconcern.WriteConcern) string {
 	return text
 }
 
-// Find implements workload.Store.
 func (s *sharedClientStore) Find(ctx context.Context) (*workload.Leftover, error) {
 	return s.find(ctx, s.rows)
 }
@@ -227,7 +226,6 @@ func (s *sharedClientStore) noneConnected(ctx context.Context) error {
 	return nil
 }
 
-// Close implements workload.Store.
 func (s *sharedClientStore) Close() error {
 	return errors.Join(s.hangUp(), s.schema.Close())
 }

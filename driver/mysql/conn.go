@@ -29,12 +29,10 @@ type conn struct {
 
 var _ sqldb.Conn = (*conn)(nil)
 
-// Query implements sqldb.Reader.
 func (c *conn) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
 	return c.query(ctx, scanner(row), string(appendStatement(nil, text, parameters)))
 }
 
-// Change implements sqldb.Conn.
 func (c *conn) Change(ctx context.Context, text string, parameters ...sqldb.Value) (int64, error) {
 	return c.affected(ctx, string(appendStatement(nil, text, parameters)))
 }

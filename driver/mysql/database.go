@@ -80,7 +80,6 @@ func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
 	return p.Operation("load "+rows.Table+"s", err)
 }
 
-// Connect implements sqldb.Database.
 func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	l, err := p.dial(ctx, statements)
 	if err != nil {

@@ -109,7 +109,6 @@ func (e encryptionSettings) apply(config *library.Config) *handshake {
 	return h
 }
 
-// Print implements library.Logger.
 func (h *handshake) Print(values ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

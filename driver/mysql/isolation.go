@@ -22,7 +22,6 @@ func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store
 // isolationSchema is a schema that promises a consistency model.
 type isolationSchema struct{ *schema }
 
-// Promise implements sqldb.Promiser.
 func (s *isolationSchema) Promise() string { return promised(s.level, s.engine, s.server) }
 
 // Levels implements sqldb.Promiser. Repeatable read comes twice where InnoDB can

@@ -70,7 +70,6 @@ func (s *keyValueSchema) Promise() string {
 	return ""
 }
 
-// ConnectKeyValue implements sqldb.KeyValueDatabase.
 func (s *keyValueSchema) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
 	var writes *host // the one that takes inserts
 	r := &sqldb.Routed{Apart: s.apart, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {

@@ -168,7 +168,6 @@ func (m member) reached(goal member) error {
 	return nil
 }
 
-// ViewReplica implements sqldb.ReplicatedDatabase.
 func (p *schema) ViewReplica(ctx context.Context, replica bank.Replica, read func(sqldb.Reader) error) error {
 	h, err := p.hostOf(replica)
 	if err != nil {

@@ -100,10 +100,8 @@ func (l *session) Usable(err error) bool {
 	return l.Sound() && !hasCode(err, codeUnknownCommand, codeOptionPrevents, codeReadOnlyMode, codeServerShutdown)
 }
 
-// Classify implements sqldb.Wire.
 func (l *session) Classify(err error, at sqldb.Stage) workload.Reply { return classify(err, at) }
 
-// Violated implements sqldb.Wire.
 func (l *session) Violated(err error) sqldb.Violation { return violated(err) }
 
 // Leave implements sqldb.Wire. After some errors there is no transaction any more; a

@@ -49,7 +49,6 @@ func (l *session) Batch(ctx context.Context, calls []sqldb.Call) (sqldb.Stage, e
 	return l.together(ctx, calls)
 }
 
-// Step implements sqldb.Wire.
 func (l *session) Step(ctx context.Context, first bool, which int, row func(sqldb.Row) error, parameters []sqldb.Value) error {
 	before := ""
 	if first {

@@ -123,7 +123,6 @@ func scanner(row func(sqldb.Row) error) func([]driver.Value) error {
 	}
 }
 
-// Scan implements sqldb.Row.
 func (c *columns) Scan(into ...any) error {
 	if len(*c) != len(into) {
 		return fmt.Errorf("a row of %d columns came where %d were asked for", len(*c), len(into))

@@ -57,7 +57,6 @@ func (s compactor) Size(ctx context.Context) (workload.Size, error) {
 
 const repairOptimize = "OPTIMIZE TABLE"
 
-// Repairs implements sqldb.Compactor.
 func (s compactor) Repairs() []string { return []string{repairOptimize} }
 
 // Repair implements sqldb.Compactor. What went wrong is a row of the answer (MySQL
@@ -175,7 +174,6 @@ func (p *schema) Engines(ctx context.Context) (names []string, err error) {
 	return append(names, compressed), p.Operation("ask for the engines", err)
 }
 
-// CreateOn implements sqldb.EngineChooser.
 func (p *schema) CreateOn(ctx context.Context, mark workload.Marker, engine string, _ bool) error {
 	if p.engine = engine; engine == compressed {
 		p.engine = innodb

@@ -167,13 +167,11 @@ const (
 // Ready implements sqldb.Wire: what pgconn cannot send it says itself.
 func (c *connection) Ready(context.Context) error { return nil }
 
-// Usable implements sqldb.Wire.
 func (c *connection) Usable(err error) bool {
 	return !c.conn.IsClosed() && c.conn.TxStatus() == idle &&
 		!hasCode(err, codeReadOnlyTransaction, codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeDatabaseDropped)
 }
 
-// Classify implements sqldb.Wire.
 func (c *connection) Classify(err error, at sqldb.Stage) workload.Reply {
 	if at == sqldb.Alone && c.schema.dialect.commitsFirst {
 		at = sqldb.Committing
@@ -181,7 +179,6 @@ func (c *connection) Classify(err error, at sqldb.Stage) workload.Reply {
 	return classify(err, at)
 }
 
-// Violated implements sqldb.Wire.
 func (c *connection) Violated(err error) sqldb.Violation { return violated(err, c.schema.Tables) }
 
 // Leave implements sqldb.Wire, in one round trip.

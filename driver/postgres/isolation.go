@@ -26,10 +26,8 @@ type isolationSchema struct {
 	promise string
 }
 
-// Promise implements sqldb.Promiser.
 func (s *isolationSchema) Promise() string { return s.promise }
 
-// Levels implements sqldb.Promiser.
 func (s *isolationSchema) Levels() (levels []interleaving.Level) {
 	for _, name := range s.dialect.levels {
 		levels = append(levels, interleaving.Level{Name: name, Isolation: name})

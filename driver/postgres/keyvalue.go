@@ -111,7 +111,6 @@ func (s *keyValueSchema) Promise() string {
 	return ""
 }
 
-// Describe implements sqldb.KeyValueDatabase.
 func (s *keyValueSchema) Describe(ctx context.Context) (workload.Product, error) {
 	product, err := s.schema.Describe(ctx)
 	if err != nil {

@@ -50,7 +50,6 @@ func (c conn) Query(ctx context.Context, text string, row func(sqldb.Row) error,
 	return err
 }
 
-// Change implements sqldb.Conn.
 func (c conn) Change(ctx context.Context, text string, parameters ...sqldb.Value) (int64, error) {
 	tag, err := c.send(ctx, text, parameters).Close()
 	if err == nil && text == "COMMIT" && tag.String() != text {
@@ -65,7 +64,6 @@ func (c conn) send(ctx context.Context, text string, parameters []sqldb.Value) *
 	return c.ExecParams(ctx, text, data, types, binaryFormats, binaryFormats)
 }
 
-// Sound implements sqldb.Conn.
 func (c conn) Sound() bool { return !c.IsClosed() && !c.IsBusy() && c.TxStatus() == idle }
 
 // closeTimeout bounds how long the server is told that a connection ends.

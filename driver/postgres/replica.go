@@ -163,7 +163,6 @@ func replayed(ctx context.Context, c conn, target string) (promoted bool, err er
 	return false, nil
 }
 
-// ViewReplica implements sqldb.ReplicatedDatabase.
 func (p *schema) ViewReplica(ctx context.Context, member bank.Replica, read func(sqldb.Reader) error) error {
 	from, err := p.member(member)
 	if err != nil {

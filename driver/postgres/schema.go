@@ -73,7 +73,6 @@ func (p *schema) Close() error {
 	return nil
 }
 
-// Use implements sqldb.Server.
 func (p *schema) Use(ctx context.Context, work func(sqldb.Conn) error) error {
 	return p.useOf(p.pool)(ctx, work)
 }
@@ -132,7 +131,6 @@ func (p *schema) SessionName(run string) string {
 	return name
 }
 
-// Connect implements sqldb.Database.
 func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	config := p.config
 	if p.isolation != "" && !p.transactions {

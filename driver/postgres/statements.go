@@ -22,7 +22,6 @@ func (c *connection) sendCall(p *pgconn.Pipeline, which int, parameters []sqldb.
 	p.SendQueryParams(c.texts[which].Text, data, types, binaryFormats, binaryFormats)
 }
 
-// Run implements sqldb.Wire.
 func (c *connection) Run(ctx context.Context, which int, row func(sqldb.Row) error, parameters []sqldb.Value) (int64, sqldb.Stage, error) {
 	p := c.conn.StartPipeline(ctx)
 	c.sendCall(p, which, parameters)

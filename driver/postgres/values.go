@@ -132,7 +132,6 @@ func (e *encoder) encode(parameters []sqldb.Value, wanted []uint32) (data [][]by
 // columns is a row in binary format, as a sqldb.Row.
 type columns [][]byte
 
-// Scan implements sqldb.Row.
 func (c *columns) Scan(into ...any) error {
 	values := *c
 	if len(values) != len(into) {

@@ -34,7 +34,6 @@ func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error)
 // gives back, or makes room for, is part of what is measured.
 func (p *schema) Repairs() []string { return p.dialect.repairs }
 
-// Repair implements sqldb.Compactor.
 func (p *schema) Repair(ctx context.Context, name string) error {
 	if !slices.Contains(p.dialect.repairs, name) {
 		return fmt.Errorf("postgres: there is no repair %q", name)
@@ -68,7 +67,6 @@ const waiting = `SELECT
 	count(*) FILTER (WHERE state = 'active')
 	FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`
 
-// Waits implements sqldb.Waiter.
 func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 	if !p.dialect.waits {
 		return nil, nil
@@ -122,7 +120,6 @@ func (p *schema) Engines(ctx context.Context) (names []string, err error) {
 	return names, p.Operation("ask for the compressors", err)
 }
 
-// CreateOn implements sqldb.EngineChooser.
 func (p *schema) CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error {
 	sql := p.dialect.sqlOf(p.Name)
 	if chosen && p.dialect.engine == "" {

@@ -31,7 +31,6 @@ func (s *store) Lease(ctx context.Context) (*workload.Lease, error) {
 	return got.Lease, err
 }
 
-// TakeLease implements keyvalue.Store.
 func (s *store) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
 	err := s.answer(ctx, http.MethodPut, leasePath, leaseTerms{holder, ttl, gone}, nil)
 	if err == nil {
@@ -40,12 +39,10 @@ func (s *store) TakeLease(ctx context.Context, holder workload.Holder, ttl time.
 	return err
 }
 
-// RenewLease implements keyvalue.Store.
 func (s *store) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	return s.answer(ctx, http.MethodPost, leasePath, leaseTerms{Holder: workload.Holder{Token: token}, TTL: ttl}, nil)
 }
 
-// ReleaseLease implements keyvalue.Store.
 func (s *store) ReleaseLease(ctx context.Context, token string) error {
 	return s.answer(ctx, http.MethodDelete, leasePath+"?token="+url.QueryEscape(token), nil, nil)
 }

@@ -30,7 +30,6 @@ type session struct {
 	in    *bufio.Reader
 }
 
-// Session implements keyvalue.Store.
 func (s *store) Session(ctx context.Context) (keyvalue.Session, error) {
 	conn, err := s.dialSession(ctx)
 	if err != nil {
@@ -39,7 +38,6 @@ func (s *store) Session(ctx context.Context) (keyvalue.Session, error) {
 	return &session{store: s, conn: conn, in: bufio.NewReader(conn)}, nil
 }
 
-// Close implements keyvalue.Session.
 func (n *session) Close() {
 	if n.conn != nil {
 		_ = n.conn.Close() // nothing is left to be said
@@ -131,7 +129,6 @@ type counting struct {
 	written int
 }
 
-// Write implements io.Writer.
 func (c *counting) Write(p []byte) (int, error) {
 	n, err := c.to.Write(p)
 	c.written += n

@@ -190,10 +190,8 @@ func (s *store) Promise() string {
 	return promise
 }
 
-// Find implements keyvalue.Store.
 func (s *store) Find(ctx context.Context) (*workload.Leftover, error) { return s.find(ctx, "") }
 
-// Marker implements keyvalue.Store.
 func (s *store) Marker(ctx context.Context) (*workload.Marker, error) {
 	remains, err := s.find(ctx, "?rows=no")
 	if remains == nil || err != nil {
@@ -214,12 +212,10 @@ func (s *store) find(ctx context.Context, query string) (*workload.Leftover, err
 	return &workload.Leftover{Marker: got.Mark, Rows: got.Rows}, nil
 }
 
-// Create implements keyvalue.Store.
 func (s *store) Create(ctx context.Context, mark workload.Marker) error {
 	return s.answer(ctx, http.MethodPut, "/admin/schema"+s.asHolder(), mark, nil)
 }
 
-// Drop implements keyvalue.Store.
 func (s *store) Drop(ctx context.Context) error {
 	return s.answer(ctx, http.MethodDelete, "/admin/schema"+s.asHolder(), nil, nil)
 }
@@ -231,12 +227,10 @@ func (s *store) Settle(ctx context.Context) error {
 	return s.answer(ctx, http.MethodPost, "/admin/settle?client="+s.name, nil, nil)
 }
 
-// Size implements keyvalue.Store.
 func (s *store) Size(ctx context.Context) (size workload.Size, err error) {
 	return size, s.answer(ctx, http.MethodGet, "/admin/size", nil, &size)
 }
 
-// Read implements keyvalue.Store.
 func (s *store) Read(ctx context.Context, use func(keyvalue.Record) error) error {
 	const doing = "read everything"
 	response, err := s.ask(ctx, http.MethodGet, "/admin/entities", nil)
@@ -282,7 +276,6 @@ func entityOf(text []byte) (e entity.Entity, err error) {
 	return e, nil
 }
 
-// Close implements keyvalue.Store.
 func (s *store) Close() error {
 	s.admin.CloseIdleConnections()
 	return nil

@@ -35,7 +35,6 @@ func (s *isolationStore) interleavedStatements() []Statement {
 	}
 }
 
-// Interleaved implements interleaving.Store.
 func (s *isolationStore) Interleaved(ctx context.Context) (interleaving.Session, error) {
 	c, err := s.Connect(ctx, s.interleavedStatements())
 	if err != nil {
@@ -48,7 +47,6 @@ type interleavedSession struct{ connection Connection }
 
 func (s *interleavedSession) Close() { s.connection.Close() }
 
-// Waiting implements interleaving.Session.
 func (s *interleavedSession) Waiting(ctx context.Context) (waiting, known bool, err error) {
 	if w, can := s.connection.(LockWaiter); can {
 		return w.Waiting(ctx)
@@ -56,7 +54,6 @@ func (s *interleavedSession) Waiting(ctx context.Context) (waiting, known bool, 
 	return false, false, nil
 }
 
-// Transact implements interleaving.Session.
 func (s *interleavedSession) Transact(ctx context.Context, writes bool, work func(interleaving.Do) error) workload.Reply {
 	return s.connection.Transaction(ctx, writes, func(_ context.Context, t Transaction) error {
 		return work(func(ctx context.Context, o interleaving.Operation) ([]interleaving.Row, error) {

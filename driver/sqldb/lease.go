@@ -81,7 +81,6 @@ func (n *Namespace) admit(ctx context.Context, c Conn) error {
 	return lease.Admit(n.title(), n.taken.Holder().Token)
 }
 
-// Lease implements workload.Store.
 func (n *Namespace) Lease(ctx context.Context) (lease *workload.Lease, err error) {
 	err = n.use(ctx, "look for a lease", func(c Conn) (err error) {
 		lease, err = n.readLease(ctx, c)
@@ -90,7 +89,6 @@ func (n *Namespace) Lease(ctx context.Context) (lease *workload.Lease, err error
 	return lease, err
 }
 
-// TakeLease implements workload.Store.
 func (n *Namespace) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
 	content, err := json.Marshal(holder)
 	if err != nil {
@@ -140,7 +138,6 @@ func (n *Namespace) makeLeaseTable(ctx context.Context, c Conn) error {
 	return InTransaction(ctx, c, []string{n.Catalog.Begin}, work)
 }
 
-// RenewLease implements workload.Store.
 func (n *Namespace) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	return n.leaseUse(ctx, "renew the lease", func(c Conn) error {
 		_, _, leases, err := n.inspect(ctx, c)

@@ -35,7 +35,6 @@ type Namespace struct {
 // errRows is the error of One.
 var errRows = errors.New("one row was asked for, and others came")
 
-// Dialect implements Database.
 func (n *Namespace) Dialect() *Dialect { return &n.SQL }
 
 // Operation puts the name of what was done before an error, if there is one, and
@@ -119,7 +118,6 @@ func (n *Namespace) MustMark(ctx context.Context, c Conn) (*workload.Marker, err
 	return mark, err
 }
 
-// Marker implements workload.Store.
 func (n *Namespace) Marker(ctx context.Context) (mark *workload.Marker, err error) {
 	err = n.use(ctx, "look for an earlier run", func(c Conn) (err error) {
 		mark, err = n.marker(ctx, c)
@@ -128,7 +126,6 @@ func (n *Namespace) Marker(ctx context.Context) (mark *workload.Marker, err erro
 	return mark, err
 }
 
-// Find implements workload.Store.
 func (n *Namespace) Find(ctx context.Context) (*workload.Leftover, error) {
 	var found *workload.Leftover
 	err := n.use(ctx, "look for an earlier run", func(c Conn) error {
@@ -153,7 +150,6 @@ func (n *Namespace) Find(ctx context.Context) (*workload.Leftover, error) {
 	return found, nil
 }
 
-// Create implements Database.
 func (n *Namespace) Create(ctx context.Context, mark workload.Marker) error {
 	return n.CreateBy(ctx, mark, &n.SQL)
 }
@@ -272,7 +268,6 @@ func (n *Namespace) setLoaded(ctx context.Context, c Conn) error {
 	return err
 }
 
-// Size implements workload.Store.
 func (n *Namespace) Size(ctx context.Context) (workload.Size, error) {
 	size := workload.Size{Rows: make(map[string]int64)}
 	err := n.use(ctx, "size", func(c Conn) error {
@@ -300,7 +295,6 @@ func (n *Namespace) Size(ctx context.Context) (workload.Size, error) {
 	return size, nil
 }
 
-// View implements Database.
 func (n *Namespace) View(ctx context.Context, read func(Reader) error) error {
 	return n.ViewBy(ctx, n.Server.Use, read)
 }
@@ -317,7 +311,6 @@ func (n *Namespace) ViewBy(ctx context.Context, use func(context.Context, func(C
 	}))
 }
 
-// AuditView implements BankDatabase.
 func (n *Namespace) AuditView(ctx context.Context, read func(Reader) error) error {
 	err := n.Server.Use(ctx, func(c Conn) error {
 		return InTransaction(ctx, c, n.Server.Snapshot(true), func() error { return read(c) })

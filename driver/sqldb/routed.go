@@ -53,7 +53,6 @@ func (r *Routed) open(ctx context.Context, read bool) (s *Session, refused workl
 	return s, refused
 }
 
-// Execute implements Executor.
 func (r *Routed) Execute(ctx context.Context, statement int, parameters ...Value) Reply {
 	s, refused := r.open(ctx, false)
 	if s == nil {
@@ -62,7 +61,6 @@ func (r *Routed) Execute(ctx context.Context, statement int, parameters ...Value
 	return s.Execute(ctx, statement, parameters...)
 }
 
-// Query implements Executor.
 func (r *Routed) Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) workload.Reply {
 	s, refused := r.open(ctx, true)
 	if s == nil {
@@ -71,7 +69,6 @@ func (r *Routed) Query(ctx context.Context, statement int, row func(Row) error, 
 	return s.Query(ctx, statement, row, parameters...)
 }
 
-// Close implements Executor.
 func (r *Routed) Close() {
 	for _, s := range []*Session{r.Writer, r.Reader} {
 		if s != nil {

@@ -99,7 +99,6 @@ func (s *Session) unsent(err error) workload.Reply {
 	return r
 }
 
-// Execute implements Connection.
 func (s *Session) Execute(ctx context.Context, statement int, parameters ...Value) Reply {
 	if err := s.Ready(ctx); err != nil {
 		return Reply{Reply: s.unsent(err)}
@@ -110,7 +109,6 @@ func (s *Session) Execute(ctx context.Context, statement int, parameters ...Valu
 	return r
 }
 
-// Query implements Connection.
 func (s *Session) Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) workload.Reply {
 	if err := s.Ready(ctx); err != nil {
 		return s.unsent(err)
@@ -123,12 +121,10 @@ func (s *Session) Query(ctx context.Context, statement int, row func(Row) error,
 	return r
 }
 
-// Insert implements Connection.
 func (s *Session) Insert(ctx context.Context, rows Rows) Reply {
 	return s.add(ctx, rows, s.Wire.Insert)
 }
 
-// Load implements Connection.
 func (s *Session) Load(ctx context.Context, rows Rows) Reply { return s.add(ctx, rows, s.Wire.Load) }
 
 func (s *Session) add(ctx context.Context, rows Rows, by func(context.Context, Rows) (Stage, error)) Reply {
@@ -139,7 +135,6 @@ func (s *Session) add(ctx context.Context, rows Rows, by func(context.Context, R
 	return s.ended(ctx, "insert", at, err, nil)
 }
 
-// Batch implements Connection.
 func (s *Session) Batch(ctx context.Context, b *Batch) Reply {
 	if err := s.Ready(ctx); err != nil {
 		return Reply{Reply: s.unsent(err)}
@@ -195,12 +190,10 @@ func (s *Session) Waiting(ctx context.Context) (waiting, known bool, err error) 
 // steps is the transaction that a session is in.
 type steps struct{ *Session }
 
-// Execute implements Transaction.
 func (t steps) Execute(ctx context.Context, statement int, parameters ...Value) error {
 	return t.Query(ctx, statement, nil, parameters...)
 }
 
-// Query implements Transaction.
 func (t steps) Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) error {
 	first := !t.begun
 	t.begun = true

@@ -38,7 +38,6 @@ func dialect() sqldb.Dialect {
 	}
 }
 
-// Dialect implements sqldb.Database.
 func (f *file) Dialect() *sqldb.Dialect { return &f.sql }
 
 // Load implements sqldb.Database: a prepared INSERT for each row, all in one
@@ -97,7 +96,6 @@ func insertRows(ctx context.Context, insert *sql.Stmt, rows sqldb.Rows) error {
 	return nil
 }
 
-// FinishLoad implements sqldb.Database.
 func (f *file) FinishLoad(ctx context.Context) error {
 	if err := f.write(ctx); err != nil {
 		return f.explain("finish load", err)
@@ -118,7 +116,6 @@ func (f *file) FinishLoad(ctx context.Context) error {
 	return f.explain("finish load", errors.Join(err, f.closeLoader()))
 }
 
-// Connect implements sqldb.Database.
 func (f *file) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	texts := make([]string, len(statements))
 	names := make([]string, len(statements))
@@ -144,7 +141,6 @@ func numbered(text string) string {
 	return string(b)
 }
 
-// View implements sqldb.Database.
 func (f *file) View(ctx context.Context, read func(sqldb.Reader) error) error {
 	return f.view(ctx, func(tx *sql.Tx) error { return read(reader{tx}) })
 }
@@ -152,7 +148,6 @@ func (f *file) View(ctx context.Context, read func(sqldb.Reader) error) error {
 // reader runs queries in a transaction.
 type reader struct{ tx *sql.Tx }
 
-// Query implements sqldb.Reader.
 func (r reader) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
 	rows, err := r.tx.QueryContext(ctx, numbered(text), arguments(nil, parameters)...)
 	if err != nil {
@@ -204,7 +199,6 @@ func listText(numbers []int64) string {
 // columns is the row that rows stand at, as a sqldb.Row.
 type columns struct{ rows *sql.Rows }
 
-// Scan implements sqldb.Row.
 func (c columns) Scan(into ...any) error {
 	if !slices.ContainsFunc(into, isList) {
 		return c.rows.Scan(into...)

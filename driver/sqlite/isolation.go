@@ -33,7 +33,6 @@ type isolationFile struct{ *file }
 // then. With a rollback journal readers and writers lock each other out.
 func (isolationFile) Promise() string { return "strict-serializable" }
 
-// Levels implements sqldb.Promiser.
 func (isolationFile) Levels() []interleaving.Level { return []interleaving.Level{{Name: level}} }
 
 // Waiting implements sqldb.LockWaiter: those who write queue for their turn, in this

@@ -44,7 +44,6 @@ func (l *connection) Execute(ctx context.Context, which int, parameters ...sqldb
 	return r
 }
 
-// Query implements sqldb.Connection.
 func (l *connection) Query(ctx context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) workload.Reply {
 	caller := ctx
 	return l.do(ctx, &run{doing: l.names[which], work: func(ctx context.Context) (bool, error) {
@@ -84,12 +83,10 @@ func (l *connection) Insert(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
 	}).reply()
 }
 
-// Load implements sqldb.Connection.
 func (l *connection) Load(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
 	return l.Insert(ctx, rows)
 }
 
-// Batch implements sqldb.Connection.
 func (l *connection) Batch(ctx context.Context, b *sqldb.Batch) sqldb.Reply {
 	r := l.writing(ctx, "transaction", func(ctx context.Context) error {
 		for i := range b.Calls {
@@ -126,7 +123,6 @@ func (l *connection) call(ctx context.Context, call *sqldb.Call) error {
 	return err
 }
 
-// Transaction implements sqldb.Connection.
 func (l *connection) Transaction(ctx context.Context, writes bool, work func(context.Context, sqldb.Transaction) error) sqldb.Reply {
 	return l.do(ctx, &run{doing: "transaction", writes: writes, work: func(ctx context.Context) (bool, error) {
 		err := work(ctx, transaction{l})
@@ -137,13 +133,11 @@ func (l *connection) Transaction(ctx context.Context, writes bool, work func(con
 // transaction is the one that a connection is in.
 type transaction struct{ l *connection }
 
-// Execute implements sqldb.Transaction.
 func (t transaction) Execute(ctx context.Context, which int, parameters ...sqldb.Value) error {
 	_, err := t.l.statements[which].ExecContext(ctx, arguments(nil, parameters)...)
 	return err
 }
 
-// Query implements sqldb.Transaction.
 func (t transaction) Query(ctx context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
 	return t.l.query(ctx, which, parameters, row)
 }

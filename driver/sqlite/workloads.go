@@ -67,7 +67,6 @@ func (s compactor) Size(ctx context.Context) (workload.Size, error) {
 
 const repairVacuum = "VACUUM"
 
-// Repairs implements sqldb.Compactor.
 func (s compactor) Repairs() []string { return []string{repairVacuum} }
 
 // Repair implements sqldb.Compactor: VACUUM "rebuilds the database file, repacking
@@ -114,10 +113,8 @@ func OpenCandles(_ context.Context, target workload.Target) (candles.Store, erro
 	return sqldb.Opened(sqldb.Candles)(open(target, sqldb.CandlesSchema(), "begin immediate, a batch each; begin, if it only reads"))
 }
 
-// Engines implements sqldb.EngineChooser.
 func (f *file) Engines(context.Context) ([]string, error) { return []string{engine}, nil }
 
-// CreateOn implements sqldb.EngineChooser.
 func (f *file) CreateOn(ctx context.Context, mark workload.Marker, _ string, _ bool) error {
 	return f.Create(ctx, mark)
 }
@@ -143,7 +140,6 @@ type keyValueFile struct{ *file }
 // isolationStore.Promise does.
 func (keyValueFile) Promise() string { return keyvalue.PromiseLinearizable }
 
-// ConnectKeyValue implements sqldb.KeyValueDatabase.
 func (f keyValueFile) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
 	return f.Connect(ctx, statements)
 }
