@@ -16,6 +16,7 @@ import (
 	"assay/driver/mysql"
 	"assay/driver/postgres"
 	"assay/driver/rest"
+	"assay/driver/sqldb"
 	"assay/driver/sqlite"
 	"assay/spelling"
 	"assay/workload/availability"
@@ -67,27 +68,26 @@ func sqlDrivers() []Driver {
 		{
 			Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH", Summary: "SQLite, embedded in assay",
 			Parameters: "journal and synchronous, with the values of SQLite's pragmas journal_mode and synchronous",
-			Workloads: []definition.Support{
-				bank.By(sqlite.OpenBank), isolation.By(sqlite.OpenIsolation), availability.By(sqlite.OpenKeyValue), entity.By(sqlite.OpenKeyValue),
-				candles.By(sqlite.OpenCandles), bulkupdate.By(sqlite.OpenBulkUpdate), churn.By(sqlite.OpenChurn),
-			},
+			Workloads:  sqlWorkloads(sqlite.Driver()),
 		},
 		{
 			Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database", Summary: "PostgreSQL, and CockroachDB by its dialect",
 			Parameters: "dialect (postgresql, cockroachdb); sslmode, sslrootcert, sslcert and sslkey; the others of libpq; and any setting of the server, for the session",
-			Workloads: []definition.Support{
-				bank.By(postgres.OpenBank), isolation.By(postgres.OpenIsolation), availability.By(postgres.OpenKeyValue), entity.By(postgres.OpenKeyValue),
-				candles.By(postgres.OpenCandles), bulkupdate.By(postgres.OpenBulkUpdate), churn.By(postgres.OpenChurn),
-			},
+			Workloads:  sqlWorkloads(postgres.Driver()),
 		},
 		{
 			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone or as a Galera cluster",
 			Parameters: "engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, tls; and any variable of the server, for the session",
-			Workloads: []definition.Support{
-				bank.By(mysql.OpenBank), isolation.By(mysql.OpenIsolation), availability.By(mysql.OpenKeyValue), entity.By(mysql.OpenKeyValue),
-				candles.By(mysql.OpenCandles), bulkupdate.By(mysql.OpenBulkUpdate), churn.By(mysql.OpenChurn),
-			},
+			Workloads:  sqlWorkloads(mysql.Driver()),
 		},
+	}
+}
+
+// sqlWorkloads are those of every database that speaks SQL.
+func sqlWorkloads(d sqldb.Driver) []definition.Support {
+	return []definition.Support{
+		bank.By(d.Bank), isolation.By(d.Isolation), availability.By(d.KeyValue), entity.By(d.KeyValue),
+		candles.By(d.Candles), bulkupdate.By(d.BulkUpdate), churn.By(d.Churn),
 	}
 }
 

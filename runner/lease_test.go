@@ -25,7 +25,7 @@ import (
 // after an expiry, and make its own data there.
 func takeOver(t *testing.T, address string) (run string) {
 	t.Helper()
-	store, err := sqlite.OpenBank(t.Context(), workload.Target{Address: address})
+	store, err := sqlite.Driver().Bank(t.Context(), workload.Target{Address: address})
 	if err != nil {
 		t.Fatal(err)
 	}

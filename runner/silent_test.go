@@ -204,7 +204,7 @@ func goneBefore(t *testing.T, address string, s Scenario, doing string, leave fu
 // TestAServiceGoesAway is the same for the web service of assay serve, behind a
 // network that goes silent or breaks.
 func TestAServiceGoesAway(t *testing.T) {
-	store, err := sqlite.OpenKeyValue(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
+	store, err := sqlite.Driver().KeyValue(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func withBug(t *testing.T, table keyvalue.Table, inMemory bool, bug Bug) keyvalu
 		chance = 1
 	}
 	return onBoth(t, table.Workload, inMemory, 1, Seeded{bug.Name, chance},
-		keyvalue.Opener(mem.OpenKeyValue).On(table), keyvalue.Opener(sqlite.OpenKeyValue).On(table))
+		keyvalue.Opener(mem.OpenKeyValue).On(table), keyvalue.Opener(sqlite.Driver().KeyValue).On(table))
 }
 
 // TestEveryAvailabilityBugIsFound by the checks that the bug names, and by no
@@ -109,7 +109,7 @@ func TestWhatIsReadOfOneRecord(t *testing.T) {
 	} {
 		for _, inMemory := range []bool{true, false} {
 			table := availability.Table()
-			store := onBoth(t, table.Workload, inMemory, 1, Seeded{bug, 1}, keyvalue.Opener(mem.OpenKeyValue).On(table), keyvalue.Opener(sqlite.OpenKeyValue).On(table))
+			store := onBoth(t, table.Workload, inMemory, 1, Seeded{bug, 1}, keyvalue.Opener(mem.OpenKeyValue).On(table), keyvalue.Opener(sqlite.Driver().KeyValue).On(table))
 			if err := store.Create(t.Context(), workload.Marker{}); err != nil {
 				t.Fatal(err)
 			}

@@ -75,7 +75,7 @@ func TestEveryBulkUpdateBugIsFound(t *testing.T) {
 			seed := uint64(i)
 			t.Run(fmt.Sprint(bug.Name, "/", i), func(t *testing.T) {
 				t.Parallel()
-				store := onBoth(t, bulkupdate.Name, inMemory, seed, Seeded{bug.Name, chance}, mem.OpenBulkUpdate, sqlite.OpenBulkUpdate)
+				store := onBoth(t, bulkupdate.Name, inMemory, seed, Seeded{bug.Name, chance}, mem.OpenBulkUpdate, sqlite.Driver().BulkUpdate)
 				j := drivertest.BulkUpdateRun{Attempts: 1, Seed: seed,
 					Config: bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}.Judge(t.Context(), t, store)
 				strikes := strikesOf(t, store, bug)
@@ -99,7 +99,7 @@ func TestEveryCandleBugIsFound(t *testing.T) {
 			t.Parallel()
 			struck := int64(0)
 			for seed := range uint64(4) {
-				store := onBoth(t, candles.Name, seed < 3, seed, Seeded{bug.Name, 0.05}, mem.OpenCandles, sqlite.OpenCandles)
+				store := onBoth(t, candles.Name, seed < 3, seed, Seeded{bug.Name, 0.05}, mem.OpenCandles, sqlite.Driver().Candles)
 				j := drivertest.JudgeCandles(t.Context(), t, store, config, seed)
 				strikes := strikesOf(t, store, bug)
 				named(t, bug, strikes, j.Results)

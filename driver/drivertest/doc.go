@@ -25,12 +25,12 @@
 //		path := filepath.Join(t.TempDir(), "conformance.db")
 //		drivertest.Run(t, drivertest.Driver{
 //			Target:     workload.Target{Address: "sqlite:" + path},
-//			Bank:       sqlite.OpenBank,
-//			Isolation:  sqlite.OpenIsolation,
-//			KeyValue:   sqlite.OpenKeyValue,
-//			Candles:    sqlite.OpenCandles,
-//			BulkUpdate: sqlite.OpenBulkUpdate,
-//			Churn:      sqlite.OpenChurn,
+//			Bank:       sqlite.Driver().Bank,
+//			Isolation:  sqlite.Driver().Isolation,
+//			KeyValue:   sqlite.Driver().KeyValue,
+//			Candles:    sqlite.Driver().Candles,
+//			BulkUpdate: sqlite.Driver().BulkUpdate,
+//			Churn:      sqlite.Driver().Churn,
 //			MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 //				const content = "another program's file"
 //				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

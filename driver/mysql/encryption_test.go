@@ -45,7 +45,7 @@ func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) *clu
 // describedTLS opens a bank and returns what it says of its connection.
 func describedTLS(t *testing.T, to workload.Target) (string, error) {
 	t.Helper()
-	store, err := OpenBank(t.Context(), to)
+	store, err := Driver().Bank(t.Context(), to)
 	if err != nil {
 		quietError(t, err)
 		return "", err

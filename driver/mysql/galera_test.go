@@ -87,7 +87,7 @@ func (p *troupe) bank(changes ...func(*spot)) drivertest.Bank {
 
 func (p *troupe) isolation() drivertest.Isolation {
 	return drivertest.Isolation{Secret: secret, Open: func(t *testing.T) isolation.Store {
-		store, err := OpenIsolation(context.Background(), target(p.everywhere()))
+		store, err := Driver().Isolation(context.Background(), target(p.everywhere()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 	if store.CatchUp(p.ctx, nobody) == nil || store.ReadReplica(p.ctx, nobody, nil, nil) == nil {
 		t.Error("something was read of nobody")
 	}
-	if _, err := OpenBank(p.ctx, target(p.everywhere(), parameter("engine", "Aria"))); !errors.As(err, new(*workload.OptionError)) {
+	if _, err := Driver().Bank(p.ctx, target(p.everywhere(), parameter("engine", "Aria"))); !errors.As(err, new(*workload.OptionError)) {
 		t.Errorf("an engine that is not replicated: %v", err)
 	}
 }
@@ -324,8 +324,8 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 	defer store.Close()
 	plain, unsynced := openAvailability(t, target(p.everywhere()))
 	defer plain.Close()
-	if schema.Promise() != keyvalue.PromiseLinearizable || unsynced.Promise() != "" {
-		t.Errorf("promises %q and %q", schema.Promise(), unsynced.Promise())
+	if schema.PromiseReads() != keyvalue.PromiseLinearizable || unsynced.PromiseReads() != "" {
+		t.Errorf("promises %q and %q", schema.PromiseReads(), unsynced.PromiseReads())
 	}
 	if err := store.Create(p.ctx, workload.Marker{Workload: "availability"}); err != nil {
 		t.Fatal(err)

@@ -6,33 +6,21 @@ import (
 	"time"
 
 	"assay/driver/sqldb"
-	"assay/workload"
 	"assay/workload/interleaving"
-	"assay/workload/isolation"
 )
 
-// OpenIsolation connects to the target and returns the Store on it, in the
-// database assay_isolation. The isolation level, where the target names none, is
-// what the server gives its sessions now, and is then asked for by name. Errors
-// and the address are as with OpenBank.
-func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
-	return sqldb.Opened(sqldb.Isolation)(openIsolation(ctx, target))
-}
-
-// isolationSchema is a schema that promises a consistency model.
-type isolationSchema struct{ *schema }
-
-func (s *isolationSchema) Promise() string { return promised(s.level, s.engine, s.server) }
+// PromiseLevel implements sqldb.Promiser.
+func (p *schema) PromiseLevel() string { return promised(p.level, p.engine, p.server) }
 
 // Levels implements sqldb.Promiser. Repeatable read comes twice where InnoDB can
 // refuse what a snapshot does not allow (MariaDB, innodb_snapshot_isolation).
-func (s *isolationSchema) Levels() (levels []interleaving.Level) {
-	for _, name := range s.dialect.levels {
+func (p *schema) Levels() (levels []interleaving.Level) {
+	for _, name := range p.dialect.levels {
 		level := interleaving.Level{Name: strings.ToLower(name), Isolation: name}
 		switch {
-		case s.engine == rocksdb && (name == readUncommitted || name == serializable):
+		case p.engine == rocksdb && (name == readUncommitted || name == serializable):
 			// MyRocks has neither (MariaDB documentation, "MyRocks Transactional Isolation").
-		case s.engine != rocksdb && name == repeatableRead && s.server.hasSnapshots:
+		case p.engine != rocksdb && name == repeatableRead && p.server.hasSnapshots:
 			strict := interleaving.Level{Name: level.Name + " (snapshot)", Isolation: name, Options: []string{snapshotIsolation + "=ON"}}
 			level.Options = []string{snapshotIsolation + "=OFF"}
 			levels = append(levels, level, strict)
@@ -65,21 +53,6 @@ func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) 
 			[]sqldb.Value{sqldb.OfInt(l.look.id)}, &waits)
 	})
 	return waits > 0, true, l.schema.Operation("ask for waits", err)
-}
-
-func openIsolation(ctx context.Context, target workload.Target) (*isolationSchema, error) {
-	p, err := openSchema(ctx, target, sqldb.IsolationSchema())
-	if err != nil {
-		return nil, err
-	}
-	// A copy: connections that are made already do not look at it.
-	named := *p.settings
-	named.isolation = p.level
-	p.settings = &named
-	for _, h := range p.hosts {
-		h.settings = p.settings
-	}
-	return &isolationSchema{p}, nil
 }
 
 // promised is the consistency model that the manuals promise for a level.

@@ -29,7 +29,7 @@ func isolationHarness(level string, changes ...func(*spot)) drivertest.Isolation
 	return drivertest.Isolation{
 		OperationsOnly: level != "", Secret: secret,
 		Open: func(t *testing.T) isolation.Store {
-			store, err := OpenIsolation(context.Background(), at(level, changes...))
+			store, err := Driver().Isolation(context.Background(), at(level, changes...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,12 +89,12 @@ type isolationStore struct {
 }
 
 type connects struct {
-	*isolationSchema
+	*schema
 	last atomic.Pointer[sqldb.Session] // sessions are opened at the same time
 }
 
 func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	c, err := s.isolationSchema.Connect(ctx, statements)
+	c, err := s.schema.Connect(ctx, statements)
 	if err == nil {
 		s.last.Store(c.(*sqldb.Session))
 	}
@@ -103,12 +103,12 @@ func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (s
 
 func newIsolation(t *testing.T, to workload.Target) *isolationStore {
 	t.Helper()
-	s, err := openIsolation(context.Background(), to)
+	s, err := openSchema(context.Background(), to, sqldb.IsolationSchema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	below := &connects{isolationSchema: s}
+	below := &connects{schema: s}
 	return &isolationStore{sqldb.Isolation(below), below}
 }
 

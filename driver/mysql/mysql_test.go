@@ -223,7 +223,7 @@ func network(change func(*spot)) drivertest.Bank {
 		OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			return OpenBank(ctx, target(atHosts(addr), change))
+			return Driver().Bank(ctx, target(atHosts(addr), change))
 		},
 		Restart: func(t *testing.T) {
 			if err := node.Node(0).Kill(); err != nil {

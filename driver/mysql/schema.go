@@ -23,18 +23,42 @@ type schema struct {
 	dialect dialect
 	engine  string // as the server spells it
 	level   string // that is in force, in SQL's words
+	// readsApart is true if reads go to another host than inserts.
+	readsApart bool
 }
 
-// openSchema connects to the target. Its errors are those of OpenBank.
+// Driver opens a workload in the database assay_ and its name.
+//
+// The address is mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/?OPTION=VALUE. Of
+// several hosts the first that answers and takes writes is used; with
+// balance=random each session begins at another one. engine=NAME chooses the
+// storage engine of the tables, statements=together or apart how a transfer is
+// sent (see Batch), ssl-mode, ssl-ca, ssl-cert and ssl-key encrypt (see
+// readEncryption), and all other options are session variables of the server.
+func Driver() sqldb.Driver {
+	return func(ctx context.Context, target workload.Target, of sqldb.Schema) (sqldb.FullDatabase, error) {
+		p, err := openSchema(ctx, target, of)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+}
+
 func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*schema, error) {
 	s, err := parse(target)
 	if err != nil {
 		return nil, err
 	}
 	p := &schema{settings: s}
-	p.Namespace = &sqldb.Namespace{Product: "mysql", Workload: of.Workload, Name: schemaPrefix + of.Workload, Tables: of.Tables, Server: p}
+	p.Namespace = &sqldb.Namespace{Product: "mysql", Schema: of.Renamed(reserved()), Name: schemaPrefix + of.Workload, Server: p}
 	for _, name := range s.hosts {
 		p.hosts = append(p.hosts, newHost(name, s))
+	}
+	if of.Reads {
+		if err := p.chooseReads(target.Read); err != nil {
+			return nil, err
+		}
 	}
 	err = p.use(ctx, func(c *conn) (err error) {
 		if p.server, err = askServer(ctx, c); err != nil {
@@ -57,6 +81,9 @@ func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*
 	if err != nil {
 		_ = p.Close()
 		return nil, p.Operation("connect", err)
+	}
+	if of.Judged {
+		s.isolation = p.level // of the connections to come
 	}
 	return p, nil
 }
@@ -82,7 +109,7 @@ func (p *schema) Measure(ctx context.Context, c sqldb.Conn) error {
 			return err
 		}
 	}
-	for _, t := range p.Tables {
+	for _, t := range p.Tables() {
 		if _, err := c.Change(ctx, p.Catalog.Refresh+" "+p.SQL.Table(t.Name)); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -12,68 +11,49 @@ import (
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bulkupdate"
-	"assay/workload/candles"
-	"assay/workload/churn"
 )
 
-// OpenChurn connects to the target and returns the Store on it, in the database
-// assay_churn. Errors and the address are as with OpenBank, and
-// *workload.OptionError for a dialect that has no repair.
-func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {
-	p, err := openSchema(ctx, target, sqldb.ChurnSchema())
-	if err != nil {
-		return nil, err
-	}
-	if !p.dialect.optimizes {
-		_ = p.Close()
-		return nil, &workload.OptionError{Option: dialectOption, Value: p.dialect.name,
-			Want: dialects()[0].name + "; others give space back by themselves, and have no OPTIMIZE TABLE"}
-	}
-	return sqldb.Churn(compactor{p}), nil
-}
-
-// compactor is a schema whose tables can be written anew.
-type compactor struct{ *schema }
-
-// Size implements sqldb.Compactor: what the tables use, and what is free in their
+// FileSize implements sqldb.Compactor: what the tables use, and what is free in their
 // tablespaces (DATA_FREE; MySQL manual, "The INFORMATION_SCHEMA TABLES Table").
-func (s compactor) Size(ctx context.Context) (workload.Size, error) {
-	size, err := s.schema.Size(ctx)
+func (p *schema) FileSize(ctx context.Context) (workload.Size, error) {
+	size, err := p.Size(ctx)
 	if err != nil {
 		return size, err
 	}
 	var free int64
-	err = s.use(ctx, func(c *conn) error {
+	err = p.use(ctx, func(c *conn) error {
 		return sqldb.One(ctx, c, `SELECT coalesce(sum(data_free), 0) FROM information_schema.tables
-			WHERE table_schema = $1 AND table_name NOT IN ('assay_mark', 'assay_lease')`, []sqldb.Value{sqldb.OfText(s.Name)}, &free)
+			WHERE table_schema = $1 AND table_name NOT IN ('assay_mark', 'assay_lease')`, []sqldb.Value{sqldb.OfText(p.Name)}, &free)
 	})
 	if err != nil {
-		return workload.Size{}, s.Operation("size", err)
+		return workload.Size{}, p.Operation("size", err)
 	}
 	size.Tables += free
 	size.Bytes += free
 	return size, nil
 }
 
-const repairOptimize = "OPTIMIZE TABLE"
-
-func (s compactor) Repairs() []string { return []string{repairOptimize} }
-
-// Repair implements sqldb.Compactor. What went wrong is a row of the answer (MySQL
-// manual, "OPTIMIZE TABLE Statement").
-func (s compactor) Repair(ctx context.Context, name string) error {
-	if name != repairOptimize {
-		return fmt.Errorf("mysql: there is no repair %q", name)
+// Compactions implements sqldb.Compactor.
+func (p *schema) Compactions() ([]string, error) {
+	if !p.dialect.optimizes {
+		return nil, &workload.OptionError{Option: dialectOption, Value: p.dialect.name,
+			Want: dialects()[0].name + "; others give space back by themselves, and have no OPTIMIZE TABLE"}
 	}
-	return s.Operation("optimize", s.use(ctx, func(c *conn) error {
-		for _, t := range s.Tables {
+	return []string{"OPTIMIZE TABLE"}, nil
+}
+
+// Compact implements sqldb.Compactor. What went wrong is a row of the answer (MySQL
+// manual, "OPTIMIZE TABLE Statement").
+func (p *schema) Compact(ctx context.Context, _ string) error {
+	return p.Operation("optimize", p.use(ctx, func(c *conn) error {
+		for _, t := range p.Tables() {
 			var wrong error
 			err := c.query(ctx, func(row []driver.Value) error {
 				if len(row) == 4 && strings.EqualFold(text(row[2]), "error") {
 					wrong = errors.New(text(row[3]))
 				}
 				return nil
-			}, `OPTIMIZE NO_WRITE_TO_BINLOG TABLE `+s.SQL.Table(t.Name))
+			}, `OPTIMIZE NO_WRITE_TO_BINLOG TABLE `+p.SQL.Table(t.Name))
 			if err == nil {
 				err = wrong
 			}
@@ -83,12 +63,6 @@ func (s compactor) Repair(ctx context.Context, name string) error {
 		}
 		return nil
 	}))
-}
-
-// OpenBulkUpdate connects to the target and returns the Store on it, in the
-// database assay_bulkupdate. Errors and the address are as with OpenBank.
-func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
-	return sqldb.Opened(sqldb.BulkUpdate)(openSchema(ctx, target, sqldb.BulkUpdateSchema()))
 }
 
 // waitStatus are the status variables of the engines that tell of waits for
@@ -146,13 +120,6 @@ func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 // compressed is InnoDB with pages compressed by zlib (MySQL manual, "InnoDB
 // Table Compression").
 const compressed = "InnoDB-compressed"
-
-// OpenCandles connects to the target and returns the Store on it, in the
-// database assay_candles. Errors and the address are as with OpenBank; an engine
-// in the address is the one that Create takes for none.
-func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	return sqldb.Opened(sqldb.Candles)(openSchema(ctx, target, sqldb.CandlesSchema()))
-}
 
 // Engines implements sqldb.EngineChooser: those with transactions that the server
 // has loaded, and InnoDB with compressed rows unless it copies them to others by

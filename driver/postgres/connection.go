@@ -31,7 +31,7 @@ type connection struct {
 	schema *schema
 	conn   *pgconn.PgConn
 	texts  []sqldb.Statement
-	// known is by what the server knows this session.
+	// known is the server's name for this connection.
 	known sqldb.SessionID
 	// prepared are the statements on the server; where it is nil they are sent
 	// as text.
@@ -179,7 +179,7 @@ func (c *connection) Classify(err error, at sqldb.Stage) workload.Reply {
 	return classify(err, at)
 }
 
-func (c *connection) Violated(err error) sqldb.Violation { return violated(err, c.schema.Tables) }
+func (c *connection) Violated(err error) sqldb.Violation { return violated(err, c.schema.Tables()) }
 
 // Leave implements sqldb.Wire, in one round trip.
 func (c *connection) Leave(ctx context.Context, inquiry *sqldb.Call) error {

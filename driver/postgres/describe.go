@@ -21,6 +21,9 @@ func (p *schema) Describe(ctx context.Context) (product workload.Product, err er
 	if err != nil {
 		return workload.Product{}, p.Operation("describe", err)
 	}
+	if p.reads != nil {
+		product.Settings = append(product.Settings, p.reads.describe(p.dialect.standbys)...)
+	}
 	return product, nil
 }
 

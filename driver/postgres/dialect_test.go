@@ -52,13 +52,13 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 	}
 	ctx := t.Context()
 	return map[string]func(workload.Target) error{
-		"bank":         func(to workload.Target) error { return closed(OpenBank(ctx, to)) },
-		"isolation":    func(to workload.Target) error { return closed(OpenIsolation(ctx, to)) },
-		"availability": func(to workload.Target) error { return closed(OpenKeyValue(ctx, to, availability.Table())) },
-		"entity":       func(to workload.Target) error { return closed(OpenKeyValue(ctx, to, entity.Table())) },
-		"candles":      func(to workload.Target) error { return closed(OpenCandles(ctx, to)) },
-		"bulkupdate":   func(to workload.Target) error { return closed(OpenBulkUpdate(ctx, to)) },
-		"churn":        func(to workload.Target) error { return closed(OpenChurn(ctx, to)) },
+		"bank":         func(to workload.Target) error { return closed(Driver().Bank(ctx, to)) },
+		"isolation":    func(to workload.Target) error { return closed(Driver().Isolation(ctx, to)) },
+		"availability": func(to workload.Target) error { return closed(Driver().KeyValue(ctx, to, availability.Table())) },
+		"entity":       func(to workload.Target) error { return closed(Driver().KeyValue(ctx, to, entity.Table())) },
+		"candles":      func(to workload.Target) error { return closed(Driver().Candles(ctx, to)) },
+		"bulkupdate":   func(to workload.Target) error { return closed(Driver().BulkUpdate(ctx, to)) },
+		"churn":        func(to workload.Target) error { return closed(Driver().Churn(ctx, to)) },
 	}
 }
 
@@ -211,7 +211,7 @@ func TestCockroachDBsOwnStatements(t *testing.T) {
 			}
 		}
 	}
-	p := &schema{Namespace: &sqldb.Namespace{Workload: "bank"}, dialect: d}
+	p := &schema{Namespace: &sqldb.Namespace{Schema: sqldb.Schema{Workload: "bank"}}, dialect: d}
 	p.config, _, _ = parse(workload.Target{Address: "postgres://u@h/accounts"})
 	if got := p.SessionName("run-1"); got != "assay bank session run-1 in accounts" {
 		t.Errorf("sessions are called %q", got)

@@ -6,30 +6,15 @@ import (
 	"slices"
 
 	"assay/driver/sqldb"
-	"assay/workload"
 	"assay/workload/interleaving"
-	"assay/workload/isolation"
 )
 
-// OpenIsolation connects to the target and returns the Store on it, in the
-// schema assay_isolation of the address's database. The isolation level, where
-// the target names none, is what the server gives its sessions now
-// (default_transaction_isolation), and is then asked for by name. Errors and the
-// parameter default_query_exec_mode are as with OpenBank.
-func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
-	return sqldb.Opened(sqldb.Isolation)(openIsolation(ctx, target))
-}
+// PromiseLevel implements sqldb.Promiser.
+func (p *schema) PromiseLevel() string { return p.promise }
 
-// isolationSchema is a schema that promises a consistency model.
-type isolationSchema struct {
-	*schema
-	promise string
-}
-
-func (s *isolationSchema) Promise() string { return s.promise }
-
-func (s *isolationSchema) Levels() (levels []interleaving.Level) {
-	for _, name := range s.dialect.levels {
+// Levels implements sqldb.Promiser.
+func (p *schema) Levels() (levels []interleaving.Level) {
+	for _, name := range p.dialect.levels {
 		levels = append(levels, interleaving.Level{Name: name, Isolation: name})
 	}
 	return levels
@@ -45,20 +30,6 @@ func (c *connection) Waiting(ctx context.Context) (waiting, known bool, err erro
 		return sqldb.One(ctx, by, `SELECT cardinality(pg_blocking_pids($1::bigint::int)) > 0`, []sqldb.Value{sqldb.OfInt(int64(c.conn.PID()))}, &waiting)
 	})
 	return waiting, true, c.schema.Operation("ask for waits", err)
-}
-
-func openIsolation(ctx context.Context, target workload.Target) (*isolationSchema, error) {
-	p, err := openSchema(ctx, target, sqldb.IsolationSchema())
-	if err != nil {
-		return nil, err
-	}
-	promise, err := promised(p.dialect, p.level)
-	if err != nil {
-		p.pool.Close()
-		return nil, p.Operation("connect", err)
-	}
-	p.isolation = p.level
-	return &isolationSchema{p, promise}, nil
 }
 
 // promised is the consistency model that PostgreSQL's manual promises for a

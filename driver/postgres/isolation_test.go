@@ -56,12 +56,12 @@ type isolationStore struct {
 }
 
 type connects struct {
-	*isolationSchema
+	*schema
 	last atomic.Pointer[sqldb.Session] // sessions are opened at the same time
 }
 
 func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	c, err := s.isolationSchema.Connect(ctx, statements)
+	c, err := s.schema.Connect(ctx, statements)
 	if err == nil {
 		s.last.Store(c.(*sqldb.Session))
 	}
@@ -70,12 +70,12 @@ func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (s
 
 func newIsolation(t *testing.T, to workload.Target) *isolationStore {
 	t.Helper()
-	s, err := openIsolation(context.Background(), to)
+	s, err := openSchema(context.Background(), to, sqldb.IsolationSchema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	below := &connects{isolationSchema: s}
+	below := &connects{schema: s}
 	return &isolationStore{sqldb.Isolation(below), below}
 }
 
@@ -168,7 +168,7 @@ func isolationHarness(t *testing.T, level string, changes ...func(*url.URL)) dri
 	return drivertest.Isolation{
 		Secret: secret,
 		Open: func(t *testing.T) isolation.Store {
-			store, err := OpenIsolation(context.Background(), at(t, level, changes...))
+			store, err := Driver().Isolation(context.Background(), at(t, level, changes...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +209,7 @@ func TestIsolationPromise(t *testing.T) {
 			t.Errorf("by default %s: promises %q, described as %+v, %v", level, got, product.Settings[0], err)
 		}
 	}
-	if _, err := OpenIsolation(context.Background(), at(t, "snapshot")); !errors.As(err, new(*workload.OptionError)) {
+	if _, err := Driver().Isolation(context.Background(), at(t, "snapshot")); !errors.As(err, new(*workload.OptionError)) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := promised(postgresql(), "perhaps"); err == nil {

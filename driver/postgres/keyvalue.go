@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -13,54 +14,27 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// keyValueSchema is a schema with a table of records, whose reads may go to
-// another server than its inserts.
-type keyValueSchema struct {
-	*schema
+// reads is how sessions of a workload connect whose reads may go to another server
+// than its inserts.
+type reads struct {
 	// writers and readers are how sessions connect to insert and to read: with
 	// the time limit of the address or, as the library, with none.
 	writers, readers *pgx.ConnConfig
-	read             string
+	from             string // as Target.Read, never empty
 }
 
-// renamed are the names that SQL reserves.
-func renamed() map[string]string { return map[string]string{"row": "entry"} }
+// reserved are the names that SQL reserves, and those in their place.
+func reserved() map[string]string { return map[string]string{"row": "entry"} }
 
-// OpenKeyValue connects to the target and returns the Store on it, in the schema
-// assay_ and the workload's name of the address's database. Which server answers
-// reads is chosen by the library out of the hosts of the address: for
-// target.Read secondary-preferred as by target_session_attrs=prefer-standby,
-// for nearest as by any (PostgreSQL manual, "Database Connection Control
-// Functions"); an address of one host has no choice. Other errors are as with
-// OpenBank.
+// chooseReads sets how sessions connect. Which server answers reads is chosen by the
+// library out of the hosts of the address: for secondary-preferred as by
+// target_session_attrs=prefer-standby, for nearest as by any (PostgreSQL manual,
+// "Database Connection Control Functions"); an address of one host has no choice.
 //
 // A session's connections have no time limit but the address's
 // connect_timeout. Without it, a host that went silent holds up the way to the
 // next one for as long as the operating system tries, or the caller waits.
-func OpenKeyValue(ctx context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
-	s, err := openKeyValueSchema(ctx, target, table)
-	if err != nil {
-		return nil, err
-	}
-	return sqldb.KeyValue(s, table, renamed()), nil
-}
-
-func openKeyValueSchema(ctx context.Context, target workload.Target, table keyvalue.Table) (*keyValueSchema, error) {
-	p, err := openSchema(ctx, target, sqldb.KeyValueSchema(table, renamed()))
-	if err != nil {
-		return nil, err
-	}
-	p.replicates = true
-	s := &keyValueSchema{schema: p, read: target.Read}
-	if err := s.choose(target); err != nil {
-		p.pool.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// choose sets how sessions connect.
-func (s *keyValueSchema) choose(target workload.Target) error {
+func (p *schema) chooseReads(target workload.Target) error {
 	address, _, err := takeDialect(target.Address)
 	if err != nil {
 		return err
@@ -69,26 +43,28 @@ func (s *keyValueSchema) choose(target workload.Target) error {
 	if err != nil { // it was read before
 		return malformed(target.Address, err)
 	}
-	s.writers, s.readers = s.config.Copy(), s.config.Copy()
-	s.writers.ConnectTimeout, s.readers.ConnectTimeout = plain.ConnectTimeout, plain.ConnectTimeout
-	if s.isolation != "" { // not for readers: a standby has no serializable
-		s.writers.RuntimeParams["default_transaction_isolation"] = s.isolation
+	r := &reads{p.config.Copy(), p.config.Copy(), cmp.Or(target.Read, workload.ReadPrimary)}
+	p.reads = r
+	r.writers.ConnectTimeout, r.readers.ConnectTimeout = plain.ConnectTimeout, plain.ConnectTimeout
+	if p.isolation != "" { // not for readers: a standby has no serializable
+		r.writers.RuntimeParams["default_transaction_isolation"] = p.isolation
 	}
+	want := ""
 	switch {
-	case s.read == "" || s.read == workload.ReadPrimary:
-		s.read = workload.ReadPrimary
-	case !s.dialect.standbys:
-		return &workload.OptionError{Option: "--read", Value: s.read,
-			Want: "primary; in this dialect no server is a standby of another"}
-	case len(s.servers) < 2:
-		return &workload.OptionError{Option: "--read", Value: s.read,
-			Want: "primary; for others the address is to name more than one host"}
-	case s.read == workload.ReadSecondaryPreferred:
-		s.readers.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPreferStandby
-	case s.read == workload.ReadNearest:
-		s.readers.ValidateConnect = nil
+	case r.from == workload.ReadPrimary:
+	case !p.dialect.standbys:
+		want = "primary; in this dialect no server is a standby of another"
+	case len(p.servers) < 2:
+		want = "primary; for others the address is to name more than one host"
+	case r.from == workload.ReadSecondaryPreferred:
+		r.readers.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPreferStandby
+	case r.from == workload.ReadNearest:
+		r.readers.ValidateConnect = nil
 	default:
-		return &workload.OptionError{Option: "--read", Value: s.read, Want: "primary, secondary-preferred, nearest"}
+		want = "primary, secondary-preferred, nearest"
+	}
+	if want != "" {
+		return &workload.OptionError{Option: "--read", Value: r.from, Want: want}
 	}
 	return nil
 }
@@ -103,38 +79,33 @@ func (s *keyValueSchema) choose(target workload.Target) error {
 // single-key linearizability" (docs, "Transaction Layer"; see cockroachdb).
 func (p *schema) current() bool { return len(p.servers) == 1 || !p.dialect.standbys }
 
-// Promise implements sqldb.KeyValueDatabase; see current.
-func (s *keyValueSchema) Promise() string {
-	if s.current() {
+// PromiseReads implements sqldb.KeyValueDatabase; see current.
+func (p *schema) PromiseReads() string {
+	if p.current() {
 		return keyvalue.PromiseLinearizable
 	}
 	return ""
 }
 
-func (s *keyValueSchema) Describe(ctx context.Context) (workload.Product, error) {
-	product, err := s.schema.Describe(ctx)
-	if err != nil {
-		return product, err
-	}
+// describe says who answers reads, and for how long a session waits.
+func (r *reads) describe(standbys bool) []workload.Setting {
 	limit := "none, the library's default; connect_timeout in the address sets one"
-	if t := s.writers.ConnectTimeout; t > 0 {
+	if t := r.writers.ConnectTimeout; t > 0 {
 		limit = t.String() + " a host"
 	}
-	reads := "the primary"
+	by := "the primary"
 	switch {
-	case !s.dialect.standbys:
-		reads = "the node that the session is connected to, which asks the leaseholder"
-	case s.read == workload.ReadSecondaryPreferred:
-		reads = "a standby if there is one (prefer-standby)"
-	case s.read == workload.ReadNearest:
-		reads = "the first of the address's hosts that can be reached (any)"
+	case !standbys:
+		by = "the node that the session is connected to, which asks the leaseholder"
+	case r.from == workload.ReadSecondaryPreferred:
+		by = "a standby if there is one (prefer-standby)"
+	case r.from == workload.ReadNearest:
+		by = "the first of the address's hosts that can be reached (any)"
 	}
-	product.Settings = append(product.Settings,
-		workload.Setting{Name: "reads are answered by", Value: reads},
-		workload.Setting{Name: "session's time limit to connect", Value: limit},
-		workload.Setting{Name: "session's time limit to answer", Value: "none beside the attempt's"},
-	)
-	return product, nil
+	return []workload.Setting{
+		{Name: "reads are answered by", Value: by}, {Name: "session's time limit to connect", Value: limit},
+		{Name: "session's time limit to answer", Value: "none beside the attempt's"},
+	}
 }
 
 // everywhereBound is how long the standbys may take to have the table.
@@ -171,12 +142,12 @@ func (p *schema) everywhere(ctx context.Context) error {
 // ConnectKeyValue implements sqldb.KeyValueDatabase. Where another server than the
 // primary answers reads, a session connects only when it is used, so that who
 // reads does not wait for a primary.
-func (s *keyValueSchema) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
-	r := &sqldb.Routed{Apart: s.read != workload.ReadPrimary, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {
+func (p *schema) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
+	r := &sqldb.Routed{Apart: p.reads.from != workload.ReadPrimary, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {
 		if read {
-			return s.connectBy(ctx, s.readers, statements)
+			return p.connectBy(ctx, p.reads.readers, statements)
 		}
-		return s.connectBy(ctx, s.writers, statements)
+		return p.connectBy(ctx, p.reads.writers, statements)
 	}}
 	if r.Apart {
 		return r, nil

@@ -19,7 +19,7 @@ import (
 
 func openKeyValue(t *testing.T, target workload.Target, table keyvalue.Table) keyvalue.Store {
 	t.Helper()
-	store, err := OpenKeyValue(t.Context(), target, table)
+	store, err := Driver().KeyValue(t.Context(), target, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func keyValueHarness(t *testing.T, table keyvalue.Table, changes ...func(*url.UR
 		t.Fatal(err)
 	}
 	schema := "assay_" + table.Workload
-	theirs := schema + "." + sqldb.KeyValueSchema(table, renamed()).Tables[0].Name
+	theirs := schema + "." + sqldb.KeyValueSchema(table).Renamed(reserved()).Tables[0].Name
 	return drivertest.KeyValue{
 		Secret: secret,
 		Open:   func(t *testing.T) keyvalue.Store { return openKeyValue(t, target(t, changes...), table) },
@@ -88,7 +88,7 @@ func keyValueHarness(t *testing.T, table keyvalue.Table, changes ...func(*url.UR
 		},
 		Server: u.Host,
 		OpenVia: func(t *testing.T, addr string) (keyvalue.Store, error) {
-			return OpenKeyValue(t.Context(), target(t, append(changes, host(addr))...), table)
+			return Driver().KeyValue(t.Context(), target(t, append(changes, host(addr))...), table)
 		},
 	}
 }
@@ -101,12 +101,12 @@ func TestAvailabilityHasNoTimeLimitOfOurs(t *testing.T) {
 		if limit != "" {
 			to = target(t, parameter("connect_timeout", limit))
 		}
-		store, err := openKeyValueSchema(t.Context(), to, availability.Table())
+		store, err := openSchema(t.Context(), to, sqldb.KeyValueSchema(availability.Table()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if store.writers.ConnectTimeout != want || store.readers.ConnectTimeout != want || store.config.ConnectTimeout != to.ConnectTimeout {
-			t.Errorf("connect_timeout %q: sessions have %v and %v", limit, store.writers.ConnectTimeout, store.readers.ConnectTimeout)
+		if store.reads.writers.ConnectTimeout != want || store.reads.readers.ConnectTimeout != want || store.config.ConnectTimeout != to.ConnectTimeout {
+			t.Errorf("connect_timeout %q: sessions have %v and %v", limit, store.reads.writers.ConnectTimeout, store.reads.readers.ConnectTimeout)
 		}
 		product, err := store.Describe(t.Context())
 		if err != nil {
@@ -137,12 +137,12 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 		standby bool
 	}{{"", false}, {workload.ReadPrimary, false}, {workload.ReadSecondaryPreferred, true}, {workload.ReadNearest, true}} {
 		to.Read = test.read
-		schema, err := openKeyValueSchema(ctx, to, availability.Table())
+		schema, err := openSchema(ctx, to, sqldb.KeyValueSchema(availability.Table()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		connects := &keyValueConnects{keyValueSchema: schema}
-		store := sqldb.KeyValue(connects, availability.Table(), renamed())
+		connects := &keyValueConnects{schema: schema}
+		store := sqldb.KeyValue(connects, availability.Table())
 		if err := store.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
@@ -201,12 +201,12 @@ func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 
 // keyValueConnects keeps the connections of its last session.
 type keyValueConnects struct {
-	*keyValueSchema
+	*schema
 	last *sqldb.Routed
 }
 
 func (s *keyValueConnects) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
-	e, err := s.keyValueSchema.ConnectKeyValue(ctx, statements)
+	e, err := s.schema.ConnectKeyValue(ctx, statements)
 	if err == nil {
 		s.last = e.(*sqldb.Routed)
 	}
@@ -226,7 +226,7 @@ func TestAvailabilityOptions(t *testing.T) {
 	for _, read := range []string{workload.ReadSecondaryPreferred, workload.ReadNearest, "anywhere"} {
 		to := target(t)
 		to.Read = read
-		_, err := OpenKeyValue(t.Context(), to, availability.Table())
+		_, err := Driver().KeyValue(t.Context(), to, availability.Table())
 		var refused *workload.OptionError
 		if !errors.As(err, &refused) || refused.Option != "--read" {
 			t.Errorf("read %q of one host: %v", read, err)

@@ -192,7 +192,7 @@ func TestNetwork(t *testing.T) {
 		OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			return OpenBank(ctx, target(t, host(addr)))
+			return Driver().Bank(ctx, target(t, host(addr)))
 		},
 		Restart: func(t *testing.T) {
 			if err := server.Kill(); err != nil {

@@ -15,21 +15,35 @@ import (
 // the workloads have in common is here; the Store of each embeds one.
 type schema struct {
 	*sqldb.Namespace
-	config  *pgx.ConnConfig
-	dialect dialect
-	// transactions is whether sessions name their isolation level with BEGIN.
-	transactions bool
-	told         bool   // the dialect, by the address
-	address      string // printable
-	isolation    string // that is asked for, in SQL's words, "" for the server's default
-	level        string // that is in force, in SQL's words
-	pool         *pool
-	servers      []addressed // each server of the address by itself
-	// replicates is whether standbys are to have what was made before it is used.
-	replicates bool
+	config    *pgx.ConnConfig
+	dialect   dialect
+	told      bool   // the dialect, by the address
+	address   string // printable
+	isolation string // that is asked for, in SQL's words, "" for the server's default
+	level     string // that is in force, in SQL's words
+	pool      *pool
+	servers   []addressed // each server of the address by itself
+	promise   string      // of the level, of a workload whose level is judged
+	reads     *reads      // nil if the workload's reads go where its writes go
 }
 
-// openSchema connects to the target. Its errors are those of OpenBank.
+// Driver opens a workload in the schema assay_ and its name, in the address's
+// database.
+//
+// The parameter default_query_exec_mode of the address, if it is exec,
+// simple_protocol, describe_exec or cache_describe, does without prepared
+// statements, for connection poolers that cannot carry them; the transfer then
+// is still one round trip.
+func Driver() sqldb.Driver {
+	return func(ctx context.Context, target workload.Target, of sqldb.Schema) (sqldb.FullDatabase, error) {
+		p, err := openSchema(ctx, target, of)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+}
+
 func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*schema, error) {
 	config, named, err := parse(target)
 	if err != nil {
@@ -39,10 +53,8 @@ func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*
 	if err != nil {
 		return nil, err
 	}
-	p := &schema{
-		transactions: of.Transactions, config: config, address: workload.Redact(target.Address), isolation: isolation, told: named != "",
-	}
-	p.Namespace = &sqldb.Namespace{Product: "postgres", Workload: of.Workload, Name: "assay_" + of.Workload, Tables: of.Tables, Server: p}
+	p := &schema{config: config, address: workload.Redact(target.Address), isolation: isolation, told: named != ""}
+	p.Namespace = &sqldb.Namespace{Product: "postgres", Schema: of.Renamed(reserved()), Name: "assay_" + of.Workload, Server: p}
 	p.pool, p.servers = newPool(config, p.address), serversOf(config)
 	err = p.pool.Use(ctx, func(c conn) (err error) {
 		if p.dialect, err = findDialect(ctx, c, named); err != nil {
@@ -57,9 +69,20 @@ func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*
 	if err == nil { // the dialect may have fewer levels
 		_, err = isolationLevel(target.Isolation, p.dialect.levels)
 	}
+	if err == nil && of.Judged {
+		p.isolation = p.level
+		p.promise, err = promised(p.dialect, p.level)
+	}
 	if err != nil {
-		p.pool.Close()
+		_ = p.Close()
 		return nil, p.Operation("connect", err)
+	}
+	if of.Reads {
+		err = p.chooseReads(target)
+	}
+	if err != nil {
+		_ = p.Close()
+		return nil, err
 	}
 	return p, nil
 }
@@ -133,7 +156,7 @@ func (p *schema) SessionName(run string) string {
 
 func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	config := p.config
-	if p.isolation != "" && !p.transactions {
+	if p.isolation != "" && !p.Transactions {
 		config = config.Copy()
 		config.RuntimeParams["default_transaction_isolation"] = p.isolation
 	}
@@ -144,9 +167,10 @@ func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sql
 	return c, nil
 }
 
-// Replicate implements sqldb.Server; see replicates.
+// Replicate implements sqldb.Server: standbys that answer reads are to have what was
+// made before it is used.
 func (p *schema) Replicate(ctx context.Context) error {
-	if !p.replicates || !p.dialect.standbys {
+	if p.reads == nil || !p.dialect.standbys {
 		return nil
 	}
 	return p.everywhere(ctx)

@@ -2,57 +2,37 @@ package postgres
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bulkupdate"
-	"assay/workload/candles"
-	"assay/workload/churn"
 )
 
-// OpenChurn connects to the target and returns the Store on it, in the schema
-// assay_churn of the address's database. Errors are as with OpenBank, and
-// *workload.OptionError for a dialect that has no repair.
-func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {
-	p, err := openSchema(ctx, target, sqldb.ChurnSchema())
-	if err != nil {
-		return nil, err
-	}
-	if len(p.dialect.repairs) == 0 {
-		p.pool.Close()
-		return nil, &workload.OptionError{Option: dialectParameter, Value: p.dialect.name, Want: p.dialect.noRepair}
-	}
-	return sqldb.Churn(p), nil
-}
-
-// Repairs implements sqldb.Compactor: the plain one makes room for new rows and
+// Compactions implements sqldb.Compactor: the plain one makes room for new rows and
 // gives the system only what is at the end of a file, the full one writes the
 // table anew (manual, "VACUUM"). Autovacuum is left as the server has it: what it
 // gives back, or makes room for, is part of what is measured.
-func (p *schema) Repairs() []string { return p.dialect.repairs }
-
-func (p *schema) Repair(ctx context.Context, name string) error {
-	if !slices.Contains(p.dialect.repairs, name) {
-		return fmt.Errorf("postgres: there is no repair %q", name)
+func (p *schema) Compactions() ([]string, error) {
+	if len(p.dialect.repairs) == 0 {
+		return nil, &workload.OptionError{Option: dialectParameter, Value: p.dialect.name, Want: p.dialect.noRepair}
 	}
+	return p.dialect.repairs, nil
+}
+
+// FileSize implements sqldb.Compactor.
+func (p *schema) FileSize(ctx context.Context) (workload.Size, error) { return p.Size(ctx) }
+
+// Compact implements sqldb.Compactor.
+func (p *schema) Compact(ctx context.Context, name string) error {
 	return p.Operation(strings.ToLower(name), p.pool.Use(ctx, func(c conn) error {
-		for _, t := range p.Tables {
+		for _, t := range p.Tables() {
 			if _, err := c.Change(ctx, name+" "+p.SQL.Table(t.Name)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
-}
-
-// OpenBulkUpdate connects to the target and returns the Store on it, in the
-// schema assay_bulkupdate of the address's database. Errors are as with
-// OpenBank.
-func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
-	return sqldb.Opened(sqldb.BulkUpdate)(openSchema(ctx, target, sqldb.BulkUpdateSchema()))
 }
 
 // waiting asks for the deadlocks of the database so far, and how many of the
@@ -90,12 +70,6 @@ func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 		return nil, p.Operation("ask for waits", err)
 	}
 	return w, nil
-}
-
-// OpenCandles connects to the target and returns the Store on it, in the schema
-// assay_candles of the address's database. Errors are as with OpenBank.
-func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	return sqldb.Opened(sqldb.Candles)(openSchema(ctx, target, sqldb.CandlesSchema()))
 }
 
 // Engines implements sqldb.EngineChooser: the compressors of values that are

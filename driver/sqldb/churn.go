@@ -2,6 +2,8 @@ package sqldb
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"assay/history"
 	"assay/workload"
@@ -15,18 +17,33 @@ func ChurnSchema() Schema {
 	}}}
 }
 
-// Compactor is a Database that can give back space; see churn.Store. Its Size is
-// with what is free in the files.
+// Compactor is a Database that can give back space.
 type Compactor interface {
 	Database
-	Repairs() []string
-	Repair(ctx context.Context, name string) error
+	// Compactions are the names of its ways, as in churn.Store; *workload.OptionError
+	// says why there are none.
+	Compactions() ([]string, error)
+	Compact(ctx context.Context, name string) error
+	// FileSize is Size, with what is free in the files.
+	FileSize(ctx context.Context) (workload.Size, error)
 }
 
-// Churn is the Store on a Database of ChurnSchema.
-func Churn(db Compactor) churn.Store { return &churnStore{db} }
+// churnStore is the Store on a Database of ChurnSchema.
+type churnStore struct {
+	Compactor
+	compactions []string
+}
 
-type churnStore struct{ Compactor }
+func (s *churnStore) Repairs() []string { return s.compactions }
+
+func (s *churnStore) Repair(ctx context.Context, name string) error {
+	if !slices.Contains(s.compactions, name) {
+		return fmt.Errorf("there is no repair %q", name)
+	}
+	return s.Compact(ctx, name)
+}
+
+func (s *churnStore) Size(ctx context.Context) (workload.Size, error) { return s.FileSize(ctx) }
 
 func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error {
 	var p passed

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -63,8 +64,32 @@ type Schema struct {
 	Workload string
 	Tables   []Table
 	// Transactions is true if sessions run transactions of several statements, which
-	// name their isolation level when they begin.
-	Transactions bool
+	// name their isolation level when they begin. Judged is true if that level is:
+	// where the target names none, it is the one that the server gives its sessions
+	// now, asked for by name.
+	Transactions, Judged bool
+	// Reads is true if Target.Read may send reads to another server than writes.
+	Reads bool
+}
+
+// Renamed is the schema without the names that a product reserves, each of which has
+// another here.
+func (s Schema) Renamed(reserved map[string]string) Schema {
+	name := func(of string) string {
+		if other, is := reserved[of]; is {
+			return other
+		}
+		return of
+	}
+	s.Tables = slices.Clone(s.Tables)
+	for i := range s.Tables {
+		t := &s.Tables[i]
+		t.Name, t.Columns = name(t.Name), slices.Clone(t.Columns)
+		for n := range t.Columns {
+			t.Columns[n].Name = name(t.Columns[n].Name)
+		}
+	}
+	return s
 }
 
 // Dialect is where the SQL of the databases differs, as far as the workloads

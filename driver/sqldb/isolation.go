@@ -14,7 +14,7 @@ import (
 // counted without a look at all rows of the run; a count is still one by a
 // predicate, and where it locks, it locks a range of the index.
 func IsolationSchema() Schema {
-	return Schema{Workload: "isolation", Transactions: true, Tables: []Table{
+	return Schema{Workload: "isolation", Transactions: true, Judged: true, Tables: []Table{
 		{Name: "list", Columns: []Column{{Name: "id"}, {Name: "elements", Type: Ints}}},
 		{Name: "register", Columns: []Column{{Name: "id"}, {Name: "value"}}},
 		{Name: "member", Columns: []Column{{Name: "id"}, {Name: "grp"}}, Indexes: []Index{{Name: "member_grp", Columns: []string{"grp"}}}},
@@ -23,10 +23,10 @@ func IsolationSchema() Schema {
 }
 
 // Promiser is a Database that promises a consistency model at each of its levels;
-// see isolation.Store and interleaving.Store.
+// see isolation.Store, Promise, and interleaving.Store, Levels.
 type Promiser interface {
 	Database
-	Promise() string
+	PromiseLevel() string
 	Levels() []interleaving.Level
 }
 
@@ -34,6 +34,8 @@ type Promiser interface {
 func Isolation(db Promiser) isolation.Store { return &isolationStore{db} }
 
 type isolationStore struct{ Promiser }
+
+func (s *isolationStore) Promise() string { return s.PromiseLevel() }
 
 func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
 	var p passed

@@ -12,22 +12,14 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// KeyValueSchema is the Schema of a table of records. Names are changed by
-// renamed, where a product reserves them.
-func KeyValueSchema(table keyvalue.Table, renamed map[string]string) Schema {
+// KeyValueSchema is the Schema of a table of records.
+func KeyValueSchema(table keyvalue.Table) Schema {
 	types := map[keyvalue.Type]Type{keyvalue.Text: String, keyvalue.UUID: UUID}
-	of := Table{Name: rename(table.Name, renamed)}
+	of := Table{Name: table.Name}
 	for _, c := range table.All() {
-		of.Columns = append(of.Columns, Column{Name: rename(c.Name, renamed), Type: types[c.Type], Length: c.Max})
+		of.Columns = append(of.Columns, Column{Name: c.Name, Type: types[c.Type], Length: c.Max})
 	}
-	return Schema{Workload: table.Workload, Tables: []Table{of}}
-}
-
-func rename(name string, renamed map[string]string) string {
-	if other, ok := renamed[name]; ok {
-		return other
-	}
-	return name
+	return Schema{Workload: table.Workload, Tables: []Table{of}, Reads: true}
 }
 
 // Executor is what a session of a KeyValueDatabase needs of a Connection, and of
@@ -41,8 +33,8 @@ type Executor interface {
 // KeyValueDatabase is a Database of a KeyValueSchema.
 type KeyValueDatabase interface {
 	Database
-	keyvalue.Promising
-
+	// PromiseReads is keyvalue.Promising's Promise.
+	PromiseReads() string
 	// ConnectKeyValue is Connect, to the servers that take inserts and answer
 	// reads: statement InsertRecord is for Execute, GetRecord for Query.
 	ConnectKeyValue(ctx context.Context, statements []Statement) (Executor, error)
@@ -55,9 +47,9 @@ const (
 )
 
 // KeyValue is the Store on a Database of this table's schema.
-func KeyValue(db KeyValueDatabase, table keyvalue.Table, renamed map[string]string) keyvalue.Store {
+func KeyValue(db KeyValueDatabase, table keyvalue.Table) keyvalue.Store {
 	s := &keyValueStore{KeyValueDatabase: db, table: table}
-	of := KeyValueSchema(table, renamed).Tables[0]
+	of := db.Tables()[0]
 	var columns, parameters []string
 	for i, c := range of.Columns {
 		columns, parameters = append(columns, c.Name), append(parameters, fmt.Sprintf("$%d", i+1))
@@ -77,6 +69,10 @@ type keyValueStore struct {
 	all        string
 	statements []Statement
 }
+
+var _ keyvalue.Promising = (*keyValueStore)(nil)
+
+func (s *keyValueStore) Promise() string { return s.PromiseReads() }
 
 // valueOf is a value as a parameter.
 func valueOf(v keyvalue.Value) Value {

@@ -18,11 +18,11 @@ import (
 type Namespace struct {
 	// Product begins errors.
 	Product string
-	// Workload is as in the marker, and Name what the server calls the schema.
-	Workload, Name string
-	Tables         []Table
-	SQL            Dialect
-	Catalog        Catalog
+	Schema
+	// Name is what the server calls the schema.
+	Name    string
+	SQL     Dialect
+	Catalog Catalog
 	// Server is the protocol's own part.
 	Server   Server
 	Sessions Sessions
@@ -36,6 +36,9 @@ type Namespace struct {
 var errRows = errors.New("one row was asked for, and others came")
 
 func (n *Namespace) Dialect() *Dialect { return &n.SQL }
+
+// Tables implements Database.
+func (n *Namespace) Tables() []Table { return n.Schema.Tables }
 
 // Operation puts the name of what was done before an error, if there is one, and
 // what the user can do about it behind.
@@ -134,7 +137,7 @@ func (n *Namespace) Find(ctx context.Context) (*workload.Leftover, error) {
 			return err
 		}
 		found = &workload.Leftover{Marker: *mark}
-		for _, table := range Counted(n.Tables) {
+		for _, table := range Counted(n.Schema.Tables) {
 			var rows int64
 			err := One(ctx, c, "SELECT count(*) FROM "+n.table(table), nil, &rows)
 			if err != nil && n.Server.Kind(err) != NotThere { // creation had not come so far
@@ -175,7 +178,7 @@ func (n *Namespace) CreateBy(ctx context.Context, mark workload.Marker, sql *Dia
 		if _, err := c.Change(ctx, n.Catalog.InsertMark, OfText(string(content))); err != nil {
 			return err
 		}
-		return all(ctx, c, sql.Create(n.Tables))
+		return all(ctx, c, sql.Create(n.Schema.Tables))
 	})
 	if err != nil {
 		return err
@@ -194,7 +197,7 @@ func (n *Namespace) clear(ctx context.Context, c Conn) (marked bool, err error) 
 	if err := n.admit(ctx, c); err != nil || mark == nil {
 		return false, err
 	}
-	for _, t := range n.Tables {
+	for _, t := range n.Schema.Tables {
 		if err := n.dropTable(ctx, c, t.Name); err != nil {
 			return true, err
 		}
@@ -232,12 +235,12 @@ func (n *Namespace) FinishLoad(ctx context.Context) error {
 	const doing = "finish loading"
 	err := n.use(ctx, doing, func(c Conn) error {
 		err := n.inOne(ctx, c, func(c Conn) error {
-			if err := all(ctx, c, n.SQL.Late(n.Tables)); err != nil {
+			if err := all(ctx, c, n.SQL.Late(n.Schema.Tables)); err != nil {
 				return err
 			}
 			return n.setLoaded(ctx, c)
 		})
-		for _, t := range n.Tables {
+		for _, t := range n.Schema.Tables {
 			if err == nil && t.Loaded {
 				_, err = c.Change(ctx, n.Catalog.Refresh+" "+n.table(t.Name))
 			}
@@ -277,7 +280,7 @@ func (n *Namespace) Size(ctx context.Context) (workload.Size, error) {
 		if err := n.Server.Measure(ctx, c); err != nil {
 			return err
 		}
-		for _, t := range n.Tables {
+		for _, t := range n.Schema.Tables {
 			var table, indexes, rows int64
 			if err := One(ctx, c, fmt.Sprintf(n.Catalog.Size, n.Name, t.Name), nil, &table, &indexes, &rows); err != nil {
 				return err

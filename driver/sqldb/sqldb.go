@@ -7,10 +7,9 @@
 // Session over Connection (churn.go is the shortest). Its statements are texts
 // with parameters $1, $2, ... and with table names from Dialect.Table; each
 // Connection turns them into what its protocol wants, prepared where that pays.
-// An opening function (Churn) makes the workload's Store out of a Database; each
-// driver's OpenChurn calls it. What only some databases can do (give back space,
-// tell of waits) the workload's file declares as an interface of its own over
-// Database, which the drivers implement.
+// A method of Driver opens it. What a workload asks for beside Database (to give back
+// space, to tell of waits) its file declares as an interface of its own over Database,
+// which the drivers implement.
 //
 // For servers most of Database and Connection is here too. A protocol's schema embeds
 // a Namespace, which has marker, lease, creation, views and settling over a Server, a
@@ -40,8 +39,10 @@ import (
 type Database interface {
 	workload.Store
 
-	// Dialect is the SQL of this database.
+	// Dialect is the SQL of this database, and Tables are the workload's, by the
+	// names that they have here.
 	Dialect() *Dialect
+	Tables() []Table
 
 	// Create makes the tables of the Schema; see workload.Store.
 	Create(ctx context.Context, mark workload.Marker) error
@@ -63,17 +64,6 @@ type Database interface {
 	// View has read look at one consistent state of a schema of ours. The error of
 	// read is wrapped, unless the caller keeps it; see view.
 	View(ctx context.Context, read func(Reader) error) error
-}
-
-// Opened makes a workload's Store of a Database that a driver has opened, or returns
-// the error of that.
-func Opened[D, S any](store func(D) S) func(D, error) (S, error) {
-	return func(db D, err error) (opened S, _ error) {
-		if err != nil {
-			return opened, err
-		}
-		return store(db), nil
-	}
 }
 
 // Reader runs queries in one transaction that sees one state.

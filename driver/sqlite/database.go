@@ -39,6 +39,7 @@ func dialect() sqldb.Dialect {
 }
 
 func (f *file) Dialect() *sqldb.Dialect { return &f.sql }
+func (f *file) Tables() []sqldb.Table   { return f.kind.Tables }
 
 // Load implements sqldb.Database: a prepared INSERT for each row, all in one
 // transaction, is what one statement is for a server.

@@ -34,29 +34,41 @@ const lockTimeout = 5 * time.Second
 // own lock, up to lockTimeout.
 type file struct {
 	options
-	// tables are the workload's own, by which it knows its file, and schema
-	// makes them. begin is how Describe tells of its transactions.
-	tables        []string
-	schema, begin string
-	kind          sqldb.Schema
-	sql           sqldb.Dialect
-	lockTimeout   time.Duration
+	// tables are the workload's own, by which it knows its file.
+	tables      []string
+	kind        sqldb.Schema
+	sql         sqldb.Dialect
+	lockTimeout time.Duration
 	// writer holds a token while somebody writes.
 	writer chan struct{}
 	// leftovers are the transactions whose callers have left. Those that write
 	// keep the writer's turn as well; those that only read have none.
-	leftovers *leftovers
+	leftovers leftovers
 	// loader is the connection that loads, kept from the first batch to
 	// FinishLoad because closing the last connection empties the write-ahead
 	// log each time. It belongs to whoever is the writer.
 	loader *sql.DB
 	// taken is the holder of the lease that this Store has taken.
-	taken *workload.Taken
+	taken workload.Taken
 }
 
-func newFile(o options, f file) *file {
-	f.options, f.lockTimeout, f.writer, f.leftovers, f.taken = o, lockTimeout, make(chan struct{}, 1), new(leftovers), new(workload.Taken)
-	return &f
+func newFile(o options, kind sqldb.Schema) *file {
+	f := &file{options: o, kind: kind, sql: dialect(), lockTimeout: lockTimeout, writer: make(chan struct{}, 1)}
+	for _, t := range kind.Tables {
+		f.tables = append(f.tables, f.sql.Table(t.Name))
+	}
+	return f
+}
+
+// begin is how Describe tells of the workload's transactions.
+func (f *file) begin() string {
+	switch f.kind.Workload {
+	case "isolation", "availability", "entity":
+		return "begin immediate; begin, if it only reads"
+	case "candles":
+		return "begin immediate, a batch each; begin, if it only reads"
+	}
+	return "begin immediate"
 }
 
 // write waits for the writer's turn. The caller ends it with done.
@@ -74,6 +86,16 @@ func (f *file) write(ctx context.Context) error {
 }
 
 func (f *file) done() { <-f.writer }
+
+// asWriter does work when it is the writer's turn, and explains its error.
+func (f *file) asWriter(ctx context.Context, doing string, work func() error) error {
+	err := f.write(ctx)
+	if err == nil {
+		defer f.done()
+		err = work()
+	}
+	return f.explainOthers(doing, err)
+}
 
 // connect returns a pool that keeps no idle connection: what it opened for one
 // call is closed after it, and then the file can be dropped.
@@ -137,7 +159,7 @@ func (f *file) Describe(ctx context.Context) (workload.Product, error) {
 			{Name: "journal_mode", Value: journal},
 			{Name: "synchronous", Value: f.synchronous},
 			{Name: "page_size", Value: pageSize},
-			{Name: "transaction", Value: f.begin},
+			{Name: "transaction", Value: f.begin()},
 			{Name: "busy_timeout", Value: f.lockTimeout.String()},
 		},
 		Topology: workload.Topology{Nodes: 1},

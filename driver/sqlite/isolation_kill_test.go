@@ -29,7 +29,7 @@ func isolationChild(address, round string, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s, err := OpenIsolation(context.Background(), workload.Target{Address: address})
+	s, err := Driver().Isolation(context.Background(), workload.Target{Address: address})
 	if err != nil {
 		return err
 	}

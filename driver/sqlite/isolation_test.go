@@ -24,12 +24,12 @@ type isolationStore struct {
 }
 
 type connects struct {
-	isolationFile
+	*file
 	last *connection
 }
 
 func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	c, err := s.isolationFile.Connect(ctx, statements)
+	c, err := s.file.Connect(ctx, statements)
 	if err == nil {
 		s.last = c.(*connection)
 	}
@@ -38,11 +38,11 @@ func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (s
 
 func openIsolation(t *testing.T, address string) isolationStore {
 	t.Helper()
-	f, err := open(workload.Target{Address: address}, sqldb.IsolationSchema(), beginEither)
+	f, err := open(workload.Target{Address: address}, sqldb.IsolationSchema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	below := &connects{isolationFile: isolationFile{f}}
+	below := &connects{file: f}
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
@@ -58,7 +58,7 @@ func TestIsolation(t *testing.T) {
 			foreign := &foreignFile{path: path}
 			drivertest.RunIsolation(t, drivertest.Isolation{
 				Open: func(t *testing.T) isolation.Store {
-					s, err := OpenIsolation(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
+					s, err := Driver().Isolation(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	codes "modernc.org/sqlite/lib"
@@ -209,7 +210,7 @@ func (f *file) make(ctx context.Context, db *sql.DB, mark workload.Marker) error
 	if tables > 0 { // somebody was faster
 		return f.foreign()
 	}
-	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; %s %s", applicationID, markSchema, f.schema)); err != nil {
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; %s %s", applicationID, markSchema, strings.Join(f.sql.Create(f.kind.Tables), ";\n"))); err != nil {
 		return err
 	}
 	_, err = conn.ExecContext(ctx, `INSERT INTO assay_mark (run, workload, version, created, accounts, loaded)

@@ -26,7 +26,7 @@ type store struct {
 // openStore opens a Store on this address and closes it with the test.
 func openStore(t *testing.T, address string) *store {
 	t.Helper()
-	f, err := open(workload.Target{Address: address}, sqldb.BankSchema(), beginWriting)
+	f, err := open(workload.Target{Address: address}, sqldb.BankSchema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestBank(t *testing.T) {
 			foreign := &foreignFile{path: path}
 			drivertest.RunBank(t, drivertest.Bank{
 				Open: func(t *testing.T) bank.Store {
-					s, err := OpenBank(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
+					s, err := Driver().Bank(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -272,7 +272,7 @@ func TestFileOfAnotherWorkload(t *testing.T) {
 	load(t, openStore(t, address), 2)
 	kind := sqldb.BankSchema()
 	kind.Workload = "ledger"
-	other, err := open(workload.Target{Address: address}, kind, beginWriting)
+	other, err := open(workload.Target{Address: address}, kind)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,75 @@
+package sqldb
+
+import (
+	"context"
+
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/isolation"
+	"assay/workload/keyvalue"
+)
+
+// FullDatabase is a Database with what each workload asks for beside it.
+type FullDatabase interface {
+	BankDatabase
+	Promiser
+	KeyValueDatabase
+	EngineChooser
+	Waiter
+	Compactor
+}
+
+// Driver opens a workload's Schema on the database that a target names. Errors:
+// *workload.OptionError for an address or an isolation level that cannot be used,
+// *workload.UnreachableError after at most the target's ConnectTimeout a host,
+// *workload.AuthError.
+type Driver func(ctx context.Context, target workload.Target, of Schema) (FullDatabase, error)
+
+// Bank, and the methods below, open the Store of one workload.
+func (d Driver) Bank(ctx context.Context, target workload.Target) (bank.Store, error) {
+	return storeOf(Bank)(d(ctx, target, BankSchema()))
+}
+
+func (d Driver) Isolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
+	return storeOf(Isolation)(d(ctx, target, IsolationSchema()))
+}
+
+func (d Driver) KeyValue(ctx context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
+	return storeOf(func(db KeyValueDatabase) keyvalue.Store { return KeyValue(db, table) })(d(ctx, target, KeyValueSchema(table)))
+}
+
+func (d Driver) Candles(ctx context.Context, target workload.Target) (candles.Store, error) {
+	return storeOf(Candles)(d(ctx, target, CandlesSchema()))
+}
+
+func (d Driver) BulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
+	return storeOf(BulkUpdate)(d(ctx, target, BulkUpdateSchema()))
+}
+
+// Churn gives *workload.OptionError also for a database without a compaction.
+func (d Driver) Churn(ctx context.Context, target workload.Target) (churn.Store, error) {
+	db, err := d(ctx, target, ChurnSchema())
+	if err != nil {
+		return nil, err
+	}
+	names, err := db.Compactions()
+	if err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return &churnStore{db, names}, nil
+}
+
+// storeOf makes a workload's Store of the database that was opened, or returns the
+// error of that.
+func storeOf[D, S any](store func(D) S) func(FullDatabase, error) (S, error) {
+	return func(db FullDatabase, err error) (opened S, _ error) {
+		if err != nil {
+			return opened, err
+		}
+		return store(any(db).(D)), nil
+	}
+}
