@@ -1,6 +1,24 @@
 package workload
 
-import "context"
+import (
+	"context"
+	"time"
+)
+
+// Pause waits so long, or returns the error of ctx.
+func Pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // Store is the part of the contract that the Stores of all workloads share.
 // Each workload's Store embeds it and adds Create, whose parameters differ, and

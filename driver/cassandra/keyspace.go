@@ -328,7 +328,7 @@ func (k *keyspace) flush(ctx context.Context, table string) error {
 		if err != nil || none == 0 || time.Now().After(deadline) {
 			return errors.Join(err, set(ctx, 0))
 		}
-		if err := pause(ctx, flushPeriod/4); err != nil {
+		if err := workload.Pause(ctx, flushPeriod/4); err != nil {
 			return failed("have the table written", errors.Join(err, set(context.WithoutCancel(ctx), 0)))
 		}
 	}
@@ -361,16 +361,4 @@ func (k *keyspace) diskUsage(ctx context.Context, table string) (bytes int64, no
 // allUp reports whether no node is known to be down.
 func (k *keyspace) allUp() bool {
 	return !slices.ContainsFunc(k.session.GetHosts(), func(h *gocql.HostInfo) bool { return !h.IsUp() })
-}
-
-// pause waits, or returns ctx's error.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -83,7 +83,7 @@ func (k *keyspace) repeat(ctx context.Context, do func() error) error {
 		default:
 			return err
 		}
-		if stopped := pause(ctx, time.Duration(min(try, leaseTries))*20*time.Millisecond); stopped != nil {
+		if stopped := workload.Pause(ctx, time.Duration(min(try, leaseTries))*20*time.Millisecond); stopped != nil {
 			return stopped
 		}
 	}

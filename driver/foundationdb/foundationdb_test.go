@@ -318,7 +318,7 @@ func TestReadInSeveralTransactions(t *testing.T) {
 			}
 			next++
 			if next == 100 { // longer than any transaction lives
-				if err := wait(ctx, 8*time.Second); err != nil {
+				if err := workload.Pause(ctx, 8*time.Second); err != nil {
 					return err
 				}
 				if changes {

@@ -11,6 +11,8 @@ import (
 	"hash"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
+
+	"assay/workload"
 )
 
 // errChanged says that no consistent view could be had.
@@ -178,7 +180,7 @@ func (r *reader) table(begin, end []byte, each row) error {
 			begin, tries, pause = at, 0, firstPause
 		} else if tries++; tries >= mostTries {
 			return fmt.Errorf("after %d attempts: %w", tries, err)
-		} else if err := wait(r.ctx, pause); err != nil {
+		} else if err := workload.Pause(r.ctx, pause); err != nil {
 			return err
 		}
 		pause = min(2*pause, lastPause)

@@ -119,7 +119,7 @@ func (p *schema) change(ctx context.Context, doing string, work func(t *transact
 		if !repeatable(codeOf(err)) {
 			return 0, told(ctx, doing, err)
 		}
-		if err := wait(ctx, pause); err != nil {
+		if err := workload.Pause(ctx, pause); err != nil {
 			return 0, explain(ctx, doing, err)
 		}
 	}
@@ -149,17 +149,6 @@ func told(ctx context.Context, doing string, err error) error {
 		return err
 	}
 	return explain(ctx, doing, err)
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // Create clears the prefix, but for the lease, and sets the mark, in one

@@ -68,7 +68,7 @@ func (d *database) lock(required bool) error {
 // reply, the call does nothing and the lock is not held: the context has ended
 // before, or there is no schema.
 func (d *database) enter(ctx context.Context, doing string) *workload.Reply {
-	if err := wait(ctx, d.latency); err != nil {
+	if err := workload.Pause(ctx, d.latency); err != nil {
 		return &workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: fmt.Errorf("mem: %s: %w", doing, err)}
 	}
 	if err := d.lock(true); err != nil {
@@ -347,19 +347,4 @@ func interrupted(ctx context.Context, i int64) error {
 		return nil
 	}
 	return fmt.Errorf("mem: read: %w", ctx.Err())
-}
-
-// wait waits so long, or until the context ends.
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 || ctx.Err() != nil {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

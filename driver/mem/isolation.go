@@ -100,7 +100,7 @@ func (n *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 	x := n.d.begin()
 	n.d.mu.Unlock()
 	for i := range ops {
-		if err := wait(ctx, n.d.latency/time.Duration(len(ops))); err != nil {
+		if err := workload.Pause(ctx, n.d.latency/time.Duration(len(ops))); err != nil {
 			n.d.mu.Lock()
 			defer n.d.mu.Unlock()
 			x.end()

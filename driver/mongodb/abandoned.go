@@ -7,6 +7,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"assay/workload"
 )
 
 // abortAbandoned tells the server which transactions are over, until it does
@@ -62,13 +64,9 @@ func (s *schema) dropCollections(ctx context.Context, all []*mongo.Collection) e
 // keepKilling kills open transactions of this workload's clients until ctx ends.
 // Where the server shows none or refuses, its lifetime limit ends them.
 func (s *schema) keepKilling(ctx context.Context) {
-	ticker := time.NewTicker(killInterval)
-	defer ticker.Stop()
 	for {
 		_ = s.killOpen(ctx) // the drop has the error that counts
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
+		if workload.Pause(ctx, killInterval) != nil {
 			return
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/workload"
 	"assay/workload/bank"
@@ -64,27 +63,9 @@ func (s *bankStore) Find(ctx context.Context) (*workload.Leftover, error) {
 }
 
 func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) error {
-	if len(batch) == 0 {
-		return nil
-	}
 	documents := make([]bson.D, len(batch))
 	for i, a := range batch {
 		documents[i] = bson.D{{Key: "_id", Value: a.ID}, {Key: "balance", Value: a.Balance}, {Key: "version", Value: a.Version}}
 	}
-	if _, err := s.accounts.InsertMany(ctx, documents, options.InsertMany().SetOrdered(false)); err != nil {
-		return failed("load accounts", err)
-	}
-	return nil
-}
-
-// FinishLoad implements bank.Store. There is nothing to build late.
-func (s *bankStore) FinishLoad(ctx context.Context) error {
-	result, err := s.marks.UpdateByID(ctx, markID, bson.D{{Key: "$set", Value: bson.D{{Key: "loaded", Value: true}}}})
-	if err != nil {
-		return failed("finish loading", err)
-	}
-	if result.MatchedCount == 0 {
-		return s.missing()
-	}
-	return nil
+	return insertAll(ctx, s.accounts, documents)
 }

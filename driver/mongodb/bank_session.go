@@ -31,20 +31,18 @@ func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
 // Transfer implements bank.Session: the two accounts in ascending order of id,
 // then the journal, then the commit.
 func (b *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
-	if err := ctx.Err(); err != nil {
-		return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}}
-	}
-	if err := b.begin(); err != nil {
-		return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: failed("begin a transaction", err), Broken: true}}
-	}
-	counted, sent := counting(ctx)
-	a := &attempt{store: b.store, sent: sent, transfer: t}
-	if ended := a.statements(mongo.NewSessionContext(counted, b.session)); ended != nil {
-		b.abort(ctx, *ended, sent.commands > 0)
-		return bank.Reply{Reply: b.confirmed(ctx, t, *ended)}
-	}
-	r := bank.Reply{Reply: b.commit(ctx)}
-	if r.Outcome == history.Committed {
+	a := &attempt{store: b.store, transfer: t}
+	refused := false
+	r := bank.Reply{Reply: b.transact(ctx, func(ctx context.Context, sent *sending) *workload.Reply {
+		a.sent = sent
+		ended := a.statements(ctx)
+		refused = ended != nil
+		return ended
+	})}
+	switch {
+	case refused:
+		r.Reply = b.confirmed(ctx, t, r.Reply)
+	case r.Outcome == history.Committed:
 		r.Source, r.Destination = a.source, a.destination
 	}
 	return r

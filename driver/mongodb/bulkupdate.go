@@ -56,32 +56,19 @@ func openCrowd(ctx context.Context, target workload.Target, workloadName, collec
 func (s *bulkUpdateStore) Atomic() bool { return false }
 
 func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document) error {
-	if len(batch) == 0 {
-		return nil
-	}
 	documents := make([]bson.D, len(batch))
 	for i, d := range batch {
 		documents[i] = bson.D{{Key: "_id", Value: d.ID}, {Key: "owner", Value: d.User}, {Key: "number", Value: d.Number},
 			{Key: "flag", Value: d.Flag}, {Key: "generation", Value: d.Generation}, {Key: "payload", Value: d.Payload}}
 	}
-	if _, err := s.rows.InsertMany(ctx, documents, options.InsertMany().SetOrdered(false)); err != nil {
-		return failed("load documents", err)
-	}
-	return nil
+	return insertAll(ctx, s.rows, documents)
 }
 
 func (s *bulkUpdateStore) FinishLoad(ctx context.Context) error {
 	if _, err := s.rows.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "owner", Value: 1}}}); err != nil {
 		return failed("make the index", err)
 	}
-	result, err := s.marks.UpdateByID(ctx, markID, bson.D{{Key: "$set", Value: bson.D{{Key: "loaded", Value: true}}}})
-	if err != nil {
-		return failed("finish loading", err)
-	}
-	if result.MatchedCount == 0 {
-		return s.missing()
-	}
-	return nil
+	return s.sharedClientStore.FinishLoad(ctx)
 }
 
 // Read implements bulkupdate.Store, in one snapshot of what a majority has.
@@ -179,20 +166,13 @@ func (s *bulkUpdateStore) Waits(ctx context.Context) ([]bulkupdate.Wait, error) 
 	return waits, nil
 }
 
-// bulkUpdateSession is a bulkupdate.Session over the client that all share.
-type bulkUpdateSession struct {
-	rows *mongo.Collection
-	// sharded: the shards of one update answer through one router.
-	sharded bool
-}
+// bulkUpdateSession is a bulkupdate.Session. The shards of one update answer through
+// one router.
+type bulkUpdateSession struct{ sharedSession }
 
-// Session implements bulkupdate.Store. It contacts nobody.
 func (s *bulkUpdateStore) Session(context.Context) (bulkupdate.Session, error) {
-	client, err := s.share()
-	if err != nil {
-		return nil, err
-	}
-	return &bulkUpdateSession{client.Database(s.database.Name()).Collection(s.rows.Name()), s.sharded}, nil
+	n, err := s.session()
+	return &bulkUpdateSession{n}, err
 }
 
 // Update implements bulkupdate.Session: one updateMany, which is not atomic
@@ -215,20 +195,12 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 // src/mongo/db/exec/update_stage.cpp, after a yield). Of several shards one may
 // refuse what others have done.
 func judgeUpdate(err error, sent int, sharded bool) workload.Reply {
-	r := workload.Reply{Class: classOf(err), Err: failed("update", err)}
-	r.Broken = broken(err, r.Class)
+	r := unacknowledged("update", err, sent)
 	code, answered := serverCode(err)
 	switch {
-	case sent == 0:
-		r.Outcome = history.Failed
-		if !answered && unreached(err) {
-			r.Class = workload.ClassConnect
-		}
-	case sent > 1 || !answered || sharded || hasWriteConcernError(err):
+	case sent != 1 || !answered || sharded || hasWriteConcernError(err):
 	case refusesUnwritten(code) || serverSaid(err, labelNoWrites):
 		r.Outcome = history.Failed
 	}
 	return r
 }
-
-func (n *bulkUpdateSession) Close() {}

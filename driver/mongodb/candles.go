@@ -128,17 +128,12 @@ func candleOf(document bson.Raw, c *candles.Candle) error {
 	return nil
 }
 
-// candleSession is a candles.Session over the client that all share. It has
-// nothing of its own to be replaced.
-type candleSession struct{ rows *mongo.Collection }
+// candleSession is a candles.Session.
+type candleSession struct{ sharedSession }
 
-// Session implements candles.Store. It contacts nobody.
 func (s *candleStore) Session(context.Context) (candles.Session, error) {
-	client, err := s.share()
-	if err != nil {
-		return nil, err
-	}
-	return &candleSession{client.Database(s.database.Name()).Collection(s.rows.Name())}, nil
+	n, err := s.session()
+	return &candleSession{n}, err
 }
 
 // Insert implements candles.Session. The documents are not one transaction, so
@@ -153,11 +148,7 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 	if err == nil {
 		return candles.Reply{Outcome: history.Committed}
 	}
-	r := withoutEffect("insert", err, sent)
-	if sent.commands > 0 {
-		r.Outcome = history.Unknown
-	}
-	return r
+	return unacknowledged("insert", err, sent.commands)
 }
 
 func (n *candleSession) Latest(ctx context.Context, ticker string, limit int, row func(*candles.Candle)) candles.Reply {
@@ -181,7 +172,7 @@ func (n *candleSession) ask(ctx context.Context, doing string, filter bson.D, o 
 	counted, sent := counting(ctx)
 	cursor, err := n.rows.Find(counted, filter, o)
 	if err != nil {
-		return withoutEffect(doing, err, sent)
+		return withoutEffect(doing, err, sent.commands)
 	}
 	defer cursor.Close(context.WithoutCancel(ctx))
 	var c candles.Candle
@@ -192,9 +183,7 @@ func (n *candleSession) ask(ctx context.Context, doing string, filter bson.D, o 
 		row(&c)
 	}
 	if err := cursor.Err(); err != nil {
-		return withoutEffect(doing, err, sent)
+		return withoutEffect(doing, err, sent.commands)
 	}
 	return candles.Reply{Outcome: history.Committed}
 }
-
-func (n *candleSession) Close() {}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/history"
@@ -88,19 +87,12 @@ func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error 
 	})
 }
 
-// churnSession is a churn.Session over the client that all share.
-type churnSession struct {
-	rows    *mongo.Collection
-	sharded bool
-}
+// churnSession is a churn.Session.
+type churnSession struct{ sharedSession }
 
-// Session implements churn.Store. It contacts nobody.
 func (s *churnStore) Session(context.Context) (churn.Session, error) {
-	client, err := s.share()
-	if err != nil {
-		return nil, err
-	}
-	return &churnSession{client.Database(s.database.Name()).Collection(s.rows.Name()), s.sharded}, nil
+	n, err := s.session()
+	return &churnSession{n}, err
 }
 
 // Insert implements churn.Session. It is not atomic over its documents.
@@ -128,5 +120,3 @@ func (n *churnSession) judged(err error, sent int) churn.Reply {
 	}
 	return judgeUpdate(err, sent, n.sharded)
 }
-
-func (n *churnSession) Close() {}

@@ -162,14 +162,30 @@ func unreached(err error) bool {
 		!mongo.IsTimeout(err) && !errors.Is(err, context.Canceled)
 }
 
-// withoutEffect is the reply to what ended with an error and has no effect, such
-// as a read.
-func withoutEffect(doing string, err error, sent *sending) workload.Reply {
-	r := workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: failed(doing, err)}
+// unacknowledged is the reply to what ended with an error, which the library has begun
+// to send so often: Failed if it was never sent, else Unknown.
+func unacknowledged(doing string, err error, sent int) workload.Reply {
+	r := judgedBy(err, sent)
+	r.Err = failed(doing, err)
+	return r
+}
+
+func judgedBy(err error, sent int) workload.Reply {
+	r := workload.Reply{Class: classOf(err), Err: err}
 	r.Broken = broken(err, r.Class)
-	if _, answered := serverCode(err); !answered && sent.commands == 0 && unreached(err) {
-		r.Class = workload.ClassConnect
+	if sent == 0 {
+		r.Outcome = history.Failed
+		if _, answered := serverCode(err); !answered && unreached(err) {
+			r.Class = workload.ClassConnect
+		}
 	}
+	return r
+}
+
+// withoutEffect is unacknowledged of what has no effect, such as a read.
+func withoutEffect(doing string, err error, sent int) workload.Reply {
+	r := unacknowledged(doing, err, sent)
+	r.Outcome = history.Failed
 	return r
 }
 
@@ -179,11 +195,12 @@ func withoutEffect(doing string, err error, sent *sending) workload.Reply {
 // sends it only when it is told to; so whatever happened here, there is no
 // effect. sent says whether that statement was sent.
 func judgeStatement(err error, sent bool) workload.Reply {
-	r := workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}
-	if _, answered := serverCode(err); !answered && !sent && unreached(err) {
-		r.Class = workload.ClassConnect
+	n := 0
+	if sent {
+		n = 1
 	}
-	r.Broken = broken(err, r.Class)
+	r := judgedBy(err, n)
+	r.Outcome = history.Failed
 	return r
 }
 
@@ -215,16 +232,12 @@ func judgeCommit(err error, sent int, majority bool) workload.Reply {
 	if err == nil {
 		return workload.Reply{Outcome: history.Committed}
 	}
-	if sent == 0 {
-		return judgeStatement(err, false)
-	}
-	r := workload.Reply{Outcome: history.Unknown, Class: classOf(err), Err: err}
-	r.Broken = broken(err, r.Class)
+	r := judgedBy(err, sent)
 	if sent > 1 {
 		r.Class = classResent
 		return r
 	}
-	aborted := serverSaid(err, labelTransient) && !serverSaid(err, labelUnknown) && !hasWriteConcernError(err)
+	aborted := sent == 1 && serverSaid(err, labelTransient) && !serverSaid(err, labelUnknown) && !hasWriteConcernError(err)
 	if aborted && majority {
 		r.Outcome = history.Failed
 	}

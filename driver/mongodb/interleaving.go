@@ -47,7 +47,7 @@ func (b *interleavedSession) Waiting(context.Context) (waiting, known bool, err 
 
 func (b *interleavedSession) Transact(ctx context.Context, _ bool, work func(interleaving.Do) error) workload.Reply {
 	if err := b.begin(); err != nil {
-		return workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: failed("begin a transaction", err), Broken: true}
+		return notBegun(err)
 	}
 	counted, sent := counting(ctx)
 	var statement error

@@ -47,23 +47,16 @@ func (b *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 			return isolation.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return isolation.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}
-	}
-	if err := b.begin(); err != nil {
-		return isolation.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: failed("begin a transaction", err), Broken: true}
-	}
-	counted, sent := counting(ctx)
-	within := mongo.NewSessionContext(counted, b.session)
-	for i := range ops {
-		sent.latest = false
-		if err := b.operate(within, &ops[i]); err != nil {
-			r := judgeStatement(failed("do an operation", err), sent.latest)
-			b.abort(ctx, r, sent.commands > 0)
-			return replyOf(r)
+	return replyOf(b.transact(ctx, func(ctx context.Context, sent *sending) *workload.Reply {
+		for i := range ops {
+			sent.latest = false
+			if err := b.operate(ctx, &ops[i]); err != nil {
+				r := judgeStatement(failed("do an operation", err), sent.latest)
+				return &r
+			}
 		}
-	}
-	return replyOf(b.commit(ctx))
+		return nil
+	}))
 }
 
 // replyOf says the same in the words of this workload.

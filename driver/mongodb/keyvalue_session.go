@@ -6,28 +6,21 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/history"
 	"assay/workload"
 	"assay/workload/keyvalue"
 )
 
-// keyValueSession is a keyvalue.Session over the client that all share. It has
-// nothing of its own to be replaced.
+// keyValueSession is a keyvalue.Session.
 type keyValueSession struct {
+	sharedSession
 	store *keyValueStore
-	rows  *mongo.Collection
 }
 
-// Session implements keyvalue.Store. It contacts nobody.
 func (s *keyValueStore) Session(context.Context) (keyvalue.Session, error) {
-	client, err := s.share()
-	if err != nil {
-		return nil, err
-	}
-	rows := client.Database(s.database.Name(), options.Database().SetReadPreference(s.preference)).Collection(s.rows.Name())
-	return &keyValueSession{s, rows}, nil
+	n, err := s.session()
+	return &keyValueSession{n, s}, err
 }
 
 // Insert implements keyvalue.Session; see judgeInsert for how it ends.
@@ -71,16 +64,10 @@ func judgeInsert(err error, sent int) workload.Reply {
 	if err == nil {
 		return workload.Reply{Outcome: history.Committed}
 	}
-	r := workload.Reply{Class: classOf(err), Err: failed("insert", err)}
-	r.Broken = broken(err, r.Class)
+	r := unacknowledged("insert", err, sent)
 	code, answered := serverCode(err)
 	switch {
-	case sent == 0:
-		r.Outcome = history.Failed
-		if !answered && unreached(err) {
-			r.Class = workload.ClassConnect
-		}
-	case sent > 1 || !answered:
+	case sent != 1 || !answered:
 	case code == codeDuplicateKey:
 		r.Outcome, r.Duplicate = history.Failed, !hasWriteConcernError(err)
 		if !r.Duplicate {
@@ -119,7 +106,5 @@ func (n *keyValueSession) Get(ctx context.Context, key keyvalue.Value) keyvalue.
 	if err == nil {
 		return r
 	}
-	return keyvalue.Reply{Reply: withoutEffect("get", err, sent)}
+	return keyvalue.Reply{Reply: withoutEffect("get", err, sent.commands)}
 }
-
-func (n *keyValueSession) Close() {}

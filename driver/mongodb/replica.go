@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -15,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
+	"assay/driver/replicas"
 	"assay/workload/bank"
 )
 
@@ -64,29 +64,20 @@ func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]er
 		return nil, nil, failed("look for the members", err)
 	}
 	names := slices.Concat(hello.Hosts, hello.Passives)
-	failures := make([]error, len(names))
-	var all sync.WaitGroup
-	for i, name := range names {
-		all.Go(func() {
-			bounded, cancel := context.WithTimeout(ctx, s.connectTimeout)
-			defer cancel()
-			_, failures[i] = s.ask(bounded, name)
-		})
-	}
-	all.Wait()
+	_, failures := replicas.AskAll(ctx, names, func(ctx context.Context, name string) (helloReply, error) {
+		bounded, cancel := context.WithTimeout(ctx, s.connectTimeout)
+		defer cancel()
+		return s.ask(bounded, name)
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, nil, failed("look for the members", err)
 	}
-	var members []bank.Replica
-	unreachable := make(map[string]error)
+	members := make([]replicas.Member, len(names))
 	for i, name := range names {
-		if failures[i] != nil {
-			unreachable[name] = failures[i]
-			continue
-		}
-		members = append(members, bank.Replica{Name: name, Primary: name == hello.Me})
+		members[i] = replicas.Member{Name: name, Identity: name, Err: failures[i]}
 	}
-	return members, unreachable, nil
+	found, unreachable := replicas.Of(hello.Me, members)
+	return found, unreachable, nil
 }
 
 // ask has a member say where it is; one that has no part in the set now, since
@@ -118,11 +109,8 @@ func (o opTime) before(p opTime) bool {
 
 func (o opTime) String() string { return fmt.Sprintf("%d.%d in term %d", o.Time.T, o.Time.I, o.Term) }
 
-// The pause between two looks at a member, and how long it may take to answer.
-const (
-	catchUpInterval = 20 * time.Millisecond
-	catchUpBound    = 2 * time.Second
-)
+// catchUpBound is how long a member may take to answer.
+const catchUpBound = 2 * time.Second
 
 // CatchUp implements bank.Replicated: the member has applied what the primary
 // wrote last before the call. A member that cannot be reached may come back,
@@ -133,29 +121,16 @@ func (s *bankStore) CatchUp(ctx context.Context, member bank.Replica) error {
 		return failed("ask the primary for its last write", err)
 	}
 	target := hello.LastWrite.OpTime
-	ticker := time.NewTicker(catchUpInterval)
-	defer ticker.Stop()
-	var reason error
-	for {
+	doing := fmt.Sprintf("mongodb: wait for %s to apply what was written up to %v", member.Name, target)
+	return replicas.CatchUp(ctx, doing, func(ctx context.Context) (final bool, err error) {
 		bounded, cancel := context.WithTimeout(ctx, catchUpBound)
+		defer cancel()
 		reply, err := s.ask(bounded, member.Name)
-		cancel()
-		if err == nil {
-			if !reply.LastWrite.OpTime.before(target) {
-				return nil
-			}
+		if err == nil && reply.LastWrite.OpTime.before(target) {
 			err = fmt.Errorf("it is at %v", reply.LastWrite.OpTime)
 		}
-		if reason == nil || !mongo.IsTimeout(err) { // the last one that is more than the end of ctx
-			reason = err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("mongodb: wait for %s to apply what was written up to %v: %w, and still: %w",
-				member.Name, target, ctx.Err(), reason)
-		case <-ticker.C:
-		}
-	}
+		return false, err
+	})
 }
 
 // ReadReplica implements bank.Replicated. What is not there is not given: a

@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
+	"assay/driver/replicas"
 	"assay/workload"
 )
 
@@ -175,6 +176,29 @@ func (s *schema) create(ctx context.Context, m workload.Marker, o ...options.Lis
 	return nil
 }
 
+// insertAll puts documents into a collection, in any order.
+func insertAll(ctx context.Context, c *mongo.Collection, documents []bson.D) error {
+	if len(documents) == 0 {
+		return nil
+	}
+	if _, err := c.InsertMany(ctx, documents, options.InsertMany().SetOrdered(false)); err != nil {
+		return failed("load "+c.Name()+"s", err)
+	}
+	return nil
+}
+
+// FinishLoad sets the mark's Loaded.
+func (s *schema) FinishLoad(ctx context.Context) error {
+	result, err := s.marks.UpdateByID(ctx, markID, bson.D{{Key: "$set", Value: bson.D{{Key: "loaded", Value: true}}}})
+	if err != nil {
+		return failed("finish loading", err)
+	}
+	if result.MatchedCount == 0 {
+		return s.missing()
+	}
+	return nil
+}
+
 // Drop drops our collections if there is our mark, and the lease's. It does not
 // drop the database, which ends with its last collection.
 func (s *schema) Drop(ctx context.Context) error {
@@ -265,12 +289,7 @@ func (s *schema) Close() error {
 	clients := append(slices.Collect(maps.Values(s.members)), s.client)
 	s.members = nil
 	s.mu.Unlock()
-	failures := make([]error, len(clients))
-	var all sync.WaitGroup
-	for i, client := range clients {
-		all.Go(func() { failures[i] = disconnect(client) })
-	}
-	all.Wait()
+	_, failures := replicas.AskAll(context.Background(), clients, func(_ context.Context, client *mongo.Client) (bool, error) { return true, disconnect(client) })
 	return errors.Join(failures...)
 }
 

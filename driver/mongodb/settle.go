@@ -39,20 +39,22 @@ const defaultLifetime = 60 * time.Second
 //
 // While the set has no primary, Settle waits for one.
 func (s *schema) Settle(ctx context.Context) error {
+	return lookUntil(ctx, func() (doing string, err error) { return s.settle(ctx) })
+}
+
+// lookUntil calls look again and again until it has no error, or one that does not
+// pass.
+func lookUntil(ctx context.Context, look func() (doing string, err error)) error {
 	for {
-		doing, err := s.settle(ctx)
+		doing, err := look()
 		if err == nil {
 			return nil
 		}
 		if !passing(err) {
 			return failed(doing, err)
 		}
-		timer := time.NewTimer(settleInterval)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("mongodb: settle: %w, and still: %s: %w", ctx.Err(), doing, err)
+		if over := workload.Pause(ctx, settleInterval); over != nil {
+			return fmt.Errorf("mongodb: settle: %w, and still: %s: %w", over, doing, plainly(err))
 		}
 	}
 }
@@ -174,18 +176,14 @@ func (s *schema) blind(ctx context.Context, err error) error {
 		return err
 	}
 	lifetime := s.lifetime(ctx)
-	timer := time.NewTimer(lifetime)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
+	if workload.Pause(ctx, lifetime) == nil {
 		return nil
-	case <-ctx.Done():
-		hint := ""
-		if s.sharded {
-			hint = "; behind a mongos that takes the right inprog, which role clusterMonitor has"
-		}
-		return fmt.Errorf("the server does not show open transactions (%w%s), and any is over only after %v", err, hint, lifetime)
 	}
+	hint := ""
+	if s.sharded {
+		hint = "; behind a mongos that takes the right inprog, which role clusterMonitor has"
+	}
+	return fmt.Errorf("the server does not show open transactions (%w%s), and any is over only after %v", err, hint, lifetime)
 }
 
 // hidesOperations reports whether the error means that the server does not show

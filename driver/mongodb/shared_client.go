@@ -98,6 +98,25 @@ func (s *sharedClientStore) share() (*mongo.Client, error) {
 	return client, nil
 }
 
+// sharedSession is a session over the client that all share. It has nothing of its own
+// to be replaced.
+type sharedSession struct {
+	rows    *mongo.Collection
+	sharded bool
+}
+
+func (sharedSession) Close() {}
+
+// session contacts nobody.
+func (s *sharedClientStore) session() (sharedSession, error) {
+	client, err := s.share()
+	if err != nil {
+		return sharedSession{}, err
+	}
+	database := client.Database(s.database.Name(), options.Database().SetReadPreference(s.preference))
+	return sharedSession{database.Collection(s.rows.Name()), s.sharded}, nil
+}
+
 // hangUp closes the client that the sessions share.
 func (s *sharedClientStore) hangUp() error {
 	s.sharing.Lock()
@@ -190,22 +209,11 @@ func (s *sharedClientStore) Settle(ctx context.Context) error {
 	if err := s.hangUp(); err != nil {
 		return err
 	}
-	for {
-		err := s.noneConnected(ctx)
-		if err == nil {
-			return s.schema.Settle(ctx)
-		}
-		if !passing(err) {
-			return failed("look for connections", err)
-		}
-		timer := time.NewTimer(settleInterval)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("mongodb: settle: %w, and still: %w", ctx.Err(), plainly(err))
-		}
+	err := lookUntil(ctx, func() (string, error) { return "look for connections", s.noneConnected(ctx) })
+	if err != nil {
+		return err
 	}
+	return s.schema.Settle(ctx)
 }
 
 // noneConnected returns an *openError while there are connections of the

@@ -70,6 +70,28 @@ func (x *transactor) begin() (err error) {
 		SetWriteConcern(x.writeConcern).SetReadPreference(readpref.Primary()))
 }
 
+// transact does one transaction: what work does with the session in its context, and
+// the commit. A reply of work means that it has ended without one.
+func (x *transactor) transact(ctx context.Context, work func(context.Context, *sending) *workload.Reply) workload.Reply {
+	if err := ctx.Err(); err != nil {
+		return workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}
+	}
+	if err := x.begin(); err != nil {
+		return notBegun(err)
+	}
+	counted, sent := counting(ctx)
+	if ended := work(mongo.NewSessionContext(counted, x.session), sent); ended != nil {
+		x.abort(ctx, *ended, sent.commands > 0)
+		return *ended
+	}
+	return x.commit(ctx)
+}
+
+// notBegun is the reply where no transaction could be started.
+func notBegun(err error) workload.Reply {
+	return workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: failed("begin a transaction", err), Broken: true}
+}
+
 // commit sends commitTransaction, once.
 //
 // The library's Session.CommitTransaction sends it again by itself after a

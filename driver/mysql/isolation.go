@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/driver/sqldb"
+	"assay/workload"
 	"assay/workload/interleaving"
 )
 
@@ -42,10 +43,8 @@ func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) 
 	if l.schema.engine == rocksdb {
 		return false, false, nil
 	}
-	select {
-	case <-time.After(transactionsCache):
-	case <-ctx.Done():
-		return false, true, ctx.Err()
+	if err := workload.Pause(ctx, transactionsCache); err != nil {
+		return false, true, err
 	}
 	var waits int64
 	err = l.host.pool.Use(ctx, func(c *conn) error {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"assay/driver/replicas"
 	"assay/driver/sqldb"
 	"assay/workload/bank"
 )
@@ -57,13 +58,13 @@ func (p *schema) Replicas(ctx context.Context) ([]bank.Replica, map[string]error
 	if !first.galera {
 		return []bank.Replica{{Name: name, Primary: true}}, nil, nil
 	}
-	looks, failures := sqldb.AskAll(ctx, p.hosts, p.askHost)
+	looks, failures := replicas.AskAll(ctx, p.hosts, p.askHost)
 	if ctx.Err() != nil {
 		return nil, nil, p.Operation("look for the nodes", ctx.Err())
 	}
-	members := make([]sqldb.Member, len(looks))
+	members := make([]replicas.Member, len(looks))
 	for i, l := range looks {
-		members[i] = sqldb.Member{Name: p.hosts[i].name, Identity: l.identity, Err: failures[i]}
+		members[i] = replicas.Member{Name: p.hosts[i].name, Identity: l.identity, Err: failures[i]}
 		switch {
 		case failures[i] != nil:
 		case !l.galera || l.history != first.history:
@@ -72,8 +73,8 @@ func (p *schema) Replicas(ctx context.Context) ([]bank.Replica, map[string]error
 			members[i].Err = fmt.Errorf("it is in a component that is %s", l.component)
 		}
 	}
-	replicas, unreachable := sqldb.Replicas(first.identity, members)
-	return replicas, unreachable, nil
+	found, unreachable := replicas.Of(first.identity, members)
+	return found, unreachable, nil
 }
 
 func (p *schema) askHost(ctx context.Context, h *host) (m member, err error) {
@@ -122,7 +123,7 @@ func (p *schema) goal(ctx context.Context) (m member, err error) {
 // catchUp waits until a host has committed as much as goal.
 func (p *schema) catchUp(ctx context.Context, h *host, goal member) error {
 	doing := fmt.Sprintf("mysql: wait for %s to commit up to %d", h.name, goal.committed)
-	return sqldb.CatchUp(ctx, doing, func(ctx context.Context) (final bool, err error) {
+	return replicas.CatchUp(ctx, doing, func(ctx context.Context) (final bool, err error) {
 		m, err := p.askHost(ctx, h)
 		if err == nil {
 			err = m.reached(goal)
@@ -147,7 +148,7 @@ func (p *schema) Replicate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, failures := sqldb.AskAll(ctx, p.hosts, func(ctx context.Context, h *host) (m member, err error) {
+	_, failures := replicas.AskAll(ctx, p.hosts, func(ctx context.Context, h *host) (m member, err error) {
 		if m, err := p.askHost(ctx, h); err != nil || m.history != goal.history || m.component != "Primary" {
 			return m, nil
 		}

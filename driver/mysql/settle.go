@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"assay/driver/sqldb"
+	"assay/driver/replicas"
 )
 
 // Settle waits until no abandoned session of this run is left, whichever Store
@@ -22,7 +22,7 @@ import (
 // reached has no session if nothing listens there, or if it is no part of the
 // Galera cluster that others see: then nothing of it can be committed any more.
 func (p *schema) Settle(ctx context.Context) error {
-	hosts, _ := sqldb.AskAll(ctx, p.hosts, func(ctx context.Context, h *host) (settled, error) { return p.settleHost(ctx, h), nil })
+	hosts, _ := replicas.AskAll(ctx, p.hosts, func(ctx context.Context, h *host) (settled, error) { return p.settleHost(ctx, h), nil })
 	if ctx.Err() == nil && outvoted(hosts) {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"assay/driver/replicas"
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/keyvalue"
@@ -127,7 +128,7 @@ func (p *schema) everywhere(ctx context.Context) error {
 		return fmt.Errorf("ask the primary how far its log goes: %w", err)
 	}
 	return p.pool.Use(ctx, func(c conn) error {
-		return sqldb.CatchUp(ctx, "have the standbys make the schema", func(ctx context.Context) (final bool, err error) {
+		return replicas.CatchUp(ctx, "have the standbys make the schema", func(ctx context.Context) (final bool, err error) {
 			var left int
 			var who string
 			err = sqldb.One(ctx, c, behind, []sqldb.Value{sqldb.OfText(end)}, &left, &who)

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"assay/driver/replicas"
 	"assay/driver/sqldb"
 	"assay/workload/bank"
 )
@@ -76,19 +77,19 @@ func (p *schema) Replicas(ctx context.Context) ([]bank.Replica, map[string]error
 	if err != nil {
 		return nil, nil, p.Operation("look for replicas", err)
 	}
-	looks, failures := sqldb.AskAll(ctx, p.servers, func(ctx context.Context, s addressed) (look, error) { return p.lookAt(ctx, s.pool) })
+	looks, failures := replicas.AskAll(ctx, p.servers, func(ctx context.Context, s addressed) (look, error) { return p.lookAt(ctx, s.pool) })
 	if ctx.Err() != nil {
 		return nil, nil, p.Operation("look for replicas", ctx.Err())
 	}
-	members := make([]sqldb.Member, len(looks))
+	members := make([]replicas.Member, len(looks))
 	for i, l := range looks {
-		members[i] = sqldb.Member{Name: p.servers[i].name, Identity: l.identity, Err: failures[i]}
+		members[i] = replicas.Member{Name: p.servers[i].name, Identity: l.identity, Err: failures[i]}
 		if failures[i] == nil && !l.recovering && l.identity != primary.identity {
 			members[i].Err = errors.New("it takes writes of its own, and is no standby of the server that the run used")
 		}
 	}
-	replicas, unreachable := sqldb.Replicas(primary.identity, members)
-	return replicas, unreachable, nil
+	found, unreachable := replicas.Of(primary.identity, members)
+	return found, unreachable, nil
 }
 
 func (p *schema) member(member bank.Replica) (*pool, error) {
@@ -111,7 +112,7 @@ func (p *schema) CatchUp(ctx context.Context, member bank.Replica) error {
 	if err != nil {
 		return p.Operation("ask the primary how far its log goes", err)
 	}
-	return sqldb.CatchUp(ctx, "postgres: wait for "+member.Name+" to replay the log up to "+target, func(ctx context.Context) (promoted bool, err error) {
+	return replicas.CatchUp(ctx, "postgres: wait for "+member.Name+" to replay the log up to "+target, func(ctx context.Context) (promoted bool, err error) {
 		err = standby.Use(ctx, func(c conn) (err error) {
 			promoted, err = replayed(ctx, c, target)
 			return err

@@ -29,10 +29,8 @@ func (n *Namespace) leaseUse(ctx context.Context, doing string, work func(Conn) 
 			if kind := n.Server.Kind(err); err == nil || kind != Clash && kind != NotThere || try == leaseTries {
 				return err
 			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(time.Duration(try) * 5 * time.Millisecond):
+			if over := workload.Pause(ctx, time.Duration(try)*5*time.Millisecond); over != nil {
+				return over
 			}
 		}
 	})

@@ -1,4 +1,8 @@
-package sqldb
+// Package replicas finds the members of an installation that can be compared, and
+// waits until one of them has what another has committed.
+//
+// It must not know any driver.
+package replicas
 
 import (
 	"context"
@@ -19,9 +23,9 @@ type Member struct {
 	Err error
 }
 
-// Replicas are the members, each once, of which the one of this identity is called
-// primary, and why others are none.
-func Replicas(primary string, members []Member) (replicas []bank.Replica, unreachable map[string]error) {
+// Of are the members, each once, of which the one of this identity is called primary,
+// and why others are none.
+func Of(primary string, members []Member) (replicas []bank.Replica, unreachable map[string]error) {
 	unreachable = make(map[string]error)
 	known := make(map[string]bool)
 	for _, m := range members {
