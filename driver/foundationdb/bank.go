@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
@@ -39,57 +38,25 @@ func OpenBank(ctx context.Context, target workload.Target) (bank.Store, error) {
 	return &bankStore{p}, nil
 }
 
-// LoadAccounts implements bank.Store. A batch of bank.MaxBatch accounts with
-// its conflict ranges is some 150 kB: far below the limit of 10 MB, and below
-// the 1 MB from which on a transaction is to be avoided (manual, "Known
-// Limitations", "Large transactions").
+// LoadAccounts implements bank.Store. A batch of bank.MaxBatch accounts with its
+// conflict ranges is some 150 kB.
 func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) error {
-	for part := range slices.Chunk(batch, bank.MaxBatch) {
-		_, err := s.change(ctx, "load accounts", func(t *transaction) error {
-			if _, err := s.ours(t); err != nil {
-				return err
-			}
-			for _, a := range part {
-				t.Set(fdb.Key(s.key(tableAccount, a.ID)), appendWords(nil, a.Balance, a.Version))
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return load(ctx, s.schema, "load accounts", batch, bank.MaxBatch, func(t *transaction, a bank.Account) {
+		t.Set(fdb.Key(s.key(tableAccount, a.ID)), appendWords(nil, a.Balance, a.Version))
+	})
 }
 
-// FinishLoad implements bank.Store. There is nothing to build.
-func (s *bankStore) FinishLoad(ctx context.Context) error { return s.finishLoad(ctx) }
-
 func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, entry func(bank.Entry) error) error {
-	accounts := func(key, value []byte) error {
-		var a bank.Account
-		if err := s.account(key, value, &a); err != nil {
-			return err
-		}
-		return account(a)
-	}
-	entries := func(key, value []byte) error {
-		var e bank.Entry
-		err := errors.Join(s.ids(tableJournal, key, &e.ID),
-			readWords(tableJournal, value, &e.Source, &e.Destination, &e.Amount, &e.SourceVersion, &e.DestinationVersion))
-		if err != nil {
-			return fmt.Errorf("foundationdb: read: %w", err)
-		}
-		return entry(e)
-	}
-	return s.read(ctx, span{tableAccount, accounts}, span{tableJournal, entries})
+	return s.read(ctx, rows(tableAccount, s.account, account), rows(tableJournal, s.entry, entry))
 }
 
 func (s *bankStore) account(key, value []byte, a *bank.Account) error {
-	err := errors.Join(s.ids(tableAccount, key, &a.ID), readWords(tableAccount, value, &a.Balance, &a.Version))
-	if err != nil {
-		return fmt.Errorf("foundationdb: read: %w", err)
-	}
-	return nil
+	return errors.Join(s.ids(tableAccount, key, &a.ID), readWords(tableAccount, value, &a.Balance, &a.Version))
+}
+
+func (s *bankStore) entry(key, value []byte, e *bank.Entry) error {
+	return errors.Join(s.ids(tableJournal, key, &e.ID),
+		readWords(tableJournal, value, &e.Source, &e.Destination, &e.Amount, &e.SourceVersion, &e.DestinationVersion))
 }
 
 // Audit implements bank.Auditor. All reads of a transaction are of its one
@@ -135,16 +102,12 @@ func (s *bankStore) AuditAll(ctx context.Context) (bank.Totals, error) {
 	err := r.open()
 	if err == nil {
 		begin, end := s.rows(tableAccount)
-		err = r.table(begin, end, func(key, value []byte) error {
-			var a bank.Account
-			if err := s.account(key, value, &a); err != nil {
-				return err
-			}
+		err = r.table(begin, end, rows(tableAccount, s.account, func(a bank.Account) error {
 			all.Accounts++
 			all.Balance += a.Balance
 			all.Versions += a.Version
 			return nil
-		})
+		}).row)
 	}
 	switch {
 	case codeOf(err) == codeTooOld:
@@ -155,76 +118,59 @@ func (s *bankStore) AuditAll(ctx context.Context) (bank.Totals, error) {
 	return all, nil
 }
 
-// bankSession is a bank.Session. It holds nothing, since the client has one
-// connection for all.
-type bankSession struct{ store *bankStore }
+// bankSession is a bank.Session.
+type bankSession struct{ session }
 
 func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
-	if _, err := s.look(ctx, "open a session", s.ours); err != nil {
-		return nil, err
-	}
-	return &bankSession{s}, nil
+	n, err := s.session(ctx)
+	return &bankSession{n}, err
 }
-
-func (n *bankSession) Close() {}
 
 // Transfer implements bank.Session. What it refuses it has read at one version,
 // and it commits nothing then.
-func (n *bankSession) Transfer(ctx context.Context, x bank.Transfer) bank.Reply {
-	t, err := begin(ctx, n.store.db)
-	if err != nil {
-		return bank.Reply{Reply: notBegun(ctx, err)}
-	}
-	defer t.end()
-	reply, err := n.prepare(t, x)
-	if err != nil {
-		return bank.Reply{Reply: t.failure("transfer", err)}
-	}
-	if reply.Class != "" {
-		return reply
-	}
-	if err := t.commit(); err != nil {
-		return bank.Reply{Reply: t.failure("commit a transfer", err)}
+func (n *bankSession) Transfer(ctx context.Context, x bank.Transfer) (reply bank.Reply) {
+	var source, destination bank.State
+	reply.Reply = n.transact(ctx, "transfer", func(t *transaction) (r workload.Reply, err error) {
+		r, source, destination, err = n.move(t, x)
+		return r, err
+	})
+	if reply.Outcome == history.Committed {
+		reply.Source, reply.Destination = source, destination
 	}
 	return reply
 }
 
-// prepare reads the three rows at the same time and writes them. A reply with
-// a class says why nothing was written.
-func (n *bankSession) prepare(t *transaction, x bank.Transfer) (bank.Reply, error) {
-	s := n.store
-	journal, source, destination := s.key(tableJournal, x.ID), s.key(tableAccount, x.Source), s.key(tableAccount, x.Destination)
-	if err := t.guard(s.mark()); err != nil {
-		return bank.Reply{}, err
-	}
+// move reads the three rows at the same time and writes them, unless it replies why
+// nothing is to be written.
+func (n *bankSession) move(t *transaction, x bank.Transfer) (reply workload.Reply, from, to bank.State, err error) {
+	journal, source, destination := n.key(tableJournal, x.ID), n.key(tableAccount, x.Source), n.key(tableAccount, x.Destination)
 	entry, debit, credit := t.Get(fdb.Key(journal)), t.Get(fdb.Key(source)), t.Get(fdb.Key(destination))
 	before, err := entry.Get()
 	if err != nil {
-		return bank.Reply{}, err
+		return reply, from, to, err
 	}
 	if before != nil {
-		return bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}, nil
+		return duplicate(), from, to, nil
 	}
 	from, haveFrom, err := stateOf(debit)
 	if err != nil {
-		return bank.Reply{}, err
+		return reply, from, to, err
 	}
 	to, haveTo, err := stateOf(credit)
-	if err != nil {
-		return bank.Reply{}, err
-	}
 	switch {
+	case err != nil:
+		return reply, from, to, err
 	case !haveFrom || !haveTo:
-		return bank.Reply{Reply: workload.Reply{Outcome: history.Rejected, Class: bank.ClassNoAccount}}, nil
+		return workload.Reply{Outcome: history.Rejected, Class: bank.ClassNoAccount}, from, to, nil
 	case from.Balance < x.Amount:
-		return bank.Reply{Reply: workload.Reply{Outcome: history.Rejected, Class: bank.ClassNoFunds}}, nil
+		return workload.Reply{Outcome: history.Rejected, Class: bank.ClassNoFunds}, from, to, nil
 	case x.Source == x.Destination || x.Amount < 0 || to.Balance > math.MaxInt64-x.Amount:
-		return bank.Reply{}, fmt.Errorf("no transfer: %+v onto a balance of %d", x, to.Balance)
+		return reply, from, to, fmt.Errorf("no transfer: %+v onto a balance of %d", x, to.Balance)
 	}
 	from = bank.State{Balance: from.Balance - x.Amount, Version: from.Version + 1}
 	to = bank.State{Balance: to.Balance + x.Amount, Version: to.Version + 1}
 	t.Set(fdb.Key(journal), appendWords(nil, x.Source, x.Destination, x.Amount, from.Version, to.Version))
 	t.Set(fdb.Key(source), appendWords(nil, from.Balance, from.Version))
 	t.Set(fdb.Key(destination), appendWords(nil, to.Balance, to.Version))
-	return bank.Reply{Reply: workload.Reply{Outcome: history.Committed}, Source: from, Destination: to}, nil
+	return committed(), from, to, nil
 }

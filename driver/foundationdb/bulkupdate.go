@@ -5,8 +5,6 @@ package foundationdb
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
@@ -48,53 +46,31 @@ func (s *bulkUpdateStore) Atomic() bool { return true }
 // transaction could wait for: it commits or it is refused as a conflict.
 func (s *bulkUpdateStore) Waits(context.Context) ([]bulkupdate.Wait, error) { return nil, nil }
 
-// Load implements bulkupdate.Store. A batch of bulkupdate.MaxBatch documents
-// with its conflict ranges is some 300 kB; see LoadAccounts for the limits.
+// Load implements bulkupdate.Store. A batch of bulkupdate.MaxBatch documents with its
+// conflict ranges is some 300 kB.
 func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document) error {
-	for part := range slices.Chunk(batch, bulkupdate.MaxBatch) {
-		_, err := s.change(ctx, "load documents", func(t *transaction) error {
-			if _, err := s.ours(t); err != nil {
-				return err
-			}
-			for _, d := range part {
-				t.Set(fdb.Key(s.key(tableDocument, d.User, d.ID)), documentValue(d))
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return load(ctx, s.schema, "load documents", batch, bulkupdate.MaxBatch, func(t *transaction, d bulkupdate.Document) {
+		t.Set(fdb.Key(s.key(tableDocument, d.User, d.ID)), documentValue(d))
+	})
 }
-
-// FinishLoad implements bulkupdate.Store. There is nothing to build.
-func (s *bulkUpdateStore) FinishLoad(ctx context.Context) error { return s.finishLoad(ctx) }
 
 // Read implements bulkupdate.Store. A document's generation never goes back, as
 // schema.read takes for granted: an update that comes late conflicts with those
 // that were done meanwhile.
 func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Document) error) error {
-	return s.read(ctx, span{tableDocument, func(key, value []byte) error {
-		d, err := s.documentOf(key, value)
-		if err != nil {
-			return fmt.Errorf("foundationdb: read: %w", err)
-		}
-		return document(d)
-	}})
+	return s.read(ctx, rows(tableDocument, func(key, value []byte, d *bulkupdate.Document) (err error) {
+		*d, err = s.documentOf(key, value)
+		return err
+	}, document))
 }
 
 // bulkUpdateSession is a bulkupdate.Session.
-type bulkUpdateSession struct{ store *bulkUpdateStore }
+type bulkUpdateSession struct{ session }
 
 func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, error) {
-	if _, err := s.look(ctx, "open a session", s.ours); err != nil {
-		return nil, err
-	}
-	return &bulkUpdateSession{s}, nil
+	n, err := s.session(ctx)
+	return &bulkUpdateSession{n}, err
 }
-
-func (n *bulkUpdateSession) Close() {}
 
 // maxTransaction is the most bytes that a transaction may affect: what it
 // writes, with the keys and ranges that it reads and writes (manual, "Known
@@ -112,40 +88,33 @@ var errTooMany = errors.New("the user has more documents than one transaction ca
 // 1007 and 2101, both proof that nothing was written). A document that another
 // inserts or updates meanwhile is a conflict, since the whole range was read.
 func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
-	t, err := begin(ctx, n.store.db)
-	if err != nil {
-		return bulkupdate.Reply{Reply: notBegun(ctx, err)}
-	}
-	defer t.end()
-	documents, err := n.documents(t, user)
-	if errors.Is(err, errTooMany) {
-		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classTooLarge, Err: fmt.Errorf("foundationdb: update: %w", err)}}
-	}
-	if err != nil {
-		return bulkupdate.Reply{Reply: t.failure("update", err)}
-	}
-	for _, kv := range documents {
-		d, err := n.store.documentOf(kv.Key, kv.Value)
-		if err != nil {
-			return bulkupdate.Reply{Reply: t.failure("update", err)}
+	changed := int64(0)
+	r := bulkupdate.Reply{Reply: n.transact(ctx, "update", func(t *transaction) (reply workload.Reply, err error) {
+		documents, err := n.documents(t, user)
+		if errors.Is(err, errTooMany) {
+			return refused(classTooLarge, "update", err), nil
 		}
-		d.Generation, d.Flag = generation, flag
-		t.Set(kv.Key, documentValue(d))
+		for i := 0; err == nil && i < len(documents); i++ {
+			var d bulkupdate.Document
+			if d, err = n.documentOf(documents[i].Key, documents[i].Value); err == nil {
+				d.Generation, d.Flag = generation, flag
+				t.Set(documents[i].Key, documentValue(d))
+			}
+		}
+		changed = int64(len(documents))
+		return committed(), err
+	})}
+	if r.Outcome == history.Committed {
+		r.Changed = changed
 	}
-	if err := t.commit(); err != nil {
-		return bulkupdate.Reply{Reply: t.failure("commit an update", err)}
-	}
-	return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed}, Changed: int64(len(documents))}
+	return r
 }
 
 // documents reads a user's documents before any of them is written, so that the
 // client need not look for its own writes in what it reads.
 func (n *bulkUpdateSession) documents(t *transaction, user int64) ([]fdb.KeyValue, error) {
-	if err := t.guard(n.store.mark()); err != nil {
-		return nil, err
-	}
 	var found []fdb.KeyValue
-	begin, end := n.store.rows(tableDocument, user)
+	begin, end := n.rows(tableDocument, user)
 	rows, bytes := t.GetRange(keyRange(begin, end), fdb.RangeOptions{Mode: fdb.StreamingModeWantAll}).Iterator(), 0
 	for rows.Advance() {
 		kv, err := rows.Get()

@@ -56,6 +56,7 @@ func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, er
 	if err != nil {
 		return nil, err
 	}
+	p.indexed = true
 	return &candleStore{schema: p, page: pageRows, renew: renewAfter}, nil
 }
 
@@ -92,49 +93,19 @@ func (s *candleStore) FinishLoad(context.Context) error { return nil }
 // Read implements candles.Store. A candle is never written twice, as schema.read
 // takes for granted.
 func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) error {
-	return s.read(ctx, span{tableCandle, func(key, value []byte) error {
-		var c candles.Candle
-		if err := s.candle(key, value, &c); err != nil {
-			return fmt.Errorf("foundationdb: read: %w", err)
-		}
-		return row(c)
-	}})
-}
-
-// Size implements candles.Store: what schema.Size says, of the rows and of the
-// indexes by themselves.
-func (s *candleStore) Size(ctx context.Context) (workload.Size, error) {
-	if _, err := s.look(ctx, "size", s.ours); err != nil {
-		return workload.Size{}, err
-	}
-	rows, bytes, err := s.count(ctx, tableCandle)
-	if err != nil {
-		return workload.Size{}, explain(ctx, "size", err)
-	}
-	size := workload.Size{Rows: map[string]int64{tableCandle: rows}, Measured: measured, Tables: bytes}
-	for _, index := range candleIndexes() {
-		entries, bytes, err := s.count(ctx, index)
-		if err != nil {
-			return workload.Size{}, explain(ctx, "size", err)
-		}
-		size.Rows[index] = entries
-		size.Indexes += bytes
-	}
-	size.Bytes = size.Tables + size.Indexes
-	return size, nil
+	return s.read(ctx, rows(tableCandle, s.candle, row))
 }
 
 // candleSession is a candles.Session.
-type candleSession struct{ store *candleStore }
-
-func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
-	if _, err := s.look(ctx, "open a session", s.ours); err != nil {
-		return nil, err
-	}
-	return &candleSession{s}, nil
+type candleSession struct {
+	session
+	store *candleStore
 }
 
-func (n *candleSession) Close() {}
+func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
+	n, err := s.session(ctx)
+	return &candleSession{n, s}, err
+}
 
 // candlesWritten is how many rows one transaction writes at most. With their
 // index entries and all conflict ranges they are some 1.1 MB; the limit is 10
@@ -163,55 +134,45 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 // whether one of them is there: writing it anew would leave the entries of what
 // it was before.
 func (n *candleSession) insert(ctx context.Context, part []candles.Candle) candles.Reply {
-	t, err := begin(ctx, n.store.db)
-	if err != nil {
-		return notBegun(ctx, err)
-	}
-	defer t.end()
-	if err := t.guard(n.store.mark()); err != nil {
-		return t.failure("insert", err)
-	}
-	before := make([]fdb.FutureByteSlice, len(part))
-	for i := range part {
-		before[i] = t.Get(fdb.Key(n.store.key(tableCandle, part[i].ID)))
-	}
-	for i, f := range before {
-		value, err := f.Get()
-		if err != nil {
-			return t.failure("insert", err)
+	return n.transact(ctx, "insert", func(t *transaction) (reply workload.Reply, err error) {
+		before := make([]fdb.FutureByteSlice, len(part))
+		for i := range part {
+			before[i] = t.Get(fdb.Key(n.key(tableCandle, part[i].ID)))
 		}
-		if value != nil {
-			return candles.Reply{Outcome: history.Failed, Class: workload.ClassDuplicate,
-				Err: fmt.Errorf("foundationdb: insert: candle %d is there already", part[i].ID)}
+		for i, f := range before {
+			value, err := f.Get()
+			if err != nil {
+				return reply, err
+			}
+			if value != nil {
+				return refused(workload.ClassDuplicate, "insert", fmt.Errorf("candle %d is there already", part[i].ID)), nil
+			}
 		}
-	}
-	for i := range part {
-		c := &part[i]
-		t.Set(fdb.Key(n.store.key(tableCandle, c.ID)), candleValue(c))
-		for _, entry := range n.store.entries(c) {
-			t.Set(fdb.Key(entry), []byte{})
+		for i := range part {
+			c := &part[i]
+			t.Set(fdb.Key(n.key(tableCandle, c.ID)), candleValue(c))
+			for _, entry := range n.entries(c) {
+				t.Set(fdb.Key(entry), []byte{})
+			}
 		}
-	}
-	if err := t.commit(); err != nil {
-		return t.failure("commit an insert", err)
-	}
-	return candles.Reply{Outcome: history.Committed}
+		return committed(), nil
+	})
 }
 
 func (n *candleSession) Latest(ctx context.Context, ticker string, limit int, row func(*candles.Candle)) candles.Reply {
-	prefix := n.store.textKey(tableTicker, ticker)
+	prefix := n.textKey(tableTicker, ticker)
 	begin, end := within(prefix)
 	return n.ask(ctx, "latest", &query{prefix: prefix, begin: begin, end: end, backwards: true, left: limit, limited: true, row: row})
 }
 
 func (n *candleSession) Interval(ctx context.Context, ticker string, from, to int64, row func(*candles.Candle)) candles.Reply {
-	prefix := n.store.textKey(tableTicker, ticker)
+	prefix := n.textKey(tableTicker, ticker)
 	begin, end := between(prefix, from, to)
 	return n.ask(ctx, "interval", &query{prefix: prefix, begin: begin, end: end, row: row})
 }
 
 func (n *candleSession) Span(ctx context.Context, from, to int64, row func(*candles.Candle)) candles.Reply {
-	prefix := n.store.key(tableMoment)
+	prefix := n.key(tableMoment)
 	begin, end := between(prefix, from, to)
 	return n.ask(ctx, "span", &query{prefix: prefix, begin: begin, end: end, row: row})
 }

@@ -35,7 +35,7 @@ type query struct {
 // running transactions"). No error is met by that, and none is passed over.
 func (n *candleSession) ask(ctx context.Context, doing string, q *query) candles.Reply {
 	for over := false; !over; {
-		t, err := begin(ctx, n.store.db)
+		t, err := begin(ctx, n.db)
 		if err != nil {
 			return notBegun(ctx, err)
 		}
@@ -93,7 +93,7 @@ func (n *candleSession) page(t *transaction, q *query) (over bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		keys[i] = n.store.key(tableCandle, id)
+		keys[i] = n.key(tableCandle, id)
 		rows[i] = view.Get(keys[i])
 	}
 	for i, f := range rows {
@@ -103,7 +103,7 @@ func (n *candleSession) page(t *transaction, q *query) (over bool, err error) {
 		}
 		var c candles.Candle
 		if err == nil {
-			err = n.store.candle(keys[i], value, &c)
+			err = n.candle(keys[i], value, &c)
 		}
 		if err != nil {
 			return false, err

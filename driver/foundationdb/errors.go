@@ -1,6 +1,8 @@
 package foundationdb
 
 import (
+	"cmp"
+
 	"assay/history"
 	"assay/workload"
 )
@@ -17,73 +19,54 @@ const (
 	classTooLong   = "list too long"
 )
 
-// The errors that mean something here (manual, "Error Codes", and
-// flow/error_definitions.h of release 7.3).
+// Codes that are asked for by name.
 const (
-	codeTimedOut           = 1004
 	codeTooOld             = 1007
-	codeFutureVersion      = 1009
-	codeNotCommitted       = 1020
 	codeCommitUnknown      = 1021
 	codeCancelled          = 1025
 	codeTransactionTimeout = 1031
-	codeProcessBehind      = 1037
+	codeNotCommitted       = 1020
 	codeLocked             = 1038
 	codeVersionChanged     = 1039
-	codeCommitMemory       = 1042
-	codeBatchThrottled     = 1051
-	codeReadVersionMemory  = 1078
-	codeTagThrottled       = 1213
-	codeProxyTagThrottled  = 1223
-	codeNoClusterFile      = 1515
-	codeTransactionTooBig  = 2101
-	codeKeyTooBig          = 2102
-	codeValueTooBig        = 2103
 )
 
-func classOf(code int) string {
-	switch code {
-	case codeNotCommitted:
-		return workload.ClassSerialization
-	case codeTooOld:
-		return classTooOld
-	case codeFutureVersion, codeProcessBehind:
-		return classBehind
-	case codeCommitUnknown:
-		return classUnknown
-	case codeTimedOut, codeCancelled, codeTransactionTimeout:
-		// A transaction is cancelled when its context ends, and never else.
-		return workload.ClassTimeout
-	case codeLocked:
-		return classLocked
-	case codeVersionChanged:
-		return classVersion
-	case codeCommitMemory, codeBatchThrottled, codeReadVersionMemory, codeTagThrottled, codeProxyTagThrottled:
-		return classThrottled
-	case codeNoClusterFile:
-		return workload.ClassConnect
-	case codeTransactionTooBig, codeKeyTooBig, codeValueTooBig:
-		return classTooLarge
-	default:
-		return workload.ClassOther
-	}
+// meaning is the class of an error. passing is true if it will pass and is proof that
+// nothing was committed: FDB_ERROR_PREDICATE_RETRYABLE_NOT_COMMITTED, "Returns true if
+// the error indicates the transaction has not committed, though in a way that can be
+// retried" (fdb_c_options.g.h; bindings/c/fdb_c.cpp of release 7.3 lists the codes). A
+// code that a later release adds is not among them, and so leaves the outcome unknown.
+type meaning struct {
+	class   string
+	passing bool
 }
 
-// passing says that an error will pass and is proof that nothing was
-// committed: FDB_ERROR_PREDICATE_RETRYABLE_NOT_COMMITTED, "Returns true if the
-// error indicates the transaction has not committed, though in a way that can
-// be retried" (fdb_c_options.g.h; bindings/c/fdb_c.cpp of release 7.3 lists the
-// codes). A code that a later release adds is not among them, and so leaves the
-// outcome unknown.
-func passing(code int) bool {
-	switch code {
-	case codeNotCommitted, codeTooOld, codeFutureVersion, codeProcessBehind, codeLocked, codeCommitMemory,
-		codeBatchThrottled, codeReadVersionMemory, codeTagThrottled, codeProxyTagThrottled:
-		return true
-	default:
-		return false
-	}
+// meanings are those of the errors that mean something here, by their codes (manual,
+// "Error Codes", and flow/error_definitions.h of release 7.3).
+var meanings = map[int]meaning{
+	1004:                   {workload.ClassTimeout, false}, // timed_out
+	codeTooOld:             {classTooOld, true},
+	1009:                   {classBehind, true}, // future_version
+	codeNotCommitted:       {workload.ClassSerialization, true},
+	codeCommitUnknown:      {classUnknown, false},
+	codeCancelled:          {workload.ClassTimeout, false}, // when its context ends, and never else
+	codeTransactionTimeout: {workload.ClassTimeout, false},
+	1037:                   {classBehind, true}, // process_behind
+	codeLocked:             {classLocked, true},
+	codeVersionChanged:     {classVersion, false},
+	1042:                   {classThrottled, true},         // commit_proxy_memory_limit_exceeded
+	1051:                   {classThrottled, true},         // batch_transaction_throttled
+	1078:                   {classThrottled, true},         // grv_proxy_memory_limit_exceeded
+	1213:                   {classThrottled, true},         // tag_throttled
+	1223:                   {classThrottled, true},         // proxy_tag_throttled
+	1515:                   {workload.ClassConnect, false}, // no_cluster_file_found
+	2101:                   {classTooLarge, false},         // transaction_too_large
+	2102:                   {classTooLarge, false},         // key_too_large
+	2103:                   {classTooLarge, false},         // value_too_large
 }
+
+func classOf(code int) string { return cmp.Or(meanings[code].class, workload.ClassOther) }
+
+func passing(code int) bool { return meanings[code].passing }
 
 // judge says how a transaction ended that met an error.
 //

@@ -261,8 +261,11 @@ func TestBarrier(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer late.end()
-		session := bankSession{store}
-		if reply, err := session.prepare(late, bank.Transfer{ID: 7, Source: 1, Destination: 2, Amount: 1}); err != nil || settled != reply.Duplicate {
+		if err := late.guard(store.mark()); err != nil {
+			t.Fatal(err)
+		}
+		n := bankSession{session{store.schema}}
+		if reply, _, _, err := n.move(late, bank.Transfer{ID: 7, Source: 1, Destination: 2, Amount: 1}); err != nil || settled != reply.Duplicate {
 			t.Fatalf("prepared: %+v, %v", reply, err)
 		}
 		if !settled {

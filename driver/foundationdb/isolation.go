@@ -9,7 +9,6 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
-	"assay/history"
 	"assay/workload"
 	"assay/workload/isolation"
 )
@@ -42,84 +41,64 @@ func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store
 func (s *isolationStore) Promise() string { return level }
 
 func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
-	lists := func(row, value []byte) error {
-		var key int64
-		elements, err := readList(value, nil)
-		if err := errors.Join(err, s.ids(tableList, row, &key)); err != nil {
-			return fmt.Errorf("foundationdb: read: %w", err)
-		}
-		return list(key, elements)
+	type entry struct {
+		key, value int64
+		elements   []int64
 	}
-	registers := func(row, content []byte) error {
-		var key, value int64
-		if err := errors.Join(s.ids(tableRegister, row, &key), readWords(tableRegister, content, &value)); err != nil {
-			return fmt.Errorf("foundationdb: read: %w", err)
-		}
-		return register(key, value)
+	lists := func(row, value []byte, e *entry) (err error) {
+		e.elements, err = readList(value, nil)
+		return errors.Join(err, s.ids(tableList, row, &e.key))
 	}
-	return s.read(ctx, span{tableList, lists}, span{tableRegister, registers})
+	registers := func(row, value []byte, e *entry) error {
+		return errors.Join(s.ids(tableRegister, row, &e.key), readWords(tableRegister, value, &e.value))
+	}
+	return s.read(ctx, rows(tableList, lists, func(e entry) error { return list(e.key, e.elements) }),
+		rows(tableRegister, registers, func(e entry) error { return register(e.key, e.value) }))
 }
 
 // isolationSession is an isolation.Session.
-type isolationSession struct{ store *isolationStore }
+type isolationSession struct{ session }
 
 func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error) {
-	if _, err := s.look(ctx, "open a session", s.ours); err != nil {
-		return nil, err
-	}
-	return &isolationSession{s}, nil
+	n, err := s.session(ctx)
+	return &isolationSession{n}, err
 }
-
-func (n *isolationSession) Close() {}
 
 // Do implements isolation.Session. A transaction that only reads is committed
 // as well, which the client does by itself without asking anybody.
 func (n *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation.Reply {
-	t, err := begin(ctx, n.store.db)
-	if err != nil {
-		return notBegun(ctx, err)
-	}
-	defer t.end()
-	if err := t.guard(n.store.mark()); err != nil {
-		return t.failure("begin a transaction", err)
-	}
-	for i := range ops {
-		err := n.operate(t, &ops[i])
+	return n.transact(ctx, "transaction", func(t *transaction) (reply workload.Reply, err error) {
+		for i := 0; err == nil && i < len(ops); i++ {
+			err = n.operation(t, &ops[i])
+		}
 		if errors.Is(err, errTooLong) {
-			return isolation.Reply{Outcome: history.Failed, Class: classTooLong, Err: fmt.Errorf("foundationdb: do an operation: %w", err)}
+			return refused(classTooLong, "do an operation", err), nil
 		}
-		if err != nil {
-			return t.failure("do an operation", err)
-		}
-	}
-	if err := t.commit(); err != nil {
-		return t.failure("commit a transaction", err)
-	}
-	return isolation.Reply{Outcome: history.Committed}
+		return committed(), err
+	})
 }
 
 // errTooLong says that a list does not fit into a value.
 var errTooLong = fmt.Errorf("a list of %d elements takes no more; use more --keys or a lower --per-key", maxValue/8)
 
-// operate does one operation; it sees what those before it have written.
-func (n *isolationSession) operate(t *transaction, o *isolation.Op) error {
-	s := n.store
+// operation does one operation; it sees what those before it have written.
+func (n *isolationSession) operation(t *transaction, o *isolation.Op) error {
 	switch o.Kind {
 	case isolation.Append, isolation.AppendByRewrite:
 		return n.grow(t, o.Key, o.Value)
 	case isolation.ReadList:
-		value, err := t.Get(fdb.Key(s.key(tableList, o.Key))).Get()
+		value, err := t.Get(fdb.Key(n.key(tableList, o.Key))).Get()
 		if err != nil {
 			return err
 		}
 		o.List, err = readList(value, o.List[:0])
 		return err
 	case isolation.Write:
-		t.Set(fdb.Key(s.key(tableRegister, o.Key)), appendWords(nil, o.Value))
+		t.Set(fdb.Key(n.key(tableRegister, o.Key)), appendWords(nil, o.Value))
 		return nil
 	case isolation.ReadValue:
 		o.Value = 0
-		value, err := t.Get(fdb.Key(s.key(tableRegister, o.Key))).Get()
+		value, err := t.Get(fdb.Key(n.key(tableRegister, o.Key))).Get()
 		if o.Found = err == nil && value != nil; !o.Found {
 			return err
 		}
@@ -127,7 +106,7 @@ func (n *isolationSession) operate(t *transaction, o *isolation.Op) error {
 	case isolation.Insert:
 		return n.insert(t, o.Key, o.Value)
 	case isolation.Count:
-		begin, end := s.rows(tableMember, o.Key)
+		begin, end := n.rows(tableMember, o.Key)
 		rows, err := t.GetRange(keyRange(begin, end), fdb.RangeOptions{}).GetSliceWithError()
 		o.Value = int64(len(rows))
 		return err
@@ -143,7 +122,7 @@ func (n *isolationSession) operate(t *transaction, o *isolation.Op) error {
 // become too large, and "No error is surfaced back to the user" (Go binding,
 // AppendIfFits).
 func (n *isolationSession) grow(t *transaction, list, element int64) error {
-	key := fdb.Key(n.store.key(tableList, list))
+	key := fdb.Key(n.key(tableList, list))
 	value, err := t.Get(key).Get()
 	switch {
 	case err != nil:
@@ -156,7 +135,7 @@ func (n *isolationSession) grow(t *transaction, list, element int64) error {
 }
 
 func (n *isolationSession) insert(t *transaction, group, id int64) error {
-	key := fdb.Key(n.store.key(tableMember, group, id))
+	key := fdb.Key(n.key(tableMember, group, id))
 	value, err := t.Get(key).Get()
 	switch {
 	case err != nil:
@@ -172,7 +151,7 @@ func (n *isolationSession) withdraw(t *transaction, o *isolation.Op) error {
 	var keys [2]fdb.Key
 	var read [2]fdb.FutureByteSlice
 	for side := range keys {
-		keys[side] = n.store.key(tablePair, 2*o.Key+int64(side))
+		keys[side] = n.key(tablePair, 2*o.Key+int64(side))
 		read[side] = t.Get(keys[side])
 	}
 	sides := [2]int64{1, 1}

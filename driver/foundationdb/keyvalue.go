@@ -4,11 +4,9 @@ package foundationdb
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
-	"assay/history"
 	"assay/workload"
 	"assay/workload/keyvalue"
 )
@@ -62,71 +60,55 @@ func (s *keyValueStore) Promise() string {
 // Read implements keyvalue.Store. A record is never written twice, as schema.read
 // takes for granted.
 func (s *keyValueStore) Read(ctx context.Context, use func(keyvalue.Record) error) error {
-	return s.read(ctx, span{s.table.Name, func(key, value []byte) error {
-		record, err := s.record(s.table, key, value)
-		if err != nil {
-			return fmt.Errorf("foundationdb: read: %w", err)
-		}
-		return use(record)
-	}})
+	return s.read(ctx, rows(s.table.Name, func(key, value []byte, r *keyvalue.Record) (err error) {
+		*r, err = s.record(s.table, key, value)
+		return err
+	}, use))
 }
 
 // keyValueSession is a keyvalue.Session.
-type keyValueSession struct{ store *keyValueStore }
-
-func (s *keyValueStore) Session(ctx context.Context) (keyvalue.Session, error) {
-	if _, err := s.look(ctx, "open a session", s.ours); err != nil {
-		return nil, err
-	}
-	return &keyValueSession{s}, nil
+type keyValueSession struct {
+	session
+	table keyvalue.Table
 }
 
-func (n *keyValueSession) Close() {}
+func (s *keyValueStore) Session(ctx context.Context) (keyvalue.Session, error) {
+	n, err := s.session(ctx)
+	return &keyValueSession{n, s.table}, err
+}
 
 // Insert implements keyvalue.Session. The key is looked for in the transaction
 // that writes it, so that of two who write one key at the same time one is refused
 // as a conflict, which is no duplicate but failed all the same.
 func (n *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) keyvalue.Reply {
-	t, err := n.store.operate(ctx)
-	if err != nil {
-		return keyvalue.Reply{Reply: notBegun(ctx, err)}
-	}
-	defer t.end()
-	if err := t.guard(n.store.mark()); err != nil {
-		return keyvalue.Reply{Reply: t.failure("insert", err)}
-	}
-	key := fdb.Key(n.store.recordKey(n.store.table, record.Key))
-	before, err := t.Get(key).Get()
-	if err != nil {
-		return keyvalue.Reply{Reply: t.failure("insert", err)}
-	}
-	if before != nil {
-		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}}
-	}
-	t.Set(key, recordValue(record))
-	if err := t.commit(); err != nil {
-		return keyvalue.Reply{Reply: t.failure("commit an insert", err)}
-	}
-	return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+	return keyvalue.Reply{Reply: n.transact(ctx, "insert", func(t *transaction) (reply workload.Reply, err error) {
+		key := fdb.Key(n.recordKey(n.table, record.Key))
+		before, err := t.Get(key).Get()
+		if before != nil || err != nil {
+			return duplicate(), err
+		}
+		t.Set(key, recordValue(record))
+		return committed(), nil
+	})}
 }
 
 // Get implements keyvalue.Session. The read version, which the client asks for
 // before the key, is what makes the read see all that was acknowledged before;
 // see causalReadRisky for when it may not.
 func (n *keyValueSession) Get(ctx context.Context, key keyvalue.Value) keyvalue.Reply {
-	t, err := n.store.operate(ctx)
+	t, err := n.operate(ctx)
 	if err != nil {
 		return keyvalue.Reply{Reply: notBegun(ctx, err)}
 	}
 	defer t.end()
-	of := n.store.recordKey(n.store.table, key)
+	of := n.recordKey(n.table, key)
 	value, err := t.Get(fdb.Key(of)).Get()
 	if err == nil && value == nil {
-		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+		return keyvalue.Reply{Reply: committed()}
 	}
-	r := keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}, Found: true}
+	r := keyvalue.Reply{Reply: committed(), Found: true}
 	if err == nil {
-		r.Record, err = n.store.record(n.store.table, of, value)
+		r.Record, err = n.record(n.table, of, value)
 	}
 	if err != nil {
 		return keyvalue.Reply{Reply: t.failure("get", err)}

@@ -31,6 +31,17 @@ type span struct {
 	row   row
 }
 
+// rows is a span whose rows are decoded and given to use.
+func rows[T any](table string, decode func(key, value []byte, into *T) error, use func(T) error) span {
+	return span{table, func(key, value []byte) error {
+		var v T
+		if err := decode(key, value, &v); err != nil {
+			return fmt.Errorf("foundationdb: read: %w", err)
+		}
+		return use(v)
+	}}
+}
+
 // read gives all rows of the tables as one consistent view.
 //
 // A transaction reads one version of the database, and FoundationDB "does not
