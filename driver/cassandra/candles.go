@@ -81,21 +81,7 @@ func newCandles(k *keyspace) *candleStore {
 }
 
 // candleColumns are all columns, numbers first.
-func candleColumns() string {
-	return strings.Join(append(candles.NumberNames(), candles.TextNames()...), ", ")
-}
-
-// candleFields are where a row of candleColumns goes.
-func candleFields(c *candles.Candle) []any {
-	var fields []any
-	for _, n := range c.Numbers() {
-		fields = append(fields, n)
-	}
-	for _, t := range c.Texts() {
-		fields = append(fields, t)
-	}
-	return fields
-}
+func candleColumns() string { return strings.Join(candles.Columns().Names, ", ") }
 
 // compressor is one of Cassandra's (Cassandra documentation, "Compression").
 type compressor struct{ name, class string }
@@ -150,7 +136,7 @@ func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) 
 		return err
 	}
 	var c candles.Candle
-	return s.readPages(ctx, "read the candles", "SELECT "+candleColumns()+" FROM "+s.full(tickerTable), candleFields(&c),
+	return s.readPages(ctx, "read the candles", "SELECT "+candleColumns()+" FROM "+s.full(tickerTable), candles.Columns().Fields(&c),
 		func() error { return row(c) })
 }
 

@@ -42,9 +42,10 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 			}
 		})
 	}
+	fields := candles.Columns().Fields
 	for i := range batch {
 		c := &batch[i]
-		values := candleFields(c)
+		values := fields(c)
 		work <- insert{n.store.inserts[0], values}
 		work <- insert{n.store.inserts[1], append(values[:len(values):len(values)], c.Moment/hourMicros)}
 	}
@@ -84,7 +85,7 @@ func (n *candleSession) Span(ctx context.Context, from, to int64, row func(*cand
 // ask runs one query, whose pages gocql asks for one after the other.
 func (n *candleSession) ask(ctx context.Context, doing string, row func(*candles.Candle), statement string, values ...any) candles.Reply {
 	var c candles.Candle
-	fields := candleFields(&c)
+	fields := candles.Columns().Fields(&c)
 	iter := n.store.session.Query(statement, values...).Consistency(n.store.reads).IterContext(ctx)
 	for iter.Scan(fields...) {
 		row(&c)

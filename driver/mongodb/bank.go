@@ -3,7 +3,6 @@ package mongodb
 import (
 	"context"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"assay/workload"
@@ -63,9 +62,5 @@ func (s *bankStore) Find(ctx context.Context) (*workload.Leftover, error) {
 }
 
 func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) error {
-	documents := make([]bson.D, len(batch))
-	for i, a := range batch {
-		documents[i] = bson.D{{Key: "_id", Value: a.ID}, {Key: "balance", Value: a.Balance}, {Key: "version", Value: a.Version}}
-	}
-	return insertAll(ctx, s.accounts, documents)
+	return insertAll(ctx, s.accounts, documentsOf(bank.AccountColumns(), batch))
 }

@@ -19,23 +19,11 @@ func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, 
 
 // readBank reads the accounts in the order of their ids and then the journal.
 func readBank(ctx context.Context, accounts, transfers *mongo.Collection, account func(bank.Account) error, entry func(bank.Entry) error) error {
-	err := each(ctx, accounts, options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}), func(document bson.Raw) error {
-		a, err := accountOf(document)
-		if err != nil {
-			return err
-		}
-		return account(a)
-	})
-	if err != nil {
+	byID := options.Find().SetSort(bson.D{{Key: "_id", Value: 1}})
+	if err := eachOf(ctx, accounts, bank.AccountColumns(), byID, account); err != nil {
 		return err
 	}
-	return each(ctx, transfers, options.Find(), func(document bson.Raw) error {
-		e, err := entryOf(document)
-		if err != nil {
-			return err
-		}
-		return entry(e)
-	})
+	return eachOf(ctx, transfers, bank.EntryColumns(), options.Find(), entry)
 }
 
 func accountOf(document bson.Raw) (bank.Account, error) {
@@ -43,12 +31,4 @@ func accountOf(document bson.Raw) (bank.Account, error) {
 	err := integers(document, accountCollection,
 		[]string{"_id", "balance", "version"}, []*int64{&a.ID, &a.Balance, &a.Version})
 	return a, err
-}
-
-func entryOf(document bson.Raw) (bank.Entry, error) {
-	var e bank.Entry
-	err := integers(document, transferCollection,
-		[]string{"_id", "source", "destination", "amount", "source_version", "destination_version"},
-		[]*int64{&e.ID, &e.Source, &e.Destination, &e.Amount, &e.SourceVersion, &e.DestinationVersion})
-	return e, err
 }

@@ -2,12 +2,10 @@ package mongodb
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/history"
@@ -56,12 +54,7 @@ func openCrowd(ctx context.Context, target workload.Target, workloadName, collec
 func (s *bulkUpdateStore) Atomic() bool { return false }
 
 func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document) error {
-	documents := make([]bson.D, len(batch))
-	for i, d := range batch {
-		documents[i] = bson.D{{Key: "_id", Value: d.ID}, {Key: "owner", Value: d.User}, {Key: "number", Value: d.Number},
-			{Key: "flag", Value: d.Flag}, {Key: "generation", Value: d.Generation}, {Key: "payload", Value: d.Payload}}
-	}
-	return insertAll(ctx, s.rows, documents)
+	return insertAll(ctx, s.rows, documentsOf(bulkupdate.Columns(), batch))
 }
 
 func (s *bulkUpdateStore) FinishLoad(ctx context.Context) error {
@@ -73,22 +66,7 @@ func (s *bulkUpdateStore) FinishLoad(ctx context.Context) error {
 
 // Read implements bulkupdate.Store, in one snapshot of what a majority has.
 func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Document) error) error {
-	return s.view(ctx, func(ctx context.Context) error {
-		return each(ctx, s.rows, options.Find(), func(raw bson.Raw) error {
-			var d bulkupdate.Document
-			err := integers(raw, "document", []string{"_id", "owner", "number", "generation"}, []*int64{&d.ID, &d.User, &d.Number, &d.Generation})
-			if err != nil {
-				return err
-			}
-			var isFlag, isText bool
-			d.Flag, isFlag = raw.Lookup("flag").BooleanOK()
-			d.Payload, isText = raw.Lookup("payload").StringValueOK()
-			if !isFlag || !isText {
-				return errors.New("mongodb: collection document: a document has no boolean or no payload")
-			}
-			return document(d)
-		})
-	})
+	return readAll(ctx, s.sharedClientStore, bulkupdate.Columns(), document)
 }
 
 // serverWaits is what serverStatus says of waiting (MongoDB manual,

@@ -2,7 +2,6 @@ package mongodb
 
 import (
 	"context"
-	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -74,58 +73,7 @@ func (s *candleStore) FinishLoad(context.Context) error { return nil }
 
 // Read implements candles.Store, in one snapshot of what a majority has.
 func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) error {
-	return s.view(ctx, func(ctx context.Context) error {
-		var c candles.Candle
-		return each(ctx, s.rows, options.Find(), func(document bson.Raw) error {
-			if err := candleOf(document, &c); err != nil {
-				return err
-			}
-			return row(c)
-		})
-	})
-}
-
-// candleDocument is a candle as it is stored.
-func candleDocument(c *candles.Candle) bson.D {
-	document := make(bson.D, 0, 16)
-	names, texts := candles.NumberNames(), candles.TextNames()
-	names[0] = "_id"
-	for i, n := range c.Numbers() {
-		document = append(document, bson.E{Key: names[i], Value: *n})
-	}
-	for i, t := range c.Texts() {
-		document = append(document, bson.E{Key: texts[i], Value: *t})
-	}
-	return document
-}
-
-// candleOf reads one document, whose fields are in the order in which they were
-// written, as MongoDB keeps them. One that is not so is no candle.
-func candleOf(document bson.Raw, c *candles.Candle) error {
-	elements, err := document.Elements()
-	if err != nil {
-		return failed("understand a document", err)
-	}
-	names, numbers := candles.NumberNames(), c.Numbers()
-	textNames, texts := candles.TextNames(), c.Texts()
-	names[0] = "_id"
-	if len(elements) != len(numbers)+len(texts) {
-		return fmt.Errorf("mongodb: a document of collection candle has %d fields", len(elements))
-	}
-	for i, element := range elements {
-		value := element.Value()
-		var ok bool
-		if i < len(numbers) {
-			ok = element.Key() == names[i] && integer(value, numbers[i])
-		} else {
-			*texts[i-len(numbers)], ok = value.StringValueOK()
-			ok = ok && element.Key() == textNames[i-len(numbers)]
-		}
-		if !ok {
-			return fmt.Errorf("mongodb: field %s of a document of collection candle is not what was written", element.Key())
-		}
-	}
-	return nil
+	return readAll(ctx, s.sharedClientStore, candles.Columns(), row)
 }
 
 // candleSession is a candles.Session.
@@ -139,12 +87,8 @@ func (s *candleStore) Session(context.Context) (candles.Session, error) {
 // Insert implements candles.Session. The documents are not one transaction, so
 // that an error proves no effect only if nothing was sent.
 func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
-	documents := make([]bson.D, len(batch))
-	for i := range batch {
-		documents[i] = candleDocument(&batch[i])
-	}
 	counted, sent := counting(ctx)
-	_, err := n.rows.InsertMany(counted, documents, options.InsertMany().SetOrdered(false))
+	_, err := n.rows.InsertMany(counted, documentsOf(candles.Columns(), batch), options.InsertMany().SetOrdered(false))
 	if err == nil {
 		return candles.Reply{Outcome: history.Committed}
 	}
@@ -176,8 +120,10 @@ func (n *candleSession) ask(ctx context.Context, doing string, filter bson.D, o 
 	}
 	defer cursor.Close(context.WithoutCancel(ctx))
 	var c candles.Candle
+	columns := candles.Columns()
+	fields := columns.Fields(&c)
 	for cursor.Next(counted) {
-		if err := candleOf(cursor.Current, &c); err != nil {
+		if err := decode(cursor.Current, n.rows.Name(), columns.Names, fields); err != nil {
 			return candles.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
 		}
 		row(&c)

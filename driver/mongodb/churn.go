@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/history"
 	"assay/workload"
@@ -72,19 +71,7 @@ func (s *churnStore) Repair(ctx context.Context, name string) error {
 
 // Read implements churn.Store, in one snapshot of what a majority has.
 func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error {
-	return s.view(ctx, func(ctx context.Context) error {
-		return each(ctx, s.rows, options.Find(), func(raw bson.Raw) error {
-			var r churn.Row
-			if err := integers(raw, "row", []string{"_id"}, []*int64{&r.ID}); err != nil {
-				return err
-			}
-			var isText bool
-			if r.Payload, isText = raw.Lookup("payload").StringValueOK(); !isText {
-				return errors.New("mongodb: collection row: a document has no payload")
-			}
-			return row(r)
-		})
-	})
+	return readAll(ctx, s.sharedClientStore, churn.Columns(), row)
 }
 
 // churnSession is a churn.Session.
@@ -97,12 +84,8 @@ func (s *churnStore) Session(context.Context) (churn.Session, error) {
 
 // Insert implements churn.Session. It is not atomic over its documents.
 func (n *churnSession) Insert(ctx context.Context, rows []churn.Row) churn.Reply {
-	documents := make([]bson.D, len(rows))
-	for i, r := range rows {
-		documents[i] = bson.D{{Key: "_id", Value: r.ID}, {Key: "payload", Value: r.Payload}}
-	}
 	counted, sent := counting(ctx)
-	_, err := n.rows.InsertMany(counted, documents)
+	_, err := n.rows.InsertMany(counted, documentsOf(churn.Columns(), rows))
 	return n.judged(err, sent.commands)
 }
 

@@ -176,17 +176,6 @@ func (s *schema) create(ctx context.Context, m workload.Marker, o ...options.Lis
 	return nil
 }
 
-// insertAll puts documents into a collection, in any order.
-func insertAll(ctx context.Context, c *mongo.Collection, documents []bson.D) error {
-	if len(documents) == 0 {
-		return nil
-	}
-	if _, err := c.InsertMany(ctx, documents, options.InsertMany().SetOrdered(false)); err != nil {
-		return failed("load "+c.Name()+"s", err)
-	}
-	return nil
-}
-
 // FinishLoad sets the mark's Loaded.
 func (s *schema) FinishLoad(ctx context.Context) error {
 	result, err := s.marks.UpdateByID(ctx, markID, bson.D{{Key: "$set", Value: bson.D{{Key: "loaded", Value: true}}}})

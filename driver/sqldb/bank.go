@@ -59,12 +59,7 @@ type bankStore struct{ BankDatabase }
 var _ bank.Auditor = (*bankStore)(nil)
 
 func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) error {
-	return s.Load(ctx, Rows{
-		Table: "account", Columns: []string{"id", "balance", "version"}, Count: len(batch),
-		Row: func(i int, into []Value) []Value {
-			return append(into, OfInt(batch[i].ID), OfInt(batch[i].Balance), OfInt(batch[i].Version))
-		},
-	})
+	return s.Load(ctx, rowsOf("account", bank.AccountColumns(), batch))
 }
 
 func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, entry func(bank.Entry) error) error {
@@ -74,24 +69,8 @@ func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, 
 func (s *bankStore) readFrom(ctx context.Context, from func(context.Context, func(Reader) error) error,
 	account func(bank.Account) error, entry func(bank.Entry) error) error {
 	var p passed
-	var a bank.Account
-	var e bank.Entry
-	intoAccount := []any{&a.ID, &a.Balance, &a.Version}
-	intoEntry := []any{&e.ID, &e.Source, &e.Destination, &e.Amount, &e.SourceVersion, &e.DestinationVersion}
-	return view(ctx, from, &p,
-		query{"SELECT id, balance, version FROM " + s.Dialect().Table("account") + " ORDER BY id", func(found Row) error {
-			if err := found.Scan(intoAccount...); err != nil {
-				return err
-			}
-			return p.give(account(a))
-		}},
-		query{"SELECT id, source, destination, amount, source_version, destination_version FROM " + s.Dialect().Table("transfer"),
-			func(found Row) error {
-				if err := found.Scan(intoEntry...); err != nil {
-					return err
-				}
-				return p.give(entry(e))
-			}})
+	return view(ctx, from, &p, allRows(s.Dialect(), "account", " ORDER BY id", bank.AccountColumns(), &p, account),
+		allRows(s.Dialect(), "transfer", "", bank.EntryColumns(), &p, entry))
 }
 
 // Audit reads the accounts by a statement each, since it is the snapshot that

@@ -40,25 +40,11 @@ type bulkUpdateStore struct{ Waiter }
 func (s *bulkUpdateStore) Atomic() bool { return true }
 
 func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document) error {
-	return s.Waiter.Load(ctx, Rows{
-		Table: "document", Columns: []string{"id", "owner", "number", "flag", "generation", "payload"}, Count: len(batch),
-		Row: func(i int, into []Value) []Value {
-			d := &batch[i]
-			return append(into, OfInt(d.ID), OfInt(d.User), OfInt(d.Number), OfBool(d.Flag), OfInt(d.Generation), OfText(d.Payload))
-		},
-	})
+	return s.Waiter.Load(ctx, rowsOf("document", bulkupdate.Columns(), batch))
 }
 
 func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Document) error) error {
-	var p passed
-	text := "SELECT id, owner, number, flag, generation, payload FROM " + s.Dialect().Table("document")
-	return view(ctx, s.View, &p, query{text, func(found Row) error {
-		var d bulkupdate.Document
-		if err := found.Scan(&d.ID, &d.User, &d.Number, &d.Flag, &d.Generation, &d.Payload); err != nil {
-			return err
-		}
-		return p.give(document(d))
-	}})
+	return readAll(ctx, s.Waiter, "document", bulkupdate.Columns(), document)
 }
 
 const updateDocuments = 0

@@ -55,31 +55,8 @@ func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine s
 	return s.CreateOn(ctx, mark, found, engine != "" && len(engines) > 1)
 }
 
-// candleNames are all columns, numbers first.
-func candleNames() []string { return append(candles.NumberNames(), candles.TextNames()...) }
-
-// candleFields are where a row of candleNames goes.
-func candleFields(c *candles.Candle) (fields []any) {
-	for _, n := range c.Numbers() {
-		fields = append(fields, n)
-	}
-	for _, t := range c.Texts() {
-		fields = append(fields, t)
-	}
-	return fields
-}
-
 func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) error {
-	var p passed
-	var c candles.Candle
-	fields := candleFields(&c)
-	text := "SELECT " + strings.Join(candleNames(), ", ") + " FROM " + s.Dialect().Table("candle")
-	return view(ctx, s.View, &p, query{text, func(found Row) error {
-		if err := found.Scan(fields...); err != nil {
-			return err
-		}
-		return p.give(row(c))
-	}})
+	return readAll(ctx, s.EngineChooser, "candle", candles.Columns(), row)
 }
 
 // The statements of a session.
@@ -90,7 +67,7 @@ const (
 )
 
 func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
-	from := "SELECT " + strings.Join(candleNames(), ", ") + " FROM " + s.Dialect().Table("candle") + " WHERE "
+	from := "SELECT " + strings.Join(candles.Columns().Names, ", ") + " FROM " + s.Dialect().Table("candle") + " WHERE "
 	c, err := s.Connect(ctx, []Statement{
 		latestCandles:   {"latest", from + "ticker = $1 ORDER BY moment DESC LIMIT $2"},
 		intervalCandles: {"interval", from + "ticker = $1 AND moment >= $2 AND moment < $3"},
@@ -107,15 +84,7 @@ type candleSession struct{ connection Connection }
 func (s candleSession) Close() { s.connection.Close() }
 
 func (s candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
-	r := s.connection.Load(ctx, Rows{Table: "candle", Columns: candleNames(), Count: len(batch), Row: func(i int, into []Value) []Value {
-		for _, n := range batch[i].Numbers() {
-			into = append(into, OfInt(*n))
-		}
-		for _, t := range batch[i].Texts() {
-			into = append(into, OfText(*t))
-		}
-		return into
-	}})
+	r := s.connection.Load(ctx, rowsOf("candle", candles.Columns(), batch))
 	if r.Violated == Unique {
 		r.Class = workload.ClassDuplicate
 	}
@@ -136,7 +105,7 @@ func (s candleSession) Span(ctx context.Context, from, to int64, row func(*candl
 
 func (s candleSession) query(ctx context.Context, which int, row func(*candles.Candle), parameters ...Value) candles.Reply {
 	var c candles.Candle
-	fields := candleFields(&c)
+	fields := candles.Columns().Fields(&c)
 	return s.connection.Query(ctx, which, func(found Row) error {
 		err := found.Scan(fields...)
 		if err == nil {

@@ -46,14 +46,7 @@ func (s *churnStore) Repair(ctx context.Context, name string) error {
 func (s *churnStore) Size(ctx context.Context) (workload.Size, error) { return s.FileSize(ctx) }
 
 func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error {
-	var p passed
-	return view(ctx, s.View, &p, query{"SELECT id, payload FROM " + s.Dialect().Table("entry"), func(found Row) error {
-		var r churn.Row
-		if err := found.Scan(&r.ID, &r.Payload); err != nil {
-			return err
-		}
-		return p.give(row(r))
-	}})
+	return readAll(ctx, s.Compactor, "entry", churn.Columns(), row)
 }
 
 const churnDelete = 0
@@ -77,10 +70,7 @@ func (s churnSession) Insert(ctx context.Context, rows []churn.Row) churn.Reply 
 	if len(rows) == 0 {
 		return workload.Reply{Outcome: history.Committed}
 	}
-	return s.connection.Insert(ctx, Rows{
-		Table: "entry", Columns: []string{"id", "payload"}, Count: len(rows),
-		Row: func(i int, into []Value) []Value { return append(into, OfInt(rows[i].ID), OfText(rows[i].Payload)) },
-	}).Reply
+	return s.connection.Insert(ctx, rowsOf("entry", churn.Columns(), rows)).Reply
 }
 
 func (s churnSession) Delete(ctx context.Context, ids []int64) churn.Reply {

@@ -1,6 +1,11 @@
 package sqldb
 
-import "context"
+import (
+	"context"
+	"strings"
+
+	"assay/workload"
+)
 
 // query is one query of a view: row scans what comes and gives it to the
 // workload.
@@ -35,4 +40,40 @@ func view(ctx context.Context, in func(context.Context, func(Reader) error) erro
 		return p.err
 	}
 	return err
+}
+
+// rowsOf are values as rows of a table.
+func rowsOf[T any](table string, c workload.Columns[T], values []T) Rows {
+	return Rows{Table: table, Columns: c.Names, Count: len(values), Row: func(i int, into []Value) []Value {
+		for _, field := range c.Fields(&values[i]) {
+			switch field := field.(type) {
+			case *int64:
+				into = append(into, OfInt(*field))
+			case *bool:
+				into = append(into, OfBool(*field))
+			case *string:
+				into = append(into, OfText(*field))
+			}
+		}
+		return into
+	}}
+}
+
+// allRows is the query of all rows of a table, with this behind it, each given to a
+// workload's callback.
+func allRows[T any](d *Dialect, table, behind string, c workload.Columns[T], p *passed, use func(T) error) query {
+	var v T
+	fields := c.Fields(&v)
+	return query{"SELECT " + strings.Join(c.Names, ", ") + " FROM " + d.Table(table) + behind, func(found Row) error {
+		if err := found.Scan(fields...); err != nil {
+			return err
+		}
+		return p.give(use(v))
+	}}
+}
+
+// readAll gives all rows of a table, of one state.
+func readAll[T any](ctx context.Context, db Database, table string, c workload.Columns[T], use func(T) error) error {
+	var p passed
+	return view(ctx, db.View, &p, allRows(db.Dialect(), table, "", c, &p, use))
 }

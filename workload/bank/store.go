@@ -74,6 +74,22 @@ type Entry struct {
 	SourceVersion, DestinationVersion int64
 }
 
+// AccountColumns and EntryColumns are how accounts and journal rows are stored.
+func AccountColumns() workload.Columns[Account] {
+	return workload.Columns[Account]{Names: []string{"id", "balance", "version"},
+		Fields: func(a *Account) []any { return []any{&a.ID, &a.Balance, &a.Version} }}
+}
+
+// EntryColumns: see AccountColumns.
+func EntryColumns() workload.Columns[Entry] {
+	return workload.Columns[Entry]{
+		Names: []string{"id", "source", "destination", "amount", "source_version", "destination_version"},
+		Fields: func(e *Entry) []any {
+			return []any{&e.ID, &e.Source, &e.Destination, &e.Amount, &e.SourceVersion, &e.DestinationVersion}
+		},
+	}
+}
+
 // MaxBatch is the most accounts that LoadAccounts is given at once.
 const MaxBatch = 1000
 

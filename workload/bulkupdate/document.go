@@ -22,6 +22,14 @@ type Document struct {
 	Payload string
 }
 
+// Columns are how documents are stored; owner is User.
+func Columns() workload.Columns[Document] {
+	return workload.Columns[Document]{
+		Names:  []string{"id", "owner", "number", "flag", "generation", "payload"},
+		Fields: func(d *Document) []any { return []any{&d.ID, &d.User, &d.Number, &d.Flag, &d.Generation, &d.Payload} },
+	}
+}
+
 // PayloadBytes is the length of a document's payload.
 const PayloadBytes = 96
 

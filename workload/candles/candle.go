@@ -49,6 +49,20 @@ func (c *Candle) Numbers() []*int64 {
 // Texts are the fields of TextNames.
 func (c *Candle) Texts() []*string { return []*string{&c.Ticker, &c.Market, &c.Feed, &c.Note} }
 
+// Columns are how candles are stored, numbers first.
+func Columns() workload.Columns[Candle] {
+	return workload.Columns[Candle]{Names: append(NumberNames(), TextNames()...), Fields: func(c *Candle) []any {
+		fields := make([]any, 0, 16)
+		for _, n := range c.Numbers() {
+			fields = append(fields, n)
+		}
+		for _, t := range c.Texts() {
+			fields = append(fields, t)
+		}
+		return fields
+	}}
+}
+
 // Bytes is the size of the row's bare values: eight bytes a number, one a
 // letter. It is about 270.
 func (c *Candle) Bytes() int64 {

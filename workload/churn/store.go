@@ -22,6 +22,11 @@ type Row struct {
 	Payload string
 }
 
+// Columns are how rows are stored.
+func Columns() workload.Columns[Row] {
+	return workload.Columns[Row]{Names: []string{"id", "payload"}, Fields: func(r *Row) []any { return []any{&r.ID, &r.Payload} }}
+}
+
 // Store is what a database must offer for this workload. A driver implements
 // it in its database's own idiom, or the cell of the matrix stays empty.
 //
