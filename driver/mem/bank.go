@@ -3,8 +3,6 @@ package mem
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"unsafe"
 
 	"assay/history"
@@ -32,13 +30,9 @@ type row struct {
 // probability) and latency (a duration, such as 2ms). It returns
 // *workload.OptionError.
 func OpenBank(_ context.Context, target workload.Target) (bank.Store, error) {
-	d, err := open(target)
-	if err != nil {
-		return nil, err
-	}
-	s := &bankStore{baseStore: newBaseStore(d)}
-	s.accounts, s.journal = newTable[int64, bank.State](d), newTable[int64, row](d)
-	return s, nil
+	return opened(target, func(b baseStore) bank.Store {
+		return &bankStore{b, newTable[int64, bank.State](b.d), newTable[int64, row](b.d)}
+	})
 }
 
 func (s *bankStore) Describe(ctx context.Context) (workload.Product, error) {
@@ -62,18 +56,13 @@ func (s *bankStore) LoadAccounts(_ context.Context, batch []bank.Account) error 
 	})
 }
 
-// Read implements bank.Store. It holds up all other calls while it lasts, and
-// the callbacks must make none.
 func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, entry func(bank.Entry) error) error {
 	return s.locked(true, func() error {
-		for i, id := range slices.Sorted(maps.Keys(s.accounts.rows)) {
-			if err := interrupted(ctx, int64(i)); err != nil {
-				return err
-			}
-			a, _ := s.accounts.current(id)
-			if err := account(bank.Account{ID: id, Balance: a.Balance, Version: a.Version}); err != nil {
-				return err
-			}
+		err := inOrder(ctx, s.accounts, func(id int64, a bank.State) error {
+			return account(bank.Account{ID: id, Balance: a.Balance, Version: a.Version})
+		})
+		if err != nil {
+			return err
 		}
 		return s.journal.eachKey(ctx, func(id int64, r row) error {
 			return entry(bank.Entry{

@@ -17,16 +17,11 @@ type bulkUpdateStore struct {
 	of *table[int64, []int64]
 }
 
-// OpenBulkUpdate returns a Store on a new, empty database: two Stores opened so
-// share nothing. The address and the errors are OpenBank's.
+// OpenBulkUpdate is as OpenBank.
 func OpenBulkUpdate(_ context.Context, target workload.Target) (bulkupdate.Store, error) {
-	d, err := open(target)
-	if err != nil {
-		return nil, err
-	}
-	s := &bulkUpdateStore{baseStore: newBaseStore(d)}
-	s.documents, s.of = newTable[int64, bulkupdate.Document](d), newTable[int64, []int64](d)
-	return s, nil
+	return opened(target, func(b baseStore) bulkupdate.Store {
+		return &bulkUpdateStore{b, newTable[int64, bulkupdate.Document](b.d), newTable[int64, []int64](b.d)}
+	})
 }
 
 func (s *bulkUpdateStore) Atomic() bool { return true }
@@ -47,8 +42,6 @@ func (s *bulkUpdateStore) Load(_ context.Context, batch []bulkupdate.Document) e
 	})
 }
 
-// Read implements bulkupdate.Store. It holds up all other calls while it lasts,
-// and the callback must make none.
 func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Document) error) error {
 	return s.locked(true, func() error { return s.documents.each(ctx, document) })
 }

@@ -17,14 +17,9 @@ type candleStore struct {
 	rows *table[int64, candles.Candle]
 }
 
-// OpenCandles returns a Store on a new, empty database: two Stores opened so
-// share nothing. The address and the errors are OpenBank's.
+// OpenCandles is as OpenBank.
 func OpenCandles(_ context.Context, target workload.Target) (candles.Store, error) {
-	d, err := open(target)
-	if err != nil {
-		return nil, err
-	}
-	return &candleStore{newBaseStore(d), newTable[int64, candles.Candle](d)}, nil
+	return opened(target, func(b baseStore) candles.Store { return &candleStore{b, newTable[int64, candles.Candle](b.d)} })
 }
 
 func (s *candleStore) Engines(context.Context) ([]string, error) { return []string{candleEngine}, nil }
@@ -38,8 +33,6 @@ func (s *candleStore) Create(ctx context.Context, marker workload.Marker, engine
 
 func (s *candleStore) FinishLoad(context.Context) error { return nil }
 
-// Read implements candles.Store. It holds up all other calls while it lasts,
-// and the callback must make none.
 func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) error {
 	return s.locked(true, func() error { return s.rows.each(ctx, row) })
 }

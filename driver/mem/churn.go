@@ -22,14 +22,9 @@ type disk struct {
 	longest  int
 }
 
-// OpenChurn returns a Store on a new, empty database: two Stores opened so share
-// nothing. The address and the errors are OpenBank's.
+// OpenChurn is as OpenBank.
 func OpenChurn(_ context.Context, target workload.Target) (churn.Store, error) {
-	d, err := open(target)
-	if err != nil {
-		return nil, err
-	}
-	return &churnStore{baseStore: newBaseStore(d), rows: newTable[int64, churn.Row](d), disk: &disk{}}, nil
+	return opened(target, func(b baseStore) churn.Store { return &churnStore{b, newTable[int64, churn.Row](b.d), &disk{}} })
 }
 
 const compaction = "repair"
@@ -50,8 +45,6 @@ func (s *churnStore) Create(ctx context.Context, marker workload.Marker) error {
 	return s.baseStore.Create(ctx, marker)
 }
 
-// Read implements churn.Store. It holds up all other calls while it lasts, and
-// the callback must make none.
 func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error {
 	return s.locked(true, func() error { return s.rows.each(ctx, row) })
 }

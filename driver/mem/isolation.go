@@ -22,23 +22,16 @@ type isolationStore struct {
 	groups, sides *table[int64, int64]
 }
 
-// OpenIsolation returns a Store on a new, empty database: two Stores opened so
-// share nothing. The address and the errors are OpenBank's.
+// OpenIsolation is as OpenBank.
 func OpenIsolation(_ context.Context, target workload.Target) (isolation.Store, error) {
-	d, err := open(target)
-	if err != nil {
-		return nil, err
-	}
-	s := &isolationStore{baseStore: newBaseStore(d)}
-	s.lists, s.registers = newTable[int64, []int64](d), newTable[int64, int64](d)
-	s.groups, s.sides = newTable[int64, int64](d), newTable[int64, int64](d)
-	return s, nil
+	return opened(target, func(b baseStore) isolation.Store {
+		numbers := func() *table[int64, int64] { return newTable[int64, int64](b.d) }
+		return &isolationStore{b, newTable[int64, []int64](b.d), numbers(), numbers(), numbers()}
+	})
 }
 
 func (s *isolationStore) Promise() string { return "strict-serializable" }
 
-// Read implements isolation.Store. It holds up all other calls while it lasts,
-// and the callbacks must make none.
 func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
 	return s.locked(true, func() error {
 		if err := inOrder(ctx, s.lists, list); err != nil {

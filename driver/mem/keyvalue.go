@@ -16,25 +16,19 @@ type keyValueStore struct {
 	records *table[keyvalue.Value, keyvalue.Record]
 }
 
-// OpenKeyValue returns a Store on a new, empty database: two Stores opened so
-// share nothing. The address and the errors are OpenBank's; there is no member but
-// one to answer reads.
+// OpenKeyValue is as OpenBank; there is no member but one to answer reads.
 func OpenKeyValue(_ context.Context, target workload.Target, t keyvalue.Table) (keyvalue.Store, error) {
 	if target.Read != "" && target.Read != workload.ReadPrimary {
 		return nil, &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary}
 	}
-	d, err := open(target)
-	if err != nil {
-		return nil, err
-	}
-	return &keyValueStore{newBaseStore(d), t.Name, newTable[keyvalue.Value, keyvalue.Record](d)}, nil
+	return opened(target, func(b baseStore) keyvalue.Store {
+		return &keyValueStore{b, t.Name, newTable[keyvalue.Value, keyvalue.Record](b.d)}
+	})
 }
 
 // Promise implements keyvalue.Promising: one call at a time is let in.
 func (s *keyValueStore) Promise() string { return keyvalue.PromiseLinearizable }
 
-// Read implements keyvalue.Store. It holds up all other calls while it lasts, and
-// the callback must make none.
 func (s *keyValueStore) Read(ctx context.Context, use func(keyvalue.Record) error) error {
 	return s.locked(true, func() error { return s.records.each(ctx, use) })
 }

@@ -29,27 +29,27 @@ func another(store workload.Store) workload.Store {
 	switch s := store.(type) {
 	case *bankStore:
 		o := *s
-		o.baseStore = newBaseStore(s.d)
+		o.baseStore = baseStore{s.d, new(workload.Taken)}
 		return &o
 	case *isolationStore:
 		o := *s
-		o.baseStore = newBaseStore(s.d)
+		o.baseStore = baseStore{s.d, new(workload.Taken)}
 		return &o
 	case *bulkUpdateStore:
 		o := *s
-		o.baseStore = newBaseStore(s.d)
+		o.baseStore = baseStore{s.d, new(workload.Taken)}
 		return &o
 	case *candleStore:
 		o := *s
-		o.baseStore = newBaseStore(s.d)
+		o.baseStore = baseStore{s.d, new(workload.Taken)}
 		return &o
 	case *churnStore:
 		o := *s
-		o.baseStore = newBaseStore(s.d)
+		o.baseStore = baseStore{s.d, new(workload.Taken)}
 		return &o
 	case *keyValueStore:
 		o := *s
-		o.baseStore = newBaseStore(s.d)
+		o.baseStore = baseStore{s.d, new(workload.Taken)}
 		return &o
 	}
 	return nil

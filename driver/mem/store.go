@@ -11,13 +11,21 @@ import (
 // name stands for the database in errors: it has no other.
 const name = "mem:"
 
-// baseStore is what the Stores of all workloads do alike.
+// baseStore is what the Stores of all workloads do alike. Their Read holds up all other
+// calls while it lasts, and its callbacks must make none.
 type baseStore struct {
 	d     *database
 	taken *workload.Taken
 }
 
-func newBaseStore(d *database) baseStore { return baseStore{d, new(workload.Taken)} }
+// opened is the Store of one workload on a new, empty database.
+func opened[S any](target workload.Target, store func(baseStore) S) (s S, err error) {
+	d, err := open(target)
+	if err != nil {
+		return s, err
+	}
+	return store(baseStore{d, new(workload.Taken)}), nil
+}
 
 // locked does something under the lock, if what is there is ours, and if there
 // is something where that is required.

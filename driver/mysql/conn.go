@@ -53,10 +53,8 @@ func (c *conn) exec(ctx context.Context, text string) error {
 	return err
 }
 
-// query runs statements and gives each row of the first of them that has rows
-// to the callback. Rows come from the socket as they are taken, which holds the
-// server back if the callback is slow. After an error of the callback the
-// connection is closed, because the alternative is to receive all that is left.
+// query runs statements and gives each row of the first of them that has rows to the
+// callback; see sqldb.Reader.
 func (c *conn) query(ctx context.Context, row func(values []driver.Value) error, text string) error {
 	rows, err := c.raw.(driver.QueryerContext).QueryContext(ctx, text, nil)
 	if err != nil {

@@ -10,12 +10,7 @@ import (
 	"assay/driver/replicas"
 )
 
-// Settle waits until no abandoned session of this run is left, whichever Store
-// opened it, on any host of the address; a Store that does not know its run has
-// that of the mark. It is not enough that a session is
-// idle: what a client sent before the network went silent may still be on its way
-// to it. So one that does not end within a second by itself is ended by the
-// server (KILL); its transaction is then rolled back or already committed.
+// Settle is SettleOn on every host of the address.
 //
 // A session is known by the lock that it holds since its beginning, named after
 // its own connection, so that nobody else's is ended. A host that cannot be

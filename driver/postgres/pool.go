@@ -29,10 +29,6 @@ type conn struct{ *pgconn.PgConn }
 
 var _ sqldb.Conn = conn{}
 
-// Query implements sqldb.Reader. Rows come from the socket as they are taken, which
-// holds the server back if the callback is slow. After an error of the callback,
-// which is returned, the connection is closed, because the alternative is to receive
-// all the rows that are left.
 func (c conn) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()

@@ -68,8 +68,9 @@ type Database interface {
 
 // Reader runs queries in one transaction that sees one state.
 type Reader interface {
-	// Query gives each row to the callback, as it comes from the server. The error
-	// of the callback ends it.
+	// Query gives each row to the callback, as it comes from the socket, which holds the
+	// server back if the callback is slow. The error of the callback ends it, and the
+	// connection, because the alternative is to receive all the rows that are left.
 	Query(ctx context.Context, text string, row func(Row) error, parameters ...Value) error
 }
 

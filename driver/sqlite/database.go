@@ -44,11 +44,7 @@ func (f *file) Tables() []sqldb.Table   { return f.kind.Tables }
 // Load implements sqldb.Database: a prepared INSERT for each row, all in one
 // transaction, is what one statement is for a server.
 func (f *file) Load(ctx context.Context, rows sqldb.Rows) error {
-	if err := f.write(ctx); err != nil {
-		return f.explain("load "+rows.Table+"s", err)
-	}
-	defer f.done()
-	return f.explain("load "+rows.Table+"s", f.load(ctx, rows))
+	return f.asWriter(ctx, "load "+rows.Table+"s", func() error { return f.load(ctx, rows) })
 }
 
 func (f *file) load(ctx context.Context, rows sqldb.Rows) (err error) {
@@ -98,23 +94,26 @@ func insertRows(ctx context.Context, insert *sql.Stmt, rows sqldb.Rows) error {
 }
 
 func (f *file) FinishLoad(ctx context.Context) error {
-	if err := f.write(ctx); err != nil {
-		return f.explain("finish load", err)
-	}
-	defer f.done()
 	late := f.sql.Late(f.kind.Tables)
 	if slices.ContainsFunc(f.kind.Tables, func(t sqldb.Table) bool { return t.Loaded && t.Indexes != nil }) {
 		late = append(late, "ANALYZE") // of the indexes; there is nothing to tell of a table
 	}
-	err := using(f.writing, func(db *sql.DB) error {
-		for _, statement := range append(late, "UPDATE assay_mark SET loaded = 1", "PRAGMA wal_checkpoint(TRUNCATE)") {
-			if _, err := db.ExecContext(ctx, statement); err != nil {
-				return err
-			}
-		}
-		return nil
+	return f.asWriter(ctx, "finish load", func() error {
+		err := using(f.writing, func(db *sql.DB) error {
+			return execute(ctx, db, append(late, "UPDATE assay_mark SET loaded = 1", "PRAGMA wal_checkpoint(TRUNCATE)")...)
+		})
+		return errors.Join(err, f.closeLoader())
 	})
-	return f.explain("finish load", errors.Join(err, f.closeLoader()))
+}
+
+// execute runs these statements, up to the first that fails.
+func execute(ctx context.Context, db *sql.DB, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *file) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
@@ -143,7 +142,10 @@ func numbered(text string) string {
 }
 
 func (f *file) View(ctx context.Context, read func(sqldb.Reader) error) error {
-	return f.view(ctx, func(tx *sql.Tx) error { return read(reader{tx}) })
+	if err := f.mustExist(ctx); err != nil {
+		return err
+	}
+	return f.explain("read", f.reading(ctx, func(tx *sql.Tx) error { return read(reader{tx}) }))
 }
 
 // reader runs queries in a transaction.

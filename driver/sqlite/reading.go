@@ -8,20 +8,11 @@ import (
 	"assay/workload"
 )
 
-// view calls read in one read transaction, which sees one snapshot. With a
-// rollback journal instead of the write-ahead log it holds up writers while it
-// lasts.
-func (f *file) view(ctx context.Context, read func(tx *sql.Tx) error) error {
-	if err := f.mustExist(ctx); err != nil {
-		return err
-	}
-	err := f.reading(ctx, read)
-	return f.explain("read", err)
-}
-
 // reading calls read in a read transaction on a connection of its own, which is
-// closed when it returns. BEGIN is deferred: the first SELECT fixes the view that
-// all see.
+// closed when it returns. It sees one snapshot
+// (https://www.sqlite.org/isolation.html); BEGIN is deferred, so that the first SELECT
+// fixes it. With a rollback journal instead of the write-ahead log it holds up writers
+// while it lasts.
 func (f *file) reading(ctx context.Context, read func(tx *sql.Tx) error) error {
 	return using(f.existing, func(db *sql.DB) error {
 		// When ctx ends, database/sql rolls back in a goroutine of its own, and

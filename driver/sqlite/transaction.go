@@ -64,9 +64,7 @@ func (l *connection) query(ctx context.Context, which int, parameters []sqldb.Va
 	return eachRow(rows, row)
 }
 
-// Insert implements sqldb.Connection: for a database in this process a prepared
-// statement for each row, all in one transaction, is what one statement is for a
-// server.
+// Insert implements sqldb.Connection; see file.Load.
 func (l *connection) Insert(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
 	return l.writing(ctx, "insert", func(ctx context.Context) error {
 		text := l.file.insertText(rows)

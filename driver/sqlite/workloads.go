@@ -39,9 +39,7 @@ func open(target workload.Target, kind sqldb.Schema) (*file, error) {
 	return newFile(o, kind), nil
 }
 
-// AuditView implements sqldb.BankDatabase: one read transaction, which sees one
-// snapshot (https://www.sqlite.org/isolation.html). With a rollback journal instead
-// of the write-ahead log it holds up writers while it lasts.
+// AuditView implements sqldb.BankDatabase; see reading.
 func (f *file) AuditView(ctx context.Context, read func(sqldb.Reader) error) error {
 	return f.explain("audit", f.reading(ctx, func(tx *sql.Tx) error { return read(reader{tx}) }))
 }
@@ -112,11 +110,7 @@ func (f *file) Compact(ctx context.Context, name string) error {
 	}
 	return f.asWriter(ctx, "vacuum", func() error {
 		return using(f.writing, func(db *sql.DB) error {
-			if _, err := db.ExecContext(ctx, name); err != nil {
-				return err
-			}
-			_, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-			return err
+			return execute(ctx, db, name, "PRAGMA wal_checkpoint(TRUNCATE)")
 		})
 	})
 }
