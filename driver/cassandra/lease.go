@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -43,7 +44,7 @@ func (k *keyspace) Lease(ctx context.Context) (*workload.Lease, error) {
 			Consistency(gocql.Serial).ScanContext(ctx, &token, &holder, &since, &seconds)
 	})
 	switch {
-	case err == gocql.ErrNotFound:
+	case errors.Is(err, gocql.ErrNotFound):
 		return nil, nil
 	case err != nil:
 		return nil, failed("look for a lease", err)

@@ -31,37 +31,24 @@ func refuse(target workload.Target, work string) error {
 	return &NotBuiltError{}
 }
 
-// OpenBank returns a *workload.OptionError for an address that cannot be used,
-// else *NotBuiltError.
+// OpenBank, and those below, return a *workload.OptionError for an address that cannot
+// be used, else *NotBuiltError.
 func OpenBank(_ context.Context, target workload.Target) (bank.Store, error) {
 	return nil, refuse(target, "bank")
 }
 
-// OpenIsolation returns the same errors as OpenBank.
 func OpenIsolation(_ context.Context, target workload.Target) (isolation.Store, error) {
 	return nil, refuse(target, "isolation")
 }
 
-// OpenKeyValue returns the same errors as OpenBank.
 func OpenKeyValue(_ context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
-	if err := primaryOnly(target); err != nil {
-		return nil, err
-	}
 	return nil, refuse(target, table.Workload)
 }
 
-// OpenBulkUpdate returns the same errors as OpenBank.
 func OpenBulkUpdate(_ context.Context, target workload.Target) (bulkupdate.Store, error) {
-	if err := primaryOnly(target); err != nil {
-		return nil, err
-	}
 	return nil, refuse(target, "bulkupdate")
 }
 
-// OpenCandles returns the same errors as OpenBank.
 func OpenCandles(_ context.Context, target workload.Target) (candles.Store, error) {
-	if err := primaryOnly(target); err != nil {
-		return nil, err
-	}
 	return nil, refuse(target, "candles")
 }

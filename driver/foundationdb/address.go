@@ -100,6 +100,11 @@ const causalReadRisky = "causal_read_risky"
 // the Store promises of them can do with less than strict serializability.
 func parseFor(target workload.Target, work string) (options, error) {
 	o, err := parse(target)
+	// There is no other member to ask: all reads are of one version, whichever storage
+	// server answers.
+	if err == nil && target.Read != "" && target.Read != workload.ReadPrimary {
+		return options{}, &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary}
+	}
 	if err == nil && o.riskyReads && work != "availability" && work != "entity" {
 		return options{}, &workload.OptionError{Option: causalReadRisky, Value: "true",
 			Want: "workload availability or entity; the others rely on " + level + " transactions"}
@@ -114,13 +119,4 @@ func plain(name string) bool {
 		}
 	}
 	return 0 < len(name) && len(name) <= maxRoot
-}
-
-// primaryOnly refuses any other member than the one there is: all reads of
-// FoundationDB are of one version, whichever storage server answers.
-func primaryOnly(target workload.Target) error {
-	if target.Read != "" && target.Read != workload.ReadPrimary {
-		return &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary}
-	}
-	return nil
 }

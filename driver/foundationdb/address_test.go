@@ -80,7 +80,7 @@ func TestIsolationLevelsAndMembers(t *testing.T) {
 		}
 	}
 	for read, fine := range map[string]bool{"": true, workload.ReadPrimary: true, workload.ReadNearest: false, workload.ReadSecondaryPreferred: false} {
-		err := primaryOnly(workload.Target{Read: read})
+		_, err := parseFor(workload.Target{Address: "fdb://", Read: read}, "entity")
 		var refused *workload.OptionError
 		if fine != (err == nil) || !fine && !errors.As(err, &refused) {
 			t.Errorf("read %q: %v", read, err)

@@ -27,9 +27,6 @@ var _ bulkupdate.Store = (*bulkUpdateStore)(nil)
 // OpenBulkUpdate connects to the cluster and returns its Store. Errors are as
 // with OpenBank.
 func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
-	if err := primaryOnly(target); err != nil {
-		return nil, err
-	}
 	p, err := openSchema(ctx, target, "bulkupdate", tableDocument)
 	if err != nil {
 		return nil, err

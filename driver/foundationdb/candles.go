@@ -49,9 +49,6 @@ const (
 // OpenCandles connects to the cluster and returns its Store. Errors are as with
 // OpenBank.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	if err := primaryOnly(target); err != nil {
-		return nil, err
-	}
 	p, err := openSchema(ctx, target, "candles", append([]string{tableCandle}, candleIndexes()...)...)
 	if err != nil {
 		return nil, err

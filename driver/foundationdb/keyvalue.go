@@ -35,9 +35,6 @@ var (
 // whichever storage server answers. What there is to choose is causal_read_risky,
 // in the address.
 func OpenKeyValue(ctx context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
-	if err := primaryOnly(target); err != nil {
-		return nil, err
-	}
 	p, err := openSchema(ctx, target, table.Workload, table.Name)
 	if err != nil {
 		return nil, err

@@ -69,79 +69,62 @@ func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Doc
 	return readAll(ctx, s.sharedClientStore, bulkupdate.Columns(), document)
 }
 
-// serverWaits is what serverStatus says of waiting (MongoDB manual,
+// Waits implements bulkupdate.Store, of the whole server (MongoDB manual,
 // "serverStatus": locks, globalLock, metrics.operation, queues.execution and
-// before it wiredTiger.concurrentTransactions). Times are in
-// microseconds.
-type serverWaits struct {
-	Locks map[string]struct {
-		Count  map[string]int64 `bson:"acquireWaitCount"`
-		Micros map[string]int64 `bson:"timeAcquiringMicros"`
-	} `bson:"locks"`
-	GlobalLock struct {
-		Queue struct {
-			Total int64 `bson:"total"`
-		} `bson:"currentQueue"`
-	} `bson:"globalLock"`
-	Metrics struct {
-		Operation struct {
-			Conflicts int64 `bson:"writeConflicts"`
-		} `bson:"operation"`
-	} `bson:"metrics"`
-	// Tickets let operations into the storage engine; where they are told of
-	// depends on the version.
-	Queues struct {
-		Execution tickets `bson:"execution"`
-	} `bson:"queues"`
-	WiredTiger struct {
-		Concurrent tickets `bson:"concurrentTransactions"`
-	} `bson:"wiredTiger"`
-}
-
-// tickets are those of writing; nil where the server does not tell.
-type tickets struct {
-	Write *struct {
-		Out    int64 `bson:"out"`
-		Normal *struct {
-			Micros int64 `bson:"totalTimeQueuedMicros"`
-		} `bson:"normalPriority"`
-	} `bson:"write"`
-}
-
-// Waits implements bulkupdate.Store, of the whole server. A router does not
-// know of the shards' locks, and tells none.
+// before it wiredTiger.concurrentTransactions; times are in microseconds). A router does
+// not know of the shards' locks, and tells none.
 func (s *bulkUpdateStore) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 	if s.sharded {
 		return nil, nil
 	}
-	var w serverWaits
-	if err := s.admin.RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Decode(&w); err != nil {
+	status, err := s.admin.RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+	if err != nil {
 		return nil, failed("ask for waits", err)
 	}
-	var count, micros int64
-	for _, lock := range w.Locks {
-		for mode, n := range lock.Count {
-			count, micros = count+n, micros+lock.Micros[mode]
-		}
-	}
+	duration := func(micros int64) int64 { return micros * int64(time.Microsecond) }
+	count, micros := lockWaits(status)
 	waits := []bulkupdate.Wait{
-		{Name: "write conflicts", Unit: bulkupdate.Count, Value: w.Metrics.Operation.Conflicts},
+		{Name: "write conflicts", Unit: bulkupdate.Count, Value: numberIn(status, "metrics", "operation", "writeConflicts")},
 		{Name: "lock waits", Unit: bulkupdate.Count, Value: count},
-		{Name: "time acquiring locks", Unit: bulkupdate.Time, Value: micros * int64(time.Microsecond)},
-		{Name: "operations queued for a lock", Unit: bulkupdate.Gauge, Value: w.GlobalLock.Queue.Total},
+		{Name: "time acquiring locks", Unit: bulkupdate.Time, Value: duration(micros)},
+		{Name: "operations queued for a lock", Unit: bulkupdate.Gauge, Value: numberIn(status, "globalLock", "currentQueue", "total")},
 	}
-	write := w.Queues.Execution.Write
-	if write == nil {
-		write = w.WiredTiger.Concurrent.Write
+	// Tickets let operations into the storage engine; where they are told of depends on
+	// the version.
+	write, told := status.Lookup("queues", "execution", "write").DocumentOK()
+	if !told {
+		write, told = status.Lookup("wiredTiger", "concurrentTransactions", "write").DocumentOK()
 	}
-	if write != nil {
-		waits = append(waits, bulkupdate.Wait{Name: "write tickets in use", Unit: bulkupdate.Gauge, Value: write.Out})
-		if write.Normal != nil {
-			waits = append(waits, bulkupdate.Wait{Name: "time queued for a write ticket", Unit: bulkupdate.Time,
-				Value: write.Normal.Micros * int64(time.Microsecond)})
-		}
+	if told {
+		waits = append(waits, bulkupdate.Wait{Name: "write tickets in use", Unit: bulkupdate.Gauge, Value: numberIn(write, "out")})
+	}
+	if _, err := write.LookupErr("normalPriority"); told && err == nil {
+		waits = append(waits, bulkupdate.Wait{Name: "time queued for a write ticket", Unit: bulkupdate.Time,
+			Value: duration(numberIn(write, "normalPriority", "totalTimeQueuedMicros"))})
 	}
 	return waits, nil
+}
+
+// numberIn is a number in a server's answer; 0 if it is not told.
+func numberIn(document bson.Raw, path ...string) int64 {
+	n, _ := document.Lookup(path...).AsInt64OK()
+	return n
+}
+
+// lockWaits adds up how often locks of all kinds and modes were waited for, and how long.
+func lockWaits(status bson.Raw) (count, micros int64) {
+	locks, _ := status.Lookup("locks").DocumentOK()
+	kinds, _ := locks.Elements()
+	for _, kind := range kinds {
+		of, _ := kind.Value().DocumentOK()
+		counts, _ := of.Lookup("acquireWaitCount").DocumentOK()
+		modes, _ := counts.Elements()
+		for _, mode := range modes {
+			count += numberIn(counts, mode.Key())
+			micros += numberIn(of, "timeAcquiringMicros", mode.Key())
+		}
+	}
+	return count, micros
 }
 
 // bulkUpdateSession is a bulkupdate.Session. The shards of one update answer through

@@ -39,10 +39,14 @@ func (d *description) set(name, value string) {
 	d.product.Settings = append(d.product.Settings, workload.Setting{Name: name, Value: value})
 }
 
-// ask runs a command on database admin that not every user may run, and
-// reports whether there is an answer.
-func (d *description) ask(ctx context.Context, reply any, command ...bson.E) bool {
-	return d.admin.RunCommand(ctx, bson.D(command)).Decode(reply) == nil
+// ask runs a command on database admin that not every user may run. Without an answer
+// what it gives is empty.
+func (d *description) ask(ctx context.Context, command string) (answer bson.Raw) {
+	answer, err := d.admin.RunCommand(ctx, bson.D{{Key: command, Value: 1}}).Raw()
+	if err != nil {
+		return nil
+	}
+	return answer
 }
 
 // basics are what every user may know.
@@ -65,22 +69,14 @@ func (d *description) basics(ctx context.Context) (err error) {
 }
 
 func (d *description) engine(ctx context.Context) {
-	var status struct {
-		Engine struct {
-			Name string `bson:"name"`
-		} `bson:"storageEngine"`
-		WiredTiger struct {
-			Cache struct {
-				Size float64 `bson:"maximum bytes configured"`
-			} `bson:"cache"`
-		} `bson:"wiredTiger"`
-	}
-	if !d.ask(ctx, &status, bson.E{Key: "serverStatus", Value: 1}) || status.Engine.Name == "" {
+	status := d.ask(ctx, "serverStatus")
+	name, _ := status.Lookup("storageEngine", "name").StringValueOK()
+	if name == "" {
 		return // a router has none
 	}
-	d.set("storage engine", status.Engine.Name)
-	if size := status.WiredTiger.Cache.Size; size > 0 {
-		d.set("cache", fmt.Sprintf("%.0f MiB a node", size/(1<<20)))
+	d.set("storage engine", name)
+	if size := numberIn(status, "wiredTiger", "cache", "maximum bytes configured"); size > 0 {
+		d.set("cache", fmt.Sprintf("%.0f MiB a node", float64(size)/(1<<20)))
 	}
 }
 
@@ -115,30 +111,21 @@ func (d *description) members(ctx context.Context) {
 	}
 	d.set("deployment", "replica set "+d.hello.SetName)
 	data, arbiters := len(d.hello.Hosts)+len(d.hello.Passives), len(d.hello.Arbiters)
-	var reply struct {
-		Config struct {
-			Members []struct {
-				Arbiter bool `bson:"arbiterOnly"`
-			} `bson:"members"`
-			Journal  *bool `bson:"writeConcernMajorityJournalDefault"`
-			Settings struct {
-				Election int64 `bson:"electionTimeoutMillis"`
-			} `bson:"settings"`
-		} `bson:"config"`
-	}
-	if d.ask(ctx, &reply, bson.E{Key: "replSetGetConfig", Value: 1}) {
+	if config := d.ask(ctx, "replSetGetConfig"); config != nil {
 		data, arbiters = 0, 0
-		for _, member := range reply.Config.Members {
-			if member.Arbiter {
+		members, _ := config.Lookup("config", "members").ArrayOK()
+		values, _ := members.Values()
+		for _, member := range values {
+			if isTrue(member, "arbiterOnly") {
 				arbiters++
 			} else {
 				data++
 			}
 		}
-		if j := reply.Config.Journal; j != nil {
-			d.set("majority waits for the journal", strconv.FormatBool(*j))
+		if journal, told := config.Lookup("config", "writeConcernMajorityJournalDefault").BooleanOK(); told {
+			d.set("majority waits for the journal", strconv.FormatBool(journal))
 		}
-		d.set("election timeout", fmt.Sprintf("%d ms", reply.Config.Settings.Election))
+		d.set("election timeout", fmt.Sprintf("%d ms", numberIn(config, "config", "settings", "electionTimeoutMillis")))
 	}
 	d.set("data nodes", strconv.Itoa(data))
 	d.set("arbiters", strconv.Itoa(arbiters))
@@ -146,27 +133,25 @@ func (d *description) members(ctx context.Context) {
 	t.Nodes, t.Replicas, t.Arbiters = data+arbiters, data, arbiters
 }
 
+// isTrue reports whether a document has a field that is true.
+func isTrue(document bson.RawValue, field string) bool {
+	fields, _ := document.DocumentOK()
+	is, _ := fields.Lookup(field).BooleanOK()
+	return is
+}
+
 // machine is that of the primary; the others are taken to be alike.
 func (d *description) machine(ctx context.Context) {
-	var host struct {
-		System struct {
-			Cores    int   `bson:"numCores"`
-			Memory   int64 `bson:"memSizeMB"`
-			MemLimit int64 `bson:"memLimitMB"`
-		} `bson:"system"`
+	if d.sharded {
+		return
 	}
 	t := &d.product.Topology
-	if !d.sharded && d.ask(ctx, &host, bson.E{Key: "hostInfo", Value: 1}) {
-		t.CPUsPerNode = host.System.Cores
-		t.MemoryPerNode = host.System.Memory << 20
-		if limit := host.System.MemLimit << 20; limit > 0 {
+	if host := d.ask(ctx, "hostInfo"); host != nil {
+		t.CPUsPerNode = int(numberIn(host, "system", "numCores"))
+		t.MemoryPerNode = numberIn(host, "system", "memSizeMB") << 20
+		if limit := numberIn(host, "system", "memLimitMB") << 20; limit > 0 {
 			t.MemoryPerNode = min(t.MemoryPerNode, limit)
 		}
 	}
-	var disk struct {
-		Total float64 `bson:"fsTotalSize"`
-	}
-	if !d.sharded && d.ask(ctx, &disk, bson.E{Key: "dbStats", Value: 1}) {
-		t.DiskBytesPerNode = int64(disk.Total)
-	}
+	t.DiskBytesPerNode = numberIn(d.ask(ctx, "dbStats"), "fsTotalSize")
 }

@@ -180,37 +180,40 @@ func (d *desk) wantOutcome(s *steps, r isolation.Reply, outcome history.Outcome,
 	}
 }
 
-// TestLevelsAreInForce has the server do at each level what only that level does.
+// TestLevelsAreInForce has the server do at each level what only that level does. Each
+// level has a database and a time limit of its own, and leaves no session to the next.
 func TestLevelsAreInForce(t *testing.T) {
 	for level, want := range map[string][3]int64{
 		// What a second read of a register finds after another transaction has
 		// written it, uncommitted and then committed, and begun with 1.
 		"read uncommitted": {1, 2, 2}, "read committed": {1, 1, 2}, "repeatable read": {1, 1, 1},
 	} {
-		d := sitDown(t, at(level))
-		writer, reader := d.session(), d.session()
-		read := func() int64 {
-			op := isolation.Op{Kind: isolation.ReadValue, Key: 1}
-			if err := reader.operate(d.ctx, &op); err != nil {
+		t.Run(level, func(t *testing.T) {
+			d := sitDown(t, at(level))
+			writer, reader := d.session(), d.session()
+			read := func() int64 {
+				op := isolation.Op{Kind: isolation.ReadValue, Key: 1}
+				if err := reader.operate(d.ctx, &op); err != nil {
+					t.Fatal(err)
+				}
+				return op.Value
+			}
+			d.commit(writer, isolation.Op{Kind: isolation.Write, Key: 1, Value: 1})
+			var got [3]int64
+			got[0] = read()
+			if err := writer.operate(d.ctx, &isolation.Op{Kind: isolation.Write, Key: 1, Value: 2}); err != nil {
 				t.Fatal(err)
 			}
-			return op.Value
-		}
-		d.commit(writer, isolation.Op{Kind: isolation.Write, Key: 1, Value: 1})
-		var got [3]int64
-		got[0] = read()
-		if err := writer.operate(d.ctx, &isolation.Op{Kind: isolation.Write, Key: 1, Value: 2}); err != nil {
-			t.Fatal(err)
-		}
-		got[1] = read()
-		if r := writer.commit(d.ctx); r.Outcome != history.Committed {
-			t.Fatalf("%+v", r)
-		}
-		got[2] = read()
-		reader.t.End(d.ctx, context.Canceled) // its table can be dropped
-		if got != want {
-			t.Errorf("%s: read %v, want %v", level, got, want)
-		}
+			got[1] = read()
+			if r := writer.commit(d.ctx); r.Outcome != history.Committed {
+				t.Fatalf("%+v", r)
+			}
+			got[2] = read()
+			reader.t.End(d.ctx, context.Canceled) // its table can be dropped
+			if got != want {
+				t.Errorf("read %v, want %v", got, want)
+			}
+		})
 	}
 }
 
