@@ -78,10 +78,12 @@ var mayImport = map[string][]string{
 	"report":                {"history", "measure", "check", "quantity"},
 	"catalog":               {"spelling", "workload", "workload/...", "driver/..."},
 	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "check/balances", "check/collections", "check/locks", "check/logs", "check/multiregister", "check/visibility", "quantity", "pressure", "procfs"},
-	"cmd/assay":             {"spelling", "catalog", "runner", "series", "compare", "scalability", "report", "serve", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault", "driver/bugs"},
+	"cmd/assay":             {"spelling", "catalog", "runner", "series", "compare", "scalability", "report", "serve", "view", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault", "driver/bugs"},
 	"scalability":           {},
 	"compare":               {"check", "measure", "quantity", "report", "scalability"},
 	"series":                {"report", "runner"},
+	"report/pagetest":       {},
+	"view":                  {"check", "compare", "quantity", "report"},
 }
 
 // What only tests may import beside that: a driver's own tests start servers
@@ -108,8 +110,8 @@ var testsMayImport = map[string][]string{
 	"serve":               {"driver/mem"},
 	"driver/cassandra":    {"driver/drivertest", "cluster/cassandra", "cluster/server"},
 	"driver/foundationdb": {"driver/drivertest"},
-	"runner":              {"check/simulated", "driver/bugs", "driver/mem", "driver/sqlite", "driver/drivertest", "serve", "cluster/postgres"},
-	"cmd/assay":           {"cluster/...", "driver/drivertest"},
+	"runner":              {"report/pagetest", "check/simulated", "driver/bugs", "driver/mem", "driver/sqlite", "driver/drivertest", "serve", "cluster/postgres"},
+	"cmd/assay":           {"cluster/...", "driver/drivertest", "report/pagetest"},
 }
 
 const (

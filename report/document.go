@@ -26,6 +26,8 @@ type Document struct {
 	Notes    []string
 	// Command makes the same again; without secrets.
 	Command string
+	// Home, if not empty, is a link to the list of all runs.
+	Home string
 }
 
 // DocumentVerdict is one line of a document, marked as good or bad.
@@ -113,25 +115,38 @@ type documentPage struct {
 	Document
 	Policy string
 	Style  template.CSS
-	Drawn  []drawnChart
+	Drawn  []DrawnChart
 }
+
+// Templates are those of documents, for pages that look like them: "table" writes a
+// Table, "lines" a DrawnChart.
+func Templates() (*template.Template, error) {
+	parsed, err := template.New("page").Parse(pageTemplate)
+	if err == nil {
+		_, err = parsed.New("document").Parse(documentTemplate)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write the page: %w", err)
+	}
+	return parsed, nil
+}
+
+// Style is the style sheet of documents.
+func Style() string { return pageStyle + "\n" + documentStyle }
 
 // HTML writes the document as one page that needs nothing beside it and holds no
 // script. Every figure of a chart stands in a table too.
 func (d Document) HTML(w io.Writer) error {
-	parsed, err := template.New("page").Parse(pageTemplate)
-	if err == nil {
-		parsed, err = parsed.New("document").Parse(documentTemplate)
-	}
+	parsed, err := Templates()
 	if err != nil {
-		return fmt.Errorf("write the page: %w", err)
+		return err
 	}
-	style := pageStyle + "\n" + documentStyle
+	style := Style()
 	page := documentPage{Document: d, Policy: policyOf(style), Style: template.CSS(style)}
 	for i, c := range d.Charts {
-		page.Drawn = append(page.Drawn, c.draw(fmt.Sprintf("chart-%d", i+1)))
+		page.Drawn = append(page.Drawn, c.Draw(fmt.Sprintf("chart-%d", i+1)))
 	}
-	if err := parsed.Execute(w, page); err != nil {
+	if err := parsed.ExecuteTemplate(w, "document", page); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil

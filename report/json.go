@@ -56,25 +56,9 @@ func WriteJSON(w io.Writer, r *Result) error {
 // file is missing, cannot be read, is not a result or is of another format
 // version. Fields that a newer version added are passed over.
 func ReadJSON(path string) (*Result, error) {
-	text, err := readFile(path, "result", "name the folder of a run that has ended, or its result.json")
-	if err != nil {
-		return nil, err
-	}
-	var head struct {
-		Format *int `json:"format"`
-	}
-	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, &FileError{path, "is not a result of assay, or was cut: " + err.Error(), err}
-	}
-	switch {
-	case head.Format == nil:
-		return nil, &FileError{path, "is not a result of assay: it has no \"format\"", nil}
-	case *head.Format != Format:
-		return nil, &FileError{path, fmt.Sprintf("has format version %d, and this assay reads version %d; use the assay that wrote it", *head.Format, Format), nil}
-	}
 	var r Result
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, &FileError{path, "is not a result of assay: " + err.Error(), err}
+	if err := readFile(path, "result", missingResult, &r); err != nil {
+		return nil, err
 	}
 	switch {
 	case r.Workload == "":
@@ -85,19 +69,37 @@ func ReadJSON(path string) (*Result, error) {
 	return &r, nil
 }
 
-// readFile reads a file that assay wrote, of maxFile bytes at most. It returns a
-// *FileError, which says what to do if there is no such file.
-func readFile(path, kind, missing string) ([]byte, error) {
+const missingResult = "name the folder of a run that has ended, or its result.json"
+
+// readFile reads a file of JSON that assay wrote, of maxFile bytes at most and of this
+// version's format. It returns a *FileError, which says what to do if there is no such
+// file.
+func readFile(path, kind, missing string, v any) error {
 	text, err := readBounded(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &FileError{path, "there is no such file; " + missing, err}
+		return &FileError{path, "there is no such file; " + missing, err}
 	case err != nil:
-		return nil, &FileError{path, "cannot be read: " + cause(err), err}
+		return &FileError{path, "cannot be read: " + cause(err), err}
 	case len(text) > maxFile:
-		return nil, &FileError{path, "is too large to be a " + kind + " of assay", nil}
+		return &FileError{path, "is too large to be a " + kind + " of assay", nil}
 	}
-	return text, nil
+	var head struct {
+		Format *int `json:"format"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return &FileError{path, "is not a " + kind + " of assay, or was cut: " + err.Error(), err}
+	}
+	switch {
+	case head.Format == nil:
+		return &FileError{path, "is not a " + kind + " of assay: it has no \"format\"", nil}
+	case *head.Format != Format:
+		return &FileError{path, fmt.Sprintf("has format version %d, and this assay reads version %d; use the assay that wrote it", *head.Format, Format), nil}
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return &FileError{path, "is not a " + kind + " of assay: " + err.Error(), err}
+	}
+	return nil
 }
 
 // readBounded reads at most one byte more than maxFile.

@@ -42,8 +42,8 @@ const (
 	smallestLogarithmic, roomAbove = 1e-6, 1.05
 )
 
-// drawnChart is a chart as the template writes it.
-type drawnChart struct {
+// DrawnChart is a chart as the template "lines" writes it.
+type DrawnChart struct {
 	ID, Title, Description, Across, Up string
 	Width, Height                      int
 	Left, Right, Top, Foot             float64
@@ -66,9 +66,10 @@ type drawnLine struct {
 
 const lineClasses = 6
 
-func (c LineChart) draw(id string) drawnChart {
+// Draw lays the chart out; id is unique in its page.
+func (c LineChart) Draw(id string) DrawnChart {
 	x, y := c.scales()
-	d := drawnChart{ID: id, Title: c.Title, Across: c.Across, Up: c.Up, Width: chartWidth, Height: chartHeight,
+	d := DrawnChart{ID: id, Title: c.Title, Across: c.Across, Up: c.Up, Width: chartWidth, Height: chartHeight,
 		Left: chartLeft, Right: chartWidth - chartRight, Top: chartTop, Foot: chartHeight - chartBottom,
 		Vertical: c.across(x), Horizontal: c.up(y), Figures: c.figures()}
 	var names []string

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -69,18 +68,11 @@ const (
 // none, it is too large, or it is none that this version reads.
 func ReadSeries(folder string) (*RunSeries, error) {
 	path := filepath.Join(folder, FileSeries)
-	text, err := readFile(path, "series", "name the folder of a series")
-	if err != nil {
+	var s RunSeries
+	if err := readFile(path, "series", "name the folder of a series", &s); err != nil {
 		return nil, err
 	}
-	var s RunSeries
-	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, &FileError{path, "is not a series of assay, or was cut: " + err.Error(), err}
-	}
-	switch {
-	case s.Format != Format:
-		return nil, &FileError{path, fmt.Sprintf("has format version %d, and this assay reads version %d; use the assay that wrote it", s.Format, Format), nil}
-	case s.Workload == "" || len(s.Configurations) == 0:
+	if s.Workload == "" || len(s.Configurations) == 0 {
 		return nil, &FileError{path, "is not a series of assay: it names no workload or no configuration", nil}
 	}
 	for _, r := range s.Runs {

@@ -1,23 +1,16 @@
 package runner
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
-
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/chromedp"
 
 	"assay/check"
 	"assay/report"
+	"assay/report/pagetest"
 	"assay/workload/candles"
 )
 
@@ -60,11 +53,12 @@ func TestPagesInABrowser(t *testing.T) {
 	for name, s := range wordy() {
 		pages[name] = filepath.Join(carryOut(t, s).Folder, FileReport)
 	}
-	browser := startBrowser(t)
+	browser := pagetest.Start(t)
 	for name, path := range pages {
-		for _, width := range []int64{400, 1280, 1920} {
-			seen, complaints := openPage(t, browser, path, width)
-			if len(complaints) > 0 {
+		for _, width := range pagetest.Widths() {
+			tab := pagetest.Open(t, browser, "file://"+path, width)
+			seen := pagetest.InBothSchemes[shown](tab, fmt.Sprintf("report-%s-%d", name, width), look)
+			if complaints := tab.Complaints(); len(complaints) > 0 {
 				t.Errorf("%s at %d pixels: the browser complains: %q", name, width, complaints)
 			}
 			for scheme, got := range seen {
@@ -108,86 +102,4 @@ func failoverPage(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// startBrowser starts a browser of the test's own. It ends with the test, with all
-// of its processes and its profile.
-func startBrowser(t *testing.T) context.Context {
-	t.Helper()
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatalf("%v: run scripts/install-servers.sh chromium", err)
-	}
-	folder := t.TempDir()
-	t.Setenv("TMPDIR", folder) // chromedp makes and removes the profile there
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Env("HOME="+folder, "XDG_CONFIG_HOME="+folder, "XDG_CACHE_HOME="+folder),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-crash-reporter", true))
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	browser, _ := chromedp.NewContext(allocator)
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(browser); err != nil {
-			t.Errorf("end the browser: %v", err)
-		}
-		stop()
-		if left, _ := filepath.Glob(filepath.Join(folder, "chromedp*")); len(left) > 0 {
-			t.Errorf("the browser's profile is left: %q", left)
-		}
-	})
-	if err := chromedp.Do(browser); err != nil {
-		t.Fatalf("start %s: %v", program, err)
-	}
-	return browser
-}
-
-// openPage opens a page in a tab of its own, light and then dark. It returns what
-// is shown by scheme of colors, and what the browser complains of.
-func openPage(t *testing.T, browser context.Context, path string, width int64) (map[string]shown, []string) {
-	t.Helper()
-	tab, closeTab := chromedp.NewContext(browser)
-	defer closeTab()
-	var mutex sync.Mutex
-	var complaints []string
-	complain := func(text string) {
-		mutex.Lock()
-		defer mutex.Unlock()
-		complaints = append(complaints, text)
-	}
-	err := chromedp.Listen(tab, func(event any) {
-		switch e := event.(type) {
-		case *runtime.EventExceptionThrown:
-			complain(fmt.Sprintf("%s: %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
-		case *runtime.EventConsoleAPICalled:
-			complain(fmt.Sprintf("console.%s", e.Type))
-		case *log.EventEntryAdded: // what the page's policy forbids, among others
-			complain(e.Entry.Text)
-		}
-	})
-	if err == nil {
-		err = chromedp.Do(tab, chromedp.EmulateViewport(width, 900), scheme("light"), chromedp.Navigate("file://"+path))
-	}
-	seen := map[string]shown{}
-	for _, name := range []string{"light", "dark"} {
-		if err == nil {
-			err = chromedp.Do(tab, scheme(name))
-		}
-		if err == nil {
-			seen[name], err = chromedp.Run(tab, chromedp.Evaluate[shown](look))
-		}
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	mutex.Lock()
-	defer mutex.Unlock()
-	return seen, slices.Clone(complaints)
-}
-
-// scheme has the page believe that its reader prefers these colors.
-func scheme(name string) chromedp.Action[chromedp.Void] {
-	return func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
-		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
-		return chromedp.Void{}, err
-	}
 }

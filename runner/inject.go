@@ -35,7 +35,7 @@ func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time
 		return func() {}
 	}
 	acting, cancel := context.WithCancel(ctx)
-	keeper := &faultKeeper{file: file, start: start, note: r.options.Progress.Note}
+	keeper := &faultKeeper{file: file, start: start, note: r.options.Progress.Note, status: r.options.Status}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -69,17 +69,21 @@ type faultKeeper struct {
 	file  *history.Writer
 	start time.Time
 	note  func(text string)
+	// status is told of what happens.
+	status *Status
 }
 
 // Injected implements fault.Recorder.
 func (k *faultKeeper) Injected(i fault.Injection) {
 	k.note(fmt.Sprintf("%.1f s: %s %v", i.InjectedAt.Sub(k.start).Seconds(), i.Fault, i.Nodes))
+	k.status.fault(i, k.start)
 	k.keep(i)
 }
 
 // Healed implements fault.Recorder.
 func (k *faultKeeper) Healed(i fault.Injection) {
 	k.note(fmt.Sprintf("%.1f s: healed: %s %v", i.HealedAt.Sub(k.start).Seconds(), i.Fault, i.Nodes))
+	k.status.fault(i, k.start)
 	k.keep(i)
 }
 

@@ -47,7 +47,7 @@ func IsolationMatrix(ctx context.Context, s MatrixScenario, o Options) (cells in
 	if err := validOptions(s.Options); err != nil {
 		return nil, err
 	}
-	o.Progress = &inTurn{progress: o.Progress}
+	o.Progress = &inTurn{progress: o.Progress, status: &Status{}}
 	m := &matrix{run: run{scenario: Scenario{Cluster: s.Cluster}, options: o, address: s.Database}, timeout: s.ConnectTimeout, dropped: true}
 	stop, err := m.provide(ctx)
 	if err != nil {

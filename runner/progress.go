@@ -7,17 +7,32 @@ import (
 	"assay/measure"
 )
 
+// Progress receives how a run goes. It is called from one goroutine at a time.
+type Progress interface {
+	// Stage begins a stage of the run.
+	Stage(text string)
+	// Rows says how many rows of the stage are done; total is 0 if unknown.
+	Rows(done, total int64)
+	// Working says once a second how the work goes.
+	Working(elapsed time.Duration, measuring bool, now measure.Snapshot)
+	// Note is a remark that the user should see.
+	Note(text string)
+}
+
 // inTurn keeps Progress's promise of being called from one goroutine at a time:
-// the load, its faults and the cluster all have something to say.
+// the load, its faults and the cluster all have something to say. It keeps the
+// status beside it.
 type inTurn struct {
 	mu       sync.Mutex
 	progress Progress
+	status   *Status
 }
 
 // Stage implements Progress.
 func (p *inTurn) Stage(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.status.stage(text)
 	p.progress.Stage(text)
 }
 
@@ -25,6 +40,7 @@ func (p *inTurn) Stage(text string) {
 func (p *inTurn) Rows(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.status.rows(done, total)
 	p.progress.Rows(done, total)
 }
 
@@ -32,6 +48,7 @@ func (p *inTurn) Rows(done, total int64) {
 func (p *inTurn) Working(elapsed time.Duration, measuring bool, now measure.Snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.status.working(elapsed, measuring, now)
 	p.progress.Working(elapsed, measuring, now)
 }
 
@@ -39,5 +56,6 @@ func (p *inTurn) Working(elapsed time.Duration, measuring bool, now measure.Snap
 func (p *inTurn) Note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.status.note(text)
 	p.progress.Note(text)
 }

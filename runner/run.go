@@ -37,22 +37,12 @@ type Options struct {
 	Servers string
 	// Progress receives how the run goes; it must not be nil.
 	Progress Progress
+	// Status, if not nil, is kept up to date while the run goes.
+	Status *Status
 	// Patience is how long a phase other than the work may make no progress
 	// before the database is asked whether it is still there, and how long it
 	// may take to answer; 0 means a minute.
 	Patience time.Duration
-}
-
-// Progress receives how a run goes. It is called from one goroutine at a time.
-type Progress interface {
-	// Stage begins a stage of the run.
-	Stage(text string)
-	// Rows says how many rows of the stage are done; total is 0 if unknown.
-	Rows(done, total int64)
-	// Working says once a second how the work goes.
-	Working(elapsed time.Duration, measuring bool, now measure.Snapshot)
-	// Note is a remark that the user should see.
-	Note(text string)
 }
 
 // Outcome is what a run left.
@@ -93,7 +83,11 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	if err := s.Validate(); err != nil {
 		return Outcome{}, err
 	}
-	o.Progress = &inTurn{progress: o.Progress}
+	if o.Status == nil {
+		o.Status = &Status{}
+	}
+	o.Status.begin(s, o.Version)
+	o.Progress = &inTurn{progress: o.Progress, status: o.Status}
 	r := &run{scenario: s, options: o, address: s.Database}
 	stop, err := r.provide(ctx)
 	if err != nil {
@@ -106,6 +100,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	defer func() { err = errors.Join(err, r.store.Close()) }()
 	ctx = r.lease.keep(ctx)
 	defer r.lease.release(ctx, o.Progress)
+	defer o.Status.keepIn(r.folder)()
 	if err := r.load(ctx); err != nil {
 		return Outcome{}, err
 	}
@@ -248,6 +243,7 @@ func (r *run) load(ctx context.Context) error {
 		return r.interrupted(ctx, err, r.loadingWords(progress))
 	}
 	describe(r.result, product, r.address, r.store.Promise())
+	r.options.Status.describe(r.result)
 	if r.nodes != nil {
 		describeNodes(&r.result.Database, r.nodes, here)
 	}

@@ -87,9 +87,9 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", f.listen)
+	listener, err := listenOn(f.listen)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w; another program may be there already, name another place with --listen HOST:PORT", f.listen, err)
+		return err
 	}
 	fmt.Fprintf(stderr, "assay: serving %s on http://%s\n", workload.Redact(f.db), listener.Addr())
 	if address, ok := listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() {

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"assay/report/pagetest"
+)
+
+// viewing starts assay view on a folder, and returns its address.
+func viewing(t *testing.T, dir string) string {
+	t.Helper()
+	p := start(t, command{dir: dir, args: []string{"view", "--listen", "127.0.0.1:0"}})
+	p.until("on http://")
+	_, address, _ := strings.Cut(p.err.String(), "on http://")
+	t.Cleanup(func() {
+		p.signal(syscall.SIGINT)
+		p.wait().want(t, exitValid)
+	})
+	return "http://" + strings.TrimSpace(strings.SplitN(address, "\n", 2)[0])
+}
+
+// TestPagesOfSeveralRuns opens each page that is made of several runs, and those of
+// assay view, in windows of three widths, light and dark.
+func TestPagesOfSeveralRuns(t *testing.T) {
+	dir := t.TempDir()
+	made := func(args ...string) { assay(t, dir, args...).want(t, exitValid, exitViolated, exitNoVerdict) }
+	small := []string{"--db", "mem://", "--accounts", "100", "--ops", "300", "--quiet"}
+	made(append([]string{"run", "bank", "--clients", "1,2", "--repeat", "4", "--out", "runs/series"}, small...)...)
+	made(append([]string{"sweep", "bank", "--clients", "1,2,4,8", "--out", "runs/sweep"}, small...)...)
+	made("run", "bank", "--db", "mem://?bug=lost-ack:0.05", "--ops", "1500", "--quiet", "--out", "runs/broken")
+	made("compare", "runs/series", "--html", "runs/comparison.html")
+	several := assay(t, dir, "report", "runs/series", "--format", "html").want(t, exitValid).stdout
+	if err := os.WriteFile(filepath.Join(dir, "several.html"), []byte(several), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	unreadableFolders(t, dir)
+	running := start(t, command{dir: dir, args: []string{"run", "bank", "--db", "mem://?latency=2ms", "--duration", "1h", "--warmup", "0s", "--out", "runs/running"}})
+	running.until(working)
+	address := viewing(t, dir)
+	pages := map[string]string{
+		"series": "file://" + filepath.Join(dir, "runs/series/report.html"), "sweep": "file://" + filepath.Join(dir, "runs/sweep/report.html"),
+		"comparison": "file://" + filepath.Join(dir, "runs/comparison.html"), "several-runs": "file://" + filepath.Join(dir, "several.html"),
+		"view-list": address + "/", "view-filtered": address + "/?q=series&verdict=valid&sort=throughput",
+		"view-report": address + "/files/broken/report.html", "view-series": address + "/series/series",
+		"view-compared": address + "/compare?run=series/001-001&run=series/001-002&run=broken", "view-follow": address + "/follow/running",
+		"view-not-shown": address + "/follow/newer",
+	}
+	browser := pagetest.Start(t)
+	for name, page := range pages {
+		for _, width := range pagetest.Widths() {
+			pagetest.Open(t, browser, page, width).Check(fmt.Sprintf("%s-%d", name, width))
+		}
+	}
+	usedByKeyboard(t, browser, address)
+	followed(t, browser, address, running)
+}
+
+// unreadableFolders makes folders that are no runs, of another version and half
+// written.
+func unreadableFolders(t *testing.T, dir string) {
+	t.Helper()
+	for name, text := range map[string]string{
+		"notes/remarks.txt": "nothing", "newer/result.json": `{"format": 99}`, "half/result.json": `{"format": 1, "workl`, "begun/scenario.yaml": "workload: bank\n",
+	} {
+		path := filepath.Join(dir, "runs", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// usedByKeyboard goes from the list to a comparison without a mouse.
+func usedByKeyboard(t *testing.T, browser context.Context, address string) {
+	t.Helper()
+	tab := pagetest.Open(t, browser, address+"/?q=series+001", 1280)
+	for _, name := range []string{"series/001-001", "series/001-002"} {
+		if err := chromedp.Do(tab.Context, chromedp.Focus(`input[value="`+name+`"]`), chromedp.KeyEvent(" ")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := chromedp.RunResponse(tab.Context, chromedp.KeyEvent("\r")); err != nil {
+		t.Fatal(err)
+	}
+	title := pagetest.Evaluate[string](tab, "document.title")
+	if title != "bank: 001-002 against 001-001" {
+		t.Errorf("the form led to %q", title)
+	}
+}
+
+// followed opens a run that is being made, sees its figures change, ends it, and wants
+// the page to lead to its report.
+func followed(t *testing.T, browser context.Context, address string, running *process) {
+	t.Helper()
+	tab := pagetest.Open(t, browser, address+"/follow/running", 1280)
+	const points = `document.querySelector("#recent tbody th").textContent`
+	first := pagetest.Evaluate[string](tab, points)
+	if _, err := chromedp.Run(tab.Context, chromedp.Poll[bool](points+` !== "`+first+`"`)); err != nil {
+		t.Fatalf("the figures do not change: %v", err)
+	}
+	if _, err := chromedp.RunResponse(tab.Context, chromedp.Action[chromedp.Void](func(context.Context, *chromedp.Target) (chromedp.Void, error) {
+		running.signal(syscall.SIGINT)
+		return chromedp.Void{}, nil
+	})); err != nil {
+		t.Fatal(err)
+	}
+	running.wait().want(t, exitNoVerdict)
+	if at := pagetest.Evaluate[string](tab, "location.pathname"); at != "/files/running/report.html" {
+		t.Errorf("the end led to %s", at)
+	}
+	if complaints := tab.Complaints(); len(complaints) > 0 {
+		t.Errorf("the browser complains: %q", complaints)
+	}
+}
+
+// TestViewRefuses: only this machine is served, and nothing that is no page of a run.
+func TestViewRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, listen := range []string{"0.0.0.0:0", "192.0.2.1:80", "8090", "[::]:0"} {
+		if said := assay(t, dir, "view", ".", "--listen", listen).want(t, exitUsage).complaint(t); !strings.Contains(said, "not this machine's loopback") {
+			t.Errorf("%s: %q", listen, said)
+		}
+	}
+	if said := assay(t, dir, "view").want(t, exitUsage).complaint(t); !strings.Contains(said, "name a folder") {
+		t.Errorf("without runs: %q", said)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "runs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	address := viewing(t, dir)
+	answer, err := http.Get(address + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("an empty folder: %s", answer.Status)
+	}
+	other := start(t, command{dir: dir, args: []string{"view", "--listen", strings.TrimPrefix(address, "http://")}})
+	if said := other.wait().want(t, exitCannotRun).complaint(t); !strings.Contains(said, "name another place") {
+		t.Errorf("a port that is taken: %q", said)
+	}
+}

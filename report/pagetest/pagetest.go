@@ -1,0 +1,189 @@
+// Package pagetest opens pages in a real browser, Chromium, for the tests of whatever
+// makes or serves pages.
+package pagetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Widths are those of a telephone, a notebook and a large screen, in pixels.
+func Widths() []int64 { return []int64{400, 1280, 1920} }
+
+// Start starts a browser of the test's own. It ends with the test, with all of its
+// processes and its profile. The test must not be parallel.
+func Start(t *testing.T) context.Context {
+	t.Helper()
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("%v: run scripts/install-servers.sh chromium", err)
+	}
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder) // chromedp makes and removes the profile there
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Env("HOME="+folder, "XDG_CONFIG_HOME="+folder, "XDG_CACHE_HOME="+folder),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-crash-reporter", true))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	browser, _ := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(browser); err != nil {
+			t.Errorf("end the browser: %v", err)
+		}
+		stop()
+		if left, _ := filepath.Glob(filepath.Join(folder, "chromedp*")); len(left) > 0 {
+			t.Errorf("the browser's profile is left: %q", left)
+		}
+	})
+	if err := chromedp.Do(browser); err != nil {
+		t.Fatalf("start %s: %v", program, err)
+	}
+	return browser
+}
+
+// Tab is one open page.
+type Tab struct {
+	Context    context.Context
+	t          *testing.T
+	mutex      sync.Mutex
+	complaints []string
+}
+
+// Open opens an address in a tab of its own, in light colors. The tab closes with the
+// test.
+func Open(t *testing.T, browser context.Context, address string, width int64) *Tab {
+	t.Helper()
+	ctx, closeTab := chromedp.NewContext(browser)
+	t.Cleanup(closeTab)
+	tab := &Tab{Context: ctx, t: t}
+	err := chromedp.Listen(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			tab.complain(fmt.Sprintf("%s: %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
+		case *runtime.EventConsoleAPICalled:
+			tab.complain(fmt.Sprintf("console.%s", e.Type))
+		case *log.EventEntryAdded: // what the page's policy forbids, among others
+			tab.complain(e.Entry.Text)
+		}
+	})
+	if err == nil {
+		err = chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), scheme("light"), chromedp.Navigate(address))
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", address, err)
+	}
+	return tab
+}
+
+func (tab *Tab) complain(text string) {
+	tab.mutex.Lock()
+	defer tab.mutex.Unlock()
+	tab.complaints = append(tab.complaints, text)
+}
+
+// Complaints are what the browser complained of so far.
+func (tab *Tab) Complaints() []string {
+	tab.mutex.Lock()
+	defer tab.mutex.Unlock()
+	return slices.Clone(tab.complaints)
+}
+
+// Evaluate runs a script in the page and returns its value.
+func Evaluate[T any](tab *Tab, script string) T {
+	tab.t.Helper()
+	value, err := chromedp.Run(tab.Context, chromedp.Evaluate[T](script))
+	if err != nil {
+		tab.t.Fatal(err)
+	}
+	return value
+}
+
+// InBothSchemes runs a script in light and in dark colors, and returns its values by
+// the name of the scheme. A picture of each is kept in the folder that ASSAY_SCREENSHOTS
+// names, if it is set.
+func InBothSchemes[T any](tab *Tab, name, script string) map[string]T {
+	tab.t.Helper()
+	seen := map[string]T{}
+	for _, s := range []string{"light", "dark"} {
+		if err := chromedp.Do(tab.Context, scheme(s)); err != nil {
+			tab.t.Fatalf("%s: %v", name, err)
+		}
+		seen[s] = Evaluate[T](tab, script)
+		tab.picture(name + "-" + s + ".png")
+	}
+	return seen
+}
+
+func (tab *Tab) picture(name string) {
+	folder := os.Getenv("ASSAY_SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	tab.t.Helper()
+	image, err := chromedp.Run(tab.Context, chromedp.FullScreenshot(100))
+	if err == nil {
+		err = os.MkdirAll(folder, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, name), image, 0o644)
+	}
+	if err != nil {
+		tab.t.Errorf("picture %s: %v", name, err)
+	}
+}
+
+// Layout is what a browser makes of any page.
+type Layout struct {
+	// Beyond is how many pixels of the page lie to the right of the window.
+	Beyond float64 `json:"beyond"`
+	Dark   bool    `json:"dark"`
+	Title  string  `json:"title"`
+	// Unnamed are controls without a name for screen readers, pictures without a
+	// description and tables without heads.
+	Unnamed []string `json:"unnamed"`
+}
+
+const layout = `(() => {
+	const all = (what) => [...document.querySelectorAll(what)];
+	const named = (e) => e.ariaLabel || e.textContent.trim() || (e.labels && e.labels.length > 0) || e.getAttribute("aria-labelledby") || e.getAttribute("aria-hidden");
+	return {
+		beyond: document.scrollingElement.scrollWidth - window.innerWidth,
+		dark: matchMedia("(prefers-color-scheme: dark)").matches,
+		title: document.title,
+		unnamed: all("a, button, input:not([type=hidden]), select, svg, progress, [role=region], [role=img]").filter((e) => !named(e)).map((e) => e.outerHTML.slice(0, 100))
+			.concat(all("table").filter((e) => e.querySelectorAll("thead th[scope=col]").length === 0).map((e) => e.outerHTML.slice(0, 100))),
+	};
+})()`
+
+// Check wants a page to be in order, light and dark: nothing beyond the window, nothing
+// without a name, no complaint of the browser.
+func (tab *Tab) Check(name string) {
+	tab.t.Helper()
+	for s, got := range InBothSchemes[Layout](tab, name, layout) {
+		if got.Beyond > 0 || got.Dark != (s == "dark") || got.Title == "" || len(got.Unnamed) > 0 {
+			tab.t.Errorf("%s, %s: %+v", name, s, got)
+		}
+	}
+	if complaints := tab.Complaints(); len(complaints) > 0 {
+		tab.t.Errorf("%s: the browser complains: %q", name, complaints)
+	}
+}
+
+// scheme has the page believe that its reader prefers these colors.
+func scheme(name string) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+		return chromedp.Void{}, err
+	}
+}

@@ -1,0 +1,178 @@
+package runner
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"assay/fault"
+	"assay/measure"
+	"assay/report"
+	"assay/workload"
+)
+
+// Status is how a run goes, for those who watch it: in this process by Live, in
+// others by live.json in the run's folder. It is safe for concurrent use.
+type Status struct {
+	mu   sync.Mutex
+	live report.Live
+	last float64 // the end of the latest point, in seconds of the work
+	// merged is how many seconds one point stands for.
+	merged int
+	parts  []report.LivePoint // of the point that is not whole yet
+}
+
+// The bounds of what is kept: points are merged in pairs when they are so many, and
+// the oldest faults and notes go.
+const (
+	maxLivePoints = 240
+	maxLiveFaults = 20
+	maxLiveNotes  = 20
+)
+
+// Live returns the present state.
+func (s *Status) Live() report.Live {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.live
+	l.Points, l.Notes = append(slices.Clone(l.Points), s.parts...), slices.Clone(l.Notes)
+	l.Faults, l.Nodes = slices.Clone(l.Faults), slices.Clone(l.Nodes)
+	return l
+}
+
+func (s *Status) begin(sc Scenario, version string) {
+	s.change(func(l *report.Live) {
+		*l = report.Live{Format: resultFormat, Version: version, Workload: sc.Workload, Database: workload.Redact(sc.Database), Started: time.Now().UTC(),
+			Warmup: sc.Load.Warmup.Seconds(), Duration: durationSeconds(sc.Load), Ops: sc.Load.Ops, Clients: sc.Load.Clients}
+		s.last, s.merged, s.parts = 0, 1, nil
+	})
+}
+
+func (s *Status) change(how func(l *report.Live)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	how(&s.live)
+}
+
+// describe enters what the database says of itself, and who its nodes are.
+func (s *Status) describe(r *report.Result) {
+	s.change(func(l *report.Live) {
+		l.Database = r.Database.Product + " " + r.Database.Version
+		if r.Cluster == nil {
+			return
+		}
+		for _, n := range r.Cluster.Nodes {
+			l.Nodes = append(l.Nodes, n.Name)
+		}
+	})
+}
+
+func (s *Status) stage(text string) {
+	s.change(func(l *report.Live) {
+		l.Stage, l.StageBegan, l.Rows, l.TotalRows = text, time.Now().UTC(), 0, 0
+		if l.Outcomes.Total() > 0 {
+			l.Elapsed = -1
+		}
+	})
+}
+
+func (s *Status) rows(done, total int64) {
+	s.change(func(l *report.Live) { l.Rows, l.TotalRows = done, total })
+}
+
+func (s *Status) note(text string) {
+	s.change(func(l *report.Live) { l.Notes = lastOf(append(l.Notes, text), maxLiveNotes) })
+}
+
+func lastOf[T any](all []T, most int) []T { return all[max(0, len(all)-most):] }
+
+func (s *Status) working(elapsed time.Duration, measuring bool, now measure.Snapshot) {
+	s.change(func(l *report.Live) {
+		at := elapsed.Seconds()
+		l.Elapsed, l.Measuring, l.Outcomes = at, measuring, now.Outcomes
+		l.PerSecond = float64(now.Outcomes.Committed) / at
+		l.Latency = now.Latency
+		l.Latency.Curve = nil
+		s.parts = append(s.parts, report.LivePoint{Second: at, PerSecond: float64(now.Recent.Committed) / max(at-s.last, 1e-3),
+			P50: now.RecentLatency.P50, P99: now.RecentLatency.P99, Uncommitted: now.Recent.Total() - now.Recent.Committed})
+		s.last = at
+		if len(s.parts) < s.merged {
+			return
+		}
+		l.Points = append(l.Points, mergePoints(s.parts))
+		s.parts = nil
+		if len(l.Points) >= maxLivePoints {
+			for i := range len(l.Points) / 2 {
+				l.Points[i] = mergePoints(l.Points[2*i : 2*i+2])
+			}
+			l.Points = l.Points[:len(l.Points)/2]
+			s.merged *= 2
+		}
+	})
+}
+
+// mergePoints makes one point of several of equal length. Its median is the mean of
+// theirs, its 99th percentile their largest.
+func mergePoints(parts []report.LivePoint) report.LivePoint {
+	out := report.LivePoint{Second: parts[len(parts)-1].Second}
+	for _, p := range parts {
+		out.PerSecond += p.PerSecond / float64(len(parts))
+		out.P50 += p.P50 / float64(len(parts))
+		out.P99 = max(out.P99, p.P99)
+		out.Uncommitted += p.Uncommitted
+	}
+	return out
+}
+
+// fault enters a fault that was injected or healed; start is the zero of the work.
+func (s *Status) fault(i fault.Injection, start time.Time) {
+	s.change(func(l *report.Live) {
+		f := report.LiveFault{Text: actionOf(i.Fault) + " " + i.Fault.Target, Nodes: i.Nodes, Injected: i.InjectedAt.Sub(start).Seconds(), Healed: -1}
+		if !i.HealedAt.IsZero() {
+			f.Healed = i.HealedAt.Sub(start).Seconds()
+		}
+		at := slices.IndexFunc(l.Faults, func(old report.LiveFault) bool { return old.Text == f.Text && old.Injected == f.Injected })
+		if at < 0 {
+			l.Faults = lastOf(append(l.Faults, f), maxLiveFaults)
+		} else {
+			l.Faults[at] = f
+		}
+	})
+}
+
+// keepIn writes live.json into a folder once a second until the returned function is
+// called, which removes it. What cannot be written is missed by those who watch, and is
+// no reason to end the run.
+func (s *Status) keepIn(folder string) (stop func()) {
+	path := filepath.Join(folder, report.FileLive)
+	write := func() {
+		l := s.Live()
+		l.Updated = time.Now().UTC()
+		if text, err := json.Marshal(&l); err == nil {
+			_ = WriteFile(path, text) // as above
+		}
+	}
+	write()
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				write()
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+		_ = os.Remove(path) // who watches is told by result.json
+	}
+}

@@ -1,0 +1,307 @@
+package view
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/check"
+	"assay/report"
+)
+
+// What an entry of the list is.
+const (
+	kindRun    = "run"
+	kindSeries = "series"
+	kindOther  = "other"
+)
+
+// What the list has in place of a verdict.
+const (
+	stateRunning    = "running"
+	stateStopped    = "not ended"
+	stateUnreadable = "not readable"
+	stateNone       = "no run"
+)
+
+// entry is one folder in the list.
+type entry struct {
+	// Path is relative to the folder that is shown, with slashes; "." is that itself.
+	Path string
+	Kind string
+	// Verdict is that of a run that has ended, or one of the states.
+	Verdict string
+	// Problem is why there is no verdict, or what is wrong.
+	Problem                     string
+	Workload, Database, Version string
+	Started                     time.Time
+	Clients, Faults             int
+	// PerSecond, P50 and P99 are 0 where there are none.
+	PerSecond, P50, P99 float64
+	// Invalid is true if the figures are refused.
+	Invalid bool
+	// Series is the path of the series that the run belongs to.
+	Series string
+	// Done of Total runs of a series are made.
+	Done, Total int
+	// Report is true if the folder has a page.
+	Report bool
+}
+
+// Name is what the list calls it.
+func (e entry) Name() string {
+	if e.Path == "." {
+		return "this folder"
+	}
+	return e.Path
+}
+
+// Page is the link to the page in its folder.
+func (e entry) Page() string { return address("files", e.Path, filePage) }
+
+// Link is where the entry leads; empty if there is nothing to be seen.
+func (e entry) Link() string {
+	switch {
+	case e.Kind == kindSeries && e.Verdict != stateUnreadable:
+		return address("series", e.Path, "")
+	case e.Kind != kindRun:
+		return ""
+	case e.Report && e.Verdict != stateRunning:
+		return e.Page()
+	}
+	return address("follow", e.Path, "")
+}
+
+// Compared reports whether it can be put beside others.
+func (e entry) Compared() bool {
+	return e.Kind == kindSeries && e.Done > 0 || e.Kind == kindRun && slices.Contains([]string{"valid", "violated", "unknown"}, e.Verdict)
+}
+
+// Class is the verdict for the style sheet, Mark a sign for it.
+func (e entry) Class() string { return strings.ReplaceAll(e.Verdict, " ", "-") }
+
+func (e entry) Mark() string {
+	switch e.Verdict {
+	case "valid":
+		return "✓"
+	case "violated":
+		return "✗"
+	case stateRunning:
+		return "▶"
+	}
+	return "?"
+}
+
+// knownHead is what was read of a file, for as long as that is unchanged.
+type knownHead struct {
+	changed time.Time
+	size    int64
+	entry   entry
+}
+
+// The bounds of a scan: how deep below the folder, and how many entries.
+const (
+	maxDepth   = 4
+	maxEntries = 20_000
+	maxFolders = 100_000
+)
+
+// staleAfter is how long live.json may be unchanged before its run counts as one that
+// was killed; it is written once a second.
+const staleAfter = 10 * time.Second
+
+const fileResult, filePage, fileScenario = "result.json", "report.html", "scenario.yaml"
+
+// scan is one pass over the folder.
+type scan struct {
+	server  *Server
+	now     time.Time
+	heads   map[string]knownHead
+	entries []entry
+	folders int
+	cut     bool
+}
+
+// entries lists the folder. Files that are unchanged since the last time are not read
+// again, and one is read at a time. Cut is true if there are more than fit.
+func (s *Server) entries() (all []entry, cut bool, err error) {
+	s.scanning.Lock()
+	defer s.scanning.Unlock()
+	c := &scan{server: s, now: time.Now(), heads: map[string]knownHead{}}
+	if _, err := os.Stat(s.folder); err != nil {
+		return nil, false, &FolderError{s.folder, err}
+	}
+	c.visit(".", "", 0)
+	s.heads = c.heads
+	return c.entries, c.cut, nil
+}
+
+// visit enters a folder and those below it, and reports whether any is a run or a
+// series. Symbolic links are not followed.
+func (c *scan) visit(at, series string, depth int) (found bool) {
+	if c.folders++; len(c.entries) >= maxEntries || c.folders > maxFolders {
+		c.cut = true
+		return true
+	}
+	has := map[string]fs.FileInfo{}
+	for _, name := range []string{fileResult, report.FileSeries, report.FileLive, fileScenario, filePage} {
+		if info, err := os.Lstat(c.file(at, name)); err == nil && info.Mode().IsRegular() {
+			has[name] = info
+		}
+	}
+	number := 0 // of the series itself, and of what follows it
+	switch {
+	case has[fileResult] != nil || has[report.FileLive] != nil || has[fileScenario] != nil:
+		c.entries = append(c.entries, c.run(at, series, has))
+		return true
+	case has[report.FileSeries] != nil:
+		c.entries = append(c.entries, c.series(at, has))
+		series, found, number = at, true, len(c.entries)
+	}
+	list, err := os.ReadDir(c.file(at, ""))
+	folders := 0
+	for _, below := range list {
+		if below.IsDir() && below.Name()[0] != '.' && depth < maxDepth {
+			folders++
+			found = c.visit(path.Join(at, below.Name()), series, depth+1) || found
+		}
+	}
+	if number > 0 && c.entries[number-1].Verdict == "" {
+		c.entries[number-1].judge(c.entries[number:])
+	}
+	switch {
+	case err != nil:
+		c.entries = append(c.entries, entry{Path: at, Kind: kindOther, Verdict: stateUnreadable, Problem: reason(err)})
+	case !found && at != "." && depth <= 1:
+		problem := "it holds no result.json, and no folder that does"
+		if len(list) == 0 {
+			problem = "it is empty"
+		}
+		c.entries = append(c.entries, entry{Path: at, Kind: kindOther, Verdict: stateNone, Problem: problem})
+	}
+	return found
+}
+
+func (c *scan) file(at, name string) string {
+	return filepath.Join(c.server.folder, filepath.FromSlash(at), name)
+}
+
+// reason is an error without the path.
+func reason(err error) string {
+	var format *report.FileError
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &format):
+		return format.Problem
+	case errors.As(err, &file):
+		return file.Err.Error()
+	}
+	return err.Error()
+}
+
+// run reads the head of a run. One that is being made is known by a live.json that
+// was written of late.
+func (c *scan) run(at, series string, has map[string]fs.FileInfo) entry {
+	if live := has[report.FileLive]; live != nil && c.now.Sub(live.ModTime()) < staleAfter {
+		if l, err := report.ReadLive(c.file(at, "")); err == nil {
+			return entry{Path: at, Kind: kindRun, Series: series, Verdict: stateRunning, Problem: l.Stage, Workload: l.Workload, Database: l.Database,
+				Version: l.Version, Started: l.Started, Clients: l.Clients, PerSecond: l.PerSecond, P50: l.Latency.P50, P99: l.Latency.P99}
+		}
+	}
+	info := has[fileResult]
+	if info == nil {
+		return entry{Path: at, Kind: kindRun, Series: series, Verdict: stateStopped, Started: newest(has), Problem: "it has no result.json: the run ended before its work began, or the file was removed"}
+	}
+	known, had := c.server.heads[at]
+	if !had || !known.changed.Equal(info.ModTime()) || known.size != info.Size() {
+		known = knownHead{info.ModTime(), info.Size(), headOf(c.file(at, ""), info)}
+	}
+	c.heads[at] = known
+	e := known.entry
+	e.Path, e.Series, e.Report = at, series, has[filePage] != nil
+	return e
+}
+
+func newest(has map[string]fs.FileInfo) (at time.Time) {
+	for _, info := range has {
+		if info.ModTime().After(at) {
+			at = info.ModTime().UTC()
+		}
+	}
+	return at
+}
+
+// headOf reads one result.
+func headOf(folder string, info fs.FileInfo) entry {
+	h, err := report.ReadHead(folder)
+	if err != nil {
+		return entry{Kind: kindRun, Verdict: stateUnreadable, Problem: reason(err), Started: info.ModTime().UTC()}
+	}
+	e := entry{Kind: kindRun, Verdict: h.Verdict.String(), Workload: h.Workload, Version: h.Version, Started: h.Started,
+		Clients: h.Load.Clients, Faults: len(h.Faults), Invalid: h.Measurement.Verdict != "valid"}
+	if h.Database.Product != "" {
+		e.Database = h.Database.Product + " " + h.Database.Version
+	}
+	if !h.Ended.After(h.Started) && h.Verdict == check.Unknown {
+		e.Verdict, e.Problem = stateStopped, "the run was killed, or is being made by an assay that keeps no live.json; assay check judges what a killed one left"
+	}
+	if len(h.Rounds) == 0 {
+		e.PerSecond = h.Throughput.PerSecond
+		if h.Latency.Count > 0 {
+			e.P50, e.P99 = h.Latency.P50, h.Latency.P99
+		}
+	}
+	return e
+}
+
+// series reads a series, whose runs come as entries of their own.
+func (c *scan) series(at string, has map[string]fs.FileInfo) entry {
+	s, err := report.ReadSeries(c.file(at, ""))
+	if err != nil {
+		return entry{Path: at, Kind: kindSeries, Verdict: stateUnreadable, Problem: reason(err), Started: newest(has)}
+	}
+	e := entry{Path: at, Kind: kindSeries, Workload: s.Workload, Version: s.Version, Started: s.Started, Total: len(s.Runs), Report: has[filePage] != nil}
+	failed := 0
+	for _, r := range s.Runs {
+		switch r.State {
+		case report.StateDone:
+			e.Done++
+		case report.StateFailed:
+			failed++
+		}
+	}
+	if failed > 0 {
+		e.Problem = check.Counted(failed, "run", "runs") + " could not be made"
+	}
+	return e
+}
+
+// judge gives a series the gravest verdict of its runs, which follow it, and their
+// database if it is the same.
+func (e *entry) judge(runs []entry) {
+	gravity := []string{"valid", stateUnreadable, stateStopped, "unknown", stateRunning, "violated"}
+	for i, r := range runs {
+		e.Faults += r.Faults
+		e.Invalid = e.Invalid || r.Invalid
+		if e.Verdict == "" || slices.Index(gravity, r.Verdict) > slices.Index(gravity, e.Verdict) {
+			e.Verdict = r.Verdict
+		}
+		switch {
+		case i == 0:
+			e.Database, e.Clients = r.Database, r.Clients
+		case r.Database != e.Database:
+			e.Database = "several"
+		}
+		if r.Clients != e.Clients {
+			e.Clients = 0
+		}
+	}
+	if e.Verdict == "" {
+		e.Verdict = stateStopped
+	}
+}
