@@ -34,7 +34,7 @@ type ChartLine struct {
 // The size of a chart, in the units of its picture.
 const (
 	chartWidth, chartHeight        = 860, 320
-	chartLeft, chartRight          = 76, 16
+	chartLeft, chartRight          = 76, 30
 	chartTop, chartBottom          = 12, 44
 	innerWidth                     = chartWidth - chartLeft - chartRight
 	innerHeight                    = chartHeight - chartTop - chartBottom

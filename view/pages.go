@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"assay/compare"
 	"assay/report"
@@ -127,9 +128,27 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, http.StatusUnprocessableEntity, "These cannot be put side by side: "+err.Error())
 		return
 	}
-	d := compare.Document(all, "assay compare "+strings.Join(paths, " "))
+	d := compare.Document(all, s.command(paths, len(verdicts) > 0))
 	d.Verdicts = append(verdicts, d.Verdicts...)
 	s.document(w, d)
+}
+
+// command is what compares the same on the command line; empty if a path would have to
+// be quoted there.
+func (s *Server) command(paths []string, differ bool) string {
+	words := []string{"assay", "compare"}
+	for _, at := range paths {
+		words = append(words, filepath.Join(s.folder, filepath.FromSlash(at)))
+	}
+	if differ {
+		words = append(words, "--allow", "all")
+	}
+	for _, word := range words {
+		if strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune("/._-:+,=@", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			return ""
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // unlike says in which conditions the sides of a comparison differ.

@@ -161,17 +161,22 @@ const layout = `(() => {
 		dark: matchMedia("(prefers-color-scheme: dark)").matches,
 		title: document.title,
 		unnamed: all("a, button, input:not([type=hidden]), select, svg, progress, [role=region], [role=img]").filter((e) => !named(e)).map((e) => e.outerHTML.slice(0, 100))
-			.concat(all("table").filter((e) => e.querySelectorAll("thead th[scope=col]").length === 0).map((e) => e.outerHTML.slice(0, 100))),
+			.concat(all("table:not(.u-legend)").filter((e) => e.querySelectorAll("thead th[scope=col]").length === 0).map((e) => e.outerHTML.slice(0, 100))),
 	};
 })()`
 
-// Check wants a page to be in order, light and dark: nothing beyond the window, nothing
-// without a name, no complaint of the browser.
+// Check wants a page to be in order at all widths, light and dark: nothing beyond the
+// window, nothing without a name, no complaint of the browser.
 func (tab *Tab) Check(name string) {
 	tab.t.Helper()
-	for s, got := range InBothSchemes[Layout](tab, name, layout) {
-		if got.Beyond > 0 || got.Dark != (s == "dark") || got.Title == "" || len(got.Unnamed) > 0 {
-			tab.t.Errorf("%s, %s: %+v", name, s, got)
+	for _, width := range Widths() {
+		if err := chromedp.Do(tab.Context, chromedp.EmulateViewport(width, 900)); err != nil {
+			tab.t.Fatalf("%s: %v", name, err)
+		}
+		for s, got := range InBothSchemes[Layout](tab, fmt.Sprintf("%s-%d", name, width), layout) {
+			if got.Beyond > 0 || got.Dark != (s == "dark") || got.Title == "" || len(got.Unnamed) > 0 {
+				tab.t.Errorf("%s at %d pixels, %s: %+v", name, width, s, got)
+			}
 		}
 	}
 	if complaints := tab.Complaints(); len(complaints) > 0 {
