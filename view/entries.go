@@ -115,7 +115,7 @@ const (
 // was killed; it is written once a second.
 const staleAfter = 10 * time.Second
 
-const fileResult, filePage, fileScenario = "result.json", "report.html", "scenario.yaml"
+const filePage, fileScenario = "report.html", "scenario.yaml"
 
 // scan is one pass over the folder.
 type scan struct {
@@ -149,14 +149,14 @@ func (c *scan) visit(at, series string, depth int) (found bool) {
 		return true
 	}
 	has := map[string]fs.FileInfo{}
-	for _, name := range []string{fileResult, report.FileSeries, report.FileLive, fileScenario, filePage} {
+	for _, name := range []string{report.FileResult, report.FileSeries, report.FileLive, fileScenario, filePage} {
 		if info, err := os.Lstat(c.file(at, name)); err == nil && info.Mode().IsRegular() {
 			has[name] = info
 		}
 	}
 	number := 0 // of the series itself, and of what follows it
 	switch {
-	case has[fileResult] != nil || has[report.FileLive] != nil || has[fileScenario] != nil:
+	case has[report.FileResult] != nil || has[report.FileLive] != nil || has[fileScenario] != nil:
 		c.entries = append(c.entries, c.run(at, series, has))
 		return true
 	case has[report.FileSeries] != nil:
@@ -213,7 +213,7 @@ func (c *scan) run(at, series string, has map[string]fs.FileInfo) entry {
 				Version: l.Version, Started: l.Started, Clients: l.Clients, PerSecond: l.PerSecond, P50: l.Latency.P50, P99: l.Latency.P99}
 		}
 	}
-	info := has[fileResult]
+	info := has[report.FileResult]
 	if info == nil {
 		return entry{Path: at, Kind: kindRun, Series: series, Verdict: stateStopped, Started: newest(has), Problem: "it has no result.json: the run ended before its work began, or the file was removed"}
 	}

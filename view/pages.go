@@ -58,8 +58,8 @@ func address(route, at, name string) string {
 // Histories and logs are not among them.
 func served() map[string]string {
 	return map[string]string{
-		filePage: "text/html; charset=utf-8", fileResult: "application/json", report.FileSeries: "application/json",
-		"environment.json": "application/json", "sweep.json": "application/json", fileScenario: "text/plain; charset=utf-8",
+		filePage: "text/html; charset=utf-8", report.FileResult: "application/json", report.FileSeries: "application/json",
+		report.FileEnvironment: "application/json", "sweep.json": "application/json", fileScenario: "text/plain; charset=utf-8",
 	}
 }
 
@@ -144,7 +144,9 @@ func (s *Server) command(paths []string, differ bool) string {
 		words = append(words, "--allow", "all")
 	}
 	for _, word := range words {
-		if strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune("/._-:+,=@", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if strings.ContainsFunc(word, func(r rune) bool {
+			return !strings.ContainsRune("/._-:+,=@", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
 			return ""
 		}
 	}
