@@ -20,9 +20,10 @@ type Status struct {
 	mu   sync.Mutex
 	live report.Live
 	last float64 // the end of the latest point, in seconds of the work
-	// merged is how many seconds one point stands for.
-	merged int
-	parts  []report.LivePoint // of the point that is not whole yet
+	// merged is how many seconds one point stands for; next is the point that is not
+	// whole yet, of parts seconds.
+	merged, parts int
+	next          report.LivePoint
 }
 
 // The bounds of what is kept: points are merged in pairs when they are so many, and
@@ -38,7 +39,10 @@ func (s *Status) Live() report.Live {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.live
-	l.Points, l.Notes = append(slices.Clone(l.Points), s.parts...), slices.Clone(l.Notes)
+	l.Points, l.Notes = slices.Clone(l.Points), slices.Clone(l.Notes)
+	if s.parts > 0 {
+		l.Points = append(l.Points, s.next)
+	}
 	l.Faults, l.Nodes = slices.Clone(l.Faults), slices.Clone(l.Nodes)
 	return l
 }
@@ -47,7 +51,7 @@ func (s *Status) begin(sc Scenario, version string) {
 	s.change(func(l *report.Live) {
 		*l = report.Live{Format: resultFormat, Version: version, Workload: sc.Workload, Database: workload.Redact(sc.Database), Started: time.Now().UTC(),
 			Warmup: sc.Load.Warmup.Seconds(), Duration: durationSeconds(sc.Load), Ops: sc.Load.Ops, Clients: sc.Load.Clients}
-		s.last, s.merged, s.parts = 0, 1, nil
+		s.last, s.merged, s.parts = 0, 1, 0
 	})
 }
 
@@ -96,17 +100,16 @@ func (s *Status) working(elapsed time.Duration, measuring bool, now measure.Snap
 		l.PerSecond = float64(now.Outcomes.Committed) / at
 		l.Latency = now.Latency
 		l.Latency.Curve = nil
-		s.parts = append(s.parts, report.LivePoint{Second: at, PerSecond: float64(now.Recent.Committed) / max(at-s.last, 1e-3),
-			P50: now.RecentLatency.P50, P99: now.RecentLatency.P99, Uncommitted: now.Recent.Total() - now.Recent.Committed})
-		s.last = at
-		if len(s.parts) < s.merged {
+		now := report.LivePoint{Second: at, PerSecond: float64(now.Recent.Committed) / max(at-s.last, 1e-3),
+			P50: now.RecentLatency.P50, P99: now.RecentLatency.P99, Uncommitted: now.Recent.Total() - now.Recent.Committed}
+		s.next, s.parts, s.last = mergePoints(s.next, s.parts, now), s.parts+1, at
+		if s.parts < s.merged {
 			return
 		}
-		l.Points = append(l.Points, mergePoints(s.parts))
-		s.parts = nil
+		l.Points, s.parts = append(l.Points, s.next), 0
 		if len(l.Points) >= maxLivePoints {
 			for i := range len(l.Points) / 2 {
-				l.Points[i] = mergePoints(l.Points[2*i : 2*i+2])
+				l.Points[i] = mergePoints(l.Points[2*i], 1, l.Points[2*i+1])
 			}
 			l.Points = l.Points[:len(l.Points)/2]
 			s.merged *= 2
@@ -114,17 +117,15 @@ func (s *Status) working(elapsed time.Duration, measuring bool, now measure.Snap
 	})
 }
 
-// mergePoints makes one point of several of equal length. Its median is the mean of
-// theirs, its 99th percentile their largest.
-func mergePoints(parts []report.LivePoint) report.LivePoint {
-	out := report.LivePoint{Second: parts[len(parts)-1].Second}
-	for _, p := range parts {
-		out.PerSecond += p.PerSecond / float64(len(parts))
-		out.P50 += p.P50 / float64(len(parts))
-		out.P99 = max(out.P99, p.P99)
-		out.Uncommitted += p.Uncommitted
+// mergePoints adds a point to one that stands for n others. The median becomes the mean
+// of medians, the 99th percentile the largest.
+func mergePoints(p report.LivePoint, n int, next report.LivePoint) report.LivePoint {
+	if n == 0 {
+		return next
 	}
-	return out
+	mean := func(a, b float64) float64 { return (a*float64(n) + b) / float64(n+1) }
+	return report.LivePoint{Second: next.Second, PerSecond: mean(p.PerSecond, next.PerSecond), P50: mean(p.P50, next.P50),
+		P99: max(p.P99, next.P99), Uncommitted: p.Uncommitted + next.Uncommitted}
 }
 
 // fault enters a fault that was injected or healed; start is the zero of the work.

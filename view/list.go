@@ -23,11 +23,12 @@ type filter struct {
 func filterOf(q url.Values) filter {
 	f := filter{Text: q.Get("q"), Workload: q.Get("workload"), Database: q.Get("database"), Verdict: q.Get("verdict"),
 		Sort: q.Get("sort"), Order: q.Get("order")}
-	if !slices.ContainsFunc(columns(), func(c column) bool { return c.Key == f.Sort }) {
-		f.Sort = "started"
+	at := slices.IndexFunc(columns(), func(c column) bool { return c.Key == f.Sort })
+	if at < 0 {
+		f.Sort, at = "started", 1
 	}
 	if f.Order != "up" && f.Order != "down" {
-		f.Order = "down"
+		f.Order = columns()[at].first()
 	}
 	f.Page, _ = strconv.Atoi(q.Get("page"))
 	f.Page = max(f.Page, 1)
@@ -66,6 +67,15 @@ type column struct {
 	Key, Title string
 	Words      bool
 	compare    func(a, b entry) int
+}
+
+// first is the order in which the column is sorted at first: words from a on, figures
+// and times from the largest on.
+func (c column) first() string {
+	if c.Words && c.Key != "started" {
+		return "up"
+	}
+	return "down"
 }
 
 func columns() []column {
@@ -123,10 +133,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	for _, c := range columns() {
 		h := heading{column: c}
 		by := f
-		by.Sort, by.Order, by.Page = c.Key, "down", 1
-		if c.Words && c.Key != "started" {
-			by.Order = "up"
-		}
+		by.Sort, by.Order, by.Page = c.Key, c.first(), 1
 		if c.Key == f.Sort {
 			h.Sorted = map[string]string{"up": "ascending", "down": "descending"}[f.Order]
 			by.Order = map[string]string{"up": "down", "down": "up"}[f.Order]
