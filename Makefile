@@ -1,5 +1,6 @@
 # make            build ./assay
-# make test       everything, against real servers that it installs and starts
+# make test       everything, against real servers that it installs and starts;
+#                 pictures of the pages go to screenshots/ (ASSAY_SCREENSHOTS)
 # make check      the quick part, before each commit
 # make trust      the trial of the checkers: every bug over 100 seeds, an honest
 #                 database over 1000
@@ -25,7 +26,7 @@ RACE = -race $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 
 # The race detector needs cgo and a C compiler; install-servers.sh sees to it.
 test: servers format lint
-	$(GO) test $(RACE) -timeout 60m ./...
+	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} $(GO) test $(RACE) -timeout 60m ./...
 	$(MAKE) fuzz
 	$(MAKE) build
 

@@ -41,6 +41,8 @@ const (
 	untilSecondRun
 	// untilServing interrupts a service when it listens.
 	untilServing
+	// untilViewing interrupts the pages when they are there.
+	untilViewing
 	// untilUnreachable lets it end at a server that is not there: the address, its
 	// parameters and the files that it names are right. What follows from them is
 	// tried against real servers by TestEncryptedConnections of each driver.
@@ -72,6 +74,7 @@ var documented = []documentedRule{
 	{pattern: `^curl -s http://127\.0\.0\.1:8080/openapi\.json$`, far: notRun, why: "TestDocumentedService asks for it"},
 	{pattern: `^assay run entity --db http://127\.0\.0\.1:8080`, far: notRun, why: "TestDocumentedService runs it"},
 	{pattern: `^assay serve `, far: untilServing, codes: []int{exitValid}},
+	{pattern: `^assay view\b`, far: untilViewing, codes: []int{exitValid}},
 	{pattern: `^assay cluster (up|status|down) `, far: notRun, why: "TestClusterIsKept goes through the three with a smaller cluster"},
 	{where: "tls.md", pattern: `db\.example`, far: untilUnreachable, codes: []int{exitCannotRun}},
 	{pattern: `^assay cluster status$`, far: toItsEnd, codes: []int{exitValid}},
@@ -164,7 +167,12 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 	if err := os.WriteFile(filepath.Join(dir, "staging.db"), []byte("sqlite:staging.sqlite\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if far == untilServing {
+	if far == untilViewing {
+		if err := os.Mkdir(filepath.Join(dir, "runs"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if far == untilServing || far == untilViewing {
 		line += " --listen 127.0.0.1:0" // another program may have the documented port
 	}
 	// A line may begin with variables; and the signal is for assay, not for sh.
@@ -181,6 +189,8 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 		p.until("starting ")
 	case untilLoading:
 		p.until("loading ")
+	case untilViewing:
+		p.until("showing the runs of ")
 	case untilServing:
 		p.until("serving ")
 	case toItsEnd, untilUnreachable:
