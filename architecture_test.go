@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"check/balances":        {"check", "history"},
 	"check/register":        {"check", "history"},
 	"check/operation":       {"check", "history", "history/exchange"},
-	"check/simulated":       {"history", "history/exchange"},
+	"check/simulated":       {"check", "history", "history/exchange"},
 	"check/locks":           {"check", "check/operation", "history", "history/exchange"},
 	"check/visibility":      {"check", "check/operation", "history", "history/exchange"},
 	"check/logs":            {"check", "check/cycle/acyclic", "check/operation", "history", "history/exchange"},

@@ -1,7 +1,6 @@
 package collections
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -160,7 +159,7 @@ func TestHonestHistories(t *testing.T) {
 		valid := 0
 		for seed := range uint64(400) {
 			ops, _ := simulate(seed, kind, "", float64(seed%4)/20)
-			r := judgedAll(t, opened(kind), ops)
+			r := simulated.Judged(t, opened(kind), ops)
 			if r.Verdict == check.Violated {
 				t.Fatalf("%s, seed %d: %s %+v", kind, seed, r.Detail, r.Evidence)
 			}
@@ -195,7 +194,7 @@ func TestSeededBugs(t *testing.T) {
 				continue
 			}
 			struck++
-			r := judgedAll(t, opened(c.kind), ops)
+			r := simulated.Judged(t, opened(c.kind), ops)
 			if slices.ContainsFunc(r.Evidence, func(e check.Evidence) bool { return e.Kind == c.found }) {
 				found++
 			}
@@ -234,7 +233,7 @@ func TestCounterAgainstAllPairs(t *testing.T) {
 				wrong++
 			}
 		}
-		if r := judgedAll(t, NewCounter(), ops); r.Found != wrong {
+		if r := simulated.Judged(t, NewCounter(), ops); r.Found != wrong {
 			t.Fatalf("seed %d: found %d, want %d: %s", seed, r.Found, wrong, r.Detail)
 		}
 		if wrong > 0 {
@@ -295,7 +294,7 @@ func TestSetFullAgainstEachElement(t *testing.T) {
 			count[outcome]++
 			seen[outcome]++
 		}
-		r := judgedAll(t, opened("set-full"), ops)
+		r := simulated.Judged(t, opened("set-full"), ops)
 		want := fmt.Sprintf("; %s stable, %s stale, %s never read", check.CountOrNone(count["stable"]+count["stale"]),
 			check.CountOrNone(count["stale"]), check.CountOrNone(count["never read"]))
 		if !strings.Contains(r.Detail, want) || r.Found != int64(count["lost"]) {
@@ -339,7 +338,7 @@ func TestTotalQueueAgainstMultisets(t *testing.T) {
 			want += int64(max(0, n-out[v]))
 		}
 		j := NewQueue(TotalQueue)
-		r := judgedAll(t, j, ops)
+		r := simulated.Judged(t, j, ops)
 		var got int64
 		for _, e := range r.Evidence {
 			if e.Kind == kindLost {
@@ -393,30 +392,7 @@ func TestLargeHistories(t *testing.T) {
 	}
 }
 
-// FuzzJudges gives each judge whatever comes: none may panic, and each must
-// count what it lists.
 func FuzzJudges(f *testing.F) {
-	for _, seed := range []string{"0 invoke add 1; 0 ok add 1; 1 invoke read; 1 ok read [1 1 2]", "0 invoke enqueue 1; 1 invoke drain; 1 ok drain [1 2]",
-		"0 invoke dequeue; 0 ok dequeue :a", "0 invoke generate; 0 ok generate 5", "0 invoke add 4; 0 info add; 1 invoke read; 1 ok read 7"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, short string) {
-		ops, err := simulated.Read(simulated.Events(short))
-		if err != nil {
-			return
-		}
-		slices.SortStableFunc(ops, func(a, b exchange.Operation) int { return cmp.Compare(a.Complete, b.Complete) })
-		for _, kind := range kinds {
-			j := opened(kind)
-			for i := range ops {
-				if j.Add(&ops[i]) != nil {
-					break
-				}
-			}
-			r := j.Result(t.Context())
-			if (r.Verdict == check.Violated) != (r.Found > 0) || r.Found < int64(len(r.Evidence)) || r.Detail == "" {
-				t.Errorf("%s of %s: %v with %d found and %d listed: %q", kind, short, r.Verdict, r.Found, len(r.Evidence), r.Detail)
-			}
-		}
-	})
+	simulated.Fuzz(f, opened, kinds, "0 invoke add 1; 0 ok add 1; 1 invoke read; 1 ok read [1 1 2]", "0 invoke enqueue 1; 1 invoke drain; 1 ok drain [1 2]",
+		"0 invoke dequeue; 0 ok dequeue :a", "0 invoke generate; 0 ok generate 5", "0 invoke add 4; 0 info add; 1 invoke read; 1 ok read 7")
 }

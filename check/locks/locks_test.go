@@ -1,7 +1,6 @@
 package locks
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,27 +12,11 @@ import (
 	"assay/history/exchange"
 )
 
-type judge interface {
-	Add(*exchange.Operation) error
-	Result(context.Context) check.Result
-}
-
-func opened(kind string) judge {
+func opened(kind string) simulated.Judge {
 	if kind == "mutex" {
 		return NewMutex()
 	}
 	return NewOwned(OwnedOptions{Reentrant: strings.HasPrefix(kind, "reentrant"), Fenced: strings.Contains(kind, "fenced")})
-}
-
-func judged(t *testing.T, kind string, ops []exchange.Operation) check.Result {
-	t.Helper()
-	j := opened(kind)
-	for i := range ops {
-		if err := j.Add(&ops[i]); err != nil {
-			t.Fatalf("%v of %+v", err, ops[i])
-		}
-	}
-	return j.Result(t.Context())
 }
 
 func TestMinimalCases(t *testing.T) {
@@ -65,6 +48,7 @@ func TestMinimalCases(t *testing.T) {
 		{"mutex", "0 invoke acquire; 0 fail acquire; ", check.Unknown, "never acquired"},
 		{"owner-mutex", a0 + r0 + a1 + r1, check.Valid, ""},
 		{"owner-mutex", a0 + a1, check.Violated, "it had not begun to release it"},
+		{"owner-mutex", a0 + a1 + r1 + "2 invoke acquire; 2 ok acquire", check.Violated, "acquires acknowledged; 2 two-holders"},
 		{"owner-mutex", a0 + r1, check.Violated, "which it had not acquired"},
 		{"owner-mutex", a0 + a0, check.Violated, "which it held already"},
 		{"owner-mutex", a0 + "0 invoke release; 0 info release; " + a1, check.Valid, ""},
@@ -76,27 +60,12 @@ func TestMinimalCases(t *testing.T) {
 		{"fenced-mutex", token("0", "2") + token("1", "3"), check.Violated, "two-holders"},
 		{"reentrant-fenced-mutex", token("0", "1") + token("0", "1") + r0 + r0 + token("1", "2"), check.Valid, ""},
 	} {
-		ops, err := simulated.Read(simulated.Events(c.events))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := judged(t, c.kind, ops)
-		text := r.Detail
-		for _, e := range r.Evidence {
-			text += "\n" + e.Kind + ": " + e.Text
-		}
-		if r.Verdict != c.want || !strings.Contains(text, c.says) || (r.Found > 0) != (c.want == check.Violated) {
-			t.Errorf("%s of %s: %v %s; want %v: %s", c.kind, c.events, r.Verdict, text, c.want, c.says)
+		if r := simulated.Expect(t, opened(c.kind), c.events, c.want, c.says); r.Name != c.kind {
+			t.Errorf("a %s is called %s", c.kind, r.Name)
 		}
 	}
 	for kind, text := range map[string]string{"mutex": "0 invoke add 1", "owner-mutex": "0 invoke acquire 5", "fenced-mutex": "0 invoke acquire; 0 ok acquire"} {
-		ops, err := simulated.Read(simulated.Events(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if opened(kind).Add(&ops[0]) == nil {
-			t.Errorf("a %s takes %s", kind, text)
-		}
+		simulated.Refused(t, opened(kind), text)
 	}
 }
 
@@ -151,7 +120,7 @@ func TestAgainstAllOrders(t *testing.T) {
 			possible := slices.DeleteFunc(slices.Clone(ops), func(o exchange.Operation) bool { return o.Outcome == history.Failed })
 			want := explained(possible, kind, -1, 0)
 			verdicts[want]++
-			r := judged(t, kind, ops)
+			r := simulated.Judged(t, opened(kind), ops)
 			if (r.Verdict != check.Violated) != want {
 				t.Fatalf("%s: %v, but explained is %v: %+v\n%+v", kind, r.Verdict, want, ops, r.Evidence)
 			}
@@ -205,7 +174,7 @@ func TestSimulatedLocks(t *testing.T) {
 						return simulated.Int(token), true
 					}}, true
 				})
-				r := judged(t, kind, ops)
+				r := simulated.Judged(t, opened(kind), ops)
 				if r.Verdict == check.Violated && !struck {
 					t.Fatalf("%s, seed %d: %s %+v", kind, seed, r.Detail, r.Evidence)
 				}
@@ -229,7 +198,7 @@ func TestLongHistory(t *testing.T) {
 			Outcome: history.Committed, Invoke: 2 * at, Complete: 2*at + 1}
 	}
 	for _, kind := range []string{"mutex", "owner-mutex"} {
-		if r := judged(t, kind, ops); r.Verdict != check.Valid {
+		if r := simulated.Judged(t, opened(kind), ops); r.Verdict != check.Valid {
 			t.Errorf("%s: %v %s", kind, r.Verdict, r.Detail)
 		}
 	}

@@ -12,17 +12,6 @@ import (
 	"assay/history/exchange"
 )
 
-func judged(t *testing.T, ops []exchange.Operation, promise Promise) check.Result {
-	t.Helper()
-	j := New(promise)
-	for i := range ops {
-		if err := j.Add(&ops[i]); err != nil {
-			t.Fatalf("%v of %+v", err, ops[i])
-		}
-	}
-	return j.Result(t.Context())
-}
-
 // Each wrong history stands beside those that differ from it in one thing and
 // are right, or show nothing.
 func TestMinimalCases(t *testing.T) {
@@ -46,6 +35,9 @@ func TestMinimalCases(t *testing.T) {
 		{"0 invoke send [[:send 1 10]]; 0 fail send [[:send 1 10]]; " + poll + "[[0 10]]" + end, check.Violated, "G1a"},
 		{"0 invoke send [[:send 1 10]]; 0 info send [[:send 1 10]]; " + poll + "[[0 10]]" + end, check.Valid, ""},
 		{poll + "[[0 10]]" + end + s1, check.Violated, "future-read"},
+		{s1 + "1 invoke send [[:send 1 10]]; 1 fail send [[:send 1 10]]; " + poll + "[[0 10]]" + end, check.Valid, ""},
+		{"0 invoke send [[:send 1 10]]; 0 ok send [[:send 1 [5 10]]]; 1 invoke send [[:send 1 20]]; 1 ok send [[:send 1 [1 20]]]; 2 invoke send [[:send 1 30]]; 2 ok send [[:send 1 [3 30]]]; " +
+			poll + "[[1 20] [5 10]]" + end, check.Violated, "lost-write: process 2"},
 		{s1 + poll + "[[0 10] [1 10]]" + end, check.Violated, "duplicate"},
 		{s1 + "0 invoke send [[:send 1 20]]; 0 ok send [[:send 1 [0 20]]]; " + poll + "[[0 10]]" + end, check.Violated, "inconsistent-offsets"},
 		{s1 + s2 + poll + "[[0 10]]" + end + poll + "[[1 20]]" + end, check.Valid, ""},
@@ -61,28 +53,11 @@ func TestMinimalCases(t *testing.T) {
 		{"0 invoke txn [[:send 1 10] [:poll]]; 0 ok txn [[:send 1 [0 10]] [:poll {}]]; " + poll + "[[0 10]]" + end, check.Valid, ""},
 		{s1 + s2 + poll + "[[0 10] [1 20]]" + end + "9 invoke poll [[:poll]]; 9 info poll [[:poll]]; 18 invoke poll [[:poll]]; 18 ok poll [[:poll {\"1\" [[0 10]]}]]", check.Valid, "1 key"},
 	} {
-		ops, err := simulated.Read(simulated.Events(c.events))
-		if err != nil {
-			t.Fatalf("%v in %s", err, c.events)
-		}
-		r := judged(t, ops, Polls)
-		text := r.Detail
-		for _, e := range r.Evidence {
-			text += "\n" + e.Kind + ": " + e.Text
-		}
-		if r.Verdict != c.want || !strings.Contains(text, c.says) || (r.Found > 0) != (c.want == check.Violated) {
-			t.Errorf("%s: %v %s; want %v: %s", c.events, r.Verdict, text, c.want, c.says)
-		}
+		simulated.Expect(t, New(Polls), c.events, c.want, c.says)
 	}
 	for _, text := range []string{"0 invoke add 1", "0 invoke send 5", "0 invoke send [[:send 1]]", "0 invoke send [[:send [1] 2]]", "0 invoke txn [[:r 1 nil]]",
 		"0 invoke poll [[:poll]]; 0 ok poll [[:poll [1]]]", "0 invoke poll [[:poll]]; 0 ok poll [[:poll {1 [5]}]]", "0 invoke send [[:send 1 2]]; 0 ok send [[:send 1 [:a 2]]]"} {
-		ops, err := simulated.Read(simulated.Events(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if New(Polls).Add(&ops[0]) == nil {
-			t.Errorf("%s is taken", text)
-		}
+		simulated.Refused(t, New(Polls), text)
 	}
 }
 
@@ -115,36 +90,25 @@ func TestCycles(t *testing.T) {
 			Polls, check.Valid, "allowed, and found: a cycle G0"},
 		{first + "0 ok txn [[:send 1 [0 10]] [:send 2 [1 20]]]; 1 ok txn [[:send 1 [1 11]] [:send 2 [0 21]]]; 9 invoke poll [[:poll]]; 9 ok poll [[:poll {1 [[0 10] [1 11]] 2 [[0 21] [1 20]]}]]",
 			Sends, check.Violated, "stands behind 10 in key 1"},
+		{first + "0 ok txn [[:send 1 [0 10]] [:send 2 [1 20]]]; 1 ok txn [[:send 1 [1 11]] [:send 2 [0 21]]]; 9 invoke poll [[:poll]]; 9 ok poll [[:poll {1 [[0 10] [1 11]] 2 [[0 21] [1 20]]}]]",
+			SendsAndPolls, check.Violated, "G0: T1 is"},
 		{first + "0 ok txn [[:send 1 [0 10]] [:send 2 [0 20]]]; 1 ok txn [[:send 1 [1 11]] [:send 2 [1 21]]]; " + polls, SendsAndPolls, check.Valid, ""},
 		{mixed + one, Polls, check.Valid, "allowed, and found: a cycle G1c"},
 		{mixed + one, Sends, check.Valid, "allowed, and found: a cycle G1c"},
 		{mixed + one, SendsAndPolls, check.Violated, "G1c: "},
 	} {
-		ops, err := simulated.Read(simulated.Events(c.events))
-		if err != nil {
-			t.Fatalf("%v in %s", err, c.events)
-		}
-		r := judged(t, ops, c.promise)
-		text := r.Detail
+		r := simulated.Expect(t, New(c.promise), c.events, c.want, c.says)
 		for _, e := range r.Evidence {
-			text += "\n" + e.Kind + ": " + e.Text
-			if e.Cycle == nil || len(e.Cycle.Steps) < 2 {
-				t.Errorf("%s: %s without a cycle to draw", c.events, e.Kind)
+			if e.Cycle == nil || len(e.Cycle.Steps) < 2 || r.Found != 1 {
+				t.Errorf("%s: %d found, %s without a cycle to draw", c.events, r.Found, e.Kind)
 			}
-		}
-		if r.Verdict != c.want || !strings.Contains(text, c.says) || (r.Found == 1) != (c.want == check.Violated) {
-			t.Errorf("%s: %v %s; want %v: %s", c.events, r.Verdict, text, c.want, c.says)
 		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	ops, err := simulated.Read(simulated.Events(begin + one + "1 ok txn [[:send 2 [0 20]] [:poll {}]]"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	j := New(Polls)
-	for i := range ops {
-		if err := j.Add(&ops[i]); err != nil {
+	for _, op := range simulated.MustRead(t, begin+one+"1 ok txn [[:send 2 [0 20]] [:poll {}]]") {
+		if err := j.Add(&op); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -247,7 +211,7 @@ func TestSimulatedLogs(t *testing.T) {
 		valid, hits, found := 0, 0, 0
 		for seed := range uint64(200) {
 			ops, struck := simulate(seed, bug)
-			r := judged(t, ops, Polls)
+			r := simulated.Judged(t, New(Polls), ops)
 			switch {
 			case r.Verdict == check.Violated && !struck:
 				t.Fatalf("%q, seed %d: %s %+v", bug, seed, r.Detail, r.Evidence)
@@ -271,25 +235,8 @@ func TestSimulatedLogs(t *testing.T) {
 	}
 }
 
-// FuzzJudge gives the judge whatever comes: it must never panic, and must count
-// what it lists.
 func FuzzJudge(f *testing.F) {
-	f.Add("0 invoke send [[:send 1 10]]; 0 ok send [[:send 1 [0 10]]]; 9 invoke poll [[:poll]]; 9 ok poll [[:poll {1 [[0 10] [2 5]]}]]")
-	f.Add("0 invoke txn [[:send 1 10] [:poll]]; 0 info txn; 1 invoke assign [1]; 1 ok assign [1]; 1 invoke subscribe [1]")
-	f.Fuzz(func(t *testing.T, short string) {
-		ops, err := simulated.Read(simulated.Events(short))
-		if err != nil {
-			return
-		}
-		j := New(Polls)
-		for i := range ops {
-			if j.Add(&ops[i]) != nil {
-				break
-			}
-		}
-		r := j.Result(t.Context())
-		if (r.Verdict == check.Violated) != (r.Found > 0) || r.Found < int64(len(r.Evidence)) || r.Detail == "" {
-			t.Errorf("%s: %v with %d found and %d listed: %q", short, r.Verdict, r.Found, len(r.Evidence), r.Detail)
-		}
-	})
+	simulated.Fuzz(f, func(string) simulated.Judge { return New(SendsAndPolls) }, []string{"kafka"},
+		"0 invoke send [[:send 1 10]]; 0 ok send [[:send 1 [0 10]]]; 9 invoke poll [[:poll]]; 9 ok poll [[:poll {1 [[0 10] [2 5]]}]]",
+		"0 invoke txn [[:send 1 10] [:poll]]; 0 info txn; 1 invoke assign [1]; 1 ok assign [1]; 1 invoke subscribe [1]")
 }

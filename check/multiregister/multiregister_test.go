@@ -3,7 +3,6 @@ package multiregister
 import (
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"assay/check"
@@ -11,17 +10,6 @@ import (
 	"assay/history"
 	"assay/history/exchange"
 )
-
-func judged(t *testing.T, ops []exchange.Operation) check.Result {
-	t.Helper()
-	j := New()
-	for i := range ops {
-		if err := j.Add(&ops[i]); err != nil {
-			t.Fatalf("%v of %+v", err, ops[i])
-		}
-	}
-	return j.Result(t.Context())
-}
 
 func TestMinimalCases(t *testing.T) {
 	const w = "0 invoke txn [[:write :x 1] [:write :y 1]]; 0 ok txn [[:write :x 1] [:write :y 1]]; "
@@ -38,27 +26,10 @@ func TestMinimalCases(t *testing.T) {
 		{w + "1 invoke txn [[:write :x 2] [:write :y 2]]; 2 invoke txn [[:read :x nil] [:read :y nil]]; 2 ok txn [[:read :x 2] [:read :y 1]]; 1 ok txn", check.Violated, ""},
 		{w, check.Unknown, "nothing was read"},
 	} {
-		ops, err := simulated.Read(simulated.Events(c.events))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := judged(t, ops)
-		text := r.Detail
-		for _, e := range r.Evidence {
-			text += "\n" + e.Kind + ": " + e.Text
-		}
-		if r.Verdict != c.want || !strings.Contains(text, c.says) {
-			t.Errorf("%s: %v %s; want %v: %s", c.events, r.Verdict, text, c.want, c.says)
-		}
+		simulated.Expect(t, New(), c.events, c.want, c.says)
 	}
 	for _, text := range []string{"0 invoke add 1", "0 invoke txn 5", "0 invoke txn [[:append 1 2]]", "0 invoke txn [[:r 1]]", "0 invoke read [[:r 1 nil]]"} {
-		ops, err := simulated.Read(simulated.Events(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if New().Add(&ops[0]) == nil {
-			t.Errorf("%s is taken", text)
-		}
+		simulated.Refused(t, New(), text)
 	}
 }
 
@@ -147,7 +118,7 @@ func TestAgainstAllOrders(t *testing.T) {
 		if !want && n%2 == 1 {
 			t.Fatalf("the simulation is wrong: %+v", ops)
 		}
-		if r := judged(t, ops); (r.Verdict != check.Violated) != want {
+		if r := simulated.Judged(t, New(), ops); (r.Verdict != check.Violated) != want {
 			t.Fatalf("%v %s, but explained is %v: %+v", r.Verdict, r.Detail, want, ops)
 		}
 	}
@@ -162,10 +133,10 @@ func TestLongHistories(t *testing.T) {
 	for seed := range uint64(10) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		ops := simulate(random, false, 150)
-		if r := judged(t, ops); r.Verdict == check.Violated {
+		if r := simulated.Judged(t, New(), ops); r.Verdict == check.Violated {
 			t.Fatalf("%s %+v", r.Detail, r.Evidence)
 		}
-		if r := judged(t, simulate(random, true, 150)); r.Verdict != check.Violated {
+		if r := simulated.Judged(t, New(), simulate(random, true, 150)); r.Verdict != check.Violated {
 			t.Errorf("stale reads: %v %s", r.Verdict, r.Detail)
 		}
 	}

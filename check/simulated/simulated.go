@@ -1,4 +1,5 @@
-// Package simulated makes histories for the tests of checks: clients whose
+// Package simulated makes histories for the tests of checks, and gives them to judges:
+// clients whose
 // operations take effect one after the other in memory, at some moment between
 // invocation and completion. Some crash: nobody knows then whether the operation
 // took effect, which it may do at any later time, or never.

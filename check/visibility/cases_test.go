@@ -1,7 +1,6 @@
 package visibility
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -9,15 +8,9 @@ import (
 
 	"assay/check"
 	"assay/check/simulated"
-	"assay/history/exchange"
 )
 
-type judge interface {
-	Add(*exchange.Operation) error
-	Result(context.Context) check.Result
-}
-
-func opened(kind string) judge {
+func opened(kind string) simulated.Judge {
 	switch kind {
 	case "long-fork":
 		return NewLongFork()
@@ -31,17 +24,6 @@ func opened(kind string) judge {
 		return NewCausal()
 	}
 	return NewMonotonic()
-}
-
-func judged(t *testing.T, kind string, ops []exchange.Operation) check.Result {
-	t.Helper()
-	j := opened(kind)
-	for i := range ops {
-		if err := j.Add(&ops[i]); err != nil {
-			t.Fatalf("%v of %+v", err, ops[i])
-		}
-	}
-	return j.Result(t.Context())
 }
 
 // Each wrong history stands beside those that differ from it in one thing and
@@ -110,18 +92,7 @@ func TestMinimalCases(t *testing.T) {
 		{"monotonic", "9 invoke read; 0 invoke add; 0 ok add {:val 1 :sts 10}; 9 ok read [{:val 2 :sts 11}]", check.Valid, ""},
 		{"monotonic", list + "[]", check.Unknown, "no read found a row"},
 	} {
-		ops, err := simulated.Read(simulated.Events(c.events))
-		if err != nil {
-			t.Fatalf("%v in %s", err, c.events)
-		}
-		r := judged(t, c.kind, ops)
-		text := r.Detail
-		for _, e := range r.Evidence {
-			text += "\n" + e.Kind + ": " + e.Text
-		}
-		if r.Verdict != c.want || !strings.Contains(text, c.says) || (r.Found > 0) != (c.want == check.Violated) {
-			t.Errorf("%s of %s: %v %s; want %v: %s", c.kind, c.events, r.Verdict, text, c.want, c.says)
-		}
+		simulated.Expect(t, opened(c.kind), c.events, c.want, c.says)
 	}
 }
 
@@ -134,7 +105,7 @@ func TestLinksOfACausalRegister(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := judged(t, "causal", ops); r.Verdict != want {
+		if r := simulated.Judged(t, opened("causal"), ops); r.Verdict != want {
 			t.Errorf("linked to %s: %v %+v", link, r.Verdict, r.Evidence)
 		}
 	}
@@ -151,19 +122,7 @@ func TestUnfitOperations(t *testing.T) {
 		"monotonic":  {"0 invoke add 1", "0 invoke write", "0 invoke add; 0 ok add 5", "0 invoke add; 0 ok add {:val 1 :sts a}", "0 invoke add; 0 ok add {:val 1 :sts 1e999999999}", "0 invoke read; 0 ok read 5", "0 invoke read; 0 ok read [5]"},
 	} {
 		for _, text := range events {
-			ops, err := simulated.Read(simulated.Events(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			j := opened(kind)
-			for i := range ops {
-				if err = j.Add(&ops[i]); err != nil {
-					break
-				}
-			}
-			if err == nil {
-				t.Errorf("%s takes %s", kind, text)
-			}
+			simulated.Refused(t, opened(kind), text)
 		}
 	}
 }
@@ -174,13 +133,10 @@ func TestEvidenceIsTheSameAgain(t *testing.T) {
 	for v := range 30 {
 		events = fmt.Sprintf("0 invoke add; 0 ok add {:val %d :sts %d}; ", v, v) + events
 	}
-	ops, err := simulated.Read(simulated.Events(events))
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := judged(t, "monotonic", ops)
+	ops := simulated.MustRead(t, events)
+	first := simulated.Judged(t, opened("monotonic"), ops)
 	for range 5 {
-		if again := judged(t, "monotonic", ops); !reflect.DeepEqual(first, again) {
+		if again := simulated.Judged(t, opened("monotonic"), ops); !reflect.DeepEqual(first, again) {
 			t.Fatalf("%+v\n%+v", first, again)
 		}
 	}
