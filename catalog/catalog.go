@@ -6,9 +6,11 @@
 package catalog
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"assay/driver/bugs"
 	"assay/driver/cassandra"
 	"assay/driver/foundationdb"
 	"assay/driver/mem"
@@ -19,6 +21,7 @@ import (
 	"assay/driver/sqldb"
 	"assay/driver/sqlite"
 	"assay/spelling"
+	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -46,6 +49,26 @@ type Driver struct {
 	Workloads []definition.Support
 	// Otherwise is why it serves none of the workloads that are not named.
 	Otherwise string
+	// Statistics opens the account that the database keeps of its own work, without
+	// connecting yet; nil if there is none, and NoStatistics says why.
+	Statistics   func(ctx context.Context, target workload.Target) (workload.Statistics, error)
+	NoStatistics string
+}
+
+// OpenStatistics opens the account that the database of the target keeps of its own
+// work, for a run of this workload. It returns nil, and why, where there is none.
+func (d Driver) OpenStatistics(ctx context.Context, workloadName string, target workload.Target) (account workload.Statistics, why string) {
+	if d.Statistics == nil {
+		return nil, d.NoStatistics
+	}
+	var err error
+	if target.Address, _, err = bugs.Take(target.Address, workloadName); err == nil {
+		account, err = d.Statistics(ctx, target)
+	}
+	if err != nil {
+		return nil, err.Error()
+	}
+	return account, ""
 }
 
 // Support is whether the driver serves a workload. Missing has whether this build
@@ -67,18 +90,21 @@ func sqlDrivers() []Driver {
 	return []Driver{
 		{
 			Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH", Summary: "SQLite, embedded in assay",
-			Parameters: "journal and synchronous, with the values of SQLite's pragmas journal_mode and synchronous",
-			Workloads:  sqlWorkloads(sqlite.Driver()),
+			Parameters:   "journal and synchronous, with the values of SQLite's pragmas journal_mode and synchronous",
+			Workloads:    sqlWorkloads(sqlite.Driver()),
+			NoStatistics: "SQLite runs inside assay and keeps no account of its work",
 		},
 		{
 			Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database", Summary: "PostgreSQL, and CockroachDB by its dialect",
 			Parameters: "dialect (postgresql, cockroachdb); sslmode, sslrootcert, sslcert and sslkey; the others of libpq; and any setting of the server, for the session",
 			Workloads:  sqlWorkloads(postgres.Driver()),
+			Statistics: postgres.OpenStatistics,
 		},
 		{
 			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone or as a Galera cluster",
 			Parameters: "engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, tls; and any variable of the server, for the session",
 			Workloads:  sqlWorkloads(mysql.Driver()),
+			Statistics: mysql.OpenStatistics,
 		},
 	}
 }
@@ -96,6 +122,7 @@ func otherDrivers() []Driver {
 		{
 			Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0", Summary: "MongoDB replica sets, and sharded clusters through a mongos",
 			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, tls, tlsCAFile and tlsCertificateKeyFile; and shard=hashed through a mongos",
+			Statistics: mongodb.OpenStatistics,
 			Workloads: []definition.Support{
 				bank.By(mongodb.OpenBank), isolation.By(mongodb.OpenIsolation), availability.By(mongodb.OpenKeyValue), entity.By(mongodb.OpenKeyValue),
 				candles.By(mongodb.OpenCandles), bulkupdate.By(mongodb.OpenBulkUpdate), churn.By(mongodb.OpenChurn),
@@ -104,6 +131,7 @@ func otherDrivers() []Driver {
 		{
 			Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum", Summary: "Apache Cassandra",
 			Parameters: "consistency, replication (the copies of each row), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
+			Statistics: cassandra.OpenStatistics,
 			Workloads: []definition.Support{
 				availability.By(cassandra.OpenKeyValue), entity.By(cassandra.OpenKeyValue), candles.By(cassandra.OpenCandles),
 				definition.Not(bank.Name, "Cassandra has no transaction over several partitions: a transfer could be half done"),
@@ -114,8 +142,9 @@ func otherDrivers() []Driver {
 		},
 		{
 			Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster", Summary: "FoundationDB, in builds with its client library (-tags foundationdb)",
-			Parameters: "prefix (of all keys) and causal_read_risky",
-			Missing:    foundationdb.Missing(),
+			Parameters:   "prefix (of all keys) and causal_read_risky",
+			NoStatistics: "FoundationDB keeps its account in a document of its own (status json), which assay does not read yet",
+			Missing:      foundationdb.Missing(),
 			Workloads: []definition.Support{
 				bank.By(foundationdb.OpenBank), isolation.By(foundationdb.OpenIsolation).Rewriting(), availability.By(foundationdb.OpenKeyValue), entity.By(foundationdb.OpenKeyValue),
 				candles.By(foundationdb.OpenCandles), bulkupdate.By(foundationdb.OpenBulkUpdate),
@@ -124,7 +153,8 @@ func otherDrivers() []Driver {
 		},
 		{
 			Name: "rest", Schemes: []string{"http", "https"}, Example: "http://127.0.0.1:8080", Summary: "any of them through the web service of assay serve",
-			Parameters: "with https tlsCAFile, tlsCertFile and tlsKeyFile",
+			Parameters:   "with https tlsCAFile, tlsCertFile and tlsKeyFile",
+			NoStatistics: "the databases behind the service are not known to assay",
 			Workloads: []definition.Support{
 				entity.By(rest.OpenKeyValue),
 			},
@@ -132,7 +162,8 @@ func otherDrivers() []Driver {
 		},
 		{
 			Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001", Summary: "a reference database in memory with bugs to switch on, to test the tester",
-			Parameters: "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
+			Parameters:   "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
+			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
 				bank.By(mem.OpenBank), isolation.By(mem.OpenIsolation), availability.By(mem.OpenKeyValue), entity.By(mem.OpenKeyValue),
 				candles.By(mem.OpenCandles), bulkupdate.By(mem.OpenBulkUpdate), churn.By(mem.OpenChurn),

@@ -41,6 +41,34 @@ func Listening(addresses []string) Database {
 	return Database{Certain: certain, Servers: func() []int { return family(readProcesses(), owners, names) }}
 }
 
+// ServerAt returns the processes of the server that listens on an address, host:port,
+// of this machine: who holds the port, and what descends from it. They are looked for
+// again when there are none, since a server may be started again. why, if it is not
+// empty, is why they are not known.
+func ServerAt(address string) (processes func() []int, why string) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || !isHere(host, ownAddresses()) {
+		return nil, address + " is not an address of this machine, and its machine is not asked"
+	}
+	owners := portHolders(port)
+	if len(owners) == 0 {
+		return nil, "who listens on " + address + " cannot be seen: only Linux tells, and only to the same user or to root"
+	}
+	for _, p := range readProcesses() {
+		if slices.Contains(owners, p.PID) && !isServer(p.Name) {
+			return nil, p.Name + " listens on " + address + ", and the server behind it is not known"
+		}
+	}
+	return func() []int {
+		found := family(readProcesses(), owners, nil)
+		if len(found) == 0 {
+			owners = portHolders(port)
+			found = family(readProcesses(), owners, nil)
+		}
+		return found
+	}, ""
+}
+
 // family is the owners, what descends from them, and what has one of the names.
 func family(all []procfs.Process, owners []int, names []string) []int {
 	children := map[int][]int{}

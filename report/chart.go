@@ -24,6 +24,8 @@ type chart struct {
 	Fall *float64 `json:"fall,omitempty"`
 	// Sizes is what the rows took on disk, round by round; null if nobody asked.
 	Sizes *chartSizes `json:"sizes,omitempty"`
+	// Servers is what the servers were doing; null where that is not known.
+	Servers *drawnServers `json:"servers,omitempty"`
 }
 
 type chartCounts struct {

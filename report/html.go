@@ -36,6 +36,8 @@ type Page struct {
 	Command string
 	// Scenario is the run's scenario file, as text.
 	Scenario string
+	// Servers are the charts of what the servers were doing.
+	Servers ServerCharts
 }
 
 // HTML writes the report as one page that needs nothing beside it: it works
@@ -98,6 +100,9 @@ type page struct {
 	Further          Table
 	EnvironmentTable Table
 	SeriesTable      Table
+	NodeTable        Table
+	AccountTable     Table
+	ServerChartTable Table
 	CurveTable       Table
 	AnyUncommitted   bool
 }
@@ -117,13 +122,17 @@ func newPage(r *Result, p Page) *page {
 		DatabaseSettings: named("Settings of the database", "setting", r.Database.Settings),
 		Further:          named("Further figures", "figure", further(r)),
 		EnvironmentTable: named("Environment", "fact", p.Environment),
-		SeriesTable:      seriesTable(r), CurveTable: curveTable(r),
+		SeriesTable:      seriesTable(r), CurveTable: curveTable(r), ServerChartTable: p.Servers.table(),
 	}
 	v.IntervalText, v.LeftOut = seconds(v.Chart.Interval), omittedPercentiles(&v.Chart)
 	v.Course = !slices.ContainsFunc(r.Rounds, func(x Round) bool { return x.Apart })
 	if len(r.Rounds) > 0 {
 		v.RoundTable, v.RoundFactTable = roundTable(r), roundFactTable(r)
 		v.RoundPicture, v.RoundNarrow = drawRounds(r.Rounds, wideForm()), drawRounds(r.Rounds, narrowForm())
+	}
+	v.Chart.Servers = p.Servers.drawn()
+	if s := r.Servers; s != nil {
+		v.NodeTable, v.AccountTable = nodeTable(s), accountTable(s)
 	}
 	if r.Availability != nil {
 		v.AvailabilityTable = availabilityTable(r.Availability)

@@ -128,8 +128,11 @@ func compareFields(t *testing.T, root, s *jsonschema.Schema, typ reflect.Type, p
 		return
 	}
 	known := map[string]bool{}
-	for i := range typ.NumField() {
-		name, option, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+	for _, field := range reflect.VisibleFields(typ) {
+		if field.Anonymous {
+			continue // its fields are among them
+		}
+		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "-" { // kept in memory only
 			continue
 		}
@@ -145,7 +148,7 @@ func compareFields(t *testing.T, root, s *jsonschema.Schema, typ reflect.Type, p
 		if required := slices.Contains(s.Required, name); required == (option == "omitempty") {
 			t.Errorf("%s.%s: required is %v in the schema, and the field's option is %q", path, name, required, option)
 		}
-		compareFields(t, root, p, typ.Field(i).Type, path+"."+name)
+		compareFields(t, root, p, field.Type, path+"."+name)
 	}
 	for name := range s.Properties {
 		if !known[name] {

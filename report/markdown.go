@@ -52,6 +52,17 @@ func Markdown(w io.Writer, r *Result) error {
 			m.table(eventTable(c))
 		}
 	}
+	if s := r.Servers; s != nil {
+		m.line("## What the servers were doing")
+		m.line(escape(s.Limit.Text))
+		for _, reason := range serverReasons(s) {
+			m.line(escape(reason))
+		}
+		m.table(nodeTable(s))
+		if len(s.Account) > 0 {
+			m.table(accountTable(s))
+		}
+	}
 	m.table(named("Setup", "setting", setup(r)))
 	m.table(named("Further figures", "figure", further(r)))
 	if len(r.Notes) > 0 {

@@ -11,6 +11,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/measure"
+	"assay/servers"
 )
 
 // Result is what result.json holds. Its form is fixed: fields are added, never
@@ -86,6 +87,8 @@ type Result struct {
 	Client     Client      `json:"client"`
 	// Machine is null where it is not known what else worked on assay's machine.
 	Machine *Machine `json:"machine,omitempty"`
+	// Servers is what the servers were doing; null where nobody looked.
+	Servers *servers.Summary `json:"servers,omitempty"`
 	// Notes are remarks for the reader that make nothing invalid.
 	Notes []string `json:"notes"`
 	// RunNotes are those of the Notes that the run itself made. They are kept

@@ -163,6 +163,7 @@ func (t *textWriter) remarks(r *Result) {
 		t.field("entities", entityLine(r.Entity))
 	}
 	t.faults(r)
+	t.servers(r)
 	for _, note := range r.Notes {
 		t.field("note", note)
 	}

@@ -4,7 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"assay/check"
 	"assay/report"
@@ -61,22 +60,6 @@ func TestCandlesOfNoSuchEngine(t *testing.T) {
 	}
 	if _, err := os.Stat(folder); err == nil {
 		t.Error("a refused run has left its folder")
-	}
-}
-
-// TestProcessTicks reads what this process has used.
-func TestProcessTicks(t *testing.T) {
-	before := processTicks(os.Getpid())
-	for start := time.Now(); processTicks(os.Getpid()) == before; {
-		if time.Since(start) > time.Minute {
-			t.Fatalf("still %d ticks after a minute of work", before)
-		}
-	}
-	if after := processTicks(os.Getpid()); after < before {
-		t.Errorf("%d ticks after %d", after, before)
-	}
-	if processTicks(0) != 0 {
-		t.Error("there is no process 0")
 	}
 }
 

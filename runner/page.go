@@ -22,6 +22,7 @@ func writePage(path, folder string, s Scenario, r *report.Result) error {
 		Environment: readEnvironment(folder),
 		Command:     "assay run " + s.Workload + " --scenario " + FileScenario,
 		Scenario:    string(scenario),
+		Servers:     serverCharts(folder),
 	})
 	if err != nil {
 		return err

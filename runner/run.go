@@ -281,12 +281,14 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	stopFaults := r.injectFaults(ctx, file, start)
 	stopObserving := r.observe(ctx, file, now)
 	stopWatching := r.watchMachine(ctx, start, several)
+	stopServers := r.watchServers(ctx, start)
 	var stats load.Stats
 	if several {
 		stats, err = r.workRounds(ctx, rounds, recorder, now)
 	} else {
 		stats, err = load.Run(ctx, r.scenario.Load, clients, recorder, now)
 	}
+	stopServers()
 	stopWatching()
 	err = errors.Join(err, stopObserving())
 	stopProgress()

@@ -44,6 +44,8 @@ type Scenario struct {
 	// file it has the workload's key.
 	Config     definition.Config `yaml:"-"`
 	Thresholds []string          `yaml:"thresholds,omitempty"`
+	// NoServerStats leaves out what the servers were doing.
+	NoServerStats bool `yaml:"no_server_stats,omitempty"`
 	// Drop removes the data at the end of the run.
 	Drop bool `yaml:"drop,omitempty"`
 }

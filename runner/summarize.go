@@ -131,6 +131,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	if err != nil {
 		return err
 	}
+	enterServers(folder, r)
 	state := s.definition().State
 	judged, err := s.Config.Judge(ctx, s.Load.Seed, definition.Evidence{
 		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, state), Promise: r.Database.Promise, InFlight: f.inFlight,

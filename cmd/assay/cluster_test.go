@@ -3,10 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"assay/report"
 )
 
 // TestClusterIsKept goes through up, status, a run on it, and down.
@@ -130,12 +133,35 @@ func TestFaultsInARun(t *testing.T) {
 	if c := r.Corrected; c == nil || r.Correction.Added == 0 || c.Count != r.Latency.Count+r.Correction.Added || !strings.Contains(e.stdout, "\ncorrected ") {
 		t.Errorf("corrected %+v, %+v: %v", c, r.Correction, e)
 	}
+	wantServers(t, e, r)
 	logs, err := filepath.Glob(filepath.Join(dir, "run", "nodes", "*.log"))
 	if err != nil || len(logs) != 3 {
 		t.Errorf("logs %v, %v", logs, err)
 	}
 	again := assay(t, dir, "check", "run", "--quiet")
-	if after := resultOf(t, filepath.Join(dir, "run")); again.code != e.code || len(after.Faults) != 2 || after.Faults[0].WriteOutage != r.Faults[0].WriteOutage {
-		t.Errorf("judged again: %+v, %s", after.Faults, again)
+	if after := resultOf(t, filepath.Join(dir, "run")); again.code != e.code || len(after.Faults) != 2 || after.Faults[0].WriteOutage != r.Faults[0].WriteOutage ||
+		!reflect.DeepEqual(after.Servers, r.Servers) {
+		t.Errorf("judged again: %+v, %+v, %s", after.Faults, after.Servers, again)
+	}
+}
+
+// wantServers wants what the servers were doing: all nodes, with gaps of the one that
+// was killed, and the account that the primary keeps.
+func wantServers(t *testing.T, e ended, r *report.Result) {
+	t.Helper()
+	s := r.Servers
+	if s == nil || len(s.Nodes) != 4 || len(s.Account) == 0 || s.NoNodes+s.NoAccount != "" || s.Limit.Text == "" {
+		t.Fatalf("servers %+v", s)
+	}
+	for _, n := range s.Nodes {
+		killed := n.Name == r.Faults[0].Nodes[0]
+		if n.Samples == 0 || n.MemoryMax == nil || n.CPUMedian == nil || killed && n.Samples >= n.Of || !strings.Contains(e.stdout, n.Name+": ") && !n.Tester {
+			t.Errorf("%+v: %v", n, e)
+		}
+	}
+	for _, f := range s.Account {
+		if f.Name == "other commands" && f.Max <= 0 {
+			t.Errorf("%+v", f)
+		}
 	}
 }

@@ -84,6 +84,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&s.Thresholds, "threshold", s.Thresholds, "a limit to keep, such as 'p99<50ms', 'p99<1s during faults' or 'outage<10s'; repeatable")
 	flags.StringVar(&f.out, "out", "", "the run's folder; it must be new or empty (default runs/<time>-...)")
 	flags.StringVar(&f.scenarioFile, "scenario", "", "a scenario.yaml to start from; other flags change it")
+	flags.BoolVar(&s.NoServerStats, "no-server-stats", s.NoServerStats, "do not look, once a second, at what the servers are doing")
 	flags.BoolVar(&s.Drop, "drop", s.Drop, "drop assay's own data from the database at the end")
 	flags.BoolVar(&f.json, "json", false, "print result.json on standard output instead of the summary")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")

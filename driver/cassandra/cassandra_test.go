@@ -137,6 +137,7 @@ func TestOneNode(t *testing.T) {
 			drivertest.RunKeyValue(t, table, h)
 		})
 	}
+	t.Run("Statistics", func(t *testing.T) { testStatistics(t, c) })
 	t.Run("Candles", func(t *testing.T) { testCandles(t, c) })
 	t.Run("Description", func(t *testing.T) { testDescription(t, c.Address()) })
 	t.Run("OwnTables", func(t *testing.T) { testOwnTables(t, c.Address()) })

@@ -63,7 +63,11 @@ type connection struct {
 // *workload.UnreachableError, a user that is refused *workload.AuthError.
 func connect(ctx context.Context, s *settings) (*connection, error) {
 	seen := &refusals{encrypted: s.encryption != nil}
-	cluster := s.cluster(seen)
+	return connectTo(ctx, s, s.cluster(seen), seen)
+}
+
+// connectTo is connect by this configuration.
+func connectTo(ctx context.Context, s *settings, cluster *gocql.ClusterConfig, seen *refusals) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()
 	type result struct {

@@ -68,6 +68,8 @@
 // race, when the network breaks. The answers are recorded and compared with what
 // is read back.
 //
+// A database that keeps an account of its own work has it tested by RunStatistics.
+//
 // Which errors mean which outcome is the driver's own knowledge: its tests
 // provoke each of them for real, and the suite cannot.
 //

@@ -57,6 +57,7 @@ func TestAccessControl(t *testing.T) {
 	t.Run("Refused", func(t *testing.T) { testRefused(t, set) })
 	t.Run("FewRights", func(t *testing.T) { testFewRights(t, set) })
 	t.Run("NoRights", func(t *testing.T) { testNoRights(t, set) })
+	t.Run("Statistics", func(t *testing.T) { testStatisticsRefused(t, withUser(set, "clerk", rightPassword)) })
 }
 
 func testRefused(t *testing.T, set *cluster.ReplicaSet) {

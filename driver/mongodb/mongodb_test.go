@@ -151,6 +151,7 @@ func TestOneNode(t *testing.T) {
 		name string
 		run  func(*testing.T, *cluster.ReplicaSet)
 	}{
+		{"Statistics", testStatistics},
 		{"KeyValue", testKeyValue},
 		{"BulkUpdate", testBulkUpdate},
 		{"Candles", testCandles},

@@ -147,13 +147,15 @@
     ctx.restore();
   };
 
-  function height() { return window.innerWidth < 560 ? 240 : 300; }
+  function height(place) {
+    return place.classList.contains("low") ? 220 : window.innerWidth < 560 ? 240 : 300;
+  }
 
   function draw(id, options, columns) {
     const place = document.getElementById(id);
     if (!place || !columns[0].length) return;
     options.width = place.clientWidth;
-    options.height = height();
+    options.height = height(place);
     options.legend = legend;
     const live = (u) => u.root.classList.toggle("live", u.cursor.idx != null && u.cursor.left >= 0);
     options.hooks = Object.assign({ setCursor: [live] }, options.hooks);
@@ -252,15 +254,42 @@
     }, [sizes.at, sizes.disk, sizes.payload]);
   }
 
+  // drawServers draws what was seen at looks at the servers. The time axis is that of
+  // the charts of the run, also where the first or the last look is missing.
+  function drawServers() {
+    const of = data.servers;
+    if (!of) return;
+    const share = (v) => (v == null ? "-" : +(100 * v).toPrecision(3) + " %");
+    const number = (v) => (v == null ? "-" : v !== 0 && Math.abs(v) < 0.01 ? v.toPrecision(2) : rate(v));
+    const form = { share, bytes, "bytes/s": (v) => (v == null ? "-" : bytes(v) + "/s"), s: (v) => millis(v == null ? v : v * 1000) };
+    const whole = (values) => [null].concat(values, [null]);
+    const at = [Math.min(0, of.at[0])].concat(of.at, [Math.max(end, of.at[of.at.length - 1])]);
+    const parts = spans();
+    const top = data.faults.length || data.fall != null ? 52 : 24;
+    of.charts.forEach((c, i) => {
+      const values = form[c.unit] || number;
+      draw("servers-" + i, {
+        padding: [top, 12, 0, 0],
+        cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
+        scales: { x: { time: false }, y: { range: (u, min, max) => [0, (max > 0 ? max : 1) * 1.06] } },
+        axes: [across(clock, "time since the start of the run", { incrs: steps }), upright(values, { share: "in use", "/s": "per second" }[c.unit] || c.unit || "number")],
+        series: [{ label: "until", value: (u, v, i, at) => (at == null ? "" : clock(v)) }].concat(
+          c.lines.map((l, n) => line("line-" + (1 + n % 6), n, values, { label: l.name, width: 2 }))),
+        hooks: { drawAxes: [shade(parts)], draw: [names(parts)] },
+      }, [at].concat(c.lines.map((l) => whole(l.values))));
+    });
+  }
+
   function redraw() {
     for (const c of charts.splice(0)) c.plot.destroy();
     root.classList.add("drawn");
     drawSizes();
     drawTimes();
+    drawServers();
     drawCurve();
   }
   function resize() {
-    for (const c of charts) c.plot.setSize({ width: c.place.clientWidth, height: height() });
+    for (const c of charts) c.plot.setSize({ width: c.place.clientWidth, height: height(c.place) });
   }
 
   redraw();

@@ -1,0 +1,30 @@
+package mongodb
+
+import (
+	"testing"
+	"time"
+
+	cluster "assay/cluster/mongodb"
+	"assay/driver/drivertest"
+	"assay/workload"
+)
+
+func testStatistics(t *testing.T, set *cluster.ReplicaSet) {
+	drivertest.RunStatistics(t, drivertest.Statistics{
+		Open: OpenStatistics, Target: workload.Target{Address: set.Address(), ConnectTimeout: 3 * time.Second},
+		Pause: set.Node(0).Pause, Resume: set.Node(0).Resume, Counter: "other commands",
+		Means: []workload.Meaning{workload.BusySessions, workload.LockWaits},
+	})
+}
+
+// testStatisticsRefused has a user who may not ask for the server's status.
+func testStatisticsRefused(t *testing.T, address string) {
+	account, err := OpenStatistics(t.Context(), workload.Target{Address: address, ConnectTimeout: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer account.Close()
+	if reading, err := account.Read(t.Context()); err == nil {
+		t.Errorf("a user without rights reads %v", reading)
+	}
+}

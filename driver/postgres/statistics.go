@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/driver/sqldb"
+	"assay/workload"
+)
+
+// figures are what PostgreSQL's views tell (manual, "The Cumulative Statistics
+// System"). Keys are view.column. What a version does not have is not told.
+func figures() []workload.NamedValue {
+	figure := func(key, chart, name, unit string, counter bool, means workload.Meaning) workload.NamedValue {
+		return workload.NamedValue{Key: key, Statistic: workload.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter, Means: means}}
+	}
+	const sessions, blocks, trouble, log, checkpoints, lag = "Sessions", "Blocks of tables and indexes", "Conflicts", "Write-ahead log",
+		"Checkpoints", "Replication lag"
+	return []workload.NamedValue{
+		figure("activity.busy", sessions, "busy", "", false, workload.BusySessions),
+		figure("activity.lock", sessions, "waiting for a lock", "", false, workload.LockWaits),
+		figure("activity.disk", sessions, "waiting for the disk", "", false, workload.DiskWaits),
+		figure("activity.internal", sessions, "waiting for a lock in memory", "", false, ""),
+		figure("activity.standby", sessions, "waiting for a standby", "", false, ""),
+		figure("activity.client", sessions, "in a transaction, waiting for the client", "", false, ""),
+		figure("database.blks_hit", blocks, "found in the cache", "", true, ""),
+		figure("database.blks_read", blocks, "read", "", true, ""),
+		figure("database.xact_rollback", trouble, "transactions rolled back", "", true, ""),
+		figure("database.deadlocks", trouble, "deadlocks", "", true, ""),
+		figure("wal.wal_bytes", log, "written", "bytes", true, ""),
+		figure("wal.wal_fpi", "Whole pages in the log", "whole pages", "", true, ""),
+		figure("writer.num_timed", checkpoints, "by time", "", true, ""),
+		figure("writer.num_requested", checkpoints, "asked for", "", true, ""),
+		figure("replication.bytes", lag, "behind", "bytes", false, ""),
+	}
+}
+
+// Every view has one row here, or none, which is turned into names and values, so
+// that one text serves versions with different columns. pg_locks is not asked: it
+// takes all locks of the lock table, and wait_event_type says the same (manual,
+// "pg_locks"). A session that waits to have its commit written by another one
+// (WALWrite) waits for the disk as well (manual, "Wait Events").
+const (
+	queryActivity = `SELECT 'activity.' || e.key, e.value FROM (SELECT
+		count(*) FILTER (WHERE state = 'active') AS busy,
+		count(*) FILTER (WHERE state = 'active' AND wait_event_type = 'Lock') AS lock,
+		count(*) FILTER (WHERE state = 'active' AND (wait_event_type = 'IO' OR wait_event IN ('WALWrite', 'WALWriteLock'))) AS disk,
+		count(*) FILTER (WHERE state = 'active' AND wait_event_type = 'LWLock' AND wait_event NOT IN ('WALWrite', 'WALWriteLock')) AS internal,
+		count(*) FILTER (WHERE state = 'active' AND wait_event = 'SyncRep') AS standby,
+		count(*) FILTER (WHERE state LIKE 'idle in transaction%') AS client
+		FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()) t, jsonb_each_text(to_jsonb(t)) e
+	UNION ALL SELECT 'database.' || e.key, e.value FROM (SELECT blks_hit, blks_read, xact_rollback, deadlocks
+		FROM pg_stat_database WHERE datname = current_database()) t, jsonb_each_text(to_jsonb(t)) e
+	UNION ALL SELECT 'replication.bytes', max(CASE WHEN pg_is_in_recovery() THEN NULL
+		ELSE pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn) END)::text FROM pg_stat_replication HAVING count(replay_lsn) > 0`
+	queryLog = `
+	UNION ALL SELECT 'wal.' || e.key, e.value FROM pg_stat_wal t, jsonb_each_text(to_jsonb(t)) e WHERE e.key IN ('wal_bytes', 'wal_fpi')`
+	queryCheckpointer = `
+	UNION ALL SELECT 'writer.' || e.key, e.value FROM pg_stat_checkpointer t, jsonb_each_text(to_jsonb(t)) e WHERE e.key IN ('num_timed', 'num_requested')`
+	queryWriter = `
+	UNION ALL SELECT 'writer.num_timed', checkpoints_timed::text FROM pg_stat_bgwriter
+	UNION ALL SELECT 'writer.num_requested', checkpoints_req::text FROM pg_stat_bgwriter`
+)
+
+// statisticsQuery is the query for this version. The log has a view since 14, and
+// checkpoints have one of their own since 17 (release notes).
+func statisticsQuery(version int64) string {
+	query := queryActivity
+	if version >= 140000 {
+		query += queryLog
+	}
+	if version >= 170000 {
+		return query + queryCheckpointer
+	}
+	return query + queryWriter
+}
+
+// errNoStatistics is of other products.
+var errNoStatistics = errors.New("it is no PostgreSQL, whose account of its work is another one")
+
+// OpenStatistics opens the account that the server keeps of its work. It connects to
+// nobody yet.
+func OpenStatistics(_ context.Context, target workload.Target) (workload.Statistics, error) {
+	config, _, err := parse(target)
+	if err != nil {
+		return nil, err
+	}
+	connect := func(ctx context.Context) (sqldb.Conn, string, string, error) {
+		raw, err := pgconn.ConnectConfig(ctx, &config.Copy().Config)
+		if err != nil {
+			return nil, "", "", connectError(ctx, config, workload.Redact(target.Address), err)
+		}
+		c := conn{raw}
+		var version int64
+		var server string
+		if raw.ParameterStatus("crdb_version") != "" {
+			err = errNoStatistics
+		} else {
+			err = sqldb.One(ctx, c, `SELECT current_setting('server_version_num')::bigint,
+				concat(inet_server_addr(), ' ', inet_server_port(), ' ', pg_postmaster_start_time())`, nil, &version, &server)
+		}
+		if err != nil {
+			c.HangUp()
+			return nil, "", "", err
+		}
+		return c, server, statisticsQuery(version), nil
+	}
+	return &sqldb.Statistics{Figures: figures(), Connect: connect}, nil
+}

@@ -1,0 +1,56 @@
+package postgres
+
+import (
+	"testing"
+
+	"assay/driver/drivertest"
+	"assay/workload"
+)
+
+func TestStatistics(t *testing.T) {
+	drivertest.RunStatistics(t, drivertest.Statistics{
+		Open: OpenStatistics, Target: target(t), Secret: secret, Pause: server.Pause, Resume: server.Resume, Counter: "found in the cache",
+		Means: []workload.Meaning{workload.BusySessions, workload.LockWaits, workload.DiskWaits},
+	})
+}
+
+// TestStatisticsOfALockWait: a session that waits for another one's lock is counted.
+func TestStatisticsOfALockWait(t *testing.T) {
+	account, err := OpenStatistics(t.Context(), target(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer account.Close()
+	holder, waiter := admin(t), admin(t)
+	exec(t, holder, `BEGIN; SELECT pg_advisory_xact_lock(4711)`)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := waiter.Exec(t.Context(), `SELECT pg_advisory_lock(4711)`)
+		ended <- err
+	}()
+	for {
+		reading, err := account.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reading.Values["waiting for a lock"] == 1 && reading.Values["in a transaction, waiting for the client"] >= 1 {
+			break
+		}
+	}
+	exec(t, holder, `ROLLBACK`)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStatisticsByVersion: the views of the log and of checkpoints are asked for where
+// they are.
+func TestStatisticsByVersion(t *testing.T) {
+	for version, want := range map[int64]string{
+		130000: queryActivity + queryWriter, 140000: queryActivity + queryLog + queryWriter, 170000: queryActivity + queryLog + queryCheckpointer,
+	} {
+		if got := statisticsQuery(version); got != want {
+			t.Errorf("version %d: %s", version, got)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"assay/workload"
+)
+
+// Statistics implements workload.Statistics by a query whose rows are a name and a
+// value, as text.
+type Statistics struct {
+	// Figures are what is taken of the rows; Key is the name in a row.
+	Figures []workload.NamedValue
+	// Connect makes the connection, and returns what tells the server from others,
+	// and the query that this server understands.
+	Connect func(ctx context.Context) (c Conn, server, query string, err error)
+
+	conn          Conn
+	server, query string
+}
+
+var _ workload.Statistics = (*Statistics)(nil)
+
+// List implements workload.Statistics.
+func (s *Statistics) List() []workload.Statistic { return workload.ListOf(s.Figures) }
+
+// Read implements workload.Statistics.
+func (s *Statistics) Read(ctx context.Context) (reading workload.Reading, err error) {
+	if s.conn == nil {
+		if s.conn, s.server, s.query, err = s.Connect(ctx); err != nil {
+			s.conn = nil
+			return reading, err
+		}
+	}
+	told := map[string]string{}
+	err = s.conn.Query(ctx, s.query, func(row Row) error {
+		var name, value string
+		if err := row.Scan(&name, &value); err != nil {
+			return err
+		}
+		told[name] = value
+		return nil
+	})
+	if err != nil {
+		s.Close()
+		return reading, err
+	}
+	if len(told) == 0 {
+		return reading, errors.New("the server tells this user nothing of its work")
+	}
+	return workload.ReadingOf(s.server, s.Figures, func(key string) (float64, bool) {
+		value, err := strconv.ParseFloat(told[key], 64)
+		return value, err == nil
+	}), nil
+}
+
+// Close implements workload.Statistics.
+func (s *Statistics) Close() {
+	if s.conn != nil {
+		s.conn.HangUp()
+		s.conn = nil
+	}
+}

@@ -1,0 +1,78 @@
+package runner
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/report"
+	"assay/servers"
+)
+
+// TestServersOfAnEmbeddedDatabase: assay itself is looked at, and why nothing else is
+// stands in the result; without the file, as in runs of earlier versions, there is
+// nothing, and a file that cannot be read costs nothing else.
+func TestServersOfAnEmbeddedDatabase(t *testing.T) {
+	folder := t.TempDir() + "/run"
+	s := small("", 1, 50)
+	out, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := out.Result.Servers
+	if got == nil || got.NoNodes == "" || !strings.Contains(got.NoAccount, "SQLite") || len(got.Nodes) != 1 || !got.Nodes[0].Tester || got.Limit.Text == "" {
+		t.Fatalf("%+v", got)
+	}
+	path := filepath.Join(folder, FileServers)
+	for text, says := range map[string]string{"": "", "malformed\n": "what the servers were doing is not known"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Recheck(t.Context(), folder, RecheckOptions{Version: "test", Progress: &diary{}})
+		if err != nil || again.Result.Servers != nil || again.Result.Verdict != out.Result.Verdict {
+			t.Errorf("%q: %+v, %v", text, again.Result.Servers, err)
+		}
+		if notes := strings.Join(again.Result.Notes, "\n"); !strings.Contains(notes, says) || says == "" && strings.Contains(notes, "servers were doing") {
+			t.Errorf("%q: notes %s", text, notes)
+		}
+	}
+}
+
+// TestServersAreNotLookedAt where that is asked for, also by a scenario.
+func TestServersAreNotLookedAt(t *testing.T) {
+	folder := t.TempDir() + "/run"
+	s := small("", 1, 50)
+	s.NoServerStats = true
+	out, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}})
+	if err != nil || out.Result.Servers != nil || exists(folder, FileServers) {
+		t.Errorf("%v, %+v", err, out.Result)
+	}
+	if kept, err := ReadScenario(filepath.Join(folder, FileScenario)); err != nil || !kept.NoServerStats {
+		t.Errorf("%v, %+v", err, kept)
+	}
+}
+
+// TestServersOfThisMachine: a server on a port of this machine is found by it, and one
+// of another machine is not.
+func TestServersOfThisMachine(t *testing.T) {
+	for address, why := range map[string]string{
+		"postgres://u:hunter2@192.0.2.1/d": "192.0.2.1:5432 is not an address of this machine",
+		"postgres://127.0.0.1:1/d":         "who listens on 127.0.0.1:1 cannot be seen", "postgres:///d?host=/run": "names no host",
+	} {
+		r := &run{address: address, result: &report.Result{}}
+		sources, got := r.serverSources()
+		if !strings.Contains(got, why) || strings.Contains(got, "hunter2") || len(sources()) != 1 {
+			t.Errorf("%s: %q, %d sources", address, got, len(sources()))
+		}
+	}
+}
+
+// TestTheSummaryIsJSON, also of nothing.
+func TestTheSummaryIsJSON(t *testing.T) {
+	record := &servers.Record{}
+	if text, err := json.Marshal(servers.Summarize(record, servers.Conditions{TesterShare: -1})); err != nil || !strings.Contains(string(text), `"nodes":[]`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}

@@ -1,0 +1,122 @@
+package servers
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+// ticksPerSecond is USER_HZ, in which Linux tells times on every architecture that Go
+// runs on (proc(5), sysconf(3)).
+const ticksPerSecond = 100
+
+// ProcessTime is the processor time in seconds that processes have used so far, those
+// that they have started and waited for included; 0 where the system does not tell.
+func ProcessTime(pids []int) float64 {
+	ticks := int64(0)
+	for _, pid := range pids {
+		ticks += processTicks(pid)
+	}
+	return float64(ticks) / ticksPerSecond
+}
+
+// processTicks adds up utime, stime, cutime and cstime of /proc/PID/stat
+// (proc(5), fields 14 to 17); 0 if they cannot be read.
+func processTicks(pid int) (ticks int64) {
+	text := readProcess(pid, "stat")
+	// The name in parentheses may hold anything; the state, field 3, follows.
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	const first = 14 - 3
+	if len(fields) < first+4 {
+		return 0
+	}
+	for _, field := range fields[first : first+4] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0
+		}
+		ticks += n
+	}
+	return ticks
+}
+
+// Look returns what processes, a server's whole family, have used; false if there is
+// none, or the system does not tell. What children that were waited for have used
+// counts as their parent's (proc(5), stat and io).
+//
+// Memory is that of their own, and the largest part that one of them shares with
+// others: the parts that PostgreSQL's processes share are the same one. ownNetwork is
+// whether they live in a network namespace of their own; its loopback is left out.
+func Look(pids []int, ownNetwork bool) (usage Usage, known bool) {
+	var shared int64
+	for _, pid := range pids {
+		statm := strings.Fields(readProcess(pid, "statm"))
+		if len(statm) < 3 || statm[1] == "0" { // it has ended
+			continue
+		}
+		known = true
+		part := pages(statm[2])
+		usage.Memory += pages(statm[1]) - part
+		shared = max(shared, part)
+		read, written := processIO(readProcess(pid, "io"))
+		usage.Read, usage.Written = usage.Read+read, usage.Written+written
+		if ownNetwork && usage.Received == nil {
+			usage.Received, usage.Sent = network(readProcess(pid, "net/dev"))
+		}
+	}
+	usage.CPU, usage.Memory = ProcessTime(pids), usage.Memory+shared
+	return usage, known
+}
+
+// readProcess reads a file of /proc/PID, empty if it cannot be read.
+func readProcess(pid int, file string) string {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + file)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// pages is a number of pages in bytes; 0 if it is none.
+func pages(field string) int64 {
+	n, _ := strconv.ParseInt(field, 10, 64) // 0 where it is none
+	return n * int64(os.Getpagesize())
+}
+
+// processIO reads what went to and came from the storage layer (proc(5),
+// /proc/PID/io), which needs the right to trace the process.
+func processIO(text string) (read, written int64) {
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, ":")
+		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+		switch {
+		case err != nil:
+		case name == "read_bytes":
+			read = n
+		case name == "write_bytes":
+			written = n
+		}
+	}
+	return read, written
+}
+
+// network adds up the interfaces but the loopback (proc(5), /proc/net/dev); nil if
+// there are none.
+func network(text string) (received, sent *int64) {
+	for line := range strings.Lines(text) {
+		name, values, found := strings.Cut(line, ":")
+		fields := strings.Fields(values)
+		const in, out = 0, 8
+		if !found || strings.TrimSpace(name) == "lo" || len(fields) <= out {
+			continue
+		}
+		if received == nil {
+			received, sent = new(int64), new(int64)
+		}
+		for field, into := range map[int]*int64{in: received, out: sent} {
+			n, _ := strconv.ParseInt(fields[field], 10, 64) // 0 where it is none
+			*into += n
+		}
+	}
+	return received, sent
+}
