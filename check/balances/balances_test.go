@@ -84,6 +84,32 @@ func has(r check.Result, kind, text string) bool {
 	return false
 }
 
+func TestWordsAndFields(t *testing.T) {
+	if r := judge(Options{}, 1, see(1, 50, 50), see(2, 50, 50)); !strings.Contains(r.Detail, "no account below zero") {
+		t.Errorf("valid, and says %q", r.Detail)
+	}
+	if r := judge(Options{NegativeAllowed: true}, 1, see(1, 150, -50), see(2, 50, 50)); r.Verdict != check.Valid || strings.Contains(r.Detail, "zero") {
+		t.Errorf("%v, and says %q", r.Verdict, r.Detail)
+	}
+	if r := judge(Options{}, 1, see(1, 150, -50), see(2, 50, 50)); r.Verdict != check.Violated || strings.Contains(r.Detail, "total than") {
+		t.Errorf("%v, and says %q", r.Verdict, r.Detail)
+	}
+	timeless := see(7, 50, 40)
+	timeless.Invoke, timeless.Complete = NoTime, NoTime
+	r := judge(Options{Total: 100, TotalKnown: true}, 1, see(3, 50, 40), timeless, see(8, 50, 40), see(9, 50, 40))
+	if r.Found != 4 || len(r.Evidence) != perTotal {
+		t.Errorf("%d of %d are listed", len(r.Evidence), r.Found)
+	}
+	_, begun := r.Evidence[1].Fields["invoke_ns"]
+	_, ended := r.Evidence[1].Fields["complete_ns"]
+	if first := r.Evidence[0].Fields; begun || ended || first["invoke_ns"] != 3_000_000 || first["complete_ns"] != 4_000_000 {
+		t.Errorf("%v and %v", first, r.Evidence[1].Fields)
+	}
+	if r := judge(Options{}, 1, see(1, 100), see(2, 50, 50)); r.Verdict != check.Unknown || r.Found != 0 {
+		t.Errorf("a read that lacks an account is %v, %d found", r.Verdict, r.Found)
+	}
+}
+
 func TestNothingIsUnknown(t *testing.T) {
 	unanswered := New(Options{})
 	unanswered.Transfer(history.Committed)

@@ -138,9 +138,7 @@ func (q *Queue) Result(context.Context) check.Result {
 	f.Into(&r)
 	r.Detail = fmt.Sprintf("%s, %s, of which %s of an enqueue of unknown outcome", q.enqueued.describe("enqueue"),
 		operation.Plural(len(q.dequeues), "dequeued element"), check.CountOrNone(recovered))
-	if found := f.Summary(); found != "" {
-		r.Detail += "; " + found
-	}
+	r.Detail += f.Summary()
 	r.Finish(missing, len(q.dequeues) == 0, "nothing came out, so nothing can be said")
 	return r
 }

@@ -140,9 +140,7 @@ func (s *Set) Result(context.Context) check.Result {
 	if len(reads) == 0 {
 		missing = "the set was never read, so nothing can be said"
 	}
-	if found := f.Summary(); found != "" {
-		r.Detail += "; " + found
-	} else if missing == "" {
+	if r.Detail += f.Summary(); r.Found == 0 && missing == "" {
 		r.Detail += fmt.Sprintf("; the last saw %s, %s of an addition of unknown outcome", operation.Plural(present, "element"), check.CountOrNone(recovered))
 	}
 	r.Finish(missing, s.added.attempted == 0, "nothing was added, so nothing was put to the test")

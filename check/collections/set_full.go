@@ -26,9 +26,7 @@ func (s *Set) full() check.Result {
 	f.Into(&r)
 	r.Detail = fmt.Sprintf("%s, %s; %s stable, %s stale, %s never read", s.added.describe("addition"), operation.Plural(len(s.reads), "read"),
 		check.CountOrNone(stable), check.CountOrNone(stale), check.CountOrNone(never))
-	if found := f.Summary(); found != "" {
-		r.Detail += "; " + found
-	}
+	r.Detail += f.Summary()
 	r.Finish("", stable == 0, "no element was ever known to stay, so nothing can be said")
 	return r
 }

@@ -77,9 +77,7 @@ func (r *recorded) result(name string, f *operation.Findings) check.Result {
 	result := check.Result{Name: name, Detail: fmt.Sprintf("%s (%s failed), %s acknowledged",
 		operation.Plural(int64(len(r.ops))+r.failed, "operation"), check.CountOrNone(r.failed), operation.Plural(r.acquires, "acquire"))}
 	f.Into(&result)
-	if found := f.Summary(); found != "" {
-		result.Detail += "; " + found
-	}
+	result.Detail += f.Summary()
 	result.Finish("", r.acquires == 0, "the lock was never acquired, so nothing was put to the test")
 	return result
 }

@@ -250,9 +250,7 @@ func (j *Judge) Result(ctx context.Context) check.Result {
 	f.Into(&r)
 	r.Detail = fmt.Sprintf("%s to %s, %s of %s; %s acknowledged and behind all that was polled", operation.Plural(j.sends, "send"), operation.Plural(len(j.order), "key"),
 		operation.Plural(j.polls, "poll"), operation.Plural(j.polled, "value"), check.CountOrNone(unseen))
-	if found := f.Summary(); found != "" {
-		r.Detail += "; " + found
-	}
+	r.Detail += f.Summary()
 	if len(permitted) > 0 {
 		r.Detail += "; allowed, and found: a cycle " + strings.Join(permitted, ", ")
 	}

@@ -1,8 +1,10 @@
 package multiregister
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"assay/check"
@@ -20,6 +22,7 @@ func TestMinimalCases(t *testing.T) {
 	}{
 		{w + "1 invoke txn [[:read :x nil] [:read :y nil]]; 1 ok txn [[:read :x 1] [:read :y 1]]", check.Valid, "2 registers"},
 		{w + w + "1 invoke txn [[:r :x nil]]; 1 ok txn [[:r :x 1]]", check.Valid, ""},
+		{w + "1 invoke txn [[:read :x nil]]; 1 ok txn [[:read :x 3]]", check.Violated, "on 2 registers; not linearizable"},
 		{w + "1 invoke txn [[:read :x nil]]; 1 ok txn [[:read :x 2]]", check.Violated, "unexplained: process 1 (operation 2) did [[:read :x 2]]"},
 		{w + "1 invoke txn [[:write :x 2]]; 1 info txn; 2 invoke txn [[:read :x nil] [:read :y nil]]; 2 ok txn [[:read :x 2] [:read :y 1]]", check.Valid, "1 of unknown outcome"},
 		{w + "1 invoke txn [[:write :x 2]]; 1 fail txn; 2 invoke txn [[:read :x nil]]; 2 ok txn [[:read :x 2]]", check.Violated, ""},
@@ -28,8 +31,23 @@ func TestMinimalCases(t *testing.T) {
 	} {
 		simulated.Expect(t, New(), c.events, c.want, c.says)
 	}
-	for _, text := range []string{"0 invoke add 1", "0 invoke txn 5", "0 invoke txn [[:append 1 2]]", "0 invoke txn [[:r 1]]", "0 invoke read [[:r 1 nil]]"} {
+	for _, text := range []string{"0 invoke add 1", "0 invoke txn 5", "0 invoke txn [[:append 1 2]]", "0 invoke txn [[:r 1]]", "0 invoke txn [[:r [1] 2]]", "0 invoke txn [[:w 1 [2]]]", "0 invoke read [[:r 1 nil]]"} {
 		simulated.Refused(t, New(), text)
+	}
+}
+
+// When the time is over, nothing is said.
+func TestTimeIsOver(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	j := New()
+	for _, op := range simulated.MustRead(t, "0 invoke txn [[:w 1 1]]; 0 ok txn [[:w 1 1]]; 0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 1]]") {
+		if err := j.Add(&op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := j.Result(ended); r.Verdict != check.Unknown || !strings.Contains(r.Detail, "time limit") {
+		t.Errorf("%v %s", r.Verdict, r.Detail)
 	}
 }
 

@@ -137,16 +137,17 @@ func (f *Findings) Into(r *check.Result) {
 	r.Found += found - listed
 }
 
-// Summary counts the findings in words, such as "2 lost, 1 duplicated"; it is
-// empty if there are none.
+// Summary counts the findings in words that follow others, such as "; 2 lost, 1
+// duplicated"; it is empty if there are none.
 func (f *Findings) Summary() string {
 	text := ""
 	for _, kind := range f.order {
 		if n := f.count[kind]; n > 0 {
+			separator := "; "
 			if text != "" {
-				text += ", "
+				separator = ", "
 			}
-			text += check.Count(n) + " " + kind
+			text += separator + check.Count(n) + " " + kind
 		}
 	}
 	return text

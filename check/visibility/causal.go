@@ -128,9 +128,7 @@ func (c *Causal) held() string {
 func (c *Causal) Result(context.Context) check.Result {
 	r := check.Result{Name: "causal", Detail: fmt.Sprintf("%s of a causal register", operation.Plural(c.count, "operation"))}
 	c.f.Into(&r)
-	if found := c.f.Summary(); found != "" {
-		r.Detail += "; " + found
-	}
+	r.Detail += c.f.Summary()
 	r.Finish("", c.reads == 0, "no read was answered, so nothing can be said")
 	return r
 }

@@ -74,9 +74,7 @@ func (c *Comments) Result(context.Context) check.Result {
 	}
 	f.Into(&r)
 	r.Detail = fmt.Sprintf("%s, %s", operation.Plural(c.written.count, "write"), operation.Plural(len(c.reads), "read"))
-	if found := f.Summary(); found != "" {
-		r.Detail += "; " + found
-	}
+	r.Detail += f.Summary()
 	missing := ""
 	if c.written.again != nil {
 		missing = fmt.Sprintf("%s was written more than once, so that reads do not tell which write they saw", *c.written.again)

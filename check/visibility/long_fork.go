@@ -148,9 +148,7 @@ func (l *LongFork) Result(context.Context) check.Result {
 	}
 	f.Into(&r)
 	r.Detail = fmt.Sprintf("%s of one key each, %s of %s of keys", operation.Plural(l.written.count, "write"), operation.Plural(l.reads, "read"), operation.Plural(len(l.order), "group"))
-	if found := f.Summary(); found != "" {
-		r.Detail += "; " + found
-	}
+	r.Detail += f.Summary()
 	missing := ""
 	if l.written.again != nil {
 		missing = fmt.Sprintf("the key %s was written more than once, so that its reads do not tell which write they saw", *l.written.again)

@@ -142,9 +142,7 @@ func (m *Monotonic) Result(context.Context) check.Result {
 	f.Into(&r)
 	r.Detail = fmt.Sprintf("%s, %s acknowledged; the last of %s found %s", operation.Plural(m.adds, "addition"), check.CountOrNone(len(m.added)),
 		operation.Plural(m.reads, "read"), operation.Plural(len(m.rows), "row"))
-	if found := f.Summary(); found != "" {
-		r.Detail += "; " + found
-	}
+	r.Detail += f.Summary()
 	r.Finish("", len(m.rows) == 0, "no read found a row, so nothing can be said")
 	return r
 }

@@ -85,9 +85,7 @@ func (s *Sequential) Result(context.Context) check.Result {
 	s.f.Into(&r)
 	r.Detail = fmt.Sprintf("%s, %s: %s of all parts, %s of the first ones alone, %s of none", operation.Plural(s.writes, "write"), operation.Plural(s.reads, "read"),
 		check.CountOrNone(s.all), check.CountOrNone(s.some), check.CountOrNone(s.none))
-	if found := s.f.Summary(); found != "" {
-		r.Detail += "; " + found
-	}
+	r.Detail += s.f.Summary()
 	r.Finish("", s.all+s.some == 0, "no read found a part, so nothing can be said")
 	return r
 }
