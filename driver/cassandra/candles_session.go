@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"assay/history"
 	"assay/workload/candles"
 )
@@ -13,44 +15,37 @@ import (
 // once, as Cassandra's documentation advises against batches over partitions.
 // They are not one transaction.
 func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
-	type insert struct {
-		statement string
-		values    []any
-	}
-	work := make(chan insert)
 	var (
-		all   sync.WaitGroup
+		all   errgroup.Group
 		mu    sync.Mutex
 		reply candles.Reply
 		done  int
 		none  = true // none of them can have an effect
 	)
-	for range candleWriters {
-		all.Go(func() {
-			for x := range work {
-				watched, sent := watching(ctx)
-				err := n.store.session.Query(x.statement, x.values...).Consistency(n.store.consistency).ExecContext(watched)
-				outcome := outcomeOf(err, sent.begun.Load())
-				mu.Lock()
-				none = none && outcome == history.Failed
-				if outcome == history.Committed {
-					done++
-				} else if reply.Err == nil || outcome == history.Unknown {
-					reply.Class, reply.Err = classOf(err), failed("insert", err)
-				}
-				mu.Unlock()
+	all.SetLimit(candleWriters)
+	insert := func(statement string, values []any) {
+		all.Go(func() error {
+			watched, sent := watching(ctx)
+			err := n.store.session.Query(statement, values...).Consistency(n.store.consistency).ExecContext(watched)
+			outcome := outcomeOf(err, sent.begun.Load())
+			mu.Lock()
+			defer mu.Unlock()
+			none = none && outcome == history.Failed
+			if outcome == history.Committed {
+				done++
+			} else if reply.Err == nil || outcome == history.Unknown {
+				reply.Class, reply.Err = classOf(err), failed("insert", err)
 			}
+			return nil
 		})
 	}
 	fields := candles.Columns().Fields
 	for i := range batch {
-		c := &batch[i]
-		values := fields(c)
-		work <- insert{n.store.inserts[0], values}
-		work <- insert{n.store.inserts[1], append(values[:len(values):len(values)], c.Moment/hourMicros)}
+		values := fields(&batch[i])
+		insert(n.store.inserts[0], values)
+		insert(n.store.inserts[1], append(values[:len(values):len(values)], batch[i].Moment/hourMicros))
 	}
-	close(work)
-	all.Wait()
+	_ = all.Wait() // none returns an error
 	switch {
 	case done == 2*len(batch):
 		reply = candles.Reply{Outcome: history.Committed}

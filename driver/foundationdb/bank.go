@@ -23,10 +23,7 @@ import (
 // each integer as eight bytes, big endian.
 type bankStore struct{ *schema }
 
-var (
-	_ bank.Store   = (*bankStore)(nil)
-	_ bank.Auditor = (*bankStore)(nil)
-)
+var _ bank.Auditor = (*bankStore)(nil)
 
 // OpenBank connects to the cluster and returns its Store. It returns
 // *workload.OptionError or *workload.UnreachableError.

@@ -22,8 +22,6 @@ import (
 // is it.
 type bulkUpdateStore struct{ *schema }
 
-var _ bulkupdate.Store = (*bulkUpdateStore)(nil)
-
 // OpenBulkUpdate connects to the cluster and returns its Store. Errors are as
 // with OpenBank.
 func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {

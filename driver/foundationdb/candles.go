@@ -37,8 +37,6 @@ type candleStore struct {
 	renew time.Duration
 }
 
-var _ candles.Store = (*candleStore)(nil)
-
 // What candleStore.page and renew are. A page has the last three of the five
 // seconds of a transaction.
 const (

@@ -23,8 +23,6 @@ import (
 // each integer as eight bytes, big endian.
 type isolationStore struct{ *schema }
 
-var _ isolation.Store = (*isolationStore)(nil)
-
 // OpenIsolation connects to the cluster and returns its Store. Errors are as
 // with OpenBank.
 func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {

@@ -23,10 +23,7 @@ type keyValueStore struct {
 	table keyvalue.Table
 }
 
-var (
-	_ keyvalue.Store     = (*keyValueStore)(nil)
-	_ keyvalue.Promising = (*keyValueStore)(nil)
-)
+var _ keyvalue.Promising = (*keyValueStore)(nil)
 
 // OpenKeyValue connects to the cluster and returns the Store of a table, whose key
 // is no text. Errors are as with OpenBank; there is no choice of who answers reads,

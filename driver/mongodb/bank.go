@@ -27,8 +27,6 @@ type bankStore struct {
 	accounts, transfers *mongo.Collection
 }
 
-var _ bank.Store = (*bankStore)(nil)
-
 // OpenBank connects to the server and returns its Store. target.Isolation may
 // be empty or "snapshot". The transfers have read concern and write concern
 // majority, unless the address names others (readConcernLevel, w, journal).

@@ -20,8 +20,6 @@ import (
 // Its sessions share one client.
 type bulkUpdateStore struct{ *sharedClientStore }
 
-var _ bulkupdate.Store = (*bulkUpdateStore)(nil)
-
 // OpenBulkUpdate connects to the server and returns its Store. Updates have the
 // write concern of the address, or majority. The library's retries are off.
 // Errors are as with OpenBank.

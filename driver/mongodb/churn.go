@@ -19,8 +19,6 @@ import (
 // Its sessions share one client, as with bulkUpdateStore.
 type churnStore struct{ *sharedClientStore }
 
-var _ churn.Store = (*churnStore)(nil)
-
 // OpenChurn connects to the server and returns its Store. Concerns and errors
 // are as with OpenBulkUpdate.
 func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {

@@ -24,8 +24,6 @@ type isolationStore struct {
 	lists, registers, members, pairs *mongo.Collection
 }
 
-var _ isolation.Store = (*isolationStore)(nil)
-
 // OpenIsolation connects to the server and returns its Store. The transactions
 // have read concern snapshot and write concern majority, the strongest that
 // there are, unless the address names others (readConcernLevel, w, journal).

@@ -3,8 +3,6 @@ package mysql
 import (
 	"database/sql/driver"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -123,40 +121,18 @@ func scanner(row func(sqldb.Row) error) func([]driver.Value) error {
 	}
 }
 
-func (c *columns) Scan(into ...any) error {
-	if len(*c) != len(into) {
-		return fmt.Errorf("a row of %d columns came where %d were asked for", len(*c), len(into))
-	}
-	for i, value := range *c {
-		if err := scan(value, into[i]); err != nil {
-			return fmt.Errorf("column %d: %w", i+1, err)
-		}
-	}
-	return nil
-}
+// Scan implements sqldb.Row.
+func (c *columns) Scan(into ...any) error { return sqldb.ScanRow(&format, *c, into) }
 
-func scan(value driver.Value, into any) (err error) {
-	if value == nil {
-		return errors.New("it is null")
-	}
-	var n int64
-	switch into := into.(type) {
-	case *int64:
-		*into, err = number(value)
-	case *int:
-		n, err = number(value)
-		*into = int(n)
-	case *bool:
-		n, err = number(value)
-		*into = n != 0
-	case *string:
-		*into = text(value)
-	case *[]byte:
-		*into = append((*into)[:0], text(value)...)
-	case *[]int64:
-		*into, err = readElements(value, (*into)[:0])
-	default:
-		err = fmt.Errorf("nothing is scanned into %T", into)
-	}
-	return err
+// format is that of the library: columns of integer types are numbers, and all others,
+// sums among them, text.
+var format = sqldb.Format[driver.Value]{
+	Null:    func(value driver.Value) bool { return value == nil },
+	Integer: number,
+	Bool: func(value driver.Value) (bool, error) {
+		n, err := number(value)
+		return n != 0, err
+	},
+	Text: text,
+	List: readElements,
 }

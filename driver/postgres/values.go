@@ -132,45 +132,20 @@ func (e *encoder) encode(parameters []sqldb.Value, wanted []uint32) (data [][]by
 // columns is a row in binary format, as a sqldb.Row.
 type columns [][]byte
 
-func (c *columns) Scan(into ...any) error {
-	values := *c
-	if len(values) != len(into) {
-		return fmt.Errorf("a row of %d columns came where %d were asked for", len(values), len(into))
-	}
-	for i, value := range values {
-		if err := scan(value, into[i]); err != nil {
-			return fmt.Errorf("column %d: %w", i+1, err)
-		}
-	}
-	return nil
-}
+// Scan implements sqldb.Row.
+func (c *columns) Scan(into ...any) error { return sqldb.ScanRow(&format, *c, into) }
 
-func scan(value []byte, into any) (err error) {
-	if value == nil {
-		return fmt.Errorf("it is null")
-	}
-	switch into := into.(type) {
-	case *int64:
-		*into, err = integerOf(value)
-	case *int:
-		var n int64
-		n, err = integerOf(value)
-		*into = int(n)
-	case *bool:
+var format = sqldb.Format[[]byte]{
+	Null:    func(value []byte) bool { return value == nil },
+	Integer: integerOf,
+	Bool: func(value []byte) (bool, error) {
 		if len(value) != 1 {
-			return fmt.Errorf("%d bytes are not a boolean", len(value))
+			return false, fmt.Errorf("%d bytes are not a boolean", len(value))
 		}
-		*into = value[0] != 0
-	case *string:
-		*into = string(value)
-	case *[]byte:
-		*into = append((*into)[:0], value...)
-	case *[]int64:
-		*into, err = bigintArray(value, (*into)[:0])
-	default:
-		return fmt.Errorf("nothing is scanned into %T", into)
-	}
-	return err
+		return value[0] != 0, nil
+	},
+	Text: func(value []byte) string { return string(value) },
+	List: bigintArray,
 }
 
 // integerOf decodes a bigint or an integer.
