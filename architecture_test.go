@@ -78,13 +78,14 @@ var mayImport = map[string][]string{
 	"servers":               {"workload"},
 	"report":                {"history", "measure", "check", "quantity", "servers"},
 	"catalog":               {"spelling", "workload", "workload/...", "driver/..."},
-	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "check/balances", "check/collections", "check/locks", "check/logs", "check/multiregister", "check/visibility", "quantity", "pressure", "procfs", "servers"},
-	"cmd/assay":             {"spelling", "catalog", "runner", "series", "compare", "scalability", "report", "serve", "view", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault", "driver/bugs"},
+	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "check/balances", "check/collections", "check/locks", "check/logs", "check/multiregister", "check/visibility", "quantity", "pressure", "procfs", "servers", "serve"},
+	"cmd/assay":             {"spelling", "catalog", "runner", "series", "study", "compare", "scalability", "quantity", "report", "serve", "view", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault", "driver/bugs"},
 	"scalability":           {},
 	"compare":               {"check", "measure", "quantity", "report", "scalability"},
 	"series":                {"report", "runner"},
 	"report/pagetest":       {},
 	"view":                  {"check", "compare", "quantity", "report"},
+	"study":                 {"spelling"},
 }
 
 // What only tests may import beside that: a driver's own tests start servers

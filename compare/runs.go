@@ -22,6 +22,7 @@ func Runs(groups []Group) report.Document {
 	times := report.Table{Title: "Response time", Head: []string{"run", "mean", "p50", "p95", "p99", "max"}}
 	sizes := report.Table{Title: "Size on disk", Head: []string{"run", "rows", "tables", "indexes", "all"}}
 	ends := report.Table{Title: "Verdicts", Head: []string{"run", "verdict", "measurement", "exit"}, Words: []int{1, 2}}
+	work := newWorkTables()
 	i := 0
 	for _, g := range groups {
 		for _, r := range g.Runs {
@@ -34,10 +35,11 @@ func Runs(groups []Group) report.Document {
 			times.Rows = append(times.Rows, append([]string{name}, responseTimes(&x.Latency)...))
 			sizes.Rows = append(sizes.Rows, []string{name, check.Count(rows(x)), quantity.Bytes(x.Data.Tables), quantity.Bytes(x.Data.Indexes), quantity.Bytes(x.Data.Bytes)})
 			ends.Rows = append(ends.Rows, []string{name, x.Verdict.String(), x.Measurement.Verdict, strconv.Itoa(report.ExitOf(x).Code)})
+			work.add(name, x)
 			d.Notes = append(d.Notes, fmt.Sprintf("%d: %s, of %s", i, r.Folder, g.Name))
 		}
 	}
-	d.Tables = []report.Table{speed, nodes, times, sizes, ends}
+	d.Tables = append([]report.Table{speed, nodes, times, sizes, ends}, work.tables()...)
 	return d
 }
 
@@ -77,29 +79,15 @@ func RunsCSV(w io.Writer, groups []Group) error {
 	for _, m := range columns {
 		head = append(head, m.name+" "+m.unit)
 	}
+	head = append(head, "configuration")
 	if err := out.Write(head); err != nil {
 		return fmt.Errorf("write the runs: %w", err)
 	}
-	for _, r := range all(groups).Runs {
-		x := r.Result
-		nodes := ""
-		if x.Database.Nodes != nil {
-			nodes = strconv.Itoa(*x.Database.Nodes)
-		}
-		line := []string{filepath.ToSlash(r.Folder), x.Workload, x.Database.Product, x.Database.Version, x.Verdict.String(), x.Measurement.Verdict, strconv.Itoa(report.ExitOf(x).Code),
-			strconv.FormatUint(x.Seed, 10), strconv.Itoa(x.Load.Clients), nodes, strconv.FormatInt(x.Loading.Rows, 10)}
-		for _, n := range []int64{x.Measured.Committed, x.Measured.Rejected, x.Measured.Failed, x.Measured.Unknown} {
-			line = append(line, strconv.FormatInt(n, 10))
-		}
-		for _, m := range columns {
-			cell := ""
-			if v, ok := m.of(x); ok {
-				cell = strconv.FormatFloat(v, 'g', 10, 64)
+	for _, g := range groups {
+		for _, r := range g.Runs {
+			if err := out.Write(append(plainRun(r, columns), g.Name)); err != nil {
+				return fmt.Errorf("write the runs: %w", err)
 			}
-			line = append(line, cell)
-		}
-		if err := out.Write(line); err != nil {
-			return fmt.Errorf("write the runs: %w", err)
 		}
 	}
 	out.Flush()
@@ -107,4 +95,26 @@ func RunsCSV(w io.Writer, groups []Group) error {
 		return fmt.Errorf("write the runs: %w", err)
 	}
 	return nil
+}
+
+// plainRun is the line of one run, with plain numbers.
+func plainRun(r Run, columns []metric) []string {
+	x := r.Result
+	nodes := ""
+	if x.Database.Nodes != nil {
+		nodes = strconv.Itoa(*x.Database.Nodes)
+	}
+	line := []string{filepath.ToSlash(r.Folder), x.Workload, x.Database.Product, x.Database.Version, x.Verdict.String(), x.Measurement.Verdict, strconv.Itoa(report.ExitOf(x).Code),
+		strconv.FormatUint(x.Seed, 10), strconv.Itoa(x.Load.Clients), nodes, strconv.FormatInt(x.Loading.Rows, 10)}
+	for _, n := range []int64{x.Measured.Committed, x.Measured.Rejected, x.Measured.Failed, x.Measured.Unknown} {
+		line = append(line, strconv.FormatInt(n, 10))
+	}
+	for _, m := range columns {
+		cell := ""
+		if v, ok := m.of(x); ok {
+			cell = strconv.FormatFloat(v, 'g', 10, 64)
+		}
+		line = append(line, cell)
+	}
+	return line
 }

@@ -30,6 +30,26 @@ type Document struct {
 	Home string
 }
 
+// Append adds a document to this one, whose tables, charts and remarks are headed by
+// name.
+func (d *Document) Append(name string, more Document) {
+	for _, v := range more.Verdicts {
+		v.Text = name + ": " + v.Text
+		d.Verdicts = append(d.Verdicts, v)
+	}
+	for _, t := range more.Tables {
+		t.Title = strings.TrimSuffix(name+": "+t.Title, ": ")
+		d.Tables = append(d.Tables, t)
+	}
+	for _, c := range more.Charts {
+		c.Title = name + ": " + c.Title
+		d.Charts = append(d.Charts, c)
+	}
+	for _, note := range more.Notes {
+		d.Notes = append(d.Notes, name+": "+note)
+	}
+}
+
 // DocumentVerdict is one line of a document, marked as good or bad.
 type DocumentVerdict struct {
 	Text string

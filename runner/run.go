@@ -65,6 +65,8 @@ type run struct {
 	result   *report.Result
 	live     *measure.Live
 	inFlight string
+	// endService ends the web service that the run started; nil if there is none.
+	endService func() error
 
 	// Of a run that started its own servers.
 	cluster       *cluster.Cluster
@@ -94,6 +96,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 		return Outcome{}, r.interrupted(ctx, err, "the servers were being started")
 	}
 	defer func() { err = errors.Join(err, stop()) }()
+	defer func() { err = errors.Join(err, r.stopService()) }()
 	if err := r.open(ctx); err != nil {
 		return Outcome{}, r.interrupted(ctx, err, "connecting")
 	}
@@ -134,7 +137,10 @@ func (r *run) open(ctx context.Context) (err error) {
 	if embedded {
 		r.address = withOptions(embeddedAddress(r.folder, r.scenario.Workload), r.scenario.Options)
 	}
-	if err = r.reach(ctx); err != nil && missing != nil {
+	if err = r.serve(ctx); err == nil {
+		err = r.reach(ctx)
+	}
+	if err != nil && missing != nil {
 		r.removeEmptyFolder()
 	}
 	return err

@@ -35,8 +35,17 @@ type Plan struct {
 	Base runner.Scenario
 	// Axes vary; the last one varies fastest. Every combination is made.
 	Axes []Axis
+	// Configurations, if there are any, are made instead of the combinations of Axes.
+	Configurations []Configuration
 	// Repeats is how often each combination is made, at least 1.
 	Repeats int
+}
+
+// Configuration is one of the scenarios that a plan names one by one.
+type Configuration struct {
+	// Values are what tells it from the others, without any password.
+	Values   []report.Setting
+	Scenario runner.Scenario
 }
 
 // MaxRuns bounds a series: it is more than a year of short runs.
@@ -46,6 +55,13 @@ const MaxRuns = 100_000
 type PlanError struct{ Problem string }
 
 func (e *PlanError) Error() string { return e.Problem }
+
+// Validate returns a *PlanError if the series cannot be made, or what
+// Scenario.Validate returns of one of its scenarios.
+func (p Plan) Validate() error {
+	_, err := p.configurations()
+	return err
+}
 
 // configuration is one combination of values.
 type configuration struct {
@@ -57,10 +73,19 @@ type configuration struct {
 // *PlanError if there are too many or two are alike, and what Scenario.Validate
 // returns.
 func (p Plan) configurations() ([]configuration, error) {
+	if len(p.Configurations)*max(1, p.Repeats) > MaxRuns {
+		return nil, tooManyRuns()
+	}
 	all := []configuration{{scenario: p.Base}}
+	if len(p.Configurations) > 0 {
+		all = nil
+	}
+	for _, c := range p.Configurations {
+		all = append(all, configuration{Configuration: report.Configuration{Values: c.Values}, scenario: c.Scenario})
+	}
 	for _, axis := range p.Axes {
 		if len(all)*len(axis.Choices)*max(1, p.Repeats) > MaxRuns {
-			return nil, &PlanError{fmt.Sprintf("the series has more than %d runs", MaxRuns)}
+			return nil, tooManyRuns()
 		}
 		var more []configuration
 		for _, c := range all {
@@ -87,6 +112,10 @@ func (p Plan) configurations() ([]configuration, error) {
 		}
 	}
 	return all, nil
+}
+
+func tooManyRuns() error {
+	return &PlanError{fmt.Sprintf("the series has more than %d runs", MaxRuns)}
 }
 
 // nameOf names a configuration. An address and a cluster speak for themselves.
@@ -132,10 +161,24 @@ func (p Plan) newSeries(version string) (*report.RunSeries, []configuration, err
 	return s, all, nil
 }
 
-// common is the scenario that all runs share, as a file has it, without the seed.
+// common is the scenario that all runs share, as a file has it, without the seed;
+// of configurations that are named one by one, the scenarios of all.
 func (p Plan) common() (string, error) {
-	base := p.Base
-	base.Load.Seed = 0
-	text, err := base.Text()
-	return string(text), err
+	scenarios := []runner.Scenario{p.Base}
+	if len(p.Configurations) > 0 {
+		scenarios = nil
+	}
+	for _, c := range p.Configurations {
+		scenarios = append(scenarios, c.Scenario)
+	}
+	var common strings.Builder
+	for _, s := range scenarios {
+		s.Load.Seed = 0
+		text, err := s.Text()
+		if err != nil {
+			return "", err
+		}
+		common.Write(text) // a Builder takes everything
+	}
+	return common.String(), nil
 }

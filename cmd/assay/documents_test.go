@@ -39,6 +39,9 @@ const (
 	// made, and the command line and the configurations are right. TestSeriesAndCompare
 	// and TestSweep make smaller ones to their end.
 	untilSecondRun
+	// untilFirstRun interrupts a study when its first run begins: the file, the command
+	// line and all configurations are right. TestStudyAsAWhole makes a smaller one.
+	untilFirstRun
 	// untilServing interrupts a service when it listens.
 	untilServing
 	// untilViewing interrupts the pages when they are there.
@@ -67,7 +70,6 @@ var documented = []documentedRule{
 	{pattern: `^make (test|trust|build|install|servers|check)\b`, far: notRun, why: "it runs or builds what this test is a part of; the Makefile must have the target"},
 	{where: "tutorial.md", pattern: `^assay `, far: notRun, why: "TestTutorial runs all of it in its order"},
 	{pattern: `^sudo make install\b`, far: notRun, why: "it writes outside of the repository"},
-	{pattern: `^scripts/\S+\.py`, far: notRun, why: "it takes hours; the script must be there"},
 	{pattern: `^go test \./runner .*-trust\.seeds=1000`, far: notRun, why: "a thousand runs; TestTrust itself is run with fewer seeds"},
 	{pattern: `^go test \./check/cycle .*-cycle\.rare=`, far: notRun, why: "it takes minutes; TestUnknownIsRare itself is run with fewer histories"},
 	{pattern: `^(pip install|locust) `, far: notRun, why: "another program, from a registry"},
@@ -83,6 +85,8 @@ var documented = []documentedRule{
 	{pattern: `^assay (check|repro|export|report|list|version|completion)\b`, far: toItsEnd, codes: []int{exitValid, exitViolated, exitNoVerdict}},
 	{pattern: `--duration 1m$`, far: untilWork},
 	{pattern: `^assay run bank .*--repeat `, far: untilSecondRun, codes: []int{exitNoVerdict}},
+	{pattern: `^assay study (--schema|\S+ --dry-run)$`, far: toItsEnd, codes: []int{exitValid}},
+	{pattern: `^assay study `, far: untilFirstRun, codes: []int{exitNoVerdict}},
 	{pattern: `^assay sweep `, far: untilSecondRun, codes: []int{exitNoVerdict}},
 	{pattern: `^assay compare `, far: toItsEnd, codes: []int{exitValid, exitThreshold}},
 	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict}},
@@ -161,6 +165,9 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 	if strings.HasPrefix(line, "assay compare ") {
 		documentedSeries(t, dir, line)
 	}
+	if strings.HasPrefix(line, "assay study ") {
+		documentedStudies(t, dir)
+	}
 	if far == untilUnreachable {
 		documentedCertificates(t, dir)
 	}
@@ -183,6 +190,8 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 	switch far {
 	case untilWork:
 		p.until(working)
+	case untilFirstRun:
+		p.until("run 1 of ")
 	case untilSecondRun:
 		p.until("run 2 of ")
 	case untilServersStart:
@@ -230,6 +239,14 @@ func documentedFiles(t *testing.T, dir, line string) string {
 		line = folder.ReplaceAllLiteralString(line, "saved")
 	}
 	return line
+}
+
+// documentedStudies copies the studies, whose files the documents name.
+func documentedStudies(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.CopyFS(filepath.Join(dir, "studies"), os.DirFS(filepath.Join("..", "..", "studies"))); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // documentedSeries makes the series and the baseline that a line names, of few and

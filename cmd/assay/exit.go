@@ -20,6 +20,7 @@ import (
 	"assay/report"
 	"assay/runner"
 	"assay/series"
+	"assay/study"
 	"assay/workload"
 )
 
@@ -84,6 +85,7 @@ func codeOf(err error) int {
 		compared  *compare.InputError
 		plural    *series.PlanError
 		file      *report.FileError
+		studied   *study.Error
 		cut       *runner.InterruptedError
 		nothing   *runner.NothingError
 	)
@@ -99,7 +101,7 @@ func codeOf(err error) int {
 		errors.As(err, &format), errors.As(err, &input), errors.As(err, &spec),
 		errors.As(err, &grammar), errors.As(err, &goal), errors.As(err, &schedule), errors.As(err, &noPrimary),
 		errors.As(err, &unlike), errors.As(err, &gate), errors.As(err, &compared), errors.As(err, &plural),
-		errors.As(err, &file), strings.HasPrefix(err.Error(), "unknown command"):
+		errors.As(err, &file), errors.As(err, &studied), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage
 	default:
 		return exitCannotRun

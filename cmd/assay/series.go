@@ -21,6 +21,9 @@ import (
 // runSeries makes the runs of a plan and shows them together.
 func runSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) error {
 	s, folder, err := makeSeries(cmd, version, p, f)
+	if s != nil && errors.As(err, new(resultError)) {
+		describeInterruption(cmd.ErrOrStderr(), folder)
+	}
 	if err != nil {
 		return err
 	}
@@ -37,10 +40,14 @@ func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) 
 		}}
 	s, folder, err := series.Run(cmd.Context(), p, o)
 	if s != nil && errors.Is(err, context.Canceled) {
-		fmt.Fprintf(stderr, "interrupted; the same command with --out %s goes on\n", folder)
-		return s, folder, resultError{exitNoVerdict}
+		err = resultError{exitNoVerdict}
 	}
 	return s, folder, err
+}
+
+// describeInterruption says how a series, or a study, goes on that was interrupted.
+func describeInterruption(stderr io.Writer, folder string) {
+	fmt.Fprintf(stderr, "interrupted; the same command with --out %s goes on\n", folder)
 }
 
 // showSeries prints what the runs of a series found, and returns the error that
@@ -81,15 +88,18 @@ func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags) 
 	return end
 }
 
-// exitOfSeries is the gravest code of its runs: a violation, then a run that could
+// exitOfSeries is the gravest code of their runs: a violation, then a run that could
 // not be made, then no verdict, then a missed threshold.
-func exitOfSeries(s *report.RunSeries) int {
+func exitOfSeries(all ...*report.RunSeries) int {
 	had := map[int]bool{}
-	for _, r := range s.Runs {
-		if r.Exit == nil {
-			had[exitCannotRun] = true
-		} else {
-			had[r.Exit.Code] = true
+	for _, s := range all {
+		for _, r := range s.Runs {
+			switch {
+			case r.Exit != nil:
+				had[r.Exit.Code] = true
+			case r.State == report.StateFailed:
+				had[exitCannotRun] = true
+			}
 		}
 	}
 	for _, code := range []int{exitViolated, exitCannotRun, exitNoVerdict, exitThreshold} {

@@ -92,6 +92,9 @@ func (f *sweepFlags) run(cmd *cobra.Command, version string) error {
 		return usageError{errors.New("a sweep varies --clients, several of them, and nothing else; assay run makes a series of the rest")}
 	}
 	s, folder, err := makeSeries(cmd, version, p, &f.runFlags)
+	if s != nil && errors.As(err, new(resultError)) {
+		describeInterruption(cmd.ErrOrStderr(), folder)
+	}
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +31,9 @@ type settings struct {
 	// readConcern and writeConcern are those of the transactions.
 	readConcern  *readconcern.ReadConcern
 	writeConcern *writeconcern.WriteConcern
+	// majorityWait is how long a commit waits for the write concern, after which the
+	// server says that it was not met; 0 is no limit.
+	majorityWait time.Duration
 	// namedReadConcern is true if the address names a read concern.
 	namedReadConcern bool
 	// hashed is true if the address asks for sharded collections.
@@ -77,6 +81,9 @@ func parse(target workload.Target, workloadName string) (*settings, error) {
 		return nil, err
 	}
 	delete(parsed.UnknownOptions, parameterShard)
+	if err := s.takeMajorityWait(parsed.UnknownOptions, workloadName); err != nil {
+		return nil, err
+	}
 	if err := refuseOptions(parsed); err != nil {
 		return nil, err
 	}
@@ -115,6 +122,26 @@ func (s *settings) malformed(err error) error {
 	return &workload.OptionError{Option: "address", Value: s.printable,
 		Want: fmt.Sprintf("mongodb://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[?replicaSet=NAME], special characters percent-encoded (%s)",
 			strings.TrimRight(reason, " :"))}
+}
+
+// parameterMajorityWait is wtimeoutMS of MongoDB's connection string, which its Go
+// driver does not know any more, and of which it writes names in small letters.
+const parameterMajorityWait = "wtimeoutms"
+
+// takeMajorityWait takes wtimeoutMS for the workloads whose commits this package sends
+// itself (bank, isolation). Of others it is left, to be refused.
+func (s *settings) takeMajorityWait(options map[string][]string, workloadName string) error {
+	values := options[parameterMajorityWait]
+	if len(values) == 0 || workloadName != "bank" && workloadName != "isolation" {
+		return nil
+	}
+	ms, err := strconv.ParseUint(values[0], 10, 31)
+	if err != nil || len(values) > 1 {
+		return &workload.OptionError{Option: "wtimeoutMS", Value: strings.Join(values, ","), Want: "milliseconds, 0 for no limit"}
+	}
+	s.majorityWait = time.Duration(ms) * time.Millisecond
+	delete(options, parameterMajorityWait)
+	return nil
 }
 
 // refuseOptions refuses options that would be ignored, or that would change

@@ -57,6 +57,31 @@ func TestParseConcerns(t *testing.T) {
 	}
 }
 
+// TestWaitForTheMajority: wtimeoutMS goes into each commit, and is refused where the
+// library sends what is written.
+func TestWaitForTheMajority(t *testing.T) {
+	for query, want := range map[string]any{"wtimeoutMS=250": int64(250), "w=majority&wtimeoutMS=0": nil, "": nil} {
+		s, err := parse(workload.Target{Address: "mongodb://h/?" + query}, "bank")
+		if err != nil {
+			t.Errorf("%q: %v", query, err)
+			continue
+		}
+		var sent any
+		for _, e := range concern(s.writeConcern, s.majorityWait) {
+			if e.Key == "wtimeout" {
+				sent = e.Value
+			}
+		}
+		if sent != want || s.writeConcern.W != "majority" {
+			t.Errorf("%q: %v of %v", query, sent, s.writeConcern)
+		}
+	}
+	var refused *workload.OptionError
+	if _, err := parse(workload.Target{Address: "mongodb://h/?wtimeoutMS=250"}, "entity"); !errors.As(err, &refused) || refused.Value != "wtimeoutms" {
+		t.Errorf("entities: %v", err)
+	}
+}
+
 func TestParseRefusesOptions(t *testing.T) {
 	for _, c := range []struct{ query, isolation, option, value string }{
 		{"", "serializable", "isolation level", "serializable"},
@@ -66,7 +91,7 @@ func TestParseRefusesOptions(t *testing.T) {
 		{"readConcernLevel=available", "", "readConcernLevel", "available"},
 		{"w=0", "", "w", "0"},
 		{"readPreference=secondary", "", "readPreference", "secondary"},
-		{"wtimeoutMS=5", "", "the address's option", "wtimeoutms"},
+		{"wtimeoutMS=-5", "", "wtimeoutMS", "-5"},
 		{"nonsense=1", "", "the address's option", "nonsense"},
 		{"timeoutMS=5", "", "the address's option", "timeoutMS"},
 	} {

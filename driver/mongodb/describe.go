@@ -93,6 +93,9 @@ func (d *description) concerns() {
 	if j := d.writeConcern.Journal; j != nil {
 		d.set("journal asked for", strconv.FormatBool(*j))
 	}
+	if d.majorityWait > 0 {
+		d.set("wtimeout", d.majorityWait.String())
+	}
 	retries := "none: neither reads nor writes nor commitTransaction are resent"
 	if d.askedForRetries {
 		retries += ", although the address asks for retries"

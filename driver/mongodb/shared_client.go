@@ -33,8 +33,8 @@ type sharedClientStore struct {
 }
 
 // openShared connects to the server, for a workload of one collection. Inserts
-// have the write concern and reads the read concern of the address (w, journal,
-// wtimeoutMS; readConcernLevel), or the server's defaults; target.Read chooses
+// have the write concern and reads the read concern of the address (w, journal;
+// readConcernLevel), or the server's defaults; target.Read chooses
 // the member that answers reads. The library's retries are off, and its time
 // limits are its own unless the address names others. There is no isolation level
 // to choose; why says so. Errors are as with OpenBank.

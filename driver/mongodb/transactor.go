@@ -107,7 +107,7 @@ func (x *transactor) commit(ctx context.Context) workload.Reply {
 		return judgeCommit(failed("commit", err), 0, majority(x.writeConcern))
 	}
 	counted, sent := counting(ctx)
-	command := bson.D{{Key: "commitTransaction", Value: 1}, {Key: "writeConcern", Value: concern(x.writeConcern)}}
+	command := bson.D{{Key: "commitTransaction", Value: 1}, {Key: "writeConcern", Value: concern(x.writeConcern, x.schema.majorityWait)}}
 	err := x.schema.admin.RunCommand(mongo.NewSessionContext(counted, x.session), command).Err()
 	if err == nil {
 		forget(ctx, x.session)
@@ -123,11 +123,14 @@ func (x *transactor) commit(ctx context.Context) workload.Reply {
 	return r
 }
 
-// concern is a write concern as a command takes it.
-func concern(w *writeconcern.WriteConcern) bson.D {
+// concern is a write concern as a command takes it, with the limit to the wait for it.
+func concern(w *writeconcern.WriteConcern, wait time.Duration) bson.D {
 	d := bson.D{{Key: "w", Value: w.W}}
 	if w.Journal != nil {
 		d = append(d, bson.E{Key: "j", Value: *w.Journal})
+	}
+	if wait > 0 {
+		d = append(d, bson.E{Key: "wtimeout", Value: wait.Milliseconds()})
 	}
 	return d
 }

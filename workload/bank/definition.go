@@ -62,6 +62,11 @@ func (c *Config) Flags() []definition.Flag {
 // Plan implements definition.Config.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
 
+// Volume implements definition.Sized.
+func (c *Config) Volume() definition.Volume {
+	return definition.Volume{Rows: c.Accounts, RowBytes: 40}
+}
+
 // Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {
 	return []report.Setting{

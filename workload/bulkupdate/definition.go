@@ -75,6 +75,13 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	return p, p.Validate()
 }
 
+// Volume implements definition.Sized.
+func (c *Config) Volume() definition.Volume {
+	workers, _ := c.workers() // what is wrong is for Validate to say
+	rows := c.Users * c.Documents
+	return definition.Volume{Rows: rows, RowBytes: 40, Worked: rows * int64(len(workers))}
+}
+
 // Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {
 	return []report.Setting{

@@ -84,6 +84,11 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	return p, nil
 }
 
+// Volume implements definition.Sized.
+func (c *Config) Volume() definition.Volume {
+	return definition.Volume{Rows: c.Candles, RowBytes: 280, Worked: 3*c.Candles + int64(2*c.Queries*c.Latest) + 2*int64(c.Intervals*c.Repeats)*c.Candles/1000}
+}
+
 // Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {
 	return []report.Setting{

@@ -65,6 +65,11 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	return p, p.Validate()
 }
 
+// Volume implements definition.Sized.
+func (c *Config) Volume() definition.Volume {
+	return definition.Volume{Rows: c.Rows, RowBytes: int64(c.RowBytes), Worked: int64(float64(2*c.Rows*c.Cycles)*c.DeleteShare) + c.Rows}
+}
+
 // Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {
 	return []report.Setting{

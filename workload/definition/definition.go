@@ -81,6 +81,22 @@ type Config interface {
 // workload.Target has it.
 type ReadFrom interface{ ReadFrom() string }
 
+// Served is a Config whose run can go through the web service, which the run then
+// starts in front of the database.
+type Served interface{ Served() bool }
+
+// Sized is a Config that knows about how much a run of it makes and does, beside what
+// its load says.
+type Sized interface{ Volume() Volume }
+
+// Volume is about how much a run makes.
+type Volume struct {
+	// Rows are there at most, of RowBytes each.
+	Rows, RowBytes int64
+	// Worked is how many rows the rounds of the run write or read.
+	Worked int64
+}
+
 // Flag is a flag of a workload's command.
 type Flag struct {
 	Name string

@@ -33,10 +33,12 @@ acknowledged, in the mix that --write-share says. Every read is compared with
 what was written, field by field, and every acknowledged entity must be there in
 the end as it was written. The report has writes and reads a second, and the point
 at which the throughput falls for good, if there is one. The database is reached
-directly, or through the web service that assay serve offers (--db http://...).
+directly, through the web service that assay serve offers (--db http://...), or
+through one that the run starts itself (--through-service).
 How many nodes have to answer is an option of the database's address.`,
 		Example: `  assay run entity
   assay run entity --cluster cassandra:3 --option consistency=one --clients 100 --ramp 1/s --warmup 15s --duration 2m
+  assay run entity --cluster mongodb:2+arbiter --option w=1 --through-service --clients 100 --ramp 10/s
   assay run entity --db http://127.0.0.1:8080 --write-share 0`,
 		Checks: []definition.Check{
 			{Name: keyvalue.CheckAcknowledged, Asserts: "Every entity that was acknowledged is there in the end, as it was written."},
@@ -56,18 +58,31 @@ func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
 		{Name: "write-share", Value: &c.WriteShare, Usage: "share of operations that write, 0 to 1; the others read"},
 		{Name: "entities", Value: &c.Entities, Usage: "how many entities are there before the run"},
+		{Name: "through-service", Value: &c.ThroughService, Usage: "start the web service of assay serve in front of the database for the run, within this process, and go through it"},
 	}
 }
+
+// Served implements definition.Served.
+func (c *Config) Served() bool { return c.ThroughService }
 
 // Plan implements definition.Config.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
 
+// Volume implements definition.Sized.
+func (c *Config) Volume() definition.Volume {
+	return definition.Volume{Rows: c.Entities, RowBytes: 400}
+}
+
 // Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {
-	return []report.Setting{
+	settings := []report.Setting{
 		{Name: "write share", Value: strconv.FormatFloat(c.WriteShare, 'g', -1, 64)},
 		{Name: "entities", Value: strconv.FormatInt(c.Entities, 10)},
 	}
+	if c.ThroughService {
+		settings = append(settings, report.Setting{Name: "through", Value: "a web service in assay's own process"})
+	}
+	return settings
 }
 
 // Open implements definition.Config.
@@ -111,6 +126,9 @@ type Config struct {
 	// Entities is how many are there before the run begins, 0 to MaxEntities.
 	// Without any, a read that has nothing to read yet becomes a write.
 	Entities int64 `yaml:"entities" json:"entities"`
+	// ThroughService has the run start the web service in front of the database,
+	// and go through it.
+	ThroughService bool `yaml:"through_service,omitempty" json:"through_service,omitempty"`
 }
 
 // MaxEntities is the largest Config.Entities.

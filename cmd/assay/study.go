@@ -1,0 +1,242 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assay/catalog"
+	"assay/compare"
+	"assay/report"
+	"assay/runner"
+	"assay/spelling"
+	"assay/study"
+)
+
+// studyFlags are those of assay study.
+type studyFlags struct {
+	runFlags       // out, servers and quiet of them
+	size           string
+	only           []string
+	dryRun, schema bool
+}
+
+func newStudy(version string) *cobra.Command {
+	f := &studyFlags{size: study.DefaultSize}
+	cmd := &cobra.Command{
+		Use:   "study FILE",
+		Short: "Make all runs of a file's experiments, and one report of them",
+		Long: `Make all runs of a file's experiments, and one report of them.
+
+The keys of an experiment are the flags of assay run; a matrix says what varies,
+exclude what is left out, sizes what differs in a longer or larger form of the
+study. Each experiment is a series in a folder of its own within --out. A run that
+cannot be made is noted and told at the end. The same command with the same --out
+goes on with a study that was interrupted.
+
+At the end study.md, study.html and runs.csv are written into --out.`,
+		Example: `  assay study studies/bank.yaml --dry-run
+  assay study studies/failover.yaml --size report --out runs/failover
+  assay study --schema`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.schema {
+				return printSchema(cmd.OutOrStdout())
+			}
+			if err := oneArgument("the study's file")(cmd, args); err != nil {
+				return err
+			}
+			return f.run(cmd, version, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.size, "size", f.size, "which of the study's sizes")
+	flags.StringSliceVar(&f.only, "only", nil, "make these experiments alone, by their names")
+	flags.IntVar(&f.repeat, "repeat", 0, "make each configuration so often, whatever the file says")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan, each run as its command, and about what time and disk it takes")
+	flags.BoolVar(&f.schema, "schema", false, "print the JSON Schema of a study's file, for editors")
+	flags.StringVar(&f.out, "out", "", "the study's folder: new, empty, or that of this study (default runs/<time>-study-...)")
+	flags.StringVar(&f.servers, "servers", "", serversUsage)
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress; one line for each experiment")
+	return cmd
+}
+
+// vocabulary has the flags of each workload that can be used in a study.
+func vocabulary() study.Vocabulary {
+	v := study.Vocabulary{}
+	ofCommand := []string{"out", "scenario", "json", "quiet", "servers"}
+	for _, w := range catalog.Workloads() {
+		f := &runFlags{workload: w, scenario: runner.Defaults(w)}
+		cmd := &cobra.Command{}
+		f.add(cmd)
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if !slices.Contains(ofCommand, flag.Name) && !slices.Contains(w.Unused, flag.Name) {
+				v[w.Name] = append(v[w.Name], study.Key{Name: flag.Name, Usage: flag.Usage, Type: flag.Value.Type()})
+			}
+		})
+	}
+	return v
+}
+
+func printSchema(out io.Writer) error {
+	text, err := json.MarshalIndent(study.Schema(vocabulary()), "", "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(out, "%s\n", text)
+	}
+	if err != nil {
+		return fmt.Errorf("print the schema: %w", err)
+	}
+	return nil
+}
+
+// fileStudy is the study as it was made, in its folder.
+const fileStudy = "study.yaml"
+
+func (f *studyFlags) run(cmd *cobra.Command, version, path string) error {
+	if cmd.Flags().Changed("repeat") && f.repeat < 1 {
+		return usageError{fmt.Errorf("--repeat %d makes no run; want 1 or more", f.repeat)}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return usageError{fmt.Errorf("the study's file %s: %w", path, errors.Unwrap(err))}
+	}
+	s, err := study.Read(path, text, f.size, vocabulary())
+	if err != nil {
+		return err
+	}
+	if err := f.choose(s); err != nil {
+		return err
+	}
+	var plans []plannedExperiment
+	for _, e := range s.Experiments {
+		p, err := f.plan(cmd, s, e)
+		if err != nil {
+			return err
+		}
+		plans = append(plans, p)
+	}
+	if f.dryRun {
+		return printPlan(cmd.OutOrStdout(), s, plans, f.size)
+	}
+	if err := f.open(path, text); err != nil {
+		return err
+	}
+	return f.makeAll(cmd, version, s, plans)
+}
+
+// choose leaves out the experiments that --only does not name.
+func (f *studyFlags) choose(s *study.Study) error {
+	var known []string
+	for _, e := range s.Experiments {
+		known = append(known, e.Name)
+	}
+	for _, name := range f.only {
+		if !slices.Contains(known, name) {
+			return usageError{fmt.Errorf("--only %s: the study has %s%s", name, strings.Join(known, ", "), spelling.Hint(name, "", known))}
+		}
+	}
+	s.Experiments = slices.DeleteFunc(s.Experiments, func(e study.Experiment) bool { return len(f.only) > 0 && !slices.Contains(f.only, e.Name) })
+	return nil
+}
+
+// open makes the study's folder, or takes that of this study, and keeps the file in
+// it. A folder of other things is refused with a *runner.FolderError.
+func (f *studyFlags) open(path string, text []byte) (err error) {
+	if _, missing := os.Stat(filepath.Join(f.out, fileStudy)); f.out == "" || missing != nil {
+		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+		if f.out, err = runner.CreateFolder(f.out, time.Now(), "study", name); err != nil {
+			return err
+		}
+	}
+	return runner.WriteFile(filepath.Join(f.out, fileStudy), text)
+}
+
+// makeAll makes the runs of all experiments that are not made yet, writes the tables,
+// and returns the error that carries the exit code: of the gravest run.
+func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study, plans []plannedExperiment) error {
+	stderr := cmd.ErrOrStderr()
+	var all []*report.RunSeries
+	var cut error
+	for i, p := range plans {
+		if !f.quiet {
+			fmt.Fprintf(stderr, "experiment %d of %d: %s\n", i+1, len(plans), p.experiment.Name)
+		}
+		own := f.runFlags
+		own.out = filepath.Join(f.out, p.experiment.Name)
+		made, _, err := makeSeries(cmd, version, p.plan, &own)
+		if made != nil {
+			all = append(all, made)
+		}
+		if cut = err; err != nil {
+			break
+		}
+	}
+	if cut != nil && !errors.As(cut, new(resultError)) {
+		return cut
+	}
+	if err := f.writeTables(cmd.OutOrStdout(), s, plans[:len(all)], all); err != nil {
+		return errors.Join(err, cut)
+	}
+	if cut != nil {
+		describeInterruption(stderr, f.out)
+		return cut
+	}
+	if code := exitOfSeries(all...); code != exitValid {
+		return resultError{code}
+	}
+	return nil
+}
+
+// writeTables writes the tables of all experiments into the study's folder, and
+// prints how each ended.
+func (f *studyFlags) writeTables(out io.Writer, s *study.Study, plans []plannedExperiment, made []*report.RunSeries) error {
+	whole := report.Document{Title: s.Title, Command: "assay study " + s.Path + " --size " + f.size}
+	var runs []compare.Group
+	for i, p := range plans {
+		name := p.experiment.Name
+		if err := describeSeries(out, name, made[i]); err != nil {
+			return err
+		}
+		groups, err := compare.Read(filepath.Join(f.out, name))
+		if err != nil {
+			continue // it has no result, as was told
+		}
+		whole.Append(name, compare.Summary(made[i].Workload, groups))
+		whole.Append(name, compare.Runs(groups))
+		runs = append(runs, groups...)
+	}
+	at := func(name string) string { return filepath.Join(f.out, name) }
+	err := errors.Join(writeTo(at("study.md"), whole.Markdown), writeTo(at("study.html"), whole.HTML),
+		writeTo(at("runs.csv"), func(w io.Writer) error { return compare.RunsCSV(w, runs) }))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "tables        %s, %s, %s\n", at("study.md"), at("study.html"), at("runs.csv"))
+	return err
+}
+
+// describeSeries writes how an experiment ended, and which of its runs could not be
+// made.
+func describeSeries(out io.Writer, name string, s *report.RunSeries) error {
+	made := 0
+	var failed []string
+	for _, r := range s.Runs {
+		switch r.State {
+		case report.StateDone:
+			made++
+		case report.StateFailed:
+			failed = append(failed, fmt.Sprintf("  could not be made: %s, repeat %d: %s\n", r.Configuration, r.Repeat, r.Problem))
+		}
+	}
+	_, err := fmt.Fprintf(out, "%s: %d of %d runs made; exit code %d\n%s", name, made, len(s.Runs), exitOfSeries(s), strings.Join(failed, ""))
+	return err
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/cluster"
+	"assay/fault"
+	"assay/load"
+	"assay/measure"
+	"assay/quantity"
+	"assay/report"
+	"assay/runner"
+	"assay/series"
+	"assay/study"
+	"assay/workload"
+)
+
+// plannedExperiment is an experiment with the series that makes it.
+type plannedExperiment struct {
+	experiment study.Experiment
+	plan       series.Plan
+	// seeded is true if the file names the seed.
+	seeded bool
+}
+
+// plan turns an experiment into a series. A value that cannot be used gives a
+// *study.Error with its position.
+func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment) (plannedExperiment, error) {
+	out := plannedExperiment{experiment: e}
+	folder := ""
+	if f.out != "" {
+		folder = filepath.Join(f.out, e.Name)
+	}
+	for i, c := range e.Configurations {
+		p, err := f.configured(cmd, e, c, folder)
+		if err != nil {
+			return out, located(err, s.Path, e, c)
+		}
+		if i == 0 {
+			out.plan.Base, out.plan.Repeats = p.Base, p.Repeats
+			out.seeded = slices.ContainsFunc(c.Flags, func(f study.Flag) bool { return f.Name == "seed" })
+		}
+		if !out.seeded {
+			p.Base.Load.Seed = out.plan.Base.Load.Seed
+		}
+		if p.Repeats != out.plan.Repeats || p.Base.Load.Seed != out.plan.Base.Load.Seed {
+			return out, &study.Error{Path: s.Path, Position: e.At, Problem: "repeat and seed are those of a whole experiment and cannot vary in it"}
+		}
+		var values []report.Setting
+		for _, v := range c.Values {
+			text := v.Text
+			if v.Axis == "db" {
+				text = workload.Redact(text)
+			}
+			values = append(values, report.Setting{Name: v.Axis, Value: text})
+		}
+		out.plan.Configurations = append(out.plan.Configurations, series.Configuration{Values: values, Scenario: p.Base})
+	}
+	if err := out.plan.Validate(); err != nil {
+		return out, &study.Error{Path: s.Path, Position: e.At, Problem: err.Error()}
+	}
+	return out, nil
+}
+
+// configured sets the flags of one configuration, as assay run would read them.
+func (f *studyFlags) configured(cmd *cobra.Command, e study.Experiment, c study.Configuration, folder string) (series.Plan, error) {
+	w, err := catalog.WorkloadOf(e.Workload)
+	if err != nil {
+		return series.Plan{}, err
+	}
+	own := &runFlags{workload: w, scenario: runner.Defaults(w)}
+	twin := &cobra.Command{Use: w.Name}
+	twin.SetErr(cmd.ErrOrStderr())
+	own.add(twin)
+	own.out = folder
+	for _, flag := range c.Flags {
+		for _, value := range flag.Values {
+			if err := twin.Flags().Set(flag.Name, value); err != nil {
+				return series.Plan{}, &flagProblem{flag.Name, fmt.Errorf("%s %q cannot be used: %w", flag.Name, value, plainCause(err))}
+			}
+		}
+	}
+	if f.repeat > 0 {
+		own.repeat = f.repeat
+	}
+	p, err := own.resolve(twin)
+	if err == nil && len(p.Axes) > 0 {
+		name := p.Axes[0].Name
+		err = &flagProblem{name, fmt.Errorf("%s has several values here; list them in the matrix", name)}
+	}
+	return p, err
+}
+
+// plainCause leaves out what pflag writes around an error.
+func plainCause(err error) error {
+	if cause := errors.Unwrap(err); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// flagProblem is a value that a flag does not take.
+type flagProblem struct {
+	flag string
+	err  error
+}
+
+func (e *flagProblem) Error() string { return e.err.Error() }
+func (e *flagProblem) Unwrap() error { return e.err }
+
+// located is an error as one of the study's file, at the flag that it is about.
+func located(err error, path string, e study.Experiment, c study.Configuration) error {
+	at := e.At
+	name := flagOf(err)
+	for _, flag := range c.Flags {
+		if flag.Name == name {
+			at = flag.At
+		}
+	}
+	return &study.Error{Path: path, Position: at, Problem: err.Error()}
+}
+
+// flagOf names the flag that an error is about; empty if it is not known.
+func flagOf(err error) string {
+	var (
+		flag      *flagProblem
+		option    *workload.OptionError
+		plan      *load.PlanError
+		spec      *cluster.SpecError
+		grammar   *fault.ParseError
+		schedule  *fault.ScheduleError
+		threshold *measure.ThresholdError
+		scheme    *catalog.SchemeError
+	)
+	switch {
+	case errors.As(err, &flag):
+		return flag.flag
+	case errors.As(err, &option):
+		return strings.TrimPrefix(option.Option, "--")
+	case errors.As(err, &plan):
+		return strings.TrimPrefix(plan.Option, "--")
+	case errors.As(err, &spec):
+		return "cluster"
+	case errors.As(err, &grammar), errors.As(err, &schedule):
+		return "fault"
+	case errors.As(err, &threshold):
+		return "threshold"
+	case errors.As(err, &scheme):
+		return "db"
+	}
+	return ""
+}
+
+// printPlan prints each run as its command, in the order in which they are made, and
+// about what all of them take.
+func printPlan(out io.Writer, s *study.Study, plans []plannedExperiment, size string) error {
+	var text strings.Builder // which takes everything
+	var whole runner.Estimate
+	runs := 0
+	for _, p := range plans {
+		var all runner.Estimate
+		for _, c := range p.plan.Configurations {
+			all = all.Plus(c.Scenario.Estimate(), p.plan.Repeats)
+		}
+		n := len(p.plan.Configurations) * p.plan.Repeats
+		whole, runs = whole.Plus(all, 1), runs+n
+		fmt.Fprintf(&text, "\n%s: %s, %s\n", p.experiment.Name, check.Counted(int64(n), "run", "runs"), estimateText(all))
+		for repeat := range p.plan.Repeats {
+			for _, c := range p.experiment.Configurations {
+				fmt.Fprintln(&text, "  "+p.command(c, repeat))
+			}
+		}
+	}
+	_, err := fmt.Fprintf(out, "%s\nsize %s of %s; %s, %s\n%s", s.Title, size, strings.Join(s.Sizes, ", "),
+		check.Counted(int64(runs), "run", "runs"), estimateText(whole), text.String())
+	if err != nil {
+		return fmt.Errorf("print the plan: %w", err)
+	}
+	return nil
+}
+
+func estimateText(e runner.Estimate) string {
+	return fmt.Sprintf("about %v; keeps about %s, and a run's servers take up to about %s meanwhile",
+		e.Time.Round(time.Second), quantity.Bytes(e.Kept), quantity.Bytes(e.While))
+}
+
+// command is the command of one run, repeat counted from 0.
+func (p plannedExperiment) command(c study.Configuration, repeat int) string {
+	words := []string{"assay", "run", p.experiment.Workload}
+	for _, flag := range c.Flags {
+		for _, value := range flag.Values {
+			switch {
+			case flag.Name == "repeat" || flag.Name == "seed":
+			case value == "true":
+				words = append(words, "--"+flag.Name)
+			case value == "false":
+				words = append(words, "--"+flag.Name+"=false")
+			case flag.Name == "db":
+				words = append(words, "--db", workload.Redact(value))
+			default:
+				words = append(words, "--"+flag.Name, value)
+			}
+		}
+	}
+	if p.seeded {
+		words = append(words, "--seed", strconv.FormatUint(p.plan.Base.Load.Seed+uint64(repeat), 10))
+	}
+	return shellWords(words)
+}

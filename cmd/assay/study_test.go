@@ -1,0 +1,249 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"assay/report"
+)
+
+// smallStudy has two experiments of quick runs.
+const smallStudy = `title: A small study
+defaults: {db: "mem://", accounts: 100}
+sizes:
+  laptop: {ops: 30, repeat: 2}
+  report: {ops: 60, repeat: 4}
+experiments:
+  transfers:
+    workload: bank
+    seed: 7
+    matrix:
+      clients: [1, 2]
+      keys: [uniform, "zipf:0.99"]
+    exclude: [{clients: 2, keys: uniform}]
+  entities:
+    workload: entity
+    matrix:
+      load:
+        writes: {write-share: 1}
+        through the service: {write-share: 0, db: sqlite:entities.sqlite, through-service: true}
+`
+
+func studyFile(t *testing.T, text string) (dir, file string) {
+	t.Helper()
+	dir = t.TempDir()
+	file = filepath.Join(dir, "small.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir, file
+}
+
+// TestStudies: each study of the repository keeps the schema, and can be planned in
+// each size.
+func TestStudies(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("..", "..", "studies", "*.yaml"))
+	if err != nil || len(files) != 5 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	e := assay(t, t.TempDir(), "study", "--schema")
+	e.want(t, exitValid)
+	var schema jsonschema.Schema
+	if err := json.Unmarshal([]byte(e.stdout), &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		converted, err := yaml.YAMLToJSON([]byte(readFile(t, file)))
+		var value any
+		if err == nil {
+			err = json.Unmarshal(converted, &value)
+		}
+		if err == nil {
+			err = resolved.Validate(value)
+		}
+		if err != nil {
+			t.Errorf("%s does not keep the schema: %v", file, err)
+		}
+		path, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, size := range []string{"laptop", "report"} {
+			e := assay(t, t.TempDir(), "study", path, "--dry-run", "--size", size)
+			e.want(t, exitValid)
+			if !strings.Contains(e.stdout, "size "+size+" of laptop, report; ") || strings.Count(e.stdout, "\n  assay run ") < 20 {
+				t.Errorf("%s, size %s: %s", file, size, e.stdout)
+			}
+		}
+	}
+}
+
+func TestStudyPlan(t *testing.T) {
+	t.Parallel()
+	dir, file := studyFile(t, smallStudy)
+	e := assay(t, dir, "study", file, "--dry-run", "--size", "report", "--only", "transfers", "--repeat", "2")
+	e.want(t, exitValid)
+	for _, want := range []string{
+		"A small study\nsize report of laptop, report; 6 runs, about ", "transfers: 6 runs, about ",
+		"\n  assay run bank --db mem:// --accounts 100 --ops 60 --clients 1 --keys uniform --seed 7\n" +
+			"  assay run bank --db mem:// --accounts 100 --ops 60 --clients 1 --keys zipf:0.99 --seed 7\n" +
+			"  assay run bank --db mem:// --accounts 100 --ops 60 --clients 2 --keys zipf:0.99 --seed 7\n" +
+			"  assay run bank --db mem:// --accounts 100 --ops 60 --clients 1 --keys uniform --seed 8\n",
+	} {
+		if !strings.Contains(e.stdout, want) {
+			t.Errorf("no %q in %s", want, e.stdout)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("a plan leaves %v, %v", entries, err)
+	}
+}
+
+// TestStudyAsAWhole makes a study, with a run through a web service of its own, and
+// goes on with it.
+func TestStudyAsAWhole(t *testing.T) {
+	t.Parallel()
+	dir, file := studyFile(t, smallStudy)
+	e := assay(t, dir, "study", file, "--out", "made")
+	e.want(t, exitNoVerdict, exitValid) // figures of so few operations are invalid
+	for _, want := range []string{"transfers: 6 of 6 runs made", "entities: 4 of 4 runs made", "tables"} {
+		if !strings.Contains(e.stdout, want) {
+			t.Errorf("no %q: %v", want, e)
+		}
+	}
+	if !strings.Contains(e.stderr, "experiment 2 of 2: entities") || !strings.Contains(e.stderr, "run 2 of 6, clients=1, keys=zipf:0.99, repeat 1") {
+		t.Errorf("progress: %s", e.stderr)
+	}
+	tables := readFile(t, dir, "made", "study.md")
+	for _, want := range []string{"# A small study", "## transfers", "## transfers: throughput", "## entities: Response time", "load=through the service"} {
+		if !strings.Contains(tables, want) {
+			t.Errorf("study.md lacks %q", want)
+		}
+	}
+	if csv := readFile(t, dir, "made", "runs.csv"); strings.Count(csv, "\n") != 11 || !strings.Contains(csv, "configuration") {
+		t.Errorf("runs.csv: %s", csv)
+	}
+	if page := readFile(t, dir, "made", "study.html"); !strings.Contains(page, "transfers: Response time by percentile") {
+		t.Error("study.html lacks a chart")
+	}
+	result, err := report.ReadJSON(filepath.Join(dir, "made", "entities", "001-002", "result.json"))
+	if err != nil || !strings.Contains(fmt.Sprint(result.Options), "a web service in assay's own process") || result.Verdict.String() != "valid" {
+		t.Errorf("through the service: %v, %+v", err, result)
+	}
+
+	again := assay(t, dir, "study", file, "--out", "made", "--quiet")
+	again.want(t, exitNoVerdict, exitValid)
+	if more := assay(t, dir, "study", file, "--out", "made", "--only", "transfers", "--repeat", "3"); strings.Contains(more.stderr, "run 6 of 9") || !strings.Contains(more.stderr, "run 7 of 9") {
+		t.Errorf("one more repeat: %v", more)
+	}
+	other := assay(t, dir, "study", file, "--out", "made", "--size", "report")
+	other.want(t, exitUsage)
+	if !strings.Contains(other.stderr, "holds a series of another plan") {
+		t.Error(other)
+	}
+}
+
+// TestStudyIsInterrupted: what is made is told, and the same command goes on.
+func TestStudyIsInterrupted(t *testing.T) {
+	t.Parallel()
+	dir, file := studyFile(t, smallStudy)
+	p := start(t, command{dir: dir, args: []string{"study", file, "--out", "made", "--size", "report"}})
+	p.until("run 3 of 12")
+	p.signal(syscall.SIGINT)
+	cut := p.wait()
+	cut.want(t, exitNoVerdict)
+	if !strings.Contains(cut.stderr, "interrupted; the same command with --out made goes on") {
+		t.Error(cut)
+	}
+	e := assay(t, dir, "study", file, "--out", "made", "--size", "report")
+	e.want(t, exitNoVerdict, exitValid)
+	if strings.Contains(e.stderr, "run 1 of 12") || !strings.Contains(e.stdout, "transfers: 12 of 12 runs made") {
+		t.Error(e)
+	}
+}
+
+// TestStudyWithAClusterThatCannotStart: the other runs are made, and it is told at the
+// end.
+func TestStudyWithAClusterThatCannotStart(t *testing.T) {
+	t.Parallel()
+	dir, file := studyFile(t, `title: Broken servers
+experiments:
+  first:
+    workload: bank
+    accounts: 100
+    ops: 30
+    matrix:
+      on:
+        memory: {db: "mem://"}
+        servers: {cluster: "mongodb:1,network=loopback"}
+        memory again: {db: "mem://?latency=1ms"}
+  second:
+    workload: bank
+    accounts: 100
+    ops: 30
+    db: "mem://"
+`)
+	servers := filepath.Join(dir, "servers")
+	if err := os.Mkdir(servers, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(servers, "mongod"), []byte("#!/bin/sh\necho broken on purpose\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	e := assay(t, dir, "study", file, "--out", "made", "--servers", servers)
+	e.want(t, exitCannotRun)
+	for _, want := range []string{"first: 2 of 3 runs made; exit code 5", "could not be made: on=servers, repeat 1: ", "second: 1 of 1 runs made"} {
+		if !strings.Contains(e.stdout, want) {
+			t.Errorf("no %q: %v", want, e)
+		}
+	}
+}
+
+// TestStudyRefuses names what is wrong, where, and what may have been meant, before
+// anything is made.
+func TestStudyRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want string }{
+		{strings.Replace(smallStudy, "matrix:", "matirx:", 1), `small.yaml:10:5: there is no key "matirx" in an experiment of workload bank; did you mean matrix?`},
+		{strings.Replace(smallStudy, "[1, 2]", "[2, many]", 1), `small.yaml:11:20: clients "many" cannot be used`},
+		{strings.Replace(smallStudy, "[1, 2]", "[2, 0.5]", 1), "small.yaml:7:3: "},
+		{strings.Replace(smallStudy, "[1, 2]", "[2, '1..8']", 1), "small.yaml:11:20: clients has several values here"},
+		{strings.Replace(smallStudy, "zipf:0.99", "zipf:9", 1), `small.yaml:12:23: --keys "zipf:9"`},
+		{strings.Replace(smallStudy, "accounts: 100", "accounts: 1", 1), `small.yaml:2:36: --accounts "1"`},
+		{strings.Replace(smallStudy, "seed: 7", "cluster: mongodb:0", 1), "small.yaml:9:"},
+		{strings.Replace(smallStudy, "seed: 7", "fault: kill primary at 5", 1), "small.yaml:9:"},
+		{strings.Replace(smallStudy, "seed: 7", "threshold: fast", 1), "small.yaml:9:16: "},
+		{strings.Replace(smallStudy, "{write-share: 1}", "{write-share: 1, repeat: 9}", 1), "small.yaml:14:3: repeat and seed are those of a whole experiment"},
+		{strings.Replace(smallStudy, "[1, 2]", "[2, 2]", 1), "small.yaml:7:3: the series has "},
+	} {
+		dir, file := studyFile(t, c.text)
+		e := assay(t, dir, "study", file, "--out", "made")
+		if e.code != exitUsage || !strings.Contains(e.stderr, c.want) {
+			t.Errorf("want %q: %v", c.want, e)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
+			t.Errorf("%q: a folder is left", c.want)
+		}
+	}
+	dir, file := studyFile(t, smallStudy)
+	for _, args := range [][]string{
+		{}, {"none.yaml"}, {file, "--size", "reprot"}, {file, "--only", "transfer"}, {file, "--repeat", "0"}, {file, file}, {file, "--out", dir},
+	} {
+		if e := assay(t, dir, append([]string{"study"}, args...)...); e.code != exitUsage || e.stderr == "" {
+			t.Errorf("%q: %v", args, e)
+		}
+	}
+}

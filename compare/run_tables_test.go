@@ -1,0 +1,40 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+
+	"assay/report"
+)
+
+// TestTablesOfWork: what only some runs have gets a table, with a line for each run.
+func TestTablesOfWork(t *testing.T) {
+	plain := &report.Result{Workload: "bank"}
+	full := &report.Result{
+		Workload: "availability",
+		Faults: []report.Fault{
+			{Action: "kill", Target: "primary", Proven: true, NewPrimary: "n2", NewPrimaryAfter: 11_300, WriteOutage: 12_300, ReadOutage: -1, LongestCall: 5_000,
+				Errors: []report.ErrorCount{{Class: "timeout", Attempts: 9}, {Class: "connection lost", Attempts: 1}}},
+			{Action: "pause", Target: "any", Skipped: true, WriteOutage: 4_000, WritesAway: true},
+		},
+		Availability: &report.Availability{Policy: "retry", HungWrites: 2, HungReads: 1, Lost: 4, Duplicates: 11, Stale: 3},
+		Entity:       &report.Entity{Writes: report.EntityFlow{PerSecond: 120, Max: 150, Mean: 2}},
+		Rounds:       []report.Round{{Name: "fill", Clients: 8, Seconds: 2, Size: &report.RoundSize{Bytes: 2_000_000}, Facts: []report.Setting{{Name: "lock waits", Value: "5"}}}},
+	}
+	var text strings.Builder
+	d := Runs([]Group{{Name: "a", Runs: []Run{{Folder: "one", Result: plain}, {Folder: "two", Result: full}}}})
+	if err := d.Markdown(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"## Faults", "| 2 availability | kill primary | yes | 11.3 s | 12.3 s | - | 5.00 s | 9 timeout, 1 connection lost |", "pause any (skipped) | no |", "4.00 s (to the end)",
+		"| 2 availability | retry |", "| 3 | 4 | 11 | 3 |", "## Entities", "| 120 | 150 | 2.00 ms |", "| 2 availability | fill | 8 | 2.00 s |", "2.00 MB | lock waits=5 |",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+	if d := Runs([]Group{{Name: "a", Runs: []Run{{Folder: "one", Result: plain}}}}); len(d.Tables) != 5 {
+		t.Errorf("a run without faults and rounds has %d tables", len(d.Tables))
+	}
+}

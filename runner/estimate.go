@@ -1,0 +1,88 @@
+package runner
+
+import (
+	"time"
+
+	"assay/cluster"
+	"assay/load"
+	"assay/workload/definition"
+)
+
+// Estimate is about what a run takes. It may be wrong by a factor of three, since how
+// fast a database is is what a run is made to learn.
+type Estimate struct {
+	Time time.Duration
+	// Kept is what stays in the run's folder, in bytes; While is what servers of the
+	// run take beside that, until it ends.
+	Kept, While int64
+}
+
+// What estimates assume, as seen on a machine of two processors.
+const (
+	assumedPerSecond  = 2000   // operations of a closed loop
+	assumedLoading    = 20_000 // rows
+	assumedWorked     = 50_000 // rows, in rounds
+	bytesPerOperation = 40     // of history
+	bytesPerRow       = 40     // of the state that was read back
+	bytesPerRun       = 400 << 10
+	rowOverhead       = 4 // copies of a row's bytes in indexes, pages and logs
+	endingTime        = 5 * time.Second
+)
+
+// assumedOf is how long a node of a product takes to start, and the bytes of its
+// files before there are any rows.
+func assumedOf(product string) (start time.Duration, empty int64) {
+	switch product {
+	case "cassandra":
+		return 25 * time.Second, 150 << 20
+	case "mongodb":
+		return 3 * time.Second, 320 << 20
+	case "mariadb":
+		return 5 * time.Second, 300 << 20
+	}
+	return 2 * time.Second, 120 << 20
+}
+
+// Estimate says about what the run takes.
+func (s Scenario) Estimate() Estimate {
+	s.Plan()
+	var v definition.Volume
+	if sized, is := s.Config.(definition.Sized); is {
+		v = sized.Volume()
+	}
+	e := Estimate{Time: endingTime + time.Duration(float64(v.Rows)/assumedLoading*1e9)}
+	rate := s.Load.Rate
+	if s.Load.Arrivals == load.Closed {
+		rate = assumedPerSecond
+	}
+	operations := float64(s.Load.Ops)
+	switch {
+	case v.Worked > 0:
+		e.Time += time.Duration(float64(v.Worked) / assumedWorked * 1e9)
+	case s.Load.Ops > 0:
+		e.Time += s.Load.Warmup + time.Duration(operations/rate*1e9)
+	default:
+		working := s.Load.Warmup + s.Load.Duration
+		operations = rate * working.Seconds()
+		e.Time += working
+	}
+	e.Kept = bytesPerRun + int64(operations)*bytesPerOperation + v.Rows*bytesPerRow
+	rows := (v.Rows + int64(operations)) * v.RowBytes * rowOverhead
+	spec, err := cluster.ParseSpec(s.Cluster)
+	if err != nil { // there is none: an embedded database's file stays
+		e.Kept += rows
+		return e
+	}
+	nodes := spec.Nodes + spec.Arbiters
+	start, empty := assumedOf(spec.Product)
+	e.Time += time.Duration(nodes)*start + endingTime
+	e.While = int64(nodes)*empty + int64(spec.Nodes)*rows
+	return e
+}
+
+// Plus is what e and several times x take one after the other.
+func (e Estimate) Plus(x Estimate, times int) Estimate {
+	return Estimate{
+		Time: e.Time + x.Time*time.Duration(times), Kept: e.Kept + x.Kept*int64(times), While: max(e.While, x.While),
+	}
+}

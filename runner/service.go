@@ -1,0 +1,70 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"assay/catalog"
+	"assay/serve"
+	"assay/workload"
+	"assay/workload/definition"
+	"assay/workload/keyvalue"
+)
+
+// serve starts the web service in front of the run's database, if the workload asks
+// for it, and sets the run's address to that of the service. The service is part of
+// this process: it ends with it, and what it uses of the machine is counted as the
+// tester's.
+func (r *run) serve(ctx context.Context) error {
+	c, can := r.scenario.Config.(definition.Served)
+	if !can || !c.Served() {
+		return nil
+	}
+	support := r.driver.Support(r.scenario.Workload)
+	if support.Open == nil {
+		return &workload.OptionError{Option: "workload", Value: r.scenario.Workload, Want: support.Reason}
+	}
+	opened, err := support.Open(ctx, workload.Target{Address: r.address, ConnectTimeout: r.scenario.ConnectTimeout, Isolation: r.scenario.Isolation})
+	if err != nil {
+		return err
+	}
+	store, is := opened.(keyvalue.Store)
+	if !is {
+		return errors.Join(&workload.OptionError{Option: "--through-service", Value: r.scenario.Workload, Want: "a workload that the service offers"}, opened.Close())
+	}
+	o := serve.DefaultOptions()
+	o.Version, o.AllowReset, o.Sessions = r.options.Version, true, min(r.scenario.Load.Clients, serve.MaxSessions)
+	service, err := serve.New(ctx, store, o)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return errors.Join(fmt.Errorf("start the web service: %w", err), store.Close())
+	}
+	// The service outlives ctx: an interrupted run is still read back through it.
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- service.Serve(serving, listener) }()
+	r.endService = func() error {
+		end()
+		return errors.Join(<-ended, store.Close())
+	}
+	behind := r.driver.Name
+	r.address = "http://" + listener.Addr().String()
+	if r.driver, err = catalog.DriverFor(r.address); err != nil {
+		return err
+	}
+	r.options.Progress.Note("through a web service in front of " + behind + ", at " + r.address)
+	return nil
+}
+
+// stopService ends the web service, if there is one.
+func (r *run) stopService() error {
+	if r.endService == nil {
+		return nil
+	}
+	return r.endService()
+}

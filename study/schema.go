@@ -1,0 +1,113 @@
+package study
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Schema describes a study's file to editors and other programs, as a JSON Schema
+// of draft 2020-12: the keys of each workload are its flags.
+func Schema(v Vocabulary) *jsonschema.Schema {
+	common := map[string]*jsonschema.Schema{}
+	experiment := &jsonschema.Schema{Type: "object", Required: []string{keyWorkload},
+		Properties: map[string]*jsonschema.Schema{keyWorkload: {Description: "the workload of all runs"}}}
+	defs := map[string]*jsonschema.Schema{"experiment": experiment}
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		experiment.Properties[keyWorkload].Enum = append(experiment.Properties[keyWorkload].Enum, any(name))
+		defs[name] = experimentOf(name, v[name], defs)
+		for flag := range defs[name+settingsOf].Properties {
+			common[flag] = &jsonschema.Schema{Ref: "#/$defs/" + name + settingsOf + "/properties/" + flag}
+		}
+		is := any(name)
+		experiment.AllOf = append(experiment.AllOf, &jsonschema.Schema{
+			If:   &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{keyWorkload: {Const: &is}}, Required: []string{keyWorkload}},
+			Then: &jsonschema.Schema{Ref: "#/$defs/" + name},
+		})
+	}
+	defs["settings"] = closed(common)
+	settings := "#/$defs/settings"
+	root := closed(map[string]*jsonschema.Schema{
+		keyTitle:       text("what the report is called"),
+		keyDescription: text("what the study is for"),
+		keyDefaults:    {Ref: settings, Description: "flags of all experiments whose workload has them"},
+		keySizes:       {Type: "object", Description: "flags of all experiments in each size, on top of the defaults; " + DefaultSize + " is the size unless another is asked for", AdditionalProperties: &jsonschema.Schema{Ref: settings}},
+		keyExperiments: {Type: "object", Description: "each a series of runs of one workload", PropertyNames: &jsonschema.Schema{Pattern: names.String()},
+			AdditionalProperties: &jsonschema.Schema{Ref: "#/$defs/experiment"}},
+	})
+	root.Schema, root.Title, root.Defs = "https://json-schema.org/draft/2020-12/schema", "A study of assay", defs
+	root.Required = []string{keyExperiments}
+	return root
+}
+
+// settingsOf ends the name of the definition of a workload's flags.
+const settingsOf = "-settings"
+
+// experimentOf describes the experiments of one workload, and enters the definition
+// of its flags.
+func experimentOf(workload string, keys []Key, defs map[string]*jsonschema.Schema) *jsonschema.Schema {
+	own := workload + settingsOf
+	defs[own] = closed(flagSchemas(keys))
+	properties := func() map[string]*jsonschema.Schema {
+		axes := &jsonschema.Schema{Type: "object", Description: "what varies: flags with lists of values, or a name with alternatives that set several flags each",
+			AdditionalProperties: &jsonschema.Schema{Type: "object", AdditionalProperties: &jsonschema.Schema{Ref: "#/$defs/" + own}},
+			Properties:           map[string]*jsonschema.Schema{}}
+		all := map[string]*jsonschema.Schema{keyMatrix: axes,
+			keyExclude: {Type: "array", Description: "combinations that are left out: axes with one value or several",
+				Items: &jsonschema.Schema{Type: "object", AdditionalProperties: oneOrSeveral(value)}}}
+		for name := range defs[own].Properties {
+			axes.Properties[name] = &jsonschema.Schema{Type: "array", Items: value()}
+			all[name] = &jsonschema.Schema{Ref: "#/$defs/" + own + "/properties/" + name}
+		}
+		return all
+	}
+	all := properties()
+	all[keyWorkload] = &jsonschema.Schema{Type: "string"}
+	all[keyDescription] = text("what the experiment is for")
+	all[keySizes] = &jsonschema.Schema{Type: "object", Description: "what differs in each size", AdditionalProperties: closed(properties())}
+	return closed(all)
+}
+
+// value describes one value of any flag.
+func value() *jsonschema.Schema {
+	return &jsonschema.Schema{Types: []string{"string", "number", "boolean"}}
+}
+
+func closed(properties map[string]*jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "object", Properties: properties, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+}
+
+func text(description string) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Description: description}
+}
+
+func oneOrSeveral(one func() *jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{one(), {Type: "array", Items: one()}}}
+}
+
+// flagSchemas describes the values of flags and limits.
+func flagSchemas(keys []Key) map[string]*jsonschema.Schema {
+	all := map[string]*jsonschema.Schema{
+		"cpu":    {Type: "number", Description: "processors of each node of the cluster"},
+		"memory": text("memory of each node of the cluster, such as 400MiB"),
+		"disk":   text("what each node of the cluster may write to its disk in a second, such as 10MiB"),
+	}
+	for _, k := range keys {
+		s := &jsonschema.Schema{Types: []string{"string", "number"}} // numbers and texts are alike in YAML
+		switch {
+		case k.Type == "bool":
+			s = &jsonschema.Schema{Type: "boolean"}
+		case k.Type == "stringArray":
+			s = oneOrSeveral(func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} })
+		case strings.HasPrefix(k.Type, "int") || strings.HasPrefix(k.Type, "uint"):
+			s = &jsonschema.Schema{Type: "integer"}
+		case k.Type == "float64":
+			s = &jsonschema.Schema{Type: "number"}
+		}
+		s.Description = k.Usage
+		all[k.Name] = s
+	}
+	return all
+}
