@@ -119,7 +119,7 @@ func TestUnfitOperations(t *testing.T) {
 		"sequential": {"0 invoke add 1", "0 invoke write [1]", "0 invoke read [1 2 3]", "0 invoke read 1; 0 ok read 5", "0 invoke read 1; 0 ok read [1 2]"},
 		"adya-g2":    {"0 invoke add 1", "0 invoke insert 5", "0 invoke insert [1 2]"},
 		"causal":     {"0 invoke add 1", "0 invoke write", "0 invoke write :a", "0 invoke read; 0 ok read :a"},
-		"monotonic":  {"0 invoke add 1", "0 invoke write", "0 invoke add; 0 ok add 5", "0 invoke add; 0 ok add {:val 1 :sts a}", "0 invoke add; 0 ok add {:val 1 :sts 1e999999999}", "0 invoke read; 0 ok read 5", "0 invoke read; 0 ok read [5]"},
+		"monotonic":  {"0 invoke add 1", "0 invoke write", "0 invoke add; 0 ok add 5", "0 invoke add; 0 ok add {:val 1 :sts a}", "0 invoke add; 0 ok add {:val :a :sts 5}", `0 invoke add; 0 ok add {:val 1 :sts "1p5"}`, `0 invoke add; 0 ok add {:val 1 :sts "0x10"}`, "0 invoke add; 0 ok add {:val 1 :sts 1e999999999}", "0 invoke read; 0 ok read 5", "0 invoke read; 0 ok read [5]"},
 	} {
 		for _, text := range events {
 			simulated.Refused(t, opened(kind), text)
