@@ -79,9 +79,11 @@ var mayImport = map[string][]string{
 	"report":                {"history", "measure", "check", "quantity", "servers"},
 	"catalog":               {"spelling", "workload", "workload/...", "driver/..."},
 	"runner":                {"catalog", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "check/balances", "check/collections", "check/locks", "check/logs", "check/multiregister", "check/visibility", "quantity", "pressure", "procfs", "servers", "serve"},
-	"cmd/assay":             {"spelling", "catalog", "runner", "series", "study", "compare", "scalability", "quantity", "report", "serve", "view", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault", "driver/bugs"},
+	"cmd/assay":             {"spelling", "catalog", "runner", "monitor", "series", "study", "compare", "scalability", "quantity", "report", "serve", "view", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/server", "fault", "driver/bugs"},
 	"scalability":           {},
-	"compare":               {"check", "measure", "quantity", "report", "scalability"},
+	"monitor":               {"history"},
+	"trend":                 {},
+	"compare":               {"check", "trend", "measure", "quantity", "report", "scalability"},
 	"series":                {"report", "runner"},
 	"report/pagetest":       {},
 	"view":                  {"check", "compare", "quantity", "report"},
@@ -112,7 +114,7 @@ var testsMayImport = map[string][]string{
 	"serve":               {"driver/mem"},
 	"driver/cassandra":    {"driver/drivertest", "cluster/cassandra", "cluster/server"},
 	"driver/foundationdb": {"driver/drivertest"},
-	"runner":              {"report/pagetest", "check/simulated", "driver/bugs", "driver/mem", "driver/sqlite", "driver/drivertest", "serve", "cluster/postgres"},
+	"runner":              {"monitor", "report/pagetest", "check/simulated", "driver/bugs", "driver/mem", "driver/sqlite", "driver/drivertest", "serve", "cluster/postgres"},
 	"cmd/assay":           {"cluster/...", "driver/drivertest", "report/pagetest"},
 }
 

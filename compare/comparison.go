@@ -75,10 +75,7 @@ func (s Spread) Share() float64 {
 // they do not have.
 func Compare(a, b Group, o Options) (*Comparison, error) {
 	found := differences(a, b)
-	refused := slices.DeleteFunc(slices.Clone(found), func(d Difference) bool {
-		return slices.Contains(o.Allow, d.Condition) || slices.Contains(o.Allow, "all")
-	})
-	if len(refused) > 0 {
+	if refused := notAllowed(found, o.Allow); len(refused) > 0 {
 		return nil, &DifferentError{A: a.Name, B: b.Name, Differences: refused}
 	}
 	c := &Comparison{A: a, B: b, Differences: found}
@@ -93,6 +90,13 @@ func Compare(a, b Group, o Options) (*Comparison, error) {
 		c.Gates = append(c.Gates, result)
 	}
 	return c, nil
+}
+
+// notAllowed are the differences that nobody allowed.
+func notAllowed(found []Difference, allow []string) []Difference {
+	return slices.DeleteFunc(slices.Clone(found), func(d Difference) bool {
+		return slices.Contains(allow, d.Condition) || slices.Contains(allow, "all")
+	})
 }
 
 func newRow(m metric, a, b Group) Row {

@@ -33,7 +33,7 @@ type Difference struct {
 	B         string `json:"b"`
 }
 
-// DifferentError means that groups must not be compared.
+// DifferentError means that groups must not be compared; B is empty for the runs of one.
 type DifferentError struct {
 	A, B        string
 	Differences []Difference
@@ -44,6 +44,10 @@ func (e *DifferentError) Error() string {
 	for _, d := range e.Differences {
 		parts = append(parts, fmt.Sprintf("%s (%s against %s)", d.Condition, d.A, d.B))
 		names = append(names, d.Condition)
+	}
+	if e.B == "" {
+		return fmt.Sprintf("the runs of %s cannot be compared: they differ in %s; --allow %s compares them nevertheless, and says so",
+			e.A, strings.Join(parts, ", "), strings.Join(names, ","))
 	}
 	return fmt.Sprintf("%s and %s cannot be compared: they differ in %s; --allow %s compares them nevertheless, and says so",
 		e.A, e.B, strings.Join(parts, ", "), strings.Join(names, ","))

@@ -35,7 +35,7 @@ func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time
 		return func() {}
 	}
 	acting, cancel := context.WithCancel(ctx)
-	keeper := &faultKeeper{file: file, start: start, note: r.options.Progress.Note, status: r.options.Status}
+	keeper := &faultKeeper{file: file, start: start, note: r.options.Progress.Note, status: r.options.Status, monitor: r.options.Monitor}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -71,12 +71,15 @@ type faultKeeper struct {
 	note  func(text string)
 	// status is told of what happens.
 	status *Status
+	// monitor learns of each fault, too.
+	monitor Monitor
 }
 
 // Injected implements fault.Recorder.
 func (k *faultKeeper) Injected(i fault.Injection) {
 	k.note(fmt.Sprintf("%.1f s: %s %v", i.InjectedAt.Sub(k.start).Seconds(), i.Fault, i.Nodes))
 	k.status.fault(i, k.start)
+	k.monitor.Fault(actionOf(i.Fault), i.Fault.Target, i.Nodes, true)
 	k.keep(i)
 }
 
@@ -84,6 +87,7 @@ func (k *faultKeeper) Injected(i fault.Injection) {
 func (k *faultKeeper) Healed(i fault.Injection) {
 	k.note(fmt.Sprintf("%.1f s: healed: %s %v", i.HealedAt.Sub(k.start).Seconds(), i.Fault, i.Nodes))
 	k.status.fault(i, k.start)
+	k.monitor.Fault(actionOf(i.Fault), i.Fault.Target, i.Nodes, false)
 	k.keep(i)
 }
 

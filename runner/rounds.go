@@ -42,6 +42,7 @@ func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load
 				return all, err
 			}
 		}
+		r.options.Monitor.Clients(round.Clients)
 		stats, err := r.workRound(ctx, round, scope, clients, recorder, now)
 		all = addStats(all, stats)
 		if err != nil || stats.Cut {

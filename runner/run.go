@@ -39,6 +39,8 @@ type Options struct {
 	Progress Progress
 	// Status, if not nil, is kept up to date while the run goes.
 	Status *Status
+	// Monitor follows the run; nil for nobody.
+	Monitor Monitor
 	// Patience is how long a phase other than the work may make no progress
 	// before the database is asked whether it is still there, and how long it
 	// may take to answer; 0 means a minute.
@@ -90,6 +92,10 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	}
 	o.Status.begin(s, o.Version)
 	o.Progress = &inTurn{progress: o.Progress, status: o.Status}
+	if o.Monitor == nil {
+		o.Monitor = unmonitored{}
+	}
+	o.Monitor.Phase(PhaseConnecting)
 	r := &run{scenario: s, options: o, address: s.Database}
 	stop, err := r.provide(ctx)
 	if err != nil {
@@ -230,6 +236,7 @@ func (r *run) load(ctx context.Context) error {
 	if err := writeResult(r.folder, r.result); err != nil {
 		return err
 	}
+	r.options.Monitor.Phase(PhaseLoading)
 	r.options.Progress.Stage("loading " + check.Counted(r.store.Rows(), "row", "rows"))
 	progress := &loading{progress: r.options.Progress}
 	err := r.store.Create(ctx, mark)
@@ -272,6 +279,9 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	}
 	start := time.Now()
 	r.result.Started = start.UTC()
+	r.options.Monitor.Begin(r.id, r.scenario.Workload, r.result.Database.Product, r.options.Version, operationsOf(r.scenario.definition()))
+	r.options.Monitor.Phase(PhaseWarmup)
+	r.options.Monitor.Clients(len(clients))
 	file, err := history.Create(filepath.Join(r.folder, FileHistory), history.Header{
 		Run: r.result.Run, Workload: r.scenario.Workload, Version: r.options.Version, Started: start.UnixNano(),
 	})
@@ -280,7 +290,7 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 		return load.Stats{}, err
 	}
 	r.live = measure.NewLive(r.scenario.Load.Clients)
-	recorder := &tee{Writer: file, live: r.live}
+	recorder := &tee{Writer: file, live: r.live, monitor: r.options.Monitor}
 	now := func() int64 { return int64(time.Since(start)) }
 	stopProgress := r.reportProgress(start)
 	stopAnnouncing := r.recordAnnouncements(file, now)
@@ -295,6 +305,8 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 		stats, err = load.Run(ctx, r.scenario.Load, clients, recorder, now)
 	}
 	stopServers()
+	r.options.Monitor.Clients(0)
+	r.options.Monitor.Phase(PhaseSettling)
 	stopWatching()
 	err = errors.Join(err, stopObserving())
 	stopProgress()
@@ -373,17 +385,6 @@ func (r *run) reportProgress(start time.Time) (stop func()) {
 		}
 	}()
 	return func() { close(quit); <-done }
-}
-
-// tee records an operation in the file and in the live figures.
-type tee struct {
-	*history.Writer
-	live *measure.Live
-}
-
-func (t *tee) Record(op *history.Op) error {
-	t.live.Add(op)
-	return t.Writer.Record(op)
 }
 
 func workingText(p load.Plan) string {

@@ -39,6 +39,7 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	enterClient(r.result, stats, live)
 	r.result.Ended = time.Now().UTC()
 	left := r.keep(ctx)
+	r.options.Monitor.Phase(PhaseChecking)
 	r.options.Progress.Stage("checking every operation")
 	out, err := finish(ctx, r.folder, r.scenario, r.result, findings{
 		inFlight: r.inFlight, cut: stats.Cut,

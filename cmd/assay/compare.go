@@ -87,15 +87,23 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	return f.show(cmd, all, "assay compare "+shellWords(args))
 }
 
-func (f *compareFlags) options() (compare.Options, error) {
-	o := compare.Options{Allow: f.allow}
+// validate looks at what compare and trend have in common.
+func (f *compareFlags) validate() error {
 	if !slices.Contains(documentFormats(), f.format) {
-		return o, usageError{fmt.Errorf("--format %q is none of %s", f.format, strings.Join(documentFormats(), ", "))}
+		return usageError{fmt.Errorf("--format %q is none of %s", f.format, strings.Join(documentFormats(), ", "))}
 	}
 	for _, name := range f.allow {
 		if name != "all" && !slices.Contains(compare.Conditions(), name) {
-			return o, usageError{fmt.Errorf("--allow %q is none of %s, all", name, strings.Join(compare.Conditions(), ", "))}
+			return usageError{fmt.Errorf("--allow %q is none of %s, all", name, strings.Join(compare.Conditions(), ", "))}
 		}
+	}
+	return nil
+}
+
+func (f *compareFlags) options() (compare.Options, error) {
+	o := compare.Options{Allow: f.allow}
+	if err := f.validate(); err != nil {
+		return o, err
 	}
 	for _, text := range f.gates {
 		g, err := compare.ParseGate(text)

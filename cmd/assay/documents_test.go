@@ -88,6 +88,7 @@ var documented = []documentedRule{
 	{pattern: `^assay study (--schema|\S+ --dry-run)$`, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `^assay study `, far: untilFirstRun, codes: []int{exitNoVerdict}},
 	{pattern: `^assay sweep `, far: untilSecondRun, codes: []int{exitNoVerdict}},
+	{pattern: `^assay trend `, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `^assay compare `, far: toItsEnd, codes: []int{exitValid, exitThreshold}},
 	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict}},
 	{where: "README.md", pattern: `^(ASSAY_DB=\S+ )?assay run `, far: toItsEnd},
@@ -162,7 +163,7 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 	if strings.HasPrefix(line, "assay check ") || strings.HasPrefix(line, "assay repro ") || strings.HasPrefix(line, "assay export ") || strings.HasPrefix(line, "assay report ") {
 		line = documentedFiles(t, dir, line)
 	}
-	if strings.HasPrefix(line, "assay compare ") {
+	if strings.HasPrefix(line, "assay compare ") || strings.HasPrefix(line, "assay trend ") {
 		documentedSeries(t, dir, line)
 	}
 	if strings.HasPrefix(line, "assay study ") {
@@ -254,10 +255,11 @@ func documentedStudies(t *testing.T, dir string) {
 func documentedSeries(t *testing.T, dir, line string) {
 	t.Helper()
 	made := func(name, clients string) {
-		assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "30", "--accounts", "100", "--clients", clients, "--repeat", "5", "--out", name, "--quiet").
+		repeats := map[bool]string{true: "10", false: "5"}[name == "nightly"] // as many as a trend takes
+		assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "30", "--accounts", "100", "--clients", clients, "--repeat", repeats, "--out", name, "--quiet").
 			want(t, exitValid, exitNoVerdict)
 	}
-	for name, clients := range map[string]string{"series": "1,4", "before": "2", "after": "2"} {
+	for name, clients := range map[string]string{"series": "1,4", "before": "2", "after": "2", "nightly": "2"} {
 		if slices.Contains(strings.Fields(line), name) {
 			made(name, clients)
 		}

@@ -17,6 +17,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/measure"
+	"assay/monitor"
 	"assay/report"
 	"assay/runner"
 	"assay/series"
@@ -86,6 +87,7 @@ func codeOf(err error) int {
 		plural    *series.PlanError
 		file      *report.FileError
 		studied   *study.Error
+		watch     *monitor.AddressError
 		cut       *runner.InterruptedError
 		nothing   *runner.NothingError
 	)
@@ -101,7 +103,7 @@ func codeOf(err error) int {
 		errors.As(err, &format), errors.As(err, &input), errors.As(err, &spec),
 		errors.As(err, &grammar), errors.As(err, &goal), errors.As(err, &schedule), errors.As(err, &noPrimary),
 		errors.As(err, &unlike), errors.As(err, &gate), errors.As(err, &compared), errors.As(err, &plural),
-		errors.As(err, &file), errors.As(err, &studied), strings.HasPrefix(err.Error(), "unknown command"):
+		errors.As(err, &file), errors.As(err, &watch), errors.As(err, &studied), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage
 	default:
 		return exitCannotRun

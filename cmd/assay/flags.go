@@ -50,6 +50,8 @@ type runFlags struct {
 	clients             numbers
 	rates               numbers
 	repeat              int
+	// metrics is where to serve figures for Prometheus, empty for nowhere.
+	metrics string
 }
 
 // serversUsage says where server programs come from.
@@ -86,6 +88,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.scenarioFile, "scenario", "", "a scenario.yaml to start from; other flags change it")
 	flags.BoolVar(&s.NoServerStats, "no-server-stats", s.NoServerStats, "do not look, once a second, at what the servers are doing")
 	flags.BoolVar(&s.Drop, "drop", s.Drop, "drop assay's own data from the database at the end")
+	flags.StringVar(&f.metrics, "metrics", "", "serve figures for Prometheus while it runs, at HOST:PORT/metrics, such as 127.0.0.1:9464")
 	flags.BoolVar(&f.json, "json", false, "print result.json on standard output instead of the summary")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
 	for _, own := range s.Config.Flags() {

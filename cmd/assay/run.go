@@ -69,9 +69,14 @@ func newRunOf(version string, w definition.Workload) *cobra.Command {
 }
 
 func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFlags) error {
+	watched, stop, err := f.serveMetrics(version, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer stop()
 	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
 	outcome, err := runner.Run(cmd.Context(), s, runner.Options{
-		Version: version, Out: f.out, Servers: f.servers, Progress: progress,
+		Version: version, Out: f.out, Servers: f.servers, Progress: progress, Monitor: watched,
 	})
 	progress.close()
 	if err != nil {

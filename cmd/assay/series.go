@@ -33,9 +33,14 @@ func runSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) e
 // makeSeries makes the runs of a plan that are not made yet.
 func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) (*report.RunSeries, string, error) {
 	stderr := cmd.ErrOrStderr()
+	watched, stop, err := f.serveMetrics(version, stderr)
+	if err != nil {
+		return nil, "", err
+	}
+	defer stop()
 	o := series.Options{Version: version, Out: f.out, Progress: &seriesProgress{out: stderr, quiet: f.quiet},
 		Run: func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error) {
-			outcome, err := runner.Run(ctx, s, runner.Options{Version: version, Out: folder, Servers: f.servers, Progress: newProgress(stderr, true)})
+			outcome, err := runner.Run(ctx, s, runner.Options{Version: version, Out: folder, Servers: f.servers, Progress: newProgress(stderr, true), Monitor: watched})
 			return outcome.Result, err
 		}}
 	s, folder, err := series.Run(cmd.Context(), p, o)

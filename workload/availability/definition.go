@@ -49,8 +49,9 @@ twice, and reads that came too late.`,
 		Config: func() definition.Config { c := Defaults(); return &c },
 		Load:   LoadDefaults,
 		Unused: []string{"retry", "max-attempts"}, WhyUnused: "is decided by --policy in this workload",
-		State:    FileState,
-		Measures: func(kind uint8) bool { return kind == keyvalue.KindInsert },
+		State:      FileState,
+		Operations: keyvalue.Operations(),
+		Measures:   func(kind uint8) bool { return kind == keyvalue.KindInsert },
 		// Its figures are single times at few operations a second, not percentiles of
 		// a steady state.
 		Limit: func(l *measure.Limits) { l.MinCommitted, l.NoSteadyState = 10, true },

@@ -43,6 +43,7 @@ journal, and each single transfer against what the database had answered.`,
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		State:      FileState,
+		Operations: map[uint8]string{KindTransfer: "transfer", KindAudit: "audit", KindAuditAll: "full audit"},
 		Measures:   func(kind uint8) bool { return kind == KindTransfer },
 		SizeLoaded: true,
 	}

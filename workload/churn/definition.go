@@ -37,11 +37,12 @@ the rows that should be there must be there, as they were inserted.`,
 		Checks: []definition.Check{
 			{Name: CheckRows, Asserts: "Exactly the rows that must be there are there, each once and as it was inserted."},
 		},
-		Config:    func() definition.Config { c := Defaults(); return &c },
-		Unused:    []string{"rate", "arrivals", "duration", "ops", "warmup", "ramp"},
-		WhyUnused: "has no meaning in this workload: --rows and --cycles say how much there is to do",
-		State:     FileState,
-		Limit:     definition.LimitTasks,
+		Config:     func() definition.Config { c := Defaults(); return &c },
+		Unused:     []string{"rate", "arrivals", "duration", "ops", "warmup", "ramp"},
+		WhyUnused:  "has no meaning in this workload: --rows and --cycles say how much there is to do",
+		State:      FileState,
+		Operations: map[uint8]string{KindInsert: "insert", KindDelete: "delete", KindRepair: "repair"},
+		Limit:      definition.LimitTasks,
 	}
 }
 

@@ -34,6 +34,8 @@ type Workload struct {
 	// State is the name of the file that Work.Save writes last into the run's
 	// folder.
 	State string
+	// Operations names the kinds of operations, as in history.Op.Kind.
+	Operations map[uint8]string
 	// Measures reports whether operations of a kind are the work that is measured.
 	// An audit or a reader's read is not; nil if all are.
 	Measures func(kind uint8) bool

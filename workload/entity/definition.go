@@ -48,6 +48,7 @@ How many nodes have to answer is an option of the database's address.`,
 		Config:      func() definition.Config { c := Defaults(); return &c },
 		Load:        LoadDefaults,
 		State:       FileState,
+		Operations:  keyvalue.Operations(),
 		Measures:    func(kind uint8) bool { return kind == keyvalue.KindInsert || kind == keyvalue.KindGet },
 		Degradation: true,
 	}

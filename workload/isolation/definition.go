@@ -47,8 +47,9 @@ that prove it. The run is judged against what the level promises, or --model.`,
 			{Name: "predicate", Asserts: "A committed transaction that counts the rows of a group twice counts the same number, but for rows that it inserted itself, and counts and insertions have an order, of all transactions or of their snapshots, where the model demands these."},
 			{Name: "pairs", Asserts: "Transactions check that one of two rows is left before they take the other away. Where the model forbids write skew nobody reads both gone."},
 		},
-		Config: func() definition.Config { c := Defaults(); return &c },
-		State:  FileState,
+		Config:     func() definition.Config { c := Defaults(); return &c },
+		State:      FileState,
+		Operations: map[uint8]string{KindAppend: "append", KindRegister: "register", KindPredicate: "predicate", KindPairs: "pairs"},
 		// Conflicts are what it is made for, so that they spoil nothing.
 		Limit: func(l *measure.Limits) { l.MaxErrorShare = 1 },
 	}

@@ -26,6 +26,11 @@ const (
 	KindProbe uint8 = 3
 )
 
+// Operations names them.
+func Operations() map[uint8]string {
+	return map[uint8]string{KindInsert: "insert", KindGet: "get", KindProbe: "probe"}
+}
+
 // Impossible is the number of a record that no client can insert.
 const Impossible = -1
 

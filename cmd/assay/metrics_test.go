@@ -1,0 +1,119 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"assay/report"
+)
+
+// TestMetricsWhileRunning scrapes a run under way, as Prometheus does, and holds the last
+// answer against what the run says of itself in the end. The dashboard in docs asks for
+// nothing that the answer does not have.
+func TestMetricsWhileRunning(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, command{dir: dir, args: []string{"run", "bank", "--accounts", "100", "--duration", "5m", "--warmup", "0s", "--out", "saved", "--metrics", "127.0.0.1:0"}})
+	p.until("metrics: http://")
+	url := regexp.MustCompile(`http://\S+/metrics`).FindString(p.err.String())
+	var text string
+	var seen int64
+	p.untilTrue("committed operations in "+url, func() bool {
+		text = get(t, url)
+		seen = committedIn(t, text)
+		return seen > 0 && strings.Contains(text, `assay_phase{phase="measuring"} 1`)
+	})
+	p.signal(syscall.SIGINT)
+	p.wait().want(t, exitNoVerdict)
+	r, err := report.ReadJSON(filepath.Join(dir, "saved", report.FileResult))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen > r.Outcomes.Committed {
+		t.Errorf("%d operations had committed, and at the end it was %d", seen, r.Outcomes.Committed)
+	}
+	if strings.Contains(text, dir) || strings.Contains(text, "sqlite:") {
+		t.Error("the address of the database is in what everybody can read")
+	}
+	if answer, err := http.Get(url); err == nil {
+		_ = answer.Body.Close()
+		t.Errorf("after the run it still answers %s", answer.Status)
+	}
+	// Metrics of faults and errors are there once there is one.
+	known := text + " assay_fault_active assay_faults_total assay_errors_total"
+	asked := regexp.MustCompile(`assay_[a-z_]+`).FindAllString(readFile(t, "..", "..", "docs", "grafana-dashboard.json"), -1)
+	if len(asked) < 10 {
+		t.Errorf("the dashboard asks for %v only", asked)
+	}
+	for _, name := range asked {
+		if !strings.Contains(known, name) {
+			t.Errorf("the dashboard asks for %s, which no run offers", name)
+		}
+	}
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// committedIn sums the committed operations of an answer.
+func committedIn(t *testing.T, text string) (n int64) {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	committed := func(l *dto.LabelPair) bool { return l.GetName() == "outcome" && l.GetValue() == "committed" }
+	for _, m := range families["assay_operations_total"].GetMetric() {
+		for _, l := range m.GetLabel() {
+			if committed(l) {
+				n += int64(m.GetCounter().GetValue())
+			}
+		}
+	}
+	return n
+}
+
+// TestMetricsRefused: an address that is none, or that is taken, ends the command before
+// anything is made.
+func TestMetricsRefused(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	dir := t.TempDir()
+	for address, code := range map[string]int{"nonsense": exitUsage, taken.Addr().String(): exitCannotRun} {
+		for _, more := range [][]string{nil, {"--repeat", "2"}} {
+			args := append([]string{"run", "bank", "--db", "mem://", "--ops", "10", "--out", "saved", "--metrics", address}, more...)
+			assay(t, dir, args...).want(t, code).complaint(t)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("it left %v, %v", left, err)
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assay/compare"
+)
+
+// trendFlags are those of assay trend.
+type trendFlags struct {
+	allow               []string
+	minChange           string
+	format, page, group string
+	json                bool
+}
+
+func newTrend() *cobra.Command {
+	f := &trendFlags{format: "text"}
+	cmd := &cobra.Command{
+		Use:   "trend DIR",
+		Short: "Find the runs where figures changed",
+		Long: `Find the runs where the figures of a folder of runs changed, such as those of every
+night: each change with the run, the means before and after, and how likely chance
+alone would make it (E-divisive means; see docs/compare.md).
+
+DIR holds runs, or a series; of a series with several configurations each is looked
+at alone. Runs that cannot be compared are refused with exit code 2 and what differs,
+as assay compare does. It takes 10 runs or more.`,
+		Example: `  assay trend nightly
+  assay trend nightly --min-change 5% --html trend.html`,
+		Args: oneArgument("a folder of runs"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.minChange, "min-change", "0%", "the least change that is reported, such as 5%")
+	flags.StringSliceVar(&f.allow, "allow", nil, "conditions in which the runs may differ: "+strings.Join(compare.Conditions(), ", ")+", or all")
+	flags.StringVar(&f.group, "configuration", "", "of a series: this configuration alone")
+	flags.StringVar(&f.format, "format", f.format, "text, markdown or csv")
+	flags.StringVar(&f.page, "html", "", "write a page with charts to this file, too; of one configuration")
+	flags.BoolVar(&f.json, "json", false, "print the trend as JSON")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(documentFormats(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	return cmd
+}
+
+func (f *trendFlags) run(cmd *cobra.Command, folder string) error {
+	if err := (&compareFlags{allow: f.allow, format: f.format}).validate(); err != nil {
+		return err
+	}
+	share, isPercent := strings.CutSuffix(strings.TrimSpace(f.minChange), "%")
+	least, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
+	if err != nil || !isPercent || !(least >= 0 && least < 1e6) {
+		return usageError{fmt.Errorf("--min-change %q is no change in percent of 0 or more, such as 5%%", f.minChange)}
+	}
+	groups, err := compare.Read(folder)
+	if err != nil {
+		return err
+	}
+	var all []*compare.Trend
+	var names []string
+	for _, g := range groups {
+		names = append(names, g.Name)
+		if f.group != "" && g.Name != f.group {
+			continue
+		}
+		t, err := compare.FindTrend(g, compare.TrendOptions{Allow: f.allow, MinChange: least / 100})
+		if err != nil {
+			return err
+		}
+		all = append(all, t)
+	}
+	switch {
+	case len(all) == 0:
+		return usageError{fmt.Errorf("--configuration %q is none of %s", f.group, strings.Join(names, "; "))}
+	case f.page != "" && len(all) > 1:
+		return usageError{errors.New("--html is of one configuration; name it with --configuration, one of " + strings.Join(names, "; "))}
+	}
+	return f.show(cmd, all, "assay trend "+shellWords([]string{folder}))
+}
+
+func (f *trendFlags) show(cmd *cobra.Command, all []*compare.Trend, command string) error {
+	out := cmd.OutOrStdout()
+	if f.page != "" {
+		if err := writeTo(f.page, all[0].Document(command).HTML); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return compare.WriteTrends(out, all)
+	}
+	for i, t := range all {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		if err := showDocument(out, t.Document(command), f.format, f.page); err != nil {
+			return fmt.Errorf("print the trend: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/report"
+)
+
+// nights is a group of a run a night, which from one of them on is slower by a tenth.
+func nights(n, slowerFrom int) Group {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var rates []float64
+	for i := range n {
+		rate := 1000 + 10*rng.NormFloat64()
+		if i >= slowerFrom {
+			rate *= 0.9
+		}
+		rates = append(rates, rate)
+	}
+	g := group("nightly", rates...)
+	for i := range g.Runs {
+		g.Runs[i].Result.Started = time.Date(2026, 11, 1+i, 2, 0, 0, 0, time.UTC)
+	}
+	return g
+}
+
+func TestTrendFindsTheRun(t *testing.T) {
+	g := nights(30, 17)
+	g.Runs[0], g.Runs[29] = g.Runs[29], g.Runs[0] // the order is that of time and not of names
+	found, err := FindTrend(g, TrendOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range found.Metrics {
+		switch m.Metric {
+		case "throughput", "p50", "p99":
+			if len(m.Changes) != 1 || m.Changes[0].Index != 17 || m.better(m.Changes[0]) {
+				t.Errorf("%s changed at %+v", m.Metric, m.Changes)
+			}
+		}
+	}
+	d := found.Document("assay trend nightly")
+	var text, page, program bytes.Buffer
+	if err := errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), WriteTrends(&program, []*Trend{found})); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"✗ run 18: throughput changed by -1", "run 18 is nightly17, begun 2026-11-18 02:00:00 UTC", "<0.001"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text lacks %q:\n%s", want, text.String())
+		}
+	}
+	for _, want := range []string{"mean between changes", "each run", "Line chart of throughput by run"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	var read struct {
+		Trends []struct {
+			Runs    []struct{ Folder string }
+			Metrics []struct {
+				Metric  string
+				Values  []float64
+				Changes []struct {
+					Run                      int
+					Folder                   string
+					Before, After, Change, P float64
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(program.Bytes(), &read); err != nil || len(read.Trends) != 1 || len(read.Trends[0].Runs) != 30 {
+		t.Fatalf("%v: %s", err, program.String())
+	}
+	if m := read.Trends[0].Metrics[0]; m.Metric != "throughput" || len(m.Values) != 30 || m.Changes[0].Run != 18 || m.Changes[0].Folder != "nightly17" || m.Changes[0].Change > -0.05 || m.Changes[0].P > 0.001 {
+		t.Errorf("for programs it is %+v", m)
+	}
+}
+
+func TestTrendWithoutChange(t *testing.T) {
+	for name, o := range map[string]TrendOptions{"nothing changed": {}, "too small a change": {MinChange: 0.2}} {
+		g := nights(30, 30)
+		if o.MinChange > 0 {
+			g = nights(30, 17)
+		}
+		found, err := FindTrend(g, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := found.Document("")
+		if len(d.Verdicts) != 1 || d.Verdicts[0].Text != "no figure changed" || !d.Verdicts[0].Good {
+			t.Errorf("%s: %+v", name, d.Verdicts)
+		}
+	}
+}
+
+func TestTrendRefuses(t *testing.T) {
+	var few *InputError
+	if _, err := FindTrend(nights(9, 5), TrendOptions{}); !errors.As(err, &few) || !strings.Contains(err.Error(), "9 runs with figures") {
+		t.Errorf("of nine runs it says %v", err)
+	}
+	g := nights(12, 6)
+	g.Runs[3].Result.Throughput.Seconds = 0 // it was cut before it measured anything
+	g.Runs[5].Result.Load.Clients = 8
+	var unlike *DifferentError
+	if _, err := FindTrend(g, TrendOptions{}); !errors.As(err, &unlike) || !strings.Contains(err.Error(), "the runs of nightly cannot be compared: they differ in load") {
+		t.Errorf("of unlike runs it says %v", err)
+	}
+	found, err := FindTrend(g, TrendOptions{Allow: []string{"load"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(found.Document("").Notes, "\n")
+	if found.Unmeasured != 1 || len(found.Group.Runs) != 11 || !strings.Contains(notes, "The runs differ in load") || !strings.Contains(notes, "1 run without figures left out") {
+		t.Errorf("%d left out, notes %s", found.Unmeasured, notes)
+	}
+}

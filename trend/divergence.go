@@ -1,0 +1,53 @@
+package trend
+
+import "math"
+
+// distances has the sums of the distances between the values of a series: sums[i][j] is
+// that of all pairs of a value before i and one before j.
+type distances struct{ sums [][]float64 }
+
+func newDistances(series []float64) distances {
+	n := len(series)
+	d := distances{sums: make([][]float64, n+1)}
+	d.sums[0] = make([]float64, n+1)
+	for i := range n {
+		d.sums[i+1] = make([]float64, n+1)
+		row := 0.0
+		for j := range n {
+			row += math.Abs(series[i] - series[j])
+			d.sums[i+1][j+1] = d.sums[i][j+1] + row
+		}
+	}
+	return d
+}
+
+// between is the sum over all pairs of one of the values from a to b and one of those
+// from c to d, the ends left out.
+func (d distances) between(a, b, c, to int) float64 {
+	return d.sums[b][to] - d.sums[a][to] - d.sums[b][c] + d.sums[a][c]
+}
+
+// split returns where the values from start to end differ most from those that follow
+// them, up to any value before the end: the split that makes the divergence largest
+// (Matteson and James, equation 7, with the distance to the power of 1); 0 if there are
+// fewer than two.
+func (d distances) split(start, end int) (at int, divergence float64) {
+	divergence = math.Inf(-1)
+	for t := start + 1; t < end; t++ {
+		before := d.between(start, t, start, t) / 2
+		for k := t + 1; k <= end; k++ {
+			n, m := float64(t-start), float64(k-t)
+			q := d.between(start, t, t, k)
+			if n > 1 {
+				q -= m / (n - 1) * before
+			}
+			if m > 1 {
+				q -= n / (m - 1) * d.between(t, k, t, k) / 2
+			}
+			if q *= 2 / (n + m); q > divergence {
+				at, divergence = t, q
+			}
+		}
+	}
+	return at, divergence
+}
