@@ -147,17 +147,14 @@ func (b *bounded) unreachable(doing string, why error) error {
 	return &workload.UnreachableError{Address: b.address, Err: fmt.Errorf("while %s: %w", doing, why)}
 }
 
-// Describe implements work.
 func (b *bounded) Describe(ctx context.Context) (product workload.Product, err error) {
 	return bind(b, ctx, "describing it", func(ctx context.Context) (workload.Product, error) { return b.Work.Describe(ctx) })
 }
 
-// Find implements work.
 func (b *bounded) Find(ctx context.Context) (*workload.Leftover, error) {
 	return bind(b, ctx, "looking for the mark", func(ctx context.Context) (*workload.Leftover, error) { return b.Work.Find(ctx) })
 }
 
-// Marker implements work.
 func (b *bounded) Marker(ctx context.Context) (*workload.Marker, error) {
 	return bind(b, ctx, "reading the mark", func(ctx context.Context) (*workload.Marker, error) { return b.Work.Marker(ctx) })
 }
@@ -167,17 +164,14 @@ func (b *bounded) Lease(ctx context.Context) (*workload.Lease, error) {
 	return bind(b, ctx, "looking for a lease", func(ctx context.Context) (*workload.Lease, error) { return b.Work.Lease(ctx) })
 }
 
-// TakeLease implements work.
 func (b *bounded) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
 	return b.do(ctx, "taking the lease", func(ctx context.Context, _ func()) error { return b.Work.TakeLease(ctx, holder, ttl, gone) })
 }
 
-// Size implements work.
 func (b *bounded) Size(ctx context.Context) (workload.Size, error) {
 	return bind(b, ctx, "asking for the size on disk", func(ctx context.Context) (workload.Size, error) { return b.Work.Size(ctx) })
 }
 
-// Client implements work.
 func (b *bounded) Client(ctx context.Context, n int) (load.Client, error) {
 	return bind(b, ctx, "opening a session", func(ctx context.Context) (load.Client, error) { return b.Work.Client(ctx, n) })
 }
@@ -199,22 +193,19 @@ func bind[T any](b *bounded, ctx context.Context, doing string, c func(ctx conte
 	}
 }
 
-// Create implements work.
 func (b *bounded) Create(ctx context.Context, mark workload.Marker) error {
 	return b.do(ctx, "making the schema", func(ctx context.Context, _ func()) error { return b.Work.Create(ctx, mark) })
 }
 
-// Drop implements work.
 func (b *bounded) Drop(ctx context.Context) error {
 	return b.do(ctx, "dropping the schema", func(ctx context.Context, _ func()) error { return b.Work.Drop(ctx) })
 }
 
-// Settle implements work.
 func (b *bounded) Settle(ctx context.Context) error {
 	return b.do(ctx, "waiting until nothing is in flight", func(ctx context.Context, _ func()) error { return b.Work.Settle(ctx) })
 }
 
-// Load implements work. What was loaded is progress.
+// Load: what was loaded is progress.
 func (b *bounded) Load(ctx context.Context, loaded func(done, total int64)) error {
 	var rows atomic.Int64
 	err := b.do(ctx, "loading", func(ctx context.Context, progress func()) error {
@@ -230,7 +221,7 @@ func (b *bounded) Load(ctx context.Context, loaded func(done, total int64)) erro
 	return err
 }
 
-// Save implements work. What was read is progress.
+// Save: what was read is progress.
 func (b *bounded) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	return b.do(ctx, "reading everything back", func(ctx context.Context, progress func()) error {
 		return b.Work.Save(ctx, folder, func(rows int64) {

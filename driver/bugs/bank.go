@@ -42,12 +42,10 @@ func newBank(inner bank.Store, seeded []Seeded, seed uint64) (workload.Store, er
 	return s, nil
 }
 
-// LoadAccounts implements bank.Store.
 func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) error {
 	return s.inner.LoadAccounts(ctx, batch)
 }
 
-// FinishLoad implements bank.Store.
 func (s *bankStore) FinishLoad(ctx context.Context) error { return s.inner.FinishLoad(ctx) }
 
 // bankSession is one client's.
@@ -58,7 +56,6 @@ type bankSession struct {
 	answered *uint64
 }
 
-// Session implements bank.Store.
 func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
 	session, err := s.inner.Session(ctx)
 	if err != nil {
@@ -67,7 +64,6 @@ func (s *bankStore) Session(ctx context.Context) (bank.Session, error) {
 	return &bankSession{Session: session, s: s}, nil
 }
 
-// Transfer implements bank.Session.
 func (n *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply {
 	s := n.s
 	if err := s.begin(ctx); err != nil {
@@ -128,7 +124,6 @@ func (s *bankStore) moved(t bank.Transfer, outcome history.Outcome) {
 	s.ghosts = slices.DeleteFunc(s.ghosts, func(g bank.Transfer) bool { return g.Source == t.Source || g.Source == t.Destination })
 }
 
-// Read implements bank.Store.
 func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, entry func(bank.Entry) error) error {
 	if err := s.take(ctx); err != nil {
 		return err

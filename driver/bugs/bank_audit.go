@@ -15,7 +15,6 @@ import (
 // occasions is how many transfers or commits are looked at.
 const occasions = 64
 
-// Audit implements bank.Auditor.
 func (s *bankStore) Audit(ctx context.Context, ids []int64, states []bank.State) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -32,7 +31,6 @@ func (s *bankStore) Audit(ctx context.Context, ids []int64, states []bank.State)
 	return nil
 }
 
-// AuditAll implements bank.Auditor.
 func (s *bankStore) AuditAll(ctx context.Context) (bank.Totals, error) {
 	if err := s.take(ctx); err != nil {
 		return bank.Totals{}, err

@@ -29,7 +29,6 @@ func (s *bankStore) splits() bool {
 	return slices.ContainsFunc(s.active, func(b *active[bankActions]) bool { return b.Check == checkReplicas })
 }
 
-// CatchUp implements bank.Replicated.
 func (s *bankStore) CatchUp(ctx context.Context, member bank.Replica) error {
 	if r, ok := s.inner.(bank.Replicated); ok && member.Name != firstMember && member.Name != secondMember {
 		return r.CatchUp(ctx, member)
@@ -37,7 +36,6 @@ func (s *bankStore) CatchUp(ctx context.Context, member bank.Replica) error {
 	return ctx.Err()
 }
 
-// ReadReplica implements bank.Replicated.
 func (s *bankStore) ReadReplica(ctx context.Context, member bank.Replica, account func(bank.Account) error, entry func(bank.Entry) error) error {
 	if err := s.take(ctx); err != nil {
 		return err

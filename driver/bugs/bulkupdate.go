@@ -63,20 +63,16 @@ func newBulkUpdate(inner bulkupdate.Store, seeded []Seeded, seed uint64) *bulkUp
 	return s
 }
 
-// Load implements bulkupdate.Store.
 func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document) error {
 	return s.inner.Load(ctx, batch)
 }
 
-// FinishLoad implements bulkupdate.Store.
 func (s *bulkUpdateStore) FinishLoad(ctx context.Context) error { return s.inner.FinishLoad(ctx) }
 
-// Waits implements bulkupdate.Store.
 func (s *bulkUpdateStore) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 	return s.inner.Waits(ctx)
 }
 
-// Atomic implements bulkupdate.Store.
 func (s *bulkUpdateStore) Atomic() bool { return s.inner.Atomic() }
 
 // bulkUpdateSession is one client's.
@@ -85,7 +81,6 @@ type bulkUpdateSession struct {
 	s *bulkUpdateStore
 }
 
-// Update implements bulkupdate.Session.
 func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, flag bool) (reply bulkupdate.Reply) {
 	s := n.s
 	var before []bulkupdate.Document

@@ -45,18 +45,14 @@ func newCandles(inner candles.Store, seeded []Seeded, seed uint64) *candleStore 
 	return s
 }
 
-// Engines implements candles.Store.
 func (s *candleStore) Engines(ctx context.Context) ([]string, error) { return s.inner.Engines(ctx) }
 
-// Create implements candles.Store.
 func (s *candleStore) Create(ctx context.Context, marker workload.Marker, engine string) error {
 	return s.anew(ctx, func() error { return s.inner.Create(ctx, marker, engine) })
 }
 
-// FinishLoad implements candles.Store.
 func (s *candleStore) FinishLoad(ctx context.Context) error { return s.inner.FinishLoad(ctx) }
 
-// Eventual implements candles.Eventual.
 func (s *candleStore) Eventual() bool {
 	e, ok := s.inner.(candles.Eventual)
 	return ok && e.Eventual()
@@ -68,7 +64,6 @@ type candleSession struct {
 	s *candleStore
 }
 
-// Insert implements candles.Session.
 func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) candles.Reply {
 	return n.s.write(ctx, inInsert, n.Session, func(ctx context.Context, session candles.Session, _ string) workload.Reply {
 		return session.Insert(ctx, batch)
@@ -113,17 +108,14 @@ func (n *candleSession) query(ctx context.Context, row func(*candles.Candle), as
 	return reply
 }
 
-// Latest implements candles.Session.
 func (n *candleSession) Latest(ctx context.Context, ticker string, limit int, row func(*candles.Candle)) candles.Reply {
 	return n.query(ctx, row, func(row func(*candles.Candle)) candles.Reply { return n.Session.Latest(ctx, ticker, limit, row) })
 }
 
-// Interval implements candles.Session.
 func (n *candleSession) Interval(ctx context.Context, ticker string, from, to int64, row func(*candles.Candle)) candles.Reply {
 	return n.query(ctx, row, func(row func(*candles.Candle)) candles.Reply { return n.Session.Interval(ctx, ticker, from, to, row) })
 }
 
-// Span implements candles.Session.
 func (n *candleSession) Span(ctx context.Context, from, to int64, row func(*candles.Candle)) candles.Reply {
 	return n.query(ctx, row, func(row func(*candles.Candle)) candles.Reply { return n.Session.Span(ctx, from, to, row) })
 }

@@ -53,10 +53,8 @@ func newChurn(inner churn.Store, seeded []Seeded, seed uint64) *churnStore {
 	return s
 }
 
-// Repairs implements churn.Store.
 func (s *churnStore) Repairs() []string { return s.inner.Repairs() }
 
-// Repair implements churn.Store.
 func (s *churnStore) Repair(ctx context.Context, name string) error { return s.inner.Repair(ctx, name) }
 
 // churnSession is one client's.
@@ -65,7 +63,6 @@ type churnSession struct {
 	s *churnStore
 }
 
-// Insert implements churn.Session.
 func (n *churnSession) Insert(ctx context.Context, rows []churn.Row) churn.Reply {
 	rows = slices.Clone(rows)
 	return n.s.write(ctx, inInsert, n.Session, func(ctx context.Context, session churn.Session, _ string) workload.Reply {
@@ -75,7 +72,6 @@ func (n *churnSession) Insert(ctx context.Context, rows []churn.Row) churn.Reply
 	})
 }
 
-// Delete implements churn.Session.
 func (n *churnSession) Delete(ctx context.Context, ids []int64) churn.Reply {
 	ids = slices.Clone(ids)
 	return n.s.write(ctx, inDelete, n.Session, func(ctx context.Context, session churn.Session, bug string) workload.Reply {

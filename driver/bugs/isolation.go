@@ -62,7 +62,6 @@ func newIsolation(inner isolation.Store, seeded []Seeded, seed uint64) *isolatio
 	return s
 }
 
-// Promise implements isolation.Store.
 func (s *isolationStore) Promise() string { return s.inner.Promise() }
 
 // isolationSession is one client's.
@@ -96,7 +95,6 @@ func (s *isolationStore) Session(ctx context.Context) (isolation.Session, error)
 	return &isolationSession{Session: session, s: s, side: int(s.opened % 2)}, nil
 }
 
-// Do implements isolation.Session.
 func (n *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation.Reply {
 	s := n.s
 	came := s.events.Add(1)
@@ -162,7 +160,6 @@ func (s *isolationStore) undo(writes []write) {
 	}
 }
 
-// Read implements isolation.Store.
 func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
 	if err := s.take(ctx); err != nil {
 		return err

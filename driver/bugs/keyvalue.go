@@ -107,7 +107,6 @@ func foreignRecord(record keyvalue.Record) keyvalue.Record {
 	return record
 }
 
-// Promise implements keyvalue.Promising.
 func (s *keyValueStore) Promise() string { return keyvalue.PromiseOf(s.inner) }
 
 // keyValueSession is one client's.
@@ -116,7 +115,6 @@ type keyValueSession struct {
 	s *keyValueStore
 }
 
-// Insert implements keyvalue.Session.
 func (n *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) (reply keyvalue.Reply) {
 	s := n.s
 	record.Values = slices.Clone(record.Values)
@@ -136,7 +134,6 @@ func (n *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) (r
 	return reply
 }
 
-// Get implements keyvalue.Session.
 func (n *keyValueSession) Get(ctx context.Context, key keyvalue.Value) keyvalue.Reply {
 	s := n.s
 	if err := s.begin(ctx); err != nil {

@@ -32,7 +32,7 @@ func drawn(t *trial[callKinds], in callKinds) *active[callKinds] {
 }
 
 // rowStore is what the wrappers of workloads have in common that write rows,
-// through sessions N, and read them all back.
+// through sessions N, and read them all back. Its methods are the Stores'.
 type rowStore[N interface{ Close() }, K comparable, R any] struct {
 	*trial[callKinds]
 	rowAccess[N, K, R]
@@ -60,7 +60,6 @@ func newRowStore[N interface{ Close() }, K comparable, R any](t *trial[callKinds
 	return s
 }
 
-// Session implements the Stores.
 func (s *rowStore[N, K, R]) Session(ctx context.Context) (N, error) {
 	session, err := s.session(ctx)
 	if err != nil {
@@ -146,7 +145,6 @@ func (s *rowStore[N, K, R]) rows(ctx context.Context, give func(R) error) error 
 	return each(s.added, give)
 }
 
-// Read implements the Stores.
 func (s *rowStore[N, K, R]) Read(ctx context.Context, give func(R) error) error {
 	if err := s.take(ctx); err != nil {
 		return err

@@ -237,12 +237,10 @@ func (t *trial[A]) Size(ctx context.Context) (workload.Size, error) {
 // effect since Create. It is there while the bug is switched on.
 func StrikesOf(bug string) string { return workload.StrikesPrefix + bug }
 
-// Create implements the Stores.
 func (t *trial[A]) Create(ctx context.Context, marker workload.Marker) error {
 	return t.anew(ctx, func() error { return t.create(ctx, marker) })
 }
 
-// Drop implements workload.Store.
 func (t *trial[A]) Drop(ctx context.Context) error {
 	return t.anew(ctx, func() error { return t.Store.Drop(ctx) })
 }

@@ -33,7 +33,7 @@ func Policies() []Policy {
 	return []Policy{PolicyNone, PolicyTimeout, PolicyRetry, PolicyIdempotent}
 }
 
-// Config is what a user can set of the workload.
+// Config is what a user can set of the workload. It is a definition.Config.
 type Config struct {
 	// Policy is one of Policies.
 	Policy Policy `yaml:"policy" json:"policy"`

@@ -58,7 +58,6 @@ twice, and reads that came too late.`,
 	}
 }
 
-// Flags implements definition.Config.
 func (c *Config) Flags() []definition.Flag {
 	var policies []string
 	for _, p := range Policies() {
@@ -73,13 +72,10 @@ func (c *Config) Flags() []definition.Flag {
 	}
 }
 
-// Plan implements definition.Config.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return Plan(*c, p), nil }
 
-// ReadFrom implements definition.ReadFrom.
 func (c *Config) ReadFrom() string { return c.Read }
 
-// Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {
 	return []report.Setting{
 		{Name: "policy", Value: string(c.Policy)},
@@ -89,12 +85,10 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	}
 }
 
-// Open implements definition.Config.
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
 	return NewWork(store.(keyvalue.Store), *c, seed)
 }
 
-// Judge implements definition.Config.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	j, err := Judge(*c, seed, keyvalue.Evidence(e))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"assay/workload"
 )
 
-// Config is what a user can set of the workload.
+// Config is what a user can set of the workload. It is a definition.Config.
 type Config struct {
 	// Accounts is how many there are, ids 1 to Accounts.
 	Accounts int64 `yaml:"accounts" json:"accounts"`

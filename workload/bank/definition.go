@@ -49,7 +49,6 @@ journal, and each single transfer against what the database had answered.`,
 	}
 }
 
-// Flags implements definition.Config.
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
 		{Name: "accounts", Value: &c.Accounts, Usage: "how many accounts, 2 to 100000000"},
@@ -60,7 +59,6 @@ func (c *Config) Flags() []definition.Flag {
 	}
 }
 
-// Plan implements definition.Config.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
 
 // Volume implements definition.Sized.
@@ -68,7 +66,6 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Accounts, RowBytes: 40}
 }
 
-// Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {
 	return []report.Setting{
 		{Name: "accounts", Value: strconv.FormatInt(c.Accounts, 10)},
@@ -78,7 +75,6 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	}
 }
 
-// Open implements definition.Config.
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
 	return NewWork(store.(Store), *c, seed, clients)
 }
@@ -93,7 +89,6 @@ func (c *Config) WithoutObservers() (note string) {
 	return "this database offers no audits during the run; the check of snapshots is left out"
 }
 
-// Judge implements definition.Config.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	j, err := Judge(*c, seed, e)
 	if err != nil {

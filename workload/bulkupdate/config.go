@@ -10,7 +10,7 @@ import (
 	"assay/workload"
 )
 
-// Config is what a user can set of the workload.
+// Config is what a user can set of the workload. It is a definition.Config.
 type Config struct {
 	// Users is how many there are, numbered from 1.
 	Users int64 `yaml:"users" json:"users"`

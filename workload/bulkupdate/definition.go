@@ -50,7 +50,6 @@ that was acknowledged has left it, and none may have reached a part only.`,
 	}
 }
 
-// Flags implements definition.Config.
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
 		{Name: "users", Value: &c.Users, Usage: "how many users there are; each is one task of a round"},
@@ -83,7 +82,6 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: rows, RowBytes: 40, Worked: rows * int64(len(workers))}
 }
 
-// Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {
 	return []report.Setting{
 		{Name: "users", Value: strconv.FormatInt(c.Users, 10)},
@@ -93,12 +91,10 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	}
 }
 
-// Open implements definition.Config.
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
 	return NewWork(store.(Store), *c, seed)
 }
 
-// Judge implements definition.Config.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	j, err := Judge(*c, seed, e)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"assay/workload"
 )
 
-// Config is what a user can set of the workload.
+// Config is what a user can set of the workload. It is a definition.Config.
 type Config struct {
 	// Candles is how many rows are written, 1 to MaxCandles, over Days days
 	// from 1 to 366; Tickers is how many instruments they are of, 1 to

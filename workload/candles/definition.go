@@ -56,7 +56,6 @@ With --cluster ...,memory=256MiB the data need not fit into memory.`,
 	}
 }
 
-// Flags implements definition.Config.
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
 		{Name: "candles", Value: &c.Candles, Usage: "how many candles are written, 1 to 100000000"},
@@ -90,7 +89,6 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Candles, RowBytes: 280, Worked: 3*c.Candles + int64(2*c.Queries*c.Latest) + 2*int64(c.Intervals*c.Repeats)*c.Candles/1000}
 }
 
-// Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {
 	return []report.Setting{
 		{Name: "engine", Value: cmp.Or(c.Engine, "the database's own choice")},
@@ -104,12 +102,10 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	}
 }
 
-// Open implements definition.Config.
 func (c *Config) Open(ctx context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
 	return NewWork(ctx, store.(Store), *c, seed, clients)
 }
 
-// Judge implements definition.Config.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	j, err := Judge(*c, seed, e)
 	if err != nil {

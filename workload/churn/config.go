@@ -9,7 +9,7 @@ import (
 	"assay/workload"
 )
 
-// Config is what a user can set of the workload.
+// Config is what a user can set of the workload. It is a definition.Config.
 type Config struct {
 	// Rows is how many there are when the table is full.
 	Rows int64 `yaml:"rows" json:"rows"`

@@ -46,7 +46,6 @@ the rows that should be there must be there, as they were inserted.`,
 	}
 }
 
-// Flags implements definition.Config.
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
 		{Name: "rows", Value: &c.Rows, Usage: "how many rows there are when the table is full"},
@@ -71,7 +70,6 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Rows, RowBytes: int64(c.RowBytes), Worked: int64(float64(2*c.Rows*c.Cycles)*c.DeleteShare) + c.Rows}
 }
 
-// Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {
 	return []report.Setting{
 		{Name: "rows", Value: strconv.FormatInt(c.Rows, 10)},
@@ -83,12 +81,10 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	}
 }
 
-// Open implements definition.Config.
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
 	return NewWork(store.(Store), *c, seed, clients)
 }
 
-// Judge implements definition.Config.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	j, err := Judge(*c, seed, e)
 	if err != nil {

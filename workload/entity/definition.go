@@ -54,7 +54,6 @@ How many nodes have to answer is an option of the database's address.`,
 	}
 }
 
-// Flags implements definition.Config.
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
 		{Name: "write-share", Value: &c.WriteShare, Usage: "share of operations that write, 0 to 1; the others read"},
@@ -74,7 +73,6 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Entities, RowBytes: 400}
 }
 
-// Options implements definition.Config.
 func (c *Config) Options(definition.Support) []report.Setting {
 	settings := []report.Setting{
 		{Name: "write share", Value: strconv.FormatFloat(c.WriteShare, 'g', -1, 64)},
@@ -86,12 +84,10 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	return settings
 }
 
-// Open implements definition.Config.
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
 	return NewWork(store.(keyvalue.Store), *c, seed)
 }
 
-// Judge implements definition.Config.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	j, err := Judge(*c, seed, keyvalue.Evidence(e))
 	if err != nil {
@@ -119,7 +115,7 @@ func section(f Figures) *report.Entity {
 	}
 }
 
-// Config is what a user can set of the workload.
+// Config is what a user can set of the workload. It is a definition.Config.
 type Config struct {
 	// WriteShare is the share of operations that write, 0 to 1; the others
 	// read.

@@ -16,7 +16,7 @@ import (
 	"assay/workload"
 )
 
-// Config is what a user can set of the workload.
+// Config is what a user can set of the workload. It is a definition.Config.
 type Config struct {
 	// Test is what the transactions are made of: "append" (lists), "register"
 	// (read-write registers), "predicate" (counts of groups, and inserts into

@@ -55,7 +55,6 @@ that prove it. The run is judged against what the level promises, or --model.`,
 	}
 }
 
-// Flags implements definition.Config.
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
 		{Name: "test", Value: &c.Test, Usage: "what transactions are made of: append, register, predicate, pairs or all", Values: []string{"append", "register", "predicate", "pairs", "all"}},
@@ -67,7 +66,6 @@ func (c *Config) Flags() []definition.Flag {
 	}
 }
 
-// Plan implements definition.Config.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return p, CheckPlan(p) }
 
 // Options implements definition.Config. Runs of earlier versions lack what follows
@@ -88,7 +86,6 @@ func (c *Config) Options(by definition.Support) []report.Setting {
 	}
 }
 
-// Open implements definition.Config.
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
 	return NewWork(store.(Store), *c, seed)
 }
@@ -97,7 +94,6 @@ func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ in
 // unknown.
 const searchTimeout = 10 * time.Minute
 
-// Judge implements definition.Config.
 func (c *Config) Judge(ctx context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
