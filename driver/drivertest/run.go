@@ -15,6 +15,7 @@ import (
 	"assay/workload/availability"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
+	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
@@ -316,20 +317,20 @@ type BulkUpdateRun struct {
 
 // Judge makes the schema anew, does the rounds, reads the database back and
 // judges it.
-func (run BulkUpdateRun) Judge(ctx context.Context, t testing.TB, store bulkupdate.Store) bulkupdate.Judgement {
+func (run BulkUpdateRun) Judge(ctx context.Context, t testing.TB, store bulkupdate.Store) definition.Judgement {
 	t.Helper()
 	w, err := bulkupdate.NewWork(store, run.Config, run.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	plan := planOf(1, 1, run.Attempts, run.Seed)
-	return judged(ctx, t, bulkupdate.Name, w, plan, bulkupdate.FileState, func(recorded, state string) (bulkupdate.Judgement, error) {
-		return bulkupdate.Judge(run.Config, run.Seed, bulkupdate.Evidence{Promise: w.Promise(), History: recorded, State: state})
+	return judged(ctx, t, bulkupdate.Name, w, plan, bulkupdate.FileState, func(recorded, state string) (definition.Judgement, error) {
+		return bulkupdate.Judge(run.Config, run.Seed, definition.Evidence{Promise: w.Promise(), History: recorded, State: state})
 	})
 }
 
 // Valid is Judge, and fails the test unless every check is valid.
-func (run BulkUpdateRun) Valid(ctx context.Context, t testing.TB, store bulkupdate.Store) bulkupdate.Judgement {
+func (run BulkUpdateRun) Valid(ctx context.Context, t testing.TB, store bulkupdate.Store) definition.Judgement {
 	t.Helper()
 	j := run.Judge(ctx, t, store)
 	mustBeValid(t, j.Results)

@@ -25,43 +25,25 @@ const (
 	CheckCounts = "counts"
 )
 
-// Evidence names the files that a run is judged by.
-type Evidence = definition.Evidence
-
-// Judgement is what the files of one run say.
-type Judgement struct {
-	// Results are those of CheckDocuments and CheckCounts.
-	Results []check.Result
-	// Facts are what the server said of its locks, by the names of the rounds.
-	Facts map[string][]report.Setting
-	// Problem says why facts are missing; empty if none are.
-	Problem string
-	// Outcomes are operations by what they ended as.
-	Outcomes history.Counts
-	// UnknownDone counts users whose documents are as an update of unknown end
-	// has set them.
-	UnknownDone int64
-}
-
 // Judge judges a run by its files alone, so that it can be done again at any
 // time. A missing or cut state gives a verdict of unknown; files that are
 // malformed give a *history.FormatError.
-func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
+func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	if err := config.Validate(); err != nil {
-		return Judgement{}, err
+		return definition.Judgement{}, err
 	}
 	b, err := newBooks(config)
 	if err != nil {
-		return Judgement{}, err
+		return definition.Judgement{}, err
 	}
 	j := &judge{
 		config: config, documents: NewDocuments(config, seed), evidence: e, books: b,
 		state: check.Result{Name: CheckDocuments}, counts: check.Result{Name: CheckCounts},
-		out: Judgement{Facts: map[string][]report.Setting{}},
+		out: definition.Judgement{Facts: map[string][]report.Setting{}},
 	}
 	for _, step := range []func() error{j.readHistory, j.readState, j.readWaits} {
 		if err := step(); err != nil {
-			return Judgement{}, err
+			return definition.Judgement{}, err
 		}
 	}
 	if j.missing == "" || j.read > 0 {
@@ -69,22 +51,29 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 	}
 	j.conclude()
 	j.out.Results = []check.Result{j.state, j.counts}
+	if j.unknownDone > 0 {
+		j.out.Notes = append(j.out.Notes, fmt.Sprintf("the documents of %s are as an update has left them of which it was not known whether it was done",
+			check.Counted(j.unknownDone, "user", "users")))
+	}
 	return j.out, nil
 }
 
 type judge struct {
 	config    Config
 	documents Documents
-	evidence  Evidence
+	evidence  definition.Evidence
 	books     *books
 	// missing says why the state is not all there is to know; empty if it is.
 	missing string
 	// read is how many documents were read back, acknowledged how many updates
 	// were.
 	read, acknowledged int64
+	// unknownDone counts users whose documents are as an update of unknown end
+	// has set them.
+	unknownDone int64
 
 	state, counts check.Result
-	out           Judgement
+	out           definition.Judgement
 }
 
 // readHistory learns what was begun and how it ended.
@@ -105,7 +94,7 @@ func (j *judge) readHistory() error {
 				j.count(op, unsure[op.Client] == op.Seq+1)
 			}
 			if op.Last {
-				j.out.Outcomes.Add(op.Final, 1)
+				j.out.Counts.Add(op.Final, 1)
 			}
 			return nil
 		},
@@ -181,13 +170,15 @@ func (j *judge) readWaits() error {
 	if err != nil {
 		return err
 	}
+	problem := ""
 	for _, r := range rounds {
-		if r.Problem != "" {
-			j.out.Problem = r.Problem
-		}
+		problem = cmp.Or(r.Problem, problem)
 		for _, f := range r.Waits {
 			j.out.Facts[r.Round] = append(j.out.Facts[r.Round], report.Setting{Name: f.Name, Value: f.text(r.Workers, r.Seconds)})
 		}
+	}
+	if problem != "" {
+		j.out.Notes = append(j.out.Notes, "what the server says of its locks is not known of every round: "+problem)
 	}
 	return nil
 }
@@ -207,7 +198,7 @@ func (j *judge) owners() {
 			j.state.Add(j.about("partial", user, o, fmt.Sprintf("are of generation %d in part and of %d in part: an update has taken effect on some of them only", o.low, o.high)))
 		}
 		if o.right > 0 && o.unknown.has(int64(o.high)) && int64(o.high) != o.committed.highest() {
-			j.out.UnknownDone++
+			j.unknownDone++
 		}
 	}
 }

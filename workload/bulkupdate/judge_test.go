@@ -11,6 +11,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 const seed = 7
@@ -108,10 +109,10 @@ func (r *reader) Read(_ context.Context, document func(Document) error) error {
 	return nil
 }
 
-func (s *story) judge(t *testing.T) (Judgement, error) {
+func (s *story) judge(t *testing.T) (definition.Judgement, error) {
 	t.Helper()
 	folder := t.TempDir()
-	e := Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState), Promise: s.promise, InFlight: s.inFlight}
+	e := definition.Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState), Promise: s.promise, InFlight: s.inFlight}
 	w, err := history.Create(e.History, history.Header{Run: "told"})
 	for client := range 3 {
 		err = errors.Join(err, w.Reserve(history.Reservation{Client: client, UpTo: 100}))
@@ -220,8 +221,8 @@ func TestARepeatedUpdateMayFindItsWorkDone(t *testing.T) {
 		if got := j.Results[1].Found > 0; got != wrong || j.Results[0].Verdict != check.Valid {
 			t.Errorf("%d changed: %+v", changed, j.Results)
 		}
-		if j.Outcomes.Committed != 6 || j.Outcomes.Unknown != 0 {
-			t.Errorf("outcomes %v", j.Outcomes)
+		if j.Counts.Committed != 6 || j.Counts.Unknown != 0 {
+			t.Errorf("outcomes %v", j.Counts)
 		}
 	}
 }

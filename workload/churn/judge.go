@@ -47,40 +47,26 @@ func Save(ctx context.Context, store Store, path string, read func(rows int64)) 
 // was inserted.
 const CheckRows = "rows"
 
-// Evidence names the files that a run is judged by.
-type Evidence = definition.Evidence
-
-// Judgement is what the files of one run say.
-type Judgement struct {
-	Result check.Result
-	// Facts are what the rows took on disk after each round, by its name.
-	Facts map[string][]report.Setting
-	// Sizes are the same as numbers.
-	Sizes map[string]report.RoundSize
-	// Problem says why some of that is not known; empty if all is.
-	Problem string
-	// Outcomes are operations by what they ended as.
-	Outcomes history.Counts
-}
-
 // Judge judges a run by its files alone, so that it can be done again at any
 // time. A missing or cut state gives a verdict of unknown; files that are
 // malformed give a *history.FormatError.
-func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
+func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	if err := config.Validate(); err != nil {
-		return Judgement{}, err
+		return definition.Judgement{}, err
 	}
 	j := &judge{
 		rows: rows{config, seed}, evidence: e, seen: make([]uint64, (config.Cycles+1)*config.Rows/64+1),
-		ends: map[stage]history.Outcome{},
-		out:  Judgement{Result: check.Result{Name: CheckRows}, Facts: map[string][]report.Setting{}, Sizes: map[string]report.RoundSize{}},
+		ends:   map[stage]history.Outcome{},
+		result: check.Result{Name: CheckRows},
+		out:    definition.Judgement{Facts: map[string][]report.Setting{}, Sizes: map[string]report.RoundSize{}},
 	}
 	for _, step := range []func() error{j.readHistory, j.readState, j.readSizes} {
 		if err := step(); err != nil {
-			return Judgement{}, err
+			return definition.Judgement{}, err
 		}
 	}
 	j.conclude()
+	j.out.Results = []check.Result{j.result}
 	return j.out, nil
 }
 
@@ -92,7 +78,7 @@ type stage struct {
 
 type judge struct {
 	rows     rows
-	evidence Evidence
+	evidence definition.Evidence
 	// ends has what became of each task that has a record.
 	ends map[stage]history.Outcome
 	// whole is true if every task that was begun has its record.
@@ -101,7 +87,8 @@ type judge struct {
 	missing string
 	seen    []uint64
 	read    int64
-	out     Judgement
+	result  check.Result
+	out     definition.Judgement
 }
 
 func (j *judge) readHistory() error {
@@ -121,7 +108,7 @@ func (j *judge) readHistory() error {
 			}
 		}
 		if op.Last {
-			j.out.Outcomes.Add(op.Final, 1)
+			j.out.Counts.Add(op.Final, 1)
 		}
 		return nil
 	}})
@@ -201,12 +188,12 @@ func (j *judge) row(id, hash int64) {
 }
 
 func (j *judge) find(kind string, id int64, what string) {
-	j.out.Result.Add(check.Evidence{Kind: kind, Text: fmt.Sprintf("row %d %s", id, what), Fields: map[string]int64{"id": id}})
+	j.result.Add(check.Evidence{Kind: kind, Text: fmt.Sprintf("row %d %s", id, what), Fields: map[string]int64{"id": id}})
 }
 
 // conclude looks for what must be there and is not, and gives the verdict.
 func (j *judge) conclude() {
-	r, committed := &j.out.Result, j.out.Outcomes.Committed
+	r, committed := &j.result, j.out.Counts.Committed
 	if j.missing == "" {
 		for id := int64(1); id <= (j.rows.config.Cycles+1)*j.rows.config.Rows; id++ {
 			cycle, place, ok := j.rows.split(id)
@@ -245,9 +232,10 @@ func (j *judge) readSizes() error {
 	if err != nil {
 		return fmt.Errorf("%s cannot be read: %w", path, err)
 	}
+	problem := ""
 	for _, s := range sizes {
 		if s.Problem != "" {
-			j.out.Problem = s.Problem
+			problem = s.Problem
 			continue
 		}
 		facts := []report.Setting{{Name: "bytes on disk", Value: strconv.FormatInt(s.Bytes, 10)}, {Name: "rows there", Value: strconv.FormatInt(s.Rows, 10)}}
@@ -256,6 +244,9 @@ func (j *judge) readSizes() error {
 		}
 		j.out.Facts[s.Round] = facts
 		j.out.Sizes[s.Round] = report.RoundSize{Bytes: s.Bytes, Rows: s.Rows, Payload: s.Rows * int64(j.rows.config.RowBytes)}
+	}
+	if problem != "" {
+		j.out.Notes = append(j.out.Notes, "the size on disk is not known after every round: "+problem)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/workload/definition"
 )
 
 const seed = 3
@@ -54,10 +55,10 @@ func (s *story) end(op int, outcome history.Outcome) {
 	s.ops[op].Outcome, s.ops[op].Final = outcome, outcome
 }
 
-func (s *story) judge(t *testing.T, inFlight string) (Judgement, error) {
+func (s *story) judge(t *testing.T, inFlight string) (definition.Judgement, error) {
 	t.Helper()
 	folder := t.TempDir()
-	e := Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState), InFlight: inFlight}
+	e := definition.Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState), InFlight: inFlight}
 	w, err := history.Create(e.History, history.Header{Run: "told"})
 	err = errors.Join(err, w.Reserve(history.Reservation{UpTo: 100}))
 	for i := range s.ops {
@@ -99,19 +100,19 @@ func TestJudge(t *testing.T) {
 			continue
 		}
 		var kinds []string
-		for _, e := range j.Result.Evidence {
+		for _, e := range j.Results[0].Evidence {
 			kinds = append(kinds, e.Kind)
 		}
 		want := check.Valid
 		if test.kinds != nil {
 			want = check.Violated
 		}
-		if !slices.Equal(kinds, test.kinds) || j.Result.Verdict != want {
-			t.Errorf("%s: %v, found %v, want %v", test.name, j.Result.Verdict, kinds, test.kinds)
+		if !slices.Equal(kinds, test.kinds) || j.Results[0].Verdict != want {
+			t.Errorf("%s: %v, found %v, want %v", test.name, j.Results[0].Verdict, kinds, test.kinds)
 		}
 	}
-	if j, err := told().judge(t, "a client never came back"); err != nil || j.Result.Verdict != check.Unknown {
-		t.Errorf("in flight: %+v, %v", j.Result, err)
+	if j, err := told().judge(t, "a client never came back"); err != nil || j.Results[0].Verdict != check.Unknown {
+		t.Errorf("in flight: %+v, %v", j.Results, err)
 	}
 	s := told()
 	s.ops[5].Values = []int64{1, 0} // what another operation has done
