@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"history/exchange":      {"history"},
 	"workload/isolation":    {"workload", "workload/definition", "load", "history", "check", "check/cycle", "report", "measure"},
 	"workload/interleaving": {"workload", "history", "check/cycle"},
-	"workload/keyvalue":     {"workload", "load", "history", "check"},
+	"workload/keyvalue":     {"workload", "workload/definition", "load", "history", "check"},
 	"workload/availability": {"workload", "workload/definition", "workload/keyvalue", "load", "history", "check", "report", "measure"},
 	"workload/entity":       {"workload", "workload/definition", "workload/keyvalue", "load", "history", "check", "report"},
 	"workload/churn":        {"workload", "workload/definition", "load", "history", "check", "report"},

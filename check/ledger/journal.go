@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"math"
 
 	"assay/check"
 )
@@ -115,3 +116,173 @@ func rowFields(r Row) map[string]int64 {
 	return map[string]int64{"id": r.ID, "source": r.Source, "destination": r.Destination, "amount": r.Amount,
 		"source_version": r.SourceVersion, "destination_version": r.DestinationVersion}
 }
+
+// The two sides of a transfer.
+const (
+	debit = iota
+	credit
+	sides
+)
+
+// entry is a journal row as the order is judged by it, in 20 bytes. The amount
+// is not kept: a row of another amount than was asked for is no entry.
+type entry struct {
+	// owner is the row's operation: the number of its block and its position
+	// there; with unrecordedBit set, an index of entries.unrecorded.
+	owner uint32
+	// account and version by side. A side is left out with account 0 if there
+	// is no such account, and with version 0 if no such version can be.
+	account, version [sides]uint32
+}
+
+const (
+	unrecordedBit = 1 << 31
+	// maxEntries keeps the numbers of entries, with those of audits behind
+	// them, and of versions within 32 bits, even if each account has room for
+	// twice its rows; and the unrecorded, which are fewer, within 31.
+	maxEntries = 1 << 29
+	maxBlocks  = unrecordedBit >> blockBits
+)
+
+// entries are the rows that the order is judged by, in chunks, so that they
+// grow without being copied.
+type entries struct {
+	chunks [][]entry
+	// unrecorded are the ids of rows whose operation an incomplete history lacks.
+	unrecorded []int64
+	// excluded are the accounts, by id-1, of which a version may be missing
+	// because its row is no entry, or named an impossible one: that is evidence
+	// already.
+	excluded bits
+	// tooMany is how many rows found no room.
+	tooMany int64
+}
+
+const (
+	chunkBits    = 16
+	chunkEntries = 1 << chunkBits
+)
+
+func (e *entries) len() uint32 {
+	if len(e.chunks) == 0 {
+		return 0
+	}
+	last := len(e.chunks) - 1
+	return uint32(last<<chunkBits + len(e.chunks[last]))
+}
+
+func (e *entries) at(n uint32) *entry { return &e.chunks[n>>chunkBits][n%chunkEntries] }
+
+func (e *entries) add(x entry) {
+	last := len(e.chunks) - 1
+	if last < 0 || len(e.chunks[last]) == chunkEntries {
+		var chunk []entry
+		if last >= 0 {
+			chunk = make([]entry, 0, chunkEntries)
+		}
+		e.chunks = append(e.chunks, chunk)
+		last++
+	}
+	e.chunks[last] = append(e.chunks[last], x)
+}
+
+// excludeRow keeps the accounts of a row that the check of transfers reports, or
+// that moves money from an account to itself, out of the check of versions, so
+// that one error is not reported three times.
+func (j *Judge) excludeRow(r Row) {
+	accounts := []int64{r.Source, r.Destination}
+	if _, _, ok := j.config.Split(r.ID); ok {
+		source, destination, _ := j.config.Expect(r.ID)
+		accounts = append(accounts, source, destination)
+	}
+	for _, id := range accounts {
+		j.excludeAccount(id)
+	}
+}
+
+func (j *Judge) excludeAccount(id int64) {
+	if j.account(id) == nil {
+		return
+	}
+	if j.entries.excluded == nil {
+		j.entries.excluded = newBits(len(j.accounts))
+	}
+	j.entries.excluded.set(uint32(id - 1))
+}
+
+// addEntry keeps a row of operation i of block b for the order; b is nil if the
+// history lacks it.
+func (j *Judge) addEntry(r Row, b *block, i int) {
+	if j.entries.len() == maxEntries || b != nil && b.number >= maxBlocks {
+		j.entries.tooMany++
+		return
+	}
+	var e entry
+	if b != nil {
+		e.owner = b.number<<blockBits | uint32(i)
+	} else {
+		e.owner = unrecordedBit | uint32(len(j.entries.unrecorded))
+		j.entries.unrecorded = append(j.entries.unrecorded, r.ID)
+	}
+	for side, given := range [sides]struct{ account, version int64 }{{r.Source, r.SourceVersion}, {r.Destination, r.DestinationVersion}} {
+		switch {
+		case j.account(given.account) == nil:
+			continue
+		case given.version < 1:
+			j.order.add(KindImpossibleVersion, func() check.Evidence {
+				return check.Evidence{
+					Text:   fmt.Sprintf("%s gave account %d version %d; versions count from 1", j.transfer(r.ID), given.account, given.version),
+					Fields: map[string]int64{"id": r.ID, "account": given.account, "version": given.version},
+				}
+			})
+			j.excludeAccount(given.account)
+			continue
+		}
+		e.account[side] = uint32(given.account)
+		e.version[side] = uint32(min(given.version, math.MaxUint32))
+	}
+	j.entries.add(e)
+}
+
+// id is the transfer of entry n.
+func (j *Judge) id(n uint32) int64 {
+	owner := j.entries.at(n).owner
+	if owner&unrecordedBit != 0 {
+		return j.entries.unrecorded[owner&^unrecordedBit]
+	}
+	b := j.ops.list[owner>>blockBits]
+	return j.config.ID(b.key.client(), b.key.seq(int(owner%blockOps)))
+}
+
+// operation is the block and the position of entry n; the block is nil if the
+// history lacks it.
+func (j *Judge) operation(n uint32) (*block, int) {
+	owner := j.entries.at(n).owner
+	if owner&unrecordedBit != 0 {
+		return nil, 0
+	}
+	return j.ops.list[owner>>blockBits], int(owner % blockOps)
+}
+
+// span is when the transfer of entry n was first started and acknowledged.
+func (j *Judge) span(n uint32) (first, end int64) {
+	b, i := j.operation(n)
+	if b == nil {
+		return math.MinInt64, math.MaxInt64
+	}
+	return b.span(i)
+}
+
+// transfer names one in a text.
+func (j *Judge) transfer(id int64) string {
+	client, seq, _ := j.config.Split(id) // others have no entry
+	return fmt.Sprintf("transfer %d (client %d, operation %d)", id, client, seq)
+}
+
+// bits is a set of small numbers. The nil set is empty.
+type bits []uint64
+
+func newBits(n int) bits { return make(bits, (n+63)/64) }
+
+func (b bits) set(i uint32)      { b[i/64] |= 1 << (i % 64) }
+func (b bits) has(i uint32) bool { return b != nil && b[i/64]&(1<<(i%64)) != 0 }

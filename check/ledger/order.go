@@ -91,3 +91,173 @@ func (j *Judge) orderResult(r *check.Result, found findings, agreed int64) {
 			journalRows(j.rowsRead), check.Counted(agreed, "acknowledged balance follows", "acknowledged balances follow"))
 	}
 }
+
+// versionOrder are the entries in the order of each account: entry by version.
+type versionOrder struct {
+	j *Judge
+	// bounds describes where the slots of each account begin, by id-1; those of
+	// the last end where one more would begin. A slot stands for a version,
+	// from 1; an account has as many as its highest version, but if the journal
+	// is whole at most twice its entries.
+	bounds []uint32
+	// slots are the entry's number and one; 0 if no entry gave the version.
+	slots []uint32
+	// ambiguous are the slots whose version was given twice, impossible the accounts,
+	// by id-1, that were given a version without a slot; nil if none.
+	ambiguous, impossible bits
+	found                 findings // of order
+	// repeated and gaps count the slots with an error.
+	repeated, gaps int64
+	// steps bounds the search for cycles of each sort, visits that for short
+	// ones.
+	steps, visits int64
+}
+
+// newVersionOrder puts the entries into their slots, and finds the versions that
+// were given twice and those that are missing.
+func newVersionOrder(j *Judge, found findings) *versionOrder {
+	c := &versionOrder{j: j, found: found}
+	c.setBounds()
+	c.steps, c.visits = 16*int64(len(c.slots))+1<<20, maxSortVisits
+	for n := range j.entries.len() {
+		e := j.entries.at(n)
+		for side := range sides {
+			if at, ok := c.slotOf(e, side); ok {
+				c.fillSlot(n, e, side, at)
+			} else if e.account[side] > 0 {
+				c.addImpossible(n, e.account[side], e.version[side])
+			}
+		}
+	}
+	if j.incomplete[Journal] == "" {
+		for account := range j.accounts {
+			c.findGaps(uint32(account))
+		}
+	}
+	return c
+}
+
+// setBounds gives each account its slots.
+func (c *versionOrder) setBounds() {
+	entries := &c.j.entries
+	count, highest := make([]uint32, len(c.j.accounts)+1), make([]uint32, len(c.j.accounts))
+	for n := range entries.len() {
+		e := entries.at(n)
+		for side, id := range e.account {
+			if id > 0 {
+				count[id-1]++
+				highest[id-1] = max(highest[id-1], e.version[side])
+			}
+		}
+	}
+	var all uint64
+	for _, top := range highest {
+		all += uint64(top)
+	}
+	// Of a journal that is not whole, rows may be missing before each version.
+	roomy := c.j.incomplete[Journal] != "" && all <= 16*uint64(entries.len()) && all < 1<<32
+	var sum uint32
+	for i, top := range highest {
+		room := top
+		if !roomy {
+			room = min(top, 2*count[i])
+		}
+		count[i] = sum
+		sum += room
+	}
+	count[len(highest)] = sum
+	c.bounds, c.slots = count, make([]uint32, sum)
+}
+
+// slotOf is where the entry belongs on one side; ok is false if there is no such
+// slot.
+func (c *versionOrder) slotOf(e *entry, side int) (at uint32, ok bool) {
+	id, version := e.account[side], e.version[side]
+	if id == 0 || version > c.bounds[id]-c.bounds[id-1] {
+		return 0, false
+	}
+	return c.bounds[id-1] + version - 1, true
+}
+
+// ownSlot is slotOf, but only if the entry has the slot.
+func (c *versionOrder) ownSlot(n uint32, e *entry, side int) (at uint32, ok bool) {
+	at, ok = c.slotOf(e, side)
+	return at, ok && c.slots[at] == n+1
+}
+
+// version is that of an account's slot.
+func (c *versionOrder) version(account, at uint32) int64 { return int64(at-c.bounds[account]) + 1 }
+
+func (c *versionOrder) fillSlot(n uint32, e *entry, side int, at uint32) {
+	if c.slots[at] == 0 {
+		c.slots[at] = n + 1
+		return
+	}
+	if c.ambiguous == nil {
+		c.ambiguous = newBits(len(c.slots))
+	}
+	c.ambiguous.set(at)
+	c.repeated++
+	c.found.add(KindLostUpdate, func() check.Evidence {
+		first, second := c.j.id(c.slots[at]-1), c.j.id(n)
+		return check.Evidence{
+			Text: fmt.Sprintf("%s and %s both gave account %d version %d: one of the two updates is lost",
+				c.j.transfer(first), c.j.transfer(second), e.account[side], e.version[side]),
+			Fields: map[string]int64{"id": first, "other_id": second, "account": int64(e.account[side]), "version": int64(e.version[side])},
+		}
+	})
+}
+
+// addImpossible reports a version above what so few rows can have reached.
+func (c *versionOrder) addImpossible(n, id, version uint32) {
+	if c.j.incomplete[Journal] != "" || c.j.entries.excluded.has(id-1) {
+		return
+	}
+	if c.impossible == nil {
+		c.impossible = newBits(len(c.j.accounts))
+	}
+	c.impossible.set(id - 1)
+	c.found.add(KindImpossibleVersion, func() check.Evidence {
+		transfer, rows := c.j.id(n), c.j.accounts[id-1].touched
+		return check.Evidence{
+			Text:   fmt.Sprintf("%s gave account %d version %d, but only %s it", c.j.transfer(transfer), id, version, check.Counted(rows, "journal row touches", "journal rows touch")),
+			Fields: map[string]int64{"id": transfer, "account": int64(id), "version": int64(version), "journal_rows": rows},
+		}
+	})
+}
+
+// findGaps reports the versions of an account that are missing below one that is
+// there, unless that is explained already.
+func (c *versionOrder) findGaps(account uint32) {
+	if c.j.entries.excluded.has(account) || c.impossible.has(account) {
+		return
+	}
+	var missing int64
+	for at := c.bounds[account]; at < c.bounds[account+1]; at++ {
+		if c.slots[at] == 0 {
+			missing++
+			continue
+		}
+		if missing > 0 {
+			c.addGap(account, at, missing)
+		}
+		missing = 0
+	}
+}
+
+func (c *versionOrder) addGap(account, at uint32, missing int64) {
+	c.gaps += missing
+	c.found.add(KindMissingVersion, func() check.Evidence {
+		next, id := c.version(account, at), c.j.id(c.slots[at]-1)
+		what := fmt.Sprintf("version %d", next-1)
+		if missing > 1 {
+			what = fmt.Sprintf("any of the versions %d to %d", next-missing, next-1)
+		}
+		return check.Evidence{
+			Text: fmt.Sprintf("no journal row gave account %d %s, though %s gave it version %d",
+				account+1, what, c.j.transfer(id), next),
+			Fields: map[string]int64{"account": int64(account + 1), "version": next - missing, "last_version": next - 1,
+				"id": id, "next_version": next},
+		}
+	})
+}

@@ -215,7 +215,7 @@ func (run AvailabilityRun) Judge(ctx context.Context, t testing.TB, store keyval
 		plan.Timeout = patience // a run by operations needs a limit
 	}
 	return judged(ctx, t, availability.Name, w, plan, availability.FileState, func(recorded, state string) (availability.Judgement, error) {
-		return availability.Judge(run.Config, run.Seed, keyvalue.Evidence{Promise: w.Promise(), History: recorded, State: state})
+		return availability.Judge(run.Config, run.Seed, definition.Evidence{Promise: w.Promise(), History: recorded, State: state})
 	})
 }
 
@@ -249,7 +249,7 @@ func (run EntityRun) Judge(ctx context.Context, t testing.TB, store keyvalue.Sto
 		plan.Retry = load.RetryIdempotent
 	}
 	return judged(ctx, t, entity.Name, w, plan, entity.FileState, func(recorded, state string) (entity.Judgement, error) {
-		return entity.Judge(run.Config, run.Seed, keyvalue.Evidence{Promise: w.Promise(), History: recorded, State: state})
+		return entity.Judge(run.Config, run.Seed, definition.Evidence{Promise: w.Promise(), History: recorded, State: state})
 	})
 }
 

@@ -90,7 +90,7 @@ func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ in
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	j, err := Judge(*c, seed, keyvalue.Evidence(e))
+	j, err := Judge(*c, seed, e)
 	if err != nil {
 		return definition.Judgement{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/workload"
+	"assay/workload/definition"
 	"assay/workload/keyvalue"
 )
 
@@ -85,10 +86,10 @@ func (s *story) without(key int64) {
 	s.rows = slices.DeleteFunc(s.rows, func(r row) bool { return r.Key == key })
 }
 
-func (s *story) write(t *testing.T) keyvalue.Evidence {
+func (s *story) write(t *testing.T) definition.Evidence {
 	t.Helper()
 	folder := t.TempDir()
-	e := keyvalue.Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState), Promise: s.promise, InFlight: s.inFlight}
+	e := definition.Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState), Promise: s.promise, InFlight: s.inFlight}
 	w, err := history.Create(e.History, history.Header{Run: "told"})
 	for client, upTo := range s.reserved {
 		err = errors.Join(err, w.Reserve(history.Reservation{Client: client, UpTo: upTo}))

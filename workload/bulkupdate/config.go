@@ -38,7 +38,7 @@ const (
 )
 
 const (
-	// maxRounds is one less than there are bits in the masks of books.go.
+	// maxRounds is one less than there are bits in the masks of state.go.
 	maxRounds = 63
 	// maxDocuments bounds what is kept to judge a run to some 13 MB of bits.
 	maxDocuments = 100_000_000

@@ -7,6 +7,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/workload/definition"
 	"assay/workload/keyvalue"
 )
 
@@ -20,7 +21,7 @@ type Judgement struct {
 }
 
 // Judge judges a run by its files alone; see keyvalue.Judge.
-func Judge(config Config, seed uint64, e keyvalue.Evidence) (Judgement, error) {
+func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error) {
 	if err := config.Validate(); err != nil {
 		return Judgement{}, err
 	}

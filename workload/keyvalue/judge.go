@@ -5,6 +5,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/workload/definition"
 )
 
 // The checks, as in a result.
@@ -19,18 +20,6 @@ const (
 	// read misses what was acknowledged before it began.
 	CheckReads = "reads"
 )
-
-// Evidence names the files that a run is judged by, and what is known beside
-// them.
-type Evidence struct {
-	// History and State are paths; State is what Save wrote.
-	History, State string
-	// Promise is what Work.Promise said.
-	Promise string
-	// InFlight, if not empty, says why inserts may have been in flight when
-	// the state was read, or why it may not be all.
-	InFlight string
-}
 
 // Figures are what is counted beside the verdicts.
 type Figures struct {
@@ -72,7 +61,7 @@ type Observer interface {
 // reads the history twice; the state is gone through and not kept. A missing or
 // cut state gives verdicts of unknown; files that are malformed give a
 // *history.FormatError.
-func Judge(p *Preset, e Evidence, observer Observer) ([]check.Result, Figures, error) {
+func Judge(p *Preset, e definition.Evidence, observer Observer) ([]check.Result, Figures, error) {
 	j := &judge{
 		preset: p, evidence: e, observer: observer, operations: newOperations(p),
 		acknowledged: check.Result{Name: CheckAcknowledged},
@@ -92,7 +81,7 @@ func Judge(p *Preset, e Evidence, observer Observer) ([]check.Result, Figures, e
 
 type judge struct {
 	preset     *Preset
-	evidence   Evidence
+	evidence   definition.Evidence
 	observer   Observer
 	operations *operations
 	// missing says why the state is not all there is to know; empty if it is.
