@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	"driver/foundationdb":   {"workload", "workload/*", "history"},
 	"driver/rest":           {"workload", "driver/encryption", "workload/entity", "workload/keyvalue", "history"},
 	"serve":                 {"workload", "workload/entity", "workload/keyvalue", "history"},
-	"driver/drivertest":     {"check", "workload", "workload/*", "load", "history"},
+	"driver/drivertest":     {"check", "workload", "workload/*", "workload/definition", "load", "history"},
 	"cluster/machine":       {"procfs"},
 	"quantity":              {},
 	"spelling":              {},

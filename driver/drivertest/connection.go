@@ -87,13 +87,9 @@ func retry(ctx context.Context, attempt func() workload.Reply) workload.Reply {
 	return r
 }
 
+// pause waits so long, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
+	_ = workload.Pause(ctx, d) // whoever waits looks at ctx
 }
 
 // during makes an attempt within a time limit, and disturbs it once it is on
