@@ -183,6 +183,7 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 	if far == untilServing || far == untilViewing {
 		line += " --listen 127.0.0.1:0" // another program may have the documented port
 	}
+	line = strings.Replace(line, "--metrics 127.0.0.1:9464", "--metrics 127.0.0.1:0", 1) // as well
 	// A line may begin with variables; and the signal is for assay, not for sh.
 	shell := "exec env " + line
 	p := start(t, command{dir: dir, shell: shell, env: []string{
