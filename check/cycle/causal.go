@@ -15,11 +15,14 @@ func (v *visibility) judgeCausal(only []bool) {
 		return // a cycle of who read from whom is found without the versions
 	}
 	f.cover()
-	f.index()
+	f.index(only)
 	for from := int32(0); from < f.chains; from += lanes {
-		f.follow(from, only)
-		if v.cycle != nil || v.c.full || v.ctx.Err() != nil {
-			return
+		f.follow(from)
+		for key := range int32(len(v.c.keys)) {
+			f.compare(key, from)
+			if v.cycle != nil || v.c.full || key%1024 == 0 && v.ctx.Err() != nil {
+				return
+			}
 		}
 	}
 }
@@ -46,14 +49,27 @@ type flow struct {
 	chain, place []int32
 	chains       int32
 	clocks       []clock // by node
-	// writes of key k in each chain that has any are segments[first[k]:first[k+1]].
-	segments []segment
-	first    []int32
-	written  []keyVersion
+	// reads and writes are those of each key in the order of chains and places.
+	reads, writes keyUses
+	// passed has by version how far in each chain what was written is known to come
+	// before it, while one key is looked at.
+	passed []clock
+	// begun has by key the first of its writes that is in none of the chains before.
+	begun []int32
+	// steps counts what was compared.
+	steps int64
 }
 
-// segment is written[from:to], what a chain wrote of a key in its order.
-type segment struct{ chain, from, to int32 }
+// keyUses are reads or writes sorted by key: those of key k are
+// all[start[k]:start[k+1]].
+type keyUses struct {
+	all   []keyUse
+	start []int32
+}
+
+type keyUse struct{ chain, place, version, txn int32 }
+
+func (u *keyUses) of(key int32) []keyUse { return u.all[u.start[key]:u.start[key+1]] }
 
 func (v *visibility) newFlow() *flow {
 	f := &flow{v: v, offset: make([]int32, len(v.c.keys))}
@@ -104,7 +120,7 @@ func (f *flow) cover() {
 		f.chain[t] = -1
 	}
 	for _, t := range f.order {
-		if t >= n || len(f.v.reads[t])+len(f.v.writes[t]) == 0 {
+		if t >= n || len(f.v.reads.of(t))+len(f.v.writes.of(t)) == 0 {
 			continue
 		}
 		if f.chain[t] < 0 {
@@ -120,27 +136,45 @@ func (f *flow) cover() {
 	}
 }
 
-// index sorts the writes of each key by chain and place.
-func (f *flow) index() {
-	for key := range f.v.c.keys {
-		f.first = append(f.first, int32(len(f.segments)))
-		k := &f.v.c.keys[key]
-		begin := len(f.written)
-		for version := int32(1); version < int32(len(k.writers)); version++ {
-			f.written = append(f.written, keyVersion{int32(key), version, k.writers[version]})
-		}
-		slices.SortFunc(f.written[begin:], func(a, b keyVersion) int {
-			return cmp.Or(cmp.Compare(f.chain[a.op], f.chain[b.op]), cmp.Compare(f.place[a.op], f.place[b.op]))
-		})
-		for i := begin; i < len(f.written); i++ {
-			if c := f.chain[f.written[i].op]; i == begin || f.segments[len(f.segments)-1].chain != c {
-				f.segments = append(f.segments, segment{c, int32(i), int32(i)})
-			}
-			f.segments[len(f.segments)-1].to++
+// index sorts what is read and written of each key by chain and place. only leaves
+// out who reads, if it is not nil.
+func (f *flow) index(only []bool) {
+	v := f.v
+	sorted := make([]int32, 0, len(f.chain))
+	for _, node := range f.order {
+		if node < v.c.txns && f.chain[node] >= 0 {
+			sorted = append(sorted, node)
 		}
 	}
-	f.first = append(f.first, int32(len(f.segments)))
-	f.clocks = make([]clock, f.graph.nodes())
+	slices.SortStableFunc(sorted, func(a, b int32) int { return cmp.Compare(f.chain[a], f.chain[b]) })
+	readers := sorted
+	if only != nil {
+		readers = slices.DeleteFunc(slices.Clone(sorted), func(t int32) bool { return !only[t] })
+	}
+	f.reads, f.writes = f.byKey(readers, &v.reads), f.byKey(sorted, &v.writes)
+	f.clocks, f.begun = make([]clock, f.graph.nodes()), make([]int32, len(v.c.keys))
+}
+
+// byKey sorts what transactions read or wrote by key, and leaves it in their order
+// otherwise.
+func (f *flow) byKey(txns []int32, of *grouped) keyUses {
+	u := keyUses{start: make([]int32, len(f.v.c.keys)+2)}
+	for _, t := range txns {
+		for _, v := range of.of(t) {
+			u.start[v.key+2]++
+		}
+	}
+	for key := range f.v.c.keys {
+		u.start[key+2] += u.start[key+1]
+	}
+	u.all = make([]keyUse, u.start[len(u.start)-1])
+	for _, t := range txns {
+		for _, v := range of.of(t) {
+			u.all[u.start[v.key+1]] = keyUse{f.chain[t], f.place[t], v.version, t}
+			u.start[v.key+1]++
+		}
+	}
+	return u
 }
 
 // list links the versions that a read of a list shows; its own is among them if
@@ -149,22 +183,13 @@ func (f *flow) list(l *edgeList, key int32, r access) {
 	l.add(f.offset[key]+r.version, r.txn, wr)
 }
 
-// follow finds how far each transaction sees some chains, and holds what it read
-// against what these wrote.
-func (f *flow) follow(chain int32, only []bool) {
-	v := f.v
+// follow finds how far each transaction sees some chains.
+func (f *flow) follow(chain int32) {
 	for i := range f.clocks {
-		for lane := range f.clocks[i] {
-			f.clocks[i][lane] = -1
-		}
+		f.clocks[i] = nothingSeen
 	}
 	for _, node := range f.order {
-		m := f.clocks[node]
-		if node < v.c.txns {
-			if lane := f.chain[node] - chain; lane >= 0 && lane < lanes {
-				m[lane] = f.place[node]
-			}
-		}
+		m := f.reached(node, chain)
 		for _, to := range f.graph.to[f.graph.start[node]:f.graph.start[node+1]] {
 			other := &f.clocks[to]
 			for lane := range m {
@@ -172,50 +197,78 @@ func (f *flow) follow(chain int32, only []bool) {
 			}
 		}
 	}
-	for t := range v.c.txns {
-		if only != nil && !only[t] {
-			continue
+}
+
+// nothingSeen is the clock of who sees nobody.
+var nothingSeen = clock{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
+
+// reached is how far who sees a node sees some chains: itself is counted.
+func (f *flow) reached(node, chain int32) clock {
+	m := f.clocks[node]
+	if node < f.v.c.txns {
+		if lane := f.chain[node] - chain; lane >= 0 && lane < lanes {
+			m[lane] = f.place[node]
 		}
-		for _, r := range v.reads[t] {
-			if f.compare(t, r, chain) {
+	}
+	return m
+}
+
+// compare holds the reads of a key against the last write of it that each reader
+// sees in some chains. In each chain readers see more and more, so that all their
+// last writes are found in one walk: O(n k) steps for n operations and k chains.
+func (f *flow) compare(key, chain int32) {
+	writes, reads := f.writes.of(key), f.reads.of(key)
+	from := f.begun[key]
+	to := from
+	var begin, end [lanes]int32
+	var room [lanes]int32
+	active := room[:0]
+	for ; int(to) < len(writes) && writes[to].chain < chain+lanes; to++ {
+		lane := writes[to].chain - chain
+		if len(active) == 0 || active[len(active)-1] != lane {
+			begin[lane] = to
+			active = append(active, lane)
+		}
+		end[lane] = to + 1
+	}
+	f.begun[key] = to
+	if len(active) == 0 || len(reads) == 0 {
+		return
+	}
+	k := &f.v.c.keys[key]
+	f.passed = f.passed[:0]
+	for version, writer := range k.writers {
+		before := nothingSeen
+		if int32(version) > k.chain {
+			before = f.reached(writer, chain)
+		}
+		f.passed = append(f.passed, before)
+	}
+	var next [lanes]int32
+	reader := int32(-1)
+	for _, r := range reads {
+		if r.chain != reader {
+			reader, next = r.chain, begin
+		}
+		sees, passed := &f.clocks[r.txn], &f.passed[r.version]
+		for _, lane := range active {
+			at := next[lane]
+			for at < end[lane] && writes[at].place <= sees[lane] {
+				at++
+			}
+			f.steps += int64(at-next[lane]) + 1
+			next[lane] = at
+			if at == begin[lane] || writes[at-1].place <= passed[lane] {
+				continue
+			}
+			last := writes[at-1]
+			passed[lane] = last.place
+			if read := (keyVersion{key: key, version: r.version}); f.v.late(r.txn, read, last.version) {
+				f.v.cycle = f.close(r.txn, last.txn, read, last.version)
 				return
 			}
 		}
 	}
-}
-
-// compare holds a read of t against the last write of its key that t sees in each
-// of some chains. It returns true if t missed one.
-func (f *flow) compare(t int32, r keyVersion, chain int32) bool {
-	segments := f.segments[f.first[r.key]:f.first[r.key+1]]
-	at, _ := slices.BinarySearchFunc(segments, chain, func(s segment, c int32) int { return cmp.Compare(s.chain, c) })
-	writer := f.v.c.keys[r.key].writers[r.version]
-	for _, s := range segments[at:] {
-		lane := s.chain - chain
-		if lane >= lanes {
-			break
-		}
-		known := int32(-1) // how far who wrote what was read sees the chain, itself counted
-		if writer != noTxn && r.version > f.v.c.keys[r.key].chain {
-			if known = f.clocks[writer][lane]; f.chain[writer] == s.chain {
-				known = f.place[writer]
-			}
-		}
-		sees := f.clocks[t][lane]
-		if sees <= known {
-			continue
-		}
-		writes := f.written[s.from:s.to]
-		next, _ := slices.BinarySearchFunc(writes, sees+1, func(w keyVersion, place int32) int { return cmp.Compare(f.place[w.op], place) })
-		if next == 0 || f.place[writes[next-1].op] <= known {
-			continue
-		}
-		if last := writes[next-1]; f.v.late(t, r, last.version) {
-			f.v.cycle = f.close(t, last.op, r, last.version)
-			return true
-		}
-	}
-	return false
 }
 
 // close returns the cycle of t, which missed what seen wrote, and those over

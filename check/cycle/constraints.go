@@ -185,6 +185,11 @@ func (c *constraints) owner(node int32) int32 {
 // edgeRoom is how many edges there may be beside some for each operation.
 const edgeRoom = 1 << 22
 
+// reserve makes room for so many edges.
+func (c *constraints) reserve(n int) {
+	c.edges, c.why = make([]acyclic.Edge, 0, n), make([]reason, 0, n)
+}
+
 func (c *constraints) tag(r reason) int32 {
 	if c.full {
 		return 0
