@@ -34,23 +34,23 @@ func (in *inference) explain(kind edgeKind, a, b int32, i, j int) Edge {
 		return edge
 	case realtime:
 		edge.Text = fmt.Sprintf("%s was acknowledged at %d, before %s was begun at %d",
-			x, in.h.complete[a], y, in.h.invoke[b])
+			x, in.h.complete.at(a), y, in.h.invoke.at(b))
 		return edge
 	}
 	tried := map[int32]bool{}
 	for _, op := range in.h.opsOf(b) {
-		if tried[op.key] {
+		if tried[op.key()] {
 			continue
 		}
-		tried[op.key] = true
+		tried[op.key()] = true
 		var found bool
-		if in.h.kinds[op.key] == Write {
-			found = in.explainRegister(&edge, kind, op.key, a, b, x, y)
+		if in.h.kinds[op.key()] == Write {
+			found = in.explainRegister(&edge, kind, op.key(), a, b, x, y)
 		} else {
-			found = in.explainList(&edge, kind, op.key, a, b, x, y)
+			found = in.explainList(&edge, kind, op.key(), a, b, x, y)
 		}
 		if found {
-			edge.Key = in.h.keyName(op.key)
+			edge.Key = in.h.keyName(op.key())
 			return edge
 		}
 	}
@@ -115,7 +115,7 @@ func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, 
 }
 
 // readerName names a transaction that only gives evidence.
-func (in *inference) readerName(txn int32) string { return txnName(in.h.ids[txn]) }
+func (in *inference) readerName(txn int32) string { return txnName(in.h.ids.at(txn)) }
 
 // txnName names a transaction. Ids below 0 are given to what the judge itself has
 // read when the run was over.

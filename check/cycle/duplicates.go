@@ -105,7 +105,7 @@ func (h *History) tellApart() (*History, []duplicateRead) {
 	duplicates := false
 	for i, o := range h.ops {
 		if o.kind() == Write && h.possible(o.txn) {
-			c := content{o.key, o.val}
+			c := content{o.key(), o.val}
 			writes[c] = append(writes[c], int32(i))
 			duplicates = duplicates || len(writes[c]) > 1
 		}
@@ -119,13 +119,13 @@ func (h *History) tellApart() (*History, []duplicateRead) {
 		for _, i := range by {
 			if len(by) > 1 {
 				told.ops[i].val = int64(math.MinInt64) + int64(len(told.symbols))
-				told.symbols = append(told.symbols, fmt.Sprintf("%s of %s", h.name(c.val), txnName(h.ids[h.ops[i].txn])))
+				told.symbols = append(told.symbols, fmt.Sprintf("%s of %s", h.name(c.val), txnName(h.ids.at(h.ops[i].txn))))
 			}
 		}
 	}
 	var reads []duplicateRead
 	for i, o := range h.ops {
-		by := writes[content{o.key, o.val}]
+		by := writes[content{o.key(), o.val}]
 		if o.kind() != ReadValue || len(by) < 2 {
 			continue
 		}
@@ -145,7 +145,7 @@ func (h *History) writersFor(read int32, by []int32) []int32 {
 	o := h.ops[read]
 	last := func(from, to int32) int32 { // the last write of the key, or -1
 		for i := to - 1; i >= from; i-- {
-			if h.ops[i].key == o.key && h.ops[i].kind() == Write {
+			if h.ops[i].key() == o.key() && h.ops[i].kind() == Write {
 				return i
 			}
 		}
@@ -164,7 +164,7 @@ func (h *History) writersFor(read int32, by []int32) []int32 {
 		return by[:1] // whichever it is, it should not have been read
 	}
 	distance := func(w int32) int64 {
-		d := h.invoke[h.ops[w].txn] - h.invoke[o.txn]
+		d := h.invoke.at(h.ops[w].txn) - h.invoke.at(o.txn)
 		return max(d, -d)
 	}
 	slices.SortStableFunc(left, func(a, b int32) int { return cmp.Compare(distance(a), distance(b)) })

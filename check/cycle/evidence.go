@@ -19,15 +19,15 @@ const (
 func (in *inference) view(txn int32, matter ...string) TxnView {
 	h := in.h
 	v := TxnView{
-		ID: h.ids[txn], Process: h.process[txn], Invoke: h.invoke[txn], Outcome: h.outcome[txn].String(),
+		ID: h.ids.at(txn), Process: h.process[txn], Invoke: h.invoke.at(txn), Outcome: h.outcome[txn].String(),
 	}
 	if h.committed(txn) {
-		v.Complete = h.complete[txn]
+		v.Complete = h.complete.at(txn)
 	}
 	var words []string
 	left := 0
 	for _, op := range h.opsOf(txn) {
-		if len(words) == maxShownOps || v.ID < 0 && !slices.Contains(matter, h.keyName(op.key)) {
+		if len(words) == maxShownOps || v.ID < 0 && !slices.Contains(matter, h.keyName(op.key())) {
 			left++
 			continue
 		}
@@ -41,7 +41,7 @@ func (in *inference) view(txn int32, matter ...string) TxnView {
 }
 
 func (in *inference) opText(op op) string {
-	key := in.h.keyName(op.key)
+	key := in.h.keyName(op.key())
 	switch op.kind() {
 	case Append:
 		return fmt.Sprintf("append %s to key %s", in.h.name(op.val), key)
@@ -60,7 +60,7 @@ func (in *inference) readText(op op) string {
 	case ReadValue:
 		return in.h.name(op.val)
 	default:
-		if in.h.kinds[op.key] == Append {
+		if in.h.kinds[op.key()] == Append {
 			return "[]"
 		}
 		return "nothing"
@@ -128,21 +128,21 @@ func (in *inference) internalEvidence(txn, read int32, base []int64, known bool,
 	if known {
 		expected = in.listText(append(append([]int64(nil), base...), own...))
 	}
-	return in.keyEvidence(op.key, own, fmt.Sprintf(
+	return in.keyEvidence(op.key(), own, fmt.Sprintf(
 		"T1 read %s from key %s, though by its own earlier reads and appends it should have read %s",
-		in.readText(op), in.h.keyName(op.key), expected), txn)
+		in.readText(op), in.h.keyName(op.key()), expected), txn)
 }
 
 func (in *inference) internalRegisterEvidence(before, read int32) Evidence {
 	a, b := in.h.ops[before], in.h.ops[read]
-	return in.keyEvidence(b.key, nil, fmt.Sprintf("T1 read %s from key %s, though the last it did there was to %s",
-		in.readText(b), in.h.keyName(b.key), in.opText(a)), b.txn)
+	return in.keyEvidence(b.key(), nil, fmt.Sprintf("T1 read %s from key %s, though the last it did there was to %s",
+		in.readText(b), in.h.keyName(b.key()), in.opText(a)), b.txn)
 }
 
 func (in *inference) futureEvidence(txn, read, write int32) Evidence {
 	r, w := in.h.ops[read], in.h.ops[write]
-	return in.keyEvidence(w.key, []int64{w.val}, fmt.Sprintf("T1 read %s from key %s, with %s, which it wrote only afterwards",
-		in.readText(r), in.h.keyName(w.key), in.h.name(w.val)), txn)
+	return in.keyEvidence(w.key(), []int64{w.val}, fmt.Sprintf("T1 read %s from key %s, with %s, which it wrote only afterwards",
+		in.readText(r), in.h.keyName(w.key()), in.h.name(w.val)), txn)
 }
 
 func (in *inference) updateEvidence(key, a, b int32, state []int64) Evidence {
@@ -157,61 +157,61 @@ func (in *inference) updateEvidence(key, a, b int32, state []int64) Evidence {
 
 func (in *inference) incompatibleEvidence(read, spine int32) Evidence {
 	a, b := in.h.ops[read], in.h.ops[spine]
-	return in.keyEvidence(a.key, nil, fmt.Sprintf(
+	return in.keyEvidence(a.key(), nil, fmt.Sprintf(
 		"T1 read %s from key %s and T2 read %s; neither is the beginning of the other, so elements were lost or reordered",
-		in.readText(a), in.h.keyName(a.key), in.readText(b)), a.txn, b.txn)
+		in.readText(a), in.h.keyName(a.key()), in.readText(b)), a.txn, b.txn)
 }
 
 func (in *inference) reversedEvidence(read, txn int32) Evidence {
 	r := in.h.ops[read]
-	return in.keyEvidence(r.key, nil, fmt.Sprintf("T1 read %s from key %s, where the elements that T2 appended are not in its order",
-		in.readText(r), in.h.keyName(r.key)), r.txn, txn)
+	return in.keyEvidence(r.key(), nil, fmt.Sprintf("T1 read %s from key %s, where the elements that T2 appended are not in its order",
+		in.readText(r), in.h.keyName(r.key())), r.txn, txn)
 }
 
 func (in *inference) intermediateEvidence(read, write int32) Evidence {
 	r, w := in.h.ops[read], in.h.ops[write]
-	return in.keyEvidence(r.key, []int64{w.val}, fmt.Sprintf(
+	return in.keyEvidence(r.key(), []int64{w.val}, fmt.Sprintf(
 		"T1 read %s from key %s, a state that T2 passed through: after %s, T2 wrote to it again",
-		in.readText(r), in.h.keyName(r.key), in.h.name(w.val)), r.txn, w.txn)
+		in.readText(r), in.h.keyName(r.key()), in.h.name(w.val)), r.txn, w.txn)
 }
 
 func (in *inference) duplicateEvidence(read int32, elem int64) Evidence {
 	r := in.h.ops[read]
-	return in.keyEvidence(r.key, []int64{elem}, fmt.Sprintf("T1 read %s from key %s, with %s more than once, which was appended once",
-		in.readText(r), in.h.keyName(r.key), in.h.name(elem)), r.txn)
+	return in.keyEvidence(r.key(), []int64{elem}, fmt.Sprintf("T1 read %s from key %s, with %s more than once, which was appended once",
+		in.readText(r), in.h.keyName(r.key()), in.h.name(elem)), r.txn)
 }
 
 func (in *inference) garbageEvidence(read int32, elem int64) Evidence {
 	r := in.h.ops[read]
-	return in.keyEvidence(r.key, []int64{elem}, fmt.Sprintf("T1 read %s from key %s, with %s, which nobody ever wrote",
-		in.readText(r), in.h.keyName(r.key), in.h.name(elem)), r.txn)
+	return in.keyEvidence(r.key(), []int64{elem}, fmt.Sprintf("T1 read %s from key %s, with %s, which nobody ever wrote",
+		in.readText(r), in.h.keyName(r.key()), in.h.name(elem)), r.txn)
 }
 
 func (in *inference) abortedEvidence(read, write int32) Evidence {
 	r, w := in.h.ops[read], in.h.ops[write]
-	return in.keyEvidence(r.key, []int64{w.val}, fmt.Sprintf("T1 read %s from key %s, with %s, which T2 wrote, and T2 failed",
-		in.readText(r), in.h.keyName(r.key), in.h.name(w.val)), r.txn, w.txn)
+	return in.keyEvidence(r.key(), []int64{w.val}, fmt.Sprintf("T1 read %s from key %s, with %s, which T2 wrote, and T2 failed",
+		in.readText(r), in.h.keyName(r.key()), in.h.name(w.val)), r.txn, w.txn)
 }
 
 func (in *inference) dirtyEvidence(spine, failed, write int32) Evidence {
 	s, f, w := in.h.ops[spine], in.h.ops[failed], in.h.ops[write]
-	return in.keyEvidence(s.key, []int64{f.val, w.val}, fmt.Sprintf(
+	return in.keyEvidence(s.key(), []int64{f.val, w.val}, fmt.Sprintf(
 		"T2 appended %s to key %s, on top of %s, which T1 had appended, and T1 failed; T3 read %s",
-		in.h.name(w.val), in.h.keyName(s.key), in.h.name(f.val), in.readText(s)), f.txn, w.txn, s.txn)
+		in.h.name(w.val), in.h.keyName(s.key()), in.h.name(f.val), in.readText(s)), f.txn, w.txn, s.txn)
 }
 
 func (in *inference) staleEvidence(read, write int32) Evidence {
 	r, w := in.h.ops[read], in.h.ops[write]
-	return in.keyEvidence(r.key, []int64{w.val}, fmt.Sprintf(
+	return in.keyEvidence(r.key(), []int64{w.val}, fmt.Sprintf(
 		"T1 read %s from key %s, without %s, though T2, which wrote that, was acknowledged at %d, before T1 was begun at %d",
-		in.readText(r), in.h.keyName(r.key), in.h.name(w.val), in.h.complete[w.txn], in.h.invoke[r.txn]), r.txn, w.txn)
+		in.readText(r), in.h.keyName(r.key()), in.h.name(w.val), in.h.complete.at(w.txn), in.h.invoke.at(r.txn)), r.txn, w.txn)
 }
 
 func (in *inference) lostEvidence(write, latest int32) Evidence {
 	w, r := in.h.ops[write], in.h.ops[latest]
-	return in.keyEvidence(w.key, []int64{w.val}, fmt.Sprintf(
+	return in.keyEvidence(w.key(), []int64{w.val}, fmt.Sprintf(
 		"T1 appended %s to key %s and was acknowledged at %d, but nobody ever read it; T2, begun at %d, read %s",
-		in.h.name(w.val), in.h.keyName(w.key), in.h.complete[w.txn], in.h.invoke[r.txn], in.readText(r)), w.txn, r.txn)
+		in.h.name(w.val), in.h.keyName(w.key()), in.h.complete.at(w.txn), in.h.invoke.at(r.txn), in.readText(r)), w.txn, r.txn)
 }
 
 func (in *inference) cyclicEvidence(s *registerState, cycle []versionEdge) Evidence {

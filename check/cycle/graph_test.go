@@ -87,7 +87,7 @@ func TestRealtimeNodes(t *testing.T) {
 			reached := map[int32]bool{}
 			follow(g, a, reached)
 			for c := range int32(n) {
-				want := h.committed(a) && h.possible(c) && h.complete[a] < h.invoke[c]
+				want := h.committed(a) && h.possible(c) && h.complete.at(a) < h.invoke.at(c)
 				if reached[c] != want && a != c {
 					t.Fatalf("seed %d: from %d to %d: %v, want %v", seed, a, c, reached[c], want)
 				}

@@ -79,30 +79,39 @@ func (e *InputError) Error() string {
 // Limits of one history; the reader's memory ends long before.
 const (
 	maxTxns = 1 << 29
-	maxOps  = 1 << 30
+	maxOps  = 1 << 29
 	maxList = 1<<29 - 1
 	// firstNumber is the smallest number that is not a symbol.
 	firstNumber = math.MinInt64 + 1<<32
 )
 
-// op is an operation as it is kept: 24 bytes.
+// op is an operation as it is kept: 16 bytes.
 type op struct {
-	val  int64  // the element, the value, or where the list begins in elems
-	key  int32  // dense
-	txn  int32  // dense
-	size uint32 // the kind in the upper three bits, the list's length below
+	// val is the element or the value; of a list where it begins in elems, with its
+	// length in the lower 29 bits.
+	val int64
+	txn int32 // dense
+	use uint32
 }
 
-func (o op) kind() Kind { return Kind(o.size >> 29) }
-func (o op) len() int   { return int(o.size & maxList) }
+// newOp keeps an operation on a key, which is below maxOps.
+func newOp(kind Kind, key, txn int32, val int64) op {
+	return op{val: val, txn: txn, use: uint32(kind)<<29 | uint32(key)}
+}
+
+func (o op) kind() Kind { return Kind(o.use >> 29) }
+func (o op) key() int32 { return int32(o.use & maxList) }
+
+// len is the length of a list that was read.
+func (o op) len() int { return int(o.val & maxList) }
 
 // History is a history of transactions, laid out in flat arrays: a million
-// transactions of three operations take about 130 MB, and the lists they read
+// transactions of three operations take about 75 MB, and the lists they read
 // little more than what was appended, because reads share what they have in
 // common. It is made by a Builder and does not change.
 type History struct {
-	invoke, complete []int64
-	ids              []int64
+	invoke, complete numbers
+	ids              numbers
 	process          []int32
 	outcome          []history.Outcome
 	first            []int32 // first[t] is where the operations of t begin
@@ -115,13 +124,14 @@ type History struct {
 }
 
 // Len returns how many transactions there are.
-func (h *History) Len() int { return len(h.ids) }
+func (h *History) Len() int { return len(h.process) }
 
 func (h *History) list(o op) []int64 {
 	if o.kind() != ReadList {
 		return nil
 	}
-	return h.elems[o.val : o.val+int64(o.len())]
+	at := o.val >> 29
+	return h.elems[at : at+int64(o.len())]
 }
 
 func (h *History) opsOf(txn int32) []op { return h.ops[h.first[txn]:h.first[txn+1]] }
@@ -146,11 +156,18 @@ func (h *History) keyName(key int32) string { return h.name(h.keys[key]) }
 // Builder collects the transactions of a history, in any order. The zero value
 // is ready. It is not safe for concurrent use.
 type Builder struct {
-	h       History
-	dense   []int32 // keys 0, 1, 2, ... to their dense number plus one
-	sparse  map[int64]int32
-	symbols map[string]int64
-	longest []extent // by dense key
+	h        History
+	ops      pieces[op]
+	process  pieces[int32]
+	first    pieces[int32]
+	outcome  pieces[history.Outcome]
+	ids      numberPieces
+	invoke   numberPieces
+	complete numberPieces
+	dense    []int32 // keys 0, 1, 2, ... to their dense number plus one
+	sparse   map[int64]int32
+	symbols  map[string]int64
+	longest  []extent // by dense key
 }
 
 // extent is a piece of elems that holds the longest list read from a key so
@@ -181,29 +198,26 @@ func (b *Builder) Add(t Txn) error {
 		return err
 	}
 	h := &b.h
-	txn := int32(len(h.ids))
-	h.ids = append(h.ids, t.ID)
-	h.process = append(h.process, t.Process)
-	h.invoke = append(h.invoke, t.Invoke)
-	h.complete = append(h.complete, t.Complete)
-	h.outcome = append(h.outcome, t.Outcome)
-	h.first = append(h.first, int32(len(h.ops)))
+	txn := int32(b.process.len)
+	b.ids.add(t.ID)
+	b.process.add(t.Process)
+	b.invoke.add(t.Invoke)
+	b.complete.add(t.Complete)
+	b.outcome.add(t.Outcome)
+	b.first.add(int32(b.ops.len))
 	for i := range t.Ops {
 		o := &t.Ops[i]
 		if t.Outcome != history.Committed && o.Kind != Append && o.Kind != Write {
 			continue
 		}
 		key := b.key(o.Key)
-		kept := op{key: key, txn: txn, val: o.Value}
-		kind := o.plain()
+		kind, val := o.plain(), o.Value
 		if kind == ReadList {
-			kept.val = b.storeList(key, o.List)
-			kept.size = uint32(len(o.List))
+			val = b.storeList(key, o.List)<<29 | int64(len(o.List))
 		}
-		kept.size |= uint32(kind) << 29
 		h.kinds[key] |= kindOfKey(kind)
 		h.keyOps[key]++
-		h.ops = append(h.ops, kept)
+		b.ops.add(newOp(kind, key, txn, val))
 	}
 	return nil
 }
@@ -230,7 +244,7 @@ func (b *Builder) validate(t *Txn) error {
 	if t.Outcome == history.Committed && t.Complete < t.Invoke {
 		return bad("completed at %d, before it was invoked at %d", t.Complete, t.Invoke)
 	}
-	if len(b.h.ids) >= maxTxns || len(b.h.ops)+len(t.Ops) > maxOps {
+	if b.process.len >= maxTxns || b.ops.len+len(t.Ops) > maxOps {
 		return bad("the history is longer than %d transactions or %d operations", maxTxns, maxOps)
 	}
 	for i := range t.Ops {
@@ -353,8 +367,11 @@ func (b *Builder) storeList(key int32, list []int64) int64 {
 
 // History returns what was added. The Builder must not be used afterwards.
 func (b *Builder) History() *History {
-	h := b.h
-	h.first = append(h.first, int32(len(h.ops)))
+	b.first.add(int32(b.ops.len))
+	h := &b.h
+	h.ops, h.process, h.first, h.outcome = b.ops.flat(), b.process.flat(), b.first.flat(), b.outcome.flat()
+	h.ids, h.invoke, h.complete = b.ids.flat(), b.invoke.flat(), b.complete.flat()
+	done := *h
 	*b = Builder{}
-	return &h
+	return &done
 }

@@ -92,7 +92,7 @@ func TestBuilderKeeps(t *testing.T) {
 	}
 	for i, w := range want {
 		txn := int32(i)
-		if h.ids[i] != w.ID || h.process[i] != w.Process || h.invoke[i] != w.Invoke || h.complete[i] != w.Complete {
+		if h.ids.at(txn) != w.ID || h.process[i] != w.Process || h.invoke.at(txn) != w.Invoke || h.complete.at(txn) != w.Complete {
 			t.Fatalf("transaction %d differs", i)
 		}
 		got := h.opsOf(txn)
@@ -101,7 +101,7 @@ func TestBuilderKeeps(t *testing.T) {
 		}
 		for j, op := range got {
 			o := w.Ops[j]
-			if op.kind() != o.Kind || h.keys[op.key] != o.Key || op.txn != txn || !slices.Equal(h.list(op), o.List) ||
+			if op.kind() != o.Kind || h.keys[op.key()] != o.Key || op.txn != txn || !slices.Equal(h.list(op), o.List) ||
 				o.Kind == Append && op.val != o.Value {
 				t.Fatalf("operation %d of transaction %d differs: %+v, want %+v", j, i, op, o)
 			}

@@ -45,7 +45,7 @@ func newInference(h *History, o Options) *inference {
 	}
 	in.byKey = make([]int32, len(h.ops))
 	for i := range h.ops {
-		k := h.ops[i].key
+		k := h.ops[i].key()
 		in.byKey[next[k]] = int32(i)
 		next[k]++
 	}

@@ -77,8 +77,8 @@ func (in *inference) findStale(s *listState) {
 	h := in.h
 	begun, latest := int64(-1<<63), int32(-1)
 	for _, o := range s.ops {
-		if op := h.ops[o]; op.kind() != Append && (latest < 0 || h.invoke[op.txn] > begun) {
-			begun, latest = h.invoke[op.txn], o
+		if op := h.ops[o]; op.kind() != Append && (latest < 0 || h.invoke.at(op.txn) > begun) {
+			begun, latest = h.invoke.at(op.txn), o
 		}
 	}
 	// The append that was acknowledged first among those from a position on.
@@ -108,7 +108,7 @@ func (in *inference) acknowledged(o int32) int64 {
 	if o < 0 || !in.h.committed(in.h.ops[o].txn) {
 		return never
 	}
-	return in.h.complete[in.h.ops[o].txn]
+	return in.h.complete.at(in.h.ops[o].txn)
 }
 
 func (in *inference) noteStale(s *listState, soonest []int32) {
@@ -118,7 +118,7 @@ func (in *inference) noteStale(s *listState, soonest []int32) {
 			continue
 		}
 		missed := soonest[s.at[i]+1]
-		if in.acknowledged(missed) < in.h.invoke[op.txn] {
+		if in.acknowledged(missed) < in.h.invoke.at(op.txn) {
 			in.findings.add(staleRead, func() Evidence { return in.staleEvidence(o, missed) })
 		}
 	}

@@ -231,7 +231,7 @@ func (in *inference) linkRegister(s *registerState) {
 func (in *inference) findStaleRegister(s *registerState, v version) {
 	soonest := int32(-1)
 	for _, t := range in.after {
-		if in.h.committed(t) && (soonest < 0 || in.h.complete[t] < in.h.complete[soonest]) {
+		if in.h.committed(t) && (soonest < 0 || in.h.complete.at(t) < in.h.complete.at(soonest)) {
 			soonest = t
 		}
 	}
@@ -240,7 +240,7 @@ func (in *inference) findStaleRegister(s *registerState, v version) {
 	}
 	for i := s.readers[v]; i != 0; i = s.nextReader[i-1] {
 		o := s.ops[i-1]
-		if in.h.complete[soonest] < in.h.invoke[in.h.ops[o].txn] {
+		if in.h.complete.at(soonest) < in.h.invoke.at(in.h.ops[o].txn) {
 			in.findings.add(staleRead, func() Evidence { return in.staleEvidence(o, in.lastWrite(s, soonest)) })
 		}
 	}

@@ -88,7 +88,7 @@ func (in *inference) followClients(s *registerState) []versionEdge {
 	last := map[int32]use{}
 	for _, u := range in.usesByTime(s) {
 		before, some := last[in.h.process[u.txn]]
-		if some && in.h.complete[before.txn] <= in.h.invoke[u.txn] {
+		if some && in.h.complete.at(before.txn) <= in.h.invoke.at(u.txn) {
 			edges = appendEdge(edges, before, u, sequentialKey)
 		}
 		if in.h.committed(u.txn) {
@@ -105,15 +105,15 @@ func (in *inference) followTime(s *registerState) []versionEdge {
 	begun := in.usesByTime(s)
 	acknowledged := slices.DeleteFunc(slices.Clone(begun), func(u use) bool { return !in.h.committed(u.txn) })
 	slices.SortStableFunc(acknowledged, func(a, b use) int {
-		return cmp.Compare(in.h.complete[a.txn], in.h.complete[b.txn])
+		return cmp.Compare(in.h.complete.at(a.txn), in.h.complete.at(b.txn))
 	})
 	var front []use
 	for _, u := range begun {
-		for len(acknowledged) > 0 && in.h.complete[acknowledged[0].txn] < in.h.invoke[u.txn] {
+		for len(acknowledged) > 0 && in.h.complete.at(acknowledged[0].txn) < in.h.invoke.at(u.txn) {
 			next := acknowledged[0]
 			acknowledged = acknowledged[1:]
 			front = slices.DeleteFunc(front, func(f use) bool {
-				return in.h.complete[f.txn] < in.h.invoke[next.txn]
+				return in.h.complete.at(f.txn) < in.h.invoke.at(next.txn)
 			})
 			front = append(front, next)
 		}
@@ -135,7 +135,7 @@ func appendEdge(edges []versionEdge, a, b use, s source) []versionEdge {
 // those that neither saw nor left a known version.
 func (in *inference) usesByTime(s *registerState) []use {
 	uses := slices.Clone(s.uses)
-	slices.SortStableFunc(uses, func(a, b use) int { return cmp.Compare(in.h.invoke[a.txn], in.h.invoke[b.txn]) })
+	slices.SortStableFunc(uses, func(a, b use) int { return cmp.Compare(in.h.invoke.at(a.txn), in.h.invoke.at(b.txn)) })
 	return slices.DeleteFunc(uses, func(u use) bool { return u.first == noVersion || u.last == noVersion })
 }
 

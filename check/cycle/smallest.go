@@ -119,8 +119,8 @@ func (r *reduction) start(e *Evidence) []int32 {
 		wanted[e.Txns[i].ID] = true
 	}
 	inPart := make([]bool, r.h.Len())
-	for t, id := range r.h.ids {
-		inPart[t] = wanted[id]
+	for t := range inPart {
+		inPart[t] = wanted[r.h.ids.at(int32(t))]
 	}
 	of := func(op op) bool { return inPart[op.txn] }
 	if part := r.attempt(of); part != nil {
@@ -137,10 +137,10 @@ func (r *reduction) start(e *Evidence) []int32 {
 	keys := make([]bool, len(r.h.keys))
 	for _, o := range r.h.ops {
 		if inPart[o.txn] {
-			keys[o.key] = true
+			keys[o.key()] = true
 		}
 	}
-	if part := r.attempt(func(o op) bool { return keys[o.key] }); part != nil {
+	if part := r.attempt(func(o op) bool { return keys[o.key()] }); part != nil {
 		return part
 	}
 	return r.attempt(func(op) bool { return true })
@@ -171,17 +171,17 @@ func (r *reduction) index(part []int32) {
 	for _, i := range part {
 		switch o := r.h.ops[i]; o.kind() {
 		case ReadValue:
-			r.writers[written{o.key, o.val}] = nil
+			r.writers[written{o.key(), o.val}] = nil
 		case ReadList:
 			for _, v := range r.h.list(o) {
-				r.writers[written{o.key, v}] = nil
+				r.writers[written{o.key(), v}] = nil
 			}
 		}
 	}
 	for i, o := range r.h.ops {
 		if kind := o.kind(); kind == Append || kind == Write {
-			if before, read := r.writers[written{o.key, o.val}]; read {
-				r.writers[written{o.key, o.val}] = append(before, int32(i))
+			if before, read := r.writers[written{o.key(), o.val}]; read {
+				r.writers[written{o.key(), o.val}] = append(before, int32(i))
 			}
 		}
 	}
@@ -232,7 +232,7 @@ func (r *reduction) build(part []int32) *History {
 	r.cut = false
 	for _, ops := range r.transactions(part) {
 		txn := r.h.ops[ops[0]].txn
-		t := Txn{ID: r.h.ids[txn], Process: r.h.process[txn], Invoke: r.h.invoke[txn], Complete: r.h.complete[txn], Outcome: r.h.outcome[txn]}
+		t := Txn{ID: r.h.ids.at(txn), Process: r.h.process[txn], Invoke: r.h.invoke.at(txn), Complete: r.h.complete.at(txn), Outcome: r.h.outcome[txn]}
 		for _, i := range ops {
 			if op, readable := r.op(r.h.ops[i]); readable {
 				t.Ops = append(t.Ops, op)
@@ -250,15 +250,15 @@ func (r *reduction) build(part []int32) *History {
 // op is an operation as it is in the part. It returns false for a read of what
 // is not in it.
 func (r *reduction) op(o op) (Op, bool) {
-	out := Op{Kind: o.kind(), Key: r.h.keys[o.key], Value: o.val}
+	out := Op{Kind: o.kind(), Key: r.h.keys[o.key()], Value: o.val}
 	switch out.Kind {
 	case ReadValue:
-		present, partly := r.present(written{o.key, o.val})
+		present, partly := r.present(written{o.key(), o.val})
 		return out, present && !partly
 	case ReadList:
 		out.Value = 0
 		for _, v := range r.h.list(o) {
-			present, partly := r.present(written{o.key, v})
+			present, partly := r.present(written{o.key(), v})
 			if partly {
 				return out, false
 			}
@@ -324,10 +324,10 @@ func (s *Smallest) History() []exchange.Operation {
 	for _, t := range s.order() {
 		o := exchange.Operation{
 			Index: exchange.NoIndex, Process: int64(h.process[t]), Function: exchange.Transaction, Outcome: h.outcome[t],
-			Invoke: h.invoke[t], Complete: h.complete[t], InvokeTime: exchange.NoTime, CompleteTime: exchange.NoTime,
+			Invoke: h.invoke.at(t), Complete: h.complete.at(t), InvokeTime: exchange.NoTime, CompleteTime: exchange.NoTime,
 		}
 		for _, op := range h.opsOf(t) {
-			m := exchange.MicroOp{Key: atom(h.keys[op.key])}
+			m := exchange.MicroOp{Key: atom(h.keys[op.key()])}
 			switch op.kind() {
 			case Append:
 				m.Kind, m.Value = exchange.Append, atom(op.val)
@@ -352,5 +352,5 @@ func (s *Smallest) History() []exchange.Operation {
 
 // order is by invocation.
 func (s *Smallest) order() []int32 {
-	return s.part.byTime(s.part.invoke, func(int32) bool { return true })
+	return s.part.byTime(&s.part.invoke, func(int32) bool { return true })
 }

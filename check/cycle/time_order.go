@@ -13,7 +13,7 @@ func (l *edgeList) addProcess(h *History) {
 // begun returns the transactions that may have taken effect, in the order in
 // which they were invoked.
 func (h *History) begun() []int32 {
-	return h.byTime(h.invoke, func(t int32) bool { return h.possible(t) })
+	return h.byTime(&h.invoke, func(t int32) bool { return h.possible(t) })
 }
 
 // eachSession calls visit with each committed transaction and the next of its
@@ -21,7 +21,7 @@ func (h *History) begun() []int32 {
 func (h *History) eachSession(begun []int32, visit func(before, t int32)) {
 	last := map[int32]int32{}
 	for _, t := range begun {
-		if before, some := last[h.process[t]]; some && h.complete[before] <= h.invoke[t] {
+		if before, some := last[h.process[t]]; some && h.complete.at(before) <= h.invoke.at(t) {
 			visit(before, t)
 		}
 		if h.committed(t) {
@@ -40,15 +40,15 @@ func (h *History) eachSession(begun []int32, visit func(before, t int32)) {
 // the moment at which that was begun.
 func (l *edgeList) addRealtime(h *History) {
 	begun := h.begun()
-	acknowledged := h.byTime(h.complete, h.committed)
+	acknowledged := h.byTime(&h.complete, h.committed)
 	const none = int32(-1)
 	moment, next, same := none, 0, false
 	for _, t := range begun {
 		from := next
-		for next < len(acknowledged) && h.complete[acknowledged[next]] < h.invoke[t] {
+		for next < len(acknowledged) && h.complete.at(acknowledged[next]) < h.invoke.at(t) {
 			next++
 		}
-		same = same || next < len(acknowledged) && h.complete[acknowledged[next]] == h.invoke[t]
+		same = same || next < len(acknowledged) && h.complete.at(acknowledged[next]) == h.invoke.at(t)
 		if next > from {
 			before := moment
 			moment = l.node()
@@ -67,7 +67,7 @@ func (l *edgeList) addRealtime(h *History) {
 		return
 	}
 	h.eachSession(begun, func(before, t int32) {
-		if h.complete[before] == h.invoke[t] {
+		if h.complete.at(before) == h.invoke.at(t) {
 			l.add(before, t, realtime)
 		}
 	})
@@ -75,14 +75,14 @@ func (l *edgeList) addRealtime(h *History) {
 
 // byTime returns the transactions that are wanted, sorted by the given times;
 // equal ones stay in their order.
-func (h *History) byTime(times []int64, wanted func(int32) bool) []int32 {
-	order := make([]int32, 0, len(times))
-	for t := range int32(len(times)) {
+func (h *History) byTime(times *numbers, wanted func(int32) bool) []int32 {
+	order := make([]int32, 0, h.Len())
+	for t := range int32(h.Len()) {
 		if wanted(t) {
 			order = append(order, t)
 		}
 	}
-	by := func(a, b int32) int { return cmp.Compare(times[a], times[b]) }
+	by := func(a, b int32) int { return cmp.Compare(times.at(a), times.at(b)) }
 	if !slices.IsSortedFunc(order, by) {
 		slices.SortStableFunc(order, by)
 	}
