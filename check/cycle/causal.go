@@ -56,8 +56,6 @@ type flow struct {
 	passed []clock
 	// begun has by key the first of its writes that is in none of the chains before.
 	begun []int32
-	// steps counts what was compared.
-	steps int64
 }
 
 // keyUses are reads or writes sorted by key: those of key k are
@@ -256,7 +254,7 @@ func (f *flow) compare(key, chain int32) {
 			for at < end[lane] && writes[at].place <= sees[lane] {
 				at++
 			}
-			f.steps += int64(at-next[lane]) + 1
+			f.v.steps += int64(at-next[lane]) + 1
 			next[lane] = at
 			if at == begin[lane] || writes[at-1].place <= passed[lane] {
 				continue

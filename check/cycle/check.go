@@ -65,14 +65,18 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 	}
 	if whole && in.ambiguous == "" {
 		// A model that forbids any cycle of a suffix forbids that of writes.
+		extra := edgeKind(0)
 		if banned.has(g0Realtime) {
-			in.edges.addRealtime(h)
-			whole = in.classify(ctx, realtime, &r)
+			extra = realtime
 		} else if banned.has(g0Process) {
+			extra = process
 			in.edges.addProcess(h)
-			whole = in.classify(ctx, process, &r)
-		} else {
-			whole = in.classify(ctx, 0, &r)
+		}
+		if !in.serialOrder(ctx, extra == realtime) {
+			if extra == realtime {
+				in.edges.addRealtime(h)
+			}
+			whole = in.classify(ctx, extra, &r)
 		}
 	}
 	r.Size.Dependencies = in.edges.data

@@ -167,26 +167,33 @@ type graph struct {
 
 // build sorts the edges by where they come from.
 func (l *edgeList) build() *graph {
-	g := &graph{
-		start: make([]int32, l.nodes+2),
-		to:    make([]int32, len(l.to)),
-		kind:  make([]edgeKind, len(l.to)),
-	}
+	g := &graph{kind: make([]edgeKind, len(l.to))}
+	g.start, g.to = l.successors(func(edge, at int32) { g.kind[at] = l.kind[edge] })
+	return g
+}
+
+// successors are the nodes to which the edges of each node lead: those of v are
+// to[start[v]:start[v+1]]. It calls placed, if it is not nil, with the number of
+// each edge and where in to it is.
+func (l *edgeList) successors(placed func(edge, at int32)) (start, to []int32) {
+	start, to = make([]int32, l.nodes+2), make([]int32, len(l.to))
 	// Counted two positions up, summed one position up: while the edges are filled
 	// in, start[v+1] is where the next of v goes, and ends as the end of v.
 	for _, f := range l.from {
-		g.start[f+2]++
+		start[f+2]++
 	}
-	for v := 2; v < len(g.start); v++ {
-		g.start[v] += g.start[v-1]
+	for v := 2; v < len(start); v++ {
+		start[v] += start[v-1]
 	}
 	for i, f := range l.from {
-		at := g.start[f+1]
-		g.start[f+1]++
-		g.to[at], g.kind[at] = l.to[i], l.kind[i]
+		at := start[f+1]
+		start[f+1]++
+		to[at] = l.to[i]
+		if placed != nil {
+			placed(int32(i), at)
+		}
 	}
-	g.start = g.start[:l.nodes+1]
-	return g
+	return start[:l.nodes+1], to
 }
 
 func (g *graph) nodes() int { return len(g.start) - 1 }

@@ -58,7 +58,7 @@ func (in *inference) opsOfKey(key int32) []int32 {
 
 // run looks at each key. It returns false if ctx ended first.
 func (in *inference) run(ctx context.Context) bool {
-	in.edges = newEdgeList(in.h.Len(), 2*len(in.h.ops)+3*in.h.Len())
+	in.edges = newEdgeList(in.h.Len(), len(in.h.ops)+len(in.h.ops)/8)
 	for key := range int32(len(in.h.keys)) {
 		if key%1024 == 0 && ctx.Err() != nil {
 			return false

@@ -1,6 +1,10 @@
 package cycle
 
-import "assay/history/exchange"
+import (
+	"slices"
+
+	"assay/history/exchange"
+)
 
 // Reader makes a History of the transactions that another tool recorded, as
 // package exchange reads them. The zero value is ready. It is not safe for
@@ -14,7 +18,7 @@ type Reader struct {
 // Add takes the next transaction. Nothing of it is kept. It returns what
 // Builder.Add returns.
 func (r *Reader) Add(op *exchange.Operation) error {
-	r.ops, r.lists = r.ops[:0], r.lists[:0]
+	r.ops, r.lists = slices.Grow(r.ops[:0], len(op.Txn)), r.lists[:0]
 	for i := range op.Txn {
 		r.ops = append(r.ops, r.op(&op.Txn[i]))
 	}

@@ -42,13 +42,12 @@ func (l *edgeList) addRealtime(h *History) {
 	begun := h.begun()
 	acknowledged := h.byTime(&h.complete, h.committed)
 	const none = int32(-1)
-	moment, next, same := none, 0, false
+	moment, next := none, 0
 	for _, t := range begun {
 		from := next
 		for next < len(acknowledged) && h.complete.at(acknowledged[next]) < h.invoke.at(t) {
 			next++
 		}
-		same = same || next < len(acknowledged) && h.complete.at(acknowledged[next]) == h.invoke.at(t)
 		if next > from {
 			before := moment
 			moment = l.node()
@@ -62,6 +61,19 @@ func (l *edgeList) addRealtime(h *History) {
 		if moment != none {
 			l.add(moment, t, free)
 		}
+	}
+	l.addSameMoment(h, begun, acknowledged)
+}
+
+// addSameMoment joins those of one client that were acknowledged at the moment at
+// which its next was begun.
+func (l *edgeList) addSameMoment(h *History, begun, acknowledged []int32) {
+	same, next := false, 0
+	for _, t := range begun {
+		for next < len(acknowledged) && h.complete.at(acknowledged[next]) < h.invoke.at(t) {
+			next++
+		}
+		same = same || next < len(acknowledged) && h.complete.at(acknowledged[next]) == h.invoke.at(t)
 	}
 	if !same {
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -158,6 +159,11 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	bar := newReading(cmd.ErrOrStderr(), f.quiet)
 	if bar != nil {
 		o.Read = bar.show
+	}
+	if os.Getenv("GOGC") == "" {
+		// A history is held in flat arrays that cost the collector nothing to look at:
+		// it may come often, so that little more is taken than what is held.
+		defer debug.SetGCPercent(debug.SetGCPercent(20))
 	}
 	history, err := runner.CheckHistory(cmd.Context(), path, o)
 	bar.close()

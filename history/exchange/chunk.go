@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"io"
+	"slices"
 )
 
 const (
@@ -17,8 +18,12 @@ const (
 	chunksAhead = 3
 )
 
+// maxEventSize is up to which size a chunk grows until an event ends in it.
+const maxEventSize = 32 << 20
+
 // chunk is a piece of a file, and the events of it that were decoded ahead. It
-// begins where the one before ended, which is behind a line if one ends in it.
+// begins where the one before ended, which is behind a line or else a map if one
+// ends in it.
 type chunk struct {
 	text []byte
 	err  error // why nothing follows, io.EOF included
@@ -89,32 +94,53 @@ func (c *chunks) next() *chunk {
 	return c.used
 }
 
-// fill reads a chunk up to the end of its last line, or to its end if no line
-// ends in it.
+// fill reads a chunk up to the end of its last event, or to its end if none ends
+// in it.
 func (c *chunks) fill(into *chunk) {
 	size := c.size
 	c.size = min(2*size, chunkSize)
-	if cap(into.text) < size {
-		into.text = make([]byte, 0, size)
-	}
 	into.passed, into.events, into.ops, into.numbers = 0, into.events[:0], into.ops[:0], into.numbers[:0]
 	text := append(into.text[:0], c.behind...)
 	c.behind = c.behind[:0]
-	idle := 0
-	for len(text) < size && c.err == nil {
-		var n int
-		n, c.err = c.src.Read(text[len(text):size])
+	for end := 0; c.err == nil && end == 0; size *= 2 {
+		size = max(size, len(text)+1)
+		text = slices.Grow(text, size-len(text))
+		begin := len(text)
+		text, c.err = readUpTo(c.src, text, size)
+		if end = lastEvent(text[begin:]); end == 0 && size < maxEventSize {
+			continue
+		}
+		if end > 0 && c.err == nil {
+			c.behind = append(c.behind, text[begin+end:]...)
+			text = text[:begin+end]
+		}
+		break
+	}
+	into.text, into.err = text, c.err
+}
+
+// readUpTo reads behind text until it is so long.
+func readUpTo(src io.Reader, text []byte, size int) ([]byte, error) {
+	for idle := 0; len(text) < size; {
+		n, err := src.Read(text[len(text):size])
 		text = text[:len(text)+n]
+		if err != nil {
+			return text, err
+		}
 		if idle++; n > 0 {
 			idle = 0
-		} else if idle == maxIdleReads && c.err == nil {
-			c.err = io.ErrNoProgress
+		} else if idle == maxIdleReads {
+			return text, io.ErrNoProgress
 		}
 	}
-	into.err = c.err
-	if end := bytes.LastIndexByte(text, '\n') + 1; c.err == nil && end > 0 {
-		c.behind = append(c.behind, text[end:]...)
-		text = text[:end]
+	return text, nil
+}
+
+// lastEvent is where a text ends that holds whole events, 0 if it seems to hold
+// none: behind its last line, or else its last map.
+func lastEvent(text []byte) int {
+	if end := bytes.LastIndexByte(text, '\n') + 1; end > 0 {
+		return end
 	}
-	into.text = text
+	return bytes.LastIndexByte(text, '}') + 1
 }

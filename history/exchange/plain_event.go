@@ -380,6 +380,7 @@ func (f *forms) plain() (e *plainEvent, line int) {
 
 // plainTransaction puts the operations of a plain event into op.
 func (t *tree) plainTransaction(e *event, op *Operation) {
+	op.Txn = slices.Grow(op.Txn, int(e.plain.count))
 	for _, p := range e.chunk.ops[e.plain.first : e.plain.first+e.plain.count] {
 		m := op.grow()
 		m.Kind, m.Key = p.kind, Int64(p.key)

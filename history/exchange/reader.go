@@ -167,6 +167,7 @@ func (r *Reader) leftOver() (*Operation, error) {
 		slices.SortFunc(r.left, func(a, b *Operation) int { return int(b.Invoke - a.Invoke) }) // the first is taken last
 	}
 	if len(r.left) == 0 {
+		r.release()
 		return nil, io.EOF
 	}
 	last := len(r.left) - 1
@@ -178,6 +179,18 @@ func (r *Reader) leftOver() (*Operation, error) {
 	}
 	r.given = op
 	return op, nil
+}
+
+// release gives up the memory that reading takes, at the end: what was read is
+// then judged, and the Reader may be kept for what it tells.
+func (r *Reader) release() {
+	r.given, r.free, r.left = nil, nil, nil
+	*r.tree = tree{compact: r.tree.compact}
+	if r.forms != nil && r.forms.in.chunks != nil {
+		in := r.forms.in
+		in.chunks.ahead, in.chunks.spare, in.chunks.used = nil, nil, nil
+		in.buf, in.chunk, in.pos, in.end = nil, nil, 0, 0
+	}
 }
 
 // event reads the next event.

@@ -1,0 +1,176 @@
+package cycle
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"assay/check"
+	"assay/history"
+)
+
+// What a history takes while it is collected: 16 bytes an operation, 21 a
+// transaction, and as much again when the pieces are put together. Arrays that grow
+// would take several times that.
+func TestBuilderTakesLittle(t *testing.T) {
+	const txns, most = 200_000, 200
+	var before, after runtime.MemStats
+	var b Builder
+	ops := make([]Op, 3)
+	runtime.ReadMemStats(&before)
+	for id := range int64(txns) {
+		for i := range ops {
+			ops[i] = Op{Kind: Write, Key: int64(i), Value: id}
+		}
+		if err := b.Add(Txn{ID: id, Invoke: 2 * id, Complete: 2*id + 1, Outcome: history.Committed, Ops: ops}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := b.History()
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / txns; each > most || h.Len() != txns {
+		t.Errorf("%d bytes for each of %d transactions, want %d at most", each, h.Len(), most)
+	}
+}
+
+// sessions is what a serial database shows to so many clients, whose transactions
+// read and write four registers each, a few of them most.
+func sessions(t *testing.T, txns, clients int) *History {
+	t.Helper()
+	r := rand.New(rand.NewPCG(7, uint64(clients)))
+	var b Builder
+	state := map[int64]int64{}
+	for id := range int64(txns) {
+		x := Txn{ID: id, Process: int32(r.IntN(clients)), Invoke: 2 * id, Complete: 2*id + 1, Outcome: history.Committed}
+		for i := range int64(4) {
+			key := int64(r.IntN(1 + r.IntN(200)))
+			op := Op{Kind: ReadNothing, Key: key}
+			if r.IntN(2) == 0 {
+				state[key] = 8*id + i + 1
+				op.Kind, op.Value = Write, state[key]
+			} else if state[key] > 0 {
+				op.Kind, op.Value = ReadValue, state[key]
+			}
+			x.Ops = append(x.Ops, op)
+		}
+		if err := b.Add(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.History()
+}
+
+// judged counts what is compared while a history is judged by a rule, which it
+// must satisfy.
+func (h *History) judged(t *testing.T, j judgement) int64 {
+	t.Helper()
+	in := newInference(h, Options{SequentialKeys: j.rule == causal})
+	ctx := context.Background()
+	if !in.run(ctx) {
+		t.Fatal("stopped")
+	}
+	keys, _ := in.accesses(ctx)
+	v := in.newVisibility(ctx, keys, j)
+	if cycle := v.judge(nil); cycle != nil {
+		t.Fatalf("a cycle: %v", cycle)
+	}
+	return v.steps
+}
+
+// Causal consistency takes O(n k) steps for n operations and k clients.
+func TestCausalStepsAreLinear(t *testing.T) {
+	for _, clients := range []int{4, 16, 40} {
+		for _, txns := range []int{1000, 4000, 16000} {
+			h := sessions(t, txns, clients)
+			steps, bound := h.judged(t, judgementOf(Causal)), int64(len(h.ops)*clients)
+			if steps == 0 || steps > bound {
+				t.Errorf("%d steps for %d operations of %d clients, want %d at most", steps, len(h.ops), clients, bound)
+			}
+		}
+	}
+}
+
+// A transaction that reads all that another wrote is compared with it once, and not
+// each read with each write.
+func TestAtomicStepsAreFew(t *testing.T) {
+	const keys = 2000
+	var b Builder
+	writes, reads := Txn{Outcome: history.Committed}, Txn{Outcome: history.Committed, Process: 1}
+	for key := range int64(keys) {
+		writes.Ops = append(writes.Ops, Op{Kind: Write, Key: key, Value: 1})
+		reads.Ops = append(reads.Ops, Op{Kind: ReadValue, Key: key, Value: 1})
+	}
+	for _, x := range []Txn{writes, reads} {
+		if err := b.Add(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := b.History()
+	for _, m := range []Model{ReadAtomic, MonotonicAtomicView} {
+		if steps := h.judged(t, judgementOf(m)); steps == 0 || steps > 2*keys {
+			t.Errorf("%s: %d steps for %d reads", m, steps, keys)
+		}
+	}
+}
+
+// An order of all transactions is found exactly where no edges, those of real time
+// among them, lead in a circle.
+func TestSerialOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	found := map[bool]int{}
+	for range 4000 {
+		var b Builder
+		n := 2 + r.IntN(6)
+		for i := range n {
+			begin := r.Int64N(12)
+			outcome := []history.Outcome{history.Committed, history.Committed, history.Unknown, history.Failed}[r.IntN(4)]
+			if err := b.Add(Txn{ID: int64(i), Process: int32(r.IntN(3)), Invoke: begin, Complete: begin + r.Int64N(6), Outcome: outcome}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := b.History()
+		in := newInference(h, Options{})
+		in.edges = newEdgeList(n, 0)
+		for range r.IntN(5) {
+			if r.IntN(5) == 0 {
+				in.edges.join([]int32{int32(r.IntN(n))}, []int32{int32(r.IntN(n))}, rw)
+				continue
+			}
+			in.edges.add(int32(r.IntN(n)), int32(r.IntN(n)), ww)
+		}
+		ctx := context.Background()
+		for _, real := range []bool{false, true} {
+			got := in.serialOrder(ctx, real)
+			if real {
+				in.edges.addRealtime(h)
+			}
+			want := true
+			in.edges.build().components(ctx, ww|rw|realtime, func(members []int32) { want = want && len(members) == 1 })
+			if got != want {
+				t.Fatalf("an order was found: %v, want %v; edges %v to %v", got, want, in.edges.from, in.edges.to)
+			}
+			found[got]++
+		}
+	}
+	if found[true] < 500 || found[false] < 500 {
+		t.Errorf("%v", found)
+	}
+}
+
+// A valid history needs no edges for real time.
+func TestRealTimeTakesNoEdges(t *testing.T) {
+	h := sessions(t, 500, 4)
+	in := newInference(h, Options{})
+	ctx := context.Background()
+	if !in.run(ctx) {
+		t.Fatal("stopped")
+	}
+	edges := len(in.edges.from)
+	if !in.serialOrder(ctx, true) || len(in.edges.from) != edges {
+		t.Errorf("%d edges, and %d before", len(in.edges.from), edges)
+	}
+	if r := Check(ctx, h, StrictSerializable, Options{}); r.Verdict != check.Valid {
+		t.Errorf("%v: %s", r.Verdict, r.Reason)
+	}
+}

@@ -1,0 +1,63 @@
+package cycle
+
+import (
+	"context"
+	"math"
+)
+
+// serialOrder looks for an order of all transactions in which every edge leads
+// forwards, and which keeps real time if that counts. Where there is one no cycle
+// has to be named. It is the algorithm of Kahn (CACM 1962); real time takes no
+// edges: who was begun may come as soon as nobody is left who was acknowledged
+// before. It returns false if there is none or ctx ended first.
+func (in *inference) serialOrder(ctx context.Context, realtime bool) bool {
+	h := in.h
+	var begun, acknowledged []int32
+	if realtime {
+		begun, acknowledged = h.begun(), h.byTime(&h.complete, h.committed)
+		in.edges.addSameMoment(h, begun, acknowledged)
+	}
+	start, to := in.edges.successors(nil)
+	waiting := make([]int32, in.edges.nodes) // for so many others, -1 once it came
+	for _, v := range to {
+		waiting[v]++
+	}
+	for _, t := range begun {
+		waiting[t]++ // to be begun
+	}
+	ready := make([]int32, 0, len(waiting))
+	for v, n := range waiting {
+		if n == 0 {
+			ready = append(ready, int32(v))
+		}
+	}
+	leave := func(v int32) {
+		if waiting[v]--; waiting[v] == 0 {
+			ready = append(ready, v)
+		}
+	}
+	came := 0
+	for {
+		for len(acknowledged) > 0 && waiting[acknowledged[0]] < 0 {
+			acknowledged = acknowledged[1:]
+		}
+		earliest := int64(math.MaxInt64)
+		if len(acknowledged) > 0 {
+			earliest = h.complete.at(acknowledged[0])
+		}
+		for len(begun) > 0 && h.invoke.at(begun[0]) <= earliest {
+			leave(begun[0])
+			begun = begun[1:]
+		}
+		if len(ready) == 0 || came%65536 == 0 && ctx.Err() != nil {
+			return came == len(waiting)
+		}
+		v := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		waiting[v] = -1
+		came++
+		for _, w := range to[start[v]:start[v+1]] {
+			leave(w)
+		}
+	}
+}
