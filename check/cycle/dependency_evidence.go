@@ -60,8 +60,8 @@ func (in *inference) explain(kind edgeKind, a, b int32, i, j int) Edge {
 // explainList fills in the edge if this list proves it.
 func (in *inference) explainList(edge *Edge, kind edgeKind, key, a, b int32, x, y string) bool {
 	s := in.readList(key)
-	for i, o := range s.ops {
-		op := in.h.ops[o]
+	for i := range s.kept {
+		op := s.kept[i]
 		if op.txn != b || (op.kind() == Append) != (kind != wr) {
 			continue
 		}
@@ -92,7 +92,7 @@ func (in *inference) wrote(s *keyState, e, txn int32) bool {
 
 // explainAppend means that append i of the list comes right after one of a.
 func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, y string) bool {
-	op := in.h.ops[s.ops[i]]
+	op := s.kept[i]
 	at := s.at[i]
 	if at == unplaced {
 		at = position(len(s.order))
@@ -138,9 +138,9 @@ func (in *inference) until(s *listState, at position) int {
 
 // explainMissed means that a read the state before append i of the list.
 func (in *inference) explainMissed(edge *Edge, s *listState, i int, a int32, x, y string) bool {
-	op := in.h.ops[s.ops[i]]
-	for j, o := range s.ops {
-		read := in.h.ops[o]
+	op := s.kept[i]
+	for j := range s.kept {
+		read := s.kept[j]
 		if read.txn != a || read.kind() == Append || s.at[j] == unplaced {
 			continue
 		}
@@ -166,8 +166,8 @@ func (in *inference) explainRegister(edge *Edge, kind edgeKind, key, a, b int32,
 	s := in.readRegister(key)
 	name := in.h.keyName(key)
 	if kind == wr {
-		for _, o := range s.ops {
-			op := in.h.ops[o]
+		for i := range s.kept {
+			op := s.kept[i]
 			if op.txn == b && op.kind() == ReadValue && in.wrote(&s.keyState, s.table.find(op.val), a) {
 				edge.Value = in.h.name(op.val)
 				edge.Next = edge.Value
@@ -213,7 +213,7 @@ func (in *inference) touched(s *registerState, v version, a int32, kind edgeKind
 		return v != initial && in.wrote(&s.keyState, v-1, a)
 	}
 	for i := s.readers[v]; i != 0; i = s.nextReader[i-1] {
-		if in.h.ops[s.ops[i-1]].txn == a {
+		if s.kept[i-1].txn == a {
 			return true
 		}
 	}

@@ -72,17 +72,3 @@ func (in *inference) run(ctx context.Context) bool {
 	}
 	return true
 }
-
-// visits calls visit for each transaction that uses the key, with the range of
-// its operations among the key's.
-func (in *inference) visits(ops []int32, visit func(txn int32, from, to int)) {
-	for from := 0; from < len(ops); {
-		txn := in.h.ops[ops[from]].txn
-		to := from + 1
-		for to < len(ops) && in.h.ops[ops[to]].txn == txn {
-			to++
-		}
-		visit(txn, from, to)
-		from = to
-	}
-}

@@ -130,7 +130,7 @@ func (in *inference) accessRegister(k *keyOrder) {
 		}
 	}
 	for i, o := range s.ops {
-		op := in.h.ops[o]
+		op := s.kept[i]
 		if op.kind() == Write || s.read[i] == noVersion || !in.h.committed(op.txn) {
 			continue
 		}
@@ -161,7 +161,7 @@ func (in *inference) accessList(k *keyOrder) {
 		place[p] = k.chain
 	}
 	for i, o := range s.ops {
-		op := in.h.ops[o]
+		op := s.kept[i]
 		if op.kind() != Append {
 			if s.at[i] == unplaced {
 				continue

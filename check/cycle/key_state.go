@@ -5,20 +5,39 @@ package cycle
 type keyState struct {
 	key   int32
 	ops   []int32 // the key's operations
+	kept  []op    // the same, copied, since each is looked at many times
 	table elemTable
 	// sameWrites are two operations that wrote the same, or nil.
 	sameWrites []int32
 }
 
-func (s *keyState) open(key int32, ops []int32) {
-	s.key, s.ops, s.sameWrites = key, ops, nil
-	s.table.reset(len(ops))
+func (in *inference) open(s *keyState, key int32) {
+	s.key, s.ops, s.sameWrites = key, in.opsOfKey(key), nil
+	s.kept = s.kept[:0]
+	for _, o := range s.ops {
+		s.kept = append(s.kept, in.h.ops[o])
+	}
+	s.table.reset(len(s.ops))
+}
+
+// visits calls visit for each transaction that uses the key, with the range of
+// its operations among the key's.
+func (s *keyState) visits(visit func(txn int32, from, to int)) {
+	for from := 0; from < len(s.kept); {
+		txn := s.kept[from].txn
+		to := from + 1
+		for to < len(s.kept) && s.kept[to].txn == txn {
+			to++
+		}
+		visit(txn, from, to)
+		from = to
+	}
 }
 
 // enterWriter enters who wrote what operation i of the key wrote. Of two, one
 // that has failed is passed over: it was tried again.
 func (in *inference) enterWriter(s *keyState, i int32) {
-	op := in.h.ops[s.ops[i]]
+	op := s.kept[i]
 	e := &s.table.entries[s.table.put(op.val)]
 	if e.writer >= 0 {
 		if !in.h.possible(op.txn) {
@@ -34,7 +53,7 @@ func (in *inference) enterWriter(s *keyState, i int32) {
 
 // writer returns the transaction that wrote an entry; there must be one.
 func (in *inference) writer(s *keyState, e int32) int32 {
-	return in.h.ops[s.ops[s.table.entries[e].writer]].txn
+	return s.kept[s.table.entries[e].writer].txn
 }
 
 // effective reports whether a transaction that may have taken effect wrote e.

@@ -36,12 +36,12 @@ type listState struct {
 // read of the longest list would have shown it.
 func (in *inference) readList(key int32) *listState {
 	s := &in.list
-	s.open(key, in.opsOfKey(key))
+	in.open(&s.keyState, key)
 	s.longest, s.longestOp = nil, -1
 	s.at = append(s.at[:0], make([]position, len(s.ops))...)
 	s.prefix = append(s.prefix[:0], make([]bool, len(s.ops))...)
 	for i, o := range s.ops {
-		switch op := in.h.ops[o]; op.kind() {
+		switch op := s.kept[i]; op.kind() {
 		case Append:
 			in.enterWriter(&s.keyState, int32(i))
 		case ReadList:
@@ -51,8 +51,8 @@ func (in *inference) readList(key int32) *listState {
 		}
 	}
 	in.orderElements(s)
-	for i, o := range s.ops {
-		switch op := in.h.ops[o]; op.kind() {
+	for i := range s.kept {
+		switch op := s.kept[i]; op.kind() {
 		case Append:
 			s.at[i] = s.table.entries[s.table.find(op.val)].position
 		case ReadList:
@@ -130,9 +130,9 @@ func (in *inference) inferList(key int32) {
 		return
 	}
 	s.scratch.reset(len(s.ops), len(s.longest))
-	in.visits(s.ops, func(txn int32, from, to int) { in.lookInside(s, txn, from, to) })
-	for i, o := range s.ops {
-		if in.h.ops[o].kind() == ReadList {
+	s.visits(func(txn int32, from, to int) { in.lookInside(s, txn, from, to) })
+	for i := range s.kept {
+		if s.kept[i].kind() == ReadList {
 			in.judgeRead(s, i)
 		}
 	}
@@ -151,8 +151,8 @@ func (in *inference) linkList(s *listState) {
 	}
 	in.before, in.after = in.before[:0], in.after[:0]
 	last := s.previous[len(s.order)]
-	for i, o := range s.ops {
-		op := in.h.ops[o]
+	for i := range s.kept {
+		op := s.kept[i]
 		switch {
 		case op.kind() != Append:
 			in.linkRead(s, i)
@@ -171,7 +171,7 @@ func (in *inference) linkList(s *listState) {
 // who appended the next. If nobody is known to have, it is before all whose
 // appends nobody saw.
 func (in *inference) linkRead(s *listState, i int) {
-	op := in.h.ops[s.ops[i]]
+	op := s.kept[i]
 	if list := in.h.list(op); list != nil {
 		e := s.lastEntry(i, list)
 		if in.effective(&s.keyState, e) {

@@ -76,8 +76,8 @@ func (in *inference) judgeOrder(s *listState) {
 func (in *inference) findStale(s *listState) {
 	h := in.h
 	begun, latest := int64(-1<<63), int32(-1)
-	for _, o := range s.ops {
-		if op := h.ops[o]; op.kind() != Append && (latest < 0 || h.invoke.at(op.txn) > begun) {
+	for i, o := range s.ops {
+		if op := s.kept[i]; op.kind() != Append && (latest < 0 || h.invoke.at(op.txn) > begun) {
 			begun, latest = h.invoke.at(op.txn), o
 		}
 	}
@@ -95,7 +95,7 @@ func (in *inference) findStale(s *listState) {
 		in.noteStale(s, soonest)
 	}
 	for i, o := range s.ops {
-		op := h.ops[o]
+		op := s.kept[i]
 		if op.kind() == Append && s.at[i] == unplaced && in.acknowledged(o) < begun &&
 			!s.table.entries[s.table.find(op.val)].seen {
 			in.findings.add(lostAppend, func() Evidence { return in.lostEvidence(o, latest) })
@@ -113,7 +113,7 @@ func (in *inference) acknowledged(o int32) int64 {
 
 func (in *inference) noteStale(s *listState, soonest []int32) {
 	for i, o := range s.ops {
-		op := in.h.ops[o]
+		op := s.kept[i]
 		if op.kind() == Append || s.at[i] == unplaced {
 			continue
 		}

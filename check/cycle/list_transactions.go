@@ -33,7 +33,7 @@ func (in *inference) lookInside(s *listState, txn int32, from, to int) {
 	h := in.h
 	appended, shown := false, false
 	for i := to - 1; i >= from; i-- {
-		if h.ops[s.ops[i]].kind() == Append {
+		if s.kept[i].kind() == Append {
 			s.scratch.intermediate[i] = appended
 			appended = true
 			if shown && s.at[i] == unplaced && h.possible(txn) {
@@ -61,7 +61,7 @@ func (in *inference) judgeInternal(s *listState, txn int32, from, to int) {
 	known := false   // something was read
 	own := s.scratch.own[:0]
 	for i := from; i < to; i++ {
-		op := h.ops[s.ops[i]]
+		op := s.kept[i]
 		if op.kind() == Append {
 			own = append(own, op.val)
 			continue
@@ -85,12 +85,12 @@ func (in *inference) judgeInternal(s *listState, txn int32, from, to int) {
 // afterwards.
 func (in *inference) judgeFuture(s *listState, txn int32, from, to int) {
 	for j := from + 1; j < to; j++ {
-		op := in.h.ops[s.ops[j]]
+		op := s.kept[j]
 		if op.kind() != Append || !s.table.entries[s.table.find(op.val)].seen {
 			continue
 		}
 		for i := from; i < j; i++ {
-			read := in.h.ops[s.ops[i]]
+			read := s.kept[i]
 			if s.prefix[i] && (s.at[j] == unplaced || s.at[j] > s.at[i]) {
 				continue // beyond the prefix that was read
 			}
@@ -107,13 +107,13 @@ func (in *inference) judgeFuture(s *listState, txn int32, from, to int) {
 // the first the second.
 func (in *inference) judgeUpdate(s *listState, txn int32, from, to int) {
 	first := from
-	for first < to && in.h.ops[s.ops[first]].kind() == Append {
+	for first < to && s.kept[first].kind() == Append {
 		first++
 	}
-	if first == to || !slices.ContainsFunc(s.ops[first:to], func(o int32) bool { return in.h.ops[o].kind() == Append }) {
+	if first == to || !slices.ContainsFunc(s.kept[first:to], func(o op) bool { return o.kind() == Append }) {
 		return
 	}
-	list := in.h.list(in.h.ops[s.ops[first]])
+	list := in.h.list(s.kept[first])
 	if s.prefix[first] {
 		if other := s.scratch.updated[len(list)]; other != 0 {
 			in.cases.add(lostUpdate, func() Evidence { return in.updateEvidence(s.key, other-1, txn, list) })

@@ -40,25 +40,25 @@ type use struct {
 // readRegister fills in.register for the key, without the order of versions.
 func (in *inference) readRegister(key int32) *registerState {
 	s := &in.register
-	s.open(key, in.opsOfKey(key))
+	in.open(&s.keyState, key)
 	s.read = append(s.read[:0], make([]version, len(s.ops))...)
 	s.intermediate = append(s.intermediate[:0], make([]bool, len(s.ops))...)
 	s.edges, s.uses = s.edges[:0], s.uses[:0]
-	for i, o := range s.ops {
-		if in.h.ops[o].kind() == Write {
+	for i := range s.kept {
+		if s.kept[i].kind() == Write {
 			in.enterWriter(&s.keyState, int32(i))
 		}
 	}
-	in.visits(s.ops, func(_ int32, from, to int) {
+	s.visits(func(_ int32, from, to int) {
 		wrote := false
 		for i := to - 1; i >= from; i-- {
-			if in.h.ops[s.ops[i]].kind() == Write {
+			if s.kept[i].kind() == Write {
 				s.intermediate[i], wrote = wrote, true
 			}
 		}
 	})
-	for i, o := range s.ops {
-		if op := in.h.ops[o]; op.kind() == ReadValue {
+	for i := range s.kept {
+		if op := s.kept[i]; op.kind() == ReadValue {
 			e := s.table.put(op.val)
 			s.table.entries[e].seen = true
 			s.read[i] = noVersion
@@ -67,11 +67,11 @@ func (in *inference) readRegister(key int32) *registerState {
 			}
 		}
 	}
-	in.visits(s.ops, func(txn int32, from, to int) { in.use(s, txn, from, to) })
+	s.visits(func(txn int32, from, to int) { in.use(s, txn, from, to) })
 	s.readers = append(s.readers[:0], make([]int32, len(s.table.entries)+1)...)
 	s.nextReader = append(s.nextReader[:0], make([]int32, len(s.ops))...)
 	for i := len(s.ops) - 1; i >= 0; i-- {
-		if v := s.read[i]; v != noVersion && in.h.ops[s.ops[i]].kind() != Write {
+		if v := s.read[i]; v != noVersion && s.kept[i].kind() != Write {
 			s.nextReader[i] = s.readers[v]
 			s.readers[v] = int32(i) + 1
 		}
@@ -86,11 +86,11 @@ func (in *inference) use(s *registerState, txn int32, from, to int) {
 	}
 	u := use{txn: txn, first: noVersion, last: noVersion, read: noVersion}
 	for i := from; i < to; i++ {
-		if op := in.h.ops[s.ops[i]]; op.kind() == Write && !s.intermediate[i] {
+		if op := s.kept[i]; op.kind() == Write && !s.intermediate[i] {
 			u.last, u.wrote = s.table.find(op.val)+1, true
 		}
 	}
-	if in.h.ops[s.ops[from]].kind() == Write {
+	if s.kept[from].kind() == Write {
 		u.first = u.last
 	} else {
 		u.first, u.read = s.read[from], s.read[from]
@@ -110,13 +110,13 @@ func (in *inference) inferRegister(key int32) {
 		return
 	}
 	s.updated = append(s.updated[:0], make([]int32, len(s.table.entries)+1)...)
-	in.visits(s.ops, func(txn int32, from, to int) {
+	s.visits(func(txn int32, from, to int) {
 		if in.h.committed(txn) {
 			in.judgeRegister(s, txn, from, to)
 		}
 	})
-	for i, o := range s.ops {
-		if in.h.ops[o].kind() == ReadValue {
+	for i := range s.kept {
+		if s.kept[i].kind() == ReadValue {
 			in.judgeValue(s, i)
 		}
 	}
@@ -218,7 +218,7 @@ func (in *inference) linkRegister(s *registerState) {
 			}
 		}
 		for i := s.readers[v]; i != 0; i = s.nextReader[i-1] {
-			in.before = append(in.before, in.h.ops[s.ops[i-1]].txn)
+			in.before = append(in.before, s.kept[i-1].txn)
 		}
 		in.edges.join(in.before, in.after, rw)
 		in.findStaleRegister(s, v)
@@ -250,7 +250,7 @@ func (in *inference) findStaleRegister(s *registerState, v version) {
 // last.
 func (in *inference) lastWrite(s *registerState, txn int32) int32 {
 	for i, o := range s.ops {
-		if op := in.h.ops[o]; op.txn == txn && op.kind() == Write && !s.intermediate[i] {
+		if op := s.kept[i]; op.txn == txn && op.kind() == Write && !s.intermediate[i] {
 			return o
 		}
 	}
