@@ -126,21 +126,11 @@ func (c *constraints) number() {
 	for i := range c.keys {
 		k := &c.keys[i]
 		for _, r := range k.reads {
-			if v := k.versionOf(r.txn); v > 0 {
-				c.upon[c.offset[i]+v] = true
+			if r.own > 0 {
+				c.upon[c.offset[i]+r.own] = true
 			}
 		}
 	}
-}
-
-// versionOf returns the version that a transaction wrote, or 0.
-func (k *keyOrder) versionOf(txn int32) int32 {
-	for v := int32(1); v < int32(len(k.writers)); v++ {
-		if k.writers[v] == txn {
-			return v
-		}
-	}
-	return 0
 }
 
 func (c *constraints) commit(t int32) int32 {
@@ -293,11 +283,10 @@ func (c *constraints) missing(key int32, r access, b int32) (from, to int32, pri
 	case updateAtomic:
 		return c.seer(r.txn), c.seen(y), true
 	case cursor:
-		own := k.versionOf(r.txn)
-		if own == 0 {
+		if r.own == 0 {
 			return -1, -1, false
 		}
-		return c.written(key, own), c.overwritten(key, b), true
+		return c.written(key, r.own), c.overwritten(key, b), true
 	case serial:
 		return r.txn, y, false
 	default:

@@ -32,6 +32,7 @@ type keyOrder struct {
 type access struct {
 	txn, version int32
 	op           int32 // of the history
+	own          int32 // the version that txn wrote itself, or 0
 }
 
 // knownOrder says that version a comes before version b.
@@ -75,8 +76,10 @@ func (in *inference) accesses(ctx context.Context) ([]keyOrder, bool) {
 		}
 		keys = append(keys, k)
 	}
+	wrote := make([]int32, in.h.Len())
 	for i := range keys {
 		keys[i].finish(took)
+		keys[i].linkOwn(wrote)
 	}
 	return keys, true
 }
@@ -121,6 +124,19 @@ func (k *keyOrder) finish(took []bool) {
 	}
 }
 
+// linkOwn enters what readers wrote themselves. wrote has a 0 for each transaction.
+func (k *keyOrder) linkOwn(wrote []int32) {
+	for v := int32(len(k.writers)) - 1; v > 0; v-- {
+		wrote[k.writers[v]] = v
+	}
+	for i := range k.reads {
+		k.reads[i].own = wrote[k.reads[i].txn]
+	}
+	for _, t := range k.writers[1:] {
+		wrote[t] = 0
+	}
+}
+
 func (in *inference) accessRegister(k *keyOrder) {
 	s := in.readRegister(k.key)
 	number := make([]int32, len(s.table.entries)+1)
@@ -135,7 +151,7 @@ func (in *inference) accessRegister(k *keyOrder) {
 			continue
 		}
 		if v := number[s.read[i]]; k.writers[v] != op.txn {
-			k.reads = append(k.reads, access{op.txn, v, o})
+			k.reads = append(k.reads, access{txn: op.txn, version: v, op: o})
 		}
 	}
 	in.orderVersions(s, func([]versionEdge) {})
@@ -173,7 +189,7 @@ func (in *inference) accessList(k *keyOrder) {
 			if v > 0 && k.writers[v] == op.txn {
 				v-- // its own part
 			}
-			k.reads = append(k.reads, access{op.txn, v, o})
+			k.reads = append(k.reads, access{txn: op.txn, version: v, op: o})
 			continue
 		}
 		if s.at[i] != unplaced || !in.h.possible(op.txn) {
