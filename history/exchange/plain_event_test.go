@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -159,6 +160,25 @@ func TestUsualEventsArePlain(t *testing.T) {
 		c.decode(text == plainEDN)
 		if len(c.events) != want {
 			t.Errorf("%d events are plain in\n%s", len(c.events), text)
+		}
+	}
+}
+
+// Numbers of all lengths are read as strconv reads them, and no other text is.
+func TestPlainNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 20_000 {
+		text := strconv.FormatInt(r.Int64()>>r.IntN(64), 10)
+		if r.IntN(4) == 0 {
+			at := r.IntN(len(text))
+			text = text[:at] + string(rune(r.IntN(128))) + text[at+1:]
+		}
+		var got int64
+		d := plainDecoder{text: []byte(text + " "), edn: true}
+		ok := d.number(&got)
+		want, err := strconv.ParseInt(text, 10, 64)
+		if wanted := err == nil && len(strings.TrimPrefix(text, "-")) <= 18 && strconv.FormatInt(want, 10) == text; d.at == len(text) && ok != wanted || ok && wanted && got != want || wanted && !ok {
+			t.Fatalf("%q: %d, %v", text, got, ok)
 		}
 	}
 }
