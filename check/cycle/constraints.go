@@ -94,7 +94,7 @@ func (c *constraints) firstWrite(op int32) int32 {
 	ops := c.h.ops
 	first := op
 	for i := op; i >= 0 && ops[i].txn == ops[op].txn; i-- {
-		if kind := ops[i].kind(); ops[i].key == ops[op].key && (kind == Append || kind == Write) {
+		if kind := ops[i].kind(); ops[i].key() == ops[op].key() && (kind == Append || kind == Write) {
 			first = i
 		}
 	}

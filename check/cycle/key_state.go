@@ -11,7 +11,7 @@ type keyState struct {
 	sameWrites []int32
 }
 
-func (in *inference) open(s *keyState, key int32) {
+func (in *inference) openKey(s *keyState, key int32) {
 	s.key, s.ops, s.sameWrites = key, in.opsOfKey(key), nil
 	s.kept = s.kept[:0]
 	for _, o := range s.ops {

@@ -36,7 +36,7 @@ type listState struct {
 // read of the longest list would have shown it.
 func (in *inference) readList(key int32) *listState {
 	s := &in.list
-	in.open(&s.keyState, key)
+	in.openKey(&s.keyState, key)
 	s.longest, s.longestOp = nil, -1
 	s.at = append(s.at[:0], make([]position, len(s.ops))...)
 	s.prefix = append(s.prefix[:0], make([]bool, len(s.ops))...)

@@ -40,7 +40,7 @@ type use struct {
 // readRegister fills in.register for the key, without the order of versions.
 func (in *inference) readRegister(key int32) *registerState {
 	s := &in.register
-	in.open(&s.keyState, key)
+	in.openKey(&s.keyState, key)
 	s.read = append(s.read[:0], make([]version, len(s.ops))...)
 	s.intermediate = append(s.intermediate[:0], make([]bool, len(s.ops))...)
 	s.edges, s.uses = s.edges[:0], s.uses[:0]
