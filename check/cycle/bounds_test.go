@@ -141,7 +141,7 @@ func TestSerialOrder(t *testing.T) {
 		}
 		ctx := context.Background()
 		for _, real := range []bool{false, true} {
-			got := in.serialOrder(ctx, real)
+			got, _ := in.serialOrder(ctx, real)
 			if real {
 				in.edges.addRealtime(h)
 			}
@@ -167,7 +167,7 @@ func TestRealTimeTakesNoEdges(t *testing.T) {
 		t.Fatal("stopped")
 	}
 	edges := len(in.edges.from)
-	if !in.serialOrder(ctx, true) || len(in.edges.from) != edges {
+	if found, _ := in.serialOrder(ctx, true); !found || len(in.edges.from) != edges {
 		t.Errorf("%d edges, and %d before", len(in.edges.from), edges)
 	}
 	if r := Check(ctx, h, StrictSerializable, Options{}); r.Verdict != check.Valid {

@@ -72,7 +72,8 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 			extra = process
 			in.edges.addProcess(h)
 		}
-		if !in.serialOrder(ctx, extra == realtime) {
+		var found bool
+		if found, whole = in.serialOrder(ctx, extra == realtime); whole && !found {
 			if extra == realtime {
 				in.edges.addRealtime(h)
 			}

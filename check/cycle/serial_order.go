@@ -9,8 +9,8 @@ import (
 // forwards, and which keeps real time if that counts. Where there is one no cycle
 // has to be named. It is the algorithm of Kahn (CACM 1962); real time takes no
 // edges: who was begun may come as soon as nobody is left who was acknowledged
-// before. It returns false if there is none or ctx ended first.
-func (in *inference) serialOrder(ctx context.Context, realtime bool) bool {
+// before. whole is false if ctx ended first.
+func (in *inference) serialOrder(ctx context.Context, realtime bool) (found, whole bool) {
 	h := in.h
 	var begun, acknowledged []int32
 	if realtime {
@@ -49,8 +49,11 @@ func (in *inference) serialOrder(ctx context.Context, realtime bool) bool {
 			leave(begun[0])
 			begun = begun[1:]
 		}
-		if len(ready) == 0 || came%65536 == 0 && ctx.Err() != nil {
-			return came == len(waiting)
+		if len(ready) == 0 {
+			return came == len(waiting), true
+		}
+		if came%65536 == 0 && ctx.Err() != nil {
+			return false, false
 		}
 		v := ready[len(ready)-1]
 		ready = ready[:len(ready)-1]
