@@ -270,16 +270,29 @@ func goodOrBad(good bool) string {
 // characters, each the mean of as many intervals, and returns the rate that
 // the full height stands for.
 func spark(s *Series, width int) (string, float64) {
-	n := s.points()
-	if n < 2 || s.IntervalSeconds <= 0 {
+	if s.IntervalSeconds <= 0 {
 		return "", 0
 	}
-	columns := min(n, width)
-	means := make([]float64, columns)
+	rates := make([]float64, s.points())
+	for i := range rates {
+		rates[i] = float64(s.Committed[i]) / s.IntervalSeconds
+	}
+	return Sparkline(rates, width)
+}
+
+// Sparkline draws values in at most width characters, each the mean of as many values,
+// and returns what the full height stands for. It is empty for fewer than two values
+// and for zeros.
+func Sparkline(values []float64, width int) (string, float64) {
+	n := len(values)
+	if n < 2 || width < 1 {
+		return "", 0
+	}
+	means := make([]float64, min(n, width))
 	for i := range means {
-		from, to := i*n/columns, (i+1)*n/columns
-		for _, c := range s.Committed[from:to] {
-			means[i] += float64(c) / s.IntervalSeconds / float64(to-from)
+		from, to := i*n/len(means), (i+1)*n/len(means)
+		for _, v := range values[from:to] {
+			means[i] += v / float64(to-from)
 		}
 	}
 	top := slices.Max(means)

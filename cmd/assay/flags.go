@@ -45,6 +45,7 @@ type runFlags struct {
 	scenarioFile string
 	out, servers string
 	json, quiet  bool
+	plain        bool
 	// What may have several values, one for each configuration of a series.
 	databases, clusters []string
 	clients             numbers
@@ -91,6 +92,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.metrics, "metrics", "", "serve figures for Prometheus while it runs, at HOST:PORT/metrics, such as 127.0.0.1:9464")
 	flags.BoolVar(&f.json, "json", false, "print result.json on standard output instead of the summary")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
+	flags.BoolVar(&f.plain, "plain", false, "progress in lines, also on a terminal")
 	for _, own := range s.Config.Flags() {
 		addFlag(flags, own)
 	}

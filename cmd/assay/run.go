@@ -74,9 +74,9 @@ func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFl
 		return err
 	}
 	defer stop()
-	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
+	progress, status := f.progress(cmd.ErrOrStderr())
 	outcome, err := runner.Run(cmd.Context(), s, runner.Options{
-		Version: version, Out: f.out, Servers: f.servers, Progress: progress, Monitor: watched,
+		Version: version, Out: f.out, Servers: f.servers, Progress: progress, Monitor: watched, Status: status,
 	})
 	progress.close()
 	if err != nil {

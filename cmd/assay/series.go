@@ -38,9 +38,15 @@ func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) 
 		return nil, "", err
 	}
 	defer stop()
-	o := series.Options{Version: version, Out: f.out, Progress: &seriesProgress{out: stderr, quiet: f.quiet},
+	var status *runner.Status
+	screen := f.screen(stderr)
+	if screen != nil {
+		status = screen.status
+		defer screen.close()
+	}
+	o := series.Options{Version: version, Out: f.out, Progress: &seriesProgress{out: stderr, quiet: f.quiet, screen: screen},
 		Run: func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error) {
-			outcome, err := runner.Run(ctx, s, runner.Options{Version: version, Out: folder, Servers: f.servers, Progress: newProgress(stderr, true), Monitor: watched})
+			outcome, err := runner.Run(ctx, s, runner.Options{Version: version, Out: folder, Servers: f.servers, Progress: newProgress(stderr, true), Monitor: watched, Status: status})
 			return outcome.Result, err
 		}}
 	s, folder, err := series.Run(cmd.Context(), p, o)
@@ -119,6 +125,8 @@ func exitOfSeries(all ...*report.RunSeries) int {
 type seriesProgress struct {
 	out   io.Writer
 	quiet bool
+	// screen, if there is one, shows which run it is.
+	screen *screen
 }
 
 // Begins implements series.Progress.
@@ -133,6 +141,9 @@ func (p *seriesProgress) Begins(number, total int, r report.SeriesRun, left time
 	parts = append(parts, fmt.Sprintf("repeat %d", r.Repeat))
 	if left > 0 {
 		parts = append(parts, "about "+left.Round(time.Second).String()+" left")
+	}
+	if p.screen != nil {
+		p.screen.head(strings.Join(parts, ", "))
 	}
 	fmt.Fprintln(p.out, wrapped(strings.Join(parts, ", "), textWidth(p.out), "  "))
 }
