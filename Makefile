@@ -9,7 +9,7 @@
 
 GO ?= go
 # A server that the tests need is installed here or by the system's packages.
-SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra faketime chromium
+SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra faketime chromium duckdb
 
 PREFIX ?= /usr/local
 

