@@ -4,7 +4,7 @@
 # make check      the quick part, before each commit
 # make trust      the trial of the checkers: every bug over 100 seeds, an honest
 #                 database over 1000
-# make figures    the benchmarks
+# make bench      the benchmarks
 # make install    the program, its manual pages and completions, below PREFIX
 
 GO ?= go
@@ -13,7 +13,7 @@ SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassand
 
 PREFIX ?= /usr/local
 
-.PHONY: build test check format lint unit fuzz figures extras install clean
+.PHONY: build test check format lint unit fuzz bench extras install clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o assay ./cmd/assay
@@ -66,7 +66,7 @@ trust:
 	$(GO) test ./check/cycle -count=1 -timeout 2h -run 'Agrees?With|TestHonest|UnknownIsRare' -v \
 		-cycle.histories=3000 -cycle.longer=200 -cycle.honest=5000 -cycle.rare=20 -cycle.raretxns=2000
 
-figures:
+bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 # Manual pages and completions, made from the commands themselves.
