@@ -37,7 +37,7 @@ func TestWhatIsNotReadBackIsUnknown(t *testing.T) {
 	for why, b := range tests {
 		told := &diary{}
 		s := small("mem://", 1, 300)
-		r := &run{scenario: s, options: Options{Out: filepath.Join(t.TempDir(), "run"), Progress: told}, address: s.Database}
+		r := &run{scenario: s, options: Options{Out: filepath.Join(t.TempDir(), "run"), Progress: told}.withDefaults(), address: s.Database}
 		if err := r.open(t.Context()); err != nil {
 			t.Fatal(err)
 		}

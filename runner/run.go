@@ -47,6 +47,17 @@ type Options struct {
 	Patience time.Duration
 }
 
+// withDefaults has something in place of what need not be given.
+func (o Options) withDefaults() Options {
+	if o.Status == nil {
+		o.Status = &Status{}
+	}
+	if o.Monitor == nil {
+		o.Monitor = unmonitored{}
+	}
+	return o
+}
+
 // Outcome is what a run left.
 type Outcome struct {
 	Result *report.Result
@@ -87,14 +98,9 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	if err := s.Validate(); err != nil {
 		return Outcome{}, err
 	}
-	if o.Status == nil {
-		o.Status = &Status{}
-	}
+	o = o.withDefaults()
 	o.Status.begin(s, o.Version)
 	o.Progress = &inTurn{progress: o.Progress, status: o.Status}
-	if o.Monitor == nil {
-		o.Monitor = unmonitored{}
-	}
 	o.Monitor.Phase(PhaseConnecting)
 	r := &run{scenario: s, options: o, address: s.Database}
 	stop, err := r.provide(ctx)
