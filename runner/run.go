@@ -372,35 +372,3 @@ func (r *run) settle(ctx context.Context, stats load.Stats) {
 		r.inFlight = check.Counted(stats.Hung, "client", "clients") + " never came back from the last operation"
 	}
 }
-
-// reportProgress reports progress once a second until the returned function is called.
-func (r *run) reportProgress(start time.Time) (stop func()) {
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-quit:
-				return
-			case <-tick.C:
-				elapsed := time.Since(start)
-				r.options.Progress.Working(elapsed, elapsed >= r.scenario.Load.Warmup, r.live.Snapshot())
-			}
-		}
-	}()
-	return func() { close(quit); <-done }
-}
-
-func workingText(p load.Plan) string {
-	loop := "closed loop"
-	if p.Rate > 0 {
-		loop = fmt.Sprintf("open loop, %s arrivals at %g/s", p.Arrivals, p.Rate)
-	}
-	length := fmt.Sprintf("%v", p.Duration)
-	if p.Ops > 0 {
-		length = check.Counted(p.Ops, "operation", "operations")
-	}
-	return fmt.Sprintf("working: %s, %s, %s after %v of warm-up, seed %d", check.Counted(p.Clients, "client", "clients"), loop, length, p.Warmup, p.Seed)
-}
