@@ -248,8 +248,12 @@ func (v *Validity) judgeScheduler(f Figures, c Conditions, limits Limits) {
 	if c.Clients <= c.CPUs || c.SchedulerP99Millis < millis(int64(limits.MinWait)) || f.Latency.Count == 0 || !long && !many {
 		return
 	}
-	text := fmt.Sprintf("its %d clients waited up to %.3g ms (p99) for one of %d processors, %.0f of them at a time, where p99 of the response time is %.3g ms",
-		c.Clients, c.SchedulerP99Millis, c.CPUs, waiting, f.Latency.P99)
+	atATime := ""
+	if waiting >= 0.5 {
+		atATime = fmt.Sprintf("%.0f of them at a time, ", waiting)
+	}
+	text := fmt.Sprintf("its %d clients waited up to %.3g ms (p99) for one of %d processors, %swhere p99 of the response time is %.3g ms",
+		c.Clients, c.SchedulerP99Millis, c.CPUs, atATime, f.Latency.P99)
 	if c.Embedded && c.Clients <= manyClients*c.CPUs {
 		v.note("the processors were short, with the database inside the client's process: %s", text)
 		return

@@ -30,7 +30,7 @@ func TestARunLeavesItsFolder(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	want := []string{"bank.sqlite", FileEnvironment, FileHistory, FileReadBack, FileReport, FileResult, FileScenario, "state.bin"}
+	want := []string{"bank.sqlite", FileEnvironment, FileHistory, FileReadBack, FileReport, FileResult, FileScenario, FileServers, "state.bin"}
 	if !slices.Equal(names, want) {
 		t.Errorf("the folder holds %v, want %v", names, want)
 	}

@@ -124,7 +124,7 @@ func (r *Record) limit(c Conditions) Limit {
 		if len(c.Faults) > 0 {
 			where += " outside of faults"
 		}
-		return e.unclear(fmt.Sprintf("of %d intervals %s, %d are needed", n, where, enough))
+		return e.unclear(fmt.Sprintf("intervals %s: %d, and %d are needed", where, n, enough))
 	}
 	r.nodes(e, chosen)
 	if c.Machine != nil {

@@ -48,7 +48,7 @@ func TestTheLimit(t *testing.T) {
 		"idle":                  {recordOf(0.2, 4, 0, 0), nil, LimitLoad, "No limit seen: a closed loop of 4 clients, and assay used 10 % of 2 processors, n1 used 20 % of 1 processor"},
 		"an open loop":          {recordOf(0.2, 4, 0, 0), func(c *Conditions) { c.OpenLoop = true }, LimitLoad, "all arrivals were served"},
 		"arrivals left":         {recordOf(0.2, 4, 0, 0), func(c *Conditions) { c.OpenLoop, c.Unserved = true, 1 }, LimitUnclear, ""},
-		"a short run":           {recordOf(0.97, 4, 0, 0), func(c *Conditions) { c.To = 4 }, LimitUnclear, "of 4 intervals in the measured part, 5 are needed"},
+		"a short run":           {recordOf(0.97, 4, 0, 0), func(c *Conditions) { c.To = 4 }, LimitUnclear, "intervals in the measured part: 4, and 5 are needed"},
 		"faults all the time":   {recordOf(0.97, 4, 0, 0), func(c *Conditions) { c.Faults = [][2]float64{{0.5, 11.5}} }, LimitUnclear, "outside of faults"},
 		"a stolen processor":    {recordOf(0.97, 4, 0, 0), func(c *Conditions) { c.Machine = &Machine{CPUs: 2, Steal: 0.4} }, LimitUnclear, "gave 40 %"},
 		"the tester unknown":    {recordOf(0.2, 4, 0, 0), func(c *Conditions) { c.TesterShare = -1 }, LimitUnclear, ""},
