@@ -65,6 +65,15 @@ func (p *inTurn) Note(text string) {
 
 // reportProgress reports progress once a second until the returned function is called.
 func (r *run) reportProgress(start time.Time) (stop func()) {
+	return everySecond(func() {
+		elapsed := time.Since(start)
+		r.options.Progress.Working(elapsed, elapsed >= r.scenario.Load.Warmup, r.live.Snapshot())
+	})
+}
+
+// everySecond does something once a second, for the first time in a second, until the
+// returned function is called, which waits until it is not being done.
+func everySecond(do func()) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -75,8 +84,7 @@ func (r *run) reportProgress(start time.Time) (stop func()) {
 			case <-quit:
 				return
 			case <-tick.C:
-				elapsed := time.Since(start)
-				r.options.Progress.Working(elapsed, elapsed >= r.scenario.Load.Warmup, r.live.Snapshot())
+				do()
 			}
 		}
 	}()

@@ -157,23 +157,9 @@ func (s *Status) keepIn(folder string) (stop func()) {
 		}
 	}
 	write()
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-quit:
-				return
-			case <-tick.C:
-				write()
-			}
-		}
-	}()
+	end := everySecond(write)
 	return func() {
-		close(quit)
-		<-done
+		end()
 		_ = os.Remove(path) // who watches is told by result.json
 	}
 }
