@@ -12,6 +12,8 @@ import (
 // The files of a run's folder that other packages read, too.
 const (
 	FileResult      = "result.json"
+	FileReport      = "report.html"
+	FileScenario    = "scenario.yaml"
 	FileEnvironment = "environment.json"
 )
 

@@ -64,6 +64,16 @@ const (
 	StateFailed  = "failed"
 )
 
+// Count returns how many runs are in a state.
+func (s *RunSeries) Count(state string) (n int) {
+	for _, r := range s.Runs {
+		if r.State == state {
+			n++
+		}
+	}
+	return n
+}
+
 // ReadSeries reads the series.json of a folder. It returns a *FileError if there is
 // none, it is too large, or it is none that this version reads.
 func ReadSeries(folder string) (*RunSeries, error) {

@@ -16,8 +16,8 @@ import (
 // The files of a run's folder.
 const (
 	FileResult      = report.FileResult
-	FileReport      = "report.html"
-	FileScenario    = "scenario.yaml"
+	FileReport      = report.FileReport
+	FileScenario    = report.FileScenario
 	FileEnvironment = report.FileEnvironment
 	FileHistory     = "history.bin"
 	// fileSQLite ends the name of an embedded database, which begins with the

@@ -62,7 +62,7 @@ func (e entry) Name() string {
 }
 
 // Page is the link to the page in its folder.
-func (e entry) Page() string { return address("files", e.Path, filePage) }
+func (e entry) Page() string { return address("files", e.Path, report.FileReport) }
 
 // Link is where the entry leads; empty if there is nothing to be seen.
 func (e entry) Link() string {
@@ -115,8 +115,6 @@ const (
 // was killed; it is written once a second.
 const staleAfter = 10 * time.Second
 
-const filePage, fileScenario = "report.html", "scenario.yaml"
-
 // scan is one pass over the folder.
 type scan struct {
 	server  *Server
@@ -149,14 +147,14 @@ func (c *scan) visit(at, series string, depth int) (found bool) {
 		return true
 	}
 	has := map[string]fs.FileInfo{}
-	for _, name := range []string{report.FileResult, report.FileSeries, report.FileLive, fileScenario, filePage} {
+	for _, name := range []string{report.FileResult, report.FileSeries, report.FileLive, report.FileScenario, report.FileReport} {
 		if info, err := os.Lstat(c.file(at, name)); err == nil && info.Mode().IsRegular() {
 			has[name] = info
 		}
 	}
 	number := 0 // of the series itself, and of what follows it
 	switch {
-	case has[report.FileResult] != nil || has[report.FileLive] != nil || has[fileScenario] != nil:
+	case has[report.FileResult] != nil || has[report.FileLive] != nil || has[report.FileScenario] != nil:
 		c.entries = append(c.entries, c.run(at, series, has))
 		return true
 	case has[report.FileSeries] != nil:
@@ -223,7 +221,7 @@ func (c *scan) run(at, series string, has map[string]fs.FileInfo) entry {
 	}
 	c.heads[at] = known
 	e := known.entry
-	e.Path, e.Series, e.Report = at, series, has[filePage] != nil
+	e.Path, e.Series, e.Report = at, series, has[report.FileReport] != nil
 	return e
 }
 
@@ -265,17 +263,8 @@ func (c *scan) series(at string, has map[string]fs.FileInfo) entry {
 	if err != nil {
 		return entry{Path: at, Kind: kindSeries, Verdict: stateUnreadable, Problem: reason(err), Started: newest(has)}
 	}
-	e := entry{Path: at, Kind: kindSeries, Workload: s.Workload, Version: s.Version, Started: s.Started, Total: len(s.Runs), Report: has[filePage] != nil}
-	failed := 0
-	for _, r := range s.Runs {
-		switch r.State {
-		case report.StateDone:
-			e.Done++
-		case report.StateFailed:
-			failed++
-		}
-	}
-	if failed > 0 {
+	e := entry{Path: at, Kind: kindSeries, Workload: s.Workload, Version: s.Version, Started: s.Started, Done: s.Count(report.StateDone), Total: len(s.Runs), Report: has[report.FileReport] != nil}
+	if failed := s.Count(report.StateFailed); failed > 0 {
 		e.Problem = check.Counted(failed, "run", "runs") + " could not be made"
 	}
 	return e

@@ -83,8 +83,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, http.StatusNotFound, "There is no folder "+at+" here.")
 		return
 	}
-	if _, err := s.root.Stat(filepath.Join(filepath.FromSlash(at), filePage)); err == nil {
-		http.Redirect(w, r, address("files", at, filePage), http.StatusSeeOther)
+	if _, err := s.root.Stat(filepath.Join(filepath.FromSlash(at), report.FileReport)); err == nil {
+		http.Redirect(w, r, address("files", at, report.FileReport), http.StatusSeeOther)
 		return
 	}
 	why := "Nothing is known of it."

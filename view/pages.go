@@ -58,8 +58,8 @@ func address(route, at, name string) string {
 // Histories and logs are not among them.
 func served() map[string]string {
 	return map[string]string{
-		filePage: "text/html; charset=utf-8", report.FileResult: "application/json", report.FileSeries: "application/json",
-		report.FileEnvironment: "application/json", "sweep.json": "application/json", fileScenario: "text/plain; charset=utf-8",
+		report.FileReport: "text/html; charset=utf-8", report.FileResult: "application/json", report.FileSeries: "application/json",
+		report.FileEnvironment: "application/json", "sweep.json": "application/json", report.FileScenario: "text/plain; charset=utf-8",
 	}
 }
 

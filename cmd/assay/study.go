@@ -227,16 +227,12 @@ func (f *studyFlags) writeTables(out io.Writer, s *study.Study, plans []plannedE
 // describeSeries writes how an experiment ended, and which of its runs could not be
 // made.
 func describeSeries(out io.Writer, name string, s *report.RunSeries) error {
-	made := 0
 	var failed []string
 	for _, r := range s.Runs {
-		switch r.State {
-		case report.StateDone:
-			made++
-		case report.StateFailed:
+		if r.State == report.StateFailed {
 			failed = append(failed, fmt.Sprintf("  could not be made: %s, repeat %d: %s\n", r.Configuration, r.Repeat, r.Problem))
 		}
 	}
-	_, err := fmt.Fprintf(out, "%s: %d of %d runs made; exit code %d\n%s", name, made, len(s.Runs), exitOfSeries(s), strings.Join(failed, ""))
+	_, err := fmt.Fprintf(out, "%s: %d of %d runs made; exit code %d\n%s", name, s.Count(report.StateDone), len(s.Runs), exitOfSeries(s), strings.Join(failed, ""))
 	return err
 }
