@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"time"
 
 	"assay/cluster/cassandra"
 	"assay/quantity"
@@ -19,6 +20,7 @@ func cassandraEntry() entry {
 					check: oneOf(cassandra.CommitLogPeriodic, cassandra.CommitLogBatch)},
 			},
 		},
+		footprint: Footprint{Start: 25 * time.Second, Empty: 150 << 20},
 		start: func(ctx context.Context, s Spec, e environment) (product, error) {
 			return cassandra.Start(ctx, cassandra.Options{
 				Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,

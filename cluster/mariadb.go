@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"time"
 
 	"assay/cluster/mariadb"
 )
@@ -21,6 +22,7 @@ func mariadbEntry() entry {
 				{name: "engines", want: "engines=innodb or engines=innodb+rocksdb (one node only)", check: oneOf("innodb", bothEngines)},
 			},
 		},
+		footprint: Footprint{Start: 5 * time.Second, Empty: 300 << 20},
 		start: func(ctx context.Context, s Spec, e environment) (product, error) {
 			suspect := s.duration("failover")
 			return mariadb.Start(ctx, mariadb.Options{

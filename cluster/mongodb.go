@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"assay/cluster/mongodb"
 )
@@ -20,6 +21,7 @@ func mongodbEntry() entry {
 				{name: "oplog", want: "oplog=SIZE, such as 512MiB", check: aSize},
 			},
 		},
+		footprint: Footprint{Start: 3 * time.Second, Empty: 320 << 20},
 		start: func(ctx context.Context, s Spec, e environment) (product, error) {
 			election := s.duration("election")
 			var args []string

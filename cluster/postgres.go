@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"assay/cluster/postgres"
 	"assay/cluster/server"
@@ -21,7 +22,8 @@ func postgresEntry() entry {
 				{name: "shared_buffers", want: "shared_buffers=SIZE, such as 256MiB", check: aSize},
 			},
 		},
-		start: startPostgres, clear: postgres.Clear,
+		footprint: Footprint{Start: 2 * time.Second, Empty: 120 << 20},
+		start:     startPostgres, clear: postgres.Clear,
 	}
 }
 

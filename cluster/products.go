@@ -8,6 +8,7 @@ package cluster
 
 import (
 	"context"
+	"time"
 
 	"assay/cluster/machine"
 	"assay/cluster/server"
@@ -46,11 +47,24 @@ type environment struct {
 // entry is one product.
 type entry struct {
 	topology
-	start func(context.Context, Spec, environment) (product, error)
+	footprint Footprint
+	start     func(context.Context, Spec, environment) (product, error)
 	// clear takes away what killed servers with their data below folder have
 	// left outside of it; nil if they leave nothing.
 	clear func(ctx context.Context, folder string) error
 }
+
+// Footprint is about what one node of a product takes, as seen on a machine of two
+// processors, for those who plan.
+type Footprint struct {
+	// Start is how long it takes to serve, and Empty the bytes of its files before
+	// there are any rows.
+	Start time.Duration
+	Empty int64
+}
+
+// FootprintOf returns that of a product, by its name; nothing of one that is not known.
+func FootprintOf(product string) Footprint { return products()[product].footprint }
 
 // products is what can be built, by name.
 func products() map[string]entry {

@@ -29,20 +29,6 @@ const (
 	endingTime        = 5 * time.Second
 )
 
-// assumedOf is how long a node of a product takes to start, and the bytes of its
-// files before there are any rows.
-func assumedOf(product string) (start time.Duration, empty int64) {
-	switch product {
-	case "cassandra":
-		return 25 * time.Second, 150 << 20
-	case "mongodb":
-		return 3 * time.Second, 320 << 20
-	case "mariadb":
-		return 5 * time.Second, 300 << 20
-	}
-	return 2 * time.Second, 120 << 20
-}
-
 // Estimate says about what the run takes.
 func (s Scenario) Estimate() Estimate {
 	s.Plan()
@@ -74,9 +60,9 @@ func (s Scenario) Estimate() Estimate {
 		return e
 	}
 	nodes := spec.Nodes + spec.Arbiters
-	start, empty := assumedOf(spec.Product)
-	e.Time += time.Duration(nodes)*start + endingTime
-	e.While = int64(nodes)*empty + int64(spec.Nodes)*rows
+	each := cluster.FootprintOf(spec.Product)
+	e.Time += time.Duration(nodes)*each.Start + endingTime
+	e.While = int64(nodes)*each.Empty + int64(spec.Nodes)*rows
 	return e
 }
 
