@@ -14,15 +14,32 @@ import (
 	"assay/report"
 )
 
+// comparedFlags are those that assay compare and assay trend have in common.
+type comparedFlags struct {
+	allow        []string
+	format, page string
+	json         bool
+}
+
+// add adds them to a command that prints what noun names.
+func (f *comparedFlags) add(cmd *cobra.Command, noun, page string) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.allow, "allow", nil, "conditions in which the runs may differ: "+strings.Join(compare.Conditions(), ", ")+", or all")
+	flags.StringVar(&f.format, "format", "text", "text, markdown or csv")
+	flags.StringVar(&f.page, "html", "", page)
+	flags.BoolVar(&f.json, "json", false, "print the "+noun+" as JSON")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(documentFormats(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+}
+
 // compareFlags are those of assay compare.
 type compareFlags struct {
-	gates, allow       []string
-	format, page, keep string
-	json               bool
+	comparedFlags
+	gates []string
+	keep  string
 }
 
 func newCompare() *cobra.Command {
-	f := &compareFlags{format: "text"}
+	f := &compareFlags{}
 	cmd := &cobra.Command{
 		Use:   "compare A B...",
 		Short: "Compare runs or series, and hold a pipeline's gate",
@@ -42,12 +59,8 @@ load, seed, isolation, durability, faults or machine.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.gates, "gate", nil, "a limit on a change, such as 'throughput>-5%' or 'p99<+10%'; repeatable; exit code 3 if one is missed")
-	flags.StringSliceVar(&f.allow, "allow", nil, "conditions in which the runs may differ: "+strings.Join(compare.Conditions(), ", ")+", or all")
-	flags.StringVar(&f.format, "format", f.format, "text, markdown or csv")
-	flags.StringVar(&f.page, "html", "", "write a page with charts to this file, too")
 	flags.StringVar(&f.keep, "keep", "", "write A to this file, as a baseline for later comparisons")
-	flags.BoolVar(&f.json, "json", false, "print the comparison as JSON")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(documentFormats(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	f.add(cmd, "comparison", "write a page with charts to this file, too")
 	return cmd
 }
 
@@ -87,8 +100,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	return f.show(cmd, all, "assay compare "+shellWords(args))
 }
 
-// validate looks at what compare and trend have in common.
-func (f *compareFlags) validate() error {
+func (f *comparedFlags) validate() error {
 	if !slices.Contains(documentFormats(), f.format) {
 		return usageError{fmt.Errorf("--format %q is none of %s", f.format, strings.Join(documentFormats(), ", "))}
 	}

@@ -184,11 +184,7 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 		line += " --listen 127.0.0.1:0" // another program may have the documented port
 	}
 	line = strings.Replace(line, "--metrics 127.0.0.1:9464", "--metrics 127.0.0.1:0", 1) // as well
-	// A line may begin with variables; and the signal is for assay, not for sh.
-	shell := "exec env " + line
-	p := start(t, command{dir: dir, shell: shell, env: []string{
-		"PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH"), "STAGING=sqlite:staging.sqlite",
-	}})
+	p := startLine(t, dir, line, "STAGING=sqlite:staging.sqlite")
 	switch far {
 	case untilWork:
 		p.until(working)
@@ -210,6 +206,13 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 	}
 	_ = p.cmd.Process.Signal(syscall.SIGINT) // fails if it has just ended
 	return p.wait()
+}
+
+// startLine starts a line as a user would type it, with these variables.
+func startLine(t *testing.T, dir, line string, env ...string) *process {
+	t.Helper()
+	// A line may begin with variables; and the signal is for assay, not for sh.
+	return start(t, command{dir: dir, shell: "exec env " + line, env: append(env, "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))})
 }
 
 // documentedFiles makes the histories and the saved run that a line names, and
@@ -382,11 +385,7 @@ func documentedCommands(t *testing.T) []documentedLine {
 	}
 	var all []documentedLine
 	for _, file := range append(files, filepath.Join("..", "..", "README.md")) {
-		for i, block := range strings.Split("\n"+readFile(t, file), "\n```") {
-			if i%2 == 1 {
-				all = append(all, commandsIn(filepath.Base(file), block)...)
-			}
-		}
+		all = append(all, commandsOf(t, file)...)
 	}
 	var inHelp func(cmd *cobra.Command)
 	inHelp = func(cmd *cobra.Command) {
@@ -398,6 +397,17 @@ func documentedCommands(t *testing.T) []documentedLine {
 	inHelp(newRoot("test"))
 	if len(all) < 40 {
 		t.Fatalf("only %d commands were found", len(all))
+	}
+	return all
+}
+
+// commandsOf returns the commands in the fenced blocks of a document.
+func commandsOf(t *testing.T, file string) (all []documentedLine) {
+	t.Helper()
+	for i, block := range strings.Split("\n"+readFile(t, file), "\n```") {
+		if i%2 == 1 {
+			all = append(all, commandsIn(filepath.Base(file), block)...)
+		}
 	}
 	return all
 }

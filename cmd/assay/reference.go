@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -109,7 +110,7 @@ func workloadPage(w definition.Workload) string {
 		"## Flags", "Beside those of all runs, which `assay run "+w.Name+" --help` lists:")
 	p.table("Flag", "Default", "Meaning")
 	for _, f := range w.Config().Flags() {
-		p.row("`--"+f.Name+"`", code(defaultOf(f.Value)), f.Usage)
+		p.row("`--"+f.Name+"`", code(fmt.Sprint(reflect.ValueOf(f.Value).Elem())), f.Usage)
 	}
 	if len(w.Unused) > 0 {
 		p.paragraph("Refused are `--" + strings.Join(w.Unused, "`, `--") + "`: each " + w.WhyUnused + ".")
@@ -209,24 +210,6 @@ func checkPage(name string) (text string, of []string) {
 		}
 	}
 	return p.String(), of
-}
-
-// defaultOf is what a flag's value holds.
-func defaultOf(value any) string {
-	switch v := value.(type) {
-	case *string:
-		return *v
-	case *int:
-		return fmt.Sprint(*v)
-	case *int64:
-		return fmt.Sprint(*v)
-	case *float64:
-		return fmt.Sprint(*v)
-	case *bool:
-		return fmt.Sprint(*v)
-	default:
-		return ""
-	}
 }
 
 func code(text string) string {

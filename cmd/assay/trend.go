@@ -13,14 +13,12 @@ import (
 
 // trendFlags are those of assay trend.
 type trendFlags struct {
-	allow               []string
-	minChange           string
-	format, page, group string
-	json                bool
+	comparedFlags
+	minChange, group string
 }
 
 func newTrend() *cobra.Command {
-	f := &trendFlags{format: "text"}
+	f := &trendFlags{}
 	cmd := &cobra.Command{
 		Use:   "trend DIR",
 		Short: "Find the runs where figures changed",
@@ -38,17 +36,13 @@ as assay compare does. It takes 10 runs or more.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.minChange, "min-change", "0%", "the least change that is reported, such as 5%")
-	flags.StringSliceVar(&f.allow, "allow", nil, "conditions in which the runs may differ: "+strings.Join(compare.Conditions(), ", ")+", or all")
 	flags.StringVar(&f.group, "configuration", "", "of a series: this configuration alone")
-	flags.StringVar(&f.format, "format", f.format, "text, markdown or csv")
-	flags.StringVar(&f.page, "html", "", "write a page with charts to this file, too; of one configuration")
-	flags.BoolVar(&f.json, "json", false, "print the trend as JSON")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(documentFormats(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	f.add(cmd, "trend", "write a page with charts to this file, too; of one configuration")
 	return cmd
 }
 
 func (f *trendFlags) run(cmd *cobra.Command, folder string) error {
-	if err := (&compareFlags{allow: f.allow, format: f.format}).validate(); err != nil {
+	if err := f.validate(); err != nil {
 		return err
 	}
 	share, isPercent := strings.CutSuffix(strings.TrimSpace(f.minChange), "%")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,24 +20,20 @@ func TestTutorial(t *testing.T) {
 		"compare durability --html comparison.html": {exitValid}, "compare durability --gate 'throughput>-5%'": {exitValid},
 	}
 	commands := 0
-	for i, block := range strings.Split(readFile(t, "..", "..", "docs", "tutorial.md"), "\n```") {
-		if i%2 == 0 {
-			continue
+	for _, c := range commandsOf(t, filepath.Join("..", "..", "docs", "tutorial.md")) {
+		line := strings.Replace(c.line, "go run ./cmd/assay ", "assay ", 1)
+		arguments, ours := strings.CutPrefix(line, "assay ")
+		if !ours {
+			continue // TestDocumentedCommands knows why
 		}
-		for _, c := range commandsIn("tutorial.md", block) {
-			line, ours := strings.CutPrefix(strings.Replace(c.line, "go run ./cmd/assay ", "assay ", 1), "assay ")
-			if !ours {
-				continue // TestDocumentedCommands knows why
-			}
-			commands++
-			codes := want[line]
-			if codes == nil {
-				codes = sound
-			}
-			p := start(t, command{dir: dir, shell: "exec assay " + line, env: []string{"PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}})
-			<-p.done
-			p.wait().want(t, codes...)
+		commands++
+		codes := want[arguments]
+		if codes == nil {
+			codes = sound
 		}
+		p := startLine(t, dir, line)
+		<-p.done
+		p.wait().want(t, codes...)
 	}
 	if commands < len(want) {
 		t.Errorf("%d commands were run, and %d are expected", commands, len(want))
