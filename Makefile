@@ -2,9 +2,11 @@
 # make test       everything, against real servers that it installs and starts;
 #                 pictures of the pages go to screenshots/ (ASSAY_SCREENSHOTS)
 # make check      the quick part, before each commit
-# make trust      the trial of the checkers: every bug over 100 seeds, an honest
-#                 database over 1000
-# make bench      the benchmarks
+# make trust      the fuzz tests, and the trial of the checkers: every bug over 100
+#                 seeds, an honest database over 1000
+# make fuzz       the fuzz tests alone
+# make bench      assay beside pgbench, psql, wrk and SQLite's C library
+# make benchmarks the benchmarks of the hot paths, in Go
 # make install    the program, its manual pages and completions, below PREFIX
 
 GO ?= go
@@ -24,10 +26,16 @@ build:
 UNWATCHED = modernc.org/... ./check/...
 RACE = -race $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 
-# The race detector needs cgo and a C compiler; install-servers.sh sees to it.
+# The trials of the checkers: hundreds of runs whose verdicts are looked at, and
+# which tell nothing about races that the other tests of the runner do not.
+TRIALS = ^TestTrust
+
+# The race detector needs cgo and a C compiler; install-servers.sh sees to it. Three
+# packages at once, since most of their time is waiting for servers. What the fuzz tests
+# begin with is tried here; make trust tries more.
 test: servers format lint
-	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} $(GO) test $(RACE) -timeout 60m ./...
-	$(MAKE) fuzz
+	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} $(GO) test $(RACE) -skip '$(TRIALS)' -p 3 -timeout 60m ./...
+	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TRIALS)' -timeout 60m ./runner
 	$(MAKE) build
 
 .PHONY: servers
@@ -61,12 +69,18 @@ fuzz:
 	done
 
 .PHONY: trust
-trust:
-	$(GO) test ./runner -count=1 -timeout 2h -run TestTrust -v -trust.seeds=100 -trust.honest=500
+trust: fuzz
+	$(GO) test ./cluster/disk -count=1 -timeout 2h -run 'WorstCut|OtherCuts|SQLite' -v -disk.steps=100000 -disk.cuts=100
+	$(GO) test ./runner -count=1 -timeout 2h -run '$(TRIALS)' -v -trust.seeds=100 -trust.honest=1000 -trust.agents=100
 	$(GO) test ./check/cycle -count=1 -timeout 2h -run 'Agrees?With|TestHonest|UnknownIsRare' -v \
 		-cycle.histories=3000 -cycle.longer=200 -cycle.honest=5000 -cycle.rare=20 -cycle.raretxns=2000
 
 bench:
+	$(SERVERS) postgres compiler rivals
+	$(GO) run ./bench
+
+.PHONY: benchmarks
+benchmarks:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 # Manual pages and completions, made from the commands themselves.

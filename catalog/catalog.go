@@ -30,6 +30,11 @@ import (
 	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
+	"assay/workload/script"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
+	"assay/workload/tpcc"
+	"assay/workload/ycsb"
 )
 
 // Driver is one protocol.
@@ -113,7 +118,9 @@ func sqlDrivers() []Driver {
 func sqlWorkloads(d sqldb.Driver) []definition.Support {
 	return []definition.Support{
 		bank.By(d.Bank), isolation.By(d.Isolation), availability.By(d.KeyValue), entity.By(d.KeyValue),
-		candles.By(d.Candles), bulkupdate.By(d.BulkUpdate), churn.By(d.Churn),
+		candles.By(d.Candles), bulkupdate.By(d.BulkUpdate), churn.By(d.Churn), ycsb.By(d.KeyValue),
+		smallbank.By(d.SmallBank), tpcb.By(d.TPCB), tpcc.By(d.TPCC),
+		script.By(d.Script),
 	}
 }
 
@@ -125,7 +132,8 @@ func otherDrivers() []Driver {
 			Statistics: mongodb.OpenStatistics,
 			Workloads: []definition.Support{
 				bank.By(mongodb.OpenBank), isolation.By(mongodb.OpenIsolation), availability.By(mongodb.OpenKeyValue), entity.By(mongodb.OpenKeyValue),
-				candles.By(mongodb.OpenCandles), bulkupdate.By(mongodb.OpenBulkUpdate), churn.By(mongodb.OpenChurn),
+				candles.By(mongodb.OpenCandles), bulkupdate.By(mongodb.OpenBulkUpdate), churn.By(mongodb.OpenChurn), ycsb.By(mongodb.OpenKeyValue),
+				smallbank.By(mongodb.OpenSmallBank), tpcb.By(mongodb.OpenTPCB), tpcc.By(mongodb.OpenTPCC), script.By(mongodb.OpenScript),
 			},
 		},
 		{
@@ -133,10 +141,12 @@ func otherDrivers() []Driver {
 			Parameters: "consistency, replication (the copies of each row), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
 			Statistics: cassandra.OpenStatistics,
 			Workloads: []definition.Support{
-				availability.By(cassandra.OpenKeyValue), entity.By(cassandra.OpenKeyValue), candles.By(cassandra.OpenCandles),
+				availability.By(cassandra.OpenKeyValue), entity.By(cassandra.OpenKeyValue), candles.By(cassandra.OpenCandles), ycsb.By(cassandra.OpenKeyValue),
 				definition.Not(bank.Name, "Cassandra has no transaction over several partitions: a transfer could be half done"),
+				definition.Not(smallbank.Name, noSeveralPartitions), definition.Not(tpcb.Name, noSeveralPartitions),
 				definition.Not(isolation.Name, "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"),
 				definition.Not(bulkupdate.Name, "Cassandra has no update of all rows of a partition: each row must be named by its whole key, and a batch of such updates is another thing"),
+				definition.Not(tpcc.Name, noSeveralPartitions), definition.Not(script.Name, "Cassandra has no transaction over several statements"),
 				definition.Not(churn.Name, "CQL has no way to give space back: compaction and the removal of what was deleted are asked for by nodetool"),
 			},
 		},
@@ -147,7 +157,8 @@ func otherDrivers() []Driver {
 			Missing:      foundationdb.Missing(),
 			Workloads: []definition.Support{
 				bank.By(foundationdb.OpenBank), isolation.By(foundationdb.OpenIsolation).Rewriting(), availability.By(foundationdb.OpenKeyValue), entity.By(foundationdb.OpenKeyValue),
-				candles.By(foundationdb.OpenCandles), bulkupdate.By(foundationdb.OpenBulkUpdate),
+				candles.By(foundationdb.OpenCandles), bulkupdate.By(foundationdb.OpenBulkUpdate), ycsb.By(foundationdb.OpenKeyValue),
+				definition.Not(smallbank.Name, noKeys), definition.Not(tpcb.Name, noKeys), definition.Not(tpcc.Name, noKeys), definition.Not(script.Name, noSQL),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
 			},
 		},
@@ -166,11 +177,29 @@ func otherDrivers() []Driver {
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
 				bank.By(mem.OpenBank), isolation.By(mem.OpenIsolation), availability.By(mem.OpenKeyValue), entity.By(mem.OpenKeyValue),
-				candles.By(mem.OpenCandles), bulkupdate.By(mem.OpenBulkUpdate), churn.By(mem.OpenChurn),
+				candles.By(mem.OpenCandles), bulkupdate.By(mem.OpenBulkUpdate), churn.By(mem.OpenChurn), ycsb.By(mem.OpenKeyValue),
+				smallbank.By(mem.OpenSmallBank), tpcb.By(mem.OpenTPCB),
+				definition.Not(tpcc.Name, "the transactions are written for SQL and for documents; bugs are seeded on SQLite, which is embedded too"),
+				definition.Not(script.Name, "the reference database has no SQL"),
 			},
+		},
+		{
+			Name: "null", Schemes: []string{"null"}, Example: "null://", Summary: "a store that answers at once and keeps nothing, for what assay itself takes; it is judged by nothing",
+			NoStatistics: "it runs inside assay and keeps no account of its work",
+			Workloads: []definition.Support{
+				bank.By(mem.OpenNullBank), availability.By(mem.OpenNullKeyValue), entity.By(mem.OpenNullKeyValue),
+			},
+			Otherwise: "the null store answers transfers, and inserts and reads by key, alone",
 		},
 	}
 }
+
+// Why databases without SQL do not serve workloads whose statements are SQL.
+const (
+	noKeys              = "its tables and statements are those of SQL; there is no form of them for keys yet"
+	noSQL               = "a script's statements are SQL, or commands on documents"
+	noSeveralPartitions = "Cassandra has no transaction over several partitions: an operation could be half done"
+)
 
 // SchemeError means that no driver serves an address.
 type SchemeError struct {

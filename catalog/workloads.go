@@ -12,13 +12,20 @@ import (
 	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
+	"assay/workload/script"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
+	"assay/workload/tpcc"
+	"assay/workload/ycsb"
 )
 
 // Workloads returns all workloads.
 func Workloads() []definition.Workload {
 	return []definition.Workload{
 		bank.Definition(), isolation.Definition(), availability.Definition(), entity.Definition(), candles.Definition(),
-		bulkupdate.Definition(), churn.Definition(),
+		bulkupdate.Definition(), churn.Definition(), ycsb.Definition(),
+		smallbank.Definition(), tpcb.Definition(), tpcc.Definition(),
+		script.Definition(),
 	}
 }
 

@@ -2,11 +2,13 @@ package catalog
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"assay/load"
 	"assay/workload"
 	"assay/workload/definition"
+	"assay/workload/tpcc"
 )
 
 // TestDefinitionsAreComplete: whatever a command, a scenario or a report asks of a
@@ -26,7 +28,15 @@ func TestDefinitionsAreComplete(t *testing.T) {
 			p = w.Load()
 		}
 		p, err := c.Plan(p)
-		if err = errors.Join(err, p.Validate(), c.Validate()); err != nil {
+		valid := c.Validate()
+		if w.Argument != "" { // a run wants its file
+			var missing *workload.OptionError
+			if _, has := definition.Lookup(c, w.Argument); !has || !errors.As(valid, &missing) || missing.Option != w.Argument {
+				t.Errorf("%s: a run without its %s: %v", w.Name, w.Argument, valid)
+			}
+			valid = nil
+		}
+		if err = errors.Join(err, p.Validate(), valid); err != nil {
 			t.Errorf("%s: a run without flags: %v", w.Name, err)
 		}
 		if again, err := c.Plan(p); err != nil || again != p {
@@ -37,7 +47,7 @@ func TestDefinitionsAreComplete(t *testing.T) {
 		}
 		for _, f := range c.Flags() {
 			switch f.Value.(type) {
-			case *string, *int, *int64, *float64, *bool:
+			case *string, *int, *int64, *float64, *bool, interface{ Set(string) error }:
 			default:
 				t.Errorf("%s --%s has a value of type %T, which no command knows", w.Name, f.Name, f.Value)
 			}
@@ -52,5 +62,16 @@ func TestUnknownWorkload(t *testing.T) {
 	var unknown *workload.OptionError
 	if _, err := WorkloadOf("bnak"); !errors.As(err, &unknown) || unknown.Value != "bnak" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestDocumentsAreRefusedInSQL: before anything is connected to.
+func TestDocumentsAreRefusedInSQL(t *testing.T) {
+	for _, d := range sqlDrivers() {
+		store, err := d.Support(tpcc.Name).Open(t.Context(), workload.Target{Address: "none", Schema: tpcc.SchemaDenormalized})
+		var refused *workload.OptionError
+		if store != nil || !errors.As(err, &refused) || refused.Option != "--schema" || !strings.Contains(err.Error(), "MongoDB") {
+			t.Errorf("%s: %v", d.Name, err)
+		}
 	}
 }

@@ -57,7 +57,7 @@ func (r Record) remove(ctx context.Context) error {
 	if err := server.KillHomed(ctx, r.Folder); err != nil {
 		return fmt.Errorf("remove cluster %s: %w", r.ID, err)
 	}
-	err := errors.Join(r.clear(ctx), machine.Remove(r.ID))
+	err := errors.Join(r.clear(ctx), machine.Remove(r.ID), machine.UnmountBelow(r.Folder))
 	if err == nil {
 		err = os.RemoveAll(r.Folder)
 	}

@@ -19,6 +19,7 @@ func mariadbEntry() entry {
 			options: []option{
 				{name: "failover", want: "failover=DURATION, such as 2s (evs.suspect_timeout; evs.inactive_timeout and evs.install_timeout are twice that)", check: aDuration},
 				{name: "cache", want: "cache=SIZE of at least 8MiB, InnoDB's buffer pool on each node, and MyRocks' block cache", check: aSize},
+				{name: "flush", want: "flush=0, flush=1 or flush=2 (innodb_flush_log_at_trx_commit: 1 has a commit wait for the disk, 2 for the system, 0 for neither)", check: oneOf("0", "1", "2")},
 				{name: "engines", want: "engines=innodb or engines=innodb+rocksdb (one node only)", check: oneOf("innodb", bothEngines)},
 			},
 		},
@@ -28,10 +29,23 @@ func mariadbEntry() entry {
 			return mariadb.Start(ctx, mariadb.Options{
 				Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,
 				Suspect: suspect, Inactive: 2 * suspect, Install: 2 * suspect,
-				CacheSize: mariadbCache(s), MyRocks: s.Options["engines"] == bothEngines,
+				CacheSize: mariadbCache(s), MyRocks: s.Options["engines"] == bothEngines, Settings: mariadbFlush(s),
 			})
 		},
 	}
+}
+
+// mariadbFlush is when a commit waits for the disk, of both engines.
+func mariadbFlush(s Spec) (settings []string) {
+	flush := s.Options["flush"]
+	if flush == "" {
+		return nil
+	}
+	settings = []string{"innodb-flush-log-at-trx-commit=" + flush}
+	if s.Options["engines"] == bothEngines {
+		settings = append(settings, "rocksdb-flush-log-at-trx-commit="+flush)
+	}
+	return settings
 }
 
 // mariadbCache is InnoDB's buffer pool, and MyRocks' block cache beside it: what

@@ -79,5 +79,10 @@ func (n *Node) Start(ctx context.Context, env ...string) error {
 	if err := n.cluster.product.Restart(ctx, n.server.Number, env...); err != nil {
 		return fmt.Errorf("%s: %w", n.Name(), err)
 	}
+	if d := n.disk(); d != nil {
+		if err := d.Sync(); err != nil {
+			return fmt.Errorf("%s: %w", n.Name(), err)
+		}
+	}
 	return n.cluster.record(n.cluster.kept())
 }

@@ -19,6 +19,7 @@ func postgresEntry() entry {
 			options: []option{
 				{name: "standby", want: "standby=sync (any one standby confirms a commit) or standby=async", check: oneOf("sync", "async")},
 				{name: "failover", want: "failover=DURATION, such as 3s: how long the primary may be silent until a standby is promoted", check: aDuration},
+				{name: "fsync", want: "fsync=on or fsync=off (what was acknowledged may be lost, and the rest too, when the power is)", check: oneOf("on", "off")},
 				{name: "shared_buffers", want: "shared_buffers=SIZE, such as 256MiB", check: aSize},
 			},
 		},
@@ -52,6 +53,9 @@ const postgresConnections = 1100
 // ("Resource Consumption", shared_buffers).
 func postgresSettings(s Spec) []string {
 	settings := []string{fmt.Sprintf("max_connections=%d", postgresConnections)}
+	if fsync := s.Options["fsync"]; fsync != "" {
+		settings = append(settings, "fsync="+fsync)
+	}
 	size := s.size("shared_buffers")
 	if size == 0 {
 		size = s.Limits.Memory / 4

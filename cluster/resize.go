@@ -80,13 +80,16 @@ func (c *Cluster) Grow(ctx context.Context) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grow %s: %w", c.spec, err)
 	}
+	if err := c.addDisk(ctx, at); err != nil {
+		return nil, fmt.Errorf("grow %s by %s: %w", c.spec, at.Name(), err)
+	}
 	number, err := r.Grow(ctx, at)
 	if err != nil {
 		return nil, fmt.Errorf("grow %s by %s: %w", c.spec, at.Name(), err)
 	}
 	n := &Node{cluster: c, server: r.Node(number), machine: at}
 	c.enter(n)
-	return n, c.record(c.kept())
+	return n, errors.Join(c.syncDisks(), c.record(c.kept()))
 }
 
 // Remove takes a node out of the membership in order, and then stops it. It

@@ -47,7 +47,8 @@ type Cluster struct {
 	noNetwork error
 
 	mu    sync.Mutex
-	nodes []*Node // the members
+	nodes []*Node             // the members
+	disks map[string]nodeDisk // by the node's name, of those that have one of their own
 
 	unwatch   func() // ends the watch over the servers; nil without one
 	started   time.Time
@@ -66,8 +67,11 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	if !known {
 		return nil, &SpecError{Spec: spec.String(), Part: "no product " + spec.Product, Want: "one of the known ones"}
 	}
-	c := &Cluster{spec: spec, id: newID(), started: time.Now().UTC(), changing: make(chan struct{}, 1)}
-	if err := c.open(o); err != nil {
+	if err := CheckDisk(ctx, spec.Disk); err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec, err)
+	}
+	c := &Cluster{spec: spec, id: newID(), started: time.Now().UTC(), changing: make(chan struct{}, 1), disks: map[string]nodeDisk{}}
+	if err := c.open(ctx, o); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec, err)
 	}
 	started, err := entry.start(ctx, spec, environment{machines: c.machines.All(), programs: o.Programs,
@@ -79,7 +83,7 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	for i, m := range c.machines.All() {
 		c.enter(&Node{cluster: c, server: started.Node(i), machine: m, arbiter: i >= spec.Nodes})
 	}
-	if err := c.record(o.Kept); err != nil {
+	if err := errors.Join(c.record(o.Kept), c.syncDisks()); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), c.Close())
 	}
 	if o.Died != nil {
@@ -88,13 +92,16 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// open makes the folder, the record and the machines.
-func (c *Cluster) open(o Options) (err error) {
+// open makes the folder, the record, the machines and their disks.
+func (c *Cluster) open(ctx context.Context, o Options) (err error) {
 	if c.folder, err = makeFolder(c.id); err != nil {
 		return err
 	}
 	if err = c.record(o.Kept); err == nil {
 		err = c.makeMachines()
+	}
+	for i := 0; err == nil && i < len(c.machines.All()); i++ {
+		err = c.addDisk(ctx, c.machines.All()[i])
 	}
 	if err != nil {
 		return errors.Join(err, c.Close())
@@ -216,6 +223,7 @@ func (c *Cluster) Close() error {
 		if c.product != nil {
 			failed = append(failed, c.product.Close())
 		}
+		failed = append(failed, c.removeDisks())
 		if c.machines != nil {
 			failed = append(failed, c.machines.Close())
 		}

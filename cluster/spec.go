@@ -23,6 +23,9 @@ type Spec struct {
 	Nodes, Arbiters int
 	// Limits are those of each node; zero fields are no limits.
 	Limits machine.Limits
+	// Disk is one of Disks if each node has a disk of its own, whose power can be cut;
+	// empty for the machine's.
+	Disk string
 	// Network is NetworkOwn, NetworkLoopback, or empty for the first of them
 	// that can be had.
 	Network string
@@ -142,14 +145,23 @@ func ParseSpec(text string) (Spec, error) {
 func (s *Spec) set(t topology, name, value string) (want string) {
 	switch name {
 	case "memory", "disk":
+		if name == "disk" && slices.Contains(Disks(), value) {
+			s.Disk = value
+			return s.diskOnce()
+		}
 		bytes, err := quantity.Parse(value)
 		if err != nil || bytes < 1<<20 {
-			return name + "=SIZE of at least 1MiB, such as 400MiB or 2GiB"
+			want := name + "=SIZE of at least 1MiB, such as 400MiB or 2GiB"
+			if name == "disk" {
+				want += ", to be written a second, or disk=" + strings.Join(Disks(), " or disk=") + ", of its own for each node"
+			}
+			return want
 		}
 		if name == "memory" {
 			s.Limits.Memory = bytes
 		} else {
 			s.Limits.DiskWrite = bytes
+			return s.diskOnce()
 		}
 	case "cpu":
 		cpus, err := strconv.ParseFloat(value, 64)
@@ -179,6 +191,16 @@ func (s *Spec) set(t topology, name, value string) (want string) {
 	return ""
 }
 
+// diskOnce says what is wanted if there is a limit and a disk of its own: what is
+// written to that reaches the machine's disk by the kernel, which the limit does not
+// bound.
+func (s *Spec) diskOnce() (want string) {
+	if s.Disk != "" && s.Limits.DiskWrite > 0 {
+		return "either disk=SIZE, a limit on the machine's disk, or disk=" + s.Disk + ", to which it does not apply"
+	}
+	return ""
+}
+
 // String is the spec as ParseSpec reads it.
 func (s Spec) String() string {
 	text := fmt.Sprintf("%s:%d", s.Product, s.Nodes)
@@ -193,6 +215,9 @@ func (s Spec) String() string {
 	}
 	if s.Limits.DiskWrite > 0 {
 		text += ",disk=" + quantity.FormatBinary(s.Limits.DiskWrite)
+	}
+	if s.Disk != "" {
+		text += ",disk=" + s.Disk
 	}
 	if s.Network != "" {
 		text += ",network=" + s.Network

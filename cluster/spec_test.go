@@ -32,6 +32,13 @@ func TestParseSpec(t *testing.T) {
 	}
 }
 
+func TestDisksOfTheirOwn(t *testing.T) {
+	s, err := ParseSpec("postgres:1,disk=image")
+	if err != nil || s.Disk != DiskImage || s.Limits != (machine.Limits{}) || s.String() != "postgres:1,disk=image" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 func TestSpecsThatNobodyCanBuild(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "no product",
@@ -55,6 +62,9 @@ func TestSpecsThatNobodyCanBuild(t *testing.T) {
 		"mongodb:3,election=soon": "election=DURATION",
 		"mongodb:3,electoin=2s":   "options: memory, disk, cpu, network, election",
 		"mongodb:3,standby=async": "options: memory",
+		"mongodb:3,disk=tape":     "disk=image",
+
+		"mongodb:3,disk=image,disk=1MiB": "either",
 	} {
 		_, err := ParseSpec(text)
 		var wrong *SpecError

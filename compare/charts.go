@@ -51,7 +51,7 @@ func overTime(g Group) report.ChartLine {
 			}
 		}
 		if len(rates) > 0 {
-			line.Points = append(line.Points, [2]float64{math.Round((from+step/2)*100) / 100, median(rates)})
+			line.Points = append(line.Points, [2]float64{math.Round((from+step/2)*100) / 100, quantity.Median(rates)})
 		}
 	}
 	return line
@@ -90,7 +90,7 @@ func byPercentile(g Group) report.ChartLine {
 			}
 		}
 		if 2*len(times) > len(g.Runs) {
-			line.Points = append(line.Points, [2]float64{q, median(times)})
+			line.Points = append(line.Points, [2]float64{q, quantity.Median(times)})
 		}
 	}
 	return line
@@ -107,10 +107,4 @@ func at(curve [][2]float64, q float64) (float64, bool) {
 	}
 	a, b := curve[i-1], curve[i]
 	return a[1] + (b[1]-a[1])*(q-a[0])/(b[0]-a[0]), true
-}
-
-func median(values []float64) float64 {
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
 }

@@ -28,7 +28,8 @@ type Options struct {
 type Comparison struct {
 	A, B Group
 	Rows []Row
-	// Differences are those that were allowed.
+	// Differences are those that were allowed, and what an acknowledgement is worth where
+	// that differs because databases or their options were varied on purpose.
 	Differences []Difference
 	Gates       []GateResult
 }
@@ -78,7 +79,7 @@ func Compare(a, b Group, o Options) (*Comparison, error) {
 	if refused := notAllowed(found, o.Allow); len(refused) > 0 {
 		return nil, &DifferentError{A: a.Name, B: b.Name, Differences: refused}
 	}
-	c := &Comparison{A: a, B: b, Differences: found}
+	c := &Comparison{A: a, B: b, Differences: append(found, unlikeDurability(found, a, b)...)}
 	for _, m := range metricsOf([]Group{a, b}) {
 		c.Rows = append(c.Rows, newRow(m, a, b))
 	}

@@ -126,6 +126,27 @@ func durability(r *report.Result) string {
 	return joined(r.Database.Product+":", settings(found))
 }
 
+// unlikeDurability is a difference in what an acknowledgement is worth, unless it is
+// among those found: groups that were varied on purpose may be compared, but not without
+// a word.
+func unlikeDurability(found []Difference, a, b Group) []Difference {
+	x, y := worth(a), worth(b)
+	known := slices.ContainsFunc(found, func(d Difference) bool { return d.Condition == condDurability })
+	if known || x == "" || y == "" || x == y {
+		return nil
+	}
+	return []Difference{{condDurability, x, y}}
+}
+
+// worth is what an acknowledgement of a group's first run is worth; empty if that is not
+// known.
+func worth(g Group) string {
+	if d := g.Runs[0].Result.Durability; d != nil {
+		return "what is acknowledged survives: " + d.Class
+	}
+	return ""
+}
+
 func faults(r *report.Result) string {
 	var all []string
 	for _, f := range r.Faults {

@@ -42,7 +42,7 @@ func metrics() []metric {
 			return r.Loading.PerSecond, r.Loading.Rows > 0 && r.Loading.Seconds > 0
 		}},
 		{"size", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Bytes), r.Data.Bytes > 0 }},
-		{"client cpu", microseconds, false, clientProcessor},
+		{"client cpu", microseconds, false, (*report.Result).ClientProcessor},
 	}...)
 }
 
@@ -69,17 +69,6 @@ func outage(r *report.Result) (float64, bool) {
 		longest, known = max(longest, r.Availability.WriteOutage), true
 	}
 	return longest, known
-}
-
-// clientProcessor is the processor time of assay itself for each operation that
-// ended in the measured part, in microseconds. An embedded database's own work is
-// in it.
-func clientProcessor(r *report.Result) (float64, bool) {
-	all := r.Measured.Total()
-	if all == 0 || r.Client.CPUShare < 0 || r.Throughput.Seconds <= 0 {
-		return 0, false
-	}
-	return r.Client.CPUShare * float64(r.Client.CPUs) * r.Throughput.Seconds / float64(all) * 1e6, true
 }
 
 // roundMetrics are those of the rounds of a run that is worked in several.

@@ -46,7 +46,7 @@ func (w *workTables) add(name string, r *report.Result) {
 	}
 	if e := r.Entity; e != nil {
 		row := []string{name}
-		for _, flow := range []report.EntityFlow{e.Writes, e.Reads} {
+		for _, flow := range []report.Flow{e.Writes, e.Reads} {
 			row = append(row, quantity.Figure(flow.PerSecond), quantity.Figure(flow.Max), away(flow.Mean, false))
 		}
 		w.entities.Rows = append(w.entities.Rows, row)

@@ -18,7 +18,7 @@ func TestTablesOfWork(t *testing.T) {
 			{Action: "pause", Target: "any", Skipped: true, WriteOutage: 4_000, WritesAway: true},
 		},
 		Availability: &report.Availability{Policy: "retry", HungWrites: 2, HungReads: 1, Lost: 4, Duplicates: 11, Stale: 3},
-		Entity:       &report.Entity{Writes: report.EntityFlow{PerSecond: 120, Max: 150, Mean: 2}},
+		Entity:       &report.Entity{Writes: report.Flow{PerSecond: 120, Max: 150, Mean: 2}},
 		Rounds:       []report.Round{{Name: "fill", Clients: 8, Seconds: 2, Size: &report.RoundSize{Bytes: 2_000_000}, Facts: []report.Setting{{Name: "lock waits", Value: "5"}}}},
 	}
 	var text strings.Builder

@@ -60,7 +60,7 @@ func (g Group) figure(name string) (float64, bool) {
 	if len(values) < len(g.Runs) {
 		return 0, false
 	}
-	return median(values), true
+	return quantity.Median(values), true
 }
 
 // Best is the load with the highest measured throughput.

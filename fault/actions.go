@@ -71,6 +71,16 @@ func Actions() []Description {
 			Effect: "adds a node that is new; healing removes it in order, and its data"},
 		{Action: Remove, Targets: slices.DeleteFunc(nodeTargets(), func(t string) bool { return t == TargetAll }), Lasts: true, part: partProcess, state: "removed", silences: true, restarts: true,
 			Effect: "takes the node out of the cluster in order and ends its server; healing makes it a member again, with its data"},
+		{Action: PowerCut, Value: "LOSS", Default: "worst, with disk=faulty", Targets: nodes, Lasts: true, part: partProcess, state: "without power", silences: true, restarts: true,
+			Effect: "stops the node's file system in one instant and kills its server; healing starts it from what was on its disk (cluster option disk=image, which is taken if none is given; or disk=faulty, which loses all that was not synced (worst) or what the seed chooses of it, by pages (some) or sectors (torn))"},
+		{Action: SyncError, Value: "READS", Default: ReadsNew, Targets: nodes, Lasts: true, part: partDisk, state: "failing to sync",
+			Effect: "has one fsync fail, the next of a file with unsynced writes; these are never saved, and reads give them (new) or what was synced before (old). This and the three that follow take the cluster option disk=faulty, which is taken if none is given"},
+		{Action: DiskFull, Targets: nodes, Lasts: true, part: partDisk, state: "full",
+			Effect: "refuses what would take more space on the node's disk (ENOSPC)"},
+		{Action: ReadError, Value: "FILES", Default: "all files", Targets: nodes, Lasts: true, part: partDisk, state: "unreadable",
+			Effect: "has reads of these files from the node's disk fail (EIO), by a pattern such as *.ibd or base/*/*"},
+		{Action: BitFlip, Value: "FILES", Default: "all files", Targets: nodes, Lasts: true, part: partDisk, state: "corrupted",
+			Effect: "inverts one bit of one of these files on the node's disk, chosen by the seed; healing inverts it again unless the server has written over it"},
 	}
 }
 

@@ -24,6 +24,8 @@ type cut struct {
 
 // choice is what a fault is to be done to.
 type choice struct {
+	// seed is for what the fault itself leaves to chance.
+	seed   uint64
 	nodes  []string
 	cuts   []cut // of a partition
 	detail string

@@ -257,6 +257,7 @@ func TestValidateOnLoopback(t *testing.T) {
 		"isolate any":        new(*UnavailableError),
 		"flaky=1% primary":   new(*UnavailableError),
 		"isolate=clients n1": new(*UnavailableError),
+		"power-cut all":      new(*UnavailableError), // no disk of its own
 	} {
 		err := Validate(t.Context(), parse(t, text), c)
 		if want == nil && err != nil || want != nil && !errors.As(err, want) {

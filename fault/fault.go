@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/cluster/disk"
 	"assay/quantity"
 )
 
@@ -33,6 +34,11 @@ const (
 	Clock     Action = "clock"
 	Grow      Action = "grow"
 	Remove    Action = "remove"
+	PowerCut  Action = "power-cut"
+	SyncError Action = "fsync-error"
+	DiskFull  Action = "disk-full"
+	ReadError Action = "read-error"
+	BitFlip   Action = "bit-flip"
 )
 
 // Targets that are no node's name.
@@ -78,8 +84,20 @@ type Fault struct {
 	// Clients has Isolate cut only assay off, not the other nodes.
 	Clients bool
 
-	// At is when it happens once, counted from the start of the run; negative
-	// means that nothing was said. It does not count if Every is set.
+	// Loss is what PowerCut loses on a disk that can choose; empty means disk.Worst.
+	Loss disk.Mode
+	// Files is the pattern of the files that ReadError and BitFlip mean, as
+	// disk.Match takes it; empty means all.
+	Files string
+	// Reads is what reads give after a SyncError: ReadsNew, ReadsOld, or empty for
+	// ReadsNew.
+	Reads string
+
+	// Loading has it happen while the opening state is loaded, not in the measured
+	// part; At and Every then count from the start of loading.
+	Loading bool
+	// At is when it happens once, counted from the start of the measured part;
+	// negative means that nothing was said. It does not count if Every is set.
 	At time.Duration
 	// Every has it happen first after this time and then again and again; 0
 	// means once.
@@ -97,6 +115,14 @@ const (
 	DefaultOffset = 60 * time.Second
 )
 
+// What reads give after an fsync that failed.
+const (
+	// ReadsNew is what was written, as on ext4 and XFS, until the page is evicted.
+	ReadsNew = "new"
+	// ReadsOld is what was synced last, as on Btrfs.
+	ReadsOld = "old"
+)
+
 // String is the fault as Parse reads it.
 func (f Fault) String() string {
 	var b strings.Builder
@@ -105,6 +131,9 @@ func (f Fault) String() string {
 		b.WriteString("=" + value)
 	}
 	b.WriteString(" " + f.Target)
+	if f.Loading {
+		b.WriteString(" " + whileLoading)
+	}
 	switch {
 	case f.Every > 0:
 		b.WriteString(" every " + shortDuration(f.Every))
@@ -117,10 +146,28 @@ func (f Fault) String() string {
 	return b.String()
 }
 
+// whileLoading is the clause that sets Loading.
+const whileLoading = "while loading"
+
+// Phases parts the faults that happen while the opening state is loaded from those of
+// the measured part, each in their order.
+func Phases(faults []Fault) (loading, measured []Fault) {
+	for _, f := range faults {
+		if f.Loading {
+			loading = append(loading, f)
+		} else {
+			measured = append(measured, f)
+		}
+	}
+	return loading, measured
+}
+
 func (f Fault) value() string {
 	switch {
 	case f.Clients:
 		return "clients"
+	case f.Loss != "" || f.Files != "" || f.Reads != "":
+		return string(f.Loss) + f.Files + f.Reads // an action has one of them
 	case f.Rate > 0:
 		return quantity.Format(f.Rate)
 	case f.Offset > 0:
@@ -166,6 +213,9 @@ type Injection struct {
 	Due time.Time
 	// InjectedAt is when it began, zero if it never did.
 	InjectedAt time.Time
+	// CutAt is when the power was cut, of PowerCut: at that moment the servers stood
+	// still, so nothing was acknowledged after it. Zero if it never was.
+	CutAt time.Time
 	// HealedAt is when what was done was undone: packets pass, processes go on,
 	// the server that was ended serves again. Zero if that never came.
 	HealedAt time.Time

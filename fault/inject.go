@@ -29,6 +29,9 @@ func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 	if a, is := i.injector.(adder); is {
 		i.Nodes = a.added()
 	}
+	if c, is := i.injector.(powerCutter); is {
+		i.CutAt = c.at()
+	}
 	acted := time.Now() // a server that ends in order takes its time
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -3,10 +3,12 @@ package fault
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"assay/cluster/disk"
 	"assay/quantity"
 	"assay/spelling"
 )
@@ -42,10 +44,10 @@ var (
 
 // Parse reads
 //
-//	ACTION[=VALUE] TARGET [at T | every T] [for T]
+//	ACTION[=VALUE] TARGET [while loading] [at T | every T] [for T]
 //
-// where T is a duration with a unit, such as 20s or 1m30s. The error is a
-// *ParseError.
+// where T is a duration with a unit, such as 20s or 1m30s. The clauses may come in
+// any order. The error is a *ParseError.
 func Parse(text string) (Fault, error) {
 	p := &parser{text: text, fault: Fault{At: -1}}
 	p.split()
@@ -162,6 +164,22 @@ func (p *parser) value(text string, at int) error {
 	case SlowDisk:
 		want = "bytes a second, at least 1KiB, such as 1MiB or 500kB"
 		f.Rate, err = parseRate(text)
+	case PowerCut:
+		f.Loss = disk.Mode(text)
+		if !slices.Contains(disk.Modes(), f.Loss) {
+			return p.fail(at, "worst, some or torn, on nodes with disk=faulty", "a power cut cannot lose %q", text)
+		}
+	case SyncError:
+		f.Reads = text
+		if text != ReadsNew && text != ReadsOld {
+			return p.fail(at, "new or old, which is what reads give after it", "reads cannot give %q", text)
+		}
+	case ReadError, BitFlip:
+		want = "a pattern of files, such as *.ibd or base/*/*"
+		f.Files, err = text, disk.CheckPattern(text)
+		if text == "" {
+			err = strconv.ErrSyntax
+		}
 	case Clock:
 		want = "an offset with a sign and a unit, such as +60s or -5m"
 		f.Offset, err = parseOffset(text)
@@ -191,11 +209,13 @@ func (p *parser) target(w word, found bool) error {
 	return nil
 }
 
-// clause reads at T, every T or for T, in any order and each once.
+// clause reads while loading, at T, every T or for T, in any order and each once.
 func (p *parser) clause(w word, seen map[string]bool) error {
 	kind := w.text
 	least := time.Duration(0)
 	switch kind {
+	case "while":
+		return p.phase(w, seen)
 	case "at":
 	case "every":
 		least = leastEvery
@@ -205,7 +225,7 @@ func (p *parser) clause(w word, seen map[string]bool) error {
 			return p.fail(w.at, "stop TARGET ... for T, to have it down for a while", "%s does not last", p.fault.Action)
 		}
 	default:
-		return p.fail(w.at, "at T, every T or for T"+spelling.Hint(kind, "", []string{"every", "for"}), "%q has no meaning here", kind)
+		return p.fail(w.at, "at T, every T, for T or "+whileLoading+spelling.Hint(kind, "", []string{"every", "for", "while"}), "%q has no meaning here", kind)
 	}
 	if seen[kind] {
 		return p.fail(w.at, "it once", "%s was said already", kind)
@@ -227,6 +247,20 @@ func (p *parser) clause(w word, seen map[string]bool) error {
 	case "for":
 		p.fault.For = d
 	}
+	return nil
+}
+
+// phase reads the word behind while.
+func (p *parser) phase(w word, seen map[string]bool) error {
+	if seen["while"] {
+		return p.fail(w.at, "it once", "while was said already")
+	}
+	seen["while"] = true
+	which, found := p.next()
+	if !found || which.text != "loading" {
+		return p.fail(which.at, whileLoading, "the only phase that can be named is loading")
+	}
+	p.fault.Loading = true
 	return nil
 }
 

@@ -26,7 +26,10 @@ func TestParse(t *testing.T) {
 		"grow cluster at 20s for 1m":          {Action: Grow, Target: "cluster", At: 20 * time.Second, For: time.Minute},
 		"remove secondary every 30s":          {Action: Remove, Target: "secondary", At: -1, Every: 30 * time.Second},
 		"remove n3":                           {Action: Remove, Target: "n3", At: -1},
-		"partition oneway":                    {Action: Partition, Target: "oneway", At: -1},
+		"kill primary while loading at 2s":    {Action: Kill, Target: "primary", Loading: true, At: 2 * time.Second},
+		"pause n1 for 3s every 4s while loading": {
+			Action: Pause, Target: "n1", Loading: true, At: -1, Every: 4 * time.Second, For: 3 * time.Second},
+		"partition oneway": {Action: Partition, Target: "oneway", At: -1},
 	} {
 		got, err := Parse(text)
 		if err != nil || got != want {
@@ -57,6 +60,9 @@ func TestWhatParseRefuses(t *testing.T) {
 		{"partition n1", 11, `no target "n1"`, "halves"},
 		{"grow n4", 6, `no target "n4"`, "cluster"},
 		{"grow=2 cluster", 5, "takes no value", "grow TARGET"},
+		{"kill primary while", 19, "the only phase", "while loading"},
+		{"kill primary while running at 2s", 20, "the only phase", "while loading"},
+		{"kill primary while loading while loading", 28, "said already", "once"},
 		{"kill cluster", 6, `no target "cluster"`, "primary"},
 		{"remove all", 8, `no target "all"`, "primary, secondary, any, a node's name"},
 		{"kill primary at", 16, "the time after \"at\" is missing", "20s"},
@@ -69,7 +75,7 @@ func TestWhatParseRefuses(t *testing.T) {
 		{"kill primary at 10000h", 17, "too long", "a year"},
 		{"kill primary at 5s at 6s", 20, "said already", "once"},
 		{"kill primary at 5s every 6s", 20, "do not go together", "either"},
-		{"kill primary now", 14, `"now" has no meaning`, "at T, every T or for T"},
+		{"kill primary now", 14, `"now" has no meaning`, "at T, every T, for T or while loading"},
 		{"restart primary for 5s", 17, "does not last", "stop"},
 		{"flaky=0 any", 7, `"0" cannot be used`, "20%"},
 		{"flaky=120% any", 7, `"120%" cannot be used`, "at most 1"},

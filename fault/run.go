@@ -245,7 +245,9 @@ func (r *runner) selectNodes(ctx context.Context, i *injecting) bool {
 		return false
 	}
 	if err == nil {
-		i.choice, err = choose(i.Fault, r.system.members(), primary, randomness(r.plan.Seed, i.occurrence))
+		random := randomness(r.plan.Seed, i.occurrence)
+		i.choice, err = choose(i.Fault, r.system.members(), primary, random)
+		i.choice.seed = random.Uint64()
 	}
 	if err != nil {
 		i.skip(err.Error())

@@ -69,6 +69,10 @@ func (s servers) prepare(f Fault, c choice, acquire acquirer) (injector, error) 
 		return slowCPU(nodes, f.Share, acquire), nil
 	case Clock:
 		return shiftClock(nodes, f.Offset)
+	case PowerCut:
+		return cutPower(nodes, f.Loss, c.seed), nil
+	case SyncError, DiskFull, ReadError, BitFlip:
+		return failDisks(nodes, diskFailure(f, c.seed), acquire), nil
 	}
 	return nil, fmt.Errorf("there is no action %s", f.Action)
 }

@@ -144,7 +144,14 @@ func checkMeans(f Fault, c *cluster.Cluster) error {
 		}
 		_, err := findFaketime()
 		return err
+	case PowerCut:
+		return checkDisks(f, c)
+	case SyncError, DiskFull, ReadError, BitFlip:
+		return checkFaultyDisks(f, c)
 	case SlowDisk:
+		if n := c.Nodes()[0]; n.HasDisk() {
+			return &UnavailableError{Action: f.Action, Reason: "each node has a disk of its own (disk=" + c.Spec().Disk + "), to which the machine's limits do not apply"}
+		}
 		return tryLimit(f, c, slowDisk(nil, f.Rate, nil).limits)
 	case SlowCPU:
 		return tryLimit(f, c, slowCPU(nil, f.Share, nil).limits)

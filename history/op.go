@@ -32,6 +32,11 @@ type Op struct {
 	First int64
 	// Start and End enclose this attempt.
 	Start, End int64
+	// Widened is by how much First and Start are earlier and End is later than was
+	// measured, since the clock that took them may be off by that (Header.Clocks): one
+	// operation then ended before another began only where that is certain. It is 0
+	// where a history is read as measured.
+	Widened int64
 	// Values are what the database acknowledged, as the workload defines them;
 	// at most MaxValues.
 	Values []int64
@@ -43,11 +48,11 @@ const MaxValues = 16_384
 // Latency is the response time in nanoseconds: from due to the end of the last
 // attempt. It is what a user would have felt, and what avoids coordinated
 // omission (G. Tene, "How NOT to Measure Latency").
-func (o *Op) Latency() int64 { return o.End - o.Due }
+func (o *Op) Latency() int64 { return o.End - o.Widened - o.Due }
 
 // ServiceTime is the time in nanoseconds from the start of the first attempt
 // to the end of the last, pauses between the attempts included.
-func (o *Op) ServiceTime() int64 { return o.End - o.First }
+func (o *Op) ServiceTime() int64 { return o.End - o.First - 2*o.Widened }
 
 // Event marks a moment of the run: a phase that begins, a fault injected or
 // healed.

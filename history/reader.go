@@ -14,6 +14,9 @@ type Visitor struct {
 	Op          func(*Op) error
 	Reservation func(Reservation) error
 	Event       func(Event) error
+	// AsMeasured has times as they were measured. Else those of other machines' clocks
+	// are widened (Op.Widened), as is needed to judge by them.
+	AsMeasured bool
 }
 
 // Ending is how a history ended.
@@ -44,6 +47,7 @@ type reading struct {
 	visitor Visitor
 	classes []string
 	op      Op
+	errors  []int64 // of clocks, by client
 	ending  Ending
 	began   bool
 }
@@ -90,7 +94,7 @@ func (r *reading) record(tag byte, d *decoder) error {
 	switch tag {
 	case tagHeader:
 		r.began = true
-		return document(d, r.visitor.Header)
+		return document(d, r.header)
 	case tagEvent:
 		return document(d, r.visitor.Event)
 	case tagClass:
@@ -109,6 +113,7 @@ func (r *reading) record(tag byte, d *decoder) error {
 		}
 		r.ending.Ops++
 		if r.visitor.Op != nil {
+			r.widen(&r.op)
 			return r.visitor.Op(&r.op)
 		}
 	case tagReservation:
@@ -128,6 +133,37 @@ func (r *reading) record(tag byte, d *decoder) error {
 		return errMalformed
 	}
 	return nil
+}
+
+func (r *reading) header(h Header) error {
+	for _, c := range h.Clocks {
+		if c.First < 0 || c.Clients < 0 || c.First+c.Clients > maxClocked || c.Error < 0 {
+			return errMalformed
+		}
+		if r.visitor.AsMeasured {
+			continue
+		}
+		r.errors = append(r.errors, make([]int64, max(c.First+c.Clients-len(r.errors), 0))...)
+		for i := range c.Clients {
+			r.errors[c.First+i] = c.Error
+		}
+	}
+	if r.visitor.Header == nil {
+		return nil
+	}
+	return r.visitor.Header(h)
+}
+
+// maxClocked bounds the clients whose clocks a header tells of.
+const maxClocked = 1 << 24
+
+// widen makes an attempt as long as it can have been.
+func (r *reading) widen(op *Op) {
+	op.Widened = 0
+	if op.Client < len(r.errors) {
+		op.Widened = r.errors[op.Client]
+		op.First, op.Start, op.End = op.First-op.Widened, op.Start-op.Widened, op.End+op.Widened
+	}
 }
 
 func document[T any](d *decoder, visit func(T) error) error {

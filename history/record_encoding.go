@@ -28,6 +28,18 @@ type Header struct {
 	// Started is the start of the run, Unix nanoseconds; the zero of all
 	// times.
 	Started int64 `json:"started_unix_ns"`
+	// Clocks are, of a history that was merged of several, how far the times of some
+	// clients may be off; the others' are exact.
+	Clocks []Clock `json:"clocks,omitempty"`
+}
+
+// Clock says how far the times of clients First to First+Clients-1 may be off, either
+// way, since another machine's clock took them.
+type Clock struct {
+	First   int `json:"first_client"`
+	Clients int `json:"clients"`
+	// Error is in nanoseconds.
+	Error int64 `json:"error_ns"`
 }
 
 // Flags of an op.

@@ -178,12 +178,19 @@ func (w *Writer) signal() {
 
 // Close writes the end, which tells a whole history from a cut one, and closes
 // the file. Calling it again does nothing and returns nil.
-func (w *Writer) Close() error {
+func (w *Writer) Close() error { return w.close(true) }
+
+// CloseCut closes the file of a history that is known not to be whole.
+func (w *Writer) CloseCut() error { return w.close(false) }
+
+func (w *Writer) close(whole bool) error {
 	var err error
 	w.once.Do(func() {
-		w.mu.Lock()
-		w.enc.end(w.ops)
-		w.mu.Unlock()
+		if whole {
+			w.mu.Lock()
+			w.enc.end(w.ops)
+			w.mu.Unlock()
+		}
 		err = w.Flush()
 		close(w.quit)
 		<-w.done

@@ -48,7 +48,7 @@ func (a *arrivals) due() (at int64, ok bool) {
 // uniform returns when arrival n, from 0, is due. It is not summed up, so that
 // no error grows.
 func (a *arrivals) uniform(n int64) int64 {
-	return int64(math.Round(float64(n) * float64(time.Second) / a.plan.Rate))
+	return int64(math.Round((float64(n) + a.plan.Phase) * float64(time.Second) / a.plan.Rate))
 }
 
 // take takes the next operation.

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"time"
 
 	"assay/history"
 )
@@ -16,6 +17,14 @@ type Client interface {
 	Attempt(ctx context.Context, seq uint64, attempt int) Answer
 	// Close releases the session.
 	Close()
+}
+
+// Thinker is a Client that pauses before each of its operations, as a person does. In a
+// closed loop the pause goes before what is due, and so is in no response time; with a
+// rate of arrivals there is none.
+type Thinker interface {
+	// Think is the pause before operation seq.
+	Think(seq uint64) time.Duration
 }
 
 // Answer is how one attempt ended.
@@ -33,6 +42,12 @@ type Answer struct {
 	Values []int64
 	// Class is the error's class; see history.Op.Error.
 	Class string
+	// Rest is how long the client does nothing after the operation, which is in no figure
+	// of it.
+	Rest time.Duration
+	// Err, unless it is nil, ends the run when the attempt is recorded: the client itself
+	// cannot go on.
+	Err error
 }
 
 // Recorder takes the record of the run. It is used from many goroutines.

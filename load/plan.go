@@ -71,6 +71,9 @@ type Plan struct {
 	MaxAttempts int `yaml:"max_attempts" json:"max_attempts"`
 	// Seed feeds arrivals and the pauses between attempts.
 	Seed uint64 `yaml:"seed" json:"seed"`
+	// Phase, from 0 to below 1, is by which part of a gap arrivals of equal gaps come
+	// later, so that those of several processes come in turn.
+	Phase float64 `yaml:"-" json:"-"`
 }
 
 // MaxClients bounds Plan.Clients.

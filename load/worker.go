@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -16,18 +17,29 @@ type worker struct {
 	random   *rand.Rand
 	seq      uint64
 	reserved uint64
-	lost     int // operations in a row that ended without a connection
+	rest     time.Duration // after the last operation
+	lost     int           // operations in a row that ended without a connection
+	limit    *attemptLimit // nil if the plan has none
+	thinker  Thinker       // the client, if it pauses; nil if not
+	op       history.Op    // the operation under way
 }
 
 // run works until the run is stopped. No outcome of an operation ends it.
 func (w *worker) run(ctx context.Context) {
 	defer w.client.Close()
 	w.random = rand.New(rand.NewPCG(w.plan.Seed, uint64(w.id)))
+	if w.dispatcher == nil {
+		w.thinker, _ = w.client.(Thinker)
+	}
+	if w.plan.Timeout > 0 {
+		w.limit = newAttemptLimit(ctx, w.plan.Timeout, w.now())
+		defer w.limit.close()
+	}
 	if w.plan.Ramp > 0 && !w.sleepUntil(int64(float64(w.id)/w.plan.Ramp*float64(time.Second))) {
 		return
 	}
-	for free := w.now(); ; free = w.now() {
-		next, ok, err := w.next(free)
+	for w.think() {
+		next, ok, err := w.next()
 		if ok && err == nil {
 			err = w.operation(ctx, next)
 		}
@@ -38,16 +50,26 @@ func (w *worker) run(ctx context.Context) {
 			return
 		}
 		w.seq++
+		if w.rest > 0 {
+			w.sleep(w.rest)
+		}
 		if w.lost > 0 {
 			w.sleep(pause(w.random, w.lost, 10*time.Millisecond, 500*time.Millisecond))
 		}
 	}
 }
 
+// think pauses as the client asks for; false when the run was stopped.
+func (w *worker) think() bool {
+	if w.thinker == nil {
+		return true
+	}
+	return w.sleep(w.thinker.Think(w.seq))
+}
+
 // next waits for the next operation; false when there is none any more. The
-// client has been free since then. The operation's number is reserved when it
-// returns; the error is the recorder's.
-func (w *worker) next(free int64) (a arrival, ok bool, err error) {
+// operation's number is reserved when it returns; the error is the recorder's.
+func (w *worker) next() (a arrival, ok bool, err error) {
 	if w.stopped() {
 		return arrival{}, false, nil
 	}
@@ -57,14 +79,20 @@ func (w *worker) next(free int64) (a arrival, ok bool, err error) {
 		}
 		return a, ok, err
 	}
-	if err := w.reserve(); err != nil {
-		return arrival{}, false, err
-	}
 	now := w.now()
+	if w.seq == w.reserved {
+		free := now
+		if err := w.reserve(); err != nil {
+			return arrival{}, false, err
+		}
+		now = w.now()
+		a.own = now - free // nothing else that the client waits for takes time here
+	}
 	if w.plan.Ops > 0 && w.measured(now) && w.taken.Add(1) > w.plan.Ops {
 		return arrival{}, false, nil
 	}
-	return arrival{due: now, handed: now, own: now - free}, true, nil
+	a.due, a.handed = now, now
+	return a, true, nil
 }
 
 func (w *worker) reserve() error {
@@ -77,7 +105,8 @@ func (w *worker) reserve() error {
 
 // operation does one operation with its attempts and records each.
 func (w *worker) operation(ctx context.Context, a arrival) error {
-	op := history.Op{Client: w.id, Seq: w.seq, Due: a.due, First: a.due}
+	op := &w.op
+	*op = history.Op{Client: w.id, Seq: w.seq, Due: a.due, First: a.due}
 	if w.dispatcher != nil { // in a closed loop nobody waits for the client's own work
 		op.First = w.now()
 	}
@@ -86,16 +115,17 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 	}
 	op.Start = op.First
 	for op.Attempt = 1; ; op.Attempt++ {
-		answer := w.attempt(ctx, op.Attempt)
+		answer := w.attempt(ctx, op.Attempt, op.Start)
 		op.End = w.now()
 		op.Kind, op.Values, op.Error, op.Outcome = answer.Kind, answer.Values, answer.Class, answer.Outcome
 		op.Final = final(op, answer)
-		op.Last = !w.repeats(&op)
+		op.Last = !w.repeats(op)
 		if op.Last && w.plan.Ops > 0 {
 			w.noteEnd(op.End)
 		}
-		if err := w.rec.Record(&op); err != nil || op.Last {
+		if err := cmp.Or(w.rec.Record(op), answer.Err); err != nil || op.Last {
 			w.countLost(answer.Disconnected)
+			w.rest = answer.Rest
 			return err
 		}
 		first, limitPause := time.Millisecond, 100*time.Millisecond
@@ -107,14 +137,13 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 	}
 }
 
-// attempt does one attempt within its time limit. One without a limit that had
+// attempt does one attempt, which starts at that time, within its time limit. One without a limit that had
 // no answer when the run's end took it back may yet take effect, whatever the
 // client thinks, and it is the end that its class tells.
-func (w *worker) attempt(ctx context.Context, number int) Answer {
-	if w.plan.Timeout > 0 {
-		limit, cancel := context.WithTimeout(ctx, w.plan.Timeout)
-		defer cancel()
-		return w.client.Attempt(limit, w.seq, number)
+func (w *worker) attempt(ctx context.Context, number int, start int64) Answer {
+	if w.limit != nil {
+		defer w.limit.end()
+		return w.client.Attempt(w.limit.begin(start), w.seq, number)
 	}
 	answer := w.client.Attempt(ctx, w.seq, number)
 	answered := answer.Outcome == history.Committed || answer.Outcome == history.Rejected || answer.Done
@@ -125,7 +154,7 @@ func (w *worker) attempt(ctx context.Context, number int) Answer {
 }
 
 // final is what the operation has ended as up to and including this attempt.
-func final(op history.Op, answer Answer) history.Outcome {
+func final(op *history.Op, answer Answer) history.Outcome {
 	switch {
 	case answer.Done:
 		return history.Committed
@@ -136,7 +165,7 @@ func final(op history.Op, answer Answer) history.Outcome {
 	}
 }
 
-// again decides by the retry policy.
+// repeats decides by the retry policy.
 func (w *worker) repeats(op *history.Op) bool {
 	if w.plan.MaxAttempts > 0 && op.Attempt >= w.plan.MaxAttempts || w.stopped() {
 		return false

@@ -128,7 +128,7 @@ func noiseOf(values []float64) float64 {
 		away = append(away, math.Abs(d))
 		squares += d * d
 	}
-	if m := median(away); m > 0 {
+	if m := quantity.Median(away); m > 0 {
 		return madScale * m / math.Sqrt2
 	}
 	return math.Sqrt(squares / float64(len(away)) / 2)

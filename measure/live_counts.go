@@ -75,24 +75,29 @@ func (l *Live) Snapshot() Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out Snapshot
-	l.recent.reset()
-	for _, s := range l.stripes {
-		s.mu.Lock()
-		l.spare, s.latency = s.latency, l.spare
-		outcomes, attempts := s.outcomes, s.attempts
-		s.outcomes, s.attempts = history.Counts{}, 0
-		s.mu.Unlock()
-		out.Recent = out.Recent.Plus(outcomes)
-		out.RecentAttempts += attempts
-		if l.spare.count() > 0 {
-			l.recent.merge(l.spare)
-			l.spare.reset()
-		}
-	}
+	out.Recent, out.RecentAttempts = l.drain()
 	l.total.merge(l.recent)
 	l.outcomes = l.outcomes.Plus(out.Recent)
 	l.attempts += out.RecentAttempts
 	out.Outcomes, out.Attempts = l.outcomes, l.attempts
 	out.Latency, out.RecentLatency = l.total.latency(), l.recent.latency()
 	return out
+}
+
+// drain moves what was counted from the clients' parts into recent and returns the
+// counts. l.mu is held.
+func (l *Live) drain() (outcomes history.Counts, attempts int64) {
+	l.recent.reset()
+	for _, s := range l.stripes {
+		s.mu.Lock()
+		l.spare, s.latency = s.latency, l.spare
+		outcomes, attempts = outcomes.Plus(s.outcomes), attempts+s.attempts
+		s.outcomes, s.attempts = history.Counts{}, 0
+		s.mu.Unlock()
+		if l.spare.count() > 0 {
+			l.recent.merge(l.spare)
+			l.spare.reset()
+		}
+	}
+	return outcomes, attempts
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/quantity"
 )
 
 // MaxPoints bounds the points of a series.
@@ -211,20 +212,9 @@ func throughput(committed int64, scope Scope, s Series) Throughput {
 		return out
 	}
 	out.Min, out.Max = slices.Min(rates), slices.Max(rates)
-	out.Median = median(rates)
+	out.Median = quantity.Median(rates)
 	_, out.Deviation = meanAndDeviation(rates)
 	return out
-}
-
-// median returns the median and may reorder the values, of which there must be
-// at least one.
-func median(values []float64) float64 {
-	slices.Sort(values)
-	middle := len(values) / 2
-	if len(values)%2 == 1 {
-		return values[middle]
-	}
-	return values[middle-1]/2 + values[middle]/2
 }
 
 // meanAndDeviation returns the mean and the sample's standard deviation of at

@@ -94,7 +94,7 @@ func judgeSteadiness(steps Steps, positions []int, openLoop bool, limits Limits)
 	}
 	all := batchesOf(steps, positions)
 	out.Intervals, out.IntervalSeconds = len(all.rates), all.seconds
-	if len(all.latencies)*2 <= len(all.rates) || len(all.latencies) < minBatches || median(slices.Clone(all.rates)) <= 0 {
+	if len(all.latencies)*2 <= len(all.rates) || len(all.latencies) < minBatches || quantity.Median(slices.Clone(all.rates)) <= 0 {
 		out.Text = fmt.Sprintf("not judged: only %d of %d intervals of %.3g s have committed operations", len(all.latencies), len(all.rates), all.seconds)
 		return out
 	}
@@ -190,11 +190,11 @@ func (c Change) describe(what, unit string) string {
 
 // spread needs a median above 0.
 func spread(values []float64) (mad, deviation float64) {
-	middle := median(slices.Clone(values))
+	middle := quantity.Median(slices.Clone(values))
 	away := make([]float64, len(values))
 	for i, v := range values {
 		away[i] = math.Abs(v - middle)
 	}
 	_, deviation = meanAndDeviation(values)
-	return madScale * median(away) / middle, deviation / middle
+	return madScale * quantity.Median(away) / middle, deviation / middle
 }

@@ -3,6 +3,8 @@ package measure
 import (
 	"math"
 	"slices"
+
+	"assay/quantity"
 )
 
 const (
@@ -88,7 +90,7 @@ func changeOf(times, values []float64, length float64) Change {
 		inflation = (1 + r) / (1 - r)
 	}
 	free := max(n/inflation-2, minFreedom)
-	c := Change{Median: median(slices.Clone(values))}
+	c := Change{Median: quantity.Median(slices.Clone(values))}
 	c.Share = slope * length / c.Median
 	half := studentQuantile(free) * math.Sqrt(squares/(n-2)*inflation/xx) * length / c.Median
 	c.Low, c.High = c.Share-half, c.Share+half

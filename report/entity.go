@@ -7,8 +7,8 @@ import (
 
 // Entity is what a web service's storage did.
 type Entity struct {
-	Writes EntityFlow `json:"writes"`
-	Reads  EntityFlow `json:"reads"`
+	Writes Flow `json:"writes"`
+	Reads  Flow `json:"reads"`
 	// Rows is how many entities were there in the end.
 	Rows int64 `json:"rows"`
 	// Compared counts the reads that were compared with what was written, Wrong
@@ -29,8 +29,8 @@ type Entity struct {
 	FailedDone  int64 `json:"failed_done"`
 }
 
-// EntityFlow is the operations of one kind.
-type EntityFlow struct {
+// Flow is what operations of one kind came to.
+type Flow struct {
 	Outcomes history.Counts `json:"outcomes"`
 	// PerSecond and Max are committed operations a second in the measured part:
 	// on average, and in the best whole second.
@@ -48,25 +48,25 @@ type EntityFlow struct {
 func entityTable(e *Entity) Table {
 	t := Table{Title: "Writes and reads", Head: []string{"", "writes", "reads"}}
 	row := func(name, writes, reads string) { t.Rows = append(t.Rows, []string{name, writes, reads}) }
-	both := func(name string, of func(*EntityFlow) string) { row(name, of(&e.Writes), of(&e.Reads)) }
-	both("per second", func(f *EntityFlow) string { return figure(f.PerSecond) })
-	both("most in one second", func(f *EntityFlow) string { return figure(f.Max) })
-	time := func(name string, of func(*EntityFlow) float64) {
-		both(name, func(f *EntityFlow) string {
+	both := func(name string, of func(*Flow) string) { row(name, of(&e.Writes), of(&e.Reads)) }
+	both("per second", func(f *Flow) string { return figure(f.PerSecond) })
+	both("most in one second", func(f *Flow) string { return figure(f.Max) })
+	time := func(name string, of func(*Flow) float64) {
+		both(name, func(f *Flow) string {
 			if f.Longest == 0 {
 				return none
 			}
 			return millis(of(f))
 		})
 	}
-	time("mean", func(f *EntityFlow) float64 { return f.Mean })
-	time("p50", func(f *EntityFlow) float64 { return f.P50 })
-	time("p95", func(f *EntityFlow) float64 { return f.P95 })
-	time("p99", func(f *EntityFlow) float64 { return f.P99 })
-	time("longest", func(f *EntityFlow) float64 { return f.Longest })
-	both("succeeded", func(f *EntityFlow) string { return check.Count(f.Outcomes.Committed) })
-	both("failed", func(f *EntityFlow) string { return check.Count(f.Outcomes.Failed) })
-	both("unknown", func(f *EntityFlow) string { return check.Count(f.Outcomes.Unknown) })
+	time("mean", func(f *Flow) float64 { return f.Mean })
+	time("p50", func(f *Flow) float64 { return f.P50 })
+	time("p95", func(f *Flow) float64 { return f.P95 })
+	time("p99", func(f *Flow) float64 { return f.P99 })
+	time("longest", func(f *Flow) float64 { return f.Longest })
+	both("succeeded", func(f *Flow) string { return check.Count(f.Outcomes.Committed) })
+	both("failed", func(f *Flow) string { return check.Count(f.Outcomes.Failed) })
+	both("unknown", func(f *Flow) string { return check.Count(f.Outcomes.Unknown) })
 	row("acknowledged and lost", check.Count(e.Lost), none)
 	row("not as written", check.Count(e.Altered), check.Count(e.Wrong))
 	row("stale", none, check.Count(e.Stale))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -60,4 +61,18 @@ func plain(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// CommandLine is a command's words as a shell takes them.
+func CommandLine(args []string) string {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_./,:+", c)
+	}
+	words := slices.Clone(args)
+	for i, word := range words {
+		if word == "" || strings.ContainsFunc(word, func(c rune) bool { return !plain(c) }) {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
 }

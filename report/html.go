@@ -86,6 +86,9 @@ type page struct {
 	EventTable        Table
 	AvailabilityTable Table
 	EntityTable       Table
+	KindTable         Table
+	TPCCTable         Table
+	IsolationTable    Table
 	RoundTable        Table
 	RoundFactTable    Table
 	// RoundPicture is for wide windows, RoundNarrow the same for narrow ones.
@@ -139,6 +142,12 @@ func newPage(r *Result, p Page) *page {
 	}
 	if r.Entity != nil {
 		v.EntityTable = entityTable(r.Entity)
+	}
+	if len(r.Kinds) > 0 && r.Entity == nil && r.TPCC == nil { // these have a table of their own
+		v.KindTable = kindTable(r.Kinds)
+	}
+	if r.TPCC != nil {
+		v.TPCCTable, v.IsolationTable = tpccTable(r.TPCC), isolationTable(r.TPCC)
 	}
 	if c := r.Cluster; c != nil {
 		v.ClusterTable, v.EventTable = clusterTable(c), eventTable(c)

@@ -43,6 +43,10 @@ func Markdown(w io.Writer, r *Result) error {
 	if r.Entity != nil {
 		m.table(entityTable(r.Entity))
 	}
+	if len(r.Kinds) > 0 && r.Entity == nil && r.TPCC == nil {
+		m.table(kindTable(r.Kinds))
+	}
+	m.tpcc(r.TPCC)
 	if len(r.Faults) > 0 {
 		m.table(faultTable(r))
 	}
@@ -184,4 +188,15 @@ func escape(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// tpcc has the tables of a run of workload tpcc.
+func (m *markdown) tpcc(x *TPCC) {
+	if x == nil {
+		return
+	}
+	m.table(tpccTable(x))
+	if len(x.IsolationTests) > 0 {
+		m.table(isolationTable(x))
+	}
 }

@@ -33,6 +33,9 @@ type Result struct {
 	Checks  []check.Result `json:"checks"`
 	// Promise is nil of a run that was not judged.
 	Promise *Promise `json:"promise,omitempty"`
+	// Durability is nil where nothing is known of the product, Lost without power cuts.
+	Durability *Durability `json:"durability,omitempty"`
+	Lost       *Lost       `json:"lost,omitempty"`
 	// Exit follows from the rest; writing a result sets it.
 	Exit *Exit `json:"exit,omitempty"`
 
@@ -81,6 +84,10 @@ type Result struct {
 	Availability *Availability `json:"availability,omitempty"`
 	// Entity is null in runs of other workloads.
 	Entity *Entity `json:"entity,omitempty"`
+	// YCSB is null in runs of other workloads.
+	YCSB *YCSB `json:"ycsb,omitempty"`
+	// TPCC is null in runs of other workloads.
+	TPCC *TPCC `json:"tpcc,omitempty"`
 	// Cluster is null where assay started no servers.
 	Cluster    *Cluster    `json:"cluster,omitempty"`
 	Thresholds []Threshold `json:"thresholds"`
@@ -91,6 +98,12 @@ type Result struct {
 	Servers *servers.Summary `json:"servers,omitempty"`
 	// Notes are remarks for the reader that make nothing invalid.
 	Notes []string `json:"notes"`
+	// Kinds are the kinds of operations, where there are several.
+	Kinds []Kind `json:"kinds,omitempty"`
+	// Overhead is what assay itself took; nil if it was not measured.
+	Overhead *Overhead `json:"overhead,omitempty"`
+	// Agents are the processes that did the work; empty where this process did.
+	Agents []Agent `json:"agents,omitempty"`
 	// RunNotes are those of the Notes that the run itself made. They are kept
 	// when it is judged again; the others are made anew.
 	RunNotes []string `json:"run_notes,omitempty"`
@@ -239,6 +252,10 @@ type Loading struct {
 	Rows      int64   `json:"rows"`
 	Seconds   float64 `json:"seconds"`
 	PerSecond float64 `json:"rows_per_second"`
+	// Again is how many batches were loaded more than once. Faults are those that were
+	// injected meanwhile; their seconds count from the start of loading.
+	Again  int64   `json:"reloaded_batches,omitempty"`
+	Faults []Fault `json:"faults,omitempty"`
 }
 
 // Fault is one fault that was injected. Times of -1 are not known or never came.
@@ -254,6 +271,8 @@ type Fault struct {
 	// InjectedMeasured is InjectedSecond on the clock by which faults are asked
 	// for: since the start of the measured part. Nil where that is not known.
 	InjectedMeasured *float64 `json:"injected_measured_s,omitempty"`
+	// CutAt is when the power was cut; nil of other faults.
+	CutAt *time.Time `json:"cut_at,omitempty"`
 	// RecoveredAfter is from injection to the first commit after the longest
 	// time without one.
 	RecoveredAfter float64 `json:"recovered_after_ms"`

@@ -123,12 +123,14 @@ func setup(r *Result) []Setting {
 		}
 	}
 	add("settings", pairs(r.Database.Settings))
+	add("durability", durabilityLine(r))
 	add("promises", r.Database.Promise)
 	if r.Promise != nil && r.Promise.Asked != "" {
 		add("judged against", r.Promise.Asked+", as was asked")
 	}
 	add("machines", machines(&r.Database))
 	add("load", loadLine(r))
+	add("agents", agentsLine(r))
 	add("retries", policy(&r.Retries))
 	add("options", pairs(readable(r.Options)))
 	add("seed", fmt.Sprint(r.Seed))
@@ -239,6 +241,32 @@ func loadingLine(l *Loading) string {
 	if l.PerSecond > 0 {
 		line += ", " + figure(l.PerSecond) + " rows/s"
 	}
+	if l.Again > 0 {
+		line += "; " + check.Counted(l.Again, "batch", "batches") + " loaded again"
+	}
+	for i := range l.Faults {
+		line += "; " + loadingFault(&l.Faults[i])
+	}
+	return line
+}
+
+// loadingFault describes a fault while rows were loaded.
+func loadingFault(f *Fault) string {
+	if f.Skipped {
+		return f.name() + " skipped: " + f.Problem
+	}
+	line := f.name() + " after " + seconds(f.InjectedSecond)
+	if f.healed() {
+		line += ", healed after " + seconds(f.HealedSecond)
+	} else {
+		line += ", never healed"
+	}
+	if !f.Proven {
+		line += ", not proven to have taken effect"
+	}
+	if f.Problem != "" {
+		line += ": " + f.Problem
+	}
 	return line
 }
 
@@ -273,6 +301,20 @@ func rateLines(r *Result) []string {
 }
 
 // testerLine describes how assay itself fared.
+// overheadLine says what of the figures is assay's own.
+func overheadLine(r *Result) string {
+	o := r.Overhead
+	share := func(own, all float64) string {
+		if all <= 0 {
+			return ""
+		}
+		return fmt.Sprintf(" (%.1f"+nbsp+"%%)", 100*own/all)
+	}
+	line := fmt.Sprintf("of p50 %s%s and of p99 %s%s are assay's own", millis(o.P50), share(o.P50, r.Latency.P50), millis(o.P99), share(o.P99, r.Latency.P99))
+	return line + fmt.Sprintf(", and of its processor time per operation %s%s: at %s/s on a store that answers at once, over %s",
+		millis(o.CPU/1000), share(o.CPU, o.RunCPU), figure(o.Rate), seconds(o.Seconds))
+}
+
 func testerLine(r *Result) string {
 	c := &r.Client
 	var parts []string

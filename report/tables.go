@@ -265,6 +265,9 @@ func further(r *Result) []Setting {
 	for _, line := range dataLines(r) {
 		facts = append(facts, Setting{dataLabel(r), line})
 	}
+	if r.Overhead != nil {
+		facts = append(facts, Setting{"overhead", overheadLine(r)})
+	}
 	return append(facts, Setting{"tester", testerLine(r)})
 }
 

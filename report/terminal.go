@@ -37,6 +37,9 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 		t.measured(r)
 		t.table(delays(r))
 	}
+	if len(r.Kinds) > 0 {
+		t.table(kindTable(r.Kinds))
+	}
 	t.operations(r)
 	t.remarks(r)
 	t.judgements(r)
@@ -156,11 +159,17 @@ func (t *textWriter) remarks(r *Result) {
 	if r.Measurement.Verdict != "valid" {
 		t.field("tester", testerLine(r))
 	}
+	if r.Overhead != nil {
+		t.field("overhead", overheadLine(r))
+	}
 	if r.Availability != nil {
 		t.field("availability", availabilityLine(r.Availability))
 	}
 	if r.Entity != nil {
 		t.field("entities", entityLine(r.Entity))
+	}
+	if r.TPCC != nil {
+		t.field("tpcc", tpccLine(r.TPCC))
 	}
 	t.faults(r)
 	t.servers(r)
@@ -173,6 +182,9 @@ func (t *textWriter) remarks(r *Result) {
 const manyFaults = 8
 
 func (t *textWriter) faults(r *Result) {
+	if l := &r.Loading; len(l.Faults) > 0 || l.Again > 0 {
+		t.field("loading", loadingLine(l))
+	}
 	for i := range r.Faults[:min(len(r.Faults), manyFaults)] {
 		t.field("fault", r.Faults[i].name()+" "+faultLine(&r.Faults[i]))
 	}

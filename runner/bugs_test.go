@@ -72,8 +72,8 @@ func convicting(r *report.Result) (names []string) {
 	return names
 }
 
-// TestEveryBugIsFound: by the checks that must find it, and by no others.
-func TestEveryBugIsFound(t *testing.T) {
+// TestTrustEveryBugOfBank: by the checks that must find it, and by no others.
+func TestTrustEveryBugOfBank(t *testing.T) {
 	for _, bug := range bugs.For(bank.Name) {
 		want, known := convictions[bug.Name]
 		if !known {
@@ -119,9 +119,9 @@ func TestEveryBugIsFound(t *testing.T) {
 	}
 }
 
-// TestTruncatedReadIsFoundInBothForms: whether accounts or rows are missing
+// TestTrustTruncatedReadInBothForms: whether accounts or rows are missing
 // hangs on the seed.
-func TestTruncatedReadIsFoundInBothForms(t *testing.T) {
+func TestTrustTruncatedReadInBothForms(t *testing.T) {
 	found := map[string]bool{}
 	for seed := range uint64(12) {
 		s := small("mem://?bug=truncated-read:1", seed, 300)
@@ -134,9 +134,9 @@ func TestTruncatedReadIsFoundInBothForms(t *testing.T) {
 	}
 }
 
-// TestAnHonestDatabaseIsValid is the other half of every conviction: with the
+// TestTrustHonestBank is the other half of every conviction: with the
 // bugs off nothing is found, whatever the client went through.
-func TestAnHonestDatabaseIsValid(t *testing.T) {
+func TestTrustHonestBank(t *testing.T) {
 	for _, retry := range []load.RetryMode{load.RetryNone, load.RetryFailed, load.RetryIdempotent} {
 		for seed := range uint64(5) {
 			s := dry("mem://?timeout=0.05&bug=late-apply:0.02", seed)

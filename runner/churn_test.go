@@ -86,8 +86,11 @@ func TestShortRoundsAreNoMeasurement(t *testing.T) {
 	c.Rows, c.Cycles = 20, 1
 	for name, s := range map[string]Scenario{"churn": tiny, "bulkupdate": bulkUpdates("mem://", 1), "candles": smallCandles("mem://")} {
 		r := carryOut(t, s).Result
-		if r.Verdict != check.Valid || r.Measurement.Verdict != invalid || !strings.Contains(reasons(r), "too short: ") {
-			t.Errorf("%s: %v, %+v", name, r.Verdict, r.Measurement)
+		// On a busy machine they may take as long as a measurement.
+		seconds := r.Series.MeasureEnd - r.Series.MeasureStart
+		short := seconds < limits(s).MinMeasured.Seconds()
+		if r.Verdict != check.Valid || (short && r.Measurement.Verdict != invalid) || strings.Contains(reasons(r), " s were measured, and ") != short {
+			t.Errorf("%s: %v, %.3g s, %+v", name, r.Verdict, seconds, r.Measurement)
 		}
 	}
 }

@@ -29,9 +29,9 @@ func ExportTable(folder string, w io.Writer, format table.Format, series bool) e
 	if err != nil {
 		return err
 	}
-	kinds := s.definition().Operations
+	kinds := s.operationNames()
 	var row attemptRow
-	_, err = history.Read(filepath.Join(folder, FileHistory), history.Visitor{Op: func(op *history.Op) error {
+	_, err = history.Read(filepath.Join(folder, FileHistory), history.Visitor{AsMeasured: true, Op: func(op *history.Op) error {
 		row = attemptRow{
 			Client: int64(op.Client), Operation: int64(op.Seq), Attempt: int64(op.Attempt), Last: op.Last,
 			Kind: cmp.Or(kinds[op.Kind], fmt.Sprintf("kind %d", op.Kind)), Outcome: op.Outcome.String(), Error: op.Error,

@@ -139,7 +139,7 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 		return report.History{}, err
 	}
 	if kind.Transactions() {
-		reader.CompactLists()
+		reader.CompactTransactions()
 	}
 	f, err := judgeAndReduce(ctx, kind, reader, first, o)
 	if f.Kind == "" {

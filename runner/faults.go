@@ -34,6 +34,8 @@ type faultRecord struct {
 	Target   string   `json:"target"`
 	Nodes    []string `json:"nodes"`
 	Injected int64    `json:"injected"`
+	// Cut is when the power was cut; 0 of other faults.
+	Cut int64 `json:"cut,omitempty"`
 	// Healed is 0 until it is.
 	Healed          int64  `json:"healed,omitempty"`
 	Proven          bool   `json:"proven"`
@@ -99,15 +101,7 @@ func (l *faultLog) acted(end int64) (acted []measure.FaultPeriod, indexes []int)
 func (l *faultLog) enter(r *report.Result, impacts []measure.Impact, indexes []int) {
 	r.Faults = nil
 	for _, f := range l.faults {
-		out := report.Fault{
-			Action: f.Action, Target: f.Target, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
-			Problem: f.Problem, Skipped: f.Skipped, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6,
-			InjectedAt: r.Started.Add(time.Duration(f.Injected)), InjectedSecond: float64(f.Injected) / 1e9,
-			RecoveredAfter: -1, WriteOutage: -1, ReadOutage: -1,
-		}
-		if f.Healed > 0 {
-			out.HealedAt, out.HealedSecond = r.Started.Add(time.Duration(f.Healed)), float64(f.Healed)/1e9
-		}
+		out := f.reported(r.Started)
 		if s := &r.Series; s.MeasureEnd > s.MeasureStart {
 			measured := out.InjectedSecond - s.MeasureStart
 			out.InjectedMeasured = &measured
@@ -120,6 +114,25 @@ func (l *faultLog) enter(r *report.Result, impacts []measure.Impact, indexes []i
 	if r.Cluster != nil {
 		r.Cluster.Events, r.Cluster.Settled = l.events, l.settled
 	}
+}
+
+// reported is the fault for the report, without what it did to the work; its times count
+// from start.
+func (f *faultRecord) reported(start time.Time) report.Fault {
+	out := report.Fault{
+		Action: f.Action, Target: f.Target, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
+		Problem: f.Problem, Skipped: f.Skipped, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6,
+		InjectedAt: start.Add(time.Duration(f.Injected)), InjectedSecond: float64(f.Injected) / 1e9,
+		RecoveredAfter: -1, WriteOutage: -1, ReadOutage: -1,
+	}
+	if f.Cut > 0 {
+		at := start.Add(time.Duration(f.Cut))
+		out.CutAt = &at
+	}
+	if f.Healed > 0 {
+		out.HealedAt, out.HealedSecond = start.Add(time.Duration(f.Healed)), float64(f.Healed)/1e9
+	}
+	return out
 }
 
 func enterImpact(f *report.Fault, impact measure.Impact) {

@@ -15,6 +15,7 @@ import (
 	"assay/report"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/churn"
 )
 
 func faultEvent(t *testing.T, at time.Duration, f faultRecord) history.Event {
@@ -86,12 +87,21 @@ func TestFaultsThatCannotBeAskedFor(t *testing.T) {
 		{"no such action", func(s *Scenario) { s.Faults[0] = "hug primary" }, is[*fault.ParseError]},
 		{"after the end", func(s *Scenario) { s.Faults[0] = "kill primary at 1h" }, is[*fault.ScheduleError]},
 		{"no such cluster", func(s *Scenario) { s.Cluster = "mongodb:0" }, is[*cluster.SpecError]},
+		{"while rows are loaded in a workload that cannot go on", func(s *Scenario) {
+			*s = Defaults(churn.Definition())
+			s.Cluster, s.Faults = "mongodb:3", []string{"kill primary while loading at 2s"}
+		}, is[*workload.OptionError]},
+		{"a power cut while rows are loaded", func(s *Scenario) { s.Faults[0] = "power-cut primary while loading at 1s" }, is[*workload.OptionError]},
 		{"a database as well", func(s *Scenario) { s.Database = "mem:" }, is[*workload.OptionError]},
 	} {
 		s := Defaults(bank.Definition())
 		s.Cluster, s.Faults = "mongodb:3", []string{"kill primary at 2s"}
 		if err := s.Validate(); err != nil {
 			t.Fatal(err)
+		}
+		s.Faults[0] = "kill primary while loading at 1h"
+		if err := s.Validate(); err != nil {
+			t.Errorf("nobody knows how long loading takes: %v", err)
 		}
 		c.change(&s)
 		if err := s.Validate(); !c.is(err) {
@@ -140,5 +150,16 @@ func TestFaultsAreToldOnOneClock(t *testing.T) {
 		if !strings.Contains(said, "11 s of the run (10 s of the measured part)") {
 			t.Errorf("the %s: %s", form, said)
 		}
+	}
+}
+
+// TestWhatWasNotHealedHasNoTime: a fault that could not be ended has no time of its end.
+func TestWhatWasNotHealedHasNoTime(t *testing.T) {
+	start := time.Now()
+	if text := healing(fault.Injection{}, start, ""); text != "not healed" {
+		t.Error(text)
+	}
+	if text := healing(fault.Injection{HealedAt: start.Add(1500 * time.Millisecond)}, start, " of loading"); text != "1.5 s of loading: healed" {
+		t.Error(text)
 	}
 }

@@ -137,7 +137,7 @@ func TestAJudgementIsNotLost(t *testing.T) {
 }
 
 // TestACutHistoryConvictsNobody: rows of which the record was lost after the run
-// are not held against the database.
+// are not blamed on the database.
 func TestACutHistoryConvictsNobody(t *testing.T) {
 	folder := carryOut(t, small("mem://", 1, 20_000)).Folder
 	truncate(t, filepath.Join(folder, FileHistory))

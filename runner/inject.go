@@ -30,7 +30,8 @@ func (s Scenario) faults() ([]fault.Fault, error) {
 // function is called, which returns when all of them are healed. start is the
 // zero of the run's clock.
 func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time.Time) (stop func()) {
-	faults, err := r.scenario.faults()
+	all, err := r.scenario.faults()
+	_, faults := fault.Phases(all)
 	if err != nil || len(faults) == 0 || r.cluster == nil { // the error was seen when the scenario was validated
 		return func() {}
 	}
@@ -85,18 +86,37 @@ func (k *faultKeeper) Injected(i fault.Injection) {
 
 // Healed implements fault.Recorder.
 func (k *faultKeeper) Healed(i fault.Injection) {
-	k.note(fmt.Sprintf("%.1f s: healed: %s %v", i.HealedAt.Sub(k.start).Seconds(), i.Fault, i.Nodes))
+	k.note(fmt.Sprintf("%s: %s %v", healing(i, k.start, ""), i.Fault, i.Nodes))
 	k.status.fault(i, k.start)
 	k.monitor.Fault(actionOf(i.Fault), i.Fault.Target, i.Nodes, false)
 	k.keep(i)
 }
 
+// healing says when a fault was healed, if it was.
+func healing(i fault.Injection, start time.Time, phase string) string {
+	if i.HealedAt.IsZero() {
+		return "not healed"
+	}
+	return fmt.Sprintf("%.1f s%s: healed", i.HealedAt.Sub(start).Seconds(), phase)
+}
+
 func (k *faultKeeper) keep(i fault.Injection) {
+	text, err := json.Marshal(recordOf(i, k.start))
+	if err != nil {
+		k.note("faults: " + err.Error())
+		return
+	}
+	// A failure to write stays with the writer, and ends the run there.
+	_ = k.file.Mark(history.Event{At: max(int64(time.Since(k.start)), 0), Name: eventFault, Detail: string(text)})
+}
+
+// recordOf is an injection as it is recorded, with times since start.
+func recordOf(i fault.Injection, start time.Time) faultRecord {
 	since := func(t time.Time) int64 {
 		if t.IsZero() {
 			return 0
 		}
-		return max(int64(t.Sub(k.start)), 0)
+		return max(int64(t.Sub(start)), 0)
 	}
 	at := i.InjectedAt
 	if at.IsZero() {
@@ -104,19 +124,13 @@ func (k *faultKeeper) keep(i fault.Injection) {
 	}
 	f := faultRecord{
 		Number: i.Number, Action: actionOf(i.Fault), Target: i.Fault.Target, Nodes: i.Nodes,
-		Injected: since(at), Healed: since(i.HealedAt), Proven: i.Proven, Proof: i.Proof, Healing: i.Healing,
+		Injected: since(at), Cut: since(i.CutAt), Healed: since(i.HealedAt), Proven: i.Proven, Proof: i.Proof, Healing: i.Healing,
 		Problem: i.Problem, Skipped: i.Skipped, NewPrimary: i.NewPrimary, NewPrimaryAfter: int64(i.NewPrimaryAfter),
 	}
 	if i.Detail != "" {
 		f.Proof = joined(i.Detail, f.Proof)
 	}
-	text, err := json.Marshal(f)
-	if err != nil {
-		k.note("faults: " + err.Error())
-		return
-	}
-	// A failure to write stays with the writer, and ends the run there.
-	_ = k.file.Mark(history.Event{At: max(int64(time.Since(k.start)), 0), Name: eventFault, Detail: string(text)})
+	return f
 }
 
 func joined(a, b string) string {
@@ -129,6 +143,7 @@ func joined(a, b string) string {
 // actionOf is the action with its value, if it has one.
 func actionOf(f fault.Fault) string {
 	f.Target, f.At, f.Every, f.For = "", -1, 0, 0
+	f.Loading = false
 	text := f.String()
 	return text[:len(text)-1] // the space before the target
 }

@@ -86,3 +86,17 @@ func (c leased) Attempt(ctx context.Context, seq uint64, attempt int) load.Answe
 	}
 	return c.Client.Attempt(ctx, seq, attempt)
 }
+
+// leasedThinker is one whose client pauses between operations.
+type leasedThinker struct {
+	leased
+	load.Thinker
+}
+
+// guard returns the client as one that sends nothing while its lease is in doubt.
+func guard(client load.Client, held *lease) load.Client {
+	if thinker, pauses := client.(load.Thinker); pauses {
+		return leasedThinker{leased{client, held}, thinker}
+	}
+	return leased{client, held}
+}

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -153,6 +152,23 @@ func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
 	}
 }
 
+// thoughtful is a client that pauses before each operation.
+type thoughtful struct{ attemptCounter }
+
+func (*thoughtful) Think(seq uint64) time.Duration { return time.Duration(seq) * time.Second }
+
+// TestALeasedClientPausesAsItsClientDoes: think times are those of the workload.
+func TestALeasedClientPausesAsItsClientDoes(t *testing.T) {
+	held := newLease(&renewals{}, "this")
+	thinker, pauses := guard(&thoughtful{}, held).(load.Thinker)
+	if !pauses || thinker.Think(7) != 7*time.Second {
+		t.Errorf("%T does not pause as its client does", thinker)
+	}
+	if _, pauses := guard(&attemptCounter{}, held).(load.Thinker); pauses {
+		t.Error("a client that does not pause is asked for its pauses")
+	}
+}
+
 // A renewal that was answered before the pause says nothing about the time after.
 func TestARenewalBeforeThePauseIsNoAnswer(t *testing.T) {
 	var p pauses
@@ -187,7 +203,7 @@ func TestEndedHolder(t *testing.T) {
 		"another machine": {func(h *workload.Holder) { h.PID, h.Machine = gone.Process.Pid, "other" }, false},
 		"unknown machine": {func(h *workload.Holder) { h.PID, h.Machine = gone.Process.Pid, "" }, false},
 		"unknown start":   {func(h *workload.Holder) { h.PID, h.Started = gone.Process.Pid, "" }, false},
-		"another process": {func(h *workload.Holder) { h.PID = os.Getppid() }, true},
+		"another process": {func(h *workload.Holder) { h.PID = 1 }, true}, // begun long before
 	} {
 		h := me
 		c.change(&h)

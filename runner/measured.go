@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"assay/check"
+	"assay/cluster"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
@@ -22,11 +24,16 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 		scan   measure.ScopeFinder
 		faults faultLog
 		rounds roundReader
+		cut    string
 	)
 	ending, err := history.Read(path, history.Visitor{
-		Op: func(op *history.Op) error { scan.Op(op); return nil },
+		AsMeasured: true,
+		Op:         func(op *history.Op) error { scan.Op(op); return nil },
 		Event: func(e history.Event) error {
 			scan.Event(e)
+			if e.Name == history.EventCut {
+				cut = e.Detail
+			}
 			return errors.Join(faults.event(e), rounds.event(e))
 		},
 	})
@@ -35,7 +42,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	}
 	scope := scan.Scope()
 	if f.cut && scope.Cut == "" || !ending.Whole {
-		scope.Cut = "assay or its machine was stopped before the run had ended"
+		scope.Cut = cmp.Or(cut, "assay or its machine was stopped before the run had ended")
 	}
 	summary := measure.NewSummary(scope)
 	acted, indexes := faults.acted(scope.Known)
@@ -44,7 +51,8 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	effect, measures := measure.NewImpactFinder(periods), s.definition().Measures
 	windows := measure.NewFaultWindows(scope, acted)
 	byRound := measure.NewRounds(rounds.scopes)
-	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error {
+	kinds := newKinds(s.operationNames(), scope)
+	_, err = history.Read(path, history.Visitor{AsMeasured: true, Op: func(op *history.Op) error {
 		switch apart := byRound.Add(op); {
 		case measures != nil && !measures(op.Kind):
 			effect.Read(op)
@@ -53,6 +61,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 		default:
 			summary.Add(op)
 			windows.Add(op)
+			kinds.add(op)
 			effect.Write(op)
 		}
 		return nil
@@ -67,8 +76,9 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	enterFigures(r, figures, s)
 	faults.enter(r, impacts, indexes)
 	enterRounds(r, byRound.Figures())
+	r.Kinds = kinds.several(len(r.Rounds) > 0)
 	enterDegradation(r, figures, s)
-	enterValidity(r, s, figures, f, impacts, faults.unproven())
+	enterValidity(r, s, figures, f, impacts, append(faults.unproven(), unprovenLoading(&r.Loading)...))
 	enterCorrection(r, figures, len(impacts) > 0)
 	return figures, enterThresholds(r, figures, s)
 }
@@ -129,6 +139,15 @@ func lag(h *hdrhistogram.Histogram) report.Latency {
 	}
 }
 
+// onFaultyDisks reports whether the cluster's disks are served by assay itself.
+func onFaultyDisks(c *report.Cluster) bool {
+	if c == nil {
+		return false
+	}
+	spec, err := cluster.ParseSpec(c.Spec)
+	return err == nil && spec.OwnDisks()
+}
+
 func enterValidity(r *report.Result, s Scenario, figures measure.Figures, f findings, impacts []measure.Impact, unproven []string) {
 	v := measure.Judge(figures, measure.Conditions{
 		OpenLoop: r.Load.Loop == "open", Unserved: r.Load.Unserved,
@@ -142,6 +161,9 @@ func enterValidity(r *report.Result, s Scenario, figures measure.Figures, f find
 		r.Client.OwnLagShareP50, r.Client.OwnLagShareP99 = &own.P50, &own.P99
 	}
 	v.Reasons = append(v.Reasons, unproven...)
+	if onFaultyDisks(r.Cluster) {
+		v.Reasons = append(v.Reasons, "the nodes' disks are a file system of assay's own (cluster option disk), whose speed is not that of any disk")
+	}
 	if hung := r.Client.Hung; hung > 0 {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("clients hung: %s never came back from the last operation", check.Count(hung)))
 	}

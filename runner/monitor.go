@@ -44,10 +44,18 @@ func (unmonitored) Fault(string, string, []string, bool)                   {}
 
 // operationsOf are the kinds of operations that the clients of a workload do; observers
 // are not monitored.
-func operationsOf(w definition.Workload) map[uint8]string {
-	names := maps.Clone(w.Operations)
+func operationsOf(s Scenario) map[uint8]string {
+	w, names := s.definition(), maps.Clone(s.operationNames())
 	maps.DeleteFunc(names, func(kind uint8, _ string) bool { return w.Measures != nil && !w.Measures(kind) })
 	return names
+}
+
+// operationNames are all kinds of operations of a scenario.
+func (s Scenario) operationNames() map[uint8]string {
+	if named, is := s.Config.(definition.Named); is {
+		return named.OperationNames()
+	}
+	return s.definition().Operations
 }
 
 // tee records an operation in the file and in the live figures.

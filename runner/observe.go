@@ -9,21 +9,28 @@ import (
 	"assay/load"
 )
 
+// observersPlan is how observers read: so many times a second together.
+func (r *run) observersPlan(observers int, perSecond float64) load.Plan {
+	return planOfObservers(r.scenario.Load, observers, perSecond)
+}
+
+func planOfObservers(p load.Plan, observers int, perSecond float64) load.Plan {
+	return load.Plan{
+		Clients: observers, Rate: perSecond, Arrivals: load.Uniform, Duration: forever, Timeout: p.Timeout,
+		Retry: load.RetryNone, MaxAttempts: 1, Seed: p.Seed,
+	}
+}
+
 // observe lets the workload's observers read while the clients write, at their
 // own rate, until the returned function is called. They are recorded as further
-// clients, behind the others. A run that is over before they have read anything
-// is read once at its end.
-func (r *run) observe(ctx context.Context, file *history.Writer, now func() int64) (stop func() error) {
-	observers, perSecond := r.store.Observers()
+// clients, from first on. A run that is over before they have read anything
+// is read once at its end, by one more.
+func observe(ctx context.Context, observers []load.Client, plan load.Plan, to load.Recorder, first int, now func() int64) (stop func() error) {
 	if len(observers) == 0 {
 		return func() error { return nil }
 	}
 	watching, cancel := context.WithCancel(ctx)
-	plan := load.Plan{
-		Clients: len(observers), Rate: perSecond, Arrivals: load.Uniform, Duration: forever, Timeout: r.scenario.Load.Timeout,
-		Retry: load.RetryNone, MaxAttempts: 1, Seed: r.scenario.Load.Seed,
-	}
-	recorder := &behind{within: within{Recorder: file, offset: r.scenario.Load.Clients}}
+	recorder := &behind{within: within{Recorder: to, offset: first}}
 	ended := make(chan error, 1)
 	go func() {
 		_, err := load.Run(watching, plan, observers, recorder, now)
@@ -36,7 +43,7 @@ func (r *run) observe(ctx context.Context, file *history.Writer, now func() int6
 			return err
 		}
 		plan.Clients, plan.Rate, plan.Arrivals, plan.Ops = 1, 0, load.Closed, 1
-		last := &behind{within: within{Recorder: file, offset: r.scenario.Load.Clients + len(observers)}}
+		last := &behind{within: within{Recorder: to, offset: first + len(observers)}}
 		_, err = load.Run(context.WithoutCancel(ctx), plan, observers[:1], last, now)
 		return err
 	}

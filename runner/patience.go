@@ -207,9 +207,14 @@ func (b *bounded) Settle(ctx context.Context) error {
 
 // Load: what was loaded is progress.
 func (b *bounded) Load(ctx context.Context, loaded func(done, total int64)) error {
+	return b.loadBy(ctx, loaded, b.Work.Load)
+}
+
+// loadBy is Load by another function.
+func (b *bounded) loadBy(ctx context.Context, loaded func(done, total int64), by func(context.Context, func(done, total int64)) error) error {
 	var rows atomic.Int64
 	err := b.do(ctx, "loading", func(ctx context.Context, progress func()) error {
-		return b.Work.Load(ctx, func(done, total int64) {
+		return by(ctx, func(done, total int64) {
 			rows.Store(done)
 			progress()
 			loaded(done, total)
@@ -229,6 +234,23 @@ func (b *bounded) Save(ctx context.Context, folder string, read func(rows int64)
 			read(rows)
 		})
 	})
+}
+
+// examine has a work examine the database, if it does that, with its calls bounded.
+func examine(ctx context.Context, w definition.Work, folder string) error {
+	b, is := w.(*bounded)
+	if is {
+		w = b.Work
+	}
+	examiner, does := w.(definition.Examiner)
+	switch {
+	case !does:
+		return nil
+	case !is:
+		return examiner.Examine(ctx, folder)
+	default:
+		return b.do(ctx, "examining it", func(ctx context.Context, _ func()) error { return examiner.Examine(ctx, folder) })
+	}
 }
 
 // Close implements work. A database that is gone, which was told already, has

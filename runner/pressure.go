@@ -27,6 +27,7 @@ func (r *run) watchMachine(ctx context.Context, start time.Time, rounds bool) (s
 	found := make(chan *pressure.Usage, 1)
 	go func() {
 		of := r.servers()
+		of.Tester = r.options.Agents.processes
 		warm := time.NewTimer(time.Until(begin))
 		defer warm.Stop()
 		select {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/agents"
 	"assay/check"
 	"assay/history"
 	"assay/report"
@@ -31,6 +32,8 @@ type RecheckOptions struct {
 	// judge; empty means the run's own.
 	Model    string
 	Progress Progress
+	// Engine, of a run by agents, may have what they have delivered since; nil for none.
+	Engine *agents.Engine
 	// Patience is as in Options.
 	Patience time.Duration
 }
@@ -45,6 +48,9 @@ type RecheckOptions struct {
 func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, error) {
 	s, r, err := readRun(folder)
 	if err != nil {
+		return Outcome{}, err
+	}
+	if err := mergeAgain(ctx, folder, r, o.Engine); err != nil {
 		return Outcome{}, err
 	}
 	end, err := readEnding(folder, r)
@@ -303,9 +309,12 @@ func readStore(ctx context.Context, folder string, store definition.Work, s Scen
 
 // forgetReadingNotes removes the run's notes that no longer hold once the
 // database was read after all.
-func forgetReadingNotes(r *report.Result) {
+func forgetReadingNotes(r *report.Result) { dropNotes(r, noteNotRead, noteNoSize) }
+
+// dropNotes removes the run's notes that begin so.
+func dropNotes(r *report.Result, beginnings ...string) {
 	r.RunNotes = slices.DeleteFunc(r.RunNotes, func(note string) bool {
-		return strings.HasPrefix(note, noteNotRead) || strings.HasPrefix(note, noteNoSize)
+		return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(note, b) })
 	})
 }
 

@@ -63,7 +63,7 @@ func TestSmallestHistoriesOfSeededBugs(t *testing.T) {
 // smallestOf runs a bug once and returns the size of the smallest history that
 // shows it, 0 if it did not strike.
 func smallestOf(t *testing.T, x *trial) int {
-	out := carryOut(t, trustScenario(x, 1, 200))
+	out := carryOut(t, trustScenario(t, x, 1, 200))
 	r, text, err := reproduced(t, out.Folder, ReproOptions{})
 	if out.Result.Verdict != check.Violated {
 		if nothing := (*NothingError)(nil); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "nothing to reproduce") {

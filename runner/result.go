@@ -56,6 +56,7 @@ func describe(r *report.Result, p workload.Product, address, promise string) {
 	for _, s := range p.Settings {
 		d.Settings = append(d.Settings, report.Setting(s))
 	}
+	enterDurability(r)
 	t := p.Topology
 	d.Nodes, d.Shards, d.Replicas = known(t.Nodes), known(t.Shards), known(t.Replicas)
 	d.CPUsPerNode, d.MemoryPerNode, d.DiskPerNode = known(float64(t.CPUsPerNode)), known(t.MemoryPerNode), known(t.DiskBytesPerNode)

@@ -11,11 +11,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"assay/agents"
 	"assay/catalog"
 	"assay/check"
 	"assay/cluster"
-	"assay/history"
-	"assay/load"
 	"assay/measure"
 	"assay/report"
 	"assay/workload"
@@ -41,6 +40,8 @@ type Options struct {
 	Status *Status
 	// Monitor follows the run; nil for nobody.
 	Monitor Monitor
+	// Agents do the work instead of this process; nil for none.
+	Agents *Agents
 	// Patience is how long a phase other than the work may make no progress
 	// before the database is asked whether it is still there, and how long it
 	// may take to answer; 0 means a minute.
@@ -77,7 +78,11 @@ type run struct {
 	lease    *lease
 	result   *report.Result
 	live     *measure.Live
-	inFlight string
+	group    *agents.Coordinator // nil of a run without agents
+	// agentsCounted is what the agents counted; nil if some could not say.
+	agentsCounted *report.Counted
+	loading       report.Loading
+	inFlight      string
 	// endService ends the web service that the run started; nil if there is none.
 	endService func() error
 
@@ -95,7 +100,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 		return Outcome{}, err
 	}
 	s.Plan()
-	if err := s.Validate(); err != nil {
+	if err := errors.Join(s.Validate(), o.Agents.validate(s)); err != nil {
 		return Outcome{}, err
 	}
 	o = o.withDefaults()
@@ -116,6 +121,12 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	ctx = r.lease.keep(ctx)
 	defer r.lease.release(ctx, o.Progress)
 	defer o.Status.keepIn(r.folder)()
+	if err := r.gather(ctx); err != nil {
+		r.dismiss(ctx)
+		r.removeGathering()
+		return Outcome{}, r.interrupted(ctx, err, "waiting for agents")
+	}
+	defer r.dismiss(ctx)
 	if err := r.load(ctx); err != nil {
 		return Outcome{}, err
 	}
@@ -167,7 +178,11 @@ func (r *run) removeEmptyFolder() {
 }
 
 func (r *run) reach(ctx context.Context) error {
-	store, err := openWork(ctx, r.scenario, r.address, r.options.Patience)
+	open := openWork
+	if a := r.options.Agents; a != nil && a.open != nil {
+		open = a.open
+	}
+	store, err := open(ctx, r.scenario, r.address, r.options.Patience)
 	if err != nil {
 		return err
 	}
@@ -247,15 +262,14 @@ func (r *run) load(ctx context.Context) error {
 	progress := &loading{progress: r.options.Progress}
 	err := r.store.Create(ctx, mark)
 	if err == nil {
-		err = r.store.Load(ctx, progress.rows)
+		err = r.loadRows(ctx, progress.rows)
 	}
 	if err != nil {
 		return r.interrupted(ctx, err, r.loadingWords(progress))
 	}
 	took := time.Since(started).Seconds()
-	r.result.Loading = report.Loading{
-		Rows: r.store.Rows(), Seconds: took, PerSecond: float64(r.store.Rows()) / took,
-	}
+	r.loading.Rows, r.loading.Seconds, r.loading.PerSecond = r.store.Rows(), took, float64(r.store.Rows())/took
+	r.result.Loading = r.loading
 	r.sizeLoaded(ctx)
 	product, err := r.store.Describe(ctx)
 	if err != nil {
@@ -267,108 +281,4 @@ func (r *run) load(ctx context.Context) error {
 		describeNodes(&r.result.Database, r.nodes, here)
 	}
 	return writeResult(r.folder, r.result)
-}
-
-// work does the operations and records them.
-func (r *run) work(ctx context.Context) (load.Stats, error) {
-	var clients []load.Client
-	rounds, several := roundsOf(r.store)
-	if !several {
-		r.options.Progress.Stage("opening " + check.Counted(r.scenario.Load.Clients, "session", "sessions"))
-		opening := time.Now()
-		var err error
-		if clients, err = r.clients(ctx); err != nil {
-			return load.Stats{}, r.interrupted(ctx, err, "opening sessions, with all rows in")
-		}
-		r.result.Client.ConnectMillis = float64(time.Since(opening).Microseconds()) / 1000
-		r.options.Progress.Stage(workingText(r.scenario.Load))
-	}
-	start := time.Now()
-	r.result.Started = start.UTC()
-	r.options.Monitor.Begin(r.id, r.scenario.Workload, r.result.Database.Product, r.options.Version, operationsOf(r.scenario.definition()))
-	r.options.Monitor.Phase(PhaseWarmup)
-	r.options.Monitor.Clients(len(clients))
-	file, err := history.Create(filepath.Join(r.folder, FileHistory), history.Header{
-		Run: r.result.Run, Workload: r.scenario.Workload, Version: r.options.Version, Started: start.UnixNano(),
-	})
-	if err != nil {
-		closeAll(clients)
-		return load.Stats{}, err
-	}
-	r.live = measure.NewLive(r.scenario.Load.Clients)
-	recorder := &tee{Writer: file, live: r.live, monitor: r.options.Monitor}
-	now := func() int64 { return int64(time.Since(start)) }
-	stopProgress := r.reportProgress(start)
-	stopAnnouncing := r.recordAnnouncements(file, now)
-	stopFaults := r.injectFaults(ctx, file, start)
-	stopObserving := r.observe(ctx, file, now)
-	stopWatching := r.watchMachine(ctx, start, several)
-	stopServers := r.watchServers(ctx, start)
-	var stats load.Stats
-	if several {
-		stats, err = r.workRounds(ctx, rounds, recorder, now)
-	} else {
-		stats, err = load.Run(ctx, r.scenario.Load, clients, recorder, now)
-	}
-	stopServers()
-	r.options.Monitor.Clients(0)
-	r.options.Monitor.Phase(PhaseSettling)
-	stopWatching()
-	err = errors.Join(err, stopObserving())
-	stopProgress()
-	stopFaults()
-	r.catchUp(context.WithoutCancel(ctx), file, now)
-	stopAnnouncing()
-	if err != nil {
-		_ = file.Close() // fails for the same reason
-		return stats, err
-	}
-	if lost := r.lease.isLost(); lost != nil {
-		return stats, errors.Join(r.overtaken(lost), file.Close())
-	}
-	r.settle(context.WithoutCancel(ctx), stats)
-	if r.inFlight == "" {
-		err = file.Mark(history.Event{At: now(), Name: history.EventQuiesced})
-	}
-	return stats, errors.Join(err, file.Close())
-}
-
-// clients opens all sessions before the clock starts, so that the time it
-// takes is in no figure but its own.
-func (r *run) clients(ctx context.Context) ([]load.Client, error) {
-	return r.sessions(ctx, r.scenario.Load.Clients, r.store.Client)
-}
-
-// sessions opens n sessions, each within the time to connect; all or none.
-func (r *run) sessions(ctx context.Context, n int, open func(ctx context.Context, i int) (load.Client, error)) ([]load.Client, error) {
-	clients := make([]load.Client, 0, n)
-	for i := range n {
-		limit, cancel := context.WithTimeout(ctx, r.scenario.ConnectTimeout)
-		client, err := open(limit, i)
-		cancel()
-		if err != nil {
-			closeAll(clients)
-			return nil, fmt.Errorf("session %d of %d: %w", i+1, n, err)
-		}
-		clients = append(clients, leased{client, r.lease})
-	}
-	return clients, nil
-}
-
-func closeAll(clients []load.Client) {
-	for _, c := range clients {
-		c.Close()
-	}
-}
-
-// settle waits until nothing of the run is in flight inside the database.
-func (r *run) settle(ctx context.Context, stats load.Stats) {
-	r.options.Progress.Stage("waiting until nothing is in flight")
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
-	defer cancel()
-	if err := r.store.Settle(ctx); err != nil {
-		r.inFlight = fmt.Sprintf("operations may have been in flight when it was read: %v", err)
-	} else if stats.Hung > 0 {
-		r.inFlight = check.Counted(stats.Hung, "client", "clients") + " never came back from the last operation"
-	}
 }

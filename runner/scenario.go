@@ -46,6 +46,8 @@ type Scenario struct {
 	Thresholds []string          `yaml:"thresholds,omitempty"`
 	// NoServerStats leaves out what the servers were doing.
 	NoServerStats bool `yaml:"no_server_stats,omitempty"`
+	// Overhead measures, after the run, what assay itself takes.
+	Overhead bool `yaml:"overhead,omitempty"`
 	// Drop removes the data at the end of the run.
 	Drop bool `yaml:"drop,omitempty"`
 }
@@ -115,8 +117,10 @@ func (s Scenario) Validate() error {
 	if _, err := s.Config.Plan(s.Load); err != nil {
 		return err
 	}
-	_, err := s.thresholds()
-	return err
+	if _, err := s.thresholds(); err != nil {
+		return err
+	}
+	return s.validateOverhead()
 }
 
 // validateCluster looks at the servers to start and at what is to be done to
@@ -132,11 +136,20 @@ func (s Scenario) validateCluster() error {
 	if _, err := cluster.ParseSpec(s.Cluster); err != nil {
 		return err
 	}
-	faults, err := s.faults()
+	all, err := s.faults()
 	if err != nil {
 		return err
 	}
-	return fault.CheckSchedule(faults, measuredLength(s.Load))
+	loading, measured := fault.Phases(all)
+	for _, f := range loading {
+		if f.Action == fault.PowerCut {
+			return &workload.OptionError{Option: "--fault", Value: f.String(), Want: "a power cut in the measured part: of loaded rows it is not known when each was acknowledged"}
+		}
+	}
+	if len(loading) > 0 && !s.definition().Reloads {
+		return &workload.OptionError{Option: "--fault", Value: loading[0].String(), Want: "no fault while loading: the loading of workload " + s.Workload + " does not go on after an error"}
+	}
+	return fault.CheckSchedule(measured, measuredLength(s.Load))
 }
 
 func (s Scenario) thresholds() ([]measure.Threshold, error) {

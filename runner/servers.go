@@ -42,10 +42,10 @@ func (r *run) watchServers(ctx context.Context, start time.Time) (stop func()) {
 // serverSources are the nodes of the run's own cluster, or the servers of the address
 // that run on this machine, and assay itself. why is why there is no server among them.
 func (r *run) serverSources() (sources func() []servers.Source, why string) {
-	pid := []int{os.Getpid()}
+	tester := func() []int { return append(r.options.Agents.processes(), os.Getpid()) }
 	cpus := float64(runtime.NumCPU())
 	own := servers.Source{Node: servers.Node{Name: testerName, CPUs: float64(runtime.GOMAXPROCS(0)), Shared: true, Tester: true},
-		Look: func() (servers.Usage, bool) { return servers.Look(pid, false) }}
+		Look: func() (servers.Usage, bool) { return servers.Look(tester(), false) }}
 	if c := r.cluster; c != nil {
 		return func() []servers.Source {
 			all := []servers.Source{own}

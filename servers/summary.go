@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"assay/quantity"
 	"assay/workload"
 )
 
@@ -68,14 +69,14 @@ func Summarize(r *Record, c Conditions) Summary {
 			}
 		}
 	}
-	s.Seconds = median(lengths)
+	s.Seconds = quantity.Median(lengths)
 	for _, n := range r.Nodes {
 		s.Nodes = append(s.Nodes, r.summarizeNode(n, measured))
 	}
 	for _, f := range r.Statistics {
 		if values := selected(r.figure(f), measured); len(values) > 0 {
 			s.Account = append(s.Account, FigureSummary{Name: f.Name, Chart: f.Chart, Unit: unitOf(f),
-				Mean: mean(values), Median: median(values), Max: slices.Max(values)})
+				Mean: mean(values), Median: quantity.Median(values), Max: slices.Max(values)})
 		}
 	}
 	s.Limit = r.limit(c)
@@ -99,7 +100,7 @@ func (r *Record) summarizeNode(n Node, measured []bool) NodeSummary {
 			s.Of++
 		}
 	}
-	s.CPUMedian, s.CPUMax = of(cpu, median), of(cpu, slices.Max)
+	s.CPUMedian, s.CPUMax = of(cpu, quantity.Median), of(cpu, slices.Max)
 	s.MemoryMax = of(r.memory(n), slices.Max)
 	s.Written, s.Read, s.Received, s.Sent = of(r.written(n), mean), of(r.read(n), mean), of(r.received(n), mean), of(r.sent(n), mean)
 	return s
@@ -138,19 +139,6 @@ func sum(values []float64) (total float64) {
 }
 
 func mean(values []float64) float64 { return sum(values) / float64(len(values)) }
-
-// median is 0 of nothing.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
-}
 
 // meaning is the values of the figure with a meaning, and whether there is one.
 func (r *Record) meaning(m workload.Meaning) ([]float64, bool) {

@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"assay/compare"
 	"assay/report"
@@ -133,8 +132,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	s.document(w, d)
 }
 
-// command is what compares the same on the command line; empty if a path would have to
-// be quoted there.
+// command is what compares the same on the command line.
 func (s *Server) command(paths []string, differ bool) string {
 	words := []string{"assay", "compare"}
 	for _, at := range paths {
@@ -143,14 +141,7 @@ func (s *Server) command(paths []string, differ bool) string {
 	if differ {
 		words = append(words, "--allow", "all")
 	}
-	for _, word := range words {
-		if strings.ContainsFunc(word, func(r rune) bool {
-			return !strings.ContainsRune("/._-:+,=@", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-		}) {
-			return ""
-		}
-	}
-	return strings.Join(words, " ")
+	return report.CommandLine(words)
 }
 
 // unlike says in which conditions the sides of a comparison differ.

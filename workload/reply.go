@@ -29,6 +29,26 @@ func (r *Reply) Answer(kind uint8) load.Answer {
 	return load.Answer{Kind: kind, Outcome: r.Outcome, Class: r.Class, Disconnected: r.Broken}
 }
 
+// Repeated completes the answer to an attempt, counted from 1, of an operation that has
+// the same id in each of its attempts. unsure is whether an earlier attempt is unknown;
+// what is returned is the same for the next attempt.
+//
+// A duplicate after an attempt that is unknown is done. At a first attempt nobody but
+// this operation uses its id, so something between here and the database has sent it
+// twice: this says nothing against the database, and the row may be there. After attempts
+// that all failed a duplicate stays failed, and the judge will find the row: what had
+// certainly no effect has left one.
+func (r *Reply) Repeated(answer *load.Answer, attempt int, unsure bool) bool {
+	switch {
+	case r.Outcome == history.Committed:
+	case r.Duplicate && unsure:
+		answer.Done = true
+	case r.Duplicate && attempt == 1:
+		answer.Outcome = history.Unknown
+	}
+	return unsure || answer.Outcome == history.Unknown
+}
+
 // Error classes that all drivers and workloads share; each may add its own. They
 // are kept in histories and reports, so their texts stay as they are.
 const (

@@ -29,6 +29,13 @@ type Target struct {
 	// ReadNearest. A driver whose database has no such choice returns
 	// *OptionError for any but ReadPrimary.
 	Read string
+	// Schema names the form of the tables where the workload lets the user choose,
+	// as the workload's package has it; empty for its default. A driver that does not
+	// have the form returns *OptionError.
+	Schema string
+	// Fields and FieldBytes are how many fields the records of the workload have, and
+	// how long each is at most, where the workload lets the user choose.
+	Fields, FieldBytes int
 	// Seed feeds whatever the driver draws by chance (the timeouts
 	// of driver/mem, the bugs of driver/bugs).
 	Seed uint64
@@ -91,6 +98,10 @@ type Setting struct {
 // SettingBugs names the setting that lists the bugs that the database was opened
 // with on purpose (driver/bugs). What is found then says nothing of the product.
 const SettingBugs = "seeded bugs"
+
+// SettingUnjudged names the setting that says why nothing that the database answers
+// can be judged.
+const SettingUnjudged = "not judged"
 
 // StrikesPrefix and the name of a seeded bug are the name under which Size.Rows has
 // how often the bug has taken effect.

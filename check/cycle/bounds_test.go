@@ -83,9 +83,9 @@ func TestCausalStepsAreLinear(t *testing.T) {
 	for _, clients := range []int{4, 16, 40} {
 		for _, txns := range []int{1000, 4000, 16000} {
 			h := sessions(t, txns, clients)
-			steps, bound := h.judged(t, judgementOf(Causal)), int64(len(h.ops)*clients)
+			steps, bound := h.judged(t, judgementOf(Causal)), int64(h.ops.len()*clients)
 			if steps == 0 || steps > bound {
-				t.Errorf("%d steps for %d operations of %d clients, want %d at most", steps, len(h.ops), clients, bound)
+				t.Errorf("%d steps for %d operations of %d clients, want %d at most", steps, h.ops.len(), clients, bound)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func TestSerialOrder(t *testing.T) {
 		}
 		h := b.History()
 		in := newInference(h, Options{})
-		in.edges = newEdgeList(n, 0)
+		in.edges = newEdgeList(n)
 		for range r.IntN(5) {
 			if r.IntN(5) == 0 {
 				in.edges.join([]int32{int32(r.IntN(n))}, []int32{int32(r.IntN(n))}, rw)
@@ -148,7 +148,7 @@ func TestSerialOrder(t *testing.T) {
 			want := true
 			in.edges.build().components(ctx, ww|rw|realtime, func(members []int32) { want = want && len(members) == 1 })
 			if got != want {
-				t.Fatalf("an order was found: %v, want %v; edges %v to %v", got, want, in.edges.from, in.edges.to)
+				t.Fatalf("an order was found: %v, want %v; edges to %v from %v", got, want, in.edges.build().to, in.edges.build().start)
 			}
 			found[got]++
 		}
@@ -166,9 +166,9 @@ func TestRealTimeTakesNoEdges(t *testing.T) {
 	if !in.run(ctx) {
 		t.Fatal("stopped")
 	}
-	edges := len(in.edges.from)
-	if found, _ := in.serialOrder(ctx, true); !found || len(in.edges.from) != edges {
-		t.Errorf("%d edges, and %d before", len(in.edges.from), edges)
+	edges := in.edges.len()
+	if found, _ := in.serialOrder(ctx, true); !found || in.edges.len() != edges {
+		t.Errorf("%d edges, and %d before", in.edges.len(), edges)
 	}
 	if r := Check(ctx, h, StrictSerializable, Options{}); r.Verdict != check.Valid {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)

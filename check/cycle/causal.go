@@ -71,11 +71,9 @@ func (u *keyUses) of(key int32) []keyUse { return u.all[u.start[key]:u.start[key
 
 func (v *visibility) newFlow() *flow {
 	f := &flow{v: v, offset: make([]int32, len(v.c.keys))}
-	l := newEdgeList(int(v.c.txns), 2*len(v.c.h.ops))
+	l := newEdgeList(int(v.c.txns))
 	if v.session != nil {
-		for i, from := range v.session.from {
-			l.add(from, v.session.to[i], process)
-		}
+		v.session.edges.each(func(e edge) { l.add(e.from(), e.to(), process) })
 	}
 	for key := range v.c.keys {
 		k := &v.c.keys[key]
@@ -289,9 +287,9 @@ func (f *flow) close(t, seen int32, r keyVersion, version int32) []acyclic.Edge 
 		}
 	}
 	if v.session != nil {
-		for i, from := range v.session.from {
-			edges = append(edges, v.edge(reason{kind: process, key: -1, from: from, to: v.session.to[i], via: noTxn}))
-		}
+		v.session.edges.each(func(e edge) {
+			edges = append(edges, v.edge(reason{kind: process, key: -1, from: e.from(), to: e.to(), via: noTxn}))
+		})
 	}
 	missed := v.edge(reason{kind: rw, key: r.key, from: t, to: seen, a: r.version, b: version, via: noTxn})
 	missed.Private = true

@@ -100,7 +100,7 @@ func TestNamesOfRandomGraphs(t *testing.T) {
 		n := 2 + r.IntN(6)
 		extra := []edgeKind{0, process, realtime}[r.IntN(3)]
 		table := newRelation(n)
-		l := newEdgeList(n, 0)
+		l := newEdgeList(n)
 		for range r.IntN(3 * n) {
 			a, b := r.IntN(n), r.IntN(n)
 			kind := []edgeKind{ww, wr, rw, rw, rw, extra}[r.IntN(6)]

@@ -73,11 +73,11 @@ func (c *component) has(v, w int32) bool {
 // reverse returns the edges the other way round.
 func (c *component) reverse() *graph {
 	if c.back == nil {
-		l := newEdgeList(0, len(c.to))
+		l := newEdgeList(0)
 		l.nodes = int32(c.nodes())
 		for v := range l.nodes {
 			for e := c.start[v]; e < c.start[v+1]; e++ {
-				l.from, l.to, l.kind = append(l.from, c.to[e]), append(l.to, v), append(l.kind, c.kind[e])
+				l.edges.add(newEdge(c.to[e], v, c.kind[e]))
 			}
 		}
 		c.back = l.build()
@@ -108,7 +108,7 @@ func (c *component) number(ctx context.Context, g *graph, kinds edgeKind, number
 // when it was entered by rw. Snapshot isolation holds only if no rw edge leads
 // within a component of it (Cerone and Gotsman, PODC 2016, theorem 10).
 func (c *component) nonadjacent(ctx context.Context, deps edgeKind) (number []int32, whole bool) {
-	l := newEdgeList(0, 2*len(c.to))
+	l := newEdgeList(0)
 	l.nodes = 2 * int32(c.nodes())
 	for v := range int32(c.nodes()) {
 		for e := c.start[v]; e < c.start[v+1]; e++ {

@@ -52,7 +52,7 @@ type constraints struct {
 func (in *inference) newConstraints(keys []keyOrder, j judgement) *constraints {
 	h := in.h
 	c := &constraints{
-		h: h, rule: j.rule, keys: keys, txns: int32(h.Len()), nodes: int32(h.Len()), room: edgeRoom + 16*len(h.ops),
+		h: h, rule: j.rule, keys: keys, txns: int32(h.Len()), nodes: int32(h.Len()), room: edgeRoom + 16*h.ops.len(),
 	}
 	c.number()
 	switch j.rule {
@@ -77,24 +77,27 @@ func (in *inference) newConstraints(keys []keyOrder, j judgement) *constraints {
 
 // addEvents has a node for each operation, in the order of its transaction.
 func (c *constraints) addEvents() {
-	ops := c.h.ops
-	c.nodes += int32(len(ops))
-	for i := range int32(len(ops)) {
-		if i > 0 && ops[i].txn == ops[i-1].txn {
+	ops := &c.h.ops
+	c.nodes += int32(ops.len())
+	before := noTxn
+	for i, o := range ops.all() {
+		if o.txn == before {
 			c.link(c.event(i-1), c.event(i), false, c.tag(reason{key: -1}))
 		}
-		if c.rule != monotonicView && (int(i) == len(ops)-1 || ops[i+1].txn != ops[i].txn) {
-			c.link(c.event(i), c.commit(ops[i].txn), false, c.tag(reason{key: -1}))
+		before = o.txn
+		if c.rule != monotonicView && i+1 == ops.first[o.txn+1] {
+			c.link(c.event(i), c.commit(o.txn), false, c.tag(reason{key: -1}))
 		}
 	}
 }
 
 // firstWrite is the first write of a key in the transaction that has this one.
 func (c *constraints) firstWrite(op int32) int32 {
-	ops := c.h.ops
+	ops := &c.h.ops
+	of := ops.at(op)
 	first := op
-	for i := op; i >= 0 && ops[i].txn == ops[op].txn; i-- {
-		if kind := ops[i].kind(); ops[i].key() == ops[op].key() && (kind == Append || kind == Write) {
+	for i := op; i >= ops.first[of.txn]; i-- {
+		if o := ops.at(i); o.key() == of.key() && (o.kind() == Append || o.kind() == Write) {
 			first = i
 		}
 	}
@@ -158,8 +161,8 @@ func (c *constraints) owner(node int32) int32 {
 		return node - n
 	case c.rule == updateAtomic && node < 3*n:
 		return node % n
-	case c.events() && node < n+int32(len(c.h.ops)):
-		return c.h.ops[node-n].txn
+	case c.events() && node < n+int32(c.h.ops.len()):
+		return c.h.ops.txn(node - n)
 	case c.rule == cursor && node < n+2*c.total:
 		at := (node - n) % c.total
 		key := len(c.offset) - 1
@@ -318,16 +321,16 @@ func (c *constraints) addOutside(extra edgeKind) {
 	if extra == 0 {
 		return
 	}
-	l := newEdgeList(int(c.txns), 3*int(c.txns))
+	l := newEdgeList(int(c.txns))
 	if extra == process {
 		l.addProcess(c.h)
 	} else {
 		l.addRealtime(c.h)
 	}
 	shift := c.nodes - c.txns
-	for i, from := range l.from {
-		to := l.to[i]
-		r := reason{kind: l.kind[i], key: -1, from: from, to: to, via: noTxn}
+	l.edges.each(func(e edge) {
+		from, to := e.from(), e.to()
+		r := reason{kind: e.kind(), key: -1, from: from, to: to, via: noTxn}
 		if from < c.txns {
 			from = c.commit(from)
 		} else {
@@ -337,6 +340,6 @@ func (c *constraints) addOutside(extra edgeKind) {
 			to += shift
 		}
 		c.link(from, to, false, c.tag(r))
-	}
+	})
 	c.nodes += l.nodes - c.txns
 }

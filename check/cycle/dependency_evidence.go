@@ -103,7 +103,7 @@ func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, 
 	}
 	edge.Value, edge.Next = in.h.name(s.table.entries[before].elem), in.h.name(op.val)
 	key := in.h.keyName(s.key)
-	spine := in.h.ops[s.longestOp]
+	spine := in.h.ops.at(s.longestOp)
 	if s.at[i] == unplaced {
 		edge.Text = fmt.Sprintf("%s appended %s to key %s, and %s appended %s, which is not in %s, the longest state that was read (by %s), so it came later",
 			x, edge.Value, key, y, edge.Next, in.readText(spine), in.readerName(spine.txn))

@@ -35,7 +35,7 @@ func checkDuplicates(ctx context.Context, h *History, model Model, o Options) (R
 	var out []Model // what every choice rules out
 	for n := range maxReadings {
 		for i, r := range reads {
-			told.ops[r.op].val = r.from[choice[i]]
+			told.ops.vals[r.op] = r.from[choice[i]]
 		}
 		r := Check(ctx, told, model, o)
 		r.Findings, r.Permitted, r.Evidence = nil, nil, r.Evidence[:len(r.Anomalies)] // with this choice alone
@@ -103,10 +103,10 @@ func (h *History) tellApart() (*History, []duplicateRead) {
 	}
 	writes := map[content][]int32{} // by what may have taken effect
 	duplicates := false
-	for i, o := range h.ops {
+	for i, o := range h.ops.all() {
 		if o.kind() == Write && h.possible(o.txn) {
 			c := content{o.key(), o.val}
-			writes[c] = append(writes[c], int32(i))
+			writes[c] = append(writes[c], i)
 			duplicates = duplicates || len(writes[c]) > 1
 		}
 	}
@@ -114,24 +114,24 @@ func (h *History) tellApart() (*History, []duplicateRead) {
 		return nil, nil
 	}
 	told := *h
-	told.ops, told.symbols = slices.Clone(h.ops), slices.Clone(h.symbols)
+	told.ops.vals, told.symbols = slices.Clone(h.ops.vals), slices.Clone(h.symbols)
 	for c, by := range writes {
 		for _, i := range by {
 			if len(by) > 1 {
-				told.ops[i].val = int64(math.MinInt64) + int64(len(told.symbols))
-				told.symbols = append(told.symbols, fmt.Sprintf("%s of %s", h.name(c.val), txnName(h.ids.at(h.ops[i].txn))))
+				told.ops.vals[i] = int64(math.MinInt64) + int64(len(told.symbols))
+				told.symbols = append(told.symbols, fmt.Sprintf("%s of %s", h.name(c.val), txnName(h.ids.at(h.ops.txn(i)))))
 			}
 		}
 	}
 	var reads []duplicateRead
-	for i, o := range h.ops {
+	for i, o := range h.ops.all() {
 		by := writes[content{o.key(), o.val}]
 		if o.kind() != ReadValue || len(by) < 2 {
 			continue
 		}
-		r := duplicateRead{op: int32(i)}
-		for _, w := range h.writersFor(int32(i), by) {
-			r.from = append(r.from, told.ops[w].val)
+		r := duplicateRead{op: i}
+		for _, w := range h.writersFor(i, by) {
+			r.from = append(r.from, told.ops.vals[w])
 		}
 		reads = append(reads, r)
 	}
@@ -142,21 +142,21 @@ func (h *History) tellApart() (*History, []duplicateRead) {
 // which it may be, the likeliest first: its own transaction's, if that wrote there
 // last, else those that others left behind.
 func (h *History) writersFor(read int32, by []int32) []int32 {
-	o := h.ops[read]
+	o := h.ops.at(read)
 	last := func(from, to int32) int32 { // the last write of the key, or -1
 		for i := to - 1; i >= from; i-- {
-			if h.ops[i].key() == o.key() && h.ops[i].kind() == Write {
+			if h.ops.at(i).key() == o.key() && h.ops.at(i).kind() == Write {
 				return i
 			}
 		}
 		return -1
 	}
-	if own := last(h.first[o.txn], read); slices.Contains(by, own) {
+	if own := last(h.ops.first[o.txn], read); slices.Contains(by, own) {
 		return []int32{own}
 	}
 	var left []int32
 	for _, w := range by {
-		if t := h.ops[w].txn; t != o.txn && last(h.first[t], h.first[t+1]) == w {
+		if t := h.ops.txn(w); t != o.txn && last(h.ops.first[t], h.ops.first[t+1]) == w {
 			left = append(left, w)
 		}
 	}
@@ -164,7 +164,7 @@ func (h *History) writersFor(read int32, by []int32) []int32 {
 		return by[:1] // whichever it is, it should not have been read
 	}
 	distance := func(w int32) int64 {
-		d := h.invoke.at(h.ops[w].txn) - h.invoke.at(o.txn)
+		d := h.invoke.at(h.ops.txn(w)) - h.invoke.at(o.txn)
 		return max(d, -d)
 	}
 	slices.SortStableFunc(left, func(a, b int32) int { return cmp.Compare(distance(a), distance(b)) })

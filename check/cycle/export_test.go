@@ -2,8 +2,8 @@ package cycle
 
 // Part makes a history of some operations of another, as a reduction does.
 func Part(h *History, o Options, model Model, operations []int32) *History {
-	r := reduction{h: h, o: o, model: model, taken: make([]bool, len(h.ops))}
-	all := make([]int32, len(h.ops))
+	r := reduction{h: h, o: o, model: model, taken: make([]bool, h.ops.len())}
+	all := make([]int32, h.ops.len())
 	for i := range all {
 		all[i] = int32(i)
 	}
@@ -12,4 +12,4 @@ func Part(h *History, o Options, model Model, operations []int32) *History {
 }
 
 // Operations counts the operations of a history.
-func (h *History) Operations() int { return len(h.ops) }
+func (h *History) Operations() int { return h.ops.len() }

@@ -40,7 +40,7 @@ func TestJoin(t *testing.T) {
 		if seed%2 == 0 { // none on both sides, so that the rest decides
 			after = slices.DeleteFunc(after, func(v int32) bool { return slices.Contains(before, v) })
 		}
-		few, all := newEdgeList(n, 0), newEdgeList(n, 0)
+		few, all := newEdgeList(n), newEdgeList(n)
 		for range r.IntN(n / 2) {
 			a, b := r.Int32N(n), r.Int32N(n)
 			few.add(a, b, ww)
@@ -52,8 +52,8 @@ func TestJoin(t *testing.T) {
 				all.add(a, b, rw)
 			}
 		}
-		if pairs := len(before) * len(after); pairs > fewPairs+4*(len(before)+len(after)) && len(few.from) > pairs/2 {
-			t.Fatalf("seed %d: %d edges instead of %d", seed, len(few.from), len(all.from))
+		if pairs := len(before) * len(after); pairs > fewPairs+4*(len(before)+len(after)) && few.len() > pairs/2 {
+			t.Fatalf("seed %d: %d edges instead of %d", seed, few.len(), all.len())
 		}
 		if got, want := partition(few), partition(all); !slices.Equal(got, want) {
 			t.Fatalf("seed %d: %v, want %v", seed, got, want)
@@ -77,11 +77,11 @@ func TestRealtimeNodes(t *testing.T) {
 			}
 		}
 		h := b.History()
-		l := newEdgeList(n, 0)
+		l := newEdgeList(n)
 		l.addRealtime(h)
 		g := l.build()
-		if len(l.from) > 3*n {
-			t.Fatalf("seed %d: %d edges for %d transactions", seed, len(l.from), n)
+		if l.len() > 3*n {
+			t.Fatalf("seed %d: %d edges for %d transactions", seed, l.len(), n)
 		}
 		for a := range int32(n) {
 			reached := map[int32]bool{}
@@ -111,7 +111,7 @@ func TestComponents(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		n := 1 + r.Int32N(12)
-		l := newEdgeList(int(n), 0)
+		l := newEdgeList(int(n))
 		for range r.IntN(int(3 * n)) {
 			l.add(r.Int32N(n), r.Int32N(n), []edgeKind{ww, rw, free}[r.IntN(3)])
 		}
@@ -142,14 +142,14 @@ func TestComponents(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	l := newEdgeList(100000, 0)
+	l := newEdgeList(100000)
 	if l.build().components(cancelled, ww, func([]int32) {}) {
 		t.Error("a cancelled search said that it was whole")
 	}
 }
 
 func without(g *graph, kind edgeKind) *graph {
-	l := newEdgeList(0, 0)
+	l := newEdgeList(0)
 	l.nodes = int32(g.nodes())
 	for v := range l.nodes {
 		for e := g.start[v]; e < g.start[v+1]; e++ {

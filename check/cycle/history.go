@@ -76,37 +76,18 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("cycle: transaction %d: %s", e.ID, e.Reason)
 }
 
-// Limits of one history; the reader's memory ends long before.
+// Limits of one history; the reader's memory ends long before. A graph has up to
+// four nodes a transaction; see maxNodes.
 const (
-	maxTxns = 1 << 29
+	maxTxns = 1 << 26
 	maxOps  = 1 << 29
 	maxList = 1<<29 - 1
 	// firstNumber is the smallest number that is not a symbol.
 	firstNumber = math.MinInt64 + 1<<32
 )
 
-// op is an operation as it is kept: 16 bytes.
-type op struct {
-	// val is the element or the value; of a list where it begins in elems, with its
-	// length in the lower 29 bits.
-	val int64
-	txn int32 // dense
-	use uint32
-}
-
-// newOp keeps an operation on a key, which is below maxOps.
-func newOp(kind Kind, key, txn int32, val int64) op {
-	return op{val: val, txn: txn, use: uint32(kind)<<29 | uint32(key)}
-}
-
-func (o op) kind() Kind { return Kind(o.use >> 29) }
-func (o op) key() int32 { return int32(o.use & maxList) }
-
-// len is the length of a list that was read.
-func (o op) len() int { return int(o.val & maxList) }
-
 // History is a history of transactions, laid out in flat arrays: a million
-// transactions of three operations take about 75 MB, and the lists they read
+// transactions of three operations take about 55 MB, and the lists they read
 // little more than what was appended, because reads share what they have in
 // common. It is made by a Builder and does not change.
 type History struct {
@@ -114,13 +95,15 @@ type History struct {
 	ids              numbers
 	process          []int32
 	outcome          []history.Outcome
-	first            []int32 // first[t] is where the operations of t begin
-	ops              []op
-	elems            []int64
-	keys             []int64  // dense key to its number or symbol
-	kinds            []Kind   // dense key to Append (a list), Write (a register) or 0
-	keyOps           []int32  // dense key to how many operations it has
-	symbols          []string // by number
+	ops              operations
+	// elems are the longest lists that were read of each key, one after the other:
+	// that of key k begins at begins[k]. others are lists that do not agree with it.
+	elems, others []int64
+	begins        []int64
+	keys          []int64  // dense key to its number or symbol
+	kinds         []Kind   // dense key to Append (a list), Write (a register) or 0
+	keyOps        []int32  // dense key to how many operations it has
+	symbols       []string // by number
 }
 
 // Len returns how many transactions there are.
@@ -130,11 +113,14 @@ func (h *History) list(o op) []int64 {
 	if o.kind() != ReadList {
 		return nil
 	}
-	at := o.val >> 29
-	return h.elems[at : at+int64(o.len())]
+	if other := o.val>>29 - 1; other >= 0 {
+		return h.others[other : other+int64(o.len())]
+	}
+	begin := h.begins[o.key()]
+	return h.elems[begin : begin+int64(o.len())]
 }
 
-func (h *History) opsOf(txn int32) []op { return h.ops[h.first[txn]:h.first[txn+1]] }
+func (h *History) opsOf(txn int32) []op { return h.ops.of(txn) }
 
 func (h *History) committed(txn int32) bool { return h.outcome[txn] == history.Committed }
 
@@ -157,24 +143,21 @@ func (h *History) keyName(key int32) string { return h.name(h.keys[key]) }
 // is ready. It is not safe for concurrent use.
 type Builder struct {
 	h        History
-	ops      pieces[op]
-	process  pieces[int32]
-	first    pieces[int32]
-	outcome  pieces[history.Outcome]
-	ids      numberPieces
-	invoke   numberPieces
-	complete numberPieces
+	vals     chunkedList[int64]
+	uses     chunkedList[uint32]
+	process  chunkedList[int32]
+	first    chunkedList[int32]
+	outcome  chunkedList[history.Outcome]
+	ids      numberList
+	invoke   numberList
+	complete numberList
 	dense    []int32 // keys 0, 1, 2, ... to their dense number plus one
 	sparse   map[int64]int32
 	symbols  map[string]int64
-	longest  []extent // by dense key
-}
-
-// extent is a piece of elems that holds the longest list read from a key so
-// far, with room to grow.
-type extent struct {
-	at       int64
-	len, cap int32
+	longest  [][]int64 // by dense key, the longest list read of it so far
+	// ownIDs means that some transaction has another ID than its Invoke, which ids
+	// are otherwise.
+	ownIDs bool
 }
 
 // Symbol returns the number that stands for a string as a key or a value.
@@ -198,13 +181,12 @@ func (b *Builder) Add(t Txn) error {
 		return err
 	}
 	h := &b.h
-	txn := int32(b.process.len)
-	b.ids.add(t.ID)
+	b.addID(t.ID, t.Invoke)
 	b.process.add(t.Process)
 	b.invoke.add(t.Invoke)
 	b.complete.add(t.Complete)
 	b.outcome.add(t.Outcome)
-	b.first.add(int32(b.ops.len))
+	b.first.add(int32(b.uses.len))
 	for i := range t.Ops {
 		o := &t.Ops[i]
 		if t.Outcome != history.Committed && o.Kind != Append && o.Kind != Write {
@@ -217,7 +199,8 @@ func (b *Builder) Add(t Txn) error {
 		}
 		h.kinds[key] |= kindOfKey(kind)
 		h.keyOps[key]++
-		b.ops.add(newOp(kind, key, txn, val))
+		b.vals.add(val)
+		b.uses.add(newUse(kind, key))
 	}
 	return nil
 }
@@ -244,7 +227,7 @@ func (b *Builder) validate(t *Txn) error {
 	if t.Outcome == history.Committed && t.Complete < t.Invoke {
 		return bad("completed at %d, before it was invoked at %d", t.Complete, t.Invoke)
 	}
-	if b.process.len >= maxTxns || b.ops.len+len(t.Ops) > maxOps {
+	if b.process.len >= maxTxns || b.uses.len+len(t.Ops) > maxOps {
 		return bad("the history is longer than %d transactions or %d operations", maxTxns, maxOps)
 	}
 	for i := range t.Ops {
@@ -323,7 +306,7 @@ func (b *Builder) key(number int64) int32 {
 	b.h.keys = append(b.h.keys, number)
 	b.h.kinds = append(b.h.kinds, 0)
 	b.h.keyOps = append(b.h.keyOps, 0)
-	b.longest = append(b.longest, extent{})
+	b.longest = append(b.longest, nil)
 	// The array must not be longer than a few times what is in it.
 	if room := int64(4*len(b.h.keys) + 1024); number >= 0 && number < min(denseKeys, room) {
 		for int64(len(b.dense)) <= number {
@@ -339,39 +322,65 @@ func (b *Builder) key(number int64) int32 {
 	return key
 }
 
-// storeList stores a list that was read from key and returns where it begins. What
-// it shares with the longest list read from that key so far is stored once.
+// storeList stores a list that was read from key. It returns 0 if that agrees with
+// the longest list read from the key so far, which is stored once, else one more
+// than where it is in others.
 func (b *Builder) storeList(key int32, list []int64) int64 {
-	h, e := &b.h, &b.longest[key]
-	common := min(int(e.len), len(list))
-	known := h.elems[e.at : e.at+int64(common)]
-	for i, v := range known {
+	longest := b.longest[key]
+	for i, v := range longest[:min(len(longest), len(list))] {
 		if list[i] != v {
-			at := int64(len(h.elems))
-			h.elems = append(h.elems, list...)
-			return at
+			at := int64(len(b.h.others))
+			b.h.others = append(b.h.others, list...)
+			return at + 1
 		}
 	}
-	if len(list) <= int(e.len) {
-		return e.at
+	if len(list) > len(longest) {
+		b.longest[key] = append(longest, list[len(longest):]...)
 	}
-	if len(list) > int(e.cap) {
-		room := max(4, 2*int(e.cap), len(list))
-		e.at, e.cap = int64(len(h.elems)), int32(room)
-		h.elems = append(h.elems, make([]int64, room)...)
+	return 0
+}
+
+// addID keeps the ID of the transaction that is added, which was invoked then.
+func (b *Builder) addID(id, invoke int64) {
+	if !b.ownIDs {
+		if id == invoke {
+			return
+		}
+		b.ownIDs = true
+		b.invoke.each(b.ids.add)
 	}
-	copy(h.elems[e.at:], list)
-	e.len = int32(len(list))
-	return e.at
+	b.ids.add(id)
 }
 
 // History returns what was added. The Builder must not be used afterwards.
 func (b *Builder) History() *History {
-	b.first.add(int32(b.ops.len))
+	b.first.add(int32(b.uses.len))
 	h := &b.h
-	h.ops, h.process, h.first, h.outcome = b.ops.flat(), b.process.flat(), b.first.flat(), b.outcome.flat()
-	h.ids, h.invoke, h.complete = b.ids.flat(), b.invoke.flat(), b.complete.flat()
+	h.elems, h.begins = joinLists(b.longest)
+	b.longest = nil
+	h.ops = newOperations(b.vals.flat(), b.uses.flat(), b.first.flat())
+	h.process, h.outcome = b.process.flat(), b.outcome.flat()
+	h.invoke, h.complete = b.invoke.flat(), b.complete.flat()
+	h.ids = h.invoke
+	if b.ownIDs {
+		h.ids = b.ids.flat()
+	}
 	done := *h
 	*b = Builder{}
 	return &done
+}
+
+// joinLists puts lists behind each other, and says where each begins.
+func joinLists(lists [][]int64) (joined, begins []int64) {
+	begins = make([]int64, len(lists))
+	total := 0
+	for i, l := range lists {
+		begins[i] = int64(total)
+		total += len(l)
+	}
+	joined = make([]int64, 0, total)
+	for _, l := range lists {
+		joined = append(joined, l...)
+	}
+	return joined, begins
 }

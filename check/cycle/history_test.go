@@ -42,7 +42,7 @@ func TestBuilderErrors(t *testing.T) {
 		if !errors.As(err, &bad) || bad.ID != 42 || !strings.Contains(bad.Reason, c.reason) {
 			t.Errorf("%s: %v, want ...%s...", c.name, err, c.reason)
 		}
-		if h := b.History(); h.Len() != 1 || len(h.ops) != 2 {
+		if h := b.History(); h.Len() != 1 || h.ops.len() != 2 {
 			t.Errorf("%s: something of it was added", c.name)
 		}
 	}

@@ -14,8 +14,8 @@ type inference struct {
 	edges *edgeList
 	cases anomalyCases
 	// byKey[start[k]:start[k+1]] are the operations of key k in the order of
-	// their transactions.
-	byKey, start []int32
+	// their transactions, once they are needed, and txnOf has the transaction of each.
+	byKey, txnOf, start []int32
 	// ambiguous describes why the history cannot be judged, if it cannot.
 	ambiguous string
 	// findings are what is not an anomaly but wrong all the same.
@@ -36,29 +36,37 @@ type inference struct {
 }
 
 func newInference(h *History, o Options) *inference {
-	in := &inference{h: h, o: o, stronger: map[rule]acyclic.Result{}}
+	return &inference{h: h, o: o, stronger: map[rule]acyclic.Result{}}
+}
+
+func (in *inference) sortByKey() {
+	h := in.h
 	in.start = make([]int32, len(h.keys)+1)
 	next := make([]int32, len(h.keys))
 	for k, n := range h.keyOps {
 		next[k] = in.start[k]
 		in.start[k+1] = in.start[k] + n
 	}
-	in.byKey = make([]int32, len(h.ops))
-	for i := range h.ops {
-		k := h.ops[i].key()
-		in.byKey[next[k]] = int32(i)
-		next[k]++
+	in.byKey, in.txnOf = make([]int32, h.ops.len()), make([]int32, h.ops.len())
+	for i, o := range h.ops.all() {
+		at := next[o.key()]
+		in.byKey[at], in.txnOf[at] = i, o.txn
+		next[o.key()]++
 	}
-	return in
 }
 
-func (in *inference) opsOfKey(key int32) []int32 {
-	return in.byKey[in.start[key]:in.start[key+1]]
+// opsOfKey are the operations of a key, and the transaction of each.
+func (in *inference) opsOfKey(key int32) (ops, txns []int32) {
+	if in.byKey == nil {
+		in.sortByKey()
+	}
+	from, to := in.start[key], in.start[key+1]
+	return in.byKey[from:to], in.txnOf[from:to]
 }
 
 // run looks at each key. It returns false if ctx ended first.
 func (in *inference) run(ctx context.Context) bool {
-	in.edges = newEdgeList(in.h.Len(), len(in.h.ops)+len(in.h.ops)/8)
+	in.edges = newEdgeList(in.h.Len())
 	for key := range int32(len(in.h.keys)) {
 		if key%1024 == 0 && ctx.Err() != nil {
 			return false

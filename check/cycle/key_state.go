@@ -12,10 +12,11 @@ type keyState struct {
 }
 
 func (in *inference) openKey(s *keyState, key int32) {
-	s.key, s.ops, s.sameWrites = key, in.opsOfKey(key), nil
+	ops, txns := in.opsOfKey(key)
+	s.key, s.ops, s.sameWrites = key, ops, nil
 	s.kept = s.kept[:0]
-	for _, o := range s.ops {
-		s.kept = append(s.kept, in.h.ops[o])
+	for i, o := range ops {
+		s.kept = append(s.kept, op{val: in.h.ops.vals[o], txn: txns[i], use: in.h.ops.uses[o]})
 	}
 	s.table.reset(len(s.ops))
 }
@@ -43,7 +44,7 @@ func (in *inference) enterWriter(s *keyState, i int32) {
 		if !in.h.possible(op.txn) {
 			return
 		}
-		if other := s.ops[e.writer]; in.h.possible(in.h.ops[other].txn) {
+		if other := s.ops[e.writer]; in.h.possible(in.h.ops.txn(other)) {
 			s.sameWrites = []int32{other, s.ops[i]}
 			return
 		}

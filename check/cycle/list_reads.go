@@ -8,7 +8,7 @@ const never = int64(math.MaxInt64)
 // judgeRead looks at one read of a list by itself.
 func (in *inference) judgeRead(s *listState, i int) {
 	o := s.ops[i]
-	op := in.h.ops[o]
+	op := s.kept[i]
 	list := in.h.list(op)
 	if !s.prefix[i] {
 		in.cases.add(incompatibleOrder, func() Evidence { return in.incompatibleEvidence(o, s.longestOp) })
@@ -87,28 +87,29 @@ func (in *inference) findStale(s *listState) {
 	soonest[len(s.order)] = -1
 	for p := len(s.order) - 1; p >= 0; p-- {
 		soonest[p] = soonest[p+1]
-		if w := s.table.entries[s.order[p]].writer; w >= 0 && in.acknowledged(s.ops[w]) < in.acknowledged(soonest[p]) {
-			soonest[p] = s.ops[w]
+		if w := s.table.entries[s.order[p]].writer; w >= 0 && in.acknowledged(s, w) < in.acknowledged(s, soonest[p]) {
+			soonest[p] = w
 		}
 	}
-	if in.acknowledged(soonest[0]) < begun {
+	if in.acknowledged(s, soonest[0]) < begun {
 		in.noteStale(s, soonest)
 	}
 	for i, o := range s.ops {
 		op := s.kept[i]
-		if op.kind() == Append && s.at[i] == unplaced && in.acknowledged(o) < begun &&
+		if op.kind() == Append && s.at[i] == unplaced && in.acknowledged(s, int32(i)) < begun &&
 			!s.table.entries[s.table.find(op.val)].seen {
 			in.findings.add(lostAppend, func() Evidence { return in.lostEvidence(o, latest) })
 		}
 	}
 }
 
-// acknowledged returns when the transaction of an operation was acknowledged, or never.
-func (in *inference) acknowledged(o int32) int64 {
-	if o < 0 || !in.h.committed(in.h.ops[o].txn) {
+// acknowledged returns when the transaction of operation i of the list was
+// acknowledged, or never.
+func (in *inference) acknowledged(s *listState, i int32) int64 {
+	if i < 0 || !in.h.committed(s.kept[i].txn) {
 		return never
 	}
-	return in.h.complete.at(in.h.ops[o].txn)
+	return in.h.complete.at(s.kept[i].txn)
 }
 
 func (in *inference) noteStale(s *listState, soonest []int32) {
@@ -118,8 +119,8 @@ func (in *inference) noteStale(s *listState, soonest []int32) {
 			continue
 		}
 		missed := soonest[s.at[i]+1]
-		if in.acknowledged(missed) < in.h.invoke.at(op.txn) {
-			in.findings.add(staleRead, func() Evidence { return in.staleEvidence(o, missed) })
+		if in.acknowledged(s, missed) < in.h.invoke.at(op.txn) {
+			in.findings.add(staleRead, func() Evidence { return in.staleEvidence(o, s.ops[missed]) })
 		}
 	}
 }

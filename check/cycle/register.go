@@ -134,7 +134,7 @@ func (in *inference) judgeRegister(s *registerState, txn int32, from, to int) {
 	last := int32(-1)
 	for i := from; i < to; i++ {
 		o := s.ops[i]
-		op := in.h.ops[o]
+		op := in.h.ops.at(o)
 		if op.kind() == Write {
 			last = o
 			continue
@@ -156,7 +156,7 @@ func (in *inference) judgeRegister(s *registerState, txn int32, from, to int) {
 
 // sameValue reports whether operation b read what a read or wrote.
 func (in *inference) sameValue(a, b int32) bool {
-	x, y := in.h.ops[a], in.h.ops[b]
+	x, y := in.h.ops.at(a), in.h.ops.at(b)
 	nothing := x.kind() == ReadNothing
 	return nothing == (y.kind() == ReadNothing) && (nothing || x.val == y.val)
 }
@@ -164,7 +164,7 @@ func (in *inference) sameValue(a, b int32) bool {
 // judgeValue looks at one value that was read.
 func (in *inference) judgeValue(s *registerState, i int) {
 	o := s.ops[i]
-	op := in.h.ops[o]
+	op := in.h.ops.at(o)
 	e := s.table.find(op.val)
 	w := s.table.entries[e].writer
 	switch {
@@ -240,7 +240,7 @@ func (in *inference) findStaleRegister(s *registerState, v version) {
 	}
 	for i := s.readers[v]; i != 0; i = s.nextReader[i-1] {
 		o := s.ops[i-1]
-		if in.h.complete.at(soonest) < in.h.invoke.at(in.h.ops[o].txn) {
+		if in.h.complete.at(soonest) < in.h.invoke.at(in.h.ops.txn(o)) {
 			in.findings.add(staleRead, func() Evidence { return in.staleEvidence(o, in.lastWrite(s, soonest)) })
 		}
 	}

@@ -142,7 +142,7 @@ func (in *inference) usesByTime(s *registerState) []use {
 // findCycle returns edges that lead in a circle, or nil.
 func (s *registerState) findCycle(in *inference, edges []versionEdge) []versionEdge {
 	all := append(slices.Clip(edges), in.fromNothing(s, nil)...)
-	l := newEdgeList(0, len(all))
+	l := newEdgeList(0)
 	l.nodes = int32(len(s.table.entries) + 1)
 	for _, e := range all {
 		l.add(e.from, e.to, ww)

@@ -118,6 +118,18 @@ type Edge struct {
 	Text string `json:"text"`
 }
 
+// Notes say in sentences which anomalies were found, allowed by the model and forbidden.
+func (r *Report) Notes() (notes []string) {
+	if len(r.Permitted) > 0 {
+		notes = append(notes, fmt.Sprintf("found, and allowed by %s: %s", r.Model, strings.Join(r.Permitted, ", ")))
+	}
+	if len(r.Anomalies) > 0 {
+		notes = append(notes, fmt.Sprintf("found, and forbidden by %s: %s; what was found rules out %v and all stronger models",
+			r.Model, strings.Join(r.Anomalies, ", "), r.Not))
+	}
+	return notes
+}
+
 // Result puts the report into the form that all checks share.
 func (r *Report) Result() check.Result {
 	result := check.Result{Name: "isolation", Verdict: r.Verdict, Detail: r.detail()}

@@ -17,15 +17,16 @@ func (in *inference) serialOrder(ctx context.Context, realtime bool) (found, who
 		begun, acknowledged = h.begun(), h.byTime(&h.complete, h.committed)
 		in.edges.addSameMoment(h, begun, acknowledged)
 	}
-	start, to := in.edges.successors(nil)
+	in.byKey, in.txnOf = nil, nil // they can be made again, and take more than what is made here
+	g := in.edges.compact()
 	waiting := make([]int32, in.edges.nodes) // for so many others, -1 once it came
-	for _, v := range to {
+	for _, v := range g.to {
 		waiting[v]++
 	}
 	for _, t := range begun {
 		waiting[t]++ // to be begun
 	}
-	ready := make([]int32, 0, len(waiting))
+	var ready []int32
 	for v, n := range waiting {
 		if n == 0 {
 			ready = append(ready, int32(v))
@@ -59,7 +60,7 @@ func (in *inference) serialOrder(ctx context.Context, realtime bool) (found, who
 		ready = ready[:len(ready)-1]
 		waiting[v] = -1
 		came++
-		for _, w := range to[start[v]:start[v+1]] {
+		for _, w := range g.to[g.start[v]:g.start[v+1]] {
 			leave(w)
 		}
 	}

@@ -54,7 +54,7 @@ func FindSmallest(ctx context.Context, h *History, o Options, r *Report) []Small
 	var all []Smallest
 	for i := range r.Evidence[:len(r.Anomalies)] {
 		e := &r.Evidence[i]
-		red := reduction{ctx: ctx, h: h, o: o, model: r.Model, anomaly: e.Anomaly, taken: make([]bool, len(h.ops))}
+		red := reduction{ctx: ctx, h: h, o: o, model: r.Model, anomaly: e.Anomaly, taken: make([]bool, h.ops.len())}
 		if s, found := red.run(e); found {
 			all = append(all, s)
 		}
@@ -128,14 +128,14 @@ func (r *reduction) start(e *Evidence) []int32 {
 	}
 	for _, ops := range r.writers {
 		for _, o := range ops {
-			inPart[r.h.ops[o].txn] = true
+			inPart[r.h.ops.txn(o)] = true
 		}
 	}
 	if part := r.attempt(of); part != nil {
 		return part
 	}
 	keys := make([]bool, len(r.h.keys))
-	for _, o := range r.h.ops {
+	for _, o := range r.h.ops.all() {
 		if inPart[o.txn] {
 			keys[o.key()] = true
 		}
@@ -150,12 +150,12 @@ func (r *reduction) start(e *Evidence) []int32 {
 // large or not convicted.
 func (r *reduction) attempt(wanted func(op) bool) []int32 {
 	var part []int32
-	for i, o := range r.h.ops {
+	for i, o := range r.h.ops.all() {
 		if wanted(o) {
 			if len(part) == maxReduced || r.ctx.Err() != nil {
 				return nil
 			}
-			part = append(part, int32(i))
+			part = append(part, i)
 		}
 	}
 	r.index(part)
@@ -169,7 +169,7 @@ func (r *reduction) attempt(wanted func(op) bool) []int32 {
 func (r *reduction) index(part []int32) {
 	r.writers = map[written][]int32{}
 	for _, i := range part {
-		switch o := r.h.ops[i]; o.kind() {
+		switch o := r.h.ops.at(i); o.kind() {
 		case ReadValue:
 			r.writers[written{o.key(), o.val}] = nil
 		case ReadList:
@@ -178,10 +178,10 @@ func (r *reduction) index(part []int32) {
 			}
 		}
 	}
-	for i, o := range r.h.ops {
+	for i, o := range r.h.ops.all() {
 		if kind := o.kind(); kind == Append || kind == Write {
 			if before, read := r.writers[written{o.key(), o.val}]; read {
-				r.writers[written{o.key(), o.val}] = append(before, int32(i))
+				r.writers[written{o.key(), o.val}] = append(before, i)
 			}
 		}
 	}
@@ -192,7 +192,7 @@ func (r *reduction) transactions(part []int32) [][]int32 {
 	var all [][]int32
 	for from := 0; from < len(part); {
 		to := from + 1
-		for to < len(part) && r.h.ops[part[to]].txn == r.h.ops[part[from]].txn {
+		for to < len(part) && r.h.ops.txn(part[to]) == r.h.ops.txn(part[from]) {
 			to++
 		}
 		all = append(all, part[from:to])
@@ -231,10 +231,10 @@ func (r *reduction) build(part []int32) *History {
 	b := Builder{h: History{symbols: r.h.symbols}}
 	r.cut = false
 	for _, ops := range r.transactions(part) {
-		txn := r.h.ops[ops[0]].txn
+		txn := r.h.ops.txn(ops[0])
 		t := Txn{ID: r.h.ids.at(txn), Process: r.h.process[txn], Invoke: r.h.invoke.at(txn), Complete: r.h.complete.at(txn), Outcome: r.h.outcome[txn]}
 		for _, i := range ops {
-			if op, readable := r.op(r.h.ops[i]); readable {
+			if op, readable := r.op(r.h.ops.at(i)); readable {
 				t.Ops = append(t.Ops, op)
 			}
 		}

@@ -66,7 +66,7 @@ func group(txns int32, each func(visit func(txn int32, v keyVersion))) grouped {
 // newVisibility puts down who read from whom and which versions are in order.
 func (in *inference) newVisibility(ctx context.Context, keys []keyOrder, j judgement) *visibility {
 	n := int32(in.h.Len())
-	c := &constraints{h: in.h, rule: j.rule, keys: keys, txns: n, nodes: n, room: edgeRoom + 16*len(in.h.ops)}
+	c := &constraints{h: in.h, rule: j.rule, keys: keys, txns: n, nodes: n, room: edgeRoom + 16*in.h.ops.len()}
 	v := &visibility{c: c, ctx: ctx}
 	v.reads = group(n, func(visit func(int32, keyVersion)) {
 		for i := range keys {
@@ -102,7 +102,7 @@ func (in *inference) newVisibility(ctx context.Context, keys []keyOrder, j judge
 		}
 	}
 	if j.extra == process {
-		v.session = newEdgeList(int(n), int(n))
+		v.session = newEdgeList(int(n))
 		v.session.addProcess(in.h)
 		c.addOutside(process)
 	}

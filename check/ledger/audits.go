@@ -224,17 +224,23 @@ func (a *auditCheck) limits() []limits {
 	// i-th audit by start and not before the one before; started[i] those that
 	// were started after the audit before the i-th by end and not after it.
 	acknowledged, started := make([]int64, len(full)+1), make([]int64, len(full)+1)
+	// Entries that follow one another are mostly between the same audits.
+	byStart, byLast := 0, 0
 	for n := range a.j.entries.len() {
 		first, end := a.j.span(n)
-		i, _ := slices.BinarySearchFunc(byFirst, end, func(x int, end int64) int {
-			if full[x].first > end {
-				return 1
-			}
-			return -1
-		})
-		acknowledged[i]++
-		i, _ = slices.BinarySearchFunc(byEnd, first, func(x int, first int64) int { return cmp.Compare(full[x].end, first) })
-		started[i]++
+		if byStart > 0 && full[byFirst[byStart-1]].first > end || byStart < len(full) && full[byFirst[byStart]].first <= end {
+			byStart, _ = slices.BinarySearchFunc(byFirst, end, func(x int, end int64) int {
+				if full[x].first > end {
+					return 1
+				}
+				return -1
+			})
+		}
+		acknowledged[byStart]++
+		if byLast > 0 && full[byEnd[byLast-1]].end >= first || byLast < len(full) && full[byEnd[byLast]].end < first {
+			byLast, _ = slices.BinarySearchFunc(byEnd, first, func(x int, first int64) int { return cmp.Compare(full[x].end, first) })
+		}
+		started[byLast]++
 	}
 	out := make([]limits, len(full))
 	var least, most int64

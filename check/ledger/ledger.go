@@ -32,16 +32,16 @@
 // The first three checks take linear time, one byte an operation and 33 bytes
 // an account. The order (Config.Order) takes linear time, and in all
 //
-//	operation   1 outcome, 8 start, 4 duration, 8 balances   21 bytes
-//	row        20 entry, 8 its two slots by version         28 bytes
-//	account    33 as above, 8 bounds, 32 of the sort         73 bytes
+//	operation   1 outcome, 4 start, 4 duration, 8 balances   17 bytes
+//	row        20 entry                                      20 bytes
+//	account    33 as above, 40 of the proof                  73 bytes
 //
-// so 49 bytes a transfer: 490 MB for ten million transfers, 4.9 GB for a
-// hundred million, and 73 MB for a million accounts. A partial audit of k
-// accounts takes 45 bytes and 28 for each of the k, with 4 for each account
-// of the bank once; a full one 56. What a process then takes of the system was
-// measured (BenchmarkOrder) as 52 bytes for each transfer more, which is 5.2 GB
-// for a hundred million.
+// so 37 bytes a transfer: 370 MB for ten million transfers, 3.7 GB for a
+// hundred million, and 73 MB for a million accounts. Where something is wrong, a
+// row takes 8 more for its two slots by version, and an account 8 for their bounds.
+// The operations of a client that does fewer than 60 a second may take 8 more for
+// their start. A partial audit of k accounts takes 45 bytes and 28 for each of the k,
+// with 4 for each account of the bank once; a full one 56.
 //
 // The package imports no workload, database or load: what it needs of the
 // workload is given as functions (Config).
@@ -72,7 +72,7 @@ type Config struct {
 	TransferKind uint8
 
 	// Order asks for the checks of order and, if there is a kind of audit, of
-	// snapshots. They take 48 bytes a transfer more, see the package.
+	// snapshots. They take 36 bytes a transfer more, see the package.
 	Order bool
 	// AuditKind is history.Op.Kind of an audit of some accounts, 0 if none are
 	// done. Its Values are balance and version of each account that Audited

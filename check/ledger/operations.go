@@ -51,8 +51,11 @@ const (
 
 // block is 4096 consecutive operations of one client.
 type block struct {
-	// times are made when first needed, and only if the order is judged.
+	// times are made when first needed, and only if the order is judged; see opTimes for
+	// base and wide.
 	times  [blockOps / timesOps]*opTimes
+	base   [blockOps / timesOps]int64
+	wide   [blockOps / timesOps]*[timesOps]int64
 	key    blockKey
 	number uint32 // in operations.list
 	states [blockOps]opState
@@ -152,17 +155,19 @@ func (o *operations) sorted() []*block {
 	return blocks
 }
 
-// timesOps operations share one opTimes: 20 bytes an operation, made when the first
+// timesOps operations share one opTimes: 16 bytes an operation, made when the first
 // of them is committed or unknown, so that a client that does little costs
 // little.
 const timesOps = 256
 
 // opTimes is when 256 consecutive operations of one client ran, and with which
-// balances they were acknowledged.
+// balances they were acknowledged. It has 4096 bytes, which Go's allocator does not round
+// up.
 type opTimes struct {
-	// first is when the operation was first started, nanoseconds; 0, the start
-	// of the run, if that is not known.
-	first [timesOps]int64
+	// first is when the operation was first started: nanoseconds since block.base, and
+	// one; 0 if that is not known. Of a client whose operations are so far apart that this
+	// is not enough, block.wide has them, nanoseconds since the start of the run.
+	first [timesOps]uint32
 	took  [timesOps]duration
 	// balances are the lowest 32 bits of the balances of the source and the
 	// destination as acknowledged. They distinguish any two balances that differ
@@ -207,16 +212,49 @@ func (b *block) setTimes(i int, op *history.Op) {
 	p := b.times[i/timesOps]
 	if p == nil {
 		p = new(opTimes)
-		b.times[i/timesOps] = p
+		b.times[i/timesOps], b.base[i/timesOps] = p, op.First
 	}
+	b.setStart(i, op.First)
 	i %= timesOps
-	p.first[i] = op.First
 	if !op.Last || op.Final != history.Committed {
 		return
 	}
 	p.took[i] = newDuration(op.End - op.First)
 	if len(op.Values) >= 4 {
 		p.balances[i] = [2]uint32{uint32(op.Values[0]), uint32(op.Values[2])}
+	}
+}
+
+// setStart keeps when an operation was first started.
+func (b *block) setStart(i int, first int64) {
+	part := i / timesOps
+	since := first - b.base[part]
+	if b.wide[part] == nil && since >= 0 && since < math.MaxUint32 {
+		b.times[part].first[i%timesOps] = uint32(since) + 1
+		return
+	}
+	if b.wide[part] == nil {
+		wide := new([timesOps]int64)
+		for n := range wide {
+			wide[n] = b.start(part*timesOps + n)
+		}
+		b.wide[part] = wide
+	}
+	b.wide[part][i%timesOps] = first
+}
+
+// start is when an operation was first started; 0, the start of the run, if that is not
+// known.
+func (b *block) start(i int) int64 {
+	part := i / timesOps
+	since := b.times[part].first[i%timesOps]
+	switch {
+	case b.wide[part] != nil:
+		return b.wide[part][i%timesOps]
+	case since == 0:
+		return 0
+	default:
+		return b.base[part] + int64(since) - 1
 	}
 }
 
@@ -227,7 +265,7 @@ func (b *block) span(i int) (first, end int64) {
 	if p == nil {
 		return math.MinInt64, math.MaxInt64
 	}
-	first = p.first[i%timesOps]
+	first = b.start(i)
 	took := p.took[i%timesOps]
 	if took == 0 || took.ns() > math.MaxInt64-max(first, 0) {
 		return first, math.MaxInt64

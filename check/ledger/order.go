@@ -9,19 +9,18 @@ import (
 // judgeOrder judges order and, if audits were asked for, snapshots.
 func (j *Judge) judgeOrder() []check.Result {
 	found, seen := j.order.clone(), newFindings(snapshotKinds)
-	var c *versionOrder
-	if j.entries.tooMany == 0 {
-		c = newVersionOrder(j, found)
-	}
 	ask := j.config.AuditKind != 0 || j.config.FullAuditKind != 0
 	var a *auditCheck
-	if c != nil && ask {
-		a = newAuditCheck(c, seen)
+	if j.entries.tooMany == 0 && ask {
+		a = newAuditCheck(&versionOrder{j: j}, seen)
 	}
 	order := check.Result{Name: "order"}
 	var agreed int64
-	if c != nil {
-		agreed = c.judge(a)
+	if j.entries.tooMany == 0 {
+		var proven bool
+		if agreed, proven = j.proveOrder(a); !proven {
+			agreed = j.findErrors(found, a)
+		}
 	}
 	j.orderResult(&order, found, agreed)
 	if !ask {
@@ -33,6 +32,16 @@ func (j *Judge) judgeOrder() []check.Result {
 	}
 	j.snapshotsResult(&snapshots, seen, a)
 	return []check.Result{order, snapshots}
+}
+
+// findErrors finds what is wrong with order and, unless a is nil, with snapshots, of which
+// proveOrder could not show that nothing is.
+func (j *Judge) findErrors(found findings, a *auditCheck) (agreed int64) {
+	c := newVersionOrder(j, found)
+	if a != nil {
+		a.versionOrder = c
+	}
+	return c.judge(a)
 }
 
 // judge finds what is wrong with the versionOrder and, unless it is nil, with the

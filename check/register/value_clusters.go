@@ -1,10 +1,6 @@
 package register
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 // cluster is what is known of one value: the operation that set it and those
 // that observed it. In any explanation they stand together, but for
@@ -24,10 +20,6 @@ func (c *cluster) ends() int64 {
 }
 
 func (c *cluster) begins() int64 { return c.last.invoke }
-
-// forward means that something of the value ended before something else of it
-// began: it was the register's value all the while.
-func (c *cluster) forward() bool { return c.ends() < c.begins() }
 
 // clusters returns the clusters of a sequence whose values are unique.
 func (s *sequence) clusters() []cluster {
@@ -64,41 +56,16 @@ func (s *sequence) clusters() []cluster {
 	return all
 }
 
-// conflicts finds pairs of values of which each must come before the other:
-// something of the one ended before something of the other began, both ways
-// round. Where values are unique, each such pair proves that the history is not
-// linearizable; if there are no compare-and-sets, and rules finds nothing, a
-// history without such a pair is linearizable (Gibbons and Korach, theorem on
-// zones). If there are such pairs, at least one is found.
+// conflicts finds pairs of values of which each must come before the other; see
+// Conflicts. If there are no compare-and-sets, and directViolations finds nothing, a
+// history without such a pair is linearizable.
 func (s *sequence) conflicts(f *findings) {
 	all := s.clusters()
-	var zones []*cluster
+	zones := make([]Zone, len(all))
 	for i := range all {
-		if all[i].forward() {
-			zones = append(zones, &all[i])
-		}
+		zones[i] = Zone{all[i].ends(), all[i].begins()}
 	}
-	slices.SortStableFunc(zones, func(a, b *cluster) int { return cmp.Compare(a.ends(), b.ends()) })
-	for i := 1; i < len(zones); i++ { // if any two overlap, two neighbours do
-		if zones[i].ends() < zones[i-1].begins() {
-			f.add(conflict(zones[i-1], zones[i]))
-		}
-	}
-	for i := range all {
-		b := &all[i]
-		if b.forward() {
-			continue
-		}
-		n, _ := slices.BinarySearchFunc(zones, b.begins(), func(z *cluster, at int64) int {
-			if z.ends() < at {
-				return -1
-			}
-			return 1
-		})
-		if n > 0 && b.ends() < zones[n-1].begins() {
-			f.add(conflict(zones[n-1], b))
-		}
-	}
+	Conflicts(zones, func(forward, other int) { f.add(conflict(&all[forward], &all[other])) })
 }
 
 // conflict names the four operations: a.first ended before b.last began, and

@@ -24,6 +24,7 @@ func veryPatiently(t *testing.T) context.Context {
 
 func startCassandra(t *testing.T, o Options) *Ring {
 	t.Helper()
+	o.Java = []string{"-XX:TieredStopAtLevel=1"} // it lives for seconds
 	c, err := Start(veryPatiently(t), o)
 	if err != nil {
 		t.Fatal(err)

@@ -15,10 +15,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"text/template"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"assay/cluster/server"
 )
@@ -163,7 +164,7 @@ func (c *Ring) makeNodes() error {
 		c.nodes = append(c.nodes, &server.Node{
 			Number: i, Machine: server.MachineAt(o.Machines, i), Host: host, Port: native, Tells: isError,
 			Name: fmt.Sprintf("Cassandra %d on %s", i, net.JoinHostPort(host, strconv.Itoa(native))),
-			Dir:  filepath.Join(o.Dir, "node-"+strconv.Itoa(i)),
+			Dir:  server.FolderOn(server.MachineAt(o.Machines, i), filepath.Join(o.Dir, "node-"+strconv.Itoa(i))),
 			Log:  filepath.Join(o.LogDir, fmt.Sprintf("cassandra-%d.log", i)),
 		})
 	}
@@ -277,36 +278,17 @@ func (c *Ring) arguments(node *server.Node, further []string) []string {
 // before it serves (skip_wait_for_gossip_to_settle), since there are no clients
 // yet.
 func (c *Ring) startAll(ctx context.Context) error {
-	failures := make([]error, len(c.nodes))
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var all sync.WaitGroup
-	for i, node := range c.nodes {
-		all.Go(func() {
-			failures[i] = c.start(ctx, node, []string{"-Dcassandra.skip_wait_for_gossip_to_settle=0"}, nil)
-			if failures[i] != nil {
-				cancel() // the others need not go on
-			}
+	group, starting := errgroup.WithContext(ctx) // after one that fails the others need not go on
+	for _, node := range c.nodes {
+		group.Go(func() error {
+			return c.start(starting, node, []string{"-Dcassandra.skip_wait_for_gossip_to_settle=0"}, nil)
 		})
 	}
-	all.Wait()
-	if err := firstCause(failures); err != nil {
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	if err := c.makeProbe(ctx); err != nil {
 		return err
 	}
 	return c.until(ctx, c.allSeen)
-}
-
-// firstCause is the failure that made the others give up, if there is one.
-func firstCause(failures []error) error {
-	var any error
-	for _, err := range failures {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err
-		}
-		any = errors.Join(any, err)
-	}
-	return any
 }

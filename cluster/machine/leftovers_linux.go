@@ -2,9 +2,12 @@ package machine
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -136,4 +139,23 @@ func Inhabited(id string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// UnmountBelow unmounts every file system that is mounted below the folder, the
+// innermost first. Who uses one must be gone.
+func UnmountBelow(folder string) error {
+	mounts, err := readMounts()
+	if err != nil {
+		return fmt.Errorf("look for mounts below %s: %w", folder, err)
+	}
+	var failed []error
+	for _, m := range slices.Backward(mounts) { // in the order in which they were mounted
+		if !strings.HasPrefix(m.folder, strings.TrimSuffix(folder, "/")+"/") {
+			continue
+		}
+		if err := unix.Unmount(m.folder, unix.UMOUNT_NOFOLLOW); err != nil {
+			failed = append(failed, fmt.Errorf("unmount %s: %w", m.folder, err))
+		}
+	}
+	return errors.Join(failed...)
 }

@@ -50,5 +50,8 @@ func leftovers(map[string]bool) error { return nil }
 func removeNetwork(string) error      { return nil }
 func removeGroups(string) error       { return nil }
 
+// UnmountBelow has nothing to do here: disks of nodes are Linux's alone.
+func UnmountBelow(string) error { return nil }
+
 // Inhabited is false here: there are no namespaces to live in.
 func Inhabited(string) (bool, error) { return false, nil }

@@ -28,7 +28,8 @@ type Machine struct {
 	limits  *limited
 
 	mu     sync.Mutex
-	tables int // so many rules were made
+	tables int    // so many rules were made
+	folder string // of its own disk; empty if it has none
 }
 
 // loopback is the address of each machine that has no network of its own.
@@ -165,6 +166,21 @@ func (m *Machine) Name() string { return m.name }
 
 // Address is what others reach it by.
 func (m *Machine) Address() netip.Addr { return m.address }
+
+// Own has the machine keep its files in a folder of its own disk, which is mounted
+// there. It is called before anything is started.
+func (m *Machine) Own(folder string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.folder = folder
+}
+
+// Folder is the folder of the machine's own disk, empty if it has none.
+func (m *Machine) Folder() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.folder
+}
 
 // Run calls start so that a process started in it, or a socket made in it,
 // lives on this machine. start runs on the caller's goroutine, which is bound

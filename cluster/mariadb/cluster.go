@@ -165,7 +165,7 @@ func (m *Cluster) fillIn() (err error) {
 func (m *Cluster) makeNode(at *machine.Machine) (*member, error) {
 	o, i := m.options, len(m.nodes.All())
 	n := &member{Node: &server.Node{Number: i, Machine: at, User: m.user, Tells: isError,
-		Dir: filepath.Join(o.Dir, "node-"+strconv.Itoa(i)),
+		Dir: server.FolderOn(at, filepath.Join(o.Dir, "node-"+strconv.Itoa(i))),
 		Log: filepath.Join(o.LogDir, fmt.Sprintf("mariadb-%d.log", i)),
 	}}
 	ports := []struct {

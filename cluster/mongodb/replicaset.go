@@ -143,7 +143,7 @@ func (m *ReplicaSet) makeNode(at *machine.Machine) (*server.Node, error) {
 	}
 	node := &server.Node{
 		Number: i, Name: fmt.Sprintf("mongod %d on port %d", i, port), Machine: at, Host: host, Port: port,
-		Dir:   filepath.Join(m.options.Dir, "node-"+strconv.Itoa(i)),
+		Dir:   server.FolderOn(at, filepath.Join(m.options.Dir, "node-"+strconv.Itoa(i))),
 		Log:   filepath.Join(m.options.LogDir, fmt.Sprintf("mongodb-%d.log", i)),
 		Tells: isError,
 	}

@@ -18,7 +18,7 @@ import (
 // taken away by its number.
 func Clear(ctx context.Context, folder string) error {
 	var left []string
-	for _, pattern := range []string{"nodes/data/postmaster.pid", "nodes/*/data/postmaster.pid"} {
+	for _, pattern := range []string{"nodes/data/postmaster.pid", "nodes/*/data/postmaster.pid", "disks/*/*/*/data/postmaster.pid"} {
 		found, err := filepath.Glob(filepath.Join(folder, pattern))
 		if err != nil {
 			return err
@@ -34,7 +34,11 @@ func Clear(ctx context.Context, folder string) error {
 		case lock.pid < 0:
 			failed = append(failed, removeSegment(lock.shmKey, lock.shmID))
 		default:
-			failed = append(failed, clearOne(ctx, filepath.Dir(filepath.Dir(file)), lock.pid))
+			err := clearOne(ctx, filepath.Dir(filepath.Dir(file)), lock.pid)
+			if err != nil && lock.shmID != 0 { // its disk takes no writes any more
+				err = removeSegment(lock.shmKey, lock.shmID)
+			}
+			failed = append(failed, err)
 		}
 	}
 	return errors.Join(failed...)

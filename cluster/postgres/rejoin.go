@@ -312,7 +312,7 @@ func (p *Server) rewindTo(ctx context.Context, primary *Server) error {
 		return err
 	}
 	source := fmt.Sprintf("host=%s port=%d dbname=postgres sslmode=disable connect_timeout=2", primary.Host, primary.Port)
-	return p.runTool(ctx, "pg_rewind", []string{"--target-pgdata=" + p.data(), "--source-server=" + source, "--no-sync"},
+	return p.runTool(ctx, "pg_rewind", append(p.unsynced(), "--target-pgdata="+p.data(), "--source-server="+source),
 		"PGUSER="+primary.options.User, "PGPASSWORD="+primary.options.Password)
 }
 
@@ -340,6 +340,15 @@ func canCopy(programs string) error {
 	return nil
 }
 
+// unsynced has a tool not wait until what it writes is on the disk, unless the power
+// of the disk can be cut.
+func (p *Server) unsynced() []string {
+	if p.Machine != nil && p.Machine.Folder() != "" {
+		return nil
+	}
+	return []string{"--no-sync"}
+}
+
 // copierName is what a primary calls a copy that is being made of it. It is not
 // one that commits wait for: pg_basebackup confirms what it has received, and
 // would be taken for the standby.
@@ -350,9 +359,9 @@ const copierName = "assay_copy"
 // folder (primary_conninfo). The primary bears a copier that is silent for a
 // while, which standbys may not be (wal_sender_timeout).
 func (p *Server) copyData(ctx context.Context, primary *Server) error {
-	return p.runTool(ctx, "pg_basebackup", []string{
-		"--pgdata=" + p.data(), "--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream", "--no-sync",
-		"--no-password", "--dbname=application_name=" + copierName, "--host=" + primary.Host,
-		"--port=" + strconv.Itoa(primary.Port), "--username=" + primary.options.User,
-	}, "PGOPTIONS=-c wal_sender_timeout=0", "PGPASSWORD="+primary.options.Password)
+	return p.runTool(ctx, "pg_basebackup", append(p.unsynced(),
+		"--pgdata="+p.data(), "--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream",
+		"--no-password", "--dbname=application_name="+copierName, "--host="+primary.Host,
+		"--port="+strconv.Itoa(primary.Port), "--username="+primary.options.User,
+	), "PGOPTIONS=-c wal_sender_timeout=0", "PGPASSWORD="+primary.options.Password)
 }

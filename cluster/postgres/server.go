@@ -114,7 +114,7 @@ func newServer(programs string, o Options) (p *Server, err error) {
 	if n.User, err = server.Unprivileged("postgres", "nobody"); err != nil {
 		return nil, err
 	}
-	if n.Dir, err = server.PrivateDir(o.Dir, n.User); err != nil {
+	if n.Dir, err = server.PrivateDir(server.FolderOn(o.Machine, o.Dir), n.User); err != nil {
 		return nil, err
 	}
 	n.Log = cmp.Or(o.Log, filepath.Join(n.Dir, "postgres.log"))

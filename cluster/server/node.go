@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -233,4 +234,13 @@ func MachineAt(machines []*machine.Machine, i int) *machine.Machine {
 		return machines[i]
 	}
 	return nil
+}
+
+// FolderOn is the private folder of a node that lives on the machine: the usual one, or
+// one of the same name on the disk that the machine has of its own.
+func FolderOn(m *machine.Machine, usual string) string {
+	if m == nil || m.Folder() == "" || usual == "" {
+		return usual
+	}
+	return filepath.Join(m.Folder(), filepath.Base(usual))
 }

@@ -150,11 +150,8 @@ func ignoreExit(err error) error {
 	return err
 }
 
-// PID is the process's id. It may be another's once Exited is closed.
+// PID is the process's id. It may be another's once the process has ended.
 func (p *Process) PID() int { return p.process.Pid }
-
-// Exited is closed when the process has ended.
-func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Running reports whether the process has not ended yet; a paused one runs.
 func (p *Process) Running() bool {
@@ -181,13 +178,13 @@ func (p *Process) Wait(ctx context.Context) error {
 	}
 }
 
-// Ended describes an end that nobody asked for. It must only be called after
-// Exited is closed.
+// Ended describes an end that nobody asked for. It must only be called after the
+// process has ended.
 func (p *Process) Ended() error {
 	return fmt.Errorf("%s ended (%s); its log %s ends with:\n%s", p.options.Name, p.How(), p.options.Log, p.Tail(10))
 }
 
-// How says how the process ended, once Exited is closed.
+// How says how the process ended, once it has.
 func (p *Process) How() string {
 	if p.err != nil {
 		return p.err.Error()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -122,9 +123,15 @@ func (u *User) Chown(path string) error {
 	return os.Chown(path, int(u.UID), int(u.GID))
 }
 
-// WriteFile writes a file that only the user, nil for ourselves, may read.
+// WriteFile writes a file that only the user, nil for ourselves, may read. It is on
+// the disk when WriteFile returns: a server is never started on less than assay wrote.
 func (u *User) WriteFile(path, text string) error {
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
 	return u.Chown(path)

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"assay/agents"
 	"assay/check/cycle"
 	"assay/report"
 	"assay/runner"
@@ -20,6 +22,7 @@ import (
 // checkFlags are the flags of assay check.
 type checkFlags struct {
 	db, model      string
+	engine         string
 	test           string
 	initial, total string
 	assume         []string
@@ -87,6 +90,7 @@ the folder.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.db, "db", "", "read the run's database again: "+databaseUsage)
+	flags.StringVar(&f.engine, "engine", "", "of a run by agents: take what they have delivered since from "+engineUsage)
 	flags.StringVar(&f.model, "model", "", "the consistency model that is judged, such as serializable; of a folder for this answer alone; of a FILE strict-serializable if not given")
 	flags.BoolVar(&f.models, "models", false, "print the consistency models, weaker ones first, with what a verdict on each rests on, and judge nothing")
 	flags.BoolVar(&f.explain, "explain", false, "tell what was wrong in the order of time, with a picture of the smallest part of the history that shows it")
@@ -97,9 +101,13 @@ the folder.`,
 	flags.StringSliceVar(&f.accounts, "accounts", nil, "of a FILE of a bank: its accounts, such as 0..7 or 1,2,:savings: each read must show all of them and no other; all that are named anywhere if not given, and then a read that lacks one leaves the verdict unknown")
 	flags.BoolVar(&f.negative, "negative-balances", false, "of a FILE of a bank: accounts may go below zero")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "of a FILE: the longest search; what is not found by then is unknown")
+	f.addOutput(flags)
+	return cmd
+}
+
+func (f *checkFlags) addOutput(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.asJSON, "json", false, "print the answer as JSON on standard output")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
-	return cmd
 }
 
 // folder judges a saved run.
@@ -113,9 +121,20 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 	if err != nil {
 		return err
 	}
+	var engine *agents.Engine
+	if cmd.Flags().Changed("engine") {
+		address, err := engineAddress("--engine", f.engine, cmd.ErrOrStderr())
+		if err == nil {
+			engine, err = agents.Open(cmd.Context(), address)
+		}
+		if err != nil {
+			return err
+		}
+		defer engine.Close()
+	}
 	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
 	outcome, err := runner.Recheck(cmd.Context(), path, runner.RecheckOptions{
-		Version: version, Database: db, Again: cmd.Flags().Changed("db"), Model: f.model, Progress: progress,
+		Version: version, Database: db, Again: cmd.Flags().Changed("db"), Model: f.model, Progress: progress, Engine: engine,
 	})
 	progress.close()
 	if err != nil {
@@ -163,7 +182,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	if os.Getenv("GOGC") == "" {
 		// A history is held in flat arrays that cost the collector nothing to look at:
 		// it may come often, so that little more is taken than what is held.
-		defer debug.SetGCPercent(debug.SetGCPercent(20))
+		defer debug.SetGCPercent(debug.SetGCPercent(10))
 	}
 	history, err := runner.CheckHistory(cmd.Context(), path, o)
 	bar.close()

@@ -31,7 +31,10 @@ needs none of this.
 Specs:
 ` + specLines() + `
 with options after commas: memory=400MiB, cpu=0.5, disk=20MiB (writes a second),
-network=own or loopback, and the product's own.
+network=own or loopback, and the product's own. Instead of the machine's disk each
+node has one of its own with disk=image, whose power can be cut, or disk=faulty,
+which also fails and loses all that was not synced (disk=faulty-journal: but for
+names, which are kept as ext4 and XFS do).
 
 Server programs are looked for in --servers, then where the system has them,
 then in the folder that the environment variable ASSAY_SERVERS names, which is

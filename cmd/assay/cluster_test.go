@@ -62,18 +62,18 @@ func TestClusterIsKept(t *testing.T) {
 func TestRemainsOfAKilledRun(t *testing.T) {
 	t.Parallel()
 	temp := temporary(t)
-	begin := func(messy bool) *process {
+	begin := func(messy bool, spec string) *process {
 		p := start(t, command{messy: true, env: []string{"TMPDIR=" + temp},
-			args: []string{"run", "bank", "--cluster", "postgres:2", "--duration", "1h", "--accounts", "100", "--out", "run"}})
+			args: []string{"run", "bank", "--cluster", spec, "--duration", "1h", "--accounts", "100", "--out", "run"}})
 		p.isMessy = messy
 		p.until(working)
 		return p
 	}
-	killed, living := begin(true), begin(true)
+	killed, living := begin(true, "postgres:2,disk=image"), begin(true, "postgres:2")
 	killed.signal(syscall.SIGKILL)
 	killed.wait()
 	e := start(t, command{env: []string{"TMPDIR=" + temp}, args: []string{"cluster", "down", "--all"}}).wait().want(t, exitValid)
-	if strings.Count(e.stdout, "postgres:2 is gone") != 1 || strings.Count(e.stdout, "belongs to a run that goes on") != 1 {
+	if strings.Count(e.stdout, "postgres:2,disk=image is gone") != 1 || strings.Count(e.stdout, "belongs to a run that goes on") != 1 {
 		t.Errorf("down %s", e)
 	}
 	folders, err := filepath.Glob(filepath.Join(temp, "*"))

@@ -97,7 +97,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		all = append(all, c)
 	}
-	return f.show(cmd, all, "assay compare "+shellWords(args))
+	return f.show(cmd, all, "assay compare "+report.CommandLine(args))
 }
 
 func (f *comparedFlags) validate() error {

@@ -44,6 +44,8 @@ const (
 	untilFirstRun
 	// untilServing interrupts a service when it listens.
 	untilServing
+	// untilAgents interrupts a run that waits for agents.
+	untilAgents
 	// untilViewing interrupts the pages when they are there.
 	untilViewing
 	// untilUnreachable lets it end at a server that is not there: the address, its
@@ -75,14 +77,18 @@ var documented = []documentedRule{
 	{pattern: `^(pip install|locust) `, far: notRun, why: "another program, from a registry"},
 	{pattern: `^curl -s http://127\.0\.0\.1:8080/openapi\.json$`, far: notRun, why: "TestDocumentedService asks for it"},
 	{pattern: `^assay run entity --db http://127\.0\.0\.1:8080`, far: notRun, why: "TestDocumentedService runs it"},
+	{pattern: `^(ASSAY_ENGINE=\S+ )?assay agent\b`, far: notRun, why: "it waits for a run; TestAgentIsKilled starts agents by the line that a run prints"},
+	{pattern: `--agents \d`, far: untilAgents, codes: []int{exitNoVerdict}},
 	{pattern: `^assay serve `, far: untilServing, codes: []int{exitValid}},
 	{pattern: `^assay view\b`, far: untilViewing, codes: []int{exitValid}},
 	{pattern: `^assay cluster (up|status|down) `, far: notRun, why: "TestClusterIsKept goes through the three with a smaller cluster"},
 	{where: "tls.md", pattern: `db\.example`, far: untilUnreachable, codes: []int{exitCannotRun}},
 	{pattern: `^assay cluster status$`, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `^assay isolation-matrix$`, far: toItsEnd, codes: []int{exitValid}},
+	{pattern: `^assay durability --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay isolation-matrix --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay (check|repro|export|report|list|version|completion)\b`, far: toItsEnd, codes: []int{exitValid, exitViolated, exitNoVerdict}},
+	{pattern: `^assay run bank --db null://`, far: toItsEnd, codes: []int{exitNoVerdict}},
 	{pattern: `--duration 1m$`, far: untilWork},
 	{pattern: `^assay run bank .*--repeat `, far: untilSecondRun, codes: []int{exitNoVerdict}},
 	{pattern: `^assay study (--schema|\S+ --dry-run)$`, far: toItsEnd, codes: []int{exitValid}},
@@ -94,7 +100,7 @@ var documented = []documentedRule{
 	{where: "README.md", pattern: `^(ASSAY_DB=\S+ )?assay run `, far: toItsEnd},
 	{pattern: `^assay run .* --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay run candles .*--candles 20000$`, far: toItsEnd, codes: []int{exitViolated}},
-	{pattern: `^assay run (candles|bulkupdate|churn)\b`, far: untilLoading},
+	{pattern: `^assay run (candles|bulkupdate|churn|tpcc)\b`, far: untilLoading},
 	{where: "trust.md", pattern: `^assay run bank --db 'mem:`, far: toItsEnd, codes: []int{exitViolated}},
 	{pattern: `^assay run \w+`, far: untilWork},
 }
@@ -169,6 +175,11 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 	if strings.HasPrefix(line, "assay study ") {
 		documentedStudies(t, dir)
 	}
+	if strings.HasPrefix(line, "assay run script ") {
+		if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join("..", "..", "examples"))); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if far == untilUnreachable {
 		documentedCertificates(t, dir)
 	}
@@ -196,6 +207,8 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 		p.until("starting ")
 	case untilLoading:
 		p.until("loading ")
+	case untilAgents:
+		p.until("waiting for agents")
 	case untilViewing:
 		p.until("showing the runs of ")
 	case untilServing:
@@ -212,7 +225,7 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 func startLine(t *testing.T, dir, line string, env ...string) *process {
 	t.Helper()
 	// A line may begin with variables; and the signal is for assay, not for sh.
-	return start(t, command{dir: dir, shell: "exec env " + line, env: append(env, "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))})
+	return start(t, command{dir: dir, shell: "exec env " + line, unwatched: true, env: append(env, "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))})
 }
 
 // documentedFiles makes the histories and the saved run that a line names, and

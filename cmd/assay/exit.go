@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"assay/agents"
 	"assay/catalog"
 	"assay/cluster"
 	"assay/cluster/server"
@@ -23,6 +24,7 @@ import (
 	"assay/series"
 	"assay/study"
 	"assay/workload"
+	"assay/workload/script"
 )
 
 // The exit codes, fixed for those who script assay.
@@ -90,6 +92,8 @@ func codeOf(err error) int {
 		watch     *monitor.AddressError
 		cut       *runner.InterruptedError
 		nothing   *runner.NothingError
+		written   *script.Error
+		engine    *agents.AddressError
 	)
 	switch {
 	case errors.As(err, &cut), errors.As(err, &nothing):
@@ -103,7 +107,7 @@ func codeOf(err error) int {
 		errors.As(err, &format), errors.As(err, &input), errors.As(err, &spec),
 		errors.As(err, &grammar), errors.As(err, &goal), errors.As(err, &schedule), errors.As(err, &noPrimary),
 		errors.As(err, &unlike), errors.As(err, &gate), errors.As(err, &compared), errors.As(err, &plural),
-		errors.As(err, &file), errors.As(err, &watch), errors.As(err, &studied), strings.HasPrefix(err.Error(), "unknown command"):
+		errors.As(err, &file), errors.As(err, &watch), errors.As(err, &studied), errors.As(err, &engine), errors.As(err, &written), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage
 	default:
 		return exitCannotRun

@@ -51,6 +51,8 @@ type runFlags struct {
 	clients             numbers
 	rates               numbers
 	repeat              int
+	// sharing says who does the work.
+	sharing agentFlags
 	// metrics is where to serve figures for Prometheus, empty for nowhere.
 	metrics string
 }
@@ -88,7 +90,10 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.out, "out", "", "the run's folder; it must be new or empty (default runs/<time>-...)")
 	flags.StringVar(&f.scenarioFile, "scenario", "", "a scenario.yaml to start from; other flags change it")
 	flags.BoolVar(&s.NoServerStats, "no-server-stats", s.NoServerStats, "do not look, once a second, at what the servers are doing")
+	flags.BoolVar(&s.Overhead, "overhead", s.Overhead, "measure for 3 s afterwards, on a store that answers at once, what assay itself takes at the run's pace")
 	flags.BoolVar(&s.Drop, "drop", s.Drop, "drop assay's own data from the database at the end")
+	_, ownEngine := definition.Lookup(s.Config, "engine")
+	f.sharing.add(flags, ownEngine)
 	flags.StringVar(&f.metrics, "metrics", "", "serve figures for Prometheus while it runs, at HOST:PORT/metrics, such as 127.0.0.1:9464")
 	flags.BoolVar(&f.json, "json", false, "print result.json on standard output instead of the summary")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
@@ -111,6 +116,8 @@ func addFlag(flags *pflag.FlagSet, f definition.Flag) {
 		flags.Float64Var(v, f.Name, *v, f.Usage)
 	case *bool:
 		flags.BoolVar(v, f.Name, *v, f.Usage)
+	case pflag.Value:
+		flags.Var(v, f.Name, f.Usage)
 	}
 }
 

@@ -40,7 +40,7 @@ func testTwoRuns(t *testing.T, address string) {
 	dir := t.TempDir()
 	db := []string{"ASSAY_DB=" + address}
 	long := []string{"run", "bank", "--accounts", "1000", "--duration", "1h", "--warmup", "100ms", "--out"}
-	short := []string{"run", "bank", "--accounts", "10", "--duration", "1s", "--warmup", "0s", "--out"}
+	short := []string{"run", "bank", "--accounts", "10", "--ops", "50", "--out"}
 	with := func(args []string, out string) []string { return append(args[:len(args):len(args)], out) }
 
 	first := start(t, command{dir: dir, env: db, args: with(long, "first")})

@@ -14,9 +14,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"assay/cluster/disk"
 )
 
 func main() {
+	if disk.Child() {
+		os.Exit(disk.Serve())
+	}
 	stdout, stderr := &output{file: os.Stdout}, &output{file: os.Stderr}
 	ctx, stop := interruptible(stderr)
 	code := run(ctx, os.Args[1:], stdout, stderr)
@@ -62,7 +67,7 @@ not run.`,
 	root.SetFlagErrorFunc(flagError)
 	// Flags in lines that fit a terminal of 80 columns.
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped 80"))
-	root.AddCommand(newRun(version), newCheck(version), newRepro(), newExport(), newReport(), newCompare(), newTrend(), newSweep(version), newStudy(version), newView(), newList(), newCluster(), newServe(version), newIsolationMatrix(version), newVersion(version), newManPages(), newReference())
+	root.AddCommand(newRun(version), newCheck(version), newRepro(), newExport(), newReport(), newCompare(), newTrend(), newSweep(version), newStudy(version), newView(), newList(), newCluster(), newServe(version), newAgent(version), newIsolationMatrix(version), newDurability(version), newVersion(version), newManPages(), newReference())
 	completeValues(root)
 	return root
 }

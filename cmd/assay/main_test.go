@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,8 +18,12 @@ import (
 	"time"
 )
 
-// binary is the program under test. It is set once, before the first test.
-var binary string
+// binary is the program under test as users have it, and watched the same with the race
+// detector if the tests have it: what is to be interrupted, watched or asked while it
+// works runs under it, and what runs from its beginning to its end does not, which takes
+// a multiple of the processor there. The packages themselves are tested with the detector.
+// Both are set once, before the first test.
+var binary, watched string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
@@ -28,17 +36,43 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "assay")
-	args := []string{"build", "-o", binary}
+	watched = binary
+	builds := []*exec.Cmd{exec.Command("go", "build", "-trimpath", "-o", binary, ".")}
+	builds[0].Env = append(os.Environ(), "CGO_ENABLED=0")
 	if raceEnabled {
-		args = append(args, "-race") // a race then ends the program with exit code 66
+		watched = filepath.Join(dir, "watched")
+		// A race ends the program with exit code 66. What it does not watch: see the Makefile.
+		builds = append(builds, exec.Command("go", "build", "-race", "-gcflags=modernc.org/...=-race=false", "-gcflags=assay/check/...=-race=false",
+			"-o", watched, "."))
 	}
-	build := exec.Command("go", append(args, ".")...)
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	for _, build := range builds {
+		build.Stdout, build.Stderr = os.Stderr, os.Stderr
+		if err := build.Run(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	// Under nohup the program would ignore the signal, as it should, and the tests of it
+	// would not say anything; a signal that is caught here is not ignored there.
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+	// Most of these tests wait for a program or a server, so that more of them than there
+	// are processors take no longer.
+	flag.Parse()
+	if !set("test.parallel") {
+		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	return m.Run()
+}
+
+// set reports whether a flag is on the command line.
+func set(name string) (found bool) {
+	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
 }
 
 // patience bounds every wait for the program. Nothing here should take as
@@ -66,6 +100,8 @@ type command struct {
 	shell string
 	// messy is true if the program is to be killed and so cannot clean up.
 	messy bool
+	// unwatched is true if the race detector is not to watch it.
+	unwatched bool
 }
 
 // process is a command that runs.
@@ -103,9 +139,13 @@ func (b *buffer) String() string {
 func start(t *testing.T, c command) *process {
 	t.Helper()
 	p := &process{t: t, args: c.args, done: make(chan struct{}), temp: temporary(t), isMessy: c.messy}
-	p.cmd = exec.Command(binary, c.args...)
+	program := watched
+	if c.unwatched {
+		program = binary
+	}
+	p.cmd = exec.Command(program, c.args...)
 	if c.shell != "" {
-		p.cmd = exec.Command("sh", append([]string{"-c", c.shell, binary}, c.args...)...)
+		p.cmd = exec.Command("sh", append([]string{"-c", c.shell, program}, c.args...)...)
 	}
 	if p.cmd.Dir = c.dir; c.dir == "" {
 		p.cmd.Dir = t.TempDir()
@@ -215,7 +255,7 @@ func (p *process) wait() ended {
 // assay runs a command line in a folder to its end.
 func assay(t *testing.T, dir string, args ...string) ended {
 	t.Helper()
-	return start(t, command{dir: dir, args: args}).wait()
+	return start(t, command{dir: dir, args: args, unwatched: true}).wait()
 }
 
 // want fails the test at once if the exit code is another.

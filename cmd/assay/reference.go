@@ -110,7 +110,7 @@ func workloadPage(w definition.Workload) string {
 		"## Flags", "Beside those of all runs, which `assay run "+w.Name+" --help` lists:")
 	p.table("Flag", "Default", "Meaning")
 	for _, f := range w.Config().Flags() {
-		p.row("`--"+f.Name+"`", code(fmt.Sprint(reflect.ValueOf(f.Value).Elem())), f.Usage)
+		p.row("`--"+f.Name+"`", code(fmt.Sprint(reflect.Indirect(reflect.ValueOf(f.Value)))), f.Usage)
 	}
 	if len(w.Unused) > 0 {
 		p.paragraph("Refused are `--" + strings.Join(w.Unused, "`, `--") + "`: each " + w.WhyUnused + ".")
@@ -163,7 +163,7 @@ func faultPage(a fault.Description) string {
 		lasts = "It lasts until the end of the run, or as long as `for` says."
 		form += " for 5s"
 	}
-	p.paragraph(lasts, "As `--fault` takes it: `"+form+"`, or with `every 30s` in place of `at 10s`.")
+	p.paragraph(lasts, "As `--fault` takes it: `"+form+"`, or with `every 30s` in place of `at 10s`. Behind the target, `while loading` has it happen while rows are loaded, and times count from the start of that; workloads whose loading does not go on after an error refuse it.")
 	return p.String()
 }
 

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,24 +81,10 @@ func showReproduction(cmd *cobra.Command, r runner.Reproduction) error {
 	told := check.Result{Name: r.Kind, Verdict: check.Violated, Evidence: []check.Evidence{r.Evidence}, Found: 1}
 	err := report.Explain(out, told, report.TextOptions{Width: textWidth(out)})
 	if err == nil {
-		_, err = fmt.Fprintf(out, "written to %s, and judged again; judge it with\n\n  assay check %s\n", r.Arguments[0], shellWords(r.Arguments))
+		_, err = fmt.Fprintf(out, "written to %s, and judged again; judge it with\n\n  assay check %s\n", r.Arguments[0], report.CommandLine(r.Arguments))
 	}
 	if err != nil {
 		return fmt.Errorf("print the answer: %w", err)
 	}
 	return nil
-}
-
-// shellWords are arguments as a shell takes them.
-func shellWords(args []string) string {
-	plain := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_./,:+", c)
-	}
-	words := slices.Clone(args)
-	for i, word := range words {
-		if word == "" || strings.ContainsFunc(word, func(c rune) bool { return !plain(c) }) {
-			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
 }

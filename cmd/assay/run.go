@@ -45,7 +45,12 @@ func newRunOf(version string, w definition.Workload) *cobra.Command {
 	f := &runFlags{workload: w, scenario: runner.Defaults(w)}
 	cmd := &cobra.Command{
 		Use: w.Name, Short: w.Short, Long: w.Long, Example: w.Example, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if err := cmd.Flags().Set(w.Argument, args[0]); err != nil {
+					return usageError{err}
+				}
+			}
 			for _, name := range w.Unused {
 				if cmd.Flags().Changed(name) {
 					return usageError{fmt.Errorf("--%s %s", name, w.WhyUnused)}
@@ -61,11 +66,22 @@ func newRunOf(version string, w definition.Workload) *cobra.Command {
 			return runScenario(cmd, version, p.Base, f)
 		},
 	}
+	if w.Argument != "" {
+		cmd.Use, cmd.Args = w.Name+" FILE", atMostOne
+	}
 	f.add(cmd)
 	for _, name := range w.Unused {
 		_ = cmd.Flags().MarkHidden(name) // refused above, with the reason; each is there
 	}
 	return cmd
+}
+
+// atMostOne refuses a second argument.
+func atMostOne(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usageError{fmt.Errorf("there are %d files; name one", len(args))}
+	}
+	return nil
 }
 
 func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFlags) error {
@@ -74,9 +90,14 @@ func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFl
 		return err
 	}
 	defer stop()
+	shared, end, err := f.sharing.share(cmd.Context(), f.metrics, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer end()
 	progress, status := f.progress(cmd.ErrOrStderr())
 	outcome, err := runner.Run(cmd.Context(), s, runner.Options{
-		Version: version, Out: f.out, Servers: f.servers, Progress: progress, Monitor: watched, Status: status,
+		Version: version, Out: f.out, Servers: f.servers, Progress: progress, Monitor: watched, Status: status, Agents: shared,
 	})
 	progress.close()
 	if err != nil {

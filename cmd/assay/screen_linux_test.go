@@ -34,7 +34,7 @@ func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 		t.Fatal(err)
 	}
 	defer side.Close()
-	x := &terminal{cmd: exec.Command(binary, args...), file: file, done: make(chan struct{}), t: t}
+	x := &terminal{cmd: exec.Command(watched, args...), file: file, done: make(chan struct{}), t: t}
 	x.cmd.Dir = t.TempDir()
 	x.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + temporary(t), "TERM=xterm-256color"}, env...)
 	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = side, side, side

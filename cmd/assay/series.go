@@ -38,6 +38,11 @@ func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) 
 		return nil, "", err
 	}
 	defer stop()
+	shared, end, err := f.sharing.share(cmd.Context(), f.metrics, stderr)
+	if err != nil {
+		return nil, "", err
+	}
+	defer end()
 	var status *runner.Status
 	screen := f.screen(stderr)
 	if screen != nil {
@@ -46,7 +51,7 @@ func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) 
 	}
 	o := series.Options{Version: version, Out: f.out, Progress: &seriesProgress{out: stderr, quiet: f.quiet, screen: screen},
 		Run: func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error) {
-			outcome, err := runner.Run(ctx, s, runner.Options{Version: version, Out: folder, Servers: f.servers, Progress: newProgress(stderr, true), Monitor: watched, Status: status})
+			outcome, err := runner.Run(ctx, s, runner.Options{Version: version, Out: folder, Servers: f.servers, Progress: newProgress(stderr, true), Monitor: watched, Status: status, Agents: shared})
 			return outcome.Result, err
 		}}
 	s, folder, err := series.Run(cmd.Context(), p, o)

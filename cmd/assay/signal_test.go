@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -149,7 +150,8 @@ func killed(t *testing.T, dir, address string) time.Time {
 		c.env = []string{"ASSAY_DB=" + address}
 	}
 	p := start(t, c)
-	p.until(working)
+	committed := regexp.MustCompile(`(?m)^ +[0-9]+s +[0-9,]+ +[1-9]`) // in a line of progress
+	p.untilTrue("line of progress with something committed", func() bool { return committed.MatchString(p.err.String()) })
 	time.Sleep(500 * time.Millisecond) // anywhere in the middle
 	p.signal(syscall.SIGKILL)
 	at := time.Now()

@@ -216,5 +216,5 @@ func (p plannedExperiment) command(c study.Configuration, repeat int) string {
 	if p.seeded {
 		words = append(words, "--seed", strconv.FormatUint(p.plan.Base.Load.Seed+uint64(repeat), 10))
 	}
-	return shellWords(words)
+	return report.CommandLine(words)
 }

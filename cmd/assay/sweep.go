@@ -124,6 +124,11 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 	scenario.Load.Clients = sweep.Largest()
 	scenario.Load.Arrivals = load.Poisson
 	stderr := cmd.ErrOrStderr()
+	shared, end, err := f.sharing.share(cmd.Context(), f.metrics, stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	rate, tries, err := series.HighestRate(cmd.Context(), most, func(ctx context.Context, number int, rate float64) (bool, error) {
 		scenario.Load.Rate = rate
 		scenario.Load.Seed = p.Base.Load.Seed + uint64(number)
@@ -131,7 +136,7 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 		if err != nil {
 			return false, err
 		}
-		out, err := runner.Run(ctx, scenario, runner.Options{Version: version, Out: filepath.Join(folder, at), Servers: f.servers, Progress: newProgress(stderr, true)})
+		out, err := runner.Run(ctx, scenario, runner.Options{Version: version, Out: filepath.Join(folder, at), Servers: f.servers, Progress: newProgress(stderr, true), Agents: shared})
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return false, err
 		}

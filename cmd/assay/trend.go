@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/compare"
+	"assay/report"
 )
 
 // trendFlags are those of assay trend.
@@ -73,7 +74,7 @@ func (f *trendFlags) run(cmd *cobra.Command, folder string) error {
 	case f.page != "" && len(all) > 1:
 		return usageError{errors.New("--html is of one configuration; name it with --configuration, one of " + strings.Join(names, "; "))}
 	}
-	return f.show(cmd, all, "assay trend "+shellWords([]string{folder}))
+	return f.show(cmd, all, "assay trend "+report.CommandLine([]string{folder}))
 }
 
 func (f *trendFlags) show(cmd *cobra.Command, all []*compare.Trend, command string) error {

@@ -31,6 +31,11 @@ import (
 	"assay/workload/entity"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
+	"assay/workload/script"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
+	"assay/workload/tpcc"
+	"assay/workload/ycsb"
 )
 
 // Bug is one way of breaking a promise, in one workload.
@@ -96,6 +101,16 @@ func For(name string) []Bug {
 		return described(candleBugs())
 	case churn.Name:
 		return described(churnBugs())
+	case ycsb.Name:
+		return described(ycsbBugs())
+	case smallbank.Name:
+		return described(smallBankBugs())
+	case tpcb.Name:
+		return described(tpcbBugs())
+	case tpcc.Name:
+		return described(tpccBugs())
+	case script.Name:
+		return described(scriptBugs())
 	default:
 		return nil
 	}
@@ -177,7 +192,18 @@ func Wrap(store workload.Store, name string, seeded []Seeded, seed uint64) (work
 		return newCandles(inner, seeded, seed), nil
 	case churn.Store:
 		return newChurn(inner, seeded, seed), nil
+	case smallbank.Store:
+		return newSmallBank(inner, seeded, seed), nil
+	case tpcb.Store:
+		return newTPCB(inner, seeded, seed), nil
+	case tpcc.Store:
+		return newTPCC(inner, seeded, seed), nil
+	case script.Store:
+		return newScript(inner, seeded, seed), nil
 	case keyvalue.Store:
+		if mutable, is := inner.(keyvalue.Mutable); is && name == ycsb.Name {
+			return newMutable(mutable, seeded, seed), nil
+		}
 		return newKeyValue(inner, name, seeded, seed), nil
 	default:
 		return nil, &workload.OptionError{Option: "bug", Value: seeded[0].Name, Want: wanted(name)}

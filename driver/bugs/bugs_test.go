@@ -20,6 +20,10 @@ import (
 	"assay/workload/entity"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
+	"assay/workload/script"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
+	"assay/workload/ycsb"
 )
 
 func TestTake(t *testing.T) {
@@ -53,7 +57,7 @@ func TestTake(t *testing.T) {
 }
 
 func TestBugsAreDescribed(t *testing.T) {
-	for name, count := range map[string]int{bank.Name: 19, isolation.Name: 19, bulkupdate.Name: 11, candles.Name: 6, churn.Name: 8, availability.Name: 10, entity.Name: 11} {
+	for name, count := range map[string]int{bank.Name: 19, isolation.Name: 19, bulkupdate.Name: 11, candles.Name: 6, churn.Name: 8, availability.Name: 10, entity.Name: 11, ycsb.Name: 13, smallbank.Name: 10, tpcb.Name: 10, script.Name: 6} {
 		seen := map[string]bool{}
 		for _, bug := range For(name) {
 			if bug.Name == "" || bug.Doc == "" || seen[bug.Name] || (bug.Check == "") != (bug.Name == lateApply) {

@@ -9,13 +9,14 @@ import (
 
 // callKinds are the calls of a workload of rows in which a bug is; those that a
 // workload does not have are never asked for.
-type callKinds uint8
+type callKinds uint16
 
 const (
 	inInsert callKinds = 1 << iota
 	inDelete
 	inUpdate
 	inGet
+	inScan
 	inRead // of everything
 )
 

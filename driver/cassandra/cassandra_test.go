@@ -137,6 +137,7 @@ func TestOneNode(t *testing.T) {
 			drivertest.RunKeyValue(t, table, h)
 		})
 	}
+	t.Run("Mutable", func(t *testing.T) { drivertest.RunMutable(t, true, harness(c, drivertest.MutableTable()).Open) })
 	t.Run("Statistics", func(t *testing.T) { testStatistics(t, c) })
 	t.Run("Candles", func(t *testing.T) { testCandles(t, c) })
 	t.Run("Description", func(t *testing.T) { testDescription(t, c.Address()) })

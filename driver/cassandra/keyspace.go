@@ -144,15 +144,14 @@ func (k *keyspace) Create(ctx context.Context, m workload.Marker) error {
 	if err := k.clear(ctx); err != nil {
 		return err
 	}
-	text, err := json.Marshal(m)
+	comment, err := markComment(m)
 	if err != nil {
-		return failed("write the mark", err)
+		return err
 	}
 	if err := k.makeKeyspace(ctx); err != nil {
 		return err
 	}
-	if err := k.run(ctx, "write the mark", fmt.Sprintf("CREATE TABLE %s (id int PRIMARY KEY) WITH comment = '%s'",
-		k.full(markTable), strings.ReplaceAll(string(text), "'", "''"))); err != nil {
+	if err := k.run(ctx, "write the mark", fmt.Sprintf("CREATE TABLE %s (id int PRIMARY KEY) WITH %s", k.full(markTable), comment)); err != nil {
 		return err
 	}
 	for _, t := range k.tables {
@@ -161,6 +160,15 @@ func (k *keyspace) Create(ctx context.Context, m workload.Marker) error {
 		}
 	}
 	return k.agree(ctx)
+}
+
+// markComment is the property of a table that holds the mark.
+func markComment(m workload.Marker) (string, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return "", failed("write the mark", err)
+	}
+	return "comment = '" + strings.ReplaceAll(string(text), "'", "''") + "'", nil
 }
 
 // makeKeyspace makes the keyspace if it is not there, and gives it the replication

@@ -19,8 +19,8 @@ import (
 // table's name.
 type keyValueStore struct {
 	*keyspace
-	table            keyvalue.Table
-	insert, get, all string
+	table                    keyvalue.Table
+	insert, update, get, all string
 }
 
 // OpenKeyValue connects to the cluster that target.Address names, as
@@ -61,9 +61,14 @@ func openKeyValue(ctx context.Context, s *settings, t keyvalue.Table) (keyvalue.
 		return nil, err
 	}
 	full, list := k.full(of.name), strings.Join(names, ", ")
+	var assignments []string
+	for _, name := range names[1:] {
+		assignments = append(assignments, name+" = ?")
+	}
 	return &keyValueStore{
 		keyspace: k, table: t,
 		insert: fmt.Sprintf("INSERT INTO %s (%s) VALUES (?%s)", full, list, strings.Repeat(", ?", len(names)-1)),
+		update: fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", full, strings.Join(assignments, ", "), names[0]),
 		get:    fmt.Sprintf("SELECT %s FROM %s WHERE %s = ?", list, full, t.Key.Name),
 		all:    fmt.Sprintf("SELECT %s FROM %s", list, full),
 	}, nil
@@ -159,8 +164,12 @@ func (n keyValueSession) Insert(ctx context.Context, record keyvalue.Record) key
 	for _, v := range record.Values {
 		values = append(values, encoded(v))
 	}
+	return n.write(ctx, n.insert, values)
+}
+
+func (n keyValueSession) write(ctx context.Context, statement string, values []any) keyvalue.Reply {
 	ctx, sent := watching(ctx)
-	err := n.session.Query(n.insert, values...).Consistency(n.consistency).ExecContext(ctx)
+	err := n.session.Query(statement, values...).Consistency(n.consistency).ExecContext(ctx)
 	reply := written(err, sent.begun.Load())
 	if reply.Outcome == history.Unknown {
 		n.unsure.Store(time.Now().UnixNano())

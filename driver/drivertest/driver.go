@@ -12,6 +12,10 @@ import (
 	"assay/workload/churn"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
+	"assay/workload/script"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
+	"assay/workload/tpcc"
 )
 
 // Opener is how a driver opens the Store of one workload.
@@ -35,6 +39,10 @@ type Driver struct {
 	Candles    Opener[candles.Store]
 	BulkUpdate Opener[bulkupdate.Store]
 	Churn      Opener[churn.Store]
+	SmallBank  Opener[smallbank.Store]
+	TPCB       Opener[tpcb.Store]
+	TPCC       Opener[tpcc.Store]
+	Script     Opener[script.Store]
 
 	// Replaces is true for a database in which an insert replaces the row of
 	// the same key and is acknowledged, as in Cassandra.
@@ -78,6 +86,10 @@ func Run(t *testing.T, d Driver) {
 	suite(t, d, "candles", d.Candles, RunCandles)
 	suite(t, d, "bulkupdate", d.BulkUpdate, RunBulkUpdate)
 	suite(t, d, "churn", d.Churn, RunChurn)
+	suite(t, d, "smallbank", d.SmallBank, RunSmallBank)
+	suite(t, d, "tpcb", d.TPCB, RunTPCB)
+	suite(t, d, "tpcc", d.TPCC, RunTPCC)
+	suite(t, d, "script", d.Script, RunScript)
 }
 
 // suite runs the suite of one workload, if the driver serves it.
@@ -115,6 +127,10 @@ type (
 	Candles    = Harness[candles.Store]
 	BulkUpdate = Harness[bulkupdate.Store]
 	Churn      = Harness[churn.Store]
+	SmallBank  = Harness[smallbank.Store]
+	TPCB       = Harness[tpcb.Store]
+	TPCC       = Harness[tpcc.Store]
+	Script     = Harness[script.Store]
 )
 
 // Harness is what a driver's test gives to have the Store of one workload

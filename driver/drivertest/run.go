@@ -348,3 +348,27 @@ func JudgeCandles(ctx context.Context, t testing.TB, store candles.Store, config
 		return candles.Judge(config, seed, candles.Evidence{History: recorded, State: state})
 	})
 }
+
+// ShortRun is a short run of a workload, by its definition, for tests.
+type ShortRun struct {
+	Workload definition.Workload
+	Config   definition.Config
+	Seed     uint64
+	// Clients is how many work at once, and Each how many operations each of them does,
+	// in at most Attempts attempts.
+	Clients, Each, Attempts int
+}
+
+// Judge makes the schema anew, does the run, reads the database back and judges it by the
+// store's promise, or by the model in Config.
+func (run ShortRun) Judge(ctx context.Context, t testing.TB, store workload.Store) definition.Judgement {
+	t.Helper()
+	w, err := run.Config.Open(ctx, store, run.Seed, run.Clients)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := planOf(run.Clients, run.Each, run.Attempts, run.Seed)
+	return judged(ctx, t, run.Workload.Name, w, plan, run.Workload.State, func(recorded, state string) (definition.Judgement, error) {
+		return run.Config.Judge(ctx, run.Seed, definition.Evidence{Promise: w.Promise(), History: recorded, State: state})
+	})
+}

@@ -114,6 +114,12 @@ func TestKeyValue(t *testing.T) {
 	}
 }
 
+func TestMutable(t *testing.T) {
+	drivertest.RunMutable(t, false, func(t *testing.T) keyvalue.Store {
+		return opened(t, keyvalue.Opener(OpenKeyValue).On(drivertest.MutableTable()))
+	})
+}
+
 // TestKeyValueWithRiskyReads: nothing is promised of reads, and all else is as it
 // was.
 func TestKeyValueWithRiskyReads(t *testing.T) {

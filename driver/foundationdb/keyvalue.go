@@ -51,7 +51,7 @@ func (s *keyValueStore) Promise() string {
 	return keyvalue.PromiseLinearizable
 }
 
-// Read implements keyvalue.Store. A record is never written twice, as schema.read
+// Read implements keyvalue.Store. No record is ever again what it was before, as schema.read
 // takes for granted.
 func (s *keyValueStore) Read(ctx context.Context, use func(keyvalue.Record) error) error {
 	return s.read(ctx, rows(s.table.Name, func(key, value []byte, r *keyvalue.Record) (err error) {

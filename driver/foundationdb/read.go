@@ -55,7 +55,7 @@ func rows[T any](table string, decode func(key, value []byte, into *T) error, us
 // Memory", Journal of the ACM 40(4), 1993. It takes for granted that nothing
 // changes and changes back: no balance has a version twice, no row of a journal
 // or of availability, no entity and no candle is ever altered, the generations of documents
-// and the lists grow, and the values of registers are unique. A counter that every transaction had to write would show a change
+// and the lists grow, and the values of registers and of ycsb's records are unique. A counter that every transaction had to write would show a change
 // more cheaply, and would be a load on one key that no application has.
 //
 // The rows are given during the first reading; the error of the second comes

@@ -1,10 +1,13 @@
 package mem
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
+	"assay/history"
 	"assay/workload"
 	"assay/workload/keyvalue"
 )
@@ -14,7 +17,12 @@ type keyValueStore struct {
 	baseStore
 	name    string
 	records *table[keyvalue.Value, keyvalue.Record]
+	// sorted are the keys of the records in their order, as far as they are known to
+	// scans, of a table whose keys are integers. No record is ever removed but with all.
+	sorted []int64
 }
+
+var _ keyvalue.Mutable = (*keyValueStore)(nil)
 
 // OpenKeyValue is as OpenBank; there is no member but one to answer reads.
 func OpenKeyValue(_ context.Context, target workload.Target, t keyvalue.Table) (keyvalue.Store, error) {
@@ -22,7 +30,7 @@ func OpenKeyValue(_ context.Context, target workload.Target, t keyvalue.Table) (
 		return nil, &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary}
 	}
 	return opened(target, func(b baseStore) keyvalue.Store {
-		return &keyValueStore{b, t.Name, newTable[keyvalue.Value, keyvalue.Record](b.d)}
+		return &keyValueStore{baseStore: b, name: t.Name, records: newTable[keyvalue.Value, keyvalue.Record](b.d)}
 	})
 }
 
@@ -85,3 +93,72 @@ func (n *keyValueSession) Get(ctx context.Context, key keyvalue.Value) (reply ke
 }
 
 func (n *keyValueSession) Close() {}
+
+// Create implements keyvalue.Store: no key is left.
+func (s *keyValueStore) Create(ctx context.Context, marker workload.Marker) error {
+	if err := s.baseStore.Create(ctx, marker); err != nil {
+		return err
+	}
+	return s.locked(true, func() error { s.sorted = nil; return nil })
+}
+
+func (s *keyValueStore) LoadRecords(_ context.Context, records []keyvalue.Record) error {
+	return s.locked(true, func() error {
+		x := s.d.begin()
+		defer x.end()
+		for _, record := range records {
+			put(x, s.records, record.Key, record)
+		}
+		x.commit()
+		return nil
+	})
+}
+
+// Scans implements keyvalue.Mutable.
+func (s *keyValueStore) Scans() (promise string, err error) { return s.Promise(), nil }
+
+func (s *keyValueStore) MutableSession(context.Context) (keyvalue.MutableSession, error) {
+	return &keyValueSession{s}, s.ready()
+}
+
+// Update implements keyvalue.MutableSession.
+func (n *keyValueSession) Update(ctx context.Context, record keyvalue.Record) (reply keyvalue.Reply) {
+	found := false
+	reply.Reply = n.d.run(ctx, "update", func(x *transaction) workload.Reply {
+		if _, found = get(x, n.records, record.Key); found {
+			put(x, n.records, record.Key, record)
+		}
+		return committed()
+	})
+	reply.Found = found && reply.Outcome == history.Committed
+	return reply
+}
+
+// Scan implements keyvalue.MutableSession.
+func (n *keyValueSession) Scan(ctx context.Context, from keyvalue.Value, limit int) (found []keyvalue.Record, reply keyvalue.Reply) {
+	if failed := n.d.enter(ctx, "scan"); failed != nil {
+		return nil, keyvalue.Reply{Reply: *failed}
+	}
+	defer n.d.mu.Unlock()
+	n.sort()
+	first, _ := from.(int64)
+	at, _ := slices.BinarySearch(n.sorted, first)
+	for _, key := range n.sorted[at:min(at+limit, len(n.sorted))] {
+		record, _ := n.records.current(key)
+		found = append(found, record)
+	}
+	return found, keyvalue.Reply{Reply: committed()}
+}
+
+// sort brings the keys up to date.
+func (s *keyValueStore) sort() {
+	if len(s.sorted) == len(s.records.rows) {
+		return
+	}
+	s.sorted = s.sorted[:0]
+	for key := range s.records.rows {
+		number, _ := key.(int64)
+		s.sorted = append(s.sorted, number)
+	}
+	slices.SortFunc(s.sorted, cmp.Compare[int64])
+}

@@ -112,3 +112,8 @@ func TestAnHonestDatabaseKeepsEntities(t *testing.T) {
 		t.Errorf("without repetition: %+v", f)
 	}
 }
+
+func TestMutable(t *testing.T) {
+	table := drivertest.MutableTable()
+	drivertest.RunMutable(t, false, shared(t, "mem://?latency=100us", keyvalue.Opener(OpenKeyValue).On(table)))
+}

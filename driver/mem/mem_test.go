@@ -51,6 +51,14 @@ func another(store workload.Store) workload.Store {
 		o := *s
 		o.baseStore = baseStore{s.d, new(workload.Taken)}
 		return &o
+	case *smallBankStore:
+		o := *s
+		o.baseStore = baseStore{s.d, new(workload.Taken)}
+		return &o
+	case *tpcbStore:
+		o := *s
+		o.baseStore = baseStore{s.d, new(workload.Taken)}
+		return &o
 	}
 	return nil
 }

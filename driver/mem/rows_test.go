@@ -28,6 +28,18 @@ func TestChurn(t *testing.T) {
 	drivertest.RunChurn(t, drivertest.Churn{Shrinks: true, Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
 }
 
+func TestSmallBank(t *testing.T) {
+	open := shared(t, "mem://", OpenSmallBank)
+	d := open(t).(*smallBankStore).d
+	drivertest.RunSmallBank(t, drivertest.SmallBank{Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
+}
+
+func TestTPCB(t *testing.T) {
+	open := shared(t, "mem://", OpenTPCB)
+	d := open(t).(*tpcbStore).d
+	drivertest.RunTPCB(t, drivertest.TPCB{Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
+}
+
 // TestUpdatesWithTimeouts: whether an update took effect of which that is not known
 // is nothing against the database.
 func TestUpdatesWithTimeouts(t *testing.T) {

@@ -129,10 +129,10 @@ func (s *settings) malformed(err error) error {
 const parameterMajorityWait = "wtimeoutms"
 
 // takeMajorityWait takes wtimeoutMS for the workloads whose commits this package sends
-// itself (bank, isolation). Of others it is left, to be refused.
+// itself (bank, isolation, tpcc). Of others it is left, to be refused.
 func (s *settings) takeMajorityWait(options map[string][]string, workloadName string) error {
 	values := options[parameterMajorityWait]
-	if len(values) == 0 || workloadName != "bank" && workloadName != "isolation" {
+	if len(values) == 0 || !slices.Contains([]string{"bank", "isolation", "tpcc"}, workloadName) {
 		return nil
 	}
 	ms, err := strconv.ParseUint(values[0], 10, 31)

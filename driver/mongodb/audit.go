@@ -7,11 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
-	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
-	"assay/history"
-	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -68,28 +64,4 @@ func (s *bankStore) AuditAll(ctx context.Context) (bank.Totals, error) {
 		return bank.Totals{}, err
 	}
 	return t, nil
-}
-
-// reading runs work in one transaction with read concern snapshot, whatever the
-// transfers' is. What it read counts only if it then commits with write concern
-// majority: "otherwise the snapshot read concern provides no guarantee that
-// read operations used a snapshot of majority-committed data" (MongoDB manual,
-// "Transactions and Read Concern"; the Jepsen report on MongoDB 4.2.6 shows
-// that this is so for transactions that only read).
-func (s *bankStore) reading(ctx context.Context, work func(context.Context) error) error {
-	x := &transactor{schema: s.schema, readConcern: readconcern.Snapshot(), writeConcern: writeconcern.Majority()}
-	defer x.Close()
-	if err := x.begin(); err != nil {
-		return failed("begin an audit", err)
-	}
-	counted, sent := counting(ctx)
-	if err := work(mongo.NewSessionContext(counted, x.session)); err != nil {
-		err = failed("audit", err)
-		x.abort(ctx, workload.Reply{Err: err}, sent.commands > 0)
-		return err
-	}
-	if r := x.commit(ctx); r.Outcome != history.Committed {
-		return r.Err
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package mongodb
 
 import (
 	"context"
+	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
@@ -50,7 +51,7 @@ func (s *bankStore) Describe(ctx context.Context) (workload.Product, error) {
 	product, err := s.schema.Describe(ctx)
 	if err == nil && s.sharded {
 		product.Settings = append(product.Settings, workload.Setting{Name: "check of replicas",
-			Value: "not checked: the members of a shard hold a part of the ledger, which cannot be held against the whole one by one"})
+			Value: "not checked: the members of a shard hold a part of the ledger, which cannot be compared with the whole one by one"})
 	}
 	return product, err
 }
@@ -61,4 +62,20 @@ func (s *bankStore) Find(ctx context.Context) (*workload.Leftover, error) {
 
 func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) error {
 	return insertAll(ctx, s.accounts, documentsOf(bank.AccountColumns(), batch))
+}
+
+// ReloadAccounts implements bank.Reloader. A batch is no transaction, so that a part of
+// it may be there; each document that is has its own key to say so.
+func (s *bankStore) ReloadAccounts(ctx context.Context, batch []bank.Account) error {
+	err := s.LoadAccounts(ctx, batch)
+	var wrong mongo.BulkWriteException
+	if !errors.As(err, &wrong) || wrong.WriteConcernError != nil {
+		return err
+	}
+	for _, w := range wrong.WriteErrors {
+		if !mongo.IsDuplicateKeyError(w.WriteError) {
+			return err
+		}
+	}
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 
 	"assay/history"
 	"assay/workload"
@@ -41,7 +40,7 @@ func (b *bankSession) Transfer(ctx context.Context, t bank.Transfer) bank.Reply 
 	})}
 	switch {
 	case refused:
-		r.Reply = b.confirmed(ctx, t, r.Reply)
+		r.Reply = b.confirmed(ctx, b.store.transfers, byID(t.ID), r.Reply)
 	case r.Outcome == history.Committed:
 		r.Source, r.Destination = a.source, a.destination
 	}
@@ -141,30 +140,5 @@ func (a *attempt) explain(ctx context.Context) *workload.Reply {
 
 func (a *attempt) has(ctx context.Context, c *mongo.Collection, id int64) (bool, error) {
 	a.sent.latest = false
-	err := c.FindOne(ctx, bson.D{{Key: "_id", Value: id}}, options.FindOne().SetProjection(bson.D{{Key: "_id", Value: 1}})).Err()
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// confirmed completes the reply to a transfer whose id the journal has. That
-// row may be one that a failover will take back, so it is no proof that the
-// earlier attempt is committed: it is looked for again with read concern
-// linearizable, which waits until a majority has confirmed it (MongoDB manual,
-// "Read Concern linearizable"). With w:1 a commit is acknowledged on no better
-// ground either.
-func (b *bankSession) confirmed(ctx context.Context, t bank.Transfer, r workload.Reply) workload.Reply {
-	if r.Class != workload.ClassDuplicate {
-		return r
-	}
-	r.Duplicate = true
-	if b.store.writeConcern.W == 1 {
-		return r
-	}
-	transfers := b.store.transfers.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
-	if err := transfers.FindOne(ctx, bson.D{{Key: "_id", Value: t.ID}}).Err(); err != nil {
-		r.Duplicate, r.Class, r.Err = false, classUnconfirmed, failed("confirm the earlier attempt", err)
-	}
-	return r
+	return hasDocument(ctx, c, id)
 }

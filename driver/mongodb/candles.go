@@ -121,9 +121,9 @@ func (n *candleSession) ask(ctx context.Context, doing string, filter bson.D, o 
 	defer cursor.Close(context.WithoutCancel(ctx))
 	var c candles.Candle
 	columns := candles.Columns()
-	fields := columns.Fields(&c)
+	fields, names := columns.Fields(&c), storedNames(columns.Names)
 	for cursor.Next(counted) {
-		if err := decode(cursor.Current, n.rows.Name(), columns.Names, fields); err != nil {
+		if err := decode(cursor.Current, n.rows.Name(), 0, names, fields); err != nil {
 			return candles.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
 		}
 		row(&c)

@@ -127,6 +127,14 @@ func serverCode(err error) (int, bool) {
 			return write.WriteConcernError.Code, true
 		}
 	}
+	if bulk := (mongo.BulkWriteException{}); errors.As(err, &bulk) {
+		switch {
+		case len(bulk.WriteErrors) > 0:
+			return bulk.WriteErrors[0].Code, true
+		case bulk.WriteConcernError != nil:
+			return bulk.WriteConcernError.Code, true
+		}
+	}
 	return 0, false
 }
 
@@ -256,6 +264,9 @@ func hasWriteConcernError(err error) bool {
 			return true
 		}
 		raw = write.Raw
+	}
+	if bulk := (mongo.BulkWriteException{}); errors.As(err, &bulk) && bulk.WriteConcernError != nil {
+		return true
 	}
 	_, lookup := raw.LookupErr("writeConcernError")
 	return lookup == nil

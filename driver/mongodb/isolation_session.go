@@ -140,7 +140,8 @@ func (b *isolationSession) withdraw(ctx context.Context, op *isolation.Op) error
 	return upsert(ctx, b.store.pairs, first+own, "$set", "value", isolation.Withdrawn(sides[own], sides[1-own]))
 }
 
-func byID(id int64) bson.D { return bson.D{{Key: "_id", Value: id}} }
+// byID finds a document by its _id, which may be a condition on it.
+func byID(id any) bson.D { return bson.D{{Key: "_id", Value: id}} }
 
 // unlessMissing leaves out that there is no such document.
 func unlessMissing(err error) error {

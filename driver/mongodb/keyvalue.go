@@ -59,6 +59,12 @@ func (s *keyValueStore) Create(ctx context.Context, m workload.Marker) error {
 	if err := s.schema.Create(ctx, m); err != nil {
 		return err
 	}
+	return s.everywhere(ctx)
+}
+
+// everywhere returns when every member that can be reached has what was written with a
+// majority until now.
+func (s *keyValueStore) everywhere(ctx context.Context) error {
 	members := &bankStore{schema: s.schema}
 	replicas, _, err := members.Replicas(ctx)
 	if err != nil {

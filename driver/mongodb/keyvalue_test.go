@@ -32,6 +32,9 @@ func testKeyValue(t *testing.T, set *cluster.ReplicaSet) {
 		})
 	}
 	t.Run("entity run", func(t *testing.T) { testEntity(t, address) })
+	t.Run("mutable", func(t *testing.T) {
+		drivertest.RunMutable(t, false, opening(keyvalue.Opener(OpenKeyValue).On(drivertest.MutableTable()), address))
+	})
 }
 
 func testEntity(t *testing.T, address string) {

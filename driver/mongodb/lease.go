@@ -104,10 +104,12 @@ func (s *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time
 		{Key: "since", Value: "$$NOW"}, {Key: "expires", Value: later(ttl)}}
 	take := bson.A{bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, taken, "$$ROOT"}}}}}}
 	var after lease
-	for range 2 { // two that make the document at the same time: the later one is told that it is there
+	// Done again it does the same, so it is repeated where two made the document at the
+	// same time, of which the later one is refused, and where a primary has just gone.
+	for range 3 {
 		err = s.leases().FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: leaseID}}, take,
 			options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Decode(&after)
-		if !mongo.IsDuplicateKeyError(err) {
+		if !mongo.IsDuplicateKeyError(err) && (err == nil || classOf(err) != workload.ClassNotPrimary) {
 			break
 		}
 	}

@@ -156,6 +156,11 @@ func TestOneNode(t *testing.T) {
 		{"BulkUpdate", testBulkUpdate},
 		{"Candles", testCandles},
 		{"Churn", testChurn},
+		{"SmallBank", testSmallBank},
+		{"SmallBankWriteSkew", testSmallBankWriteSkew},
+		{"TPCB", testTPCB},
+		{"Script", testScript},
+		{"TPCC", testTPCC},
 		{"IsolationPromise", testIsolationPromise},
 		{"IsolationCommitWithoutAnswer", testIsolationCommitWithoutAnswer},
 	} {

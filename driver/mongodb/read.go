@@ -8,6 +8,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"assay/history"
+	"assay/workload"
 )
 
 // readBatch is how many documents the server sends at once when everything is
@@ -48,7 +53,12 @@ func (s *schema) view(ctx context.Context, read func(context.Context) error) err
 // each gives every document of a collection to use, whose error it returns as
 // it is.
 func each(ctx context.Context, c *mongo.Collection, o *options.FindOptionsBuilder, use func(bson.Raw) error) error {
-	cursor, err := c.Find(ctx, bson.D{}, o.SetBatchSize(readBatch))
+	return eachFound(ctx, c, bson.D{}, o, use)
+}
+
+// eachFound is each of the documents that a filter finds.
+func eachFound(ctx context.Context, c *mongo.Collection, filter bson.D, o *options.FindOptionsBuilder, use func(bson.Raw) error) error {
+	cursor, err := c.Find(ctx, filter, o.SetBatchSize(readBatch))
 	if err != nil {
 		return readError(c, err)
 	}
@@ -93,4 +103,28 @@ func integer(value bson.RawValue, into *int64) bool {
 		return false
 	}
 	return true
+}
+
+// reading runs work in one transaction with read concern snapshot, whatever the
+// workload's transactions have. What it read counts only if it then commits with write concern
+// majority: "otherwise the snapshot read concern provides no guarantee that
+// read operations used a snapshot of majority-committed data" (MongoDB manual,
+// "Transactions and Read Concern"; the Jepsen report on MongoDB 4.2.6 shows
+// that this is so for transactions that only read).
+func (s *schema) reading(ctx context.Context, work func(context.Context) error) error {
+	x := &transactor{schema: s, readConcern: readconcern.Snapshot(), writeConcern: writeconcern.Majority()}
+	defer x.Close()
+	if err := x.begin(); err != nil {
+		return failed("begin a transaction", err)
+	}
+	counted, sent := counting(ctx)
+	if err := work(mongo.NewSessionContext(counted, x.session)); err != nil {
+		err = failed("read a snapshot", err)
+		x.abort(ctx, workload.Reply{Err: err}, sent.commands > 0)
+		return err
+	}
+	if r := x.commit(ctx); r.Outcome != history.Committed {
+		return r.Err
+	}
+	return nil
 }

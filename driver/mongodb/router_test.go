@@ -37,7 +37,7 @@ func TestStandIn(t *testing.T) {
 		run  func(*testing.T, *cluster.ReplicaSet, *standIn)
 	}{
 		{"WhatIsSharded", testWhatIsSharded}, {"OlderVersion", testOlderVersion}, {"Unsharded", testUnsharded},
-		{"Description", testRouterDescription}, {"SettleWaits", testRouterSettleWaits}, {"RouterGone", testRouterGone}, {"Churn", testRouterChurn},
+		{"Description", testRouterDescription}, {"SettleWaits", testRouterSettleWaits}, {"RouterGone", testRouterGone}, {"Churn", testRouterChurn}, {"TPCC", testRouterTPCC},
 	} {
 		t.Run(s.name, func(t *testing.T) { s.run(t, set, router) })
 	}

@@ -33,7 +33,9 @@ type schema struct {
 	// majority for reading and writing, whatever the transactions' concerns are.
 	database    *mongo.Database
 	marks       *mongo.Collection
-	collections []*mongo.Collection // all others that are ours
+	collections []*mongo.Collection // all others that are ours, unless open
+	// open is true if all collections of the database are ours, but for the server's own.
+	open bool
 
 	taken workload.Taken
 
@@ -81,17 +83,9 @@ const markID = "assay"
 // collection for marks, alone, is what is left when creation ends at its very
 // first step; it counts as nothing. So does a lease.
 func (s *schema) mark(ctx context.Context) (*workload.Marker, error) {
-	names, err := s.database.ListCollectionNames(ctx, bson.D{})
-	if err != nil {
-		return nil, failed("list the collections", err)
-	}
-	// The server's own collections (system.profile, system.views) are nobody's
-	// data.
-	names = slices.DeleteFunc(names, func(name string) bool {
-		return strings.HasPrefix(name, "system.") || name == leaseCollection
-	})
-	if len(names) == 0 {
-		return nil, nil
+	names, err := s.present(ctx)
+	if err != nil || len(names) == 0 {
+		return nil, err
 	}
 	var m mark
 	err = s.marks.FindOne(ctx, bson.D{{Key: "_id", Value: markID}}).Decode(&m)
@@ -115,6 +109,37 @@ func (s *schema) mark(ctx context.Context) (*workload.Marker, error) {
 		return nil, foreign
 	}
 	return nil, nil
+}
+
+// present are the names of the collections, but for the lease's and the server's own
+// (system.profile, system.views), which are nobody's data.
+func (s *schema) present(ctx context.Context) ([]string, error) {
+	names, err := s.database.ListCollectionNames(ctx, bson.D{})
+	if err != nil {
+		return nil, failed("list the collections", err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, "system.") || name == leaseCollection
+	}), nil
+}
+
+// own are our collections beside the mark.
+func (s *schema) own(ctx context.Context) ([]*mongo.Collection, error) {
+	if !s.open {
+		return s.collections, nil
+	}
+	names, err := s.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	var all []*mongo.Collection
+	for _, name := range names {
+		if name != markCollection {
+			all = append(all, s.database.Collection(name))
+		}
+	}
+	return all, nil
 }
 
 // mustMark is mark, with *workload.NoSchemaError if there is nothing.
@@ -207,7 +232,11 @@ func (s *schema) clear(ctx context.Context) error {
 	if err := s.admit(ctx); err != nil || m == nil {
 		return err
 	}
-	all := slices.Clone(s.collections)
+	all, err := s.own(ctx)
+	if err != nil {
+		return err
+	}
+	all = slices.Clone(all)
 	slices.Reverse(all)
 	return s.dropCollections(ctx, append(all, s.marks))
 }
@@ -225,7 +254,11 @@ func (s *schema) Size(ctx context.Context) (workload.Size, error) {
 		return workload.Size{}, failed("write a checkpoint", err)
 	}
 	size := workload.Size{Rows: map[string]int64{}}
-	for _, c := range s.collections {
+	all, err := s.own(ctx)
+	if err != nil {
+		return workload.Size{}, err
+	}
+	for _, c := range all {
 		tables, indexes, err := storage(ctx, c)
 		if err != nil {
 			return workload.Size{}, failed("ask for the size of collection "+c.Name(), err)

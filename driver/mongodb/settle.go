@@ -117,7 +117,11 @@ func (s *schema) confirm(ctx context.Context) error {
 	// server's jstests/sharding/linearizable_read_concern.js). What the documents
 	// are is of no interest, so that the guarantee, which is of one document,
 	// does not matter.
-	for _, c := range s.collections {
+	collections, err := s.own(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range collections {
 		all := c.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
 		one := options.FindOne().SetSort(bson.D{{Key: "_id", Value: 1}}).SetProjection(bson.D{{Key: "_id", Value: 1}})
 		if err := unlessMissing(all.FindOne(ctx, bson.D{}, one).Err()); err != nil {

@@ -188,7 +188,7 @@ func refusedSharding(t *testing.T, address, found string) {
 func openers() map[string]func(context.Context, workload.Target) error {
 	return map[string]func(context.Context, workload.Target) error{
 		"bank": opener(OpenBank), "isolation": opener(OpenIsolation), "availability": opener(keyvalue.Opener(OpenKeyValue).On(availability.Table())),
-		"entity": opener(keyvalue.Opener(OpenKeyValue).On(entity.Table())), "candles": opener(OpenCandles), "bulkupdate": opener(OpenBulkUpdate), "churn": opener(OpenChurn),
+		"entity": opener(keyvalue.Opener(OpenKeyValue).On(entity.Table())), "candles": opener(OpenCandles), "bulkupdate": opener(OpenBulkUpdate), "churn": opener(OpenChurn), "tpcc": opener(OpenTPCC),
 	}
 }
 

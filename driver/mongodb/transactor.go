@@ -71,7 +71,8 @@ func (x *transactor) begin() (err error) {
 }
 
 // transact does one transaction: what work does with the session in its context, and
-// the commit. A reply of work means that it has ended without one.
+// the commit. A reply of work means that it has ended without one. One without a statement
+// is committed: the server does not know of it.
 func (x *transactor) transact(ctx context.Context, work func(context.Context, *sending) *workload.Reply) workload.Reply {
 	if err := ctx.Err(); err != nil {
 		return workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}
@@ -83,6 +84,10 @@ func (x *transactor) transact(ctx context.Context, work func(context.Context, *s
 	if ended := work(mongo.NewSessionContext(counted, x.session), sent); ended != nil {
 		x.abort(ctx, *ended, sent.commands > 0)
 		return *ended
+	}
+	if sent.commands == 0 {
+		x.renew()
+		return workload.Reply{Outcome: history.Committed}
 	}
 	return x.commit(ctx)
 }
@@ -195,4 +200,25 @@ func (x *transactor) leave(open bool) {
 		forget(context.Background(), session)
 		session.EndSession(context.Background())
 	}
+}
+
+// confirmed completes the reply to an attempt whose id a collection has: the filter finds
+// it by a unique key. That row may be one that a failover will take back, so it is no proof that the
+// earlier attempt is committed: it is looked for again with read concern
+// linearizable, which waits until a majority has confirmed it (MongoDB manual,
+// "Read Concern linearizable"). With w:1 a commit is acknowledged on no better
+// ground either.
+func (x *transactor) confirmed(ctx context.Context, rows *mongo.Collection, filter bson.D, r workload.Reply) workload.Reply {
+	if r.Class != workload.ClassDuplicate {
+		return r
+	}
+	r.Duplicate = true
+	if x.writeConcern.W == 1 {
+		return r
+	}
+	rows = rows.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
+	if err := rows.FindOne(ctx, filter).Err(); err != nil {
+		r.Duplicate, r.Class, r.Err = false, classUnconfirmed, failed("confirm the earlier attempt", err)
+	}
+	return r
 }

@@ -37,6 +37,7 @@ type settings struct {
 	// or "" for what suits the server.
 	statements string
 	anyHost    bool // a session begins at a host drawn by chance
+	seed       uint64
 	encryption encryptionSettings
 	variables  []variable
 	isolation  string // in SQL's words, "" for the server's default
@@ -64,7 +65,7 @@ func levels() []string { return []string{readUncommitted, readCommitted, repeata
 // parse reads the target. Errors are *workload.OptionError and hold no
 // password.
 func parse(target workload.Target) (*settings, error) {
-	s := &settings{printable: workload.Redact(target.Address), connectTimeout: target.ConnectTimeout}
+	s := &settings{printable: workload.Redact(target.Address), connectTimeout: target.ConnectTimeout, seed: target.Seed}
 	if s.connectTimeout <= 0 {
 		s.connectTimeout = defaultConnectTimeout
 	}

@@ -151,3 +151,28 @@ func FuzzAddress(f *testing.F) {
 		}
 	})
 }
+
+// TestHostsByChance: which host a session begins at follows from the seed, and each of
+// them comes first now and then.
+func TestHostsByChance(t *testing.T) {
+	firsts := func(seed uint64) (names []string) {
+		p := &schema{settings: &settings{seed: seed}, hosts: []*host{{name: "a"}, {name: "b"}, {name: "c"}}}
+		for range 64 {
+			hosts := p.order(true)
+			if len(hosts) != 3 {
+				t.Fatalf("%d hosts of 3", len(hosts))
+			}
+			names = append(names, hosts[0].name)
+		}
+		return names
+	}
+	one, again, other := firsts(1), firsts(1), firsts(2)
+	if !slices.Equal(one, again) || slices.Equal(one, other) {
+		t.Errorf("seed 1: %v and %v; seed 2: %v", one, again, other)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if !slices.Contains(one, name) {
+			t.Errorf("%s never comes first", name)
+		}
+	}
+}

@@ -11,7 +11,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -62,7 +61,7 @@ const askLook = `SELECT CONNECTION_ID(), @@global.read_only; SHOW GLOBAL VARIABL
 // lookAround asks the server what it is; it also finds out whether a connection
 // still lives.
 func (c *conn) lookAround(ctx context.Context) (look, error) {
-	rows, err := c.raw.(driver.QueryerContext).QueryContext(ctx, askLook, nil)
+	rows, err := c.Raw.(driver.QueryerContext).QueryContext(ctx, askLook, nil)
 	if err != nil {
 		return look{}, err
 	}
@@ -74,14 +73,16 @@ func (c *conn) lookAround(ctx context.Context) (look, error) {
 }
 
 func readLook(rows driver.Rows) (l look, err error) {
-	err = eachRow(rows, scanner(func(row sqldb.Row) error { return row.Scan(&l.id, &l.readOnly) }))
+	err = sqldb.EachRow(rows, func(row []driver.Value) error {
+		return sqldb.ScanRow(sqldb.StandardFormat(readElements), row, []any{&l.id, &l.readOnly})
+	})
 	for _, into := range []*bool{&l.galera, &l.prepared} {
 		if err == nil {
 			err = rows.(driver.RowsNextResultSet).NextResultSet()
 		}
 		if err == nil {
-			err = eachRow(rows, func(row []driver.Value) error {
-				*into = len(row) == 2 && text(row[1]) == "ON"
+			err = sqldb.EachRow(rows, func(row []driver.Value) error {
+				*into = len(row) == 2 && sqldb.TextOf(row[1]) == "ON"
 				return nil
 			})
 		}
@@ -108,7 +109,7 @@ func (s *settings) prologue() string {
 // the target's ConnectTimeout.
 func (h *host) connect(ctx context.Context, database string) (*conn, error) {
 	s := h.settings
-	config := quiet()
+	config := baseConfig()
 	config.User, config.Passwd, config.Addr, config.DBName = s.user, s.password, h.name, database
 	handshake := s.encryption.apply(config)
 	connector, err := library.NewConnector(config)
@@ -122,8 +123,8 @@ func (h *host) connect(ctx context.Context, database string) (*conn, error) {
 	if err != nil {
 		return nil, h.connectError(ctx, handshake.failure(err))
 	}
-	c := &conn{raw: raw, host: h, encrypted: handshake.done}
-	if err = c.exec(bounded, s.prologue()); err == nil {
+	c := &conn{StandardConn: standard(raw), host: h, encrypted: handshake.done}
+	if _, err = c.Change(bounded, s.prologue()); err == nil {
 		c.look, err = c.lookAround(bounded)
 	}
 	if err != nil {
@@ -161,12 +162,13 @@ func (h *host) connectError(ctx context.Context, err error) error {
 	}
 }
 
-// order is the order in which hosts are tried.
+// order is the order in which hosts are tried, by chance if that is asked for: then
+// the first one follows from the run's seed and how often one was drawn.
 func (p *schema) order(random bool) []*host {
 	if !random {
 		return p.hosts
 	}
-	first := rand.IntN(len(p.hosts))
+	first := workload.Mix(p.seed+p.drawn.Add(1)) % uint64(len(p.hosts))
 	return slices.Concat(p.hosts[first:], p.hosts[:first])
 }
 

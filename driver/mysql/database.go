@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"fmt"
 
 	"assay/driver/sqldb"
 )
@@ -26,6 +25,7 @@ func sqlOf(database, engine string) sqldb.Dialect {
 		Key:         " PRIMARY KEY",
 		LateIndexes: true,
 		Options:     " ENGINE=" + engine,
+		ForUpdate:   " FOR UPDATE",
 		In:          "IN (%s)",
 		Upsert:      " ON DUPLICATE KEY UPDATE ",
 		Sum:         "coalesce(sum(%s), 0)",
@@ -51,7 +51,15 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 		Make: []string{`CREATE DATABASE IF NOT EXISTS ` + database + ` CHARACTER SET utf8mb4`},
 		Mark: []string{`CREATE TABLE IF NOT EXISTS ` + database + `.assay_mark (id TINYINT PRIMARY KEY, mark TEXT NOT NULL) ENGINE=` + engine +
 			` COMMENT 'Made by assay, which drops the database at its next run here'`},
-		Drop:       []string{`DROP DATABASE IF EXISTS ` + database},
+		Drop: []string{`DROP DATABASE IF EXISTS ` + database},
+		Tables: `SELECT table_name FROM information_schema.tables WHERE table_schema = $1 AND table_type = 'BASE TABLE'
+			AND table_name NOT IN ('assay_mark', 'assay_lease') ORDER BY 1`,
+		Clear: `SELECT 'SET SESSION foreign_key_checks = 0' UNION ALL
+			SELECT CONCAT('DROP ', CASE table_type WHEN 'VIEW' THEN 'VIEW' WHEN 'SEQUENCE' THEN 'SEQUENCE' ELSE 'TABLE' END, ' IF EXISTS ', CHAR(96),
+				table_schema, CHAR(96), '.', CHAR(96), REPLACE(table_name, CHAR(96), CONCAT(CHAR(96), CHAR(96))), CHAR(96))
+			FROM information_schema.tables WHERE table_schema = $1 AND table_name NOT IN ('assay_mark', 'assay_lease')
+			UNION ALL SELECT 'SET SESSION foreign_key_checks = 1'`,
+		Cases: true, Use: `USE ` + database,
 		ReadMark:   "mark",
 		InsertMark: `INSERT INTO ` + database + `.assay_mark (id, mark) VALUES (1, $1)`,
 		UpdateMark: `UPDATE ` + database + `.assay_mark SET mark = $1`,
@@ -67,17 +75,7 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 
 // Load implements sqldb.Database by one INSERT.
 func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
-	if rows.Count == 0 {
-		return nil
-	}
-	err := p.use(ctx, func(c *conn) error {
-		n, err := c.affected(ctx, string(appendInsert(nil, p.SQL.Table(rows.Table), rows)))
-		if err == nil && n != int64(rows.Count) {
-			err = fmt.Errorf("the server took %d of %d rows of %s", n, rows.Count, rows.Table)
-		}
-		return err
-	})
-	return p.Operation("load "+rows.Table+"s", err)
+	return p.Operation("load "+rows.Table+"s", p.use(ctx, func(c *conn) error { return c.Put(ctx, p.SQL.Table(rows.Table), rows) }))
 }
 
 func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {

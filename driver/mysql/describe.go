@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"assay/driver/encryption"
+	"assay/driver/sqldb"
 	"assay/workload"
 )
 
@@ -72,8 +73,8 @@ func chooseEngine(ctx context.Context, c *conn, name string) (string, error) {
 		wanted = rocksdb
 	}
 	var engines []string
-	err := c.query(ctx, func(row []driver.Value) error {
-		engines = append(engines, text(row[0]))
+	err := c.Values(ctx, func(row []driver.Value) error {
+		engines = append(engines, sqldb.TextOf(row[0]))
 		return nil
 	}, `SELECT engine FROM information_schema.engines WHERE support IN ('YES', 'DEFAULT') AND transactions = 'YES'
 		AND engine <> 'SEQUENCE' ORDER BY engine`)
@@ -108,7 +109,7 @@ func (p *schema) chooseLevel() (string, error) {
 // described are the settings that decide what a result means, where the server
 // has them.
 var described = []string{
-	"innodb_flush_log_at_trx_commit", "innodb_doublewrite", "innodb_flush_method", "innodb_buffer_pool_size",
+	"innodb_flush_log_at_trx_commit", "innodb_flush_log_at_timeout", "innodb_doublewrite", "innodb_flush_method", "innodb_buffer_pool_size",
 	"innodb_lock_wait_timeout", "innodb_deadlock_detect", "innodb_snapshot_isolation", "rocksdb_flush_log_at_trx_commit",
 	"rocksdb_lock_wait_timeout", "rocksdb_deadlock_detect",
 	"log_bin", "sync_binlog", "binlog_format", "max_connections", "read_only",

@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"context"
 	"database/sql/driver"
 	"errors"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	library "github.com/go-sql-driver/mysql"
 
 	"assay/driver/sqldb"
-	"assay/history"
 	"assay/workload"
 )
 
@@ -57,6 +55,9 @@ const (
 	codeCheckViolatedMySQL    = 3819
 	codeConstraintFailed      = 4025 // MariaDB
 	codeClientInteractionTime = 4031 // MySQL: the session was idle for too long
+	codeOfClients             = 2000 // and those that follow: errors of clients and proxies
+	lastOfClients             = 2999
+	codeNotPrepared           = 1 // stands for codeUnknownCommand of a Galera node without a quorum
 )
 
 // Classes beside those of package workload.
@@ -68,9 +69,7 @@ const (
 	classDuringCommit = "error during commit"
 )
 
-// classify gives the reply to a transaction in which an error came up: Failed
-// with proof of no effect, else Unknown. Broken is then true; after Failed it is
-// the caller's to say. The rules, and where they come from:
+// errorTable is what the server's errors mean. The rules, and where they come from:
 //
 // What goes wrong before COMMIT was sent has no effect, a lost connection
 // included: when one is lost, "any active transactions are rolled back" (MySQL,
@@ -107,75 +106,52 @@ const (
 // reports after it has sent something. What it knows not to have been sent
 // (driver.ErrBadConn: "should be returned ... only if the server has not
 // performed the query", database/sql/driver) is Failed.
-func classify(err error, at sqldb.Stage) workload.Reply {
-	r := workload.Reply{Class: workload.ClassLost, Err: err}
-	proven := at == sqldb.BeforeCommit
+func errorTable() *sqldb.ErrorTable[uint16] {
+	return &sqldb.ErrorTable[uint16]{
+		Code:     answerCode,
+		Doubtful: func(error) bool { return false },
+		Unsent:   func(err error) bool { return errors.Is(err, driver.ErrBadConn) },
+		TimedOut: func(error) bool { return false },
+		Rows: []sqldb.ErrorRow[uint16]{
+			{Codes: []uint16{codeDeadlock}, Class: workload.ClassDeadlock, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
+			{Codes: []uint16{codeRolledBackAtCommit}, Class: workload.ClassSerialization, Proves: sqldb.ProvesCommit},
+			{Codes: []uint16{codeRecordChanged}, Class: workload.ClassSerialization},
+			{Codes: []uint16{codeLockWaitTimeout}, Class: workload.ClassLockTimeout, Proves: sqldb.ProvesAlone, Kind: sqldb.Clash},
+			{Codes: []uint16{codeDuplicateEntry}, Proves: sqldb.ProvesAlone, Violation: sqldb.Unique, Kind: sqldb.Clash},
+			{Codes: []uint16{codeConstraintFailed, codeCheckViolatedMySQL}, Violation: sqldb.Check},
+			{Codes: []uint16{codeBadNull}, Violation: sqldb.Null},
+			{Codes: []uint16{codeNotPrepared}, Class: classNotPrepared, Proves: sqldb.ProvesAlone, Lasting: true},
+			{Codes: []uint16{codeUnknownCommand}, Class: classNotPrepared, Lasting: true},
+			{Codes: []uint16{codeOptionPrevents, codeReadOnlyMode}, Class: workload.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites, Lasting: true},
+			{Codes: []uint16{codeReadOnlyTransaction}, Class: workload.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites},
+			{Codes: []uint16{codeNoSuchTable}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotThere},
+			{Codes: []uint16{codeUnknownDatabase, codeNoSuchThread}, Kind: sqldb.NotThere},
+			{Codes: []uint16{codeDatabaseDenied, codeTableDenied}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotAllowed},
+			{Codes: []uint16{codeKillDenied}, Kind: sqldb.NotAllowed},
+			{Codes: []uint16{codeQueryInterrupted, codeStatementTimeout, codeQueryTimeout}, Class: workload.ClassTimeout},
+			{Codes: []uint16{codeClientInteractionTime}, Class: workload.ClassTimeout, Proves: sqldb.ProvesNothing},
+			{Codes: []uint16{codeServerShutdown}, Class: workload.ClassShutdown, Proves: sqldb.ProvesNothing, Lasting: true},
+			{Codes: []uint16{codeConnectionKilled}, Class: workload.ClassShutdown, Proves: sqldb.ProvesNothing},
+			{Codes: []uint16{codeErrorDuringCommit}, Class: classDuringCommit, Proves: sqldb.ProvesNothing},
+			{Codes: []uint16{codeUnknownError}, Proves: sqldb.ProvesNothing},
+			{Codes: []uint16{codeOfClients}, Last: lastOfClients, Class: workload.ClassLost, Proves: sqldb.ProvesNothing},
+		},
+	}
+}
+
+// answerCode is the number of an answer of the server, codeNotPrepared if a Galera
+// node refused a statement since it has no quorum (Galera documentation, "Quorum
+// Components": such a node answers "WSREP has not yet prepared node for application
+// use"). The number alone means any unknown command.
+func answerCode(err error) (uint16, bool) {
 	var answer *library.MySQLError
-	switch {
-	case errors.As(err, &answer):
-		r.Class = classOf(answer)
-		proven = proven || proves(answer, at)
-	case errors.Is(err, driver.ErrBadConn):
-		proven = true
-	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
-		r.Class = workload.ClassTimeout
+	if !errors.As(err, &answer) {
+		return 0, false
 	}
-	if r.Broken = !proven; proven {
-		r.Outcome = history.Failed
+	if answer.Number == codeUnknownCommand && strings.Contains(answer.Message, "WSREP") {
+		return codeNotPrepared, true
 	}
-	return r
-}
-
-func proves(answer *library.MySQLError, at sqldb.Stage) bool {
-	code := answer.Number
-	switch {
-	case code >= 2000 && code < 3000:
-		return false
-	case at == sqldb.Working:
-		return !slices.Contains([]uint16{codeServerShutdown, codeConnectionKilled, codeUnknownError, codeErrorDuringCommit,
-			codeClientInteractionTime}, code)
-	case code == codeDeadlock || code == codeRolledBackAtCommit:
-		return true
-	case at == sqldb.Committing:
-		return false
-	default:
-		return slices.Contains([]uint16{codeDuplicateEntry, codeLockWaitTimeout, codeOptionPrevents, codeReadOnlyTransaction,
-			codeReadOnlyMode, codeDatabaseDenied, codeTableDenied, codeNoSuchTable}, code) || notPrepared(answer)
-	}
-}
-
-// notPrepared reports whether a Galera node refused a statement since it has no
-// quorum (Galera documentation, "Quorum Components": such a node answers "WSREP
-// has not yet prepared node for application use"). The number alone means any
-// unknown command.
-func notPrepared(answer *library.MySQLError) bool {
-	return answer.Number == codeUnknownCommand && strings.Contains(answer.Message, "WSREP")
-}
-
-func classOf(answer *library.MySQLError) string {
-	switch code := answer.Number; code {
-	case codeDeadlock:
-		return workload.ClassDeadlock
-	case codeLockWaitTimeout:
-		return workload.ClassLockTimeout
-	case codeRecordChanged, codeRolledBackAtCommit:
-		return workload.ClassSerialization
-	case codeQueryInterrupted, codeStatementTimeout, codeQueryTimeout, codeClientInteractionTime:
-		return workload.ClassTimeout
-	case codeOptionPrevents, codeReadOnlyTransaction, codeReadOnlyMode:
-		return workload.ClassReadOnly
-	case codeServerShutdown, codeConnectionKilled:
-		return workload.ClassShutdown
-	case codeUnknownCommand:
-		return classNotPrepared
-	case codeErrorDuringCommit:
-		return classDuringCommit
-	default:
-		if code >= 2000 && code < 3000 {
-			return workload.ClassLost
-		}
-		return workload.ClassOther
-	}
+	return answer.Number, true
 }
 
 // hasCode reports whether err is an answer of the server with one of the
@@ -188,19 +164,6 @@ func hasCode(err error, codes ...uint16) bool {
 	return errors.As(err, &answer) && slices.Contains(codes, answer.Number)
 }
 
-// violated is the constraint that an error tells of.
-func violated(err error) sqldb.Violation {
-	switch {
-	case hasCode(err, codeDuplicateEntry):
-		return sqldb.Unique
-	case hasCode(err, codeConstraintFailed, codeCheckViolatedMySQL):
-		return sqldb.Check
-	case hasCode(err, codeBadNull):
-		return sqldb.Null
-	}
-	return sqldb.NoViolation
-}
-
 // hintPrivilege names the databases of all workloads by what they have in
 // common. In GRANT an underscore stands for any character unless it is escaped.
 func hintPrivilege() string {
@@ -210,16 +173,4 @@ func hintPrivilege() string {
 
 // Kind implements sqldb.Server. A Galera node answers a change that lost against
 // another node's with a deadlock.
-func (p *schema) Kind(err error) sqldb.ErrorKind {
-	switch {
-	case hasCode(err, codeNoSuchTable, codeUnknownDatabase, codeNoSuchThread):
-		return sqldb.NotThere
-	case hasCode(err, codeDeadlock, codeLockWaitTimeout, codeDuplicateEntry):
-		return sqldb.Clash
-	case hasCode(err, codeDatabaseDenied, codeTableDenied, codeKillDenied):
-		return sqldb.NotAllowed
-	case hasCode(err, codeOptionPrevents, codeReadOnlyTransaction, codeReadOnlyMode):
-		return sqldb.NoWrites
-	}
-	return sqldb.OtherError
-}
+func (p *schema) Kind(err error) sqldb.ErrorKind { return errorTable().Kind(err) }

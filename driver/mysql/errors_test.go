@@ -14,7 +14,7 @@ import (
 	"assay/workload"
 )
 
-// TestWhatAnErrorProves goes through all errors of which the comment of classify
+// TestWhatAnErrorProves goes through all errors of which the comment of errorTable
 // speaks, at every stage.
 func TestWhatAnErrorProves(t *testing.T) {
 	const u, f = history.Unknown, history.Failed
@@ -48,7 +48,7 @@ func TestWhatAnErrorProves(t *testing.T) {
 		{errors.New("anything"), [4]history.Outcome{u, f, u, u}, workload.ClassLost},
 	} {
 		for at, want := range c.want {
-			got := classify(fmt.Errorf("doing: %w", c.err), sqldb.Stage(at))
+			got := errorTable().Classify(fmt.Errorf("doing: %w", c.err), sqldb.Stage(at))
 			if got.Outcome != want || got.Class != c.class {
 				t.Errorf("%v at stage %d: %+v, want %v (%s)", c.err, at, got, want, c.class)
 			}

@@ -26,7 +26,7 @@ func TestThePrivilegeHintCoversEveryDatabase(t *testing.T) {
 	// As MariaDB reads it: \_ is an underscore, % anything.
 	pattern := regexp.MustCompile("^" + strings.NewReplacer(`\_`, "_", "_", ".", "%", ".*").Replace(grant[1]) + "$")
 	for _, of := range []sqldb.Schema{
-		sqldb.BankSchema(), sqldb.IsolationSchema(), sqldb.CandlesSchema(), sqldb.BulkUpdateSchema(), sqldb.ChurnSchema(),
+		sqldb.BankSchema(), sqldb.IsolationSchema(), sqldb.CandlesSchema(), sqldb.BulkUpdateSchema(), sqldb.ChurnSchema(), sqldb.SmallBankSchema(), sqldb.TPCBSchema(), sqldb.TPCCSchema(),
 		{Workload: "availability"}, {Workload: "entity"},
 	} {
 		s, err := openSchema(t.Context(), target(), of)

@@ -67,6 +67,10 @@ func TestKeyValue(t *testing.T) {
 	}
 }
 
+func TestMutable(t *testing.T) {
+	drivertest.RunMutable(t, false, func(t *testing.T) keyvalue.Store { return openKeyValue(t, target(), drivertest.MutableTable()) })
+}
+
 func TestAvailabilityReads(t *testing.T) {
 	for _, read := range []string{workload.ReadNearest, workload.ReadSecondaryPreferred, "farthest"} {
 		to := target()

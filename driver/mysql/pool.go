@@ -32,11 +32,11 @@ func (p *schema) Use(ctx context.Context, work func(sqldb.Conn) error) error {
 		if !c.look.galera {
 			return work(c)
 		}
-		if err := c.exec(ctx, `SET @before = @@SESSION.wsrep_sync_wait, SESSION wsrep_sync_wait = 15`); err != nil {
+		if _, err := c.Change(ctx, `SET @before = @@SESSION.wsrep_sync_wait, SESSION wsrep_sync_wait = 15`); err != nil {
 			return err
 		}
 		err := work(c)
-		if undone := c.exec(ctx, `SET SESSION wsrep_sync_wait = @before`); undone != nil {
+		if _, undone := c.Change(ctx, `SET SESSION wsrep_sync_wait = @before`); undone != nil {
 			c.HangUp()
 		}
 		return err

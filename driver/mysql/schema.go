@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 
 	"assay/driver/sqldb"
 	"assay/workload"
@@ -25,6 +26,8 @@ type schema struct {
 	level   string // that is in force, in SQL's words
 	// readsApart is true if reads go to another host than inserts.
 	readsApart bool
+	// drawn is how often a host was drawn by chance.
+	drawn atomic.Uint64
 }
 
 // Driver opens a workload in the database assay_ and its name.
@@ -35,15 +38,7 @@ type schema struct {
 // storage engine of the tables, statements=together or apart how a transfer is
 // sent (see Batch), ssl-mode, ssl-ca, ssl-cert and ssl-key encrypt (see
 // readEncryption), and all other options are session variables of the server.
-func Driver() sqldb.Driver {
-	return func(ctx context.Context, target workload.Target, of sqldb.Schema) (sqldb.FullDatabase, error) {
-		p, err := openSchema(ctx, target, of)
-		if err != nil {
-			return nil, err
-		}
-		return p, nil
-	}
-}
+func Driver() sqldb.Driver { return sqldb.DriverOf(openSchema) }
 
 func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*schema, error) {
 	s, err := parse(target)

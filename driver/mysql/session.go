@@ -2,22 +2,22 @@ package mysql
 
 import (
 	"context"
-	"database/sql/driver"
-	"errors"
 	"fmt"
 	"strconv"
 
 	"assay/driver/sqldb"
-	"assay/workload"
 )
 
 // session is the connection of one session. It is used by one goroutine at a time.
 type session struct {
 	*conn
-	schema     *schema
-	statements []sqldb.Statement
-	buffer     []byte // of the last text, to be used again
+	sqldb.StandardWire
+	schema *schema
+	buffer []byte // of the last text of a batch, to be used again
 }
+
+// begin begins a transaction.
+const begin = "START TRANSACTION"
 
 // sessionRun is how much of a run's id is in the name of a session's lock. A name
 // has at most 64 characters (MySQL manual, "Locking Functions").
@@ -58,7 +58,9 @@ func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statemen
 		c.HangUp()
 		return nil, p.Operation("open session", err)
 	}
-	l := &session{conn: c, schema: p, statements: statements}
+	l := &session{conn: c, schema: p, StandardWire: sqldb.StandardWire{
+		Conn: &c.StandardConn, Statements: statements, SQL: &p.SQL, Errors: errorTable(), Begin: begin, Joined: true,
+	}}
 	p.Sessions.Add(l.known())
 	return sqldb.NewSession(p.Product, statements, l), nil
 }
@@ -72,47 +74,4 @@ func (l *session) Close() {
 // known is by what the server knows the session.
 func (l *session) known() sqldb.SessionID {
 	return sqldb.SessionID{Server: l.host.name, ID: strconv.FormatInt(l.look.id, 10)}
-}
-
-// errGone is a connection that was found closed before anything was sent.
-var errGone = fmt.Errorf("the server has closed the connection: %w", driver.ErrBadConn)
-
-// Ready implements sqldb.Wire. It asks the socket, as database/sql
-// does before it uses a connection again: what is written to one that the server
-// has closed seems to be sent, and then nobody knows.
-func (l *session) Ready(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := l.raw.(driver.SessionResetter).ResetSession(ctx); err != nil {
-		l.HangUp()
-		if errors.Is(err, driver.ErrBadConn) {
-			return errGone
-		}
-		return err
-	}
-	return nil
-}
-
-// Usable implements sqldb.Wire. A server that refuses for a reason that lasts, which
-// another host of the address may not have, is better replaced.
-func (l *session) Usable(err error) bool {
-	return l.Sound() && !hasCode(err, codeUnknownCommand, codeOptionPrevents, codeReadOnlyMode, codeServerShutdown)
-}
-
-func (l *session) Classify(err error, at sqldb.Stage) workload.Reply { return classify(err, at) }
-
-func (l *session) Violated(err error) sqldb.Violation { return violated(err) }
-
-// Leave implements sqldb.Wire. After some errors there is no transaction any more; a
-// ROLLBACK then does nothing.
-func (l *session) Leave(ctx context.Context, inquiry *sqldb.Call) error {
-	err := l.exec(ctx, "ROLLBACK")
-	if err == nil && inquiry != nil {
-		err = l.query(ctx, scanner(inquiry.Row), l.statement("", inquiry.Statement, inquiry.Parameters))
-	}
-	if err == nil && !l.Sound() {
-		err = errGone
-	}
-	return err
 }

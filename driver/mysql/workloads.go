@@ -48,9 +48,9 @@ func (p *schema) Compact(ctx context.Context, _ string) error {
 	return p.Operation("optimize", p.use(ctx, func(c *conn) error {
 		for _, t := range p.Tables() {
 			var wrong error
-			err := c.query(ctx, func(row []driver.Value) error {
-				if len(row) == 4 && strings.EqualFold(text(row[2]), "error") {
-					wrong = errors.New(text(row[3]))
+			err := c.Values(ctx, func(row []driver.Value) error {
+				if len(row) == 4 && strings.EqualFold(sqldb.TextOf(row[2]), "error") {
+					wrong = errors.New(sqldb.TextOf(row[3]))
 				}
 				return nil
 			}, `OPTIMIZE NO_WRITE_TO_BINLOG TABLE `+p.SQL.Table(t.Name))

@@ -38,7 +38,6 @@ const (
 	codeStatementUnknown      = "40003"
 	codeDeadlockDetected      = "40P01"
 	codeInsufficientPrivilege = "42501"
-	codeUndefinedColumn       = "42703"
 	codeUndefinedTable        = "42P01"
 	codeTooManyConnections    = "53300"
 	codeLockNotAvailable      = "55P03"
@@ -48,8 +47,6 @@ const (
 	codeCannotConnectNow      = "57P03"
 	codeDatabaseDropped       = "57P04"
 	codeIdleSessionTimeout    = "57P05"
-	classConnectionException  = "08"
-	classIntegrityViolation   = "23"
 )
 
 // applicationName is what pg_stat_activity shows for everything but transfers.

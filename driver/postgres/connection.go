@@ -129,6 +129,9 @@ func (l *connection) prepare(ctx context.Context) error {
 				break
 			}
 			description.Name = preparedPrefix + t.Name
+			if len(description.Fields) == 0 && !l.schema.Open {
+				description.Fields = noColumns
+			}
 			prepared[i] = description
 		}
 	}
@@ -137,6 +140,11 @@ func (l *connection) prepare(ctx context.Context) error {
 	}
 	return err
 }
+
+// noColumns stand for the columns of a statement that has none: pgconn has the server
+// describe those of a description without columns each time. They are never looked at,
+// since no row comes.
+var noColumns = []pgconn.FieldDescription{{}}
 
 // Close ends the session; what is in flight is abandoned.
 func (l *connection) Close() {
@@ -168,8 +176,7 @@ const (
 func (c *connection) Ready(context.Context) error { return nil }
 
 func (c *connection) Usable(err error) bool {
-	return !c.conn.IsClosed() && c.conn.TxStatus() == idle &&
-		!hasCode(err, codeReadOnlyTransaction, codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeDatabaseDropped)
+	return !c.conn.IsClosed() && c.conn.TxStatus() == idle && (err == nil || !errorTable().Lasting(err))
 }
 
 func (c *connection) Classify(err error, at sqldb.Stage) workload.Reply {
@@ -179,7 +186,12 @@ func (c *connection) Classify(err error, at sqldb.Stage) workload.Reply {
 	return classify(err, at)
 }
 
-func (c *connection) Violated(err error) sqldb.Violation { return violated(err, c.schema.Tables()) }
+func (c *connection) Violated(err error) sqldb.Violation {
+	if c.schema.Open {
+		return anyViolated(err)
+	}
+	return violated(err, c.schema.Tables())
+}
 
 // Leave implements sqldb.Wire, in one round trip.
 func (c *connection) Leave(ctx context.Context, inquiry *sqldb.Call) error {
@@ -241,7 +253,7 @@ func readRows(p *pgconn.Pipeline, into *columns, row func(sqldb.Row) error) (pgc
 		return pgconn.CommandTag{}, unexpected(answer)
 	}
 	for row != nil && result.NextRow() {
-		*into = result.Values()
+		into.values, into.fields = result.Values(), result.FieldDescriptions()
 		if err := row(into); err != nil {
 			_, _ = result.Close()
 			return pgconn.CommandTag{}, err

@@ -27,7 +27,7 @@ type dialect struct {
 	levels   []string
 	snapshot string
 	// commitsFirst is whether a statement that is its own transaction is committed
-	// before it is answered; see classify.
+	// before it is answered; see errorTable.
 	commitsFirst bool
 	// copies is whether COPY is the way to load. Without it rows are loaded by
 	// INSERT, and each statement is its own transaction.
@@ -102,7 +102,7 @@ func postgresql() dialect {
 		standbys:   true, waits: true,
 		settings: []string{
 			"fsync", "synchronous_commit", "full_page_writes", "wal_level", "shared_buffers", "max_connections",
-			"synchronous_standby_names",
+			"synchronous_standby_names", "wal_writer_delay",
 		},
 		own: own{sessions: `SELECT pid::text, coalesce(state, 'in an unknown state')` + sessions, end: `SELECT pg_terminate_backend(pid)` + sessions + ` AND pid = %s`, size: `SELECT pg_table_size('%[1]s.%[2]s'::regclass),
 			pg_indexes_size('%[1]s.%[2]s'::regclass), (SELECT count(*) FROM %[1]s.%[2]s)`},

@@ -58,6 +58,7 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 		"entity":       func(to workload.Target) error { return closed(Driver().KeyValue(ctx, to, entity.Table())) },
 		"candles":      func(to workload.Target) error { return closed(Driver().Candles(ctx, to)) },
 		"bulkupdate":   func(to workload.Target) error { return closed(Driver().BulkUpdate(ctx, to)) },
+		"tpcc":         func(to workload.Target) error { return closed(Driver().TPCC(ctx, to)) },
 		"churn":        func(to workload.Target) error { return closed(Driver().Churn(ctx, to)) },
 	}
 }

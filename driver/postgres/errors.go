@@ -1,7 +1,7 @@
 package postgres
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
-	"assay/history"
 	"assay/workload"
 )
 
@@ -17,8 +16,7 @@ import (
 // while giving up the wait for its synchronous standby.
 const classNotReplicated = "not replicated"
 
-// classify gives the reply to a transaction in which an error came up; see
-// sqldb.Wire. The rules, and where they come from:
+// errorTable is what the server's errors mean. The rules, and where they come from:
 //
 // The whole transaction is one pipeline, closed by one Sync. "When an error is
 // detected while processing any extended-query message, the backend issues
@@ -62,24 +60,76 @@ const classNotReplicated = "not replicated"
 //     commit, the transaction will definitely be aborted" ("Common Errors").
 //
 // What pgx knows not to have been sent (pgconn.SafeToRetry) is Failed.
+func errorTable() *sqldb.ErrorTable[string] {
+	return &sqldb.ErrorTable[string]{
+		Code:     answerCode,
+		Doubtful: doubtful,
+		Unsent:   pgconn.SafeToRetry,
+		TimedOut: pgconn.Timeout,
+		Rows: []sqldb.ErrorRow[string]{
+			{Codes: []string{codeRolledBack}, Proves: sqldb.ProvesCommit},
+			{Codes: []string{codeNoTransaction}, Proves: sqldb.ProvesNothing},
+			{Codes: []string{codeNotReplicated}, Class: classNotReplicated, Proves: sqldb.ProvesNothing},
+			{Codes: []string{codeSerializationFailure}, Class: workload.ClassSerialization, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
+			{Codes: []string{codeDeadlockDetected}, Class: workload.ClassDeadlock, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
+			{Codes: []string{codeUniqueViolation}, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
+			{Codes: []string{"23000"}, Last: "23ZZZ", Proves: sqldb.ProvesCommit}, // integrity constraint violation
+			{Codes: []string{"08000"}, Last: "08ZZZ", Class: workload.ClassLost, Proves: sqldb.ProvesNothing},
+			{Codes: []string{codeStatementUnknown}, Proves: sqldb.ProvesNothing},
+			{Codes: []string{codeLockNotAvailable}, Class: workload.ClassLockTimeout, Proves: sqldb.ProvesAlone},
+			{Codes: []string{codeQueryCanceled, codeIdleInTransaction, codeTransactionTimeout, codeIdleSessionTimeout}, Class: workload.ClassTimeout, Proves: sqldb.ProvesAlone},
+			{Codes: []string{codeReadOnlyTransaction}, Class: workload.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites, Lasting: true},
+			{Codes: []string{codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeDatabaseDropped}, Class: workload.ClassShutdown, Proves: sqldb.ProvesAlone, Lasting: true},
+			{Codes: []string{codeUndefinedTable, codeInvalidSchemaName}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotThere},
+			{Codes: []string{codeInsufficientPrivilege}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotAllowed},
+			// Duplicate schema, duplicate table and "tuple concurrently updated" are of
+			// those who make or drop the same schema at the same time.
+			{Codes: []string{"42P06", "42P07", "XX000"}, Proves: sqldb.ProvesAlone, Kind: sqldb.Clash},
+		},
+		Other: sqldb.ErrorRow[string]{Proves: sqldb.ProvesAlone},
+	}
+}
+
+// classify is sqldb.Wire's. Without the transaction that was begun, what was done is
+// done for good, whether or not COMMIT was sent.
 func classify(err error, at sqldb.Stage) workload.Reply {
+	if errors.Is(err, errNoTransaction) {
+		at = sqldb.Committing
+	}
+	return errorTable().Classify(err, at)
+}
+
+// Codes of this package's own, for what the server says otherwise.
+const (
+	codeRolledBack    = "rolled back"
+	codeNoTransaction = "no transaction"
+	codeNotReplicated = "not replicated"
+)
+
+func answerCode(err error) (string, bool) {
+	var answer *pgconn.PgError
 	switch {
 	case errors.Is(err, errNoTransaction):
-		return unsuccessful(err, workload.ClassOther, false)
+		return codeNoTransaction, true
 	case errors.Is(err, errNotReplicated):
-		return unsuccessful(err, classNotReplicated, false)
+		return codeNotReplicated, true
 	case errors.Is(err, errRolledBack):
-		return unsuccessful(err, workload.ClassOther, true)
+		return codeRolledBack, true
+	case errors.As(err, &answer):
+		return answer.Code, true
 	}
+	return "", false
+}
+
+// doubtful reports whether an answer is of a severity that ends the connection, which
+// poolers send also.
+func doubtful(err error) bool {
 	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
-		return unsuccessful(err, classOf(answer), at == sqldb.BeforeCommit || proves(answer, at))
+	if !errors.As(err, &answer) {
+		return false
 	}
-	class := workload.ClassLost
-	if pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		class = workload.ClassTimeout
-	}
-	return unsuccessful(err, class, at == sqldb.BeforeCommit || pgconn.SafeToRetry(err))
+	// Servers before 9.6, and poolers, do not add the plain word.
+	return cmp.Or(answer.SeverityUnlocalized, answer.Severity) != "ERROR"
 }
 
 // errRolledBack is a COMMIT answered by ROLLBACK: the server's way to end a
@@ -96,68 +146,8 @@ var errNotReplicated = errors.New("committed locally, but the server gave up wai
 // kept it.
 var errNoTransaction = errors.New("the server is not in the transaction that was begun")
 
-func unsuccessful(err error, class string, proven bool) workload.Reply {
-	if proven {
-		return workload.Reply{Outcome: history.Failed, Class: class, Err: err}
-	}
-	return workload.Reply{Class: class, Err: err, Broken: true}
-}
-
-func proves(answer *pgconn.PgError, at sqldb.Stage) bool {
-	severity := answer.SeverityUnlocalized
-	if severity == "" {
-		severity = answer.Severity // servers before 9.6, poolers
-	}
-	switch {
-	case severity != "ERROR":
-		return false
-	case strings.HasPrefix(answer.Code, classConnectionException) || answer.Code == codeStatementUnknown:
-		return false
-	case at != sqldb.Committing:
-		return true
-	default:
-		return answer.Code == codeSerializationFailure || answer.Code == codeDeadlockDetected ||
-			strings.HasPrefix(answer.Code, classIntegrityViolation)
-	}
-}
-
-func classOf(answer *pgconn.PgError) string {
-	switch answer.Code {
-	case codeSerializationFailure:
-		return workload.ClassSerialization
-	case codeDeadlockDetected:
-		return workload.ClassDeadlock
-	case codeLockNotAvailable:
-		return workload.ClassLockTimeout
-	case codeQueryCanceled, codeIdleInTransaction, codeTransactionTimeout, codeIdleSessionTimeout:
-		return workload.ClassTimeout
-	case codeReadOnlyTransaction:
-		return workload.ClassReadOnly
-	case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeDatabaseDropped:
-		return workload.ClassShutdown
-	}
-	if strings.HasPrefix(answer.Code, classConnectionException) {
-		return workload.ClassLost
-	}
-	return workload.ClassOther
-}
-
-// Kind implements sqldb.Server. The last ones of a clash, duplicate schema, duplicate
-// table and "tuple concurrently updated", are of those who make or drop the same
-// schema at the same time.
-func (p *schema) Kind(err error) sqldb.ErrorKind {
-	switch {
-	case hasCode(err, codeUndefinedTable, codeInvalidSchemaName):
-		return sqldb.NotThere
-	case hasCode(err, codeUniqueViolation, codeSerializationFailure, codeDeadlockDetected, "42P06", "42P07", "XX000"):
-		return sqldb.Clash
-	case hasCode(err, codeInsufficientPrivilege):
-		return sqldb.NotAllowed
-	case hasCode(err, codeReadOnlyTransaction):
-		return sqldb.NoWrites
-	}
-	return sqldb.OtherError
-}
+// Kind implements sqldb.Server.
+func (p *schema) Kind(err error) sqldb.ErrorKind { return errorTable().Kind(err) }
 
 // abandonedReplication reports whether a notice says that the server stopped
 // waiting for its synchronous standby ("The transaction has already committed
@@ -180,7 +170,8 @@ func violated(err error, tables []sqldb.Table) sqldb.Violation {
 		t := &tables[i]
 		switch answer.Code {
 		case codeUniqueViolation:
-			if answer.ConstraintName == t.Name+"_pkey" && !t.LateKey {
+			unique := func(i sqldb.Index) bool { return i.Unique && i.Name == answer.ConstraintName }
+			if answer.ConstraintName == t.Name+"_pkey" && (!t.LateKey || t.Grows) || slices.ContainsFunc(t.Indexes, unique) {
 				return sqldb.Unique
 			}
 		case codeCheckViolation:

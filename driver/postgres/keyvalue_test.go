@@ -64,6 +64,14 @@ func TestKeyValue(t *testing.T) {
 	}
 }
 
+func TestMutable(t *testing.T) {
+	for _, changes := range [][]func(*url.URL){nil, {parameter("default_query_exec_mode", "exec")}} {
+		drivertest.RunMutable(t, false, func(t *testing.T) keyvalue.Store {
+			return openKeyValue(t, target(t, changes...), drivertest.MutableTable())
+		})
+	}
+}
+
 func keyValueHarness(t *testing.T, table keyvalue.Table, changes ...func(*url.URL)) drivertest.KeyValue {
 	u, err := url.Parse(server.Address())
 	if err != nil {

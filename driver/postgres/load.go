@@ -3,9 +3,12 @@ package postgres
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -34,14 +37,19 @@ func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
 
 func (p *schema) put(ctx context.Context, conn *pgconn.PgConn, rows sqldb.Rows) (n int64, err error) {
 	if p.dialect.copies {
-		tag, err := conn.CopyFrom(ctx, bytes.NewReader(copyRows(rows)), p.copyText(rows))
-		return tag.RowsAffected(), err
+		return p.copyFrom(ctx, conn, rows)
 	}
 	var e encoder
 	for first := 0; first < rows.Count; first += loadRows {
 		some := min(loadRows, rows.Count-first)
-		data, types := e.encode(someRows(rows, first, some), nil)
-		result := conn.ExecParams(ctx, insertText(p.SQL.Table(rows.Table), rows.Columns, some), data, types, binaryFormats, nil).Read()
+		text, values := insertText(p.SQL.Table(rows.Table), rows.Columns, some), someRows(rows, first, some)
+		var result *pgconn.Result
+		if p.Open {
+			result = conn.ExecParams(ctx, text, e.texts(values), nil, nil, nil).Read()
+		} else {
+			data, types := e.encode(values, nil)
+			result = conn.ExecParams(ctx, text, data, types, binaryFormats, nil).Read()
+		}
 		if result.Err != nil {
 			return n, result.Err
 		}
@@ -50,9 +58,96 @@ func (p *schema) put(ctx context.Context, conn *pgconn.PgConn, rows sqldb.Rows) 
 	return n, nil
 }
 
-// copyText is the COPY of rows in the format of copyRows.
+// bulkRows is how many rows are loaded by one COPY. Each COPY is a round trip and a
+// commit, which with a thousand rows take longer than the rows; and what an error loses
+// is small with so many.
+const bulkRows = 1 << 16
+
+// BulkRows says how many rows Load is best given at once.
+func (p *schema) BulkRows() int {
+	if p.dialect.copies {
+		return bulkRows
+	}
+	return 0
+}
+
+// copyFrom loads rows by COPY, which are encoded while they are sent.
+func (p *schema) copyFrom(ctx context.Context, conn *pgconn.PgConn, rows sqldb.Rows) (n int64, err error) {
+	var content io.Reader
+	if p.Open {
+		content = bytes.NewReader(copyLines(rows))
+	} else {
+		reader := &copyReader{rows: rows}
+		defer reader.stop()
+		content = reader
+	}
+	tag, err := conn.CopyFrom(ctx, content, p.copyText(rows))
+	return tag.RowsAffected(), err
+}
+
+// copyReader reads rows in the binary format of COPY (manual, "COPY", "Binary Format").
+type copyReader struct {
+	mu      sync.Mutex // pgconn reads in a goroutine, which a lost connection leaves behind
+	rows    sqldb.Rows
+	next    int // row
+	ended   bool
+	values  []sqldb.Value
+	encoded []byte
+	read    int // of encoded
+}
+
+// copyPiece is how many bytes are encoded at a time, at least. pgconn sends as many in a
+// message.
+const copyPiece = 64 << 10
+
+// stop ends the reading: the rows may be changed when it returns.
+func (c *copyReader) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended, c.read = true, len(c.encoded)
+}
+
+func (c *copyReader) Read(into []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.read == len(c.encoded) {
+		if c.ended {
+			return 0, io.EOF
+		}
+		c.encode()
+	}
+	n := copy(into, c.encoded[c.read:])
+	c.read += n
+	return n, nil
+}
+
+// encode encodes the next rows, and what comes before the first and after the last.
+func (c *copyReader) encode() {
+	c.encoded, c.read = c.encoded[:0], 0
+	if c.next == 0 {
+		c.encoded = append(c.encoded, "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
+	}
+	for ; c.next < c.rows.Count && len(c.encoded) < copyPiece; c.next++ {
+		c.values = c.rows.Row(c.next, c.values[:0])
+		c.encoded = binary.BigEndian.AppendUint16(c.encoded, uint16(len(c.values)))
+		for i := range c.values {
+			at := len(c.encoded)
+			c.encoded = appendValue(append(c.encoded, 0, 0, 0, 0), &c.values[i], 0)
+			binary.BigEndian.PutUint32(c.encoded[at:], uint32(len(c.encoded)-at-4))
+		}
+	}
+	if c.ended = c.next == c.rows.Count; c.ended {
+		c.encoded = binary.BigEndian.AppendUint16(c.encoded, 0xffff)
+	}
+}
+
+// copyText is the COPY of rows in binary format, or in text format.
 func (p *schema) copyText(rows sqldb.Rows) string {
-	return `COPY ` + p.SQL.Table(rows.Table) + ` (` + strings.Join(rows.Columns, ", ") + `) FROM STDIN WITH (FORMAT binary)`
+	format := "binary"
+	if p.Open {
+		format = "text"
+	}
+	return `COPY ` + p.SQL.Table(rows.Table) + ` (` + strings.Join(rows.Columns, ", ") + `) FROM STDIN WITH (FORMAT ` + format + `)`
 }
 
 // insertText is an INSERT of so many rows.

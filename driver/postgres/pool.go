@@ -32,11 +32,15 @@ var _ sqldb.Conn = conn{}
 func (c conn) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
-	result := c.send(ctx, text, parameters)
-	var values columns
+	return eachRow(c.send(ctx, text, parameters), abandon, row)
+}
+
+// eachRow gives the rows of an answer to the callback, whose error abandons it.
+func eachRow(result *pgconn.ResultReader, abandon func(), row func(sqldb.Row) error) error {
+	var found columns
 	for result.NextRow() {
-		values = result.Values()
-		if err := row(&values); err != nil {
+		found = columns{result.Values(), result.FieldDescriptions()}
+		if err := row(&found); err != nil {
 			abandon()
 			_, _ = result.Close()
 			return err
@@ -44,6 +48,19 @@ func (c conn) Query(ctx context.Context, text string, row func(sqldb.Row) error,
 	}
 	_, err := result.Close()
 	return err
+}
+
+// WithValues implements sqldb.ValueReader.
+func (c conn) WithValues() sqldb.Reader { return valueConn{c} }
+
+// valueConn is a connection whose rows are ValueRows.
+type valueConn struct{ conn }
+
+func (c valueConn) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
+	ctx, abandon := context.WithCancel(ctx)
+	defer abandon()
+	var e encoder
+	return eachRow(c.ExecParams(ctx, text, e.texts(parameters), nil, nil, nil), abandon, row)
 }
 
 func (c conn) Change(ctx context.Context, text string, parameters ...sqldb.Value) (int64, error) {

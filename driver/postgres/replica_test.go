@@ -64,7 +64,7 @@ func atNodes(t *testing.T, set *cluster.Set, hosts ...string) string {
 
 func gather(t *testing.T) *troupe {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	t.Cleanup(cancel)
 	p := &troupe{t: t, ctx: ctx, set: startSet(t, ctx, 3)}
 	p.store = p.open(p.set.Address())
@@ -77,7 +77,7 @@ func (p *troupe) at(node int) string { return atNodes(p.t, p.set, p.set.Node(nod
 
 func (p *troupe) open(address string) *bankStore {
 	p.t.Helper()
-	store := openBank(p.t, workload.Target{Address: address, ConnectTimeout: time.Second})
+	store := openBank(p.t, workload.Target{Address: address, ConnectTimeout: 5 * time.Second}) // a paused standby takes all of it
 	p.t.Cleanup(func() { store.Close() })
 	return store
 }
@@ -212,7 +212,7 @@ func testReplayHeldBack(t *testing.T, p *troupe) {
 	before := p.read(p.member(1))
 	exec(t, standby, `SELECT pg_wal_replay_pause()`)
 	p.transfer(p.store, 5)
-	err := p.catchUp(p.member(1), 300*time.Millisecond)
+	err := p.catchUp(p.member(1), 3*time.Second) // in which a busy server has answered once
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "has replayed it up to") {
 		t.Errorf("CatchUp: %v", err)
 	}

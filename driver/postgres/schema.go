@@ -34,15 +34,7 @@ type schema struct {
 // simple_protocol, describe_exec or cache_describe, does without prepared
 // statements, for connection poolers that cannot carry them; the transfer then
 // is still one round trip.
-func Driver() sqldb.Driver {
-	return func(ctx context.Context, target workload.Target, of sqldb.Schema) (sqldb.FullDatabase, error) {
-		p, err := openSchema(ctx, target, of)
-		if err != nil {
-			return nil, err
-		}
-		return p, nil
-	}
-}
+func Driver() sqldb.Driver { return sqldb.DriverOf(openSchema) }
 
 func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*schema, error) {
 	config, named, err := parse(target)
@@ -55,6 +47,9 @@ func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*
 	}
 	p := &schema{config: config, address: workload.Redact(target.Address), isolation: isolation, told: named != ""}
 	p.Namespace = &sqldb.Namespace{Product: "postgres", Schema: of.Renamed(reserved()), Name: "assay_" + of.Workload, Server: p}
+	if of.Open {
+		config.RuntimeParams["search_path"] = p.Name
+	}
 	p.pool, p.servers = newPool(config, p.address), serversOf(config)
 	err = p.pool.Use(ctx, func(c conn) (err error) {
 		if p.dialect, err = findDialect(ctx, c, named); err != nil {
@@ -156,7 +151,7 @@ func (p *schema) SessionName(run string) string {
 
 func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	config := p.config
-	if p.isolation != "" && !p.Transactions {
+	if p.isolation != "" && (!p.Transactions || p.Open) {
 		config = config.Copy()
 		config.RuntimeParams["default_transaction_isolation"] = p.isolation
 	}

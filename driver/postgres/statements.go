@@ -1,9 +1,7 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -13,6 +11,14 @@ import (
 // send puts one of the workload's statements into the pipeline.
 func (c *connection) sendCall(p *pgconn.Pipeline, which int, parameters []sqldb.Value) {
 	which += int(ownStatements)
+	if c.schema.Open {
+		if c.prepared != nil {
+			p.SendQueryStatement(c.prepared[which], c.encoder.texts(parameters), nil, nil)
+			return
+		}
+		p.SendQueryParams(c.texts[which].Text, c.encoder.texts(parameters), nil, nil, nil)
+		return
+	}
 	if c.prepared != nil {
 		data, _ := c.encoder.encode(parameters, c.prepared[which].ParamOIDs)
 		p.SendQueryStatement(c.prepared[which], data, binaryFormats, binaryFormats)
@@ -63,7 +69,7 @@ func (c *connection) Load(ctx context.Context, rows sqldb.Rows) (sqldb.Stage, er
 		return c.Insert(ctx, rows)
 	}
 	c.unreplicated = false
-	_, err := c.conn.CopyFrom(ctx, bytes.NewReader(copyRows(rows)), c.schema.copyText(rows))
+	_, err := c.schema.copyFrom(ctx, c.conn, rows)
 	return sqldb.Committing, c.replicated(err)
 }
 
@@ -116,21 +122,4 @@ func someRows(rows sqldb.Rows, first, n int) (values []sqldb.Value) {
 		values = rows.Row(first+i, values)
 	}
 	return values
-}
-
-// copyRows are the rows in the binary format of COPY (manual, "COPY", "Binary
-// Format").
-func copyRows(rows sqldb.Rows) []byte {
-	out := append(make([]byte, 0, 400*rows.Count+32), "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
-	var values []sqldb.Value
-	for i := range rows.Count {
-		values = rows.Row(i, values[:0])
-		out = binary.BigEndian.AppendUint16(out, uint16(len(values)))
-		for _, v := range values {
-			at := len(out)
-			out = appendValue(append(out, 0, 0, 0, 0), v, 0)
-			binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4))
-		}
-	}
-	return binary.BigEndian.AppendUint16(out, 0xffff)
 }

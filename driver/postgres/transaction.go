@@ -61,19 +61,21 @@ func (c *connection) Commit(ctx context.Context) error {
 }
 
 // Step implements sqldb.Wire. If BEGIN fails, the server does not do the statement
-// (see classify).
-func (c *connection) Step(ctx context.Context, first bool, which int, row func(sqldb.Row) error, parameters []sqldb.Value) error {
+// (see errorTable).
+func (c *connection) Step(ctx context.Context, first bool, which int, row func(sqldb.Row) error, parameters []sqldb.Value) (changed int64, err error) {
 	p := c.conn.StartPipeline(ctx)
 	if first {
 		c.send(p, begin)
 	}
 	c.sendCall(p, which, parameters)
-	err := p.Sync()
+	err = p.Sync()
 	if err == nil && first {
 		_, err = readAnswer(p)
 	}
 	if err == nil {
-		_, err = readRows(p, &c.row, row)
+		var tag pgconn.CommandTag
+		tag, err = readRows(p, &c.row, row)
+		changed = tag.RowsAffected()
 	}
 	if ended := p.Close(); err == nil {
 		err = ended
@@ -81,5 +83,5 @@ func (c *connection) Step(ctx context.Context, first bool, which int, row func(s
 	if err == nil && c.conn.TxStatus() != open {
 		err = errNoTransaction
 	}
-	return err
+	return changed, err
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"assay/driver/sqldb"
 )
 
@@ -69,7 +71,7 @@ func appendArray(data []byte, elements []int64) []byte {
 
 // appendValue appends a parameter in binary format; oid is the type that the
 // server wants, 0 for what the value is.
-func appendValue(data []byte, v sqldb.Value, oid uint32) []byte {
+func appendValue(data []byte, v *sqldb.Value, oid uint32) []byte {
 	switch v.Kind {
 	case sqldb.Bool:
 		return append(data, byte(v.Number))
@@ -122,18 +124,22 @@ func (e *encoder) encode(parameters []sqldb.Value, wanted []uint32) (data [][]by
 			oid = wanted[i]
 		}
 		at := len(e.buffer)
-		e.buffer = appendValue(e.buffer, parameters[i], oid)
+		e.buffer = appendValue(e.buffer, &parameters[i], oid)
 		e.data = append(e.data, e.buffer[at:len(e.buffer):len(e.buffer)])
 		e.types = append(e.types, oid)
 	}
 	return e.data, e.types
 }
 
-// columns is a row in binary format, as a sqldb.Row.
-type columns [][]byte
+// columns is a row, as a sqldb.Row of columns in binary format, or a sqldb.ValueRow of
+// columns in text format.
+type columns struct {
+	values [][]byte
+	fields []pgconn.FieldDescription
+}
 
 // Scan implements sqldb.Row.
-func (c *columns) Scan(into ...any) error { return sqldb.ScanRow(&format, *c, into) }
+func (c *columns) Scan(into ...any) error { return sqldb.ScanRow(&format, c.values, into) }
 
 var format = sqldb.Format[[]byte]{
 	Null:    func(value []byte) bool { return value == nil },

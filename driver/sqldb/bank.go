@@ -56,10 +56,49 @@ func Bank(db BankDatabase) bank.Store {
 
 type bankStore struct{ BankDatabase }
 
-var _ bank.Auditor = (*bankStore)(nil)
+var (
+	_ bank.Auditor    = (*bankStore)(nil)
+	_ bank.Reloader   = (*bankStore)(nil)
+	_ bank.BatchSizer = (*bankStore)(nil)
+)
+
+// bulkLoader is a Database that loads many rows at once best.
+type bulkLoader interface {
+	// BulkRows is how many rows a call of Load is best given; 0 for no wish.
+	BulkRows() int
+}
+
+// BatchSize implements bank.BatchSizer.
+func (s *bankStore) BatchSize() int {
+	if db, is := s.BankDatabase.(bulkLoader); is {
+		return max(db.BulkRows(), bank.MaxBatch)
+	}
+	return bank.MaxBatch
+}
 
 func (s *bankStore) LoadAccounts(ctx context.Context, batch []bank.Account) error {
 	return s.Load(ctx, rowsOf("account", bank.AccountColumns(), batch))
+}
+
+// ReloadAccounts implements bank.Reloader. A batch is in or not, as a whole.
+func (s *bankStore) ReloadAccounts(ctx context.Context, batch []bank.Account) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	var rows int
+	err := s.View(ctx, func(r Reader) error {
+		return One(ctx, r, "SELECT count(*) FROM "+s.Dialect().Table("account")+" WHERE id BETWEEN $1 AND $2",
+			[]Value{OfInt(batch[0].ID), OfInt(batch[len(batch)-1].ID)}, &rows)
+	})
+	switch {
+	case err != nil:
+		return err
+	case rows == 0:
+		return s.LoadAccounts(ctx, batch)
+	case rows != len(batch):
+		return fmt.Errorf("of a batch of %d accounts %d are there, though it was one transaction", len(batch), rows)
+	}
+	return nil
 }
 
 func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, entry func(bank.Entry) error) error {

@@ -61,6 +61,13 @@ type Catalog struct {
 	// its only row. Drop drops the schema with all that is in it.
 	Make, Mark, Drop                 []string
 	ReadMark, InsertMark, UpdateMark string
+	// Tables lists the tables of the schema $1 but for those of the marker and the lease,
+	// and Clear the statements that drop all that is in it but for those. Cases is whether
+	// names keep their capital letters without quotes.
+	Tables, Clear string
+	// Use has names without a qualifier lie in the schema; empty where connections begin so.
+	Use   string
+	Cases bool
 	// Moment is the type of the lease's moments, Now the server's clock, After the
 	// moment that many (%s) microseconds from now, and Microseconds a moment %s in
 	// microseconds since 1970.

@@ -39,23 +39,38 @@ type Index struct {
 	Columns []string
 	// Late is true if it may be made when the table has been loaded.
 	Late bool
+	// Unique is true if no two rows may be alike in these columns; a second one is a
+	// violation of the kind Unique.
+	Unique bool
 }
 
 // Constraint is a CHECK constraint.
 type Constraint struct{ Name, Condition string }
 
-// Table is one table. Its first column is the primary key.
+// Table is one table. Its primary key is its first column, or its first KeyColumns
+// columns if that is not 0.
 type Table struct {
-	Name    string
-	Columns []Column
-	Checks  []Constraint
-	Indexes []Index
+	Name       string
+	Columns    []Column
+	KeyColumns int
+	Checks     []Constraint
+	Indexes    []Index
 	// Loaded is true if rows are put in before FinishLoad, and LateKey if its key
 	// may be made then.
 	Loaded, LateKey bool
+	// Grows is true if sessions insert into it although its key is made late.
+	Grows bool
 	// Updated is true if its rows are changed all the time, in columns that no
 	// index has.
 	Updated bool
+}
+
+// key are the names of the columns of the primary key.
+func (t *Table) key() (names []string) {
+	for _, c := range t.Columns[:max(t.KeyColumns, 1)] {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 // Schema is what a workload keeps in a database.
@@ -68,6 +83,11 @@ type Schema struct {
 	// where the target names none, it is the one that the server gives its sessions
 	// now, asked for by name.
 	Transactions, Judged bool
+	// Open is true if tables are made, in the schema, that are not among Tables, and
+	// statements are sent whose texts and types are not known beforehand: names without
+	// a qualifier lie in the schema, parameters have the type that the server finds for
+	// them, rows are ValueRows, and a Connection is a Learner.
+	Open bool
 	// Reads is true if Target.Read may send reads to another server than writes.
 	Reads bool
 }
@@ -103,20 +123,24 @@ type Dialect struct {
 	// NotNull and Derived are behind a column's type; %s in Derived is the column's
 	// name.
 	NotNull, Derived string
-	// Key is behind the first column of a table; %s is the table. LateKey is the
-	// statement that makes it later, of table %[1]s with full name %[2]s and column
-	// %[3]s; empty if the key is always made at once.
+	// Key is behind the first column of a table, or before the list of columns of a
+	// key that has several; %s is the table. LateKey is the statement that makes it
+	// later, of table %[1]s with full name %[2]s and columns %[3]s; empty if the key
+	// is always made at once.
 	Key, LateKey string
 	// LateIndexes is whether indexes are better made when the rows are in.
 	LateIndexes bool
 	// Options are behind the columns of each table, KeyedOptions of one whose key is
-	// no Integer, and UpdatedOptions of one that is Updated.
+	// not one Integer, and UpdatedOptions of one that is Updated.
 	Options, KeyedOptions, UpdatedOptions string
 	// IndexPrefix is put before an index's name.
 	IndexPrefix string
 
 	// Returning is whether UPDATE has RETURNING.
 	Returning bool
+	// ForUpdate is behind a query whose rows the transaction is to lock until it ends;
+	// empty where a transaction that writes is alone.
+	ForUpdate string
 	// In is a comparison with Keys, whose parameter is %s.
 	In string
 	// Upsert is behind an INSERT that changes the row if it is there, before the
@@ -136,19 +160,23 @@ func (d *Dialect) Table(name string) string { return d.Prefix + name }
 func (d *Dialect) Create(tables []Table) (statements []string) {
 	for i := range tables {
 		t := &tables[i]
-		late := t.LateKey && d.LateKey != ""
 		var lines []string
-		for n, c := range t.Columns {
+		for _, c := range t.Columns {
 			lines = append(lines, c.Name+" "+d.column(&c))
-			if n == 0 && !late {
-				lines[0] += strings.ReplaceAll(d.Key, "%s", t.Name)
-			}
+		}
+		key, clause := t.key(), strings.ReplaceAll(d.Key, "%s", t.Name)
+		switch {
+		case t.LateKey && d.LateKey != "":
+		case len(key) == 1:
+			lines[0] += clause
+		default:
+			lines = append(lines, strings.TrimSpace(clause)+" ("+strings.Join(key, ", ")+")")
 		}
 		for _, c := range t.Checks {
 			lines = append(lines, "CONSTRAINT "+c.Name+" CHECK ("+c.Condition+")")
 		}
 		options := d.Options
-		if t.Columns[0].Type != Integer {
+		if t.Columns[0].Type != Integer || len(key) > 1 {
 			options += d.KeyedOptions
 		}
 		if t.Updated {
@@ -177,7 +205,11 @@ func (d *Dialect) column(c *Column) string {
 }
 
 func (d *Dialect) index(t *Table, i *Index) string {
-	return "CREATE INDEX " + d.IndexPrefix + i.Name + " ON " + d.Table(t.Name) + " (" + strings.Join(i.Columns, ", ") + ")"
+	kind := "INDEX "
+	if i.Unique {
+		kind = "UNIQUE INDEX "
+	}
+	return "CREATE " + kind + d.IndexPrefix + i.Name + " ON " + d.Table(t.Name) + " (" + strings.Join(i.Columns, ", ") + ")"
 }
 
 // Late are the statements that make the keys and indexes which Create left out.
@@ -185,7 +217,7 @@ func (d *Dialect) Late(tables []Table) (statements []string) {
 	for i := range tables {
 		t := &tables[i]
 		if t.LateKey && d.LateKey != "" {
-			statements = append(statements, fmt.Sprintf(d.LateKey, t.Name, d.Table(t.Name), t.Columns[0].Name))
+			statements = append(statements, fmt.Sprintf(d.LateKey, t.Name, d.Table(t.Name), strings.Join(t.key(), ", ")))
 		}
 		for _, index := range t.Indexes {
 			if index.Late && d.LateIndexes {

@@ -25,6 +25,10 @@ func TestTables(t *testing.T) {
 			LateKey: true, Updated: true,
 		},
 		{Name: "b", Columns: []Column{{Name: "id", Type: UUID}}},
+		{
+			Name: "c", Columns: []Column{{Name: "x"}, {Name: "y"}, {Name: "z"}}, KeyColumns: 2, LateKey: true,
+			Indexes: []Index{{Name: "one", Columns: []string{"z"}, Unique: true}},
+		},
 	}
 	d := testDialect()
 	check := func(got []string, want ...string) {
@@ -36,10 +40,12 @@ func TestTables(t *testing.T) {
 	const columns = "n CHAR(7) NOT NULL, v INT CHECK (v <> NULL), CONSTRAINT positive CHECK (n > 0)) O U"
 	const early, b = "CREATE INDEX i_early ON s.a (n)", "CREATE TABLE s.b (id UID NOT NULL CONSTRAINT b_key PRIMARY KEY) O K"
 	const late = "CREATE INDEX i_late ON s.a (n, v)"
-	check(d.Create(tables), "CREATE TABLE s.a (id INT NOT NULL, "+columns, early, b)
-	check(d.Late(tables), "KEY a ON s.a (id)", late)
+	const several, one = "CREATE TABLE s.c (x INT NOT NULL, y INT NOT NULL, z INT NOT NULL", "CREATE UNIQUE INDEX i_one ON s.c (z)"
+	check(d.Create(tables), "CREATE TABLE s.a (id INT NOT NULL, "+columns, early, b, several+") O K", one)
+	check(d.Late(tables), "KEY a ON s.a (id)", late, "KEY c ON s.c (x, y)")
 	d.LateKey, d.LateIndexes = "", false
-	check(d.Create(tables), "CREATE TABLE s.a (id INT NOT NULL CONSTRAINT a_key PRIMARY KEY, "+columns, early, late, b)
+	check(d.Create(tables), "CREATE TABLE s.a (id INT NOT NULL CONSTRAINT a_key PRIMARY KEY, "+columns, early, late, b,
+		several+", CONSTRAINT c_key PRIMARY KEY (x, y)) O K", one)
 	check(d.Late(tables))
 }
 

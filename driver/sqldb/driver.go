@@ -10,6 +10,10 @@ import (
 	"assay/workload/churn"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
+	"assay/workload/script"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
+	"assay/workload/tpcc"
 )
 
 // FullDatabase is a Database with what each workload asks for beside it.
@@ -49,6 +53,18 @@ func (d Driver) BulkUpdate(ctx context.Context, target workload.Target) (bulkupd
 	return storeOf(BulkUpdate)(d(ctx, target, BulkUpdateSchema()))
 }
 
+func (d Driver) SmallBank(ctx context.Context, target workload.Target) (smallbank.Store, error) {
+	return storeOf(SmallBank)(d(ctx, target, SmallBankSchema()))
+}
+
+func (d Driver) TPCB(ctx context.Context, target workload.Target) (tpcb.Store, error) {
+	return storeOf(TPCB)(d(ctx, target, TPCBSchema()))
+}
+
+func (d Driver) Script(ctx context.Context, target workload.Target) (script.Store, error) {
+	return storeOf(Script)(d(ctx, target, ScriptSchema()))
+}
+
 // Churn gives *workload.OptionError also for a database without a compaction.
 func (d Driver) Churn(ctx context.Context, target workload.Target) (churn.Store, error) {
 	db, err := d(ctx, target, ChurnSchema())
@@ -61,6 +77,15 @@ func (d Driver) Churn(ctx context.Context, target workload.Target) (churn.Store,
 		return nil, err
 	}
 	return &churnStore{db, names}, nil
+}
+
+// TPCC gives *workload.OptionError also for another schema than the normalized one.
+func (d Driver) TPCC(ctx context.Context, target workload.Target) (tpcc.Store, error) {
+	if target.Schema != "" && target.Schema != tpcc.SchemaNormalized {
+		return nil, &workload.OptionError{Option: "--schema", Value: target.Schema, Reason: "an order and its lines are rows of two tables in SQL",
+			Want: tpcc.SchemaNormalized + "; " + tpcc.SchemaDenormalized + " is a form of documents, for MongoDB"}
+	}
+	return storeOf(TPCC)(d(ctx, target, TPCCSchema()))
 }
 
 // storeOf makes a workload's Store of the database that was opened, or returns the

@@ -15,7 +15,7 @@ import (
 // KeyValueSchema is the Schema of a table of records.
 func KeyValueSchema(table keyvalue.Table) Schema {
 	types := map[keyvalue.Type]Type{keyvalue.Text: String, keyvalue.UUID: UUID}
-	of := Table{Name: table.Name}
+	of := Table{Name: table.Name, Loaded: table.Loaded, LateKey: table.Loaded, Grows: table.Loaded, Updated: table.Loaded}
 	for _, c := range table.All() {
 		of.Columns = append(of.Columns, Column{Name: c.Name, Type: types[c.Type], Length: c.Max})
 	}
@@ -44,21 +44,32 @@ type KeyValueDatabase interface {
 const (
 	InsertRecord = iota
 	GetRecord
+	updateRecord
+	scanRecords
 )
 
 // KeyValue is the Store on a Database of this table's schema.
 func KeyValue(db KeyValueDatabase, table keyvalue.Table) keyvalue.Store {
 	s := &keyValueStore{KeyValueDatabase: db, table: table}
 	of := db.Tables()[0]
-	var columns, parameters []string
+	var columns, parameters, assignments []string
 	for i, c := range of.Columns {
 		columns, parameters = append(columns, c.Name), append(parameters, fmt.Sprintf("$%d", i+1))
+		if i > 0 {
+			assignments = append(assignments, fmt.Sprintf("%s = $%d", c.Name, i+1))
+		}
 	}
 	full, list := db.Dialect().Table(of.Name), strings.Join(columns, ", ")
 	s.all = "SELECT " + list + " FROM " + full
 	s.statements = []Statement{
 		InsertRecord: {"insert", "INSERT INTO " + full + " (" + list + ") VALUES (" + strings.Join(parameters, ", ") + ")"},
 		GetRecord:    {"get", s.all + " WHERE " + columns[0] + " = $1"},
+	}
+	if table.Loaded {
+		s.columns = columns
+		s.statements = append(s.statements,
+			Statement{"update", "UPDATE " + full + " SET " + strings.Join(assignments, ", ") + " WHERE " + columns[0] + " = $1"},
+			Statement{"scan", s.all + " WHERE " + columns[0] + " >= $1 ORDER BY " + columns[0] + " LIMIT $2"})
 	}
 	return s
 }
@@ -67,6 +78,7 @@ type keyValueStore struct {
 	KeyValueDatabase
 	table      keyvalue.Table
 	all        string
+	columns    []string
 	statements []Statement
 }
 
@@ -133,11 +145,7 @@ func (s *keyValueStore) Read(ctx context.Context, use func(keyvalue.Record) erro
 }
 
 func (s *keyValueStore) Session(ctx context.Context) (keyvalue.Session, error) {
-	c, err := s.ConnectKeyValue(ctx, s.statements)
-	if err != nil {
-		return nil, err
-	}
-	return &keyValueSession{Executor: c, store: s}, nil
+	return s.MutableSession(ctx)
 }
 
 type keyValueSession struct {
@@ -145,13 +153,17 @@ type keyValueSession struct {
 	store *keyValueStore
 }
 
-func (s *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) keyvalue.Reply {
-	parameters := make([]Value, 1, 1+len(record.Values))
-	parameters[0] = valueOf(record.Key)
+// appendRecord appends a record as parameters, the key first.
+func appendRecord(into []Value, record keyvalue.Record) []Value {
+	into = append(into, valueOf(record.Key))
 	for _, v := range record.Values {
-		parameters = append(parameters, valueOf(v))
+		into = append(into, valueOf(v))
 	}
-	return keyvalue.Reply{Reply: s.Execute(ctx, InsertRecord, parameters...).Inserted()}
+	return into
+}
+
+func (s *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) keyvalue.Reply {
+	return keyvalue.Reply{Reply: s.Execute(ctx, InsertRecord, appendRecord(nil, record)...).Inserted()}
 }
 
 // Get keeps what it found to itself until the query has ended, since that may go

@@ -137,7 +137,13 @@ func (n *Namespace) Find(ctx context.Context) (*workload.Leftover, error) {
 			return err
 		}
 		found = &workload.Leftover{Marker: *mark}
-		for _, table := range Counted(n.Schema.Tables) {
+		counted := Counted(n.Schema.Tables)
+		if n.Open {
+			if counted, err = n.found(ctx, c); err != nil {
+				return err
+			}
+		}
+		for _, table := range counted {
 			var rows int64
 			err := One(ctx, c, "SELECT count(*) FROM "+n.table(table), nil, &rows)
 			if err != nil && n.Server.Kind(err) != NotThere { // creation had not come so far
@@ -197,6 +203,11 @@ func (n *Namespace) clear(ctx context.Context, c Conn) (marked bool, err error) 
 	if err := n.admit(ctx, c); err != nil || mark == nil {
 		return false, err
 	}
+	if n.Open {
+		if err := n.dropFound(ctx, c); err != nil {
+			return true, err
+		}
+	}
 	for _, t := range n.Schema.Tables {
 		if err := n.dropTable(ctx, c, t.Name); err != nil {
 			return true, err
@@ -245,6 +256,9 @@ func (n *Namespace) FinishLoad(ctx context.Context) error {
 				_, err = c.Change(ctx, n.Catalog.Refresh+" "+n.table(t.Name))
 			}
 		}
+		if err == nil && n.Open {
+			err = n.refreshFound(ctx, c)
+		}
 		return err
 	})
 	if err != nil {
@@ -273,21 +287,30 @@ func (n *Namespace) setLoaded(ctx context.Context, c Conn) error {
 
 func (n *Namespace) Size(ctx context.Context) (workload.Size, error) {
 	size := workload.Size{Rows: make(map[string]int64)}
-	err := n.use(ctx, "size", func(c Conn) error {
+	err := n.use(ctx, "size", func(c Conn) (err error) {
 		if _, err := n.MustMark(ctx, c); err != nil {
 			return err
 		}
 		if err := n.Server.Measure(ctx, c); err != nil {
 			return err
 		}
+		var names []string
 		for _, t := range n.Schema.Tables {
+			names = append(names, t.Name)
+		}
+		if n.Open {
+			if names, err = n.found(ctx, c); err != nil {
+				return err
+			}
+		}
+		for _, name := range names {
 			var table, indexes, rows int64
-			if err := One(ctx, c, fmt.Sprintf(n.Catalog.Size, n.Name, t.Name), nil, &table, &indexes, &rows); err != nil {
+			if err := One(ctx, c, fmt.Sprintf(n.Catalog.Size, n.Name, name), nil, &table, &indexes, &rows); err != nil {
 				return err
 			}
 			size.Tables += table
 			size.Indexes += indexes
-			size.Rows[t.Name] = rows
+			size.Rows[name] = rows
 		}
 		return nil
 	})
@@ -309,16 +332,16 @@ func (n *Namespace) ViewBy(ctx context.Context, use func(context.Context, func(C
 			if _, err := n.MustMark(ctx, c); err != nil {
 				return err
 			}
-			return read(c)
+			return n.within(ctx, c, read)
 		})
 	}))
 }
 
 func (n *Namespace) AuditView(ctx context.Context, read func(Reader) error) error {
 	err := n.Server.Use(ctx, func(c Conn) error {
-		return InTransaction(ctx, c, n.Server.Snapshot(true), func() error { return read(c) })
+		return InTransaction(ctx, c, n.Server.Snapshot(true), func() error { return n.within(ctx, c, read) })
 	})
-	if err != nil && n.Server.Kind(err) == NotThere {
+	if err != nil && !n.Open && n.Server.Kind(err) == NotThere {
 		err = n.Missing()
 	}
 	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {

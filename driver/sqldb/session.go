@@ -37,7 +37,10 @@ type Wire interface {
 	// Batch runs a transaction of these calls.
 	Batch(ctx context.Context, calls []Call) (Stage, error)
 	// Step does a statement in a transaction, with what begins it before the first.
-	Step(ctx context.Context, first bool, statement int, row func(Row) error, parameters []Value) error
+	// It returns how many rows were changed.
+	Step(ctx context.Context, first bool, statement int, row func(Row) error, parameters []Value) (int64, error)
+	// Prepare takes a further statement, behind the others.
+	Prepare(ctx context.Context, statement Statement) error
 	Commit(ctx context.Context) error
 	// Leave ends a transaction that failed and then, unless that is nil, makes the
 	// inquiry. After an error the connection is of no use.
@@ -179,6 +182,15 @@ func (s *Session) End(ctx context.Context, err error) Reply {
 	return s.ended(ctx, "transaction", at, err, nil)
 }
 
+// Learn implements Learner.
+func (s *Session) Learn(ctx context.Context, statement Statement) (int, error) {
+	if err := s.Prepare(ctx, statement); err != nil {
+		return 0, err
+	}
+	s.statements = append(s.statements, statement)
+	return len(s.statements) - 1, nil
+}
+
 // Waiting implements LockWaiter, if the Wire does.
 func (s *Session) Waiting(ctx context.Context) (waiting, known bool, err error) {
 	if w, can := s.Wire.(LockWaiter); can {
@@ -194,7 +206,16 @@ func (t steps) Execute(ctx context.Context, statement int, parameters ...Value) 
 	return t.Query(ctx, statement, nil, parameters...)
 }
 
+func (t steps) Change(ctx context.Context, statement int, parameters ...Value) (int64, error) {
+	return t.step(ctx, statement, nil, parameters)
+}
+
 func (t steps) Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) error {
+	_, err := t.step(ctx, statement, row, parameters)
+	return err
+}
+
+func (t steps) step(ctx context.Context, statement int, row func(Row) error, parameters []Value) (int64, error) {
 	first := !t.begun
 	t.begun = true
 	return t.Step(ctx, first, statement, row, parameters)

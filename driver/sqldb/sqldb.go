@@ -30,6 +30,7 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 
 	"assay/workload"
 )
@@ -104,10 +105,17 @@ type Connection interface {
 	Close()
 }
 
+// ErrRollback is in the error with which a Transaction's work has everything rolled
+// back though nothing is wrong. The reply is Failed and has that error, and the
+// Connection can be used again.
+var ErrRollback = errors.New("the transaction was rolled back on purpose")
+
 // Transaction is one that is under way. After an error it is to be left.
 type Transaction interface {
 	Execute(ctx context.Context, statement int, parameters ...Value) error
 	Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) error
+	// Change is Execute, and returns how many rows were changed.
+	Change(ctx context.Context, statement int, parameters ...Value) (int64, error)
 }
 
 // Row is one row of an answer.
@@ -115,6 +123,28 @@ type Row interface {
 	// Scan decodes all columns into *int64, *int, *bool, *string, *[]byte or
 	// *[]int64 (Ints), whose capacity is used. It allocates nothing for numbers.
 	Scan(into ...any) error
+}
+
+// ValueRow is a Row of columns that are not known beforehand.
+type ValueRow interface {
+	Row
+	// AppendValues appends the value of each column: nil, int64, float64, bool or string.
+	// A decimal is an int64 where that is exact, and else a float64.
+	AppendValues(into []any) ([]any, error)
+}
+
+// ValueReader is a Reader that has one whose rows are ValueRows.
+type ValueReader interface {
+	Reader
+	WithValues() Reader
+}
+
+// Learner is a Connection that takes further statements.
+type Learner interface {
+	Connection
+	// Learn makes a statement known, and returns its index. It can be called within a
+	// Transaction; an error is then to end it.
+	Learn(ctx context.Context, statement Statement) (int, error)
 }
 
 // Statement is one that a Connection runs many times.

@@ -34,24 +34,24 @@ func (s *Statistics) Read(ctx context.Context) (reading workload.Reading, err er
 			return reading, err
 		}
 	}
-	told := map[string]string{}
+	status := map[string]string{}
 	err = s.conn.Query(ctx, s.query, func(row Row) error {
 		var name, value string
 		if err := row.Scan(&name, &value); err != nil {
 			return err
 		}
-		told[name] = value
+		status[name] = value
 		return nil
 	})
 	if err != nil {
 		s.Close()
 		return reading, err
 	}
-	if len(told) == 0 {
+	if len(status) == 0 {
 		return reading, errors.New("the server tells this user nothing of its work")
 	}
 	return workload.ReadingOf(s.server, s.Figures, func(key string) (float64, bool) {
-		value, err := strconv.ParseFloat(told[key], 64)
+		value, err := strconv.ParseFloat(status[key], 64)
 		return value, err == nil
 	}), nil
 }

@@ -13,6 +13,10 @@ const (
 	List
 	// Keys is a list of integers that a column is compared with; see Dialect.In.
 	Keys
+	// Real is a number of floating point, and Nothing is NULL. They are of a Schema that
+	// is Open.
+	Real
+	Nothing
 )
 
 // Value is one parameter. Whoever made it leaves what it refers to alone until
@@ -23,6 +27,7 @@ type Value struct {
 	Text    string
 	Bytes   []byte
 	Numbers []int64 // of List and Keys
+	Real    float64
 }
 
 // OfInt, and the functions like it, make a Value.

@@ -42,10 +42,13 @@ func view(ctx context.Context, in func(context.Context, func(Reader) error) erro
 	return err
 }
 
-// rowsOf are values as rows of a table.
+// rowsOf are values as rows of a table, which one goroutine at a time asks for.
 func rowsOf[T any](table string, c workload.Columns[T], values []T) Rows {
+	var v T
+	fields := c.Fields(&v)
 	return Rows{Table: table, Columns: c.Names, Count: len(values), Row: func(i int, into []Value) []Value {
-		for _, field := range c.Fields(&values[i]) {
+		v = values[i]
+		for _, field := range fields {
 			switch field := field.(type) {
 			case *int64:
 				into = append(into, OfInt(*field))

@@ -21,6 +21,10 @@ func TestConformance(t *testing.T) {
 		Candles:    sqlite.Driver().Candles,
 		BulkUpdate: sqlite.Driver().BulkUpdate,
 		Churn:      sqlite.Driver().Churn,
+		SmallBank:  sqlite.Driver().SmallBank,
+		TPCB:       sqlite.Driver().TPCB,
+		TPCC:       sqlite.Driver().TPCC,
+		Script:     sqlite.Driver().Script,
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 			const content = "another program's file"
 			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

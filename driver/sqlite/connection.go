@@ -214,7 +214,7 @@ func (l *connection) transact(ctx context.Context, x *run) ending {
 	switch {
 	case err != nil:
 		e = failed(l.file.explain(x.doing, err), classOf(err))
-		e.Broken = violated(err) == sqldb.NoViolation
+		e.Broken = violated(err) == sqldb.NoViolation && !errors.Is(err, sqldb.ErrRollback)
 	case commit && !x.stage.CompareAndSwap(stageOpen, stageCommitting):
 		e = failed(l.file.explain(x.doing, ctx.Err()), workload.ClassTimeout)
 	case commit:

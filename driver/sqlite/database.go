@@ -95,7 +95,7 @@ func insertRows(ctx context.Context, insert *sql.Stmt, rows sqldb.Rows) error {
 
 func (f *file) FinishLoad(ctx context.Context) error {
 	late := f.sql.Late(f.kind.Tables)
-	if slices.ContainsFunc(f.kind.Tables, func(t sqldb.Table) bool { return t.Loaded && t.Indexes != nil }) {
+	if f.kind.Open || slices.ContainsFunc(f.kind.Tables, func(t sqldb.Table) bool { return t.Loaded && t.Indexes != nil }) {
 		late = append(late, "ANALYZE") // of the indexes; there is nothing to tell of a table
 	}
 	return f.asWriter(ctx, "finish load", func() error {
@@ -180,6 +180,10 @@ func arguments(into []any, parameters []sqldb.Value) []any {
 			into = append(into, v.Bytes)
 		case sqldb.List, sqldb.Keys:
 			into = append(into, listText(v.Numbers))
+		case sqldb.Real:
+			into = append(into, v.Real)
+		case sqldb.Nothing:
+			into = append(into, nil)
 		default:
 			into = append(into, v.Number)
 		}
@@ -203,31 +207,19 @@ func listText(numbers []int64) string {
 type columns struct{ rows *sql.Rows }
 
 func (c columns) Scan(into ...any) error {
-	if !slices.ContainsFunc(into, isList) {
-		return c.rows.Scan(into...)
-	}
-	fields := slices.Clone(into)
-	texts := make([][]byte, len(into))
-	for i := range fields {
-		if isList(fields[i]) {
-			fields[i] = &texts[i]
-		}
-	}
-	if err := c.rows.Scan(fields...); err != nil {
-		return err
-	}
 	for i, to := range into {
-		if list, ok := to.(*[]int64); ok {
-			*list = (*list)[:0]
-			if err := json.Unmarshal(texts[i], list); err != nil {
-				return err
-			}
+		if list, is := to.(*[]int64); is {
+			into = slices.Clone(into)
+			into[i] = (*jsonList)(list)
 		}
 	}
-	return nil
+	return c.rows.Scan(into...)
 }
 
-func isList(to any) bool {
-	_, is := to.(*[]int64)
-	return is
+// jsonList is a list that is read from JSON, as a sql.Scanner.
+type jsonList []int64
+
+func (l *jsonList) Scan(value any) error {
+	*l = (*l)[:0]
+	return json.Unmarshal([]byte(sqldb.TextOf(value)), (*[]int64)(l))
 }

@@ -34,6 +34,7 @@ const lockTimeout = 5 * time.Second
 // own lock, up to lockTimeout.
 type file struct {
 	options
+	sqldb.Plain
 	// tables are the workload's own, by which it knows its file.
 	tables      []string
 	kind        sqldb.Schema
@@ -54,9 +55,15 @@ type file struct {
 
 func newFile(o options, kind sqldb.Schema) *file {
 	f := &file{options: o, kind: kind, sql: dialect(), lockTimeout: lockTimeout, writer: make(chan struct{}, 1)}
+	if kind.Open {
+		f.sql.Prefix = "" // names are the user's, and the file is ours
+	}
 	for _, t := range kind.Tables {
 		f.tables = append(f.tables, f.sql.Table(t.Name))
 	}
+	// SQLite has one way to store tables. It counts no waits; its writers stand in a
+	// queue of this driver's own.
+	f.Plain = sqldb.Plain{Of: f, Engine: "btree"}
 	return f
 }
 

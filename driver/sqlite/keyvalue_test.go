@@ -80,3 +80,14 @@ func TestKeyValueHasOneMember(t *testing.T) {
 		}
 	}
 }
+
+func TestMutable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "records.db")
+	drivertest.RunMutable(t, false, func(t *testing.T) keyvalue.Store {
+		s, err := Driver().KeyValue(t.Context(), workload.Target{Address: "sqlite:" + path}, drivertest.MutableTable())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+}

@@ -3,8 +3,11 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"maps"
+	"slices"
 	"strings"
 
+	"assay/driver/sqldb"
 	"assay/workload"
 )
 
@@ -51,27 +54,57 @@ func (f *file) Size(ctx context.Context) (workload.Size, error) {
 		return workload.Size{}, f.explain("size", err)
 	}
 	defer f.done()
-	size := workload.Size{Rows: map[string]int64{}}
+	var size workload.Size
 	err := using(f.existing, func(db *sql.DB) error {
-		if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
-			return err
-		}
-		err := db.QueryRowContext(ctx, `SELECT coalesce(sum(pgsize) FILTER (WHERE type = 'table'), 0),
-			coalesce(sum(pgsize) FILTER (WHERE type = 'index'), 0)
-			FROM dbstat JOIN sqlite_schema USING (name)
-			WHERE aggregate = TRUE AND tbl_name IN ('`+strings.Join(f.tables, "', '")+`')`).Scan(&size.Tables, &size.Indexes)
+		rows, err := f.countAll(ctx, db)
 		if err != nil {
 			return err
 		}
-		for _, table := range f.tables {
-			var n int64
-			if err := db.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
-				return err
-			}
-			size.Rows[table] = n
+		size.Rows = rows
+		if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			return err
 		}
-		return nil
+		return db.QueryRowContext(ctx, `SELECT coalesce(sum(pgsize) FILTER (WHERE type = 'table'), 0),
+			coalesce(sum(pgsize) FILTER (WHERE type = 'index'), 0)
+			FROM dbstat JOIN sqlite_schema USING (name)
+			WHERE aggregate = TRUE AND tbl_name IN ('`+strings.Join(slices.Sorted(maps.Keys(rows)), "', '")+`')`).Scan(&size.Tables, &size.Indexes)
 	})
 	size.Bytes = size.Tables + size.Indexes
 	return size, f.explain("size", err)
+}
+
+// allTables are the workload's tables, those that are not known beforehand included. One
+// whose name would have to be quoted is left out.
+func (f *file) allTables(ctx context.Context, db *sql.DB) ([]string, error) {
+	if !f.kind.Open {
+		return f.tables, nil
+	}
+	rows, err := db.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'
+		AND name <> 'assay_mark' AND name NOT GLOB '*[^A-Za-z0-9_]*' AND name NOT GLOB '[0-9]*' ORDER BY name`)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	err = eachRow(rows, func(row sqldb.Row) error {
+		names = append(names, "")
+		return row.Scan(&names[len(names)-1])
+	})
+	return names, err
+}
+
+// countAll counts the rows of these tables.
+func (f *file) countAll(ctx context.Context, db *sql.DB) (map[string]int64, error) {
+	tables, err := f.allTables(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	rows := make(map[string]int64, len(tables))
+	for _, table := range tables {
+		var n int64
+		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+			return nil, err
+		}
+		rows[table] = n
+	}
+	return rows, nil
 }

@@ -70,7 +70,20 @@ func (f *file) look(ctx context.Context) (ours bool, err error) {
 
 // Find looks for the mark and counts the first table's rows.
 func (f *file) Find(ctx context.Context) (*workload.Leftover, error) {
-	return f.find(ctx, "(SELECT count(*) FROM "+f.tables[0]+")")
+	if !f.kind.Open {
+		return f.find(ctx, "(SELECT count(*) FROM "+f.tables[0]+")")
+	}
+	found, err := f.find(ctx, noRows)
+	if err != nil || found == nil {
+		return found, err
+	}
+	return found, f.explain("find", using(f.existing, func(db *sql.DB) error {
+		rows, err := f.countAll(ctx, db)
+		for _, n := range rows {
+			found.Rows += n
+		}
+		return err
+	}))
 }
 
 // Mark looks for the mark.
@@ -121,11 +134,15 @@ type querier interface {
 // application id and no mark, and *workload.OptionError for another workload's:
 // a run of one must not cost the data of another.
 //
-// rows is the expression for Remains.Rows.
+// rows is the expression for Leftover.Rows.
 func (f *file) readMark(ctx context.Context, db querier, rows string) (*workload.Leftover, error) {
 	var tables, marks, own int
+	known := "assay_mark"
+	if !f.kind.Open {
+		known = f.tables[0]
+	}
 	err := db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'assay_mark'),
-		count(*) FILTER (WHERE name = ?) FROM sqlite_schema`, f.tables[0]).Scan(&tables, &marks, &own)
+		count(*) FILTER (WHERE name = ?) FROM sqlite_schema`, known).Scan(&tables, &marks, &own)
 	if err != nil || tables == 0 {
 		return nil, err
 	}

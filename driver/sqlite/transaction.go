@@ -136,6 +136,14 @@ func (t transaction) Execute(ctx context.Context, which int, parameters ...sqldb
 	return err
 }
 
+func (t transaction) Change(ctx context.Context, which int, parameters ...sqldb.Value) (int64, error) {
+	result, err := t.l.statements[which].ExecContext(ctx, arguments(nil, parameters)...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 func (t transaction) Query(ctx context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
 	return t.l.query(ctx, which, parameters, row)
 }

@@ -7,7 +7,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/workload"
-	"assay/workload/bulkupdate"
 	"assay/workload/interleaving"
 	"assay/workload/keyvalue"
 )
@@ -18,13 +17,9 @@ import (
 // must not hold another workload's run. It opens nothing yet, and returns
 // *workload.OptionError.
 func Driver() sqldb.Driver {
-	return func(_ context.Context, target workload.Target, of sqldb.Schema) (sqldb.FullDatabase, error) {
-		f, err := open(target, of)
-		if err != nil {
-			return nil, err
-		}
-		return f, nil
-	}
+	return sqldb.DriverOf(func(_ context.Context, target workload.Target, of sqldb.Schema) (*file, error) {
+		return open(target, of)
+	})
 }
 
 // open returns the file that the target names, for a workload.
@@ -64,23 +59,6 @@ func (f *file) Levels() []interleaving.Level { return []interleaving.Level{{Name
 // process.
 func (l *connection) Waiting(context.Context) (waiting, known bool, err error) {
 	return l.queued.Load(), true, nil
-}
-
-// ConnectKeyValue implements sqldb.KeyValueDatabase.
-func (f *file) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
-	return f.Connect(ctx, statements)
-}
-
-// Waits implements sqldb.Waiter. SQLite counts none; its writers stand in a queue
-// of this driver's own.
-func (f *file) Waits(context.Context) ([]bulkupdate.Wait, error) { return nil, nil }
-
-// Engines implements sqldb.EngineChooser: SQLite has one way to store tables.
-func (f *file) Engines(context.Context) ([]string, error) { return []string{"btree"}, nil }
-
-// CreateOn implements sqldb.EngineChooser.
-func (f *file) CreateOn(ctx context.Context, mark workload.Marker, _ string, _ bool) error {
-	return f.Create(ctx, mark)
 }
 
 // FileSize implements sqldb.Compactor: the file as it is, after the log has been

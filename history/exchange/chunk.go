@@ -18,8 +18,13 @@ const (
 	chunksAhead = 3
 )
 
-// maxEventSize is up to which size a chunk grows until an event ends in it.
-const maxEventSize = 32 << 20
+// maxEventSize is up to which size a chunk grows until an event ends in it. Such a
+// chunk is given longEventSize, and then all of it: what of that is not written to
+// takes no memory.
+const (
+	longEventSize = 2 << 20
+	maxEventSize  = 32 << 20
+)
 
 // chunk is a piece of a file, and the events of it that were decoded ahead. It
 // begins where the one before ended, which is behind a line or else a map if one
@@ -82,7 +87,7 @@ func (c *chunks) begin() {
 // next returns the next chunk, which is valid until the next call. It is not
 // called after a chunk with an error.
 func (c *chunks) next() *chunk {
-	if c.used != nil {
+	if c.used != nil && cap(c.used.text) < longEventSize {
 		c.spare = append(c.spare, c.used)
 	}
 	c.used = c.ahead[0]
@@ -102,9 +107,17 @@ func (c *chunks) fill(into *chunk) {
 	into.passed, into.events, into.ops, into.numbers = 0, into.events[:0], into.ops[:0], into.numbers[:0]
 	text := append(into.text[:0], c.behind...)
 	c.behind = c.behind[:0]
-	for end := 0; c.err == nil && end == 0; size *= 2 {
+	for end := 0; c.err == nil && end == 0; size = len(text) + chunkSize {
 		size = max(size, len(text)+1)
-		text = slices.Grow(text, size-len(text))
+		if size <= chunkSize {
+			text = slices.Grow(text, size-len(text))
+		} else if cap(text) < size {
+			room := longEventSize
+			if size > room {
+				room = max(size, maxEventSize)
+			}
+			text = append(make([]byte, 0, room), text...)
+		}
 		begin := len(text)
 		text, c.err = readUpTo(c.src, text, size)
 		if end = lastEvent(text[begin:]); end == 0 && size < maxEventSize {

@@ -176,12 +176,23 @@ func fieldPlace(name []byte) int {
 
 func (t *tree) eventType(at int) eventType {
 	word, _ := t.word(at)
-	for kind := invoked; kind <= unsure; kind++ {
-		if word == kind.String() {
-			return kind
-		}
+	return eventTypeOf(word)
+}
+
+// eventTypeOf is the type of this name, or 0.
+func eventTypeOf(word string) eventType {
+	switch word {
+	case "invoke":
+		return invoked
+	case "ok":
+		return acknowledged
+	case "fail":
+		return failed
+	case "info":
+		return unsure
+	default:
+		return 0
 	}
-	return 0
 }
 
 func (t *tree) function(at int) Function {

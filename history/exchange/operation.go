@@ -70,9 +70,14 @@ type MicroOp struct {
 	Key   Atom
 	Value Atom
 	List  []Atom
-	// Numbers are, if not nil, the elements of the list in place of List. Only
-	// a Reader that was told so by CompactLists sets it.
-	Numbers []int64
+}
+
+// NumberOp is one step of a transaction whose key, value and elements are whole
+// numbers of 64 bits.
+type NumberOp struct {
+	Kind       MicroKind
+	Key, Value int64
+	List       []int64
 }
 
 // Account is what a read of a bank saw of one account.
@@ -120,8 +125,10 @@ type Operation struct {
 	InvokeTime, CompleteTime int64
 
 	// Txn is the answer of a transaction that was committed, and the request
-	// of any other.
-	Txn []MicroOp
+	// of any other. Numbers has the same in place of it, if it is not empty: only a
+	// Reader that was told so by CompactTransactions sets it.
+	Txn     []MicroOp
+	Numbers []NumberOp
 	// Key is that of an independent history (jepsen.independent): values were
 	// pairs of it and what the operation itself had. Keyed is false if there was
 	// none. Value and From are a register's.
@@ -136,6 +143,11 @@ type Operation struct {
 	Word            string
 	Request, Answer Value
 	Position, Link  Value
+
+	// asked is what a transaction was invoked with, if plain is set: that was
+	// decoded ahead, and neither Txn nor Numbers has it yet.
+	asked []plainOp
+	plain bool
 }
 
 // ID is how a reader of a report finds the operation again: its index, or else
@@ -153,14 +165,18 @@ func (o *Operation) Clone() *Operation {
 	c.Accounts = slices.Clone(o.Accounts)
 	c.Txn = slices.Clone(o.Txn)
 	for i := range c.Txn {
-		c.Txn[i].List, c.Txn[i].Numbers = slices.Clone(c.Txn[i].List), slices.Clone(c.Txn[i].Numbers)
+		c.Txn[i].List = slices.Clone(c.Txn[i].List)
+	}
+	c.Numbers, c.asked = slices.Clone(o.Numbers), slices.Clone(o.asked)
+	for i := range c.Numbers {
+		c.Numbers[i].List = slices.Clone(c.Numbers[i].List)
 	}
 	return &c
 }
 
 // reset empties o, keeping its room.
 func (o *Operation) reset() {
-	*o = Operation{Txn: o.Txn[:0], Accounts: o.Accounts[:0]}
+	*o = Operation{Txn: o.Txn[:0], Accounts: o.Accounts[:0], asked: o.asked[:0]}
 }
 
 // grow adds an empty micro-operation, with the room of one that was there
@@ -215,17 +231,32 @@ func (k Kind) String() string {
 // Transactions reports whether the history is one of transactions.
 func (k Kind) Transactions() bool { return k == ListAppend || k == ReadWrite }
 
+// history returns what a history is that has such a step, NoKind if that cannot be
+// told.
+func (k MicroKind) history() Kind {
+	switch k {
+	case Append, GetList:
+		return ListAppend
+	case Put, GetValue:
+		return ReadWrite
+	default:
+		return NoKind
+	}
+}
+
 // kind returns what a history is that has this operation, NoKind if that
 // cannot be told.
 func (o *Operation) kind() Kind {
 	switch o.Function {
 	case Transaction:
 		for i := range o.Txn {
-			switch o.Txn[i].Kind {
-			case Append, GetList:
-				return ListAppend
-			case Put, GetValue:
-				return ReadWrite
+			if kind := o.Txn[i].Kind.history(); kind != NoKind {
+				return kind
+			}
+		}
+		for i := range o.Numbers {
+			if kind := o.Numbers[i].Kind.history(); kind != NoKind {
+				return kind
 			}
 		}
 	case Transfer, ReadAccounts:

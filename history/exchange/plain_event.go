@@ -17,15 +17,9 @@ import (
 type plainEvent struct {
 	start, end           int32 // in the chunk's text
 	first, count         int32 // of the chunk's operations
+	numbers              int   // of the chunk before it
 	process, index, time int64
 	kind                 eventType
-}
-
-// plainOp is one operation of a transaction.
-type plainOp struct {
-	key, value int64
-	list, size int32 // of the chunk's numbers, of a GetList
-	kind       MicroKind
 }
 
 // The fields of an event, each of which it has at most once.
@@ -42,22 +36,22 @@ const (
 
 // decode finds the plain events of a chunk.
 func (c *chunk) decode(edn bool) {
-	d := plainDecoder{text: c.text, edn: edn, chunk: c}
+	d := newPlainDecoder(c, edn)
+	if len(c.text) > chunkSize { // the longest event there is is a read of everything
+		c.numbers = make([]int64, 0, bytes.Count(c.text, []byte{d.separator}))
+	}
 	for d.at < len(d.text) {
 		switch b := d.text[d.at]; {
 		case b == '\n', b == '\r', b == '[', b == '(', d.blank(b):
 			d.at++
 			continue
 		case b == '{':
-			start := d.at
-			ops, numbers := len(c.ops), len(c.numbers)
 			var e plainEvent
 			if d.event(&e) {
-				e.start, e.end, e.first, e.count = int32(start), int32(d.at), int32(ops), int32(len(c.ops)-ops)
 				c.events = append(c.events, e)
 				continue
 			}
-			c.ops, c.numbers = c.ops[:ops], c.numbers[:numbers]
+			d.undo(&e)
 		}
 		d.nextLine()
 	}
@@ -69,6 +63,33 @@ type plainDecoder struct {
 	at    int
 	edn   bool
 	chunk *chunk
+	// separator is what mostly stands between two elements, opening what a word
+	// begins with, read and append what operations mostly begin with, and null what
+	// stands for nothing.
+	separator, opening byte
+	read, append, null []byte
+	// shape is how the event before was written, which most others are as well, and
+	// next has room for another.
+	shape, next []shapePart
+}
+
+// shapePart is a field of an event, and all that is written between the value of the
+// field before and its own.
+type shapePart struct {
+	before []byte
+	field  int
+}
+
+func newPlainDecoder(c *chunk, edn bool) *plainDecoder {
+	d := &plainDecoder{text: c.text, edn: edn, chunk: c}
+	if edn {
+		d.separator, d.opening = ' ', ':'
+		d.read, d.append, d.null = []byte("[:r "), []byte("[:append "), []byte("nil")
+	} else {
+		d.separator, d.opening = ',', '"'
+		d.read, d.append, d.null = []byte(`["r",`), []byte(`["append",`), []byte("null")
+	}
+	return d
 }
 
 func (d *plainDecoder) nextLine() {
@@ -96,6 +117,15 @@ func (d *plainDecoder) is(b byte) bool {
 	return false
 }
 
+// literal consumes this text, if it is next.
+func (d *plainDecoder) literal(text []byte) bool {
+	if !bytes.HasPrefix(d.text[d.at:], text) {
+		return false
+	}
+	d.at += len(text)
+	return true
+}
+
 // more goes to the next element of a sequence. ok is false if there is neither one
 // nor the end.
 func (d *plainDecoder) more(closing byte, first bool) (more, ok bool) {
@@ -120,11 +150,7 @@ func (d *plainDecoder) separate() bool {
 
 // word reads a keyword, of JSON a string, of small letters.
 func (d *plainDecoder) word() ([]byte, bool) {
-	opening := byte('"')
-	if d.edn {
-		opening = ':'
-	}
-	if !d.is(opening) {
+	if !d.is(d.opening) {
 		return nil, false
 	}
 	start := d.at
@@ -151,23 +177,47 @@ func (d *plainDecoder) ends() bool {
 }
 
 // nothing reads nil, of JSON null.
-func (d *plainDecoder) nothing() bool {
-	word := "null"
-	if d.edn {
-		word = "nil"
-	}
-	if len(d.text)-d.at < len(word) || string(d.text[d.at:d.at+len(word)]) != word {
-		return false
-	}
-	d.at += len(word)
-	return d.ends()
-}
+func (d *plainDecoder) nothing() bool { return d.literal(d.null) && d.ends() }
 
 // event reads one event, from its opening brace on.
 func (d *plainDecoder) event(e *plainEvent) bool {
+	*e = plainEvent{start: int32(d.at), first: int32(len(d.chunk.ops)), numbers: len(d.chunk.numbers), index: NoIndex, time: NoTime}
+	if !d.ofShape(e) {
+		d.undo(e)
+		if !d.ofAnyShape(e) {
+			return false
+		}
+	}
+	e.end, e.count = int32(d.at), int32(len(d.chunk.ops))-e.first
+	if e.process < 0 {
+		return false
+	}
+	// An invocation is kept longer than its chunk, and so are lists in it.
+	return e.kind != invoked || !slices.ContainsFunc(d.chunk.ops[e.first:], func(op plainOp) bool { return op.kind == GetList })
+}
+
+// undo goes back to where an event begins.
+func (d *plainDecoder) undo(e *plainEvent) {
+	d.at = int(e.start)
+	d.chunk.ops, d.chunk.numbers = d.chunk.ops[:e.first], d.chunk.numbers[:e.numbers]
+	*e = plainEvent{start: e.start, first: e.first, numbers: e.numbers, index: NoIndex, time: NoTime}
+}
+
+// ofShape reads an event that is written as the one before.
+func (d *plainDecoder) ofShape(e *plainEvent) bool {
+	for i := range d.shape {
+		if part := &d.shape[i]; !d.literal(part.before) || !d.value(part.field, e) {
+			return false
+		}
+	}
+	d.skipBlank()
+	return len(d.shape) > 0 && d.is('}')
+}
+
+// ofAnyShape reads an event however it is written, and keeps how it is.
+func (d *plainDecoder) ofAnyShape(e *plainEvent) bool {
+	shape, before, fields := d.next[:0], d.at, 0
 	d.at++
-	e.index, e.time = NoIndex, NoTime
-	fields := 0
 	for first := true; ; first = false {
 		more, ok := d.more('}', first)
 		if !ok {
@@ -181,134 +231,63 @@ func (d *plainDecoder) event(e *plainEvent) bool {
 			return false
 		}
 		d.skipBlank()
-		field := d.field(name, e)
-		if field == 0 || fields&field != 0 {
+		field := fieldOf(name)
+		shape = append(shape, shapePart{d.text[before:d.at], field})
+		if field == 0 || fields&field != 0 || !d.value(field, e) {
 			return false
 		}
 		fields |= field
+		before = d.at
 	}
-	if fields&neededFields != neededFields || e.process < 0 {
+	if fields&neededFields != neededFields {
 		return false
 	}
-	// An invocation is kept longer than its chunk, and so are lists in it.
-	return e.kind != invoked || !slices.ContainsFunc(d.chunk.ops[e.first:], func(op plainOp) bool { return op.kind == GetList })
+	d.shape, d.next = shape, d.shape
+	return true
 }
 
-// field reads the value of one field and returns which it was, 0 for what is
-// not plain.
-func (d *plainDecoder) field(name []byte, e *plainEvent) int {
+// fieldOf is the field of this name, 0 for what is not plain.
+func fieldOf(name []byte) int {
 	switch string(name) {
 	case "type":
-		word, ok := d.word()
-		if !ok {
-			return 0
-		}
-		for e.kind = invoked; e.kind <= unsure; e.kind++ {
-			if string(word) == e.kind.String() {
-				return typeField
-			}
-		}
+		return typeField
 	case "process":
-		if d.number(&e.process) {
-			return processField
-		}
+		return processField
 	case "f":
-		if word, ok := d.word(); ok && string(word) == "txn" {
-			return functionField
-		}
+		return functionField
 	case "value":
-		e.first = int32(len(d.chunk.ops))
-		if d.transaction() {
-			return valueField
-		}
+		return valueField
 	case "index":
-		if d.number(&e.index) {
-			e.index = max(e.index, NoIndex)
-			return indexField
-		}
+		return indexField
 	case "time":
-		if d.number(&e.time) {
-			e.time = max(e.time, NoTime)
-			return timeField
-		}
-	}
-	return 0
-}
-
-// transaction reads a list of operations.
-func (d *plainDecoder) transaction() bool {
-	if !d.is('[') {
-		return false
-	}
-	for first := true; ; first = false {
-		more, ok := d.more(']', first)
-		if !ok || !more {
-			return ok
-		}
-		d.chunk.ops = append(d.chunk.ops, plainOp{})
-		if !d.operation(&d.chunk.ops[len(d.chunk.ops)-1]) {
-			return false
-		}
-	}
-}
-
-// operation reads one operation of a transaction, such as [:r 8 [1 2]].
-func (d *plainDecoder) operation(op *plainOp) bool {
-	if !d.is('[') {
-		return false
-	}
-	d.skipBlank()
-	word, ok := d.word()
-	if !ok || !d.separate() || !d.number(&op.key) || !d.separate() {
-		return false
-	}
-	switch string(word) {
-	case "append":
-		op.kind = Append
-		ok = d.number(&op.value)
-	case "w":
-		op.kind = Put
-		ok = d.number(&op.value)
-	case "r":
-		ok = d.result(op)
+		return timeField
 	default:
-		return false
+		return 0
 	}
-	d.skipBlank()
-	return ok && d.is(']')
 }
 
-// result reads what a read saw.
-func (d *plainDecoder) result(op *plainOp) bool {
-	switch d.text[d.at] {
-	case '[':
-		op.kind = GetList
-		return d.list(op)
-	case 'n':
-		op.kind = GetNothing
-		return d.nothing()
+// value reads the value of one field.
+func (d *plainDecoder) value(field int, e *plainEvent) bool {
+	switch field {
+	case typeField:
+		word, ok := d.word()
+		e.kind = eventTypeOf(string(word))
+		return ok && e.kind != 0
+	case functionField:
+		word, ok := d.word()
+		return ok && string(word) == "txn"
+	case valueField:
+		return d.transaction()
+	case processField:
+		return d.number(&e.process)
+	case indexField:
+		ok := d.number(&e.index)
+		e.index = max(e.index, NoIndex)
+		return ok
 	default:
-		op.kind = GetValue
-		return d.number(&op.value)
-	}
-}
-
-func (d *plainDecoder) list(op *plainOp) bool {
-	d.at++
-	numbers := d.chunk.numbers
-	begin := len(numbers)
-	for first := true; ; first = false {
-		more, ok := d.more(']', first)
-		if !ok || !more {
-			op.list, op.size = int32(begin), int32(len(numbers)-begin)
-			d.chunk.numbers = numbers
-			return ok
-		}
-		var v int64
-		if !d.number(&v) {
-			return false
-		}
-		numbers = append(numbers, v)
+		ok := d.number(&e.time)
+		e.time = max(e.time, NoTime)
+		return ok
 	}
 }
 
@@ -349,26 +328,4 @@ func (f *forms) plain() (e *plainEvent, line int) {
 	in.pos = int(e.end)
 	f.count++
 	return e, in.line
-}
-
-// plainTransaction puts the operations of a plain event into op.
-func (t *tree) plainTransaction(e *event, op *Operation) {
-	op.Txn = slices.Grow(op.Txn, int(e.plain.count))
-	for _, p := range e.chunk.ops[e.plain.first : e.plain.first+e.plain.count] {
-		m := op.grow()
-		m.Kind, m.Key = p.kind, Int64(p.key)
-		switch p.kind {
-		case Append, Put, GetValue:
-			m.Value = Int64(p.value)
-		case GetList:
-			numbers := e.chunk.numbers[p.list : p.list+p.size : p.list+p.size]
-			if t.compact {
-				m.Numbers = numbers
-				continue
-			}
-			for _, v := range numbers {
-				m.List = append(m.List, Int64(v))
-			}
-		}
-	}
 }

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strconv"
@@ -22,7 +23,7 @@ func readBoth(t *testing.T, text []byte) int {
 		case "general":
 			r.forms = nil
 		case "compact":
-			r.CompactLists()
+			r.CompactTransactions()
 		}
 		for {
 			op, err := r.Next()
@@ -30,15 +31,7 @@ func readBoth(t *testing.T, text []byte) int {
 				return ops, err
 			}
 			op = op.Clone()
-			for i := range op.Txn {
-				m := &op.Txn[i]
-				for _, v := range m.Numbers {
-					m.List = append(m.List, Int64(v))
-				}
-				if m.Numbers = nil; len(m.List) == 0 {
-					m.List = nil
-				}
-			}
+			general(op)
 			op.Accounts = append([]Account{}, op.Accounts...)
 			op.Txn = append([]MicroOp{}, op.Txn...)
 			ops = append(ops, *op)
@@ -60,6 +53,26 @@ func readBoth(t *testing.T, text []byte) int {
 		}
 	}
 	return len(want)
+}
+
+// general brings an operation into the form that it has without decoding ahead.
+func general(op *Operation) {
+	for _, n := range op.Numbers {
+		m := MicroOp{Kind: n.Kind, Key: Int64(n.Key)}
+		if n.Kind != GetList && n.Kind != GetNothing {
+			m.Value = Int64(n.Value)
+		}
+		for _, v := range n.List {
+			m.List = append(m.List, Int64(v))
+		}
+		op.Txn = append(op.Txn, m)
+	}
+	op.Numbers, op.asked, op.plain = nil, nil, false
+	for i := range op.Txn {
+		if m := &op.Txn[i]; len(m.List) == 0 {
+			m.List = nil
+		}
+	}
 }
 
 const plainEDN = `{:index 0, :time 5, :type :invoke, :process 0, :f :txn, :value [[:r 8 nil] [:append 2 1]]}
@@ -180,5 +193,68 @@ func TestPlainNumbers(t *testing.T) {
 		if wanted := err == nil && len(strings.TrimPrefix(text, "-")) <= 18 && strconv.FormatInt(want, 10) == text; d.at == len(text) && ok != wanted || ok && wanted && got != want || wanted && !ok {
 			t.Fatalf("%q: %d, %v", text, got, ok)
 		}
+	}
+}
+
+// An event of many times the size of a chunk, such as a read of everything at the
+// end, is decoded ahead like others, and what it took is not kept for those behind.
+func TestLongEvents(t *testing.T) {
+	for _, format := range []Format{EDN, JSON} {
+		var ops []Operation
+		for i := range int64(4) {
+			op := Operation{Process: 1, Index: NoIndex, Function: Transaction, Outcome: 1, Invoke: 2 * i, Complete: 2*i + 1}
+			keys := int64(4)
+			if i == 1 {
+				keys = 4000
+			}
+			for key := range keys {
+				m := MicroOp{Kind: GetList, Key: Int64(key)}
+				for v := range int64(30) {
+					m.List = append(m.List, Int64(9e17+key<<32+v))
+				}
+				op.Txn = append(op.Txn, m)
+			}
+			ops = append(ops, op)
+		}
+		text := []byte(write(t, Output{Format: format, Processes: 5, Window: 10}, ops))
+		if len(text) < longEventSize {
+			t.Fatalf("only %d bytes", len(text))
+		}
+		if n := readBoth(t, text); n != len(ops) {
+			t.Errorf("%d operations in %s", n, format)
+		}
+		in := newChunks(bytes.NewReader(text), format == EDN)
+		events := 0
+		for {
+			c := in.next()
+			events += len(c.events)
+			if c.err != nil {
+				break
+			}
+		}
+		for _, c := range in.spare {
+			if cap(c.text) > 2*chunkSize {
+				t.Errorf("a chunk with room for %d bytes is kept", cap(c.text))
+			}
+		}
+		if events != 2*len(ops) {
+			t.Errorf("%d events are plain of %d in %s", events, 2*len(ops), format)
+		}
+	}
+}
+
+// Events that are written in turns in different ways are all plain.
+func TestShapesOfEvents(t *testing.T) {
+	var text strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&text, "{:index %d, :type :invoke, :process 0, :f :txn, :value [[:r 1 nil]  [:append 2 %d]]}\n", 2*i, i)
+		fmt.Fprintf(&text, "{:type :ok :process 0 :value [[ :r 1 [1  2, 3 ]][:append 2 %d] ] :f :txn, :index %d}\n", i, 2*i+1)
+	}
+	if n := readBoth(t, []byte(text.String())); n != 20 {
+		t.Errorf("%d operations", n)
+	}
+	c := &chunk{text: []byte(text.String())}
+	if c.decode(true); len(c.events) != 40 {
+		t.Errorf("%d events are plain of 40", len(c.events))
 	}
 }

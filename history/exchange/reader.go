@@ -3,7 +3,6 @@ package exchange
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"assay/history"
 )
@@ -24,7 +23,7 @@ type Reader struct {
 	tree   *tree
 	source source
 	forms  *forms // the source, of EDN and JSON
-	open   map[int64]*Operation
+	open   inFlight
 	// given is what Next returned last; free are operations to use again.
 	given *Operation
 	free  []*Operation
@@ -44,6 +43,7 @@ type Reader struct {
 	primed     bool
 	primedLine int
 
+	now    event // the one that was read last
 	events int64
 	index  int64
 	err    error
@@ -61,7 +61,7 @@ func NewReader(src io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{format: format, tree: t, open: map[int64]*Operation{}, index: NoIndex}
+	r := &Reader{format: format, tree: t, index: NoIndex}
 	switch format {
 	case EDN:
 		in = in.inChunks(true)
@@ -77,9 +77,9 @@ func NewReader(src io.Reader) (*Reader, error) {
 	return r, nil
 }
 
-// CompactLists makes Next put lists of whole numbers into MicroOp.Numbers where that
-// is cheaper.
-func (r *Reader) CompactLists() { r.tree.compact = true }
+// CompactTransactions makes Next put transactions over whole numbers into
+// Operation.Numbers where that is cheaper.
+func (r *Reader) CompactTransactions() { r.tree.compact = true }
 
 // Format returns the format of the history.
 func (r *Reader) Format() Format { return r.format }
@@ -159,12 +159,8 @@ func (r *Reader) next() (*Operation, error) {
 
 // leftOver returns the operations that were never completed, one by one.
 func (r *Reader) leftOver() (*Operation, error) {
-	if len(r.open) > 0 {
-		for _, op := range r.open {
-			r.left = append(r.left, op)
-		}
-		clear(r.open)
-		slices.SortFunc(r.left, func(a, b *Operation) int { return int(b.Invoke - a.Invoke) }) // the first is taken last
+	if r.open.len > 0 {
+		r.left = r.open.empty() // the first is taken last
 	}
 	if len(r.left) == 0 {
 		r.release()
@@ -173,6 +169,7 @@ func (r *Reader) leftOver() (*Operation, error) {
 	last := len(r.left) - 1
 	op := r.left[last]
 	r.left = r.left[:last]
+	r.tree.settle(op)
 	if err := r.noteKind(op); err != nil {
 		r.err = err
 		return nil, err
@@ -184,7 +181,7 @@ func (r *Reader) leftOver() (*Operation, error) {
 // release gives up the memory that reading takes, at the end: what was read is
 // then judged, and the Reader may be kept for what it tells.
 func (r *Reader) release() {
-	r.given, r.free, r.left = nil, nil, nil
+	r.given, r.free, r.left, r.now = nil, nil, nil, event{}
 	*r.tree = tree{compact: r.tree.compact}
 	if r.forms != nil && r.forms.in.chunks != nil {
 		in := r.forms.in
@@ -194,26 +191,28 @@ func (r *Reader) release() {
 }
 
 // event reads the next event.
-func (r *Reader) event() (event, error) {
+func (r *Reader) event(e *event) error {
 	if r.forms != nil && r.reading == ofKnownForm && !r.primed && len(r.held) == 0 {
 		if p, line := r.forms.plain(); p != nil {
-			return event{
+			*e = event{
 				line: line, client: true, kind: p.kind, process: p.process, function: Transaction, index: p.index, time: p.time,
 				value: none, position: none, link: none, plain: p, chunk: r.forms.in.chunk,
-			}, nil
+			}
+			return nil
 		}
 	}
 	line, err := r.nextEvent()
 	if err != nil {
-		return event{}, err
+		return err
 	}
-	return r.tree.event(line)
+	*e, err = r.tree.event(line)
+	return err
 }
 
 // step reads one event. It returns the operation that it completes, or nil.
 func (r *Reader) step() (*Operation, error) {
-	e, err := r.event()
-	if err != nil {
+	e := &r.now
+	if err := r.event(e); err != nil {
 		return nil, err
 	}
 	switch {
@@ -237,17 +236,17 @@ func (r *Reader) step() (*Operation, error) {
 		r.index = e.index
 	}
 	if e.kind == invoked {
-		return nil, r.invoke(&e, at)
+		return nil, r.invoke(e, at)
 	}
-	return r.complete(&e, at)
+	return r.complete(e, at)
 }
 
 func (r *Reader) invoke(e *event, at int64) error {
-	if op, busy := r.open[e.process]; busy {
+	if op := r.open.of(e.process); op != nil {
 		return e.bad("process %d invokes an operation while the one that it invoked on line %d is not completed",
 			e.process, op.Line)
 	}
-	if len(r.open) >= maxOpen {
+	if r.open.len >= maxOpen {
 		return e.bad("more than %d operations are in flight at once", maxOpen)
 	}
 	if e.function == 0 {
@@ -260,7 +259,7 @@ func (r *Reader) invoke(e *event, at int64) error {
 	if err := r.tree.request(e, op); err != nil {
 		return err
 	}
-	r.open[e.process] = op
+	r.open.add(op)
 	return nil
 }
 
@@ -278,8 +277,8 @@ func (r *Reader) unused() *Operation {
 }
 
 func (r *Reader) complete(e *event, at int64) (*Operation, error) {
-	op, busy := r.open[e.process]
-	if !busy {
+	op := r.open.of(e.process)
+	if op == nil {
 		return nil, e.bad("process %d completes (%s) what it has not invoked", e.process, e.kind)
 	}
 	if e.function == 0 {
@@ -302,12 +301,16 @@ func (r *Reader) complete(e *event, at int64) (*Operation, error) {
 	case failed:
 		op.Outcome = history.Failed
 	}
-	delete(r.open, e.process)
+	r.tree.settle(op)
+	r.open.remove(e.process)
 	return op, nil
 }
 
 // noteKind keeps transactions, banks and registers apart.
 func (r *Reader) noteKind(op *Operation) error {
+	if r.txns && r.kind != NoKind && op.Function == Transaction {
+		return nil
+	}
 	kind := op.kind()
 	if !r.begun {
 		r.begun, r.txns, r.since = true, op.Function == Transaction, op.Line

@@ -343,7 +343,7 @@ func TestMemoryDoesNotGrowWithTheHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		n++
-		kept = max(kept, len(r.free)+len(r.open), cap(r.tree.nodes)/1000, cap(r.tree.text)/1000)
+		kept = max(kept, len(r.free)+r.open.len, cap(r.tree.nodes)/1000, cap(r.tree.text)/1000)
 	}
 	if n != each || kept > 1 {
 		t.Errorf("%d operations, of which %d were kept at a time", n, kept)
@@ -369,12 +369,12 @@ func TestLongEventsArePlain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.CompactLists()
+	r.CompactTransactions()
 	op, err := r.Next()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(op.Txn[0].Numbers); n != 400_001 {
+	if n := len(op.Numbers[0].List); n != 400_001 {
 		t.Errorf("%d numbers of a list of 400,001 were decoded ahead", n)
 	}
 	if _, err := r.Next(); err != nil {

@@ -10,6 +10,10 @@ func (t *tree) request(e *event, op *Operation) error {
 		op.Word, op.Request = e.word, t.value(e.value)
 		return nil
 	case Transaction:
+		if e.plain != nil {
+			op.plain, op.asked = true, append(op.asked, e.plainOps()...)
+			return nil
+		}
 		return t.txn(e, op)
 	case Transfer:
 		return t.transfer(e, op)
@@ -102,6 +106,13 @@ func (t *tree) readAnswer(e *event, op *Operation) error {
 // it was invoked with. One that did something else than it was asked for is
 // malformed: nobody can tell which of the two is true.
 func (t *tree) txnAnswer(e *event, op *Operation) error {
+	if e.plain != nil {
+		return t.plainAnswer(e, op)
+	}
+	if op.plain {
+		op.plain = false
+		op.steps(op.asked, nil)
+	}
 	t.asked, op.Txn = op.Txn, t.asked
 	key, keyed := op.Key, op.Keyed
 	op.Key, op.Keyed = Atom{}, false
@@ -109,14 +120,23 @@ func (t *tree) txnAnswer(e *event, op *Operation) error {
 		return err
 	}
 	if op.Key != key || op.Keyed != keyed {
-		return e.bad("process %d invoked a transaction on line %d and is answered with one of another independent key", e.process, op.Line)
+		return e.errOtherKey(op)
 	}
-	if len(t.asked) != len(op.Txn) {
+	return e.sameSteps(op, len(t.asked), len(op.Txn), func(i int) bool { return t.asked[i].same(&op.Txn[i]) })
+}
+
+func (e *event) errOtherKey(op *Operation) error {
+	return e.bad("process %d invoked a transaction on line %d and is answered with one of another independent key", e.process, op.Line)
+}
+
+// sameSteps refuses an answer to another transaction than was asked for.
+func (e *event) sameSteps(op *Operation, asked, answered int, same func(step int) bool) error {
+	if asked != answered {
 		return e.bad("process %d invoked a transaction of %d operations on line %d and is answered with %d",
-			e.process, len(t.asked), op.Line, len(op.Txn))
+			e.process, asked, op.Line, answered)
 	}
-	for i := range t.asked {
-		if !t.asked[i].same(&op.Txn[i]) {
+	for i := range asked {
+		if !same(i) {
 			return e.bad("operation %d of the transaction is not the one that process %d invoked on line %d", i+1, e.process, op.Line)
 		}
 	}
@@ -125,19 +145,19 @@ func (t *tree) txnAnswer(e *event, op *Operation) error {
 
 // same reports whether both do the same, whatever they read.
 func (m *MicroOp) same(other *MicroOp) bool {
-	if m.Key != other.Key || m.writes() != other.writes() {
+	if m.Key != other.Key || m.Kind.writes() != other.Kind.writes() {
 		return false
 	}
-	return !m.writes() || m.Kind == other.Kind && m.Value == other.Value
+	return !m.Kind.writes() || m.Kind == other.Kind && m.Value == other.Value
 }
 
-func (m *MicroOp) writes() bool { return m.Kind == Append || m.Kind == Put }
+func (k MicroKind) writes() bool { return k == Append || k == Put }
 
 // txn reads the micro-operations of a transaction.
 func (t *tree) txn(e *event, op *Operation) error {
 	op.Txn = op.Txn[:0]
 	if e.plain != nil {
-		t.plainTransaction(e, op)
+		op.steps(e.plainOps(), e.chunk.numbers)
 		return nil
 	}
 	value, err := t.independent(e, op, listNode)

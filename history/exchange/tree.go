@@ -45,9 +45,10 @@ type tree struct {
 	text  []byte
 	// asked is what the transaction that was read last was invoked with.
 	asked []MicroOp
-	// compact means that lists of whole numbers go into MicroOp.Numbers where
-	// that is cheaper.
+	// compact means that what was decoded ahead goes into Operation.Numbers, for
+	// which numbers is the room.
 	compact bool
+	numbers []NumberOp
 	// accountsSeen are the accounts of the read that was read last.
 	accountsSeen map[Atom]struct{}
 }

@@ -79,29 +79,12 @@ type Transfer struct {
 	Amount      int64
 }
 
-// A transfer's id carries who made it: the client in the upper bits, the
-// client's operation number in the lower.
-const (
-	seqBits = 40
-	// MaxSeq is the highest operation number of a client.
-	MaxSeq = 1<<seqBits - 1
-	// maxClient keeps ids positive.
-	maxClient = 1<<(63-seqBits) - 1
-)
-
 // TransferID returns the id of operation seq of a client.
-func TransferID(client int, seq uint64) int64 {
-	return int64(client)<<seqBits | int64(seq&MaxSeq)
-}
+func TransferID(client int, seq uint64) int64 { return workload.OperationID(client, seq) }
 
 // SplitID is the inverse of TransferID. ok is false if no client can have made
 // the id.
-func SplitID(id int64) (client int, seq uint64, ok bool) {
-	if id < 0 {
-		return 0, 0, false
-	}
-	return int(id >> seqBits), uint64(id) & MaxSeq, true
-}
+func SplitID(id int64) (client int, seq uint64, ok bool) { return workload.SplitOperationID(id) }
 
 // The amounts, in minor units.
 const (

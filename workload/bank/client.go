@@ -48,24 +48,11 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	}
 	reply := session.Transfer(ctx, c.transfers.At(TransferID(c.number, seq)))
 	answer := reply.Answer(KindTransfer)
-	switch {
-	case reply.Outcome == history.Committed:
+	if reply.Outcome == history.Committed {
 		c.values = [4]int64{reply.Source.Balance, reply.Source.Version, reply.Destination.Balance, reply.Destination.Version}
 		answer.Values = c.values[:]
-	case reply.Duplicate && c.unsure:
-		answer.Done = true
-	case reply.Duplicate && attempt == 1:
-		// Nobody but this operation uses its id, so something between here and
-		// the database has sent it twice. This says nothing against the
-		// database, and the row may be there.
-		answer.Outcome = history.Unknown
 	}
-	// What is left is a duplicate after attempts that all failed: one that had
-	// certainly no effect has left a row. It stays failed, and the judge will
-	// find the row.
-	if answer.Outcome == history.Unknown {
-		c.unsure = true
-	}
+	c.unsure = reply.Repeated(&answer, attempt, c.unsure)
 	c.After(answer.Outcome, reply.Broken)
 	return answer
 }

@@ -28,31 +28,51 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 	if err != nil {
 		return Judgement{}, err
 	}
-	var reading audited
-	judge, err := ledger.New(ledgerBooks(transfers, config, &reading))
+	judge, err := judgeWithout(nil, transfers, config, e)
 	if err != nil {
 		return Judgement{}, err
 	}
-	_, err = history.Read(e.History, history.Visitor{
-		Op:          func(op *history.Op) error { judge.Op(reading.of(op)); return nil },
-		Reservation: func(r history.Reservation) error { judge.Reserve(r); return nil },
-	})
+	tally := judge.Tally()
+	lost, err := findLost(judge, e)
 	if err != nil {
 		return Judgement{}, err
 	}
-	if err := replayInto(judge, e.State); err != nil {
-		return Judgement{}, err
+	if len(lost.transfers) > 0 {
+		if judge, err = judgeWithout(lost, transfers, config, e); err != nil {
+			return Judgement{}, err
+		}
 	}
-	if e.InFlight != "" {
-		judge.Incomplete(ledger.Journal, e.InFlight)
-		judge.Incomplete(ledger.Accounts, e.InFlight)
-	}
-	out := Judgement{Results: judge.Results(), Tally: judge.Tally()}
+	out := Judgement{Results: judge.Results(), Tally: tally}
+	describeLosses(out.Results, e.Losses)
 	replicas, ok, err := judgeReplicas(judge, e)
 	if ok {
 		out.Results = append(out.Results, replicas)
 	}
 	return out, err
+}
+
+// judgeWithout gives a new judge all that there is to judge, but for what may be lost.
+func judgeWithout(lost *permitted, transfers *Transfers, config Config, e Evidence) (*ledger.Judge, error) {
+	var reading audited
+	judge, err := ledger.New(ledgerBooks(transfers, config, &reading))
+	if err != nil {
+		return nil, err
+	}
+	_, err = history.Read(e.History, history.Visitor{
+		Op:          func(op *history.Op) error { judge.Op(reading.of(lost.withdraw(op))); return nil },
+		Reservation: func(r history.Reservation) error { judge.Reserve(r); return nil },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := replayInto(judge, e.State); err != nil {
+		return nil, err
+	}
+	if e.InFlight != "" {
+		judge.Incomplete(ledger.Journal, e.InFlight)
+		judge.Incomplete(ledger.Accounts, e.InFlight)
+	}
+	return judge, nil
 }
 
 // ledgerBooks is what the ledger's judge must know of this workload.

@@ -149,3 +149,29 @@ func TestOpenWithAnEndedContextLoadsNothing(t *testing.T) {
 		t.Errorf("got %v, with %d accounts", err, len(store.accounts))
 	}
 }
+
+// sized is a store that asks for larger batches.
+type sized struct{ *fake }
+
+func (sized) BatchSize() int { return 5000 }
+
+func TestOpenLoadsInBatchesOfTheStoresSize(t *testing.T) {
+	for n, want := range map[int64]int{800: 800, 12_345: 3087, 100_000: 5000} {
+		var largest atomic.Int64
+		store := &fake{load: func(_ context.Context, batch []Account) error {
+			for {
+				known := largest.Load()
+				if int64(len(batch)) <= known || largest.CompareAndSwap(known, int64(len(batch))) {
+					return nil
+				}
+			}
+		}}
+		c := Config{Accounts: n, Keys: "uniform", Loaders: 4}
+		if err := Open(t.Context(), sized{store}, c, func(int64, int64) {}); err != nil {
+			t.Fatal(err)
+		}
+		if int(largest.Load()) != want || int64(len(store.accounts)) != n {
+			t.Errorf("%d accounts came in batches of at most %d, want %d; %d are there", n, largest.Load(), want, len(store.accounts))
+		}
+	}
+}

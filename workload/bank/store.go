@@ -17,7 +17,8 @@ type Store interface {
 	Create(ctx context.Context, mark workload.Marker) error
 
 	// LoadAccounts inserts the accounts with version 0. It is called from
-	// several goroutines with disjoint batches of at most MaxBatch accounts.
+	// several goroutines with disjoint batches of at most MaxBatch accounts; see
+	// BatchSizer.
 	LoadAccounts(ctx context.Context, batch []Account) error
 
 	// FinishLoad is called once after all accounts are in: it builds what is
@@ -33,6 +34,23 @@ type Store interface {
 	// stops at the first error, of the database's or of a callback's, and
 	// returns it. Rows are given as the database holds them, however wrong.
 	Read(ctx context.Context, account func(Account) error, entry func(Entry) error) error
+}
+
+// Reloader is a Store whose accounts can be loaded while the database fails.
+type Reloader interface {
+	Store
+	// ReloadAccounts loads a batch whose loading has ended in an error and of which
+	// nothing is in flight any more: accounts that are there stay, the others are
+	// inserted.
+	ReloadAccounts(ctx context.Context, batch []Account) error
+}
+
+// BatchSizer is a Store that is loaded faster by larger batches.
+type BatchSizer interface {
+	Store
+	// BatchSize is the most accounts that LoadAccounts is given at once, in place of
+	// MaxBatch.
+	BatchSize() int
 }
 
 // Session is one client's connection.
@@ -90,7 +108,8 @@ func EntryColumns() workload.Columns[Entry] {
 	}
 }
 
-// MaxBatch is the most accounts that LoadAccounts is given at once.
+// MaxBatch is the most accounts that LoadAccounts is given at once, unless the Store is
+// a BatchSizer.
 const MaxBatch = 1000
 
 // Error classes of this workload's own, beside those of package workload.

@@ -100,8 +100,8 @@ func TestPayrollShare(t *testing.T) {
 }
 
 func TestTransferID(t *testing.T) {
-	for _, client := range []int{0, 1, 9999, maxClient} {
-		for _, seq := range []uint64{0, 1, MaxSeq} {
+	for _, client := range []int{0, 1, 9999, workload.MaxClient} {
+		for _, seq := range []uint64{0, 1, workload.MaxSeq} {
 			c, s, ok := SplitID(TransferID(client, seq))
 			if c != client || s != seq || !ok {
 				t.Errorf("id of %d/%d came back as %d/%d %v", client, seq, c, s, ok)

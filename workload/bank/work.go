@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"assay/load"
+	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -74,13 +75,37 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 // loaded, from one goroutine at a time, with the number of accounts that are
 // in. Any failure gives a *definition.LoadError.
 func Open(ctx context.Context, store Store, config Config, loaded func(done, total int64)) error {
+	size := MaxBatch
+	if sizer, is := store.(BatchSizer); is { // all loaders have something to do
+		each := (config.Accounts + int64(config.Loaders) - 1) / int64(config.Loaders)
+		size = int(max(min(each, int64(sizer.BatchSize())), MaxBatch))
+	}
+	return loading(store, config, size).Load(ctx, batches(config, size, store.LoadAccounts), loaded)
+}
+
+// LoadThrough implements definition.Reloading.
+func (w *Work) LoadThrough(ctx context.Context, loaded func(done, total int64), rowsIn func()) (again int64, err error) {
+	store, can := w.Store.(Reloader)
+	if !can {
+		return 0, &workload.OptionError{Option: "--fault", Value: "while loading", Want: "a database that can tell which accounts of a batch are there"}
+	}
+	// Batches are small here, since what fails is loaded again.
+	return loading(w.Store, w.config, MaxBatch).LoadThrough(ctx, store, batches(w.config, MaxBatch, store.LoadAccounts),
+		batches(w.config, MaxBatch, store.ReloadAccounts), loaded, rowsIn)
+}
+
+func loading(store Store, config Config, size int) definition.Loading {
+	return definition.Loading{Loaders: config.Loaders, Rows: NewAccounts(config.Accounts).Len(), Batch: int64(size), One: "account", Many: "accounts", Finish: store.FinishLoad}
+}
+
+// batches are the accounts in batches of this size, each of which is put in.
+func batches(config Config, size int, put func(context.Context, []Account) error) func() load.Batch {
 	accounts := NewAccounts(config.Accounts)
-	of := definition.Loading{Loaders: config.Loaders, Rows: accounts.Len(), Batch: MaxBatch, One: "account", Many: "accounts", Finish: store.FinishLoad}
-	return of.Load(ctx, func() load.Batch {
-		batch := make([]Account, 0, MaxBatch)
+	return func() load.Batch {
+		batch := make([]Account, 0, size)
 		return func(ctx context.Context, first int64) (int, error) {
 			batch = accounts.Batch(first, batch)
-			return len(batch), store.LoadAccounts(ctx, batch)
+			return len(batch), put(ctx, batch)
 		}
-	}, loaded)
+	}
 }

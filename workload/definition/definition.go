@@ -18,6 +18,9 @@ type Workload struct {
 	Name, Summary string
 	// Short, Long and Example are the help of its command.
 	Short, Long, Example string
+	// Argument is the name of the flag that the command's only argument stands for, a
+	// file; empty if it takes none.
+	Argument string
 	// Key is the key of its configuration in a scenario file.
 	Key string
 	// Checks are those that its judgement consists of, in their order. A run may
@@ -41,6 +44,8 @@ type Workload struct {
 	Measures func(kind uint8) bool
 	// Limit changes what a measurement is held to; nil leaves it.
 	Limit func(l *measure.Limits)
+	// Reloads says that Work is Reloading.
+	Reloads bool
 	// SizeLoaded has the size on disk asked for after loading too, so that what
 	// the work adds can be told.
 	SizeLoaded bool
@@ -79,13 +84,31 @@ type Config interface {
 	Judge(ctx context.Context, seed uint64, e Evidence) (Judgement, error)
 }
 
+// Shaped is a Config that chooses how many fields the records have, and how many bytes
+// each has at most, as in workload.Target.
+type Shaped interface {
+	Shape() (fields, fieldBytes int)
+}
+
+// ChoosesSchema is a Config that chooses the form of the tables, as workload.Target
+// has it.
+type ChoosesSchema interface{ TargetSchema() string }
+
 // ReadFrom is a Config that chooses the member that answers reads, as
 // workload.Target has it.
 type ReadFrom interface{ ReadFrom() string }
 
+// Named is a Config that knows the kinds of operations, where Workload.Operations cannot:
+// the names by history.Op.Kind.
+type Named interface{ OperationNames() map[uint8]string }
+
 // Served is a Config whose run can go through the web service, which the run then
 // starts in front of the database.
 type Served interface{ Served() bool }
+
+// Unshared is a Config whose clients cannot be shared out among processes. Why says why
+// not; it is empty where they can.
+type Unshared interface{ Unshared() (why string) }
 
 // Sized is a Config that knows about how much a run of it makes and does, beside what
 // its load says.
@@ -102,8 +125,9 @@ type Volume struct {
 // Flag is a flag of a workload's command.
 type Flag struct {
 	Name string
-	// Value points into the configuration: *string, *int, *int64, *float64 or
-	// *bool. What it holds is the default.
+	// Value points into the configuration: *string, *int, *int64, *float64, *bool, or a
+	// value of the workload's own that reads what is given (String, Set, Type; see
+	// pflag.Value). What it holds is the default.
 	Value any
 	Usage string
 	// Values are what a shell completes; Open says that the user goes on writing
@@ -135,6 +159,13 @@ type Work interface {
 	Save(ctx context.Context, folder string, read func(rows int64)) error
 }
 
+// Examiner is a Work that tries something of its own on the database when everything was
+// read back, and leaves what came of it in the run's folder, for the judge. What it
+// writes to the database it removes. An error is no verdict.
+type Examiner interface {
+	Examine(ctx context.Context, folder string) error
+}
+
 // Rounds is a Work that is worked in several rounds instead of one stretch.
 type Rounds interface{ Rounds() []load.Round }
 
@@ -149,6 +180,8 @@ type Evidence struct {
 	// InFlight, if not empty, says why operations may have been in flight when the
 	// state was read, or why it may not be complete.
 	InFlight string
+	// Losses takes account of what is lost by power cuts; nil without them.
+	Losses *Losses
 }
 
 // Judgement is what a workload's checks say of a run.
@@ -169,8 +202,10 @@ type Judgement struct {
 	Facts map[string][]report.Setting
 	Sizes map[string]report.RoundSize
 	Rates map[string]float64
-	// Availability and Entity are the report's sections of these workloads; nil of
-	// others.
+	// Availability, Entity, YCSB and TPCC are the report's sections of these workloads;
+	// nil of others.
 	Availability *report.Availability
 	Entity       *report.Entity
+	YCSB         *report.YCSB
+	TPCC         *report.TPCC
 }

@@ -102,14 +102,8 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 }
 
 func section(f Figures) *report.Entity {
-	flow := func(x Flow) report.EntityFlow {
-		return report.EntityFlow{
-			Outcomes: x.Outcomes, PerSecond: x.PerSecond, Max: x.Max,
-			Mean: x.MeanMillis, P50: x.P50Millis, P95: x.P95Millis, P99: x.P99Millis, Longest: x.MaxMillis,
-		}
-	}
 	return &report.Entity{
-		Writes: flow(f.Writes), Reads: flow(f.Reads), Rows: f.Rows, Compared: f.Answered, Wrong: f.Wrong,
+		Writes: f.Writes, Reads: f.Reads, Rows: f.Rows, Compared: f.Answered, Wrong: f.Wrong,
 		Lost: f.Lost, Altered: f.Altered, Stale: f.Stale, StaleBy: float64(max(f.StaleBy, 0)) / 1e6,
 		UnknownDone: f.UnknownDone, FailedDone: f.FailedDone,
 	}

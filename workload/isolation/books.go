@@ -111,7 +111,11 @@ func (b *books) op(op *history.Op) error {
 		return b.malformed(op.Client, op.Seq, errors.Join(errRecord, err))
 	}
 	b.ops = ops
-	committed := op.Outcome == history.Committed
+	outcome := op.Outcome
+	if outcome == history.Committed && b.evidence.Losses.Uncertain(op.Start, op.End) {
+		outcome = history.Unknown // it may be lost, and what it read too
+	}
+	committed := outcome == history.Committed
 	switch kindOf(ops) {
 	case KindPredicate:
 		if committed {
@@ -127,7 +131,7 @@ func (b *books) op(op *history.Op) error {
 	b.kept.look(op, ops)
 	return b.add(cycle.Txn{
 		ID:      TransactionID(op.Client, op.Seq, op.Attempt),
-		Process: int32(op.Client), Invoke: op.Start, Complete: op.End, Outcome: op.Outcome,
+		Process: int32(op.Client), Invoke: op.Start, Complete: op.End, Outcome: outcome,
 	}, ops)
 }
 

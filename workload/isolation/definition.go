@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"assay/check"
@@ -126,12 +125,5 @@ func notes(j Judgement) []string {
 	if j.Report == nil {
 		return all
 	}
-	if len(j.Report.Permitted) > 0 {
-		all = append(all, fmt.Sprintf("found, and allowed by %s: %s", j.Model, strings.Join(j.Report.Permitted, ", ")))
-	}
-	if len(j.Report.Anomalies) > 0 {
-		all = append(all, fmt.Sprintf("found, and forbidden by %s: %s; what was found rules out %v and all stronger models",
-			j.Model, strings.Join(j.Report.Anomalies, ", "), j.Report.Not))
-	}
-	return all
+	return append(all, j.Report.Notes()...)
 }

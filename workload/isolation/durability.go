@@ -7,6 +7,7 @@ import (
 	"assay/check"
 	"assay/check/cycle"
 	"assay/history"
+	"assay/workload/definition"
 )
 
 // state is what was read back.
@@ -74,6 +75,8 @@ type durability struct {
 	// forgiven is true if appends may be lost, because they were written as
 	// whole lists and the model allows lost updates.
 	forgiven bool
+	// losses takes account of what is lost by power cuts; nil without them.
+	losses *definition.Losses
 
 	appends, writes int64 // acknowledged
 	lost            int64 // and forgiven
@@ -86,12 +89,20 @@ func (d *durability) look(op *history.Op, ops []Op) {
 	if op.Outcome != history.Committed {
 		return
 	}
+	counted, allowed := false, false
+	permitted := func() bool { // asked once for a transaction
+		if !counted {
+			_, allowed = d.losses.Add(op.Start, op.End)
+		}
+		counted = true
+		return allowed
+	}
 	for i := range ops {
 		o := &ops[i]
 		switch o.Kind {
 		case Append, AppendByRewrite:
 			d.appends++
-			if d.state.missing == "" && !d.state.holdsElement(o.Value) {
+			if d.state.missing == "" && !d.state.holdsElement(o.Value) && !permitted() {
 				d.lose(op, o)
 			}
 		case Write:
@@ -99,7 +110,7 @@ func (d *durability) look(op *history.Op, ops []Op) {
 		default:
 			continue
 		}
-		if d.state.missing == "" && !d.state.holdsKey(o.Key) {
+		if d.state.missing == "" && !d.state.holdsKey(o.Key) && !permitted() {
 			d.miss(op, o)
 		}
 	}
@@ -179,9 +190,15 @@ func (d *durability) result() check.Result {
 		r.Verdict = check.Valid
 		r.Detail = fmt.Sprintf("%s: %s overwritten by lists written as a whole; %s allows lost updates",
 			looked, check.Counted(d.lost, "append was", "appends were"), d.model)
+	case d.losses != nil && d.losses.Operations > 0:
+		r.Verdict = check.Valid
+		r.Detail = looked
 	default:
 		r.Verdict = check.Valid
 		r.Detail = looked + ": all are in the lists and registers that were read back"
+	}
+	if text := d.losses.Text(); text != "" {
+		r.Detail += "; " + text
 	}
 	return r
 }

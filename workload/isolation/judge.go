@@ -20,7 +20,7 @@ type Judgement struct {
 	Report *cycle.Report
 	// Smallest are the smallest parts of the history that show what Report found.
 	Smallest []cycle.Smallest
-	// Model is what the run was held against.
+	// Model is what the run was judged against.
 	Model cycle.Model
 	// Tally counts the operations by what they ended as. Unknown ones may be more
 	// than the history has: those without a record of which an element was read.
@@ -102,7 +102,7 @@ func newBooks(t *Transactions, model cycle.Model, e Evidence) *books {
 		transactions: t, evidence: e, clients: map[int]*progress{}, missing: map[int64]int64{},
 		rewritten: t.config.Rewrite && !forbidsLostUpdates(model),
 	}
-	b.kept = durability{model: model, state: &b.state, forgiven: b.rewritten}
+	b.kept = durability{model: model, state: &b.state, forgiven: b.rewritten, losses: e.Losses}
 	return b
 }
 

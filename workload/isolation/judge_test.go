@@ -12,6 +12,7 @@ import (
 	"assay/check"
 	"assay/check/cycle"
 	"assay/history"
+	"assay/workload/definition"
 )
 
 // script is a run made by hand.
@@ -27,6 +28,7 @@ type script struct {
 	// unread leaves the database unread.
 	unread   bool
 	inFlight string
+	losses   *definition.Losses
 }
 
 const scriptSeed = 7
@@ -81,7 +83,7 @@ func (s *script) judge() (Judgement, error) {
 		s.t.Fatal(err)
 	}
 	e := Evidence{
-		History: filepath.Join(s.path, "history"), State: filepath.Join(s.path, FileState), Promise: s.model, InFlight: s.inFlight,
+		History: filepath.Join(s.path, "history"), State: filepath.Join(s.path, FileState), Promise: s.model, InFlight: s.inFlight, Losses: s.losses,
 	}
 	if !s.unread {
 		if err := Save(s.t.Context(), s.state.give(), e.State, func(int64) {}); err != nil {

@@ -17,7 +17,7 @@ type Store interface {
 	// Promise is the consistency model that the isolation level in force
 	// promises by the vendor's own documentation, in the names of
 	// check/cycle: "read-committed", "snapshot-isolation", "serializable",
-	// "strict-serializable". The verdict of a run is held against it.
+	// "strict-serializable". A run is judged against it.
 	Promise() string
 
 	// Create makes empty lists, registers, groups and pairs; see workload.Store.

@@ -220,7 +220,13 @@ func (j *judge) kept(op *history.Op, number int64, s status) {
 	case j.missing != "":
 	case !s.there():
 		j.figures.Lost++
-		j.acknowledged.Add(j.lost(op, number))
+		var began, acknowledged int64 // before the run, if it was loaded
+		if op != nil {
+			began, acknowledged = op.Start, op.End
+		}
+		if _, allowed := j.evidence.Losses.Add(began, acknowledged); !allowed {
+			j.acknowledged.Add(j.lost(op, number))
+		}
 	case s&alteredBit != 0 && j.preset.AsWritten:
 		j.figures.Altered++
 		j.acknowledged.Add(j.evidenceOf(kindAltered, number, "was acknowledged and is not there as it was written"))

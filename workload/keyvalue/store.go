@@ -55,6 +55,9 @@ type Table struct {
 	Key Column
 	// Columns are the others.
 	Columns []Column
+	// Loaded is true if records are loaded in bulk and then changed all the time; see
+	// Mutable.
+	Loaded bool
 }
 
 // All returns the key and the other columns.

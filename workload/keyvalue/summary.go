@@ -49,6 +49,9 @@ func (j *judge) summarize() {
 	j.acknowledged.Detail = check.Counted(f.Acknowledged, words.One+" was", words.Many+" were") + " acknowledged"
 	if j.missing == "" && f.Acknowledged > 0 {
 		j.acknowledged.Detail += j.preserved()
+		if text := j.evidence.Losses.Text(); text != "" {
+			j.acknowledged.Detail += "; " + text
+		}
 	}
 	j.acknowledged.Finish(j.missing, f.Acknowledged == 0, "nothing was acknowledged")
 

@@ -1,0 +1,242 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+
+	"assay/history"
+	"assay/load"
+)
+
+// Worker does the work of a share. The runner is one.
+type Worker interface {
+	// Prepare reaches the database and opens the sessions of a share.
+	Prepare(ctx context.Context, p Plan, s Share) (Job, error)
+}
+
+// Job is a share that is ready to be worked.
+type Job interface {
+	// Work works it until the plan's end, or until ctx ends, and then ends in order. now
+	// is nanoseconds since the start, and the start is at the call or a little later.
+	Work(ctx context.Context, rec *Recorder, now func() int64) (load.Stats, error)
+	// Machine is what else worked on this machine meanwhile; nil if nobody looked.
+	Machine() json.RawMessage
+	// Close leaves the database. It is called once, after Work or instead of it.
+	Close() error
+}
+
+// Options is how an agent takes part in runs.
+type Options struct {
+	Version string
+	// Pool is that of the runs to take part in.
+	Pool string
+	// Folder is where histories are kept until they were taken.
+	Folder string
+	// Note says how it goes.
+	Note func(text string)
+	// Clock is the agent's; nil for the system's.
+	Clock Clock
+	// Late is how long an agent goes on trying to deliver, once nobody answers, and Gone
+	// how long the engine may be away while there is no run.
+	Late, Gone time.Duration
+}
+
+// Serve takes part in one run after the other, until ctx ends or the engine says that it
+// closes, and then returns nil. It returns a *RefusedError if a run refuses the agent.
+func Serve(ctx context.Context, conn *nats.Conn, w Worker, o Options) error {
+	if o.Clock == nil {
+		o.Clock = NewClock()
+	}
+	host, _ := os.Hostname() // for people; a machine without a name has none
+	me := Agent{ID: uuid.NewString(), Host: host, PID: os.Getpid(), Version: o.Version}
+	ctx, close := context.WithCancel(ctx)
+	defer close()
+	closing, err := conn.Subscribe(subjectClosing, func(*nats.Msg) { close() })
+	if err != nil {
+		return err
+	}
+	defer func() { _ = closing.Unsubscribe() }() // the connection ends next
+	since := time.Now()
+	for ctx.Err() == nil {
+		if conn.IsConnected() {
+			since = time.Now()
+		} else if time.Since(since) > o.Gone {
+			return &EngineError{Address: Redact(conn.Opts.Url), Err: fmt.Errorf("it was not there for %v", o.Gone)}
+		}
+		g, run, err := join(ctx, conn, o.Pool, me)
+		if err != nil {
+			return err
+		}
+		if run == "" {
+			continue
+		}
+		o.Note(fmt.Sprintf("run %s: share %d of %d, %d clients from %d on", run, g.Share.Number+1, g.Share.Of, g.Share.Clients, g.Share.First))
+		p := &participation{conn: conn, worker: w, options: o, me: me, plan: g.Plan, share: g.Share, state: stateWaiting, order: make(chan order, 1), stopped: make(chan struct{})}
+		if err := p.take(ctx); err != nil {
+			o.Note(fmt.Sprintf("run %s: %v", run, err))
+		}
+	}
+	return nil
+}
+
+// join looks for a run and claims a share of it; run is empty if there was none.
+func join(ctx context.Context, conn *nats.Conn, pool string, me Agent) (g claimed, run string, err error) {
+	offer, err := request[Agent, Offer](ctx, conn, subjectJoin+pool, me)
+	switch {
+	case err != nil || offer.Refused == full:
+		sleep(ctx, beatEvery)
+		return g, "", nil // nobody is there yet, or the engine is away for a moment
+	case offer.Refused != "":
+		return g, "", &RefusedError{Reason: offer.Refused}
+	}
+	g, err = request[Agent, claimed](ctx, conn, subjectPrefix+offer.Run+verbClaim, me)
+	if err != nil || g.Refused != "" {
+		sleep(ctx, beatEvery)
+		return g, "", nil
+	}
+	return g, offer.Run, nil
+}
+
+// take works a share from its claim until what it recorded was taken.
+func (p *participation) take(ctx context.Context) error {
+	// An agent that is asked to end is still heard of while it delivers.
+	heard, stop := context.WithCancel(context.WithoutCancel(ctx))
+	beating := make(chan struct{})
+	go func() { defer close(beating); p.beat(heard) }()
+	defer func() { stop(); <-beating }()
+	if p.await(ctx, orderPrepare) != nil {
+		return nil // the run did not begin
+	}
+	p.setState(statePreparing)
+	began := time.Now()
+	job, err := p.worker.Prepare(ctx, p.plan, p.share)
+	if err != nil {
+		p.fail(err)
+		_ = p.await(ctx, orderOver) // the coordinator ends the run, or is gone
+		return err
+	}
+	p.prepared(time.Since(began))
+	o, err := p.awaitOrder(ctx, orderStart)
+	if err != nil {
+		return errors.Join(p.told(err), job.Close())
+	}
+	folder, err := os.MkdirTemp(p.options.Folder, "assay-agent-")
+	if err != nil {
+		p.fail(err)
+		return errors.Join(err, job.Close())
+	}
+	path := filepath.Join(folder, historyFile(p.share.Number))
+	err = errors.Join(p.work(ctx, job, o.Start, path), job.Close())
+	if err != nil {
+		return fmt.Errorf("%w; what was recorded is kept in %s: copy it into the folder %s of the run's and let assay check judge it", err, path, Folder)
+	}
+	return os.RemoveAll(folder)
+}
+
+// told is nil of what the coordinator wanted.
+func (p *participation) told(err error) error {
+	if errors.Is(err, errOver) {
+		return nil
+	}
+	return err
+}
+
+// work works the share and delivers what it recorded.
+func (p *participation) work(ctx context.Context, job Job, start int64, path string) error {
+	store, err := openBucket(ctx, p.conn, p.plan.Run, false)
+	if err != nil {
+		p.fail(err)
+		return err
+	}
+	offset, _ := p.offset()
+	begin := start - offset // by this clock
+	file, err := history.Create(path, history.Header{Run: p.plan.Run, Workload: p.plan.Workload, Version: p.plan.Version, Started: begin})
+	if err != nil {
+		p.fail(err)
+		return err
+	}
+	kept, err := os.Open(path)
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	defer kept.Close()
+	d := &deliverer{store: store, share: p.share.Number, file: kept}
+	now := func() int64 { return p.options.Clock() - begin }
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	rec := newRecorder(working, p, file)
+	p.record(file, now, stop)
+	delivering, ended := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); p.deliverAlong(delivering, d) }()
+	sleep(working, StartSlack-time.Duration(now()))
+	p.setState(stateWorking)
+	stats, err := job.Work(working, rec, now)
+	if working.Err() != nil && errors.Is(err, errNoCoordinator) {
+		err = nil // it was to stop, and could reserve nothing more
+	}
+	p.compareLast(context.WithoutCancel(ctx))
+	ended()
+	<-done
+	p.record(nil, nil, nil)
+	e := End{Counted: p.counted(), Stats: stats, Machine: job.Machine()}
+	if err != nil {
+		e.Problem = err.Error()
+	}
+	if err := file.Close(); err != nil {
+		p.fail(err)
+		return err
+	}
+	p.setState(stateEnded)
+	return p.handOver(ctx, d, e)
+}
+
+// deliverAlong delivers while the work goes on. What fails is tried again.
+func (p *participation) deliverAlong(ctx context.Context, d *deliverer) {
+	for sleep(ctx, deliverEvery) {
+		if d.deliver(ctx) == nil {
+			p.deliveredNow(d.done)
+		}
+	}
+}
+
+// StartSlack is how long after the start the first operation is due, so that by the
+// coordinator's clock too it is after the start.
+const StartSlack = time.Millisecond
+
+// endingTime is how long an agent that is asked to end may still deliver.
+const endingTime = 15 * time.Second
+
+// handOver delivers the rest and waits until it was taken, for as long as an agent may
+// be late.
+func (p *participation) handOver(ctx context.Context, d *deliverer, e End) error {
+	late := p.options.Late
+	if ctx.Err() != nil {
+		late = min(late, endingTime)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), late)
+	defer cancel()
+	for {
+		err := d.finish(ctx, e)
+		if err == nil {
+			break
+		}
+		if !sleep(ctx, deliverEvery) {
+			return fmt.Errorf("the history could not be delivered: %w", err)
+		}
+	}
+	p.deliveredNow(d.done)
+	p.setState(stateDelivered)
+	if err := p.await(ctx, orderOver); err != nil && !errors.Is(err, errNoCoordinator) {
+		return err
+	}
+	return nil
+}

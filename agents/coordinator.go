@@ -1,0 +1,351 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"assay/history"
+	"assay/measure"
+)
+
+// Config is what a coordinator is asked to do.
+type Config struct {
+	Plan Plan
+	// Pool is whose agents may take part.
+	Pool string
+	// Agents is how many there are to be, and Clients how many clients they share.
+	Agents, Clients int
+	// Observers is how many clients of each agent read beside the others.
+	Observers int
+	// Continue goes on when an agent is lost; else the others are stopped.
+	Continue bool
+	// Folder is the run's.
+	Folder string
+	// Live takes what the agents count.
+	Live *measure.Live
+	// Note says what a user should know.
+	Note func(text string)
+}
+
+// Coordinator gathers agents for one run, starts and follows them. Its methods are
+// called from one goroutine.
+type Coordinator struct {
+	config Config
+	conn   *nats.Conn
+	clock  Clock
+	store  jetstream.ObjectStore
+	subs   []*nats.Subscription
+
+	mu      sync.Mutex
+	members []*member
+	order   string
+	start   int64
+	kept    *history.Writer // takes reservations; nil while there is no work
+}
+
+// member is an agent as the coordinator sees it.
+type member struct {
+	Member
+	claimed   bool
+	state     string
+	problem   string
+	heard     time.Time
+	delivered int64
+	taken     bool // all that it delivered
+	opened    time.Duration
+}
+
+// Coordinate makes the place where a run's histories are delivered, and begins to take
+// agents.
+func Coordinate(ctx context.Context, e *Engine, c Config) (*Coordinator, error) {
+	k := &Coordinator{config: c, conn: e.conn, clock: NewClock(), order: orderWait}
+	for i, share := range shared(c.Clients, c.Agents) {
+		k.members = append(k.members, &member{Member: Member{Share: share, Observers: c.Observers, FirstObserver: c.Clients + i*c.Observers}})
+	}
+	if err := os.MkdirAll(k.folder(), 0o755); err != nil {
+		return nil, err
+	}
+	if err := k.writeMembers(); err != nil {
+		return nil, err
+	}
+	var err error
+	if k.store, err = openBucket(ctx, e.conn, c.Plan.Run, true); err != nil {
+		return nil, &EngineError{Address: Redact(e.address), Err: fmt.Errorf("make a place for the histories: %w; JetStream must be on", err)}
+	}
+	if err := k.listen(); err != nil {
+		return nil, &EngineError{Address: Redact(e.address), Err: err}
+	}
+	return k, nil
+}
+
+func (k *Coordinator) folder() string { return filepath.Join(k.config.Folder, Folder) }
+
+func (k *Coordinator) writeMembers() error {
+	var all []Member
+	k.mu.Lock()
+	for _, m := range k.members {
+		all = append(all, m.Member)
+	}
+	k.mu.Unlock()
+	return writeMembers(k.folder(), all)
+}
+
+// listen answers the agents.
+func (k *Coordinator) listen() error {
+	run := subjectPrefix + k.config.Plan.Run
+	for _, open := range []func() (*nats.Subscription, error){
+		func() (*nats.Subscription, error) { return serve(k.conn, subjectJoin+k.config.Pool, k.offer) },
+		func() (*nats.Subscription, error) { return serve(k.conn, run+verbClaim, k.claim) },
+		func() (*nats.Subscription, error) { return serve(k.conn, run+verbBeat, k.answer) },
+		func() (*nats.Subscription, error) { return serve(k.conn, run+verbReserve, k.reserve) },
+	} {
+		s, err := open()
+		if err != nil {
+			return err
+		}
+		k.subs = append(k.subs, s)
+	}
+	return k.conn.FlushTimeout(requestTimeout)
+}
+
+// offer tells an agent that looks for a run of this one.
+func (k *Coordinator) offer(a Agent) Offer {
+	return Offer{Run: k.config.Plan.Run, Refused: k.refusal(a)}
+}
+
+func (k *Coordinator) refusal(a Agent) string {
+	if a.Version != k.config.Plan.Version {
+		return fmt.Sprintf("it is of version %s and the agent of version %s; use the same on all machines", k.config.Plan.Version, a.Version)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, m := range k.members {
+		if !m.claimed {
+			return ""
+		}
+	}
+	return full
+}
+
+const full = "all shares are taken"
+
+// claim gives an agent a share.
+func (k *Coordinator) claim(a Agent) claimed {
+	if why := k.refusal(a); why != "" && why != full {
+		k.config.Note(fmt.Sprintf("agent on %s (process %d) was refused: %s", a.Host, a.PID, why))
+		return claimed{Refused: why}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, m := range k.members {
+		if m.claimed && m.ID != a.ID {
+			continue
+		}
+		m.claimed, m.Agent, m.heard, m.state = true, a, time.Now(), stateWaiting
+		return claimed{Share: m.Share, Plan: k.config.Plan}
+	}
+	return claimed{Refused: full}
+}
+
+// answer takes what an agent says of itself, and tells it what to do.
+func (k *Coordinator) answer(b beat) order {
+	o := order{Received: k.clock()}
+	k.mu.Lock()
+	o.Do, o.Start = k.order, k.start
+	m := k.memberOf(b.Share, b.Agent)
+	if m == nil {
+		o.Do = orderOver
+	} else {
+		m.heard, m.state, m.problem, m.delivered, m.opened = time.Now(), b.State, b.Problem, b.Delivered, b.Opened
+		if m.taken {
+			o.Do = orderOver
+		}
+	}
+	k.mu.Unlock()
+	if m != nil {
+		for _, d := range b.Figures {
+			_ = k.config.Live.Merge(d) // what cannot be read is missing from the figures on the screen
+		}
+	}
+	o.Sent = k.clock()
+	return o
+}
+
+// memberOf is the agent with this share; nil if another has it. k.mu is held.
+func (k *Coordinator) memberOf(share int, agent string) *member {
+	if share < 0 || share >= len(k.members) || k.members[share].ID != agent {
+		return nil
+	}
+	return k.members[share]
+}
+
+// reserve keeps on this disk what an agent may begin, so that if the agent is lost it is
+// known what may have been begun.
+func (k *Coordinator) reserve(r reserve) reserved {
+	k.mu.Lock()
+	m, to := k.memberOf(r.Share, r.Agent), k.kept
+	k.mu.Unlock()
+	switch {
+	case m == nil || !m.owns(r.Client):
+		return reserved{Refused: "the client is another agent's"}
+	case to == nil:
+		return reserved{Refused: "the run is not under way"}
+	}
+	if err := to.Reserve(history.Reservation{Client: r.Client, UpTo: r.UpTo}); err != nil {
+		return reserved{Refused: err.Error()}
+	}
+	return reserved{}
+}
+
+// Gather waits until every share has an agent, and tells how many there are.
+func (k *Coordinator) Gather(ctx context.Context, tell func(there, wanted int)) error {
+	told := -1
+	for {
+		there := 0
+		k.mu.Lock()
+		for _, m := range k.members {
+			if m.claimed && time.Since(m.heard) > k.config.Plan.Timeout {
+				m.claimed, m.Agent = false, Agent{} // it went before the run began
+			}
+			if m.claimed {
+				there++
+			}
+		}
+		k.mu.Unlock()
+		if there != told {
+			tell(there, len(k.members))
+			told = there
+		}
+		if there == len(k.members) {
+			_ = k.subs[0].Unsubscribe() // others look elsewhere
+			return k.writeMembers()
+		}
+		if !sleep(ctx, readyEvery) {
+			return ctx.Err()
+		}
+	}
+}
+
+// Prepare has all agents open their sessions, and returns how long the slowest took.
+func (k *Coordinator) Prepare(ctx context.Context) (slowest time.Duration, err error) {
+	k.setOrder(orderPrepare)
+	for {
+		ready := 0
+		k.mu.Lock()
+		for _, m := range k.members {
+			switch {
+			case m.state == stateFailed:
+				err = fmt.Errorf("%s could not begin: %s", m.name(), m.problem)
+			case time.Since(m.heard) > k.config.Plan.Timeout:
+				err = &LostError{Reason: m.name() + " was lost before the work began"}
+			case m.state == stateReady:
+				ready++
+				slowest = max(slowest, m.opened)
+			}
+		}
+		k.mu.Unlock()
+		if err != nil || ready == len(k.members) {
+			return slowest, err
+		}
+		if !sleep(ctx, readyEvery) {
+			return 0, ctx.Err()
+		}
+	}
+}
+
+func (m *member) name() string { return fmt.Sprintf("agent %d on %s", m.Number+1, m.Host) }
+
+func (k *Coordinator) setOrder(o string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.order = o
+}
+
+// Lead is how far ahead the start is set, so that every agent has heard of it.
+const Lead = 500 * time.Millisecond
+
+// Now is the time by the coordinator's clock; see Clock.
+func (k *Coordinator) Now() int64 { return k.clock() }
+
+// Start has the work start at a moment of the coordinator's clock. What agents may begin
+// is kept in file.
+func (k *Coordinator) Start(at int64, file *history.Writer) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, m := range k.members {
+		for client := range m.clients() {
+			if err := file.Reserve(history.Reservation{Client: client, UpTo: granted}); err != nil {
+				return err
+			}
+		}
+	}
+	k.order, k.start, k.kept = orderStart, at, file
+	return nil
+}
+
+// Follow waits until every agent's clients have gone. When ctx ends, or one is lost and
+// the run is not to go on without, the others are stopped. lost is told of each that is
+// lost, at once, and must not wait.
+func (k *Coordinator) Follow(ctx context.Context, lost func(text string)) {
+	stopping := ctx.Done()
+	for {
+		working := 0
+		k.mu.Lock()
+		for _, m := range k.members {
+			switch {
+			case m.Lost != "" || m.state == stateEnded || m.state == stateDelivered:
+			case m.state == stateFailed:
+				k.lose(m, m.problem, lost)
+			case time.Since(m.heard) > k.config.Plan.Timeout:
+				k.lose(m, fmt.Sprintf("it was not heard of for %v", k.config.Plan.Timeout), lost)
+			default:
+				working++
+			}
+		}
+		k.mu.Unlock()
+		if working == 0 {
+			return
+		}
+		select {
+		case <-stopping:
+			k.setOrder(orderStop)
+			stopping = nil
+		case <-time.After(readyEvery):
+		}
+	}
+}
+
+// lose gives an agent up. k.mu is held.
+func (k *Coordinator) lose(m *member, why string, lost func(text string)) {
+	m.Lost = why
+	lost(m.name() + " was lost: " + why)
+	if !k.config.Continue {
+		k.order = orderStop
+	}
+}
+
+// Close ends the coordination. The place of the histories is removed if all were
+// taken; else a late agent can still deliver.
+func (k *Coordinator) Close(ctx context.Context) {
+	k.mu.Lock()
+	whole := true
+	for _, m := range k.members {
+		whole = whole && (m.taken || !m.claimed || k.start == 0)
+	}
+	k.order, k.kept = orderOver, nil
+	k.mu.Unlock()
+	sleep(ctx, 2*beatEvery) // for the last to hear it
+	for _, s := range k.subs {
+		_ = s.Unsubscribe() // of a connection that may be gone
+	}
+	if js, err := jetstream.New(k.conn); err == nil && whole {
+		_ = js.DeleteObjectStore(ctx, bucket(k.config.Plan.Run)) // it expires by itself
+	}
+}

@@ -1,0 +1,212 @@
+package agents
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"assay/load"
+	"assay/measure"
+)
+
+// kept is how long an engine keeps what nobody has taken.
+const kept = 7 * 24 * time.Hour
+
+// openBucket opens the object store of a run, and makes it if create is true.
+func openBucket(ctx context.Context, conn *nats.Conn, run string, create bool) (jetstream.ObjectStore, error) {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, err
+	}
+	if !create {
+		return js.ObjectStore(ctx, bucket(run))
+	}
+	return js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket(run), Description: "histories of a run of assay", TTL: kept, Storage: jetstream.FileStorage})
+}
+
+// End is what an agent delivers last.
+type End struct {
+	// Size and Digest (SHA-256) are those of the whole history.
+	Size   int64  `json:"bytes"`
+	Digest string `json:"sha256"`
+	// Counted is what was counted while it worked.
+	Counted measure.Delta `json:"counted"`
+	// Stats are what the load engine knows; they travel as Encoded.
+	Stats   load.Stats   `json:"-"`
+	Encoded encodedStats `json:"stats"`
+	// Machine is what else worked on the agent's machine, as the runner has it.
+	Machine json.RawMessage `json:"machine,omitempty"`
+	// Problem says what went wrong with the work; empty if nothing did.
+	Problem string `json:"problem,omitempty"`
+}
+
+// deliverer puts a growing file into the object store, piece by piece.
+type deliverer struct {
+	store jetstream.ObjectStore
+	share int
+	file  *os.File
+	done  int64
+}
+
+// deliver puts what has grown since the last time. The file is on the disk before.
+func (d *deliverer) deliver(ctx context.Context) error {
+	info, err := d.file.Stat()
+	if err != nil || info.Size() == d.done {
+		return err
+	}
+	if err := d.file.Sync(); err != nil {
+		return err
+	}
+	for d.done < info.Size() {
+		piece := make([]byte, min(info.Size()-d.done, mostPart))
+		if _, err := d.file.ReadAt(piece, d.done); err != nil {
+			return err
+		}
+		if _, err := d.store.PutBytes(ctx, part(d.share, d.done), piece); err != nil {
+			return fmt.Errorf("deliver the history: %w", err)
+		}
+		d.done += int64(len(piece))
+	}
+	return nil
+}
+
+// finish delivers the rest and what was found at the end.
+func (d *deliverer) finish(ctx context.Context, e End) error {
+	if err := d.deliver(ctx); err != nil {
+		return err
+	}
+	var err error
+	if e.Size, e.Digest, err = digest(d.file.Name()); err != nil {
+		return err
+	}
+	e.Encoded = encodeStats(e.Stats)
+	text, err := json.Marshal(e)
+	if err == nil {
+		_, err = d.store.PutBytes(ctx, ending(d.share), text)
+	}
+	return err
+}
+
+// digest is the size and the SHA-256 of a file.
+func digest(path string) (size int64, sum string, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	size, err = io.Copy(hash, file)
+	return size, hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// The folder of the histories within a run's folder, and its files.
+const (
+	Folder          = "agents"
+	fileAgents      = "agents.json"
+	fileCoordinator = "coordinator.history"
+)
+
+func historyFile(share int) string { return fmt.Sprintf("%d.history", share) }
+func endFile(share int) string     { return fmt.Sprintf("%d.end.json", share) }
+
+// CoordinatorFile is the coordinator's own history within a run's folder.
+func CoordinatorFile(folder string) string { return filepath.Join(folder, Folder, fileCoordinator) }
+
+// collector takes what an agent has delivered into the run's folder.
+type collector struct {
+	store  jetstream.ObjectStore
+	folder string // of the histories
+	share  int
+	size   int64 // of what was taken
+}
+
+// collect takes all pieces that are there. A piece is removed from the store when it is
+// on the disk here.
+func (c *collector) collect(ctx context.Context) error {
+	file, err := os.OpenFile(filepath.Join(c.folder, historyFile(c.share)), os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	err = c.appendTo(ctx, file)
+	return errors.Join(err, file.Close())
+}
+
+func (c *collector) appendTo(ctx context.Context, file *os.File) error {
+	for {
+		size, err := file.Seek(0, io.SeekEnd)
+		if err != nil {
+			return err
+		}
+		c.size = size
+		name := part(c.share, size)
+		piece, err := c.store.GetBytes(ctx, name) // its digest is compared
+		if errors.Is(err, jetstream.ErrObjectNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("take the history of agent %d: %w", c.share+1, err)
+		}
+		if _, err = file.Write(piece); err == nil {
+			err = file.Sync()
+		}
+		if err != nil {
+			return errors.Join(err, file.Truncate(size))
+		}
+		if err := c.store.Delete(ctx, name); err != nil {
+			return err
+		}
+	}
+}
+
+// finish takes the rest and the end; whole is false if the end is not there yet.
+func (c *collector) finish(ctx context.Context) (whole bool, err error) {
+	text, err := c.store.GetBytes(ctx, ending(c.share))
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return false, c.collect(ctx)
+	}
+	if err == nil {
+		err = c.collect(ctx)
+	}
+	if err != nil {
+		return false, err
+	}
+	var e End
+	if err := json.Unmarshal(text, &e); err != nil {
+		return false, err
+	}
+	size, sum, err := digest(filepath.Join(c.folder, historyFile(c.share)))
+	if err != nil {
+		return false, err
+	}
+	if size != e.Size || sum != e.Digest {
+		return false, fmt.Errorf("the history of agent %d has %d bytes with the digest %.12s, and the agent delivered %d with %.12s", c.share+1, size, sum, e.Size, e.Digest)
+	}
+	return true, os.WriteFile(filepath.Join(c.folder, endFile(c.share)), text, 0o644)
+}
+
+// readEnd is the end that an agent has delivered; nil if it has not.
+func readEnd(folder string, share int) (*End, error) {
+	text, err := os.ReadFile(filepath.Join(folder, endFile(share)))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var e End
+	if err := json.Unmarshal(text, &e); err != nil {
+		return nil, fmt.Errorf("%s: %w", endFile(share), err)
+	}
+	e.Stats, err = e.Encoded.decode()
+	return &e, err
+}

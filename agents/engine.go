@@ -1,0 +1,222 @@
+package agents
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"assay/workload"
+)
+
+// AddressError is an address of an engine that cannot be used. It holds no password.
+type AddressError struct{ Address, Reason string }
+
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("the engine's address %s cannot be used: %s", e.Address, e.Reason)
+}
+
+// EngineError means that the engine cannot be reached or used.
+type EngineError struct {
+	Address string
+	Err     error
+}
+
+func (e *EngineError) Error() string {
+	return fmt.Sprintf("cannot use the engine at %s: %v", e.Address, e.Err)
+}
+
+func (e *EngineError) Unwrap() error { return e.Err }
+
+// Engine is the NATS that a run's agents talk through: the user's own, or one inside
+// this process.
+type Engine struct {
+	conn *nats.Conn
+	// address is as agents need it, credentials included.
+	address string
+	// server is nil of the user's own.
+	server *server.Server
+	store  string
+}
+
+// started is how long the embedded server may take until it answers.
+const started = 10 * time.Second
+
+// embeddedUser is the user of the embedded server, whose password is made anew each
+// time or is the secret that was given.
+const embeddedUser = "assay"
+
+// Connection is a connection to an engine.
+type Connection = nats.Conn
+
+// Start starts an engine in this process, at HOST:PORT, which agents join with the
+// secret; an empty one is made up. What it keeps lies in a temporary folder, and is
+// written through to the disk before it is acknowledged: NATS 2.12 lost acknowledged
+// messages at power cuts that it had not synced.
+func Start(listen, secret string) (e *Engine, err error) {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return nil, &AddressError{Address: listen, Reason: "want HOST:PORT to start one there, or nats://HOST:PORT of one that runs"}
+	}
+	number, err := net.LookupPort("tcp", port)
+	if err != nil {
+		return nil, &AddressError{Address: listen, Reason: "its port is none"}
+	}
+	if number == 0 {
+		number = server.RANDOM_PORT
+	}
+	if secret == "" {
+		random := make([]byte, 16)
+		_, _ = rand.Read(random) // never fails
+		secret = hex.EncodeToString(random)
+	}
+	e = &Engine{}
+	if e.store, err = os.MkdirTemp("", "assay-engine-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			e.Close()
+		}
+	}()
+	e.server, err = server.NewServer(&server.Options{
+		ServerName: "assay", Host: host, Port: number, NoLog: true, NoSigs: true, Username: embeddedUser, Password: secret,
+		JetStream: true, StoreDir: e.store, SyncAlways: true, DisableJetStreamBanner: true,
+	})
+	if err != nil {
+		return nil, &EngineError{Address: listen, Err: err}
+	}
+	e.server.Start()
+	if !e.server.ReadyForConnections(started) {
+		return nil, &EngineError{Address: listen, Err: errors.New("it did not start; another program may listen there")}
+	}
+	address := &url.URL{Scheme: "nats", User: url.UserPassword(embeddedUser, secret), Host: net.JoinHostPort(reachable(host), fmt.Sprint(e.server.Addr().(*net.TCPAddr).Port))}
+	e.address = address.String()
+	if e.conn, err = nats.Connect("", nats.InProcessServer(e.server), nats.UserInfo(embeddedUser, secret)); err != nil {
+		return nil, &EngineError{Address: listen, Err: err}
+	}
+	return e, nil
+}
+
+// reachable is how another machine may reach one that listens at host.
+func reachable(host string) string {
+	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return host
+	}
+	// No packet is sent: the system only says which address it would send from.
+	if c, err := net.Dial("udp", "192.0.2.1:9"); err == nil {
+		defer c.Close()
+		return c.LocalAddr().(*net.UDPAddr).IP.String()
+	}
+	if name, err := os.Hostname(); err == nil {
+		return name
+	}
+	return "127.0.0.1"
+}
+
+// Open reaches the user's own engine; see Connect for the address.
+func Open(ctx context.Context, address string) (*Engine, error) {
+	conn, err := Connect(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{conn: conn, address: address}, nil
+}
+
+// Join is the address that agents join, credentials included.
+func (e *Engine) Join() string { return e.address }
+
+// Embedded reports whether the engine is in this process and ends with it.
+func (e *Engine) Embedded() bool { return e.server != nil }
+
+// Close leaves the engine. An embedded one tells its agents and ends.
+func (e *Engine) Close() {
+	if e.conn != nil && e.server != nil {
+		_ = e.conn.Publish(subjectClosing, nil) // who does not hear it finds it gone
+		_ = e.conn.FlushTimeout(requestTimeout)
+	}
+	if e.conn != nil {
+		e.conn.Close()
+	}
+	if e.server != nil {
+		e.server.Shutdown()
+		e.server.WaitForShutdown()
+	}
+	if e.store != "" {
+		_ = os.RemoveAll(e.store) // of a temporary folder
+	}
+}
+
+// Connect reaches an engine at nats://USER:PASSWORD@HOST:PORT or tls://..., several
+// separated by commas. Behind the question mark of the last may stand ca, cert and key
+// (files of certificates) and creds (a file of NATS credentials). It returns an
+// *AddressError or an *EngineError.
+func Connect(ctx context.Context, address string) (*Connection, error) {
+	servers, options, err := parseAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	options = append(options, nats.Name("assay"), nats.MaxReconnects(-1), nats.ReconnectWait(beatEvery), nats.Timeout(requestTimeout))
+	conn, err := nats.Connect(servers, options...)
+	if err == nil && ctx.Err() != nil {
+		conn.Close()
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, &EngineError{Address: Redact(address), Err: err}
+	}
+	return conn, nil
+}
+
+// Redact is an address of an engine without its passwords.
+func Redact(address string) string {
+	var all []string
+	for one := range strings.SplitSeq(address, ",") {
+		all = append(all, workload.Redact(one))
+	}
+	return strings.Join(all, ",")
+}
+
+func parseAddress(address string) (servers string, options []nats.Option, err error) {
+	refuse := func(reason string) (string, []nats.Option, error) {
+		return "", nil, &AddressError{Address: Redact(address), Reason: reason}
+	}
+	servers, query, _ := strings.Cut(address, "?")
+	for one := range strings.SplitSeq(servers, ",") {
+		u, err := url.Parse(one)
+		if err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
+			return refuse("want nats://HOST:PORT or tls://HOST:PORT")
+		}
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return refuse("its parameters cannot be read")
+	}
+	for name := range values {
+		file := values.Get(name)
+		switch name {
+		case "ca":
+			options = append(options, nats.RootCAs(file))
+		case "cert":
+			options = append(options, nats.ClientCert(file, values.Get("key")))
+		case "key":
+			if !values.Has("cert") {
+				return refuse("it has a key and no cert")
+			}
+		case "creds":
+			options = append(options, nats.UserCredentials(file))
+		default:
+			return refuse("there is no parameter " + name + "; there are ca, cert, key and creds")
+		}
+	}
+	return servers, options, nil
+}

@@ -1,0 +1,36 @@
+package agents
+
+import (
+	"testing"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"assay/history"
+	"assay/load"
+	"assay/measure"
+)
+
+// delta is what an agent has counted that did so many operations of one length.
+func delta(t *testing.T, micros, n int64) measure.Delta {
+	t.Helper()
+	live := measure.NewLive(1)
+	live.Add(&history.Op{Attempt: 1, Last: true, Outcome: history.Committed, Final: history.Committed, End: micros * 1000})
+	d := live.Take()
+	h, err := hdrhistogram.Decode([]byte(d.Latency))
+	must(t, err)
+	must(t, h.RecordValues(micros*1000, n-1))
+	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	must(t, err)
+	d.Latency, d.Outcomes.Committed, d.Attempts, d.Sum = string(text), n, n, float64(micros*1000*n)
+	return d
+}
+
+// statsOf are an agent's stats as they arrive.
+func statsOf(t *testing.T, micros, n int64) load.Stats {
+	t.Helper()
+	s := load.Stats{Hung: 1, Late: hdrhistogram.New(1, 3_600_000_000, 2), OwnLag: hdrhistogram.New(1, 3_600_000_000, 2)}
+	must(t, s.Late.RecordValues(micros, n))
+	decoded, err := encodeStats(s).decode()
+	must(t, err)
+	return decoded
+}

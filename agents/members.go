@@ -1,0 +1,92 @@
+package agents
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"assay/history"
+)
+
+// eventClock is a comparison of clocks in an agent's history; Detail is a sample.
+const eventClock = "clock"
+
+func clockEvent(at int64, s sample) (history.Event, error) {
+	text, err := json.Marshal(s)
+	return history.Event{At: at, Name: eventClock, Detail: string(text)}, err
+}
+
+func sampleOf(e history.Event) (s sample, is bool, err error) {
+	if e.Name != eventClock {
+		return s, false, nil
+	}
+	if err := json.Unmarshal([]byte(e.Detail), &s); err != nil {
+		return s, true, fmt.Errorf("a comparison of clocks cannot be read: %w", err)
+	}
+	return s, true, nil
+}
+
+// shared divides n clients among so many agents, contiguous and as equal as can be.
+func shared(n, agents int) []Share {
+	all := make([]Share, agents)
+	first := 0
+	for i := range all {
+		clients := n / agents
+		if i < n%agents {
+			clients++
+		}
+		all[i] = Share{Number: i, Of: agents, First: first, Clients: clients, All: n}
+		first += clients
+	}
+	return all
+}
+
+// clients are the numbers of the agent's clients, observers included.
+func (m *Member) clients() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range m.Clients + m.Observers {
+			client := m.First + i
+			if i >= m.Clients {
+				client = m.FirstObserver + i - m.Clients
+			}
+			if !yield(client) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Member) owns(client int) bool {
+	return client >= m.First && client < m.First+m.Clients || client >= m.FirstObserver && client < m.FirstObserver+m.Observers
+}
+
+// writeMembers keeps who the agents are, within a folder of histories.
+func writeMembers(folder string, all []Member) error {
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	partial := filepath.Join(folder, fileAgents+".partial")
+	if err := os.WriteFile(partial, text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(partial, filepath.Join(folder, fileAgents))
+}
+
+func readMembers(folder string) (all []Member, err error) {
+	text, err := os.ReadFile(filepath.Join(folder, fileAgents))
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("%s: %w", fileAgents, err)
+	}
+	for i, m := range all {
+		if m.Number != i || m.Clients < 0 || m.First < 0 || m.All < m.First+m.Clients || m.Observers < 0 || m.FirstObserver < 0 {
+			return nil, fmt.Errorf("%s: agent %d cannot be right", fileAgents, i+1)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,221 @@
+package agents
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"assay/history"
+	"assay/load"
+	"assay/measure"
+)
+
+// recorded is a run's folder with the histories of agents whose clocks are ahead of the
+// coordinator's by so much.
+type recorded struct {
+	t      *testing.T
+	folder string
+	all    []Member
+	ahead  []int64
+}
+
+func newRecorded(t *testing.T, ahead ...int64) *recorded {
+	t.Helper()
+	r := &recorded{t: t, folder: t.TempDir(), ahead: ahead}
+	must(t, os.Mkdir(filepath.Join(r.folder, Folder), 0o755))
+	for _, s := range shared(len(ahead), len(ahead)) {
+		r.all = append(r.all, Member{Agent: Agent{ID: "a", Host: "here"}, Share: s})
+	}
+	must(t, writeMembers(filepath.Join(r.folder, Folder), r.all))
+	return r
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// zero is the start of the run, by the coordinator's clock.
+const zero = 1_700_000_000_000_000_000
+
+func (r *recorded) create(path string, started int64) *history.Writer {
+	r.t.Helper()
+	w, err := history.Create(path, history.Header{Run: "r", Workload: "w", Version: "v", Started: started})
+	must(r.t, err)
+	return w
+}
+
+func (r *recorded) coordinator(events ...history.Event) {
+	r.t.Helper()
+	w := r.create(CoordinatorFile(r.folder), zero)
+	for i := range r.all {
+		must(r.t, w.Reserve(history.Reservation{Client: i, UpTo: granted}))
+	}
+	for _, e := range events {
+		must(r.t, w.Mark(e))
+	}
+	must(r.t, w.Close())
+}
+
+// agent writes the history of an agent with one client, whose operations are given as
+// start and end by the run's clock.
+func (r *recorded) agent(n int, whole bool, spans ...[2]int64) {
+	r.t.Helper()
+	path := filepath.Join(r.folder, Folder, historyFile(n))
+	w := r.create(path, zero+r.ahead[n])
+	for at := int64(0); at <= 10e9; at += 200e6 {
+		e, err := clockEvent(at, sample{At: zero + r.ahead[n] + at, Offset: -r.ahead[n], Error: 50_000})
+		must(r.t, err)
+		must(r.t, w.Mark(e))
+	}
+	must(r.t, w.Reserve(history.Reservation{Client: n, UpTo: 1024}))
+	for i, s := range spans {
+		must(r.t, w.Record(&history.Op{Client: n, Seq: uint64(i), Attempt: 1, Last: true, Outcome: history.Committed, Final: history.Committed,
+			Due: s[0], First: s[0], Start: s[0], End: s[1]}))
+	}
+	if !whole {
+		must(r.t, w.CloseCut())
+		return
+	}
+	must(r.t, w.Close())
+	size, sum, err := digest(path)
+	must(r.t, err)
+	text, err := json.Marshal(End{Size: size, Digest: sum})
+	must(r.t, err)
+	must(r.t, os.WriteFile(filepath.Join(r.folder, Folder, endFile(n)), text, 0o600))
+}
+
+// merged is the merged history.
+type merged struct {
+	Merged
+	ops, widened []history.Op
+	reserved     map[int]uint64
+	events       []string
+	ending       history.Ending
+}
+
+func (r *recorded) merge() (m merged) {
+	r.t.Helper()
+	path := filepath.Join(r.folder, "history.bin")
+	var err error
+	m.Merged, err = Merge(r.folder, path)
+	must(r.t, err)
+	m.reserved = map[int]uint64{}
+	m.ending, err = history.Read(path, history.Visitor{AsMeasured: true,
+		Op: func(op *history.Op) error { m.ops = append(m.ops, *op); return nil },
+		Reservation: func(x history.Reservation) error {
+			m.reserved[x.Client] = max(m.reserved[x.Client], x.UpTo)
+			return nil
+		},
+		Event: func(e history.Event) error { m.events = append(m.events, e.Name); return nil },
+	})
+	must(r.t, err)
+	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error { m.widened = append(m.widened, *op); return nil }})
+	must(r.t, err)
+	return m
+}
+
+// TestMergedOnOneClock: operations of agents whose clocks are hours apart are in the
+// order of the coordinator's, figures are as measured, and who judges gets times as wide
+// as the clocks may be off.
+func TestMergedOnOneClock(t *testing.T) {
+	r := newRecorded(t, 0, 3600e9, -7200e9)
+	r.coordinator(history.Event{At: 0, Name: history.EventMeasureStart}, history.Event{At: 4e9, Name: history.EventMeasureEnd})
+	r.agent(0, true, [2]int64{1e9, 2e9})
+	r.agent(1, true, [2]int64{1e9, 1.5e9}, [2]int64{2e9 + 1000, 3e9})
+	r.agent(2, true, [2]int64{1.5e9 + 1e6, 4e9})
+	m := r.merge()
+	var ends []int64
+	for i, op := range m.ops {
+		ends = append(ends, (op.End+5e5)/1e6)
+		w := m.widened[i]
+		if w.Widened < 50_000 || w.Start != op.Start-w.Widened || w.End != op.End+w.Widened || w.Latency() != op.Latency() || w.ServiceTime() != op.ServiceTime() {
+			t.Errorf("%+v is judged as %+v", op, w)
+		}
+	}
+	if want := []int64{1500, 2000, 3000, 4000}; !slices.Equal(ends, want) {
+		t.Errorf("the operations end at %v ms, want %v", ends, want)
+	}
+	if !m.Whole || !m.ending.Whole || m.Operations != 4 || m.Apart != 1 {
+		t.Errorf("merged %+v, %+v; want all, and the one pair left out that is 1 µs apart", m.Merged, m.ending)
+	}
+	if m.Agents[1].Offset != 3600e9 || m.Agents[2].Offset != -7200e9 || m.Agents[1].Operations != 2 {
+		t.Errorf("agents %+v", m.Agents)
+	}
+	if m.reserved[1] != 2 || m.reserved[2] != 1 {
+		t.Errorf("reserved %v, though nothing more was begun", m.reserved)
+	}
+	if want := []string{history.EventMeasureStart, history.EventMeasureEnd}; !slices.Equal(m.events, want) {
+		t.Errorf("events %v", m.events)
+	}
+}
+
+// TestLostAgentStaysReserved: of an agent that has not delivered all, what was granted
+// may have been begun; of the others nothing.
+func TestLostAgentStaysReserved(t *testing.T) {
+	r := newRecorded(t, 0, 5e9)
+	r.coordinator()
+	r.agent(0, true, [2]int64{1e9, 2e9})
+	r.agent(1, false, [2]int64{1e9, 2e9})
+	m := r.merge()
+	if m.Whole || m.ending.Whole || m.Agents[1].Whole || !m.Agents[0].Whole || m.reserved[0] != 1 || m.reserved[1] != granted {
+		t.Errorf("merged %+v, reserved %v", m.Merged, m.reserved)
+	}
+	if !slices.Contains(m.events, history.EventCut) {
+		t.Errorf("events %v do not say that it was cut", m.events)
+	}
+	// It comes late.
+	must(t, os.Remove(filepath.Join(r.folder, Folder, historyFile(1))))
+	r.agent(1, true, [2]int64{1e9, 2e9}, [2]int64{2e9, 3e9})
+	if m = r.merge(); !m.Whole || m.reserved[1] != 2 || len(m.ops) != 3 {
+		t.Errorf("after it came late %+v, reserved %v", m.Merged, m.reserved)
+	}
+	// One of which nothing came.
+	must(t, os.Remove(filepath.Join(r.folder, Folder, historyFile(1))))
+	if m = r.merge(); m.Whole || m.reserved[1] != granted || len(m.ops) != 1 {
+		t.Errorf("without it %+v, reserved %v", m.Merged, m.reserved)
+	}
+}
+
+// TestFiguresOfAHundredAgents merges what a hundred agents have counted, 10^9
+// operations: percentiles are those of all of them and no mean of percentiles.
+func TestFiguresOfAHundredAgents(t *testing.T) {
+	const agents, each = 100, 10_000_000
+	all, stats := measure.NewLive(1), load.Stats{}
+	for n := range agents {
+		micros := int64(1000)
+		if n == 0 {
+			micros = 500_000 // one slow machine of a hundred
+		}
+		d := delta(t, micros, each)
+		must(t, all.Merge(d))
+		stats = Joined(stats, statsOf(t, micros, each))
+	}
+	s := all.Snapshot()
+	if s.Outcomes.Committed != agents*each || s.Attempts != agents*each || s.Latency.Count != agents*each {
+		t.Errorf("counted %+v", s)
+	}
+	if s.Latency.P50 > 1.002 || s.Latency.P95 > 1.002 || s.Latency.P999 < 499 || s.Latency.Max != 500 {
+		t.Errorf("response times %+v; want those of 99 agents at 1 ms and one at 500 ms", s.Latency)
+	}
+	if stats.Late.TotalCount() != agents*each || stats.Late.ValueAtPercentile(98.9) > 1010 || stats.Late.ValueAtPercentile(99.5) < 490_000 || stats.Hung != agents {
+		t.Errorf("lateness of %d, 98.9 %% %d, 99.5 %% %d", stats.Late.TotalCount(), stats.Late.ValueAtPercentile(98.9), stats.Late.ValueAtPercentile(99.5))
+	}
+}
+
+func TestSharesAreContiguous(t *testing.T) {
+	next := 0
+	for _, s := range shared(10, 4) {
+		if s.First != next || s.Clients < 2 || s.Clients > 3 || s.All != 10 || s.Of != 4 {
+			t.Errorf("share %+v begins not at %d", s, next)
+		}
+		next += s.Clients
+	}
+	if next != 10 {
+		t.Errorf("%d of 10 clients", next)
+	}
+}

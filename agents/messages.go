@@ -1,0 +1,217 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"assay/measure"
+)
+
+// The requests that agents make. What stands behind the dot of subjectJoin is the
+// pool; in those of a run, its id stands before the verb.
+const (
+	subjectJoin   = "assay.join."
+	subjectPrefix = "assay.run."
+	verbClaim     = ".claim"
+	verbBeat      = ".beat"
+	verbReserve   = ".reserve"
+	// subjectClosing says that the engine ends, in order.
+	subjectClosing = "assay.closing"
+)
+
+// AnyPool is the pool of agents that are nobody's in particular.
+const AnyPool = "any"
+
+const (
+	// beatEvery is how often an agent asks the coordinator, and readyEvery while it
+	// waits for the start.
+	beatEvery  = 200 * time.Millisecond
+	readyEvery = 50 * time.Millisecond
+	// requestTimeout bounds one request.
+	requestTimeout = 2 * time.Second
+	// deliverEvery is how often what was recorded is delivered, and mostPart how much
+	// of it is one object, in bytes.
+	deliverEvery = time.Second
+	mostPart     = 4 << 20
+)
+
+// Agent says who an agent is.
+type Agent struct {
+	ID      string `json:"id"`
+	Host    string `json:"host"`
+	PID     int    `json:"pid"`
+	Version string `json:"version"`
+}
+
+// Offer answers an agent that looks for a run.
+type Offer struct {
+	Run string `json:"run"`
+	// Refused says why the agent cannot take part in it; empty if it can.
+	Refused string `json:"refused,omitempty"`
+}
+
+// Share is an agent's part of a run.
+type Share struct {
+	// Number is from 0, Of how many shares there are.
+	Number int `json:"number"`
+	Of     int `json:"of"`
+	// First is the number of its first client, Clients how many it has.
+	First   int `json:"first_client"`
+	Clients int `json:"clients"`
+	// All is how many clients the run has.
+	All int `json:"all_clients"`
+}
+
+// Plan is what all agents of a run must know. It holds no password.
+type Plan struct {
+	Run      string `json:"run"`
+	Workload string `json:"workload"`
+	Version  string `json:"version"`
+	// Scenario is the text of the run's scenario.
+	Scenario []byte `json:"scenario"`
+	// Database is the address without its password.
+	Database string `json:"database"`
+	// Holder is who holds the lease on the database, as the runner has it.
+	Holder json.RawMessage `json:"holder"`
+	// Timeout is how long either side may hear nothing of the other.
+	Timeout time.Duration `json:"timeout_ns"`
+}
+
+// claimed answers an agent that claims a share.
+type claimed struct {
+	Refused string `json:"refused,omitempty"`
+	Share   Share  `json:"share"`
+	Plan    Plan   `json:"plan"`
+}
+
+// The states of an agent.
+const (
+	stateWaiting   = "waiting"
+	statePreparing = "preparing"
+	stateReady     = "ready"
+	stateWorking   = "working"
+	// stateEnded is an agent whose clients have gone and that delivers the rest.
+	stateEnded     = "ended"
+	stateDelivered = "delivered"
+	stateFailed    = "failed"
+)
+
+// beat is what an agent says of itself.
+type beat struct {
+	Share int    `json:"share"`
+	Agent string `json:"agent"`
+	State string `json:"state"`
+	// Problem says why it failed.
+	Problem string `json:"problem,omitempty"`
+	// Sent is by the agent's clock.
+	Sent int64 `json:"sent_ns"`
+	// Offset is how far the coordinator's clock was ahead by the best exchange so far,
+	// and OffsetError how far that may be off; nanoseconds.
+	Offset      int64 `json:"offset_ns"`
+	OffsetError int64 `json:"offset_error_ns"`
+	// Figures are the operations since the beat before that was answered.
+	Figures []measure.Delta `json:"figures,omitempty"`
+	// Delivered is how many bytes of the history are in the object store.
+	Delivered int64 `json:"delivered_bytes"`
+	// Opened is how long it took to open all sessions.
+	Opened time.Duration `json:"opened_ns,omitempty"`
+}
+
+// The orders of the coordinator.
+const (
+	orderWait    = "wait"
+	orderPrepare = "prepare"
+	orderStart   = "start"
+	orderStop    = "stop"
+	// orderOver ends the agent's part: what it has delivered was taken.
+	orderOver = "over"
+)
+
+// order is the answer to a beat.
+type order struct {
+	Do string `json:"do"`
+	// Start is when the work starts, by the coordinator's clock.
+	Start int64 `json:"start_ns,omitempty"`
+	// Received and Sent are by the coordinator's clock.
+	Received int64 `json:"received_ns"`
+	Sent     int64 `json:"sent_ns"`
+}
+
+// reserve asks to keep that a client may start operations below UpTo.
+type reserve struct {
+	Share  int    `json:"share"`
+	Agent  string `json:"agent"`
+	Client int    `json:"client"`
+	UpTo   uint64 `json:"up_to"`
+}
+
+// reserved is the answer: it is on the coordinator's disk.
+type reserved struct {
+	Refused string `json:"refused,omitempty"`
+}
+
+// request asks and waits for the answer, once.
+func request[Q, A any](ctx context.Context, conn *nats.Conn, subject string, q Q) (a A, err error) {
+	text, err := json.Marshal(q)
+	if err != nil {
+		return a, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	m, err := conn.RequestWithContext(ctx, subject, text)
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(m.Data, &a)
+}
+
+// serve answers requests of a subject. What cannot be read gets no answer.
+func serve[Q, A any](conn *nats.Conn, subject string, answer func(Q) A) (*nats.Subscription, error) {
+	return conn.Subscribe(subject, func(m *nats.Msg) {
+		var q Q
+		if json.Unmarshal(m.Data, &q) != nil {
+			return
+		}
+		if text, err := json.Marshal(answer(q)); err == nil {
+			_ = m.Respond(text) // one who does not hear it asks again
+		}
+	})
+}
+
+// RefusedError means that an agent cannot take part in a run.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return "the run refuses this agent: " + e.Reason }
+
+// LostError means that too few agents were there to go on.
+type LostError struct{ Reason string }
+
+func (e *LostError) Error() string { return e.Reason }
+
+// bucket is the object store of a run.
+func bucket(run string) string { return "assay-" + strings.ReplaceAll(run, ".", "-") }
+
+// part names the piece of a share's history that begins at an offset, and ending what
+// is left when all are there.
+func part(share int, offset int64) string { return fmt.Sprintf("history.%d.%d", share, offset) }
+func ending(share int) string             { return fmt.Sprintf("end.%d", share) }
+
+// sleep waits, or returns false when ctx ends.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+var errNoCoordinator = errors.New("the coordinator has not answered in time")

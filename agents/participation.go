@@ -1,0 +1,243 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"assay/history"
+	"assay/measure"
+)
+
+// participation is an agent's part in one run.
+type participation struct {
+	conn    *nats.Conn
+	worker  Worker
+	options Options
+	me      Agent
+	plan    Plan
+	share   Share
+
+	// order has the latest order that nobody has looked at.
+	order chan order
+	// stopped is closed when the coordinator was not heard of for the plan's timeout.
+	stopped chan struct{}
+
+	mu        sync.Mutex
+	state     string
+	problem   string
+	opened    time.Duration
+	delivered int64
+	heard     int64  // when the last answered beat was sent, by this clock
+	best      sample // of the clocks
+	known     bool
+	live      *measure.Live
+	total     measure.Delta   // counts of all that live was taken of
+	unsent    []measure.Delta // not answered yet
+	// Of the work under way.
+	file *history.Writer
+	now  func() int64
+	stop context.CancelFunc
+}
+
+var errOver = errors.New("the run is over")
+
+func (p *participation) setState(state string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state = state
+}
+
+func (p *participation) prepared(took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state, p.opened = stateReady, took
+}
+
+func (p *participation) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state, p.problem = stateFailed, err.Error()
+}
+
+func (p *participation) deliveredNow(bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delivered = bytes
+}
+
+// offset is how far the coordinator's clock is ahead, and how far that may be off.
+func (p *participation) offset() (offset, off int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.best.Offset, p.best.Error
+}
+
+// record has comparisons of clocks written into the history of the work under way, and
+// the work stopped with stop when the coordinator says so or is gone.
+func (p *participation) record(file *history.Writer, now func() int64, stop context.CancelFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.file, p.now, p.stop = file, now, stop
+}
+
+// beat asks the coordinator again and again, until ctx ends.
+func (p *participation) beat(ctx context.Context) {
+	p.mu.Lock()
+	p.heard = p.options.Clock()
+	p.mu.Unlock()
+	gone := false
+	for {
+		o, err := p.exchange(ctx, p.figures())
+		switch {
+		case err == nil:
+			p.obey(o)
+		case !gone && p.silence() > p.plan.Timeout:
+			gone = true
+			p.halt()
+			close(p.stopped)
+		}
+		if !sleep(ctx, p.every()) {
+			return
+		}
+	}
+}
+
+func (p *participation) every() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == stateReady {
+		return readyEvery
+	}
+	return beatEvery
+}
+
+// silence is since when nothing was heard of the coordinator, counted from when the last
+// answered beat was sent: the coordinator has not heard of this agent any later.
+func (p *participation) silence() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Duration(p.options.Clock() - p.heard)
+}
+
+// figures are those that are to be sent.
+func (p *participation) figures() []measure.Delta {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.unsent) == 0 {
+		p.takeFigures()
+	}
+	return p.unsent
+}
+
+// exchange is one beat with these figures, and its answer.
+func (p *participation) exchange(ctx context.Context, figures []measure.Delta) (order, error) {
+	p.mu.Lock()
+	b := beat{Share: p.share.Number, Agent: p.me.ID, State: p.state, Problem: p.problem, Delivered: p.delivered, Opened: p.opened,
+		Offset: p.best.Offset, OffsetError: p.best.Error, Figures: figures}
+	p.mu.Unlock()
+	b.Sent = p.options.Clock()
+	o, err := request[beat, order](ctx, p.conn, subjectPrefix+p.plan.Run+verbBeat, b)
+	if err != nil {
+		return o, err
+	}
+	p.compare(compared(b.Sent, o.Received, o.Sent, p.options.Clock()))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heard, p.unsent = max(p.heard, b.Sent), p.unsent[len(figures):]
+	return o, nil
+}
+
+// takeFigures takes what was counted since the last time. p.mu is held.
+func (p *participation) takeFigures() {
+	if p.live == nil {
+		return
+	}
+	d := p.live.Take()
+	p.total.Outcomes, p.total.Attempts = p.total.Outcomes.Plus(d.Outcomes), p.total.Attempts+d.Attempts
+	p.unsent = append(p.unsent, d)
+}
+
+// counted is all that was counted, when nothing is any more.
+func (p *participation) counted() measure.Delta {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.takeFigures()
+	p.live = nil
+	return p.total
+}
+
+// compare keeps a comparison of the clocks.
+func (p *participation) compare(s sample) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	aged := p.best.Error + int64(maxDrift*float64(s.At-p.best.At))
+	if !p.known || s.Error < aged {
+		p.best, p.known = s, true
+	}
+	if p.file == nil {
+		return
+	}
+	if e, err := clockEvent(p.now(), s); err == nil {
+		_ = p.file.Mark(e) // a file that cannot be written ends the work
+	}
+}
+
+// compareLast compares the clocks once more when the work is over.
+func (p *participation) compareLast(ctx context.Context) {
+	for range 3 {
+		if _, err := p.exchange(ctx, nil); err != nil {
+			return
+		}
+	}
+}
+
+// obey does what the coordinator says.
+func (p *participation) obey(o order) {
+	if o.Do == orderStop || o.Do == orderOver {
+		p.halt()
+	}
+	select {
+	case <-p.order:
+	default:
+	}
+	p.order <- o // nobody else puts any
+}
+
+// halt stops the work under way.
+func (p *participation) halt() {
+	p.mu.Lock()
+	stop := p.stop
+	p.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// await waits for an order. It returns errOver if the run is over before,
+// errNoCoordinator if nobody answers, or ctx's error.
+func (p *participation) await(ctx context.Context, do string) error {
+	_, err := p.awaitOrder(ctx, do)
+	return err
+}
+
+func (p *participation) awaitOrder(ctx context.Context, do string) (order, error) {
+	for {
+		select {
+		case o := <-p.order:
+			if o.Do == do {
+				return o, nil
+			}
+			if o.Do == orderOver || o.Do == orderStop && do != orderOver {
+				return o, errOver
+			}
+		case <-p.stopped:
+			return order{}, errNoCoordinator
+		case <-ctx.Done():
+			return order{}, ctx.Err()
+		}
+	}
+}

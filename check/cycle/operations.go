@@ -1,0 +1,89 @@
+package cycle
+
+import "iter"
+
+// op is an operation as it is judged.
+type op struct {
+	// val is the element or the value; of a list that was read, the lower 29 bits are
+	// its length. The others are 0 if it is how the key's longest list begins, else
+	// one more than where it begins in others.
+	val int64
+	txn int32 // dense
+	use uint32
+}
+
+// newUse keeps the kind of an operation and its key, which is below maxOps.
+func newUse(kind Kind, key int32) uint32 { return uint32(kind)<<29 | uint32(key) }
+
+func (o op) kind() Kind { return Kind(o.use >> 29) }
+func (o op) key() int32 { return int32(o.use & maxList) }
+
+// len is the length of a list that was read.
+func (o op) len() int { return int(o.val & maxList) }
+
+// operations are all those of a history in the order of their transactions, in 12
+// bytes each.
+type operations struct {
+	vals []int64
+	uses []uint32
+	// first[t] is where the operations of transaction t begin; near has the
+	// transaction of each operation whose number is a multiple of nearby.
+	first, near []int32
+}
+
+const nearby = 32
+
+func newOperations(vals []int64, uses []uint32, first []int32) operations {
+	o := operations{vals: vals, uses: uses, first: first, near: make([]int32, len(uses)/nearby+1)}
+	txn := int32(0)
+	for i := range o.near {
+		for int(txn) < len(first)-2 && int(first[txn+1]) <= i*nearby {
+			txn++
+		}
+		o.near[i] = txn
+	}
+	return o
+}
+
+func (o *operations) len() int { return len(o.uses) }
+
+func (o *operations) at(i int32) op { return op{val: o.vals[i], txn: o.txn(i), use: o.uses[i]} }
+
+// txn is the transaction of an operation: the last that begins no later.
+func (o *operations) txn(i int32) int32 {
+	low, high := o.near[i/nearby], int32(len(o.first)-2)
+	if next := int(i/nearby) + 1; next < len(o.near) {
+		high = o.near[next]
+	}
+	for low < high {
+		middle := (low + high + 1) / 2
+		if o.first[middle] <= i {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low
+}
+
+// all are the operations with their numbers.
+func (o *operations) all() iter.Seq2[int32, op] {
+	return func(yield func(int32, op) bool) {
+		for txn := range int32(len(o.first) - 1) {
+			for i := o.first[txn]; i < o.first[txn+1]; i++ {
+				if !yield(i, op{val: o.vals[i], txn: txn, use: o.uses[i]}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// of are the operations of a transaction.
+func (o *operations) of(txn int32) []op {
+	ops := make([]op, 0, o.first[txn+1]-o.first[txn])
+	for i := o.first[txn]; i < o.first[txn+1]; i++ {
+		ops = append(ops, op{val: o.vals[i], txn: txn, use: o.uses[i]})
+	}
+	return ops
+}

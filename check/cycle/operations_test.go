@@ -1,0 +1,86 @@
+package cycle
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"assay/history"
+)
+
+// The transaction of each operation is found, whatever transactions without any are
+// between.
+func TestOperationsAreFound(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 12))
+		var b Builder
+		var want []op
+		for txn := range int32(r.IntN(400)) {
+			x := Txn{ID: int64(txn), Outcome: history.Committed}
+			for range max(0, r.IntN(20)-10-int(seed%10)) {
+				x.Ops = append(x.Ops, Op{Kind: Write, Value: int64(len(want))})
+				want = append(want, op{val: int64(len(want)), txn: txn, use: newUse(Write, 0)})
+			}
+			if err := b.Add(x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := b.History()
+		var all, each, of []op
+		for i, o := range h.ops.all() {
+			all, each = append(all, o), append(each, h.ops.at(i))
+		}
+		for txn := range int32(h.Len()) {
+			of = append(of, h.opsOf(txn)...)
+		}
+		if h.ops.len() != len(want) || !slices.Equal(all, want) || !slices.Equal(each, want) || !slices.Equal(of, want) {
+			t.Fatalf("seed %d: %d operations, %v, %v and %v; want %v", seed, h.ops.len(), all, each, of, want)
+		}
+	}
+}
+
+// IDs are kept as they are, also if only some are the moment of the invocation.
+func TestIDsOfTheirOwn(t *testing.T) {
+	for own := range int64(4) {
+		var b Builder
+		for i := range int64(3) {
+			x := Txn{ID: 2 * i, Invoke: 2 * i, Complete: 2*i + 1, Outcome: history.Committed}
+			if i == own {
+				x.ID = 100
+			}
+			if err := b.Add(x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := b.History()
+		for i := range int64(3) {
+			if want := map[bool]int64{true: 100, false: 2 * i}[i == own]; h.ids.at(int32(i)) != want || h.invoke.at(int32(i)) != 2*i {
+				t.Errorf("transaction %d of %d has the ID %d and begins at %d", i, own, h.ids.at(int32(i)), h.invoke.at(int32(i)))
+			}
+		}
+	}
+}
+
+// What was invoked in nearly its order is sorted, and so is what was in none.
+func TestTransactionsAreSortedByTime(t *testing.T) {
+	for _, spread := range []int64{1, 8, 100_000} {
+		r := rand.New(rand.NewPCG(uint64(spread), 13))
+		var b Builder
+		for i := range int64(3000) {
+			at := i + r.Int64N(spread)
+			if err := b.Add(Txn{ID: i, Invoke: at, Complete: at, Outcome: history.Committed}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := b.History()
+		order := h.begun()
+		for i := 1; i < len(order); i++ {
+			if x, y := order[i-1], order[i]; h.invoke.at(x) > h.invoke.at(y) || h.invoke.at(x) == h.invoke.at(y) && x > y {
+				t.Fatalf("spread %d: %d, of %d, comes before %d, of %d", spread, x, h.invoke.at(x), y, h.invoke.at(y))
+			}
+		}
+		if len(order) != 3000 {
+			t.Errorf("%d transactions", len(order))
+		}
+	}
+}

@@ -1,0 +1,15 @@
+package ledger
+
+import "assay/history"
+
+// Lost reports whether a transfer was acknowledged and has no row. It is asked when the
+// history and the journal have been given; nothing is lost of a journal that was not
+// read whole.
+func (j *Judge) Lost(client int, seq uint64) bool {
+	block, i := j.ops.find(client, seq)
+	if block == nil || j.incomplete[Journal] != "" {
+		return false
+	}
+	m := block.states[i]
+	return m.has(ended) && !m.has(other) && m.outcome() == history.Committed && m.rows() == 0
+}

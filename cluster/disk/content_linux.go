@@ -1,0 +1,319 @@
+package disk
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// content is the bytes of one regular file: as they are, in the file data, and what
+// a cut would bring back, in the file undo, at the same offsets. Before a page is
+// changed for the first time since the last sync, its bytes are copied to undo; so a
+// sync only forgets them, and a cut copies them back. Its methods are safe for
+// concurrent use.
+type content struct {
+	path string // of data; that of undo is path + ".undo"
+
+	mu    sync.RWMutex
+	data  *os.File // nil while nobody has the file open
+	undo  *os.File // nil until something is to be kept
+	opens int
+	// size is the length now, synced that of the last sync, and least the smallest
+	// since then: what was cut off and written again counts from there.
+	size, synced, least int64
+	// dirty are the pages that were written since the last sync. Those that begin
+	// below synced have their bytes of then in undo.
+	dirty pages
+	// written is when that was last.
+	written time.Time
+	// kept is true while undo may hold something.
+	kept bool
+	// failed are pages whose sync failed: they hold what was written, a later sync
+	// does not save them, and undo has what a cut brings back.
+	failed pages
+}
+
+// open has the files open until release.
+func (c *content) open() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.ready(); err != nil {
+		return err
+	}
+	c.opens++
+	return nil
+}
+
+func (c *content) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opens = max(c.opens-1, 0)
+	c.rest()
+}
+
+// ready opens data if it is not.
+func (c *content) ready() (err error) {
+	if c.data == nil {
+		c.data, err = os.OpenFile(c.path, os.O_RDWR|os.O_CREATE, 0o600)
+	}
+	return err
+}
+
+// rest closes the files if nobody has this one open.
+func (c *content) rest() {
+	if c.opens > 0 {
+		return
+	}
+	if c.data != nil {
+		_ = c.data.Close() // nothing is buffered
+		c.data = nil
+	}
+	if c.undo != nil {
+		_ = c.undo.Close()
+		c.undo = nil
+	}
+}
+
+// remove ends the content and its files.
+func (c *content) remove() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opens = 0
+	c.rest()
+	err := os.Remove(c.path)
+	if errors.Is(err, os.ErrNotExist) { // nothing was ever written
+		err = nil
+	}
+	if undoErr := os.Remove(c.path + ".undo"); !errors.Is(undoErr, os.ErrNotExist) {
+		err = errors.Join(err, undoErr)
+	}
+	return err
+}
+
+// length is the size now.
+func (c *content) length() int64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.size
+}
+
+// lastWrite is when the content was written last; zero if it never was.
+func (c *content) lastWrite() time.Time {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.written
+}
+
+// forgetUsers closes the files: those who had them open are gone with their mount.
+func (c *content) forgetUsers() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opens = 0
+	c.rest()
+}
+
+// read fills p from an offset on, and returns how much there was.
+func (c *content) read(p []byte, offset int64) (int, error) {
+	c.mu.RLock()
+	if c.data != nil {
+		defer c.mu.RUnlock()
+		return readUpTo(c.data, p, offset)
+	}
+	c.mu.RUnlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.rest()
+	if err := c.ready(); err != nil {
+		return 0, err
+	}
+	return readUpTo(c.data, p, offset)
+}
+
+func readUpTo(f *os.File, p []byte, offset int64) (int, error) {
+	n, err := f.ReadAt(p, offset)
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// write puts p at an offset. With grow false it may not take more space: the error is
+// ENOSPC.
+func (c *content) write(p []byte, offset int64, grow bool) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.rest()
+	end := offset + int64(len(p))
+	if !grow && end > c.size {
+		return 0, syscall.ENOSPC
+	}
+	if err := c.ready(); err != nil {
+		return 0, err
+	}
+	if err := c.mark(offset, end); err != nil {
+		return 0, err
+	}
+	n, err := c.data.WriteAt(p, offset)
+	c.size, c.written = max(c.size, offset+int64(n)), time.Now()
+	return n, err
+}
+
+// mark makes the pages from one byte to another dirty, having kept their bytes of
+// the last sync.
+func (c *content) mark(from, to int64) error {
+	last := pagesUpTo(to)
+	for n := from / pageSize; n < last; n++ {
+		switch {
+		case c.dirty.has(n):
+			continue
+		case c.failed.has(n): // what a cut brings back is kept already
+			c.failed.remove(n)
+		case n*pageSize < c.synced:
+			run := n + 1 // as many as there are in a row, with one copy
+			for run < last && run*pageSize < c.synced && !c.dirty.has(run) && !c.failed.has(run) {
+				run++
+			}
+			if err := c.keep(n*pageSize, min(run*pageSize, c.synced)); err != nil {
+				return err
+			}
+			for ; n < run-1; n++ {
+				c.dirty.add(n)
+			}
+		}
+		c.dirty.add(n)
+	}
+	return nil
+}
+
+// keep copies bytes of data to undo.
+func (c *content) keep(from, to int64) (err error) {
+	if err := c.undoReady(); err != nil {
+		return err
+	}
+	c.kept = true
+	return copyRange(c.undo, c.data, from, to)
+}
+
+func (c *content) undoReady() (err error) {
+	if c.undo == nil {
+		c.undo, err = os.OpenFile(c.path+".undo", os.O_RDWR|os.O_CREATE, 0o600)
+	}
+	return err
+}
+
+// copyRange copies bytes from one file to the same offsets of another; what the
+// first does not have is zero.
+func copyRange(to, from *os.File, start, end int64) error {
+	buffer := make([]byte, min(end-start, 1<<20))
+	for start < end {
+		part := buffer[:min(int64(len(buffer)), end-start)]
+		n, err := readUpTo(from, part, start)
+		if err != nil {
+			return err
+		}
+		clear(part[n:])
+		if _, err := to.WriteAt(part, start); err != nil {
+			return err
+		}
+		start += int64(len(part))
+	}
+	return nil
+}
+
+// truncate sets the size. With grow false the error is ENOSPC if that is more.
+func (c *content) truncate(size int64, grow bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.rest()
+	if !grow && size > c.size {
+		return syscall.ENOSPC
+	}
+	if err := c.ready(); err != nil {
+		return err
+	}
+	if size < c.size {
+		if err := c.mark(size, min(c.size, c.synced)); err != nil {
+			return err
+		}
+		c.dropFrom(size)
+	}
+	if err := c.data.Truncate(size); err != nil {
+		return err
+	}
+	c.size, c.least = size, min(c.least, size)
+	return nil
+}
+
+// dropFrom forgets pages that begin at size or behind it and that a cut would not
+// bring back.
+func (c *content) dropFrom(size int64) {
+	first := max(pagesUpTo(size), pagesUpTo(c.synced))
+	for _, set := range []*pages{&c.dirty, &c.failed} {
+		for n := first; n < int64(len(set.words))<<6; n++ {
+			set.remove(n)
+		}
+	}
+}
+
+// punch makes bytes zero, up to the size.
+func (c *content) punch(from, to int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.rest()
+	to = min(to, c.size)
+	if from >= to {
+		return nil
+	}
+	if err := c.ready(); err != nil {
+		return err
+	}
+	if err := c.mark(from, to); err != nil {
+		return err
+	}
+	return zero(c.data, from, to)
+}
+
+// zero writes zeros from one byte to another, if that lies behind it.
+func zero(f *os.File, from, to int64) error {
+	if from >= to {
+		return nil
+	}
+	zeros := make([]byte, min(to-from, 1<<20))
+	for from < to {
+		part := zeros[:min(int64(len(zeros)), to-from)]
+		if _, err := f.WriteAt(part, from); err != nil {
+			return err
+		}
+		from += int64(len(part))
+	}
+	return nil
+}
+
+// unsynced reports whether a sync has something to do.
+func (c *content) unsynced() bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.dirty.count > 0 || c.size != c.synced || c.least != c.synced
+}
+
+// sync makes what was written survive a cut.
+func (c *content) sync() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.rest()
+	return c.settle()
+}
+
+// settle takes what is in data for what is on the disk, but for failed pages.
+func (c *content) settle() error {
+	c.dirty.clear()
+	c.synced, c.least = c.size, c.size
+	if !c.kept || c.failed.count > 0 {
+		return nil // there is nothing in undo, or it is needed
+	}
+	c.kept = false
+	return os.Truncate(c.path+".undo", 0)
+}

@@ -1,0 +1,159 @@
+package disk
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// failure is one in force.
+type failure struct {
+	asked Failure
+
+	mu     sync.Mutex
+	effect Effect
+	file   *inode // of BitFlip
+}
+
+// strikes returns the failure that an operation of a kind on an inode meets, nil if
+// it meets none, and counts it. v.mu must be locked, for reading at least.
+func (v *volume) strikes(kind Kind, n *inode) *failure {
+	for _, f := range v.failures {
+		if f.asked.Kind != kind {
+			continue
+		}
+		name := v.path(n)
+		if Match(f.asked.Files, name) && f.count(name) {
+			return f
+		}
+	}
+	return nil
+}
+
+// count enters one time; false if it strikes no more.
+func (f *failure) count(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.asked.Kind == SyncError && f.effect.Times > 0 {
+		return false
+	}
+	f.effect.Times++
+	f.effect.File = name
+	return true
+}
+
+func (f *failure) seen() Effect {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.effect
+}
+
+// fail brings a failure about. It returns the inodes whose pages the kernel must
+// forget for it to be seen.
+func (v *volume) fail(id uint64, asked Failure) (stale []uint64, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.down {
+		return nil, ErrDown
+	}
+	if v.failures[id] != nil {
+		return nil, fmt.Errorf("failure %d is in force already", id)
+	}
+	f := &failure{asked: asked}
+	switch asked.Kind {
+	case BitFlip:
+		if err := v.flip(f); err != nil {
+			return nil, err
+		}
+		stale = append(stale, f.file.number)
+	case ReadError:
+		for _, n := range v.matching(asked.Files) {
+			stale = append(stale, n.number)
+		}
+	case SyncError, Full:
+	default:
+		return nil, fmt.Errorf("a disk has no failure %q", asked.Kind)
+	}
+	v.failures[id] = f
+	return stale, nil
+}
+
+// matching are the files that a pattern means, in the order of their paths.
+func (v *volume) matching(pattern string) []*inode {
+	var all []*inode
+	paths := map[*inode]string{}
+	for _, n := range v.inodes {
+		if n.content == nil || len(n.names) == 0 {
+			continue
+		}
+		if name := v.path(n); Match(pattern, name) {
+			all = append(all, n)
+			paths[n] = name
+		}
+	}
+	slices.SortFunc(all, func(a, b *inode) int { return strings.Compare(paths[a], paths[b]) })
+	return all
+}
+
+// flip inverts a bit of a file that is not empty, both chosen by the seed. A byte
+// that is not zero is sought for a while, since what was only reserved is zero and
+// is read by nobody.
+func (v *volume) flip(f *failure) error {
+	files := slices.DeleteFunc(v.matching(f.asked.Files), func(n *inode) bool { return n.content.length() == 0 })
+	if len(files) == 0 {
+		return fmt.Errorf("no file that is not empty matches %q", f.asked.Files)
+	}
+	chance := rand.New(rand.NewPCG(f.asked.Seed, 0))
+	f.file = files[chance.IntN(len(files))]
+	var one [1]byte
+	for range 256 {
+		f.effect.Offset = chance.Int64N(f.file.content.length())
+		if _, err := f.file.content.read(one[:], f.effect.Offset); err != nil {
+			return err
+		}
+		if one[0] != 0 {
+			break
+		}
+	}
+	f.effect.Was, f.effect.Is = one[0], one[0]^1<<chance.IntN(8)
+	if err := f.file.content.flip(f.effect.Offset, f.effect.Was^f.effect.Is); err != nil {
+		return err
+	}
+	f.effect.Times, f.effect.File = 1, v.path(f.file)
+	return nil
+}
+
+// effect is what a failure has done so far.
+func (v *volume) effect(id uint64) (Effect, error) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	f := v.failures[id]
+	if f == nil {
+		return Effect{}, fmt.Errorf("there is no failure %d", id)
+	}
+	return f.seen(), nil
+}
+
+// mend ends a failure. It returns the inodes whose pages the kernel must forget.
+func (v *volume) mend(id uint64) (effect Effect, stale []uint64, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f := v.failures[id]
+	if f == nil {
+		return Effect{}, nil, fmt.Errorf("there is no failure %d", id)
+	}
+	delete(v.failures, id)
+	effect = f.seen()
+	if f.asked.Kind != BitFlip || v.inodes[f.file.number] != f.file {
+		return effect, nil, nil
+	}
+	var one [1]byte
+	n, err := f.file.content.read(one[:], effect.Offset)
+	if err != nil || n == 0 || one[0] != effect.Is {
+		return effect, nil, err // it was cut off, or written since
+	}
+	effect.Undone = true
+	return effect, []uint64{f.file.number}, f.file.content.flip(effect.Offset, effect.Was^effect.Is)
+}

@@ -1,0 +1,174 @@
+package disk
+
+import (
+	"math/rand/v2"
+)
+
+// lose takes back what was not synced, and returns how many pages that were. chance
+// is nil for the worst case; else each page survives by its own chance, and with
+// torn also in part.
+func (c *content) lose(chance *rand.Rand, torn bool) (lost int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.rest()
+	if c.dirty.count == 0 && c.failed.count == 0 && c.size == c.synced {
+		return 0, nil
+	}
+	if err := c.ready(); err != nil {
+		return 0, err
+	}
+	if err := c.undoReady(); err != nil {
+		return 0, err
+	}
+	fate := survival{valid: c.synced, size: c.synced, from: -1}
+	if chance != nil {
+		fate = c.draw(chance)
+	}
+	end := c.size // of what was there before the cut
+	if err := c.data.Truncate(max(fate.size, end)); err != nil {
+		return 0, err
+	}
+	err = c.dirty.each(func(n int64) error {
+		whole, from, to := fate.page(n, chance, torn)
+		if whole && n*pageSize < end {
+			fate.size = max(fate.size, min(end, (n+1)*pageSize))
+			return nil
+		}
+		lost++
+		if from < to {
+			fate.size = max(fate.size, min(end, n*pageSize+to))
+		}
+		return c.restore(n, fate.valid, from, to)
+	})
+	if err != nil {
+		return lost, err
+	}
+	err = c.failed.each(func(n int64) error {
+		lost++
+		return c.restore(n, fate.valid, 0, 0)
+	})
+	if err != nil {
+		return lost, err
+	}
+	if err := c.data.Truncate(fate.size); err != nil {
+		return lost, err
+	}
+	c.failed.clear()
+	c.size = fate.size
+	return lost, c.settle()
+}
+
+// survival is what a cut leaves of one file.
+type survival struct {
+	// valid is how many of the bytes of the last sync may come back, and size the
+	// file's length, which surviving pages may make longer.
+	valid, size int64
+	// from is the first page that may survive; negative if none may. below is the
+	// page from which on none may.
+	from, below int64
+}
+
+// draw decides whether what was cut off since the last sync stays so. A file system
+// writes what was put behind that later on only after it: so nothing behind it
+// survives without it.
+func (c *content) draw(chance *rand.Rand) survival {
+	all := survival{valid: c.synced, size: c.synced, below: pagesUpTo(c.size)}
+	if c.least >= c.synced {
+		return all
+	}
+	if chance.IntN(2) == 0 {
+		all.below = c.least / pageSize
+		return all
+	}
+	all.valid, all.size = c.least, c.least
+	return all
+}
+
+// page draws what becomes of a page: whole, or its bytes between from and to are
+// what was written last, which may be none.
+func (s survival) page(n int64, chance *rand.Rand, torn bool) (whole bool, from, to int64) {
+	if s.from < 0 || n >= s.below {
+		return false, 0, 0
+	}
+	choices := 2
+	if torn {
+		choices = 4
+	}
+	sector := 1 + chance.Int64N(pageSize/sectorSize-1)
+	switch chance.IntN(choices) {
+	case 0:
+		return true, 0, 0
+	case 1:
+		return false, 0, 0
+	case 2:
+		return false, 0, sector * sectorSize
+	}
+	return false, sector * sectorSize, pageSize
+}
+
+// restore puts the bytes of the last sync back into a page, but for those between
+// from and to. Behind valid there are none, and zeros are written.
+func (c *content) restore(n, valid, from, to int64) error {
+	start := n * pageSize
+	var page [pageSize]byte
+	if start < valid {
+		if _, err := readUpTo(c.undo, page[:min(pageSize, valid-start)], start); err != nil {
+			return err
+		}
+	}
+	if _, err := c.data.WriteAt(page[:from], start); err != nil {
+		return err
+	}
+	_, err := c.data.WriteAt(page[to:], start+to)
+	return err
+}
+
+// failSync has a sync fail: what was written since the last one does not reach the
+// disk, and is taken for clean. With old, reads give what was synced last.
+func (c *content) failSync(old bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.rest()
+	if err := c.ready(); err != nil {
+		return err
+	}
+	if err := c.undoReady(); err != nil {
+		return err
+	}
+	valid := min(c.least, c.synced)
+	err := c.dirty.each(func(n int64) error {
+		switch {
+		case n*pageSize >= c.size: // cut off meanwhile
+			return nil
+		case old:
+			return c.restore(n, valid, 0, 0)
+		}
+		c.failed.add(n)
+		c.kept = true
+		return zero(c.undo, max(n*pageSize, valid), (n+1)*pageSize) // what was not there then
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.data.Truncate(c.size); err != nil { // a page was restored beyond it
+		return err
+	}
+	return c.settle()
+}
+
+// flip inverts bits of a byte, which does not count as a write.
+func (c *content) flip(offset int64, mask byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.rest()
+	if err := c.ready(); err != nil {
+		return err
+	}
+	var one [1]byte
+	if _, err := c.data.ReadAt(one[:], offset); err != nil {
+		return err
+	}
+	one[0] ^= mask
+	_, err := c.data.WriteAt(one[:], offset)
+	return err
+}

@@ -1,0 +1,209 @@
+package disk
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/rpc"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// device is what a FUSE file system is served by.
+const device = "/dev/fuse"
+
+// Missing returns a *MissingError if such a disk cannot be had here.
+func Missing() error { return missing(os.Geteuid(), device) }
+
+func missing(user int, device string) error {
+	if user != 0 {
+		return &MissingError{Reason: "only root may mount file systems", Remedy: "run assay as root"}
+	}
+	f, err := os.OpenFile(device, os.O_RDWR, 0)
+	if err != nil {
+		return &MissingError{Reason: err.Error(), Remedy: "load the kernel's module fuse (modprobe fuse), and give a container the device " + device}
+	}
+	return f.Close()
+}
+
+// Disk is a mounted file system, from the outside. Its methods are safe for
+// concurrent use.
+type Disk struct {
+	folder  string
+	options Options
+	child   *exec.Cmd
+	said    bytes.Buffer // by the child, on standard error
+	client  *rpc.Client
+	last    atomic.Uint64 // number given to a failure
+	ending  sync.Once
+	ended   error
+}
+
+// callBound is how long the child may take to answer. A cut copies back what was not
+// synced, which may be gigabytes.
+const callBound = 5 * time.Minute
+
+// Open makes a disk with nothing on it in a folder, which must exist and is the
+// disk's alone, and starts the process that serves it, which is this program once
+// more: it must ask for Child first of all. A system that cannot have such a disk is a
+// *MissingError.
+func Open(folder string, o Options) (*Disk, error) {
+	if err := Missing(); err != nil {
+		return nil, err
+	}
+	d := &Disk{folder: folder, options: o}
+	if err := os.MkdirAll(d.Folder(), 0o755); err != nil {
+		return nil, err
+	}
+	if err := d.start(); err != nil {
+		return nil, fmt.Errorf("start the process that serves a disk: %w", err)
+	}
+	if err := d.call("Mount", d.options, &Nothing{}); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// start starts this program once more, as the child. It is in no process group of
+// ours, so that an interrupt from the terminal does not end it before those who
+// have files on the disk, and HOME tells to whom it belongs.
+func (d *Disk) start() error {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	own, other := os.NewFile(uintptr(ends[0]), "disk"), os.NewFile(uintptr(ends[1]), "disk")
+	defer own.Close()
+	defer other.Close()
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	d.child = &exec.Cmd{
+		Path: self, Args: []string{childName, d.folder}, Dir: "/", Env: []string{"HOME=" + d.folder},
+		Stderr: &d.said, ExtraFiles: []*os.File{other}, SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}
+	connection, err := net.FileConn(own)
+	if err != nil {
+		return err
+	}
+	if err := d.child.Start(); err != nil {
+		return errors.Join(err, connection.Close())
+	}
+	d.client = rpc.NewClient(connection)
+	return nil
+}
+
+// call has the child do something.
+func (d *Disk) call(method string, arguments, reply any) error {
+	call := d.client.Go("Control."+method, arguments, reply, make(chan *rpc.Call, 1))
+	bound := time.NewTimer(callBound)
+	defer bound.Stop()
+	select {
+	case <-call.Done:
+	case <-bound.C:
+		return fmt.Errorf("the process that serves the disk %s has not answered for %v", d.folder, callBound)
+	}
+	if errors.Is(call.Error, rpc.ErrShutdown) || errors.Is(call.Error, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("the process that serves the disk %s has ended", d.folder)
+	}
+	return call.Error
+}
+
+// Folder is where the disk is mounted. It belongs to us and all may enter it.
+func (d *Disk) Folder() string { return filepath.Join(d.folder, mountFolder) }
+
+// Sync has all that was written so far survive a cut, also what programs have
+// written to memory that is mapped to files.
+func (d *Disk) Sync() error {
+	root, err := os.Open(d.Folder())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := unix.Syncfs(int(root.Fd())); err != nil {
+		return fmt.Errorf("sync %s: %w", d.Folder(), err)
+	}
+	return d.call("Sync", Nothing{}, &Nothing{})
+}
+
+// Cut stops the disk in one instant: from then on everything on it fails with EIO
+// until Restore. What was not synced is lost, as mode and seed say.
+func (d *Disk) Cut(mode Mode, seed uint64) (loss Loss, err error) {
+	err = d.call("Cut", CutArguments{Mode: mode, Seed: seed}, &loss)
+	return loss, err
+}
+
+// Restore mounts what has survived a cut. Who still has a file of before open gets
+// errors for good.
+func (d *Disk) Restore() error { return d.call("Mount", d.options, &Nothing{}) }
+
+// Fail brings a failure about, until it is ended. The file of a BitFlip is chosen
+// now, among those that are not empty; that there is none is an error.
+func (d *Disk) Fail(f Failure) (*Failing, error) {
+	failing := &Failing{disk: d, id: d.last.Add(1)}
+	if err := d.call("Fail", FailArguments{ID: failing.id, Failure: f}, &Nothing{}); err != nil {
+		return nil, err
+	}
+	return failing, nil
+}
+
+// Failing is a failure in force.
+type Failing struct {
+	disk *Disk
+	id   uint64
+}
+
+// Effect is what it has done so far.
+func (f *Failing) Effect() (effect Effect, err error) {
+	err = f.disk.call("Effect", f.id, &effect)
+	return effect, err
+}
+
+// End ends it and returns what it did in all.
+func (f *Failing) End() (effect Effect, err error) {
+	err = f.disk.call("Mend", f.id, &effect)
+	return effect, err
+}
+
+// Close unmounts the disk, in use or not, and ends its process; one that was killed
+// is no error. Its folder is left to the caller. Further calls return what the first
+// returned.
+func (d *Disk) Close() error {
+	d.ending.Do(func() {
+		_ = d.client.Close() // whereupon the child unmounts and ends
+		ended := make(chan error, 1)
+		go func() { ended <- d.child.Wait() }()
+		bound := time.NewTimer(closeBound)
+		defer bound.Stop()
+		select {
+		case err := <-ended:
+			if d.child.ProcessState.ExitCode() > 0 { // it was not killed
+				d.ended = err
+			}
+		case <-bound.C:
+			d.ended = errors.Join(fmt.Errorf("it has not ended for %v", closeBound), d.child.Process.Kill())
+			<-ended
+		}
+		// EINVAL: the child has done it.
+		if err := unix.Unmount(d.Folder(), unix.MNT_FORCE|unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
+			d.ended = errors.Join(d.ended, err)
+		}
+		if d.ended != nil {
+			d.ended = fmt.Errorf("close the disk %s: %w; its process wrote: %s", d.folder, d.ended, d.said.String())
+		}
+	})
+	return d.ended
+}
+
+// closeBound is how long the child may take to unmount and end.
+const closeBound = 30 * time.Second

@@ -1,0 +1,20 @@
+// Package image keeps the files of one node on a file system of their own, ext4 in an
+// image on a loop device, whose power can be cut: what the file system has not written
+// to the device is gone, and its journal is replayed when it is mounted again.
+//
+// It is gentler than a power cut of a machine can be. What has reached the device
+// survives even if it was never flushed, and nothing is torn.
+//
+// It must not know any database product.
+package image
+
+import (
+	"fmt"
+
+	"assay/cluster/machine"
+)
+
+// unsupported is the error of Check.
+func unsupported(format string, values ...any) error {
+	return &machine.UnsupportedError{What: "a disk whose power can be cut", Reason: fmt.Sprintf(format, values...)}
+}

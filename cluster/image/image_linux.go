@@ -1,0 +1,305 @@
+package image
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"assay/cluster/server"
+)
+
+const (
+	// size is what the file system can hold, in bytes. The image is sparse: it takes
+	// what is written to it.
+	size = 16 << 30
+	// inodeEvery is one inode for so many bytes, few enough that making the file
+	// system is quick, and far more than the files that a database has.
+	inodeEvery = 64 << 10
+	// journalSize is that of the file system's journal, in MiB.
+	journalSize = 32
+	// unmountBound is how long killed processes may keep the file system busy.
+	unmountBound = 15 * time.Second
+)
+
+// Disk is the file system of one node. Its methods are safe for concurrent use.
+type Disk struct {
+	folder string
+
+	mu      sync.Mutex
+	mounted bool
+	cut     bool
+}
+
+// Check says, by a *machine.UnsupportedError, what is missing here for an image. Whether
+// the kernel can cut one off is seen when the first is made.
+func Check(context.Context) error {
+	if os.Geteuid() != 0 {
+		return unsupported("only root may mount file systems; run assay as root")
+	}
+	if _, err := os.Stat("/dev/loop-control"); err != nil {
+		return unsupported("this system has no loop devices (%v)", err)
+	}
+	if _, err := maker(); err != nil {
+		return unsupported("%v", err)
+	}
+	return nil
+}
+
+// try cuts the power of a disk that holds nothing yet, and restores it.
+func (d *Disk) try(ctx context.Context) error {
+	if err := d.Cut(); err != nil {
+		return err
+	}
+	if d.Refuses() == nil {
+		return errors.New("a file system without power still takes writes")
+	}
+	if err := d.Unmount(ctx); err != nil {
+		return err
+	}
+	_, err := d.Restore(ctx)
+	return err
+}
+
+func maker() (string, error) {
+	return server.Program{
+		Name: "mkfs.ext4", Folders: []string{"/usr/sbin", "/sbin"}, Get: "install e2fsprogs (apt-get install e2fsprogs)",
+	}.Find("")
+}
+
+// Open makes the file system in a folder that is the disk's own, and mounts it there. Its
+// power is cut once, so that a kernel that cannot do that is found before anything is
+// started: the error is then a *machine.UnsupportedError.
+func Open(ctx context.Context, folder string) (*Disk, error) {
+	d := &Disk{folder: folder}
+	err := d.make(ctx)
+	if err == nil {
+		err = d.try(ctx)
+	}
+	if err != nil {
+		return nil, unsupported("%v", errors.Join(err, d.Unmount(ctx)))
+	}
+	return d, nil
+}
+
+func (d *Disk) make(ctx context.Context) error {
+	program, err := maker()
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{d.folder, d.Folder()} {
+		if err := os.MkdirAll(dir, 0o711); err != nil {
+			return err
+		}
+	}
+	file, err := os.OpenFile(d.image(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.Truncate(size), file.Close()); err != nil {
+		return err
+	}
+	out, err := exec.CommandContext(ctx, program, "-q", "-F", "-m", "0", "-i", fmt.Sprint(inodeEvery), "-J", fmt.Sprintf("size=%d", journalSize),
+		"-E", "lazy_itable_init=1,lazy_journal_init=1", d.image()).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", program, err, strings.TrimSpace(string(out)))
+	}
+	if err := d.mount(); err != nil {
+		return err
+	}
+	// Programs refuse to make their files in a folder that is not empty.
+	return errors.Join(os.Remove(filepath.Join(d.Folder(), "lost+found")), os.Chmod(d.Folder(), 0o711), d.Sync())
+}
+
+// Folder is where the file system is mounted.
+func (d *Disk) Folder() string { return filepath.Join(d.folder, "files") }
+
+func (d *Disk) image() string { return filepath.Join(d.folder, "image") }
+
+// mount puts the image on a loop device that goes with the mount, and mounts it.
+func (d *Disk) mount() error {
+	device, path, err := attach(d.image())
+	if err != nil {
+		return err
+	}
+	defer device.Close() // from then on the mount alone holds it
+	if err := unix.Mount(path, d.Folder(), "ext4", 0, "noinit_itable"); err != nil {
+		return fmt.Errorf("mount %s: %w", path, err)
+	}
+	d.mounted = true
+	return nil
+}
+
+// attach returns a loop device that shows the file, and its path. The kernel takes it
+// away with the last who uses it.
+func attach(image string) (device *os.File, path string, err error) {
+	file, err := os.OpenFile(image, os.O_RDWR, 0)
+	if err != nil {
+		return nil, "", err
+	}
+	defer file.Close()
+	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return nil, "", err
+	}
+	defer control.Close()
+	const tries = 50
+	for range tries {
+		number, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		if err != nil {
+			return nil, "", fmt.Errorf("get a loop device: %w", err)
+		}
+		path = fmt.Sprintf("/dev/loop%d", number)
+		if device, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+			return nil, "", err
+		}
+		config := unix.LoopConfig{Fd: uint32(file.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}}
+		if err = unix.IoctlLoopConfigure(int(device.Fd()), &config); err == nil {
+			return device, path, nil
+		}
+		device.Close()
+		if !errors.Is(err, unix.EBUSY) { // somebody else has taken it meanwhile
+			return nil, "", fmt.Errorf("put %s on %s: %w", image, path, err)
+		}
+	}
+	return nil, "", fmt.Errorf("put %s on a loop device: each was taken by somebody else", image)
+}
+
+// Sync has all that was written so far survive a cut.
+func (d *Disk) Sync() error {
+	folder, err := os.Open(d.Folder())
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := unix.Syncfs(int(folder.Fd())); err != nil {
+		return fmt.Errorf("sync %s: %w", d.Folder(), err)
+	}
+	return nil
+}
+
+// The request that shuts a file system down and the flag that has it write nothing any
+// more, not even its journal (Linux, fs/ext4/ext4.h: EXT4_IOC_SHUTDOWN and
+// EXT4_GOING_FLAGS_NOLOGFLUSH).
+const (
+	requestShutdown = 0x8004587d
+	withoutFlush    = 2
+)
+
+// Cut loses what has not reached the device, in one instant. From then on every write
+// is refused.
+func (d *Disk) Cut() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	folder, err := os.Open(d.Folder())
+	if err != nil {
+		return fmt.Errorf("cut the power of %s: %w", d.Folder(), err)
+	}
+	defer folder.Close()
+	if err := unix.IoctlSetPointerInt(int(folder.Fd()), requestShutdown, withoutFlush); err != nil {
+		return fmt.Errorf("cut the power of %s: %w", d.Folder(), err)
+	}
+	d.cut = true
+	return nil
+}
+
+// Refuses tries to write and returns the error of it; nil if the write passed.
+func (d *Disk) Refuses() error {
+	path := filepath.Join(d.Folder(), ".assay-write")
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString("written after the cut\n")
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// Unmount takes the file system away. Its processes are gone.
+func (d *Disk) Unmount(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.unmount(ctx)
+}
+
+func (d *Disk) unmount(ctx context.Context) error {
+	if !d.mounted {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, unmountBound)
+	defer cancel()
+	err := server.Until(ctx, 5*time.Millisecond, "the end of those who use "+d.Folder(), func(context.Context) error {
+		err := unix.Unmount(d.Folder(), unix.UMOUNT_NOFOLLOW)
+		if err != nil && !errors.Is(err, unix.EBUSY) {
+			return server.Permanent(err)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("unmount %s: %w", d.Folder(), err)
+	}
+	d.mounted = false
+	return nil
+}
+
+// Restore mounts what has survived, as at the next boot. The error says so if there was
+// no journal to replay: the file system was then not cut off.
+func (d *Disk) Restore(context.Context) (evidence string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.mounted {
+		return "", fmt.Errorf("restore %s: it is still mounted", d.Folder())
+	}
+	replay, err := needsRecovery(d.image())
+	if err != nil {
+		return "", fmt.Errorf("restore %s: %w", d.Folder(), err)
+	}
+	began := time.Now()
+	if err := d.mount(); err != nil {
+		return "", fmt.Errorf("restore %s: %w", d.Folder(), err)
+	}
+	wasCut := d.cut
+	d.cut = false
+	if wasCut && !replay {
+		return "", fmt.Errorf("restore %s: its journal was not marked for recovery, so it was not cut off", d.Folder())
+	}
+	return fmt.Sprintf("journal replayed when it was mounted, in %d ms", time.Since(began).Milliseconds()), nil
+}
+
+// needsRecovery reads from the superblock whether the journal is to be replayed before
+// the file system can be used (Linux, Documentation/filesystems/ext4/super.rst:
+// s_feature_incompat, INCOMPAT_RECOVER).
+func needsRecovery(image string) (bool, error) {
+	const superblock, offsetMagic, offsetIncompat, toRecover = 1024, 0x38, 0x60, 0x4
+	file, err := os.Open(image)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	block := make([]byte, 1024)
+	if _, err := file.ReadAt(block, superblock); err != nil {
+		return false, err
+	}
+	if binary.LittleEndian.Uint16(block[offsetMagic:]) != 0xef53 {
+		return false, fmt.Errorf("%s holds no ext4 file system", image)
+	}
+	return binary.LittleEndian.Uint32(block[offsetIncompat:])&toRecover != 0, nil
+}
+
+// Remove ends the disk for good, in whatever state it is, and removes its files. Its
+// processes are gone.
+func (d *Disk) Remove() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.unmount(context.Background()); err != nil {
+		return err
+	}
+	return os.RemoveAll(d.folder)
+}

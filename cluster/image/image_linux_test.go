@@ -1,0 +1,143 @@
+package image
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// open gives a disk and what is left of it at the end of the test: nothing.
+func open(t *testing.T) *Disk {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "disk")
+	d, err := Open(t.Context(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Remove(); err != nil {
+			t.Error(err)
+		}
+		if mounts, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(mounts), folder) {
+			t.Errorf("%s is still mounted, %v", folder, err)
+		}
+		if used, err := filepath.Glob("/sys/block/loop*/loop/backing_file"); err != nil || held(t, used, folder) {
+			t.Errorf("a loop device still holds %s, %v", folder, err)
+		}
+	})
+	return d
+}
+
+// held reports whether one of the files that name a loop device's image names one
+// in the folder.
+func held(t *testing.T, files []string, folder string) bool {
+	t.Helper()
+	for _, file := range files {
+		if image, err := os.ReadFile(file); err == nil && strings.HasPrefix(string(image), folder) {
+			return true
+		}
+	}
+	return false
+}
+
+// write writes a file of the disk, and has it on the device if it is synced.
+func write(t *testing.T, d *Disk, name, text string, synced bool) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(d.Folder(), name))
+	if err == nil {
+		_, err = file.WriteString(text)
+	}
+	if err == nil && synced {
+		err = file.Sync()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestACutLosesWhatWasNotSynced(t *testing.T) {
+	d := open(t)
+	if entries, err := os.ReadDir(d.Folder()); err != nil || len(entries) > 0 {
+		t.Fatalf("a new disk holds %v, %v", entries, err)
+	}
+	write(t, d, "synced", "kept", true)
+	write(t, d, "unsynced", "lost", false)
+	if err := d.Cut(); err != nil {
+		t.Fatal(err)
+	}
+	if d.Refuses() == nil {
+		t.Error("a disk without power takes a write")
+	}
+	if err := d.Unmount(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	evidence, err := d.Restore(t.Context())
+	if err != nil || !strings.Contains(evidence, "journal replayed") {
+		t.Fatalf("restored: %q, %v", evidence, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(d.Folder(), "synced")); err != nil || string(text) != "kept" {
+		t.Errorf("what was synced is now %q, %v", text, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(d.Folder(), "unsynced")); err == nil && bytes.Equal(text, []byte("lost")) {
+		t.Error("what was not synced is still there")
+	}
+	if d.Refuses() != nil {
+		t.Error("the restored disk refuses a write")
+	}
+}
+
+// TestSyncHasAllSurvive: what assay's own tools wrote without fsync.
+func TestSyncHasAllSurvive(t *testing.T) {
+	d := open(t)
+	write(t, d, "configuration", "kept", false)
+	if err := d.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Cut(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Unmount(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Restore(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(d.Folder(), "configuration")); err != nil || string(text) != "kept" {
+		t.Errorf("what was synced is now %q, %v", text, err)
+	}
+}
+
+// TestAnOrderlyUnmountIsNoCut: Restore must not take a clean file system for one that
+// was cut.
+func TestAnOrderlyUnmountIsNoCut(t *testing.T) {
+	d := open(t)
+	if err := d.Unmount(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.cut = true
+	if evidence, err := d.Restore(t.Context()); err == nil {
+		t.Errorf("restored: %q", evidence)
+	}
+}
+
+// TestATrialIsLeftNowhere: the trial is made on the disk itself, which is found by its
+// folder if assay is killed meanwhile.
+func TestATrialIsLeftNowhere(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	open(t)
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+func TestThisMachineCanCutDisks(t *testing.T) {
+	if err := Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"assay/agents"
+	"assay/runner"
+	"assay/workload"
+)
+
+const (
+	engineVariable = "ASSAY_ENGINE"
+	secretVariable = "ASSAY_ENGINE_SECRET"
+	// localPrefix begins an --agents whose agents are started here.
+	localPrefix = "local:"
+	// mostAgents bounds --agents.
+	mostAgents  = 1000
+	engineUsage = "the NATS through which agents are reached, with JetStream: nats://HOST:PORT or tls://...?ca=FILE&creds=FILE; may come from " + engineVariable
+)
+
+// agentFlags are the flags of a run whose work is shared out.
+type agentFlags struct {
+	agents, engine, loss string
+	timeout              time.Duration
+}
+
+// add adds them. Of a workload whose --engine is a database's it leaves that out.
+func (f *agentFlags) add(flags *pflag.FlagSet, ownEngine bool) {
+	flags.StringVar(&f.agents, "agents", "", "share the work among so many assay agent, which it waits for; local:N starts them here")
+	if !ownEngine {
+		flags.StringVar(&f.engine, "engine", "", "with --agents: "+engineUsage+"; HOST:PORT is where to start one (default a free port)")
+	}
+	flags.StringVar(&f.loss, "agent-loss", "stop", "with --agents: when one is lost, stop or continue with the others; the figures are invalid either way")
+	flags.DurationVar(&f.timeout, "agent-timeout", 10*time.Second, "with --agents: one of which nothing is heard for so long is lost, and stops by itself")
+}
+
+// share starts what agents need; a is nil if none were asked for. close ends it. metrics
+// is the flag of that name.
+func (f *agentFlags) share(ctx context.Context, metrics string, stderr io.Writer) (a *runner.Agents, close func(), err error) {
+	if f.agents == "" {
+		return nil, func() {}, nil
+	}
+	if metrics != "" {
+		return nil, nil, usageError{errors.New("--metrics tells what the clients of this process do; with --agents it has none: leave one of them out")}
+	}
+	count, local, err := f.count()
+	if err != nil {
+		return nil, nil, err
+	}
+	engine, err := f.open(ctx, local, stderr)
+	if err != nil {
+		return nil, nil, err
+	}
+	a = &runner.Agents{Engine: engine, Pool: agents.AnyPool, Count: count, Continue: f.loss == "continue", Timeout: f.timeout}
+	if !local {
+		fmt.Fprintf(stderr, "assay: start each agent with\n  %s\n", joinLine(engine))
+		return a, engine.Close, nil
+	}
+	a.Pool = "local-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	children := &localAgents{}
+	if err := children.start(count, engine.Join(), a.Pool); err != nil {
+		children.close()
+		engine.Close()
+		return nil, nil, err
+	}
+	a.Processes, a.Address = children.processes, children.address
+	return a, func() { children.close(); engine.Close() }, nil
+}
+
+// joinLine is the command that starts an agent. That of the user's own engine names no
+// credentials: the user has them.
+func joinLine(e *agents.Engine) string {
+	if e.Embedded() {
+		return engineVariable + "='" + e.Join() + "' assay agent"
+	}
+	return "assay agent --join '" + agents.Redact(e.Join()) + "'"
+}
+
+func (f *agentFlags) count() (n int, local bool, err error) {
+	text, local := strings.CutPrefix(f.agents, localPrefix)
+	n, err = strconv.Atoi(text)
+	switch {
+	case err != nil || n < 1 || n > mostAgents:
+		return 0, false, usageError{fmt.Errorf("--agents %q cannot be used; want 1 to %d, or local:N to start N here", f.agents, mostAgents)}
+	case f.loss != "stop" && f.loss != "continue":
+		return 0, false, usageError{fmt.Errorf("--agent-loss %q cannot be used; want stop or continue", f.loss)}
+	case f.timeout < time.Second:
+		return 0, false, usageError{fmt.Errorf("--agent-timeout %v cannot be used; want 1s or more", f.timeout)}
+	}
+	return n, local, nil
+}
+
+// open reaches the user's engine or starts one.
+func (f *agentFlags) open(ctx context.Context, local bool, stderr io.Writer) (*agents.Engine, error) {
+	address, err := engineAddress("--engine", f.engine, stderr)
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(address, "://") {
+		return agents.Open(ctx, address)
+	}
+	if address == "" && local {
+		address = "127.0.0.1:0"
+	} else if address == "" {
+		address = "0.0.0.0:0"
+	}
+	return agents.Start(address, os.Getenv(secretVariable))
+}
+
+// engineAddress is the address of an engine that a flag names, or else the environment;
+// it may be empty. A password on the command line is warned of.
+func engineAddress(flag, address string, stderr io.Writer) (string, error) {
+	if path, is := strings.CutPrefix(address, filePrefix); is {
+		return addressInFile(path)
+	}
+	if address == "" {
+		return os.Getenv(engineVariable), nil
+	}
+	if workload.HoldsPassword(address) {
+		fmt.Fprintf(stderr, "warning: %s has a password, which every user of this machine can read in the list of processes; use %s or %s @FILE\n", flag, engineVariable, flag)
+	}
+	return address, nil
+}
+
+// localAgents are agents that this process has started. They end when it ends, by their
+// standard input, and are told the databases' addresses there.
+type localAgents struct {
+	all []*localAgent
+}
+
+type localAgent struct {
+	cmd   *exec.Cmd
+	input io.WriteCloser
+	said  lastLines
+}
+
+func (l *localAgents) start(n int, engine, pool string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find assay's own program: %w", err)
+	}
+	for range n {
+		a := &localAgent{cmd: exec.Command(self, "agent", "--pool", pool, "--attached", "--quiet")}
+		a.cmd.SysProcAttr = detached() // an interrupt is this process's to pass on
+		a.cmd.Env = append(os.Environ(), engineVariable+"="+engine)
+		a.cmd.Stderr = &a.said
+		if a.input, err = a.cmd.StdinPipe(); err != nil {
+			return err
+		}
+		if err := a.cmd.Start(); err != nil {
+			return fmt.Errorf("start an agent: %w", err)
+		}
+		l.all = append(l.all, a)
+	}
+	return nil
+}
+
+func (l *localAgents) processes() (all []int) {
+	for _, a := range l.all {
+		all = append(all, a.cmd.Process.Pid)
+	}
+	return all
+}
+
+// address tells the agents the whole address of the next run's database.
+func (l *localAgents) address(address string) error {
+	for i, a := range l.all {
+		if _, err := io.WriteString(a.input, address+"\n"); err != nil {
+			return errors.Join(fmt.Errorf("agent %d has ended: %s", i+1, a.said.String()), err)
+		}
+	}
+	return nil
+}
+
+// localEnd is how long an agent may take to end.
+const localEnd = 30 * time.Second
+
+func (l *localAgents) close() {
+	for _, a := range l.all {
+		_ = a.input.Close() // it ends then, if it has not
+	}
+	for _, a := range l.all {
+		late := time.AfterFunc(localEnd, func() { _ = a.cmd.Process.Kill() }) // fails if it has ended
+		_ = a.cmd.Wait()                                                      // what it did is in the run's result
+		late.Stop()
+	}
+}
+
+// lastLines keeps the end of what a process writes. It is safe for concurrent use.
+type lastLines struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const mostSaid = 4 << 10
+
+func (l *lastLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, p...)
+	l.text = l.text[max(len(l.text)-mostSaid, 0):]
+	return len(p), nil
+}
+
+func (l *lastLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(bytes.TrimSpace(l.text))
+}

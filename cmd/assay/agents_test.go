@@ -1,0 +1,111 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"assay/check"
+	"assay/report"
+)
+
+// TestRunByAgents: two processes make one run, which is judged as one.
+func TestRunByAgents(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	assay(t, dir, "run", "bank", "--agents", "local:2", "--clients", "3", "--ops", "300", "--accounts", "100", "--out", "run", "--quiet").want(t, exitValid, exitNoVerdict)
+	r := resultOf(t, filepath.Join(dir, "run"))
+	if r.Verdict != check.Valid || r.Outcomes.Total() != 300 || len(r.Agents) != 2 || r.Agents[0].Operations+r.Agents[1].Operations != 300 {
+		t.Errorf("verdict %v, %+v by %+v", r.Verdict, r.Outcomes, r.Agents)
+	}
+	assay(t, dir, "check", "run", "--quiet").want(t, exitValid, exitNoVerdict)
+}
+
+// atWork starts a coordinator and two agents, and waits until they work.
+func atWork(t *testing.T, dir string) (coordinator *process, agents [2]*process) {
+	t.Helper()
+	coordinator = start(t, command{dir: dir, messy: true, args: []string{"run", "bank", "--db", "sqlite:" + filepath.Join(dir, "bank.sqlite"), "--agents", "2",
+		"--engine", "127.0.0.1:0", "--agent-timeout", "1s", "--clients", "4", "--duration", "1m", "--timeout", "1s", "--accounts", "100", "--out", "run", "--plain"}})
+	line := regexp.MustCompile(`ASSAY_ENGINE='([^']+)' assay agent`)
+	coordinator.untilTrue("line that starts an agent", func() bool { return line.MatchString(coordinator.err.String()) })
+	engine := line.FindStringSubmatch(coordinator.err.String())[1]
+	for i := range agents {
+		agents[i] = start(t, command{dir: dir, messy: true, env: []string{"ASSAY_ENGINE=" + engine}, args: []string{"agent", "--wait", "2s", "--late", "2s"}})
+	}
+	coordinator.until(working)
+	recorded := filepath.Join(dir, "run", "agents")
+	coordinator.untilTrue("delivery of each agent", func() bool {
+		for _, name := range []string{"0.history", "1.history"} {
+			if info, err := os.Stat(filepath.Join(recorded, name)); err != nil || info.Size() < 4000 {
+				return false
+			}
+		}
+		return true
+	})
+	return coordinator, agents
+}
+
+// TestAgentIsKilled: what it had delivered is judged, what it had reserved is unknown, and
+// the figures are no measurement.
+func TestAgentIsKilled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	coordinator, agents := atWork(t, dir)
+	agents[1].signal(syscall.SIGKILL)
+	agents[1].wait()
+	coordinator.wait().want(t, exitNoVerdict)
+	if e := agents[0].wait(); e.code != exitValid {
+		t.Errorf("the other agent: %v", e)
+	}
+	r := resultOf(t, filepath.Join(dir, "run"))
+	lost := 0
+	for _, a := range r.Agents {
+		if a.Lost != "" && !a.Delivered && a.Operations > 0 {
+			lost++
+		}
+	}
+	if r.Verdict != check.Valid || r.Measurement.Verdict != "invalid" || !strings.Contains(strings.Join(r.Measurement.Reasons, " "), "lost") || lost != 1 {
+		t.Errorf("verdict %v, measurement %+v, agents %+v, checks %+v", r.Verdict, r.Measurement, r.Agents, r.Checks)
+	}
+}
+
+// TestCoordinatorIsKilled: agents end by themselves, what they had delivered is judged,
+// and what they kept is judged when it comes late.
+func TestCoordinatorIsKilled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	coordinator, agents := atWork(t, dir)
+	coordinator.signal(syscall.SIGKILL)
+	coordinator.wait()
+	kept := regexp.MustCompile(`is kept in (\S+\.history)`)
+	var files []string
+	for _, a := range agents {
+		e := a.wait().want(t, exitCannotRun)
+		found := kept.FindStringSubmatch(e.stderr)
+		if found == nil {
+			t.Fatalf("it does not say where its history is: %v", e)
+		}
+		files = append(files, found[1])
+	}
+	folder := filepath.Join(dir, "run")
+	assay(t, dir, "check", "run", "--quiet").want(t, exitNoVerdict)
+	early := resultOf(t, folder)
+	for _, path := range files {
+		if err := os.WriteFile(filepath.Join(folder, "agents", filepath.Base(path)), []byte(readFile(t, path)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	assay(t, dir, "check", "run", "--quiet").want(t, exitNoVerdict)
+	late := resultOf(t, folder)
+	for _, r := range []*report.Result{early, late} {
+		if r.Verdict != check.Valid || r.Measurement.Verdict != "invalid" || len(r.Agents) != 2 {
+			t.Errorf("verdict %v, measurement %+v, agents %+v, checks %+v", r.Verdict, r.Measurement, r.Agents, r.Checks)
+		}
+	}
+	if early.Outcomes.Committed == 0 || late.Outcomes.Committed <= early.Outcomes.Committed || !late.Agents[0].Delivered {
+		t.Errorf("judged %+v, and with what came late %+v by %+v", early.Outcomes, late.Outcomes, late.Agents)
+	}
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assay/check"
+	"assay/report"
+	"assay/runner"
+)
+
+// durabilityFlags are the flags of assay durability.
+type durabilityFlags struct {
+	scenario     runner.DurabilityScenario
+	servers, out string
+	json         bool
+	markdown     bool
+	quiet        bool
+}
+
+func newDurability(version string) *cobra.Command {
+	f := &durabilityFlags{}
+	cmd := &cobra.Command{
+		Use: "durability", Args: cobra.NoArgs,
+		Short: "Cut the power under each durability setting of a database and count what is lost",
+		Long: `Cut the power under each durability setting of a database and count what is lost.
+
+For each setting servers are started, each node with a disk of its own; clients
+work, and the power of one node is cut, and in a run of its own that of all nodes
+at the same moment: the file systems stop in one instant, the servers are killed
+and started again from what was on the disks. Every operation that was
+acknowledged is looked for afterwards. What the manual allows to be lost under a
+setting is reported; the exit code is 1 if more than that is.
+
+It needs Linux, root, loop devices and mkfs.ext4. The cut is gentler than that of a
+real machine may be: what has reached the device survives, flushed or not.`,
+		Example: `  assay durability --cluster postgres:1
+  assay durability --cluster mongodb:3 --json
+  assay durability --cluster mariadb:1 --setting flush=2`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, version) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.scenario.Cluster, "cluster", "", "start servers on this machine, such as postgres:1; assay cluster --help has all")
+	flags.StringVar(&f.servers, "servers", "", serversUsage)
+	flags.StringArrayVar(&f.scenario.Settings, "setting", nil, "a setting to try, as the table names it; repeatable; all if not given")
+	flags.DurationVar(&f.scenario.Duration, "duration", 0, "how long each run works; the power is cut after 2s (by default as long as the product usually takes to come back)")
+	flags.Uint64Var(&f.scenario.Seed, "seed", 1, "seed of the work")
+	flags.StringVar(&f.out, "out", "", "keep the runs' folders in this new folder")
+	flags.BoolVar(&f.json, "json", false, "print the trials as JSON")
+	flags.BoolVar(&f.markdown, "markdown", false, "print them as a table of Markdown")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress")
+	return cmd
+}
+
+func (f *durabilityFlags) run(cmd *cobra.Command, version string) error {
+	switch {
+	case f.json && f.markdown:
+		return usageError{errors.New("--json and --markdown exclude each other")}
+	case f.scenario.Cluster == "":
+		return usageError{errors.New("which servers? name them with --cluster, such as postgres:1: only the power of nodes that assay has started can be cut")}
+	}
+	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
+	var trials []runner.DurabilityTrial
+	err := runner.TryDurability(cmd.Context(), f.scenario, runner.Options{Version: version, Servers: f.servers, Out: f.out, Progress: progress},
+		func(t runner.DurabilityTrial) { trials = append(trials, t) })
+	progress.close()
+	if err != nil {
+		return err
+	}
+	if err := f.print(cmd.OutOrStdout(), trials); err != nil {
+		return fmt.Errorf("print the trials: %w", err)
+	}
+	return verdictOfTrials(trials)
+}
+
+// verdictOfTrials is the exit code's error.
+func verdictOfTrials(trials []runner.DurabilityTrial) error {
+	code := exitValid
+	for _, t := range trials {
+		switch {
+		case t.Verdict == check.Violated.String():
+			code = exitViolated
+		case t.Verdict != check.Valid.String() && code == exitValid:
+			code = exitNoVerdict
+		}
+	}
+	if code == exitValid {
+		return nil
+	}
+	return resultError{code}
+}
+
+func (f *durabilityFlags) print(out io.Writer, trials []runner.DurabilityTrial) error {
+	switch {
+	case f.json:
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(trials)
+	case f.markdown:
+		return trialsMarkdown(out, trials)
+	}
+	return trialsText(out, trials)
+}
+
+// trialCells are the columns of one trial.
+func trialCells(t runner.DurabilityTrial) []string {
+	survives := "not known"
+	if t.Durability != nil {
+		survives = t.Durability.Class
+	}
+	recovered := "not in this run"
+	if t.Recovered >= 0 {
+		recovered = fmt.Sprintf("%.1f s", t.Recovered/1000)
+	}
+	return []string{t.Setting, survives, t.Cut, check.Count(t.Acknowledged), lostCell(t.Lost), recovered, t.Verdict}
+}
+
+func trialHead() []string {
+	return []string{"setting", "survives", "power cut", "acknowledged", "lost", "commits again", "verdict"}
+}
+
+// lostCell is how many were lost, and how long before the cut they were acknowledged.
+func lostCell(l *report.Lost) string {
+	switch {
+	case l == nil:
+		return "not known"
+	case l.Operations == 0:
+		return "0"
+	case l.Newest == nil:
+		return check.Count(l.Operations)
+	}
+	return fmt.Sprintf("%s, %.0f to %.0f ms before", check.Count(l.Operations), *l.Newest, *l.Oldest)
+}
+
+func trialsMarkdown(out io.Writer, trials []runner.DurabilityTrial) error {
+	lines := []string{"| " + strings.Join(trialHead(), " | ") + " |", strings.Repeat("|---", len(trialHead())) + "|"}
+	for _, t := range trials {
+		lines = append(lines, "| "+strings.Join(trialCells(t), " | ")+" |")
+	}
+	_, err := io.WriteString(out, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+// trialsText writes a block for each trial, which fits into 80 columns.
+func trialsText(out io.Writer, trials []runner.DurabilityTrial) error {
+	var b strings.Builder
+	for _, t := range trials {
+		cells := trialCells(t)
+		fmt.Fprintf(&b, "%s, power cut: %s: %s\n", t.Setting, t.Cut, strings.ToUpper(t.Verdict))
+		for i := range cells {
+			if name := trialHead()[i]; name != "setting" && name != "power cut" && name != "verdict" {
+				fmt.Fprintf(&b, "  %-14s %s\n", name, cells[i])
+			}
+		}
+		if t.Durability != nil {
+			fmt.Fprintf(&b, "  %-14s %s\n", "by", t.Durability.Source)
+		}
+		if t.Why != "" {
+			fmt.Fprintf(&b, "  %-14s %s\n", "why", t.Why)
+		}
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}

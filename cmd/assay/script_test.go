@@ -1,0 +1,156 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/check"
+)
+
+// example is the path of an example.
+func example(name string) string { return filepath.Join("..", "..", "examples", name) }
+
+// TestScriptExamples runs the examples on real servers: the bank is found out where two
+// transfers can read the same balance, and valid where they cannot; no job of the queue is
+// taken twice; pgbench's transaction keeps its sums.
+func TestScriptExamples(t *testing.T) {
+	t.Parallel()
+	pgbench := []string{example("pgbench.sql"), "--setup", example("pgbench-setup.sql"), "--define", "scale=1"}
+	for spec, weak := range map[string]string{"postgres:1": "read committed", "mariadb:1": "repeatable read"} {
+		server := serverFor(t, spec)
+		run := func(codes []int, verdict string, args ...string) {
+			t.Helper()
+			args = append([]string{"run", "script"}, args...)
+			args = append(args, "--db", server.address, "--clients", "8", "--ops", "1500", "--out", filepath.Join(t.TempDir(), "run"), "--quiet")
+			if e := assay(t, ".", args...).want(t, codes...); !strings.Contains(e.stdout, "script: "+verdict) {
+				t.Errorf("%s %v: %v", spec, args, e)
+			}
+		}
+		decided := []int{exitValid, exitNoVerdict} // the machine may be busy
+		run([]int{exitViolated}, "violated", example("bank.star"), "--isolation", weak)
+		run(decided, "valid", example("bank.star"), "--isolation", "serializable")
+		run(decided, "valid", example("queue.star"))
+		run(decided, "valid", pgbench...)
+	}
+}
+
+// TestScriptOnDocuments runs the bank of documents on MongoDB. A script in SQL is refused
+// there, and one of documents where SQL is spoken, with the place and what to use; nothing
+// is left of it.
+func TestScriptOnDocuments(t *testing.T) {
+	t.Parallel()
+	server := serverFor(t, "mongodb:1")
+	dir := t.TempDir()
+	args := []string{"--clients", "4", "--ops", "400", "--quiet", "--out"}
+	run := func(name, address, folder string) ended {
+		given := []string{"run", "script", example(name), "--db", address}
+		if strings.HasSuffix(name, ".sql") {
+			given = append(given, "--define", "scale=1")
+		}
+		return assay(t, ".", append(given, append(args, filepath.Join(dir, folder))...)...)
+	}
+	run("bank-mongodb.star", server.address, "valid").want(t, exitValid, exitNoVerdict)
+	if r := resultOf(t, filepath.Join(dir, "valid")); r.Verdict != check.Valid || r.Outcomes.Committed == 0 || r.Data.Rows["journal"] == 0 {
+		t.Errorf("the verdict is %v, outcomes %+v, rows %+v", r.Verdict, r.Outcomes, r.Data.Rows)
+	}
+	for name, c := range map[string]struct{ address, want string }{
+		"bank.star":         {server.address, `bank.star:28:10: invariant "money": a query in SQL is for databases that speak SQL, and this one has documents; use aggregate(collection, pipeline)`},
+		"pgbench.sql":       {server.address, "pgbench.sql:1:1: a script in a file .sql is for databases that speak SQL"},
+		"bank-mongodb.star": {"sqlite:" + filepath.Join(dir, "refused.db"), `bank-mongodb.star:28:10: invariant "money": aggregate is for databases of documents, and this one speaks SQL; use a query in SQL`},
+	} {
+		if text := run(name, c.address, "refused").want(t, exitUsage).complaint(t); !strings.Contains(text, c.want) {
+			t.Errorf("%s: %q does not say %q", name, text, c.want)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "refused")); err == nil {
+			t.Errorf("%s: a folder was left", name)
+		}
+	}
+}
+
+// TestSeededOnMongoDB: what is seeded in a workload on MongoDB is found there, and nothing
+// is where nothing was seeded.
+func TestSeededOnMongoDB(t *testing.T) {
+	t.Parallel()
+	server := serverFor(t, "mongodb:1")
+	dir := t.TempDir()
+	for _, workload := range [][]string{
+		{"smallbank", "doubled", "--customers", "50", "--hotspot", "10", "--retry", "failed"}, {"tpcb", "half-done", "--accounts", "100", "--retry", "failed"},
+		{"script", "half-done", example("bank-mongodb.star")},
+	} {
+		for bug, want := range map[string]check.Verdict{"": check.Valid, workload[1]: check.Violated} {
+			folder := filepath.Join(dir, workload[0]+bug)
+			args := append([]string{"run", workload[0], "--db", server.address, "--ops", "200", "--clients", "4", "--quiet", "--out", folder}, workload[2:]...)
+			codes := []int{exitValid, exitNoVerdict}
+			if bug != "" {
+				args, codes = append(args, "--option", "bug="+bug+":0.2"), []int{exitViolated}
+			}
+			e := assay(t, ".", args...).want(t, codes...)
+			if r := resultOf(t, folder); r.Verdict != want || r.Outcomes.Committed == 0 {
+				t.Errorf("%s with the bug %q: %v, %+v: %v", workload[0], bug, r.Verdict, r.Outcomes, e)
+			}
+		}
+	}
+}
+
+// ofOthers is a script that reads a table of another schema, and writes its own.
+const ofOthers = `
+def setup(db):
+    db.exec("CREATE TABLE paid (id bigint PRIMARY KEY, amount bigint NOT NULL)")
+
+def pay(tx, r):
+    rate = tx.value("SELECT percent FROM elsewhere.rate WHERE id = 1")
+    tx.expect(rate, equals = 7, what = "the rate")
+    tx.exec("INSERT INTO paid (id, amount) VALUES ($1, $2)", r.id(), 100 * rate)
+
+transaction("pay", run = pay)
+counted("paid", transaction = "pay")
+invariant("rates", "SELECT count(*) FROM elsewhere.rate", equals = 1)
+`
+
+// TestScriptReadsAnotherSchema: with --allow-foreign alone, and what is there stays as it
+// was, also when assay clears what is its own.
+func TestScriptReadsAnotherSchema(t *testing.T) {
+	t.Parallel()
+	server := serverFor(t, "postgres:1")
+	owner := connect(t, server.address)
+	execute(t, owner, "CREATE SCHEMA elsewhere")
+	execute(t, owner, "CREATE TABLE elsewhere.rate (id bigint PRIMARY KEY, percent bigint)")
+	execute(t, owner, "INSERT INTO elsewhere.rate VALUES (1, 7)")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "pay.star"), []byte(ofOthers), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"run", "script", "pay.star", "--db", server.address, "--clients", "2", "--ops", "100", "--quiet", "--out", "run"}
+	text := assay(t, dir, args...).want(t, exitUsage).complaint(t)
+	if want := "pay.star:12:10: invariant \"rates\": elsewhere.rate lies outside of assay's schema"; !strings.Contains(text, want) {
+		t.Errorf("%q does not say %q", text, want)
+	}
+	for _, folder := range []string{"first", "second"} { // which clears what the first has left, and is dropped
+		args[len(args)-1] = folder
+		assay(t, dir, append(args, "--allow-foreign", "--drop")...).want(t, exitValid, exitNoVerdict)
+		if r := resultOf(t, filepath.Join(dir, folder)); r.Verdict != check.Valid || r.Outcomes.Committed != 100 {
+			t.Errorf("the verdict is %v, outcomes %+v", r.Verdict, r.Outcomes)
+		}
+	}
+	var rows, percent, schemas int
+	err := owner.QueryRow(patiently(t), `SELECT count(*), min(percent), (SELECT count(*) FROM pg_namespace WHERE nspname = 'assay_script') FROM elsewhere.rate`).
+		Scan(&rows, &percent, &schemas)
+	if err != nil || rows != 1 || percent != 7 || schemas != 0 {
+		t.Errorf("the other schema has %d rates, %d percent, and there are %d schemas of assay's: %v", rows, percent, schemas, err)
+	}
+}
+
+// TestScriptMeetsARestart: transactions of a script that a restarted server has lost or not
+// are accounted for.
+func TestScriptMeetsARestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := assay(t, ".", "run", "script", example("bank.star"), "--cluster", "postgres:1", "--isolation", "serializable", "--retry", "failed", "--clients", "4",
+		"--warmup", "200ms", "--duration", "5s", "--timeout", "5s", "--fault", "kill primary at 1s for 1s", "--out", filepath.Join(dir, "run")).want(t, exitValid, exitNoVerdict)
+	r := resultOf(t, filepath.Join(dir, "run"))
+	if r.Verdict != check.Valid || len(r.Faults) != 1 || !r.Faults[0].Proven || r.Outcomes.Committed == 0 || r.Outcomes.Failed+r.Outcomes.Unknown == 0 {
+		t.Errorf("the verdict is %v, faults %+v, outcomes %+v: %v", r.Verdict, r.Faults, r.Outcomes, e)
+	}
+}

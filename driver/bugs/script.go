@@ -1,0 +1,196 @@
+package bugs
+
+import (
+	"context"
+	"sync/atomic"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/script"
+)
+
+// inAnswer is an answer to a transaction of a script that only reads; the others are in
+// those that may write.
+const inAnswer = inGet
+
+func scriptBugs() []definition[callKinds] {
+	const counted, invariants = script.CheckCounted, script.CheckInvariants
+	return []definition[callKinds]{
+		{Bug{Name: "lost-ack", Check: counted, Kinds: []string{"lost"},
+			Doc: "a transaction is acknowledged and nothing of it is there"}, inInsert},
+		{Bug{Name: doubledUpdate, Check: counted, Kinds: []string{"surplus"},
+			Doc: "a transaction is done twice, the second time with draws of its own, and acknowledged once"}, inInsert},
+		{Bug{Name: "failed-but-applied", Check: counted, Kinds: []string{"surplus"},
+			Doc: "failed is answered to a transaction that is done"}, inInsert},
+		{Bug{Name: halfDone, Check: invariants, Kinds: []string{"observed", "end"},
+			Doc: "the first change of a transaction is not made, and the others are"}, inInsert},
+		{Bug{Name: "altered-row", Check: script.CheckExpected, Kinds: []string{"expected"},
+			Doc: "a row that a transaction which only reads is answered has other numbers, below zero"}, inAnswer},
+		{Bug{Name: lateApply,
+			Doc: "unknown is answered and the transaction done up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"}, inInsert},
+	}
+}
+
+// scriptStore is a script.Store with bugs. What a script means is not known: its
+// transactions are done, left out or done twice as they are.
+type scriptStore struct {
+	*trial[callKinds]
+	inner script.Store
+}
+
+func newScript(inner script.Store, seeded []Seeded, seed uint64) *scriptStore {
+	s := &scriptStore{inner: inner}
+	s.trial = newTrial(inner, inner.Create, scriptBugs(), seeded, seed)
+	s.trial.reset = func() {}
+	return s
+}
+
+func (s *scriptStore) Language() script.Language { return s.inner.Language() }
+
+func (s *scriptStore) Load(ctx context.Context, rows script.Rows) error {
+	return s.inner.Load(ctx, rows)
+}
+
+func (s *scriptStore) FinishLoad(ctx context.Context) error { return s.inner.FinishLoad(ctx) }
+
+func (s *scriptStore) Read(ctx context.Context, read func(script.Querier) error) error {
+	return s.inner.Read(ctx, read)
+}
+
+func (s *scriptStore) Observe(ctx context.Context, read func(script.Querier) error) error {
+	return s.inner.Observe(ctx, read)
+}
+
+func (s *scriptStore) Session(ctx context.Context) (script.Session, error) {
+	session, err := s.inner.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &scriptSession{session, s}, nil
+}
+
+// scriptSession is one client's.
+type scriptSession struct {
+	script.Session
+	s *scriptStore
+}
+
+// work is what a transaction does.
+type work = func(context.Context, script.Transaction) error
+
+func (n *scriptSession) Transaction(ctx context.Context, writes bool, do work) workload.Reply {
+	s := n.s
+	if err := s.begin(ctx); err != nil {
+		return unsent(err)
+	}
+	defer s.done()
+	in := inAnswer
+	if writes {
+		in = inInsert
+	}
+	b := drawn(s.trial, in)
+	if b == nil {
+		return n.Session.Transaction(ctx, writes, do)
+	}
+	switch b.Name {
+	case lateApply:
+		b.strikes++
+		s.postpone(maxLate, func(ctx context.Context) {
+			through(ctx, s.inner.Session, func(session script.Session) { session.Transaction(ctx, writes, do) })
+		})
+		return unknown()
+	case "lost-ack":
+		return n.lose(ctx, b, do)
+	case halfDone, "altered-row":
+		return n.spoil(ctx, b, writes, do)
+	}
+	reply := n.Session.Transaction(ctx, writes, do)
+	if reply.Outcome != history.Committed {
+		return reply
+	}
+	if b.Name == "failed-but-applied" {
+		b.strikes++
+		return failed()
+	}
+	through(ctx, s.inner.Session, func(session script.Session) {
+		if again := session.Transaction(ctx, writes, do); again.Outcome == history.Committed {
+			b.strikes++
+		}
+	})
+	return reply
+}
+
+// lose does a transaction that was to be committed, and leaves it.
+func (n *scriptSession) lose(ctx context.Context, b *active[callKinds], do work) workload.Reply {
+	var finished atomic.Bool // by work that may go on when the session has answered
+	reply := n.Session.Transaction(ctx, true, func(ctx context.Context, tx script.Transaction) error {
+		err := do(ctx, tx)
+		if err == nil {
+			finished.Store(true)
+			err = script.ErrLeave
+		}
+		return err
+	})
+	if reply.Outcome != history.Failed || !finished.Load() {
+		return reply
+	}
+	b.strikes++
+	return workload.Reply{Outcome: history.Committed, Broken: reply.Broken}
+}
+
+// spoil does a transaction in which a statement or an answer is not as it should be.
+func (n *scriptSession) spoil(ctx context.Context, b *active[callKinds], writes bool, do work) workload.Reply {
+	var spoiled *spoiledTransaction
+	reply := n.Session.Transaction(ctx, writes, func(ctx context.Context, tx script.Transaction) error {
+		spoiled = &spoiledTransaction{Transaction: tx, bug: b.Name}
+		return do(ctx, spoiled)
+	})
+	if reply.Outcome == history.Committed && spoiled != nil && spoiled.struck {
+		b.strikes++
+	}
+	return reply
+}
+
+// spoiledTransaction is one whose first change is not made, or whose answers are altered.
+type spoiledTransaction struct {
+	script.Transaction
+	bug    string
+	struck bool
+}
+
+func (t *spoiledTransaction) Execute(ctx context.Context, s script.Statement) (int64, error) {
+	if t.bug == halfDone && !t.struck {
+		t.struck = true
+		return 1, nil
+	}
+	return t.Transaction.Execute(ctx, s)
+}
+
+func (t *spoiledTransaction) Query(ctx context.Context, s script.Statement, row func([]any) error) error {
+	if t.bug != "altered-row" || row == nil {
+		return t.Transaction.Query(ctx, s, row)
+	}
+	return t.Transaction.Query(ctx, s, func(values []any) error {
+		altered := make([]any, len(values))
+		for i, v := range values {
+			altered[i] = t.below(v)
+		}
+		return row(altered)
+	})
+}
+
+// below is a value whose numbers are below zero.
+func (t *spoiledTransaction) below(v any) any {
+	switch v := v.(type) {
+	case int64:
+		t.struck = true
+		return -1 - max(v, -v)
+	case script.Document:
+		altered := make(script.Document, len(v))
+		for i, f := range v {
+			altered[i] = script.Field{Name: f.Name, Value: t.below(f.Value)}
+		}
+		return altered
+	}
+	return v
+}

@@ -1,0 +1,171 @@
+package bugs
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"assay/workload/tpcc"
+)
+
+// The calls of the isolation tests in which a bug is.
+const (
+	inStatusBeside callKinds = 1 << (iota + 6)
+	inUpdateBeside
+	inPricesAgain
+	inOrderAgain
+)
+
+func tpccIsolationBugs() []definition[callKinds] {
+	bug := func(name, kind, doc string, in callKinds) definition[callKinds] {
+		return definition[callKinds]{Bug{Name: name, Check: tpcc.CheckIsolation, Kinds: []string{kind}, Doc: doc}, in}
+	}
+	return []definition[callKinds]{
+		bug("dirty-read", "dirty read", "in an isolation test, an Order-Status shows an order that is not committed", inStatusBeside),
+		bug("lost-update", "lost update", "in an isolation test, a New-Order or a Payment does not wait for a transaction that has changed the same row, and is lost", inUpdateBeside),
+		bug("unrepeatable-read", "non-repeatable read", "in an isolation test, a New-Order that reads prices again reads others", inPricesAgain),
+		bug("phantom", "phantom", "in an isolation test, a Delivery or an Order-Status that looks for an order again finds one that was entered meanwhile", inOrderAgain),
+	}
+}
+
+// openTransactions are those of the isolation tests that have stopped before COMMIT, by
+// their warehouses, of which each test has its own.
+type openTransactions struct {
+	lock sync.Mutex
+	// orders are the orders that they have entered, 0 of other transactions.
+	orders map[int64]int64
+}
+
+func (o *openTransactions) set(warehouse, order int64) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	if o.orders == nil {
+		o.orders = map[int64]int64{}
+	}
+	o.orders[warehouse] = order
+}
+
+func (o *openTransactions) forget(warehouse int64) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	delete(o.orders, warehouse)
+}
+
+func (o *openTransactions) find(warehouse int64) (order int64, open bool) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	order, open = o.orders[warehouse]
+	return order, open
+}
+
+// Promise implements tpcc.IsolationStore.
+func (s *tpccStore) Promise() string {
+	if of, can := s.inner.(tpcc.IsolationStore); can {
+		return of.Promise()
+	}
+	return ""
+}
+
+// Stepped implements tpcc.IsolationStore. Its transactions do not wait for their turn:
+// one that stops would keep it.
+func (s *tpccStore) Stepped(ctx context.Context, stop tpcc.Stop) (tpcc.SteppedSession, error) {
+	of, can := s.inner.(tpcc.IsolationStore)
+	if !can {
+		return nil, errors.ErrUnsupported
+	}
+	n := &tpccStepped{s: s}
+	session, err := of.Stepped(ctx, func(at tpcc.Point, read []int64) (bool, error) { return n.stop(ctx, stop, at, read) })
+	if err != nil {
+		return nil, err
+	}
+	n.SteppedSession = session
+	return n, nil
+}
+
+// tpccStepped is a session of the isolation tests with bugs. What is under way is noted
+// by the goroutine of the transaction.
+type tpccStepped struct {
+	tpcc.SteppedSession
+	s *tpccStore
+	// warehouse is that of the transaction under way, order what it asks for, if that is
+	// an order, and reads counts what it has read at each point.
+	warehouse int64
+	order     *tpcc.NewOrderInput
+	reads     map[tpcc.Point]int
+}
+
+func (n *tpccStepped) begin(warehouse int64, order *tpcc.NewOrderInput) {
+	n.warehouse, n.order, n.reads = warehouse, order, map[tpcc.Point]int{}
+}
+
+// strikes draws whether a bug takes effect.
+func (n *tpccStepped) strikes(ctx context.Context, in callKinds) bool {
+	if n.s.take(ctx) != nil {
+		return false
+	}
+	defer n.s.done()
+	b := drawn(n.s.trial, in)
+	if b == nil {
+		return false
+	}
+	b.strikes++
+	return true
+}
+
+func (n *tpccStepped) stop(ctx context.Context, stop tpcc.Stop, at tpcc.Point, read []int64) (again bool, err error) {
+	n.reads[at]++
+	switch second := n.reads[at] == 2; {
+	case at == tpcc.AtEnd:
+		var order int64
+		if n.order != nil {
+			order = read[0]
+		}
+		n.s.open.set(n.warehouse, order)
+	case second && at == tpcc.AtPrices && n.strikes(ctx, inPricesAgain):
+		for i := range read {
+			read[i]++
+		}
+	case second && at != tpcc.AtPrices && len(read) > 0 && n.strikes(ctx, inOrderAgain):
+		read[0]++
+	}
+	return stop(at, read)
+}
+
+func (n *tpccStepped) NewOrder(ctx context.Context, in *tpcc.NewOrderInput) tpcc.NewOrderReply {
+	if order, open := n.s.open.find(in.Warehouse); open && order != 0 && n.strikes(ctx, inUpdateBeside) {
+		return tpcc.NewOrderReply{Reply: committed(), Order: order}
+	}
+	n.begin(in.Warehouse, in)
+	defer n.s.open.forget(in.Warehouse)
+	return n.SteppedSession.NewOrder(ctx, in)
+}
+
+func (n *tpccStepped) Payment(ctx context.Context, in *tpcc.PaymentInput) tpcc.PaymentReply {
+	if _, open := n.s.open.find(in.Warehouse); open && n.strikes(ctx, inUpdateBeside) {
+		return tpcc.PaymentReply{Reply: committed(), Customer: in.Customer.ID}
+	}
+	n.begin(in.Warehouse, nil)
+	defer n.s.open.forget(in.Warehouse)
+	return n.SteppedSession.Payment(ctx, in)
+}
+
+func (n *tpccStepped) Delivery(ctx context.Context, in *tpcc.DeliveryInput) tpcc.DeliveryReply {
+	n.begin(in.Warehouse, nil)
+	defer n.s.open.forget(in.Warehouse)
+	return n.SteppedSession.Delivery(ctx, in)
+}
+
+func (n *tpccStepped) OrderStatus(ctx context.Context, in *tpcc.OrderStatusInput) tpcc.OrderStatusReply {
+	order, open := n.s.open.find(in.Customer.Warehouse)
+	if open && order != 0 && n.strikes(ctx, inStatusBeside) {
+		return tpcc.OrderStatusReply{Reply: committed(), Customer: in.Customer.ID, Order: order}
+	}
+	n.begin(in.Customer.Warehouse, nil)
+	defer n.s.open.forget(in.Customer.Warehouse)
+	return n.SteppedSession.OrderStatus(ctx, in)
+}
+
+func (n *tpccStepped) Prices(ctx context.Context, items []int64, raise int64) tpcc.PricesReply {
+	n.begin(0, nil)
+	return n.SteppedSession.Prices(ctx, items, raise)
+}

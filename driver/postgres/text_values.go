@@ -1,0 +1,144 @@
+package postgres
+
+import (
+	"context"
+	"strconv"
+
+	"assay/driver/sqldb"
+)
+
+// Of a schema that is Open values travel as text: the server finds the types of
+// parameters, and those of columns are in the description of an answer.
+
+// Object ids of types (pg_type) that are no text.
+const (
+	oidSmallint = 21
+	oidOID      = 26
+	oidReal     = 700
+	oidDouble   = 701
+	oidNumeric  = 1700
+)
+
+// AppendValues implements sqldb.ValueRow.
+func (c *columns) AppendValues(into []any) ([]any, error) {
+	for i, value := range c.values {
+		v, err := valueOf(value, c.fields[i].DataTypeOID)
+		if err != nil {
+			return into, err
+		}
+		into = append(into, v)
+	}
+	return into, nil
+}
+
+// valueOf is a value in text format.
+func valueOf(value []byte, oid uint32) (any, error) {
+	if value == nil {
+		return nil, nil
+	}
+	text := string(value)
+	switch oid {
+	case oidBool:
+		return text == "t", nil
+	case oidBigint, oidInteger, oidSmallint, oidOID:
+		return strconv.ParseInt(text, 10, 64)
+	case oidReal, oidDouble, oidNumeric:
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && oid == oidNumeric {
+			return n, nil
+		}
+		return strconv.ParseFloat(text, 64)
+	}
+	return text, nil
+}
+
+// texts are parameters in text format, good until the next call.
+func (e *encoder) texts(parameters []sqldb.Value) [][]byte {
+	if e.buffer == nil {
+		e.buffer = make([]byte, 0, 256) // a part of nil would be a null
+	}
+	e.buffer, e.data = e.buffer[:0], e.data[:0]
+	for i := range parameters {
+		if parameters[i].Kind == sqldb.Nothing {
+			e.data = append(e.data, nil)
+			continue
+		}
+		at := len(e.buffer)
+		e.buffer = appendText(e.buffer, &parameters[i])
+		e.data = append(e.data, e.buffer[at:len(e.buffer):len(e.buffer)])
+	}
+	return e.data
+}
+
+func appendText(b []byte, v *sqldb.Value) []byte {
+	switch v.Kind {
+	case sqldb.Bool:
+		return strconv.AppendBool(b, v.Number != 0)
+	case sqldb.Text:
+		return append(b, v.Text...)
+	case sqldb.Real:
+		return strconv.AppendFloat(b, v.Real, 'g', -1, 64)
+	default:
+		return strconv.AppendInt(b, v.Number, 10)
+	}
+}
+
+// copyLines are rows in the text format of COPY (manual, "COPY", "Text Format").
+func copyLines(rows sqldb.Rows) (out []byte) {
+	var values []sqldb.Value
+	var text []byte
+	for i := range rows.Count {
+		values = rows.Row(i, values[:0])
+		for n := range values {
+			if n > 0 {
+				out = append(out, '\t')
+			}
+			if values[n].Kind == sqldb.Nothing {
+				out = append(out, '\\', 'N')
+				continue
+			}
+			text = appendText(text[:0], &values[n])
+			for _, c := range text {
+				switch c {
+				case '\\':
+					out = append(out, '\\', c)
+				case '\n':
+					out = append(out, '\\', 'n')
+				case '\r':
+					out = append(out, '\\', 'r')
+				case '\t':
+					out = append(out, '\\', 't')
+				default:
+					out = append(out, c)
+				}
+			}
+		}
+		out = append(out, '\n')
+	}
+	return out
+}
+
+// anyViolated is the constraint of a table that is not known beforehand.
+func anyViolated(err error) sqldb.Violation {
+	switch {
+	case hasCode(err, codeUniqueViolation):
+		return sqldb.Unique
+	case hasCode(err, codeCheckViolation):
+		return sqldb.Check
+	case hasCode(err, codeNotNullViolation):
+		return sqldb.Null
+	}
+	return sqldb.NoViolation
+}
+
+// Prepare implements sqldb.Wire.
+func (c *connection) Prepare(ctx context.Context, statement sqldb.Statement) error {
+	if c.prepared != nil {
+		description, err := c.conn.Prepare(ctx, preparedPrefix+statement.Name, statement.Text, nil)
+		if err != nil {
+			return err
+		}
+		c.prepared = append(c.prepared, description)
+	}
+	c.texts = append(c.texts, statement)
+	return nil
+}

@@ -1,0 +1,60 @@
+package sqldb
+
+import "context"
+
+// texts are the rows of a query of one column of text, about the schema.
+func (n *Namespace) texts(ctx context.Context, c Conn, query string) (texts []string, err error) {
+	err = c.Query(ctx, query, func(row Row) error {
+		texts = append(texts, "")
+		return row.Scan(&texts[len(texts)-1])
+	}, OfText(n.Name))
+	return texts, err
+}
+
+// found are the tables of a Schema that is Open. One whose name would have to be quoted is
+// left out.
+func (n *Namespace) found(ctx context.Context, c Conn) ([]string, error) {
+	all, err := n.texts(ctx, c, n.Catalog.Tables)
+	var names []string
+	for _, name := range all {
+		plain := name != ""
+		for i, r := range name {
+			plain = plain && (r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' && n.Catalog.Cases || i > 0 && r >= '0' && r <= '9')
+		}
+		if plain {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// dropFound drops what is in a Schema that is Open, but for the marker and the lease.
+func (n *Namespace) dropFound(ctx context.Context, c Conn) error {
+	statements, err := n.texts(ctx, c, n.Catalog.Clear)
+	if err != nil {
+		return err
+	}
+	return all(ctx, c, statements)
+}
+
+// refreshFound brings the planner's statistics of these tables up to date.
+func (n *Namespace) refreshFound(ctx context.Context, c Conn) error {
+	names, err := n.found(ctx, c)
+	for _, name := range names {
+		if err == nil {
+			_, err = c.Change(ctx, n.Catalog.Refresh+" "+n.table(name))
+		}
+	}
+	return err
+}
+
+// within has read look at the schema. Of one that is Open, what is not there is told by the
+// server: it may be a table that a user has named.
+func (n *Namespace) within(ctx context.Context, c Conn, read func(Reader) error) error {
+	if n.Open && n.Catalog.Use != "" {
+		if _, err := c.Change(ctx, n.Catalog.Use); err != nil {
+			return err
+		}
+	}
+	return read(c)
+}

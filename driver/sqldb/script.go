@@ -1,0 +1,174 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/script"
+)
+
+// ScriptSchema is the Schema of workload script, whose tables a user makes.
+func ScriptSchema() Schema { return Schema{Workload: "script", Transactions: true, Open: true} }
+
+// Script is the Store on a Database of ScriptSchema.
+func Script(db BankDatabase) script.Store { return &scriptStore{db} }
+
+type scriptStore struct{ BankDatabase }
+
+func (s *scriptStore) Language() script.Language { return script.SQL }
+
+func (s *scriptStore) Load(ctx context.Context, rows script.Rows) error {
+	return s.BankDatabase.Load(ctx, Rows{Table: rows.Table, Columns: rows.Columns, Count: len(rows.Values), Row: func(i int, into []Value) []Value {
+		return appendPlain(into, rows.Values[i])
+	}})
+}
+
+// appendPlain appends values of a script.
+func appendPlain(into []Value, values []any) []Value {
+	for _, v := range values {
+		switch v := v.(type) {
+		case int64:
+			into = append(into, OfInt(v))
+		case float64:
+			into = append(into, Value{Kind: Real, Real: v})
+		case bool:
+			into = append(into, OfBool(v))
+		case string:
+			into = append(into, OfText(v))
+		default:
+			into = append(into, Value{Kind: Nothing})
+		}
+	}
+	return into
+}
+
+func (s *scriptStore) Read(ctx context.Context, read func(script.Querier) error) error {
+	return s.View(ctx, func(r Reader) error { return read(scriptReader{r}) })
+}
+
+func (s *scriptStore) Observe(ctx context.Context, read func(script.Querier) error) error {
+	return s.AuditView(ctx, func(r Reader) error { return read(scriptReader{r}) })
+}
+
+// scriptReader is a Reader as the workload wants it.
+type scriptReader struct{ Reader }
+
+func (r scriptReader) Query(ctx context.Context, s script.Statement, row func([]any) error) error {
+	reader := r.Reader
+	if v, is := reader.(ValueReader); is {
+		reader = v.WithValues()
+	}
+	return reader.Query(ctx, s.Text, plainRow(row), appendPlain(nil, s.Parameters)...)
+}
+
+// plainRow gives each row to a callback as the workload's values.
+func plainRow(row func([]any) error) func(Row) error {
+	return func(r Row) error {
+		if row == nil {
+			return nil
+		}
+		of, is := r.(ValueRow)
+		if !is {
+			return fmt.Errorf("a row of type %T has no values", r)
+		}
+		values, err := of.AppendValues(nil)
+		if err != nil {
+			return err
+		}
+		return row(values)
+	}
+}
+
+func (s *scriptStore) Session(ctx context.Context) (script.Session, error) {
+	c, err := s.Connect(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	learner, is := c.(Learner)
+	if !is {
+		c.Close()
+		return nil, fmt.Errorf("a connection of type %T learns no statements", c)
+	}
+	return &scriptSession{Learner: learner, known: map[string]int{}}, nil
+}
+
+// scriptSession learns each statement when it is sent first. How many there are is bounded
+// by the workload.
+type scriptSession struct {
+	Learner
+	known map[string]int
+	// values are the parameters of the last statement of its own.
+	values []Value
+}
+
+func (s *scriptSession) index(ctx context.Context, text string) (int, error) {
+	if i, known := s.known[text]; known {
+		return i, nil
+	}
+	i, err := s.Learn(ctx, Statement{Name: "statement_" + strconv.Itoa(len(s.known)+1), Text: text})
+	if err == nil {
+		s.known[text] = i
+	}
+	return i, err
+}
+
+func (s *scriptSession) Single(ctx context.Context, of script.Statement) workload.Reply {
+	i, err := s.index(ctx, of.Text)
+	if err != nil {
+		return workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
+	}
+	s.values = appendPlain(s.values[:0], of.Parameters)
+	if of.Reads {
+		return s.Learner.Query(ctx, i, plainRow(nil), s.values...)
+	}
+	return constrained(s.Learner.Execute(ctx, i, s.values...))
+}
+
+// constrained is the reply with the class of what a constraint refused.
+func constrained(reply Reply) workload.Reply {
+	if reply.Violated != NoViolation && reply.Class == workload.ClassOther {
+		reply.Class = script.ClassConstraint
+	}
+	return reply.Reply
+}
+
+func (s *scriptSession) Transaction(ctx context.Context, writes bool, work func(context.Context, script.Transaction) error) workload.Reply {
+	reply := s.Learner.Transaction(ctx, writes, func(ctx context.Context, tx Transaction) error {
+		err := work(ctx, &scriptTransaction{s, tx, nil})
+		if errors.Is(err, script.ErrLeave) {
+			err = fmt.Errorf("%w: %w", ErrRollback, err)
+		}
+		return err
+	})
+	return constrained(reply)
+}
+
+// scriptTransaction is one that is under way.
+type scriptTransaction struct {
+	session *scriptSession
+	tx      Transaction
+	// values are the parameters of the last statement.
+	values []Value
+}
+
+func (t *scriptTransaction) Query(ctx context.Context, s script.Statement, row func([]any) error) error {
+	i, err := t.session.index(ctx, s.Text)
+	if err != nil {
+		return err
+	}
+	t.values = appendPlain(t.values[:0], s.Parameters)
+	return t.tx.Query(ctx, i, plainRow(row), t.values...)
+}
+
+func (t *scriptTransaction) Execute(ctx context.Context, s script.Statement) (int64, error) {
+	i, err := t.session.index(ctx, s.Text)
+	if err != nil {
+		return 0, err
+	}
+	t.values = appendPlain(t.values[:0], s.Parameters)
+	return t.tx.Change(ctx, i, t.values...)
+}

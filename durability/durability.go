@@ -1,0 +1,165 @@
+// Package durability says what an acknowledgement of a database is worth: what the
+// product's manual promises of a transaction that was acknowledged, under the settings
+// that the server itself reports, when a process is killed, when a machine loses its
+// power, and when all of them do.
+//
+// It must not know any driver, cluster or report: it is a function of a product's name
+// and its settings.
+package durability
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Class is what an acknowledged transaction survives.
+type Class string
+
+// The classes, from the weakest on. What loses up to a known time at a system crash has
+// a class of its own; see Guarantee.Text.
+const (
+	// None: it may be lost when the server's process is killed.
+	None Class = "none"
+	// ProcessCrash: it survives the end of the process, and may be lost with the
+	// machine's power, however long before it was acknowledged.
+	ProcessCrash Class = "process crash"
+	// SystemCrashWithin: it survives a loss of power if it was acknowledged longer
+	// before than a documented time.
+	SystemCrashWithin Class = "system crash with loss"
+	// SystemCrash: it survives a loss of power of the server that acknowledged it.
+	SystemCrash Class = "system crash"
+	// Majority: it survives the loss of any minority of the nodes with their disks.
+	Majority Class = "majority"
+)
+
+// Unbounded is a window without a bound.
+const Unbounded time.Duration = -1
+
+// Guarantee is what is promised. The zero value is that of a product of which nothing
+// is known.
+type Guarantee struct {
+	Class Class
+	// OneNode is how long before a loss of power of one node, or of a minority, a
+	// transaction may have been acknowledged that is lost; AllNodes if all nodes lose
+	// it at the same time. 0 means that nothing may be lost.
+	OneNode, AllNodes time.Duration
+	// Source is the settings that decide it, as the server reports them, and Manual
+	// the chapter that says what they mean.
+	Source, Manual string
+}
+
+// Known reports whether anything is known of the product.
+func (g Guarantee) Known() bool { return g.Class != "" }
+
+// Text is the class in words, with the time if it has one.
+func (g Guarantee) Text() string {
+	if g.Class == SystemCrashWithin {
+		return fmt.Sprintf("%s of up to %d ms", g.Class, g.AllNodes.Milliseconds())
+	}
+	return string(g.Class)
+}
+
+// Allows is how long before a cut the acknowledged may be lost, if so many of all nodes
+// lost their power: as much as if all had, once a majority has.
+func (g Guarantee) Allows(cut, all int) time.Duration {
+	if 2*cut > all {
+		return g.AllNodes
+	}
+	return g.OneNode
+}
+
+// Setting is one of those that a server reports.
+type Setting struct{ Name, Value string }
+
+// settings are those of a server, by name.
+type settings map[string]string
+
+// Of is what a product promises under its settings.
+func Of(product string, reported []Setting) Guarantee {
+	all := settings{}
+	for _, s := range reported {
+		all[s.Name] = s.Value
+	}
+	switch product {
+	case "PostgreSQL":
+		return postgres(all)
+	case "MariaDB", "MySQL":
+		return mysql(all)
+	case "MongoDB":
+		return mongodb(all)
+	case "Cassandra":
+		return cassandra(all)
+	case "SQLite":
+		return sqlite(all)
+	}
+	return Guarantee{}
+}
+
+// is reports whether a setting has one of the values, whatever the case.
+func (s settings) is(name string, values ...string) bool {
+	for _, v := range values {
+		if strings.EqualFold(s[name], v) {
+			return true
+		}
+	}
+	return false
+}
+
+// source names the settings that were reported, as name=value.
+func (s settings) source(names ...string) string {
+	var parts []string
+	for _, name := range names {
+		if value := s[name]; value != "" {
+			parts = append(parts, name+"="+value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// duration reads a time such as 200ms, 1s or 10000ms; without a unit it is taken to be
+// in the unit given. What cannot be read is the other value.
+func (s settings) duration(name string, unit, otherwise time.Duration) time.Duration {
+	text := s[name]
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		return time.Duration(n * float64(unit))
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return d
+	}
+	return otherwise
+}
+
+// copies is the number of replicas in the data centre with the most of them, of a list
+// such as "datacenter1: 3, datacenter2: 2".
+func (s settings) copies() (most int) {
+	for part := range strings.SplitSeq(s["replication"], ",") {
+		_, number, _ := strings.Cut(part, ":")
+		n, _ := strconv.Atoi(strings.TrimSpace(number)) // what is no number counts for none
+		most = max(most, n)
+	}
+	return most
+}
+
+// count reads a number; 0 if it is none.
+func (s settings) count(name string) int {
+	n, _ := strconv.Atoi(s[name]) // what is no number counts for none
+	return n
+}
+
+// alone is the guarantee of a single server that may lose so much.
+func alone(class Class, window time.Duration, source, manual string) Guarantee {
+	return Guarantee{Class: class, OneNode: window, AllNodes: window, Source: source, Manual: manual}
+}
+
+// within is the class of a server that loses up to a window at a system crash.
+func within(window time.Duration) Class {
+	switch {
+	case window == 0:
+		return SystemCrash
+	case window < 0:
+		return ProcessCrash
+	}
+	return SystemCrashWithin
+}

@@ -1,0 +1,70 @@
+package durability
+
+import (
+	"testing"
+	"time"
+)
+
+func TestClasses(t *testing.T) {
+	for _, test := range []struct {
+		product  string
+		settings []Setting
+		text     string
+		one, all time.Duration
+	}{
+		{"PostgreSQL", []Setting{{"fsync", "on"}, {"synchronous_commit", "on"}, {"full_page_writes", "on"}, {"synchronous_standby_names", "(none)"}}, "system crash", 0, 0},
+		{"PostgreSQL", []Setting{{"fsync", "on"}, {"synchronous_commit", "off"}, {"wal_writer_delay", "200ms"}}, "system crash with loss of up to 600 ms", 600 * time.Millisecond, 600 * time.Millisecond},
+		{"PostgreSQL", []Setting{{"fsync", "on"}, {"synchronous_commit", "off"}, {"wal_writer_delay", "1s"}}, "system crash with loss of up to 3000 ms", 3 * time.Second, 3 * time.Second},
+		{"PostgreSQL", []Setting{{"fsync", "off"}, {"synchronous_commit", "on"}}, "process crash", Unbounded, Unbounded},
+		{"PostgreSQL", []Setting{{"full_page_writes", "off"}}, "process crash", Unbounded, Unbounded},
+		{"PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "ANY 1 (n2, n3)"}}, "majority", 0, 0},
+		{"PostgreSQL", []Setting{{"synchronous_commit", "local"}, {"synchronous_standby_names", "ANY 1 (n2, n3)"}}, "system crash", 0, 0},
+		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"log_bin", "OFF"}, {"sync_binlog", "0"}}, "system crash", 0, 0},
+		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "2"}}, "system crash with loss of up to 1000 ms", time.Second, time.Second},
+		{"MySQL", []Setting{{"innodb_flush_log_at_trx_commit", "0"}, {"innodb_flush_log_at_timeout", "2"}}, "none", 2 * time.Second, 2 * time.Second},
+		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"log_bin", "ON"}, {"sync_binlog", "0"}}, "process crash", Unbounded, Unbounded},
+		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "2"}, {"wsrep_cluster_size", "3"}}, "majority", 0, time.Second},
+		{"MariaDB", []Setting{{"rocksdb_flush_log_at_trx_commit", "2"}}, "system crash with loss of up to 1000 ms", time.Second, time.Second},
+		{"MongoDB", []Setting{{"write concern", "majority"}, {"majority waits for the journal", "true"}, {"data nodes", "3"}}, "majority", 0, 0},
+		{"MongoDB", []Setting{{"write concern", "majority"}, {"majority waits for the journal", "false"}, {"data nodes", "3"}}, "majority", 0, 100 * time.Millisecond},
+		{"MongoDB", []Setting{{"write concern", "majority"}, {"data nodes", "1"}}, "system crash", 0, 0},
+		{"MongoDB", []Setting{{"write concern", "1"}, {"data nodes", "1"}}, "system crash with loss of up to 100 ms", 100 * time.Millisecond, 100 * time.Millisecond},
+		{"MongoDB", []Setting{{"write concern", "1"}, {"journal asked for", "true"}, {"data nodes", "3"}}, "system crash", Unbounded, 0},
+		{"MongoDB", []Setting{{"write concern", "2"}, {"journal asked for", "true"}, {"data nodes", "3"}}, "majority", 0, 0},
+		{"MongoDB", []Setting{{"write concern", "0"}, {"data nodes", "3"}}, "none", Unbounded, Unbounded},
+		{"Cassandra", []Setting{{"commitlog_sync", "periodic"}, {"commitlog_sync_period", "10000ms"}, {"consistency of writes", "quorum"}, {"replication", "datacenter1: 3"}}, "majority", 0, 10 * time.Second},
+		{"Cassandra", []Setting{{"commitlog_sync", "periodic"}, {"commitlog_sync_period", "10s"}, {"consistency of writes", "one"}, {"replication", "datacenter1: 3"}}, "system crash with loss of up to 10000 ms", 10 * time.Second, 10 * time.Second},
+		{"Cassandra", []Setting{{"commitlog_sync", "batch"}, {"consistency of writes", "quorum"}, {"replication", "datacenter1: 1"}}, "system crash", 0, 0},
+		{"SQLite", []Setting{{"journal_mode", "wal"}, {"synchronous", "full"}}, "system crash", 0, 0},
+		{"SQLite", []Setting{{"journal_mode", "wal"}, {"synchronous", "normal"}}, "process crash", Unbounded, Unbounded},
+		{"SQLite", []Setting{{"journal_mode", "memory"}, {"synchronous", "full"}}, "none", Unbounded, Unbounded},
+	} {
+		g := Of(test.product, test.settings)
+		if g.Text() != test.text || g.OneNode != test.one || g.AllNodes != test.all {
+			t.Errorf("%s %v: %q, one node %v, all nodes %v; want %q, %v, %v", test.product, test.settings, g.Text(), g.OneNode, g.AllNodes, test.text, test.one, test.all)
+		}
+		if g.Source == "" || g.Manual == "" {
+			t.Errorf("%s %v: source %q, manual %q", test.product, test.settings, g.Source, g.Manual)
+		}
+	}
+}
+
+func TestWhatIsNotKnownPromisesNothing(t *testing.T) {
+	for _, g := range []Guarantee{Of("YugabyteDB", []Setting{{"fsync", "on"}}), Of("Cassandra", nil)} {
+		if g.Known() {
+			t.Errorf("%+v", g)
+		}
+	}
+}
+
+func TestAllows(t *testing.T) {
+	g := Guarantee{Class: Majority, AllNodes: time.Second}
+	for _, test := range []struct {
+		cut, all int
+		want     time.Duration
+	}{{1, 3, 0}, {2, 3, time.Second}, {3, 3, time.Second}, {1, 2, 0}, {2, 2, time.Second}, {1, 1, time.Second}} {
+		if got := g.Allows(test.cut, test.all); got != test.want {
+			t.Errorf("%d of %d nodes: %v, want %v", test.cut, test.all, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/cluster"
+	"assay/cluster/disk"
+)
+
+// TestMain serves a disk where a test has started this program for that.
+func TestMain(m *testing.M) {
+	if disk.Child() {
+		os.Exit(disk.Serve())
+	}
+	os.Exit(m.Run())
+}
+
+// keepWriting inserts rows into a PostgreSQL until the test ends, whatever becomes of
+// it.
+func keepWriting(t *testing.T, c *cluster.Cluster) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			if err := insertRows(ctx, c.Address()); err != nil {
+				sleepUntil(ctx, time.Now().Add(50*time.Millisecond))
+			}
+		}
+	}()
+}
+
+func insertRows(ctx context.Context, address string) error {
+	bounded, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(bounded, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err = conn.Exec(bounded, "CREATE TABLE IF NOT EXISTS filled (text TEXT)"); err != nil {
+		return err
+	}
+	for range 20 {
+		if _, err = conn.Exec(bounded, "INSERT INTO filled SELECT repeat(md5(n::text), 20) FROM generate_series(1, 200) n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestDisksFail has the disk of a server that writes fail in each way.
+func TestDisksFail(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, "postgres:1,disk=faulty")
+	keepWriting(t, c)
+	for _, test := range []struct{ fault, proof, healing string }{
+		{"power-cut=worst all at 0s for 50ms", "input/output error", "are lost"},
+		{"fsync-error primary at 0s for 2s", "the fsync of ", "its disk works again"},
+		{"disk-full n1 at 0s for 300ms", "no space left on device", "its disk works again"},
+		{"read-error=base/*/* n1 at 0s for 300ms", "base/", "its disk works again"},
+		{"bit-flip=PG_VERSION any at 0s for 100ms", "PG_VERSION was 0x", "the byte is what it was"},
+		{"power-cut=torn all at 0s for 50ms", "input/output error", "are lost"},
+	} {
+		faults := parse(t, test.fault)
+		if err := Validate(t.Context(), faults, c); err != nil {
+			t.Fatal(err)
+		}
+		done, err := Run(t.Context(), c, faults, Plan{Seed: 3}, &recording{})
+		if err != nil || len(done) != 1 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		i := done[0]
+		if !i.Proven || !strings.Contains(i.Proof, test.proof) {
+			t.Errorf("%s: proven %v: %s", test.fault, i.Proven, i.Proof)
+		}
+		if !i.Healed || !strings.Contains(i.Healing, test.healing) {
+			t.Errorf("%s: healed %v: %s", test.fault, i.Healed, i.Healing)
+		}
+		checkWhole(t, c)
+	}
+}
+
+// TestOtherServersOnFaultyDisks: they start, work and come back.
+func TestOtherServersOnFaultyDisks(t *testing.T) {
+	for _, spec := range []string{"mongodb:1,shutdown=100ms,disk=faulty", "mariadb:1,disk=faulty-journal"} {
+		t.Run(spec, func(t *testing.T) {
+			t.Parallel()
+			var id string
+			t.Cleanup(func() { // called after the cluster's end
+				if mounted(t, id) {
+					t.Error("a mount is left")
+				}
+			})
+			c := startCluster(t, spec)
+			id = c.ID()
+			if !mounted(t, id) {
+				t.Error("it has no disk of its own")
+			}
+			done, err := Run(t.Context(), c, parse(t, "power-cut n1 at 0s for 50ms"), Plan{Seed: 1}, &recording{})
+			if err != nil || len(done) != 1 || !done[0].Proven || !done[0].Healed {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			checkWhole(t, c)
+		})
+	}
+}
+
+func TestWhichDisksFaultsTake(t *testing.T) {
+	for fault, want := range map[string]string{
+		"power-cut n1": cluster.DiskImage, "power-cut=some n1": cluster.DiskFaulty, "kill n1": "",
+		"fsync-error n1": cluster.DiskFaulty, "disk-full n1": cluster.DiskFaulty, "read-error n1": cluster.DiskFaulty, "bit-flip n1": cluster.DiskFaulty,
+	} {
+		spec, err := cluster.ParseSpec("postgres:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := WithDisks(spec, parse(t, fault, "kill n1")); s.Disk != want {
+			t.Errorf("%s: disk %q, want %q", fault, s.Disk, want)
+		}
+		spec.Disk = cluster.DiskFaultyJournal
+		if s := WithDisks(spec, parse(t, fault)); s.Disk != spec.Disk {
+			t.Errorf("%s replaces the disk that was asked for by %q", fault, s.Disk)
+		}
+	}
+}
+
+// TestDisksThatDoNotFailAreRefused before anything is started or loaded.
+func TestDisksThatDoNotFailAreRefused(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, "postgres:1,network=loopback")
+	for _, text := range []string{"fsync-error n1", "disk-full n1", "read-error n1", "bit-flip n1"} {
+		var unavailable *UnavailableError
+		err := Validate(t.Context(), parse(t, text), c)
+		if !errors.As(err, &unavailable) || !strings.Contains(err.Error(), "disk=faulty") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestParseDiskFaults(t *testing.T) {
+	for _, text := range []string{
+		"power-cut=torn all at 3s", "fsync-error=old primary", "fsync-error=new n2 every 10s for 2s", "disk-full any",
+		"read-error=*.ibd n1", "bit-flip=base/*/* secondary at 1s for 4s",
+	} {
+		f, err := Parse(text)
+		if err != nil || f.String() != text {
+			t.Errorf("%s: %s, %v", text, f, err)
+		}
+	}
+	for _, text := range []string{"power-cut=all n1", "fsync-error=maybe n1", "disk-full=1GiB n1", "read-error=[ n1", "bit-flip= n1"} {
+		var wrong *ParseError
+		if _, err := Parse(text); !errors.As(err, &wrong) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package fault
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/cluster"
+)
+
+// mounted reports whether a file system is mounted whose path has the text in it.
+func mounted(t *testing.T, text string) bool {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Error(err)
+	}
+	return strings.Contains(string(mounts), text)
+}
+
+// TestPowerCut cuts the power of one node and of all nodes of each product.
+func TestPowerCut(t *testing.T) {
+	for _, test := range []struct{ spec, fault string }{
+		{"postgres:2,failover=2s,disk=image", "power-cut all at 0s for 100ms"},
+		{"mariadb:1,disk=image", "power-cut n1 at 0s for 100ms"},
+		{"mongodb:1,shutdown=100ms,disk=image", "power-cut primary at 0s for 100ms"},
+	} {
+		t.Run(test.spec, func(t *testing.T) {
+			t.Parallel()
+			var c *cluster.Cluster
+			t.Cleanup(func() { // called after the cluster's end
+				if c != nil && mounted(t, c.ID()) {
+					t.Error("a mount is left")
+				}
+			})
+			c = startCluster(t, test.spec)
+			if !mounted(t, c.ID()) {
+				t.Error("no node has a disk of its own")
+			}
+			faults := parse(t, test.fault)
+			if err := Validate(t.Context(), faults, c); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			done, err := Run(t.Context(), c, faults, Plan{Seed: 1}, &recording{})
+			if err != nil || len(done) != 1 {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			i := done[0]
+			if !i.Proven || strings.Count(i.Proof, "input/output error") != len(i.Nodes) {
+				t.Errorf("proven %v: %s", i.Proven, i.Proof)
+			}
+			if !i.Healed || strings.Count(i.Healing, "journal replayed") != len(i.Nodes) || strings.Count(i.Healing, "serves again") != len(i.Nodes) {
+				t.Errorf("healed %v: %s", i.Healed, i.Healing)
+			}
+			if i.CutAt.Before(began) || i.CutAt.After(i.HealedAt) {
+				t.Errorf("cut at %v, injected at %v, healed at %v", i.CutAt, i.InjectedAt, i.HealedAt)
+			}
+			checkWhole(t, c)
+		})
+	}
+}
+
+func TestWithDisks(t *testing.T) {
+	spec, err := cluster.ParseSpec("postgres:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := WithDisks(spec, parse(t, "kill primary at 1s")); s.Disk != "" {
+		t.Errorf("a disk for a kill: %s", s)
+	}
+	if s := WithDisks(spec, parse(t, "kill primary at 1s", "power-cut all at 1s")); s.Disk != cluster.DiskImage {
+		t.Errorf("no disk for a power cut: %s", s)
+	}
+}

@@ -1,0 +1,55 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/check"
+)
+
+// Agent is one of several processes that shared the work.
+type Agent struct {
+	ID   string `json:"id"`
+	Host string `json:"host"`
+	// Clients is how many of the run's it had, Operations how many these did.
+	Clients    int   `json:"clients"`
+	Operations int64 `json:"operations"`
+	// OffsetMillis is how far its clock was ahead of the coordinator's, and
+	// OffsetErrorMillis how far that may be off, either way.
+	OffsetMillis      float64 `json:"offset_ms"`
+	OffsetErrorMillis float64 `json:"offset_error_ms"`
+	// Delivered is true if all that it recorded is in the run's history.
+	Delivered bool `json:"delivered"`
+	// Lost says why it was given up while the run went on; empty if it was not.
+	Lost string `json:"lost,omitempty"`
+}
+
+// mostHosts bounds how many machines of agents a report names.
+const mostHosts = 8
+
+// agentsLine says who did the work; empty where one process did.
+func agentsLine(r *Result) string {
+	if len(r.Agents) == 0 {
+		return ""
+	}
+	var hosts, missing []string
+	worst := 0.0
+	for i, a := range r.Agents {
+		if !slices.Contains(hosts, a.Host) {
+			hosts = append(hosts, a.Host)
+		}
+		worst = max(worst, a.OffsetErrorMillis)
+		switch {
+		case a.Lost != "":
+			missing = append(missing, fmt.Sprintf("agent %d was lost (%s)", i+1, a.Lost))
+		case !a.Delivered:
+			missing = append(missing, fmt.Sprintf("agent %d has not delivered all", i+1))
+		}
+	}
+	text := fmt.Sprintf("%s on %s, clocks known to %.3f ms", check.Counted(len(r.Agents), "agent", "agents"), strings.Join(hosts[:min(len(hosts), mostHosts)], ", "), worst)
+	if more := len(hosts) - mostHosts; more > 0 {
+		text = strings.Replace(text, ", clocks", fmt.Sprintf(" and %d more, clocks", more), 1)
+	}
+	return joined("; ", append([]string{text}, missing...)...)
+}

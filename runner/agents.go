@@ -1,0 +1,320 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assay/agents"
+	"assay/catalog"
+	"assay/check"
+	"assay/history"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/definition"
+)
+
+// Agents is how the work of a run is shared out among other processes.
+type Agents struct {
+	// Engine is the NATS through which they are reached.
+	Engine *agents.Engine
+	// Pool is whose agents may take part; see agents.Options.
+	Pool string
+	// Count is how many there are to be.
+	Count int
+	// Continue goes on without an agent that is lost; else the run ends.
+	Continue bool
+	// Timeout is how long nothing may be heard of an agent before it is lost.
+	Timeout time.Duration
+	// Processes are those that this process has started; nil for none.
+	Processes func() []int
+	// Address gives these the database's whole address; nil where there are none.
+	Address func(address string) error
+	// open opens the work instead of openWork, for tests whose agents share a store.
+	open func(ctx context.Context, s Scenario, address string, patience time.Duration) (definition.Work, error)
+}
+
+// processes are those of agents that this process has started.
+func (a *Agents) processes() []int {
+	if a == nil || a.Processes == nil {
+		return nil
+	}
+	return a.Processes()
+}
+
+// validate tells whether the work of a scenario can be shared out.
+func (a *Agents) validate(s Scenario) error {
+	if a == nil {
+		return nil
+	}
+	refuse := func(value any, want string) error {
+		return &workload.OptionError{Option: "--agents", Value: fmt.Sprint(value), Want: want}
+	}
+	if u, is := s.Config.(definition.Unshared); is && u.Unshared() != "" {
+		return refuse("with workload "+s.Workload, "one process: "+u.Unshared())
+	}
+	if driver, err := catalog.DriverFor(s.Database); err == nil && driver.Name == "mem" && a.open == nil {
+		return refuse("with "+driver.Name+":", "a database that several processes can reach; the reference database is inside one")
+	}
+	switch {
+	case a.Count > s.Load.Clients:
+		return refuse(a.Count, fmt.Sprintf("at least as many --clients; there are %d", s.Load.Clients))
+	case s.Load.Ops > 0 && s.Load.Ops < uint64(s.Load.Clients):
+		return refuse(a.Count, fmt.Sprintf("with --ops at least one operation for each of %d clients", s.Load.Clients))
+	case s.Overhead:
+		return refuse("with --overhead", "one of them: what one process takes says nothing of several")
+	}
+	return nil
+}
+
+// gather waits until there are as many agents as are to do the work.
+func (r *run) gather(ctx context.Context) error {
+	a := r.options.Agents
+	if a == nil {
+		return nil
+	}
+	plan, err := r.agentsPlan()
+	if err != nil {
+		return err
+	}
+	observers, _ := r.store.Observers()
+	closeAll(observers)
+	seats := len(observers)
+	if seats > 0 {
+		seats++ // for who reads at the end; see observe
+	}
+	r.live = measure.NewLive(1)
+	r.group, err = agents.Coordinate(ctx, a.Engine, agents.Config{
+		Plan: plan, Pool: a.Pool, Agents: a.Count, Clients: r.scenario.Load.Clients, Observers: seats, Continue: a.Continue,
+		Folder: r.folder, Live: r.live, Note: r.options.Progress.Note,
+	})
+	if err != nil {
+		return err
+	}
+	return r.group.Gather(ctx, func(there, wanted int) {
+		r.options.Progress.Stage(fmt.Sprintf("waiting for agents: %d of %d are there", there, wanted))
+	})
+}
+
+// agentsPlan is what agents must know of the run. It holds no password: agents that this
+// process has started are given the address by their standard input, and others have it
+// from their own.
+func (r *run) agentsPlan() (agents.Plan, error) {
+	text, err := r.scenario.Text()
+	if err != nil {
+		return agents.Plan{}, err
+	}
+	holder, err := json.Marshal(r.lease.holder)
+	if err != nil {
+		return agents.Plan{}, err
+	}
+	a, address := r.options.Agents, fromAnywhere(r.address)
+	if a.Address != nil {
+		if err := a.Address(address); err != nil {
+			return agents.Plan{}, err
+		}
+	}
+	return agents.Plan{Run: r.id, Workload: r.scenario.Workload, Version: r.options.Version, Scenario: text,
+		Database: workload.Redact(address), Holder: holder, Timeout: a.Timeout}, nil
+}
+
+// dismiss lets the agents go.
+func (r *run) dismiss(ctx context.Context) {
+	if r.group != nil {
+		r.group.Close(context.WithoutCancel(ctx))
+	}
+}
+
+// removeGathering removes what a run has made that did not begin.
+func (r *run) removeGathering() {
+	if os.RemoveAll(filepath.Join(r.folder, agents.Folder)) == nil {
+		r.removeEmptyFolder()
+	}
+}
+
+// workByAgents has the agents do the operations, and makes one history of theirs.
+func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
+	r.options.Progress.Stage("agents are opening " + check.Counted(r.scenario.Load.Clients, "session", "sessions"))
+	slowest, err := r.group.Prepare(ctx)
+	if err != nil {
+		return load.Stats{}, r.interrupted(ctx, err, "opening sessions, with all rows in")
+	}
+	r.result.Client.ConnectMillis = float64(slowest.Microseconds()) / 1000
+	r.options.Progress.Stage(workingText(r.scenario.Load))
+	zero := r.group.Now() + int64(agents.Lead)
+	start := time.Now().Add(agents.Lead)
+	file, err := r.beginWork(start, agents.CoordinatorFile(r.folder), zero)
+	if err != nil {
+		return load.Stats{}, err
+	}
+	r.options.Monitor.Clients(r.scenario.Load.Clients)
+	if err := r.group.Start(zero, file); err != nil {
+		return load.Stats{}, errors.Join(err, file.Close())
+	}
+	end := r.accompany(ctx, file, start, false)
+	now := func() int64 { return r.group.Now() - zero }
+	stats, err := r.followAgents(ctx, file, now)
+	end()
+	if err := r.endWork(ctx, file, stats, err, now); err != nil {
+		return stats, err
+	}
+	merged, err := agents.Merge(r.folder, filepath.Join(r.folder, FileHistory))
+	if err != nil {
+		return stats, fmt.Errorf("merge the agents' histories: %w", err)
+	}
+	enterMerged(r.result, merged)
+	return stats, nil
+}
+
+// followAgents waits until the agents' clients have gone and their histories are here.
+func (r *run) followAgents(ctx context.Context, file *history.Writer, now func() int64) (load.Stats, error) {
+	marked := r.markMeasured(ctx, file, now)
+	over, collected := make(chan struct{}), make(chan error, 1)
+	go func() { collected <- r.group.Collect(context.WithoutCancel(ctx), over) }()
+	var lost []string
+	r.group.Follow(ctx, func(text string) {
+		lost = append(lost, text)
+		r.options.Progress.Note(fmt.Sprintf("%.1f s: %s", float64(now())/1e9, text))
+	})
+	ended, err := now(), marked()
+	if len(lost) > 0 {
+		// What they had sent may still be under way; they send nothing more.
+		time.Sleep(min(r.scenario.Load.Timeout, lostGrace) + time.Second)
+	}
+	r.options.Progress.Stage("taking the agents' histories")
+	close(over)
+	ends, failed := r.agentEnds(<-collected)
+	if err = errors.Join(err, failed); err != nil {
+		return load.Stats{}, err
+	}
+	stats, problems := agents.StatsOf(ends)
+	if problems != "" {
+		return stats, errors.New("an agent could not go on: " + problems)
+	}
+	return stats, r.markEnd(ctx, file, &stats, lost, ended)
+}
+
+// lostGrace is how long an agent that is to stop leaves operations under way; see
+// load.Run.
+const lostGrace = 5 * time.Second
+
+// agentEnds are what the agents found, once collecting has ended with err, and their
+// counts as those of the run.
+func (r *run) agentEnds(err error) ([]agents.End, error) {
+	ends, failed := r.group.Ends()
+	if err = errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	var counted report.Counted
+	for _, e := range ends {
+		counted.Outcomes, counted.Attempts = counted.Outcomes.Plus(e.Counted.Outcomes), counted.Attempts+e.Counted.Attempts
+		r.enterAgentMachine(e.Machine)
+	}
+	if len(ends) == r.options.Agents.Count {
+		r.agentsCounted = &counted
+	}
+	return ends, nil
+}
+
+// markMeasured marks the beginning of the measured part when it comes. The returned
+// function is called when the work is over, and marks it if it never came.
+func (r *run) markMeasured(ctx context.Context, file *history.Writer, now func() int64) (over func() error) {
+	marked, stop := make(chan error, 1), make(chan struct{})
+	go func() {
+		at := int64(r.scenario.Load.Warmup)
+		select {
+		case <-time.After(time.Duration(at - now())):
+		case <-stop:
+			at = min(at, max(now(), 0))
+		}
+		r.options.Monitor.Phase(PhaseMeasuring)
+		marked <- file.Mark(history.Event{At: at, Name: history.EventMeasureStart})
+	}()
+	return func() error { close(stop); return <-marked }
+}
+
+// markEnd marks the end of the measured part, and why it came before its time. ended is
+// when the last client had gone.
+func (r *run) markEnd(ctx context.Context, file *history.Writer, stats *load.Stats, lost []string, ended int64) error {
+	plan := r.scenario.Load
+	at := min(ended, int64(plan.Warmup+plan.Duration))
+	if plan.Ops > 0 {
+		at = stats.MeasureEnd + int64(agents.StartSlack) // by any agent's clock
+	}
+	stats.MeasureStart, stats.MeasureEnd = min(int64(plan.Warmup), at), at
+	stats.Cut = stats.Cut || ctx.Err() != nil || len(lost) > 0
+	err := file.Mark(history.Event{At: at, Name: history.EventMeasureEnd})
+	why := strings.Join(lost, "; ")
+	if !stats.Cut || err != nil {
+		return err
+	}
+	if why == "" {
+		why = "it was ended before its time"
+	}
+	return file.Mark(history.Event{At: max(ended, at), Name: history.EventCut, Detail: why})
+}
+
+// enterAgentMachine enters what else worked on an agent's machine, if that is busier
+// than what is known so far.
+func (r *run) enterAgentMachine(text json.RawMessage) {
+	var m *report.Machine
+	if text == nil || json.Unmarshal(text, &m) != nil || m == nil {
+		return
+	}
+	if r.result.Machine == nil || m.Others+m.Steal > r.result.Machine.Others+r.result.Machine.Steal {
+		r.result.Machine = m
+	}
+}
+
+// noteOrder begins the note about the clocks of agents.
+const noteOrder = "the order in time of operations of several agents"
+
+// enterMerged enters who the agents were and what their clocks left out.
+func enterMerged(r *report.Result, m agents.Merged) {
+	r.Agents = nil
+	var worst int64
+	for _, a := range m.Agents {
+		r.Agents = append(r.Agents, report.Agent{ID: a.ID, Host: a.Host, Clients: a.Clients, Operations: a.Operations,
+			OffsetMillis: float64(a.Offset) / 1e6, OffsetErrorMillis: float64(a.Error) / 1e6, Delivered: a.Whole, Lost: a.Lost})
+		worst = max(worst, a.Error)
+	}
+	dropNotes(r, noteOrder)
+	r.RunNotes = append(r.RunNotes, fmt.Sprintf("%s is claimed only where it is certain: their clocks were compared all the time and may be off by %.3f ms each way; "+
+		"%s of %s began so soon after one of another agent had ended that the order of the two was left out",
+		noteOrder, float64(worst)/1e6, check.CountOrNone(m.Apart), check.Counted(m.Operations, "operation", "operations")))
+}
+
+// mergeAgain makes the history of a run by agents from what they have delivered, with
+// what an engine has of it too, if histories were missing when that was done before.
+func mergeAgain(ctx context.Context, folder string, r *report.Result, engine *agents.Engine) error {
+	if !exists(folder, agents.Folder) {
+		return nil
+	}
+	whole := exists(folder, FileHistory) && len(r.Agents) > 0
+	for _, a := range r.Agents {
+		whole = whole && a.Delivered
+	}
+	if whole {
+		return nil
+	}
+	if engine != nil {
+		if _, err := agents.Fetch(ctx, engine, folder, r.Run); err != nil {
+			return err
+		}
+	}
+	if !exists(folder, filepath.Join(agents.Folder, filepath.Base(agents.CoordinatorFile(folder)))) {
+		return nil // it was cut before its work began
+	}
+	merged, err := agents.Merge(folder, filepath.Join(folder, FileHistory))
+	if err == nil {
+		enterMerged(r, merged)
+	}
+	return err
+}

@@ -1,0 +1,360 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"assay/agents"
+	"assay/catalog"
+	"assay/check"
+	"assay/driver/bugs"
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/definition"
+	"assay/workload/isolation"
+)
+
+// How many seeded bugs are tried with agents; `make trust` takes more.
+var trustAgents = flag.Int("trust.agents", 2, "seeded bugs that four agents must find as one process does")
+
+// oneStore is a store that the coordinator and all agents of a test have in common, as
+// they would have a server.
+type oneStore struct {
+	mu   sync.Mutex
+	work definition.Work
+}
+
+// shared is one user's part of it.
+type shared struct{ definition.Work }
+
+func (shared) Close() error { return nil }
+
+func (o *oneStore) open(ctx context.Context, s Scenario, address string, patience time.Duration) (definition.Work, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.work == nil {
+		work, err := openWork(ctx, s, address, patience)
+		if err != nil {
+			return nil, err
+		}
+		o.work = work
+	}
+	return shared{o.work}, nil
+}
+
+// team is a coordinator's engine with agents in this process.
+type team struct {
+	engine *agents.Engine
+	store  *oneStore
+	ended  []chan error
+	stop   context.CancelFunc
+}
+
+// newTeam starts agents that reach the engine at an address which reach makes of the
+// engine's own, and whose clocks clock makes; nil for the engine's and the system's.
+func newTeam(t *testing.T, n int, version string, reach func(i int, address string) string, clock func(i int) agents.Clock) *team {
+	t.Helper()
+	engine, err := agents.Start("127.0.0.1:0", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	x := &team{engine: engine, store: &oneStore{}, stop: stop}
+	for i := range n {
+		address, o := engine.Join(), agents.Options{Version: version, Pool: agents.AnyPool, Folder: t.TempDir(), Note: func(string) {}, Late: 20 * time.Second, Gone: time.Minute}
+		if reach != nil {
+			address = reach(i, address)
+		}
+		if clock != nil {
+			o.Clock = clock(i)
+		}
+		conn, err := agents.Connect(ctx, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		x.ended = append(x.ended, ended)
+		go func() {
+			defer conn.Close()
+			ended <- agents.Serve(ctx, conn, &ShareWorker{open: x.store.open}, o)
+		}()
+	}
+	t.Cleanup(x.end)
+	return x
+}
+
+func (x *team) end() {
+	x.stop()
+	for _, ended := range x.ended {
+		<-ended
+	}
+	if x.store.work != nil {
+		_ = x.store.work.Close() // of memory
+	}
+	x.engine.Close()
+}
+
+func (x *team) run(t *testing.T, s Scenario, change func(*Agents)) Outcome {
+	t.Helper()
+	return x.runIn(t, filepath.Join(t.TempDir(), "run"), s, &diary{}, change)
+}
+
+func (x *team) runIn(t *testing.T, folder string, s Scenario, d *diary, change func(*Agents)) Outcome {
+	t.Helper()
+	a := &Agents{Engine: x.engine, Pool: agents.AnyPool, Count: len(x.ended), Timeout: 2 * time.Second, open: x.store.open}
+	if change != nil {
+		change(a)
+	}
+	out, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: d, Agents: a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// wrongClocks are ahead by an hour, and one of them is fast by 300 millionths.
+func wrongClocks(i int) agents.Clock {
+	right := agents.NewClock()
+	began := right()
+	return func() int64 {
+		now := right()
+		if i == 1 {
+			now += int64(float64(now-began) * 300e-6)
+		}
+		return now + int64(i)*int64(time.Hour)
+	}
+}
+
+// TestAgentsAreOneRun: four agents, three with wrong clocks, do one run: each operation
+// is there once, the verdict is that of one history, and it can be judged again.
+func TestAgentsAreOneRun(t *testing.T) {
+	t.Parallel()
+	for _, w := range []definition.Workload{bank.Definition(), isolation.Definition()} {
+		t.Run(w.Name, func(t *testing.T) {
+			t.Parallel()
+			s := small("mem://?latency=100us", 7, 2000)
+			if w.Name != bank.Name {
+				become(&s, w)
+			}
+			s.Load.Clients = 10
+			out := newTeam(t, 4, "test", nil, wrongClocks).run(t, s, nil)
+			r := out.Result
+			if r.Verdict != check.Valid || r.Outcomes.Total() != 2000 || len(r.Agents) != 4 {
+				t.Fatalf("verdict %v of %+v by %+v: %s", r.Verdict, r.Outcomes, r.Agents, details(r))
+			}
+			var operations int64
+			byClock := slices.SortedFunc(slices.Values(r.Agents), func(a, b report.Agent) int { return cmp.Compare(a.OffsetMillis, b.OffsetMillis) })
+			for i, a := range byClock {
+				operations += a.Operations
+				off := a.OffsetMillis - float64(i)*3600e3
+				if !a.Delivered || a.OffsetErrorMillis <= 0 || max(off, -off) > 50+a.OffsetErrorMillis {
+					t.Errorf("agent %d: %+v", i, a)
+				}
+			}
+			if operations != 2000 {
+				t.Errorf("the agents did %d", operations)
+			}
+			if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.HasPrefix(n, noteOrder) }) {
+				t.Errorf("nothing says what the clocks left out: %q", r.Notes)
+			}
+			clients := map[int]bool{}
+			_, err := history.Read(filepath.Join(out.Folder, FileHistory), history.Visitor{Op: func(op *history.Op) error {
+				clients[op.Client] = true
+				return nil
+			}})
+			if err != nil || len(clients) < 10 {
+				t.Errorf("%d clients in the history: %v", len(clients), err)
+			}
+			keepsSchema(t, out.Folder)
+			again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Progress: &diary{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameFigures(t, again.Result, r)
+		})
+	}
+}
+
+// TestTrustInAgents: what one process convicts, four agents convict, and they
+// convict nothing else.
+func TestTrustInAgents(t *testing.T) {
+	t.Parallel()
+	all := slices.DeleteFunc(bugs.For(bank.Name), func(b bugs.Bug) bool { return b.Check == "" || b.MayPass("") })
+	for i := range *trustAgents {
+		bug := all[i%len(all)]
+		t.Run(fmt.Sprintf("%s/%d", bug.Name, i+1), func(t *testing.T) {
+			x := &trial{workload: bank.Name, bug: bug}
+			s := trustScenario(t, x, uint64(i)+1, 1000)
+			one := trustRun(t, s)
+			x.count(t, one, uint64(i)+1, 1000)
+			four := newTeam(t, 4, "test", nil, nil).run(t, s, nil).Result
+			x.count(t, four, uint64(i)+1, 1000)
+			struck := func(r *report.Result) bool { return r.Data.Rows[bugs.StrikesOf(bug.Name)] > 0 }
+			if struck(one) == struck(four) && one.Verdict != four.Verdict {
+				t.Errorf("one process says %v and four agents %v: %s", one.Verdict, four.Verdict, told(four))
+			}
+		})
+	}
+}
+
+// TestAgentIsCutOff: an agent that nobody hears of stops by itself, the run goes on
+// without it and says that it is no measurement; when it is back it delivers, and what it
+// did is judged.
+func TestAgentIsCutOff(t *testing.T) {
+	t.Parallel()
+	var proxy *drivertest.Proxy
+	x := newTeam(t, 2, "test", func(i int, address string) string {
+		if i > 0 {
+			return address
+		}
+		user, server, _ := strings.Cut(address, "@")
+		proxy = drivertest.NewProxy(t, server)
+		return user + "@" + proxy.Addr()
+	}, nil)
+	s := small("mem://?latency=1ms", 3, 0)
+	s.Load.Clients, s.Load.Duration, s.Load.Timeout = 4, 5*time.Second, time.Second
+	folder, d := filepath.Join(t.TempDir(), "run"), &diary{}
+	restored := make(chan struct{})
+	go func() {
+		defer close(restored)
+		until(t, "deliveries", func() bool {
+			return fileSize(folder, agents.Folder, "0.history") > 4000 && fileSize(folder, agents.Folder, "1.history") > 4000
+		})
+		proxy.Freeze()
+		until(t, "loss", func() bool { return d.noted("was lost") })
+		proxy.Pass()
+	}()
+	r := x.runIn(t, folder, s, d, func(a *Agents) { a.Continue, a.Timeout = true, time.Second }).Result
+	<-restored
+	judged := func(r *report.Result) {
+		t.Helper()
+		lost := slices.DeleteFunc(slices.Clone(r.Agents), func(a report.Agent) bool { return a.Lost == "" })
+		if r.Verdict != check.Valid || r.Measurement.Verdict != invalid || len(lost) != 1 || lost[0].Operations == 0 || !strings.Contains(reasons(r), "was lost") {
+			t.Errorf("verdict %v, measurement %+v, agents %+v: %s", r.Verdict, r.Measurement, r.Agents, details(r))
+		}
+	}
+	judged(r)
+	// It delivers what it recorded, in time for the run or later.
+	until(t, "late delivery", func() bool {
+		again, err := Recheck(t.Context(), folder, RecheckOptions{Version: "test", Progress: &diary{}, Engine: x.engine})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = again.Result
+		return !slices.ContainsFunc(r.Agents, func(a report.Agent) bool { return !a.Delivered })
+	})
+	judged(r)
+}
+
+// noted reports whether a note has this text.
+func (d *diary) noted(text string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.ContainsFunc(d.notes, func(n string) bool { return strings.Contains(n, text) })
+}
+
+func fileSize(parts ...string) int64 {
+	info, err := os.Stat(filepath.Join(parts...))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// until waits until something has happened, for a minute at most.
+func until(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !happened(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("no %s within a minute", what)
+			return
+		}
+	}
+}
+
+// TestAgentsOfAnotherVersionAreRefused.
+func TestAgentsOfAnotherVersionAreRefused(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t, 1, "other", nil, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		a := &Agents{Engine: x.engine, Pool: agents.AnyPool, Count: 1, Timeout: 2 * time.Second, open: x.store.open}
+		_, err := Run(ctx, small("mem://", 1, 10), Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: &diary{}, Agents: a})
+		ended <- err
+	}()
+	err := <-x.ended[0]
+	x.ended = nil
+	cancel()
+	if _, is := err.(*agents.RefusedError); !is || !strings.Contains(err.Error(), "version") {
+		t.Errorf("the agent ended with %v", err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the run without agents ended well")
+	}
+}
+
+// TestWhatAgentsCannotShare is refused before anything is done.
+func TestWhatAgentsCannotShare(t *testing.T) {
+	for _, w := range []string{"candles", "bulkupdate", "churn", "script"} {
+		s := small("sqlite:x", 1, 100)
+		for _, d := range catalog.Workloads() {
+			if d.Name == w {
+				become(&s, d)
+			}
+		}
+		if err := (&Agents{Count: 2}).validate(s); err == nil || !strings.Contains(err.Error(), w) {
+			t.Errorf("%s: %v", w, err)
+		}
+	}
+	for name, s := range map[string]Scenario{"mem": small("mem://", 1, 100), "clients": small("sqlite:x", 1, 100), "ops": small("sqlite:x", 1, 3)} {
+		if err := (&Agents{Count: map[string]int{"clients": 5}[name]}).validate(s); err == nil {
+			t.Errorf("%s: not refused", name)
+		}
+	}
+}
+
+// TestSharesOfALoad: the shares of a load are the load.
+func TestSharesOfALoad(t *testing.T) {
+	p := small("", 9, 1001).Load
+	p.Clients, p.Rate, p.Ramp = 7, 100, 14
+	var ops uint64
+	var rate, ramp float64
+	seeds := map[uint64]bool{}
+	first := 0
+	for n, clients := range []int{3, 2, 2} {
+		s := sharedPlan(p, agents.Share{Number: n, Of: 3, First: first, Clients: clients, All: 7})
+		ops, rate, ramp = ops+s.Ops, rate+s.Rate, ramp+s.Ramp
+		seeds[s.Seed] = true
+		first += clients
+	}
+	if ops != 1001 || rate < 99.999 || rate > 100.001 || ramp < 13.999 || ramp > 14.001 || len(seeds) != 3 {
+		t.Errorf("%d operations, %v/s, %v clients/s, %d seeds", ops, rate, ramp, len(seeds))
+	}
+}
+
+// TestPasswordsAreNotPassedOn: a plan has no password, and an agent without it says what
+// it needs.
+func TestPasswordsAreNotPassedOn(t *testing.T) {
+	planned := workload.Redact("postgres://me:secret@host/db?sslmode=disable")
+	w := &ShareWorker{}
+	if _, err := w.address(planned, nil); err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "ASSAY_DB") {
+		t.Errorf("without the password: %v", err)
+	}
+	w.Database = func() string { return "postgres://me:secret@host/db" }
+	if got, err := w.address(planned, []string{"sslmode=disable"}); err != nil || got != "postgres://me:secret@host/db?sslmode=disable" {
+		t.Errorf("with it: %q, %v", got, err)
+	}
+}

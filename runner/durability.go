@@ -1,0 +1,132 @@
+package runner
+
+import (
+	"slices"
+	"time"
+
+	"assay/check"
+	"assay/durability"
+	"assay/fault"
+	"assay/report"
+	"assay/workload/definition"
+)
+
+// guaranteeOf is what the database promises by the settings that it has reported.
+func guaranteeOf(r *report.Result) durability.Guarantee {
+	var settings []durability.Setting
+	for _, s := range r.Database.Settings {
+		settings = append(settings, durability.Setting(s))
+	}
+	return durability.Of(r.Database.Product, settings)
+}
+
+// enterDurability enters what an acknowledgement is worth, and whether that was tried.
+func enterDurability(r *report.Result) {
+	g := guaranteeOf(r)
+	if !g.Known() {
+		r.Durability = nil
+		return
+	}
+	r.Durability = &report.Durability{
+		Class: g.Text(), Window: milliseconds(g.AllNodes), OneNode: milliseconds(g.OneNode), Source: g.Source, Manual: g.Manual,
+		Tried: len(powerCuts(r)) > 0,
+	}
+}
+
+// milliseconds is nil for a time without a bound.
+func milliseconds(d time.Duration) *float64 {
+	if d < 0 {
+		return nil
+	}
+	ms := float64(d.Microseconds()) / 1000
+	return &ms
+}
+
+// powerCuts are the faults of the run by which nodes lost their power.
+func powerCuts(r *report.Result) (all []report.Fault) {
+	for _, f := range r.Faults {
+		if f.Action == string(fault.PowerCut) && f.CutAt != nil && f.Proven {
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, func(a, b report.Fault) int { return a.CutAt.Compare(*b.CutAt) })
+	return all
+}
+
+// lossesOf is what takes account of the operations that were lost by the run's power
+// cuts; nil if there were none. Nothing is allowed to a product of which nothing is
+// known.
+func lossesOf(r *report.Result) *definition.Losses {
+	cuts := powerCuts(r)
+	if len(cuts) == 0 {
+		return nil
+	}
+	g := guaranteeOf(r)
+	l := &definition.Losses{Source: g.Source}
+	if !g.Known() {
+		l.Source = r.Database.Product
+	}
+	for _, cut := range cuts {
+		l.Cuts = append(l.Cuts, definition.PowerCut{
+			At: int64(cut.CutAt.Sub(r.Started)), Allowed: g.Allows(withoutPower(cuts, cut, g.AllNodes), dataNodes(r)),
+		})
+	}
+	return l
+}
+
+// withoutPower counts the nodes that had no power when one more cut came, or had lost
+// it so short before that what they had acknowledged may not have been elsewhere yet.
+func withoutPower(cuts []report.Fault, now report.Fault, window time.Duration) int {
+	var nodes []string
+	for _, cut := range cuts {
+		ended := cut.HealedSecond == 0 || cut.HealedAt.After(now.CutAt.Add(-window))
+		if !cut.CutAt.After(*now.CutAt) && (window < 0 || ended) {
+			nodes = append(nodes, cut.Nodes...)
+		}
+	}
+	slices.Sort(nodes)
+	return len(slices.Compact(nodes))
+}
+
+// dataNodes is how many nodes of the cluster hold data.
+func dataNodes(r *report.Result) (n int) {
+	if r.Cluster == nil {
+		return 1
+	}
+	for _, node := range r.Cluster.Nodes {
+		if !node.Arbiter {
+			n++
+		}
+	}
+	return n
+}
+
+// checkDurability is the check of a run whose database is gone as a whole, which was on
+// servers that nobody but assay knew, and lost their power.
+const checkDurability = "durability"
+
+// enterGone enters that all that was acknowledged is lost with the schema.
+func enterGone(r *report.Result, l *definition.Losses) check.Result {
+	text, allowed := l.Everything(r.Outcomes.Committed)
+	r.Lost = &report.Lost{Operations: l.Operations, Beyond: l.Beyond, Text: text}
+	found := check.Result{Name: checkDurability, Detail: text}
+	if !allowed {
+		found.Verdict = check.Violated
+	}
+	return found
+}
+
+// lossesJudged are the workloads whose judges look for what was lost.
+func lossesJudged() []string { return []string{"bank", "availability", "entity", "isolation"} }
+
+// enterLosses enters what was lost by the power cuts, if the database was read.
+func enterLosses(r *report.Result, s Scenario, l *definition.Losses, read bool) {
+	r.Lost = nil
+	if l == nil || !read || !slices.Contains(lossesJudged(), s.Workload) {
+		return
+	}
+	r.Lost = &report.Lost{Operations: l.Operations, Beyond: l.Beyond, Text: l.Text()}
+	if l.Operations > l.Untimed {
+		r.Lost.Newest, r.Lost.Oldest = milliseconds(l.Newest), milliseconds(l.Oldest)
+	}
+}

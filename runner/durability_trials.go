@@ -1,0 +1,257 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/cluster"
+	"assay/fault"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/availability"
+	"assay/workload/bank"
+)
+
+// DurabilityScenario is which settings of a database are tried.
+type DurabilityScenario struct {
+	// Cluster is the servers to start, such as postgres:3, without a choice of the
+	// settings that are tried.
+	Cluster string
+	// Settings are those to try, by their names; none for all.
+	Settings []string
+	// Duration is how long each run works; 0 for as long as the product usually takes to
+	// come back.
+	Duration time.Duration
+	// Seed is that of every run.
+	Seed uint64
+}
+
+// DurabilityTrial is one setting whose acknowledgements were tried by one power cut.
+type DurabilityTrial struct {
+	// Setting is what was asked for, and Cut whose power was cut.
+	Setting string `json:"setting"`
+	Cut     string `json:"cut"`
+	// Durability is what the manual promises, Lost what was lost.
+	Durability *report.Durability `json:"durability"`
+	Lost       *report.Lost       `json:"lost"`
+	// Acknowledged is how many operations were, in the whole run.
+	Acknowledged int64 `json:"acknowledged"`
+	// Recovered is from the cut to the first commit after it, in milliseconds; -1 if
+	// none came.
+	Recovered float64 `json:"recovered_after_ms"`
+	// Verdict is valid, violated or unknown, and Why says it in words if it is not
+	// valid.
+	Verdict string `json:"verdict"`
+	Why     string `json:"why,omitempty"`
+	// Folder is the run's, if it was kept.
+	Folder string `json:"folder,omitempty"`
+}
+
+// durabilitySetting is one way to have a product acknowledge.
+type durabilitySetting struct {
+	name string
+	// cluster is added to the spec, and options to the address.
+	cluster string
+	options []string
+}
+
+// durabilitySettings are those of a product that are worth trying, the strongest first.
+func durabilitySettings(product string) []durabilitySetting {
+	switch product {
+	case "postgres":
+		return []durabilitySetting{
+			{name: "synchronous_commit=on", options: []string{"synchronous_commit=on"}},
+			{name: "synchronous_commit=off", options: []string{"synchronous_commit=off"}},
+			{name: "fsync=off", cluster: "fsync=off"},
+		}
+	case "mariadb":
+		return []durabilitySetting{{name: "flush=1", cluster: "flush=1"}, {name: "flush=2", cluster: "flush=2"}, {name: "flush=0", cluster: "flush=0"}}
+	case "mongodb":
+		return []durabilitySetting{
+			{name: "w=majority"},
+			{name: "w=1,journal=true", options: []string{"w=1", "journal=true"}},
+			{name: "w=1,journal=false", options: []string{"w=1", "journal=false"}},
+		}
+	case "cassandra":
+		return []durabilitySetting{{name: "commitlog=batch", cluster: "commitlog=batch"}, {name: "commitlog=periodic", cluster: "commitlog=periodic"}}
+	}
+	return nil
+}
+
+// The times of a trial: the power is cut once the work has its speed, and comes back
+// soon, so that there is time to see it recover.
+const (
+	trialWarmup = 500 * time.Millisecond
+	trialCut    = 2 * time.Second
+	trialAway   = 300 * time.Millisecond
+)
+
+// trialLength is how long is worked, so that the servers come back meanwhile.
+func trialLength(spec cluster.Spec) time.Duration {
+	switch {
+	case spec.Product == "cassandra":
+		return 25 * time.Second
+	case spec.Product == "mongodb": // it elects a primary after ten seconds without one
+		return 15 * time.Second
+	case spec.Nodes > 1:
+		return 10 * time.Second
+	}
+	return 6 * time.Second
+}
+
+// TryDurability cuts the power of one node and then of all nodes under each setting,
+// each in a run of its own, and gives each trial when it is known. Without a folder in
+// the options the runs' folders are removed. A run that cannot be made ends the trials if
+// it is the first, and is else a trial without a verdict; a promise that was broken is no
+// error.
+func TryDurability(ctx context.Context, s DurabilityScenario, o Options, give func(DurabilityTrial)) error {
+	spec, err := cluster.ParseSpec(s.Cluster)
+	if err != nil {
+		return err
+	}
+	settings, err := s.chosen(spec.Product)
+	if err != nil {
+		return err
+	}
+	if err := cluster.CheckDisk(ctx, cmp.Or(spec.Disk, cluster.DiskImage)); err != nil {
+		return err
+	}
+	out, temporary := o.Out, o.Out == ""
+	if temporary {
+		if out, err = os.MkdirTemp("", "assay-durability-"); err != nil {
+			return fmt.Errorf("make a folder for the runs: %w", err)
+		}
+		defer os.RemoveAll(out)
+	}
+	number := 0
+	for _, setting := range settings {
+		for _, target := range trialTargets(spec) {
+			number++
+			options := o
+			options.Out = filepath.Join(out, fmt.Sprintf("%d-%s", number, target))
+			trial, err := tryOne(ctx, s, setting, target, options)
+			if err != nil && (number == 1 || ctx.Err() != nil) {
+				return fmt.Errorf("%s, %s: %w", setting.name, target, err)
+			}
+			if err != nil { // the others are worth knowing all the same
+				trial = DurabilityTrial{Setting: setting.name, Cut: target, Recovered: -1, Verdict: check.Unknown.String(), Why: err.Error()}
+			}
+			if temporary {
+				trial.Folder = ""
+			}
+			give(trial)
+		}
+	}
+	return nil
+}
+
+// chosen are the product's settings that were asked for.
+func (s DurabilityScenario) chosen(product string) (some []durabilitySetting, err error) {
+	all := durabilitySettings(product)
+	if len(s.Settings) == 0 {
+		return all, nil
+	}
+	var names []string
+	for _, a := range all {
+		names = append(names, a.name)
+	}
+	for _, name := range s.Settings {
+		i := slices.Index(names, name)
+		if i < 0 {
+			return nil, &workload.OptionError{Option: "--setting", Value: name, Want: fmt.Sprintf("one of %q", names)}
+		}
+		some = append(some, all[i])
+	}
+	return some, nil
+}
+
+// trialTargets are whose power is cut: one node's, and where there are several all
+// nodes'.
+func trialTargets(spec cluster.Spec) []string {
+	one := fault.TargetPrimary
+	if spec.Product == "mariadb" || spec.Product == "cassandra" {
+		one = "n1"
+	}
+	if spec.Nodes == 1 {
+		return []string{one}
+	}
+	return []string{one, fault.TargetAll}
+}
+
+func tryOne(ctx context.Context, s DurabilityScenario, setting durabilitySetting, target string, o Options) (DurabilityTrial, error) {
+	run, err := s.scenario(setting, target)
+	if err != nil {
+		return DurabilityTrial{}, err
+	}
+	out, err := Run(ctx, run, o)
+	if err != nil {
+		return DurabilityTrial{}, err
+	}
+	r := out.Result
+	trial := DurabilityTrial{
+		Setting: setting.name, Cut: target, Durability: r.Durability, Lost: r.Lost, Acknowledged: r.Outcomes.Committed,
+		Recovered: -1, Verdict: r.Verdict.String(), Folder: out.Folder,
+	}
+	if cuts := powerCuts(r); len(cuts) > 0 {
+		trial.Recovered = cuts[0].RecoveredAfter
+	} else {
+		trial.Verdict, trial.Why = "unknown", "the power was not cut"
+		for _, f := range r.Faults {
+			trial.Why += ": " + joined(f.Proof, f.Problem)
+		}
+	}
+	if trial.Verdict != "valid" && trial.Why == "" {
+		trial.Why = firstProblem(r)
+	}
+	return trial, nil
+}
+
+// firstProblem is what the first check that is not valid says.
+func firstProblem(r *report.Result) string {
+	for _, c := range r.Checks {
+		if c.Verdict == r.Verdict {
+			return c.Name + ": " + c.Detail
+		}
+	}
+	return ""
+}
+
+// scenario is the run of one trial: transfers, or where the database has none inserts.
+func (s DurabilityScenario) scenario(setting durabilitySetting, target string) (Scenario, error) {
+	text := s.Cluster
+	if setting.cluster != "" {
+		text += "," + setting.cluster
+	}
+	spec, err := cluster.ParseSpec(text)
+	if err != nil {
+		return Scenario{}, err
+	}
+	name := bank.Name
+	if spec.Product == "cassandra" {
+		name = availability.Name
+	}
+	w, err := catalog.WorkloadOf(name)
+	if err != nil {
+		return Scenario{}, err
+	}
+	run := Defaults(w)
+	run.Cluster, run.Options = text, setting.options
+	run.Faults = []string{fmt.Sprintf("%s %s at %v for %v", fault.PowerCut, target, trialCut, trialAway)}
+	l := &run.Load
+	l.Warmup, l.Duration, l.Timeout, l.Seed = trialWarmup, cmp.Or(s.Duration, trialLength(spec)), 2*time.Second, s.Seed
+	if l.Rate == 0 {
+		l.Clients = 8
+	} else {
+		const perSecond = 200
+		l.Rate = perSecond
+	}
+	run.NoServerStats = true
+	return run, run.Validate()
+}

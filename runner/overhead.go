@@ -1,0 +1,118 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"assay/catalog"
+	"assay/check"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
+	"assay/workload"
+)
+
+// unjudged says why nothing of a run can be judged; it is empty if something can.
+func unjudged(r *report.Result) string {
+	for _, s := range r.Database.Settings {
+		if s.Name == workload.SettingUnjudged {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// enterUnjudged enters that nothing was judged. The tester's own counts are compared all
+// the same.
+func enterUnjudged(r *report.Result, why string, figures measure.Figures) {
+	r.Checks = []check.Result{
+		{Name: "answers", Verdict: check.Unknown, Detail: "not judged: " + why},
+		accounting(figures, figures.Outcomes, &r.Client),
+	}
+	r.Verdict = check.Combine(r.Checks)
+	r.Notes = slices.Concat(r.RunNotes, r.Notes)
+}
+
+const (
+	nullDriver  = "null"
+	nullAddress = "null://"
+	// overheadTime is how long the null store is asked.
+	overheadTime = 3 * time.Second
+)
+
+// validateOverhead tells whether what assay itself takes can be measured.
+func (s Scenario) validateOverhead() error {
+	if !s.Overhead {
+		return nil
+	}
+	driver, err := catalog.DriverFor(nullAddress)
+	if err != nil {
+		return err
+	}
+	if support := driver.Support(s.Workload); support.Open == nil {
+		return &workload.OptionError{Option: "--overhead", Value: "workload " + s.Workload, Want: "one that the null store serves: " + support.Reason}
+	}
+	return nil
+}
+
+// overhead measures what assay itself takes at the run's own pace: the same clients do
+// as many operations a second, in an open loop, on a store that answers at once. What
+// that takes, the history included, is no database's doing.
+func (r *run) overhead(ctx context.Context, measured *report.Result) (*report.Overhead, error) {
+	pace := float64(measured.Measured.Total()) / max(measured.Throughput.Seconds, 1e-9)
+	if pace <= 0 {
+		return nil, errors.New("nothing was measured")
+	}
+	folder, err := os.MkdirTemp("", "assay-overhead-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	s := r.scenario
+	s.Database, s.Cluster, s.Options, s.Faults, s.Thresholds, s.Isolation = nullAddress, "", nil, nil, nil, ""
+	s.Drop, s.Overhead, s.NoServerStats = false, false, true
+	s.Load.Ops, s.Load.Ramp, s.Load.Retry = 0, 0, load.RetryNone
+	s.Load.Rate, s.Load.Arrivals = pace, load.Uniform
+	s.Load.Warmup, s.Load.Duration = time.Second/2, overheadTime
+	out, err := Run(ctx, s, Options{Version: r.options.Version, Out: filepath.Join(folder, "run"), Progress: unseen{}})
+	if err != nil {
+		return nil, err
+	}
+	null := out.Result
+	own, known := null.ClientProcessor()
+	all, measuredToo := measured.ClientProcessor()
+	if !known || !measuredToo || null.Measured.Committed == 0 {
+		return nil, errors.New("the use of the processor is not known")
+	}
+	return &report.Overhead{
+		Rate: pace, Seconds: null.Throughput.Seconds, P50: null.Latency.P50, P99: null.Latency.P99,
+		CPU: own, RunCPU: all,
+	}, nil
+}
+
+// enterOverhead measures what assay itself takes and writes the result once more. What
+// cannot be measured is a note.
+func (r *run) enterOverhead(ctx context.Context) (Outcome, error) {
+	r.options.Progress.Stage("measuring what assay itself takes")
+	overhead, err := r.overhead(ctx, r.result)
+	if err != nil {
+		note := fmt.Sprintf("what assay itself takes could not be measured: %v", err)
+		r.note(note)
+		r.result.Notes = append(r.result.Notes, note)
+	}
+	r.result.Overhead = overhead
+	return write(ctx, r.folder, r.scenario, r.result)
+}
+
+// unseen is a Progress that nobody sees.
+type unseen struct{}
+
+func (unseen) Stage(string)                                  {}
+func (unseen) Rows(int64, int64)                             {}
+func (unseen) Working(time.Duration, bool, measure.Snapshot) {}
+func (unseen) Note(string)                                   {}

@@ -1,0 +1,186 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/agents"
+	"assay/catalog"
+	"assay/load"
+	"assay/pressure"
+	"assay/workload"
+	"assay/workload/definition"
+)
+
+// ShareWorker does the work of an agent: shares of runs that other processes
+// coordinate. It implements agents.Worker.
+type ShareWorker struct {
+	// Database returns the database's whole address, for runs whose address has a
+	// password that the plan does not tell; empty if it is not known.
+	Database func() string
+	// open opens the work of a scenario; nil for openWork. Tests share one.
+	open func(ctx context.Context, s Scenario, address string, patience time.Duration) (definition.Work, error)
+}
+
+var _ agents.Worker = (*ShareWorker)(nil)
+
+// Prepare implements agents.Worker.
+func (w *ShareWorker) Prepare(ctx context.Context, p agents.Plan, s agents.Share) (agents.Job, error) {
+	scenario, err := parseScenario(p.Scenario)
+	if err != nil {
+		return nil, fmt.Errorf("read the scenario: %w", err)
+	}
+	scenario.Plan()
+	address, err := w.address(p.Database, scenario.Options)
+	if err != nil {
+		return nil, err
+	}
+	open := w.open
+	if open == nil {
+		open = openWork
+	}
+	store, err := open(ctx, scenario, address, 0)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{store: store, share: s, plan: sharedPlan(scenario.Load, s), address: address}
+	if err := j.join(ctx, p); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	j.clients, err = openSessions(ctx, s.Clients, scenario.ConnectTimeout, j.lease, func(ctx context.Context, i int) (load.Client, error) {
+		return store.Client(ctx, s.First+i)
+	})
+	if err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
+}
+
+// address is the database's whole address.
+func (w *ShareWorker) address(planned string, options []string) (string, error) {
+	if !workload.Redacted(planned) {
+		return planned, nil
+	}
+	own := ""
+	if w.Database != nil {
+		own = w.Database()
+	}
+	for _, whole := range []string{own, withOptions(own, options)} {
+		if own != "" && workload.Redact(whole) == planned {
+			return whole, nil
+		}
+	}
+	return "", fmt.Errorf("the database's address has a password, which the run does not pass on: give the agent %s, whole, in ASSAY_DB", planned)
+}
+
+// sharedPlan is a share of a load. The seed of arrivals is another one for each agent,
+// and with equal gaps they come in turn.
+func sharedPlan(p load.Plan, s agents.Share) load.Plan {
+	part := float64(s.Clients) / float64(s.All)
+	upTo := func(clients int) uint64 { return p.Ops * uint64(clients) / uint64(s.All) }
+	p.Ops = upTo(s.First+s.Clients) - upTo(s.First)
+	p.Clients, p.Rate, p.Ramp = s.Clients, p.Rate*part, p.Ramp*part
+	p.Seed ^= workload.Mix(uint64(s.Number)) * uint64(min(s.Number, 1))
+	p.Phase = float64(s.Number) / float64(s.Of)
+	return p
+}
+
+// job is a share that is ready to be worked.
+type job struct {
+	store   definition.Work
+	share   agents.Share
+	plan    load.Plan
+	address string
+	lease   *lease
+	// held ends when another run has taken the database.
+	held    context.Context
+	clients []load.Client
+	machine *pressure.Usage
+}
+
+// join makes sure that this is the run's database, and joins the lease on it, so that
+// its sessions are known for the run's, and nothing is sent once another run has it.
+func (j *job) join(ctx context.Context, p agents.Plan) error {
+	var holder workload.Holder
+	if err := json.Unmarshal(p.Holder, &holder); err != nil {
+		return fmt.Errorf("read who holds the database: %w", err)
+	}
+	if driver, err := catalog.DriverFor(j.address); err != nil || driver.Name != nullDriver { // the null store keeps nothing
+		if err := holdsRun(ctx, j.store, p.Run); err != nil {
+			return fmt.Errorf("%s is not the run's database as seen from here: %w", workload.Redact(j.address), err)
+		}
+	}
+	j.lease = newLease(j.store, p.Run)
+	j.lease.holder = holder
+	if err := j.store.TakeLease(ctx, holder, leaseTTL, ""); err != nil {
+		return err
+	}
+	j.held = j.lease.keep(context.WithoutCancel(ctx))
+	return nil
+}
+
+// Work implements agents.Job.
+func (j *job) Work(ctx context.Context, rec *agents.Recorder, now func() int64) (load.Stats, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(j.held, stop)()
+	clients := j.clients
+	j.clients = nil // they are the engine's to close
+	watching := j.watch(ctx)
+	observers, perSecond := j.store.Observers()
+	first := j.share.All
+	if len(observers) > 0 {
+		first += j.share.Number * (len(observers) + 1)
+	}
+	stopObserving := observe(ctx, observers, planOfObservers(j.plan, len(observers), perSecond/float64(j.share.Of)), rec.Uncounted(), first, now)
+	stats, err := load.Run(ctx, j.plan, clients, &within{Recorder: rec, offset: j.share.First}, now)
+	err = errors.Join(err, stopObserving())
+	watching()
+	return stats, errors.Join(err, j.lease.isLost())
+}
+
+// watch looks at what else works on this machine during the measured part, until the
+// returned function is called.
+func (j *job) watch(ctx context.Context) (stop func()) {
+	if j.lease.holder.Machine == machine() {
+		return func() {} // the coordinator looks
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	if j.plan.Ops == 0 {
+		ctx, cancel = context.WithTimeout(ctx, j.plan.Warmup+j.plan.Duration)
+	}
+	found := make(chan *pressure.Usage, 1)
+	go func() {
+		select {
+		case <-ctx.Done():
+			found <- nil
+		case <-time.After(j.plan.Warmup):
+			found <- pressure.Watch(ctx, pressure.Listening(hostPorts(j.address)))
+		}
+	}()
+	return func() { cancel(); j.machine = <-found }
+}
+
+// Machine implements agents.Job.
+func (j *job) Machine() json.RawMessage {
+	if j.machine == nil {
+		return nil
+	}
+	text, err := json.Marshal(machineOf(j.machine))
+	if err != nil {
+		return nil // a figure that is not one
+	}
+	return text
+}
+
+// Close implements agents.Job. The lease is the coordinator's to release.
+func (j *job) Close() error {
+	closeAll(j.clients)
+	if j.lease != nil && j.lease.stop != nil {
+		j.lease.stop()
+	}
+	return j.store.Close()
+}

@@ -1,0 +1,143 @@
+package definition
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/check"
+)
+
+// PowerCut is a moment at which nodes of the database lost their power.
+type PowerCut struct {
+	// At is in nanoseconds since the start of the run.
+	At int64
+	// Allowed is how long before it an operation may have been acknowledged that the
+	// database's manual does not promise to keep; negative for any time.
+	Allowed time.Duration
+}
+
+// slack is how much later than documented a database may come to sync what it has
+// acknowledged, on a machine that has other things to do. It is added only to a time
+// that a manual allows, never to none.
+const slack = 500 * time.Millisecond
+
+// Losses takes account of the acknowledged operations that are not there after power
+// cuts. A nil one is that of a run without them: nothing may be lost.
+type Losses struct {
+	// Cuts are in the order of time, and Source is the settings that decide what may
+	// be lost.
+	Cuts   []PowerCut
+	Source string
+
+	// Operations are lost; of these Beyond were acknowledged longer before the next
+	// cut than is allowed, or after the last.
+	Operations, Beyond int64
+	// Untimed were acknowledged after the last cut.
+	Untimed int64
+	// Newest and Oldest are how long before the cut the last and the first of those
+	// that a cut came after were acknowledged.
+	Newest, Oldest time.Duration
+}
+
+// Add takes an acknowledged operation that is not there, by when the attempt began and
+// when it was acknowledged. It returns the cut that it was lost at, and whether the
+// manual allows that: at any cut that came after it, since what one node loses at a cut
+// may have been on another until a later one.
+func (l *Losses) Add(began, acknowledged int64) (cut PowerCut, allowed bool) {
+	if l == nil {
+		return PowerCut{}, false
+	}
+	l.Operations++
+	next := slices.IndexFunc(l.Cuts, func(c PowerCut) bool { return began <= c.At })
+	if next < 0 {
+		l.Untimed++
+		l.Beyond++
+		return PowerCut{}, false
+	}
+	at := next + slices.IndexFunc(l.Cuts[next:], func(c PowerCut) bool { return c.allows(acknowledged) })
+	if allowed = at >= next; !allowed {
+		at = next
+		l.Beyond++
+	}
+	before := l.Cuts[at].before(acknowledged)
+	if l.Operations == l.Untimed+1 {
+		l.Newest = before
+	}
+	l.Newest, l.Oldest = min(l.Newest, before), max(l.Oldest, before)
+	return l.Cuts[at], allowed
+}
+
+// Uncertain reports whether what was done between these moments, and was acknowledged,
+// may be lost as the manual allows: then nothing follows from it that would not follow
+// from an operation of unknown outcome.
+func (l *Losses) Uncertain(began, acknowledged int64) bool {
+	return l != nil && slices.ContainsFunc(l.Cuts, func(c PowerCut) bool {
+		return began <= c.At && c.allows(acknowledged)
+	})
+}
+
+// allows reports whether the manual allows to lose at the cut what was acknowledged at a
+// moment before it.
+func (c PowerCut) allows(acknowledged int64) bool {
+	return c.Allowed < 0 || c.Allowed > 0 && c.before(acknowledged) <= c.Allowed+slack
+}
+
+// Everything takes it that all acknowledged operations are lost with the schema that they
+// were made in, which was there when the run began. It returns what that is called, and
+// whether the manual allows it.
+func (l *Losses) Everything(acknowledged int64) (text string, allowed bool) {
+	l.Operations = acknowledged
+	allowed = slices.ContainsFunc(l.Cuts, func(c PowerCut) bool { return c.allows(0) })
+	if !allowed {
+		l.Beyond, l.Untimed = acknowledged, acknowledged
+	}
+	return fmt.Sprintf("everything is gone, the schema with all %s acknowledged operations; %s", check.Count(acknowledged), l.permission()), allowed
+}
+
+// before is how long before the cut an operation was acknowledged. The answer may have
+// been on its way when the power was cut.
+func (c PowerCut) before(acknowledged int64) time.Duration {
+	return time.Duration(max(c.At-acknowledged, 0))
+}
+
+// Text says what was lost and whether it may be; empty for a run without cuts.
+func (l *Losses) Text() string {
+	switch {
+	case l == nil:
+		return ""
+	case l.Operations == 0:
+		return "acknowledged operations lost: none"
+	}
+	text := "acknowledged operations lost: " + check.Count(l.Operations)
+	if l.Operations > l.Untimed {
+		text += fmt.Sprintf(", the newest %s and the oldest %s before the cut", short(l.Newest), short(l.Oldest))
+	}
+	return text + "; " + l.permission()
+}
+
+func (l *Losses) permission() string {
+	most := time.Duration(0)
+	for _, cut := range l.Cuts {
+		if cut.Allowed < 0 {
+			return l.Source + " promises nothing at a loss of power"
+		}
+		most = max(most, cut.Allowed)
+	}
+	if most == 0 {
+		return l.Source + " promises that none is"
+	}
+	text := fmt.Sprintf("%s allows those of the last %s", l.Source, short(most))
+	if l.Beyond > 0 {
+		text += fmt.Sprintf(", and %s acknowledged before", check.Counted(l.Beyond, "was", "were"))
+	}
+	return text
+}
+
+// short is a time in milliseconds, or from a second on in seconds.
+func short(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}

@@ -1,0 +1,125 @@
+package definition
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"assay/load"
+	"assay/workload"
+)
+
+// Reloading is a Work whose loading goes on when the database fails meanwhile.
+type Reloading interface {
+	// LoadThrough is Load, but that batches which fail are loaded again, until ctx
+	// ends. rowsIn is called when all rows are in, before what is made late. again is
+	// how many batches were loaded more than once. A Store that cannot tell what is
+	// there of a batch gives *workload.OptionError.
+	LoadThrough(ctx context.Context, loaded func(done, total int64), rowsIn func()) (again int64, err error)
+}
+
+const (
+	// mostReloads is how often a batch may fail: one that always does fails for
+	// another reason than a database that is away for a while.
+	mostReloads = 20
+	// reloadAsking is how long after a failure, and after each try, the database is
+	// asked whether it is back, and reloadAnswer how long it may take to answer.
+	reloadAsking = 200 * time.Millisecond
+	reloadAnswer = 5 * time.Second
+)
+
+// LoadThrough loads all rows as Load does, but goes on after batches that have failed.
+// Their outcome is not known, so they wait until all others are in and nothing of
+// them is in flight in the database; then again does them, which leaves alone what is
+// there. Its errors are those of Load.
+func (l Loading) LoadThrough(ctx context.Context, store answering, batch, again func() load.Batch,
+	loaded func(done, total int64), rowsIn func()) (reloaded int64, err error) {
+	fail := func(done int64, err error) (int64, error) {
+		return reloaded, &LoadError{Loaded: done, Total: l.Rows, One: l.One, Many: l.Many, Err: err}
+	}
+	p := &pass{store: store}
+	done, err := load.Batches(ctx, l.Loaders, l.Rows, l.Batch, p.goingOn(batch), loaded)
+	for n := 0; err == nil && len(p.failed) > 0; n++ {
+		if n == mostReloads {
+			return fail(done, fmt.Errorf("a batch has failed %d times: %w", n, p.last))
+		}
+		if err = p.settle(ctx); err != nil {
+			break
+		}
+		these := p.failed
+		p = &pass{store: store, last: p.last}
+		before, now, do := done, int64(0), p.goingOn(again)
+		now, err = load.Batches(ctx, l.Loaders, int64(len(these)), 1, func() load.Batch {
+			do := do()
+			return func(ctx context.Context, i int64) (int, error) { return do(ctx, these[i-1]) }
+		}, func(over, _ int64) { loaded(before+over, l.Rows) })
+		done = before + now
+		reloaded += int64(len(these) - len(p.failed))
+	}
+	if err != nil {
+		return fail(done, err)
+	}
+	rowsIn()
+	if err := l.Finish(ctx); err != nil {
+		return fail(done, err)
+	}
+	return reloaded, nil
+}
+
+// answering is the part of a Store that tells whether loading can go on.
+type answering interface {
+	Marker(ctx context.Context) (*workload.Marker, error)
+	Settle(ctx context.Context) error
+}
+
+// pass is one time through batches, some of which may fail.
+type pass struct {
+	store answering
+
+	mu     sync.Mutex
+	failed []int64 // the first numbers of batches
+	last   error
+}
+
+// goingOn are batches of which none ends the others: after one that has failed the
+// worker waits until the database answers, so that not all of them fail meanwhile.
+func (p *pass) goingOn(batch func() load.Batch) func() load.Batch {
+	return func() load.Batch {
+		do := batch()
+		return func(ctx context.Context, first int64) (int, error) {
+			n, err := do(ctx, first)
+			switch {
+			case err == nil:
+				return n, nil
+			case ctx.Err() != nil:
+				return 0, ctx.Err()
+			}
+			p.mu.Lock()
+			p.failed, p.last = append(p.failed, first), err
+			p.mu.Unlock()
+			return 0, repeat(ctx, func(ctx context.Context) error {
+				_, err := p.store.Marker(ctx)
+				return err
+			})
+		}
+	}
+}
+
+// settle returns when nothing of the failed batches is in flight in the database.
+func (p *pass) settle(ctx context.Context) error { return repeat(ctx, p.store.Settle) }
+
+// repeat asks until there is an answer, or returns the error of ctx.
+func repeat(ctx context.Context, ask func(context.Context) error) error {
+	for {
+		if err := workload.Pause(ctx, reloadAsking); err != nil {
+			return err
+		}
+		asking, cancel := context.WithTimeout(ctx, reloadAnswer)
+		err := ask(asking)
+		cancel()
+		if err == nil {
+			return nil
+		}
+	}
+}

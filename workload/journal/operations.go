@@ -1,0 +1,179 @@
+package journal
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"assay/check"
+	"assay/history"
+	"assay/workload"
+)
+
+// CheckOperations is the name of the check of Operations, as in a result.
+const CheckOperations = "operations"
+
+// The kinds of evidence of CheckOperations.
+const (
+	KindLost    = "lost"    // committed, and without a row
+	KindDoubled = "doubled" // with more than one row
+	KindFailed  = "failed"  // failed or rejected, and with a row
+	KindForeign = "foreign" // a row of nobody's
+	KindAltered = "altered" // a row that is not as it was asked for
+)
+
+// Operations knows what became of each operation of a run and which rows the journal
+// has. It takes the whole history first, then the rows. It takes some 40 bytes an
+// operation.
+type Operations struct {
+	// Writes reports whether operations of a kind leave a row; nil if all do.
+	Writes func(kind uint8) bool
+	// Describe says what an operation was to do, by its id.
+	Describe func(id int64) string
+
+	// Counts are the operations as they ended. Unknown ones may be more than the
+	// history has: those that were reserved and have a row.
+	Counts history.Counts
+	// Unknown counts the unknown operations that leave a row, and Applied those of
+	// them that left one.
+	Unknown, Applied int64
+
+	states   map[int64]operation
+	reserved map[int]uint64
+	found    check.Result
+	rows     int64
+	written  int64 // committed operations that leave a row
+}
+
+// operation is what is known of one.
+type operation struct {
+	outcome history.Outcome
+	ended   bool
+	rows    uint8
+}
+
+// Record takes an attempt from the history.
+func (o *Operations) Record(op *history.Op) {
+	if op.Last {
+		o.Counts.Add(op.Final, 1)
+	}
+	if o.Writes != nil && !o.Writes(op.Kind) {
+		return
+	}
+	if o.states == nil {
+		o.states = map[int64]operation{}
+	}
+	state := operation{}
+	if op.Last {
+		state = operation{outcome: op.Final, ended: true}
+		switch op.Final {
+		case history.Committed:
+			o.written++
+		case history.Unknown:
+			o.Unknown++
+		}
+	}
+	o.states[workload.OperationID(op.Client, op.Seq)] = state
+}
+
+// Reserve takes a reservation from the history: what has no record may have been begun.
+func (o *Operations) Reserve(r history.Reservation) {
+	if o.reserved == nil {
+		o.reserved = map[int]uint64{}
+	}
+	o.reserved[r.Client] = max(o.reserved[r.Client], r.UpTo)
+}
+
+// Outcome is what an operation that leaves a row ended as; ok is false if nobody can
+// have asked for it.
+func (o *Operations) Outcome(id int64) (outcome history.Outcome, ok bool) {
+	if state, recorded := o.states[id]; recorded {
+		return state.outcome, true
+	}
+	client, seq, ok := workload.SplitOperationID(id)
+	return history.Unknown, ok && seq < o.reserved[client]
+}
+
+// Row takes a row of the journal. wrong says how it differs from what the operation
+// would write, empty if it does not. It reports whether the row is the first of an
+// operation that may have written it.
+func (o *Operations) Row(id int64, wrong string) (first bool) {
+	o.rows++
+	state := o.states[id]
+	outcome, ok := o.Outcome(id)
+	if !ok {
+		o.find(KindForeign, id, "has a row, and nobody asked for it")
+		return false
+	}
+	if state.rows++; state.rows == 2 {
+		o.find(KindDoubled, id, "has more than one row")
+	}
+	if o.states == nil {
+		o.states = map[int64]operation{}
+	}
+	unrecorded := !state.ended && state.rows == 1
+	o.states[id] = state
+	if state.rows > 1 {
+		return false
+	}
+	switch outcome {
+	case history.Failed, history.Rejected:
+		o.find(KindFailed, id, fmt.Sprintf("ended as %s, and has a row", outcome))
+	case history.Unknown:
+		o.Applied++
+		if unrecorded {
+			o.Unknown++
+			o.Counts.Unknown++
+		}
+	}
+	if wrong != "" {
+		o.find(KindAltered, id, wrong)
+	}
+	return true
+}
+
+// Rows is how many rows were taken.
+func (o *Operations) Rows() int64 { return o.rows }
+
+// Name says which operation has an id, and what it was to do.
+func (o *Operations) Name(id int64) string {
+	client, seq, ok := workload.SplitOperationID(id)
+	if !ok {
+		return fmt.Sprintf("operation %d, of no client", id)
+	}
+	return fmt.Sprintf("operation %d of client %d (id %d: %s)", seq, client, id, o.Describe(id))
+}
+
+func (o *Operations) find(kind string, id int64, what string) {
+	client, seq, _ := workload.SplitOperationID(id)
+	o.found.Add(check.Evidence{Kind: kind, Text: o.Name(id) + " " + what,
+		Fields: map[string]int64{"id": id, "client": int64(client), "seq": int64(seq)}})
+}
+
+// Result judges what was taken. missing says why there may be rows that were not read,
+// empty if there are none.
+func (o *Operations) Result(missing string) check.Result {
+	if missing == "" {
+		var lost []int64
+		for id, state := range o.states {
+			if state.outcome == history.Committed && state.rows == 0 {
+				lost = append(lost, id)
+			}
+		}
+		slices.SortFunc(lost, cmp.Compare[int64])
+		for _, id := range lost {
+			o.find(KindLost, id, "was acknowledged, and has no row")
+		}
+	}
+	r := o.found
+	r.Name = CheckOperations
+	looked := fmt.Sprintf("%s that write, %s", check.Counted(o.written, "committed operation", "committed operations"),
+		check.Counted(o.rows, "journal row", "journal rows"))
+	if r.Detail = looked; r.Found > 0 {
+		r.Detail += "; " + check.Counted(r.Found, "finding", "findings")
+	} else if missing == "" {
+		r.Detail += ": one row for each, as it was asked for, and none of an operation that failed"
+	}
+	r.Finish(missing, o.written == 0, "nothing was acknowledged")
+	return r
+}

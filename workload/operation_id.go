@@ -1,0 +1,25 @@
+package workload
+
+// The id of an operation carries who made it: the client in the upper bits, the client's
+// operation number in the lower.
+const (
+	seqBits = 40
+	// MaxSeq is the highest operation number of a client that an id can carry.
+	MaxSeq = 1<<seqBits - 1
+	// MaxClient keeps ids positive.
+	MaxClient = 1<<(63-seqBits) - 1
+)
+
+// OperationID returns the id of operation seq of a client.
+func OperationID(client int, seq uint64) int64 {
+	return int64(client)<<seqBits | int64(seq&MaxSeq)
+}
+
+// SplitOperationID is the inverse of OperationID. ok is false if no client can have made
+// the id.
+func SplitOperationID(id int64) (client int, seq uint64, ok bool) {
+	if id < 0 {
+		return 0, 0, false
+	}
+	return int(id >> seqBits), uint64(id) & MaxSeq, true
+}

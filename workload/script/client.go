@@ -1,0 +1,204 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"assay/history"
+	"assay/load"
+	"assay/workload"
+)
+
+// client is one client of the run.
+type client struct {
+	workload.Connection[Session]
+	work   *Work
+	number int
+	values [2]int64
+	// unsure is true if an earlier attempt of the operation is unknown.
+	unsure bool
+}
+
+var _ load.Client = (*client)(nil)
+
+// kindOf is the history.Op.Kind of a transaction by its number. The Values of one that
+// committed are how many expectations it had, and how many did not hold.
+func kindOf(transaction int) uint8 { return uint8(transaction + 1) }
+
+// Attempt implements load.Client.
+func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
+	p := c.work.program
+	random := randomOf(c.work.seed, c.number, seq)
+	chosen := p.choose(&random)
+	t := &p.transactions[chosen]
+	if attempt == 1 {
+		c.unsure = false
+	}
+	session, err := c.Session(ctx)
+	if err != nil {
+		unsent := workload.Unsent(err)
+		return unsent.Answer(kindOf(chosen))
+	}
+	a := attemptOf(p, t, random, c.number, seq)
+	var reply workload.Reply
+	if t.alone {
+		reply = a.runAlone(ctx, session)
+	} else {
+		reply = session.Transaction(ctx, !t.reads, a.run)
+	}
+	answer := reply.Answer(kindOf(chosen))
+	answer.Rest = t.think
+	switch failure := a.ended(); {
+	case reply.Outcome == history.Committed:
+		c.values = [2]int64{a.call.expected, a.call.unexpected}
+		answer.Values = c.values[:]
+		c.work.findings.add(CheckExpected, chosen, a.call.findings)
+	case failure != nil:
+		c.failed(&answer, failure)
+	}
+	if answer.Outcome == history.Unknown {
+		c.unsure = true
+	}
+	c.After(answer.Outcome, reply.Broken)
+	return answer
+}
+
+// failed enters why a transaction was left, which then had no effect.
+func (c *client) failed(answer *load.Answer, failure error) {
+	var refused *refusal
+	var wrong *Error
+	switch {
+	case answer.Outcome != history.Failed: // and so it is not known
+	case errors.As(failure, &refused):
+		answer.Outcome, answer.Class = history.Rejected, c.work.reasons.class(refused.reason)
+	case errors.As(failure, &repeated{}):
+		if answer.Done = c.unsure; !c.unsure {
+			answer.Err = &Error{File: c.work.program.path, Reason: "done() was called in an attempt before which none ended unknown",
+				Advice: "call it only where the operation's own row is there already"}
+		}
+	case errors.As(failure, &wrong) && !wrong.ofDatabase():
+		answer.Class, answer.Err = ClassScript, wrong
+	}
+}
+
+// attempt is one attempt of a transaction.
+type attempt struct {
+	transaction *transaction
+	call        *call
+	end         atomic.Pointer[error]
+}
+
+func attemptOf(p *program, t *transaction, random workload.Random, client int, seq uint64) *attempt {
+	return &attempt{transaction: t, call: &call{program: p, random: random, client: client, seq: seq, reads: t.reads}}
+}
+
+// run is the work of the transaction.
+func (a *attempt) run(ctx context.Context, tx Transaction) error {
+	a.call.ctx, a.call.tx = ctx, tx
+	err := a.transaction.run(a.call)
+	if refused := (*refusal)(nil); errors.As(err, &refused) || errors.As(err, &repeated{}) {
+		err = errors.Join(ErrLeave, err)
+	}
+	if err != nil {
+		a.end.Store(&err)
+	}
+	return err
+}
+
+// runAlone sends the only statement of the transaction, once the script has said which.
+func (a *attempt) runAlone(ctx context.Context, session Session) workload.Reply {
+	var only onlyStatement
+	if err := a.run(ctx, &only); err != nil {
+		return workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
+	}
+	return session.Single(ctx, only.statement)
+}
+
+// onlyStatement keeps the statement that is to be sent.
+type onlyStatement struct{ statement Statement }
+
+func (o *onlyStatement) Query(_ context.Context, s Statement, _ func([]any) error) error {
+	o.statement = s
+	return nil
+}
+
+func (o *onlyStatement) Execute(_ context.Context, s Statement) (int64, error) {
+	o.statement = s
+	return 0, nil
+}
+
+// ended is the error with which the work ended; nil if it had none, or goes on.
+func (a *attempt) ended() error {
+	if err := a.end.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// reasons bounds the different reasons of refusals, which are kept as classes.
+type reasons struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+const maxReasons = 50
+
+func (r *reasons) class(reason string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.known[reason] {
+		if len(r.known) == maxReasons {
+			return "another reason"
+		}
+		if r.known == nil {
+			r.known = map[string]bool{}
+		}
+		r.known[reason] = true
+	}
+	return reason
+}
+
+// findings keeps texts of what was wrong, a bounded number of each check.
+type findings struct {
+	mu  sync.Mutex
+	all []finding
+}
+
+// finding is something that was wrong, as it is kept in the state.
+type finding struct {
+	Check string `json:"check"`
+	// Index is the number of the transaction or invariant.
+	Index int    `json:"index"`
+	Text  string `json:"text"`
+}
+
+// maxKept bounds the findings that are kept of a check.
+const maxKept = 100
+
+func (f *findings) add(check string, index int, texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kept := 0
+	for i := range f.all {
+		if f.all[i].Check == check {
+			kept++
+		}
+	}
+	for _, text := range texts {
+		if kept < maxKept {
+			f.all = append(f.all, finding{check, index, text})
+			kept++
+		}
+	}
+}
+
+func (f *findings) list() []finding {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]finding(nil), f.all...)
+}

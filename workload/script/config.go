@@ -1,0 +1,131 @@
+// Package script is the workload of transactions that a user writes: a file in Starlark,
+// or in a part of the language of pgbench's scripts, declares transactions, what they
+// need, and what must hold. It declares what a database must offer (Store), runs the
+// transactions, and judges what was declared by what the database acknowledged.
+//
+// What a transaction draws by chance is a pure function of the seed and the operation.
+//
+// It must not know any driver.
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"assay/workload"
+)
+
+// Config is what a user can set of the workload. It is a definition.Config.
+type Config struct {
+	// File and Text are the script, and where it was. Text alone counts.
+	File string `yaml:"file" json:"file"`
+	Text source `yaml:"text" json:"text"`
+	// Setup and SetupText are the SQL that comes before the script, of a script in SQL.
+	Setup     string `yaml:"setup,omitempty" json:"setup,omitempty"`
+	SetupText source `yaml:"setup_text,omitempty" json:"setup_text,omitempty"`
+	// Define are parameters of the script, as NAME=VALUE separated by commas.
+	Define string `yaml:"define,omitempty" json:"define,omitempty"`
+	// AllowForeign allows names outside of the schema.
+	AllowForeign bool `yaml:"allow_foreign,omitempty" json:"allow_foreign,omitempty"`
+	// Observe is how many times a second the invariants are looked at; 0 for not at all
+	// before the end.
+	Observe float64 `yaml:"observe" json:"observe"`
+	// Loaders is how many batches of rows are loaded at the same time.
+	Loaders int `yaml:"loaders" json:"loaders"`
+}
+
+// Defaults returns the configuration of a run without flags. Its script is missing.
+func Defaults() Config { return Config{Observe: 5, Loaders: 4} }
+
+// source is the text of a file, which comes through YAML as it is.
+type source string
+
+// MarshalYAML writes the text as JSON does, which is YAML: in one line, whatever is in it.
+func (s source) MarshalYAML() ([]byte, error) { return json.Marshal(string(s)) }
+
+// maxSource bounds the text of a script.
+const maxSource = 1 << 20
+
+// file is a flag's value that reads the file which it names.
+type file struct {
+	path *string
+	text *source
+}
+
+func (f file) String() string {
+	if f.path == nil {
+		return ""
+	}
+	return *f.path
+}
+
+func (f file) Type() string { return "file" }
+
+func (f file) Set(path string) error {
+	text, err := os.ReadFile(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the script: %w", err)
+	case len(text) > maxSource:
+		return fmt.Errorf("%s has %d bytes; a script has at most %d", path, len(text), maxSource)
+	}
+	*f.path, *f.text = path, source(text)
+	return nil
+}
+
+// Validate returns a *workload.OptionError for the first value that cannot be used, and an
+// *Error for a script that cannot.
+func (c Config) Validate() error {
+	switch {
+	case c.File == "":
+		return &workload.OptionError{Option: "script", Value: "", Want: "a file: assay run script FILE"}
+	case !(c.Observe >= 0 && c.Observe <= 1000): // also refuses NaN
+		return &workload.OptionError{Option: "--observe", Value: strconv.FormatFloat(c.Observe, 'g', -1, 64), Want: "0 to 1000 a second"}
+	case c.Loaders < 1 || c.Loaders > 256:
+		return &workload.OptionError{Option: "--loaders", Value: strconv.Itoa(c.Loaders), Want: "1 to 256"}
+	}
+	p, err := c.compile(0)
+	if err == nil {
+		_, err = p.rehearsed()
+	}
+	return err
+}
+
+// compile reads the script, for a database of this language; 0 for one that is not known.
+func (c Config) compile(language Language) (*program, error) {
+	defines, err := c.defines()
+	if err != nil {
+		return nil, err
+	}
+	known := &statements{foreign: c.AllowForeign, language: language}
+	if strings.EqualFold(filepath.Ext(c.File), ".sql") {
+		if err := known.inLanguage(SQL, "a script in a file .sql", "one in Starlark, FILE.star"); err != nil {
+			return nil, &Error{File: c.File, Line: 1, Column: 1, Reason: err.Error(), Err: err}
+		}
+		return parseSQL(c, defines, known)
+	}
+	if c.Setup != "" {
+		return nil, &workload.OptionError{Option: "--setup", Value: c.Setup, Want: "with a script in SQL; one in Starlark has a function setup"}
+	}
+	return parse(c.File, string(c.Text), defines, known)
+}
+
+func (c Config) defines() (map[string]string, error) {
+	all := map[string]string{}
+	if c.Define == "" {
+		return all, nil
+	}
+	for part := range strings.SplitSeq(c.Define, ",") {
+		name, value, found := strings.Cut(part, "=")
+		name = strings.TrimSpace(name)
+		if _, twice := all[name]; !found || name == "" || twice {
+			return nil, &workload.OptionError{Option: "--define", Value: c.Define, Want: "NAME=VALUE, each name once, separated by commas"}
+		}
+		all[name] = strings.TrimSpace(value)
+	}
+	return all, nil
+}

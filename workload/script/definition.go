@@ -1,0 +1,124 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"assay/load"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/definition"
+)
+
+// Name is the workload's name.
+const Name = "script"
+
+// By is the support of the workload by a driver's function.
+func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
+	return definition.By(Name, open)
+}
+
+// Definition is the workload.
+func Definition() definition.Workload {
+	return definition.Workload{
+		Name: Name, Key: "script", Argument: "script",
+		Summary: "your own transactions, in Starlark or SQL, with what must hold of them",
+		Short:   "Your own transactions, and what must hold of them",
+		Long: `Your own transactions, and what must hold of them.
+
+FILE is a script in Starlark, whose syntax is Python's, or, if its name ends with
+.sql, in a part of the language of pgbench's scripts. It declares tables and rows,
+weighted transactions with parameters drawn by chance, and what is judged:
+invariants, which hold in every state that a snapshot shows and at the end; numbers
+of rows that follow from what was acknowledged; and what a transaction expects of an
+answer. On MongoDB setup and transactions use documents in place of SQL.
+docs/script.md has all of it.
+
+Everything is in a schema of assay's own. A statement that names another is refused.`,
+		Example: `  assay run script examples/bank.star
+  assay run script examples/bank.star --db postgres://user@localhost/test --isolation 'read committed'
+  assay run script examples/bank-mongodb.star --cluster mongodb:1
+  assay run script examples/pgbench.sql --setup examples/pgbench-setup.sql --define scale=1`,
+		Checks: []definition.Check{
+			{Name: CheckInvariants, Asserts: "Each invariant that the script declares held in every state that was looked at while transactions went on, and at the end."},
+			{Name: CheckCounted, Asserts: "There are as many rows as the acknowledged transactions must have left, and no more than those and the unknown ones can have."},
+			{Name: CheckExpected, Asserts: "Each answer that a transaction which committed had expected was so."},
+		},
+		Config:     func() definition.Config { c := Defaults(); return &c },
+		State:      FileState,
+		Operations: map[uint8]string{KindObserve: "observation"},
+		Measures:   func(kind uint8) bool { return kind != KindObserve },
+		SizeLoaded: true,
+	}
+}
+
+func (c *Config) Flags() []definition.Flag {
+	return []definition.Flag{
+		{Name: "script", Value: file{&c.File, &c.Text}, Usage: "the script, as FILE behind the command"},
+		{Name: "setup", Value: file{&c.Setup, &c.SetupText}, Usage: "of a script in SQL: a file of SQL that makes tables and rows"},
+		{Name: "define", Value: &c.Define, Usage: "parameters of the script, such as scale=10,users=500"},
+		{Name: "observe", Value: &c.Observe, Usage: "how many times a second the invariants are looked at meanwhile; 0 for at the end alone"},
+		{Name: "loaders", Value: &c.Loaders, Usage: "batches of rows that are loaded at the same time"},
+		{Name: "allow-foreign", Value: &c.AllowForeign, Usage: "allow statements that name tables outside of assay's schema"},
+	}
+}
+
+// Plan implements definition.Config.
+func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
+
+// Volume implements definition.Sized.
+func (c *Config) Volume() definition.Volume {
+	p, err := c.compile(0)
+	if err != nil {
+		return definition.Volume{}
+	}
+	rows, _ := p.rehearsed() // 0 of what cannot be run
+	return definition.Volume{Rows: rows, RowBytes: 100}
+}
+
+// OperationNames implements definition.Named.
+func (c *Config) OperationNames() map[uint8]string {
+	names := map[uint8]string{KindObserve: "observation"}
+	if p, err := c.compile(0); err == nil {
+		for i := range p.transactions {
+			names[kindOf(i)] = p.transactions[i].name
+		}
+	}
+	return names
+}
+
+func (c *Config) Options(definition.Support) []report.Setting {
+	all := []report.Setting{{Name: "script", Value: filepath.Base(c.File)}}
+	if p, err := c.compile(0); err == nil {
+		var mix []string
+		for i := range p.transactions {
+			mix = append(mix, fmt.Sprintf("%s %d", p.transactions[i].name, p.transactions[i].weight))
+		}
+		all = append(all, report.Setting{Name: "mix", Value: strings.Join(mix, ", ")},
+			report.Setting{Name: "judged", Value: fmt.Sprintf("%d invariants, %d counts", len(p.invariants), len(p.counts))})
+	}
+	if c.Define != "" {
+		all = append(all, report.Setting{Name: "define", Value: c.Define})
+	}
+	all = append(all, report.Setting{Name: "observations", Value: strconv.FormatFloat(c.Observe, 'g', -1, 64) + "/s"})
+	if c.AllowForeign {
+		all = append(all, report.Setting{Name: "allow foreign", Value: "true"})
+	}
+	return all
+}
+
+func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
+	return NewWork(store.(Store), *c, seed, clients)
+}
+
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	return Judge(*c, seed, e)
+}
+
+// Unshared implements definition.Unshared.
+func (c *Config) Unshared() string {
+	return "what its transactions found to be wrong is kept in the process that ran them"
+}

@@ -1,0 +1,138 @@
+package script
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// onDocuments refuses a command that uses a collection which setup does not make, or one
+// outside of the schema, be it by a stage of an aggregation. The error is a *usageError.
+func (s *statements) onDocuments(c *DocumentCommand) error {
+	if err := s.collection(c.Collection); err != nil {
+		return err
+	}
+	return s.stages(c.Pipeline)
+}
+
+// collection refuses a collection that is not to be used.
+func (s *statements) collection(name string) error {
+	database, own, qualified := strings.Cut(name, ".")
+	switch {
+	case qualified && !s.foreign:
+		return &usageError{fmt.Sprintf("%s lies outside of assay's database; leave %q out, or give --allow-foreign", name, database+".")}
+	case qualified && database != "" && own != "":
+		return reserved(own)
+	}
+	if err := collectionName(name); err != nil {
+		return err
+	}
+	if s.made != nil && !s.made[name] {
+		return &usageError{fmt.Sprintf("setup makes no collection %s; write db.create(%q) there, or db.insert", name, name)}
+	}
+	return nil
+}
+
+// collectionName refuses what is no name of a collection of the schema.
+func collectionName(name string) error {
+	plain := func(c rune) bool { return c == '_' || c == '-' || beginsName(c) || c >= '0' && c <= '9' }
+	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return !plain(c) }) {
+		return &usageError{fmt.Sprintf("%q is no name of a collection: letters, digits, _ and -", name)}
+	}
+	return reserved(name)
+}
+
+func reserved(name string) error {
+	if strings.EqualFold(name, "assay_mark") || strings.EqualFold(name, "assay_lease") {
+		return &usageError{fmt.Sprintf("%s is assay's own and cannot be used", name)}
+	}
+	return nil
+}
+
+// stageNames are the stages of an aggregation that a script may have. Others write, look
+// at what is no collection, or may name one in a way that is not known here.
+func stageNames() []string {
+	return []string{"$addFields", "$bucket", "$bucketAuto", "$count", "$densify", "$facet", "$fill", "$geoNear", "$graphLookup", "$group",
+		"$limit", "$lookup", "$match", "$project", "$redact", "$replaceRoot", "$replaceWith", "$sample", "$set", "$setWindowFields",
+		"$skip", "$sort", "$sortByCount", "$unionWith", "$unset", "$unwind"}
+}
+
+// stages refuses stages of an aggregation that write, or that name a collection which is
+// not to be used.
+func (s *statements) stages(pipeline []any) error {
+	for _, of := range pipeline {
+		stage, is := of.(Document)
+		if !is || len(stage) != 1 {
+			return &usageError{"a stage of a pipeline is a dict with one key, such as {\"$match\": {...}}"}
+		}
+		if err := s.stage(stage[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *statements) stage(of Field) error {
+	switch of.Name {
+	case "$out", "$merge":
+		return &usageError{of.Name + " writes a collection, which an aggregation of a script cannot; use tx.insert, tx.update or tx.delete"}
+	case "$lookup", "$graphLookup":
+		options, _ := of.Value.(Document)
+		return s.lookup(of.Name, options.field("from"), options.field("pipeline"), of.Name == "$lookup")
+	case "$unionWith":
+		if options, is := of.Value.(Document); is {
+			return s.lookup(of.Name, options.field("coll"), options.field("pipeline"), true)
+		}
+		return s.lookup(of.Name, of.Value, nil, false)
+	case "$facet":
+		facets, _ := of.Value.(Document)
+		for _, f := range facets {
+			pipeline, _ := f.Value.([]any)
+			if err := s.stages(pipeline); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if !slices.Contains(stageNames(), of.Name) {
+		return &usageError{fmt.Sprintf("an aggregation of a script cannot have the stage %s; it can have: %s", of.Name, strings.Join(stageNames(), ", "))}
+	}
+	return nil
+}
+
+// lookup is a stage that reads a further collection, with stages of its own. A pipeline
+// needs no collection if it may stand alone.
+func (s *statements) lookup(stage string, from, pipeline any, mayStandAlone bool) error {
+	stages, _ := pipeline.([]any)
+	switch name := from.(type) {
+	case string:
+		if strings.Contains(name, ".") && s.foreign {
+			return &usageError{fmt.Sprintf("%s reads collections of the same database alone, and %s is of another; read it by tx.find", stage, name)}
+		}
+		if err := s.collection(name); err != nil {
+			return err
+		}
+	case nil:
+		if !mayStandAlone || stages == nil {
+			return &usageError{stage + " names no collection"}
+		}
+	default:
+		if !s.foreign {
+			return &usageError{fmt.Sprintf("%s names a collection outside of assay's database, %s; give its name as a string, or --allow-foreign", stage, show(from))}
+		}
+	}
+	return s.stages(stages)
+}
+
+// inLanguage refuses a call in another language than the database's. instead are the calls
+// to use.
+func (s *statements) inLanguage(of Language, call, instead string) error {
+	switch {
+	case s.language == 0 || s.language == of:
+		return nil
+	case of == SQL:
+		return &usageError{fmt.Sprintf("%s is for databases that speak SQL, and this one has documents; use %s", call, instead)}
+	default:
+		return &usageError{fmt.Sprintf("%s is for databases of documents, and this one speaks SQL; use %s", call, instead)}
+	}
+}

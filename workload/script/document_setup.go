@@ -1,0 +1,80 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+
+	"go.starlark.net/starlark"
+)
+
+// collection makes an empty collection.
+func (d *database) collection(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var name string
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "collection", &name); err != nil {
+		return nil, err
+	}
+	if err := d.program.statements.inLanguage(Documents, "db.create", `db.exec("CREATE TABLE ...")`); err != nil {
+		return nil, err
+	}
+	return starlark.None, d.create(name)
+}
+
+// create makes a collection, once.
+func (s *setup) create(name string) error {
+	if err := collectionName(name); err != nil || s.made[name] {
+		return err
+	}
+	s.made[name] = true
+	return s.execute(Statement{Command: &DocumentCommand{Verb: CreateCollection, Collection: name}})
+}
+
+func (d *database) index(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	c := &DocumentCommand{Verb: CreateIndex}
+	var keys starlark.Value
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "collection", &c.Collection, "keys", &keys, "unique?", &c.Unique); err != nil {
+		return nil, err
+	}
+	if err := d.program.statements.inLanguage(Documents, "db.index", `db.exec("CREATE INDEX ...")`); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.Keys, err = documentOf(keys, "keys"); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(c.Keys) == 0:
+		return nil, errors.New(`an index has keys, such as {"owner": 1}`)
+	case !d.made[c.Collection]:
+		return nil, fmt.Errorf("setup has made no collection %s; write db.create(%q) before", c.Collection, c.Collection)
+	}
+	return starlark.None, d.execute(Statement{Command: c})
+}
+
+// documents loads the documents of a collection, which it makes if it is not there.
+func (d *database) documents(l tableLoad, from rowSource) error {
+	if err := d.program.statements.inLanguage(Documents, "db.insert without columns", "db.insert(table, columns = [...], rows = [...])"); err != nil {
+		return err
+	}
+	err := from.into(&l, "give either documents, or count and document, a function from 0 to count - 1 to a document",
+		func(v starlark.Value) ([]any, error) {
+			of, err := identified(v)
+			return []any{of}, err
+		})
+	if err == nil {
+		err = d.create(l.table)
+	}
+	if err != nil {
+		return err
+	}
+	return d.insert(l)
+}
+
+// identified is a dict as a document that has an _id. One that the library would make
+// would be another in each attempt.
+func identified(v starlark.Value) (Document, error) {
+	of, err := documentOf(v, "a document")
+	if err == nil && of.field("_id") == nil {
+		err = errors.New(`a document has an "_id", such as r.id()`)
+	}
+	return of, err
+}

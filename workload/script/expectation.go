@@ -1,0 +1,125 @@
+package script
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// relation is how a value is compared with another.
+type relation uint8
+
+const (
+	equals relation = iota + 1
+	atLeast
+	atMost
+)
+
+func (r relation) String() string {
+	return [...]string{equals: "", atLeast: "at least ", atMost: "at most "}[r]
+}
+
+// relations are those of the language, by their words.
+func relations() map[string]relation {
+	return map[string]relation{"equals": equals, "at_least": atLeast, "at_most": atMost}
+}
+
+// expectation is what a value must be: all of the bounds.
+type expectation []bound
+
+type bound struct {
+	relation relation
+	value    any
+}
+
+func (e expectation) String() string {
+	texts := make([]string, len(e))
+	for i, b := range e {
+		texts[i] = b.relation.String() + show(b.value)
+	}
+	return strings.Join(texts, " and ")
+}
+
+// holds reports whether a value is so. Numbers are compared by their values, whatever
+// their types; a boolean is 1 or 0, as databases without the type have it. Values of
+// other types, and none (NULL), are equal or not, and never ordered.
+func (e expectation) holds(got any) bool {
+	for _, b := range e {
+		order, comparable := compare(got, b.value)
+		switch {
+		case b.relation == equals && (!comparable || order != 0),
+			b.relation == atLeast && (!comparable || order < 0),
+			b.relation == atMost && (!comparable || order > 0):
+			return false
+		}
+	}
+	return true
+}
+
+// compare orders two values; comparable is false if they have no order.
+func compare(a, b any) (order int, comparable bool) {
+	if a == nil || b == nil {
+		return 0, a == nil && b == nil
+	}
+	if x, is := a.(string); is {
+		y, is := b.(string)
+		return strings.Compare(x, y), is
+	}
+	x, y := number(a), number(b)
+	if x == nil || y == nil {
+		return 0, false
+	}
+	return x.Cmp(y), true
+}
+
+// number is the exact value of a number or a boolean, nil for what is neither.
+func number(v any) *big.Float {
+	switch v := v.(type) {
+	case int64:
+		return new(big.Float).SetInt64(v)
+	case float64:
+		if v != v || v-v != 0 { // NaN and the infinities
+			return nil
+		}
+		return big.NewFloat(v)
+	case bool:
+		if v {
+			return big.NewFloat(1)
+		}
+		return new(big.Float)
+	default:
+		return nil
+	}
+}
+
+// maxShown bounds how much of a text is shown.
+const maxShown = 200
+
+// show is a value for people.
+func show(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		if len(v) > maxShown {
+			v = v[:maxShown] + "..."
+		}
+		return strconv.Quote(v)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case Document, []any:
+		return showTree(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// showRow is a row for people.
+func showRow(row []any) string {
+	texts := make([]string, len(row))
+	for i, v := range row {
+		texts[i] = show(v)
+	}
+	return "(" + strings.Join(texts, ", ") + ")"
+}

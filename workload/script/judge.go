@@ -1,0 +1,282 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/check"
+	"assay/history"
+	"assay/workload/definition"
+)
+
+// The names of the checks, as in a result.
+const (
+	CheckInvariants = "invariants"
+	CheckCounted    = "counted"
+	CheckExpected   = "expected"
+)
+
+// Judge judges a run by its files alone, so that it can be done again at any time. A
+// missing state gives verdicts of unknown; files that are malformed give a
+// *history.FormatError.
+func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	program, err := config.compile(0)
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	j := &judge{program: program, seed: seed, evidence: e, clients: map[int]*progress{}, effects: make([]effects, len(program.transactions)),
+		observed: make([]int64, len(program.invariants))}
+	if err := j.readHistory(); err != nil {
+		return definition.Judgement{}, err
+	}
+	s, why, err := readState(e.State)
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	if why == "" && (len(s.Invariants) != len(program.invariants) || len(s.Counts) != len(program.counts)) {
+		return definition.Judgement{}, &history.FormatError{Path: e.State, Reason: "it has other invariants or counts than the script"}
+	}
+	j.state, j.missing = s, why
+	if j.missing == "" {
+		j.missing = e.InFlight
+	}
+	return j.judgement(), nil
+}
+
+type judge struct {
+	program  *program
+	seed     uint64
+	evidence definition.Evidence
+	state    state
+	// missing says why the state is not all there is to know.
+	missing string
+	clients map[int]*progress
+	// effects are of each transaction, by its number.
+	effects      []effects
+	counts       history.Counts
+	observations int64
+	// observed counts, of each invariant, the observations in which it did not hold.
+	observed             []int64
+	expected, unexpected int64
+}
+
+// progress is how far one client came.
+type progress struct {
+	next, reserved uint64
+	// committed and unknown are the attempts of its operation so far.
+	committed, unknown int64
+}
+
+// effects are how often transactions took effect for certain, and how often they may have
+// beside that.
+type effects struct{ certain, possible int64 }
+
+func (j *judge) client(n int) *progress {
+	p := j.clients[n]
+	if p == nil {
+		p = &progress{}
+		j.clients[n] = p
+	}
+	return p
+}
+
+func (j *judge) readHistory() error {
+	ending, err := history.Read(j.evidence.History, history.Visitor{
+		Op: j.op,
+		Reservation: func(r history.Reservation) error {
+			j.client(r.Client).reserved = r.UpTo
+			return nil
+		},
+	})
+	if err != nil || ending.Whole {
+		return err
+	}
+	// The tester was killed: what was reserved and has no record may have been done.
+	for number, c := range j.clients {
+		for seq := c.next; seq < c.reserved; seq++ {
+			random := randomOf(j.seed, number, seq)
+			j.effects[j.program.choose(&random)].possible++
+			j.counts.Add(history.Unknown, 1)
+		}
+	}
+	return nil
+}
+
+// op takes one attempt.
+func (j *judge) op(op *history.Op) error {
+	malformed := &history.FormatError{Path: j.evidence.History, Reason: "an operation that cannot be understood"}
+	if op.Kind == KindObserve {
+		if op.Outcome != history.Committed {
+			return nil
+		}
+		j.observations++
+		for _, i := range op.Values {
+			if i < 0 || i >= int64(len(j.observed)) {
+				return malformed
+			}
+			j.observed[i]++
+		}
+		return nil
+	}
+	if op.Kind < 1 || int(op.Kind) > len(j.effects) {
+		return malformed
+	}
+	e, c := &j.effects[op.Kind-1], j.client(op.Client)
+	switch op.Outcome {
+	case history.Committed:
+		if len(op.Values) != 2 {
+			return malformed
+		}
+		j.expected += op.Values[0]
+		j.unexpected += op.Values[1]
+		c.committed++
+	case history.Unknown:
+		c.unknown++
+	}
+	if !op.Last {
+		return nil
+	}
+	// An operation that is committed without a committed attempt was found done: an
+	// attempt whose outcome had been unknown has had its effect.
+	if op.Final == history.Committed && c.committed == 0 && c.unknown > 0 {
+		c.committed, c.unknown = 1, c.unknown-1
+	}
+	e.certain += c.committed
+	e.possible += c.unknown
+	*c = progress{next: op.Seq + 1, reserved: c.reserved}
+	j.counts.Add(op.Final, 1)
+	return nil
+}
+
+func (j *judge) judgement() definition.Judgement {
+	out := definition.Judgement{Counts: j.counts}
+	if len(j.program.invariants) > 0 {
+		out.Results = append(out.Results, j.invariants())
+	}
+	if len(j.program.counts) > 0 {
+		out.Results = append(out.Results, j.counted())
+	}
+	if j.expected > 0 {
+		out.Results = append(out.Results, j.expectations())
+	}
+	if len(out.Results) == 0 {
+		out.Results = append(out.Results, check.Result{Name: CheckInvariants,
+			Detail: "nothing was judged: the script declares no invariant and no count, and no expectation was reached"})
+	}
+	var parts []string
+	for i, t := range j.program.transactions {
+		parts = append(parts, fmt.Sprintf("%s %s", check.Count(j.effects[i].certain), t.name))
+	}
+	out.Notes = append(out.Notes, "committed: "+strings.Join(parts, ", "))
+	return out
+}
+
+// invariants judges them in every observation, and at the end.
+func (j *judge) invariants() check.Result {
+	r := check.Result{Name: CheckInvariants}
+	for i := range j.program.invariants {
+		n := &j.program.invariants[i]
+		if j.observed[i] > 0 {
+			j.find(&r, "observed", i, j.observed[i], fmt.Sprintf("%s did not hold", n.name))
+		}
+		if len(j.state.Invariants) > 0 {
+			if wrong := n.judge(j.state.Invariants[i]); wrong != "" {
+				r.Add(check.Evidence{Kind: "end", Text: wrong + ", at the end", Fields: map[string]int64{"invariant": int64(i)}})
+			}
+		}
+	}
+	r.Detail = fmt.Sprintf("%s looked at in %s while transactions went on, and at the end",
+		check.Counted(len(j.program.invariants), "invariant was", "invariants were"), check.Counted(j.observations, "state", "states"))
+	r.Finish(j.missing, false, "")
+	return r
+}
+
+// find adds what was found so often, with the texts that are kept of it.
+func (j *judge) find(r *check.Result, kind string, index int, times int64, otherwise string) {
+	for _, f := range j.state.Findings {
+		if f.Check == r.Name && f.Index == index && times > 0 {
+			r.Add(check.Evidence{Kind: kind, Text: f.Text, Fields: map[string]int64{"index": int64(index)}})
+			times--
+		}
+	}
+	if times > 0 && len(r.Evidence) == 0 {
+		r.Add(check.Evidence{Kind: kind, Text: otherwise + "; what it was is not kept", Fields: map[string]int64{"index": int64(index)}})
+		times--
+	}
+	r.Found += times
+}
+
+// counted holds rows against what was acknowledged.
+func (j *judge) counted() check.Result {
+	r := check.Result{Name: CheckCounted}
+	var parts []string
+	for i := range j.program.counts {
+		c := &j.program.counts[i]
+		kind, _ := j.program.kind(c.transaction)
+		e := j.effects[kind]
+		least, most := c.start+c.each*e.certain, c.start+c.each*(e.certain+e.possible)
+		if len(j.state.Counts) == 0 {
+			continue
+		}
+		got, _ := j.state.Counts[i].value()
+		there := show(got)
+		if n, is := got.(int64); is {
+			there = check.Counted(n, "row", "rows")
+		}
+		text := fmt.Sprintf("%s has %s after %s committed and %s unknown of %s", c.name, there, check.Count(e.certain), check.CountOrNone(e.possible), c.transaction)
+		low, high := compareInts(got, least), compareInts(got, most)
+		fields := map[string]int64{"count": int64(i), "least": least, "most": most}
+		switch {
+		case low == -2:
+			r.Add(check.Evidence{Kind: "none", Text: c.name + ": the query gives no number", Fields: fields})
+		case low < 0:
+			r.Add(check.Evidence{Kind: "lost", Text: fmt.Sprintf("%s: at least %s were to be there", text, check.Count(least)), Fields: fields})
+		case high > 0:
+			r.Add(check.Evidence{Kind: "surplus", Text: fmt.Sprintf("%s: at most %s were to be there", text, check.Count(most)), Fields: fields})
+		default:
+			parts = append(parts, text)
+		}
+	}
+	r.Detail = strings.Join(parts, "; ")
+	if r.Detail == "" {
+		r.Detail = check.Counted(len(j.program.counts), "count", "counts") + " declared"
+	}
+	r.Finish(j.missing, false, "")
+	return r
+}
+
+// expectations judges what committed transactions expected of answers.
+func (j *judge) expectations() check.Result {
+	r := check.Result{Name: CheckExpected}
+	if j.unexpected > 0 {
+		left := j.unexpected
+		for i := range j.program.transactions {
+			here := int64(0)
+			for _, f := range j.state.Findings {
+				if f.Check == CheckExpected && f.Index == i && here < left {
+					here++
+				}
+			}
+			j.find(&r, "expected", i, here, "")
+			left -= here
+		}
+		if left > 0 {
+			if len(r.Evidence) == 0 {
+				r.Add(check.Evidence{Kind: "expected", Text: "expectations did not hold; what they were is not kept"})
+				left--
+			}
+			r.Found += left
+		}
+	}
+	met := "all of them met"
+	if j.unexpected > 0 {
+		met = check.Count(j.unexpected) + " of them not met"
+	}
+	r.Detail = fmt.Sprintf("%s of committed transactions, %s", check.Counted(j.expected, "expectation", "expectations"), met)
+	missing := ""
+	if j.evidence.InFlight != "" {
+		missing = j.evidence.InFlight
+	}
+	r.Finish(missing, false, "")
+	return r
+}

@@ -1,0 +1,129 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"assay/history"
+	"assay/load"
+	"assay/workload"
+)
+
+// KindObserve is the history.Op.Kind of an observation. Its Values are the numbers of the
+// invariants that did not hold.
+const KindObserve uint8 = 255
+
+// observer looks at the invariants in one state, while transactions go on.
+type observer struct {
+	work   *Work
+	values []int64
+}
+
+// Attempt implements load.Client.
+func (o *observer) Attempt(ctx context.Context, seq uint64, _ int) load.Answer {
+	var texts []string
+	var broken []int64
+	err := o.work.Observe(ctx, func(q Querier) error {
+		texts, broken = nil, nil
+		for i := range o.work.program.invariants {
+			n := &o.work.program.invariants[i]
+			if n.atEnd {
+				continue
+			}
+			a, err := ask(ctx, q, n.query)
+			if err != nil {
+				return err
+			}
+			if wrong := n.judge(a); wrong != "" {
+				broken = append(broken, int64(i))
+				texts = append(texts, fmt.Sprintf("%s in observation %d, while transactions went on", wrong, seq))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		class := workload.ClassOther
+		if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
+			class = workload.ClassTimeout
+		}
+		return load.Answer{Kind: KindObserve, Outcome: history.Failed, Class: class}
+	}
+	for i, text := range texts {
+		o.work.findings.add(CheckInvariants, int(broken[i]), []string{text})
+	}
+	o.values = append(o.values[:0], broken...)
+	return load.Answer{Kind: KindObserve, Outcome: history.Committed, Values: o.values}
+}
+
+// Close implements load.Client; the store's connections are the store's.
+func (o *observer) Close() {}
+
+// answer is what a query gave, as it is kept in the state.
+type answer struct {
+	// Rows are the first of them, and Count is how many there were.
+	Rows  [][]any `json:"rows"`
+	Count int64   `json:"count"`
+}
+
+// maxAnswer is how many rows of an answer are kept.
+const maxAnswer = 10
+
+// ask runs a query. A document is a row of its fields.
+func ask(ctx context.Context, q Querier, s Statement) (a answer, err error) {
+	err = q.Query(ctx, s, func(row []any) error {
+		if a.Count++; a.Count > maxAnswer {
+			return nil
+		}
+		if s.Command != nil && len(row) == 1 {
+			if d, is := row[0].(Document); is {
+				row = d.columns()
+			}
+		}
+		a.Rows = append(a.Rows, row)
+		return nil
+	})
+	return a, err
+}
+
+// ask runs the query of a count. An aggregation that counts nothing gives no document.
+func (c *rowCount) ask(ctx context.Context, q Querier) (answer, error) {
+	a, err := ask(ctx, q, c.query)
+	if err == nil && a.Count == 0 && c.query.Command != nil {
+		a = answer{Rows: [][]any{{int64(0)}}, Count: 1}
+	}
+	return a, err
+}
+
+// value is that of an answer of one row and one column.
+func (a answer) value() (any, bool) {
+	if a.Count != 1 || len(a.Rows) != 1 || len(a.Rows[0]) != 1 {
+		return nil, false
+	}
+	return a.Rows[0][0], true
+}
+
+// judge says in what an answer is not as the invariant wants it; empty if it is.
+func (i *invariant) judge(a answer) string {
+	if i.empty {
+		if a.Count == 0 {
+			return ""
+		}
+		text := fmt.Sprintf("%s: no row was to be there, and %d were, such as", i.name, a.Count)
+		for n, row := range a.Rows[:min(3, len(a.Rows))] {
+			if n > 0 {
+				text += ","
+			}
+			text += " " + showRow(row)
+		}
+		return text
+	}
+	v, single := a.value()
+	switch {
+	case !single:
+		return fmt.Sprintf("%s: one value was to be there, and the query gives %d rows", i.name, a.Count)
+	case !i.wanted.holds(v):
+		return fmt.Sprintf("%s: wanted %s, got %s", i.name, i.wanted, show(v))
+	}
+	return ""
+}

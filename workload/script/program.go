@@ -1,0 +1,277 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"assay/workload"
+)
+
+// program is what a file declares. It does not change, and is used by many clients.
+type program struct {
+	path         string // of the file, for errors
+	transactions []transaction
+	invariants   []invariant
+	counts       []rowCount
+	// setup makes tables and loads rows; nil for nothing.
+	setup func(s *setup) error
+	// weights is the sum of those of the transactions.
+	weights uint64
+	// statements are those that were looked at.
+	statements *statements
+}
+
+// transaction is one kind of operation.
+type transaction struct {
+	name   string
+	weight int64
+	// reads is true if it only reads.
+	reads bool
+	// think is the pause before it.
+	think time.Duration
+	run   func(c *call) error
+	// alone is true if it is one statement and nothing else, which then is sent without
+	// BEGIN and COMMIT.
+	alone bool
+}
+
+// invariant is a query whose answer must be so in every state, or at the end alone.
+type invariant struct {
+	location
+	name   string
+	query  Statement
+	wanted expectation
+	// empty: the query must give no row; wanted is then of no meaning.
+	empty, atEnd bool
+}
+
+// rowCount is a number of rows that follows from what was acknowledged: start, and each
+// for every transaction that took effect.
+type rowCount struct {
+	location
+	name, transaction string
+	query             Statement
+	each, start       int64
+}
+
+// location is where something is declared; 0 where that is not known.
+type location struct{ line, column int }
+
+// maxDeclared bounds how many transactions there are, and how many invariants and
+// counts.
+const maxDeclared = 200
+
+// choose is the number of the transaction that is operation seq of a client: a pure
+// function of the seed.
+func (p *program) choose(random *workload.Random) int {
+	if len(p.transactions) == 1 {
+		return 0
+	}
+	at := int64(random.Below(p.weights))
+	for i := range p.transactions {
+		if at -= p.transactions[i].weight; at < 0 {
+			return i
+		}
+	}
+	return len(p.transactions) - 1
+}
+
+// randomOf is the random stream of operation seq of a client.
+func randomOf(seed uint64, client int, seq uint64) workload.Random {
+	return workload.NewRandom(seed, uint64(client)<<42^seq)
+}
+
+// finish checks what was declared as a whole.
+func (p *program) finish() error {
+	file := p.path
+	if len(p.transactions) == 0 {
+		return &Error{File: file, Reason: "it declares no transaction", Advice: `write transaction("name", run = function)`}
+	}
+	if len(p.transactions) > maxDeclared || len(p.invariants) > maxDeclared || len(p.counts) > maxDeclared {
+		return &Error{File: file, Reason: fmt.Sprintf("it declares more than %d transactions, invariants or counts", maxDeclared)}
+	}
+	for _, t := range p.transactions {
+		p.weights += uint64(t.weight)
+	}
+	for _, c := range p.counts {
+		if _, known := p.kind(c.transaction); !known {
+			return &Error{File: file, Reason: fmt.Sprintf("counted %q names the transaction %q, which is not declared", c.name, c.transaction)}
+		}
+	}
+	return nil
+}
+
+// kind is the number of the transaction of this name.
+func (p *program) kind(name string) (int, bool) {
+	i := slices.IndexFunc(p.transactions, func(t transaction) bool { return t.name == name })
+	return i, i >= 0
+}
+
+// Error says what is wrong with a script, and where.
+type Error struct {
+	File string
+	// Line and Column begin at 1, and are 0 where nothing narrower is known.
+	Line, Column int
+	Reason       string
+	// Advice says what to do; it may be empty.
+	Advice string
+	Err    error
+}
+
+func (e *Error) Error() string {
+	text := e.File
+	if e.Line > 0 {
+		text += fmt.Sprintf(":%d:%d", e.Line, e.Column)
+	}
+	text += ": " + e.Reason
+	if e.Advice != "" {
+		text += "; " + e.Advice
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// ofDatabase reports whether the database, and not the script, has refused.
+func (e *Error) ofDatabase() bool {
+	var refused *databaseError
+	return errors.As(e.Err, &refused)
+}
+
+// databaseError is what the database said to a statement.
+type databaseError struct{ err error }
+
+func (e *databaseError) Error() string { return e.err.Error() }
+func (e *databaseError) Unwrap() error { return e.err }
+
+// call is one attempt of an operation. It belongs to the goroutine that runs the
+// transaction, which may outlive the attempt.
+type call struct {
+	ctx        context.Context
+	tx         Transaction
+	program    *program
+	random     workload.Random
+	client     int
+	seq        uint64
+	reads      bool
+	ids        int64
+	sent       Statement // the last one
+	expected   int64
+	unexpected int64
+	findings   []string
+}
+
+// maxRows bounds one answer.
+const maxRows = 100_000
+
+// query runs a query and returns its rows.
+func (c *call) query(s Statement) (rows [][]any, err error) {
+	var tooMany error
+	err = c.tx.Query(c.ctx, s, func(row []any) error {
+		if len(rows) == maxRows {
+			tooMany = &usageError{fmt.Sprintf("the query gives more than %d rows; give it a limit", maxRows)}
+			return tooMany
+		}
+		rows = append(rows, row)
+		return nil
+	})
+	if tooMany != nil {
+		return nil, tooMany
+	}
+	if err != nil {
+		return nil, &databaseError{err}
+	}
+	return rows, nil
+}
+
+// execute runs a statement and returns how many rows it changed.
+func (c *call) execute(s Statement) (int64, error) {
+	changed, err := c.tx.Execute(c.ctx, s)
+	if err != nil {
+		return 0, &databaseError{err}
+	}
+	return changed, nil
+}
+
+// prepare is a statement of SQL that may be sent.
+func (c *call) prepare(text string, parameters []any) (Statement, error) {
+	s, err := c.program.statements.inTransaction(text, len(parameters))
+	if err != nil {
+		return Statement{}, err
+	}
+	return c.sending(Statement{Text: s.text, Parameters: parameters, Reads: s.reads})
+}
+
+// prepareCommand is a command on documents that may be sent.
+func (c *call) prepareCommand(command *DocumentCommand) (Statement, error) {
+	if err := c.program.statements.onDocuments(command); err != nil {
+		return Statement{}, err
+	}
+	return c.sending(Statement{Command: command, Reads: command.reads()})
+}
+
+func (c *call) sending(s Statement) (Statement, error) {
+	if c.reads && !s.Reads {
+		return Statement{}, &usageError{"the transaction is declared read_only, and the statement is no query; leave read_only out"}
+	}
+	c.sent = s
+	return s, nil
+}
+
+// id is an identifier that nothing else of the run has, the same in each attempt of an
+// operation.
+func (c *call) id() (int64, error) {
+	if c.ids == 1<<idBits {
+		return 0, &usageError{fmt.Sprintf("id() was called more than %d times in one transaction", 1<<idBits)}
+	}
+	if c.seq > math.MaxInt64>>(idBits+clientBits) {
+		return 0, &usageError{"the client has done as many operations as id() can number"}
+	}
+	id := int64(c.seq)<<(idBits+clientBits) | int64(c.client)<<idBits | c.ids
+	c.ids++
+	return id + 1, nil
+}
+
+// An id has the number of the operation, of the client, and of the call of id() in it.
+const (
+	idBits     = 6
+	clientBits = 14 // load.MaxClients, and one for the rehearsal
+)
+
+// expect compares a value with what was expected of it. A difference is a violation if
+// the transaction commits.
+func (c *call) expect(what string, got any, wanted expectation) {
+	c.expected++
+	if wanted.holds(got) {
+		return
+	}
+	c.unexpected++
+	if len(c.findings) < maxFindings {
+		c.findings = append(c.findings, fmt.Sprintf("%s: %s was to be %s and is %s, after %s", c.name(), what, wanted, show(got), c.sent))
+	}
+}
+
+// name is who does what.
+func (c *call) name() string { return fmt.Sprintf("client %d, operation %d", c.client, c.seq) }
+
+// maxFindings bounds the texts that are kept of one attempt.
+const maxFindings = 5
+
+// usageError is a wrong use of a function by the script, whose place the caller knows.
+type usageError struct{ reason string }
+
+func (e *usageError) Error() string { return e.reason }
+
+// refusal ends a transaction for a reason of business.
+type refusal struct{ reason string }
+
+func (r *refusal) Error() string { return "rejected: " + r.reason }
+
+// repeated ends a transaction that an earlier attempt has done.
+type repeated struct{}
+
+func (repeated) Error() string { return "done by an earlier attempt" }

@@ -1,0 +1,240 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+
+	"go.starlark.net/starlark"
+)
+
+// setup is one execution of the setup of a program.
+type setup struct {
+	program *program
+	// execute runs a statement, and load puts rows into a table. Both only look at what
+	// they are given where the setup is rehearsed.
+	execute func(s Statement) error
+	load    func(l tableLoad) error
+	// made are the collections that it has made.
+	made map[string]bool
+}
+
+// tableLoad are the rows of one table, or the documents of a collection, which has no
+// columns.
+type tableLoad struct {
+	table   string
+	columns []string
+	count   int64
+	// rows returns a function that gives the values of row i, from 0, which one
+	// goroutine calls.
+	rows func() func(i int64) ([]any, error)
+}
+
+// maxLoaded bounds the rows of one db.insert.
+const maxLoaded = 1_000_000_000
+
+// rehearsed runs setup without a database, and returns how many rows it loads. From then
+// on it is known which collections there are, and what was declared may use no others.
+func (p *program) rehearsed() (rows int64, err error) {
+	s := &setup{program: p, execute: func(Statement) error { return nil }, load: func(l tableLoad) error {
+		rows += l.count
+		if l.count == 0 {
+			return nil
+		}
+		_, err := l.rows()(0)
+		return err
+	}, made: map[string]bool{}}
+	if p.setup != nil {
+		err = p.setup(s)
+	}
+	if err != nil {
+		return rows, err
+	}
+	if p.statements.language == Documents || len(s.made) > 0 {
+		p.statements.made = s.made
+	}
+	return rows, p.collectionsAreMade()
+}
+
+// collectionsAreMade refuses invariants and counts of collections that setup does not make.
+func (p *program) collectionsAreMade() error {
+	check := func(at location, s Statement) error {
+		if s.Command == nil {
+			return nil
+		}
+		err := p.statements.onDocuments(s.Command)
+		if err != nil {
+			err = &Error{File: p.path, Line: at.line, Column: at.column, Reason: err.Error(), Err: err}
+		}
+		return err
+	}
+	for _, i := range p.invariants {
+		if err := check(i.location, i.query); err != nil {
+			return err
+		}
+	}
+	for _, c := range p.counts {
+		if err := check(c.location, c.query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *setup) exec(text string) error {
+	if err := s.program.statements.inLanguage(SQL, "db.exec", "db.create, which makes a collection, and db.index"); err != nil {
+		return err
+	}
+	text, err := s.program.statements.inSetup(text)
+	if err != nil {
+		return err
+	}
+	return s.execute(Statement{Text: text})
+}
+
+// add loads rows. The names go into statements as they are, and are held to be names.
+func (s *setup) add(l tableLoad) error {
+	for _, name := range append([]string{l.table}, l.columns...) {
+		all, err := tokens(name, false)
+		if err != nil || len(all) != 1 || all[0].kind != word {
+			return &usageError{fmt.Sprintf("%q is no name of a table or column, without a qualifier and quotes", name)}
+		}
+	}
+	if len(l.columns) == 0 || len(l.columns) > 200 {
+		return &usageError{"want 1 to 200 columns"}
+	}
+	return s.insert(l)
+}
+
+func (s *setup) insert(l tableLoad) error {
+	if l.count < 0 || l.count > maxLoaded {
+		return &usageError{fmt.Sprintf("want at most %d rows", maxLoaded)}
+	}
+	return s.load(l)
+}
+
+// database is db: what setup is given.
+type database struct {
+	object
+	*setup
+}
+
+var _ starlark.HasAttrs = (*database)(nil)
+
+func (*database) AttrNames() []string { return []string{"create", "exec", "index", "insert"} }
+
+func (d *database) Attr(name string) (starlark.Value, error) {
+	var f builtin
+	switch name {
+	case "create":
+		f = d.collection
+	case "exec":
+		f = d.statement
+	case "index":
+		f = d.index
+	case "insert":
+		f = d.table
+	default:
+		return nil, nil
+	}
+	return starlark.NewBuiltin(name, f), nil
+}
+
+func (d *database) statement(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var text string
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "statement", &text); err != nil {
+		return nil, err
+	}
+	return starlark.None, d.exec(text)
+}
+
+// rowSource is what gives rows: all of them, or a function that gives each.
+type rowSource struct {
+	all   starlark.Iterable
+	count int64
+	each  starlark.Callable
+}
+
+// into sets the rows of a tableLoad; the values of each are those that read gives.
+func (r rowSource) into(l *tableLoad, usage string, read func(starlark.Value) ([]any, error)) error {
+	switch {
+	case r.all != nil && r.each == nil && r.count < 0:
+		var all []starlark.Value
+		for row := range starlark.Elements(r.all) {
+			all = append(all, row)
+		}
+		l.count = int64(len(all))
+		l.rows = func() func(int64) ([]any, error) {
+			return func(i int64) ([]any, error) { return read(all[i]) }
+		}
+	case r.all == nil && r.each != nil && r.count >= 0:
+		l.count = r.count
+		r.each.Freeze() // several goroutines call it
+		l.rows = func() func(int64) ([]any, error) {
+			return func(i int64) ([]any, error) {
+				v, err := starlark.Call(newThread(), r.each, starlark.Tuple{starlark.MakeInt64(i)}, nil)
+				if err != nil {
+					return nil, err
+				}
+				return read(v)
+			}
+		}
+	default:
+		return errors.New(usage)
+	}
+	return nil
+}
+
+func (d *database) table(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var l tableLoad
+	var columns starlark.Iterable
+	rows, documents := rowSource{count: -1}, rowSource{}
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "table", &l.table, "columns?", &columns, "rows?", &rows.all, "count?", &rows.count, "row?", &rows.each,
+		"documents?", &documents.all, "document?", &documents.each); err != nil {
+		return nil, err
+	}
+	if columns == nil {
+		if rows.all != nil || rows.each != nil {
+			return nil, errors.New("rows need the names of their columns; documents are given as documents, or as count and document")
+		}
+		documents.count = rows.count
+		return starlark.None, d.documents(l, documents)
+	}
+	if err := d.program.statements.inLanguage(SQL, "db.insert with columns", "db.insert(collection, documents = [...]), or count and document"); err != nil {
+		return nil, err
+	}
+	for name := range starlark.Elements(columns) {
+		text, is := starlark.AsString(name)
+		if !is {
+			return nil, fmt.Errorf("a column's name is a string, not a %s", name.Type())
+		}
+		l.columns = append(l.columns, text)
+	}
+	if documents.all != nil || documents.each != nil {
+		return nil, errors.New("documents have no columns")
+	}
+	err := rows.into(&l, "give either rows, or count and row, a function from 0 to count - 1 to the values of a row",
+		func(v starlark.Value) ([]any, error) { return values(v, len(l.columns)) })
+	if err != nil {
+		return nil, err
+	}
+	return starlark.None, d.add(l)
+}
+
+// values are those of a row, a list or tuple.
+func values(row starlark.Value, columns int) (all []any, err error) {
+	list, is := row.(starlark.Indexable)
+	if _, text := row.(starlark.String); !is || text {
+		return nil, fmt.Errorf("a row is a tuple or a list, not a %s", row.Type())
+	}
+	if list.Len() != columns {
+		return nil, fmt.Errorf("a row has %d values, and there are %d columns", list.Len(), columns)
+	}
+	for i := range columns {
+		v, err := plain(list.Index(i))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}

@@ -1,0 +1,152 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"assay/history"
+)
+
+// FileState is the name of the saved state in a run's folder.
+const FileState = "state.json"
+
+// state is what is kept of the database, and of what the clients found, so that a run can
+// be judged again without either.
+type state struct {
+	// Invariants and Counts are the answers at the end, in the order of the script.
+	Invariants []answer `json:"invariants"`
+	Counts     []answer `json:"counts"`
+	// Findings are texts of what did not hold while the run went on. The history says how
+	// often that was.
+	Findings []finding `json:"findings"`
+}
+
+// Save reads the database back into the run's folder, with the script beside.
+func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+	var s state
+	err := w.Read(ctx, func(q Querier) error {
+		s = state{Findings: w.findings.list()}
+		for i := range w.program.invariants {
+			a, err := ask(ctx, q, w.program.invariants[i].query)
+			if err != nil {
+				return err
+			}
+			s.Invariants = append(s.Invariants, a)
+		}
+		for i := range w.program.counts {
+			a, err := w.program.counts[i].ask(ctx, q)
+			if err != nil {
+				return err
+			}
+			s.Counts = append(s.Counts, a)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	read(int64(len(s.Invariants) + len(s.Counts)))
+	for name, text := range map[string]source{"script" + filepath.Ext(w.config.File): w.config.Text, "setup.sql": w.config.SetupText} {
+		if text != "" {
+			if err := writeWhole(filepath.Join(folder, name), []byte(text)); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("script: keep the state: %w", err)
+	}
+	return writeWhole(filepath.Join(folder, FileState), append(text, '\n'))
+}
+
+// writeWhole writes a file that is there as a whole or not at all.
+func writeWhole(path string, text []byte) error {
+	partial := path + ".partial"
+	err := os.WriteFile(partial, text, 0o644)
+	if err == nil {
+		err = os.Rename(partial, path)
+	}
+	if err != nil {
+		return &history.WriteError{Path: path, Err: err}
+	}
+	return nil
+}
+
+// readState reads a state. why says that there is none.
+func readState(path string) (s state, why string, err error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, "the database was not read back", nil
+	}
+	if err != nil {
+		return s, "", fmt.Errorf("script: read the state: %w", err)
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, "", &history.FormatError{Path: path, Reason: err.Error()}
+	}
+	return s, "", nil
+}
+
+// MarshalJSON keeps apart what JSON's numbers do not: 1.0 is no integer, and what is no
+// number is a text.
+func (a answer) MarshalJSON() ([]byte, error) {
+	rows := make([][]any, len(a.Rows))
+	for i, row := range a.Rows {
+		for _, v := range row {
+			if f, is := v.(float64); is {
+				text := strconv.FormatFloat(f, 'g', -1, 64)
+				switch {
+				case math.IsNaN(f) || math.IsInf(f, 0):
+					v = text
+				case !strings.ContainsAny(text, ".e"):
+					v = json.Number(text + ".0")
+				default:
+					v = json.Number(text)
+				}
+			}
+			rows[i] = append(rows[i], v)
+		}
+	}
+	type plain answer
+	return json.Marshal(plain{Rows: rows, Count: a.Count})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *answer) UnmarshalJSON(text []byte) error {
+	type plain answer
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode((*plain)(a)); err != nil {
+		return err
+	}
+	for _, row := range a.Rows {
+		for i, v := range row {
+			n, is := v.(json.Number)
+			if !is {
+				if _, nested := v.(map[string]any); nested {
+					return errors.New("a value that is none")
+				}
+				if _, nested := v.([]any); nested {
+					return errors.New("a value that is none")
+				}
+				continue
+			}
+			if whole, err := n.Int64(); err == nil {
+				row[i] = whole
+			} else if row[i], err = n.Float64(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"assay/workload"
+)
+
+// Store is what a database must offer for this workload: to run statements that it
+// learns of one by one. A value, of a parameter or of an answer, is nil, int64,
+// float64, bool or string, and of a Document whatever that has.
+//
+// All methods are safe for concurrent use, except where said otherwise.
+type Store interface {
+	workload.Store
+
+	// Create makes an empty schema under the mark; see workload.Store. Names without a
+	// qualifier lie in it, in all statements of sessions and views.
+	Create(ctx context.Context, mark workload.Marker) error
+
+	// Language is what statements are written in.
+	Language() Language
+
+	// Load adds rows to a table by the fastest way that the database has. It is called
+	// from several goroutines.
+	Load(ctx context.Context, rows Rows) error
+
+	// FinishLoad is called once after all is loaded: it brings the planner's statistics
+	// up to date and sets Mark.Loaded.
+	FinishLoad(ctx context.Context) error
+
+	// Session opens what one client uses. It is used by one goroutine at a time.
+	Session(ctx context.Context) (Session, error)
+
+	// Read has read look at one state of the schema, when all has ended; Observe beside
+	// transactions that go on, at a level that shows a state between two of their
+	// commits. The error of read is wrapped.
+	Read(ctx context.Context, read func(Querier) error) error
+	Observe(ctx context.Context, read func(Querier) error) error
+}
+
+// Rows are rows to be loaded. Those of a collection have one value, a Document, and no
+// Columns.
+type Rows struct {
+	Table   string
+	Columns []string
+	Values  [][]any
+}
+
+// Querier runs queries in one transaction.
+type Querier interface {
+	// Query gives each row to the callback, which may keep it; of documents, a row of one
+	// Document. An error of the callback ends it. A nil callback wants none.
+	Query(ctx context.Context, statement Statement, row func([]any) error) error
+}
+
+// Session is one client's connection.
+type Session interface {
+	// Single runs a statement that is a transaction of its own, and whose rows nobody
+	// wants. One that reads has no effect, so that anything but Committed is Failed.
+	Single(ctx context.Context, statement Statement) workload.Reply
+
+	// Transaction runs a transaction whose statements follow from one another. writes is
+	// whether it may write. An error of work ends it without COMMIT, and proves that it
+	// had no effect; ErrLeave is one that says nothing against the session. work may be
+	// running still, in another goroutine, when this returns; then the reply is not
+	// Committed.
+	//
+	// The driver decides from typed errors: Committed when the database said so, Failed
+	// only with proof of no effect, Unknown in all other cases.
+	Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) workload.Reply
+
+	// Close ends the session. What is in flight is abandoned.
+	Close()
+}
+
+// Statement is a text of SQL with its parameters, or a command on documents.
+type Statement struct {
+	Text       string
+	Parameters []any
+	// Reads is true if it is a query without effect.
+	Reads bool
+	// Command is nil of SQL; Text and Parameters are empty of documents.
+	Command *DocumentCommand
+}
+
+// String is the statement for people, in one line.
+func (s Statement) String() string {
+	text := s.Text
+	if s.Command != nil {
+		text = s.Command.String()
+	}
+	if text == "" {
+		return "no statement"
+	}
+	if text = strings.Join(strings.Fields(text), " "); len(text) > maxShown {
+		text = text[:maxShown] + "..."
+	}
+	return `"` + text + `"`
+}
+
+// Transaction is one that is under way. After an error it is to be left.
+type Transaction interface {
+	Querier
+	// Execute runs a statement without rows, and returns how many rows it changed, as
+	// the database counts them; of documents, how many an update or deletion has matched.
+	Execute(ctx context.Context, statement Statement) (changed int64, err error)
+}
+
+// ErrLeave is in the error of work that leaves its transaction for a reason of its own.
+var ErrLeave = errors.New("left without COMMIT")
+
+// Error classes of this workload's own, beside those of package workload.
+const (
+	// ClassScript says that the script itself is at fault.
+	ClassScript = "script error"
+	// ClassConstraint says that a constraint refused a statement.
+	ClassConstraint = "constraint violated"
+)

@@ -1,0 +1,228 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"assay/history"
+	"assay/load"
+	"assay/workload"
+	"assay/workload/definition"
+)
+
+// Work is the workload opened on one database: what a run does with it, phase by phase.
+type Work struct {
+	Store
+	definition.NoPromise
+	config   Config
+	program  *program
+	seed     uint64
+	clients  int
+	rows     int64
+	findings findings
+	reasons  reasons
+}
+
+// NewWork returns the work of this configuration, seed and number of clients on a store,
+// which it owns from then on. It returns Config.Validate's error.
+func NewWork(store Store, config Config, seed uint64, clients int) (*Work, error) {
+	program, err := config.compile(store.Language())
+	if err != nil {
+		return nil, err
+	}
+	rows, err := program.rehearsed()
+	if err != nil {
+		return nil, err
+	}
+	return &Work{Store: store, config: config, program: program, seed: seed, clients: clients, rows: rows}, nil
+}
+
+// Rows is how many rows setup loads by db.insert.
+func (w *Work) Rows() int64 { return w.rows }
+
+// Find implements workload.Store. Transactions may delete all rows, so that a schema
+// without any was not emptied by somebody else: it counts as one row.
+func (w *Work) Find(ctx context.Context) (*workload.Leftover, error) {
+	found, err := w.Store.Find(ctx)
+	if found != nil {
+		found.Rows = max(found.Rows, 1)
+	}
+	return found, err
+}
+
+// Client opens a session for client number n.
+func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
+	connection, err := workload.Connect(ctx, w.Store.Session)
+	if err != nil {
+		return nil, err
+	}
+	return &client{Connection: connection, work: w, number: n}, nil
+}
+
+// Observers looks at the invariants, perSecond times a second; none if there are none.
+func (w *Work) Observers() (clients []load.Client, perSecond float64) {
+	if w.config.Observe == 0 || !w.program.observed() {
+		return nil, 0
+	}
+	return []load.Client{&observer{work: w}}, w.config.Observe
+}
+
+// observed reports whether an invariant is to hold in every state.
+func (p *program) observed() bool {
+	for i := range p.invariants {
+		if !p.invariants[i].atEnd {
+			return true
+		}
+	}
+	return false
+}
+
+// maxBatch is the most rows that are loaded at once.
+const maxBatch = 1000
+
+// Load does what setup says, and then rehearses the script: each transaction once, rolled
+// back, and each query. What is wrong with the script is an *Error.
+func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
+	err := w.setUp(ctx, loaded)
+	if err == nil {
+		err = w.FinishLoad(ctx)
+	}
+	if err == nil {
+		err = w.rehearse(ctx)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// setUp makes tables and loads rows.
+func (w *Work) setUp(ctx context.Context, loaded func(done, total int64)) error {
+	if w.program.setup == nil {
+		return nil
+	}
+	session, err := w.Store.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	done := int64(0)
+	return w.program.setup(&setup{
+		made:    map[string]bool{},
+		program: w.program,
+		execute: func(s Statement) error {
+			reply := session.Single(ctx, s)
+			if reply.Outcome == history.Committed {
+				return nil
+			}
+			if reply.Err == nil {
+				reply.Err = errors.New(reply.Class)
+			}
+			return reply.Err
+		},
+		load: func(l tableLoad) error {
+			before := done
+			done += l.count
+			return w.table(ctx, l, func(n, _ int64) { loaded(before+n, w.rows) })
+		},
+	})
+}
+
+// table loads the rows of one table.
+func (w *Work) table(ctx context.Context, l tableLoad, loaded func(done, total int64)) error {
+	of := definition.Loading{Loaders: w.config.Loaders, Rows: l.count, Batch: maxBatch, One: "row of " + l.table, Many: "rows of " + l.table,
+		Finish: func(context.Context) error { return nil }}
+	return of.Load(ctx, func() load.Batch {
+		row := l.rows()
+		return func(ctx context.Context, first int64) (int, error) {
+			batch := Rows{Table: l.table, Columns: l.columns}
+			for i := first - 1; i < min(first-1+maxBatch, l.count); i++ {
+				values, err := row(i)
+				if err != nil {
+					return 0, located(w.program.path, err)
+				}
+				batch.Values = append(batch.Values, values)
+			}
+			return len(batch.Values), w.Store.Load(ctx, batch)
+		}
+	}, loaded)
+}
+
+// rehearse runs each transaction once and leaves it without COMMIT, and asks each query
+// once: what is wrong with the script is so known before clients begin, and what setup
+// has loaded keeps the invariants.
+func (w *Work) rehearse(ctx context.Context) error {
+	session, err := w.Store.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { session.Close() }()
+	for i := range w.program.transactions {
+		t := &w.program.transactions[i]
+		a := attemptOf(w.program, t, randomOf(w.seed, load.MaxClients, uint64(i)), load.MaxClients, uint64(i))
+		reply := session.Transaction(ctx, !t.reads, func(ctx context.Context, tx Transaction) error {
+			if err := a.run(ctx, tx); err != nil {
+				return err
+			}
+			return ErrLeave
+		})
+		var wrong *Error
+		switch err := a.ended(); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil || errors.Is(err, ErrLeave):
+		case errors.As(err, &wrong) && (!wrong.ofDatabase() || reply.Class == workload.ClassOther || reply.Class == ClassConstraint):
+			wrong.Reason = fmt.Sprintf("transaction %q, tried once before the run: %s", t.name, wrong.Reason)
+			return wrong
+		default: // the database was lost, or the like
+			return fmt.Errorf("try transaction %q: %v", t.name, reply.Err)
+		}
+		if reply.Broken {
+			session.Close()
+			if session, err = w.Store.Session(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	err = w.Observe(ctx, func(q Querier) error { return w.program.opening(ctx, q) })
+	if wrong := (*Error)(nil); errors.As(err, &wrong) {
+		return wrong
+	}
+	return err
+}
+
+// opening holds the queries against what setup has loaded.
+func (p *program) opening(ctx context.Context, q Querier) error {
+	for i := range p.invariants {
+		n := &p.invariants[i]
+		a, err := ask(ctx, q, n.query)
+		if err != nil {
+			return &Error{File: p.path, Reason: fmt.Sprintf("invariant %q: %v", n.name, err), Err: err}
+		}
+		if wrong := n.judge(a); wrong != "" && !n.atEnd {
+			return &Error{File: p.path, Reason: "invariant " + wrong + ", before any transaction", Advice: "setup must leave what the invariant says"}
+		}
+	}
+	for i := range p.counts {
+		c := &p.counts[i]
+		a, err := c.ask(ctx, q)
+		if err != nil {
+			return &Error{File: p.path, Reason: fmt.Sprintf("counted %q: %v", c.name, err), Err: err}
+		}
+		if v, _ := a.value(); compareInts(v, c.start) != 0 {
+			return &Error{File: p.path, Reason: fmt.Sprintf("counted %q: %s rows are there before any transaction, and start is %d", c.name, show(v), c.start),
+				Advice: "give the number as start"}
+		}
+	}
+	return nil
+}
+
+// compareInts is the order of a value and a number, and not 0 if there is none.
+func compareInts(v any, n int64) int {
+	order, comparable := compare(v, n)
+	if !comparable {
+		return -2
+	}
+	return order
+}

@@ -1,0 +1,223 @@
+package smallbank
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"assay/check"
+	"assay/workload/journal"
+)
+
+// accounts are what was read back of the customers' accounts.
+type accounts struct {
+	operations *Operations
+	// customers counts the rows of table account by customer; states and rows are those
+	// of the accounts, by their numbers (account).
+	customers []uint8
+	states    []State
+	rows      []uint8
+	// reads are what operations have read.
+	reads []read
+	// created is how much money there is in the end that Amalgamate has made, negative
+	// if it has lost some: it moves what it has read, which another may have changed.
+	created int64
+	found   check.Result
+}
+
+// read is what an operation has read of an account.
+type read struct {
+	id, account int64
+	state       State
+}
+
+func newAccounts(s *Operations) *accounts {
+	n := s.config.Customers + 1
+	return &accounts{operations: s, customers: make([]uint8, n), states: make([]State, 2*n), rows: make([]uint8, 2*n)}
+}
+
+// row takes a row of the tables account, saving and checking.
+func (a *accounts) row(r journal.Row) {
+	customer := r.Values[0]
+	if customer < 1 || customer > a.operations.config.Customers {
+		a.find("foreign", customer, fmt.Sprintf("table %s has a row of customer %d, who was never loaded", Tables()[r.Table].Name, customer))
+		return
+	}
+	if r.Table == Account {
+		a.customers[customer] = min(a.customers[customer]+1, 2)
+		return
+	}
+	n := account(r.Table, customer)
+	a.rows[n] = min(a.rows[n]+1, 2)
+	a.states[n] = State{Balance: r.Values[1], Writer: r.Values[2]}
+}
+
+func (a *accounts) find(kind string, customer int64, text string) {
+	a.found.Add(check.Evidence{Kind: kind, Text: text, Fields: map[string]int64{"customer": customer}})
+}
+
+// link is one write of an account: whose value the operation has overwritten.
+type link struct{ account, previous, id int64 }
+
+// written is a value of an account: who left it.
+type written struct{ account, writer int64 }
+
+// judgeAccounts follows the rows of the journal through each account.
+func (j *judge) judgeAccounts() check.Result {
+	a := j.accounts
+	r := &a.found
+	r.Name = CheckAccounts
+	if j.missing != "" {
+		r.Detail = check.Counted(2*j.operations.config.Customers, "account", "accounts")
+		r.Finish(j.missing, false, "")
+		return *r
+	}
+	links := j.links()
+	left := make(map[written]int64, len(links))
+	rest := links
+	for customer := int64(1); customer <= j.operations.config.Customers; customer++ {
+		if n := a.customers[customer]; n != 1 {
+			a.find("missing", customer, fmt.Sprintf("table account has %s of customer %d", check.Counted(int(n), "row", "rows"), customer))
+		}
+		for table := Saving; table <= Checking; table++ {
+			number := account(table, customer)
+			n, _ := slices.BinarySearchFunc(rest, number+1, func(l link, number int64) int { return cmp.Compare(l.account, number) })
+			j.follow(table, customer, rest[:n], left)
+			rest = rest[n:]
+		}
+	}
+	j.judgeReads(left)
+	r.Detail = fmt.Sprintf("%s, %s, %s", check.Counted(2*j.operations.config.Customers, "account", "accounts"),
+		check.Counted(len(links), "write", "writes"), check.Counted(len(a.reads), "read", "reads"))
+	if r.Found == 0 {
+		r.Detail += ": each write overwrote the one before it, and each balance is the one that its writer left"
+	} else {
+		r.Detail += "; " + check.Counted(r.Found, "finding", "findings")
+	}
+	r.Finish("", len(links) == 0 && len(a.reads) == 0, "nothing was acknowledged")
+	return *r
+}
+
+// links are the writes that the journal tells, by account and by what they overwrote.
+func (j *judge) links() (links []link) {
+	for id, e := range j.entries {
+		o := j.operations.At(id)
+		if o.Kind == KindTransactSaving || o.Kind == KindAmalgamate {
+			links = append(links, link{account(Saving, o.Customer), e.SavingPrevious, id})
+		}
+		if o.Kind != KindTransactSaving {
+			links = append(links, link{account(Checking, o.Customer), e.CheckingPrevious, id})
+		}
+		if o.Kind == KindAmalgamate {
+			links = append(links, link{account(Checking, o.Other), e.OtherPrevious, id})
+		}
+	}
+	slices.SortFunc(links, func(x, y link) int {
+		return cmp.Or(cmp.Compare(x.account, y.account), cmp.Compare(x.previous, y.previous), cmp.Compare(x.id, y.id))
+	})
+	return links
+}
+
+// follow goes through the writes of one account from the opening balance on, and notes
+// the balance that each has left.
+func (j *judge) follow(table int, customer int64, links []link, left map[written]int64) {
+	a, number := j.accounts, account(table, customer)
+	if n := a.rows[number]; n != 1 {
+		a.find("missing", customer, fmt.Sprintf("table %s has %s of customer %d", Tables()[table].Name, check.Counted(int(n), "row", "rows"), customer))
+		return
+	}
+	state := State{j.operations.Opening(table, customer), Nobody}
+	left[written{number, Nobody}] = state.Balance
+	steps, forked := 0, false
+	for steps < len(links) {
+		n, ok := slices.BinarySearchFunc(links, state.Writer, func(l link, writer int64) int { return cmp.Compare(l.previous, writer) })
+		if !ok {
+			break
+		}
+		if n+1 < len(links) && links[n+1].previous == state.Writer && !forked {
+			forked = true
+			a.find("overwritten", customer, fmt.Sprintf("%s: %s and %s have both overwritten what %s left: the update of one is lost",
+				accountName(number), j.journal.Name(links[n].id), j.journal.Name(links[n+1].id), j.writer(state.Writer)))
+		}
+		state = State{j.after(links[n].id, number, state.Balance), links[n].id}
+		left[written{number, state.Writer}] = state.Balance
+		steps++
+	}
+	if steps < len(links) && !forked {
+		l := unreached(links, left)
+		a.find("gap", customer, fmt.Sprintf("%s: %s has overwritten what %s left, to which no journal row leads",
+			accountName(number), j.journal.Name(l.id), j.writer(l.previous)))
+	} else if got := a.states[number]; got != state && !forked {
+		a.find("balance", customer, fmt.Sprintf("%s holds %d as %s left it; its %s in the journal lead to %d, left by %s",
+			accountName(number), got.Balance, j.writer(got.Writer), check.Counted(len(links), "row", "rows"), state.Balance, j.writer(state.Writer)))
+	}
+}
+
+// unreached is the first write of those to which the others do not lead.
+func unreached(links []link, left map[written]int64) link {
+	writers := map[int64]bool{}
+	for _, l := range links {
+		writers[l.id] = true
+	}
+	found := links[0]
+	for _, l := range links {
+		if _, reached := left[written{l.account, l.id}]; reached {
+			continue
+		}
+		if found = l; !writers[l.previous] {
+			break
+		}
+	}
+	return found
+}
+
+// writer names who left a value.
+func (j *judge) writer(id int64) string {
+	if id == Nobody {
+		return "the loading"
+	}
+	return j.journal.Name(id)
+}
+
+// after is what an operation leaves in an account that held this balance. What was
+// acknowledged must agree.
+func (j *judge) after(id, number, balance int64) int64 {
+	o, e := j.operations.At(id), j.entries[id]
+	r, acknowledged := j.acknowledged[id]
+	said := r.Checking
+	switch {
+	case number == account(Saving, o.Customer):
+		said = r.Saving
+	case o.Kind == KindAmalgamate && number == account(Checking, o.Other):
+		said = r.Other
+	}
+	switch {
+	case o.Kind == KindAmalgamate && number == account(Checking, o.Other):
+		j.accounts.created += e.Amount
+		balance += e.Amount
+	case o.Kind == KindAmalgamate:
+		j.accounts.created -= balance
+		balance = 0
+	case o.Kind == KindWriteCheck:
+		balance -= e.Amount
+	default:
+		balance += e.Amount
+	}
+	if acknowledged && said.Balance != balance {
+		j.accounts.find("acknowledged", o.Customer, fmt.Sprintf("%s: %s was acknowledged with the balance %d, and leaves %d",
+			accountName(number), j.journal.Name(id), said.Balance, balance))
+	}
+	return balance
+}
+
+// judgeReads holds what was read against what its writer left. A writer that has left
+// nothing there is for the check of isolation to name.
+func (j *judge) judgeReads(left map[written]int64) {
+	for _, read := range j.accounts.reads {
+		balance, known := left[written{read.account, read.state.Writer}]
+		if known && balance != read.state.Balance {
+			j.accounts.find("read", read.account>>1, fmt.Sprintf("%s: %s read the balance %d, and %s left %d there",
+				accountName(read.account), j.journal.Name(read.id), read.state.Balance, j.writer(read.state.Writer), balance))
+		}
+	}
+}

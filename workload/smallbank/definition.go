@@ -1,0 +1,148 @@
+package smallbank
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"assay/check"
+	"assay/check/cycle"
+	"assay/load"
+	"assay/measure"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/definition"
+	"assay/workload/journal"
+)
+
+// Name is the workload's name.
+const Name = "smallbank"
+
+// By is the support of the workload by a driver's function.
+func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
+	return definition.By(Name, open)
+}
+
+// Definition is the workload.
+func Definition() definition.Workload {
+	return definition.Workload{
+		Name: Name, Key: "smallbank",
+		Summary: "SmallBank: five small transactions whose write skew under snapshot isolation is found and named",
+		Short:   "SmallBank (Alomari et al. 2008): write skew is found and named",
+		Long: `SmallBank, after Alomari, Cahill, Fekete and Röhm (ICDE 2008).
+
+Customers have a savings and a checking account; Balance, DepositChecking,
+TransactSaving, Amalgamate and WriteCheck read and write them, most of them in a
+hotspot. Under snapshot isolation a WriteCheck can charge a penalty on a total that
+a Balance has shown to be another: no serial order of the transactions has that
+result, which is found and named. The run is judged against what the level
+promises, or --model.`,
+		Example: `  assay run smallbank
+  assay run smallbank --db postgres://user@localhost/test --isolation serializable --retry failed
+  assay run smallbank --cluster postgres:1 --isolation 'repeatable read' --hotspot 10 --clients 16 --model serializable`,
+		Checks: []definition.Check{
+			{Name: journal.CheckOperations, Asserts: "A committed operation that writes has exactly one row in the journal, a rejected or failed one has none, and one that ended unknown has none or one. Each row is as it was asked for. A WriteCheck charges the penalty if and only if what it read is less than the check."},
+			{Name: CheckAccounts, Asserts: "The journal's rows of each account follow one another from the opening balance on, each overwrites the one before it, and they lead to the balance that is there. Each balance that was acknowledged or read is the one that its writer left."},
+			{Name: CheckIsolation, Asserts: "What the operations have read from each other and overwritten shows no anomaly that the model forbids."},
+		},
+		Config:     func() definition.Config { c := Defaults(); return &c },
+		State:      state().File,
+		Operations: kindNames(),
+		// Conflicts are what it is made for, so that they spoil nothing.
+		Limit:      func(l *measure.Limits) { l.MaxErrorShare = 1 },
+		SizeLoaded: true,
+	}
+}
+
+func state() journal.State {
+	return journal.State{File: "smallbank.bin", Magic: "ASSAYM01", Tables: Tables()}
+}
+
+func (c *Config) Flags() []definition.Flag {
+	return []definition.Flag{
+		{Name: "customers", Value: &c.Customers, Usage: "how many customers, 2 to 10000000"},
+		{Name: "hotspot", Value: &c.Hotspot, Usage: "how many customers most operations deal with"},
+		{Name: "hotspot-share", Value: &c.HotspotShare, Usage: "share of the operations that deal with these, 0 to 1"},
+		{Name: "balance-share", Value: &c.BalanceShare, Usage: "share of Balance, 0 to 1; the other four are equally frequent"},
+		{Name: "model", Value: &c.Model, Usage: "the consistency model that is judged; what the database promises if not given"},
+		{Name: "loaders", Value: &c.Loaders, Usage: "batches of rows that are loaded at the same time"},
+	}
+}
+
+func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
+
+// Volume implements definition.Sized.
+func (c *Config) Volume() definition.Volume {
+	return definition.Volume{Rows: 3 * c.Customers, RowBytes: 40}
+}
+
+func (c *Config) Options(definition.Support) []report.Setting {
+	share := func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+	return []report.Setting{
+		{Name: "customers", Value: strconv.FormatInt(c.Customers, 10)},
+		{Name: "hotspot", Value: strconv.FormatInt(c.Hotspot, 10)},
+		{Name: "hotspot share", Value: share(c.HotspotShare)},
+		{Name: "balance share", Value: share(c.BalanceShare)},
+	}
+}
+
+// work is the workload opened on one database.
+type work struct {
+	*journal.Work[Session]
+	promise string
+}
+
+func (w work) Promise() string { return w.promise }
+
+func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
+	return NewWork(store.(Store), *c, seed)
+}
+
+// NewWork returns the work of this configuration and seed on a store, which it owns from
+// then on. It returns Config.Validate's error.
+func NewWork(store Store, c Config, seed uint64) (definition.Work, error) {
+	operations, err := NewOperations(c, seed)
+	if err != nil {
+		return nil, err
+	}
+	balances := func(table int) journal.Contents {
+		return journal.Contents{Rows: c.Customers, Row: func(i int64) []int64 {
+			return []int64{i, operations.Opening(table, i), Nobody, Nobody}
+		}}
+	}
+	return work{&journal.Work[Session]{Store: store, Plan: journal.Plan[Session]{
+		State: state(), Loaders: c.Loaders,
+		Contents: []journal.Contents{
+			Account: {Rows: c.Customers, Row: func(i int64) []int64 { return []int64{i} }},
+			Saving:  balances(Saving), Checking: balances(Checking),
+		},
+		Kind: func(id int64) uint8 { return operations.At(id).Kind },
+		Do: func(ctx context.Context, session Session, id int64) (workload.Reply, []int64) {
+			reply := session.Do(ctx, operations.At(id))
+			return reply.Reply, reply.values()
+		},
+	}}, store.Promise()}, nil
+}
+
+// searchTimeout bounds the search for anomalies; what is not found by then is unknown.
+const searchTimeout = 10 * time.Minute
+
+func (c *Config) Judge(ctx context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
+	out, err := Judge(ctx, *c, seed, e)
+	if err != nil || c.Model == "" || c.Model == e.Promise {
+		return out, err
+	}
+	out.Asked = c.Model
+	promised := *c
+	promised.Model = ""
+	kept, err := Judge(ctx, promised, seed, e)
+	if unknown := (*cycle.ModelError)(nil); errors.As(err, &unknown) {
+		out.Promised = []check.Result{{Name: "promise", Detail: "which model the vendor promises is not known"}}
+		return out, nil
+	}
+	out.Promised = kept.Results
+	return out, err
+}

@@ -1,0 +1,213 @@
+package smallbank
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"assay/check"
+	"assay/check/cycle"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/definition"
+	"assay/workload/journal"
+)
+
+// The checks of this workload beside journal.CheckOperations, as in a result.
+const (
+	CheckAccounts  = "accounts"
+	CheckIsolation = "isolation"
+)
+
+// Judge judges a run by its files alone, so that it can be done again at any time. A
+// missing or cut state gives verdicts of unknown for what rests on it; files that are
+// malformed give a *history.FormatError, a model that does not exist a *cycle.ModelError.
+//
+// It reads the history twice and keeps some 300 bytes an operation, and what
+// cycle.Check takes.
+func Judge(ctx context.Context, config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	var none definition.Judgement
+	model, err := cycle.ParseModel(cmp.Or(config.Model, e.Promise))
+	if err != nil {
+		return none, err
+	}
+	operations, err := NewOperations(config, seed)
+	if err != nil {
+		return none, err
+	}
+	j := &judge{operations: operations, evidence: e, acknowledged: map[int64]Result{}, entries: map[int64]Entry{}}
+	j.journal.Writes = func(kind uint8) bool { return kind != KindBalance }
+	j.journal.Describe = j.describe
+	j.accounts = newAccounts(operations)
+	if _, err = history.Read(e.History, history.Visitor{Op: j.record, Reservation: j.reserve}); err != nil {
+		return none, err
+	}
+	why, err := history.WhyMissing(state().Replay(e.State, j.row))
+	if err != nil {
+		return none, err
+	}
+	j.missing = cmp.Or(why, e.InFlight)
+	balances := j.judgeAccounts()
+	if _, err = history.Read(e.History, history.Visitor{Op: j.transaction}); err == nil {
+		err = j.unrecorded()
+	}
+	if err != nil {
+		return none, err
+	}
+	report := cycle.Check(ctx, j.cycle.History(), model, cycle.Options{})
+	out := definition.Judgement{Counts: j.journal.Counts, Emptied: why == "" && j.journal.Rows() == 0, Notes: []string{fmt.Sprintf("judged against %s", model)}}
+	out.Notes = append(append(out.Notes, report.Notes()...), j.name(&report)...)
+	out.Notes = append(out.Notes, j.notes()...)
+	out.Results = []check.Result{j.journal.Result(j.missing), balances, report.Result()}
+	return out, nil
+}
+
+type judge struct {
+	operations *Operations
+	evidence   definition.Evidence
+	journal    journal.Operations
+	// acknowledged are the results of committed operations that write, entries the first
+	// row of each operation in the journal.
+	acknowledged map[int64]Result
+	entries      map[int64]Entry
+	accounts     *accounts
+	// missing says why the state is not all there is to know; empty if it is.
+	missing string
+	// ended is when the last attempt ended.
+	ended int64
+
+	cycle cycle.Builder
+	steps []cycle.Op
+	// alone counts the transactions that no client is known to have ended.
+	alone int32
+}
+
+// describe says what an operation was to do.
+func (j *judge) describe(id int64) string {
+	o := j.operations.At(id)
+	name := kindNames()[o.Kind]
+	switch o.Kind {
+	case KindBalance:
+		return fmt.Sprintf("%s of customer %d", name, o.Customer)
+	case KindAmalgamate:
+		return fmt.Sprintf("%s of customer %d to customer %d", name, o.Customer, o.Other)
+	default:
+		return fmt.Sprintf("%s of %d for customer %d", name, o.Amount, o.Customer)
+	}
+}
+
+func (j *judge) reserve(r history.Reservation) error { j.journal.Reserve(r); return nil }
+
+// record is the first look at an attempt.
+func (j *judge) record(op *history.Op) error {
+	o := j.operations.At(workload.OperationID(op.Client, op.Seq))
+	if op.Kind != o.Kind || op.Outcome == history.Committed && len(op.Values) != resultValues {
+		return &history.FormatError{Path: j.evidence.History, Reason: fmt.Sprintf("operation %d of client %d cannot be understood", op.Seq, op.Client)}
+	}
+	j.journal.Record(op)
+	j.ended = max(j.ended, op.End)
+	if op.Outcome != history.Committed {
+		return nil
+	}
+	r := resultFrom(op.Values)
+	if o.Writes() {
+		j.acknowledged[o.ID] = r
+	}
+	if o.Kind == KindBalance || o.Kind == KindAmalgamate || o.Kind == KindWriteCheck {
+		j.accounts.reads = append(j.accounts.reads,
+			read{o.ID, account(Saving, o.Customer), r.SavingRead}, read{o.ID, account(Checking, o.Customer), r.CheckingRead})
+	}
+	return nil
+}
+
+// row takes a row of the state.
+func (j *judge) row(r journal.Row) error {
+	if r.Table != Journal {
+		j.accounts.row(r)
+		return nil
+	}
+	e := entryFrom(r.Values)
+	o := j.operations.At(e.ID)
+	if j.journal.Row(e.ID, j.wrong(&o, e)) {
+		j.entries[e.ID] = e
+	}
+	return nil
+}
+
+// wrong says how a row differs from what the operation would have written.
+func (j *judge) wrong(o *Operation, e Entry) string {
+	r, acknowledged := j.acknowledged[o.ID]
+	charged := o.Charged(&r)
+	switch {
+	case !o.Writes():
+		return "has a row, and only reads"
+	case e.Customer != o.Customer || e.Other != o.Other:
+		return fmt.Sprintf("has a row for customer %d and customer %d", e.Customer, e.Other)
+	case !acknowledged && (e.Amount == o.Amount || o.Kind == KindAmalgamate || o.Kind == KindWriteCheck && e.Amount == o.Amount+Penalty):
+		return ""
+	case acknowledged && e == EntryOf(o, &r):
+		return ""
+	case acknowledged && e.Amount == charged:
+		return "has a row that says otherwise than its answer what it has overwritten"
+	default:
+		return fmt.Sprintf("has a row with the amount %d; by what it has read it would be %d", e.Amount, charged)
+	}
+}
+
+// notes say what became of unknown operations, and of the money.
+func (j *judge) notes() (notes []string) {
+	if j.journal.Unknown > 0 {
+		notes = append(notes, j.evidence.UnknownNote(check.Counted(j.journal.Unknown, "unknown operation that writes", "unknown operations that write"),
+			j.journal.Unknown, j.journal.Applied))
+	}
+	if created := j.accounts.created; created != 0 && j.missing == "" {
+		notes = append(notes, fmt.Sprintf("Amalgamate has moved money that others had changed meanwhile: %+d in all is there that should not be", created))
+	}
+	return notes
+}
+
+// name says in the words of the workload what the transactions of each anomaly are, and
+// returns a note for each write skew of a WriteCheck that the model allows.
+func (j *judge) name(r *cycle.Report) (notes []string) {
+	for i := range r.Evidence {
+		e := &r.Evidence[i]
+		var who []string
+		for n, t := range e.Txns {
+			if t.ID >= 0 {
+				who = append(who, fmt.Sprintf("T%d is %s", n+1, j.describe(t.ID)))
+				e.Txns[n].Text = j.describe(t.ID) + ": " + t.Text
+			}
+		}
+		skew := j.writeSkew(e)
+		switch {
+		case skew != "": // the steps of the cycle say the rest
+			e.Text = skew
+		case len(e.Edges) == 0:
+			e.Text = strings.TrimSuffix(e.Text, ".") + ". " + strings.Join(who, "; ") + "."
+		}
+		if i >= len(r.Anomalies) && skew != "" {
+			notes = append(notes, fmt.Sprintf("%s, allowed by %s: %s; %s", e.Anomaly, r.Model, strings.Join(who, "; "), skew))
+		}
+	}
+	return notes
+}
+
+// writeSkew names the paper's anomaly, if that is what a cycle is: a WriteCheck has read
+// a savings account that a TransactSaving changed, and another transaction, such as a
+// Balance, has seen that change and not the check.
+func (j *judge) writeSkew(e *cycle.Evidence) string {
+	kind := func(i int) uint8 { o := j.operations.At(e.Txns[i].ID); return o.Kind }
+	for i, edge := range e.Edges {
+		if edge.Kind != "rw" || kind(edge.From) != KindWriteCheck || kind(edge.To) == KindWriteCheck {
+			continue
+		}
+		before := e.Edges[(i+len(e.Edges)-1)%len(e.Edges)]
+		if before.Kind != "rw" {
+			continue
+		}
+		return fmt.Sprintf("write skew: the WriteCheck T%d decided about its penalty on a total without the %s T%d, which precedes the %s T%d, which did not see the check",
+			edge.From+1, kindNames()[kind(edge.To)], edge.To+1, kindNames()[kind(before.From)], before.From+1)
+	}
+	return ""
+}

@@ -1,0 +1,149 @@
+package smallbank
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"assay/check/cycle"
+	"assay/history"
+	"assay/workload"
+)
+
+// An account is a register of check/cycle whose value is the id of the operation that
+// wrote it. Every write is of a value of its own and follows a read, so the order of
+// all versions is known, and an overwritten update is one (lost-update).
+
+// transaction is the second look at an attempt: it enters the operation into the history
+// for check/cycle, once, by the attempt that committed it or by its last. What became of
+// an unknown operation the journal says.
+func (j *judge) transaction(op *history.Op) error {
+	if op.Outcome != history.Committed && !op.Last {
+		return nil
+	}
+	o := j.operations.At(workload.OperationID(op.Client, op.Seq))
+	t := cycle.Txn{ID: o.ID, Process: int32(op.Client), Invoke: op.Start, Complete: op.End, Outcome: history.Committed}
+	if op.Outcome == history.Committed {
+		delete(j.entries, o.ID)
+		r := resultFrom(op.Values)
+		j.result(&o, &r)
+		return j.add(t)
+	}
+	if !o.Writes() {
+		return nil
+	}
+	t.Invoke = op.First
+	e, entered := j.entries[o.ID]
+	delete(j.entries, o.ID)
+	switch {
+	case op.Final == history.Committed && entered: // by an earlier attempt
+		j.entry(&o, e)
+	case op.Final == history.Unknown && entered:
+		j.entry(&o, e)
+		j.endless(&t)
+	case op.Final == history.Unknown && j.missing != "":
+		j.entry(&o, Entry{SavingPrevious: unread, CheckingPrevious: unread, OtherPrevious: unread})
+		t.Outcome = history.Unknown
+	default:
+		j.entry(&o, Entry{SavingPrevious: unread, CheckingPrevious: unread, OtherPrevious: unread})
+		t.Outcome = history.Failed
+	}
+	return j.add(t)
+}
+
+// unrecorded enters the operations that have a row and no record, because the run was
+// killed.
+func (j *judge) unrecorded() error {
+	for _, id := range slices.Sorted(maps.Keys(j.entries)) {
+		o := j.operations.At(id)
+		if !o.Writes() {
+			continue
+		}
+		j.entry(&o, j.entries[id])
+		t := cycle.Txn{ID: id, Outcome: history.Committed}
+		j.endless(&t)
+		if err := j.add(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endless has a transaction end after all others, in a session of its own: nobody knows
+// when it was over.
+func (j *judge) endless(t *cycle.Txn) {
+	j.alone++
+	t.Process, t.Complete = -1-j.alone, j.ended+1
+}
+
+func (j *judge) add(t cycle.Txn) error {
+	t.Ops = j.steps
+	if err := j.cycle.Add(t); err != nil {
+		return &history.FormatError{Path: j.evidence.History, Reason: err.Error()}
+	}
+	j.steps = j.steps[:0]
+	return nil
+}
+
+// result has the steps be those of an operation that was acknowledged.
+func (j *judge) result(o *Operation, r *Result) {
+	saving, checking := account(Saving, o.Customer), account(Checking, o.Customer)
+	if o.Kind == KindBalance || o.Kind == KindAmalgamate || o.Kind == KindWriteCheck {
+		j.read(saving, r.SavingRead.Writer)
+		j.read(checking, r.CheckingRead.Writer)
+	}
+	if o.Writes() {
+		j.entry(o, EntryOf(o, r))
+	}
+}
+
+// unread is the previous writer of an account that is not known.
+const unread = -2
+
+// entry adds the steps of an operation that its row tells: it has read what it overwrote.
+func (j *judge) entry(o *Operation, e Entry) {
+	saving, checking := account(Saving, o.Customer), account(Checking, o.Customer)
+	switch o.Kind {
+	case KindTransactSaving:
+		j.update(saving, e.SavingPrevious, o.ID)
+	case KindAmalgamate:
+		j.update(saving, e.SavingPrevious, o.ID)
+		j.update(checking, e.CheckingPrevious, o.ID)
+		j.update(account(Checking, o.Other), e.OtherPrevious, o.ID)
+	default:
+		j.update(checking, e.CheckingPrevious, o.ID)
+	}
+}
+
+// update adds a write, and the read of what it overwrote unless the step before has read
+// just that.
+func (j *judge) update(account, previous, id int64) {
+	if previous != unread {
+		j.read(account, previous)
+	}
+	j.steps = append(j.steps, cycle.Op{Kind: cycle.Write, Key: j.key(account), Value: id})
+}
+
+// read adds a read, once.
+func (j *judge) read(account, writer int64) {
+	step := cycle.Op{Kind: cycle.ReadValue, Key: j.key(account), Value: writer}
+	if writer == Nobody {
+		step = cycle.Op{Kind: cycle.ReadNothing, Key: step.Key}
+	}
+	same := func(s cycle.Op) bool { return s.Kind == step.Kind && s.Key == step.Key && s.Value == step.Value }
+	if !slices.ContainsFunc(j.steps, same) {
+		j.steps = append(j.steps, step)
+	}
+}
+
+// key is the name of an account as check/cycle knows it.
+func (j *judge) key(account int64) int64 {
+	return j.cycle.Symbol(accountName(account))
+}
+
+// account numbers the accounts of all customers.
+func account(table int, customer int64) int64 { return 2*customer + int64(table-Saving) }
+
+func accountName(account int64) string {
+	return fmt.Sprintf("%s of customer %d", [2]string{"saving", "checking"}[account&1], account>>1)
+}

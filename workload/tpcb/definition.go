@@ -1,0 +1,155 @@
+package tpcb
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"assay/load"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/definition"
+	"assay/workload/journal"
+)
+
+// Name is the workload's name.
+const Name = "tpcb"
+
+// Config is what a user can set of the workload. It is a definition.Config.
+type Config struct {
+	// Scale is how many branches there are, each with 10 tellers.
+	Scale int64 `yaml:"scale" json:"scale"`
+	// Accounts is how many accounts a branch has; pgbench's has 100,000.
+	Accounts int64 `yaml:"accounts" json:"accounts"`
+	// Batch sends a transaction's statements together.
+	Batch bool `yaml:"batch" json:"batch"`
+	// Loaders is how many batches are loaded at the same time.
+	Loaders int `yaml:"loaders" json:"loaders"`
+}
+
+const (
+	maxScale    = 1000
+	maxAccounts = 100_000
+)
+
+// Defaults returns the configuration of a run without flags.
+func Defaults() Config { return Config{Scale: 1, Accounts: maxAccounts, Loaders: 4} }
+
+// Validate returns a *workload.OptionError for the first value that cannot be used.
+func (c Config) Validate() error {
+	switch {
+	case c.Scale < 1 || c.Scale > maxScale:
+		return &workload.OptionError{Option: "--scale", Value: strconv.FormatInt(c.Scale, 10), Want: fmt.Sprintf("1 to %d", maxScale)}
+	case c.Accounts < 1 || c.Accounts > maxAccounts:
+		return &workload.OptionError{Option: "--accounts", Value: strconv.FormatInt(c.Accounts, 10), Want: fmt.Sprintf("1 to %d", maxAccounts)}
+	case c.Loaders < 1 || c.Loaders > 256:
+		return &workload.OptionError{Option: "--loaders", Value: strconv.Itoa(c.Loaders), Want: "1 to 256"}
+	}
+	return nil
+}
+
+// By is the support of the workload by a driver's function.
+func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
+	return definition.By(Name, open)
+}
+
+// Definition is the workload.
+func Definition() definition.Workload {
+	return definition.Workload{
+		Name: Name, Key: "tpcb",
+		Summary: "TPC-B as pgbench runs it; every transaction and every balance is accounted for",
+		Short:   "TPC-B as pgbench runs it, every transaction accounted for",
+		Long: `TPC-B as pgbench runs it (its built-in transaction tpcb-like).
+
+Branches, tellers and accounts, ten and a hundred thousand a branch; a transaction
+adds an amount to one of each, reads the account and enters itself in the history.
+The statements are pgbench's, sent one by one as pgbench does, or all at once with
+--batch. Everything is read back: each balance must be the sum of its rows in the
+history, and each acknowledged transaction must have exactly one.`,
+		Example: `  assay run tpcb
+  assay run tpcb --db postgres://user@localhost/test --scale 2 --clients 8 --duration 1m
+  assay run tpcb --cluster postgres:1 --batch`,
+		Checks: []definition.Check{
+			{Name: journal.CheckOperations, Asserts: "A committed transaction has exactly one row in the history, a failed one has none, and one that ended unknown has none or one. Each row is as it was asked for."},
+			{Name: CheckTotal, Asserts: "The balances of branches, of tellers and of accounts and the amounts of the history have one and the same sum, and exactly the rows that were loaded are there."},
+			{Name: CheckBalances, Asserts: "Each branch, each teller and each account has the balance that its rows of the history add up to."},
+			{Name: CheckOrder, Asserts: "The balances that were acknowledged of an account are those that its transactions leave in some order, each of which begins with what the one before it left."},
+		},
+		Config:     func() definition.Config { c := Defaults(); return &c },
+		State:      state().File,
+		Operations: map[uint8]string{kindTransaction: "transaction"},
+		SizeLoaded: true,
+	}
+}
+
+// kindTransaction is the history.Op.Kind of a transaction. Its Values, where it was
+// acknowledged, are the account's balance.
+const kindTransaction uint8 = 1
+
+func state() journal.State {
+	return journal.State{File: "tpcb.bin", Magic: "ASSAYT01", Tables: Tables()}
+}
+
+func (c *Config) Flags() []definition.Flag {
+	return []definition.Flag{
+		{Name: "scale", Value: &c.Scale, Usage: "how many branches, each with 10 tellers, 1 to 1000"},
+		{Name: "accounts", Value: &c.Accounts, Usage: "accounts of each branch, 1 to 100000; pgbench has 100000"},
+		{Name: "batch", Value: &c.Batch, Usage: "send a transaction's statements together, not one by one as pgbench does"},
+		{Name: "loaders", Value: &c.Loaders, Usage: "batches of rows that are loaded at the same time"},
+	}
+}
+
+func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
+
+// Volume implements definition.Sized.
+func (c *Config) Volume() definition.Volume {
+	return definition.Volume{Rows: c.Scale * c.Accounts, RowBytes: 130}
+}
+
+func (c *Config) Options(definition.Support) []report.Setting {
+	sent := "one by one"
+	if c.Batch {
+		sent = "together"
+	}
+	return []report.Setting{
+		{Name: "scale", Value: strconv.FormatInt(c.Scale, 10)},
+		{Name: "accounts a branch", Value: strconv.FormatInt(c.Accounts, 10)},
+		{Name: "statements", Value: sent},
+	}
+}
+
+// work is the workload opened on one database.
+type work struct {
+	*journal.Work[Session]
+	definition.NoPromise
+}
+
+func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
+	return NewWork(store.(Store), *c, seed)
+}
+
+// NewWork returns the work of this configuration and seed on a store, which it owns from
+// then on. It returns Config.Validate's error.
+func NewWork(store Store, c Config, seed uint64) (definition.Work, error) {
+	transactions, err := NewTransactions(c, seed)
+	if err != nil {
+		return nil, err
+	}
+	var contents []journal.Contents
+	for table := Branches; table <= Accounts; table++ {
+		contents = append(contents, journal.Contents{Rows: transactions.rows(table),
+			Row: func(i int64) []int64 { return transactions.opening(table, i) }})
+	}
+	return work{Work: &journal.Work[Session]{Store: store, Plan: journal.Plan[Session]{
+		State: state(), Loaders: c.Loaders, Contents: contents,
+		Kind: func(int64) uint8 { return kindTransaction },
+		Do: func(ctx context.Context, session Session, id int64) (workload.Reply, []int64) {
+			reply := session.Do(ctx, transactions.At(id), c.Batch)
+			return reply.Reply, []int64{reply.Balance}
+		},
+	}}}, nil
+}
+
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	return Judge(*c, seed, e)
+}

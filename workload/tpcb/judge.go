@@ -1,0 +1,199 @@
+package tpcb
+
+import (
+	"cmp"
+	"fmt"
+
+	"assay/check"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/definition"
+	"assay/workload/journal"
+)
+
+// The checks of this workload beside journal.CheckOperations, as in a result.
+const (
+	CheckTotal    = "total"
+	CheckBalances = "balances"
+	CheckOrder    = "order"
+)
+
+// Judge judges a run by its files alone, so that it can be done again at any time. A
+// missing or cut state gives verdicts of unknown; files that are malformed give a
+// *history.FormatError.
+//
+// It keeps 17 bytes for each account, and some 100 for each transaction.
+func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	transactions, err := NewTransactions(config, seed)
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	j := &judge{transactions: transactions, evidence: e,
+		total: check.Result{Name: CheckTotal}, balances: check.Result{Name: CheckBalances}}
+	for table := range j.tables {
+		n := transactions.rows(table) + 1
+		j.tables[table] = holdings{balance: make([]int64, n), due: make([]int64, n), rows: make([]uint8, n)}
+	}
+	j.journal.Describe = func(id int64) string {
+		x := transactions.At(id)
+		return fmt.Sprintf("%+d to account %d, teller %d, branch %d", x.Delta, x.Account, x.Teller, x.Branch)
+	}
+	_, err = history.Read(e.History, history.Visitor{Op: j.record,
+		Reservation: func(r history.Reservation) error { j.journal.Reserve(r); return nil }})
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	why, err := history.WhyMissing(state().Replay(e.State, j.row))
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	j.missing = cmp.Or(why, e.InFlight)
+	out := definition.Judgement{Emptied: why == "" && j.journal.Rows() == 0}
+	out.Results = append(out.Results, j.journal.Result(j.missing), j.judgeTotal(), j.judgeBalances(), j.judgeOrder())
+	out.Counts = j.journal.Counts
+	if n := j.journal.Unknown; n > 0 {
+		out.Notes = append(out.Notes, e.UnknownNote(check.Counted(n, "unknown transaction", "unknown transactions"), n, j.journal.Applied))
+	}
+	return out, nil
+}
+
+type judge struct {
+	transactions *Transactions
+	evidence     definition.Evidence
+	journal      journal.Operations
+	// tables are branches, tellers and accounts.
+	tables [History]holdings
+	// sum and read are, by table, the sum of the balances or amounts and how many rows
+	// were read.
+	sum, read [History + 1]int64
+	// answers are the balances that were acknowledged, unanswered the transactions that
+	// have a row and no answer.
+	answers    []answer
+	unanswered []answer
+	// missing says why the state is not all there is to know; empty if it is.
+	missing         string
+	total, balances check.Result
+}
+
+// holdings are what the rows of a table hold, by their keys.
+type holdings struct {
+	balance, due []int64
+	rows         []uint8
+}
+
+// answer is the balance that a transaction left in its account.
+type answer struct{ account, id, balance int64 }
+
+func (j *judge) record(op *history.Op) error {
+	committed := op.Outcome == history.Committed
+	if op.Kind != kindTransaction || committed && len(op.Values) != 1 {
+		return &history.FormatError{Path: j.evidence.History, Reason: fmt.Sprintf("operation %d of client %d cannot be understood", op.Seq, op.Client)}
+	}
+	j.journal.Record(op)
+	id := workload.OperationID(op.Client, op.Seq)
+	switch {
+	case committed:
+		j.answers = append(j.answers, answer{j.transactions.At(id).Account, id, op.Values[0]})
+	case op.Last && (op.Final == history.Unknown || op.Final == history.Committed):
+		j.unanswered = append(j.unanswered, answer{account: j.transactions.At(id).Account, id: id})
+	}
+	return nil
+}
+
+func (j *judge) row(r journal.Row) error {
+	j.read[r.Table]++
+	j.sum[r.Table] += r.Values[len(r.Values)-1]
+	if r.Table == History {
+		j.historyRow(Transaction{r.Values[0], r.Values[1], r.Values[2], r.Values[3], r.Values[4]})
+		return nil
+	}
+	key, table := r.Values[0], &j.tables[r.Table]
+	if key < 1 || key >= int64(len(table.rows)) {
+		j.total.Add(check.Evidence{Kind: "foreign", Text: fmt.Sprintf("table %s has a row with the key %d, which was never loaded", Tables()[r.Table].Name, key),
+			Fields: map[string]int64{"table": int64(r.Table), "key": key}})
+		return nil
+	}
+	table.rows[key] = min(table.rows[key]+1, 2)
+	table.balance[key] = r.Values[len(r.Values)-1]
+	if r.Table != Branches && r.Values[1] != j.transactions.opening(r.Table, key)[1] {
+		j.total.Add(check.Evidence{Kind: "altered", Text: fmt.Sprintf("table %s: row %d has branch %d, and was loaded with %d",
+			Tables()[r.Table].Name, key, r.Values[1], j.transactions.opening(r.Table, key)[1]), Fields: map[string]int64{"table": int64(r.Table), "key": key}})
+	}
+	return nil
+}
+
+// historyRow takes a row of the history as it is, whatever was asked for: the balances
+// must agree with it.
+func (j *judge) historyRow(x Transaction) {
+	wrong, asked := "", j.transactions.At(x.ID)
+	if x != asked {
+		wrong = fmt.Sprintf("has a row with %+d to account %d, teller %d, branch %d", x.Delta, x.Account, x.Teller, x.Branch)
+	}
+	if outcome, _ := j.journal.Outcome(x.ID); outcome == history.Unknown { // perhaps without a record
+		j.unanswered = append(j.unanswered, answer{account: asked.Account, id: x.ID})
+	}
+	j.journal.Row(x.ID, wrong)
+	for table, key := range [...]int64{Branches: x.Branch, Tellers: x.Teller, Accounts: x.Account} {
+		if due := j.tables[table].due; key >= 1 && key < int64(len(due)) {
+			due[key] += x.Delta
+		}
+	}
+}
+
+// judgeTotal compares the four sums, and which rows are there with those that were
+// loaded.
+func (j *judge) judgeTotal() check.Result {
+	r := &j.total
+	for table := Branches; table <= Accounts && j.missing == ""; table++ {
+		name := Tables()[table].Name
+		for key := int64(1); key < int64(len(j.tables[table].rows)); key++ {
+			if n := j.tables[table].rows[key]; n != 1 {
+				r.Add(check.Evidence{Kind: "missing", Text: fmt.Sprintf("table %s has %s with the key %d", name, check.Counted(int(n), "row", "rows"), key),
+					Fields: map[string]int64{"table": int64(table), "key": key}})
+			}
+		}
+		if j.sum[table] != j.sum[History] {
+			r.Add(check.Evidence{Kind: "sum", Text: fmt.Sprintf("the balances of %s add up to %d, and the amounts of the history to %d: %+d",
+				name, j.sum[table], j.sum[History], j.sum[table]-j.sum[History]),
+				Fields: map[string]int64{"table": int64(table), "sum": j.sum[table], "history": j.sum[History]}})
+		}
+	}
+	r.Detail = fmt.Sprintf("%s, %s, %s and %s", check.Counted(j.read[Branches], "branch", "branches"), check.Counted(j.read[Tellers], "teller", "tellers"),
+		check.Counted(j.read[Accounts], "account", "accounts"), check.Counted(j.read[History], "history row", "history rows"))
+	if r.Found == 0 && j.missing == "" {
+		r.Detail += fmt.Sprintf(": each adds up to %s", check.Count(j.sum[History]))
+	} else if r.Found > 0 {
+		r.Detail += "; " + check.Counted(r.Found, "finding", "findings")
+	}
+	r.Finish(j.missing, j.read[Accounts] == 0, "nothing was read back")
+	return *r
+}
+
+// judgeBalances compares each balance with what the history's rows add up to.
+func (j *judge) judgeBalances() check.Result {
+	r := &j.balances
+	one := [...]string{Branches: "branch", Tellers: "teller", Accounts: "account"}
+	rows := 0
+	for table := range j.tables {
+		if j.missing != "" {
+			break
+		}
+		t := &j.tables[table]
+		for key := 1; key < len(t.rows); key++ {
+			rows++
+			if t.rows[key] == 1 && t.balance[key] != t.due[key] {
+				r.Add(check.Evidence{Kind: "balance", Text: fmt.Sprintf("%s %d has the balance %d; its history rows add up to %d: %+d",
+					one[table], key, t.balance[key], t.due[key], t.balance[key]-t.due[key]),
+					Fields: map[string]int64{"table": int64(table), "key": int64(key), "balance": t.balance[key], "due": t.due[key]}})
+			}
+		}
+	}
+	r.Detail = check.Counted(rows, "balance", "balances")
+	if r.Found == 0 {
+		r.Detail += ": each is what its history rows add up to"
+	} else {
+		r.Detail += "; " + check.Counted(r.Found, "finding", "findings")
+	}
+	r.Finish(j.missing, j.read[History] == 0, "the history is empty")
+	return *r
+}

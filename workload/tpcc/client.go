@@ -1,0 +1,125 @@
+package tpcc
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"assay/history"
+	"assay/load"
+	"assay/workload"
+)
+
+// client is one client of the run. Its operations are those of its number.
+type client struct {
+	workload.Connection[Session]
+	inputs *Inputs
+	number int
+	values []int64
+	// unsure is true if an earlier attempt of the operation is unknown.
+	unsure bool
+	deck   deck
+}
+
+// thinking is a client that waits as a person at a terminal does.
+type thinking struct{ *client }
+
+// newClient opens a session for client number n and returns the client.
+func newClient(ctx context.Context, store Store, inputs *Inputs, n int) (load.Client, error) {
+	connection, err := workload.Connect(ctx, store.Session)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{Connection: connection, inputs: inputs, number: n}
+	if inputs.config.ThinkTimes {
+		return thinking{c}, nil
+	}
+	return c, nil
+}
+
+// Attempt implements load.Client.
+func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
+	if attempt == 1 {
+		c.unsure = false
+	}
+	kind := c.deck.kind(c.inputs, c.number, seq)
+	session, err := c.Session(ctx)
+	if err != nil {
+		unsent := workload.Unsent(err)
+		return unsent.Answer(kind)
+	}
+	reply := c.do(ctx, session, kind, OperationID(c.number, seq))
+	answer := reply.Answer(kind)
+	if reply.Outcome == history.Committed {
+		answer.Values = c.values
+	}
+	c.unsure = reply.Repeated(&answer, attempt, c.unsure)
+	c.After(answer.Outcome, reply.Broken)
+	return answer
+}
+
+// do does an operation of this kind and leaves what the reply has in values. The
+// session may go on with what it was given after it has returned, so that all of it is
+// made anew.
+func (c *client) do(ctx context.Context, session Session, kind uint8, id int64) workload.Reply {
+	moment := time.Now().UnixMilli()
+	switch kind {
+	case KindNewOrder:
+		in := c.inputs.NewOrder(id)
+		in.Moment = moment
+		r := session.NewOrder(ctx, &in)
+		c.values = append(c.values[:0], r.Order, r.Total)
+		return r.Reply
+	case KindPayment:
+		in := c.inputs.Payment(id)
+		in.Moment = moment
+		r := session.Payment(ctx, &in)
+		c.values = append(c.values[:0], r.Customer, r.Balance)
+		return r.Reply
+	case KindOrderStatus:
+		in := c.inputs.OrderStatus(id)
+		r := session.OrderStatus(ctx, &in)
+		c.values = append(c.values[:0], r.Customer, r.Balance, r.Order, r.Lines, r.Amount)
+		return reading(r.Reply)
+	case KindDelivery:
+		in := c.inputs.Delivery(id)
+		in.Moment = moment
+		r := session.Delivery(ctx, &in)
+		c.values = append(c.values[:0], r.Orders[:]...)
+		return r.Reply
+	default:
+		in := c.inputs.StockLevel(id)
+		r := session.StockLevel(ctx, &in)
+		c.values = append(c.values[:0], r.Low)
+		return reading(r.Reply)
+	}
+}
+
+// reading is the reply to a transaction that changes nothing: without an answer it has
+// had no effect.
+func reading(r workload.Reply) workload.Reply {
+	if r.Outcome == history.Unknown {
+		r.Outcome, r.Broken = history.Failed, true
+	}
+	return r
+}
+
+// Think implements load.Thinker: the time to look at the answer before and that to key
+// in what is asked next (clause 5.2.5.7).
+func (t thinking) Think(seq uint64) time.Duration {
+	keying := [...]time.Duration{KindNewOrder: 18, KindPayment: 3, KindOrderStatus: 2, KindDelivery: 2, KindStockLevel: 2}
+	pause := keying[t.inputs.Kind(t.number, seq)] * time.Second
+	if seq > 0 {
+		pause += t.inputs.thinkTime(t.number, seq-1)
+	}
+	return pause
+}
+
+// thinkTime is the pause after an operation: exponential, at most ten times its mean
+// (clause 5.2.5.4).
+func (in *Inputs) thinkTime(client int, seq uint64) time.Duration {
+	means := [...]float64{KindNewOrder: 12, KindPayment: 12, KindOrderStatus: 10, KindDelivery: 5, KindStockLevel: 5}
+	r := workload.NewRandom(in.seed^thinkKey, uint64(OperationID(client, seq)))
+	mean := means[in.Kind(client, seq)]
+	return time.Duration(min(-math.Log(1-r.Float())*mean, 10*mean) * float64(time.Second))
+}

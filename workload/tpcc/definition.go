@@ -1,0 +1,106 @@
+package tpcc
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+
+	"assay/load"
+	"assay/report"
+	"assay/workload"
+	"assay/workload/definition"
+)
+
+// Name is the workload's name.
+const Name = "tpcc"
+
+// By is the support of the workload by a driver's function.
+func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
+	return definition.By(Name, open)
+}
+
+// The checks.
+const (
+	CheckConsistency = "consistency"
+	CheckOrders      = "orders"
+	CheckPayments    = "payments"
+	CheckDeliveries  = "deliveries"
+	CheckStock       = "stock"
+	CheckAnswers     = "answers"
+	CheckIsolation   = "isolation"
+)
+
+// Definition is the workload.
+func Definition() definition.Workload {
+	return definition.Workload{
+		Name: Name, Key: "tpcc",
+		Summary: "order entry after TPC-C: five transactions, twelve consistency conditions, every order accounted for",
+		Short:   "Order entry after TPC-C, with every order, payment and delivery accounted for",
+		Long: `Order entry after TPC-C, revision 5.11.
+
+Loads warehouses, works the five transactions in the standard mix, reads all
+tables back and checks: the twelve consistency conditions of clause 3.3.2, and
+every single order, payment and delivery against what the database had answered.
+Then it plays the isolation tests of clause 3.4.2.
+
+The tpmC that is reported is no result of the TPC's: docs/tpcc.md says what of
+the specification is not met.`,
+		Example: `  assay run tpcc --db sqlite:shop.db
+  assay run tpcc --db postgres://user@localhost/test --warehouses 10 --clients 16 --duration 5m
+  assay run tpcc --cluster postgres:1 --items 1000 --customers 100 --retry idempotent
+  assay run tpcc --cluster mongodb:3 --schema denormalized --retry failed`,
+		Checks: []definition.Check{
+			{Name: CheckConsistency, Asserts: "The rows meet the twelve conditions of clause 3.3.2: sums, counts and keys of all tables agree."},
+			{Name: CheckOrders, Asserts: "A committed New-Order has exactly one order with the lines that were asked for, a failed or rolled back one has none, and one that ended unknown has none or all of it. The opening orders are as they were loaded."},
+			{Name: CheckPayments, Asserts: "A committed Payment has exactly one row in the history, a failed one none, and warehouses, districts and customers hold what opening rows and payments add up to."},
+			{Name: CheckDeliveries, Asserts: "A committed Delivery has delivered exactly the orders that it answered, with all their lines, and the customers' balances hold them; a failed one has delivered none."},
+			{Name: CheckStock, Asserts: "Each stock holds what its opening row less the lines of all orders leaves, and counts them."},
+			{Name: CheckAnswers, Asserts: "Order numbers, totals, customers and lines that clients were given agree with what is there."},
+			{Name: CheckIsolation, Asserts: "The isolation tests 1 to 9 of clause 3.4.2, played on the database when it was read back, show nothing that its isolation level promises to prevent."},
+		},
+		Config:     func() definition.Config { c := Defaults(); return &c },
+		State:      FileState,
+		Operations: map[uint8]string{KindNewOrder: "New-Order", KindPayment: "Payment", KindOrderStatus: "Order-Status", KindDelivery: "Delivery", KindStockLevel: "Stock-Level"},
+		SizeLoaded: true,
+	}
+}
+
+func (c *Config) Flags() []definition.Flag {
+	return []definition.Flag{
+		{Name: "warehouses", Value: &c.Warehouses, Usage: "how many warehouses, 1 to 10000"},
+		{Name: "items", Value: &c.Items, Usage: "how many items, 100 to 100000; the specification has 100000"},
+		{Name: "customers", Value: &c.Customers, Usage: "customers of a district, 10 to 3000; the specification has 3000"},
+		{Name: "schema", Value: &c.Schema, Usage: "normalized: a table or collection each; denormalized: the lines of an order in its document (MongoDB)", Values: []string{SchemaNormalized, SchemaDenormalized}},
+		{Name: "think-times", Value: &c.ThinkTimes, Usage: "wait as a person at a terminal does; ten clients a warehouse are then the specification's"},
+		{Name: "loaders", Value: &c.Loaders, Usage: "batches of rows that are loaded at the same time"},
+	}
+}
+
+func (c *Config) Plan(p load.Plan) (load.Plan, error) {
+	if c.ThinkTimes && p.Rate > 0 {
+		return p, &load.PlanError{Option: "--rate", Value: strconv.FormatFloat(p.Rate, 'g', -1, 64), Want: "none with --think-times, which sets the pace"}
+	}
+	return definition.OneIDEach(p)
+}
+
+// TargetSchema implements definition.ChoosesSchema.
+func (c *Config) TargetSchema() string { return c.Schema }
+
+// Volume implements definition.Sized.
+func (c *Config) Volume() definition.Volume {
+	return definition.Volume{Rows: c.rows() + 10*Districts*c.Customers*c.Warehouses, RowBytes: 150}
+}
+
+func (c *Config) Options(definition.Support) []report.Setting {
+	return []report.Setting{
+		{Name: "warehouses", Value: strconv.FormatInt(c.Warehouses, 10)},
+		{Name: "items", Value: strconv.FormatInt(c.Items, 10)},
+		{Name: "customers a district", Value: strconv.FormatInt(c.Customers, 10)},
+		{Name: "schema", Value: cmp.Or(c.Schema, SchemaNormalized)},
+		{Name: "think times", Value: strconv.FormatBool(c.ThinkTimes)},
+	}
+}
+
+func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
+	return NewWork(store.(Store), *c, seed)
+}

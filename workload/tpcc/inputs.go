@@ -1,0 +1,239 @@
+package tpcc
+
+import "assay/workload"
+
+// NewOrderInput is what a New-Order is asked for (clause 2.4.1).
+type NewOrderInput struct {
+	Operation                     int64
+	Warehouse, District, Customer int64
+	Lines                         []LineInput
+	// Moment is when, in milliseconds since 1970.
+	Moment int64
+}
+
+// LineInput is one line of it. An item that does not exist has the whole transaction
+// rolled back.
+type LineInput struct{ Item, Supply, Quantity int64 }
+
+// AllLocal is 1 if all lines are supplied by the order's own warehouse, else 0.
+func (n *NewOrderInput) AllLocal() int64 {
+	for _, l := range n.Lines {
+		if l.Supply != n.Warehouse {
+			return 0
+		}
+	}
+	return 1
+}
+
+// CustomerInput names a customer by its id or, if that is 0, by its last name.
+type CustomerInput struct {
+	Warehouse, District, ID int64
+	// Name is the number of the last name, and Last the name itself.
+	Name int64
+	Last string
+}
+
+// PaymentInput is what a Payment is asked for (clause 2.5.1).
+type PaymentInput struct {
+	Operation           int64
+	Warehouse, District int64
+	Customer            CustomerInput
+	Amount, Moment      int64
+}
+
+// OrderStatusInput is what an Order-Status is asked for (clause 2.6.1).
+type OrderStatusInput struct{ Customer CustomerInput }
+
+// DeliveryInput is what a Delivery is asked for (clause 2.7.1).
+type DeliveryInput struct{ Operation, Warehouse, Carrier, Moment int64 }
+
+// StockLevelInput is what a Stock-Level is asked for (clause 2.8.1).
+type StockLevelInput struct{ Warehouse, District, Threshold int64 }
+
+// The kinds of operations in the history.
+const (
+	// KindNewOrder has as its Values the order's number and the total amount in cents.
+	KindNewOrder uint8 = 1
+	// KindPayment: the customer, and its balance as the payment left it.
+	KindPayment uint8 = 2
+	// KindOrderStatus: the customer, its balance, its last order's number, the number
+	// of lines and the sum of their amounts.
+	KindOrderStatus uint8 = 3
+	// KindDelivery: by district the number of the order that was delivered, 0 for
+	// none.
+	KindDelivery uint8 = 4
+	// KindStockLevel: how many items were below the threshold.
+	KindStockLevel uint8 = 5
+)
+
+// OperationID is the id of operation seq of a client; it is above 0, which stands for
+// nobody.
+func OperationID(client int, seq uint64) int64 { return workload.OperationID(client, seq) + 1 }
+
+// SplitID is the inverse of OperationID; ok is false if no operation can have the id.
+func SplitID(id int64) (client int, seq uint64, ok bool) {
+	return workload.SplitOperationID(id - 1)
+}
+
+// The mix of clause 5.2.3, in a hundred. Each client works through decks of a hundred
+// operations, each shuffled anew (clause 5.2.4.2).
+const (
+	deckSize                                               = 100
+	newOrders, payments, statuses, deliveries, stockChecks = 45, 43, 4, 4, 4
+)
+
+// Inputs is the pure function from an operation to what it asks for. It is safe for
+// concurrent use.
+type Inputs struct {
+	config     Config
+	seed       uint64
+	constants  constants
+	population *Population
+}
+
+// NewInputs returns the inputs over an opening state.
+func NewInputs(p *Population) *Inputs {
+	return &Inputs{config: p.config, seed: p.seed, constants: p.constants, population: p}
+}
+
+// Kind is the kind of an operation.
+func (in *Inputs) Kind(client int, seq uint64) uint8 {
+	return in.deck(client, seq/deckSize)[seq%deckSize]
+}
+
+// deck is the deck that a client has worked through last.
+type deck struct {
+	made   bool
+	number uint64
+	cards  [deckSize]uint8
+}
+
+// kind is the kind of an operation of the client.
+func (d *deck) kind(in *Inputs, client int, seq uint64) uint8 {
+	if number := seq / deckSize; !d.made || number != d.number {
+		d.made, d.number, d.cards = true, number, in.deck(client, number)
+	}
+	return d.cards[seq%deckSize]
+}
+
+// deck is a deck of a client.
+func (in *Inputs) deck(client int, number uint64) (cards [deckSize]uint8) {
+	n := 0
+	for i, count := range [...]int{newOrders, payments, statuses, deliveries, stockChecks} {
+		for range count {
+			cards[n] = uint8(i) + KindNewOrder
+			n++
+		}
+	}
+	r := workload.NewRandom(in.seed^deckKey, uint64(workload.OperationID(client, number)))
+	for i := len(cards) - 1; i > 0; i-- {
+		j := r.Below(uint64(i + 1))
+		cards[i], cards[j] = cards[j], cards[i]
+	}
+	return cards
+}
+
+// home begins the stream of an operation and draws where its client is at home. With
+// think times that is where its terminal is, of ten to a warehouse, and else anywhere,
+// since there are fewer clients then than terminals.
+func (in *Inputs) home(id int64) (r random, warehouse, district int64) {
+	r = random{workload.NewRandom(in.seed, uint64(id))}
+	warehouse, district = r.between(1, in.config.Warehouses), r.between(1, Districts)
+	if in.config.ThinkTimes {
+		client, _, _ := SplitID(id)
+		terminal := int64(client)
+		warehouse, district = terminal/Districts%in.config.Warehouses+1, terminal%Districts+1
+	}
+	return r, warehouse, district
+}
+
+// elsewhere draws another warehouse, if there is one.
+func (in *Inputs) elsewhere(r *random, warehouse int64) int64 {
+	if in.config.Warehouses == 1 {
+		return warehouse
+	}
+	other := r.between(1, in.config.Warehouses-1)
+	if other >= warehouse {
+		other++
+	}
+	return other
+}
+
+// UnusedItem is the number of an item that does not exist.
+func (in *Inputs) UnusedItem() int64 { return in.config.Items + 1 }
+
+// NewOrder is the input of an operation that is one.
+func (in *Inputs) NewOrder(id int64) NewOrderInput {
+	r, warehouse, _ := in.home(id)
+	n := NewOrderInput{Operation: id, Warehouse: warehouse, District: r.between(1, Districts),
+		Customer: r.nonUniform(1023, in.constants.customer, 1, in.config.Customers)}
+	count, rolledBack := r.between(minLines, MaxLines), r.percent(1)
+	n.Lines = make([]LineInput, count)
+	for i := range n.Lines {
+		l := &n.Lines[i]
+		l.Item, l.Supply = r.nonUniform(8191, in.constants.item, 1, in.config.Items), warehouse
+		if r.percent(1) {
+			l.Supply = in.elsewhere(&r, warehouse)
+		}
+		l.Quantity = r.between(1, 10)
+	}
+	if rolledBack {
+		n.Lines[count-1].Item = in.UnusedItem()
+	}
+	return n
+}
+
+// RolledBack reports whether a New-Order asks for an item that does not exist.
+func (in *Inputs) RolledBack(n *NewOrderInput) bool {
+	return n.Lines[len(n.Lines)-1].Item == in.UnusedItem()
+}
+
+// named draws a customer of a district, 60 of a hundred by their last names.
+func (in *Inputs) named(r *random, warehouse, district int64) CustomerInput {
+	c := CustomerInput{Warehouse: warehouse, District: district}
+	if r.percent(60) {
+		c.Name = r.nonUniform(255, in.constants.last, 0, in.config.names()-1)
+		c.Last = LastName(c.Name)
+		return c
+	}
+	c.ID = r.nonUniform(1023, in.constants.customer, 1, in.config.Customers)
+	return c
+}
+
+// Resolve is the id of a customer.
+func (in *Inputs) Resolve(c *CustomerInput) int64 {
+	if c.ID != 0 {
+		return c.ID
+	}
+	return in.population.Named(c.Warehouse, c.District, c.Name)
+}
+
+// Payment is the input of an operation that is one.
+func (in *Inputs) Payment(id int64) PaymentInput {
+	r, warehouse, _ := in.home(id)
+	p := PaymentInput{Operation: id, Warehouse: warehouse, District: r.between(1, Districts), Amount: r.between(1_00, 5000_00)}
+	at, district := warehouse, p.District
+	if !r.percent(85) {
+		at, district = in.elsewhere(&r, warehouse), r.between(1, Districts)
+	}
+	p.Customer = in.named(&r, at, district)
+	return p
+}
+
+// OrderStatus is the input of an operation that is one.
+func (in *Inputs) OrderStatus(id int64) OrderStatusInput {
+	r, warehouse, _ := in.home(id)
+	return OrderStatusInput{in.named(&r, warehouse, r.between(1, Districts))}
+}
+
+// Delivery is the input of an operation that is one.
+func (in *Inputs) Delivery(id int64) DeliveryInput {
+	r, warehouse, _ := in.home(id)
+	return DeliveryInput{Operation: id, Warehouse: warehouse, Carrier: r.between(1, 10)}
+}
+
+// StockLevel is the input of an operation that is one.
+func (in *Inputs) StockLevel(id int64) StockLevelInput {
+	r, warehouse, district := in.home(id)
+	return StockLevelInput{Warehouse: warehouse, District: district, Threshold: r.between(10, 20)}
+}

@@ -1,0 +1,164 @@
+package tpcc
+
+import (
+	"context"
+
+	"assay/workload"
+)
+
+// IsolationStore is a Store on which the isolation tests of clause 3.4.2 can be played.
+// A Store that is none leaves them out, and the report says so.
+type IsolationStore interface {
+	Store
+
+	// Promise is the consistency model that the database promises at its isolation
+	// level, as cycle.Model has it.
+	Promise() string
+
+	// Stepped opens a session whose transactions call stop at its points. It returns
+	// an error that is errors.ErrUnsupported if they cannot.
+	Stepped(ctx context.Context, stop Stop) (SteppedSession, error)
+}
+
+// SteppedSession is a Session of the isolation tests. It is used by one goroutine at a
+// time, but for Waiting.
+type SteppedSession interface {
+	Session
+
+	// Prices adds raise to the price of each of the items, unless it is 0, and gives
+	// the prices in the order of the items' numbers, in one transaction, which stops at
+	// AtEnd.
+	Prices(ctx context.Context, items []int64, raise int64) PricesReply
+
+	// Remove removes all rows of the isolation tests, in one transaction: of the
+	// warehouses above TestWarehouse up to LastTestWarehouse, the items from FirstTestItem
+	// to LastTestItem, and the payments and deliveries from FirstTestOperation to
+	// LastTestOperation.
+	Remove(ctx context.Context) workload.Reply
+
+	// Waiting reports whether the transaction under way waits for another one, by the
+	// database's own account. known is false if the database does not say. It is
+	// called from another goroutine.
+	Waiting(ctx context.Context) (waiting, known bool, err error)
+}
+
+// PricesReply is how a reading of prices ended. With Committed it has the prices.
+type PricesReply struct {
+	workload.Reply
+	Prices []int64
+}
+
+// Stop is called by a transaction that has come to a point, with what it has read there,
+// in the goroutine that does the transaction. The transaction goes on when it returns:
+// again has it read the same once more and call Stop with that; an error has it rolled
+// back and end as Failed, with a session that can be used.
+type Stop func(at Point, read []int64) (again bool, err error)
+
+// Point is where a transaction is when it calls Stop.
+type Point uint8
+
+const (
+	// AtPrices: a New-Order has read the prices of its items, in the order of their
+	// numbers, each item once.
+	AtPrices Point = iota + 1
+	// AtOldestOrder: a Delivery has looked for the oldest order of a district, whose
+	// number it is; 0 for none.
+	AtOldestOrder
+	// AtLastOrder: an Order-Status has found the last order of its customer, whose
+	// number it is.
+	AtLastOrder
+	// AtEnd: all is done but COMMIT or, of a New-Order with an item that does not exist,
+	// the rollback. A New-Order has the number of its order. again means nothing here.
+	AtEnd
+)
+
+// The rows of the isolation tests are in the same tables as those of the run, and away
+// from them: each test has a warehouse of its own, with one district, one customer and
+// one order, and their items and operations have numbers that no run has.
+const (
+	// TestWarehouse is above the warehouses of all runs; that of test n is n more.
+	TestWarehouse = maxWarehouses
+	// LastTestWarehouse is that of the last test.
+	LastTestWarehouse = TestWarehouse + isolationTests
+	// FirstTestItem and LastTestItem are the items of the tests. That before them does
+	// not exist.
+	FirstTestItem = specItems + 11
+	LastTestItem  = FirstTestItem + testItems - 1
+	// FirstTestOperation and LastTestOperation bound the operations of the tests; what
+	// was loaded is above them.
+	FirstTestOperation = -(1 << 41)
+	LastTestOperation  = -(1 << 40)
+
+	isolationTests = 9
+	testItems      = 5
+	testPrice      = 10_00
+	// testDistrict and testCustomer are the only ones of a test's warehouse, and
+	// testOrder is the order that it begins with.
+	testDistrict, testCustomer, testOrder = 1, 1, 1
+	testBalance                           = -10_00
+	// testAmount is that of each line of an order.
+	testAmount   = 5 * testPrice
+	testQuantity = 5
+)
+
+// testRows are the rows of all tests. Only the orders of those that deliver are not
+// delivered yet.
+func testRows() *Rows {
+	const name = "isolation"
+	rows := &Rows{}
+	for item := int64(FirstTestItem); item <= LastTestItem; item++ {
+		rows.Items = append(rows.Items, Item{ID: item, Price: testPrice, Image: 1, Name: name, Data: name})
+	}
+	for _, test := range isolationScripts() {
+		w := test.warehouse()
+		operation := int64(FirstTestOperation + test.Number)
+		carrier, delivered := int64(1), int64(1)
+		if test.delivers {
+			carrier, delivered = 0, 0
+			rows.NewOrders = append(rows.NewOrders, NewOrder{Warehouse: w, District: testDistrict, Order: testOrder})
+		}
+		rows.Warehouses = append(rows.Warehouses, Warehouse{ID: w, Name: name})
+		rows.Districts = append(rows.Districts, District{Warehouse: w, ID: testDistrict, NextOrder: testOrder + 1, Name: name})
+		rows.Customers = append(rows.Customers, Customer{Warehouse: w, District: testDistrict, ID: testCustomer, Balance: testBalance,
+			First: name, Last: name, Credit: "GC"})
+		rows.Orders = append(rows.Orders, Order{Warehouse: w, District: testDistrict, ID: testOrder, Customer: testCustomer, Carrier: carrier,
+			LineCount: testItems, AllLocal: 1, Operation: operation})
+		for i := range int64(testItems) {
+			item := FirstTestItem + i
+			rows.Lines = append(rows.Lines, OrderLine{Warehouse: w, District: testDistrict, Order: testOrder, Number: i + 1, Item: item,
+				Supply: w, Quantity: testQuantity, Amount: testAmount, Delivered: delivered})
+			rows.Stock = append(rows.Stock, Stock{Warehouse: w, Item: item, Quantity: 100})
+		}
+	}
+	return rows
+}
+
+// ofTest reports whether a row with this warehouse is one of the isolation tests.
+func ofTest(warehouse int64) bool { return warehouse > TestWarehouse && warehouse <= LastTestWarehouse }
+
+// withoutTests is the visitor without the rows of the isolation tests, which are there
+// while they are played, and if they could not be removed.
+func withoutTests(v Visitor) Visitor {
+	return Visitor{
+		Item:      unless(func(r Item) bool { return r.ID >= FirstTestItem && r.ID <= LastTestItem }, v.Item),
+		Warehouse: unless(func(r Warehouse) bool { return ofTest(r.ID) }, v.Warehouse),
+		District:  unless(func(r District) bool { return ofTest(r.Warehouse) }, v.District),
+		Customer:  unless(func(r Customer) bool { return ofTest(r.Warehouse) }, v.Customer),
+		Payment:   unless(func(r Payment) bool { return ofTest(r.Warehouse) }, v.Payment),
+		Order:     unless(func(r Order) bool { return ofTest(r.Warehouse) }, v.Order),
+		NewOrder:  unless(func(r NewOrder) bool { return ofTest(r.Warehouse) }, v.NewOrder),
+		Line:      unless(func(r OrderLine) bool { return ofTest(r.Warehouse) }, v.Line),
+		Stock:     unless(func(r Stock) bool { return ofTest(r.Warehouse) }, v.Stock),
+		Delivery:  unless(func(r Delivery) bool { return ofTest(r.Warehouse) }, v.Delivery),
+	}
+}
+
+// unless is a callback that leaves out rows.
+func unless[T any](out func(T) bool, use func(T) error) func(T) error {
+	return func(r T) error {
+		if out(r) {
+			return nil
+		}
+		return use(r)
+	}
+}

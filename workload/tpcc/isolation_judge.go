@@ -1,0 +1,240 @@
+package tpcc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/check"
+	"assay/check/cycle"
+	"assay/history"
+	"assay/report"
+)
+
+// isolationResult is what a test comes to.
+type isolationResult struct {
+	// kind is what was found, empty if nothing, and text says it.
+	kind, text string
+	// forbid are the weakest models that do not allow it.
+	forbid []cycle.Model
+	// how is how the transactions were kept apart, if nothing was found.
+	how string
+}
+
+// What a test can find. The weakest models that forbid each are those of the same
+// anomalies in workload/interleaving: G1a and G1b, P4, G-single, and PMP. Of a phantom
+// repeatable read (PL-2.99) says nothing.
+
+func dirtyRead(format string, of ...any) isolationResult {
+	return isolationResult{kind: "dirty read", text: fmt.Sprintf(format, of...), forbid: []cycle.Model{cycle.ReadCommitted}}
+}
+
+func lostUpdate(format string, of ...any) isolationResult {
+	return isolationResult{kind: "lost update", text: fmt.Sprintf(format, of...), forbid: []cycle.Model{cycle.CursorStability, cycle.UpdateAtomic}}
+}
+
+func nonRepeatableRead(format string, of ...any) isolationResult {
+	return isolationResult{kind: "non-repeatable read", text: fmt.Sprintf(format, of...), forbid: []cycle.Model{cycle.ConsistentView, cycle.RepeatableRead}}
+}
+
+func phantom(format string, of ...any) isolationResult {
+	return isolationResult{kind: "phantom", text: fmt.Sprintf(format, of...), forbid: []cycle.Model{cycle.ConsistentView}}
+}
+
+// kept is how the transactions of a test were kept apart.
+func (t *IsolationTest) kept(otherwise string) isolationResult {
+	how := otherwise
+	if t.Waited {
+		how = "waited"
+	}
+	if t.Refused != "" {
+		how += ", " + t.Refused
+	}
+	return isolationResult{how: how}
+}
+
+func judgeReadOrder(t *IsolationTest) isolationResult {
+	switch {
+	case slices.Equal(t.Seen, t.Before):
+		return t.kept("read the state before")
+	case slices.Equal(t.Seen, t.Done) && t.First && !t.Early:
+		return t.kept("read the state after")
+	case t.Seen[0] == t.Done[0] && !t.First:
+		return dirtyRead("T2 was shown %s, which T1 has rolled back", showOrder(t.Seen))
+	case t.Seen[0] == t.Done[0]:
+		return dirtyRead("T2 was shown %s while T1, whose order it is, was not committed; that is %s", showOrder(t.Seen), showOrder(t.Done))
+	default:
+		return dirtyRead("T2 was shown %s; before it was %s, and T1 entered %s", showOrder(t.Seen), showOrder(t.Before), showOrder(t.Done))
+	}
+}
+
+// one is 1 for true.
+func one(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func judgeOrderTwice(t *IsolationTest) isolationResult {
+	want := t.Before[0] + one(t.First)
+	switch {
+	case t.Seen[0] == want && t.After[0] == want+1:
+		return t.kept("did not wait")
+	case t.First && t.Seen[0] == t.Done[0]:
+		return lostUpdate("T1 and T2 have both entered order %d, and D_NEXT_O_ID is %d", t.Seen[0], t.After[0])
+	case !t.First && t.Seen[0] == t.Done[0]+1:
+		return dirtyRead("T2 has entered order %d, after order %d, which T1 has rolled back", t.Seen[0], t.Done[0])
+	default:
+		return lostUpdate("T2 has entered order %d where %d came next, and D_NEXT_O_ID is %d", t.Seen[0], want, t.After[0])
+	}
+}
+
+func judgeDeliverAndPay(t *IsolationTest) isolationResult {
+	delivered, paid := t.Done[0], t.Seen[0]
+	want := t.Before[0] + one(t.First)*delivered - paid
+	switch {
+	case t.After[0] == want:
+		return t.kept("did not wait")
+	case !t.First && t.After[0] == t.Before[0]+delivered-paid:
+		return dirtyRead("C_BALANCE is %d, with %d that T1 has rolled back", t.After[0], delivered)
+	default:
+		return lostUpdate("C_BALANCE is %d, where %d less %d paid and, of a committed T1, with %d delivered is %d", t.After[0], t.Before[0], paid, delivered, want)
+	}
+}
+
+func judgeReadPrices(t *IsolationTest) isolationResult {
+	left := t.Before
+	if t.Second {
+		left = t.Done
+	}
+	switch {
+	case !slices.Equal(t.Seen, t.Before) || t.Again != nil && !slices.Equal(t.Again, t.Before):
+		return nonRepeatableRead("T2 has read the prices %d and then %d, where T1 had read %d", t.Seen, t.Again, t.Before)
+	case !slices.Equal(t.After, left):
+		return lostUpdate("T4 has read the prices %d, and they are to be %d", t.After, left)
+	case !t.First:
+		return isolationResult{how: "case B: T2 refused, " + t.Refused}
+	case !t.Second:
+		return isolationResult{how: "case C: T3 refused, " + t.Refused}
+	case t.Waited:
+		return isolationResult{how: "case A: T3 waited"}
+	default:
+		return isolationResult{how: "case D: T2 read the state before"}
+	}
+}
+
+func judgePhantom(t *IsolationTest) isolationResult {
+	switch {
+	case t.Again != nil && !slices.Equal(t.Again, t.Seen):
+		return phantom("T1 has found order %d and, when it read the same again, order %d, which T2 has entered meanwhile", t.Seen[0], t.Again[0])
+	case t.Refused != "":
+		return isolationResult{how: "another case: refused, " + t.Refused}
+	case t.Waited:
+		return isolationResult{how: "case A: T2 waited"}
+	default:
+		return isolationResult{how: "case B: T1 read the state before"}
+	}
+}
+
+// readIsolation reads what came of the tests of a run. A folder of an earlier version has
+// nothing.
+func readIsolation(folder string) (record isolationRecord, err error) {
+	path := filepath.Join(folder, FileIsolation)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return isolationRecord{NotTried: "the run has no record of them"}, nil
+	}
+	if err != nil {
+		return record, err
+	}
+	if err := json.Unmarshal(text, &record); err != nil {
+		return record, &history.FormatError{Path: path, Reason: err.Error()}
+	}
+	for i := range record.Tests {
+		if !record.Tests[i].whole() {
+			return record, &history.FormatError{Path: path, Reason: fmt.Sprintf("what is there of test %d is not what such a test leaves", record.Tests[i].Test)}
+		}
+	}
+	return record, nil
+}
+
+// whole reports whether the numbers that the test is judged by are there.
+func (t *IsolationTest) whole() bool {
+	if t.Test < 1 || t.Test > isolationTests {
+		return false
+	}
+	if t.NotPlayed != "" {
+		return true
+	}
+	again := t.Again == nil || len(t.Again) == len(t.Seen)
+	switch t.Test {
+	case 1, 2:
+		return len(t.Before) == 3 && len(t.Done) == 3 && len(t.Seen) == 3
+	case 8, 9:
+		return len(t.Seen) == 1 && again
+	default:
+		return len(t.Before) > 0 && len(t.After) > 0 && len(t.Seen) > 0 && (len(t.Done) > 0 || t.Test == 7) && again
+	}
+}
+
+// judgeIsolation judges the tests of a run by what the database promises at its level.
+// Without tests there is no check, and a note says why.
+func judgeIsolation(folder, promise string) (result *check.Result, tests []report.IsolationTest, note string, err error) {
+	record, err := readIsolation(folder)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if record.NotTried != "" {
+		return nil, nil, "isolation tests of clause 3.4.2: not tried: " + record.NotTried, nil
+	}
+	model, unknown := cycle.ParseModel(promise)
+	result = &check.Result{Name: CheckIsolation}
+	var missing, allowed []string
+	passed := 0
+	scripts := isolationScripts()
+	for i := range record.Tests {
+		t := &record.Tests[i]
+		script := scripts[t.Test-1]
+		out := report.IsolationTest{Test: t.Test, Between: script.Between, Phenomenon: script.Phenomenon, Steps: t.Steps}
+		if t.NotPlayed != "" {
+			out.Result, out.How = report.IsolationNotPlayed, t.NotPlayed
+			missing = append(missing, fmt.Sprintf("isolation test %d could not be played: %s", t.Test, t.NotPlayed))
+			tests = append(tests, out)
+			continue
+		}
+		is := script.judge(t)
+		out.Result, out.How = report.IsolationPassed, is.how
+		if is.kind == "" {
+			passed++
+		} else {
+			out.Result, out.How = report.NotIsolated, is.kind+": "+is.text
+			out.Forbidden = unknown == nil && slices.ContainsFunc(is.forbid, model.Includes)
+			if out.Forbidden {
+				find(result, is.kind, map[string]int64{"test": int64(t.Test)}, "isolation test %d (%s): %s. %s", t.Test, script.Between, is.text, strings.Join(t.Steps, "; "))
+			} else {
+				allowed = append(allowed, fmt.Sprintf("%d (%s)", t.Test, is.kind))
+			}
+		}
+		tests = append(tests, out)
+	}
+	result.Detail = fmt.Sprintf("%d of %d isolation tests of clause 3.4.2 passed", passed, isolationTests)
+	if len(allowed) > 0 {
+		why := promise + " allows that"
+		if unknown != nil {
+			why = "it is not known whether the database promises otherwise"
+		}
+		result.Detail += fmt.Sprintf("; not isolated, and %s: test %s", why, strings.Join(allowed, ", "))
+		note = fmt.Sprintf("the transactions are not isolated as TPC-C wants them to be (clause 3.4.1, level 3): test %s; %s", strings.Join(allowed, ", "), why)
+	}
+	if len(record.Tests) < isolationTests && len(missing) == 0 {
+		missing = append(missing, fmt.Sprintf("%d tests were played", len(record.Tests)))
+	}
+	result.Finish(strings.Join(missing, "; "), false, "")
+	return result, tests, note, nil
+}

@@ -1,0 +1,268 @@
+package tpcc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	// scriptBound is how long one test may take, and closingBound how long its
+	// transactions may take to end once they were told to.
+	scriptBound  = time.Minute
+	closingBound = 10 * time.Second
+	// repeats is how often a transaction that is refused is done again.
+	repeats = 3
+)
+
+// FileIsolation is the name of the file in a run's folder that has what came of the
+// isolation tests, beside FileState.
+const FileIsolation = "isolation_tests.json"
+
+// isolationRecord is what FileIsolation holds.
+type isolationRecord struct {
+	// NotTried says why none was played; empty if they were.
+	NotTried string          `json:"not_tried,omitempty"`
+	Tests    []IsolationTest `json:"tests,omitempty"`
+}
+
+// IsolationTest is what came of one isolation test. What the numbers are is said at its
+// script.
+type IsolationTest struct {
+	Test int `json:"test"`
+	// NotPlayed says why it did not come to its end; empty if it did.
+	NotPlayed string `json:"not_played,omitempty"`
+	// Steps are what each transaction did, in their order.
+	Steps []string `json:"steps"`
+	// Waited is whether the transaction that came second waited for the first, and Early
+	// whether it had ended before the first was told to end.
+	Waited bool `json:"waited"`
+	Early  bool `json:"early"`
+	// First and Second are whether the two were committed, Second after at most three
+	// repetitions. Refused is the class of the last error by which one of them was refused.
+	First   bool   `json:"first_committed"`
+	Second  bool   `json:"second_committed"`
+	Refused string `json:"refused,omitempty"`
+	// Before was there before the two, and After when they had ended.
+	Before []int64 `json:"before"`
+	After  []int64 `json:"after,omitempty"`
+	// Done is what one has done; Seen what the other, or a reader, was shown, and Again
+	// the same when it has read a second time.
+	Done  []int64 `json:"done,omitempty"`
+	Seen  []int64 `json:"seen,omitempty"`
+	Again []int64 `json:"again,omitempty"`
+}
+
+// Examine plays the isolation tests and leaves what came of them in the run's folder. It
+// is called when the rows of the run were read back, so that the tests cannot disturb
+// what the run is judged by, and they meet what the run has left and nothing in flight.
+// They have rows of their own, which are removed at the end; the error may be that they
+// could not be.
+func (w *Work) Examine(ctx context.Context, folder string) error {
+	record, err := playIsolation(ctx, w.Store)
+	text, failed := json.MarshalIndent(record, "", " ")
+	if failed == nil {
+		failed = os.WriteFile(filepath.Join(folder, FileIsolation), append(text, '\n'), 0o644)
+	}
+	return errors.Join(err, failed)
+}
+
+// playIsolation plays all tests.
+func playIsolation(ctx context.Context, store Store) (record isolationRecord, err error) {
+	of, can := store.(IsolationStore)
+	if !can {
+		return isolationRecord{NotTried: notOffered}, nil
+	}
+	var terminals [3]*terminal
+	for i := range terminals {
+		t, err := newTerminal(ctx, of)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			return isolationRecord{NotTried: notOffered}, nil
+		case err != nil:
+			return isolationRecord{NotTried: fmt.Sprintf("no session could be opened: %v", err)}, nil
+		}
+		defer t.connection.Close()
+		terminals[i] = t
+	}
+	if err := remove(ctx, terminals[0]); err != nil {
+		return isolationRecord{NotTried: err.Error()}, nil
+	}
+	if err := of.LoadRows(ctx, testRows()); err != nil {
+		record.NotTried = fmt.Sprintf("their rows could not be loaded: %v", err)
+	} else {
+		for _, script := range isolationScripts() {
+			record.Tests = append(record.Tests, playScript(ctx, script, terminals))
+		}
+	}
+	return record, remove(ctx, terminals[0])
+}
+
+// notOffered is why a database without IsolationStore has no isolation tests.
+const notOffered = "the transactions of this database cannot be stopped midway"
+
+// remove removes the rows of the tests. What is left of their transactions may be in the
+// way for a moment.
+func remove(ctx context.Context, t *terminal) (err error) {
+	for range repeats {
+		var session SteppedSession
+		if session, err = t.connection.Session(ctx); err != nil {
+			continue
+		}
+		r := session.Remove(ctx)
+		t.connection.After(r.Outcome, r.Broken)
+		if err = committed(r); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("remove the rows of the isolation tests: %w", err)
+}
+
+// performance is one test that is played.
+type performance struct {
+	*IsolationTest
+	script isolationScript
+	ctx    context.Context
+	// first and second do the two transactions, and aside those before and after them.
+	first, second, aside *terminal
+	begun                []*stepped
+	operations           int64
+}
+
+func playScript(ctx context.Context, script isolationScript, terminals [3]*terminal) IsolationTest {
+	ctx, cancel := context.WithTimeout(ctx, scriptBound)
+	defer cancel()
+	p := &performance{IsolationTest: &IsolationTest{Test: script.Number}, script: script, ctx: ctx,
+		first: terminals[0], second: terminals[1], aside: terminals[2]}
+	if err := script.play(p); err != nil {
+		p.NotPlayed = err.Error()
+	}
+	cancel()
+	p.close()
+	return *p.IsolationTest
+}
+
+// close waits until no transaction of the test is under way. A session whose transaction
+// does not end is given up.
+func (p *performance) close() {
+	bound := time.After(closingBound)
+	for _, x := range p.begun {
+		if x.over {
+			continue
+		}
+		select {
+		case reply := <-x.replies:
+			x.ended(reply)
+		case <-bound:
+			x.terminal.connection.Close()
+		}
+	}
+}
+
+func (p *performance) note(format string, of ...any) {
+	p.Steps = append(p.Steps, fmt.Sprintf(format, of...))
+}
+
+// start begins a transaction of the test; see terminal.start.
+func (p *performance) start(by *terminal, at Point, do transaction) (*stepped, error) {
+	x, err := by.start(p.ctx, at, do)
+	if err == nil {
+		p.begun = append(p.begun, x)
+	}
+	return x, err
+}
+
+// stopped begins a transaction and returns when it stops, with what it has read. That it
+// does not come to its point is an error.
+func (p *performance) stopped(by *terminal, at Point, do transaction) (x *stepped, read []int64, err error) {
+	if x, err = p.start(by, at, do); err != nil {
+		return nil, nil, err
+	}
+	read, stopped, err := x.arrive()
+	if err == nil && !stopped {
+		err = fmt.Errorf("the transaction that was to stop %s", x.outcome())
+	}
+	return x, read, err
+}
+
+// beside begins the second transaction, while the first has stopped, and returns when it
+// has ended or waits. name is what it is called in the steps.
+func (p *performance) beside(name string, do transaction) (*stepped, error) {
+	x, err := p.start(p.second, 0, do)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.settle(); err != nil {
+		return nil, err
+	}
+	p.Waited, p.Early = x.waited, x.poll()
+	if p.Early {
+		p.note("%s %s", name, x.outcome())
+	} else {
+		p.note("%s waits", name)
+	}
+	return x, nil
+}
+
+// closeFirst has the first transaction end, and notes how it did.
+func (p *performance) closeFirst(name string, x *stepped, rollBack bool) error {
+	if err := x.end(rollBack); err != nil {
+		return err
+	}
+	p.First = x.committed()
+	p.refused(x)
+	p.note("%s %s", name, x.outcome())
+	return nil
+}
+
+// closeSecond waits for the end of the second transaction, and does it again if it was
+// refused for the sake of the first, as an application would.
+func (p *performance) closeSecond(name string, x *stepped, do transaction) (err error) {
+	for n := 0; ; n++ {
+		if err := x.finish(); err != nil {
+			return err
+		}
+		if !p.Early || n > 0 {
+			p.note("%s %s", name, x.outcome())
+		}
+		p.refused(x)
+		if x.refusal() == "" || n == repeats {
+			break
+		}
+		p.note("%s is repeated", name)
+		if x, err = p.start(p.second, 0, do); err != nil {
+			return err
+		}
+	}
+	if p.Second = x.committed(); !p.Second {
+		return fmt.Errorf("%s %s", name, x.outcome())
+	}
+	return nil
+}
+
+// refused notes that a transaction was refused.
+func (p *performance) refused(x *stepped) {
+	if class := x.refusal(); class != "" {
+		p.Refused = class
+	}
+}
+
+// alone does a transaction while none is under way.
+func (p *performance) alone(do transaction) error {
+	for n := 0; ; n++ {
+		x, err := p.start(p.aside, 0, do)
+		if err == nil {
+			err = x.finish()
+		}
+		if err != nil {
+			return err
+		}
+		if x.refusal() == "" || n == repeats {
+			return committed(x.reply)
+		}
+	}
+}

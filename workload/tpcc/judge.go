@@ -1,0 +1,313 @@
+package tpcc
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"assay/check"
+	"assay/history"
+	"assay/report"
+	"assay/workload/definition"
+)
+
+// Judge judges a run by its files alone, so that it can be done again at any time. A
+// missing or cut state gives verdicts of unknown; files that are malformed give a
+// *history.FormatError.
+//
+// It reads the history twice and the state once. In memory it keeps a byte for each
+// operation, 32 for each order, 24 for each customer, and 12 for each stock of a
+// warehouse from which something was ordered: some 300 MB for 100 warehouses, and 32
+// more for each million orders of the run.
+func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	if err := config.Validate(); err != nil {
+		return definition.Judgement{}, err
+	}
+	j := newJudge(config, seed, e)
+	for _, step := range []func() error{j.firstReading, j.readState, j.secondReading, j.readIsolation} {
+		if err := step(); err != nil {
+			return definition.Judgement{}, err
+		}
+	}
+	j.conditions()
+	j.unaccounted()
+	return j.summarize(), nil
+}
+
+// judge is the judgement of one run.
+type judge struct {
+	config     Config
+	population *Population
+	inputs     *Inputs
+	evidence   definition.Evidence
+	operations operations
+	// decks are the decks of the clients that were looked at last.
+	decks map[int]*deck
+	// missing says why the state is not all there is to know; empty if it is.
+	missing string
+
+	warehouses []warehouseSums
+	districts  []districtSums
+	customers  []customerSums
+	// stock is by warehouse and item, made when something is ordered from a warehouse.
+	stock [][]stockSums
+	// delivered are the districts, as bits, in which an operation has delivered an
+	// order, and results are the orders that its result counts.
+	delivered map[int64]uint16
+	results   map[int64]int64
+	// ordered and asked are what was asked for last, of an operation of the run and of
+	// an opening order: lines come in the order of their orders.
+	ordered     NewOrderInput
+	opening     Order
+	openingLine []OrderLine
+
+	consistency, orders, payments, deliveries, stocks, answers check.Result
+	// isolation is the check of the isolation tests, nil if there were none; the others
+	// are what the report says of them.
+	isolation      *check.Result
+	isolationTests []report.IsolationTest
+	isolationNote  string
+	counts         history.Counts
+	// acknowledged counts, by kind, operations that were committed, and unknown and
+	// unknownDone those that write and whose outcome is not known.
+	acknowledged         [KindStockLevel + 1]int64
+	unknown, unknownDone int64
+	// rows counts those that were read, answered the answers compared.
+	rows, answered int64
+	paces          map[uint8]*definition.Pace
+}
+
+// warehouseSums is a warehouse as read, and what others add up to.
+type warehouseSums struct {
+	there                    bool
+	stock                    int64 // rows
+	ytd, districts, payments int64
+}
+
+// districtSums is the same of a district.
+type districtSums struct {
+	there                            bool
+	ytd, next, payments              int64
+	orders                           []orderRecord // by number, from 1
+	count, last, lineCount, lines    int64
+	oldest, newest, undelivered, won int64
+}
+
+// customerSums is what a customer's row holds, less what other rows add up to.
+type customerSums struct {
+	// balance lacks nothing if it is 0: the balance, less what was delivered, and what
+	// was paid. total is the same of what was paid in all.
+	balance, total int64
+	// payments and deliveries are counts, less those of the rows; there is how many
+	// rows there are.
+	payments, deliveries int32
+}
+
+// stockSums is what orders have taken of a stock.
+type stockSums struct{ ytd, orders, remote int32 }
+
+// orderRecord is one order as read.
+type orderRecord struct {
+	operation, delivery int64
+	// amount is the sum of its lines.
+	amount   int64
+	lineSet  uint16 // as bits, from 1
+	customer int16
+	carrier  uint8
+	lines    uint8
+	flags    uint8
+}
+
+const (
+	orderThere uint8 = 1 << iota
+	orderNew         // it is in new_order
+)
+
+func newJudge(config Config, seed uint64, e definition.Evidence) *judge {
+	p := NewPopulation(config, seed, 0)
+	districts := config.Warehouses * Districts
+	named := func(name string) check.Result { return check.Result{Name: name} }
+	return &judge{
+		config: config, population: p, inputs: NewInputs(p), evidence: e,
+		warehouses: make([]warehouseSums, config.Warehouses), districts: make([]districtSums, districts),
+		customers: make([]customerSums, districts*config.Customers), stock: make([][]stockSums, config.Warehouses),
+		decks: map[int]*deck{}, delivered: map[int64]uint16{}, results: map[int64]int64{},
+		consistency: named(CheckConsistency), orders: named(CheckOrders), payments: named(CheckPayments),
+		deliveries: named(CheckDeliveries), stocks: named(CheckStock), answers: named(CheckAnswers),
+	}
+}
+
+// readIsolation judges the isolation tests, whose file is beside the state.
+func (j *judge) readIsolation() (err error) {
+	j.isolation, j.isolationTests, j.isolationNote, err = judgeIsolation(filepath.Dir(j.evidence.State), j.evidence.Promise)
+	return err
+}
+
+// kind is that of an operation.
+func (j *judge) kind(client int, seq uint64) uint8 {
+	d := j.decks[client]
+	if d == nil {
+		d = &deck{}
+		j.decks[client] = d
+	}
+	return d.kind(j.inputs, client, seq)
+}
+
+// firstReading learns what was begun and how it ended.
+func (j *judge) firstReading() error {
+	var from, to, last int64
+	_, err := history.Read(j.evidence.History, history.Visitor{
+		Op: func(op *history.Op) error {
+			last = max(last, op.End)
+			if op.Kind < KindNewOrder || op.Kind > KindStockLevel || op.Kind != j.kind(op.Client, op.Seq) || !j.operations.record(op) {
+				return &history.FormatError{Path: j.evidence.History, Reason: "an operation that is none of this run"}
+			}
+			if op.Last {
+				j.counts.Add(op.Final, 1)
+				if op.Final == history.Committed {
+					j.acknowledged[op.Kind]++
+				}
+			}
+			return nil
+		},
+		Reservation: func(r history.Reservation) error { j.operations.reserve(r); return nil },
+		Event: func(e history.Event) error {
+			switch e.Name {
+			case history.EventMeasureStart:
+				from = e.At
+			case history.EventMeasureEnd:
+				to = e.At
+			}
+			return nil
+		},
+	})
+	j.paces = map[uint8]*definition.Pace{}
+	for kind := KindNewOrder; kind <= KindStockLevel; kind++ {
+		j.paces[kind] = definition.NewPace(from, cmp.Or(to, last)) // it may have been cut
+	}
+	return err
+}
+
+func (j *judge) readState() error {
+	count := func() { j.rows++ }
+	why, err := history.WhyMissing(Replay(j.evidence.State, Visitor{
+		Item: counted(count, j.item), Warehouse: counted(count, j.warehouse), District: counted(count, j.district),
+		Customer: counted(count, j.customer), Payment: counted(count, j.payment), Order: counted(count, j.order),
+		NewOrder: counted(count, j.newOrder), Line: counted(count, j.line), Stock: counted(count, j.stockRow),
+		Delivery: counted(count, j.delivery),
+	}))
+	j.missing = cmp.Or(why, j.evidence.InFlight)
+	return err
+}
+
+// counted is a callback for rows that cannot fail.
+func counted[T any](count func(), row func(T)) func(T) error {
+	return func(r T) error {
+		count()
+		row(r)
+		return nil
+	}
+}
+
+// find adds a finding to a check.
+func find(to *check.Result, kind string, fields map[string]int64, format string, of ...any) {
+	to.Add(check.Evidence{Kind: kind, Text: fmt.Sprintf(format, of...), Fields: fields})
+}
+
+// The kinds of evidence beside the conditions.
+const (
+	kindLost     = "lost"
+	kindDoubled  = "doubled"
+	kindAltered  = "altered"
+	kindForeign  = "foreign"
+	kindFailed   = "failed"
+	kindHalf     = "half done"
+	kindTotal    = "total"
+	kindOther    = "other answer"
+	kindQuantity = "quantity"
+)
+
+// describe names an operation.
+func describe(id int64) string {
+	if id < 0 {
+		return "the loading"
+	}
+	client, seq, ok := SplitID(id)
+	if !ok {
+		return fmt.Sprintf("operation %d, which no client can have made,", id)
+	}
+	return fmt.Sprintf("operation %d of client %d", seq, client)
+}
+
+// claim finds the operation that a row names as its maker, notes that it has one, and
+// adds what is wrong with that to a check. what names the row. sound is whether the row
+// is the operation's and its first.
+func (j *judge) claim(to *check.Result, kind uint8, id int64, what string) (sound bool) {
+	fields := map[string]int64{"operation": id}
+	client, seq, ok := SplitID(id)
+	var s *state
+	if ok {
+		s = j.operations.find(client, seq)
+	}
+	switch {
+	case s == nil || j.kind(client, seq) != kind:
+		find(to, kindForeign, fields, "%s is there, and no such operation of this run was begun: %s", what, describe(id))
+		return false
+	case s.has(applied):
+		find(to, kindDoubled, fields, "%s is there, and %s has another one", what, describe(id))
+		return false
+	}
+	*s |= applied
+	if o := s.outcome(); o == history.Failed || o == history.Rejected {
+		find(to, kindFailed, fields, "%s is there, and %s was %s", what, describe(id), o)
+	}
+	return true
+}
+
+// unaccounted looks for operations that were acknowledged and are not there, and counts
+// those that are unknown.
+func (j *judge) unaccounted() {
+	for client, c := range j.operations.clients {
+		for seq, s := range c.states {
+			kind := j.kind(client, uint64(seq))
+			to, what := j.checkOf(kind)
+			if to == nil || !s.has(recorded) {
+				continue
+			}
+			switch s.outcome() {
+			case history.Committed:
+				if !s.has(applied) && j.missing == "" {
+					id := OperationID(client, uint64(seq))
+					find(to, kindLost, map[string]int64{"operation": id, "client": int64(client), "seq": int64(seq)},
+						"%s was acknowledged, and %s is not there", describe(id), what)
+				}
+			case history.Unknown:
+				j.unknown++
+				if s.has(applied) {
+					j.unknownDone++
+				}
+			}
+		}
+	}
+}
+
+// checkOf is the check of what operations of a kind write, and what that is; nil for
+// those that only read.
+func (j *judge) checkOf(kind uint8) (to *check.Result, what string) {
+	switch kind {
+	case KindNewOrder:
+		return &j.orders, "its order"
+	case KindPayment:
+		return &j.payments, "its payment"
+	case KindDelivery:
+		return &j.deliveries, "its result"
+	default:
+		return nil, ""
+	}
+}
+
+// Judge implements definition.Config.
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	return Judge(*c, seed, e)
+}

@@ -1,0 +1,62 @@
+package tpcc
+
+import "math/bits"
+
+// takenFrom adds a line to the stock that it was taken from.
+func (j *judge) takenFrom(r OrderLine) {
+	if r.Supply < 1 || r.Supply > j.config.Warehouses || r.Item < 1 || r.Item > j.config.Items {
+		return // that is found as altered
+	}
+	all := &j.stock[r.Supply-1]
+	if *all == nil {
+		*all = make([]stockSums, j.config.Items)
+	}
+	s := &(*all)[r.Item-1]
+	s.ytd += int32(r.Quantity)
+	s.orders++
+	if r.Supply != r.Warehouse {
+		s.remote++
+	}
+}
+
+// quantityAfter is what is left of a stock that opened with a quantity when so much was
+// taken, whatever the order of the orders: Remaining loses what is taken modulo 91, and
+// stays from 10 to 100.
+func quantityAfter(opening, taken int64) int64 {
+	const least, span = 10, 91
+	return least + ((opening-least-taken)%span+span)%span
+}
+
+// stockRow compares a stock with what was taken of it.
+func (j *judge) stockRow(r Stock) {
+	if r.Warehouse < 1 || r.Warehouse > j.config.Warehouses || r.Item < 1 || r.Item > j.config.Items {
+		find(&j.stocks, kindForeign, map[string]int64{"warehouse": r.Warehouse, "item": r.Item}, "there is stock of item %d in warehouse %d, which was not loaded", r.Item, r.Warehouse)
+		return
+	}
+	j.warehouses[r.Warehouse-1].stock++
+	var taken stockSums
+	if all := j.stock[r.Warehouse-1]; all != nil {
+		taken = all[r.Item-1]
+	}
+	quantity := quantityAfter(j.population.quantity(r.Warehouse, r.Item), int64(taken.ytd))
+	if r.Quantity != quantity || r.YTD != int64(taken.ytd) || r.Orders != int64(taken.orders) || r.Remote != int64(taken.remote) {
+		find(&j.stocks, kindQuantity, map[string]int64{"warehouse": r.Warehouse, "item": r.Item, "quantity": r.Quantity, "want": quantity, "ytd": r.YTD, "want_ytd": int64(taken.ytd)},
+			"stock of item %d in warehouse %d: quantity %d, %d taken by %d lines, %d of them remote; by the orders it is %d, %d, %d and %d",
+			r.Item, r.Warehouse, r.Quantity, r.YTD, r.Orders, r.Remote, quantity, taken.ytd, taken.orders, taken.remote)
+	}
+}
+
+func (j *judge) delivery(r Delivery) {
+	if !j.claim(&j.deliveries, KindDelivery, r.Operation, "the result of a delivery") {
+		return
+	}
+	in := j.inputs.Delivery(r.Operation)
+	fields := map[string]int64{"operation": r.Operation, "warehouse": r.Warehouse, "orders": r.Orders}
+	if r.Warehouse != in.Warehouse || r.Carrier != in.Carrier {
+		find(&j.deliveries, kindAltered, fields, "the result of %s has another warehouse or carrier than was asked for", describe(r.Operation))
+	}
+	j.results[r.Operation] = r.Orders
+	if n := int64(bits.OnesCount16(j.delivered[r.Operation])); n != r.Orders {
+		find(&j.deliveries, kindHalf, fields, "%s counts %d orders as delivered, and %d are", describe(r.Operation), r.Orders, n)
+	}
+}

@@ -1,0 +1,244 @@
+package tpcc
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"assay/workload"
+)
+
+// The streams of random numbers are keyed by what they are for: operations by their
+// ids, which are positive, and opening rows by numbers with the highest bit.
+const (
+	constantsKey uint64 = 1<<63 | iota<<58
+	itemKey
+	warehouseKey
+	districtKey
+	customerKey
+	paymentKey
+	orderKey
+	stockKey
+	permutationKey
+	deckKey
+	thinkKey
+)
+
+// Population is the opening state (clause 4.3.3.1), each row a pure function of the
+// seed and its key. It is safe for concurrent use.
+type Population struct {
+	config    Config
+	seed      uint64
+	constants constants
+	// moment is when rows are said to have been made.
+	moment int64
+
+	mu sync.Mutex
+	// customers has, by district, which customer each of the first orders is of, and
+	// named those of each last name.
+	customers map[int64][]int16
+	named     map[int64][][]int16
+}
+
+// NewPopulation returns the opening state of a configuration, which must be valid. All
+// its times are moment.
+func NewPopulation(config Config, seed uint64, moment int64) *Population {
+	return &Population{
+		config: config, seed: seed, constants: drawConstants(seed), moment: moment,
+		customers: map[int64][]int16{}, named: map[int64][][]int16{},
+	}
+}
+
+// stream is the one of a row by what its table, warehouse and district are, and its
+// number there.
+func (p *Population) stream(of uint64, warehouse, district, number int64) random {
+	return random{workload.NewRandom(p.seed, of|uint64(warehouse)<<40|uint64(district)<<36|uint64(number))}
+}
+
+// Price is the price of an item in cents, from 1.00 to 100.00.
+func (p *Population) Price(item int64) int64 {
+	r := p.stream(itemKey, 0, 0, item)
+	return r.between(1_00, 100_00)
+}
+
+func (p *Population) item(id int64) Item {
+	r := p.stream(itemKey, 0, 0, id)
+	return Item{ID: id, Price: r.between(1_00, 100_00), Image: r.between(1, 10_000), Name: r.text(14, 24), Data: r.original(26, 50)}
+}
+
+// WarehouseTax and DistrictTax are rates from 0 to 0.2000.
+func (p *Population) WarehouseTax(warehouse int64) int64 {
+	r := p.stream(warehouseKey, warehouse, 0, 0)
+	return r.between(0, 2000)
+}
+
+// DistrictTax: see WarehouseTax.
+func (p *Population) DistrictTax(warehouse, district int64) int64 {
+	r := p.stream(districtKey, warehouse, district, 0)
+	return r.between(0, 2000)
+}
+
+// What rows open with, in cents.
+const (
+	openingPayment = 10_00
+	creditLimit    = 50_000_00
+)
+
+func (p *Population) districtYTD() int64 { return p.config.Customers * openingPayment }
+
+func (p *Population) warehouse(id int64) Warehouse {
+	r := p.stream(warehouseKey, id, 0, 0)
+	return Warehouse{ID: id, Tax: r.between(0, 2000), YTD: Districts * p.districtYTD(), Name: r.text(6, 10), Street1: r.text(10, 20),
+		Street2: r.text(10, 20), City: r.text(10, 20), State: r.text(2, 2), Zip: r.zip()}
+}
+
+func (p *Population) district(warehouse, id int64) District {
+	r := p.stream(districtKey, warehouse, id, 0)
+	return District{Warehouse: warehouse, ID: id, Tax: r.between(0, 2000), YTD: p.districtYTD(), NextOrder: p.config.Customers + 1,
+		Name: r.text(6, 10), Street1: r.text(10, 20), Street2: r.text(10, 20), City: r.text(10, 20), State: r.text(2, 2), Zip: r.zip()}
+}
+
+// Discount is a customer's, from 0 to 0.5000.
+func (p *Population) Discount(warehouse, district, customer int64) int64 {
+	r := p.stream(customerKey, warehouse, district, customer)
+	return r.between(0, 5000)
+}
+
+// named draws what a customer is found by, and returns the stream behind it: the first
+// customers have the names in turn.
+func (p *Population) called(warehouse, district, customer int64) (discount, name int64, first string, r random) {
+	r = p.stream(customerKey, warehouse, district, customer)
+	discount, name, first = r.between(0, 5000), r.nonUniform(255, p.constants.loaded, 0, p.config.names()-1), r.text(8, 16)
+	if customer <= p.config.names() {
+		name = customer - 1
+	}
+	return discount, name, first, r
+}
+
+func (p *Population) customer(warehouse, district, id int64) Customer {
+	discount, name, first, r := p.called(warehouse, district, id)
+	credit := "GC"
+	if r.percent(10) {
+		credit = badCredit
+	}
+	return Customer{Warehouse: warehouse, District: district, ID: id, Discount: discount, Balance: -openingPayment, YTDPayment: openingPayment,
+		Payments: 1, CreditLimit: creditLimit, Since: p.moment, First: first, Middle: "OE", Last: LastName(name),
+		Street1: r.text(10, 20), Street2: r.text(10, 20), City: r.text(10, 20), State: r.text(2, 2), Zip: r.zip(), Phone: r.number(16),
+		Credit: credit, Data: r.text(300, 500)}
+}
+
+// badCredit is the credit of customers whose payments are noted in their data.
+const badCredit = "BC"
+
+// loadedID is the operation of an opening payment or order of a customer or number,
+// below 0 and unique.
+func (p *Population) loadedID(warehouse, district, number int64) int64 {
+	return -(((warehouse-1)*Districts+district-1)*p.config.Customers + number)
+}
+
+func (p *Population) payment(warehouse, district, customer int64) Payment {
+	r := p.stream(paymentKey, warehouse, district, customer)
+	return Payment{Operation: p.loadedID(warehouse, district, customer), CustomerWarehouse: warehouse, CustomerDistrict: district,
+		Customer: customer, Warehouse: warehouse, District: district, Amount: openingPayment, Date: p.moment, Data: r.text(12, 24)}
+}
+
+func (p *Population) stock(warehouse, item int64) Stock {
+	r := p.stream(stockKey, warehouse, 0, item)
+	s := Stock{Warehouse: warehouse, Item: item, Quantity: r.between(10, 100)}
+	for i := range s.Dist {
+		s.Dist[i] = r.text(24, 24)
+	}
+	s.Data = r.original(26, 50)
+	return s
+}
+
+// quantity is what a stock opens with.
+func (p *Population) quantity(warehouse, item int64) int64 {
+	r := p.stream(stockKey, warehouse, 0, item)
+	return r.between(10, 100)
+}
+
+// order is one of the opening orders with its lines, which are appended to into,
+// without their texts unless texts is true.
+func (p *Population) order(warehouse, district, id int64, texts bool, into []OrderLine) (Order, []OrderLine) {
+	r := p.stream(orderKey, warehouse, district, id)
+	o := Order{Warehouse: warehouse, District: district, ID: id, Customer: p.orderedBy(warehouse, district, id),
+		LineCount: r.between(minLines, MaxLines), AllLocal: 1, Entered: p.moment, Operation: p.loadedID(warehouse, district, id)}
+	carrier, done := r.between(1, 10), id <= p.config.delivered()
+	if done {
+		o.Carrier = carrier
+	}
+	for n := range o.LineCount {
+		l := OrderLine{Warehouse: warehouse, District: district, Order: id, Number: n + 1, Item: r.between(1, p.config.Items),
+			Supply: warehouse, Quantity: 5, Amount: r.between(1, 9999_99)}
+		if done {
+			l.Amount, l.Delivered = 0, p.moment
+		}
+		if info := r; texts { // so that the texts change nothing of what follows
+			l.DistInfo = info.text(24, 24)
+		}
+		into = append(into, l)
+	}
+	return o, into
+}
+
+// districtNumber numbers all districts from 0.
+func districtNumber(warehouse, district int64) int64 { return (warehouse-1)*Districts + district - 1 }
+
+// orderedBy is the customer of an opening order: those of a district are a permutation
+// of its customers.
+func (p *Population) orderedBy(warehouse, district, order int64) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := districtNumber(warehouse, district)
+	all := p.customers[key]
+	if all == nil {
+		r := p.stream(permutationKey, warehouse, district, 0)
+		all = make([]int16, p.config.Customers)
+		for i := range all {
+			all[i] = int16(i + 1)
+		}
+		for i := len(all) - 1; i > 0; i-- {
+			j := r.Below(uint64(i + 1))
+			all[i], all[j] = all[j], all[i]
+		}
+		p.customers[key] = all
+	}
+	return int64(all[order-1])
+}
+
+// Named is the customer that a last name stands for in a district: of those who have
+// it, ordered by first name, the one in the middle (clause 2.5.2.2); 0 if none has.
+func (p *Population) Named(warehouse, district, name int64) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := districtNumber(warehouse, district)
+	all := p.named[key]
+	if all == nil {
+		all = p.byName(warehouse, district)
+		p.named[key] = all
+	}
+	if len(all[name]) == 0 {
+		return 0
+	}
+	return int64(all[name][Middle(len(all[name]))])
+}
+
+// Middle is the place, from 0, of the customer that is taken of so many of one name: n/2
+// rounded up, from 1.
+func Middle(n int) int { return (n+1)/2 - 1 }
+
+// byName are the customers of a district by the numbers of their last names, ordered
+// by first name.
+func (p *Population) byName(warehouse, district int64) [][]int16 {
+	all := make([][]int16, p.config.names())
+	firsts := make([]string, p.config.Customers+1)
+	for id := int64(1); id <= p.config.Customers; id++ {
+		_, name, first, _ := p.called(warehouse, district, id)
+		all[name], firsts[id] = append(all[name], int16(id)), first
+	}
+	for _, ids := range all {
+		slices.SortFunc(ids, func(a, b int16) int { return cmp.Or(cmp.Compare(firsts[a], firsts[b]), cmp.Compare(a, b)) })
+	}
+	return all
+}

@@ -1,0 +1,158 @@
+package tpcc
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"assay/load"
+	"assay/workload"
+	"assay/workload/definition"
+)
+
+// FileState is the name of the saved state in a run's folder.
+const FileState = "tpcc.bin"
+
+// Work is the workload opened on one database: what a run does with it, phase by phase.
+type Work struct {
+	Store
+	definition.NoObservers
+	config     Config
+	population *Population
+	inputs     *Inputs
+}
+
+// NewWork returns the work of this configuration and seed on a store, which it owns
+// from then on. It returns Config.Validate's error.
+func NewWork(store Store, config Config, seed uint64) (*Work, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	p := NewPopulation(config, seed, time.Now().UnixMilli())
+	return &Work{Store: store, config: config, population: p, inputs: NewInputs(p)}, nil
+}
+
+// Create makes the empty tables.
+func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
+	return w.Store.Create(ctx, mark)
+}
+
+// Rows is how many rows Load creates, but for the lines of orders, which are ten times
+// as many as the orders on average.
+func (w *Work) Rows() int64 { return w.config.rows() }
+
+// rows is how many there are when the run begins, but for lines of orders.
+func (c Config) rows() int64 {
+	district := 1 + 3*c.Customers + c.Customers - c.delivered()
+	return c.Items + c.Warehouses*(1+c.Items+Districts*district)
+}
+
+// Load makes the opening state in the schema that Create made.
+func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
+	b := newBatches(w.population)
+	of := definition.Loading{Loaders: w.config.Loaders, Rows: b.count(), Batch: 1, One: "batch of rows", Many: "batches of rows", Finish: w.FinishLoad}
+	return of.Load(ctx, func() load.Batch {
+		var rows Rows
+		return func(ctx context.Context, number int64) (int, error) {
+			b.fill(number-1, &rows)
+			return 1, w.LoadRows(ctx, &rows)
+		}
+	}, func(done, total int64) {
+		if total > 0 {
+			loaded(w.Rows()*done/total, w.Rows())
+		}
+	})
+}
+
+// Promise implements definition.Work, for the isolation tests.
+func (w *Work) Promise() string {
+	if of, can := w.Store.(IsolationStore); can {
+		return of.Promise()
+	}
+	return ""
+}
+
+// Client opens a session for client number n.
+func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
+	return newClient(ctx, w.Store, w.inputs, n)
+}
+
+// Save reads the database back into the run's folder.
+func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
+}
+
+// batches divides the opening rows: first those of items, then for each warehouse its
+// own row with its districts, those of its stock, and those of each district by
+// customers and their first orders.
+type batches struct {
+	p *Population
+	// items, stock and customers are how many batches of each there are, of a
+	// district's for customers.
+	items, customers int64
+}
+
+const (
+	itemBatch = 1000
+	// customerBatch has some thousand lines of orders.
+	customerBatch = 100
+)
+
+func newBatches(p *Population) batches {
+	pieces := func(rows, batch int64) int64 { return (rows + batch - 1) / batch }
+	return batches{p, pieces(p.config.Items, itemBatch), pieces(p.config.Customers, customerBatch)}
+}
+
+// perWarehouse is how many belong to one warehouse.
+func (b *batches) perWarehouse() int64 { return 1 + b.items + Districts*b.customers }
+
+func (b *batches) count() int64 { return b.items + b.p.config.Warehouses*b.perWarehouse() }
+
+// clear empties rows and keeps their memory.
+func (r *Rows) clear() {
+	*r = Rows{Items: r.Items[:0], Warehouses: r.Warehouses[:0], Districts: r.Districts[:0], Customers: r.Customers[:0],
+		Payments: r.Payments[:0], Orders: r.Orders[:0], NewOrders: r.NewOrders[:0], Lines: r.Lines[:0], Stock: r.Stock[:0]}
+}
+
+// fill makes the rows of a batch, from 0.
+func (b *batches) fill(number int64, rows *Rows) {
+	rows.clear()
+	p := b.p
+	if number < b.items {
+		for id := number*itemBatch + 1; id <= min((number+1)*itemBatch, p.config.Items); id++ {
+			rows.Items = append(rows.Items, p.item(id))
+		}
+		return
+	}
+	number -= b.items
+	warehouse, number := number/b.perWarehouse()+1, number%b.perWarehouse()
+	switch {
+	case number == 0:
+		rows.Warehouses = append(rows.Warehouses, p.warehouse(warehouse))
+		for district := range int64(Districts) {
+			rows.Districts = append(rows.Districts, p.district(warehouse, district+1))
+		}
+	case number <= b.items:
+		for item := (number-1)*itemBatch + 1; item <= min(number*itemBatch, p.config.Items); item++ {
+			rows.Stock = append(rows.Stock, p.stock(warehouse, item))
+		}
+	default:
+		number -= b.items + 1
+		b.fillDistrict(warehouse, number/b.customers+1, number%b.customers, rows)
+	}
+}
+
+// fillDistrict makes customers of a district, and as many of its first orders.
+func (b *batches) fillDistrict(warehouse, district, batch int64, rows *Rows) {
+	p := b.p
+	for id := batch*customerBatch + 1; id <= min((batch+1)*customerBatch, p.config.Customers); id++ {
+		rows.Customers = append(rows.Customers, p.customer(warehouse, district, id))
+		rows.Payments = append(rows.Payments, p.payment(warehouse, district, id))
+		var o Order
+		o, rows.Lines = p.order(warehouse, district, id, true, rows.Lines)
+		rows.Orders = append(rows.Orders, o)
+		if id > p.config.delivered() {
+			rows.NewOrders = append(rows.NewOrders, NewOrder{warehouse, district, id})
+		}
+	}
+}

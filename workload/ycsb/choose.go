@@ -1,0 +1,130 @@
+package ycsb
+
+import (
+	"sync"
+
+	"assay/workload"
+)
+
+// The distributions of the records that operations choose, as YCSB has them (package
+// site.ycsb.generator).
+const (
+	// Zipfian is YCSB's ScrambledZipfianGenerator: a rank is drawn by the Zipf law with
+	// exponent 0.99 over 10,000,000,000 ranks, however many records there are, and the
+	// record is the rank's hash modulo their number. So the favourites are spread over
+	// all keys, stay favourites when records are inserted, and can coincide.
+	Zipfian = "zipfian"
+	// Uniform chooses all records alike.
+	Uniform = "uniform"
+	// Latest is YCSB's SkewedLatestGenerator: the record inserted last is the favourite,
+	// and the one before it the next, by the Zipf law over all records.
+	Latest = "latest"
+	// Hotspot is YCSB's HotspotIntegerGenerator: the first fifth of the records gets four
+	// fifths of the operations, and all within each part are chosen alike.
+	Hotspot = "hotspot"
+)
+
+func distributions() []string { return []string{Zipfian, Uniform, Latest, Hotspot} }
+
+const (
+	zipfExponent = 0.99
+	// zipfRanks is ScrambledZipfianGenerator.ITEM_COUNT.
+	zipfRanks = 10_000_000_000
+	// hotRecords and hotOperations are the defaults of hotspotdatafraction and
+	// hotspotopnfraction.
+	hotRecords    = 0.2
+	hotOperations = 0.8
+)
+
+// chooser chooses records. It is a value without state but what it has worked out of
+// the number of records; it is used by one goroutine.
+type chooser struct {
+	distribution string
+	ranks        workload.Zipf
+	// latest is the law over so many records.
+	latest  workload.Zipf
+	records int64
+}
+
+func newChooser(distribution string) chooser {
+	return chooser{distribution: distribution, ranks: workload.NewZipf(zipfRanks, zipfExponent)}
+}
+
+// choose draws a number below records, which is at least 1.
+func (c *chooser) choose(r *workload.Random, records int64) int64 {
+	switch c.distribution {
+	case Zipfian:
+		return int64(fnv(uint64(c.ranks.Rank(r)-1)) % uint64(records))
+	case Latest:
+		if c.records != records {
+			c.latest, c.records = workload.NewZipf(records, zipfExponent), records
+		}
+		return records - c.latest.Rank(r)
+	case Hotspot:
+		hot := max(int64(hotRecords*float64(records)), 1)
+		if r.Float() < hotOperations || hot == records {
+			return int64(r.Below(uint64(hot)))
+		}
+		return hot + int64(r.Below(uint64(records-hot)))
+	default:
+		return int64(r.Below(uint64(records)))
+	}
+}
+
+// fnv is YCSB's Utils.hash: FNV-1a of 64 bits over the eight bytes of a number, the
+// lowest first, without its sign.
+func fnv(n uint64) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for range 8 {
+		h = (h ^ n&0xff) * 1099511628211
+		n >>= 8
+	}
+	if int64(h) < 0 {
+		h = -h
+	}
+	return h & (1<<63 - 1)
+}
+
+// sequence gives out the numbers of inserted records and knows up to which all
+// inserts are over, as YCSB's AcknowledgedCounterGenerator does: operations choose
+// among these. It is safe for concurrent use.
+type sequence struct {
+	mu         sync.Mutex
+	next, over int64
+	// ended are the inserts that are over beyond over; as many as clients at most.
+	ended map[int64]bool
+}
+
+func newSequence(records int64) *sequence {
+	return &sequence{next: records, over: records, ended: map[int64]bool{}}
+}
+
+// take is the number of the next record to be inserted.
+func (s *sequence) take() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next++
+	return s.next - 1
+}
+
+// end says that the insert of this number is over, however it ended: one that failed
+// is a number without a record, of which there are few.
+func (s *sequence) end(number int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if number < s.over {
+		return
+	}
+	s.ended[number] = true
+	for s.ended[s.over] {
+		delete(s.ended, s.over)
+		s.over++
+	}
+}
+
+// records is below which number all inserts are over.
+func (s *sequence) records() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
+}

@@ -1,0 +1,179 @@
+package ycsb
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"assay/workload"
+)
+
+// drawn counts what a distribution chooses among so many records.
+func drawn(distribution string, records int64, draws int) []float64 {
+	c := newChooser(distribution)
+	counts := make([]float64, records)
+	r := workload.NewRandom(1, 2)
+	for range draws {
+		counts[c.choose(&r, records)]++
+	}
+	return counts
+}
+
+// fits is the probability that counts that follow these probabilities are at least as
+// far from them as these (Pearson's chi-squared test).
+func fits(counts, probabilities []float64) float64 {
+	total := 0.0
+	for _, n := range counts {
+		total += n
+	}
+	statistic := 0.0
+	for i, p := range probabilities {
+		statistic += (counts[i] - total*p) * (counts[i] - total*p) / (total * p)
+	}
+	return distuv.ChiSquared{K: float64(len(counts) - 1)}.Survival(statistic)
+}
+
+// scrambled are the probabilities of YCSB's ScrambledZipfianGenerator: those of the
+// first hundred thousand ranks one by one; what is left, in ranks that each are drawn less than
+// once in two million times, is spread by the hash over all records alike.
+func scrambled(records int64) []float64 {
+	const exact = 100_000
+	// The sum over all ranks, YCSB's ZETAN.
+	const zeta = 26.46902820178302
+	all := make([]float64, records)
+	rest := 1.0
+	for rank := range uint64(exact) {
+		p := math.Pow(float64(rank+1), -0.99) / zeta
+		all[fnv(rank)%uint64(records)] += p
+		rest -= p
+	}
+	for i := range all {
+		all[i] += rest / float64(records)
+	}
+	return all
+}
+
+// skewed are the probabilities of SkewedLatestGenerator.
+func skewed(records int64) []float64 {
+	all := make([]float64, records)
+	sum := 0.0
+	for rank := range records {
+		p := math.Pow(float64(rank+1), -0.99)
+		all[records-1-rank] = p
+		sum += p
+	}
+	for i := range all {
+		all[i] /= sum
+	}
+	return all
+}
+
+func TestDistributionsAreYCSBs(t *testing.T) {
+	const records, draws = 500, 200_000
+	even, hot := make([]float64, records), make([]float64, records)
+	for i := range even {
+		even[i] = 1.0 / records
+		if hot[i] = 0.2 / 400; i < 100 {
+			hot[i] = 0.8 / 100
+		}
+	}
+	laws := map[string][]float64{Uniform: even, Hotspot: hot, Zipfian: scrambled(records), Latest: skewed(records)}
+	for distribution, want := range laws {
+		counts := drawn(distribution, records, draws)
+		if p := fits(counts, want); p < 1e-4 {
+			t.Errorf("%s does not follow its law: p = %g", distribution, p)
+		}
+		// The test tells distributions apart: none follows the law of another.
+		for other, law := range laws {
+			if p := fits(counts, law); other != distribution && p > 1e-9 {
+				t.Errorf("%s follows the law of %s: p = %g", distribution, other, p)
+			}
+		}
+	}
+}
+
+// gray draws ranks from 1 as YCSB's and go-ycsb's ZipfianGenerator does: J. Gray et al.,
+// "Quickly Generating Billion-Record Synthetic Databases", SIGMOD 1994. It is right of
+// the first two ranks and near of the others.
+func gray(n, zetan, u float64) int64 {
+	const theta = zipfExponent
+	eta := (1 - math.Pow(2/n, 1-theta)) / (1 - (1+math.Pow(0.5, theta))/zetan)
+	switch uz := u * zetan; {
+	case uz < 1:
+		return 1
+	case uz < 1+math.Pow(0.5, theta):
+		return 2
+	}
+	return 1 + int64(n*math.Pow(eta*u-eta+1, 1/(1-theta)))
+}
+
+// TestKeysAreNearGoYCSBs holds a hundred thousand keys against as many by go-ycsb's
+// formulas (pkg/generator, zipfian.go, scrambled_zipfian.go and skewedlatest.go). Of
+// zipfian the chi-squared test of two samples cannot tell them apart. It can of latest,
+// where the formula is further from the Zipf law: there the greatest distance between
+// the shares of the first keys, that of Kolmogorov and Smirnov, is below two hundredths.
+func TestKeysAreNearGoYCSBs(t *testing.T) {
+	const records, draws = 1000, 100_000
+	const ranks, zeta = 10_000_000_001, 26.46902820178302 // ScrambledZipfian's itemCount and zetan
+	sum := 0.0
+	for i := 1.0; i <= records; i++ {
+		sum += math.Pow(i, -zipfExponent)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for distribution, key := range map[string]func() int64{
+		Zipfian: func() int64 { return int64(fnv(uint64(gray(ranks, zeta, r.Float64())-1)) % records) },
+		Latest:  func() int64 { return records - gray(records, sum, r.Float64()) },
+	} {
+		ours, theirs := drawn(distribution, records, draws), make([]float64, records)
+		for range draws {
+			theirs[key()]++
+		}
+		statistic, distance, greatest, keys := 0.0, 0.0, 0.0, 0.0
+		for i, n := range ours {
+			if both := n + theirs[i]; both > 0 {
+				statistic += (n - theirs[i]) * (n - theirs[i]) / both
+				keys++
+			}
+			distance += (n - theirs[i]) / draws
+			greatest = max(greatest, math.Abs(distance))
+		}
+		p := distuv.ChiSquared{K: keys - 1}.Survival(statistic)
+		t.Logf("%s: p = %.3f, distance %.4f", distribution, p, greatest)
+		if greatest > 0.02 || distribution == Zipfian && p < 0.001 {
+			t.Errorf("%s: p = %g, and the first keys have shares that differ by %.4f", distribution, p, greatest)
+		}
+	}
+}
+
+func TestTheHashIsYCSBs(t *testing.T) {
+	// FNV-1a of 64 bits over eight bytes, as Utils.fnvhash64 has it.
+	for n, want := range map[uint64]int64{0: -6284781860667377211, 1: -8517097267634966620} {
+		if want < 0 {
+			want = -want
+		}
+		if got := int64(fnv(n)); got != want {
+			t.Errorf("hash of %d is %d, want %d", n, got, want)
+		}
+	}
+}
+
+// TestTheNewestAreThoseBelowWhichAllIsOver: an insert that is under way hides those
+// behind it, as in YCSB.
+func TestTheNewestAreThoseBelowWhichAllIsOver(t *testing.T) {
+	s := newSequence(10)
+	for want := range int64(4) {
+		if got := s.take(); got != 10+want {
+			t.Fatalf("the next number is %d", got)
+		}
+	}
+	for _, step := range []struct{ end, records int64 }{{11, 10}, {13, 10}, {10, 12}, {10, 12}, {12, 14}} {
+		if s.end(step.end); s.records() != step.records {
+			t.Errorf("after %d the records are %d, want %d", step.end, s.records(), step.records)
+		}
+	}
+	if len(s.ended) != 0 {
+		t.Errorf("%v is kept", s.ended)
+	}
+}

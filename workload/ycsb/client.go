@@ -1,0 +1,178 @@
+package ycsb
+
+import (
+	"context"
+	"time"
+
+	"assay/history"
+	"assay/load"
+	"assay/workload"
+	"assay/workload/keyvalue"
+)
+
+// client is one client. It is used by one goroutine.
+type client struct {
+	workload.Connection[keyvalue.MutableSession]
+	work    *Work
+	number  int
+	shares  mix
+	chooser chooser
+
+	// Of the operation that is going on, for its next attempts.
+	kind   uint8
+	record int64
+	length int
+	// unsure is true if an earlier attempt to insert is unknown.
+	unsure bool
+	values []int64
+}
+
+// Attempt implements load.Client. What an operation does is a function of the seed,
+// the client and the operation's number, and of how many records there are by then.
+func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
+	if attempt == 1 {
+		c.choose(seq)
+	}
+	v, ok := versionOf(c.number, seq, attempt)
+	if !ok {
+		return load.Answer{Kind: c.kind, Outcome: history.Failed, Class: workload.ClassBeyond}
+	}
+	began := time.Now()
+	session, err := c.Session(ctx)
+	if err != nil {
+		reply := workload.Unsent(err)
+		answer := reply.Answer(c.kind)
+		answer.Values = c.put(c.record)
+		return answer
+	}
+	switch c.kind {
+	case KindInsert:
+		return c.insert(ctx, session, v, attempt)
+	case KindRead:
+		return c.read(ctx, session)
+	case KindUpdate:
+		return c.update(ctx, session, v)
+	case KindScan:
+		return c.scan(ctx, session)
+	default:
+		return c.readModifyWrite(ctx, session, v, began)
+	}
+}
+
+// choose decides what an operation does.
+func (c *client) choose(seq uint64) {
+	random := workload.NewRandom(c.work.seed^workload.Mix(uint64(c.number)), seq)
+	c.kind, c.unsure = c.shares.choose(&random), false
+	if c.kind == KindInsert {
+		c.record = c.work.sequence.take()
+		return
+	}
+	c.record = c.chooser.choose(&random, c.work.sequence.records())
+	c.length = 1 + int(random.Below(uint64(c.work.config.ScanLength)))
+}
+
+// put makes the values of an answer, which are good until the next call.
+func (c *client) put(values ...int64) []int64 {
+	c.values = append(c.values[:0], values...)
+	return c.values
+}
+
+func (c *client) key() int64 { return c.work.keys.of(c.record) }
+
+// get reads the record; v is its version, or absent.
+func (c *client) get(ctx context.Context, session keyvalue.MutableSession) (v version, reply keyvalue.Reply) {
+	reply = session.Get(ctx, c.key())
+	v = absent
+	if reply.Outcome == history.Committed && reply.Found {
+		if v = c.work.contents.recognize(reply.Record); reply.Record.Key != any(c.key()) {
+			v = garbled
+		}
+	}
+	return v, reply
+}
+
+func (c *client) read(ctx context.Context, session keyvalue.MutableSession) load.Answer {
+	v, reply := c.get(ctx, session)
+	c.After(reply.Outcome, reply.Broken)
+	answer := unanswered(KindRead, reply, c.put(c.record))
+	if answer.Outcome == history.Committed {
+		answer.Values = c.put(c.record, int64(v))
+	}
+	return answer
+}
+
+func (c *client) insert(ctx context.Context, session keyvalue.MutableSession, v version, attempt int) load.Answer {
+	reply := session.Insert(ctx, c.work.contents.record(c.key(), v))
+	answer := reply.Answer(KindInsert)
+	answer.Values = c.put(c.record)
+	switch {
+	case reply.Outcome == history.Rejected:
+		answer.Outcome = history.Unknown // there is no rule that could refuse a record
+	case reply.Duplicate && c.unsure:
+		answer.Done = true
+	case reply.Duplicate && attempt == 1:
+		// Nobody but this attempt uses the key, so something between here and the
+		// database has sent it twice. This says nothing against the database.
+		answer.Outcome = history.Unknown
+	}
+	c.unsure = c.unsure || answer.Outcome == history.Unknown
+	c.After(answer.Outcome, reply.Broken)
+	c.work.sequence.end(c.record)
+	return answer
+}
+
+func (c *client) update(ctx context.Context, session keyvalue.MutableSession, v version) load.Answer {
+	reply := session.Update(ctx, c.work.contents.record(c.key(), v))
+	c.After(reply.Outcome, reply.Broken)
+	answer := reply.Answer(KindUpdate)
+	answer.Values = c.put(c.record)
+	if answer.Outcome == history.Committed && !reply.Found {
+		answer.Values = c.put(c.record, int64(absent))
+	}
+	return answer
+}
+
+// readModifyWrite reads and then writes all fields, which is not atomic, as YCSB does:
+// what others write in between is overwritten.
+func (c *client) readModifyWrite(ctx context.Context, session keyvalue.MutableSession, v version, began time.Time) load.Answer {
+	found, reply := c.get(ctx, session)
+	read := time.Now()
+	if reply.Outcome != history.Committed || found == absent {
+		c.After(reply.Outcome, reply.Broken)
+		answer := unanswered(KindReadModifyWrite, reply, c.put(c.record))
+		if answer.Outcome == history.Committed {
+			answer.Values = c.put(c.record, int64(absent))
+		}
+		return answer
+	}
+	answer := c.update(ctx, session, v)
+	answer.Kind = KindReadModifyWrite
+	if len(answer.Values) == 2 { // the record has gone
+		answer.Values = c.put(c.record, int64(absent))
+		return answer
+	}
+	answer.Values = c.put(c.record, int64(found), int64(read.Sub(began)), int64(time.Since(read)))
+	return answer
+}
+
+func (c *client) scan(ctx context.Context, session keyvalue.MutableSession) load.Answer {
+	records, reply := session.Scan(ctx, c.key(), c.length)
+	c.After(reply.Outcome, reply.Broken)
+	answer := unanswered(KindScan, reply, c.put(c.record, int64(c.length)))
+	if answer.Outcome != history.Committed {
+		return answer
+	}
+	for _, r := range records {
+		key, _ := r.Key.(int64)
+		if number := c.work.keys.number(key); number >= 0 {
+			c.values = append(c.values, number, int64(c.work.contents.recognize(r)))
+		} else {
+			c.values = append(c.values, -1, key)
+		}
+		if len(c.values) >= history.MaxValues-2 {
+			break // many more than were asked for
+		}
+	}
+	answer.Values = c.values
+	return answer
+}

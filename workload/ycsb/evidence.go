@@ -1,0 +1,121 @@
+package ycsb
+
+import (
+	"fmt"
+	"math"
+
+	"assay/check"
+	"assay/history"
+	"assay/workload/keyvalue"
+)
+
+// The kinds of evidence.
+const (
+	kindLost    = "lost"       // an acknowledged write that is not there
+	kindStale   = "stale read" // a version that was overwritten before
+	kindOrder   = "order"      // two things, each before the other
+	kindMissing = "missing"    // a record that was not found
+	kindForeign = "foreign"    // what nobody of this run wrote
+	kindGarbage = "garbage"    // fields that nobody wrote
+	kindMixed   = "mixed"      // fields of several versions
+	kindFailed  = "failed"     // what a failed write left
+	kindEarly   = "too early"  // a version before its write began
+	kindDoubled = "doubled"    // a record twice
+	kindDropped = "left out"   // a record that a scan did not return
+	kindSurplus = "surplus"    // more records than a scan asked for
+)
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// recordName names a record in words.
+func (j *judge) recordName(number int64) string {
+	return fmt.Sprintf("record %d (id %d)", number, j.keys.of(max(number, 0)))
+}
+
+// recordEvidence is evidence on a record.
+func (j *judge) recordEvidence(kind string, number int64, what string) check.Evidence {
+	return check.Evidence{Kind: kind, Text: j.recordName(number) + " " + what,
+		Fields: map[string]int64{"record": number, "id": j.keys.of(number)}}
+}
+
+// foreignRecord is the evidence of a record whose key is none of this run's.
+func foreignRecord(got keyvalue.Observed) check.Evidence {
+	id := got.Digest[0]
+	return check.Evidence{Kind: kindForeign, Fields: map[string]int64{"id": id, "record": got.Number},
+		Text: "a record is there that no client of this run has begun to write"}
+}
+
+// lostEvidence is that of a record that is not there. last is its last acknowledged
+// write; nil if it was loaded and never written since.
+func (j *judge) lostEvidence(number int64, last *write) check.Evidence {
+	if last == nil {
+		return j.recordEvidence(kindLost, number, "was loaded and is not there")
+	}
+	return withWrite(j.recordEvidence(kindLost, number, fmt.Sprintf("is not there, and %s was acknowledged", last.version)), last)
+}
+
+// oldEvidence is that of a record that is older in the end than an acknowledged write.
+func (j *judge) oldEvidence(number int64, holds version, last *write) check.Evidence {
+	return withWrite(j.recordEvidence(kindLost, number, fmt.Sprintf("holds %s, which was there before %s; the write of that, begun at %.6f s, was acknowledged and is lost",
+		holds, last.version, seconds(last.start))), last)
+}
+
+// withWrite adds who wrote a version.
+func withWrite(e check.Evidence, w *write) check.Evidence {
+	client, seq, attempt := w.version.split()
+	e.Fields["client"], e.Fields["seq"], e.Fields["attempt"], e.Fields["begun_ns"] = int64(client), int64(seq), int64(attempt), w.start
+	return e
+}
+
+// fieldsOf is who did something, and when.
+func fieldsOf(op *history.Op, number int64) map[string]int64 {
+	return map[string]int64{"record": number, "client": int64(op.Client), "seq": int64(op.Seq), "start_ns": op.Start, "end_ns": op.End}
+}
+
+// readEvidence is evidence on a version that an operation returned.
+func (j *judge) readEvidence(kind string, op *history.Op, number int64, v version, why string) check.Evidence {
+	return check.Evidence{Kind: kind, Fields: fieldsOf(op, number),
+		Text: fmt.Sprintf("at %.6f s operation %d of client %d (%s) found %s in %s, %s",
+			seconds(op.Start), op.Seq, op.Client, operations()[op.Kind], v, j.recordName(number), why)}
+}
+
+// scanEvidence is evidence on a record in the answer of a scan.
+func (j *judge) scanEvidence(kind string, op *history.Op, number int64, what string) check.Evidence {
+	return check.Evidence{Kind: kind, Fields: fieldsOf(op, number),
+		Text: fmt.Sprintf("%s: at %.6f s operation %d of client %d, a scan from record %d on, %s",
+			j.recordName(number), seconds(op.Start), op.Seq, op.Client, op.Values[0], what)}
+}
+
+// conflictEvidence is that of two versions of a record of which each must have come
+// before the other; a was the record's version all the while from a.ends to a.begins.
+func (j *judge) conflictEvidence(number int64, a, b *write) check.Evidence {
+	kind := kindOrder
+	switch {
+	case b.firstBy == b.version && a.lastBy != a.version && b.lastBy == b.version:
+		kind = kindLost // nobody has seen it
+	case b.firstBy == b.version && a.lastBy != a.version:
+		kind = kindStale
+	}
+	did := func(w *write, by version) string {
+		client, seq, _ := by.split()
+		if by == w.version {
+			return "its write"
+		}
+		return fmt.Sprintf("the read of operation %d of client %d", seq, client)
+	}
+	when := func(ns int64) string {
+		if ns == math.MinInt64 {
+			return "before the run"
+		}
+		return fmt.Sprintf("at %.6f s", seconds(ns))
+	}
+	e := j.recordEvidence(kind, number, fmt.Sprintf("cannot have held %s (A) and %s (B) in any order: A was there when %s ended %s, before %s began for B %s; and B when %s ended %s, before %s began for A %s",
+		a.version, b.version, did(a, a.firstBy), when(a.ends), did(b, b.lastBy), when(b.begins), did(b, b.firstBy), when(b.ends), did(a, a.lastBy), when(a.begins)))
+	for name, v := range map[string]version{"a": a.version, "b": b.version, "a_first": a.firstBy, "a_last": a.lastBy, "b_first": b.firstBy, "b_last": b.lastBy} {
+		if v >= 0 {
+			client, seq, _ := v.split()
+			e.Fields[name+"_client"], e.Fields[name+"_seq"] = int64(client), int64(seq)
+		}
+	}
+	return e
+}

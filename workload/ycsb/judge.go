@@ -1,0 +1,246 @@
+package ycsb
+
+import (
+	"fmt"
+	"math"
+
+	"assay/check"
+	"assay/history"
+	"assay/workload/definition"
+	"assay/workload/keyvalue"
+)
+
+// The checks, as in a result.
+const (
+	// CheckRecords: every acknowledged insert and update is there in the end, or what
+	// was written later; and nothing else is.
+	CheckRecords = "records"
+	// CheckReads: every record that was returned is whole, and was written by an
+	// operation of this run that had begun and did not fail.
+	CheckReads = "reads"
+	// CheckScans: every scan is in the order of keys, with no record twice and no
+	// foreign one; and where the database promises it, none is left out.
+	CheckScans = "scans"
+	// CheckLinearizable: the history of every record is linearizable, if the database
+	// promises that.
+	CheckLinearizable = "linearizable"
+)
+
+// Figures are what is counted beside the verdicts.
+type Figures struct {
+	// Outcomes are those of all operations, Writes those of the ones that write.
+	Outcomes, Writes history.Counts
+	// Rows is how many records were read back. Acknowledged counts the acknowledged
+	// writes, of records that were loaded as well; Lost those records that are not
+	// there, or as they were before an acknowledged write.
+	Rows, Acknowledged, Lost int64
+	// Answered counts the records that reads, scans and read-modify-writes returned or
+	// did not find, Wrong those of them that nobody had written so.
+	Answered, Wrong int64
+	// Scans counts the answered scans, Incomplete those that left out a record that
+	// was certainly there.
+	Scans, Incomplete int64
+	// Disordered counts the records whose history is not linearizable, Missing the
+	// reads that did not find a record that was loaded.
+	Disordered, Missing int64
+	// Monotonic counts the reads that returned an older version than the same client
+	// had read before, OwnWrites those that returned an older one than it had written;
+	// only counted where the database does not promise linearizability.
+	Monotonic, OwnWrites int64
+	// UnknownDone counts the unknown writes whose versions somebody read.
+	UnknownDone int64
+}
+
+// judge judges a run by its files.
+type judge struct {
+	config   Config
+	evidence definition.Evidence
+	keys     keys
+	contents *contents
+	promised bool
+	// missing says why the state is not all there is to know; empty if it is.
+	missing string
+
+	clients map[int]*clientOperations
+	// whole is true if the history was closed in order.
+	whole bool
+	// inserted is when the insert of each number from config.Records on was
+	// acknowledged; never if it was not.
+	inserted []int64
+	// limit is above all numbers that records of this run can have; writes counts the
+	// attempts that wrote, all attempts are attempts.
+	limit            int64
+	writes, attempts int64
+
+	records, reads, scans, linearizable check.Result
+	figures                             Figures
+}
+
+const never = math.MaxInt64
+
+// clientOperations is how far one client came.
+type clientOperations struct {
+	// count is how many operations began, attempts how often the last of them was
+	// tried; ended is whether it was ended.
+	count    uint64
+	attempts int
+	ended    bool
+	// reserved is the first number that none can have.
+	reserved uint64
+}
+
+// maxTogether is how many writes are judged at the same time.
+const maxTogether = 4 << 20
+
+// Judge judges a run by its files alone, so that it can be done again at any time. It
+// reads the history once, and twice more for each maxTogether writes. A missing or cut
+// state leaves CheckRecords unknown; files that are malformed give a
+// *history.FormatError.
+func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, Figures, error) {
+	return judgeTogether(config, seed, e, maxTogether)
+}
+
+// judgeTogether is Judge with so many writes at the same time.
+func judgeTogether(config Config, seed uint64, e definition.Evidence, together int64) ([]check.Result, Figures, error) {
+	if err := config.Validate(); err != nil {
+		return nil, Figures{}, err
+	}
+	j := &judge{
+		config: config, evidence: e, keys: newKeys(seed), contents: newContents(config, seed),
+		promised: e.Promise == keyvalue.PromiseLinearizable, clients: map[int]*clientOperations{}, missing: e.InFlight,
+		records: check.Result{Name: CheckRecords}, reads: check.Result{Name: CheckReads},
+		scans: check.Result{Name: CheckScans}, linearizable: check.Result{Name: CheckLinearizable},
+	}
+	if err := j.inspect(); err != nil {
+		return nil, Figures{}, err
+	}
+	passes := 1 + (j.writes+j.limit/4)/together
+	if !j.promised {
+		passes = 1 + (j.attempts+j.limit/4)/together
+	}
+	for n := range passes {
+		if err := newPass(j, n, passes).run(); err != nil {
+			return nil, Figures{}, err
+		}
+	}
+	j.summarize()
+	results := []check.Result{j.records, j.reads}
+	if m, _ := config.shares(); m.has(KindScan) {
+		results = append(results, j.scans)
+	}
+	return append(results, j.linearizable), j.figures, nil
+}
+
+// malformed says that the history cannot be understood.
+func (j *judge) malformed(format string, a ...any) error {
+	return &history.FormatError{Path: j.evidence.History, Reason: fmt.Sprintf(format, a...)}
+}
+
+// inspect learns what was begun, how much was written, and which records there are.
+func (j *judge) inspect() error {
+	ending, err := history.Read(j.evidence.History, history.Visitor{
+		Op: j.enter,
+		Reservation: func(r history.Reservation) error {
+			j.client(r.Client).reserved = r.UpTo
+			return nil
+		},
+	})
+	j.whole = ending.Whole
+	j.limit = j.config.Records + int64(len(j.inserted))
+	for _, c := range j.clients {
+		if open := c.reserved - min(c.count, c.reserved); j.whole {
+			j.limit += int64(min(open, 1))
+		} else {
+			j.limit += int64(open)
+		}
+	}
+	return err
+}
+
+func (j *judge) client(n int) *clientOperations {
+	c := j.clients[n]
+	if c == nil {
+		c = &clientOperations{ended: true}
+		j.clients[n] = c
+	}
+	return c
+}
+
+// enter enters one attempt. Those of one client come in their order.
+func (j *judge) enter(op *history.Op) error {
+	c := j.client(op.Client)
+	if c.ended {
+		c.count, c.attempts = c.count+1, 0
+	}
+	if op.Seq != c.count-1 || op.Attempt != c.attempts+1 {
+		return j.malformed("operation %d, attempt %d of client %d is out of order", op.Seq, op.Attempt, op.Client)
+	}
+	c.attempts, c.ended = op.Attempt, op.Last
+	j.attempts++
+	if err := j.understood(op); err != nil || len(op.Values) == 0 {
+		return err
+	}
+	if writes(op) {
+		j.writes++
+	}
+	if op.Kind != KindInsert {
+		return nil
+	}
+	at := op.Values[0] - j.config.Records
+	if at < 0 || at > j.attempts+int64(len(j.clients)) {
+		return j.malformed("operation %d of client %d cannot have inserted record %d", op.Seq, op.Client, op.Values[0])
+	}
+	for int64(len(j.inserted)) <= at {
+		j.inserted = append(j.inserted, never)
+	}
+	if done := op.Last && op.Final == history.Committed; done || op.Outcome == history.Committed {
+		j.inserted[at] = min(j.inserted[at], op.End)
+	}
+	return nil
+}
+
+// understood returns an error for an attempt whose values are not of its kind. One
+// that was not made has none.
+func (j *judge) understood(op *history.Op) error {
+	n, ok := len(op.Values), false
+	switch op.Kind {
+	case KindInsert:
+		ok = n == 1
+	case KindRead, KindUpdate:
+		ok = n == 1 || n == 2
+	case KindReadModifyWrite:
+		ok = n == 1 || n == 2 || n == 4
+	case KindScan:
+		ok = n >= 1 && (n == 1 || n%2 == 0)
+	}
+	if !ok && (n > 0 || op.Outcome == history.Committed) {
+		return j.malformed("operation %d of client %d cannot be understood", op.Seq, op.Client)
+	}
+	if n > 0 && (op.Values[0] < 0 || op.Kind == KindReadModifyWrite && n == 4 && (op.Values[2] < 0 || op.Values[3] < 0)) {
+		return j.malformed("operation %d of client %d has numbers below 0", op.Seq, op.Client)
+	}
+	return nil
+}
+
+// unrecorded reports whether a version may have been written by an attempt of which
+// the history has no record: it was cut, or the attempt never came back.
+func (j *judge) unrecorded(v version) bool {
+	client, seq, attempt := v.split()
+	c := j.clients[client]
+	switch {
+	case c == nil || seq >= c.reserved:
+		return false
+	case seq < c.count:
+		return seq == c.count-1 && !c.ended && attempt > c.attempts && (!j.whole || attempt == c.attempts+1)
+	default:
+		return !j.whole || seq == c.count && c.ended && attempt == 1
+	}
+}
+
+// initial is what a record held before the run.
+func (j *judge) initial(number int64) version {
+	if number < j.config.Records {
+		return loadedVersion(number)
+	}
+	return absent
+}

@@ -1,0 +1,157 @@
+package ycsb
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/history"
+	"assay/workload"
+)
+
+// The kinds of operations in the history. Values begin with the number of the record.
+const (
+	// KindInsert inserted a record under the next number.
+	KindInsert uint8 = iota + 1
+	// KindRead read a record. If it was answered, its version follows.
+	KindRead
+	// KindUpdate wrote all fields of a record. If there was none, absent follows.
+	KindUpdate
+	// KindScan read records in the order of their keys, from one on: the number
+	// to begin with, how many were asked for and, if it was answered, the number and
+	// the version of each; of a key that is no record's -1 and the key.
+	KindScan
+	// KindReadModifyWrite read a record and then updated it. If the read was answered,
+	// its version follows and, if there was a record, how many nanoseconds after its
+	// start the operation had begun to write, and how many before its end it had read.
+	KindReadModifyWrite
+)
+
+// operations names the kinds.
+func operations() map[uint8]string {
+	return map[uint8]string{KindInsert: "insert", KindRead: "read", KindUpdate: "update", KindScan: "scan", KindReadModifyWrite: "rmw"}
+}
+
+// kinds are all of them, in the order of reports.
+func kinds() []uint8 { return []uint8{KindRead, KindUpdate, KindInsert, KindScan, KindReadModifyWrite} }
+
+// writes reports whether an attempt may have written its version.
+func writes(op *history.Op) bool {
+	switch op.Kind {
+	case KindInsert:
+		return true
+	case KindUpdate:
+		return len(op.Values) == 1
+	case KindReadModifyWrite:
+		return len(op.Values) == 4
+	default:
+		return false
+	}
+}
+
+// mix is the share of each kind of operation; they add up to 1.
+type mix map[uint8]float64
+
+// coreMixes are YCSB's core workloads, and the distribution of each (B. Cooper et al.,
+// "Benchmarking Cloud Serving Systems with YCSB", SoCC 2010, table 2, and the files
+// workloads/workloada to workloadf).
+func coreMixes() []struct {
+	name, distribution string
+	shares             mix
+} {
+	return []struct {
+		name, distribution string
+		shares             mix
+	}{
+		{"a", Zipfian, mix{KindRead: 0.5, KindUpdate: 0.5}},
+		{"b", Zipfian, mix{KindRead: 0.95, KindUpdate: 0.05}},
+		{"c", Zipfian, mix{KindRead: 1}},
+		{"d", Latest, mix{KindRead: 0.95, KindInsert: 0.05}},
+		{"e", Zipfian, mix{KindScan: 0.95, KindInsert: 0.05}},
+		{"f", Zipfian, mix{KindRead: 0.5, KindReadModifyWrite: 0.5}},
+	}
+}
+
+// wantMix is what --mix can be.
+const wantMix = "a, b, c, d, e, f, or shares that add up to 1, such as read=0.7,update=0.2,insert=0.1 (read, update, insert, scan, rmw)"
+
+// mixOf is the mix that --mix names, and its distribution. The error is a
+// *workload.OptionError.
+func mixOf(text string) (m mix, distribution string, err error) {
+	for _, core := range coreMixes() {
+		if strings.EqualFold(text, core.name) {
+			return core.shares, core.distribution, nil
+		}
+	}
+	refuse := &workload.OptionError{Option: "--mix", Value: text, Want: wantMix}
+	m = mix{}
+	sum := 0.0
+	for _, part := range strings.Split(text, ",") {
+		name, value, found := strings.Cut(part, "=")
+		share, err := strconv.ParseFloat(value, 64)
+		kind := kindOf(name)
+		switch {
+		case !found:
+			return nil, "", refuse
+		case kind == 0:
+			return nil, "", &workload.OptionError{Option: "--mix", Value: name, Want: "read, update, insert, scan, rmw"}
+		case err != nil || !(share >= 0 && share <= 1):
+			refuse.Reason = fmt.Sprintf("the share of %s is to be from 0 to 1", name)
+			return nil, "", refuse
+		case m[kind] > 0:
+			refuse.Reason = name + " is named twice"
+			return nil, "", refuse
+		}
+		m[kind] = share
+		sum += share
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		refuse.Reason = "the shares add up to " + strconv.FormatFloat(sum, 'g', 6, 64) + " and not to 1"
+		return nil, "", refuse
+	}
+	return m, Zipfian, nil
+}
+
+// kindOf is the kind of this name; 0 if there is none.
+func kindOf(name string) uint8 {
+	for kind, is := range operations() {
+		if is == name {
+			return kind
+		}
+	}
+	return 0
+}
+
+// String lists the shares.
+func (m mix) String() string {
+	var parts []string
+	for _, kind := range kinds() {
+		if m[kind] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %g %%", operations()[kind], math.Round(m[kind]*1e4)/100))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// choose draws a kind.
+func (m mix) choose(r *workload.Random) uint8 {
+	u := r.Float()
+	chosen := KindRead
+	for _, kind := range kinds() {
+		if m[kind] == 0 {
+			continue
+		}
+		if chosen = kind; u < m[kind] {
+			break
+		}
+		u -= m[kind]
+	}
+	return chosen
+}
+
+// has reports whether one of these kinds is in the mix.
+func (m mix) has(some ...uint8) bool {
+	return slices.ContainsFunc(some, func(kind uint8) bool { return m[kind] > 0 })
+}

@@ -1,0 +1,115 @@
+package ycsb
+
+import (
+	"math"
+
+	"assay/check/register"
+)
+
+// finish judges each record by all that is known of its versions.
+func (p *pass) finish() {
+	first, ordered := p.byRecord()
+	var zones []register.Zone
+	for i := range p.openings {
+		o, of := &p.openings[i], ordered[first[i]:first[i+1]]
+		number := int64(i)*p.of + p.index
+		if p.missing == "" {
+			p.kept(number, o, of)
+		}
+		zones = zones[:0]
+		if o.begins != unread {
+			zones = append(zones, register.Zone{Ends: math.MinInt64, Begins: o.begins})
+		}
+		known := of[:0]
+		for _, w := range of {
+			if w.certain() {
+				zones = append(zones, register.Zone{Ends: w.ends, Begins: w.begins})
+				known = append(known, w)
+			}
+		}
+		if len(zones) > 1 {
+			p.conflicts(number, o, zones, known)
+		}
+	}
+}
+
+// byRecord groups all writes that did not fail by their records, in linear time: those
+// of the record at place i are ordered[first[i]:first[i+1]].
+func (p *pass) byRecord() (first []uint32, ordered []*write) {
+	each := func(use func(at int64, w *write)) {
+		for _, c := range p.clients {
+			for i := range c.writes {
+				if w := &c.writes[i]; !w.failed {
+					use(w.record/p.of, w)
+				}
+			}
+		}
+		for _, w := range p.possible {
+			use(w.record/p.of, w)
+		}
+	}
+	first = make([]uint32, len(p.openings)+2)
+	count := 0
+	each(func(at int64, _ *write) { first[at+2]++; count++ })
+	for i := 2; i < len(first); i++ {
+		first[i] += first[i-1]
+	}
+	ordered = make([]*write, count)
+	each(func(at int64, w *write) {
+		ordered[first[at+1]] = w
+		first[at+1]++
+	})
+	return first, ordered
+}
+
+// conflicts reports that the history of a record is not linearizable, by the first two
+// versions that show it. The zones are those of the initial version, if that was read,
+// and of these writes.
+func (p *pass) conflicts(number int64, o *opening, zones []register.Zone, of []*write) {
+	found := false
+	register.Conflicts(zones, func(a, b int) {
+		if found {
+			return
+		}
+		found = true
+		p.figures.Disordered++
+		if !p.promised {
+			return
+		}
+		shift := len(zones) - len(of)
+		known := func(at int) *write {
+			if at < shift {
+				return &write{version: p.initial(number), record: number, start: math.MinInt64, ends: math.MinInt64,
+					begins: o.begins, firstBy: p.initial(number), lastBy: o.by}
+			}
+			return of[at-shift]
+		}
+		p.linearizable.Add(p.conflictEvidence(number, known(a), known(b)))
+	})
+}
+
+// kept judges whether a record is in the end as its acknowledged writes left it: what
+// it holds must not have been there before one of them began.
+func (p *pass) kept(number int64, o *opening, of []*write) {
+	var last, holds *write
+	for _, w := range of {
+		if w.acknowledged && (last == nil || w.start > last.start) {
+			last = w
+		}
+		if w.version == o.final {
+			holds = w
+		}
+	}
+	switch {
+	case o.final == garbled: // it is a finding already
+	case o.final == unread && (last != nil || number < p.config.Records):
+		p.figures.Lost++
+		p.records.Add(p.lostEvidence(number, last))
+	case o.final != unread && last != nil && holds == nil:
+		p.figures.Lost++
+		p.records.Add(p.oldEvidence(number, o.final, last))
+	case holds != nil && last != nil && holds.ends < last.start:
+		p.figures.Lost++
+		p.records.Add(p.oldEvidence(number, o.final, last))
+	}
+}
