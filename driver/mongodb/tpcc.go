@@ -58,8 +58,8 @@ type tpccStore struct {
 	denormalized bool
 }
 
-// OpenTPCC connects to the server and returns its Store. Concerns, isolation levels and
-// errors are as with OpenBank. Sharded collections (shard=hashed) give a
+// OpenTPCC connects to the server and returns its Store. Concerns are as with
+// OpenIsolation, and isolation levels and errors as with OpenBank. Sharded collections (shard=hashed) give a
 // *workload.OptionError.
 func OpenTPCC(ctx context.Context, target workload.Target) (tpcc.Store, error) {
 	s, err := openSchema(ctx, target, tpcc.Name, tpccCollections()...)
@@ -71,6 +71,7 @@ func OpenTPCC(ctx context.Context, target workload.Target) (tpcc.Store, error) {
 			Reason: "orders are unique by their operation too, which a collection sharded by _id cannot hold",
 			Want:   "none in workload tpcc"}, s.Close())
 	}
+	s.preferSnapshot()
 	return &tpccStore{schema: s, denormalized: target.Schema == tpcc.SchemaDenormalized}, nil
 }
 

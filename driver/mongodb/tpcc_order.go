@@ -112,12 +112,14 @@ func (o *ordering) readItems(ctx context.Context) error {
 		items[i] = l.Item
 	}
 	o.prices = make(map[int64]int64, len(items))
-	return o.all(ctx, tpccItem, byID(oneOf(items)), func(item bson.Raw) error {
-		var id, price int64
-		err := o.numbers(tpccItem, item, []string{"_id", "i_price"}, &id, &price)
-		o.prices[id] = price
-		return err
-	}, "i_price", "i_name", "i_data")
+	return o.stop.After(tpcc.AtPrices, func() error {
+		return o.all(ctx, tpccItem, byID(oneOf(items)), func(item bson.Raw) error {
+			var id, price int64
+			err := o.numbers(tpccItem, item, []string{"_id", "i_price"}, &id, &price)
+			o.prices[id] = price
+			return err
+		}, "i_price", "i_name", "i_data")
+	}, func() []int64 { return tpcc.PricesByItem(o.prices) })
 }
 
 // readStock reads the stock of all lines whose items there are.
@@ -176,6 +178,9 @@ func (o *ordering) takeStock(ctx context.Context) error {
 		return err
 	}
 	if len(o.lines) < len(o.in.Lines) {
+		if err := o.stop.AtEnd(nil, o.order); err != nil {
+			return err
+		}
 		return errUnusedItem
 	}
 	return nil
@@ -200,7 +205,7 @@ func (o *ordering) enter(ctx context.Context) error {
 	if err == nil && !o.store.denormalized {
 		err = o.insert(ctx, tpccLine, keyedDocuments(tpcc.OrderLineColumns(), lineKey, o.lines))
 	}
-	return err
+	return o.stop.AtEnd(err, o.order)
 }
 
 func (n *tpccSession) StockLevel(ctx context.Context, in *tpcc.StockLevelInput) tpcc.StockLevelReply {

@@ -76,9 +76,10 @@ func (t *tpccTransaction) pay(ctx context.Context, in *tpcc.PaymentInput) (custo
 	for i, name := range []bson.RawValue{warehouse.Lookup("w_name"), district.Lookup("d_name")} {
 		names[i], _ = name.StringValueOK() // a text, which is not judged
 	}
-	return customer, balance, t.insert(ctx, tpccHistory, documentsOf(tpcc.PaymentColumns(), []tpcc.Payment{{Operation: in.Operation,
+	err = t.insert(ctx, tpccHistory, documentsOf(tpcc.PaymentColumns(), []tpcc.Payment{{Operation: in.Operation,
 		CustomerWarehouse: of.Warehouse, CustomerDistrict: of.District, Customer: customer, Warehouse: in.Warehouse, District: in.District,
 		Amount: in.Amount, Date: in.Moment, Data: names[0] + "    " + names[1]}}))
+	return customer, balance, t.stop.AtEnd(err)
 }
 
 // paying is what a payment changes of its customer. It notes the payment in the data of
@@ -129,14 +130,18 @@ func (t *tpccTransaction) lastOrder(ctx context.Context, of *tpcc.CustomerInput)
 			fields = append(fields, embeddedLines+"."+field)
 		}
 	}
-	in := t.collection(tpccOrders)
-	order, err := in.FindOne(ctx, bson.D{{Key: "_id.o_w_id", Value: of.Warehouse}, {Key: "_id.o_d_id", Value: of.District}, {Key: "o_c_id", Value: found.Customer}},
-		options.FindOne().SetProjection(only(fields...)).SetSort(bson.D{{Key: "_id.o_id", Value: -1}})).Raw()
-	if err = statement("read", in, err); err != nil {
-		return found, err
-	}
+	var order bson.Raw
 	var warehouse, district int64
-	if err := decodeKey(order, in.Name(), tpcc.OrderColumns().Names[:orderKey], []any{&warehouse, &district, &found.Order}); err != nil {
+	err = t.stop.After(tpcc.AtLastOrder, func() error {
+		in := t.collection(tpccOrders)
+		order, err = in.FindOne(ctx, bson.D{{Key: "_id.o_w_id", Value: of.Warehouse}, {Key: "_id.o_d_id", Value: of.District}, {Key: "o_c_id", Value: found.Customer}},
+			options.FindOne().SetProjection(only(fields...)).SetSort(bson.D{{Key: "_id.o_id", Value: -1}})).Raw()
+		if err := statement("read", in, err); err != nil {
+			return err
+		}
+		return decodeKey(order, in.Name(), tpcc.OrderColumns().Names[:orderKey], []any{&warehouse, &district, &found.Order})
+	}, func() []int64 { return []int64{found.Order} })
+	if err != nil {
 		return found, err
 	}
 	line := func(line bson.Raw) error {
@@ -147,7 +152,9 @@ func (t *tpccTransaction) lastOrder(ctx context.Context, of *tpcc.CustomerInput)
 		return err
 	}
 	if t.store.denormalized {
-		return found, eachEmbedded(order, line)
+		err = eachEmbedded(order, line)
+	} else {
+		err = t.all(ctx, tpccLine, beginning(keyOfLines(warehouse, district, found.Order)), line, shown...)
 	}
-	return found, t.all(ctx, tpccLine, beginning(keyOfLines(warehouse, district, found.Order)), line, shown...)
+	return found, t.stop.AtEnd(err)
 }

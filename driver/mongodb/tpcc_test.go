@@ -32,7 +32,7 @@ func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
 		t.Run(schema, func(t *testing.T) {
 			drivertest.RunTPCC(t, h)
 			for i, bug := range bugs.For(tpcc.Name) {
-				if i%2 == number && bug.Check != tpcc.CheckIsolation { // whose tests this store does not have
+				if i%2 == number {
 					t.Run(bug.Name, func(t *testing.T) { testTPCCBug(t, h.Open(t), bug, schema) })
 				}
 			}

@@ -26,6 +26,8 @@ import (
 type tpccSession struct {
 	*transactor
 	store *tpccStore
+	// stop is nil but in isolation tests.
+	stop tpcc.Stop
 }
 
 func (s *tpccStore) Session(ctx context.Context) (tpcc.Session, error) {
@@ -41,17 +43,25 @@ var errUnusedItem = errors.New("an item does not exist")
 
 // do does one transaction: statements, which end it with their error, and the commit.
 func (n *tpccSession) do(ctx context.Context, statements func(ctx context.Context, t *tpccTransaction) error) workload.Reply {
-	return n.transact(ctx, func(ctx context.Context, sent *sending) *workload.Reply {
-		err := statements(ctx, &tpccTransaction{store: n.store, sent: sent})
+	var ownEnd error // one that is not the server's, which abort must not take for its silence
+	r := n.transact(ctx, func(ctx context.Context, sent *sending) *workload.Reply {
+		err := statements(ctx, &tpccTransaction{store: n.store, sent: sent, stop: n.stop})
 		switch {
 		case err == nil:
 			return nil
 		case errors.Is(err, errUnusedItem):
 			return &workload.Reply{Outcome: history.Rejected, Class: tpcc.ClassUnusedItem}
+		case errors.As(err, new(*tpcc.StopError)):
+			ownEnd = err
+			return &workload.Reply{Outcome: history.Failed, Class: workload.ClassOther}
 		}
 		r := judgeStatement(err, sent.latest)
 		return &r
 	})
+	if ownEnd != nil {
+		r.Err = ownEnd
+	}
+	return r
 }
 
 // write is do of a transaction that leaves a document in a collection, which it names by
@@ -65,6 +75,7 @@ func (n *tpccSession) write(ctx context.Context, in int, field string, operation
 type tpccTransaction struct {
 	store *tpccStore
 	sent  *sending
+	stop  tpcc.Stop
 }
 
 // collection is where the next statement goes.

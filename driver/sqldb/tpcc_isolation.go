@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -106,27 +107,19 @@ func (s *tpccStepped) Prices(ctx context.Context, items []int64, raise int64) tp
 	return reply
 }
 
-// stopAfter reads, and stops at a point, and does both again as often as the isolation
-// test wants it. read tells what was read.
+// stopAfter is Stop.After, whose *tpcc.StopError has the transaction rolled back.
 func (s *tpccSession) stopAfter(at tpcc.Point, do func() error, read func() []int64) error {
-	for {
-		if err := do(); err != nil || s.stop == nil {
-			return err
-		}
-		again, err := s.stop(at, read())
-		if err != nil {
-			return fmt.Errorf("%w: %w", err, ErrRollback)
-		}
-		if !again {
-			return nil
-		}
-	}
+	return rolledBack(s.stop.After(at, do, read))
 }
 
-// stopAtEnd stops before COMMIT, with these values, unless there was an error.
+// stopAtEnd is Stop.AtEnd alike.
 func (s *tpccSession) stopAtEnd(err error, values ...int64) error {
-	if err != nil || s.stop == nil {
-		return err
+	return rolledBack(s.stop.AtEnd(err, values...))
+}
+
+func rolledBack(err error) error {
+	if errors.As(err, new(*tpcc.StopError)) {
+		return fmt.Errorf("%w: %w", err, ErrRollback)
 	}
-	return s.stopAfter(tpcc.AtEnd, func() error { return nil }, func() []int64 { return values })
+	return err
 }

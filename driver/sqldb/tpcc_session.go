@@ -159,14 +159,7 @@ func (o *ordering) readItems(ctx context.Context) error {
 			o.prices[id] = price
 			return err
 		}, OfKeys(items))
-	}, func() (prices []int64) {
-		for _, item := range items {
-			if price, there := o.prices[item]; there {
-				prices = append(prices, price)
-			}
-		}
-		return prices
-	})
+	}, func() []int64 { return tpcc.PricesByItem(o.prices) })
 }
 
 // takeStock takes the stock of all lines whose items there are, by supplying warehouse

@@ -2,6 +2,8 @@ package tpcc
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"assay/workload"
 )
@@ -53,6 +55,46 @@ type PricesReply struct {
 // again has it read the same once more and call Stop with that; an error has it rolled
 // back and end as Failed, with a session that can be used.
 type Stop func(at Point, read []int64) (again bool, err error)
+
+// StopError is an error of a Stop: the transaction is to be rolled back.
+type StopError struct{ Err error }
+
+func (e *StopError) Error() string { return e.Err.Error() }
+func (e *StopError) Unwrap() error { return e.Err }
+
+// After does a reading and comes to a point with what read tells of it, as often as is
+// wanted. The error is the reading's, or a *StopError. A nil Stop wants it once.
+func (s Stop) After(at Point, do func() error, read func() []int64) error {
+	for {
+		if err := do(); err != nil || s == nil {
+			return err
+		}
+		again, err := s(at, read())
+		if err != nil {
+			return &StopError{err}
+		}
+		if !again {
+			return nil
+		}
+	}
+}
+
+// AtEnd comes to the point AtEnd with these values, unless there was an error, which it
+// returns.
+func (s Stop) AtEnd(err error, values ...int64) error {
+	if err != nil {
+		return err
+	}
+	return s.After(AtEnd, func() error { return nil }, func() []int64 { return values })
+}
+
+// PricesByItem are prices by the numbers of their items as AtPrices has them.
+func PricesByItem(prices map[int64]int64) (inOrder []int64) {
+	for _, item := range slices.Sorted(maps.Keys(prices)) {
+		inOrder = append(inOrder, prices[item])
+	}
+	return inOrder
+}
 
 // Point is where a transaction is when it calls Stop.
 type Point uint8
