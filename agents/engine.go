@@ -165,7 +165,10 @@ func Connect(ctx context.Context, address string) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	options = append(options, nats.Name("assay"), nats.MaxReconnects(-1), nats.ReconnectWait(beatEvery), nats.Timeout(requestTimeout))
+	// A link that is cut says nothing: what waits for it is given up soon, and asked again
+	// on a new connection, which does not wait as TCP's own retransmissions do.
+	options = append(options, nats.Name("assay"), nats.MaxReconnects(-1), nats.ReconnectWait(beatEvery), nats.Timeout(requestTimeout),
+		nats.FlusherTimeout(requestTimeout), nats.PingInterval(requestTimeout), nats.MaxPingsOutstanding(3))
 	conn, err := nats.Connect(servers, options...)
 	if err == nil && ctx.Err() != nil {
 		conn.Close()

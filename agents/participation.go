@@ -89,21 +89,29 @@ func (p *participation) beat(ctx context.Context) {
 	p.mu.Lock()
 	p.heard = p.options.Clock()
 	p.mu.Unlock()
-	gone := false
+	listening := make(chan struct{})
+	go func() { defer close(listening); p.listen(ctx) }()
 	for {
-		o, err := p.exchange(ctx, p.figures())
-		switch {
-		case err == nil:
+		if o, err := p.exchange(ctx, p.figures()); err == nil {
 			p.obey(o)
-		case !gone && p.silence() > p.plan.Timeout:
-			gone = true
-			p.halt()
-			close(p.stopped)
 		}
 		if !sleep(ctx, p.every()) {
+			<-listening
 			return
 		}
 	}
+}
+
+// listen stops the work once nothing was heard of the coordinator for the plan's timeout.
+// It asks nothing itself, since a request can hang on a link that was cut.
+func (p *participation) listen(ctx context.Context) {
+	for p.silence() <= p.plan.Timeout {
+		if !sleep(ctx, beatEvery) {
+			return
+		}
+	}
+	p.halt()
+	close(p.stopped)
 }
 
 func (p *participation) every() time.Duration {

@@ -20,6 +20,7 @@ import (
 type agentCommand struct {
 	join, pool, folder string
 	wait, late         time.Duration
+	clockOffset        time.Duration
 	attached, quiet    bool
 }
 
@@ -58,7 +59,9 @@ the agent needs the whole address in ASSAY_DB.`,
 	flags.DurationVar(&f.late, "late", 10*time.Minute, "how long to go on delivering after nobody answers")
 	flags.BoolVar(&f.attached, "attached", false, "end with standard input, whose lines are databases' addresses")
 	flags.BoolVar(&f.quiet, "quiet", false, "say nothing of how it goes")
+	flags.DurationVar(&f.clockOffset, "clock-offset", 0, "for tests: how far this agent's clock is ahead of the system's")
 	_ = flags.MarkHidden("attached") // it is there
+	_ = flags.MarkHidden("clock-offset")
 	_ = flags.MarkHidden("pool")
 	return cmd
 }
@@ -88,8 +91,15 @@ func (f *agentCommand) run(ctx context.Context, version string, stdin io.Reader,
 	}
 	note("waiting for a run at " + agents.Redact(address))
 	return agents.Serve(ctx, conn, &runner.ShareWorker{Database: known.get}, agents.Options{
-		Version: version, Pool: f.pool, Folder: f.folder, Note: note, Late: f.late, Gone: f.wait,
+		Version: version, Pool: f.pool, Folder: f.folder, Note: note, Late: f.late, Gone: f.wait, Clock: f.clock(),
 	})
+}
+
+// clock is the system's, or one that is wrong on purpose: all that an agent says of
+// time comes from it.
+func (f *agentCommand) clock() agents.Clock {
+	right := agents.NewClock()
+	return func() int64 { return right() + int64(f.clockOffset) }
 }
 
 // connect reaches the engine, which may be started later than the agent.

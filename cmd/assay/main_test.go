@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"assay/cluster/machine"
 )
 
 // binary is the program under test as users have it, and watched the same with the race
@@ -102,6 +104,8 @@ type command struct {
 	messy bool
 	// unwatched is true if the race detector is not to watch it.
 	unwatched bool
+	// on is where it runs; nil for this machine.
+	on *machine.Machine
 }
 
 // process is a command that runs.
@@ -155,7 +159,11 @@ func start(t *testing.T, c command) *process {
 		"TMPDIR=" + p.temp, "TERM=dumb",
 	}, c.env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
-	if err := p.cmd.Start(); err != nil {
+	starting := p.cmd.Start
+	if c.on != nil {
+		starting = func() error { return c.on.Run(p.cmd.Start) }
+	}
+	if err := starting(); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
