@@ -81,6 +81,7 @@ var mayImport = map[string][]string{
 	"cluster/mongodb":       {"cluster/machine", "cluster/server"},
 	"cluster/mariadb":       {"cluster/machine", "cluster/server"},
 	"cluster/cassandra":     {"cluster/machine", "cluster/server"},
+	"cluster/sqlite":        {"cluster/machine", "cluster/server"},
 	"cluster/image":         {"cluster/machine", "cluster/server"},
 	"cluster":               {"cluster/...", "quantity", "spelling"},
 	"fault":                 {"cluster", "cluster/disk", "cluster/machine", "cluster/server", "quantity", "spelling"},

@@ -37,6 +37,9 @@ func TestClasses(t *testing.T) {
 		{"Cassandra", []Setting{{"commitlog_sync", "batch"}, {"consistency of writes", "quorum"}, {"replication", "datacenter1: 1"}}, "system crash", 0, 0},
 		{"SQLite", []Setting{{"journal_mode", "wal"}, {"synchronous", "full"}}, "system crash", 0, 0},
 		{"SQLite", []Setting{{"journal_mode", "wal"}, {"synchronous", "normal"}}, "process crash", Unbounded, Unbounded},
+		{"SQLite", []Setting{{"journal_mode", "delete"}, {"synchronous", "full"}}, "system crash with loss of up to 5000 ms", 5 * time.Second, 5 * time.Second},
+		{"SQLite", []Setting{{"journal_mode", "delete"}, {"synchronous", "extra"}}, "system crash", 0, 0},
+		{"SQLite", []Setting{{"journal_mode", "truncate"}, {"synchronous", "full"}}, "system crash", 0, 0},
 		{"SQLite", []Setting{{"journal_mode", "memory"}, {"synchronous", "full"}}, "none", Unbounded, Unbounded},
 	} {
 		g := Of(test.product, test.settings)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/catalog"
@@ -17,6 +18,7 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/entity"
 )
 
 // DurabilityScenario is which settings of a database are tried.
@@ -79,6 +81,14 @@ func durabilitySettings(product string) []durabilitySetting {
 			{name: "w=1,journal=true", options: []string{"w=1", "journal=true"}},
 			{name: "w=1,journal=false", options: []string{"w=1", "journal=false"}},
 		}
+	case "sqlite":
+		var all []durabilitySetting
+		for _, pair := range []string{"wal full", "wal normal", "wal off", "delete extra", "delete full", "delete off"} {
+			journal, synchronous, _ := strings.Cut(pair, " ")
+			asked := "journal=" + journal + ",synchronous=" + synchronous
+			all = append(all, durabilitySetting{name: asked, cluster: asked})
+		}
+		return all
 	case "cassandra":
 		return []durabilitySetting{{name: "commitlog=batch", cluster: "commitlog=batch"}, {name: "commitlog=periodic", cluster: "commitlog=periodic"}}
 	}
@@ -223,7 +233,19 @@ func firstProblem(r *report.Result) string {
 	return ""
 }
 
-// scenario is the run of one trial: transfers, or where the database has none inserts.
+// trialWorkload is what is worked in a trial: transfers, or where a product has none,
+// what it has.
+func trialWorkload(product string) string {
+	switch product {
+	case "cassandra":
+		return availability.Name
+	case "sqlite": // its process offers nothing else
+		return entity.Name
+	}
+	return bank.Name
+}
+
+// scenario is the run of one trial.
 func (s DurabilityScenario) scenario(setting durabilitySetting, target string) (Scenario, error) {
 	text := s.Cluster
 	if setting.cluster != "" {
@@ -233,11 +255,7 @@ func (s DurabilityScenario) scenario(setting durabilitySetting, target string) (
 	if err != nil {
 		return Scenario{}, err
 	}
-	name := bank.Name
-	if spec.Product == "cassandra" {
-		name = availability.Name
-	}
-	w, err := catalog.WorkloadOf(name)
+	w, err := catalog.WorkloadOf(trialWorkload(spec.Product))
 	if err != nil {
 		return Scenario{}, err
 	}

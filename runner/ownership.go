@@ -15,8 +15,6 @@ import (
 type ReplacedError struct {
 	// Found says what is there instead.
 	Found string
-	// Gone is true if nothing is there at all.
-	Gone bool
 }
 
 func (e *ReplacedError) Error() string {
@@ -31,7 +29,7 @@ func holdsRun(ctx context.Context, store workload.Store, run string) error {
 	case err != nil:
 		return fmt.Errorf("look for the mark of this run: %w", err)
 	case mark == nil:
-		return &ReplacedError{Found: "nothing that carries assay's mark is left of this run", Gone: true}
+		return &ReplacedError{Found: "nothing that carries assay's mark is left of this run"}
 	case mark.Run != run:
 		return &ReplacedError{Found: fmt.Sprintf("the database holds run %s, and no longer %s", mark.Run, run)}
 	}

@@ -39,7 +39,9 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 			return Outcome{}, err
 		}
 	}
-	gone := errors.As(err, &replaced) && replaced.Gone && r.cluster != nil
+	// On servers of its own nobody else makes a schema but under a lease, which was looked
+	// at above: what is there instead of the run's is what was there before it.
+	gone := errors.As(err, &replaced) && r.cluster != nil
 	live := r.live.Snapshot()
 	enterClient(r.result, stats, live)
 	if r.group != nil { // live figures may come twice, or not at all
@@ -137,7 +139,7 @@ func (r *run) keep(ctx context.Context) error {
 type findings struct {
 	inFlight string
 	cut      bool
-	// gone is true if nothing at all is left in the database, which nobody but assay
+	// gone is true if nothing of the run is left in the database, which nobody but assay
 	// knew of.
 	gone bool
 }

@@ -38,10 +38,13 @@ acknowledged is looked for afterwards. What the manual allows to be lost under a
 setting is reported; the exit code is 1 if more than that is.
 
 It needs Linux, root, loop devices and mkfs.ext4. The cut is gentler than that of a
-real machine may be: what has reached the device survives, flushed or not.`,
+real machine may be: what has reached the device survives, flushed or not. With the
+cluster's option disk=faulty, which needs /dev/fuse instead, all is lost that was not
+synced.`,
 		Example: `  assay durability --cluster postgres:1
   assay durability --cluster mongodb:3 --json
-  assay durability --cluster mariadb:1 --setting flush=2`,
+  assay durability --cluster mariadb:1 --setting flush=2
+  assay durability --cluster sqlite:1,disk=faulty`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, version) },
 	}
 	flags := cmd.Flags()

@@ -1,0 +1,51 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"assay/cluster/server"
+	"assay/cluster/sqlite"
+)
+
+// sqliteEntry starts SQLite in a process of its own, as the one node that it can have.
+func sqliteEntry() entry {
+	return entry{
+		topology: topology{
+			name: "sqlite", nodes: []int{1}, arbiters: []int{0},
+			options: []option{
+				{name: "journal", want: "journal=wal, journal=delete or journal=truncate (PRAGMA journal_mode)", check: oneOf("wal", "delete", "truncate")},
+				{name: "synchronous", want: "synchronous=extra, full, normal or off (PRAGMA synchronous)", check: oneOf("extra", "full", "normal", "off")},
+			},
+		},
+		footprint: Footprint{Start: time.Second, Empty: 1 << 20},
+		start: func(ctx context.Context, s Spec, e environment) (product, error) {
+			p, err := sqlite.Start(ctx, sqlite.Options{
+				Programs: e.programs, Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, "sqlite-n1.log"),
+				Journal: s.Options["journal"], Synchronous: s.Options["synchronous"],
+			})
+			return singleSQLite{p}, err
+		},
+	}
+}
+
+// singleSQLite is it as a cluster.
+type singleSQLite struct{ *sqlite.Server }
+
+func (p singleSQLite) Node(int) *server.Node { return p.Server.Node }
+
+func (p singleSQLite) Primary(ctx context.Context) (int, error) { return 0, p.Ready(ctx) }
+
+func (p singleSQLite) Restart(ctx context.Context, _ int, env ...string) error {
+	return p.Server.Restart(ctx, env...)
+}
+
+// Settled does not wait for a process that has ended.
+func (p singleSQLite) Settled(ctx context.Context) error {
+	if !p.Running() {
+		return errors.New("the only process is down")
+	}
+	return p.Ready(ctx)
+}

@@ -1,0 +1,119 @@
+// Package sqlite runs SQLite, which is a library and no server, as a process of its own
+// whose power can be cut: assay serve, on a database file in a private folder.
+//
+// It must not know any workload, driver or other package of assay: of the service it
+// knows its command line.
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"assay/cluster/machine"
+	"assay/cluster/server"
+)
+
+// Options says how to run it. The zero value gives the defaults of assay's SQLite
+// driver, in a temporary folder.
+type Options struct {
+	// Programs is a folder with the program assay; empty means the program that runs.
+	Programs string
+	// Machine is where it lives; nil means 127.0.0.1.
+	Machine *machine.Machine
+	// Dir is the private folder, new or empty; empty means a temporary one. Close
+	// removes it. Log is the log's file; empty means one in it.
+	Dir, Log string
+	// Journal and Synchronous are SQLite's PRAGMAs journal_mode and synchronous; empty
+	// for the driver's defaults.
+	Journal, Synchronous string
+}
+
+// usualPort is that of assay serve.
+const usualPort = 8080
+
+// Server is one process with its database file. Its methods are safe for concurrent use.
+type Server struct {
+	*server.Node
+	options Options
+	program string
+}
+
+// Start starts the process on a new folder; it serves when Start returns.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	program, err := findProgram(o.Programs)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Node: &server.Node{Machine: o.Machine}, options: o, program: program}
+	var ports server.Ports
+	if s.Host, s.Port, err = ports.For(o.Machine, usualPort); err != nil {
+		return nil, fmt.Errorf("start SQLite: %w", err)
+	}
+	s.Name = "SQLite behind " + s.Node.Address()
+	if s.Dir, err = server.PrivateDir(server.FolderOn(o.Machine, o.Dir), nil); err != nil {
+		return nil, fmt.Errorf("start SQLite: %w", err)
+	}
+	s.Log = cmp.Or(o.Log, filepath.Join(s.Dir, "sqlite.log"))
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start SQLite: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+// findProgram is assay in the folder, or this program.
+func findProgram(folder string) (string, error) {
+	if folder != "" {
+		if found := server.Executable(filepath.Join(folder, "assay")); found != "" {
+			return found, nil
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the program that runs: %w", err)
+	}
+	return self, nil
+}
+
+func (s *Server) start(ctx context.Context, env ...string) error {
+	args := []string{"serve", "--db", "sqlite:" + filepath.Join(s.Dir, "assay.sqlite"), "--listen", s.Node.Address(), "--allow-reset"}
+	for name, value := range map[string]string{"journal": s.options.Journal, "synchronous": s.options.Synchronous} {
+		if value != "" {
+			args = append(args, "--option", name+"="+value)
+		}
+	}
+	if err := s.Spawn(server.ProcessOptions{Program: s.program, Args: args, Env: env}); err != nil {
+		return err
+	}
+	return s.Ready(ctx)
+}
+
+// Ready returns when it takes connections, which it does once it has its file open.
+func (s *Server) Ready(ctx context.Context) error {
+	return s.Await(ctx, func(ctx context.Context) error {
+		dialer := net.Dialer{Timeout: time.Second}
+		conn, err := dialer.DialContext(ctx, "tcp", s.Node.Address())
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
+}
+
+// Address is the service's URL.
+func (s *Server) Address() string { return "http://" + net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
+
+// Restart stops the process if it runs and starts it again on its file; env is added to
+// its environment this once.
+func (s *Server) Restart(ctx context.Context, env ...string) error {
+	return s.Node.Restart(ctx, func(ctx context.Context) error { return s.start(ctx, env...) })
+}
+
+// Close ends it and removes its files.
+func (s *Server) Close() error { return server.Close([]*server.Node{s.Node}, s.Dir) }
