@@ -47,6 +47,12 @@ func newScript(inner script.Store, seeded []Seeded, seed uint64) *scriptStore {
 
 func (s *scriptStore) Language() script.Language { return s.inner.Language() }
 
+// ShardedByID implements script.Sharded.
+func (s *scriptStore) ShardedByID() bool {
+	of, may := s.inner.(script.Sharded)
+	return may && of.ShardedByID()
+}
+
 func (s *scriptStore) Load(ctx context.Context, rows script.Rows) error {
 	return s.inner.Load(ctx, rows)
 }

@@ -21,6 +21,7 @@ import (
 	"assay/workload/churn"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
+	"assay/workload/script"
 )
 
 // TestStandIn has the driver work through what stands in for a mongos. It is no
@@ -60,6 +61,26 @@ func TestStandIn(t *testing.T) {
 	})
 	t.Run("BulkUpdate", func(t *testing.T) {
 		drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{Open: opening(OpenBulkUpdate, address)})
+	})
+	t.Run("SmallBank", func(t *testing.T) {
+		drivertest.RunSmallBank(t, drivertest.SmallBank{OperationsOnly: true, Open: opening(OpenSmallBank, address)})
+	})
+	t.Run("TPCB", func(t *testing.T) {
+		drivertest.RunTPCB(t, drivertest.TPCB{OperationsOnly: true, Open: opening(OpenTPCB, address)})
+	})
+	t.Run("Script", func(t *testing.T) {
+		router.sharding()
+		drivertest.RunScript(t, drivertest.Script{OperationsOnly: true, Open: opening(OpenScript, address)})
+		if got := router.sharding(); len(got) == 0 || fmt.Sprint(got[0]) != fmt.Sprint(shardCollection("assay_script", "entry")) {
+			t.Errorf("asked for %s", got)
+		}
+		store := opening(OpenScript, address)(t)
+		if !store.(script.Sharded).ShardedByID() {
+			t.Error("scripts are not told that collections are sharded")
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
@@ -147,6 +168,10 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 		{func() (creator, error) { return OpenKeyValue(ctx, target, entity.Table()) }, []string{"assay_entity.entity"}},
 		{func() (creator, error) { return OpenBulkUpdate(ctx, target) }, []string{"assay_bulkupdate.document"}},
 		{func() (creator, error) { return OpenChurn(ctx, target) }, []string{"assay_churn.row"}},
+		{func() (creator, error) { return OpenSmallBank(ctx, target) },
+			[]string{"assay_smallbank.account", "assay_smallbank.saving", "assay_smallbank.checking", "assay_smallbank.journal"}},
+		{func() (creator, error) { return OpenTPCB(ctx, target) },
+			[]string{"assay_tpcb.branches", "assay_tpcb.tellers", "assay_tpcb.accounts", "assay_tpcb.history"}},
 	} {
 		store, err := c.make()
 		made(t, store, err)

@@ -31,6 +31,9 @@ func OpenScript(ctx context.Context, target workload.Target) (script.Store, erro
 	return &scriptStore{p}, nil
 }
 
+// ShardedByID implements script.Sharded.
+func (s *scriptStore) ShardedByID() bool { return s.hashed }
+
 func (s *scriptStore) Language() script.Language { return script.Documents }
 
 func (s *scriptStore) Find(ctx context.Context) (*workload.Leftover, error) {

@@ -12,7 +12,38 @@ func (s *statements) onDocuments(c *DocumentCommand) error {
 	if err := s.collection(c.Collection); err != nil {
 		return err
 	}
+	if err := s.onShards(c); err != nil {
+		return err
+	}
 	return s.stages(c.Pipeline)
+}
+
+// onShards refuses what collections that are sharded by _id cannot do (MongoDB manual,
+// "Sharded Cluster Restrictions", "db.collection.updateOne", "Unique Indexes"). From
+// MongoDB 7.1 on one document can be changed by other fields; as the same script is
+// to run on all versions, that is refused too.
+func (s *statements) onShards(c *DocumentCommand) error {
+	switch {
+	case !s.sharded:
+		return nil
+	case c.Verb == CreateIndex && c.Unique && (len(c.Keys) != 1 || c.Keys[0].Name != "_id"):
+		return &usageError{fmt.Sprintf("a collection sharded by _id has no unique index on other fields; leave unique out, or have %s not sharded, without shard=hashed", c.Collection)}
+	case (c.One || c.Upsert) && !namesID(c.Filter):
+		return &usageError{fmt.Sprintf("in a collection sharded by _id one document is changed, and an upsert made, by its _id alone; add it to the filter %s, or run without shard=hashed", show(c.Filter))}
+	}
+	return nil
+}
+
+// namesID reports whether a filter selects by one value of _id.
+func namesID(filter Document) bool {
+	switch id := filter.field("_id").(type) {
+	case nil:
+		return false
+	case Document: // a value, unless it has operators
+		return len(id) == 0 || !strings.HasPrefix(id[0].Name, "$")
+	default:
+		return true
+	}
 }
 
 // collection refuses a collection that is not to be used.

@@ -47,6 +47,9 @@ func (d *database) index(_ *starlark.Thread, b *starlark.Builtin, args starlark.
 	case !d.made[c.Collection]:
 		return nil, fmt.Errorf("setup has made no collection %s; write db.create(%q) before", c.Collection, c.Collection)
 	}
+	if err := d.program.statements.onShards(c); err != nil {
+		return nil, err
+	}
 	return starlark.None, d.execute(Statement{Command: c})
 }
 

@@ -117,6 +117,36 @@ func TestTheOtherLanguage(t *testing.T) {
 	}
 }
 
+// TestShardedByID: what a sharded collection cannot do is refused where it stands.
+func TestShardedByID(t *testing.T) {
+	for text, want := range map[string]string{
+		onDocuments("pass", `db.index("a", {"x": 1}, unique = True)`, ""):                                 "x.star:3:13: a collection sharded by _id has no unique index on other fields",
+		onDocuments("pass", `db.index("a", {"_id": 1}, unique = True)`, ""):                               "",
+		onDocuments("pass", `db.index("a", {"x": 1})`, ""):                                                "",
+		onDocuments(`tx.update("a", {"x": 1}, {"$set": {"y": 1}}, one = True)`, "pass", ""):               `x.star:5:14: in a collection sharded by _id one document is changed, and an upsert made, by its _id alone; add it to the filter {"x": 1}`,
+		onDocuments(`tx.update("a", {"_id": {"$gt": 1}}, {"$set": {"y": 1}}, upsert = True)`, "pass", ""): "by its _id alone",
+		onDocuments(`tx.delete("a", {"x": 1}, one = True)`, "pass", ""):                                   "x.star:5:14: in a collection sharded by _id",
+		onDocuments(`tx.delete("a", {"x": 1})`, "pass", ""):                                               "",
+		onDocuments(`tx.update("a", {"_id": {"of": 1}}, {"$set": {"y": 1}}, upsert = True)`, "pass", ""):  "",
+		onDocuments(`tx.update("a", {"x": 2, "_id": 1}, {"$set": {"y": 1}}, one = True)`, "pass", ""):     "",
+	} {
+		for _, sharded := range []bool{true, false} {
+			p, err := configOf("x.star", text).compile(Documents)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.statements.sharded = sharded
+			_, err = p.rehearsed()
+			if err == nil {
+				err = p.transactions[0].run(&call{ctx: t.Context(), tx: &fakeTransaction{}, program: p})
+			}
+			if refused := sharded && want != ""; refused != (err != nil) || refused && !strings.Contains(err.Error(), want) {
+				t.Errorf("%q, sharded %v, gives %v, want %q", text, sharded, err, want)
+			}
+		}
+	}
+}
+
 // TestAnswersOfDocuments: a document is a row of its fields, without the _id of a group of
 // all, and a count of no document is 0.
 func TestAnswersOfDocuments(t *testing.T) {

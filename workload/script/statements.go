@@ -16,6 +16,8 @@ type statements struct {
 	foreign bool
 	// language is the database's; 0 where it is not known.
 	language Language
+	// sharded is whether the collections are sharded by _id.
+	sharded bool
 	// made are the collections that setup makes; nil where that is not known.
 	made  map[string]bool
 	known sync.Map // text: *statement

@@ -41,6 +41,12 @@ type Store interface {
 	Observe(ctx context.Context, read func(Querier) error) error
 }
 
+// Sharded is a Store of documents whose collections may be sharded by _id.
+type Sharded interface {
+	// ShardedByID is whether they are.
+	ShardedByID() bool
+}
+
 // Rows are rows to be loaded. Those of a collection have one value, a Document, and no
 // Columns.
 type Rows struct {

@@ -31,6 +31,9 @@ func NewWork(store Store, config Config, seed uint64, clients int) (*Work, error
 	if err != nil {
 		return nil, err
 	}
+	if of, may := store.(Sharded); may {
+		program.statements.sharded = of.ShardedByID()
+	}
 	rows, err := program.rehearsed()
 	if err != nil {
 		return nil, err
