@@ -132,9 +132,10 @@ func (r *run) dismiss(ctx context.Context) {
 	}
 }
 
-// removeGathering removes what a run has made that did not begin.
-func (r *run) removeGathering() {
-	if os.RemoveAll(filepath.Join(r.folder, agents.Folder)) == nil {
+// removeUngathered removes the folder of a run that did not begin, once nobody writes
+// there any more.
+func (r *run) removeUngathered(gathered bool) {
+	if !gathered && os.RemoveAll(filepath.Join(r.folder, agents.Folder)) == nil {
 		r.removeEmptyFolder()
 	}
 }

@@ -127,10 +127,11 @@ func enterClient(r *report.Result, stats load.Stats, live measure.Snapshot) {
 	r.Load.Unserved = stats.Unserved
 }
 
-// lag turns a histogram of microseconds into figures.
+// lag turns a histogram of microseconds into figures; nil is of a run whose agents were
+// all lost.
 func lag(h *hdrhistogram.Histogram) report.Latency {
 	at := func(percent float64) float64 { return float64(h.ValueAtPercentile(percent)) / 1000 }
-	if h.TotalCount() == 0 {
+	if h == nil || h.TotalCount() == 0 {
 		return report.Latency{}
 	}
 	return report.Latency{

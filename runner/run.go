@@ -117,15 +117,17 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	if err := r.open(ctx); err != nil {
 		return Outcome{}, r.interrupted(ctx, err, "connecting")
 	}
+	gathered := false
+	defer func() { r.removeUngathered(gathered) }()
 	defer func() { err = errors.Join(err, r.store.Close()) }()
 	ctx = r.lease.keep(ctx)
 	defer r.lease.release(ctx, o.Progress)
 	defer o.Status.keepIn(r.folder)()
 	if err := r.gather(ctx); err != nil {
 		r.dismiss(ctx)
-		r.removeGathering()
 		return Outcome{}, r.interrupted(ctx, err, "waiting for agents")
 	}
+	gathered = true
 	defer r.dismiss(ctx)
 	if err := r.load(ctx); err != nil {
 		return Outcome{}, err

@@ -88,6 +88,15 @@ func joinLine(e *agents.Engine) string {
 	return "assay agent --join '" + agents.Redact(e.Join()) + "'"
 }
 
+// number is how many agents there are to be; 0 if the work is not shared.
+func (f *agentFlags) number() (int, error) {
+	if f.agents == "" {
+		return 0, nil
+	}
+	n, _, err := f.count()
+	return n, err
+}
+
 func (f *agentFlags) count() (n int, local bool, err error) {
 	text, local := strings.CutPrefix(f.agents, localPrefix)
 	n, err = strconv.Atoi(text)

@@ -24,6 +24,30 @@ func TestRunByAgents(t *testing.T) {
 	assay(t, dir, "check", "run", "--quiet").want(t, exitValid, exitNoVerdict)
 }
 
+// TestStudyByAgents: the agents that a study's file asks for do the work of its runs, one
+// after the other.
+func TestStudyByAgents(t *testing.T) {
+	t.Parallel()
+	dir, file := studyFile(t, `title: Shared
+sizes: {laptop: {ops: 60, accounts: 100, repeat: 2}}
+experiments:
+  shared: {workload: bank, agents: "local:2", clients: 2}
+`)
+	assay(t, dir, "study", file, "--out", "made", "--quiet").want(t, exitValid, exitNoVerdict)
+	for _, name := range []string{"001-001", "002-001"} {
+		if r := resultOf(t, filepath.Join(dir, "made", "shared", name)); r.Verdict != check.Valid || len(r.Agents) != 2 {
+			t.Errorf("%s: verdict %v by %+v", name, r.Verdict, r.Agents)
+		}
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(readFile(t, file), "local:2", "local:none", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := assay(t, dir, "study", file, "--dry-run").want(t, exitUsage)
+	if why := e.complaint(t); !strings.Contains(why, "small.yaml:4:") || !strings.Contains(why, "local:none") {
+		t.Errorf("an impossible number of agents: %s", why)
+	}
+}
+
 // atWork starts a coordinator and two agents, and waits until they work.
 func atWork(t *testing.T, dir string) (coordinator *process, agents [2]*process) {
 	t.Helper()

@@ -171,7 +171,7 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 			fmt.Fprintf(stderr, "experiment %d of %d: %s\n", i+1, len(plans), p.experiment.Name)
 		}
 		own := f.runFlags
-		own.out = filepath.Join(f.out, p.experiment.Name)
+		own.out, own.sharing = filepath.Join(f.out, p.experiment.Name), p.sharing
 		made, _, err := makeSeries(cmd, version, p.plan, &own)
 		if made != nil {
 			all = append(all, made)

@@ -32,6 +32,8 @@ type plannedExperiment struct {
 	plan       series.Plan
 	// seeded is true if the file names the seed.
 	seeded bool
+	// sharing says who does the work.
+	sharing agentFlags
 }
 
 // plan turns an experiment into a series. A value that cannot be used gives a
@@ -43,19 +45,20 @@ func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment
 		folder = filepath.Join(f.out, e.Name)
 	}
 	for i, c := range e.Configurations {
-		p, err := f.configured(cmd, e, c, folder)
+		p, sharing, err := f.configured(cmd, e, c, folder)
 		if err != nil {
 			return out, located(err, s.Path, e, c)
 		}
 		if i == 0 {
+			out.sharing = sharing
 			out.plan.Base, out.plan.Repeats = p.Base, p.Repeats
 			out.seeded = slices.ContainsFunc(c.Flags, func(f study.Flag) bool { return f.Name == "seed" })
 		}
 		if !out.seeded {
 			p.Base.Load.Seed = out.plan.Base.Load.Seed
 		}
-		if p.Repeats != out.plan.Repeats || p.Base.Load.Seed != out.plan.Base.Load.Seed {
-			return out, &study.Error{Path: s.Path, Position: e.At, Problem: "repeat and seed are those of a whole experiment and cannot vary in it"}
+		if p.Repeats != out.plan.Repeats || p.Base.Load.Seed != out.plan.Base.Load.Seed || sharing != out.sharing {
+			return out, &study.Error{Path: s.Path, Position: e.At, Problem: "repeat, seed and agents are those of a whole experiment and cannot vary in it"}
 		}
 		var values []report.Setting
 		for _, v := range c.Values {
@@ -74,10 +77,10 @@ func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment
 }
 
 // configured sets the flags of one configuration, as assay run would read them.
-func (f *studyFlags) configured(cmd *cobra.Command, e study.Experiment, c study.Configuration, folder string) (series.Plan, error) {
+func (f *studyFlags) configured(cmd *cobra.Command, e study.Experiment, c study.Configuration, folder string) (series.Plan, agentFlags, error) {
 	w, err := catalog.WorkloadOf(e.Workload)
 	if err != nil {
-		return series.Plan{}, err
+		return series.Plan{}, agentFlags{}, err
 	}
 	own := &runFlags{workload: w, scenario: runner.Defaults(w)}
 	twin := &cobra.Command{Use: w.Name}
@@ -87,19 +90,22 @@ func (f *studyFlags) configured(cmd *cobra.Command, e study.Experiment, c study.
 	for _, flag := range c.Flags {
 		for _, value := range flag.Values {
 			if err := twin.Flags().Set(flag.Name, value); err != nil {
-				return series.Plan{}, &flagProblem{flag.Name, fmt.Errorf("%s %q cannot be used: %w", flag.Name, value, plainCause(err))}
+				return series.Plan{}, agentFlags{}, &flagProblem{flag.Name, fmt.Errorf("%s %q cannot be used: %w", flag.Name, value, plainCause(err))}
 			}
 		}
 	}
 	if f.repeat > 0 {
 		own.repeat = f.repeat
 	}
+	if _, err := own.sharing.number(); err != nil {
+		return series.Plan{}, agentFlags{}, &flagProblem{"agents", err}
+	}
 	p, err := own.resolve(twin)
 	if err == nil && len(p.Axes) > 0 {
 		name := p.Axes[0].Name
 		err = &flagProblem{name, fmt.Errorf("%s has several values here; list them in the matrix", name)}
 	}
-	return p, err
+	return p, own.sharing, err
 }
 
 // plainCause leaves out what pflag writes around an error.
