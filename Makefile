@@ -32,9 +32,10 @@ TRIALS = ^TestTrust
 
 # The race detector needs cgo and a C compiler; install-servers.sh sees to it. Three
 # packages at once, since most of their time is waiting for servers. What the fuzz tests
-# begin with is tried here; make trust tries more.
+# begin with is tried here; make trust tries more. What is compiled stays on the disk.
 test: servers format lint
-	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} $(GO) test $(RACE) -skip '$(TRIALS)' -p 3 -timeout 60m ./...
+	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(./scripts/test-folder.sh) \
+		$(GO) test $(RACE) -skip '$(TRIALS)' -p 3 -timeout 60m ./...
 	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TRIALS)' -timeout 60m ./runner
 	$(MAKE) build
 
