@@ -3,7 +3,7 @@
 #                 pictures of the pages go to screenshots/ (ASSAY_SCREENSHOTS)
 # make check      the quick part, before each commit
 # make trust      the fuzz tests, and the trial of the checkers: every bug over 100
-#                 seeds, an honest database over 1000
+#                 seeds, an honest database over 1000 and over 100 power cuts
 # make fuzz       the fuzz tests alone
 # make bench      assay beside pgbench, psql, wrk and SQLite's C library
 # make benchmarks the benchmarks of the hot paths, in Go
@@ -72,7 +72,7 @@ fuzz:
 .PHONY: trust
 trust: fuzz
 	$(GO) test ./cluster/disk -count=1 -timeout 2h -run 'WorstCut|OtherCuts|SQLite' -v -disk.steps=100000 -disk.cuts=100
-	$(GO) test ./runner -count=1 -timeout 2h -run '$(TRIALS)' -v -trust.seeds=100 -trust.honest=1000 -trust.agents=100
+	$(GO) test ./runner -count=1 -timeout 2h -run '$(TRIALS)' -v -trust.seeds=100 -trust.cuts=100 -trust.honest=1000 -trust.agents=100
 	$(GO) test ./check/cycle -count=1 -timeout 2h -run 'Agrees?With|TestHonest|UnknownIsRare' -v \
 		-cycle.histories=3000 -cycle.longer=200 -cycle.honest=5000 -cycle.rare=20 -cycle.raretxns=2000
 

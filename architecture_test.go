@@ -127,7 +127,7 @@ var testsMayImport = map[string][]string{
 	"serve":               {"driver/mem"},
 	"driver/cassandra":    {"driver/drivertest", "cluster/cassandra", "cluster/server"},
 	"driver/foundationdb": {"driver/drivertest"},
-	"runner":              {"monitor", "report/pagetest", "check/simulated", "driver/bugs", "driver/mem", "driver/sqlite", "driver/drivertest", "serve", "cluster/postgres"},
+	"runner":              {"monitor", "report/pagetest", "check/simulated", "driver/bugs", "driver/mem", "driver/sqlite", "driver/drivertest", "serve", "cluster/disk", "cluster/postgres"},
 	"cmd/assay":           {"cluster/...", "driver/drivertest", "report/pagetest"},
 }
 

@@ -20,6 +20,7 @@ func postgresEntry() entry {
 				{name: "standby", want: "standby=sync (any one standby confirms a commit) or standby=async", check: oneOf("sync", "async")},
 				{name: "failover", want: "failover=DURATION, such as 3s: how long the primary may be silent until a standby is promoted", check: aDuration},
 				{name: "fsync", want: "fsync=on or fsync=off (what was acknowledged may be lost, and the rest too, when the power is)", check: oneOf("on", "off")},
+				{name: "full_page_writes", want: "full_page_writes=on or full_page_writes=off (pages that were written in part when the power was cut stay as they are)", check: oneOf("on", "off")},
 				{name: "shared_buffers", want: "shared_buffers=SIZE, such as 256MiB", check: aSize},
 			},
 		},
@@ -53,8 +54,10 @@ const postgresConnections = 1100
 // ("Resource Consumption", shared_buffers).
 func postgresSettings(s Spec) []string {
 	settings := []string{fmt.Sprintf("max_connections=%d", postgresConnections)}
-	if fsync := s.Options["fsync"]; fsync != "" {
-		settings = append(settings, "fsync="+fsync)
+	for _, name := range []string{"fsync", "full_page_writes"} {
+		if value := s.Options[name]; value != "" {
+			settings = append(settings, name+"="+value)
+		}
 	}
 	size := s.size("shared_buffers")
 	if size == 0 {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"assay/check"
@@ -42,10 +43,18 @@ func milliseconds(d time.Duration) *float64 {
 	return &ms
 }
 
+// cutsPower reports whether nodes are to lose their power, and with it all rows, maybe:
+// on servers of the run's own, which nobody else empties.
+func (s Scenario) cutsPower() bool {
+	faults, err := s.faults() // checked before the run
+	return err == nil && slices.ContainsFunc(faults, func(f fault.Fault) bool { return f.Action == fault.PowerCut })
+}
+
 // powerCuts are the faults of the run by which nodes lost their power.
 func powerCuts(r *report.Result) (all []report.Fault) {
 	for _, f := range r.Faults {
-		if f.Action == string(fault.PowerCut) && f.CutAt != nil && f.Proven {
+		action, _, _ := strings.Cut(f.Action, "=") // what is lost may follow
+		if action == string(fault.PowerCut) && f.CutAt != nil && f.Proven {
 			all = append(all, f)
 		}
 	}

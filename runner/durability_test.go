@@ -60,6 +60,11 @@ func TestWhatEachCutMayLose(t *testing.T) {
 			}
 		}
 	}
+	torn := cutResult("PostgreSQL", durable, all)
+	torn.Faults[0].Action = "power-cut=torn"
+	if l := lossesOf(torn); l == nil || len(l.Cuts) != 1 {
+		t.Errorf("of a cut that says what is lost: %+v", l)
+	}
 	unproven := cutResult("PostgreSQL", durable, all)
 	unproven.Faults[0].Proven = false
 	if l := lossesOf(unproven); l != nil {
@@ -91,6 +96,16 @@ func TestAllIsGone(t *testing.T) {
 		l := &definition.Losses{Cuts: []definition.PowerCut{{At: int64(9 * time.Second), Allowed: allowed}}, Source: "fsync"}
 		if found := enterGone(r, l); found.Verdict != want || !strings.Contains(found.Detail, "70") || r.Lost.Operations != 70 {
 			t.Errorf("%v: %+v, lost %+v", allowed, found, r.Lost)
+		}
+	}
+}
+
+// TestRowsLostWithThePower: that all rows are gone is no sign of somebody who emptied the
+// table where the power was cut.
+func TestRowsLostWithThePower(t *testing.T) {
+	for fault, want := range map[string]bool{"power-cut all at 1s for 1s": true, "power-cut=torn n1 every 5s for 1s": true, "kill n1 at 1s": false} {
+		if got := (Scenario{Cluster: "cassandra:3", Faults: []string{fault}}).cutsPower(); got != want {
+			t.Errorf("%s: %v", fault, got)
 		}
 	}
 }

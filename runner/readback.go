@@ -49,7 +49,7 @@ func readBack(ctx context.Context, store definition.Work, folder string, s Scena
 	if err == nil {
 		err = own.confirm(ctx)
 	}
-	if err == nil {
+	if err == nil && !s.cutsPower() {
 		err = notEmptied(ctx, store, written)
 	}
 	if err == nil {
