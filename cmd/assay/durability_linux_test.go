@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -33,5 +34,40 @@ func TestPowerCutsOfSQLite(t *testing.T) {
 	}
 	if never := trials[2]; never.Verdict != "unknown" || !strings.Contains(never.Lost.Text, "everything is gone") {
 		t.Errorf("%+v, lost %+v", never, never.Lost)
+	}
+}
+
+// TestPowerCutsAreRefused: without root, or what disks are made of, nothing is started, and
+// the folder for temporary files stays empty (start sees to that).
+func TestPowerCutsAreRefused(t *testing.T) {
+	t.Parallel()
+	const (
+		unprivileged = `exec setpriv --reuid 65534 --inh-caps +dac_override --ambient-caps +dac_override "$0" "$@"`
+		noDevices    = `exec unshare --mount sh -c 'mount -t tmpfs tmpfs /dev && exec "$0" "$@"' "$0" "$@"`
+	)
+	run := func(cluster, fault string) []string {
+		return []string{"run", "entity", "--cluster", cluster, "--fault", fault, "--duration", "2s", "--out", "run"}
+	}
+	for _, test := range []struct {
+		shell string
+		args  []string
+		says  string
+	}{
+		{unprivileged, run("sqlite:1", "power-cut n1 at 1s for 1s"), "run assay as root"},
+		{unprivileged, run("sqlite:1,disk=faulty", "disk-full n1 at 1s for 1s"), "run assay as root"},
+		{unprivileged, []string{"durability", "--cluster", "sqlite:1"}, "run assay as root"},
+		{noDevices, run("sqlite:1", "power-cut n1 at 1s for 1s"), "/dev/loop-control"},
+		{noDevices, run("sqlite:1", "power-cut=torn n1 at 1s for 1s"), "/dev/fuse"},
+		{noDevices, []string{"durability", "--cluster", "sqlite:1,disk=faulty"}, "modprobe fuse"},
+	} {
+		dir := t.TempDir()
+		e := start(t, command{dir: dir, args: test.args, shell: test.shell, unwatched: true}).wait()
+		said := e.complaint(t)
+		if e.code != exitCannotRun || !strings.Contains(said, test.says) {
+			t.Errorf("want %q: %v", test.says, e)
+		}
+		if made, err := os.ReadDir(dir); err != nil || len(made) != 0 {
+			t.Errorf("%v made %v, %v", test.args, made, err)
+		}
 	}
 }
