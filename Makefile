@@ -11,7 +11,7 @@
 
 GO ?= go
 # A server that the tests need is installed here or by the system's packages.
-SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra faketime chromium duckdb
+SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra faketime chromium duckdb kubernetes
 
 PREFIX ?= /usr/local
 

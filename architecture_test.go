@@ -82,15 +82,16 @@ var mayImport = map[string][]string{
 	"cluster/mariadb":       {"cluster/machine", "cluster/server"},
 	"cluster/cassandra":     {"cluster/machine", "cluster/server"},
 	"cluster/sqlite":        {"cluster/machine", "cluster/server"},
+	"cluster/kubernetes":    {"cluster/server", "quantity"},
 	"cluster/image":         {"cluster/machine", "cluster/server"},
 	"cluster":               {"cluster/...", "quantity", "spelling"},
-	"fault":                 {"cluster", "cluster/disk", "cluster/machine", "cluster/server", "quantity", "spelling"},
+	"fault":                 {"cluster", "cluster/disk", "cluster/kubernetes", "cluster/machine", "cluster/server", "quantity", "spelling"},
 	"servers":               {"quantity", "workload"},
 	"report":                {"history", "measure", "check", "quantity", "servers"},
 	"catalog":               {"spelling", "workload", "workload/...", "driver/..."},
 	"durability":            {},
-	"runner":                {"agents", "catalog", "durability", "cluster", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "check/balances", "check/collections", "check/locks", "check/logs", "check/multiregister", "check/visibility", "quantity", "pressure", "procfs", "servers", "serve", "table"},
-	"cmd/assay":             {"agents", "table", "spelling", "catalog", "runner", "monitor", "series", "study", "compare", "scalability", "quantity", "report", "serve", "view", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/server", "fault", "driver/bugs"},
+	"runner":                {"agents", "catalog", "durability", "cluster", "cluster/kubernetes", "cluster/server", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "check/balances", "check/collections", "check/locks", "check/logs", "check/multiregister", "check/visibility", "quantity", "pressure", "procfs", "servers", "serve", "table"},
+	"cmd/assay":             {"agents", "table", "spelling", "catalog", "runner", "monitor", "series", "study", "compare", "scalability", "quantity", "report", "serve", "view", "workload", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/server", "fault", "driver/bugs"},
 	"bench":                 {},
 	"scalability":           {},
 	"monitor":               {"history"},
@@ -101,6 +102,8 @@ var mayImport = map[string][]string{
 	"report/pagetest":       {},
 	"view":                  {"check", "compare", "quantity", "report"},
 	"study":                 {"spelling"},
+
+	"cluster/kubernetes/kubernetestest": {"cluster/server"},
 }
 
 // What only tests may import beside that: a driver's own tests start servers
@@ -116,6 +119,8 @@ var testsMayImport = map[string][]string{
 	"check/multiregister": {"check/simulated"},
 	"check/locks":         {"check/simulated"},
 	"check/visibility":    {"check/simulated"},
+	"cluster/kubernetes":  {"cluster/kubernetes/kubernetestest"},
+	"fault":               {"cluster/kubernetes/kubernetestest"},
 	"driver/mem":          {"driver/drivertest", "check"},
 	"driver/bugs":         {"driver/drivertest", "driver/mem", "driver/sqlite", "check"},
 	"driver/sqlite":       {"driver/drivertest"},

@@ -81,11 +81,14 @@ func choose(f Fault, members []member, primary string, random *rand.Rand) (choic
 		}
 		return choice{nodes: []string{withData[random.IntN(len(withData))]}}, nil
 	}
-	if !slices.Contains(names(members), f.Target) {
-		return choice{}, fmt.Errorf("there is no node %s", f.Target)
+	if !slices.Contains(names(members), f.node()) {
+		return choice{}, fmt.Errorf("there is no node %s", f.node())
 	}
-	return choice{nodes: []string{f.Target}}, nil
+	return choice{nodes: []string{f.node()}}, nil
 }
+
+// node is the target as a node's name.
+func (f Fault) node() string { return strings.TrimPrefix(f.Target, PodPrefix) }
 
 func names(members []member) []string {
 	var all []string

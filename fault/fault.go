@@ -39,6 +39,16 @@ const (
 	DiskFull  Action = "disk-full"
 	ReadError Action = "read-error"
 	BitFlip   Action = "bit-flip"
+
+	// Of pods alone.
+	Evict         Action = "evict"
+	ContainerKill Action = "container-kill"
+	PodFailure    Action = "pod-failure"
+	Delay         Action = "delay"
+	Bandwidth     Action = "bandwidth"
+	SlowIO        Action = "io-delay"
+	StressCPU     Action = "stress-cpu"
+	StressMemory  Action = "stress-memory"
 )
 
 // Targets that are no node's name.
@@ -51,6 +61,8 @@ const (
 	TargetAny = "any"
 	// TargetAll is every node, arbiters too.
 	TargetAll = "all"
+	// PodPrefix goes before the name of a pod.
+	PodPrefix = "pod/"
 	// TargetCluster is the cluster itself, of Grow.
 	TargetCluster = "cluster"
 
@@ -68,19 +80,22 @@ const (
 // Fault is one line of the schedule, as Parse reads it.
 type Fault struct {
 	Action Action
-	// Target is one of the Target constants or a node's name; a Shape for
-	// Partition, TargetCluster for Grow.
+	// Target is one of the Target constants or a node's name, of a pod with PodPrefix;
+	// a Shape for Partition, TargetCluster for Grow.
 	Target string
 
-	// Share is the part of packets that Flaky loses, above 0 and at most 1, or
-	// the processors that SlowCPU leaves, from 0.01 on; 0 means DefaultLoss or
-	// DefaultCPU.
+	// Share is the part of packets that Flaky loses, above 0 and at most 1, the
+	// processors that SlowCPU leaves, from 0.01 on, or the busy processes of StressCPU,
+	// a whole number; 0 means DefaultLoss, DefaultCPU or 1.
 	Share float64
-	// Rate is the bytes a second that SlowDisk leaves to be written; 0 means
-	// DefaultRate.
+	// Rate is the bytes a second that SlowDisk leaves to be written and Bandwidth to be
+	// sent, or the bytes that StressMemory takes; 0 means DefaultRate, DefaultMemory.
 	Rate int64
 	// Offset is by how much Clock shifts; 0 means DefaultOffset.
 	Offset time.Duration
+	// Wait is how much longer packets take under Delay, files under SlowIO; 0 means
+	// DefaultWait.
+	Wait time.Duration
 	// Clients has Isolate cut only assay off, not the other nodes.
 	Clients bool
 
@@ -113,6 +128,8 @@ const (
 	DefaultCPU    = 0.1
 	DefaultRate   = 1 << 20
 	DefaultOffset = 60 * time.Second
+	DefaultWait   = 100 * time.Millisecond
+	DefaultMemory = 256 << 20
 )
 
 // What reads give after an fsync that failed.
@@ -170,6 +187,8 @@ func (f Fault) value() string {
 		return string(f.Loss) + f.Files + f.Reads // an action has one of them
 	case f.Rate > 0:
 		return quantity.Format(f.Rate)
+	case f.Wait > 0:
+		return shortDuration(f.Wait)
 	case f.Offset > 0:
 		return "+" + shortDuration(f.Offset)
 	case f.Offset < 0:

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,11 +35,14 @@ const (
 	mostTime   = 366 * 24 * time.Hour
 	leastCPU   = 0.01
 	leastRate  = 1 << 10
+	mostWait   = time.Hour
+	mostStress = 1024
 	mostRate   = 1 << 50
 )
 
 var (
 	nodeName   = regexp.MustCompile(`^n[1-9][0-9]{0,3}$`)
+	podName    = regexp.MustCompile(`^pod/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 	bareNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 )
 
@@ -161,7 +165,22 @@ func (p *parser) value(text string, at int) error {
 		if err == nil && !(f.Share >= leastCPU && f.Share <= 1024) {
 			err = strconv.ErrRange
 		}
-	case SlowDisk:
+	case StressCPU:
+		want = fmt.Sprintf("a whole number of processes from 1 to %d, such as 2", mostStress)
+		f.Share, err = strconv.ParseFloat(text, 64)
+		if err == nil && !(f.Share >= 1 && f.Share <= mostStress && f.Share == math.Trunc(f.Share)) {
+			err = strconv.ErrRange
+		}
+	case Delay, SlowIO:
+		want = "a duration above 0 and at most an hour, such as 100ms"
+		f.Wait, err = time.ParseDuration(text)
+		if err == nil && (f.Wait <= 0 || f.Wait > mostWait) {
+			err = strconv.ErrRange
+		}
+	case StressMemory:
+		want = "bytes, at least 1KiB, such as 256MiB"
+		f.Rate, err = parseRate(text)
+	case SlowDisk, Bandwidth:
 		want = "bytes a second, at least 1KiB, such as 1MiB or 500kB"
 		f.Rate, err = parseRate(text)
 	case PowerCut:
@@ -201,7 +220,7 @@ func (p *parser) target(w word, found bool) error {
 			return nil
 		}
 	}
-	if p.fault.Action == Partition || p.fault.Action == Grow || !nodeName.MatchString(w.text) {
+	if p.fault.Action == Partition || p.fault.Action == Grow || !nodeName.MatchString(w.text) && !podName.MatchString(w.text) {
 		want += spelling.Hint(w.text, "", p.about.Targets)
 		return p.fail(w.at, want, "%s knows no target %q", p.fault.Action, w.text)
 	}

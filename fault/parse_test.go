@@ -132,7 +132,7 @@ func TestEveryActionIsParsed(t *testing.T) {
 		if err != nil || f.Action != about.Action || f.String() != text {
 			t.Errorf("%s: %+v, %v", text, f, err)
 		}
-		if about.Effect == "" || about.part == "" || about.state == "" || (about.Value == "") != (about.Default == "") {
+		if about.Effect+about.Pods == "" || about.part == "" || about.state == "" || (about.Value == "") != (about.Default == "") {
 			t.Errorf("%s is not described: %+v", about.Action, about)
 		}
 	}

@@ -112,8 +112,8 @@ func checkTarget(f Fault, members []member) error {
 		if f.Action == Remove && withData < 2 {
 			return &TargetError{Fault: f, Problem: "there is only one node with data, and it cannot leave", Want: "more nodes"}
 		}
-	case !slices.Contains(all, f.Target):
-		return &TargetError{Fault: f, Problem: "there is no node " + f.Target, Want: "one of " + joined(all)}
+	case !slices.Contains(all, f.node()):
+		return &TargetError{Fault: f, Problem: "there is no node " + f.node(), Want: "one of " + joined(all)}
 	}
 	return nil
 }
@@ -130,6 +130,8 @@ func checkPrimary(ctx context.Context, f Fault, c *cluster.Cluster) error {
 // checkMeans tells whether this machine can do the action.
 func checkMeans(f Fault, c *cluster.Cluster) error {
 	switch f.Action {
+	case Evict, ContainerKill, PodFailure, Delay, Bandwidth, SlowIO, StressCPU, StressMemory:
+		return &UnavailableError{Action: f.Action, Reason: "it is done to pods only, with --kubernetes"}
 	case Isolate, Partition, Flaky:
 		if err := c.NoNetwork(); err != nil {
 			return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: "use kill, stop or pause instead", Err: err}

@@ -144,7 +144,8 @@ func violatedRun() *Result {
 			RecoveredAfter: 312, Proven: true, Proof: "all 41 threads stopped", Healing: "it goes on", WriteOutage: 313, ReadOutage: -1},
 	}
 	r.Cluster = &Cluster{Spec: "mongodb:3", Network: "own", StartSeconds: 2.4, Settled: "all nodes held the same data 1.2 s after it",
-		Nodes:  []ClusterNode{{Name: "n1", Address: "198.18.7.11:27017", Memory: 400 << 20, CPU: 1}, {Name: "n2", Address: "198.18.7.12:27017"}},
+		Nodes: []ClusterNode{{Name: "n1", Address: "198.18.7.11:27017", Memory: 400 << 20, CPU: 1}, {Name: "n2", Address: "198.18.7.12:27017", Pod: &Pod{Machine: "worker-1", CPURequest: 1, MemoryRequest: 1 << 30,
+			Volumes: []PodVolume{{Claim: "data-db-0", Class: "standard", Bytes: 10 << 30}}}}},
 		Events: []ClusterEvent{{Second: 32.4, Text: "n3 was elected"}}}
 	for i := 23; i < 33; i++ {
 		r.Series.Committed[i], r.Series.Rejected[i], r.Series.Failed[i], r.Series.Unknown[i] = 0, 0, 40, int64(33-i)/2

@@ -88,7 +88,7 @@ type Result struct {
 	YCSB *YCSB `json:"ycsb,omitempty"`
 	// TPCC is null in runs of other workloads.
 	TPCC *TPCC `json:"tpcc,omitempty"`
-	// Cluster is null where assay started no servers.
+	// Cluster is null where assay started no servers and was attached to no pods.
 	Cluster    *Cluster    `json:"cluster,omitempty"`
 	Thresholds []Threshold `json:"thresholds"`
 	Client     Client      `json:"client"`
@@ -302,7 +302,8 @@ type Fault struct {
 	Errors []ErrorCount `json:"errors"`
 }
 
-// Cluster is the servers that were started for the run.
+// Cluster is the servers that were started for the run, or the pods that it was
+// attached to.
 type Cluster struct {
 	Spec string `json:"spec"`
 	// Network describes where the nodes live: "own", or why it is loopback.
@@ -325,6 +326,26 @@ type ClusterNode struct {
 	Memory    int64   `json:"memory_limit_bytes"`
 	CPU       float64 `json:"cpu_limit"`
 	DiskWrite int64   `json:"disk_write_limit_bytes_per_second"`
+	// Pod has what a node that is a pod was given beside its limits; null for others.
+	Pod *Pod `json:"pod,omitempty"`
+}
+
+// Pod is a node of Kubernetes.
+type Pod struct {
+	// Machine is the Kubernetes node that it ran on when the run began.
+	Machine string `json:"machine,omitempty"`
+	// CPURequest and MemoryRequest are set aside for it; 0 is nothing.
+	CPURequest    float64     `json:"cpu_request"`
+	MemoryRequest int64       `json:"memory_request_bytes"`
+	Volumes       []PodVolume `json:"volumes"`
+}
+
+// PodVolume is a volume that outlives the pod.
+type PodVolume struct {
+	Claim string `json:"claim"`
+	// Class is its storage class; Bytes 0 is not known.
+	Class string `json:"class,omitempty"`
+	Bytes int64  `json:"bytes"`
 }
 
 // ClusterEvent is one thing that the cluster did by itself.

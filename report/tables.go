@@ -221,6 +221,9 @@ func errorCounts(errors []ErrorCount) string {
 
 // clusterTable shows the servers that were started for the run.
 func clusterTable(c *Cluster) Table {
+	if len(c.Nodes) > 0 && c.Nodes[0].Pod != nil {
+		return podTable(c)
+	}
 	t := Table{Title: "Nodes", Head: []string{"node", "address", "memory", "processors", "disk writes"}, Words: []int{0, 1}}
 	for _, n := range c.Nodes {
 		row := []string{n.Name, n.Address, "no limit", "no limit", "no limit"}

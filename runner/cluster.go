@@ -27,6 +27,9 @@ const catchUpTimeout = 2 * time.Minute
 // address. The returned function keeps their logs, ends them and removes their
 // data.
 func (r *run) provide(ctx context.Context) (stop func() error, err error) {
+	if r.scenario.Kubernetes != "" {
+		return r.attach(ctx)
+	}
 	if r.scenario.Cluster == "" {
 		return func() error { return nil }, nil
 	}

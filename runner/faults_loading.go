@@ -19,7 +19,7 @@ func (r *run) loadRows(ctx context.Context, loaded func(done, total int64)) erro
 		return err
 	}
 	faults, _ := fault.Phases(all)
-	if len(faults) == 0 || r.cluster == nil {
+	if len(faults) == 0 || !r.hasNodes() {
 		return r.store.Load(ctx, loaded)
 	}
 	stop := r.injectLoading(ctx, faults)
@@ -58,7 +58,7 @@ func (r *run) injectLoading(ctx context.Context, faults []fault.Fault) (stop fun
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		injections, err := fault.Run(ctx, r.cluster, faults, fault.Plan{Start: start, Seed: r.scenario.Load.Seed}, keeper)
+		injections, err := r.doFaults(ctx, faults, fault.Plan{Start: start, Seed: r.scenario.Load.Seed}, keeper)
 		if err != nil {
 			r.options.Progress.Note("faults while loading: " + err.Error())
 		}

@@ -32,7 +32,7 @@ func (s Scenario) faults() ([]fault.Fault, error) {
 func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time.Time) (stop func()) {
 	all, err := r.scenario.faults()
 	_, faults := fault.Phases(all)
-	if err != nil || len(faults) == 0 || r.cluster == nil { // the error was seen when the scenario was validated
+	if err != nil || len(faults) == 0 || !r.hasNodes() { // the error was seen when the scenario was validated
 		return func() {}
 	}
 	acting, cancel := context.WithCancel(ctx)
@@ -40,7 +40,7 @@ func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		injections, err := fault.Run(acting, r.cluster, faults, fault.Plan{
+		injections, err := r.doFaults(acting, faults, fault.Plan{
 			Start: start.Add(r.scenario.Load.Warmup), Duration: measuredLength(r.scenario.Load), Seed: r.scenario.Load.Seed,
 		}, keeper)
 		for _, i := range injections {

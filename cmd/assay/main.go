@@ -67,7 +67,7 @@ not run.`,
 	root.SetFlagErrorFunc(flagError)
 	// Flags in lines that fit a terminal of 80 columns.
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped 80"))
-	root.AddCommand(newRun(version), newCheck(version), newRepro(), newExport(), newReport(), newCompare(), newTrend(), newSweep(version), newStudy(version), newView(), newList(), newCluster(), newServe(version), newAgent(version), newIsolationMatrix(version), newDurability(version), newVersion(version), newManPages(), newReference())
+	root.AddCommand(newRun(version), newCheck(version), newRepro(), newExport(), newReport(), newCompare(), newTrend(), newSweep(version), newStudy(version), newView(), newList(), newCluster(), newKubernetes(), newServe(version), newAgent(version), newIsolationMatrix(version), newDurability(version), newVersion(version), newManPages(), newReference())
 	completeValues(root)
 	return root
 }

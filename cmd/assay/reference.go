@@ -53,7 +53,7 @@ func referencePages() map[string]string {
 		add("database", d.Name, databasePage(d), d.Summary)
 	}
 	for _, a := range fault.Actions() {
-		add("fault", string(a.Action), faultPage(a), a.Effect)
+		add("fault", string(a.Action), faultPage(a), a.Summary())
 	}
 	for _, name := range checkNames() {
 		text, of := checkPage(name)
@@ -152,7 +152,13 @@ func answer(s definition.Support) string {
 func faultPage(a fault.Description) string {
 	p := page{}
 	name := string(a.Action)
-	p.paragraph("# Fault "+name, "It "+a.Effect+".")
+	p.paragraph("# Fault " + name)
+	if a.Effect != "" {
+		p.paragraph("It " + a.Effect + ".")
+	}
+	if a.Pods != "" {
+		p.paragraph("With `--kubernetes` it " + a.Pods + ".")
+	}
 	if a.Value != "" {
 		p.paragraph("`" + name + "=" + a.Value + "` says more; without it, it is " + a.Default + ".")
 	}

@@ -1,0 +1,195 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+)
+
+// chaosGroup is the API group of Chaos Mesh.
+const chaosGroup = "chaos-mesh.org"
+
+// The kinds of Chaos Mesh that are used.
+const (
+	PodChaos     = "PodChaos"
+	NetworkChaos = "NetworkChaos"
+	IOChaos      = "IOChaos"
+	TimeChaos    = "TimeChaos"
+	StressChaos  = "StressChaos"
+)
+
+func chaosKinds() []string { return []string{PodChaos, NetworkChaos, IOChaos, TimeChaos, StressChaos} }
+
+func chaosResource(kind string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: chaosGroup, Version: "v1alpha1", Resource: strings.ToLower(kind)}
+}
+
+// InstallChaosMesh is how to get it (chaos-mesh.org, "Install Chaos Mesh using Helm").
+const InstallChaosMesh = "install it: helm repo add chaos-mesh https://charts.chaos-mesh.org && helm install chaos-mesh chaos-mesh/chaos-mesh --namespace chaos-mesh --create-namespace"
+
+// NoChaosMeshError means that the cluster does not have a kind of Chaos Mesh.
+type NoChaosMeshError struct{ Kind string }
+
+func (e *NoChaosMeshError) Error() string {
+	return fmt.Sprintf("the cluster has no %s of Chaos Mesh; %s", e.Kind, InstallChaosMesh)
+}
+
+// HasChaos says by a *NoChaosMeshError that the cluster does not have this kind, and by
+// an *AccessError that we may not use it in the namespace.
+func (c *Client) HasChaos(ctx context.Context, kind, namespace string) error {
+	_, err := c.in(chaosResource(kind), namespace).List(ctx, metav1.ListOptions{Limit: 1})
+	switch {
+	case apierrors.IsNotFound(err):
+		return &NoChaosMeshError{Kind: kind}
+	case err != nil:
+		return &AccessError{Doing: "look for " + kind + " of Chaos Mesh", Err: err}
+	}
+	return nil
+}
+
+// Chaos is an object of Chaos Mesh that we have created.
+type Chaos struct {
+	client *Client
+	object *unstructured.Unstructured
+}
+
+// String is its kind and name.
+func (c *Chaos) String() string { return c.object.GetKind() + " " + c.object.GetName() }
+
+func (c *Chaos) resource() schema.GroupVersionResource { return chaosResource(c.object.GetKind()) }
+
+// CreateChaos creates an object of this kind with our label. A spec that the API server
+// refuses is an *AccessError. Where the answer was lost, the object is returned beside
+// the error, and is to be removed.
+func (c *Client) CreateChaos(ctx context.Context, kind, namespace string, mark Mark, spec map[string]any) (*Chaos, error) {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	o.SetAPIVersion(chaosGroup + "/v1alpha1")
+	o.SetKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName("assay-" + mark.Run + "-" + rand.String(6))
+	mark.put(o)
+	made, err := c.in(chaosResource(kind), namespace).Create(ctx, o, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+	if err == nil {
+		return &Chaos{client: c, object: made}, nil
+	}
+	if refused := apierrors.APIStatus(nil); errors.As(err, &refused) {
+		return nil, &AccessError{Doing: "create " + kind, Err: err}
+	}
+	return &Chaos{client: c, object: o}, &AccessError{Doing: "create " + kind, Err: err}
+}
+
+// Injected reports whether Chaos Mesh says that all targets are, and what it says.
+func (c *Chaos) Injected(ctx context.Context) (bool, string, error) {
+	o, err := c.client.in(c.resource(), c.object.GetNamespace()).Get(ctx, c.object.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return false, "", &AccessError{Doing: "look at " + c.String(), Err: err}
+	}
+	status, _ := condition(o, "AllInjected")
+	records := objects(o.Object, "status", "experiment", "containerRecords")
+	if status == "True" && len(records) > 0 {
+		return true, fmt.Sprintf("Chaos Mesh has injected %s into %d of %d", c.object.GetKind(), len(records), len(records)), nil
+	}
+	return false, describeRecords(records), nil
+}
+
+// describeRecords says which targets are not injected, or not recovered, and the last
+// that Chaos Mesh says of each.
+func describeRecords(records []map[string]any) string {
+	if len(records) == 0 {
+		return "Chaos Mesh has not said anything of it; look whether its controller runs"
+	}
+	var all []string
+	for _, r := range records {
+		line := fmt.Sprintf("%s is %s", text(r, "id"), strings.ToLower(text(r, "phase")))
+		if events := objects(r, "events"); len(events) > 0 {
+			if message := text(events[len(events)-1], "message"); message != "" {
+				line += " (" + message + ")"
+			}
+		}
+		all = append(all, line)
+	}
+	return strings.Join(all, ", ")
+}
+
+// AwaitInjected waits until Chaos Mesh says that all targets are injected.
+func (c *Chaos) AwaitInjected(ctx context.Context, within time.Duration) error {
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	var last string
+	err := await(bounded, func() (done bool, err error) {
+		var text string
+		if done, text, err = c.Injected(bounded); err == nil {
+			last = text
+		}
+		return done, err
+	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return fmt.Errorf("kubernetes: %s is not injected after %v: %s", c, within, last)
+	}
+	return err
+}
+
+// forcedBound is how long an object may take to go once its finalizers are gone.
+const forcedBound = 10 * time.Second
+
+// Remove deletes the object and waits until Chaos Mesh has recovered its targets and
+// let it go. Where that takes longer than within, its finalizers are taken away: the
+// object goes, and forced says what was left unknown by that. Chaos Mesh is known to
+// hang there (its issues 3929, 4311, 4433, 4530).
+func (c *Chaos) Remove(ctx context.Context, within time.Duration) (forced string, err error) {
+	access, name, uid := c.client.in(c.resource(), c.object.GetNamespace()), c.object.GetName(), c.object.GetUID()
+	var same metav1.Preconditions
+	if uid != "" { // its name is ours alone where nobody has answered
+		same.UID = &uid
+	}
+	err = access.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &same})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", &AccessError{Doing: "delete " + c.String(), Err: err}
+	}
+	last := c.object
+	gone := func(ctx context.Context) error {
+		return await(ctx, func() (bool, error) {
+			o, err := access.Get(ctx, name, metav1.GetOptions{})
+			switch {
+			case apierrors.IsNotFound(err), err == nil && uid != "" && o.GetUID() != uid:
+				return true, nil
+			case err != nil:
+				return false, &AccessError{Doing: "look at " + c.String(), Err: err}
+			}
+			last = o
+			return false, nil
+		})
+	}
+	bounded, cancel := context.WithTimeout(ctx, within)
+	err = gone(bounded)
+	cancel()
+	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		return "", err
+	}
+	forced = fmt.Sprintf("Chaos Mesh had not recovered %s after %v (%s), and assay took its finalizers away",
+		c, within, describeRecords(objects(last.Object, "status", "experiment", "containerRecords")))
+	if _, err = access.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return forced, &AccessError{Doing: "take the finalizers of " + c.String() + " away", Err: err}
+	}
+	bounded, cancel = context.WithTimeout(ctx, forcedBound)
+	defer cancel()
+	return forced, gone(bounded)
+}
+
+// isChaos reports whether the kind is one of Chaos Mesh's that we create.
+func isChaos(o *unstructured.Unstructured) bool {
+	return o.GroupVersionKind().Group == chaosGroup && slices.Contains(chaosKinds(), o.GetKind())
+}

@@ -1,0 +1,170 @@
+// Package kubernetes reaches a Kubernetes cluster that somebody else runs: it finds the
+// pods of a database, reads what they were given, deletes and evicts them, creates the
+// objects of Chaos Mesh and sees them end, applies a manifest and takes it away again.
+// Objects are unstructured: the API server, not this program, knows their fields.
+//
+// What it creates carries LabelRun, and of what does not it changes only the pods that a
+// Target selects. It must not know any workload, driver or fault.
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// requestBound is how long one request to the API server may take.
+const requestBound = 30 * time.Second
+
+// pollEvery is the pause between two looks at something that is waited for.
+const pollEvery = 200 * time.Millisecond
+
+// AccessError means that the cluster cannot be reached, or does not let us in. Its text
+// has no credentials.
+type AccessError struct {
+	Doing string
+	Err   error
+}
+
+func (e *AccessError) Error() string {
+	text := fmt.Sprintf("kubernetes: %s: %v", e.Doing, e.Err)
+	if apierrors.IsForbidden(e.Err) || apierrors.IsUnauthorized(e.Err) {
+		text += "; assay kubernetes check says which rights are missing"
+	}
+	return text
+}
+
+func (e *AccessError) Unwrap() error { return e.Err }
+
+// Client is access to one cluster. It is safe for concurrent use.
+type Client struct {
+	dynamic dynamic.Interface
+	config  *rest.Config
+	// Host is the API server, Namespace the one of the context.
+	Host, Namespace string
+}
+
+// Connect reads how to reach the cluster, as kubectl does: the files of KUBECONFIG, or
+// ~/.kube/config, with its current context; without them, what Kubernetes gives each
+// pod. It contacts nobody yet.
+func Connect() (*Client, error) {
+	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil)
+	config, err := loading.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		err = errors.New("there is no kubeconfig, and this is no pod of a cluster; set KUBECONFIG to a file that kubectl can use")
+	}
+	if err != nil {
+		return nil, &AccessError{Doing: "find the cluster", Err: err}
+	}
+	namespace, _, err := loading.Namespace()
+	if err != nil {
+		return nil, &AccessError{Doing: "find the cluster", Err: err}
+	}
+	return newClient(config, namespace)
+}
+
+func newClient(config *rest.Config, namespace string) (*Client, error) {
+	config = rest.CopyConfig(config)
+	config.UserAgent = "assay"
+	config.Timeout = requestBound
+	config.QPS = -1                           // no limit: the library's 5 a second would delay a fault
+	config.WarningHandler = rest.NoWarnings{} // else they go to standard error
+	access, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, &AccessError{Doing: "use the cluster's address", Err: err}
+	}
+	host := config.Host
+	if u, err := url.Parse(host); err == nil {
+		host = u.Redacted()
+	}
+	return &Client{dynamic: access, config: config, Host: host, Namespace: namespace}, nil
+}
+
+// in is one kind of resource in a namespace; an empty namespace means those without, or
+// all.
+func (c *Client) in(resource schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
+	if namespace == "" {
+		return c.dynamic.Resource(resource)
+	}
+	return c.dynamic.Resource(resource).Namespace(namespace)
+}
+
+func pods() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+}
+
+// Target is the pods of a database: those of a namespace whose labels fit.
+type Target struct{ Namespace, Selector string }
+
+// TargetError is a text that names no pods, or pods that are not there.
+type TargetError struct{ Target, Problem, Want string }
+
+func (e *TargetError) Error() string {
+	return fmt.Sprintf("--kubernetes %q: %s; want %s", e.Target, e.Problem, e.Want)
+}
+
+const targetForm = "NAMESPACE/SELECTOR, such as db/app=mongodb or db/cnpg.io/cluster=main"
+
+// ParseTarget reads NAMESPACE/SELECTOR, or a *TargetError. A selector is a list of
+// requirements of labels, as kubectl -l takes it; an empty one, which means all pods of
+// the namespace, is refused.
+func ParseTarget(text string) (Target, error) {
+	namespace, selector, found := strings.Cut(text, "/")
+	if !found || namespace == "" || strings.TrimSpace(selector) == "" {
+		return Target{}, &TargetError{Target: text, Problem: "a namespace or a selector is missing", Want: targetForm}
+	}
+	if _, err := labels.Parse(selector); err != nil {
+		return Target{}, &TargetError{Target: text, Problem: fmt.Sprintf("%q is no selector of labels: %v", selector, err), Want: targetForm}
+	}
+	return Target{Namespace: namespace, Selector: selector}, nil
+}
+
+func (t Target) String() string { return t.Namespace + "/" + t.Selector }
+
+// await looks until done is true, ctx ends or a look fails.
+func await(ctx context.Context, look func() (done bool, err error)) error {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for {
+		done, err := look()
+		switch {
+		case done:
+			return nil
+		case err != nil && ctx.Err() != nil: // it was cut by that
+			return ctx.Err()
+		case err != nil:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// condition is the status of one of the object's conditions, empty if it has none of
+// this type.
+func condition(o *unstructured.Unstructured, kind string) (status, message string) {
+	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, item := range all {
+		c, is := item.(map[string]any)
+		if !is || c["type"] != kind {
+			continue
+		}
+		status, _ = c["status"].(string)
+		message, _ = c["message"].(string)
+	}
+	return status, message
+}

@@ -1,0 +1,249 @@
+// Package kubernetestest has a real API server of Kubernetes with its etcd for tests, the
+// definitions of Chaos Mesh in it, and a stand-in for what runs pods and injects chaos.
+// No container ever runs: the stand-in says that pods are ready, makes those again that
+// were deleted, and reports injection and recovery, or hangs when told to.
+//
+// scripts/install-servers.sh kubernetes gets the programs. It is for tests alone.
+package kubernetestest
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"assay/cluster/server"
+)
+
+// Server is an API server with its etcd.
+type Server struct {
+	// Client may do everything.
+	Client dynamic.Interface
+	folder string
+	port   int
+	ended  []func()
+}
+
+// The users: Admin may do everything, Nobody nothing but what a test grants by RBAC.
+// A user's token is its name and this.
+const (
+	Admin  = "admin"
+	Nobody = "nobody"
+	token  = "-of-a-test-only"
+)
+
+// startWithin is generous: the machines that test are slow.
+const startWithin = 3 * time.Minute
+
+const get = "scripts/install-servers.sh kubernetes builds it"
+
+// Start starts both in a new folder, with the definitions of Chaos Mesh.
+func Start() (*Server, error) {
+	folder, err := os.MkdirTemp("", "assay-kubernetes-test-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{folder: folder}
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) start() error {
+	etcd, err := server.Program{Name: "etcd", Get: get}.Find("")
+	if err != nil {
+		return err
+	}
+	apiserver, err := server.Program{Name: "kube-apiserver", Get: get}.Find("")
+	if err != nil {
+		return err
+	}
+	ports, err := freePorts(3)
+	if err != nil {
+		return err
+	}
+	store := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
+	peer := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	if err := s.run(etcd, "--data-dir", filepath.Join(s.folder, "etcd"), "--listen-client-urls", store, "--advertise-client-urls", store,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer); err != nil {
+		return err
+	}
+	key, tokens := filepath.Join(s.folder, "sa.key"), filepath.Join(s.folder, "tokens.csv")
+	if err := writeKey(key); err != nil {
+		return err
+	}
+	users := fmt.Sprintf("%s%s,%s,1,system:masters\n%s%s,%s,2\n", Admin, token, Admin, Nobody, token, Nobody)
+	if err := os.WriteFile(tokens, []byte(users), 0o600); err != nil {
+		return err
+	}
+	s.port = ports[2]
+	if err := s.run(apiserver, "--etcd-servers", store, "--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(s.port),
+		"--cert-dir", filepath.Join(s.folder, "certificates"), "--token-auth-file", tokens, "--authorization-mode", "RBAC",
+		"--service-account-issuer", "https://assay.test", "--service-account-key-file", key, "--service-account-signing-key-file", key,
+		"--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount", "--allow-privileged"); err != nil {
+		return err
+	}
+	s.Client, err = dynamic.NewForConfig(&rest.Config{Host: s.Host(), BearerToken: Admin + token, QPS: 200, Burst: 400,
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true}, WarningHandler: rest.NoWarnings{}})
+	if err != nil {
+		return err
+	}
+	return s.await()
+}
+
+// Host is the API server's address.
+func (s *Server) Host() string { return fmt.Sprintf("https://127.0.0.1:%d", s.port) }
+
+// run starts a program that dies with this process; its output goes to a file.
+func (s *Server) run(program string, args ...string) error {
+	log, err := os.Create(filepath.Join(s.folder, filepath.Base(program)+".log"))
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = dieWithParent()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.ended = append(s.ended, func() {
+		_ = cmd.Process.Signal(syscall.SIGKILL)
+		_ = cmd.Wait()
+		_ = log.Close()
+	})
+	return nil
+}
+
+// await returns when the API server serves, with Chaos Mesh's definitions.
+func (s *Server) await() error {
+	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
+	defer cancel()
+	namespaces := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	err := server.Until(ctx, 200*time.Millisecond, "the API server", func(ctx context.Context) error {
+		_, err := s.Client.Resource(namespaces).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%w; its log ends with: %s", err, s.tail("kube-apiserver.log"))
+	}
+	return s.define(ctx)
+}
+
+// define creates the definitions of Chaos Mesh and waits until they are served.
+func (s *Server) define(ctx context.Context) error {
+	folder, err := server.CacheDir()
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "chaos-mesh", "chaos-mesh.org_*chaos.yaml"))
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("no definitions of Chaos Mesh in %s; %s", folder, get)
+	}
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "chaos-mesh.org_"), ".yaml")
+		switch name {
+		case "podchaos", "networkchaos", "iochaos", "timechaos", "stresschaos":
+		default:
+			continue
+		}
+		if err := s.Apply(ctx, file); err != nil {
+			return err
+		}
+		made := schema.GroupVersionResource{Group: "chaos-mesh.org", Version: "v1alpha1", Resource: name}
+		if err := server.Until(ctx, 100*time.Millisecond, "the definition of "+name, func(ctx context.Context) error {
+			_, err := s.Client.Resource(made).List(ctx, metav1.ListOptions{})
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Apply creates the one custom resource definition that a file holds.
+func (s *Server) Apply(ctx context.Context, file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(data, &o.Object); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	_, err = s.Client.Resource(crds).Create(ctx, o, metav1.CreateOptions{})
+	return err
+}
+
+func (s *Server) tail(file string) string {
+	data, _ := os.ReadFile(filepath.Join(s.folder, file)) // it is for an error's text
+	return string(data[max(0, len(data)-2000):])
+}
+
+// Token is a user's secret.
+func (s *Server) Token(user string) string { return user + token }
+
+// Kubeconfig writes a file by which a user reaches the server.
+func (s *Server) Kubeconfig(user, namespace string) (path string, err error) {
+	path = filepath.Join(s.folder, user+"-"+namespace+".kubeconfig")
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: test, cluster: {server: %q, insecure-skip-tls-verify: true}}]
+users: [{name: %[2]s, user: {token: %[3]q}}]
+contexts: [{name: test, context: {cluster: test, user: %[2]s, namespace: %[4]s}}]
+current-context: test
+`, s.Host(), user, s.Token(user), namespace)
+	return path, os.WriteFile(path, []byte(text), 0o600)
+}
+
+// Close ends both and removes their data.
+func (s *Server) Close() error {
+	for _, end := range s.ended {
+		end()
+	}
+	s.ended = nil
+	return os.RemoveAll(s.folder)
+}
+
+func writeKey(path string) error {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	block := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
+	return os.WriteFile(path, pem.EncodeToMemory(block), 0o600)
+}
+
+// freePorts returns ports that nobody listened on a moment ago.
+func freePorts(n int) (ports []int, err error) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}

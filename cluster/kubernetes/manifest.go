@@ -1,0 +1,260 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// ManifestError is a manifest that cannot be applied.
+type ManifestError struct {
+	File, Problem string
+	Err           error
+}
+
+func (e *ManifestError) Error() string {
+	text := fmt.Sprintf("manifest %s: %s", e.File, e.Problem)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *ManifestError) Unwrap() error { return e.Err }
+
+// readManifest reads documents of YAML or JSON; a List is what it lists.
+func readManifest(r io.Reader) (all []*unstructured.Unstructured, err error) {
+	decoder := yaml.NewYAMLOrJSONDecoder(r, 4096)
+	for {
+		o := &unstructured.Unstructured{}
+		err := decoder.Decode(&o.Object)
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, err
+		case len(o.Object) == 0: // between two lines of ---
+			continue
+		case o.IsList():
+			list, err := o.ToList()
+			if err != nil {
+				return nil, err
+			}
+			for i := range list.Items {
+				all = append(all, &list.Items[i])
+			}
+			continue
+		}
+		all = append(all, o)
+	}
+}
+
+// Applied are the objects of a manifest that we have applied.
+type Applied struct {
+	client  *Client
+	objects []applied
+}
+
+type applied struct {
+	*unstructured.Unstructured
+	resource schema.GroupVersionResource
+}
+
+func (a applied) String() string { return a.GetKind() + " " + a.GetName() }
+
+// applyWithin is how long a kind may take to be served once its definition is applied.
+const applyWithin = 30 * time.Second
+
+// Apply applies a manifest by the API server (server-side apply), with our label on each
+// object. One that is there already without our label is refused before anything is
+// changed. What was applied is returned also beside an error, and is to be removed.
+func (c *Client) Apply(ctx context.Context, file string, mark Mark) (*Applied, error) {
+	a := &Applied{client: c}
+	bad := func(problem string, err error) (*Applied, error) {
+		return a, &ManifestError{File: file, Problem: problem, Err: err}
+	}
+	r, err := os.Open(file)
+	if err != nil {
+		return bad("it cannot be read", errors.Unwrap(err))
+	}
+	defer r.Close()
+	objects, err := readManifest(r)
+	if err != nil {
+		return bad("it is no YAML of Kubernetes' objects", err)
+	}
+	if len(objects) == 0 {
+		return bad("it has no objects", nil)
+	}
+	for i, o := range objects {
+		if o.GetKind() == "" || o.GetAPIVersion() == "" || o.GetName() == "" {
+			return bad(fmt.Sprintf("object %d has no apiVersion, kind or metadata.name", i+1), nil)
+		}
+		if err := c.refuseOthers(ctx, o, mark); err != nil {
+			return bad(o.GetKind()+" "+o.GetName(), err)
+		}
+	}
+	for _, o := range objects {
+		if err := a.apply(ctx, o, mark); err != nil {
+			return bad(o.GetKind()+" "+o.GetName()+" is refused", err)
+		}
+	}
+	return a, nil
+}
+
+// refuseOthers looks whether an object is there that is not of this run. A kind that is
+// not there yet may come with the manifest.
+func (c *Client) refuseOthers(ctx context.Context, o *unstructured.Unstructured, mark Mark) error {
+	k, err := c.kindOf(ctx, o)
+	if err != nil {
+		return nil
+	}
+	there, err := c.in(k.GroupVersionResource, c.namespaceOf(k, o)).Get(ctx, o.GetName(), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return &AccessError{Doing: "look for it", Err: err}
+	case there.GetLabels()[LabelRun] == mark.Run:
+		return nil
+	}
+	return errors.New("it is there already and not of this run; delete it, or choose another name or namespace")
+}
+
+func (c *Client) namespaceOf(k kind, o *unstructured.Unstructured) string {
+	switch {
+	case !k.namespaced:
+		return ""
+	case o.GetNamespace() != "":
+		return o.GetNamespace()
+	}
+	return c.Namespace
+}
+
+func (c *Client) kindOf(ctx context.Context, o *unstructured.Unstructured) (kind, error) {
+	all, err := c.kindsOf(ctx, o.GetAPIVersion())
+	if err != nil {
+		return kind{}, err
+	}
+	for _, k := range all {
+		if k.name == o.GetKind() {
+			return k, nil
+		}
+	}
+	return kind{}, fmt.Errorf("the cluster has no kind %s in %s; install the operator that brings it", o.GetKind(), o.GetAPIVersion())
+}
+
+func (a *Applied) apply(ctx context.Context, o *unstructured.Unstructured, mark Mark) error {
+	bounded, cancel := context.WithTimeout(ctx, applyWithin)
+	defer cancel()
+	var k kind
+	var missing error
+	err := await(bounded, func() (bool, error) {
+		k, missing = a.client.kindOf(bounded, o)
+		defined := slices.ContainsFunc(a.objects, func(o applied) bool { return o.GetKind() == "CustomResourceDefinition" })
+		if missing != nil && !defined { // nobody brings it
+			return false, missing
+		}
+		return missing == nil, nil
+	})
+	if err != nil {
+		return errors.Join(missing, ctx.Err())
+	}
+	o.SetNamespace(a.client.namespaceOf(k, o))
+	mark.put(o)
+	made, err := a.client.in(k.GroupVersionResource, o.GetNamespace()).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "assay"})
+	if err != nil {
+		if refused := apierrors.APIStatus(nil); !errors.As(err, &refused) { // it may be there all the same
+			a.objects = append(a.objects, applied{o, k.GroupVersionResource})
+		}
+		return &AccessError{Doing: "apply", Err: err}
+	}
+	a.objects = append(a.objects, applied{made, k.GroupVersionResource})
+	return nil
+}
+
+// Await waits until all objects are as ready as they themselves say, and names those
+// that are not when ctx ends.
+func (a *Applied) Await(ctx context.Context) error {
+	var waiting []string
+	err := await(ctx, func() (bool, error) {
+		waiting = nil
+		for _, o := range a.objects {
+			now, err := a.client.in(o.resource, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
+			if err != nil {
+				return false, &AccessError{Doing: "look at " + o.String(), Err: err}
+			}
+			if ready, why := readiness(now); !ready {
+				waiting = append(waiting, o.String()+" ("+why+")")
+			}
+		}
+		return len(waiting) == 0, nil
+	})
+	if err != nil && ctx.Err() != nil && len(waiting) > 0 {
+		return fmt.Errorf("kubernetes: not ready: %s: %w; kubectl describe says why", strings.Join(waiting, ", "), ctx.Err())
+	}
+	return err
+}
+
+// readiness reports whether an object says that it is ready, and what it says else: its
+// controller has seen this generation; a condition Ready, Available or Complete; as many
+// ready replicas as are wanted; a phase or state. Objects of Kubernetes' own that have
+// no status are ready once they are there; those of operators must say something.
+func readiness(o *unstructured.Unstructured) (bool, string) {
+	status, has, _ := unstructured.NestedMap(o.Object, "status")
+	group := o.GroupVersionKind().Group
+	if !has || len(status) == 0 {
+		builtIn := !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+		return builtIn && !slices.Contains([]string{"Pod", "Deployment", "StatefulSet", "DaemonSet", "Job"}, o.GetKind()), "it has no status yet"
+	}
+	if seen, is := status["observedGeneration"].(int64); is && seen < o.GetGeneration() {
+		return false, "its controller has not seen it yet"
+	}
+	for _, kind := range []string{"Ready", "Available", "Complete", "Established"} {
+		if value, message := condition(o, kind); value != "" {
+			return value == "True", strings.TrimSpace(kind + " is " + value + " " + message)
+		}
+	}
+	if wanted, is, _ := unstructured.NestedInt64(o.Object, "spec", "replicas"); is {
+		ready, _, _ := unstructured.NestedInt64(o.Object, "status", "readyReplicas")
+		return ready >= wanted, fmt.Sprintf("%d of %d replicas are ready", ready, wanted)
+	}
+	if wanted, is := status["desiredNumberScheduled"].(int64); is { // a DaemonSet's
+		ready, _ := status["numberReady"].(int64)
+		return ready >= wanted, fmt.Sprintf("%d of %d are ready", ready, wanted)
+	}
+	for _, key := range []string{"phase", "state"} {
+		if value, is := status[key].(string); is {
+			good := []string{"bound", "active", "running", "ready", "succeeded"}
+			return slices.Contains(good, strings.ToLower(value)), key + " is " + value
+		}
+	}
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io"), "its status says nothing of readiness"
+}
+
+// Remove deletes the objects, the last first, and waits until each is gone, for at most
+// within. Claims of volumes that a StatefulSet made stay, unless its
+// persistentVolumeClaimRetentionPolicy says otherwise.
+func (a *Applied) Remove(ctx context.Context, within time.Duration) error {
+	failed := make([]error, len(a.objects))
+	var wait sync.WaitGroup
+	for i, o := range slices.Backward(a.objects) {
+		if o.GetKind() == "CustomResourceDefinition" || o.GetKind() == "Namespace" {
+			wait.Wait() // what lives in it goes first
+		}
+		wait.Go(func() { failed[i] = a.client.removeObject(ctx, o.resource, o.Unstructured, within) })
+	}
+	wait.Wait()
+	return errors.Join(failed...)
+}

@@ -1,0 +1,71 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"os"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"assay/cluster/server"
+)
+
+// LabelRun is on all that assay creates in a cluster: what has it is ours, and what
+// remains of a killed assay is found by it. Its value tells the runs apart.
+const LabelRun = "assay/run"
+
+// annotationOwner tells which process the object belongs to.
+const annotationOwner = "assay/owner"
+
+// Mark is whose an object is.
+type Mark struct {
+	Run string // hexadecimal digits
+	owner
+}
+
+// owner is a process of a machine.
+type owner struct {
+	Host    string           `json:"host"`
+	Process server.ProcessID `json:"process"`
+}
+
+// NewMark marks what this process creates under a run's id.
+func NewMark(run string) Mark {
+	host, _ := os.Hostname() // an empty name is nobody's
+	return Mark{Run: run, owner: owner{Host: host, Process: server.Identify(os.Getpid())}}
+}
+
+func (m Mark) put(o *unstructured.Unstructured) {
+	labels, annotations := o.GetLabels(), o.GetAnnotations()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	owner, _ := json.Marshal(m.owner) // strings and numbers
+	labels[LabelRun], annotations[annotationOwner] = m.Run, string(owner)
+	o.SetLabels(labels)
+	o.SetAnnotations(annotations)
+}
+
+// Whether the process that an object belongs to lives.
+const (
+	ownerLives = "its assay runs"
+	ownerGone  = "its assay is gone"
+	ownerAway  = "its assay is on another machine"
+)
+
+func ownerOf(o *unstructured.Unstructured) (host, state string) {
+	var of owner
+	if err := json.Unmarshal([]byte(o.GetAnnotations()[annotationOwner]), &of); err != nil {
+		return "", ownerAway
+	}
+	here, _ := os.Hostname()
+	switch {
+	case of.Host != here || here == "":
+		return of.Host, ownerAway
+	case of.Process.Alive():
+		return of.Host, ownerLives
+	}
+	return of.Host, ownerGone
+}

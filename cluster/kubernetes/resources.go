@@ -1,0 +1,202 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+// get reads one of the API server's own documents.
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	plain := rest.CopyConfig(c.config)
+	doing := "reach " + c.Host
+	client, err := rest.HTTPClientFor(plain)
+	if err != nil {
+		return &AccessError{Doing: doing, Err: err}
+	}
+	base, _, err := rest.DefaultServerUrlFor(plain)
+	if err != nil {
+		return &AccessError{Doing: doing, Err: err}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath(path).String(), nil)
+	if err != nil {
+		return &AccessError{Doing: doing, Err: err}
+	}
+	request.Header.Set("Accept", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return &AccessError{Doing: doing, Err: err}
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return &AccessError{Doing: doing, Err: apierrors.NewGenericServerResponse(response.StatusCode, "get", schema.GroupResource{}, path, response.Status, 0, false)}
+	}
+	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
+		return &AccessError{Doing: doing, Err: fmt.Errorf("%s: %w", path, err)}
+	}
+	return nil
+}
+
+// kind is one kind of resource that the API server serves.
+type kind struct {
+	schema.GroupVersionResource
+	name       string
+	namespaced bool
+	verbs      []string
+}
+
+// kindsOf are the kinds of one version of a group, such as v1 or apps/v1.
+func (c *Client) kindsOf(ctx context.Context, groupVersion string) ([]kind, error) {
+	path := "/apis/" + groupVersion
+	if !strings.Contains(groupVersion, "/") {
+		path = "/api/" + groupVersion
+	}
+	var list metav1.APIResourceList
+	if err := c.get(ctx, path, &list); err != nil {
+		return nil, err
+	}
+	of, err := schema.ParseGroupVersion(groupVersion)
+	if err != nil {
+		return nil, &AccessError{Doing: "read " + path, Err: err}
+	}
+	var all []kind
+	for _, r := range list.APIResources {
+		if !strings.Contains(r.Name, "/") { // else a part of a resource
+			all = append(all, kind{of.WithResource(r.Name), r.Kind, r.Namespaced, r.Verbs})
+		}
+	}
+	return all, nil
+}
+
+// removable are all kinds that can be listed and deleted, each in the version that the
+// API server prefers.
+func (c *Client) removable(ctx context.Context) ([]kind, error) {
+	versions := []string{"v1"}
+	var groups metav1.APIGroupList
+	if err := c.get(ctx, "/apis", &groups); err != nil {
+		return nil, err
+	}
+	for _, g := range groups.Groups {
+		versions = append(versions, g.PreferredVersion.GroupVersion)
+	}
+	var all []kind
+	var failed []error
+	for _, v := range versions {
+		kinds, err := c.kindsOf(ctx, v) // that of an aggregated server may not answer
+		failed = append(failed, err)
+		for _, k := range kinds {
+			if slices.Contains(k.verbs, "list") && slices.Contains(k.verbs, "delete") && k.Group != "events.k8s.io" && k.Resource != "events" {
+				all = append(all, k)
+			}
+		}
+	}
+	return all, errors.Join(failed...)
+}
+
+// Leftover is something with our label.
+type Leftover struct {
+	client   *Client
+	resource schema.GroupVersionResource
+	object   *unstructured.Unstructured
+	// Run is the id of its run, Owner whose it is, in words.
+	Run, Owner string
+	// Alive is true if the assay that it belongs to runs on this machine, Away if it
+	// is on another one, where it may run or not.
+	Alive, Away bool
+}
+
+// String is its kind, namespace and name.
+func (l Leftover) String() string {
+	name := l.object.GetName()
+	if ns := l.object.GetNamespace(); ns != "" {
+		name = ns + "/" + name
+	}
+	return l.object.GetKind() + " " + name
+}
+
+// Leftovers are all objects with our label in a namespace, or in all if it is empty,
+// whatever their kind. Kinds that this user may not list are passed over; hidden is how
+// many.
+func (c *Client) Leftovers(ctx context.Context, namespace string) (all []Leftover, hidden int, err error) {
+	kinds, err := c.removable(ctx)
+	if len(kinds) == 0 {
+		return nil, 0, err
+	}
+	for _, k := range kinds {
+		if namespace != "" && !k.namespaced {
+			continue
+		}
+		list, err := c.in(k.GroupVersionResource, namespace).List(ctx, metav1.ListOptions{LabelSelector: LabelRun})
+		switch {
+		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+			hidden++
+			continue
+		case err != nil:
+			return nil, 0, &AccessError{Doing: "list " + k.Resource, Err: err}
+		}
+		for i := range list.Items {
+			o := &list.Items[i]
+			host, state := ownerOf(o)
+			l := Leftover{client: c, resource: k.GroupVersionResource, object: o, Run: o.GetLabels()[LabelRun], Owner: state,
+				Alive: state == ownerLives, Away: state == ownerAway}
+			if l.Away && host != "" {
+				l.Owner += ", " + host
+			}
+			all = append(all, l)
+		}
+	}
+	return all, hidden, nil
+}
+
+// Remove deletes it and waits until it is gone. Of Chaos Mesh's objects the finalizers
+// are taken away after within; forced says what is not known by that.
+func (l Leftover) Remove(ctx context.Context, within time.Duration) (forced string, err error) {
+	if isChaos(l.object) {
+		return (&Chaos{client: l.client, object: l.object}).Remove(ctx, within)
+	}
+	return "", l.client.removeObject(ctx, l.resource, l.object, within)
+}
+
+// removeObject deletes an object with what belongs to it and waits until it is gone.
+func (c *Client) removeObject(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured, within time.Duration) error {
+	uid := o.GetUID()
+	propagation := metav1.DeletePropagationBackground
+	if group := o.GroupVersionKind().Group; group != "" && !strings.HasSuffix(group, ".k8s.io") { // it may own pods
+		propagation = metav1.DeletePropagationForeground
+	}
+	access := c.in(resource, o.GetNamespace())
+	err := access.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &propagation, Preconditions: &metav1.Preconditions{UID: &uid}})
+	what := o.GetKind() + " " + o.GetName()
+	if err != nil && !apierrors.IsNotFound(err) {
+		return &AccessError{Doing: "delete " + what, Err: err}
+	}
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	var left []string
+	err = await(bounded, func() (bool, error) {
+		now, err := access.Get(bounded, o.GetName(), metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err), err == nil && now.GetUID() != uid:
+			return true, nil
+		case err != nil:
+			return false, &AccessError{Doing: "look at " + what, Err: err}
+		}
+		left = now.GetFinalizers()
+		return false, nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return fmt.Errorf("kubernetes: %s is being deleted and not gone after %v (finalizers %v); its operator, or kubectl describe, says why", what, within, left)
+	}
+	return err
+}

@@ -1,0 +1,305 @@
+package fault
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assay/cluster/kubernetes"
+	"assay/cluster/kubernetes/kubernetestest"
+	"assay/cluster/server"
+)
+
+// podSet is three pods of a database and one of somebody else's, each with a listener
+// that its stand-in closes and opens.
+type podSet struct {
+	pods       *Pods
+	other      string // the uid of somebody else's
+	hang, deaf atomic.Bool
+	// leaky has isolation do nothing though it is reported.
+	leaky atomic.Bool
+	// heal is how long healing may take; 0 means a minute.
+	heal time.Duration
+
+	mu        sync.Mutex
+	listeners map[string]net.Listener
+	addresses map[string]string
+}
+
+func (s *podSet) open(pod string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listeners[pod] != nil {
+		return
+	}
+	address := s.addresses[pod]
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return // seen as a pod that does not answer
+	}
+	s.listeners[pod], s.addresses[pod] = l, l.Addr().String()
+}
+
+func (s *podSet) shut(pod string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.listeners[pod]; l != nil {
+		_ = l.Close()
+		s.listeners[pod] = nil
+	}
+}
+
+func (s *podSet) injected(kind, action, pod string) {
+	if action == "partition" && !s.leaky.Load() || kind == kubernetes.PodChaos {
+		s.shut(pod)
+	}
+	if kind == kubernetes.PodChaos { // a killed container is started again
+		time.AfterFunc(200*time.Millisecond, func() { s.open(pod) })
+	}
+}
+
+func startPods(t *testing.T, api *kubernetestest.Server, namespace string) *podSet {
+	t.Helper()
+	s := &podSet{listeners: map[string]net.Listener{}, addresses: map[string]string{}}
+	kept := []kubernetestest.Pod{{Name: "other", Labels: map[string]string{"app": "other"}, IP: "127.0.0.1", Port: 1}}
+	for i := range 3 {
+		name := fmt.Sprintf("db-%d", i)
+		s.open(name)
+		t.Cleanup(func() { s.shut(name) })
+		kept = append(kept, kubernetestest.Pod{Name: name, Labels: map[string]string{"app": "db"}, IP: "127.0.0.1",
+			Port: s.listeners[name].Addr().(*net.TCPAddr).Port, Claim: "data"})
+	}
+	k, err := api.Keep(t.Context(), namespace, kept, kubernetestest.StandIn{
+		Hang: s.hang.Load, Deaf: s.deaf.Load, Injected: s.injected,
+		Recovered: func(_, _, pod string) { s.open(pod) },
+		Ended: func(pod string) {
+			s.shut(pod)
+			s.open(pod)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := k.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	file, err := api.Kubeconfig(kubernetestest.Admin, namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", file)
+	client, err := kubernetes.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.pods = &Pods{Client: client, Target: kubernetes.Target{Namespace: namespace, Selector: "app=db"}, Mark: kubernetes.NewMark("0badcafe"),
+		Primary:       func(context.Context) (string, error) { return "db-1.db." + namespace + ".svc:1", nil },
+		RecoverWithin: 2 * time.Second}
+	err = server.Until(t.Context(), 50*time.Millisecond, "ready pods", func(ctx context.Context) error {
+		all, err := client.Pods(ctx, kubernetes.Target{Namespace: namespace, Selector: "app"})
+		ready := 0
+		for _, p := range all {
+			if p.Ready {
+				ready++
+			}
+			if p.Name == "other" {
+				s.other = p.UID
+			}
+		}
+		if ready != 4 {
+			return errors.Join(err, fmt.Errorf("%d pods are ready", ready))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// inject does faults to the pods, and looks that somebody else's pod is the same.
+func (s *podSet) inject(t *testing.T, texts ...string) []Injection {
+	t.Helper()
+	var faults []Fault
+	for _, text := range texts {
+		f, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults = append(faults, f)
+	}
+	if err := ValidateOnPods(t.Context(), faults, s.pods); err != nil {
+		t.Fatal(err)
+	}
+	all, _ := RunOnPods(t.Context(), s.pods, faults, Plan{HealWithin: cmp.Or(s.heal, time.Minute)}, unrecorded{})
+	if len(all) != len(texts) {
+		t.Fatalf("%v happened %d times", texts, len(all))
+	}
+	others, err := s.pods.Client.Pods(t.Context(), kubernetes.Target{Namespace: s.pods.Target.Namespace, Selector: "app=other"})
+	if err != nil || others[0].UID != s.other {
+		t.Errorf("%v changed somebody else's pod: %v, %v", texts, others, err)
+	}
+	return all
+}
+
+// nothingLeft looks for our label.
+func (s *podSet) nothingLeft(t *testing.T) {
+	t.Helper()
+	if left, _, err := s.pods.Client.Leftovers(t.Context(), s.pods.Target.Namespace); len(left) > 0 || err != nil {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+type unrecorded struct{}
+
+func (unrecorded) Injected(Injection) {}
+func (unrecorded) Healed(Injection)   {}
+
+func TestPods(t *testing.T) {
+	api, err := kubernetestest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := api.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	t.Run("EachAction", func(t *testing.T) { testEachAction(t, startPods(t, api, "actions")) })
+	t.Run("RecoveryHangs", func(t *testing.T) { testRecoveryHangs(t, startPods(t, api, "hangs")) })
+	t.Run("NotInjected", func(t *testing.T) { testNotInjected(t, startPods(t, api, "deaf")) })
+	t.Run("Refused", func(t *testing.T) { testRefused(t, api, startPods(t, api, "refused")) })
+}
+
+// testEachAction: the API server takes what each action asks Chaos Mesh for, and each is
+// proven and healed.
+func testEachAction(t *testing.T, s *podSet) {
+	defer s.nothingLeft(t)
+	type expected struct{ text, proof string }
+	for _, together := range [][]expected{
+		{{"kill primary at 0s for 300ms", "is gone"}, {"stop pod/db-2 at 0s", "db-2: the pod"}},
+		{{"evict any at 0s", "the pod"}},
+		{{"kill all at 0s", "db-0: the pod"}},
+		{{"container-kill primary at 0s", "were started again (1 times by now, 0 before)"}, {"pod-failure pod/db-0 at 0s for 300ms", "PodChaos into 1 of 1"}},
+		{{"isolate primary at 0s for 300ms", "does not answer"}},
+		{{"partition halves at 0s for 300ms", "NetworkChaos into"}, {"flaky=30% all at 0s for 300ms", "NetworkChaos into"},
+			{"io-delay pod/db-0 at 0s for 300ms", "IOChaos into"}, {"disk-full pod/db-1 at 0s for 300ms", "IOChaos into"},
+			{"read-error=base/*/* pod/db-2 at 0s for 300ms", "IOChaos into"}, {"clock=-5m any at 0s for 300ms", "TimeChaos into"},
+			{"stress-cpu=2 any at 0s for 300ms", "StressChaos into"}, {"stress-memory=64MiB any at 0s for 300ms", "StressChaos into"}},
+		{{"partition oneway at 0s for 300ms", "NetworkChaos into"}, {"delay=20ms pod/db-0 at 0s for 300ms", "NetworkChaos into"},
+			{"bandwidth=1MiB pod/db-1 at 0s for 300ms", "NetworkChaos into"}},
+	} {
+		var texts []string
+		for _, e := range together {
+			texts = append(texts, e.text)
+		}
+		for n, i := range s.inject(t, texts...) {
+			text := together[n].text
+			if !i.Proven || !i.Healed || i.Problem != "" || !strings.Contains(i.Proof, together[n].proof) {
+				t.Errorf("%s: proven %v (%s), healed %v (%s), problem %q", text, i.Proven, i.Proof, i.Healed, i.Healing, i.Problem)
+			}
+			if strings.Contains(text, "primary") && !slices.Equal(i.Nodes, []string{"db-1"}) {
+				t.Errorf("%s was done to %v", text, i.Nodes)
+			}
+		}
+	}
+}
+
+// testRecoveryHangs: what Chaos Mesh does not recover is forced in bounded time, and
+// said. It counts as healed only where it is seen from here that it is.
+func testRecoveryHangs(t *testing.T, s *podSet) {
+	defer s.nothingLeft(t)
+	s.hang.Store(true)
+	s.heal = 8 * time.Second
+	i := s.inject(t, "delay=20ms pod/db-0 at 0s for 100ms")[0]
+	if !i.Proven || i.Healed || !strings.Contains(i.Problem, "took its finalizers away") || !strings.Contains(i.Problem, "delete the pods db-0") {
+		t.Errorf("a delay: proven %v, healed %v, problem %q", i.Proven, i.Healed, i.Problem)
+	}
+	i = s.inject(t, "isolate pod/db-1 at 0s for 100ms")[0] // whose listener nobody opens
+	if i.Healed || !strings.Contains(i.Problem, "does not answer") {
+		t.Errorf("an isolation that stays: healed %v, problem %q", i.Healed, i.Problem)
+	}
+	s.open("db-1")
+	i = s.inject(t, "pod-failure pod/db-1 at 0s for 100ms")[0]
+	if !i.Healed || i.Problem != "" || !strings.Contains(i.Healing, "took its finalizers away") || !strings.Contains(i.Healing, "answers") {
+		t.Errorf("a failure that is gone: healed %v (%s), problem %q", i.Healed, i.Healing, i.Problem)
+	}
+}
+
+// testNotInjected: what Chaos Mesh does not bring about is not proven, whatever it says.
+func testNotInjected(t *testing.T, s *podSet) {
+	defer s.nothingLeft(t)
+	s.leaky.Store(true)
+	i := s.inject(t, "isolate pod/db-0 at 0s for 100ms")[0]
+	if i.Proven || !i.Healed || !strings.Contains(i.Proof, "answers all the same") {
+		t.Errorf("a leaky isolation: proven %v (%s), healed %v, problem %q", i.Proven, i.Proof, i.Healed, i.Problem)
+	}
+}
+
+// testRefused: what cannot be done is said before a run begins.
+func testRefused(t *testing.T, api *kubernetestest.Server, s *podSet) {
+	for text, want := range map[string]string{
+		"pause any":           "it cannot be done to pods",
+		"power-cut any":       "it cannot be done to pods",
+		"isolate=clients any": "from assay alone",
+		"kill pod/db-7":       "want one of db-0, db-1, db-2",
+		"partition ring":      "at least 4 nodes",
+	} {
+		f, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ValidateOnPods(t.Context(), []Fault{f}, s.pods); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gives %v", text, err)
+		}
+	}
+	kill := Fault{Action: Kill, Target: TargetPrimary, At: -1}
+	s.pods.Primary = func(context.Context) (string, error) { return "", &server.NoPrimaryError{Product: "it"} }
+	if err := ValidateOnPods(t.Context(), []Fault{kill}, s.pods); err == nil || !strings.Contains(err.Error(), "has no primary") {
+		t.Errorf("without a primary: %v", err)
+	}
+	bare, err := api.Keep(t.Context(), "bare", []kubernetestest.Pod{{Name: "db-0", Labels: map[string]string{"app": "db"}, IP: "127.0.0.1", Port: 1, Bare: true}}, kubernetestest.StandIn{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bare.Stop() }()
+	s.pods.Target.Namespace = "bare"
+	for text, want := range map[string]string{"kill any": "nobody would make it again", "io-delay any": "no persistent volume"} {
+		f, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ValidateOnPods(t.Context(), []Fault{f}, s.pods); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gives %v", text, err)
+		}
+	}
+	file, err := api.Kubeconfig(kubernetestest.Nobody, "refused")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", file)
+	s.pods.Client, err = kubernetes.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ValidateOnPods(t.Context(), []Fault{kill}, s.pods); err == nil || !strings.Contains(err.Error(), "assay kubernetes check") {
+		t.Errorf("without rights: %v", err)
+	}
+	if secret, _ := os.ReadFile(file); !strings.Contains(string(secret), api.Token(kubernetestest.Nobody)) {
+		t.Error("the kubeconfig has no token, so that nothing was tried")
+	}
+}

@@ -1,0 +1,150 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assay/cluster/kubernetes"
+	"assay/cluster/server"
+	"assay/fault"
+	"assay/report"
+	"assay/workload"
+)
+
+// attach finds the pods that the scenario selects, before anything is changed. The
+// returned function closes what asks for the primary.
+func (r *run) attach(ctx context.Context) (stop func() error, err error) {
+	target, err := kubernetes.ParseTarget(r.scenario.Kubernetes)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.Connect()
+	if err != nil {
+		return nil, err
+	}
+	r.options.Progress.Stage("looking for pods " + target.String())
+	all, err := client.Pods(ctx, target)
+	if err == nil {
+		err = client.Measure(ctx, all)
+	}
+	if err != nil {
+		return nil, err
+	}
+	id := strings.ReplaceAll(uuid.NewString(), "-", "")[:8]
+	asker := &primaryAsker{run: r}
+	r.pods = &fault.Pods{Client: client, Target: target, Mark: kubernetes.NewMark(id), Primary: asker.ask}
+	r.nodes = podsOf(client, target, all)
+	return asker.close, nil
+}
+
+// refusePodFaults says before anything is loaded which of the faults cannot be done to
+// the pods. The database is reached by then: it says who takes writes.
+func (r *run) refusePodFaults(ctx context.Context) error {
+	faults, err := r.scenario.faults()
+	if err != nil || len(faults) == 0 || r.pods == nil {
+		return err
+	}
+	return fault.ValidateOnPods(ctx, faults, r.pods)
+}
+
+// hasNodes reports whether faults can be done to anything.
+func (r *run) hasNodes() bool { return r.cluster != nil || r.pods != nil }
+
+// doFaults injects faults into the nodes, wherever they are.
+func (r *run) doFaults(ctx context.Context, faults []fault.Fault, plan fault.Plan, to fault.Recorder) ([]fault.Injection, error) {
+	if r.pods != nil {
+		return fault.RunOnPods(ctx, r.pods, faults, plan, to)
+	}
+	return fault.Run(ctx, r.cluster, faults, plan, to)
+}
+
+// podsOf are the pods for the report.
+func podsOf(client *kubernetes.Client, target kubernetes.Target, all []kubernetes.Pod) *report.Cluster {
+	out := &report.Cluster{Spec: "kubernetes:" + target.String(), Network: "Kubernetes, " + client.Host}
+	for _, p := range all {
+		node := report.ClusterNode{Name: p.Name, Address: p.IP, Memory: p.Memory, CPU: p.CPU,
+			Pod: &report.Pod{Machine: p.Machine, CPURequest: p.CPURequest, MemoryRequest: p.MemoryRequest, Volumes: []report.PodVolume{}}}
+		for _, v := range p.Volumes {
+			node.Pod.Volumes = append(node.Pod.Volumes, report.PodVolume{Claim: v.Claim, Class: v.Class, Bytes: v.Bytes})
+		}
+		out.Nodes = append(out.Nodes, node)
+	}
+	return out
+}
+
+// describePods enters what the pods were given: the least of them, if they differ. What
+// has no limit is not known, for it depends on the machine and on what else runs there.
+func describePods(d *report.Database, nodes []report.ClusterNode) {
+	d.Nodes = known(len(nodes))
+	least := func(of func(report.ClusterNode) float64) float64 {
+		var all []float64
+		for _, n := range nodes {
+			all = append(all, of(n))
+		}
+		return slices.Min(all)
+	}
+	disk := func(n report.ClusterNode) (bytes float64) {
+		for _, v := range n.Pod.Volumes {
+			bytes += float64(v.Bytes)
+		}
+		return bytes
+	}
+	d.CPUsPerNode = known(least(func(n report.ClusterNode) float64 { return n.CPU }))
+	d.MemoryPerNode = known(int64(least(func(n report.ClusterNode) float64 { return float64(n.Memory) })))
+	d.DiskPerNode = known(int64(least(disk)))
+}
+
+// primaryAsker asks the database which of its servers takes writes, over a connection
+// of its own. It is safe for concurrent use.
+type primaryAsker struct {
+	run *run
+
+	mu      sync.Mutex
+	account workload.Statistics
+}
+
+// askBound is how long the database may take to say who takes writes.
+const askBound = 3 * time.Second
+
+func (p *primaryAsker) ask(ctx context.Context) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.account == nil {
+		var why string
+		p.account, why = p.run.driver.OpenStatistics(ctx, p.run.scenario.Workload,
+			workload.Target{Address: p.run.address, ConnectTimeout: p.run.scenario.ConnectTimeout})
+		if p.account == nil {
+			return "", &server.NoPrimaryError{Product: p.run.driver.Name + " (" + why + ")"}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askBound)
+	defer cancel()
+	reading, err := p.account.Read(ctx)
+	if err != nil { // what hangs is not asked again
+		p.account.Close()
+		p.account = nil
+		return "", fmt.Errorf("ask the database who takes writes: %w", err)
+	}
+	name, _, _ := strings.Cut(reading.Server, " ")
+	if name == "" {
+		return "", errors.New("the database does not say by which of its servers it answers")
+	}
+	return name, nil
+}
+
+func (p *primaryAsker) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.account != nil {
+		p.account.Close()
+		p.account = nil
+	}
+	return nil
+}
