@@ -27,6 +27,9 @@ const catchUpTimeout = 2 * time.Minute
 // address. The returned function keeps their logs, ends them and removes their
 // data.
 func (r *run) provide(ctx context.Context) (stop func() error, err error) {
+	if IsManifest(r.scenario.Cluster) {
+		return r.apply(ctx)
+	}
 	if r.scenario.Kubernetes != "" {
 		return r.attach(ctx)
 	}

@@ -37,12 +37,14 @@ func (r *run) attach(ctx context.Context) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	id := strings.ReplaceAll(uuid.NewString(), "-", "")[:8]
 	asker := &primaryAsker{run: r}
-	r.pods = &fault.Pods{Client: client, Target: target, Mark: kubernetes.NewMark(id), Primary: asker.ask}
+	r.pods = &fault.Pods{Client: client, Target: target, Mark: kubernetes.NewMark(newMarkID()), Primary: asker.ask}
 	r.nodes = podsOf(client, target, all)
 	return asker.close, nil
 }
+
+// newMarkID tells what this run creates in a cluster from what others do.
+func newMarkID() string { return strings.ReplaceAll(uuid.NewString(), "-", "")[:8] }
 
 // refusePodFaults says before anything is loaded which of the faults cannot be done to
 // the pods. The database is reached by then: it says who takes writes.

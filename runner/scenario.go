@@ -28,7 +28,8 @@ type Scenario struct {
 	// in the run's folder.
 	Database string `yaml:"database,omitempty"`
 	// Cluster starts servers on this machine for the run instead, such as
-	// "mongodb:3".
+	// "mongodb:3"; or k8s: and the path of a manifest of Kubernetes, whose database has
+	// the address in Database.
 	Cluster string `yaml:"cluster,omitempty"`
 	// Kubernetes selects the pods of the database, whose address Database has, as
 	// NAMESPACE/SELECTOR: they are its nodes.
@@ -97,7 +98,7 @@ func (s Scenario) Validate() error {
 	if s.ConnectTimeout <= 0 {
 		return &workload.OptionError{Option: "--connect-timeout", Value: s.ConnectTimeout.String(), Want: "more than 0, such as 10s"}
 	}
-	if s.Database != "" && s.Cluster != "" {
+	if s.Database != "" && s.Cluster != "" && !IsManifest(s.Cluster) {
 		return &workload.OptionError{Option: "--cluster", Value: s.Cluster,
 			Want: "without --db: one names a database that runs, the other starts one"}
 	}
@@ -158,7 +159,16 @@ func (s Scenario) validateCluster() error {
 
 // validateNodes looks at where the nodes come from.
 func (s Scenario) validateNodes() error {
-	if s.Kubernetes != "" && s.Cluster != "" {
+	if IsManifest(s.Cluster) && s.Database == "" {
+		return &workload.OptionError{Option: "--cluster", Value: s.Cluster, Want: "with --db, the address that the database has once the manifest is applied"}
+	}
+	if s.Kubernetes == "" && IsManifest(s.Cluster) {
+		if len(s.Faults) > 0 {
+			return &workload.OptionError{Option: "--fault", Value: s.Faults[0], Want: "with --kubernetes, which says what pods the manifest makes"}
+		}
+		return nil
+	}
+	if s.Kubernetes != "" && s.Cluster != "" && !IsManifest(s.Cluster) {
 		return &workload.OptionError{Option: "--kubernetes", Value: s.Kubernetes, Want: "without --cluster: one names pods that run, the other starts servers"}
 	}
 	if s.Kubernetes == "" {

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -39,7 +41,11 @@ func readManifest(r io.Reader) (all []*unstructured.Unstructured, err error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(r, 4096)
 	for {
 		o := &unstructured.Unstructured{}
-		err := decoder.Decode(&o.Object)
+		var document stdjson.RawMessage
+		err := decoder.Decode(&document)
+		if err == nil {
+			err = json.Unmarshal(document, &o.Object) // whole numbers stay whole
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return all, nil
@@ -189,16 +195,17 @@ func (a *Applied) apply(ctx context.Context, o *unstructured.Unstructured, mark 
 func (a *Applied) Await(ctx context.Context) error {
 	var waiting []string
 	err := await(ctx, func() (bool, error) {
-		waiting = nil
+		var still []string
 		for _, o := range a.objects {
 			now, err := a.client.in(o.resource, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
 			if err != nil {
 				return false, &AccessError{Doing: "look at " + o.String(), Err: err}
 			}
 			if ready, why := readiness(now); !ready {
-				waiting = append(waiting, o.String()+" ("+why+")")
+				still = append(still, o.String()+" ("+why+")")
 			}
 		}
+		waiting = still
 		return len(waiting) == 0, nil
 	})
 	if err != nil && ctx.Err() != nil && len(waiting) > 0 {

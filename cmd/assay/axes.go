@@ -134,9 +134,14 @@ func (f *runFlags) axes(cmd *cobra.Command, base runner.Scenario) ([]series.Axis
 func (f *runFlags) targets(cmd *cobra.Command, base runner.Scenario) ([]series.Axis, error) {
 	clusters := series.Axis{Name: "cluster"}
 	for _, spec := range f.clusters {
-		clusters.Choices = append(clusters.Choices, series.Choice{Text: spec, Apply: func(s *runner.Scenario) { s.Cluster, s.Database = spec, "" }})
+		clusters.Choices = append(clusters.Choices, series.Choice{Text: spec, Apply: func(s *runner.Scenario) {
+			s.Cluster = spec
+			if !runner.IsManifest(spec) {
+				s.Database = ""
+			}
+		}})
 	}
-	if len(clusters.Choices) > 0 || base.Cluster != "" { // whatever the environment says
+	if (len(clusters.Choices) > 0 || base.Cluster != "") && !f.provided(base) { // whatever the environment says
 		return []series.Axis{clusters}, nil
 	}
 	databases := series.Axis{Name: "db"}
@@ -153,7 +158,7 @@ func (f *runFlags) targets(cmd *cobra.Command, base runner.Scenario) ([]series.A
 			databases.Choices = append(databases.Choices, series.Choice{Text: workload.Redact(address), Apply: func(s *runner.Scenario) { s.Database = address }})
 		}
 	}
-	return []series.Axis{databases}, nil
+	return []series.Axis{clusters, databases}, nil
 }
 
 // none is the alternative that leaves a flag out.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,7 +65,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	s, l, flags := &f.scenario, &f.scenario.Load, cmd.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.databases, "db", nil, databaseUsage+"; several make a series")
-	flags.StringArrayVar(&f.clusters, "cluster", nil, "start servers on this machine for the run, such as mongodb:3; assay cluster --help has all; several make a series")
+	flags.StringArrayVar(&f.clusters, "cluster", nil, "start servers on this machine for the run, such as mongodb:3; assay cluster --help has all; several make a series; or k8s:FILE, with --db: apply a manifest of Kubernetes, and delete it")
 	flags.StringVar(&s.Kubernetes, "kubernetes", s.Kubernetes, "with --db: the pods of that database, as NAMESPACE/SELECTOR such as db/app=mongodb; they are its nodes")
 	flags.StringArrayVar(&s.Faults, "fault", s.Faults, "with --cluster or --kubernetes: a fault, such as 'kill primary every 20s'; repeatable; 'none | kill primary at 5s' makes a series")
 	flags.StringVar(&f.servers, "servers", "", "with --cluster: "+serversUsage)
@@ -122,6 +123,15 @@ func addFlag(flags *pflag.FlagSet, f definition.Flag) {
 	}
 }
 
+// provided reports whether all clusters are manifests of Kubernetes, whose database has
+// an address that only the user knows.
+func (f *runFlags) provided(s runner.Scenario) bool {
+	if len(f.clusters) == 0 {
+		return runner.IsManifest(s.Cluster)
+	}
+	return !slices.ContainsFunc(f.clusters, func(c string) bool { return !runner.IsManifest(c) })
+}
+
 // resolve turns the flags into the plan of a series, mostly of one run. With
 // --scenario, the file's values stand where no flag was given.
 func (f *runFlags) resolve(cmd *cobra.Command) (series.Plan, error) {
@@ -161,7 +171,7 @@ func (f *runFlags) finish(cmd *cobra.Command, s runner.Scenario) (series.Plan, e
 	if f.repeat < 1 {
 		return p, usageError{fmt.Errorf("--repeat %d makes no run; want 1 or more", f.repeat)}
 	}
-	if len(f.databases) > 0 && (s.Cluster != "" || len(f.clusters) > 0) {
+	if len(f.databases) > 0 && (s.Cluster != "" || len(f.clusters) > 0) && !f.provided(s) {
 		return p, usageError{errors.New("--db and --cluster exclude each other: one names a database that runs, the other starts one")}
 	}
 	axes, err := f.axes(cmd, s)

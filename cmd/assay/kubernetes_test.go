@@ -28,6 +28,7 @@ func TestKubernetes(t *testing.T) {
 	t.Run("Run", k.run)
 	t.Run("Killed", k.killed)
 	t.Run("Access", k.access)
+	t.Run("Provided", k.provided)
 }
 
 type kubernetesCommands struct {
@@ -126,6 +127,36 @@ func (k kubernetesCommands) killed(t *testing.T) {
 	p.wait()
 	if !clean("left alone (its assay is gone)", "--dry-run") || !clean(" is gone") || !clean("there was nothing to take away") {
 		t.Error("what a killed run left is not found, or not taken away")
+	}
+}
+
+// provided: a manifest is there while the run goes on, and not afterwards.
+func (k kubernetesCommands) provided(t *testing.T) {
+	dir := t.TempDir()
+	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
+	if err := os.WriteFile(filepath.Join(dir, "db.yaml"), []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := []string{"run", "bank", "--db", "mem://", "--accounts", "100", "--cluster", "k8s:db.yaml", "--duration", "1h", "--warmup", "0s"}
+	p := k.start(t, kubernetestest.Admin, "default", command{dir: dir, args: run})
+	p.until(working)
+	left := k.assay(t, kubernetestest.Admin, "default", "kubernetes", "clean", "default", "--dry-run").wait().want(t, exitValid)
+	if !strings.Contains(left.stdout, "ConfigMap default/settings") || !strings.Contains(left.stdout, "its assay runs") {
+		t.Errorf("while the run goes on: %v", left)
+	}
+	p.signal(syscall.SIGTERM)
+	p.wait().want(t, exitNoVerdict)
+	left = k.assay(t, kubernetestest.Admin, "default", "kubernetes", "clean", "default", "--dry-run").wait().want(t, exitValid)
+	if !strings.Contains(left.stdout, "nothing to take away") {
+		t.Errorf("after the run: %v", left)
+	}
+	e := k.start(t, kubernetestest.Nobody, "default", command{dir: dir, args: run}).wait().want(t, exitCannotRun)
+	if !strings.Contains(e.stderr, "db.yaml") || !strings.Contains(e.stderr, "forbidden") {
+		t.Errorf("without rights: %v", e)
+	}
+	e = k.start(t, kubernetestest.Admin, "default", command{dir: dir, args: []string{"run", "bank", "--cluster", "k8s:db.yaml"}}).wait().want(t, exitUsage)
+	if !strings.Contains(e.stderr, "with --db") {
+		t.Errorf("without an address: %v", e)
 	}
 }
 
