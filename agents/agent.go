@@ -202,7 +202,9 @@ func (p *participation) work(ctx context.Context, job Job, start int64, path str
 // deliverAlong delivers while the work goes on. What fails is tried again.
 func (p *participation) deliverAlong(ctx context.Context, d *deliverer) {
 	for sleep(ctx, deliverEvery) {
-		if d.deliver(ctx) == nil {
+		if err := d.deliver(ctx); err != nil {
+			p.undelivered(err)
+		} else {
 			p.deliveredNow(d.done)
 		}
 	}
@@ -218,17 +220,16 @@ const endingTime = 15 * time.Second
 // handOver delivers the rest and waits until it was taken, for as long as an agent may
 // be late.
 func (p *participation) handOver(ctx context.Context, d *deliverer, e End) error {
-	late := p.options.Late
-	if ctx.Err() != nil {
-		late = min(late, endingTime)
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), late)
+	asked := ctx
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.options.Late)
 	defer cancel()
+	defer context.AfterFunc(asked, func() { sleep(ctx, endingTime); cancel() })()
 	for {
 		err := d.finish(ctx, e)
 		if err == nil {
 			break
 		}
+		p.undelivered(err)
 		if !sleep(ctx, deliverEvery) {
 			return fmt.Errorf("the history could not be delivered: %w", err)
 		}

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -8,21 +9,29 @@ import (
 	"assay/load"
 )
 
+// deliveryPatience is how long an agent whose clients have gone may deliver nothing.
+const deliveryPatience = 15 * time.Second
+
 // Collect takes what agents have delivered, until ctx ends or, when the work is over,
-// all of those that are there have delivered everything. It is to run beside Follow.
-func (k *Coordinator) Collect(ctx context.Context, over <-chan struct{}) error {
+// all of those that are there have delivered everything. One that cannot deliver is lost,
+// of which lost is told. It is to run beside Follow.
+func (k *Coordinator) Collect(ctx context.Context, over <-chan struct{}, lost func(text string)) error {
 	collectors := make([]*collector, len(k.members))
 	for i := range k.members {
 		collectors[i] = &collector{store: k.store, folder: k.folder(), share: i}
+	}
+	good := make([]time.Time, len(k.members)) // when taking from each did not fail last
+	for i := range good {
+		good[i] = time.Now()
 	}
 	for {
 		left := 0
 		for i, m := range k.members {
 			done, err := k.collectOne(ctx, m, collectors[i])
-			if err != nil {
-				return err
+			if err == nil {
+				good[i] = time.Now()
 			}
-			if !done {
+			if !k.over(m, done, err, time.Since(good[i]), lost) {
 				left++
 			}
 		}
@@ -39,6 +48,32 @@ func (k *Coordinator) Collect(ctx context.Context, over <-chan struct{}) error {
 	}
 }
 
+// over reports whether nothing more is waited for of an agent, and gives it up if it has
+// ended and could deliver nothing for too long, or what it delivered cannot be taken: err
+// is why not, for so long.
+func (k *Coordinator) over(m *member, done bool, err error, failing time.Duration, lost func(text string)) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	patience := max(deliveryPatience, k.config.Plan.Timeout)
+	why := ""
+	switch {
+	case err != nil && failing <= patience:
+		return false
+	case err != nil:
+		why = "what it delivered cannot be taken: " + err.Error()
+	case done || m.state == stateEnded && m.Lost != "":
+		return true
+	case m.state == stateEnded && time.Since(m.delivering) > patience:
+		why = "what it recorded could not be delivered: " + cmp.Or(m.problem, "nothing came")
+	default:
+		return false
+	}
+	if m.Lost == "" {
+		k.lose(m, why, lost)
+	}
+	return true
+}
+
 // collectOne takes what one agent has delivered; done is true if nothing more is
 // waited for.
 func (k *Coordinator) collectOne(ctx context.Context, m *member, c *collector) (done bool, err error) {
@@ -48,6 +83,8 @@ func (k *Coordinator) collectOne(ctx context.Context, m *member, c *collector) (
 	if taken {
 		return true, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, 2*deliveryPatience)
+	defer cancel()
 	if state != stateDelivered {
 		if delivered > c.size {
 			err = c.collect(ctx)

@@ -53,13 +53,14 @@ type Coordinator struct {
 // member is an agent as the coordinator sees it.
 type member struct {
 	Member
-	claimed   bool
-	state     string
-	problem   string
-	heard     time.Time
-	delivered int64
-	taken     bool // all that it delivered
-	opened    time.Duration
+	claimed    bool
+	state      string
+	problem    string
+	heard      time.Time
+	delivered  int64
+	delivering time.Time // when it last went on, with its work or its delivery
+	taken      bool      // all that it delivered
+	opened     time.Duration
 }
 
 // Coordinate makes the place where a run's histories are delivered, and begins to take
@@ -163,6 +164,9 @@ func (k *Coordinator) answer(b beat) order {
 	if m == nil {
 		o.Do = orderOver
 	} else {
+		if b.State != m.state || b.Delivered > m.delivered {
+			m.delivering = time.Now()
+		}
 		m.heard, m.state, m.problem, m.delivered, m.opened = time.Now(), b.State, b.Problem, b.Delivered, b.Opened
 		if m.taken {
 			o.Do = orderOver

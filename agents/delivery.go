@@ -56,6 +56,8 @@ type deliverer struct {
 	share int
 	file  *os.File
 	done  int64
+	// tried is how large the piece at done was when it was put last; 0 if it was not.
+	tried int64
 }
 
 // deliver puts what has grown since the last time. The file is on the disk before.
@@ -68,14 +70,18 @@ func (d *deliverer) deliver(ctx context.Context) error {
 		return err
 	}
 	for d.done < info.Size() {
-		piece := make([]byte, min(info.Size()-d.done, mostPart))
+		if d.tried == 0 {
+			d.tried = min(info.Size()-d.done, mostPart)
+		}
+		// A put that seemed to fail may have been taken: a piece is the same again.
+		piece := make([]byte, d.tried)
 		if _, err := d.file.ReadAt(piece, d.done); err != nil {
 			return err
 		}
 		if _, err := d.store.PutBytes(ctx, part(d.share, d.done), piece); err != nil {
 			return fmt.Errorf("deliver the history: %w", err)
 		}
-		d.done += int64(len(piece))
+		d.done, d.tried = d.done+d.tried, 0
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ type beat struct {
 	Share int    `json:"share"`
 	Agent string `json:"agent"`
 	State string `json:"state"`
-	// Problem says why it failed.
+	// Problem says why it failed, or why what it recorded is not delivered yet.
 	Problem string `json:"problem,omitempty"`
 	// Sent is by the agent's clock.
 	Sent int64 `json:"sent_ns"`

@@ -66,7 +66,14 @@ func (p *participation) fail(err error) {
 func (p *participation) deliveredNow(bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.delivered = bytes
+	p.delivered, p.problem = bytes, ""
+}
+
+// undelivered says why the engine did not take what was recorded. It is tried again.
+func (p *participation) undelivered(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.problem = err.Error()
 }
 
 // offset is how far the coordinator's clock is ahead, and how far that may be off.

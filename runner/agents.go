@@ -178,12 +178,15 @@ func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
 func (r *run) followAgents(ctx context.Context, file *history.Writer, now func() int64) (load.Stats, error) {
 	marked := r.markMeasured(ctx, file, now)
 	over, collected := make(chan struct{}), make(chan error, 1)
-	go func() { collected <- r.group.Collect(context.WithoutCancel(ctx), over) }()
-	var lost []string
-	r.group.Follow(ctx, func(text string) {
-		lost = append(lost, text)
-		r.options.Progress.Note(fmt.Sprintf("%.1f s: %s", float64(now())/1e9, text))
-	})
+	var lost, undelivered []string
+	noteLost := func(all *[]string) func(text string) {
+		return func(text string) {
+			*all = append(*all, text)
+			r.options.Progress.Note(fmt.Sprintf("%.1f s: %s", float64(now())/1e9, text))
+		}
+	}
+	go func() { collected <- r.group.Collect(context.WithoutCancel(ctx), over, noteLost(&undelivered)) }()
+	r.group.Follow(ctx, noteLost(&lost))
 	ended, err := now(), marked()
 	if len(lost) > 0 {
 		// What they had sent may still be under way; they send nothing more.
@@ -199,7 +202,7 @@ func (r *run) followAgents(ctx context.Context, file *history.Writer, now func()
 	if problems != "" {
 		return stats, errors.New("an agent could not go on: " + problems)
 	}
-	return stats, r.markEnd(ctx, file, &stats, lost, ended)
+	return stats, r.markEnd(ctx, file, &stats, append(lost, undelivered...), ended)
 }
 
 // lostGrace is how long an agent that is to stop leaves operations under way; see

@@ -149,7 +149,7 @@ func (m *matrix) level(ctx context.Context, level interleaving.Level) (err error
 		return err
 	}
 	id := uuid.NewString()
-	lease, err := takeLease(ctx, store, id, m.options.Progress)
+	lease, err := takeLease(ctx, store, id, false, m.options.Progress)
 	if err != nil {
 		return err
 	}

@@ -84,9 +84,13 @@ func ended(h workload.Holder) bool {
 
 // takeLease takes the lease on the schema for a run. One that a run left which was
 // killed on this machine is taken over, with a word; while another run lives, or
-// may, there is *workload.HeldError.
-func takeLease(ctx context.Context, store workload.Store, run string, p Progress) (*lease, error) {
+// may, there is *workload.HeldError. A lease that is shared with agents holds until it
+// expires, since they still work for a moment when this process has ended.
+func takeLease(ctx context.Context, store workload.Store, run string, shared bool, p Progress) (*lease, error) {
 	l := newLease(store, run)
+	if shared {
+		l.holder.Started = ""
+	}
 	left, err := store.Lease(ctx)
 	if err != nil {
 		return nil, err

@@ -281,7 +281,7 @@ func readStore(ctx context.Context, folder string, store definition.Work, s Scen
 	case found.Marker.Run != r.Run:
 		return fmt.Errorf("%s cannot be judged: its database now holds run %s, not %s", folder, found.Marker.Run, r.Run)
 	}
-	lease, err := takeLease(ctx, store, r.Run, p)
+	lease, err := leaseOnceIdle(ctx, folder, store, r.Run, p)
 	if err != nil {
 		return err
 	}
@@ -305,6 +305,28 @@ func readStore(ctx context.Context, folder string, store definition.Work, s Scen
 		record.Size = &size
 	}
 	return writeReadBack(folder, record)
+}
+
+// agentsEnd is how long the agents of a run are waited for whose coordinator was killed.
+const agentsEnd = 2 * time.Minute
+
+// leaseOnceIdle takes the lease on what a run has made. Of a run by agents it waits until
+// they have stopped, who renew theirs: what they write meanwhile would be read and not be
+// in their histories yet.
+func leaseOnceIdle(ctx context.Context, folder string, store workload.Store, run string, p Progress) (*lease, error) {
+	for until := time.Now().Add(agentsEnd); ; {
+		l, err := takeLease(ctx, store, run, false, p)
+		var held *workload.HeldError
+		if !errors.As(err, &held) || held.Lease.Run != run || !exists(folder, agents.Folder) || time.Now().After(until) {
+			return l, err
+		}
+		p.Stage("waiting until the run's agents have stopped and their lease on the database has expired")
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // forgetReadingNotes removes the run's notes that no longer hold once the

@@ -228,7 +228,7 @@ func (r *run) own(ctx context.Context, store definition.Work) (found *workload.L
 		return nil, err
 	}
 	r.id = uuid.NewString()
-	if r.lease, err = takeLease(ctx, store, r.id, r.options.Progress); err != nil {
+	if r.lease, err = takeLease(ctx, store, r.id, r.options.Agents != nil, r.options.Progress); err != nil {
 		return nil, err
 	}
 	if found, err = store.Find(ctx); err != nil {

@@ -78,7 +78,7 @@ func TestAgentsOnMachines(t *testing.T) {
 		return late.Agents[shares[isolated]].Delivered
 	})
 	wantLosses(t, late, shares)
-	if e, l := early.Agents[shares[isolated]], late.Agents[shares[isolated]]; e.Delivered || l.Operations <= e.Operations || late.Outcomes.Committed <= early.Outcomes.Committed {
+	if e, l := early.Agents[shares[isolated]], late.Agents[shares[isolated]]; e.Delivered || l.Operations <= e.Operations || late.Outcomes.Total() <= early.Outcomes.Total() {
 		t.Errorf("judged %+v with %+v, and late %+v with %+v", early.Outcomes, e, late.Outcomes, l)
 	}
 	for _, i := range []int{well, isolated, shifted} {

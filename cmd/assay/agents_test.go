@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"assay/agents"
 	"assay/check"
 	"assay/report"
 )
@@ -48,16 +49,23 @@ experiments:
 	}
 }
 
-// atWork starts a coordinator and two agents, and waits until they work.
-func atWork(t *testing.T, dir string) (coordinator *process, agents [2]*process) {
+// atWork starts a coordinator and two agents, and waits until they work. The engine is
+// the coordinator's own if its address is empty.
+func atWork(t *testing.T, dir, engine string) (coordinator *process, workers [2]*process) {
 	t.Helper()
+	listen := engine
+	if engine == "" {
+		listen = "127.0.0.1:0"
+	}
 	coordinator = start(t, command{dir: dir, messy: true, args: []string{"run", "bank", "--db", "sqlite:" + filepath.Join(dir, "bank.sqlite"), "--agents", "2",
-		"--engine", "127.0.0.1:0", "--agent-timeout", "1s", "--clients", "4", "--duration", "1m", "--timeout", "1s", "--accounts", "100", "--out", "run", "--plain"}})
-	line := regexp.MustCompile(`ASSAY_ENGINE='([^']+)' assay agent`)
-	coordinator.untilTrue("line that starts an agent", func() bool { return line.MatchString(coordinator.err.String()) })
-	engine := line.FindStringSubmatch(coordinator.err.String())[1]
-	for i := range agents {
-		agents[i] = start(t, command{dir: dir, messy: true, env: []string{"ASSAY_ENGINE=" + engine}, args: []string{"agent", "--wait", "2s", "--late", "2s"}})
+		"--engine", listen, "--agent-timeout", "1s", "--clients", "4", "--duration", "1m", "--timeout", "1s", "--accounts", "100", "--out", "run", "--plain"}})
+	if engine == "" {
+		line := regexp.MustCompile(`ASSAY_ENGINE='([^']+)' assay agent`)
+		coordinator.untilTrue("line that starts an agent", func() bool { return line.MatchString(coordinator.err.String()) })
+		engine = line.FindStringSubmatch(coordinator.err.String())[1]
+	}
+	for i := range workers {
+		workers[i] = start(t, command{dir: dir, messy: true, env: []string{"ASSAY_ENGINE=" + engine}, args: []string{"agent", "--wait", "2s", "--late", "2s"}})
 	}
 	coordinator.until(working)
 	recorded := filepath.Join(dir, "run", "agents")
@@ -69,7 +77,7 @@ func atWork(t *testing.T, dir string) (coordinator *process, agents [2]*process)
 		}
 		return true
 	})
-	return coordinator, agents
+	return coordinator, workers
 }
 
 // TestAgentIsKilled: what it had delivered is judged, what it had reserved is unknown, and
@@ -77,11 +85,11 @@ func atWork(t *testing.T, dir string) (coordinator *process, agents [2]*process)
 func TestAgentIsKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	coordinator, agents := atWork(t, dir)
-	agents[1].signal(syscall.SIGKILL)
-	agents[1].wait()
+	coordinator, workers := atWork(t, dir, "")
+	workers[1].signal(syscall.SIGKILL)
+	workers[1].wait()
 	coordinator.wait().want(t, exitNoVerdict)
-	if e := agents[0].wait(); e.code != exitValid {
+	if e := workers[0].wait(); e.code != exitValid {
 		t.Errorf("the other agent: %v", e)
 	}
 	r := resultOf(t, filepath.Join(dir, "run"))
@@ -101,12 +109,12 @@ func TestAgentIsKilled(t *testing.T) {
 func TestCoordinatorIsKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	coordinator, agents := atWork(t, dir)
+	coordinator, workers := atWork(t, dir, "")
 	coordinator.signal(syscall.SIGKILL)
 	coordinator.wait()
 	kept := regexp.MustCompile(`is kept in (\S+\.history)`)
 	var files []string
-	for _, a := range agents {
+	for _, a := range workers {
 		e := a.wait().want(t, exitCannotRun)
 		found := kept.FindStringSubmatch(e.stderr)
 		if found == nil {
@@ -131,5 +139,33 @@ func TestCoordinatorIsKilled(t *testing.T) {
 	}
 	if early.Outcomes.Committed == 0 || late.Outcomes.Committed <= early.Outcomes.Committed || !late.Agents[0].Delivered {
 		t.Errorf("judged %+v, and with what came late %+v by %+v", early.Outcomes, late.Outcomes, late.Agents)
+	}
+}
+
+// TestCoordinatorIsKilledBesideItsEngine: agents deliver to an engine of the user's own,
+// from which assay check takes all that they did.
+func TestCoordinatorIsKilledBesideItsEngine(t *testing.T) {
+	t.Parallel()
+	engine, err := agents.Start("127.0.0.1:0", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(engine.Close)
+	dir := t.TempDir()
+	coordinator, workers := atWork(t, dir, engine.Join())
+	coordinator.signal(syscall.SIGKILL)
+	coordinator.wait()
+	var r *report.Result
+	workers[0].untilTrue("delivery", func() bool {
+		start(t, command{dir: dir, args: []string{"check", "run", "--engine", engine.Join(), "--quiet"}, unwatched: true}).wait().want(t, exitNoVerdict)
+		r = resultOf(t, filepath.Join(dir, "run"))
+		return len(r.Agents) == 2 && r.Agents[0].Delivered && r.Agents[1].Delivered
+	})
+	if r.Verdict != check.Valid || r.Measurement.Verdict != "invalid" || r.Outcomes.Committed == 0 {
+		t.Errorf("verdict %v of %+v, measurement %+v, checks %+v", r.Verdict, r.Outcomes, r.Measurement, r.Checks)
+	}
+	for _, w := range workers {
+		w.signal(syscall.SIGTERM)
+		w.wait().want(t, exitValid)
 	}
 }

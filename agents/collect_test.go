@@ -1,0 +1,40 @@
+package agents
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWhatCannotBeDelivered: an agent that has ended, and whose engine takes nothing, is
+// given up with the reason, and its histories are waited for no longer.
+func TestWhatCannotBeDelivered(t *testing.T) {
+	engine, err := Start("127.0.0.1:0", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(engine.Close)
+	k, err := Coordinate(t.Context(), engine, Config{Plan: Plan{Run: "r", Timeout: time.Minute}, Pool: AnyPool, Agents: 1, Clients: 1, Folder: t.TempDir(), Note: func(string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close(t.Context())
+	k.members[0].claimed, k.members[0].ID = true, "a"
+	k.answer(beat{Agent: "a", State: stateEnded, Problem: "no space left"})
+	k.mu.Lock()
+	k.members[0].delivering = time.Now().Add(-2 * time.Minute)
+	k.mu.Unlock()
+	var told []string
+	over := make(chan struct{})
+	close(over)
+	if err := k.Collect(t.Context(), over, func(text string) { told = append(told, text) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "could not be delivered: no space left") {
+		t.Errorf("told %q", told)
+	}
+	all, err := readMembers(k.folder())
+	if err != nil || len(all) != 1 || !strings.Contains(all[0].Lost, "no space left") {
+		t.Errorf("kept %+v, %v", all, err)
+	}
+}

@@ -1,0 +1,61 @@
+package agents
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestPieceIsPutAgainAsItWas: a piece whose put seemed to fail, and was taken all the
+// same, does not come again as a longer one of which the end would be missing.
+func TestPieceIsPutAgainAsItWas(t *testing.T) {
+	engine, err := Start("127.0.0.1:0", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(engine.Close)
+	store, err := openBucket(t.Context(), engine.conn, "r", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := make([]byte, 3000)
+	_, _ = rand.Read(text) // never fails
+	file, err := os.Create(filepath.Join(t.TempDir(), "history"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	write := func(from, to int) {
+		if _, err := file.Write(text[from:to]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := t.TempDir()
+	d, c := &deliverer{store: store, file: file}, &collector{store: store, folder: in}
+	write(0, 1000)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if d.deliver(gone) == nil {
+		t.Fatal("it was delivered to nobody")
+	}
+	// The agent was told that it failed, and it was taken.
+	if _, err := store.PutBytes(t.Context(), part(0, 0), text[:1000]); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.collect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	write(1000, 3000)
+	if err := d.finish(t.Context(), End{}); err != nil {
+		t.Fatal(err)
+	}
+	if whole, err := c.finish(t.Context()); !whole || err != nil {
+		t.Errorf("whole %v, %v", whole, err)
+	}
+	if got, err := os.ReadFile(filepath.Join(in, historyFile(0))); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
