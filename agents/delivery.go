@@ -78,7 +78,7 @@ func (d *deliverer) deliver(ctx context.Context) error {
 		if _, err := d.file.ReadAt(piece, d.done); err != nil {
 			return err
 		}
-		if _, err := d.store.PutBytes(ctx, part(d.share, d.done), piece); err != nil {
+		if err := d.put(ctx, part(d.share, d.done), piece); err != nil {
 			return fmt.Errorf("deliver the history: %w", err)
 		}
 		d.done, d.tried = d.done+d.tried, 0
@@ -98,8 +98,19 @@ func (d *deliverer) finish(ctx context.Context, e End) error {
 	e.Encoded = encodeStats(e.Stats)
 	text, err := json.Marshal(e)
 	if err == nil {
-		_, err = d.store.PutBytes(ctx, ending(d.share), text)
+		err = d.put(ctx, ending(d.share), text)
 	}
+	return err
+}
+
+// putTimeout bounds one put: what was under way when a link was cut is never
+// acknowledged, also when the link is back, and the store waits as long as it may.
+const putTimeout = 10 * time.Second
+
+func (d *deliverer) put(ctx context.Context, name string, content []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	defer cancel()
+	_, err := d.store.PutBytes(ctx, name, content)
 	return err
 }
 
