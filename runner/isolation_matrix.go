@@ -68,7 +68,7 @@ func IsolationMatrix(ctx context.Context, s MatrixScenario, o Options) (cells in
 	}
 	m.support = m.driver.Support(isolation.Name)
 	if m.support.Open == nil {
-		return nil, &workload.OptionError{Option: "workload", Value: isolation.Name, Want: m.support.Reason}
+		return nil, m.support.Refused()
 	}
 	err = m.play(ctx, s.Levels)
 	if err != nil && ctx.Err() != nil && m.dropped {

@@ -206,8 +206,10 @@ func (r *run) reach(ctx context.Context) error {
 		if !found.Marker.Loaded {
 			state = "its loading was interrupted"
 		}
-		r.options.Progress.Note(fmt.Sprintf("replacing what run %s left: %s of %s, %s",
-			found.Marker.Run, check.Count(found.Rows), check.Counted(found.Marker.Rows, "row", "rows"), state))
+		if found.Marker.Rows > 0 { // a script's statements may have made all
+			state = fmt.Sprintf("%s of %s, %s", check.Count(found.Rows), check.Counted(found.Marker.Rows, "row", "rows"), state)
+		}
+		r.options.Progress.Note(fmt.Sprintf("replacing what run %s left: %s", found.Marker.Run, state))
 	}
 	r.store = store
 	r.offerRestart()

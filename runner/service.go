@@ -24,7 +24,7 @@ func (r *run) serve(ctx context.Context) error {
 	}
 	support := r.driver.Support(r.scenario.Workload)
 	if support.Open == nil {
-		return &workload.OptionError{Option: "workload", Value: r.scenario.Workload, Want: support.Reason}
+		return support.Refused()
 	}
 	opened, err := support.Open(ctx, workload.Target{Address: r.address, ConnectTimeout: r.scenario.ConnectTimeout, Isolation: r.scenario.Isolation})
 	if err != nil {

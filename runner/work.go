@@ -20,7 +20,7 @@ func openWork(ctx context.Context, s Scenario, address string, patience time.Dur
 	}
 	support := driver.Support(s.Workload)
 	if support.Open == nil {
-		return nil, &workload.OptionError{Option: "workload", Value: s.Workload, Want: support.Reason}
+		return nil, support.Refused()
 	}
 	// The driver bounds each contact by the time to connect.
 	b := newBounded(unopened{address: workload.Redact(address)}, cmp.Or(patience, defaultPatience)+s.ConnectTimeout, address)

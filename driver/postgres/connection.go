@@ -129,10 +129,7 @@ func (l *connection) prepare(ctx context.Context) error {
 				break
 			}
 			description.Name = preparedPrefix + t.Name
-			if len(description.Fields) == 0 && !l.schema.Open {
-				description.Fields = noColumns
-			}
-			prepared[i] = description
+			prepared[i] = described(description)
 		}
 	}
 	if err = errors.Join(err, p.Close()); err == nil {
@@ -143,8 +140,16 @@ func (l *connection) prepare(ctx context.Context) error {
 
 // noColumns stand for the columns of a statement that has none: pgconn has the server
 // describe those of a description without columns each time. They are never looked at,
-// since no row comes.
+// since no row comes, or one without values.
 var noColumns = []pgconn.FieldDescription{{}}
+
+// described is a description that is not asked for again.
+func described(of *pgconn.StatementDescription) *pgconn.StatementDescription {
+	if len(of.Fields) == 0 {
+		of.Fields = noColumns
+	}
+	return of
+}
 
 // Close ends the session; what is in flight is abandoned.
 func (l *connection) Close() {

@@ -137,7 +137,7 @@ func (c *connection) Prepare(ctx context.Context, statement sqldb.Statement) err
 		if err != nil {
 			return err
 		}
-		c.prepared = append(c.prepared, description)
+		c.prepared = append(c.prepared, described(description))
 	}
 	c.texts = append(c.texts, statement)
 	return nil

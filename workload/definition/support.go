@@ -26,6 +26,11 @@ type Support struct {
 	RewritesLists bool
 }
 
+// Refused is the error where Open is nil.
+func (s *Support) Refused() error {
+	return &workload.OptionError{Option: "workload", Value: s.Workload, Reason: s.Reason, Want: "what assay list has for this database"}
+}
+
 // By is the support of a workload by a driver's function, which returns that
 // workload's Store.
 func By[S workload.Store](name string, open func(ctx context.Context, target workload.Target) (S, error)) Support {

@@ -1,0 +1,67 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/script"
+)
+
+// BenchmarkScript tells what a transaction of five statements, those of pgbench, costs one
+// session, statement by statement.
+func BenchmarkScript(b *testing.B) {
+	ctx, cancel := context.WithTimeout(b.Context(), time.Hour) // as an attempt has one
+	defer cancel()
+	store, err := Driver().Script(ctx, workload.Target{Address: server.Address(), ConnectTimeout: time.Minute})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer store.Close()
+	if err := store.Create(ctx, workload.Marker{Run: "benchmark", Workload: "script", Loaded: true}); err != nil {
+		b.Fatal(err)
+	}
+	session, err := store.Session(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, text := range []string{"CREATE TABLE account (id int PRIMARY KEY, balance int)", "CREATE TABLE teller (id int PRIMARY KEY, balance int)",
+		"CREATE TABLE branch (id int PRIMARY KEY, balance int)", "CREATE TABLE entry (account int, teller int, branch int, delta int)",
+		"INSERT INTO account SELECT n, 0 FROM generate_series(1, 1000) AS n", "INSERT INTO teller VALUES (1, 0)", "INSERT INTO branch VALUES (1, 0)"} {
+		if r := session.Single(ctx, script.Statement{Text: text}); r.Outcome != history.Committed {
+			b.Fatal(r)
+		}
+	}
+	account := int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		account = account%1000 + 1
+		r := session.Transaction(ctx, true, func(ctx context.Context, tx script.Transaction) error {
+			for _, s := range []script.Statement{
+				{Text: "UPDATE account SET balance = balance + $1 WHERE id = $2", Parameters: []any{int64(7), account}},
+				{Text: "SELECT balance FROM account WHERE id = $1", Parameters: []any{account}, Reads: true},
+				{Text: "UPDATE teller SET balance = balance + $1 WHERE id = $2", Parameters: []any{int64(7), int64(1)}},
+				{Text: "UPDATE branch SET balance = balance + $1 WHERE id = $2", Parameters: []any{int64(7), int64(1)}},
+				{Text: "INSERT INTO entry (account, teller, branch, delta) VALUES ($1, $2, $3, $4)", Parameters: []any{account, int64(1), int64(1), int64(7)}},
+			} {
+				if s.Reads {
+					if err := tx.Query(ctx, s, nil); err != nil {
+						return err
+					}
+				} else if _, err := tx.Execute(ctx, s); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if r.Outcome != history.Committed {
+			b.Fatalf("%+v", r)
+		}
+	}
+	session.Close()
+	if err := store.Drop(ctx); err != nil {
+		b.Fatal(err)
+	}
+}
