@@ -19,6 +19,10 @@ func TestMain(m *testing.M) {
 	if disk.Child() {
 		os.Exit(disk.Serve())
 	}
+	// A limit of disk writes needs a disk, and the usual folder may lie in memory.
+	if err := os.Setenv("TMPDIR", "/var/tmp"); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 

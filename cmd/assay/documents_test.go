@@ -78,6 +78,7 @@ var documented = []documentedRule{
 	{pattern: `^curl -s http://127\.0\.0\.1:8080/openapi\.json$`, far: notRun, why: "TestDocumentedService asks for it"},
 	{pattern: `^assay run entity --db http://127\.0\.0\.1:8080`, far: notRun, why: "TestDocumentedService runs it"},
 	{pattern: `^(ASSAY_ENGINE=\S+ )?assay agent\b`, far: notRun, why: "it waits for a run; TestAgentIsKilled starts agents by the line that a run prints"},
+	{pattern: `^assay kubernetes |--kubernetes `, far: notRun, why: "it needs a Kubernetes cluster; TestKubernetes has an API server"},
 	{pattern: `--agents \d`, far: untilAgents, codes: []int{exitNoVerdict}},
 	{pattern: `^assay serve `, far: untilServing, codes: []int{exitValid}},
 	{pattern: `^assay view\b`, far: untilViewing, codes: []int{exitValid}},

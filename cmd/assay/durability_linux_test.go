@@ -43,7 +43,9 @@ func TestPowerCutsAreRefused(t *testing.T) {
 	t.Parallel()
 	const (
 		unprivileged = `exec setpriv --reuid 65534 --inh-caps +dac_override --ambient-caps +dac_override "$0" "$@"`
-		noDevices    = `exec unshare --mount sh -c 'mount -t tmpfs tmpfs /dev && exec "$0" "$@"' "$0" "$@"`
+		// The program itself may lie below /dev/shm, which stays.
+		noDevices = `exec unshare --mount sh -c 'mount --bind /dev/shm /mnt && mount -t tmpfs tmpfs /dev && mkdir /dev/shm &&
+			mount --move /mnt /dev/shm && exec "$0" "$@"' "$0" "$@"`
 	)
 	run := func(cluster, fault string) []string {
 		return []string{"run", "entity", "--cluster", cluster, "--fault", fault, "--duration", "2s", "--out", "run"}
