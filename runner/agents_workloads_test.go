@@ -8,7 +8,9 @@ import (
 
 	"assay/catalog"
 	"assay/check"
+	"assay/load"
 	"assay/report"
+	"assay/workload/availability"
 	"assay/workload/tpcc"
 	"assay/workload/ycsb"
 )
@@ -25,6 +27,8 @@ func TestAgentsOfEachWorkload(t *testing.T) {
 			become(&s, w)
 			s.Load.Clients = 3
 			switch c := s.Config.(type) {
+			case *availability.Config: // long enough for its readers, which come at a rate of their own
+				s.Load.Arrivals, s.Load.Rate, c.ReadRate = load.Uniform, 40, 100
 			case *tpcc.Config:
 				c.Items, c.Customers, c.Warehouses = 100, 10, 2
 			case *ycsb.Config:
