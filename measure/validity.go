@@ -249,7 +249,7 @@ func (v *Validity) judgeScheduler(f Figures, c Conditions, limits Limits) {
 		return
 	}
 	atATime := ""
-	if waiting >= 0.5 {
+	if waiting > 0.5 { // 0.5 would be written as 0
 		atATime = fmt.Sprintf("%.0f of them at a time, ", waiting)
 	}
 	text := fmt.Sprintf("its %d clients waited up to %.3g ms (p99) for one of %d processors, %swhere p99 of the response time is %.3g ms",

@@ -12,7 +12,10 @@ import (
 )
 
 func TestFoldersInUseAreRefused(t *testing.T) {
-	used := t.TempDir()
+	used := filepath.Join(t.TempDir(), "in-use")
+	if err := os.Mkdir(used, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(used, "precious"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
