@@ -63,6 +63,9 @@ func TestJudge(t *testing.T) {
 		{"who knows", func(_ *Figures, c *Conditions) { c.CPUShare = -1 }, nil, []string{"not known"}},
 		{"clients wait for processors", func(_ *Figures, c *Conditions) { c.Clients, c.CPUs, c.SchedulerP99Millis = 200, 2, 3 },
 			[]string{"client saturated: its 200 clients waited up to 3 ms (p99) for one of 2 processors, where p99"}, nil},
+		{"half a client at a time", func(_ *Figures, c *Conditions) {
+			c.Clients, c.CPUs, c.SchedulerP99Millis, c.Runnable, c.Embedded = 4, 2, 3, 0.5, true
+		}, nil, []string{"for one of 2 processors, where p99"}},
 		{"more than half of them at a time", func(f *Figures, c *Conditions) {
 			f.Latency.P99 = 562
 			c.Clients, c.CPUs, c.SchedulerP99Millis, c.Runnable, c.Embedded = 10_000, 2, 168, 9900, true
