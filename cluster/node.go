@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"assay/cluster/machine"
 	"assay/cluster/server"
@@ -32,6 +33,9 @@ func (n *Node) Member() bool { return slices.Contains(n.cluster.Nodes(), n) }
 
 // Address is where its server listens, as host:port.
 func (n *Node) Address() string { return n.server.Address() }
+
+// Dial tries once, for no longer than bound, to make a connection to the node from here.
+func (n *Node) Dial(ctx context.Context, bound time.Duration) error { return n.server.Dial(ctx, bound) }
 
 // Port is the port of Address.
 func (n *Node) Port() int { return n.server.Port }

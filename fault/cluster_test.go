@@ -86,7 +86,7 @@ func checkWhole(t *testing.T, c *cluster.Cluster) {
 		if err != nil || halted || !n.Running() {
 			t.Errorf("%s: runs %v, halted %v, %v", n.Name(), n.Running(), halted, err)
 		}
-		if err := dial(ctx, n, dialBound); err != nil {
+		if err := n.Dial(ctx, dialBound); err != nil {
 			t.Errorf("%s: %v", n.Name(), err)
 		}
 		if l := n.Machine().Limits(); l != c.Spec().Limits {

@@ -100,7 +100,7 @@ func (d *packetDrop) restore(ctx context.Context) (string, error) {
 
 // fromHere tries to reach the node from this process.
 func fromHere(n *cluster.Node) func(context.Context) error {
-	return func(ctx context.Context) error { return dial(ctx, n, dialBound) }
+	return func(ctx context.Context) error { return n.Dial(ctx, dialBound) }
 }
 
 // fromPeers tries to reach the node from the machines of others, one after the

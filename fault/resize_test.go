@@ -124,7 +124,7 @@ func TestAShiftedClockLeavesNoSharedMemory(t *testing.T) {
 	killed := make(chan int, 1)
 	go func() {
 		n := c.Node("n1")
-		for n.PID() == before || dial(t.Context(), n, dialBound) != nil {
+		for n.PID() == before || n.Dial(t.Context(), dialBound) != nil {
 			time.Sleep(20 * time.Millisecond)
 		}
 		time.Sleep(time.Second)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -143,21 +142,10 @@ func describeEach[N named](nodes []N, do func(N) (string, error)) (string, error
 // repetition comes after a second).
 const dialBound = 1500 * time.Millisecond
 
-// dial tries once to reach the node from here.
-func dial(ctx context.Context, n *cluster.Node, bound time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, bound)
-	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", n.Address())
-	if err != nil {
-		return err
-	}
-	return conn.Close()
-}
-
 // refuses reports whether the node's port is closed, as that of a machine
 // without the server is.
 func refuses(ctx context.Context, n *cluster.Node) bool {
-	return errors.Is(dial(ctx, n, dialBound), syscall.ECONNREFUSED)
+	return errors.Is(n.Dial(ctx, dialBound), syscall.ECONNREFUSED)
 }
 
 // awaitBack waits until a connection to the node can be made by dial. A server
@@ -191,5 +179,5 @@ func awaitBack(ctx context.Context, n *cluster.Node, acquire acquirer, dial func
 
 // awaitReachable is awaitBack with connections from here.
 func awaitReachable(ctx context.Context, n *cluster.Node, acquire acquirer) (string, error) {
-	return awaitBack(ctx, n, acquire, func() error { return dial(ctx, n, dialBound) })
+	return awaitBack(ctx, n, acquire, func() error { return n.Dial(ctx, dialBound) })
 }

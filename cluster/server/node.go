@@ -52,6 +52,16 @@ type Node struct {
 // Address is where the server listens, as host:port.
 func (n *Node) Address() string { return net.JoinHostPort(n.Host, strconv.Itoa(n.Port)) }
 
+// Dial tries once, for no longer than bound, to make a connection to the node from here.
+func (n *Node) Dial(ctx context.Context, bound time.Duration) error {
+	dialer := net.Dialer{Timeout: bound}
+	conn, err := dialer.DialContext(ctx, "tcp", n.Address())
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
 // Process is the server's present or last process; nil before the first start.
 func (n *Node) Process() *Process { return n.process.Load() }
 

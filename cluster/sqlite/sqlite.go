@@ -10,10 +10,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"assay/cluster/machine"
@@ -96,18 +94,11 @@ func (s *Server) start(ctx context.Context, env ...string) error {
 
 // Ready returns when it takes connections, which it does once it has its file open.
 func (s *Server) Ready(ctx context.Context) error {
-	return s.Await(ctx, func(ctx context.Context) error {
-		dialer := net.Dialer{Timeout: time.Second}
-		conn, err := dialer.DialContext(ctx, "tcp", s.Node.Address())
-		if err != nil {
-			return err
-		}
-		return conn.Close()
-	})
+	return s.Await(ctx, func(ctx context.Context) error { return s.Dial(ctx, time.Second) })
 }
 
 // Address is the service's URL.
-func (s *Server) Address() string { return "http://" + net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
+func (s *Server) Address() string { return "http://" + s.Node.Address() }
 
 // Restart stops the process if it runs and starts it again on its file; env is added to
 // its environment this once.
