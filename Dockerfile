@@ -3,6 +3,8 @@
 #
 #   docker build -t assay .
 #   docker run --rm -e ASSAY_DB -v "$PWD/runs:/data/runs" assay run bank
+#
+# deploy/chart and deploy/agents-job.yaml run this image on Kubernetes.
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./

@@ -7,6 +7,8 @@
 # make fuzz       the fuzz tests alone
 # make bench      assay beside pgbench, psql, wrk and SQLite's C library
 # make benchmarks the benchmarks of the hot paths, in Go
+# make compare-benchmarks
+#                 some of these beside those of the parent commit, by benchstat
 # make install    the program, its manual pages and completions, below PREFIX
 
 GO ?= go
@@ -83,6 +85,10 @@ bench:
 .PHONY: benchmarks
 benchmarks:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: compare-benchmarks
+compare-benchmarks:
+	./scripts/compare-benchmarks.sh
 
 # Manual pages and completions, made from the commands themselves.
 extras: build

@@ -29,6 +29,8 @@ type Job interface {
 	Work(ctx context.Context, rec *Recorder, now func() int64) (load.Stats, error)
 	// Machine is what else worked on this machine meanwhile; nil if nobody looked.
 	Machine() json.RawMessage
+	// Found is what the work has found beside the history; nil if nothing.
+	Found() json.RawMessage
 	// Close leaves the database. It is called once, after Work or instead of it.
 	Close() error
 }
@@ -151,7 +153,7 @@ func (p *participation) told(err error) error {
 
 // work works the share and delivers what it recorded.
 func (p *participation) work(ctx context.Context, job Job, start int64, path string) error {
-	store, err := openBucket(ctx, p.conn, p.plan.Run, false)
+	store, err := openBucket(ctx, p.conn, p.plan.Run, 0)
 	if err != nil {
 		p.fail(err)
 		return err
@@ -187,7 +189,7 @@ func (p *participation) work(ctx context.Context, job Job, start int64, path str
 	ended()
 	<-done
 	p.record(nil, nil, nil)
-	e := End{Counted: p.counted(), Stats: stats, Machine: job.Machine()}
+	e := End{Counted: p.counted(), Stats: stats, Machine: job.Machine(), Found: job.Found()}
 	if err != nil {
 		e.Problem = err.Error()
 	}

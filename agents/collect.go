@@ -20,18 +20,19 @@ func (k *Coordinator) Collect(ctx context.Context, over <-chan struct{}, lost fu
 	for i := range k.members {
 		collectors[i] = &collector{store: k.store, folder: k.folder(), share: i}
 	}
-	good := make([]time.Time, len(k.members)) // when taking from each did not fail last
-	for i := range good {
-		good[i] = time.Now()
-	}
+	since := make([]time.Time, len(k.members)) // when taking from each began to fail
 	for {
 		left := 0
 		for i, m := range k.members {
-			done, err := k.collectOne(ctx, m, collectors[i])
-			if err == nil {
-				good[i] = time.Now()
+			if since[i].IsZero() {
+				since[i] = time.Now() // what others were waited for does not count
 			}
-			if !k.over(m, done, err, time.Since(good[i]), lost) {
+			done, err := k.collectOne(ctx, m, collectors[i])
+			failing := time.Since(since[i])
+			if err == nil {
+				since[i] = time.Time{}
+			}
+			if !k.over(m, done, err, failing, lost) {
 				left++
 			}
 		}
@@ -55,7 +56,7 @@ func (k *Coordinator) over(m *member, done bool, err error, failing time.Duratio
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	patience := max(deliveryPatience, k.config.Plan.Timeout)
-	why := ""
+	var why string
 	switch {
 	case err != nil && failing <= patience:
 		return false

@@ -22,6 +22,9 @@ type Config struct {
 	Pool string
 	// Agents is how many there are to be, and Clients how many clients they share.
 	Agents, Clients int
+	// Rounds are how many clients each round has, of a run that is worked in rounds; they
+	// stand for Clients.
+	Rounds []int
 	// Observers is how many clients of each agent read beside the others.
 	Observers int
 	// Continue goes on when an agent is lost; else the others are stopped.
@@ -47,6 +50,7 @@ type Coordinator struct {
 	members []*member
 	order   string
 	start   int64
+	round   round
 	kept    *history.Writer // takes reservations; nil while there is no work
 }
 
@@ -61,13 +65,20 @@ type member struct {
 	delivering time.Time // when it last went on, with its work or its delivery
 	taken      bool      // all that it delivered
 	opened     time.Duration
+	// Of the rounds; see beat.
+	roundReady, roundEnded int
+	roundEnd               int64
 }
 
 // Coordinate makes the place where a run's histories are delivered, and begins to take
 // agents.
 func Coordinate(ctx context.Context, e *Engine, c Config) (*Coordinator, error) {
 	k := &Coordinator{config: c, conn: e.conn, clock: NewClock(), order: orderWait}
-	for i, share := range shared(c.Clients, c.Agents) {
+	shares := shared(c.Clients, c.Agents)
+	if len(c.Rounds) > 0 {
+		shares = sharedRounds(c.Rounds, c.Agents)
+	}
+	for i, share := range shares {
 		k.members = append(k.members, &member{Member: Member{Share: share, Observers: c.Observers, FirstObserver: c.Clients + i*c.Observers}})
 	}
 	if err := os.MkdirAll(k.folder(), 0o755); err != nil {
@@ -77,7 +88,7 @@ func Coordinate(ctx context.Context, e *Engine, c Config) (*Coordinator, error) 
 		return nil, err
 	}
 	var err error
-	if k.store, err = openBucket(ctx, e.conn, c.Plan.Run, true); err != nil {
+	if k.store, err = openBucket(ctx, e.conn, c.Plan.Run, max(e.replicas, 1)); err != nil {
 		return nil, &EngineError{Address: Redact(e.address), Err: fmt.Errorf("make a place for the histories: %w; JetStream must be on", err)}
 	}
 	if err := k.listen(); err != nil {
@@ -159,7 +170,7 @@ func (k *Coordinator) claim(a Agent) claimed {
 func (k *Coordinator) answer(b beat) order {
 	o := order{Received: k.clock()}
 	k.mu.Lock()
-	o.Do, o.Start = k.order, k.start
+	o.Do, o.Start, o.Round, o.RoundName, o.RoundStart = k.order, k.start, k.round.number, k.round.name, k.round.start
 	m := k.memberOf(b.Share, b.Agent)
 	if m == nil {
 		o.Do = orderOver
@@ -168,6 +179,7 @@ func (k *Coordinator) answer(b beat) order {
 			m.delivering = time.Now()
 		}
 		m.heard, m.state, m.problem, m.delivered, m.opened = time.Now(), b.State, b.Problem, b.Delivered, b.Opened
+		m.roundReady, m.roundEnded, m.roundEnd = b.RoundReady, b.RoundEnded, b.RoundEnd
 		if m.taken {
 			o.Do = orderOver
 		}
@@ -279,11 +291,14 @@ const Lead = 500 * time.Millisecond
 func (k *Coordinator) Now() int64 { return k.clock() }
 
 // Start has the work start at a moment of the coordinator's clock. What agents may begin
-// is kept in file.
+// is kept in file. Of a run in rounds the first is still to be opened.
 func (k *Coordinator) Start(at int64, file *history.Writer) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, m := range k.members {
+		if len(m.Rounds) > 0 {
+			break
+		}
 		for client := range m.clients() {
 			if err := file.Reserve(history.Reservation{Client: client, UpTo: granted}); err != nil {
 				return err

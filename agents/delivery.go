@@ -22,16 +22,17 @@ import (
 // kept is how long an engine keeps what nobody has taken.
 const kept = 7 * 24 * time.Hour
 
-// openBucket opens the object store of a run, and makes it if create is true.
-func openBucket(ctx context.Context, conn *nats.Conn, run string, create bool) (jetstream.ObjectStore, error) {
+// openBucket opens the object store of a run, or makes it, on so many servers of a cluster,
+// if replicas is not 0.
+func openBucket(ctx context.Context, conn *nats.Conn, run string, replicas int) (jetstream.ObjectStore, error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return nil, err
 	}
-	if !create {
+	if replicas == 0 {
 		return js.ObjectStore(ctx, bucket(run))
 	}
-	return js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket(run), Description: "histories of a run of assay", TTL: kept, Storage: jetstream.FileStorage})
+	return js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket(run), Description: "histories of a run of assay", TTL: kept, Storage: jetstream.FileStorage, Replicas: replicas})
 }
 
 // End is what an agent delivers last.
@@ -46,6 +47,8 @@ type End struct {
 	Encoded encodedStats `json:"stats"`
 	// Machine is what else worked on the agent's machine, as the runner has it.
 	Machine json.RawMessage `json:"machine,omitempty"`
+	// Found is what its work has found beside the history, as the workload has it.
+	Found json.RawMessage `json:"found,omitempty"`
 	// Problem says what went wrong with the work; empty if nothing did.
 	Problem string `json:"problem,omitempty"`
 }
@@ -103,12 +106,13 @@ func (d *deliverer) finish(ctx context.Context, e End) error {
 	return err
 }
 
-// putTimeout bounds one put: what was under way when a link was cut is never
-// acknowledged, also when the link is back, and the store waits as long as it may.
-const putTimeout = 10 * time.Second
+// pieceTimeout bounds one put or get: what was under way when a link was cut or a server of
+// a cluster went is never answered, also when the rest is there again, and the store waits as
+// long as it may. It is less than deliveryPatience, so that it is tried again.
+const pieceTimeout = 5 * time.Second
 
 func (d *deliverer) put(ctx context.Context, name string, content []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pieceTimeout)
 	defer cancel()
 	_, err := d.store.PutBytes(ctx, name, content)
 	return err
@@ -166,7 +170,7 @@ func (c *collector) appendTo(ctx context.Context, file *os.File) error {
 		}
 		c.size = size
 		name := part(c.share, size)
-		piece, err := c.store.GetBytes(ctx, name) // its digest is compared
+		piece, err := c.get(ctx, name)
 		if errors.Is(err, jetstream.ErrObjectNotFound) {
 			return nil
 		}
@@ -185,9 +189,16 @@ func (c *collector) appendTo(ctx context.Context, file *os.File) error {
 	}
 }
 
+// get takes one object, whose digest is compared.
+func (c *collector) get(ctx context.Context, name string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, pieceTimeout)
+	defer cancel()
+	return c.store.GetBytes(ctx, name)
+}
+
 // finish takes the rest and the end; whole is false if the end is not there yet.
 func (c *collector) finish(ctx context.Context) (whole bool, err error) {
-	text, err := c.store.GetBytes(ctx, ending(c.share))
+	text, err := c.get(ctx, ending(c.share))
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return false, c.collect(ctx)
 	}

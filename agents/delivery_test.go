@@ -17,7 +17,7 @@ func TestPieceIsPutAgainAsItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(engine.Close)
-	store, err := openBucket(t.Context(), engine.conn, "r", true)
+	store, err := openBucket(t.Context(), engine.conn, "r", 1)
 	if err != nil {
 		t.Fatal(err)
 	}

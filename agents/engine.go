@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,6 +44,8 @@ type Engine struct {
 	conn *nats.Conn
 	// address is as agents need it, credentials included.
 	address string
+	// replicas is how many servers of a cluster keep what is delivered.
+	replicas int
 	// server is nil of the user's own.
 	server *server.Server
 	store  string
@@ -125,11 +128,11 @@ func reachable(host string) string {
 
 // Open reaches the user's own engine; see Connect for the address.
 func Open(ctx context.Context, address string) (*Engine, error) {
-	conn, err := Connect(ctx, address)
+	conn, replicas, err := connect(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{conn: conn, address: address}, nil
+	return &Engine{conn: conn, address: address, replicas: replicas}, nil
 }
 
 // Join is the address that agents join, credentials included.
@@ -158,26 +161,33 @@ func (e *Engine) Close() {
 
 // Connect reaches an engine at nats://USER:PASSWORD@HOST:PORT or tls://..., several
 // separated by commas. Behind the question mark of the last may stand ca, cert and key
-// (files of certificates) and creds (a file of NATS credentials). It returns an
+// (files of certificates), creds (a file of NATS credentials) and replicas (how many servers
+// of a cluster keep what is delivered; 1 without it). It returns an
 // *AddressError or an *EngineError.
 func Connect(ctx context.Context, address string) (*Connection, error) {
-	servers, options, err := parseAddress(address)
+	conn, _, err := connect(ctx, address)
+	return conn, err
+}
+
+// connect is Connect, and says how many servers are to keep what is delivered.
+func connect(ctx context.Context, address string) (conn *Connection, replicas int, err error) {
+	servers, options, replicas, err := parseAddress(address)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	// A link that is cut says nothing: what waits for it is given up soon, and asked again
 	// on a new connection, which does not wait as TCP's own retransmissions do.
 	options = append(options, nats.Name("assay"), nats.MaxReconnects(-1), nats.ReconnectWait(beatEvery), nats.Timeout(requestTimeout),
 		nats.FlusherTimeout(requestTimeout), nats.PingInterval(requestTimeout), nats.MaxPingsOutstanding(3))
-	conn, err := nats.Connect(servers, options...)
+	conn, err = nats.Connect(servers, options...)
 	if err == nil && ctx.Err() != nil {
 		conn.Close()
 		err = ctx.Err()
 	}
 	if err != nil {
-		return nil, &EngineError{Address: Redact(address), Err: err}
+		return nil, 0, &EngineError{Address: Redact(address), Err: err}
 	}
-	return conn, nil
+	return conn, replicas, nil
 }
 
 // Redact is an address of an engine without its passwords.
@@ -189,9 +199,9 @@ func Redact(address string) string {
 	return strings.Join(all, ",")
 }
 
-func parseAddress(address string) (servers string, options []nats.Option, err error) {
-	refuse := func(reason string) (string, []nats.Option, error) {
-		return "", nil, &AddressError{Address: Redact(address), Reason: reason}
+func parseAddress(address string) (servers string, options []nats.Option, replicas int, err error) {
+	refuse := func(reason string) (string, []nats.Option, int, error) {
+		return "", nil, 0, &AddressError{Address: Redact(address), Reason: reason}
 	}
 	servers, query, _ := strings.Cut(address, "?")
 	for one := range strings.SplitSeq(servers, ",") {
@@ -204,6 +214,7 @@ func parseAddress(address string) (servers string, options []nats.Option, err er
 	if err != nil {
 		return refuse("its parameters cannot be read")
 	}
+	replicas = 1
 	for name := range values {
 		file := values.Get(name)
 		switch name {
@@ -217,9 +228,13 @@ func parseAddress(address string) (servers string, options []nats.Option, err er
 			}
 		case "creds":
 			options = append(options, nats.UserCredentials(file))
+		case "replicas":
+			if replicas, err = strconv.Atoi(file); err != nil || replicas < 1 || replicas > 5 {
+				return refuse("replicas is " + strconv.Quote(file) + "; want 1 to 5, which JetStream can keep")
+			}
 		default:
-			return refuse("there is no parameter " + name + "; there are ca, cert, key and creds")
+			return refuse("there is no parameter " + name + "; there are ca, cert, key, creds and replicas")
 		}
 	}
-	return servers, options, nil
+	return servers, options, replicas, nil
 }

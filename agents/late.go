@@ -18,7 +18,7 @@ func Fetch(ctx context.Context, e *Engine, folder, run string) (missing int, err
 	if err != nil {
 		return 0, err
 	}
-	store, err := openBucket(ctx, e.conn, run, false)
+	store, err := openBucket(ctx, e.conn, run, 0)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		return 0, fmt.Errorf("the engine has nothing of run %s: it was taken already, or has expired", run)
 	}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"assay/history"
 )
@@ -43,23 +44,48 @@ func shared(n, agents int) []Share {
 	return all
 }
 
+// sharedRounds divides the clients of each round among so many agents.
+func sharedRounds(rounds []int, agents int) []Share {
+	all := make([]Share, agents)
+	before := 0
+	for _, n := range rounds {
+		for i, part := range shared(n, agents) {
+			s := &all[i]
+			s.Number, s.Of, s.Clients = part.Number, part.Of, max(s.Clients, part.Clients)
+			s.Rounds = append(s.Rounds, Span{before + part.First, part.Clients})
+		}
+		before += n
+	}
+	for i := range all {
+		all[i].All = before
+	}
+	return all
+}
+
+// spans are the agent's clients, observers included.
+func (m *Member) spans() []Span {
+	all := m.Share.spans()
+	if m.Observers > 0 {
+		all = append(slices.Clone(all), Span{m.FirstObserver, m.Observers})
+	}
+	return all
+}
+
 // clients are the numbers of the agent's clients, observers included.
 func (m *Member) clients() iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for i := range m.Clients + m.Observers {
-			client := m.First + i
-			if i >= m.Clients {
-				client = m.FirstObserver + i - m.Clients
-			}
-			if !yield(client) {
-				return
+		for _, s := range m.spans() {
+			for i := range s.Clients {
+				if !yield(s.First + i) {
+					return
+				}
 			}
 		}
 	}
 }
 
 func (m *Member) owns(client int) bool {
-	return client >= m.First && client < m.First+m.Clients || client >= m.FirstObserver && client < m.FirstObserver+m.Observers
+	return slices.ContainsFunc(m.spans(), func(s Span) bool { return client >= s.First && client < s.First+s.Clients })
 }
 
 // writeMembers keeps who the agents are, within a folder of histories.
@@ -86,6 +112,11 @@ func readMembers(folder string) (all []Member, err error) {
 	for i, m := range all {
 		if m.Number != i || m.Clients < 0 || m.First < 0 || m.All < m.First+m.Clients || m.Observers < 0 || m.FirstObserver < 0 {
 			return nil, fmt.Errorf("%s: agent %d cannot be right", fileAgents, i+1)
+		}
+		for _, s := range m.Rounds {
+			if s.First < 0 || s.Clients < 0 || m.All < s.First+s.Clients {
+				return nil, fmt.Errorf("%s: a round of agent %d cannot be right", fileAgents, i+1)
+			}
 		}
 	}
 	return all, nil

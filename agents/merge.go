@@ -187,9 +187,10 @@ func (s *source) place(start int64) {
 // clocks are how far the times of each agent's clients may be off.
 func (m *Merged) clocks() (all []history.Clock) {
 	for _, a := range m.Agents {
-		all = append(all, history.Clock{First: a.First, Clients: a.Clients, Error: a.Error})
-		if a.Observers > 0 {
-			all = append(all, history.Clock{First: a.FirstObserver, Clients: a.Observers, Error: a.Error})
+		for _, s := range a.spans() {
+			if s.Clients > 0 {
+				all = append(all, history.Clock{First: s.First, Clients: s.Clients, Error: a.Error})
+			}
 		}
 	}
 	return all

@@ -207,6 +207,28 @@ func TestFiguresOfAHundredAgents(t *testing.T) {
 	}
 }
 
+// TestRoundsOfAHundredAgents: the shares of each round are its clients, each once, also of
+// a round with fewer clients than agents.
+func TestRoundsOfAHundredAgents(t *testing.T) {
+	rounds := []int{1, 30, 100, 512}
+	owner := map[int]int{}
+	for n, s := range sharedRounds(rounds, 100) {
+		if s.Number != n || s.All != 643 || s.Clients > 6 || len(s.Rounds) != len(rounds) {
+			t.Fatalf("share %+v", s)
+		}
+		m := Member{Share: s}
+		for client := range m.clients() {
+			if _, twice := owner[client]; twice || !m.owns(client) {
+				t.Errorf("client %d of agent %d is agent %d's", client, n, owner[client])
+			}
+			owner[client] = n
+		}
+	}
+	if len(owner) != 643 {
+		t.Errorf("%d of 643 clients", len(owner))
+	}
+}
+
 func TestSharesAreContiguous(t *testing.T) {
 	next := 0
 	for _, s := range shared(10, 4) {

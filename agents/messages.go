@@ -66,6 +66,23 @@ type Share struct {
 	Clients int `json:"clients"`
 	// All is how many clients the run has.
 	All int `json:"all_clients"`
+	// Rounds are its clients in each round, of a run that is worked in rounds. First is
+	// then 0, Clients the most that it has at once, and All those of all rounds.
+	Rounds []Span `json:"rounds,omitempty"`
+}
+
+// Span are so many clients, from number First on.
+type Span struct {
+	First   int `json:"first_client"`
+	Clients int `json:"clients"`
+}
+
+// spans are all its clients.
+func (s *Share) spans() []Span {
+	if len(s.Rounds) > 0 {
+		return s.Rounds
+	}
+	return []Span{{s.First, s.Clients}}
 }
 
 // Plan is what all agents of a run must know. It holds no password.
@@ -121,6 +138,11 @@ type beat struct {
 	Delivered int64 `json:"delivered_bytes"`
 	// Opened is how long it took to open all sessions.
 	Opened time.Duration `json:"opened_ns,omitempty"`
+	// RoundReady and RoundEnded are the last round, from 1, for which it was ready, and
+	// which it has ended, at RoundEnd by the coordinator's clock.
+	RoundReady int   `json:"round_ready,omitempty"`
+	RoundEnded int   `json:"round_ended,omitempty"`
+	RoundEnd   int64 `json:"round_end_ns,omitempty"`
 }
 
 // The orders of the coordinator.
@@ -138,6 +160,12 @@ type order struct {
 	Do string `json:"do"`
 	// Start is when the work starts, by the coordinator's clock.
 	Start int64 `json:"start_ns,omitempty"`
+	// Round is the one that is to be prepared, from 1, and RoundName its name, which is
+	// empty when there are no more; RoundStart is when its work starts, 0 while that is
+	// not known.
+	Round      int    `json:"round,omitempty"`
+	RoundName  string `json:"round_name,omitempty"`
+	RoundStart int64  `json:"round_start_ns,omitempty"`
 	// Received and Sent are by the coordinator's clock.
 	Received int64 `json:"received_ns"`
 	Sent     int64 `json:"sent_ns"`

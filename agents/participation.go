@@ -37,6 +37,10 @@ type participation struct {
 	live      *measure.Live
 	total     measure.Delta   // counts of all that live was taken of
 	unsent    []measure.Delta // not answered yet
+	// Of the rounds; see beat.
+	rounds                 bool
+	roundReady, roundEnded int
+	roundEnd               int64
 	// Of the work under way.
 	file *history.Writer
 	now  func() int64
@@ -124,7 +128,7 @@ func (p *participation) listen(ctx context.Context) {
 func (p *participation) every() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.state == stateReady {
+	if p.state == stateReady || p.rounds && p.roundEnded == p.roundReady {
 		return readyEvery
 	}
 	return beatEvery
@@ -152,7 +156,8 @@ func (p *participation) figures() []measure.Delta {
 func (p *participation) exchange(ctx context.Context, figures []measure.Delta) (order, error) {
 	p.mu.Lock()
 	b := beat{Share: p.share.Number, Agent: p.me.ID, State: p.state, Problem: p.problem, Delivered: p.delivered, Opened: p.opened,
-		Offset: p.best.Offset, OffsetError: p.best.Error, Figures: figures}
+		Offset: p.best.Offset, OffsetError: p.best.Error, Figures: figures,
+		RoundReady: p.roundReady, RoundEnded: p.roundEnded, RoundEnd: p.roundEnd}
 	p.mu.Unlock()
 	b.Sent = p.options.Clock()
 	o, err := request[beat, order](ctx, p.conn, subjectPrefix+p.plan.Run+verbBeat, b)

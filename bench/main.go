@@ -6,6 +6,7 @@
 // packages (`make bench` installs them).
 //
 //	go run ./bench -pairs 5 -rows 'bank|null'
+//	go run ./bench -growth 100000000 -rows '^run'
 //
 // It prints a table in Markdown: medians, the ratio of each pair as median and range, the
 // processor time of the client for each operation, and its peak memory.
@@ -29,6 +30,7 @@ func main() {
 	flag.IntVar(&o.pairs, "pairs", 5, "how often each row is measured")
 	flag.IntVar(&o.seconds, "seconds", 8, "how long a measurement of load takes")
 	flag.StringVar(&o.program, "assay", "", "the program to measure; without it, it is built")
+	flag.IntVar(&o.largest, "growth", 0, "measure how the cost of load, run and check grows from 10^5 up to this size, in place of the rows")
 	names := flag.String("rows", ".", "the rows whose names match this regular expression")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -45,6 +47,7 @@ func main() {
 
 type options struct {
 	pairs, seconds int
+	largest        int
 	program        string
 }
 
@@ -67,6 +70,9 @@ func (o options) run(ctx context.Context, chosen *regexp.Regexp) (err error) {
 			return err
 		}
 	}
+	if o.largest > 0 {
+		return o.grow(ctx, os.Stdout, s, chosen.MatchString)
+	}
 	var all []measured
 	for _, r := range rows() {
 		if !chosen.MatchString(r.name) {
@@ -85,13 +91,13 @@ func (o options) run(ctx context.Context, chosen *regexp.Regexp) (err error) {
 // measure measures one row in pairs.
 func (o options) measure(ctx context.Context, s *shell, r row) (m measured, err error) {
 	m.row = r
+	if r.after != "" { // also after an interrupt, and after half of before
+		defer func() { err = errors.Join(err, s.do(context.WithoutCancel(ctx), r.after)) }()
+	}
 	if r.before != "" {
 		if err := s.do(ctx, r.before); err != nil {
 			return m, err
 		}
-	}
-	if r.after != "" { // also after an interrupt
-		defer func() { err = errors.Join(err, s.do(context.WithoutCancel(ctx), r.after)) }()
 	}
 	for range o.pairs {
 		ours, err := s.measure(ctx, r.ours)

@@ -47,11 +47,60 @@ func pgbench(options string) side {
 			-f "$FILES/transfer.pgbench" "$(cat address)"`}
 }
 
+// Tables of pgbench's own at scale 4, beside ours, and the same two transactions for both.
+const pgbenchUp = postgresUp + `
+	pgbench -i -q -s 4 "$(cat address)" 2> initialized || { cat initialized; exit 1; }
+	printf '%s\n' '\set aid random(1, 100000 * :scale)' 'SELECT abalance FROM pgbench_accounts WHERE aid = :aid;' > select.sql
+	cp "$HERE/examples/pgbench.sql" "$HERE/examples/pgbench-setup.sql" .`
+
+// scriptRun is a run of a script with one client: what an operation costs by itself.
+func scriptRun(file, options string) side {
+	return side{read: readRun, run: `"$ASSAY" run script ` + file + ` ` + options + ` --observe 0 --db "$(cat address)" \
+		--clients 1 --no-server-stats --warmup 1s --duration "${SECONDS_EACH}s" --json --quiet --out "$(mktemp -u -p .)" || test $? = 4`}
+}
+
+// script is the same file for assay and pgbench.
+func script(file string) (ours, theirs side) {
+	return scriptRun(file, "--setup pgbench-setup.sql --define scale=4"), side{name: "pgbench -M prepared -f, the same file",
+		read: readText(`tps = ([0-9.]+)`, `actually processed: ([0-9]+)`),
+		run:  `pgbench -n -M prepared -c 1 -T "$SECONDS_EACH" -D scale=4 -f ` + file + ` "$(cat address)"`}
+}
+
+// sysbenchUp has sysbench's table made by sysbench; oltp.star makes its own.
+const sysbenchUp = postgresUp + `
+	sed 's|postgres://\([^:]*\):\([^@]*\)@\([^:]*\):\([0-9]*\)/\([^?]*\).*|--db-driver=pgsql --pgsql-user=\1 --pgsql-password=\2 --pgsql-host=\3 --pgsql-port=\4 --pgsql-db=\5 --tables=1 --table-size=100000 --rand-type=uniform|' address > sysbench
+	sysbench oltp_read_write $(cat sysbench) prepare
+	psql -q -c 'VACUUM (ANALYZE) sbtest1' "$(cat address)"`
+
+// tpcb is pgbench's built-in transaction, which its client sends statement by statement.
+func tpcb(options string) (ours, theirs side) {
+	ours = side{read: readRun, run: `"$ASSAY" run tpcb --scale 4 --db "$(cat address)" --clients 4 ` + options + ` --no-server-stats --warmup 1s \
+		--duration "${SECONDS_EACH}s" --json --quiet --out "$(mktemp -u -p .)" || test $? = 4`}
+	return ours, side{name: "pgbench -M prepared, its built-in transaction", read: readText(`tps = ([0-9.]+)`, `actually processed: ([0-9]+)`),
+		run: `pgbench -n -M prepared -c 4 -j 2 -T "$SECONDS_EACH" "$(cat address)"`}
+}
+
 // loaded is how many accounts are loaded.
 const loaded = 2_000_000
 
 func rows() []row {
+	oneQuery, oneQueryTheirs := script("select.sql")
+	transaction, transactionTheirs := script("pgbench.sql")
+	oneByOne, oneByOneTheirs := tpcb("")
+	together, togetherTheirs := tpcb("--batch")
 	return []row{
+		{name: "script, PostgreSQL, one client, one SELECT by key", before: pgbenchUp, after: postgresDown,
+			ours: oneQuery, theirs: oneQueryTheirs, reach: "0.67"},
+		{name: "script, PostgreSQL, one client, examples/pgbench.sql", before: pgbenchUp, after: postgresDown,
+			ours: transaction, theirs: transactionTheirs, reach: "0.67"},
+		{name: "script, PostgreSQL, one client, sysbench's oltp_read_write in Starlark", before: sysbenchUp, after: postgresDown,
+			ours: scriptRun(`"$FILES/oltp.star"`, ""), theirs: side{name: "sysbench oltp_read_write, the same statements",
+				read: readText(`transactions: *[0-9]+ *\(([0-9.]+) per sec`, `transactions: *([0-9]+)`),
+				run:  `sysbench oltp_read_write $(cat sysbench) --threads=1 --time="$SECONDS_EACH" run`}, reach: "0.67"},
+		{name: "tpcb, PostgreSQL, 4 clients, statement by statement", before: pgbenchUp, after: postgresDown,
+			ours: oneByOne, theirs: oneByOneTheirs, reach: "-"},
+		{name: "tpcb --batch, PostgreSQL, 4 clients", before: pgbenchUp, after: postgresDown,
+			ours: together, theirs: togetherTheirs, reach: "-"},
 		{name: "bank, PostgreSQL, 16 clients, synchronous_commit=off", before: postgresUp, after: postgresDown,
 			ours: bankRun("synchronous_commit=off"), theirs: pgbench("-c synchronous_commit=off"), reach: "1.0"},
 		{name: "bank, PostgreSQL, 16 clients, synchronous_commit=on", before: postgresUp, after: postgresDown,
@@ -68,6 +117,14 @@ func rows() []row {
 				--json --quiet --out "$(mktemp -u -p .)" || test $? = 4`},
 			theirs: side{name: "the same loop in C, the same settings", read: readText(`([0-9.]+) transfers a second`, `([0-9]+) transfers in`),
 				prepare: `rm -f loop.db*`, run: `./loop loop.db 10000 "$SECONDS_EACH"`}, reach: "0.9"},
+		{name: "bank, MongoDB, three nodes, majority, 8 clients", before: `(cd "$HERE" && go build -trimpath -o "$OLDPWD/loop" ./bench/rivals/mongodb)
+			"$ASSAY" cluster up mongodb:3,network=loopback > up
+			eval "$(sed -n 's/^use it:  //p' up)" && echo "$ASSAY_DB" > address
+			sed -n 's/^end it:  assay cluster down //p' up > cluster`, after: `"$ASSAY" cluster down "$(cat cluster)"`,
+			ours: side{read: readRun, run: `"$ASSAY" run bank --db "$(cat address)" --clients 8 --accounts 10000 --audits 0 --no-server-stats \
+				--warmup 1s --duration "${SECONDS_EACH}s" --json --quiet --out "$(mktemp -u -p .)" || test $? = 4`},
+			theirs: side{name: "a bare loop on the Go driver, the same commands", read: readText(`([0-9.]+) transfers a second`, `([0-9]+) transfers in`),
+				run: `./loop "$(cat address)" 8 10000 "$SECONDS_EACH"`}, reach: "1.0"},
 		{name: "REST, 32 connections, reads", before: `"$ASSAY" serve --allow-reset --db sqlite:entities.db --listen 127.0.0.1:0 > serve 2>&1 & echo $! > pid
 			for i in $(seq 100); do grep -q 'http://' serve && break; sleep 0.1; done
 			grep -o 'http://[^ ,]*' serve | head -1 > address`, after: `kill "$(cat pid)"`,
@@ -81,7 +138,7 @@ func rows() []row {
 			--warmup 2s --duration "${SECONDS_EACH}s" --json --quiet --out "$(mktemp -u -p .)" || test $? = 4`}, reach: "under 200 MiB"},
 		{name: "ledger's check of 2 M transfers", before: `"$ASSAY" run bank --db mem:// --clients 16 --accounts 100000 --ops 2000000 --warmup 0s \
 			--quiet --out ledger > /dev/null || test $? = 4`,
-			ours: side{read: readTime(2_000_000), run: `"$ASSAY" check ledger > /dev/null`}, reach: "5,000,000/s on two cores"},
+			ours: side{read: readTime(2_000_000), run: `"$ASSAY" check ledger > /dev/null || test $? = 4`}, reach: "5,000,000/s on two cores"},
 		{name: "check of 1 M list-append transactions, strict", before: `"$ASSAY" run isolation --db mem:// --test append --ops 1000000 --warmup 0s \
 			--quiet --out appends > /dev/null || test $? = 4
 			"$ASSAY" export appends --out appends.edn`,

@@ -141,7 +141,7 @@ func (n *brokenDisk) refusesReads(pattern string) (observation, error) {
 			return nil
 		}
 		defer f.Close()
-		if _, err = f.Read(make([]byte, 1)); err == io.EOF {
+		if _, err = f.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
 			return nil
 		}
 		found = observation{proven: errors.Is(err, syscall.EIO), text: fmt.Sprintf("the server read nothing from its disk; a read of %s by assay gave %v", name, rootCause(err))}

@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"assay/cluster/kubernetes"
 	"assay/cluster/kubernetes/kubernetestest"
@@ -97,7 +101,8 @@ func startPods(t *testing.T, api *kubernetestest.Server, namespace string) *podS
 			t.Error(err)
 		}
 	})
-	file, err := api.Kubeconfig(kubernetestest.Admin, namespace)
+	// With no more rights than the role's, so that no request needs what it lacks.
+	file, err := api.Granted(t.Context(), "../deploy/role.yaml", namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +136,20 @@ func startPods(t *testing.T, api *kubernetestest.Server, namespace string) *podS
 	return s
 }
 
+func connectAs(t *testing.T, api *kubernetestest.Server, user string) *kubernetes.Client {
+	t.Helper()
+	file, err := api.Kubeconfig(user, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", file)
+	client, err := kubernetes.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
 // inject does faults to the pods, and looks that somebody else's pod is the same.
 func (s *podSet) inject(t *testing.T, texts ...string) []Injection {
 	t.Helper()
@@ -156,11 +175,11 @@ func (s *podSet) inject(t *testing.T, texts ...string) []Injection {
 	return all
 }
 
-// nothingLeft looks for our label.
-func (s *podSet) nothingLeft(t *testing.T) {
+// nothingLeft looks for our label among all kinds, as one who may list them.
+func (s *podSet) nothingLeft(t *testing.T, api *kubernetestest.Server) {
 	t.Helper()
-	if left, _, err := s.pods.Client.Leftovers(t.Context(), s.pods.Target.Namespace); len(left) > 0 || err != nil {
-		t.Errorf("left are %v, %v", left, err)
+	if left, hidden, err := connectAs(t, api, kubernetestest.Admin).Leftovers(t.Context(), s.pods.Target.Namespace); len(left) > 0 || hidden > 0 || err != nil {
+		t.Errorf("left are %v, hidden %d, %v", left, hidden, err)
 	}
 }
 
@@ -179,16 +198,17 @@ func TestPods(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	t.Run("EachAction", func(t *testing.T) { testEachAction(t, startPods(t, api, "actions")) })
-	t.Run("RecoveryHangs", func(t *testing.T) { testRecoveryHangs(t, startPods(t, api, "hangs")) })
-	t.Run("NotInjected", func(t *testing.T) { testNotInjected(t, startPods(t, api, "deaf")) })
+	t.Run("EachAction", func(t *testing.T) { testEachAction(t, api, startPods(t, api, "actions")) })
+	t.Run("RecoveryHangs", func(t *testing.T) { testRecoveryHangs(t, api, startPods(t, api, "hangs")) })
+	t.Run("NotInjected", func(t *testing.T) { testNotInjected(t, api, startPods(t, api, "deaf")) })
+	t.Run("Budget", func(t *testing.T) { testBudget(t, api, startPods(t, api, "budget")) })
 	t.Run("Refused", func(t *testing.T) { testRefused(t, api, startPods(t, api, "refused")) })
 }
 
 // testEachAction: the API server takes what each action asks Chaos Mesh for, and each is
 // proven and healed.
-func testEachAction(t *testing.T, s *podSet) {
-	defer s.nothingLeft(t)
+func testEachAction(t *testing.T, api *kubernetestest.Server, s *podSet) {
+	defer s.nothingLeft(t, api)
 	type expected struct{ text, proof string }
 	for _, together := range [][]expected{
 		{{"kill primary at 0s for 300ms", "is gone"}, {"stop pod/db-2 at 0s", "db-2: the pod"}},
@@ -221,8 +241,8 @@ func testEachAction(t *testing.T, s *podSet) {
 
 // testRecoveryHangs: what Chaos Mesh does not recover is forced in bounded time, and
 // said. It counts as healed only where it is seen from here that it is.
-func testRecoveryHangs(t *testing.T, s *podSet) {
-	defer s.nothingLeft(t)
+func testRecoveryHangs(t *testing.T, api *kubernetestest.Server, s *podSet) {
+	defer s.nothingLeft(t, api)
 	s.hang.Store(true)
 	s.heal = 8 * time.Second
 	i := s.inject(t, "delay=20ms pod/db-0 at 0s for 100ms")[0]
@@ -241,12 +261,31 @@ func testRecoveryHangs(t *testing.T, s *podSet) {
 }
 
 // testNotInjected: what Chaos Mesh does not bring about is not proven, whatever it says.
-func testNotInjected(t *testing.T, s *podSet) {
-	defer s.nothingLeft(t)
+func testNotInjected(t *testing.T, api *kubernetestest.Server, s *podSet) {
+	defer s.nothingLeft(t, api)
 	s.leaky.Store(true)
 	i := s.inject(t, "isolate pod/db-0 at 0s for 100ms")[0]
 	if i.Proven || !i.Healed || !strings.Contains(i.Proof, "answers all the same") {
 		t.Errorf("a leaky isolation: proven %v (%s), healed %v, problem %q", i.Proven, i.Proof, i.Healed, i.Problem)
+	}
+}
+
+// testBudget: an eviction that a budget of disruptions forbids is no fault, and says why.
+func testBudget(t *testing.T, api *kubernetestest.Server, s *podSet) {
+	defer s.nothingLeft(t, api)
+	budgets := api.Client.Resource(schema.GroupVersionResource{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"}).Namespace("budget")
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": map[string]any{"name": "db"},
+		"spec": map[string]any{"minAvailable": int64(3), "selector": map[string]any{"matchLabels": map[string]any{"app": "db"}}}}}
+	if _, err := budgets.Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	status := []byte(`{"status":{"observedGeneration":1,"disruptionsAllowed":0,"currentHealthy":3,"desiredHealthy":3,"expectedPods":3}}`)
+	if _, err := budgets.Patch(t.Context(), "db", types.MergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	i := s.inject(t, "evict pod/db-0 at 0s")[0]
+	if i.Proven || !strings.Contains(i.Problem, "its PodDisruptionBudget allows no further disruption") {
+		t.Errorf("beyond a budget: proven %v (%s), problem %q", i.Proven, i.Proof, i.Problem)
 	}
 }
 
@@ -272,6 +311,7 @@ func testRefused(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	if err := ValidateOnPods(t.Context(), []Fault{kill}, s.pods); err == nil || !strings.Contains(err.Error(), "has no primary") {
 		t.Errorf("without a primary: %v", err)
 	}
+	s.pods.Client = connectAs(t, api, kubernetestest.Admin) // who may look at another namespace
 	bare, err := api.Keep(t.Context(), "bare", []kubernetestest.Pod{{Name: "db-0", Labels: map[string]string{"app": "db"}, IP: "127.0.0.1", Port: 1, Bare: true}}, kubernetestest.StandIn{})
 	if err != nil {
 		t.Fatal(err)
@@ -287,19 +327,8 @@ func testRefused(t *testing.T, api *kubernetestest.Server, s *podSet) {
 			t.Errorf("%s gives %v", text, err)
 		}
 	}
-	file, err := api.Kubeconfig(kubernetestest.Nobody, "refused")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("KUBECONFIG", file)
-	s.pods.Client, err = kubernetes.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.pods.Client = connectAs(t, api, kubernetestest.Nobody)
 	if err := ValidateOnPods(t.Context(), []Fault{kill}, s.pods); err == nil || !strings.Contains(err.Error(), "assay kubernetes check") {
 		t.Errorf("without rights: %v", err)
-	}
-	if secret, _ := os.ReadFile(file); !strings.Contains(string(secret), api.Token(kubernetestest.Nobody)) {
-		t.Error("the kubeconfig has no token, so that nothing was tried")
 	}
 }

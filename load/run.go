@@ -256,6 +256,11 @@ type Round struct {
 	Ready func(ctx context.Context) error
 	// Client opens the session of client n of the round, from 0.
 	Client func(ctx context.Context, n int) (Client, error)
+	// Tasks has those that its clients take; nil if they take none.
+	Tasks *Tasks
+	// Elsewhere is told when clients of the round in other processes begin to work and
+	// when they have ended; nil if nobody asks.
+	Elsewhere func(working bool)
 	// Apart keeps the round out of the run's own throughput and latency; it
 	// still has its figures and is checked.
 	Apart bool

@@ -75,7 +75,7 @@ type LiveFault struct {
 
 // Left estimates how long the work still takes; false if nothing says it.
 func (l *Live) Left() (time.Duration, bool) {
-	seconds := 0.0
+	var seconds float64
 	switch done := float64(l.Outcomes.Total()); {
 	case l.Elapsed < 0 || l.Elapsed == 0 && l.Duration == 0:
 		return 0, false

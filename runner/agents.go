@@ -57,9 +57,6 @@ func (a *Agents) validate(s Scenario) error {
 	refuse := func(value any, want string) error {
 		return &workload.OptionError{Option: "--agents", Value: fmt.Sprint(value), Want: want}
 	}
-	if u, is := s.Config.(definition.Unshared); is && u.Unshared() != "" {
-		return refuse("with workload "+s.Workload, "one process: "+u.Unshared())
-	}
 	if driver, err := catalog.DriverFor(s.Database); err == nil && driver.Name == "mem" && a.open == nil {
 		return refuse("with "+driver.Name+":", "a database that several processes can reach; the reference database is inside one")
 	}
@@ -92,7 +89,7 @@ func (r *run) gather(ctx context.Context) error {
 	}
 	r.live = measure.NewLive(1)
 	r.group, err = agents.Coordinate(ctx, a.Engine, agents.Config{
-		Plan: plan, Pool: a.Pool, Agents: a.Count, Clients: r.scenario.Load.Clients, Observers: seats, Continue: a.Continue,
+		Plan: plan, Pool: a.Pool, Agents: a.Count, Clients: r.scenario.Load.Clients, Rounds: r.clientsOfRounds(), Observers: seats, Continue: a.Continue,
 		Folder: r.folder, Live: r.live, Note: r.options.Progress.Note,
 	})
 	if err != nil {
@@ -159,9 +156,10 @@ func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
 	if err := r.group.Start(zero, file); err != nil {
 		return load.Stats{}, errors.Join(err, file.Close())
 	}
-	end := r.accompany(ctx, file, start, false)
+	rounds, several := roundsOf(r.store)
+	end := r.accompany(ctx, file, start, several)
 	now := func() int64 { return r.group.Now() - zero }
-	stats, err := r.followAgents(ctx, file, now)
+	stats, err := r.followAgents(ctx, rounds, file, zero)
 	end()
 	if err := r.endWork(ctx, file, stats, err, now); err != nil {
 		return stats, err
@@ -175,8 +173,9 @@ func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
 }
 
 // followAgents waits until the agents' clients have gone and their histories are here.
-func (r *run) followAgents(ctx context.Context, file *history.Writer, now func() int64) (load.Stats, error) {
-	marked := r.markMeasured(ctx, file, now)
+func (r *run) followAgents(ctx context.Context, rounds []load.Round, file *history.Writer, zero int64) (load.Stats, error) {
+	now := func() int64 { return r.group.Now() - zero }
+	measured := r.measure(ctx, rounds, file, zero)
 	over, collected := make(chan struct{}), make(chan error, 1)
 	var lost, undelivered []string
 	noteLost := func(all *[]string) func(text string) {
@@ -187,7 +186,8 @@ func (r *run) followAgents(ctx context.Context, file *history.Writer, now func()
 	}
 	go func() { collected <- r.group.Collect(context.WithoutCancel(ctx), over, noteLost(&undelivered)) }()
 	r.group.Follow(ctx, noteLost(&lost))
-	ended, err := now(), marked()
+	ended := now()
+	began, end, err := measured()
 	if len(lost) > 0 {
 		// What they had sent may still be under way; they send nothing more.
 		time.Sleep(min(r.scenario.Load.Timeout, lostGrace) + time.Second)
@@ -201,6 +201,9 @@ func (r *run) followAgents(ctx context.Context, file *history.Writer, now func()
 	stats, problems := agents.StatsOf(ends)
 	if problems != "" {
 		return stats, errors.New("an agent could not go on: " + problems)
+	}
+	if len(rounds) > 0 {
+		stats.MeasureStart, stats.MeasureEnd = began, end
 	}
 	return stats, r.markEnd(ctx, file, &stats, append(lost, undelivered...), ended)
 }
@@ -220,6 +223,11 @@ func (r *run) agentEnds(err error) ([]agents.End, error) {
 	for _, e := range ends {
 		counted.Outcomes, counted.Attempts = counted.Outcomes.Plus(e.Counted.Outcomes), counted.Attempts+e.Counted.Attempts
 		r.enterAgentMachine(e.Machine)
+		if f, is := bare(r.store).(definition.Finding); is && e.Found != nil {
+			if err := f.TakeFound(e.Found); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if len(ends) == r.options.Agents.Count {
 		r.agentsCounted = &counted
@@ -227,9 +235,32 @@ func (r *run) agentEnds(err error) ([]agents.End, error) {
 	return ends, nil
 }
 
+// measure conducts the rounds, or marks the beginning of what is measured of a run without
+// them. The returned function is called when the work is over and waits for that; began and
+// ended are of the rounds.
+func (r *run) measure(ctx context.Context, rounds []load.Round, file *history.Writer, zero int64) (over func() (began, ended int64, err error)) {
+	if len(rounds) == 0 {
+		marked := r.markMeasured(file, func() int64 { return r.group.Now() - zero })
+		return func() (int64, int64, error) { return 0, 0, marked() }
+	}
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	var began, ended int64
+	var err error
+	go func() {
+		defer close(done)
+		began, ended, err = r.conductRounds(ctx, rounds, file, zero)
+	}()
+	return func() (int64, int64, error) {
+		stop()
+		<-done
+		return began, ended, err
+	}
+}
+
 // markMeasured marks the beginning of the measured part when it comes. The returned
 // function is called when the work is over, and marks it if it never came.
-func (r *run) markMeasured(ctx context.Context, file *history.Writer, now func() int64) (over func() error) {
+func (r *run) markMeasured(file *history.Writer, now func() int64) (over func() error) {
 	marked, stop := make(chan error, 1), make(chan struct{})
 	go func() {
 		at := int64(r.scenario.Load.Warmup)
@@ -249,10 +280,14 @@ func (r *run) markMeasured(ctx context.Context, file *history.Writer, now func()
 func (r *run) markEnd(ctx context.Context, file *history.Writer, stats *load.Stats, lost []string, ended int64) error {
 	plan := r.scenario.Load
 	at := min(ended, int64(plan.Warmup+plan.Duration))
-	if plan.Ops > 0 {
+	start := int64(plan.Warmup)
+	if _, several := roundsOf(r.store); several {
+		start = stats.MeasureStart
+	}
+	if plan.Ops > 0 || start != int64(plan.Warmup) {
 		at = stats.MeasureEnd + int64(agents.StartSlack) // by any agent's clock
 	}
-	stats.MeasureStart, stats.MeasureEnd = min(int64(plan.Warmup), at), at
+	stats.MeasureStart, stats.MeasureEnd = min(start, at), at
 	stats.Cut = stats.Cut || ctx.Err() != nil || len(lost) > 0
 	err := file.Mark(history.Event{At: at, Name: history.EventMeasureEnd})
 	why := strings.Join(lost, "; ")

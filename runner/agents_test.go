@@ -370,6 +370,30 @@ func TestSharesOfALoad(t *testing.T) {
 	}
 }
 
+// TestPlanOfAHundredAgents: of 10^9 operations by 512 clients each is one agent's.
+func TestPlanOfAHundredAgents(t *testing.T) {
+	p := small("", 9, 1_000_000_000).Load
+	p.Clients, p.Rate = 512, 1e6
+	var ops uint64
+	var rate float64
+	next := 0
+	for n := range 100 {
+		share := agents.Share{Number: n, Of: 100, First: next, Clients: 5, All: 512}
+		if n < 12 {
+			share.Clients = 6
+		}
+		s := sharedPlan(p, share)
+		each := s.Ops / uint64(share.Clients)
+		if each < 1_953_124 || each > 1_953_126 {
+			t.Errorf("agent %d has %d operations for %d clients", n, s.Ops, share.Clients)
+		}
+		ops, rate, next = ops+s.Ops, rate+s.Rate, next+share.Clients
+	}
+	if ops != 1_000_000_000 || next != 512 || rate < 999_999.9 || rate > 1_000_000.1 {
+		t.Errorf("%d operations by %d clients at %v/s", ops, next, rate)
+	}
+}
+
 // TestPasswordsAreNotPassedOn: a plan has no password, and an agent without it says what
 // it needs.
 func TestPasswordsAreNotPassedOn(t *testing.T) {

@@ -1,53 +1,109 @@
 package runner
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"assay/catalog"
 	"assay/check"
+	"assay/driver/bugs"
 	"assay/load"
 	"assay/report"
 	"assay/workload/availability"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/script"
 	"assay/workload/tpcc"
 	"assay/workload/ycsb"
 )
 
+// sharedScenario is a small run of a workload on an SQLite file, which several agents can
+// have open, and how many operations it has.
+func sharedScenario(t *testing.T, workload, more string) (s Scenario, ops int64) {
+	t.Helper()
+	w, err := catalog.WorkloadOf(workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = small("sqlite:"+filepath.Join(t.TempDir(), "shared.db")+"?synchronous=off"+more, 5, 120)
+	become(&s, w)
+	s.Load.Clients = 3
+	switch c := s.Config.(type) {
+	case *availability.Config: // long enough for its readers, which come at a rate of their own
+		s.Load.Arrivals, s.Load.Rate, c.ReadRate = load.Uniform, 40, 100
+	case *tpcc.Config:
+		c.Items, c.Customers, c.Warehouses = 100, 10, 2
+	case *ycsb.Config:
+		c.Records, c.Mix = 30, allKinds
+	case *script.Config:
+		bankScript(t, &s, more)
+	case *bulkupdate.Config: // in the first round one of the agents has nothing to do
+		s.Load.Ops, c.Users, c.Documents, c.Workers = 0, 25, 6, "1,3,4"
+		s.Plan()
+		return s, 75
+	case *candles.Config:
+		s.Load.Ops, c.Candles, c.Tickers, c.Batch, c.Queries, c.Intervals, c.Repeats = 0, 500, 5, 20, 20, 2, 3
+		s.Plan()
+		return s, 25 + 2*(20+2*3+1)
+	case *churn.Config:
+		s.Load.Ops, c.Rows, c.Batch, c.Cycles = 0, 200, 10, 2
+		s.Plan()
+		return s, 20*5 + 1
+	}
+	s.Plan()
+	return s, 120
+}
+
 // TestAgentsOfEachWorkload: each workload is worked by two agents, each with connections
-// of its own to an SQLite file, and found valid; or says why it cannot be shared.
+// of its own to an SQLite file, and found valid.
 func TestAgentsOfEachWorkload(t *testing.T) {
 	t.Parallel()
-	refused := map[string]string{"candles": "rounds", "bulkupdate": "rounds", "churn": "rounds", "script": "kept in the process"}
 	for _, w := range catalog.Workloads() {
 		t.Run(w.Name, func(t *testing.T) {
 			t.Parallel()
-			s := small("sqlite:"+filepath.Join(t.TempDir(), "shared.db")+"?synchronous=off", 5, 120)
-			become(&s, w)
-			s.Load.Clients = 3
-			switch c := s.Config.(type) {
-			case *availability.Config: // long enough for its readers, which come at a rate of their own
-				s.Load.Arrivals, s.Load.Rate, c.ReadRate = load.Uniform, 40, 100
-			case *tpcc.Config:
-				c.Items, c.Customers, c.Warehouses = 100, 10, 2
-			case *ycsb.Config:
-				c.Records = 30
-			}
-			if why := refused[w.Name]; why != "" {
-				if err := (&Agents{Count: 2}).validate(s); err == nil || !strings.Contains(err.Error(), w.Name) || !strings.Contains(err.Error(), why) {
-					t.Errorf("not refused as one of %s: %v", why, err)
-				}
-				return
-			}
+			s, ops := sharedScenario(t, w.Name, "")
 			x := newTeam(t, 2, "test", nil, nil)
 			x.store.apart = true
-			r := x.run(t, s, nil).Result
-			if r.Verdict != check.Valid || r.Outcomes.Total() != 120 {
-				t.Errorf("verdict %v of %+v: %s", r.Verdict, r.Outcomes, details(r))
+			out := x.run(t, s, nil)
+			r := out.Result
+			if r.Verdict != check.Valid || r.Outcomes.Total() != ops {
+				t.Errorf("verdict %v of %+v, want %d: %s", r.Verdict, r.Outcomes, ops, details(r))
 			}
 			if slices.ContainsFunc(r.Agents, func(a report.Agent) bool { return a.Operations == 0 || !a.Delivered }) {
 				t.Errorf("agents %+v", r.Agents)
+			}
+			for _, round := range r.Rounds {
+				if round.Seconds <= 0 || round.PerSecond <= 0 || round.Outcomes.Committed == 0 {
+					t.Errorf("round %+v", round)
+				}
+			}
+			again := recheck(t, out.Folder).Result
+			sameFigures(t, again, r)
+		})
+	}
+}
+
+// TestAgentsConvictInEachWorkload: a bug that one process is sure to find, two agents find,
+// by the same check.
+func TestAgentsConvictInEachWorkload(t *testing.T) {
+	t.Parallel()
+	for workload, bug := range map[string]string{candles.Name: "lost-ack", bulkupdate.Name: "wrong-count", churn.Name: "undeleted", ycsb.Name: "altered-read", script.Name: "lost-ack"} {
+		t.Run(workload, func(t *testing.T) {
+			t.Parallel()
+			more := fmt.Sprintf("&bug=%s:0.3", bug)
+			known := bugs.For(workload)
+			i := slices.IndexFunc(known, func(b bugs.Bug) bool { return b.Name == bug })
+			s, _ := sharedScenario(t, workload, more)
+			one := carryOut(t, s).Result
+			s, _ = sharedScenario(t, workload, more)
+			x := newTeam(t, 2, "test", nil, nil)
+			x.store.apart = true
+			two := x.run(t, s, nil).Result
+			if len(convictedBy(one, known[i])) == 0 || len(convictedBy(two, known[i])) == 0 {
+				t.Errorf("one process says %v: %s\nand two agents say %v: %s", one.Verdict, details(one), two.Verdict, details(two))
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"assay/catalog"
 	"assay/cluster"
 	"assay/load"
 	"assay/workload/definition"
@@ -15,6 +16,12 @@ type Estimate struct {
 	// Kept is what stays in the run's folder, in bytes; While is what servers of the
 	// run take beside that, until it ends.
 	Kept, While int64
+	// Check is how long the check takes at the end, which is part of Time, and Memory what
+	// it takes meanwhile, in bytes; 0 if that is not known.
+	Check  time.Duration
+	Memory int64
+	// Agent is what each agent keeps on its own disk until it was taken; 0 without agents.
+	Agent int64
 }
 
 // What estimates assume, as seen on a machine of two processors.
@@ -27,10 +34,12 @@ const (
 	bytesPerRun       = 400 << 10
 	rowOverhead       = 4 // copies of a row's bytes in indexes, pages and logs
 	endingTime        = 5 * time.Second
+	assumedJudged     = 500_000   // operations a second
+	assumedReread     = 1_000_000 // rows a second, of the state that was read back
 )
 
-// Estimate says about what the run takes.
-func (s Scenario) Estimate() Estimate {
+// Estimate says about what the run takes, by so many agents; 0 for none.
+func (s Scenario) Estimate(agents int) Estimate {
 	s.Plan()
 	var v definition.Volume
 	if sized, is := s.Config.(definition.Sized); is {
@@ -53,10 +62,23 @@ func (s Scenario) Estimate() Estimate {
 		e.Time += working
 	}
 	e.Kept = bytesPerRun + int64(operations)*bytesPerOperation + v.Rows*bytesPerRow
+	if agents > 0 { // whose histories stay beside the one that is made of them
+		e.Kept += int64(operations) * bytesPerOperation
+		e.Agent = int64(operations) * bytesPerOperation / int64(agents)
+	}
+	if v.JudgeRow > 0 {
+		e.Check = time.Duration((operations/assumedJudged + float64(v.Rows)/assumedReread) * 1e9)
+		e.Memory = int64(operations)*v.JudgeOperation + v.Rows*v.JudgeRow
+		e.Time += e.Check
+	}
 	rows := (v.Rows + int64(operations)) * v.RowBytes * rowOverhead
 	spec, err := cluster.ParseSpec(s.Cluster)
 	if err != nil { // there is none: an embedded database's file stays
-		e.Kept += rows
+		if driver, err := catalog.DriverFor(s.Database); s.Database == "" || err == nil && driver.Name == "sqlite" {
+			e.Kept += rows
+		} else {
+			e.While = rows
+		}
 		return e
 	}
 	nodes := spec.Nodes + spec.Arbiters
@@ -70,5 +92,6 @@ func (s Scenario) Estimate() Estimate {
 func (e Estimate) Plus(x Estimate, times int) Estimate {
 	return Estimate{
 		Time: e.Time + x.Time*time.Duration(times), Kept: e.Kept + x.Kept*int64(times), While: max(e.While, x.While),
+		Check: max(e.Check, x.Check), Memory: max(e.Memory, x.Memory), Agent: max(e.Agent, x.Agent),
 	}
 }

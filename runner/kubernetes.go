@@ -56,6 +56,26 @@ func (r *run) refusePodFaults(ctx context.Context) error {
 	return fault.ValidateOnPods(ctx, faults, r.pods)
 }
 
+// noteOthers says that the server which answers is none of the pods: they may be
+// somebody else's, or behind a router. Of a database that does not name its servers
+// nothing is said.
+func (r *run) noteOthers(ctx context.Context) {
+	if r.pods == nil {
+		return
+	}
+	name, err := r.pods.Primary(ctx)
+	if err != nil {
+		return
+	}
+	all, err := r.pods.Client.Pods(ctx, r.pods.Target)
+	if err != nil || slices.ContainsFunc(all, func(p kubernetes.Pod) bool { return p.Named(name) }) {
+		return
+	}
+	text := fmt.Sprintf("the server that answers calls itself %s, which is none of the pods %s: unless it is a router before them, they are not this database's", name, r.pods.Target)
+	r.options.Progress.Note(text)
+	r.note(text)
+}
+
 // hasNodes reports whether faults can be done to anything.
 func (r *run) hasNodes() bool { return r.cluster != nil || r.pods != nil }
 

@@ -236,6 +236,14 @@ func (b *bounded) Save(ctx context.Context, folder string, read func(rows int64)
 	})
 }
 
+// bare is a work as the workload made it.
+func bare(w definition.Work) definition.Work {
+	if b, is := w.(*bounded); is {
+		return b.Work
+	}
+	return w
+}
+
 // examine has a work examine the database, if it does that, with its calls bounded.
 func examine(ctx context.Context, w definition.Work, folder string) error {
 	b, is := w.(*bounded)

@@ -255,7 +255,7 @@ func reduceBank(ctx context.Context, folder string, s Scenario, r *report.Result
 	}
 	found := reduceOperations(ctx, exchange.Bank, kept.kept, &judged, o.HistoryOptions)
 	for i := range found {
-		found[i].excerpt.Of, found[i].excerpt.Clock = int64(r.Outcomes.Total()), check.Nanoseconds
+		found[i].excerpt.Of, found[i].excerpt.Clock = r.Outcomes.Total(), check.Nanoseconds
 	}
 	return exchange.Bank.String(), found, nil
 }

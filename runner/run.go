@@ -264,6 +264,7 @@ func (r *run) load(ctx context.Context) error {
 	}
 	r.result = begin(r.scenario, mark, started)
 	r.result.Cluster = r.nodes
+	r.noteOthers(ctx)
 	if rounds, several := roundsOf(r.store); several {
 		enterPlan(&r.result.Load, rounds)
 	}

@@ -46,9 +46,15 @@ func (w *ShareWorker) Prepare(ctx context.Context, p agents.Plan, s agents.Share
 	if err != nil {
 		return nil, err
 	}
-	j := &job{store: store, share: s, plan: sharedPlan(scenario.Load, s), address: address}
+	j := &job{store: store, share: s, plan: sharedPlan(scenario.Load, s), address: address, connect: scenario.ConnectTimeout}
 	if err := j.join(ctx, p); err != nil {
 		return nil, errors.Join(err, store.Close())
+	}
+	if d, is := bare(store).(definition.Dividing); is {
+		d.Divide(s.Number, s.Of)
+	}
+	if len(s.Rounds) > 0 {
+		return j, nil // sessions are those of a round
 	}
 	j.clients, err = openSessions(ctx, s.Clients, scenario.ConnectTimeout, j.lease, func(ctx context.Context, i int) (load.Client, error) {
 		return store.Client(ctx, s.First+i)
@@ -94,6 +100,8 @@ type job struct {
 	share   agents.Share
 	plan    load.Plan
 	address string
+	// connect is how long it may take to open a session.
+	connect time.Duration
 	lease   *lease
 	// held ends when another run has taken the database.
 	held    context.Context
@@ -130,6 +138,11 @@ func (j *job) Work(ctx context.Context, rec *agents.Recorder, now func() int64) 
 	clients := j.clients
 	j.clients = nil // they are the engine's to close
 	watching := j.watch(ctx)
+	if len(j.share.Rounds) > 0 {
+		stats, err := j.workRounds(ctx, rec, now)
+		watching()
+		return stats, errors.Join(err, j.lease.isLost())
+	}
 	observers, perSecond := j.store.Observers()
 	first := j.share.All
 	if len(observers) > 0 {
@@ -149,7 +162,7 @@ func (j *job) watch(ctx context.Context) (stop func()) {
 		return func() {} // the coordinator looks
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	if j.plan.Ops == 0 {
+	if j.plan.Ops == 0 && len(j.share.Rounds) == 0 {
 		ctx, cancel = context.WithTimeout(ctx, j.plan.Warmup+j.plan.Duration)
 	}
 	found := make(chan *pressure.Usage, 1)
@@ -162,6 +175,19 @@ func (j *job) watch(ctx context.Context) (stop func()) {
 		}
 	}()
 	return func() { cancel(); j.machine = <-found }
+}
+
+// Found implements agents.Job.
+func (j *job) Found() json.RawMessage {
+	f, is := bare(j.store).(definition.Finding)
+	if !is {
+		return nil
+	}
+	text, err := f.Found()
+	if err != nil {
+		return nil // it is words for what the history counts
+	}
+	return text
 }
 
 // Machine implements agents.Job.

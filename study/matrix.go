@@ -180,7 +180,7 @@ func (r *reader) combine(d *draft, exclusions []exclusion) ([]Configuration, err
 func overlaid(base, more []setting) []setting {
 	all := slices.Clone(base)
 	for _, s := range more {
-		all = append(without(all, s.name), s)
+		all = append(without(all, s), s)
 	}
 	return all
 }

@@ -6,6 +6,7 @@
 package study
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -117,9 +118,11 @@ func Read(path string, text []byte, size string, v Vocabulary) (*Study, error) {
 		s, err = r.study(root)
 	}
 	if err != nil {
-		located := err.(*Error) // as all functions of this package return
-		located.Path = path
-		return nil, located
+		var located *Error
+		if errors.As(err, &located) {
+			located.Path = path
+		}
+		return nil, err
 	}
 	s.Path = path
 	return s, nil

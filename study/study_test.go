@@ -97,6 +97,26 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
+// TestManifest: an address stands beside a cluster that is a manifest of Kubernetes,
+// whichever comes first, and instead of any other.
+func TestManifest(t *testing.T) {
+	for text, want := range map[string]string{
+		"db: a, cluster: \"k8s:db.yaml\"":                          "x bank db=a cluster=k8s:db.yaml",
+		"cluster: \"k8s:db.yaml\", db: a":                          "x bank cluster=k8s:db.yaml db=a",
+		"db: a, cluster: [\"k8s:a.yaml\", \"k8s:b.yaml\"], ops: 5": "x bank db=a cluster=k8s:a.yaml;k8s:b.yaml ops=5",
+		"cluster: \"mongodb:3\", db: a":                            "x bank db=a",
+		"db: a, cluster: [\"k8s:a.yaml\", \"mongodb:3\"]":          "x bank cluster=k8s:a.yaml;mongodb:3",
+	} {
+		s, err := Read("s.yaml", []byte("experiments:\n  x: {workload: bank, "+text+"}\n"), "laptop", words())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lines(s); len(got) != 1 || got[0] != want {
+			t.Errorf("%s gives %v, want %s", text, got, want)
+		}
+	}
+}
+
 // TestErrors wants line, column and the nearest valid name.
 func TestErrors(t *testing.T) {
 	bank := "experiments:\n  a:\n    workload: bank\n"

@@ -1,6 +1,9 @@
 package ledger
 
-import "math"
+import (
+	"iter"
+	"math"
+)
 
 // orderProof goes through the entries once, in about the order in which they were
 // committed, and shows that nothing is wrong with order and snapshots, or that it cannot
@@ -29,6 +32,8 @@ type orderProof struct {
 	unseen  int
 	agreed  int64 // acknowledged balances
 	failed  bool
+	// crowded is true if it failed since too many entries wait.
+	crowded bool
 }
 
 type accountVersion struct{ account, version uint32 }
@@ -64,12 +69,20 @@ func (j *Judge) proveOrder(a *auditCheck) (agreed int64, proven bool) {
 		return 0, false
 	}
 	p := newOrderProof(j, a)
-	for n := range j.entries.byTime(j) {
+	p.enterAll(j.entries.byTime(j))
+	if p.crowded {
+		p = newOrderProof(j, a)
+		p.enterAll(j.entries.byOperation(j))
+	}
+	return p.agreed, !p.failed && len(p.parked) == 0 && p.unseen == 0
+}
+
+func (p *orderProof) enterAll(entries iter.Seq[uint32]) {
+	for n := range entries {
 		if p.enter(n); p.failed {
-			return 0, false
+			return
 		}
 	}
-	return p.agreed, len(p.parked) == 0 && p.unseen == 0
 }
 
 func newOrderProof(j *Judge, a *auditCheck) *orderProof {
@@ -132,8 +145,9 @@ func (p *orderProof) pass(n uint32) {
 }
 
 func (p *orderProof) park(n uint32, until accountVersion) {
-	if other, there := p.parked[until]; there && other != n || len(p.parked) == maxParked {
-		p.failed = true
+	other, there := p.parked[until]
+	p.crowded = len(p.parked) == maxParked
+	if p.failed = there && other != n || p.crowded; p.failed {
 		return
 	}
 	p.parked[until] = n

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -53,6 +54,13 @@ func compareProof(t *testing.T, name string, j *Judge) bool {
 	case !proven && nothing && !excused:
 		t.Fatalf("%s: not proven, though nothing is wrong", name)
 	}
+	if found := j.order.clone(); !excused && found.String() == "" {
+		p := newOrderProof(j, newAuditCheck(&versionOrder{j: j}, newFindings(snapshotKinds)))
+		p.enterAll(j.entries.byOperation(j))
+		if again := !p.failed && len(p.parked) == 0 && p.unseen == 0; again != proven {
+			t.Fatalf("%s: proven by the journal's order %v, by that of the operations %v", name, proven, again)
+		}
+	}
 	return proven
 }
 
@@ -70,6 +78,27 @@ func TestValidRunsAreProven(t *testing.T) {
 		}
 		if _, proven := j.proveOrder(newAuditCheck(&versionOrder{j: j}, newFindings(snapshotKinds))); !proven {
 			t.Errorf("run %d is not proven", seed)
+		}
+	}
+}
+
+// TestEntriesInNoOrder: a journal in no order is visited as one that is sorted by id.
+func TestEntriesInNoOrder(t *testing.T) {
+	for seed := range uint64(20) {
+		r := randomRun(seed, 30, 1+int(seed%5), 9000)
+		slices.SortFunc(r.rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
+		j := r.judge(t)
+		var want, got []int64
+		for n := range j.entries.byTime(j) {
+			want = append(want, j.id(n))
+		}
+		rand.New(rand.NewPCG(seed, 1)).Shuffle(len(r.rows), func(a, b int) { r.rows[a], r.rows[b] = r.rows[b], r.rows[a] })
+		j = r.judge(t)
+		for n := range j.entries.byOperation(j) {
+			got = append(got, j.id(n))
+		}
+		if len(want) < 5000 || !slices.Equal(got, want) {
+			t.Errorf("run %d: %d entries are visited in another order", seed, len(want))
 		}
 	}
 }

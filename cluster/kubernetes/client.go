@@ -39,8 +39,11 @@ type AccessError struct {
 
 func (e *AccessError) Error() string {
 	text := fmt.Sprintf("kubernetes: %s: %v", e.Doing, e.Err)
-	if apierrors.IsForbidden(e.Err) || apierrors.IsUnauthorized(e.Err) {
+	switch {
+	case apierrors.IsForbidden(e.Err):
 		text += "; assay kubernetes check says which rights are missing"
+	case apierrors.IsUnauthorized(e.Err):
+		text += "; the cluster does not take the credentials of the kubeconfig's current context: renew them, or choose another context"
 	}
 	return text
 }

@@ -111,7 +111,7 @@ func TestWithoutAccess(t *testing.T) {
 	}
 	c := connect(t, "stranger", "default") // whose token nobody knows
 	_, err := c.Pods(t.Context(), Target{"default", "app=db"})
-	if !errors.As(err, &denied) || !apierrors.IsUnauthorized(denied.Err) {
+	if !errors.As(err, &denied) || !apierrors.IsUnauthorized(denied.Err) || !strings.Contains(err.Error(), "choose another context") {
 		t.Errorf("with a wrong token: %v", err)
 	}
 	if strings.Contains(fmt.Sprint(err), api.Token("stranger")) {

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	stdjson "encoding/json"
 	"errors"
@@ -43,7 +44,7 @@ func readManifest(r io.Reader) (all []*unstructured.Unstructured, err error) {
 		o := &unstructured.Unstructured{}
 		var document stdjson.RawMessage
 		err := decoder.Decode(&document)
-		if err == nil {
+		if err == nil && len(document) > 0 { // else it is a comment alone
 			err = json.Unmarshal(document, &o.Object) // whole numbers stay whole
 		}
 		switch {
@@ -150,7 +151,7 @@ func (c *Client) namespaceOf(k kind, o *unstructured.Unstructured) string {
 
 func (c *Client) kindOf(ctx context.Context, o *unstructured.Unstructured) (kind, error) {
 	all, err := c.kindsOf(ctx, o.GetAPIVersion())
-	if err != nil {
+	if err != nil && !apierrors.IsNotFound(errors.Unwrap(err)) {
 		return kind{}, err
 	}
 	for _, k := range all {
@@ -228,6 +229,9 @@ func readiness(o *unstructured.Unstructured) (bool, string) {
 	if seen, is := status["observedGeneration"].(int64); is && seen < o.GetGeneration() {
 		return false, "its controller has not seen it yet"
 	}
+	if ready, why, known := databaseReadiness(o); known {
+		return ready, why
+	}
 	for _, kind := range []string{"Ready", "Available", "Complete", "Established"} {
 		if value, message := condition(o, kind); value != "" {
 			return value == "True", strings.TrimSpace(kind + " is " + value + " " + message)
@@ -248,6 +252,22 @@ func readiness(o *unstructured.Unstructured) (bool, string) {
 		}
 	}
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io"), "its status says nothing of readiness"
+}
+
+// databaseReadiness is that of databases whose operators say it in words of their own:
+// K8ssandra (K8ssandraClusterStatus) and FoundationDB (FoundationDBClusterStatus).
+func databaseReadiness(o *unstructured.Unstructured) (ready bool, why string, known bool) {
+	switch o.GetKind() {
+	case "K8ssandraCluster":
+		value, message := condition(o, "CassandraInitialized")
+		return value == "True", strings.TrimSpace("CassandraInitialized is " + cmp.Or(value, "not said") + " " + message), true
+	case "FoundationDBCluster":
+		available, _, _ := unstructured.NestedBool(o.Object, "status", "health", "available")
+		reconciled, _, _ := unstructured.NestedInt64(o.Object, "status", "generations", "reconciled")
+		return available && reconciled >= o.GetGeneration(),
+			fmt.Sprintf("available is %v, and generation %d of %d is there", available, reconciled, o.GetGeneration()), true
+	}
+	return false, "", false
 }
 
 // Remove deletes the objects, the last first, and waits until each is gone, for at most

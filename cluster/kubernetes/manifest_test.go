@@ -27,6 +27,9 @@ func manifest(t *testing.T, text string) string {
 }
 
 const database = `
+---
+# a document of a chart that has nothing
+---
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
@@ -104,10 +107,10 @@ func TestManifestRefused(t *testing.T) {
 		"":          "has no objects",
 		"a: [":      "no YAML",
 		"kind: Pod": "object 1 has no apiVersion, kind or metadata.name",
-		"apiVersion: postgresql.cnpg.io/v1\nkind: Cluster\nmetadata: {name: db}":   "is refused",
-		"apiVersion: apps/v1\nkind: StatefulSett\nmetadata: {name: db}":            "install the operator",
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nbinary: {a: b}":     "field not declared in schema",
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: nowhere}": "not found",
+		"apiVersion: postgresql.nowhere.io/v1\nkind: Cluster\nmetadata: {name: db}": "no kind Cluster in postgresql.nowhere.io/v1; install the operator",
+		"apiVersion: apps/v1\nkind: StatefulSett\nmetadata: {name: db}":             "install the operator",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nbinary: {a: b}":      "field not declared in schema",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: nowhere}":  "not found",
 	} {
 		applied, err := c.Apply(t.Context(), manifest(t, text), NewMark("0badcafe"))
 		var wrong *ManifestError
@@ -127,19 +130,24 @@ func TestManifestRefused(t *testing.T) {
 // if it is of a kind that never does.
 func TestReadiness(t *testing.T) {
 	for text, ready := range map[string]bool{
-		`{apiVersion: v1, kind: ConfigMap}`:                                                                                                           true,
-		`{apiVersion: apps/v1, kind: StatefulSet}`:                                                                                                    false,
-		`{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 3}, status: {readyReplicas: 2}}`:                                                   false,
-		`{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 3}, status: {readyReplicas: 3}}`:                                                   true,
-		`{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 2}, spec: {replicas: 1}, status: {readyReplicas: 1, observedGeneration: 1}}`: false,
-		`{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Pending}}`:                                                                     false,
-		`{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Bound}}`:                                                                       true,
-		`{apiVersion: postgresql.cnpg.io/v1, kind: Cluster}`:                                                                                          false,
-		`{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, status: {instances: 3}}`:                                                                  false,
-		`{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, status: {conditions: [{type: Ready, status: "False"}]}}`:                                  false,
-		`{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, status: {conditions: [{type: Ready, status: "True"}]}}`:                                   true,
-		`{apiVersion: psmdb.percona.com/v1, kind: PerconaServerMongoDB, status: {state: initializing}}`:                                               false,
-		`{apiVersion: psmdb.percona.com/v1, kind: PerconaServerMongoDB, status: {state: ready}}`:                                                      true,
+		`{apiVersion: v1, kind: ConfigMap}`:                                                                                                                                     true,
+		`{apiVersion: apps/v1, kind: StatefulSet}`:                                                                                                                              false,
+		`{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 3}, status: {readyReplicas: 2}}`:                                                                             false,
+		`{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 3}, status: {readyReplicas: 3}}`:                                                                             true,
+		`{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 2}, spec: {replicas: 1}, status: {readyReplicas: 1, observedGeneration: 1}}`:                           false,
+		`{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Pending}}`:                                                                                               false,
+		`{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Bound}}`:                                                                                                 true,
+		`{apiVersion: postgresql.cnpg.io/v1, kind: Cluster}`:                                                                                                                    false,
+		`{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, status: {instances: 3}}`:                                                                                            false,
+		`{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, status: {conditions: [{type: Ready, status: "False"}]}}`:                                                            false,
+		`{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, status: {conditions: [{type: Ready, status: "True"}]}}`:                                                             true,
+		`{apiVersion: psmdb.percona.com/v1, kind: PerconaServerMongoDB, status: {state: initializing}}`:                                                                         false,
+		`{apiVersion: k8ssandra.io/v1alpha1, kind: K8ssandraCluster, status: {conditions: [{type: Other, status: "True"}]}}`:                                                    false,
+		`{apiVersion: k8ssandra.io/v1alpha1, kind: K8ssandraCluster, status: {conditions: [{type: CassandraInitialized, status: "True"}]}}`:                                     true,
+		`{apiVersion: apps.foundationdb.org/v1beta2, kind: FoundationDBCluster, metadata: {generation: 2}, status: {health: {available: true}, generations: {reconciled: 1}}}`:  false,
+		`{apiVersion: apps.foundationdb.org/v1beta2, kind: FoundationDBCluster, metadata: {generation: 2}, status: {health: {available: false}, generations: {reconciled: 2}}}`: false,
+		`{apiVersion: apps.foundationdb.org/v1beta2, kind: FoundationDBCluster, metadata: {generation: 2}, status: {health: {available: true}, generations: {reconciled: 2}}}`:  true,
+		`{apiVersion: psmdb.percona.com/v1, kind: PerconaServerMongoDB, status: {state: ready}}`:                                                                                true,
 	} {
 		all, err := readManifest(strings.NewReader(text))
 		if err != nil {

@@ -17,8 +17,9 @@ type ProcessID struct {
 	Started uint64 `json:"started"`
 }
 
-// killBound is how long killed processes may take to go.
-const killBound = 10 * time.Second
+// killBound is how long killed processes may take to go: on a busy machine one has to give
+// back its memory and its files first.
+const killBound = 30 * time.Second
 
 // KillHomed kills all processes whose home, as they were started with, is the
 // folder or lies in it. StartProcess gives every server such a home, and what a

@@ -136,7 +136,7 @@ func (f *compareFlags) show(cmd *cobra.Command, all []*compare.Comparison, comma
 			return err
 		}
 	}
-	err := error(nil)
+	var err error
 	if f.json {
 		err = compare.WriteJSON(out, all)
 	} else {

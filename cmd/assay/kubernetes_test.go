@@ -7,6 +7,10 @@ import (
 	"syscall"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"assay/check"
 	"assay/cluster/kubernetes/kubernetestest"
 )
@@ -26,9 +30,12 @@ func TestKubernetes(t *testing.T) {
 	})
 	k := kubernetesCommands{t, api}
 	t.Run("Run", k.run)
+	t.Run("Together", k.together)
 	t.Run("Killed", k.killed)
 	t.Run("Access", k.access)
 	t.Run("Provided", k.provided)
+	t.Run("Others", k.others)
+	t.Run("Without", k.without)
 }
 
 type kubernetesCommands struct {
@@ -45,6 +52,9 @@ func (k kubernetesCommands) assay(t *testing.T, user, namespace string, args ...
 func (k kubernetesCommands) start(t *testing.T, user, namespace string, c command) *process {
 	t.Helper()
 	file, err := k.api.Kubeconfig(user, namespace)
+	if user == kubernetestest.ServiceAccount { // with the role's rights alone
+		file, err = k.api.Granted(t.Context(), "../../deploy/role.yaml", namespace)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,10 +75,12 @@ func (k kubernetesCommands) keep(t *testing.T, namespace string, pods []kubernet
 	})
 }
 
-// run: the pod of a PostgreSQL is its primary, is killed, and is back.
-func (k kubernetesCommands) run(t *testing.T) {
+// postgres has the stand-in keep the pod of a PostgreSQL, which is killed and started
+// when its pod is.
+func (k kubernetesCommands) postgres(t *testing.T, namespace string) (address string) {
+	t.Helper()
 	database := startPostgres(t)
-	k.keep(t, "pg", []kubernetestest.Pod{{Name: "db-0", Labels: map[string]string{"app": "db"}, IP: "127.0.0.1", Port: database.Port}},
+	k.keep(t, namespace, []kubernetestest.Pod{{Name: "db-0", Labels: map[string]string{"app": "db"}, IP: "127.0.0.1", Port: database.Port, Claim: "data-0"}},
 		kubernetestest.StandIn{Ended: func(string) {
 			if err := database.Kill(); err != nil {
 				t.Error(err)
@@ -77,8 +89,36 @@ func (k kubernetesCommands) run(t *testing.T) {
 				t.Error(err)
 			}
 		}})
+	k.volume(t, namespace, "data-0")
+	return database.Address()
+}
+
+// together: a manifest, the pods of a database and a fault in one run.
+func (k kubernetesCommands) together(t *testing.T) {
+	address := k.postgres(t, "together")
 	dir := t.TempDir()
-	e := k.start(t, kubernetestest.Admin, "pg", command{dir: dir, env: []string{"ASSAY_DB=" + database.Address()}, args: []string{
+	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
+	if err := os.WriteFile(filepath.Join(dir, "db.yaml"), []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := k.start(t, kubernetestest.Admin, "together", command{dir: dir, env: []string{"ASSAY_DB=" + address}, args: []string{
+		"run", "bank", "--cluster", "k8s:db.yaml", "--kubernetes", "together/app=db", "--accounts", "100", "--clients", "2", "--duration", "8s",
+		"--warmup", "500ms", "--fault", "kill primary at 1s", "--out", "run"}}).wait().want(t, exitValid, exitNoVerdict)
+	r := resultOf(t, filepath.Join(dir, "run"))
+	if r.Verdict != check.Valid || len(r.Faults) != 1 || !r.Faults[0].Proven || r.Faults[0].HealedAt.IsZero() || r.Cluster == nil || len(r.Cluster.Nodes) != 1 {
+		t.Errorf("verdict %v, faults %+v, nodes %+v: %v", r.Verdict, r.Faults, r.Cluster, e)
+	}
+	left := k.assay(t, kubernetestest.Admin, "together", "kubernetes", "clean", "together", "--dry-run").wait().want(t, exitValid)
+	if !strings.Contains(left.stdout, "nothing to take away") {
+		t.Errorf("after the run: %v", left)
+	}
+}
+
+// run: the pod of a PostgreSQL is its primary, is killed, and is back.
+func (k kubernetesCommands) run(t *testing.T) {
+	address := k.postgres(t, "pg")
+	dir := t.TempDir()
+	e := k.start(t, kubernetestest.ServiceAccount, "pg", command{dir: dir, env: []string{"ASSAY_DB=" + address}, args: []string{
 		"run", "availability", "--kubernetes", "pg/app=db", "--clients", "2", "--duration", "8s", "--warmup", "500ms", "--fault", "kill primary at 1s", "--out", "run"}}).
 		wait().want(t, exitValid, exitNoVerdict)
 	r := resultOf(t, filepath.Join(dir, "run"))
@@ -91,6 +131,7 @@ func (k kubernetesCommands) run(t *testing.T) {
 	}
 	c := r.Cluster
 	if c == nil || len(c.Nodes) != 1 || c.Nodes[0].CPU != 0.5 || c.Nodes[0].Memory != 256<<20 || c.Nodes[0].Pod == nil || c.Nodes[0].Pod.Machine != "machine-1" ||
+		len(c.Nodes[0].Pod.Volumes) != 1 || c.Nodes[0].Pod.Volumes[0].Bytes != 5<<30 || *r.Database.DiskPerNode != 5<<30 ||
 		c.Spec != "kubernetes:pg/app=db" || r.Database.CPUsPerNode == nil || *r.Database.CPUsPerNode != 0.5 {
 		t.Errorf("the nodes are %+v, of %+v", c, r.Database)
 	}
@@ -112,14 +153,63 @@ func (k kubernetesCommands) run(t *testing.T) {
 	}
 }
 
+func (k kubernetesCommands) volume(t *testing.T, namespace, name string) {
+	t.Helper()
+	claims := schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
+	_, err := k.api.Client.Resource(claims).Namespace(namespace).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"storageClassName": "fast", "accessModes": []any{"ReadWriteOnce"},
+			"resources": map[string]any{"requests": map[string]any{"storage": "5Gi"}}}}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// others: a database that is none of the pods which the selector fits is said to be so,
+// and its primary is not looked for among them.
+func (k kubernetesCommands) others(t *testing.T) {
+	database := startPostgres(t)
+	k.keep(t, "others", []kubernetestest.Pod{{Name: "web-0", Labels: map[string]string{"app": "web"}, IP: "127.0.0.9", Port: 1}}, kubernetestest.StandIn{})
+	dir := t.TempDir()
+	run := command{dir: dir, env: []string{"ASSAY_DB=" + database.Address()}, args: []string{
+		"run", "bank", "--kubernetes", "others/app=web", "--accounts", "100", "--clients", "2", "--ops", "100", "--out", "run"}}
+	k.start(t, kubernetestest.ServiceAccount, "others", run).wait()
+	if notes := strings.Join(resultOf(t, filepath.Join(dir, "run")).Notes, "; "); !strings.Contains(notes, "which is none of the pods others/app=web") {
+		t.Errorf("pods of somebody else's: notes %q", notes)
+	}
+	run.args = append(run.args[:len(run.args)-2], "--fault", "kill primary at 1s")
+	if e := k.start(t, kubernetestest.ServiceAccount, "others", run).wait(); e.code == exitValid || !strings.Contains(e.stderr, "none of the pods others/app=web") {
+		t.Errorf("a fault to somebody else's: %v", e)
+	}
+}
+
+// without: where Chaos Mesh is not installed, its faults are refused with how to get it.
+func (k kubernetesCommands) without(t *testing.T) {
+	k.keep(t, "without", []kubernetestest.Pod{{Name: "db-0", Labels: map[string]string{"app": "db"}, IP: "127.0.0.1", Port: 1}}, kubernetestest.StandIn{})
+	if err := k.api.RemoveChaosMesh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e := k.assay(t, kubernetestest.ServiceAccount, "without", "kubernetes", "check", "without/app=db").wait().want(t, exitValid)
+	for _, part := range []string{"not installed", "helm install chaos-mesh", "5 of 5", "db-0, ready, 0.5 processors, 256MiB of memory"} {
+		if !strings.Contains(e.stdout, part) {
+			t.Errorf("check does not say %q: %v", part, e)
+		}
+	}
+	e = k.assay(t, kubernetestest.ServiceAccount, "without", "run", "bank", "--db", "mem://", "--kubernetes", "without/app=db", "--duration", "10s",
+		"--fault", "isolate any at 1s").wait().want(t, exitCannotRun)
+	if !strings.Contains(e.stderr, "the cluster has no NetworkChaos of Chaos Mesh") || !strings.Contains(e.stderr, "helm install chaos-mesh") {
+		t.Error(e)
+	}
+}
+
 // killed: after SIGKILL the fault is still there, and clean takes it away.
 func (k kubernetesCommands) killed(t *testing.T) {
 	k.keep(t, "killed", []kubernetestest.Pod{{Name: "db-0", Labels: map[string]string{"app": "db"}, IP: "127.0.0.1", Port: 1}}, kubernetestest.StandIn{})
-	p := k.start(t, kubernetestest.Admin, "killed", command{messy: true, args: []string{
+	p := k.start(t, kubernetestest.ServiceAccount, "killed", command{messy: true, args: []string{
 		"run", "bank", "--db", "mem://", "--accounts", "100", "--kubernetes", "killed/app=db", "--duration", "1h", "--warmup", "0s", "--fault", "isolate any at 100ms for 30m"}})
 	p.until("isolate any")
 	clean := func(want string, args ...string) bool {
-		e := k.assay(t, kubernetestest.Admin, "killed", append([]string{"kubernetes", "clean", "killed"}, args...)...).wait().want(t, exitValid)
+		e := k.assay(t, kubernetestest.ServiceAccount, "killed", append([]string{"kubernetes", "clean", "killed"}, args...)...).wait().want(t, exitValid)
 		return strings.Contains(e.stdout, want)
 	}
 	p.untilTrue("a fault that belongs to a run", func() bool { return clean("left alone (its assay runs)") })
@@ -179,6 +269,29 @@ func (k kubernetesCommands) access(t *testing.T) {
 		t.Error(e)
 	}
 	if e = k.assay(t, kubernetestest.Nobody, "default", nothing...).wait().want(t, exitCannotRun); !strings.Contains(e.stderr, "assay kubernetes check") {
+		t.Error(e)
+	}
+	e = k.assay(t, kubernetestest.Admin, "default", "kubernetes", "check", "default/app=none").wait().want(t, exitUsage)
+	if !strings.Contains(e.stderr, "selects no pod that runs") {
+		t.Error(e)
+	}
+	e = k.assay(t, "stranger", "default", "kubernetes", "check").wait().want(t, exitCannotRun) // whose token nobody knows
+	if !strings.Contains(e.stderr, "does not take the credentials") {
+		t.Error(e)
+	}
+	file, err := k.api.Kubeconfig(kubernetestest.Admin, "away")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err == nil { // where nobody listens
+		err = os.WriteFile(file, []byte(strings.ReplaceAll(string(text), k.api.Host(), "https://127.0.0.1:1")), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	e = start(t, command{args: []string{"kubernetes", "check"}, env: []string{"KUBECONFIG=" + file}}).wait().want(t, exitCannotRun)
+	if !strings.Contains(e.stderr, "reach https://127.0.0.1:1") || !strings.Contains(e.stderr, "refused") {
 		t.Error(e)
 	}
 	e = start(t, command{args: []string{"kubernetes", "check"}, env: []string{"KUBECONFIG=" + t.TempDir() + "/none"}}).wait().want(t, exitCannotRun)

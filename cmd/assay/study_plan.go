@@ -176,8 +176,12 @@ func printPlan(out io.Writer, s *study.Study, plans []plannedExperiment, size st
 	runs := 0
 	for _, p := range plans {
 		var all runner.Estimate
+		agents, err := p.sharing.number()
+		if err != nil {
+			return err
+		}
 		for _, c := range p.plan.Configurations {
-			all = all.Plus(c.Scenario.Estimate(), p.plan.Repeats)
+			all = all.Plus(c.Scenario.Estimate(agents), p.plan.Repeats)
 		}
 		n := len(p.plan.Configurations) * p.plan.Repeats
 		whole, runs = whole.Plus(all, 1), runs+n
@@ -197,8 +201,15 @@ func printPlan(out io.Writer, s *study.Study, plans []plannedExperiment, size st
 }
 
 func estimateText(e runner.Estimate) string {
-	return fmt.Sprintf("about %v; keeps about %s, and a run's servers take up to about %s meanwhile",
+	text := fmt.Sprintf("about %v; keeps about %s, and a run's servers take up to about %s meanwhile",
 		e.Time.Round(time.Second), quantity.Bytes(e.Kept), quantity.Bytes(e.While))
+	if e.Agent > 0 {
+		text += fmt.Sprintf("; each agent keeps up to about %s of a run until that is taken", quantity.Bytes(e.Agent))
+	}
+	if e.Memory > 0 {
+		text += fmt.Sprintf("; the check of a run takes up to about %s of memory and %v", quantity.Bytes(e.Memory), e.Check.Round(time.Second))
+	}
+	return text
 }
 
 // command is the command of one run, repeat counted from 0.

@@ -52,7 +52,7 @@ func studyFile(t *testing.T, text string) (dir, file string) {
 func TestStudies(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "..", "studies", "*.yaml"))
-	if err != nil || len(files) != 5 {
+	if err != nil || len(files) != 6 {
 		t.Fatalf("%q, %v", files, err)
 	}
 	e := assay(t, t.TempDir(), "study", "--schema")
@@ -109,6 +109,31 @@ func TestStudyPlan(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("a plan leaves %v, %v", entries, err)
+	}
+}
+
+// TestStudyOnKubernetes: the pods and the manifest of a database are keys like others.
+func TestStudyOnKubernetes(t *testing.T) {
+	t.Parallel()
+	dir, file := studyFile(t, `defaults: {db: "postgres://db.pg.svc/app", kubernetes: pg/app=db, duration: 1m}
+experiments:
+  attached: {workload: bank, matrix: {fault: [none, kill primary at 10s]}}
+  provided: {workload: bank, cluster: "k8s:db.yaml"}
+`)
+	e := assay(t, dir, "study", file, "--dry-run")
+	e.want(t, exitValid)
+	for _, want := range []string{
+		"assay run bank --db postgres://db.pg.svc/app --kubernetes 'pg/app=db' --duration 1m",
+		"--fault 'kill primary at 10s'",
+		"--cluster k8s:db.yaml",
+	} {
+		if !strings.Contains(e.stdout, want) {
+			t.Errorf("no %q in %s", want, e.stdout)
+		}
+	}
+	_, file = studyFile(t, "experiments:\n  x: {workload: bank, db: \"postgres://db.pg.svc/app\", kubernetes: pg}\n")
+	if e = assay(t, dir, "study", file, "--dry-run").want(t, exitUsage); !strings.Contains(e.stderr, "NAMESPACE/SELECTOR") {
+		t.Error(e)
 	}
 }
 

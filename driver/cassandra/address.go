@@ -2,17 +2,15 @@ package cassandra
 
 import (
 	"crypto/tls"
-	"net"
-	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"assay/driver/encryption"
+	"assay/driver/uri"
 	"assay/workload"
 )
 
@@ -74,7 +72,7 @@ var keyspaceForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,47}$`)
 func parse(target workload.Target) (*settings, error) {
 	s := &settings{
 		printable: workload.Redact(target.Address), keyspace: defaultKeyspace, consistency: gocql.Quorum,
-		replication: defaultReplication, connectTimeout: target.ConnectTimeout, silence: defaultSilence, revisit: defaultRevisit,
+		connectTimeout: target.ConnectTimeout, silence: defaultSilence, revisit: defaultRevisit,
 	}
 	if s.connectTimeout <= 0 {
 		s.connectTimeout = defaultConnectTimeout
@@ -83,120 +81,51 @@ func parse(target workload.Target) (*settings, error) {
 		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
 			Want: "none: Cassandra has consistency levels instead, which the address chooses (?consistency=quorum)"}
 	}
-	rest, found := strings.CutPrefix(target.Address, "cassandra://")
-	if !found || strings.Contains(rest, "#") {
-		return nil, s.malformed()
+	a, err := uri.Parse(target.Address, addressForm, defaultPort, "cassandra")
+	if err != nil {
+		return nil, err
 	}
-	rest, query, _ := strings.Cut(rest, "?")
-	authority, keyspace, _ := strings.Cut(rest, "/")
-	if strings.Contains(keyspace, "@") || strings.Contains(query, "@") {
-		return nil, s.malformed() // a password with a character that ends it
-	}
-	if !s.setUser(&authority) || !s.setHosts(authority) {
-		return nil, s.malformed()
-	}
-	if keyspace != "" {
-		s.keyspace, s.named = keyspace, true
+	s.hosts, s.user, s.password = a.Hosts, a.User, a.Password
+	if a.Path != "" {
+		s.keyspace, s.named = a.Path, true
 	}
 	if !keyspaceForm.MatchString(s.keyspace) {
 		return nil, &workload.OptionError{Option: "keyspace", Value: s.keyspace,
 			Want: "a letter and then at most 47 letters, digits and underscores"}
 	}
-	if err := s.setOptions(query); err != nil {
+	if err := s.setOptions(a.Options); err != nil {
 		return nil, err
 	}
 	return s, s.chooseReads(target.Read)
 }
 
-func (s *settings) malformed() error {
-	return &workload.OptionError{Option: "address", Value: s.printable, Want: addressForm}
-}
-
-// setUser takes user and password off the authority.
-func (s *settings) setUser(authority *string) (ok bool) {
-	at := strings.LastIndexByte(*authority, '@')
-	if at < 0 {
-		return true
-	}
-	user, password, _ := strings.Cut((*authority)[:at], ":")
-	*authority = (*authority)[at+1:]
-	var err error
-	if s.user, err = url.PathUnescape(user); err != nil || s.user == "" {
-		return false
-	}
-	s.password, err = url.PathUnescape(password)
-	return err == nil
-}
-
-// setHosts reads HOST[:PORT][,HOST...], an IPv6 address in brackets.
-func (s *settings) setHosts(list string) (ok bool) {
-	for item := range strings.SplitSeq(list, ",") {
-		host, port := item, defaultPort
-		if end := strings.LastIndexByte(item, ':'); end > strings.LastIndexByte(item, ']') {
-			host, port = item[:end], item[end+1:]
-		}
-		if inner, bracketed := strings.CutPrefix(host, "["); bracketed {
-			host, bracketed = strings.CutSuffix(inner, "]")
-			if !bracketed || net.ParseIP(host) == nil {
-				return false
-			}
-		} else if strings.ContainsAny(host, ":[]") {
-			return false
-		}
-		n, err := strconv.ParseUint(port, 10, 16)
-		if err != nil || n == 0 || host == "" || strings.ContainsAny(host, " \t\r\n%\\\"'<>") {
-			return false
-		}
-		s.hosts = append(s.hosts, net.JoinHostPort(host, strconv.FormatUint(n, 10)))
-	}
-	return true
-}
-
-// setOptions reads the address's query.
-func (s *settings) setOptions(query string) error {
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return s.malformed()
-	}
-	for name, given := range values {
-		if len(given) > 1 {
-			return &workload.OptionError{Option: "the address's option", Value: name, Want: "each option once"}
-		}
-	}
-	if err := s.setEncryption(values); err != nil {
+// setOptions reads the address's options.
+func (s *settings) setOptions(options uri.Options) (err error) {
+	if err := s.setEncryption(options); err != nil {
 		return err
 	}
-	for name, given := range values {
-		value := given[0]
-		switch name {
-		case "consistency":
-			level, found := levelOf(value)
-			if !found {
-				return &workload.OptionError{Option: name, Value: value, Want: levelNames()}
-			}
-			s.consistency = level
-		case "replication":
-			n, err := strconv.Atoi(value)
-			if err != nil || n < 1 || n > mostReplicas {
-				return &workload.OptionError{Option: name, Value: value, Want: "the number of copies of each row, from 1"}
-			}
-			s.replication = n
-		default:
-			return &workload.OptionError{Option: "the address's option", Value: name, Want: "consistency, replication, tls, " + encryption.ParameterNames}
+	if value, given := options.Take("consistency"); given {
+		level, found := levelOf(value)
+		if !found {
+			return &workload.OptionError{Option: "consistency", Value: value, Want: levelNames()}
 		}
+		s.consistency = level
 	}
-	return nil
+	s.replication, err = options.Integer("replication", "the number of copies of each row, from 1", defaultReplication, 1, mostReplicas)
+	if err != nil {
+		return err
+	}
+	return options.None("consistency, replication, tls, " + encryption.ParameterNames)
 }
 
 // setEncryption reads tls and what goes with it. A parameter that says how to
 // encrypt asks for it.
-func (s *settings) setEncryption(values url.Values) error {
-	asked := values.Get("tls")
-	if values.Has("tls") && asked != "true" && asked != "false" {
-		return &workload.OptionError{Option: "tls", Value: asked, Want: "true, false"}
+func (s *settings) setEncryption(options uri.Options) error {
+	asked, err := options.Choose("tls", "true", "false")
+	if err != nil {
+		return err
 	}
-	values.Del("tls")
-	options, given, err := encryption.Take(values)
+	files, given, err := encryption.Take(options)
 	switch {
 	case err != nil:
 		return err
@@ -205,7 +134,7 @@ func (s *settings) setEncryption(values url.Values) error {
 	case asked != "true" && given == "":
 		return nil
 	}
-	s.encryption, err = options.Config()
+	s.encryption, err = files.Config()
 	return err
 }
 

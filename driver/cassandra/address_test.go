@@ -47,7 +47,7 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		"cassandra://host:0": "cassandra://", "cassandra://host:70000": "cassandra://", "cassandra://host:hidden": "cassandra://",
 		"cassandra://u:hid/den@host": "cassandra://", "cassandra://u:hid?den@host": "cassandra://", "cassandra://u:%zz@host": "cassandra://",
 		"cassandra://:hidden@host": "cassandra://", "cassandra://a:1:2": "cassandra://", "cassandra://[::1": "cassandra://",
-		"cassandra://host/a-b": "keyspace", "cassandra://host/1": "keyspace", "cassandra://host/a/b": "keyspace",
+		"cassandra://host/a-b": "keyspace", "cassandra://host/1": "keyspace", "cassandra://host/a/b": "cassandra://",
 		`cassandra://host/a"b`: "keyspace", "cassandra://host/" + strings.Repeat("k", 49): "keyspace",
 		"cassandra://host?consistency=any": "local_quorum", "cassandra://host?consistency=each_quorum": "local_quorum",
 		"cassandra://host?replication=0": "copies", "cassandra://host?replication=many": "copies",

@@ -1,8 +1,7 @@
 package encryption
 
 import (
-	"net/url"
-
+	"assay/driver/uri"
 	"assay/workload"
 )
 
@@ -17,15 +16,14 @@ const (
 	ParameterNames = caFile + ", " + certFile + ", " + keyFile + ", " + anyHostname + ", " + anyServer
 )
 
-// Take takes these parameters out of values. given is the name of one that is
-// there, "" for none. Errors are *workload.OptionError.
-func Take(values url.Values) (options Options, given string, err error) {
+// Take takes these parameters out. given is the name of one that is there, "" for
+// none. Errors are *workload.OptionError.
+func Take(from uri.Options) (options Options, given string, err error) {
 	take := func(name string) string {
-		value := values.Get(name)
-		if values.Has(name) {
+		value, is := from.Take(name)
+		if is {
 			given = name
 		}
-		values.Del(name)
 		return value
 	}
 	options.CA = File{caFile, take(caFile)}

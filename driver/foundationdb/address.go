@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 
+	"assay/driver/uri"
 	"assay/workload"
 )
 
@@ -60,34 +61,29 @@ func parse(target workload.Target) (options, error) {
 	if asked := target.Isolation; asked != "" && asked != level {
 		return options{}, &workload.OptionError{Option: "isolation", Value: asked, Want: level + ", which is all that FoundationDB has"}
 	}
-	if err := o.parameters(u.RawQuery); err != nil {
+	if err := o.read(u.RawQuery); err != nil {
 		return options{}, err
 	}
 	return o, nil
 }
 
-func (o *options) parameters(query string) error {
-	values, err := url.ParseQuery(query)
+func (o *options) read(query string) error {
+	given, err := uri.ReadOptions(query)
 	if err != nil {
-		return &workload.OptionError{Option: "parameters", Value: "(unreadable)", Want: "prefix=NAME"}
+		return err
 	}
-	for name, given := range values {
-		switch {
-		case name == "prefix" && len(given) == 1:
-			o.root = given[0]
-		case name == causalReadRisky && len(given) == 1:
-			o.riskyReads = given[0] == "true"
-			if !o.riskyReads && given[0] != "false" {
-				return &workload.OptionError{Option: causalReadRisky, Value: given[0], Want: "true or false"}
-			}
-		default:
-			return &workload.OptionError{Option: "parameter", Value: name, Want: "prefix and " + causalReadRisky + ", once each"}
-		}
+	if prefix, is := given.Take("prefix"); is {
+		o.root = prefix
 	}
 	if !plain(o.root) {
 		return &workload.OptionError{Option: "prefix", Value: o.root, Want: "1 to 64 letters, digits, hyphens and underscores"}
 	}
-	return nil
+	risky, err := given.Choose(causalReadRisky, "true", "false")
+	if err != nil {
+		return err
+	}
+	o.riskyReads = risky == "true"
+	return given.None("prefix, " + causalReadRisky)
 }
 
 // causalReadRisky is FoundationDB's name of the option under which "The read

@@ -51,12 +51,12 @@ func TestAddressesThatAreRefused(t *testing.T) {
 		"fdb:///a?prefix=%00":          "prefix",
 		"fdb:///a?prefix=%FF":          "prefix",
 		"fdb:///a?prefix=é":            "prefix",
-		"fdb:///a?prefix=a&prefix=b":   "parameter",
-		"fdb:///a?tenant=b":            "parameter",
+		"fdb:///a?prefix=a&prefix=b":   "the address's option",
+		"fdb:///a?tenant=b":            "the address's option",
 		"fdb:///a?causal_read_risky":   "causal_read_risky",
 		"fdb:///a?causal_read_risky=1": "causal_read_risky",
-		"fdb:///a?causal_read_risky=true&causal_read_risky=true": "parameter",
-		"fdb:///a?prefix=%zz":                       "parameters",
+		"fdb:///a?causal_read_risky=true&causal_read_risky=true": "the address's option",
+		"fdb:///a?prefix=%zz":                       "the address's options",
 		"fdb:///?prefix=" + strings.Repeat("x", 65): "prefix",
 	} {
 		_, err := parse(workload.Target{Address: address})

@@ -36,7 +36,7 @@ func TestKeyValueAddress(t *testing.T) {
 	for _, table := range drivertest.KeyValueTables() {
 		for address, option := range map[string]string{
 			"mem://": "", "mem://?timeout=0.1&latency=1ms": "",
-			"mem://?bug=lost-ack:1": "parameter", "mem://?speed=1": "parameter", "mem://?timeout=2": "timeout",
+			"mem://?bug=lost-ack:1": "the address's option", "mem://?speed=1": "the address's option", "mem://?timeout=2": "timeout",
 		} {
 			_, err := OpenKeyValue(t.Context(), workload.Target{Address: address}, table)
 			var refused *workload.OptionError

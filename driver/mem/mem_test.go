@@ -136,8 +136,8 @@ func TestAddress(t *testing.T) {
 	}
 	for address, option := range map[string]string{
 		"memory://": "address", "mem://host": "address", "mem://?timeout=2": "timeout", "mem://?timeout=x": "timeout", "mem://?timeout=NaN": "timeout",
-		"mem://?timeout=0&timeout=1": "parameter", "mem://?latency=-1s": "latency", "mem://?latency=5": "latency", "mem://?speed=1": "parameter",
-		"mem://?timeout=%zz": "parameters",
+		"mem://?timeout=0&timeout=1": "the address's option", "mem://?latency=-1s": "latency", "mem://?latency=5": "latency", "mem://?speed=1": "the address's option",
+		"mem://?timeout=%zz": "the address's options",
 	} {
 		_, err := OpenBank(t.Context(), workload.Target{Address: address})
 		var refused *workload.OptionError

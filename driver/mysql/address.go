@@ -1,24 +1,19 @@
 package mysql
 
 import (
-	"cmp"
 	"fmt"
-	"net"
-	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"assay/driver/uri"
 	"assay/workload"
 )
 
 const (
 	defaultPort           = "3306"
 	defaultConnectTimeout = 10 * time.Second
-	// maxHosts bounds an address; Galera clusters have a handful of nodes.
-	maxHosts = 64
 )
 
 const wantAddress = "mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/?OPTION=VALUE, with characters such as @ : / # ? % in the password percent-encoded"
@@ -69,85 +64,16 @@ func parse(target workload.Target) (*settings, error) {
 	if s.connectTimeout <= 0 {
 		s.connectTimeout = defaultConnectTimeout
 	}
-	// The password of an address that is not as it should be may be in any of
-	// its parts, so nothing of it is told.
-	malformed := &workload.OptionError{Option: "address", Value: "mysql://(unreadable)", Want: wantAddress}
-	scheme, rest, found := strings.Cut(target.Address, "://")
-	if !found || scheme != "mysql" && scheme != "mariadb" || strings.Contains(rest, "#") {
-		return nil, malformed
-	}
-	rest, query, _ := strings.Cut(rest, "?")
-	authority, path, _ := strings.Cut(rest, "/")
-	if !s.readAuthority(authority) || strings.ContainsAny(path, "/@") {
-		return nil, malformed
-	}
-	var err error
-	if s.database, err = url.PathUnescape(path); err != nil {
-		return nil, malformed
-	}
-	values, err := url.ParseQuery(query)
+	a, err := uri.Parse(target.Address, wantAddress, defaultPort, "mysql", "mariadb")
 	if err != nil {
-		return nil, malformed
+		return nil, err
 	}
-	if err := s.readOptions(values); err != nil {
+	s.user, s.password, s.hosts, s.database = a.User, a.Password, a.Hosts, a.Path
+	if err := s.readOptions(a.Options); err != nil {
 		return nil, err
 	}
 	s.isolation, err = isolationLevel(target.Isolation)
 	return s, err
-}
-
-// readAuthority reads user, password and hosts; ok is false if they cannot be
-// used.
-func (s *settings) readAuthority(authority string) (ok bool) {
-	at := strings.LastIndexByte(authority, '@')
-	if at >= 0 {
-		user, password, _ := strings.Cut(authority[:at], ":")
-		if strings.ContainsAny(authority[:at], "@") || strings.Contains(password, ":") {
-			return false
-		}
-		var errs [2]error
-		s.user, errs[0] = url.PathUnescape(user)
-		s.password, errs[1] = url.PathUnescape(password)
-		if errs != [2]error{} {
-			return false
-		}
-	}
-	for text := range strings.SplitSeq(authority[at+1:], ",") {
-		host, ok := readHost(text)
-		if !ok || len(s.hosts) == maxHosts {
-			return false
-		}
-		if !slices.Contains(s.hosts, host) {
-			s.hosts = append(s.hosts, host)
-		}
-	}
-	return true
-}
-
-// hostName is a name or an IPv4 address.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9.])?$`)
-
-// readHost reads HOST, HOST:PORT or the same with an IPv6 address in brackets,
-// as host:port.
-func readHost(text string) (host string, ok bool) {
-	port := defaultPort
-	if inside, bracketed := strings.CutPrefix(text, "["); bracketed {
-		address, after, closed := strings.Cut(inside, "]")
-		if !closed || net.ParseIP(address) == nil || after != "" && !strings.HasPrefix(after, ":") {
-			return "", false
-		}
-		host, port = address, cmp.Or(strings.TrimPrefix(after, ":"), port)
-	} else {
-		name, given, _ := strings.Cut(text, ":")
-		if !hostName.MatchString(name) {
-			return "", false
-		}
-		host, port = name, cmp.Or(given, port)
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", false
-	}
-	return net.JoinHostPort(host, port), true
 }
 
 var (
@@ -171,47 +97,30 @@ func ownVariables() map[string]string {
 
 // readOptions reads the address's options. What is none of assay's own is a
 // variable of the server's, which refuses what it does not know.
-func (s *settings) readOptions(values url.Values) error {
-	for name := range values {
-		if len(values[name]) > 1 {
-			return &workload.OptionError{Option: "the address's option", Value: name, Want: "each option once"}
-		}
-	}
-	choose := func(name string, possible ...string) (string, error) {
-		value := values.Get(name)
-		if values.Has(name) && !slices.Contains(possible, value) {
-			return "", &workload.OptionError{Option: name, Value: value, Want: strings.Join(possible, ", ")}
-		}
-		values.Del(name)
-		return value, nil
-	}
-	balance, err := choose("balance", "order", "random")
+func (s *settings) readOptions(options uri.Options) error {
+	balance, err := options.Choose("balance", "order", "random")
 	if err != nil {
 		return err
 	}
 	s.anyHost = balance == "random"
-	if s.statements, err = choose("statements", statementsTogether, statementsApart); err != nil {
+	if s.statements, err = options.Choose("statements", statementsTogether, statementsApart); err != nil {
 		return err
 	}
-	if s.dialect, err = choose(dialectOption, dialectNames()...); err != nil {
+	if s.dialect, err = options.Choose(dialectOption, dialectNames()...); err != nil {
 		return err
 	}
-	if s.encryption, err = readEncryption(values, choose); err != nil {
+	if s.encryption, err = readEncryption(options); err != nil {
 		return err
 	}
-	if values.Has("connect_timeout") {
-		seconds, err := strconv.Atoi(values.Get("connect_timeout"))
-		if err != nil || seconds < 1 || seconds > 3600 {
-			return &workload.OptionError{Option: "connect_timeout", Value: values.Get("connect_timeout"),
-				Want: "whole seconds, 1 to 3600: how long one host may take to answer before the next is asked"}
-		}
+	seconds, err := options.Integer("connect_timeout", "whole seconds, 1 to 3600: how long one host may take to answer before the next is asked", 0, 1, 3600)
+	if err != nil {
+		return err
+	}
+	if seconds > 0 {
 		s.connectTimeout = time.Duration(seconds) * time.Second
-		values.Del("connect_timeout")
 	}
-	s.engine = values.Get("engine")
-	values.Del("engine")
-	for name := range values {
-		value := values.Get(name)
+	s.engine, _ = options.Take("engine")
+	for name, value := range options {
 		if want, ours := ownVariables()[name]; ours {
 			return &workload.OptionError{Option: "the address's option", Value: name, Want: "no such option: " + want}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/driver/uri"
 	"assay/workload"
 )
 
@@ -40,7 +41,7 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		"mysql://assay:hunter%@127.0.0.1/", "mysql://assay:hunter2@[::1/", "mysql://assay:hunter2@[::1]x/", "mysql://assay:hunter2@[nobody]/",
 		"mysql://assay:hunter2@/", "mysql://assay:hunter2@a,,b/", "mysql://assay:hunter2@a b/", "mysql://a@b:hunter2@c/",
 		"mysql:assay:hunter2@a", "postgres://assay:hunter2@a/", "mysql://assay:hunter2@a/x/y", "mysql://assay:hunter2@a/#hunter2",
-		"mysql://assay:hun:ter2@a/", "mysql://" + manyHosts(maxHosts+1),
+		"mysql://" + manyHosts(uri.MostHosts+1),
 		"mysql://assay:hunter2@a/?engine=%zz", "mysql://assay:hunter2@a/?balance=hunger", "mysql://assay:hunter2@a/?tls=perhaps",
 		"mysql://assay:hunter2@a/?ssl-mode=required", "mysql://assay:hunter2@a/?ssl-mode=REQUIRED&tls=true", "mysql://assay:hunter2@a/?ssl-capath=x",
 		"mysql://assay:hunter2@a/?ssl-ca=none.pem", "mysql://assay:hunter2@a/?ssl-mode=DISABLED&ssl-ca=x", "mysql://assay:hunter2@a/?ssl-mode=REQUIRED&ssl-ca=x",
@@ -130,7 +131,7 @@ func FuzzAddress(f *testing.F) {
 			}
 			return
 		}
-		if len(s.hosts) == 0 || len(s.hosts) > maxHosts {
+		if len(s.hosts) == 0 || len(s.hosts) > uri.MostHosts {
 			t.Errorf("hosts %q", s.hosts)
 		}
 		if len(s.password) > 3 && !strings.Contains(s.user+strings.Join(s.hosts, ",")+s.database, s.password) && strings.Contains(s.printable, ":"+s.password+"@") {

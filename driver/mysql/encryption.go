@@ -4,13 +4,13 @@ import (
 	"crypto/tls"
 	"database/sql/driver"
 	"errors"
-	"net/url"
 	"slices"
 	"sync"
 
 	library "github.com/go-sql-driver/mysql"
 
 	"assay/driver/encryption"
+	"assay/driver/uri"
 	"assay/workload"
 )
 
@@ -30,17 +30,17 @@ type encryptionSettings struct {
 	config *tls.Config // nil without TLS
 }
 
-// readEncryption takes the options of encrypted connections out of values. They
+// readEncryption takes the options of encrypted connections out. They
 // have the names of MySQL's clients; tls, with the values of go-sql-driver, is
 // the older way to say the same. A file without a mode asks for
 // VERIFY_IDENTITY; with neither there is no encryption.
-func readEncryption(values url.Values, choose func(name string, possible ...string) (string, error)) (e encryptionSettings, err error) {
+func readEncryption(options uri.Options) (e encryptionSettings, err error) {
 	older := map[string]string{"true": sslVerifyIdentity, "skip-verify": sslRequired, "preferred": sslPreferred, "false": sslDisabled}
-	mode, err := choose("ssl-mode", sslDisabled, sslPreferred, sslRequired, sslVerifyCA, sslVerifyIdentity)
+	mode, err := options.Choose("ssl-mode", sslDisabled, sslPreferred, sslRequired, sslVerifyCA, sslVerifyIdentity)
 	if err != nil {
 		return e, err
 	}
-	old, err := choose("tls", "true", "false", "preferred", "skip-verify")
+	old, err := options.Choose("tls", "true", "false", "preferred", "skip-verify")
 	if err != nil {
 		return e, err
 	}
@@ -51,9 +51,8 @@ func readEncryption(values url.Values, choose func(name string, possible ...stri
 		mode = older[old]
 	}
 	take := func(name string) encryption.File {
-		f := encryption.File{Parameter: name, Path: values.Get(name)}
-		values.Del(name)
-		return f
+		path, _ := options.Take(name)
+		return encryption.File{Parameter: name, Path: path}
 	}
 	files := []encryption.File{take("ssl-ca"), take("ssl-cert"), take("ssl-key")}
 	given := slices.IndexFunc(files, func(f encryption.File) bool { return f.Path != "" })

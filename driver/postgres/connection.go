@@ -1,8 +1,8 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -29,13 +29,13 @@ const (
 // one goroutine at a time.
 type connection struct {
 	schema *schema
-	conn   *pgconn.PgConn
+	conn   *exchange
 	texts  []sqldb.Statement
 	// known is the server's name for this connection.
 	known sqldb.SessionID
 	// prepared are the statements on the server; where it is nil they are sent
 	// as text.
-	prepared []*pgconn.StatementDescription
+	prepared []*preparedStatement
 	encoder  encoder
 	row      columns // the one that a callback looks at
 	// unreplicated is set when the server says, while it commits, that it gave
@@ -57,16 +57,17 @@ func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sq
 	config = config.Copy()
 	run := p.Owner()
 	config.RuntimeParams["application_name"] = p.SessionName(run)
-	config.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) {
+	notice := func(notice *pgconn.Notice) {
 		if abandonedReplication(notice) {
 			l.unreplicated = true
 		}
 	}
+	config.OnNotice = func(_ *pgconn.PgConn, of *pgconn.Notice) { notice(of) }
 	conn, err := pgconn.ConnectConfig(ctx, &config.Config)
 	if err != nil {
 		return nil, p.Operation("open session", connectError(ctx, config, p.address, err))
 	}
-	l.conn = conn
+	l.conn = newExchange(conn, notice, p.Sessions.Alone)
 	if config.ConnectTimeout > 0 {
 		bounded, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
 		defer cancel()
@@ -77,7 +78,7 @@ func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sq
 		return nil, p.Operation("open session", err)
 	}
 	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-		if err := l.prepare(ctx); err != nil {
+		if err := l.prepare(ctx, l.texts); err != nil {
 			l.hangUp()
 			if hasCode(err, codeUndefinedTable, codeInvalidSchemaName) {
 				err = p.Missing()
@@ -92,7 +93,7 @@ func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sq
 // identify sets what the server knows the session by, and the session's name if the
 // Store does not know the run that it works for.
 func (l *connection) identify(ctx context.Context, run string) (err error) {
-	c := conn{l.conn}
+	c := conn{l.conn.PgConn}
 	if run == "" {
 		if run, err = l.schema.Run(ctx, c); err != nil {
 			return err
@@ -109,46 +110,28 @@ func (l *connection) identify(ctx context.Context, run string) (err error) {
 	return sqldb.One(ctx, c, l.schema.dialect.session, nil, &l.known.ID)
 }
 
-// prepare prepares all statements in one round trip.
-func (l *connection) prepare(ctx context.Context) error {
-	p := l.conn.StartPipeline(ctx)
-	for _, t := range l.texts {
-		p.SendPrepare(preparedPrefix+t.Name, t.Text, nil)
+// prepare prepares statements on the server, behind those that are, in one round trip.
+func (l *connection) prepare(ctx context.Context, texts []sqldb.Statement) error {
+	l.conn.begin()
+	for _, t := range texts {
+		l.conn.prepare(preparedPrefix+t.Name, t.Text)
 	}
-	err := p.Sync()
-	prepared := make([]*pgconn.StatementDescription, len(l.texts))
-	for i, t := range l.texts {
-		if err != nil {
+	err := l.conn.sync(ctx)
+	if err != nil {
+		return err
+	}
+	var all []*preparedStatement
+	for _, t := range texts {
+		var of *preparedStatement
+		if of, err = l.conn.prepared(preparedPrefix + t.Name); err != nil {
 			break
 		}
-		var result any
-		if result, err = p.GetResults(); err == nil {
-			description, ok := result.(*pgconn.StatementDescription)
-			if !ok {
-				err = unexpected(result)
-				break
-			}
-			description.Name = preparedPrefix + t.Name
-			prepared[i] = described(description)
-		}
+		all = append(all, of)
 	}
-	if err = errors.Join(err, p.Close()); err == nil {
-		l.prepared = prepared
+	if err = cmp.Or(err, l.conn.end()); err == nil {
+		l.prepared = append(l.prepared, all...)
 	}
 	return err
-}
-
-// noColumns stand for the columns of a statement that has none: pgconn has the server
-// describe those of a description without columns each time. They are never looked at,
-// since no row comes, or one without values.
-var noColumns = []pgconn.FieldDescription{{}}
-
-// described is a description that is not asked for again.
-func described(of *pgconn.StatementDescription) *pgconn.StatementDescription {
-	if len(of.Fields) == 0 {
-		of.Fields = noColumns
-	}
-	return of
 }
 
 // Close ends the session; what is in flight is abandoned.
@@ -157,16 +140,16 @@ func (l *connection) Close() {
 	l.hangUp()
 }
 
-func (l *connection) hangUp() { conn{l.conn}.HangUp() }
+func (l *connection) hangUp() { conn{l.conn.PgConn}.HangUp() }
 
 // send puts one of the connection's own statements, which have no parameters, into
-// the pipeline.
-func (l *connection) send(p *pgconn.Pipeline, which statement) {
+// the exchange.
+func (l *connection) send(which statement) {
 	if l.prepared != nil {
-		p.SendQueryStatement(l.prepared[which], nil, binaryFormats, binaryFormats)
+		l.conn.execute(l.prepared[which].name, nil, binaryFormats)
 		return
 	}
-	p.SendQueryParams(l.texts[which].Text, nil, nil, binaryFormats, binaryFormats)
+	l.conn.executeText(l.texts[which].Text, nil, nil, binaryFormats)
 }
 
 // idle is the state of a session outside of any transaction, open that of one
@@ -177,7 +160,7 @@ const (
 	open = 'T'
 )
 
-// Ready implements sqldb.Wire: what pgconn cannot send it says itself.
+// Ready implements sqldb.Wire: what cannot be sent sync says.
 func (c *connection) Ready(context.Context) error { return nil }
 
 func (c *connection) Usable(err error) bool {
@@ -208,30 +191,33 @@ func (c *connection) Leave(ctx context.Context, inquiry *sqldb.Call) error {
 	if !undoing && inquiry == nil {
 		return nil
 	}
-	p := c.conn.StartPipeline(ctx)
+	c.conn.begin()
 	if undoing {
-		c.send(p, undo)
+		c.send(undo)
 	}
 	if inquiry != nil {
-		c.sendCall(p, inquiry.Statement, inquiry.Parameters)
+		c.sendCall(inquiry.Statement, inquiry.Parameters)
 	}
-	err := p.Sync()
-	if err == nil && undoing {
-		_, err = readAnswer(p)
+	if err := c.conn.sync(ctx); err != nil {
+		return err
+	}
+	var err error
+	if undoing {
+		_, err = c.readAnswer()
 	}
 	if err == nil && inquiry != nil {
-		_, err = readRows(p, &c.row, inquiry.Row)
+		_, err = c.readRows(inquiry.Statement, inquiry.Row)
 	}
-	return errors.Join(err, p.Close())
+	return cmp.Or(err, c.conn.end())
 }
 
 // readCommit reads the answer to COMMIT.
-func readCommit(p *pgconn.Pipeline) error {
-	tag, err := readAnswer(p)
+func (c *connection) readCommit() error {
+	tag, err := c.readAnswer()
 	if err != nil {
 		return err
 	}
-	switch tag.String() {
+	switch string(tag) {
 	case "COMMIT":
 		return nil
 	case "ROLLBACK":
@@ -241,30 +227,16 @@ func readCommit(p *pgconn.Pipeline) error {
 	}
 }
 
-// readAnswer reads the answer to one statement and leaves out its rows.
-func readAnswer(p *pgconn.Pipeline) (pgconn.CommandTag, error) {
-	return readRows(p, nil, nil)
-}
+// readAnswer reads the answer to one of the connection's own statements.
+func (c *connection) readAnswer() ([]byte, error) { return c.conn.answer(nil, nil, nil) }
 
-// readRows reads the answer to one statement, puts each row into into and gives
-// it to the callback, unless that is nil. A row's columns are in binary format.
-func readRows(p *pgconn.Pipeline, into *columns, row func(sqldb.Row) error) (pgconn.CommandTag, error) {
-	answer, err := p.GetResults()
-	if err != nil {
-		return pgconn.CommandTag{}, err
+// readRows reads the answer to one of the workload's statements, and gives each row to the
+// callback, unless that is nil. It returns how many rows were changed.
+func (c *connection) readRows(which int, row func(sqldb.Row) error) (changed int64, err error) {
+	var fields []pgconn.FieldDescription
+	if c.prepared != nil {
+		fields = c.prepared[which+int(ownStatements)].fields
 	}
-	result, ok := answer.(*pgconn.ResultReader)
-	if !ok {
-		return pgconn.CommandTag{}, unexpected(answer)
-	}
-	for row != nil && result.NextRow() {
-		into.values, into.fields = result.Values(), result.FieldDescriptions()
-		if err := row(into); err != nil {
-			_, _ = result.Close()
-			return pgconn.CommandTag{}, err
-		}
-	}
-	return result.Close()
+	tag, err := c.conn.answer(fields, &c.row, row)
+	return affected(tag), err
 }
-
-func unexpected(answer any) error { return fmt.Errorf("unexpected answer of type %T", answer) }

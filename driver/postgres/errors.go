@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"errors"
+	"net"
 	"slices"
 	"strings"
 
@@ -59,13 +60,13 @@ const classNotReplicated = "not replicated"
 //   - "If a connection drops during a transaction that has not yet tried to
 //     commit, the transaction will definitely be aborted" ("Common Errors").
 //
-// What pgx knows not to have been sent (pgconn.SafeToRetry) is Failed.
+// What is known not to have been sent (pgconn.SafeToRetry) is Failed.
 func errorTable() *sqldb.ErrorTable[string] {
 	return &sqldb.ErrorTable[string]{
 		Code:     answerCode,
 		Doubtful: doubtful,
 		Unsent:   pgconn.SafeToRetry,
-		TimedOut: pgconn.Timeout,
+		TimedOut: timedOut,
 		Rows: []sqldb.ErrorRow[string]{
 			{Codes: []string{codeRolledBack}, Proves: sqldb.ProvesCommit},
 			{Codes: []string{codeNoTransaction}, Proves: sqldb.ProvesNothing},
@@ -130,6 +131,12 @@ func doubtful(err error) bool {
 	}
 	// Servers before 9.6, and poolers, do not add the plain word.
 	return cmp.Or(answer.SeverityUnlocalized, answer.Severity) != "ERROR"
+}
+
+// timedOut reports whether the network's own patience was at its end.
+func timedOut(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // errRolledBack is a COMMIT answered by ROLLBACK: the server's way to end a

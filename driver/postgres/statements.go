@@ -3,54 +3,51 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"assay/driver/sqldb"
 )
 
-// send puts one of the workload's statements into the pipeline.
-func (c *connection) sendCall(p *pgconn.Pipeline, which int, parameters []sqldb.Value) {
+// sendCall puts one of the workload's statements into the exchange.
+func (c *connection) sendCall(which int, parameters []sqldb.Value) {
 	which += int(ownStatements)
-	if c.schema.Open {
-		if c.prepared != nil {
-			p.SendQueryStatement(c.prepared[which], c.encoder.texts(parameters), nil, nil)
-			return
-		}
-		p.SendQueryParams(c.texts[which].Text, c.encoder.texts(parameters), nil, nil, nil)
-		return
+	var data [][]byte
+	var types []uint32
+	formats := binaryFormats
+	switch {
+	case c.schema.Open:
+		data, formats = c.encoder.texts(parameters), nil
+	case c.prepared != nil:
+		data, _ = c.encoder.encode(parameters, c.prepared[which].parameters)
+	default:
+		data, types = c.encoder.encode(parameters, nil)
 	}
 	if c.prepared != nil {
-		data, _ := c.encoder.encode(parameters, c.prepared[which].ParamOIDs)
-		p.SendQueryStatement(c.prepared[which], data, binaryFormats, binaryFormats)
+		c.conn.execute(c.prepared[which].name, data, formats)
 		return
 	}
-	data, types := c.encoder.encode(parameters, nil)
-	p.SendQueryParams(c.texts[which].Text, data, types, binaryFormats, binaryFormats)
+	c.conn.executeText(c.texts[which].Text, data, types, formats)
 }
 
 func (c *connection) Run(ctx context.Context, which int, row func(sqldb.Row) error, parameters []sqldb.Value) (int64, sqldb.Stage, error) {
-	p := c.conn.StartPipeline(ctx)
-	c.sendCall(p, which, parameters)
-	return c.alone(p, row)
+	c.conn.begin()
+	c.sendCall(which, parameters)
+	return c.alone(ctx, func() (int64, error) { return c.readRows(which, row) })
 }
 
-// alone ends a pipeline of one statement that is its own transaction. The server
-// commits at the Sync that follows the statement; only what it says after that ends
+// alone sends one statement that is its own transaction, whose answer is read by read. The
+// server commits at the Sync that follows the statement; only what it says after that ends
 // it ("ReadyForQuery"; manual, "Frontend/Backend Protocol", "Extended Query"). An
 // error that answers the statement itself is proof of no effect, unless the dialect
 // commits by then, and one that answers the Sync is judged as that of a COMMIT.
-func (c *connection) alone(p *pgconn.Pipeline, row func(sqldb.Row) error) (changed int64, at sqldb.Stage, err error) {
+func (c *connection) alone(ctx context.Context, read func() (int64, error)) (changed int64, at sqldb.Stage, err error) {
 	c.unreplicated = false
-	at, err = sqldb.Alone, p.Sync()
-	if err == nil {
-		var tag pgconn.CommandTag
-		tag, err = readRows(p, &c.row, row)
-		changed = tag.RowsAffected()
+	if err := c.conn.sync(ctx); err != nil {
+		return 0, sqldb.Alone, err
 	}
-	if ended := p.Close(); err == nil {
-		at, err = sqldb.Committing, ended
+	changed, err = read()
+	if ended := c.conn.end(); err == nil {
+		return changed, sqldb.Committing, c.replicated(ended)
 	}
-	return changed, at, c.replicated(err)
+	return changed, sqldb.Alone, c.replicated(err)
 }
 
 // replicated is err or, without one, that of a commit that was not replicated.
@@ -69,7 +66,7 @@ func (c *connection) Load(ctx context.Context, rows sqldb.Rows) (sqldb.Stage, er
 		return c.Insert(ctx, rows)
 	}
 	c.unreplicated = false
-	_, err := c.schema.copyFrom(ctx, c.conn, rows)
+	_, err := c.schema.copyFrom(ctx, c.conn.PgConn, rows)
 	return sqldb.Committing, c.replicated(err)
 }
 
@@ -84,36 +81,41 @@ const (
 // gets a transaction around several.
 func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) (at sqldb.Stage, err error) {
 	most := min(maxInserted, maxParameters/len(rows.Columns))
-	p := c.conn.StartPipeline(ctx)
+	c.conn.begin()
 	if rows.Count <= most {
-		c.sendInsert(p, rows, 0, rows.Count)
-		_, at, err = c.alone(p, nil)
+		c.sendInsert(rows, 0, rows.Count)
+		_, at, err = c.alone(ctx, func() (int64, error) {
+			_, err := c.readAnswer()
+			return 0, err
+		})
 		return at, err
 	}
 	c.unreplicated = false
-	c.send(p, begin)
+	c.send(begin)
 	answers := 1
 	for first := 0; first < rows.Count; first += most {
-		c.sendInsert(p, rows, first, min(most, rows.Count-first))
+		c.sendInsert(rows, first, min(most, rows.Count-first))
 		answers++
 	}
-	c.send(p, commit)
-	at, err = sqldb.Working, p.Sync()
+	c.send(commit)
+	if err := c.conn.sync(ctx); err != nil {
+		return sqldb.Working, err
+	}
 	for range answers {
 		if err == nil {
-			_, err = readAnswer(p)
+			_, err = c.readAnswer()
 		}
 	}
 	if err == nil {
-		at, err = sqldb.Committing, readCommit(p)
+		at, err = sqldb.Committing, c.readCommit()
 	}
-	return at, c.close(p, err)
+	return at, c.ended(err)
 }
 
-// sendInsert puts an INSERT of n rows into the pipeline.
-func (c *connection) sendInsert(p *pgconn.Pipeline, rows sqldb.Rows, first, n int) {
+// sendInsert puts an INSERT of n rows into the exchange.
+func (c *connection) sendInsert(rows sqldb.Rows, first, n int) {
 	data, types := c.encoder.encode(someRows(rows, first, n), nil)
-	p.SendQueryParams(insertText(c.schema.SQL.Table(rows.Table), rows.Columns, n), data, types, binaryFormats, nil)
+	c.conn.executeText(insertText(c.schema.SQL.Table(rows.Table), rows.Columns, n), data, types, binaryFormats)
 }
 
 // someRows are the values of n rows.

@@ -133,11 +133,9 @@ func anyViolated(err error) sqldb.Violation {
 // Prepare implements sqldb.Wire.
 func (c *connection) Prepare(ctx context.Context, statement sqldb.Statement) error {
 	if c.prepared != nil {
-		description, err := c.conn.Prepare(ctx, preparedPrefix+statement.Name, statement.Text, nil)
-		if err != nil {
+		if err := c.prepare(ctx, []sqldb.Statement{statement}); err != nil {
 			return err
 		}
-		c.prepared = append(c.prepared, described(description))
 	}
 	c.texts = append(c.texts, statement)
 	return nil

@@ -1,9 +1,8 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
 )
@@ -12,22 +11,22 @@ import (
 // the answers.
 func (c *connection) Batch(ctx context.Context, calls []sqldb.Call) (sqldb.Stage, error) {
 	c.unreplicated = false
-	p := c.conn.StartPipeline(ctx)
-	c.send(p, begin)
+	c.conn.begin()
+	c.send(begin)
 	for i := range calls {
-		c.sendCall(p, calls[i].Statement, calls[i].Parameters)
+		c.sendCall(calls[i].Statement, calls[i].Parameters)
 	}
-	c.send(p, commit)
-	at, err := sqldb.Working, p.Sync()
-	if err == nil {
-		at, err = c.readBatch(p, calls)
+	c.send(commit)
+	if err := c.conn.sync(ctx); err != nil {
+		return sqldb.Working, err
 	}
-	return at, c.close(p, err)
+	at, err := c.readBatch(calls)
+	return at, c.ended(err)
 }
 
-// close ends a pipeline whose transaction was committed, unless there was an error.
-func (c *connection) close(p *pgconn.Pipeline, err error) error {
-	if ended := p.Close(); ended != nil && err == nil {
+// ended ends an exchange whose transaction was committed, unless there was an error.
+func (c *connection) ended(err error) error {
+	if ended := c.conn.end(); ended != nil && err == nil {
 		c.hangUp() // nobody knows what it would say next
 	}
 	return c.replicated(err)
@@ -35,52 +34,48 @@ func (c *connection) close(p *pgconn.Pipeline, err error) error {
 
 // readBatch reads the answers to a batch, in the order of sending, up to the first
 // error.
-func (c *connection) readBatch(p *pgconn.Pipeline, calls []sqldb.Call) (at sqldb.Stage, err error) {
-	if _, err = readAnswer(p); err != nil { // BEGIN
+func (c *connection) readBatch(calls []sqldb.Call) (at sqldb.Stage, err error) {
+	if _, err = c.readAnswer(); err != nil { // BEGIN
 		return sqldb.Working, err
 	}
 	for i := range calls {
-		if _, err = readRows(p, &c.row, calls[i].Row); err != nil {
+		if _, err = c.readRows(calls[i].Statement, calls[i].Row); err != nil {
 			return sqldb.Working, err
 		}
 	}
-	return sqldb.Committing, readCommit(p)
+	return sqldb.Committing, c.readCommit()
 }
 
 // Commit implements sqldb.Wire: "all changes made by the transaction become visible
 // to others" with it alone (manual, COMMIT).
 func (c *connection) Commit(ctx context.Context) error {
 	c.unreplicated = false
-	p := c.conn.StartPipeline(ctx)
-	c.send(p, commit)
-	err := p.Sync()
-	if err == nil {
-		err = readCommit(p)
+	c.conn.begin()
+	c.send(commit)
+	if err := c.conn.sync(ctx); err != nil {
+		return err
 	}
-	return c.close(p, err)
+	return c.ended(c.readCommit())
 }
 
 // Step implements sqldb.Wire. If BEGIN fails, the server does not do the statement
 // (see errorTable).
 func (c *connection) Step(ctx context.Context, first bool, which int, row func(sqldb.Row) error, parameters []sqldb.Value) (changed int64, err error) {
-	p := c.conn.StartPipeline(ctx)
+	c.conn.begin()
 	if first {
-		c.send(p, begin)
+		c.send(begin)
 	}
-	c.sendCall(p, which, parameters)
-	err = p.Sync()
-	if err == nil && first {
-		_, err = readAnswer(p)
+	c.sendCall(which, parameters)
+	if err := c.conn.sync(ctx); err != nil {
+		return 0, err
+	}
+	if first {
+		_, err = c.readAnswer()
 	}
 	if err == nil {
-		var tag pgconn.CommandTag
-		tag, err = readRows(p, &c.row, row)
-		changed = tag.RowsAffected()
+		changed, err = c.readRows(which, row)
 	}
-	if ended := p.Close(); err == nil {
-		err = ended
-	}
-	if err == nil && c.conn.TxStatus() != open {
+	if err = cmp.Or(err, c.conn.end()); err == nil && c.conn.TxStatus() != open {
 		err = errNoTransaction
 	}
 	return changed, err

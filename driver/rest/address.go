@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/driver/encryption"
+	"assay/driver/uri"
 	"assay/workload"
 )
 
@@ -61,22 +62,22 @@ func parse(target workload.Target) (*settings, error) {
 // readEncryption reads the parameters of an address, which are those of TLS
 // alone.
 func readEncryption(u *url.URL) (*tls.Config, error) {
-	values, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return nil, &workload.OptionError{Option: "the address's parameters", Value: "(unreadable)", Want: encryption.ParameterNames}
-	}
-	options, given, err := encryption.Take(values)
+	options, err := uri.ReadOptions(u.RawQuery)
 	if err != nil {
 		return nil, err
 	}
-	for name := range values {
-		return nil, &workload.OptionError{Option: "the address's parameter", Value: name, Want: encryption.ParameterNames}
+	files, given, err := encryption.Take(options)
+	if err != nil {
+		return nil, err
+	}
+	if err := options.None(encryption.ParameterNames); err != nil {
+		return nil, err
 	}
 	if u.Scheme == "https" {
-		return options.Config()
+		return files.Config()
 	}
 	if given != "" {
-		return nil, &workload.OptionError{Option: "the address's parameter", Value: given, Want: "none with http; https encrypts"}
+		return nil, &workload.OptionError{Option: "the address's option", Value: given, Want: "none with http; https encrypts"}
 	}
 	return nil, nil
 }

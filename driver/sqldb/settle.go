@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"assay/workload"
@@ -24,7 +25,11 @@ type SessionID struct {
 type Sessions struct {
 	mu   sync.Mutex
 	open map[SessionID]int
+	n    atomic.Int32 // of open
 }
+
+// Alone reports whether no more than one is open.
+func (s *Sessions) Alone() bool { return s.n.Load() <= 1 }
 
 // Add enters a session.
 func (s *Sessions) Add(session SessionID) {
@@ -34,6 +39,7 @@ func (s *Sessions) Add(session SessionID) {
 		s.open = make(map[SessionID]int)
 	}
 	s.open[session]++
+	s.n.Store(int32(len(s.open)))
 }
 
 // Remove takes it out.
@@ -43,6 +49,7 @@ func (s *Sessions) Remove(session SessionID) {
 	if s.open[session]--; s.open[session] == 0 {
 		delete(s.open, session)
 	}
+	s.n.Store(int32(len(s.open)))
 }
 
 // All are the sessions that are open now.

@@ -84,7 +84,7 @@ func (s *tpcbSession) Do(ctx context.Context, x tpcb.Transaction, together bool)
 	} else {
 		r = s.connection.Transaction(ctx, true, func(ctx context.Context, t Transaction) error {
 			for _, call := range calls {
-				err := error(nil)
+				var err error
 				if call.Row == nil {
 					err = t.Execute(ctx, call.Statement, call.Parameters...)
 				} else {

@@ -1,10 +1,12 @@
 package sqlite
 
 import (
+	"cmp"
 	"net/url"
 	"path/filepath"
 	"strings"
 
+	"assay/driver/uri"
 	"assay/workload"
 )
 
@@ -23,7 +25,7 @@ const scheme = "sqlite:"
 // first question mark and is taken as it stands, without percent-decoding. It
 // returns *workload.OptionError.
 func parse(target workload.Target) (options, error) {
-	o := options{journal: "wal", synchronous: "full"}
+	var o options
 	rest, found := strings.CutPrefix(target.Address, scheme)
 	name, query, _ := strings.Cut(rest, "?")
 	bare := strings.TrimPrefix(name, "//")
@@ -39,40 +41,27 @@ func parse(target workload.Target) (options, error) {
 	if asked := target.Isolation; asked != "" && asked != level {
 		return o, &workload.OptionError{Option: "isolation", Value: asked, Want: level + ", which is all that SQLite has"}
 	}
-	return o, o.parameters(query)
+	return o, o.read(query)
 }
 
-func (o *options) parameters(query string) error {
-	values, err := url.ParseQuery(query)
+func (o *options) read(query string) error {
+	given, err := uri.ReadOptions(query)
 	if err != nil {
-		return &workload.OptionError{Option: "parameters", Value: query, Want: parameterNames}
+		return err
 	}
-	known := map[string]struct {
-		to   *string
-		want []string
-	}{
-		"journal":     {&o.journal, []string{"wal", "delete", "truncate"}},
-		"synchronous": {&o.synchronous, []string{"full", "normal", "off", "extra"}},
+	journal, err := given.Choose("journal", "wal", "delete", "truncate")
+	if err != nil {
+		return err
 	}
-	for name, given := range values {
-		parameter, exists := known[name]
-		if !exists || len(given) != 1 {
-			return &workload.OptionError{Option: "parameter", Value: name, Want: parameterNames + ", each once"}
-		}
-		*parameter.to = ""
-		for _, want := range parameter.want {
-			if given[0] == want {
-				*parameter.to = want
-			}
-		}
-		if *parameter.to == "" {
-			return &workload.OptionError{Option: name, Value: given[0], Want: strings.Join(parameter.want, ", ")}
-		}
+	synchronous, err := given.Choose("synchronous", "full", "normal", "off", "extra")
+	if err != nil {
+		return err
 	}
-	return nil
+	o.journal, o.synchronous = cmp.Or(journal, "wal"), cmp.Or(synchronous, "full")
+	return given.None(optionNames)
 }
 
-const parameterNames = "journal and synchronous"
+const optionNames = "journal and synchronous"
 
 // dsn is what the library opens. mode is SQLite's own: "rw" for a file that
 // exists, "rwc" to create it. Other parameters follow after it.

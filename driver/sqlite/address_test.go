@@ -15,9 +15,9 @@ func TestAddress(t *testing.T) {
 		"sqlite://x.db":                          "address",
 		"sqlite:x.db?journal=memory":             "journal",
 		"sqlite:x.db?synchronous=":               "synchronous",
-		"sqlite:x.db?cache=shared":               "parameter",
-		"sqlite:x.db?journal=%zz":                "parameters",
-		"sqlite:x.db?journal=wal&journal=delete": "parameter",
+		"sqlite:x.db?cache=shared":               "the address's option",
+		"sqlite:x.db?journal=%zz":                "the address's options",
+		"sqlite:x.db?journal=wal&journal=delete": "the address's option",
 		"sqlite:///var/x.db":                     "",
 		"sqlite:x.db?journal=wal":                "",
 	} {

@@ -2,8 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"fmt"
+	"slices"
 	"sync/atomic"
 
 	codes "modernc.org/sqlite/lib"
@@ -13,19 +14,32 @@ import (
 	"assay/workload"
 )
 
-// connection is one session's, with its prepared statements.
+// connection is one session's, with its prepared statements, and the goroutine that does
+// its transactions.
 type connection struct {
-	file *file
-	db   *sql.DB
-	conn *sql.Conn
-	// abandoned is true once a transaction runs on without its caller; it
-	// closes the connection when it ends.
-	abandoned  bool
-	statements []*sql.Stmt
+	file   *file
+	handle *handle
+	// over is true once it is closed, or a transaction runs on without its caller; the
+	// goroutine then closes the connection when that ends.
+	over bool
+	// asked are the transactions to do, one at a time, each of which is answered.
+	// Closing asked ends the goroutine.
+	asked      chan *run
+	answers    chan ending
+	control    [4]statement // by the constants below
+	statements []statement
 	names      []string             // of the statements
-	inserts    map[string]*sql.Stmt // by their texts
+	inserts    map[string]statement // by their texts
 	queued     atomic.Bool          // it waits for the writer's turn
 }
+
+// The statements of control that every transaction needs.
+const (
+	begin = iota
+	beginWriting
+	commit
+	rollback
+)
 
 // dial opens a connection and prepares the statements. It queues with the
 // writers: with a rollback journal SQLite would have to poll for a gap between
@@ -38,47 +52,54 @@ func (f *file) dial(ctx context.Context, statements ...string) (*connection, err
 		return nil, f.explain("open session", err)
 	}
 	defer f.done()
-	db, err := f.writing()
+	l, err := f.newConnection(ctx, statements)
 	if err != nil {
 		return nil, f.explain("open session", err)
 	}
-	l := &connection{file: f, db: db, inserts: make(map[string]*sql.Stmt)}
-	if err := l.prepare(ctx, statements); err != nil {
-		return nil, f.explain("open session", errors.Join(err, l.release()))
-	}
+	go l.serve()
 	return l, nil
 }
 
-func (l *connection) prepare(ctx context.Context, statements []string) (err error) {
-	if l.conn, err = l.db.Conn(ctx); err != nil {
-		return err
+// newConnection is for the writer. Who does not serve it has its transactions done by
+// transact.
+func (f *file) newConnection(ctx context.Context, statements []string) (*connection, error) {
+	h, err := openHandle(ctx, f.writingName())
+	if err != nil {
+		return nil, err
+	}
+	l := &connection{file: f, handle: h, inserts: make(map[string]statement), asked: make(chan *run), answers: make(chan ending, 1)}
+	for i, text := range [...]string{begin: "BEGIN", beginWriting: "BEGIN IMMEDIATE", commit: "COMMIT", rollback: "ROLLBACK"} {
+		if l.control[i], err = h.prepare(text); err != nil {
+			return nil, errors.Join(err, l.release())
+		}
 	}
 	for _, text := range statements {
-		statement, err := l.conn.PrepareContext(ctx, text)
+		prepared, err := h.prepare(text)
 		if err != nil {
-			return err
+			return nil, errors.Join(err, l.release())
 		}
-		l.statements = append(l.statements, statement)
+		l.statements = append(l.statements, prepared)
 	}
-	return nil
+	return l, nil
 }
 
 // release closes the statements, without which SQLite keeps the file open, and
 // the connection.
 func (l *connection) release() error {
 	var err error
-	for _, s := range l.statements {
-		err = errors.Join(err, s.Close())
+	for _, s := range slices.Concat(l.control[:], l.statements) {
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
 	}
-	if l.conn != nil {
-		err = errors.Join(err, l.conn.Close())
-	}
-	return errors.Join(err, l.db.Close())
+	return errors.Join(err, l.handle.close())
 }
 
 // Close ends the session.
 func (l *connection) Close() {
-	if !l.abandoned {
+	if !l.over {
+		l.over = true
+		close(l.asked)
 		// Nothing is open on the connection, and nobody is left to tell.
 		_ = l.release()
 	}
@@ -112,13 +133,13 @@ func (e ending) read() workload.Reply {
 
 // run is one transaction, shared by its caller and the goroutine that does it.
 type run struct {
-	// writes is true if it may write.
-	writes bool
+	// writes is true if it may write, queues if it has the writer's turn until it is over.
+	writes, queues bool
 	// doing names it in errors.
 	doing string
 	// work does everything between BEGIN and COMMIT and says whether COMMIT
 	// may follow.
-	work func(ctx context.Context) (commit bool, err error)
+	work func() (commit bool, err error)
 	// stage decides whether the commit can still be prevented.
 	stage atomic.Int32
 	// ending decides who came first, the end of the transaction or the end of
@@ -139,18 +160,18 @@ const (
 )
 
 // do does a transaction. SQLite cannot be interrupted while it waits for the
-// disk, so the transaction has its own goroutine and is the writer
-// until it is over; the caller leaves when ctx ends.
+// disk, so the connection's goroutine does it, and is the writer
+// until it is over; the caller leaves when ctx ends. It is one goroutine for all
+// transactions, since a new one would have to grow its stack in each.
 //
 // With the write-ahead log "readers do not block writers and a writer does not
 // block readers" (https://www.sqlite.org/wal.html), so that who only reads does
 // not queue.
 func (l *connection) do(ctx context.Context, x *run) ending {
-	if l.abandoned {
-		return failed(errors.New("sqlite: "+x.doing+": the session was abandoned before"), workload.ClassLost)
+	if l.over {
+		return failed(errors.New("sqlite: "+x.doing+": the session has ended before"), workload.ClassLost)
 	}
-	queue := x.writes || l.file.journal != "wal"
-	if queue {
+	if x.queues = x.writes || l.file.journal != "wal"; x.queues {
 		l.queued.Store(true)
 		err := l.file.write(ctx)
 		if l.queued.Store(false); err != nil { // nothing was begun
@@ -159,20 +180,9 @@ func (l *connection) do(ctx context.Context, x *run) ending {
 			return e
 		}
 	}
-	answer := make(chan ending, 1)
-	go func() {
-		e := l.transact(ctx, x)
-		if !x.ending.CompareAndSwap(endingNone, endingAnswered) {
-			_ = l.release() // nobody is left to tell
-			l.file.leftovers.end()
-		}
-		if queue {
-			l.file.done()
-		}
-		answer <- e
-	}()
+	l.asked <- x
 	select {
-	case e := <-answer:
+	case e := <-l.answers:
 		return e
 	case <-ctx.Done():
 	}
@@ -180,9 +190,9 @@ func (l *connection) do(ctx context.Context, x *run) ending {
 	l.file.leftovers.add() // before it can end
 	if !x.ending.CompareAndSwap(endingNone, endingAbandoned) {
 		l.file.leftovers.end()
-		return <-answer
+		return <-l.answers
 	}
-	l.abandoned = true
+	l.over = true
 	e := ending{Reply: workload.Reply{Class: workload.ClassTimeout, Err: l.file.explain("commit", ctx.Err()), Broken: true}}
 	if forbidden {
 		e = failed(l.file.explain(x.doing, ctx.Err()), workload.ClassTimeout)
@@ -191,39 +201,56 @@ func (l *connection) do(ctx context.Context, x *run) ending {
 	return e
 }
 
+// serve does the transactions until there will be no more.
+func (l *connection) serve() {
+	for x := range l.asked {
+		e := l.transact(x)
+		left := !x.ending.CompareAndSwap(endingNone, endingAnswered)
+		if left {
+			_ = l.release() // nobody is left to tell
+			l.file.leftovers.end()
+		}
+		if x.queues {
+			l.file.done()
+		}
+		if left {
+			return
+		}
+		l.answers <- e
+	}
+}
+
+// errLeft is why a transaction was not committed whose caller has left.
+var errLeft = fmt.Errorf("the caller has left: %w", context.Canceled)
+
 // transact does the whole transaction. Whatever goes wrong before COMMIT is
 // sent has no effect: SQLite makes nothing permanent without it, and rolls
 // back when the connection is closed or the process dies.
-func (l *connection) transact(ctx context.Context, x *run) ending {
-	background := context.Background()
-	begin := "BEGIN"
+func (l *connection) transact(x *run) ending {
+	opening := begin
 	if x.writes {
-		begin = "BEGIN IMMEDIATE"
+		opening = beginWriting
 	}
-	// Only the wait for another process's lock heeds the context.
-	if _, err := l.conn.ExecContext(ctx, begin); err != nil {
+	if _, err := l.handle.execute(l.control[opening], nil); err != nil {
 		e := failed(l.file.explain("begin", err), classOf(err))
-		if e.Broken = primary(err) != codes.SQLITE_BUSY; e.Broken {
-			// It may have begun at the very moment in which the context ended.
-			_, _ = l.conn.ExecContext(background, "ROLLBACK")
-		}
+		e.Broken = primary(err) != codes.SQLITE_BUSY
 		return e
 	}
-	commit, err := x.work(background)
+	wanted, err := x.work()
 	e := ending{refused: true}
 	switch {
 	case err != nil:
 		e = failed(l.file.explain(x.doing, err), classOf(err))
 		e.Broken = violated(err) == sqldb.NoViolation && !errors.Is(err, sqldb.ErrRollback)
-	case commit && !x.stage.CompareAndSwap(stageOpen, stageCommitting):
-		e = failed(l.file.explain(x.doing, ctx.Err()), workload.ClassTimeout)
-	case commit:
-		if _, err := l.conn.ExecContext(background, "COMMIT"); err != nil {
-			return l.uncommitted(background, err)
+	case wanted && !x.stage.CompareAndSwap(stageOpen, stageCommitting):
+		e = failed(l.file.explain(x.doing, errLeft), workload.ClassTimeout)
+	case wanted:
+		if _, err := l.handle.execute(l.control[commit], nil); err != nil {
+			return l.uncommitted(err)
 		}
 		return ending{Reply: workload.Reply{Outcome: history.Committed}}
 	}
-	if _, err := l.conn.ExecContext(background, "ROLLBACK"); err != nil {
+	if _, err := l.handle.execute(l.control[rollback], nil); err != nil {
 		e.Broken = true
 	}
 	return e
@@ -240,12 +267,12 @@ func (l *connection) transact(ctx context.Context, x *run) ending {
 // record is overwritten, recovery finds the record and the transaction comes
 // back. With a rollback journal the same holds for an error while the journal
 // is deleted. So the outcome is unknown.
-func (l *connection) uncommitted(ctx context.Context, err error) ending {
+func (l *connection) uncommitted(err error) ending {
 	e := ending{Reply: workload.Reply{Class: classOf(err), Err: l.file.explain("commit", err), Broken: true}}
 	if primary(err) != codes.SQLITE_BUSY {
 		return e
 	}
-	if _, err := l.conn.ExecContext(ctx, "ROLLBACK"); err == nil {
+	if _, err := l.handle.execute(l.control[rollback], nil); err == nil {
 		e.Outcome, e.Broken = history.Failed, false
 	}
 	return e

@@ -3,11 +3,10 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"assay/driver/sqldb"
@@ -49,29 +48,11 @@ func (f *file) Load(ctx context.Context, rows sqldb.Rows) error {
 
 func (f *file) load(ctx context.Context, rows sqldb.Rows) (err error) {
 	if f.loader == nil {
-		if f.loader, err = f.writing(); err != nil {
+		if f.loader, err = f.newConnection(ctx, nil); err != nil {
 			return err
 		}
-		f.loader.SetMaxIdleConns(1)
 	}
-	tx, err := f.loader.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, rolledBack(tx.Rollback()))
-		}
-	}()
-	insert, err := tx.PrepareContext(ctx, f.insertText(rows))
-	if err != nil {
-		return err
-	}
-	defer insert.Close()
-	if err := insertRows(ctx, insert, rows); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return f.loader.transact(f.loader.inserting(rows)).Err
 }
 
 // insertText is the INSERT of one row.
@@ -80,13 +61,12 @@ func (f *file) insertText(rows sqldb.Rows) string {
 		strings.Repeat(", ?", len(rows.Columns)-1) + ")"
 }
 
-func insertRows(ctx context.Context, insert *sql.Stmt, rows sqldb.Rows) error {
+// insert does the INSERT of each row.
+func (h *handle) insert(insert statement, rows sqldb.Rows) error {
 	var values []sqldb.Value
-	var plain []any
 	for i := range rows.Count {
 		values = rows.Row(i, values[:0])
-		plain = arguments(plain[:0], values)
-		if _, err := insert.ExecContext(ctx, plain...); err != nil {
+		if _, err := h.execute(insert, values); err != nil {
 			return fmt.Errorf("row %d: %w", i, err)
 		}
 	}
@@ -145,81 +125,21 @@ func (f *file) View(ctx context.Context, read func(sqldb.Reader) error) error {
 	if err := f.mustExist(ctx); err != nil {
 		return err
 	}
-	return f.explain("read", f.reading(ctx, func(tx *sql.Tx) error { return read(reader{tx}) }))
+	return f.explain("read", f.reading(ctx, read))
 }
 
 // reader runs queries in a transaction.
-type reader struct{ tx *sql.Tx }
+type reader struct{ handle *handle }
 
 func (r reader) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
-	rows, err := r.tx.QueryContext(ctx, numbered(text), arguments(nil, parameters)...)
+	rows, err := r.handle.raw.(driver.QueryerContext).QueryContext(ctx, numbered(text), r.handle.bind(parameters))
 	if err != nil {
 		return err
 	}
-	return eachRow(rows, row)
-}
-
-// eachRow gives the rows to the callback and closes them.
-func eachRow(rows *sql.Rows, row func(sqldb.Row) error) (err error) {
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := row(columns{rows}); err != nil {
+	return r.handle.each(rows, func(c sqldb.Row) error {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-	}
-	return rows.Err()
-}
-
-// arguments appends parameters as the library takes them.
-func arguments(into []any, parameters []sqldb.Value) []any {
-	for _, v := range parameters {
-		switch v.Kind {
-		case sqldb.Text:
-			into = append(into, v.Text)
-		case sqldb.Bytes:
-			into = append(into, v.Bytes)
-		case sqldb.List, sqldb.Keys:
-			into = append(into, listText(v.Numbers))
-		case sqldb.Real:
-			into = append(into, v.Real)
-		case sqldb.Nothing:
-			into = append(into, nil)
-		default:
-			into = append(into, v.Number)
-		}
-	}
-	return into
-}
-
-// listText is a list as JSON.
-func listText(numbers []int64) string {
-	b := []byte{'['}
-	for i, n := range numbers {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, n, 10)
-	}
-	return string(append(b, ']'))
-}
-
-// columns is the row that rows stand at, as a sqldb.Row.
-type columns struct{ rows *sql.Rows }
-
-func (c columns) Scan(into ...any) error {
-	for i, to := range into {
-		if list, is := to.(*[]int64); is {
-			into = slices.Clone(into)
-			into[i] = (*jsonList)(list)
-		}
-	}
-	return c.rows.Scan(into...)
-}
-
-// jsonList is a list that is read from JSON, as a sql.Scanner.
-type jsonList []int64
-
-func (l *jsonList) Scan(value any) error {
-	*l = (*l)[:0]
-	return json.Unmarshal([]byte(sqldb.TextOf(value)), (*[]int64)(l))
+		return row(c)
+	})
 }

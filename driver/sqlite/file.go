@@ -48,7 +48,7 @@ type file struct {
 	// loader is the connection that loads, kept from the first batch to
 	// FinishLoad because closing the last connection empties the write-ahead
 	// log each time. It belongs to whoever is the writer.
-	loader *sql.DB
+	loader *connection
 	// taken is the holder of the lease that this Store has taken.
 	taken workload.Taken
 }
@@ -118,11 +118,15 @@ func connect(dsn string) (*sql.DB, error) {
 
 // existing opens the file, which must exist, without changing how it keeps its
 // journal.
-func (f *file) existing() (*sql.DB, error) { return connect(f.dsn("rw", f.pragmas()...)) }
+func (f *file) existing() (*sql.DB, error) { return connect(f.existingName()) }
+
+func (f *file) existingName() string { return f.dsn("rw", f.pragmas()...) }
 
 // writing opens the file, which must exist, as sessions do.
-func (f *file) writing() (*sql.DB, error) {
-	return connect(f.dsn("rw", append(f.pragmas(), "_pragma=journal_mode("+f.journal+")")...))
+func (f *file) writing() (*sql.DB, error) { return connect(f.writingName()) }
+
+func (f *file) writingName() string {
+	return f.dsn("rw", append(f.pragmas(), "_pragma=journal_mode("+f.journal+")")...)
 }
 
 func (f *file) pragmas() []string {
@@ -183,20 +187,12 @@ func using(open func() (*sql.DB, error), call func(*sql.DB) error) (err error) {
 	return call(db)
 }
 
-// rolledBack forgives the rollback of what had ended already.
-func rolledBack(err error) error {
-	if errors.Is(err, sql.ErrTxDone) {
-		return nil
-	}
-	return err
-}
-
 // closeLoader is for the writer.
 func (f *file) closeLoader() error {
 	if f.loader == nil {
 		return nil
 	}
-	err := f.loader.Close()
+	err := f.loader.release()
 	f.loader = nil
 	return err
 }

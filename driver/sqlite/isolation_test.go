@@ -144,8 +144,8 @@ func TestReadersDoNotQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer writer.Close()
-	conn := s.last.conn
-	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE; INSERT INTO assay_register VALUES (1, 2)"); err != nil {
+	conn := s.last.handle
+	if err := conn.run("BEGIN IMMEDIATE; INSERT INTO assay_register VALUES (1, 2)"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.write(t.Context()); err != nil { // the writer's place is taken
@@ -156,7 +156,7 @@ func TestReadersDoNotQueue(t *testing.T) {
 		t.Errorf("%+v, read %+v", r, ops[0])
 	}
 	s.done()
-	if _, err := conn.ExecContext(t.Context(), "COMMIT"); err != nil {
+	if err := conn.run("COMMIT"); err != nil {
 		t.Fatal(err)
 	}
 	if r := reader.Do(t.Context(), ops); r.Outcome != history.Committed || ops[0].Value != 2 {

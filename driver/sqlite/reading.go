@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -16,22 +17,16 @@ import (
 // (https://www.sqlite.org/isolation.html); BEGIN is deferred, so that the first SELECT
 // fixes it. With a rollback journal instead of the write-ahead log it holds up writers
 // while it lasts.
-func (f *file) reading(ctx context.Context, read func(tx *sql.Tx) error) error {
-	return using(f.existing, func(db *sql.DB) error {
-		// When ctx ends, database/sql rolls back in a goroutine of its own, and
-		// only closing the connection waits for that.
-		conn, err := db.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		return read(tx)
-	})
+func (f *file) reading(ctx context.Context, read func(sqldb.Reader) error) (err error) {
+	h, err := openHandle(ctx, f.existingName())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	if err := h.run("BEGIN"); err != nil {
+		return err
+	}
+	return errors.Join(read(reader{h}), h.run("ROLLBACK"))
 }
 
 // mustExist gives *workload.NoSchemaError where there is nothing of ours.
@@ -85,11 +80,14 @@ func (f *file) allTables(ctx context.Context, db *sql.DB) ([]string, error) {
 		return nil, err
 	}
 	var names []string
-	err = eachRow(rows, func(row sqldb.Row) error {
+	defer rows.Close()
+	for rows.Next() {
 		names = append(names, "")
-		return row.Scan(&names[len(names)-1])
-	})
-	return names, err
+		if err := rows.Scan(&names[len(names)-1]); err != nil {
+			return nil, err
+		}
+	}
+	return names, rows.Err()
 }
 
 // countAll counts the rows of these tables.

@@ -227,8 +227,9 @@ func TestSettingsAreThoseInForce(t *testing.T) {
 		load(t, s, 2)
 		openSession(t, s)
 		var journal, synchronous string
-		err := errors.Join(s.below.last.conn.QueryRowContext(t.Context(), "PRAGMA journal_mode").Scan(&journal),
-			s.below.last.conn.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&synchronous))
+		r := reader{s.below.last.handle}
+		err := errors.Join(r.Query(t.Context(), "PRAGMA journal_mode", func(row sqldb.Row) error { return row.Scan(&journal) }),
+			r.Query(t.Context(), "PRAGMA synchronous", func(row sqldb.Row) error { return row.Scan(&synchronous) }))
 		level := map[string]string{"0": "off", "1": "normal", "2": "full", "3": "extra"}[synchronous]
 		if err != nil || journal != want[0] || level != want[1] {
 			t.Errorf("%s: journal %s, synchronous %s, %v", parameters, journal, level, err)
@@ -302,7 +303,7 @@ func TestForeignWriter(t *testing.T) {
 	ledger := load(t, other, 2)
 	n := openSession(t, s)
 	openSession(t, other)
-	if _, err := other.below.last.conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+	if err := other.below.last.handle.run("BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
@@ -311,7 +312,7 @@ func TestForeignWriter(t *testing.T) {
 	if r.Outcome != history.Failed || r.Class != workload.ClassLockTimeout || r.Broken {
 		t.Errorf("while another writes: %+v, want a lock timeout", r)
 	}
-	if _, err := other.below.last.conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+	if err := other.below.last.handle.run("ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
 	r = n.Transfer(t.Context(), tr)
@@ -332,7 +333,7 @@ func TestReaderHoldsUpCommit(t *testing.T) {
 	ledger := load(t, other, 2)
 	n := openSession(t, s)
 	openSession(t, other)
-	if _, err := other.below.last.conn.ExecContext(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
+	if err := other.below.last.handle.run("BEGIN; SELECT * FROM assay_account"); err != nil {
 		t.Fatal(err)
 	}
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
@@ -341,7 +342,7 @@ func TestReaderHoldsUpCommit(t *testing.T) {
 	if r.Outcome != history.Failed || r.Class != workload.ClassLockTimeout || r.Broken {
 		t.Errorf("while another reads: %+v, want a lock timeout", r)
 	}
-	if _, err := other.below.last.conn.ExecContext(t.Context(), "COMMIT"); err != nil {
+	if err := other.below.last.handle.run("COMMIT"); err != nil {
 		t.Fatal(err)
 	}
 	r = n.Transfer(t.Context(), tr)
@@ -362,7 +363,7 @@ func TestCallerLeaves(t *testing.T) {
 	ledger := load(t, other, 2)
 	n := openSession(t, s)
 	openSession(t, other)
-	if _, err := other.below.last.conn.ExecContext(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
+	if err := other.below.last.handle.run("BEGIN; SELECT * FROM assay_account"); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -381,7 +382,7 @@ func TestCallerLeaves(t *testing.T) {
 	if err := s.Settle(over); !errors.Is(err, context.Canceled) {
 		t.Errorf("Settle while a transaction is in flight: %v", err)
 	}
-	if _, err := other.below.last.conn.ExecContext(t.Context(), "COMMIT"); err != nil {
+	if err := other.below.last.handle.run("COMMIT"); err != nil {
 		t.Fatal(err)
 	}
 	ledger.Check(t.Context(), t, s)
@@ -393,7 +394,7 @@ func TestDiskFull(t *testing.T) {
 	s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
 	ledger := load(t, s, 2)
 	n := openSession(t, s)
-	if _, err := s.below.last.conn.ExecContext(t.Context(), "PRAGMA max_page_count = 1"); err != nil { // it stays at what there is
+	if err := s.below.last.handle.run("PRAGMA max_page_count = 1"); err != nil { // it stays at what there is
 		t.Fatal(err)
 	}
 	for id := int64(1); id < 100_000; id++ {

@@ -19,22 +19,24 @@ func (e ending) reply() sqldb.Reply {
 }
 
 // writing does a transaction that writes.
-func (l *connection) writing(ctx context.Context, doing string, work func(ctx context.Context) error) ending {
-	return l.do(ctx, &run{writes: true, doing: doing, work: func(ctx context.Context) (bool, error) {
-		err := work(ctx)
+func (l *connection) writing(ctx context.Context, doing string, work func() error) ending {
+	return l.do(ctx, writing(doing, work))
+}
+
+func writing(doing string, work func() error) *run {
+	return &run{writes: true, doing: doing, work: func() (bool, error) {
+		err := work()
 		return err == nil, err
-	}})
+	}}
 }
 
 // Execute implements sqldb.Connection. The transaction keeps its count to itself
 // until it has ended, since it may go on after the caller has left.
 func (l *connection) Execute(ctx context.Context, which int, parameters ...sqldb.Value) sqldb.Reply {
 	var changed int64
-	e := l.writing(ctx, l.names[which], func(ctx context.Context) error {
-		result, err := l.statements[which].ExecContext(ctx, arguments(nil, parameters)...)
-		if err == nil {
-			changed, err = result.RowsAffected()
-		}
+	e := l.writing(ctx, l.names[which], func() error {
+		var err error
+		changed, err = l.handle.execute(l.statements[which], parameters)
 		return err
 	})
 	r := e.reply()
@@ -46,8 +48,8 @@ func (l *connection) Execute(ctx context.Context, which int, parameters ...sqldb
 
 func (l *connection) Query(ctx context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) workload.Reply {
 	caller := ctx
-	return l.do(ctx, &run{doing: l.names[which], work: func(ctx context.Context) (bool, error) {
-		return true, l.query(ctx, which, parameters, func(r sqldb.Row) error {
+	return l.do(ctx, &run{doing: l.names[which], work: func() (bool, error) {
+		return true, l.query(which, parameters, func(r sqldb.Row) error {
 			if caller.Err() != nil { // nobody waits for the rest
 				return caller.Err()
 			}
@@ -56,29 +58,30 @@ func (l *connection) Query(ctx context.Context, which int, row func(sqldb.Row) e
 	}}).read()
 }
 
-func (l *connection) query(ctx context.Context, which int, parameters []sqldb.Value, row func(sqldb.Row) error) error {
-	rows, err := l.statements[which].QueryContext(ctx, arguments(nil, parameters)...)
-	if err != nil {
-		return err
-	}
-	return eachRow(rows, row)
+func (l *connection) query(which int, parameters []sqldb.Value, row func(sqldb.Row) error) error {
+	return l.handle.query(l.statements[which], parameters, row)
 }
 
 // Insert implements sqldb.Connection; see file.Load.
 func (l *connection) Insert(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
-	return l.writing(ctx, "insert", func(ctx context.Context) error {
+	return l.do(ctx, l.inserting(rows)).reply()
+}
+
+// inserting is the transaction that inserts rows.
+func (l *connection) inserting(rows sqldb.Rows) *run {
+	return writing("insert", func() error {
 		text := l.file.insertText(rows)
 		insert := l.inserts[text]
 		if insert == nil {
 			var err error
-			if insert, err = l.conn.PrepareContext(ctx, text); err != nil {
+			if insert, err = l.handle.prepare(text); err != nil {
 				return err
 			}
 			l.inserts[text] = insert
 			l.statements = append(l.statements, insert)
 		}
-		return insertRows(ctx, insert, rows)
-	}).reply()
+		return l.handle.insert(insert, rows)
+	})
 }
 
 func (l *connection) Load(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
@@ -86,9 +89,9 @@ func (l *connection) Load(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
 }
 
 func (l *connection) Batch(ctx context.Context, b *sqldb.Batch) sqldb.Reply {
-	r := l.writing(ctx, "transaction", func(ctx context.Context) error {
+	r := l.writing(ctx, "transaction", func() error {
 		for i := range b.Calls {
-			if err := l.call(ctx, &b.Calls[i]); err != nil {
+			if err := l.call(&b.Calls[i]); err != nil {
 				return err
 			}
 		}
@@ -105,13 +108,13 @@ func (l *connection) Batch(ctx context.Context, b *sqldb.Batch) sqldb.Reply {
 }
 
 // call does one statement of a batch.
-func (l *connection) call(ctx context.Context, call *sqldb.Call) error {
+func (l *connection) call(call *sqldb.Call) error {
 	if call.Row == nil {
-		_, err := l.statements[call.Statement].ExecContext(ctx, arguments(nil, call.Parameters)...)
+		_, err := l.handle.execute(l.statements[call.Statement], call.Parameters)
 		return err
 	}
 	seen := 0
-	err := l.query(ctx, call.Statement, call.Parameters, func(row sqldb.Row) error {
+	err := l.query(call.Statement, call.Parameters, func(row sqldb.Row) error {
 		seen++
 		return call.Row(row)
 	})
@@ -122,8 +125,8 @@ func (l *connection) call(ctx context.Context, call *sqldb.Call) error {
 }
 
 func (l *connection) Transaction(ctx context.Context, writes bool, work func(context.Context, sqldb.Transaction) error) sqldb.Reply {
-	return l.do(ctx, &run{doing: "transaction", writes: writes, work: func(ctx context.Context) (bool, error) {
-		err := work(ctx, transaction{l})
+	return l.do(ctx, &run{doing: "transaction", writes: writes, work: func() (bool, error) {
+		err := work(context.Background(), transaction{l})
 		return err == nil, err
 	}}).reply()
 }
@@ -131,19 +134,15 @@ func (l *connection) Transaction(ctx context.Context, writes bool, work func(con
 // transaction is the one that a connection is in.
 type transaction struct{ l *connection }
 
-func (t transaction) Execute(ctx context.Context, which int, parameters ...sqldb.Value) error {
-	_, err := t.l.statements[which].ExecContext(ctx, arguments(nil, parameters)...)
+func (t transaction) Execute(_ context.Context, which int, parameters ...sqldb.Value) error {
+	_, err := t.l.handle.execute(t.l.statements[which], parameters)
 	return err
 }
 
-func (t transaction) Change(ctx context.Context, which int, parameters ...sqldb.Value) (int64, error) {
-	result, err := t.l.statements[which].ExecContext(ctx, arguments(nil, parameters)...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+func (t transaction) Change(_ context.Context, which int, parameters ...sqldb.Value) (int64, error) {
+	return t.l.handle.execute(t.l.statements[which], parameters)
 }
 
-func (t transaction) Query(ctx context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
-	return t.l.query(ctx, which, parameters, row)
+func (t transaction) Query(_ context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
+	return t.l.query(which, parameters, row)
 }

@@ -36,7 +36,7 @@ func open(target workload.Target, kind sqldb.Schema) (*file, error) {
 
 // AuditView implements sqldb.BankDatabase; see reading.
 func (f *file) AuditView(ctx context.Context, read func(sqldb.Reader) error) error {
-	return f.explain("audit", f.reading(ctx, func(tx *sql.Tx) error { return read(reader{tx}) }))
+	return f.explain("audit", f.reading(ctx, read))
 }
 
 // PromiseLevel implements sqldb.Promiser. SQLite's documentation promises

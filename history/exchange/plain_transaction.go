@@ -60,7 +60,7 @@ func (d *plainDecoder) operation(op *plainOp) bool {
 	if !d.number(&op.key) || !d.separate() {
 		return false
 	}
-	ok := false
+	var ok bool
 	if read {
 		ok = d.result(op)
 	} else {

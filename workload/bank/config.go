@@ -36,7 +36,7 @@ type Config struct {
 }
 
 // MaxAccounts is the largest Config.Accounts.
-const MaxAccounts = 100_000_000
+const MaxAccounts = 1_000_000_000
 
 // Defaults returns the configuration of a run without flags.
 func Defaults() Config {

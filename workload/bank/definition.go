@@ -52,7 +52,7 @@ journal, and each single transfer against what the database had answered.`,
 
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
-		{Name: "accounts", Value: &c.Accounts, Usage: "how many accounts, 2 to 100000000"},
+		{Name: "accounts", Value: &c.Accounts, Usage: "how many accounts, 2 to 1000000000"},
 		{Name: "keys", Value: &c.Keys, Usage: "how accounts are chosen: uniform or zipf:THETA, such as zipf:0.99", Values: []string{"uniform", "zipf:"}, Open: true},
 		{Name: "payroll", Value: &c.Payroll, Usage: "share of transfers out of the few corporate accounts, 0 to 1"},
 		{Name: "audits", Value: &c.Audits, Usage: "how many times a second accounts are read in one transaction meanwhile; 0 for none"},
@@ -64,7 +64,7 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDE
 
 // Volume implements definition.Sized.
 func (c *Config) Volume() definition.Volume {
-	return definition.Volume{Rows: c.Accounts, RowBytes: 40}
+	return definition.Volume{Rows: c.Accounts, RowBytes: 40, JudgeRow: 75, JudgeOperation: 50}
 }
 
 func (c *Config) Options(definition.Support) []report.Setting {

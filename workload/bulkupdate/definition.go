@@ -96,8 +96,3 @@ func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ in
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	return Judge(*c, seed, e)
 }
-
-// Unshared implements definition.Unshared.
-func (c *Config) Unshared() string {
-	return "it is worked in rounds, each of which begins when the last client of the one before has ended"
-}

@@ -74,7 +74,7 @@ func (w *Work) Rounds() []load.Round {
 	for i, workers := range w.workers {
 		r := &round{work: w, generation: int64(i) + 1}
 		rounds = append(rounds, load.Round{
-			Name: roundName(workers), Clients: workers, Ops: uint64(w.config.Users),
+			Name: roundName(workers), Clients: workers, Ops: uint64(w.config.Users), Tasks: &r.tasks, Elsewhere: r.elsewhere,
 			Ready: func(ctx context.Context) error {
 				w.sampler.begin(ctx, roundName(workers), workers, &r.busy)
 				return nil
@@ -109,9 +109,18 @@ func (w *Work) Close() error {
 type round struct {
 	work       *Work
 	generation int64
-	// taken is how many tasks have been taken, busy how many are being worked
-	// on.
-	taken, busy atomic.Int64
+	// tasks are the users, from 0, and busy is how many are being worked on.
+	tasks load.Tasks
+	busy  atomic.Int64
+}
+
+// elsewhere implements load.Round.Elsewhere: somebody is busy as long as the round goes on.
+func (r *round) elsewhere(working bool) {
+	if working {
+		r.busy.Add(1)
+	} else {
+		r.busy.Add(-1)
+	}
 }
 
 func (r *round) client(ctx context.Context, _ int) (load.Client, error) {
@@ -136,7 +145,7 @@ var _ load.Client = (*client)(nil)
 // there are tasks; a task stays with who took it until it is over.
 func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer {
 	if attempt == 1 {
-		c.user = c.round.taken.Add(1)
+		c.user = c.round.tasks.Take() + 1
 	}
 	generation := c.round.generation
 	session, err := c.Session(ctx)

@@ -151,8 +151,3 @@ func (c *Config) notes(f Figures) (all []string) {
 	}
 	return all
 }
-
-// Unshared implements definition.Unshared.
-func (c *Config) Unshared() string {
-	return "it is worked in rounds, each of which begins when the last client of the one before has ended"
-}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"assay/history"
@@ -33,6 +32,8 @@ type Work struct {
 	// embedded is known after Describe.
 	embedded bool
 	restart  func(ctx context.Context, meanwhile func() error) error
+	// followed is true if another process empties the caches.
+	followed bool
 	// size is what Save asked for; nil before.
 	size *workload.Size
 }
@@ -111,7 +112,7 @@ func roundName(kind uint8, pass int64) string {
 func (w *Work) Rounds() []load.Round {
 	rounds := []load.Round{w.round(KindInsert, 0, w.config.batches(), w.config.Loaders)}
 	first := passFirst
-	if w.config.Cold && canDropCaches() && (w.embedded || w.restart != nil) {
+	if w.followed || w.config.Cold && canDropCaches() && (w.embedded || w.restart != nil) {
 		first = passCold
 	}
 	for _, kind := range []uint8{KindLatest, KindInterval, KindDay} {
@@ -129,10 +130,18 @@ func (w *Work) Rounds() []load.Round {
 	return rounds
 }
 
+// Follow implements definition.Following: the process that tells the rounds has the
+// servers, and empties the caches.
+func (w *Work) Follow(round string) {
+	for _, kind := range []uint8{KindLatest, KindInterval, KindDay} {
+		w.followed = w.followed || round == roundName(kind, passCold)
+	}
+}
+
 func (w *Work) round(kind uint8, pass, tasks int64, clients int) load.Round {
-	next := new(atomic.Int64)
+	next := new(load.Tasks)
 	return load.Round{
-		Name: roundName(kind, pass), Clients: int(min(int64(clients), tasks)), Ops: uint64(tasks), Apart: kind != KindLatest,
+		Name: roundName(kind, pass), Tasks: next, Clients: int(min(int64(clients), tasks)), Ops: uint64(tasks), Apart: kind != KindLatest,
 		Client: func(ctx context.Context, _ int) (load.Client, error) {
 			connection, err := workload.Connect(ctx, w.Store.Session)
 			if err != nil {
@@ -214,7 +223,7 @@ type client struct {
 	work *Work
 	kind uint8
 	pass int64
-	next *atomic.Int64
+	next *load.Tasks
 }
 
 var _ load.Client = (*client)(nil)
@@ -222,7 +231,7 @@ var _ load.Client = (*client)(nil)
 // Attempt implements load.Client. Nothing is repeated in this workload (see
 // CheckPlan), so that every attempt is a task.
 func (c *client) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
-	task := c.next.Add(1) - 1
+	task := c.next.Take()
 	answer := load.Answer{Kind: c.kind, Values: []int64{task}}
 	if c.kind != KindInsert {
 		answer.Values = []int64{c.pass, task}

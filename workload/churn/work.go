@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 
 	"assay/history"
 	"assay/load"
@@ -88,9 +87,9 @@ func (w *Work) Rounds() []load.Round {
 
 func (w *Work) round(name string, kind uint8, cycle int64) load.Round {
 	tasks := w.rows.config.tasks()
-	next := new(atomic.Int64)
+	next := new(load.Tasks)
 	return load.Round{
-		Name: name, Clients: int(min(int64(w.clients), tasks)), Ops: uint64(tasks), Ready: w.ready(name),
+		Name: name, Tasks: next, Clients: int(min(int64(w.clients), tasks)), Ops: uint64(tasks), Ready: w.ready(name),
 		Client: func(ctx context.Context, _ int) (load.Client, error) {
 			connection, err := workload.Connect(ctx, w.Session)
 			if err != nil {
@@ -157,7 +156,7 @@ type client struct {
 	work   *Work
 	kind   uint8
 	cycle  int64
-	next   *atomic.Int64
+	next   *load.Tasks
 	task   int64
 	values [2]int64
 }
@@ -166,7 +165,7 @@ type client struct {
 // over.
 func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer {
 	if attempt == 1 {
-		c.task = c.next.Add(1) - 1
+		c.task = c.next.Take()
 	}
 	reply := c.do(ctx)
 	if reply.Outcome == history.Rejected { // there is no rule that could refuse it

@@ -106,10 +106,6 @@ type Named interface{ OperationNames() map[uint8]string }
 // starts in front of the database.
 type Served interface{ Served() bool }
 
-// Unshared is a Config whose clients cannot be shared out among processes. Why says why
-// not; it is empty where they can.
-type Unshared interface{ Unshared() (why string) }
-
 // Sized is a Config that knows about how much a run of it makes and does, beside what
 // its load says.
 type Sized interface{ Volume() Volume }
@@ -120,6 +116,9 @@ type Volume struct {
 	Rows, RowBytes int64
 	// Worked is how many rows the rounds of the run write or read.
 	Worked int64
+	// JudgeRow and JudgeOperation are about how many bytes of memory the judge takes for
+	// each row and each operation; 0 if that is not known.
+	JudgeRow, JudgeOperation int64
 }
 
 // Flag is a flag of a workload's command.
@@ -165,6 +164,22 @@ type Work interface {
 type Examiner interface {
 	Examine(ctx context.Context, folder string) error
 }
+
+// Dividing is a Work that gives out numbers. Of several processes that share the work,
+// each is told which of the shares it has, from 0, before its first client.
+type Dividing interface{ Divide(share, shares int) }
+
+// Finding is a Work that finds out more than the history holds, which Save keeps. Of
+// several processes that share the work, TakeFound tells the one that saves what another
+// has Found.
+type Finding interface {
+	Found() ([]byte, error)
+	TakeFound(text []byte) error
+}
+
+// Following is a Rounds whose rounds depend on the machine. A process that shares the
+// work is told the name of each round before it asks for them, and has the same.
+type Following interface{ Follow(round string) }
 
 // Rounds is a Work that is worked in several rounds instead of one stretch.
 type Rounds interface{ Rounds() []load.Round }

@@ -49,7 +49,8 @@ func (l Loading) LoadThrough(ctx context.Context, store answering, batch, again 
 		}
 		these := p.failed
 		p = &pass{store: store, last: p.last}
-		before, now, do := done, int64(0), p.goingOn(again)
+		before, do := done, p.goingOn(again)
+		var now int64
 		now, err = load.Batches(ctx, l.Loaders, int64(len(these)), 1, func() load.Batch {
 			do := do()
 			return func(ctx context.Context, i int64) (int, error) { return do(ctx, these[i-1]) }

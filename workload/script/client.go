@@ -2,7 +2,9 @@ package script
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -195,6 +197,21 @@ func (f *findings) add(check string, index int, texts []string) {
 			kept++
 		}
 	}
+}
+
+// Found implements definition.Finding.
+func (w *Work) Found() ([]byte, error) { return json.Marshal(w.findings.list()) }
+
+// TakeFound implements definition.Finding.
+func (w *Work) TakeFound(text []byte) error {
+	var all []finding
+	if err := json.Unmarshal(text, &all); err != nil {
+		return fmt.Errorf("script: what another process has found: %w", err)
+	}
+	for _, f := range all {
+		w.findings.add(f.Check, f.Index, []string{f.Text})
+	}
+	return nil
 }
 
 func (f *findings) list() []finding {

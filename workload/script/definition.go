@@ -117,8 +117,3 @@ func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clie
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	return Judge(*c, seed, e)
 }
-
-// Unshared implements definition.Unshared.
-func (c *Config) Unshared() string {
-	return "what its transactions found to be wrong is kept in the process that ran them"
-}

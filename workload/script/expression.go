@@ -226,8 +226,10 @@ func realOperation(operator string, a, b float64) (scalar, error) {
 }
 
 func wholeOperation(operator string, a, b int64) (scalar, error) {
-	var v int64
-	fits := true
+	var (
+		v    int64
+		fits bool
+	)
 	switch operator {
 	case "+":
 		v = a + b

@@ -107,8 +107,8 @@ func reading(r workload.Reply) workload.Reply {
 // Think implements load.Thinker: the time to look at the answer before and that to key
 // in what is asked next (clause 5.2.5.7).
 func (t thinking) Think(seq uint64) time.Duration {
-	keying := [...]time.Duration{KindNewOrder: 18, KindPayment: 3, KindOrderStatus: 2, KindDelivery: 2, KindStockLevel: 2}
-	pause := keying[t.inputs.Kind(t.number, seq)] * time.Second
+	keying := [...]int{KindNewOrder: 18, KindPayment: 3, KindOrderStatus: 2, KindDelivery: 2, KindStockLevel: 2}
+	pause := time.Duration(keying[t.inputs.Kind(t.number, seq)]) * time.Second
 	if seq > 0 {
 		pause += t.inputs.thinkTime(t.number, seq-1)
 	}

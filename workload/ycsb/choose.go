@@ -87,16 +87,30 @@ func fnv(n uint64) uint64 {
 
 // sequence gives out the numbers of inserted records and knows up to which all
 // inserts are over, as YCSB's AcknowledgedCounterGenerator does: operations choose
-// among these. It is safe for concurrent use.
+// among these. Of several processes each gives every so many-th number, and knows of
+// its own inserts alone. It is safe for concurrent use.
 type sequence struct {
-	mu         sync.Mutex
+	loaded int64
+	// share is which of the shares of the numbers this one has, from 0.
+	share, shares int64
+
+	mu sync.Mutex
+	// next and over count the records that were loaded and the inserts of this share.
 	next, over int64
 	// ended are the inserts that are over beyond over; as many as clients at most.
 	ended map[int64]bool
 }
 
-func newSequence(records int64) *sequence {
-	return &sequence{next: records, over: records, ended: map[int64]bool{}}
+func newSequence(records int64, share, shares int) *sequence {
+	return &sequence{loaded: records, share: int64(share), shares: int64(shares), next: records, over: records, ended: map[int64]bool{}}
+}
+
+// number is that of the record with this place among those of the share, from 0.
+func (s *sequence) number(place int64) int64 {
+	if place < s.loaded {
+		return place
+	}
+	return s.loaded + (place-s.loaded)*s.shares + s.share
 }
 
 // take is the number of the next record to be inserted.
@@ -104,7 +118,7 @@ func (s *sequence) take() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next++
-	return s.next - 1
+	return s.number(s.next - 1)
 }
 
 // end says that the insert of this number is over, however it ended: one that failed
@@ -112,17 +126,18 @@ func (s *sequence) take() int64 {
 func (s *sequence) end(number int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if number < s.over {
+	place := s.loaded + (number-s.loaded-s.share)/s.shares
+	if place < s.over {
 		return
 	}
-	s.ended[number] = true
+	s.ended[place] = true
 	for s.ended[s.over] {
 		delete(s.ended, s.over)
 		s.over++
 	}
 }
 
-// records is below which number all inserts are over.
+// records is how many places there are below which all inserts are over.
 func (s *sequence) records() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

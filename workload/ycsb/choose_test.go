@@ -162,7 +162,7 @@ func TestTheHashIsYCSBs(t *testing.T) {
 // TestTheNewestAreThoseBelowWhichAllIsOver: an insert that is under way hides those
 // behind it, as in YCSB.
 func TestTheNewestAreThoseBelowWhichAllIsOver(t *testing.T) {
-	s := newSequence(10)
+	s := newSequence(10, 0, 1)
 	for want := range int64(4) {
 		if got := s.take(); got != 10+want {
 			t.Fatalf("the next number is %d", got)

@@ -67,7 +67,7 @@ func (c *client) choose(seq uint64) {
 		c.record = c.work.sequence.take()
 		return
 	}
-	c.record = c.chooser.choose(&random, c.work.sequence.records())
+	c.record = c.work.sequence.number(c.chooser.choose(&random, c.work.sequence.records()))
 	c.length = 1 + int(random.Below(uint64(c.work.config.ScanLength)))
 }
 

@@ -77,12 +77,3 @@ func section(f Figures) *report.YCSB {
 	return &report.YCSB{Records: f.Rows, Compared: f.Answered, Wrong: f.Wrong, Lost: f.Lost, Scans: f.Scans, Incomplete: f.Incomplete,
 		Disordered: f.Disordered, Monotonic: f.Monotonic, OwnWrites: f.OwnWrites}
 }
-
-// Unshared implements definition.Unshared: inserted records have numbers without gaps,
-// which one process gives.
-func (c *Config) Unshared() string {
-	if m, _ := c.shares(); m.has(KindInsert) {
-		return "its mix inserts records, whose numbers one process gives"
-	}
-	return ""
-}

@@ -67,6 +67,8 @@ type judge struct {
 	// inserted is when the insert of each number from config.Records on was
 	// acknowledged; never if it was not.
 	inserted []int64
+	// shares is among how many processes the numbers of inserted records were shared.
+	shares int64
 	// limit is above all numbers that records of this run can have; writes counts the
 	// attempts that wrote, all attempts are attempts.
 	limit            int64
@@ -139,6 +141,10 @@ func (j *judge) malformed(format string, a ...any) error {
 // inspect learns what was begun, how much was written, and which records there are.
 func (j *judge) inspect() error {
 	ending, err := history.Read(j.evidence.History, history.Visitor{
+		Header: func(h history.Header) error {
+			j.shares = int64(max(len(h.Clocks), 1))
+			return nil
+		},
 		Op: j.enter,
 		Reservation: func(r history.Reservation) error {
 			j.client(r.Client).reserved = r.UpTo
@@ -147,11 +153,14 @@ func (j *judge) inspect() error {
 	})
 	j.whole = ending.Whole
 	j.limit = j.config.Records + int64(len(j.inserted))
+	if j.shares > 1 {
+		j.limit += j.shares // one may have inserted more than the others
+	}
 	for _, c := range j.clients {
 		if open := c.reserved - min(c.count, c.reserved); j.whole {
-			j.limit += int64(min(open, 1))
+			j.limit += j.shares * int64(min(open, 1))
 		} else {
-			j.limit += int64(open)
+			j.limit += j.shares * int64(open)
 		}
 	}
 	return err
@@ -187,7 +196,7 @@ func (j *judge) enter(op *history.Op) error {
 		return nil
 	}
 	at := op.Values[0] - j.config.Records
-	if at < 0 || at > j.attempts+int64(len(j.clients)) {
+	if at < 0 || at > j.shares*(j.attempts+int64(len(j.clients))) {
 		return j.malformed("operation %d of client %d cannot have inserted record %d", op.Seq, op.Client, op.Values[0])
 	}
 	for int64(len(j.inserted)) <= at {

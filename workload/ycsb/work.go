@@ -85,7 +85,12 @@ func NewWork(store keyvalue.Store, config Config, seed uint64) (*Work, error) {
 		}
 	}
 	return &Work{Mutable: mutable, config: config, seed: seed, keys: newKeys(seed), contents: newContents(config, seed),
-		sequence: newSequence(config.Records)}, nil
+		sequence: newSequence(config.Records, 0, 1)}, nil
+}
+
+// Divide implements definition.Dividing: the numbers of inserted records are shared out.
+func (w *Work) Divide(share, shares int) {
+	w.sequence = newSequence(w.config.Records, share, shares)
 }
 
 // Rows is how many records Load creates.

@@ -18,14 +18,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -144,77 +141,12 @@ func (s *Server) await() error {
 	if err != nil {
 		return fmt.Errorf("%w; its log ends with: %s", err, s.tail("kube-apiserver.log"))
 	}
-	return s.define(ctx)
-}
-
-// define creates the definitions of Chaos Mesh and waits until they are served.
-func (s *Server) define(ctx context.Context) error {
-	folder, err := server.CacheDir()
-	if err != nil {
-		return err
-	}
-	files, err := filepath.Glob(filepath.Join(folder, "chaos-mesh", "chaos-mesh.org_*chaos.yaml"))
-	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("no definitions of Chaos Mesh in %s; %s", folder, get)
-	}
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "chaos-mesh.org_"), ".yaml")
-		switch name {
-		case "podchaos", "networkchaos", "iochaos", "timechaos", "stresschaos":
-		default:
-			continue
-		}
-		if err := s.Apply(ctx, file); err != nil {
-			return err
-		}
-		made := schema.GroupVersionResource{Group: "chaos-mesh.org", Version: "v1alpha1", Resource: name}
-		if err := server.Until(ctx, 100*time.Millisecond, "the definition of "+name, func(ctx context.Context) error {
-			_, err := s.Client.Resource(made).List(ctx, metav1.ListOptions{})
-			return err
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Apply creates the one custom resource definition that a file holds.
-func (s *Server) Apply(ctx context.Context, file string) error {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(data, &o.Object); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	_, err = s.Client.Resource(crds).Create(ctx, o, metav1.CreateOptions{})
-	return err
+	return s.define(ctx, chaosMesh, chaosMeshFiles()...)
 }
 
 func (s *Server) tail(file string) string {
 	data, _ := os.ReadFile(filepath.Join(s.folder, file)) // it is for an error's text
 	return string(data[max(0, len(data)-2000):])
-}
-
-// Token is a user's secret.
-func (s *Server) Token(user string) string { return user + token }
-
-// Kubeconfig writes a file by which a user reaches the server.
-func (s *Server) Kubeconfig(user, namespace string) (path string, err error) {
-	path = filepath.Join(s.folder, user+"-"+namespace+".kubeconfig")
-	text := fmt.Sprintf(`apiVersion: v1
-kind: Config
-clusters: [{name: test, cluster: {server: %q, insecure-skip-tls-verify: true}}]
-users: [{name: %[2]s, user: {token: %[3]q}}]
-contexts: [{name: test, context: {cluster: test, user: %[2]s, namespace: %[4]s}}]
-current-context: test
-`, s.Host(), user, s.Token(user), namespace)
-	return path, os.WriteFile(path, []byte(text), 0o600)
 }
 
 // Close ends both and removes their data.

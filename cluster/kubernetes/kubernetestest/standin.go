@@ -101,7 +101,7 @@ func (k *StandIn) turn(ctx context.Context, first bool) error {
 	for _, p := range k.pods {
 		failed = append(failed, k.pod(ctx, p, first))
 	}
-	for _, kind := range []string{"podchaos", "networkchaos", "iochaos", "timechaos", "stresschaos"} {
+	for _, kind := range chaosResources() {
 		failed = append(failed, k.chaos(ctx, kind))
 	}
 	return errors.Join(failed...)
@@ -188,6 +188,9 @@ const recordsFinalizer = "chaos-mesh/records"
 func (k *StandIn) chaos(ctx context.Context, resource string) error {
 	access := k.server.Client.Resource(schema.GroupVersionResource{Group: "chaos-mesh.org", Version: "v1alpha1", Resource: resource}).Namespace(k.namespace)
 	list, err := access.List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) { // Chaos Mesh was removed
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,163 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"assay/history"
+)
+
+// round is the one that goes on; see order.
+type round struct {
+	number int
+	name   string
+	start  int64
+}
+
+// errStopped means that no further round begins, since the run ends before its time.
+var errStopped = errors.New("the run ends before its rounds are done")
+
+// Stopped reports whether an error of a round only says that the run ends early.
+func Stopped(err error) bool { return errors.Is(err, errStopped) }
+
+// OpenRound has the agents prepare a round, the n-th from 0, and waits until they are
+// ready. Where Stopped is true of the error no more rounds are to be opened.
+func (k *Coordinator) OpenRound(ctx context.Context, n int, name string) error {
+	k.mu.Lock()
+	k.round = round{number: n + 1, name: name}
+	k.mu.Unlock()
+	return k.awaitRound(ctx, func(m *member) bool { return m.roundReady > n })
+}
+
+// WorkRound has the agents work the round that was opened from a moment of the
+// coordinator's clock on, and returns when the last of them ended it.
+func (k *Coordinator) WorkRound(ctx context.Context, at int64) (end int64, err error) {
+	k.mu.Lock()
+	n := k.round.number
+	for _, m := range k.members {
+		s := m.Rounds[n-1]
+		for client := s.First; client < s.First+s.Clients && err == nil; client++ {
+			err = k.kept.Reserve(history.Reservation{Client: client, UpTo: granted})
+		}
+	}
+	k.round.start = at
+	k.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	err = k.awaitRound(ctx, func(m *member) bool { return m.roundEnded >= n })
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, m := range k.members {
+		if m.Lost == "" && m.roundEnded == n {
+			end = max(end, m.roundEnd)
+		}
+	}
+	return end, err
+}
+
+// EndRounds tells the agents that there are no more rounds. An early end stops what they
+// do.
+func (k *Coordinator) EndRounds(early bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.round = round{number: k.round.number + 1}
+	if early {
+		k.order = orderStop
+	}
+}
+
+// awaitRound waits until all agents that are not lost have done something.
+func (k *Coordinator) awaitRound(ctx context.Context, done func(m *member) bool) error {
+	for {
+		waiting, left := 0, 0
+		k.mu.Lock()
+		stopped := k.order == orderStop
+		for _, m := range k.members {
+			switch {
+			case m.Lost != "":
+				continue
+			case done(m):
+			case m.state == stateFailed || m.state == stateEnded || m.state == stateDelivered:
+				stopped = true
+			default:
+				waiting++
+			}
+			left++
+		}
+		k.mu.Unlock()
+		switch {
+		case ctx.Err() != nil || stopped || left == 0:
+			return errStopped
+		case waiting == 0:
+			return nil
+		}
+		sleep(ctx, readyEvery)
+	}
+}
+
+// Rounds are those of a run, as an agent hears of them.
+type Rounds struct {
+	of *participation
+	n  int
+}
+
+// Rounds are those of the recorder's run, in their order.
+func (r *Recorder) Rounds() *Rounds { return &Rounds{of: r.of} }
+
+// Next waits for the next round, the n-th from 0, and gives its name; empty if there are no
+// more.
+func (r *Rounds) Next(ctx context.Context) (n int, name string, err error) {
+	o, err := r.of.awaitRound(ctx, func(o order) bool { return o.Round > r.n })
+	if err != nil || o.RoundName == "" {
+		return 0, "", err
+	}
+	r.n = o.Round
+	return r.n - 1, o.RoundName, nil
+}
+
+// Ready says that the agent is ready for the round, and waits for its start.
+func (r *Rounds) Ready(ctx context.Context) error {
+	r.of.inRound(func(p *participation) { p.roundReady = r.n })
+	o, err := r.of.awaitRound(ctx, func(o order) bool { return o.Round > r.n || o.Round == r.n && o.RoundStart > 0 })
+	if err != nil {
+		return err
+	}
+	if o.Round > r.n {
+		return errStopped
+	}
+	offset, _ := r.of.offset()
+	if !sleep(ctx, StartSlack+time.Duration(o.RoundStart-offset-r.of.options.Clock())) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// Ended says that the agent has ended its part of the round.
+func (r *Rounds) Ended() {
+	offset, _ := r.of.offset()
+	r.of.inRound(func(p *participation) { p.roundEnded, p.roundEnd = r.n, p.options.Clock()+offset })
+}
+
+// inRound changes what is said of the rounds, and asks more often from then on.
+func (p *participation) inRound(change func(p *participation)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rounds = true
+	change(p)
+}
+
+// awaitRound waits for an order of a round, or until ctx ends.
+func (p *participation) awaitRound(ctx context.Context, wanted func(order) bool) (order, error) {
+	for {
+		select {
+		case o := <-p.order:
+			if wanted(o) {
+				return o, nil
+			}
+		case <-ctx.Done():
+			return order{}, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestMixThatCannotScan: Cassandra has no order of keys, so that mix e is refused with what
+// to use instead, and neither a run nor a server is left. The driver's tests run the others.
+func TestMixThatCannotScan(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := assay(t, dir, "run", "ycsb", "--mix", "e", "--cluster", "cassandra:1", "--quiet").want(t, exitUsage).complaint(t)
+	for _, word := range []string{"scan", "Murmur3Partitioner", "possible: a mix without scans: a, b, c, d, f"} {
+		if !strings.Contains(text, word) {
+			t.Errorf("%q does not say %q", text, word)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v, %v were left", left, err)
+	}
+}

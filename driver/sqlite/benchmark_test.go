@@ -1,0 +1,41 @@
+package sqlite
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"assay/history"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// BenchmarkTransfer tells what one transfer of one session costs. The file is in TMPDIR:
+// in memory (/dev/shm) what is left is the processor's part, the disk's syncs left out.
+func BenchmarkTransfer(b *testing.B) {
+	ctx := b.Context()
+	store, err := Driver().Bank(ctx, workload.Target{Address: "sqlite:" + filepath.Join(b.TempDir(), "bank.db")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := errors.Join(store.Create(ctx, workload.Marker{Run: "benchmark", Workload: "bank"}),
+		store.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 1 << 40}, {ID: 2}}), store.FinishLoad(ctx)); err != nil {
+		b.Fatal(err)
+	}
+	session, err := store.Session(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	id := int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		id++
+		if r := session.Transfer(ctx, bank.Transfer{ID: id, Source: 1, Destination: 2, Amount: 1}); r.Outcome != history.Committed {
+			b.Fatalf("%+v", r)
+		}
+	}
+	session.Close()
+	if err := errors.Join(store.Drop(ctx), store.Close()); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,108 @@
+// Package uri reads the addresses of databases, of the form
+//
+//	SCHEME://[USER[:PASSWORD]@]HOST[:PORT][,HOST...][/PATH][?OPTION=VALUE&...]
+//
+// with special characters percent-encoded, and the options of addresses of other
+// forms. What a path or an option means is the driver's to say. Drivers whose library
+// reads addresses (MongoDB's, PostgreSQL's) leave it to that.
+//
+// It must not know any driver.
+package uri
+
+import (
+	"cmp"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/workload"
+)
+
+// MostHosts bounds the hosts of an address.
+const MostHosts = 64
+
+// Address is one that has been read, with its parts decoded.
+type Address struct {
+	User, Password string
+	// Hosts are HOST:PORT, at least one and each once, in the order of the address; an
+	// IPv6 address is in brackets.
+	Hosts []string
+	// Path is what follows the first slash, which may be empty and has no other.
+	Path    string
+	Options Options
+}
+
+// Parse reads an address that has one of these schemes. An address that cannot be used
+// gives *workload.OptionError, which wants this form and tells nothing of the address,
+// since its password may be in any of the parts.
+func Parse(text, form, defaultPort string, schemes ...string) (*Address, error) {
+	malformed := &workload.OptionError{Option: "address", Value: schemes[0] + "://(unreadable)", Want: form}
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found || !slices.Contains(schemes, scheme) || strings.Contains(rest, "#") {
+		return nil, malformed
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	authority, path, _ := strings.Cut(rest, "/")
+	a := new(Address)
+	if strings.ContainsAny(path, "/@") || strings.Contains(query, "@") || !a.readAuthority(authority, defaultPort) {
+		return nil, malformed
+	}
+	var err error
+	if a.Path, err = url.PathUnescape(path); err != nil {
+		return nil, malformed
+	}
+	if a.Options, err = ReadOptions(query); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// readAuthority reads user, password and hosts; ok is false if they cannot be used.
+func (a *Address) readAuthority(authority, defaultPort string) (ok bool) {
+	at := strings.LastIndexByte(authority, '@')
+	if at >= 0 {
+		user, password, _ := strings.Cut(authority[:at], ":")
+		var errs [2]error
+		a.User, errs[0] = url.PathUnescape(user)
+		a.Password, errs[1] = url.PathUnescape(password)
+		if errs != [2]error{} || user == "" || strings.Contains(authority[:at], "@") {
+			return false
+		}
+	}
+	for text := range strings.SplitSeq(authority[at+1:], ",") {
+		host, ok := readHost(text, defaultPort)
+		if !ok || len(a.Hosts) == MostHosts {
+			return false
+		}
+		if !slices.Contains(a.Hosts, host) {
+			a.Hosts = append(a.Hosts, host)
+		}
+	}
+	return true
+}
+
+// hostName is a name or an IPv4 address.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9.])?$`)
+
+// readHost reads HOST, HOST:PORT or the same with an IPv6 address in brackets.
+func readHost(text, defaultPort string) (host string, ok bool) {
+	name, port, _ := strings.Cut(text, ":")
+	if inside, bracketed := strings.CutPrefix(text, "["); bracketed {
+		var closed bool
+		name, port, closed = strings.Cut(inside, "]")
+		if !closed || net.ParseIP(name) == nil || port != "" && !strings.HasPrefix(port, ":") {
+			return "", false
+		}
+		port = strings.TrimPrefix(port, ":")
+	} else if !hostName.MatchString(name) {
+		return "", false
+	}
+	n, err := strconv.ParseUint(cmp.Or(port, defaultPort), 10, 16)
+	if err != nil || n == 0 {
+		return "", false
+	}
+	return net.JoinHostPort(name, strconv.FormatUint(n, 10)), true
+}

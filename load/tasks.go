@@ -1,0 +1,33 @@
+package load
+
+import "sync/atomic"
+
+// Tasks are those of a round, numbered from 0, which its clients take in their order: so
+// they begin in one order however many clients there are. It is safe for concurrent use.
+type Tasks struct {
+	taken atomic.Int64
+	// first, clients and of are those of Only; of is 0 without it.
+	first, clients, of int64
+}
+
+// Only leaves the tasks to a part of the round's clients, in another process than the
+// rest: they take those whose number, modulo the number of all clients, is that of one of
+// them. It is called before the first is taken.
+func (t *Tasks) Only(first, clients, of int) {
+	t.first, t.clients, t.of = int64(first), int64(clients), int64(of)
+}
+
+// Take is the next task.
+func (t *Tasks) Take() int64 {
+	n := t.taken.Add(1) - 1
+	if t.of == 0 {
+		return n
+	}
+	return n/t.clients*t.of + t.first + n%t.clients
+}
+
+// PartOf is how many of n tasks are left to a part of all clients; see Only.
+func PartOf(n uint64, first, clients, of int) uint64 {
+	rest := int(n % uint64(of))
+	return n/uint64(of)*uint64(clients) + uint64(min(max(rest-first, 0), clients))
+}

@@ -1,0 +1,160 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"assay/agents"
+	"assay/history"
+	"assay/load"
+	"assay/measure"
+	"assay/workload/definition"
+)
+
+// clientsOfRounds are how many clients the rounds of the run have; nil if it has none.
+func (r *run) clientsOfRounds() (all []int) {
+	rounds, _ := roundsOf(r.store)
+	for _, round := range rounds {
+		all = append(all, round.Clients)
+	}
+	return all
+}
+
+// conductRounds has the agents work the rounds one after the other, each of which begins
+// when the last agent has ended the one before, and returns when the first began and the
+// last ended.
+func (r *run) conductRounds(ctx context.Context, rounds []load.Round, file *history.Writer, zero int64) (began, ended int64, err error) {
+	began = -1
+	defer func() {
+		r.group.EndRounds(err != nil)
+		if agents.Stopped(err) {
+			err = nil // who ended the run says why
+		}
+	}()
+	first := 0
+	for i, round := range rounds {
+		r.options.Progress.Stage(fmt.Sprintf("round %d of %d: %s", i+1, len(rounds), round.Name))
+		if round.Ready != nil {
+			if err := round.Ready(ctx); err != nil {
+				return max(began, 0), ended, fmt.Errorf("round %s: %w", round.Name, err)
+			}
+		}
+		if err := r.group.OpenRound(ctx, i, round.Name); err != nil {
+			return max(began, 0), ended, err
+		}
+		at := r.group.Now() + int64(agents.Lead)
+		scope := measure.RoundScope{Name: round.Name, First: first, Clients: round.Clients, Start: at - zero, Apart: round.Apart}
+		if began < 0 {
+			began = scope.Start
+			if err := file.Mark(history.Event{At: began, Name: history.EventMeasureStart}); err != nil {
+				return began, ended, err
+			}
+		}
+		if ended, err = r.conductRound(ctx, round, scope, file, zero); err != nil {
+			return began, ended, err
+		}
+		first += round.Clients
+	}
+	return max(began, 0), ended, nil
+}
+
+// conductRound has the agents work one round, which is marked in the history.
+func (r *run) conductRound(ctx context.Context, round load.Round, scope measure.RoundScope, file *history.Writer, zero int64) (ended int64, err error) {
+	if err := markRound(file, scope); err != nil {
+		return 0, err
+	}
+	r.options.Monitor.Clients(round.Clients)
+	if round.Elsewhere != nil {
+		round.Elsewhere(true)
+		defer round.Elsewhere(false)
+	}
+	before := r.serverTime()
+	end, err := r.group.WorkRound(ctx, scope.Start+zero)
+	if err != nil {
+		return r.group.Now() - zero, err
+	}
+	scope.End = max(end-zero, scope.Start+1)
+	scope.ServerSeconds = max(r.serverTime()-before, 0)
+	return scope.End, markRound(file, scope)
+}
+
+// workRounds works an agent's part of the rounds.
+func (j *job) workRounds(ctx context.Context, rec *agents.Recorder, now func() int64) (all load.Stats, err error) {
+	told, began := rec.Rounds(), int64(-1)
+	defer func() {
+		all.MeasureStart, all.MeasureEnd = max(began, 0), now()
+		if unwritten := (*history.WriteError)(nil); (ctx.Err() != nil || agents.Stopped(err)) && !errors.As(err, &unwritten) {
+			all.Cut, err = true, nil
+		}
+	}()
+	for {
+		n, name, err := told.Next(ctx)
+		if err != nil || name == "" {
+			return all, err
+		}
+		round, before, err := j.round(n, name)
+		if err != nil {
+			return all, err
+		}
+		part := j.share.Rounds[n]
+		stats, start, err := j.workRound(ctx, round, part, part.First-before, told, rec, now)
+		if began < 0 {
+			began = start
+		}
+		if stats.Late != nil { // else none of its clients is in the round
+			all = addStats(all, stats)
+		}
+		if err != nil || stats.Cut {
+			return all, err
+		}
+	}
+}
+
+// round is the n-th round, from 0, as the coordinator names it, and how many clients those
+// before it have.
+func (j *job) round(n int, name string) (round load.Round, before int, err error) {
+	if f, is := bare(j.store).(definition.Following); is {
+		f.Follow(name)
+	}
+	rounds, _ := roundsOf(j.store)
+	if n >= len(rounds) || n >= len(j.share.Rounds) || rounds[n].Name != name {
+		return round, 0, fmt.Errorf("round %d is %s, which this agent does not have", n+1, name)
+	}
+	for _, earlier := range rounds[:n] {
+		before += earlier.Clients
+	}
+	return rounds[n], before, nil
+}
+
+// workRound works the part of a round that the agent's clients there have, which begin with
+// number first of the round; it may be none.
+func (j *job) workRound(ctx context.Context, round load.Round, part agents.Span, first int, told *agents.Rounds, rec *agents.Recorder,
+	now func() int64) (stats load.Stats, start int64, err error) {
+	if round.Tasks != nil && part.Clients > 0 {
+		round.Tasks.Only(first, part.Clients, round.Clients)
+	}
+	clients, err := openSessions(ctx, part.Clients, j.connect, j.lease, func(ctx context.Context, i int) (load.Client, error) {
+		return round.Client(ctx, first+i)
+	})
+	if err != nil {
+		return stats, now(), fmt.Errorf("round %s: %w", round.Name, err)
+	}
+	if err := told.Ready(ctx); err != nil {
+		closeAll(clients)
+		return stats, now(), err
+	}
+	start = now()
+	plan := j.plan
+	plan.Clients, plan.Ops, plan.Warmup, plan.Duration = part.Clients, load.PartOf(round.Ops, first, part.Clients, round.Clients), 0, 0
+	plan.Rate, plan.Arrivals, plan.Ramp = 0, load.Closed, 0
+	if plan.Ops > 0 {
+		stats, err = load.Run(ctx, plan, clients, &within{Recorder: rec, offset: part.First}, now)
+	} else {
+		closeAll(clients)
+	}
+	if err == nil && !stats.Cut {
+		told.Ended()
+	}
+	return stats, start, err
+}

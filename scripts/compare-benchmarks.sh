@@ -1,0 +1,50 @@
+#!/bin/sh
+# Compares the benchmarks of the hot paths with those of the parent commit, by
+# benchstat, as information: it says what it saw, and no figure makes it fail.
+#
+#   scripts/compare-benchmarks.sh [ROUNDS]
+#
+# Both are built first and then run in turn, so that a machine that slows down slows
+# both: six rounds (below that benchstat calls no difference significant) of a tenth of a
+# second a benchmark, some two minutes with building. The parent is put into a temporary
+# folder; what it is compared with is the working tree.
+set -eu
+cd "$(dirname "$0")/.."
+rounds=${1:-6}
+
+say() { echo "compare-benchmarks: $*"; }
+
+if ! parent=$(git rev-parse --verify --quiet 'HEAD^{commit}^1' 2>/dev/null); then
+	say "there is no parent commit here (a shallow clone, or the first commit): nothing to compare with"
+	say "fetch one with: git fetch --deepen 1"
+	exit 0
+fi
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 130' INT TERM
+mkdir "$folder/parent"
+git archive "$parent" | tar -x -C "$folder/parent"
+
+# build builds the benchmarks of one package of a tree, or says that it has none.
+build() { # TREE NAME PACKAGE
+	mkdir -p "$folder/$2"
+	(cd "$1" && CGO_ENABLED=0 go test -trimpath -c -o "$folder/$2/$(echo "$3" | tr / -)" "./$3") || say "$3 is not built in $2"
+}
+
+packages='load measure history check/register driver/mem driver/sqlite'
+for package in $packages; do
+	build "$folder/parent" before "$package"
+	build . after "$package"
+done
+for _ in $(seq "$rounds"); do
+	for side in before after; do
+		for program in "$folder/$side"/*; do
+			[ -x "$program" ] || continue
+			"$program" -test.run '^$' -test.bench . -test.skip 'Dispatch|Snapshot' -test.benchmem -test.benchtime 100ms -test.timeout 60s \
+				>>"$folder/$side.txt" 2>&1 || say "${program##*/} failed in $side"
+		done
+	done
+done
+say "the parent $(git log -1 --format='%h, %s' "$parent"), against what is here:"
+go tool benchstat "before=$folder/before.txt" "after=$folder/after.txt" || say "benchstat could not compare them"
