@@ -150,7 +150,10 @@ func (n *mutableSession) Update(ctx context.Context, record keyvalue.Record) (re
 			sent.Values = slices.Concat(record.Values[:1], before.Record.Values[1:])
 		}
 		r := session.Update(ctx, sent)
-		if found = r.Found; r.Found && bug == "" {
+		if bug == lateApply {
+			return r.Reply // Update has returned: found is no longer this call's
+		}
+		if found = r.Found; found && bug == "" {
 			s.wrote(record)
 		}
 		return r.Reply
