@@ -37,6 +37,7 @@ type connection struct {
 	admin  *mongo.Database
 	// sharded is true behind a mongos, whether collections are sharded or not.
 	sharded bool
+	beats   *heartbeats
 	wire    int // the server's maxWireVersion
 }
 
@@ -69,6 +70,8 @@ func connect(ctx context.Context, target workload.Target, workloadName string) (
 	if err != nil {
 		return nil, err
 	}
+	beats := new(heartbeats)
+	beats.watch(s.options)
 	client, err := mongo.Connect(s.options)
 	if err != nil {
 		return nil, s.malformed(err)
@@ -76,7 +79,7 @@ func connect(ctx context.Context, target workload.Target, workloadName string) (
 	// $currentOp takes no read concern but local, which the address's would
 	// replace.
 	admin := client.Database("admin", options.Database().SetReadConcern(readconcern.Local()))
-	c := &connection{settings: s, client: client, admin: admin}
+	c := &connection{settings: s, client: client, admin: admin, beats: beats}
 	ctx, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()
 	if err := c.greet(ctx); err != nil {
@@ -115,7 +118,7 @@ func (c *connection) refused(err error) error {
 	if command := (mongo.CommandError{}); errors.As(err, &command) && command.Code == codeAuthenticationFailed {
 		return &workload.AuthError{Address: c.printable, User: c.user, Reason: command.Message}
 	}
-	return &workload.UnreachableError{Address: c.printable, Err: inPlainWords(err)}
+	return &workload.UnreachableError{Address: c.printable, Err: inPlainWords(c.beats.explain(err))}
 }
 
 // disconnect closes a client within a bounded time.

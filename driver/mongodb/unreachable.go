@@ -8,9 +8,12 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 	topologies "go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
@@ -81,6 +84,41 @@ func noServer(e topology.ServerSelectionError) string {
 	default:
 		return "no answer in time"
 	}
+}
+
+// heartbeats keeps why the last of the library's heartbeats failed that was not
+// cancelled. The library cancels a heartbeat of its own accord when the one before
+// has failed, and then shows the cancellation as the server's last error. It is safe
+// for concurrent use.
+type heartbeats struct{ failure atomic.Pointer[error] }
+
+// watch has the library tell of its heartbeats. A failed one does not name its server.
+func (h *heartbeats) watch(o *options.ClientOptions) {
+	o.SetServerMonitor(&event.ServerMonitor{ServerHeartbeatFailed: func(e *event.ServerHeartbeatFailedEvent) {
+		if e.Failure != nil && !errors.Is(e.Failure, context.Canceled) {
+			h.failure.Store(&e.Failure)
+		}
+	}})
+}
+
+// explain returns err with what was kept in place of cancelled heartbeats: nothing
+// if there is nothing, which is then a server that did not answer in time.
+func (h *heartbeats) explain(err error) error {
+	selection := topology.ServerSelectionError{}
+	if !errors.As(err, &selection) {
+		return err
+	}
+	var kept error
+	if failure := h.failure.Load(); failure != nil {
+		kept = *failure
+	}
+	selection.Desc.Servers = slices.Clone(selection.Desc.Servers)
+	for i := range selection.Desc.Servers {
+		if server := &selection.Desc.Servers[i]; errors.Is(server.LastError, context.Canceled) {
+			server.LastError = kept
+		}
+	}
+	return selection
 }
 
 // reason is why one server cannot be used.

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	topologies "go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
@@ -69,24 +71,59 @@ func TestUnreachableInPlainWords(t *testing.T) {
 			if name != "bank" && name != "churn" {
 				continue // the others open as these do
 			}
-			err := open(t.Context(), workload.Target{Address: "mongodb://clerk:Sesame99@" + at, ConnectTimeout: 300 * time.Millisecond})
-			if want == "" {
-				if !errors.As(err, new(*workload.OptionError)) {
-					t.Errorf("%s, %s: %v", name, at, err)
-				}
-				continue
-			}
-			var unreachable *workload.UnreachableError
-			if !errors.As(err, &unreachable) || !strings.HasPrefix(unreachable.Err.Error(), want) {
-				t.Errorf("%s, %s: %v; want %q", name, at, err, want)
-				continue
-			}
-			for _, no := range []string{"server selection", "topology", "Sesame99", "connection()", "Addr:"} {
-				if strings.Contains(err.Error(), no) {
-					t.Errorf("%s, %s: %q in %v", name, at, no, err)
-				}
-			}
+			t.Run(name+" at "+at, func(t *testing.T) {
+				t.Parallel()
+				testUnreachable(t, at, want, open)
+			})
 		}
+	}
+}
+
+// testUnreachable opens what is not there: a mistake in the address if want is empty.
+func testUnreachable(t *testing.T, at, want string, open func(context.Context, workload.Target) error) {
+	err := open(t.Context(), workload.Target{Address: "mongodb://clerk:Sesame99@" + at, ConnectTimeout: time.Second})
+	if want == "" {
+		if !errors.As(err, new(*workload.OptionError)) {
+			t.Error(err)
+		}
+		return
+	}
+	var unreachable *workload.UnreachableError
+	if !errors.As(err, &unreachable) || !strings.HasPrefix(unreachable.Err.Error(), want) {
+		t.Fatalf("%v; want %q", err, want)
+	}
+	for _, no := range []string{"server selection", "topology", "Sesame99", "connection()", "Addr:"} {
+		if strings.Contains(err.Error(), no) {
+			t.Errorf("%q in %v", no, err)
+		}
+	}
+}
+
+// TestCancelledHeartbeats are none of the reasons that a user is told: the library
+// cancels its own.
+func TestCancelledHeartbeats(t *testing.T) {
+	var beats heartbeats
+	o := options.Client()
+	beats.watch(o)
+	failed := func(err error) {
+		o.ServerMonitor.ServerHeartbeatFailed(&event.ServerHeartbeatFailedEvent{Failure: err})
+	}
+	cancelled := fmt.Errorf("begin: %w", topology.ServerSelectionError{Wrapped: context.DeadlineExceeded, Desc: topologies.Topology{
+		Servers: []topologies.Server{{Addr: "h:1", LastError: topology.ConnectionError{Wrapped: context.Canceled}}},
+	}})
+	if got := inPlainWords(beats.explain(cancelled)).Error(); got != "no answer in time" {
+		t.Errorf("nothing else seen: %s", got)
+	}
+	failed(io.EOF)
+	failed(context.Canceled)
+	if got := inPlainWords(beats.explain(cancelled)).Error(); !strings.HasPrefix(got, "it closes the connection") {
+		t.Errorf("the end of the connection seen: %s", got)
+	}
+	if got := inPlainWords(cancelled).Error(); got != "the attempt was cancelled" {
+		t.Errorf("the error itself is changed: %s", got)
+	}
+	if got := beats.explain(io.EOF); got != io.EOF {
+		t.Errorf("another error: %v", got)
 	}
 }
 
