@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strconv"
 )
 
@@ -38,15 +39,18 @@ func stages() []stage {
 	}
 }
 
-// grow measures how the cost of each chosen stage grows up to a size, and prints a table.
+// grow measures how the cost of each chosen stage grows up to a size, prints a table and,
+// where a file is named for it, draws a chart.
 func (o options) grow(ctx context.Context, out io.Writer, s *shell, chosen func(string) bool) error {
 	fmt.Fprintln(out, "| What | Size | Seconds | Client's processor, µs each | Peak MiB | Bytes of memory each | Slope of time, of memory |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
+	var chart growthChart
 	for _, x := range stages() {
 		if !chosen(x.name) {
 			continue
 		}
 		var before figures
+		line := growthLine{name: x.name}
 		for n := smallest; n <= min(x.most, o.largest); n *= 10 {
 			s.variables = append(s.variables, "SIZE="+strconv.Itoa(n)) // the last one counts
 			if x.whole {
@@ -58,9 +62,14 @@ func (o options) grow(ctx context.Context, out io.Writer, s *shell, chosen func(
 			}
 			fmt.Fprintln(out, grown(x.name, n, f, before))
 			before = f
+			line.points = append(line.points, growthPoint{float64(n), float64(n) / f.rate, f.peak})
 		}
+		chart.lines = append(chart.lines, line)
 	}
-	return nil
+	if o.chart == "" {
+		return nil
+	}
+	return os.WriteFile(o.chart, []byte(chart.svg()), 0o644)
 }
 
 // grown is a row of the table. A slope of 1 is linear: ten times the work in ten times the

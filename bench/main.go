@@ -6,7 +6,7 @@
 // packages (`make bench` installs them).
 //
 //	go run ./bench -pairs 5 -rows 'bank|null'
-//	go run ./bench -growth 100000000 -rows '^run'
+//	go run ./bench -growth 100000000 -rows '^run' -chart growth.svg
 //
 // It prints a table in Markdown: medians, the ratio of each pair as median and range, the
 // processor time of the client for each operation, and its peak memory.
@@ -31,6 +31,7 @@ func main() {
 	flag.IntVar(&o.seconds, "seconds", 8, "how long a measurement of load takes")
 	flag.StringVar(&o.program, "assay", "", "the program to measure; without it, it is built")
 	flag.IntVar(&o.largest, "growth", 0, "measure how the cost of load, run and check grows from 10^5 up to this size, in place of the rows")
+	flag.StringVar(&o.chart, "chart", "", "with -growth: a file to draw the chart of it in, as SVG")
 	names := flag.String("rows", ".", "the rows whose names match this regular expression")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -48,7 +49,7 @@ func main() {
 type options struct {
 	pairs, seconds int
 	largest        int
-	program        string
+	program, chart string
 }
 
 // run measures the chosen rows in a folder that is removed afterwards.

@@ -80,6 +80,14 @@ func tpcb(options string) (ours, theirs side) {
 		run: `pgbench -n -M prepared -c 4 -j 2 -T "$SECONDS_EACH" "$(cat address)"`}
 }
 
+// A service over SQLite.
+const (
+	serveUp = `"$ASSAY" serve --allow-reset --db sqlite:entities.db --listen 127.0.0.1:0 > serve 2>&1 & echo $! > pid
+		for i in $(seq 100); do grep -q 'http://' serve && break; sleep 0.1; done
+		grep -o 'http://[^ ,]*' serve | head -1 > address`
+	serveDown = `kill "$(cat pid)"`
+)
+
 // loaded is how many accounts are loaded.
 const loaded = 2_000_000
 
@@ -125,14 +133,19 @@ func rows() []row {
 				--warmup 1s --duration "${SECONDS_EACH}s" --json --quiet --out "$(mktemp -u -p .)" || test $? = 4`},
 			theirs: side{name: "a bare loop on the Go driver, the same commands", read: readText(`([0-9.]+) transfers a second`, `([0-9]+) transfers in`),
 				run: `./loop "$(cat address)" 8 10000 "$SECONDS_EACH"`}, reach: "1.0"},
-		{name: "REST, 32 connections, reads", before: `"$ASSAY" serve --allow-reset --db sqlite:entities.db --listen 127.0.0.1:0 > serve 2>&1 & echo $! > pid
-			for i in $(seq 100); do grep -q 'http://' serve && break; sleep 0.1; done
-			grep -o 'http://[^ ,]*' serve | head -1 > address`, after: `kill "$(cat pid)"`,
+		{name: "REST, 32 connections, reads", before: serveUp, after: serveDown,
 			ours: side{read: readRun, run: `"$ASSAY" run entity --db "$(cat address)" --clients 32 --write-share 0 --entities 1000 --warmup 2s \
 				--duration "${SECONDS_EACH}s" --json --quiet --out "$(mktemp -u -p .)" || test $? = 4`},
 			theirs: side{name: "wrk, one entity, no answer looked at", read: readText(`Requests/sec: *([0-9.]+)`, `([0-9]+) requests in`),
 				prepare: `curl -sf -H 'Content-Type: application/json' -d @"$FILES/entity.json" "$(cat address)/entities" | grep -o '"id":"[^"]*"' | cut -d'"' -f4 > id`,
 				run:     `wrk -t 1 -c 32 -d "${SECONDS_EACH}s" "$(cat address)/entities/$(cat id)"`}, reach: "per core of the client: 60,000/s"},
+		{name: "REST, 32 users, one call in fifty a write, every read compared", before: serveUp, after: serveDown,
+			ours: side{read: readRun, run: `"$ASSAY" run entity --db "$(cat address)" --clients 32 --write-share 0.02 --entities 1000 --warmup 2s \
+				--duration "${SECONDS_EACH}s" --json --quiet --out "$(mktemp -u -p .)" || test $? = 4`},
+			theirs: side{name: "Locust, docs/locustfile.py, one process", read: readText(`rate ([0-9.]+)`, `count ([0-9]+)`),
+				run: `WRITE_SHARE=0.02 "${ASSAY_SERVERS:-${XDG_CACHE_HOME:-$HOME/.cache}/assay/servers}/bin/locust" -f "$HERE/docs/locustfile.py" \
+					--headless -H "$(cat address)" -u 32 -r 1000 -t "$((SECONDS_EACH + 2))s" --only-summary --csv locust > locust.txt 2>&1
+				awk -F, '/Aggregated/ { print "count", $3; print "rate", $10 }' locust_stats.csv`}, reach: "faster"},
 		{name: "engine, 16 clients on the null store", ours: nullRun("--clients 16"), reach: "5,000,000/s"},
 		{name: "10,000 clients on an in-process store", ours: side{read: readRun, run: `"$ASSAY" run bank --db mem:// --clients 10000 --rate 20000 \
 			--warmup 2s --duration "${SECONDS_EACH}s" --json --quiet --out "$(mktemp -u -p .)" || test $? = 4`}, reach: "under 200 MiB"},

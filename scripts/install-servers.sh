@@ -8,7 +8,7 @@
 # tests needs; assay itself is built without. "chromium" is the browser in which
 # the tests open the HTML reports; "duckdb" reads back what is exported, and comes
 # as a Python wheel into the cache folder. "rivals" is what `make bench` compares
-# with: pgbench, sysbench, wrk and SQLite's C library. "kubernetes" is the API server of
+# with: pgbench, sysbench, wrk and SQLite's C library, and Locust as Python wheels. "kubernetes" is the API server of
 # Kubernetes, built from its Go module (which takes minutes, once), with etcd and the
 # definitions of Chaos Mesh and of databases' operators; no container is run by it.
 #
@@ -404,8 +404,37 @@ rivals() {
 	for program in pgbench psql sysbench wrk curl; do
 		command -v "$program" >/dev/null || fail "packages are installed, but there is no program $program"
 	done
-	say "rivals: $(pgbench --version), $(sysbench --version), $(wrk -v 2>&1 | head -n 1)"
+	locust
+	say "rivals: $(pgbench --version), $(sysbench --version), $(wrk -v 2>&1 | head -n 1), $("$(cache_folder)/bin/locust" --version)"
 }
+
+# locust comes with all that it needs into a folder of its own.
+locust() {
+	cache=$(cache_folder)
+	program=$cache/bin/locust
+	if ! "$program" --version >/dev/null 2>&1; then
+		need_python
+		say "fetching locust ($locust_packages) into $cache"
+		mkdir -p "$cache/bin"
+		work=$(mktemp -d "$cache/install.XXXXXX")
+		# Split into words on purpose.
+		# shellcheck disable=SC2086
+		quietly "$python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
+			--target "$work/locust" $locust_packages || fail "pip could not install $locust_packages"
+		rm -rf "$cache/locust"
+		mv "$work/locust" "$cache/locust"
+		cat >"$work/run" <<-SCRIPT
+			#!/bin/sh
+			PYTHONPATH='$cache/locust' exec $python -m locust "\$@"
+		SCRIPT
+		chmod 755 "$work/run"
+		mv -f "$work/run" "$program"
+		rm -rf "$work"
+		work=
+		quietly "$program" --version || fail "locust does not run on this system"
+	fi
+}
+locust_packages="locust==2.47.0 faker==40.1.0"
 
 # find_chromium prints the program, and not the function that is named like it.
 find_chromium() { (unset -f chromium && command -v chromium); }

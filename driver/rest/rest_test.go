@@ -1,10 +1,13 @@
 package rest
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -183,6 +186,45 @@ func answering(t *testing.T, text string) (s *session, asked *atomic.Int64) {
 	}
 	t.Cleanup(got.Close)
 	return got.(*session), asked
+}
+
+// TestRequests are what net/http reads in them, from any address.
+func TestRequests(t *testing.T) {
+	e := entity.Make(1, 2)
+	for address, want := range map[string]struct{ host, prefix string }{
+		"http://host": {"host", ""}, "https://host:8443/a/b/": {"host:8443", "/a/b"},
+		"http://[2001:db8::1]:90": {"[2001:db8::1]:90", ""}, "http://host/%2Fodd path": {"host", "/%2Fodd%20path"},
+	} {
+		s, err := parse(workload.Target{Address: address})
+		if err != nil {
+			t.Fatalf("%s: %v", address, err)
+		}
+		n := &session{store: &store{settings: s, name: "me"}}
+		if err := n.prepare(); err != nil {
+			t.Fatalf("%s: %v", address, err)
+		}
+		for range 2 { // the second takes the place of the first
+			n.askFor(e.ID)
+			checkRequest(t, n.out, http.MethodGet, want.host, want.prefix+"/entities/"+e.ID.String(), "")
+			n.give([]byte(`{"name":"Ł"}`))
+			checkRequest(t, n.out, http.MethodPost, want.host, want.prefix+"/entities", `{"name":"Ł"}`)
+		}
+	}
+}
+
+// checkRequest reads a request and compares it.
+func checkRequest(t *testing.T, text []byte, method, host, path, body string) {
+	t.Helper()
+	in := bufio.NewReader(bytes.NewReader(text))
+	r, err := http.ReadRequest(in)
+	if err != nil {
+		t.Fatalf("%v: %q", err, text)
+	}
+	got, err := io.ReadAll(r.Body)
+	if err != nil || r.Method != method || r.Host != host || r.RequestURI != path || string(got) != body || r.Header.Get(headerClient) != "me" ||
+		(r.Header.Get("Content-Type") == "application/json") != (body != "") || r.Close || in.Buffered() != 0 {
+		t.Errorf("%v: %q, body %q; want %s %s of %s", err, text, got, method, path, host)
+	}
 }
 
 // TestTheEndOfAContextMeetsTheAnswer: the session is closed while the deadline

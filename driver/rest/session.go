@@ -10,6 +10,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,14 +30,78 @@ type session struct {
 	store *store
 	conn  net.Conn
 	in    *bufio.Reader
+	// get and post are the requests of which the id, or the body, is not there yet.
+	get, post template
+	// out and body are the request under way and the answer to the latest, which the
+	// next takes the place of.
+	out, body []byte
 }
 
 func (s *store) Session(ctx context.Context) (keyvalue.Session, error) {
+	n := &session{store: s}
+	if err := n.prepare(); err != nil {
+		return nil, err
+	}
 	conn, err := s.dialSession(ctx)
 	if err != nil {
 		return nil, &workload.UnreachableError{Address: s.base, Err: plain(err)}
 	}
-	return &session{store: s, conn: conn, in: bufio.NewReader(conn)}, nil
+	n.conn, n.in = conn, bufio.NewReader(conn)
+	return n, nil
+}
+
+// prepare has the requests written that the session's are made of.
+func (n *session) prepare() error {
+	return errors.Join(n.get.make(n.store, http.MethodGet, "/entities/"+uuid.Nil.String()), n.post.make(n.store, http.MethodPost, "/entities"))
+}
+
+// askFor puts the request for an entity into n.out.
+func (n *session) askFor(id uuid.UUID) {
+	text, _ := id.MarshalText() // which does not fail
+	n.out = append(append(append(n.out[:0], n.get.before...), text...), n.get.after...)
+}
+
+// give puts the request that writes an entity into n.out.
+func (n *session) give(body []byte) {
+	n.out = strconv.AppendInt(append(n.out[:0], n.post.before...), int64(len(body)), 10)
+	n.out = append(append(n.out, n.post.after...), body...)
+}
+
+// template is the text of a request up to the place in which one differs from the
+// next, and after it. net/http writes it, once a session.
+type template struct{ before, after []byte }
+
+// make has the request written to a path of the service. What differs is the id at the
+// end of the path of a GET, and the length of the body of a POST.
+func (t *template) make(s *store, method, path string) error {
+	var body io.Reader
+	differs := uuid.Nil.String()
+	if method == http.MethodPost {
+		body, differs = strings.NewReader("{}"), "2"
+	}
+	request, err := http.NewRequest(method, s.base+path, body)
+	if err != nil {
+		return failed("make a request", err)
+	}
+	request.Header.Set(headerClient, s.name)
+	request.Header.Set("User-Agent", "assay")
+	marker := differs + " HTTP/1.1\r\n"
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+		marker = "\r\nContent-Length: " + differs + "\r\n"
+	}
+	var text bytes.Buffer
+	if err := request.Write(&text); err != nil {
+		return failed("make a request", err)
+	}
+	all := bytes.TrimSuffix(text.Bytes(), []byte("{}"))
+	at := bytes.Index(all, []byte(marker))
+	if at < 0 {
+		return failed("make a request", errors.New("net/http writes it otherwise than is known"))
+	}
+	at += strings.Index(marker, differs)
+	t.before, t.after = all[:at], all[at+len(differs):]
+	return nil
 }
 
 func (n *session) Close() {
@@ -48,7 +114,7 @@ func (n *session) Close() {
 // result is what became of one request.
 type result struct {
 	code int
-	body []byte
+	body []byte // until the next request
 	// sent is true if a single byte of the request may have left.
 	sent bool
 	// lost is true if the connection is of no further use.
@@ -59,31 +125,20 @@ type result struct {
 // errClosed is the error of a session that is used after its end.
 var errClosed = errors.New("the connection was closed before")
 
-// exchange sends one request and reads its answer.
-func (n *session) exchange(ctx context.Context, method, path string, body []byte) result {
+// exchange sends the request in n.out and reads its answer.
+func (n *session) exchange(ctx context.Context) result {
 	if n.conn == nil {
 		return result{err: errClosed, lost: true}
 	}
 	if err := ctx.Err(); err != nil {
 		return result{err: err}
 	}
-	request, err := http.NewRequest(method, n.store.base+path, bytes.NewReader(body))
-	if err != nil {
-		return result{err: err}
-	}
-	request.Header.Set(headerClient, n.store.name)
-	request.Header.Set("User-Agent", "assay")
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	} else {
-		request.Body, request.ContentLength = nil, 0
-	}
 	// The end of the context ends whatever the connection is doing, by a
 	// deadline that is over. It may still be about to when the session has
 	// been closed already, so it keeps the connection for itself.
 	conn := n.conn
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	r := n.send(request)
+	r := n.send()
 	if !stop() || r.err != nil {
 		// Its deadline is over, or is about to be.
 		r.lost = true
@@ -94,25 +149,23 @@ func (n *session) exchange(ctx context.Context, method, path string, body []byte
 	return r
 }
 
-// send writes a request, by one write if it is not long, and reads the answer.
-func (n *session) send(request *http.Request) (r result) {
-	count := &counting{to: n.conn}
-	out := bufio.NewWriterSize(count, 16<<10)
-	r.err = request.Write(out)
-	if r.err == nil {
-		r.err = out.Flush()
-	}
-	r.sent = count.written > 0
-	if r.err != nil {
+// send writes the request by one write and reads the answer.
+func (n *session) send() (r result) {
+	written, err := n.conn.Write(n.out)
+	r.sent = written > 0
+	if err != nil {
+		r.err = err
 		return r
 	}
-	response, err := http.ReadResponse(n.in, request)
+	response, err := http.ReadResponse(n.in, nil)
 	if err != nil {
 		r.err = err
 		return r
 	}
 	r.code = response.StatusCode
-	r.body, r.err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	body := bytes.NewBuffer(n.body[:0])
+	_, r.err = body.ReadFrom(io.LimitReader(response.Body, maxAnswer+1))
+	n.body, r.body = body.Bytes(), body.Bytes()
 	if r.err == nil && len(r.body) > maxAnswer {
 		r.err = errors.New("the answer is too long")
 	}
@@ -121,18 +174,6 @@ func (n *session) send(request *http.Request) (r result) {
 	}
 	r.lost = response.Close
 	return r
-}
-
-// counting counts what a connection took.
-type counting struct {
-	to      io.Writer
-	written int
-}
-
-func (c *counting) Write(p []byte) (int, error) {
-	n, err := c.to.Write(p)
-	c.written += n
-	return n, err
 }
 
 // Insert implements keyvalue.Session:
@@ -149,7 +190,8 @@ func (n *session) Insert(ctx context.Context, record keyvalue.Record) keyvalue.R
 	if err != nil {
 		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: failed("insert", err)}}
 	}
-	x := n.exchange(ctx, http.MethodPost, "/entities", body)
+	n.give(body)
+	x := n.exchange(ctx)
 	defer n.after(x)
 	if x.err == nil && x.code == http.StatusCreated {
 		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
@@ -168,12 +210,15 @@ func (n *session) Insert(ctx context.Context, record keyvalue.Record) keyvalue.R
 // any other may be that of a wrong address.
 func (n *session) Get(ctx context.Context, key keyvalue.Value) keyvalue.Reply {
 	id, _ := key.(uuid.UUID)
-	x := n.exchange(ctx, http.MethodGet, "/entities/"+id.String(), nil)
+	n.askFor(id)
+	x := n.exchange(ctx)
 	defer n.after(x)
-	switch p, ok := problemOf(x.body); {
+	switch {
 	case x.err != nil:
-	case x.code == http.StatusNotFound && ok && p.Class == "not found":
-		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
+	case x.code == http.StatusNotFound:
+		if p, ok := problemOf(x.body); ok && p.Class == "not found" {
+			return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
+		}
 	case x.code == http.StatusOK:
 		e, err := entityOf(x.body)
 		if err == nil {

@@ -21,6 +21,8 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"assay/driver/encryption"
@@ -266,11 +268,12 @@ func (s *store) Read(ctx context.Context, use func(keyvalue.Record) error) error
 	return failed(doing, fmt.Errorf("the service broke off after %d entities", n))
 }
 
-// entityOf reads an entity, which must have all its fields and no others.
+// entityOf reads an entity, which has no field that is not one of its own. It is read
+// once an operation, and by the second version of Go's JSON, which takes a quarter of
+// the first one's time. Text that is no UTF-8 is not refused: it is an answer, and will
+// differ from what was written.
 func entityOf(text []byte) (e entity.Entity, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&e); err != nil {
+	if err := jsonv2.Unmarshal(text, &e, jsonv2.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 		return e, fmt.Errorf("an entity that cannot be read: %w", err)
 	}
 	return e, nil
