@@ -193,7 +193,7 @@ func TestRequests(t *testing.T) {
 	e := entity.Make(1, 2)
 	for address, want := range map[string]struct{ host, prefix string }{
 		"http://host": {"host", ""}, "https://host:8443/a/b/": {"host:8443", "/a/b"},
-		"http://[2001:db8::1]:90": {"[2001:db8::1]:90", ""}, "http://host/%2Fodd path": {"host", "/%2Fodd%20path"},
+		"http://[2001:db8::1]:90": {"[2001:db8::1]:90", ""}, "http://host/%2Fodd": {"host", "/%2Fodd"},
 	} {
 		s, err := parse(workload.Target{Address: address})
 		if err != nil {
