@@ -157,6 +157,16 @@ func (g Group) Violated() (n int) {
 	return n
 }
 
+// Valid is how many runs of a group have a database of which nothing wrong was found.
+func (g Group) Valid() (n int) {
+	for _, r := range g.Runs {
+		if r.Result.Verdict == check.Valid {
+			n++
+		}
+	}
+	return n
+}
+
 // Invalid is how many runs of a group have an invalid measurement.
 func (g Group) Invalid() (n int) {
 	for _, r := range g.Runs {

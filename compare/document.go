@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/quantity"
 	"assay/report"
 )
 
@@ -38,15 +39,23 @@ func pairTable(c *Comparison) report.Table {
 	return t
 }
 
-// tableMetrics are those of which several comparisons have a table.
-func tableMetrics() []string { return []string{"throughput", "p50", "p99", "errors", "outage", "size"} }
+// tableMetrics are those of which several comparisons have a table, by a run of them;
+// without such a list, all.
+func tableMetrics(r *report.Result) []string {
+	switch {
+	case len(r.Rounds) > 0:
+		return nil
+	case r.Availability != nil:
+		return []string{"outage", "read outage", "new primary", "longest call"}
+	}
+	return []string{"throughput", "p50", "p99", "errors", "outage", "new primary", "size"}
+}
 
 // metricTables has, for each metric, a line for each group.
 func metricTables(all []*Comparison) []report.Table {
 	var tables []report.Table
-	names := tableMetrics()
-	if len(all[0].A.Runs[0].Result.Rounds) > 0 {
-		names = nil
+	names := tableMetrics(all[0].A.Runs[0].Result)
+	if names == nil {
 		for _, r := range all[0].Rows {
 			names = append(names, r.Metric)
 		}
@@ -226,33 +235,63 @@ func all(groups []Group) Group {
 	return whole
 }
 
+// summaryMetrics are the figures of a group's line: those that its workload is run for.
+func summaryMetrics(r *report.Result) []string {
+	switch {
+	case r.Availability != nil:
+		return tableMetrics(r)
+	case len(r.Faults) > 0:
+		return []string{"throughput", "p50", "p99", "outage", "new primary"}
+	}
+	return []string{"throughput", "p50", "p99"}
+}
+
 // summaryTable has a line for each group, as the reports of single runs have one for
-// each figure.
+// each figure. What a group does not have, since none of its faults made it, is left out of
+// its line.
 func summaryTable(groups []Group) report.Table {
 	t := report.Table{Head: []string{"", "runs", "valid"}}
-	names := []string{"throughput", "p50", "p99"}
-	var shown []metric
-	for _, m := range metricsOf(groups) {
-		if slices.Contains(names, m.name) {
-			shown = append(shown, m)
-			t.Head = append(t.Head, m.name, "±")
-		}
+	if len(groups) == 0 {
+		return t
+	}
+	first := groups[0].Runs[0].Result
+	names := summaryMetrics(first)
+	shown := slices.DeleteFunc(metrics(), func(m metric) bool {
+		return !slices.Contains(names, m.name) || !slices.ContainsFunc(groups, func(g Group) bool { return everyRunHas([]Group{g}, m) })
+	})
+	for _, m := range shown {
+		t.Head = append(t.Head, m.name, "±")
+	}
+	if first.Availability != nil {
+		t.Head = append(t.Head, "lost", "done twice", "stale reads")
 	}
 	for _, g := range groups {
-		valid := 0
-		for _, r := range g.Runs {
-			if r.Result.Verdict == check.Valid {
-				valid++
-			}
-		}
-		row := []string{cmp.Or(g.Name, "all"), fmt.Sprint(len(g.Runs)), fmt.Sprint(valid)}
+		row := []string{cmp.Or(g.Name, "all"), fmt.Sprint(len(g.Runs)), fmt.Sprint(g.Valid())}
 		for _, m := range shown {
+			if !everyRunHas([]Group{g}, m) {
+				row = append(row, quantity.None, "")
+				continue
+			}
 			s := spreadOf(valuesOf(m, g))
 			row = append(row, m.format(s.Median), shareText(s))
+		}
+		if first.Availability != nil {
+			row = append(row, g.availability()...)
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// availability counts over all runs of a group what was lost, done twice and read stale.
+func (g Group) availability() []string {
+	var lost, twice, stale int64
+	for _, r := range g.Runs {
+		if a := r.Result.Availability; a != nil {
+			lost, twice, stale = lost+a.Lost, twice+a.Duplicates, stale+a.Stale
+		}
+	}
+	return []string{check.Count(lost), check.Count(twice), check.Count(stale)}
 }
 
 // verdict is how the runs of a group ended.

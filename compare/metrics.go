@@ -38,6 +38,9 @@ func metrics() []metric {
 	return append(all, []metric{
 		{"errors", percent, false, errorShare},
 		{"outage", milliseconds, false, outage},
+		{"read outage", milliseconds, false, readOutage},
+		{"new primary", milliseconds, false, newPrimary},
+		{"longest call", milliseconds, false, longestCall},
 		{"loading", perSecond, true, func(r *report.Result) (float64, bool) {
 			return r.Loading.PerSecond, r.Loading.Rows > 0 && r.Loading.Seconds > 0
 		}},
@@ -69,6 +72,42 @@ func outage(r *report.Result) (float64, bool) {
 		longest, known = max(longest, r.Availability.WriteOutage), true
 	}
 	return longest, known
+}
+
+// readOutage is the same of reads, where there were any.
+func readOutage(r *report.Result) (float64, bool) {
+	longest := -1.0
+	for _, f := range r.Faults {
+		if !f.Skipped {
+			longest = max(longest, f.ReadOutage)
+		}
+	}
+	if r.Availability != nil {
+		longest = max(longest, r.Availability.ReadOutage)
+	}
+	return longest, longest >= 0
+}
+
+// newPrimary is how long after a fault there was another primary, at the longest.
+func newPrimary(r *report.Result) (float64, bool) {
+	longest, known := 0.0, false
+	for _, f := range r.Faults {
+		if f.NewPrimary != "" {
+			longest, known = max(longest, f.NewPrimaryAfter), true
+		}
+	}
+	return longest, known
+}
+
+// longestCall is the longest attempt of those that were under way in a fault.
+func longestCall(r *report.Result) (float64, bool) {
+	longest := -1.0
+	for _, f := range r.Faults {
+		if !f.Skipped {
+			longest = max(longest, f.LongestCall)
+		}
+	}
+	return longest, longest >= 0
 }
 
 // roundMetrics are those of the rounds of a run that is worked in several.

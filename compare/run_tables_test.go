@@ -38,3 +38,30 @@ func TestTablesOfWork(t *testing.T) {
 		t.Errorf("a run without faults and rounds has %d tables", len(d.Tables))
 	}
 }
+
+// TestSummaryOfAvailability: a series of that workload is summed up by its outages, and a
+// line lacks what its faults did not bring about.
+func TestSummaryOfAvailability(t *testing.T) {
+	run := func(name string, write, read float64, primary string, twice int64) Run {
+		r := result(100, 1)
+		r.Workload = "availability"
+		r.Faults = []report.Fault{{Action: "kill", Target: "n1", WriteOutage: write, ReadOutage: read, LongestCall: 5_000, NewPrimary: primary, NewPrimaryAfter: 11_000}}
+		r.Availability = &report.Availability{Duplicates: twice, Lost: 1, Stale: 2}
+		return Run{Folder: name, Result: r}
+	}
+	with := Group{Name: "with", Runs: []Run{run("a", 12_000, 11_500, "n2", 3), run("b", 10_000, 9_500, "n2", 4)}}
+	without := Group{Name: "without", Runs: []Run{run("c", 6_000, 200, "", 0), run("d", 6_000, 200, "", 0)}}
+	var text strings.Builder
+	if err := Summary("availability", []Group{with, without}).Markdown(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"|  | runs | valid | outage | ± | read outage | ± | new primary | ± | longest call | ± | lost | done twice | stale reads |",
+		"| with | 2 | 2 | 11.0 s | 10 % | 10.5 s | 10 % | 11.0 s | 0 % | 5.00 s | 0 % | 2 | 7 | 4 |",
+		"| without | 2 | 2 | 6.00 s | 0 % | 200 ms | 0 % | - |  | 5.00 s | 0 % | 2 | 0 | 4 |",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the summary lacks %q:\n%s", want, text.String())
+		}
+	}
+}
