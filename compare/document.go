@@ -39,12 +39,17 @@ func pairTable(c *Comparison) report.Table {
 	return t
 }
 
-// tableMetrics are those of which several comparisons have a table, by a run of them;
-// without such a list, all.
+// tableMetrics are those of which several comparisons have a table, by a run of them. Work
+// in rounds has no other throughput and times than those of its rounds, since all of them
+// together are a mixture.
 func tableMetrics(r *report.Result) []string {
 	switch {
 	case len(r.Rounds) > 0:
-		return nil
+		names := []string{"size"}
+		for _, m := range roundMetrics(r) {
+			names = append(names, m.name)
+		}
+		return names
 	case r.Availability != nil:
 		return []string{"outage", "read outage", "new primary", "longest call"}
 	}
@@ -54,13 +59,7 @@ func tableMetrics(r *report.Result) []string {
 // metricTables has, for each metric, a line for each group.
 func metricTables(all []*Comparison) []report.Table {
 	var tables []report.Table
-	names := tableMetrics(all[0].A.Runs[0].Result)
-	if names == nil {
-		for _, r := range all[0].Rows {
-			names = append(names, r.Metric)
-		}
-	}
-	for _, name := range names {
+	for _, name := range tableMetrics(all[0].A.Runs[0].Result) {
 		t := report.Table{Title: name, Head: []string{"runs of", "median", "±", "change", "p", "n"}}
 		seen := map[string]bool{}
 		for _, c := range all {
@@ -199,7 +198,7 @@ func Summary(workload string, groups []Group) report.Document {
 			had = append(had, g)
 		}
 	}
-	d.Tables = []report.Table{summaryTable(had)}
+	d.Tables = slices.Concat([]report.Table{summaryTable(had)}, roundsTable(had), availabilityTable(had))
 	var comparisons []*Comparison
 	for _, g := range had[1:] {
 		// What a series varies on purpose is no difference; the rest is told as one.
@@ -238,10 +237,12 @@ func all(groups []Group) Group {
 // summaryMetrics are the figures of a group's line: those that its workload is run for.
 func summaryMetrics(r *report.Result) []string {
 	switch {
-	case r.Availability != nil:
-		return tableMetrics(r)
+	case len(r.Rounds) > 0:
+		return []string{"size"}
+	case r.Availability != nil: // not more than 80 columns of a terminal take
+		return []string{"outage", "read outage", "new primary"}
 	case len(r.Faults) > 0:
-		return []string{"throughput", "p50", "p99", "outage", "new primary"}
+		return []string{"throughput", "p50", "p99", "outage"}
 	}
 	return []string{"throughput", "p50", "p99"}
 }
@@ -254,16 +255,12 @@ func summaryTable(groups []Group) report.Table {
 	if len(groups) == 0 {
 		return t
 	}
-	first := groups[0].Runs[0].Result
-	names := summaryMetrics(first)
+	names := summaryMetrics(groups[0].Runs[0].Result)
 	shown := slices.DeleteFunc(metrics(), func(m metric) bool {
 		return !slices.Contains(names, m.name) || !slices.ContainsFunc(groups, func(g Group) bool { return everyRunHas([]Group{g}, m) })
 	})
 	for _, m := range shown {
 		t.Head = append(t.Head, m.name, "±")
-	}
-	if first.Availability != nil {
-		t.Head = append(t.Head, "lost", "done twice", "stale reads")
 	}
 	for _, g := range groups {
 		row := []string{cmp.Or(g.Name, "all"), fmt.Sprint(len(g.Runs)), fmt.Sprint(g.Valid())}
@@ -275,23 +272,9 @@ func summaryTable(groups []Group) report.Table {
 			s := spreadOf(valuesOf(m, g))
 			row = append(row, m.format(s.Median), shareText(s))
 		}
-		if first.Availability != nil {
-			row = append(row, g.availability()...)
-		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
-}
-
-// availability counts over all runs of a group what was lost, done twice and read stale.
-func (g Group) availability() []string {
-	var lost, twice, stale int64
-	for _, r := range g.Runs {
-		if a := r.Result.Availability; a != nil {
-			lost, twice, stale = lost+a.Lost, twice+a.Duplicates, stale+a.Stale
-		}
-	}
-	return []string{check.Count(lost), check.Count(twice), check.Count(stale)}
 }
 
 // verdict is how the runs of a group ended.

@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -95,4 +97,52 @@ func errorsText(all []report.ErrorCount) string {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// roundsTable has a line for each round of each group: medians over its runs. It is none
+// for work that is not done in rounds.
+func roundsTable(groups []Group) []report.Table {
+	t := report.Table{Title: "Rounds by configuration", Head: []string{"", "round", "took", "±", "rows", "±", "p50", "±"}, Words: []int{1}}
+	for _, g := range groups {
+		first := g.Runs[0].Result
+		own := roundMetrics(first)
+		for _, round := range first.Rounds {
+			line := []string{cmp.Or(g.Name, "all"), round.Name}
+			for _, figure := range []string{"took", "rows", "p50"} {
+				at := slices.IndexFunc(own, func(m metric) bool { return m.name == round.Name+": "+figure })
+				if at < 0 || !everyRunHas([]Group{g}, own[at]) {
+					line = append(line, quantity.None, "")
+					continue
+				}
+				s := spreadOf(valuesOf(own[at], g))
+				line = append(line, own[at].format(s.Median), shareText(s))
+			}
+			t.Rows = append(t.Rows, line)
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return []report.Table{t}
+}
+
+// availabilityTable counts over all runs of each group what was lost, done twice and read
+// stale; none for other workloads.
+func availabilityTable(groups []Group) []report.Table {
+	t := report.Table{Title: "Over all runs", Head: []string{"", "lost", "done twice", "stale reads"}}
+	for _, g := range groups {
+		var lost, twice, stale int64
+		for _, r := range g.Runs {
+			a := r.Result.Availability
+			if a == nil {
+				return nil
+			}
+			lost, twice, stale = lost+a.Lost, twice+a.Duplicates, stale+a.Stale
+		}
+		t.Rows = append(t.Rows, []string{cmp.Or(g.Name, "all"), check.Count(lost), check.Count(twice), check.Count(stale)})
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return []report.Table{t}
 }

@@ -56,12 +56,42 @@ func TestSummaryOfAvailability(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"|  | runs | valid | outage | ± | read outage | ± | new primary | ± | longest call | ± | lost | done twice | stale reads |",
-		"| with | 2 | 2 | 11.0 s | 10 % | 10.5 s | 10 % | 11.0 s | 0 % | 5.00 s | 0 % | 2 | 7 | 4 |",
-		"| without | 2 | 2 | 6.00 s | 0 % | 200 ms | 0 % | - |  | 5.00 s | 0 % | 2 | 0 | 4 |",
+		"|  | runs | valid | outage | ± | read outage | ± | new primary | ± |",
+		"| with | 2 | 2 | 11.0 s | 10 % | 10.5 s | 10 % | 11.0 s | 0 % |",
+		"| without | 2 | 2 | 6.00 s | 0 % | 200 ms | 0 % | - |  |",
+		"|  | lost | done twice | stale reads |", "| with | 2 | 7 | 4 |", "| without | 2 | 0 | 4 |", "| longest call | 5.00 s |",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the summary lacks %q:\n%s", want, text.String())
 		}
+	}
+}
+
+// TestSummaryOfRounds: work in rounds is summed up by its rounds, and has no throughput of
+// all of them together.
+func TestSummaryOfRounds(t *testing.T) {
+	run := func(name string, seconds float64) Run {
+		r := result(100, 1)
+		r.Rounds = []report.Round{
+			{Name: "fill", Seconds: seconds, RowsPerSecond: 1000 / seconds, Service: report.Latency{Count: 10, P50: 3}},
+			{Name: "delete", Seconds: 2 * seconds},
+		}
+		return Run{Folder: name, Result: r}
+	}
+	a, b := Group{Name: "a", Runs: []Run{run("1", 2), run("2", 2)}}, Group{Name: "b", Runs: []Run{run("3", 4), run("4", 5)}}
+	var text strings.Builder
+	if err := Summary("churn", []Group{a, b, {Name: "c", Runs: a.Runs}}).Markdown(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"|  | runs | valid |", "## Rounds by configuration", "|  | round | took | ± | rows | ± | p50 | ± |",
+		"| a | fill | 2 s | 0 % | 500/s | 0 % | 3.00 ms | 0 % |", "| b | fill | 4.5 s |", "| b | delete | 9 s | 12 % | - |  | - |  |", "## fill: took",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the summary lacks %q:\n%s", want, text.String())
+		}
+	}
+	if strings.Contains(text.String(), "## throughput") {
+		t.Errorf("the summary has a throughput of all rounds:\n%s", text.String())
 	}
 }
