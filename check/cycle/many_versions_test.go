@@ -1,0 +1,66 @@
+package cycle_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"assay/check"
+	. "assay/check/cycle"
+	"assay/history"
+)
+
+// manyBlindWrites is a history in which 24 transactions read that x was never written and
+// 24 write it, nobody knows in which order: too many pairs for an edge each. The one
+// numbered reader also read y, which the one numbered writer wrote, so that it saw a part
+// of that writer and not the other. A reader from 24 on is the writer of that number less
+// 24, which reads x before it writes it.
+func manyBlindWrites(reader, writer int, sees bool) []Txn {
+	const n = 24
+	var all []Txn
+	for i := range 2 * n {
+		t := Txn{ID: int64(i), Process: int32(i), Complete: 1000, Outcome: history.Committed}
+		t.Ops = append(t.Ops, Op{Key: 1, Kind: ReadNothing})
+		if i >= n && i != reader {
+			t.Ops = t.Ops[:0] // a blind write
+		}
+		if i == reader {
+			o := Op{Key: 2, Kind: ReadNothing}
+			if sees {
+				o = Op{Key: 2, Kind: ReadValue, Value: 1}
+			}
+			t.Ops = append(t.Ops, o)
+		}
+		if i >= n {
+			t.Ops = append(t.Ops, Op{Key: 1, Kind: Write, Value: int64(i)})
+		}
+		if i == n+writer {
+			t.Ops = append(t.Ops, Op{Key: 2, Kind: Write, Value: 1})
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// TestManyBlindWrites: the edges of many readers to many versions lead by way of nodes
+// between them, and mean the same, wherever in their row reader and writer stand.
+func TestManyBlindWrites(t *testing.T) {
+	for _, model := range []Model{Serializable, SnapshotIsolation, Prefix, UpdateSerializable} {
+		for _, reader := range []int{0, 11, 23, 24, 35, 47} {
+			for writer := range 24 {
+				if reader == 24+writer {
+					continue // it sees what it wrote itself
+				}
+				name := fmt.Sprintf("%s, reader %d, writer %d", model, reader, writer)
+				r := Check(context.Background(), build(t, manyBlindWrites(reader, writer, true)), model, Options{})
+				if r.Verdict != check.Violated {
+					t.Errorf("%s: %v: %s", name, r.Verdict, r.Reason)
+				}
+				r = Check(context.Background(), build(t, manyBlindWrites(reader, writer, false)), model, Options{})
+				if r.Verdict == check.Violated {
+					t.Errorf("%s: the twin is violated: %v", name, r.Anomalies)
+				}
+			}
+		}
+	}
+}
