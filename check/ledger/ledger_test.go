@@ -131,6 +131,9 @@ func TestEvidenceSaysWhatAndHowMuch(t *testing.T) {
 			t.Errorf("%s lacks %q: %v", want.check, want.text, results[want.check].Evidence)
 		}
 	}
+	if got := results["accounts"].Evidence[0].Fields; got["account"] != 3 || got["balance"] != 993 || got["expected"] != 1000 || got["off"] != -7 {
+		t.Errorf("fields of the wrong balance: %v", got)
+	}
 	if got := results["transfers"].Evidence[0].Fields; got["id"] != 2 || got["amount"] != 30 || got["source"] != 1 || got["destination"] != 2 {
 		t.Errorf("fields of the lost transfer: %v", got)
 	}
@@ -218,5 +221,28 @@ func TestFigure(t *testing.T) {
 		if got := check.Count(n); got != want {
 			t.Errorf("check.Count(%d) = %s, want %s", n, got, want)
 		}
+	}
+}
+
+// TestLost: only a transfer that was acknowledged, and has no row, may have been lost.
+func TestLost(t *testing.T) {
+	r := base()
+	r.op(2, history.Committed)
+	r.op(3, history.Unknown)
+	r.op(4, history.Failed)
+	r.ops = append(r.ops, history.Op{Seq: 5, Attempt: 1, Last: true, Kind: kindTransfer + 100, Outcome: history.Committed, Final: history.Committed})
+	r.reserve(9) // number 8 was begun and has no end
+	j := r.judge(t)
+	for seq := range uint64(9) {
+		if got := j.Lost(0, seq); got != (seq == 2) {
+			t.Errorf("transfer %d is lost: %v", seq, got)
+		}
+	}
+	if j.Lost(1, 0) {
+		t.Error("a client that did nothing has lost something")
+	}
+	j.Incomplete(Journal, "it was not read whole")
+	if j.Lost(0, 2) {
+		t.Error("lost, of a journal that was not read whole")
 	}
 }

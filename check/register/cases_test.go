@@ -156,6 +156,22 @@ func TestEachKeyIsHeard(t *testing.T) {
 	}
 }
 
+// TestWhatWasKnown: what a moment leaves open may have taken effect, but for reads, which
+// say nothing yet, and what begins later is not there.
+func TestWhatWasKnown(t *testing.T) {
+	ops := []op{
+		{invoke: 1, complete: 9, kind: Read},
+		{invoke: 2, complete: 3, kind: Write},
+		{invoke: 2, complete: 8, kind: Write},
+		{invoke: 3, complete: 4, kind: Read},
+		{invoke: 6, complete: 7, kind: Write},
+	}
+	known := until(ops, 4)
+	if len(known) != 3 || known[0].complete != 3 || known[0].pending || known[1].complete != 8 || !known[1].pending || known[2].complete != 4 || known[2].pending {
+		t.Errorf("known at 4 are %+v", known)
+	}
+}
+
 func TestNothingIsUnknown(t *testing.T) {
 	for want, ops := range map[string][]Op{
 		"no operations":    nil,
