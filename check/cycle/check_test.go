@@ -110,6 +110,49 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
+// TestTimeLimitOfWeakModels does the same for the models that are judged by algorithms of
+// their own, which look at the time elsewhere.
+func TestTimeLimitOfWeakModels(t *testing.T) {
+	models := []Model{ReadCommitted, MonotonicAtomicView, MonotonicView, ReadAtomic, Causal, CursorStability, UpdateAtomic, ConsistentView, RepeatableRead, Prefix}
+	for _, level := range []isolationLevel{simulateStrict, simulateSnapshot} {
+		h, err := simulatedHistory(simulation{Level: level, Seed: 2, Txns: 4000, Clients: 10, Writes: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, model := range models {
+			full := Check(context.Background(), h, model, Options{})
+			for moments := 0; ; moments += 1 + moments/3 {
+				limit := countdown{context.Background(), moments}
+				r := Check(&limit, h, model, Options{})
+				if limit.left >= 0 {
+					break
+				}
+				if r.Verdict == check.Valid || r.Verdict == check.Violated && full.Verdict != check.Violated {
+					t.Errorf("%s of level %d, cut at %d: %v, but %v with enough time", model, level, moments, r.Verdict, full.Verdict)
+					break
+				}
+			}
+		}
+	}
+}
+
+// TestNotes: a sentence for what was found and allowed, and one for what is forbidden.
+func TestNotes(t *testing.T) {
+	const allowed, forbidden = "found, and allowed by serializable: G2-item", "found, and forbidden by serializable: G1c; what was found rules out [read-committed] and all stronger models"
+	for _, c := range []struct {
+		permitted, anomalies []string
+		want                 []string
+	}{
+		{nil, nil, nil}, {[]string{"G2-item"}, nil, []string{allowed}}, {nil, []string{"G1c"}, []string{forbidden}},
+		{[]string{"G2-item"}, []string{"G1c"}, []string{allowed, forbidden}},
+	} {
+		r := Report{Model: Serializable, Permitted: c.permitted, Anomalies: c.anomalies, Not: []Model{ReadCommitted}}
+		if got := r.Notes(); !slices.Equal(got, c.want) {
+			t.Errorf("%v, %v: %q", c.permitted, c.anomalies, got)
+		}
+	}
+}
+
 func TestResult(t *testing.T) {
 	r := Check(context.Background(), parse(t, "@0-10 ax1 ay1", "@20-30 rx_ ry1", "@20-30 rx_ az1", "@40-50 rx_"), Serializable, Options{})
 	result := r.Result()

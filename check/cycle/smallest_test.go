@@ -195,3 +195,17 @@ func TestPartsOfHonestHistoriesAreHonest(t *testing.T) {
 		t.Errorf("%d parts", judged)
 	}
 }
+
+// TestAttach: each part goes to the evidence of its own anomaly.
+func TestAttach(t *testing.T) {
+	r := Report{Evidence: []Evidence{{Anomaly: "G0"}, {Anomaly: "G1a"}, {Anomaly: "G2-item"}}}
+	r.Attach([]Smallest{{Anomaly: "G2-item", Excerpt: check.Excerpt{Of: 2}}, {Anomaly: "G0", Excerpt: check.Excerpt{Of: 1}}}, check.Events)
+	for i, want := range []int64{1, 0, 2} {
+		switch got := r.Evidence[i].Smallest; {
+		case (got != nil) != (want > 0):
+			t.Errorf("%s: a part is there: %v", r.Evidence[i].Anomaly, got != nil)
+		case got != nil && (got.Of != want || got.Clock != check.Events):
+			t.Errorf("%s: %+v", r.Evidence[i].Anomaly, got)
+		}
+	}
+}
