@@ -56,7 +56,7 @@ func (r *reader) axis(d *draft, p pair) (axis, error) {
 				return a, problem(item.at, "each value of %s must be one word or text", p.key)
 			}
 			s := setting{name: p.key, values: []string{item.text}, at: item.at}
-			if item.text == none {
+			if item.text == none && r.vocabulary.leavesOut(d.Workload, p.key) {
 				s.values = nil
 			}
 			a.choices = append(a.choices, choice{item.text, []setting{s}})
@@ -68,8 +68,15 @@ func (r *reader) axis(d *draft, p pair) (axis, error) {
 	return a, nil
 }
 
-// none is the value of an axis that leaves the flag out.
+// none is the value of an axis that leaves the flag out, where it is no value of the flag.
 const none = "none"
+
+// leavesOut reports whether none leaves a key out: a flag that can be given several times,
+// a number or a limit. A flag that takes a word may have that one, such as the policy or
+// the engine; one that has not refuses it.
+func (v Vocabulary) leavesOut(workload, key string) bool {
+	return !slices.ContainsFunc(v[workload], func(k Key) bool { return k.Name == key && k.Type == "string" })
+}
 
 // exclusions reads what is left out: a list of mappings from axes to one value or
 // several.

@@ -97,6 +97,20 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
+// TestNone leaves out what has no such value, and is one of a flag that takes a word.
+func TestNone(t *testing.T) {
+	vocabulary := Vocabulary{"availability": {{Name: "policy", Type: "string"}, {Name: "fault", Type: "stringArray"}, {Name: "rate", Type: "numbers"}, {Name: "cluster", Type: "stringArray"}}}
+	s, err := Read("s.yaml", []byte("experiments:\n  x:\n    workload: availability\n    cluster: mongodb:3\n"+
+		"    matrix: {policy: [none, retry], fault: [none], rate: [none], memory: [none]}\n"), "laptop", vocabulary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"x availability cluster=mongodb:3 policy=none", "x availability cluster=mongodb:3 policy=retry"}
+	if got := lines(s); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestManifest: an address stands beside a cluster that is a manifest of Kubernetes,
 // whichever comes first, and instead of any other.
 func TestManifest(t *testing.T) {
