@@ -7,6 +7,8 @@ import (
 	"html"
 	"math"
 	"strings"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // growthChart is how the cost of the stages grows with the size: a panel for time and one
@@ -101,10 +103,10 @@ func (c growthChart) powers(value func(growthPoint) float64) powersOfTen {
 // slope is that of the line through the points by least squares, both axes logarithmic: 1
 // is ten times the cost for ten times the size.
 func slope(points []growthPoint, value func(growthPoint) float64) float64 {
-	var n, sx, sy, sxx, sxy float64
+	var x, y []float64
 	for _, p := range points {
-		x, y := math.Log10(p.size), math.Log10(value(p))
-		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
+		x, y = append(x, math.Log10(p.size)), append(y, math.Log10(value(p)))
 	}
-	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
+	_, slope := stat.LinearRegression(x, y, nil, false)
+	return slope
 }

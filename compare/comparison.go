@@ -148,19 +148,15 @@ func thresholds() *benchmath.Thresholds { return &benchmath.Thresholds{CompareAl
 
 // Violated is how many runs of a group have a database that broke its word, Invalid
 // how many have figures that the run itself calls invalid.
-func (g Group) Violated() (n int) {
-	for _, r := range g.Runs {
-		if r.Result.Verdict == check.Violated {
-			n++
-		}
-	}
-	return n
-}
+func (g Group) Violated() int { return g.ended(check.Violated) }
 
 // Valid is how many runs of a group have a database of which nothing wrong was found.
-func (g Group) Valid() (n int) {
+func (g Group) Valid() int { return g.ended(check.Valid) }
+
+// ended is how many runs of a group have this verdict.
+func (g Group) ended(v check.Verdict) (n int) {
 	for _, r := range g.Runs {
-		if r.Result.Verdict == check.Valid {
+		if r.Result.Verdict == v {
 			n++
 		}
 	}

@@ -279,15 +279,11 @@ func summaryTable(groups []Group) report.Table {
 
 // verdict is how the runs of a group ended.
 func (g Group) verdict() report.DocumentVerdict {
-	count := map[check.Verdict]int{}
-	for _, r := range g.Runs {
-		count[r.Result.Verdict]++
-	}
 	var parts []string
 	for _, v := range []check.Verdict{check.Violated, check.Unknown, check.Valid} {
-		if count[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%s in %d of %s", strings.ToUpper(v.String()), count[v], counted(g)))
+		if n := g.ended(v); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s in %d of %s", strings.ToUpper(v.String()), n, counted(g)))
 		}
 	}
-	return report.DocumentVerdict{Text: strings.TrimPrefix(g.Name+": ", ": ") + strings.Join(parts, ", "), Good: count[check.Valid] == len(g.Runs)}
+	return report.DocumentVerdict{Text: strings.TrimPrefix(g.Name+": ", ": ") + strings.Join(parts, ", "), Good: g.Valid() == len(g.Runs)}
 }

@@ -76,35 +76,35 @@ func outage(r *report.Result) (float64, bool) {
 
 // readOutage is the same of reads, where there were any.
 func readOutage(r *report.Result) (float64, bool) {
-	longest := -1.0
-	for _, f := range r.Faults {
-		if !f.Skipped {
-			longest = max(longest, f.ReadOutage)
-		}
-	}
+	longest, known := longestOfFaults(r, func(f *report.Fault) float64 { return f.ReadOutage })
 	if r.Availability != nil {
 		longest = max(longest, r.Availability.ReadOutage)
-	}
-	return longest, longest >= 0
-}
-
-// newPrimary is how long after a fault there was another primary, at the longest.
-func newPrimary(r *report.Result) (float64, bool) {
-	longest, known := 0.0, false
-	for _, f := range r.Faults {
-		if f.NewPrimary != "" {
-			longest, known = max(longest, f.NewPrimaryAfter), true
-		}
+		known = longest >= 0
 	}
 	return longest, known
 }
 
+// newPrimary is how long after a fault there was another primary, at the longest.
+func newPrimary(r *report.Result) (float64, bool) {
+	return longestOfFaults(r, func(f *report.Fault) float64 {
+		if f.NewPrimary == "" {
+			return -1
+		}
+		return f.NewPrimaryAfter
+	})
+}
+
 // longestCall is the longest attempt of those that were under way in a fault.
 func longestCall(r *report.Result) (float64, bool) {
-	longest := -1.0
-	for _, f := range r.Faults {
-		if !f.Skipped {
-			longest = max(longest, f.LongestCall)
+	return longestOfFaults(r, func(f *report.Fault) float64 { return f.LongestCall })
+}
+
+// longestOfFaults is the longest of a time, which is negative of a fault that has none.
+func longestOfFaults(r *report.Result, of func(*report.Fault) float64) (longest float64, known bool) {
+	longest = -1
+	for i := range r.Faults {
+		if f := &r.Faults[i]; !f.Skipped {
+			longest = max(longest, of(f))
 		}
 	}
 	return longest, longest >= 0

@@ -180,7 +180,11 @@ func answering(t *testing.T, text string) (s *session, asked *atomic.Int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := (&store{settings: o, name: "x"}).Session(t.Context())
+	store, err := newStore(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := store.Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,29 +203,31 @@ func TestRequests(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", address, err)
 		}
-		n := &session{store: &store{settings: s, name: "me"}}
-		if err := n.prepare(); err != nil {
+		store, err := newStore(s)
+		if err != nil {
 			t.Fatalf("%s: %v", address, err)
 		}
+		n := &session{store: store}
 		for range 2 { // the second takes the place of the first
 			n.askFor(e.ID)
-			checkRequest(t, n.out, http.MethodGet, want.host, want.prefix+"/entities/"+e.ID.String(), "")
+			checkRequest(t, n, http.MethodGet, want.host, want.prefix+"/entities/"+e.ID.String(), "")
 			n.give([]byte(`{"name":"Ł"}`))
-			checkRequest(t, n.out, http.MethodPost, want.host, want.prefix+"/entities", `{"name":"Ł"}`)
+			checkRequest(t, n, http.MethodPost, want.host, want.prefix+"/entities", `{"name":"Ł"}`)
 		}
 	}
 }
 
 // checkRequest reads a request and compares it.
-func checkRequest(t *testing.T, text []byte, method, host, path, body string) {
+func checkRequest(t *testing.T, n *session, method, host, path, body string) {
 	t.Helper()
+	text := n.out
 	in := bufio.NewReader(bytes.NewReader(text))
 	r, err := http.ReadRequest(in)
 	if err != nil {
 		t.Fatalf("%v: %q", err, text)
 	}
 	got, err := io.ReadAll(r.Body)
-	if err != nil || r.Method != method || r.Host != host || r.RequestURI != path || string(got) != body || r.Header.Get(headerClient) != "me" ||
+	if err != nil || r.Method != method || r.Host != host || r.RequestURI != path || string(got) != body || r.Header.Get(headerClient) != n.store.name ||
 		(r.Header.Get("Content-Type") == "application/json") != (body != "") || r.Close || in.Buffered() != 0 {
 		t.Errorf("%v: %q, body %q; want %s %s of %s", err, text, got, method, path, host)
 	}

@@ -30,45 +30,33 @@ type session struct {
 	store *store
 	conn  net.Conn
 	in    *bufio.Reader
-	// get and post are the requests of which the id, or the body, is not there yet.
-	get, post template
 	// out and body are the request under way and the answer to the latest, which the
 	// next takes the place of.
 	out, body []byte
 }
 
 func (s *store) Session(ctx context.Context) (keyvalue.Session, error) {
-	n := &session{store: s}
-	if err := n.prepare(); err != nil {
-		return nil, err
-	}
 	conn, err := s.dialSession(ctx)
 	if err != nil {
 		return nil, &workload.UnreachableError{Address: s.base, Err: plain(err)}
 	}
-	n.conn, n.in = conn, bufio.NewReader(conn)
-	return n, nil
-}
-
-// prepare has the requests written that the session's are made of.
-func (n *session) prepare() error {
-	return errors.Join(n.get.make(n.store, http.MethodGet, "/entities/"+uuid.Nil.String()), n.post.make(n.store, http.MethodPost, "/entities"))
+	return &session{store: s, conn: conn, in: bufio.NewReader(conn)}, nil
 }
 
 // askFor puts the request for an entity into n.out.
 func (n *session) askFor(id uuid.UUID) {
 	text, _ := id.MarshalText() // which does not fail
-	n.out = append(append(append(n.out[:0], n.get.before...), text...), n.get.after...)
+	n.out = append(append(append(n.out[:0], n.store.get.before...), text...), n.store.get.after...)
 }
 
 // give puts the request that writes an entity into n.out.
 func (n *session) give(body []byte) {
-	n.out = strconv.AppendInt(append(n.out[:0], n.post.before...), int64(len(body)), 10)
-	n.out = append(append(n.out, n.post.after...), body...)
+	n.out = strconv.AppendInt(append(n.out[:0], n.store.post.before...), int64(len(body)), 10)
+	n.out = append(append(n.out, n.store.post.after...), body...)
 }
 
 // template is the text of a request up to the place in which one differs from the
-// next, and after it. net/http writes it, once a session.
+// next, and after it. net/http writes it, once a Store.
 type template struct{ before, after []byte }
 
 // make has the request written to a path of the service. What differs is the id at the

@@ -35,10 +35,13 @@ import (
 type store struct {
 	*settings
 	// name tells the service which connections are those of this Store.
-	name    string
-	admin   *http.Client
-	promise atomic.Value // string
-	taken   workload.Taken
+	name  string
+	admin *http.Client
+	// get and post are the sessions' requests, of which the id, or the body, is not
+	// there yet.
+	get, post template
+	promise   atomic.Value // string
+	taken     workload.Taken
 }
 
 // OpenKeyValue reaches the service at target.Address, http://HOST:PORT or
@@ -54,7 +57,10 @@ func OpenKeyValue(ctx context.Context, target workload.Target, table keyvalue.Ta
 	if err != nil {
 		return nil, err
 	}
-	s := &store{settings: o, name: uuid.NewString()}
+	s, err := newStore(o)
+	if err != nil {
+		return nil, err
+	}
 	// A connection for each request: one that is reused may break, and be
 	// replaced unasked.
 	s.admin = &http.Client{
@@ -67,6 +73,12 @@ func OpenKeyValue(ctx context.Context, target workload.Target, table keyvalue.Ta
 		return nil, err
 	}
 	return s, nil
+}
+
+// newStore has a name of its own and the requests that its sessions fill in.
+func newStore(o *settings) (*store, error) {
+	s := &store{settings: o, name: uuid.NewString()}
+	return s, errors.Join(s.get.make(s, http.MethodGet, "/entities/"+uuid.Nil.String()), s.post.make(s, http.MethodPost, "/entities"))
 }
 
 // maxAnswer bounds what is read of an answer, the one with all entities but
