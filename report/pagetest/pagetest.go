@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -173,6 +174,7 @@ func (tab *Tab) Check(name string) {
 		if err := chromedp.Do(tab.Context, chromedp.EmulateViewport(width, 900)); err != nil {
 			tab.t.Fatalf("%s: %v", name, err)
 		}
+		tab.settle(width)
 		for s, got := range InBothSchemes[Layout](tab, fmt.Sprintf("%s-%d", name, width), layout) {
 			if got.Beyond > 0 || got.Dark != (s == "dark") || got.Title == "" || len(got.Unnamed) > 0 {
 				tab.t.Errorf("%s at %d pixels, %s: %+v", name, width, s, got)
@@ -181,6 +183,24 @@ func (tab *Tab) Check(name string) {
 	}
 	if complaints := tab.Complaints(); len(complaints) > 0 {
 		tab.t.Errorf("%s: the browser complains: %q", name, complaints)
+	}
+}
+
+// settle waits until a window has its new width and the page has drawn itself anew:
+// the browser tells the page of a width only with the next frame.
+func (tab *Tab) settle(width int64) {
+	tab.t.Helper()
+	drawn := fmt.Sprintf(`new Promise((done) => {
+		const look = (left) => requestAnimationFrame(() => {
+			if (left === 0) done(true);
+			else look(window.innerWidth === %d ? left - 1 : 3);
+		});
+		look(3);
+	})`, width)
+	limit, cancel := context.WithTimeout(tab.Context, time.Minute)
+	defer cancel()
+	if _, err := chromedp.Run(limit, chromedp.Evaluate[bool](drawn, chromedp.EvalAwaitPromise)); err != nil {
+		tab.t.Fatalf("a window of %d pixels: %v", width, err)
 	}
 }
 
