@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"assay/check"
 	"assay/load"
 	"assay/report"
@@ -155,23 +157,38 @@ func finish(ctx context.Context, folder string, s Scenario, r *report.Result, f 
 
 // judgeRun judges and measures a run from its files and completes the result.
 func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, f findings) error {
+	state, why := s.definition().State, unjudged(r)
+	evidence := definition.Evidence{
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, state), Promise: r.Database.Promise, InFlight: f.inFlight,
+	}
+	var judged definition.Judgement
+	var judging errgroup.Group
+	judge := func() (err error) { judged, err = s.Config.Judge(ctx, s.Load.Seed, evidence); return err }
+	// Figures and verdicts are reckoned at once, on a processor each, unless what a verdict
+	// may allow to be lost depends on when the faults acted.
+	atOnce := why == "" && !s.cutsPower()
+	if atOnce {
+		judging.Go(judge)
+	}
 	figures, err := measured(folder, s, r, f)
 	if err != nil {
-		return err
+		return errors.Join(err, judging.Wait())
 	}
 	enterServers(folder, r)
 	enterDurability(r)
-	state := s.definition().State
-	if why := unjudged(r); why != "" {
+	if why != "" {
 		enterUnjudged(r, why, figures)
 		return nil
 	}
-	losses := lossesOf(r)
-	judged, err := s.Config.Judge(ctx, s.Load.Seed, definition.Evidence{
-		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, state), Promise: r.Database.Promise, InFlight: f.inFlight, Losses: losses,
-	})
-	if err != nil {
+	if err := judging.Wait(); err != nil {
 		return err
+	}
+	losses := lossesOf(r)
+	if !atOnce || losses != nil {
+		evidence.Losses = losses
+		if err := judge(); err != nil {
+			return err
+		}
 	}
 	enterLosses(r, s, losses, exists(folder, state))
 	if !exists(folder, state) {

@@ -101,7 +101,7 @@ func BenchmarkOrder(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				j := newReplay(b, c.wrong).judge(b, c.order)
+				j := newReplay(ledgerAll, c.wrong).judge(b, c.order)
 				results := j.Results()
 				want := map[bool]check.Verdict{false: check.Valid, true: check.Violated}[c.wrong]
 				for _, r := range results[2:] {
@@ -115,6 +115,45 @@ func BenchmarkOrder(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/ledgerAll, "ns/transfer")
 		})
 	}
+}
+
+// BenchmarkFile judges transfers in the order in which they were written, as many as
+// ASSAY_TRANSFERS says (ten million), whose times and rows are in a file of the folder that
+// ASSAY_FOLDER names beyond 64 MiB of them. Nothing of the work is kept: it is done twice.
+//
+//	ASSAY_TRANSFERS=100000000 ASSAY_FOLDER=/var/tmp go test ./check/ledger -run "^$" -bench BenchmarkFile -benchtime 1x -timeout 1h
+func BenchmarkFile(b *testing.B) {
+	transfers := uint64(ledgerAll)
+	if text := os.Getenv("ASSAY_TRANSFERS"); text != "" {
+		if _, err := fmt.Sscan(text, &transfers); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		r := newReplay(0, false)
+		r.books.Folder, r.books.Memory = os.Getenv("ASSAY_FOLDER"), 64<<20
+		j := r.history(b, transfers)
+		state := r.state
+		r.start()
+		for n := range transfers {
+			client, seq := int(n%ledgerClients), n/ledgerClients
+			source, destination, amount, from, to := r.move(client, seq)
+			j.Row(Row{j.config.ID(client, seq), source, destination, amount, from.version, to.version})
+		}
+		for i, a := range state {
+			j.Account(int64(i)+1, a.balance, a.version)
+		}
+		for _, result := range j.Results() {
+			if result.Verdict != check.Valid {
+				b.Fatalf("%s is %v: %s", result.Name, result.Verdict, result.Detail)
+			}
+		}
+		b.ReportMetric(peak(b), "MiB-peak")
+		if err := j.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(transfers), "ns/transfer")
 }
 
 // peak is the most memory that the process ever had, in MiB.
@@ -146,9 +185,9 @@ type replay struct {
 	wrong    bool
 }
 
-func newReplay(b *testing.B, wrong bool) *replay {
-	r := &replay{books: audited(books(ledgerAccounts)), state: make([]account, ledgerAccounts),
-		versions: make([][sides]uint32, ledgerAll), wrong: wrong}
+// newReplay keeps the versions of so many transfers.
+func newReplay(kept int, wrong bool) *replay {
+	r := &replay{books: audited(books(ledgerAccounts)), versions: make([][sides]uint32, kept), wrong: wrong}
 	r.books.Opening = func(int64) int64 { return ledgerLoaded }
 	r.books.Expect = func(id int64) (source, destination, amount int64) {
 		h := fingerprint(id, 0)
@@ -162,26 +201,38 @@ func newReplay(b *testing.B, wrong bool) *replay {
 		}
 		return list
 	}
-	for i := range r.state {
-		r.state[i].balance = ledgerLoaded
-	}
+	r.start()
 	return r
 }
 
-func (r *replay) judge(b *testing.B, order func(n uint64) (client int, seq uint64)) *Judge {
+// start has the accounts as they were loaded.
+func (r *replay) start() {
+	r.state = make([]account, ledgerAccounts)
+	for i := range r.state {
+		r.state[i].balance = ledgerLoaded
+	}
+}
+
+// history is a judge that has the history of so many transfers.
+func (r *replay) history(b *testing.B, transfers uint64) *Judge {
 	j, err := New(r.books)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for client := range ledgerClients + 2 {
-		j.Reserve(history.Reservation{Client: client, UpTo: ledgerEach})
+		j.Reserve(history.Reservation{Client: client, UpTo: transfers / ledgerClients})
 	}
-	for n := range uint64(ledgerAll) {
+	for n := range transfers {
 		r.transfer(j, n)
 		if n%500 == 499 {
 			r.audits(j, n+1)
 		}
 	}
+	return j
+}
+
+func (r *replay) judge(b *testing.B, order func(n uint64) (client int, seq uint64)) *Judge {
+	j := r.history(b, ledgerAll)
 	for n := range uint64(ledgerAll) {
 		client, seq := order(n)
 		id := j.config.ID(client, seq)
@@ -198,11 +249,10 @@ func (r *replay) judge(b *testing.B, order func(n uint64) (client int, seq uint6
 // transfer does transfer n and gives its record.
 func (r *replay) transfer(j *Judge, n uint64) {
 	client, seq := int(n%ledgerClients), n/ledgerClients
-	source, destination, amount := r.books.Expect(r.books.ID(client, seq))
-	from, to := &r.state[source-1], &r.state[destination-1]
-	from.balance, from.version = from.balance-amount, from.version+1
-	to.balance, to.version = to.balance+amount, to.version+1
-	r.versions[n] = [sides]uint32{uint32(from.version), uint32(to.version)}
+	_, _, _, from, to := r.move(client, seq)
+	if n < uint64(len(r.versions)) {
+		r.versions[n] = [sides]uint32{uint32(from.version), uint32(to.version)}
+	}
 	at := int64(n) * 1000
 	if r.wrong {
 		at += r.spoil(n)
@@ -210,6 +260,15 @@ func (r *replay) transfer(j *Judge, n uint64) {
 	values := [4]int64{from.balance, from.version, to.balance, to.version}
 	j.Op(&history.Op{Client: client, Seq: seq, Last: true, Kind: kindTransfer, First: at - 30_000, End: at + 30_000,
 		Outcome: history.Committed, Final: history.Committed, Values: values[:]})
+}
+
+// move does a transfer to the accounts.
+func (r *replay) move(client int, seq uint64) (source, destination, amount int64, from, to *account) {
+	source, destination, amount = r.books.Expect(r.books.ID(client, seq))
+	from, to = &r.state[source-1], &r.state[destination-1]
+	from.balance, from.version = from.balance-amount, from.version+1
+	to.balance, to.version = to.balance+amount, to.version+1
+	return source, destination, amount, from, to
 }
 
 // spoil does what is wrong at transfer n, and returns by how many nanoseconds

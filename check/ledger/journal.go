@@ -138,9 +138,11 @@ type entry struct {
 const (
 	unrecordedBit = 1 << 31
 	// maxEntries keeps the numbers of entries, with those of audits behind
-	// them, and of versions within 32 bits, even if each account has room for
-	// twice its rows; and the unrecorded, which are fewer, within 31.
-	maxEntries = 1 << 29
+	// them, within 32 bits, and the unrecorded, which are fewer, within 31.
+	maxEntries = 1 << 30
+	// maxSearched keeps those of slots within 32 bits, even if each account has
+	// room for twice its rows.
+	maxSearched = 1 << 29
 	maxBlocks  = unrecordedBit >> blockBits
 )
 
@@ -173,12 +175,12 @@ func (e *entries) len() uint32 {
 
 func (e *entries) at(n uint32) *entry { return &e.chunks[n>>chunkBits][n%chunkEntries] }
 
-func (e *entries) add(x entry) {
+func (e *entries) add(x entry, s *storage) {
 	last := len(e.chunks) - 1
 	if last < 0 || len(e.chunks[last]) == chunkEntries {
 		var chunk []entry
 		if last >= 0 {
-			chunk = make([]entry, 0, chunkEntries)
+			chunk = allocate[entry](s, chunkEntries)[:0]
 		}
 		e.chunks = append(e.chunks, chunk)
 		last++
@@ -241,7 +243,7 @@ func (j *Judge) addEntry(r Row, b *block, i int) {
 		e.account[side] = uint32(given.account)
 		e.version[side] = uint32(min(given.version, math.MaxUint32))
 	}
-	j.entries.add(e)
+	j.entries.add(e, &j.storage)
 }
 
 // id is the transfer of entry n.

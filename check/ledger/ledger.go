@@ -89,6 +89,12 @@ type Config struct {
 	// read committed, or KindStaleOrder under plain serializability. What is
 	// found of them is counted in the detail and is no violation.
 	Allowed []string
+
+	// Folder is where a file without a name takes the times and the rows, 36 of the 37
+	// bytes of each transfer, beyond Memory bytes of them, on Linux; the system then has
+	// in memory what is looked at. With "", and where there is no room, all is in memory.
+	Folder string
+	Memory int64
 }
 
 // MaxAccounts is the most accounts that a Judge keeps.
@@ -138,7 +144,10 @@ type Judge struct {
 	ops      operations
 	reserved map[int]uint64
 	entries  entries // if Config.Order
-	audits   audits
+	storage  storage // of the entries and the times
+	// searchable is how many entries are searched for what is wrong.
+	searchable uint32
+	audits     audits
 
 	committed int64 // transfers that committed according to the history
 	rowsRead  int64
@@ -174,7 +183,7 @@ func New(b Config) (*Judge, error) {
 		return nil, err
 	}
 	return &Judge{
-		config: b, ops: newOperations(), reserved: map[int]uint64{},
+		config: b, ops: newOperations(), reserved: map[int]uint64{}, storage: storage{folder: b.Folder, limit: b.Memory}, searchable: maxSearched,
 		accounts: make([]account, b.Accounts), accountRead: make([]bool, b.Accounts),
 		total: newFindings(totalKinds), transfers: newFindings(transferKinds), order: newFindings(orderKinds),
 	}, nil
@@ -199,6 +208,10 @@ func (b *Config) validateOrder() error {
 	}
 	return nil
 }
+
+// Close gives back the file that Config.Folder has. The judge must not be used any more;
+// its results may be.
+func (j *Judge) Close() error { return j.storage.close() }
 
 // Incomplete records that a part was not read to its end, or was damaged, and
 // why. Nothing is then concluded from an absence in that part, and what would be
@@ -241,7 +254,7 @@ func (j *Judge) Op(op *history.Op) {
 	}
 	*m |= recorded
 	if j.config.Order && op.Kind == j.config.TransferKind {
-		block.setTimes(i, op)
+		block.setTimes(i, op, &j.storage)
 	}
 	if !op.Last {
 		return

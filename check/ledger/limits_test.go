@@ -13,8 +13,8 @@ func (s testHistory) limited(t *testing.T, steps, looks int64) (order, snapshots
 	c := newVersionOrder(j, newFindings(orderKinds))
 	c.steps, c.visits = steps, looks
 	a := newAuditCheck(c, newFindings(snapshotKinds))
-	j.orderResult(&order, c.found, c.judge(a))
-	j.snapshotsResult(&snapshots, a.found, a)
+	j.orderResult(&order, c.found, c.judge(a), "")
+	j.snapshotsResult(&snapshots, a.found, a, "")
 	return order, snapshots
 }
 

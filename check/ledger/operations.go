@@ -205,13 +205,13 @@ func (d duration) ns() int64 {
 
 // setTimes keeps the times of a transfer that may have had an effect, and what
 // was acknowledged with it.
-func (b *block) setTimes(i int, op *history.Op) {
+func (b *block) setTimes(i int, op *history.Op, s *storage) {
 	if op.Last && (op.Final == history.Rejected || op.Final == history.Failed) {
 		return
 	}
 	p := b.times[i/timesOps]
 	if p == nil {
-		p = new(opTimes)
+		p = &allocate[opTimes](s, 1)[0]
 		b.times[i/timesOps], b.base[i/timesOps] = p, op.First
 	}
 	b.setStart(i, op.First)

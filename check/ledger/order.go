@@ -15,23 +15,35 @@ func (j *Judge) judgeOrder() []check.Result {
 		a = newAuditCheck(&versionOrder{j: j}, seen)
 	}
 	order := check.Result{Name: "order"}
-	var agreed int64
-	if j.entries.tooMany == 0 {
-		var proven bool
-		if agreed, proven = j.proveOrder(a); !proven {
-			agreed = j.findErrors(found, a)
-		}
-	}
-	j.orderResult(&order, found, agreed)
+	agreed, tooMany := j.compareOrder(found, a)
+	j.orderResult(&order, found, agreed, tooMany)
 	if !ask {
 		return []check.Result{order}
 	}
 	snapshots := check.Result{Name: "snapshots"}
-	if a != nil {
+	if a != nil && tooMany == "" {
 		a.judgeFull()
 	}
-	j.snapshotsResult(&snapshots, seen, a)
+	j.snapshotsResult(&snapshots, seen, a, tooMany)
 	return []check.Result{order, snapshots}
+}
+
+// compareOrder shows that nothing is wrong, or finds what is, and returns how many
+// acknowledged balances agreed; or why there are too many rows for that.
+func (j *Judge) compareOrder(found findings, a *auditCheck) (agreed int64, tooMany string) {
+	if j.entries.tooMany > 0 {
+		return 0, fmt.Sprintf("%s journal rows are too many to be put in order", check.Count(j.rowsRead))
+	}
+	agreed, proven := j.proveOrder(a)
+	switch {
+	case proven:
+		return agreed, ""
+	case j.entries.len() > j.searchable:
+		return 0, fmt.Sprintf("of %s journal rows it could not be shown that nothing is wrong with their order, and they are too many to be searched for what is",
+			check.Count(j.rowsRead))
+	default:
+		return j.findErrors(found, a), ""
+	}
 }
 
 // findErrors finds what is wrong with order and, unless a is nil, with snapshots, of which
@@ -83,13 +95,13 @@ func (j *Judge) addForbidden(r *check.Result, found findings, looked string) (al
 	return allowed, true
 }
 
-func (j *Judge) orderResult(r *check.Result, found findings, agreed int64) {
+func (j *Judge) orderResult(r *check.Result, found findings, agreed int64, tooMany string) {
 	looked := check.Counted(j.entries.len(), "journal row was", "journal rows were") + " put in order by the versions that they gave"
 	allowed, innocent := j.addForbidden(r, found, looked)
 	switch {
 	case !innocent:
-	case j.entries.tooMany > 0:
-		r.Detail = fmt.Sprintf("%s journal rows are too many to be put in order", check.Count(j.rowsRead))
+	case tooMany != "":
+		r.Detail = tooMany
 	case j.unproven(r, History, Journal):
 	case allowed != "":
 		r.Verdict = check.Valid

@@ -112,7 +112,7 @@ func TestStartsOfOperationsAreExact(t *testing.T) {
 	} {
 		var b block
 		for i, start := range starts {
-			b.setTimes(i*2, &history.Op{First: start, End: start})
+			b.setTimes(i*2, &history.Op{First: start, End: start}, &storage{})
 		}
 		for i, start := range starts {
 			if first, _ := b.span(i * 2); first != start {

@@ -155,7 +155,7 @@ func (c *versionOrder) gave(n, id uint32) (version int64, ok bool) {
 	return 0, false
 }
 
-func (j *Judge) snapshotsResult(r *check.Result, seen findings, a *auditCheck) {
+func (j *Judge) snapshotsResult(r *check.Result, seen findings, a *auditCheck, tooMany string) {
 	partial, full := int64(len(j.audits.partial)), int64(len(j.audits.full))
 	audits := auditsText(partial, int64(len(j.audits.readings)), full)
 	looked := audits + " were compared with the order of the transfers"
@@ -169,8 +169,8 @@ func (j *Judge) snapshotsResult(r *check.Result, seen findings, a *auditCheck) {
 		r.Detail = "the history holds an audit that cannot be understood: " + j.audits.malformed
 	case partial+full == 0:
 		r.Detail = "no audit was done"
-	case a == nil:
-		r.Detail = fmt.Sprintf("%s journal rows are too many to be put in order", check.Count(j.rowsRead))
+	case tooMany != "":
+		r.Detail = tooMany
 	case a.doubtful > 0:
 		r.Detail = fmt.Sprintf("%s of %s audits read versions that were given twice", check.Count(a.doubtful), check.Count(partial+full))
 	case a.gaveUp:

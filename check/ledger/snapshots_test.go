@@ -297,7 +297,7 @@ func TestASearchThatIsGivenUp(t *testing.T) {
 	a := newAuditCheck(c, seen)
 	a.gaveUp = true
 	r := check.Result{Name: "snapshots"}
-	j.snapshotsResult(&r, seen, a)
+	j.snapshotsResult(&r, seen, a, "")
 	if r.Verdict != check.Unknown || r.Detail != "the transfers have no order that audits could be compared with" {
 		t.Errorf("%v: %s", r.Verdict, r.Detail)
 	}
@@ -312,6 +312,21 @@ func TestMoreRowsThanCanBePutInOrder(t *testing.T) {
 	j.entries.tooMany = 1
 	for _, r := range j.Results()[3:] {
 		if r.Verdict != check.Unknown || !strings.Contains(r.Detail, "1 journal rows are too many to be put in order") {
+			t.Errorf("%s is %v: %s", r.Name, r.Verdict, r.Detail)
+		}
+	}
+	// What can be shown of them is shown; what is wrong is not searched for.
+	j = testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)}.run().judge(t)
+	j.searchable = 0
+	for _, r := range j.Results()[3:] {
+		if r.Verdict != check.Valid {
+			t.Errorf("%s is %v: %s", r.Name, r.Verdict, r.Detail)
+		}
+	}
+	j = testHistory{give(1, 2, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)}.run().judge(t)
+	j.searchable = 0
+	for _, r := range j.Results()[3:] {
+		if r.Verdict != check.Unknown || !strings.Contains(r.Detail, "1 journal rows it could not be shown") {
 			t.Errorf("%s is %v: %s", r.Name, r.Verdict, r.Detail)
 		}
 	}

@@ -1,8 +1,11 @@
 package bank
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
 
 	"assay/check"
 	"assay/check/ledger"
@@ -28,55 +31,76 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 	if err != nil {
 		return Judgement{}, err
 	}
-	judge, err := judgeWithout(nil, transfers, config, e)
-	if err != nil {
-		return Judgement{}, err
-	}
-	tally := judge.Tally()
-	lost, err := findLost(judge, e)
-	if err != nil {
-		return Judgement{}, err
-	}
-	if len(lost.transfers) > 0 {
-		if judge, err = judgeWithout(lost, transfers, config, e); err != nil {
-			return Judgement{}, err
+	var (
+		out   Judgement
+		tally ledger.Tally
+		lost  *permitted
+	)
+	err = withJudge(lost, transfers, config, e, func(judge *ledger.Judge) (err error) {
+		tally = judge.Tally()
+		if lost, err = findLost(judge, e); err == nil && len(lost.transfers) == 0 {
+			out, err = judgement(judge, e)
 		}
+		return err
+	})
+	if err == nil && len(lost.transfers) > 0 {
+		err = withJudge(lost, transfers, config, e, func(judge *ledger.Judge) (err error) {
+			out, err = judgement(judge, e)
+			return err
+		})
 	}
-	out := Judgement{Results: judge.Results(), Tally: tally}
+	out.Tally = tally
+	return out, err
+}
+
+// judgement is what a judge that was given everything says.
+func judgement(judge *ledger.Judge, e Evidence) (out Judgement, err error) {
+	// Neither changes the judge, so that both may look at it, on a processor each.
+	var replicas check.Result
+	var compared bool
+	var comparing errgroup.Group
+	comparing.Go(func() (err error) { replicas, compared, err = judgeReplicas(judge, e); return err })
+	out.Results = judge.Results()
 	describeLosses(out.Results, e.Losses)
-	replicas, ok, err := judgeReplicas(judge, e)
-	if ok {
+	err = comparing.Wait()
+	if compared {
 		out.Results = append(out.Results, replicas)
 	}
 	return out, err
 }
 
-// judgeWithout gives a new judge all that there is to judge, but for what may be lost.
-func judgeWithout(lost *permitted, transfers *Transfers, config Config, e Evidence) (*ledger.Judge, error) {
+// withJudge gives a new judge all that there is to judge, but for what may be lost, and
+// closes it after its use.
+func withJudge(lost *permitted, transfers *Transfers, config Config, e Evidence, use func(*ledger.Judge) error) (err error) {
 	var reading audited
-	judge, err := ledger.New(ledgerBooks(transfers, config, &reading))
+	judge, err := ledger.New(ledgerConfig(transfers, config, &reading, filepath.Dir(e.State)))
 	if err != nil {
-		return nil, err
+		return err
 	}
+	defer func() { err = errors.Join(err, judge.Close()) }()
 	_, err = history.Read(e.History, history.Visitor{
 		Op:          func(op *history.Op) error { judge.Op(reading.of(lost.withdraw(op))); return nil },
 		Reservation: func(r history.Reservation) error { judge.Reserve(r); return nil },
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := replayInto(judge, e.State); err != nil {
-		return nil, err
+		return err
 	}
 	if e.InFlight != "" {
 		judge.Incomplete(ledger.Journal, e.InFlight)
 		judge.Incomplete(ledger.Accounts, e.InFlight)
 	}
-	return judge, nil
+	return use(judge)
 }
 
-// ledgerBooks is what the ledger's judge must know of this workload.
-func ledgerBooks(transfers *Transfers, config Config, reading *audited) ledger.Config {
+// judgeMemory is how much of the process's memory the times and rows of the transfers may
+// take before they go into a file in the run's folder, in bytes: those of some 30 million.
+const judgeMemory = 1 << 30
+
+// ledgerConfig is what the ledger's judge must know of this workload.
+func ledgerConfig(transfers *Transfers, config Config, reading *audited, folder string) ledger.Config {
 	b := ledger.Config{
 		Accounts: config.Accounts,
 		Opening:  transfers.Accounts().Opening,
@@ -88,6 +112,8 @@ func ledgerBooks(transfers *Transfers, config Config, reading *audited) ledger.C
 		Split:        SplitID,
 		TransferKind: KindTransfer,
 		Order:        true,
+		Folder:       folder,
+		Memory:       judgeMemory,
 	}
 	if config.Audits > 0 {
 		b.AuditKind, b.FullAuditKind, b.Audited = KindAudit, KindAuditAll, reading.accounts

@@ -1,0 +1,54 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// mappedFile is a file that has no name and stands in the address space of the process.
+type mappedFile struct {
+	file    *os.File
+	extents [][]byte
+	size    int64
+}
+
+func newMappedFile(folder string) (*mappedFile, error) {
+	file, err := os.CreateTemp(folder, ".judging-*")
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("ledger: %w", err), file.Close())
+	}
+	return &mappedFile{file: file}, nil
+}
+
+// grow returns so many more bytes, all zero. The disk has room for them from then on:
+// writing to a page that finds none would end the process.
+func (m *mappedFile) grow(size int) ([]byte, error) {
+	fd := int(m.file.Fd())
+	err := syscall.Fallocate(fd, 0, m.size, int64(size))
+	for errors.Is(err, syscall.EINTR) { // the runtime sends itself signals
+		err = syscall.Fallocate(fd, 0, m.size, int64(size))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ledger: room for %d bytes: %w", size, err)
+	}
+	part, err := syscall.Mmap(fd, m.size, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: map %d bytes: %w", size, err)
+	}
+	m.size += int64(size)
+	m.extents = append(m.extents, part)
+	return part, nil
+}
+
+func (m *mappedFile) close() error {
+	var all []error
+	for _, part := range m.extents {
+		all = append(all, syscall.Munmap(part))
+	}
+	return errors.Join(append(all, m.file.Close())...)
+}
