@@ -143,7 +143,7 @@ const (
 	// maxSearched keeps those of slots within 32 bits, even if each account has
 	// room for twice its rows.
 	maxSearched = 1 << 29
-	maxBlocks  = unrecordedBit >> blockBits
+	maxBlocks   = unrecordedBit >> blockBits
 )
 
 // entries are the rows that the order is judged by, in chunks, so that they
