@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/history"
 	"assay/workload"
@@ -34,6 +35,7 @@ func RunScript(t *testing.T, h Script) {
 		{"Outcomes", (*scriptFixture).testOutcomes},
 		{"Everything", (*scriptFixture).testEverythingIsDropped},
 		{"ContextOver", (*scriptFixture).testContextOver},
+		{"WorkLearnsOfTheEnd", (*scriptFixture).testWorkLearnsOfTheEnd},
 	})
 }
 
@@ -312,5 +314,30 @@ func (p *scriptFixture) testContextOver() {
 	})
 	if r.Outcome == history.Committed || r.Outcome == history.Rejected || r.Class == "" {
 		p.t.Errorf("a transaction in a context that was over: %+v", r)
+	}
+}
+
+// testWorkLearnsOfTheEnd: what a transaction does by itself, such as a loop of a script,
+// ends with its attempt.
+func (p *scriptFixture) testWorkLearnsOfTheEnd() {
+	attempt, end := context.WithCancel(p.ctx)
+	defer end()
+	learned := make(chan error, 1)
+	r := p.session(p.store).Transaction(attempt, true, func(ctx context.Context, tx script.Transaction) error {
+		_, err := tx.Execute(ctx, p.statements.insert(1, nil))
+		end()
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Minute):
+			err = errors.New("the work was not told")
+		}
+		learned <- err
+		return ctx.Err()
+	})
+	if r.Outcome == history.Committed || r.Class == "" {
+		p.t.Errorf("a transaction whose attempt ended meanwhile: %+v", r)
+	}
+	if err := <-learned; err != nil {
+		p.t.Error(err)
 	}
 }

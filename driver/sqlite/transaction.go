@@ -125,8 +125,11 @@ func (l *connection) call(call *sqldb.Call) error {
 }
 
 func (l *connection) Transaction(ctx context.Context, writes bool, work func(context.Context, sqldb.Transaction) error) sqldb.Reply {
+	// The work may outlast the attempt, whose context is then of another one.
+	working, stop := context.WithCancel(context.Background())
+	defer stop()
 	return l.do(ctx, &run{doing: "transaction", writes: writes, work: func() (bool, error) {
-		err := work(context.Background(), transaction{l})
+		err := work(working, transaction{l})
 		return err == nil, err
 	}}).reply()
 }
