@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,7 +99,7 @@ func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFl
 	}
 	defer end()
 	progress, status := f.progress(cmd.ErrOrStderr())
-	outcome, err := runner.Run(cmd.Context(), s, runner.Options{
+	outcome, err := carryOut(cmd.Context(), s, runner.Options{
 		Version: version, Out: f.out, Servers: f.servers, Progress: progress, Monitor: watched, Status: status, Agents: shared,
 	})
 	progress.close()
@@ -104,6 +107,19 @@ func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFl
 		return err
 	}
 	return show(cmd.OutOrStdout(), outcome, shown{asJSON: f.json, quiet: f.quiet})
+}
+
+// manyClients is from how many clients on their stacks are most of what a run has in memory.
+const manyClients = 1000
+
+// carryOut is runner.Run. With many clients the collector comes twice as often as is
+// Go's default, unless GOGC says how often: it lets the heap grow by as much as heap and
+// stacks have, though stacks do not become garbage.
+func carryOut(ctx context.Context, s runner.Scenario, o runner.Options) (runner.Outcome, error) {
+	if s.Load.Clients >= manyClients && os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(50))
+	}
+	return runner.Run(ctx, s, o)
 }
 
 // shown is the form in which a result is printed.

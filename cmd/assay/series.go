@@ -51,7 +51,7 @@ func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) 
 	}
 	o := series.Options{Version: version, Out: f.out, Progress: &seriesProgress{out: stderr, quiet: f.quiet, screen: screen},
 		Run: func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error) {
-			outcome, err := runner.Run(ctx, s, runner.Options{Version: version, Out: folder, Servers: f.servers, Progress: newProgress(stderr, true), Monitor: watched, Status: status, Agents: shared})
+			outcome, err := carryOut(ctx, s, runner.Options{Version: version, Out: folder, Servers: f.servers, Progress: newProgress(stderr, true), Monitor: watched, Status: status, Agents: shared})
 			return outcome.Result, err
 		}}
 	s, folder, err := series.Run(cmd.Context(), p, o)

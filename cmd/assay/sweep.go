@@ -136,7 +136,7 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 		if err != nil {
 			return false, err
 		}
-		out, err := runner.Run(ctx, scenario, runner.Options{Version: version, Out: filepath.Join(folder, at), Servers: f.servers, Progress: newProgress(stderr, true), Agents: shared})
+		out, err := carryOut(ctx, scenario, runner.Options{Version: version, Out: filepath.Join(folder, at), Servers: f.servers, Progress: newProgress(stderr, true), Agents: shared})
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return false, err
 		}
