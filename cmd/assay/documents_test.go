@@ -74,6 +74,7 @@ var documented = []documentedRule{
 	{pattern: `^sudo make install\b`, far: notRun, why: "it writes outside of the repository"},
 	{pattern: `^go test \./runner .*-trust\.seeds=1000`, far: notRun, why: "a thousand runs; TestTrust itself is run with fewer seeds"},
 	{pattern: `^go test \./check/cycle .*-cycle\.rare=`, far: notRun, why: "it takes minutes; TestUnknownIsRare itself is run with fewer histories"},
+	{pattern: `^ASSAY_TRANSFERS=\d+ \S+ go test \./check/ledger `, far: notRun, why: "a hundred million transfers; TestRowsInAFile judges fewer from a file"},
 	{pattern: `^(pip install|locust) `, far: notRun, why: "another program, from a registry"},
 	{pattern: `^curl -s http://127\.0\.0\.1:8080/openapi\.json$`, far: notRun, why: "TestDocumentedService asks for it"},
 	{pattern: `^assay run entity --db http://127\.0\.0\.1:8080`, far: notRun, why: "TestDocumentedService runs it"},
@@ -431,7 +432,7 @@ func commandsOf(t *testing.T, file string) (all []documentedLine) {
 // comments; a line that ends in a backslash goes on in the next.
 func commandsIn(where, block string) (found []documentedLine) {
 	programs := []string{"assay", "go", "make", "sudo", "curl", "pip", "locust", "git", "docker", "python3", "export"}
-	variable := regexp.MustCompile(`^[A-Z_]+=('[^']*'|\S*) `)
+	variable := regexp.MustCompile(`^([A-Z_]+=('[^']*'|\S*) )+`)
 	for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
 		line, _, _ = strings.Cut(line, "  #")
 		line = strings.Join(strings.Fields(line), " ")
