@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -29,9 +28,6 @@ func (r run) inFile(t *testing.T) *Judge {
 
 // What is kept in a file is judged like what is kept in memory, right or wrong.
 func TestRowsInAFile(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("such files are of Linux alone")
-	}
 	r := randomRun(11, 50, 3, 8*blockOps)
 	compare := func(name string, want check.Verdict) {
 		t.Helper()
@@ -71,31 +67,29 @@ func TestStorage(t *testing.T) {
 	if s.file != nil || s.given != 100 {
 		t.Errorf("below the limit there is %+v with %d bytes in memory", s.file, s.given)
 	}
-	if runtime.GOOS == "linux" {
-		all := [][]uint32{fill(1), fill(3), fill(extent/4 - 6), fill(7), fill(extent / 4)}
-		if len(s.file.extents) != 3 || s.given != 100 {
-			t.Errorf("%d extents, %d bytes in memory", len(s.file.extents), s.given)
-		}
-		for _, values := range all {
-			if got := values[len(values)-1]; len(values) != int(got) {
-				t.Errorf("of %d values the last is %d: it was given twice", len(values), got)
-			}
-		}
-		if named, _ := filepath.Glob(filepath.Join(folder, "*")); len(named) > 0 {
-			t.Errorf("the file has a name: %s", strings.Join(named, " "))
-		}
-		if err := s.file.file.Close(); err != nil { // nothing can be added any more
-			t.Fatal(err)
-		}
-		fill(extent / 4)
-		if s.folder != "" {
-			t.Error("a file that cannot grow is tried again")
-		}
-		if fill(9); len(s.file.extents) != 3 {
-			t.Errorf("%d extents", len(s.file.extents))
-		}
-		s.file.file, _ = os.Open(os.DevNull)
+	all := [][]uint32{fill(1), fill(3), fill(extent/4 - 6), fill(7), fill(extent / 4)}
+	if len(s.file.extents) != 3 || s.given != 100 {
+		t.Errorf("%d extents, %d bytes in memory", len(s.file.extents), s.given)
 	}
+	for _, values := range all {
+		if got := values[len(values)-1]; len(values) != int(got) {
+			t.Errorf("of %d values the last is %d: it was given twice", len(values), got)
+		}
+	}
+	if named, _ := filepath.Glob(filepath.Join(folder, "*")); len(named) > 0 {
+		t.Errorf("the file has a name: %s", strings.Join(named, " "))
+	}
+	if err := s.file.file.Close(); err != nil { // nothing can be added any more
+		t.Fatal(err)
+	}
+	fill(extent / 4)
+	if s.folder != "" {
+		t.Error("a file that cannot grow is tried again")
+	}
+	if fill(9); len(s.file.extents) != 3 {
+		t.Errorf("%d extents", len(s.file.extents))
+	}
+	s.file.file, _ = os.Open(os.DevNull)
 	if err := s.close(); err != nil {
 		t.Error(err)
 	}
