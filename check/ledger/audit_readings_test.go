@@ -194,7 +194,7 @@ func TestEntriesAreBounded(t *testing.T) {
 func TestEntriesGrow(t *testing.T) {
 	var e entries
 	for n := range uint32(2*chunkEntries + 1) {
-		if e.add(entry{owner: n}, &storage{}); e.len() != n+1 || e.at(n).owner != n {
+		if e.add(entry{owner: n}, &spill{}); e.len() != n+1 || e.at(n).owner != n {
 			t.Fatalf("entry %d is %d of %d", n, e.at(n).owner, e.len())
 		}
 		if n == 3 && cap(e.chunks[0]) > 100 {

@@ -175,7 +175,7 @@ func (e *entries) len() uint32 {
 
 func (e *entries) at(n uint32) *entry { return &e.chunks[n>>chunkBits][n%chunkEntries] }
 
-func (e *entries) add(x entry, s *storage) {
+func (e *entries) add(x entry, s *spill) {
 	last := len(e.chunks) - 1
 	if last < 0 || len(e.chunks[last]) == chunkEntries {
 		var chunk []entry
@@ -243,7 +243,7 @@ func (j *Judge) addEntry(r Row, b *block, i int) {
 		e.account[side] = uint32(given.account)
 		e.version[side] = uint32(min(given.version, math.MaxUint32))
 	}
-	j.entries.add(e, &j.storage)
+	j.entries.add(e, &j.spill)
 }
 
 // id is the transfer of entry n.

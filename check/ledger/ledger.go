@@ -144,7 +144,7 @@ type Judge struct {
 	ops      operations
 	reserved map[int]uint64
 	entries  entries // if Config.Order
-	storage  storage // of the entries and the times
+	spill    spill   // of the entries and the times
 	// searchable is how many entries are searched for what is wrong.
 	searchable uint32
 	audits     audits
@@ -183,7 +183,7 @@ func New(b Config) (*Judge, error) {
 		return nil, err
 	}
 	return &Judge{
-		config: b, ops: newOperations(), reserved: map[int]uint64{}, storage: storage{folder: b.Folder, limit: b.Memory}, searchable: maxSearched,
+		config: b, ops: newOperations(), reserved: map[int]uint64{}, spill: spill{folder: b.Folder, limit: b.Memory}, searchable: maxSearched,
 		accounts: make([]account, b.Accounts), accountRead: make([]bool, b.Accounts),
 		total: newFindings(totalKinds), transfers: newFindings(transferKinds), order: newFindings(orderKinds),
 	}, nil
@@ -211,7 +211,7 @@ func (b *Config) validateOrder() error {
 
 // Close gives back the file that Config.Folder has. The judge must not be used any more;
 // its results may be.
-func (j *Judge) Close() error { return j.storage.close() }
+func (j *Judge) Close() error { return j.spill.close() }
 
 // Incomplete records that a part was not read to its end, or was damaged, and
 // why. Nothing is then concluded from an absence in that part, and what would be
@@ -254,7 +254,7 @@ func (j *Judge) Op(op *history.Op) {
 	}
 	*m |= recorded
 	if j.config.Order && op.Kind == j.config.TransferKind {
-		block.setTimes(i, op, &j.storage)
+		block.setTimes(i, op, &j.spill)
 	}
 	if !op.Last {
 		return

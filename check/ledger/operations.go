@@ -205,7 +205,7 @@ func (d duration) ns() int64 {
 
 // setTimes keeps the times of a transfer that may have had an effect, and what
 // was acknowledged with it.
-func (b *block) setTimes(i int, op *history.Op, s *storage) {
+func (b *block) setTimes(i int, op *history.Op, s *spill) {
 	if op.Last && (op.Final == history.Rejected || op.Final == history.Failed) {
 		return
 	}

@@ -112,7 +112,7 @@ func TestStartsOfOperationsAreExact(t *testing.T) {
 	} {
 		var b block
 		for i, start := range starts {
-			b.setTimes(i*2, &history.Op{First: start, End: start}, &storage{})
+			b.setTimes(i*2, &history.Op{First: start, End: start}, &spill{})
 		}
 		for i, start := range starts {
 			if first, _ := b.span(i * 2); first != start {

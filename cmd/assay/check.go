@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -179,11 +178,9 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	if bar != nil {
 		o.Read = bar.show
 	}
-	if os.Getenv("GOGC") == "" {
-		// A history is held in flat arrays that cost the collector nothing to look at:
-		// it may come often, so that little more is taken than what is held.
-		defer debug.SetGCPercent(debug.SetGCPercent(10))
-	}
+	// A history is held in flat arrays that cost the collector nothing to look at:
+	// it may come often, so that little more is taken than what is held.
+	defer collectAfter(10)()
 	history, err := runner.CheckHistory(cmd.Context(), path, o)
 	bar.close()
 	if err != nil {

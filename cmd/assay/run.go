@@ -116,10 +116,20 @@ const manyClients = 1000
 // Go's default, unless GOGC says how often: it lets the heap grow by as much as heap and
 // stacks have, though stacks do not become garbage.
 func carryOut(ctx context.Context, s runner.Scenario, o runner.Options) (runner.Outcome, error) {
-	if s.Load.Clients >= manyClients && os.Getenv("GOGC") == "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(50))
+	if s.Load.Clients >= manyClients {
+		defer collectAfter(50)()
 	}
 	return runner.Run(ctx, s, o)
+}
+
+// collectAfter has the collector come when the heap has grown by so many percent, unless
+// GOGC says when. What it returns ends that.
+func collectAfter(percent int) (restore func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(percent)
+	return func() { debug.SetGCPercent(before) }
 }
 
 // shown is the form in which a result is printed.

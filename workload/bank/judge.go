@@ -36,18 +36,16 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 		tally ledger.Tally
 		lost  *permitted
 	)
-	err = withJudge(lost, transfers, config, e, func(judge *ledger.Judge) (err error) {
+	finish := func(judge *ledger.Judge) (err error) { out, err = judgement(judge, e); return err }
+	err = withJudge(nil, transfers, config, e, func(judge *ledger.Judge) (err error) {
 		tally = judge.Tally()
-		if lost, err = findLost(judge, e); err == nil && len(lost.transfers) == 0 {
-			out, err = judgement(judge, e)
+		if lost, err = findLost(judge, e); err != nil || len(lost.transfers) > 0 {
+			return err
 		}
-		return err
+		return finish(judge)
 	})
 	if err == nil && len(lost.transfers) > 0 {
-		err = withJudge(lost, transfers, config, e, func(judge *ledger.Judge) (err error) {
-			out, err = judgement(judge, e)
-			return err
-		})
+		err = withJudge(lost, transfers, config, e, finish)
 	}
 	out.Tally = tally
 	return out, err

@@ -38,8 +38,8 @@ func TestRowsInAFile(t *testing.T) {
 		}
 		// Times of all, and all rows but the first chunk's.
 		kept := len(r.rows)/timesOps*4096 + (len(r.rows)/chunkEntries-1)*chunkEntries*20
-		if j.storage.file == nil || len(j.storage.file.extents)*extent < kept || j.storage.given != 0 {
-			t.Errorf("%s: %d bytes are in memory, and %+v", name, j.storage.given, j.storage.file)
+		if j.spill.file == nil || len(j.spill.file.extents)*extent < kept || j.spill.given != 0 {
+			t.Errorf("%s: %d bytes are in memory, and %+v", name, j.spill.given, j.spill.file)
 		}
 	}
 	compare("a sound run", check.Valid)
@@ -49,9 +49,9 @@ func TestRowsInAFile(t *testing.T) {
 }
 
 // Memory is used first, and where there can be no file it is used for all.
-func TestStorage(t *testing.T) {
+func TestSpill(t *testing.T) {
 	folder := t.TempDir()
-	s := storage{folder: folder, limit: 100}
+	s := spill{folder: folder, limit: 100}
 	fill := func(n int) []uint32 {
 		t.Helper()
 		values := allocate[uint32](&s, n)
@@ -93,7 +93,7 @@ func TestStorage(t *testing.T) {
 	if err := s.close(); err != nil {
 		t.Error(err)
 	}
-	s = storage{folder: filepath.Join(folder, "none")}
+	s = spill{folder: filepath.Join(folder, "none")}
 	if fill(10); s.folder != "" || s.close() != nil {
 		t.Errorf("without a folder there is %+v", s)
 	}

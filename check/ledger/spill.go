@@ -2,15 +2,15 @@ package ledger
 
 import "unsafe"
 
-// storage gives room for what is kept of each transfer: of memory up to a limit, and then
+// spill gives room for what is kept of each transfer: of memory up to a limit, and then
 // of a file without a name, which the system writes and reads by pages as it needs memory
 // for other things. Transfers are looked at in about the order of time, so that of those far
 // from the present one little is needed. Where there can be no such file, all is memory.
-type storage struct {
+type spill struct {
 	// folder is where the file is made; empty if there is to be none.
 	folder       string
 	limit, given int64 // bytes of memory
-	file         *mappedFile
+	file         *spillFile
 	// rest is what is left of the file's last extent.
 	rest []byte
 }
@@ -19,7 +19,7 @@ type storage struct {
 const extent = 64 << 20
 
 // allocate gives room for n values, zeroed. T has no pointers, and n values fit an extent.
-func allocate[T any](s *storage, n int) []T {
+func allocate[T any](s *spill, n int) []T {
 	var value T
 	size := n * int(unsafe.Sizeof(value))
 	if s.folder == "" || s.given+int64(size) <= s.limit {
@@ -35,11 +35,11 @@ func allocate[T any](s *storage, n int) []T {
 
 // ofFile gives room in the file, at a multiple of eight bytes; nil, from then on, where it
 // cannot be had.
-func (s *storage) ofFile(size int) []byte {
+func (s *spill) ofFile(size int) []byte {
 	size = (size + 7) &^ 7
 	var err error
 	if s.file == nil {
-		s.file, err = newMappedFile(s.folder)
+		s.file, err = newSpillFile(s.folder)
 	}
 	if err == nil && len(s.rest) < size {
 		s.rest, err = s.file.grow(extent)
@@ -54,7 +54,7 @@ func (s *storage) ofFile(size int) []byte {
 }
 
 // close gives the file back. What was given of it must not be used any more.
-func (s *storage) close() error {
+func (s *spill) close() error {
 	if s.file == nil {
 		return nil
 	}

@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// mappedFile is a file that has no name and stands in the address space of the process.
-type mappedFile struct {
+// spillFile is a file that has no name and stands in the address space of the process.
+type spillFile struct {
 	file    *os.File
 	extents [][]byte
 	size    int64
 }
 
-func newMappedFile(folder string) (*mappedFile, error) {
+func newSpillFile(folder string) (*spillFile, error) {
 	file, err := os.CreateTemp(folder, ".judging-*")
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
@@ -22,12 +22,12 @@ func newMappedFile(folder string) (*mappedFile, error) {
 	if err := os.Remove(file.Name()); err != nil {
 		return nil, errors.Join(fmt.Errorf("ledger: %w", err), file.Close())
 	}
-	return &mappedFile{file: file}, nil
+	return &spillFile{file: file}, nil
 }
 
 // grow returns so many more bytes, all zero. The disk has room for them from then on:
 // writing to a page that finds none would end the process.
-func (m *mappedFile) grow(size int) ([]byte, error) {
+func (m *spillFile) grow(size int) ([]byte, error) {
 	fd := int(m.file.Fd())
 	err := syscall.Fallocate(fd, 0, m.size, int64(size))
 	for errors.Is(err, syscall.EINTR) { // the runtime sends itself signals
@@ -45,7 +45,7 @@ func (m *mappedFile) grow(size int) ([]byte, error) {
 	return part, nil
 }
 
-func (m *mappedFile) close() error {
+func (m *spillFile) close() error {
 	var all []error
 	for _, part := range m.extents {
 		all = append(all, syscall.Munmap(part))

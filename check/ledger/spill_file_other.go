@@ -1,0 +1,14 @@
+//go:build !linux
+
+package ledger
+
+import "errors"
+
+// spillFile is there on Linux alone: elsewhere all is kept in memory.
+type spillFile struct{}
+
+func newSpillFile(string) (*spillFile, error) { return nil, errors.ErrUnsupported }
+
+func (*spillFile) grow(int) ([]byte, error) { return nil, errors.ErrUnsupported }
+
+func (*spillFile) close() error { return nil }
