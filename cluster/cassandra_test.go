@@ -49,7 +49,7 @@ func TestCassandraAsACluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Start(patientlyFor(t, 8*time.Minute), spec, Options{})
+	c, err := Start(timeLimitOf(t, 8*time.Minute), spec, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestCassandraAsACluster(t *testing.T) {
 	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", node.PID())); err == nil && !strings.Contains(string(text), "-Xmx209715200") {
 		t.Errorf("the heap did not reach it: %q", text)
 	}
-	if err := c.Settled(patientlyFor(t, 8*time.Minute)); err != nil {
+	if err := c.Settled(timeLimitOf(t, 8*time.Minute)); err != nil {
 		t.Error(err)
 	}
 	pid := node.PID()

@@ -16,10 +16,10 @@ import (
 	"assay/cluster/server"
 )
 
-// patiently bounds what should take seconds.
-func patiently(t *testing.T) context.Context { return patientlyFor(t, time.Minute) }
+// timeLimit bounds what should take seconds.
+func timeLimit(t *testing.T) context.Context { return timeLimitOf(t, time.Minute) }
 
-func patientlyFor(t *testing.T, bound time.Duration) context.Context {
+func timeLimitOf(t *testing.T, bound time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), bound)
 	t.Cleanup(cancel)
 	return ctx
@@ -39,14 +39,14 @@ func documents(t *testing.T, address string) *mongo.Collection {
 
 func insertDocument(t *testing.T, all *mongo.Collection, id int) {
 	t.Helper()
-	if _, err := all.InsertOne(patiently(t), bson.D{{Key: "_id", Value: id}}); err != nil {
+	if _, err := all.InsertOne(timeLimit(t), bson.D{{Key: "_id", Value: id}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func wantDocuments(t *testing.T, all *mongo.Collection, want int64) {
 	t.Helper()
-	if n, err := all.CountDocuments(patiently(t), bson.D{}); err != nil || n != want {
+	if n, err := all.CountDocuments(timeLimit(t), bson.D{}); err != nil || n != want {
 		t.Errorf("%d documents of %d, %v", n, want, err)
 	}
 }
@@ -59,7 +59,7 @@ func members(t *testing.T, all *mongo.Collection) (members []struct{ Votes, Prio
 			Members []struct{ Votes, Priority float64 }
 		}
 	}
-	err := all.Database().Client().Database("admin").RunCommand(patiently(t), bson.D{{Key: "replSetGetConfig", Value: 1}}).Decode(&reply)
+	err := all.Database().Client().Database("admin").RunCommand(timeLimit(t), bson.D{{Key: "replSetGetConfig", Value: 1}}).Decode(&reply)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +88,14 @@ func connectMariaDB(t *testing.T, n *Node) *sql.DB {
 
 func executeSQL(t *testing.T, n *Node, text string) {
 	t.Helper()
-	if _, err := connectMariaDB(t, n).ExecContext(patiently(t), text); err != nil {
+	if _, err := connectMariaDB(t, n).ExecContext(timeLimit(t), text); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 }
 
 func querySQL(t *testing.T, n *Node, text string) (value string) {
 	t.Helper()
-	if err := connectMariaDB(t, n).QueryRowContext(patiently(t), text).Scan(&value); err != nil {
+	if err := connectMariaDB(t, n).QueryRowContext(timeLimit(t), text).Scan(&value); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return value
@@ -105,7 +105,7 @@ func querySQL(t *testing.T, n *Node, text string) (value string) {
 func insertRow(t *testing.T, n *Node, id int) {
 	t.Helper()
 	db := connectMariaDB(t, n)
-	err := server.Until(patiently(t), 20*time.Millisecond, "a write", func(ctx context.Context) error {
+	err := server.Until(timeLimit(t), 20*time.Millisecond, "a write", func(ctx context.Context) error {
 		_, err := db.ExecContext(ctx, "INSERT INTO probe.t VALUES (?) ON DUPLICATE KEY UPDATE id = id", id)
 		return err
 	})
@@ -117,7 +117,7 @@ func insertRow(t *testing.T, n *Node, id int) {
 // wantRows wants all nodes to be in step, and to have the same rows.
 func wantRows(t *testing.T, c *Cluster, want string) {
 	t.Helper()
-	if err := c.Settled(patiently(t)); err != nil {
+	if err := c.Settled(timeLimit(t)); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range c.Nodes() {

@@ -19,10 +19,10 @@ func TestSingleMariaDBBySpec(t *testing.T) {
 		t.Errorf("RocksDB: %s", engine)
 	}
 	var fixed *server.FixedError
-	if _, err := c.Grow(patiently(t)); !errors.As(err, &fixed) || !strings.Contains(err.Error(), "mariadb:3") {
+	if _, err := c.Grow(timeLimit(t)); !errors.As(err, &fixed) || !strings.Contains(err.Error(), "mariadb:3") {
 		t.Errorf("Grow: %v", err)
 	}
-	if err := c.Remove(patiently(t), n); !errors.As(err, &fixed) {
+	if err := c.Remove(timeLimit(t), n); !errors.As(err, &fixed) {
 		t.Errorf("Remove: %v", err)
 	}
 	if len(c.Nodes()) != 1 || len(c.Machines().All()) != 1 {

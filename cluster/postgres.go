@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -35,7 +34,10 @@ func startPostgres(ctx context.Context, s Spec, e environment) (product, error) 
 		p, err := postgres.Start(ctx, postgres.Options{
 			Programs: e.programs, Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, "postgres-n1.log"), Settings: settings,
 		})
-		return singlePostgres{p}, err
+		if err != nil {
+			return nil, err
+		}
+		return single{p, p.Node}, nil
 	}
 	return postgres.StartSet(ctx, postgres.SetOptions{
 		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Asynchronous: s.Options["standby"] == "async",
@@ -67,23 +69,4 @@ func postgresSettings(s Spec) []string {
 		settings = append(settings, fmt.Sprintf("shared_buffers=%dkB", max(size>>10, 128)))
 	}
 	return settings
-}
-
-// singlePostgres is one server as a cluster.
-type singlePostgres struct{ *postgres.Server }
-
-func (p singlePostgres) Node(int) *server.Node { return p.Server.Node }
-
-func (p singlePostgres) Primary(ctx context.Context) (int, error) { return 0, p.Ready(ctx) }
-
-func (p singlePostgres) Restart(ctx context.Context, _ int, env ...string) error {
-	return p.Server.Restart(ctx, env...)
-}
-
-// Settled does not wait for a server that has ended.
-func (p singlePostgres) Settled(ctx context.Context) error {
-	if !p.Running() {
-		return errors.New("the only server is down")
-	}
-	return p.Ready(ctx)
 }

@@ -16,7 +16,7 @@ import (
 // not.
 func mustMember(t *testing.T, c *Cluster, n *Node, want bool, says string) {
 	t.Helper()
-	member, text, err := c.Membership(patiently(t), n)
+	member, text, err := c.Membership(timeLimit(t), n)
 	if err != nil || member != want || !strings.Contains(text, says) {
 		t.Errorf("%s is a member: %v, %q, %v; want %v, %q", n.Name(), member, text, err, want, says)
 	}
@@ -38,7 +38,7 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	all := documents(t, address)
 	insertDocument(t, all, 1)
 	began := time.Now()
-	added, err := c.Grow(patiently(t))
+	added, err := c.Grow(timeLimit(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +55,11 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	wantDocuments(t, documents(t, "mongodb://"+added.Address()+"/?directConnection=true&readPreference=nearest"), 1)
 
 	// A primary steps down before it is taken out.
-	primary, err := c.Primary(patiently(t))
+	primary, err := c.Primary(timeLimit(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Remove(patiently(t), primary); err != nil {
+	if err := c.Remove(timeLimit(t), primary); err != nil {
 		t.Fatal(err)
 	}
 	if primary.Running() {
@@ -67,21 +67,21 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	}
 	mustMember(t, c, primary, false, "3 members, not "+primary.Machine().Address().String())
 	var gone *MemberError
-	if err := primary.Start(patiently(t)); !errors.As(err, &gone) {
+	if err := primary.Start(timeLimit(t)); !errors.As(err, &gone) {
 		t.Errorf("a removed node is started: %v", err)
 	}
-	if err := c.Remove(patiently(t), primary); !errors.As(err, &gone) {
+	if err := c.Remove(timeLimit(t), primary); !errors.As(err, &gone) {
 		t.Errorf("a removed node is removed: %v", err)
 	}
-	if second, err := c.Primary(patiently(t)); err != nil || second == primary {
+	if second, err := c.Primary(timeLimit(t)); err != nil || second == primary {
 		t.Errorf("the next primary is %v, %v", second, err)
 	}
 	insertDocument(t, all, 2)
-	if err := c.Rejoin(patiently(t), primary); err != nil {
+	if err := c.Rejoin(timeLimit(t), primary); err != nil {
 		t.Fatal(err)
 	}
 	mustMember(t, c, primary, true, "4 members")
-	if err := c.Settled(patiently(t)); err != nil {
+	if err := c.Settled(timeLimit(t)); err != nil {
 		t.Error(err)
 	}
 
@@ -89,14 +89,14 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	if err := c.Discard(added); err == nil {
 		t.Error("a member was discarded")
 	}
-	if err := c.Remove(patiently(t), added); err != nil {
+	if err := c.Remove(timeLimit(t), added); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Discard(added); err != nil {
 		t.Fatal(err)
 	}
 	mustMember(t, c, added, false, "3 members")
-	if err := c.Rejoin(patiently(t), added); !errors.Is(err, os.ErrClosed) {
+	if err := c.Rejoin(timeLimit(t), added); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("a discarded node joins: %v", err)
 	}
 	if server.Exists(added.server.Dir) {
@@ -115,7 +115,7 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	if config := members(t, all); len(config) != 3 || len(c.Nodes()) != 3 {
 		t.Errorf("%+v, nodes %v", config, c.Nodes())
 	}
-	again, err := c.Grow(patiently(t))
+	again, err := c.Grow(timeLimit(t))
 	if err != nil || again.Name() != "n6" {
 		t.Errorf("%v, %v", again, err)
 	}
@@ -123,11 +123,11 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 
 func TestTheLastNodeIsNotRemoved(t *testing.T) {
 	c := startCluster(t, "mongodb:1,network=loopback,shutdown=200ms")
-	if err := c.Remove(patiently(t), c.Node("n1")); !errors.Is(err, server.ErrLastNode) {
+	if err := c.Remove(timeLimit(t), c.Node("n1")); !errors.Is(err, server.ErrLastNode) {
 		t.Errorf("%v", err)
 	}
 	mustMember(t, c, c.Node("n1"), true, "1 members")
-	n, err := c.Grow(patiently(t))
+	n, err := c.Grow(timeLimit(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestTheLastNodeIsNotRemoved(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Grow(patiently(t)); !errors.Is(err, os.ErrClosed) {
+	if _, err := c.Grow(timeLimit(t)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("grown after Close: %v", err)
 	}
 }
@@ -150,7 +150,7 @@ func TestGaleraGrowsAndShrinks(t *testing.T) {
 	executeSQL(t, first, "CREATE TABLE probe.t (id INT PRIMARY KEY)")
 	insertRow(t, first, 1)
 	began := time.Now()
-	added, err := c.Grow(patiently(t))
+	added, err := c.Grow(timeLimit(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,18 +163,18 @@ func TestGaleraGrowsAndShrinks(t *testing.T) {
 	wantRows(t, c, "1,2")
 
 	second := c.Node("n2")
-	if err := c.Remove(patiently(t), second); err != nil {
+	if err := c.Remove(timeLimit(t), second); err != nil {
 		t.Fatal(err)
 	}
 	mustMember(t, c, second, false, "n4 counts 3 members")
 	insertRow(t, added, 3)
 	wantRows(t, c, "1,2,3")
-	if err := c.Rejoin(patiently(t), second); err != nil {
+	if err := c.Rejoin(timeLimit(t), second); err != nil {
 		t.Fatal(err)
 	}
 	mustMember(t, c, second, true, "n2 counts 4 members")
 	wantRows(t, c, "1,2,3")
-	if err := c.Remove(patiently(t), added); err != nil {
+	if err := c.Remove(timeLimit(t), added); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Discard(added); err != nil || server.Exists(added.server.Dir) {
@@ -192,7 +192,7 @@ func TestGaleraGrowsAndShrinks(t *testing.T) {
 	var all sync.WaitGroup
 	for _, n := range c.Nodes() {
 		all.Go(func() {
-			if err := n.Start(patiently(t)); err != nil {
+			if err := n.Start(timeLimit(t)); err != nil {
 				t.Error(err)
 			}
 		})

@@ -18,7 +18,7 @@ func startCluster(t *testing.T, text string) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Start(patientlyFor(t, 5*time.Minute), spec, Options{})
+	c, err := Start(timeLimitOf(t, 5*time.Minute), spec, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestClusterGoesThroughItsLife(t *testing.T) {
 	if len(c.Nodes()) != 3 || c.Node("n2") == nil || c.Node("n4") != nil || c.Nodes()[2].Name() != "n3" {
 		t.Fatalf("nodes %v", c.Nodes())
 	}
-	primary, err := c.Primary(patiently(t))
+	primary, err := c.Primary(timeLimit(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,15 +45,15 @@ func TestClusterGoesThroughItsLife(t *testing.T) {
 	if primary.Running() {
 		t.Error("it runs after Kill")
 	}
-	second, err := c.Primary(patiently(t))
+	second, err := c.Primary(timeLimit(t))
 	if err != nil || second.Name() == primary.Name() {
 		t.Fatalf("primary %v, %v", second, err)
 	}
 	before := primary.PID()
-	if err := primary.Start(patiently(t)); err != nil {
+	if err := primary.Start(timeLimit(t)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Settled(patiently(t)); err != nil {
+	if err := c.Settled(timeLimit(t)); err != nil {
 		t.Fatal(err)
 	}
 	r := recordOf(t, c.ID())
@@ -104,7 +104,7 @@ func TestTwoClustersAtOnce(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.Primary(patiently(t)); err != nil {
+	if _, err := second.Primary(timeLimit(t)); err != nil {
 		t.Errorf("the end of one was the end of the other: %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"time"
 
@@ -26,26 +25,10 @@ func sqliteEntry() entry {
 				Programs: e.programs, Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, "sqlite-n1.log"),
 				Journal: s.Options["journal"], Synchronous: s.Options["synchronous"],
 			})
-			return singleSQLite{p}, err
+			if err != nil {
+				return nil, err
+			}
+			return single{p, p.Node}, nil
 		},
 	}
-}
-
-// singleSQLite is it as a cluster.
-type singleSQLite struct{ *sqlite.Server }
-
-func (p singleSQLite) Node(int) *server.Node { return p.Server.Node }
-
-func (p singleSQLite) Primary(ctx context.Context) (int, error) { return 0, p.Ready(ctx) }
-
-func (p singleSQLite) Restart(ctx context.Context, _ int, env ...string) error {
-	return p.Server.Restart(ctx, env...)
-}
-
-// Settled does not wait for a process that has ended.
-func (p singleSQLite) Settled(ctx context.Context) error {
-	if !p.Running() {
-		return errors.New("the only process is down")
-	}
-	return p.Ready(ctx)
 }

@@ -162,7 +162,7 @@ func (c *Ring) makeNodes() error {
 	}
 	for i, host := range hosts {
 		c.nodes = append(c.nodes, &server.Node{
-			Number: i, Machine: server.MachineAt(o.Machines, i), Host: host, Port: native, Tells: isError,
+			Number: i, Machine: server.MachineAt(o.Machines, i), Host: host, Port: native, IsError: isError,
 			Name: fmt.Sprintf("Cassandra %d on %s", i, net.JoinHostPort(host, strconv.Itoa(native))),
 			Dir:  server.FolderOn(server.MachineAt(o.Machines, i), filepath.Join(o.Dir, "node-"+strconv.Itoa(i))),
 			Log:  filepath.Join(o.LogDir, fmt.Sprintf("cassandra-%d.log", i)),

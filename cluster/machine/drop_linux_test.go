@@ -46,7 +46,7 @@ func TestASilentMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer old.Close()
-	if err := say(old, 5*time.Second); err != nil {
+	if err := sendAndReceive(old, 5*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	d := drop(t, n1, Rule{Direction: Both, Share: 1})
@@ -66,7 +66,7 @@ func TestASilentMachine(t *testing.T) {
 	if err := askFrom(n1, at); err != nil {
 		t.Errorf("asked from the machine itself: %v", err)
 	}
-	if err := say(old, 300*time.Millisecond); !timedOut(err) {
+	if err := sendAndReceive(old, 300*time.Millisecond); !timedOut(err) {
 		t.Errorf("an open connection: %v", err)
 	}
 	counted := packets(t, d)

@@ -137,10 +137,10 @@ func ask(at string) error {
 		return err
 	}
 	defer conn.Close()
-	return say(conn, 5*time.Second)
+	return sendAndReceive(conn, 5*time.Second)
 }
 
-func say(conn net.Conn, patience time.Duration) error {
+func sendAndReceive(conn net.Conn, patience time.Duration) error {
 	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}

@@ -164,7 +164,7 @@ func (m *Cluster) fillIn() (err error) {
 // makeNode gives one more node its ports and folders; at is nil for here.
 func (m *Cluster) makeNode(at *machine.Machine) (*member, error) {
 	o, i := m.options, len(m.nodes.All())
-	n := &member{Node: &server.Node{Number: i, Machine: at, User: m.user, Tells: isError,
+	n := &member{Node: &server.Node{Number: i, Machine: at, User: m.user, IsError: isError,
 		Dir: server.FolderOn(at, filepath.Join(o.Dir, "node-"+strconv.Itoa(i))),
 		Log: filepath.Join(o.LogDir, fmt.Sprintf("mariadb-%d.log", i)),
 	}}

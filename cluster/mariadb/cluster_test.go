@@ -34,8 +34,8 @@ func startMariaDB(t *testing.T, o Options) *Cluster {
 	return m
 }
 
-// patiently bounds what should take seconds.
-func patiently(t *testing.T) context.Context {
+// timeLimit bounds what should take seconds.
+func timeLimit(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
@@ -69,14 +69,14 @@ func mariaClient(t *testing.T, m *Cluster, i int) *sql.DB {
 
 func mariaExec(t *testing.T, db *sql.DB, text string) {
 	t.Helper()
-	if _, err := db.ExecContext(patiently(t), text); err != nil {
+	if _, err := db.ExecContext(timeLimit(t), text); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 }
 
 func mariaValue(t *testing.T, db *sql.DB, text string) (value string) {
 	t.Helper()
-	if err := db.QueryRowContext(patiently(t), text).Scan(&value); err != nil {
+	if err := db.QueryRowContext(timeLimit(t), text).Scan(&value); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return value
@@ -118,7 +118,7 @@ func mustLeaveNothing(t *testing.T, m *Cluster) {
 			t.Errorf("still there: %s", line)
 		}
 	}
-	if err := m.Restart(patiently(t), 0); !errors.Is(err, os.ErrClosed) {
+	if err := m.Restart(timeLimit(t), 0); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Restart after Close: %v", err)
 	}
 	if err := m.Close(); err != nil {
@@ -143,7 +143,7 @@ func TestMariaDBStartsDurableAndPrivate(t *testing.T) {
 	}
 	for user, password := range map[string]string{"root": "", userName: "wrong", "mysql": "", "": ""} {
 		var refused *mysql.MySQLError
-		if err := mariaDB(t, m, 0, user, password).PingContext(patiently(t)); !errors.As(err, &refused) || refused.Number != 1045 {
+		if err := mariaDB(t, m, 0, user, password).PingContext(timeLimit(t)); !errors.As(err, &refused) || refused.Number != 1045 {
 			t.Errorf("user %q: %v, want access denied", user, err)
 		}
 	}
@@ -177,12 +177,12 @@ func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
 	if err := m.Node(0).Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.PingContext(patiently(t)); err == nil {
+	if err := db.PingContext(timeLimit(t)); err == nil {
 		t.Error("the killed node still answers")
 	}
 	for range 2 { // the second time it runs and is stopped first
 		before := m.Node(0).PID()
-		if err := m.Restart(patiently(t), 0, "ASSAY_PROBE=yes"); err != nil {
+		if err := m.Restart(timeLimit(t), 0, "ASSAY_PROBE=yes"); err != nil {
 			t.Fatal(err)
 		}
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", m.Node(0).PID()))
@@ -204,22 +204,22 @@ func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
 	if err := m.Node(0).Resume(); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(m.Ready(patiently(t), 0), m.Settled(patiently(t))); err != nil {
+	if err := errors.Join(m.Ready(timeLimit(t), 0), m.Settled(timeLimit(t))); err != nil {
 		t.Error(err)
 	}
-	if primary, err := m.Primary(patiently(t)); primary != 0 || err != nil {
+	if primary, err := m.Primary(timeLimit(t)); primary != 0 || err != nil {
 		t.Errorf("primary %d, %v", primary, err)
 	}
-	if err := m.Node(0).Stop(patiently(t)); err != nil {
+	if err := m.Node(0).Stop(timeLimit(t)); err != nil {
 		t.Fatal(err)
 	}
 	if text := m.Node(0).Tail(3); !strings.Contains(text, "Shutdown complete") || filepath.Dir(m.Node(0).Log) != logs {
 		t.Errorf("the log %s ends with %q", m.Node(0).Log, text)
 	}
-	if err := m.Settled(patiently(t)); err == nil {
+	if err := m.Settled(timeLimit(t)); err == nil {
 		t.Error("settled without a node")
 	}
-	if err := m.Restart(patiently(t), 0); err != nil || rows() != "1 1" {
+	if err := m.Restart(timeLimit(t), 0); err != nil || rows() != "1 1" {
 		t.Errorf("after Stop: %v, %s rows", err, rows())
 	}
 	mustLeaveNothing(t, m)
@@ -241,7 +241,7 @@ func TestMariaDBThatCannotStartSaysWhy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.options.Dir = dir
-			_, err := Start(patiently(t), c.options)
+			_, err := Start(timeLimit(t), c.options)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v; want it to speak of %q", err, c.want)
 			}

@@ -17,7 +17,7 @@ import (
 // cluster that has lost a node does not, until it has noticed.
 func insertUntil(t *testing.T, m *Cluster, i, id int) {
 	t.Helper()
-	ctx := patiently(t)
+	ctx := timeLimit(t)
 	db := mariaClient(t, m, i)
 	for {
 		bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -36,7 +36,7 @@ func insertUntil(t *testing.T, m *Cluster, i, id int) {
 // mustHold wants all nodes to be in step, and to have the same rows.
 func mustHold(t *testing.T, m *Cluster, want string) {
 	t.Helper()
-	if err := m.Settled(patiently(t)); err != nil {
+	if err := m.Settled(timeLimit(t)); err != nil {
 		t.Fatal(err)
 	}
 	for i := range m.Nodes() {
@@ -51,7 +51,7 @@ func mustHold(t *testing.T, m *Cluster, want string) {
 
 func mustRestart(t *testing.T, m *Cluster, i int) {
 	t.Helper()
-	if err := m.Restart(patiently(t), i); err != nil {
+	if err := m.Restart(timeLimit(t), i); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -61,7 +61,7 @@ func TestGaleraGoesThroughFaults(t *testing.T) {
 	if n := strings.Count(m.Address(), ","); n != 2 {
 		t.Errorf("address %s", m.Address())
 	}
-	if _, err := m.Primary(patiently(t)); !errors.As(err, new(*server.NoPrimaryError)) {
+	if _, err := m.Primary(timeLimit(t)); !errors.As(err, new(*server.NoPrimaryError)) {
 		t.Errorf("Primary: %v", err)
 	}
 	first := mariaClient(t, m, 0)
@@ -98,7 +98,7 @@ func TestGaleraGoesThroughFaults(t *testing.T) {
 	mustHold(t, m, "1,2,3,4,5,6")
 
 	// A node that leaves in order.
-	if err := m.Node(1).Stop(patiently(t)); err != nil {
+	if err := m.Node(1).Stop(timeLimit(t)); err != nil {
 		t.Fatal(err)
 	}
 	insertUntil(t, m, 2, 7)
@@ -143,7 +143,7 @@ func TestGaleraStartsAllAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range m.Nodes() {
 		all.Go(func() {
-			if err := m.Restart(patiently(t), i); err != nil {
+			if err := m.Restart(timeLimit(t), i); err != nil {
 				t.Error(err)
 			}
 		})
@@ -157,7 +157,7 @@ func TestGaleraStartsAllAtOnce(t *testing.T) {
 // which scripts and rsync do.
 func TestGaleraCloseDuringACopy(t *testing.T) {
 	m := startMariaDB(t, shortly(Options{Nodes: 2}))
-	if err := m.Node(1).Stop(patiently(t)); err != nil {
+	if err := m.Node(1).Stop(timeLimit(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.nodes.At(1).forget(); err != nil {
@@ -173,7 +173,7 @@ func TestGaleraCloseDuringACopy(t *testing.T) {
 		}
 		return errors.New("there is no rsync")
 	}
-	if err := server.Until(patiently(t), 5*time.Millisecond, "a copy", copying); err != nil {
+	if err := server.Until(timeLimit(t), 5*time.Millisecond, "a copy", copying); err != nil {
 		t.Fatal(err)
 	}
 	mustLeaveNothing(t, m)

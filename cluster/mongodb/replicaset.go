@@ -143,9 +143,9 @@ func (m *ReplicaSet) makeNode(at *machine.Machine) (*server.Node, error) {
 	}
 	node := &server.Node{
 		Number: i, Name: fmt.Sprintf("mongod %d on port %d", i, port), Machine: at, Host: host, Port: port,
-		Dir:   server.FolderOn(at, filepath.Join(m.options.Dir, "node-"+strconv.Itoa(i))),
-		Log:   filepath.Join(m.options.LogDir, fmt.Sprintf("mongodb-%d.log", i)),
-		Tells: isError,
+		Dir:     server.FolderOn(at, filepath.Join(m.options.Dir, "node-"+strconv.Itoa(i))),
+		Log:     filepath.Join(m.options.LogDir, fmt.Sprintf("mongodb-%d.log", i)),
+		IsError: isError,
 	}
 	if err := os.Mkdir(node.Dir, 0o700); err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ func startMongoDB(t *testing.T, o Options) *ReplicaSet {
 	return m
 }
 
-// patiently bounds what should take seconds.
-func patiently(t *testing.T) context.Context {
+// timeLimit bounds what should take seconds.
+func timeLimit(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
@@ -38,7 +38,7 @@ func patiently(t *testing.T) context.Context {
 
 func mustPrimary(t *testing.T, m *ReplicaSet) int {
 	t.Helper()
-	primary, err := m.Primary(patiently(t))
+	primary, err := m.Primary(timeLimit(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func mustPrimary(t *testing.T, m *ReplicaSet) int {
 // otherPrimary waits until the primary is another member than old.
 func otherPrimary(t *testing.T, m *ReplicaSet, old int) int {
 	t.Helper()
-	ctx := patiently(t)
+	ctx := timeLimit(t)
 	for ctx.Err() == nil {
 		if primary := mustPrimary(t, m); primary != old {
 			return primary
@@ -76,7 +76,7 @@ func insert(t *testing.T, m *ReplicaSet, id int) {
 	}
 	command := bson.D{{Key: "insert", Value: "probe"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: id}}}},
 		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: running}, {Key: "wtimeout", Value: 30_000}}}}
-	err := run(patiently(t), m.Node(mustPrimary(t, m)), time.Minute, command, &reply)
+	err := run(timeLimit(t), m.Node(mustPrimary(t, m)), time.Minute, command, &reply)
 	if err != nil || reply.N != 1 || reply.WriteErrors != nil || reply.WriteConcernError != nil {
 		t.Fatalf("insert: %+v, %v", reply, err)
 	}
@@ -88,7 +88,7 @@ func count(t *testing.T, m *ReplicaSet) int {
 		N int `bson:"n"`
 	}
 	command := bson.D{{Key: "count", Value: "probe"}, {Key: "query", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: 0}}}}}}
-	if err := run(patiently(t), m.Node(mustPrimary(t, m)), time.Minute, command, &reply); err != nil {
+	if err := run(timeLimit(t), m.Node(mustPrimary(t, m)), time.Minute, command, &reply); err != nil {
 		t.Fatal(err)
 	}
 	return reply.N
@@ -108,7 +108,7 @@ func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 	if err := m.Node(first).Resume(); err != nil {
 		t.Fatal(err)
 	}
-	if err := await(patiently(t), m.Node(first), func(r helloReply) bool { return r.Secondary }); err != nil {
+	if err := await(timeLimit(t), m.Node(first), func(r helloReply) bool { return r.Secondary }); err != nil {
 		t.Errorf("the paused primary did not give way: %v", err)
 	}
 	insert(t, m, 3)
@@ -119,7 +119,7 @@ func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 	third := otherPrimary(t, m, second)
 	insert(t, m, 4)
 	before := m.Node(second).PID()
-	if err := m.Restart(patiently(t), second); err != nil {
+	if err := m.Restart(timeLimit(t), second); err != nil {
 		t.Fatal(err)
 	}
 	if m.Node(second).PID() == before {
@@ -127,7 +127,7 @@ func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 	}
 	insert(t, m, 5)
 
-	if err := m.StepDown(patiently(t)); err != nil {
+	if err := m.StepDown(timeLimit(t)); err != nil {
 		t.Fatal(err)
 	}
 	otherPrimary(t, m, third)
@@ -155,7 +155,7 @@ func checkClose(t *testing.T, m *ReplicaSet, logs string) {
 	if server.Exists(m.options.Dir) {
 		t.Errorf("folder %s is still there", m.options.Dir)
 	}
-	if err := m.Restart(patiently(t), 0); !errors.Is(err, os.ErrClosed) {
+	if err := m.Restart(timeLimit(t), 0); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Restart after Close: %v", err)
 	}
 	if err := m.Close(); err != nil {
@@ -226,7 +226,7 @@ func TestMongoDBThatCannotStartSaysWhy(t *testing.T) {
 		{"cache", Options{CacheSize: 1 << 20, Dir: dir}, "1048576"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Start(patiently(t), c.options)
+			_, err := Start(timeLimit(t), c.options)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v; want it to speak of %q", err, c.want)
 			}

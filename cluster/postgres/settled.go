@@ -16,7 +16,7 @@ import (
 )
 
 // Primary returns the node that takes writes, as the nodes themselves report, as
-// superviseNow as there is one.
+// soon as there is one.
 func (s *Set) Primary(ctx context.Context) (primary int, err error) {
 	err = s.until(ctx, "a node of PostgreSQL that takes writes", func(ctx context.Context) (err error) {
 		primary, err = s.askPrimary(ctx)

@@ -33,10 +33,10 @@ type Node struct {
 	Dir, Log string
 	// User runs its programs; nil means ourselves.
 	User *User
-	// Tells reports whether a line of the log tells why the server gave up; the
+	// IsError reports whether a line of the log says why the server gave up; the
 	// error about a server that ended repeats such lines. Nil means that the last
 	// lines of the log say it.
-	Tells func(line string) bool
+	IsError func(line string) bool
 
 	// Changing lets one restart, change of membership or end work at a time.
 	Changing sync.Mutex
@@ -144,7 +144,7 @@ func (n *Node) ended(process *Process) error {
 	const most = 8
 	var reasons []string
 	for line := range strings.Lines(process.Tail(400)) {
-		if line = strings.TrimSpace(line); n.Tells != nil && n.Tells(line) {
+		if line = strings.TrimSpace(line); n.IsError != nil && n.IsError(line) {
 			reasons = append(reasons, line)
 		}
 	}

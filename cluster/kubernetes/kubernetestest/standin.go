@@ -33,8 +33,8 @@ type Pod struct {
 type StandIn struct {
 	// Hang has Chaos Mesh recover nothing, Deaf has it not even inject.
 	Hang, Deaf func() bool
-	// Ended is told of a pod that was deleted, before it is made again; Injected and
-	// Recovered of the pods of an object of Chaos Mesh. Nil for nobody.
+	// Ended is called with a pod that was deleted, before it is made again; Injected and
+	// Recovered of the pods of an object of Chaos Mesh. Nil is not called.
 	Ended               func(pod string)
 	Injected, Recovered func(kind, action, pod string)
 
@@ -198,13 +198,13 @@ func (k *StandIn) chaos(ctx context.Context, resource string) error {
 		o := &list.Items[i]
 		held := len(o.GetFinalizers()) > 0
 		switch {
-		case o.GetDeletionTimestamp() != nil && held && !says(k.Hang):
-			k.tell(k.Recovered, o)
+		case o.GetDeletionTimestamp() != nil && held && !isSet(k.Hang):
+			k.notify(k.Recovered, o)
 			o.SetFinalizers(nil)
 		case o.GetDeletionTimestamp() == nil && !held:
 			o.SetFinalizers([]string{recordsFinalizer})
-			if !says(k.Deaf) {
-				k.tell(k.Injected, o)
+			if !isSet(k.Deaf) {
+				k.notify(k.Injected, o)
 				if err := k.restart(ctx, o); err != nil {
 					return err
 				}
@@ -220,15 +220,15 @@ func (k *StandIn) chaos(ctx context.Context, resource string) error {
 	return nil
 }
 
-func says(f func() bool) bool { return f != nil && f() }
+func isSet(f func() bool) bool { return f != nil && f() }
 
-func (k *StandIn) tell(whom func(kind, action, pod string), o *unstructured.Unstructured) {
-	if whom == nil {
+func (k *StandIn) notify(observer func(kind, action, pod string), o *unstructured.Unstructured) {
+	if observer == nil {
 		return
 	}
 	for _, pod := range k.selected(o) {
 		action, _, _ := unstructured.NestedString(o.Object, "spec", "action")
-		whom(o.GetKind(), action, pod)
+		observer(o.GetKind(), action, pod)
 	}
 }
 
@@ -253,7 +253,7 @@ func (k *StandIn) restart(ctx context.Context, o *unstructured.Unstructured) err
 // report is the status that Chaos Mesh gives (chaos-mesh/api, ChaosStatus).
 func (k *StandIn) report(o *unstructured.Unstructured) map[string]any {
 	phase, status, event := "Injected", "True", "Succeeded"
-	if says(k.Deaf) {
+	if isSet(k.Deaf) {
 		phase, status, event = "Not Injected", "False", "Failed"
 	}
 	var records []any

@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+
+	"assay/cluster/server"
+)
+
+// oneServer is a product's only server. Its methods are safe for concurrent use.
+type oneServer interface {
+	Address() string
+	// Ready returns when it takes work.
+	Ready(ctx context.Context) error
+	Running() bool
+	Restart(ctx context.Context, env ...string) error
+	Close() error
+}
+
+// single is one server as a cluster.
+type single struct {
+	oneServer
+	node *server.Node
+}
+
+func (s single) Node(int) *server.Node { return s.node }
+
+func (s single) Primary(ctx context.Context) (int, error) { return 0, s.Ready(ctx) }
+
+func (s single) Restart(ctx context.Context, _ int, env ...string) error {
+	return s.oneServer.Restart(ctx, env...)
+}
+
+// Settled does not wait for a server that has ended.
+func (s single) Settled(ctx context.Context) error {
+	if !s.Running() {
+		return errors.New("the only server is down")
+	}
+	return s.Ready(ctx)
+}
