@@ -10,10 +10,9 @@ import (
 	"assay/workload/interleaving"
 )
 
-// PromiseLevel implements sqldb.Promiser.
 func (p *schema) PromiseLevel() string { return promised(p.level, p.engine, p.server) }
 
-// Levels implements sqldb.Promiser. Repeatable read comes twice where InnoDB can
+// Levels implements sqldb.Database. Repeatable read comes twice where InnoDB can
 // refuse what a snapshot does not allow (MariaDB, innodb_snapshot_isolation).
 func (p *schema) Levels() (levels []interleaving.Level) {
 	for _, name := range p.dialect.levels {

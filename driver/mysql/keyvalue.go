@@ -30,7 +30,7 @@ func (p *schema) chooseReads(read string) error {
 	return nil
 }
 
-// PromiseReads implements sqldb.KeyValueDatabase. A statement that is a transaction by
+// PromiseReads implements sqldb.Database. A statement that is a transaction by
 // itself reads what is committed when it begins (MySQL manual, "Consistent
 // Nonlocking Reads"), and one server alone has committed what it acknowledged. A
 // Galera node that is told to (wsrep_sync_wait) holds a read back until it "has

@@ -13,7 +13,7 @@ import (
 	"assay/workload/bulkupdate"
 )
 
-// FileSize implements sqldb.Compactor: what the tables use, and what is free in their
+// FileSize implements sqldb.Database: what the tables use, and what is free in their
 // tablespaces (DATA_FREE; MySQL manual, "The INFORMATION_SCHEMA TABLES Table").
 func (p *schema) FileSize(ctx context.Context) (workload.Size, error) {
 	size, err := p.Size(ctx)
@@ -33,7 +33,6 @@ func (p *schema) FileSize(ctx context.Context) (workload.Size, error) {
 	return size, nil
 }
 
-// Compactions implements sqldb.Compactor.
 func (p *schema) Compactions() ([]string, error) {
 	if !p.dialect.optimizes {
 		return nil, &workload.OptionError{Option: dialectOption, Value: p.dialect.name,
@@ -42,7 +41,7 @@ func (p *schema) Compactions() ([]string, error) {
 	return []string{"OPTIMIZE TABLE"}, nil
 }
 
-// Compact implements sqldb.Compactor. What went wrong is a row of the answer (MySQL
+// Compact implements sqldb.Database. What went wrong is a row of the answer (MySQL
 // manual, "OPTIMIZE TABLE Statement").
 func (p *schema) Compact(ctx context.Context, _ string) error {
 	return p.Operation("optimize", p.use(ctx, func(c *conn) error {
@@ -83,7 +82,7 @@ func waitStatus() []bulkupdate.Wait {
 	}
 }
 
-// Waits implements sqldb.Waiter, with those that the server has of the
+// Waits implements sqldb.Database, with those that the server has of the
 // table's engine, of the whole server.
 func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 	status := map[string]string{}
@@ -121,7 +120,7 @@ func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 // Table Compression").
 const compressed = "InnoDB-compressed"
 
-// Engines implements sqldb.EngineChooser: those with transactions that the server
+// Engines implements sqldb.Database: those with transactions that the server
 // has loaded, and InnoDB with compressed rows unless it copies them to others by
 // Galera.
 func (p *schema) Engines(ctx context.Context) (names []string, err error) {

@@ -9,10 +9,8 @@ import (
 	"assay/workload/interleaving"
 )
 
-// PromiseLevel implements sqldb.Promiser.
 func (p *schema) PromiseLevel() string { return p.promise }
 
-// Levels implements sqldb.Promiser.
 func (p *schema) Levels() (levels []interleaving.Level) {
 	for _, name := range p.dialect.levels {
 		levels = append(levels, interleaving.Level{Name: name, Isolation: name})

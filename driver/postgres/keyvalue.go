@@ -80,7 +80,7 @@ func (p *schema) chooseReads(target workload.Target) error {
 // single-key linearizability" (docs, "Transaction Layer"; see cockroachdb).
 func (p *schema) current() bool { return len(p.servers) == 1 || !p.dialect.standbys }
 
-// PromiseReads implements sqldb.KeyValueDatabase; see current.
+// PromiseReads implements sqldb.Database; see current.
 func (p *schema) PromiseReads() string {
 	if p.current() {
 		return keyvalue.PromiseLinearizable
@@ -140,7 +140,7 @@ func (p *schema) everywhere(ctx context.Context) error {
 	})
 }
 
-// ConnectKeyValue implements sqldb.KeyValueDatabase. Where another server than the
+// ConnectKeyValue implements sqldb.Database. Where another server than the
 // primary answers reads, a session connects only when it is used, so that who
 // reads does not wait for a primary.
 func (p *schema) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {

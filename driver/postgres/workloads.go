@@ -9,7 +9,7 @@ import (
 	"assay/workload/bulkupdate"
 )
 
-// Compactions implements sqldb.Compactor: the plain one makes room for new rows and
+// Compactions implements sqldb.Database: the plain one makes room for new rows and
 // gives the system only what is at the end of a file, the full one writes the
 // table anew (manual, "VACUUM"). Autovacuum is left as the server has it: what it
 // gives back, or makes room for, is part of what is measured.
@@ -20,10 +20,8 @@ func (p *schema) Compactions() ([]string, error) {
 	return p.dialect.repairs, nil
 }
 
-// FileSize implements sqldb.Compactor.
 func (p *schema) FileSize(ctx context.Context) (workload.Size, error) { return p.Size(ctx) }
 
-// Compact implements sqldb.Compactor.
 func (p *schema) Compact(ctx context.Context, name string) error {
 	return p.Operation(strings.ToLower(name), p.pool.Use(ctx, func(c conn) error {
 		for _, t := range p.Tables() {
@@ -72,7 +70,7 @@ func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 	return w, nil
 }
 
-// Engines implements sqldb.EngineChooser: the compressors of values that are
+// Engines implements sqldb.Database: the compressors of values that are
 // stored out of line (default_toast_compression). Only rows of more than two
 // kilobytes have such (manual, "TOAST"), so that they change nothing of smaller
 // ones.

@@ -26,18 +26,9 @@ func BankSchema() Schema {
 	}}
 }
 
-// BankDatabase is a Database that can be audited.
-type BankDatabase interface {
-	Database
-	// AuditView is View for an audit that runs beside the transfers, at a level that
-	// shows a state between two commits of theirs. It does not look for the mark. A
-	// schema that is gone gives *workload.NoSchemaError.
-	AuditView(ctx context.Context, read func(Reader) error) error
-}
-
 // ReplicatedDatabase is one with replicas; see bank.Replicated.
 type ReplicatedDatabase interface {
-	BankDatabase
+	Database
 	Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error)
 	CatchUp(ctx context.Context, replica bank.Replica) error
 	// ViewReplica is View on a replica.
@@ -46,7 +37,7 @@ type ReplicatedDatabase interface {
 
 // Bank is the Store on a Database of BankSchema; it is bank.Replicated if the
 // Database is a ReplicatedDatabase.
-func Bank(db BankDatabase) bank.Store {
+func Bank(db Database) bank.Store {
 	store := &bankStore{db}
 	if replicated, is := db.(ReplicatedDatabase); is {
 		return &replicatedBank{store, replicated}
@@ -54,7 +45,7 @@ func Bank(db BankDatabase) bank.Store {
 	return store
 }
 
-type bankStore struct{ BankDatabase }
+type bankStore struct{ Database }
 
 var (
 	_ bank.Auditor    = (*bankStore)(nil)
@@ -70,7 +61,7 @@ type bulkLoader interface {
 
 // BatchSize implements bank.BatchSizer.
 func (s *bankStore) BatchSize() int {
-	if db, is := s.BankDatabase.(bulkLoader); is {
+	if db, is := s.Database.(bulkLoader); is {
 		return max(db.BulkRows(), bank.MaxBatch)
 	}
 	return bank.MaxBatch

@@ -21,16 +21,10 @@ func BulkUpdateSchema() Schema {
 	}}}
 }
 
-// Waiter is a Database that tells of waits for locks; see bulkupdate.Store.
-type Waiter interface {
-	Database
-	Waits(ctx context.Context) ([]bulkupdate.Wait, error)
-}
-
 // BulkUpdate is the Store on a Database of BulkUpdateSchema.
-func BulkUpdate(db Waiter) bulkupdate.Store { return &bulkUpdateStore{db} }
+func BulkUpdate(db Database) bulkupdate.Store { return &bulkUpdateStore{db} }
 
-type bulkUpdateStore struct{ Waiter }
+type bulkUpdateStore struct{ Database }
 
 // Atomic is true of every SQL database: one statement is a transaction of its own,
 // which is "all-or-nothing" (PostgreSQL manual, "Transactions"), "forms a single
@@ -40,11 +34,11 @@ type bulkUpdateStore struct{ Waiter }
 func (s *bulkUpdateStore) Atomic() bool { return true }
 
 func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document) error {
-	return s.Waiter.Load(ctx, rowsOf("document", bulkupdate.Columns(), batch))
+	return s.Database.Load(ctx, rowsOf("document", bulkupdate.Columns(), batch))
 }
 
 func (s *bulkUpdateStore) Read(ctx context.Context, document func(bulkupdate.Document) error) error {
-	return readAll(ctx, s.Waiter, "document", bulkupdate.Columns(), document)
+	return readAll(ctx, s.Database, "document", bulkupdate.Columns(), document)
 }
 
 const updateDocuments = 0

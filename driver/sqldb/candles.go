@@ -28,20 +28,10 @@ func CandlesSchema() Schema {
 	}}}
 }
 
-// EngineChooser is a Database that may store a table in several ways; see
-// candles.Store.
-type EngineChooser interface {
-	Database
-	Engines(ctx context.Context) ([]string, error)
-	// CreateOn is Create with this one of Engines; chosen is false if nobody asked
-	// for it or there is no other.
-	CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error
-}
-
 // Candles is the Store on a Database of CandlesSchema.
-func Candles(db EngineChooser) candles.Store { return &candleStore{db} }
+func Candles(db Database) candles.Store { return &candleStore{db} }
 
-type candleStore struct{ EngineChooser }
+type candleStore struct{ Database }
 
 func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine string) error {
 	engines, err := s.Engines(ctx)
@@ -56,7 +46,7 @@ func (s *candleStore) Create(ctx context.Context, mark workload.Marker, engine s
 }
 
 func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) error {
-	return readAll(ctx, s.EngineChooser, "candle", candles.Columns(), row)
+	return readAll(ctx, s.Database, "candle", candles.Columns(), row)
 }
 
 // The statements of a session.

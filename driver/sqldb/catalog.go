@@ -12,7 +12,7 @@ type Server interface {
 	// Kind is what a Namespace has to know of an error.
 	Kind(err error) ErrorKind
 	// Snapshot are the statements that begin a read-only transaction of one state;
-	// see BankDatabase for one of an audit.
+	// see Database for one of an audit.
 	Snapshot(audit bool) []string
 	// SessionName is by what Catalog.Sessions knows the sessions of a run.
 	SessionName(run string) string

@@ -17,20 +17,9 @@ func ChurnSchema() Schema {
 	}}}
 }
 
-// Compactor is a Database that can give back space.
-type Compactor interface {
-	Database
-	// Compactions are the names of its ways, as in churn.Store; *workload.OptionError
-	// says why there are none.
-	Compactions() ([]string, error)
-	Compact(ctx context.Context, name string) error
-	// FileSize is Size, with what is free in the files.
-	FileSize(ctx context.Context) (workload.Size, error)
-}
-
 // churnStore is the Store on a Database of ChurnSchema.
 type churnStore struct {
-	Compactor
+	Database
 	compactions []string
 }
 
@@ -46,7 +35,7 @@ func (s *churnStore) Repair(ctx context.Context, name string) error {
 func (s *churnStore) Size(ctx context.Context) (workload.Size, error) { return s.FileSize(ctx) }
 
 func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error {
-	return readAll(ctx, s.Compactor, "entry", churn.Columns(), row)
+	return readAll(ctx, s.Database, "entry", churn.Columns(), row)
 }
 
 const churnDelete = 0

@@ -16,21 +16,22 @@ import (
 	"assay/workload/tpcc"
 )
 
-// FullDatabase is a Database with what each workload asks for beside it.
-type FullDatabase interface {
-	BankDatabase
-	Promiser
-	KeyValueDatabase
-	EngineChooser
-	Waiter
-	Compactor
-}
-
 // Driver opens a workload's Schema on the database that a target names. Errors:
 // *workload.OptionError for an address or an isolation level that cannot be used,
 // *workload.UnreachableError after at most the target's ConnectTimeout a host,
 // *workload.AuthError.
-type Driver func(ctx context.Context, target workload.Target, of Schema) (FullDatabase, error)
+type Driver func(ctx context.Context, target workload.Target, of Schema) (Database, error)
+
+// DriverOf is the Driver that opens a database by this function.
+func DriverOf[D Database](open func(context.Context, workload.Target, Schema) (D, error)) Driver {
+	return func(ctx context.Context, target workload.Target, of Schema) (Database, error) {
+		db, err := open(ctx, target, of)
+		if err != nil {
+			return nil, err // and not a typed nil
+		}
+		return db, nil
+	}
+}
 
 // Bank, and the methods below, open the Store of one workload.
 func (d Driver) Bank(ctx context.Context, target workload.Target) (bank.Store, error) {
@@ -42,7 +43,7 @@ func (d Driver) Isolation(ctx context.Context, target workload.Target) (isolatio
 }
 
 func (d Driver) KeyValue(ctx context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
-	return storeOf(func(db KeyValueDatabase) keyvalue.Store { return KeyValue(db, table) })(d(ctx, target, KeyValueSchema(table)))
+	return storeOf(func(db Database) keyvalue.Store { return KeyValue(db, table) })(d(ctx, target, KeyValueSchema(table)))
 }
 
 func (d Driver) Candles(ctx context.Context, target workload.Target) (candles.Store, error) {
@@ -90,11 +91,11 @@ func (d Driver) TPCC(ctx context.Context, target workload.Target) (tpcc.Store, e
 
 // storeOf makes a workload's Store of the database that was opened, or returns the
 // error of that.
-func storeOf[D, S any](store func(D) S) func(FullDatabase, error) (S, error) {
-	return func(db FullDatabase, err error) (opened S, _ error) {
+func storeOf[S any](store func(Database) S) func(Database, error) (S, error) {
+	return func(db Database, err error) (opened S, _ error) {
 		if err != nil {
 			return opened, err
 		}
-		return store(any(db).(D)), nil
+		return store(db), nil
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"assay/history"
-	"assay/workload/interleaving"
 	"assay/workload/isolation"
 )
 
@@ -22,18 +21,10 @@ func IsolationSchema() Schema {
 	}}
 }
 
-// Promiser is a Database that promises a consistency model at each of its levels;
-// see isolation.Store, Promise, and interleaving.Store, Levels.
-type Promiser interface {
-	Database
-	PromiseLevel() string
-	Levels() []interleaving.Level
-}
-
 // Isolation is the Store on a Database of IsolationSchema.
-func Isolation(db Promiser) isolation.Store { return &isolationStore{db} }
+func Isolation(db Database) isolation.Store { return &isolationStore{db} }
 
-type isolationStore struct{ Promiser }
+type isolationStore struct{ Database }
 
 func (s *isolationStore) Promise() string { return s.PromiseLevel() }
 

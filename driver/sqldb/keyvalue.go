@@ -22,22 +22,12 @@ func KeyValueSchema(table keyvalue.Table) Schema {
 	return Schema{Workload: table.Workload, Tables: []Table{of}, Reads: true}
 }
 
-// Executor is what a session of a KeyValueDatabase needs of a Connection, and of
+// Executor is what a session of a KeyValueSchema needs of a Connection, and of
 // several where reads go elsewhere.
 type Executor interface {
 	Execute(ctx context.Context, statement int, parameters ...Value) Reply
 	Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) workload.Reply
 	Close()
-}
-
-// KeyValueDatabase is a Database of a KeyValueSchema.
-type KeyValueDatabase interface {
-	Database
-	// PromiseReads is keyvalue.Promising's Promise.
-	PromiseReads() string
-	// ConnectKeyValue is Connect, to the servers that take inserts and answer
-	// reads: statement InsertRecord is for Execute, GetRecord for Query.
-	ConnectKeyValue(ctx context.Context, statements []Statement) (Executor, error)
 }
 
 // The statements of a session.
@@ -49,8 +39,8 @@ const (
 )
 
 // KeyValue is the Store on a Database of this table's schema.
-func KeyValue(db KeyValueDatabase, table keyvalue.Table) keyvalue.Store {
-	s := &keyValueStore{KeyValueDatabase: db, table: table}
+func KeyValue(db Database, table keyvalue.Table) keyvalue.Store {
+	s := &keyValueStore{Database: db, table: table}
 	of := db.Tables()[0]
 	var columns, parameters, assignments []string
 	for i, c := range of.Columns {
@@ -75,7 +65,7 @@ func KeyValue(db KeyValueDatabase, table keyvalue.Table) keyvalue.Store {
 }
 
 type keyValueStore struct {
-	KeyValueDatabase
+	Database
 	table      keyvalue.Table
 	all        string
 	columns    []string

@@ -15,14 +15,14 @@ import (
 func ScriptSchema() Schema { return Schema{Workload: "script", Transactions: true, Open: true} }
 
 // Script is the Store on a Database of ScriptSchema.
-func Script(db BankDatabase) script.Store { return &scriptStore{db} }
+func Script(db Database) script.Store { return &scriptStore{db} }
 
-type scriptStore struct{ BankDatabase }
+type scriptStore struct{ Database }
 
 func (s *scriptStore) Language() script.Language { return script.SQL }
 
 func (s *scriptStore) Load(ctx context.Context, rows script.Rows) error {
-	return s.BankDatabase.Load(ctx, Rows{Table: rows.Table, Columns: rows.Columns, Count: len(rows.Values), Row: func(i int, into []Value) []Value {
+	return s.Database.Load(ctx, Rows{Table: rows.Table, Columns: rows.Columns, Count: len(rows.Values), Row: func(i int, into []Value) []Value {
 		return appendPlain(into, rows.Values[i])
 	}})
 }

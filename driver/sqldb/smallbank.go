@@ -48,7 +48,7 @@ type smallBankStore struct {
 }
 
 // SmallBank is the Store on a Database of SmallBankSchema.
-func SmallBank(db Promiser) smallbank.Store {
+func SmallBank(db Database) smallbank.Store {
 	return &smallBankStore{journalStore{Database: db, tables: smallbank.Tables(), text: map[int]textColumn{
 		smallbank.Account: {"name", func(values []int64) string { return smallbank.CustomerName(values[0]) }},
 	}}, db.PromiseLevel()}

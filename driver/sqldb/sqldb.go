@@ -7,9 +7,7 @@
 // Session over Connection (churn.go is the shortest). Its statements are texts
 // with parameters $1, $2, ... and with table names from Dialect.Table; each
 // Connection turns them into what its protocol wants, prepared where that pays.
-// A method of Driver opens it. What a workload asks for beside Database (to give back
-// space, to tell of waits) its file declares as an interface of its own over Database,
-// which the drivers implement.
+// A method of Driver opens it.
 //
 // For servers most of Database and Connection is here too. A protocol's schema embeds
 // a Namespace, which has marker, lease, creation, views and settling over a Server, a
@@ -33,6 +31,8 @@ import (
 	"errors"
 
 	"assay/workload"
+	"assay/workload/bulkupdate"
+	"assay/workload/interleaving"
 )
 
 // Database is one workload's schema on a database, as a protocol implements it.
@@ -65,6 +65,39 @@ type Database interface {
 	// View has read look at one consistent state of a schema of ours. The error of
 	// read is wrapped, unless the caller keeps it; see view.
 	View(ctx context.Context, read func(Reader) error) error
+
+	// AuditView is View for an audit that runs beside the transactions, at a level that
+	// shows a state between two commits of theirs. It does not look for the mark. A
+	// schema that is gone gives *workload.NoSchemaError.
+	AuditView(ctx context.Context, read func(Reader) error) error
+
+	// PromiseLevel and Levels are what is promised at which isolation level; see
+	// isolation.Store, Promise, and interleaving.Store, Levels.
+	PromiseLevel() string
+	Levels() []interleaving.Level
+
+	// PromiseReads is what is promised of the reads of a Schema with Reads; see
+	// keyvalue.Promising.
+	PromiseReads() string
+	// ConnectKeyValue is Connect of such a Schema, to the servers that take inserts and
+	// answer reads: statement InsertRecord is for Execute, GetRecord for Query.
+	ConnectKeyValue(ctx context.Context, statements []Statement) (Executor, error)
+
+	// Engines are the ways to store a table; see candles.Store. CreateOn is Create with
+	// one of them; chosen is false if nobody asked for it or there is no other.
+	Engines(ctx context.Context) ([]string, error)
+	CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error
+
+	// Waits are the waits for locks that the database counts, none if it counts none;
+	// see bulkupdate.Store.
+	Waits(ctx context.Context) ([]bulkupdate.Wait, error)
+
+	// Compactions are the names of the ways to give back space, as in churn.Store;
+	// *workload.OptionError says why there are none. Compact is one of them.
+	Compactions() ([]string, error)
+	Compact(ctx context.Context, name string) error
+	// FileSize is Size, with what is free in the files.
+	FileSize(ctx context.Context) (workload.Size, error)
 }
 
 // Reader runs queries in one transaction that sees one state.

@@ -53,9 +53,9 @@ func TPCCSchema() Schema {
 }
 
 // TPCC is the Store on a Database of TPCCSchema.
-func TPCC(db Promiser) tpcc.Store { return &tpccStore{db} }
+func TPCC(db Database) tpcc.Store { return &tpccStore{db} }
 
-type tpccStore struct{ Promiser }
+type tpccStore struct{ Database }
 
 func (s *tpccStore) Promise() string { return s.PromiseLevel() }
 

@@ -34,7 +34,6 @@ const lockTimeout = 5 * time.Second
 // own lock, up to lockTimeout.
 type file struct {
 	options
-	sqldb.Plain
 	// tables are the workload's own, by which it knows its file.
 	tables      []string
 	kind        sqldb.Schema
@@ -61,9 +60,6 @@ func newFile(o options, kind sqldb.Schema) *file {
 	for _, t := range kind.Tables {
 		f.tables = append(f.tables, f.sql.Table(t.Name))
 	}
-	// SQLite has one way to store tables. It counts no waits; its writers stand in a
-	// queue of this driver's own.
-	f.Plain = sqldb.Plain{Of: f, Engine: "btree"}
 	return f
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/workload"
+	"assay/workload/bulkupdate"
 	"assay/workload/interleaving"
 	"assay/workload/keyvalue"
 )
@@ -34,12 +35,11 @@ func open(target workload.Target, kind sqldb.Schema) (*file, error) {
 	return newFile(o, kind), nil
 }
 
-// AuditView implements sqldb.BankDatabase; see reading.
 func (f *file) AuditView(ctx context.Context, read func(sqldb.Reader) error) error {
 	return f.explain("audit", f.reading(ctx, read))
 }
 
-// PromiseLevel implements sqldb.Promiser. SQLite's documentation promises
+// PromiseLevel implements sqldb.Database. SQLite's documentation promises
 // serializable isolation "by actually serializing the writes"
 // (https://www.sqlite.org/isolation.html), and in real time: whoever writes
 // holds the only write lock from its beginning, so that what it reads is what
@@ -49,10 +49,24 @@ func (f *file) AuditView(ctx context.Context, read func(sqldb.Reader) error) err
 // then. With a rollback journal readers and writers lock each other out.
 func (f *file) PromiseLevel() string { return "strict-serializable" }
 
-// PromiseReads implements sqldb.KeyValueDatabase, on the same grounds.
+// PromiseReads is so on the same grounds.
 func (f *file) PromiseReads() string { return keyvalue.PromiseLinearizable }
 
-// Levels implements sqldb.Promiser.
+func (f *file) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
+	return f.Connect(ctx, statements)
+}
+
+// Engines implements sqldb.Database: there is one way to store tables.
+func (f *file) Engines(context.Context) ([]string, error) { return []string{"btree"}, nil }
+
+func (f *file) CreateOn(ctx context.Context, mark workload.Marker, _ string, _ bool) error {
+	return f.Create(ctx, mark)
+}
+
+// Waits implements sqldb.Database: SQLite counts none. Its writers stand in a queue of
+// this driver's own.
+func (f *file) Waits(context.Context) ([]bulkupdate.Wait, error) { return nil, nil }
+
 func (f *file) Levels() []interleaving.Level { return []interleaving.Level{{Name: level}} }
 
 // Waiting implements sqldb.LockWaiter: those who write queue for their turn, in this
@@ -61,7 +75,7 @@ func (l *connection) Waiting(context.Context) (waiting, known bool, err error) {
 	return l.queued.Load(), true, nil
 }
 
-// FileSize implements sqldb.Compactor: the file as it is, after the log has been
+// FileSize implements sqldb.Database: the file as it is, after the log has been
 // copied into it, with the pages that are free.
 func (f *file) FileSize(ctx context.Context) (workload.Size, error) {
 	size, err := f.Size(ctx)
@@ -76,10 +90,9 @@ func (f *file) FileSize(ctx context.Context) (workload.Size, error) {
 	return size, nil
 }
 
-// Compactions implements sqldb.Compactor.
 func (f *file) Compactions() ([]string, error) { return []string{"VACUUM"}, nil }
 
-// Compact implements sqldb.Compactor: VACUUM "rebuilds the database file, repacking
+// Compact implements sqldb.Database: VACUUM "rebuilds the database file, repacking
 // it into a minimal amount of disk space"
 // (https://www.sqlite.org/lang_vacuum.html), in the log first.
 func (f *file) Compact(ctx context.Context, name string) error {
