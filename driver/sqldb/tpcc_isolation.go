@@ -2,8 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"assay/history"
@@ -70,56 +68,31 @@ func (s *tpccStepped) Waiting(ctx context.Context) (waiting, known bool, err err
 }
 
 func (s *tpccStepped) Remove(ctx context.Context) workload.Reply {
-	return s.connection.Transaction(ctx, true, func(ctx context.Context, t Transaction) error {
+	return s.transaction(ctx, true, func(t *tpccSteps) {
 		for i, statement := range s.removals {
-			if err := t.Execute(ctx, removeTests+i, removed(statement)...); err != nil {
-				return err
-			}
+			t.execute(removeTests+i, removed(statement)...)
 		}
-		return nil
 	}).Reply
 }
 
 func (s *tpccStepped) Prices(ctx context.Context, items []int64, raise int64) tpcc.PricesReply {
 	var prices []int64
-	r := s.connection.Transaction(ctx, raise != 0, func(ctx context.Context, t Transaction) error {
+	r := s.transaction(ctx, raise != 0, func(t *tpccSteps) {
 		for _, item := range items {
-			if raise == 0 {
-				break
-			}
-			if err := t.Execute(ctx, raisePrice, OfInt(item), OfInt(raise)); err != nil {
-				return err
+			if raise != 0 {
+				t.execute(raisePrice, OfInt(item), OfInt(raise))
 			}
 		}
 		for _, item := range items {
 			var id, price int64
-			if err := row(ctx, t, readItems, "such item", append([]any{&id, &price}, texts(2)...), OfKeys([]int64{item})); err != nil {
-				return err
-			}
+			t.row(readItems, "such item", append([]any{&id, &price}, texts(2)...), OfKeys([]int64{item}))
 			prices = append(prices, price)
 		}
-		return s.stopAtEnd(nil)
+		t.stopAtEnd()
 	})
 	reply := tpcc.PricesReply{Reply: r.Reply}
 	if r.Outcome == history.Committed {
 		reply.Prices = prices
 	}
 	return reply
-}
-
-// stopAfter is Stop.After, whose *tpcc.StopError has the transaction rolled back.
-func (s *tpccSession) stopAfter(at tpcc.Point, do func() error, read func() []int64) error {
-	return rolledBack(s.stop.After(at, do, read))
-}
-
-// stopAtEnd is Stop.AtEnd alike.
-func (s *tpccSession) stopAtEnd(err error, values ...int64) error {
-	return rolledBack(s.stop.AtEnd(err, values...))
-}
-
-func rolledBack(err error) error {
-	if errors.As(err, new(*tpcc.StopError)) {
-		return fmt.Errorf("%w: %w", err, ErrRollback)
-	}
-	return err
 }

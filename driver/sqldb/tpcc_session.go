@@ -41,30 +41,80 @@ func written(r Reply) workload.Reply {
 	return r.Inserted()
 }
 
-// row runs a query that gives one row.
-func row(ctx context.Context, t Transaction, statement int, what string, into []any, parameters ...Value) error {
+// tpccSteps are the statements of one transaction. After an error nothing more is sent.
+type tpccSteps struct {
+	*tpccSession
+	ctx context.Context
+	t   Transaction
+	err error // the first
+}
+
+// transaction does one.
+func (s *tpccSession) transaction(ctx context.Context, writes bool, work func(*tpccSteps)) Reply {
+	return s.connection.Transaction(ctx, writes, func(ctx context.Context, t Transaction) error {
+		d := &tpccSteps{tpccSession: s, ctx: ctx, t: t}
+		work(d)
+		return d.err
+	})
+}
+
+func (s *tpccSteps) execute(statement int, parameters ...Value) {
+	if s.err == nil {
+		s.err = s.t.Execute(s.ctx, statement, parameters...)
+	}
+}
+
+func (s *tpccSteps) query(statement int, row func(Row) error, parameters ...Value) {
+	if s.err == nil {
+		s.err = s.t.Query(s.ctx, statement, row, parameters...)
+	}
+}
+
+// row does a query that gives one row; what is what is missing without one.
+func (s *tpccSteps) row(statement int, what string, into []any, parameters ...Value) {
 	found := false
-	err := t.Query(ctx, statement, func(r Row) error {
+	s.query(statement, func(r Row) error {
 		found = true
 		return r.Scan(into...)
 	}, parameters...)
-	if err == nil && !found {
-		err = missing(what)
+	if s.err == nil && !found {
+		s.err = missing(what)
 	}
-	return err
 }
 
-// changed runs an UPDATE and gives what it returns or, where it cannot return
+// changed does an UPDATE and gives what it returns or, where it cannot return
 // anything, what a query of the same key then reads.
-func (s *tpccSession) changed(ctx context.Context, t Transaction, update, read int, what string, into []any, key []Value, more ...Value) error {
+func (s *tpccSteps) changed(update, read int, what string, into []any, key []Value, more ...Value) {
 	all := append(slices.Clip(key), more...)
 	if s.returning {
-		return row(ctx, t, update, what, into, all...)
+		s.row(update, what, into, all...)
+		return
 	}
-	if err := t.Execute(ctx, update, all...); err != nil {
-		return err
+	s.execute(update, all...)
+	s.row(read, what, into, key...)
+}
+
+// stopAfter does what is read, and stops there if the isolation test asks for it. A
+// *tpcc.StopError has the transaction rolled back.
+func (s *tpccSteps) stopAfter(at tpcc.Point, do func(), read func() []int64) {
+	if s.err == nil {
+		s.err = rolledBack(s.stop.After(at, func() error {
+			do()
+			return s.err
+		}, read))
 	}
-	return row(ctx, t, read, what, into, key...)
+}
+
+// stopAtEnd stops before COMMIT alike.
+func (s *tpccSteps) stopAtEnd(values ...int64) {
+	s.err = rolledBack(s.stop.AtEnd(s.err, values...))
+}
+
+func rolledBack(err error) error {
+	if errors.As(err, new(*tpcc.StopError)) {
+		return fmt.Errorf("%w: %w", err, ErrRollback)
+	}
+	return err
 }
 
 // texts are where n texts go that a terminal would show.
@@ -78,13 +128,11 @@ func texts(n int) []any {
 
 func (s *tpccSession) NewOrder(ctx context.Context, in *tpcc.NewOrderInput) tpcc.NewOrderReply {
 	var order, total int64
-	r := s.connection.Transaction(ctx, true, func(ctx context.Context, t Transaction) error {
-		o := ordering{tpccSession: s, t: t, in: in}
-		if err := o.do(ctx); err != nil {
-			return err
-		}
+	r := s.transaction(ctx, true, func(steps *tpccSteps) {
+		o := ordering{tpccSteps: steps, in: in}
+		o.do()
 		order, total = o.order, tpcc.Total(o.sum, o.discount, o.warehouseTax, o.districtTax)
-		return s.stopAtEnd(nil, o.order)
+		o.stopAtEnd(o.order)
 	})
 	reply := tpcc.NewOrderReply{Reply: written(r)}
 	if r.Outcome == history.Committed {
@@ -95,8 +143,7 @@ func (s *tpccSession) NewOrder(ctx context.Context, in *tpcc.NewOrderInput) tpcc
 
 // ordering is one New-Order.
 type ordering struct {
-	*tpccSession
-	t  Transaction
+	*tpccSteps
 	in *tpcc.NewOrderInput
 
 	warehouseTax, districtTax, discount int64
@@ -107,43 +154,30 @@ type ordering struct {
 	values []Value
 }
 
-func (o *ordering) do(ctx context.Context) error {
+func (o *ordering) do() {
 	in := o.in
 	warehouse, district := OfInt(in.Warehouse), OfInt(in.District)
-	err := row(ctx, o.t, orderingCustomer, "such customer", append([]any{&o.warehouseTax, &o.discount}, texts(2)...),
-		warehouse, district, OfInt(in.Customer))
-	if err != nil {
-		return err
-	}
-	if err := o.changed(ctx, o.t, takeOrderNumber, readOrderNumber, "such district", []any{&o.districtTax, &o.order},
-		[]Value{warehouse, district}); err != nil {
-		return err
-	}
+	o.row(orderingCustomer, "such customer", append([]any{&o.warehouseTax, &o.discount}, texts(2)...), warehouse, district, OfInt(in.Customer))
+	o.changed(takeOrderNumber, readOrderNumber, "such district", []any{&o.districtTax, &o.order}, []Value{warehouse, district})
 	o.order-- // the next one is what was read
-	err = o.t.Execute(ctx, insertOrder, warehouse, district, OfInt(o.order), OfInt(in.Customer), OfInt(0), OfInt(int64(len(in.Lines))),
+	o.execute(insertOrder, warehouse, district, OfInt(o.order), OfInt(in.Customer), OfInt(0), OfInt(int64(len(in.Lines))),
 		OfInt(in.AllLocal()), OfInt(in.Moment), OfInt(in.Operation), OfInt(0))
-	if err == nil {
-		err = o.t.Execute(ctx, insertNewOrder, warehouse, district, OfInt(o.order))
-	}
-	if err == nil {
-		err = o.readItems(ctx)
-	}
-	if err == nil {
-		err = o.takeStock(ctx)
-	}
-	if err != nil {
-		return err
+	o.execute(insertNewOrder, warehouse, district, OfInt(o.order))
+	o.readItems()
+	o.takeStock()
+	if o.err != nil {
+		return
 	}
 	if len(o.lines) < len(in.Lines) {
-		if err := o.stopAtEnd(nil, o.order); err != nil {
-			return err
+		if o.stopAtEnd(o.order); o.err == nil {
+			o.err = errUnusedItem
 		}
-		return errUnusedItem
+		return
 	}
-	return o.t.Execute(ctx, insertLines+len(o.lines), o.rows()...)
+	o.execute(insertLines+len(o.lines), o.rows()...)
 }
 
-func (o *ordering) readItems(ctx context.Context) error {
+func (o *ordering) readItems() {
 	items := make([]int64, len(o.in.Lines))
 	for i, l := range o.in.Lines {
 		items[i] = l.Item
@@ -153,8 +187,8 @@ func (o *ordering) readItems(ctx context.Context) error {
 	o.prices = make(map[int64]int64, len(items))
 	var id, price int64
 	into := append([]any{&id, &price}, texts(2)...)
-	return o.stopAfter(tpcc.AtPrices, func() error {
-		return o.t.Query(ctx, readItems, func(r Row) error {
+	o.stopAfter(tpcc.AtPrices, func() {
+		o.query(readItems, func(r Row) error {
 			err := r.Scan(into...)
 			o.prices[id] = price
 			return err
@@ -164,8 +198,8 @@ func (o *ordering) readItems(ctx context.Context) error {
 
 // takeStock takes the stock of all lines whose items there are, by supplying warehouse
 // and item, and makes the lines in the order of the input.
-func (o *ordering) takeStock(ctx context.Context) error {
-	var wanted []int // places in the input
+func (o *ordering) takeStock() {
+	var wanted []int // indexes in the input
 	for i, l := range o.in.Lines {
 		if _, there := o.prices[l.Item]; there {
 			wanted = append(wanted, i)
@@ -176,19 +210,16 @@ func (o *ordering) takeStock(ctx context.Context) error {
 		return cmp.Or(cmp.Compare(x.Supply, y.Supply), cmp.Compare(x.Item, y.Item))
 	})
 	o.lines = make([]tpcc.OrderLine, 0, len(wanted))
-	for len(wanted) > 0 {
+	for len(wanted) > 0 && o.err == nil {
 		supply := o.in.Lines[wanted[0]].Supply
 		n := slices.IndexFunc(wanted, func(i int) bool { return o.in.Lines[i].Supply != supply })
 		if n < 0 {
 			n = len(wanted)
 		}
-		if err := o.takeFrom(ctx, supply, wanted[:n]); err != nil {
-			return err
-		}
+		o.takeFrom(supply, wanted[:n])
 		wanted = wanted[n:]
 	}
 	slices.SortFunc(o.lines, func(a, b tpcc.OrderLine) int { return cmp.Compare(a.Number, b.Number) })
-	return nil
 }
 
 // taken is a stock as an order finds it and leaves it.
@@ -198,28 +229,29 @@ type taken struct {
 }
 
 // takeFrom takes the stock of lines, sorted by item, from one warehouse.
-func (o *ordering) takeFrom(ctx context.Context, supply int64, wanted []int) error {
+func (o *ordering) takeFrom(supply int64, wanted []int) {
 	items := make([]int64, len(wanted))
 	for n, i := range wanted {
 		items[n] = o.in.Lines[i].Item
 	}
 	items = slices.Compact(items)
 	found := make(map[int64]*taken, len(items))
-	err := o.t.Query(ctx, readStock+int(o.in.District), func(r Row) error {
+	o.query(readStock+int(o.in.District), func(r Row) error {
 		var item int64
 		var s taken
 		err := r.Scan(&item, &s.quantity, &s.info, new(string))
 		found[item] = &s
 		return err
 	}, OfInt(supply), OfKeys(items))
-	if err != nil {
-		return err
+	if o.err != nil {
+		return
 	}
 	for _, i := range wanted {
 		l := o.in.Lines[i]
 		s := found[l.Item]
 		if s == nil {
-			return missing("such stock")
+			o.err = missing("such stock")
+			return
 		}
 		s.quantity, s.ytd, s.orders = tpcc.Remaining(s.quantity, l.Quantity), s.ytd+l.Quantity, s.orders+1
 		amount := l.Quantity * o.prices[l.Item]
@@ -232,12 +264,8 @@ func (o *ordering) takeFrom(ctx context.Context, supply int64, wanted []int) err
 		if supply != o.in.Warehouse {
 			remote = s.orders
 		}
-		err := o.t.Execute(ctx, updateStock, OfInt(supply), OfInt(item), OfInt(s.quantity), OfInt(s.ytd), OfInt(s.orders), OfInt(remote))
-		if err != nil {
-			return err
-		}
+		o.execute(updateStock, OfInt(supply), OfInt(item), OfInt(s.quantity), OfInt(s.ytd), OfInt(s.orders), OfInt(remote))
 	}
-	return nil
 }
 
 // rows are the values of all lines.
@@ -252,12 +280,11 @@ func (o *ordering) rows() []Value {
 func (s *tpccSession) StockLevel(ctx context.Context, in *tpcc.StockLevelInput) tpcc.StockLevelReply {
 	const last = 20 // orders that are looked at
 	var low int64
-	r := s.connection.Transaction(ctx, false, func(ctx context.Context, t Transaction) error {
+	r := s.transaction(ctx, false, func(t *tpccSteps) {
 		var next int64
-		if err := row(ctx, t, nextOrder, "such district", []any{&next}, OfInt(in.Warehouse), OfInt(in.District)); err != nil {
-			return err
-		}
-		return row(ctx, t, countLow, "count", []any{&low}, OfInt(in.Warehouse), OfInt(in.District), OfInt(next-last), OfInt(next), OfInt(in.Threshold))
+		warehouse, district := OfInt(in.Warehouse), OfInt(in.District)
+		t.row(nextOrder, "such district", []any{&next}, warehouse, district)
+		t.row(countLow, "count", []any{&low}, warehouse, district, OfInt(next-last), OfInt(next), OfInt(in.Threshold))
 	})
 	reply := tpcc.StockLevelReply{Reply: r.Reply}
 	if r.Outcome == history.Committed {
