@@ -36,7 +36,7 @@ func (p *schema) Levels() (levels []interleaving.Level) {
 // Information": it is read anew if it was not read for 0.1 s).
 const transactionsCache = 110 * time.Millisecond
 
-// Waiting implements sqldb.LockWaiter, by information_schema.innodb_trx (MySQL
+// Waiting implements sqldb.Connection, by information_schema.innodb_trx (MySQL
 // manual). Other engines have no such account.
 func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) {
 	if l.schema.engine == rocksdb {

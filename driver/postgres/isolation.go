@@ -18,7 +18,7 @@ func (p *schema) Levels() (levels []interleaving.Level) {
 	return levels
 }
 
-// Waiting implements sqldb.LockWaiter, by pg_blocking_pids (manual, "System
+// Waiting implements sqldb.Connection, by pg_blocking_pids (manual, "System
 // Information Functions"). CockroachDB has no such account.
 func (c *connection) Waiting(ctx context.Context) (waiting, known bool, err error) {
 	if c.schema.dialect.session != "" {

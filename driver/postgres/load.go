@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -42,7 +41,7 @@ func (p *schema) put(ctx context.Context, conn *pgconn.PgConn, rows sqldb.Rows) 
 	var e encoder
 	for first := 0; first < rows.Count; first += loadRows {
 		some := min(loadRows, rows.Count-first)
-		text, values := insertText(p.SQL.Table(rows.Table), rows.Columns, some), someRows(rows, first, some)
+		text, values := sqldb.InsertText(p.SQL.Table(rows.Table), rows.Columns, some), someRows(rows, first, some)
 		var result *pgconn.Result
 		if p.Open {
 			result = conn.ExecParams(ctx, text, e.texts(values), nil, nil, nil).Read()
@@ -148,23 +147,4 @@ func (p *schema) copyText(rows sqldb.Rows) string {
 		format = "text"
 	}
 	return `COPY ` + p.SQL.Table(rows.Table) + ` (` + strings.Join(rows.Columns, ", ") + `) FROM STDIN WITH (FORMAT ` + format + `)`
-}
-
-// insertText is an INSERT of so many rows.
-func insertText(table string, columns []string, rows int) string {
-	var b strings.Builder
-	b.WriteString("INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES ")
-	for i := range rows * len(columns) {
-		switch {
-		case i == 0:
-			b.WriteString("($")
-		case i%len(columns) == 0:
-			b.WriteString("), ($")
-		default:
-			b.WriteString(", $")
-		}
-		b.WriteString(strconv.Itoa(i + 1))
-	}
-	b.WriteString(")")
-	return b.String()
 }

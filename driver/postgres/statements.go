@@ -115,7 +115,7 @@ func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) (at sqldb.Stag
 // sendInsert puts an INSERT of n rows into the exchange.
 func (c *connection) sendInsert(rows sqldb.Rows, first, n int) {
 	data, types := c.encoder.encode(someRows(rows, first, n), nil)
-	c.conn.executeText(insertText(c.schema.SQL.Table(rows.Table), rows.Columns, n), data, types, binaryFormats)
+	c.conn.executeText(sqldb.InsertText(c.schema.SQL.Table(rows.Table), rows.Columns, n), data, types, binaryFormats)
 }
 
 // someRows are the values of n rows.

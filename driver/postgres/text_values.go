@@ -19,7 +19,6 @@ const (
 	oidNumeric  = 1700
 )
 
-// AppendValues implements sqldb.ValueRow.
 func (c *columns) AppendValues(into []any) ([]any, error) {
 	for i, value := range c.values {
 		v, err := valueOf(value, c.fields[i].DataTypeOID)

@@ -131,8 +131,8 @@ func (e *encoder) encode(parameters []sqldb.Value, wanted []uint32) (data [][]by
 	return e.data, e.types
 }
 
-// columns is a row, as a sqldb.Row of columns in binary format, or a sqldb.ValueRow of
-// columns in text format.
+// columns is a row, as a sqldb.Row: of columns in binary format for Scan, in text
+// format for AppendValues.
 type columns struct {
 	values [][]byte
 	fields []pgconn.FieldDescription

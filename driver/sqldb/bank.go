@@ -98,9 +98,8 @@ func (s *bankStore) Read(ctx context.Context, account func(bank.Account) error, 
 
 func (s *bankStore) readFrom(ctx context.Context, from func(context.Context, func(Reader) error) error,
 	account func(bank.Account) error, entry func(bank.Entry) error) error {
-	var p passed
-	return view(ctx, from, &p, allRows(s.Dialect(), "account", " ORDER BY id", bank.AccountColumns(), &p, account),
-		allRows(s.Dialect(), "transfer", "", bank.EntryColumns(), &p, entry))
+	return view(ctx, from, allRows(s.Dialect(), "account", " ORDER BY id", bank.AccountColumns(), account),
+		allRows(s.Dialect(), "transfer", "", bank.EntryColumns(), entry))
 }
 
 // Audit reads the accounts by a statement each, since it is the snapshot that

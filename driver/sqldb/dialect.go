@@ -3,6 +3,7 @@ package sqldb
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -86,7 +87,7 @@ type Schema struct {
 	// Open is true if tables are made, in the schema, that are not among Tables, and
 	// statements are sent whose texts and types are not known beforehand: names without
 	// a qualifier lie in the schema, parameters have the type that the server finds for
-	// them, rows are ValueRows, and a Connection is a Learner.
+	// them, and rows tell the types of their values.
 	Open bool
 	// Reads is true if Target.Read may send reads to another server than writes.
 	Reads bool
@@ -226,6 +227,30 @@ func (d *Dialect) Late(tables []Table) (statements []string) {
 		}
 	}
 	return statements
+}
+
+// InsertText is the INSERT of so many rows, of a table of this full name.
+func InsertText(table string, columns []string, rows int) string {
+	var b strings.Builder
+	b.WriteString("INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES ")
+	for i := range rows * len(columns) {
+		switch {
+		case i == 0:
+			b.WriteString("($")
+		case i%len(columns) == 0:
+			b.WriteString("), ($")
+		default:
+			b.WriteString(", $")
+		}
+		b.WriteString(strconv.Itoa(i + 1))
+	}
+	b.WriteString(")")
+	return b.String()
+}
+
+// insertInto is the INSERT of one row.
+func insertInto(d *Dialect, table string, columns []string) string {
+	return InsertText(d.Table(table), columns, 1)
 }
 
 // in is a condition that a column is one of the Keys of this parameter.

@@ -8,12 +8,6 @@ import (
 	"assay/workload/interleaving"
 )
 
-// LockWaiter is a Connection, or a Wire, that can tell whether what it does waits for another
-// session; see interleaving.Session.
-type LockWaiter interface {
-	Waiting(ctx context.Context) (waiting, known bool, err error)
-}
-
 var _ interleaving.Store = (*isolationStore)(nil)
 
 // interleavedStatements are those of package interleaving, by their actions. The
@@ -48,10 +42,7 @@ type interleavedSession struct{ connection Connection }
 func (s *interleavedSession) Close() { s.connection.Close() }
 
 func (s *interleavedSession) Waiting(ctx context.Context) (waiting, known bool, err error) {
-	if w, can := s.connection.(LockWaiter); can {
-		return w.Waiting(ctx)
-	}
-	return false, false, nil
+	return s.connection.Waiting(ctx)
 }
 
 func (s *interleavedSession) Transact(ctx context.Context, writes bool, work func(interleaving.Do) error) workload.Reply {

@@ -29,22 +29,21 @@ type isolationStore struct{ Database }
 func (s *isolationStore) Promise() string { return s.PromiseLevel() }
 
 func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
-	var p passed
 	var key, value int64
 	d := s.Dialect()
-	return view(ctx, s.View, &p,
+	return view(ctx, s.View,
 		query{"SELECT id, elements FROM " + d.Table("list") + " ORDER BY id", func(found Row) error {
 			var elements []int64
 			if err := found.Scan(&key, &elements); err != nil {
 				return fmt.Errorf("list %d: %w", key, err)
 			}
-			return p.give(list(key, elements))
+			return given(list(key, elements))
 		}},
 		query{"SELECT id, value FROM " + d.Table("register") + " ORDER BY id", func(found Row) error {
 			if err := found.Scan(&key, &value); err != nil {
 				return err
 			}
-			return p.give(register(key, value))
+			return given(register(key, value))
 		}})
 }
 

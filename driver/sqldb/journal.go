@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"assay/history"
@@ -41,7 +40,6 @@ func (s *journalStore) LoadRows(ctx context.Context, table int, rows [][]int64) 
 }
 
 func (s *journalStore) Read(ctx context.Context, row func(journal.Row) error) error {
-	var p passed
 	queries := make([]query, len(s.tables))
 	for number, t := range s.tables {
 		values := make([]int64, len(t.Columns))
@@ -53,19 +51,10 @@ func (s *journalStore) Read(ctx context.Context, row func(journal.Row) error) er
 			if err := found.Scan(into...); err != nil {
 				return err
 			}
-			return p.give(row(journal.Row{Table: number, Values: values}))
+			return given(row(journal.Row{Table: number, Values: values}))
 		}}
 	}
-	return view(ctx, s.View, &p, queries...)
-}
-
-// insertInto is the statement that inserts a row of these columns.
-func insertInto(d *Dialect, table string, columns []string) string {
-	parameters := make([]string, len(columns))
-	for i := range columns {
-		parameters[i] = fmt.Sprintf("$%d", i+1)
-	}
-	return "INSERT INTO " + d.Table(table) + " (" + strings.Join(columns, ", ") + ") VALUES (" + strings.Join(parameters, ", ") + ")"
+	return view(ctx, s.View, queries...)
 }
 
 // integers are columns of integers by their names.

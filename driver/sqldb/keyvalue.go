@@ -42,17 +42,17 @@ const (
 func KeyValue(db Database, table keyvalue.Table) keyvalue.Store {
 	s := &keyValueStore{Database: db, table: table}
 	of := db.Tables()[0]
-	var columns, parameters, assignments []string
+	var columns, assignments []string
 	for i, c := range of.Columns {
-		columns, parameters = append(columns, c.Name), append(parameters, fmt.Sprintf("$%d", i+1))
+		columns = append(columns, c.Name)
 		if i > 0 {
 			assignments = append(assignments, fmt.Sprintf("%s = $%d", c.Name, i+1))
 		}
 	}
-	full, list := db.Dialect().Table(of.Name), strings.Join(columns, ", ")
-	s.all = "SELECT " + list + " FROM " + full
+	full := db.Dialect().Table(of.Name)
+	s.all = "SELECT " + strings.Join(columns, ", ") + " FROM " + full
 	s.statements = []Statement{
-		InsertRecord: {"insert", "INSERT INTO " + full + " (" + list + ") VALUES (" + strings.Join(parameters, ", ") + ")"},
+		InsertRecord: {"insert", InsertText(full, columns, 1)},
 		GetRecord:    {"get", s.all + " WHERE " + columns[0] + " = $1"},
 	}
 	if table.Loaded {
@@ -124,13 +124,12 @@ func (s *keyValueStore) record(row Row) (keyvalue.Record, error) {
 }
 
 func (s *keyValueStore) Read(ctx context.Context, use func(keyvalue.Record) error) error {
-	var p passed
-	return view(ctx, s.View, &p, query{s.all, func(found Row) error {
+	return view(ctx, s.View, query{s.all, func(found Row) error {
 		r, err := s.record(found)
 		if err != nil {
 			return err
 		}
-		return p.give(use(r))
+		return given(use(r))
 	}})
 }
 

@@ -71,11 +71,7 @@ func plainRow(row func([]any) error) func(Row) error {
 		if row == nil {
 			return nil
 		}
-		of, is := r.(ValueRow)
-		if !is {
-			return fmt.Errorf("a row of type %T has no values", r)
-		}
-		values, err := of.AppendValues(nil)
+		values, err := r.AppendValues(nil)
 		if err != nil {
 			return err
 		}
@@ -88,18 +84,13 @@ func (s *scriptStore) Session(ctx context.Context) (script.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	learner, is := c.(Learner)
-	if !is {
-		c.Close()
-		return nil, fmt.Errorf("a connection of type %T learns no statements", c)
-	}
-	return &scriptSession{Learner: learner, known: map[string]int{}}, nil
+	return &scriptSession{Connection: c, known: map[string]int{}}, nil
 }
 
 // scriptSession learns each statement when it is sent first. How many there are is bounded
 // by the workload.
 type scriptSession struct {
-	Learner
+	Connection
 	known map[string]int
 	// values are the parameters of the last statement of its own.
 	values []Value
@@ -123,9 +114,9 @@ func (s *scriptSession) Single(ctx context.Context, of script.Statement) workloa
 	}
 	s.values = appendPlain(s.values[:0], of.Parameters)
 	if of.Reads {
-		return s.Learner.Query(ctx, i, plainRow(nil), s.values...)
+		return s.Connection.Query(ctx, i, plainRow(nil), s.values...)
 	}
-	return constrained(s.Learner.Execute(ctx, i, s.values...))
+	return constrained(s.Connection.Execute(ctx, i, s.values...))
 }
 
 // constrained is the reply with the class of what a constraint refused.
@@ -137,7 +128,7 @@ func constrained(reply Reply) workload.Reply {
 }
 
 func (s *scriptSession) Transaction(ctx context.Context, writes bool, work func(context.Context, script.Transaction) error) workload.Reply {
-	reply := s.Learner.Transaction(ctx, writes, func(ctx context.Context, tx Transaction) error {
+	reply := s.Connection.Transaction(ctx, writes, func(ctx context.Context, tx Transaction) error {
 		err := work(ctx, &scriptTransaction{s, tx, nil})
 		if errors.Is(err, script.ErrLeave) {
 			err = fmt.Errorf("%w: %w", ErrRollback, err)

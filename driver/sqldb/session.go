@@ -41,6 +41,8 @@ type Wire interface {
 	Step(ctx context.Context, first bool, statement int, row func(Row) error, parameters []Value) (int64, error)
 	// Prepare takes a further statement, behind the others.
 	Prepare(ctx context.Context, statement Statement) error
+	// Waiting is as of a Connection.
+	Waiting(ctx context.Context) (waiting, known bool, err error)
 	Commit(ctx context.Context) error
 	// Leave ends a transaction that failed and then, unless that is nil, makes the
 	// inquiry. After an error the connection is of no use.
@@ -182,21 +184,12 @@ func (s *Session) End(ctx context.Context, err error) Reply {
 	return s.ended(ctx, "transaction", at, err, nil)
 }
 
-// Learn implements Learner.
 func (s *Session) Learn(ctx context.Context, statement Statement) (int, error) {
 	if err := s.Prepare(ctx, statement); err != nil {
 		return 0, err
 	}
 	s.statements = append(s.statements, statement)
 	return len(s.statements) - 1, nil
-}
-
-// Waiting implements LockWaiter, if the Wire does.
-func (s *Session) Waiting(ctx context.Context) (waiting, known bool, err error) {
-	if w, can := s.Wire.(LockWaiter); can {
-		return w.Waiting(ctx)
-	}
-	return false, false, nil
 }
 
 // steps is the transaction that a session is in.

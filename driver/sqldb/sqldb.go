@@ -134,6 +134,14 @@ type Connection interface {
 	// Committed.
 	Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) Reply
 
+	// Learn makes a further statement known, and returns its index. It can be called
+	// within a Transaction; an error is then to end it.
+	Learn(ctx context.Context, statement Statement) (int, error)
+
+	// Waiting reports, while another goroutine uses the connection, whether what it does
+	// waits for another session; see interleaving.Session.
+	Waiting(ctx context.Context) (waiting, known bool, err error)
+
 	// Close ends the session. What is in flight is abandoned.
 	Close()
 }
@@ -156,28 +164,17 @@ type Row interface {
 	// Scan decodes all columns into *int64, *int, *bool, *string, *[]byte or
 	// *[]int64 (Ints), whose capacity is used. It allocates nothing for numbers.
 	Scan(into ...any) error
-}
-
-// ValueRow is a Row of columns that are not known beforehand.
-type ValueRow interface {
-	Row
 	// AppendValues appends the value of each column: nil, int64, float64, bool or string.
-	// A decimal is an int64 where that is exact, and else a float64.
+	// A decimal is an int64 where that is exact, and else a float64. It is for the rows of
+	// a Connection whose Schema is Open, and of a ValueReader.
 	AppendValues(into []any) ([]any, error)
 }
 
-// ValueReader is a Reader that has one whose rows are ValueRows.
+// ValueReader is a Reader that asks in another way for rows of columns that are not
+// known beforehand (Row.AppendValues).
 type ValueReader interface {
 	Reader
 	WithValues() Reader
-}
-
-// Learner is a Connection that takes further statements.
-type Learner interface {
-	Connection
-	// Learn makes a statement known, and returns its index. It can be called within a
-	// Transaction; an error is then to end it.
-	Learn(ctx context.Context, statement Statement) (int, error)
 }
 
 // Statement is one that a Connection runs many times.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// AppendValues implements ValueRow. Some libraries give decimals, which sums are, as text;
+// AppendValues implements Row. Some libraries give decimals, which sums are, as text;
 // the description of the answer tells them from other text.
 func (r *standardRow) AppendValues(into []any) ([]any, error) {
 	for i, value := range r.values {

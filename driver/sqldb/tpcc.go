@@ -82,19 +82,18 @@ func (s *tpccStore) LoadRows(ctx context.Context, rows *tpcc.Rows) error {
 }
 
 func (s *tpccStore) Read(ctx context.Context, v tpcc.Visitor) error {
-	var p passed
 	d := s.Dialect()
-	return view(ctx, s.View, &p,
-		allRows(d, "item", "", tpcc.Numbers(tpcc.ItemColumns()), &p, v.Item),
-		allRows(d, "warehouse", "", tpcc.Numbers(tpcc.WarehouseColumns()), &p, v.Warehouse),
-		allRows(d, "district", "", tpcc.Numbers(tpcc.DistrictColumns()), &p, v.District),
-		allRows(d, "customer", "", tpcc.Numbers(tpcc.CustomerColumns()), &p, v.Customer),
-		allRows(d, "history", "", tpcc.Numbers(tpcc.PaymentColumns()), &p, v.Payment),
-		allRows(d, "orders", "", tpcc.Numbers(tpcc.OrderColumns()), &p, v.Order),
-		allRows(d, "new_order", "", tpcc.Numbers(tpcc.NewOrderColumns()), &p, v.NewOrder),
-		allRows(d, "order_line", "", tpcc.Numbers(tpcc.OrderLineColumns()), &p, v.Line),
-		allRows(d, "stock", "", tpcc.Numbers(tpcc.StockColumns()), &p, v.Stock),
-		allRows(d, "delivery", "", tpcc.Numbers(tpcc.DeliveryColumns()), &p, v.Delivery))
+	return view(ctx, s.View,
+		allRows(d, "item", "", tpcc.Numbers(tpcc.ItemColumns()), v.Item),
+		allRows(d, "warehouse", "", tpcc.Numbers(tpcc.WarehouseColumns()), v.Warehouse),
+		allRows(d, "district", "", tpcc.Numbers(tpcc.DistrictColumns()), v.District),
+		allRows(d, "customer", "", tpcc.Numbers(tpcc.CustomerColumns()), v.Customer),
+		allRows(d, "history", "", tpcc.Numbers(tpcc.PaymentColumns()), v.Payment),
+		allRows(d, "orders", "", tpcc.Numbers(tpcc.OrderColumns()), v.Order),
+		allRows(d, "new_order", "", tpcc.Numbers(tpcc.NewOrderColumns()), v.NewOrder),
+		allRows(d, "order_line", "", tpcc.Numbers(tpcc.OrderLineColumns()), v.Line),
+		allRows(d, "stock", "", tpcc.Numbers(tpcc.StockColumns()), v.Stock),
+		allRows(d, "delivery", "", tpcc.Numbers(tpcc.DeliveryColumns()), v.Delivery))
 }
 
 func (s *tpccStore) Session(ctx context.Context) (tpcc.Session, error) {

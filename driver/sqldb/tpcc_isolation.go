@@ -61,10 +61,7 @@ type tpccStepped struct {
 }
 
 func (s *tpccStepped) Waiting(ctx context.Context) (waiting, known bool, err error) {
-	if w, can := s.connection.(LockWaiter); can {
-		return w.Waiting(ctx)
-	}
-	return false, false, nil
+	return s.connection.Waiting(ctx)
 }
 
 func (s *tpccStepped) Remove(ctx context.Context) workload.Reply {

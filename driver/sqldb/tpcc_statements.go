@@ -3,7 +3,6 @@ package sqldb
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"assay/workload/tpcc"
 )
@@ -68,8 +67,8 @@ func tpccOrdering(d *Dialect) []Statement {
 			" WHERE w_id = $1 AND c_w_id = $1 AND c_d_id = $2 AND c_id = $3"},
 		take,
 		{"numbered", "SELECT d_tax, d_next_o_id FROM " + district + " WHERE d_w_id = $1 AND d_id = $2"},
-		insertOf(d, "order", "orders", tpcc.OrderColumns().Names, 1),
-		insertOf(d, "neworder", "new_order", tpcc.NewOrderColumns().Names, 1),
+		{"order", insertInto(d, "orders", tpcc.OrderColumns().Names)},
+		{"neworder", insertInto(d, "new_order", tpcc.NewOrderColumns().Names)},
 		{"items", "SELECT i_id, i_price, i_name, i_data FROM " + d.Table("item") + " WHERE " + d.in("i_id", "$1")},
 		{"take", "UPDATE " + d.Table("stock") + " SET s_quantity = $3, s_ytd = s_ytd + $4, s_order_cnt = s_order_cnt + $5," +
 			" s_remote_cnt = s_remote_cnt + $6 WHERE s_w_id = $1 AND s_i_id = $2"},
@@ -98,7 +97,7 @@ func tpccPaying(d *Dialect) []Statement {
 			customer + theirs + d.ForUpdate},
 		{"pay", "UPDATE " + customer + pays + theirs},
 		{"paybad", "UPDATE " + customer + pays + ", c_data = $5" + theirs},
-		insertOf(d, "payment", "history", tpcc.PaymentColumns().Names, 1),
+		{"payment", insertInto(d, "history", tpcc.PaymentColumns().Names)},
 		{"named", "SELECT c_id FROM " + customer + " WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3 ORDER BY c_first, c_id"},
 		{"balance", "SELECT c_balance, c_first, c_middle, c_last FROM " + customer + theirs},
 	}
@@ -122,7 +121,7 @@ func tpccDelivering(d *Dialect) []Statement {
 		{"sum", "SELECT " + d.sum("ol_amount") + " FROM " + line + lines},
 		{"credit", "UPDATE " + customer + " SET c_balance = c_balance + $4, c_delivery_cnt = c_delivery_cnt + 1" +
 			" WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3"},
-		insertOf(d, "delivery", "delivery", tpcc.DeliveryColumns().Names, 1),
+		{"delivery", insertInto(d, "delivery", tpcc.DeliveryColumns().Names)},
 		{"next", "SELECT d_next_o_id FROM " + d.Table("district") + " WHERE d_w_id = $1 AND d_id = $2"},
 		{"low", "SELECT count(DISTINCT s_i_id) FROM " + line + ", " + d.Table("stock") +
 			" WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id >= $3 AND ol_o_id < $4 AND s_w_id = $1 AND s_i_id = ol_i_id AND s_quantity < $5"},
@@ -144,26 +143,8 @@ func tpccStock(d *Dialect) (statements []Statement) {
 // numbers in step.
 func tpccLines(d *Dialect) (statements []Statement) {
 	for n := range tpcc.MaxLines + 1 {
-		statements = append(statements, insertOf(d, fmt.Sprintf("lines%d", n), "order_line", tpcc.OrderLineColumns().Names, max(n, 1)))
+		statements = append(statements, Statement{fmt.Sprintf("lines%d", n),
+			InsertText(d.Table("order_line"), tpcc.OrderLineColumns().Names, max(n, 1))})
 	}
 	return statements
-}
-
-// insertOf is the INSERT of so many rows.
-func insertOf(d *Dialect, name, table string, columns []string, rows int) Statement {
-	var b strings.Builder
-	b.WriteString("INSERT INTO " + d.Table(table) + " (" + strings.Join(columns, ", ") + ") VALUES ")
-	for i := range rows * len(columns) {
-		switch {
-		case i == 0:
-			b.WriteByte('(')
-		case i%len(columns) == 0:
-			b.WriteString("), (")
-		default:
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "$%d", i+1)
-	}
-	b.WriteByte(')')
-	return Statement{name, b.String()}
 }

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"assay/workload"
@@ -14,20 +15,16 @@ type query struct {
 	row  func(Row) error
 }
 
-// passed is the error of a workload's callback, which goes back as it came.
-type passed struct{ err error }
-
-// give calls a workload's callback and keeps its error.
-func (p *passed) give(err error) error {
-	if err != nil {
-		p.err = err
+// given is the error of a workload's callback, which view returns as it came.
+func given(err error) error {
+	if err == nil {
+		return nil
 	}
-	return err
+	return &callbackError{err}
 }
 
-// view runs queries one after the other in one View. An error of a callback that
-// went through p is returned as it is.
-func view(ctx context.Context, in func(context.Context, func(Reader) error) error, p *passed, queries ...query) error {
+// view runs queries one after the other in one View.
+func view(ctx context.Context, in func(context.Context, func(Reader) error) error, queries ...query) error {
 	err := in(ctx, func(r Reader) error {
 		for _, q := range queries {
 			if err := r.Query(ctx, q.text, q.row); err != nil {
@@ -36,8 +33,8 @@ func view(ctx context.Context, in func(context.Context, func(Reader) error) erro
 		}
 		return nil
 	})
-	if p.err != nil {
-		return p.err
+	if callback, is := errors.AsType[*callbackError](err); is {
+		return callback.err
 	}
 	return err
 }
@@ -64,19 +61,18 @@ func rowsOf[T any](table string, c workload.Columns[T], values []T) Rows {
 
 // allRows is the query of all rows of a table, with this behind it, each given to a
 // workload's callback.
-func allRows[T any](d *Dialect, table, behind string, c workload.Columns[T], p *passed, use func(T) error) query {
+func allRows[T any](d *Dialect, table, behind string, c workload.Columns[T], use func(T) error) query {
 	var v T
 	fields := c.Fields(&v)
 	return query{"SELECT " + strings.Join(c.Names, ", ") + " FROM " + d.Table(table) + behind, func(found Row) error {
 		if err := found.Scan(fields...); err != nil {
 			return err
 		}
-		return p.give(use(v))
+		return given(use(v))
 	}}
 }
 
 // readAll gives all rows of a table, of one state.
 func readAll[T any](ctx context.Context, db Database, table string, c workload.Columns[T], use func(T) error) error {
-	var p passed
-	return view(ctx, db.View, &p, allRows(db.Dialect(), table, "", c, &p, use))
+	return view(ctx, db.View, allRows(db.Dialect(), table, "", c, use))
 }

@@ -8,7 +8,6 @@ import (
 	"assay/driver/sqldb"
 )
 
-// AppendValues implements sqldb.ValueRow.
 func (c *columns) AppendValues(into []any) ([]any, error) {
 	for _, v := range c.values {
 		switch v := v.(type) {
@@ -25,10 +24,6 @@ func (c *columns) AppendValues(into []any) ([]any, error) {
 	return into, nil
 }
 
-// WithValues implements sqldb.ValueReader: all rows are ValueRows.
-func (r reader) WithValues() sqldb.Reader { return r }
-
-// Learn implements sqldb.Learner.
 func (l *connection) Learn(_ context.Context, statement sqldb.Statement) (int, error) {
 	prepared, err := l.handle.prepare(numbered(statement.Text))
 	if err != nil {

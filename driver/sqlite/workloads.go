@@ -69,7 +69,7 @@ func (f *file) Waits(context.Context) ([]bulkupdate.Wait, error) { return nil, n
 
 func (f *file) Levels() []interleaving.Level { return []interleaving.Level{{Name: level}} }
 
-// Waiting implements sqldb.LockWaiter: those who write queue for their turn, in this
+// Waiting implements sqldb.Connection: those who write queue for their turn, in this
 // process.
 func (l *connection) Waiting(context.Context) (waiting, known bool, err error) {
 	return l.queued.Load(), true, nil
