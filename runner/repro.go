@@ -17,6 +17,7 @@ import (
 	"assay/history/exchange"
 	"assay/report"
 	"assay/workload/bank"
+	"assay/workload/definition"
 	"assay/workload/isolation"
 )
 
@@ -189,7 +190,7 @@ func reduceIsolation(ctx context.Context, folder string, s Scenario, r *report.R
 		}
 		config.Model = o.Model
 	}
-	e := isolation.Evidence{
+	e := definition.Evidence{
 		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, s.definition().State), Promise: r.Database.Promise,
 	}
 	if !end.whole {

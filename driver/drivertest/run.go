@@ -303,7 +303,7 @@ func (run IsolationRun) JudgeDone(ctx context.Context, t testing.TB, store isola
 	folder := t.TempDir()
 	return judgedBack(ctx, t, w, folder, func() (isolation.Judgement, error) {
 		return isolation.Judge(ctx, run.Config, run.Seed,
-			isolation.Evidence{History: path, State: filepath.Join(folder, isolation.FileState), Promise: store.Promise()})
+			definition.Evidence{History: path, State: filepath.Join(folder, isolation.FileState), Promise: store.Promise()})
 	})
 }
 

@@ -3,9 +3,7 @@ package isolation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
-	"strconv"
 
 	"assay/history"
 	"assay/load"
@@ -18,22 +16,6 @@ import (
 // read. Lists get shorter with more --keys or a lower --per-key.
 const ClassTooLong = "lists too long to record"
 
-// CheckPlan returns a *load.PlanError for a plan that this workload cannot do.
-// An append is not idempotent: done twice it is there twice, so what is
-// unknown must not be repeated under the same element. And attempts have to be
-// numbered.
-func CheckPlan(p load.Plan) error {
-	switch {
-	case p.Retry == load.RetryIdempotent:
-		return &load.PlanError{Option: "--retry", Value: string(p.Retry),
-			Want: "none or failed, since an append that is done again is there twice"}
-	case p.Retry != load.RetryNone && (p.MaxAttempts == 0 || p.MaxAttempts > MaxAttempt):
-		return &load.PlanError{Option: "--max-attempts", Value: strconv.Itoa(p.MaxAttempts),
-			Want: fmt.Sprintf("1 to %d", MaxAttempt)}
-	}
-	return nil
-}
-
 // client is one client of the run. Its transactions are those of its number.
 type client struct {
 	workload.Connection[Session]
@@ -42,18 +24,6 @@ type client struct {
 	number       int
 	ops          []Op
 	values       []int64
-}
-
-var _ load.Client = (*client)(nil)
-
-// NewClient opens a session for client number n and returns the client. All
-// clients of a run share one pace. The plan must be one that CheckPlan accepts.
-func NewClient(ctx context.Context, store Store, transactions *Transactions, pace *Pace, n int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, store.Session)
-	if err != nil {
-		return nil, err
-	}
-	return &client{Connection: connection, transactions: transactions, pace: pace, number: n}, nil
 }
 
 // Attempt implements load.Client. Each attempt is a transaction of its own,
@@ -125,9 +95,13 @@ func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
 	return w.Store.Create(ctx, mark)
 }
 
-// Client opens a session for client number n.
+// Client opens a session for client number n. All clients of a run share one pace.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	return NewClient(ctx, w.Store, w.transactions, &w.pace, n)
+	connection, err := workload.Connect(ctx, w.Session)
+	if err != nil {
+		return nil, err
+	}
+	return &client{Connection: connection, transactions: w.transactions, pace: &w.pace, number: n}, nil
 }
 
 // Save reads the database back into the run's folder.

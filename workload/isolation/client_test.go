@@ -104,7 +104,7 @@ func TestClientWithoutConnection(t *testing.T) {
 	if _, _, err := Decode(answer.Values, nil); err != nil {
 		t.Errorf("the record of what was not sent: %v", err)
 	}
-	if _, err := NewClient(t.Context(), &fake{connect: func(int) error { return broken }}, mustTransactions(t, Defaults(), 1), &Pace{}, 0); err != broken {
+	if _, err := mustWork(t, &fake{connect: func(int) error { return broken }}, Defaults()).Client(t.Context(), 0); err != broken {
 		t.Errorf("a client without a session: %v", err)
 	}
 }

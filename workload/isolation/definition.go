@@ -65,7 +65,20 @@ func (c *Config) Flags() []definition.Flag {
 	}
 }
 
-func (c *Config) Plan(p load.Plan) (load.Plan, error) { return p, CheckPlan(p) }
+// Plan implements definition.Config. An append is not idempotent: done twice it is there
+// twice, so what is unknown must not be repeated under the same element. And attempts
+// have to be numbered.
+func (c *Config) Plan(p load.Plan) (load.Plan, error) {
+	switch {
+	case p.Retry == load.RetryIdempotent:
+		return p, &load.PlanError{Option: "--retry", Value: string(p.Retry),
+			Want: "none or failed, since an append that is done again is there twice"}
+	case p.Retry != load.RetryNone && (p.MaxAttempts == 0 || p.MaxAttempts > MaxAttempt):
+		return p, &load.PlanError{Option: "--max-attempts", Value: strconv.Itoa(p.MaxAttempts),
+			Want: fmt.Sprintf("1 to %d", MaxAttempt)}
+	}
+	return p, nil
+}
 
 // Options implements definition.Config. Runs of earlier versions lack what follows
 // "atomic" in parentheses.

@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"assay/check"
@@ -135,9 +136,6 @@ func (d *durability) miss(op *history.Op, o *Op) {
 	if _, known := d.gone[o.Key]; known {
 		return
 	}
-	if d.gone == nil {
-		d.gone = map[int64]struct{}{}
-	}
 	d.gone[o.Key] = struct{}{}
 	if o.Kind != Write {
 		return // its elements are missed one by one
@@ -153,12 +151,7 @@ func (d *durability) miss(op *history.Op, o *Op) {
 // absent returns the keys that should have been read back and were not,
 // sorted.
 func (d *durability) absent() []int64 {
-	keys := make([]int64, 0, len(d.gone))
-	for key := range d.gone {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(d.gone))
 }
 
 // looked says how much was acknowledged.

@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -27,9 +28,6 @@ type Judgement struct {
 	Tally history.Counts
 }
 
-// Evidence names the files that a run is judged by.
-type Evidence = definition.Evidence
-
 // Judge judges a run by its files alone, so that it can be done again at any
 // time. When ctx ends, the search ends, and what was not found by then is
 // unknown. A missing or cut state leaves the durability unknown; files that
@@ -38,12 +36,8 @@ type Evidence = definition.Evidence
 //
 // It reads the history twice and keeps it in memory as cycle.History says,
 // with about eight bytes more for each element that was read back.
-func Judge(ctx context.Context, config Config, seed uint64, e Evidence) (Judgement, error) {
-	name := config.Model
-	if name == "" {
-		name = e.Promise
-	}
-	model, err := cycle.ParseModel(name)
+func Judge(ctx context.Context, config Config, seed uint64, e definition.Evidence) (Judgement, error) {
+	model, err := cycle.ParseModel(cmp.Or(config.Model, e.Promise))
 	if err != nil {
 		return Judgement{}, err
 	}
@@ -51,23 +45,24 @@ func Judge(ctx context.Context, config Config, seed uint64, e Evidence) (Judgeme
 	if err != nil {
 		return Judgement{}, err
 	}
-	b := newBooks(transactions, model, e)
-	if err := b.read(); err != nil {
+	j := newJudge(transactions, model, e)
+	if err := j.read(); err != nil {
 		return Judgement{}, err
 	}
-	j := Judgement{Model: model, Tally: b.tally}
-	if has(config.Test, "append", "register") {
-		report, smallest := checkCycles(ctx, b.cycle.History(), model, config.Rewrite)
-		j.Report, j.Smallest = &report, smallest
-		j.Results = append(j.Results, report.Result(), b.kept.result())
+	does := func(tests ...string) bool { return config.Test == "all" || slices.Contains(tests, config.Test) }
+	out := Judgement{Model: model, Tally: j.tally}
+	if does("append", "register") {
+		report, smallest := checkCycles(ctx, j.cycle.History(), model, config.Rewrite)
+		out.Report, out.Smallest = &report, smallest
+		out.Results = append(out.Results, report.Result(), j.durability.result())
 	}
-	if has(config.Test, "predicate") {
-		j.Results = append(j.Results, b.groups.result(model))
+	if does("predicate") {
+		out.Results = append(out.Results, j.phantoms.result(model))
 	}
-	if has(config.Test, "pairs") {
-		j.Results = append(j.Results, b.pairs.result(model))
+	if does("pairs") {
+		out.Results = append(out.Results, j.skews.result(model))
 	}
-	return j, nil
+	return out, nil
 }
 
 // checkCycles holds the history against the model. Where the tester rewrote what
@@ -85,55 +80,6 @@ func checkCycles(ctx context.Context, h *cycle.History, model cycle.Model, rewri
 	smallest := cycle.FindSmallest(ctx, h, cycle.Options{}, &report)
 	report.Attach(smallest, check.Nanoseconds)
 	return report, smallest
-}
-
-// has says whether a run of this test does one of these.
-func has(test string, which ...string) bool {
-	for _, w := range which {
-		if test == w || test == "all" {
-			return true
-		}
-	}
-	return false
-}
-
-func newBooks(t *Transactions, model cycle.Model, e Evidence) *books {
-	b := &books{
-		transactions: t, evidence: e, clients: map[int]*progress{}, missing: map[int64]int64{},
-		rewritten: t.config.Rewrite && !forbidsLostUpdates(model),
-	}
-	b.kept = durability{model: model, state: &b.state, forgiven: b.rewritten, losses: e.Losses}
-	return b
-}
-
-// read goes through the files.
-func (b *books) read() error {
-	if err := b.readState(); err != nil {
-		return err
-	}
-	_, err := history.Read(b.evidence.History, history.Visitor{Op: b.progress, Reservation: b.reserve})
-	if err != nil {
-		return err
-	}
-	_, err = history.Read(b.evidence.History, history.Visitor{Op: b.op})
-	if err != nil {
-		return err
-	}
-	if err := b.addState(); err != nil {
-		return err
-	}
-	return b.addMissing()
-}
-
-func (b *books) readState() error {
-	why, err := history.WhyMissing(Replay(b.evidence.State, b.state.list, b.state.register))
-	if why != "" {
-		b.state = state{missing: why}
-	} else {
-		b.state.inFlight = b.evidence.InFlight
-	}
-	b.state.sort()
-	return err
 }
 
 const lostUpdate = "lost-update"
@@ -162,52 +108,41 @@ func onlyLostUpdates(r cycle.Report) cycle.Report {
 	return r
 }
 
-// What a model says of the rules that are judged here and not by check/cycle.
-// The three agree with its lattice, which a test sees to.
+// What a model forbids of the rules that are judged here and not by check/cycle.
 
-// forbidsSkew says that model forbids write skew over two rows (G2-item).
+// forbidsSkew reports whether model forbids write skew over two rows (G2-item).
 func forbidsSkew(model cycle.Model) bool {
-	return model == cycle.RepeatableRead || model == cycle.UpdateSerializable || serializable(model)
+	return model.Includes(cycle.RepeatableRead) || model.Includes(cycle.UpdateSerializable)
 }
 
-// forbidsPhantoms says that model forbids a transaction to count a group
+// forbidsPhantoms reports whether model forbids a transaction to count a group
 // twice with different results: a cycle with one anti-dependency, by a
 // predicate (G-single). Adya's repeatable read (PL-2.99) speaks of items only
-// and allows it.
+// and allows it, and so does parallel snapshot isolation.
 func forbidsPhantoms(model cycle.Model) bool {
-	return serializable(model) || slices.Contains([]cycle.Model{
-		cycle.ConsistentView, cycle.ForwardConsistentView, cycle.UpdateSerializable,
-		cycle.SnapshotIsolation, cycle.SessionSnapshotIsolation, cycle.StrongSnapshotIsolation,
-	}, model)
+	return model == cycle.ConsistentView || model.Includes(cycle.ForwardConsistentView)
 }
 
-// forbidsForks says that under model the snapshots of transactions come one after the
-// other, and no more than that: of two transactions, one finds in every group at
+// forbidsForks reports whether under model the snapshots of transactions come one after
+// the other, and no more than that: of two transactions, one finds in every group at
 // least what the other finds there.
 func forbidsForks(model cycle.Model) bool {
-	return slices.Contains([]cycle.Model{cycle.SnapshotIsolation, cycle.SessionSnapshotIsolation, cycle.StrongSnapshotIsolation}, model)
+	return model.Includes(cycle.SnapshotIsolation) && !serializable(model)
 }
 
-// forbidsLostUpdates says that under model a transaction that reads a list and
+// forbidsLostUpdates reports whether under model a transaction that reads a list and
 // writes it back overwrites nothing that it did not read.
 func forbidsLostUpdates(model cycle.Model) bool {
-	return forbidsPhantoms(model) || slices.Contains([]cycle.Model{
-		cycle.CursorStability, cycle.RepeatableRead, cycle.UpdateAtomic, cycle.ParallelSnapshotIsolation,
-	}, model)
+	return model.Includes(cycle.CursorStability) || model.Includes(cycle.UpdateAtomic)
 }
 
-func serializable(model cycle.Model) bool {
-	return slices.Contains([]cycle.Model{cycle.Serializable, cycle.SessionSerializable, cycle.StrictSerializable}, model)
-}
+func serializable(model cycle.Model) bool { return model.Includes(cycle.Serializable) }
 
-// AllowsLostUpdates says whether a database that promises this model may let
+// AllowsLostUpdates reports whether a database that promises this model may let
 // two transactions read a list and both write it back, so that what one of
 // them appended is lost. It returns a *cycle.ModelError for what is not the
 // name of a model.
 func AllowsLostUpdates(promise string) (bool, error) {
 	model, err := cycle.ParseModel(promise)
-	if err != nil {
-		return false, err
-	}
-	return !forbidsLostUpdates(model), nil
+	return err == nil && !forbidsLostUpdates(model), err
 }

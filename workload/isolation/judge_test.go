@@ -82,7 +82,7 @@ func (s *script) judge() (Judgement, error) {
 	if err := s.writer.Close(); err != nil {
 		s.t.Fatal(err)
 	}
-	e := Evidence{
+	e := definition.Evidence{
 		History: filepath.Join(s.path, "history"), State: filepath.Join(s.path, FileState), Promise: s.model, InFlight: s.inFlight, Losses: s.losses,
 	}
 	if !s.unread {
@@ -448,7 +448,7 @@ func TestPredicate(t *testing.T) {
 			if want == violated && (r.Found != c.phases || r.Evidence[0].Kind != c.kind) {
 				t.Errorf("%s: %+v", name, r)
 			}
-			if told := strings.Contains(r.Detail, "allows"); told != (c.phases > 0 && !forbidden) {
+			if allows := strings.Contains(r.Detail, "allows"); allows != (c.phases > 0 && !forbidden) {
 				t.Errorf("%s under %s: %s", name, model, r.Detail)
 			}
 		}
@@ -512,7 +512,7 @@ func TestJudgeCancelled(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	j, err := Judge(over, s.config, scriptSeed, Evidence{History: filepath.Join(s.path, "history"), Promise: s.model})
+	j, err := Judge(over, s.config, scriptSeed, definition.Evidence{History: filepath.Join(s.path, "history"), Promise: s.model})
 	if err != nil || j.Results[0].Verdict != unknown {
 		t.Errorf("%+v, %v", j.Results, err)
 	}

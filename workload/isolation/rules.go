@@ -56,7 +56,7 @@ func (p *phantoms) add(op *history.Op, again *Op, want, own int64) {
 }
 
 func (p *phantoms) result(model cycle.Model) check.Result {
-	r := conclude("predicate", p.found, p.repeated, "repeated count of a group", "repeated counts of a group", forbidsPhantoms(model),
+	r := ruleResult("predicate", p.found, p.repeated, "repeated count of a group", "repeated counts of a group", forbidsPhantoms(model),
 		check.Counted(p.found.Found, "differs", "differ")+" from the first", model)
 	kind := kindSerial
 	if forbidsForks(model) {
@@ -106,12 +106,12 @@ func (s *skews) look(op *history.Op, ops []Op) {
 }
 
 func (s *skews) result(model cycle.Model) check.Result {
-	return conclude("pairs", s.found, s.withdrawals, "withdrawal", "withdrawals", forbidsSkew(model),
+	return ruleResult("pairs", s.found, s.withdrawals, "withdrawal", "withdrawals", forbidsSkew(model),
 		check.Count(s.found.Found)+" read both sides at 0", model)
 }
 
-// conclude makes the result of a rule that some models do not keep.
-func conclude(name string, found check.Result, looked int64, one, many string, forbidden bool, findings string, model cycle.Model) check.Result {
+// ruleResult is the result of a rule that some models do not keep.
+func ruleResult(name string, found check.Result, looked int64, one, many string, forbidden bool, findings string, model cycle.Model) check.Result {
 	what := check.Counted(looked, one, many)
 	r := check.Result{Name: name, Detail: what}
 	switch {

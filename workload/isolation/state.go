@@ -121,12 +121,7 @@ func (s *stateReader) piece(r *history.RecordReader) bool {
 	if !r.Ints(n[:]) || n[0] < 0 || n[0] > statePiece {
 		return false
 	}
-	for range n[0] {
-		var element [1]int64
-		if !r.Ints(element[:]) {
-			return false
-		}
-		s.elements = append(s.elements, element[0])
-	}
-	return true
+	from := len(s.elements)
+	s.elements = append(s.elements, make([]int64, n[0])...)
+	return r.Ints(s.elements[from:])
 }

@@ -78,12 +78,12 @@ func mustSave(t *testing.T, store Store) string {
 func TestStateComesBack(t *testing.T) {
 	for name, want := range map[string]*saved{"nothing": {}, "large": large()} {
 		path := filepath.Join(t.TempDir(), FileState)
-		told := int64(0)
+		reported := int64(0)
 		err := Save(t.Context(), want.give(), path, func(rows int64) {
-			if rows < told {
-				t.Errorf("%d rows after %d", rows, told)
+			if rows < reported {
+				t.Errorf("%d rows after %d", rows, reported)
 			}
-			told = rows
+			reported = rows
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -92,8 +92,8 @@ func TestStateComesBack(t *testing.T) {
 		if err := Replay(path, got.list, got.register); err != nil || !reflect.DeepEqual(&got, want) {
 			t.Errorf("%s: %d lists, %d elements, %d registers came back: %v", name, len(got.lists), len(got.elements), len(got.registers), err)
 		}
-		if name == "large" && told == 0 {
-			t.Error("nobody was told of the progress")
+		if name == "large" && reported == 0 {
+			t.Error("nobody was reported of the progress")
 		}
 		entries, err := os.ReadDir(filepath.Dir(path))
 		if err != nil || len(entries) != 1 {

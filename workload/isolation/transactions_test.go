@@ -313,7 +313,7 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-func TestCheckPlan(t *testing.T) {
+func TestPlan(t *testing.T) {
 	plan := load.Defaults()
 	for _, x := range []struct {
 		retry    load.RetryMode
@@ -324,7 +324,7 @@ func TestCheckPlan(t *testing.T) {
 		{load.RetryIdempotent, 10, "--retry"}, {load.RetryNone, 0, ""}, {load.RetryBlind, 255, ""}, {load.RetryBlind, 0, "--max-attempts"},
 	} {
 		plan.Retry, plan.MaxAttempts = x.retry, x.attempts
-		err := CheckPlan(plan)
+		_, err := (&Config{}).Plan(plan)
 		var refused *load.PlanError
 		if errors.As(err, &refused) != (x.refused != "") || refused != nil && refused.Option != x.refused {
 			t.Errorf("%s, %d attempts: %v", x.retry, x.attempts, err)

@@ -3,29 +3,31 @@ package isolation
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
 	"assay/check/cycle"
 	"assay/history"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // finalProcess is the process of the transaction that stands for reading the
 // database back; no client has it.
 const finalProcess = -1
 
-// books turns the files of a run into a history for check/cycle, and takes
-// what the other checks want to know.
+// judge turns the files of a run into a history for check/cycle, and gives the
+// other checks what they judge.
 //
 // Each attempt is a transaction of its own. The state that was read back is
 // one more, committed, after all others. And an operation that was reserved
 // and has no record, because the run was killed in the middle of it, is an
 // unknown one if somebody read an element of its: without that the element
 // would be garbage, and the database would be convicted of our own end.
-type books struct {
+type judge struct {
 	transactions *Transactions
-	evidence     Evidence
+	evidence     definition.Evidence
 	state        state
 	clients      map[int]*progress
 	cycle        cycle.Builder
@@ -37,10 +39,10 @@ type books struct {
 	// whose value is their last element.
 	rewritten bool
 
-	kept   durability
-	groups phantoms
-	pairs  skews
-	tally  history.Counts
+	durability durability
+	phantoms   phantoms
+	skews      skews
+	tally      history.Counts
 
 	ended int64 // when the last attempt ended
 	ops   []Op
@@ -59,29 +61,66 @@ type progress struct {
 	ended int64
 }
 
-func (b *books) client(number int) *progress {
-	p := b.clients[number]
+func newJudge(t *Transactions, model cycle.Model, e definition.Evidence) *judge {
+	j := &judge{
+		transactions: t, evidence: e, clients: map[int]*progress{}, missing: map[int64]int64{},
+		rewritten: t.config.Rewrite && !forbidsLostUpdates(model),
+	}
+	j.durability = durability{model: model, state: &j.state, forgiven: j.rewritten, losses: e.Losses, gone: map[int64]struct{}{}}
+	return j
+}
+
+// read goes through the files, of which it reads the history twice.
+func (j *judge) read() error {
+	if err := j.readState(); err != nil {
+		return err
+	}
+	if _, err := history.Read(j.evidence.History, history.Visitor{Op: j.progress, Reservation: j.reserve}); err != nil {
+		return err
+	}
+	if _, err := history.Read(j.evidence.History, history.Visitor{Op: j.op}); err != nil {
+		return err
+	}
+	if err := j.addState(); err != nil {
+		return err
+	}
+	return j.addMissing()
+}
+
+func (j *judge) readState() error {
+	why, err := history.WhyMissing(Replay(j.evidence.State, j.state.list, j.state.register))
+	if why != "" {
+		j.state = state{missing: why}
+	} else {
+		j.state.inFlight = j.evidence.InFlight
+	}
+	j.state.sort()
+	return err
+}
+
+func (j *judge) client(number int) *progress {
+	p := j.clients[number]
 	if p == nil {
 		p = &progress{}
-		b.clients[number] = p
+		j.clients[number] = p
 	}
 	return p
 }
 
-func (b *books) reserve(r history.Reservation) error {
-	p := b.client(r.Client)
+func (j *judge) reserve(r history.Reservation) error {
+	p := j.client(r.Client)
 	p.reserved = max(p.reserved, r.UpTo)
 	return nil
 }
 
 // progress is the first look at a record. A client works on one thing after
 // the other, so its last record is the end of what is known of it.
-func (b *books) progress(op *history.Op) error {
-	p := b.client(op.Client)
+func (j *judge) progress(op *history.Op) error {
+	p := j.client(op.Client)
 	p.seq, p.attempt, p.over, p.ended = op.Seq, op.Attempt, op.Last, op.End
-	b.ended = max(b.ended, op.End)
+	j.ended = max(j.ended, op.End)
 	if op.Last {
-		b.tally.Add(op.Final, 1)
+		j.tally.Add(op.Final, 1)
 	}
 	return nil
 }
@@ -102,62 +141,64 @@ func (p *progress) unrecorded(seq uint64, attempt int) bool {
 }
 
 // op is the second look at a record.
-func (b *books) op(op *history.Op) error {
+func (j *judge) op(op *history.Op) error {
 	if op.Error == workload.ClassBeyond {
 		return nil // nothing was sent
 	}
-	ops, results, err := Decode(op.Values, b.ops)
+	ops, results, err := Decode(op.Values, j.ops)
 	if err != nil || op.Outcome == history.Committed && !results {
-		return b.malformed(op.Client, op.Seq, errors.Join(errRecord, err))
+		return &history.FormatError{Path: j.evidence.History,
+			Reason: fmt.Sprintf("operation %d of client %d: %v", op.Seq, op.Client, errors.Join(errRecord, err))}
 	}
-	b.ops = ops
+	j.ops = ops
 	outcome := op.Outcome
-	if outcome == history.Committed && b.evidence.Losses.Uncertain(op.Start, op.End) {
+	if outcome == history.Committed && j.evidence.Losses.Uncertain(op.Start, op.End) {
 		outcome = history.Unknown // it may be lost, and what it read too
 	}
 	committed := outcome == history.Committed
 	switch kindOf(ops) {
 	case KindPredicate:
 		if committed {
-			b.groups.look(op, ops)
+			j.phantoms.look(op, ops)
 		}
 		return nil
 	case KindPairs:
 		if committed {
-			b.pairs.look(op, ops)
+			j.skews.look(op, ops)
 		}
 		return nil
 	}
-	b.kept.look(op, ops)
-	return b.add(cycle.Txn{
+	j.durability.look(op, ops)
+	return j.add(cycle.Txn{
 		ID:      TransactionID(op.Client, op.Seq, op.Attempt),
 		Process: int32(op.Client), Invoke: op.Start, Complete: op.End, Outcome: outcome,
 	}, ops)
 }
 
-func (b *books) malformed(client int, seq uint64, err error) error {
-	return &history.FormatError{Path: b.evidence.History, Reason: fmt.Sprintf("operation %d of client %d: %v", seq, client, err)}
+// add enters a transaction with these operations.
+func (j *judge) add(t cycle.Txn, ops []Op) error {
+	j.steps = j.steps[:0]
+	for i := range ops {
+		j.steps = append(j.steps, j.step(&ops[i], t.Outcome == history.Committed))
+	}
+	t.Ops = j.steps
+	return j.enter(t, j.evidence.History)
 }
 
-// add enters a transaction with these operations.
-func (b *books) add(t cycle.Txn, ops []Op) error {
-	b.steps = b.steps[:0]
-	for i := range ops {
-		b.steps = append(b.steps, b.step(&ops[i], t.Outcome == history.Committed))
-	}
-	t.Ops = b.steps
-	if err := b.cycle.Add(t); err != nil {
-		return &history.FormatError{Path: b.evidence.History, Reason: err.Error()}
+// enter enters a transaction that is in the file at path.
+func (j *judge) enter(t cycle.Txn, path string) error {
+	if err := j.cycle.Add(t); err != nil {
+		return &history.FormatError{Path: path, Reason: err.Error()}
 	}
 	return nil
 }
 
 // step puts one operation into the words of check/cycle. What a transaction
 // read counts only if it was committed.
-func (b *books) step(o *Op, committed bool) cycle.Op {
+func (j *judge) step(o *Op, committed bool) cycle.Op {
 	switch {
 	case o.Kind == Append || o.Kind == AppendByRewrite:
-		if b.rewritten {
+		if j.rewritten {
 			return cycle.Op{Kind: cycle.Write, Key: o.Key, Value: o.Value}
 		}
 		return cycle.Op{Kind: cycle.Append, Key: o.Key, Value: o.Value}
@@ -166,102 +207,92 @@ func (b *books) step(o *Op, committed bool) cycle.Op {
 	case !committed || o.Kind == ReadValue && !o.Found || o.Kind == ReadList && len(o.List) == 0:
 		return cycle.Op{Kind: cycle.ReadNothing, Key: o.Key}
 	case o.Kind == ReadValue:
-		return cycle.Op{Kind: cycle.ReadValue, Key: o.Key, Value: b.element(o.Key, o.Value)}
-	case b.rewritten:
-		return cycle.Op{Kind: cycle.ReadValue, Key: o.Key, Value: b.element(o.Key, o.List[len(o.List)-1])}
+		return cycle.Op{Kind: cycle.ReadValue, Key: o.Key, Value: j.element(o.Key, o.Value)}
+	case j.rewritten:
+		return cycle.Op{Kind: cycle.ReadValue, Key: o.Key, Value: j.element(o.Key, o.List[len(o.List)-1])}
 	}
 	for i, v := range o.List {
-		o.List[i] = b.element(o.Key, v)
+		o.List[i] = j.element(o.Key, v)
 	}
 	return cycle.Op{Kind: cycle.ReadList, Key: o.Key, List: o.List}
 }
 
 // element takes note of one that was read from a key, and returns the number
 // by which check/cycle knows it.
-func (b *books) element(key, v int64) int64 {
+func (j *judge) element(key, v int64) int64 {
 	client, seq, attempt, _, ok := SplitElement(v)
 	if !ok {
-		return b.number(v)
+		return j.number(v)
 	}
-	if p := b.clients[client]; p != nil && p.unrecorded(seq, attempt) && key >= 0 {
-		b.missing[TransactionID(client, seq, attempt)] = b.transactions.WindowOf(key)
+	if p := j.clients[client]; p != nil && p.unrecorded(seq, attempt) && key >= 0 {
+		j.missing[TransactionID(client, seq, attempt)] = j.transactions.WindowOf(key)
 	}
 	return v
 }
 
 // number returns a name for what no client can have made, since check/cycle
 // does not take all numbers.
-func (b *books) number(v int64) int64 {
+func (j *judge) number(v int64) int64 {
 	if v >= 0 {
 		return v
 	}
-	return b.cycle.Symbol(strconv.FormatInt(v, 10))
+	return j.cycle.Symbol(strconv.FormatInt(v, 10))
 }
 
 // addState enters what was read back, with all that should have been there
 // and was not.
-func (b *books) addState() error {
-	if b.state.missing != "" {
+func (j *judge) addState() error {
+	if j.state.missing != "" {
 		return nil
 	}
-	steps := make([]cycle.Op, 0, len(b.state.lists)+len(b.state.values))
-	for _, l := range b.state.lists {
-		o := Op{Kind: ReadList, Key: b.foreign(l.key, l.key&1 != 0, "list"), List: b.state.elements[l.from:l.to]}
-		steps = append(steps, b.step(&o, true))
+	steps := make([]cycle.Op, 0, len(j.state.lists)+len(j.state.values))
+	for _, l := range j.state.lists {
+		o := Op{Kind: ReadList, Key: j.key(l.key, l.key&1 == 0, "list"), List: j.state.elements[l.from:l.to]}
+		steps = append(steps, j.step(&o, true))
 	}
-	for _, r := range b.state.values {
-		o := Op{Kind: ReadValue, Key: b.foreign(r.key, r.key&1 == 0, "register"), Value: r.value, Found: true}
-		steps = append(steps, b.step(&o, true))
+	for _, r := range j.state.values {
+		o := Op{Kind: ReadValue, Key: j.key(r.key, r.key&1 != 0, "register"), Value: r.value, Found: true}
+		steps = append(steps, j.step(&o, true))
 	}
-	for _, key := range b.kept.absent() {
+	for _, key := range j.durability.absent() {
 		steps = append(steps, cycle.Op{Kind: cycle.ReadNothing, Key: key})
 	}
 	if len(steps) == 0 {
 		return nil
 	}
-	err := b.cycle.Add(cycle.Txn{
-		ID: -1, Process: finalProcess, Invoke: b.ended + 1, Complete: b.ended + 1,
+	return j.enter(cycle.Txn{
+		ID: -1, Process: finalProcess, Invoke: j.ended + 1, Complete: j.ended + 1,
 		Outcome: history.Committed, Ops: steps,
-	})
-	if err != nil {
-		return &history.FormatError{Path: b.evidence.State, Reason: err.Error()}
-	}
-	return nil
+	}, j.evidence.State)
 }
 
-// foreign returns the key, or a name for one that is none of ours.
-func (b *books) foreign(key int64, foreign bool, what string) int64 {
-	if !foreign && key >= 0 {
+// key returns the key, or a name for one that no list or register of the run has.
+func (j *judge) key(key int64, possible bool, what string) int64 {
+	if possible && key >= 0 {
 		return key
 	}
-	return b.cycle.Symbol(what + " " + strconv.FormatInt(key, 10))
+	return j.cycle.Symbol(what + " " + strconv.FormatInt(key, 10))
 }
 
 // addMissing enters the transactions without a record of which something was
 // read. They began after the client's last record.
-func (b *books) addMissing() error {
-	ids := make([]int64, 0, len(b.missing))
-	for id := range b.missing {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+func (j *judge) addMissing() error {
 	operations := map[int64]bool{}
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(j.missing)) {
 		client, seq, attempt, _, _ := SplitElement(id)
-		ops, err := b.transactions.At(client, seq, attempt, b.missing[id], b.ops)
+		ops, err := j.transactions.At(client, seq, attempt, j.missing[id], j.ops)
 		if err != nil {
 			continue // no operation can have used that key
 		}
-		b.ops = ops
+		j.ops = ops
 		if kind := kindOf(ops); kind != KindAppend && kind != KindRegister {
 			continue
 		}
 		operations[TransactionID(client, seq, 0)] = true
-		err = b.add(cycle.Txn{ID: id, Process: int32(client), Invoke: b.clients[client].ended}, ops)
-		if err != nil {
+		if err := j.add(cycle.Txn{ID: id, Process: int32(client), Invoke: j.clients[client].ended}, ops); err != nil {
 			return err
 		}
 	}
-	b.tally.Unknown += int64(len(operations))
+	j.tally.Unknown += int64(len(operations))
 	return nil
 }
