@@ -29,6 +29,16 @@ func (r *Reply) Answer(kind uint8) load.Answer {
 	return load.Answer{Kind: kind, Outcome: r.Outcome, Class: r.Class, Disconnected: r.Broken}
 }
 
+// Conflict reports whether the database has refused the attempt to keep its transaction
+// apart from another one.
+func (r *Reply) Conflict() bool {
+	switch r.Class {
+	case ClassSerialization, ClassDeadlock, ClassLockTimeout:
+		return r.Outcome == history.Failed
+	}
+	return false
+}
+
 // Repeated completes the answer to an attempt, counted from 1, of an operation that has
 // the same id in each of its attempts. unsure is whether an earlier attempt is unknown;
 // what is returned is the same for the next attempt.

@@ -9,7 +9,6 @@ import (
 
 	"assay/check/cycle"
 	"assay/history"
-	"assay/workload"
 )
 
 // Result is what a level does with an anomaly.
@@ -50,7 +49,7 @@ func Play(ctx context.Context, store Store, database, level string, give func(Ce
 	if err != nil {
 		return err
 	}
-	sessions := &pool{store: store}
+	sessions := newPool(store)
 	defer sessions.close()
 	for _, script := range Scripts() {
 		p, err := sessions.play(ctx, &script)
@@ -66,39 +65,30 @@ func Play(ctx context.Context, store Store, database, level string, give func(Ce
 	return nil
 }
 
-// conflicts are the classes of errors by which a database keeps transactions apart.
-func conflicts() []string {
-	return []string{workload.ClassSerialization, workload.ClassDeadlock, workload.ClassLockTimeout}
-}
-
-// judge says what the script came to.
-func (p *play) judge(script *Script) (Result, string) {
+// judge is what the script came to, and how.
+func (p *play) judge(script *Script) (result Result, how string) {
 	if script.shown(&p.seen) {
 		return Shown, ""
 	}
-	var how []string
-	add := func(word string) {
-		if !slices.Contains(how, word) {
-			how = append(how, word)
-		}
+	var means []string
+	if p.any(func(a *actor) bool { return a.waited }) {
+		means = append(means, "blocked")
 	}
 	for i, a := range p.actors {
 		switch {
-		case a == nil:
 		case !a.ended:
 			return NotReached, fmt.Sprintf("T%d did not end", i+1)
 		case a.reply.Outcome == history.Committed, errors.Is(a.reply.Err, errAborted):
-		case a.reply.Outcome == history.Failed && slices.Contains(conflicts(), a.reply.Class):
-			add(a.reply.Class)
+		case a.reply.Conflict():
+			if !slices.Contains(means, a.reply.Class) {
+				means = append(means, a.reply.Class)
+			}
 		default:
 			return NotReached, fmt.Sprintf("T%d: %s: %v", i+1, a.reply.Class, a.reply.Err)
 		}
 	}
-	if p.any(func(a *actor) bool { return a.waited }) {
-		how = slices.Insert(how, 0, "blocked")
+	if len(means) == 0 {
+		means = []string{"old version"}
 	}
-	if len(how) == 0 {
-		return Prevented, "old version"
-	}
-	return Prevented, strings.Join(how, ", ")
+	return Prevented, strings.Join(means, ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"assay/history"
@@ -15,13 +16,13 @@ const (
 	// waits, and looks is how often it is asked then.
 	firstLook = 5 * time.Millisecond
 	looks     = 20 * time.Millisecond
-	// patience is how long a step may take, where the database does not tell of
+	// waitBound is how long a step may take, where the database does not tell of
 	// waits, until it counts as waiting.
-	patience = 3 * time.Second
+	waitBound = 3 * time.Second
 	// endBound is how long, after the last step, the sessions may take to end. It
 	// is longer than MySQL waits for a lock (innodb_lock_wait_timeout, 50 s).
 	endBound = 75 * time.Second
-	// closingBound is how long they may take once they were told to end.
+	// closingBound is how long they may take once their context is over.
 	closingBound = 10 * time.Second
 	// setups is how often the rows of a script are tried to be written.
 	setups = 5
@@ -57,7 +58,7 @@ type actor struct {
 
 // play is one script under way.
 type play struct {
-	actors  [sessions]*actor
+	actors  []*actor // by the numbers of their sessions
 	answers chan answer
 	seen    observation
 	trace   []string
@@ -65,33 +66,18 @@ type play struct {
 }
 
 // pool keeps the sessions from one script to the next.
-type pool struct {
-	store Store
-	open  [sessions]Session // nil for one that is not open
-}
+type pool [sessions]workload.Connection[Session]
 
-// session opens a session, unless it is open.
-func (p *pool) session(ctx context.Context, i int) (session Session, err error) {
-	if p.open[i] == nil {
-		if session, err = p.store.Interleaved(ctx); err != nil {
-			return nil, err
-		}
-		p.open[i] = session
+func newPool(store Store) (p pool) {
+	for i := range p {
+		p[i].Open = store.Interleaved
 	}
-	return p.open[i], nil
-}
-
-// drop closes a session.
-func (p *pool) drop(i int) {
-	if p.open[i] != nil {
-		p.open[i].Close()
-		p.open[i] = nil
-	}
+	return p
 }
 
 func (p *pool) close() {
-	for i := range p.open {
-		p.drop(i)
+	for i := range p {
+		p[i].Close()
 	}
 }
 
@@ -101,21 +87,16 @@ func (p *pool) play(ctx context.Context, script *Script) (*play, error) {
 		return nil, err
 	}
 	x := &play{answers: make(chan answer, 2*sessions)}
-	for _, s := range script.steps {
-		if x.actors[s.session] != nil {
-			continue
-		}
-		session, err := p.session(ctx, s.session)
+	for i := range script.sessions() {
+		session, err := p[i].Session(ctx)
 		if err != nil {
 			return nil, err
 		}
-		x.actors[s.session] = &actor{session: session, given: make(chan step, 1)}
+		x.actors = append(x.actors, &actor{session: session, given: make(chan step, 1)})
 	}
-	err := x.conduct(ctx, script)
+	err := x.run(ctx, script)
 	for i, a := range x.actors {
-		if a != nil && (!a.ended || a.reply.Broken || a.reply.Outcome == history.Unknown) {
-			p.drop(i)
-		}
+		p[i].After(a.reply.Outcome, a.reply.Broken)
 	}
 	if err != nil {
 		return nil, err
@@ -138,7 +119,7 @@ func (p *pool) setUp(ctx context.Context) (err error) {
 
 // transact does a transaction by itself and returns the rows of its last operation.
 func (p *pool) transact(ctx context.Context, operations []Operation) (rows []Row, err error) {
-	session, err := p.session(ctx, t1)
+	session, err := p[t1].Session(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -151,54 +132,46 @@ func (p *pool) transact(ctx context.Context, operations []Operation) (rows []Row
 		return nil
 	})
 	if r.Outcome != history.Committed {
-		p.drop(t1)
+		p[t1].Close()
 		return nil, fmt.Errorf("interleaving: prepare or read the rows: %s: %w", r.Class, r.Err)
 	}
 	return rows, nil
 }
 
-// conduct gives all steps in their order. A session whose step waits gets those that
+// run gives all steps in their order. A session whose step waits gets those that
 // follow when it is done, and the others go on.
-func (p *play) conduct(ctx context.Context, script *Script) error {
+func (p *play) run(ctx context.Context, script *Script) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for i, a := range p.actors {
-		if a != nil {
-			go a.act(ctx, i, script.writes(i), p.answers)
+		go a.act(ctx, i, script.writes(i), p.answers)
+	}
+	for _, s := range script.steps {
+		p.give(s)
+		if err = p.settle(ctx); err != nil {
+			break
 		}
 	}
-	err := p.giveAll(ctx, script)
 	if err == nil {
-		bounded, done := context.WithTimeout(ctx, endBound)
-		p.end(bounded)
-		done()
+		p.end(ctx, endBound)
 		err = ctx.Err()
 	}
 	cancel()
-	closing, done := context.WithTimeout(context.WithoutCancel(ctx), closingBound)
-	defer done()
-	p.end(closing)
+	p.end(context.WithoutCancel(ctx), closingBound)
 	return err
 }
 
-func (p *play) giveAll(ctx context.Context, script *Script) error {
-	for _, s := range script.steps {
-		p.give(s)
-		if err := p.settle(ctx); err != nil {
-			return err
-		}
+// sessions is how many sessions the script has.
+func (s *Script) sessions() (n int) {
+	for _, step := range s.steps {
+		n = max(n, step.session+1)
 	}
-	return nil
+	return n
 }
 
 // writes is whether a session of the script changes anything.
 func (s *Script) writes(session int) bool {
-	for _, step := range s.steps {
-		if step.session == session && step.end == goesOn && step.Writes() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.steps, func(of step) bool { return of.session == session && of.end == 0 && of.Writes() })
 }
 
 // act does the transaction of one session, whose steps come one by one.
@@ -254,6 +227,9 @@ func (p *play) take(r answer) {
 		a.ended, a.reply, a.busy, a.queue = true, r.reply, false, nil
 		p.seen.committed[r.session] = r.reply.Outcome == history.Committed
 		p.trace = append(p.trace, ended(s, r.reply)+waited)
+		for _, other := range p.actors {
+			other.waiting = false // what it had locked is free, so that it is asked anew who waits
+		}
 		return
 	}
 	a.busy = false
@@ -288,9 +264,7 @@ func (p *play) settle(ctx context.Context) error {
 	for p.any(func(a *actor) bool { return a.busy }) {
 		select {
 		case r := <-p.answers:
-			if p.take(r); r.ended {
-				p.forget()
-			}
+			p.take(r)
 			pause = firstLook
 			continue
 		case <-ctx.Done():
@@ -309,20 +283,10 @@ func (p *play) settle(ctx context.Context) error {
 	return nil
 }
 
-// forget has it found out anew who waits: locks are given back when a transaction
-// ends.
-func (p *play) forget() {
-	for _, a := range p.actors {
-		if a != nil {
-			a.waiting = false
-		}
-	}
-}
-
 // lookForWaits asks which of the busy sessions wait.
 func (p *play) lookForWaits(ctx context.Context) error {
 	for _, a := range p.actors {
-		if a == nil || !a.busy || a.waiting {
+		if !a.busy || a.waiting {
 			continue
 		}
 		waiting, known, err := a.session.Waiting(ctx)
@@ -330,7 +294,7 @@ func (p *play) lookForWaits(ctx context.Context) error {
 			return err
 		}
 		if !known {
-			waiting = time.Since(p.moved) >= patience
+			waiting = time.Since(p.moved) >= waitBound
 		}
 		a.waiting = waiting
 		a.waited = a.waited || waiting
@@ -338,8 +302,10 @@ func (p *play) lookForWaits(ctx context.Context) error {
 	return nil
 }
 
-// end takes answers until all sessions have ended, or ctx has.
-func (p *play) end(ctx context.Context) {
+// end takes answers until all sessions have ended, ctx has, or the time is over.
+func (p *play) end(ctx context.Context, bound time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
 	for p.any(func(a *actor) bool { return !a.ended }) {
 		select {
 		case r := <-p.answers:
@@ -350,11 +316,4 @@ func (p *play) end(ctx context.Context) {
 	}
 }
 
-func (p *play) any(is func(*actor) bool) bool {
-	for _, a := range p.actors {
-		if a != nil && is(a) {
-			return true
-		}
-	}
-	return false
-}
+func (p *play) any(is func(*actor) bool) bool { return slices.ContainsFunc(p.actors, is) }

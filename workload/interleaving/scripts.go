@@ -13,7 +13,7 @@ import (
 // "Highly Available Transactions", VLDB 2014. What needs a predicate is not
 // forbidden by repeatable read (PL-2.99), which speaks of items alone.
 func Scripts() []Script {
-	return append(append(dirty(), preceders()...), append(skews(), antiDependencies()...)...)
+	return slices.Concat(dirty(), preceders(), skews(), antiDependencies())
 }
 
 // dirty are anomalies of transactions that have not committed yet.
@@ -117,12 +117,11 @@ func antiDependencies() []Script {
 	}
 }
 
-// ending is how a step ends its transaction.
+// ending is how a step ends its transaction; 0 for one that does not.
 type ending uint8
 
 const (
-	goesOn ending = iota
-	commits
+	commits ending = iota + 1
 	aborts
 )
 
@@ -171,26 +170,20 @@ func (s step) String() string {
 	}
 }
 
-func read(s int, id int64) step { return step{session: s, Operation: Operation{Read, id, 0}} }
-func readAll(s int) step        { return step{session: s, Operation: Operation{ReadAll, 0, 0}} }
-func readEqual(s int, value int64) step {
-	return step{session: s, Operation: Operation{ReadEqual, 0, value}}
+func operation(s int, action Action, id, value int64) step {
+	return step{session: s, Operation: Operation{action, id, value}}
 }
-func readMultiple(s int, value int64) step {
-	return step{session: s, Operation: Operation{ReadMultiple, 0, value}}
-}
-func write(s int, id, value int64) step {
-	return step{session: s, Operation: Operation{Set, id, value}}
-}
-func addAll(s int, value int64) step { return step{session: s, Operation: Operation{AddAll, 0, value}} }
-func insert(s int, id, value int64) step {
-	return step{session: s, Operation: Operation{Insert, id, value}}
-}
-func deleteEqual(s int, value int64) step {
-	return step{session: s, Operation: Operation{DeleteEqual, 0, value}}
-}
-func commit(s int) step { return step{session: s, end: commits} }
-func abort(s int) step  { return step{session: s, end: aborts} }
+
+func read(s int, id int64) step            { return operation(s, Read, id, 0) }
+func readAll(s int) step                   { return operation(s, ReadAll, 0, 0) }
+func readEqual(s int, value int64) step    { return operation(s, ReadEqual, 0, value) }
+func readMultiple(s int, value int64) step { return operation(s, ReadMultiple, 0, value) }
+func write(s int, id, value int64) step    { return operation(s, Set, id, value) }
+func addAll(s int, value int64) step       { return operation(s, AddAll, 0, value) }
+func insert(s int, id, value int64) step   { return operation(s, Insert, id, value) }
+func deleteEqual(s int, value int64) step  { return operation(s, DeleteEqual, 0, value) }
+func commit(s int) step                    { return step{session: s, end: commits} }
+func abort(s int) step                     { return step{session: s, end: aborts} }
 
 // Script is one of Hermitage's tests. It begins with the rows (1, 10) and (2, 20).
 type Script struct {
