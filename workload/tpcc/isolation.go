@@ -143,6 +143,9 @@ const (
 	testQuantity = 5
 )
 
+// ofTest reports whether a row with this warehouse is one of the isolation tests.
+func ofTest(warehouse int64) bool { return warehouse > TestWarehouse && warehouse <= LastTestWarehouse }
+
 // testRows are the rows of all tests. Only the orders of those that deliver are not
 // delivered yet.
 func testRows() *Rows {
@@ -173,34 +176,4 @@ func testRows() *Rows {
 		}
 	}
 	return rows
-}
-
-// ofTest reports whether a row with this warehouse is one of the isolation tests.
-func ofTest(warehouse int64) bool { return warehouse > TestWarehouse && warehouse <= LastTestWarehouse }
-
-// withoutTests is the visitor without the rows of the isolation tests, which are there
-// while they are played, and if they could not be removed.
-func withoutTests(v Visitor) Visitor {
-	return Visitor{
-		Item:      unless(func(r Item) bool { return r.ID >= FirstTestItem && r.ID <= LastTestItem }, v.Item),
-		Warehouse: unless(func(r Warehouse) bool { return ofTest(r.ID) }, v.Warehouse),
-		District:  unless(func(r District) bool { return ofTest(r.Warehouse) }, v.District),
-		Customer:  unless(func(r Customer) bool { return ofTest(r.Warehouse) }, v.Customer),
-		Payment:   unless(func(r Payment) bool { return ofTest(r.Warehouse) }, v.Payment),
-		Order:     unless(func(r Order) bool { return ofTest(r.Warehouse) }, v.Order),
-		NewOrder:  unless(func(r NewOrder) bool { return ofTest(r.Warehouse) }, v.NewOrder),
-		Line:      unless(func(r OrderLine) bool { return ofTest(r.Warehouse) }, v.Line),
-		Stock:     unless(func(r Stock) bool { return ofTest(r.Warehouse) }, v.Stock),
-		Delivery:  unless(func(r Delivery) bool { return ofTest(r.Warehouse) }, v.Delivery),
-	}
-}
-
-// unless is a callback that leaves out rows.
-func unless[T any](out func(T) bool, use func(T) error) func(T) error {
-	return func(r T) error {
-		if out(r) {
-			return nil
-		}
-		return use(r)
-	}
 }

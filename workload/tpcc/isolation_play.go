@@ -1,6 +1,7 @@
 package tpcc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +13,7 @@ import (
 
 const (
 	// scriptBound is how long one test may take, and closingBound how long its
-	// transactions may take to end once they were told to.
+	// transactions may take to end once their context is over.
 	scriptBound  = time.Minute
 	closingBound = 10 * time.Second
 	// repeats is how often a transaction that is refused is done again.
@@ -58,7 +59,7 @@ type IsolationTest struct {
 }
 
 // Examine plays the isolation tests and leaves what came of them in the run's folder. It
-// is called when the rows of the run were read back, so that the tests cannot disturb
+// is called when the rows of the run were read back, so that the tests change nothing of
 // what the run is judged by, and they meet what the run has left and nothing in flight.
 // They have rows of their own, which are removed at the end; the error may be that they
 // could not be.
@@ -122,11 +123,12 @@ func remove(ctx context.Context, t *terminal) (err error) {
 	return fmt.Errorf("remove the rows of the isolation tests: %w", err)
 }
 
-// performance is one test that is played.
-type performance struct {
+// isolationPlay is one test that is played. Once err is set, its methods do nothing more.
+type isolationPlay struct {
 	*IsolationTest
 	script isolationScript
 	ctx    context.Context
+	err    error
 	// first and second do the two transactions, and aside those before and after them.
 	first, second, aside *terminal
 	begun                []*stepped
@@ -136,10 +138,11 @@ type performance struct {
 func playScript(ctx context.Context, script isolationScript, terminals [3]*terminal) IsolationTest {
 	ctx, cancel := context.WithTimeout(ctx, scriptBound)
 	defer cancel()
-	p := &performance{IsolationTest: &IsolationTest{Test: script.Number}, script: script, ctx: ctx,
+	p := &isolationPlay{IsolationTest: &IsolationTest{Test: script.Number}, script: script, ctx: ctx,
 		first: terminals[0], second: terminals[1], aside: terminals[2]}
-	if err := script.play(p); err != nil {
-		p.NotPlayed = err.Error()
+	script.play(p)
+	if p.err != nil {
+		p.NotPlayed = p.err.Error()
 	}
 	cancel()
 	p.close()
@@ -148,7 +151,7 @@ func playScript(ctx context.Context, script isolationScript, terminals [3]*termi
 
 // close waits until no transaction of the test is under way. A session whose transaction
 // does not end is given up.
-func (p *performance) close() {
+func (p *isolationPlay) close() {
 	bound := time.After(closingBound)
 	for _, x := range p.begun {
 		if x.over {
@@ -163,106 +166,119 @@ func (p *performance) close() {
 	}
 }
 
-func (p *performance) note(format string, of ...any) {
-	p.Steps = append(p.Steps, fmt.Sprintf(format, of...))
+func (p *isolationPlay) note(format string, of ...any) {
+	if p.err == nil {
+		p.Steps = append(p.Steps, fmt.Sprintf(format, of...))
+	}
 }
 
 // start begins a transaction of the test; see terminal.start.
-func (p *performance) start(by *terminal, at Point, do transaction) (*stepped, error) {
-	x, err := by.start(p.ctx, at, do)
-	if err == nil {
+func (p *isolationPlay) start(by *terminal, at Point, do transaction) (x *stepped) {
+	if p.err != nil {
+		return nil
+	}
+	if x, p.err = by.start(p.ctx, at, do); p.err == nil {
 		p.begun = append(p.begun, x)
 	}
-	return x, err
+	return x
+}
+
+// finish waits for the end of a transaction that does not stop any more.
+func (p *isolationPlay) finish(x *stepped) {
+	if p.err == nil {
+		_, p.err = x.await()
+	}
+}
+
+// repeat has a transaction that has stopped read the same again; nil if it ends instead.
+func (p *isolationPlay) repeat(x *stepped) (read []int64) {
+	if p.err == nil {
+		read, p.err = x.send(errAgain)
+	}
+	return read
 }
 
 // stopped begins a transaction and returns when it stops, with what it has read. That it
 // does not come to its point is an error.
-func (p *performance) stopped(by *terminal, at Point, do transaction) (x *stepped, read []int64, err error) {
-	if x, err = p.start(by, at, do); err != nil {
-		return nil, nil, err
+func (p *isolationPlay) stopped(by *terminal, at Point, do transaction) (x *stepped, read []int64) {
+	if x = p.start(by, at, do); p.err != nil {
+		return nil, nil
 	}
-	read, stopped, err := x.arrive()
-	if err == nil && !stopped {
-		err = fmt.Errorf("the transaction that was to stop %s", x.outcome())
+	if read, p.err = x.await(); p.err == nil && x.over {
+		p.err = fmt.Errorf("the transaction that was to stop %s", x.outcome())
 	}
-	return x, read, err
+	return x, read
 }
 
 // beside begins the second transaction, while the first has stopped, and returns when it
 // has ended or waits. name is what it is called in the steps.
-func (p *performance) beside(name string, do transaction) (*stepped, error) {
-	x, err := p.start(p.second, 0, do)
-	if err != nil {
-		return nil, err
+func (p *isolationPlay) beside(name string, do transaction) *stepped {
+	x := p.start(p.second, 0, do)
+	if p.err != nil {
+		return nil
 	}
-	if err := x.settle(); err != nil {
-		return nil, err
+	if p.err = x.settle(); p.err != nil {
+		return nil
 	}
-	p.Waited, p.Early = x.waited, x.poll()
+	p.Waited, p.Early = x.waited, x.over
 	if p.Early {
 		p.note("%s %s", name, x.outcome())
 	} else {
 		p.note("%s waits", name)
 	}
-	return x, nil
+	return x
 }
 
-// closeFirst has the first transaction end, and notes how it did.
-func (p *performance) closeFirst(name string, x *stepped, rollBack bool) error {
-	if err := x.end(rollBack); err != nil {
-		return err
+// closeFirst has the first transaction commit or, if rollBack, roll back, and notes how it
+// has ended.
+func (p *isolationPlay) closeFirst(name string, x *stepped, rollBack bool) {
+	if p.err != nil {
+		return
+	}
+	var command error
+	if rollBack {
+		command = errRolledBack
+	}
+	if _, p.err = x.send(command); p.err != nil {
+		return
 	}
 	p.First = x.committed()
-	p.refused(x)
+	p.Refused = cmp.Or(x.refusal(), p.Refused)
 	p.note("%s %s", name, x.outcome())
-	return nil
 }
 
 // closeSecond waits for the end of the second transaction, and does it again if it was
 // refused for the sake of the first, as an application would.
-func (p *performance) closeSecond(name string, x *stepped, do transaction) (err error) {
+func (p *isolationPlay) closeSecond(name string, x *stepped, do transaction) {
 	for n := 0; ; n++ {
-		if err := x.finish(); err != nil {
-			return err
+		if p.finish(x); p.err != nil {
+			return
 		}
 		if !p.Early || n > 0 {
 			p.note("%s %s", name, x.outcome())
 		}
-		p.refused(x)
+		p.Refused = cmp.Or(x.refusal(), p.Refused)
 		if x.refusal() == "" || n == repeats {
 			break
 		}
 		p.note("%s is repeated", name)
-		if x, err = p.start(p.second, 0, do); err != nil {
-			return err
-		}
+		x = p.start(p.second, 0, do)
 	}
 	if p.Second = x.committed(); !p.Second {
-		return fmt.Errorf("%s %s", name, x.outcome())
-	}
-	return nil
-}
-
-// refused notes that a transaction was refused.
-func (p *performance) refused(x *stepped) {
-	if class := x.refusal(); class != "" {
-		p.Refused = class
+		p.err = fmt.Errorf("%s %s", name, x.outcome())
 	}
 }
 
 // alone does a transaction while none is under way.
-func (p *performance) alone(do transaction) error {
+func (p *isolationPlay) alone(do transaction) {
 	for n := 0; ; n++ {
-		x, err := p.start(p.aside, 0, do)
-		if err == nil {
-			err = x.finish()
-		}
-		if err != nil {
-			return err
+		x := p.start(p.aside, 0, do)
+		if p.finish(x); p.err != nil {
+			return
 		}
 		if x.refusal() == "" || n == repeats {
-			return committed(x.reply)
+			p.err = committed(x.reply)
+			return
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package tpcc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -15,27 +16,25 @@ type isolationScript struct {
 	// Between names the transactions, and Phenomenon what must not come about, as in
 	// clause 3.4.1: P0 dirty write, P1 dirty read, P2 non-repeatable read, P3 phantom.
 	Between, Phenomenon string
-	// delivers is whether its warehouse begins with an order that can be delivered.
-	delivers bool
-	play     func(p *performance) error
-	judge    func(t *IsolationTest) isolationResult
+	// delivers is whether its warehouse begins with an order that can be delivered, and
+	// rollBack whether the first transaction is rolled back.
+	delivers, rollBack bool
+	play               func(p *isolationPlay)
+	judge              func(t *IsolationTest) isolationResult
 }
 
 // isolationScripts are the tests in their order.
 func isolationScripts() []isolationScript {
-	rolledBack := func(play func(*performance, bool) error, is bool) func(*performance) error {
-		return func(p *performance) error { return play(p, is) }
-	}
 	return []isolationScript{
-		{1, "New-Order and Order-Status", "P1", false, rolledBack((*performance).readOrder, false), judgeReadOrder},
-		{2, "New-Order, rolled back, and Order-Status", "P1", false, rolledBack((*performance).readOrder, true), judgeReadOrder},
-		{3, "two New-Orders", "P0", false, rolledBack((*performance).orderTwice, false), judgeOrderTwice},
-		{4, "New-Order, rolled back, and New-Order", "P0", false, rolledBack((*performance).orderTwice, true), judgeOrderTwice},
-		{5, "Delivery and Payment", "P0", true, rolledBack((*performance).deliverAndPay, false), judgeDeliverAndPay},
-		{6, "Delivery, rolled back, and Payment", "P0", true, rolledBack((*performance).deliverAndPay, true), judgeDeliverAndPay},
-		{7, "New-Order and an update of prices", "P2", false, (*performance).readPrices, judgeReadPrices},
-		{8, "Delivery and New-Order", "P3", false, (*performance).deliverNothing, judgePhantom},
-		{9, "Order-Status and New-Order", "P3", false, (*performance).findLastOrder, judgePhantom},
+		{1, "New-Order and Order-Status", "P1", false, false, (*isolationPlay).readOrder, judgeReadOrder},
+		{2, "New-Order, rolled back, and Order-Status", "P1", false, true, (*isolationPlay).readOrder, judgeReadOrder},
+		{3, "two New-Orders", "P0", false, false, (*isolationPlay).orderTwice, judgeOrderTwice},
+		{4, "New-Order, rolled back, and New-Order", "P0", false, true, (*isolationPlay).orderTwice, judgeOrderTwice},
+		{5, "Delivery and Payment", "P0", true, false, (*isolationPlay).deliverAndPay, judgeDeliverAndPay},
+		{6, "Delivery, rolled back, and Payment", "P0", true, true, (*isolationPlay).deliverAndPay, judgeDeliverAndPay},
+		{7, "New-Order and an update of prices", "P2", false, false, (*isolationPlay).readPrices, judgeReadPrices},
+		{8, "Delivery and New-Order", "P3", false, false, (*isolationPlay).deliverNothing, judgePhantom},
+		{9, "Order-Status and New-Order", "P3", false, false, (*isolationPlay).findLastOrder, judgePhantom},
 	}
 }
 
@@ -53,7 +52,7 @@ func committed(r workload.Reply) error {
 }
 
 // operation is the id of a further operation of the test.
-func (p *performance) operation() int64 {
+func (p *isolationPlay) operation() int64 {
 	p.operations++
 	return FirstTestOperation + int64(p.Test)*1000 + p.operations
 }
@@ -67,7 +66,7 @@ func ordered(number int64) []int64 {
 }
 
 // newOrder orders items, or all of them; answer gets the number of the order.
-func (p *performance) newOrder(answer *[]int64, items ...int64) transaction {
+func (p *isolationPlay) newOrder(answer *[]int64, items ...int64) transaction {
 	in := NewOrderInput{Operation: p.operation(), Warehouse: p.script.warehouse(), District: testDistrict, Customer: testCustomer, Moment: time.Now().UnixMilli()}
 	if len(items) == 0 {
 		for item := int64(FirstTestItem); item <= LastTestItem; item++ {
@@ -88,7 +87,7 @@ func (p *performance) newOrder(answer *[]int64, items ...int64) transaction {
 
 // orderStatus is that of the customer; answer gets the number, the lines and the amount
 // of the order and the customer's balance.
-func (p *performance) orderStatus(answer *[]int64) transaction {
+func (p *isolationPlay) orderStatus(answer *[]int64) transaction {
 	in := OrderStatusInput{CustomerInput{Warehouse: p.script.warehouse(), District: testDistrict, ID: testCustomer}}
 	return func(ctx context.Context, session SteppedSession) workload.Reply {
 		r := session.OrderStatus(ctx, &in)
@@ -100,7 +99,7 @@ func (p *performance) orderStatus(answer *[]int64) transaction {
 }
 
 // prices raises and reads the prices of two items; answer gets them.
-func (p *performance) prices(answer *[]int64, raise int64) transaction {
+func (p *isolationPlay) prices(answer *[]int64, raise int64) transaction {
 	return func(ctx context.Context, session SteppedSession) workload.Reply {
 		r := session.Prices(ctx, []int64{FirstTestItem, FirstTestItem + 1}, raise)
 		if r.Outcome == history.Committed {
@@ -110,36 +109,37 @@ func (p *performance) prices(answer *[]int64, raise int64) transaction {
 	}
 }
 
+// delivery is a Delivery, which answers nothing that a test wants.
+func (p *isolationPlay) delivery() transaction {
+	in := DeliveryInput{Operation: p.operation(), Warehouse: p.script.warehouse(), Carrier: 1, Moment: time.Now().UnixMilli()}
+	return func(ctx context.Context, session SteppedSession) workload.Reply {
+		return session.Delivery(ctx, &in).Reply
+	}
+}
+
 // readOrder is tests 1 and 2: an Order-Status, T2, while a New-Order, T1, of the same
 // customer has not ended. Before and Seen are the order that the customer is shown, and
 // Done is that of T1: number, lines, amount.
-func (p *performance) readOrder(rollBack bool) error {
+func (p *isolationPlay) readOrder() {
 	var before, seen, none []int64
-	if err := p.alone(p.orderStatus(&before)); err != nil {
-		return err
-	}
-	t1, read, err := p.stopped(p.first, AtEnd, p.newOrder(&none))
-	if err != nil {
-		return err
+	p.alone(p.orderStatus(&before))
+	t1, read := p.stopped(p.first, AtEnd, p.newOrder(&none))
+	if p.err != nil {
+		return
 	}
 	p.Before, p.Done = before[:3], ordered(read[0])
 	p.note("T0, an Order-Status, shows %s", showOrder(p.Before))
 	p.note("T1, a New-Order, enters %s and stops before COMMIT", showOrder(p.Done))
 	const second = "T2, an Order-Status,"
 	do := p.orderStatus(&seen)
-	t2, err := p.beside(second, do)
-	if err == nil {
-		err = p.closeFirst("T1", t1, rollBack)
-	}
-	if err == nil {
-		err = p.closeSecond(second, t2, do)
-	}
-	if err != nil {
-		return err
+	t2 := p.beside(second, do)
+	p.closeFirst("T1", t1, p.script.rollBack)
+	p.closeSecond(second, t2, do)
+	if p.err != nil {
+		return
 	}
 	p.Seen = seen[:3]
 	p.note("T2 has shown %s", showOrder(p.Seen))
-	return nil
 }
 
 func showOrder(order []int64) string {
@@ -149,58 +149,49 @@ func showOrder(order []int64) string {
 // orderTwice is tests 3 and 4: a New-Order, T2, while another one, T1, of the same
 // customer has not ended. Before and After are the district's D_NEXT_O_ID, and Done and
 // Seen are the numbers that T1 and T2 have given to their orders.
-func (p *performance) orderTwice(rollBack bool) error {
+func (p *isolationPlay) orderTwice() {
 	var none, seen []int64
 	items := []int64{FirstTestItem, FirstTestItem + 1}
-	if rollBack {
-		items[1] = FirstTestItem - 1 // which does not exist
+	if p.script.rollBack {
+		items[1] = FirstTestItem - 1 // which does not exist, so that T1 rolls back by itself
 	}
-	t1, read, err := p.stopped(p.first, AtEnd, p.newOrder(&none, items...))
-	if err != nil {
-		return err
+	t1, read := p.stopped(p.first, AtEnd, p.newOrder(&none, items...))
+	if p.err != nil {
+		return
 	}
 	p.Before, p.Done = []int64{testOrder + 1}, read[:1]
 	p.note("the district's D_NEXT_O_ID is %d", p.Before[0])
 	p.note("T1, a New-Order, enters order %d and stops before it ends", p.Done[0])
 	const second = "T2, a New-Order,"
 	do := p.newOrder(&seen)
-	t2, err := p.beside(second, do)
-	if err == nil {
-		err = p.closeFirst("T1", t1, false) // which rolls back by itself
-	}
-	if err == nil {
-		err = p.closeSecond(second, t2, do)
-	}
-	if err != nil {
-		return err
+	t2 := p.beside(second, do)
+	p.closeFirst("T1", t1, false)
+	p.closeSecond(second, t2, do)
+	if p.err != nil {
+		return
 	}
 	p.Seen = seen
 	p.note("T2 has entered order %d", seen[0])
 	// A further New-Order tells D_NEXT_O_ID, and is rolled back.
-	t3, read, err := p.stopped(p.aside, AtEnd, p.newOrder(&none))
-	if err != nil {
-		return err
+	t3, read := p.stopped(p.aside, AtEnd, p.newOrder(&none))
+	if p.err != nil {
+		return
 	}
 	p.After = read[:1]
 	p.note("D_NEXT_O_ID is now %d", p.After[0])
-	return t3.end(true)
+	_, p.err = t3.send(errRolledBack)
 }
 
 // deliverAndPay is tests 5 and 6: a Payment, T2, by a customer whose order is being
 // delivered by T1. Before and After are the customer's C_BALANCE, Done is what T1 adds to
 // it, and Seen what T2 takes off.
-func (p *performance) deliverAndPay(rollBack bool) error {
+func (p *isolationPlay) deliverAndPay() {
 	const amount = 300
 	var before, after []int64
-	if err := p.alone(p.orderStatus(&before)); err != nil {
-		return err
-	}
-	delivery := DeliveryInput{Operation: p.operation(), Warehouse: p.script.warehouse(), Carrier: 1, Moment: time.Now().UnixMilli()}
-	t1, _, err := p.stopped(p.first, AtEnd, func(ctx context.Context, session SteppedSession) workload.Reply {
-		return session.Delivery(ctx, &delivery).Reply
-	})
-	if err != nil {
-		return err
+	p.alone(p.orderStatus(&before))
+	t1, _ := p.stopped(p.first, AtEnd, p.delivery())
+	if p.err != nil {
+		return
 	}
 	p.Before, p.Done, p.Seen = before[3:], before[2:3], []int64{amount}
 	p.note("the customer's C_BALANCE is %d", p.Before[0])
@@ -211,109 +202,81 @@ func (p *performance) deliverAndPay(rollBack bool) error {
 	do := func(ctx context.Context, session SteppedSession) workload.Reply {
 		return session.Payment(ctx, &payment).Reply
 	}
-	t2, err := p.beside(second, do)
-	if err == nil {
-		err = p.closeFirst("T1", t1, rollBack)
-	}
-	if err == nil {
-		err = p.closeSecond(second, t2, do)
-	}
-	if err == nil {
-		err = p.alone(p.orderStatus(&after))
-	}
-	if err != nil {
-		return err
+	t2 := p.beside(second, do)
+	p.closeFirst("T1", t1, p.script.rollBack)
+	p.closeSecond(second, t2, do)
+	p.alone(p.orderStatus(&after))
+	if p.err != nil {
+		return
 	}
 	p.After = after[3:]
 	p.note("T2 has paid %d, and C_BALANCE is now %d", amount, p.After[0])
-	return nil
 }
 
 // readPrices is test 7: T3 raises the prices of two items by 10 %, while a New-Order, T2,
 // has read them. Before and After are the prices that T1 and T4 read, Seen and Again
 // those that T2 reads, and Done those that T3 sets. First is T2 here, and Second T3.
-func (p *performance) readPrices() error {
+func (p *isolationPlay) readPrices() {
 	var before, after, none, raised []int64
-	if err := p.alone(p.prices(&before, 0)); err != nil {
-		return err
-	}
-	t2, read, err := p.stopped(p.first, AtPrices, p.newOrder(&none, FirstTestItem, FirstTestItem+1, FirstTestItem))
-	if err != nil {
-		return err
+	p.alone(p.prices(&before, 0))
+	t2, read := p.stopped(p.first, AtPrices, p.newOrder(&none, FirstTestItem, FirstTestItem+1, FirstTestItem))
+	if p.err != nil {
+		return
 	}
 	p.Before, p.Seen = before, read
 	p.note("T1 reads the prices %d", before)
 	p.note("T2, a New-Order, reads the prices %d", read)
-	t3, err := p.beside("T3, which raises them by a tenth,", p.prices(&raised, testPrice/10))
-	if err == nil {
-		p.Again, err = t2.repeat()
-	}
-	if err == nil && p.Again != nil {
+	t3 := p.beside("T3, which raises them by a tenth,", p.prices(&raised, testPrice/10))
+	if p.Again = p.repeat(t2); p.Again != nil {
 		p.note("T2 reads the prices %d", p.Again)
 	}
-	if err == nil {
-		err = p.closeFirst("T2", t2, false)
-	}
-	if err == nil {
-		err = t3.finish()
-	}
-	if err != nil {
-		return err
+	p.closeFirst("T2", t2, false)
+	p.finish(t3)
+	if p.err != nil {
+		return
 	}
 	p.Second, p.Done = t3.committed(), raised
-	p.refused(t3)
+	p.Refused = cmp.Or(t3.refusal(), p.Refused)
 	if !p.Early {
 		p.note("T3 %s", t3.outcome())
 	}
 	if !p.Second && t3.refusal() == "" {
-		return committed(t3.reply)
+		p.err = committed(t3.reply)
 	}
-	err = p.alone(p.prices(&after, 0))
+	p.alone(p.prices(&after, 0))
 	p.After = after
 	p.note("T4 reads the prices %d", after)
-	return err
 }
 
 // deliverNothing is test 8: a New-Order, T2, in a district where a Delivery, T1, has found
 // no order. Seen and Again are the order that T1 finds, 0 for none.
-func (p *performance) deliverNothing() error {
-	in := DeliveryInput{Operation: p.operation(), Warehouse: p.script.warehouse(), Carrier: 1, Moment: time.Now().UnixMilli()}
-	return p.readTwice("T1, a Delivery,", "in the table new_order", AtOldestOrder, func(ctx context.Context, session SteppedSession) workload.Reply {
-		return session.Delivery(ctx, &in).Reply
-	})
+func (p *isolationPlay) deliverNothing() {
+	p.readTwice("T1, a Delivery,", "in the table new_order", AtOldestOrder, p.delivery())
 }
 
 // findLastOrder is test 9: a New-Order, T2, of the customer whose last order an
 // Order-Status, T1, has found. Seen and Again are that order.
-func (p *performance) findLastOrder() error {
+func (p *isolationPlay) findLastOrder() {
 	var none []int64
-	return p.readTwice("T1, an Order-Status,", "as the customer's last", AtLastOrder, p.orderStatus(&none))
+	p.readTwice("T1, an Order-Status,", "as the customer's last", AtLastOrder, p.orderStatus(&none))
 }
 
 // readTwice has a transaction read the same twice, with a New-Order between.
-func (p *performance) readTwice(first, what string, at Point, do transaction) error {
-	t1, read, err := p.stopped(p.first, at, do)
-	if err != nil {
-		return err
+func (p *isolationPlay) readTwice(first, what string, at Point, do transaction) {
+	t1, read := p.stopped(p.first, at, do)
+	if p.err != nil {
+		return
 	}
 	p.Seen = read
 	p.note("%s finds order %d %s", first, read[0], what)
 	var entered []int64
 	const second = "T2, a New-Order,"
 	order := p.newOrder(&entered)
-	t2, err := p.beside(second, order)
-	if err == nil {
-		p.Again, err = t1.repeat()
-	}
-	if err == nil && p.Again != nil {
+	t2 := p.beside(second, order)
+	if p.Again = p.repeat(t1); p.Again != nil {
 		p.note("T1 reads the same again and finds order %d", p.Again[0])
 	}
-	if err == nil {
-		err = p.closeFirst("T1", t1, false)
-	}
-	if err == nil {
-		err = p.closeSecond(second, t2, order)
-	}
+	p.closeFirst("T1", t1, false)
+	p.closeSecond(second, t2, order)
 	p.Done = entered
-	return err
 }

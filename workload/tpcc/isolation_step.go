@@ -21,8 +21,12 @@ const (
 	waitBound = 3 * time.Second
 )
 
-// errRolledBack ends a transaction that a test rolls back.
-var errRolledBack = errors.New("tpcc: rolled back by the isolation test")
+// What a test commands a transaction that has stopped, beside nil, which has it go on to
+// its end: to roll back, or to read the same again.
+var (
+	errRolledBack = errors.New("tpcc: rolled back by the isolation test")
+	errAgain      = errors.New("tpcc: read again")
+)
 
 // terminal is one session of the tests. A session that cannot be used any more is
 // replaced.
@@ -40,24 +44,18 @@ func newTerminal(ctx context.Context, store IsolationStore) (*terminal, error) {
 	return &terminal{connection, current}, err
 }
 
-// command is what a transaction does that has stopped.
-type command struct {
-	again bool
-	err   error
-}
-
 // stepped is a transaction that stops.
 type stepped struct {
 	ctx      context.Context
 	terminal *terminal
 	session  SteppedSession
-	// at is where it stops, until it was told to end. Only the transaction's own
-	// goroutine uses ending.
+	// at is where it stops, until it is to end. Only the transaction's own goroutine
+	// uses ending.
 	at     Point
 	ending bool
 
 	arrivals chan []int64
-	commands chan command
+	commands chan error
 	replies  chan workload.Reply
 
 	// What the test knows of it: whether it has ended and how, and whether it was seen
@@ -77,41 +75,43 @@ func (x *stepped) stop(at Point, read []int64) (again bool, err error) {
 		return false, x.ctx.Err()
 	}
 	select {
-	case c := <-x.commands:
-		x.ending = !c.again
-		return c.again, c.err
+	case command := <-x.commands:
+		if command == errAgain {
+			return true, nil
+		}
+		x.ending = true
+		return false, command
 	case <-x.ctx.Done():
 		return false, x.ctx.Err()
 	}
 }
 
 // start begins a transaction that stops at a point; 0 for none.
-func (t *terminal) start(ctx context.Context, at Point, do func(context.Context, SteppedSession) workload.Reply) (*stepped, error) {
+func (t *terminal) start(ctx context.Context, at Point, do transaction) (*stepped, error) {
 	session, err := t.connection.Session(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open a session: %w", err)
 	}
 	x := &stepped{ctx: ctx, terminal: t, session: session, at: at,
-		arrivals: make(chan []int64), commands: make(chan command), replies: make(chan workload.Reply, 1)}
+		arrivals: make(chan []int64), commands: make(chan error), replies: make(chan workload.Reply, 1)}
 	t.current.Store(x)
 	go func() { x.replies <- do(ctx, session) }()
 	return x, nil
 }
 
-// arrive waits until the transaction stops, with what it has read, or has ended.
-func (x *stepped) arrive() (read []int64, stopped bool, err error) {
+// await waits until the transaction stops, with what it has read, or is over.
+func (x *stepped) await() (read []int64, err error) {
 	if x.over {
-		return nil, false, nil
+		return nil, nil
 	}
 	select {
-	case read := <-x.arrivals:
-		return read, true, nil
+	case read = <-x.arrivals:
 	case reply := <-x.replies:
 		x.ended(reply)
-		return nil, false, nil
 	case <-x.ctx.Done():
-		return nil, false, x.ctx.Err()
+		err = x.ctx.Err()
 	}
+	return read, err
 }
 
 // settle returns when the transaction, which does not stop, has ended or waits for
@@ -134,6 +134,11 @@ func (x *stepped) settle() error {
 		}
 		x.waited = waiting || !known && time.Since(began) >= waitBound
 	}
+	select { // it may have ended meanwhile
+	case reply := <-x.replies:
+		x.ended(reply)
+	default:
+	}
 	return nil
 }
 
@@ -143,58 +148,20 @@ func (x *stepped) ended(reply workload.Reply) {
 	x.terminal.connection.After(reply.Outcome, reply.Broken)
 }
 
-// poll reports whether the transaction has ended, without waiting for that.
-func (x *stepped) poll() bool {
-	select {
-	case reply := <-x.replies:
-		x.ended(reply)
-	default:
-	}
-	return x.over
-}
-
-// repeat has a transaction that has stopped read the same again; nil if it ends instead.
-func (x *stepped) repeat() ([]int64, error) {
-	if err := x.send(command{again: true}); err != nil {
-		return nil, err
-	}
-	read, _, err := x.arrive()
-	return read, err
-}
-
-// send gives a command to a transaction that has stopped, unless it has ended.
-func (x *stepped) send(c command) error {
+// send gives a command to a transaction that has stopped, and waits until it stops again,
+// with what it has read, or is over.
+func (x *stepped) send(command error) (read []int64, err error) {
 	if x.over {
-		return nil
+		return nil, nil
 	}
 	select {
-	case x.commands <- c:
-		return nil
+	case x.commands <- command:
 	case reply := <-x.replies:
 		x.ended(reply)
-		return nil
 	case <-x.ctx.Done():
-		return x.ctx.Err()
+		return nil, x.ctx.Err()
 	}
-}
-
-// end has a transaction that has stopped commit or, if rollBack, roll back, and waits
-// for its end.
-func (x *stepped) end(rollBack bool) error {
-	c := command{}
-	if rollBack {
-		c.err = errRolledBack
-	}
-	if err := x.send(c); err != nil {
-		return err
-	}
-	return x.finish()
-}
-
-// finish waits for the end of a transaction that does not stop any more.
-func (x *stepped) finish() error {
-	_, _, err := x.arrive()
-	return err
+	return x.await()
 }
 
 // committed reports whether the transaction has ended so.
@@ -203,15 +170,10 @@ func (x *stepped) committed() bool { return x.over && x.reply.Outcome == history
 // refusal is the class of the error by which the database has kept this transaction
 // apart from another one; empty if it has not.
 func (x *stepped) refusal() string {
-	if !x.over || x.reply.Outcome != history.Failed || errors.Is(x.reply.Err, errRolledBack) {
-		return ""
-	}
-	switch x.reply.Class {
-	case workload.ClassSerialization, workload.ClassDeadlock, workload.ClassLockTimeout:
+	if x.over && x.reply.Conflict() && !errors.Is(x.reply.Err, errRolledBack) {
 		return x.reply.Class
-	default:
-		return ""
 	}
+	return ""
 }
 
 // outcome describes how it ended.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"assay/load"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -30,11 +29,6 @@ func NewWork(store Store, config Config, seed uint64) (*Work, error) {
 	}
 	p := NewPopulation(config, seed, time.Now().UnixMilli())
 	return &Work{Store: store, config: config, population: p, inputs: NewInputs(p)}, nil
-}
-
-// Create makes the empty tables.
-func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
-	return w.Store.Create(ctx, mark)
 }
 
 // Rows is how many rows Load creates, but for the lines of orders, which are ten times
