@@ -7,41 +7,31 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// documentCall is a call of tx for documents: what it takes, and what it gives.
-type documentCall struct {
-	// instead is the call to use where the database speaks SQL.
-	instead string
-	run     func(h *handle, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
-}
-
-// documentCalls are those of tx, by their names.
-func documentCalls() map[string]documentCall {
-	return map[string]documentCall{
-		"find":      {"tx.query", (*handle).find},
-		"find_one":  {"tx.row or tx.value", (*handle).findOne},
-		"aggregate": {"tx.query", (*handle).aggregate},
-		"insert":    {"tx.exec", (*handle).insert},
-		"update":    {"tx.exec", (*handle).update},
-		"delete":    {"tx.exec", (*handle).remove},
-	}
-}
-
-// document is the builtin of a call for documents; nil if there is none of this name.
-func (h *handle) document(name string) builtin {
-	of, known := documentCalls()[name]
-	if !known {
-		return nil
-	}
-	return func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		if err := h.program.statements.inLanguage(Documents, "tx."+name, of.instead); err != nil {
+// documentMethod is a method of tx for documents; instead is the one to use where the
+// database speaks SQL.
+func documentMethod(instead string, f func(handle, arguments) (starlark.Value, error)) member[handle] {
+	return method(func(h handle, a arguments) (starlark.Value, error) {
+		if err := h.program.statements.inLanguage(Documents, "tx."+a.name, instead); err != nil {
 			return nil, err
 		}
-		return of.run(h, b, args, kwargs)
-	}
+		return f(h, a)
+	})
+}
+
+// document is an argument that is a dict, or None, and goes into a document.
+type document struct {
+	into *Document
+	what string // what it is, for an error
+}
+
+// Unpack implements starlark.Unpacker.
+func (d document) Unpack(v starlark.Value) (err error) {
+	*d.into, err = documentOf(v, d.what)
+	return err
 }
 
 // read runs a command and gives its documents.
-func (h *handle) read(c *DocumentCommand) ([]starlark.Value, error) {
+func (h handle) read(c *DocumentCommand) ([]starlark.Value, error) {
 	s, err := h.prepareCommand(c)
 	if err != nil {
 		return nil, err
@@ -57,8 +47,14 @@ func (h *handle) read(c *DocumentCommand) ([]starlark.Value, error) {
 	return all, nil
 }
 
+// readAll runs a command and gives its documents as a list.
+func (h handle) readAll(c *DocumentCommand) (starlark.Value, error) {
+	all, err := h.read(c)
+	return starlark.NewList(all), err
+}
+
 // write runs a command and gives how many documents it has dealt with.
-func (h *handle) write(c *DocumentCommand) (starlark.Value, error) {
+func (h handle) write(c *DocumentCommand) (starlark.Value, error) {
 	s, err := h.prepareCommand(c)
 	if err != nil {
 		return nil, err
@@ -68,38 +64,27 @@ func (h *handle) write(c *DocumentCommand) (starlark.Value, error) {
 }
 
 // selection is what find and find_one take.
-func selection(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, more ...any) (*DocumentCommand, error) {
+func selection(a arguments, more ...any) (*DocumentCommand, error) {
 	c := &DocumentCommand{Verb: Find}
-	var filter, fields, sort starlark.Value
-	pairs := append([]any{"collection", &c.Collection, "filter?", &filter, "fields?", &fields, "sort?", &sort}, more...)
-	err := starlark.UnpackArgs(b.Name(), args, kwargs, pairs...)
-	if err == nil {
-		c.Filter, err = documentOf(filter, "a filter")
-	}
-	if err == nil {
-		c.Fields, err = documentOf(fields, "fields")
-	}
-	if err == nil {
-		c.Sort, err = documentOf(sort, "sort")
-	}
+	err := a.unpack(append([]any{"collection", &c.Collection, "filter?", document{&c.Filter, "a filter"}, "fields?", document{&c.Fields, "fields"},
+		"sort?", document{&c.Sort, "sort"}}, more...)...)
 	return c, err
 }
 
-func (h *handle) find(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (h handle) find(a arguments) (starlark.Value, error) {
 	var limit int64
-	c, err := selection(b, args, kwargs, "limit?", &limit)
+	c, err := selection(a, "limit?", &limit)
 	if err != nil {
 		return nil, err
 	}
 	if c.Limit = limit; limit < 0 {
 		return nil, errors.New("limit is 0, for all, or more")
 	}
-	all, err := h.read(c)
-	return starlark.NewList(all), err
+	return h.readAll(c)
 }
 
-func (h *handle) findOne(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	c, err := selection(b, args, kwargs)
+func (h handle) findOne(a arguments) (starlark.Value, error) {
+	c, err := selection(a)
 	if err != nil {
 		return nil, err
 	}
@@ -111,20 +96,19 @@ func (h *handle) findOne(b *starlark.Builtin, args starlark.Tuple, kwargs []star
 	return all[0], nil
 }
 
-func (h *handle) aggregate(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	c, err := aggregation(b, args, kwargs)
+func (h handle) aggregate(a arguments) (starlark.Value, error) {
+	c, err := aggregation(a)
 	if err != nil {
 		return nil, err
 	}
-	all, err := h.read(c)
-	return starlark.NewList(all), err
+	return h.readAll(c)
 }
 
 // aggregation takes a collection and a pipeline from the arguments of a call.
-func aggregation(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (*DocumentCommand, error) {
+func aggregation(a arguments) (*DocumentCommand, error) {
 	c := &DocumentCommand{Verb: Aggregate}
 	var pipeline starlark.Value
-	err := starlark.UnpackArgs(b.Name(), args, kwargs, "collection", &c.Collection, "pipeline", &pipeline)
+	err := a.unpack("collection", &c.Collection, "pipeline", &pipeline)
 	if err == nil {
 		c.Pipeline, err = pipelineOf(pipeline)
 	}
@@ -132,10 +116,10 @@ func aggregation(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tup
 }
 
 // insert puts one document into a collection, or several.
-func (h *handle) insert(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (h handle) insert(a arguments) (starlark.Value, error) {
 	c := &DocumentCommand{Verb: Insert}
 	var of starlark.Value
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "collection", &c.Collection, "document", &of); err != nil {
+	if err := a.unpack("collection", &c.Collection, "document", &of); err != nil {
 		return nil, err
 	}
 	all := []starlark.Value{of}
@@ -158,13 +142,10 @@ func (h *handle) insert(b *starlark.Builtin, args starlark.Tuple, kwargs []starl
 	return h.write(c)
 }
 
-func (h *handle) update(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (h handle) update(a arguments) (starlark.Value, error) {
 	c := &DocumentCommand{Verb: Update}
-	var filter, change starlark.Value
-	err := starlark.UnpackArgs(b.Name(), args, kwargs, "collection", &c.Collection, "filter", &filter, "change", &change, "one?", &c.One, "upsert?", &c.Upsert)
-	if err == nil {
-		c.Filter, err = documentOf(filter, "a filter")
-	}
+	var change starlark.Value
+	err := a.unpack("collection", &c.Collection, "filter", document{&c.Filter, "a filter"}, "change", &change, "one?", &c.One, "upsert?", &c.Upsert)
 	if err == nil {
 		c.Change, err = tree(change)
 	}
@@ -184,14 +165,9 @@ func (h *handle) update(b *starlark.Builtin, args starlark.Tuple, kwargs []starl
 }
 
 // remove deletes documents.
-func (h *handle) remove(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (h handle) remove(a arguments) (starlark.Value, error) {
 	c := &DocumentCommand{Verb: Delete}
-	var filter starlark.Value
-	err := starlark.UnpackArgs(b.Name(), args, kwargs, "collection", &c.Collection, "filter", &filter, "one?", &c.One)
-	if err == nil {
-		c.Filter, err = documentOf(filter, "a filter")
-	}
-	if err != nil {
+	if err := a.unpack("collection", &c.Collection, "filter", document{&c.Filter, "a filter"}, "one?", &c.One); err != nil {
 		return nil, err
 	}
 	return h.write(c)

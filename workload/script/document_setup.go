@@ -8,15 +8,15 @@ import (
 )
 
 // collection makes an empty collection.
-func (d *database) collection(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (s *setup) collection(a arguments) (starlark.Value, error) {
 	var name string
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "collection", &name); err != nil {
+	if err := a.unpack("collection", &name); err != nil {
 		return nil, err
 	}
-	if err := d.program.statements.inLanguage(Documents, "db.create", `db.exec("CREATE TABLE ...")`); err != nil {
+	if err := s.program.statements.inLanguage(Documents, "db.create", `db.exec("CREATE TABLE ...")`); err != nil {
 		return nil, err
 	}
-	return starlark.None, d.create(name)
+	return starlark.None, s.create(name)
 }
 
 // create makes a collection, once.
@@ -28,34 +28,29 @@ func (s *setup) create(name string) error {
 	return s.execute(Statement{Command: &DocumentCommand{Verb: CreateCollection, Collection: name}})
 }
 
-func (d *database) index(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (s *setup) index(a arguments) (starlark.Value, error) {
 	c := &DocumentCommand{Verb: CreateIndex}
-	var keys starlark.Value
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "collection", &c.Collection, "keys", &keys, "unique?", &c.Unique); err != nil {
+	if err := a.unpack("collection", &c.Collection, "keys", document{&c.Keys, "keys"}, "unique?", &c.Unique); err != nil {
 		return nil, err
 	}
-	if err := d.program.statements.inLanguage(Documents, "db.index", `db.exec("CREATE INDEX ...")`); err != nil {
-		return nil, err
-	}
-	var err error
-	if c.Keys, err = documentOf(keys, "keys"); err != nil {
+	if err := s.program.statements.inLanguage(Documents, "db.index", `db.exec("CREATE INDEX ...")`); err != nil {
 		return nil, err
 	}
 	switch {
 	case len(c.Keys) == 0:
 		return nil, errors.New(`an index has keys, such as {"owner": 1}`)
-	case !d.made[c.Collection]:
+	case !s.made[c.Collection]:
 		return nil, fmt.Errorf("setup has made no collection %s; write db.create(%q) before", c.Collection, c.Collection)
 	}
-	if err := d.program.statements.onShards(c); err != nil {
+	if err := s.program.statements.onShards(c); err != nil {
 		return nil, err
 	}
-	return starlark.None, d.execute(Statement{Command: c})
+	return starlark.None, s.execute(Statement{Command: c})
 }
 
 // documents loads the documents of a collection, which it makes if it is not there.
-func (d *database) documents(l tableLoad, from rowSource) error {
-	if err := d.program.statements.inLanguage(Documents, "db.insert without columns", "db.insert(table, columns = [...], rows = [...])"); err != nil {
+func (s *setup) documents(l tableLoad, from rowSource) error {
+	if err := s.program.statements.inLanguage(Documents, "db.insert without columns", "db.insert(table, columns = [...], rows = [...])"); err != nil {
 		return err
 	}
 	err := from.into(&l, "give either documents, or count and document, a function from 0 to count - 1 to a document",
@@ -64,12 +59,12 @@ func (d *database) documents(l tableLoad, from rowSource) error {
 			return []any{of}, err
 		})
 	if err == nil {
-		err = d.create(l.table)
+		err = s.create(l.table)
 	}
 	if err != nil {
 		return err
 	}
-	return d.insert(l)
+	return s.insert(l)
 }
 
 // identified is a dict as a document that has an _id. One that the library would make

@@ -23,6 +23,9 @@ type program struct {
 	weights uint64
 	// statements are those that were looked at.
 	statements *statements
+	// handle and generators are what tx and r have, of a script in Starlark.
+	handle     map[string]member[handle]
+	generators map[string]member[generators]
 }
 
 // transaction is one kind of operation.
@@ -111,42 +114,66 @@ func (p *program) kind(name string) (int, bool) {
 	return i, i >= 0
 }
 
-// Error says what is wrong with a script, and where.
-type Error struct {
-	File string
-	// Line and Column begin at 1, and are 0 where nothing narrower is known.
-	Line, Column int
-	Reason       string
-	// Advice says what to do; it may be empty.
-	Advice string
-	Err    error
-}
-
-func (e *Error) Error() string {
-	text := e.File
-	if e.Line > 0 {
-		text += fmt.Sprintf(":%d:%d", e.Line, e.Column)
+// declaredQuery is a query that was declared, as it is asked.
+func (s *statements) declaredQuery(query Statement) (Statement, error) {
+	if query.Command != nil {
+		query.Reads = true
+		if err := s.inLanguage(Documents, "aggregate", "a query in SQL, as a string"); err != nil {
+			return query, err
+		}
+		return query, s.onDocuments(query.Command)
 	}
-	text += ": " + e.Reason
-	if e.Advice != "" {
-		text += "; " + e.Advice
+	if err := s.inLanguage(SQL, "a query in SQL", "aggregate(collection, pipeline)"); err != nil {
+		return query, err
 	}
-	return text
+	of, err := s.inTransaction(query.Text, 0)
+	if err == nil && !of.reads {
+		err = errors.New("it is no query")
+	}
+	if err != nil {
+		return query, err
+	}
+	return Statement{Text: of.text, Reads: true}, nil
 }
 
-func (e *Error) Unwrap() error { return e.Err }
-
-// ofDatabase reports whether the database, and not the script, has refused.
-func (e *Error) ofDatabase() bool {
-	var refused *databaseError
-	return errors.As(e.Err, &refused)
+// addInvariant enters an invariant.
+func (p *program) addInvariant(i invariant) error {
+	switch {
+	case i.name == "" || len(i.name) > 60:
+		return errors.New("an invariant has a name of 1 to 60 characters")
+	case i.empty == (len(i.wanted) > 0):
+		return fmt.Errorf("invariant %q: say what the query must give, by equals, at_least or at_most; or empty = True for no row", i.name)
+	}
+	var err error
+	if i.query, err = p.statements.declaredQuery(i.query); err != nil {
+		return fmt.Errorf("invariant %q: %w", i.name, err)
+	}
+	p.invariants = append(p.invariants, i)
+	return nil
 }
 
-// databaseError is what the database said to a statement.
-type databaseError struct{ err error }
-
-func (e *databaseError) Error() string { return e.err.Error() }
-func (e *databaseError) Unwrap() error { return e.err }
+// addCount enters a count; without a query its name is that of a table or a collection.
+func (p *program) addCount(c rowCount) error {
+	if c.name == "" || len(c.name) > 60 {
+		return errors.New("a count has a name of 1 to 60 characters")
+	}
+	if c.each < 1 || c.each > 1_000_000 || c.start < 0 {
+		return fmt.Errorf("counted %q: each is 1 to 1000000, and start 0 or more", c.name)
+	}
+	if c.query.Text == "" && c.query.Command == nil {
+		c.query.Text = "SELECT count(*) FROM " + c.name
+		if p.statements.language == Documents {
+			c.query = Statement{Command: &DocumentCommand{Verb: Aggregate, Collection: c.name,
+				Pipeline: []any{Document{{"$count", "documents"}}}}}
+		}
+	}
+	var err error
+	if c.query, err = p.statements.declaredQuery(c.query); err != nil {
+		return fmt.Errorf("counted %q: %w", c.name, err)
+	}
+	p.counts = append(p.counts, c)
+	return nil
+}
 
 // call is one attempt of an operation. It belongs to the goroutine that runs the
 // transaction, which may outlive the attempt.
@@ -260,18 +287,3 @@ func (c *call) name() string { return fmt.Sprintf("client %d, operation %d", c.c
 
 // maxFindings bounds the texts that are kept of one attempt.
 const maxFindings = 5
-
-// usageError is a wrong use of a function by the script, whose place the caller knows.
-type usageError struct{ reason string }
-
-func (e *usageError) Error() string { return e.reason }
-
-// refusal ends a transaction for a reason of business.
-type refusal struct{ reason string }
-
-func (r *refusal) Error() string { return "rejected: " + r.reason }
-
-// repeated ends a transaction that an earlier attempt has done.
-type repeated struct{}
-
-func (repeated) Error() string { return "done by an earlier attempt" }

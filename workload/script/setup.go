@@ -112,39 +112,19 @@ func (s *setup) insert(l tableLoad) error {
 	return s.load(l)
 }
 
-// database is db: what setup is given.
-type database struct {
-	object
-	*setup
-}
-
-var _ starlark.HasAttrs = (*database)(nil)
-
-func (*database) AttrNames() []string { return []string{"create", "exec", "index", "insert"} }
-
-func (d *database) Attr(name string) (starlark.Value, error) {
-	var f builtin
-	switch name {
-	case "create":
-		f = d.collection
-	case "exec":
-		f = d.statement
-	case "index":
-		f = d.index
-	case "insert":
-		f = d.table
-	default:
-		return nil, nil
+// setupMembers are what db has, which setup is given.
+func setupMembers() map[string]member[*setup] {
+	return map[string]member[*setup]{
+		"create": method((*setup).collection), "exec": method((*setup).statement), "index": method((*setup).index), "insert": method((*setup).table),
 	}
-	return starlark.NewBuiltin(name, f), nil
 }
 
-func (d *database) statement(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (s *setup) statement(a arguments) (starlark.Value, error) {
 	var text string
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "statement", &text); err != nil {
+	if err := a.unpack("statement", &text); err != nil {
 		return nil, err
 	}
-	return starlark.None, d.exec(text)
+	return starlark.None, s.exec(text)
 }
 
 // rowSource is what gives rows: all of them, or a function that gives each.
@@ -184,11 +164,11 @@ func (r rowSource) into(l *tableLoad, usage string, read func(starlark.Value) ([
 	return nil
 }
 
-func (d *database) table(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (s *setup) table(a arguments) (starlark.Value, error) {
 	var l tableLoad
 	var columns starlark.Iterable
 	rows, documents := rowSource{count: -1}, rowSource{}
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "table", &l.table, "columns?", &columns, "rows?", &rows.all, "count?", &rows.count, "row?", &rows.each,
+	if err := a.unpack("table", &l.table, "columns?", &columns, "rows?", &rows.all, "count?", &rows.count, "row?", &rows.each,
 		"documents?", &documents.all, "document?", &documents.each); err != nil {
 		return nil, err
 	}
@@ -197,9 +177,9 @@ func (d *database) table(_ *starlark.Thread, b *starlark.Builtin, args starlark.
 			return nil, errors.New("rows need the names of their columns; documents are given as documents, or as count and document")
 		}
 		documents.count = rows.count
-		return starlark.None, d.documents(l, documents)
+		return starlark.None, s.documents(l, documents)
 	}
-	if err := d.program.statements.inLanguage(SQL, "db.insert with columns", "db.insert(collection, documents = [...]), or count and document"); err != nil {
+	if err := s.program.statements.inLanguage(SQL, "db.insert with columns", "db.insert(collection, documents = [...]), or count and document"); err != nil {
 		return nil, err
 	}
 	for name := range starlark.Elements(columns) {
@@ -217,7 +197,7 @@ func (d *database) table(_ *starlark.Thread, b *starlark.Builtin, args starlark.
 	if err != nil {
 		return nil, err
 	}
-	return starlark.None, d.add(l)
+	return starlark.None, s.add(l)
 }
 
 // values are those of a row, a list or tuple.
