@@ -10,7 +10,7 @@ import (
 
 // command is one line of a script, or one statement.
 type command struct {
-	// place is where it begins in the text.
+	// line and column are where it begins in the text.
 	line, column int
 	// variable gets the value, of \set; sleep has the unit, of \sleep.
 	variable string

@@ -101,7 +101,7 @@ func (c Config) compile(language Language) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := &statements{foreign: c.AllowForeign, language: language}
+	known := &statements{anySchema: c.AllowForeign, language: language}
 	if strings.EqualFold(filepath.Ext(c.File), ".sql") {
 		if err := known.inLanguage(SQL, "a script in a file .sql", "one in Starlark, FILE.star"); err != nil {
 			return nil, &Error{File: c.File, Line: 1, Column: 1, Reason: err.Error(), Err: err}

@@ -113,7 +113,3 @@ func (c *Config) Options(definition.Support) []report.Setting {
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
 	return NewWork(store.(Store), *c, seed, clients)
 }
-
-func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	return Judge(*c, seed, e)
-}

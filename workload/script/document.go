@@ -121,35 +121,17 @@ func (c *DocumentCommand) String() string {
 
 // showTree is a document or an array for people.
 func showTree(v any) string {
-	var text strings.Builder
-	writeTree(&text, v)
-	return text.String()
-}
-
-func writeTree(text *strings.Builder, v any) {
-	switch v := v.(type) {
-	case Document:
-		text.WriteByte('{')
-		for i, f := range v {
-			if i > 0 {
-				text.WriteString(", ")
-			}
-			text.WriteString(strconv.Quote(f.Name) + ": ")
-			writeTree(text, f.Value)
+	var texts []string
+	if elements, is := v.([]any); is {
+		for _, element := range elements {
+			texts = append(texts, show(element))
 		}
-		text.WriteByte('}')
-	case []any:
-		text.WriteByte('[')
-		for i, element := range v {
-			if i > 0 {
-				text.WriteString(", ")
-			}
-			writeTree(text, element)
-		}
-		text.WriteByte(']')
-	default:
-		text.WriteString(show(v))
+		return "[" + strings.Join(texts, ", ") + "]"
 	}
+	for _, f := range v.(Document) {
+		texts = append(texts, strconv.Quote(f.Name)+": "+show(f.Value))
+	}
+	return "{" + strings.Join(texts, ", ") + "}"
 }
 
 // maxNesting bounds how deep a document is nested; MongoDB takes 100.

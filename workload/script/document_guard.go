@@ -50,7 +50,7 @@ func namesID(filter Document) bool {
 func (s *statements) collection(name string) error {
 	database, own, qualified := strings.Cut(name, ".")
 	switch {
-	case qualified && !s.foreign:
+	case qualified && !s.anySchema:
 		return &usageError{fmt.Sprintf("%s lies outside of assay's database; leave %q out, or give --allow-foreign", name, database+".")}
 	case qualified && database != "" && own != "":
 		return reserved(own)
@@ -137,7 +137,7 @@ func (s *statements) lookup(stage string, from, pipeline any, mayStandAlone bool
 	stages, _ := pipeline.([]any)
 	switch name := from.(type) {
 	case string:
-		if strings.Contains(name, ".") && s.foreign {
+		if strings.Contains(name, ".") && s.anySchema {
 			return &usageError{fmt.Sprintf("%s reads collections of the same database alone, and %s is of another; read it by tx.find", stage, name)}
 		}
 		if err := s.collection(name); err != nil {
@@ -148,7 +148,7 @@ func (s *statements) lookup(stage string, from, pipeline any, mayStandAlone bool
 			return &usageError{stage + " names no collection"}
 		}
 	default:
-		if !s.foreign {
+		if !s.anySchema {
 			return &usageError{fmt.Sprintf("%s names a collection outside of assay's database, %s; give its name as a string, or --allow-foreign", stage, show(from))}
 		}
 	}

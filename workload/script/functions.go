@@ -17,24 +17,22 @@ type function struct {
 // functions are those of pgbench that are understood (PostgreSQL manual, "pgbench
 // Functions").
 func functions() map[string]function {
-	drawn := func(draw distribution) function {
-		return function{3, func(r *workload.Random, a []scalar) (scalar, error) {
+	drawn := func(arguments int, draw distribution) function {
+		return function{arguments, func(r *workload.Random, a []scalar) (scalar, error) {
 			if a[0].real || a[1].real {
 				return scalar{}, errors.New("the ends of the range are integers")
 			}
-			v, err := draw(r, a[0].whole, a[1].whole, a[2].float())
+			parameter := 0.0
+			if arguments > 2 {
+				parameter = a[2].float()
+			}
+			v, err := draw(r, a[0].whole, a[1].whole, parameter)
 			return scalar{whole: v}, err
 		}}
 	}
 	return map[string]function{
-		"random_gaussian": drawn(gaussian), "random_exponential": drawn(exponential), "random_zipfian": drawn(zipfian),
-		"random": {2, func(r *workload.Random, a []scalar) (scalar, error) {
-			if a[0].real || a[1].real {
-				return scalar{}, errors.New("the ends of the range are integers")
-			}
-			v, err := uniform(r, a[0].whole, a[1].whole)
-			return scalar{whole: v}, err
-		}},
+		"random":          drawn(2, func(r *workload.Random, low, high int64, _ float64) (int64, error) { return uniform(r, low, high) }),
+		"random_gaussian": drawn(3, gaussian), "random_exponential": drawn(3, exponential), "random_zipfian": drawn(3, zipfian),
 		"abs": {1, func(_ *workload.Random, a []scalar) (scalar, error) {
 			if a[0].real {
 				return scalar{fraction: math.Abs(a[0].fraction), real: true}, nil
@@ -110,39 +108,4 @@ func (e *expressions) function(name token) (expression, error) {
 		}
 		return f.apply(r, values)
 	}, nil
-}
-
-// readSetup reads the SQL that makes tables and rows.
-func readSetup(c Config, constants map[string]scalar) (steps []command, err error) {
-	r := &reader{path: c.Setup, text: string(c.SetupText)}
-	l := lexer{text: r.text, variables: true}
-	start, copied, text := -1, 0, ""
-	for {
-		t, found, err := l.next()
-		if bad := (*sqlError)(nil); errors.As(err, &bad) {
-			return nil, r.fail(bad.at, bad.reason, "")
-		}
-		if !found {
-			if start >= 0 {
-				return nil, r.fail(start, "the statement has no semicolon", "end it with ;")
-			}
-			return steps, nil
-		}
-		if start < 0 {
-			start, copied, text = t.start, t.start, ""
-		}
-		if t.kind == variable {
-			v, given := constants[t.text]
-			if !given || v.isText {
-				return nil, r.fail(t.start, fmt.Sprintf("the variable %s is no number that --define gives", t.text), fmt.Sprintf("give --define %s=1", t.text))
-			}
-			text += r.text[copied:t.start] + fmt.Sprint(v.any())
-			copied = t.end
-		}
-		if t.kind == sign && t.text == ";" {
-			of := command{text: text + r.text[copied:t.start]}
-			of.line, of.column = place(r.text, start)
-			steps, start = append(steps, of), -1
-		}
-	}
 }

@@ -1,6 +1,8 @@
 package script
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -19,8 +21,8 @@ const (
 // Judge judges a run by its files alone, so that it can be done again at any time. A
 // missing state gives verdicts of unknown; files that are malformed give a
 // *history.FormatError.
-func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	program, err := config.compile(0)
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	program, err := c.compile(0)
 	if err != nil {
 		return definition.Judgement{}, err
 	}
@@ -36,10 +38,7 @@ func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgem
 	if why == "" && (len(s.Invariants) != len(program.invariants) || len(s.Counts) != len(program.counts)) {
 		return definition.Judgement{}, &history.FormatError{Path: e.State, Reason: "it has other invariants or counts than the script"}
 	}
-	j.state, j.missing = s, why
-	if j.missing == "" {
-		j.missing = e.InFlight
-	}
+	j.state, j.missing = s, cmp.Or(why, e.InFlight)
 	return j.judgement(), nil
 }
 
@@ -177,7 +176,8 @@ func (j *judge) invariants() check.Result {
 	for i := range j.program.invariants {
 		n := &j.program.invariants[i]
 		if j.observed[i] > 0 {
-			j.find(&r, "observed", i, j.observed[i], fmt.Sprintf("%s did not hold", n.name))
+			left := j.observed[i] - j.addTexts(&r, "observed", i, j.observed[i])
+			addRest(&r, left, check.Evidence{Kind: "observed", Text: n.name + " did not hold; what it was is not kept", Fields: map[string]int64{"index": int64(i)}})
 		}
 		if len(j.state.Invariants) > 0 {
 			if wrong := n.judge(j.state.Invariants[i]); wrong != "" {
@@ -191,19 +191,26 @@ func (j *judge) invariants() check.Result {
 	return r
 }
 
-// find adds what was found so often, with the texts that are kept of it.
-func (j *judge) find(r *check.Result, kind string, index int, times int64, otherwise string) {
+// addTexts adds the texts that are kept of what a check has found of a transaction or an
+// invariant, at most so many, and returns how many there were.
+func (j *judge) addTexts(r *check.Result, kind string, index int, most int64) (added int64) {
 	for _, f := range j.state.Findings {
-		if f.Check == r.Name && f.Index == index && times > 0 {
+		if f.Check == r.Name && f.Index == index && added < most {
 			r.Add(check.Evidence{Kind: kind, Text: f.Text, Fields: map[string]int64{"index": int64(index)}})
-			times--
+			added++
 		}
 	}
-	if times > 0 && len(r.Evidence) == 0 {
-		r.Add(check.Evidence{Kind: kind, Text: otherwise + "; what it was is not kept", Fields: map[string]int64{"index": int64(index)}})
-		times--
+	return added
+}
+
+// addRest adds what was found so often beyond the texts that are kept; e stands for it
+// where there is no text at all.
+func addRest(r *check.Result, left int64, e check.Evidence) {
+	if left > 0 && len(r.Evidence) == 0 {
+		r.Add(e)
+		left--
 	}
-	r.Found += times
+	r.Found += left
 }
 
 // counted holds rows against what was acknowledged.
@@ -248,35 +255,16 @@ func (j *judge) counted() check.Result {
 // expectations judges what committed transactions expected of answers.
 func (j *judge) expectations() check.Result {
 	r := check.Result{Name: CheckExpected}
-	if j.unexpected > 0 {
-		left := j.unexpected
-		for i := range j.program.transactions {
-			here := int64(0)
-			for _, f := range j.state.Findings {
-				if f.Check == CheckExpected && f.Index == i && here < left {
-					here++
-				}
-			}
-			j.find(&r, "expected", i, here, "")
-			left -= here
-		}
-		if left > 0 {
-			if len(r.Evidence) == 0 {
-				r.Add(check.Evidence{Kind: "expected", Text: "expectations did not hold; what they were is not kept"})
-				left--
-			}
-			r.Found += left
-		}
+	left := j.unexpected
+	for i := range j.program.transactions {
+		left -= j.addTexts(&r, "expected", i, left)
 	}
+	addRest(&r, left, check.Evidence{Kind: "expected", Text: "expectations did not hold; what they were is not kept"})
 	met := "all of them met"
 	if j.unexpected > 0 {
 		met = check.Count(j.unexpected) + " of them not met"
 	}
 	r.Detail = fmt.Sprintf("%s of committed transactions, %s", check.Counted(j.expected, "expectation", "expectations"), met)
-	missing := ""
-	if j.evidence.InFlight != "" {
-		missing = j.evidence.InFlight
-	}
-	r.Finish(missing, false, "")
+	r.Finish(j.evidence.InFlight, false, "")
 	return r
 }

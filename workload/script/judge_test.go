@@ -83,6 +83,11 @@ func committedF(seq uint64, values ...int64) recorded {
 	return recorded{seq: seq, attempt: 1, last: true, kind: 1, outcome: history.Committed, final: history.Committed, values: values}
 }
 
+func judgeOf(t *testing.T, c Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	t.Helper()
+	return c.Judge(t.Context(), seed, e)
+}
+
 // TestJudge holds each rule: what breaks it, beside a twin that does not.
 func TestJudge(t *testing.T) {
 	good := []recorded{committedF(0, 1, 0), committedF(1, 1, 0), {seq: 2, attempt: 1, last: true, kind: 2, outcome: history.Committed, final: history.Committed, values: []int64{0, 0}},
@@ -119,7 +124,7 @@ func TestJudge(t *testing.T) {
 		"unexpected":               {missed, stateOf("10", "", "5"), check.Valid, check.Valid, check.Violated, "n was to be 5 and is 4"},
 		"nothing was read":         {good, "", check.Unknown, check.Unknown, check.Valid, ""},
 	} {
-		j, err := Judge(configOf("x.star", judged), 1, evidence(t, true, c.ops, c.state))
+		j, err := judgeOf(t, configOf("x.star", judged), 1, evidence(t, true, c.ops, c.state))
 		if err != nil || len(j.Results) != 3 {
 			t.Errorf("%s: %+v, %v", name, j, err)
 			continue
@@ -143,11 +148,11 @@ func TestJudge(t *testing.T) {
 // TestJudgeOfAKilledRun: what was reserved and has no record may have been done.
 func TestJudgeOfAKilledRun(t *testing.T) {
 	ops := []recorded{{reservation: 5}, committedF(0, 1, 0)}
-	whole, err := Judge(configOf("x.star", judged), 1, evidence(t, true, ops, stateOf("10", "", "9")))
+	whole, err := judgeOf(t, configOf("x.star", judged), 1, evidence(t, true, ops, stateOf("10", "", "9")))
 	if err != nil || whole.Results[1].Verdict != check.Violated || whole.Counts.Unknown != 0 {
 		t.Errorf("a run that ended: %+v, %v", whole, err)
 	}
-	cut, err := Judge(configOf("x.star", judged), 1, evidence(t, false, ops, stateOf("10", "", "3")))
+	cut, err := judgeOf(t, configOf("x.star", judged), 1, evidence(t, false, ops, stateOf("10", "", "3")))
 	if err != nil || cut.Results[1].Verdict == check.Violated || cut.Counts.Unknown < 4 || cut.Counts.Total() != 5 {
 		t.Errorf("a run that was killed: %+v, %v", cut, err)
 	}
@@ -165,7 +170,7 @@ func TestMalformedEvidence(t *testing.T) {
 		"an observation":   evidence(t, true, []recorded{{attempt: 1, last: true, kind: KindObserve, outcome: history.Committed, values: []int64{5}}}, stateOf("10", "", "1")),
 	} {
 		var malformed *history.FormatError
-		if j, err := Judge(configOf("x.star", judged), 1, e); !errors.As(err, &malformed) {
+		if j, err := judgeOf(t, configOf("x.star", judged), 1, e); !errors.As(err, &malformed) {
 			t.Errorf("%s: %+v, %v", name, j, err)
 		}
 	}
@@ -173,7 +178,7 @@ func TestMalformedEvidence(t *testing.T) {
 
 // TestNothingDeclared: without anything that must hold nothing is valid.
 func TestNothingDeclared(t *testing.T) {
-	j, err := Judge(configOf("x.star", declared("")), 1, evidence(t, true, []recorded{committedF(0, 0, 0)}, `{"invariants":null,"counts":null,"findings":null}`))
+	j, err := judgeOf(t, configOf("x.star", declared("")), 1, evidence(t, true, []recorded{committedF(0, 0, 0)}, `{"invariants":null,"counts":null,"findings":null}`))
 	if err != nil || len(j.Results) != 1 || j.Results[0].Verdict != check.Unknown {
 		t.Errorf("%+v, %v", j, err)
 	}

@@ -154,7 +154,7 @@ func TestStatementsWithinTheSchema(t *testing.T) {
 			t.Errorf("%s: %v; allowed is %v", text, err, allowed)
 		}
 	}
-	all := &statements{foreign: true}
+	all := &statements{anySchema: true}
 	if _, err := all.inTransaction("SELECT * FROM other.t", 0); err != nil {
 		t.Error(err)
 	}

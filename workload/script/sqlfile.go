@@ -69,12 +69,12 @@ type reader struct {
 
 // fail is an error at a byte of the text.
 func (r *reader) fail(at int, reason, advice string) error {
-	line, column := place(r.text, at)
+	line, column := lineAndColumn(r.text, at)
 	return &Error{File: r.path, Line: line, Column: column, Reason: reason, Advice: advice}
 }
 
-// place is the line and column, in characters from 1, of a byte of a text.
-func place(text string, at int) (line, column int) {
+// lineAndColumn is the line and column, in characters from 1, of a byte of a text.
+func lineAndColumn(text string, at int) (line, column int) {
 	before := text[:min(at, len(text))]
 	return strings.Count(before, "\n") + 1, len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
 }
@@ -172,7 +172,7 @@ func (r *reader) meta() error {
 		line += part + " "
 	}
 	of := command{}
-	of.line, of.column = place(r.text, start)
+	of.line, of.column = lineAndColumn(r.text, start)
 	e := &expressions{reader: r, start: start, lexer: lexer{text: line, at: 1, variables: true}}
 	name, err := e.take()
 	if err != nil {
@@ -206,65 +206,102 @@ func (r *reader) meta() error {
 	return nil
 }
 
-// statement reads up to the next semicolon.
-func (r *reader) statement() error {
+// next reads up to the next semicolon, with what replace gives where a variable or a
+// parameter stands. first is the first token, the zero token at the end of the text.
+func (r *reader) next(replace func(t token) (string, error)) (of command, first token, err error) {
 	l := lexer{text: r.text, at: r.at, variables: true}
-	of := command{}
-	of.line, of.column = place(r.text, r.at)
-	start, copied := r.at, r.at
-	var text strings.Builder
-	var first token
+	copied := 0
 	for {
 		t, found, err := l.next()
 		if bad := (*sqlError)(nil); errors.As(err, &bad) {
-			return r.fail(bad.at, bad.reason, "")
+			return of, first, r.fail(bad.at, bad.reason, "")
+		}
+		if !found && first.kind != 0 {
+			err = r.fail(first.start, "the statement has no semicolon", "end it with ;")
 		}
 		if !found {
-			return r.fail(start, "the statement has no semicolon", "end it with ;")
+			return of, first, err
 		}
 		if first.kind == 0 {
-			first = t
+			first, copied = t, t.start
+			of.line, of.column = lineAndColumn(r.text, t.start)
 		}
-		if t.kind == parameter {
-			return r.fail(t.start, "a parameter is written as :name", advicePart)
-		}
-		if t.kind == variable {
-			if !r.known[t.text] {
-				return r.fail(t.start, fmt.Sprintf("the variable %s is not set", t.text), fmt.Sprintf("write \\set %s before, or give --define %s=VALUE", t.text, t.text))
+		switch {
+		case t.kind == variable || t.kind == parameter:
+			with, err := replace(t)
+			if err != nil {
+				return of, first, err
 			}
-			at := slices.Index(of.variables, t.text)
-			if at < 0 {
-				of.variables = append(of.variables, t.text)
-				at = len(of.variables) - 1
-			}
-			text.WriteString(r.text[copied:t.start] + "$" + strconv.Itoa(at+1))
+			of.text += r.text[copied:t.start] + with
 			copied = t.end
-		}
-		if t.kind == sign && t.text == ";" {
-			text.WriteString(r.text[copied:t.start])
+		case t.kind == sign && t.text == ";":
+			of.text = strings.TrimSpace(of.text + r.text[copied:t.start])
 			r.at = t.end
-			break
+			return of, first, nil
 		}
 	}
-	of.text = strings.TrimSpace(text.String())
-	return r.enter(of, start, first)
+}
+
+// statement reads a statement of the transaction.
+func (r *reader) statement() error {
+	var variables []string
+	of, first, err := r.next(func(t token) (string, error) {
+		if t.kind == parameter {
+			return "", r.fail(t.start, "a parameter is written as :name", advicePart)
+		}
+		if !r.known[t.text] {
+			return "", r.fail(t.start, fmt.Sprintf("the variable %s is not set", t.text), fmt.Sprintf("write \\set %s before, or give --define %s=VALUE", t.text, t.text))
+		}
+		at := slices.Index(variables, t.text)
+		if at < 0 {
+			at = len(variables)
+			variables = append(variables, t.text)
+		}
+		return "$" + strconv.Itoa(at+1), nil
+	})
+	if err != nil {
+		return err
+	}
+	of.variables = variables
+	return r.enter(of, first)
+}
+
+// readSetup reads the SQL that makes tables and rows.
+func readSetup(c Config, constants map[string]scalar) (steps []command, err error) {
+	r := &reader{path: c.Setup, text: string(c.SetupText)}
+	for {
+		of, first, err := r.next(func(t token) (string, error) {
+			v, given := constants[t.text]
+			switch {
+			case t.kind == parameter:
+				return r.text[t.start:t.end], nil // which is refused with its statement
+			case !given || v.isText:
+				return "", r.fail(t.start, fmt.Sprintf("the variable %s is no number that --define gives", t.text), fmt.Sprintf("give --define %s=1", t.text))
+			}
+			return fmt.Sprint(v.any()), nil
+		})
+		if err != nil || first.kind == 0 {
+			return steps, err
+		}
+		steps = append(steps, of)
+	}
 }
 
 // enter takes a statement into the transaction.
-func (r *reader) enter(of command, start int, first token) error {
+func (r *reader) enter(of command, first token) error {
 	only := !strings.ContainsAny(of.text, " \t\n")
 	switch {
 	case r.ended:
-		return r.fail(start, "there is a statement behind END", "an operation is one transaction: leave it out, or write it before END")
+		return r.fail(first.start, "there is a statement behind END", "an operation is one transaction: leave it out, or write it before END")
 	case first.is("begin") && only:
 		if r.begun || r.sent > 0 {
-			return r.fail(start, "BEGIN is not the first statement", "an operation is one transaction")
+			return r.fail(first.start, "BEGIN is not the first statement", "an operation is one transaction")
 		}
 		r.begun = true
 		return nil
 	case first.is("end", "commit") && only:
 		if !r.begun {
-			return r.fail(start, strings.ToUpper(first.text)+" without BEGIN", "write BEGIN; before the first statement")
+			return r.fail(first.start, strings.ToUpper(first.text)+" without BEGIN", "write BEGIN; before the first statement")
 		}
 		r.ended = true
 		return nil

@@ -69,8 +69,8 @@ func located(file string, err error) error {
 			out.Advice = "docs/script.md has the functions that assay defines"
 		}
 	case errors.As(err, &raised):
-		place := position(raised.CallStack)
-		out.Line, out.Column, out.Reason = int(place.Line), int(place.Col), raised.Msg
+		at := position(raised.CallStack)
+		out.Line, out.Column, out.Reason = int(at.Line), int(at.Col), raised.Msg
 		if strings.Contains(raised.Msg, tooManySteps) {
 			out.Advice = fmt.Sprintf("let it do less: %d steps are allowed", maxSteps)
 		}

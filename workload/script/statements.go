@@ -12,8 +12,8 @@ import (
 // statements are the texts that a script has sent, each looked at once. It is safe for
 // concurrent use.
 type statements struct {
-	// foreign allows what lies outside of the schema.
-	foreign bool
+	// anySchema allows what lies outside of assay's schema.
+	anySchema bool
 	// language is the database's; 0 where it is not known.
 	language Language
 	// sharded is whether the collections are sharded by _id.
@@ -100,7 +100,7 @@ func (s *statements) inSetup(text string) (string, error) {
 	if err == nil {
 		err = noTransactionControl(all)
 	}
-	if err == nil && !s.foreign {
+	if err == nil && !s.anySchema {
 		err = mayBeInSetup(all)
 	}
 	if err == nil {

@@ -17,7 +17,7 @@ func (s *statements) within(all []token) error {
 			return &usageError{fmt.Sprintf("%s is assay's own and cannot be used", t.text)}
 		}
 	}
-	if s.foreign {
+	if s.anySchema {
 		return nil
 	}
 	plain := map[string]bool{"excluded": true, "new": true, "old": true, "inserted": true}
