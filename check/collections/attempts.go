@@ -81,29 +81,21 @@ func (e *elements) seen(a exchange.Atom, by *operation.Operation, verb string, f
 	n, known := e.index[a]
 	switch {
 	case !known:
-		f.Add(kindUnexpected, func() check.Evidence {
-			return operation.WithValue(by.Evidence(kindUnexpected, "%s %s, which nobody put in", verb, a), "element", a.String())
-		})
+		f.Add(kindUnexpected, by, "%s %s, which nobody put in", verb, element(a))
 		return false
 	case e.of[n].first < 0:
-		f.Add(kindFailed, func() check.Evidence {
-			failed := &e.all[e.of[n].failed]
-			return operation.WithValue(operation.With(by.Evidence(kindFailed, "%s %s, but %s failed to put it in, and nobody else did",
-				verb, a, failed), failed), "element", a.String())
-		})
+		f.Add(kindFailed, by, "%s %s, but %s failed to put it in, and nobody else did", verb, element(a), &e.all[e.of[n].failed])
 		return false
 	case by.Complete < e.all[e.of[n].first].Invoke:
-		f.Add(kindFuture, func() check.Evidence {
-			first := &e.all[e.of[n].first]
-			return operation.WithValue(operation.With(by.Evidence(kindFuture, "%s %s before anybody began to put it in: first, %s",
-				verb, a, first), first), "element", a.String())
-		})
+		f.Add(kindFuture, by, "%s %s before anybody began to put it in: first, %s", verb, element(a), &e.all[e.of[n].first])
 		return false
 	}
 	return true
 }
 
-// String counts the attempts, which are called what.
+func element(a exchange.Atom) operation.Field { return operation.Field{Name: "element", Value: a} }
+
+// describe counts the attempts, which are called what.
 func (e *elements) describe(what string) string {
 	return fmt.Sprintf("%s (%s acknowledged, %s failed, %s of unknown outcome)", operation.Plural(e.attempted, what),
 		check.CountOrNone(e.acknowledgedCount), check.CountOrNone(e.failedCount), check.CountOrNone(e.unknownCount))

@@ -24,7 +24,7 @@ type Counter struct {
 	reads []counterRead
 	sum   int64 // of the absolute amounts
 
-	acknowledged, failed, unknown, unanswered int64
+	acknowledged, failed, unknown int64
 }
 
 type increment struct {
@@ -98,7 +98,6 @@ func (c *Counter) read(o *exchange.Operation) error {
 		return err
 	}
 	if o.Outcome != history.Committed {
-		c.unanswered++
 		return nil
 	}
 	if o.Answer.Form != exchange.Scalar || o.Answer.Atom.Kind != exchange.Number {
@@ -163,7 +162,7 @@ func (r *counterRead) judge(f *operation.Findings) {
 	if r.value >= least && r.value <= most {
 		return
 	}
-	f.Add(kindBounds, func() check.Evidence {
+	f.AddEvidence(kindBounds, func() check.Evidence {
 		side := fmt.Sprintf("more than the %d that had been added at most when it ended", most)
 		if r.value < least {
 			side = fmt.Sprintf("less than the %d that had been acknowledged at least when it began", least)

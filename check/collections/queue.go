@@ -35,7 +35,7 @@ type Queue struct {
 	// taken are the dequeues of unknown outcome, each of which may have removed
 	// one element; drained the drains, which may have removed any number.
 	taken, drained int64
-	drains, empty  int64
+	drains         int64
 	// emptied is when the last drain that was acknowledged began: what was put
 	// in later may be left. Without drains the user says that all came out.
 	emptied int64
@@ -77,11 +77,9 @@ func (q *Queue) dequeue(o *exchange.Operation) error {
 		if o.Answer.Form != exchange.Scalar {
 			return operation.Unfit(o, "one element")
 		}
-		if o.Answer.IsNil() {
-			q.empty++
-			return nil
+		if !o.Answer.IsNil() { // else the queue was empty
+			q.dequeues = append(q.dequeues, dequeue{operation.Of(o), o.Answer.Atom})
 		}
-		q.dequeues = append(q.dequeues, dequeue{operation.Of(o), o.Answer.Atom})
 	case history.Unknown:
 		q.taken++
 	}
@@ -114,9 +112,9 @@ func (q *Queue) total() bool { return q.must == TotalQueue || q.must == AnyQueue
 
 // Result returns the answer over all operations.
 func (q *Queue) Result(context.Context) check.Result {
-	r := check.Result{Name: "queue"}
+	name := "queue"
 	if q.total() {
-		r.Name = "total-queue"
+		name = "total-queue"
 	}
 	f := operation.NewFindings(kindLost, kindUnexpected, kindFailed, kindFuture, kindDuplicate)
 	out := make([][]int32, len(q.enqueued.of)) // which dequeues gave each element
@@ -135,10 +133,8 @@ func (q *Queue) Result(context.Context) check.Result {
 	q.duplicates(out, f)
 	left := q.left(out)
 	missing := q.lost(left, f)
-	f.Into(&r)
-	r.Detail = fmt.Sprintf("%s, %s, of which %s of an enqueue of unknown outcome", q.enqueued.describe("enqueue"),
-		operation.Plural(len(q.dequeues), "dequeued element"), check.CountOrNone(recovered))
-	r.Detail += f.Summary()
+	r := f.Result(name, fmt.Sprintf("%s, %s, of which %s of an enqueue of unknown outcome", q.enqueued.describe("enqueue"),
+		operation.Plural(len(q.dequeues), "dequeued element"), check.CountOrNone(recovered)))
 	r.Finish(missing, len(q.dequeues) == 0, "nothing came out, so nothing can be said")
 	return r
 }
@@ -151,12 +147,9 @@ func (q *Queue) duplicates(out [][]int32, f *operation.Findings) {
 			continue
 		}
 		slices.SortFunc(out[n], func(a, b int32) int { return int(q.dequeues[a].by.Invoke - q.dequeues[b].by.Invoke) })
-		f.Add(kindDuplicate, func() check.Evidence {
-			first, last := &q.dequeues[out[n][0]].by, &q.dequeues[out[n][len(out[n])-1]].by
-			e := last.Evidence(kindDuplicate, "took out %s, which had been put in %s and came out %s; the first to take it out was %s",
-				q.enqueued.names[n], times(most), times(len(out[n])), first)
-			return operation.WithValue(operation.With(e, first), "element", q.enqueued.names[n].String())
-		})
+		first, last := &q.dequeues[out[n][0]].by, &q.dequeues[out[n][len(out[n])-1]].by
+		f.Add(kindDuplicate, last, "took out %s, which had been put in %s and came out %s; the first to take it out was %s",
+			element(q.enqueued.names[n]), times(most), times(len(out[n])), first)
 	}
 }
 
@@ -203,11 +196,8 @@ func (q *Queue) lost(left []int32, f *operation.Findings) string {
 		note = fmt.Sprintf("; so did %s, more than the %s of unknown outcome can have taken", operation.Plural(len(left)-1, "other"), operation.Plural(q.taken, "dequeue"))
 	}
 	for _, n := range left[:len(left)-int(q.taken)] {
-		f.Add(kindLost, func() check.Evidence {
-			by := &q.enqueued.all[q.enqueued.of[n].acknowledged]
-			return operation.WithValue(by.Evidence(kindLost, "put %s in, which was acknowledged, but it never came out%s", q.enqueued.names[n], note),
-				"element", q.enqueued.names[n].String())
-		})
+		f.Add(kindLost, &q.enqueued.all[q.enqueued.of[n].acknowledged], "put %s in, which was acknowledged, but it never came out%s",
+			element(q.enqueued.names[n]), note)
 	}
 	return ""
 }

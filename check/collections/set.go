@@ -41,11 +41,10 @@ type SetOptions struct {
 
 // Set judges a set.
 type Set struct {
-	o          SetOptions
-	added      *elements
-	reads      []setRead
-	lastAdd    int64 // when the last addition was invoked
-	unanswered int64
+	o       SetOptions
+	added   *elements
+	reads   []setRead
+	lastAdd int64 // when the last addition was invoked
 }
 
 // setRead is what one read saw.
@@ -81,7 +80,6 @@ func (s *Set) read(o *exchange.Operation) error {
 		return err
 	}
 	if o.Outcome != history.Committed {
-		s.unanswered++
 		return nil
 	}
 	saw, err := operation.Elements(o, &o.Answer)
@@ -128,19 +126,18 @@ func (s *Set) Result(context.Context) check.Result {
 	if s.o.Reads == AllReads || s.o.Reads == AsFits && last > 0 {
 		return s.full()
 	}
-	r, f := check.Result{Name: "set"}, operation.NewFindings(kindLost, kindUnexpected, kindFailed, kindFuture)
+	f := operation.NewFindings(kindLost, kindUnexpected, kindFailed, kindFuture)
 	reads := s.reads[last:]
 	var present, recovered int64
 	for i := range reads {
 		present, recovered = s.judge(&reads[i], f)
 	}
-	f.Into(&r)
-	r.Detail = fmt.Sprintf("%s, %s", s.added.describe("addition"), operation.Plural(len(reads), "last read"))
+	r := f.Result("set", fmt.Sprintf("%s, %s", s.added.describe("addition"), operation.Plural(len(reads), "last read")))
 	missing := ""
 	if len(reads) == 0 {
 		missing = "the set was never read, so nothing can be said"
 	}
-	if r.Detail += f.Summary(); r.Found == 0 && missing == "" {
+	if r.Found == 0 && missing == "" {
 		r.Detail += fmt.Sprintf("; the last saw %s, %s of an addition of unknown outcome", operation.Plural(present, "element"), check.CountOrNone(recovered))
 	}
 	r.Finish(missing, s.added.attempted == 0, "nothing was added, so nothing was put to the test")
@@ -163,7 +160,7 @@ func (s *Set) judge(read *setRead, f *operation.Findings) (present, recovered in
 		if seen[n] || by < 0 || !s.added.all[by].Before(&read.by) {
 			continue
 		}
-		f.Add(kindLost, func() check.Evidence { return s.added.lost(int32(n), &s.added.all[by], &read.by) })
+		f.Add(kindLost, &s.added.all[by], "put %s in, which was acknowledged, but %s, begun later, did not see it", element(s.added.names[n]), &read.by)
 	}
 	return present, recovered
 }
@@ -191,10 +188,4 @@ func (s *Set) resolve(read *setRead, f *operation.Findings) []int32 {
 		}
 	}
 	return saw
-}
-
-// lost is the evidence of an element that a read begun later did not see.
-func (e *elements) lost(n int32, added, read *operation.Operation) check.Evidence {
-	return operation.WithValue(operation.With(added.Evidence(kindLost, "put %s in, which was acknowledged, but %s, begun later, did not see it",
-		e.names[n], read), read), "element", e.names[n].String())
 }

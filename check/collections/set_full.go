@@ -17,16 +17,13 @@ type timeline struct {
 
 // full judges every read.
 func (s *Set) full() check.Result {
-	r := check.Result{Name: "set-full"}
 	f := operation.NewFindings(kindLost, kindUnexpected, kindFailed, kindFuture, kindDuplicate, kindStale)
 	stable, stale, never := s.judgeAll(f)
 	if !s.o.Linearizable {
 		f = f.Without(kindStale)
 	}
-	f.Into(&r)
-	r.Detail = fmt.Sprintf("%s, %s; %s stable, %s stale, %s never read", s.added.describe("addition"), operation.Plural(len(s.reads), "read"),
-		check.CountOrNone(stable), check.CountOrNone(stale), check.CountOrNone(never))
-	r.Detail += f.Summary()
+	r := f.Result("set-full", fmt.Sprintf("%s, %s; %s stable, %s stale, %s never read", s.added.describe("addition"),
+		operation.Plural(len(s.reads), "read"), check.CountOrNone(stable), check.CountOrNone(stale), check.CountOrNone(never)))
 	r.Finish("", stable == 0, "no element was ever known to stay, so nothing can be said")
 	return r
 }
@@ -35,18 +32,17 @@ func (s *Set) judgeAll(f *operation.Findings) (stable, stale, never int64) {
 	lines := s.timelines(f)
 	for n := range lines {
 		l := &lines[n]
-		of := &s.added.of[n]
-		if l.lastPresent > l.lastAbsent {
+		missed := l.lastAbsent >= 0 && l.known < s.reads[l.lastAbsent].by.Invoke
+		switch {
+		case l.lastPresent > l.lastAbsent:
 			stable++
-			if l.lastAbsent >= 0 && l.known < s.reads[l.lastAbsent].by.Invoke {
+			if missed {
 				stale++
-				f.Add(kindStale, func() check.Evidence { return s.missed(int32(n), l, kindStale) })
+				s.addMissed(f, kindStale, int32(n), l)
 			}
-			continue
-		}
-		if l.lastAbsent >= 0 && l.known < s.reads[l.lastAbsent].by.Invoke {
-			f.Add(kindLost, func() check.Evidence { return s.missed(int32(n), l, kindLost) })
-		} else if of.possible > 0 {
+		case missed:
+			s.addMissed(f, kindLost, int32(n), l)
+		case s.added.of[n].possible > 0:
 			never++
 		}
 	}
@@ -72,9 +68,7 @@ func (s *Set) timelines(f *operation.Findings) []timeline {
 		read := &s.reads[i]
 		saw := s.resolve(read, f)
 		for _, n := range read.dup {
-			f.Add(kindDuplicate, func() check.Evidence {
-				return operation.WithValue(read.by.Evidence(kindDuplicate, "saw %s more than once", s.added.names[n]), "element", s.added.names[n].String())
-			})
+			f.Add(kindDuplicate, &read.by, "saw %s more than once", element(s.added.names[n]))
 		}
 		for _, n := range saw {
 			l := &lines[n]
@@ -97,22 +91,18 @@ func (s *Set) timelines(f *operation.Findings) []timeline {
 	return lines
 }
 
-// missed is the evidence of an element that a read did not see though it was
-// known.
-func (s *Set) missed(n int32, l *timeline, kind string) check.Evidence {
-	absent, name := &s.reads[l.lastAbsent].by, s.added.names[n]
-	known := "its addition was acknowledged"
-	other := &s.added.all[s.added.of[n].first]
-	if l.knownBy >= 0 {
-		other = &s.reads[l.knownBy].by
-		known = other.String() + " had seen it"
-	} else if by := s.added.of[n].acknowledged; by >= 0 {
-		other = &s.added.all[by]
-		known = other.String() + " had added it, which was acknowledged"
-	}
+// addMissed adds an element that a read did not see though it was known: its addition
+// had been acknowledged, or another read had seen it.
+func (s *Set) addMissed(f *operation.Findings, kind string, n int32, l *timeline) {
 	after := "no read that began later saw it"
 	if kind == kindStale {
 		after = "later ones did: " + s.reads[l.lastPresent].by.String()
 	}
-	return operation.WithValue(operation.With(absent.Evidence(kind, "did not see %s, though %s before that began; %s", name, known, after), other), "element", name.String())
+	absent, name := &s.reads[l.lastAbsent].by, element(s.added.names[n])
+	if l.knownBy >= 0 {
+		f.Add(kind, absent, "did not see %s, though %s had seen it before that began; %s", name, &s.reads[l.knownBy].by, after)
+		return
+	}
+	f.Add(kind, absent, "did not see %s, though %s had added it, which was acknowledged before that began; %s",
+		name, &s.added.all[s.added.of[n].acknowledged], after)
 }

@@ -47,9 +47,7 @@ func (u *UniqueIDs) Add(o *exchange.Operation) error {
 		u.given[id] = by
 		return nil
 	}
-	u.again.Add(kindDuplicate, func() check.Evidence {
-		return operation.WithValue(operation.With(by.Evidence(kindDuplicate, "was given %s, which %s had been given", id, &first), &first), "id", id)
-	})
+	u.again.Add(kindDuplicate, &by, "was given %s, which %s had been given", operation.Field{Name: "id", Value: id}, &first)
 	return nil
 }
 

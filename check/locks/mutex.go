@@ -74,10 +74,8 @@ func (r *recorded) add(o *exchange.Operation, fences bool) error {
 }
 
 func (r *recorded) result(name string, f *operation.Findings) check.Result {
-	result := check.Result{Name: name, Detail: fmt.Sprintf("%s (%s failed), %s acknowledged",
-		operation.Plural(int64(len(r.ops))+r.failed, "operation"), check.CountOrNone(r.failed), operation.Plural(r.acquires, "acquire"))}
-	f.Into(&result)
-	result.Detail += f.Summary()
+	result := f.Result(name, fmt.Sprintf("%s (%s failed), %s acknowledged",
+		operation.Plural(int64(len(r.ops))+r.failed, "operation"), check.CountOrNone(r.failed), operation.Plural(r.acquires, "acquire")))
 	result.Finish("", r.acquires == 0, "the lock was never acquired, so nothing was put to the test")
 	return result
 }
@@ -129,12 +127,9 @@ func (m *Mutex) Result(context.Context) check.Result {
 			partner := pending[side(!x.release)].first()
 			switch {
 			case partner == nil && x.release:
-				f.Add(kindFree, func() check.Evidence {
-					return x.by.Evidence(kindFree, "released the lock, which nobody held: every acquire that was begun by then had been released before")
-				})
+				f.Add(kindFree, &x.by, "released the lock, which nobody held: every acquire that was begun by then had been released before")
 			case partner == nil:
-				other := holder
-				f.Add(kindTwoHolders, func() check.Evidence { return twoHolders(&x.by, &other.by) })
+				f.Add(kindTwoHolders, &x.by, "acquired the lock, which %s held: no release that can have ended that was begun by then", &holder.by)
 			}
 		}
 		holder = nil
@@ -143,10 +138,6 @@ func (m *Mutex) Result(context.Context) check.Result {
 		}
 	}
 	return m.recorded.result("mutex", f)
-}
-
-func twoHolders(by, holder *operation.Operation) check.Evidence {
-	return operation.With(by.Evidence(kindTwoHolders, "acquired the lock, which %s held: no release that can have ended that was begun by then", holder), holder)
 }
 
 func side(release bool) int {

@@ -48,16 +48,16 @@ func (o *OwnedOptions) name() string {
 	return "owner-mutex"
 }
 
-// hold is the time in which a process certainly held the lock.
-type hold struct {
+// ownership is the time in which a process certainly held the lock.
+type ownership struct {
 	by         *lockOp // the acquire
 	start, end int64
 }
 
 // owner is what one process has done so far.
 type owner struct {
-	hold  hold
-	depth int
+	ownership ownership
+	depth     int
 	// unsure counts the operations of unknown outcome that may have made the
 	// lock deeper than depth.
 	unsure int
@@ -69,7 +69,7 @@ func (w *Owned) Result(context.Context) check.Result {
 	ops := w.recorded.ops
 	slices.SortFunc(ops, func(a, b lockOp) int { return cmp.Compare(a.by.Invoke, b.by.Invoke) })
 	owners := map[int64]*owner{}
-	var holds []hold
+	var ownerships []ownership
 	for i := range ops {
 		op := &ops[i]
 		of := owners[op.by.Process]
@@ -77,41 +77,36 @@ func (w *Owned) Result(context.Context) check.Result {
 			of = &owner{}
 			owners[op.by.Process] = of
 		}
-		holds = w.step(of, op, holds, f)
+		ownerships = w.step(of, op, ownerships, f)
 	}
 	for _, of := range owners {
 		if of.depth > 0 {
-			of.hold.end = math.MaxInt64
-			holds = append(holds, of.hold)
+			of.ownership.end = math.MaxInt64
+			ownerships = append(ownerships, of.ownership)
 		}
 	}
-	w.compare(holds, f)
+	w.compare(ownerships, f)
 	return w.recorded.result(w.o.name(), f)
 }
 
 // step takes the next operation of a process. It adds the time for which the
 // process held the lock when that ends.
-func (w *Owned) step(of *owner, op *lockOp, holds []hold, f *operation.Findings) []hold {
+func (w *Owned) step(of *owner, op *lockOp, ownerships []ownership, f *operation.Findings) []ownership {
 	sure := op.by.Acknowledged()
 	switch {
 	case !op.release && !sure:
 		of.unsure++
 	case !op.release:
 		if of.depth > 0 && !w.o.Reentrant {
-			again := of.hold.by
-			f.Add(kindTwoHolders, func() check.Evidence {
-				return operation.With(op.by.Evidence(kindTwoHolders, "acquired the lock, which it held already since %s", &again.by), &again.by)
-			})
-			return holds
+			f.Add(kindTwoHolders, &op.by, "acquired the lock, which it held already since %s", &of.ownership.by.by)
+			return ownerships
 		}
 		if of.depth++; of.depth == 1 {
-			of.hold = hold{by: op, start: op.by.Complete}
+			of.ownership = ownership{by: op, start: op.by.Complete}
 		}
 	case of.depth == 0 && sure:
 		if of.unsure == 0 {
-			f.Add(kindFree, func() check.Evidence {
-				return op.by.Evidence(kindFree, "released the lock, which it had not acquired, or had released before")
-			})
+			f.Add(kindFree, &op.by, "released the lock, which it had not acquired, or had released before")
 		}
 		of.unsure = max(0, of.unsure-1)
 	case of.depth > 0:
@@ -119,25 +114,23 @@ func (w *Owned) step(of *owner, op *lockOp, holds []hold, f *operation.Findings)
 			of.unsure++
 		}
 		if of.depth--; of.depth == 0 {
-			of.hold.end = op.by.Invoke
-			holds = append(holds, of.hold)
+			of.ownership.end = op.by.Invoke
+			ownerships = append(ownerships, of.ownership)
 		}
 	}
-	return holds
+	return ownerships
 }
 
-// compare finds holds at the same time, and tokens that are not greater than
+// compare finds ownerships at the same time, and tokens that are not greater than
 // those before.
-func (w *Owned) compare(holds []hold, f *operation.Findings) {
-	slices.SortFunc(holds, func(a, b hold) int { return cmp.Compare(a.start, b.start) })
-	var last hold
+func (w *Owned) compare(ownerships []ownership, f *operation.Findings) {
+	slices.SortFunc(ownerships, func(a, b ownership) int { return cmp.Compare(a.start, b.start) })
+	var last ownership
 	var fence *lockOp
-	for i := range holds {
-		h := holds[i]
+	for i := range ownerships {
+		h := ownerships[i]
 		if last.by != nil && h.start < last.end {
-			f.Add(kindTwoHolders, func() check.Evidence {
-				return operation.With(h.by.by.Evidence(kindTwoHolders, "acquired the lock, which %s held: it had not begun to release it", &last.by.by), &last.by.by)
-			})
+			f.Add(kindTwoHolders, &h.by.by, "acquired the lock, which %s held: it had not begun to release it", &last.by.by)
 		}
 		if last.by == nil || h.end > last.end {
 			last = h
@@ -145,11 +138,8 @@ func (w *Owned) compare(holds []hold, f *operation.Findings) {
 		switch {
 		case !h.by.fenced:
 		case fence != nil && h.by.fence <= fence.fence:
-			f.Add(kindFence, func() check.Evidence {
-				e := h.by.by.Evidence(kindFence, "was given the token %d, after %s had been given %d", h.by.fence, &fence.by, fence.fence)
-				e.Fields["token"], e.Fields["other_token"] = h.by.fence, fence.fence
-				return operation.With(e, &fence.by)
-			})
+			f.Add(kindFence, &h.by.by, "was given the token %s, after %s had been given %s",
+				operation.Field{Name: "token", Value: h.by.fence}, &fence.by, operation.Field{Name: "other_token", Value: fence.fence})
 		default:
 			fence = h.by
 		}

@@ -130,7 +130,7 @@ func (j *Judge) cycles(ctx context.Context, f *operation.Findings) (permitted []
 		if cycle != nil && !forbidden {
 			permitted = append(permitted, kind)
 		} else if cycle != nil {
-			f.Add(kind, func() check.Evidence { return d.evidence(kind, cycle) })
+			f.AddEvidence(kind, func() check.Evidence { return d.evidence(kind, cycle) })
 		}
 	}
 	look(kindG0, j.promise >= Sends, d.ww)

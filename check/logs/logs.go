@@ -15,7 +15,6 @@ import (
 
 	"assay/check"
 	"assay/check/operation"
-	"assay/history"
 	"assay/history/exchange"
 )
 
@@ -110,10 +109,7 @@ func (j *Judge) Add(o *exchange.Operation) error {
 	case "crash", "debug-topic-partitions":
 		a.reset = true
 	case "send", "poll", "txn":
-		value := &o.Request
-		if o.Outcome == history.Committed && !o.Answer.IsNil() {
-			value = &o.Answer
-		}
+		value := operation.Value(o)
 		if value.Form != exchange.List {
 			return operation.Unfit(o, "steps such as [[:send 1 2] [:poll]]")
 		}
@@ -238,7 +234,6 @@ func (p *partition) message(value exchange.Atom) int32 {
 
 // Result returns the answer over all operations, unknown if ctx ends first.
 func (j *Judge) Result(ctx context.Context) check.Result {
-	r := check.Result{Name: "kafka"}
 	f := operation.NewFindings(kindLost, kindAborted, kindUnexpected, kindFuture, kindDuplicate, kindOffsets, kindPollBack, kindPollSkip,
 		kindInnerPollBack, kindInnerPollSkip, kindSendBack, kindPrecommitted, kindG0, kindG1c, kindG1cRealtime)
 	for i := range j.all {
@@ -247,10 +242,8 @@ func (j *Judge) Result(ctx context.Context) check.Result {
 	unseen := j.lost(f)
 	j.positions(f)
 	permitted := j.cycles(ctx, f)
-	f.Into(&r)
-	r.Detail = fmt.Sprintf("%s to %s, %s of %s; %s acknowledged and behind all that was polled", operation.Plural(j.sends, "send"), operation.Plural(len(j.order), "key"),
-		operation.Plural(j.polls, "poll"), operation.Plural(j.polled, "value"), check.CountOrNone(unseen))
-	r.Detail += f.Summary()
+	r := f.Result("kafka", fmt.Sprintf("%s to %s, %s of %s; %s acknowledged and behind all that was polled", operation.Plural(j.sends, "send"),
+		operation.Plural(len(j.order), "key"), operation.Plural(j.polls, "poll"), operation.Plural(j.polled, "value"), check.CountOrNone(unseen)))
 	if len(permitted) > 0 {
 		r.Detail += "; allowed, and found: a cycle " + strings.Join(permitted, ", ")
 	}
@@ -279,19 +272,14 @@ func (j *Judge) values(i int32, f *operation.Findings) {
 			s.on.at[s.offset] = s.message
 		} else if other != s.message {
 			first := &s.on.messages[other]
-			f.Add(kindOffsets, func() check.Evidence {
-				return operation.With(a.by.Evidence(kindOffsets, "found %s at offset %d of key %s, where %s found %s", m.value, s.offset, s.on.key,
-					&j.all[first.by].by, first.value), &j.all[first.by].by)
-			})
+			f.Add(kindOffsets, &a.by, "found %s at offset %d of key %s, where %s found %s", m.value, s.offset, s.on.key, &j.all[first.by].by, first.value)
 		}
 		switch {
 		case m.offset == noOffset:
 			m.offset, m.by = s.offset, i
 		case m.offset != s.offset && !m.again:
-			f.Add(kindDuplicate, func() check.Evidence {
-				return operation.With(a.by.Evidence(kindDuplicate, "found %s at offset %d of key %s, and %s found it at offset %d", m.value, s.offset, s.on.key,
-					&j.all[m.by].by, m.offset), &j.all[m.by].by)
-			})
+			f.Add(kindDuplicate, &a.by, "found %s at offset %d of key %s, and %s found it at offset %d",
+				m.value, s.offset, s.on.key, &j.all[m.by].by, m.offset)
 		}
 	}
 }
@@ -300,22 +288,13 @@ func (j *Judge) polledValue(a *action, s *step, m *message, f *operation.Finding
 	own := slices.ContainsFunc(a.steps, func(o step) bool { return o.send && o.on == s.on && o.message == s.message })
 	switch {
 	case own:
-		f.Add(kindPrecommitted, func() check.Evidence {
-			return a.by.Evidence(kindPrecommitted, "polled %s of key %s, which it had sent itself and not committed", m.value, s.on.key)
-		})
+		f.Add(kindPrecommitted, &a.by, "polled %s of key %s, which it had sent itself and not committed", m.value, s.on.key)
 	case m.sent < 0 && m.failed >= 0:
-		f.Add(kindAborted, func() check.Evidence {
-			failed := &j.all[m.failed].by
-			return operation.With(a.by.Evidence(kindAborted, "polled %s of key %s, but %s, which sent it, failed", m.value, s.on.key, failed), failed)
-		})
+		f.Add(kindAborted, &a.by, "polled %s of key %s, but %s, which sent it, failed", m.value, s.on.key, &j.all[m.failed].by)
 	case m.sent < 0:
-		f.Add(kindUnexpected, func() check.Evidence {
-			return a.by.Evidence(kindUnexpected, "polled %s of key %s, which nobody sent", m.value, s.on.key)
-		})
+		f.Add(kindUnexpected, &a.by, "polled %s of key %s, which nobody sent", m.value, s.on.key)
 	case !m.again && a.by.Complete < j.all[m.sent].by.Invoke:
-		f.Add(kindFuture, func() check.Evidence {
-			return operation.With(a.by.Evidence(kindFuture, "polled %s of key %s before %s began to send it", m.value, s.on.key, &j.all[m.sent].by), &j.all[m.sent].by)
-		})
+		f.Add(kindFuture, &a.by, "polled %s of key %s before %s began to send it", m.value, s.on.key, &j.all[m.sent].by)
 	}
 }
 
@@ -338,11 +317,10 @@ func (j *Judge) lost(f *operation.Findings) (unseen int64) {
 				unseen++
 				continue
 			}
-			f.Add(kindLost, func() check.Evidence {
-				by, last := &j.all[m.acknowledged].by, &p.messages[highest]
-				return by.Evidence(kindLost, "sent %s to key %s, which was acknowledged with offset %d, but nobody polled it, though %s at offset %d was polled",
-					m.value, p.key, m.offset, last.value, last.offset)
-			})
+			last := &p.messages[highest]
+			f.Add(kindLost, &j.all[m.acknowledged].by,
+				"sent %s to key %s, which was acknowledged with offset %d, but nobody polled it, though %s at offset %d was polled",
+				m.value, p.key, m.offset, last.value, last.offset)
 		}
 	}
 	return unseen

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"assay/check"
 	"assay/check/operation"
 )
 
@@ -69,11 +68,8 @@ func (j *Judge) sendStep(c *client, i int32, s *step, f *operation.Findings) {
 		return
 	}
 	if last, any := c.sent[s.on]; any && last.offset >= s.offset && !s.on.messages[s.message].again {
-		f.Add(kindSendBack, func() check.Evidence {
-			before := &j.all[last.in].by
-			return operation.With(j.all[i].by.Evidence(kindSendBack, "sent %s to key %s, which got the offset %d, after %s had got %d for what it sent before",
-				s.on.messages[s.message].value, s.on.key, s.offset, before, last.offset), before)
-		})
+		f.Add(kindSendBack, &j.all[i].by, "sent %s to key %s, which got the offset %d, after %s had got %d for what it sent before",
+			s.on.messages[s.message].value, s.on.key, s.offset, &j.all[last.in].by, last.offset)
 	}
 	c.sent[s.on] = position{s.offset, i}
 }
@@ -93,16 +89,12 @@ func (j *Judge) pollStep(c *client, i int32, s *step, f *operation.Findings) {
 	}
 	value, before := s.on.messages[s.message].value, &j.all[last.in].by
 	if s.offset <= last.offset {
-		f.Add(back, func() check.Evidence {
-			return operation.With(j.all[i].by.Evidence(back, "polled %s at offset %d of key %s, after %s had polled offset %d", value, s.offset, s.on.key, before, last.offset), before)
-		})
+		f.Add(back, &j.all[i].by, "polled %s at offset %d of key %s, after %s had polled offset %d", value, s.offset, s.on.key, before, last.offset)
 		return
 	}
 	next, _ := slices.BinarySearch(s.on.offsets, last.offset+1)
 	if at := s.on.offsets[next]; at < s.offset {
-		f.Add(skip, func() check.Evidence {
-			return operation.With(j.all[i].by.Evidence(skip, "polled %s at offset %d of key %s, after %s had polled offset %d, and skipped %s at offset %d",
-				value, s.offset, s.on.key, before, last.offset, s.on.messages[s.on.at[at]].value, at), before)
-		})
+		f.Add(skip, &j.all[i].by, "polled %s at offset %d of key %s, after %s had polled offset %d, and skipped %s at offset %d",
+			value, s.offset, s.on.key, before, last.offset, s.on.messages[s.on.at[at]].value, at)
 	}
 }

@@ -64,10 +64,7 @@ func (j *Judge) Add(o *exchange.Operation) error {
 	if o.Word != "txn" {
 		return operation.UnknownFunction(o, "txn")
 	}
-	value := &o.Request
-	if o.Outcome == history.Committed && !o.Answer.IsNil() {
-		value = &o.Answer
-	}
+	value := operation.Value(o)
 	t := transaction{by: operation.Of(o)}
 	if value.Form != exchange.List {
 		return operation.Unfit(o, "steps such as [:read 1 nil]")
@@ -205,10 +202,8 @@ func (j *Judge) search(ctx context.Context, f *operation.Findings) (missing stri
 			return "not judged to its end: the search needed more memory than it is given; judge a history with fewer operations at a time"
 		}
 		if len(s.present) == 0 {
-			f.Add("unexplained", func() check.Evidence {
-				return x.by.Evidence("unexplained", "did %s: no order of the transactions explains that; %s would explain all before it", x.text,
-					check.Counted(len(before), "state of the registers", "states of the registers"))
-			})
+			f.Add("unexplained", &x.by, "did %s: no order of the transactions explains that; %s would explain all before it", x.text,
+				check.Counted(len(before), "state of the registers", "states of the registers"))
 			return ""
 		}
 	}

@@ -17,6 +17,15 @@ func UnknownFunction(o *exchange.Operation, known string) error {
 	return fmt.Errorf("operations of the function :%s; known are %s", o.Word, known)
 }
 
+// Value returns the answer of an operation that was acknowledged with one, else its
+// request.
+func Value(o *exchange.Operation) *exchange.Value {
+	if o.Outcome == history.Committed && !o.Answer.IsNil() {
+		return &o.Answer
+	}
+	return &o.Request
+}
+
 // Element returns the request of an operation as one element.
 func Element(o *exchange.Operation) (exchange.Atom, error) {
 	if o.Request.Form != exchange.Scalar || o.Request.IsNil() {

@@ -66,7 +66,8 @@ func (o *Operation) String() string {
 	return fmt.Sprintf("process %d (operation %d%s)", o.Process, o.ID, when)
 }
 
-// Evidence returns what was wrong with the operation. The text follows its name.
+// Evidence returns what was wrong with the operation. The text follows its name. The
+// first *Operation among args is another one that the evidence rests on.
 func (o *Operation) Evidence(kind, format string, args ...any) check.Evidence {
 	e := check.Evidence{Kind: kind, Fields: map[string]int64{"operation": o.ID, "process": o.Process},
 		Text: o.String() + " " + fmt.Sprintf(format, args...)}
@@ -76,22 +77,29 @@ func (o *Operation) Evidence(kind, format string, args ...any) check.Evidence {
 	if o.CompleteTime != exchange.NoTime {
 		e.Fields["complete_ns"] = o.CompleteTime
 	}
-	return e
-}
-
-// With adds another operation that the evidence rests on.
-func With(e check.Evidence, other *Operation) check.Evidence {
-	e.Fields["other_operation"] = other.ID
-	return e
-}
-
-// WithValue adds a value, if it is a whole number of 64 bits.
-func WithValue(e check.Evidence, name, value string) check.Evidence {
-	if v, err := strconv.ParseInt(value, 10, 64); err == nil {
-		e.Fields[name] = v
+	for _, arg := range args {
+		switch arg := arg.(type) {
+		case *Operation:
+			if _, known := e.Fields["other_operation"]; !known {
+				e.Fields["other_operation"] = arg.ID
+			}
+		case Field:
+			if v, err := strconv.ParseInt(arg.String(), 10, 64); err == nil {
+				e.Fields[arg.Name] = v
+			}
+		}
 	}
 	return e
 }
+
+// Field is a value that evidence has in its text and, if it is a whole number of 64
+// bits, as data under its name.
+type Field struct {
+	Name  string
+	Value any
+}
+
+func (f Field) String() string { return fmt.Sprint(f.Value) }
 
 // Findings gathers what is wrong: of each kind a few in words, all counted. The
 // kinds are listed in the order of New, each once before any has its second.
@@ -109,8 +117,14 @@ func NewFindings(kinds ...string) *Findings {
 	return &Findings{order: kinds, list: map[string][]check.Evidence{}, count: map[string]int64{}}
 }
 
-// Add counts one finding, and describes it if there is room.
-func (f *Findings) Add(kind string, describe func() check.Evidence) {
+// Add counts one finding of what is wrong with an operation, and describes it as
+// Operation.Evidence does if there is room.
+func (f *Findings) Add(kind string, by *Operation, format string, args ...any) {
+	f.AddEvidence(kind, func() check.Evidence { return by.Evidence(kind, format, args...) })
+}
+
+// AddEvidence counts one finding, and describes it if there is room.
+func (f *Findings) AddEvidence(kind string, describe func() check.Evidence) {
 	f.count[kind]++
 	if len(f.list[kind]) < perKind {
 		f.list[kind] = append(f.list[kind], describe())
@@ -119,6 +133,14 @@ func (f *Findings) Add(kind string, describe func() check.Evidence) {
 
 // Count returns how many of the kind there are.
 func (f *Findings) Count(kind string) int64 { return f.count[kind] }
+
+// Result is the answer of a check by what was found. detail tells what was examined, and
+// what was found is added to it.
+func (f *Findings) Result(name, detail string) check.Result {
+	r := check.Result{Name: name, Detail: detail + f.Summary()}
+	f.Into(&r)
+	return r
+}
 
 // Into adds all to a result.
 func (f *Findings) Into(r *check.Result) {

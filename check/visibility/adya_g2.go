@@ -46,9 +46,7 @@ func (g *AdyaG2) Add(o *exchange.Operation) error {
 		g.first[key.Atom] = by
 		return nil
 	}
-	g.f.Add(kindG2, func() check.Evidence {
-		return operation.With(by.Evidence(kindG2, "inserted %s, as %s did: each must have missed the other's row", o.Request.String(), &first), &first)
-	})
+	g.f.Add(kindG2, &by, "inserted %s, as %s did: each must have missed the other's row", o.Request.String(), &first)
 	return nil
 }
 

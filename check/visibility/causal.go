@@ -98,7 +98,7 @@ func (c *Causal) step(o *exchange.Operation, value *exchange.Value) {
 
 func (c *Causal) add(by *operation.Operation, format string, args ...any) {
 	c.broken = true
-	c.f.Add(kindCausal, func() check.Evidence { return by.Evidence(kindCausal, format, args...) })
+	c.f.Add(kindCausal, by, format, args...)
 }
 
 // settle adds what writes of unknown outcome may have left by now.
@@ -126,9 +126,7 @@ func (c *Causal) held() string {
 
 // Result returns the answer over all operations.
 func (c *Causal) Result(context.Context) check.Result {
-	r := check.Result{Name: "causal", Detail: fmt.Sprintf("%s of a causal register", operation.Plural(c.count, "operation"))}
-	c.f.Into(&r)
-	r.Detail += c.f.Summary()
+	r := c.f.Result("causal", operation.Plural(c.count, "operation")+" of a causal register")
 	r.Finish("", c.reads == 0, "no read was answered, so nothing can be said")
 	return r
 }

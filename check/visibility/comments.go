@@ -57,24 +57,22 @@ func (c *Comments) Add(o *exchange.Operation) error {
 
 // Result returns the answer over all operations.
 func (c *Comments) Result(context.Context) check.Result {
-	r, f := check.Result{Name: "comments"}, operation.NewFindings(kindGap, kindUnexpected, kindFailed, kindFuture)
+	f := operation.NewFindings(kindGap, kindUnexpected, kindFailed, kindFuture)
 	var ids []exchange.Atom // of acknowledged writes, in the order of their ends
 	for id, w := range c.written.of {
-		if w.by.Acknowledged() {
+		if w.Acknowledged() {
 			ids = append(ids, id)
 		}
 	}
 	slices.SortFunc(ids, func(a, b exchange.Atom) int {
-		return cmp.Compare(c.written.of[a].by.Complete, c.written.of[b].by.Complete)
+		return cmp.Compare(c.written.of[a].Complete, c.written.of[b].Complete)
 	})
 	var saw int64
 	for i := range c.reads {
 		saw += int64(len(c.reads[i].saw))
 		c.judge(&c.reads[i], ids, f)
 	}
-	f.Into(&r)
-	r.Detail = fmt.Sprintf("%s, %s", operation.Plural(c.written.count, "write"), operation.Plural(len(c.reads), "read"))
-	r.Detail += f.Summary()
+	r := f.Result("comments", fmt.Sprintf("%s, %s", operation.Plural(c.written.count, "write"), operation.Plural(len(c.reads), "read")))
 	missing := ""
 	if c.written.again != nil {
 		missing = fmt.Sprintf("%s was written more than once, so that reads do not tell which write they saw", *c.written.again)
@@ -86,7 +84,7 @@ func (c *Comments) Result(context.Context) check.Result {
 // judge compares what a read saw with what was acknowledged before the last of
 // it began: as many, or it missed one.
 func (c *Comments) judge(read *commentsRead, ids []exchange.Atom, f *operation.Findings) {
-	var last *write
+	var last *operation.Operation
 	var lastID exchange.Atom
 	seen := make(map[exchange.Atom]bool, len(read.saw))
 	for _, id := range read.saw {
@@ -94,29 +92,28 @@ func (c *Comments) judge(read *commentsRead, ids []exchange.Atom, f *operation.F
 			continue
 		}
 		seen[id] = true
-		if w := c.written.of[id]; last == nil || w.by.Invoke > last.by.Invoke {
+		if w := c.written.of[id]; last == nil || w.Invoke > last.Invoke {
 			last, lastID = w, id
 		}
 	}
 	if last == nil {
 		return
 	}
-	before, _ := slices.BinarySearchFunc(ids, last.by.Invoke, func(id exchange.Atom, at int64) int {
-		return cmp.Compare(c.written.of[id].by.Complete, at)
+	before, _ := slices.BinarySearchFunc(ids, last.Invoke, func(id exchange.Atom, at int64) int {
+		return cmp.Compare(c.written.of[id].Complete, at)
 	})
 	there := 0
 	for id := range seen {
-		if c.written.of[id].by.Complete < last.by.Invoke {
+		if c.written.of[id].Complete < last.Invoke {
 			there++
 		}
 	}
 	if there == before {
 		return
 	}
-	f.Add(kindGap, func() check.Evidence {
-		at := slices.IndexFunc(ids[:before], func(id exchange.Atom) bool { return !seen[id] })
-		missed := &c.written.of[ids[at]].by
-		return operation.With(read.by.Evidence(kindGap, "saw %s and missed %s, which %s had written before %s began to write the first (%d missed in all)",
-			lastID, ids[at], missed, &last.by, before-there), missed)
+	f.AddEvidence(kindGap, func() check.Evidence {
+		missed := ids[slices.IndexFunc(ids[:before], func(id exchange.Atom) bool { return !seen[id] })]
+		return read.by.Evidence(kindGap, "saw %s and missed %s, which %s had written before %s began to write the first (%d missed in all)",
+			lastID, missed, c.written.of[missed], last, before-there)
 	})
 }

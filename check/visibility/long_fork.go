@@ -51,10 +51,7 @@ func (l *LongFork) Add(o *exchange.Operation) error {
 	if o.Word != "write" && o.Word != "read" && o.Word != "txn" {
 		return operation.UnknownFunction(o, "write and read")
 	}
-	value := &o.Request
-	if o.Outcome == history.Committed && !o.Answer.IsNil() {
-		value = &o.Answer
-	}
+	value := operation.Value(o)
 	if value.Form != exchange.List || len(value.Items) == 0 {
 		return operation.Unfit(o, "operations such as [[:w 1 1]] or [[:r 1 nil] [:r 2 nil]]")
 	}
@@ -129,7 +126,7 @@ func compareAtoms(a, b exchange.Atom) int {
 // The reads of a group form a chain exactly if, in the order of how much they
 // saw, each has seen all that the one before it has.
 func (l *LongFork) Result(context.Context) check.Result {
-	r, f := check.Result{Name: "long-fork"}, operation.NewFindings(kindLongFork, kindUnexpected, kindFailed, kindFuture)
+	f := operation.NewFindings(kindLongFork, kindUnexpected, kindFailed, kindFuture)
 	var compared, saw int64
 	for _, g := range l.order {
 		for i := range g.reads {
@@ -146,9 +143,8 @@ func (l *LongFork) Result(context.Context) check.Result {
 			g.compare(&g.reads[i-1], &g.reads[i], f)
 		}
 	}
-	f.Into(&r)
-	r.Detail = fmt.Sprintf("%s of one key each, %s of %s of keys", operation.Plural(l.written.count, "write"), operation.Plural(l.reads, "read"), operation.Plural(len(l.order), "group"))
-	r.Detail += f.Summary()
+	r := f.Result("long-fork", fmt.Sprintf("%s of one key each, %s of %s of keys",
+		operation.Plural(l.written.count, "write"), operation.Plural(l.reads, "read"), operation.Plural(len(l.order), "group")))
 	missing := ""
 	if l.written.again != nil {
 		missing = fmt.Sprintf("the key %s was written more than once, so that its reads do not tell which write they saw", *l.written.again)
@@ -163,9 +159,7 @@ func (l *LongFork) Result(context.Context) check.Result {
 // judge judges what a read saw of one key.
 func (l *LongFork) judge(key exchange.Atom, read *groupRead, value exchange.Atom, f *operation.Findings) {
 	if l.written.seen(key, &read.by, f) && l.written.again == nil && l.values[key] != value {
-		f.Add(kindUnexpected, func() check.Evidence {
-			return read.by.Evidence(kindUnexpected, "saw %s as the value of %s, to which %s was written", value, key, l.values[key])
-		})
+		f.Add(kindUnexpected, &read.by, "saw %s as the value of %s, to which %s was written", value, key, l.values[key])
 	}
 }
 
@@ -179,10 +173,8 @@ func (g *group) compare(less, more *groupRead, f *operation.Findings) {
 		for !more.saw(other) || less.saw(other) {
 			other++
 		}
-		f.Add(kindLongFork, func() check.Evidence {
-			return operation.With(less.by.Evidence(kindLongFork, "saw the write of %s and not that of %s, but %s saw that of %s and not that of %s",
-				g.keys[k], g.keys[other], &more.by, g.keys[other], g.keys[k]), &more.by)
-		})
+		f.Add(kindLongFork, &less.by, "saw the write of %s and not that of %s, but %s saw that of %s and not that of %s",
+			g.keys[k], g.keys[other], &more.by, g.keys[other], g.keys[k])
 		return
 	}
 }

@@ -108,14 +108,12 @@ func decimal(text string) (*big.Rat, bool) {
 
 // Result returns the answer over all operations.
 func (m *Monotonic) Result(context.Context) check.Result {
-	r, f := check.Result{Name: "monotonic"}, operation.NewFindings(kindLost, kindDuplicate, kindOrder)
+	f := operation.NewFindings(kindLost, kindDuplicate, kindOrder)
 	seen := map[int64]bool{}
 	for i := range m.rows {
 		one := &m.rows[i]
 		if seen[one.value] {
-			f.Add(kindDuplicate, func() check.Evidence {
-				return m.last.Evidence(kindDuplicate, "found the value %d in two rows", one.value)
-			})
+			f.Add(kindDuplicate, &m.last, "found the value %d in two rows", one.value)
 		}
 		seen[one.value] = true
 		if i == 0 {
@@ -123,10 +121,8 @@ func (m *Monotonic) Result(context.Context) check.Result {
 		}
 		before := &m.rows[i-1]
 		if late := before.time.Cmp(one.time) > 0; late || before.value > one.value {
-			f.Add(kindOrder, func() check.Evidence {
-				return m.last.Evidence(kindOrder, "found, in the order of time, the value %d of time %s before the value %d of time %s",
-					before.value, before.text, one.value, one.text)
-			})
+			f.Add(kindOrder, &m.last, "found, in the order of time, the value %d of time %s before the value %d of time %s",
+				before.value, before.text, one.value, one.text)
 		}
 	}
 	values := slices.Collect(maps.Keys(m.added))
@@ -134,15 +130,11 @@ func (m *Monotonic) Result(context.Context) check.Result {
 	for _, value := range values {
 		by := m.added[value]
 		if m.reads > 0 && !seen[value.Int] && by.Before(&m.last) {
-			f.Add(kindLost, func() check.Evidence {
-				return operation.With(by.Evidence(kindLost, "added the value %d, which was acknowledged, but %s, begun later, did not find it", value.Int, &m.last), &m.last)
-			})
+			f.Add(kindLost, &by, "added the value %d, which was acknowledged, but %s, begun later, did not find it", value.Int, &m.last)
 		}
 	}
-	f.Into(&r)
-	r.Detail = fmt.Sprintf("%s, %s acknowledged; the last of %s found %s", operation.Plural(m.adds, "addition"), check.CountOrNone(len(m.added)),
-		operation.Plural(m.reads, "read"), operation.Plural(len(m.rows), "row"))
-	r.Detail += f.Summary()
+	r := f.Result("monotonic", fmt.Sprintf("%s, %s acknowledged; the last of %s found %s", operation.Plural(m.adds, "addition"),
+		check.CountOrNone(len(m.added)), operation.Plural(m.reads, "read"), operation.Plural(len(m.rows), "row")))
 	r.Finish("", len(m.rows) == 0, "no read found a row, so nothing can be said")
 	return r
 }

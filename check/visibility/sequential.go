@@ -65,10 +65,8 @@ func (s *Sequential) read(o *exchange.Operation) error {
 	switch {
 	case gap >= 0:
 		by := operation.Of(o)
-		s.f.Add(kindGap, func() check.Evidence {
-			return by.Evidence(kindGap, "of key %s found %s and then missed part %d of %d that it read, which was written before: %s",
-				key, list[first], gap+1, len(list), parts)
-		})
+		s.f.Add(kindGap, &by, "of key %s found %s and then missed part %d of %d that it read, which was written before: %s",
+			key, list[first], gap+1, len(list), parts)
 	case first < 0:
 		s.none++
 	case first == 0:
@@ -81,11 +79,8 @@ func (s *Sequential) read(o *exchange.Operation) error {
 
 // Result returns the answer over all operations.
 func (s *Sequential) Result(context.Context) check.Result {
-	r := check.Result{Name: "sequential"}
-	s.f.Into(&r)
-	r.Detail = fmt.Sprintf("%s, %s: %s of all parts, %s of the first ones alone, %s of none", operation.Plural(s.writes, "write"), operation.Plural(s.reads, "read"),
-		check.CountOrNone(s.all), check.CountOrNone(s.some), check.CountOrNone(s.none))
-	r.Detail += s.f.Summary()
+	r := s.f.Result("sequential", fmt.Sprintf("%s, %s: %s of all parts, %s of the first ones alone, %s of none", operation.Plural(s.writes, "write"),
+		operation.Plural(s.reads, "read"), check.CountOrNone(s.all), check.CountOrNone(s.some), check.CountOrNone(s.none)))
 	r.Finish("", s.all+s.some == 0, "no read found a part, so nothing can be said")
 	return r
 }

@@ -1,44 +1,31 @@
 package visibility
 
 import (
-	"assay/check"
 	"assay/check/operation"
 	"assay/history/exchange"
 )
 
 // writes are the writes of values each of which is written once.
 type writes struct {
-	of map[exchange.Atom]*write
+	of map[exchange.Atom]*operation.Operation
 	// again is a value that was written more than once.
-	again                 *exchange.Atom
-	count, failed, unsure int64
+	again *exchange.Atom
+	count int64
 }
 
-type write struct {
-	by       operation.Operation
-	possible bool
-}
-
-func newWrites() *writes { return &writes{of: map[exchange.Atom]*write{}} }
+func newWrites() *writes { return &writes{of: map[exchange.Atom]*operation.Operation{}} }
 
 // add takes note of a write. It returns false if the value was written before by
 // one that may have taken effect.
 func (w *writes) add(value exchange.Atom, o *exchange.Operation) bool {
-	one := &write{by: operation.Of(o)}
-	one.possible = one.by.Possible()
+	one := operation.Of(o)
 	w.count++
-	switch {
-	case !one.possible:
-		w.failed++
-	case !one.by.Acknowledged():
-		w.unsure++
-	}
 	before := w.of[value]
 	switch {
-	case before == nil || !before.possible:
-		w.of[value] = one
+	case before == nil || !before.Possible():
+		w.of[value] = &one
 		return true
-	case one.possible:
+	case one.Possible():
 		w.again = &value
 	}
 	return false
@@ -49,15 +36,11 @@ func (w *writes) seen(value exchange.Atom, by *operation.Operation, f *operation
 	one := w.of[value]
 	switch {
 	case one == nil:
-		f.Add(kindUnexpected, func() check.Evidence { return by.Evidence(kindUnexpected, "saw %s, which nobody wrote", value) })
-	case !one.possible:
-		f.Add(kindFailed, func() check.Evidence {
-			return operation.With(by.Evidence(kindFailed, "saw %s, but %s failed to write it, and nobody else did", value, &one.by), &one.by)
-		})
-	case by.Complete < one.by.Invoke:
-		f.Add(kindFuture, func() check.Evidence {
-			return operation.With(by.Evidence(kindFuture, "saw %s before %s began to write it", value, &one.by), &one.by)
-		})
+		f.Add(kindUnexpected, by, "saw %s, which nobody wrote", value)
+	case !one.Possible():
+		f.Add(kindFailed, by, "saw %s, but %s failed to write it, and nobody else did", value, one)
+	case by.Complete < one.Invoke:
+		f.Add(kindFuture, by, "saw %s before %s began to write it", value, one)
 	default:
 		return true
 	}

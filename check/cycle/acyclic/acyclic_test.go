@@ -137,8 +137,7 @@ func (p problem) solve(s *Solver) Result {
 			edges[i].Tag = -1
 		}
 		for v := range p.sides {
-			l, _ := s.Chosen(int32(v))
-			edges = append(edges, p.sides[v][l&1]...)
+			edges = append(edges, p.sides[v][sideOf(int32(v), s.value[v])&1]...)
 		}
 		for v := range rank {
 			rank[v] = int64(s.Position(int32(v)))
@@ -160,11 +159,10 @@ func checkPossible(t *testing.T, seed uint64, p problem, s *Solver) {
 	t.Helper()
 	edges := append([]Edge(nil), p.edges...)
 	for v := range p.sides {
-		l, chosen := s.Chosen(int32(v))
-		if !chosen {
+		if s.value[v] == 0 {
 			t.Fatalf("seed %d: %d is not chosen", seed, v)
 		}
-		edges = append(edges, p.sides[v][l&1]...)
+		edges = append(edges, p.sides[v][sideOf(int32(v), s.value[v])&1]...)
 	}
 	if forbidden(p.nodes, edges) {
 		t.Fatalf("seed %d: what was chosen has a cycle", seed)

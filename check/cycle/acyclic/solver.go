@@ -133,14 +133,6 @@ func (s *Solver) Saved(v int32) (Literal, bool) {
 	return sideOf(v, s.saved[v]), true
 }
 
-// Chosen is the side of an alternative that is chosen now, if any.
-func (s *Solver) Chosen(v int32) (Literal, bool) {
-	if s.value[v] == 0 {
-		return 0, false
-	}
-	return sideOf(v, s.value[v]), true
-}
-
 func sideOf(v int32, value int8) Literal {
 	if value > 0 {
 		return Literal(2 * v)
