@@ -219,7 +219,7 @@ func weakerThan(model Model, broken func(Model) bool) {
 		for k := range i {
 			out[i] = out[i] || weaker[k] && out[k]
 		}
-		if rule := judgementOf(d.model).rule; !out[i] && rule != decided {
+		if !out[i] && d.rule != decided {
 			out[i] = broken(d.model)
 		}
 	}

@@ -75,24 +75,6 @@ func advance(choice []int, reads []duplicateRead) bool {
 	return false
 }
 
-// weakest splits models into those that include no other of them and the rest.
-func weakest(models []Model) (least, others []Model) {
-	defs := definitions()
-	for _, m := range models {
-		below := includes(defs, m)
-		if slices.ContainsFunc(defs, func(d definition) bool {
-			return d.model != m && below[slices.IndexFunc(defs, func(o definition) bool { return o.model == d.model })] && slices.Contains(models, d.model)
-		}) {
-			others = append(others, m)
-		} else {
-			least = append(least, m)
-		}
-	}
-	slices.Sort(least)
-	slices.Sort(others)
-	return least, others
-}
-
 // tellApart returns a copy of the history in which each write of a value that was
 // written to a register more than once has a value of its own, and the reads
 // whose values are to be chosen. It returns nil if there is no such write.

@@ -6,39 +6,26 @@ import (
 	"strconv"
 
 	"assay/history"
+	"assay/history/exchange"
 )
 
-// Kind is what one operation of a transaction did. A key is either a list
-// (Append, ReadList) or a register (Write, ReadValue), never both;
-// ReadNothing fits either.
-type Kind uint8
+// Op is one operation of a transaction. A key is either a list (Append, ReadList) or a
+// register (Write, ReadValue), never both; ReadNothing fits either, and a ReadList of an
+// empty list is the same. Keys and values are any numbers but the smallest 2^32, which
+// stand for strings; see Builder.Symbol.
+type Op = exchange.NumberOp
 
+// The kinds of operations.
 const (
-	// Append added Value to the end of the list Key.
-	Append Kind = iota + 1
-	// Write set the register Key to Value.
-	Write
-	// ReadList read the list Key and saw List. An empty List is the same as
-	// ReadNothing.
-	ReadList
-	// ReadValue read the register Key and saw Value.
-	ReadValue
-	// ReadNothing read Key and found an empty list, or a register that was
-	// never written.
-	ReadNothing
+	Append      = exchange.Append
+	Write       = exchange.Put
+	ReadList    = exchange.GetList
+	ReadValue   = exchange.GetValue
+	ReadNothing = exchange.GetNothing
 )
 
-// Op is one operation of a transaction. Keys and values are any numbers but
-// the smallest 2^32, which stand for strings; see Builder.Symbol.
-type Op struct {
-	Kind  Kind
-	Key   int64
-	Value int64
-	List  []int64
-}
-
-// plain returns the kind, with ReadNothing for an empty list.
-func (o *Op) plain() Kind {
+// kindOf returns the kind, with ReadNothing for an empty list.
+func kindOf(o *Op) exchange.MicroKind {
 	if o.Kind == ReadList && len(o.List) == 0 {
 		return ReadNothing
 	}
@@ -100,10 +87,10 @@ type History struct {
 	// that of key k begins at begins[k]. others are lists that do not agree with it.
 	elems, others []int64
 	begins        []int64
-	keys          []int64  // dense key to its number or symbol
-	kinds         []Kind   // dense key to Append (a list), Write (a register) or 0
-	keyOps        []int32  // dense key to how many operations it has
-	symbols       []string // by number
+	keys          []int64              // dense key to its number or symbol
+	kinds         []exchange.MicroKind // dense key to Append (a list), Write (a register) or 0
+	keyOps        []int32              // dense key to how many operations it has
+	symbols       []string             // by number
 }
 
 // Len returns how many transactions there are.
@@ -193,7 +180,7 @@ func (b *Builder) Add(t Txn) error {
 			continue
 		}
 		key := b.key(o.Key)
-		kind, val := o.plain(), o.Value
+		kind, val := kindOf(o), o.Value
 		if kind == ReadList {
 			val = b.storeList(key, o.List)<<29 | int64(len(o.List))
 		}
@@ -206,7 +193,7 @@ func (b *Builder) Add(t Txn) error {
 }
 
 // kindOfKey is Append for what is done to lists, Write for registers, else 0.
-func kindOfKey(k Kind) Kind {
+func kindOfKey(k exchange.MicroKind) exchange.MicroKind {
 	switch k {
 	case Append, ReadList:
 		return Append
@@ -256,12 +243,12 @@ const fewOperations = 16
 
 // validateKinds sees to it that no key is a list here and a register there.
 func (b *Builder) validateKinds(t *Txn, bad func(string, ...any) error) error {
-	var own map[int64]Kind // of a long transaction, by key
+	var own map[int64]exchange.MicroKind // of a long transaction, by key
 	if len(t.Ops) > fewOperations {
-		own = make(map[int64]Kind, len(t.Ops))
+		own = make(map[int64]exchange.MicroKind, len(t.Ops))
 	}
 	for i := range t.Ops {
-		number, used := t.Ops[i].Key, kindOfKey(t.Ops[i].plain())
+		number, used := t.Ops[i].Key, kindOfKey(kindOf(&t.Ops[i]))
 		if key, known := b.lookup(number); known {
 			used |= b.h.kinds[key]
 		}
@@ -271,7 +258,7 @@ func (b *Builder) validateKinds(t *Txn, bad func(string, ...any) error) error {
 		} else {
 			for j := range i {
 				if t.Ops[j].Key == number {
-					used |= kindOfKey(t.Ops[j].plain())
+					used |= kindOfKey(kindOf(&t.Ops[j]))
 				}
 			}
 		}

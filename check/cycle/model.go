@@ -45,6 +45,7 @@ type definition struct {
 	model   Model
 	weaker  []Model
 	forbids anomalySet
+	judgement
 }
 
 // definitions returns the lattice of Elle 0.2 (elle.consistency-model) without
@@ -57,34 +58,68 @@ type definition struct {
 // Transactional Consistency Models with Atomic Visibility", CONCUR 2015, and
 // Daudjee and Salem, "Lazy Database Replication with Snapshot Isolation",
 // VLDB 2006.
+//
+// The rules are, for read committed,
+// PL-2L, PL-CS, PL-2+, PL-FCV, PL-2.99, PL-3U and PL-3, those of Adya's thesis
+// over the direct serialization graph (sections 3.2, 4.1 to 4.4); for read
+// atomic, causal, parallel snapshot isolation, prefix and snapshot isolation
+// those of Cerone, Bernardi and Gotsman (CONCUR 2015), in the form of graphs
+// that Cerone, Gotsman and Yang gave them ("Algebraic Laws for Weak
+// Consistency", CONCUR 2017), which has update atomic too; monotonic atomic
+// view is that of Bailis et al. (VLDB 2014), in the form that Biswas and Enea
+// gave it (OOPSLA 2019, there without sessions).
 func definitions() []definition {
 	return []definition{
-		{ReadUncommitted, nil, set(g0, duplicateElements)},
-		{ReadCommitted, []Model{ReadUncommitted}, set(g1)},
-		{MonotonicView, []Model{ReadCommitted}, set(gMonotonic)},
-		{MonotonicSnapshotRead, []Model{ReadCommitted}, set(gMSR)},
-		{MonotonicAtomicView, []Model{ReadCommitted}, set(mavViolation)},
-		{CursorStability, []Model{ReadCommitted}, set(gCursor)},
-		{ConsistentView, []Model{CursorStability, MonotonicView}, set(gSingleItem)},
-		{ForwardConsistentView, []Model{ConsistentView}, 0},
-		{RepeatableRead, []Model{CursorStability, MonotonicAtomicView}, set(g2Item)},
-		{ReadAtomic, []Model{MonotonicAtomicView}, set(internal, fracturedRead)},
-		{UpdateAtomic, []Model{ReadAtomic}, set(updateConflict)},
-		{Causal, []Model{ReadAtomic}, set(causalityProcess)},
-		{ParallelSnapshotIsolation, []Model{UpdateAtomic, ConsistentView}, 0},
-		{Prefix, []Model{ReadAtomic}, set(longFork)},
-		{SnapshotIsolation, []Model{ForwardConsistentView, MonotonicSnapshotRead, ParallelSnapshotIsolation, Prefix},
-			set(gNonadjacentItem)},
-		{UpdateSerializable, []Model{ForwardConsistentView}, set(gUpdate)},
-		{Serializable, []Model{RepeatableRead, SnapshotIsolation, UpdateSerializable}, 0},
-		{SessionReadUncommitted, []Model{ReadUncommitted}, set(g0Process)},
-		{SessionReadCommitted, []Model{ReadCommitted, SessionReadUncommitted}, set(g1cProcess)},
-		{SessionSnapshotIsolation, []Model{SnapshotIsolation, Causal, SessionReadCommitted}, set(gNonadjacentItemProcess)},
-		{SessionSerializable, []Model{Serializable, SessionSnapshotIsolation}, set(g2ItemProcess)},
-		{StrongReadUncommitted, []Model{SessionReadUncommitted}, set(g0Realtime)},
-		{StrongReadCommitted, []Model{SessionReadCommitted, StrongReadUncommitted}, set(g1cRealtime)},
-		{StrongSnapshotIsolation, []Model{SessionSnapshotIsolation, StrongReadCommitted}, set(gNonadjacentItemRealtime)},
-		{StrictSerializable, []Model{SessionSerializable, StrongSnapshotIsolation}, set(g2ItemRealtime)},
+		{ReadUncommitted, nil, set(g0, duplicateElements),
+			judgement{decided, 0, 0, "exact, of lists by their longest read: no G0; reads promise nothing, so of registers there is nothing to find (Adya 1999, PL-1)"}},
+		{ReadCommitted, []Model{ReadUncommitted}, set(g1),
+			judgement{decided, 0, 0, "exact: no G0, G1a, G1b and G1c (Adya 1999, PL-2)"}},
+		{MonotonicView, []Model{ReadCommitted}, set(gMonotonic),
+			judgement{monotonicView, 0, gMonotonic, "exact: no order of the versions is without G-monotonic (Adya 1999, PL-2L)"}},
+		{MonotonicSnapshotRead, []Model{ReadCommitted}, set(gMSR),
+			judgement{statements, 0, gMSR, "each read taken for a statement: moments in its transaction's order at which reads saw all that was committed; valid if there are moments for writes too, violated if there are none for the reads alone, else unknown: nothing found of what was looked for (Adya 1999, PL-MSR)"}},
+		{MonotonicAtomicView, []Model{ReadCommitted}, set(mavViolation),
+			judgement{monotonicAtomic, 0, mavViolation, "exact: who has seen one write of a transaction sees all of them from then on (Bailis 2014)"}},
+		{CursorStability, []Model{ReadCommitted}, set(gCursor),
+			judgement{cursor, 0, gCursor, "exact, with every read taken for one through a cursor: no order of the versions is without G-cursor (Adya 1999, PL-CS)"}},
+		{ConsistentView, []Model{CursorStability, MonotonicView}, set(gSingleItem),
+			judgement{singleItem, 0, gSingleItem, "exact: no order of the versions is without G-single (Adya 1999, PL-2+)"}},
+		{ForwardConsistentView, []Model{ConsistentView}, 0,
+			judgement{singleItem, 0, gSingleItem, "exact, with starts and commits in any order that fits: then the same as consistent-view (Adya 1999, PL-FCV)"}},
+		{RepeatableRead, []Model{CursorStability, MonotonicAtomicView}, set(g2Item),
+			judgement{serial, 0, g2Item, "exact: no order of the versions is without G2-item (Adya 1999, PL-2.99)"}},
+		{ReadAtomic, []Model{MonotonicAtomicView}, set(internal, fracturedRead),
+			judgement{atomic, 0, fracturedRead, "exact: axioms INT and EXT (Cerone 2015)"}},
+		{UpdateAtomic, []Model{ReadAtomic}, set(updateConflict),
+			judgement{updateAtomic, 0, updateConflict, "exact: read atomic with NOCONFLICT (Cerone 2017)"}},
+		{Causal, []Model{ReadAtomic}, set(causalityProcess),
+			judgement{causal, process, causalityProcess, "exact: read atomic with TRANSVIS (Cerone 2015), with the transactions of each client in their order (Biswas and Enea 2019)"}},
+		{ParallelSnapshotIsolation, []Model{UpdateAtomic, ConsistentView}, 0,
+			judgement{singleItem, 0, gSingleItem, "exact: read atomic with TRANSVIS and NOCONFLICT, that is, INT and no G-single in some order of the versions (Cerone 2015)"}},
+		{Prefix, []Model{ReadAtomic}, set(longFork),
+			judgement{prefix, 0, longFork, "exact: axiom PREFIX (Cerone 2015)"}},
+		{SnapshotIsolation, []Model{ForwardConsistentView, MonotonicSnapshotRead, ParallelSnapshotIsolation, Prefix}, set(gNonadjacentItem),
+			judgement{snapshot, 0, gNonadjacentItem, "exact: PREFIX with NOCONFLICT, that is, INT and no cycle without two adjacent rw (Cerone 2015)"}},
+		{UpdateSerializable, []Model{ForwardConsistentView}, set(gUpdate),
+			judgement{updates, 0, gUpdate, "exact: no order of the versions is without G-update (Adya 1999, PL-3U)"}},
+		{Serializable, []Model{RepeatableRead, SnapshotIsolation, UpdateSerializable}, 0,
+			judgement{serial, 0, g2Item, "exact: an order of all transactions that explains every read (Papadimitriou 1979)"}},
+		{SessionReadUncommitted, []Model{ReadUncommitted}, set(g0Process),
+			judgement{decided, 0, 0, "exact, of lists by their longest read: no G0, also with the order of each client or real time"}},
+		{SessionReadCommitted, []Model{ReadCommitted, SessionReadUncommitted}, set(g1cProcess),
+			judgement{decided, 0, 0, "exact: no G1a, G1b and G1c, also with the order of each client or real time"}},
+		{SessionSnapshotIsolation, []Model{SnapshotIsolation, Causal, SessionReadCommitted}, set(gNonadjacentItemProcess),
+			judgement{snapshot, process, gNonadjacentItemProcess, "exact: snapshot isolation in which each client sees its own commits (Daudjee and Salem 2006)"}},
+		{SessionSerializable, []Model{Serializable, SessionSnapshotIsolation}, set(g2ItemProcess),
+			judgement{serial, process, g2ItemProcess, "exact: an order as for serializable, with the transactions of each client in theirs"}},
+		{StrongReadUncommitted, []Model{SessionReadUncommitted}, set(g0Realtime),
+			judgement{decided, 0, 0, "exact, of lists by their longest read: no G0, also with the order of each client or real time"}},
+		{StrongReadCommitted, []Model{SessionReadCommitted, StrongReadUncommitted}, set(g1cRealtime),
+			judgement{decided, 0, 0, "exact: no G1a, G1b and G1c, also with the order of each client or real time"}},
+		{StrongSnapshotIsolation, []Model{SessionSnapshotIsolation, StrongReadCommitted}, set(gNonadjacentItemRealtime),
+			judgement{snapshot, realtime, gNonadjacentItemRealtime, "exact: snapshot isolation in which each sees what was acknowledged before it began (Daudjee and Salem 2006)"}},
+		{StrictSerializable, []Model{SessionSerializable, StrongSnapshotIsolation}, set(g2ItemRealtime),
+			judgement{serial, realtime, g2ItemRealtime, "exact: an order as for serializable that keeps real time"}},
 	}
 }
 
@@ -148,10 +183,8 @@ func includes(defs []definition, model Model) []bool {
 		if !in[i] {
 			continue
 		}
-		for _, w := range defs[i].weaker {
-			for j := range i {
-				in[j] = in[j] || defs[j].model == w
-			}
+		for j := range i {
+			in[j] = in[j] || slices.Contains(defs[i].weaker, defs[j].model)
 		}
 	}
 	return in
@@ -161,24 +194,24 @@ func includes(defs []definition, model Model) []bool {
 // other too.
 func (m Model) Includes(other Model) bool {
 	defs := definitions()
-	for i, in := range includes(defs, m) {
-		if in && defs[i].model == other {
-			return true
+	at := slices.IndexFunc(defs, func(d definition) bool { return d.model == other })
+	return at >= 0 && includes(defs, m)[at]
+}
+
+// forbids returns the anomalies that the model and weaker ones forbid by definition.
+func forbids(defs []definition, model Model) (all anomalySet) {
+	for i, in := range includes(defs, model) {
+		if in {
+			all |= defs[i].forbids
 		}
 	}
-	return false
+	return all
 }
 
 // forbidden returns all anomalies that show that model does not hold: those
 // that it or a weaker one forbids, and all that imply one of them.
-func forbidden(model Model) anomalySet {
-	defs := definitions()
-	var direct, all anomalySet
-	for i, in := range includes(defs, model) {
-		if in {
-			direct |= defs[i].forbids
-		}
-	}
+func forbidden(model Model) (all anomalySet) {
+	direct := forbids(definitions(), model)
 	for a := range anomalies {
 		if set(a).implied()&direct != 0 {
 			all |= set(a)
@@ -187,29 +220,35 @@ func forbidden(model Model) anomalySet {
 	return all
 }
 
-// ruledOut returns the models that cannot hold where s was found: the weakest,
-// and all others, each sorted by name.
-func ruledOut(s anomalySet) (weakest, others []Model) {
-	defs := definitions()
+// ruledOut returns the models that cannot hold where s was found, as weakest does.
+func ruledOut(s anomalySet) (least, others []Model) {
 	s = s.implied()
-	out := make([]bool, len(defs))
-	for i, d := range defs {
-		weaker := includes(defs, d.model)
-		least := true
-		for j := range i {
-			if weaker[j] && out[j] {
-				out[i], least = true, false
-			}
-		}
-		out[i] = out[i] || d.forbids&s != 0
-		switch {
-		case out[i] && least:
-			weakest = append(weakest, d.model)
-		case out[i]:
-			others = append(others, d.model)
+	defs := definitions()
+	var out []Model
+	for _, d := range defs {
+		if forbids(defs, d.model)&s != 0 {
+			out = append(out, d.model)
 		}
 	}
-	slices.Sort(weakest)
+	return weakest(out)
+}
+
+// weakest splits models into those that include no other of them and the rest, each
+// sorted by name.
+func weakest(models []Model) (least, others []Model) {
+	defs := definitions()
+	for _, m := range models {
+		stronger := false
+		for i, in := range includes(defs, m) {
+			stronger = stronger || in && defs[i].model != m && slices.Contains(models, defs[i].model)
+		}
+		if stronger {
+			others = append(others, m)
+		} else {
+			least = append(least, m)
+		}
+	}
+	slices.Sort(least)
 	slices.Sort(others)
-	return weakest, others
+	return least, others
 }

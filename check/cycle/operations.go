@@ -1,6 +1,10 @@
 package cycle
 
-import "iter"
+import (
+	"iter"
+
+	"assay/history/exchange"
+)
 
 // op is an operation as it is judged.
 type op struct {
@@ -13,10 +17,10 @@ type op struct {
 }
 
 // newUse keeps the kind of an operation and its key, which is below maxOps.
-func newUse(kind Kind, key int32) uint32 { return uint32(kind)<<29 | uint32(key) }
+func newUse(kind exchange.MicroKind, key int32) uint32 { return uint32(kind)<<29 | uint32(key) }
 
-func (o op) kind() Kind { return Kind(o.use >> 29) }
-func (o op) key() int32 { return int32(o.use & maxList) }
+func (o op) kind() exchange.MicroKind { return exchange.MicroKind(o.use >> 29) }
+func (o op) key() int32               { return int32(o.use & maxList) }
 
 // len is the length of a list that was read.
 func (o op) len() int { return int(o.val & maxList) }

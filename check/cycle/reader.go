@@ -18,17 +18,17 @@ type Reader struct {
 // Add takes the next transaction. Nothing of it is kept. It returns what
 // Builder.Add returns.
 func (r *Reader) Add(op *exchange.Operation) error {
-	r.ops, r.lists = slices.Grow(r.ops[:0], len(op.Txn)+len(op.Numbers)), r.lists[:0]
-	for i := range op.Numbers {
-		n := &op.Numbers[i]
-		r.ops = append(r.ops, Op{Kind: kindOf(n.Kind), Key: n.Key, Value: n.Value, List: n.List})
-	}
-	for i := range op.Txn {
-		r.ops = append(r.ops, r.op(&op.Txn[i]))
+	ops := op.Numbers
+	if len(ops) == 0 {
+		r.ops, r.lists = slices.Grow(r.ops[:0], len(op.Txn)), r.lists[:0]
+		for i := range op.Txn {
+			r.ops = append(r.ops, r.op(&op.Txn[i]))
+		}
+		ops = r.ops
 	}
 	return r.builder.Add(Txn{
 		ID: op.ID(), Process: int32(op.Process), Invoke: op.Invoke, Complete: op.Complete,
-		Outcome: op.Outcome, Ops: r.ops,
+		Outcome: op.Outcome, Ops: ops,
 	})
 }
 
@@ -36,7 +36,7 @@ func (r *Reader) Add(op *exchange.Operation) error {
 func (r *Reader) History() *History { return r.builder.History() }
 
 func (r *Reader) op(m *exchange.MicroOp) Op {
-	out := Op{Kind: kindOf(m.Kind), Key: r.number(m.Key)}
+	out := Op{Kind: m.Kind, Key: r.number(m.Key)}
 	switch out.Kind {
 	case ReadNothing:
 	case ReadList:
@@ -49,24 +49,6 @@ func (r *Reader) op(m *exchange.MicroOp) Op {
 		out.Value = r.number(m.Value)
 	}
 	return out
-}
-
-// kindOf is the kind of an operation as it is called here.
-func kindOf(kind exchange.MicroKind) Kind {
-	switch kind {
-	case exchange.Append:
-		return Append
-	case exchange.Put:
-		return Write
-	case exchange.GetList:
-		return ReadList
-	case exchange.GetValue:
-		return ReadValue
-	case exchange.GetNothing:
-		return ReadNothing
-	default:
-		return 0
-	}
 }
 
 // number is the number that stands for a key or a value: itself, if it is one,

@@ -327,21 +327,14 @@ func (s *Smallest) History() []exchange.Operation {
 			Invoke: h.invoke.at(t), Complete: h.complete.at(t), InvokeTime: exchange.NoTime, CompleteTime: exchange.NoTime,
 		}
 		for _, op := range h.opsOf(t) {
-			m := exchange.MicroOp{Key: atom(h.keys[op.key()])}
+			m := exchange.MicroOp{Kind: op.kind(), Key: atom(h.keys[op.key()])}
 			switch op.kind() {
-			case Append:
-				m.Kind, m.Value = exchange.Append, atom(op.val)
-			case Write:
-				m.Kind, m.Value = exchange.Put, atom(op.val)
-			case ReadValue:
-				m.Kind, m.Value = exchange.GetValue, atom(op.val)
+			case Append, Write, ReadValue:
+				m.Value = atom(op.val)
 			case ReadList:
-				m.Kind = exchange.GetList
 				for _, v := range h.list(op) {
 					m.List = append(m.List, atom(v))
 				}
-			default:
-				m.Kind = exchange.GetNothing
 			}
 			o.Txn = append(o.Txn, m)
 		}
