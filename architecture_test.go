@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"check/multiregister":   {"check", "check/operation", "history", "history/exchange"},
 	"check/collections":     {"check", "check/operation", "history", "history/exchange"},
 	"history/exchange":      {"history"},
-	"workload/isolation":    {"workload", "workload/definition", "load", "history", "check", "check/cycle", "report", "measure"},
+	"workload/isolation":    {"workload", "workload/definition", "load", "history", "check", "check/cycle", "check/cycle/acyclic", "report", "measure"},
 	"workload/interleaving": {"workload", "history", "check/cycle"},
 	"workload/keyvalue":     {"workload", "workload/definition", "load", "history", "check", "report"},
 	"workload/ycsb":         {"workload", "workload/definition", "workload/keyvalue", "load", "history", "check", "check/register", "report"},

@@ -30,8 +30,8 @@ type client struct {
 // with elements of its own.
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	window := c.pace.window(seq, c.transactions.config.PerKey)
-	ops, err := c.transactions.At(c.number, seq, attempt, window, c.ops)
-	if err != nil {
+	ops, ok := c.transactions.At(c.number, seq, attempt, window, c.ops)
+	if !ok {
 		return load.Answer{Outcome: history.Failed, Class: workload.ClassBeyond}
 	}
 	c.ops = ops

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"assay/check"
+	"assay/check/cycle/acyclic"
 	"assay/history"
 )
 
@@ -88,41 +89,46 @@ func (c *count) finds(kind string) int64 {
 // it found, from a node to that of the next larger number, and from the largest that
 // is smaller than what a transaction found and inserted, of snapshots found, to that
 // transaction.
-func (p *predicateCycles) before(kind string) [][]int32 {
+func (p *predicateCycles) before(kind string) (nodes int, edges []acyclic.Edge) {
 	slices.SortFunc(p.counts, func(a, b count) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.found, b.found), cmp.Compare(a.transaction, b.transaction))
 	})
-	next := make([][]int32, len(p.transactions))
+	nodes = len(p.transactions)
+	edge := func(from, to int) { edges = append(edges, acyclic.Edge{From: int32(from), To: int32(to)}) }
 	for i := 0; i < len(p.counts); {
 		end := i
 		var found []int64 // the numbers, of which the first has node first
-		first := int32(len(next))
+		first := nodes
 		for ; end < len(p.counts) && p.counts[end].group == p.counts[i].group; end++ {
 			c := &p.counts[end]
 			if len(found) == 0 || found[len(found)-1] != c.found {
 				if len(found) > 0 {
-					next[len(next)-1] = append(next[len(next)-1], int32(len(next)))
+					edge(nodes-1, nodes)
 				}
 				found = append(found, c.found)
-				next = append(next, nil)
+				nodes++
 			}
-			next[c.transaction] = append(next[c.transaction], int32(len(next)-1))
+			edge(int(c.transaction), nodes-1)
 		}
 		for ; i < end; i++ {
 			c := &p.counts[i]
 			if at, _ := slices.BinarySearch(found, c.finds(kind)); at > 0 {
-				node := first + int32(at) - 1
-				next[node] = append(next[node], c.transaction)
+				edge(first+at-1, int(c.transaction))
 			}
 		}
 	}
-	return next
+	return nodes, edges
 }
 
 // result adds a finding for each set of transactions that come before one another.
 func (p *predicateCycles) result(kind string) (found check.Result) {
-	for _, members := range components(p.before(kind)) {
-		members = slices.DeleteFunc(members, func(n int32) bool { return int(n) >= len(p.transactions) })
+	nodes, edges := p.before(kind)
+	component := acyclic.Components(nodes, edges)
+	all := make([][]int32, nodes+1) // transactions by their components
+	for t := range p.transactions {
+		all[component[t]] = append(all[component[t]], int32(t))
+	}
+	for _, members := range all {
 		if len(members) < 2 {
 			continue
 		}
@@ -138,9 +144,8 @@ func (p *predicateCycles) result(kind string) (found check.Result) {
 // most is how many transactions of a component are looked at for a short cycle.
 const most = 400
 
-// explain describes the shortest cycle among these transactions.
+// explain describes the shortest cycle among these transactions, whose numbers ascend.
 func (p *predicateCycles) explain(e *check.Evidence, members []int32) {
-	slices.Sort(members)
 	members = members[:min(len(members), most)]
 	counts := make([][]count, len(members))
 	for _, c := range p.counts {
@@ -222,53 +227,4 @@ func shortestCycle(n int, edge func(a, b int) bool) (best []int) {
 		}
 	}
 	return best
-}
-
-// components are the strongly connected components of a graph (R. Tarjan,
-// "Depth-first search and linear graph algorithms", 1972), without recursion.
-func components(next [][]int32) (all [][]int32) {
-	index, low := make([]int32, len(next)), make([]int32, len(next)) // from 1; 0 is not seen
-	done := make([]bool, len(next))
-	edge := make([]int, len(next))
-	var open, path []int32
-	seen := int32(0)
-	for root := range next {
-		if index[root] > 0 {
-			continue
-		}
-		path = append(path, int32(root))
-		for len(path) > 0 {
-			v := path[len(path)-1]
-			if index[v] == 0 {
-				seen++
-				index[v], low[v] = seen, seen
-				open = append(open, v)
-			}
-			if edge[v] < len(next[v]) {
-				w := next[v][edge[v]]
-				edge[v]++
-				if index[w] == 0 {
-					path = append(path, w)
-				} else if !done[w] {
-					low[v] = min(low[v], index[w])
-				}
-				continue
-			}
-			path = path[:len(path)-1]
-			if len(path) > 0 {
-				parent := path[len(path)-1]
-				low[parent] = min(low[parent], low[v])
-			}
-			if low[v] == index[v] {
-				at := len(open)
-				for at == len(open) || open[at] != v {
-					at--
-					done[open[at]] = true
-				}
-				all = append(all, slices.Clone(open[at:]))
-				open = open[:at]
-			}
-		}
-	}
-	return all
 }

@@ -280,8 +280,8 @@ func (j *judge) addMissing() error {
 	operations := map[int64]bool{}
 	for _, id := range slices.Sorted(maps.Keys(j.missing)) {
 		client, seq, attempt, _, _ := SplitElement(id)
-		ops, err := j.transactions.At(client, seq, attempt, j.missing[id], j.ops)
-		if err != nil {
+		ops, ok := j.transactions.At(client, seq, attempt, j.missing[id], j.ops)
+		if !ok {
 			continue // no operation can have used that key
 		}
 		j.ops = ops

@@ -1,7 +1,6 @@
 package isolation
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"assay/workload"
@@ -45,18 +44,6 @@ func SplitElement(v int64) (client int, seq uint64, attempt, index int, ok bool)
 	return client, seq, attempt, index, v >= 0 && attempt > 0 && index < maxLength
 }
 
-// LimitError says that an operation has a number that no element can carry.
-type LimitError struct {
-	Client  int
-	Seq     uint64
-	Attempt int
-}
-
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("isolation: attempt %d of operation %d of client %d is beyond %d operations a client, %d attempts each, and client %d; make a shorter run",
-		e.Attempt, e.Seq, e.Client, MaxSeq+1, MaxAttempt, MaxClient)
-}
-
 // Transactions is the pure function from an operation's number and a window to
 // what the operation does. It is safe for concurrent use.
 type Transactions struct {
@@ -78,14 +65,15 @@ func NewTransactions(c Config, seed uint64) (*Transactions, error) {
 
 // At returns what operation seq of a client does in this attempt, from 1, on
 // the keys of a window. The ops are put into dst, whose lists are emptied and
-// used again. Numbers that no element can carry give a *LimitError.
+// used again. ok is false for numbers that no element can
+// carry.
 //
 // In all attempts and windows an operation does the same on other keys, with
 // other elements. Lists have even keys and registers odd ones; WindowOf gives
 // the window back.
-func (t *Transactions) At(client int, seq uint64, attempt int, window int64, dst []Op) ([]Op, error) {
+func (t *Transactions) At(client int, seq uint64, attempt int, window int64, dst []Op) (ops []Op, ok bool) {
 	if client < 0 || client > MaxClient || seq > MaxSeq || attempt < 1 || attempt > MaxAttempt || window < 0 || window > MaxSeq {
-		return nil, &LimitError{Client: client, Seq: seq, Attempt: attempt}
+		return nil, false
 	}
 	m := maker{
 		Transactions: t, ops: dst[:0], id: TransactionID(client, seq, attempt), window: window,
@@ -101,7 +89,7 @@ func (t *Transactions) At(client int, seq uint64, attempt int, window int64, dst
 	default:
 		m.add(Withdraw, m.few(), int64(m.random.Below(2)))
 	}
-	return m.ops, nil
+	return m.ops, true
 }
 
 // WindowOf returns the window in which a list or register is used.

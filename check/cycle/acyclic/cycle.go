@@ -161,6 +161,14 @@ func (f *finder) keep(first int32) bool {
 	return true
 }
 
+// Components numbers the strongly connected components of a graph from 1, a component
+// after all that can be reached from it, and gives the number of each node's.
+func Components(nodes int, edges []Edge) []int32 {
+	f := &finder{edges: edges}
+	f.arrange(nodes)
+	return f.components(func(Edge) bool { return true })
+}
+
 // components numbers the strongly connected components of the edges that are
 // wanted, a component after all that can be reached from it (Tarjan, SIAM J.
 // Comput. 1972, without recursion).
