@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
-	"sync/atomic"
 
 	"assay/history"
 	"assay/load"
@@ -43,20 +43,20 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 		unsent := workload.Unsent(err)
 		return unsent.Answer(kindOf(chosen))
 	}
-	a := attemptOf(p, t, random, c.number, seq)
+	call := newCall(p, t, random, c.number, seq)
 	var reply workload.Reply
 	if t.alone {
-		reply = a.runAlone(ctx, session)
+		reply = call.runAlone(ctx, session)
 	} else {
-		reply = session.Transaction(ctx, !t.reads, a.run)
+		reply = session.Transaction(ctx, !t.reads, call.run)
 	}
 	answer := reply.Answer(kindOf(chosen))
 	answer.Rest = t.think
-	switch failure := a.ended(); {
+	switch failure := call.ended(); {
 	case reply.Outcome == history.Committed:
-		c.values = [2]int64{a.call.expected, a.call.unexpected}
+		c.values = [2]int64{call.expected, call.unexpected}
 		answer.Values = c.values[:]
-		c.work.findings.add(CheckExpected, chosen, a.call.findings)
+		c.work.findings.add(CheckExpected, chosen, call.findings)
 	case failure != nil:
 		c.failed(&answer, failure)
 	}
@@ -85,34 +85,23 @@ func (c *client) failed(answer *load.Answer, failure error) {
 	}
 }
 
-// attempt is one attempt of a transaction.
-type attempt struct {
-	transaction *transaction
-	call        *call
-	end         atomic.Pointer[error]
-}
-
-func attemptOf(p *program, t *transaction, random workload.Random, client int, seq uint64) *attempt {
-	return &attempt{transaction: t, call: &call{program: p, random: random, client: client, seq: seq, reads: t.reads}}
-}
-
 // run is the work of the transaction.
-func (a *attempt) run(ctx context.Context, tx Transaction) error {
-	a.call.ctx, a.call.tx = ctx, tx
-	err := a.transaction.run(a.call)
+func (c *call) run(ctx context.Context, tx Transaction) error {
+	c.ctx, c.tx = ctx, tx
+	err := c.transaction.run(c)
 	if refused := (*refusal)(nil); errors.As(err, &refused) || errors.As(err, &repeated{}) {
 		err = errors.Join(ErrLeave, err)
 	}
 	if err != nil {
-		a.end.Store(&err)
+		c.end.Store(&err)
 	}
 	return err
 }
 
 // runAlone sends the only statement of the transaction, once the script has said which.
-func (a *attempt) runAlone(ctx context.Context, session Session) workload.Reply {
+func (c *call) runAlone(ctx context.Context, session Session) workload.Reply {
 	var only onlyStatement
-	if err := a.run(ctx, &only); err != nil {
+	if err := c.run(ctx, &only); err != nil {
 		return workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
 	}
 	return session.Single(ctx, only.statement)
@@ -132,8 +121,8 @@ func (o *onlyStatement) Execute(_ context.Context, s Statement) (int64, error) {
 }
 
 // ended is the error with which the work ended; nil if it had none, or goes on.
-func (a *attempt) ended() error {
-	if err := a.end.Load(); err != nil {
+func (c *call) ended() error {
+	if err := c.end.Load(); err != nil {
 		return *err
 	}
 	return nil
@@ -164,8 +153,9 @@ func (r *reasons) class(reason string) string {
 
 // findings keeps texts of what was wrong, a bounded number of each check.
 type findings struct {
-	mu  sync.Mutex
-	all []finding
+	mu   sync.Mutex
+	all  []finding
+	kept map[string]int // of each check
 }
 
 // finding is something that was wrong, as it is kept in the state.
@@ -185,17 +175,12 @@ func (f *findings) add(check string, index int, texts []string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	kept := 0
-	for i := range f.all {
-		if f.all[i].Check == check {
-			kept++
-		}
+	if f.kept == nil {
+		f.kept = map[string]int{}
 	}
-	for _, text := range texts {
-		if kept < maxKept {
-			f.all = append(f.all, finding{check, index, text})
-			kept++
-		}
+	for _, text := range texts[:min(len(texts), maxKept-f.kept[check])] {
+		f.all = append(f.all, finding{check, index, text})
+		f.kept[check]++
 	}
 }
 
@@ -217,5 +202,5 @@ func (w *Work) TakeFound(text []byte) error {
 func (f *findings) list() []finding {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]finding(nil), f.all...)
+	return slices.Clone(f.all)
 }

@@ -109,7 +109,3 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	}
 	return all
 }
-
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
-	return NewWork(store.(Store), *c, seed, clients)
-}

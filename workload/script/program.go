@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"assay/workload"
@@ -178,18 +179,25 @@ func (p *program) addCount(c rowCount) error {
 // call is one attempt of an operation. It belongs to the goroutine that runs the
 // transaction, which may outlive the attempt.
 type call struct {
-	ctx        context.Context
-	tx         Transaction
-	program    *program
-	random     workload.Random
-	client     int
-	seq        uint64
-	reads      bool
-	ids        int64
-	sent       Statement // the last one
-	expected   int64
-	unexpected int64
-	findings   []string
+	ctx         context.Context
+	tx          Transaction
+	program     *program
+	transaction *transaction
+	random      workload.Random
+	client      int
+	seq         uint64
+	reads       bool
+	ids         int64
+	sent        Statement // the last one
+	expected    int64
+	unexpected  int64
+	findings    []string
+	// end is the error with which the work has ended.
+	end atomic.Pointer[error]
+}
+
+func newCall(p *program, t *transaction, random workload.Random, client int, seq uint64) *call {
+	return &call{program: p, transaction: t, random: random, client: client, seq: seq, reads: t.reads}
 }
 
 // maxRows bounds one answer.

@@ -131,20 +131,15 @@ func (a *answer) UnmarshalJSON(text []byte) error {
 	}
 	for _, row := range a.Rows {
 		for i, v := range row {
-			n, is := v.(json.Number)
-			if !is {
-				if _, nested := v.(map[string]any); nested {
-					return errors.New("a value that is none")
+			switch v := v.(type) {
+			case map[string]any, []any:
+				return errors.New("a value that is none")
+			case json.Number:
+				if whole, err := v.Int64(); err == nil {
+					row[i] = whole
+				} else if row[i], err = v.Float64(); err != nil {
+					return err
 				}
-				if _, nested := v.([]any); nested {
-					return errors.New("a value that is none")
-				}
-				continue
-			}
-			if whole, err := n.Int64(); err == nil {
-				row[i] = whole
-			} else if row[i], err = n.Float64(); err != nil {
-				return err
 			}
 		}
 	}

@@ -18,27 +18,26 @@ type Work struct {
 	config   Config
 	program  *program
 	seed     uint64
-	clients  int
 	rows     int64
 	findings findings
 	reasons  reasons
 }
 
-// NewWork returns the work of this configuration, seed and number of clients on a store,
-// which it owns from then on. It returns Config.Validate's error.
-func NewWork(store Store, config Config, seed uint64, clients int) (*Work, error) {
-	program, err := config.compile(store.Language())
+// Open implements definition.Config. It returns Validate's error.
+func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
+	of := store.(Store)
+	program, err := c.compile(of.Language())
 	if err != nil {
 		return nil, err
 	}
-	if of, may := store.(Sharded); may {
-		program.statements.sharded = of.ShardedByID()
+	if sharded, may := store.(Sharded); may {
+		program.statements.sharded = sharded.ShardedByID()
 	}
 	rows, err := program.rehearsed()
 	if err != nil {
 		return nil, err
 	}
-	return &Work{Store: store, config: config, program: program, seed: seed, clients: clients, rows: rows}, nil
+	return &Work{Store: of, config: *c, program: program, seed: seed, rows: rows}, nil
 }
 
 // Rows is how many rows setup loads by db.insert.
@@ -163,15 +162,15 @@ func (w *Work) rehearse(ctx context.Context) error {
 	defer func() { session.Close() }()
 	for i := range w.program.transactions {
 		t := &w.program.transactions[i]
-		a := attemptOf(w.program, t, randomOf(w.seed, load.MaxClients, uint64(i)), load.MaxClients, uint64(i))
+		c := newCall(w.program, t, randomOf(w.seed, load.MaxClients, uint64(i)), load.MaxClients, uint64(i))
 		reply := session.Transaction(ctx, !t.reads, func(ctx context.Context, tx Transaction) error {
-			if err := a.run(ctx, tx); err != nil {
+			if err := c.run(ctx, tx); err != nil {
 				return err
 			}
 			return ErrLeave
 		})
 		var wrong *Error
-		switch err := a.ended(); {
+		switch err := c.ended(); {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil || errors.Is(err, ErrLeave):

@@ -24,19 +24,6 @@ type client struct {
 // thinking is a client that waits as a person at a terminal does.
 type thinking struct{ *client }
 
-// newClient opens a session for client number n and returns the client.
-func newClient(ctx context.Context, store Store, inputs *Inputs, n int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, store.Session)
-	if err != nil {
-		return nil, err
-	}
-	c := &client{Connection: connection, inputs: inputs, number: n}
-	if inputs.config.ThinkTimes {
-		return thinking{c}, nil
-	}
-	return c, nil
-}
-
 // Attempt implements load.Client.
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	if attempt == 1 {

@@ -82,19 +82,12 @@ const (
 	newOrders, payments, statuses, deliveries, stockChecks = 45, 43, 4, 4, 4
 )
 
-// Inputs is the pure function from an operation to what it asks for. It is safe for
-// concurrent use.
-type Inputs struct {
-	config     Config
-	seed       uint64
-	constants  constants
-	population *Population
-}
+// Inputs is the pure function from an operation to what it asks for, over an opening
+// state. It is safe for concurrent use.
+type Inputs struct{ *Population }
 
 // NewInputs returns the inputs over an opening state.
-func NewInputs(p *Population) *Inputs {
-	return &Inputs{config: p.config, seed: p.seed, constants: p.constants, population: p}
-}
+func NewInputs(p *Population) *Inputs { return &Inputs{p} }
 
 // Kind is the kind of an operation.
 func (in *Inputs) Kind(client int, seq uint64) uint8 {
@@ -205,7 +198,7 @@ func (in *Inputs) Resolve(c *CustomerInput) int64 {
 	if c.ID != 0 {
 		return c.ID
 	}
-	return in.population.Named(c.Warehouse, c.District, c.Name)
+	return in.Named(c.Warehouse, c.District, c.Name)
 }
 
 // Payment is the input of an operation that is one.

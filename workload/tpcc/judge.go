@@ -220,7 +220,7 @@ const (
 	kindLost     = "lost"
 	kindDoubled  = "doubled"
 	kindAltered  = "altered"
-	kindForeign  = "foreign"
+	kindStray  = "foreign"
 	kindFailed   = "failed"
 	kindHalf     = "half done"
 	kindTotal    = "total"
@@ -252,7 +252,7 @@ func (j *judge) claim(to *check.Result, kind uint8, id int64, what string) (soun
 	}
 	switch {
 	case s == nil || j.kind(client, seq) != kind:
-		find(to, kindForeign, fields, "%s is there, and no such operation of this run was begun: %s", what, describe(id))
+		find(to, kindStray, fields, "%s is there, and no such operation of this run was begun: %s", what, describe(id))
 		return false
 	case s.has(applied):
 		find(to, kindDoubled, fields, "%s is there, and %s has another one", what, describe(id))

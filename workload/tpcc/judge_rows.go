@@ -5,7 +5,7 @@ package tpcc
 
 func (j *judge) warehouseAt(what string, warehouse int64) (w *warehouseSums, ok bool) {
 	if warehouse < 1 || warehouse > j.config.Warehouses {
-		find(&j.consistency, kindForeign, map[string]int64{"warehouse": warehouse}, "a row of %s is of warehouse %d, which there is not", what, warehouse)
+		find(&j.consistency, kindStray, map[string]int64{"warehouse": warehouse}, "a row of %s is of warehouse %d, which there is not", what, warehouse)
 		return nil, false
 	}
 	return &j.warehouses[warehouse-1], true
@@ -16,7 +16,7 @@ func (j *judge) districtAt(what string, warehouse, district int64) (d *districtS
 		return nil, false
 	}
 	if district < 1 || district > Districts {
-		find(&j.consistency, kindForeign, map[string]int64{"warehouse": warehouse, "district": district},
+		find(&j.consistency, kindStray, map[string]int64{"warehouse": warehouse, "district": district},
 			"a row of %s is of district %d of warehouse %d, which there is not", what, district, warehouse)
 		return nil, false
 	}
@@ -28,7 +28,7 @@ func (j *judge) customerAt(what string, warehouse, district, customer int64) (c 
 		return nil, false
 	}
 	if customer < 1 || customer > j.config.Customers {
-		find(&j.consistency, kindForeign, map[string]int64{"warehouse": warehouse, "district": district, "customer": customer},
+		find(&j.consistency, kindStray, map[string]int64{"warehouse": warehouse, "district": district, "customer": customer},
 			"a row of %s is of customer %d of district %d/%d, who does not exist", what, customer, warehouse, district)
 		return nil, false
 	}
@@ -128,7 +128,7 @@ func (j *judge) order(r Order) {
 		return
 	}
 	if r.ID < 1 || r.ID > j.config.Customers+j.operations.reserved {
-		find(&j.orders, kindForeign, orderFields(r), "order %d/%d/%d has a number that no order can have", r.Warehouse, r.District, r.ID)
+		find(&j.orders, kindStray, orderFields(r), "order %d/%d/%d has a number that no order can have", r.Warehouse, r.District, r.ID)
 		return
 	}
 	for int64(len(d.orders)) < r.ID {
@@ -166,7 +166,7 @@ func orderFields(r Order) map[string]int64 {
 // openingOrder compares an order with what was loaded.
 func (j *judge) openingOrder(r Order) {
 	if r.ID > j.config.Customers || r.Operation != j.population.loadedID(r.Warehouse, r.District, r.ID) {
-		find(&j.orders, kindForeign, orderFields(r), "order %d/%d/%d is none that was loaded", r.Warehouse, r.District, r.ID)
+		find(&j.orders, kindStray, orderFields(r), "order %d/%d/%d is none that was loaded", r.Warehouse, r.District, r.ID)
 		return
 	}
 	want, _ := j.population.order(r.Warehouse, r.District, r.ID, false, nil)
@@ -185,7 +185,7 @@ func (j *judge) deliveredBy(r Order, d *districtSums) {
 	j.customers[districtNumber(r.Warehouse, r.District)*j.config.Customers+r.Customer-1].deliveries--
 	client, seq, ok := SplitID(r.Delivery)
 	if !ok || j.operations.find(client, seq) == nil || j.kind(client, seq) != KindDelivery {
-		find(&j.deliveries, kindForeign, orderFields(r), "order %d/%d/%d was delivered, and no such delivery of this run was begun: %s",
+		find(&j.deliveries, kindStray, orderFields(r), "order %d/%d/%d was delivered, and no such delivery of this run was begun: %s",
 			r.Warehouse, r.District, r.ID, describe(r.Delivery))
 		return
 	}

@@ -30,7 +30,7 @@ func quantityAfter(opening, taken int64) int64 {
 // stockRow compares a stock with what was taken of it.
 func (j *judge) stockRow(r Stock) {
 	if r.Warehouse < 1 || r.Warehouse > j.config.Warehouses || r.Item < 1 || r.Item > j.config.Items {
-		find(&j.stocks, kindForeign, map[string]int64{"warehouse": r.Warehouse, "item": r.Item}, "there is stock of item %d in warehouse %d, which was not loaded", r.Item, r.Warehouse)
+		find(&j.stocks, kindStray, map[string]int64{"warehouse": r.Warehouse, "item": r.Item}, "there is stock of item %d in warehouse %d, which was not loaded", r.Item, r.Warehouse)
 		return
 	}
 	j.warehouses[r.Warehouse-1].stock++

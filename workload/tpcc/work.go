@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/load"
+	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -68,7 +69,15 @@ func (w *Work) Promise() string {
 
 // Client opens a session for client number n.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	return newClient(ctx, w.Store, w.inputs, n)
+	connection, err := workload.Connect(ctx, w.Session)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{Connection: connection, inputs: w.inputs, number: n}
+	if w.config.ThinkTimes {
+		return thinking{c}, nil
+	}
+	return c, nil
 }
 
 // Save reads the database back into the run's folder.
