@@ -125,7 +125,6 @@ const (
 	aborts
 )
 
-// The sessions of a script.
 const (
 	t1 = iota
 	t2
@@ -201,7 +200,6 @@ func (s *Script) Forbidden(model cycle.Model) bool {
 	return slices.ContainsFunc(s.forbid, model.Includes)
 }
 
-// observation is what came of a script.
 type observation struct {
 	// reads are the rows of each session's reads, in their order.
 	reads [sessions][][]Row
@@ -246,7 +244,6 @@ func has(rows []Row, value int64) bool {
 	return slices.ContainsFunc(rows, func(r Row) bool { return r.Value == value })
 }
 
-// format writes rows as id=value.
 func format(rows []Row) string {
 	if len(rows) == 0 {
 		return "nothing"

@@ -33,7 +33,6 @@ type Store interface {
 	Interleaved(ctx context.Context) (Session, error)
 }
 
-// Level is one way to open a database.
 type Level struct {
 	// Name is what the level is called, in words of the database's own.
 	Name string
@@ -64,10 +63,8 @@ type Session interface {
 // order. After an error the transaction is to be left.
 type Do func(ctx context.Context, o Operation) ([]Row, error)
 
-// Row is one row.
 type Row struct{ ID, Value int64 }
 
-// Action is what an operation does.
 type Action uint8
 
 const (

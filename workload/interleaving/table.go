@@ -6,10 +6,8 @@ import (
 	"strings"
 )
 
-// Matrix is all cells of one database.
 type Matrix []Cell
 
-// levels are the levels in their order.
 func (m Matrix) levels() (levels []string) {
 	for _, c := range m {
 		if !slices.Contains(levels, c.Level) {

@@ -51,7 +51,6 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	return answer
 }
 
-// do sends c.ops.
 func (c *client) do(ctx context.Context) Reply {
 	session, err := c.Session(ctx)
 	if err != nil {
@@ -104,7 +103,6 @@ func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	return &client{Connection: connection, transactions: w.transactions, pace: &w.pace, number: n}, nil
 }
 
-// Save reads the database back into the run's folder.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
 }

@@ -16,15 +16,12 @@ import (
 	"assay/workload/definition"
 )
 
-// Name is the workload's name.
 const Name = "isolation"
 
-// By is the support of the workload by a driver's function.
 func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
 	return definition.By(Name, open)
 }
 
-// Definition is the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: "transactions",

@@ -11,7 +11,6 @@ import (
 	"assay/workload/definition"
 )
 
-// state is what was read back.
 type state struct {
 	// missing says why there is no state; inFlight why it may not be the last.
 	missing, inFlight string

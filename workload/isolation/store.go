@@ -35,7 +35,6 @@ type Store interface {
 	Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error
 }
 
-// Session is one client's connection.
 type Session interface {
 	// Do does all operations in their order in one transaction and says how it
 	// ended, with the same rules as bank.Session.Transfer: Committed when the
@@ -48,7 +47,6 @@ type Session interface {
 	Close()
 }
 
-// Kind is what one operation of a transaction does.
 type Kind uint8
 
 const (
@@ -77,7 +75,6 @@ const (
 	Withdraw
 )
 
-// Op is one operation of a transaction.
 type Op struct {
 	Kind  Kind
 	Key   int64

@@ -102,7 +102,6 @@ func (t *Transactions) WindowOf(key int64) int64 { return key / 2 / int64(t.conf
 // is safe for concurrent use.
 type Pace struct{ furthest atomic.Uint64 }
 
-// window returns the window for operation seq of some client.
 func (p *Pace) window(seq uint64, perKey int) int64 {
 	for {
 		furthest := p.furthest.Load()
@@ -129,7 +128,6 @@ func (t *Transactions) test(r *workload.Random) string {
 	}
 }
 
-// maker makes one transaction.
 type maker struct {
 	*Transactions
 	ops    []Op

@@ -13,7 +13,6 @@ import (
 	"assay/workload"
 )
 
-// client is one client of the run.
 type client struct {
 	workload.Connection[Session]
 	work   *Work
@@ -29,7 +28,6 @@ var _ load.Client = (*client)(nil)
 // committed are how many expectations it had, and how many did not hold.
 func kindOf(transaction int) uint8 { return uint8(transaction + 1) }
 
-// Attempt implements load.Client.
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	p := c.work.program
 	random := randomOf(c.work.seed, c.number, seq)
@@ -184,10 +182,8 @@ func (f *findings) add(check string, index int, texts []string) {
 	}
 }
 
-// Found implements definition.Finding.
 func (w *Work) Found() ([]byte, error) { return json.Marshal(w.findings.list()) }
 
-// TakeFound implements definition.Finding.
 func (w *Work) TakeFound(text []byte) error {
 	var all []finding
 	if err := json.Unmarshal(text, &all); err != nil {

@@ -30,7 +30,6 @@ func (c *command) wrong(path string, err error) error {
 	return &Error{File: path, Line: c.line, Column: c.column, Reason: err.Error(), Err: err}
 }
 
-// runCommands runs the transaction.
 func runCommands(path string, commands []command, constants map[string]scalar, c *call) error {
 	variables := make(map[string]scalar, len(constants)+len(commands))
 	maps.Copy(variables, constants)

@@ -13,15 +13,12 @@ import (
 	"assay/workload/definition"
 )
 
-// Name is the workload's name.
 const Name = "script"
 
-// By is the support of the workload by a driver's function.
 func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
 	return definition.By(Name, open)
 }
 
-// Definition is the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: "script", Argument: "script",
@@ -66,10 +63,8 @@ func (c *Config) Flags() []definition.Flag {
 	}
 }
 
-// Plan implements definition.Config.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
 
-// Volume implements definition.Sized.
 func (c *Config) Volume() definition.Volume {
 	p, err := c.compile(0)
 	if err != nil {
@@ -79,7 +74,6 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: rows, RowBytes: 100}
 }
 
-// OperationNames implements definition.Named.
 func (c *Config) OperationNames() map[uint8]string {
 	names := map[uint8]string{KindObserve: "observation"}
 	if p, err := c.compile(0); err == nil {

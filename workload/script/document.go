@@ -21,7 +21,6 @@ const (
 // bool, string, a Document or []any, which has such values.
 type Document []Field
 
-// Field is one field of a document.
 type Field struct {
 	Name  string
 	Value any

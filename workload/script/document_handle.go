@@ -164,7 +164,6 @@ func (h handle) update(a arguments) (starlark.Value, error) {
 	return h.write(c)
 }
 
-// remove deletes documents.
 func (h handle) remove(a arguments) (starlark.Value, error) {
 	c := &DocumentCommand{Verb: Delete}
 	if err := a.unpack("collection", &c.Collection, "filter", document{&c.Filter, "a filter"}, "one?", &c.One); err != nil {

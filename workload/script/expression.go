@@ -184,7 +184,6 @@ func constant(v scalar) expression {
 	return func(map[string]scalar, *workload.Random) (scalar, error) { return v, nil }
 }
 
-// operation is two operands with an operator.
 func operation(operator string, left, right expression) expression {
 	return func(variables map[string]scalar, r *workload.Random) (scalar, error) {
 		a, err := left(variables, r)

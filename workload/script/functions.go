@@ -73,7 +73,6 @@ func extreme(a []scalar, which float64) scalar {
 	return a[0]
 }
 
-// function reads the arguments of a function.
 func (e *expressions) function(name token) (expression, error) {
 	f, known := functions()[name.text]
 	if !known {

@@ -29,7 +29,6 @@ type object[T any] struct {
 // member is what an object that stands for a T has under a name.
 type member[T any] func(of T, name string) starlark.Value
 
-// AttrNames implements starlark.HasAttrs.
 func (o *object[T]) AttrNames() []string { return slices.Sorted(maps.Keys(o.members)) }
 
 // Attr implements starlark.HasAttrs; nil for a member that there is not.

@@ -20,7 +20,6 @@ type observer struct {
 	values []int64
 }
 
-// Attempt implements load.Client.
 func (o *observer) Attempt(ctx context.Context, seq uint64, _ int) load.Answer {
 	var texts []string
 	var broken []int64

@@ -137,7 +137,6 @@ func (s *statements) declaredQuery(query Statement) (Statement, error) {
 	return Statement{Text: of.text, Reads: true}, nil
 }
 
-// addInvariant enters an invariant.
 func (p *program) addInvariant(i invariant) error {
 	switch {
 	case i.name == "" || len(i.name) > 60:

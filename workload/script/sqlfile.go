@@ -242,7 +242,6 @@ func (r *reader) next(replace func(t token) (string, error)) (of command, first 
 	}
 }
 
-// statement reads a statement of the transaction.
 func (r *reader) statement() error {
 	var variables []string
 	of, first, err := r.next(func(t token) (string, error) {

@@ -121,7 +121,6 @@ func (a answer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain{Rows: rows, Count: a.Count})
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (a *answer) UnmarshalJSON(text []byte) error {
 	type plain answer
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -62,7 +62,6 @@ type Querier interface {
 	Query(ctx context.Context, statement Statement, row func([]any) error) error
 }
 
-// Session is one client's connection.
 type Session interface {
 	// Single runs a statement that is a transaction of its own, and whose rows nobody
 	// wants. One that reads has no effect, so that anything but Committed is Failed.

@@ -63,7 +63,6 @@ type lexer struct {
 	variables bool
 }
 
-// tokens are all tokens of a text.
 func tokens(text string, variables bool) (all []token, err error) {
 	l := lexer{text: text, variables: variables}
 	for {

@@ -53,7 +53,6 @@ func (w *Work) Find(ctx context.Context) (*workload.Leftover, error) {
 	return found, err
 }
 
-// Client opens a session for client number n.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	connection, err := workload.Connect(ctx, w.Store.Session)
 	if err != nil {
@@ -99,7 +98,6 @@ func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	return err
 }
 
-// setUp makes tables and loads rows.
 func (w *Work) setUp(ctx context.Context, loaded func(done, total int64)) error {
 	if w.program.setup == nil {
 		return nil
@@ -131,7 +129,6 @@ func (w *Work) setUp(ctx context.Context, loaded func(done, total int64)) error 
 	})
 }
 
-// table loads the rows of one table.
 func (w *Work) table(ctx context.Context, l tableLoad, loaded func(done, total int64)) error {
 	of := definition.Loading{Loaders: w.config.Loaders, Rows: l.count, Batch: maxBatch, One: "row of " + l.table, Many: "rows of " + l.table,
 		Finish: func(context.Context) error { return nil }}

@@ -24,7 +24,6 @@ type client struct {
 // thinking is a client that waits as a person at a terminal does.
 type thinking struct{ *client }
 
-// Attempt implements load.Client.
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	if attempt == 1 {
 		c.unsure = false

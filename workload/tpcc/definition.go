@@ -11,10 +11,8 @@ import (
 	"assay/workload/definition"
 )
 
-// Name is the workload's name.
 const Name = "tpcc"
 
-// By is the support of the workload by a driver's function.
 func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
 	return definition.By(Name, open)
 }
@@ -30,7 +28,6 @@ const (
 	CheckIsolation   = "isolation"
 )
 
-// Definition is the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: "tpcc",
@@ -83,10 +80,8 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	return definition.OneIDEach(p)
 }
 
-// TargetSchema implements definition.ChoosesSchema.
 func (c *Config) TargetSchema() string { return c.Schema }
 
-// Volume implements definition.Sized.
 func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.rows() + 10*Districts*c.Customers*c.Warehouses, RowBytes: 150}
 }

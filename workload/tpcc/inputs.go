@@ -89,7 +89,6 @@ type Inputs struct{ *Population }
 // NewInputs returns the inputs over an opening state.
 func NewInputs(p *Population) *Inputs { return &Inputs{p} }
 
-// Kind is the kind of an operation.
 func (in *Inputs) Kind(client int, seq uint64) uint8 {
 	return in.deck(client, seq/deckSize)[seq%deckSize]
 }
@@ -101,7 +100,6 @@ type deck struct {
 	cards  [deckSize]uint8
 }
 
-// kind is the kind of an operation of the client.
 func (d *deck) kind(in *Inputs, client int, seq uint64) uint8 {
 	if number := seq / deckSize; !d.made || number != d.number {
 		d.made, d.number, d.cards = true, number, in.deck(client, number)
@@ -109,7 +107,6 @@ func (d *deck) kind(in *Inputs, client int, seq uint64) uint8 {
 	return d.cards[seq%deckSize]
 }
 
-// deck is a deck of a client.
 func (in *Inputs) deck(client int, number uint64) (cards [deckSize]uint8) {
 	n := 0
 	for i, count := range [...]int{newOrders, payments, statuses, deliveries, stockChecks} {
@@ -201,7 +198,6 @@ func (in *Inputs) Resolve(c *CustomerInput) int64 {
 	return in.Named(c.Warehouse, c.District, c.Name)
 }
 
-// Payment is the input of an operation that is one.
 func (in *Inputs) Payment(id int64) PaymentInput {
 	r, warehouse, _ := in.home(id)
 	p := PaymentInput{Operation: id, Warehouse: warehouse, District: r.between(1, Districts), Amount: r.between(1_00, 5000_00)}
@@ -213,19 +209,16 @@ func (in *Inputs) Payment(id int64) PaymentInput {
 	return p
 }
 
-// OrderStatus is the input of an operation that is one.
 func (in *Inputs) OrderStatus(id int64) OrderStatusInput {
 	r, warehouse, _ := in.home(id)
 	return OrderStatusInput{in.named(&r, warehouse, r.between(1, Districts))}
 }
 
-// Delivery is the input of an operation that is one.
 func (in *Inputs) Delivery(id int64) DeliveryInput {
 	r, warehouse, _ := in.home(id)
 	return DeliveryInput{Operation: id, Warehouse: warehouse, Carrier: r.between(1, 10)}
 }
 
-// StockLevel is the input of an operation that is one.
 func (in *Inputs) StockLevel(id int64) StockLevelInput {
 	r, warehouse, district := in.home(id)
 	return StockLevelInput{Warehouse: warehouse, District: district, Threshold: r.between(10, 20)}

@@ -24,7 +24,6 @@ const (
 // isolation tests, beside FileState.
 const FileIsolation = "isolation_tests.json"
 
-// isolationRecord is what FileIsolation holds.
 type isolationRecord struct {
 	// NotTried says why none was played; empty if they were.
 	NotTried string          `json:"not_tried,omitempty"`
@@ -72,7 +71,6 @@ func (w *Work) Examine(ctx context.Context, folder string) error {
 	return errors.Join(err, failed)
 }
 
-// playIsolation plays all tests.
 func playIsolation(ctx context.Context, store Store) (record isolationRecord, err error) {
 	of, can := store.(IsolationStore)
 	if !can {

@@ -23,7 +23,6 @@ type isolationScript struct {
 	judge              func(t *IsolationTest) isolationResult
 }
 
-// isolationScripts are the tests in their order.
 func isolationScripts() []isolationScript {
 	return []isolationScript{
 		{1, "New-Order and Order-Status", "P1", false, false, (*isolationPlay).readOrder, judgeReadOrder},

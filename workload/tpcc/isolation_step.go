@@ -64,7 +64,6 @@ type stepped struct {
 	reply        workload.Reply
 }
 
-// stop is the Stop of the session.
 func (x *stepped) stop(at Point, read []int64) (again bool, err error) {
 	if at != x.at || x.ending {
 		return false, nil
@@ -142,7 +141,6 @@ func (x *stepped) settle() error {
 	return nil
 }
 
-// ended takes the reply.
 func (x *stepped) ended(reply workload.Reply) {
 	x.over, x.reply = true, reply
 	x.terminal.connection.After(reply.Outcome, reply.Broken)
@@ -176,7 +174,6 @@ func (x *stepped) refusal() string {
 	return ""
 }
 
-// outcome describes how it ended.
 func (x *stepped) outcome() string {
 	switch {
 	case !x.over:

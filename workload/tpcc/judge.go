@@ -35,7 +35,6 @@ func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgem
 	return j.summarize(), nil
 }
 
-// judge is the judgement of one run.
 type judge struct {
 	config     Config
 	population *Population
@@ -107,7 +106,6 @@ type customerSums struct {
 // stockSums is what orders have taken of a stock.
 type stockSums struct{ ytd, orders, remote int32 }
 
-// orderRecord is one order as read.
 type orderRecord struct {
 	operation, delivery int64
 	// amount is the sum of its lines.
@@ -144,7 +142,6 @@ func (j *judge) readIsolation() (err error) {
 	return err
 }
 
-// kind is that of an operation.
 func (j *judge) kind(client int, seq uint64) uint8 {
 	d := j.decks[client]
 	if d == nil {
@@ -210,7 +207,6 @@ func counted[T any](count func(), row func(T)) func(T) error {
 	}
 }
 
-// find adds a finding to a check.
 func find(to *check.Result, kind string, fields map[string]int64, format string, of ...any) {
 	to.Add(check.Evidence{Kind: kind, Text: fmt.Sprintf(format, of...), Fields: fields})
 }
@@ -220,7 +216,7 @@ const (
 	kindLost     = "lost"
 	kindDoubled  = "doubled"
 	kindAltered  = "altered"
-	kindStray  = "foreign"
+	kindStray    = "foreign"
 	kindFailed   = "failed"
 	kindHalf     = "half done"
 	kindTotal    = "total"
@@ -307,7 +303,6 @@ func (j *judge) checkOf(kind uint8) (to *check.Result, what string) {
 	}
 }
 
-// Judge implements definition.Config.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	return Judge(*c, seed, e)
 }

@@ -28,7 +28,6 @@ func (r *random) text(least, most int64) string {
 	return r.characters(alphanumeric, r.between(least, most))
 }
 
-// number draws n digits.
 func (r *random) number(n int64) string { return r.characters(digits, n) }
 
 // characters draws n of these, eight of each 64 random bits.

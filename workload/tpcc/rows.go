@@ -6,13 +6,11 @@ import "assay/workload"
 // cents; rates have four decimals and are kept as integers (1250 is 0.1250); times are
 // milliseconds since 1970. What the specification has as null is 0.
 
-// Item is one article.
 type Item struct {
 	ID, Price, Image int64
 	Name, Data       string
 }
 
-// Warehouse is one warehouse.
 type Warehouse struct {
 	ID, Tax, YTD                             int64
 	Name, Street1, Street2, City, State, Zip string
@@ -44,7 +42,6 @@ type Payment struct {
 	Data                                          string
 }
 
-// Order is one order.
 type Order struct {
 	Warehouse, District, ID, Customer int64
 	// Carrier is 0 until it is delivered.
@@ -57,7 +54,6 @@ type Order struct {
 // NewOrder is an order that is not delivered yet.
 type NewOrder struct{ Warehouse, District, Order int64 }
 
-// OrderLine is one line of an order.
 type OrderLine struct {
 	Warehouse, District, Order, Number int64
 	Item, Supply, Quantity, Amount     int64

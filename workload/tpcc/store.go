@@ -50,7 +50,6 @@ type Rows struct {
 	Stock      []Stock
 }
 
-// Visitor takes the rows that are read.
 type Visitor struct {
 	Item      func(Item) error
 	Warehouse func(Warehouse) error
@@ -94,13 +93,11 @@ type NewOrderReply struct {
 	Order, Total int64
 }
 
-// PaymentReply is how a Payment ended.
 type PaymentReply struct {
 	workload.Reply
 	Customer, Balance int64
 }
 
-// OrderStatusReply is how an Order-Status ended.
 type OrderStatusReply struct {
 	workload.Reply
 	Customer, Balance int64
@@ -109,14 +106,12 @@ type OrderStatusReply struct {
 	Order, Lines, Amount int64
 }
 
-// DeliveryReply is how a Delivery ended.
 type DeliveryReply struct {
 	workload.Reply
 	// Orders are those delivered, by district from 1; 0 where there was none.
 	Orders [Districts]int64
 }
 
-// StockLevelReply is how a Stock-Level ended.
 type StockLevelReply struct {
 	workload.Reply
 	Low int64

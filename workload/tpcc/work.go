@@ -67,7 +67,6 @@ func (w *Work) Promise() string {
 	return ""
 }
 
-// Client opens a session for client number n.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	connection, err := workload.Connect(ctx, w.Session)
 	if err != nil {
@@ -80,7 +79,6 @@ func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	return c, nil
 }
 
-// Save reads the database back into the run's folder.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
 }
