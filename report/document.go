@@ -141,7 +141,7 @@ type documentPage struct {
 // Templates are those of documents, for pages that look like them: "table" writes a
 // Table, "lines" a DrawnChart.
 func Templates() (*template.Template, error) {
-	parsed, err := template.New("page").Parse(pageTemplate)
+	parsed, err := parsePage()
 	if err == nil {
 		_, err = parsed.New("document").Parse(documentTemplate)
 	}

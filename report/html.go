@@ -45,14 +45,26 @@ type Page struct {
 // Every figure of a chart stands in a table too, so that the page is complete
 // where scripts do not run.
 func HTML(w io.Writer, r *Result, p Page) error {
-	parsed, err := template.New("page").Parse(pageTemplate)
+	parsed, err := parsePage()
+	if err == nil {
+		err = parsed.Execute(w, newPage(clean(r), p))
+	}
 	if err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
-	if err := parsed.Execute(w, newPage(clean(r), p)); err != nil {
-		return fmt.Errorf("write the page: %w", err)
-	}
 	return nil
+}
+
+// parsePage parses the template of pages, which has the tables of a result by name.
+func parsePage() (*template.Template, error) {
+	return template.New("page").Funcs(template.FuncMap{
+		"throughputTable": throughputTable, "latencyTable": latencyTable, "outcomeTable": outcomeTable, "errorTable": errorTable,
+		"thresholdTable": thresholdTable, "faultTable": faultTable, "clusterTable": clusterTable, "eventTable": eventTable,
+		"availabilityTable": availabilityTable, "entityTable": entityTable, "kindTable": kindTable, "tpccTable": tpccTable,
+		"isolationTable": isolationTable, "roundTable": roundTable, "roundFactTable": roundFactTable,
+		"seriesTable": seriesTable, "curveTable": curveTable, "nodeTable": nodeTable, "accountTable": accountTable,
+		"serverReasons": serverReasons, "settingTable": settingTable, "setup": setup, "further": further,
+	}).Parse(pageTemplate)
 }
 
 // page is what the template is given. Result is clean.
@@ -74,40 +86,16 @@ type page struct {
 	CheckViews           []checkView
 	// Glance is true if the checks are listed by name first, because evidence
 	// parts them.
-	Glance            bool
-	Chart             chart
-	Throughput        Table
-	Latencies         Table
-	Outcomes          Table
-	ErrorClasses      Table
-	ThresholdTable    Table
-	FaultTable        Table
-	ClusterTable      Table
-	EventTable        Table
-	AvailabilityTable Table
-	EntityTable       Table
-	KindTable         Table
-	TPCCTable         Table
-	IsolationTable    Table
-	RoundTable        Table
-	RoundFactTable    Table
+	Glance bool
+	Chart  chart
 	// RoundPicture is for wide windows, RoundNarrow the same for narrow ones.
 	RoundPicture, RoundNarrow *roundPicture
 	// IntervalText is the length of the charts' intervals, LeftOut describes which
 	// percentiles have no line.
 	IntervalText, LeftOut string
 	// Course is true if the charts over time are of the whole run.
-	Course           bool
-	Setup            Table
-	DatabaseSettings Table
-	Further          Table
-	EnvironmentTable Table
-	SeriesTable      Table
-	NodeTable        Table
-	AccountTable     Table
-	ServerChartTable Table
-	CurveTable       Table
-	AnyUncommitted   bool
+	Course         bool
+	AnyUncommitted bool
 }
 
 func newPage(r *Result, p Page) *page {
@@ -119,40 +107,12 @@ func newPage(r *Result, p Page) *page {
 		Subject: subject(r), VerdictLine: verdictLine(r), Mark: checkMark(r.Verdict), Meaning: meaning(r),
 		Believable: measurementLine(r), ThresholdsLine: thresholdsLine(r), Missed: missed(r),
 		Cards: cards(r), CheckViews: checkViews(r), Chart: chartOf(r),
-		Throughput: throughputFacts(r), Latencies: latencies(r, true), Outcomes: outcomes(r),
-		ErrorClasses: errorClasses(r), ThresholdTable: thresholdTable(r), FaultTable: faultTable(r),
-		Setup:            named("How it was run", "setting", setup(r)),
-		DatabaseSettings: named("Settings of the database", "setting", r.Database.Settings),
-		Further:          named("Further figures", "figure", further(r)),
-		EnvironmentTable: named("Environment", "fact", p.Environment),
-		SeriesTable:      seriesTable(r), CurveTable: curveTable(r), ServerChartTable: p.Servers.table(),
+		RoundPicture: drawRounds(r.Rounds, wideForm()), RoundNarrow: drawRounds(r.Rounds, narrowForm()),
+		Course: !slices.ContainsFunc(r.Rounds, func(x Round) bool { return x.Apart }),
+		Glance: len(r.Checks) > 1 && slices.ContainsFunc(r.Checks, func(c check.Result) bool { return len(c.Evidence) > 0 }),
 	}
 	v.IntervalText, v.LeftOut = seconds(v.Chart.Interval), omittedPercentiles(&v.Chart)
-	v.Course = !slices.ContainsFunc(r.Rounds, func(x Round) bool { return x.Apart })
-	if len(r.Rounds) > 0 {
-		v.RoundTable, v.RoundFactTable = roundTable(r), roundFactTable(r)
-		v.RoundPicture, v.RoundNarrow = drawRounds(r.Rounds, wideForm()), drawRounds(r.Rounds, narrowForm())
-	}
 	v.Chart.Servers = p.Servers.drawn()
-	if s := r.Servers; s != nil {
-		v.NodeTable, v.AccountTable = nodeTable(s), accountTable(s)
-	}
-	if r.Availability != nil {
-		v.AvailabilityTable = availabilityTable(r.Availability)
-	}
-	if r.Entity != nil {
-		v.EntityTable = entityTable(r.Entity)
-	}
-	if len(r.Kinds) > 0 && r.Entity == nil && r.TPCC == nil { // these have a table of their own
-		v.KindTable = kindTable(r.Kinds)
-	}
-	if r.TPCC != nil {
-		v.TPCCTable, v.IsolationTable = tpccTable(r.TPCC), isolationTable(r.TPCC)
-	}
-	if c := r.Cluster; c != nil {
-		v.ClusterTable, v.EventTable = clusterTable(c), eventTable(c)
-	}
-	v.Glance = len(r.Checks) > 1 && slices.ContainsFunc(r.Checks, func(c check.Result) bool { return len(c.Evidence) > 0 })
 	for i := range r.Series.points() {
 		if r.Series.Rejected[i]+r.Series.Failed[i]+r.Series.Unknown[i] > 0 {
 			v.AnyUncommitted = true

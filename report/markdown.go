@@ -26,12 +26,12 @@ func Markdown(w io.Writer, r *Result) error {
 			m.table(t)
 		}
 	} else {
-		m.table(throughputFacts(r))
-		m.table(latencies(r, true))
+		m.table(throughputTable(r))
+		m.table(latencyTable(r, true))
 	}
-	m.table(outcomes(r))
+	m.table(outcomeTable(r))
 	if len(r.Errors) > 0 {
-		m.table(errorClasses(r))
+		m.table(errorTable(r))
 	}
 	if len(r.Thresholds) > 0 {
 		m.table(thresholdTable(r))
@@ -67,8 +67,8 @@ func Markdown(w io.Writer, r *Result) error {
 			m.table(accountTable(s))
 		}
 	}
-	m.table(named("Setup", "setting", setup(r)))
-	m.table(named("Further figures", "figure", further(r)))
+	m.table(settingTable("Setup", "setting", setup(r)))
+	m.table(settingTable("Further figures", "figure", further(r)))
 	if len(r.Notes) > 0 {
 		m.line("## Notes")
 		m.items(r.Notes)

@@ -60,8 +60,8 @@ func (s ServerCharts) drawn() *drawnServers {
 	return d
 }
 
-// table holds the figures of the charts.
-func (s ServerCharts) table() Table {
+// Table holds the figures of the charts.
+func (s ServerCharts) Table() Table {
 	t := Table{Title: "What the servers were doing, over time", Head: []string{"until"}}
 	for _, c := range s.Charts {
 		for _, l := range c.Lines {
@@ -147,9 +147,6 @@ func serverReasons(s *servers.Summary) (reasons []string) {
 	}
 	return reasons
 }
-
-// ServerReasons is serverReasons for the page.
-func (p *page) ServerReasons() []string { return serverReasons(p.Result.Servers) }
 
 // nodeLine is a node in the terminal's summary.
 func nodeLine(n *servers.NodeSummary) string {

@@ -41,9 +41,9 @@ func (t Table) Unmarked(cell string) string {
 	return cell
 }
 
-// latencies shows the distributions of the result; counted adds how many
+// latencyTable shows the distributions of the result; counted adds how many
 // operations each holds.
-func latencies(r *Result, counted bool) Table {
+func latencyTable(r *Result, counted bool) Table {
 	t := Table{Title: "Latency", Head: []string{"latency", "mean", "p50", "p95", "p99", "p99.9", "max"}}
 	if counted {
 		t.Head = slices.Insert(t.Head, 1, "operations")
@@ -72,8 +72,8 @@ func latencies(r *Result, counted bool) Table {
 	return t
 }
 
-// outcomes shows how operations ended.
-func outcomes(r *Result) Table {
+// outcomeTable shows how operations ended.
+func outcomeTable(r *Result) Table {
 	t := Table{Title: "Outcomes", Head: []string{"operations", "measured", "share", "whole run", "share"}}
 	m, all := &r.Measured, &r.Outcomes
 	for _, line := range []struct {
@@ -93,8 +93,8 @@ func outcomes(r *Result) Table {
 	return t
 }
 
-// errorClasses shows what attempts failed of.
-func errorClasses(r *Result) Table {
+// errorTable shows what attempts failed of.
+func errorTable(r *Result) Table {
 	t := Table{Title: "Errors", Head: []string{"errors", "ended as", "attempts", "share"}, Words: []int{1}}
 	for _, e := range r.Errors {
 		t.Rows = append(t.Rows, []string{e.Class, e.Outcome, check.Count(e.Attempts), percent(e.Attempts, r.Retries.Attempts)})
@@ -102,8 +102,8 @@ func errorClasses(r *Result) Table {
 	return t
 }
 
-// throughputFacts shows how much was committed, and how evenly.
-func throughputFacts(r *Result) Table {
+// throughputTable shows how much was committed, and how evenly.
+func throughputTable(r *Result) Table {
 	p := &r.Throughput
 	t := Table{Title: "Throughput", Head: []string{"throughput", "figure"}}
 	add := func(name, value string) { t.Rows = append(t.Rows, []string{name, value}) }
@@ -253,8 +253,8 @@ func eventTable(c *Cluster) Table {
 	return t
 }
 
-// named shows settings or facts in two columns of words.
-func named(title, what string, settings []Setting) Table {
+// settingTable shows settings or facts in two columns of words.
+func settingTable(title, what string, settings []Setting) Table {
 	t := Table{Title: title, Head: []string{what, "value"}, Words: []int{1}}
 	for _, s := range settings {
 		t.Rows = append(t.Rows, []string{s.Name, s.Value})

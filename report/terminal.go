@@ -87,7 +87,7 @@ func inSummary(s Setting) bool {
 // the response times, as is the rule in a closed loop, and what did not commit,
 // unless something of it took longer than all that did.
 func delays(r *Result) Table {
-	t := latencies(r, false)
+	t := latencyTable(r, false)
 	response := t.Rows[0][1:]
 	t.Rows = slices.DeleteFunc(t.Rows, func(row []string) bool {
 		return row[0] == "service" && slices.Equal(row[1:], response) ||
@@ -141,7 +141,7 @@ func (t *textWriter) operations(r *Result) {
 		t.gap()
 		t.field("operations", fmt.Sprintf("%s measured, %s in the whole run, all committed", check.Count(m.Total()), check.Count(all.Total())))
 	} else {
-		ended := outcomes(r)
+		ended := outcomeTable(r)
 		ended.Rows = slices.DeleteFunc(ended.Rows, func(row []string) bool { return row[1] == "0" && row[3] == "0" })
 		t.table(ended)
 	}
