@@ -1,10 +1,9 @@
 package report
 
 import (
-	"strings"
-
 	"assay/check"
 	"assay/history"
+	"cmp"
 )
 
 // Availability is what became of writes and reads under the client's policy.
@@ -59,31 +58,17 @@ func availabilityTable(a *Availability) Table {
 
 // availabilityLine is the same in short.
 func availabilityLine(a *Availability) string {
-	text := "policy " + a.Policy + ": " + losses(a) + "; write outage " + millis(a.WriteOutage)
-	if a.Reads.Total() > 0 {
-		text += ", read outage " + millis(a.ReadOutage)
-	}
-	text += "; longest call " + millis(max(a.LongestWrite, a.LongestRead))
-	if hung := a.HungWrites + a.HungReads; hung > 0 {
-		text += "; " + check.Counted(hung, "call", "calls") + " hung to the end"
-	}
-	return text
+	hung := a.HungWrites + a.HungReads
+	return "policy " + a.Policy + ": " + losses(a) + "; write outage " + millis(a.WriteOutage) +
+		when(a.Reads.Total() > 0, ", read outage "+millis(a.ReadOutage)) +
+		"; longest call " + millis(max(a.LongestWrite, a.LongestRead)) +
+		when(hung > 0, "; "+check.Counted(hung, "call", "calls")+" hung to the end")
 }
 
 // losses describes what was lost, doubled or stale, or that nothing was.
 func losses(a *Availability) string {
-	var parts []string
-	if a.Lost > 0 {
-		parts = append(parts, check.Counted(a.Lost, "acknowledged write", "acknowledged writes")+" lost")
-	}
-	if a.Duplicates > 0 {
-		parts = append(parts, check.Count(a.Duplicates)+" done twice")
-	}
-	if a.Stale > 0 {
-		parts = append(parts, check.Counted(a.Stale, "stale read", "stale reads"))
-	}
-	if len(parts) == 0 {
-		return "no write lost or done twice, no read stale"
-	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(joined(", ",
+		when(a.Lost > 0, check.Counted(a.Lost, "acknowledged write", "acknowledged writes")+" lost"),
+		when(a.Duplicates > 0, check.Count(a.Duplicates)+" done twice"),
+		when(a.Stale > 0, check.Counted(a.Stale, "stale read", "stale reads"))), "no write lost or done twice, no read stale")
 }

@@ -77,8 +77,8 @@ const leastGrowth = 1 << 20
 // loaded, in rows and in whatever else the database keeps of it; empty if the size
 // after loading is not known or nothing was added.
 func growth(r *Result) string {
-	n, known := transfers(r)
-	if r.Data.Loaded == nil || !known || n == 0 {
+	n := transfers(r)
+	if r.Data.Loaded == nil || n == nil || *n == 0 {
 		return ""
 	}
 	added := r.Data.Bytes - *r.Data.Loaded
@@ -88,5 +88,5 @@ func growth(r *Result) string {
 	case added < leastGrowth:
 		return size(added) + " more than after loading, too little to tell bytes per transfer"
 	}
-	return size((added+n/2)/n) + " added per transfer"
+	return size((added+*n/2) / *n) + " added per transfer"
 }

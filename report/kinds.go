@@ -13,11 +13,8 @@ type Kind struct {
 func kindTable(kinds []Kind) Table {
 	t := Table{Title: "Kinds of operations", Head: []string{"kind", "/s", "mean", "p50", "p95", "p99", "max", "not done"}}
 	for _, k := range kinds {
-		row := []string{k.Name, figure(k.PerSecond), none, none, none, none, none, check.Count(k.Outcomes.Total() - k.Outcomes.Committed)}
-		if k.Longest > 0 {
-			copy(row[2:], []string{millis(k.Mean), millis(k.P50), millis(k.P95), millis(k.P99), millis(k.Longest)})
-		}
-		t.Rows = append(t.Rows, row)
+		row := append([]string{k.Name, figure(k.PerSecond)}, times(k.Longest > 0, k.Mean, k.P50, k.P95, k.P99, k.Longest)...)
+		t.Rows = append(t.Rows, append(row, check.Count(k.Outcomes.Total()-k.Outcomes.Committed)))
 	}
 	return t
 }

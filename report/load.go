@@ -15,29 +15,19 @@ func loadLine(r *Result) string {
 	if names := namesOfRounds(r); len(names) > 0 {
 		return l.Loop + " loop, " + check.Counted(len(names), "round", "rounds") + ": " + strings.Join(inBrief(names), "; ")
 	}
-	parts := []string{check.Counted(int64(l.Clients), "client", "clients")}
+	loop, warmup, measured := l.Loop+" loop", "no warm-up", seconds(l.DurationSeconds)
 	if l.Loop == "open" {
-		parts = append(parts, fmt.Sprintf("open loop, %s arrivals/s (%s)", short(l.Rate), l.Arrivals))
-	} else {
-		parts = append(parts, l.Loop+" loop")
-	}
-	if l.RampPerSecond > 0 {
-		parts = append(parts, short(l.RampPerSecond)+" more each second")
+		loop += fmt.Sprintf(", %s arrivals/s (%s)", short(l.Rate), l.Arrivals)
 	}
 	if l.WarmupSeconds > 0 {
-		parts = append(parts, "warm-up "+seconds(l.WarmupSeconds))
-	} else {
-		parts = append(parts, "no warm-up")
+		warmup = "warm-up " + seconds(l.WarmupSeconds)
 	}
 	if l.Ops > 0 {
-		parts = append(parts, "measured "+check.Counted(l.Ops, "operation", "operations"))
-	} else {
-		parts = append(parts, "measured "+seconds(l.DurationSeconds))
+		measured = check.Counted(l.Ops, "operation", "operations")
 	}
-	if l.TimeoutSeconds > 0 {
-		parts = append(parts, "timeout "+seconds(l.TimeoutSeconds))
-	}
-	return strings.Join(parts, ", ")
+	return joined(", ", check.Counted(int64(l.Clients), "client", "clients"), loop,
+		when(l.RampPerSecond > 0, short(l.RampPerSecond)+" more each second"), warmup, "measured "+measured,
+		when(l.TimeoutSeconds > 0, "timeout "+seconds(l.TimeoutSeconds)))
 }
 
 // namesOfRounds are the rounds that a run was to be worked in, or else those that

@@ -48,7 +48,7 @@ func roundTable(r *Result) Table {
 	t := Table{Title: "Rounds", Head: []string{"round", "clients", "took", "committed", "per second", "mean", "p50", "p95", "p99", "max"}}
 	for _, x := range r.Rounds {
 		row := []string{x.Name, check.Count(x.Clients), seconds(x.Seconds), check.Count(x.Outcomes.Committed), figure(x.PerSecond)}
-		row = append(row, times(&x.Service, x.Service.Mean, x.Service.P50, x.Service.P95, x.Service.P99, x.Service.Max)...)
+		row = append(row, times(x.Service.Count > 0, x.Service.Mean, x.Service.P50, x.Service.P95, x.Service.P99, x.Service.Max)...)
 		t.Rows = append(t.Rows, row)
 	}
 	return t
@@ -88,14 +88,11 @@ func sizedRounds(r *Result) []Round {
 	return slices.DeleteFunc(slices.Clone(r.Rounds), func(x Round) bool { return x.Size == nil })
 }
 
-// times are some of a latency's, or none if nothing was timed.
-func times(l *Latency, these ...float64) []string {
+// times are some times in milliseconds, or none of them if nothing was timed.
+func times(timed bool, these ...float64) []string {
 	cells := make([]string, len(these))
 	for i, ms := range these {
-		cells[i] = none
-		if l.Count > 0 {
-			cells[i] = millis(ms)
-		}
+		cells[i] = known(timed, millis(ms))
 	}
 	return cells
 }
@@ -130,7 +127,7 @@ func narrowRounds(r *Result) Table {
 	t := Table{Head: []string{"round", "clients", "took", "committed", "mean", "p50", "p99", "max"}}
 	for _, x := range r.Rounds {
 		row := []string{x.Name, check.Count(x.Clients), seconds(x.Seconds), check.Count(x.Outcomes.Committed)}
-		row = append(row, times(&x.Service, x.Service.Mean, x.Service.P50, x.Service.P99, x.Service.Max)...)
+		row = append(row, times(x.Service.Count > 0, x.Service.Mean, x.Service.P50, x.Service.P99, x.Service.Max)...)
 		t.Rows = append(t.Rows, row)
 	}
 	return t
@@ -147,12 +144,7 @@ func factsLine(x *Round) string {
 
 // roundLine is a round in short.
 func roundLine(x *Round) string {
-	line := x.Name + ": " + check.Count(x.Outcomes.Committed) + " in " + seconds(x.Seconds)
-	if x.Service.Count > 0 {
-		line += ", mean " + millis(x.Service.Mean) + ", p99 " + millis(x.Service.P99) + ", max " + millis(x.Service.Max)
-	}
-	if facts := factsLine(x); facts != "" {
-		line += "; " + facts
-	}
-	return line
+	s := &x.Service
+	return joined("; ", x.Name+": "+check.Count(x.Outcomes.Committed)+" in "+seconds(x.Seconds)+
+		when(s.Count > 0, ", mean "+millis(s.Mean)+", p99 "+millis(s.P99)+", max "+millis(s.Max)), factsLine(x))
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -147,6 +148,14 @@ func setup(r *Result) []Setting {
 	return facts
 }
 
+// when is text if the condition holds, and else empty.
+func when(condition bool, text string) string {
+	if condition {
+		return text
+	}
+	return ""
+}
+
 // joined puts what is not empty together.
 func joined(between string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), between)
@@ -212,15 +221,11 @@ func machines(d *Database) string {
 		add(d.SharedMemory, memory(*d.MemoryPerNode)+" RAM")
 	}
 	if d.DiskPerNode != nil {
-		node = append(node, size(*d.DiskPerNode)+" disk")
+		add(false, size(*d.DiskPerNode)+" disk")
 	}
-	if len(node) > 0 {
-		parts = append(parts, "each node "+strings.Join(node, ", "))
-	}
-	if len(shared) > 0 {
-		parts = append(parts, "all nodes share "+strings.Join(shared, " and "))
-	}
-	return strings.Join(parts, ", ")
+	parts = append(parts, when(len(node) > 0, "each node "+strings.Join(node, ", ")),
+		when(len(shared) > 0, "all nodes share "+strings.Join(shared, " and ")))
+	return joined(", ", parts...)
 }
 
 // retriesLine describes what the retry policy did.
@@ -237,17 +242,12 @@ func loadingLine(l *Loading) string {
 	if l.Rows == 0 {
 		return ""
 	}
-	line := check.Counted(l.Rows, "row", "rows") + " in " + seconds(l.Seconds)
-	if l.PerSecond > 0 {
-		line += ", " + figure(l.PerSecond) + " rows/s"
-	}
-	if l.Again > 0 {
-		line += "; " + check.Counted(l.Again, "batch", "batches") + " loaded again"
-	}
+	parts := []string{check.Counted(l.Rows, "row", "rows") + " in " + seconds(l.Seconds) + when(l.PerSecond > 0, ", "+figure(l.PerSecond)+" rows/s"),
+		when(l.Again > 0, check.Counted(l.Again, "batch", "batches")+" loaded again")}
 	for i := range l.Faults {
-		line += "; " + loadingFault(&l.Faults[i])
+		parts = append(parts, loadingFault(&l.Faults[i]))
 	}
-	return line
+	return joined("; ", parts...)
 }
 
 // loadingFault describes a fault while rows were loaded.
@@ -255,19 +255,8 @@ func loadingFault(f *Fault) string {
 	if f.Skipped {
 		return f.name() + " skipped: " + f.Problem
 	}
-	line := f.name() + " after " + seconds(f.InjectedSecond)
-	if f.healed() {
-		line += ", healed after " + seconds(f.HealedSecond)
-	} else {
-		line += ", never healed"
-	}
-	if !f.Proven {
-		line += ", not proven to have taken effect"
-	}
-	if f.Problem != "" {
-		line += ": " + f.Problem
-	}
-	return line
+	return f.name() + " after " + seconds(f.InjectedSecond) + ", " + f.healing("after") +
+		when(!f.Proven, ", "+notProven) + when(f.Problem != "", ": "+f.Problem)
 }
 
 // errorsLine describes what attempts failed of.
@@ -282,17 +271,12 @@ func errorsLine(r *Result) string {
 // rateLines say how much was committed, and how evenly.
 func rateLines(r *Result) []string {
 	t := &r.Throughput
-	lines := []string{fmt.Sprintf("%s committed/s over %s", figure(t.PerSecond), seconds(t.Seconds))}
-	if t.Offered > 0 {
-		lines[0] += fmt.Sprintf(", %s/s offered", short(t.Offered))
-	}
+	lines := []string{fmt.Sprintf("%s committed/s over %s", figure(t.PerSecond), seconds(t.Seconds)) +
+		when(t.Offered > 0, ", "+short(t.Offered)+"/s offered")}
 	if t.Max > 0 || t.Min > 0 {
-		deviation := ""
-		if t.PerSecond > 0 {
-			deviation = fmt.Sprintf(", deviation %.1f"+nbsp+"%%", t.Deviation/t.PerSecond*100)
-		}
-		lines = append(lines, fmt.Sprintf("each %s: min %s, median %s, max %s%s",
-			seconds(t.IntervalSeconds), figure(t.Min), figure(t.Median), figure(t.Max), deviation))
+		lines = append(lines, fmt.Sprintf("each %s: min %s, median %s, max %s",
+			seconds(t.IntervalSeconds), figure(t.Min), figure(t.Median), figure(t.Max))+
+			when(t.PerSecond > 0, fmt.Sprintf(", deviation %.1f"+nbsp+"%%", t.Deviation/t.PerSecond*100)))
 	}
 	if r.Load.Unserved > 0 {
 		lines = append(lines, check.Counted(r.Load.Unserved, "arrival", "arrivals")+" due and never started")
@@ -300,43 +284,24 @@ func rateLines(r *Result) []string {
 	return lines
 }
 
-// testerLine describes how assay itself fared.
 // overheadLine says what of the figures is assay's own.
 func overheadLine(r *Result) string {
 	o := r.Overhead
-	share := func(own, all float64) string {
-		if all <= 0 {
-			return ""
-		}
-		return fmt.Sprintf(" (%.1f"+nbsp+"%%)", 100*own/all)
-	}
-	line := fmt.Sprintf("of p50 %s%s and of p99 %s%s are assay's own", millis(o.P50), share(o.P50, r.Latency.P50), millis(o.P99), share(o.P99, r.Latency.P99))
-	return line + fmt.Sprintf(", and of its processor time per operation %s%s: at %s/s on a store that answers at once, over %s",
+	share := func(own, all float64) string { return when(all > 0, fmt.Sprintf(" (%.1f"+nbsp+"%%)", 100*own/all)) }
+	return fmt.Sprintf("of p50 %s%s and of p99 %s%s are assay's own, and of its processor time per operation %s%s: at %s/s on a store that answers at once, over %s",
+		millis(o.P50), share(o.P50, r.Latency.P50), millis(o.P99), share(o.P99, r.Latency.P99),
 		millis(o.CPU/1000), share(o.CPU, o.RunCPU), figure(o.Rate), seconds(o.Seconds))
 }
 
+// testerLine describes how assay itself fared.
 func testerLine(r *Result) string {
 	c := &r.Client
-	var parts []string
-	if c.CPUShare >= 0 && c.CPUs > 0 {
-		parts = append(parts, fmt.Sprintf("used %.0f"+nbsp+"%% of %s", c.CPUShare*100, check.Counted(int64(c.CPUs), "processor", "processors")))
-	}
-	if c.PeakMemory > 0 {
-		parts = append(parts, "peak memory "+memory(c.PeakMemory))
-	}
-	if c.SchedulerP99 > 0 {
-		parts = append(parts, "wait for a processor p99 "+millis(c.SchedulerP99))
-	}
-	if c.OwnLag.Count > 0 {
-		parts = append(parts, "own lag p99 "+millis(c.OwnLag.P99))
-	}
-	if c.ConnectMillis > 0 {
-		parts = append(parts, "connecting took "+millis(c.ConnectMillis))
-	}
-	if len(parts) == 0 {
-		return "unknown"
-	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(joined(", ",
+		when(c.CPUShare >= 0 && c.CPUs > 0, fmt.Sprintf("used %.0f"+nbsp+"%% of %s", c.CPUShare*100, check.Counted(int64(c.CPUs), "processor", "processors"))),
+		when(c.PeakMemory > 0, "peak memory "+memory(c.PeakMemory)),
+		when(c.SchedulerP99 > 0, "wait for a processor p99 "+millis(c.SchedulerP99)),
+		when(c.OwnLag.Count > 0, "own lag p99 "+millis(c.OwnLag.P99)),
+		when(c.ConnectMillis > 0, "connecting took "+millis(c.ConnectMillis))), "unknown")
 }
 
 // faultLine describes when a fault acted and when work went on.
@@ -344,31 +309,12 @@ func faultLine(f *Fault) string {
 	if f.Skipped {
 		return "skipped at " + f.injected() + ": " + f.Problem
 	}
-	line := "at " + f.injected()
-	if f.healed() {
-		line += ", healed at " + seconds(f.HealedSecond)
-	} else {
-		line += ", never healed"
-	}
-	if f.WriteOutage >= 0 {
-		line += "; write outage " + outageText(f.WriteOutage, f.WritesAway)
-	}
-	if f.ReadOutage >= 0 {
-		line += ", read outage " + outageText(f.ReadOutage, f.ReadsAway)
-	}
-	if f.LongestCall > 0 {
-		line += ", longest call " + millis(f.LongestCall)
-	}
-	if f.NewPrimary != "" {
-		line += "; primary " + f.NewPrimary + " after " + millis(f.NewPrimaryAfter)
-	}
-	if !f.Proven {
-		line += "; not proven to have taken effect"
-	}
-	if f.Problem != "" {
-		line += "; " + f.Problem
-	}
-	return line
+	return "at " + f.injected() + ", " + f.healing("at") +
+		when(f.WriteOutage >= 0, "; write outage "+outageText(f.WriteOutage, f.WritesAway)) +
+		when(f.ReadOutage >= 0, ", read outage "+outageText(f.ReadOutage, f.ReadsAway)) +
+		when(f.LongestCall > 0, ", longest call "+millis(f.LongestCall)) +
+		when(f.NewPrimary != "", "; primary "+f.NewPrimary+" after "+millis(f.NewPrimaryAfter)) +
+		when(!f.Proven, "; "+notProven) + when(f.Problem != "", "; "+f.Problem)
 }
 
 // injected is when the fault acted on the clock of all figures, which runs from
@@ -380,6 +326,17 @@ func (f *Fault) injected() string {
 	}
 	return text
 }
+
+// healing is when the fault was healed, at or after so many seconds.
+func (f *Fault) healing(preposition string) string {
+	if f.healed() {
+		return "healed " + preposition + " " + seconds(f.HealedSecond)
+	}
+	return "never healed"
+}
+
+// notProven stands beside a fault of which nothing was seen.
+const notProven = "not proven to have taken effect"
 
 func (f *Fault) healed() bool { return f.HealedSecond > f.InjectedSecond }
 

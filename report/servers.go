@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"assay/check"
+	"assay/quantity"
 	"assay/servers"
 )
 
@@ -150,23 +150,18 @@ func serverReasons(s *servers.Summary) (reasons []string) {
 
 // nodeLine is a node in the terminal's summary.
 func nodeLine(n *servers.NodeSummary) string {
-	parts := []string{fmt.Sprintf("%s of %s in use in the median second", knownFigure(n.CPUMedian, "share"), check.Counted(int64(n.CPUs), "processor", "processors"))}
+	cpus := check.Counted(int64(n.CPUs), "processor", "processors")
 	if n.CPUs != math.Trunc(n.CPUs) {
-		parts[0] = fmt.Sprintf("%s of %s processors in use in the median second", knownFigure(n.CPUMedian, "share"), short(n.CPUs))
+		cpus = short(n.CPUs) + " processors"
 	}
+	memory := ""
 	if n.MemoryMax != nil {
-		parts = append(parts, "memory "+memory(int64(*n.MemoryMax)))
+		memory = "memory " + unbroken(quantity.Memory(int64(*n.MemoryMax)))
 	}
-	if n.Written != nil {
-		parts = append(parts, knownFigure(n.Written, "bytes/s")+" written to disk")
-	}
-	if n.Sent != nil {
-		parts = append(parts, knownFigure(n.Sent, "bytes/s")+" sent")
-	}
-	if missing := n.Of - n.Samples; missing > 0 {
-		parts = append(parts, fmt.Sprintf("not seen in %d of %d", missing, n.Of))
-	}
-	return n.Name + ": " + strings.Join(parts, ", ")
+	return n.Name + ": " + joined(", ", fmt.Sprintf("%s of %s in use in the median second", knownFigure(n.CPUMedian, "share"), cpus), memory,
+		when(n.Written != nil, knownFigure(n.Written, "bytes/s")+" written to disk"),
+		when(n.Sent != nil, knownFigure(n.Sent, "bytes/s")+" sent"),
+		when(n.Samples < n.Of, fmt.Sprintf("not seen in %d of %d", n.Of-n.Samples, n.Of)))
 }
 
 // servers writes a line a node, and what the limit was. Of a database inside of assay,

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,14 +50,11 @@ func latencyTable(r *Result, counted bool) Table {
 		t.Head = slices.Insert(t.Head, 1, "operations")
 	}
 	add := func(name string, l *Latency) {
-		row := []string{name, none, none, none, none, none, none}
-		if l.Count > 0 {
-			row = []string{name, millis(l.Mean), millis(l.P50), millis(l.P95), millis(l.P99), millis(l.P999), millis(l.Max)}
-		}
+		row := []string{name}
 		if counted {
-			row = slices.Insert(row, 1, check.Count(l.Count))
+			row = append(row, check.Count(l.Count))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, append(row, times(l.Count > 0, l.Mean, l.P50, l.P95, l.P99, l.P999, l.Max)...))
 	}
 	add("response", &r.Latency)
 	if r.Corrected != nil && r.Correction != nil && r.Correction.Material {
@@ -147,24 +145,15 @@ func faultTable(r *Result) Table {
 		"new primary", "errors", "proof"}, Words: []int{0, 6, 7, 8}}
 	for i := range r.Faults {
 		f := &r.Faults[i]
-		row := []string{f.name(), f.injected(), "never", outageText(f.WriteOutage, f.WritesAway), outageText(f.ReadOutage, f.ReadsAway),
-			none, none, none, f.proof()}
+		healed, writes, reads := "never", outageText(f.WriteOutage, f.WritesAway), outageText(f.ReadOutage, f.ReadsAway)
 		if f.healed() {
-			row[2] = seconds(f.HealedSecond)
+			healed = seconds(f.HealedSecond)
 		}
 		if f.Skipped {
-			row[2], row[3], row[4] = none, none, none
+			healed, writes, reads = none, none, none
 		}
-		if f.LongestCall > 0 {
-			row[5] = millis(f.LongestCall)
-		}
-		if f.NewPrimary != "" {
-			row[6] = f.NewPrimary + " after " + millis(f.NewPrimaryAfter)
-		}
-		if len(f.Errors) > 0 {
-			row[7] = errorCounts(f.Errors)
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, []string{f.name(), f.injected(), healed, writes, reads, known(f.LongestCall > 0, millis(f.LongestCall)),
+			known(f.NewPrimary != "", f.NewPrimary+" after "+millis(f.NewPrimaryAfter)), cmp.Or(errorCounts(f.Errors), none), f.proof()})
 	}
 	return t
 }
@@ -180,19 +169,10 @@ func (f *Fault) name() string {
 
 // proof describes how the fault was seen to act and to end, and what went wrong.
 func (f *Fault) proof() string {
-	var parts []string
 	if f.Skipped {
 		return "skipped: " + f.Problem
 	}
-	if !f.Proven {
-		parts = append(parts, "not proven to have taken effect")
-	}
-	for _, part := range []string{f.Proof, f.Healing, f.Problem} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return strings.Join(parts, "; ")
+	return joined("; ", when(!f.Proven, notProven), f.Proof, f.Healing, f.Problem)
 }
 
 // outageText is how long no operation of a kind succeeded.
@@ -226,20 +206,8 @@ func clusterTable(c *Cluster) Table {
 	}
 	t := Table{Title: "Nodes", Head: []string{"node", "address", "memory", "processors", "disk writes"}, Words: []int{0, 1}}
 	for _, n := range c.Nodes {
-		row := []string{n.Name, n.Address, "no limit", "no limit", "no limit"}
-		if n.Arbiter {
-			row[0] += " (arbiter)"
-		}
-		if n.Memory > 0 {
-			row[2] = size(n.Memory)
-		}
-		if n.CPU > 0 {
-			row[3] = processors(n.CPU)
-		}
-		if n.DiskWrite > 0 {
-			row[4] = size(n.DiskWrite) + "/s"
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, []string{n.Name + when(n.Arbiter, " (arbiter)"), n.Address, limited(n.Memory > 0, size(n.Memory)),
+			limited(n.CPU > 0, processors(n.CPU)), limited(n.DiskWrite > 0, size(n.DiskWrite)+"/s")})
 	}
 	return t
 }
@@ -274,62 +242,52 @@ func further(r *Result) []Setting {
 	return append(facts, Setting{"tester", testerLine(r)})
 }
 
-// Names under which databases count the rows that the seed tables show.
-func accountNames() []string { return []string{"accounts", "account", "assay_account"} }
-func transferNames() []string {
-	return []string{"transfers", "transfer", "assay_transfer", "journal", "entries"}
+// accounts is how many accounts the database holds, nil if that is not known.
+func accounts(r *Result) *int64 { return rowsOf(r, "accounts", "account", "assay_account") }
+
+// transfers is how many transfers the database holds, nil if that is not known.
+func transfers(r *Result) *int64 {
+	return rowsOf(r, "transfers", "transfer", "assay_transfer", "journal", "entries")
 }
 
-// transfers is how many transfers the database holds.
-func transfers(r *Result) (int64, bool) { return rowsOf(r, transferNames()) }
-
-func rowsOf(r *Result, names []string) (int64, bool) {
+// rowsOf counts the rows of the first of these tables that the database has.
+func rowsOf(r *Result, names ...string) *int64 {
 	for _, name := range names {
 		if n, known := r.Data.Rows[name]; known {
-			return n, true
+			return &n
 		}
 	}
-	return 0, false
+	return nil
 }
 
 // installation, waits and sizes are the tables of one row in which the results of
 // several runs can be put side by side.
 func installation(r *Result) Table {
 	d := &r.Database
+	count := func(n int) string { return check.Count(int64(n)) }
+	millions := func(n int64) string { return short(float64(n) / 1e6) }
 	return Table{
 		Title: "Throughput by installation",
 		Head: []string{"No.", "vendor", "vCPU/node", "RAM/node", "disk/node", "shards", "replicas", "clients", "nodes",
 			"accounts (M)", "transfers (M)", "transactions/s", "verdict"},
 		Words: []int{1, 12},
 		Rows: [][]string{{"1", product(r),
-			processorsKnown(d.CPUsPerNode) + sharedMark(d.SharedCPUs), bytesKnown(d.MemoryPerNode, memory) + sharedMark(d.SharedMemory), bytesKnown(d.DiskPerNode, size),
-			known(d.Shards), known(d.Replicas), check.Count(int64(r.Load.Clients)), known(d.Nodes),
-			millions(rowsOf(r, accountNames())), millions(transfers(r)), figure(r.Throughput.PerSecond), verdictText(r)}},
+			given(d.CPUsPerNode, processors) + when(d.SharedCPUs, " (shared)"), given(d.MemoryPerNode, memory) + when(d.SharedMemory, " (shared)"), given(d.DiskPerNode, size),
+			given(d.Shards, count), given(d.Replicas, count), count(r.Load.Clients), given(d.Nodes, count),
+			given(accounts(r), millions), given(transfers(r), millions), figure(r.Throughput.PerSecond), verdictText(r)}},
 	}
 }
 
 func waits(r *Result) Table {
-	row := []string{"1", product(r), none, none, none}
-	if l := &r.Latency; l.Count > 0 {
-		row = []string{row[0], row[1], figure(l.Mean), figure(l.Max), figure(l.P99)}
-	}
-	return Table{Title: "Latency of committed operations, in ms", Head: []string{"No.", "vendor", "mean", "max", "p99"},
-		Words: []int{1}, Rows: [][]string{row}}
+	l := &r.Latency
+	timed := l.Count > 0
+	return Table{Title: "Latency of committed operations, in ms", Head: []string{"No.", "vendor", "mean", "max", "p99"}, Words: []int{1},
+		Rows: [][]string{{"1", product(r), known(timed, figure(l.Mean)), known(timed, figure(l.Max)), known(timed, figure(l.P99))}}}
 }
 
 func sizes(r *Result) Table {
-	row := []string{"1", product(r), none, none, none}
-	if n, known := rowsOf(r, accountNames()); known {
-		row[2] = check.Count(n)
-	}
-	if n, known := transfers(r); known {
-		row[3] = check.Count(n)
-	}
-	if r.Data.Bytes > 0 {
-		row[4] = size(r.Data.Bytes)
-	}
-	return Table{Title: "Size on disk, data and indexes", Head: []string{"No.", "vendor", "accounts", "transfers", "size on disk"},
-		Words: []int{1}, Rows: [][]string{row}}
+	return Table{Title: "Size on disk, data and indexes", Head: []string{"No.", "vendor", "accounts", "transfers", "size on disk"}, Words: []int{1},
+		Rows: [][]string{{"1", product(r), given(accounts(r), check.Count[int64]), given(transfers(r), check.Count[int64]), known(r.Data.Bytes > 0, size(r.Data.Bytes))}}}
 }
 
 // verdictText is the verdict in few words, for a column.
@@ -344,42 +302,19 @@ func verdictText(r *Result) string {
 	return text
 }
 
-func processorsKnown(n *float64) string {
-	if n == nil {
-		return none
-	}
-	return processors(*n)
-}
-
-// sharedMark means that a figure is of all nodes together.
-func sharedMark(shared bool) string {
-	if shared {
-		return " (shared)"
-	}
-	return ""
-}
-
 // processors is a number of them, which may be a share of one.
 func processors(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
 
-func known(n *int) string {
-	if n == nil {
-		return none
-	}
-	return check.Count(int64(*n))
-}
+// known is text if the condition holds, and else that of what nobody knows.
+func known(is bool, text string) string { return cmp.Or(when(is, text), none) }
 
-func bytesKnown(n *int64, write func(int64) string) string {
-	if n == nil {
-		return none
-	}
-	return write(*n)
-}
+// limited is text if the condition holds, and else that there is no limit.
+func limited(is bool, text string) string { return cmp.Or(when(is, text), "no limit") }
 
-// millions writes a number of rows in millions.
-func millions(n int64, known bool) string {
-	if !known {
+// given writes what is known.
+func given[V any](v *V, format func(V) string) string {
+	if v == nil {
 		return none
 	}
-	return short(float64(n) / 1e6)
+	return format(*v)
 }

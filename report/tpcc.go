@@ -68,14 +68,10 @@ func tpccTable(x *TPCC) Table {
 	t := Table{Title: "Transactions: " + tpccLine(x),
 		Head: []string{"", "committed", "rolled back", "failed", "unknown", "share %", "mean", "p90", "longest", "limit of p90"}}
 	for _, k := range x.Transactions {
-		duration := func(ms float64) string {
-			if k.Longest == 0 {
-				return none
-			}
-			return millis(ms)
-		}
-		t.Rows = append(t.Rows, []string{k.Name, check.Count(k.Outcomes.Committed), check.Count(k.Outcomes.Rejected), check.Count(k.Outcomes.Failed),
-			check.Count(k.Outcomes.Unknown), fmt.Sprintf("%.1f", k.Share), duration(k.Mean), duration(k.P90), duration(k.Longest), millis(k.LimitP90)})
+		row := []string{k.Name, check.Count(k.Outcomes.Committed), check.Count(k.Outcomes.Rejected), check.Count(k.Outcomes.Failed),
+			check.Count(k.Outcomes.Unknown), fmt.Sprintf("%.1f", k.Share)}
+		row = append(row, times(k.Longest > 0, k.Mean, k.P90, k.Longest)...)
+		t.Rows = append(t.Rows, append(row, millis(k.LimitP90)))
 	}
 	return t
 }
@@ -93,11 +89,7 @@ func tpccLine(x *TPCC) string {
 func isolationTable(x *TPCC) Table {
 	t := Table{Title: "Isolation tests of clause 3.4.2", Head: []string{"test", "between", "must not show", "result", "how"}}
 	for _, k := range x.IsolationTests {
-		result := k.Result
-		if k.Forbidden {
-			result += ", against the promise"
-		}
-		t.Rows = append(t.Rows, []string{strconv.Itoa(k.Test), k.Between, k.Phenomenon, result, k.How})
+		t.Rows = append(t.Rows, []string{strconv.Itoa(k.Test), k.Between, k.Phenomenon, k.Result + when(k.Forbidden, ", against the promise"), k.How})
 	}
 	return t
 }
