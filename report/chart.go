@@ -12,30 +12,27 @@ type chart struct {
 	Interval float64 `json:"interval"`
 	// End is where the last interval ends: with the run, and so maybe earlier
 	// than its length says.
-	End    float64       `json:"end"`
-	From   float64       `json:"from"`
-	To     float64       `json:"to"`
-	Start  []float64     `json:"start"`
-	Counts []chartCounts `json:"counts"`
-	Times  []chartTimes  `json:"times"`
-	Curves []chartCurve  `json:"curves"`
-	Faults []chartFault  `json:"faults"`
+	End    float64            `json:"end"`
+	From   float64            `json:"from"`
+	To     float64            `json:"to"`
+	Start  []float64          `json:"start"`
+	Counts []chartLine[int64] `json:"counts"`
+	// Times are in milliseconds, -1 for none.
+	Times  []chartLine[float64] `json:"times"`
+	Curves []chartCurve         `json:"curves"`
+	Faults []chartFault         `json:"faults"`
 	// Fall is when the throughput fell for good, if it did.
 	Fall *float64 `json:"fall,omitempty"`
 	// Sizes is what the rows took on disk, round by round; null if nobody asked.
 	Sizes *chartSizes `json:"sizes,omitempty"`
 	// Servers is what the servers were doing; null where that is not known.
-	Servers *drawnServers `json:"servers,omitempty"`
+	Servers *ServerCharts `json:"servers,omitempty"`
 }
 
-type chartCounts struct {
-	Name   string  `json:"name"`
-	Values []int64 `json:"values"`
-}
-
-type chartTimes struct {
-	Name   string    `json:"name"`
-	Values []float64 `json:"values"` // milliseconds, -1 for none
+// chartLine is a value for each interval.
+type chartLine[V any] struct {
+	Name   string `json:"name"`
+	Values []V    `json:"values"`
 }
 
 type chartCurve struct {
@@ -64,10 +61,10 @@ func chartOf(r *Result) chart {
 	n := s.points()
 	c := chart{
 		Interval: s.IntervalSeconds, End: seriesEnd(r), From: s.MeasureStart, To: s.MeasureEnd, Start: s.Start[:n],
-		Counts: []chartCounts{}, Times: chartTimesOf(s),
+		Counts: []chartLine[int64]{}, Times: chartTimesOf(s),
 		Curves: []chartCurve{}, Faults: []chartFault{}, Fall: r.Series.Degradation, Sizes: chartSizesOf(r),
 	}
-	for i, counts := range []chartCounts{{"committed", s.Committed[:n]}, {"rejected", s.Rejected[:n]},
+	for i, counts := range []chartLine[int64]{{"committed", s.Committed[:n]}, {"rejected", s.Rejected[:n]},
 		{"failed", s.Failed[:n]}, {"unknown", s.Unknown[:n]}} {
 		// A line along the bottom says nothing but that there is none.
 		if i == 0 || slices.Max(append(counts.Values[:n:n], 0)) > 0 {
@@ -108,7 +105,7 @@ func seriesEnd(r *Result) float64 {
 
 // chartTimesOf are the lines of response times. A percentile of so few operations
 // that it is the maximum by definition has none.
-func chartTimesOf(s *Series) []chartTimes {
+func chartTimesOf(s *Series) []chartLine[float64] {
 	n := s.points()
 	var counts []int64
 	for _, committed := range s.Committed[:n] {
@@ -117,18 +114,18 @@ func chartTimesOf(s *Series) []chartTimes {
 		}
 	}
 	if len(counts) == 0 {
-		return []chartTimes{}
+		return []chartLine[float64]{}
 	}
 	slices.Sort(counts)
 	typical := counts[len(counts)/2]
-	lines := []chartTimes{{"p50", s.P50[:n]}}
+	lines := []chartLine[float64]{{"p50", s.P50[:n]}}
 	if typical >= 20 {
-		lines = append(lines, chartTimes{"p95", s.P95[:n]})
+		lines = append(lines, chartLine[float64]{"p95", s.P95[:n]})
 	}
 	if typical >= 100 {
-		lines = append(lines, chartTimes{"p99", s.P99[:n]})
+		lines = append(lines, chartLine[float64]{"p99", s.P99[:n]})
 	}
-	return append(lines, chartTimes{"max", s.Max[:n]})
+	return append(lines, chartLine[float64]{"max", s.Max[:n]})
 }
 
 // omittedPercentiles describes which percentiles have no line, and why.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"assay/check"
@@ -13,51 +14,17 @@ import (
 // ServerCharts are what the servers were doing over the time of a run. At is where
 // the intervals end, in seconds since its start.
 type ServerCharts struct {
-	At     []float64
-	Charts []servers.Chart
-}
-
-// drawnServers is ServerCharts as the page's script draws it.
-type drawnServers struct {
-	At     []float64     `json:"at"`
-	Charts []serverChart `json:"charts"`
-}
-
-type serverChart struct {
-	Title string       `json:"title"`
-	Unit  string       `json:"unit"`
-	Lines []serverLine `json:"lines"`
-}
-
-type serverLine struct {
-	Name   string     `json:"name"`
-	Values []*float64 `json:"values"` // null where it is not known
+	At     []float64       `json:"at"`
+	Charts []servers.Chart `json:"charts"`
 }
 
 // drawn is nil where there is nothing to draw. Figures that are 0 all the time stand in
 // the tables alone.
-func (s ServerCharts) drawn() *drawnServers {
+func (s ServerCharts) drawn() *ServerCharts {
 	if len(s.At) == 0 || len(s.Charts) == 0 {
 		return nil
 	}
-	d := &drawnServers{At: s.At}
-	for _, c := range s.Charts {
-		if c.Nothing() {
-			continue
-		}
-		drawn := serverChart{Title: c.Title, Unit: c.Unit}
-		for _, l := range c.Lines {
-			line := serverLine{Name: l.Name, Values: make([]*float64, len(l.Values))}
-			for i := range l.Values {
-				if !math.IsNaN(l.Values[i]) {
-					line.Values[i] = &l.Values[i]
-				}
-			}
-			drawn.Lines = append(drawn.Lines, line)
-		}
-		d.Charts = append(d.Charts, drawn)
-	}
-	return d
+	return &ServerCharts{s.At, slices.DeleteFunc(slices.Clone(s.Charts), servers.Chart.Nothing)}
 }
 
 // Table holds the figures of the charts.

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 
@@ -19,6 +20,20 @@ type Chart struct {
 type Line struct {
 	Name   string
 	Values []float64
+}
+
+// MarshalJSON writes null for what is not known.
+func (l Line) MarshalJSON() ([]byte, error) {
+	values := make([]*float64, len(l.Values))
+	for i := range values {
+		if !math.IsNaN(l.Values[i]) {
+			values[i] = &l.Values[i]
+		}
+	}
+	return json.Marshal(struct {
+		Name   string     `json:"name"`
+		Values []*float64 `json:"values"`
+	}{l.Name, values})
 }
 
 // Nothing reports whether all that is known of the chart is 0.
