@@ -1,6 +1,10 @@
 package workload
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math/bits"
+)
 
 // golden is the increment of SplitMix64.
 const golden = 0x9e3779b97f4a7c15
@@ -23,6 +27,19 @@ func Sum(payload string) int64 {
 		h = (h ^ uint64(payload[i])) * 1099511628211
 	}
 	return int64(h)
+}
+
+// HexDigits are n hexadecimal digits that follow from a seed and an id: no compression
+// makes them much smaller than half.
+func HexDigits(seed, id uint64, n int) string {
+	text := make([]byte, 0, n+16)
+	var word [8]byte
+	for state := Mix(seed ^ Mix(id)); len(text) < n; {
+		state = Mix(state)
+		binary.LittleEndian.PutUint64(word[:], state)
+		text = hex.AppendEncode(text, word[:])
+	}
+	return string(text[:n])
 }
 
 // Random is a SplitMix64 stream, keyed by a seed and an id, so that what belongs to one

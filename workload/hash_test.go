@@ -31,3 +31,13 @@ func TestSum(t *testing.T) {
 		}
 	}
 }
+
+// TestHexDigitsStay: a saved run is judged by them.
+func TestHexDigitsStay(t *testing.T) {
+	const want = "8398abda21c5d321aa2d0efff302fd7cb8c8a1e8d3eb60fe18c71eb9949a5ed9bc9dbfb317372335a602260f6baaca72"
+	for _, n := range []int{1, 15, 16, 17, 96} {
+		if got := HexDigits(7, 13, n); got != want[:n] {
+			t.Errorf("%d digits: %s", n, got)
+		}
+	}
+}

@@ -147,7 +147,7 @@ func (a *audited) accounts(int, uint64) []int64 { return a.ids }
 // is false if there was none.
 func judgeReplicas(judge *ledger.Judge, e Evidence) (r check.Result, ok bool, err error) {
 	folder := filepath.Dir(e.State)
-	saved, err := readReplicas(folder)
+	saved, err := definition.ReadJSON[[]savedReplica](filepath.Join(folder, fileReplicas))
 	if err != nil || len(saved) == 0 {
 		return r, false, err
 	}

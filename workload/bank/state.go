@@ -2,31 +2,29 @@ package bank
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"assay/history"
+	"assay/workload/definition"
 )
 
-// The state of the bank after the run is kept in a file of records
-// (history.SaveRecords), so that it can be judged again without the database:
-// accounts and journal rows as the database gave them, then their counts,
-// without which the file is not whole.
+// stateMagic begins the file of the state after the run: accounts, and then journal rows.
+const stateMagic = "ASSAYS02"
+
+// The kinds of rows of the state.
 const (
-	stateMagic      = "ASSAYS02"
-	tagAccount byte = 1
-	tagEntry   byte = 2
-	tagCounts  byte = 3
+	accountRow = iota // id, balance, version
+	entryRow          // id, source, destination, amount, source's version, destination's
 )
 
-// Save reads the whole state of the store into a new file. read is called now
-// and then with the number of rows so far. A file that exists is replaced,
-// and only by a whole one.
+func stateRows() definition.RowFile {
+	return definition.RowFile{Magic: stateMagic, First: 1, Columns: []int{accountRow: 3, entryRow: 6}, End: 3, Apart: true}
+}
+
+// Save reads the whole state of the store into a new file; see definition.RowFile.Save.
 func Save(ctx context.Context, store Store, path string, read func(rows int64)) error {
 	return save(func(account func(Account) error, entry func(Entry) error) error {
 		return store.Read(ctx, account, entry)
@@ -35,48 +33,26 @@ func Save(ctx context.Context, store Store, path string, read func(rows int64)) 
 
 // save is Save for any source of accounts and journal rows.
 func save(source func(func(Account) error, func(Entry) error) error, path string, read func(rows int64)) error {
-	var accounts, entries int64
-	return history.SaveRecords(path, stateMagic, func() { read(accounts + entries) }, func(w *history.RecordWriter) error {
-		err := source(func(a Account) error {
-			accounts++
-			return w.Put(tagAccount, a.ID, a.Balance, a.Version)
+	return stateRows().Save(path, read, func(w *definition.RowWriter) error {
+		return source(func(a Account) error {
+			return w.Put(accountRow, a.ID, a.Balance, a.Version)
 		}, func(e Entry) error {
-			entries++
-			return w.Put(tagEntry, e.ID, e.Source, e.Destination, e.Amount, e.SourceVersion, e.DestinationVersion)
+			return w.Put(entryRow, e.ID, e.Source, e.Destination, e.Amount, e.SourceVersion, e.DestinationVersion)
 		})
-		if err != nil {
-			return err
-		}
-		return w.Put(tagCounts, accounts, entries)
 	})
 }
 
-// Replay reads a saved state: what Store.Read gave, in its order. A file that
-// is not whole gives a *history.CutError, a damaged one a
-// *history.FormatError, and a callback's error is returned as it is.
+// Replay reads a saved state: what Store.Read gave, in its order; see
+// definition.RowFile.Replay.
 func Replay(path string, account func(Account) error, entry func(Entry) error) error {
-	var accounts, entries int64
-	return history.ReplayRecords(path, stateMagic, func(tag byte, r *history.RecordReader) error {
-		var v [6]int64
-		switch {
-		case tag == tagAccount && r.Ints(v[:3]):
-			accounts++
+	return stateRows().Replay(path, func(kind int, v []int64) error {
+		if kind == accountRow {
 			return account(Account{ID: v[0], Balance: v[1], Version: v[2]})
-		case tag == tagEntry && r.Ints(v[:6]):
-			entries++
-			return entry(Entry{
-				Transfer:      Transfer{ID: v[0], Source: v[1], Destination: v[2], Amount: v[3]},
-				SourceVersion: v[4], DestinationVersion: v[5],
-			})
-		case tag == tagCounts && r.Ints(v[:2]):
-			if v[0] != accounts || v[1] != entries {
-				return r.Malformed("counts that do not match the rows")
-			}
-			r.Whole()
-			return nil
-		default:
-			return r.Malformed("a row that cannot be read")
 		}
+		return entry(Entry{
+			Transfer:      Transfer{ID: v[0], Source: v[1], Destination: v[2], Amount: v[3]},
+			SourceVersion: v[4], DestinationVersion: v[5],
+		})
 	})
 }
 
@@ -126,15 +102,7 @@ func saveReplicas(ctx context.Context, store Replicated, folder string, read fun
 	if len(saved) == 0 {
 		return nil
 	}
-	text, err := json.MarshalIndent(saved, "", "  ")
-	if err != nil {
-		return fmt.Errorf("bank: replicas: %w", err)
-	}
-	path := filepath.Join(folder, fileReplicas)
-	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
-		return &history.WriteError{Path: path, Err: err}
-	}
-	return nil
+	return definition.SaveJSON(filepath.Join(folder, fileReplicas), saved)
 }
 
 func saveReplica(ctx context.Context, store Replicated, member Replica, path string, read func(rows int64)) error {
@@ -146,21 +114,4 @@ func saveReplica(ctx context.Context, store Replicated, member Replica, path str
 	return save(func(account func(Account) error, entry func(Entry) error) error {
 		return store.ReadReplica(ctx, member, account, entry)
 	}, path, read)
-}
-
-// readReplicas returns the members that were kept; none if there were none.
-func readReplicas(folder string) ([]savedReplica, error) {
-	path := filepath.Join(folder, fileReplicas)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("bank: replicas: %w", err)
-	}
-	var saved []savedReplica
-	if err := json.Unmarshal(text, &saved); err != nil {
-		return nil, &history.FormatError{Path: path, Reason: err.Error()}
-	}
-	return saved, nil
 }

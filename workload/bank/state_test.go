@@ -14,6 +14,13 @@ import (
 	"assay/workload"
 )
 
+// The tags of the file, which saved runs have.
+const (
+	tagAccount byte = 1
+	tagEntry   byte = 2
+	tagCounts  byte = 3
+)
+
 // rows are what a replay gave.
 type rows struct {
 	accounts []Account

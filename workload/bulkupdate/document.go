@@ -1,10 +1,6 @@
 package bulkupdate
 
-import (
-	"encoding/hex"
-
-	"assay/workload"
-)
+import "assay/workload"
 
 // Document is one document of one user.
 type Document struct {
@@ -84,16 +80,7 @@ func (d Documents) flag(id, generation int64) bool {
 // next.
 func flagOf(generation int64) bool { return generation%2 == 1 }
 
-// payload is hexadecimal digits out of a generator that begins at the seed and
-// the id.
+// payload is what a document holds beside.
 func (d Documents) payload(id int64) string {
-	var raw [PayloadBytes / 2]byte
-	state := workload.Mix(d.seed ^ workload.Mix(uint64(id)))
-	for i := range raw {
-		if i%8 == 0 {
-			state = workload.Mix(state)
-		}
-		raw[i] = byte(state >> (8 * (i % 8)))
-	}
-	return hex.EncodeToString(raw[:])
+	return workload.HexDigits(d.seed, uint64(id), PayloadBytes)
 }

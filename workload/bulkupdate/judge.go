@@ -126,9 +126,9 @@ func (j *judge) count(op *history.Op, unsure bool) {
 
 // readState goes through the documents.
 func (j *judge) readState() error {
-	why, err := history.WhyMissing(replay(j.evidence.State, func(d stored) error {
+	why, err := history.WhyMissing(stateRows().Replay(j.evidence.State, func(_ int, v []int64) error {
 		j.read++
-		j.document(d)
+		j.document(stored{id: v[0], user: v[1], number: v[2], flag: v[3] != 0, generation: v[4], sum: v[5]})
 		return nil
 	}))
 	j.missing = cmp.Or(why, j.evidence.InFlight)
@@ -142,7 +142,7 @@ func (j *judge) document(d stored) {
 		j.state.Add(of("foreign", d, "is there, and was never loaded"))
 		return
 	}
-	if j.books.mark(d.id) {
+	if j.books.seen.Add(d.id) {
 		j.state.Add(of("doubled", d, "is there more than once"))
 		return
 	}
@@ -166,7 +166,7 @@ func of(kind string, d stored, what string) check.Evidence {
 
 // readWaits takes what the server said of its locks.
 func (j *judge) readWaits() error {
-	rounds, err := readWaits(filepath.Join(filepath.Dir(j.evidence.State), FileWaits))
+	rounds, err := definition.ReadJSON[[]roundWaits](filepath.Join(filepath.Dir(j.evidence.State), FileWaits))
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (j *judge) owners() {
 func (j *judge) absent(o *owner, user int64) {
 	first := (user-1)*j.config.Documents + 1
 	id := first
-	for j.books.marked(id) {
+	for j.books.seen.Has(id) {
 		id++
 	}
 	e := j.about("missing", user, o, fmt.Sprintf("are not there: %s of %s, document %d (number %d) for one",

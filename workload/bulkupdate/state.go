@@ -7,17 +7,14 @@ import (
 
 	"assay/history"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
-// The documents after the run are kept in a file of records
-// (history.SaveRecords), so that they can be judged again without the
-// database: each as the database gave it, its payload as a hash, then their
-// count, without which the file is not whole.
-const (
-	stateMagic       = "ASSAYB02"
-	tagDocument byte = 1 // id, user, number, flag, generation, hash of the payload
-	tagCount    byte = 2 // documents
-)
+// stateRows is the file of the documents after the run: id, user, number, flag,
+// generation, hash of the payload.
+func stateRows() definition.RowFile {
+	return definition.RowFile{Magic: "ASSAYB02", First: 1, Columns: []int{6}, End: 2}
+}
 
 // stored is a document as it is kept.
 type stored struct {
@@ -27,44 +24,16 @@ type stored struct {
 	sum              int64
 }
 
-// Save reads all documents of the store into a file. read is called now and
-// then with the number of documents so far. A file that exists is replaced,
-// and only by a whole one.
+// Save reads all documents of the store into a file; see definition.RowFile.Save.
 func Save(ctx context.Context, store Store, path string, read func(rows int64)) error {
-	var rows int64
-	return history.SaveRecords(path, stateMagic, func() { read(rows) }, func(w *history.RecordWriter) error {
-		err := store.Read(ctx, func(d Document) error {
-			rows++
+	return stateRows().Save(path, read, func(w *definition.RowWriter) error {
+		return store.Read(ctx, func(d Document) error {
 			flag := int64(0)
 			if d.Flag {
 				flag = 1
 			}
-			return w.Put(tagDocument, d.ID, d.User, d.Number, flag, d.Generation, workload.Sum(d.Payload))
+			return w.Put(0, d.ID, d.User, d.Number, flag, d.Generation, workload.Sum(d.Payload))
 		})
-		if err != nil {
-			return err
-		}
-		return w.Put(tagCount, rows)
-	})
-}
-
-// replay reads what Save wrote, in its order. A file that is not whole gives a
-// *history.CutError, a damaged one a *history.FormatError, and the callback's
-// error is returned as it is.
-func replay(path string, document func(stored) error) error {
-	var rows int64
-	return history.ReplayRecords(path, stateMagic, func(tag byte, r *history.RecordReader) error {
-		var v [6]int64
-		switch {
-		case tag == tagDocument && r.Ints(v[:]):
-			rows++
-			return document(stored{id: v[0], user: v[1], number: v[2], flag: v[3] != 0, generation: v[4], sum: v[5]})
-		case tag == tagCount && r.Ints(v[:1]) && v[0] == rows:
-			r.Whole()
-			return nil
-		default:
-			return r.Malformed("a document that cannot be read, or a count that does not match")
-		}
 	})
 }
 
@@ -104,8 +73,8 @@ type books struct {
 	begun mask
 	// whole is true if every update that was begun has its record.
 	whole bool
-	// seen has a bit for each document that was read back.
-	seen []uint64
+	// seen are the documents that were read back.
+	seen definition.Set
 }
 
 func newBooks(config Config) (*books, error) {
@@ -113,7 +82,7 @@ func newBooks(config Config) (*books, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &books{config: config, owners: make([]owner, config.Users), firsts: []int{0}, seen: make([]uint64, config.Users*config.Documents/64+1)}
+	b := &books{config: config, owners: make([]owner, config.Users), firsts: []int{0}, seen: definition.NewSet(config.Users*config.Documents + 1)}
 	for _, n := range workers {
 		b.firsts = append(b.firsts, b.firsts[len(b.firsts)-1]+n)
 	}
@@ -170,17 +139,6 @@ func (b *books) possible(o *owner, generation int64) bool {
 		return !b.whole && b.begun.has(generation) && !o.recorded().has(generation)
 	}
 }
-
-// mark notes that a document was read back, and reports whether it had been
-// before.
-func (b *books) mark(id int64) (again bool) {
-	word, bit := &b.seen[id/64], uint64(1)<<(id%64)
-	again = *word&bit != 0
-	*word |= bit
-	return again
-}
-
-func (b *books) marked(id int64) bool { return b.seen[id/64]&(uint64(1)<<(id%64)) != 0 }
 
 // enter counts a document of a user as right or wrong.
 func (b *books) enter(user, id, generation int64) {

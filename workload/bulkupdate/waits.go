@@ -2,14 +2,13 @@ package bulkupdate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"assay/workload/definition"
 )
 
 // sampler asks a server for its Waits while the rounds go on: at the beginning
@@ -138,30 +137,7 @@ func (s *sampler) save(path string) error {
 	if len(s.rounds) == 0 {
 		return nil
 	}
-	text, err := json.MarshalIndent(s.rounds, "", "  ")
-	if err == nil {
-		err = os.WriteFile(path, append(text, '\n'), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("keep what the server said of its locks: %w", err)
-	}
-	return nil
-}
-
-// readWaits reads what save kept; nothing if there is no such file.
-func readWaits(path string) ([]roundWaits, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var rounds []roundWaits
-	if err == nil {
-		err = json.Unmarshal(text, &rounds)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %w", path, err)
-	}
-	return rounds, nil
+	return definition.SaveJSON(path, s.rounds)
 }
 
 // text is a figure in words; workers and seconds are those of its round.

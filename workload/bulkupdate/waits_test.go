@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"assay/workload/definition"
 )
 
 // server tells its waits from a list, the last of them for ever.
@@ -49,7 +51,7 @@ func TestSampler(t *testing.T) {
 	if err := s.save(path); err != nil {
 		t.Fatal(err)
 	}
-	rounds, err := readWaits(path)
+	rounds, err := definition.ReadJSON[[]roundWaits](path)
 	if err != nil || len(rounds) != 3 {
 		t.Fatalf("%+v, %v", rounds, err)
 	}
@@ -66,13 +68,13 @@ func TestSampler(t *testing.T) {
 	if err := (&sampler{}).save(path); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := readWaits(path); err != nil || len(again) != 3 {
+	if again, err := definition.ReadJSON[[]roundWaits](path); err != nil || len(again) != 3 {
 		t.Errorf("a sampler that has seen nothing replaced what was kept: %+v, %v", again, err)
 	}
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readWaits(path); err == nil {
+	if _, err := definition.ReadJSON[[]roundWaits](path); err == nil {
 		t.Error("a damaged file gave no error")
 	}
 }

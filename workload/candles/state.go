@@ -5,6 +5,7 @@ import (
 
 	"assay/history"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // What was read back is kept in a file of records (history.SaveRecords), so
@@ -23,7 +24,6 @@ const (
 	wrongDoubled        = 1
 	wrongForeign        = 2
 	wrongKept           = 20
-	bitsPerElement      = 64
 )
 
 // counted is what a batch's rows come to.
@@ -34,7 +34,7 @@ type counted struct{ rows, doubled, altered int64 }
 type reading struct {
 	generator *Generator
 	config    Config
-	seen      []uint64
+	seen      definition.Set
 	batches   []counted
 	rows      int64
 	bytes     int64
@@ -43,8 +43,7 @@ type reading struct {
 }
 
 func newReading(g *Generator, c Config) *reading {
-	return &reading{generator: g, config: c, batches: make([]counted, c.batches()),
-		seen: make([]uint64, (c.Candles+bitsPerElement-1)/bitsPerElement)}
+	return &reading{generator: g, config: c, batches: make([]counted, c.batches()), seen: definition.NewSet(c.Candles)}
 }
 
 func (r *reading) row(c *Candle) {
@@ -56,20 +55,17 @@ func (r *reading) row(c *Candle) {
 		return
 	}
 	batch := &r.batches[c.ID/int64(r.config.Batch)]
-	if r.there(c.ID) {
+	if r.seen.Add(c.ID) {
 		batch.doubled++
 		r.note(wrongDoubled, c.ID)
 	} else {
 		batch.rows++
-		r.seen[c.ID/bitsPerElement] |= 1 << (c.ID % bitsPerElement)
 	}
 	if *c != r.generator.Candle(c.ID) {
 		batch.altered++
 		r.note(wrongAltered, c.ID)
 	}
 }
-
-func (r *reading) there(id int64) bool { return r.seen[id/bitsPerElement]>>(id%bitsPerElement)&1 == 1 }
 
 func (r *reading) note(which int, id int64) {
 	if len(r.wrong[which]) < wrongKept {
@@ -81,7 +77,7 @@ func (r *reading) note(which int, id int64) {
 func (r *reading) missing(batch int64) int64 {
 	first, end := r.config.batch(batch)
 	for n := first; n < end; n++ {
-		if !r.there(n) {
+		if !r.seen.Has(n) {
 			return n
 		}
 	}

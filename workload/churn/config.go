@@ -1,7 +1,6 @@
 package churn
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
@@ -122,16 +121,7 @@ func (r rows) deleted(cycle, task int64) (ids []int64) {
 	return ids
 }
 
-// row is hexadecimal digits out of a generator that begins at the seed and the
-// id, which no compression makes much smaller than half.
+// row is the row of an id.
 func (r rows) row(id int64) Row {
-	raw := make([]byte, (r.config.RowBytes+1)/2)
-	state := workload.Mix(r.seed ^ workload.Mix(uint64(id)))
-	for i := range raw {
-		if i%8 == 0 {
-			state = workload.Mix(state)
-		}
-		raw[i] = byte(state >> (8 * (i % 8)))
-	}
-	return Row{ID: id, Payload: hex.EncodeToString(raw)[:r.config.RowBytes]}
+	return Row{ID: id, Payload: workload.HexDigits(r.seed, uint64(id), r.config.RowBytes)}
 }

@@ -3,11 +3,7 @@ package churn
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -18,28 +14,16 @@ import (
 	"assay/workload/definition"
 )
 
-// The rows after the run are kept in a file of records (history.SaveRecords):
-// the id of each and a hash of its payload, then their count.
-const (
-	stateMagic      = "ASSAYC02"
-	tagRow     byte = 1 // id, hash
-	tagCount   byte = 2 // rows
-)
+// stateRows is the file of the rows after the run: the id of each and a hash of its
+// payload.
+func stateRows() definition.RowFile {
+	return definition.RowFile{Magic: "ASSAYC02", First: 1, Columns: []int{2}, End: 2}
+}
 
-// Save reads all rows of the store into a file. read is called now and then
-// with the number of rows so far. A file that exists is replaced, and only by a
-// whole one.
+// Save reads all rows of the store into a file; see definition.RowFile.Save.
 func Save(ctx context.Context, store Store, path string, read func(rows int64)) error {
-	var n int64
-	return history.SaveRecords(path, stateMagic, func() { read(n) }, func(w *history.RecordWriter) error {
-		err := store.Read(ctx, func(r Row) error {
-			n++
-			return w.Put(tagRow, r.ID, workload.Sum(r.Payload))
-		})
-		if err != nil {
-			return err
-		}
-		return w.Put(tagCount, n)
+	return stateRows().Save(path, read, func(w *definition.RowWriter) error {
+		return store.Read(ctx, func(r Row) error { return w.Put(0, r.ID, workload.Sum(r.Payload)) })
 	})
 }
 
@@ -55,7 +39,7 @@ func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgem
 		return definition.Judgement{}, err
 	}
 	j := &judge{
-		rows: rows{config, seed}, evidence: e, seen: make([]uint64, (config.Cycles+1)*config.Rows/64+1),
+		rows: rows{config, seed}, evidence: e, seen: definition.NewSet((config.Cycles+1)*config.Rows + 1),
 		ends:   map[stage]history.Outcome{},
 		result: check.Result{Name: CheckRows},
 		out:    definition.Judgement{Facts: map[string][]report.Setting{}, Sizes: map[string]report.RoundSize{}},
@@ -85,7 +69,7 @@ type judge struct {
 	whole bool
 	// missing says why the state is not all there is to know.
 	missing string
-	seen    []uint64
+	seen    definition.Set
 	read    int64
 	result  check.Result
 	out     definition.Judgement
@@ -143,19 +127,10 @@ func (j *judge) due(cycle, place int64) (must, may bool) {
 }
 
 func (j *judge) readState() error {
-	why, err := history.WhyMissing(history.ReplayRecords(j.evidence.State, stateMagic, func(tag byte, r *history.RecordReader) error {
-		var v [2]int64
-		switch {
-		case tag == tagRow && r.Ints(v[:]):
-			j.read++
-			j.row(v[0], v[1])
-			return nil
-		case tag == tagCount && r.Ints(v[:1]) && v[0] == j.read:
-			r.Whole()
-			return nil
-		default:
-			return r.Malformed("a row that cannot be read, or a count that does not match")
-		}
+	why, err := history.WhyMissing(stateRows().Replay(j.evidence.State, func(_ int, v []int64) error {
+		j.read++
+		j.row(v[0], v[1])
+		return nil
 	}))
 	j.missing = cmp.Or(why, j.evidence.InFlight)
 	return err
@@ -168,12 +143,10 @@ func (j *judge) row(id, hash int64) {
 		j.find("foreign", id, "is there, and nobody has inserted it")
 		return
 	}
-	word, bit := &j.seen[id/64], uint64(1)<<(id%64)
-	if *word&bit != 0 {
+	if j.seen.Add(id) {
 		j.find("doubled", id, "is there more than once")
 		return
 	}
-	*word |= bit
 	if hash != workload.Sum(j.rows.row(id).Payload) {
 		j.find("altered", id, "has another payload than was inserted")
 	}
@@ -197,7 +170,7 @@ func (j *judge) conclude() {
 	if j.missing == "" {
 		for id := int64(1); id <= (j.rows.config.Cycles+1)*j.rows.config.Rows; id++ {
 			cycle, place, ok := j.rows.split(id)
-			if !ok || j.seen[id/64]&(uint64(1)<<(id%64)) != 0 {
+			if !ok || j.seen.Has(id) {
 				continue
 			}
 			if must, _ := j.due(cycle, place); must {
@@ -220,17 +193,9 @@ func (j *judge) conclude() {
 
 // readSizes takes what the rows took on disk.
 func (j *judge) readSizes() error {
-	path := filepath.Join(filepath.Dir(j.evidence.State), FileSizes)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	var sizes []roundSize
-	if err == nil {
-		err = json.Unmarshal(text, &sizes)
-	}
+	sizes, err := definition.ReadJSON[[]roundSize](filepath.Join(filepath.Dir(j.evidence.State), FileSizes))
 	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", path, err)
+		return err
 	}
 	problem := ""
 	for _, s := range sizes {

@@ -2,9 +2,7 @@ package churn
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"assay/history"
@@ -139,12 +137,8 @@ func (w *Work) Settle(ctx context.Context) error {
 // there are any: they cannot be asked for again.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	if len(w.sizes) > 0 {
-		text, err := json.MarshalIndent(w.sizes, "", "  ")
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, FileSizes), append(text, '\n'), 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("keep the sizes: %w", err)
+		if err := definition.SaveJSON(filepath.Join(folder, FileSizes), w.sizes); err != nil {
+			return err
 		}
 	}
 	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"assay/history"
+	"assay/workload/definition"
 )
 
 // status is what is known of one record: in the lower two bits what its insert
@@ -227,21 +228,18 @@ func (o *operations) there(number int64) bool {
 	return from == recorded && c.records[at].there() || from == unrecorded && o.unrecorded[number]
 }
 
-// The records after the run are kept in a file (history.SaveRecords), so that
-// they can be judged again without the database: the number and the digest of
-// each, then their count, without which the file is not whole. Where keys can
-// have no number, such a record has a tag of its own, and the count the next.
+// The kinds of rows of the file in which the records after the run are kept.
 const (
-	tagRecord     byte = 1 // number, digest
-	tagUnnumbered byte = 2 // Preset.Unnumbered
+	recordRow     = iota // number, digest
+	unnumberedRow        // Preset.Unnumbered; there is no such kind without it
 )
 
-// tagCount is the tag of the count.
-func (p *Preset) tagCount() byte {
+func (p *Preset) stateRows() definition.RowFile {
+	f := definition.RowFile{Magic: p.Magic, First: 1, Columns: []int{1 + p.digestWords()}, End: 2}
 	if p.Unnumbered != nil {
-		return tagUnnumbered + 1
+		f.Columns, f.End = append(f.Columns, len(Digest{})), 3
 	}
-	return tagRecord + 1
+	return f
 }
 
 // digestWords is how many words a digest has.
@@ -252,48 +250,33 @@ func (p *Preset) digestWords() int {
 	return 1
 }
 
-// Save reads all records of the store into a file. read is called now and then
-// with the number of records so far. A file that exists is replaced, and only by
-// a whole one.
+// Save reads all records of the store into a file; see definition.RowFile.Save.
 func Save(ctx context.Context, store Store, p *Preset, path string, read func(rows int64)) error {
-	var rows int64
-	return history.SaveRecords(path, p.Magic, func() { read(rows) }, func(w *history.RecordWriter) error {
-		err := store.Read(ctx, func(record Record) error {
-			rows++
+	return p.stateRows().Save(path, read, func(w *definition.RowWriter) error {
+		return store.Read(ctx, func(record Record) error {
 			got := p.Observe(record)
 			if p.Unnumbered != nil && got.Number < 0 {
 				key := p.Unnumbered(record.Key)
-				return w.Put(tagUnnumbered, key[:]...)
+				return w.Put(unnumberedRow, key[:]...)
 			}
-			return w.Put(tagRecord, append([]int64{got.Number}, got.Digest[:p.digestWords()]...)...)
+			values := [...]int64{got.Number, got.Digest[0], got.Digest[1]}
+			return w.Put(recordRow, values[:1+p.digestWords()]...)
 		})
-		if err != nil {
-			return err
-		}
-		return w.Put(p.tagCount(), rows)
 	})
 }
 
-// Replay reads what Save wrote, in its order. A file that is not whole gives a
-// *history.CutError, a damaged one a *history.FormatError, and the callback's
-// error is returned as it is.
+// Replay reads what Save wrote, in its order; see definition.RowFile.Replay.
 func Replay(path string, p *Preset, use func(Observed) error) error {
-	var rows int64
-	return history.ReplayRecords(path, p.Magic, func(tag byte, r *history.RecordReader) error {
-		var v [3]int64
-		switch {
-		case tag == tagRecord && r.Ints(v[:1+p.digestWords()]) && (p.Unnumbered == nil || p.numbered(v[0])):
-			rows++
-			return use(Observed{Number: v[0], Digest: Digest{v[1], v[2]}})
-		case tag == tagUnnumbered && p.Unnumbered != nil && r.Ints(v[:2]):
-			rows++
+	return p.stateRows().Replay(path, func(kind int, v []int64) error {
+		if kind == unnumberedRow {
 			return use(Observed{Number: Impossible, Digest: Digest{v[0], v[1]}})
-		case tag == p.tagCount() && r.Ints(v[:1]) && v[0] == rows:
-			r.Whole()
-			return nil
-		default:
-			return r.Malformed("a " + p.Words.One + " that cannot be read, or a count that does not match")
 		}
+		if p.Unnumbered != nil && !p.numbered(v[0]) {
+			return &history.FormatError{Path: path, Reason: "a " + p.Words.One + " with a number that none can have"}
+		}
+		got := Observed{Number: v[0]}
+		copy(got.Digest[:], v[1:])
+		return use(got)
 	})
 }
 
