@@ -1,12 +1,12 @@
 package availability
 
 import (
-	"strconv"
-	"strings"
+	"cmp"
 	"time"
 
 	"assay/load"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // Policy is what the writers' application does about calls that do not come
@@ -73,25 +73,21 @@ func LoadDefaults() load.Plan {
 // Validate returns a *workload.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
-	switch c.Policy {
-	case PolicyNone, PolicyTimeout, PolicyRetry, PolicyIdempotent:
-	default:
-		return &workload.OptionError{Option: "--policy", Value: string(c.Policy), Want: "none, timeout, retry or idempotent"}
+	return cmp.Or(
+		definition.OneOf("--policy", string(c.Policy), policyNames()...),
+		definition.OneOf("--read", c.Read, append(readNames(), "")...),
+		definition.CheckRanges(c.Flags()))
+}
+
+func policyNames() (names []string) {
+	for _, p := range Policies() {
+		names = append(names, string(p))
 	}
-	switch c.Read {
-	case "", workload.ReadPrimary, workload.ReadSecondaryPreferred, workload.ReadNearest:
-	default:
-		return &workload.OptionError{Option: "--read", Value: c.Read,
-			Want: strings.Join([]string{workload.ReadPrimary, workload.ReadSecondaryPreferred, workload.ReadNearest}, ", ")}
-	}
-	if c.Readers < 0 || c.Readers > MaxReaders {
-		return &workload.OptionError{Option: "--readers", Value: strconv.Itoa(c.Readers), Want: "0 to " + strconv.Itoa(MaxReaders)}
-	}
-	if !(c.ReadRate >= 0 && c.ReadRate <= 100_000) { // also refuses NaN
-		return &workload.OptionError{Option: "--read-rate", Value: strconv.FormatFloat(c.ReadRate, 'g', -1, 64),
-			Want: "0 to 100000 reads a second"}
-	}
-	return nil
+	return names
+}
+
+func readNames() []string {
+	return []string{workload.ReadPrimary, workload.ReadSecondaryPreferred, workload.ReadNearest}
 }
 
 // reads reports whether anybody reads.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 
 	"assay/check"
 	"assay/load"
@@ -59,16 +58,11 @@ twice, and reads that came too late.`,
 }
 
 func (c *Config) Flags() []definition.Flag {
-	var policies []string
-	for _, p := range Policies() {
-		policies = append(policies, string(p))
-	}
 	return []definition.Flag{
-		{Name: "policy", Value: (*string)(&c.Policy), Usage: "what the client does about calls that fail or hang: none, timeout, retry or idempotent", Values: policies},
-		{Name: "read", Value: &c.Read, Usage: "which member answers reads: primary, secondary-preferred or nearest",
-			Values: []string{workload.ReadPrimary, workload.ReadSecondaryPreferred, workload.ReadNearest}},
-		{Name: "readers", Value: &c.Readers, Usage: "how many clients read beside the writers"},
-		{Name: "read-rate", Value: &c.ReadRate, Usage: "reads a second over all readers; 0 for none"},
+		{Name: "policy", Value: (*string)(&c.Policy), Setting: "policy", Usage: "what the client does about calls that fail or hang: none, timeout, retry or idempotent", Values: policyNames()},
+		{Name: "read", Value: &c.Read, Setting: "read", Usage: "which member answers reads: primary, secondary-preferred or nearest", Values: readNames()},
+		{Name: "readers", Value: &c.Readers, Max: MaxReaders, Setting: "readers", Usage: "how many clients read beside the writers"},
+		{Name: "read-rate", Value: &c.ReadRate, Max: 100_000, Range: "0 to 100000 reads a second", Setting: "reads", Unit: "/s", Usage: "reads a second over all readers; 0 for none"},
 	}
 }
 
@@ -77,12 +71,9 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) { return Plan(*c, p), nil 
 func (c *Config) ReadFrom() string { return c.Read }
 
 func (c *Config) Options(definition.Support) []report.Setting {
-	return []report.Setting{
-		{Name: "policy", Value: string(c.Policy)},
-		{Name: "read", Value: cmp.Or(c.Read, workload.ReadPrimary)},
-		{Name: "readers", Value: strconv.Itoa(c.Readers)},
-		{Name: "reads", Value: strconv.FormatFloat(c.ReadRate, 'g', -1, 64) + "/s"},
-	}
+	shown := *c
+	shown.Read = cmp.Or(c.Read, workload.ReadPrimary)
+	return definition.Settings(shown.Flags())
 }
 
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {

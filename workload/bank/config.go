@@ -11,11 +11,11 @@
 package bank
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // Config is what a user can set of the workload. It is a definition.Config.
@@ -46,18 +46,8 @@ func Defaults() Config {
 // Validate returns a *workload.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
-	switch {
-	case c.Accounts < 2 || c.Accounts > MaxAccounts:
-		return &workload.OptionError{Option: "--accounts", Value: strconv.FormatInt(c.Accounts, 10),
-			Want: fmt.Sprintf("2 to %d", MaxAccounts)}
-	case !(c.Payroll >= 0 && c.Payroll <= 1): // also refuses NaN
-		return &workload.OptionError{Option: "--payroll", Value: strconv.FormatFloat(c.Payroll, 'g', -1, 64),
-			Want: "a share from 0 to 1"}
-	case c.Loaders < 1 || c.Loaders > 256:
-		return &workload.OptionError{Option: "--loaders", Value: strconv.Itoa(c.Loaders), Want: "1 to 256"}
-	}
-	if !(c.Audits >= 0 && c.Audits <= 1000) {
-		return &workload.OptionError{Option: "--audits", Value: strconv.FormatFloat(c.Audits, 'g', -1, 64), Want: "0 to 1000 a second"}
+	if err := definition.CheckRanges(c.Flags()); err != nil {
+		return err
 	}
 	_, err := c.theta()
 	return err

@@ -2,7 +2,6 @@ package bank
 
 import (
 	"context"
-	"strconv"
 
 	"assay/check"
 	"assay/load"
@@ -52,11 +51,11 @@ journal, and each single transfer against what the database had answered.`,
 
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
-		{Name: "accounts", Value: &c.Accounts, Usage: "how many accounts, 2 to 1000000000"},
-		{Name: "keys", Value: &c.Keys, Usage: "how accounts are chosen: uniform or zipf:THETA, such as zipf:0.99", Values: []string{"uniform", "zipf:"}, Open: true},
-		{Name: "payroll", Value: &c.Payroll, Usage: "share of transfers out of the few corporate accounts, 0 to 1"},
-		{Name: "audits", Value: &c.Audits, Usage: "how many times a second accounts are read in one transaction meanwhile; 0 for none"},
-		{Name: "loaders", Value: &c.Loaders, Usage: "batches of accounts that are loaded at the same time"},
+		{Name: "accounts", Value: &c.Accounts, Min: 2, Max: MaxAccounts, Setting: "accounts", Usage: "how many accounts, 2 to 1000000000"},
+		{Name: "keys", Value: &c.Keys, Setting: "keys", Usage: "how accounts are chosen: uniform or zipf:THETA, such as zipf:0.99", Values: []string{"uniform", "zipf:"}, Open: true},
+		{Name: "payroll", Value: &c.Payroll, Max: 1, Range: "a share from 0 to 1", Setting: "payroll", Usage: "share of transfers out of the few corporate accounts, 0 to 1"},
+		{Name: "audits", Value: &c.Audits, Max: 1000, Range: "0 to 1000 a second", Setting: "audits", Unit: "/s", Usage: "how many times a second accounts are read in one transaction meanwhile; 0 for none"},
+		{Name: "loaders", Value: &c.Loaders, Min: 1, Max: 256, Usage: "batches of accounts that are loaded at the same time"},
 	}
 }
 
@@ -67,14 +66,7 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Accounts, RowBytes: 40, JudgeRow: 75, JudgeOperation: 50}
 }
 
-func (c *Config) Options(definition.Support) []report.Setting {
-	return []report.Setting{
-		{Name: "accounts", Value: strconv.FormatInt(c.Accounts, 10)},
-		{Name: "keys", Value: c.Keys},
-		{Name: "payroll", Value: strconv.FormatFloat(c.Payroll, 'g', -1, 64)},
-		{Name: "audits", Value: strconv.FormatFloat(c.Audits, 'g', -1, 64) + "/s"},
-	}
-}
+func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
 
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
 	return NewWork(store.(Store), *c, seed, clients)

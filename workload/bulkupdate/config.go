@@ -1,6 +1,7 @@
 package bulkupdate
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"assay/check"
 	"assay/load"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // Config is what a user can set of the workload. It is a definition.Config.
@@ -37,13 +39,13 @@ const (
 	FieldRandom = "random"
 )
 
+func fields() []string { return []string{FieldOff, FieldAlternate, FieldRandom} }
+
 const (
 	// maxRounds is one less than there are bits in the masks of state.go.
 	maxRounds = 63
 	// maxDocuments bounds what is kept to judge a run to some 13 MB of bits.
 	maxDocuments = 100_000_000
-	maxUsers     = 1_000_000
-	maxLoaders   = 256
 )
 
 // Defaults returns the configuration of a run without flags, which takes some
@@ -55,16 +57,12 @@ func Defaults() Config {
 // Validate returns a *workload.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
-	switch {
-	case c.Users < 1 || c.Users > maxUsers:
-		return &workload.OptionError{Option: "--users", Value: strconv.FormatInt(c.Users, 10), Want: fmt.Sprintf("1 to %d", maxUsers)}
-	case c.Documents < 1 || c.Documents > maxDocuments/c.Users:
+	if err := cmp.Or(definition.CheckRanges(c.Flags()), definition.OneOf("--field", c.Field, fields()...)); err != nil {
+		return err
+	}
+	if most := maxDocuments / c.Users; c.Documents > most {
 		return &workload.OptionError{Option: "--documents", Value: strconv.FormatInt(c.Documents, 10),
-			Want: fmt.Sprintf("1 to %d for so many users: at most %d documents in all", maxDocuments/c.Users, maxDocuments)}
-	case c.Field != FieldOff && c.Field != FieldAlternate && c.Field != FieldRandom:
-		return &workload.OptionError{Option: "--field", Value: c.Field, Want: strings.Join([]string{FieldOff, FieldAlternate, FieldRandom}, ", ")}
-	case c.Loaders < 1 || c.Loaders > maxLoaders:
-		return &workload.OptionError{Option: "--loaders", Value: strconv.Itoa(c.Loaders), Want: fmt.Sprintf("1 to %d", maxLoaders)}
+			Want: fmt.Sprintf("1 to %d for so many users: at most %d documents in all", most, maxDocuments)}
 	}
 	_, err := c.workers()
 	return err

@@ -2,7 +2,6 @@ package bulkupdate
 
 import (
 	"context"
-	"strconv"
 
 	"assay/load"
 	"assay/report"
@@ -50,11 +49,11 @@ that was acknowledged has left it, and none may have reached a part only.`,
 
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
-		{Name: "users", Value: &c.Users, Usage: "how many users there are; each is one task of a round"},
-		{Name: "documents", Value: &c.Documents, Usage: "how many documents each user has; a task updates all of them"},
-		{Name: "workers", Value: &c.Workers, Usage: "how many workers share the tasks, a round each: numbers and ranges, such as 1..30 or 1,5,15,30"},
-		{Name: "field", Value: &c.Field, Usage: "the boolean at first: off, alternate or random", Values: []string{FieldOff, FieldAlternate, FieldRandom}},
-		{Name: "loaders", Value: &c.Loaders, Usage: "batches of documents that are loaded at the same time"},
+		{Name: "users", Value: &c.Users, Min: 1, Max: 1_000_000, Setting: "users", Usage: "how many users there are; each is one task of a round"},
+		{Name: "documents", Value: &c.Documents, Min: 1, Max: maxDocuments, Setting: "documents", Unit: " each", Usage: "how many documents each user has; a task updates all of them"},
+		{Name: "workers", Value: &c.Workers, Setting: "workers", Usage: "how many workers share the tasks, a round each: numbers and ranges, such as 1..30 or 1,5,15,30"},
+		{Name: "field", Value: &c.Field, Setting: "field", Usage: "the boolean at first: off, alternate or random", Values: fields()},
+		{Name: "loaders", Value: &c.Loaders, Min: 1, Max: 256, Usage: "batches of documents that are loaded at the same time"},
 	}
 }
 
@@ -80,14 +79,7 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: rows, RowBytes: 40, Worked: rows * int64(len(workers))}
 }
 
-func (c *Config) Options(definition.Support) []report.Setting {
-	return []report.Setting{
-		{Name: "users", Value: strconv.FormatInt(c.Users, 10)},
-		{Name: "documents", Value: strconv.FormatInt(c.Documents, 10) + " each"},
-		{Name: "workers", Value: c.Workers},
-		{Name: "field", Value: c.Field},
-	}
-}
+func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
 
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
 	return NewWork(store.(Store), *c, seed)

@@ -6,6 +6,7 @@ import (
 
 	"assay/load"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // Config is what a user can set of the workload. It is a definition.Config.
@@ -64,20 +65,8 @@ func LoadDefaults() load.Plan {
 // Validate returns a *workload.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
-	for _, v := range []struct {
-		option   string
-		value    int64
-		from, to int64
-	}{
-		{"--candles", c.Candles, 1, MaxCandles}, {"--tickers", int64(c.Tickers), 1, MaxTickers},
-		{"--days", int64(c.Days), 1, 366}, {"--loaders", int64(c.Loaders), 1, 1000}, {"--batch", int64(c.Batch), 1, MaxBatch},
-		{"--queries", int64(c.Queries), 0, maxQueries}, {"--latest", int64(c.Latest), 1, 100_000},
-		{"--intervals", int64(c.Intervals), 0, 10_000}, {"--repeats", int64(c.Repeats), 1, 100_000},
-	} {
-		if v.value < v.from || v.value > v.to {
-			return &workload.OptionError{Option: v.option, Value: strconv.FormatInt(v.value, 10),
-				Want: strconv.FormatInt(v.from, 10) + " to " + strconv.FormatInt(v.to, 10)}
-		}
+	if err := definition.CheckRanges(c.Flags()); err != nil {
+		return err
 	}
 	if c.Intervals*c.Repeats > maxQueries {
 		return &workload.OptionError{Option: "--repeats", Value: strconv.Itoa(c.Repeats), Want: "at most 10000000 queries by interval in all"}

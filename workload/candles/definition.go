@@ -58,16 +58,16 @@ With --cluster ...,memory=256MiB the data need not fit into memory.`,
 
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
-		{Name: "candles", Value: &c.Candles, Usage: "how many candles are written, 1 to 100000000"},
-		{Name: "tickers", Value: &c.Tickers, Usage: "of how many tickers, 1 to 10000"},
-		{Name: "days", Value: &c.Days, Usage: "over how many days, 1 to 366"},
+		{Name: "candles", Value: &c.Candles, Min: 1, Max: MaxCandles, Setting: "candles", Usage: "how many candles are written, 1 to 100000000"},
+		{Name: "tickers", Value: &c.Tickers, Min: 1, Max: MaxTickers, Setting: "tickers", Usage: "of how many tickers, 1 to 10000"},
+		{Name: "days", Value: &c.Days, Min: 1, Max: 366, Setting: "days", Usage: "over how many days, 1 to 366"},
 		{Name: "engine", Value: &c.Engine, Usage: "storage engine or compressor, one that the database has; a wrong one names them"},
-		{Name: "loaders", Value: &c.Loaders, Usage: "clients that write at once"},
-		{Name: "batch", Value: &c.Batch, Usage: "candles in one call, 1 to 10000"},
-		{Name: "queries", Value: &c.Queries, Usage: "quick queries, each for the last candles of one ticker; 0 for none"},
-		{Name: "latest", Value: &c.Latest, Usage: "candles that a quick query asks for"},
-		{Name: "intervals", Value: &c.Intervals, Usage: "intervals of time to ask for; 0 for none"},
-		{Name: "repeats", Value: &c.Repeats, Usage: "how many times each interval is asked for, of one ticker each time"},
+		{Name: "loaders", Value: &c.Loaders, Min: 1, Max: 1000, Setting: "loaders", Usage: "clients that write at once"},
+		{Name: "batch", Value: &c.Batch, Min: 1, Max: MaxBatch, Setting: "batch", Usage: "candles in one call, 1 to 10000"},
+		{Name: "queries", Value: &c.Queries, Max: maxQueries, Usage: "quick queries, each for the last candles of one ticker; 0 for none"},
+		{Name: "latest", Value: &c.Latest, Min: 1, Max: 100_000, Usage: "candles that a quick query asks for"},
+		{Name: "intervals", Value: &c.Intervals, Max: 10_000, Usage: "intervals of time to ask for; 0 for none"},
+		{Name: "repeats", Value: &c.Repeats, Min: 1, Max: 100_000, Usage: "how many times each interval is asked for, of one ticker each time"},
 		{Name: "cold", Value: &c.Cold, Usage: "empty the caches before the first round of each kind of query: restart the server of a --cluster, and empty the page cache of THE WHOLE MACHINE"},
 	}
 }
@@ -90,16 +90,10 @@ func (c *Config) Volume() definition.Volume {
 }
 
 func (c *Config) Options(definition.Support) []report.Setting {
-	return []report.Setting{
-		{Name: "engine", Value: cmp.Or(c.Engine, "the database's own choice")},
-		{Name: "candles", Value: strconv.FormatInt(c.Candles, 10)},
-		{Name: "tickers", Value: strconv.Itoa(c.Tickers)},
-		{Name: "days", Value: strconv.Itoa(c.Days)},
-		{Name: "loaders", Value: strconv.Itoa(c.Loaders)},
-		{Name: "batch", Value: strconv.Itoa(c.Batch)},
-		{Name: "quick queries", Value: fmt.Sprintf("%d, each of the last %d of a ticker", c.Queries, c.Latest)},
-		{Name: "interval queries", Value: check.Counted(c.Intervals, "interval", "intervals") + ", " + check.Counted(c.Repeats, "time", "times") + " each"},
-	}
+	settings := []report.Setting{{Name: "engine", Value: cmp.Or(c.Engine, "the database's own choice")}}
+	return append(append(settings, definition.Settings(c.Flags())...),
+		report.Setting{Name: "quick queries", Value: fmt.Sprintf("%d, each of the last %d of a ticker", c.Queries, c.Latest)},
+		report.Setting{Name: "interval queries", Value: check.Counted(c.Intervals, "interval", "intervals") + ", " + check.Counted(c.Repeats, "time", "times") + " each"})
 }
 
 func (c *Config) Open(ctx context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {

@@ -14,16 +14,16 @@ import (
 // all rows, without which the file is not whole. The rows themselves are not
 // kept, only what they come to by batches.
 const (
-	stateMagic          = "ASSAYK02"
-	tagSize        byte = 1 // bytes, of tables, of indexes
-	tagWrong       byte = 2 // which wrong, id
-	tagBatch       byte = 3 // batch, distinct rows, doubled, altered, the first id that is not there or -1
-	tagForeign     byte = 4 // rows whose id no batch has
-	tagCount       byte = 5 // rows, bytes of their values
-	wrongAltered        = 0
-	wrongDoubled        = 1
-	wrongForeign        = 2
-	wrongKept           = 20
+	stateMagic        = "ASSAYK02"
+	tagSize      byte = 1 // bytes, of tables, of indexes
+	tagWrong     byte = 2 // which wrong, id
+	tagBatch     byte = 3 // batch, distinct rows, doubled, altered, the first id that is not there or -1
+	tagForeign   byte = 4 // rows whose id no batch has
+	tagCount     byte = 5 // rows, bytes of their values
+	wrongAltered      = 0
+	wrongDoubled      = 1
+	wrongForeign      = 2
+	wrongKept         = 20
 )
 
 // counted is what a batch's rows come to.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // Config is what a user can set of the workload. It is a definition.Config.
@@ -25,9 +26,8 @@ type Config struct {
 }
 
 const (
-	maxRows   = 100_000_000
-	maxBytes  = 10_000
-	maxCycles = 100
+	maxRows    = 100_000_000
+	shareRange = "more than 0, at most 1"
 )
 
 // Defaults returns the configuration of a run without flags.
@@ -38,20 +38,14 @@ func Defaults() Config {
 // Validate returns a *workload.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
-	refuse := func(option string, value any, want string) error {
-		return &workload.OptionError{Option: option, Value: fmt.Sprint(value), Want: want}
+	if err := definition.CheckRanges(c.Flags()); err != nil {
+		return err
 	}
-	switch {
-	case c.Cycles < 1 || c.Cycles > maxCycles:
-		return refuse("--cycles", c.Cycles, fmt.Sprintf("1 to %d", maxCycles))
-	case c.Rows < 1 || c.Rows > maxRows/(c.Cycles+1):
-		return refuse("--rows", c.Rows, fmt.Sprintf("1 to %d with so many cycles", maxRows/(c.Cycles+1)))
-	case c.RowBytes < 1 || c.RowBytes > maxBytes:
-		return refuse("--row-bytes", c.RowBytes, fmt.Sprintf("1 to %d", maxBytes))
-	case !(c.DeleteShare > 0 && c.DeleteShare <= 1): // also refuses NaN
-		return refuse("--delete-share", strconv.FormatFloat(c.DeleteShare, 'g', -1, 64), "more than 0, at most 1")
-	case c.Batch < 1 || c.Batch > MaxBatch:
-		return refuse("--batch", c.Batch, fmt.Sprintf("1 to %d", MaxBatch))
+	if c.DeleteShare == 0 {
+		return &workload.OptionError{Option: "--delete-share", Value: "0", Want: shareRange}
+	}
+	if most := maxRows / (c.Cycles + 1); c.Rows > most {
+		return &workload.OptionError{Option: "--rows", Value: strconv.FormatInt(c.Rows, 10), Want: fmt.Sprintf("1 to %d with so many cycles", most)}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package churn
 
 import (
 	"context"
-	"strconv"
 
 	"assay/load"
 	"assay/report"
@@ -47,12 +46,12 @@ the rows that should be there must be there, as they were inserted.`,
 
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
-		{Name: "rows", Value: &c.Rows, Usage: "how many rows there are when the table is full"},
-		{Name: "row-bytes", Value: &c.RowBytes, Usage: "length of a row's payload"},
-		{Name: "delete-share", Value: &c.DeleteShare, Usage: "share of the rows that each deletion takes, more than 0, at most 1"},
-		{Name: "cycles", Value: &c.Cycles, Usage: "how many times rows are deleted and filled in again"},
-		{Name: "batch", Value: &c.Batch, Usage: "most rows that one statement inserts or deletes"},
-		{Name: "repair", Value: &c.Repair, Usage: "run the database's own repair at the end: vacuum, compact or optimize"},
+		{Name: "rows", Value: &c.Rows, Min: 1, Max: maxRows, Setting: "rows", Usage: "how many rows there are when the table is full"},
+		{Name: "row-bytes", Value: &c.RowBytes, Min: 1, Max: 10_000, Setting: "row bytes", Usage: "length of a row's payload"},
+		{Name: "delete-share", Value: &c.DeleteShare, Max: 1, Range: shareRange, Setting: "delete share", Usage: "share of the rows that each deletion takes, more than 0, at most 1"},
+		{Name: "cycles", Value: &c.Cycles, Min: 1, Max: 100, Setting: "cycles", Usage: "how many times rows are deleted and filled in again"},
+		{Name: "batch", Value: &c.Batch, Min: 1, Max: MaxBatch, Setting: "batch", Usage: "most rows that one statement inserts or deletes"},
+		{Name: "repair", Value: &c.Repair, Setting: "repair", Usage: "run the database's own repair at the end: vacuum, compact or optimize"},
 	}
 }
 
@@ -69,16 +68,7 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Rows, RowBytes: int64(c.RowBytes), Worked: int64(float64(2*c.Rows*c.Cycles)*c.DeleteShare) + c.Rows}
 }
 
-func (c *Config) Options(definition.Support) []report.Setting {
-	return []report.Setting{
-		{Name: "rows", Value: strconv.FormatInt(c.Rows, 10)},
-		{Name: "row bytes", Value: strconv.Itoa(c.RowBytes)},
-		{Name: "delete share", Value: strconv.FormatFloat(c.DeleteShare, 'g', -1, 64)},
-		{Name: "cycles", Value: strconv.FormatInt(c.Cycles, 10)},
-		{Name: "batch", Value: strconv.FormatInt(c.Batch, 10)},
-		{Name: "repair", Value: strconv.FormatBool(c.Repair)},
-	}
-}
+func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
 
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
 	return NewWork(store.(Store), *c, seed, clients)

@@ -121,20 +121,6 @@ type Volume struct {
 	JudgeRow, JudgeOperation int64
 }
 
-// Flag is a flag of a workload's command.
-type Flag struct {
-	Name string
-	// Value points into the configuration: *string, *int, *int64, *float64, *bool, or a
-	// value of the workload's own that reads what is given (String, Set, Type; see
-	// pflag.Value). What it holds is the default.
-	Value any
-	Usage string
-	// Values are what a shell completes; Open says that the user goes on writing
-	// behind them.
-	Values []string
-	Open   bool
-}
-
 // Work is a workload opened on one database: what a run does with it, phase by
 // phase.
 type Work interface {

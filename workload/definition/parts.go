@@ -100,16 +100,6 @@ func (e Evidence) UnknownNote(what string, unknown, done int64) string {
 	return fmt.Sprintf("of %s %s turned out done, %s not done", what, check.CountOrNone(done), check.CountOrNone(unknown-done))
 }
 
-// Lookup is the flag of this name, and whether the workload has it.
-func Lookup(c Config, name string) (Flag, bool) {
-	for _, f := range c.Flags() {
-		if f.Name == name {
-			return f, true
-		}
-	}
-	return Flag{}, false
-}
-
 // A run whose rounds are long tasks has times of rounds as its figures, and no
 // percentiles over the whole. These are the least number of committed operations
 // and the least time of all its rounds together.

@@ -2,7 +2,6 @@ package entity
 
 import (
 	"context"
-	"strconv"
 
 	"assay/check"
 	"assay/load"
@@ -56,8 +55,8 @@ How many nodes have to answer is an option of the database's address.`,
 
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
-		{Name: "write-share", Value: &c.WriteShare, Usage: "share of operations that write, 0 to 1; the others read"},
-		{Name: "entities", Value: &c.Entities, Usage: "how many entities are there before the run"},
+		{Name: "write-share", Value: &c.WriteShare, Max: 1, Range: "0 (only reads) to 1 (only writes)", Setting: "write share", Usage: "share of operations that write, 0 to 1; the others read"},
+		{Name: "entities", Value: &c.Entities, Max: MaxEntities, Setting: "entities", Usage: "how many entities are there before the run"},
 		{Name: "through-service", Value: &c.ThroughService, Usage: "start the web service of assay serve in front of the database for the run, within this process, and go through it"},
 	}
 }
@@ -74,10 +73,7 @@ func (c *Config) Volume() definition.Volume {
 }
 
 func (c *Config) Options(definition.Support) []report.Setting {
-	settings := []report.Setting{
-		{Name: "write share", Value: strconv.FormatFloat(c.WriteShare, 'g', -1, 64)},
-		{Name: "entities", Value: strconv.FormatInt(c.Entities, 10)},
-	}
+	settings := definition.Settings(c.Flags())
 	if c.ThroughService {
 		settings = append(settings, report.Setting{Name: "through", Value: "a web service in assay's own process"})
 	}
@@ -138,12 +134,10 @@ func LoadDefaults() load.Plan {
 // Validate returns a *workload.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
-	switch {
-	case !(c.WriteShare >= 0 && c.WriteShare <= 1): // also refuses NaN
-		return &workload.OptionError{Option: "--write-share", Value: strconv.FormatFloat(c.WriteShare, 'g', -1, 64), Want: "0 (only reads) to 1 (only writes)"}
-	case c.Entities < 0 || c.Entities > MaxEntities:
-		return &workload.OptionError{Option: "--entities", Value: strconv.FormatInt(c.Entities, 10), Want: "0 to " + strconv.Itoa(MaxEntities)}
-	case c.Entities == 0 && c.WriteShare == 0:
+	if err := definition.CheckRanges(c.Flags()); err != nil {
+		return err
+	}
+	if c.Entities == 0 && c.WriteShare == 0 {
 		return &workload.OptionError{Option: "--entities", Value: "0", Want: "1 or more where nobody writes: there would be nothing to read"}
 	}
 	return nil

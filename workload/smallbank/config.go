@@ -1,11 +1,9 @@
 package smallbank
 
 import (
-	"fmt"
-	"strconv"
-
 	"assay/check/cycle"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // Config is what a user can set of the workload. It is a definition.Config.
@@ -25,8 +23,6 @@ type Config struct {
 	Model string `yaml:"model,omitempty" json:"model,omitempty"`
 }
 
-const maxCustomers = 10_000_000
-
 // Defaults returns the configuration of a run without flags: the paper's customers,
 // hotspot and uniform mix.
 func Defaults() Config {
@@ -35,23 +31,11 @@ func Defaults() Config {
 
 // Validate returns a *workload.OptionError for the first value that cannot be used.
 func (c Config) Validate() error {
-	refuse := func(option string, value any, want string) error {
-		return &workload.OptionError{Option: option, Value: fmt.Sprint(value), Want: want}
+	if err := definition.CheckRanges(c.Flags()); err != nil {
+		return err
 	}
-	share := func(f float64) bool { return f >= 0 && f <= 1 } // also refuses NaN
-	switch _, err := cycle.ParseModel(c.Model); {
-	case c.Customers < 2 || c.Customers > maxCustomers:
-		return refuse("--customers", c.Customers, fmt.Sprintf("2 to %d", maxCustomers))
-	case c.Hotspot < 1 || c.Hotspot > c.Customers:
-		return refuse("--hotspot", c.Hotspot, fmt.Sprintf("1 to %d, the number of customers", c.Customers))
-	case !share(c.HotspotShare):
-		return refuse("--hotspot-share", strconv.FormatFloat(c.HotspotShare, 'g', -1, 64), "a share from 0 to 1")
-	case !share(c.BalanceShare):
-		return refuse("--balance-share", strconv.FormatFloat(c.BalanceShare, 'g', -1, 64), "a share from 0 to 1")
-	case c.Loaders < 1 || c.Loaders > 256:
-		return refuse("--loaders", c.Loaders, "1 to 256")
-	case c.Model != "" && err != nil:
-		return refuse("--model", c.Model, cycle.ModelNames())
+	if _, err := cycle.ParseModel(c.Model); c.Model != "" && err != nil {
+		return &workload.OptionError{Option: "--model", Value: c.Model, Want: cycle.ModelNames()}
 	}
 	return nil
 }

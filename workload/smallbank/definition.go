@@ -3,7 +3,7 @@ package smallbank
 import (
 	"context"
 	"errors"
-	"strconv"
+	"fmt"
 	"time"
 
 	"assay/check"
@@ -60,13 +60,14 @@ func state() journal.State {
 }
 
 func (c *Config) Flags() []definition.Flag {
+	hotspot := fmt.Sprintf("1 to %d, the number of customers", c.Customers)
 	return []definition.Flag{
-		{Name: "customers", Value: &c.Customers, Usage: "how many customers, 2 to 10000000"},
-		{Name: "hotspot", Value: &c.Hotspot, Usage: "how many customers most operations deal with"},
-		{Name: "hotspot-share", Value: &c.HotspotShare, Usage: "share of the operations that deal with these, 0 to 1"},
-		{Name: "balance-share", Value: &c.BalanceShare, Usage: "share of Balance, 0 to 1; the other four are equally frequent"},
+		{Name: "customers", Value: &c.Customers, Min: 2, Max: 10_000_000, Setting: "customers", Usage: "how many customers, 2 to 10000000"},
+		{Name: "hotspot", Value: &c.Hotspot, Min: 1, Max: float64(c.Customers), Range: hotspot, Setting: "hotspot", Usage: "how many customers most operations deal with"},
+		{Name: "hotspot-share", Value: &c.HotspotShare, Max: 1, Range: "a share from 0 to 1", Setting: "hotspot share", Usage: "share of the operations that deal with these, 0 to 1"},
+		{Name: "balance-share", Value: &c.BalanceShare, Max: 1, Range: "a share from 0 to 1", Setting: "balance share", Usage: "share of Balance, 0 to 1; the other four are equally frequent"},
 		{Name: "model", Value: &c.Model, Usage: "the consistency model that is judged; what the database promises if not given"},
-		{Name: "loaders", Value: &c.Loaders, Usage: "batches of rows that are loaded at the same time"},
+		{Name: "loaders", Value: &c.Loaders, Min: 1, Max: 256, Usage: "batches of rows that are loaded at the same time"},
 	}
 }
 
@@ -77,15 +78,7 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: 3 * c.Customers, RowBytes: 40}
 }
 
-func (c *Config) Options(definition.Support) []report.Setting {
-	share := func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
-	return []report.Setting{
-		{Name: "customers", Value: strconv.FormatInt(c.Customers, 10)},
-		{Name: "hotspot", Value: strconv.FormatInt(c.Hotspot, 10)},
-		{Name: "hotspot share", Value: share(c.HotspotShare)},
-		{Name: "balance share", Value: share(c.BalanceShare)},
-	}
-}
+func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
 
 // work is the workload opened on one database.
 type work struct {

@@ -2,8 +2,6 @@ package tpcb
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 
 	"assay/load"
 	"assay/report"
@@ -27,25 +25,14 @@ type Config struct {
 	Loaders int `yaml:"loaders" json:"loaders"`
 }
 
-const (
-	maxScale    = 1000
-	maxAccounts = 100_000
-)
+const maxAccounts = 100_000
 
 // Defaults returns the configuration of a run without flags.
 func Defaults() Config { return Config{Scale: 1, Accounts: maxAccounts, Loaders: 4} }
 
 // Validate returns a *workload.OptionError for the first value that cannot be used.
 func (c Config) Validate() error {
-	switch {
-	case c.Scale < 1 || c.Scale > maxScale:
-		return &workload.OptionError{Option: "--scale", Value: strconv.FormatInt(c.Scale, 10), Want: fmt.Sprintf("1 to %d", maxScale)}
-	case c.Accounts < 1 || c.Accounts > maxAccounts:
-		return &workload.OptionError{Option: "--accounts", Value: strconv.FormatInt(c.Accounts, 10), Want: fmt.Sprintf("1 to %d", maxAccounts)}
-	case c.Loaders < 1 || c.Loaders > 256:
-		return &workload.OptionError{Option: "--loaders", Value: strconv.Itoa(c.Loaders), Want: "1 to 256"}
-	}
-	return nil
+	return definition.CheckRanges(c.Flags())
 }
 
 // By is the support of the workload by a driver's function.
@@ -92,10 +79,10 @@ func state() journal.State {
 
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
-		{Name: "scale", Value: &c.Scale, Usage: "how many branches, each with 10 tellers, 1 to 1000"},
-		{Name: "accounts", Value: &c.Accounts, Usage: "accounts of each branch, 1 to 100000; pgbench has 100000"},
+		{Name: "scale", Value: &c.Scale, Min: 1, Max: 1000, Setting: "scale", Usage: "how many branches, each with 10 tellers, 1 to 1000"},
+		{Name: "accounts", Value: &c.Accounts, Min: 1, Max: maxAccounts, Setting: "accounts a branch", Usage: "accounts of each branch, 1 to 100000; pgbench has 100000"},
 		{Name: "batch", Value: &c.Batch, Usage: "send a transaction's statements together, not one by one as pgbench does"},
-		{Name: "loaders", Value: &c.Loaders, Usage: "batches of rows that are loaded at the same time"},
+		{Name: "loaders", Value: &c.Loaders, Min: 1, Max: 256, Usage: "batches of rows that are loaded at the same time"},
 	}
 }
 
@@ -111,11 +98,7 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	if c.Batch {
 		sent = "together"
 	}
-	return []report.Setting{
-		{Name: "scale", Value: strconv.FormatInt(c.Scale, 10)},
-		{Name: "accounts a branch", Value: strconv.FormatInt(c.Accounts, 10)},
-		{Name: "statements", Value: sent},
-	}
+	return append(definition.Settings(c.Flags()), report.Setting{Name: "statements", Value: sent})
 }
 
 // work is the workload opened on one database.

@@ -50,29 +50,14 @@ func (c Config) Validate() error {
 	if _, _, err := mixOf(c.Mix); err != nil {
 		return err
 	}
-	for _, of := range []struct {
-		option      string
-		value       int64
-		least, most int64
-	}{
-		{"--records", c.Records, 1, MaxRecords}, {"--fields", int64(c.Fields), 1, MaxFields},
-		{"--field-bytes", int64(c.FieldBytes), minFieldBytes, MaxFieldBytes}, {"--scan-length", int64(c.ScanLength), 1, MaxScanLength},
-	} {
-		if of.value < of.least || of.value > of.most {
-			return &workload.OptionError{Option: of.option, Value: strconv.FormatInt(of.value, 10),
-				Want: strconv.FormatInt(of.least, 10) + " to " + strconv.FormatInt(of.most, 10)}
-		}
+	if err := definition.CheckRanges(c.Flags()); err != nil {
+		return err
 	}
 	if c.Fields*c.FieldBytes > maxRecordBytes {
 		return &workload.OptionError{Option: "--field-bytes", Value: strconv.Itoa(c.FieldBytes),
 			Want: strconv.Itoa(maxRecordBytes/c.Fields) + " or less with --fields " + strconv.Itoa(c.Fields) + ": a record has at most " + strconv.Itoa(maxRecordBytes) + " bytes"}
 	}
-	for _, known := range append(distributions(), "") {
-		if c.Distribution == known {
-			return nil
-		}
-	}
-	return &workload.OptionError{Option: "--distribution", Value: c.Distribution, Want: strings.Join(distributions(), ", ")}
+	return definition.OneOf("--distribution", c.Distribution, append(distributions(), "")...)
 }
 
 // Plan implements definition.Config.
@@ -102,11 +87,11 @@ func (c *Config) Flags() []definition.Flag {
 	}
 	return []definition.Flag{
 		{Name: "mix", Value: &c.Mix, Usage: "YCSB's core workload a, b, c, d, e or f; or shares that add up to 1, such as read=0.7,update=0.2,insert=0.1 (read, update, insert, scan, rmw)", Values: mixes},
-		{Name: "records", Value: &c.Records, Usage: "how many records are there before the run"},
+		{Name: "records", Value: &c.Records, Min: 1, Max: MaxRecords, Usage: "how many records are there before the run"},
 		{Name: "distribution", Value: &c.Distribution, Usage: "how records are chosen: zipfian, uniform, latest or hotspot; by default as the mix has it", Values: distributions()},
-		{Name: "fields", Value: &c.Fields, Usage: "fields of a record"},
-		{Name: "field-bytes", Value: &c.FieldBytes, Usage: "bytes of each field"},
-		{Name: "scan-length", Value: &c.ScanLength, Usage: "the most records that a scan asks for"},
+		{Name: "fields", Value: &c.Fields, Min: 1, Max: MaxFields, Usage: "fields of a record"},
+		{Name: "field-bytes", Value: &c.FieldBytes, Min: minFieldBytes, Max: MaxFieldBytes, Usage: "bytes of each field"},
+		{Name: "scan-length", Value: &c.ScanLength, Min: 1, Max: MaxScanLength, Usage: "the most records that a scan asks for"},
 	}
 }
 
