@@ -7,6 +7,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -268,4 +269,52 @@ func Matrix() []Cell {
 		}
 	}
 	return cells
+}
+
+// Workloads returns all workloads.
+func Workloads() []definition.Workload {
+	return []definition.Workload{
+		bank.Definition(), isolation.Definition(), availability.Definition(), entity.Definition(), candles.Definition(),
+		bulkupdate.Definition(), churn.Definition(), ycsb.Definition(),
+		smallbank.Definition(), tpcb.Definition(), tpcc.Definition(),
+		script.Definition(),
+	}
+}
+
+// WorkloadOf returns the workload of this name, or a *workload.OptionError.
+func WorkloadOf(name string) (definition.Workload, error) {
+	var names []string
+	for _, w := range Workloads() {
+		if w.Name == name {
+			return w, nil
+		}
+		names = append(names, w.Name)
+	}
+	return definition.Workload{}, &workload.OptionError{Option: "workload", Value: name, Want: strings.Join(names, ", ")}
+}
+
+// withBugs is the support of a workload whose addresses can ask for bugs
+// (bug=NAME:PROBABILITY), which no driver is told of.
+func withBugs(by definition.Support) definition.Support {
+	open := by.Open
+	if open == nil || len(bugs.For(by.Workload)) == 0 {
+		return by
+	}
+	by.Open = func(ctx context.Context, target workload.Target) (workload.Store, error) {
+		address, seeded, err := bugs.Take(target.Address, by.Workload)
+		if err != nil {
+			return nil, err
+		}
+		target.Address = address
+		store, err := open(ctx, target)
+		if err != nil || len(seeded) == 0 {
+			return store, err
+		}
+		wrapped, err := bugs.Wrap(store, by.Workload, seeded, target.Seed)
+		if err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+		return wrapped, nil
+	}
+	return by
 }

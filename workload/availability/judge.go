@@ -21,46 +21,38 @@ func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error)
 	if err := config.Validate(); err != nil {
 		return Judgement{}, err
 	}
-	var o observer
-	results, figures, err := keyvalue.Judge(preset(config, seed), e, &o)
+	var own Figures
+	var writes, reads outage
+	results, figures, err := keyvalue.Judge(preset(config, seed), e, func(int64, int64) history.Visitor {
+		return history.Visitor{
+			Op: func(op *history.Op) error {
+				switch op.Kind {
+				case keyvalue.KindInsert:
+					own.write(op)
+					writes.op(op)
+				case keyvalue.KindGet, keyvalue.KindProbe:
+					own.read(op)
+					reads.op(op)
+				}
+				return nil
+			},
+			Event: func(e history.Event) error {
+				if e.Name == history.EventMeasureEnd {
+					writes.end(e.At)
+					reads.end(e.At)
+				}
+				return nil
+			},
+		}
+	})
 	if err != nil {
 		return Judgement{}, err
 	}
 	if !config.reads() {
 		results = results[:2]
 	}
-	o.figures.Figures = figures
-	o.figures.WriteOutage, o.figures.ReadOutage = o.writing.longest, o.reading.longest
-	return Judgement{Results: results, Figures: o.figures}, nil
-}
-
-// observer takes the figures of this workload.
-type observer struct {
-	figures          Figures
-	writing, reading outage
-}
-
-// Begin implements keyvalue.Observer.
-func (o *observer) Begin(int64, int64) {}
-
-// Op implements keyvalue.Observer.
-func (o *observer) Op(op *history.Op) {
-	switch op.Kind {
-	case keyvalue.KindInsert:
-		o.figures.write(op)
-		o.writing.op(op)
-	case keyvalue.KindGet, keyvalue.KindProbe:
-		o.figures.read(op)
-		o.reading.op(op)
-	}
-}
-
-// Event implements keyvalue.Observer.
-func (o *observer) Event(e history.Event) {
-	if e.Name == history.EventMeasureEnd {
-		o.writing.end(e.At)
-		o.reading.end(e.At)
-	}
+	own.Figures, own.WriteOutage, own.ReadOutage = figures, writes.longest, reads.longest
+	return Judgement{Results: results, Figures: own}, nil
 }
 
 // Figures are what is counted beside the verdicts. All times are nanoseconds.

@@ -100,3 +100,86 @@ type Wait struct {
 
 // sampleEvery is how often a server is asked while tasks go on.
 const sampleEvery = 200 * time.Millisecond
+
+// Document is one document of one user.
+type Document struct {
+	// ID is unique (the primary key, or _id), from 1: the documents of one user
+	// after those of another.
+	ID int64
+	// User is its owner and Number its place among the owner's, both from 1.
+	User, Number int64
+	// Flag is the boolean that updates are about. Generation is the number of
+	// the round that set it, 0 at first.
+	Flag       bool
+	Generation int64
+	// Payload is what the document holds beside: PayloadBytes letters and
+	// digits.
+	Payload string
+}
+
+// Columns are how documents are stored; owner is User.
+func Columns() workload.Columns[Document] {
+	return workload.Columns[Document]{
+		Names:  []string{"id", "owner", "number", "flag", "generation", "payload"},
+		Fields: func(d *Document) []any { return []any{&d.ID, &d.User, &d.Number, &d.Flag, &d.Generation, &d.Payload} },
+	}
+}
+
+// PayloadBytes is the length of a document's payload.
+const PayloadBytes = 96
+
+// Documents are those of a configuration and seed: pure functions of their
+// numbers.
+type Documents struct {
+	config Config
+	seed   uint64
+}
+
+// NewDocuments returns the documents of this configuration and seed.
+func NewDocuments(config Config, seed uint64) Documents { return Documents{config, seed} }
+
+// Len is how many documents there are.
+func (d Documents) Len() int64 { return d.config.Users * d.config.Documents }
+
+// At returns document id as it is loaded; id is from 1 to Len.
+func (d Documents) At(id int64) Document {
+	user, number := d.place(id)
+	return Document{ID: id, User: user, Number: number, Flag: d.flag(id, 0), Payload: d.payload(id)}
+}
+
+// Batch returns up to MaxBatch documents from id on, in the room that buf has.
+func (d Documents) Batch(id int64, buf []Document) []Document {
+	buf = buf[:0]
+	for ; id <= d.Len() && len(buf) < MaxBatch; id++ {
+		buf = append(buf, d.At(id))
+	}
+	return buf
+}
+
+// place is whose document it is, and which.
+func (d Documents) place(id int64) (user, number int64) {
+	return (id-1)/d.config.Documents + 1, (id-1)%d.config.Documents + 1
+}
+
+// flag is what the boolean of a document is in a generation.
+func (d Documents) flag(id, generation int64) bool {
+	switch {
+	case generation > 0:
+		return flagOf(generation)
+	case d.config.Field == FieldAlternate:
+		return id%2 == 0
+	case d.config.Field == FieldRandom:
+		return workload.Mix(uint64(id)^workload.Mix(d.seed))&1 == 1
+	default:
+		return false
+	}
+}
+
+// flagOf is what a round sets the boolean to, so that it flips from each to the
+// next.
+func flagOf(generation int64) bool { return generation%2 == 1 }
+
+// payload is what a document holds beside.
+func (d Documents) payload(id int64) string {
+	return workload.HexDigits(d.seed, uint64(id), PayloadBytes)
+}

@@ -155,10 +155,7 @@ func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer
 		reply = session.Update(ctx, c.user, generation, flagOf(generation))
 		c.round.busy.Add(-1)
 	}
-	if reply.Outcome == history.Rejected {
-		// No driver may say so: there is no rule that could refuse an update.
-		reply.Outcome = history.Unknown
-	}
+	reply.Outcome = reply.Unrefused()
 	c.After(reply.Outcome, reply.Broken)
 	c.values = [3]int64{c.user, generation}
 	if reply.Outcome == history.Committed {

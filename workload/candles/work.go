@@ -263,10 +263,7 @@ func (c *client) insert(ctx context.Context, session Session, task int64) Reply 
 		batch = append(batch, c.work.queries.Candle(n))
 	}
 	reply := session.Insert(ctx, batch)
-	if reply.Outcome == history.Rejected {
-		// No driver may say so: there is no rule that could refuse a row.
-		reply.Outcome = history.Unknown
-	}
+	reply.Outcome = reply.Unrefused()
 	return reply
 }
 

@@ -2,6 +2,8 @@ package churn
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 
 	"assay/load"
 	"assay/report"
@@ -76,4 +78,45 @@ func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clie
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	return Judge(*c, seed, e)
+}
+
+// Config is what a user can set of the workload. It is a definition.Config.
+type Config struct {
+	// Rows is how many there are when the table is full.
+	Rows int64 `yaml:"rows" json:"rows"`
+	// RowBytes is the length of a row's payload.
+	RowBytes int `yaml:"row_bytes" json:"row_bytes"`
+	// DeleteShare is the share of the rows, 0 to 1, that each deletion takes.
+	DeleteShare float64 `yaml:"delete_share" json:"delete_share"`
+	// Cycles is how many times rows are deleted and filled in again.
+	Cycles int64 `yaml:"cycles" json:"cycles"`
+	// Batch is the most rows that one statement inserts or deletes.
+	Batch int64 `yaml:"batch" json:"batch"`
+	// Repair has the database's own repair run at the end.
+	Repair bool `yaml:"repair" json:"repair"`
+}
+
+const (
+	maxRows    = 100_000_000
+	shareRange = "more than 0, at most 1"
+)
+
+// Defaults returns the configuration of a run without flags.
+func Defaults() Config {
+	return Config{Rows: 20_000, RowBytes: 200, DeleteShare: 0.5, Cycles: 3, Batch: 200, Repair: true}
+}
+
+// Validate returns a *workload.OptionError for the first value that cannot be
+// used.
+func (c Config) Validate() error {
+	if err := definition.CheckRanges(c.Flags()); err != nil {
+		return err
+	}
+	if c.DeleteShare == 0 {
+		return &workload.OptionError{Option: "--delete-share", Value: "0", Want: shareRange}
+	}
+	if most := maxRows / (c.Cycles + 1); c.Rows > most {
+		return &workload.OptionError{Option: "--rows", Value: strconv.FormatInt(c.Rows, 10), Want: fmt.Sprintf("1 to %d with so many cycles", most)}
+	}
+	return nil
 }

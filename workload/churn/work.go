@@ -162,9 +162,7 @@ func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer
 		c.task = c.next.Take()
 	}
 	reply := c.do(ctx)
-	if reply.Outcome == history.Rejected { // there is no rule that could refuse it
-		reply.Outcome = history.Unknown
-	}
+	reply.Outcome = reply.Unrefused()
 	c.After(reply.Outcome, reply.Broken)
 	c.values = [2]int64{c.cycle, c.task}
 	return load.Answer{Kind: c.kind, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken, Values: c.values[:]}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"assay/check"
+	"assay/history"
 	"assay/load"
 	"assay/report"
 	"assay/workload"
@@ -141,4 +142,47 @@ func (c Config) Validate() error {
 		return &workload.OptionError{Option: "--entities", Value: "0", Want: "1 or more where nobody writes: there would be nothing to read"}
 	}
 	return nil
+}
+
+// Judgement is what the files of one run say.
+type Judgement struct {
+	// Results are those of keyvalue.CheckAcknowledged, CheckRows and CheckReads,
+	// the last only if the mix has reads. All seven fields of an entity must be
+	// as they were written.
+	Results []check.Result
+	Figures Figures
+}
+
+// Judge judges a run by its files alone; see keyvalue.Judge.
+func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error) {
+	if err := config.Validate(); err != nil {
+		return Judgement{}, err
+	}
+	var writes, reads *definition.Pace
+	results, figures, err := keyvalue.Judge(preset(config, seed), e, func(from, to int64) history.Visitor {
+		writes, reads = definition.NewPace(from, to), definition.NewPace(from, to)
+		return history.Visitor{Op: func(op *history.Op) error {
+			switch op.Kind {
+			case keyvalue.KindInsert:
+				writes.Op(op)
+			case keyvalue.KindGet:
+				reads.Op(op)
+			}
+			return nil
+		}}
+	})
+	if err != nil {
+		return Judgement{}, err
+	}
+	if config.WriteShare == 1 {
+		results = results[:2]
+	}
+	return Judgement{Results: results, Figures: Figures{figures, writes.Flow(), reads.Flow()}}, nil
+}
+
+// Figures are what is counted beside the verdicts.
+type Figures struct {
+	keyvalue.Figures
+	// Writes and Reads are the two kinds of operations.
+	Writes, Reads report.Flow
 }

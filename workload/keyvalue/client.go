@@ -87,13 +87,15 @@ type Client struct {
 
 // Insert makes one attempt of an operation that inserts.
 func (c *Client) Insert(ctx context.Context, seq uint64, attempt int) load.Answer {
-	again := !c.preset.PerAttempt && attempt > 1
-	if !again {
-		c.unsure = false
-	}
 	number, ok := c.preset.number(c.number, seq, attempt)
 	if !ok || c.number > c.preset.MaxClient {
 		return load.Answer{Kind: KindInsert, Outcome: history.Failed, Class: workload.ClassBeyond}
+	}
+	if c.preset.PerAttempt {
+		attempt = 1 // each is the first of its record
+	}
+	if attempt == 1 {
+		c.unsure = false
 	}
 	record := c.preset.Record(number)
 	session, err := c.Session(ctx)
@@ -101,23 +103,9 @@ func (c *Client) Insert(ctx context.Context, seq uint64, attempt int) load.Answe
 	if err == nil {
 		reply = session.Insert(ctx, record)
 	}
+	reply.Outcome = reply.Unrefused()
 	answer := reply.Answer(KindInsert)
-	switch {
-	case reply.Outcome == history.Rejected:
-		// No driver may say so: there is no rule that could refuse a record.
-		answer.Outcome = history.Unknown
-	case reply.Duplicate && c.unsure:
-		answer.Done = true
-	case reply.Duplicate && !again:
-		// Nobody but this attempt uses its key, so something between here and
-		// the database has sent it twice. This says nothing against the
-		// database, and the record is there.
-		answer.Outcome = history.Unknown
-	}
-	// What is left is a duplicate after attempts that all failed: one that had
-	// certainly no effect has left a record. It stays failed, and the judge will
-	// find the record.
-	c.unsure = c.unsure || answer.Outcome == history.Unknown
+	c.unsure = reply.Repeated(&answer, attempt, c.unsure)
 	if answer.Outcome == history.Committed || answer.Done {
 		c.recent.add(number)
 	}

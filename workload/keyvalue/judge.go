@@ -46,24 +46,18 @@ type Figures struct {
 	Stale, StaleBy, Missed, Unsure int64
 }
 
-// Observer takes a workload's own figures while a run is judged.
-type Observer interface {
-	// Begin says what was the measured part of the run.
-	Begin(from, to int64)
-	// Op is given every attempt, and Event every event, in the order of their
-	// records.
-	Op(op *history.Op)
-	Event(e history.Event)
-}
+// Observe returns what takes a workload's own figures while a run is judged, whose
+// measured part was this: every attempt and every event, in the order of their records.
+type Observe func(from, to int64) history.Visitor
 
 // Judge judges a run by its files alone, so that it can be done again at any
 // time. It returns the results of CheckAcknowledged, CheckRows and CheckReads. It
 // reads the history twice; the state is gone through and not kept. A missing or
 // cut state gives verdicts of unknown; files that are malformed give a
 // *history.FormatError.
-func Judge(p *Preset, e definition.Evidence, observer Observer) ([]check.Result, Figures, error) {
+func Judge(p *Preset, e definition.Evidence, observe Observe) ([]check.Result, Figures, error) {
 	j := &judge{
-		preset: p, evidence: e, observer: observer, operations: newOperations(p),
+		preset: p, evidence: e, observe: observe, operations: newOperations(p),
 		acknowledged: check.Result{Name: CheckAcknowledged},
 		rows:         check.Result{Name: CheckRows},
 		reads:        check.Result{Name: CheckReads},
@@ -80,9 +74,11 @@ func Judge(p *Preset, e definition.Evidence, observer Observer) ([]check.Result,
 }
 
 type judge struct {
-	preset     *Preset
-	evidence   definition.Evidence
-	observer   Observer
+	preset   *Preset
+	evidence definition.Evidence
+	observe  Observe
+	// observer is what observe returned.
+	observer   history.Visitor
 	operations *operations
 	// missing says why the state is not all there is to know; empty if it is.
 	missing string
@@ -120,7 +116,7 @@ func (j *judge) firstReading() error {
 		},
 	})
 	j.operations.close(ending.Whole)
-	j.observer.Begin(from, cmp.Or(to, last)) // it may have been cut
+	j.observer = j.observe(from, cmp.Or(to, last)) // it may have been cut
 	return err
 }
 
@@ -172,7 +168,9 @@ func (j *judge) row(got Observed) {
 func (j *judge) secondReading() error {
 	_, err := history.Read(j.evidence.History, history.Visitor{
 		Op: func(op *history.Op) error {
-			j.observer.Op(op)
+			if err := j.observer.Op(op); err != nil {
+				return err
+			}
 			switch op.Kind {
 			case KindInsert:
 				j.insert(op)
@@ -183,10 +181,7 @@ func (j *judge) secondReading() error {
 			}
 			return nil
 		},
-		Event: func(e history.Event) error {
-			j.observer.Event(e)
-			return nil
-		},
+		Event: j.observer.Event,
 	})
 	return err
 }

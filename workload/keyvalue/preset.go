@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 
 	"assay/history"
+	"assay/load"
 	"assay/workload"
 )
 
@@ -133,41 +132,35 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 	return Save(ctx, w.Store, w.preset, filepath.Join(folder, w.file), read)
 }
 
-// loaders is how many sessions load at the same time.
-const loaders = 8
+// Sessions that load at the same time, and how many records each inserts before it says
+// how far it is.
+const (
+	loaders    = 8
+	loadReport = 16
+)
 
 // Load inserts the records that are to be there before the run. The first error
 // ends it.
 func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
-	total := w.preset.Loaded
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var next, done atomic.Int64
-	var progress sync.Mutex
-	var all sync.WaitGroup
-	for range min(loaders, total) {
-		all.Go(func() {
-			session, err := w.Session(ctx)
-			if err != nil {
-				stop(err)
-				return
-			}
-			defer session.Close()
-			for seq := next.Add(1) - 1; seq < total && ctx.Err() == nil; seq = next.Add(1) - 1 {
-				if err := w.loadOne(ctx, session, uint64(seq)); err != nil {
-					stop(err)
-					return
-				}
-				if n := done.Add(1); n%256 == 0 || n == total {
-					progress.Lock()
-					loaded(n, total)
-					progress.Unlock()
+	var sessions [loaders]workload.Connection[Session]
+	next := 0
+	_, err := load.Batches(ctx, loaders, w.preset.Loaded, loadReport, func() load.Batch {
+		connection := &sessions[next]
+		connection.Open, next = w.Session, next+1
+		return func(ctx context.Context, first int64) (done int, err error) {
+			session, err := connection.Session(ctx)
+			for seq := first - 1; err == nil && seq < min(first-1+loadReport, w.preset.Loaded); seq++ {
+				if err = w.loadOne(ctx, session, uint64(seq)); err == nil {
+					done++
 				}
 			}
-		})
+			return done, err
+		}
+	}, loaded)
+	for i := range sessions {
+		sessions[i].Close()
 	}
-	all.Wait()
-	return context.Cause(ctx)
+	return err
 }
 
 func (w *Work) loadOne(ctx context.Context, session Session, seq uint64) error {

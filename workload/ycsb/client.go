@@ -103,19 +103,10 @@ func (c *client) read(ctx context.Context, session keyvalue.MutableSession) load
 
 func (c *client) insert(ctx context.Context, session keyvalue.MutableSession, v version, attempt int) load.Answer {
 	reply := session.Insert(ctx, c.work.contents.record(c.key(), v))
+	reply.Outcome = reply.Unrefused()
 	answer := reply.Answer(KindInsert)
 	answer.Values = c.put(c.record)
-	switch {
-	case reply.Outcome == history.Rejected:
-		answer.Outcome = history.Unknown // there is no rule that could refuse a record
-	case reply.Duplicate && c.unsure:
-		answer.Done = true
-	case reply.Duplicate && attempt == 1:
-		// Nobody but this attempt uses the key, so something between here and the
-		// database has sent it twice. This says nothing against the database.
-		answer.Outcome = history.Unknown
-	}
-	c.unsure = c.unsure || answer.Outcome == history.Unknown
+	c.unsure = reply.Repeated(&answer, attempt, c.unsure)
 	c.After(answer.Outcome, reply.Broken)
 	c.work.sequence.end(c.record)
 	return answer
