@@ -173,8 +173,8 @@ const (
 
 // bankBugs are all bugs of the bank: first those in what is done, then those in
 // what is answered, in rows and in reading, and in keeping transactions apart.
-func bankBugs() []definition[bankActions] {
-	return []definition[bankActions]{
+func bankBugs() []bugOf[bankActions] {
+	return []bugOf[bankActions]{
 		{Bug{Name: "torn-transfer", Check: checkTotal,
 			Doc: "the credit is lost, the debit and the row stay"}, bankActions{after: tearTransfer}},
 		{Bug{Name: "partial-rollback", Check: checkAccounts,

@@ -119,14 +119,14 @@ func TestAWrapperConforms(t *testing.T) {
 	config := entity.Defaults()
 	config.Entities = 50
 	open := keyvalue.Opener(mem.OpenKeyValue).On(entity.Table())
-	run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 4, Each: 300, Attempts: 1}
+	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 300, Attempts: 1}
 	run.Valid(t.Context(), t, opened(t, inMemory(), entity.Name, open, 1, never).(keyvalue.Store))
 	e := inMemory()
 	for seed := range uint64(3) {
 		store := opened(t, e, isolation.Name, e.isolation, seed, never).(isolation.Store)
 		c := isolation.Defaults()
 		c.Test = "all"
-		j := drivertest.IsolationRun{Config: c, Seed: seed, Clients: 8, Each: 200, Attempts: 3}.Judge(t.Context(), t, store)
+		j := drivertest.ShortRun{Workload: isolation.Definition(), Config: &c, Seed: seed, Clients: 8, Each: 200, Attempts: 3}.Judge(t.Context(), t, store)
 		for _, r := range j.Results {
 			if r.Verdict.String() != "valid" {
 				t.Errorf("seed %d: %s is %v: %s", seed, r.Name, r.Verdict, r.Detail)

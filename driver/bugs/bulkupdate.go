@@ -10,9 +10,9 @@ import (
 
 // An update that a later one of the same user has replaced is seen no more; so
 // what a bug does in the rounds before the last is passing.
-func bulkUpdateBugs() []definition[callKinds] {
+func bulkUpdateBugs() []bugOf[callKinds] {
 	const documents, counts = bulkupdate.CheckDocuments, bulkupdate.CheckCounts
-	return []definition[callKinds]{
+	return []bugOf[callKinds]{
 		{Bug{Name: "partial-update", Check: documents, Kinds: []string{"partial"}, Passing: true,
 			Doc: "an update is acknowledged as whole and has changed some of the documents only"}, inUpdate},
 		{Bug{Name: "torn-update", Check: documents, Kinds: []string{"partial"}, Passing: true,

@@ -8,8 +8,8 @@ import (
 	"assay/workload/candles"
 )
 
-func candleBugs() []definition[callKinds] {
-	return []definition[callKinds]{
+func candleBugs() []bugOf[callKinds] {
+	return []bugOf[callKinds]{
 		{Bug{Name: "truncated-read", Check: candles.CheckAnswers, Kinds: []string{"cut short"},
 			Doc: "an answer to a query ends early and without an error"}, inGet},
 		{Bug{Name: "altered-row", Check: candles.CheckAnswers, Kinds: []string{"altered"},

@@ -8,9 +8,9 @@ import (
 	"assay/workload/churn"
 )
 
-func churnBugs() []definition[callKinds] {
+func churnBugs() []bugOf[callKinds] {
 	const check = churn.CheckRows
-	return []definition[callKinds]{
+	return []bugOf[callKinds]{
 		{Bug{Name: "lost-ack", Check: check, Kinds: []string{"lost"}, Passing: true,
 			Doc: "one row of an insert that is acknowledged is not there"}, inInsert},
 		{Bug{Name: "undeleted", Check: check, Kinds: []string{"undeleted"}, Passing: true,

@@ -308,14 +308,14 @@ const (
 )
 
 // isolationBugs are all bugs of workload isolation, in the order of bankBugs.
-func isolationBugs() []definition[isolationActions] {
+func isolationBugs() []bugOf[isolationActions] {
 	items := []string{"append", "register"}
 	blind := []string{"register", "all"} // where a write can be overwritten before anybody reads it
-	bug := func(b Bug, tests []string, begin func(*transaction) bool) definition[isolationActions] {
+	bug := func(b Bug, tests []string, begin func(*transaction) bool) bugOf[isolationActions] {
 		b.Tests = tests
-		return definition[isolationActions]{b, isolationActions{begin: begin, truncates: b.Name == "truncated-read", lingers: slices.Contains([]string{"stale-read", "duplicate-apply", "truncated-read"}, b.Name)}}
+		return bugOf[isolationActions]{b, isolationActions{begin: begin, truncates: b.Name == "truncated-read", lingers: slices.Contains([]string{"stale-read", "duplicate-apply", "truncated-read"}, b.Name)}}
 	}
-	return []definition[isolationActions]{
+	return []bugOf[isolationActions]{
 		bug(Bug{Name: "duplicate-apply", Check: checkIsolation, Kinds: []string{"duplicate-elements", "lost-update", "G-single-item-realtime", "G-single-item-process"},
 			Doc: "the appends of a transaction are applied twice; a register is written again by the write before the last"}, items, applyWritesTwice),
 		bug(Bug{Name: "lost-update", Check: checkIsolation, Kinds: []string{"lost-update"},

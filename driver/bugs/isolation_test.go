@@ -11,20 +11,20 @@ import (
 	"assay/workload/isolation"
 )
 
-// isolationRun is a run on a new database of an engine: its judgement, and how often
+// isolationRun is a run on a new database of an engine: its results, and how often
 // the first of the bugs has struck.
-func isolationRun(t *testing.T, e engine, seed uint64, test, model string, each int, seeded ...Seeded) (isolation.Judgement, int64) {
+func isolationRun(t *testing.T, e engine, seed uint64, test, model string, each int, seeded ...Seeded) ([]check.Result, int64) {
 	t.Helper()
 	c := isolation.Defaults()
 	c.Test, c.Model, c.Keys = test, model, 4
 	store := opened(t, e, isolation.Name, e.isolation, seed, seeded...)
-	run := drivertest.IsolationRun{Config: c, Seed: seed, Clients: 8, Each: each, Attempts: 3}
-	return run.Judge(t.Context(), t, store.(isolation.Store)), strikesOf(t, store, Bug{Name: seeded[0].Name})
+	run := drivertest.ShortRun{Workload: isolation.Definition(), Config: &c, Seed: seed, Clients: 8, Each: each, Attempts: 3}
+	return run.Judge(t.Context(), t, store).Results, strikesOf(t, store, Bug{Name: seeded[0].Name})
 }
 
 // kinds returns the kinds of evidence that violated checks have, as "check: kind".
-func kinds(j isolation.Judgement) (found []string) {
-	for _, r := range j.Results {
+func kinds(results []check.Result) (found []string) {
+	for _, r := range results {
 		for _, e := range r.Evidence {
 			if r.Verdict == check.Violated {
 				found = append(found, r.Name+": "+e.Kind)
@@ -40,12 +40,12 @@ func kinds(j isolation.Judgement) (found []string) {
 func untilNamed(t *testing.T, e engine, bug Bug, test, model string, chance float64) {
 	t.Helper()
 	for each := 40; each <= 2560; each *= 4 {
-		j, strikes := isolationRun(t, e, 1, test, model, each, Seeded{bug.Name, chance})
-		found, violated := kinds(j), false
+		results, strikes := isolationRun(t, e, 1, test, model, each, Seeded{bug.Name, chance})
+		found, violated := kinds(results), false
 		named := slices.ContainsFunc(bug.Kinds, func(kind string) bool {
 			return slices.Contains(found, bug.Check+": "+kind) || slices.Contains(found, bug.Or+": "+kind)
 		})
-		for _, r := range j.Results {
+		for _, r := range results {
 			violated = violated || r.Verdict == check.Violated && (r.Name == bug.Check || r.Name == bug.Or)
 		}
 		if violated && strikes == 0 || !violated && strikes > 0 && !bug.MayPass(test) {
@@ -84,8 +84,8 @@ func TestEveryIsolationBugIsConvicted(t *testing.T) {
 						untilNamed(t, e, bug, test, bug.Model, chance)
 						return
 					}
-					j, strikes := isolationRun(t, e, 1, test, bug.Model, 60, Seeded{bug.Name, chance})
-					if found := kinds(j); len(found) > 0 || strikes == 0 {
+					results, strikes := isolationRun(t, e, 1, test, bug.Model, 60, Seeded{bug.Name, chance})
+					if found := kinds(results); len(found) > 0 || strikes == 0 {
 						t.Errorf("found %q after %d strikes", found, strikes)
 					}
 				})
@@ -97,8 +97,8 @@ func TestEveryIsolationBugIsConvicted(t *testing.T) {
 				if slices.Contains(bug.Tests, test) {
 					continue
 				}
-				if j, strikes := isolationRun(t, inMemory(), 1, test, bug.Model, 40, Seeded{bug.Name, 1}); strikes != 0 || len(kinds(j)) > 0 {
-					t.Errorf("%s: found %q after %d strikes", test, kinds(j), strikes)
+				if results, strikes := isolationRun(t, inMemory(), 1, test, bug.Model, 40, Seeded{bug.Name, 1}); strikes != 0 || len(kinds(results)) > 0 {
+					t.Errorf("%s: found %q after %d strikes", test, kinds(results), strikes)
 				}
 			}
 		})
@@ -109,11 +109,11 @@ func TestEveryIsolationBugIsConvicted(t *testing.T) {
 func TestWriteSkewBreaksPairs(t *testing.T) {
 	for seed := range uint64(3) {
 		skew := Seeded{"write-skew", 0.1}
-		if j, _ := isolationRun(t, inMemory(), seed, "pairs", "", 100, skew); !slices.Contains(kinds(j), "pairs: write-skew") {
-			t.Errorf("seed %d: found %q", seed, kinds(j))
+		if results, _ := isolationRun(t, inMemory(), seed, "pairs", "", 100, skew); !slices.Contains(kinds(results), "pairs: write-skew") {
+			t.Errorf("seed %d: found %q", seed, kinds(results))
 		}
-		if j, _ := isolationRun(t, inMemory(), seed, "all", "snapshot-isolation", 100, skew); len(kinds(j)) > 0 {
-			t.Errorf("seed %d: found %q under snapshot isolation", seed, kinds(j))
+		if results, _ := isolationRun(t, inMemory(), seed, "all", "snapshot-isolation", 100, skew); len(kinds(results)) > 0 {
+			t.Errorf("seed %d: found %q under snapshot isolation", seed, kinds(results))
 		}
 	}
 }
@@ -139,8 +139,8 @@ func TestTimeMakesTheDifference(t *testing.T) {
 						return
 					}
 					for seed := range uint64(2) {
-						if j, _ := isolationRun(t, inMemory(), seed, test, model, 150, Seeded{name, 0.5}); len(kinds(j)) != 0 {
-							t.Errorf("seed %d: found %q", seed, kinds(j))
+						if results, _ := isolationRun(t, inMemory(), seed, test, model, 150, Seeded{name, 0.5}); len(kinds(results)) != 0 {
+							t.Errorf("seed %d: found %q", seed, kinds(results))
 						}
 					}
 				})
@@ -153,8 +153,8 @@ func TestTimeMakesTheDifference(t *testing.T) {
 func TestCutReadIsFound(t *testing.T) {
 	for test, kind := range map[string]string{"register": "durability: lost-write", "append": "durability: lost-append"} {
 		for _, e := range []engine{inMemory(), onSQLite()} {
-			if j, _ := isolationRun(t, e, 1, test, "", 40, Seeded{"truncated-read", 1}); !slices.ContainsFunc(kinds(j), func(k string) bool { return strings.HasPrefix(k, kind) }) {
-				t.Errorf("%s on %s: found %q", test, e.name, kinds(j))
+			if results, _ := isolationRun(t, e, 1, test, "", 40, Seeded{"truncated-read", 1}); !slices.ContainsFunc(kinds(results), func(k string) bool { return strings.HasPrefix(k, kind) }) {
+				t.Errorf("%s on %s: found %q", test, e.name, kinds(results))
 			}
 		}
 	}

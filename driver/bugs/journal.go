@@ -30,7 +30,7 @@ type journalShape struct {
 	amount  int
 }
 
-func newJournalStore[N journal.Session](inner journal.Store[N], all []definition[callKinds], seeded []Seeded, seed uint64,
+func newJournalStore[N journal.Session](inner journal.Store[N], all []bugOf[callKinds], seeded []Seeded, seed uint64,
 	shape journalShape, wrap func(N) N) *journalStore[N] {
 	s := &journalStore[N]{inner: inner}
 	t := newTrial(inner, inner.Create, all, seeded, seed)

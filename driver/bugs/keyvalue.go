@@ -13,9 +13,9 @@ import (
 )
 
 // keyValueBugs are those of a workload by its name.
-func keyValueBugs(name string) []definition[callKinds] {
+func keyValueBugs(name string) []bugOf[callKinds] {
 	const acknowledged, rows, reads = keyvalue.CheckAcknowledged, keyvalue.CheckRows, keyvalue.CheckReads
-	altered := []definition[callKinds]{
+	altered := []bugOf[callKinds]{
 		{Bug{Name: "altered-field", Check: acknowledged, Kinds: []string{"altered"},
 			Doc: "one of the fields is written otherwise than was asked (found in all checks that see it)"}, inInsert},
 		{Bug{Name: "altered-read", Check: reads, Kinds: []string{"altered"},
@@ -24,14 +24,14 @@ func keyValueBugs(name string) []definition[callKinds] {
 			Doc: "a read returns another record than the one asked for"}, inGet},
 	}
 	if name == availability.Name {
-		altered = []definition[callKinds]{
+		altered = []bugOf[callKinds]{
 			{Bug{Name: "altered-row", Check: rows, Kinds: []string{"altered"},
 				Doc: "a row has another value than was inserted (found by reads as well, if it is read)"}, inInsert},
 			{Bug{Name: "altered-read", Check: reads, Kinds: []string{"altered", "other row"},
 				Doc: "a read returns another value, or another row, than the one asked for"}, inGet},
 		}
 	}
-	return append([]definition[callKinds]{
+	return append([]bugOf[callKinds]{
 		{Bug{Name: "lost-ack", Check: acknowledged, Kinds: []string{"lost"},
 			Doc: "an acknowledged record is there for up to eight more calls, and then lost"}, inInsert},
 		{Bug{Name: "reported-never-applied", Check: acknowledged, Kinds: []string{"lost"},

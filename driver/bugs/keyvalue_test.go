@@ -41,7 +41,7 @@ func TestEveryAvailabilityBugIsFound(t *testing.T) {
 				config := availability.Defaults()
 				config.Policy, config.Readers = policy, 2
 				store := withBug(t, availability.Table(), inMemory, bug)
-				run := drivertest.AvailabilityRun{Config: config, Seed: 1, Clients: 3, Each: 60, Attempts: 50}
+				run := drivertest.ShortRun{Workload: availability.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 60, Attempts: 50}
 				wantConviction(t, bug, run.Judge(t.Context(), t, store).Results, store)
 			})
 		}
@@ -58,7 +58,7 @@ func TestEveryEntityBugIsFound(t *testing.T) {
 					config := entity.Defaults()
 					config.Entities = 0 // a load does not bear timeouts
 					store := withBug(t, entity.Table(), inMemory, bug)
-					run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 4, Each: 80, Attempts: attempts}
+					run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 80, Attempts: attempts, Idempotent: true}
 					wantConviction(t, bug, run.Judge(t.Context(), t, store).Results, store)
 				})
 			}

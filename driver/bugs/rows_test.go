@@ -79,8 +79,8 @@ func TestEveryBulkUpdateBugIsFound(t *testing.T) {
 			t.Run(fmt.Sprint(bug.Name, "/", i), func(t *testing.T) {
 				t.Parallel()
 				store := onBoth(t, bulkupdate.Name, inMemory, seed, Seeded{bug.Name, chance}, mem.OpenBulkUpdate, sqlite.Driver().BulkUpdate)
-				j := drivertest.BulkUpdateRun{Attempts: 1, Seed: seed,
-					Config: bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}.Judge(t.Context(), t, store)
+				j := drivertest.ShortRun{Workload: bulkupdate.Definition(), Attempts: 1, Seed: seed,
+					Config: &bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}.Judge(t.Context(), t, store)
 				strikes := strikesOf(t, store, bug)
 				named(t, bug, strikes, j.Results)
 				found := slices.ContainsFunc(j.Results, func(r check.Result) bool { return r.Verdict == check.Violated })
@@ -103,7 +103,8 @@ func TestEveryCandleBugIsFound(t *testing.T) {
 			struck := int64(0)
 			for seed := range uint64(4) {
 				store := onBoth(t, candles.Name, seed < 3, seed, Seeded{bug.Name, 0.05}, mem.OpenCandles, sqlite.Driver().Candles)
-				j := drivertest.JudgeCandles(t.Context(), t, store, config, seed)
+				run := drivertest.ShortRun{Workload: candles.Definition(), Config: &config, Seed: seed, Clients: 2, Each: 1, Attempts: 1}
+				j := run.Judge(t.Context(), t, store)
 				strikes := strikesOf(t, store, bug)
 				named(t, bug, strikes, j.Results)
 				struck += strikes

@@ -13,9 +13,9 @@ import (
 // those that may write.
 const inAnswer = inGet
 
-func scriptBugs() []definition[callKinds] {
+func scriptBugs() []bugOf[callKinds] {
 	const counted, invariants = script.CheckCounted, script.CheckInvariants
-	return []definition[callKinds]{
+	return []bugOf[callKinds]{
 		{Bug{Name: "lost-ack", Check: counted, Kinds: []string{"lost"},
 			Doc: "a transaction is acknowledged and nothing of it is there"}, inInsert},
 		{Bug{Name: doubledUpdate, Check: counted, Kinds: []string{"surplus"},

@@ -12,9 +12,9 @@ import (
 // inAmalgamate is a call of SmallBank that changes three accounts.
 const inAmalgamate = inUpdate
 
-func smallBankBugs() []definition[callKinds] {
+func smallBankBugs() []bugOf[callKinds] {
 	const operations, accounts = journal.CheckOperations, smallbank.CheckAccounts
-	return []definition[callKinds]{
+	return []bugOf[callKinds]{
 		{Bug{Name: "lost-ack", Check: operations, Kinds: []string{journal.KindLost}, Or: accounts,
 			Doc: "an operation is acknowledged and its journal row is not there"}, inInsert},
 		{Bug{Name: lostUpdate, Check: accounts, Kinds: []string{"balance"},

@@ -9,9 +9,9 @@ import (
 	"assay/workload/tpcb"
 )
 
-func tpcbBugs() []definition[callKinds] {
+func tpcbBugs() []bugOf[callKinds] {
 	const operations, balances = journal.CheckOperations, tpcb.CheckBalances
-	return []definition[callKinds]{
+	return []bugOf[callKinds]{
 		{Bug{Name: "lost-ack", Check: operations, Kinds: []string{journal.KindLost},
 			Doc: "a transaction is acknowledged and nothing of it is there"}, inInsert},
 		{Bug{Name: lostUpdate, Check: balances, Kinds: []string{"balance"}, Or: tpcb.CheckTotal,

@@ -7,9 +7,9 @@ import (
 	"assay/workload/tpcc"
 )
 
-func tpccBugs() []definition[callKinds] {
+func tpccBugs() []bugOf[callKinds] {
 	const inNewOrder, inPayment, inDelivery = inInsert, inUpdate, inDelete
-	return append([]definition[callKinds]{
+	return append([]bugOf[callKinds]{
 		{Bug{Name: "lost-line", Check: tpcc.CheckOrders, Kinds: []string{"half done"}, Or: tpcc.CheckConsistency,
 			Doc: "an order is acknowledged and one of its lines is not there"}, inNewOrder},
 		{Bug{Name: "lost-order", Check: tpcc.CheckOrders, Kinds: []string{"lost"}, Or: tpcc.CheckConsistency,

@@ -16,11 +16,11 @@ const (
 	inOrderAgain
 )
 
-func tpccIsolationBugs() []definition[callKinds] {
-	bug := func(name, kind, doc string, in callKinds) definition[callKinds] {
-		return definition[callKinds]{Bug{Name: name, Check: tpcc.CheckIsolation, Kinds: []string{kind}, Doc: doc}, in}
+func tpccIsolationBugs() []bugOf[callKinds] {
+	bug := func(name, kind, doc string, in callKinds) bugOf[callKinds] {
+		return bugOf[callKinds]{Bug{Name: name, Check: tpcc.CheckIsolation, Kinds: []string{kind}, Doc: doc}, in}
 	}
-	return []definition[callKinds]{
+	return []bugOf[callKinds]{
 		bug("dirty-read", "dirty read", "in an isolation test, an Order-Status shows an order that is not committed", inStatusBeside),
 		bug("lost-update", "lost update", "in an isolation test, a New-Order or a Payment does not wait for a transaction that has changed the same row, and is lost", inUpdateBeside),
 		bug("unrepeatable-read", "non-repeatable read", "in an isolation test, a New-Order that reads prices again reads others", inPricesAgain),

@@ -27,13 +27,13 @@ const (
 	repairTimeout = 30 * time.Second
 )
 
-// definition is a bug and how it acts on a workload.
-type definition[A any] struct {
+// bugOf is a bug and how it acts on the calls of a workload.
+type bugOf[A any] struct {
 	Bug
 	acts A
 }
 
-func described[A any](all []definition[A]) (bugs []Bug) {
+func described[A any](all []bugOf[A]) (bugs []Bug) {
 	for _, d := range all {
 		bugs = append(bugs, d.Bug)
 	}
@@ -42,7 +42,7 @@ func described[A any](all []definition[A]) (bugs []Bug) {
 
 // active is a bug switched on.
 type active[A any] struct {
-	definition[A]
+	bugOf[A]
 	probability float64
 	// strikes counts since Create how often the bug has broken a promise.
 	strikes int64
@@ -75,12 +75,12 @@ type delayed struct {
 	do  func(context.Context)
 }
 
-func newTrial[A any](store workload.Store, create func(context.Context, workload.Marker) error, all []definition[A], seeded []Seeded, seed uint64) *trial[A] {
+func newTrial[A any](store workload.Store, create func(context.Context, workload.Marker) error, all []bugOf[A], seeded []Seeded, seed uint64) *trial[A] {
 	t := &trial[A]{Store: store, create: create, turn: make(chan struct{}, 1), chance: rand.New(rand.NewPCG(seed, 0x6173736179))}
 	for _, d := range all {
 		for _, s := range seeded {
 			if s.Name == d.Name && s.Probability > 0 {
-				t.active = append(t.active, &active[A]{definition: d, probability: s.Probability})
+				t.active = append(t.active, &active[A]{bugOf: d, probability: s.Probability})
 			}
 		}
 	}

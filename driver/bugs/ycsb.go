@@ -11,10 +11,10 @@ import (
 )
 
 // ycsbBugs are those of workload ycsb.
-func ycsbBugs() []definition[callKinds] {
+func ycsbBugs() []bugOf[callKinds] {
 	const records, reads, scans, linearizable = ycsb.CheckRecords, ycsb.CheckReads, ycsb.CheckScans, ycsb.CheckLinearizable
 	older := []string{"stale read", "lost", "order"}
-	return []definition[callKinds]{
+	return []bugOf[callKinds]{
 		{Bug{Name: "lost-update", Check: linearizable, Or: records, Kinds: older, Passing: true,
 			Doc: "an update is acknowledged and not done; the next update hides it"}, inUpdate},
 		{Bug{Name: "lost-insert", Check: records, Or: linearizable, Kinds: older,

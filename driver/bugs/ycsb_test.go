@@ -22,16 +22,17 @@ func TestEveryYCSBBugIsFound(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(bug.Name, "/", inMemory), func(t *testing.T) {
 				t.Parallel()
-				run := drivertest.YCSBRun{Config: ycsb.Defaults(), Seed: 1, Clients: 4, Each: 80, Attempts: 1}
-				run.Config.Records, run.Config.Fields, run.Config.FieldBytes = 20, 3, 40
-				run.Config.Mix = "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2"
+				config := ycsb.Defaults()
+				config.Records, config.Fields, config.FieldBytes = 20, 3, 40
+				config.Mix = "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2"
+				run := drivertest.ShortRun{Workload: ycsb.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 80, Attempts: 1}
 				table, chance := drivertest.MutableTable(), 0.3
 				if bug.Name == "truncated-read" {
 					chance = 1
 				}
 				store := onBoth(t, table.Workload, inMemory, 1, Seeded{bug.Name, chance},
 					keyvalue.Opener(mem.OpenKeyValue).On(table), keyvalue.Opener(sqlite.Driver().KeyValue).On(table))
-				results, _ := run.Judge(t.Context(), t, store)
+				results := run.Judge(t.Context(), t, store).Results
 				found := false
 				for _, r := range results {
 					named := slices.ContainsFunc(r.Evidence, func(e check.Evidence) bool { return slices.Contains(bug.Kinds, e.Kind) })

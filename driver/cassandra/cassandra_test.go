@@ -247,9 +247,9 @@ func testJudged(t *testing.T, address string) {
 	for _, policy := range []availability.Policy{availability.PolicyTimeout, availability.PolicyIdempotent} {
 		t.Run(fmt.Sprint(policy), func(t *testing.T) {
 			store := closing(t, address)
-			drivertest.AvailabilityRun{
-				Config: availability.Config{Policy: policy, Readers: 2, ReadRate: 100},
-				Seed:   7, Clients: 4, Each: 50, Attempts: 3, Limit: 30 * time.Second,
+			drivertest.ShortRun{
+				Workload: availability.Definition(), Config: &availability.Config{Policy: policy, Readers: 2, ReadRate: 100},
+				Seed: 7, Clients: 4, Each: 50, Attempts: 3, Limit: 30 * time.Second,
 			}.Valid(t.Context(), t, store)
 			if err := store.Drop(t.Context()); err != nil {
 				t.Error(err)
@@ -262,9 +262,9 @@ func testJudgedEntity(t *testing.T, address string) {
 	store := openTable(t, address+"?consistency=one", entity.Table())
 	config := entity.Defaults()
 	config.Entities = 20
-	run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}
-	if f := run.Valid(t.Context(), t, store).Figures; f.Writes.Outcomes.Committed+f.Reads.Outcomes.Committed != 180 {
-		t.Errorf("%+v", f)
+	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}
+	if j := run.Valid(t.Context(), t, store); j.Counts.Committed != 180 {
+		t.Errorf("%+v", j.Entity)
 	}
 	if promise := store.Promise(); promise != "" {
 		t.Errorf("with consistency one %q is promised", promise)

@@ -261,9 +261,10 @@ func (a *candlesFixture) testContextOver() {
 
 // testJudged does a whole run by the workload's own client.
 func (a *candlesFixture) testJudged() {
-	j := JudgeCandles(a.ctx, a.t, a.open(), a.config, candlesSeed)
+	run := ShortRun{Workload: candles.Definition(), Config: &a.config, Seed: candlesSeed, Clients: 2, Each: 1, Attempts: 1}
+	j, err := candles.Judge(a.config, candlesSeed, run.Evidence(a.ctx, a.t, a.open()))
 	mustBeValid(a.t, j.Results)
-	if j.Figures.Rows != a.config.Candles || len(j.Figures.Rounds) != 7 {
-		a.t.Errorf("%+v", j.Figures)
+	if err != nil || j.Figures.Rows != a.config.Candles || len(j.Figures.Rounds) != 7 {
+		a.t.Errorf("%+v, %v", j.Figures, err)
 	}
 }

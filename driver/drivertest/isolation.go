@@ -267,10 +267,9 @@ func testJudged(t *testing.T, h Isolation) {
 		if c.Rewrite = test == "rewrite"; c.Rewrite {
 			c.Test = "append"
 		}
-		judged := IsolationRun{Config: c, Seed: rand.Uint64(), Clients: 4, Each: 60, Attempts: 5}.Judge(f.ctx, t, f.store)
-		mustBeValid(t, judged.Results)
-		if judged.Tally.Committed == 0 {
-			t.Errorf("%s: nothing was committed: %+v", test, judged.Tally)
+		run := ShortRun{Workload: isolation.Definition(), Config: &c, Seed: rand.Uint64(), Clients: 4, Each: 60, Attempts: 5}
+		if j := run.Valid(f.ctx, t, f.store); j.Counts.Committed == 0 {
+			t.Errorf("%s: nothing was committed: %+v", test, j.Counts)
 		}
 	}
 }

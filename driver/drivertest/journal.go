@@ -55,7 +55,7 @@ func (s *journalSuite[N, S]) run(t *testing.T, h Harness[S]) {
 	t.Run("Race", func(t *testing.T) {
 		f := on(t)
 		run := ShortRun{Workload: s.workload, Config: s.config, Seed: journalSeed, Clients: 4, Each: 40, Attempts: 3}
-		mustBeValid(t, run.Judge(t.Context(), t, f.store).Results)
+		run.Valid(t.Context(), t, f.store)
 	})
 }
 

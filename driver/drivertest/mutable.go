@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"assay/check"
 	"assay/history"
 	"assay/workload"
-	"assay/workload/definition"
 	"assay/workload/keyvalue"
 	"assay/workload/ycsb"
 )
@@ -38,16 +36,15 @@ func RunMutable(t *testing.T, replaces bool, open func(t *testing.T) keyvalue.St
 	}
 	t.Run("Run", func(t *testing.T) {
 		store := open(t)
-		run := YCSBRun{Config: ycsb.Defaults(), Seed: 1, Clients: 4, Each: 100, Attempts: 1}
-		run.Config.Records, run.Config.Fields, run.Config.FieldBytes = 20, 3, 40
-		run.Config.Mix = "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2"
+		config := ycsb.Defaults()
+		config.Records, config.Fields, config.FieldBytes = 20, 3, 40
+		config.Mix = "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2"
 		if _, err := store.(keyvalue.Mutable).Scans(); err != nil {
-			run.Config.Mix = "read=0.4,update=0.3,insert=0.1,rmw=0.2"
+			config.Mix = "read=0.4,update=0.3,insert=0.1,rmw=0.2"
 		}
-		results, f := run.Judge(t.Context(), t, store)
-		mustBeValid(t, results)
-		if f.Rows <= 20 || f.Answered == 0 || f.Acknowledged == 0 {
-			t.Errorf("%+v", f)
+		run := ShortRun{Workload: ycsb.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 100, Attempts: 1}
+		if j := run.Valid(t.Context(), t, store); j.YCSB.Records <= 20 || j.YCSB.Compared == 0 || j.Counts.Committed == 0 {
+			t.Errorf("%+v, %+v", j.YCSB, j.Counts)
 		}
 		if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
 			t.Error(err)
@@ -232,29 +229,4 @@ func (f *mutableFixture) testContextOver() {
 	if r := n.Get(f.ctx, int64(0)); !r.Found || !written[r.Record.Values[0].(string)] {
 		f.t.Errorf("get: %+v, which nobody wrote", r)
 	}
-}
-
-// YCSBRun is a short run of the workload, for tests.
-type YCSBRun struct {
-	Config ycsb.Config
-	Seed   uint64
-	// Clients is how many work at once, and Each how many operations each of them
-	// does, in at most Attempts attempts.
-	Clients, Each, Attempts int
-}
-
-// Judge makes the schema anew, does the run, reads the database back and judges it.
-func (run YCSBRun) Judge(ctx context.Context, t testing.TB, store keyvalue.Store) ([]check.Result, ycsb.Figures) {
-	t.Helper()
-	w, err := ycsb.NewWork(store, run.Config, run.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var figures ycsb.Figures
-	results := judged(ctx, t, ycsb.Name, w, planOf(run.Clients, run.Each, run.Attempts, run.Seed), ycsb.FileState,
-		func(recorded, state string) (results []check.Result, err error) {
-			results, figures, err = ycsb.Judge(run.Config, run.Seed, definition.Evidence{Promise: w.Promise(), History: recorded, State: state})
-			return results, err
-		})
-	return results, figures
 }

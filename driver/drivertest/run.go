@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -12,79 +13,135 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/workload"
-	"assay/workload/availability"
-	"assay/workload/bulkupdate"
-	"assay/workload/candles"
 	"assay/workload/definition"
-	"assay/workload/entity"
-	"assay/workload/isolation"
-	"assay/workload/keyvalue"
 )
 
-// work is a workload's Work as far as a short run needs it.
-type work interface {
-	Rows() int64
-	Create(ctx context.Context, marker workload.Marker) error
-	Load(ctx context.Context, loaded func(done, total int64)) error
-	Client(ctx context.Context, n int) (load.Client, error)
-	Observers() (clients []load.Client, perSecond float64)
-	Settle(ctx context.Context) error
-	Save(ctx context.Context, folder string, read func(rows int64)) error
+// ShortRun is a short run of a workload, by its definition, for tests.
+type ShortRun struct {
+	Workload definition.Workload
+	Config   definition.Config
+	Seed     uint64
+	// Clients is how many work at once, and Each how many operations each of them does,
+	// in at most Attempts attempts, of which none takes longer than Limit (0 for that of
+	// the plan). One client alone makes a run that can be repeated exactly.
+	Clients, Each, Attempts int
+	Limit                   time.Duration
+	// Idempotent repeats what ended unknown too, under the same id (load.RetryIdempotent).
+	Idempotent bool
 }
 
-// planOf is a closed loop of so many clients that do so many operations each,
-// in at most so many attempts of what failed.
-func planOf(clients, each, attempts int, seed uint64) load.Plan {
-	p := load.Defaults()
-	p.Clients, p.Ops, p.Warmup, p.Seed = clients, uint64(clients)*uint64(each), 0, seed
-	if p.MaxAttempts = attempts; attempts > 1 {
-		p.Retry = load.RetryFailed
-	}
-	return p
-}
-
-// judged makes the schema anew, does the work by the load engine, in rounds if it has
-// them, reads the database back and has that judged: by the files of the history and
-// of the state, which is named file in its folder.
-func judged[J any](ctx context.Context, t testing.TB, name string, w work, plan load.Plan, file string, judge func(recorded, state string) (J, error)) J {
+// Judge makes the schema anew, does the run by the load engine, in rounds if it has them,
+// with observers reading all the time and at its end, reads the database back and judges it
+// by the store's promise, or by the model in Config.
+func (run ShortRun) Judge(ctx context.Context, t testing.TB, store workload.Store) definition.Judgement {
 	t.Helper()
-	folder := t.TempDir()
-	recorded := filepath.Join(folder, "history")
-	if err := do(ctx, name, w, plan, recorded); err != nil {
+	return run.judge(ctx, t, run.Evidence(ctx, t, store))
+}
+
+// Valid is Judge, and fails the test unless every check is valid.
+func (run ShortRun) Valid(ctx context.Context, t testing.TB, store workload.Store) definition.Judgement {
+	t.Helper()
+	j := run.Judge(ctx, t, store)
+	mustBeValid(t, j.Results)
+	return j
+}
+
+// Evidence does the run as Judge does, and returns what it is judged by.
+func (run ShortRun) Evidence(ctx context.Context, t testing.TB, store workload.Store) definition.Evidence {
+	t.Helper()
+	recorded := filepath.Join(t.TempDir(), "history")
+	w, err := run.do(ctx, store, recorded)
+	if err != nil {
 		t.Fatalf("do the work: %v", err)
 	}
-	return judgedBack(ctx, t, w, folder, func() (J, error) { return judge(recorded, filepath.Join(folder, file)) })
+	e := run.readBack(ctx, t, w, recorded)
+	if examiner, ok := w.(definition.Examiner); ok {
+		if err := examiner.Examine(ctx, filepath.Dir(e.State)); err != nil {
+			t.Errorf("Examine: %v", err)
+		}
+	}
+	return e
 }
 
-// judgedBack is the second half of judged: the work is done.
-func judgedBack[J any](ctx context.Context, t testing.TB, w work, folder string, judge func() (J, error)) J {
+// Do makes the schema anew and does the run, recorded in a new file at path.
+func (run ShortRun) Do(ctx context.Context, store workload.Store, path string) error {
+	_, err := run.do(ctx, store, path)
+	return err
+}
+
+// JudgeDone reads the database back after Do, however that ended, and judges the run
+// whose history is at path.
+func (run ShortRun) JudgeDone(ctx context.Context, t testing.TB, store workload.Store, path string) definition.Judgement {
 	t.Helper()
+	w, err := run.open(ctx, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run.judge(ctx, t, run.readBack(ctx, t, w, path))
+}
+
+func (run ShortRun) open(ctx context.Context, store workload.Store) (definition.Work, error) {
+	return run.Config.Open(ctx, store, run.Seed, run.Clients)
+}
+
+// readBack reads the database into a new folder when the work is done.
+func (run ShortRun) readBack(ctx context.Context, t testing.TB, w definition.Work, recorded string) definition.Evidence {
+	t.Helper()
+	folder := t.TempDir()
 	if err := errors.Join(w.Settle(ctx), w.Save(ctx, folder, func(int64) {})); err != nil {
 		t.Fatalf("Settle, Save: %v", err)
 	}
-	j, err := judge()
+	return definition.Evidence{Promise: w.Promise(), History: recorded, State: filepath.Join(folder, run.Workload.State)}
+}
+
+func (run ShortRun) judge(ctx context.Context, t testing.TB, e definition.Evidence) definition.Judgement {
+	t.Helper()
+	j, err := run.Config.Judge(ctx, run.Seed, e)
 	if err != nil {
 		t.Fatalf("Judge: %v", err)
 	}
 	return j
 }
 
-// do makes the schema anew and does the work, recorded in a new file at path.
-func do(ctx context.Context, name string, w work, plan load.Plan, path string) error {
-	if err := w.Create(ctx, workload.Marker{Run: "judged", Workload: name, Created: time.Now().UTC(), Rows: w.Rows()}); err != nil {
-		return err
+// plan is a closed loop without a warm-up.
+func (run ShortRun) plan() (load.Plan, error) {
+	p := load.Defaults()
+	p.Clients, p.Ops, p.Warmup, p.Seed = run.Clients, uint64(run.Clients)*uint64(run.Each), 0, run.Seed
+	p.MaxAttempts = run.Attempts
+	switch {
+	case run.Attempts > 1 && run.Idempotent:
+		p.Retry = load.RetryIdempotent
+	case run.Attempts > 1:
+		p.Retry = load.RetryFailed
+	}
+	p, err := run.Config.Plan(p)
+	p.Timeout = cmp.Or(run.Limit, p.Timeout, patience) // a run by operations needs a limit
+	return p, err
+}
+
+func (run ShortRun) do(ctx context.Context, store workload.Store, path string) (definition.Work, error) {
+	plan, err := run.plan()
+	if err != nil {
+		return nil, err
+	}
+	w, err := run.open(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Create(ctx, workload.Marker{Run: "judged", Workload: run.Workload.Name, Created: time.Now().UTC(), Rows: w.Rows()}); err != nil {
+		return nil, err
 	}
 	if err := w.Load(ctx, func(int64, int64) {}); err != nil {
-		return err
+		return nil, err
 	}
-	writer, err := history.Create(path, history.Header{Run: "judged", Workload: name})
+	writer, err := history.Create(path, history.Header{Run: "judged", Workload: run.Workload.Name})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	began := time.Now()
 	now := func() int64 { return time.Since(began).Nanoseconds() }
 	rounds := []load.Round{{Clients: plan.Clients, Ops: plan.Ops, Client: w.Client}}
-	if r, ok := w.(interface{ Rounds() []load.Round }); ok {
+	if r, ok := w.(definition.Rounds); ok {
 		rounds = r.Rounds()
 	}
 	stop := observe(ctx, w, &following{Writer: writer, first: plan.Clients}, now)
@@ -96,12 +153,12 @@ func do(ctx context.Context, name string, w work, plan load.Plan, path string) e
 		}
 		first += round.Clients
 	}
-	return errors.Join(err, stop(), writer.Close())
+	return w, errors.Join(err, stop(), writer.Close())
 }
 
 // observe has the work's observers read until stop is called, and then a last
 // time each, so that the state at the end was seen.
-func observe(ctx context.Context, w work, recorder *following, now func() int64) (stop func() error) {
+func observe(ctx context.Context, w definition.Work, recorder *following, now func() int64) (stop func() error) {
 	clients, _ := w.Observers()
 	if len(clients) == 0 {
 		return func() error { return nil }
@@ -189,186 +246,4 @@ func mustBeValid(t testing.TB, results []check.Result) {
 			t.Errorf("%s is %v: %s %+v", r.Name, r.Verdict, r.Detail, r.Evidence)
 		}
 	}
-}
-
-// AvailabilityRun is a short run of the workload, for tests.
-type AvailabilityRun struct {
-	Config availability.Config
-	Seed   uint64
-	// Clients is how many insert at once, and Each how many operations each of
-	// them does, in at most Attempts attempts, of which none takes longer than
-	// Limit (0 for no limit).
-	Clients, Each, Attempts int
-	Limit                   time.Duration
-}
-
-// Judge makes the schema anew, does the run, with the readers reading all the
-// time and at its end, reads the database back and judges it.
-func (run AvailabilityRun) Judge(ctx context.Context, t testing.TB, store keyvalue.Store) availability.Judgement {
-	t.Helper()
-	w, err := availability.NewWork(store, run.Config, run.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := availability.Plan(run.Config, planOf(run.Clients, run.Each, run.Attempts, run.Seed))
-	if plan.Timeout = run.Limit; run.Limit == 0 {
-		plan.Timeout = patience // a run by operations needs a limit
-	}
-	return judged(ctx, t, availability.Name, w, plan, availability.FileState, func(recorded, state string) (availability.Judgement, error) {
-		return availability.Judge(run.Config, run.Seed, definition.Evidence{Promise: w.Promise(), History: recorded, State: state})
-	})
-}
-
-// Valid is Judge, and fails the test unless every check is valid.
-func (run AvailabilityRun) Valid(ctx context.Context, t testing.TB, store keyvalue.Store) availability.Judgement {
-	t.Helper()
-	j := run.Judge(ctx, t, store)
-	mustBeValid(t, j.Results)
-	return j
-}
-
-// EntityRun is a short run of the workload, for tests.
-type EntityRun struct {
-	Config entity.Config
-	Seed   uint64
-	// Clients is how many work at once, and Each how many operations each of
-	// them does, in at most Attempts attempts.
-	Clients, Each, Attempts int
-}
-
-// Judge makes the schema anew, does the run, reads the database back and judges
-// it.
-func (run EntityRun) Judge(ctx context.Context, t testing.TB, store keyvalue.Store) entity.Judgement {
-	t.Helper()
-	w, err := entity.NewWork(store, run.Config, run.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := planOf(run.Clients, run.Each, run.Attempts, run.Seed)
-	if run.Attempts > 1 {
-		plan.Retry = load.RetryIdempotent
-	}
-	return judged(ctx, t, entity.Name, w, plan, entity.FileState, func(recorded, state string) (entity.Judgement, error) {
-		return entity.Judge(run.Config, run.Seed, definition.Evidence{Promise: w.Promise(), History: recorded, State: state})
-	})
-}
-
-// Valid is Judge, and fails the test unless every check is valid.
-func (run EntityRun) Valid(ctx context.Context, t testing.TB, store keyvalue.Store) entity.Judgement {
-	t.Helper()
-	j := run.Judge(ctx, t, store)
-	mustBeValid(t, j.Results)
-	return j
-}
-
-// IsolationRun is a short run of the workload, for tests.
-type IsolationRun struct {
-	Config isolation.Config
-	Seed   uint64
-	// Clients is how many work at once, and Each how many operations each of
-	// them does. One client alone makes a run that can be repeated exactly.
-	Clients, Each int
-	// Attempts is the most that are made of an operation that failed.
-	Attempts int
-}
-
-// Judge makes the schema anew, does the run, reads the database back and
-// judges it by the store's promise, or by Config.Model.
-func (run IsolationRun) Judge(ctx context.Context, t testing.TB, store isolation.Store) isolation.Judgement {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "history")
-	if err := run.Do(ctx, store, path); err != nil {
-		t.Fatal(err)
-	}
-	return run.JudgeDone(ctx, t, store, path)
-}
-
-// Do makes the schema anew and does the run, recorded in a new file at path.
-func (run IsolationRun) Do(ctx context.Context, store isolation.Store, path string) error {
-	w, err := isolation.NewWork(store, run.Config, run.Seed)
-	if err != nil {
-		return err
-	}
-	return do(ctx, "isolation", w, planOf(run.Clients, run.Each, run.Attempts, run.Seed), path)
-}
-
-// JudgeDone reads the database back after Do, however that ended, and judges
-// the run whose history is at path.
-func (run IsolationRun) JudgeDone(ctx context.Context, t testing.TB, store isolation.Store, path string) isolation.Judgement {
-	t.Helper()
-	w, err := isolation.NewWork(store, run.Config, run.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	return judgedBack(ctx, t, w, folder, func() (isolation.Judgement, error) {
-		return isolation.Judge(ctx, run.Config, run.Seed,
-			definition.Evidence{History: path, State: filepath.Join(folder, isolation.FileState), Promise: store.Promise()})
-	})
-}
-
-// BulkUpdateRun is a short run of the workload, for tests. Failed attempts are
-// made again, Attempts times at most.
-type BulkUpdateRun struct {
-	Config   bulkupdate.Config
-	Seed     uint64
-	Attempts int
-}
-
-// Judge makes the schema anew, does the rounds, reads the database back and
-// judges it.
-func (run BulkUpdateRun) Judge(ctx context.Context, t testing.TB, store bulkupdate.Store) definition.Judgement {
-	t.Helper()
-	w, err := bulkupdate.NewWork(store, run.Config, run.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := planOf(1, 1, run.Attempts, run.Seed)
-	return judged(ctx, t, bulkupdate.Name, w, plan, bulkupdate.FileState, func(recorded, state string) (definition.Judgement, error) {
-		return bulkupdate.Judge(run.Config, run.Seed, definition.Evidence{Promise: w.Promise(), History: recorded, State: state})
-	})
-}
-
-// Valid is Judge, and fails the test unless every check is valid.
-func (run BulkUpdateRun) Valid(ctx context.Context, t testing.TB, store bulkupdate.Store) definition.Judgement {
-	t.Helper()
-	j := run.Judge(ctx, t, store)
-	mustBeValid(t, j.Results)
-	return j
-}
-
-// JudgeCandles does the rounds of a run on the store and judges its files.
-func JudgeCandles(ctx context.Context, t testing.TB, store candles.Store, config candles.Config, seed uint64) candles.Judgement {
-	t.Helper()
-	w, err := candles.NewWork(ctx, store, config, seed, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return judged(ctx, t, candles.Name, w, planOf(1, 1, 1, seed), candles.FileState, func(recorded, state string) (candles.Judgement, error) {
-		return candles.Judge(config, seed, candles.Evidence{History: recorded, State: state})
-	})
-}
-
-// ShortRun is a short run of a workload, by its definition, for tests.
-type ShortRun struct {
-	Workload definition.Workload
-	Config   definition.Config
-	Seed     uint64
-	// Clients is how many work at once, and Each how many operations each of them does,
-	// in at most Attempts attempts.
-	Clients, Each, Attempts int
-}
-
-// Judge makes the schema anew, does the run, reads the database back and judges it by the
-// store's promise, or by the model in Config.
-func (run ShortRun) Judge(ctx context.Context, t testing.TB, store workload.Store) definition.Judgement {
-	t.Helper()
-	w, err := run.Config.Open(ctx, store, run.Seed, run.Clients)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := planOf(run.Clients, run.Each, run.Attempts, run.Seed)
-	return judged(ctx, t, run.Workload.Name, w, plan, run.Workload.State, func(recorded, state string) (definition.Judgement, error) {
-		return run.Config.Judge(ctx, run.Seed, definition.Evidence{Promise: w.Promise(), History: recorded, State: state})
-	})
 }

@@ -12,7 +12,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/workload"
-	"assay/workload/definition"
 	"assay/workload/tpcc"
 )
 
@@ -34,7 +33,7 @@ func RunTPCC(t *testing.T, h TPCC) {
 		{"Duplicate", (*tpccFixture).testDuplicate},
 		{"ContextOver", (*tpccFixture).testContextOver},
 	})
-	t.Run("Clients", func(t *testing.T) { TPCCRun{Clients: 4, Each: 60, Attempts: 20}.Run(t, on(t).store) })
+	t.Run("Clients", func(t *testing.T) { ValidTPCC(t, TPCCRun(4, 60, 20), on(t).store) })
 }
 
 const tpccSeed = 7
@@ -44,20 +43,21 @@ func tpccConfig() tpcc.Config {
 	return tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}
 }
 
-// TPCCRun is a short run of the workload, for tests.
-type TPCCRun struct {
-	// Clients is how many work at once, Each how many operations each of them does, in
-	// at most Attempts attempts of what failed.
-	Clients, Each, Attempts int
+// TPCCRun is a short run of the workload on a small shop: so many clients do so many
+// operations each, in at most so many attempts.
+func TPCCRun(clients, each, attempts int) ShortRun {
+	config := tpccConfig()
+	return ShortRun{Workload: tpcc.Definition(), Config: &config, Seed: tpccSeed, Clients: clients, Each: each, Attempts: attempts}
 }
 
-// Run does the run on a store, with the isolation tests if the store has them, and wants
-// it to be valid. It returns the isolation tests that found something that the database
-// does not promise to prevent.
-func (r TPCCRun) Run(t testing.TB, store tpcc.Store) (notIsolated []int) {
+// ValidTPCC does a run on a store, with the isolation tests if the store has them, and
+// wants it to be valid. It returns the isolation tests that found something that the
+// database does not promise to prevent.
+func ValidTPCC(t testing.TB, run ShortRun, store tpcc.Store) (notIsolated []int) {
 	t.Helper()
-	judgement := r.Judge(t, store)
-	mustBeValid(t, judgement.Results)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	judgement := run.Valid(ctx, t, store)
 	if judgement.Counts.Committed == 0 {
 		t.Errorf("nothing was committed: %+v", judgement.Counts)
 	}
@@ -98,7 +98,7 @@ func RunTPCCIsolation(t *testing.T, open func(t *testing.T, isolation string) tp
 	for level, tests := range want {
 		t.Run(level, func(t *testing.T) {
 			store := open(t, level)
-			found := TPCCRun{Clients: 2, Each: 10, Attempts: 20}.Run(t, store)
+			found := ValidTPCC(t, TPCCRun(2, 10, 20), store)
 			if !slices.Equal(found, tests) {
 				t.Errorf("not isolated are the tests %d, want %d", found, tests)
 			}
@@ -115,23 +115,6 @@ func onlyIf(err error, is bool) error {
 		return err
 	}
 	return nil
-}
-
-// Judge does the run on a store, reads that back and judges it.
-func (r TPCCRun) Judge(t testing.TB, store tpcc.Store) definition.Judgement {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	work, err := tpcc.NewWork(store, tpccConfig(), tpccSeed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return judged(ctx, t, tpcc.Name, work, planOf(r.Clients, r.Each, r.Attempts, tpccSeed), tpcc.FileState, func(recorded, state string) (definition.Judgement, error) {
-		if err := work.Examine(ctx, filepath.Dir(state)); err != nil {
-			t.Errorf("Examine: %v", err)
-		}
-		return tpcc.Judge(tpccConfig(), tpccSeed, definition.Evidence{History: recorded, State: state, Promise: work.Promise()})
-	})
 }
 
 // tpccFixture is a fixture that records what was done, for the judge.
@@ -235,8 +218,7 @@ func (p *tpccFixture) check() {
 		}
 		return
 	}
-	folder := p.t.TempDir()
-	recorded := filepath.Join(folder, "history")
+	recorded := filepath.Join(p.t.TempDir(), "history")
 	w, err := history.Create(recorded, history.Header{Run: "checked", Workload: tpcc.Name})
 	if err != nil {
 		p.t.Fatal(err)
@@ -248,10 +230,7 @@ func (p *tpccFixture) check() {
 	if err := errors.Join(err, w.Close()); err != nil {
 		p.t.Fatal(err)
 	}
-	j := judgedBack(p.ctx, p.t, p.work(p.store), folder, func() (definition.Judgement, error) {
-		return tpcc.Judge(tpccConfig(), tpccSeed, definition.Evidence{History: recorded, State: filepath.Join(folder, tpcc.FileState)})
-	})
-	mustBeValid(p.t, j.Results)
+	mustBeValid(p.t, TPCCRun(1, 1, 1).JudgeDone(p.ctx, p.t, p.store, recorded).Results)
 }
 
 // first is the first operation of a client that suits.

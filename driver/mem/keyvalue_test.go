@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"assay/check"
 	"assay/driver/drivertest"
 	"assay/workload"
 	"assay/workload/availability"
@@ -53,17 +54,30 @@ func TestKeyValueAddress(t *testing.T) {
 	}
 }
 
-// availabilityRun is a run in which calls time out now and then.
-func availabilityRun(policy availability.Policy, seed uint64) drivertest.AvailabilityRun {
+// availabilityRun does a run in which calls time out now and then, and wants it valid.
+func availabilityRun(t *testing.T, policy availability.Policy, seed uint64) availability.Figures {
+	t.Helper()
 	config := availability.Defaults()
 	config.Policy, config.Readers = policy, 2
-	return drivertest.AvailabilityRun{Config: config, Seed: seed, Clients: 3, Each: 200, Attempts: 50}
+	run := drivertest.ShortRun{Workload: availability.Definition(), Config: &config, Seed: seed, Clients: 3, Each: 200, Attempts: 50}
+	j, err := availability.Judge(config, seed, run.Evidence(t.Context(), t, openKeyValue(t, availability.Table(), "mem://?timeout=0.2", seed)))
+	if err != nil || check.Combine(j.Results) != check.Valid {
+		t.Errorf("%+v, %v", j.Results, err)
+	}
+	return j.Figures
 }
 
-func entityRun(seed uint64, attempts int) drivertest.EntityRun {
+// entityRun does a run with so many entities loaded, and wants it valid.
+func entityRun(t *testing.T, address string, seed uint64, entities int64, attempts int) entity.Figures {
+	t.Helper()
 	config := entity.Defaults()
-	config.Entities = 50
-	return drivertest.EntityRun{Config: config, Seed: seed, Clients: 4, Each: 300, Attempts: attempts}
+	config.Entities = entities
+	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: seed, Clients: 4, Each: 300, Attempts: attempts, Idempotent: true}
+	j, err := entity.Judge(config, seed, run.Evidence(t.Context(), t, openKeyValue(t, entity.Table(), address, seed)))
+	if err != nil || check.Combine(j.Results) != check.Valid {
+		t.Errorf("%+v, %v", j.Results, err)
+	}
+	return j.Figures
 }
 
 // TestAnHonestDatabaseIsAvailable is the other half of every conviction. Only
@@ -71,9 +85,7 @@ func entityRun(seed uint64, attempts int) drivertest.EntityRun {
 func TestAnHonestDatabaseIsAvailable(t *testing.T) {
 	for _, policy := range availability.Policies() {
 		for seed := range uint64(3) {
-			d := openKeyValue(t, availability.Table(), "mem://?timeout=0.2", seed)
-			j := availabilityRun(policy, seed).Valid(t.Context(), t, d)
-			f := j.Figures
+			f := availabilityRun(t, policy, seed)
 			writes, repeats := f.Writes.Committed+f.Writes.Unknown, policy == availability.PolicyRetry || policy == availability.PolicyIdempotent
 			if writes != 600 || repeats != (f.Writes.Unknown == 0) || repeats != (f.Attempts > 600) {
 				t.Errorf("%s: %+v", policy, f)
@@ -91,8 +103,7 @@ func TestAnHonestDatabaseIsAvailable(t *testing.T) {
 // TestAnHonestDatabaseKeepsEntities is the other half of every conviction.
 func TestAnHonestDatabaseKeepsEntities(t *testing.T) {
 	for seed := range uint64(3) {
-		j := entityRun(seed, 1).Valid(t.Context(), t, openKeyValue(t, entity.Table(), "mem://", seed))
-		f := j.Figures
+		f := entityRun(t, "mem://", seed, 50, 1)
 		if f.Writes.Outcomes.Committed+f.Reads.Outcomes.Committed != 1200 || f.Rows != f.Acknowledged || f.Acknowledged != f.Writes.Outcomes.Committed+50 {
 			t.Errorf("%+v", f)
 		}
@@ -100,14 +111,11 @@ func TestAnHonestDatabaseKeepsEntities(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	run := entityRun(9, 50)
-	run.Config.Entities = 0
-	f := run.Valid(t.Context(), t, openKeyValue(t, entity.Table(), "mem://?timeout=0.2", 9)).Figures
+	f := entityRun(t, "mem://?timeout=0.2", 9, 0, 50)
 	if f.Writes.Outcomes.Unknown != 0 || f.Rows != f.Acknowledged {
 		t.Errorf("with repetition under one id: %+v", f)
 	}
-	run.Attempts = 1
-	f = run.Valid(t.Context(), t, openKeyValue(t, entity.Table(), "mem://?timeout=0.2", 9)).Figures
+	f = entityRun(t, "mem://?timeout=0.2", 9, 0, 1)
 	if f.Writes.Outcomes.Unknown == 0 || f.UnknownDone == 0 || f.Rows != f.Acknowledged+f.UnknownDone {
 		t.Errorf("without repetition: %+v", f)
 	}

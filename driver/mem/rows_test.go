@@ -48,8 +48,8 @@ func TestUpdatesWithTimeouts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run := drivertest.BulkUpdateRun{Attempts: 1, Seed: seed,
-			Config: bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}
+		run := drivertest.ShortRun{Workload: bulkupdate.Definition(), Attempts: 1, Seed: seed,
+			Config: &bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}
 		if j := run.Valid(t.Context(), t, store); j.Counts.Total() != 120 || len(j.Facts) != 0 || len(j.Notes) != 1 || !strings.HasPrefix(j.Notes[0], "the documents of ") {
 			t.Errorf("seed %d: %+v", seed, j)
 		}
@@ -68,7 +68,11 @@ func TestCandleTimeouts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := drivertest.JudgeCandles(t.Context(), t, store, config, seed)
+		run := drivertest.ShortRun{Workload: candles.Definition(), Config: &config, Seed: seed, Clients: 2, Each: 1, Attempts: 1}
+		j, err := candles.Judge(config, seed, run.Evidence(t.Context(), t, store))
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, r := range j.Results {
 			if r.Verdict.String() == "violated" {
 				t.Errorf("seed %d: %s: %s", seed, r.Name, r.Evidence[0].Text)

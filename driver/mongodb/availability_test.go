@@ -41,10 +41,9 @@ func TestAvailabilityOfASet(t *testing.T) {
 		store := openAvailability(t, target)
 		config := availability.Defaults()
 		config.Policy, config.Readers, config.Read = policy, 2, reads
-		run := drivertest.AvailabilityRun{Config: config, Seed: 1, Clients: 3, Each: 30, Attempts: 1000, Limit: 10 * time.Second}
-		j := run.Valid(patiently(t), t, store)
-		if j.Figures.Reads.Committed < 50 || j.Figures.Writes.Committed != 90 {
-			t.Errorf("%+v", j.Figures)
+		run := drivertest.ShortRun{Workload: availability.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 30, Attempts: 1000, Limit: 10 * time.Second}
+		if f := run.Valid(patiently(t), t, store).Availability; f.Reads.Committed < 50 || f.Writes.Committed != 90 {
+			t.Errorf("%+v", f)
 		}
 		if promised := store.Promise() == keyvalue.PromiseLinearizable; promised != linearizable {
 			t.Errorf("read %q: the promise is %q", reads, store.Promise())

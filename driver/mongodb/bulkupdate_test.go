@@ -39,8 +39,8 @@ func testBulkUpdate(t *testing.T, set *cluster.ReplicaSet) {
 		},
 	})
 	store := openBulkUpdate(t, address)
-	run := drivertest.BulkUpdateRun{Seed: 1, Attempts: 5,
-		Config: bulkupdate.Config{Users: 20, Documents: 200, Workers: "1,6", Field: bulkupdate.FieldOff, Loaders: 2}}
+	run := drivertest.ShortRun{Workload: bulkupdate.Definition(), Seed: 1, Attempts: 5,
+		Config: &bulkupdate.Config{Users: 20, Documents: 200, Workers: "1,6", Field: bulkupdate.FieldOff, Loaders: 2}}
 	if facts := run.Valid(patiently(t), t, store).Facts; len(facts["6 workers"]) < 4 {
 		t.Errorf("facts %+v", facts)
 	}

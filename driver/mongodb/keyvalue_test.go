@@ -41,9 +41,9 @@ func testEntity(t *testing.T, address string) {
 	store := opening(keyvalue.Opener(OpenKeyValue).On(entity.Table()), address+"&w=1&readConcernLevel=linearizable")(t)
 	config := entity.Defaults()
 	config.Entities = 20
-	run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}
-	if f := run.Valid(t.Context(), t, store).Figures; f.Writes.Outcomes.Committed+f.Reads.Outcomes.Committed != 180 {
-		t.Errorf("%+v", f)
+	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}
+	if j := run.Valid(t.Context(), t, store); j.Counts.Committed != 180 {
+		t.Errorf("%+v", j.Entity)
 	}
 	if promise := keyvalue.PromiseOf(store); promise != "" {
 		t.Errorf("with writes acknowledged by one member %q is promised", promise)

@@ -47,7 +47,7 @@ func testTPCCBug(t *testing.T, store tpcc.Store, bug bugs.Bug, schema string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	judgement := drivertest.TPCCRun{Clients: 2, Each: 40, Attempts: 1}.Judge(t, wrapped.(tpcc.Store))
+	judgement := drivertest.TPCCRun(2, 40, 1).Judge(t.Context(), t, wrapped)
 	size, err := wrapped.Size(t.Context())
 	if err != nil || size.Rows[bugs.StrikesOf(bug.Name)] == 0 {
 		t.Errorf("the bug has not taken effect: %+v, %v", size.Rows, err)
@@ -78,7 +78,7 @@ func testRouterTPCC(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 		t.Errorf("sharded: %v", err)
 	}
 	store := opening(OpenTPCC, router.address())(t)
-	drivertest.TPCCRun{Clients: 1, Each: 20, Attempts: 1}.Run(t, store)
+	drivertest.ValidTPCC(t, drivertest.TPCCRun(1, 20, 1), store)
 	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
 		t.Error(err)
 	}

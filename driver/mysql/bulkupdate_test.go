@@ -36,8 +36,8 @@ func TestBulkUpdate(t *testing.T) {
 				},
 			})
 			store := openBulkUpdate(t, target(changes...))
-			run := drivertest.BulkUpdateRun{Seed: 1, Attempts: 20,
-				Config: bulkupdate.Config{Users: 20, Documents: 100, Workers: "1,6", Field: bulkupdate.FieldOff, Loaders: 2}}
+			run := drivertest.ShortRun{Workload: bulkupdate.Definition(), Seed: 1, Attempts: 20,
+				Config: &bulkupdate.Config{Users: 20, Documents: 100, Workers: "1,6", Field: bulkupdate.FieldOff, Loaders: 2}}
 			if facts := run.Valid(t.Context(), t, store).Facts; len(facts["6 workers"]) == 0 {
 				t.Errorf("facts %+v", facts)
 			}

@@ -55,8 +55,8 @@ func TestBulkUpdate(t *testing.T) {
 		t.Run(name, func(t *testing.T) { drivertest.RunBulkUpdate(t, bulkUpdateHarness(t, true, changes...)) })
 	}
 	store := openBulkUpdate(t, target(t))
-	run := drivertest.BulkUpdateRun{Seed: 1, Attempts: 5,
-		Config: bulkupdate.Config{Users: 20, Documents: 200, Workers: "1,6", Field: bulkupdate.FieldOff, Loaders: 2}}
+	run := drivertest.ShortRun{Workload: bulkupdate.Definition(), Seed: 1, Attempts: 5,
+		Config: &bulkupdate.Config{Users: 20, Documents: 200, Workers: "1,6", Field: bulkupdate.FieldOff, Loaders: 2}}
 	facts := run.Valid(t.Context(), t, store).Facts
 	if len(facts["1 worker"]) != 5 || len(facts["6 workers"]) != 5 {
 		t.Errorf("facts %+v", facts)

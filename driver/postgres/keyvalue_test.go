@@ -46,7 +46,7 @@ func TestKeyValue(t *testing.T) {
 		store := openAvailability(t, target(t))
 		config := availability.Defaults()
 		config.Policy, config.Readers = policy, 2
-		run := drivertest.AvailabilityRun{Config: config, Seed: 1, Clients: 4, Each: 100, Attempts: 1000, Limit: 5 * time.Second}
+		run := drivertest.ShortRun{Workload: availability.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 100, Attempts: 1000, Limit: 5 * time.Second}
 		run.Valid(t.Context(), t, store)
 		if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
 			t.Error(err)
@@ -55,9 +55,9 @@ func TestKeyValue(t *testing.T) {
 	store := openKeyValue(t, target(t, parameter("default_query_exec_mode", "exec")), entity.Table())
 	config := entity.Defaults()
 	config.Entities = 20
-	run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}
-	if f := run.Valid(t.Context(), t, store).Figures; f.Writes.Outcomes.Committed+f.Reads.Outcomes.Committed != 180 {
-		t.Errorf("%+v", f)
+	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}
+	if j := run.Valid(t.Context(), t, store); j.Counts.Committed != 180 {
+		t.Errorf("%+v", j.Entity)
 	}
 	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
 		t.Error(err)

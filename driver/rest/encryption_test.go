@@ -89,9 +89,9 @@ func describedTLS(t *testing.T, address string) (string, error) {
 	defer store.Close()
 	config := entity.Defaults()
 	config.Entities = 5
-	run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 2, Each: 5, Attempts: 1}
-	if f := run.Valid(t.Context(), t, store).Figures; f.Writes.Outcomes.Committed+f.Reads.Outcomes.Committed != 10 {
-		t.Errorf("%+v", f)
+	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 2, Each: 5, Attempts: 1}
+	if j := run.Valid(t.Context(), t, store); j.Counts.Committed != 10 {
+		t.Errorf("%+v", j.Entity)
 	}
 	product, err := store.Describe(t.Context())
 	if err := errors.Join(err, store.Drop(t.Context())); err != nil {

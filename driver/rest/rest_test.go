@@ -77,9 +77,9 @@ func TestEntityThroughTheService(t *testing.T) {
 	store := open(t, hostPort)
 	config := entity.Defaults()
 	config.Entities = 20
-	run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 12, Each: 20, Attempts: 1}
-	if f := run.Valid(t.Context(), t, store).Figures; f.Writes.Outcomes.Committed+f.Reads.Outcomes.Committed != 240 {
-		t.Errorf("%+v", f)
+	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 12, Each: 20, Attempts: 1}
+	if j := run.Valid(t.Context(), t, store); j.Counts.Committed != 240 {
+		t.Errorf("%+v", j.Entity)
 	}
 	product, err := store.Describe(t.Context())
 	if err != nil || product.Name != "SQLite" || product.Embedded || store.(keyvalue.Promising).Promise() != keyvalue.PromiseLinearizable {

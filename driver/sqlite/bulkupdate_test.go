@@ -25,8 +25,8 @@ func TestBulkUpdate(t *testing.T) {
 			}
 			drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{Open: open, MakeForeign: foreign.make, ForeignIntact: foreign.intact})
 			store := open(t)
-			run := drivertest.BulkUpdateRun{Seed: 1, Attempts: 5,
-				Config: bulkupdate.Config{Users: 20, Documents: 30, Workers: "1,4", Field: bulkupdate.FieldAlternate, Loaders: 2}}
+			run := drivertest.ShortRun{Workload: bulkupdate.Definition(), Seed: 1, Attempts: 5,
+				Config: &bulkupdate.Config{Users: 20, Documents: 30, Workers: "1,4", Field: bulkupdate.FieldAlternate, Loaders: 2}}
 			if j := run.Valid(t.Context(), t, store); len(j.Facts) != 0 {
 				t.Errorf("facts %v, and SQLite tells none", j.Facts)
 			}

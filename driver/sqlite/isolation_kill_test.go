@@ -16,11 +16,11 @@ import (
 )
 
 // isolationRun is a run without end.
-func isolationRun(round string) (drivertest.IsolationRun, error) {
+func isolationRun(round string) (drivertest.ShortRun, error) {
 	seed, err := strconv.ParseUint(round, 10, 64)
 	c := isolation.Defaults()
 	c.Test = "all"
-	return drivertest.IsolationRun{Config: c, Seed: seed, Clients: childClients, Each: 10_000_000, Attempts: 2}, err
+	return drivertest.ShortRun{Workload: isolation.Definition(), Config: &c, Seed: seed, Clients: childClients, Each: 10_000_000, Attempts: 2}, err
 }
 
 // isolationChild records its run until it is killed.
@@ -81,10 +81,10 @@ func TestKilledIsolationRun(t *testing.T) {
 				t.Errorf("%s is %v: %s %+v", r.Name, r.Verdict, r.Detail, r.Evidence)
 			}
 		}
-		if j.Tally.Committed < 300 {
-			t.Errorf("%+v", j.Tally)
+		if j.Counts.Committed < 300 {
+			t.Errorf("%+v", j.Counts)
 		}
-		lost += j.Tally.Unknown
+		lost += j.Counts.Unknown
 	}
 	if lost == 0 {
 		t.Error("no record was lost; the runs were not killed in the middle")

@@ -80,7 +80,11 @@ func TestRealRun(t *testing.T) {
 	s := openIsolation(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
 	c := isolation.Defaults()
 	c.Test = "all"
-	j := drivertest.IsolationRun{Config: c, Seed: 3, Clients: 6, Each: 300, Attempts: 3}.Judge(t.Context(), t, s)
+	run := drivertest.ShortRun{Workload: isolation.Definition(), Config: &c, Seed: 3, Clients: 6, Each: 300, Attempts: 3}
+	j, err := isolation.Judge(t.Context(), c, run.Seed, run.Evidence(t.Context(), t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, r := range j.Results {
 		if r.Verdict.String() != "valid" {
 			t.Errorf("%s is %v: %s %+v", r.Name, r.Verdict, r.Detail, r.Evidence)

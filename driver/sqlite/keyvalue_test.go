@@ -52,10 +52,9 @@ func judgeAvailability(t *testing.T, store keyvalue.Store) {
 	t.Helper()
 	config := availability.Defaults()
 	config.Policy, config.Readers = availability.PolicyRetry, 2
-	run := drivertest.AvailabilityRun{Config: config, Seed: 1, Clients: 3, Each: 30, Attempts: 1000, Limit: 5 * time.Second}
-	j := run.Valid(t.Context(), t, store)
-	if f := j.Figures; f.Writes.Committed != 90 || f.Rows != 90+f.Surplus || f.Stale != 0 {
-		t.Errorf("%+v", j.Figures)
+	run := drivertest.ShortRun{Workload: availability.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 30, Attempts: 1000, Limit: 5 * time.Second}
+	if f := run.Valid(t.Context(), t, store).Availability; f.Writes.Committed != 90 || f.Rows != 90+f.Surplus || f.Stale != 0 {
+		t.Errorf("%+v", f)
 	}
 }
 
@@ -63,9 +62,9 @@ func judgeEntity(t *testing.T, store keyvalue.Store) {
 	t.Helper()
 	config := entity.Defaults()
 	config.Entities = 20
-	run := drivertest.EntityRun{Config: config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}
-	if f := run.Valid(t.Context(), t, store).Figures; f.Writes.Outcomes.Committed+f.Reads.Outcomes.Committed != 180 || f.Stale != 0 {
-		t.Errorf("%+v", f)
+	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}
+	if j := run.Valid(t.Context(), t, store); j.Counts.Committed != 180 || j.Entity.Stale != 0 {
+		t.Errorf("%+v", j.Entity)
 	}
 }
 
