@@ -18,8 +18,9 @@ import (
 // RunBank tests everything that bank.Store promises and that needs no network.
 // Its subtests run one after the other on one schema.
 func RunBank(t *testing.T, h Bank) {
-	runLifecycle(t, h, func(t *testing.T) schema[bank.Store] { return newBank(t, h) })
-	operations(t, func(t *testing.T) *bankFixture { return newBank(t, h) }, []operation[*bankFixture]{
+	on := func(t *testing.T) *bankFixture { return newBank(t, h) }
+	runLifecycle(t, h, on)
+	operations(t, on, checked([]operation[*bankFixture]{
 		{"LoadAtOnce", (*bankFixture).testLoadAtOnce},
 		{"Read", (*bankFixture).testRead},
 		{"Transfer", (*bankFixture).testTransfer},
@@ -34,7 +35,7 @@ func RunBank(t *testing.T, h Bank) {
 		{"RaceForLastFunds", (*bankFixture).testRaceForLastFunds},
 		{"RaceOfOneID", (*bankFixture).testRaceOfOneID},
 		{"OppositeDirections", (*bankFixture).testOppositeDirections},
-	})
+	}))
 	t.Run("InterruptedLoad", func(t *testing.T) { newBank(t, h).testInterruptedLoad() })
 }
 
@@ -46,16 +47,14 @@ type bankFixture struct {
 
 func newBank(t *testing.T, h Bank) *bankFixture {
 	t.Helper()
-	return &bankFixture{fixture: newFixture(t, h)}
+	return &bankFixture{fixture: newFixture(t, h, contents{workload: bank.Name, loads: 3, found: 3, tables: []int64{3, 4}})}
 }
 
 // begin makes a schema for so many accounts.
 func (f *bankFixture) begin(accounts int) workload.Marker {
 	f.t.Helper()
-	marker := markerOf("bank", "run-1", accounts)
-	if err := f.create(f.store, marker); err != nil {
-		f.t.Fatalf("Create: %v", err)
-	}
+	marker := markerOf(bank.Name, "run-1", int64(accounts))
+	f.must("Create", f.create(f.store, marker))
 	return marker
 }
 
@@ -69,20 +68,14 @@ func (f *bankFixture) loaded(balances ...int64) {
 
 func (f *bankFixture) insert(store bank.Store, accounts ...bank.Account) {
 	f.t.Helper()
-	if err := store.LoadAccounts(f.ctx, accounts); err != nil {
-		f.t.Fatalf("LoadAccounts: %v", err)
-	}
+	f.must("LoadAccounts", store.LoadAccounts(f.ctx, accounts))
 	f.transfers.open(accounts)
 }
 
 func (f *bankFixture) finishLoad(store bank.Store) {
 	f.t.Helper()
-	if err := store.FinishLoad(f.ctx); err != nil {
-		f.t.Fatalf("FinishLoad: %v", err)
-	}
+	f.must("FinishLoad", store.FinishLoad(f.ctx))
 }
-
-func (f *bankFixture) marker(run string) workload.Marker { return markerOf("bank", run, 3) }
 
 func (f *bankFixture) create(store bank.Store, marker workload.Marker) error {
 	f.transfers = NewTransfers(nil)
@@ -109,10 +102,6 @@ func (f *bankFixture) read(store bank.Store) reading {
 }
 
 func (f *bankFixture) check() { f.t.Helper(); f.snapshot() }
-
-func (f *bankFixture) found() int64 { return 3 }
-
-func (f *bankFixture) tables() []int64 { return []int64{3, 4} }
 
 // snapshot ends the clients' sessions, and is check that returns what was read.
 func (f *bankFixture) snapshot() Snapshot {
@@ -204,9 +193,7 @@ func (f *bankFixture) testLoadAtOnce() {
 		f.transfers.open(batch)
 		loaders.Go(func() error { return f.store.LoadAccounts(ctx, batch) })
 	}
-	if err := loaders.Wait(); err != nil {
-		f.t.Fatalf("LoadAccounts: %v", err)
-	}
+	f.must("LoadAccounts", loaders.Wait())
 	f.mustFind(marker, n)
 	f.finishLoad(f.store)
 	marker.Loaded = true
@@ -251,18 +238,13 @@ func RunNetwork(t *testing.T, h Bank) {
 		}
 		return store
 	}
-	for _, s := range []struct {
-		name string
-		run  func(n *network[bank.Store])
-	}{
+	operations(t, func(t *testing.T) *network[bank.Store] { return bankNetwork(t, h, 1000, 1000) }, []operation[*network[bank.Store]]{
 		{"CutBeforeSending", (*network[bank.Store]).testCutBeforeSending},
 		{"CutBeforeCommit", func(n *network[bank.Store]) { n.testCutAtCommit(false) }},
 		{"CutAfterCommit", func(n *network[bank.Store]) { n.testCutAtCommit(true) }},
 		{"Frozen", func(n *network[bank.Store]) { n.testSilent((*Proxy).Freeze) }},
 		{"AnswersSwallowed", func(n *network[bank.Store]) { n.testSilent((*Proxy).Swallow) }},
-	} {
-		t.Run(s.name, func(t *testing.T) { s.run(bankNetwork(t, h, 1000, 1000)) })
-	}
+	})
 	t.Run("CutAtAnyTime", func(t *testing.T) { bankNetwork(t, h, 100_000, 100_000, 100_000, 100_000).testCutAtAnyTime() })
 	t.Run("Unreachable", func(t *testing.T) { testUnreachable(t, h) })
 	t.Run("ServerSaysNothing", func(t *testing.T) {
@@ -349,9 +331,10 @@ func mustNotReach(t *testing.T, h Bank, addr string) {
 func testRestart(t *testing.T, h Bank) {
 	f := newBank(t, h)
 	f.loaded(100_000, 100_000, 100_000, 100_000)
-	movers := workers(f.openVia(h.Server), 8, f.mover(4))
-	for range 2 {
-		disturbed(f.ctx, t, movers, 40, func() { h.Restart(t) })
+	store := f.openVia(h.Server)
+	for round := range 2 {
+		open := func(store bank.Store, number int) writer { return f.mover(4)(store, 8*round+number) }
+		whileFailing(f.ctx, t, store, 8, open, 40, func() { h.Restart(t) })
 	}
 	f.check()
 }

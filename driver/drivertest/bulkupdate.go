@@ -14,8 +14,12 @@ import (
 // RunBulkUpdate tests everything that bulkupdate.Store promises. Its subtests
 // run one after the other on one schema.
 func RunBulkUpdate(t *testing.T, h BulkUpdate) {
-	on := func(t *testing.T) *bulkUpdateFixture { return &bulkUpdateFixture{fixture: newFixture(t, h)} }
-	runLifecycle(t, h, func(t *testing.T) schema[bulkupdate.Store] { return on(t) })
+	on := func(t *testing.T) *bulkUpdateFixture {
+		f := &bulkUpdateFixture{fixture: newFixture(t, h, contents{workload: bulkupdate.Name, found: 8, tables: []int64{8}})}
+		f.plan(4, 2)
+		return f
+	}
+	runLifecycle(t, h, on)
 	all := []operation[*bulkUpdateFixture]{
 		{"LoadAtOnce", (*bulkUpdateFixture).testLoadAtOnce},
 		{"Update", (*bulkUpdateFixture).testUpdate},
@@ -27,7 +31,7 @@ func RunBulkUpdate(t *testing.T, h BulkUpdate) {
 	if h.OpenVia != nil {
 		all = append(all, operation[*bulkUpdateFixture]{"CutAtAnyTime", (*bulkUpdateFixture).testCutAtAnyTime})
 	}
-	operations(t, on, all)
+	operations(t, on, checked(all))
 }
 
 // bulkUpdateFixture is a fixture with what was answered to updates.
@@ -48,13 +52,7 @@ type bulkUpdateFixture struct {
 func (r *bulkUpdateFixture) plan(users, each int64) {
 	r.config = bulkupdate.Config{Users: users, Documents: each, Workers: "1", Field: bulkupdate.FieldRandom, Loaders: 3}
 	r.documents = bulkupdate.NewDocuments(r.config, 1)
-}
-
-func (r *bulkUpdateFixture) marker(run string) workload.Marker {
-	if r.config.Users == 0 {
-		r.plan(4, 2)
-	}
-	return markerOf("bulkupdate", run, int(r.documents.Len()))
+	r.contents.loads = r.documents.Len()
 }
 
 func (r *bulkUpdateFixture) create(store bulkupdate.Store, marker workload.Marker) error {
@@ -64,9 +62,7 @@ func (r *bulkUpdateFixture) create(store bulkupdate.Store, marker workload.Marke
 
 func (r *bulkUpdateFixture) load(store bulkupdate.Store) {
 	r.t.Helper()
-	if err := bulkupdate.Open(r.ctx, store, r.config, 1, func(int64, int64) {}); err != nil {
-		r.t.Fatalf("Load: %v", err)
-	}
+	r.must("Load", bulkupdate.Open(r.ctx, store, r.config, 1, func(int64, int64) {}))
 	r.loaded = true
 }
 
@@ -78,17 +74,11 @@ func (r *bulkUpdateFixture) write(store bulkupdate.Store, number int) {
 
 func (r *bulkUpdateFixture) read(store bulkupdate.Store) reading { return each(store.Read) }
 
-func (r *bulkUpdateFixture) found() int64 { return 8 }
-
-func (r *bulkUpdateFixture) tables() []int64 { return []int64{8} }
-
 // fill makes the documents of so many users.
 func (r *bulkUpdateFixture) fill(users, each int64) {
 	r.t.Helper()
 	r.plan(users, each)
-	if err := r.create(r.store, r.marker("run-1")); err != nil {
-		r.t.Fatalf("Create: %v", err)
-	}
+	r.must("Create", r.create(r.store, r.marker("run-1")))
 	r.load(r.store)
 }
 
@@ -123,9 +113,7 @@ func (r *bulkUpdateFixture) check() {
 		of[d.User][d.Generation] = true
 		return nil
 	})
-	if err != nil {
-		r.t.Fatalf("Read: %v", err)
-	}
+	r.must("Read", err)
 	want := int64(0)
 	if r.loaded {
 		want = r.documents.Len()
@@ -198,12 +186,8 @@ func (w *bulkUpdateClient) commit(ctx context.Context, user, generation int64) {
 func (r *bulkUpdateFixture) testLoadAtOnce() {
 	r.plan(3, 700)
 	marker := r.marker("run-1")
-	if err := r.create(r.store, marker); err != nil {
-		r.t.Fatalf("Create: %v", err)
-	}
-	if err := r.store.Load(r.ctx, []bulkupdate.Document{r.documents.At(5)}); err != nil {
-		r.t.Fatalf("Load: %v", err)
-	}
+	r.must("Create", r.create(r.store, marker))
+	r.must("Load", r.store.Load(r.ctx, []bulkupdate.Document{r.documents.At(5)}))
 	r.mustFind(marker, 1)
 	r.fill(3, 700)
 	marker.Loaded = true
@@ -301,6 +285,6 @@ func (r *bulkUpdateFixture) testRaceForOneUser() {
 func (r *bulkUpdateFixture) testCutAtAnyTime() {
 	r.fill(3, 100)
 	proxy, via := r.openProxied()
-	updaters := workers(via, 3, func(store bulkupdate.Store, number int) writer { return &updater{r.client(store, number), 0} })
-	disturbed(r.ctx, r.t, updaters, 8, cuts(proxy, 6)...)
+	open := func(store bulkupdate.Store, number int) writer { return &updater{r.client(store, number), 0} }
+	whileFailing(r.ctx, r.t, via, 3, open, 8, cuts(proxy, 6)...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -16,19 +17,15 @@ import (
 // RunCandles tests everything that candles.Store promises. Its subtests run one
 // after the other on one schema.
 func RunCandles(t *testing.T, h Candles) {
-	runLifecycle(t, h, func(t *testing.T) schema[candles.Store] { return newCandles(t, h) })
-	for _, s := range []struct {
-		name string
-		run  func(*candlesFixture)
-	}{
+	on := func(t *testing.T) *candlesFixture { return newCandles(t, h) }
+	runLifecycle(t, h, on)
+	operations(t, on, []operation[*candlesFixture]{
 		{"Queries", (*candlesFixture).testQueries},
 		{"Engines", (*candlesFixture).testEngines},
 		{"Again", (*candlesFixture).testAgain},
 		{"ContextOver", (*candlesFixture).testContextOver},
 		{"Judged", (*candlesFixture).testJudged},
-	} {
-		t.Run(s.name, func(t *testing.T) { s.run(newCandles(t, h)) })
-	}
+	})
 }
 
 // candlesFixture is a fixture with the candles that are written to it.
@@ -47,10 +44,8 @@ func newCandles(t *testing.T, h Candles) *candlesFixture {
 	c := candles.Defaults()
 	c.Candles, c.Tickers, c.Days, c.Batch, c.Loaders = 1203, 5, 3, 100, 3
 	c.Queries, c.Latest, c.Intervals, c.Repeats = 20, 17, 3, 4
-	return &candlesFixture{fixture: newFixture(t, h), config: c, generator: candles.NewGenerator(c, candlesSeed)}
+	return &candlesFixture{fixture: newFixture(t, h, contents{workload: candles.Name, found: 5}), config: c, generator: candles.NewGenerator(c, candlesSeed)}
 }
-
-func (a *candlesFixture) marker(run string) workload.Marker { return loadedMarker("candles", run) }
 
 func (a *candlesFixture) create(store candles.Store, marker workload.Marker) error {
 	a.written = nil
@@ -67,14 +62,10 @@ func (a *candlesFixture) write(store candles.Store, number int) {
 	for n := first; n < first+5; n++ {
 		a.written = append(a.written, n)
 	}
-	if err := store.FinishLoad(a.ctx); err != nil {
-		a.t.Fatalf("FinishLoad: %v", err)
-	}
+	a.must("FinishLoad", store.FinishLoad(a.ctx))
 }
 
 func (a *candlesFixture) read(store candles.Store) reading { return each(store.Read) }
-
-func (a *candlesFixture) found() int64 { return 5 }
 
 // check settles and compares every row with what was written.
 func (a *candlesFixture) check() {
@@ -98,9 +89,7 @@ func (a *candlesFixture) check() {
 func (a *candlesFixture) mustCreate(engine string) {
 	a.t.Helper()
 	a.written = nil
-	if err := a.store.Create(a.ctx, a.marker("run-1"), engine); err != nil {
-		a.t.Fatalf("Create with engine %q: %v", engine, err)
-	}
+	a.must("Create with engine "+strconv.Quote(engine), a.store.Create(a.ctx, a.marker("run-1"), engine))
 }
 
 func (a *candlesFixture) session() candles.Session {
@@ -134,9 +123,7 @@ func (a *candlesFixture) fill(to int64) {
 	for n := range to {
 		a.written = append(a.written, n)
 	}
-	if err := errors.Join(a.store.Settle(a.ctx), a.store.FinishLoad(a.ctx)); err != nil {
-		a.t.Fatalf("Settle, FinishLoad: %v", err)
-	}
+	a.must("Settle, FinishLoad", errors.Join(a.store.Settle(a.ctx), a.store.FinishLoad(a.ctx)))
 }
 
 // testEngines has every engine hold rows, and one that does not exist refused
@@ -238,8 +225,7 @@ func (a *candlesFixture) testAgain() {
 func (a *candlesFixture) testContextOver() {
 	a.mustCreate("")
 	a.fill(100)
-	over, cancel := context.WithCancel(a.ctx)
-	cancel()
+	over := ended(a.ctx)
 	if r := a.session().Insert(over, a.batch(200, 210)); r.Outcome == history.Committed {
 		a.t.Errorf("insert in a context that was over: %+v", r)
 	}
@@ -251,9 +237,7 @@ func (a *candlesFixture) testContextOver() {
 	if r := a.session().Insert(brief, a.batch(300, 1100)); r.Outcome != history.Committed && r.Class == "" {
 		a.t.Errorf("an insert cut short has no class: %+v", r)
 	}
-	if err := a.store.Settle(a.ctx); err != nil {
-		a.t.Errorf("Settle: %v", err)
-	}
+	a.wantNoError("Settle", a.store.Settle(a.ctx))
 	if r := a.session().Insert(a.ctx, a.batch(1190, 1200)); r.Outcome != history.Committed {
 		a.t.Errorf("the next insert: %+v", r)
 	}

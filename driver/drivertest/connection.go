@@ -92,32 +92,18 @@ func pause(ctx context.Context, d time.Duration) {
 	_ = workload.Pause(ctx, d) // whoever waits looks at ctx
 }
 
-// during makes an attempt within a time limit, and disturbs it once it is on
-// its way. It ends the test if the attempt outlives the test's context, ctx.
-func during[R any](ctx context.Context, t testing.TB, limit time.Duration, attempt func(ctx context.Context) R, disturb func()) R {
-	t.Helper()
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	reply := make(chan R, 1)
-	go func() { reply <- attempt(limited) }()
-	disturb()
-	select {
-	case r := <-reply:
-		return r
-	case <-ctx.Done():
-		t.Fatal("the call did not return though its context had ended")
-		var none R
-		return none
-	}
+// ended is a context that is over.
+func ended(ctx context.Context) context.Context {
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	return over
 }
 
 // contextsOver gives attempts contexts that are over before, and n that end at
 // all moments of what usually takes so long.
 func contextsOver(ctx context.Context, n int, usual time.Duration, over, ending func(ctx context.Context)) {
 	for range 5 {
-		ended, cancel := context.WithCancel(ctx)
-		cancel()
-		over(ended)
+		over(ended(ctx))
 	}
 	for range n {
 		limited, cancel := context.WithTimeout(ctx, rand.N(2*usual+time.Microsecond))
@@ -139,9 +125,7 @@ func connected[S workload.Store, C client](f *fixture[S], n int, client func(sto
 	clients := make([]C, n)
 	for i := range clients {
 		clients[i] = client(stores[i%len(stores)], i)
-		if err := clients[i].connect(f.ctx); err != nil {
-			f.t.Fatalf("Session: %v", err)
-		}
+		f.must("Session", clients[i].connect(f.ctx))
 	}
 	return clients
 }
@@ -161,25 +145,27 @@ func together[C client](clients []C, run func(c C)) {
 	all.Wait()
 }
 
-// worker is a client that works while connections are cut or servers restart.
-type worker struct {
+// writer is a client that makes writes of its own, each under a fresh id, and records
+// the answers.
+type writer interface {
 	client
-	// attempt reports whether it was acknowledged.
-	attempt func(ctx context.Context) bool
+	// write makes the next write. It is there once that is acknowledged.
+	write(ctx context.Context) (id any, reply workload.Reply)
 }
 
-// disturbed has clients work until each disturbance is done, each after so many
-// more attempts were acknowledged, and until every client has then had another
-// one acknowledged.
-func disturbed(ctx context.Context, t testing.TB, workers []worker, acknowledged int64, disturbances ...func()) {
+// whileFailing has clients of a Store write until each fault is over, which begins after
+// so many more writes were acknowledged, and until every client has then had another one
+// acknowledged.
+func whileFailing[S workload.Store](ctx context.Context, t testing.TB, store S, clients int, open func(store S, number int) writer, acknowledged int64, faults ...func()) {
 	t.Helper()
 	working, stop := context.WithCancel(ctx)
-	commits := make([]atomic.Int64, len(workers))
+	commits := make([]atomic.Int64, clients)
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer stop()
-	for i, w := range workers {
-		all.Go(func() { w.work(ctx, working, &commits[i]) })
+	for i := range commits {
+		w := open(store, i)
+		all.Go(func() { work(ctx, working, w, &commits[i]) })
 	}
 	// await waits until enough more was committed than at the call, by client.
 	await := func(enough func(more []int64) bool) {
@@ -197,7 +183,7 @@ func disturbed(ctx context.Context, t testing.TB, workers []worker, acknowledged
 			}
 		}
 	}
-	for _, disturb := range disturbances {
+	for _, fault := range faults {
 		await(func(more []int64) bool {
 			var sum int64
 			for _, n := range more {
@@ -205,19 +191,19 @@ func disturbed(ctx context.Context, t testing.TB, workers []worker, acknowledged
 			}
 			return sum >= acknowledged
 		})
-		disturb()
+		fault()
 	}
 	await(func(more []int64) bool { return slices.Min(more) > 0 })
 }
 
-// work makes attempts until working ends, each bounded by a time limit.
-func (w worker) work(ctx, working context.Context, commits *atomic.Int64) {
+// work makes writes until working ends, each bounded by a time limit.
+func work(ctx, working context.Context, w writer, commits *atomic.Int64) {
 	defer w.close()
 	for working.Err() == nil {
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-		committed := w.attempt(limited)
+		_, reply := w.write(limited)
 		cancel()
-		if committed {
+		if reply.Outcome == history.Committed {
 			commits.Add(1)
 		} else {
 			pause(working, 5*time.Millisecond)

@@ -194,18 +194,12 @@ type Harness[S workload.Store] struct {
 // a hanging test and not to measure.
 const patience = 10 * time.Minute
 
-// markerOf has characters that a careless driver trips over, and a time that
+// markerOf is the marker of a schema that rows are loaded into, or that is loaded as
+// there are none. It has characters that a careless driver trips over, and a time that
 // every database can hold.
-func markerOf(name, run string, rows int) workload.Marker {
+func markerOf(name, run string, rows int64) workload.Marker {
 	return workload.Marker{
-		Run: run, Workload: name, Version: `v1'";--é`, Rows: int64(rows),
+		Run: run, Workload: name, Version: `v1'";--é`, Rows: rows, Loaded: rows == 0,
 		Created: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC),
 	}
-}
-
-// loadedMarker is the marker of a workload that has nothing to load.
-func loadedMarker(name, run string) workload.Marker {
-	marker := markerOf(name, run, 0)
-	marker.Loaded = true
-	return marker
 }

@@ -11,22 +11,39 @@ import (
 	"assay/workload"
 )
 
+// contents is what the suites that all workloads share have to know of a schema.
+type contents struct {
+	// workload is the name in the marker, and loads how many rows the marker says are
+	// loaded; the schema of a workload that loads nothing is loaded when it is created.
+	workload string
+	loads    int64
+	// found is how many rows Find counts after load and one write, anyRows if that is not
+	// fixed; tables are the numbers of rows by table that Size gives then, ascending, nil
+	// if they are not fixed.
+	found  int64
+	tables []int64
+}
+
+// anyRows stands for a number of rows that the workload does not fix.
+const anyRows = -1
+
 // fixture is the schema under test and a Store on it, for one subtest.
 type fixture[S workload.Store] struct {
-	t       *testing.T
-	ctx     context.Context
-	harness Harness[S]
-	store   S
+	t        *testing.T
+	ctx      context.Context
+	harness  Harness[S]
+	contents contents
+	store    S
 	// clients are all that were opened.
 	clients []client
 }
 
 // newFixture drops the schema under test, now and at the end of the test.
-func newFixture[S workload.Store](t *testing.T, h Harness[S]) *fixture[S] {
+func newFixture[S workload.Store](t *testing.T, h Harness[S], c contents) *fixture[S] {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	f := &fixture[S]{t: t, ctx: ctx, harness: h}
+	f := &fixture[S]{t: t, ctx: ctx, harness: h, contents: c}
 	f.store = f.open()
 	if err := f.store.Drop(ctx); err != nil {
 		t.Fatalf("Drop before the test: %v", err)
@@ -64,19 +81,34 @@ type operation[F any] struct {
 	run  func(F)
 }
 
-// operations runs subtests, each on a fixture of its own, and compares after each
-// what was answered with what is there.
-func operations[F interface {
-	closeClients()
-	check()
-}](t *testing.T, on func(t *testing.T) F, all []operation[F]) {
+// operations runs subtests, each on a fixture of its own.
+func operations[F any](t *testing.T, on func(t *testing.T) F, all []operation[F]) {
 	for _, o := range all {
-		t.Run(o.name, func(t *testing.T) {
-			f := on(t)
+		t.Run(o.name, func(t *testing.T) { o.run(on(t)) })
+	}
+}
+
+// checked compares after each subtest what was answered with what is there.
+func checked[S workload.Store, F schema[S]](all []operation[F]) []operation[F] {
+	for i, o := range all {
+		all[i].run = func(f F) {
 			o.run(f)
-			f.closeClients()
+			f.base().closeClients()
 			f.check()
-		})
+		}
+	}
+	return all
+}
+
+// ready makes fixtures with the schema created and loaded.
+func ready[S workload.Store, F schema[S]](on func(t *testing.T) F) func(t *testing.T) F {
+	return func(t *testing.T) F {
+		t.Helper()
+		f := on(t)
+		base := f.base()
+		base.must("Create", f.create(base.store, base.marker("run-1")))
+		f.load(base.store)
+		return f
 	}
 }
 
@@ -85,20 +117,44 @@ func sessionOf[S workload.Store, N interface{ Close() }](f *fixture[S], dial fun
 	f.t.Helper()
 	c := newConnection(f, dial)
 	session, err := c.Session(f.ctx)
-	if err != nil {
-		f.t.Fatalf("Session: %v", err)
-	}
+	f.must("Session", err)
 	opened(f, &c)
 	return session
 }
 
-// The schema of a workload that loads nothing, and whose numbers of rows are not fixed.
-
-func (f *fixture[S]) load(S)          {}
-func (f *fixture[S]) found() int64    { return anyRows }
-func (f *fixture[S]) tables() []int64 { return nil }
+// load is that of a workload that loads nothing.
+func (f *fixture[S]) load(S) {}
 
 func (f *fixture[S]) base() *fixture[S] { return f }
+
+// marker is that of a run whose schema has been created.
+func (f *fixture[S]) marker(run string) workload.Marker {
+	return markerOf(f.contents.workload, run, f.contents.loads)
+}
+
+// must ends the test with an error of what was done.
+func (f *fixture[S]) must(what string, err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// wantNoError fails the test with an error of what was done.
+func (f *fixture[S]) wantNoError(what string, err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Errorf("%s: %v", what, err)
+	}
+}
+
+// wantNoSecret fails the test if an error gives the password.
+func (f *fixture[S]) wantNoSecret(err error) {
+	f.t.Helper()
+	if f.harness.Secret != "" && err != nil && strings.Contains(err.Error(), f.harness.Secret) {
+		f.t.Errorf("the reply gives the password")
+	}
+}
 
 func (f *fixture[S]) open() S {
 	f.t.Helper()
@@ -108,9 +164,7 @@ func (f *fixture[S]) open() S {
 // closing closes a Store at the end of the test.
 func (f *fixture[S]) closing(store S) S {
 	f.t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			f.t.Errorf("Close: %v", err)
-		}
+		f.wantNoError("Close", store.Close())
 	})
 	return store
 }
@@ -135,9 +189,7 @@ func (f *fixture[S]) openProxied() (*Proxy, S) {
 func (f *fixture[S]) describe() {
 	f.t.Helper()
 	product, err := f.store.Describe(f.ctx)
-	if err != nil {
-		f.t.Fatalf("Describe: %v", err)
-	}
+	f.must("Describe", err)
 	if product.Name == "" || product.Version == "" || len(product.Settings) == 0 {
 		f.t.Errorf("Describe gave %+v; name, version and settings are due", product)
 	}
@@ -164,9 +216,6 @@ func (f *fixture[S]) findNothing() {
 	}
 }
 
-// anyRows stands for a number of rows that the workload does not fix.
-const anyRows = -1
-
 // mustFind looks with the fixture's Store and with a new one.
 func (f *fixture[S]) mustFind(marker workload.Marker, rows int64) {
 	f.t.Helper()
@@ -189,21 +238,15 @@ func (f *fixture[S]) mustFind(marker workload.Marker, rows int64) {
 // drop drops what is there, and then nothing.
 func (f *fixture[S]) drop() {
 	f.t.Helper()
-	if err := f.store.Drop(f.ctx); err != nil {
-		f.t.Fatalf("Drop: %v", err)
-	}
+	f.must("Drop", f.store.Drop(f.ctx))
 	f.findNothing()
-	if err := f.store.Drop(f.ctx); err != nil {
-		f.t.Errorf("Drop of nothing: %v", err)
-	}
+	f.wantNoError("Drop of nothing", f.store.Drop(f.ctx))
 }
 
 // settle wants Settle to end without an error.
 func (f *fixture[S]) settle() {
 	f.t.Helper()
-	if err := f.store.Settle(f.ctx); err != nil {
-		f.t.Fatalf("Settle: %v", err)
-	}
+	f.must("Settle", f.store.Settle(f.ctx))
 }
 
 // reading is a Store's Read that calls back with each row, whatever the row.
@@ -249,9 +292,7 @@ func (f *fixture[S]) stopReading(read reading, stops ...int) {
 func (f *fixture[S]) size() (size workload.Size, rows int64) {
 	f.t.Helper()
 	size, err := f.store.Size(f.ctx)
-	if err != nil {
-		f.t.Fatalf("Size: %v", err)
-	}
+	f.must("Size", err)
 	if size.Bytes < 0 || size.Tables < 0 || size.Indexes < 0 {
 		f.t.Errorf("Size: %+v", size)
 	}
@@ -262,30 +303,4 @@ func (f *fixture[S]) size() (size workload.Size, rows int64) {
 		rows += n
 	}
 	return size, rows
-}
-
-// foreign makes what is another maker's and wants it refused and untouched.
-func (f *fixture[S]) foreign(create func(S) error, read func(S) reading) {
-	f.t.Helper()
-	f.harness.MakeForeign(f.t)
-	for name, attempt := range map[string]func(S) error{
-		"Find":      func(s S) error { _, err := s.Find(f.ctx); return err },
-		"Marker":    func(s S) error { _, err := s.Marker(f.ctx); return err },
-		"TakeLease": func(s S) error { return s.TakeLease(f.ctx, holderOf("one"), longLease, "") },
-		"Create":    create,
-		"Drop":      func(s S) error { return s.Drop(f.ctx) },
-	} {
-		err := attempt(f.open())
-		var foreign *workload.ForeignError
-		if !errors.As(err, &foreign) {
-			f.t.Errorf("%s on what is not ours: %v; want *workload.ForeignError", name, err)
-		} else if foreign.Name == "" || foreign.Hint == "" {
-			f.t.Errorf("%s: %+v lacks a name or a hint", name, foreign)
-		}
-		f.harness.ForeignIntact(f.t)
-	}
-	if err := read(f.open())(f.ctx, func() error { return nil }); err == nil {
-		f.t.Error("Read of what is not ours gave no error")
-	}
-	f.harness.ForeignIntact(f.t)
 }

@@ -18,10 +18,11 @@ import (
 // no network, and then judges short runs by the store's own promise. Its
 // subtests run one after the other on one schema.
 func RunIsolation(t *testing.T, h Isolation) {
-	runLifecycle(t, h, func(t *testing.T) schema[isolation.Store] {
-		return &isolationFixture{fixture: newFixture(t, h)}
-	})
-	operations(t, func(t *testing.T) *isolationFixture { return newIsolation(t, h) }, []operation[*isolationFixture]{
+	on := func(t *testing.T) *isolationFixture {
+		return &isolationFixture{fixture: newFixture(t, h, contents{workload: isolation.Name, found: anyRows})}
+	}
+	runLifecycle(t, h, on)
+	operations(t, ready(on), checked([]operation[*isolationFixture]{
 		{"Promise", (*isolationFixture).testPromise},
 		{"Read", (*isolationFixture).testRead},
 		{"Append", func(f *isolationFixture) { f.testAppend(isolation.Append) }},
@@ -40,7 +41,7 @@ func RunIsolation(t *testing.T, h Isolation) {
 		{"RaceOfEight", func(f *isolationFixture) { f.testAppendRace(8) }},
 		{"RaceOfRewrites", (*isolationFixture).testRewriteRace},
 		{"OppositeDirections", (*isolationFixture).testOppositeDirections},
-	})
+	}))
 	t.Run("Judged", func(t *testing.T) { testJudged(t, h) })
 }
 
@@ -49,18 +50,6 @@ type isolationFixture struct {
 	*fixture[isolation.Store]
 	transactions *Transactions
 }
-
-// newIsolation has an empty schema.
-func newIsolation(t *testing.T, h Isolation) *isolationFixture {
-	t.Helper()
-	f := &isolationFixture{fixture: newFixture(t, h)}
-	if err := f.create(f.store, f.marker("run-1")); err != nil {
-		t.Fatalf("Create: %v", err)
-	}
-	return f
-}
-
-func (f *isolationFixture) marker(run string) workload.Marker { return loadedMarker("isolation", run) }
 
 func (f *isolationFixture) create(store isolation.Store, marker workload.Marker) error {
 	f.transactions = &Transactions{}
@@ -260,7 +249,7 @@ func (f *isolationFixture) testOppositeDirections() {
 
 // testJudged does a short run of each test and has it judged by the promise.
 func testJudged(t *testing.T, h Isolation) {
-	f := newFixture(t, h)
+	f := newFixture(t, h, contents{})
 	for _, test := range []string{"append", "register", "predicate", "pairs", "all", "rewrite"} {
 		c := isolation.Defaults()
 		c.Test, c.Keys = test, 4

@@ -223,9 +223,7 @@ func (f *isolationFixture) testSessionAfterErrors() {
 	a.commit(f.ctx, appendTo(2))
 	for name, spoil := range map[string]func(){
 		"context over": func() {
-			ctx, cancel := context.WithCancel(f.ctx)
-			cancel()
-			a.do(ctx, appendTo(2), write(3))
+			a.do(ended(f.ctx), appendTo(2), write(3))
 		},
 		"time over": func() {
 			ctx, cancel := context.WithTimeout(f.ctx, time.Microsecond)

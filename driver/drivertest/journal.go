@@ -3,7 +3,6 @@ package drivertest
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 
 	"assay/history"
@@ -39,19 +38,14 @@ type cell struct {
 
 func (s *journalSuite[N, S]) run(t *testing.T, h Harness[S]) {
 	on := func(t *testing.T) *journalFixture[N, S] {
-		return &journalFixture[N, S]{fixture: newFixture(t, h), suite: s}
-	}
-	runLifecycle(t, h, func(t *testing.T) schema[S] { return on(t) })
-	operations(t, func(t *testing.T) *journalFixture[N, S] {
-		f := on(t)
-		if err := f.create(f.store, f.marker("run-1")); err != nil {
-			t.Fatalf("Create: %v", err)
-		}
-		f.load(f.store)
+		f := &journalFixture[N, S]{fixture: newFixture(t, h, contents{workload: s.workload.Name, found: anyRows, tables: s.counts}), suite: s}
+		f.contents.loads = f.work(f.store).Rows()
 		return f
-	}, append(s.own,
+	}
+	runLifecycle(t, h, on)
+	operations(t, ready(on), checked(append(s.own,
 		operation[*journalFixture[N, S]]{"Repeated", (*journalFixture[N, S]).testRepeated},
-		operation[*journalFixture[N, S]]{"ContextOver", (*journalFixture[N, S]).testContextOver}))
+		operation[*journalFixture[N, S]]{"ContextOver", (*journalFixture[N, S]).testContextOver})))
 	t.Run("Race", func(t *testing.T) {
 		f := on(t)
 		run := ShortRun{Workload: s.workload, Config: s.config, Seed: journalSeed, Clients: 4, Each: 40, Attempts: 3}
@@ -77,10 +71,6 @@ func (f *journalFixture[N, S]) work(store S) definition.Work {
 	return w
 }
 
-func (f *journalFixture[N, S]) marker(run string) workload.Marker {
-	return markerOf(f.suite.workload.Name, run, int(f.work(f.store).Rows()))
-}
-
 func (f *journalFixture[N, S]) create(store S, marker workload.Marker) error {
 	f.rows, f.left = map[int64][]int64{}, map[cell]int64{}
 	return store.Create(f.ctx, marker)
@@ -88,9 +78,7 @@ func (f *journalFixture[N, S]) create(store S, marker workload.Marker) error {
 
 func (f *journalFixture[N, S]) load(store S) {
 	f.t.Helper()
-	if err := f.work(store).Load(f.ctx, func(int64, int64) {}); err != nil {
-		f.t.Fatalf("Load: %v", err)
-	}
+	f.must("Load", f.work(store).Load(f.ctx, func(int64, int64) {}))
 }
 
 func (f *journalFixture[N, S]) write(store S, number int) {
@@ -113,10 +101,6 @@ func (f *journalFixture[N, S]) commit(session N, number int64) {
 }
 
 func (f *journalFixture[N, S]) read(store S) reading { return each(store.Read) }
-
-func (f *journalFixture[N, S]) found() int64 { return anyRows }
-
-func (f *journalFixture[N, S]) tables() []int64 { return f.suite.counts }
 
 // check wants exactly the rows of the journal that were written, and the balances that
 // they left.
@@ -154,15 +138,12 @@ func (f *journalFixture[N, S]) testRepeated() {
 	if r.Outcome != history.Failed || !r.Duplicate || r.Class != workload.ClassDuplicate {
 		f.t.Errorf("done again: %+v, want a duplicate", r)
 	}
-	if f.harness.Secret != "" && r.Err != nil && strings.Contains(r.Err.Error(), f.harness.Secret) {
-		f.t.Error("the reply gives the password")
-	}
+	f.wantNoSecret(r.Err)
 	f.commit(sessionOf(f.fixture, f.store.Session), 1)
 }
 
 func (f *journalFixture[N, S]) testContextOver() {
-	over, cancel := context.WithCancel(f.ctx)
-	cancel()
+	over := ended(f.ctx)
 	r, _, _ := f.suite.do(over, sessionOf(f.fixture, f.store.Session), 0)
 	if r.Outcome != history.Failed || r.Class == "" {
 		f.t.Errorf("in a context that was over: %+v, want failed", r)

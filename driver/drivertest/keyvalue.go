@@ -23,25 +23,28 @@ func KeyValueTables() []keyvalue.Table {
 // table, whatever it is. Its subtests run one after the other on one schema.
 func RunKeyValue(t *testing.T, table keyvalue.Table, h KeyValue) {
 	on := func(t *testing.T) *keyValueFixture {
-		return &keyValueFixture{make: recordMaker{table}, written: NewRecords(), fixture: newFixture(t, h)}
+		return &keyValueFixture{make: recordMaker{table}, written: NewRecords(),
+			fixture: newFixture(t, h, contents{workload: table.Workload, found: 2, tables: []int64{2}})}
 	}
-	runLifecycle(t, h, func(t *testing.T) schema[keyvalue.Store] { return on(t) })
-	operations(t, func(t *testing.T) *keyValueFixture { f := on(t); f.mustCreate(); return f }, []operation[*keyValueFixture]{
+	runLifecycle(t, h, on)
+	operations(t, ready(on), checked([]operation[*keyValueFixture]{
 		{"InsertGet", (*keyValueFixture).testInsertGet},
 		{"Duplicate", (*keyValueFixture).testDuplicate},
 		{"Read", (*keyValueFixture).testRead},
 		{"ContextOver", (*keyValueFixture).testContextOver},
 		{"Race", (*keyValueFixture).testRace},
 		{"RaceForOneKey", (*keyValueFixture).testRaceForOneKey},
-	})
+	}))
 	if h.OpenVia == nil {
 		return
 	}
-	t.Run("CutBeforeSending", func(t *testing.T) { keyValueNetwork(on(t)).testCutBeforeSending() })
-	t.Run("CutAfterSending", func(t *testing.T) { on(t).testCutAfterSending() })
-	t.Run("Frozen", func(t *testing.T) { keyValueNetwork(on(t)).testSilent((*Proxy).Freeze) })
-	t.Run("FrozenRead", func(t *testing.T) { on(t).testFrozenRead() })
-	t.Run("CutAtAnyTime", func(t *testing.T) { keyValueNetwork(on(t)).testCutAtAnyTime() })
+	operations(t, ready(on), []operation[*keyValueFixture]{
+		{"CutBeforeSending", func(f *keyValueFixture) { f.network().testCutBeforeSending() }},
+		{"CutAfterSending", (*keyValueFixture).testCutAfterSending},
+		{"Frozen", func(f *keyValueFixture) { f.network().testSilent((*Proxy).Freeze) }},
+		{"FrozenRead", (*keyValueFixture).testFrozenRead},
+		{"CutAtAnyTime", func(f *keyValueFixture) { f.network().testCutAtAnyTime() }},
+	})
 }
 
 // keyValueFixture is a fixture with what was answered to inserts.
@@ -49,18 +52,6 @@ type keyValueFixture struct {
 	*fixture[keyvalue.Store]
 	make    recordMaker
 	written *Records
-}
-
-// mustCreate makes an empty table.
-func (f *keyValueFixture) mustCreate() {
-	f.t.Helper()
-	if err := f.create(f.store, f.marker("run-1")); err != nil {
-		f.t.Fatalf("Create: %v", err)
-	}
-}
-
-func (f *keyValueFixture) marker(run string) workload.Marker {
-	return loadedMarker(f.make.table.Workload, run)
 }
 
 func (f *keyValueFixture) create(store keyvalue.Store, marker workload.Marker) error {
@@ -82,10 +73,6 @@ func (f *keyValueFixture) read(store keyvalue.Store) reading { return each(store
 
 // check settles and compares what was answered with what is there.
 func (f *keyValueFixture) check() { f.t.Helper(); f.written.Check(f.ctx, f.t, f.store) }
-
-func (f *keyValueFixture) found() int64 { return 2 }
-
-func (f *keyValueFixture) tables() []int64 { return []int64{2} }
 
 // keyValueClient is one client, every answer to which is recorded. It is used by
 // one goroutine.
@@ -289,10 +276,8 @@ func (f *keyValueFixture) testRaceForOneKey() {
 	}
 }
 
-// keyValueNetwork has an empty table.
-func keyValueNetwork(f *keyValueFixture) *network[keyvalue.Store] {
+func (f *keyValueFixture) network() *network[keyvalue.Store] {
 	f.t.Helper()
-	f.mustCreate()
 	return newNetwork(f.fixture, network[keyvalue.Store]{
 		open:   func(store keyvalue.Store, number int) writer { return inserter{f.client(store, number)} },
 		there:  f.there,
@@ -330,7 +315,7 @@ func (f *keyValueFixture) there(key any) bool {
 // testCutAfterSending has the record inserted and the answer lost: the client
 // cannot know.
 func (f *keyValueFixture) testCutAfterSending() {
-	n := keyValueNetwork(f)
+	n := f.network()
 	for number := range rounds {
 		w := n.warm(number)
 		n.proxy.Swallow()
@@ -348,7 +333,7 @@ func (f *keyValueFixture) testCutAfterSending() {
 
 // testFrozenRead has the network go silent before a read.
 func (f *keyValueFixture) testFrozenRead() {
-	n := keyValueNetwork(f)
+	n := f.network()
 	w := n.warm(1)
 	n.proxy.Freeze()
 	ctx, cancel := context.WithTimeout(f.ctx, 300*time.Millisecond)

@@ -27,9 +27,7 @@ func holderOf(run string) workload.Holder {
 
 func (l *lifecycle[S]) take(s S, run string, ttl time.Duration, gone string) {
 	l.t.Helper()
-	if err := s.TakeLease(l.ctx, holderOf(run), ttl, gone); err != nil {
-		l.t.Fatalf("TakeLease for %s: %v", run, err)
-	}
+	l.must("TakeLease for "+run, s.TakeLease(l.ctx, holderOf(run), ttl, gone))
 }
 
 // heldBy wants an error that names this run.
@@ -83,9 +81,7 @@ func (l *lifecycle[S]) testLeaseHeld() {
 	first, second := l.store, l.open()
 	l.wantLease(first, "")
 	l.wantNoSchema("RenewLease on nothing", second.RenewLease(l.ctx, holderOf("two").Token, longLease))
-	if err := second.ReleaseLease(l.ctx, holderOf("two").Token); err != nil {
-		l.t.Errorf("ReleaseLease on nothing: %v", err)
-	}
+	l.wantNoError("ReleaseLease on nothing", second.ReleaseLease(l.ctx, holderOf("two").Token))
 	l.findNothing()
 	l.take(first, "one", longLease, "")
 	l.findNothing() // a lease alone is nothing
@@ -98,34 +94,26 @@ func (l *lifecycle[S]) testLeaseHeld() {
 	}
 	for doing, try := range map[string]func() error{
 		"TakeLease":  func() error { return second.TakeLease(l.ctx, holderOf("two"), longLease, "of nobody") },
-		"Create":     func() error { return l.schema.create(second, l.schema.marker("two")) },
+		"Create":     func() error { return l.schema.create(second, l.marker("two")) },
 		"Drop":       func() error { return second.Drop(l.ctx) },
 		"RenewLease": func() error { return second.RenewLease(l.ctx, holderOf("two").Token, longLease) },
 	} {
 		l.heldBy(doing, try(), "one")
 		l.wantMarker(second, "one")
 	}
-	if err := second.ReleaseLease(l.ctx, holderOf("two").Token); err != nil {
-		l.t.Errorf("ReleaseLease of another's: %v", err)
-	}
+	l.wantNoError("ReleaseLease of another's", second.ReleaseLease(l.ctx, holderOf("two").Token))
 	l.wantLease(second, "one")
-	if err := first.RenewLease(l.ctx, holderOf("one").Token, longLease); err != nil {
-		l.t.Errorf("RenewLease: %v", err)
-	}
+	l.wantNoError("RenewLease", first.RenewLease(l.ctx, holderOf("one").Token, longLease))
 	l.take(first, "one", longLease, "") // again
 	l.wantLease(second, "one")
-	if err := first.ReleaseLease(l.ctx, holderOf("one").Token); err != nil {
-		l.t.Errorf("ReleaseLease: %v", err)
-	}
+	l.wantNoError("ReleaseLease", first.ReleaseLease(l.ctx, holderOf("one").Token))
 	l.wantLease(second, "")
 	l.wantMarker(second, "one")
 	l.wantNoSchema("RenewLease of a released one", first.RenewLease(l.ctx, holderOf("one").Token, longLease))
 	l.take(second, "two", longLease, "")
 	l.create(second, "two")
 	l.wantMarker(first, "two")
-	if err := second.Drop(l.ctx); err != nil {
-		l.t.Errorf("Drop: %v", err)
-	}
+	l.wantNoError("Drop", second.Drop(l.ctx))
 	l.findNothing()
 	l.wantLease(first, "")
 }
@@ -135,9 +123,7 @@ func (l *lifecycle[S]) testLeaseTakenOver() {
 	first, second := l.store, l.open()
 	l.take(first, "one", longLease, "")
 	l.create(first, "one")
-	if err := first.RenewLease(l.ctx, holderOf("one").Token, shortLease); err != nil {
-		l.t.Fatalf("RenewLease: %v", err)
-	}
+	l.must("RenewLease", first.RenewLease(l.ctx, holderOf("one").Token, shortLease))
 	for err := second.TakeLease(l.ctx, holderOf("two"), shortLease, ""); err != nil; err = second.TakeLease(l.ctx, holderOf("two"), shortLease, "") {
 		l.heldBy("TakeLease before the expiry", err, "one")
 		if pause(l.ctx, 20*time.Millisecond); l.t.Failed() || l.ctx.Err() != nil {
@@ -147,16 +133,12 @@ func (l *lifecycle[S]) testLeaseTakenOver() {
 	l.wantMarker(second, "one")
 	for expired := false; !expired; pause(l.ctx, 20*time.Millisecond) {
 		lease, err := first.Lease(l.ctx)
-		if err != nil {
-			l.t.Fatalf("Lease: %v", err)
-		}
+		l.must("Lease", err)
 		expired = lease == nil || lease.Remaining <= 0
 	}
-	if err := second.RenewLease(l.ctx, holderOf("two").Token, longLease); err != nil {
-		l.t.Fatalf("RenewLease of the own lease, expired: %v", err)
-	}
+	l.must("RenewLease of the own lease, expired", second.RenewLease(l.ctx, holderOf("two").Token, longLease))
 	l.heldBy("RenewLease after another has taken it", first.RenewLease(l.ctx, holderOf("one").Token, longLease), "two")
-	l.heldBy("Create after another has taken it", l.schema.create(first, l.schema.marker("one")), "two")
+	l.heldBy("Create after another has taken it", l.schema.create(first, l.marker("one")), "two")
 	l.heldBy("Drop after another has taken it", first.Drop(l.ctx), "two")
 	l.create(second, "two")
 	third := l.open()
@@ -164,9 +146,7 @@ func (l *lifecycle[S]) testLeaseTakenOver() {
 	l.wantLease(first, "three")
 	l.heldBy("Drop by the one that is gone", second.Drop(l.ctx), "three")
 	l.wantMarker(first, "two")
-	if err := third.ReleaseLease(l.ctx, holderOf("three").Token); err != nil {
-		l.t.Errorf("ReleaseLease: %v", err)
-	}
+	l.wantNoError("ReleaseLease", third.ReleaseLease(l.ctx, holderOf("three").Token))
 }
 
 // testLeaseRace has several take the lease at the same time, of nothing and of what is
@@ -201,8 +181,6 @@ func (l *lifecycle[S]) testLeaseRace() {
 		if round == 1 {
 			l.create(stores[winner], "one")
 		}
-		if err := stores[winner].ReleaseLease(l.ctx, holderOf(fmt.Sprint(winner)).Token); err != nil {
-			l.t.Fatalf("ReleaseLease: %v", err)
-		}
+		l.must("ReleaseLease", stores[winner].ReleaseLease(l.ctx, holderOf(fmt.Sprint(winner)).Token))
 	}
 }

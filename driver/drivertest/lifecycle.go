@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -12,9 +13,6 @@ import (
 // implementation from one call of create to the next.
 type schema[S workload.Store] interface {
 	base() *fixture[S]
-	// marker is that of a run whose schema has been created: loaded if the
-	// workload loads nothing.
-	marker(run string) workload.Marker
 	// create makes an empty schema.
 	create(store S, marker workload.Marker) error
 	// load loads what the workload begins with.
@@ -27,39 +25,30 @@ type schema[S workload.Store] interface {
 	read(store S) reading
 	// check settles and compares what was answered with what is there.
 	check()
-	// found is how many rows Find counts after load and one write, anyRows if
-	// that is not fixed; tables are the numbers of rows by table that Size gives
-	// then, ascending, nil if they are not fixed.
-	found() int64
-	tables() []int64
 }
 
 // runLifecycle tests what a Store of any workload promises: an empty database,
 // create, find, size, settle, read, create again, drop, the lease, and something
 // of our name that is not ours.
-func runLifecycle[S workload.Store](t *testing.T, h Harness[S], on func(t *testing.T) schema[S]) {
+func runLifecycle[S workload.Store, F schema[S]](t *testing.T, h Harness[S], on func(t *testing.T) F) {
 	if h.OperationsOnly {
 		return
 	}
-	for _, s := range []struct {
-		name string
-		run  func(*lifecycle[S])
-	}{
+	all := []operation[*lifecycle[S]]{
 		{"Nothing", (*lifecycle[S]).testNothing},
 		{"Create", (*lifecycle[S]).testCreate},
 		{"CreateAgain", (*lifecycle[S]).testCreateAgain},
 		{"LeaseHeld", (*lifecycle[S]).testLeaseHeld},
 		{"LeaseTakenOver", (*lifecycle[S]).testLeaseTakenOver},
 		{"LeaseRace", (*lifecycle[S]).testLeaseRace},
-		{"Foreign", (*lifecycle[S]).testForeign},
-	} {
-		if s.name != "Foreign" || h.MakeForeign != nil {
-			t.Run(s.name, func(t *testing.T) {
-				schema := on(t)
-				s.run(&lifecycle[S]{fixture: schema.base(), schema: schema})
-			})
-		}
 	}
+	if h.MakeForeign != nil {
+		all = append(all, operation[*lifecycle[S]]{"Foreign", (*lifecycle[S]).testForeign})
+	}
+	operations(t, func(t *testing.T) *lifecycle[S] {
+		schema := on(t)
+		return &lifecycle[S]{fixture: schema.base(), schema: schema}
+	}, all)
 }
 
 // lifecycle is the schema of one subtest.
@@ -70,31 +59,25 @@ type lifecycle[S workload.Store] struct {
 
 func (l *lifecycle[S]) create(store S, run string) {
 	l.t.Helper()
-	if err := l.schema.create(store, l.schema.marker(run)); err != nil {
-		l.t.Fatalf("Create: %v", err)
-	}
+	l.must("Create", l.schema.create(store, l.marker(run)))
 }
 
 // empty is how many rows Find counts in an empty schema.
-func (l *lifecycle[S]) empty() int64 { return min(l.schema.found(), 0) }
+func (l *lifecycle[S]) empty() int64 { return min(l.contents.found, 0) }
 
 func (l *lifecycle[S]) testNothing() {
 	l.describe()
 	l.findNothing()
 	l.readNothing(l.schema.read(l.store))
-	if err := l.store.Drop(l.ctx); err != nil {
-		l.t.Errorf("Drop of nothing: %v", err)
-	}
+	l.wantNoError("Drop of nothing", l.store.Drop(l.ctx))
 }
 
 // testCreate goes once through all phases of a run.
 func (l *lifecycle[S]) testCreate() {
-	marker := l.schema.marker("run-1")
+	marker := l.marker("run-1")
 	unloaded := marker
 	unloaded.Loaded = false
-	if err := l.schema.create(l.store, unloaded); err != nil {
-		l.t.Fatalf("Create: %v", err)
-	}
+	l.must("Create", l.schema.create(l.store, unloaded))
 	l.mustFind(unloaded, l.empty())
 	if marker.Loaded {
 		l.create(l.store, "run-1")
@@ -125,14 +108,14 @@ func (l *lifecycle[S]) check(marker workload.Marker) {
 	l.t.Helper()
 	l.schema.check()
 	marker.Loaded = true
-	l.mustFind(marker, l.schema.found())
+	l.mustFind(marker, l.contents.found)
 	size, _ := l.size()
 	var tables []int64
 	for _, rows := range size.Rows {
 		tables = append(tables, rows)
 	}
 	slices.Sort(tables)
-	if want := l.schema.tables(); size.Bytes == 0 || len(tables) == 0 || want != nil && !slices.Equal(tables, want) {
+	if want := l.contents.tables; size.Bytes == 0 || len(tables) == 0 || want != nil && !slices.Equal(tables, want) {
 		l.t.Errorf("Size: %+v, want %d rows by table", size, want)
 	}
 }
@@ -145,19 +128,40 @@ func (l *lifecycle[S]) testCreateAgain() {
 	l.schema.write(l.store, 0)
 	second := l.open()
 	l.create(second, "run-2")
-	l.mustFind(l.schema.marker("run-2"), l.empty())
+	l.mustFind(l.marker("run-2"), l.empty())
 	l.schema.check() // what was there is gone
 	l.schema.load(second)
 	l.schema.write(second, 0)
-	l.check(l.schema.marker("run-2"))
+	l.check(l.marker("run-2"))
 	l.drop()
 	l.create(l.store, "run-3")
-	l.mustFind(l.schema.marker("run-3"), l.empty())
+	l.mustFind(l.marker("run-3"), l.empty())
 	l.schema.load(l.store)
 	l.schema.write(l.store, 0)
 	l.schema.check()
 }
 
+// testForeign makes what is another maker's and wants it refused and untouched.
 func (l *lifecycle[S]) testForeign() {
-	l.foreign(func(s S) error { return l.schema.create(s, l.schema.marker("run-1")) }, l.schema.read)
+	l.harness.MakeForeign(l.t)
+	for name, attempt := range map[string]func(S) error{
+		"Find":      func(s S) error { _, err := s.Find(l.ctx); return err },
+		"Marker":    func(s S) error { _, err := s.Marker(l.ctx); return err },
+		"TakeLease": func(s S) error { return s.TakeLease(l.ctx, holderOf("one"), longLease, "") },
+		"Create":    func(s S) error { return l.schema.create(s, l.marker("run-1")) },
+		"Drop":      func(s S) error { return s.Drop(l.ctx) },
+	} {
+		err := attempt(l.open())
+		var foreign *workload.ForeignError
+		if !errors.As(err, &foreign) {
+			l.t.Errorf("%s on what is not ours: %v; want *workload.ForeignError", name, err)
+		} else if foreign.Name == "" || foreign.Hint == "" {
+			l.t.Errorf("%s: %+v lacks a name or a hint", name, foreign)
+		}
+		l.harness.ForeignIntact(l.t)
+	}
+	if err := l.schema.read(l.open())(l.ctx, func() error { return nil }); err == nil {
+		l.t.Error("Read of what is not ours gave no error")
+	}
+	l.harness.ForeignIntact(l.t)
 }

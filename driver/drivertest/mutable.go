@@ -22,18 +22,16 @@ func MutableTable() keyvalue.Table { return ycsb.Table(3, 40) }
 // Harness.Open and Harness.Replaces.
 func RunMutable(t *testing.T, replaces bool, open func(t *testing.T) keyvalue.Store) {
 	on := func(t *testing.T) *mutableFixture {
-		f := &mutableFixture{fixture: newFixture(t, KeyValue{Open: open, Replaces: replaces}), make: recordMaker{MutableTable()}}
+		f := &mutableFixture{fixture: newFixture(t, KeyValue{Open: open, Replaces: replaces}, contents{}), make: recordMaker{MutableTable()}}
 		f.load()
 		return f
 	}
-	for _, o := range []operation[*mutableFixture]{
+	operations(t, on, []operation[*mutableFixture]{
 		{"Load", (*mutableFixture).testLoad},
 		{"Update", (*mutableFixture).testUpdate},
 		{"Scan", (*mutableFixture).testScan},
 		{"ContextOver", (*mutableFixture).testContextOver},
-	} {
-		t.Run(o.name, func(t *testing.T) { o.run(on(t)) })
-	}
+	})
 	t.Run("Run", func(t *testing.T) {
 		store := open(t)
 		config := ycsb.Defaults()
@@ -72,7 +70,7 @@ func (f *mutableFixture) load() {
 	for _, r := range records {
 		f.records[r.Key] = r
 	}
-	err := f.store.Create(f.ctx, markerOf("ycsb", "run-1", len(records)))
+	err := f.store.Create(f.ctx, markerOf("ycsb", "run-1", int64(len(records))))
 	if err == nil {
 		err = errors.Join(f.mutable.LoadRecords(f.ctx, records[:25]), f.mutable.LoadRecords(f.ctx, records[25:]))
 	}

@@ -11,14 +11,6 @@ import (
 // A network suite tests what a write is said to have ended as when the connection or
 // the server breaks. Its subtests run one after the other on one schema.
 
-// writer is a client that makes writes of its own, each under a fresh id, and records
-// the answers.
-type writer interface {
-	client
-	// write makes the next write. It is there once that is acknowledged.
-	write(ctx context.Context) (id any, reply workload.Reply)
-}
-
 // network is a fixture with data, and a Store of its own behind a proxy.
 type network[S workload.Store] struct {
 	*fixture[S]
@@ -88,7 +80,19 @@ func (n *network[S]) comeBack(w writer) {
 // what cannot be known.
 func (n *network[S]) broken(w writer, limit time.Duration, fault func()) (id any, r workload.Reply) {
 	n.t.Helper()
-	r = during(n.ctx, n.t, limit, func(ctx context.Context) (r workload.Reply) { id, r = w.write(ctx); return r }, fault)
+	limited, cancel := context.WithTimeout(n.ctx, limit)
+	defer cancel()
+	returned := make(chan struct{})
+	go func() {
+		id, r = w.write(limited)
+		close(returned)
+	}()
+	fault()
+	select {
+	case <-returned:
+	case <-n.ctx.Done():
+		n.t.Fatal("the call did not return though its context had ended")
+	}
 	if r.Outcome == history.Committed || r.Outcome == history.Rejected || r.Duplicate {
 		n.t.Errorf("a write over a broken connection: %+v", r)
 	}
@@ -147,19 +151,7 @@ func (n *network[S]) testSilent(silence func(*Proxy)) {
 
 // testCutAtAnyTime cuts while four clients write, again and again.
 func (n *network[S]) testCutAtAnyTime() {
-	disturbed(n.ctx, n.t, workers(n.via, 4, n.open), 20, cuts(n.proxy, 10)...)
+	whileFailing(n.ctx, n.t, n.via, 4, n.open, 20, cuts(n.proxy, 10)...)
 	n.closeClients()
 	n.check()
-}
-
-// workers are clients of a Store that write.
-func workers[S workload.Store](store S, count int, open func(store S, number int) writer) (all []worker) {
-	for number := range count {
-		w := open(store, number)
-		all = append(all, worker{client: w, attempt: func(ctx context.Context) bool {
-			_, r := w.write(ctx)
-			return r.Outcome == history.Committed
-		}})
-	}
-	return all
 }

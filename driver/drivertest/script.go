@@ -5,7 +5,6 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,25 +17,19 @@ import (
 // other on one schema.
 func RunScript(t *testing.T, h Script) {
 	on := func(t *testing.T) *scriptFixture {
-		f := &scriptFixture{fixture: newFixture(t, h)}
+		f := &scriptFixture{fixture: newFixture(t, h, contents{workload: script.Name, found: 3, tables: []int64{3}})}
 		f.statements = statementsIn(f.store.Language())
 		return f
 	}
-	runLifecycle(t, h, func(t *testing.T) schema[script.Store] { return on(t) })
-	operations(t, func(t *testing.T) *scriptFixture {
-		f := on(t)
-		if err := f.create(f.store, f.marker("run-1")); err != nil {
-			t.Fatalf("Create: %v", err)
-		}
-		return f
-	}, []operation[*scriptFixture]{
+	runLifecycle(t, h, on)
+	operations(t, ready(on), checked([]operation[*scriptFixture]{
 		{"Values", (*scriptFixture).testValues},
 		{"Single", (*scriptFixture).testSingle},
 		{"Outcomes", (*scriptFixture).testOutcomes},
 		{"Everything", (*scriptFixture).testEverythingIsDropped},
 		{"ContextOver", (*scriptFixture).testContextOver},
 		{"WorkLearnsOfTheEnd", (*scriptFixture).testWorkLearnsOfTheEnd},
-	})
+	}))
 }
 
 // scriptFixture is a fixture with the ids that must be in the table entry.
@@ -45,8 +38,6 @@ type scriptFixture struct {
 	statements scriptStatements
 	want       []int64
 }
-
-func (p *scriptFixture) marker(run string) workload.Marker { return loadedMarker("script", run) }
 
 // create makes a schema with one table.
 func (p *scriptFixture) create(store script.Store, marker workload.Marker) error {
@@ -117,10 +108,6 @@ func (p *scriptFixture) read(store script.Store) reading {
 	}
 }
 
-func (p *scriptFixture) found() int64 { return 3 }
-
-func (p *scriptFixture) tables() []int64 { return []int64{3} }
-
 // check wants exactly the rows that are wanted, read back and observed.
 func (p *scriptFixture) check() {
 	p.t.Helper()
@@ -154,12 +141,8 @@ func (p *scriptFixture) testValues() {
 			return err
 		})
 	}
-	if err := p.store.Load(p.ctx, script.Rows{Table: "kinds", Columns: []string{"n", "i", "f", "t"}, Values: wants}); err != nil {
-		p.t.Fatalf("Load: %v", err)
-	}
-	if err := p.store.FinishLoad(p.ctx); err != nil {
-		p.t.Fatalf("FinishLoad: %v", err)
-	}
+	p.must("Load", p.store.Load(p.ctx, script.Rows{Table: "kinds", Columns: []string{"n", "i", "f", "t"}, Values: wants}))
+	p.must("FinishLoad", p.store.FinishLoad(p.ctx))
 	wants = append(slices.Clone(wants), wants...)
 	look := func(ctx context.Context, q script.Querier) error {
 		var got [][]any
@@ -177,9 +160,7 @@ func (p *scriptFixture) testValues() {
 		return err
 	}
 	p.commit(s, func(ctx context.Context, tx script.Transaction) error { return look(ctx, tx) })
-	if err := p.store.Read(p.ctx, func(q script.Querier) error { return look(p.ctx, q) }); err != nil {
-		p.t.Error(err)
-	}
+	p.wantNoError("Read", p.store.Read(p.ctx, func(q script.Querier) error { return look(p.ctx, q) }))
 }
 
 // testDocuments: a document that is written is read as it was, by find and by aggregate.
@@ -207,9 +188,7 @@ func (p *scriptFixture) testDocuments(s script.Session) {
 		return nil
 	}
 	p.commit(s, func(ctx context.Context, tx script.Transaction) error { return look(ctx, tx) })
-	if err := p.store.Read(p.ctx, func(q script.Querier) error { return look(p.ctx, q) }); err != nil {
-		p.t.Error(err)
-	}
+	p.wantNoError("Read", p.store.Read(p.ctx, func(q script.Querier) error { return look(p.ctx, q) }))
 	p.commit(s, func(context.Context, script.Transaction) error { return nil }) // of nothing
 }
 
@@ -266,9 +245,7 @@ func (p *scriptFixture) testOutcomes() {
 	if wrong.Outcome != history.Failed || wrong.Err == nil {
 		p.t.Errorf("a statement that cannot be: %+v; want failed", wrong)
 	}
-	if p.harness.Secret != "" && strings.Contains(wrong.Err.Error(), p.harness.Secret) {
-		p.t.Error("the reply gives the password")
-	}
+	p.wantNoSecret(wrong.Err)
 	var got []int64
 	if r := p.session(p.store).Transaction(p.ctx, false, func(ctx context.Context, tx script.Transaction) (err error) {
 		got, err = p.statements.idsIn(ctx, tx)
@@ -295,9 +272,7 @@ func (p *scriptFixture) testEverythingIsDropped() {
 	p.execute(s, p.statements.createChild)
 	p.execute(s, p.statements.createView)
 	p.closeClients()
-	if err := p.create(p.store, p.marker("run-2")); err != nil {
-		p.t.Fatalf("Create: %v", err)
-	}
+	p.must("Create", p.create(p.store, p.marker("run-2")))
 	size, err := p.store.Size(p.ctx)
 	if err != nil || len(size.Rows) != 1 {
 		p.t.Errorf("Size: %+v, %v; want the table entry alone", size, err)
@@ -306,8 +281,7 @@ func (p *scriptFixture) testEverythingIsDropped() {
 }
 
 func (p *scriptFixture) testContextOver() {
-	over, cancel := context.WithCancel(p.ctx)
-	cancel()
+	over := ended(p.ctx)
 	r := p.session(p.store).Transaction(over, true, func(ctx context.Context, tx script.Transaction) error {
 		_, err := tx.Execute(ctx, p.statements.insert(1, nil))
 		return err
@@ -337,7 +311,5 @@ func (p *scriptFixture) testWorkLearnsOfTheEnd() {
 	if r.Outcome == history.Committed || r.Class == "" {
 		p.t.Errorf("a transaction whose attempt ended meanwhile: %+v", r)
 	}
-	if err := <-learned; err != nil {
-		p.t.Error(err)
-	}
+	p.wantNoError("the work", <-learned)
 }

@@ -18,21 +18,16 @@ import (
 // RunTPCC tests everything that tpcc.Store promises. Its subtests run one after the
 // other on one schema.
 func RunTPCC(t *testing.T, h TPCC) {
-	on := func(t *testing.T) *tpccFixture { return &tpccFixture{fixture: newFixture(t, h)} }
-	runLifecycle(t, h, func(t *testing.T) schema[tpcc.Store] { return on(t) })
-	operations(t, func(t *testing.T) *tpccFixture {
-		f := on(t)
-		if err := f.create(f.store, f.marker("run-1")); err != nil {
-			t.Fatalf("Create: %v", err)
-		}
-		f.load(f.store)
-		return f
-	}, []operation[*tpccFixture]{
+	on := func(t *testing.T) *tpccFixture {
+		return &tpccFixture{fixture: newFixture(t, h, contents{workload: tpcc.Name, loads: 1, found: anyRows})}
+	}
+	runLifecycle(t, h, on)
+	operations(t, ready(on), checked([]operation[*tpccFixture]{
 		{"Transactions", (*tpccFixture).testTransactions},
 		{"Rollback", (*tpccFixture).testRollback},
 		{"Duplicate", (*tpccFixture).testDuplicate},
 		{"ContextOver", (*tpccFixture).testContextOver},
-	})
+	}))
 	t.Run("Clients", func(t *testing.T) { ValidTPCC(t, TPCCRun(4, 60, 20), on(t).store) })
 }
 
@@ -124,8 +119,6 @@ type tpccFixture struct {
 	ops    []history.Op
 }
 
-func (p *tpccFixture) marker(run string) workload.Marker { return markerOf(tpcc.Name, run, 1) }
-
 func (p *tpccFixture) create(store tpcc.Store, marker workload.Marker) error {
 	p.loaded, p.ops = false, nil
 	return store.Create(p.ctx, marker)
@@ -145,9 +138,7 @@ func (p *tpccFixture) inputs() *tpcc.Inputs {
 
 func (p *tpccFixture) load(store tpcc.Store) {
 	p.t.Helper()
-	if err := p.work(store).Load(p.ctx, func(int64, int64) {}); err != nil {
-		p.t.Fatalf("Load: %v", err)
-	}
+	p.must("Load", p.work(store).Load(p.ctx, func(int64, int64) {}))
 	p.loaded = true
 }
 
@@ -164,9 +155,7 @@ const tpccAttempts = 20
 func (p *tpccFixture) do(ctx context.Context, store tpcc.Store, number int, seqs ...uint64) (last load.Answer) {
 	p.t.Helper()
 	client, err := p.work(store).Client(p.ctx, number)
-	if err != nil {
-		p.t.Fatalf("Client: %v", err)
-	}
+	p.must("Client", err)
 	defer client.Close()
 	for _, seq := range seqs {
 		for attempt, ended := 1, false; !ended; attempt++ {
@@ -213,9 +202,7 @@ func (p *tpccFixture) check() {
 	p.t.Helper()
 	if !p.loaded {
 		p.settle()
-		if err := p.store.Read(p.ctx, tpccRows(func() error { return errors.New("there is a row") })); err != nil {
-			p.t.Errorf("Read of empty tables: %v", err)
-		}
+		p.wantNoError("Read of empty tables", p.store.Read(p.ctx, tpccRows(func() error { return errors.New("there is a row") })))
 		return
 	}
 	recorded := filepath.Join(p.t.TempDir(), "history")
@@ -320,8 +307,7 @@ func (p *tpccFixture) testDuplicate() {
 }
 
 func (p *tpccFixture) testContextOver() {
-	over, cancel := context.WithCancel(p.ctx)
-	cancel()
+	over := ended(p.ctx)
 	if a := p.do(over, p.store, 1, 0); a.Outcome == history.Committed || a.Class == "" {
 		p.t.Errorf("an operation in a context that was over: %+v", a)
 	}

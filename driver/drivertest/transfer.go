@@ -131,9 +131,7 @@ func (f *bankFixture) testSessionAfterErrors() {
 		"missing source":  func() { c.do(f.ctx, c.next(9, 1, 1)) },
 		"repeated id":     func() { c.do(f.ctx, good) },
 		"context over": func() {
-			ctx, cancel := context.WithCancel(f.ctx)
-			cancel()
-			c.do(ctx, c.next(1, 2, 1))
+			c.do(ended(f.ctx), c.next(1, 2, 1))
 		},
 	}
 	for name, provoke := range errors {
