@@ -28,9 +28,13 @@ type bankStore struct {
 	audited  uint64
 }
 
-func newBank(inner bank.Store, seeded []Seeded, seed uint64) (workload.Store, error) {
-	auditor, ok := inner.(bank.Auditor)
-	if !ok {
+func newBank(store workload.Store, seeded []Seeded, seed uint64) (workload.Store, error) {
+	inner, isBank := store.(bank.Store)
+	auditor, audits := store.(bank.Auditor)
+	switch {
+	case !isBank:
+		return nil, noBug(bank.Name, seeded)
+	case !audits:
 		return nil, &workload.OptionError{Option: "bug", Value: seeded[0].Name, Want: "no bug on a database without audits"}
 	}
 	s := &bankStore{trial: newTrial(inner, inner.Create, bankBugs(), seeded, seed), inner: inner, auditor: auditor}
@@ -84,7 +88,7 @@ func (n *bankSession) transfer(ctx context.Context, t bank.Transfer) bank.Reply 
 		return bank.Reply{Reply: b.acts.instead(s, b, t)}
 	}
 	reply := n.Session.Transfer(ctx, t)
-	c := &call{bankStore: s, ctx: ctx, session: n.Session, applied: applied{Transfer: t}, reply: &reply}
+	c := &call{bankStore: s, ctx: ctx, session: n.Session, Transfer: t, reply: &reply}
 	switch {
 	case reply.Outcome == history.Committed:
 		c.raw = [2]bank.State{reply.Source, reply.Destination}

@@ -30,22 +30,17 @@ type bankActions struct {
 	truncates bool
 }
 
-// applied is a transfer that was committed. Was and became are the states of its
-// source and its destination before and after, as they are shown; raw is became as
-// the database says.
-type applied struct {
-	bank.Transfer
-	was, became, raw [2]bank.State
-}
-
 // call is one transfer that was answered.
 type call struct {
 	*bankStore
 	ctx     context.Context
 	session bank.Session
-	applied
-	reply *bank.Reply
-	bug   *active[bankActions]
+	bank.Transfer
+	// was and became are the states of the source and the destination before and after a
+	// transfer that was committed, as they are shown; raw is became as the database says.
+	was, became, raw [2]bank.State
+	reply            *bank.Reply
+	bug              *active[bankActions]
 }
 
 // suits reports whether the bug can be in a transfer that was answered so.
@@ -236,7 +231,8 @@ func overdraw(c *call) bool {
 func loseNext(c *call) bool {
 	c.postpone(1, func(ctx context.Context) {
 		through(ctx, c.inner.Session, func(session bank.Session) {
-			later := &call{bankStore: c.bankStore, ctx: ctx, session: session, applied: c.applied}
+			later := *c
+			later.ctx, later.session = ctx, session
 			if later.lose(c.primary, c.other) {
 				c.bug.strikes++
 			}

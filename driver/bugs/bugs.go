@@ -30,7 +30,6 @@ import (
 	"assay/workload/churn"
 	"assay/workload/entity"
 	"assay/workload/isolation"
-	"assay/workload/keyvalue"
 	"assay/workload/script"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
@@ -85,35 +84,50 @@ func (s Seeded) String() string {
 	return s.Name + ":" + strconv.FormatFloat(s.Probability, 'g', -1, 64)
 }
 
+// seedable is a workload that has bugs, and how its Store is wrapped.
+type seedable struct {
+	name string
+	bugs []Bug
+	wrap func(store workload.Store, seeded []Seeded, seed uint64) (workload.Store, error)
+}
+
+// with is a workload whose Stores S are wrapped as W.
+func with[A any, S, W workload.Store](name string, bugs []bugOf[A], wrap func(S, []Seeded, uint64) W) seedable {
+	return seedable{name, described(bugs), func(store workload.Store, seeded []Seeded, seed uint64) (workload.Store, error) {
+		inner, is := store.(S)
+		if !is {
+			return nil, noBug(name, seeded)
+		}
+		return wrap(inner, seeded, seed), nil
+	}}
+}
+
+func seedables() []seedable {
+	return []seedable{
+		with(availability.Name, keyValueBugs(availability.Name), newAvailability),
+		with(entity.Name, keyValueBugs(entity.Name), newEntity),
+		{bank.Name, described(bankBugs()), newBank},
+		with(isolation.Name, isolationBugs(), newIsolation),
+		with(bulkupdate.Name, bulkUpdateBugs(), newBulkUpdate),
+		with(candles.Name, candleBugs(), newCandles),
+		with(churn.Name, churnBugs(), newChurn),
+		with(ycsb.Name, ycsbBugs(), newMutable),
+		with(smallbank.Name, smallBankBugs(), newSmallBank),
+		with(tpcb.Name, tpcbBugs(), newTPCB),
+		with(tpcc.Name, tpccBugs(), newTPCC),
+		with(script.Name, scriptBugs(), newScript),
+	}
+}
+
 // For returns all bugs of a workload, by the workload's name; none of a workload
 // that has none.
 func For(name string) []Bug {
-	switch name {
-	case availability.Name, entity.Name:
-		return described(keyValueBugs(name))
-	case bank.Name:
-		return described(bankBugs())
-	case isolation.Name:
-		return described(isolationBugs())
-	case bulkupdate.Name:
-		return described(bulkUpdateBugs())
-	case candles.Name:
-		return described(candleBugs())
-	case churn.Name:
-		return described(churnBugs())
-	case ycsb.Name:
-		return described(ycsbBugs())
-	case smallbank.Name:
-		return described(smallBankBugs())
-	case tpcb.Name:
-		return described(tpcbBugs())
-	case tpcc.Name:
-		return described(tpccBugs())
-	case script.Name:
-		return described(scriptBugs())
-	default:
-		return nil
+	for _, w := range seedables() {
+		if w.name == name {
+			return w.bugs
+		}
 	}
+	return nil
 }
 
 // Take takes the parameter bug (NAME:PROBABILITY, several separated by commas or
@@ -181,31 +195,15 @@ func wanted(name string) string {
 // seed and the same order of calls give the same run. The bugs must be as Take
 // returns them for the workload.
 func Wrap(store workload.Store, name string, seeded []Seeded, seed uint64) (workload.Store, error) {
-	switch inner := store.(type) {
-	case bank.Store:
-		return newBank(inner, seeded, seed)
-	case isolation.Store:
-		return newIsolation(inner, seeded, seed), nil
-	case bulkupdate.Store:
-		return newBulkUpdate(inner, seeded, seed), nil
-	case candles.Store:
-		return newCandles(inner, seeded, seed), nil
-	case churn.Store:
-		return newChurn(inner, seeded, seed), nil
-	case smallbank.Store:
-		return newSmallBank(inner, seeded, seed), nil
-	case tpcb.Store:
-		return newTPCB(inner, seeded, seed), nil
-	case tpcc.Store:
-		return newTPCC(inner, seeded, seed), nil
-	case script.Store:
-		return newScript(inner, seeded, seed), nil
-	case keyvalue.Store:
-		if mutable, is := inner.(keyvalue.Mutable); is && name == ycsb.Name {
-			return newMutable(mutable, seeded, seed), nil
+	for _, w := range seedables() {
+		if w.name == name {
+			return w.wrap(store, seeded, seed)
 		}
-		return newKeyValue(inner, name, seeded, seed), nil
-	default:
-		return nil, &workload.OptionError{Option: "bug", Value: seeded[0].Name, Want: wanted(name)}
 	}
+	return nil, noBug(name, seeded)
+}
+
+// noBug refuses to wrap a Store of another workload than that of the bugs.
+func noBug(name string, seeded []Seeded) error {
+	return &workload.OptionError{Option: "bug", Value: seeded[0].Name, Want: wanted(name)}
 }

@@ -33,8 +33,7 @@ func bulkUpdateBugs() []bugOf[callKinds] {
 			Doc: "a document is there twice after an update"}, inUpdate},
 		{Bug{Name: "truncated-read", Check: documents, Kinds: []string{"missing"},
 			Doc: "a read of everything ends early and without an error"}, inRead},
-		{Bug{Name: lateApply,
-			Doc: "unknown is answered and the update done up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"}, inUpdate},
+		{late("update done"), inUpdate},
 	}
 }
 

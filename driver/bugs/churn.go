@@ -25,9 +25,7 @@ func churnBugs() []bugOf[callKinds] {
 			Doc: "a row that nobody inserted is there beside those of an insert"}, inInsert},
 		{Bug{Name: "truncated-read", Check: check, Kinds: []string{"lost"},
 			Doc: "a read of everything ends early and without an error"}, inRead},
-		{Bug{Name: lateApply,
-			Doc: "unknown is answered and the insert or deletion done up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"},
-			inInsert | inDelete},
+		{late("insert or deletion done"), inInsert | inDelete},
 	}
 }
 

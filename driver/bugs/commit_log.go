@@ -1,6 +1,7 @@
 package bugs
 
 import (
+	"iter"
 	"slices"
 
 	"assay/workload/bank"
@@ -119,10 +120,10 @@ func (l *commits) add(c commit) {
 }
 
 // back gives the commits, the latest first.
-func (l *commits) back() func(yield func(*commit) bool) { return l.recent(2 * maxLog) }
+func (l *commits) back() iter.Seq[*commit] { return l.recent(2 * maxLog) }
 
 // recent gives the last n commits, the latest first.
-func (l *commits) recent(n int) func(yield func(*commit) bool) {
+func (l *commits) recent(n int) iter.Seq[*commit] {
 	return func(yield func(*commit) bool) {
 		for i := len(l.entries) - 1; i >= max(0, len(l.entries)-n); i-- {
 			if !yield(&l.entries[i]) {
@@ -137,16 +138,6 @@ func (l *commits) truncate(from int64) {
 	l.entries = slices.DeleteFunc(l.entries, func(c commit) bool { return c.at >= from })
 }
 
-// any says whether a commit that is remembered is so.
-func (l *commits) any(so func(*commit) bool) bool {
-	for c := range l.back() {
-		if so(c) {
-			return true
-		}
-	}
-	return false
-}
-
 // asOf is the number of the last commit, of those up to one, that wrote an object;
 // 0 if there is none that is remembered.
 func (l *commits) asOf(o object, at int64) int64 {
@@ -159,7 +150,7 @@ func (l *commits) asOf(o object, at int64) int64 {
 }
 
 // since gives what the commits after one did to an object, the latest first.
-func (l *commits) since(at int64, o object) func(yield func(*write) bool) {
+func (l *commits) since(at int64, o object) iter.Seq[*write] {
 	return func(yield func(*write) bool) {
 		for c := range l.back() {
 			if c.at <= at {
@@ -261,6 +252,16 @@ func (d *differences) put(key int64, v value) {
 func (d *differences) follow(key int64) {
 	delete(d.registers, copyOf{key, 0})
 	delete(d.registers, copyOf{key, 1})
+}
+
+// allWritten returns what operations write.
+func allWritten(ops []isolation.Op) (objects []object) {
+	for i := range ops {
+		if o, writes := written(&ops[i]); writes {
+			objects = append(objects, o)
+		}
+	}
+	return objects
 }
 
 // written returns what an operation writes; false if it only reads.

@@ -2,6 +2,7 @@ package bugs
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"assay/history"
@@ -14,11 +15,17 @@ import (
 // willWrite says that one of the transaction's operations writes an object.
 func (x *transaction) willWrite(o object) bool { return writesOne(x.ops, o) }
 
-func writesOne(ops []isolation.Op, o object) bool {
-	return slices.ContainsFunc(ops, func(op isolation.Op) bool {
-		to, writes := written(&op)
-		return writes && to == o
-	})
+func writesOne(ops []isolation.Op, o object) bool { return slices.Contains(allWritten(ops), o) }
+
+// itemReads gives the numbers of the operations that read a list or a register, and which.
+func (x *transaction) itemReads() iter.Seq2[int, object] {
+	return func(yield func(int, object) bool) {
+		for i := range x.ops {
+			if k := x.ops[i].Kind; (k == isolation.ReadList || k == isolation.ReadValue) && !yield(i, read(&x.ops[i])[0]) {
+				return
+			}
+		}
+	}
 }
 
 // does says that one of the operations is of one of these kinds.
@@ -26,8 +33,8 @@ func (x *transaction) does(kinds ...isolation.Kind) bool {
 	return slices.ContainsFunc(x.ops, func(o isolation.Op) bool { return slices.Contains(kinds, o.Kind) })
 }
 
-// remains says that the transaction writes what is read back at the end.
-func (x *transaction) remains() bool {
+// readBack says that the transaction writes what is read back at the end.
+func (x *transaction) readBack() bool {
 	return x.does(isolation.Append, isolation.AppendByRewrite, isolation.Write)
 }
 
@@ -41,8 +48,8 @@ func (x *transaction) knows(c *commit) bool {
 // readsFirst returns the registers that the transaction reads before it writes
 // them.
 func (x *transaction) readsFirst() (registers []object) {
-	for i, op := range x.ops {
-		if o := (object{spaceRegister, op.Key}); op.Kind == isolation.ReadValue && !writesOne(x.ops[:i], o) {
+	for i, o := range x.itemReads() {
+		if o.space == spaceRegister && !writesOne(x.ops[:i], o) {
 			registers = append(registers, o)
 		}
 	}
@@ -58,20 +65,13 @@ func (x *transaction) showRegister(o object, v value) {
 	}
 }
 
-// anyWrite says that the transaction writes at all.
-func (x *transaction) anyWrite() bool {
-	return slices.ContainsFunc(x.ops, func(o isolation.Op) bool { _, writes := written(&o); return writes })
-}
-
 // pure returns the lists and registers that the transaction reads and does not
 // write.
 func (x *transaction) pure() []object {
 	var pure []object
-	for i := range x.ops {
-		for _, o := range read(&x.ops[i]) {
-			if (o.space == spaceList || o.space == spaceRegister) && !x.willWrite(o) && !slices.Contains(pure, o) {
-				pure = append(pure, o)
-			}
+	for _, o := range x.itemReads() {
+		if !x.willWrite(o) && !slices.Contains(pure, o) {
+			pure = append(pure, o)
 		}
 	}
 	return pure
@@ -118,11 +118,7 @@ func appendTwice(ctx context.Context, x *transaction) isolation.Reply {
 // that the last transaction to write it had read as well. It then reads what that
 // one read, and of a list what that one appended is shown no more.
 func loseUpdate(x *transaction) bool {
-	for i := range x.ops {
-		if x.ops[i].Kind != isolation.ReadList && x.ops[i].Kind != isolation.ReadValue {
-			continue
-		}
-		o := read(&x.ops[i])[0]
+	for i, o := range x.itemReads() {
 		if writesOne(x.ops[:i], o) || !writesOne(x.ops[i:], o) {
 			continue
 		}
@@ -165,7 +161,7 @@ func splitBrain(x *transaction) bool {
 // would write as a ghost.
 func abortTransaction(x *transaction) bool {
 	x.instead = leaveGhost
-	return x.remains()
+	return x.readBack()
 }
 
 func leaveGhost(x *transaction) isolation.Reply {
@@ -202,11 +198,8 @@ func readMiddle(x *transaction) bool {
 
 // forgetOwn looks for a read of what was written before.
 func forgetOwn(x *transaction) bool {
-	for i := range x.ops {
-		if k := x.ops[i].Kind; k != isolation.ReadList && k != isolation.ReadValue {
-			continue
-		}
-		if writesOne(x.ops[:i], read(&x.ops[i])[0]) {
+	for i, o := range x.itemReads() {
+		if writesOne(x.ops[:i], o) {
 			x.forgetful = true
 			return true
 		}
@@ -218,7 +211,7 @@ func forgetOwn(x *transaction) bool {
 // to come.
 func loseSoon(x *transaction) bool {
 	x.end = loseFrom
-	return x.remains()
+	return x.readBack()
 }
 
 func loseFrom(_ context.Context, x *transaction) isolation.Reply {
@@ -244,7 +237,7 @@ func loseWrites(x *transaction) bool {
 		x.s.undo(x.writes)
 		return committed()
 	}
-	return x.remains()
+	return x.readBack()
 }
 
 func denyCommit(x *transaction) bool {
@@ -252,7 +245,7 @@ func denyCommit(x *transaction) bool {
 		x.record()
 		return failed()
 	}
-	return x.remains()
+	return x.readBack()
 }
 
 func commitLater(x *transaction) bool {
@@ -329,9 +322,7 @@ func isolationBugs() []bugOf[isolationActions] {
 			Doc:   "committed is answered and nothing stays"}, items, loseWrites),
 		bug(Bug{Name: "failed-but-applied", Check: checkIsolation, PassingIn: blind, Kinds: []string{"G1a"},
 			Doc: "a transaction is applied and answered as failed"}, items, denyCommit),
-		bug(Bug{Name: "late-apply",
-			Doc: "unknown is answered and the transaction done up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"},
-			[]string{"append", "register", "predicate", "pairs"}, commitLater),
+		bug(late("transaction done"), []string{"append", "register", "predicate", "pairs"}, commitLater),
 		bug(Bug{Name: "extra-row", Check: checkIsolation, Kinds: []string{"garbage-read"},
 			Doc: "an element that nobody asked for is appended beside, or a value that nobody wrote is in a register"}, items, addWrite),
 		bug(Bug{Name: "truncated-read", Check: checkIsolation, Or: checkDurability,

@@ -56,10 +56,7 @@ func writeSkewed(x *transaction) bool {
 // changedSince says that something the transaction writes was written after a
 // commit.
 func (x *transaction) changedSince(at int64) bool {
-	return slices.ContainsFunc(x.ops, func(op isolation.Op) bool {
-		o, writes := written(&op)
-		return writes && x.s.log.latest(o) > at
-	})
+	return slices.ContainsFunc(allWritten(x.ops), func(o object) bool { return x.s.log.latest(o) > at })
 }
 
 // forkLong looks for two commits, each the last to write one of two objects that
@@ -117,7 +114,7 @@ func rollBackSession(x *transaction) bool {
 // goBack has a transaction that only reads see an older state, if it then misses
 // a commit that counts.
 func (x *transaction) goBack(at int64, counts func(*commit) bool) bool {
-	if x.anyWrite() {
+	if len(allWritten(x.ops)) > 0 {
 		return false
 	}
 	reads := x.pure()

@@ -227,7 +227,7 @@ func (x *transaction) register(o object, v value) value {
 	if g := x.ghost(o); g != nil {
 		v = g.after
 	}
-	if x.short && v.found && x.s.log.any(func(c *commit) bool { return c.wrote(o) != nil && x.knows(c) }) {
+	if x.short && v.found && slices.ContainsFunc(x.s.log.entries, func(c commit) bool { return c.wrote(o) != nil && x.knows(&c) }) {
 		v, x.short = value{}, false
 	}
 	return v

@@ -9,6 +9,7 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
+	"assay/workload/entity"
 	"assay/workload/keyvalue"
 )
 
@@ -46,8 +47,7 @@ func keyValueBugs(name string) []bugOf[callKinds] {
 			Doc: "a read does not find a record that is there and was acknowledged"}, inGet},
 		{Bug{Name: "truncated-read", Check: acknowledged, Kinds: []string{"lost"},
 			Doc: "a read of everything ends early and without an error"}, inRead},
-		{Bug{Name: lateApply,
-			Doc: "unknown is answered and the record inserted up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"}, inInsert},
+		{late("record inserted"), inInsert},
 	}, altered...)
 }
 
@@ -59,6 +59,14 @@ type keyValueStore struct {
 	swaps bool
 	// previous is the record that was inserted or read last.
 	previous keyvalue.Record
+}
+
+func newAvailability(inner keyvalue.Store, seeded []Seeded, seed uint64) *keyValueStore {
+	return newKeyValue(inner, availability.Name, seeded, seed)
+}
+
+func newEntity(inner keyvalue.Store, seeded []Seeded, seed uint64) *keyValueStore {
+	return newKeyValue(inner, entity.Name, seeded, seed)
 }
 
 func newKeyValue(inner keyvalue.Store, name string, seeded []Seeded, seed uint64) *keyValueStore {

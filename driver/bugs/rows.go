@@ -26,6 +26,12 @@ const foreignID = 1 << 40
 // lateApply is the bug that is in all workloads where it is in any.
 const lateApply = "late-apply"
 
+// late is the bug lateApply; done says what is done, such as "insert done".
+func late(done string) Bug {
+	return Bug{Name: lateApply, Doc: "unknown is answered and the " + done +
+		" up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"}
+}
+
 // drawn is the bug that takes effect in a call; nil if none does. Whoever calls
 // has the turn.
 func drawn(t *trial[callKinds], in callKinds) *active[callKinds] {

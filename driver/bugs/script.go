@@ -26,8 +26,7 @@ func scriptBugs() []bugOf[callKinds] {
 			Doc: "the first change of a transaction is not made, and the others are"}, inInsert},
 		{Bug{Name: "altered-row", Check: script.CheckExpected, Kinds: []string{"expected"},
 			Doc: "a row that a transaction which only reads is answered has other numbers, below zero"}, inAnswer},
-		{Bug{Name: lateApply,
-			Doc: "unknown is answered and the transaction done up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"}, inInsert},
+		{late("transaction done"), inInsert},
 	}
 }
 

@@ -33,8 +33,7 @@ func smallBankBugs() []bugOf[callKinds] {
 			Doc: "an operation has two journal rows"}, inInsert},
 		{Bug{Name: "extra-row", Check: operations, Kinds: []string{journal.KindForeign},
 			Doc: "there is a journal row of nobody's beside that of an operation"}, inInsert},
-		{Bug{Name: lateApply,
-			Doc: "unknown is answered and the operation done up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"}, inInsert},
+		{late("operation done"), inInsert},
 	}
 }
 

@@ -30,8 +30,7 @@ func tpcbBugs() []bugOf[callKinds] {
 			Doc: "a transaction has two history rows"}, inInsert},
 		{Bug{Name: "extra-row", Check: operations, Kinds: []string{journal.KindForeign},
 			Doc: "there is a history row of nobody's beside that of a transaction"}, inInsert},
-		{Bug{Name: lateApply,
-			Doc: "unknown is answered and the transaction done up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"}, inInsert},
+		{late("transaction done"), inInsert},
 	}
 }
 

@@ -3,7 +3,6 @@ package bugs
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"assay/workload/tpcc"
 )
@@ -28,33 +27,13 @@ func tpccIsolationBugs() []bugOf[callKinds] {
 	}
 }
 
-// openTransactions are those of the isolation tests that have stopped before COMMIT, by
-// their warehouses, of which each test has its own.
-type openTransactions struct {
-	lock sync.Mutex
-	// orders are the orders that they have entered, 0 of other transactions.
-	orders map[int64]int64
-}
-
-func (o *openTransactions) set(warehouse, order int64) {
-	o.lock.Lock()
-	defer o.lock.Unlock()
-	if o.orders == nil {
-		o.orders = map[int64]int64{}
+// underWay is the order that a transaction of the isolation tests has entered which has
+// stopped before COMMIT, 0 of other transactions. Each test has a warehouse of its own.
+func (s *tpccStore) underWay(warehouse int64) (order int64, open bool) {
+	entered, open := s.open.Load(warehouse)
+	if open {
+		order = entered.(int64)
 	}
-	o.orders[warehouse] = order
-}
-
-func (o *openTransactions) forget(warehouse int64) {
-	o.lock.Lock()
-	defer o.lock.Unlock()
-	delete(o.orders, warehouse)
-}
-
-func (o *openTransactions) find(warehouse int64) (order int64, open bool) {
-	o.lock.Lock()
-	defer o.lock.Unlock()
-	order, open = o.orders[warehouse]
 	return order, open
 }
 
@@ -120,7 +99,7 @@ func (n *tpccStepped) stop(ctx context.Context, stop tpcc.Stop, at tpcc.Point, r
 		if n.order != nil {
 			order = read[0]
 		}
-		n.s.open.set(n.warehouse, order)
+		n.s.open.Store(n.warehouse, order)
 	case second && at == tpcc.AtPrices && n.strikes(ctx, inPricesAgain):
 		for i := range read {
 			read[i]++
@@ -132,36 +111,36 @@ func (n *tpccStepped) stop(ctx context.Context, stop tpcc.Stop, at tpcc.Point, r
 }
 
 func (n *tpccStepped) NewOrder(ctx context.Context, in *tpcc.NewOrderInput) tpcc.NewOrderReply {
-	if order, open := n.s.open.find(in.Warehouse); open && order != 0 && n.strikes(ctx, inUpdateBeside) {
+	if order, open := n.s.underWay(in.Warehouse); open && order != 0 && n.strikes(ctx, inUpdateBeside) {
 		return tpcc.NewOrderReply{Reply: committed(), Order: order}
 	}
 	n.begin(in.Warehouse, in)
-	defer n.s.open.forget(in.Warehouse)
+	defer n.s.open.Delete(in.Warehouse)
 	return n.SteppedSession.NewOrder(ctx, in)
 }
 
 func (n *tpccStepped) Payment(ctx context.Context, in *tpcc.PaymentInput) tpcc.PaymentReply {
-	if _, open := n.s.open.find(in.Warehouse); open && n.strikes(ctx, inUpdateBeside) {
+	if _, open := n.s.underWay(in.Warehouse); open && n.strikes(ctx, inUpdateBeside) {
 		return tpcc.PaymentReply{Reply: committed(), Customer: in.Customer.ID}
 	}
 	n.begin(in.Warehouse, nil)
-	defer n.s.open.forget(in.Warehouse)
+	defer n.s.open.Delete(in.Warehouse)
 	return n.SteppedSession.Payment(ctx, in)
 }
 
 func (n *tpccStepped) Delivery(ctx context.Context, in *tpcc.DeliveryInput) tpcc.DeliveryReply {
 	n.begin(in.Warehouse, nil)
-	defer n.s.open.forget(in.Warehouse)
+	defer n.s.open.Delete(in.Warehouse)
 	return n.SteppedSession.Delivery(ctx, in)
 }
 
 func (n *tpccStepped) OrderStatus(ctx context.Context, in *tpcc.OrderStatusInput) tpcc.OrderStatusReply {
-	order, open := n.s.open.find(in.Customer.Warehouse)
+	order, open := n.s.underWay(in.Customer.Warehouse)
 	if open && order != 0 && n.strikes(ctx, inStatusBeside) {
 		return tpcc.OrderStatusReply{Reply: committed(), Customer: in.Customer.ID, Order: order}
 	}
 	n.begin(in.Customer.Warehouse, nil)
-	defer n.s.open.forget(in.Customer.Warehouse)
+	defer n.s.open.Delete(in.Customer.Warehouse)
 	return n.SteppedSession.OrderStatus(ctx, in)
 }
 

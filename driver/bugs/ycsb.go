@@ -39,8 +39,7 @@ func ycsbBugs() []bugOf[callKinds] {
 			Doc: "a record that nobody inserted is there beside"}, inInsert},
 		{Bug{Name: "truncated-read", Check: records, Kinds: []string{"lost"},
 			Doc: "a read of everything ends early and without an error"}, inRead},
-		{Bug{Name: lateApply,
-			Doc: "unknown is answered and the update done up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"}, inUpdate},
+		{late("update done"), inUpdate},
 	}
 }
 
