@@ -10,10 +10,7 @@ import (
 
 const schemeSQLite = "sqlite:"
 
-// validateOptions returns a *workload.OptionError for an option without a name
-// or a value.
-func (s Scenario) validateOptions() error { return validOptions(s.Options) }
-
+// validOptions returns a *workload.OptionError for an option without a name or a value.
 func validOptions(options []string) error {
 	for _, o := range options {
 		if name, value, found := strings.Cut(o, "="); !found || name == "" || value == "" || strings.ContainsAny(name, "&?# ") {

@@ -102,9 +102,7 @@ func (j *job) workRounds(ctx context.Context, rec *agents.Recorder, now func() i
 		if began < 0 {
 			began = start
 		}
-		if stats.Late != nil { // else none of its clients is in the round
-			all = addStats(all, stats)
-		}
+		all = agents.Joined(all, stats)
 		if err != nil || stats.Cut {
 			return all, err
 		}

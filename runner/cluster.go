@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"assay/cluster"
@@ -107,20 +106,11 @@ func clusterOf(c *cluster.Cluster, took time.Duration) *report.Cluster {
 	return out
 }
 
-// announcements keeps what the cluster says of itself until there is a history
-// to write it into. It is safe for concurrent use.
-type announcements struct {
-	mu   sync.Mutex
-	mark func(event, text string) // nil while there is no history
-}
-
-// announce is told what the cluster, or a server, does by itself.
+// announce records what the cluster, or a server, does by itself, if there is a history. It
+// is safe for concurrent use.
 func (r *run) announce(event, text string) {
-	r.announcements.mu.Lock()
-	mark := r.announcements.mark
-	r.announcements.mu.Unlock()
-	if mark != nil {
-		mark(event, text)
+	if record := r.announcements.Load(); record != nil {
+		(*record)(event, text)
 	}
 }
 
@@ -135,15 +125,11 @@ func limitedTo(memory int64) string {
 // recordAnnouncements has announcements written into the history from now on, until the
 // returned function is called.
 func (r *run) recordAnnouncements(file *history.Writer, now func() int64) (stop func()) {
-	set := func(mark func(event, text string)) {
-		r.announcements.mu.Lock()
-		defer r.announcements.mu.Unlock()
-		r.announcements.mark = mark
-	}
-	set(func(event, text string) {
+	record := func(event, text string) {
 		_ = file.Mark(history.Event{At: now(), Name: event, Detail: text}) // a failure stays with the writer
-	})
-	return func() { set(nil) }
+	}
+	r.announcements.Store(&record)
+	return func() { r.announcements.Store(nil) }
 }
 
 // catchUp starts the nodes that are down, such as a primary that was fenced when

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime"
 
@@ -52,12 +51,4 @@ func environment(ctx context.Context, version, folder string) Environment {
 		e.FileSystem, e.DiskFreeBytes = info.Fstype, info.Free
 	}
 	return e
-}
-
-func writeEnvironment(path string, e Environment) error {
-	text, err := json.MarshalIndent(e, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the environment: %w", err)
-	}
-	return WriteFile(path, append(text, '\n'))
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -93,6 +94,16 @@ func WriteFile(path string, data []byte) error {
 		return &history.WriteError{Path: path, Err: err}
 	}
 	return nil
+}
+
+// WriteJSON writes a value as a file of indented JSON, as WriteFile does. what names it in
+// an error.
+func WriteJSON(path, what string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
+	}
+	return WriteFile(path, append(text, '\n'))
 }
 
 // copyFile copies a file that may be large.

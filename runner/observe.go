@@ -9,11 +9,7 @@ import (
 	"assay/load"
 )
 
-// observersPlan is how observers read: so many times a second together.
-func (r *run) observersPlan(observers int, perSecond float64) load.Plan {
-	return planOfObservers(r.scenario.Load, observers, perSecond)
-}
-
+// planOfObservers is how observers read beside a load: so many times a second together.
 func planOfObservers(p load.Plan, observers int, perSecond float64) load.Plan {
 	return load.Plan{
 		Clients: observers, Rate: perSecond, Arrivals: load.Uniform, Duration: forever, Timeout: p.Timeout,

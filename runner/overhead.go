@@ -106,7 +106,7 @@ func (r *run) enterOverhead(ctx context.Context) (Outcome, error) {
 		r.result.Notes = append(r.result.Notes, note)
 	}
 	r.result.Overhead = overhead
-	return write(ctx, r.folder, r.scenario, r.result)
+	return write(r.folder, r.scenario, r.result)
 }
 
 // unseen is a Progress that nobody sees.

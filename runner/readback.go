@@ -70,11 +70,7 @@ func removed(path string) error {
 }
 
 func writeReadBack(folder string, record readBackRecord) error {
-	text, err := json.MarshalIndent(record, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the record of reading back: %w", err)
-	}
-	return WriteFile(filepath.Join(folder, FileReadBack), append(text, '\n'))
+	return WriteJSON(filepath.Join(folder, FileReadBack), "the record of reading back", record)
 }
 
 // loadReadBack reads the record; known is false if the folder has none, as

@@ -83,7 +83,7 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 			lost, check.Combine(earlier)))
 		return Outcome{Result: r, Folder: folder}, nil
 	}
-	return write(ctx, folder, s, r)
+	return write(folder, s, r)
 }
 
 // chooseModel puts the model that was asked for into the scenario. It returns

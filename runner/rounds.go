@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"assay/agents"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
@@ -44,7 +45,7 @@ func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load
 		}
 		r.options.Monitor.Clients(round.Clients)
 		stats, err := r.workRound(ctx, round, scope, clients, recorder, now)
-		all = addStats(all, stats)
+		all = agents.Joined(all, stats)
 		if err != nil || stats.Cut {
 			return all, err
 		}
@@ -107,21 +108,6 @@ func (r *run) roundClients(ctx context.Context, round load.Round) ([]load.Client
 		return nil, fmt.Errorf("round %s: %w", round.Name, err)
 	}
 	return clients, nil
-}
-
-// addStats joins what the engine knows of two rounds: the worst of each.
-func addStats(a, b load.Stats) load.Stats {
-	if a.Late == nil {
-		return b
-	}
-	b.Late.Merge(a.Late)
-	b.OwnLag.Merge(a.OwnLag)
-	b.Hung += a.Hung
-	b.Unserved += a.Unserved
-	b.Self.CPUShare = max(a.Self.CPUShare, b.Self.CPUShare)
-	b.Self.SchedulerP99 = max(a.Self.SchedulerP99, b.Self.SchedulerP99)
-	b.Self.Runnable = max(a.Self.Runnable, b.Self.Runnable)
-	return b
 }
 
 // within records clients under numbers behind those of others, such as of the

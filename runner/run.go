@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -90,9 +91,10 @@ type run struct {
 	// Of a run that started its own servers.
 	cluster *cluster.Cluster
 	// Of a run on pods of somebody else's.
-	pods          *fault.Pods
-	nodes         *report.Cluster
-	announcements announcements
+	pods  *fault.Pods
+	nodes *report.Cluster
+	// announcements writes what the cluster does into the history; nil while there is none.
+	announcements atomic.Pointer[func(event, text string)]
 }
 
 // Run carries out one scenario. The error says why there is no result; a
@@ -106,6 +108,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	if err := errors.Join(s.Validate(), o.Agents.validate(s)); err != nil {
 		return Outcome{}, err
 	}
+	defer collectOften(s.Load.Clients)()
 	o = o.withDefaults()
 	o.Status.begin(s, o.Version)
 	o.Progress = &inTurn{progress: o.Progress, status: o.Status}
@@ -259,7 +262,7 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	here := environment(ctx, r.options.Version, r.folder)
-	if err := writeEnvironment(filepath.Join(r.folder, FileEnvironment), here); err != nil {
+	if err := WriteJSON(filepath.Join(r.folder, FileEnvironment), "the environment", here); err != nil {
 		return err
 	}
 	r.result = begin(r.scenario, mark, started)

@@ -110,7 +110,7 @@ func (s Scenario) Validate() error {
 			return err
 		}
 	}
-	if err := s.validateOptions(); err != nil {
+	if err := validOptions(s.Options); err != nil {
 		return err
 	}
 	if err := s.Load.Validate(); err != nil {

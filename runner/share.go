@@ -132,6 +132,7 @@ func (j *job) join(ctx context.Context, p agents.Plan) error {
 
 // Work implements agents.Job.
 func (j *job) Work(ctx context.Context, rec *agents.Recorder, now func() int64) (load.Stats, error) {
+	defer collectOften(j.share.Clients)()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(j.held, stop)()

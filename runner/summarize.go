@@ -53,9 +53,10 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	left := r.keep(ctx)
 	r.options.Monitor.Phase(PhaseChecking)
 	r.options.Progress.Stage("checking every operation")
-	out, err := finish(ctx, r.folder, r.scenario, r.result, findings{
-		inFlight: r.inFlight, cut: stats.Cut, gone: gone,
-	})
+	if err := judgeRun(ctx, r.folder, r.scenario, r.result, findings{inFlight: r.inFlight, cut: stats.Cut, gone: gone}); err != nil {
+		return Outcome{}, errors.Join(err, left)
+	}
+	out, err := write(r.folder, r.scenario, r.result)
 	if err == nil && r.scenario.Overhead {
 		out, err = r.enterOverhead(ctx)
 	}
@@ -144,15 +145,6 @@ type findings struct {
 	// gone is true if nothing of the run is left in the database, which nobody but assay
 	// knew of.
 	gone bool
-}
-
-// finish judges and measures a run from its files, completes the result and
-// writes it with its report.
-func finish(ctx context.Context, folder string, s Scenario, r *report.Result, f findings) (Outcome, error) {
-	if err := judgeRun(ctx, folder, s, r, f); err != nil {
-		return Outcome{}, err
-	}
-	return write(ctx, folder, s, r)
 }
 
 // judgeRun judges and measures a run from its files and completes the result.
@@ -250,7 +242,7 @@ func enterRound(x *report.Round, j *definition.Judgement) {
 }
 
 // write keeps the result and its page.
-func write(_ context.Context, folder string, s Scenario, r *report.Result) (Outcome, error) {
+func write(folder string, s Scenario, r *report.Result) (Outcome, error) {
 	if err := writeResult(folder, r); err != nil {
 		return Outcome{}, err
 	}

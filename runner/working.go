@@ -22,9 +22,9 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	rounds, several := roundsOf(r.store)
 	if !several {
 		r.options.Progress.Stage("opening " + check.Counted(r.scenario.Load.Clients, "session", "sessions"))
-		opening := time.Now()
+		opening := time.Now() // before the clock starts: it is in no figure but its own
 		var err error
-		if clients, err = r.clients(ctx); err != nil {
+		if clients, err = r.sessions(ctx, r.scenario.Load.Clients, r.store.Client); err != nil {
 			return load.Stats{}, r.interrupted(ctx, err, "opening sessions, with all rows in")
 		}
 		r.result.Client.ConnectMillis = float64(time.Since(opening).Microseconds()) / 1000
@@ -42,7 +42,7 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	now := func() int64 { return int64(time.Since(start)) }
 	observers, perSecond := r.store.Observers()
 	end := r.accompany(ctx, file, start, several)
-	stopObserving := observe(ctx, observers, r.observersPlan(len(observers), perSecond), file, r.scenario.Load.Clients, now)
+	stopObserving := observe(ctx, observers, planOfObservers(r.scenario.Load, len(observers), perSecond), file, r.scenario.Load.Clients, now)
 	var stats load.Stats
 	if several {
 		stats, err = r.workRounds(ctx, rounds, recorder, now)
@@ -100,12 +100,6 @@ func (r *run) endWork(ctx context.Context, file *history.Writer, stats load.Stat
 		err = file.Mark(history.Event{At: now(), Name: history.EventQuiesced})
 	}
 	return errors.Join(err, file.Close())
-}
-
-// clients opens all sessions before the clock starts, so that the time it
-// takes is in no figure but its own.
-func (r *run) clients(ctx context.Context) ([]load.Client, error) {
-	return r.sessions(ctx, r.scenario.Load.Clients, r.store.Client)
 }
 
 // sessions opens n sessions, each within the time to connect; all or none.

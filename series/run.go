@@ -2,7 +2,6 @@ package series
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -180,9 +179,5 @@ func FreeFolder(series, name string) (string, error) {
 
 // write writes series.json whole or not at all.
 func write(folder string, s *report.RunSeries) error {
-	text, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the series: %w", err)
-	}
-	return runner.WriteFile(filepath.Join(folder, report.FileSeries), append(text, '\n'))
+	return runner.WriteJSON(filepath.Join(folder, report.FileSeries), "the series", s)
 }

@@ -180,7 +180,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	}
 	// A history is held in flat arrays that cost the collector nothing to look at:
 	// it may come often, so that little more is taken than what is held.
-	defer collectAfter(10)()
+	defer runner.CollectAfter(10)()
 	history, err := runner.CheckHistory(cmd.Context(), path, o)
 	bar.close()
 	if err != nil {
@@ -198,10 +198,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return fmt.Errorf("print the answer: %w", err)
 	}
-	if code := history.Exit(); code != exitValid {
-		return resultError{code}
-	}
-	return nil
+	return exitError(history.Exit())
 }
 
 // printModels lists the models with what a verdict on each rests on.

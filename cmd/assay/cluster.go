@@ -43,12 +43,7 @@ assay/servers in the user's cache folder if it is not set; make servers fills it
   assay cluster status
   assay cluster down mongodb:3`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownWord(cmd, args[0], "there is no command cluster", "want up, status or down")
-			}
-			return usageError{errors.New("what with the cluster? up, status or down")}
-		},
+		RunE: onlyWithin("what with the cluster? up, status or down", "there is no command cluster", "want up, status or down"),
 	}
 	cmd.AddCommand(newClusterUp(), newClusterKeep(), newClusterStatus(), newClusterDown(), newClusterRemoveOwn())
 	return cmd

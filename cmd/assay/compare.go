@@ -28,7 +28,7 @@ func (f *comparedFlags) add(cmd *cobra.Command, noun, page string) {
 	flags.StringVar(&f.format, "format", "text", "text, markdown or csv")
 	flags.StringVar(&f.page, "html", "", page)
 	flags.BoolVar(&f.json, "json", false, "print the "+noun+" as JSON")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(documentFormats(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	completeFlag(cmd, "format", documentFormats()...)
 }
 
 // compareFlags are those of assay compare.

@@ -116,3 +116,8 @@ func completeClusters(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
+
+// completeFlag has a shell complete a flag of the command with these values.
+func completeFlag(cmd *cobra.Command, flag string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,9 +16,7 @@ import (
 type durabilityFlags struct {
 	scenario     runner.DurabilityScenario
 	servers, out string
-	json         bool
-	markdown     bool
-	quiet        bool
+	tableFlags
 }
 
 func newDurability(version string) *cobra.Command {
@@ -55,17 +51,15 @@ synced.`,
 	flags.DurationVar(&f.scenario.Duration, "duration", 0, "how long each run works; the power is cut after 2s (by default as long as the product usually takes to come back)")
 	flags.Uint64Var(&f.scenario.Seed, "seed", 1, "seed of the work")
 	flags.StringVar(&f.out, "out", "", "keep the runs' folders in this new folder")
-	flags.BoolVar(&f.json, "json", false, "print the trials as JSON")
-	flags.BoolVar(&f.markdown, "markdown", false, "print them as a table of Markdown")
-	flags.BoolVar(&f.quiet, "quiet", false, "no progress")
+	f.add(flags, "print the trials as JSON", "print them as a table of Markdown")
 	return cmd
 }
 
 func (f *durabilityFlags) run(cmd *cobra.Command, version string) error {
-	switch {
-	case f.json && f.markdown:
-		return usageError{errors.New("--json and --markdown exclude each other")}
-	case f.scenario.Cluster == "":
+	if err := f.validate(); err != nil {
+		return err
+	}
+	if f.scenario.Cluster == "" {
 		return usageError{errors.New("which servers? name them with --cluster, such as postgres:1: only the power of nodes that assay has started can be cut")}
 	}
 	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
@@ -76,14 +70,10 @@ func (f *durabilityFlags) run(cmd *cobra.Command, version string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.print(cmd.OutOrStdout(), trials); err != nil {
-		return fmt.Errorf("print the trials: %w", err)
+	err = f.print(cmd.OutOrStdout(), "trials", trials, func() string { return trialsMarkdown(trials) }, func() string { return trialsText(trials) })
+	if err != nil {
+		return err
 	}
-	return verdictOfTrials(trials)
-}
-
-// verdictOfTrials is the exit code's error.
-func verdictOfTrials(trials []runner.DurabilityTrial) error {
 	code := exitValid
 	for _, t := range trials {
 		switch {
@@ -93,22 +83,7 @@ func verdictOfTrials(trials []runner.DurabilityTrial) error {
 			code = exitNoVerdict
 		}
 	}
-	if code == exitValid {
-		return nil
-	}
-	return resultError{code}
-}
-
-func (f *durabilityFlags) print(out io.Writer, trials []runner.DurabilityTrial) error {
-	switch {
-	case f.json:
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(trials)
-	case f.markdown:
-		return trialsMarkdown(out, trials)
-	}
-	return trialsText(out, trials)
+	return exitError(code)
 }
 
 // trialCells are the columns of one trial.
@@ -141,17 +116,16 @@ func lostCell(l *report.Lost) string {
 	return fmt.Sprintf("%s, %.0f to %.0f ms before", check.Count(l.Operations), *l.Newest, *l.Oldest)
 }
 
-func trialsMarkdown(out io.Writer, trials []runner.DurabilityTrial) error {
+func trialsMarkdown(trials []runner.DurabilityTrial) string {
 	lines := []string{"| " + strings.Join(trialHead(), " | ") + " |", strings.Repeat("|---", len(trialHead())) + "|"}
 	for _, t := range trials {
 		lines = append(lines, "| "+strings.Join(trialCells(t), " | ")+" |")
 	}
-	_, err := io.WriteString(out, strings.Join(lines, "\n")+"\n")
-	return err
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // trialsText writes a block for each trial, which fits into 80 columns.
-func trialsText(out io.Writer, trials []runner.DurabilityTrial) error {
+func trialsText(trials []runner.DurabilityTrial) string {
 	var b strings.Builder
 	for _, t := range trials {
 		cells := trialCells(t)
@@ -169,6 +143,5 @@ func trialsText(out io.Writer, trials []runner.DurabilityTrial) error {
 		}
 		b.WriteString("\n")
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return b.String()
 }

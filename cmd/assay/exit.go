@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -53,8 +54,7 @@ func exitCode(err error, stderr io.Writer) int {
 	if err == nil {
 		return exitValid
 	}
-	var shown resultError
-	if errors.As(err, &shown) {
+	if shown, is := errors.AsType[resultError](err); is {
 		return shown.code
 	}
 	fmt.Fprintf(stderr, "assay: %s\n", oneLine(err))
@@ -67,60 +67,44 @@ func oneLine(err error) string {
 	return strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
 }
 
-func codeOf(err error) int {
-	var (
-		usage     usageError
-		option    *workload.OptionError
-		plan      *load.PlanError
-		scheme    *catalog.SchemeError
-		threshold *measure.ThresholdError
-		scenario  *runner.ScenarioError
-		folder    *runner.FolderError
-		format    *history.FormatError
-		input     *runner.InputError
-		spec      *cluster.SpecError
-		holder    keeperError
-		grammar   *fault.ParseError
-		goal      *fault.TargetError
-		schedule  *fault.ScheduleError
-		noPrimary *server.NoPrimaryError
-		unlike    *compare.DifferentError
-		gate      *compare.GateError
-		compared  *compare.InputError
-		plural    *series.PlanError
-		file      *report.FileError
-		studied   *study.Error
-		watch     *monitor.AddressError
-		cut       *runner.InterruptedError
-		nothing   *runner.NothingError
-		written   *script.Error
-		engine    *agents.AddressError
-		selected  *kubernetes.TargetError
-	)
-	switch {
-	case errors.As(err, &cut), errors.As(err, &nothing):
-		return exitNoVerdict // it could run, and was not let, or there is nothing to show
-	case errors.As(err, &holder):
-		return holder.code
-	case errors.As(err, &folder) && folder.Err != nil && !errors.Is(folder.Err, os.ErrNotExist) && !errors.Is(folder.Err, syscall.ENOTDIR):
-		return exitCannotRun // the disk refused, not the user erred
-	case errors.As(err, &usage), errors.As(err, &option), errors.As(err, &plan), errors.As(err, &scheme),
-		errors.As(err, &threshold), errors.As(err, &scenario), errors.As(err, &folder),
-		errors.As(err, &format), errors.As(err, &input), errors.As(err, &spec),
-		errors.As(err, &grammar), errors.As(err, &goal), errors.As(err, &schedule), errors.As(err, &noPrimary),
-		errors.As(err, &unlike), errors.As(err, &gate), errors.As(err, &compared), errors.As(err, &plural),
-		errors.As(err, &file), errors.As(err, &watch), errors.As(err, &studied), errors.As(err, &engine), errors.As(err, &selected), errors.As(err, &written), strings.HasPrefix(err.Error(), "unknown command"):
-		return exitUsage
-	default:
-		return exitCannotRun
+// usageErrors tell of each kind of error that is the user's to mend whether it is that.
+func usageErrors() []func(error) bool {
+	return []func(error) bool{
+		isA[usageError], isA[*workload.OptionError], isA[*load.PlanError], isA[*catalog.SchemeError], isA[*measure.ThresholdError],
+		isA[*runner.ScenarioError], isA[*runner.FolderError], isA[*runner.InputError], isA[*history.FormatError], isA[*cluster.SpecError],
+		isA[*fault.ParseError], isA[*fault.TargetError], isA[*fault.ScheduleError], isA[*server.NoPrimaryError],
+		isA[*compare.DifferentError], isA[*compare.GateError], isA[*compare.InputError], isA[*series.PlanError], isA[*report.FileError],
+		isA[*study.Error], isA[*monitor.AddressError], isA[*script.Error], isA[*agents.AddressError], isA[*kubernetes.TargetError],
+		func(err error) bool { return strings.HasPrefix(err.Error(), "unknown command") },
 	}
 }
 
-// shownResult turns a result that was shown into the error that carries its
-// code, nil for 0.
-func shownResult(r *report.Result) error {
-	if code := report.ExitOf(r).Code; code != exitValid {
-		return resultError{code}
+func isA[E error](err error) bool {
+	_, is := errors.AsType[E](err)
+	return is
+}
+
+func codeOf(err error) int {
+	if isA[*runner.InterruptedError](err) || isA[*runner.NothingError](err) {
+		return exitNoVerdict // it could run, and was not let, or there is nothing to show
 	}
-	return nil
+	if keeper, is := errors.AsType[keeperError](err); is {
+		return keeper.code
+	}
+	folder, is := errors.AsType[*runner.FolderError](err)
+	if is && folder.Err != nil && !errors.Is(folder.Err, os.ErrNotExist) && !errors.Is(folder.Err, syscall.ENOTDIR) {
+		return exitCannotRun // the disk refused, not the user erred
+	}
+	if slices.ContainsFunc(usageErrors(), func(is func(error) bool) bool { return is(err) }) {
+		return exitUsage
+	}
+	return exitCannotRun
+}
+
+// exitError is the error that carries the code of a result that was shown; nil for 0.
+func exitError(code int) error {
+	if code == exitValid {
+		return nil
+	}
+	return resultError{code}
 }

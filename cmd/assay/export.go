@@ -55,11 +55,8 @@ or the run over time as the report shows it.`,
 	cmd.Flags().StringVar(&p.what, "what", p.what, "history (edn, json), operations or series (json, csv, parquet); of csv and parquet operations if not given, of json the history of a workload that has one")
 	cmd.Flags().StringVar(&p.test, "test", p.test, "of the history of a run of all tests of workload isolation: append or register (default append)")
 	cmd.Flags().StringVar(&p.out, "out", p.out, "the file to write, which must not exist; - is standard output")
-	complete := func(flag string, values ...string) { // the flags are there
-		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
-	complete("format", "edn", "json", "csv", "parquet")
-	complete("what", exportHistory, exportOperations, exportSeries)
+	completeFlag(cmd, "format", "edn", "json", "csv", "parquet")
+	completeFlag(cmd, "what", exportHistory, exportOperations, exportSeries)
 	return cmd
 }
 

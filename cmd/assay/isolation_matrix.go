@@ -1,24 +1,19 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"assay/runner"
-	"assay/workload/interleaving"
 )
 
 // matrixFlags are the flags of assay isolation-matrix.
 type matrixFlags struct {
-	scenario       runner.MatrixScenario
-	db, servers    string
-	json, markdown bool
-	quiet          bool
+	scenario    runner.MatrixScenario
+	db, servers string
+	tableFlags
 }
 
 func newIsolationMatrix(version string) *cobra.Command {
@@ -51,15 +46,13 @@ dropped afterwards. Without --db and --cluster it is an embedded SQLite file.`,
 	flags.StringArrayVar(&f.scenario.Options, "option", nil, "a parameter of the address, such as engine=MyRocks; repeatable")
 	flags.StringArrayVar(&f.scenario.Levels, "level", nil, "an isolation level, as the matrix names it; repeatable; all if not given")
 	flags.DurationVar(&f.scenario.ConnectTimeout, "connect-timeout", 10*time.Second, "longest time to reach the database")
-	flags.BoolVar(&f.json, "json", false, "print the cells as JSON: level, anomaly, result, how, promise, trace")
-	flags.BoolVar(&f.markdown, "markdown", false, "print the matrix as a table of Markdown")
-	flags.BoolVar(&f.quiet, "quiet", false, "no progress")
+	f.add(flags, "print the cells as JSON: level, anomaly, result, how, promise, trace", "print the matrix as a table of Markdown")
 	return cmd
 }
 
 func (f *matrixFlags) run(cmd *cobra.Command, version string) error {
-	if f.json && f.markdown {
-		return usageError{errors.New("--json and --markdown exclude each other")}
+	if err := f.validate(); err != nil {
+		return err
 	}
 	if f.db != "" && f.scenario.Cluster != "" {
 		return usageError{errors.New("--db and --cluster exclude each other: one names a database that runs, the other starts one")}
@@ -77,8 +70,8 @@ func (f *matrixFlags) run(cmd *cobra.Command, version string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.print(cmd.OutOrStdout(), cells); err != nil {
-		return fmt.Errorf("print the matrix: %w", err)
+	if err := f.print(cmd.OutOrStdout(), "matrix", cells, cells.Markdown, cells.Text); err != nil {
+		return err
 	}
 	switch {
 	case len(cells.Broken()) > 0:
@@ -87,19 +80,4 @@ func (f *matrixFlags) run(cmd *cobra.Command, version string) error {
 		return resultError{exitNoVerdict}
 	}
 	return nil
-}
-
-func (f *matrixFlags) print(out io.Writer, cells interleaving.Matrix) error {
-	switch {
-	case f.json:
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(cells)
-	case f.markdown:
-		_, err := io.WriteString(out, cells.Markdown())
-		return err
-	default:
-		_, err := io.WriteString(out, cells.Text())
-		return err
-	}
 }

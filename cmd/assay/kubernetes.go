@@ -26,12 +26,7 @@ The cluster is the one that kubectl uses: the files of KUBECONFIG, or
 A run with --db ADDRESS --kubernetes NAMESPACE/SELECTOR takes the pods that the
 selector fits for the database's nodes.`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownWord(cmd, args[0], "there is no command kubernetes", "want check or clean")
-			}
-			return usageError{errors.New("what with Kubernetes? check or clean")}
-		},
+		RunE: onlyWithin("what with Kubernetes? check or clean", "there is no command kubernetes", "want check or clean"),
 	}
 	cmd.AddCommand(newKubernetesCheck(), newKubernetesClean())
 	return cmd

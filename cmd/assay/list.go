@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -20,13 +19,10 @@ func newList() *cobra.Command {
 		Short: "List the workloads, the databases, and which serves which",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			out := cmd.OutOrStdout()
 			if asJSON {
-				encoder := json.NewEncoder(out)
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(catalog.Matrix())
+				return printJSON(cmd.OutOrStdout(), catalog.Matrix())
 			}
-			return listText(out)
+			return listText(cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the matrix as JSON: driver, workload, supported, reason")

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/spf13/pflag"
 )
 
 // output is standard output or standard error, whose reader may go away while
@@ -34,4 +39,44 @@ func (o *output) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return n, err
+}
+
+// printJSON prints a value as indented JSON.
+func printJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// tableFlags are those of commands that print a table of what they found.
+type tableFlags struct{ json, markdown, quiet bool }
+
+func (f *tableFlags) add(flags *pflag.FlagSet, jsonUsage, markdownUsage string) {
+	flags.BoolVar(&f.json, "json", false, jsonUsage)
+	flags.BoolVar(&f.markdown, "markdown", false, markdownUsage)
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress")
+}
+
+func (f *tableFlags) validate() error {
+	if f.json && f.markdown {
+		return usageError{errors.New("--json and --markdown exclude each other")}
+	}
+	return nil
+}
+
+// print prints what was found, which noun names, in the form that was asked for.
+func (f *tableFlags) print(out io.Writer, noun string, found any, markdown, text func() string) error {
+	var err error
+	switch {
+	case f.json:
+		err = printJSON(out, found)
+	case f.markdown:
+		_, err = io.WriteString(out, markdown())
+	default:
+		_, err = io.WriteString(out, text())
+	}
+	if err != nil {
+		return fmt.Errorf("print the %s: %w", noun, err)
+	}
+	return nil
 }

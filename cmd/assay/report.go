@@ -58,7 +58,7 @@ table with plain numbers.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", format, "text, markdown, json, html (which prints where the page is) or csv")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	completeFlag(cmd, "format", formats...)
 	return cmd
 }
 

@@ -71,7 +71,7 @@ names instead, and ends with exit code 4, as it does if nothing is violated.`,
 	flags.StringSliceVar(&f.accounts, "accounts", nil, "of a FILE of a bank")
 	flags.BoolVar(&f.negative, "negative-balances", false, "of a FILE of a bank")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "the longest search; the smallest history that was found by then is written")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"edn", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	completeFlag(cmd, "format", "edn", "json")
 	return cmd
 }
 

@@ -1,22 +1,25 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
+	"assay/monitor"
 	"assay/report"
 	"assay/runner"
 	"assay/workload/definition"
 )
 
 func newRun(version string) *cobra.Command {
+	var names []string
+	for _, w := range catalog.Workloads() {
+		names = append(names, w.Name)
+	}
+	known := "one of: " + strings.Join(names, ", ")
 	cmd := &cobra.Command{
 		Use:   "run WORKLOAD",
 		Short: "Run a workload against a database and judge it",
@@ -25,17 +28,7 @@ func newRun(version string) *cobra.Command {
 Without --db an embedded SQLite file in the run's folder is used. A relative
 path (sqlite:bank.db, in --db or in a scenario) is relative to the directory that
 assay is started in; the scenario.yaml that a run leaves holds the whole path.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var names []string
-			for _, w := range catalog.Workloads() {
-				names = append(names, w.Name)
-			}
-			known := strings.Join(names, ", ")
-			if len(args) == 0 {
-				return usageError{fmt.Errorf("which workload? one of: %s", known)}
-			}
-			return unknownWord(cmd, args[0], "there is no workload", "one of: "+known)
-		},
+		RunE: onlyWithin("which workload? "+known, "there is no workload", known),
 	}
 	for _, w := range catalog.Workloads() {
 		cmd.AddCommand(newRunOf(version, w))
@@ -88,20 +81,15 @@ func atMostOne(_ *cobra.Command, args []string) error {
 }
 
 func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFlags) error {
-	watched, stop, err := f.serveMetrics(version, cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	defer stop()
-	shared, end, err := f.sharing.share(cmd.Context(), f.metrics, cmd.ErrOrStderr())
+	o, end, err := f.options(cmd, version)
 	if err != nil {
 		return err
 	}
 	defer end()
-	progress, status := f.progress(cmd.ErrOrStderr())
-	outcome, err := carryOut(cmd.Context(), s, runner.Options{
-		Version: version, Out: f.out, Servers: f.servers, Progress: progress, Monitor: watched, Status: status, Agents: shared,
-	})
+	var progress closingProgress
+	progress, o.Status = f.progress(cmd.ErrOrStderr())
+	o.Progress = progress
+	outcome, err := runner.Run(cmd.Context(), s, o)
 	progress.close()
 	if err != nil {
 		return err
@@ -109,27 +97,31 @@ func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFl
 	return show(cmd.OutOrStdout(), outcome, shown{asJSON: f.json, quiet: f.quiet})
 }
 
-// manyClients is from how many clients on their stacks are most of what a run has in memory.
-const manyClients = 1000
-
-// carryOut is runner.Run. With many clients the collector comes twice as often as is
-// Go's default, unless GOGC says how often: it lets the heap grow by as much as heap and
-// stacks have, though stacks do not become garbage.
-func carryOut(ctx context.Context, s runner.Scenario, o runner.Options) (runner.Outcome, error) {
-	if s.Load.Clients >= manyClients {
-		defer collectAfter(50)()
+// options is how the runs of a command are carried out in silence, with what is started
+// for them: agents, and the metrics if --metrics asks for them. end ends that.
+func (f *runFlags) options(cmd *cobra.Command, version string) (o runner.Options, end func(), err error) {
+	stderr := cmd.ErrOrStderr()
+	o = runner.Options{Version: version, Out: f.out, Servers: f.servers, Progress: silence{stderr}}
+	stop := func() {}
+	if f.metrics != "" {
+		server, err := monitor.Serve(f.metrics, version)
+		if err != nil {
+			return o, nil, err
+		}
+		fmt.Fprintf(stderr, "metrics: http://%s/metrics\n", server.Address())
+		o.Monitor = server
+		stop = func() {
+			if err := server.Close(); err != nil {
+				fmt.Fprintln(stderr, "note: metrics: "+err.Error())
+			}
+		}
 	}
-	return runner.Run(ctx, s, o)
-}
-
-// collectAfter has the collector come when the heap has grown by so many percent, unless
-// GOGC says when. What it returns ends that.
-func collectAfter(percent int) (restore func()) {
-	if os.Getenv("GOGC") != "" {
-		return func() {}
+	var dismiss func()
+	if o.Agents, dismiss, err = f.sharing.share(cmd.Context(), f.metrics, stderr); err != nil {
+		stop()
+		return o, nil, err
 	}
-	before := debug.SetGCPercent(percent)
-	return func() { debug.SetGCPercent(before) }
+	return o, func() { dismiss(); stop() }, nil
 }
 
 // shown is the form in which a result is printed.
@@ -150,5 +142,5 @@ func show(out io.Writer, o runner.Outcome, form shown) error {
 	if err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
-	return shownResult(o.Result)
+	return exitError(report.ExitOf(o.Result).Code)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,25 +32,20 @@ func runSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) e
 // makeSeries makes the runs of a plan that are not made yet.
 func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) (*report.RunSeries, string, error) {
 	stderr := cmd.ErrOrStderr()
-	watched, stop, err := f.serveMetrics(version, stderr)
-	if err != nil {
-		return nil, "", err
-	}
-	defer stop()
-	shared, end, err := f.sharing.share(cmd.Context(), f.metrics, stderr)
+	each, end, err := f.options(cmd, version)
 	if err != nil {
 		return nil, "", err
 	}
 	defer end()
-	var status *runner.Status
 	screen := f.screen(stderr)
 	if screen != nil {
-		status = screen.status
+		each.Status = screen.status
 		defer screen.close()
 	}
 	o := series.Options{Version: version, Out: f.out, Progress: &seriesProgress{out: stderr, quiet: f.quiet, screen: screen},
 		Run: func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error) {
-			outcome, err := carryOut(ctx, s, runner.Options{Version: version, Out: folder, Servers: f.servers, Progress: newProgress(stderr, true), Monitor: watched, Status: status, Agents: shared})
+			each.Out = folder
+			outcome, err := runner.Run(ctx, s, each)
 			return outcome.Result, err
 		}}
 	s, folder, err := series.Run(cmd.Context(), p, o)
@@ -70,16 +64,9 @@ func describeInterruption(stderr io.Writer, folder string) {
 // carries the exit code.
 func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags) error {
 	code := exitOfSeries(s)
-	end := error(nil)
-	if code != exitValid {
-		end = resultError{code}
-	}
+	end := exitError(code)
 	if f.json {
-		text, err := json.MarshalIndent(s, "", "  ")
-		if err == nil {
-			_, err = fmt.Fprintf(out, "%s\n", text)
-		}
-		return errors.Join(err, end)
+		return errors.Join(printJSON(out, s), end)
 	}
 	groups, err := compare.Read(folder)
 	if err != nil {

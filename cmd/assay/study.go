@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -88,11 +87,7 @@ func vocabulary() study.Vocabulary {
 }
 
 func printSchema(out io.Writer) error {
-	text, err := json.MarshalIndent(study.Schema(vocabulary()), "", "  ")
-	if err == nil {
-		_, err = fmt.Fprintf(out, "%s\n", text)
-	}
-	if err != nil {
+	if err := printJSON(out, study.Schema(vocabulary())); err != nil {
 		return fmt.Errorf("print the schema: %w", err)
 	}
 	return nil
@@ -190,10 +185,7 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 		describeInterruption(stderr, f.out)
 		return cut
 	}
-	if code := exitOfSeries(all...); code != exitValid {
-		return resultError{code}
-	}
-	return nil
+	return exitError(exitOfSeries(all...))
 }
 
 // writeTables writes the tables of all experiments into the study's folder, and

@@ -139,30 +139,23 @@ func located(err error, path string, e study.Experiment, c study.Configuration) 
 
 // flagOf names the flag that an error is about; empty if it is not known.
 func flagOf(err error) string {
-	var (
-		flag      *flagProblem
-		option    *workload.OptionError
-		plan      *load.PlanError
-		spec      *cluster.SpecError
-		grammar   *fault.ParseError
-		schedule  *fault.ScheduleError
-		threshold *measure.ThresholdError
-		scheme    *catalog.SchemeError
-	)
+	if e, is := errors.AsType[*flagProblem](err); is {
+		return e.flag
+	}
+	if e, is := errors.AsType[*workload.OptionError](err); is {
+		return strings.TrimPrefix(e.Option, "--")
+	}
+	if e, is := errors.AsType[*load.PlanError](err); is {
+		return strings.TrimPrefix(e.Option, "--")
+	}
 	switch {
-	case errors.As(err, &flag):
-		return flag.flag
-	case errors.As(err, &option):
-		return strings.TrimPrefix(option.Option, "--")
-	case errors.As(err, &plan):
-		return strings.TrimPrefix(plan.Option, "--")
-	case errors.As(err, &spec):
+	case isA[*cluster.SpecError](err):
 		return "cluster"
-	case errors.As(err, &grammar), errors.As(err, &schedule):
+	case isA[*fault.ParseError](err), isA[*fault.ScheduleError](err):
 		return "fault"
-	case errors.As(err, &threshold):
+	case isA[*measure.ThresholdError](err):
 		return "threshold"
-	case errors.As(err, &scheme):
+	case isA[*catalog.SchemeError](err):
 		return "db"
 	}
 	return ""

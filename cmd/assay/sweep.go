@@ -34,12 +34,7 @@ the Universal Scalability Law is fitted. With --slo it then searches the highest
 rate of arrivals, in an open loop, that keeps an objective such as 'p99<100ms',
 and confirms it by a second run.`,
 		Example: `  assay sweep bank --ops 2000 --clients 1..8 --slo 'p99<100ms'`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageError{errors.New("which workload? assay list has them")}
-			}
-			return unknownWord(cmd, args[0], "there is no workload to sweep", "assay list has them")
-		},
+		RunE:    onlyWithin("which workload? assay list has them", "there is no workload to sweep", "assay list has them"),
 	}
 	for _, w := range catalog.Workloads() {
 		if !slices.Contains(w.Unused, "rate") {
@@ -123,8 +118,9 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 	scenario.Thresholds = append(slices.Clone(scenario.Thresholds), f.objective)
 	scenario.Load.Clients = sweep.Largest()
 	scenario.Load.Arrivals = load.Poisson
-	stderr := cmd.ErrOrStderr()
-	shared, end, err := f.sharing.share(cmd.Context(), f.metrics, stderr)
+	unwatched := f.runFlags // the metrics are those of the series
+	unwatched.metrics = ""
+	o, end, err := unwatched.options(cmd, version)
 	if err != nil {
 		return nil, err
 	}
@@ -136,13 +132,14 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 		if err != nil {
 			return false, err
 		}
-		out, err := carryOut(ctx, scenario, runner.Options{Version: version, Out: filepath.Join(folder, at), Servers: f.servers, Progress: newProgress(stderr, true), Agents: shared})
+		o.Out = filepath.Join(folder, at)
+		out, err := runner.Run(ctx, scenario, o)
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return false, err
 		}
 		kept := keeps(out.Result)
 		if !f.quiet {
-			fmt.Fprintf(stderr, "rate %.0f/s: %s\n", rate, map[bool]string{true: "kept", false: "missed"}[kept])
+			fmt.Fprintf(cmd.ErrOrStderr(), "rate %.0f/s: %s\n", rate, map[bool]string{true: "kept", false: "missed"}[kept])
 		}
 		return kept, nil
 	})
@@ -199,8 +196,5 @@ func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compar
 	if code == exitValid && f.objective != "" && sweep.Rate == 0 {
 		code = exitThreshold
 	}
-	if code != exitValid {
-		return resultError{code}
-	}
-	return nil
+	return exitError(code)
 }

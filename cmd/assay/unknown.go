@@ -36,3 +36,14 @@ func flagError(cmd *cobra.Command, err error) error {
 	})
 	return usageError{fmt.Errorf("%w; %s --help has all%s", err, cmd.CommandPath(), spelling.Hint(unknown.GetSpecifiedName(), "--", known))}
 }
+
+// onlyWithin is a command that does nothing itself: question is asked without an argument,
+// and any argument is an unknown word.
+func onlyWithin(question, problem, want string) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownWord(cmd, args[0], problem, want)
+		}
+		return usageError{errors.New(question)}
+	}
+}

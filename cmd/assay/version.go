@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -46,9 +45,7 @@ func newVersion(version string) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, out := thisBuild(version), cmd.OutOrStdout()
 			if asJSON {
-				encoder := json.NewEncoder(out)
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(b)
+				return printJSON(out, b)
 			}
 			commit := b.Commit
 			switch {
