@@ -1,13 +1,14 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
 
 // onDocuments refuses a command that uses a collection which setup does not make, or one
-// outside of the schema, be it by a stage of an aggregation. The error is a *usageError.
+// outside of the schema, be it by a stage of an aggregation.
 func (s *statements) onDocuments(c *DocumentCommand) error {
 	if err := s.collection(c.Collection); err != nil {
 		return err
@@ -27,9 +28,9 @@ func (s *statements) onShards(c *DocumentCommand) error {
 	case !s.sharded:
 		return nil
 	case c.Verb == CreateIndex && c.Unique && (len(c.Keys) != 1 || c.Keys[0].Name != "_id"):
-		return &usageError{fmt.Sprintf("a collection sharded by _id has no unique index on other fields; leave unique out, or have %s not sharded, without shard=hashed", c.Collection)}
+		return fmt.Errorf("a collection sharded by _id has no unique index on other fields; leave unique out, or have %s not sharded, without shard=hashed", c.Collection)
 	case (c.One || c.Upsert) && !namesID(c.Filter):
-		return &usageError{fmt.Sprintf("in a collection sharded by _id one document is changed, and an upsert made, by its _id alone; add it to the filter %s, or run without shard=hashed", show(c.Filter))}
+		return fmt.Errorf("in a collection sharded by _id one document is changed, and an upsert made, by its _id alone; add it to the filter %s, or run without shard=hashed", show(c.Filter))
 	}
 	return nil
 }
@@ -51,7 +52,7 @@ func (s *statements) collection(name string) error {
 	database, own, qualified := strings.Cut(name, ".")
 	switch {
 	case qualified && !s.anySchema:
-		return &usageError{fmt.Sprintf("%s lies outside of assay's database; leave %q out, or give --allow-foreign", name, database+".")}
+		return fmt.Errorf("%s lies outside of assay's database; leave %q out, or give --allow-foreign", name, database+".")
 	case qualified && database != "" && own != "":
 		return reserved(own)
 	}
@@ -59,7 +60,7 @@ func (s *statements) collection(name string) error {
 		return err
 	}
 	if s.made != nil && !s.made[name] {
-		return &usageError{fmt.Sprintf("setup makes no collection %s; write db.create(%q) there, or db.insert", name, name)}
+		return fmt.Errorf("setup makes no collection %s; write db.create(%q) there, or db.insert", name, name)
 	}
 	return nil
 }
@@ -68,14 +69,14 @@ func (s *statements) collection(name string) error {
 func collectionName(name string) error {
 	plain := func(c rune) bool { return c == '_' || c == '-' || beginsName(c) || c >= '0' && c <= '9' }
 	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return !plain(c) }) {
-		return &usageError{fmt.Sprintf("%q is no name of a collection: letters, digits, _ and -", name)}
+		return fmt.Errorf("%q is no name of a collection: letters, digits, _ and -", name)
 	}
 	return reserved(name)
 }
 
 func reserved(name string) error {
 	if strings.EqualFold(name, "assay_mark") || strings.EqualFold(name, "assay_lease") {
-		return &usageError{fmt.Sprintf("%s is assay's own and cannot be used", name)}
+		return fmt.Errorf("%s is assay's own and cannot be used", name)
 	}
 	return nil
 }
@@ -94,7 +95,7 @@ func (s *statements) stages(pipeline []any) error {
 	for _, of := range pipeline {
 		stage, is := of.(Document)
 		if !is || len(stage) != 1 {
-			return &usageError{"a stage of a pipeline is a dict with one key, such as {\"$match\": {...}}"}
+			return errors.New("a stage of a pipeline is a dict with one key, such as {\"$match\": {...}}")
 		}
 		if err := s.stage(stage[0]); err != nil {
 			return err
@@ -106,7 +107,7 @@ func (s *statements) stages(pipeline []any) error {
 func (s *statements) stage(of Field) error {
 	switch of.Name {
 	case "$out", "$merge":
-		return &usageError{of.Name + " writes a collection, which an aggregation of a script cannot; use tx.insert, tx.update or tx.delete"}
+		return errors.New(of.Name + " writes a collection, which an aggregation of a script cannot; use tx.insert, tx.update or tx.delete")
 	case "$lookup", "$graphLookup":
 		options, _ := of.Value.(Document)
 		return s.lookup(of.Name, options.field("from"), options.field("pipeline"), of.Name == "$lookup")
@@ -126,7 +127,7 @@ func (s *statements) stage(of Field) error {
 		return nil
 	}
 	if !slices.Contains(stageNames(), of.Name) {
-		return &usageError{fmt.Sprintf("an aggregation of a script cannot have the stage %s; it can have: %s", of.Name, strings.Join(stageNames(), ", "))}
+		return fmt.Errorf("an aggregation of a script cannot have the stage %s; it can have: %s", of.Name, strings.Join(stageNames(), ", "))
 	}
 	return nil
 }
@@ -138,18 +139,18 @@ func (s *statements) lookup(stage string, from, pipeline any, mayStandAlone bool
 	switch name := from.(type) {
 	case string:
 		if strings.Contains(name, ".") && s.anySchema {
-			return &usageError{fmt.Sprintf("%s reads collections of the same database alone, and %s is of another; read it by tx.find", stage, name)}
+			return fmt.Errorf("%s reads collections of the same database alone, and %s is of another; read it by tx.find", stage, name)
 		}
 		if err := s.collection(name); err != nil {
 			return err
 		}
 	case nil:
 		if !mayStandAlone || stages == nil {
-			return &usageError{stage + " names no collection"}
+			return errors.New(stage + " names no collection")
 		}
 	default:
 		if !s.anySchema {
-			return &usageError{fmt.Sprintf("%s names a collection outside of assay's database, %s; give its name as a string, or --allow-foreign", stage, show(from))}
+			return fmt.Errorf("%s names a collection outside of assay's database, %s; give its name as a string, or --allow-foreign", stage, show(from))
 		}
 	}
 	return s.stages(stages)
@@ -162,8 +163,8 @@ func (s *statements) inLanguage(of Language, call, instead string) error {
 	case s.language == 0 || s.language == of:
 		return nil
 	case of == SQL:
-		return &usageError{fmt.Sprintf("%s is for databases that speak SQL, and this one has documents; use %s", call, instead)}
+		return fmt.Errorf("%s is for databases that speak SQL, and this one has documents; use %s", call, instead)
 	default:
-		return &usageError{fmt.Sprintf("%s is for databases of documents, and this one speaks SQL; use %s", call, instead)}
+		return fmt.Errorf("%s is for databases of documents, and this one speaks SQL; use %s", call, instead)
 	}
 }

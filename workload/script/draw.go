@@ -13,7 +13,7 @@ type distribution func(r *workload.Random, low, high int64, parameter float64) (
 // uniform draws from low to high, both included.
 func uniform(r *workload.Random, low, high int64) (int64, error) {
 	if low > high {
-		return 0, &usageError{fmt.Sprintf("the range from %d to %d is empty", low, high)}
+		return 0, fmt.Errorf("the range from %d to %d is empty", low, high)
 	}
 	width := uint64(high) - uint64(low) + 1
 	if width == 0 { // all 64 bits
@@ -26,7 +26,7 @@ func uniform(r *workload.Random, low, high int64) (int64, error) {
 func spread(low, high int64, share float64) (int64, error) {
 	width := float64(high) - float64(low) + 1
 	if low > high || width > 1<<53 {
-		return 0, &usageError{fmt.Sprintf("the range from %d to %d cannot be used", low, high)}
+		return 0, fmt.Errorf("the range from %d to %d cannot be used", low, high)
 	}
 	return low + int64(width*share), nil
 }
@@ -36,7 +36,7 @@ func spread(low, high int64, share float64) (int64, error) {
 // deviations, which are half of the range.
 func gaussian(r *workload.Random, low, high int64, parameter float64) (int64, error) {
 	if !(parameter >= 2) {
-		return 0, &usageError{fmt.Sprintf("the parameter of a Gaussian distribution is 2 or more, not %v", parameter)}
+		return 0, fmt.Errorf("the parameter of a Gaussian distribution is 2 or more, not %v", parameter)
 	}
 	for {
 		// Box and Muller, "A Note on the Generation of Random Normal Deviates", 1958.
@@ -50,7 +50,7 @@ func gaussian(r *workload.Random, low, high int64, parameter float64) (int64, er
 // exponential draws as pgbench's random_exponential does: low values are more likely.
 func exponential(r *workload.Random, low, high int64, parameter float64) (int64, error) {
 	if !(parameter > 0) {
-		return 0, &usageError{fmt.Sprintf("the parameter of an exponential distribution is above 0, not %v", parameter)}
+		return 0, fmt.Errorf("the parameter of an exponential distribution is above 0, not %v", parameter)
 	}
 	cut := math.Exp(-parameter)
 	share := -math.Log(cut+(1-cut)*(1-r.Float())) / parameter
@@ -62,10 +62,10 @@ func exponential(r *workload.Random, low, high int64, parameter float64) (int64,
 func zipfian(r *workload.Random, low, high int64, s float64) (int64, error) {
 	n := float64(high) - float64(low) + 1
 	if low > high || n > 1<<53 {
-		return 0, &usageError{fmt.Sprintf("the range from %d to %d cannot be used", low, high)}
+		return 0, fmt.Errorf("the range from %d to %d cannot be used", low, high)
 	}
 	if !(s > 0 && s <= 100) || s == 1 {
-		return 0, &usageError{fmt.Sprintf("the parameter of a Zipf distribution is above 0, at most 100, and not 1; it is %v", s)}
+		return 0, fmt.Errorf("the parameter of a Zipf distribution is above 0, at most 100, and not 1; it is %v", s)
 	}
 	z := workload.NewZipf(int64(n), s)
 	return low + z.Rank(r) - 1, nil
@@ -74,7 +74,7 @@ func zipfian(r *workload.Random, low, high int64, s float64) (int64, error) {
 // distinct draws n different values of a range.
 func distinct(r *workload.Random, n, low, high int64) ([]int64, error) {
 	if n < 1 || n > 1000 || low > high || float64(high)-float64(low)+1 < float64(n) {
-		return nil, &usageError{fmt.Sprintf("%d different values from %d to %d cannot be drawn; want 1 to 1000, and a range with as many", n, low, high)}
+		return nil, fmt.Errorf("%d different values from %d to %d cannot be drawn; want 1 to 1000, and a range with as many", n, low, high)
 	}
 	drawn := make([]int64, 0, n)
 	taken := make(map[int64]bool, n)
@@ -101,7 +101,7 @@ func distinct(r *workload.Random, n, low, high int64) ([]int64, error) {
 // letters draws a text of lower-case letters and digits.
 func letters(r *workload.Random, length int64) (string, error) {
 	if length < 0 || length > 1_000_000 {
-		return "", &usageError{fmt.Sprintf("a text of %d characters cannot be drawn; want 0 to 1000000", length)}
+		return "", fmt.Errorf("a text of %d characters cannot be drawn; want 0 to 1000000", length)
 	}
 	const characters = "abcdefghijklmnopqrstuvwxyz012345"
 	text := make([]byte, length)

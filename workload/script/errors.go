@@ -42,11 +42,6 @@ type databaseError struct{ err error }
 func (e *databaseError) Error() string { return e.err.Error() }
 func (e *databaseError) Unwrap() error { return e.err }
 
-// usageError is a wrong use of a function by the script, whose place the caller knows.
-type usageError struct{ reason string }
-
-func (e *usageError) Error() string { return e.reason }
-
 // refusal ends a transaction for a reason of business.
 type refusal struct{ reason string }
 

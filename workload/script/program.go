@@ -207,7 +207,7 @@ func (c *call) query(s Statement) (rows [][]any, err error) {
 	var tooMany error
 	err = c.tx.Query(c.ctx, s, func(row []any) error {
 		if len(rows) == maxRows {
-			tooMany = &usageError{fmt.Sprintf("the query gives more than %d rows; give it a limit", maxRows)}
+			tooMany = fmt.Errorf("the query gives more than %d rows; give it a limit", maxRows)
 			return tooMany
 		}
 		rows = append(rows, row)
@@ -250,7 +250,7 @@ func (c *call) prepareCommand(command *DocumentCommand) (Statement, error) {
 
 func (c *call) sending(s Statement) (Statement, error) {
 	if c.reads && !s.Reads {
-		return Statement{}, &usageError{"the transaction is declared read_only, and the statement is no query; leave read_only out"}
+		return Statement{}, errors.New("the transaction is declared read_only, and the statement is no query; leave read_only out")
 	}
 	c.sent = s
 	return s, nil
@@ -260,10 +260,10 @@ func (c *call) sending(s Statement) (Statement, error) {
 // operation.
 func (c *call) id() (int64, error) {
 	if c.ids == 1<<idBits {
-		return 0, &usageError{fmt.Sprintf("id() was called more than %d times in one transaction", 1<<idBits)}
+		return 0, fmt.Errorf("id() was called more than %d times in one transaction", 1<<idBits)
 	}
 	if c.seq > math.MaxInt64>>(idBits+clientBits) {
-		return 0, &usageError{"the client has done as many operations as id() can number"}
+		return 0, errors.New("the client has done as many operations as id() can number")
 	}
 	id := int64(c.seq)<<(idBits+clientBits) | int64(c.client)<<idBits | c.ids
 	c.ids++

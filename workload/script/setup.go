@@ -96,18 +96,18 @@ func (s *setup) add(l tableLoad) error {
 	for _, name := range append([]string{l.table}, l.columns...) {
 		all, err := tokens(name, false)
 		if err != nil || len(all) != 1 || all[0].kind != word {
-			return &usageError{fmt.Sprintf("%q is no name of a table or column, without a qualifier and quotes", name)}
+			return fmt.Errorf("%q is no name of a table or column, without a qualifier and quotes", name)
 		}
 	}
 	if len(l.columns) == 0 || len(l.columns) > 200 {
-		return &usageError{"want 1 to 200 columns"}
+		return errors.New("want 1 to 200 columns")
 	}
 	return s.insert(l)
 }
 
 func (s *setup) insert(l tableLoad) error {
 	if l.count < 0 || l.count > maxLoaded {
-		return &usageError{fmt.Sprintf("want at most %d rows", maxLoaded)}
+		return fmt.Errorf("want at most %d rows", maxLoaded)
 	}
 	return s.load(l)
 }

@@ -14,7 +14,7 @@ import (
 func (s *statements) within(all []token) error {
 	for _, t := range all {
 		if t.named() && (strings.EqualFold(t.text, "assay_mark") || strings.EqualFold(t.text, "assay_lease")) {
-			return &usageError{fmt.Sprintf("%s is assay's own and cannot be used", t.text)}
+			return fmt.Errorf("%s is assay's own and cannot be used", t.text)
 		}
 	}
 	if s.anySchema {
@@ -37,7 +37,7 @@ func (s *statements) within(all []token) error {
 		name := before.text + "." + next(all, i).text
 		switch {
 		case !before.named(), dotAt(all, i+2), tableAt(all, i-1), !plain[strings.ToLower(before.text)]:
-			return &usageError{fmt.Sprintf("%s lies outside of assay's schema; leave the qualifier out, or give --allow-foreign", name)}
+			return fmt.Errorf("%s lies outside of assay's schema; leave the qualifier out, or give --allow-foreign", name)
 		}
 	}
 	return nil

@@ -38,13 +38,12 @@ type statement struct {
 	err        error // of its use in a transaction
 }
 
-// inTransaction is a statement of a transaction with so many parameters. The error is a
-// *usageError.
+// inTransaction is a statement of a transaction with so many parameters.
 func (s *statements) inTransaction(text string, parameters int) (*statement, error) {
 	found, known := s.known.Load(text)
 	if !known {
 		if s.count.Add(1) > maxStatements {
-			return nil, &usageError{fmt.Sprintf("the script has sent more than %d different statements; give what differs as parameters ($1, $2)", maxStatements)}
+			return nil, fmt.Errorf("the script has sent more than %d different statements; give what differs as parameters ($1, $2)", maxStatements)
 		}
 		found, _ = s.known.LoadOrStore(text, s.inspect(text))
 	}
@@ -53,7 +52,7 @@ func (s *statements) inTransaction(text string, parameters int) (*statement, err
 	case of.err != nil:
 		return nil, of.err
 	case of.parameters != parameters:
-		return nil, &usageError{fmt.Sprintf("the statement has the parameters $1 to $%d, and %d values are given", of.parameters, parameters)}
+		return nil, fmt.Errorf("the statement has the parameters $1 to $%d, and %d values are given", of.parameters, parameters)
 	}
 	return of, nil
 }
@@ -74,7 +73,7 @@ func (s *statements) inspect(text string) *statement {
 	}
 	for n := 1; n <= of.parameters && of.err == nil; n++ {
 		if !used[n] {
-			of.err = &usageError{fmt.Sprintf("the statement has $%d and no $%d", of.parameters, n)}
+			of.err = fmt.Errorf("the statement has $%d and no $%d", of.parameters, n)
 		}
 	}
 	if of.err == nil {
@@ -93,7 +92,7 @@ func (s *statements) inSetup(text string) (string, error) {
 	if err == nil {
 		for _, t := range all {
 			if t.kind == parameter {
-				return "", &usageError{"a statement of setup has no parameters; write the value into it, or use db.insert"}
+				return "", errors.New("a statement of setup has no parameters; write the value into it, or use db.insert")
 			}
 		}
 	}
@@ -114,17 +113,17 @@ func (s *statements) inSetup(text string) (string, error) {
 func single(text string) ([]token, string, error) {
 	all, err := tokens(text, false)
 	if at := (*sqlError)(nil); errors.As(err, &at) {
-		return nil, "", &usageError{fmt.Sprintf("the statement cannot be used at its character %d: %s", at.at+1, at.reason)}
+		return nil, "", fmt.Errorf("the statement cannot be used at its character %d: %s", at.at+1, at.reason)
 	}
 	if n := len(all) - 1; n >= 0 && all[n].text == ";" && all[n].kind == sign {
 		text, all = text[:all[n].start], all[:n]
 	}
 	if len(all) == 0 {
-		return nil, "", &usageError{"the statement is empty"}
+		return nil, "", errors.New("the statement is empty")
 	}
 	for _, t := range all {
 		if t.kind == sign && t.text == ";" {
-			return nil, "", &usageError{"there are several statements in one text; send them one by one"}
+			return nil, "", errors.New("there are several statements in one text; send them one by one")
 		}
 	}
 	return all, text, nil
@@ -148,11 +147,11 @@ func mayBeInTransaction(all []token) error {
 		}
 	}
 	if !begin.is(transactionWords()...) {
-		return &usageError{fmt.Sprintf("a transaction cannot have a statement that begins with %q; it can have: %s", begin.text, strings.Join(transactionWords(), ", "))}
+		return fmt.Errorf("a transaction cannot have a statement that begins with %q; it can have: %s", begin.text, strings.Join(transactionWords(), ", "))
 	}
 	for i, t := range all[:len(all)-1] {
 		if t.is("into") && all[i+1].is("outfile", "dumpfile") {
-			return &usageError{"a statement cannot write files of the server"}
+			return errors.New("a statement cannot write files of the server")
 		}
 	}
 	return nil
@@ -160,7 +159,7 @@ func mayBeInTransaction(all []token) error {
 
 func noTransactionControl(all []token) error {
 	if all[0].is("begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "prepare", "execute", "call", "do", "xa", "set", "lock", "unlock") {
-		return &usageError{fmt.Sprintf("%s cannot be used: assay begins and ends each transaction itself; reject(\"reason\") ends one without effect", strings.ToUpper(all[0].text))}
+		return fmt.Errorf("%s cannot be used: assay begins and ends each transaction itself; reject(\"reason\") ends one without effect", strings.ToUpper(all[0].text))
 	}
 	return nil
 }
@@ -179,9 +178,9 @@ func mayBeInSetup(all []token) error {
 			case t.is("or", "replace", "unique", "temporary", "temp", "unlogged", "materialized", "local", "if", "not", "exists"):
 				continue
 			}
-			return &usageError{fmt.Sprintf("setup cannot %s %s: only tables, indexes, views, sequences and types, unless --allow-foreign is given",
-				strings.ToLower(all[0].text), t.text)}
+			return fmt.Errorf("setup cannot %s %s: only tables, indexes, views, sequences and types, unless --allow-foreign is given",
+				strings.ToLower(all[0].text), t.text)
 		}
 	}
-	return &usageError{fmt.Sprintf("setup cannot have a statement that begins with %q unless --allow-foreign is given", all[0].text)}
+	return fmt.Errorf("setup cannot have a statement that begins with %q unless --allow-foreign is given", all[0].text)
 }
