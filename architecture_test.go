@@ -88,7 +88,7 @@ var mayImport = map[string][]string{
 	"cluster":               {"cluster/...", "quantity", "spelling"},
 	"fault":                 {"cluster", "cluster/disk", "cluster/kubernetes", "cluster/machine", "cluster/server", "quantity", "spelling"},
 	"servers":               {"quantity", "workload"},
-	"report":                {"history", "measure", "check", "quantity", "servers"},
+	"report":                {"history", "measure", "check", "pressure", "quantity", "servers"},
 	"catalog":               {"spelling", "workload", "workload/...", "driver/..."},
 	"durability":            {},
 	"runner":                {"agents", "catalog", "durability", "cluster", "cluster/kubernetes", "cluster/server", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/ledger", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "check/balances", "check/collections", "check/locks", "check/logs", "check/multiregister", "check/visibility", "quantity", "pressure", "procfs", "servers", "serve", "table"},

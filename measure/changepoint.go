@@ -63,7 +63,7 @@ func FindDegradation(s Series) Degradation {
 	for i, whole := range s.Whole {
 		if whole {
 			rates = append(rates, float64(s.Committed[i])/s.IntervalSeconds)
-			starts = append(starts, s.StartSeconds[i])
+			starts = append(starts, s.Start[i])
 		}
 	}
 	best := Degradation{Intervals: len(rates)}

@@ -13,7 +13,7 @@ import (
 func seriesOf(rates []float64) Series {
 	s := Series{IntervalSeconds: 0.5}
 	for i, r := range rates {
-		s.StartSeconds = append(s.StartSeconds, 10+float64(i)*0.5)
+		s.Start = append(s.Start, 10+float64(i)*0.5)
 		s.Committed = append(s.Committed, int64(math.Round(max(r, 0)*0.5)))
 		s.Whole = append(s.Whole, true)
 	}

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -169,12 +170,11 @@ func (p lastSuccess) close(s *faultImpact, longest Gap, end int64) Gap {
 
 func sortedErrors(errors map[errorKey]int64) []ErrorCount {
 	var out []ErrorCount
-	for key, n := range errors {
-		out = append(out, ErrorCount{key.class, key.outcome, n})
+	for _, key := range slices.SortedFunc(maps.Keys(errors), func(a, b errorKey) int {
+		return cmp.Or(cmp.Compare(errors[b], errors[a]), cmp.Compare(a.class, b.class), cmp.Compare(a.outcome, b.outcome))
+	}) {
+		out = append(out, ErrorCount{key.class, key.outcome.String(), errors[key]})
 	}
-	slices.SortFunc(out, func(a, b ErrorCount) int {
-		return cmp.Or(cmp.Compare(b.Attempts, a.Attempts), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Outcome, b.Outcome))
-	})
 	return out
 }
 

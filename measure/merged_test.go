@@ -33,7 +33,7 @@ func TestFewOperationsAreMerged(t *testing.T) {
 		t.Fatalf("intervals of %v s", f.Series.IntervalSeconds)
 	}
 	m := f.Merged
-	if m == nil || m.IntervalSeconds != 2 || len(m.StartSeconds) != 10 {
+	if m == nil || m.IntervalSeconds != 2 || len(m.Start) != 10 {
 		t.Fatalf("merged into %+v", m)
 	}
 	apart := 0
@@ -43,11 +43,11 @@ func TestFewOperationsAreMerged(t *testing.T) {
 		for _, n := range joined {
 			want += n
 		}
-		if committed != want || m.StartSeconds[i] != float64(i)*2 {
-			t.Errorf("from %v s on %d were committed, want %d", m.StartSeconds[i], committed, want)
+		if committed != want || m.Start[i] != float64(i)*2 {
+			t.Errorf("from %v s on %d were committed, want %d", m.Start[i], committed, want)
 		}
 		if highest := slices.Max(f.Series.Max[i*20 : (i+1)*20]); m.Max[i] != highest {
-			t.Errorf("from %v s on the maximum is %v, want %v", m.StartSeconds[i], m.Max[i], highest)
+			t.Errorf("from %v s on the maximum is %v, want %v", m.Start[i], m.Max[i], highest)
 		}
 		if m.P50[i] < 3 && m.Max[i] == 40 {
 			apart++
@@ -75,7 +75,7 @@ func TestManyOperationsAreNotMerged(t *testing.T) {
 		t.Fatalf("merged into %+v", m)
 	}
 	// The outage stays one: nothing was committed, and nothing has a time.
-	for i, start := range m.StartSeconds {
+	for i, start := range m.Start {
 		if away := start >= 5 && start < 7; away != (m.Committed[i] == 0) || away != (m.P99[i] == -1) {
 			t.Errorf("from %v s on %d were committed, p99 %v", start, m.Committed[i], m.P99[i])
 		}

@@ -12,21 +12,38 @@ import (
 // MaxPoints bounds the points of a series.
 const MaxPoints = 600
 
-// Series is the run over time. All slices have the same length.
+// Series is the run over time. All slices have the same length. Its keys are those of
+// result.json.
 type Series struct {
 	// IntervalSeconds is the width of each point: 1, 2 or 5 times a power of
 	// ten, at least 0.1, such that the whole run has at most MaxPoints.
-	IntervalSeconds float64
-	// StartSeconds is each point's start since the start of the run.
-	StartSeconds []float64
-	// Whole is true for the points that lie wholly in the measured part.
-	Whole []bool
+	IntervalSeconds float64 `json:"interval_seconds"`
+	// MeasureStart and MeasureEnd bound the measured part, in seconds since
+	// the start.
+	MeasureStart float64 `json:"measure_start_s"`
+	MeasureEnd   float64 `json:"measure_end_s"`
+	// Degradation is when the throughput fell for good, in seconds since the
+	// start; nil if it did not, or was not looked at.
+	Degradation *float64 `json:"degradation_s,omitempty"`
+	// Start is each point's start in seconds since the start of the run.
+	Start []float64 `json:"start_s"`
 	// The operations that ended in the interval.
-	Committed, Rejected, Failed, Unknown []int64
-	// Response times of the committed operations that ended in the interval,
-	// -1 where there was none. Percentiles are true within 1 %, or within a
-	// microsecond.
-	Mean, P50, P95, P99, P999, Max []float64
+	Committed []int64 `json:"committed"`
+	Rejected  []int64 `json:"rejected"`
+	Failed    []int64 `json:"failed"`
+	Unknown   []int64 `json:"unknown"`
+	// Response times in milliseconds of the committed operations that ended in
+	// the interval, -1 where there was none. Percentiles are true within 1 %, or
+	// within a microsecond.
+	P50 []float64 `json:"p50_ms"`
+	P95 []float64 `json:"p95_ms"`
+	P99 []float64 `json:"p99_ms"`
+	Max []float64 `json:"max_ms"`
+	// Mean and P999 are not kept, nor is Whole, which is true for the points that
+	// lie wholly in the measured part.
+	Mean  []float64 `json:"-"`
+	P999  []float64 `json:"-"`
+	Whole []bool    `json:"-"`
 }
 
 // niceInterval returns the least of 1, 2, 5, 10, 20, 50 ... times unit that
@@ -79,11 +96,12 @@ func (t *timeline) add(op *history.Op) {
 // series gives the intervals joined, so many at a time.
 func (t *timeline) series(scope Scope, joined int) Series {
 	width := t.width * int64(joined)
-	s := Series{IntervalSeconds: float64(width) / 1e9}
+	s := Series{IntervalSeconds: float64(width) / 1e9,
+		MeasureStart: float64(scope.MeasureStart) / 1e9, MeasureEnd: float64(scope.MeasureEnd) / 1e9}
 	together := newDistribution(coarse)
 	for i := 0; i < len(t.points); i += joined {
 		start := int64(i) * t.width
-		s.StartSeconds = append(s.StartSeconds, float64(start)/1e9)
+		s.Start = append(s.Start, float64(start)/1e9)
 		s.Whole = append(s.Whole, start >= scope.MeasureStart && start+width <= scope.MeasureEnd)
 		s.addPoint(t.points[i:min(i+joined, len(t.points))], together)
 	}
@@ -182,18 +200,25 @@ func (t *timeline) typical(joined int) int64 {
 	return counts[len(counts)/2]
 }
 
-// Throughput counts committed operations only.
+// Throughput counts committed operations only. Its keys are those of result.json.
 type Throughput struct {
 	// PerSecond is the committed operations that ended in the measured part,
 	// over its Seconds.
-	PerSecond, Seconds float64
-	// Min, Median, Max and Deviation (the sample's standard deviation), all a
-	// second, are over the intervals of the series, merged if need be, that lie
-	// wholly in the measured part; all 0 with fewer than two.
-	Min, Median, Max, Deviation float64
-	// Intervals is how many these are, IntervalSeconds their width.
-	Intervals       int
-	IntervalSeconds float64
+	PerSecond float64 `json:"committed_per_second"`
+	Seconds   float64 `json:"seconds"`
+	// Min, Median, Max and Deviation (the sample's standard deviation) are over
+	// the intervals of the series, merged if need be, that lie wholly in the
+	// measured part; all 0 with fewer than two.
+	Min       float64 `json:"min_per_second"`
+	Median    float64 `json:"median_per_second"`
+	Max       float64 `json:"max_per_second"`
+	Deviation float64 `json:"deviation_per_second"`
+	// IntervalSeconds is the width of these intervals, Intervals how many they are.
+	IntervalSeconds float64 `json:"interval_seconds"`
+	Intervals       int     `json:"-"`
+	// Offered is the arrival rate asked for, 0 in a closed loop. Who knows it
+	// enters it.
+	Offered float64 `json:"offered_per_second,omitempty"`
 }
 
 func throughput(committed int64, scope Scope, s Series) Throughput {

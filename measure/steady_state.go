@@ -28,31 +28,33 @@ const (
 type Change struct {
 	// Share is the change from the start to the end along the fitted line, as a
 	// share of the median: -0.2 is a fall by a fifth.
-	Share float64
+	Share float64 `json:"change_share"`
 	// Low and High bound the change: each is passed with a probability of 5 %.
-	Low, High float64
-	// Median of the values.
-	Median float64
+	Low    float64 `json:"low_share"`
+	High   float64 `json:"high_share"`
+	Median float64 `json:"median"`
 }
 
-// Steadiness reports whether the measured part had a steady state.
+// Steadiness reports whether the measured part had a steady state. Its keys are those
+// of result.json.
 type Steadiness struct {
-	State SteadyState
+	State SteadyState `json:"state"`
 	// Text is one sentence with figures.
-	Text string
+	Text string `json:"text"`
 	// Margin is the largest change that counts as steady, as a share of the
 	// median.
-	Margin float64
+	Margin float64 `json:"margin_share"`
 	// Throughput is committed operations a second, Latency the geometric mean of
 	// their response times in milliseconds.
-	Throughput, Latency Change
-	// Spread of the throughput: the median absolute deviation, scaled to agree
-	// with the standard deviation where the noise is normal, and the standard
-	// deviation itself, both as a share of the median.
-	SpreadShare, DeviationShare float64
+	Throughput Change `json:"throughput"`
+	Latency    Change `json:"latency"`
+	// Spread of the throughput between intervals is the median absolute deviation,
+	// scaled to agree with the standard deviation where the noise is normal, as a
+	// share of the median.
+	Spread float64 `json:"spread_share"`
 	// Intervals is how many intervals of IntervalSeconds it was judged by.
-	Intervals       int
-	IntervalSeconds float64
+	Intervals       int     `json:"intervals"`
+	IntervalSeconds float64 `json:"interval_seconds"`
 }
 
 // madScale makes the median absolute deviation an estimate of a normal
@@ -101,7 +103,7 @@ func judgeSteadiness(steps Steps, positions []int, openLoop bool, limits Limits)
 	length := float64(positions[len(positions)-1]-positions[0]+1) * steps.Seconds
 	out.Throughput = changeOf(all.times, all.rates, length)
 	out.Latency = changeOf(all.latencyTimes, all.latencies, length)
-	out.SpreadShare, out.DeviationShare = spread(all.rates)
+	out.Spread = spread(all.rates)
 	if against := out.evidenceAgainst(steps); len(against) > 0 {
 		out.State = NotSteady
 		out.Text = fmt.Sprintf("not steady over %d intervals of %.3g s: %s", out.Intervals, out.IntervalSeconds, strings.Join(against, " and "))
@@ -140,7 +142,7 @@ func (s *Steadiness) evidenceAgainst(steps Steps) []string {
 // many seconds.
 func (s *Steadiness) summarize(length float64, openLoop bool) {
 	changes := []string{s.Throughput.describe("throughput", "/s"), s.Latency.describe("typical latency", " ms")}
-	spread := fmt.Sprintf("spread %.1f %%", 100*s.SpreadShare)
+	spread := fmt.Sprintf("spread %.1f %%", 100*s.Spread)
 	within, needed := s.Latency.within(s.Margin), s.Latency.needed(s.Margin)
 	if !openLoop {
 		within = within && s.Throughput.within(s.Margin)
@@ -189,12 +191,11 @@ func (c Change) describe(what, unit string) string {
 }
 
 // spread needs a median above 0.
-func spread(values []float64) (mad, deviation float64) {
+func spread(values []float64) float64 {
 	middle := quantity.Median(slices.Clone(values))
 	away := make([]float64, len(values))
 	for i, v := range values {
 		away[i] = math.Abs(v - middle)
 	}
-	_, deviation = meanAndDeviation(values)
-	return madScale * quantity.Median(away) / middle, deviation / middle
+	return madScale * quantity.Median(away) / middle
 }

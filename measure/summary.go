@@ -47,11 +47,12 @@ type Figures struct {
 	ByFaults map[faultWindow]Figures
 }
 
-// ErrorCount is how many attempts ended with one error class and outcome.
+// ErrorCount is how many attempts ended with one error class and outcome. Its keys are
+// those of result.json.
 type ErrorCount struct {
-	Class    string
-	Outcome  history.Outcome
-	Attempts int64
+	Class    string `json:"class"`
+	Outcome  string `json:"outcome"`
+	Attempts int64  `json:"attempts"`
 }
 
 const (

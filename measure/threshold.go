@@ -140,17 +140,17 @@ func (t *Threshold) parseValue(value string) (problem string) {
 	return ""
 }
 
-// ThresholdResult is how a threshold fared.
+// ThresholdResult is how a threshold fared. Its keys are those of result.json.
 type ThresholdResult struct {
 	// Text is the threshold as it was given.
-	Text string
+	Text string `json:"threshold"`
 	// Measured is the figure, in Unit: "/s", "ms", "operations" or "%".
-	Measured float64
-	Unit     string
+	Measured float64 `json:"measured"`
+	Unit     string  `json:"unit"`
 	// Kept is true if the figure keeps the limit. Where there was nothing to
 	// measure, Measured is 0, Kept is false and Detail says so.
-	Kept   bool
-	Detail string
+	Kept   bool   `json:"kept"`
+	Detail string `json:"-"`
 }
 
 // Judge compares the threshold with the figures.

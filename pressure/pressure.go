@@ -7,6 +7,7 @@
 package pressure
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -17,31 +18,35 @@ import (
 // processors could give, 0 to 1.
 type Usage struct {
 	// CPUs is how many processors the machine has, Seconds how long the span was.
-	CPUs    int
-	Seconds float64
+	CPUs    int     `json:"cpus"`
+	Seconds float64 `json:"seconds"`
 	// Tester is this process, Servers the database's servers, and Others the
 	// processes that are neither. The kernel's own threads are in none.
-	Tester, Servers, Others float64
+	Tester  float64 `json:"tester_share"`
+	Servers float64 `json:"servers_share"`
+	Others  float64 `json:"others_share"`
 	// Perhaps is the share of processes that may be the database's servers, where
 	// it cannot be told for certain.
-	Perhaps float64
+	Perhaps float64 `json:"perhaps_servers_share"`
 	// Unseen is the share of processes that ended before they were seen, or that
 	// cannot be seen from here, such as those outside of a container.
-	Unseen float64
+	Unseen float64 `json:"unseen_share"`
 	// Steal is what the host of a virtual machine gave to others.
-	Steal float64
+	Steal float64 `json:"steal_share"`
 	// Processes are Others by name, the busiest first, at most maxNamed.
-	Processes []Process
+	Processes []Process `json:"processes"`
 	// StallCPU, StallIO and StallMemory are the shares of the time in which some
 	// task stalled for want of it (PSI, Documentation/accounting/psi.rst of
 	// Linux); -1 where the system does not tell.
-	StallCPU, StallIO, StallMemory float64
+	StallCPU    float64 `json:"stalled_cpu_share"`
+	StallIO     float64 `json:"stalled_io_share"`
+	StallMemory float64 `json:"stalled_memory_share"`
 }
 
 // Process is all processes of one name.
 type Process struct {
-	Name  string
-	Share float64
+	Name  string  `json:"name"`
+	Share float64 `json:"share"`
 }
 
 // Database describes which processes belong to the database.
@@ -160,14 +165,7 @@ func (w *watcher) usage(first, last machine, length time.Duration) *Usage {
 	for name, n := range w.byName {
 		u.Processes = append(u.Processes, Process{Name: name, Share: share(n)})
 	}
-	slices.SortFunc(u.Processes, func(a, b Process) int {
-		switch {
-		case a.Share > b.Share || a.Share == b.Share && a.Name < b.Name:
-			return -1
-		default:
-			return 1
-		}
-	})
+	slices.SortFunc(u.Processes, func(a, b Process) int { return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Name, b.Name)) })
 	u.Processes = u.Processes[:min(len(u.Processes), maxNamed)]
 	return u
 }

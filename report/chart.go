@@ -58,7 +58,7 @@ type chartFault struct {
 
 func chartOf(r *Result) chart {
 	s := drawnSeries(r)
-	n := s.points()
+	n := points(s)
 	c := chart{
 		Interval: s.IntervalSeconds, End: seriesEnd(r), From: s.MeasureStart, To: s.MeasureEnd, Start: s.Start[:n],
 		Counts: []chartLine[int64]{}, Times: chartTimesOf(s),
@@ -88,7 +88,7 @@ func chartOf(r *Result) chart {
 
 // drawnSeries is the series with intervals long enough for their percentiles.
 func drawnSeries(r *Result) *Series {
-	if r.Merged != nil && r.Merged.points() > 0 {
+	if r.Merged != nil && points(r.Merged) > 0 {
 		return r.Merged
 	}
 	return &r.Series
@@ -97,16 +97,16 @@ func drawnSeries(r *Result) *Series {
 // seriesEnd is where the run ends, as far as its intervals tell.
 func seriesEnd(r *Result) float64 {
 	s := &r.Series
-	if s.points() == 0 {
+	if points(s) == 0 {
 		return 0
 	}
-	return s.Start[s.points()-1] + s.IntervalSeconds
+	return s.Start[points(s)-1] + s.IntervalSeconds
 }
 
 // chartTimesOf are the lines of response times. A percentile of so few operations
 // that it is the maximum by definition has none.
 func chartTimesOf(s *Series) []chartLine[float64] {
-	n := s.points()
+	n := points(s)
 	var counts []int64
 	for _, committed := range s.Committed[:n] {
 		if committed > 0 {
@@ -163,7 +163,7 @@ func seriesTable(r *Result) Table {
 	s, end := drawnSeries(r), seriesEnd(r)
 	t := Table{Title: "Figures over time", Head: []string{"from", "part", "committed/s", "rejected/s", "failed/s", "unknown/s",
 		"p50", "p95", "p99", "max"}, Words: []int{1}}
-	for i := range s.points() {
+	for i := range points(s) {
 		part := "measured"
 		switch {
 		case s.Start[i] < s.MeasureStart:

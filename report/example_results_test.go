@@ -133,13 +133,13 @@ func violatedRun() *Result {
 	r.Checks[2] = lost
 	r.Checks = append(r.Checks, check.Result{Name: "replicas", Verdict: check.Unknown, Detail: "A secondary did not catch up within 60 s."})
 	r.Outcomes.Unknown, r.Measured.Unknown = 31, 31
-	r.Errors = append(r.Errors, ErrorCount{"connection lost", "unknown", 29}, ErrorCount{"timeout", "unknown", 2})
+	r.Errors = append(r.Errors, ErrorCount{Class: "connection lost", Outcome: "unknown", Attempts: 29}, ErrorCount{Class: "timeout", Outcome: "unknown", Attempts: 2})
 	r.Retries = Retries{Policy: "idempotent", MaxAttempts: 10, Attempts: 158920, Retried: 402, Settled: 371}
 	r.Faults = []Fault{
 		{Action: "kill", Target: "primary", Nodes: []string{"n1"}, InjectedAt: at(22), HealedAt: at(30), InjectedSecond: 22, HealedSecond: 30,
 			RecoveredAfter: 10412, Proven: true, Proof: "process 4711 is gone", Healing: "it is a secondary", NewPrimary: "n3",
 			NewPrimaryAfter: 10380, WriteOutage: 10413, ReadOutage: 10420, LongestCall: 10002,
-			Errors: []ErrorCount{{"connection lost", "unknown", 29}, {"not primary", "failed", 16}}},
+			Errors: []ErrorCount{{Class: "connection lost", Outcome: "unknown", Attempts: 29}, {Class: "not primary", Outcome: "failed", Attempts: 16}}},
 		{Action: "pause", Target: "any", Nodes: []string{"n2"}, InjectedAt: at(50), HealedAt: at(55), InjectedSecond: 50, HealedSecond: 55,
 			RecoveredAfter: 312, Proven: true, Proof: "all 41 threads stopped", Healing: "it goes on", WriteOutage: 313, ReadOutage: -1},
 	}
@@ -222,8 +222,8 @@ func hugeRun() *Result {
 	r.Loading = Loading{Rows: 100_000_000, Seconds: 8123.4, PerSecond: 12310.1}
 	r.Outcomes = history.Counts{Committed: 9_876_543_210, Rejected: 123_456_789, Failed: 98_765_432, Unknown: 1}
 	r.Measured = history.Counts{Committed: 9_456_543_210, Rejected: 113_456_789, Failed: 91_765_432, Unknown: 1}
-	r.Errors = []ErrorCount{{"no funds", "rejected", 123_456_789},
-		{"a class that some driver has named at such length that it cannot stand beside its figures", "unknown", 98_765_433}}
+	r.Errors = []ErrorCount{{Class: "no funds", Outcome: "rejected", Attempts: 123_456_789},
+		{Class: "a class that some driver has named at such length that it cannot stand beside its figures", Outcome: "unknown", Attempts: 98_765_433}}
 	r.Retries.Attempts = 10_098_765_432
 	r.Throughput = Throughput{PerSecond: 109_450.7, Seconds: 86_400, Min: 87_112, Median: 109_871.5, Max: 131_072,
 		Deviation: 4_211.9, IntervalSeconds: 60}

@@ -113,7 +113,7 @@ func newPage(r *Result, p Page) *page {
 	}
 	v.IntervalText, v.LeftOut = seconds(v.Chart.Interval), omittedPercentiles(&v.Chart)
 	v.Chart.Servers = p.Servers.drawn()
-	for i := range r.Series.points() {
+	for i := range points(&r.Series) {
 		if r.Series.Rejected[i]+r.Series.Failed[i]+r.Series.Unknown[i] > 0 {
 			v.AnyUncommitted = true
 		}

@@ -65,7 +65,7 @@ func ReadJSON(path string) (*Result, error) {
 	switch {
 	case r.Workload == "":
 		return nil, &FileError{path, "is not a result of assay: it names no workload", nil}
-	case !r.Series.even() || r.Merged != nil && !r.Merged.even():
+	case !even(&r.Series) || r.Merged != nil && !even(r.Merged):
 		return nil, &FileError{path, "was altered: the lists of \"series\" differ in length", nil}
 	}
 	return &r, nil

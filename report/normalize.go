@@ -96,13 +96,13 @@ func absent(path string) float64 {
 
 // points is how many intervals all slices of the series cover; in a sound
 // result that is the length of each.
-func (s *Series) points() int {
+func points(s *Series) int {
 	return min(len(s.Start), len(s.Committed), len(s.Rejected), len(s.Failed), len(s.Unknown),
 		len(s.P50), len(s.P95), len(s.P99), len(s.Max))
 }
 
 // even reports whether all slices of the series have one length.
-func (s *Series) even() bool {
-	return s.points() == max(len(s.Start), len(s.Committed), len(s.Rejected), len(s.Failed),
+func even(s *Series) bool {
+	return points(s) == max(len(s.Start), len(s.Committed), len(s.Rejected), len(s.Failed),
 		len(s.Unknown), len(s.P50), len(s.P95), len(s.P99), len(s.Max))
 }

@@ -11,6 +11,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/measure"
+	"assay/pressure"
 	"assay/servers"
 )
 
@@ -109,33 +110,18 @@ type Result struct {
 	RunNotes []string `json:"run_notes,omitempty"`
 }
 
-// Throughput counts committed operations only.
-type Throughput struct {
-	// PerSecond is committed operations that ended in the measured part,
-	// divided by Seconds.
-	PerSecond float64 `json:"committed_per_second"`
-	// Seconds is the length of the measured part.
-	Seconds float64 `json:"seconds"`
-	// Min, Median, Max and Deviation (standard) are over intervals of
-	// IntervalSeconds within the measured part; 0 with fewer than two.
-	Min             float64 `json:"min_per_second"`
-	Median          float64 `json:"median_per_second"`
-	Max             float64 `json:"max_per_second"`
-	Deviation       float64 `json:"deviation_per_second"`
-	IntervalSeconds float64 `json:"interval_seconds"`
-	// Offered is the arrival rate asked for, 0 in a closed loop.
-	Offered float64 `json:"offered_per_second,omitempty"`
-}
+// What package measure finds is kept as it is.
+type (
+	Throughput = measure.Throughput
+	Latency    = measure.Latency
+	ErrorCount = measure.ErrorCount
+	Series     = measure.Series
+	Steadiness = measure.Steadiness
+	Threshold  = measure.ThresholdResult
+)
 
-// Latency is a distribution of times in milliseconds.
-type Latency = measure.Latency
-
-// ErrorCount is how many attempts ended with one error class and outcome.
-type ErrorCount struct {
-	Class    string `json:"class"`
-	Outcome  string `json:"outcome"`
-	Attempts int64  `json:"attempts"`
-}
+// Machine is what worked on assay's machine over the measured part.
+type Machine = pressure.Usage
 
 // Retries is what the retry policy did.
 type Retries struct {
@@ -147,32 +133,6 @@ type Retries struct {
 	Retried int64 `json:"operations_retried"`
 	// Settled is how many of those were committed in the end.
 	Settled int64 `json:"operations_committed_by_retry"`
-}
-
-// Series is the run over time. All slices of it have the same length.
-type Series struct {
-	// IntervalSeconds is the width of each point.
-	IntervalSeconds float64 `json:"interval_seconds"`
-	// MeasureStart and MeasureEnd bound the measured part, in seconds since
-	// the start.
-	MeasureStart float64 `json:"measure_start_s"`
-	MeasureEnd   float64 `json:"measure_end_s"`
-	// Degradation is when the throughput fell for good, in seconds since the
-	// start; null if it did not, or was not looked at.
-	Degradation *float64 `json:"degradation_s,omitempty"`
-	// Start is each point's start in seconds since the start of the run.
-	Start []float64 `json:"start_s"`
-	// The counts of operations that ended in the interval.
-	Committed []int64 `json:"committed"`
-	Rejected  []int64 `json:"rejected"`
-	Failed    []int64 `json:"failed"`
-	Unknown   []int64 `json:"unknown"`
-	// Response times of the committed operations that ended in the interval,
-	// in milliseconds; -1 where there was none.
-	P50 []float64 `json:"p50_ms"`
-	P95 []float64 `json:"p95_ms"`
-	P99 []float64 `json:"p99_ms"`
-	Max []float64 `json:"max_ms"`
 }
 
 // Setting is one name and value, kept in order.
@@ -352,14 +312,6 @@ type PodVolume struct {
 type ClusterEvent struct {
 	Second float64 `json:"at_s"`
 	Text   string  `json:"text"`
-}
-
-// Threshold is a limit that the user set.
-type Threshold struct {
-	Text     string  `json:"threshold"`
-	Measured float64 `json:"measured"`
-	Unit     string  `json:"unit"`
-	Kept     bool    `json:"kept"`
 }
 
 // Client is how the tester itself fared.

@@ -285,7 +285,7 @@ func spark(s *Series, width int) (string, float64) {
 	if s.IntervalSeconds <= 0 {
 		return "", 0
 	}
-	rates := make([]float64, s.points())
+	rates := make([]float64, points(s))
 	for i := range rates {
 		rates[i] = float64(s.Committed[i]) / s.IntervalSeconds
 	}

@@ -146,7 +146,7 @@ func TestTextLeavesOutOnlyTheUsual(t *testing.T) {
 		{"kept in schema x", func(r *Result) { r.Data.Kept = "schema x" }},
 		{"timeout 30 s", func(r *Result) { r.Outcomes.Unknown = 1 }},
 		{"unknown              0", func(r *Result) { r.Outcomes.Unknown = 1 }},
-		{"errors        3 timeout (unknown)", func(r *Result) { r.Errors = []ErrorCount{{"timeout", "unknown", 3}} }},
+		{"errors        3 timeout (unknown)", func(r *Result) { r.Errors = []ErrorCount{{Class: "timeout", Outcome: "unknown", Attempts: 3}} }},
 		{"promises      serializable", func(r *Result) { r.Database.Promise = "serializable" }},
 		{"10,000 rows in accounts", func(r *Result) { r.Data.Bytes = 0 }},
 		{"thresholds    MISSED", func(r *Result) { r.Thresholds = []Threshold{{Text: "p99<1ms"}} }},

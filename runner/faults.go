@@ -146,9 +146,7 @@ func enterImpact(f *report.Fault, impact measure.Impact) {
 	if gap := impact.Reads; gap.Known {
 		f.ReadOutage, f.ReadsAway = float64(gap.Length())/1e6, gap.Open
 	}
-	for _, e := range impact.Errors {
-		f.Errors = append(f.Errors, report.ErrorCount{Class: e.Class, Outcome: e.Outcome.String(), Attempts: e.Attempts})
-	}
+	f.Errors = append(f.Errors, impact.Errors...)
 }
 
 // unproven says which faults make the measurement one of something else than

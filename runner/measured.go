@@ -84,35 +84,16 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 }
 
 func enterFigures(r *report.Result, f measure.Figures, s Scenario) {
-	t := f.Throughput
-	r.Throughput = report.Throughput{
-		PerSecond: t.PerSecond, Seconds: t.Seconds, Min: t.Min, Median: t.Median, Max: t.Max,
-		Deviation: t.Deviation, IntervalSeconds: t.IntervalSeconds, Offered: s.Load.Rate,
-	}
+	r.Throughput = f.Throughput
+	r.Throughput.Offered = s.Load.Rate
 	r.Latency, r.ServiceTime, r.Uncommitted = f.Latency, f.ServiceTime, f.Uncommitted
 	r.Outcomes, r.Measured = f.Outcomes, f.Measured
 	r.Retries.Attempts, r.Retries.Retried, r.Retries.Settled = f.Attempts, f.Retried, f.Settled
-	r.Errors = nil
-	for _, e := range f.Errors {
-		r.Errors = append(r.Errors, report.ErrorCount{Class: e.Class, Outcome: e.Outcome.String(), Attempts: e.Attempts})
-	}
+	r.Errors = f.Errors
 	if s.Load.Rate > 0 {
 		r.Load.Late = f.Lag
 	}
-	r.Series, r.Merged = *seriesOf(&f.Series, f.Scope), seriesOf(f.Merged, f.Scope)
-}
-
-// seriesOf is nil of nil.
-func seriesOf(x *measure.Series, scope measure.Scope) *report.Series {
-	if x == nil {
-		return nil
-	}
-	return &report.Series{
-		IntervalSeconds: x.IntervalSeconds, Start: x.StartSeconds,
-		MeasureStart: float64(scope.MeasureStart) / 1e9, MeasureEnd: float64(scope.MeasureEnd) / 1e9,
-		Committed: x.Committed, Rejected: x.Rejected, Failed: x.Failed, Unknown: x.Unknown,
-		P50: x.P50, P95: x.P95, P99: x.P99, Max: x.Max,
-	}
+	r.Series, r.Merged = f.Series, f.Merged
 }
 
 // enterClient enters how the tester itself fared.
@@ -173,24 +154,12 @@ func enterValidity(r *report.Result, s Scenario, figures measure.Figures, f find
 		r.Measurement.Verdict = invalid
 	}
 	r.Notes = append(r.Notes, v.Notes...)
-	enterSteadiness(r, v.Steadiness, limits(s))
+	r.Steadiness = nil
+	if !limits(s).NoSteadyState {
+		r.Steadiness = &v.Steadiness
+	}
 	if v.Steadiness.State == measure.Steady {
 		r.Notes = append(r.Notes, "steady state: "+v.Steadiness.Text)
-	}
-}
-
-func enterSteadiness(r *report.Result, s measure.Steadiness, l measure.Limits) {
-	r.Steadiness = nil
-	if l.NoSteadyState {
-		return
-	}
-	change := func(c measure.Change) report.Change {
-		return report.Change(c)
-	}
-	r.Steadiness = &report.Steadiness{
-		State: string(s.State), Text: s.Text, Margin: s.Margin,
-		Throughput: change(s.Throughput), Latency: change(s.Latency),
-		Spread: s.SpreadShare, Intervals: s.Intervals, IntervalSeconds: s.IntervalSeconds,
 	}
 }
 
@@ -230,8 +199,7 @@ func enterThresholds(r *report.Result, f measure.Figures, s Scenario) error {
 	}
 	r.Thresholds = nil
 	for _, t := range thresholds {
-		got := t.Judge(f)
-		r.Thresholds = append(r.Thresholds, report.Threshold{Text: got.Text, Measured: got.Measured, Unit: got.Unit, Kept: got.Kept})
+		r.Thresholds = append(r.Thresholds, t.Judge(f))
 	}
 	return nil
 }

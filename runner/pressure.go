@@ -40,7 +40,7 @@ func (r *run) watchMachine(ctx context.Context, start time.Time, rounds bool) (s
 	return func() {
 		cancel()
 		if u := <-found; u != nil {
-			r.result.Machine = machineOf(u)
+			r.result.Machine = u
 		} else if runtime.GOOS != "linux" {
 			r.note("what else worked on this machine is not known: only Linux tells")
 		}
@@ -85,17 +85,6 @@ func hostPorts(address string) []string {
 		all = append(all, host)
 	}
 	return all
-}
-
-func machineOf(u *pressure.Usage) *report.Machine {
-	m := &report.Machine{
-		CPUs: u.CPUs, Seconds: u.Seconds, Tester: u.Tester, Servers: u.Servers, Others: u.Others, Perhaps: u.Perhaps, Unseen: u.Unseen,
-		Steal: u.Steal, StallCPU: u.StallCPU, StallIO: u.StallIO, StallMemory: u.StallMemory, Processes: []report.Process{},
-	}
-	for _, p := range u.Processes {
-		m.Processes = append(m.Processes, report.Process(p))
-	}
-	return m
 }
 
 // otherWork is what a measurement is judged by of the machine.

@@ -1,14 +1,13 @@
 package runner
 
 import (
+	"assay/pressure"
 	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"assay/report"
 )
 
 // Busy processes beside a run make its figures invalid, and are named.
@@ -24,7 +23,7 @@ func TestABusyMachineIsNoPlaceToMeasure(t *testing.T) {
 	s.Load.Duration = 3 * time.Second
 	out := carryOut(t, s)
 	r := out.Result
-	if r.Machine == nil || !slices.ContainsFunc(r.Machine.Processes, func(p report.Process) bool { return p.Name == "yes" && p.Share > 0 }) {
+	if r.Machine == nil || !slices.ContainsFunc(r.Machine.Processes, func(p pressure.Process) bool { return p.Name == "yes" && p.Share > 0 }) {
 		t.Fatalf("machine %+v", r.Machine)
 	}
 	if r.Measurement.Verdict != invalid || !strings.Contains("\n"+reasons(r), "\nmachine busy: other processes used") {

@@ -196,7 +196,7 @@ func (j *job) Machine() json.RawMessage {
 	if j.machine == nil {
 		return nil
 	}
-	text, err := json.Marshal(machineOf(j.machine))
+	text, err := json.Marshal(j.machine)
 	if err != nil {
 		return nil // a figure that is not one
 	}
